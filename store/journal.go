@@ -1,0 +1,175 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/maphash"
+	"math/bits"
+)
+
+// Journal is the undo data of the open revision: what each change replaced, in
+// order, in one buffer outside the reach of the garbage collector's pointer
+// scan. Nested sessions are positions in it, so that squashing costs nothing.
+//
+// A record is: old value length u32 with the top bit set if there was no row,
+// table u16, key length u16, key, old value, record length u32; integers are
+// little-endian. The length at the end makes it readable backwards.
+//
+// The zero value is an empty journal.
+type Journal struct {
+	buf  []byte
+	seen []int // Compact's hash table: positions + 1
+}
+
+// journalSeed only spreads rows over a hash table; no result depends on it.
+var journalSeed = maphash.MakeSeed()
+
+const (
+	journalHeader  = 8
+	journalTrailer = 4
+	journalAbsent  = 1 << 31
+)
+
+// Record notes that key held old, or nothing if existed is false.
+func (j *Journal) Record(t Table, key, old []byte, existed bool) {
+	size := uint32(len(old))
+	if !existed {
+		old, size = nil, journalAbsent
+	}
+	b := j.buf
+	b = binary.LittleEndian.AppendUint32(b, size)
+	b = binary.LittleEndian.AppendUint16(b, uint16(t))
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(key)))
+	b = append(b, key...)
+	b = append(b, old...)
+	j.buf = binary.LittleEndian.AppendUint32(b, uint32(journalHeader+len(key)+len(old)+journalTrailer))
+}
+
+// Len is the position after the last record.
+func (j *Journal) Len() int { return len(j.buf) }
+
+// Bytes is the journal's encoding, valid until the next Record or Truncate.
+func (j *Journal) Bytes() []byte { return j.buf }
+
+// Truncate forgets the records from position mark on. Buffers larger than keep
+// bytes are given back when they are emptied.
+func (j *Journal) Truncate(mark, keep int) {
+	j.buf = j.buf[:mark]
+	if mark == 0 && cap(j.buf) > keep {
+		j.buf = nil
+	}
+}
+
+// Compact keeps only the first record of each row, the one that says what the
+// row was before the revision, in the order of first changes. It returns a copy
+// of what is left; the journal itself must be truncated before it is used again.
+func (j *Journal) Compact() []byte {
+	records := 0
+	for at := 0; at < len(j.buf); at += j.span(at) {
+		records++
+	}
+	mask := 1<<bits.Len(uint(2*records)) - 1
+	if len(j.seen) <= mask {
+		j.seen = make([]int, mask+1)
+	}
+	seen := j.seen[:mask+1]
+	clear(seen)
+
+	end := 0 // of what is kept, at the front of buf
+	for at := 0; at < len(j.buf); {
+		n := j.span(at)
+		row := j.row(at)
+		slot := int(maphash.Bytes(journalSeed, row)) & mask
+		for seen[slot] != 0 && !bytes.Equal(j.row(seen[slot]-1), row) {
+			slot = (slot + 1) & mask
+		}
+		if seen[slot] == 0 {
+			copy(j.buf[end:], j.buf[at:at+n])
+			seen[slot] = end + 1
+			end += n
+		}
+		at += n
+	}
+	return bytes.Clone(j.buf[:end])
+}
+
+// span is the size of the record at a position.
+func (j *Journal) span(at int) int {
+	h := j.buf[at:]
+	n := journalHeader + int(binary.LittleEndian.Uint16(h[6:])) + journalTrailer
+	if size := binary.LittleEndian.Uint32(h); size&journalAbsent == 0 {
+		n += int(size)
+	}
+	return n
+}
+
+// row is the part of the record at a position that tells rows apart: table, key
+// length and key.
+func (j *Journal) row(at int) []byte {
+	klen := int(binary.LittleEndian.Uint16(j.buf[at+6:]))
+	return j.buf[at+4 : at+8+klen]
+}
+
+// Changed calls fn for each record of an encoded journal, oldest first. It
+// returns an error if the encoding is damaged.
+func Changed(journal []byte, fn func(t Table, key, old []byte, existed bool) error) error {
+	for at := 0; at < len(journal); {
+		t, key, old, existed, n, err := decodeRecord(journal[at:])
+		if err != nil {
+			return fmt.Errorf("undo journal at byte %d: %w", at, err)
+		}
+		if err := fn(t, key, old, existed); err != nil {
+			return err
+		}
+		at += n
+	}
+	return nil
+}
+
+// Backward calls fn for the records of an encoded journal, newest first.
+func Backward(journal []byte, fn func(t Table, key, old []byte, existed bool) error) error {
+	for end := len(journal); end > 0; {
+		if end < journalHeader+journalTrailer {
+			return fmt.Errorf("undo journal: %d stray bytes: %w", end, ErrCorrupt)
+		}
+		n := int(binary.LittleEndian.Uint32(journal[end-journalTrailer:]))
+		if n < journalHeader+journalTrailer || n > end {
+			return fmt.Errorf("undo journal before byte %d: record of %d bytes: %w", end, n, ErrCorrupt)
+		}
+		t, key, old, existed, m, err := decodeRecord(journal[end-n : end])
+		if err == nil && m != n {
+			err = ErrCorrupt
+		}
+		if err != nil {
+			return fmt.Errorf("undo journal at byte %d: %w", end-n, err)
+		}
+		if err := fn(t, key, old, existed); err != nil {
+			return err
+		}
+		end -= n
+	}
+	return nil
+}
+
+func decodeRecord(b []byte) (t Table, key, old []byte, existed bool, n int, err error) {
+	if len(b) < journalHeader+journalTrailer {
+		return 0, nil, nil, false, 0, fmt.Errorf("record of %d bytes: %w", len(b), ErrCorrupt)
+	}
+	size := binary.LittleEndian.Uint32(b)
+	t = Table(binary.LittleEndian.Uint16(b[4:]))
+	klen := int(binary.LittleEndian.Uint16(b[6:]))
+	existed = size&journalAbsent == 0
+	vlen := 0
+	if existed {
+		vlen = int(size)
+	}
+	n = journalHeader + klen + vlen + journalTrailer
+	if klen == 0 || klen > MaxKey || vlen > MaxValue || n > len(b) ||
+		binary.LittleEndian.Uint32(b[n-journalTrailer:]) != uint32(n) {
+		return 0, nil, nil, false, 0, fmt.Errorf("key of %d and value of %d bytes: %w", klen, vlen, ErrCorrupt)
+	}
+	key = b[journalHeader : journalHeader+klen]
+	old = b[journalHeader+klen : n-journalTrailer]
+	return t, key, old, existed, n, nil
+}

@@ -1,0 +1,156 @@
+package vfs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// OS is the machine's own file system.
+var OS FS = osFS{}
+
+type osFS struct{}
+
+func (osFS) Open(path string, writable bool) (File, error) {
+	flag := os.O_RDONLY
+	if writable {
+		flag = os.O_RDWR
+	}
+	f, err := os.OpenFile(path, flag, 0)
+	if err != nil {
+		return nil, err
+	}
+	return osFile{f}, nil
+}
+
+func (osFS) Create(path string) (File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	return osFile{f}, nil
+}
+
+func (osFS) Rename(from, to string) error { return os.Rename(from, to) }
+func (osFS) Remove(path string) error     { return os.Remove(path) }
+
+// MkdirAll syncs the parent of each directory it makes, so that the new name is
+// durable before anything is kept under it.
+func (fs osFS) MkdirAll(dir string) error {
+	if st, err := os.Stat(dir); err == nil {
+		if !st.IsDir() {
+			return &os.PathError{Op: "mkdir", Path: dir, Err: syscall.ENOTDIR}
+		}
+		return nil
+	}
+	parent := filepath.Dir(dir)
+	if parent != dir {
+		if err := fs.MkdirAll(parent); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return fs.SyncDir(parent)
+}
+
+func (osFS) SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	return errors.Join(err, d.Close())
+}
+
+func (osFS) Exists(path string) (bool, error) {
+	_, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (osFS) Lock(path string, exclusive bool) (io.Closer, string, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil && !exclusive {
+		f, err = os.Open(path) // a reader may lock in a directory it cannot write
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	how := unix.LOCK_SH
+	if exclusive {
+		how = unix.LOCK_EX
+	}
+	if err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB); err != nil {
+		holder, _ := io.ReadAll(io.LimitReader(f, 64))
+		f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, strings.TrimSpace(string(holder)), ErrLocked
+		}
+		return nil, "", fmt.Errorf("lock %s: %w", path, err)
+	}
+	if exclusive {
+		text := []byte(strconv.Itoa(os.Getpid()) + "\n")
+		err := f.Truncate(0)
+		if err == nil {
+			_, err = f.WriteAt(text, 0)
+		}
+		if err != nil && !errors.Is(err, unix.ENOSPC) { // the number is only a courtesy
+			f.Close()
+			return nil, "", fmt.Errorf("write process id to %s: %w", path, err)
+		}
+	}
+	return f, "", nil
+}
+
+func (osFS) InMemory(dir string) (bool, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return false, &os.PathError{Op: "statfs", Path: dir, Err: err}
+	}
+	return st.Type == unix.TMPFS_MAGIC || st.Type == unix.RAMFS_MAGIC, nil
+}
+
+type osFile struct{ *os.File }
+
+func (f osFile) Sync() error {
+	if err := unix.Fdatasync(int(f.File.Fd())); err != nil {
+		return &os.PathError{Op: "fdatasync", Path: f.Name(), Err: err}
+	}
+	return nil
+}
+
+func (f osFile) Allocate(offset, size int64) error {
+	if err := unix.Fallocate(int(f.File.Fd()), 0, offset, size); err != nil {
+		return &os.PathError{Op: "fallocate", Path: f.Name(), Err: err}
+	}
+	return nil
+}
+
+func (f osFile) Punch(offset, size int64) error {
+	err := unix.Fallocate(int(f.File.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, offset, size)
+	if err == nil || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
+		return nil
+	}
+	return &os.PathError{Op: "punch hole", Path: f.Name(), Err: err}
+}
+
+func (f osFile) Size() (int64, error) {
+	st, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return st.Size(), nil
+}
+
+func (f osFile) Fd() (uintptr, bool) { return f.File.Fd(), true }

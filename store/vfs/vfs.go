@@ -1,0 +1,58 @@
+// Package vfs is the page engine's whole way to the disk: a handful of calls,
+// small enough that a test can fail, tear, reorder or forget any of them. It owns
+// the interface and its one real implementation, [OS]. It never decides what is
+// written or in which order.
+package vfs
+
+import (
+	"errors"
+	"io"
+)
+
+// ErrLocked is returned by FS.Lock when somebody else holds the lock.
+var ErrLocked = errors.New("locked")
+
+// FS opens and names files. Implementations are safe for concurrent use. What a
+// call changed is durable only after the sync that covers it: File.Sync for a
+// file's bytes and size, SyncDir for the names in a directory.
+type FS interface {
+	// Open opens an existing file; write access only if writable.
+	Open(path string, writable bool) (File, error)
+	// Create makes an empty file for reading and writing, replacing one of that
+	// name.
+	Create(path string) (File, error)
+	Rename(from, to string) error
+	Remove(path string) error
+	MkdirAll(dir string) error
+	SyncDir(dir string) error
+	// Exists reports whether there is a file of that name.
+	Exists(path string) (bool, error)
+	// Lock takes the advisory lock of a file, made if need be, until the Closer
+	// is closed or the process ends. It does not wait: if the lock is held
+	// otherwise it returns ErrLocked and what the holder wrote into the file.
+	// An exclusive holder's process id is written into it.
+	Lock(path string, exclusive bool) (lock io.Closer, holder string, err error)
+	// InMemory reports whether dir is on a file system that keeps files in
+	// memory (tmpfs, ramfs).
+	InMemory(dir string) (bool, error)
+}
+
+// File is an open file. WriteAt of one range and Sync may run beside reads and
+// writes of others.
+type File interface {
+	io.ReaderAt
+	io.WriterAt // an error leaves the range's content unknown, whatever n says
+	io.Closer
+	// Sync makes all that was written before it durable, the size included.
+	// After an error nothing is known of any of it.
+	Sync() error
+	Truncate(size int64) error
+	// Allocate reserves disk blocks for a range, extending the file if need be.
+	Allocate(offset, size int64) error
+	// Punch turns a range into a hole that reads as zeros; the size stays.
+	// Where the file system cannot, it does nothing and returns nil.
+	Punch(offset, size int64) error
+	Size() (int64, error)
+	// Fd is the descriptor to map, and false where there is none.
+	Fd() (uintptr, bool)
+}
