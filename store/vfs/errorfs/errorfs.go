@@ -18,26 +18,27 @@ import (
 type Op uint32
 
 const (
-	Open Op = 1 << iota
-	Create
-	Rename
-	Remove
-	Mkdir
-	SyncDir
-	Exists
-	Lock
-	Read
-	Write
-	Sync
-	Truncate
-	Allocate
-	Punch
-	Size
-	Close
+	Open     Op = 1 << iota // FS.Open
+	Create                  // FS.Create
+	Rename                  // FS.Rename, by the new name
+	Remove                  // FS.Remove
+	Mkdir                   // FS.MkdirAll
+	SyncDir                 // FS.SyncDir
+	Exists                  // FS.Exists
+	Lock                    // FS.Lock
+	Read                    // File.ReadAt
+	Write                   // File.WriteAt
+	Sync                    // File.Sync
+	Truncate                // File.Truncate
+	Allocate                // File.Allocate
+	Punch                   // File.Punch
+	Size                    // File.Size
+	Close                   // File.Close, which closes all the same
 
 	// Change is every call that changes something on the disk.
 	Change = Create | Rename | Remove | Mkdir | SyncDir | Lock | Write | Sync | Truncate | Allocate | Punch
-	All    = Close<<1 - 1
+	// All is every call.
+	All = Close<<1 - 1
 )
 
 var opNames = [...]string{"open", "create", "rename", "remove", "mkdir", "sync directory", "exists", "lock",
