@@ -1,0 +1,202 @@
+package page
+
+import (
+	"runtime/debug"
+
+	"tarn/store"
+)
+
+// cursor implements store.Cursor over one tree. It keeps the way from the root;
+// what the tree's owner changes makes that invalid (store/revision sees to it
+// that a writer's cursor then seeks again).
+type cursor struct {
+	engine *Engine
+	table  store.Table
+	tree   *tree
+	nodes  [maxHeight]*node
+	slots  [maxHeight]int
+	depth  int // nodes in use; 0: on no row
+	key    []byte
+	value  []byte // of the row, or its run reference
+	run    bool
+	err    error
+}
+
+// Cursor implements store.Engine.
+func (e *Engine) Cursor(t store.Table) (store.Cursor, error) {
+	if e.failed != nil {
+		return nil, e.failed
+	}
+	return &cursor{engine: e, table: t, tree: &e.tables[t-1].tree}, nil
+}
+
+func (c *cursor) First() bool { return c.move(c.first) }
+func (c *cursor) Last() bool  { return c.move(c.last) }
+
+func (c *cursor) Seek(key []byte) bool {
+	return c.move(func() error {
+		if err := c.descend(key); err != nil || c.depth == 0 {
+			return err
+		}
+		if d := c.depth - 1; c.slots[d] == int(c.nodes[d].count) {
+			c.slots[d]--
+			return c.step(1)
+		}
+		return nil
+	})
+}
+
+func (c *cursor) SeekLT(key []byte) bool {
+	return c.move(func() error {
+		if err := c.descend(key); err != nil || c.depth == 0 {
+			return err
+		}
+		return c.step(-1)
+	})
+}
+
+func (c *cursor) Next() bool { return c.move(c.next) }
+func (c *cursor) Prev() bool { return c.move(c.prev) }
+
+func (c *cursor) next() error { return c.step(1) }
+func (c *cursor) prev() error { return c.step(-1) }
+
+// move guards a movement against page faults and failures, and takes the row's
+// key and value, or the reference to it, while at it.
+func (c *cursor) move(movement func() error) bool {
+	if c.engine.closed.Load() {
+		c.err, c.depth = store.ErrClosed, 0
+		return false
+	}
+	if c.err = c.guarded(movement); c.err != nil {
+		c.depth = 0
+	}
+	return c.depth > 0
+}
+
+func (c *cursor) guarded(movement func() error) (err error) {
+	defer c.engine.rescue(debug.SetPanicOnFault(true), &err)
+	if err := movement(); err != nil || c.depth == 0 {
+		return err
+	}
+	n, i := c.nodes[c.depth-1], c.slots[c.depth-1]
+	c.key = n.key(c.key[:0], i)
+	c.value, c.run = n.value(i)
+	return nil
+}
+
+func (c *cursor) first() error {
+	c.depth = 0
+	return c.down(c.tree.root, int(c.tree.height)-1, false)
+}
+
+func (c *cursor) last() error {
+	c.depth = 0
+	return c.down(c.tree.root, int(c.tree.height)-1, true)
+}
+
+// down follows the first or the last child from r to a leaf.
+func (c *cursor) down(r ref, level int, last bool) error {
+	for ; level >= 0; level-- {
+		n, err := c.engine.node(r, c.table, level)
+		if err != nil {
+			return err
+		}
+		i := 0
+		if last {
+			i = int(n.count) - 1
+		}
+		c.push(n, i)
+		if level > 0 {
+			r = n.child(i)
+		}
+	}
+	return nil
+}
+
+func (c *cursor) push(n *node, i int) {
+	c.nodes[c.depth], c.slots[c.depth] = n, i
+	c.depth++
+}
+
+// descend goes to the leaf slot where key is or would be.
+func (c *cursor) descend(key []byte) error {
+	c.depth = 0
+	r := c.tree.root
+	for level := int(c.tree.height) - 1; level >= 0; level-- {
+		n, err := c.engine.node(r, c.table, level)
+		if err != nil {
+			return err
+		}
+		i := 0
+		if level == 0 {
+			i, _ = n.search(key, 0)
+		} else {
+			i = n.route(key)
+			r = n.child(i)
+		}
+		c.push(n, i)
+	}
+	return nil
+}
+
+// step goes to the next slot in a direction, through the parents where the leaf
+// ends.
+func (c *cursor) step(by int) error {
+	if c.depth == 0 {
+		return nil
+	}
+	d := c.depth - 1
+	for ; d >= 0; d-- {
+		if i := c.slots[d] + by; i >= 0 && i < int(c.nodes[d].count) {
+			c.slots[d] = i
+			break
+		}
+	}
+	if d < 0 {
+		c.depth = 0
+		return nil
+	}
+	n := c.nodes[d]
+	c.depth = d + 1
+	if n.level == 0 {
+		return nil
+	}
+	return c.down(n.child(c.slots[d]), int(n.level)-1, by < 0)
+}
+
+func (c *cursor) Valid() bool { return c.depth > 0 }
+
+func (c *cursor) Key() []byte {
+	if c.depth == 0 {
+		return nil
+	}
+	return c.key
+}
+
+// Value verifies a large value when it is asked for.
+func (c *cursor) Value() []byte {
+	if c.depth == 0 {
+		return nil
+	}
+	if c.run {
+		c.value, c.err = c.large()
+		c.run = false
+	}
+	return c.value
+}
+
+func (c *cursor) large() (v []byte, err error) {
+	if c.engine.closed.Load() {
+		return nil, store.ErrClosed
+	}
+	defer c.engine.rescue(debug.SetPanicOnFault(true), &err)
+	return c.engine.readRun(decodeRunRef(c.value), c.table)
+}
+
+func (c *cursor) Err() error { return c.err }
+
+func (c *cursor) Close() error {
+	c.depth = 0
+	return nil
+}

@@ -1,0 +1,169 @@
+package page
+
+import (
+	"fmt"
+
+	"tarn/store"
+)
+
+// Tables that grow, files that grow and shrink, memory that is bounded: all that
+// happens around a change so that the change itself cannot fail half way.
+
+// changePages is the most single pages that one change can take: a copy of each
+// level, and a few splits on the way down.
+const changePages = 4 * maxHeight
+
+// prepare is called before every change. Changes with undo data keep away from
+// the last bit of space, so that an undo never lacks it.
+func (e *Engine) prepare(run int64, journalled bool) error {
+	if e.failed != nil {
+		return e.failed
+	}
+	if e.opts.ReadOnly {
+		return store.ErrReadOnly
+	}
+	if e.privatePages<<pageShift > e.opts.PrivateBytes && e.opts.Mode == MappedPrivate {
+		if err := e.relieve(); err != nil {
+			return err
+		}
+	}
+	if run == 0 && e.space.count >= changePages {
+		return nil
+	}
+	return e.reserve(changePages, run, journalled)
+}
+
+// reserve makes sure that single pages and a run of pages can be allocated.
+func (e *Engine) reserve(singles, run int64, journalled bool) error {
+	free := int64(e.space.count)
+	end := int64(e.space.end)
+	if room := e.size>>pageShift - end; room >= singles+run || run == 0 && free+room >= singles {
+		return nil
+	}
+	limit := e.opts.LimitBytes
+	if !journalled {
+		limit += e.slack()
+	}
+	need := (end + singles + run) << pageShift
+	if need <= limit {
+		return e.grow(min((need+e.opts.GrowBytes-1)/e.opts.GrowBytes*e.opts.GrowBytes, limit))
+	}
+	e.settle()
+	e.reap()
+	if free = int64(e.space.count); free >= singles+run {
+		if run == 0 {
+			return nil
+		}
+		if _, ok := e.space.run(uint32(run), int(e.space.end)); ok {
+			return nil
+		}
+	}
+	left := max(limit>>pageShift-end, 0)
+	if run == 0 && free+left >= singles {
+		return e.grow(limit)
+	}
+	return &store.FullError{
+		Path: e.path, Need: (singles + run) << pageShift, Free: (free + left) << pageShift, Limit: e.opts.LimitBytes,
+	}
+}
+
+// slack is what undo, loading and checkpoints may use above the limit.
+func (e *Engine) slack() int64 { return slackFor(e.opts.LimitBytes) }
+
+func slackFor(limit int64) int64 { return max(limit/64, 4<<20) &^ (hugePage - 1) }
+
+// grow extends the file and the memory over it. In a shared mapping the blocks
+// are reserved now, because a full disk could not be told from a broken one when
+// the kernel writes the page back.
+func (e *Engine) grow(size int64) error {
+	if size <= e.size {
+		return nil
+	}
+	if e.file != nil {
+		var err error
+		if e.opts.Mode == Mapped {
+			err = e.file.Allocate(e.size, size-e.size)
+		} else {
+			err = e.file.Truncate(size)
+		}
+		if err != nil {
+			return fmt.Errorf("grow %s from %d to %d bytes: %w", e.path, e.size, size, err)
+		}
+	}
+	if err := e.mem.grow(size); err != nil {
+		return err
+	}
+	e.size = size
+	return nil
+}
+
+// relieve brings private memory below its bound: first by what a checkpoint
+// under way or free pages give back, then by writing changed pages early.
+func (e *Engine) relieve() error {
+	if e.pending != nil {
+		e.pending.Wait() //nolint:errcheck // its own waiter gets it
+		e.settle()
+		if e.failed != nil {
+			return e.failed
+		}
+	}
+	e.dropFree()
+	if e.privatePages<<pageShift <= e.opts.PrivateBytes/4*3 {
+		return nil
+	}
+	return e.spill()
+}
+
+// tidy gives free space back after a checkpoint: private memory at once, and the
+// end of the file and large holes in it when much is free.
+func (e *Engine) tidy() {
+	e.dropFree()
+	used := int64(e.space.end - e.space.count)
+	if int64(e.space.count) <= used/2 {
+		return
+	}
+	e.truncate()
+	if e.opts.Mode != Mapped {
+		e.punch()
+	}
+}
+
+// truncate cuts the free end off the file, all but a growth step. Failing to do
+// so is no error: the space is only given back later.
+func (e *Engine) truncate() {
+	tail := e.space.tail()
+	step := e.opts.GrowBytes
+	size := (int64(tail)<<pageShift + step - 1) / step * step
+	if size+step > e.size || e.file.Truncate(size) != nil {
+		return
+	}
+	e.space.take(tail, e.space.end-tail)
+	e.space.end = tail
+	e.end.Store(tail)
+	e.space.cursor = min(e.space.cursor, tail)
+	if e.mem.mode.anonymous() {
+		e.mem.drop(uint32(size>>pageShift), uint32((e.mem.mapped-size)>>pageShift)) //nolint:errcheck // stays in use
+	}
+	e.size = size
+}
+
+// punch gives whole free chunks inside the file back to the file system.
+func (e *Engine) punch() {
+	chunks := uint32(len(e.space.chunks))
+	for c := uint32(0); c < min(chunks, e.space.end/chunkPages); c++ {
+		if e.space.chunks[c] != chunkPages || e.space.holes.get(c) {
+			continue
+		}
+		first := c
+		for c+1 < e.space.end/chunkPages && e.space.chunks[c+1] == chunkPages {
+			c++
+		}
+		off := int64(first) * chunkPages << pageShift
+		if e.file.Punch(off, int64(c-first+1)*chunkPages<<pageShift) != nil {
+			return
+		}
+		for i := first; i <= c; i++ {
+			e.space.holes.set(i)
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package page
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"tarn/store"
+	"tarn/store/vfs"
+)
+
+// memory is the address range in which page n lies at base + n * pageSize. The
+// range is reserved once for the store's limit, which costs nothing, and filled
+// in steps, so that pages never move and no single mapping is larger than what
+// is used.
+type memory struct {
+	path     string
+	mode     Mode
+	readOnly bool
+	file     vfs.File // to map; nil for anonymous memory
+	base     unsafe.Pointer
+	area     unsafe.Pointer // the reservation around it, which may begin earlier
+	areaSize uintptr
+	mapped   int64 // bytes from base that may be touched
+	kind     string
+}
+
+const hugePage = 2 << 20
+
+// newMemory reserves the addresses.
+func newMemory(path string, mode Mode, readOnly bool, file vfs.File, limit int64) (*memory, error) {
+	size := uintptr(limit + hugePage)
+	area, err := unix.MmapPtr(-1, 0, nil, size, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+	if err != nil {
+		return nil, memoryError(path, limit, "reserving address space (see ulimit -v)", err)
+	}
+	align := -uintptr(area) & (hugePage - 1)
+	m := &memory{
+		path: path, mode: mode, readOnly: readOnly, file: file,
+		base: unsafe.Add(area, align), area: area, areaSize: size, kind: "ordinary pages",
+	}
+	if !mode.anonymous() {
+		if _, ok := file.Fd(); !ok {
+			m.close()
+			return nil, fmt.Errorf("%s: mode %s needs a file that can be mapped", path, mode)
+		}
+		m.kind = "page cache"
+	}
+	return m, nil
+}
+
+// mapStep bounds a single mapping, because under the kernel's default overcommit
+// rule one that is larger than RAM plus swap is refused whatever is free.
+const mapStep = 1 << 30
+
+// grow makes the range up to size usable.
+func (m *memory) grow(size int64) error {
+	for m.mapped < size {
+		if err := m.step(min(size, m.mapped+mapStep)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *memory) step(size int64) error {
+	var (
+		at    = unsafe.Add(m.base, m.mapped)
+		n     = uintptr(size - m.mapped)
+		prot  = unix.PROT_READ | unix.PROT_WRITE
+		flags = unix.MAP_FIXED
+		fd    = -1
+		off   = int64(0)
+	)
+	if m.mode.anonymous() {
+		flags |= unix.MAP_PRIVATE | unix.MAP_ANON
+	} else {
+		raw, _ := m.file.Fd()
+		fd, off = int(raw), m.mapped
+		switch {
+		case m.readOnly:
+			prot, flags = unix.PROT_READ, flags|unix.MAP_SHARED
+		case m.mode == MappedPrivate:
+			flags |= unix.MAP_PRIVATE
+		default:
+			flags |= unix.MAP_SHARED
+		}
+	}
+	if m.mode.anonymous() && n%hugePage == 0 && (m.mapped == 0 || m.kind == hugetlb) {
+		if _, err := unix.MmapPtr(fd, off, at, n, prot, flags|unix.MAP_HUGETLB); err == nil {
+			m.kind = hugetlb
+			m.mapped = size
+			return m.pin(at, n)
+		}
+	}
+	if _, err := unix.MmapPtr(fd, off, at, n, prot, flags); err != nil {
+		return memoryError(m.path, int64(n), fmt.Sprintf("mapping it (mode %s, %s)", m.mode, overcommit()), err)
+	}
+	if m.mode.anonymous() {
+		m.advise(at, n)
+	} else {
+		// Without this the kernel reads around each fault in folios of up to
+		// 2 MiB and later writes the whole folio back for one dirty page.
+		m.madvise(at, n, unix.MADV_RANDOM)
+	}
+	m.mapped = size
+	return m.pin(at, n)
+}
+
+const (
+	hugetlb     = "reserved huge pages (2 MiB)"
+	transparent = "transparent huge pages"
+)
+
+func (m *memory) advise(at unsafe.Pointer, n uintptr) {
+	state, _ := os.ReadFile("/sys/kernel/mm/transparent_hugepage/enabled")
+	if len(state) == 0 || strings.Contains(string(state), "[never]") {
+		return
+	}
+	if m.madvise(at, n, unix.MADV_HUGEPAGE) == nil {
+		m.kind = transparent
+	}
+}
+
+// pin locks pages in memory, in mode locked.
+func (m *memory) pin(at unsafe.Pointer, n uintptr) error {
+	if m.mode != Locked {
+		return nil
+	}
+	if err := unix.Mlock(unsafe.Slice((*byte)(at), n)); err != nil {
+		var lim unix.Rlimit
+		unix.Getrlimit(unix.RLIMIT_MEMLOCK, &lim) //nolint:errcheck // zero is then shown
+		return memoryError(m.path, int64(n), fmt.Sprintf("locking it in memory (RLIMIT_MEMLOCK is %s soft, %s hard; see ulimit -l or LimitMEMLOCK=)",
+			limitText(lim.Cur), limitText(lim.Max)), err)
+	}
+	return nil
+}
+
+func limitText(v uint64) string {
+	if v == unix.RLIM_INFINITY {
+		return "unlimited"
+	}
+	return strconv.FormatUint(v, 10) + " bytes"
+}
+
+func (m *memory) madvise(at unsafe.Pointer, n uintptr, advice int) error {
+	return unix.Madvise(unsafe.Slice((*byte)(at), n), advice)
+}
+
+// drop gives the memory of pages back to the kernel. Pages of a file are read
+// from it again when touched; anonymous ones become zero.
+func (m *memory) drop(page, pages uint32) error {
+	at := unsafe.Add(m.base, int64(page)<<pageShift)
+	if err := m.madvise(at, uintptr(pages)<<pageShift, unix.MADV_DONTNEED); err != nil {
+		return fmt.Errorf("%s: give back %d pages from page %d: %w", m.path, pages, page, err)
+	}
+	return nil
+}
+
+func (m *memory) slice(page, pages uint32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Add(m.base, int64(page)<<pageShift)), int64(pages)<<pageShift)
+}
+
+// pageAt tells which byte of the file an address is, or -1.
+func (m *memory) offsetOf(addr uintptr) int64 {
+	if off := addr - uintptr(m.base); off < uintptr(m.mapped) {
+		return int64(off)
+	}
+	return -1
+}
+
+func (m *memory) contains(b []byte) bool {
+	return len(b) > 0 && m.offsetOf(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) >= 0
+}
+
+func (m *memory) close() error {
+	if m.area == nil {
+		return nil
+	}
+	err := unix.MunmapPtr(m.area, m.areaSize)
+	m.area, m.mapped = nil, 0
+	return err
+}
+
+// newBitmap returns a bitmap of n bits in memory that the kernel fills on demand.
+func newBitmap(n int64) (bitmap, error) {
+	words := (n + 63) / 64
+	b, err := unix.Mmap(-1, 0, int(words*8), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+	if err != nil {
+		return nil, memoryError("page tables", words*8, "mapping it", err)
+	}
+	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(b))), words), nil
+}
+
+func (b bitmap) release() {
+	if len(b) > 0 {
+		unix.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(b))), len(b)*8)) //nolint:errcheck // nothing to be done
+	}
+}
+
+// memoryError adds what the machine has to a refusal by the kernel.
+func memoryError(path string, asked int64, detail string, err error) error {
+	e := &store.MemoryError{Path: path, Asked: asked, Detail: detail, Err: err}
+	text, _ := os.ReadFile("/proc/meminfo")
+	for line := range strings.Lines(string(text)) {
+		f := strings.Fields(line)
+		if len(f) < 2 {
+			continue
+		}
+		kb, _ := strconv.ParseInt(f[1], 10, 64)
+		switch f[0] {
+		case "MemTotal:":
+			e.RAM = kb << 10
+		case "MemAvailable:":
+			e.Available = kb << 10
+		case "SwapTotal:":
+			e.Swap = kb << 10
+		}
+	}
+	return e
+}
+
+func overcommit() string {
+	text, err := os.ReadFile("/proc/sys/vm/overcommit_memory")
+	if err != nil {
+		return "vm.overcommit_memory unknown"
+	}
+	return "vm.overcommit_memory = " + strings.TrimSpace(string(text))
+}
+
+// machineRAM is the machine's memory in bytes, 0 if unknown.
+func machineRAM() int64 {
+	var e *store.MemoryError
+	errors.As(memoryError("", 0, "", nil), &e)
+	return e.RAM
+}

@@ -1,0 +1,120 @@
+package page
+
+import (
+	"errors"
+	"fmt"
+
+	"tarn/store"
+	"tarn/store/vfs"
+)
+
+// Mode says what memory the pages live in. It can be chosen anew at every open.
+type Mode uint8
+
+const (
+	// Mapped: the file in a shared mapping; the kernel writes changed pages back
+	// when it likes.
+	Mapped Mode = 1 + iota
+	// MappedPrivate: the file in a private mapping; only checkpoints write.
+	MappedPrivate
+	// Heap: anonymous memory, filled from the file at open; only checkpoints write.
+	Heap
+	// Locked: Heap, locked into RAM.
+	Locked
+)
+
+var modeNames = [...]string{Mapped: "mapped", MappedPrivate: "mapped_private", Heap: "heap", Locked: "locked"}
+
+func (m Mode) String() string {
+	if m < Mapped || m > Locked {
+		return fmt.Sprintf("mode %d", uint8(m))
+	}
+	return modeNames[m]
+}
+
+// ParseMode is the inverse of String.
+func ParseMode(s string) (Mode, error) {
+	for m := Mapped; m <= Locked; m++ {
+		if modeNames[m] == s {
+			return m, nil
+		}
+	}
+	return 0, fmt.Errorf("unknown map mode %q: mapped, mapped_private, heap or locked", s)
+}
+
+func (m Mode) anonymous() bool { return m == Heap || m == Locked }
+
+// Options say how to open a store. The zero value of a size means its default.
+type Options struct {
+	Dir  string
+	Mode Mode // default MappedPrivate
+
+	// LimitBytes is how large the file may become; default 1 TiB.
+	LimitBytes int64
+	// GuardBytes is what must be free for a new revision to begin; default 0.
+	GuardBytes int64
+	// PrivateBytes bounds the private memory of MappedPrivate: half of it asks
+	// for a checkpoint at the next finished revision; at all of it changed
+	// pages are written early. Default half of the machine's RAM, at least 64
+	// MiB.
+	PrivateBytes int64
+	// GrowBytes is the step in which the file grows; a multiple of 2 MiB, the
+	// default 64 MiB.
+	GrowBytes int64
+
+	ReadOnly bool
+	FS       vfs.FS // default vfs.OS
+	// BeforeMeta is called, from a goroutine of its own, between the sync of an
+	// image's pages and the writing of its meta page: the block log must be
+	// durable up to revision when it returns nil.
+	BeforeMeta func(revision uint64) error
+}
+
+const (
+	defaultLimit = 1 << 40
+	defaultGrow  = 64 << 20
+	maxLimit     = 8 << 40
+)
+
+func (o *Options) setDefaults() {
+	if o.Mode == 0 {
+		o.Mode = MappedPrivate
+	}
+	if o.LimitBytes == 0 {
+		o.LimitBytes = defaultLimit
+	}
+	if o.GrowBytes == 0 {
+		o.GrowBytes = defaultGrow
+	}
+	if o.PrivateBytes == 0 {
+		o.PrivateBytes = max(machineRAM()/2, 64<<20)
+	}
+	if o.FS == nil {
+		o.FS = vfs.OS
+	}
+}
+
+// Validate names everything that is wrong with o.
+func (o Options) Validate() error {
+	o.setDefaults()
+	var errs []error
+	bad := func(cond bool, format string, args ...any) {
+		if cond {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	bad(o.Dir == "", "no folder given")
+	bad(o.Mode > Locked, "unknown map mode %d", o.Mode)
+	bad(o.LimitBytes < 1<<20 || o.LimitBytes > maxLimit, "limit of %d bytes is not between 1 MiB and 8 TiB", o.LimitBytes)
+	bad(o.LimitBytes%pageSize != 0, "limit of %d bytes is not a multiple of %d", o.LimitBytes, pageSize)
+	bad(o.GuardBytes < 0 || o.GuardBytes >= o.LimitBytes, "guard of %d bytes is not below the limit of %d", o.GuardBytes, o.LimitBytes)
+	bad(o.PrivateBytes < 1<<20, "bound of %d bytes for private memory is below 1 MiB", o.PrivateBytes)
+	bad(o.GrowBytes < hugePage || o.GrowBytes%hugePage != 0, "growth step of %d bytes is not a multiple of 2 MiB", o.GrowBytes)
+	if len(errs) > 0 {
+		return fmt.Errorf("page store options: %w", errors.Join(errs...))
+	}
+	return nil
+}
+
+// errVolatile is the answer to a checkpoint of a store without a file.
+var errVolatile = fmt.Errorf("a volatile store has no file: %w", store.ErrReadOnly)

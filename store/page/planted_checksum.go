@@ -1,0 +1,5 @@
+//go:build fault_checksum
+
+package page
+
+const planted = skipChecksum

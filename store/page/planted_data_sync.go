@@ -1,0 +1,5 @@
+//go:build fault_data_sync
+
+package page
+
+const planted = skipDataSync

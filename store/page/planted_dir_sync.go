@@ -1,0 +1,5 @@
+//go:build fault_dir_sync
+
+package page
+
+const planted = skipDirSync

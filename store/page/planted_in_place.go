@@ -1,0 +1,5 @@
+//go:build fault_in_place
+
+package page
+
+const planted = writeInPlace

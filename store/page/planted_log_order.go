@@ -1,0 +1,5 @@
+//go:build fault_log_order
+
+package page
+
+const planted = logAfterMeta

@@ -1,0 +1,5 @@
+//go:build fault_meta_sync
+
+package page
+
+const planted = skipMetaSync
