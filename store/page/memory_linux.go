@@ -73,7 +73,7 @@ func (m *memory) step(size int64) error {
 		at    = unsafe.Add(m.base, m.mapped)
 		n     = uintptr(size - m.mapped)
 		prot  = unix.PROT_READ | unix.PROT_WRITE
-		flags = unix.MAP_FIXED
+		flags = 0
 		fd    = -1
 		off   = int64(0)
 	)
@@ -92,13 +92,13 @@ func (m *memory) step(size int64) error {
 		}
 	}
 	if m.mode.anonymous() && n%hugePage == 0 && (m.mapped == 0 || m.kind == hugetlb) {
-		if _, err := unix.MmapPtr(fd, off, at, n, prot, flags|unix.MAP_HUGETLB); err == nil {
+		if place(at, n, prot, flags|unix.MAP_HUGETLB, fd, off) == nil {
 			m.kind = hugetlb
 			m.mapped = size
 			return m.pin(at, n)
 		}
 	}
-	if _, err := unix.MmapPtr(fd, off, at, n, prot, flags); err != nil {
+	if err := place(at, n, prot, flags, fd, off); err != nil {
 		return memoryError(m.path, int64(n), fmt.Sprintf("mapping it (mode %s, %s)", m.mode, overcommit()), err)
 	}
 	if m.mode.anonymous() {
@@ -110,6 +110,26 @@ func (m *memory) step(size int64) error {
 	}
 	m.mapped = size
 	return m.pin(at, n)
+}
+
+// place makes a mapping inside the reservation. The kernel is asked for the same
+// one elsewhere first: refusing it at a fixed place may leave a hole there, into
+// which the next mapping of anybody in the process falls, to be overwritten by
+// ours later.
+func place(at unsafe.Pointer, n uintptr, prot, flags, fd int, off int64) error {
+	p, err := unix.MmapPtr(fd, off, nil, n, prot, flags)
+	if err != nil {
+		return err
+	}
+	if err := unix.MunmapPtr(p, n); err != nil {
+		return err
+	}
+	_, err = unix.MmapPtr(fd, off, at, n, prot, flags|unix.MAP_FIXED)
+	if err != nil { // the machine has less to give than a moment ago
+		const none = unix.MAP_PRIVATE | unix.MAP_ANON | unix.MAP_NORESERVE | unix.MAP_FIXED_NOREPLACE
+		unix.MmapPtr(-1, 0, at, n, unix.PROT_NONE, none) //nolint:errcheck // closes the hole if there is one
+	}
+	return err
 }
 
 const (

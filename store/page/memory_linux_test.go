@@ -1,0 +1,55 @@
+package page
+
+import (
+	"sync/atomic"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestGrowthLeavesOtherMemoryAlone: a mapping at a fixed place that the kernel
+// refuses (here: reserved huge pages where there are none) must not open a hole
+// in the reservation, into which somebody else's memory falls and is then
+// overwritten.
+func TestGrowthLeavesOtherMemoryAlone(t *testing.T) {
+	var stop atomic.Bool
+	lost := make(chan int)
+	go func() {
+		n := 0
+		for !stop.Load() {
+			p, err := unix.MmapPtr(-1, 0, nil, hugePage, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+			if err != nil {
+				break
+			}
+			word := (*uint64)(unsafe.Add(p, hugePage/2))
+			*word = 42
+			for range 20 {
+				if atomic.LoadUint64(word) != 42 {
+					n++
+					break
+				}
+			}
+			unix.MunmapPtr(p, hugePage) //nolint:errcheck // mapped above
+		}
+		lost <- n
+	}()
+	for range 3000 {
+		m, err := newMemory("test", Heap, false, nil, 8*hugePage)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for size := int64(hugePage); size <= 8*hugePage; size += hugePage {
+			if err := m.grow(size); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := m.close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop.Store(true)
+	if n := <-lost; n > 0 {
+		t.Errorf("%d mappings of others were overwritten", n)
+	}
+}
