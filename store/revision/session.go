@@ -1,6 +1,7 @@
 package revision
 
 import (
+	"errors"
 	"fmt"
 
 	"tarn/store"
@@ -124,7 +125,12 @@ func (s *Store) restore(journal []byte) error {
 		if existed {
 			return s.engine.Put(t, key, old, nil)
 		}
-		return s.engine.Delete(t, key, nil)
+		// A row that came and went within the revision is new to a compacted
+		// journal, and gone from the state.
+		if err := s.engine.Delete(t, key, nil); !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		return nil
 	})
 	if err != nil {
 		return s.fail("undo", err)
