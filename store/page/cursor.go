@@ -2,6 +2,7 @@ package page
 
 import (
 	"runtime/debug"
+	"unsafe"
 
 	"tarn/store"
 )
@@ -30,69 +31,88 @@ func (e *Engine) Cursor(t store.Table) (store.Cursor, error) {
 	return &cursor{engine: e, table: t, tree: &e.tables[t-1].tree}, nil
 }
 
-func (c *cursor) First() bool { return c.move(c.first) }
-func (c *cursor) Last() bool  { return c.move(c.last) }
+func (c *cursor) First() bool { return c.settle(c.edge(false)) }
+func (c *cursor) Last() bool  { return c.settle(c.edge(true)) }
 
-func (c *cursor) Seek(key []byte) bool {
-	return c.move(func() error {
-		if err := c.descend(key); err != nil || c.depth == 0 {
-			return err
-		}
-		if d := c.depth - 1; c.slots[d] == int(c.nodes[d].count) {
-			c.slots[d]--
-			return c.step(1)
-		}
-		return nil
-	})
-}
+func (c *cursor) Seek(key []byte) bool   { return c.settle(c.seek(key, false)) }
+func (c *cursor) SeekLT(key []byte) bool { return c.settle(c.seek(key, true)) }
 
-func (c *cursor) SeekLT(key []byte) bool {
-	return c.move(func() error {
-		if err := c.descend(key); err != nil || c.depth == 0 {
-			return err
-		}
-		return c.step(-1)
-	})
-}
+func (c *cursor) Next() bool { return c.settle(c.step(1)) }
+func (c *cursor) Prev() bool { return c.settle(c.step(-1)) }
 
-func (c *cursor) Next() bool { return c.move(c.next) }
-func (c *cursor) Prev() bool { return c.move(c.prev) }
-
-func (c *cursor) next() error { return c.step(1) }
-func (c *cursor) prev() error { return c.step(-1) }
-
-// move guards a movement against page faults and failures, and takes the row's
-// key and value, or the reference to it, while at it.
-func (c *cursor) move(movement func() error) bool {
-	if c.engine.closed.Load() {
-		c.err, c.depth = store.ErrClosed, 0
-		return false
-	}
-	if c.err = c.guarded(movement); c.err != nil {
+// settle ends every movement: a failed one leaves the cursor on no row.
+func (c *cursor) settle(err error) bool {
+	if err != nil {
 		c.depth = 0
 	}
+	c.err = err
 	return c.depth > 0
 }
 
-func (c *cursor) guarded(movement func() error) (err error) {
+// The three movements guard against page faults and take the row's key and value
+// (or the reference to it) while at it, so that Key and Value need no guard.
+
+func (c *cursor) edge(last bool) (err error) {
 	defer c.engine.rescue(debug.SetPanicOnFault(true), &err)
-	if err := movement(); err != nil || c.depth == 0 {
+	c.depth = 0
+	if c.engine.closed.Load() {
+		return store.ErrClosed
+	}
+	if err := c.down(c.tree.root, int(c.tree.height)-1, last); err != nil {
 		return err
 	}
-	n, i := c.nodes[c.depth-1], c.slots[c.depth-1]
-	c.key = n.key(c.key[:0], i)
-	c.value, c.run = n.value(i)
+	c.take()
 	return nil
 }
 
-func (c *cursor) first() error {
+func (c *cursor) seek(key []byte, before bool) (err error) {
+	defer c.engine.rescue(debug.SetPanicOnFault(true), &err)
 	c.depth = 0
-	return c.down(c.tree.root, int(c.tree.height)-1, false)
+	if c.engine.closed.Load() {
+		return store.ErrClosed
+	}
+	if err := c.descend(key); err != nil || c.depth == 0 {
+		return err
+	}
+	d := c.depth - 1
+	switch {
+	case before:
+		err = c.walk(-1)
+	case c.slots[d] == int(c.nodes[d].count):
+		c.slots[d]--
+		err = c.walk(1)
+	}
+	c.take()
+	return err
 }
 
-func (c *cursor) last() error {
-	c.depth = 0
-	return c.down(c.tree.root, int(c.tree.height)-1, true)
+func (c *cursor) step(by int) (err error) {
+	defer c.engine.rescue(debug.SetPanicOnFault(true), &err)
+	if c.engine.closed.Load() {
+		return store.ErrClosed
+	}
+	if d := c.depth - 1; d >= 0 {
+		if i := c.slots[d] + by; uint(i) < uint(c.nodes[d].count) {
+			c.slots[d] = i
+		} else if err := c.walk(by); err != nil {
+			return err
+		}
+		c.take()
+	}
+	return nil
+}
+
+func (c *cursor) take() {
+	if c.depth == 0 {
+		return
+	}
+	n, i := c.nodes[c.depth-1], c.slots[c.depth-1]
+	s := n.slot(i)
+	cell := n.at(int(s.off))
+	c.key = append(append(c.key[:0], n.prefix()...), unsafe.Slice((*byte)(unsafe.Add(cell, sizeSize)), s.size)...)
+	size := *(*uint16)(cell)
+	c.value = unsafe.Slice((*byte)(unsafe.Add(cell, sizeSize+int(s.size))), size&^inRun)
+	c.run = size&inRun != 0
 }
 
 // down follows the first or the last child from r to a leaf.
@@ -121,7 +141,6 @@ func (c *cursor) push(n *node, i int) {
 
 // descend goes to the leaf slot where key is or would be.
 func (c *cursor) descend(key []byte) error {
-	c.depth = 0
 	r := c.tree.root
 	for level := int(c.tree.height) - 1; level >= 0; level-- {
 		n, err := c.engine.node(r, c.table, level)
@@ -140,12 +159,9 @@ func (c *cursor) descend(key []byte) error {
 	return nil
 }
 
-// step goes to the next slot in a direction, through the parents where the leaf
+// walk goes to the next slot in a direction, through the parents where the leaf
 // ends.
-func (c *cursor) step(by int) error {
-	if c.depth == 0 {
-		return nil
-	}
+func (c *cursor) walk(by int) error {
 	d := c.depth - 1
 	for ; d >= 0; d-- {
 		if i := c.slots[d] + by; i >= 0 && i < int(c.nodes[d].count) {

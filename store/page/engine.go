@@ -35,7 +35,6 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
 	"tarn/store"
 	"tarn/store/vfs"
@@ -111,7 +110,7 @@ func (e *Engine) node(r ref, t store.Table, level int) (*node, error) {
 }
 
 func (e *Engine) nodeAt(page uint32) *node {
-	return (*node)(unsafe.Add(e.mem.base, int64(page)<<pageShift))
+	return (*node)(e.mem.at(page))
 }
 
 func (e *Engine) isChecked(page uint32) bool {
@@ -271,12 +270,3 @@ func (e *Engine) release(x extent) {
 // warmLimit bounds the list of warm pages; beyond it pages are found in the
 // bitmap.
 const warmLimit = 1 << 16
-
-// bornOf restores a generation from its low half.
-func (e *Engine) bornOf(low uint32) uint64 {
-	g := e.generation&^0xffffffff | uint64(low)
-	if g > e.generation {
-		g -= 1 << 32
-	}
-	return g
-}

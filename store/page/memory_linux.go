@@ -175,18 +175,30 @@ func (m *memory) madvise(at unsafe.Pointer, n uintptr, advice int) error {
 // drop gives the memory of pages back to the kernel. Pages of a file are read
 // from it again when touched; anonymous ones become zero.
 func (m *memory) drop(page, pages uint32) error {
-	at := unsafe.Add(m.base, int64(page)<<pageShift)
-	if err := m.madvise(at, uintptr(pages)<<pageShift, unix.MADV_DONTNEED); err != nil {
+	if err := m.madvise(m.at(page), uintptr(pages)<<pageShift, unix.MADV_DONTNEED); err != nil {
 		return fmt.Errorf("%s: give back %d pages from page %d: %w", m.path, pages, page, err)
 	}
 	return nil
 }
 
-func (m *memory) slice(page, pages uint32) []byte {
-	return unsafe.Slice((*byte)(unsafe.Add(m.base, int64(page)<<pageShift)), int64(pages)<<pageShift)
+func (m *memory) at(page uint32) unsafe.Pointer {
+	return unsafe.Add(m.base, int64(page)<<pageShift)
 }
 
-// pageAt tells which byte of the file an address is, or -1.
+func (m *memory) slice(page, pages uint32) []byte {
+	return unsafe.Slice((*byte)(m.at(page)), int64(pages)<<pageShift)
+}
+
+// forget empties the page cache of the file. What another mode wrote in long
+// pieces lies there in large folios, and a shared mapping that changes one page
+// of such a folio has all of it written back.
+func (m *memory) forget() {
+	if raw, ok := m.file.Fd(); ok {
+		unix.Fadvise(int(raw), 0, 0, unix.FADV_DONTNEED) //nolint:errcheck // only costs writes
+	}
+}
+
+// offsetOf tells which byte of the file an address is, or -1.
 func (m *memory) offsetOf(addr uintptr) int64 {
 	if off := addr - uintptr(m.base); off < uintptr(m.mapped) {
 		return int64(off)

@@ -48,6 +48,9 @@ func Open(o Options) (_ *Engine, err error) {
 			return nil, fmt.Errorf("create store %s: %w", e.path, err)
 		}
 	}
+	if err := e.syncName(); err != nil {
+		return nil, err
+	}
 	if err := e.load(); err != nil {
 		return nil, err
 	}
@@ -119,13 +122,19 @@ func (e *Engine) create() (err error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if err := e.fs.Rename(path, e.path); err != nil {
-		return err
-	}
-	if planted == skipDirSync {
+	return e.fs.Rename(path, e.path)
+}
+
+// syncName makes the file's name durable. It is done at every open for writing:
+// whoever made the file may have been killed before.
+func (e *Engine) syncName() error {
+	if e.opts.ReadOnly || planted == skipDirSync {
 		return nil
 	}
-	return e.fs.SyncDir(e.opts.Dir)
+	if err := e.fs.SyncDir(e.opts.Dir); err != nil {
+		return fmt.Errorf("sync folder of store: %w", err)
+	}
+	return nil
 }
 
 // load opens the file, chooses the image and makes it the present state.
@@ -154,6 +163,9 @@ func (e *Engine) load() (err error) {
 	}
 	if err := e.prepareMemory(mapped); err != nil {
 		return err
+	}
+	if e.opts.Mode == Mapped && m.mode != Mapped {
+		e.mem.forget()
 	}
 	if err := e.adopt(m); err != nil {
 		return err
@@ -293,9 +305,14 @@ func (e *Engine) adopt(m *meta) error {
 	e.counters.opened(m)
 	e.generation = m.generation
 	e.durable = e.endGeneration(m.head)
-	e.generation = m.generation + 1
+	e.generation = m.generation + generationGap
 	return e.Publish(m.head)
 }
+
+// generationGap is left between an image and what follows its opening, so that
+// pages which a killed process wrote for images that never came to be are not
+// taken for new ones should a write of ours get lost.
+const generationGap = 1 << 20
 
 func (e *Engine) setEnd(end uint32) {
 	e.space.end = end

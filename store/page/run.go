@@ -34,7 +34,7 @@ func (e *Engine) writeRun(kind uint8, t store.Table, b []byte) runRef {
 // fillRun writes b, which may be shorter than the run was made for, and returns
 // the reference to what was written.
 func (e *Engine) fillRun(r runRef, kind uint8, t store.Table, b []byte) runRef {
-	at := unsafe.Pointer(e.nodeAt(r.page))
+	at := e.mem.at(r.page)
 	*(*runHeader)(at) = runHeader{
 		kind: kind, table: uint16(t), number: r.page, size: uint32(len(b)), generation: e.generation,
 	}
@@ -46,7 +46,7 @@ func (e *Engine) fillRun(r runRef, kind uint8, t store.Table, b []byte) runRef {
 
 // readRun returns the bytes of a run in place, verified on first touch.
 func (e *Engine) readRun(r runRef, t store.Table) ([]byte, error) {
-	at := unsafe.Pointer(e.nodeAt(r.page))
+	at := e.mem.at(r.page)
 	if !e.isChecked(r.page) || uint32((*runHeader)(at).generation) != r.generation {
 		end := int64(r.page) + runPages(int64(r.size))
 		if r.page < firstPage || end > int64(e.end.Load()) {

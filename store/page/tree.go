@@ -168,7 +168,8 @@ func (e *Engine) overwrite(p *path, t *tree, value []byte) bool {
 func (e *Engine) dropValue(n *node, i int) {
 	if v, run := n.value(i); run {
 		r := decodeRunRef(v)
-		e.free(extent{r.page, uint32(runPages(int64(r.size))), e.bornOf(r.generation)})
+		h := (*runHeader)(e.mem.at(r.page))
+		e.free(extent{r.page, uint32(runPages(int64(r.size))), h.generation})
 	}
 }
 

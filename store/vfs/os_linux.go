@@ -27,7 +27,7 @@ func (osFS) Open(path string, writable bool) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return osFile{f}, nil
+	return newFile(f), nil
 }
 
 func (osFS) Create(path string) (File, error) {
@@ -35,7 +35,14 @@ func (osFS) Create(path string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return osFile{f}, nil
+	return newFile(f), nil
+}
+
+// newFile turns readahead off: pages are read where they lie, and what the kernel
+// reads around them would stay in the page cache in folios of up to 2 MiB.
+func newFile(f *os.File) File {
+	unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_RANDOM) //nolint:errcheck // only advice
+	return osFile{f}
 }
 
 func (osFS) Rename(from, to string) error { return os.Rename(from, to) }
