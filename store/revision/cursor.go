@@ -87,7 +87,7 @@ func (c *cursor) Key() []byte {
 	case c.detached:
 		return c.key
 	}
-	return c.rows.Key()
+	return c.lendRow(c.rows.Key())
 }
 
 // Value of a detached cursor is the row's present one, nil if it is gone.
@@ -95,7 +95,7 @@ func (c *cursor) Value() []byte {
 	if !c.on || c.detached && !c.reattach() {
 		return nil
 	}
-	return c.rows.Value()
+	return c.lendRow(c.rows.Value())
 }
 
 func (c *cursor) Err() error { return c.rows.Err() }

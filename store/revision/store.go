@@ -44,6 +44,7 @@ type Store struct {
 	head, irreversible uint64
 
 	cursors []*cursor // the writer's open ones
+	loans   loans
 	pending store.Checkpoint
 	failed  error
 	closed  bool
@@ -128,7 +129,8 @@ func (s *Store) Get(t store.Table, key []byte) ([]byte, error) {
 	if err := s.row(t, key); err != nil {
 		return nil, err
 	}
-	return s.engine.Get(t, key)
+	v, err := s.engine.Get(t, key)
+	return s.loans.lend(v), err
 }
 
 func (s *Store) Put(t store.Table, key, value []byte) error {
@@ -139,6 +141,7 @@ func (s *Store) Put(t store.Table, key, value []byte) error {
 		return store.ErrValueSize
 	}
 	s.detach()
+	defer s.loans.recall()
 	return s.engine.Put(t, key, value, s.record())
 }
 
@@ -147,6 +150,7 @@ func (s *Store) Delete(t store.Table, key []byte) error {
 		return err
 	}
 	s.detach()
+	defer s.loans.recall()
 	return s.engine.Delete(t, key, s.record())
 }
 
@@ -200,7 +204,13 @@ func (s *Store) Publish() error {
 	return s.engine.Publish(s.head)
 }
 
-func (s *Store) View() (store.View, error) { return s.engine.View() }
+func (s *Store) View() (store.View, error) {
+	v, err := s.engine.View()
+	if err != nil {
+		return nil, err
+	}
+	return watch(v), nil
+}
 
 func (s *Store) Checkpoint() (store.Checkpoint, error) {
 	if err := s.idle(); err != nil {
