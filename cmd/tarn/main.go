@@ -1,0 +1,70 @@
+// Command tarn is a blockchain node that leaves the disk alone, and its tools.
+// This package wires the subcommands together and does nothing else.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"tarn/dbtool"
+)
+
+func main() { os.Exit(run()) }
+
+func run() int {
+	if name := filepath.Base(os.Args[0]); name == "nodeos" || name == "opera" {
+		fmt.Fprintf(os.Stderr, "%s: this build of tarn has no %s node yet; it has `tarn db`\n", name, name)
+		return 1
+	}
+	// A second signal ends the program at once.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	defer stop()
+
+	tarn := &cobra.Command{
+		Use:           "tarn",
+		Short:         "A blockchain node that leaves the disk alone",
+		Version:       version(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	tarn.AddCommand(dbtool.Command())
+	if err := tarn.ExecuteContext(ctx); err != nil {
+		fmt.Fprintf(os.Stderr, "tarn: %v\n", err)
+		return exitCode(err)
+	}
+	return 0
+}
+
+// exitCode is what the error asks for, else 2: the command line was wrong.
+func exitCode(err error) int {
+	var coded interface{ ExitCode() int }
+	if errors.As(err, &coded) {
+		return coded.ExitCode()
+	}
+	return 2
+}
+
+// version is the module's, with the commit that it was built from where the
+// build knows it.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	v := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			v += " " + s.Value
+		}
+	}
+	return v + " " + info.GoVersion
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"tarn/store"
+	"tarn/store/engine"
+)
+
+// Scripts run the binary itself: this test binary under its names. The others make
+// what it works on.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"tarn": main, "nodeos": main, "opera": main,
+		"mkstore": func() { end(makeStore(os.Args[1:])) },
+		"hold":    func() { end(holdStore(os.Args[1])) },
+	})
+}
+
+// Those in testdata/engines run once for each engine and mode, named by $ENGINE,
+// and may ask `[page]` whether that is the page engine.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, params("testdata", "none"))
+	for _, k := range []engine.Kind{engine.Page} {
+		if k != engine.Page {
+			t.Run(string(k), func(t *testing.T) { testscript.Run(t, params("testdata/engines", string(k))) })
+			continue
+		}
+		for _, m := range engine.Modes() {
+			name := string(k) + "/" + m.String()
+			t.Run(name, func(t *testing.T) { testscript.Run(t, params("testdata/engines", name)) })
+		}
+	}
+}
+
+func params(dir, name string) testscript.Params {
+	return testscript.Params{
+		Dir:                 dir,
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("ENGINE", name)
+			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "page" {
+				return strings.HasPrefix(name, "page/"), nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"flip":    flipByte,
+			"exits":   exits,
+			"appears": appears,
+		},
+	}
+}
+
+func end(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// makeStore: mkstore DIR ENGINE ROWS [UNDOABLE] makes a store with the tables
+// accounts (ROWS rows), big (a value of 100,000 bytes) and empty, at revision 10
+// plus UNDOABLE, 10 irreversible. Undoable revision i sets account 0 to i, deletes
+// account i and adds the account new<i>. NextID of accounts has given 0 and 1.
+// ENGINE is page/mapped, ..., leveldb.
+func makeStore(args []string) error {
+	if len(args) == 3 {
+		args = append(args, "0")
+	}
+	if len(args) != 4 {
+		return errors.New("usage: mkstore DIR ENGINE ROWS [UNDOABLE]")
+	}
+	kind, mode, isPage := strings.Cut(args[1], "/")
+	o := engine.Options{Kind: engine.Kind(kind)}
+	var errs [3]error
+	if isPage {
+		o.Mode, errs[0] = engine.ParseMode(mode)
+	}
+	rows, err := strconv.Atoi(args[2])
+	errs[1] = err
+	undoable, err := strconv.Atoi(args[3])
+	errs[2] = err
+	if err := errors.Join(errs[:]...); err != nil {
+		return err
+	}
+	s, err := engine.Open(args[0], o)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fill(s, rows, undoable), s.Close())
+}
+
+func fill(s store.Store, rows, undoable int) error {
+	var tables []store.Table
+	for _, name := range []string{"accounts", "big", "empty"} {
+		t, err := s.CreateTable(name)
+		if err != nil {
+			return err
+		}
+		tables = append(tables, t)
+	}
+	accounts, big := tables[0], tables[1]
+	for i := range rows {
+		if err := s.Put(accounts, account(i), binary.BigEndian.AppendUint64(nil, uint64(i))); err != nil {
+			return err
+		}
+	}
+	err := errors.Join(s.Put(big, []byte("big"), slices.Repeat([]byte("0123456789"), 10_000)), s.SetRevision(10))
+	for range 2 {
+		_, e := s.NextID(accounts)
+		err = errors.Join(err, e)
+	}
+	if err != nil {
+		return err
+	}
+	for i := 1; i <= undoable; i++ {
+		if err := errors.Join(
+			s.Begin(),
+			s.Put(accounts, account(0), binary.BigEndian.AppendUint64(nil, uint64(i))),
+			s.Delete(accounts, account(i)),
+			s.Put(accounts, fmt.Appendf(nil, "new%d", i), nil),
+			s.Push(),
+		); err != nil {
+			return err
+		}
+	}
+	c, err := s.Checkpoint()
+	if err != nil {
+		return err
+	}
+	return c.Wait()
+}
+
+func account(i int) []byte { return fmt.Appendf(nil, "account%07d", i) }
+
+// holdStore: hold DIR opens a store for writing, makes the file DIR.held, and
+// waits until it is killed.
+func holdStore(dir string) error {
+	s, err := engine.Open(dir, engine.Options{})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := os.WriteFile(dir+".held", nil, 0o644); err != nil {
+		return err
+	}
+	time.Sleep(time.Minute)
+	return errors.New("nobody ended the hold")
+}
+
+// flipByte: flip PATTERN OFFSET changes one byte of the only file that fits.
+func flipByte(ts *testscript.TestScript, neg bool, args []string) {
+	names, err := filepath.Glob(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(names) != 1 {
+		ts.Fatalf("%s fits %d files", args[0], len(names))
+	}
+	offset, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	f, err := os.OpenFile(names[0], os.O_RDWR, 0)
+	ts.Check(err)
+	defer f.Close()
+	var b [1]byte
+	_, err = f.ReadAt(b[:], offset)
+	ts.Check(err)
+	b[0] ^= 0x40
+	_, err = f.WriteAt(b[:], offset)
+	ts.Check(err)
+}
+
+// appears: appears FILE waits for a file that a program in the background makes.
+func appears(ts *testscript.TestScript, neg bool, args []string) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s does not appear", args[0])
+		}
+	}
+}
+
+// exits: exits CODE PROGRAM ARGS... runs a program that must end with that code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	err := ts.Exec(args[1], args[2:]...)
+	code := 0
+	if err != nil {
+		var exit interface{ ExitCode() int }
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		code = exit.ExitCode()
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("%s ended with %d, want %s", args[1], code, args[0])
+	}
+}

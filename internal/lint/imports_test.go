@@ -1,0 +1,138 @@
+package lint
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// rule says what of ours the packages of importer may import. A pattern is a
+// package, or with a final /... a package and all below it.
+type rule struct {
+	importer string
+	may      []string
+}
+
+// The first rule that fits a package decides. Sub-packages of an engine and of
+// a ledger may import each other; cycles are the compiler's business.
+var rules = []rule{
+	{"store", nil},
+	{"store/vfs/...", []string{"store/vfs/...", "internal/..."}},
+	{"store/revision/...", []string{"store", "store/revision/...", "internal/..."}},
+	{"store/page/...", []string{"store", "store/vfs/...", "store/page/...", "internal/..."}},
+	// Its overlay is a page tree in memory.
+	{"store/lsm/...", []string{"store", "store/vfs/...", "store/lsm/...", "store/page", "internal/..."}},
+	{"store/engine", []string{"store/...", "internal/..."}},
+	{"store/storetest/...", []string{"store/...", "internal/..."}},
+	{"store/bench/...", []string{"store/...", "internal/..."}},
+
+	{"antelope/types/...", []string{"antelope/types/...", "internal/..."}},
+	{"antelope/serial/...", []string{"antelope/types/...", "antelope/serial/...", "internal/..."}},
+	{"antelope/abi/...", []string{"antelope/types/...", "antelope/serial/...", "antelope/abi/...", "internal/..."}},
+	{"antelope/rpc/...", []string{"antelope/...", "serve/...", "meter/...", "internal/..."}},
+	{"antelope/p2p/...", []string{"antelope/...", "serve/...", "meter/...", "internal/..."}},
+	{"antelope/node/...", []string{"antelope/...", "store", "store/engine", "serve/...", "meter/...", "dashboard/...", "internal/..."}},
+	{"antelope/...", []string{"antelope/...", "store", "serve/...", "meter/...", "internal/..."}},
+
+	{"opera/rpc/...", []string{"opera/...", "serve/...", "meter/...", "internal/..."}},
+	{"opera/p2p/...", []string{"opera/...", "serve/...", "meter/...", "internal/..."}},
+	{"opera/node/...", []string{"opera/...", "store", "store/engine", "serve/...", "meter/...", "dashboard/...", "internal/..."}},
+	{"opera/...", []string{"opera/...", "store", "serve/...", "meter/...", "internal/..."}},
+
+	{"serve/...", []string{"serve/...", "meter/...", "internal/..."}},
+	{"meter/...", []string{"meter/...", "internal/..."}},
+	{"dashboard/...", []string{"dashboard/...", "serve/...", "meter/...", "internal/..."}},
+	{"bench/...", []string{"bench/...", "store", "store/engine", "serve/...", "meter/...", "internal/..."}},
+	{"dbtool/...", []string{"dbtool/...", "store/...", "internal/..."}},
+	{"internal/...", []string{"internal/..."}},
+	{"cmd/tarn", []string{"dbtool", "antelope/node", "opera/node", "bench"}},
+}
+
+func fits(pattern, pkg string) bool {
+	tree, below := strings.CutSuffix(pattern, "/...")
+	return pkg == tree || below && strings.HasPrefix(pkg, tree+"/")
+}
+
+// mayImport tells whether the rules let one of our packages import another, and
+// whether there is a rule for it at all.
+func mayImport(importer, imported string) (ok, ruled bool) {
+	i := slices.IndexFunc(rules, func(r rule) bool { return fits(r.importer, importer) })
+	if i < 0 {
+		return false, false
+	}
+	return slices.ContainsFunc(rules[i].may, func(p string) bool { return fits(p, imported) }), true
+}
+
+func TestImportRulesSayWhatTheArchitectureSays(t *testing.T) {
+	for _, c := range []struct {
+		importer, imported string
+		want               bool
+	}{
+		{"store", "internal/invariants", false},
+		{"store/page", "store/vfs", true},
+		{"store/page", "store/revision", false},
+		{"store/revision", "store/page", false},
+		{"store/lsm", "store/page", true},
+		{"store/lsm/pebble", "store/lsm", true},
+		{"store/engine", "store/lsm/badger", true},
+		{"dbtool", "store/engine", true},
+		{"antelope/chain", "store", true},
+		{"antelope/chain", "store/engine", false},
+		{"antelope/chain", "store/page", false},
+		{"antelope/node", "store/engine", true},
+		{"antelope/node", "store/page", false},
+		{"antelope/rpc", "store", false},
+		{"antelope/p2p/net", "store", false},
+		{"antelope/types", "antelope/chain", false},
+		{"antelope/chain", "opera/inter", false},
+		{"opera/chain", "antelope/types", false},
+		{"opera/rpc", "store", false},
+		{"bench", "antelope/chain", false},
+		{"cmd/tarn", "store/engine", false},
+		{"internal/lint", "store", false},
+	} {
+		if got, ruled := mayImport(c.importer, c.imported); !ruled || got != c.want {
+			t.Errorf("%s imports %s: allowed %v (ruled %v), want %v", c.importer, c.imported, got, ruled, c.want)
+		}
+	}
+}
+
+func TestPackagesImportOnlyWhatTheirRuleAllows(t *testing.T) {
+	for _, f := range goFiles(t) {
+		if f.isTest() {
+			continue
+		}
+		importer := f.dir()
+		if _, ruled := mayImport(importer, importer); !ruled {
+			t.Errorf("%s: no import rule fits package %s; add one that says what it may import", f.path, importer)
+			continue
+		}
+		for _, spec := range f.ast.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			imported, ours := strings.CutPrefix(name, module+"/")
+			if !ours {
+				continue
+			}
+			if ok, _ := mayImport(importer, imported); !ok {
+				t.Errorf("%s:%d: %s must not import %s", f.path, f.line(spec.Pos()), importer, imported)
+			}
+		}
+	}
+}
+
+// Names that mean nothing attract everything.
+func TestPackagesAreNamedForWhatTheyOwn(t *testing.T) {
+	meaningless := []string{"util", "utils", "common", "helper", "helpers", "misc", "shared", "base", "lib", "manager"}
+	for _, f := range goFiles(t) {
+		for _, name := range []string{path.Base(f.dir()), strings.TrimSuffix(f.ast.Name.Name, "_test")} {
+			if slices.Contains(meaningless, name) {
+				t.Errorf("%s: package %s: name it for what it owns", f.path, name)
+			}
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"tarn/store"
+	"tarn/store/page"
+)
+
+// Kind names an engine's format on disk. A folder holds a store of one kind.
+type Kind string
+
+// The kinds. The page engine's four map modes share one format.
+const (
+	Page    Kind = "page"
+	LevelDB Kind = "leveldb"
+	Pebble  Kind = "pebble"
+	Badger  Kind = "badger"
+)
+
+// Kinds lists all kinds.
+func Kinds() []Kind { return []Kind{Page, LevelDB, Pebble, Badger} }
+
+// Modes lists the page engine's map modes.
+func Modes() []page.Mode {
+	return []page.Mode{page.Mapped, page.MappedPrivate, page.Heap, page.Locked}
+}
+
+// ParseKind reads a kind's name. The error lists the names.
+func ParseKind(name string) (Kind, error) {
+	if slices.Contains(Kinds(), Kind(name)) {
+		return Kind(name), nil
+	}
+	return "", fmt.Errorf("unknown engine %q: page, leveldb, pebble or badger", name)
+}
+
+// ParseMode reads a map mode's name. The error lists the names.
+func ParseMode(name string) (page.Mode, error) { return page.ParseMode(name) }
+
+// pageFile is the page engine's file. An LSM engine has a folder of its name.
+const pageFile = "state.tarn"
+
+// file is the name, in the store's folder, of what only that kind has.
+func (k Kind) file() string {
+	if k == Page {
+		return pageFile
+	}
+	return string(k)
+}
+
+// Detect tells which kind of store a folder holds. Without one the error is
+// fs.ErrNotExist; with more than one it is a [store.FormatError].
+func Detect(dir string) (Kind, error) {
+	var found []Kind
+	for _, k := range Kinds() {
+		switch info, err := os.Stat(filepath.Join(dir, k.file())); {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return "", fmt.Errorf("look for a store: %w", err)
+		case info.IsDir() == (k != Page):
+			found = append(found, k)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", fmt.Errorf("%s: no store in this folder, neither %s nor leveldb, pebble or badger: %w", dir, pageFile, fs.ErrNotExist)
+	case 1:
+		return found[0], nil
+	}
+	return "", &store.FormatError{Path: dir, Detail: fmt.Sprintf("the folder holds stores of more than one engine: %v", found)}
+}
