@@ -1,0 +1,81 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
+
+// PowerCut is Kill with the power: the store is on a file system of its own that
+// is shut down, with all that was not synced, under the working process. The
+// block log is on it too, and must hold the revision that is found.
+func (s *Suite) PowerCut(t *testing.T) {
+	if reason := whyNoDisk(); reason != "" {
+		s.skip(t, reason)
+	}
+	s.each(t, func(t *testing.T, e Engine) {
+		j := job{Role: roleCuts, Engine: e.Name, Dir: t.TempDir(), Seed: s.Seed, Count: s.Cuts}
+		if err := apart(t, j); err != nil {
+			t.Fatalf("seed %d: %v\nrepeat with: %s", s.Seed, err, s.replay(t, fmt.Sprintf("-storetest.cuts=%d", s.Cuts)))
+		}
+	})
+}
+
+// apart does a job in a process with mounts of its own, and logs what it
+// reports.
+func apart(t *testing.T, j job) error {
+	p, err := start(j, true)
+	if err != nil {
+		return err
+	}
+	err = p.finish()
+	for _, line := range p.report() {
+		if !strings.HasPrefix(line, "failed ") {
+			t.Log(line)
+		}
+	}
+	return err
+}
+
+// cutSize is the size of the disk whose power is cut, in bytes.
+const cutSize = 512 << 20
+
+// cutPower is a process's whole job: it strikes workers by power cuts.
+func cutPower(e Engine, j job, out io.Writer) (err error) {
+	d, err := newDisk(j.Dir, cutSize)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.close()) }()
+	o := newOrdeal(e, d.dir, j.Seed)
+	o.strike = func(p *process) ([]string, error) { return strikePower(d, p) }
+	err = o.run(j.Count)
+	lost := 0
+	if err != nil {
+		lost = 1
+	}
+	fmt.Fprintf(out, "cuts=%d engine=%s lost=%d %v\n", o.struck, e.Name, lost, o)
+	return err
+}
+
+// strikePower cuts the power under a worker. What the worker reports after the
+// cut counts for nothing: a sync in flight may return well although its data is
+// lost.
+func strikePower(d *disk, p *process) ([]string, error) {
+	lines := p.report()
+	select {
+	case <-p.ended:
+		return nil, fmt.Errorf("worker ended before the power cut: %w", p.wait())
+	default:
+	}
+	if err := d.cut(); err != nil {
+		return nil, err
+	}
+	p.kill() //nolint:errcheck // it may have ended over the errors of its disk
+	if err := d.unmount(); err != nil {
+		return nil, err
+	}
+	return lines, d.mount()
+}

@@ -1,0 +1,37 @@
+package storetest_test
+
+import (
+	"os"
+	"testing"
+
+	"tarn/store"
+	"tarn/store/storetest"
+)
+
+// suite is the suite over the sketch: as an engine that stores undo, and as one
+// that keeps the irreversible revision only.
+var suite = storetest.Suite{
+	Engines: []storetest.Engine{sketchEngine("sketch", true, sound), sketchEngine("sketch/irreversible", false, sound)},
+	Kills:   12,
+	Cuts:    8,
+	Rounds:  2,
+}
+
+func sketchEngine(name string, undo bool, f fault) storetest.Engine {
+	return storetest.Engine{
+		Name: name,
+		Open: func(dir string, k storetest.Knobs) (store.Store, error) {
+			return openSketch(dir, k, undo, f)
+		},
+		StoresUndo: undo,
+		Limited:    true,
+		Bounded:    true,
+	}
+}
+
+func TestMain(m *testing.M) { os.Exit(suite.Main(m)) }
+
+func TestModel(t *testing.T)     { suite.Model(t) }
+func TestModelFull(t *testing.T) { suite.ModelFull(t) }
+func TestKill(t *testing.T)      { suite.Kill(t) }
+func TestPowerCut(t *testing.T)  { suite.PowerCut(t) }
