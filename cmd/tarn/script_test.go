@@ -14,6 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"tarn/internal/scratch"
 	"tarn/store"
 	"tarn/store/engine"
 )
@@ -21,6 +22,7 @@ import (
 // Scripts run the binary itself: this test binary under its names. The others make
 // what it works on.
 func TestMain(m *testing.M) {
+	end(scratch.OnDisk())
 	testscript.Main(m, map[string]func(){
 		"tarn": main, "nodeos": main, "opera": main,
 		"mkstore": func() { end(makeStore(os.Args[1:])) },
@@ -66,6 +68,7 @@ func params(dir, name string) testscript.Params {
 	}
 }
 
+// end ends the program if there is an error.
 func end(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
