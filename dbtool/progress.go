@@ -3,6 +3,7 @@ package dbtool
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"time"
@@ -99,7 +100,7 @@ func (p *progress) line(elapsed time.Duration) string {
 	}
 	fmt.Fprintf(&s, ", %s rows/s", grouped(int64(rate)))
 	if left := p.total - p.done; left > 0 && rate >= 1 {
-		fmt.Fprintf(&s, ", %v left", (time.Duration(float64(left)/rate) * time.Second).Round(time.Second))
+		fmt.Fprintf(&s, ", %v left", time.Duration(math.Ceil(float64(left)/rate))*time.Second)
 	}
 	return s.String()
 }

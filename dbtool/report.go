@@ -115,7 +115,7 @@ func (i Info) print(w io.Writer) {
 	}
 	fmt.Fprintln(t)
 	if i.Fill > 0 {
-		fmt.Fprintf(t, "fill\t%.0f %% of what is used are keys and values\n", 100*i.Fill)
+		fmt.Fprintf(t, "fill\t%.0f %%: keys and values by space used\n", 100*i.Fill)
 	}
 	fmt.Fprintf(t, "checkpoint\t%s\n", i.Checkpoint.text())
 	t.Flush()
