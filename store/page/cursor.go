@@ -92,8 +92,10 @@ func (c *cursor) step(by int) (err error) {
 		return store.ErrClosed
 	}
 	if d := c.depth - 1; d >= 0 {
-		if i := c.slots[d] + by; uint(i) < uint(c.nodes[d].count) {
+		n := c.nodes[d]
+		if i := c.slots[d] + by; uint(i) < uint(n.count) {
 			c.slots[d] = i
+			n.prefetchCell(i + by*lookahead)
 		} else if err := c.walk(by); err != nil {
 			return err
 		}
@@ -153,10 +155,28 @@ func (c *cursor) descend(key []byte) error {
 		} else {
 			i = n.route(key)
 			r = n.child(i)
+			prefetch(c.engine.mem.at(r.page))
 		}
 		c.push(n, i)
 	}
 	return nil
+}
+
+// lookahead is how many rows before its turn a cell is prefetched: the cells of a
+// leaf lie in the order in which they were written, not of their keys.
+const lookahead = 8
+
+func (n *node) prefetchCell(i int) {
+	if uint(i) < uint(n.count) {
+		prefetchLine(n.at(int(n.slot(i).off)))
+	}
+}
+
+// ahead prefetches the leaf after the one that is child i of n.
+func (c *cursor) ahead(n *node, i, by int) {
+	if i += by; n.level == 1 && uint(i) < uint(n.count) {
+		prefetch(c.engine.mem.at(n.child(i).page))
+	}
 }
 
 // walk goes to the next slot in a direction, through the parents where the leaf
@@ -178,7 +198,15 @@ func (c *cursor) walk(by int) error {
 	if n.level == 0 {
 		return nil
 	}
-	return c.down(n.child(c.slots[d]), int(n.level)-1, by < 0)
+	c.ahead(n, c.slots[d], by)
+	if err := c.down(n.child(c.slots[d]), int(n.level)-1, by < 0); err != nil {
+		return err
+	}
+	n = c.nodes[c.depth-1]
+	for i := range lookahead {
+		n.prefetchCell(c.slots[c.depth-1] + by*i)
+	}
+	return nil
 }
 
 func (c *cursor) Valid() bool { return c.depth > 0 }

@@ -44,6 +44,7 @@ func (e *Engine) lookup(t *tree, table store.Table, key []byte) (*node, int, err
 			return n, i, nil
 		}
 		r = n.child(n.route(key))
+		prefetch(e.mem.at(r.page))
 	}
 	return nil, 0, store.ErrNotFound
 }
@@ -80,6 +81,7 @@ func (e *Engine) descend(p *path, t *tree, table store.Table, key []byte) error 
 		} else {
 			i = n.route(key)
 			r = n.child(i)
+			prefetch(e.mem.at(r.page))
 		}
 		p.nodes[p.depth], p.slots[p.depth] = n, i
 		p.depth++
