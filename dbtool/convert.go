@@ -42,6 +42,7 @@ type conversion struct {
 	from           store.View
 	undone         past // laid over the view if the destination keeps no undo
 	image          store.Image
+	total          int64 // rows, for the progress
 
 	dst     store.Engine
 	options engine.Options
@@ -201,7 +202,14 @@ func (c *conversion) prepare(from engine.Kind) (resumed bool, err error) {
 // copy fills the destination and closes it.
 func (c *conversion) copy() (err error) {
 	defer func() { err = errors.Join(err, c.dst.Close()) }()
-	c.progress.begin("copying", countRows(c.dst.Tables()), countRows(c.src.Tables()))
+	there, err := c.count(c.dst)
+	if err != nil {
+		return err
+	}
+	if c.total, err = c.count(c.src); err != nil {
+		return err
+	}
+	c.progress.begin("copying", there, c.total)
 	defer c.progress.end()
 	if err := c.createTables(); err != nil {
 		return err
@@ -221,7 +229,7 @@ func (c *conversion) createTables() error {
 	for i, t := range c.src.Tables() {
 		if i < len(there) {
 			if there[i].Name != t.Name {
-				return c.differs(i+1, fmt.Sprintf("table %d is %q, %q in the source", i+1, there[i].Name, t.Name))
+				return c.differs("table %d is %q, %q in the source", i+1, there[i].Name, t.Name)
 			}
 			continue
 		}
@@ -291,7 +299,7 @@ func (c *conversion) compare(report *Conversion) (err error) {
 	defer func() { err = errors.Join(err, dst.Close()) }()
 	im := dst.Recovered()
 	if im.Head != c.image.Head || im.Irreversible != c.image.Irreversible || !slices.EqualFunc(im.Undo, c.image.Undo, bytes.Equal) {
-		return c.differs(-1, "its revisions or undo data are not the source's")
+		return c.differs("revisions or undo data")
 	}
 	if err := dst.Publish(im.Head); err != nil {
 		return err
@@ -301,7 +309,7 @@ func (c *conversion) compare(report *Conversion) (err error) {
 		return err
 	}
 	defer v.Close()
-	c.progress.begin("comparing", 0, c.progress.done)
+	c.progress.begin("comparing", 0, c.total)
 	defer c.progress.end()
 	d := newDigest()
 	for _, t := range c.src.Tables() {
@@ -340,9 +348,9 @@ func (c *conversion) compareTable(v store.View, t store.TableInfo, d *digest) (n
 			d.endTable()
 			return n, nil
 		case more != moreGot:
-			return n, c.differs(int(t.ID), fmt.Sprintf("it has another number of rows than the source, from row %d on", n.Rows))
+			return n, c.differs("table %q: one of the two ends after %d rows", t.Name, n.Rows)
 		case !bytes.Equal(want.key, got.key) || !bytes.Equal(want.value, got.value):
-			return n, c.differs(int(t.ID), fmt.Sprintf("row %d, key %x, is not the source's, key %x", n.Rows, got.key, want.key))
+			return n, c.differs("table %q: after %d rows comes key %x, in the source %x, or its value differs", t.Name, n.Rows, got.key, want.key)
 		}
 		d.row(got.key, got.value)
 		n.Rows++
@@ -353,16 +361,17 @@ func (c *conversion) compareTable(v store.View, t store.TableInfo, d *digest) (n
 	}
 }
 
+// errDiffers: the copy is not what was to be copied. One of the two stores, the
+// disk under it, or this program is at fault.
+var errDiffers = errors.New("the copy differs from the source")
+
 // differs makes sure that the next run starts from nothing.
-func (c *conversion) differs(table int, what string) error {
+func (c *conversion) differs(what string, args ...any) error {
 	text, err := json.MarshalIndent(note{About: noteAbout}, "", "  ")
 	if err == nil {
 		err = engine.MarkUnfinished(c.dstDir, text)
 	}
-	return errors.Join(&store.CorruptError{
-		Path: c.dstDir, Table: table, Page: -1, Offset: -1,
-		Detail: "the copy differs: " + what + "; run the same command again to start over",
-	}, err)
+	return errors.Join(fmt.Errorf("%s: %w: %s; run the same command again to start over", c.dstDir, errDiffers, fmt.Sprintf(what, args...)), err)
 }
 
 // lastKey is the greatest key of a table, nil if it is empty.
@@ -378,14 +387,12 @@ func lastKey(r store.Reader, t store.Table) ([]byte, error) {
 	return bytes.Clone(c.Key()), c.Err()
 }
 
-// countRows adds the tables up, -1 if the engine does not count.
-func countRows(tables []store.TableInfo) int64 {
-	var n int64
-	for _, t := range tables {
-		if t.Rows < 0 {
-			return -1
-		}
-		n += t.Rows
+// count is the number of rows of an engine, which it may have to read for it.
+func (c *conversion) count(e store.Engine) (int64, error) {
+	tables := reportTables(e)
+	if err := countTables(c.ctx, e, tables, c.progress); err != nil {
+		return 0, err
 	}
-	return n
+	rows, _ := total(tables)
+	return rows, nil
 }

@@ -136,7 +136,7 @@ func TestACopyThatDiffersIsNotFinished(t *testing.T) {
 			check(t, e.Close())
 
 			_, err = small(context.Background(), src, dst, engine.Page).run()
-			if !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), "the copy differs") {
+			if !errors.Is(err, errDiffers) || !strings.Contains(err.Error(), dst) {
 				t.Fatalf("%v, want the difference", err)
 			}
 			if _, err := engine.Open(dst, engine.Options{}); !errors.Is(err, store.ErrFormat) {

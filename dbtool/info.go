@@ -36,20 +36,13 @@ func inspect(ctx context.Context, dir string, count bool, p *progress) (_ Info, 
 	for _, u := range im.Undo {
 		info.UndoBytes += int64(len(u))
 	}
-	info.Tables, err = tablesOf(e, im)
-	if err == nil && count {
-		err = countTables(ctx, e, info.Tables, p)
-	}
-	if err != nil {
-		return info, err
-	}
-	for _, t := range info.Tables {
-		if t.Bytes < 0 {
-			return info, nil
+	info.Tables = reportTables(e)
+	if count {
+		if err := countTables(ctx, e, info.Tables, p); err != nil {
+			return info, err
 		}
-		info.RowBytes += t.Bytes
 	}
-	if s.Used > 0 {
+	if _, info.RowBytes = total(info.Tables); info.RowBytes > 0 && s.Used > 0 {
 		info.Fill = float64(info.RowBytes) / float64(s.Used)
 	}
 	return info, nil
@@ -71,15 +64,23 @@ func peek(dir string) (Info, error) {
 	}, nil
 }
 
-func tablesOf(e store.Engine, im store.Image) ([]Table, error) {
-	if err := e.Publish(im.Head); err != nil {
-		return nil, err
-	}
+func reportTables(e store.Engine) []Table {
 	tables := []Table{}
 	for _, t := range e.Tables() {
 		tables = append(tables, Table{ID: t.ID, Name: t.Name, Rows: t.Rows, Bytes: t.Bytes})
 	}
-	return tables, nil
+	return tables
+}
+
+// total adds tables up, to -1 if one of them is not counted.
+func total(tables []Table) (rows, bytes int64) {
+	for _, t := range tables {
+		if t.Rows < 0 || t.Bytes < 0 {
+			return -1, -1
+		}
+		rows, bytes = rows+t.Rows, bytes+t.Bytes
+	}
+	return rows, bytes
 }
 
 // countTables reads every row of the tables whose counts are missing.

@@ -171,7 +171,11 @@ func known(n int64) string {
 }
 
 func (v Verification) print(w io.Writer) {
-	fmt.Fprintf(w, "%s: sound: %s store, %s rows, %s, checked in %.1f s\n", v.Path, v.Engine, known(v.Rows), size(v.Bytes), v.Seconds)
+	rows := ""
+	if v.Rows >= 0 {
+		rows = grouped(v.Rows) + " rows, "
+	}
+	fmt.Fprintf(w, "%s: sound: %s store, %s%s, checked in %.1f s\n", v.Path, v.Engine, rows, size(v.Bytes), v.Seconds)
 }
 
 func (c Conversion) print(w io.Writer) {

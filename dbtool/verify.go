@@ -50,7 +50,8 @@ func verify(ctx context.Context, dir string, p *progress, found func(error)) (Ve
 		return v, errors.Join(err, e.Close())
 	}
 	v.Sound = v.Found == 0
-	v.Rows, v.Bytes = countRows(e.Tables()), e.Stats().Used
+	v.Rows, _ = total(reportTables(e))
+	v.Bytes = e.Stats().Used
 	v.Seconds = time.Since(start).Seconds()
 	return v, e.Close()
 }
