@@ -115,8 +115,9 @@ type Durable struct {
 type Checkpoint interface {
 	// Wait returns when the image is durable (nil) or the checkpoint has
 	// failed; in that case the image before it is still whole, and the store
-	// goes on. A failed checkpoint may be tried again: pages whose sync failed
-	// are written anew elsewhere, never just synced again.
+	// goes on. A failed checkpoint may be tried again: what it wrote is written
+	// anew, never just synced again. Where there is nothing to write it from
+	// any more, the store says ErrFailed.
 	Wait() error
 	// Done is closed when Wait would not block.
 	Done() <-chan struct{}

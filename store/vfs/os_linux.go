@@ -138,10 +138,22 @@ func (f osFile) Sync() error {
 }
 
 func (f osFile) Allocate(offset, size int64) error {
-	if err := unix.Fallocate(int(f.File.Fd()), 0, offset, size); err != nil {
+	err := unix.Fallocate(int(f.File.Fd()), 0, offset, size)
+	if errors.Is(err, unix.EOPNOTSUPP) {
+		return f.extend(offset + size)
+	}
+	if err != nil {
 		return &os.PathError{Op: "fallocate", Path: f.Name(), Err: err}
 	}
 	return nil
+}
+
+// extend makes the file at least size bytes long.
+func (f osFile) extend(size int64) error {
+	if now, err := f.Size(); err != nil || now >= size {
+		return err
+	}
+	return f.Truncate(size)
 }
 
 func (f osFile) Punch(offset, size int64) error {

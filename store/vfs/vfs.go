@@ -48,6 +48,7 @@ type File interface {
 	Sync() error
 	Truncate(size int64) error
 	// Allocate reserves disk blocks for a range, extending the file if need be.
+	// Where the file system cannot reserve, it only extends.
 	Allocate(offset, size int64) error
 	// Punch turns a range into a hole that reads as zeros; the size stays.
 	// Where the file system cannot, it does nothing and returns nil.
