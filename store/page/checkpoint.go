@@ -25,6 +25,7 @@ type checkpoint struct {
 	started  time.Time
 	pause    time.Duration
 	returned int64 // bytes of memory given back
+	named    bool  // its meta page may be on the disk
 	err      error
 	done     chan struct{}
 }
@@ -133,6 +134,11 @@ func (e *Engine) imageFree() bitmap {
 	for _, x := range e.blobs {
 		mark(x)
 	}
+	for _, d := range e.doubtful {
+		for _, x := range d.blobs {
+			mark(x)
+		}
+	}
 	return free
 }
 
@@ -157,13 +163,14 @@ func (c *checkpoint) takeDirty(e *Engine, unreached bitmap) {
 // touches nothing else of the engine that is not shared.
 func (e *Engine) run(c *checkpoint) {
 	defer e.rescue(debug.SetPanicOnFault(true), &c.err)
-	if c.err = e.commit(c); c.err != nil {
-		c.err = fmt.Errorf("checkpoint of revision %d: %w", c.meta.head, c.err)
+	err := e.commit(c)
+	if e.opts.Mode == MappedPrivate && (err == nil || c.named) {
+		c.giveBack(e)
+	}
+	if err != nil {
+		c.err = fmt.Errorf("checkpoint of revision %d: %w", c.meta.head, err)
 		e.counters.checkpointsFailed.Add(1)
 		return
-	}
-	if e.opts.Mode == MappedPrivate {
-		c.giveBack(e)
 	}
 	e.counters.finished(c, time.Now())
 }
@@ -184,6 +191,7 @@ func (e *Engine) commit(c *checkpoint) error {
 	}
 	c.meta.at = time.Now().UnixNano()
 	c.meta.duration = int64(time.Since(c.started))
+	c.named = true
 	return e.writeMeta(&c.meta)
 }
 
@@ -264,26 +272,34 @@ func (e *Engine) settle() {
 	}
 	e.durable = c.snapshot
 	e.spilled = false
-	if e.opts.Mode == MappedPrivate {
-		for _, x := range c.runs {
-			e.notPrivate(x.page, x.pages)
-		}
-	}
+	e.unprivate(c)
 	for _, x := range e.blobs {
 		e.release(x)
 	}
 	e.blobs = c.blobs
+	for _, d := range e.doubtful {
+		e.forget(d)
+	}
+	e.doubtful = nil
 	e.reap()
 	e.tidy()
 }
 
-// abandon undoes a checkpoint that failed: its pages are dirty again, to be
-// written anew by the next one. Only if pages were written and dropped before a
-// failed sync is there nothing left to write them from.
+// abandon takes in a checkpoint that failed. Up to the sync of its pages nothing
+// on the disk names them: they are dirty again, to be written anew by the next
+// one. After that they are durable, and the meta page may be: then the disk may
+// give this image back, and all that it reaches stays untouched until a newer one
+// is durable. Where pages cannot be written again from memory, a failed sync is
+// the end of the writer.
 func (e *Engine) abandon(c *checkpoint) {
 	var lost *syncError
-	if e.spilled && errors.As(c.err, &lost) {
-		e.failed = fmt.Errorf("%w: pages written early may be lost: %w", store.ErrFailed, c.err)
+	if errors.As(c.err, &lost) && (e.spilled || e.opts.Mode == Mapped) {
+		e.failed = fmt.Errorf("%w: changed pages that are not in private memory may be lost: %w", store.ErrFailed, c.err)
+	}
+	if c.named {
+		e.unprivate(c)
+		e.doubtful = append(e.doubtful, c)
+		return
 	}
 	for _, x := range c.runs {
 		for p := x.page; p < x.page+x.pages; p++ {
@@ -293,11 +309,25 @@ func (e *Engine) abandon(c *checkpoint) {
 			}
 		}
 	}
+	e.forget(c)
+	e.reap()
+}
+
+// forget lets go of an image that never became durable and cannot any more.
+func (e *Engine) forget(c *checkpoint) {
 	for _, x := range c.blobs {
 		e.release(x)
 	}
 	e.letGo(c.snapshot)
-	e.reap()
+}
+
+// unprivate notes that a checkpoint gave its pages' memory back.
+func (e *Engine) unprivate(c *checkpoint) {
+	if e.opts.Mode == MappedPrivate {
+		for _, x := range c.runs {
+			e.notPrivate(x.page, x.pages)
+		}
+	}
 }
 
 func (e *Engine) notPrivate(page, pages uint32) {

@@ -64,8 +64,9 @@ type Engine struct {
 	blobs      []extent // its catalog, free list and undo data
 	recovered  store.Image
 	pending    *checkpoint
-	failed     error // the writer's state is in doubt
-	spilled    bool  // pages were written and dropped since the last image
+	failed     error         // the writer's state is in doubt
+	doubtful   []*checkpoint // failed, but the disk may give them back
+	spilled    bool          // pages were written and dropped since the last image
 
 	dirtyPages, privatePages int64
 
