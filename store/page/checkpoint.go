@@ -105,6 +105,9 @@ func (e *Engine) freeze(im store.Image) (*checkpoint, error) {
 	}
 	c.takeDirty(e, unreached)
 	c.snapshot = e.endGeneration(im.Head)
+	if planted == writeInPlace {
+		e.generation--
+	}
 	c.pause = time.Since(c.started)
 	return c, nil
 }
@@ -192,7 +195,10 @@ func (e *Engine) commit(c *checkpoint) error {
 	c.meta.at = time.Now().UnixNano()
 	c.meta.duration = int64(time.Since(c.started))
 	c.named = true
-	return e.writeMeta(&c.meta)
+	if err := e.writeMeta(&c.meta); err != nil || planted != logAfterMeta || e.opts.BeforeMeta == nil {
+		return err
+	}
+	return e.opts.BeforeMeta(c.meta.head)
 }
 
 // syncError marks a failed sync: what was written before it may be lost.

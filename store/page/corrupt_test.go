@@ -44,7 +44,7 @@ type victim struct {
 // trees of two levels, large values and undo data.
 func newVictim(t *testing.T, seed uint64) *victim {
 	fs := memfs.New()
-	h := newHistory(t, seed, fs, heap(4<<20))
+	h := newHistory(t, seed, fs, nil, heap(4<<20))
 	h.keys = 40
 	h.sizes = 5000
 	h.fill(35, 10)

@@ -219,7 +219,8 @@ func (w workload) record(t *testing.T, seed uint64) *history {
 	t.Helper()
 	inner, dir := w.disk(t)
 	w.Dir = dir
-	h := newHistory(t, seed, recordfs.New(inner), w.Options)
+	record := recordfs.New(inner)
+	h := newHistory(t, seed, record, record, w.Options)
 	w.run(h)
 	spilled := h.engine.Stats().Written.Spill
 	h.close()

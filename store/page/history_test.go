@@ -65,11 +65,13 @@ const logPath = storeDir + "/blocks.log"
 
 var tableNames = []string{"accounts", "blocks", "code"}
 
-// newHistory makes a store with its log.
-func newHistory(t testing.TB, seed uint64, fs vfs.FS, o page.Options) *history {
+// newHistory makes a store with its log in fs. Positions are those of record, a
+// layer of fs; it may be nil.
+func newHistory(t testing.TB, seed uint64, fs vfs.FS, record *recordfs.FS, o page.Options) *history {
 	t.Helper()
-	h := &history{t: t, rand: rand.New(rand.NewPCG(seed, 0)), fs: fs, options: o, sizes: 30_000, keys: 250}
-	h.record, _ = fs.(*recordfs.FS)
+	h := &history{
+		t: t, rand: rand.New(rand.NewPCG(seed, 0)), fs: fs, record: record, options: o, sizes: 30_000, keys: 250,
+	}
 	h.options.FS = fs
 	if h.options.Dir == "" {
 		h.options.Dir = storeDir

@@ -54,7 +54,8 @@ func newScript(t *testing.T, disk func(*testing.T) (vfs.FS, string), o page.Opti
 	inner, dir := disk(t)
 	o.Dir = dir
 	s := &script{faulty: errorfs.New(inner)}
-	s.history = newHistory(t, 1, recordfs.New(s.faulty), o)
+	record := recordfs.New(s.faulty)
+	s.history = newHistory(t, 1, record, record, o)
 	s.onFailure = s.report
 	s.keys, s.sizes = 60, 3000
 	s.fill(50, 5)

@@ -25,9 +25,7 @@ func (e *Engine) endGeneration(revision uint64) *snapshot {
 	e.mu.Lock()
 	e.live = append(e.live, s)
 	e.mu.Unlock()
-	if planted != writeInPlace {
-		e.generation++
-	}
+	e.generation++
 	return s
 }
 
