@@ -165,7 +165,7 @@ func decodeRecord(b []byte) (t Table, key, old []byte, existed bool, n int, err 
 		vlen = int(size)
 	}
 	n = journalHeader + klen + vlen + journalTrailer
-	if klen == 0 || klen > MaxKey || vlen > MaxValue || n > len(b) ||
+	if klen == 0 || klen > MaxKey || vlen > MaxValue || n > len(b) || !existed && size != journalAbsent ||
 		binary.LittleEndian.Uint32(b[n-journalTrailer:]) != uint32(n) {
 		return 0, nil, nil, false, 0, fmt.Errorf("key of %d and value of %d bytes: %w", klen, vlen, ErrCorrupt)
 	}

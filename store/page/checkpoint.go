@@ -416,11 +416,15 @@ func decodeCatalog(b []byte) ([]table, error) {
 			}
 			return tables, nil
 		}
-		if len(rest) < 1 || len(rest) < 1+int(rest[0])+fixed {
+		size := 1
+		if len(rest) > 0 {
+			size += int(rest[0])
+		}
+		if len(rest) < size+fixed {
 			return nil, errors.New("catalog is cut short")
 		}
-		t := table{name: string(rest[1 : 1+rest[0]])}
-		f := rest[1+rest[0]:]
+		t := table{name: string(rest[1:size])}
+		f := rest[size:]
 		t.height = f[0]
 		t.root = ref{le.Uint32(f[1:]), le.Uint32(f[5:])}
 		t.rows, t.bytes = int64(le.Uint64(f[9:])), int64(le.Uint64(f[17:]))
@@ -443,7 +447,8 @@ func encodeUndo(journals [][]byte) []byte {
 	return b
 }
 
-func decodeUndo(b []byte) ([][]byte, error) {
+// decodeUndo reads undo data of that many tables.
+func decodeUndo(b []byte, tables int) ([][]byte, error) {
 	if len(b) == 0 {
 		return nil, nil
 	}
@@ -459,8 +464,13 @@ func decodeUndo(b []byte) ([][]byte, error) {
 		}
 		size := le.Uint32(rest)
 		j := slices.Clip(rest[4 : 4+size])
-		if err := store.Changed(j, func(store.Table, []byte, []byte, bool) error { return nil }); err != nil {
-			return nil, err
+		if err := store.Changed(j, func(t store.Table, _, _ []byte, _ bool) error {
+			if t == 0 || int(t) > tables {
+				return fmt.Errorf("no table %d", t)
+			}
+			return nil
+		}); err != nil {
+			return nil, fmt.Errorf("undo data: %w", err)
 		}
 		journals, rest = append(journals, j), rest[4+size:]
 	}

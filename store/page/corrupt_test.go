@@ -32,7 +32,7 @@ const (
 
 // victim is a small store file, what it was before, and what it may show.
 type victim struct {
-	t      *testing.T
+	t      testing.TB
 	file   []byte   // up to its last page in use
 	size   int64    // of the whole file, which ends in a hole
 	older  [][]byte // the file after each checkpoint before the last
@@ -42,7 +42,7 @@ type victim struct {
 
 // newVictim makes a store whose last two checkpoints both changed much, with
 // trees of two levels, large values and undo data.
-func newVictim(t *testing.T, seed uint64) *victim {
+func newVictim(t testing.TB, seed uint64) *victim {
 	fs := memfs.New()
 	h := newHistory(t, seed, fs, nil, heap(4<<20))
 	h.keys = 40

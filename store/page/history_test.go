@@ -63,7 +63,8 @@ type history struct {
 
 const logPath = storeDir + "/blocks.log"
 
-var tableNames = []string{"accounts", "blocks", "code"}
+// tableNames has a name of the greatest length.
+var tableNames = []string{"accounts", strings.Repeat("b", 255), "code"}
 
 // newHistory makes a store with its log in fs. Positions are those of record, a
 // layer of fs; it may be nil.

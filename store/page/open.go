@@ -266,13 +266,13 @@ func (e *Engine) adopt(m *meta) error {
 		return err
 	}
 	e.recovered = store.Image{Head: m.head, Irreversible: m.irreversible}
-	if e.recovered.Undo, err = decodeUndo(undo); err != nil {
-		return corruptPage(e.path, int64(m.undo.page), -1, err.Error())
-	}
 	if m.catalog.page != 0 {
 		if e.tables, err = decodeCatalog(catalog); err != nil {
 			return corruptPage(e.path, int64(m.catalog.page), -1, err.Error())
 		}
+	}
+	if e.recovered.Undo, err = decodeUndo(undo, len(e.tables)); err != nil {
+		return corruptPage(e.path, int64(m.undo.page), -1, err.Error())
 	}
 	e.setEnd(m.end)
 	if err := decodeFree(list, m.end, func(page, pages uint32) { e.space.put(page, pages) }); err != nil {

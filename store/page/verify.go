@@ -57,19 +57,19 @@ func (v *verifier) run() error {
 	if err != nil {
 		v.report(corruptPage(v.engine.path, int64(v.image.free.page), -1, err.Error()))
 	}
-	undo := v.imageRun(v.image.undo, kindUndo)
-	if journals, err := decodeUndo(undo); err != nil {
-		v.report(corruptPage(v.engine.path, int64(v.image.undo.page), -1, err.Error()))
-	} else if uint64(len(journals)) != v.image.head-v.image.irreversible {
-		v.report(corruptPage(v.engine.path, int64(v.image.undo.page), -1, fmt.Sprintf("%d undo journals between revisions %d and %d",
-			len(journals), v.image.irreversible, v.image.head)))
-	}
 	var tables []table
 	if catalog := v.imageRun(v.image.catalog, kindCatalog); v.image.catalog.page != 0 {
 		if tables, err = decodeCatalog(catalog); err != nil {
 			v.report(corruptPage(v.engine.path, int64(v.image.catalog.page), -1, err.Error()))
 			return nil
 		}
+	}
+	undo := v.imageRun(v.image.undo, kindUndo)
+	if journals, err := decodeUndo(undo, len(tables)); err != nil {
+		v.report(corruptPage(v.engine.path, int64(v.image.undo.page), -1, err.Error()))
+	} else if uint64(len(journals)) != v.image.head-v.image.irreversible {
+		v.report(corruptPage(v.engine.path, int64(v.image.undo.page), -1, fmt.Sprintf("%d undo journals between revisions %d and %d",
+			len(journals), v.image.irreversible, v.image.head)))
 	}
 	for i := range tables {
 		v.table(store.Table(i+1), &tables[i])
