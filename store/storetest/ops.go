@@ -15,9 +15,9 @@ type op interface {
 }
 
 type (
-	opPut         struct{ table, key, value string }
-	opDelete      struct{ table, key string }
-	opFill        struct {
+	opPut    struct{ table, key, value string }
+	opDelete struct{ table, key string }
+	opFill   struct {
 		table       string
 		first, rows uint64
 		value       string

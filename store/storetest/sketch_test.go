@@ -61,14 +61,31 @@ type sketch struct {
 	stats    store.Stats
 	views    map[*sketchView]uint64
 	pending  *sketchCheckpoint
+	closed   bool
 }
 
 type sketchRow struct{ Key, Value string }
 
-// sketchTable's rows are never changed in place.
+// sketchTable's rows are changed in place until they are shared.
 type sketchTable struct {
-	Name string
-	Rows []sketchRow
+	Name  string
+	Rows  []sketchRow
+	owned bool
+}
+
+func (t *sketchTable) own() []sketchRow {
+	if !t.owned {
+		t.Rows, t.owned = slices.Clone(t.Rows), true
+	}
+	return t.Rows
+}
+
+// share returns the tables as they are now. The caller holds mu.
+func (e *sketch) share() []sketchTable {
+	for i := range e.tables {
+		e.tables[i].owned = false
+	}
+	return slices.Clone(e.tables)
 }
 
 // sketchImage is the content of a file, after its checksum.
@@ -89,12 +106,12 @@ func openSketch(dir string, k storetest.Knobs, undo bool, f fault) (store.Store,
 		return nil, err
 	}
 	if err := e.read(); err != nil {
-		return nil, errors.Join(err, e.lock.Close())
+		return nil, errors.Join(err, e.unlock())
 	}
 	e.stats.Engine = "sketch"
 	s, err := revision.Open(e)
 	if err != nil {
-		return nil, errors.Join(err, e.lock.Close())
+		return nil, errors.Join(err, e.unlock())
 	}
 	return s, nil
 }
@@ -181,7 +198,9 @@ func get(rows []sketchRow, key []byte) ([]byte, error) {
 	return []byte(rows[i].Value), nil
 }
 
-func (e *sketch) Get(t store.Table, key []byte) ([]byte, error) { return get(e.tables[t-1].Rows, key) }
+func (e *sketch) Get(t store.Table, key []byte) ([]byte, error) {
+	return get(e.tables[t-1].Rows, key)
+}
 
 func (e *sketch) Cursor(t store.Table) (store.Cursor, error) {
 	return &sketchCursor{rows: func() []sketchRow { return e.tables[t-1].Rows }, at: -1}, nil
@@ -200,7 +219,7 @@ func (e *sketch) Put(t store.Table, key, value []byte, undo *store.Journal) erro
 	if limit > 0 && e.used+need > limit {
 		return &store.FullError{Path: e.dir, Need: need, Free: limit - e.used, Limit: e.knobs.LimitBytes}
 	}
-	rows := e.tables[t-1].Rows
+	rows := e.tables[t-1].own()
 	i, ok := find(rows, key)
 	row := sketchRow{string(key), string(value)}
 	if undo != nil {
@@ -210,12 +229,12 @@ func (e *sketch) Put(t store.Table, key, value []byte, undo *store.Journal) erro
 		}
 		undo.Record(t, key, old, ok)
 	}
-	end := i
 	if ok {
-		end++
 		e.used -= int64(len(rows[i].Key) + len(rows[i].Value))
+		rows[i] = row
+	} else {
+		e.tables[t-1].Rows = slices.Insert(rows, i, row)
 	}
-	e.tables[t-1].Rows = slices.Concat(rows[:i], []sketchRow{row}, rows[end:])
 	e.used += need
 	e.changed += need
 	return nil
@@ -227,7 +246,7 @@ func (e *sketch) Delete(t store.Table, key []byte, undo *store.Journal) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	rows := e.tables[t-1].Rows
+	rows := e.tables[t-1].own()
 	i, ok := find(rows, key)
 	if !ok {
 		return store.ErrNotFound
@@ -235,8 +254,8 @@ func (e *sketch) Delete(t store.Table, key []byte, undo *store.Journal) error {
 	if undo != nil {
 		undo.Record(t, key, []byte(rows[i].Value), true)
 	}
-	e.tables[t-1].Rows = slices.Concat(rows[:i], rows[i+1:])
 	e.used -= int64(len(rows[i].Key) + len(rows[i].Value))
+	e.tables[t-1].Rows = slices.Delete(rows, i, i+1)
 	return nil
 }
 
@@ -246,7 +265,7 @@ func (e *sketch) CreateTable(name string) (store.Table, error) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.tables = append(slices.Clone(e.tables), sketchTable{Name: name})
+	e.tables = append(e.share(), sketchTable{Name: name})
 	return store.Table(len(e.tables)), nil
 }
 
@@ -293,7 +312,16 @@ func (e *sketch) Close() error {
 	if c != nil {
 		<-c.done
 	}
-	return e.lock.Close()
+	e.mu.Lock()
+	e.closed = true
+	e.mu.Unlock()
+	return e.unlock()
+}
+
+// unlock does not leave it to the closing of the file, of which a process that
+// is just being started may have a copy.
+func (e *sketch) unlock() error {
+	return errors.Join(syscall.Flock(int(e.lock.Fd()), syscall.LOCK_UN), e.lock.Close())
 }
 
 // Views.
@@ -307,16 +335,19 @@ type sketchView struct {
 func (e *sketch) Publish(revision uint64) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.shown, e.revision = slices.Clone(e.tables), revision
+	e.shown, e.revision = e.share(), revision
 	return nil
 }
 
 func (e *sketch) View() (store.View, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.closed {
+		return nil, store.ErrClosed
+	}
 	v := &sketchView{engine: e, tables: e.shown, revision: e.revision}
 	if e.fault == movingView {
-		v.tables = e.tables
+		v.tables = e.share()
 	}
 	e.views[v] = v.revision
 	return v, nil
@@ -414,7 +445,7 @@ func (e *sketch) Checkpoint(im store.Image) (store.Checkpoint, error) {
 	}
 	begun := time.Now()
 	e.mu.Lock()
-	tables := slices.Clone(e.tables)
+	tables := e.share()
 	e.changed = 0
 	c := &sketchCheckpoint{done: make(chan struct{})}
 	e.pending = c
@@ -440,21 +471,21 @@ func (e *sketch) Checkpoint(im store.Image) (store.Checkpoint, error) {
 	return c, nil
 }
 
-// takeBack undoes journals in tables whose slices are not shared.
+// takeBack undoes journals in shared tables.
 func takeBack(tables []sketchTable, undo [][]byte) error {
 	for _, journal := range slices.Backward(undo) {
 		err := store.Backward(journal, func(t store.Table, key, old []byte, existed bool) error {
-			rows := tables[t-1].Rows
-			i, ok := find(rows, key)
+			rows := tables[t-1].own()
 			var back []sketchRow
 			if existed {
 				back = []sketchRow{{string(key), string(old)}}
 			}
+			i, ok := find(rows, key)
 			end := i
 			if ok {
 				end++
 			}
-			tables[t-1].Rows = slices.Concat(rows[:i], back, rows[end:])
+			tables[t-1].Rows = slices.Replace(rows, i, end, back...)
 			return nil
 		})
 		if err != nil {
@@ -482,7 +513,7 @@ func (e *sketch) write(im store.Image, tables []sketchTable) error {
 	if e.fault == wrongMoment {
 		time.Sleep(5 * time.Millisecond)
 		e.mu.Lock()
-		tables = slices.Clone(e.tables)
+		tables = e.share()
 		e.mu.Unlock()
 	}
 	if e.fault == forgetDelete {

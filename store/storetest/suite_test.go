@@ -11,7 +11,8 @@ import (
 // suite is the suite over the sketch: as an engine that stores undo, and as one
 // that keeps the irreversible revision only.
 var suite = storetest.Suite{
-	Engines: []storetest.Engine{sketchEngine("sketch", true, sound), sketchEngine("sketch/irreversible", false, sound)},
+	Engines: []storetest.Engine{sketchEngine("sketch", true, sound), sketchEngine("sketch_irreversible", false, sound)},
+	Ops:     8000,
 	Kills:   12,
 	Cuts:    8,
 	Rounds:  2,
@@ -35,3 +36,5 @@ func TestModel(t *testing.T)     { suite.Model(t) }
 func TestModelFull(t *testing.T) { suite.ModelFull(t) }
 func TestKill(t *testing.T)      { suite.Kill(t) }
 func TestPowerCut(t *testing.T)  { suite.PowerCut(t) }
+
+func TestConformance(t *testing.T) { suite.Conformance(t) }

@@ -84,7 +84,7 @@ func (w *worker) beforeCheckpoint(uint64) error {
 func (w *worker) open() (err error) {
 	k := Knobs{BeforeCheckpoint: w.beforeCheckpoint}
 	if w.job.Epoch%3 == 0 {
-		k.MemoryBytes = 2 << 20
+		k.MemoryBytes = 8 << 20
 	}
 	if w.s, err = w.engine.Open(storeDir(w.job.Dir), k); err != nil {
 		return err
