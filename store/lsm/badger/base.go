@@ -1,0 +1,255 @@
+// Package badger is Badger as a base of store/lsm. It owns the library's options,
+// the versions that make a flush of many transactions one change, the order of
+// syncs, and the checks that the library leaves out. It never lets a flush show
+// that is not whole, and never opens tables that it has not checked.
+//
+// # Versions
+//
+// The rows of flush n are written at version n, in as many transactions as it
+// takes. When all of them are durable, one more row, the marker, is written and
+// synced; it names the version at which readers read. What a crash leaves above
+// the marker's version is taken back at the next opening before anything else.
+//
+// # What the library leaves out
+//
+// Badger answers a damaged block with "no such row", skips the rest of its table
+// in a compaction, and opens without a table whose index is damaged. So every
+// table is checked from end to end before the library is opened. It writes
+// through shared mappings of sparse files, so a full disk ends the process:
+// batches are refused while there is not room enough.
+package badger
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/options"
+
+	"tarn/store"
+	"tarn/store/lsm"
+)
+
+// Kind is the name of the library and of its folder.
+const Kind = "badger"
+
+// Options say how the library is opened. Sizes are in bytes.
+type Options struct {
+	Dir string // of the store
+	// CacheBytes is shared out as lsm.Share says; default lsm.DefaultCache. The
+	// library's memtables take at least 12 MiB, whatever their share.
+	CacheBytes int64
+	// ReadOnly refuses a store that was not closed: the library cannot read the
+	// logs of one without finishing them.
+	ReadOnly bool
+}
+
+// Validate names everything that is wrong with o.
+func (o Options) Validate() error {
+	var errs []error
+	if o.Dir == "" {
+		errs = append(errs, errors.New("no folder given"))
+	}
+	if o.CacheBytes != 0 && o.CacheBytes < lsm.MinCache {
+		errs = append(errs, fmt.Errorf("cache of %d bytes is below %d", o.CacheBytes, lsm.MinCache))
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("badger options: %w", errors.Join(errs...))
+	}
+	return nil
+}
+
+const (
+	memtables   = 3       // one is filled, one waits, one is written out
+	minMemtable = 4 << 20 // a transaction may be 15 % of it
+
+	maxInline = 1 << 20 // the library's own limit of a value beside its key
+)
+
+// library translates the options. docs/decisions/lsm-tuning.md has the reasons.
+func (o Options) library(path string, l *logger) badger.Options {
+	budget := lsm.Share(o.CacheBytes)
+	b := badger.DefaultOptions(path)
+	b.Logger = l
+	b.ReadOnly = o.ReadOnly
+	b.BypassLockGuard = true // the store's own lock keeps others out, and readers may be many
+	b.MemTableSize = max(budget.Memtables/memtables, minMemtable)
+	b.NumMemtables = memtables - 2
+	b.BlockCacheSize = budget.Blocks
+	b.Compression = options.Snappy
+	b.BloomFalsePositive = 0.01 // about 10 bits a key
+	b.BaseTableSize = 8 << 20
+	b.BaseLevelSize = 64 << 20
+	b.NumCompactors = 2
+	b.ValueThreshold = min(b.MemTableSize*15/100-4<<10, maxInline)
+	b.ValueLogFileSize = 128 << 20 // twice the longest value
+	b.NumVersionsToKeep = 1
+	b.DetectConflicts = false
+	b.SyncWrites = false // sync points are Commit's
+	b.VerifyValueChecksum = true
+	b.ChecksumVerificationMode = options.OnBlockRead
+	return b
+}
+
+// Base implements lsm.Base.
+type Base struct {
+	site    *lsm.Site
+	db      *badger.DB
+	options badger.Options
+	logger  *logger
+	before  lsm.Metrics // what the library's counters, which all its stores share, said
+
+	// Reading a value and deleting the file that it lies in exclude each other.
+	values sync.RWMutex
+
+	mu        sync.Mutex
+	version   uint64         // at which readers read: the marker's
+	tried     uint64         // the highest at which anything was written
+	leftover  bool           // there are rows above version
+	snapshots map[uint64]int // open ones, by version
+	broken    error
+	collector sync.WaitGroup
+}
+
+var _ lsm.Base = (*Base)(nil)
+
+// Open enters the folder, checks the tables and opens the library, which it
+// creates if need be.
+func Open(o Options) (*Base, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	site, err := lsm.Enter(o.Dir, Kind, o.ReadOnly)
+	if err != nil {
+		return nil, err
+	}
+	b, err := open(site, o)
+	if err != nil {
+		return nil, errors.Join(err, site.Leave())
+	}
+	return b, nil
+}
+
+func open(site *lsm.Site, o Options) (*Base, error) {
+	if !site.New() {
+		if err := checkTables(site.Path()); err != nil {
+			return nil, err
+		}
+	}
+	b := &Base{site: site, logger: &logger{}, snapshots: map[uint64]int{}, before: shared()}
+	b.options = o.library(site.Path(), b.logger)
+	if err := b.look(o); err != nil {
+		return nil, err
+	}
+	if err := b.makeRoom(); err != nil {
+		return nil, err
+	}
+	if err := b.openLibrary(b.options); err != nil {
+		return nil, err
+	}
+	if err := b.recover(); err != nil {
+		return nil, errors.Join(err, b.closeLibrary())
+	}
+	return b, nil
+}
+
+// look compares a store that was closed with its seal, while the library is open
+// for reading only. One that was not closed the library cannot read unchanged.
+func (b *Base) look(o Options) error {
+	logs, err := filepath.Glob(filepath.Join(b.site.Path(), "*.mem"))
+	if err != nil || len(logs) > 0 || b.site.New() || o.ReadOnly {
+		return err
+	}
+	o.ReadOnly = true
+	read := &Base{site: b.site, logger: b.logger, options: o.library(b.site.Path(), b.logger)}
+	if err := read.openLibrary(read.options); err != nil {
+		return err
+	}
+	return errors.Join(read.recover(), read.closeLibrary())
+}
+
+// makeRoom finishes memtables that are larger than those to come: the library
+// reads a log into a memtable of the present size, and ends the process if it
+// does not fit.
+func (b *Base) makeRoom() error {
+	logs, err := filepath.Glob(filepath.Join(b.site.Path(), "*.mem"))
+	if err != nil {
+		return err
+	}
+	large := b.options
+	for _, path := range logs {
+		info, err := os.Stat(path)
+		if err != nil {
+			return fmt.Errorf("look at a log: %w", err)
+		}
+		large.MemTableSize = max(large.MemTableSize, info.Size())
+	}
+	if large.MemTableSize <= 2*b.options.MemTableSize || b.options.ReadOnly {
+		return nil
+	}
+	if err := b.openLibrary(large); err != nil {
+		return err
+	}
+	return b.closeLibrary()
+}
+
+func (b *Base) openLibrary(o badger.Options) error {
+	db, err := badger.OpenManaged(o)
+	if err == nil && b.logger.failed() != nil {
+		// The library says so here only, and goes on without what it misses.
+		err = errors.Join(b.logger.failed(), db.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("open %s: %w", b.site.Path(), b.damaged(err))
+	}
+	b.db = db
+	return nil
+}
+
+// damaged is an error of the library's opening: with the lock held and the folder
+// there, that is damage unless the system says otherwise.
+func (b *Base) damaged(err error) error {
+	var system *os.PathError
+	if errors.As(err, &system) && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return &store.CorruptError{Path: b.site.Path(), Table: -1, Page: -1, Offset: -1, Detail: err.Error()}
+}
+
+// Site implements lsm.Base.
+func (b *Base) Site() *lsm.Site { return b.site }
+
+// Close implements lsm.Base.
+func (b *Base) Close() error {
+	b.collector.Wait()
+	return errors.Join(b.closeLibrary(), b.site.Leave())
+}
+
+func (b *Base) closeLibrary() error {
+	if err := b.db.Close(); err != nil {
+		return fmt.Errorf("close %s: %w", b.site.Path(), err)
+	}
+	return nil
+}
+
+func (b *Base) failed() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.broken != nil {
+		return fmt.Errorf("%s: %w: %w", b.site.Path(), store.ErrFailed, b.broken)
+	}
+	return nil
+}
+
+// fail ends writing: what the library holds in memory may differ from the disk.
+func (b *Base) fail(err error) error {
+	b.mu.Lock()
+	if b.broken == nil {
+		b.broken = err
+	}
+	b.mu.Unlock()
+	return b.failed()
+}

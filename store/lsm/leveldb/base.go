@@ -1,0 +1,348 @@
+// Package leveldb is goleveldb as a base of store/lsm. It owns the library's
+// options, the order of its syncs and the judgement of its logs' ends. It never
+// lets the library skip damage: what is not whole is an error, but for a record
+// at the end of the newest log that was never reported durable.
+package leveldb
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+
+	goleveldb "github.com/syndtr/goleveldb/leveldb"
+	lderrors "github.com/syndtr/goleveldb/leveldb/errors"
+	"github.com/syndtr/goleveldb/leveldb/filter"
+	"github.com/syndtr/goleveldb/leveldb/opt"
+	"github.com/syndtr/goleveldb/leveldb/storage"
+
+	"tarn/store"
+	"tarn/store/lsm"
+)
+
+// Kind is the name of the library and of its folder.
+const Kind = "leveldb"
+
+// Options say how the library is opened. Sizes are in bytes.
+type Options struct {
+	Dir string // of the store
+	// CacheBytes is shared out as lsm.Share says; default lsm.DefaultCache.
+	CacheBytes int64
+	ReadOnly   bool
+	// SeekCompaction lets reads that look through a file in vain cause its
+	// compaction. It is the library's own default; here it is off, because it
+	// turns reading into writing.
+	SeekCompaction bool
+}
+
+// Validate names everything that is wrong with o.
+func (o Options) Validate() error {
+	var errs []error
+	if o.Dir == "" {
+		errs = append(errs, errors.New("no folder given"))
+	}
+	if o.CacheBytes != 0 && o.CacheBytes < lsm.MinCache {
+		errs = append(errs, fmt.Errorf("cache of %d bytes is below %d", o.CacheBytes, lsm.MinCache))
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("leveldb options: %w", errors.Join(errs...))
+	}
+	return nil
+}
+
+// library translates the options. docs/decisions/lsm-tuning.md has the reasons.
+func (o Options) library() *opt.Options {
+	budget := lsm.Share(o.CacheBytes)
+	return &opt.Options{
+		BlockCacheCapacity:     int(budget.Blocks),
+		WriteBuffer:            writeBuffer(budget),
+		Filter:                 filter.NewBloomFilter(10),
+		DisableSeeksCompaction: !o.SeekCompaction,
+		CompactionTableSize:    8 << 20,
+		CompactionTotalSize:    64 << 20,
+		OpenFilesCacheCapacity: 1000,
+		Strict:                 opt.StrictAll,
+		ReadOnly:               o.ReadOnly,
+		ErrorIfMissing:         o.ReadOnly,
+	}
+}
+
+// writeBuffer: one memtable is filled while another is written out.
+func writeBuffer(b lsm.Budget) int { return int(max(b.Memtables/2, 1<<20)) }
+
+// Base implements lsm.Base.
+type Base struct {
+	site    *lsm.Site
+	files   *files
+	db      *goleveldb.DB
+	buffer  int
+	options *opt.Options
+	direct  atomic.Int64 // bytes of tables that transactions wrote
+}
+
+var _ lsm.Base = (*Base)(nil)
+
+// Open enters the folder and opens the library, which it creates if need be. A
+// store that must be refused is refused before the library has changed anything.
+func Open(o Options) (*Base, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	site, err := lsm.Enter(o.Dir, Kind, o.ReadOnly)
+	if err != nil {
+		return nil, err
+	}
+	b, err := open(site, o)
+	if err != nil {
+		return nil, errors.Join(err, site.Leave())
+	}
+	return b, nil
+}
+
+func open(site *lsm.Site, o Options) (*Base, error) {
+	if !site.New() {
+		if err := look(site, o); err != nil {
+			return nil, err
+		}
+	}
+	return openLibrary(site, o)
+}
+
+// look opens the library for reading only, which changes nothing, and compares
+// it with the seal.
+func look(site *lsm.Site, o Options) error {
+	o.ReadOnly = true
+	b, err := openLibrary(site, o)
+	if err != nil {
+		return err
+	}
+	s, err := b.Snapshot()
+	if err == nil {
+		err = site.Check(func(key []byte) ([]byte, error) { return s.Get(nil, key) })
+		err = errors.Join(err, s.Close())
+	}
+	return errors.Join(err, b.closeLibrary())
+}
+
+func openLibrary(site *lsm.Site, o Options) (*Base, error) {
+	f, err := openFiles(site.Path(), o.ReadOnly)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", site.Path(), err)
+	}
+	options := o.library()
+	db, err := goleveldb.Open(f, options)
+	if err != nil {
+		err = errors.Join(translate(site.Path(), err), f.Close())
+		return nil, fmt.Errorf("open %s: %w", site.Path(), err)
+	}
+	return &Base{site: site, files: f, db: db, buffer: options.WriteBuffer, options: options}, nil
+}
+
+// Site implements lsm.Base.
+func (b *Base) Site() *lsm.Site { return b.site }
+
+// Close implements lsm.Base.
+func (b *Base) Close() error { return errors.Join(b.closeLibrary(), b.site.Leave()) }
+
+func (b *Base) closeLibrary() error {
+	if b.files.failed() != nil {
+		// The library may hold a lock for ever once its list of files could not
+		// be written, and would wait for it. Its files are closed instead, so
+		// that it cannot write any more.
+		runtime.SetFinalizer(b.db, nil)
+		return b.files.Close()
+	}
+	err := b.db.Close()
+	if err != nil {
+		err = fmt.Errorf("close %s: %w", b.site.Path(), translate(b.site.Path(), err))
+	}
+	return errors.Join(err, b.files.Close())
+}
+
+// Snapshot implements lsm.Base.
+func (b *Base) Snapshot() (lsm.Snapshot, error) {
+	s, err := b.db.GetSnapshot()
+	if err != nil {
+		return nil, translate(b.site.Path(), err)
+	}
+	return &snapshot{base: b, rows: s}, nil
+}
+
+// Batch implements lsm.Base.
+func (b *Base) Batch(size int64) (lsm.Batch, error) {
+	if err := b.failed(); err != nil {
+		return nil, err
+	}
+	// Once into the log, once into a table; and a table for a compaction.
+	if err := b.site.Room(2*size + 2*int64(b.options.CompactionTableSize)); err != nil {
+		return nil, err
+	}
+	return &batch{base: b}, nil
+}
+
+func (b *Base) failed() error {
+	if err := b.files.failed(); err != nil {
+		return fmt.Errorf("%s: %w: %w", b.site.Path(), store.ErrFailed, err)
+	}
+	return nil
+}
+
+// Metrics implements lsm.Base.
+func (b *Base) Metrics() lsm.Metrics {
+	m := lsm.Metrics{
+		Size: b.site.Size(),
+		Log:  b.files.log.Load(),
+		Meta: b.files.list.Load(),
+	}
+	var s goleveldb.DBStats
+	if b.db.Stats(&s) != nil {
+		return m
+	}
+	m.Memory = int64(s.BlockCacheSize) + int64(b.buffer)
+	for level, n := range s.LevelWrite {
+		if level == 0 {
+			m.Direct = b.direct.Load()
+			m.Flush = n - m.Direct
+		} else {
+			m.Compaction += n
+		}
+	}
+	return m
+}
+
+// levelZero is what memtables and transactions have written out.
+func (b *Base) levelZero() int64 {
+	var s goleveldb.DBStats
+	if b.db.Stats(&s) != nil || len(s.LevelWrite) == 0 {
+		return 0
+	}
+	return s.LevelWrite[0]
+}
+
+// batch implements lsm.Batch. As long as it fits a memtable it goes through the
+// log; a larger one is written into tables at once, which the list of files then
+// takes up as one change.
+type batch struct {
+	base *Base
+	rows goleveldb.Batch
+	size int
+	tr   *goleveldb.Transaction
+}
+
+func (b *batch) Put(key, value []byte) error {
+	if b.tr != nil {
+		return b.told(b.tr.Put(key, value, nil))
+	}
+	b.rows.Put(key, value)
+	return b.grown(len(key) + len(value))
+}
+
+func (b *batch) Delete(key []byte) error {
+	if b.tr != nil {
+		return b.told(b.tr.Delete(key, nil))
+	}
+	b.rows.Delete(key)
+	return b.grown(len(key))
+}
+
+// grown counts a change as the library does: beyond a memtable it would begin a
+// transaction by itself, and not end it when that fails.
+func (b *batch) grown(n int) error {
+	const overhead = 8
+	if b.size += n + overhead; b.size <= b.base.buffer {
+		return nil
+	}
+	tr, err := b.base.db.OpenTransaction()
+	if err != nil {
+		return b.told(err)
+	}
+	b.tr = tr
+	err = tr.Write(&b.rows, nil)
+	b.rows.Reset()
+	return b.told(err)
+}
+
+// Commit implements lsm.Batch.
+func (b *batch) Commit() error {
+	if b.tr == nil {
+		return b.told(b.base.db.Write(&b.rows, &opt.WriteOptions{Sync: true}))
+	}
+	before := b.base.levelZero()
+	if err := b.tr.Commit(); err != nil {
+		err = b.told(err)
+		b.Discard()
+		return err
+	}
+	b.base.direct.Add(b.base.levelZero() - before)
+	return nil
+}
+
+// Discard implements lsm.Batch.
+func (b *batch) Discard() {
+	if b.tr != nil && b.base.files.failed() == nil {
+		b.tr.Discard()
+	}
+	b.tr = nil
+}
+
+// told adds to a failure whether it is the end.
+func (b *batch) told(err error) error {
+	if err == nil {
+		return nil
+	}
+	err = translate(b.base.site.Path(), err)
+	if failed := b.base.files.failed(); failed != nil && !errors.Is(err, store.ErrFailed) {
+		return fmt.Errorf("%w: %w", store.ErrFailed, err)
+	}
+	return err
+}
+
+// snapshot implements lsm.Snapshot.
+type snapshot struct {
+	base *Base
+	rows *goleveldb.Snapshot
+}
+
+func (s *snapshot) Get(dst, key []byte) ([]byte, error) {
+	v, err := s.rows.Get(key, nil)
+	if err != nil {
+		return nil, translate(s.base.site.Path(), err)
+	}
+	return append(dst, v...), nil
+}
+
+func (s *snapshot) Close() error {
+	s.rows.Release()
+	return nil
+}
+
+// translate turns the library's errors into the store's.
+func translate(path string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, goleveldb.ErrNotFound):
+		return store.ErrNotFound
+	case errors.Is(err, goleveldb.ErrReadOnly):
+		return store.ErrReadOnly
+	case errors.Is(err, goleveldb.ErrClosed), errors.Is(err, goleveldb.ErrSnapshotReleased), errors.Is(err, goleveldb.ErrIterReleased):
+		return store.ErrClosed
+	}
+	var inTable *lderrors.ErrCorrupted
+	var inFolder *storage.ErrCorrupted
+	switch {
+	case errors.As(err, &inTable):
+		return corrupt(path, inTable.Fd, inTable.Err)
+	case errors.As(err, &inFolder):
+		return corrupt(path, inFolder.Fd, inFolder.Err)
+	}
+	return err
+}
+
+func corrupt(path string, fd storage.FileDesc, err error) error {
+	if !fd.Zero() {
+		path = filepath.Join(path, fd.String())
+	}
+	return &store.CorruptError{Path: path, Table: -1, Page: -1, Offset: -1, Detail: err.Error()}
+}

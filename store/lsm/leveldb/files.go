@@ -1,0 +1,212 @@
+package leveldb
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/syndtr/goleveldb/leveldb/storage"
+)
+
+// files is the library's way to its folder. It adds to the library's own what a
+// store needs: a new file's name is durable when its bytes are; a log that ends
+// in the middle of a record is shown up to the last whole one; and after a failed
+// write of the log or of the list of files nothing is written any more, because
+// the library would go on beyond the hole.
+type files struct {
+	storage.Storage
+	path string
+
+	log, list atomic.Int64 // bytes written
+
+	mu     sync.Mutex
+	broken error
+	tables map[int64]bool // being written
+}
+
+func openFiles(path string, readOnly bool) (*files, error) {
+	s, err := storage.OpenFile(path, readOnly)
+	if err != nil {
+		return nil, err
+	}
+	return &files{Storage: s, path: path, tables: map[int64]bool{}}, nil
+}
+
+// failed is the first failure after which nothing is written.
+func (f *files) failed() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.broken
+}
+
+// fail notes a failure if it is of a file that must not have a hole.
+func (f *files) fail(fd storage.FileDesc, err error) error {
+	if err == nil || fd.Type&(storage.TypeJournal|storage.TypeManifest) == 0 {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.broken == nil {
+		f.broken = fmt.Errorf("%s: %w", fd, err)
+	}
+	return err
+}
+
+// Log implements storage.Storage: the library's chatter goes nowhere.
+func (f *files) Log(string) {}
+
+func (f *files) SetMeta(fd storage.FileDesc) error {
+	if err := f.failed(); err != nil {
+		return err
+	}
+	return f.fail(fd, f.Storage.SetMeta(fd))
+}
+
+func (f *files) Remove(fd storage.FileDesc) error {
+	err := f.Storage.Remove(fd)
+	if fd.Type == storage.TypeManifest {
+		f.fail(fd, err) //nolint:errcheck // noted
+	}
+	return err
+}
+
+func (f *files) Create(fd storage.FileDesc) (storage.Writer, error) {
+	if err := f.failed(); err != nil {
+		return nil, err
+	}
+	w, err := f.Storage.Create(fd)
+	if err != nil {
+		if fd.Type == storage.TypeManifest {
+			f.fail(fd, err) //nolint:errcheck // noted
+		}
+		return nil, err
+	}
+	c := &writer{Writer: w, files: f, fd: fd}
+	switch fd.Type {
+	case storage.TypeJournal:
+		c.counter = &f.log
+	case storage.TypeManifest:
+		c.counter = &f.list
+	case storage.TypeTable:
+		f.begin(fd, true)
+	}
+	return c, nil
+}
+
+// begin notes which tables are not finished.
+func (f *files) begin(fd storage.FileDesc, begun bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if begun {
+		f.tables[fd.Num] = true
+	} else {
+		delete(f.tables, fd.Num)
+	}
+}
+
+func (f *files) unfinished(fd storage.FileDesc) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return fd.Type == storage.TypeTable && f.tables[fd.Num]
+}
+
+// writer is a file of the library's being written.
+type writer struct {
+	storage.Writer
+	files   *files
+	fd      storage.FileDesc
+	counter *atomic.Int64
+	named   bool // its name is durable
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	if err := w.files.failed(); err != nil {
+		return 0, err
+	}
+	n, err := w.Writer.Write(p)
+	if w.counter != nil {
+		w.counter.Add(int64(n))
+	}
+	return n, w.files.fail(w.fd, err)
+}
+
+func (w *writer) Sync() error {
+	if err := w.files.failed(); err != nil {
+		return err
+	}
+	err := w.Writer.Sync()
+	if err == nil && !w.named {
+		err = syncFolder(w.files.path)
+		w.named = err == nil
+	}
+	return w.files.fail(w.fd, err)
+}
+
+func (w *writer) Close() error {
+	err := w.Writer.Close()
+	if w.fd.Type == storage.TypeTable {
+		w.files.begin(w.fd, false)
+	}
+	return err
+}
+
+func syncFolder(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Open implements storage.Storage. Of the newest log, and of the list of files,
+// it shows no more than the whole records.
+func (f *files) Open(fd storage.FileDesc) (storage.Reader, error) {
+	r, err := f.Storage.Open(fd)
+	if err != nil || !f.mayEndTorn(fd) {
+		return r, err
+	}
+	all, err := io.ReadAll(r)
+	if err == nil {
+		_, err = r.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read %s: %w", filepath.Join(f.path, fd.String()), err), r.Close())
+	}
+	end, damaged := soundEnd(all)
+	if damaged {
+		return r, nil // the library finds the damage and says what it is
+	}
+	return &limitedReader{r, int64(end)}, nil
+}
+
+// mayEndTorn: the logs before the newest one were finished before it was begun.
+func (f *files) mayEndTorn(fd storage.FileDesc) bool {
+	switch fd.Type {
+	case storage.TypeManifest:
+		return true
+	case storage.TypeJournal:
+		logs, err := f.List(storage.TypeJournal)
+		return err == nil && !slices.ContainsFunc(logs, func(o storage.FileDesc) bool { return o.Num > fd.Num })
+	}
+	return false
+}
+
+// limitedReader ends early. The library reads logs from end to end only.
+type limitedReader struct {
+	storage.Reader
+	left int64
+}
+
+func (r *limitedReader) Read(p []byte) (int, error) {
+	if r.left <= 0 {
+		return 0, io.EOF
+	}
+	n, err := r.Reader.Read(p[:min(int64(len(p)), r.left)])
+	r.left -= int64(n)
+	return n, err
+}

@@ -1,0 +1,134 @@
+package lsm
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"tarn/store"
+)
+
+var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 takes one from the clock")
+
+// random returns a source whose seed is printed with a failure.
+func random(t *testing.T) *rand.Rand {
+	seed := *seedFlag
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("repeat with -run '^%s$' -seed=%d", t.Name(), seed)
+		}
+	})
+	return rand.New(rand.NewPCG(seed, 1))
+}
+
+// listCursor walks rows in memory.
+type listCursor struct {
+	rows [][2][]byte
+	i    int
+}
+
+func (c *listCursor) at(key []byte) int {
+	i, _ := slices.BinarySearchFunc(c.rows, key, func(r [2][]byte, k []byte) int { return bytes.Compare(r[0], k) })
+	return i
+}
+func (c *listCursor) to(i int) bool          { c.i = i; return c.Valid() }
+func (c *listCursor) First() bool            { return c.to(0) }
+func (c *listCursor) Last() bool             { return c.to(len(c.rows) - 1) }
+func (c *listCursor) Seek(key []byte) bool   { return c.to(c.at(key)) }
+func (c *listCursor) SeekLT(key []byte) bool { return c.to(c.at(key) - 1) }
+func (c *listCursor) Next() bool             { return c.Valid() && c.to(c.i+1) }
+func (c *listCursor) Prev() bool             { return c.Valid() && c.to(c.i-1) }
+func (c *listCursor) Valid() bool            { return c.i >= 0 && c.i < len(c.rows) }
+func (c *listCursor) Key() []byte            { return c.rows[c.i][0] }
+func (c *listCursor) Value() []byte          { return c.rows[c.i][1] }
+func (c *listCursor) Err() error             { return nil }
+func (c *listCursor) Close() error           { return nil }
+
+// layers makes random sources over the keys 0..n-1 and what they amount to.
+func layers(r *rand.Rand, n int) (sources []source, want [][2][]byte) {
+	top := map[int][]byte{}
+	count := 1 + r.IntN(4)
+	for l := count - 1; l >= 0; l-- { // oldest first
+		base := l == count-1
+		c := &listCursor{i: -1}
+		for k := range n {
+			if r.IntN(3) == 0 {
+				continue
+			}
+			value := []byte(fmt.Sprintf("%d.%d", l, k))
+			row := value
+			if !base {
+				row = append([]byte{present}, value...)
+				if r.IntN(3) == 0 {
+					row, value = []byte{tombstone}, nil
+				}
+			}
+			c.rows = append(c.rows, [2][]byte{keyOf(k), row})
+			top[k] = value
+		}
+		sources = append([]source{{c, !base}}, sources...)
+	}
+	for k := range n {
+		if top[k] != nil {
+			want = append(want, [2][]byte{keyOf(k), top[k]})
+		}
+	}
+	return sources, want
+}
+
+func keyOf(k int) []byte { return []byte(fmt.Sprintf("k%04d", 2*k)) }
+
+// move makes the same random move on both cursors.
+func move(r *rand.Rand, n int, a, b store.Cursor) string {
+	key := []byte(fmt.Sprintf("k%04d", r.IntN(2*n+2)-1))
+	var got, want bool
+	var what string
+	switch r.IntN(10) {
+	case 0:
+		what, got, want = "first", a.First(), b.First()
+	case 1:
+		what, got, want = "last", a.Last(), b.Last()
+	case 2:
+		what, got, want = "seek "+string(key), a.Seek(key), b.Seek(key)
+	case 3:
+		what, got, want = "seeklt "+string(key), a.SeekLT(key), b.SeekLT(key)
+	case 4, 5, 6:
+		what, got, want = "next", a.Next(), b.Next()
+	default:
+		what, got, want = "prev", a.Prev(), b.Prev()
+	}
+	switch {
+	case got != want || a.Valid() != b.Valid() || got != a.Valid():
+		return fmt.Sprintf("%s: %v, should be %v", what, got, want)
+	case got && (!bytes.Equal(a.Key(), b.Key()) || !bytes.Equal(a.Value(), b.Value())):
+		return fmt.Sprintf("%s: %s=%s, should be %s=%s", what, a.Key(), a.Value(), b.Key(), b.Value())
+	case a.Err() != nil:
+		return fmt.Sprintf("%s: %v", what, a.Err())
+	}
+	return ""
+}
+
+func TestMergeIsTheLayersAsOneTable(t *testing.T) {
+	r := random(t)
+	for round := range 300 {
+		n := 1 + r.IntN(30)
+		sources, want := layers(r, n)
+		c := &cursor{merge: merge{sources: sources, at: -1}}
+		model := &listCursor{rows: want, i: -1}
+		for step := range 200 {
+			if what := move(r, n, c, model); what != "" {
+				t.Fatalf("round %d, step %d: %s", round, step, what)
+			}
+			if !model.Valid() {
+				model.i = -1 // a cursor that has left the table stands nowhere
+			}
+		}
+	}
+}

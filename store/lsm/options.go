@@ -1,0 +1,81 @@
+package lsm
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Options say how the engine uses memory. Sizes are in bytes; 0 means the
+// default. Nothing of it is stored.
+type Options struct {
+	// CacheBytes is the memory for reading and for the library's memtables
+	// together, the same number that the adapter is given: [Share] says who
+	// gets what. Default 256 MiB.
+	CacheBytes int64
+	// OverlayBytes is how much changed data asks for a checkpoint at the next
+	// finished revision. Default 256 MiB. While one is being written, as much
+	// again can gather above it. Changes are refused, as of a full store, at
+	// four times of it.
+	OverlayBytes int64
+	// BeforeFlush is called, from a goroutine of its own, before the batch of a
+	// flush is committed: the block log must be durable up to revision when it
+	// returns nil. Its error fails the checkpoint.
+	BeforeFlush func(revision uint64) error
+}
+
+const (
+	DefaultCache = 256 << 20
+	MinCache     = 8 << 20
+
+	defaultOverlay = 256 << 20
+	minOverlay     = 64 << 10
+
+	overlaySlack = 4 // changes are refused at so many times OverlayBytes
+	undoSlack    = 4 // and undoing them at so many times of that
+)
+
+func (o *Options) setDefaults() {
+	if o.CacheBytes == 0 {
+		o.CacheBytes = DefaultCache
+	}
+	if o.OverlayBytes == 0 {
+		o.OverlayBytes = defaultOverlay
+	}
+}
+
+// Validate names everything that is wrong with o.
+func (o Options) Validate() error {
+	o.setDefaults()
+	var errs []error
+	if o.CacheBytes < MinCache {
+		errs = append(errs, fmt.Errorf("cache of %d bytes is below %d", o.CacheBytes, MinCache))
+	}
+	if o.OverlayBytes < minOverlay || o.OverlayBytes > 256<<30 {
+		errs = append(errs, fmt.Errorf("overlay of %d bytes is not between %d and 256 GiB", o.OverlayBytes, minOverlay))
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("LSM engine options: %w", errors.Join(errs...))
+	}
+	return nil
+}
+
+// Budget is how CacheBytes is split, the same way for every library.
+type Budget struct {
+	Rows      int64 // the engine's row cache
+	Blocks    int64 // the library's block cache, indexes and filters included where it caches them
+	Memtables int64 // all of the library's memtables together
+}
+
+// Share splits CacheBytes: half for rows, because a row found there costs a
+// tenth of a block found in a library's cache; three eighths for blocks; an
+// eighth for memtables, which hold nothing but what a flush has just written.
+func Share(cacheBytes int64) Budget {
+	if cacheBytes == 0 {
+		cacheBytes = DefaultCache
+	}
+	return Budget{
+		Rows:      cacheBytes / 2,
+		Blocks:    cacheBytes * 3 / 8,
+		Memtables: cacheBytes / 8,
+	}
+}

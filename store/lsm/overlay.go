@@ -1,0 +1,241 @@
+package lsm
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+
+	"tarn/store"
+	"tarn/store/page"
+)
+
+// counted frees what it counts when the last holder lets go.
+type counted struct {
+	holders atomic.Int64
+	free    func()
+}
+
+// hold reports whether there was still something to hold.
+func (c *counted) hold() bool {
+	for {
+		n := c.holders.Load()
+		if n == 0 {
+			return false
+		}
+		if c.holders.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+func (c *counted) drop() {
+	if c.holders.Add(-1) == 0 {
+		c.free()
+	}
+}
+
+// overlay is an ordered set of changed rows outside the Go heap. A row that was
+// deleted stays as a tombstone. It is the writer's, or one flush's, and counted
+// because frozen states of it are read by others.
+type overlay struct {
+	counted
+	rows   *page.Engine
+	tables store.Table
+	limit  int64 // of used for a change that can be undone
+
+	scrap  store.Journal // tells rows which changes must leave room for an undo
+	buf    []byte
+	put    int64 // bytes of keys and values since used was read
+	lately int64 // used, as last read
+}
+
+// Each row of an overlay starts with what it is.
+const (
+	tombstone = 0
+	present   = 1
+)
+
+// newOverlay makes an overlay whose rows may take limit bytes, and room more
+// where they only put back what was there before.
+func newOverlay(limit, room int64, tables int) (*overlay, error) {
+	const smallest = 1 << 20
+	rows, err := page.OpenVolatile(max(limit+room, smallest))
+	if err != nil {
+		return nil, fmt.Errorf("make an overlay: %w", err)
+	}
+	o := &overlay{rows: rows, limit: max(limit, smallest)}
+	o.holders.Store(1)
+	o.free = func() { rows.Close() } //nolint:errcheck // there is no file
+	if err := o.grow(store.Table(tables)); err != nil {
+		o.drop()
+		return nil, err
+	}
+	return o, nil
+}
+
+// grow makes tables up to t known.
+func (o *overlay) grow(t store.Table) error {
+	for o.tables < t {
+		made, err := o.rows.CreateTable(strconv.Itoa(int(o.tables) + 1))
+		if err != nil {
+			return fmt.Errorf("make table %d of an overlay: %w", o.tables+1, err)
+		}
+		o.tables = made
+	}
+	return nil
+}
+
+// set puts a row or its tombstone. Nothing has changed when it fails. An
+// undoable change is refused at the limit.
+func (o *overlay) set(t store.Table, key, value []byte, kind byte, undoable bool) error {
+	if undoable {
+		if o.put > o.limit/64 && o.used() > o.limit {
+			return &store.FullError{Need: int64(len(key) + len(value)), Limit: o.limit}
+		}
+		o.scrap.Truncate(0, 1<<20)
+	}
+	o.buf = append(append(o.buf[:0], kind), value...)
+	var scrap *store.Journal
+	if undoable {
+		scrap = &o.scrap
+	}
+	err := o.rows.Put(t, key, o.buf, scrap)
+	if cap(o.buf) > 1<<20 {
+		o.buf = nil
+	}
+	if err == nil {
+		o.put += int64(len(key) + len(value))
+	}
+	return err
+}
+
+// used is the memory that its rows take, in bytes.
+func (o *overlay) used() int64 {
+	o.rows.Pressure() // reads the gauges
+	o.put, o.lately = 0, o.rows.Stats().Used
+	return o.lately
+}
+
+// find reads an overlay's row. Without one the error is store.ErrNotFound.
+func find(r store.Reader, t store.Table, key []byte) (value []byte, kind byte, err error) {
+	row, err := r.Get(t, key)
+	if err != nil {
+		return nil, tombstone, err
+	}
+	return row[1:], row[0], nil
+}
+
+// layer is a state of an overlay that never changes, counted.
+type layer struct {
+	counted
+	view   store.View
+	tables store.Table
+	bytes  int64 // used
+}
+
+// freeze returns the overlay's present state. The overlay lives on at least as
+// long.
+func (o *overlay) freeze(revision uint64) (*layer, error) {
+	if err := o.rows.Publish(revision); err != nil {
+		return nil, fmt.Errorf("freeze an overlay: %w", err)
+	}
+	v, err := o.rows.View()
+	if err != nil {
+		return nil, fmt.Errorf("freeze an overlay: %w", err)
+	}
+	o.hold()
+	l := &layer{view: v, tables: o.tables, bytes: o.rows.Stats().Used}
+	l.holders.Store(1)
+	l.free = func() {
+		v.Close() //nolint:errcheck // memory only
+		o.drop()
+	}
+	return l, nil
+}
+
+// find is find of overlays for a layer that may be older than the table.
+func (l *layer) find(t store.Table, key []byte) (value []byte, kind byte, err error) {
+	if t > l.tables {
+		return nil, tombstone, store.ErrNotFound
+	}
+	return find(l.view, t, key)
+}
+
+// ground is what lies under the writer's live overlay or under a view's copy of
+// it: frozen layers, newest first, over a snapshot of the base. It never changes,
+// and it is counted.
+type ground struct {
+	counted
+	layers []*layer
+	base   *snapshot
+}
+
+// newGround takes over the given references.
+func newGround(base *snapshot, layers ...*layer) *ground {
+	g := &ground{layers: layers, base: base}
+	g.holders.Store(1)
+	g.free = func() {
+		for _, l := range g.layers {
+			l.drop()
+		}
+		g.base.drop()
+	}
+	return g
+}
+
+// bytes is the memory of the frozen layers.
+func (g *ground) bytes() int64 {
+	n := int64(0)
+	for _, l := range g.layers {
+		n += l.bytes
+	}
+	return n
+}
+
+// find looks through the frozen layers.
+func (g *ground) find(t store.Table, key []byte) (value []byte, kind byte, err error) {
+	for _, l := range g.layers {
+		value, kind, err = l.find(t, key)
+		if !errors.Is(err, store.ErrNotFound) {
+			return value, kind, err
+		}
+	}
+	return nil, tombstone, store.ErrNotFound
+}
+
+// handle is the library, closed when the engine and all its snapshots are done
+// with it.
+type handle struct {
+	counted
+	Base
+	err error // of closing
+}
+
+func newHandle(b Base) *handle {
+	h := &handle{Base: b}
+	h.holders.Store(1)
+	return h
+}
+
+// snapshot is a snapshot of the base, counted. sequence tells which flush made it.
+type snapshot struct {
+	counted
+	Snapshot
+	sequence uint64
+}
+
+func (h *handle) snapshot(sequence uint64) (*snapshot, error) {
+	s, err := h.Snapshot()
+	if err != nil {
+		return nil, fmt.Errorf("take a snapshot of the base: %w", err)
+	}
+	h.hold()
+	c := &snapshot{Snapshot: s, sequence: sequence}
+	c.holders.Store(1)
+	c.free = func() {
+		s.Close() //nolint:errcheck // reading has no state to lose
+		h.drop()
+	}
+	return c, nil
+}

@@ -1,0 +1,275 @@
+// Package pebble is Pebble as a base of store/lsm. It owns the library's options,
+// the choice between its log and tables written at once, and the judgement of its
+// failures. It never lets the library end the process.
+package pebble
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+
+	"tarn/store"
+	"tarn/store/lsm"
+)
+
+// Kind is the name of the library and of its folder.
+const Kind = "pebble"
+
+// Options say how the library is opened. Sizes are in bytes.
+type Options struct {
+	Dir string // of the store
+	// CacheBytes is shared out as lsm.Share says; default lsm.DefaultCache.
+	CacheBytes int64
+	ReadOnly   bool
+}
+
+// Validate names everything that is wrong with o.
+func (o Options) Validate() error {
+	var errs []error
+	if o.Dir == "" {
+		errs = append(errs, errors.New("no folder given"))
+	}
+	if o.CacheBytes != 0 && o.CacheBytes < lsm.MinCache {
+		errs = append(errs, fmt.Errorf("cache of %d bytes is below %d", o.CacheBytes, lsm.MinCache))
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("pebble options: %w", errors.Join(errs...))
+	}
+	return nil
+}
+
+// library translates the options. docs/decisions/lsm-tuning.md has the reasons.
+func (o Options) library(f *files) *pebble.Options {
+	budget := lsm.Share(o.CacheBytes)
+	p := &pebble.Options{
+		// The library charges its memtables to the cache.
+		CacheSize:                   budget.Blocks + budget.Memtables,
+		MemTableSize:                uint64(max(budget.Memtables/2, 1<<20)),
+		MemTableStopWritesThreshold: 2,
+		L0CompactionThreshold:       2,
+		L0StopWritesThreshold:       24,
+		LBaseMaxBytes:               64 << 20,
+		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
+		MaxOpenFiles:                1000,
+		FormatMajorVersion:          pebble.FormatValueSeparation,
+		FS:                          f,
+		LoggerAndTracer:             f,
+		ReadOnly:                    o.ReadOnly,
+		ErrorIfNotExists:            o.ReadOnly,
+	}
+	p.TargetFileSizes[0] = 8 << 20
+	for i := range p.Levels {
+		p.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+	}
+	p.Experimental.ReadSamplingMultiplier = -1 // reads cause no compactions
+	p.Experimental.DisableIngestAsFlushable = func() bool { return true }
+	p.EnsureDefaults()
+	return p
+}
+
+// Base implements lsm.Base.
+type Base struct {
+	site    *lsm.Site
+	files   *files
+	db      *pebble.DB
+	options *pebble.Options
+}
+
+var _ lsm.Base = (*Base)(nil)
+
+// Open enters the folder and opens the library, which it creates if need be. A
+// store that must be refused is refused before the library has changed anything.
+func Open(o Options) (*Base, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	site, err := lsm.Enter(o.Dir, Kind, o.ReadOnly)
+	if err != nil {
+		return nil, err
+	}
+	b, err := open(site, o)
+	if err != nil {
+		return nil, errors.Join(err, site.Leave())
+	}
+	return b, nil
+}
+
+func open(site *lsm.Site, o Options) (*Base, error) {
+	if !site.New() {
+		if err := look(site, o); err != nil {
+			return nil, err
+		}
+	}
+	return openLibrary(site, o)
+}
+
+// look opens the library for reading only, which changes nothing, and compares
+// it with the seal.
+func look(site *lsm.Site, o Options) error {
+	o.ReadOnly = true
+	b, err := openLibrary(site, o)
+	if err != nil {
+		return err
+	}
+	s, err := b.Snapshot()
+	if err == nil {
+		err = site.Check(func(key []byte) ([]byte, error) { return s.Get(nil, key) })
+		err = errors.Join(err, s.Close())
+	}
+	return errors.Join(err, b.closeLibrary())
+}
+
+func openLibrary(site *lsm.Site, o Options) (*Base, error) {
+	f := newFiles()
+	if !o.ReadOnly {
+		if err := f.clear(site.Path()); err != nil {
+			return nil, fmt.Errorf("open %s: %w", site.Path(), err)
+		}
+	}
+	options := o.library(f)
+	db, err := pebble.Open(site.Path(), options)
+	if err == nil && f.failed() != nil {
+		err = errors.Join(f.failed(), db.Close())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", site.Path(), translate(site.Path(), err))
+	}
+	return &Base{site: site, files: f, db: db, options: options}, nil
+}
+
+// Site implements lsm.Base.
+func (b *Base) Site() *lsm.Site { return b.site }
+
+// Close implements lsm.Base.
+func (b *Base) Close() error { return errors.Join(b.closeLibrary(), b.site.Leave()) }
+
+func (b *Base) closeLibrary() error {
+	if err := b.db.Close(); err != nil {
+		return fmt.Errorf("close %s: %w", b.site.Path(), translate(b.site.Path(), err))
+	}
+	return nil
+}
+
+// Snapshot implements lsm.Base.
+func (b *Base) Snapshot() (lsm.Snapshot, error) {
+	return &snapshot{path: b.site.Path(), rows: b.db.NewSnapshot()}, nil
+}
+
+// Batch implements lsm.Base.
+func (b *Base) Batch(size int64) (lsm.Batch, error) {
+	if err := b.failed(); err != nil {
+		return nil, err
+	}
+	// Once into the log, once into a table; and a table for a compaction.
+	if err := b.site.Room(2*size + 2*b.options.TargetFileSizes[0]); err != nil {
+		return nil, err
+	}
+	return &batch{base: b, rows: b.db.NewBatch()}, nil
+}
+
+func (b *Base) failed() error {
+	if err := b.files.failed(); err != nil {
+		return fmt.Errorf("%s: %w: %w", b.site.Path(), store.ErrFailed, err)
+	}
+	return nil
+}
+
+// Metrics implements lsm.Base.
+func (b *Base) Metrics() lsm.Metrics {
+	m := b.db.Metrics()
+	return lsm.Metrics{
+		Size:       b.site.Size(),
+		Memory:     m.BlockCache.Size + int64(m.MemTable.Size),
+		Log:        b.files.written("pebble-wal"),
+		Flush:      b.files.written("pebble-memtable-flush"),
+		Direct:     b.files.written(directCategory),
+		Compaction: b.files.written("pebble-compaction") + b.files.written("pebble-blob-file-rewrite"),
+		Meta:       b.files.written("pebble-manifest") + b.files.written("unspecified"),
+	}
+}
+
+// snapshot implements lsm.Snapshot.
+type snapshot struct {
+	path string
+	rows *pebble.Snapshot
+}
+
+func (s *snapshot) Get(dst, key []byte) ([]byte, error) {
+	v, closer, err := s.rows.Get(key)
+	if err != nil {
+		return nil, translate(s.path, err)
+	}
+	dst = append(dst, v...)
+	if err := closer.Close(); err != nil {
+		return nil, translate(s.path, err)
+	}
+	return dst, nil
+}
+
+func (s *snapshot) Cursor(lower, upper []byte) (store.Cursor, error) {
+	it, err := s.rows.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+	if err != nil {
+		return nil, translate(s.path, err)
+	}
+	return &cursor{it: it, path: s.path}, nil
+}
+
+func (s *snapshot) Close() error { return s.rows.Close() }
+
+// cursor implements store.Cursor over the library's iterator.
+type cursor struct {
+	it    *pebble.Iterator
+	path  string
+	value []byte
+	on    bool
+	err   error // of a value
+}
+
+func (c *cursor) moved(on bool) bool {
+	c.on, c.value, c.err = on, nil, nil
+	if on {
+		if c.value, c.err = c.it.ValueAndErr(); c.err != nil {
+			c.on = false
+		}
+	}
+	return c.on
+}
+
+func (c *cursor) First() bool            { return c.moved(c.it.First()) }
+func (c *cursor) Last() bool             { return c.moved(c.it.Last()) }
+func (c *cursor) Seek(key []byte) bool   { return c.moved(c.it.SeekGE(key)) }
+func (c *cursor) SeekLT(key []byte) bool { return c.moved(c.it.SeekLT(key)) }
+func (c *cursor) Next() bool             { return c.on && c.moved(c.it.Next()) }
+func (c *cursor) Prev() bool             { return c.on && c.moved(c.it.Prev()) }
+func (c *cursor) Valid() bool            { return c.on }
+func (c *cursor) Key() []byte            { return c.it.Key() }
+func (c *cursor) Value() []byte          { return c.value }
+func (c *cursor) Err() error             { return translate(c.path, errors.Join(c.err, c.it.Error())) }
+
+func (c *cursor) Close() error {
+	c.on = false
+	return translate(c.path, c.it.Close())
+}
+
+// translate turns the library's errors into the store's.
+func translate(path string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, pebble.ErrNotFound):
+		return store.ErrNotFound
+	case errors.Is(err, pebble.ErrReadOnly):
+		return store.ErrReadOnly
+	case errors.Is(err, pebble.ErrClosed):
+		return store.ErrClosed
+	case pebble.IsCorruptionError(err):
+		return damaged(path, err)
+	}
+	return err
+}
+
+func damaged(path string, err error) error {
+	return &store.CorruptError{Path: path, Table: -1, Page: -1, Offset: -1, Detail: err.Error()}
+}

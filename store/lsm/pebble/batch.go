@@ -1,0 +1,159 @@
+package pebble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
+	"github.com/cockroachdb/pebble/v2/sstable"
+)
+
+// batch implements lsm.Batch. As long as it fits half a memtable it goes through
+// the log. A larger one is written, in order as it comes, into tables beside the
+// library's, which then takes them all up in one change of its list: its rows are
+// written once, and a full disk is found while nothing depends on it yet.
+type batch struct {
+	base   *Base
+	rows   *pebble.Batch
+	tables []string
+	out    *sstable.Writer // the table being written
+	size   int64           // of its rows
+}
+
+const (
+	tablePattern   = "batch-%d" // no name that the library knows
+	tableBytes     = 32 << 20   // of rows in a table
+	directCategory = "tarn-batch"
+)
+
+func (b *batch) Put(key, value []byte) error {
+	if b.rows != nil {
+		if err := b.rows.Set(key, value, nil); err != nil {
+			return b.told(err)
+		}
+		return b.grown()
+	}
+	return b.add(key, value, false)
+}
+
+func (b *batch) Delete(key []byte) error {
+	if b.rows != nil {
+		if err := b.rows.Delete(key, nil); err != nil {
+			return b.told(err)
+		}
+		return b.grown()
+	}
+	return b.add(key, nil, true)
+}
+
+// grown moves over to tables what has become too large for the log.
+func (b *batch) grown() error {
+	if b.rows.Len() < int(b.base.options.MemTableSize/2) {
+		return nil
+	}
+	rows := b.rows
+	b.rows = nil
+	r := rows.Reader()
+	for {
+		kind, key, value, ok, err := r.Next()
+		if err == nil && ok {
+			err = b.add(key, value, kind == pebble.InternalKeyKindDelete)
+		}
+		if err != nil || !ok {
+			return errors.Join(err, rows.Close())
+		}
+	}
+}
+
+// add appends a row to the tables.
+func (b *batch) add(key, value []byte, remove bool) error {
+	if b.out != nil && b.size >= tableBytes {
+		if err := b.finish(); err != nil {
+			return err
+		}
+	}
+	if b.out == nil {
+		if err := b.begin(); err != nil {
+			return err
+		}
+	}
+	b.size += int64(len(key) + len(value))
+	if remove {
+		return b.told(b.out.Delete(key))
+	}
+	return b.told(b.out.Set(key, value))
+}
+
+func (b *batch) begin() error {
+	path := filepath.Join(b.base.site.Path(), fmt.Sprintf(tablePattern, len(b.tables)))
+	f, err := b.base.files.Create(path, directCategory)
+	if err != nil {
+		return b.told(err)
+	}
+	b.tables = append(b.tables, path)
+	options := b.base.options.MakeWriterOptions(0, b.base.db.TableFormat())
+	b.out, b.size = sstable.NewWriter(objstorageprovider.NewFileWritable(f), options), 0
+	return nil
+}
+
+// finish ends a table; its bytes are durable.
+func (b *batch) finish() error {
+	out := b.out
+	b.out = nil
+	return b.told(out.Close())
+}
+
+// Commit implements lsm.Batch.
+func (b *batch) Commit() error {
+	if b.rows != nil {
+		err := b.base.db.Apply(b.rows, pebble.Sync)
+		if err == nil {
+			err = b.base.files.failed() // the library reports it there only
+		}
+		if err != nil {
+			return b.told(err)
+		}
+		return b.told(b.rows.Close())
+	}
+	err := b.finish()
+	if err == nil {
+		err = b.told(b.base.db.Ingest(context.Background(), b.tables))
+	}
+	if err == nil {
+		err = b.base.failed()
+	}
+	if err != nil {
+		b.Discard()
+	}
+	return err
+}
+
+// Discard implements lsm.Batch.
+func (b *batch) Discard() {
+	if b.rows != nil {
+		b.rows.Close() //nolint:errcheck // it was never applied
+		return
+	}
+	if b.out != nil {
+		b.out.Close() //nolint:errcheck // it is removed
+	}
+	for _, path := range b.tables {
+		b.base.files.Remove(path) //nolint:errcheck // the next opening clears what is left
+	}
+	b.tables = nil
+}
+
+// told adds to a failure whether it is the end.
+func (b *batch) told(err error) error {
+	if err == nil {
+		return nil
+	}
+	err = translate(b.base.site.Path(), err)
+	if failed := b.base.failed(); failed != nil {
+		return fmt.Errorf("%w: %w", failed, err)
+	}
+	return err
+}

@@ -1,0 +1,132 @@
+package lsm
+
+import (
+	"errors"
+	"fmt"
+
+	"tarn/store"
+)
+
+// Get implements store.Engine. The value is valid until the writer's next change.
+func (e *Engine) Get(t store.Table, key []byte) ([]byte, error) {
+	e.counters.gets.Add(1)
+	return e.lookup(t, key)
+}
+
+// lookup goes down the layers. What it finds in the base is borrowed from the
+// arena.
+func (e *Engine) lookup(t store.Table, key []byte) ([]byte, error) {
+	v, kind, err := find(e.live.Load().rows, t, key)
+	g := e.ground.Load()
+	if errors.Is(err, store.ErrNotFound) {
+		v, kind, err = g.find(t, key)
+	}
+	switch {
+	case err == nil && kind == present:
+		return v, nil
+	case err == nil:
+		return nil, store.ErrNotFound
+	case !errors.Is(err, store.ErrNotFound):
+		return nil, fmt.Errorf("read the overlay: %w", err)
+	}
+	e.key = appendKey(e.key[:0], t, key)
+	from := len(e.arena)
+	b, err := e.fromBase(e.arena, e.key, g.base)
+	if err != nil {
+		return nil, err
+	}
+	e.arena = b
+	return b[from:len(b):len(b)], nil
+}
+
+// fromBase appends the value at a base key to dst, through the row cache.
+func (e *Engine) fromBase(dst, key []byte, s *snapshot) ([]byte, error) {
+	v, exists, known := e.cache.get(dst, key, s.sequence)
+	switch {
+	case known && exists:
+		return v, nil
+	case known:
+		return nil, store.ErrNotFound
+	}
+	v, err := s.Get(dst, key)
+	switch {
+	case err == nil:
+		e.cache.put(key, v[len(dst):], true, s.sequence)
+	case errors.Is(err, store.ErrNotFound):
+		e.cache.put(key, nil, false, s.sequence)
+		return nil, store.ErrNotFound
+	default:
+		return nil, fmt.Errorf("read %s: %w", e.site.path, err)
+	}
+	return v, nil
+}
+
+// Put implements store.Engine.
+func (e *Engine) Put(t store.Table, key, value []byte, undo *store.Journal) error {
+	if err := e.set(t, key, value, present, undo); err != nil {
+		return err
+	}
+	e.counters.puts.Add(1)
+	return nil
+}
+
+// Delete implements store.Engine.
+func (e *Engine) Delete(t store.Table, key []byte, undo *store.Journal) error {
+	if err := e.set(t, key, nil, tombstone, undo); err != nil {
+		return err
+	}
+	e.counters.deletes.Add(1)
+	return nil
+}
+
+// set changes a row in the live overlay. Layers and the arena are let go only at
+// its end, because key and value may lie in them.
+func (e *Engine) set(t store.Table, key, value []byte, kind byte, undo *store.Journal) error {
+	if e.site.ReadOnly() {
+		return store.ErrReadOnly
+	}
+	var mark int
+	if undo != nil || kind == tombstone {
+		old, err := e.lookup(t, key)
+		missing := errors.Is(err, store.ErrNotFound)
+		if err != nil && (!missing || kind == tombstone) {
+			return err
+		}
+		if undo != nil {
+			mark = undo.Len()
+			undo.Record(t, key, old, !missing)
+		}
+	}
+	if err := e.live.Load().set(t, key, value, kind, undo != nil); err != nil {
+		if undo != nil {
+			undo.Truncate(mark, 1<<62)
+		}
+		var full *store.FullError
+		if errors.As(err, &full) {
+			full.Path = e.site.dir
+		}
+		return err
+	}
+	e.bare = e.bare || undo == nil
+	e.changed()
+	return nil
+}
+
+const arenaKeep = 1 << 20
+
+// changed ends what the writer has borrowed and takes a flush's result in.
+func (e *Engine) changed() {
+	e.change++
+	if cap(e.arena) > arenaKeep {
+		e.arena = nil
+	}
+	e.arena = e.arena[:0]
+	e.adopt()
+}
+
+// adopt puts the writer on the ground that a flush has made.
+func (e *Engine) adopt() {
+	if g := e.next.Swap(nil); g != nil {
+		e.ground.Swap(g).drop()
+	}
+}

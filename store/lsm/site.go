@@ -1,0 +1,275 @@
+package lsm
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"tarn/store"
+	"tarn/store/vfs"
+)
+
+// Site is the folder of a store on a library, locked: a LOCK file, and a folder
+// of the library's name with the library's files and a SEAL among them. An
+// adapter enters it before the library opens anything.
+type Site struct {
+	fs       vfs.FS
+	dir      string
+	path     string // the library's folder
+	readOnly bool
+	lock     io.Closer
+
+	mu     sync.Mutex
+	sealed seal // the newest sound one
+	closed bool
+}
+
+// Enter locks the store in dir and reads its seal. Without readOnly a folder that
+// has no store of this kind yet becomes one whose seal says that nothing is
+// durable. kind is the library's name, of at most 8 bytes.
+//
+// The errors are store.LockedError, store.VersionError, store.CorruptError, and
+// fs.ErrNotExist where there is nothing to read.
+func Enter(dir, kind string, readOnly bool) (*Site, error) {
+	s := &Site{fs: vfs.OS, dir: dir, path: filepath.Join(dir, kind), readOnly: readOnly}
+	if readOnly {
+		if _, err := os.Stat(s.path); err != nil {
+			return nil, fmt.Errorf("open %s for reading: %w", dir, err)
+		}
+	} else if err := s.fs.MkdirAll(dir); err != nil {
+		return nil, fmt.Errorf("make the store's folder: %w", err)
+	}
+	if err := s.takeLock(); err != nil {
+		return nil, err
+	}
+	if err := s.readSeal(kind); err != nil {
+		return nil, errors.Join(err, s.lock.Close())
+	}
+	return s, nil
+}
+
+func (s *Site) takeLock() error {
+	path := filepath.Join(s.dir, "LOCK")
+	lock, holder, err := s.fs.Lock(path, !s.readOnly)
+	if errors.Is(err, vfs.ErrLocked) {
+		pid, _ := strconv.Atoi(holder) //nolint:errcheck // the number is a courtesy
+		return &store.LockedError{Path: path, PID: pid}
+	}
+	if err != nil {
+		return fmt.Errorf("lock the store: %w", err)
+	}
+	s.lock = lock
+	return nil
+}
+
+// readSeal finds the seal, or makes the first one in a new folder.
+func (s *Site) readSeal(kind string) error {
+	path := filepath.Join(s.path, sealName)
+	file, err := os.ReadFile(path)
+	switch {
+	case err == nil:
+		s.sealed, err = decodeSeal(path, file)
+		if err == nil && s.sealed.kind != kind {
+			err = &store.FormatError{Path: path, Detail: fmt.Sprintf("it seals a %q store in the folder of %q", s.sealed.kind, kind)}
+		}
+		if err == nil && s.sealed.sequence == 0 && !s.readOnly {
+			err = s.wipe() // an interrupted creation: nothing was ever durable
+		}
+		return err
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("read the seal: %w", err)
+	}
+	entries, err := os.ReadDir(s.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("look for a store: %w", err)
+	}
+	for _, e := range entries {
+		if e.Name() != sealTemp {
+			return corrupt(path, "it is missing, and %s is not empty", s.path)
+		}
+	}
+	if s.readOnly {
+		return fmt.Errorf("open %s for reading: %w", path, fs.ErrNotExist)
+	}
+	s.sealed = seal{kind: kind}
+	return s.firstSeal()
+}
+
+const sealTemp = sealName + ".new"
+
+func (s *Site) firstSeal() error {
+	if err := s.fs.MkdirAll(s.path); err != nil {
+		return fmt.Errorf("make the library's folder: %w", err)
+	}
+	temp := filepath.Join(s.path, sealTemp)
+	f, err := s.fs.Create(temp)
+	if err != nil {
+		return fmt.Errorf("make the seal: %w", err)
+	}
+	_, err = f.WriteAt(s.sealed.encode(), 0)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = s.fs.Rename(temp, filepath.Join(s.path, sealName))
+	}
+	if err == nil {
+		err = s.fs.SyncDir(s.path)
+	}
+	if err != nil {
+		return fmt.Errorf("make the seal: %w", err)
+	}
+	return nil
+}
+
+// wipe removes what an interrupted creation left.
+func (s *Site) wipe() error {
+	entries, err := os.ReadDir(s.path)
+	if err != nil {
+		return fmt.Errorf("clear an unfinished store: %w", err)
+	}
+	for _, e := range entries {
+		if e.Name() == sealName {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(s.path, e.Name())); err != nil {
+			return fmt.Errorf("clear an unfinished store: %w", err)
+		}
+	}
+	return s.fs.SyncDir(s.path)
+}
+
+// Path is the library's folder.
+func (s *Site) Path() string { return s.path }
+
+// Kind is the library's name.
+func (s *Site) Kind() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sealed.kind
+}
+
+// ReadOnly reports whether the site was entered for reading.
+func (s *Site) ReadOnly() bool { return s.readOnly }
+
+// New reports whether nothing is durable yet: the library is to be created.
+func (s *Site) New() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sealed.sequence == 0
+}
+
+// Check compares a base with the seal: get returns the value at a key, or
+// store.ErrNotFound. An adapter calls it while the library is open for reading
+// only, so that a store that must be refused is refused unchanged.
+func (s *Site) Check(get func(key []byte) ([]byte, error)) error {
+	_, err := s.head(get)
+	return err
+}
+
+// head reads the base's format and head rows. Of a new store that has none it
+// returns the zero head.
+func (s *Site) head(get func(key []byte) ([]byte, error)) (head, error) {
+	s.mu.Lock()
+	sealed := s.sealed
+	s.mu.Unlock()
+	v, err := get(headKey)
+	if errors.Is(err, store.ErrNotFound) {
+		if sealed.sequence == 0 {
+			return head{}, nil
+		}
+		return head{}, corrupt(s.path, "flush %d (revision %d) was durable, and no flush is there", sealed.sequence, sealed.revision)
+	}
+	if err != nil {
+		return head{}, fmt.Errorf("read the head row: %w", err)
+	}
+	h, err := decodeHead(v)
+	if err != nil {
+		return head{}, corrupt(s.path, "%v", err)
+	}
+	f, err := get(formatKey)
+	if err != nil {
+		return head{}, fmt.Errorf("read the format row: %w", err)
+	}
+	if len(f) != 4 {
+		return head{}, corrupt(s.path, "format row of %d bytes", len(f))
+	}
+	if v := binary.LittleEndian.Uint32(f); v != formatVersion {
+		return head{}, &store.VersionError{Path: s.path, Found: v, Known: formatVersion}
+	}
+	if h.sequence < sealed.sequence || h.sequence == sealed.sequence && h.revision != sealed.revision {
+		return head{}, corrupt(s.path, "flush %d (revision %d) was durable, and the newest that is there is %d (revision %d)",
+			sealed.sequence, sealed.revision, h.sequence, h.revision)
+	}
+	return h, nil
+}
+
+// seal makes it durable that the base holds h.
+func (s *Site) seal(h head) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := seal{kind: s.sealed.kind, head: h, slot: sealSlot - s.sealed.slot}
+	f, err := s.fs.Open(filepath.Join(s.path, sealName), true)
+	if err != nil {
+		return fmt.Errorf("write the seal: %w", err)
+	}
+	_, err = f.WriteAt(next.encode(), next.slot)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write the seal: %w", err)
+	}
+	s.sealed = next
+	return nil
+}
+
+// Leave gives the lock back. The library is closed before.
+func (s *Site) Leave() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	return s.lock.Close()
+}
+
+// Room reports whether need bytes can be written beside what there is: a
+// store.FullError if not. A library that runs out of space in the middle of
+// things may need to be opened anew; one that has not begun does not.
+func (s *Site) Room(need int64) error {
+	var st unix.Statfs_t
+	if err := unix.Statfs(s.path, &st); err != nil {
+		return fmt.Errorf("ask for free space: %w", &os.PathError{Op: "statfs", Path: s.path, Err: err})
+	}
+	if free := int64(st.Bavail) * st.Bsize; free < need {
+		return &store.FullError{Path: s.dir, Need: need, Free: free, Limit: int64(st.Blocks) * st.Bsize}
+	}
+	return nil
+}
+
+// Size is what the library's files take on the disk, in bytes; holes in them do
+// not count.
+func (s *Site) Size() int64 {
+	entries, err := os.ReadDir(s.path)
+	if err != nil {
+		return 0
+	}
+	total := int64(0)
+	for _, e := range entries {
+		var st unix.Stat_t
+		if unix.Lstat(filepath.Join(s.path, e.Name()), &st) == nil {
+			total += st.Blocks * 512
+		}
+	}
+	return total
+}
