@@ -98,6 +98,8 @@ type run struct {
 	serial   int
 	started  []started
 	audience audience
+	alone    bool // without a reader beside the writer
+	scarce   bool // there may be too little space, without a limit
 
 	tally tally
 	last  []op
@@ -116,42 +118,51 @@ func newRun(e Engine, dir string, k Knobs, rng *rand.Rand) *run {
 }
 
 // work opens the store, does n operations and closes it.
-func (r *run) work(n int) (err error) {
-	if err := r.open(); err != nil {
+func (r *run) work(n int) error {
+	err := r.open()
+	if err != nil {
 		return fmt.Errorf("first open: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			r.audience.leave()
-			r.s.Close()
-		}
-	}()
-	for r.tally.ops = 0; r.tally.ops < n; r.tally.ops++ {
-		o := r.next()
-		if r.last = append(r.last, o); len(r.last) > 2*logged {
-			r.last = slices.Clone(r.last[logged:])
-		}
-		if err := o.do(r); err != nil {
-			return fmt.Errorf("operation %d: %v: %w\nthe operations before it:\n%s", r.tally.ops, o, err, r.history())
-		}
-		if err := r.audience.failure(); err != nil {
-			return fmt.Errorf("operation %d: beside it, a reader: %w\nthe operations before it:\n%s", r.tally.ops, err, r.history())
-		}
+	if err = r.random(n); err == nil {
+		err = r.all(opCompare{true}, opReopen{})
 	}
-	if err := r.finish(); err != nil {
-		return fmt.Errorf("after %d operations: %w\nthe last of them:\n%s", n, err, r.history())
+	if err == nil {
+		err = r.close()
+	}
+	if err != nil {
+		r.audience.leave()
+		r.s.Close()
+		return fmt.Errorf("operation %d: %w\nthe last operations:\n%s", r.tally.ops, err, r.history())
 	}
 	return nil
 }
 
-func (r *run) finish() error {
-	if err := (opCompare{true}).do(r); err != nil {
-		return err
+// random does n operations of its own choice.
+func (r *run) random(n int) error {
+	for range n {
+		if err := r.all(r.next()); err != nil {
+			return err
+		}
+		r.tally.ops++
+		if len(r.last) > 2*logged {
+			r.last = slices.Clone(r.last[logged:])
+		}
+		if err := r.audience.failure(); err != nil {
+			return fmt.Errorf("a reader beside the writer: %w", err)
+		}
 	}
-	if err := (opReopen{}).do(r); err != nil {
-		return err
+	return nil
+}
+
+// all does operations and stops at the first failure.
+func (r *run) all(ops ...op) error {
+	for _, o := range ops {
+		r.last = append(r.last, o)
+		if err := o.do(r); err != nil {
+			return fmt.Errorf("%v: %w", o, err)
+		}
 	}
-	return r.close()
+	return nil
 }
 
 func (r *run) history() string {
@@ -170,10 +181,10 @@ func indexOf(names []string, name string) int { return slices.Index(names, name)
 // isInternal tells the tables that the store keeps for itself.
 func isInternal(name string) bool { return strings.HasPrefix(name, "store.") }
 
-// isFull reports, under a limit or a bound, a refusal that must have changed
+// isFull reports, where space is limited, a refusal that must have changed
 // nothing.
 func (r *run) isFull(err error) bool {
-	if r.knobs.LimitBytes+r.knobs.MemoryBytes == 0 || !errors.Is(err, store.ErrFull) {
+	if r.knobs.LimitBytes+r.knobs.MemoryBytes == 0 && !r.scarce || !errors.Is(err, store.ErrFull) {
 		return false
 	}
 	r.tally.full++
@@ -204,7 +215,9 @@ func (r *run) open() error {
 	if err := r.recover(); err != nil {
 		return errors.Join(err, s.Close())
 	}
-	r.audience.enter(s, r.m.shown)
+	if !r.alone {
+		r.audience.enter(s, r.m.shown)
+	}
 	return nil
 }
 

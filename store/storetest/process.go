@@ -70,9 +70,9 @@ func perform(e Engine, j job, out io.Writer) error {
 	case roleCuts:
 		return cutPower(e, j, out)
 	case roleNoSpace:
-		return fillDisk(e, j)
+		return fillDisk(e, j, out)
 	case roleMemory:
-		return openInMemory(e, j)
+		return openInMemory(e, j, out)
 	}
 	return fmt.Errorf("no role %q", j.Role)
 }

@@ -32,9 +32,11 @@ func sketchEngine(name string, undo bool, f fault) storetest.Engine {
 
 func TestMain(m *testing.M) { os.Exit(suite.Main(m)) }
 
-func TestModel(t *testing.T)     { suite.Model(t) }
-func TestModelFull(t *testing.T) { suite.ModelFull(t) }
-func TestKill(t *testing.T)      { suite.Kill(t) }
-func TestPowerCut(t *testing.T)  { suite.PowerCut(t) }
+func TestModel(t *testing.T)      { suite.Model(t) }
+func TestModelFull(t *testing.T)  { suite.ModelFull(t) }
+func TestKill(t *testing.T)       { suite.Kill(t) }
+func TestNoSpace(t *testing.T)    { suite.NoSpace(t) }
+func TestMemoryDisk(t *testing.T) { suite.MemoryDisk(t) }
+func TestPowerCut(t *testing.T)   { suite.PowerCut(t) }
 
 func TestConformance(t *testing.T) { suite.Conformance(t) }

@@ -55,4 +55,6 @@ func TestConformance(t *testing.T) { suite.Conformance(t) }
 func TestModel(t *testing.T)       { suite.Model(t) }
 func TestModelFull(t *testing.T)   { suite.ModelFull(t) }
 func TestKill(t *testing.T)        { suite.Kill(t) }
+func TestNoSpace(t *testing.T)     { suite.NoSpace(t) }
+func TestMemoryDisk(t *testing.T)  { suite.MemoryDisk(t) }
 func TestPowerCut(t *testing.T)    { suite.PowerCut(t) }
