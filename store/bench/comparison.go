@@ -1,0 +1,210 @@
+package bench
+
+import (
+	"fmt"
+	"time"
+
+	"tarn/store/engine"
+)
+
+// compared lists the subjects of the sections get, update, seek, view and gc.
+func (c Config) compared() []Subject {
+	var some []Subject
+	for _, s := range c.selected() {
+		reference := s.Kind == engine.Pebble || s.Kind == bolt
+		if !s.SeekCompaction && (!s.Bare || reference) {
+			some = append(some, s)
+		}
+	}
+	return some
+}
+
+// visits are the rounds of the comparison that several sections share.
+type visits struct {
+	subjects []Subject
+	rounds   map[string][]Visit
+}
+
+// visit goes round all compared subjects, once in a run, with the measurements
+// that the chosen sections want.
+func (p *parent) visit() (*visits, error) {
+	if p.visits != nil {
+		return p.visits, nil
+	}
+	v := &visits{subjects: p.config.compared(), rounds: map[string][]Visit{}}
+	want := visitTask{
+		Get: p.wants("get"), Update: p.wants("update"), Seek: p.wants("seek"), View: p.wants("view"), GC: p.wants("gc"),
+	}
+	for _, s := range v.subjects {
+		if _, err := p.dataset(s); err != nil {
+			return nil, err
+		}
+	}
+	for round := range p.config.Rounds {
+		for i := range v.subjects {
+			s := v.subjects[(i+round)%len(v.subjects)]
+			dir, err := p.dataset(s)
+			if err != nil {
+				return nil, err
+			}
+			p.logf("round %d of %d: %s", round+1, p.config.Rounds, s.Name)
+			got, err := call[Visit](p, task{Work: workVisit, Subject: s.Name, Data: dir, Visit: want})
+			if err != nil {
+				return nil, err
+			}
+			v.rounds[s.Name] = append(v.rounds[s.Name], got)
+		}
+	}
+	p.visits = v
+	return v, nil
+}
+
+// each calls row for each subject that could be measured and has what has tells.
+func (v *visits) each(t *Table, has func(Visit) bool, row func(s Subject, rounds []Visit)) {
+	for _, s := range v.subjects {
+		rounds := v.rounds[s.Name]
+		if why := rounds[0].Skipped; why != "" {
+			t.Notes = append(t.Notes, fmt.Sprintf("`%s` could not be had here: %s.", s.Name, why))
+		} else if has(rounds[0]) {
+			row(s, rounds)
+		}
+	}
+}
+
+func (p *parent) gets() (*Section, error) {
+	v, err := p.visit()
+	if err != nil {
+		return nil, err
+	}
+	t := Table{
+		Title: "Random get",
+		How: fmt.Sprintf("A row that exists, its number in the value checked; all rows were read before, and each LSM engine or library has %s MB to keep them in. "+
+			"Writer: the writer's own state. View: a reader's; for a library, its own snapshot or transaction. Mean of batches of %d whose keys are made out of the measured time; p50 and p99 of single gets from the view, reading the clock included. "+
+			"RSS counts mapped files, anonymous is what the kernel cannot drop.", megabytes(p.config.Cache), batchRows),
+		Head: []string{"store", "writer, ns", "view, ns", "p50, ns", "p99, ns", "to pebble bare", "spread", "RSS, MB", "anonymous, MB"},
+	}
+	mean := func(v Visit) float64 { return v.ViewGet.Mean }
+	reference := median(v.rounds["pebble bare"], mean)
+	s := &Section{}
+	v.each(&t, func(v Visit) bool { return v.ViewGet != nil }, func(of Subject, r []Visit) {
+		writer := none
+		if r[0].Get != nil {
+			writer = nanos(median(r, func(v Visit) float64 { return v.Get.Mean }))
+		}
+		m := median(r, mean)
+		if kind := r[0].Memory; kind != "" {
+			t.Notes = append(t.Notes, fmt.Sprintf("Memory of `%s`: %s.", of.Name, kind))
+		}
+		t.add(of.Name, writer, nanos(m),
+			nanos(median(r, func(v Visit) float64 { return v.ViewGet.P50 })),
+			nanos(median(r, func(v Visit) float64 { return v.ViewGet.P99 })),
+			ratio(reference/m)+"×", percent(spread(r, mean)),
+			megabytes(int64(median(r, func(v Visit) float64 { return float64(v.RSS) }))),
+			megabytes(int64(median(r, func(v Visit) float64 { return float64(v.Anon) }))))
+		if of.Kind == engine.Page {
+			s.atLeast("get, "+of.Name+": speed to pebble bare", reference/m, 4, "×")
+			s.atMost("get, "+of.Name, m/1000, 1, "µs")
+		}
+	})
+	return v.with(s, t), nil
+}
+
+func (v *visits) with(s *Section, t Table) *Section {
+	s.Tables = append(s.Tables, t)
+	for _, of := range v.subjects {
+		s.Visits = append(s.Visits, v.rounds[of.Name]...)
+	}
+	return s
+}
+
+func (p *parent) updates() (*Section, error) {
+	v, err := p.visit()
+	if err != nil {
+		return nil, err
+	}
+	t := Table{
+		Title: "Random update",
+		How: fmt.Sprintf("A new value for a row that exists, undo data recorded. Session: the puts of sessions of %s updates, in pages that were copied in this generation already; push: finishing such a session (its undo data is compacted and kept) and committing it. "+
+			"Published: revisions of %d updates, each pushed, committed and published, so that each copies its pages anew. An LSM engine flushes beside it when its overlay is full. Allocations are the Go heap's, of one update.",
+			count(sessionBatches*batchRows), batchRows),
+		Head: []string{"store", "session, ns", "allocs", "bytes", "push, ns", "bytes", "published, ns", "allocs", "bytes", "spread"},
+	}
+	session := func(v Visit) float64 { return v.Update.Session.Nanos }
+	s := &Section{}
+	v.each(&t, func(v Visit) bool { return v.Update != nil }, func(of Subject, r []Visit) {
+		of1 := func(f func(*Update) float64) float64 { return median(r, func(v Visit) float64 { return f(v.Update) }) }
+		allocs := of1(func(u *Update) float64 { return u.Session.Allocs })
+		t.add(of.Name, nanos(median(r, session)), small(allocs), small(of1(func(u *Update) float64 { return u.Session.Bytes })),
+			nanos(of1(func(u *Update) float64 { return u.Push.Nanos })), small(of1(func(u *Update) float64 { return u.Push.Bytes })),
+			nanos(of1(func(u *Update) float64 { return u.Published.Nanos })), small(of1(func(u *Update) float64 { return u.Published.Allocs })),
+			small(of1(func(u *Update) float64 { return u.Published.Bytes })), percent(spread(r, session)))
+		if of.Kind == engine.Page {
+			s.atMost("update, "+of.Name, median(r, session)/1000, 1.5, "µs")
+			s.atMost("allocations of an update, "+of.Name, allocs, 0.001, "")
+		}
+	})
+	return v.with(s, t), nil
+}
+
+func (p *parent) seeks() (*Section, error) {
+	v, err := p.visit()
+	if err != nil {
+		return nil, err
+	}
+	t := Table{
+		Title: "Seek and 100 steps forward",
+		How:   "From a random row, through a cursor that stays open, in a view (for a library, its snapshot or transaction). Steps: the last row's value checked; read: every key and value taken, every value checked.",
+		Head:  []string{"store", "steps, µs", "read, µs", "spread"},
+	}
+	bare := func(v Visit) float64 { return v.Seek.Steps }
+	s := &Section{}
+	v.each(&t, func(v Visit) bool { return v.Seek != nil }, func(of Subject, r []Visit) {
+		t.add(of.Name, significant(median(r, bare)/1000), significant(median(r, func(v Visit) float64 { return v.Seek.Read })/1000), percent(spread(r, bare)))
+		if of.Kind == engine.Page {
+			s.atMost("seek and 100 steps, "+of.Name, median(r, bare)/1000, 6, "µs")
+			s.atMost("seek and 100 rows read, "+of.Name, median(r, func(v Visit) float64 { return v.Seek.Read })/1000, 6, "µs")
+		}
+	})
+	return v.with(s, t), nil
+}
+
+func (p *parent) views() (*Section, error) {
+	v, err := p.visit()
+	if err != nil {
+		return nil, err
+	}
+	t := Table{
+		Title: "View",
+		How:   "Taking and closing one, while nothing changes.",
+		Head:  []string{"store", "ns", "spread"},
+	}
+	mean := func(v Visit) float64 { return v.View.Mean }
+	s := &Section{}
+	v.each(&t, func(v Visit) bool { return v.View != nil }, func(of Subject, r []Visit) {
+		t.add(of.Name, nanos(median(r, mean)), percent(spread(r, mean)))
+		s.atMost("view, "+of.Name, median(r, mean)/1000, 2, "µs")
+	})
+	return v.with(s, t), nil
+}
+
+func (p *parent) collections() (*Section, error) {
+	v, err := p.visit()
+	if err != nil {
+		return nil, err
+	}
+	t := Table{
+		Title: "Garbage collection",
+		How:   "runtime.GC() in a process that does nothing else: before the store is opened, and after all of its rows were read. The least of 25, and the median of the rounds.",
+		Head:  []string{"store", "without, µs", "with, µs", "added, µs"},
+	}
+	s := &Section{}
+	v.each(&t, func(v Visit) bool { return v.GC != nil }, func(of Subject, r []Visit) {
+		without := medianTime(r, func(v Visit) time.Duration { return v.GC.Without })
+		with := medianTime(r, func(v Visit) time.Duration { return v.GC.With })
+		t.add(of.Name, micros(without), micros(with), micros(with-without))
+		if of.Kind == engine.Page {
+			s.atMost("GC time added, "+of.Name, float64(with-without)/1e3, 100, "µs")
+		}
+	})
+	return v.with(s, t), nil
+}

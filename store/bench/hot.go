@@ -1,0 +1,101 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"tarn/store/engine"
+)
+
+// Hot is what rows cost that change at every revision.
+type Hot struct {
+	Subject   string
+	Revisions int
+	Flushes   int
+	Changed   int64 // bytes of keys and values that were put
+	Written   int64 // bytes, by the kernel's account, until all was durable
+	Took      time.Duration
+}
+
+const (
+	hotRevisions = 2000
+	hotFlushes   = 4
+)
+
+// hot changes the same rows at every revision, in a store of its own.
+func (t task) hot(s Subject) (_ *Hot, err error) {
+	h := &Hot{Subject: s.Name, Revisions: hotRevisions, Flushes: hotFlushes}
+	st, err := s.open(t.Data, budget{Cache: t.Config.Memory / 2, Overlay: t.Config.Memory / 4})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	src := newSource(NewRows(t.Config.Rows), t.Config.Seed, 3)
+	b := src.changes()
+	for i := range b.rows { // each row once
+		b.rows[i] = uint64(i)
+		src.Key(b.keys[i][:], b.rows[i])
+	}
+	if err := errors.Join(st.Append(b, batchRows), st.Settle()); err != nil {
+		return nil, err
+	}
+	before, err := fileWrites()
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	for revision := range uint64(hotRevisions) {
+		for i := range b.rows {
+			src.Value(b.values[i][:], b.rows[i], revision+1)
+		}
+		if err := st.Apply(b); err != nil {
+			return nil, err
+		}
+		h.Changed += batchRows * (KeySize + ValueSize)
+		if (revision+1)%(hotRevisions/hotFlushes) == 0 {
+			if err := st.Settle(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	h.Took = time.Since(start)
+	after, err := fileWrites()
+	h.Written = after - before
+	return h, err
+}
+
+// hotRows measures each LSM engine and its library.
+func (p *parent) hotRows() (*Section, error) {
+	s := &Section{}
+	for _, of := range p.config.selected() {
+		if of.Kind == engine.Page && of.Mode.String() != "mapped_private" || of.Kind == bolt || of.SeekCompaction {
+			continue
+		}
+		p.logf("rows that change at every revision: %s", of.Name)
+		dir := p.path("hot")
+		h, err := call[Hot](p, task{Work: workHot, Subject: of.Name, Data: dir})
+		if err != nil {
+			return nil, err
+		}
+		s.Hot = append(s.Hot, h)
+		if err := os.RemoveAll(dir); err != nil {
+			return nil, err
+		}
+	}
+	t := Table{
+		Title: "Rows that change at every revision",
+		How: fmt.Sprintf("The same %s rows are changed in each of %s revisions; everything is made durable %d times in that time, evenly spread (engine: checkpoint; library: sync of its log). Written: /proc/self/io write_bytes. Once a flush would be %s MB.",
+			count(batchRows), count(hotRevisions), hotFlushes, megabytes(hotFlushes*batchRows*(KeySize+ValueSize))),
+		Head: []string{"store", "MB changed", "MB written", "written / changed", "times written a flush", "revisions/s"},
+	}
+	for _, h := range s.Hot {
+		once := float64(hotFlushes * batchRows * (KeySize + ValueSize))
+		times := float64(h.Written) / once
+		t.add(h.Subject, megabytes(h.Changed), megabytes(h.Written), ratio(float64(h.Written)/float64(h.Changed)), ratio(times),
+			count(float64(h.Revisions)/h.Took.Seconds()))
+	}
+	s.Tables = append(s.Tables, t)
+	return s, nil
+}

@@ -1,0 +1,170 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Report is everything that a run measured.
+type Report struct {
+	Config   Config
+	Machine  Machine
+	Started  time.Time
+	Took     time.Duration
+	Sections []Section
+}
+
+// Section is one of the report's: its results as measured, and as tables.
+type Section struct {
+	Name    string
+	Tables  []Table
+	Targets []Target
+
+	Loads       []Load       `json:",omitempty"`
+	Visits      []Visit      `json:",omitempty"`
+	Openings    []Opening    `json:",omitempty"`
+	Sustained   []Sustained  `json:",omitempty"`
+	Hot         []Hot        `json:",omitempty"`
+	Checkpoints *Checkpoints `json:",omitempty"`
+	Traps       []Trap       `json:",omitempty"`
+}
+
+// Target is a figure that was set beforehand.
+type Target struct {
+	What     string
+	Measured float64
+	Limit    float64
+	AtLeast  bool // else at most
+	Unit     string
+}
+
+// Met tells whether the figure was reached.
+func (t Target) Met() bool {
+	if t.AtLeast {
+		return t.Measured >= t.Limit
+	}
+	return t.Measured <= t.Limit
+}
+
+func (s *Section) atMost(what string, measured, limit float64, unit string) {
+	s.Targets = append(s.Targets, Target{What: what, Measured: measured, Limit: limit, Unit: unit})
+}
+
+func (s *Section) atLeast(what string, measured, limit float64, unit string) {
+	s.Targets = append(s.Targets, Target{What: what, Measured: measured, Limit: limit, AtLeast: true, Unit: unit})
+}
+
+// section is one that can be chosen.
+type section struct {
+	name string
+	what string
+	run  func(*parent) (*Section, error)
+}
+
+func sections() []section {
+	return []section{
+		{"load", "loading all rows", (*parent).loads},
+		{"get", "random gets", (*parent).gets},
+		{"update", "random updates inside a session", (*parent).updates},
+		{"seek", "seek and 100 steps", (*parent).seeks},
+		{"view", "take and close a view", (*parent).views},
+		{"gc", "garbage collection beside an open store", (*parent).collections},
+		{"open", "opening a large store", (*parent).openings},
+		{"lsm", "reads, and reads beside writes: gets per second and bytes written", (*parent).sustained},
+		{"hot", "rows that change at every revision: bytes written", (*parent).hotRows},
+		{"checkpoint", "bytes, speed and memory of checkpoints", (*parent).checkpoints},
+		{"trap", "bytes that random updates make the kernel write", (*parent).traps},
+	}
+}
+
+// Sections names the sections in their order, each with a line of what it is.
+func Sections() [][2]string {
+	var all [][2]string
+	for _, s := range sections() {
+		all = append(all, [2]string{s.name, s.what})
+	}
+	return all
+}
+
+// choose checks names; none means all.
+func choose(names []string) ([]string, error) {
+	var all []string
+	for _, s := range sections() {
+		all = append(all, s.name)
+	}
+	for _, n := range names {
+		if !slices.Contains(all, n) {
+			return nil, fmt.Errorf("no section is called %q; there are %s", n, strings.Join(all, ", "))
+		}
+	}
+	if len(names) == 0 {
+		return all, nil
+	}
+	return names, nil
+}
+
+// WriteMarkdown writes the report for people.
+func (r *Report) WriteMarkdown(w io.Writer) error {
+	if err := r.writeHead(w); err != nil {
+		return err
+	}
+	for _, s := range r.Sections {
+		for _, t := range s.Tables {
+			if err := t.write(w); err != nil {
+				return err
+			}
+		}
+		if err := s.writeTargets(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Report) writeHead(w io.Writer) error {
+	m, c := r.Machine, r.Config
+	cgo := "off"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "CGO_ENABLED" && s.Value == "1" {
+				cgo = "on"
+			}
+		}
+	}
+	_, err := fmt.Fprintf(w, `- %s rows of %d-byte keys and %d-byte values; values that cannot be compressed
+- %s, %d processors, %s MB RAM; Linux %s; transparent huge pages: %s
+- disk: %s
+- %s, cgo %s
+- started %s, took %s; load averages at the start: %s
+- %d rounds of %s a measurement, medians; reading the clock takes %.0f ns
+
+`, count(float64(c.Rows)), KeySize, ValueSize,
+		m.CPU, m.CPUs, megabytes(m.RAM), m.Kernel, m.HugePages, m.Disk,
+		runtime.Version(), cgo,
+		r.Started.UTC().Format(time.DateTime+" UTC"), r.Took.Round(time.Second), m.Load,
+		c.Rounds, c.Time, m.ClockNanos)
+	return err
+}
+
+func (s *Section) writeTargets(w io.Writer) error {
+	if len(s.Targets) == 0 {
+		return nil
+	}
+	t := Table{Head: []string{"target", "asked", "measured", "reached"}}
+	for _, g := range s.Targets {
+		sign, reached := "≤ ", "yes"
+		if g.AtLeast {
+			sign = "≥ "
+		}
+		if !g.Met() {
+			reached = fmt.Sprintf("no: %s times", significant(g.Measured/g.Limit))
+		}
+		t.add(g.What, strings.TrimSpace(sign+significant(g.Limit)+" "+g.Unit), strings.TrimSpace(significant(g.Measured)+" "+g.Unit), reached)
+	}
+	return t.write(w)
+}
