@@ -188,7 +188,9 @@ func (n *node) soundLayout() string {
 			return fmt.Sprintf("slot %d points outside the page", i)
 		}
 		if n.level == 0 {
-			if v, run := n.value(i); off+size+len(v) > pageSize || run && len(v) != runRefSize {
+			stored := int(*(*uint16)(n.at(off)))
+			length := stored &^ inRun
+			if off+size+length > pageSize || length != stored && length != runRefSize {
 				return fmt.Sprintf("value of slot %d reaches outside the page", i)
 			}
 		}

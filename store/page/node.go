@@ -57,6 +57,16 @@ const (
 	inlined = 1300    // largest key plus value kept in a leaf
 )
 
+// scratchNode returns a node on the Go heap. It has a word behind it, because the
+// address of an empty value at the end of a page is the one after the page, and
+// the collector must not take that for something else.
+func scratchNode() *node {
+	return &new(struct {
+		node
+		_ uint64
+	}).node
+}
+
 func (n *node) bytes() *[pageSize]byte { return (*[pageSize]byte)(unsafe.Pointer(n)) }
 
 func (n *node) at(off int) unsafe.Pointer { return unsafe.Add(unsafe.Pointer(n), off) }

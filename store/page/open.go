@@ -247,7 +247,7 @@ func (e *Engine) prepareMemory(file vfs.File) (err error) {
 		return err
 	}
 	e.space.chunks = make([]uint16, pages/chunkPages+2)
-	e.spare, e.spare2 = new(node), new(node)
+	e.spare, e.spare2 = scratchNode(), scratchNode()
 	return nil
 }
 

@@ -26,7 +26,7 @@ func (e *Engine) Verify(report func(error)) error {
 	}
 	v := &verifier{engine: e, image: e.image, size: size, report: report, seen: make(bitmap, e.image.end>>6+1)}
 	for i := range v.nodes {
-		v.nodes[i] = new(node)
+		v.nodes[i] = scratchNode()
 	}
 	return v.run()
 }
