@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 // and may ask `[page]` whether that is the page engine.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, params("testdata", "none"))
-	for _, k := range []engine.Kind{engine.Page} {
+	for _, k := range engine.Kinds() {
 		if k != engine.Page {
 			t.Run(string(k), func(t *testing.T) { testscript.Run(t, params("testdata/engines", string(k))) })
 			continue

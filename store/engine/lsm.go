@@ -1,11 +1,46 @@
 package engine
 
 import (
-	"fmt"
-
 	"tarn/store"
+	"tarn/store/lsm"
+	"tarn/store/lsm/badger"
+	"tarn/store/lsm/leveldb"
+	"tarn/store/lsm/pebble"
 )
 
-func openLSM(dir string, k Kind, _ Options) (store.Engine, error) {
-	return nil, fmt.Errorf("%s: this build has no %s engine", dir, k)
+func openLSM(dir string, k Kind, o Options) (store.Engine, error) {
+	base, err := openBase(dir, k, o)
+	if err != nil {
+		return nil, err
+	}
+	e, err := lsm.Open(base, lsm.Options{
+		CacheBytes:   o.CacheBytes,
+		OverlayBytes: o.OverlayBytes,
+		BeforeFlush:  o.BeforeCheckpoint,
+	})
+	if err != nil {
+		return nil, err // not a nil engine in an interface
+	}
+	return e, nil
+}
+
+func openBase(dir string, k Kind, o Options) (lsm.Base, error) {
+	switch k {
+	case LevelDB:
+		return opened(leveldb.Open(leveldb.Options{
+			Dir: dir, CacheBytes: o.CacheBytes, ReadOnly: o.ReadOnly, SeekCompaction: o.SeekCompaction,
+		}))
+	case Pebble:
+		return opened(pebble.Open(pebble.Options{Dir: dir, CacheBytes: o.CacheBytes, ReadOnly: o.ReadOnly}))
+	default:
+		return opened(badger.Open(badger.Options{Dir: dir, CacheBytes: o.CacheBytes, ReadOnly: o.ReadOnly}))
+	}
+}
+
+// opened puts no nil base into the interface.
+func opened[B lsm.Base](b B, err error) (lsm.Base, error) {
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
 }
