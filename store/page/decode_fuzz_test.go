@@ -38,8 +38,8 @@ func FuzzMeta(f *testing.F) {
 }
 
 func FuzzPage(f *testing.F) {
-	n := &node{kind: kindNode, table: 1, number: 2, generation: 1}
-	spare := new(node)
+	n, spare := scratchNode(), scratchNode()
+	n.kind, n.table, n.number, n.generation = kindNode, 1, 2, 1
 	n.reset(0, []byte("key "))
 	for i, k := range []string{"key a", "key b", "key c"} {
 		n.insertValue(i, []byte(k), []byte("value"), false, spare)
