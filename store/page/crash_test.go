@@ -50,12 +50,13 @@ func heap(limit int64) page.Options {
 }
 
 var workloads = []workload{
-	{"blocks", 0.6, inMemory, heap(8 << 20), blocks},
+	{"blocks", 0.5, inMemory, heap(8 << 20), blocks},
 	{"growing and shrinking", 0.2, inMemory, heap(32 << 20), growAndShrink},
 	{"spilling", 0.1, onDisk, page.Options{
 		Mode: page.MappedPrivate, LimitBytes: 32 << 20, GrowBytes: 2 << 20, PrivateBytes: 1 << 20,
 	}, spills},
 	{"views and forks", 0.1, inMemory, heap(8 << 20), viewsAndForks},
+	{"full", 0.1, inMemory, heap(1 << 20), full},
 }
 
 // blocks is the daily life: checkpoints with and without a writer beside them,
@@ -174,6 +175,42 @@ func viewsAndForks(h *history) {
 	for i, v := range views {
 		h.try(equal(v, shown[i]))
 		h.try(v.Close())
+	}
+}
+
+// full fills the store up to its limit again and again: revisions that do not
+// fit are taken back, the others kept until there is no room for any.
+func full(h *history) {
+	h.fill(60, 1)
+	refused := 0
+	for n := range 30 {
+		before := maps.Clone(h.now)
+		h.try(h.store.Begin())
+		var err error
+		for i := 0; i < 8 && err == nil; i++ {
+			key, value := fmt.Sprintf("large %d", h.rand.IntN(60)), text(h.rand, h.rand.IntN(30_000))
+			if err = h.store.Put(h.tables[2], []byte(key), []byte(value)); err == nil {
+				h.now[tableNames[2]+"/"+key] = value
+			}
+		}
+		if err == nil {
+			h.try(h.store.Push())
+			h.past = append(h.past, maps.Clone(h.now))
+		} else if errors.Is(err, store.ErrFull) {
+			refused++
+			h.try(h.store.Undo())
+			h.now = before
+			h.try(equal(h.store, h.now))
+		} else {
+			h.t.Fatal(err)
+		}
+		h.commit(2)
+		if n%2 == 1 {
+			h.checkpoint()
+		}
+	}
+	if refused == 0 {
+		h.t.Error("the store was never full")
 	}
 }
 
