@@ -107,7 +107,7 @@ func (c *conversion) openSource() error {
 	if same, err := sameFolder(c.srcDir, c.dstDir); err != nil || same {
 		return errors.Join(err, sameError(c.srcDir, same))
 	}
-	src, err := engine.OpenRows(c.srcDir, engine.Options{ReadOnly: true, Mode: page.Mapped})
+	src, err := open(c.srcDir, engine.Options{})
 	if err != nil {
 		return err
 	}
@@ -290,9 +290,7 @@ func (c *conversion) checkpoint(im store.Image) error {
 
 // compare reads the new store anew and holds it against the source.
 func (c *conversion) compare(report *Conversion) (err error) {
-	o := c.options
-	o.ReadOnly, o.Mode = true, page.Mapped
-	dst, err := engine.OpenRows(c.dstDir, o)
+	dst, err := open(c.dstDir, c.options)
 	if err != nil {
 		return err
 	}

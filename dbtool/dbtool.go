@@ -12,6 +12,8 @@ import (
 	"io/fs"
 
 	"tarn/store"
+	"tarn/store/engine"
+	"tarn/store/page"
 )
 
 // Exit codes of all commands.
@@ -72,6 +74,28 @@ func explain(err error) error {
 		f.remedy = "give the folder that holds the store itself"
 	}
 	return f
+}
+
+// open opens a store for reading. One that can only be read after it was opened
+// for writing is: that loses nothing, and whoever uses the store next would do it.
+func open(dir string, o engine.Options) (store.Engine, error) {
+	kind, err := engine.Detect(dir)
+	if err != nil {
+		return nil, err
+	}
+	o.ReadOnly, o.Mode = true, page.Mapped
+	if unclosed, err := engine.Unclosed(dir, kind); err != nil {
+		return nil, err
+	} else if unclosed {
+		e, err := engine.OpenRows(dir, engine.Options{Unfinished: o.Unfinished})
+		if err != nil {
+			return nil, err
+		}
+		if err := e.Close(); err != nil {
+			return nil, err
+		}
+	}
+	return engine.OpenRows(dir, o)
 }
 
 // stopped is errInterrupted once the work shall stop.

@@ -12,7 +12,6 @@ import (
 
 	"tarn/store"
 	"tarn/store/engine"
-	"tarn/store/page"
 )
 
 // dumpOptions say which rows are printed and how. Bounds are of keys, from
@@ -26,7 +25,7 @@ type dumpOptions struct {
 
 // dump prints rows of the durable state in key order, one a line.
 func dump(ctx context.Context, dir string, o dumpOptions, out io.Writer) (err error) {
-	e, err := engine.OpenRows(dir, engine.Options{ReadOnly: true, Mode: page.Mapped})
+	e, err := open(dir, engine.Options{})
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func inspect(ctx context.Context, dir string, count bool, p *progress) (_ Info, 
 	if err != nil {
 		return Info{}, err
 	}
-	e, err := engine.OpenRows(dir, engine.Options{ReadOnly: true, Mode: page.Mapped})
+	e, err := open(dir, engine.Options{})
 	if kind == engine.Page && errors.Is(err, store.ErrLocked) {
 		return peek(dir)
 	}
@@ -35,6 +35,13 @@ func inspect(ctx context.Context, dir string, count bool, p *progress) (_ Info, 
 	}
 	for _, u := range im.Undo {
 		info.UndoBytes += int64(len(u))
+	}
+	if kind != engine.Page {
+		at, err := engine.Sealed(dir, kind)
+		if err != nil {
+			return info, err
+		}
+		info.Checkpoint.taken(at, time.Now())
 	}
 	info.Tables = reportTables(e)
 	if count {
@@ -122,9 +129,12 @@ func checkpointOf(s store.CheckpointStats, now time.Time) Checkpoint {
 		Bytes: s.Bytes, Seconds: s.Duration.Seconds(),
 	}
 	if !s.At.IsZero() {
-		at := s.At.UTC()
-		c.At = &at
-		c.AgeSeconds = now.Sub(at).Seconds()
+		c.taken(s.At, now)
 	}
 	return c
+}
+
+func (c *Checkpoint) taken(at, now time.Time) {
+	at = at.UTC()
+	c.At, c.AgeSeconds = &at, now.Sub(at).Seconds()
 }

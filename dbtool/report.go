@@ -40,8 +40,7 @@ type Table struct {
 	Bytes int64       `json:"bytes"`
 }
 
-// Checkpoint is the last durable one; At is nil where the store does not keep
-// its time.
+// Checkpoint is the last durable one; At is nil if there was none yet.
 type Checkpoint struct {
 	Head         uint64     `json:"head"`
 	Irreversible uint64     `json:"irreversible"`
@@ -132,7 +131,7 @@ func (a Age) print(w io.Writer) {
 
 func (c Checkpoint) text() string {
 	if c.At == nil {
-		return "its time is not kept by this engine"
+		return "none yet"
 	}
 	s := c.At.Format(time.DateTime) + " UTC, " + ago(c.AgeSeconds)
 	if c.Seconds > 0 {

@@ -9,7 +9,6 @@ import (
 
 	"tarn/store"
 	"tarn/store/engine"
-	"tarn/store/page"
 )
 
 // verify reads all of a durable store and reports what is broken, each finding
@@ -28,7 +27,7 @@ func verify(ctx context.Context, dir string, p *progress, found func(error)) (Ve
 		v.Found++
 		found(err)
 	}
-	e, err := engine.OpenRows(dir, engine.Options{ReadOnly: true, Mode: page.Mapped})
+	e, err := open(dir, engine.Options{})
 	if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrFault) || errors.Is(err, store.ErrFormat) {
 		report(err) // too broken to open: that is the answer
 		return v, nil

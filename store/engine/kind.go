@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"tarn/store"
 	"tarn/store/page"
@@ -73,4 +74,25 @@ func Detect(dir string) (Kind, error) {
 		return found[0], nil
 	}
 	return "", &store.FormatError{Path: dir, Detail: fmt.Sprintf("the folder holds stores of more than one engine: %v", found)}
+}
+
+// Unclosed reports whether a store has to be opened for writing once before it
+// can be opened for reading: Badger cannot read a store whose process was killed
+// without finishing its logs.
+func Unclosed(dir string, k Kind) (bool, error) {
+	if k != Badger {
+		return false, nil
+	}
+	logs, err := filepath.Glob(filepath.Join(dir, k.file(), "*.mem"))
+	return len(logs) > 0, err
+}
+
+// Sealed is when the last checkpoint of an LSM store became durable: the time of
+// the file that it writes at its end. A copy of the folder may have another.
+func Sealed(dir string, k Kind) (time.Time, error) {
+	info, err := os.Stat(filepath.Join(dir, k.file(), "SEAL"))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("time of the last checkpoint: %w", err)
+	}
+	return info.ModTime(), nil
 }
