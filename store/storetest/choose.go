@@ -159,7 +159,7 @@ func (r *run) view() op {
 
 // disk makes the state durable, or crashes.
 func (r *run) disk() op {
-	switch pick(r.rng, 6, 3, 3, 2) {
+	switch pick(r.rng, 8, 4, 4, 1) {
 	case 0:
 		return opCheckpoint{}
 	case 1:

@@ -87,27 +87,34 @@ func (o *ordeal) round() error {
 	return nil
 }
 
-// await waits for the moment: while the store opens, in a checkpoint, or any
-// time.
+// await waits for the moment: while the store opens, any time, in a checkpoint,
+// or at its end.
 func (o *ordeal) await(p *process, begun time.Time) error {
-	if o.rng.IntN(5) == 0 {
-		time.Sleep(time.Duration(o.rng.Int64N(int64(o.opening + o.opening/2 + time.Millisecond))))
+	kind := pick(o.rng, 2, 3, 3, 2)
+	if kind == 0 {
+		o.sleep(o.opening + o.opening/2 + time.Millisecond)
 		return nil
 	}
 	if err := p.await("opened", 1, openPatience); err != nil {
 		return err
 	}
 	o.opening = (3*o.opening + time.Since(begun)) / 4
-	if o.rng.IntN(2) == 0 {
-		time.Sleep(time.Duration(o.rng.Int64N(int64(150 * time.Millisecond))))
-		return nil
+	var err error
+	switch kind {
+	case 1:
+		o.sleep(500 * time.Millisecond)
+	case 2:
+		err = p.await("checkpointing", 1+o.rng.IntN(20), openPatience)
+		o.sleep(12 * time.Millisecond)
+	case 3:
+		err = p.await("logged", 1+o.rng.IntN(20), openPatience)
+		o.sleep(3 * time.Millisecond)
 	}
-	if err := p.await("checkpointing", 1+o.rng.IntN(6), openPatience); err != nil {
-		return err
-	}
-	time.Sleep(time.Duration(o.rng.Int64N(int64(12 * time.Millisecond))))
-	return nil
+	return err
 }
+
+// sleep takes a random time below d.
+func (o *ordeal) sleep(d time.Duration) { time.Sleep(time.Duration(o.rng.Int64N(int64(d)))) }
 
 // judge opens the store: it must be a revision that was acknowledged as durable
 // or a later one, whole, with its way back, and with its record in the block

@@ -75,12 +75,12 @@ type Suite struct {
 	NoSkip bool   // a part that cannot run here fails instead of being skipped
 }
 
-// defaults are the sizes of a run on every change.
+// defaults are the sizes of a quick run.
 func (s *Suite) defaults() {
 	for _, f := range []struct {
 		field *int
 		size  int
-	}{{&s.Ops, 20_000}, {&s.Rounds, 3}, {&s.Kills, 50}, {&s.Cuts, 30}} {
+	}{{&s.Ops, 12_000}, {&s.Rounds, 3}, {&s.Kills, 10}, {&s.Cuts, 6}} {
 		if *f.field == 0 {
 			*f.field = f.size
 		}

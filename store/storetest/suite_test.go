@@ -25,12 +25,17 @@ func sketchEngine(name string, undo bool, f fault) storetest.Engine {
 			return openSketch(dir, k, undo, f)
 		},
 		StoresUndo: undo,
-		Limited:    true,
+		Limited:    undo, // once is enough
 		Bounded:    true,
 	}
 }
 
-func TestMain(m *testing.M) { os.Exit(suite.Main(m)) }
+func TestMain(m *testing.M) {
+	if f, ok := faultFromEnvironment(); ok {
+		suite.Engines = faulty(f)
+	}
+	os.Exit(suite.Main(m))
+}
 
 func TestModel(t *testing.T)      { suite.Model(t) }
 func TestModelFull(t *testing.T)  { suite.ModelFull(t) }

@@ -20,7 +20,8 @@ func storeDir(dir string) string { return filepath.Join(dir, "store") }
 // process is ended from outside. What it does to rows depends on the seed and
 // the revision alone; when it commits, checkpoints and closes is chance.
 //
-// It reports "opened", "checkpointing", and "durable" with the label of the head
+// It reports "opened", "checkpointing", "logged" when an image is to become the
+// durable one next, and "durable" with the label of the head
 // and the irreversible revision once a checkpoint has returned.
 type worker struct {
 	engine Engine
@@ -78,7 +79,9 @@ func (w *worker) beforeCheckpoint(uint64) error {
 	if time.Now().UnixNano()/1000%4 == 0 {
 		time.Sleep(3 * time.Millisecond)
 	}
-	return w.log.sync()
+	err := w.log.sync()
+	w.report("logged")
+	return err
 }
 
 func (w *worker) open() (err error) {

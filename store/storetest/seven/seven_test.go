@@ -29,6 +29,16 @@ func engines() []storetest.Engine {
 			RefusesMemoryDisk: mode != page.Mapped,
 		})
 	}
+	for _, kind := range engine.Kinds() {
+		if kind == engine.Page {
+			continue
+		}
+		all = append(all, storetest.Engine{
+			Name:    string(kind),
+			Open:    opener(engine.Options{Kind: kind}),
+			Bounded: true,
+		})
+	}
 	return all
 }
 
