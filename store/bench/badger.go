@@ -12,14 +12,18 @@ type bareBadger struct {
 	db *badger.DB
 }
 
-func openBadger(dir string, memory int64) (subject, error) {
+func openBadger(dir string, b budget) (subject, error) {
 	o := badger.DefaultOptions(dir).
 		WithLogger(nil).
 		WithMetricsEnabled(false).
-		WithBlockCacheSize(memory / 2).
-		WithIndexCacheSize(memory / 4).
-		WithMemTableSize(min(memory/8, 256<<20)). // twice: one fills while one is written
-		WithNumMemtables(2).
+		WithBlockCacheSize(b.blocks()).
+		WithMemTableSize(b.memtable()).
+		WithNumMemtables(1). // that wait
+		WithBaseTableSize(8 << 20).
+		WithBaseLevelSize(64 << 20).
+		WithNumCompactors(2).
+		WithValueThreshold(64 << 10).
+		WithNumVersionsToKeep(1).
 		WithDetectConflicts(false)
 	db, err := badger.Open(o)
 	if err != nil {

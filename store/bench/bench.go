@@ -78,11 +78,11 @@ func Default() Config {
 // orders of magnitude.
 func Short() Config {
 	return Config{
-		Rows: 200_000, Seed: 1,
+		Rows: 100_000, Seed: 1,
 		Rounds: 1, Time: 50 * time.Millisecond, Cache: 256 << 20,
-		OpenBytes: 64 << 20,
-		Sustain:   time.Second, Memory: 32 << 20, Rate: 2_000_000,
-		CheckpointBytes: 24 << 20,
+		OpenBytes: 32 << 20,
+		Sustain:   500 * time.Millisecond, Memory: 32 << 20, Rate: 2_000_000,
+		CheckpointBytes: 12 << 20,
 		Trap:            time.Second, TrapBare: 200 * time.Millisecond, TrapEvery: time.Second, TrapRate: 20_000,
 	}
 }

@@ -20,14 +20,15 @@ type Hot struct {
 }
 
 const (
-	hotRevisions = 2000
-	hotFlushes   = 4
+	hotRevisions = 1000
+	hotFlushes   = 20
+	hotMemory    = 64 << 20 // little, so that memtables fill and are written out
 )
 
 // hot changes the same rows at every revision, in a store of its own.
 func (t task) hot(s Subject) (_ *Hot, err error) {
 	h := &Hot{Subject: s.Name, Revisions: hotRevisions, Flushes: hotFlushes}
-	st, err := s.open(t.Data, budget{Cache: t.Config.Memory / 2, Overlay: t.Config.Memory / 4})
+	st, err := s.open(t.Data, budget{Cache: hotMemory / 2, Overlay: hotMemory / 4})
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +87,8 @@ func (p *parent) hotRows() (*Section, error) {
 	}
 	t := Table{
 		Title: "Rows that change at every revision",
-		How: fmt.Sprintf("The same %s rows are changed in each of %s revisions; everything is made durable %d times in that time, evenly spread (engine: checkpoint; library: sync of its log). Written: /proc/self/io write_bytes. Once a flush would be %s MB.",
-			count(batchRows), count(hotRevisions), hotFlushes, megabytes(hotFlushes*batchRows*(KeySize+ValueSize))),
+		How: fmt.Sprintf("The same %s rows are changed in each of %s revisions; everything is made durable %d times in that time, evenly spread (engine: checkpoint; library: sync of its log). Written: /proc/self/io write_bytes. Once a flush would be %s MB. %s MB of memory each.",
+			count(batchRows), count(hotRevisions), hotFlushes, megabytes(hotFlushes*batchRows*(KeySize+ValueSize)), megabytes(hotMemory)),
 		Head: []string{"store", "MB changed", "MB written", "written / changed", "times written a flush", "revisions/s"},
 	}
 	for _, h := range s.Hot {

@@ -10,7 +10,8 @@ import (
 )
 
 // bareLevelDB is goleveldb as its users use it: one write of a batch for a block,
-// not synced.
+// not synced. As with the other libraries, filters and the shape of the levels are
+// those that the engine over it has, so that the seam is all the difference.
 type bareLevelDB struct {
 	db    *leveldb.DB
 	batch leveldb.Batch
@@ -19,12 +20,15 @@ type bareLevelDB struct {
 // bloomBits is what all libraries get for each key.
 const bloomBits = 10
 
-func openLevelDB(dir string, memory int64, seekCompaction bool) (subject, error) {
+func openLevelDB(dir string, b budget, seekCompaction bool) (subject, error) {
 	db, err := leveldb.OpenFile(dir, &opt.Options{
-		BlockCacheCapacity:     int(memory / 4 * 3),
-		WriteBuffer:            int(memory / 8), // twice: one fills while one is written
+		BlockCacheCapacity:     int(b.blocks()),
+		WriteBuffer:            int(b.memtable()),
 		Filter:                 filter.NewBloomFilter(bloomBits),
 		DisableSeeksCompaction: !seekCompaction,
+		CompactionTableSize:    8 << 20,
+		CompactionTotalSize:    64 << 20,
+		OpenFilesCacheCapacity: 1000,
 	})
 	if err != nil {
 		return nil, err

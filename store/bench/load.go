@@ -56,7 +56,10 @@ func (t task) load(s Subject) (_ Load, err error) {
 	}
 	l.Took = time.Since(start)
 	l.Used = used(st)
-	if err := st.Close(); err != nil { // a library may finish its compactions here
+	if err := t.Config.calm(); err != nil {
+		return l, err
+	}
+	if err := st.Close(); err != nil {
 		return l, err
 	}
 	after, err := fileWrites()
@@ -167,7 +170,7 @@ func (p *parent) loads() (*Section, error) {
 func loadTable(all []Load) Table {
 	t := Table{
 		Title: "Loading",
-		How:   "The data set of the sections below, loaded once and made durable at the end, no undo data. Written is /proc/self/io write_bytes of the loading process, the closing of the store included.",
+		How:   "The data set of the sections below, loaded once and made durable at the end, no undo data. Written is /proc/self/io write_bytes of the loading process, compactions that follow and the closing of the store included.",
 		Head:  []string{"store", "order", "rows/s", "MB written", "MB on disk", "written / keys and values"},
 	}
 	for _, l := range all {

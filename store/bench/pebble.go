@@ -14,20 +14,25 @@ type barePebble struct {
 	db *pebble.DB
 }
 
-func openPebble(dir string, memory int64) (subject, error) {
-	cache := pebble.NewCache(memory / 4 * 3)
-	defer cache.Unref() // the open database holds it
+func openPebble(dir string, b budget) (subject, error) {
 	o := &pebble.Options{
-		Cache:                       cache,
-		MemTableSize:                uint64(min(memory/8, 1<<30)), // twice: one fills while one is written
+		CacheSize:                   b.blocks() + 2*b.memtable(), // it charges its memtables to the cache
+		MemTableSize:                uint64(b.memtable()),
 		MemTableStopWritesThreshold: 2,
-		L0CompactionThreshold:       2, // reads look into few files
+		L0CompactionThreshold:       2,
+		L0StopWritesThreshold:       24,
+		LBaseMaxBytes:               64 << 20,
+		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
+		MaxOpenFiles:                1000,
+		FormatMajorVersion:          pebble.FormatValueSeparation,
 		Logger:                      quiet{pebble.DefaultLogger},
 	}
-	o.EnsureDefaults()
+	o.TargetFileSizes[0] = 8 << 20
 	for i := range o.Levels {
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBits)
 	}
+	o.Experimental.ReadSamplingMultiplier = -1
+	o.EnsureDefaults()
 	db, err := pebble.Open(dir, o)
 	if err != nil {
 		return nil, err

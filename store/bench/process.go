@@ -102,6 +102,26 @@ func (p *parent) logf(format string, args ...any) {
 // path is that of a store's folder.
 func (p *parent) path(name string) string { return filepath.Join(p.config.Dir, name) }
 
+// calm waits until the process has written nothing for a while: until a library
+// has compacted what it owes.
+func (c Config) calm() error {
+	const patience = 2 * time.Minute
+	still := min(c.Sustain/10, 2*time.Second)
+	last, since := int64(-1), time.Now()
+	for start := since; time.Since(start) < patience; time.Sleep(still / 10) {
+		n, err := fileWrites()
+		switch {
+		case err != nil:
+			return err
+		case n != last:
+			last, since = n, time.Now()
+		case time.Since(since) > still:
+			return nil
+		}
+	}
+	return nil // it never rests; what it writes is then measured
+}
+
 // call runs a task in a child, then lets the disk come to rest so that one
 // measurement does not pay for another's writes.
 func call[T any](p *parent, t task) (T, error) {

@@ -83,7 +83,10 @@ type budget struct {
 	Cache, Overlay int64
 }
 
-func (b budget) sum() int64 { return b.Cache + 2*b.Overlay }
+// blocks and memtables are a bare library's: what has changed has to go through
+// its memtables, of which one fills while another is written out.
+func (b budget) blocks() int64   { return (b.Cache + 2*b.Overlay) / 4 * 3 }
+func (b budget) memtable() int64 { return (b.Cache + 2*b.Overlay) / 8 }
 
 // subject is an open store.
 type subject interface {
@@ -121,11 +124,11 @@ func (s Subject) open(dir string, b budget) (subject, error) {
 	}
 	switch s.Kind {
 	case engine.LevelDB:
-		return openLevelDB(dir, b.sum(), s.SeekCompaction)
+		return openLevelDB(dir, b, s.SeekCompaction)
 	case engine.Pebble:
-		return openPebble(dir, b.sum())
+		return openPebble(dir, b)
 	case engine.Badger:
-		return openBadger(dir, b.sum())
+		return openBadger(dir, b)
 	default:
 		return openBolt(dir)
 	}

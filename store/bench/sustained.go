@@ -21,7 +21,7 @@ type Sustained struct {
 	P50, P99 float64 // ns
 	Changed  int64   // bytes of keys and values that were put
 	Written  int64   // bytes, by the kernel's account, in that time
-	Settling int64   // bytes written after it, until all changes were durable
+	Settling int64   // bytes written after it, until all changes were durable and compactions at rest
 	RSS      int64
 }
 
@@ -42,6 +42,9 @@ func (t task) sustain(s Subject) (_ *Sustained, err error) {
 	}
 	// What the library does on opening, and the first fill of its caches, is not
 	// measured.
+	if err := t.Config.calm(); err != nil {
+		return nil, err
+	}
 	if _, err := readAll(st, t.Config, t.Config.Sustain/10); err != nil {
 		return nil, err
 	}
@@ -68,10 +71,10 @@ func (t task) sustain(s Subject) (_ *Sustained, err error) {
 	}
 	r.Gets = float64(l.count) / r.Took.Seconds()
 	r.P50, r.P99 = l.quantile(0.5), l.quantile(0.99)
-	return r, r.account(st, before)
+	return r, r.account(st, t.Config, before)
 }
 
-func (r *Sustained) account(st subject, before int64) error {
+func (r *Sustained) account(st subject, c Config, before int64) error {
 	during, err := fileWrites()
 	if err != nil {
 		return err
@@ -81,7 +84,7 @@ func (r *Sustained) account(st subject, before int64) error {
 		return err
 	}
 	if r.Writes {
-		if err := st.Settle(); err != nil {
+		if err := errors.Join(st.Settle(), c.calm()); err != nil {
 			return err
 		}
 	}
@@ -222,8 +225,8 @@ func (s *Section) sustainedTable(c Config) {
 	t := Table{
 		Title: "LSM engines: reads, and reads beside writes",
 		How: fmt.Sprintf("%s s each, %d readers of random rows that take a new view every %d gets; beside them nothing, or %s MB/s of new values for random rows in blocks of %d, not synced by the libraries, the last %d blocks undoable in the engines. "+
-			"Each run starts with a copy of the same files, loaded in random order. %s MB of memory each: engine 1/2 cache and 1/4 overlay (twice, while one is flushed), library 3/4 block cache and 1/4 memtables (Badger: 1/2, and 1/4 for indexes). "+
-			"Written: /proc/self/io write_bytes of the process in that time; settling: what it took afterwards to make every change durable (library: sync of the log; engine: flush).",
+			"Each run starts with a copy of the same files, loaded in random order. %s MB of memory each: engine 1/2 cache and 1/4 overlay (twice, while one is flushed), library 3/4 block cache and 1/4 memtables; the shape of the levels and the filters are the same. "+
+			"Written: /proc/self/io write_bytes of the process in that time; settling: what was written afterwards, until every change was durable (library: sync of the log; engine: flush) and compactions had come to rest.",
 			significant(c.Sustain.Seconds()), sustainReaders, batchRows, significant(float64(c.Rate)/1e6), batchRows, undoable, megabytes(c.Memory)),
 		Head: []string{"store", "beside", "gets/s", "p50, µs", "p99, µs", "MB changed", "MB written", "settling, MB", "written / changed", "RSS, MB"},
 	}

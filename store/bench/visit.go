@@ -152,7 +152,7 @@ func warm(st subject, rows Rows, seed uint64, gets bool) (err error) {
 	return nil
 }
 
-const warmLimit = 90 * time.Second
+const warmLimit = time.Minute
 
 // Get is the speed of getting a random row that exists, its number checked.
 type Get struct {
