@@ -52,7 +52,9 @@ func inodes(grown int64) float64 {
 // Checkpoint is one that was measured.
 type Checkpoint struct {
 	Changed int64 // bytes of pages that differed from the file
-	Written int64 // bytes, by the kernel's account
+	Handed  int64 // bytes given to the kernel, by the engine's account
+	Written int64 // bytes, by the kernel's account: whole folios of the page cache
+	Device  int64 // bytes written to the whole disk meanwhile; -1 if unknown
 	Took    time.Duration
 	Pause   time.Duration // of the writer
 	Reader  *Readers      // beside it
@@ -85,7 +87,7 @@ func (t task) checkpoint(s Subject) (_ *Checkpoints, err error) {
 	if r.Before, err = anonymous(); err != nil {
 		return nil, err
 	}
-	if r.First, err = checkpointNow(st); err != nil {
+	if r.First, err = checkpointNow(st, t.Data); err != nil {
 		return nil, err
 	}
 	if r.After, err = anonymous(); err != nil {
@@ -142,12 +144,12 @@ func (r *Checkpoints) round(t task, st *seam, src *source, amount int64, read bo
 	}
 	r.DD = append(r.DD, dd)
 	if !read {
-		c, err := checkpointNow(st)
+		c, err := checkpointNow(st, t.Data)
 		r.Rounds = append(r.Rounds, c)
 		return err
 	}
 	stop := startReader(st, t.Config)
-	c, err := checkpointNow(st)
+	c, err := checkpointNow(st, t.Data)
 	beside, readErr := stop()
 	c.Reader = &beside
 	r.Rounds = append(r.Rounds, c)
@@ -155,7 +157,7 @@ func (r *Checkpoints) round(t task, st *seam, src *source, amount int64, read bo
 }
 
 // checkpointNow makes the present state durable.
-func checkpointNow(st *seam) (c Checkpoint, err error) {
+func checkpointNow(st *seam, dir string) (c Checkpoint, err error) {
 	if err := st.Publish(); err != nil {
 		return c, err
 	}
@@ -164,6 +166,7 @@ func checkpointNow(st *seam) (c Checkpoint, err error) {
 	if err != nil {
 		return c, err
 	}
+	handed, device := st.Stats().Written.Total(), deviceWrites(dir)
 	start := time.Now()
 	under, err := st.Checkpoint()
 	if err != nil {
@@ -179,6 +182,10 @@ func checkpointNow(st *seam) (c Checkpoint, err error) {
 		return c, err
 	}
 	c.Written = after - before
+	c.Handed = st.Stats().Written.Total() - handed
+	if c.Device = -1; device >= 0 {
+		c.Device = deviceWrites(dir) - device
+	}
 	if d := st.Durable(); d.Head != st.Head() {
 		return c, fmt.Errorf("revision %d is durable after a checkpoint at %d", d.Head, st.Head())
 	}
@@ -250,31 +257,41 @@ func (p *parent) copyOf(s Subject) (string, error) {
 func (s *Section) checkpointTables(r Checkpoints) {
 	written := Table{
 		Title: "Checkpoints: bytes and memory",
-		How: "mapped_private; random updates at full speed in revisions of 1000, each published, and then a checkpoint. Changed: pages that differ from the file, by the engine's gauge just before; written: /proc/self/io write_bytes. " +
+		How: "mapped_private; random updates at full speed in revisions of 1000, each published, and then a checkpoint. Changed: pages that differ from the file, by the engine's gauge just before. Handed: what the engine gave to the kernel. Counted: /proc/self/io write_bytes; the kernel counts whole folios of the page cache, which may hold more than was written. Disk: what the whole device was written meanwhile (/proc/diskstats), by others too. " +
 			"Anonymous memory: RssAnon of the process, Go's heap included.",
-		Head: []string{"step", "seconds", "updates", "MB changed", "MB written", "written / changed", "anonymous after, MB", "of the store"},
+		Head: []string{"step", "seconds", "updates", "MB changed", "MB handed", "MB counted", "MB to disk", "handed / changed", "counted / changed", "anonymous after, MB", "of the store"},
 	}
 	share := func(anon int64) string { return percent(float64(anon) / float64(r.Stored)) }
 	written.add("between checkpoints", significant(r.Between.Took.Seconds()), count(float64(r.Between.Updates)), megabytes(r.Between.Changed),
-		megabytes(r.Between.Written), none, megabytes(r.Before), share(r.Before))
-	per := func(c Checkpoint) float64 { return float64(c.Written) / float64(c.Changed) }
-	written.add("checkpoint", significant(r.First.Took.Seconds()), none, megabytes(r.First.Changed), megabytes(r.First.Written), ratio(per(r.First)),
+		none, megabytes(r.Between.Written), none, none, none, megabytes(r.Before), share(r.Before))
+	handed := func(c Checkpoint) float64 { return float64(c.Handed) / float64(c.Changed) }
+	counted := func(c Checkpoint) float64 { return float64(c.Written) / float64(c.Changed) }
+	disk := func(c Checkpoint) string {
+		if c.Device < 0 {
+			return none
+		}
+		return megabytes(c.Device)
+	}
+	written.add("checkpoint", significant(r.First.Took.Seconds()), none, megabytes(r.First.Changed), megabytes(r.First.Handed), megabytes(r.First.Written),
+		disk(r.First), ratio(handed(r.First)), ratio(counted(r.First)),
 		megabytes(r.After), share(r.After))
 	s.atMost("KB written between checkpoints, "+growth, float64(r.Between.Written)/1e3, inodes(r.Between.Grown), "KB")
-	s.atMost("written by a checkpoint / changed pages", per(r.First), 1.1, "")
+	s.atMost("handed to the kernel by a checkpoint / changed pages", handed(r.First), 1.1, "")
+	s.atMost("counted by the kernel / changed pages", counted(r.First), 1.1, "")
 	s.atMost("anonymous memory after a checkpoint / store", float64(r.After)/float64(r.Stored), 0.05, "")
 
 	speed := Table{
 		Title: "Checkpoints: speed",
 		How: fmt.Sprintf("Checkpoints of %s MB of changed pages, in turns without and with a reader beside, each after a dd of as much (if=/dev/zero bs=1M conv=fdatasync) into a new file of the same disk. "+
 			"Time from the call until all is durable. Pause: how long the writer stood still. The reader takes a new view every 1000 gets; times include reading the clock.", megabytes(r.Rounds[0].Changed)),
-		Head: []string{"round", "dd, MB/s", "checkpoint, MB/s", "to dd", "written / changed", "pause, ms", "reader: gets/s", "p50, µs", "p99, µs", "longest, µs"},
+		Head: []string{"round", "dd, MB/s", "checkpoint, MB/s", "to dd", "counted / changed", "to disk / changed", "pause, ms", "reader: gets/s", "p50, µs", "p99, µs", "longest, µs"},
 	}
 	us := func(ns float64) string { return significant(ns / 1000) }
-	speed.add("no checkpoint", none, none, none, none, none, count(r.Idle.Gets), us(r.Idle.P50), us(r.Idle.P99), us(r.Idle.Max))
+	speed.add("no checkpoint", none, none, none, none, none, none, count(r.Idle.Gets), us(r.Idle.P50), us(r.Idle.P99), us(r.Idle.Max))
 	var alone, beside, ddAlone, ddBeside []float64
 	for i, c := range r.Rounds {
-		row := []string{fmt.Sprint(i + 1), significant(r.DD[i]), significant(c.Speed()), percent(c.Speed() / r.DD[i]), ratio(per(c)), millis(c.Pause)}
+		row := []string{fmt.Sprint(i + 1), significant(r.DD[i]), significant(c.Speed()), percent(c.Speed() / r.DD[i]), ratio(counted(c)),
+			ratio(float64(c.Device) / float64(c.Changed)), millis(c.Pause)}
 		if g := c.Reader; g != nil {
 			row = append(row, count(g.Gets), us(g.P50), us(g.P99), us(g.Max))
 			beside, ddBeside = append(beside, c.Speed()), append(ddBeside, r.DD[i])

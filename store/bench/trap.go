@@ -52,7 +52,7 @@ func (t task) trap(s Subject) (_ *Trap, err error) {
 			return nil
 		}
 		r.Checkpoints++
-		c, err := checkpointNow(st)
+		c, err := checkpointNow(st, t.Data)
 		checkpoint += c.Written
 		return err
 	})
