@@ -291,11 +291,12 @@ func TestNoDamageGoesUnnoticed(t *testing.T) {
 		{"lost writes", v.everyStalePage},
 		{"random", v.random(s)},
 	}
-	total, step := 0, max(1, fullCorruptions / *corruptions)
+	total, wanted := 0, budget(*corruptions)
+	step := max(1, fullCorruptions/wanted)
 	for i, k := range kinds {
 		limit := math.MaxInt
 		if i+1 == len(kinds) {
-			limit, step = max(*corruptions/10, *corruptions-total), 1
+			limit, step = max(wanted/10, wanted-total), 1
 		}
 		n, counts := v.putAll(k.all, step, limit)
 		total += n

@@ -25,6 +25,14 @@ var (
 	crashKeep = flag.String("crash.keep", "", "folder in which to leave the first bad state's files")
 )
 
+// budget is n, or a tenth of it in a short run.
+func budget(n int) int {
+	if testing.Short() {
+		return n / 10
+	}
+	return n
+}
+
 func seed(t testing.TB) uint64 {
 	s := *crashSeed
 	if s == 0 {
@@ -188,7 +196,7 @@ func full(h *history) {
 		h.try(h.store.Begin())
 		var err error
 		for i := 0; i < 8 && err == nil; i++ {
-			key, value := fmt.Sprintf("large %d", h.rand.IntN(60)), text(h.rand, h.rand.IntN(30_000))
+			key, value := fmt.Sprintf("large %d", h.rand.IntN(80)), text(h.rand, 10_000+h.rand.IntN(20_000))
 			if err = h.store.Put(h.tables[2], []byte(key), []byte(value)); err == nil {
 				h.now[tableNames[2]+"/"+key] = value
 			}
@@ -238,7 +246,7 @@ func TestCrashStatesOpenAtAPromisedCheckpoint(t *testing.T) {
 	for _, w := range workloads {
 		t.Run(w.name, func(t *testing.T) {
 			n, runs, images := 0, 0, 0
-			for want := int(float64(*crashes) * w.share); n < want && !t.Failed(); runs++ {
+			for want := int(float64(budget(*crashes)) * w.share); n < want && !t.Failed(); runs++ {
 				s := first + uint64(runs)<<32
 				h := w.record(t, s)
 				n += h.checkStates(recordfs.Options{Seed: s, Count: min(want-n, statesPerRun)})

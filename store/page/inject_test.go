@@ -186,7 +186,7 @@ func TestEveryFailedCallSurfacesAndLosesNothing(t *testing.T) {
 			for _, f := range faults {
 				t.Run(f.name, func(t *testing.T) {
 					for n, op := range calls {
-						if f.Part && op != errorfs.Write {
+						if f.Part && op != errorfs.Write || testing.Short() && n%5 > 0 {
 							continue
 						}
 						f.Nth, f.Ops = n+1, errorfs.Change

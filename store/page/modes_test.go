@@ -18,7 +18,7 @@ func TestCrashStatesOpenInEveryMode(t *testing.T) {
 			h := w.record(t, first)
 			dir := t.TempDir()
 			n := 0
-			for s := range h.record.Recording().States(recordfs.Options{Seed: first, Count: *crashes / 250}) {
+			for s := range h.record.Recording().States(recordfs.Options{Seed: first, Count: budget(*crashes) / 500}) {
 				o := page.Options{
 					Mode: page.Mapped + page.Mode(n%2), LimitBytes: w.LimitBytes, GrowBytes: 2 << 20,
 					PrivateBytes: 1 << 20, FS: vfs.OS, Dir: filepath.Join(dir, h.options.Dir),
