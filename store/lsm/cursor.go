@@ -17,6 +17,7 @@ type cursor struct {
 	engine *Engine
 	table  store.Table
 	live   *overlay
+	tables store.Table // of live; its cursors do not survive a new one
 	ground *ground
 	change uint64
 }
@@ -45,7 +46,7 @@ func (c *cursor) open() error {
 	}
 	live.hold()
 	g.hold()
-	c.live, c.ground, c.change = live, g, e.change
+	c.live, c.tables, c.ground, c.change = live, live.tables, g, e.change
 	c.merge.sources = append([]source{{top, true}}, below...)
 	return nil
 }
@@ -70,7 +71,7 @@ func (c *cursor) refresh() bool {
 		return true
 	}
 	c.change = c.engine.change
-	if c.live == c.engine.live.Load() && c.ground == c.engine.ground.Load() {
+	if c.live == c.engine.live.Load() && c.tables == c.live.tables && c.ground == c.engine.ground.Load() {
 		return true
 	}
 	err := c.release()

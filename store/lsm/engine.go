@@ -105,7 +105,7 @@ func (e *Engine) start() error {
 	e.sequence, s.sequence = h.sequence, h.sequence
 	e.cache.advance(h.sequence)
 	e.durable = store.Durable{Head: h.revision, Irreversible: h.revision}
-	e.last.Image = e.durable
+	e.last.Image, e.last.At = e.durable, e.site.at
 	if err := e.readTables(); err != nil {
 		return err
 	}
@@ -122,9 +122,6 @@ func (e *Engine) overlayLimit() int64 { return overlaySlack * e.opts.OverlayByte
 // create makes the empty state durable as flush 1.
 func (e *Engine) create() (head, error) {
 	h := head{sequence: 1}
-	if e.site.ReadOnly() {
-		return h, corrupt(e.site.path, "its creation was interrupted, and it is open for reading only")
-	}
 	b, err := e.base.Batch(64)
 	if err != nil {
 		return h, fmt.Errorf("create the store: %w", err)
@@ -216,9 +213,13 @@ func (e *Engine) Recovered() store.Image {
 	return store.Image{Head: d.Head, Irreversible: d.Irreversible}
 }
 
-// Pressure implements store.Engine.
+// Pressure implements store.Engine. A writer that is faster than the flush under
+// way waits for it here, when as much again has gathered.
 func (e *Engine) Pressure() (checkpoint, guard bool) {
 	used := e.live.Load().used()
+	if used >= 2*e.opts.OverlayBytes && e.flushing != nil {
+		e.flushing.Wait() //nolint:errcheck // its owner is told
+	}
 	return used >= e.opts.OverlayBytes, used >= e.overlayLimit()/8*7
 }
 

@@ -18,11 +18,12 @@ type memoryBase struct {
 	site *Site
 	disk *memoryDisk
 
-	failPut    int  // fail the n-th change of a batch from now on; 0: none
-	failCommit bool // before anything has changed
-	lieCommit  bool // after everything has changed
-	puts       int
-	batches    []map[string]string // what each committed batch held; "" deletes
+	failPut      int  // fail the n-th change and all after it; 0: none
+	failCommit   bool // before anything has changed
+	lieCommit    bool // after everything has changed
+	failSnapshot bool
+	puts         int
+	batches      []map[string]string // what each committed batch held; "" deletes
 }
 
 type memoryDisk struct {
@@ -38,7 +39,12 @@ func (b *memoryBase) Site() *Site                     { return b.site }
 func (b *memoryBase) Metrics() Metrics                { return Metrics{} }
 func (b *memoryBase) Verify(report func(error)) error { return nil }
 func (b *memoryBase) Close() error                    { return b.site.Leave() }
-func (b *memoryBase) Snapshot() (Snapshot, error)     { return &memorySnapshot{b.disk.copy()}, nil }
+func (b *memoryBase) Snapshot() (Snapshot, error) {
+	if b.failSnapshot {
+		return nil, errPlanted
+	}
+	return &memorySnapshot{b.disk.copy()}, nil
+}
 func (b *memoryBase) Batch(size int64) (Batch, error) {
 	return &memoryBatch{base: b, rows: map[string]string{}}, nil
 }
@@ -61,7 +67,7 @@ func (b *memoryBatch) change(key, value string) error {
 	}
 	b.last = key
 	b.base.puts++
-	if b.base.puts == b.base.failPut {
+	if n := b.base.failPut; n > 0 && b.base.puts >= n {
 		return errPlanted
 	}
 	b.rows[key] = value

@@ -21,6 +21,8 @@ func (s source) row() (value []byte, kind byte) {
 	return v[1:], v[0]
 }
 
+func (s source) deleted() bool { return s.overlay && s.Value()[0] == tombstone }
+
 // merge walks the rows of several layers as if they were one table: of layers
 // that have the same key, the newest counts. All sources stand at or beyond the
 // merge's own row in its direction.
@@ -125,7 +127,7 @@ func (m *merge) settle() bool {
 			return false
 		}
 		m.key = append(m.key[:0], m.sources[m.at].Key()...)
-		if _, kind := m.sources[m.at].row(); kind == present || m.tombstones {
+		if m.tombstones || !m.sources[m.at].deleted() {
 			return true
 		}
 		m.leave()

@@ -46,7 +46,7 @@ type overlay struct {
 
 	scrap  store.Journal // tells rows which changes must leave room for an undo
 	buf    []byte
-	put    int64 // bytes of keys and values since used was read
+	put    int64 // at most so much was added since used was read
 	lately int64 // used, as last read
 }
 
@@ -59,12 +59,13 @@ const (
 // newOverlay makes an overlay whose rows may take limit bytes, and room more
 // where they only put back what was there before.
 func newOverlay(limit, room int64, tables int) (*overlay, error) {
-	const smallest = 1 << 20
-	rows, err := page.OpenVolatile(max(limit+room, smallest))
+	const smallest, working = 1 << 20, 4 << 20 // what rows keep for the change at hand
+	limit = max(limit, smallest)
+	rows, err := page.OpenVolatile(limit + room + working)
 	if err != nil {
 		return nil, fmt.Errorf("make an overlay: %w", err)
 	}
-	o := &overlay{rows: rows, limit: max(limit, smallest)}
+	o := &overlay{rows: rows, limit: limit}
 	o.holders.Store(1)
 	o.free = func() { rows.Close() } //nolint:errcheck // there is no file
 	if err := o.grow(store.Table(tables)); err != nil {
@@ -87,27 +88,38 @@ func (o *overlay) grow(t store.Table) error {
 }
 
 // set puts a row or its tombstone. Nothing has changed when it fails. An
-// undoable change is refused at the limit.
+// undoable change is refused at the limit; the room above it is for undoing.
 func (o *overlay) set(t store.Table, key, value []byte, kind byte, undoable bool) error {
-	if undoable {
-		if o.put > o.limit/64 && o.used() > o.limit {
-			return &store.FullError{Need: int64(len(key) + len(value)), Limit: o.limit}
-		}
-		o.scrap.Truncate(0, 1<<20)
-	}
-	o.buf = append(append(o.buf[:0], kind), value...)
 	var scrap *store.Journal
 	if undoable {
+		if err := o.fits(int64(len(key) + len(value))); err != nil {
+			return err
+		}
 		scrap = &o.scrap
+		scrap.Truncate(0, 1<<20)
 	}
+	o.buf = append(append(o.buf[:0], kind), value...)
 	err := o.rows.Put(t, key, o.buf, scrap)
 	if cap(o.buf) > 1<<20 {
 		o.buf = nil
 	}
 	if err == nil {
-		o.put += int64(len(key) + len(value))
+		o.put += int64(len(key)+len(value)) + changeBytes
 	}
 	return err
+}
+
+// changeBytes is more than what a change takes beside the row, on average.
+const changeBytes = 8 << 10
+
+func (o *overlay) fits(size int64) error {
+	if o.lately+o.put+size <= o.limit {
+		return nil
+	}
+	if used := o.used(); used+size > o.limit {
+		return &store.FullError{Need: size, Free: max(o.limit-used, 0), Limit: o.limit}
+	}
+	return nil
 }
 
 // used is the memory that its rows take, in bytes.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -29,6 +30,7 @@ type Site struct {
 
 	mu     sync.Mutex
 	sealed seal // the newest sound one
+	at     time.Time
 	closed bool
 }
 
@@ -76,14 +78,20 @@ func (s *Site) readSeal(kind string) error {
 	file, err := os.ReadFile(path)
 	switch {
 	case err == nil:
+		if info, err := os.Stat(path); err == nil {
+			s.at = info.ModTime()
+		}
 		s.sealed, err = decodeSeal(path, file)
 		if err == nil && s.sealed.kind != kind {
 			err = &store.FormatError{Path: path, Detail: fmt.Sprintf("it seals a %q store in the folder of %q", s.sealed.kind, kind)}
 		}
-		if err == nil && s.sealed.sequence == 0 && !s.readOnly {
-			err = s.wipe() // an interrupted creation: nothing was ever durable
+		if err != nil || s.sealed.sequence > 0 {
+			return err
 		}
-		return err
+		if s.readOnly {
+			return fmt.Errorf("open %s for reading: its creation was interrupted: %w", s.dir, fs.ErrNotExist)
+		}
+		return s.wipe() // nothing was ever durable
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("read the seal: %w", err)
 	}

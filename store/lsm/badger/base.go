@@ -141,10 +141,7 @@ func open(site *lsm.Site, o Options) (*Base, error) {
 	}
 	b := &Base{site: site, logger: &logger{}, snapshots: map[uint64]int{}, before: shared()}
 	b.options = o.library(site.Path(), b.logger)
-	if err := b.look(o); err != nil {
-		return nil, err
-	}
-	if err := b.makeRoom(); err != nil {
+	if err := b.prepare(o); err != nil {
 		return nil, err
 	}
 	if err := b.openLibrary(b.options); err != nil {
@@ -156,13 +153,42 @@ func open(site *lsm.Site, o Options) (*Base, error) {
 	return b, nil
 }
 
+// prepare does what the library does not do for itself at an opening.
+func (b *Base) prepare(o Options) error {
+	logs, err := b.logs()
+	switch {
+	case err != nil:
+		return err
+	case o.ReadOnly && len(logs) > 0:
+		return fmt.Errorf("open %s for reading: it was not closed; open it for writing once, which finishes its logs", b.site.Path())
+	case o.ReadOnly, b.site.New():
+		return nil
+	case len(logs) > 0:
+		return b.makeRoom(logs)
+	}
+	return b.look(o)
+}
+
+// logs returns the logs of memtables and their sizes.
+func (b *Base) logs() (map[string]int64, error) {
+	names, err := filepath.Glob(filepath.Join(b.site.Path(), "*.mem"))
+	if err != nil {
+		return nil, err
+	}
+	logs := map[string]int64{}
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, fmt.Errorf("look at a log: %w", err)
+		}
+		logs[name] = info.Size()
+	}
+	return logs, nil
+}
+
 // look compares a store that was closed with its seal, while the library is open
 // for reading only. One that was not closed the library cannot read unchanged.
 func (b *Base) look(o Options) error {
-	logs, err := filepath.Glob(filepath.Join(b.site.Path(), "*.mem"))
-	if err != nil || len(logs) > 0 || b.site.New() || o.ReadOnly {
-		return err
-	}
 	o.ReadOnly = true
 	read := &Base{site: b.site, logger: b.logger, options: o.library(b.site.Path(), b.logger)}
 	if err := read.openLibrary(read.options); err != nil {
@@ -173,21 +199,33 @@ func (b *Base) look(o Options) error {
 
 // makeRoom finishes memtables that are larger than those to come: the library
 // reads a log into a memtable of the present size, and ends the process if it
-// does not fit.
-func (b *Base) makeRoom() error {
-	logs, err := filepath.Glob(filepath.Join(b.site.Path(), "*.mem"))
+// does not fit. It also takes a log that a crash has left without a byte for one
+// that it has just made, and gives up; so do logs of values.
+func (b *Base) makeRoom(logs map[string]int64) error {
+	values, err := filepath.Glob(filepath.Join(b.site.Path(), "*.vlog"))
 	if err != nil {
 		return err
 	}
-	large := b.options
-	for _, path := range logs {
-		info, err := os.Stat(path)
+	for _, name := range values {
+		info, err := os.Stat(name)
 		if err != nil {
 			return fmt.Errorf("look at a log: %w", err)
 		}
-		large.MemTableSize = max(large.MemTableSize, info.Size())
+		if info.Size() == 0 {
+			logs[name] = 0
+		}
 	}
-	if large.MemTableSize <= 2*b.options.MemTableSize || b.options.ReadOnly {
+	large := b.options
+	for name, size := range logs {
+		large.MemTableSize = max(large.MemTableSize, size)
+		if size > 0 {
+			continue
+		}
+		if err := os.Remove(name); err != nil {
+			return fmt.Errorf("remove an empty log: %w", err)
+		}
+	}
+	if large.MemTableSize <= 2*b.options.MemTableSize {
 		return nil
 	}
 	if err := b.openLibrary(large); err != nil {

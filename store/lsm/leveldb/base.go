@@ -7,6 +7,7 @@ package leveldb
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"runtime"
 	"sync/atomic"
@@ -63,8 +64,6 @@ func (o Options) library() *opt.Options {
 		CompactionTotalSize:    64 << 20,
 		OpenFilesCacheCapacity: 1000,
 		Strict:                 opt.StrictAll,
-		ReadOnly:               o.ReadOnly,
-		ErrorIfMissing:         o.ReadOnly,
 	}
 }
 
@@ -131,6 +130,16 @@ func openLibrary(site *lsm.Site, o Options) (*Base, error) {
 		return nil, fmt.Errorf("open %s: %w", site.Path(), err)
 	}
 	options := o.library()
+	if o.ReadOnly {
+		// What it writes goes to memory; that must not be compactions.
+		options.ErrorIfMissing = true
+		options.CompactionL0Trigger = math.MaxInt32
+		options.WriteL0SlowdownTrigger = math.MaxInt32
+		options.WriteL0PauseTrigger = math.MaxInt32
+		options.CompactionTotalSize = math.MaxInt64
+		options.CompactionTotalSizeMultiplier = 1
+		options.DisableSeeksCompaction = true
+	}
 	db, err := goleveldb.Open(f, options)
 	if err != nil {
 		err = errors.Join(translate(site.Path(), err), f.Close())
@@ -153,9 +162,11 @@ func (b *Base) closeLibrary() error {
 		runtime.SetFinalizer(b.db, nil)
 		return b.files.Close()
 	}
-	err := b.db.Close()
-	if err != nil {
-		err = fmt.Errorf("close %s: %w", b.site.Path(), translate(b.site.Path(), err))
+	// The library also tells of a compaction that was waiting for space. What
+	// was reported durable is not touched by that.
+	err := translate(b.site.Path(), b.db.Close())
+	if err != nil && !errors.Is(err, store.ErrCorrupt) {
+		err = nil
 	}
 	return errors.Join(err, b.files.Close())
 }
@@ -174,12 +185,16 @@ func (b *Base) Batch(size int64) (lsm.Batch, error) {
 	if err := b.failed(); err != nil {
 		return nil, err
 	}
-	// Once into the log, once into a table; and a table for a compaction.
-	if err := b.site.Room(2*size + 2*int64(b.options.CompactionTableSize)); err != nil {
+	// Once into a table; before that, if it is small, once into the log.
+	if err := b.site.Room(size + min(size, int64(b.buffer)) + reserve); err != nil {
 		return nil, err
 	}
 	return &batch{base: b}, nil
 }
+
+// reserve is what the library may need beside a batch: for its lists, and for
+// tables of a compaction, which it can put off.
+const reserve = 4 << 20
 
 func (b *Base) failed() error {
 	if err := b.files.failed(); err != nil {

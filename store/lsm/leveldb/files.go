@@ -20,7 +20,8 @@ import (
 // the library would go on beyond the hole.
 type files struct {
 	storage.Storage
-	path string
+	path    string
+	scratch bool
 
 	log, list atomic.Int64 // bytes written
 
@@ -34,7 +35,10 @@ func openFiles(path string, readOnly bool) (*files, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &files{Storage: s, path: path, tables: map[int64]bool{}}, nil
+	if readOnly {
+		s = newScratch(s)
+	}
+	return &files{Storage: s, path: path, scratch: readOnly, tables: map[int64]bool{}}, nil
 }
 
 // failed is the first failure after which nothing is written.
@@ -140,7 +144,7 @@ func (w *writer) Sync() error {
 		return err
 	}
 	err := w.Writer.Sync()
-	if err == nil && !w.named {
+	if err == nil && !w.named && !w.files.scratch {
 		err = syncFolder(w.files.path)
 		w.named = err == nil
 	}

@@ -386,7 +386,7 @@ func (l Library) cut(t *testing.T) {
 		}
 		end := len(b)
 		for range 25 {
-			at := from + r.IntN(end-from+1)
+			at := from + r.IntN(end-from)
 			torn := filepath.Join(dir, "torn")
 			copyFolder(t, before, torn)
 			must(t, write(filepath.Join(torn, name), b[:at], size))

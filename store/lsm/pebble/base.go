@@ -162,12 +162,16 @@ func (b *Base) Batch(size int64) (lsm.Batch, error) {
 	if err := b.failed(); err != nil {
 		return nil, err
 	}
-	// Once into the log, once into a table; and a table for a compaction.
-	if err := b.site.Room(2*size + 2*b.options.TargetFileSizes[0]); err != nil {
+	// Once into a table; before that, if it is small, once into the log.
+	if err := b.site.Room(size + min(size, int64(b.options.MemTableSize)) + reserve); err != nil {
 		return nil, err
 	}
 	return &batch{base: b, rows: b.db.NewBatch()}, nil
 }
+
+// reserve is what the library may need beside a batch: for its lists, and for
+// tables of a compaction, which it can put off.
+const reserve = 4 << 20
 
 func (b *Base) failed() error {
 	if err := b.files.failed(); err != nil {
