@@ -58,6 +58,7 @@ func modulesOf(t *testing.T, pkg string) []goModule {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-deps", "-json=Module", pkg)
 	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=1") // with it there are more
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -23,10 +23,13 @@ type Options struct {
 	BeforeFlush func(revision uint64) error
 }
 
+// Sizes of Options.CacheBytes, in bytes: if it is not given, and the least.
 const (
 	DefaultCache = 256 << 20
 	MinCache     = 8 << 20
+)
 
+const (
 	defaultOverlay = 256 << 20
 	minOverlay     = 64 << 10
 
