@@ -40,7 +40,7 @@ func (l Library) filled(t *testing.T, dir string, flushes int, crash bool) []mod
 	}
 	if crash {
 		crashed := dir + ".crashed"
-		copyFolder(t, dir, crashed)
+		Crash(t, dir, crashed)
 		must(t, e.Close())
 		must(t, os.RemoveAll(dir))
 		must(t, os.Rename(crashed, dir))
@@ -67,9 +67,9 @@ func (l Library) engine(t testing.TB, dir string) *lsm.Engine {
 	return e
 }
 
-// copyFolder copies what a crash would leave: what has been written, synced or
-// not, holes kept.
-func copyFolder(t testing.TB, from, to string) {
+// Crash copies what a crash at this moment would leave of a folder: what has been
+// written, synced or not, holes kept.
+func Crash(t testing.TB, from, to string) {
 	t.Helper()
 	must(t, filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -263,7 +263,7 @@ func (l Library) behind(t *testing.T) {
 	dir := t.TempDir()
 	old, young := filepath.Join(dir, "old"), filepath.Join(dir, "young")
 	l.filled(t, old, 2, false)
-	copyFolder(t, old, young)
+	Crash(t, old, young)
 	e := l.engine(t, young)
 	c, err := e.Checkpoint(store.Image{Head: 9, Irreversible: 9})
 	must(t, err)
@@ -296,7 +296,7 @@ func (l Library) damage(t *testing.T) {
 		found := 0
 		for round := range rounds {
 			dir := filepath.Join(t.TempDir(), "damaged")
-			copyFolder(t, whole, dir)
+			Crash(t, whole, dir)
 			name := files[r.IntN(len(files))]
 			path := filepath.Join(dir, name)
 			b, size, err := readUsed(path)
@@ -353,7 +353,7 @@ func (l Library) cut(t *testing.T) {
 	dir := t.TempDir()
 	one, two := filepath.Join(dir, "one"), filepath.Join(dir, "two")
 	states := l.filled(t, one, 3, true)
-	copyFolder(t, one, two)
+	Crash(t, one, two)
 	e := l.engine(t, two)
 	now := clone(states[2])
 	for i := range 400 {
@@ -362,12 +362,12 @@ func (l Library) cut(t *testing.T) {
 		now[k] = v
 	}
 	before := filepath.Join(dir, "before")
-	copyFolder(t, two, before)
+	Crash(t, two, before)
 	c, err := e.Checkpoint(store.Image{Head: 4, Irreversible: 4})
 	must(t, err)
 	must(t, c.Wait())
 	after := filepath.Join(dir, "after")
-	copyFolder(t, two, after)
+	Crash(t, two, after)
 	must(t, e.Close())
 
 	tried := 0
@@ -388,7 +388,7 @@ func (l Library) cut(t *testing.T) {
 		for range 25 {
 			at := from + r.IntN(end-from)
 			torn := filepath.Join(dir, "torn")
-			copyFolder(t, before, torn)
+			Crash(t, before, torn)
 			must(t, write(filepath.Join(torn, name), b[:at], size))
 			m, head, err := l.reopen(torn)
 			must(t, os.RemoveAll(torn))
