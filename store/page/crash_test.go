@@ -418,13 +418,18 @@ func match(st *revision.Store, candidates []span) (span, error) {
 }
 
 // goOn works with a store that was opened after a crash: its free pages must be
-// free, and its next image whole.
+// free, and its next image whole, unless the store was and is full.
 func goOn(o page.Options, from span) (err error) {
 	e, err := page.Open(o)
 	if err != nil {
 		return fmt.Errorf("open again: %w", err)
 	}
-	defer func() { err = errors.Join(err, e.Close()) }()
+	defer func() {
+		if errors.Is(err, store.ErrFull) {
+			err = clean(e)
+		}
+		err = errors.Join(err, e.Close())
+	}()
 	st, err := revision.Open(e)
 	if err != nil {
 		return err

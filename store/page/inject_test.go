@@ -182,11 +182,11 @@ func TestEveryFailedCallSurfacesAndLosesNothing(t *testing.T) {
 		t.Run(set.name, func(t *testing.T) {
 			t.Parallel()
 			calls := countCalls(t, set.disk, set.Options)
-			runs := 0
+			runs, every := 0, min(5, max(1, 50_000/budget(*crashes)))
 			for _, f := range faults {
 				t.Run(f.name, func(t *testing.T) {
 					for n, op := range calls {
-						if f.Part && op != errorfs.Write || testing.Short() && n%5 > 0 {
+						if f.Part && op != errorfs.Write || n%every > 0 {
 							continue
 						}
 						f.Nth, f.Ops = n+1, errorfs.Change

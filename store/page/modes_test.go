@@ -17,8 +17,11 @@ func TestCrashStatesOpenInEveryMode(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			h := w.record(t, first)
 			dir := t.TempDir()
-			n := 0
-			for s := range h.record.Recording().States(recordfs.Options{Seed: first, Count: budget(*crashes) / 500}) {
+			i, n := 0, 0
+			for s := range h.record.Recording().States(recordfs.Options{Seed: first, Count: budget(*crashes) / 100}) {
+				if i++; i%5 > 0 {
+					continue
+				}
 				o := page.Options{
 					Mode: page.Mapped + page.Mode(n%2), LimitBytes: w.LimitBytes, GrowBytes: 2 << 20,
 					PrivateBytes: 1 << 20, FS: vfs.OS, Dir: filepath.Join(dir, h.options.Dir),
