@@ -159,7 +159,11 @@ func (r *run) view() op {
 
 // disk makes the state durable, or crashes.
 func (r *run) disk() op {
-	switch pick(r.rng, 8, 4, 4, 1) {
+	reopen := 1
+	if r.scarce {
+		reopen = 0 // may be refused
+	}
+	switch pick(r.rng, 8, 4, 4, reopen) {
 	case 0:
 		return opCheckpoint{}
 	case 1:

@@ -109,7 +109,7 @@ func switchDirections(t *testing.T, e Engine) {
 	x.checkpoint()
 	w := walker{cursor: x.cursor()}
 	rng := source(1, "directions", 0)
-	for i := range 20_000 {
+	for i := range 20_000 / slowness {
 		s := stepNext
 		switch r := rng.IntN(100); {
 		case r < 2:

@@ -46,7 +46,7 @@ func (x *subject) fillUp(name string, size int) int {
 // pages.
 func fullSizes() []int { return []int{100, 3000, 100_000} }
 
-const smallLimit = 8 << 20
+const smallLimit = 8 << 20 / min(slowness, 2)
 
 func fullChangesNothing(t *testing.T, e Engine) {
 	for _, size := range fullSizes() {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 )
 
 // PowerCut is Kill with the power: the store is on a file system of its own that
@@ -30,7 +31,7 @@ func apart(t *testing.T, j job) error {
 	if err != nil {
 		return err
 	}
-	err = p.finish()
+	err = p.finish(time.Minute + time.Duration(j.Count)*5*time.Second)
 	for _, line := range p.report() {
 		if !strings.HasPrefix(line, "failed ") {
 			t.Log(line)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -198,13 +199,20 @@ func (p *process) wait() error {
 	<-p.ended
 	p.exit = errEnded
 	if err != nil {
-		p.exit = fmt.Errorf("%w\n%s\n%s", err, strings.Join(tail(p.lines, 3), "\n"), tailBytes(p.stderr.Bytes(), 6000))
+		p.exit = fmt.Errorf("%w\n%s\n%s", err, strings.Join(tail(p.lines, 3), "\n"), middle(p.stderr.Bytes(), 12_000))
 	}
 	return p.exit
 }
 
-// finish waits for a process that ends by itself, and returns its failure.
-func (p *process) finish() error {
+// finish waits for a process that ends by itself, and returns its failure. One
+// that does not end in time is made to say where it is.
+func (p *process) finish(patience time.Duration) error {
+	select {
+	case <-p.ended:
+	case <-time.After(patience):
+		p.cmd.Process.Signal(syscall.SIGQUIT) //nolint:errcheck // it may just have ended
+		return fmt.Errorf("process did not end in %v: %w", patience, p.wait())
+	}
 	if err := p.wait(); !errors.Is(err, errEnded) {
 		return err
 	}
@@ -213,4 +221,10 @@ func (p *process) finish() error {
 
 func tail(lines []string, n int) []string { return lines[max(0, len(lines)-n):] }
 
-func tailBytes(b []byte, n int) []byte { return b[max(0, len(b)-n):] }
+// middle cuts long output down to its start and its end.
+func middle(b []byte, n int) []byte {
+	if len(b) <= n {
+		return b
+	}
+	return slices.Concat(b[:n/2], []byte("\n...\n"), b[len(b)-n/2:])
+}
