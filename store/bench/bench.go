@@ -33,6 +33,9 @@ type Config struct {
 	// Rounds of each comparison; Time is that of one measurement in it.
 	Rounds int
 	Time   time.Duration
+	// Rest lets the disk come to rest between measurements, so that none pays for
+	// another's writes. On a machine that others use it may take long.
+	Rest bool
 	// Cache is the memory of an LSM engine, or of a library, for get, update,
 	// seek and view: enough for all rows.
 	Cache int64
@@ -46,6 +49,9 @@ type Config struct {
 	Sustain time.Duration
 	Memory  int64
 	Rate    int64
+
+	// HotFlushes is how often rows that change at every revision are flushed.
+	HotFlushes int
 
 	// CheckpointBytes is how much is changed before each measured checkpoint.
 	CheckpointBytes int64
@@ -66,11 +72,11 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Rows: 10_000_000, Seed: 1,
-		Rounds: 3, Time: 3 * time.Second, Cache: 4 << 30,
+		Rounds: 3, Time: 3 * time.Second, Rest: true, Cache: 4 << 30,
 		OpenBytes: 4 << 30,
 		Sustain:   150 * time.Second, Memory: 512 << 20, Rate: 2_000_000,
-		CheckpointBytes: 1 << 30,
-		Trap:            60 * time.Second, TrapBare: 10 * time.Second, TrapEvery: 20 * time.Second, TrapRate: 20_000,
+		HotFlushes: 20, CheckpointBytes: 1 << 30,
+		Trap: 60 * time.Second, TrapBare: 10 * time.Second, TrapEvery: 20 * time.Second, TrapRate: 20_000,
 	}
 }
 
@@ -82,8 +88,8 @@ func Short() Config {
 		Rounds: 1, Time: 50 * time.Millisecond, Cache: 256 << 20,
 		OpenBytes: 32 << 20,
 		Sustain:   500 * time.Millisecond, Memory: 32 << 20, Rate: 2_000_000,
-		CheckpointBytes: 12 << 20,
-		Trap:            time.Second, TrapBare: 200 * time.Millisecond, TrapEvery: time.Second, TrapRate: 20_000,
+		HotFlushes: 4, CheckpointBytes: 12 << 20,
+		Trap: time.Second, TrapBare: 200 * time.Millisecond, TrapEvery: time.Second, TrapRate: 20_000,
 	}
 }
 
@@ -101,6 +107,7 @@ func (c Config) Validate() error {
 	bad(c.Time <= 0 || c.Sustain <= 0 || c.Trap <= 0 || c.TrapBare <= 0 || c.TrapEvery <= 0, "a duration is not positive")
 	bad(c.Cache < 32<<20 || c.Memory < 32<<20, "a cache is below 32 MiB")
 	bad(c.OpenBytes < 1<<20 || c.CheckpointBytes < 1<<20, "a size is below 1 MiB")
+	bad(c.HotFlushes < 1, "%d flushes", c.HotFlushes)
 	bad(c.Rate < 1000 || c.TrapRate < 10, "a rate is too low")
 	for _, name := range c.Stores {
 		if _, err := subjectNamed(name); err != nil {

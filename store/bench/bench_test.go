@@ -31,16 +31,17 @@ func TestMain(m *testing.M) {
 
 func child(ctx context.Context) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0])
-	cmd.Env = append(os.Environ(), childMark+"=1")
+	// Builds with the race detector sleep for a second before they exit.
+	cmd.Env = append(os.Environ(), childMark+"=1", "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	return cmd
 }
 
 // tiny is a run of seconds.
 func tiny(t *testing.T) Config {
 	c := Short()
-	c.Dir, c.Command = filepath.Join(t.TempDir(), "stores"), child
+	c.Dir, c.Command, c.Log = filepath.Join(t.TempDir(), "stores"), child, t.Output()
 	c.Rows, c.Time, c.Sustain = minRows, time.Millisecond, 100*time.Millisecond
-	c.OpenBytes, c.CheckpointBytes = 2<<20, 1<<20
+	c.HotFlushes, c.OpenBytes, c.CheckpointBytes = 1, 2<<20, 1<<20
 	c.Trap, c.TrapEvery = time.Second, 500*time.Millisecond
 	return c
 }

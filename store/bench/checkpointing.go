@@ -251,7 +251,7 @@ func (p *parent) copyOf(s Subject) (string, error) {
 		return "", err
 	}
 	work := p.path("work")
-	return work, copyFolder(dir, work)
+	return work, p.copyFolder(dir, work)
 }
 
 func (s *Section) checkpointTables(r Checkpoints) {

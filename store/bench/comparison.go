@@ -126,7 +126,7 @@ func (p *parent) updates() (*Section, error) {
 		Title: "Random update",
 		How: fmt.Sprintf("A new value for a row that exists, undo data recorded. Session: the puts of sessions of %s updates, in pages that were copied in this generation already; push: finishing such a session (its undo data is compacted and kept) and committing it. "+
 			"Published: revisions of %d updates, each pushed, committed and published, so that each copies its pages anew. An LSM engine flushes beside it when its overlay is full. Allocations are the Go heap's, of one update.",
-			count(sessionBatches*batchRows), batchRows),
+			count(float64(NewRows(p.config.Rows).sessionBatches()*batchRows)), batchRows),
 		Head: []string{"store", "session, ns", "allocs", "bytes", "push, ns", "bytes", "published, ns", "allocs", "bytes", "spread"},
 	}
 	session := func(v Visit) float64 { return v.Update.Session.Nanos }

@@ -19,15 +19,16 @@ type Hot struct {
 	Took      time.Duration
 }
 
+// hotEvery is the number of revisions between flushes. The memory is little, so
+// that memtables fill and are written out.
 const (
-	hotRevisions = 1000
-	hotFlushes   = 20
-	hotMemory    = 64 << 20 // little, so that memtables fill and are written out
+	hotEvery  = 50
+	hotMemory = 64 << 20
 )
 
 // hot changes the same rows at every revision, in a store of its own.
 func (t task) hot(s Subject) (_ *Hot, err error) {
-	h := &Hot{Subject: s.Name, Revisions: hotRevisions, Flushes: hotFlushes}
+	h := &Hot{Subject: s.Name, Revisions: t.Config.HotFlushes * hotEvery, Flushes: t.Config.HotFlushes}
 	st, err := s.open(t.Data, budget{Cache: hotMemory / 2, Overlay: hotMemory / 4})
 	if err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ func (t task) hot(s Subject) (_ *Hot, err error) {
 		return nil, err
 	}
 	start := time.Now()
-	for revision := range uint64(hotRevisions) {
+	for revision := range uint64(h.Revisions) {
 		for i := range b.rows {
 			src.Value(b.values[i][:], b.rows[i], revision+1)
 		}
@@ -55,7 +56,7 @@ func (t task) hot(s Subject) (_ *Hot, err error) {
 			return nil, err
 		}
 		h.Changed += batchRows * (KeySize + ValueSize)
-		if (revision+1)%(hotRevisions/hotFlushes) == 0 {
+		if (revision+1)%hotEvery == 0 {
 			if err := st.Settle(); err != nil {
 				return nil, err
 			}
@@ -85,14 +86,14 @@ func (p *parent) hotRows() (*Section, error) {
 			return nil, err
 		}
 	}
+	once := float64(p.config.HotFlushes * batchRows * (KeySize + ValueSize))
 	t := Table{
 		Title: "Rows that change at every revision",
 		How: fmt.Sprintf("The same %s rows are changed in each of %s revisions; everything is made durable %d times in that time, evenly spread (engine: checkpoint; library: sync of its log). Written: /proc/self/io write_bytes. Once a flush would be %s MB. %s MB of memory each.",
-			count(batchRows), count(hotRevisions), hotFlushes, megabytes(hotFlushes*batchRows*(KeySize+ValueSize)), megabytes(hotMemory)),
+			count(batchRows), count(float64(p.config.HotFlushes*hotEvery)), p.config.HotFlushes, significant(once/1e6), megabytes(hotMemory)),
 		Head: []string{"store", "MB changed", "MB written", "written / changed", "times written a flush", "revisions/s"},
 	}
 	for _, h := range s.Hot {
-		once := float64(hotFlushes * batchRows * (KeySize + ValueSize))
 		times := float64(h.Written) / once
 		t.add(h.Subject, megabytes(h.Changed), megabytes(h.Written), ratio(float64(h.Written)/float64(h.Changed)), ratio(times),
 			count(float64(h.Revisions)/h.Took.Seconds()))

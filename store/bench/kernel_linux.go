@@ -157,10 +157,11 @@ func describe(dir string) Machine {
 	m.Disk = mountOf(dir)
 	const calls = 100_000
 	start := time.Now()
+	last := start
 	for range calls {
-		time.Now()
+		last = time.Now()
 	}
-	m.ClockNanos = float64(time.Since(start)) / calls
+	m.ClockNanos = float64(last.Sub(start)) / calls
 	return m
 }
 

@@ -86,7 +86,7 @@ func benchSeam(b *testing.B, s *seam, src *source) {
 	if err := s.copyAll(src); err != nil {
 		b.Fatal(err)
 	}
-	// An operation is a session of 100 000 updates, or a revision of 1000.
+	// An operation is a long session, or a revision of 1000 updates.
 	for range 2 { // the journal's buffer grows to its size
 		if err := s.session(src, new(meter), new(meter)); err != nil {
 			b.Fatal(err)

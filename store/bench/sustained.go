@@ -190,7 +190,7 @@ func (p *parent) sustainedOf(k engine.Kind) ([]Sustained, error) {
 		for _, s := range subjects {
 			p.logf("sustained reads, writes %v: %s", write, s.Name)
 			work := p.path("sustain")
-			if err := copyFolder(p.path("random-"+s.data()), work); err != nil {
+			if err := p.copyFolder(p.path("random-"+s.data()), work); err != nil {
 				return nil, err
 			}
 			r, err := call[Sustained](p, task{Work: workSustain, Subject: s.Name, Data: work, Write: write})
@@ -211,12 +211,15 @@ func (p *parent) sustainedOf(k engine.Kind) ([]Sustained, error) {
 	return all, nil
 }
 
-func copyFolder(from, to string) error {
+func (p *parent) copyFolder(from, to string) error {
 	if err := os.RemoveAll(to); err != nil {
 		return err
 	}
 	if out, err := exec.Command("cp", "-a", "--sparse=always", from, to).CombinedOutput(); err != nil {
 		return fmt.Errorf("copy %s: %w: %s", from, err, out)
+	}
+	if !p.config.Rest {
+		return nil
 	}
 	return flushDisk(to)
 }

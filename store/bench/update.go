@@ -26,9 +26,9 @@ type Cost struct {
 	Allocs, Bytes float64 // on the Go heap
 }
 
-// sessionBatches is the length of the long session: short enough for the journal
-// to be kept from one to the next.
-const sessionBatches = 100
+// sessionBatches is the length of the long session, by the size of the data set:
+// at most what lets the journal be kept from one session to the next.
+func (r Rows) sessionBatches() int { return min(max(r.Len()/50_000, 1), 100) }
 
 func measureUpdate(s *seam, src *source, d time.Duration) (*Update, error) {
 	if err := s.copyAll(src); err != nil {
@@ -49,7 +49,7 @@ func measureUpdate(s *seam, src *source, d time.Duration) (*Update, error) {
 	if err := s.Publish(); err != nil {
 		return nil, err
 	}
-	for range sessionBatches { // the first round of generations
+	for range src.sessionBatches() { // the first round of generations
 		if err := s.Apply(src.changes()); err != nil {
 			return nil, err
 		}
@@ -96,7 +96,7 @@ func (s *seam) session(src *source, puts, pushes *meter) error {
 		return err
 	}
 	puts.begin()
-	for range sessionBatches {
+	for range src.sessionBatches() {
 		b := src.changes()
 		start := time.Now()
 		if err := s.put(b, batchRows); err != nil {
@@ -112,7 +112,7 @@ func (s *seam) session(src *source, puts, pushes *meter) error {
 		return err
 	}
 	pushes.took += time.Since(start)
-	pushes.n += sessionBatches * batchRows
+	pushes.n += src.sessionBatches() * batchRows
 	pushes.end()
 	return nil
 }
