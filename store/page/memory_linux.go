@@ -26,15 +26,18 @@ type memory struct {
 	base     unsafe.Pointer
 	area     unsafe.Pointer // the reservation around it, which may begin earlier
 	areaSize uintptr
-	mapped   int64 // bytes from base that may be touched
+	reserved int64 // bytes from base that are ours to map
+	mapped   int64 // of those, bytes that may be touched
 	kind     string
 }
 
 const hugePage = 2 << 20
 
-// newMemory reserves the addresses.
+// newMemory reserves the addresses, up to the next multiple of 2 MiB at or above
+// limit.
 func newMemory(path string, mode Mode, readOnly bool, file vfs.File, limit int64) (*memory, error) {
-	size := uintptr(limit + hugePage)
+	reserved := (limit + hugePage - 1) &^ (hugePage - 1)
+	size := uintptr(reserved + hugePage) // the base is aligned within it
 	area, err := unix.MmapPtr(-1, 0, nil, size, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
 	if err != nil {
 		return nil, memoryError(path, limit, "reserving address space (see ulimit -v)", err)
@@ -42,7 +45,7 @@ func newMemory(path string, mode Mode, readOnly bool, file vfs.File, limit int64
 	align := -uintptr(area) & (hugePage - 1)
 	m := &memory{
 		path: path, mode: mode, readOnly: readOnly, file: file,
-		base: unsafe.Add(area, align), area: area, areaSize: size, kind: "ordinary pages",
+		base: unsafe.Add(area, align), area: area, areaSize: size, reserved: reserved, kind: "ordinary pages",
 	}
 	if !mode.anonymous() {
 		if _, ok := file.Fd(); !ok {
@@ -60,6 +63,9 @@ const mapStep = 1 << 30
 
 // grow makes the range up to size usable.
 func (m *memory) grow(size int64) error {
+	if size > m.reserved {
+		return fmt.Errorf("%s: mapping %d bytes in the %d that are reserved for the limit", m.path, size, m.reserved)
+	}
 	for m.mapped < size {
 		if err := m.step(min(size, m.mapped+mapStep)); err != nil {
 			return err

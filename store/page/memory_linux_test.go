@@ -53,3 +53,27 @@ func TestGrowthLeavesOtherMemoryAlone(t *testing.T) {
 		t.Errorf("%d mappings of others were overwritten", n)
 	}
 }
+
+// TestMemoryStaysInsideItsReservation: whatever the limit and wherever the kernel
+// puts the reservation, the file's size rounded up to a huge page fits.
+func TestMemoryStaysInsideItsReservation(t *testing.T) {
+	for _, limit := range []int64{1 << 20, 5 << 20, 5<<20 + pageSize, 2 << 20, 3<<20 - pageSize} {
+		m, err := newMemory("test", Heap, false, nil, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rounded := (limit + hugePage - 1) &^ (hugePage - 1)
+		if err := m.grow(rounded); err != nil {
+			t.Errorf("limit %d: %v", limit, err)
+		}
+		if end := uintptr(m.base) + uintptr(m.mapped); end > uintptr(m.area)+m.areaSize {
+			t.Errorf("limit %d: mapped %d bytes past the reservation", limit, end-uintptr(m.area)-m.areaSize)
+		}
+		if m.grow(rounded+1) == nil {
+			t.Errorf("limit %d: mapped more than the reservation", limit)
+		}
+		if err := m.close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
