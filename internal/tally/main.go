@@ -142,7 +142,14 @@ func (c *counter) packageEnd(e event, output []string) {
 	}
 }
 
-func (c *counter) print(lines []string) { fmt.Fprint(c.out, strings.Join(lines, "")) }
+// print shows output without the lines that only say which test is running.
+func (c *counter) print(lines []string) {
+	for _, line := range lines {
+		if !strings.HasPrefix(line, "=== ") {
+			fmt.Fprint(c.out, line)
+		}
+	}
+}
 
 // reason is what a skipped test said, without the place where it said it.
 func reason(output []string) string {

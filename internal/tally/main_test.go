@@ -19,7 +19,8 @@ const events = `{"Action":"start","Package":"tarn/a"}
 {"Action":"pass","Package":"tarn/a"}
 `
 
-const failures = `{"Action":"output","Package":"tarn/b","Test":"TestBad","Output":"    b_test.go:9: lost a row\n"}
+const failures = `{"Action":"output","Package":"tarn/b","Test":"TestBad","Output":"=== RUN   TestBad\n"}
+{"Action":"output","Package":"tarn/b","Test":"TestBad","Output":"    b_test.go:9: lost a row\n"}
 {"Action":"fail","Package":"tarn/b","Test":"TestBad"}
 {"Action":"output","Package":"tarn/b","Output":"FAIL\ttarn/b\t0.1s\n"}
 {"Action":"fail","Package":"tarn/b"}
@@ -49,6 +50,9 @@ func TestCountsAndReasonsAreAddedUpOverRuns(t *testing.T) {
 		if !strings.Contains(shown.String(), want) {
 			t.Errorf("%q is not shown in %q", want, shown.String())
 		}
+	}
+	if strings.Contains(shown.String(), "=== RUN") {
+		t.Errorf("noise is shown: %q", shown.String())
 	}
 	shown.Reset()
 	ok, err := total(results, &shown)
