@@ -287,7 +287,8 @@ func (e *Engine) adopt(m *meta) error {
 		e.space.take(tail, e.space.end-tail)
 		e.setEnd(tail)
 	}
-	e.size &^= pageSize - 1
+	// The file may be longer than the limit of today allows to map.
+	e.size = min(e.size, e.mem.reserved) &^ (pageSize - 1)
 	if err := e.mem.grow((e.size + hugePage - 1) &^ (hugePage - 1)); err != nil {
 		return err
 	}
