@@ -150,7 +150,8 @@ type Store interface {
 
 	// Begin opens a session: the next revision if none is open, else one inside
 	// the innermost. It refuses a new revision with ErrGuard when less than the
-	// guard size is free.
+	// guard size is free, or, on an LSM engine, when flushes that fail have left
+	// no memory for it.
 	Begin() error
 	// Depth is the number of open sessions.
 	Depth() int
@@ -205,8 +206,10 @@ type Image struct {
 }
 
 // Engine keeps the rows. It has no sessions: store/revision turns undo into
-// puts and deletes. All arguments are valid: sizes checked, table known, no
-// call after Close. Goroutine rules are those of Store.
+// restored rows. All arguments are valid: sizes checked, table known, no call of
+// the writer's after Close. The writer's cursors need not survive a change, but
+// First, Last, Seek and SeekLT must see the present rows. Goroutine rules are
+// those of Store.
 type Engine interface {
 	Reader // the writer's state
 
@@ -215,6 +218,11 @@ type Engine interface {
 	// nothing was recorded. Delete of a missing row is ErrNotFound.
 	Put(t Table, key, value []byte, undo *Journal) error
 	Delete(t Table, key []byte, undo *Journal) error
+
+	// Restore makes a row what it was, for an undo: old, or no row if existed is
+	// false. It must not fail for lack of space below the limit: an engine may
+	// go above it until the next checkpoint.
+	Restore(t Table, key, old []byte, existed bool) error
 
 	CreateTable(name string) (Table, error)
 	Tables() []TableInfo

@@ -44,7 +44,6 @@ type overlay struct {
 	tables store.Table
 	limit  int64 // of used for a change that can be undone
 
-	scrap  store.Journal // tells rows which changes must leave room for an undo
 	buf    []byte
 	put    int64 // at most so much was added since used was read
 	lately int64 // used, as last read
@@ -56,8 +55,8 @@ const (
 	present   = 1
 )
 
-// newOverlay makes an overlay whose rows may take limit bytes, and room more
-// where they only put back what was there before.
+// newOverlay makes an overlay whose rows may take limit bytes; what is restored in
+// it may take that and room more, and as much again.
 func newOverlay(limit, room int64, tables int) (*overlay, error) {
 	const smallest, working = 1 << 20, 4 << 20 // what rows keep for the change at hand
 	limit = max(limit, smallest)
@@ -87,26 +86,33 @@ func (o *overlay) grow(t store.Table) error {
 	return nil
 }
 
-// set puts a row or its tombstone. Nothing has changed when it fails. An
-// undoable change is refused at the limit; the room above it is for undoing.
-func (o *overlay) set(t store.Table, key, value []byte, kind byte, undoable bool) error {
-	var scrap *store.Journal
-	if undoable {
-		if err := o.fits(int64(len(key) + len(value))); err != nil {
-			return err
-		}
-		scrap = &o.scrap
-		scrap.Truncate(0, 1<<20)
+// set puts a row or its tombstone, up to the limit. Nothing has changed when it
+// fails.
+func (o *overlay) set(t store.Table, key, value []byte, kind byte) error {
+	size := int64(len(key) + len(value))
+	if err := o.fits(size); err != nil {
+		return err
 	}
-	o.buf = append(append(o.buf[:0], kind), value...)
-	err := o.rows.Put(t, key, o.buf, scrap)
+	err := o.rows.Put(t, key, o.row(value, kind), nil)
+	if err == nil {
+		o.put += size + changeBytes
+	}
+	return err
+}
+
+// restore is set without the limit.
+func (o *overlay) restore(t store.Table, key, value []byte, kind byte) error {
+	o.put += int64(len(key)+len(value)) + changeBytes
+	return o.rows.Restore(t, key, o.row(value, kind), true)
+}
+
+// row is how a row lies in the overlay, until the next call.
+func (o *overlay) row(value []byte, kind byte) []byte {
 	if cap(o.buf) > 1<<20 {
 		o.buf = nil
 	}
-	if err == nil {
-		o.put += int64(len(key)+len(value)) + changeBytes
-	}
-	return err
+	o.buf = append(append(o.buf[:0], kind), value...)
+	return o.buf
 }
 
 // changeBytes is more than what a change takes beside the row, on average.

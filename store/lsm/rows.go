@@ -79,6 +79,19 @@ func (e *Engine) Delete(t store.Table, key []byte, undo *store.Journal) error {
 	return nil
 }
 
+// Restore implements store.Engine. Nothing that is irreversible changes with it.
+func (e *Engine) Restore(t store.Table, key, old []byte, existed bool) error {
+	kind := byte(tombstone)
+	if existed {
+		kind = present
+	}
+	if err := e.live.Load().restore(t, key, old, kind); err != nil {
+		return err
+	}
+	e.changed()
+	return nil
+}
+
 // set changes a row in the live overlay. Layers and the arena are let go only at
 // its end, because key and value may lie in them.
 func (e *Engine) set(t store.Table, key, value []byte, kind byte, undo *store.Journal) error {
@@ -97,7 +110,7 @@ func (e *Engine) set(t store.Table, key, value []byte, kind byte, undo *store.Jo
 			undo.Record(t, key, old, !missing)
 		}
 	}
-	if err := e.live.Load().set(t, key, value, kind, undo != nil); err != nil {
+	if err := e.live.Load().set(t, key, value, kind); err != nil {
 		if undo != nil {
 			undo.Truncate(mark, 1<<62)
 		}
@@ -116,7 +129,6 @@ const arenaKeep = 1 << 20
 
 // changed ends what the writer has borrowed and takes a flush's result in.
 func (e *Engine) changed() {
-	e.change++
 	if cap(e.arena) > arenaKeep {
 		e.arena = nil
 	}

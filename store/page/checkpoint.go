@@ -83,7 +83,7 @@ func (e *Engine) freeze(im store.Image) (*checkpoint, error) {
 	// those of the others are taken.
 	freeSize := len(encodeFree(e.imageFree(), e.space.end)) + 64
 	pages := runPages(int64(len(catalog))) + runPages(int64(len(undo))) + runPages(int64(freeSize))
-	if err := e.reserve(0, pages, false); err != nil {
+	if err := e.reserve(0, pages, e.opts.LimitBytes+e.slack()); err != nil {
 		return nil, fmt.Errorf("checkpoint of revision %d: %w", im.Head, err)
 	}
 	c.meta = meta{
@@ -237,7 +237,7 @@ func (e *Engine) writePages(runs []extent, raw bitmap, written *counter) error {
 		}
 		off := int64(x.page) << pageShift
 		if _, err := e.file.WriteAt(e.mem.slice(x.page, x.pages), off); err != nil {
-			return fmt.Errorf("write %d pages at offset %d of %s: %w", x.pages, off, e.path, err)
+			return diskFull(fmt.Errorf("write %d pages at offset %d of %s: %w", x.pages, off, e.path, err))
 		}
 		written.Add(size)
 	}

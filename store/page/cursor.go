@@ -13,7 +13,7 @@ import (
 type cursor struct {
 	engine *Engine
 	table  store.Table
-	tree   *tree
+	tree   *tree // of a view; nil: the writer's present one
 	nodes  [maxHeight]*node
 	slots  [maxHeight]int
 	depth  int // nodes in use; 0: on no row
@@ -28,7 +28,7 @@ func (e *Engine) Cursor(t store.Table) (store.Cursor, error) {
 	if e.failed != nil {
 		return nil, e.failed
 	}
-	return &cursor{engine: e, table: t, tree: &e.tables[t-1].tree}, nil
+	return &cursor{engine: e, table: t}, nil
 }
 
 func (c *cursor) First() bool { return c.settle(c.edge(false)) }
@@ -58,7 +58,8 @@ func (c *cursor) edge(last bool) (err error) {
 	if c.engine.closed.Load() {
 		return store.ErrClosed
 	}
-	if err := c.down(c.tree.root, int(c.tree.height)-1, last); err != nil {
+	tree := c.present()
+	if err := c.down(tree.root, int(tree.height)-1, last); err != nil {
 		return err
 	}
 	c.take()
@@ -104,6 +105,13 @@ func (c *cursor) step(by int) (err error) {
 	return nil
 }
 
+func (c *cursor) present() *tree {
+	if c.tree != nil {
+		return c.tree
+	}
+	return &c.engine.tables[c.table-1].tree
+}
+
 func (c *cursor) take() {
 	if c.depth == 0 {
 		return
@@ -143,8 +151,9 @@ func (c *cursor) push(n *node, i int) {
 
 // descend goes to the leaf slot where key is or would be.
 func (c *cursor) descend(key []byte) error {
-	r := c.tree.root
-	for level := int(c.tree.height) - 1; level >= 0; level-- {
+	tree := c.present()
+	r := tree.root
+	for level := int(tree.height) - 1; level >= 0; level-- {
 		n, err := c.engine.node(r, c.table, level)
 		if err != nil {
 			return err

@@ -1,7 +1,9 @@
 package page
 
 import (
+	"errors"
 	"fmt"
+	"syscall"
 
 	"tarn/store"
 )
@@ -13,9 +15,9 @@ import (
 // level, and a few splits on the way down.
 const changePages = 4 * maxHeight
 
-// prepare is called before every change. Changes with undo data keep away from
-// the last bit of space, so that an undo never lacks it.
-func (e *Engine) prepare(run int64, journalled bool) error {
+// prepare is called before every change, which may let the file become ceiling
+// bytes long: the limit, or, in an undo, the capacity.
+func (e *Engine) prepare(run, ceiling int64) error {
 	if e.failed != nil {
 		return e.failed
 	}
@@ -25,7 +27,7 @@ func (e *Engine) prepare(run int64, journalled bool) error {
 	if e.privatePages<<pageShift > e.opts.PrivateBytes && e.opts.Mode == MappedPrivate {
 		// An undo goes on over the bound when the disk takes nothing: it must
 		// not fail, and the bound is about reclaim, not about need.
-		undo := !journalled && e.privatePages<<pageShift <= e.opts.PrivateBytes+e.slack()
+		undo := ceiling > e.opts.LimitBytes
 		if err := e.relieve(); err != nil && (!undo || e.failed != nil) {
 			return err
 		}
@@ -33,23 +35,19 @@ func (e *Engine) prepare(run int64, journalled bool) error {
 	if run == 0 && e.space.count >= changePages {
 		return nil
 	}
-	return e.reserve(changePages, run, journalled)
+	return e.reserve(changePages, run, ceiling)
 }
 
 // reserve makes sure that single pages and a run of pages can be allocated.
-func (e *Engine) reserve(singles, run int64, journalled bool) error {
+func (e *Engine) reserve(singles, run, ceiling int64) error {
 	free := int64(e.space.count)
 	end := int64(e.space.end)
-	if room := e.size>>pageShift - end; room >= singles+run || run == 0 && free+room >= singles {
+	run += e.undoRoom(end+singles+run, ceiling)
+	if room := min(e.size, ceiling)>>pageShift - end; room >= singles+run || run == 0 && free+room >= singles {
 		return nil
 	}
-	limit := e.opts.LimitBytes
-	if !journalled {
-		limit += e.slack()
-	}
-	need := (end + singles + run) << pageShift
-	if need <= limit {
-		return e.grow(min((need+e.opts.GrowBytes-1)/e.opts.GrowBytes*e.opts.GrowBytes, limit))
+	if need := (end + singles + run) << pageShift; need <= ceiling {
+		return e.grow(need, min((need+e.opts.GrowBytes-1)/e.opts.GrowBytes*e.opts.GrowBytes, ceiling))
 	}
 	e.settle()
 	e.reap()
@@ -61,43 +59,76 @@ func (e *Engine) reserve(singles, run int64, journalled bool) error {
 			return nil
 		}
 	}
-	left := max(limit>>pageShift-end, 0)
+	left := max(ceiling>>pageShift-int64(e.space.end), 0)
 	if run == 0 && free+left >= singles {
-		return e.grow(limit)
+		return e.grow(ceiling, ceiling)
 	}
 	return &store.FullError{
 		Path: e.path, Need: (singles + run) << pageShift, Free: (free + left) << pageShift, Limit: e.opts.LimitBytes,
 	}
 }
 
-// slack is what undo, loading and checkpoints may use above the limit.
-func (e *Engine) slack() int64 { return slackFor(e.opts.LimitBytes) }
+// undoRoom is how many pages a change leaves allocated at the end of the file, in a
+// shared mapping, so that it can be undone on a disk that is full by then: other
+// modes need no disk for that.
+func (e *Engine) undoRoom(end, ceiling int64) int64 {
+	if e.opts.Mode != Mapped || e.file == nil || ceiling > e.opts.LimitBytes {
+		return 0
+	}
+	return max(min(undoRoomPages, ceiling>>pageShift-end), 0)
+}
 
-func slackFor(limit int64) int64 { return max(limit/64, 4<<20) &^ (hugePage - 1) }
+const undoRoomPages = 16 << 20 >> pageShift
 
-// grow extends the file and the memory over it. In a shared mapping the blocks
-// are reserved now, because a full disk could not be told from a broken one when
-// the kernel writes the page back.
-func (e *Engine) grow(size int64) error {
+// capacity is what addresses are reserved for: an undo may use as much again as
+// the limit, because what it puts back may find only scattered room, or none that
+// views and the durable image do not still need.
+func capacity(limit int64) int64 { return 2*limit + 64<<20 }
+
+// slack is what the parts of an image may use above the limit, so that a full
+// store can be made durable.
+func (e *Engine) slack() int64 { return max(e.opts.LimitBytes/64, 4<<20) }
+
+// grow extends the file and the memory over it to size bytes, or, if the disk has
+// less, to need.
+func (e *Engine) grow(need, size int64) error {
 	if size <= e.size {
 		return nil
 	}
-	if e.file != nil {
-		var err error
-		if e.opts.Mode == Mapped {
-			err = e.file.Allocate(e.size, size-e.size)
-		} else {
-			err = e.file.Truncate(size)
-		}
-		if err != nil {
-			return fmt.Errorf("grow %s from %d to %d bytes: %w", e.path, e.size, size, err)
-		}
+	err := e.extend(size)
+	if errors.Is(err, syscall.ENOSPC) && need > e.size && need < size {
+		size = need
+		err = e.extend(size)
 	}
-	if err := e.mem.grow(size); err != nil {
+	if err != nil {
+		return diskFull(fmt.Errorf("grow %s from %d to %d bytes: %w", e.path, e.size, size, err))
+	}
+	if err := e.mem.grow((size + hugePage - 1) &^ (hugePage - 1)); err != nil {
 		return err
 	}
 	e.size = size
 	return nil
+}
+
+// extend makes the file longer. In a shared mapping the blocks are reserved now,
+// because a full disk could not be told from a broken one when the kernel writes
+// a page back.
+func (e *Engine) extend(size int64) error {
+	switch {
+	case e.file == nil:
+		return nil
+	case e.opts.Mode == Mapped:
+		return e.file.Allocate(e.size, size-e.size)
+	}
+	return e.file.Truncate(size)
+}
+
+// diskFull adds to an error of a disk without room that the store is full.
+func diskFull(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fmt.Errorf("%w: %w", store.ErrFull, err)
+	}
+	return err
 }
 
 // relieve brings private memory below its bound: first by what a checkpoint

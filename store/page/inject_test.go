@@ -233,7 +233,10 @@ func (s *script) suffer(f errorfs.Fault, op errorfs.Op, recorded bool) {
 		t.Fatal("the call was not made")
 	}
 	// Space that cannot be given back now is given back another time.
-	if silent := op == errorfs.Truncate || op == errorfs.Punch; len(s.failures) == 0 && !silent {
+	silent := op == errorfs.Truncate || op == errorfs.Punch
+	// A disk that refuses a whole growth step once may have room for less.
+	silent = silent || op == errorfs.Allocate && !f.Ever && errors.Is(f.Err, syscall.ENOSPC)
+	if len(s.failures) == 0 && !silent {
 		t.Error("the failure did not surface")
 	}
 	for _, err := range s.failures {

@@ -154,7 +154,7 @@ func (e *Engine) load() (err error) {
 	if err != nil {
 		return err
 	}
-	if int64(m.end)<<pageShift > e.opts.LimitBytes+e.slack() {
+	if int64(m.end)<<pageShift > capacity(e.opts.LimitBytes) {
 		return &store.FullError{Path: e.path, Need: int64(m.end) << pageShift, Limit: e.opts.LimitBytes}
 	}
 	mapped := e.view
@@ -233,7 +233,7 @@ func allZero(b []byte) bool {
 
 // prepareMemory reserves addresses and bitmaps for the limit.
 func (e *Engine) prepareMemory(file vfs.File) (err error) {
-	total := e.opts.LimitBytes + e.slack()
+	total := (capacity(e.opts.LimitBytes) + hugePage - 1) &^ (hugePage - 1)
 	if e.mem, err = newMemory(e.path, e.opts.Mode, e.opts.ReadOnly && !e.opts.Mode.anonymous(), file, total); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -29,7 +30,7 @@ func (e *Engine) Put(t store.Table, key, value []byte, undo *store.Journal) (err
 	if len(key)+len(value) > inlined {
 		run = runPages(int64(len(value)))
 	}
-	if err := e.prepare(run, undo != nil); err != nil {
+	if err := e.prepare(run, e.opts.LimitBytes); err != nil {
 		return err
 	}
 	e.counters.puts.Add(1)
@@ -40,13 +41,35 @@ func (e *Engine) Put(t store.Table, key, value []byte, undo *store.Journal) (err
 
 // Delete implements store.Engine.
 func (e *Engine) Delete(t store.Table, key []byte, undo *store.Journal) (err error) {
-	if err := e.prepare(0, undo != nil); err != nil {
+	if err := e.prepare(0, e.opts.LimitBytes); err != nil {
 		return err
 	}
 	e.counters.deletes.Add(1)
 	key, _ = e.unalias(key, nil)
 	defer e.rescueWriter(debug.SetPanicOnFault(true), &err)
 	return e.remove(&e.tables[t-1].tree, t, key, undo)
+}
+
+// Restore implements store.Engine.
+func (e *Engine) Restore(t store.Table, key, old []byte, existed bool) (err error) {
+	run := int64(0)
+	if len(key)+len(old) > inlined {
+		run = runPages(int64(len(old)))
+	}
+	if err := e.prepare(run, capacity(e.opts.LimitBytes)); err != nil {
+		return err
+	}
+	defer e.rescueWriter(debug.SetPanicOnFault(true), &err)
+	tree := &e.tables[t-1].tree
+	if existed {
+		return e.put(tree, t, key, old, nil)
+	}
+	// A row that came and went within a revision is new to its journal, and gone
+	// from the state.
+	if err := e.remove(tree, t, key, nil); !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	return nil
 }
 
 // unalias copies arguments that lie in the store's own pages, which the change

@@ -65,10 +65,12 @@ func (e *Engine) Durable() store.Durable {
 // may ask for them.
 type gauges struct {
 	size, used, free, dirty, private counter
+	memory                           atomic.Value // string: what the mode got
 }
 
 // gauge is called by the writer where it stops by anyway.
 func (e *Engine) gauge() {
+	e.gauges.memory.Store(e.mem.kind)
 	e.gauges.size.Store(e.size)
 	e.gauges.used.Store(int64(e.space.end-e.space.count) << pageShift)
 	e.gauges.free.Store(e.available())
@@ -103,7 +105,7 @@ func (e *Engine) Pressure() (checkpoint, guard bool) {
 func (e *Engine) Stats() store.Stats {
 	c, g := &e.counters, &e.gauges
 	s := store.Stats{
-		Engine: "page", Mode: e.opts.Mode.String(), Memory: e.mem.kind,
+		Engine: "page", Mode: e.opts.Mode.String(), Memory: g.memory.Load().(string),
 		Size: g.size.Load(), Limit: e.opts.LimitBytes, Used: g.used.Load(), Free: g.free.Load(),
 		DirtyBytes: g.dirty.Load(), PrivateBytes: g.private.Load(),
 		Gets: c.gets.Load(), Puts: c.puts.Load(), Deletes: c.deletes.Load(),

@@ -1,7 +1,6 @@
 package revision
 
 import (
-	"errors"
 	"fmt"
 
 	"tarn/store"
@@ -12,7 +11,7 @@ func (s *Store) Begin() error {
 		return err
 	}
 	if len(s.marks) == 0 {
-		if _, guard := s.engine.Pressure(); guard {
+		if s.crowded() {
 			return fmt.Errorf("begin revision %d: %w", s.head+1, store.ErrGuard)
 		}
 	}
@@ -122,20 +121,27 @@ func (s *Store) SetRevision(revision uint64) error {
 func (s *Store) restore(journal []byte) error {
 	s.detach()
 	err := store.Backward(journal, func(t store.Table, key, old []byte, existed bool) error {
-		if existed {
-			return s.engine.Put(t, key, old, nil)
-		}
-		// A row that came and went within the revision is new to a compacted
-		// journal, and gone from the state.
-		if err := s.engine.Delete(t, key, nil); !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-		return nil
+		return s.engine.Restore(t, key, old, existed)
 	})
 	if err != nil {
 		return s.fail("undo", err)
 	}
 	return nil
+}
+
+// crowded reports whether there is too little room for a revision, even after the
+// checkpoint under way and the one that it may have kept from starting.
+func (s *Store) crowded() bool {
+	_, guard := s.engine.Pressure()
+	for range 2 {
+		if !guard || s.pending == nil {
+			break
+		}
+		s.pending.Wait() //nolint:errcheck // counted in Stats.CheckpointsFailed
+		s.relieve()
+		_, guard = s.engine.Pressure()
+	}
+	return guard
 }
 
 // relieve starts the checkpoint that a memory bound asks for, unless one is

@@ -205,6 +205,7 @@ func (s *Store) Publish() error {
 }
 
 func (s *Store) View() (store.View, error) {
+	// Any goroutine may ask, so the engine answers for a closed store.
 	v, err := s.engine.View()
 	if err != nil {
 		return nil, err

@@ -206,6 +206,16 @@ func (e *sketch) Cursor(t store.Table) (store.Cursor, error) {
 	return &sketchCursor{rows: func() []sketchRow { return e.tables[t-1].Rows }, at: -1}, nil
 }
 
+func (e *sketch) Restore(t store.Table, key, old []byte, existed bool) error {
+	if existed {
+		return e.Put(t, key, old, nil)
+	}
+	if err := e.Delete(t, key, nil); !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	return nil
+}
+
 func (e *sketch) Put(t store.Table, key, value []byte, undo *store.Journal) error {
 	if e.knobs.ReadOnly {
 		return store.ErrReadOnly

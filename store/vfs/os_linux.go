@@ -117,7 +117,15 @@ func (osFS) Lock(path string, exclusive bool) (io.Closer, string, error) {
 			return nil, "", fmt.Errorf("write process id to %s: %w", path, err)
 		}
 	}
-	return f, "", nil
+	return osLock{f}, "", nil
+}
+
+// osLock gives its lock back in so many words: a child being started elsewhere in
+// the process holds a copy of the descriptor for a moment, and the lock with it.
+type osLock struct{ *os.File }
+
+func (f osLock) Close() error {
+	return errors.Join(unix.Flock(int(f.Fd()), unix.LOCK_UN), f.File.Close())
 }
 
 func (osFS) InMemory(dir string) (bool, error) {
