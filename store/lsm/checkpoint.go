@@ -60,9 +60,8 @@ func (e *Engine) rotate(f *flush) error {
 	if err != nil {
 		return err
 	}
-	// What may still be undone can come back into the new overlay.
-	room := 2 * (top.bytes + g.bytes())
-	fresh, err := newOverlay(e.overlayLimit(), room, len(*e.tables.Load()))
+	// What can be undone comes back into the new overlay.
+	fresh, err := newOverlay(e.overlayLimit(), top.bytes+g.bytes(), len(*e.tables.Load()))
 	if err != nil {
 		top.drop()
 		return err
@@ -169,7 +168,7 @@ func (f *flush) undone() (*overlay, error) {
 	if size == 0 {
 		return nil, nil
 	}
-	o, err := newOverlay(8*size, 64<<20, len(f.tables))
+	o, err := newOverlay(8*size, 0, len(f.tables))
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +182,7 @@ func (f *flush) undone() (*overlay, error) {
 			if existed {
 				kind = present
 			}
-			return o.set(t, key, old, kind, false)
+			return o.restore(t, key, old, kind)
 		})
 		if err != nil {
 			o.drop()
@@ -298,7 +297,7 @@ func (f *flush) residue(undone *overlay, limit int64) (*layer, error) {
 			if err != nil {
 				return fmt.Errorf("a row of table %d that can be undone is in no layer: %w", t, err)
 			}
-			if err := to.set(t, c.Key(), value, kind, false); err != nil {
+			if err := to.restore(t, c.Key(), value, kind); err != nil {
 				return err
 			}
 		}
@@ -314,7 +313,7 @@ func (f *flush) join(limit int64) (*ground, error) {
 	}
 	l, err := f.gather(limit, func(to *overlay, t store.Table) error {
 		return f.walk(t, func(key, value []byte, kind byte) error {
-			return to.set(t, key, value, kind, false)
+			return to.restore(t, key, value, kind)
 		})
 	})
 	if err != nil {
@@ -326,7 +325,7 @@ func (f *flush) join(limit int64) (*ground, error) {
 
 // gather makes a layer of what fill puts into an overlay, table by table.
 func (f *flush) gather(limit int64, fill func(to *overlay, t store.Table) error) (*layer, error) {
-	to, err := newOverlay(limit, 2*f.from.bytes(), len(f.tables))
+	to, err := newOverlay(limit, f.from.bytes(), len(f.tables))
 	if err != nil {
 		return nil, err
 	}

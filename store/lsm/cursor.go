@@ -1,25 +1,22 @@
 package lsm
 
 import (
-	"bytes"
 	"errors"
 
 	"tarn/store"
 )
 
-// cursor implements store.Cursor over a merge of layers.
+// cursor implements store.Cursor over a merge of layers. The writer's is good for
+// absolute moves after a change; store/revision sees to it that no other comes.
 type cursor struct {
 	merge  merge
 	closed bool
 
-	// Of the writer's cursor: where its sources come from, and the number of
-	// the change after which they were placed.
+	// Of the writer's cursor: where its sources come from.
 	engine *Engine
 	table  store.Table
 	live   *overlay
-	tables store.Table // of live; its cursors do not survive a new one
 	ground *ground
-	change uint64
 }
 
 // Cursor implements store.Engine.
@@ -46,43 +43,33 @@ func (c *cursor) open() error {
 	}
 	live.hold()
 	g.hold()
-	c.live, c.tables, c.ground, c.change = live, live.tables, g, e.change
+	c.live, c.ground = live, g
 	c.merge.sources = append([]source{{top, true}}, below...)
 	return nil
 }
 
 // release lets the sources and their layers go.
 func (c *cursor) release() error {
-	if c.live == nil {
-		return c.merge.close()
-	}
-	at := c.merge.at
 	err := c.merge.close()
-	c.merge.at = at
-	c.live.drop()
-	c.ground.drop()
-	c.live, c.ground = nil, nil
+	if c.live != nil {
+		c.live.drop()
+		c.ground.drop()
+		c.live, c.ground = nil, nil
+	}
 	return err
 }
 
 // refresh makes the sources fit for an absolute move.
 func (c *cursor) refresh() bool {
-	if c.engine == nil || c.change == c.engine.change {
-		return true
-	}
-	c.change = c.engine.change
-	if c.live == c.engine.live.Load() && c.tables == c.live.tables && c.ground == c.engine.ground.Load() {
+	if c.engine == nil || c.live == c.engine.live.Load() && c.ground == c.engine.ground.Load() {
 		return true
 	}
 	err := c.release()
 	if err == nil {
 		err = c.open()
 	}
-	if err != nil {
-		c.merge.at, c.merge.err = -1, err
-		return false
-	}
-	return true
+	c.merge.err = err
+	return err == nil
 }
 
 func (c *cursor) First() bool            { return c.refresh() && c.merge.first() }
@@ -90,26 +77,8 @@ func (c *cursor) Last() bool             { return c.refresh() && c.merge.last() 
 func (c *cursor) Seek(key []byte) bool   { return c.refresh() && c.merge.seek(key) }
 func (c *cursor) SeekLT(key []byte) bool { return c.refresh() && c.merge.seekLT(key) }
 
-// Next after a change goes on from the key, whether or not its row is there.
-func (c *cursor) Next() bool {
-	if c.merge.at < 0 || !c.stale() {
-		return c.merge.next()
-	}
-	key := bytes.Clone(c.merge.key)
-	if !c.Seek(key) || !bytes.Equal(c.merge.key, key) {
-		return c.Valid()
-	}
-	return c.merge.next()
-}
-
-func (c *cursor) Prev() bool {
-	if c.merge.at < 0 || !c.stale() {
-		return c.merge.prev()
-	}
-	return c.SeekLT(bytes.Clone(c.merge.key))
-}
-
-func (c *cursor) stale() bool { return c.engine != nil && c.change != c.engine.change }
+func (c *cursor) Next() bool { return c.merge.next() }
+func (c *cursor) Prev() bool { return c.merge.prev() }
 
 func (c *cursor) Valid() bool { return c.merge.at >= 0 }
 
@@ -135,7 +104,5 @@ func (c *cursor) Close() error {
 		return nil
 	}
 	c.closed = true
-	err := c.release()
-	c.merge.at = -1
-	return err
+	return c.release()
 }

@@ -20,7 +20,6 @@ type Engine struct {
 	// for their counters.
 	live     atomic.Pointer[overlay]
 	ground   atomic.Pointer[ground]
-	change   uint64 // counts changes, for cursors
 	bare     bool   // something changed outside any session since live was new
 	arena    []byte // values from below the overlays that the writer has borrowed
 	key      []byte

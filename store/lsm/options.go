@@ -34,7 +34,6 @@ const (
 	minOverlay     = 64 << 10
 
 	overlaySlack = 4 // changes are refused at so many times OverlayBytes
-	undoSlack    = 4 // and undoing them at so many times of that
 )
 
 func (o *Options) setDefaults() {

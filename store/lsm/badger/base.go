@@ -66,7 +66,7 @@ const (
 	memtables   = 3       // one is filled, one waits, one is written out
 	minMemtable = 4 << 20 // a transaction may be 15 % of it
 
-	maxInline = 1 << 20 // the library's own limit of a value beside its key
+	maxInline = 1 << 10 // longer values lie in files of their own
 )
 
 // library translates the options. docs/decisions/lsm-tuning.md has the reasons.
@@ -84,7 +84,7 @@ func (o Options) library(path string, l *logger) badger.Options {
 	b.BaseTableSize = 8 << 20
 	b.BaseLevelSize = 64 << 20
 	b.NumCompactors = 2
-	b.ValueThreshold = min(b.MemTableSize*15/100-4<<10, maxInline)
+	b.ValueThreshold = maxInline
 	b.ValueLogFileSize = 128 << 20 // twice the longest value
 	b.NumVersionsToKeep = 1
 	b.DetectConflicts = false

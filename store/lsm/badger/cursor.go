@@ -27,7 +27,7 @@ type cursor struct {
 type row struct{ from, mid, to int } // key and value in memory
 
 const (
-	firstChunk = 4
+	firstChunk = 16
 	maxChunk   = 512
 	chunkBytes = 256 << 10
 )
@@ -104,7 +104,7 @@ func (c *cursor) load(key []byte, backward bool) bool {
 			return false
 		}
 	}
-	c.want = min(4*c.want, maxChunk)
+	c.want = min(8*c.want, maxChunk)
 	if len(c.rows) == 0 {
 		return false
 	}

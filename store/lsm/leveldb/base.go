@@ -60,8 +60,6 @@ func (o Options) library() *opt.Options {
 		WriteBuffer:            writeBuffer(budget),
 		Filter:                 filter.NewBloomFilter(10),
 		DisableSeeksCompaction: !o.SeekCompaction,
-		CompactionTableSize:    8 << 20,
-		CompactionTotalSize:    64 << 20,
 		OpenFilesCacheCapacity: 1000,
 		Strict:                 opt.StrictAll,
 	}
@@ -105,14 +103,13 @@ func open(site *lsm.Site, o Options) (*Base, error) {
 			return nil, err
 		}
 	}
-	return openLibrary(site, o)
+	return openLibrary(site, o.library(), o.ReadOnly)
 }
 
 // look opens the library for reading only, which changes nothing, and compares
 // it with the seal.
 func look(site *lsm.Site, o Options) error {
-	o.ReadOnly = true
-	b, err := openLibrary(site, o)
+	b, err := openLibrary(site, o.library(), true)
 	if err != nil {
 		return err
 	}
@@ -124,13 +121,12 @@ func look(site *lsm.Site, o Options) error {
 	return errors.Join(err, b.closeLibrary())
 }
 
-func openLibrary(site *lsm.Site, o Options) (*Base, error) {
-	f, err := openFiles(site.Path(), o.ReadOnly)
+func openLibrary(site *lsm.Site, options *opt.Options, readOnly bool) (*Base, error) {
+	f, err := openFiles(site.Path(), readOnly)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", site.Path(), err)
 	}
-	options := o.library()
-	if o.ReadOnly {
+	if readOnly {
 		// What it writes goes to memory; that must not be compactions.
 		options.ErrorIfMissing = true
 		options.CompactionL0Trigger = math.MaxInt32

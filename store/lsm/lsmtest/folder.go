@@ -29,7 +29,8 @@ func (l Library) filled(t *testing.T, dir string, flushes int, crash bool) []mod
 	now := model{}
 	for rev := uint64(1); rev <= uint64(flushes); rev++ {
 		for range 300 {
-			k, v := fmt.Sprintf("%04d", r.IntN(2000)), fmt.Sprintf("%d %0*d", rev, r.IntN(300), r.IntN(1000))
+			long := r.IntN(20) / 19 * 4000 // a library may keep long values elsewhere
+			k, v := fmt.Sprintf("%04d", r.IntN(2000)), fmt.Sprintf("%d %0*d", rev, long+r.IntN(300), r.IntN(1000))
 			must(t, e.Put(table, []byte(k), []byte(v), nil))
 			now[k] = v
 		}

@@ -41,7 +41,7 @@ func (o Options) Validate() error {
 }
 
 // library translates the options. docs/decisions/lsm-tuning.md has the reasons.
-func (o Options) library(f *files) *pebble.Options {
+func (o Options) library() *pebble.Options {
 	budget := lsm.Share(o.CacheBytes)
 	p := &pebble.Options{
 		// The library charges its memtables to the cache.
@@ -54,8 +54,6 @@ func (o Options) library(f *files) *pebble.Options {
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
 		MaxOpenFiles:                1000,
 		FormatMajorVersion:          pebble.FormatValueSeparation,
-		FS:                          f,
-		LoggerAndTracer:             f,
 		ReadOnly:                    o.ReadOnly,
 		ErrorIfNotExists:            o.ReadOnly,
 	}
@@ -102,14 +100,14 @@ func open(site *lsm.Site, o Options) (*Base, error) {
 			return nil, err
 		}
 	}
-	return openLibrary(site, o)
+	return openLibrary(site, o.library())
 }
 
 // look opens the library for reading only, which changes nothing, and compares
 // it with the seal.
 func look(site *lsm.Site, o Options) error {
 	o.ReadOnly = true
-	b, err := openLibrary(site, o)
+	b, err := openLibrary(site, o.library())
 	if err != nil {
 		return err
 	}
@@ -121,14 +119,14 @@ func look(site *lsm.Site, o Options) error {
 	return errors.Join(err, b.closeLibrary())
 }
 
-func openLibrary(site *lsm.Site, o Options) (*Base, error) {
+func openLibrary(site *lsm.Site, options *pebble.Options) (*Base, error) {
 	f := newFiles()
-	if !o.ReadOnly {
+	options.FS, options.LoggerAndTracer = f, f
+	if !options.ReadOnly {
 		if err := f.clear(site.Path()); err != nil {
 			return nil, fmt.Errorf("open %s: %w", site.Path(), err)
 		}
 	}
-	options := o.library(f)
 	db, err := pebble.Open(site.Path(), options)
 	if err == nil && f.failed() != nil {
 		err = errors.Join(f.failed(), db.Close())
