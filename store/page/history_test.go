@@ -61,8 +61,6 @@ type history struct {
 	onFailure func(error)
 }
 
-const logPath = storeDir + "/blocks.log"
-
 // tableNames has a name of the greatest length.
 var tableNames = []string{"accounts", strings.Repeat("b", 255), "code"}
 

@@ -129,10 +129,11 @@ func TestStatesAreTheSameForTheSameSeed(t *testing.T) {
 		}
 		return b.String()
 	}
-	if draw(7) != draw(7) {
+	first, again, other := draw(7), draw(7), draw(8)
+	if first != again {
 		t.Error("one seed, two sequences")
 	}
-	if draw(7) == draw(8) {
+	if first == other {
 		t.Error("two seeds, one sequence")
 	}
 }
