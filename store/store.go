@@ -75,7 +75,8 @@ type Reader interface {
 //
 // A cursor of the writer survives the writer's changes: it goes on from the key
 // that it stood on, whether or not that row still exists. What Key and Value
-// returned ends at the cursor's next move or the writer's next change.
+// returned ends at the cursor's next move or the writer's next change. A value
+// that cannot be read ends the walk: Value returns nil, and Err says why.
 type Cursor interface {
 	First() bool
 	Last() bool

@@ -75,15 +75,22 @@ func (e *Engine) Checkpoint(im store.Image) (_ store.Checkpoint, err error) {
 func (e *Engine) freeze(im store.Image) (*checkpoint, error) {
 	c := &checkpoint{started: time.Now(), done: make(chan struct{})}
 	e.reap()
-	catalog, undo := encodeCatalog(e.tables), encodeUndo(im.Undo)
-	if len(undo) > maxRun {
-		return nil, fmt.Errorf("checkpoint of revision %d: undo data of %d bytes, %d are the most", im.Head, len(undo), maxRun)
+	size := 0
+	for _, j := range im.Undo {
+		size += len(j) + 4
 	}
+	if size > maxRun {
+		return nil, fmt.Errorf("checkpoint of revision %d: undo data of %d bytes, %d are the most, until more revisions are irreversible: %w",
+			im.Head, size, maxRun, store.ErrFull)
+	}
+	catalog, undo := encodeCatalog(e.tables), encodeUndo(im.Undo)
 	// The free list grows by no more than a few runs while its own pages and
 	// those of the others are taken.
 	freeSize := len(encodeFree(e.imageFree(), e.space.end)) + 64
 	pages := runPages(int64(len(catalog))) + runPages(int64(len(undo))) + runPages(int64(freeSize))
-	if err := e.reserve(0, pages, e.opts.LimitBytes+e.slack()); err != nil {
+	// An undo may have taken the file above the limit already.
+	ceiling := min(max(e.opts.LimitBytes, int64(e.space.end)<<pageShift)+e.slack(), capacity(e.opts.LimitBytes))
+	if err := e.reserve(0, pages, ceiling); err != nil {
 		return nil, fmt.Errorf("checkpoint of revision %d: %w", im.Head, err)
 	}
 	c.meta = meta{
@@ -165,7 +172,6 @@ func (c *checkpoint) takeDirty(e *Engine, unreached bitmap) {
 // run makes the image durable. It reads frozen pages and writes the file, and
 // touches nothing else of the engine that is not shared.
 func (e *Engine) run(c *checkpoint) {
-	defer e.rescue(debug.SetPanicOnFault(true), &c.err)
 	err := e.commit(c)
 	if e.opts.Mode == MappedPrivate && (err == nil || c.named) {
 		c.giveBack(e)
@@ -178,7 +184,8 @@ func (e *Engine) run(c *checkpoint) {
 	e.counters.finished(c, time.Now())
 }
 
-func (e *Engine) commit(c *checkpoint) error {
+func (e *Engine) commit(c *checkpoint) (err error) {
+	defer e.rescue(debug.SetPanicOnFault(true), &err)
 	if err := e.writePages(c.runs, c.raw, &e.counters.checkpoint); err != nil {
 		return err
 	}

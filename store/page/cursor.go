@@ -92,6 +92,9 @@ func (c *cursor) step(by int) (err error) {
 	if c.engine.closed.Load() {
 		return store.ErrClosed
 	}
+	if c.depth == 0 {
+		return c.err // what ended the walk stays to be seen
+	}
 	if d := c.depth - 1; d >= 0 {
 		n := c.nodes[d]
 		if i := c.slots[d] + by; uint(i) < uint(n.count) {
@@ -229,11 +232,14 @@ func (c *cursor) Key() []byte {
 
 // Value verifies a large value when it is asked for.
 func (c *cursor) Value() []byte {
-	if c.depth == 0 {
+	if c.depth == 0 || c.engine.closed.Load() {
 		return nil
 	}
 	if c.run {
-		c.value, c.err = c.large()
+		if c.value, c.err = c.large(); c.err != nil {
+			c.depth = 0
+			return nil
+		}
 		c.run = false
 	}
 	return c.value

@@ -7,7 +7,7 @@
 //
 // # How it works
 //
-// The engine counts generations. Taking a view or a checkpoint ends one. A page of
+// The engine counts generations. Publishing and checkpoints end one. A page of
 // the present generation is changed in place; an older one is copied to a free
 // page first, and its parents with it. So whoever holds the roots of a finished
 // generation holds a state that never changes, be it a reader or the disk.
@@ -23,8 +23,9 @@
 //     nor reused until a newer image is durable and no view can reach it.
 //  2. A parent's generation is not below its children's; a child is named by page
 //     and generation, so a stale page is never taken for a fresh one.
-//  3. A page is free, blocked by a live snapshot, or reachable from the newest
-//     state or the durable image: never two of these, never none.
+//  3. A page is free, blocked by a live snapshot, part of an image (its catalog,
+//     free list, undo data), or reachable from the newest state: never two of
+//     these, never none.
 //  4. dirty: memory differs from the file. Every page allocated since the last
 //     write-out is dirty, no other.
 //  5. A meta page is written only after a successful sync of everything it
@@ -32,6 +33,7 @@
 package page
 
 import (
+	"fmt"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -58,6 +60,7 @@ type Engine struct {
 	private    bitmap // in memory that only a give-back returns to the kernel
 	raw        bitmap // part of a run: no node header to fill in
 	size       int64  // of the file, bytes
+	ceiling    int64  // how long the change under way may make it
 	live       []*snapshot
 	durable    *snapshot
 	image      meta     // the durable one
@@ -89,6 +92,7 @@ type Engine struct {
 	published *snapshot
 	views     int
 	closed    atomic.Bool
+	left      bool // closed, and no checkpoint under way; under mu
 	counters  counters
 	gauges    gauges
 }
@@ -138,7 +142,11 @@ func (e *Engine) checkNode(r ref, t store.Table, level int) (*node, error) {
 	}
 	n := e.nodeAt(r.page)
 	if e.isChecked(r.page) {
-		return nil, corruptPage(e.path, int64(r.page), int64(t), n.sound(r.page, r.generation, t, level))
+		if uint32(n.generation) == r.generation { // another reader was faster
+			return n, nil
+		}
+		return nil, corruptPage(e.path, int64(r.page), int64(t),
+			fmt.Sprintf("is of generation %d instead of %d", uint32(n.generation), r.generation))
 	}
 	if planted != skipChecksum {
 		if what := n.sound(r.page, r.generation, t, level); what != "" {
@@ -217,7 +225,7 @@ func (e *Engine) allocRun(pages uint32) uint32 {
 }
 
 func (e *Engine) fitsAtEnd(pages uint32) bool {
-	return int64(e.space.end+pages)<<pageShift <= e.size
+	return int64(e.space.end+pages)<<pageShift <= min(e.size, e.ceiling)
 }
 
 // newNode returns an empty node.
@@ -248,7 +256,7 @@ func (e *Engine) freeNode(n *node) {
 func (e *Engine) free(x extent) {
 	if n := len(e.live); n > 0 && e.live[n-1].generation >= x.born {
 		s := e.live[n-1]
-		s.blocked = append(s.blocked, x)
+		s.block(x)
 		return
 	}
 	e.release(x)

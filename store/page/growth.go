@@ -40,6 +40,7 @@ func (e *Engine) prepare(run, ceiling int64) error {
 
 // reserve makes sure that single pages and a run of pages can be allocated.
 func (e *Engine) reserve(singles, run, ceiling int64) error {
+	e.ceiling = ceiling
 	free := int64(e.space.count)
 	end := int64(e.space.end)
 	run += e.undoRoom(end+singles+run, ceiling)

@@ -100,8 +100,7 @@ func (m *memory) step(size int64) error {
 	if m.mode.anonymous() && n%hugePage == 0 && (m.mapped == 0 || m.kind == hugetlb) {
 		if place(at, n, prot, flags|unix.MAP_HUGETLB, fd, off) == nil {
 			m.kind = hugetlb
-			m.mapped = size
-			return m.pin(at, n)
+			return m.pin(at, n, size)
 		}
 	}
 	if err := place(at, n, prot, flags, fd, off); err != nil {
@@ -114,8 +113,7 @@ func (m *memory) step(size int64) error {
 		// 2 MiB and later writes the whole folio back for one dirty page.
 		m.madvise(at, n, unix.MADV_RANDOM)
 	}
-	m.mapped = size
-	return m.pin(at, n)
+	return m.pin(at, n, size)
 }
 
 // place makes a mapping inside the reservation. The kernel is asked for the same
@@ -153,9 +151,10 @@ func (m *memory) advise(at unsafe.Pointer, n uintptr) {
 	}
 }
 
-// pin locks pages in memory, in mode locked.
-func (m *memory) pin(at unsafe.Pointer, n uintptr) error {
+// pin ends a step: in mode locked it locks the new pages in memory.
+func (m *memory) pin(at unsafe.Pointer, n uintptr, size int64) error {
 	if m.mode != Locked {
+		m.mapped = size
 		return nil
 	}
 	if err := unix.Mlock(unsafe.Slice((*byte)(at), n)); err != nil {
@@ -164,6 +163,7 @@ func (m *memory) pin(at unsafe.Pointer, n uintptr) error {
 		return memoryError(m.path, int64(n), fmt.Sprintf("locking it in memory (RLIMIT_MEMLOCK is %s soft, %s hard; see ulimit -l or LimitMEMLOCK=)",
 			limitText(lim.Cur), limitText(lim.Max)), err)
 	}
+	m.mapped = size
 	return nil
 }
 

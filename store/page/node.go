@@ -192,7 +192,7 @@ func (n *node) reset(level uint8, prefix []byte) {
 	n.count, n.garbage = 0, 0
 	n.top = pageSize
 	n.prefixLen = uint16(len(prefix))
-	copy(n.slice(headerSize, len(prefix)), prefix)
+	clear(n.slice(headerSize+copy(n.slice(headerSize, len(prefix)), prefix), -len(prefix)&7))
 }
 
 // gap is the room between the slots and the cells.

@@ -3,6 +3,7 @@ package page
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"unsafe"
@@ -39,6 +40,11 @@ func Open(o Options) (_ *Engine, err error) {
 	}
 	if err := e.acquire(); err != nil {
 		return nil, err
+	}
+	// Somebody may have made the store, and finished with it, before we had the
+	// lock: only what is there now may lead to a new one.
+	if exists, err = e.fs.Exists(e.path); err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
 	}
 	if err := e.refuseInMemory(); err != nil {
 		return nil, err
@@ -166,6 +172,9 @@ func (e *Engine) load() (err error) {
 	}
 	if e.opts.Mode == Mapped && m.mode != Mapped {
 		e.mem.forget()
+		if err := e.fillHoles(); err != nil {
+			return err
+		}
 	}
 	if err := e.adopt(m); err != nil {
 		return err
@@ -178,6 +187,18 @@ func (e *Engine) load() (err error) {
 		if err := e.Verify(func(problem error) { first = cmpError(first, problem) }); err != nil || first != nil {
 			return fmt.Errorf("the newest image of %s is damaged, and the one before it: %w", e.path, cmpError(first, err))
 		}
+	}
+	return nil
+}
+
+// fillHoles reserves the blocks that a mode which writes by calls has left out: a
+// shared mapping would find out about a full disk in the middle of a change.
+func (e *Engine) fillHoles() error {
+	if e.file == nil {
+		return nil
+	}
+	if err := e.file.Allocate(0, e.size); err != nil {
+		return diskFull(fmt.Errorf("reserve the %d bytes of %s for mode %s: %w", e.size, e.path, Mapped, err))
 	}
 	return nil
 }
@@ -306,13 +327,13 @@ func (e *Engine) adopt(m *meta) error {
 	e.counters.opened(m)
 	e.generation = m.generation
 	e.durable = e.endGeneration(m.head)
-	e.generation = m.generation + generationGap
+	e.generation = m.generation + generationGap + rand.Uint64N(generationGap)
 	return e.Publish(m.head)
 }
 
-// generationGap is left between an image and what follows its opening, so that
-// pages which a killed process wrote for images that never came to be are not
-// taken for new ones should a write of ours get lost.
+// generationGap, and a random part, is left between an image and what follows its
+// opening, so that pages which a killed process wrote for images that never came
+// to be are not taken for new ones should a write of ours get lost.
 const generationGap = 1 << 20
 
 func (e *Engine) setEnd(end uint32) {
@@ -368,8 +389,8 @@ func (e *Engine) fill() error {
 // Recovered implements store.Engine.
 func (e *Engine) Recovered() store.Image { return e.recovered }
 
-// Close implements store.Engine. With views open the memory stays mapped until
-// the last of them is closed.
+// Close implements store.Engine. With views open the memory stays mapped, and the
+// store locked, until the last of them is closed.
 func (e *Engine) Close() error {
 	if e.closed.Swap(true) {
 		return store.ErrClosed
@@ -379,19 +400,25 @@ func (e *Engine) Close() error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var err error
-	if e.views == 0 {
-		err = e.unmap()
+	e.left = true
+	if e.views > 0 {
+		return nil
 	}
-	return errors.Join(err, e.closeFiles())
+	return e.vacate()
+}
+
+// vacate gives memory, files and lock back, when nobody can come by any more.
+func (e *Engine) vacate() error {
+	return errors.Join(e.unmap(), e.closeFiles())
 }
 
 func (e *Engine) unmap() error {
 	if e.mem == nil {
 		return nil
 	}
-	for _, b := range []bitmap{e.space.free, e.dirty, e.private, e.raw, e.checked, e.space.holes} {
+	for _, b := range []*bitmap{&e.space.free, &e.dirty, &e.private, &e.raw, &e.checked, &e.space.holes} {
 		b.release()
+		*b = nil
 	}
 	return e.mem.close()
 }
@@ -412,7 +439,7 @@ func (e *Engine) closeFiles() error {
 
 // discard undoes a failed open.
 func (e *Engine) discard() error {
-	return errors.Join(e.unmap(), e.closeFiles())
+	return e.vacate()
 }
 
 // Summary is what a meta page says of a store: enough to tell the age of its

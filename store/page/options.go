@@ -73,7 +73,7 @@ type Options struct {
 const (
 	defaultLimit = 1 << 40
 	defaultGrow  = 64 << 20
-	maxLimit     = 8 << 40
+	maxLimit     = 7 << 40 // twice of it can still be numbered in pages
 )
 
 func (o *Options) setDefaults() {
@@ -105,7 +105,7 @@ func (o Options) Validate() error {
 	}
 	bad(o.Dir == "", "no folder given")
 	bad(o.Mode > Locked, "unknown map mode %d", o.Mode)
-	bad(o.LimitBytes < 1<<20 || o.LimitBytes > maxLimit, "limit of %d bytes is not between 1 MiB and 8 TiB", o.LimitBytes)
+	bad(o.LimitBytes < 1<<20 || o.LimitBytes > maxLimit, "limit of %d bytes is not between 1 MiB and 7 TiB", o.LimitBytes)
 	bad(o.LimitBytes%pageSize != 0, "limit of %d bytes is not a multiple of %d", o.LimitBytes, pageSize)
 	bad(o.GuardBytes < 0 || o.GuardBytes >= o.LimitBytes, "guard of %d bytes is not below the limit of %d", o.GuardBytes, o.LimitBytes)
 	bad(o.PrivateBytes < 1<<20, "bound of %d bytes for private memory is below 1 MiB", o.PrivateBytes)

@@ -30,23 +30,23 @@ func (e *Engine) Put(t store.Table, key, value []byte, undo *store.Journal) (err
 	if len(key)+len(value) > inlined {
 		run = runPages(int64(len(value)))
 	}
+	defer e.rescueWriter(debug.SetPanicOnFault(true), &err)
 	if err := e.prepare(run, e.opts.LimitBytes); err != nil {
 		return err
 	}
 	e.counters.puts.Add(1)
 	key, value = e.unalias(key, value)
-	defer e.rescueWriter(debug.SetPanicOnFault(true), &err)
 	return e.put(&e.tables[t-1].tree, t, key, value, undo)
 }
 
 // Delete implements store.Engine.
 func (e *Engine) Delete(t store.Table, key []byte, undo *store.Journal) (err error) {
+	defer e.rescueWriter(debug.SetPanicOnFault(true), &err)
 	if err := e.prepare(0, e.opts.LimitBytes); err != nil {
 		return err
 	}
 	e.counters.deletes.Add(1)
 	key, _ = e.unalias(key, nil)
-	defer e.rescueWriter(debug.SetPanicOnFault(true), &err)
 	return e.remove(&e.tables[t-1].tree, t, key, undo)
 }
 
@@ -56,10 +56,10 @@ func (e *Engine) Restore(t store.Table, key, old []byte, existed bool) (err erro
 	if len(key)+len(old) > inlined {
 		run = runPages(int64(len(old)))
 	}
+	defer e.rescueWriter(debug.SetPanicOnFault(true), &err)
 	if err := e.prepare(run, capacity(e.opts.LimitBytes)); err != nil {
 		return err
 	}
-	defer e.rescueWriter(debug.SetPanicOnFault(true), &err)
 	tree := &e.tables[t-1].tree
 	if existed {
 		return e.put(tree, t, key, old, nil)
@@ -92,7 +92,7 @@ func (e *Engine) CreateTable(name string) (store.Table, error) {
 		return 0, e.failed
 	}
 	if len(e.tables) == maxTables {
-		return 0, fmt.Errorf("%s: %d tables are the most there can be: %w", e.path, maxTables, store.ErrNoTable)
+		return 0, fmt.Errorf("%s: %d tables are the most there can be: %w", e.path, maxTables, store.ErrFull)
 	}
 	e.mu.Lock() // Tables may be reading
 	defer e.mu.Unlock()

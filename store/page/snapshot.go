@@ -2,6 +2,7 @@ package page
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"tarn/store"
 )
@@ -16,6 +17,12 @@ type snapshot struct {
 	refs       int      // under Engine.mu
 	views      int      // of the refs, under Engine.mu
 	blocked    []extent // the writer's: freed since, born not after generation
+	pages      int64    // in blocked
+}
+
+func (s *snapshot) block(x extent) {
+	s.blocked = append(s.blocked, x)
+	s.pages += int64(x.pages)
 }
 
 // endGeneration makes the present state a snapshot with one reference. From here
@@ -65,12 +72,12 @@ func (e *Engine) unblock(s *snapshot) {
 	}
 	for _, x := range s.blocked {
 		if older != nil && older.generation >= x.born {
-			older.blocked = append(older.blocked, x)
+			older.block(x)
 		} else {
 			e.release(x)
 		}
 	}
-	s.blocked = nil
+	s.blocked, s.pages = nil, 0
 }
 
 // Publish implements store.Engine.
@@ -109,7 +116,7 @@ func (e *Engine) View() (store.View, error) {
 type view struct {
 	engine   *Engine
 	snapshot *snapshot
-	done     bool
+	done     atomic.Bool
 }
 
 func (v *view) Revision() uint64 { return v.snapshot.revision }
@@ -136,7 +143,7 @@ func (v *view) Cursor(t store.Table) (store.Cursor, error) {
 }
 
 func (v *view) tree(t store.Table) (*tree, error) {
-	if v.done || v.engine.closed.Load() {
+	if v.done.Load() || v.engine.closed.Load() {
 		return nil, store.ErrClosed
 	}
 	if t == 0 || int(t) > len(v.snapshot.tables) {
@@ -151,15 +158,14 @@ func (v *view) Close() error {
 	e := v.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if v.done {
+	if v.done.Swap(true) {
 		return nil
 	}
-	v.done = true
 	v.snapshot.refs--
 	v.snapshot.views--
 	e.views--
-	if e.closed.Load() && e.views == 0 {
-		return e.unmap()
+	if e.left && e.views == 0 {
+		return e.vacate()
 	}
 	return nil
 }

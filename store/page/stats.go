@@ -98,7 +98,7 @@ func (e *Engine) Pressure() (checkpoint, guard bool) {
 	// Near the limit a checkpoint helps if the durable image holds a good part
 	// of what could be free.
 	low := free < max(e.opts.LimitBytes/8, 2*e.opts.GuardBytes)
-	return low && e.durable != nil && int64(len(e.durable.blocked))<<pageShift > free/4, guard
+	return low && e.durable != nil && e.durable.pages<<pageShift > free/4, guard
 }
 
 // Stats implements store.Engine.

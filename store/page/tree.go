@@ -150,7 +150,12 @@ func (e *Engine) put(t *tree, table store.Table, key, value []byte, undo *store.
 		e.dropValue(n, i)
 		n.remove(i)
 	}
-	return e.place(t, table, key, stored, run)
+	if err := e.place(t, table, key, stored, run); err != nil {
+		// The old row is gone and recorded: only the durable image is sound now.
+		e.failed = fmt.Errorf("%w: %w", store.ErrFailed, err)
+		return e.failed
+	}
+	return nil
 }
 
 // overwrite replaces a value by one of the same size, in place.

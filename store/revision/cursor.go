@@ -95,7 +95,11 @@ func (c *cursor) Value() []byte {
 	if !c.on || c.detached && !c.reattach() {
 		return nil
 	}
-	return c.lendRow(c.rows.Value())
+	v := c.rows.Value()
+	if v == nil && !c.rows.Valid() {
+		c.on = false // it could not be read; Err says why
+	}
+	return c.lendRow(v)
 }
 
 func (c *cursor) Err() error { return c.rows.Err() }

@@ -1,6 +1,7 @@
 package revision
 
 import (
+	"errors"
 	"fmt"
 
 	"tarn/store"
@@ -120,9 +121,15 @@ func (s *Store) SetRevision(revision uint64) error {
 // it; should it fail all the same, the state is neither old nor new.
 func (s *Store) restore(journal []byte) error {
 	s.detach()
+	defer s.loans.recall()
+	restored := 0
 	err := store.Backward(journal, func(t store.Table, key, old []byte, existed bool) error {
+		restored++
 		return s.engine.Restore(t, key, old, existed)
 	})
+	if errors.Is(err, store.ErrReadOnly) && restored == 1 {
+		return fmt.Errorf("undo: %w", err)
+	}
 	if err != nil {
 		return s.fail("undo", err)
 	}
