@@ -4,9 +4,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
+	"tarn/store"
 	"tarn/store/engine"
 )
 
@@ -29,9 +31,31 @@ Exit codes: 0 done, 1 the store is damaged, 2 the command could not do its work,
 	return db
 }
 
-// action is a command's work; its error is given an exit code and a remedy.
+// action is a command's work; its error is given an exit code and a remedy. A page
+// that the disk cannot serve when a row in the mapping is read is such an error,
+// too.
 func action(run func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error { return explain(run(cmd, args)) }
+	return func(cmd *cobra.Command, args []string) (err error) {
+		defer func(old bool) {
+			debug.SetPanicOnFault(old)
+			if r := recover(); r != nil {
+				err = explain(faulted(args[0], r))
+			}
+		}(debug.SetPanicOnFault(true))
+		return explain(run(cmd, args))
+	}
+}
+
+// faulted passes on every panic that is no page fault.
+func faulted(dir string, r any) error {
+	fault, ok := r.(interface {
+		error
+		Addr() uintptr
+	})
+	if !ok {
+		panic(r)
+	}
+	return fmt.Errorf("%s: %w: file cut short or unreadable: %w", dir, store.ErrFault, fault)
 }
 
 func jsonFlag(cmd *cobra.Command) *bool {

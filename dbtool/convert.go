@@ -243,16 +243,19 @@ func (c *conversion) createTables() error {
 }
 
 func (c *conversion) copyTable(t store.TableInfo) error {
-	after, err := lastKey(c.dst, t.ID)
+	last, err := lastKey(c.dst, t.ID)
 	if err != nil {
 		return err
 	}
-	w, err := walk(c.from, t.ID, c.undone, after)
+	w, err := walk(c.from, t.ID, c.undone, last)
 	if err != nil {
 		return err
 	}
 	defer w.close()
 	for n := 0; w.next(); n++ {
+		if n == 0 && bytes.Equal(w.key, last) {
+			continue // copied by an earlier run
+		}
 		if n%1024 == 0 || c.pending >= c.batch {
 			if err := c.relieve(); err != nil {
 				return err

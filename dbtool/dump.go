@@ -67,18 +67,12 @@ type dumper struct {
 }
 
 func (d *dumper) dumpTable(v store.View, t store.TableInfo) (err error) {
-	c, err := v.Cursor(t.ID)
+	w, err := walk(v, t.ID, nil, d.from)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	ok := false
-	if d.from != nil {
-		ok = c.Seek(d.from)
-	} else {
-		ok = c.First()
-	}
-	for ; ok && (d.to == nil || bytes.Compare(c.Key(), d.to) < 0); ok = c.Next() {
+	defer func() { err = errors.Join(err, w.close()) }()
+	for w.next() && (d.to == nil || bytes.Compare(w.key, d.to) < 0) {
 		if d.limit > 0 && d.rows == d.limit {
 			return nil
 		}
@@ -87,12 +81,12 @@ func (d *dumper) dumpTable(v store.View, t store.TableInfo) (err error) {
 				return err
 			}
 		}
-		if err := d.row(d.out, t.Name, c.Key(), c.Value()); err != nil {
+		if err := d.row(d.out, t.Name, w.key, w.value); err != nil {
 			return err
 		}
 		d.rows++
 	}
-	return c.Err()
+	return w.err()
 }
 
 // hexRow prints table, key and value, and the two once more as text.

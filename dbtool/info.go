@@ -107,20 +107,20 @@ func countTables(ctx context.Context, r store.Reader, tables []Table, p *progres
 }
 
 func countTable(ctx context.Context, r store.Reader, t *Table, p *progress) (err error) {
-	c, err := r.Cursor(t.ID)
+	w, err := walk(r, t.ID, nil, nil)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.Close()) }()
+	defer func() { err = errors.Join(err, w.close()) }()
 	t.Rows, t.Bytes = 0, 0
-	for ok := c.First(); ok; ok = c.Next() {
+	for w.next() {
 		t.Rows++
-		t.Bytes += int64(len(c.Key()) + len(c.Value()))
+		t.Bytes += int64(len(w.key) + len(w.value))
 		if p.add(1); t.Rows%1024 == 0 && ctx.Err() != nil {
 			return errInterrupted
 		}
 	}
-	return c.Err()
+	return w.err()
 }
 
 func checkpointOf(s store.CheckpointStats, now time.Time) Checkpoint {

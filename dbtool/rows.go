@@ -53,24 +53,20 @@ type rows struct {
 	key, value []byte
 }
 
-// walk starts before the first row after a key, nil for the beginning.
-func walk(r store.Reader, t store.Table, undone past, after []byte) (*rows, error) {
+// walk starts before the first row at or after a key, nil for the beginning.
+func walk(r store.Reader, t store.Table, undone past, from []byte) (*rows, error) {
 	c, err := r.Cursor(t)
 	if err != nil {
 		return nil, err
 	}
 	w := &rows{cursor: c, past: undone[t]}
-	if after == nil {
+	if from == nil {
 		w.standing = c.First()
 		return w, nil
 	}
-	w.standing = c.Seek(after)
-	w.given = w.standing && bytes.Equal(c.Key(), after)
-	from, found := slices.BinarySearchFunc(w.past, after, func(r pastRow, key []byte) int { return bytes.Compare(r.key, key) })
-	if found {
-		from++
-	}
-	w.past = w.past[from:]
+	w.standing = c.Seek(from)
+	skip, _ := slices.BinarySearchFunc(w.past, from, func(r pastRow, key []byte) int { return bytes.Compare(r.key, key) })
+	w.past = w.past[skip:]
 	return w, nil
 }
 
@@ -98,7 +94,7 @@ func (w *rows) next() bool {
 		return false
 	}
 	w.key, w.value, w.given = w.cursor.Key(), w.cursor.Value(), true
-	return true
+	return w.value != nil || w.cursor.Err() == nil // a value that cannot be read
 }
 
 func (w *rows) err() error   { return w.cursor.Err() }

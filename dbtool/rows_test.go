@@ -80,18 +80,18 @@ func TestTheStateIsTakenBackToTheIrreversibleRevision(t *testing.T) {
 		if len(keys) != len(model) {
 			t.Fatalf("seed %d: %d rows, want %d", seed, len(keys), len(model))
 		}
-		// From the middle on, after a row that is there or is not.
+		// From the middle on, at a row that is there or is not.
 		for i := range 300 {
-			after := fmt.Appendf(nil, "%03d", i)
-			w, err := walk(e, table, undone, after)
+			from := fmt.Appendf(nil, "%03d", i)
+			w, err := walk(e, table, undone, from)
 			check(t, err)
 			for _, want := range keys {
-				if bytes.Compare(want, after) > 0 && (!w.next() || !bytes.Equal(w.key, want)) {
-					t.Fatalf("seed %d: after %s: row %s, want %s", seed, after, w.key, want)
+				if bytes.Compare(want, from) >= 0 && (!w.next() || !bytes.Equal(w.key, want)) {
+					t.Fatalf("seed %d: from %s: row %s, want %s", seed, from, w.key, want)
 				}
 			}
 			if w.next() {
-				t.Fatalf("seed %d: after %s: row %s is too many", seed, after, w.key)
+				t.Fatalf("seed %d: from %s: row %s is too many", seed, from, w.key)
 			}
 			check(t, w.close())
 		}

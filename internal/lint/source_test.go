@@ -26,6 +26,7 @@ var (
 	mayPanic = map[string]string{ // "path: function"
 		"internal/invariants/invariants.go: Check": "its purpose, in builds with the tag",
 		"store/page/rows.go: Engine.fault":         "passes on what is no page fault of the mapping",
+		"dbtool/command.go: faulted":               "the same",
 	}
 
 	// Libraries that may use the process's own streams and end it.

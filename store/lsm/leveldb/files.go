@@ -20,6 +20,7 @@ import (
 // the library would go on beyond the hole.
 type files struct {
 	storage.Storage
+	disk    storage.Storage // the folder as it is, under what reading pretends
 	path    string
 	scratch bool
 
@@ -31,14 +32,15 @@ type files struct {
 }
 
 func openFiles(path string, readOnly bool) (*files, error) {
-	s, err := storage.OpenFile(path, readOnly)
+	disk, err := storage.OpenFile(path, readOnly)
 	if err != nil {
 		return nil, err
 	}
+	f := &files{Storage: disk, disk: disk, path: path, scratch: readOnly, tables: map[int64]bool{}}
 	if readOnly {
-		s = newScratch(s)
+		f.Storage = newScratch(disk)
 	}
-	return &files{Storage: s, path: path, scratch: readOnly, tables: map[int64]bool{}}, nil
+	return f, nil
 }
 
 // failed is the first failure after which nothing is written.

@@ -14,7 +14,7 @@ import (
 // Verify implements lsm.Base: it reads every finished table in the folder from
 // the disk, past all caches, and every log.
 func (b *Base) Verify(report func(error)) error {
-	all, err := b.files.List(storage.TypeTable | storage.TypeJournal | storage.TypeManifest)
+	all, err := b.files.disk.List(storage.TypeTable | storage.TypeJournal | storage.TypeManifest)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (b *Base) Verify(report func(error)) error {
 }
 
 func (b *Base) verifyFile(fd storage.FileDesc, pool *util.BufferPool) (err error) {
-	r, err := b.files.Storage.Open(fd)
+	r, err := b.files.disk.Open(fd)
 	if err != nil {
 		return err
 	}
