@@ -265,6 +265,23 @@ func (s *Site) Room(need int64) error {
 	return nil
 }
 
+// RoomToOpen is Room for what a library writes when it is opened: its logs, as
+// tables, and its lists. One that runs out of space there may try for ever.
+func (s *Site) RoomToOpen() error {
+	logs, err := filepath.Glob(filepath.Join(s.path, "*.log"))
+	if err != nil {
+		return err
+	}
+	need := int64(8 << 20)
+	for _, name := range logs {
+		var st unix.Stat_t
+		if unix.Lstat(name, &st) == nil {
+			need += st.Size
+		}
+	}
+	return s.Room(need)
+}
+
 // Size is what the library's files take on the disk, in bytes; holes in them do
 // not count.
 func (s *Site) Size() int64 {

@@ -10,6 +10,15 @@
 // synced; it names the version at which readers read. What a crash leaves above
 // the marker's version is taken back at the next opening before anything else.
 //
+// # Long values
+//
+// The library's own way to win back the space of values that lie beside the tables
+// writes rows again under their old versions, above tables where a newer deletion
+// may be dropped later: rows that were deleted come back, and after power cuts
+// values were missing (one cut in thirty). It is not used. So values up to 512 KiB
+// (a tenth of a memtable if that is less) stay in the tables; the space of longer
+// ones that were replaced is won back by converting the store.
+//
 // # What the library leaves out
 //
 // Badger answers a damaged block with "no such row", skips the rest of its table
@@ -66,7 +75,7 @@ const (
 	memtables   = 3       // one is filled, one waits, one is written out
 	minMemtable = 4 << 20 // a transaction may be 15 % of it
 
-	maxInline = 1 << 10 // longer values lie in files of their own
+	maxInline = 512 << 10 // longer values lie in files of their own, for ever
 )
 
 // library translates the options. docs/decisions/lsm-tuning.md has the reasons.
@@ -84,7 +93,7 @@ func (o Options) library(path string, l *logger) badger.Options {
 	b.BaseTableSize = 8 << 20
 	b.BaseLevelSize = 64 << 20
 	b.NumCompactors = 2
-	b.ValueThreshold = maxInline
+	b.ValueThreshold = min(maxInline, b.MemTableSize/10)
 	b.ValueLogFileSize = 128 << 20 // twice the longest value
 	b.NumVersionsToKeep = 1
 	b.DetectConflicts = false
@@ -102,16 +111,12 @@ type Base struct {
 	logger  *logger
 	before  lsm.Metrics // what the library's counters, which all its stores share, said
 
-	// Reading a value and deleting the file that it lies in exclude each other.
-	values sync.RWMutex
-
 	mu        sync.Mutex
 	version   uint64         // at which readers read: the marker's
 	tried     uint64         // the highest at which anything was written
 	leftover  bool           // there are rows above version
 	snapshots map[uint64]int // open ones, by version
 	broken    error
-	collector sync.WaitGroup
 }
 
 var _ lsm.Base = (*Base)(nil)
@@ -262,7 +267,6 @@ func (b *Base) Site() *lsm.Site { return b.site }
 
 // Close implements lsm.Base.
 func (b *Base) Close() error {
-	b.collector.Wait()
 	return errors.Join(b.closeLibrary(), b.site.Leave())
 }
 

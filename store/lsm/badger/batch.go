@@ -135,7 +135,6 @@ func (b *batch) Commit() error {
 	base.version, base.leftover = b.version, false
 	base.discardable()
 	base.mu.Unlock()
-	base.collect()
 	return nil
 }
 

@@ -87,9 +87,6 @@ func (c *cursor) step(backward bool) bool {
 // load reads a chunk: the rows from key on, or those before it.
 func (c *cursor) load(key []byte, backward bool) bool {
 	c.rows, c.memory, c.at, c.err, c.backward = c.rows[:0], c.memory[:0], -1, nil, backward
-	b := c.snapshot.base
-	b.values.RLock()
-	defer b.values.RUnlock()
 	it := c.snapshot.txn.NewIterator(badger.IteratorOptions{Reverse: backward, Prefix: c.prefix})
 	defer it.Close()
 	for it.Seek(key); it.Valid() && len(c.rows) < c.want && len(c.memory) < chunkBytes; it.Next() {
@@ -100,7 +97,7 @@ func (c *cursor) load(key []byte, backward bool) bool {
 		if bytes.Compare(item.Key(), c.lower) < 0 || bytes.Compare(item.Key(), c.upper) >= 0 {
 			break
 		}
-		if c.err = c.add(b, item); c.err != nil {
+		if c.err = c.add(c.snapshot.base, item); c.err != nil {
 			return false
 		}
 	}

@@ -4,11 +4,8 @@ import (
 	"errors"
 	"expvar"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
-
-	"github.com/dgraph-io/badger/v4"
 
 	"tarn/store/lsm"
 )
@@ -35,32 +32,6 @@ func (l *logger) failed() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.last
-}
-
-// collect lets the library rewrite value files that are half garbage, beside
-// other work.
-func (b *Base) collect() {
-	if files, err := filepath.Glob(filepath.Join(b.site.Path(), "*.vlog")); err != nil || len(files) < 2 {
-		return
-	}
-	b.collector.Go(func() {
-		// The library deletes the old file at once, although what replaces it is
-		// not durable; but not while there is an iterator.
-		txn := b.db.NewTransactionAt(0, false)
-		it := txn.NewIterator(badger.IteratorOptions{Prefix: markerKey})
-		err := b.db.RunValueLogGC(0.5)
-		if err == nil {
-			err = b.sync()
-		}
-		if err != nil && !errors.Is(err, badger.ErrNoRewrite) && !errors.Is(err, badger.ErrRejected) {
-			b.fail(err) //nolint:errcheck // the next batch tells
-			return      // the old file stays
-		}
-		b.values.Lock()
-		defer b.values.Unlock()
-		it.Close()
-		txn.Discard()
-	})
 }
 
 // Metrics implements lsm.Base. The library counts memtables by what was put into

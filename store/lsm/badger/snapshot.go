@@ -46,8 +46,6 @@ func (s *snapshot) Close() error {
 
 // get appends the value at key to dst.
 func (b *Base) get(txn *badger.Txn, dst, key []byte) ([]byte, error) {
-	b.values.RLock()
-	defer b.values.RUnlock()
 	item, err := txn.Get(key)
 	if errors.Is(err, badger.ErrKeyNotFound) {
 		return nil, store.ErrNotFound

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/syndtr/goleveldb/leveldb/storage"
 	"github.com/syndtr/goleveldb/leveldb/table"
@@ -34,7 +36,8 @@ func (b *Base) Verify(report func(error)) error {
 }
 
 func (b *Base) verifyFile(fd storage.FileDesc, pool *util.BufferPool) (err error) {
-	r, err := b.files.disk.Open(fd)
+	// The library's storage opens a file only once, and may have it open.
+	r, err := os.Open(filepath.Join(b.files.path, fd.String()))
 	if err != nil {
 		return err
 	}

@@ -95,6 +95,11 @@ func Open(o Options) (*Base, error) {
 }
 
 func open(site *lsm.Site, o Options) (*Base, error) {
+	if !o.ReadOnly {
+		if err := site.RoomToOpen(); err != nil {
+			return nil, err
+		}
+	}
 	if !site.New() {
 		if err := look(site, o); err != nil {
 			return nil, err
