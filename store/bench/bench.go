@@ -144,11 +144,15 @@ func Run(ctx context.Context, c Config, names ...string) (_ *Report, err error) 
 		if !p.wants(s.name) {
 			continue
 		}
+		start := time.Now()
+		busy, own := processorTime()
 		section, err := s.run(p)
 		if err != nil {
 			return r, fmt.Errorf("bench %s: %w", s.name, err)
 		}
-		section.Name = s.name
+		section.Name, section.Took = s.name, time.Since(start)
+		busyAfter, ownAfter := processorTime()
+		section.Others = max((busyAfter-busy)-(ownAfter-own), 0) / section.Took.Seconds() / float64(max(r.Machine.CPUs, 1))
 		r.Sections = append(r.Sections, *section)
 	}
 	r.Took = time.Since(r.Started)

@@ -79,30 +79,36 @@ func (p *parent) gets() (*Section, error) {
 	t := Table{
 		Title: "Random get",
 		How: fmt.Sprintf("A row that exists, its number in the value checked; all rows were read before, and each LSM engine or library has %s MB to keep them in. "+
-			"Writer: the writer's own state. View: a reader's; for a library, its own snapshot or transaction. Mean of batches of %d whose keys are made out of the measured time; p50 and p99 of single gets from the view, reading the clock included. "+
+			"Writer: the writer's own state. View: a reader's; for a library, its own snapshot or transaction. Medians of the means of batches of %d, whose keys are made out of the measured time; p50 and p99 of single gets from the view, reading the clock included. "+
 			"RSS counts mapped files, anonymous is what the kernel cannot drop.", megabytes(p.config.Cache), batchRows),
 		Head: []string{"store", "writer, ns", "view, ns", "p50, ns", "p99, ns", "to pebble bare", "spread", "RSS, MB", "anonymous, MB"},
 	}
-	mean := func(v Visit) float64 { return v.ViewGet.Mean }
-	reference := median(v.rounds["pebble bare"], mean)
+	typical := func(v Visit) float64 { return v.ViewGet.Median }
+	reference := median(v.rounds["pebble bare"], typical)
 	s := &Section{}
 	v.each(&t, func(v Visit) bool { return v.ViewGet != nil }, func(of Subject, r []Visit) {
 		writer := none
 		if r[0].Get != nil {
-			writer = nanos(median(r, func(v Visit) float64 { return v.Get.Mean }))
+			writer = nanos(median(r, func(v Visit) float64 { return v.Get.Median }))
 		}
-		m := median(r, mean)
+		m := median(r, typical)
+		faster := none
+		if reference > 0 {
+			faster = ratio(reference/m) + "×"
+		}
 		if kind := r[0].Memory; kind != "" {
 			t.Notes = append(t.Notes, fmt.Sprintf("Memory of `%s`: %s.", of.Name, kind))
 		}
 		t.add(of.Name, writer, nanos(m),
 			nanos(median(r, func(v Visit) float64 { return v.ViewGet.P50 })),
 			nanos(median(r, func(v Visit) float64 { return v.ViewGet.P99 })),
-			ratio(reference/m)+"×", percent(spread(r, mean)),
+			faster, percent(spread(r, typical)),
 			megabytes(int64(median(r, func(v Visit) float64 { return float64(v.RSS) }))),
 			megabytes(int64(median(r, func(v Visit) float64 { return float64(v.Anon) }))))
-		if of.Kind == engine.Page {
+		if of.Kind == engine.Page && reference > 0 {
 			s.atLeast("get, "+of.Name+": speed to pebble bare", reference/m, 4, "×")
+		}
+		if of.Kind == engine.Page {
 			s.atMost("get, "+of.Name, m/1000, 1, "µs")
 		}
 	})
@@ -125,18 +131,19 @@ func (p *parent) updates() (*Section, error) {
 	t := Table{
 		Title: "Random update",
 		How: fmt.Sprintf("A new value for a row that exists, undo data recorded. Session: the puts of sessions of %s updates, in pages that were copied in this generation already; push: finishing such a session (its undo data is compacted and kept) and committing it. "+
-			"Published: revisions of %d updates, each pushed, committed and published, so that each copies its pages anew. An LSM engine flushes beside it when its overlay is full. Allocations are the Go heap's, of one update.",
+			"Published: revisions of %d updates, each pushed, committed and published, so that each copies its pages anew. An LSM engine flushes beside it when its overlay is full. Medians of batches of 1000, and the mean of all where it may differ. Allocations are the Go heap's, of one update.",
 			count(float64(NewRows(p.config.Rows).sessionBatches()*batchRows)), batchRows),
-		Head: []string{"store", "session, ns", "allocs", "bytes", "push, ns", "bytes", "published, ns", "allocs", "bytes", "spread"},
+		Head: []string{"store", "session, ns", "allocs", "bytes", "push, ns", "bytes", "published, ns", "mean, ns", "allocs", "bytes", "spread"},
 	}
-	session := func(v Visit) float64 { return v.Update.Session.Nanos }
+	session := func(v Visit) float64 { return v.Update.Session.Median }
 	s := &Section{}
 	v.each(&t, func(v Visit) bool { return v.Update != nil }, func(of Subject, r []Visit) {
 		of1 := func(f func(*Update) float64) float64 { return median(r, func(v Visit) float64 { return f(v.Update) }) }
 		allocs := of1(func(u *Update) float64 { return u.Session.Allocs })
 		t.add(of.Name, nanos(median(r, session)), small(allocs), small(of1(func(u *Update) float64 { return u.Session.Bytes })),
-			nanos(of1(func(u *Update) float64 { return u.Push.Nanos })), small(of1(func(u *Update) float64 { return u.Push.Bytes })),
-			nanos(of1(func(u *Update) float64 { return u.Published.Nanos })), small(of1(func(u *Update) float64 { return u.Published.Allocs })),
+			nanos(of1(func(u *Update) float64 { return u.Push.Median })), small(of1(func(u *Update) float64 { return u.Push.Bytes })),
+			nanos(of1(func(u *Update) float64 { return u.Published.Median })), nanos(of1(func(u *Update) float64 { return u.Published.Mean })),
+			small(of1(func(u *Update) float64 { return u.Published.Allocs })),
 			small(of1(func(u *Update) float64 { return u.Published.Bytes })), percent(spread(r, session)))
 		if of.Kind == engine.Page {
 			s.atMost("update, "+of.Name, median(r, session)/1000, 1.5, "µs")
@@ -153,7 +160,7 @@ func (p *parent) seeks() (*Section, error) {
 	}
 	t := Table{
 		Title: "Seek and 100 steps forward",
-		How:   "From a random row, through a cursor that stays open, in a view (for a library, its snapshot or transaction). Steps: the last row's value checked; read: every key and value taken, every value checked.",
+		How:   "From a random row, through a cursor that stays open, in a view (for a library, its snapshot or transaction). Steps: the last row's value checked; read: every key and value taken, every value checked. Medians of the means of batches.",
 		Head:  []string{"store", "steps, µs", "read, µs", "spread"},
 	}
 	bare := func(v Visit) float64 { return v.Seek.Steps }
@@ -175,14 +182,14 @@ func (p *parent) views() (*Section, error) {
 	}
 	t := Table{
 		Title: "View",
-		How:   "Taking and closing one, while nothing changes.",
+		How:   "Taking and closing one, while nothing changes. Medians of the means of batches.",
 		Head:  []string{"store", "ns", "spread"},
 	}
-	mean := func(v Visit) float64 { return v.View.Mean }
+	typical := func(v Visit) float64 { return v.View.Median }
 	s := &Section{}
 	v.each(&t, func(v Visit) bool { return v.View != nil }, func(of Subject, r []Visit) {
-		t.add(of.Name, nanos(median(r, mean)), percent(spread(r, mean)))
-		s.atMost("view, "+of.Name, median(r, mean)/1000, 2, "µs")
+		t.add(of.Name, nanos(median(r, typical)), percent(spread(r, typical)))
+		s.atMost("view, "+of.Name, median(r, typical)/1000, 2, "µs")
 	})
 	return v.with(s, t), nil
 }

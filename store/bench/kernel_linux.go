@@ -127,6 +127,25 @@ func files(dir string, fn func(path string, size int64) error) error {
 	})
 }
 
+// processorTime is what all processors were busy so far, and the part of it that
+// was this process and its children, in seconds.
+func processorTime() (busy, own float64) {
+	f := strings.Fields(firstLine("/proc/stat"))
+	for i, v := range f {
+		// cpu user nice system idle iowait irq softirq steal
+		if n, err := strconv.ParseFloat(v, 64); err == nil && i != 4 && i != 5 && i <= 8 {
+			busy += n / 100
+		}
+	}
+	for _, who := range []int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {
+		var u unix.Rusage
+		if unix.Getrusage(who, &u) == nil {
+			own += float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+		}
+	}
+	return busy, own
+}
+
 // Machine is where the figures come from.
 type Machine struct {
 	CPU        string

@@ -40,12 +40,12 @@ func (l *latencies) merge(o *latencies) {
 }
 
 // quantile returns the duration, in nanoseconds, that a share q of all are not
-// above.
+// above, to within a hundredth.
 func (l *latencies) quantile(q float64) float64 {
 	rank, seen := uint64(q*float64(l.count)), uint64(0)
 	for i, n := range l.buckets {
 		if seen += uint64(n); seen > rank {
-			return float64(lowest(i))
+			return float64(lowest(i)+lowest(i+1)) / 2
 		}
 	}
 	return 0

@@ -22,6 +22,8 @@ type Report struct {
 // Section is one of the report's: its results as measured, and as tables.
 type Section struct {
 	Name    string
+	Took    time.Duration
+	Others  float64 // share of the processors that other processes and the kernel's own threads used
 	Tables  []Table
 	Targets []Target
 
@@ -116,6 +118,12 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	for _, s := range r.Sections {
 		for _, t := range s.Tables {
 			if err := t.write(w); err != nil {
+				return err
+			}
+		}
+		if s.Took > time.Second {
+			if _, err := fmt.Fprintf(w, "Section `%s` took %s; others used %s of the processors meanwhile.\n\n",
+				s.Name, s.Took.Round(time.Second), percent(s.Others)); err != nil {
 				return err
 			}
 		}

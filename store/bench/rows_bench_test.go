@@ -100,7 +100,7 @@ func benchSeam(b *testing.B, s *seam, src *source) {
 				b.Fatal(err)
 			}
 		}
-		b.ReportMetric(puts.cost().Nanos, "ns/update")
+		b.ReportMetric(puts.cost().Mean, "ns/update")
 	})
 	b.Run("published", func(b *testing.B) {
 		b.ReportAllocs()

@@ -20,10 +20,11 @@ type Update struct {
 	Published Cost
 }
 
-// Cost is the mean of many operations.
+// Cost is that of one operation of many.
 type Cost struct {
-	Nanos         float64
-	Allocs, Bytes float64 // on the Go heap
+	Median        float64 // ns, of the means of batches
+	Mean          float64 // ns, of all
+	Allocs, Bytes float64 // on the Go heap, means
 }
 
 // sessionBatches is the length of the long session, by the size of the data set:
@@ -61,8 +62,7 @@ func measureUpdate(s *seam, src *source, d time.Duration) (*Update, error) {
 		if err := s.Apply(b); err != nil {
 			return nil, err
 		}
-		published.took += time.Since(start)
-		published.n += batchRows
+		published.add(time.Since(start), batchRows)
 	}
 	published.end()
 	u := &Update{Session: puts.cost(), Push: pushes.cost(), Published: published.cost()}
@@ -102,8 +102,7 @@ func (s *seam) session(src *source, puts, pushes *meter) error {
 		if err := s.put(b, batchRows); err != nil {
 			return err
 		}
-		puts.took += time.Since(start)
-		puts.n += batchRows
+		puts.add(time.Since(start), batchRows)
 	}
 	puts.end()
 	pushes.begin()
@@ -111,8 +110,7 @@ func (s *seam) session(src *source, puts, pushes *meter) error {
 	if err := s.finish(); err != nil {
 		return err
 	}
-	pushes.took += time.Since(start)
-	pushes.n += src.sessionBatches() * batchRows
+	pushes.add(time.Since(start), src.sessionBatches()*batchRows)
 	pushes.end()
 	return nil
 }
@@ -135,12 +133,26 @@ func (s *seam) confirm(b *batch) error {
 	return nil
 }
 
-// meter adds up time, and allocations between begin and end.
+// meter adds up the time of batches of equal size, and allocations between begin
+// and end. The median of the batches is what an operation costs when nothing else
+// wants the processor.
 type meter struct {
 	took          time.Duration
 	n             int
+	batch         int
+	batches       latencies
 	allocs, bytes uint64
 }
+
+func (m *meter) add(took time.Duration, n int) {
+	m.took += took
+	m.n += n
+	m.batch = n
+	m.batches.add(took)
+}
+
+func (m *meter) median() float64 { return m.batches.quantile(0.5) / float64(m.batch) }
+func (m *meter) mean() float64   { return float64(m.took) / float64(m.n) }
 
 func (m *meter) begin() {
 	allocs, bytes := heap()
@@ -154,7 +166,7 @@ func (m *meter) end() {
 
 func (m *meter) cost() Cost {
 	n := float64(m.n)
-	return Cost{Nanos: float64(m.took) / n, Allocs: float64(m.allocs) / n, Bytes: float64(m.bytes) / n}
+	return Cost{Median: m.median(), Mean: m.mean(), Allocs: float64(m.allocs) / n, Bytes: float64(m.bytes) / n}
 }
 
 // heap is what was allocated so far.

@@ -156,15 +156,15 @@ const warmLimit = time.Minute
 
 // Get is the speed of getting a random row that exists, its number checked.
 type Get struct {
-	Mean     float64 // ns
-	P50, P99 float64 // ns, reading the clock for each included
+	Median   float64 // ns, of the means of batches
+	Mean     float64 // ns, of all
+	P50, P99 float64 // ns, of single gets, reading the clock for each included
 }
 
 func measureGet(r reader, src *source, d time.Duration) (*Get, error) {
 	var g Get
-	var took time.Duration
-	n := 0
-	for took < d {
+	var m meter
+	for m.took < d {
 		b := src.random(src.n)
 		start := time.Now()
 		for i := range b.rows {
@@ -176,10 +176,9 @@ func measureGet(r reader, src *source, d time.Duration) (*Get, error) {
 				return nil, err
 			}
 		}
-		took += time.Since(start)
-		n += batchRows
+		m.add(time.Since(start), batchRows)
 	}
-	g.Mean = float64(took) / float64(n)
+	g.Median, g.Mean = m.median(), m.mean()
 	var l latencies
 	for start := time.Now(); time.Since(start) < d; {
 		if err := timeGets(r, src.random(src.n), &l); err != nil {
@@ -215,6 +214,7 @@ const steps = 100
 type Seek struct {
 	Steps float64 // ns; the last row's number checked
 	Read  float64 // ns; every key and value looked at
+	// Both are medians of the means of batches.
 }
 
 func measureSeek(r reader, src *source, d time.Duration) (_ *Seek, err error) {
@@ -224,9 +224,8 @@ func measureSeek(r reader, src *source, d time.Duration) (_ *Seek, err error) {
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	walks := func(walk func(c cursor, row uint64) error) (float64, error) {
-		var took time.Duration
-		n := 0
-		for took < d {
+		var m meter
+		for m.took < d {
 			b := src.random(src.n - steps)
 			start := time.Now()
 			for i := range b.rows[:steps] {
@@ -237,10 +236,9 @@ func measureSeek(r reader, src *source, d time.Duration) (_ *Seek, err error) {
 					return 0, err
 				}
 			}
-			took += time.Since(start)
-			n += steps
+			m.add(time.Since(start), steps)
 		}
-		return float64(took) / float64(n), nil
+		return m.median(), nil
 	}
 	var s Seek
 	if s.Steps, err = walks(justStep); err != nil {
@@ -276,22 +274,25 @@ func stepAndRead(c cursor, row uint64) error {
 
 // View is the speed of taking and closing a view when nothing changes.
 type View struct {
-	Mean float64 // ns
+	Median float64 // ns, of the means of batches
 }
 
 func measureView(s *seam, d time.Duration) (*View, error) {
-	n := 0
-	start := time.Now()
-	for ; n%batchRows != 0 || time.Since(start) < d; n++ {
-		v, err := s.View()
-		if err != nil {
-			return nil, err
+	var m meter
+	for m.took < d {
+		start := time.Now()
+		for range batchRows {
+			v, err := s.View()
+			if err != nil {
+				return nil, err
+			}
+			if err := v.Close(); err != nil {
+				return nil, err
+			}
 		}
-		if err := v.Close(); err != nil {
-			return nil, err
-		}
+		m.add(time.Since(start), batchRows)
 	}
-	return &View{Mean: float64(time.Since(start)) / float64(n)}, nil
+	return &View{Median: m.median()}, nil
 }
 
 // GC is the time of a forced garbage collection in an otherwise idle process,
