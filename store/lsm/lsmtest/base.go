@@ -27,7 +27,7 @@ type Library struct {
 
 var (
 	seedFlag   = flag.Uint64("seed", 0, "seed of the random tests; 0 takes one from the clock")
-	damageFlag = flag.Int("damage", 100, "how many times to damage each store")
+	damageFlag = flag.Int("damage", 60, "how many times to damage each store")
 )
 
 func random(t *testing.T) *rand.Rand {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -69,19 +70,52 @@ func (l Library) engine(t testing.TB, dir string) *lsm.Engine {
 }
 
 // Crash copies what a crash at this moment would leave of a folder: what has been
-// written, synced or not, holes kept.
+// written, synced or not, holes kept. It waits for a moment in which the library
+// makes and removes no files.
 func Crash(t testing.TB, from, to string) {
 	t.Helper()
-	must(t, filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
+	for range 100 {
+		before := names(t, from)
+		err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			name := filepath.Join(to, strings.TrimPrefix(path, from))
+			if d.IsDir() {
+				return os.MkdirAll(name, 0o755)
+			}
+			return copyFile(path, name)
+		})
+		if err == nil && before == names(t, from) {
+			return
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			must(t, err)
+		}
+		must(t, os.RemoveAll(to))
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatalf("%s is never quiet", from)
+}
+
+// names lists the files of a folder, with their sizes and times.
+func names(t testing.TB, dir string) string {
+	t.Helper()
+	var list strings.Builder
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
 			return err
 		}
-		name := filepath.Join(to, strings.TrimPrefix(path, from))
-		if d.IsDir() {
-			return os.MkdirAll(name, 0o755)
+		info, err := d.Info()
+		if err == nil {
+			fmt.Fprintf(&list, "%s %d %v\n", path, info.Size(), info.ModTime())
 		}
-		return copyFile(path, name)
-	}))
+		return err
+	})
+	if !errors.Is(err, fs.ErrNotExist) {
+		must(t, err)
+	}
+	return list.String()
 }
 
 func copyFile(from, to string) error {
