@@ -186,8 +186,9 @@ func (b *Base) Batch(size int64) (lsm.Batch, error) {
 	if err := b.failed(); err != nil {
 		return nil, err
 	}
-	// Once into a table; before that, if it is small, once into the log.
-	if err := b.site.Room(size + min(size, int64(b.buffer)) + reserve); err != nil {
+	// Once into a table; before that, if it is small, once into the log, or, if
+	// it is large, the memtable into one. That one may not fail.
+	if err := b.site.Room(size + int64(b.buffer) + reserve); err != nil {
 		return nil, err
 	}
 	return &batch{base: b}, nil
@@ -271,7 +272,8 @@ func (b *batch) grown(n int) error {
 	}
 	tr, err := b.base.db.OpenTransaction()
 	if err != nil {
-		return b.told(err)
+		// The library has then taken its lock for ever.
+		return b.told(b.base.files.end(err))
 	}
 	b.tr = tr
 	err = tr.Write(&b.rows, nil)

@@ -55,10 +55,15 @@ func (f *files) fail(fd storage.FileDesc, err error) error {
 	if err == nil || fd.Type&(storage.TypeJournal|storage.TypeManifest) == 0 {
 		return err
 	}
+	return f.end(fmt.Errorf("%s: %w", fd, err))
+}
+
+// end lets nothing be written any more.
+func (f *files) end(err error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.broken == nil {
-		f.broken = fmt.Errorf("%s: %w", fd, err)
+		f.broken = err
 	}
 	return err
 }

@@ -41,7 +41,7 @@ func (o Options) Validate() error {
 }
 
 // library translates the options. docs/decisions/lsm-tuning.md has the reasons.
-func (o Options) library() *pebble.Options {
+func (o Options) library(f *files) *pebble.Options {
 	budget := lsm.Share(o.CacheBytes)
 	p := &pebble.Options{
 		// The library charges its memtables to the cache.
@@ -54,6 +54,9 @@ func (o Options) library() *pebble.Options {
 		CompactionConcurrencyRange:  func() (int, int) { return 1, 2 },
 		MaxOpenFiles:                1000,
 		FormatMajorVersion:          pebble.FormatValueSeparation,
+		FS:                          f,
+		LoggerAndTracer:             f,
+		EventListener:               &pebble.EventListener{DataCorruption: func(pebble.DataCorruptionInfo) {}}, // whoever reads is told
 		ReadOnly:                    o.ReadOnly,
 		ErrorIfNotExists:            o.ReadOnly,
 	}
@@ -63,6 +66,7 @@ func (o Options) library() *pebble.Options {
 	}
 	p.Experimental.ReadSamplingMultiplier = -1 // reads cause no compactions
 	p.Experimental.DisableIngestAsFlushable = func() bool { return true }
+	p.EventListener.EnsureDefaults(f)
 	p.EnsureDefaults()
 	return p
 }
@@ -105,14 +109,16 @@ func open(site *lsm.Site, o Options) (*Base, error) {
 			return nil, err
 		}
 	}
-	return openLibrary(site, o.library())
+	f := newFiles()
+	return openLibrary(site, f, o.library(f))
 }
 
 // look opens the library for reading only, which changes nothing, and compares
 // it with the seal.
 func look(site *lsm.Site, o Options) error {
 	o.ReadOnly = true
-	b, err := openLibrary(site, o.library())
+	f := newFiles()
+	b, err := openLibrary(site, f, o.library(f))
 	if err != nil {
 		return err
 	}
@@ -124,18 +130,17 @@ func look(site *lsm.Site, o Options) error {
 	return errors.Join(err, b.closeLibrary())
 }
 
-func openLibrary(site *lsm.Site, options *pebble.Options) (*Base, error) {
-	f := newFiles()
-	options.FS, options.LoggerAndTracer = f, f
+func openLibrary(site *lsm.Site, f *files, options *pebble.Options) (*Base, error) {
 	if !options.ReadOnly {
 		if err := f.clear(site.Path()); err != nil {
 			return nil, fmt.Errorf("open %s: %w", site.Path(), err)
 		}
 	}
-	db, err := pebble.Open(site.Path(), options)
-	if err == nil && f.failed() != nil {
-		err = errors.Join(f.failed(), db.Close())
-	}
+	var db *pebble.DB
+	err := f.watch(func() (err error) {
+		db, err = pebble.Open(site.Path(), options)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", site.Path(), translate(site.Path(), err))
 	}
@@ -149,6 +154,9 @@ func (b *Base) Site() *lsm.Site { return b.site }
 func (b *Base) Close() error { return errors.Join(b.closeLibrary(), b.site.Leave()) }
 
 func (b *Base) closeLibrary() error {
+	if b.files.failed() != nil {
+		return nil // it would wait for those who are stopped; it changes nothing any more
+	}
 	if err := b.db.Close(); err != nil {
 		return fmt.Errorf("close %s: %w", b.site.Path(), translate(b.site.Path(), err))
 	}
@@ -185,10 +193,14 @@ func (b *Base) failed() error {
 
 // Metrics implements lsm.Base.
 func (b *Base) Metrics() lsm.Metrics {
-	m := b.db.Metrics()
+	memory := int64(0)
+	if b.files.failed() == nil { // else the library may not answer
+		m := b.db.Metrics()
+		memory = m.BlockCache.Size + int64(m.MemTable.Size)
+	}
 	return lsm.Metrics{
 		Size:       b.site.Size(),
-		Memory:     m.BlockCache.Size + int64(m.MemTable.Size),
+		Memory:     memory,
 		Log:        b.files.written("pebble-wal"),
 		Flush:      b.files.written("pebble-memtable-flush"),
 		Direct:     b.files.written(directCategory),

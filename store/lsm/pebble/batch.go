@@ -88,6 +88,9 @@ func (b *batch) add(key, value []byte, remove bool) error {
 }
 
 func (b *batch) begin() error {
+	if err := b.base.failed(); err != nil {
+		return err
+	}
 	path := filepath.Join(b.base.site.Path(), fmt.Sprintf(tablePattern, len(b.tables)))
 	f, err := b.base.files.Create(path, directCategory)
 	if err != nil {
@@ -109,21 +112,14 @@ func (b *batch) finish() error {
 // Commit implements lsm.Batch.
 func (b *batch) Commit() error {
 	if b.rows != nil {
-		err := b.base.db.Apply(b.rows, pebble.Sync)
-		if err == nil {
-			err = b.base.files.failed() // the library reports it there only
-		}
-		if err != nil {
+		if err := b.base.files.watch(func() error { return b.base.db.Apply(b.rows, pebble.Sync) }); err != nil {
 			return b.told(err)
 		}
 		return b.told(b.rows.Close())
 	}
 	err := b.finish()
 	if err == nil {
-		err = b.told(b.base.db.Ingest(context.Background(), b.tables))
-	}
-	if err == nil {
-		err = b.base.failed()
+		err = b.told(b.base.files.watch(func() error { return b.base.db.Ingest(context.Background(), b.tables) }))
 	}
 	if err != nil {
 		b.Discard()
@@ -136,6 +132,9 @@ func (b *batch) Discard() {
 	if b.rows != nil {
 		b.rows.Close() //nolint:errcheck // it was never applied
 		return
+	}
+	if b.base.files.failed() != nil {
+		return // the library may be at work on them
 	}
 	if b.out != nil {
 		b.out.Close() //nolint:errcheck // it is removed

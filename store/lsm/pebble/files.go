@@ -8,22 +8,26 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // files is the library's way to the disk and its logger. It counts what is
-// written by cause, and keeps the first failure that the library holds for fatal.
+// written by cause. After the first failure that the library holds for fatal it
+// lets nothing be changed any more: the library would end the process there, and
+// is not made for going on.
 type files struct {
 	vfs.FS
 
 	mu     sync.Mutex
 	causes map[vfs.DiskWriteCategory]*atomic.Int64
 	fatal  error
+	dead   chan struct{} // closed when fatal is set
 }
 
 func newFiles() *files {
-	return &files{FS: vfs.Default, causes: map[vfs.DiskWriteCategory]*atomic.Int64{}}
+	return &files{FS: vfs.Default, causes: map[vfs.DiskWriteCategory]*atomic.Int64{}, dead: make(chan struct{})}
 }
 
 func (f *files) cause(c vfs.DiskWriteCategory) *atomic.Int64 {
@@ -44,6 +48,22 @@ func (f *files) failed() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.fatal
+}
+
+// watch has the library do something. After a fatal failure that may never end,
+// or end without a word of it.
+func (f *files) watch(do func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	select {
+	case err := <-done:
+		if err == nil {
+			err = f.failed()
+		}
+		return err
+	case <-f.dead:
+		return f.failed()
+	}
 }
 
 // clear removes tables of a batch that a crash has interrupted. A table that the
@@ -72,15 +92,48 @@ type noLock struct{}
 func (noLock) Close() error { return nil }
 
 func (f *files) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	f.stopForever()
 	return f.count(c)(f.FS.Create(name, c))
 }
 
 func (f *files) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
+	f.stopForever()
 	return f.count(c)(f.FS.OpenReadWrite(name, c, o...))
 }
 
 func (f *files) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	f.stopForever()
 	return f.count(c)(f.FS.ReuseForWrite(from, to, c))
+}
+
+// stopForever holds whoever makes a file after the failure. The library's own
+// goroutines would try again without a pause, and they begin with a new file and
+// without a lock.
+func (f *files) stopForever() {
+	if f.failed() != nil {
+		select {}
+	}
+}
+
+func (f *files) Remove(name string) error {
+	if err := f.failed(); err != nil {
+		return err
+	}
+	return f.FS.Remove(name)
+}
+
+func (f *files) Rename(from, to string) error {
+	if err := f.failed(); err != nil {
+		return err
+	}
+	return f.FS.Rename(from, to)
+}
+
+func (f *files) Link(from, to string) error {
+	if err := f.failed(); err != nil {
+		return err
+	}
+	return f.FS.Link(from, to)
 }
 
 func (f *files) Unwrap() vfs.FS { return f.FS }
@@ -90,22 +143,29 @@ func (f *files) count(c vfs.DiskWriteCategory) func(vfs.File, error) (vfs.File, 
 		if err != nil {
 			return nil, err
 		}
-		return &countedFile{file, f.cause(c)}, nil
+		return &countedFile{file, f, f.cause(c)}, nil
 	}
 }
 
 type countedFile struct {
 	vfs.File
+	files *files
 	bytes *atomic.Int64
 }
 
 func (f *countedFile) Write(p []byte) (int, error) {
+	if err := f.files.failed(); err != nil {
+		return 0, err
+	}
 	n, err := f.File.Write(p)
 	f.bytes.Add(int64(n))
 	return n, err
 }
 
 func (f *countedFile) WriteAt(p []byte, at int64) (int, error) {
+	if err := f.files.failed(); err != nil {
+		return 0, err
+	}
 	n, err := f.File.WriteAt(p, at)
 	f.bytes.Add(int64(n))
 	return n, err
@@ -120,9 +180,12 @@ func (f *files) Errorf(string, ...any) {}
 func (f *files) Fatalf(format string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.fatal == nil {
-		f.fatal = fmt.Errorf("the library gave up: "+format, args...)
+	if f.fatal != nil {
+		time.Sleep(10 * time.Millisecond) // it is in a loop
+		return
 	}
+	f.fatal = fmt.Errorf("the library gave up: "+format, args...)
+	close(f.dead)
 }
 
 func (f *files) Eventf(context.Context, string, ...any) {}

@@ -43,9 +43,10 @@ func BenchmarkTuning(b *testing.B) {
 						if err != nil {
 							return nil, err
 						}
-						options := Options{Dir: dir, CacheBytes: 64 << 20}.library()
+						f := newFiles()
+						options := Options{Dir: dir, CacheBytes: 64 << 20}.library(f)
 						v.tune(options)
-						return openLibrary(site, options)
+						return openLibrary(site, f, options)
 					})
 				})
 			}
