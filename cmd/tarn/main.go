@@ -14,17 +14,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tarn/antelope/node"
+	"tarn/antelope/node/devnet"
 	"tarn/dbtool"
 )
 
 func main() { os.Exit(run()) }
 
 func run() int {
-	if name := filepath.Base(os.Args[0]); name == "nodeos" || name == "opera" {
-		fmt.Fprintf(os.Stderr, "%s: this build of tarn has no %s node yet; it has `tarn db`\n", name, name)
+	switch name := filepath.Base(os.Args[0]); name {
+	case "nodeos":
+		os.Args = append([]string{"tarn", name}, os.Args[1:]...)
+	case "opera":
+		fmt.Fprintf(os.Stderr, "%s: this build of tarn has no %s node yet; it has `tarn nodeos` and `tarn db`\n", name, name)
 		return 1
 	}
-	// A second signal ends the program at once.
+	// A second signal ends the program at once, but for a node, which listens itself.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	defer stop()
@@ -36,9 +41,12 @@ func run() int {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	tarn.AddCommand(dbtool.Command())
+	tarn.AddCommand(dbtool.Command(), node.Command(), devnet.Command())
 	if err := tarn.ExecuteContext(ctx); err != nil {
-		fmt.Fprintf(os.Stderr, "tarn: %v\n", err)
+		// What has no text has been said in a log.
+		if text := err.Error(); text != "" {
+			fmt.Fprintln(os.Stderr, "tarn: "+text)
+		}
 		return exitCode(err)
 	}
 	return 0

@@ -64,6 +64,7 @@ func params(dir, name string) testscript.Params {
 			"flip":    flipByte,
 			"exits":   exits,
 			"appears": appears,
+			"pause":   pause,
 		},
 	}
 }
@@ -202,6 +203,13 @@ func appears(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s does not appear", args[0])
 		}
 	}
+}
+
+// pause: pause DURATION lets a program in the background go on.
+func pause(ts *testscript.TestScript, neg bool, args []string) {
+	d, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	time.Sleep(d)
 }
 
 // exits: exits CODE PROGRAM ARGS... runs a program that must end with that code.

@@ -28,13 +28,18 @@ var linked = map[string][]string{
 		"github.com/prometheus/common", "github.com/prometheus/procfs", "github.com/spf13/cobra",
 		"go.opentelemetry.io/auto/sdk", "go.opentelemetry.io/otel", "go.opentelemetry.io/otel/metric",
 		"go.opentelemetry.io/otel/trace",
+		"github.com/consensys/gnark-crypto", "github.com/tetratelabs/wazero",
 	},
+	"ISC": {"github.com/decred/dcrd/dcrec/secp256k1/v4"},
+	// Its library packages only; the commands are under the GPL. With cgo.
+	"LGPL-3.0": {"github.com/ethereum/go-ethereum"},
 	"BSD": {
 		"github.com/DataDog/zstd", "github.com/cockroachdb/pebble/v2", "github.com/gogo/protobuf",
 		"github.com/golang/protobuf", "github.com/golang/snappy", "github.com/klauspost/compress",
 		"github.com/pkg/errors", "github.com/rogpeppe/go-internal", "github.com/spf13/pflag",
 		"github.com/syndtr/goleveldb", "golang.org/x/exp", "golang.org/x/sys", "golang.org/x/text",
 		"google.golang.org/protobuf",
+		"filippo.io/nistec", "github.com/bits-and-blooms/bitset", "golang.org/x/crypto",
 	},
 	"MIT": {
 		"github.com/beorn7/perks", "github.com/cespare/xxhash/v2", "github.com/dustin/go-humanize",
@@ -46,6 +51,8 @@ var linked = map[string][]string{
 var licenceText = map[string]*regexp.Regexp{
 	"Apache-2.0": regexp.MustCompile(`(?i)Apache License`),
 	"BSD":        regexp.MustCompile(`(?i)Redistribution and use in source and binary forms`),
+	"ISC":        regexp.MustCompile(`(?i)Permission to use, copy, modify, and (/or )?distribute this software`),
+	"LGPL-3.0":   regexp.MustCompile(`(?i)GNU LESSER GENERAL PUBLIC LICENSE`),
 	"MIT":        regexp.MustCompile(`(?i)Permission is hereby granted, free of charge`),
 }
 

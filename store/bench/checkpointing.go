@@ -46,7 +46,7 @@ const growth = "4 KB allowed for each growth of the file"
 
 func inodes(grown int64) float64 {
 	const step = 64 << 20 // page.Options.GrowBytes
-	return float64((grown+step-1)/step) * 4.096
+	return float64((max(grown, -grown)+step-1)/step) * 4.096
 }
 
 // Checkpoint is one that was measured.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -29,6 +30,8 @@ type memory struct {
 	reserved int64 // bytes from base that are ours to map
 	mapped   int64 // of those, bytes that may be touched
 	kind     string
+
+	forgetting sync.WaitGroup
 }
 
 const hugePage = 2 << 20
@@ -197,10 +200,13 @@ func (m *memory) slice(page, pages uint32) []byte {
 
 // forget empties the page cache of the file. What another mode wrote in long
 // pieces lies there in large folios, and a shared mapping that changes one page
-// of such a folio has all of it written back.
+// of such a folio has all of it written back. It takes the kernel an eighth of a
+// second for each GiB, so nobody waits for it: what is touched meanwhile stays.
 func (m *memory) forget() {
 	if raw, ok := m.file.Fd(); ok {
-		unix.Fadvise(int(raw), 0, 0, unix.FADV_DONTNEED) //nolint:errcheck // only costs writes
+		m.forgetting.Go(func() {
+			unix.Fadvise(int(raw), 0, 0, unix.FADV_DONTNEED) //nolint:errcheck // only costs writes
+		})
 	}
 }
 
@@ -217,6 +223,7 @@ func (m *memory) contains(b []byte) bool {
 }
 
 func (m *memory) close() error {
+	m.forgetting.Wait() // it uses the file
 	if m.area == nil {
 		return nil
 	}

@@ -1,0 +1,97 @@
+package abi_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"tarn/antelope/abi"
+	"tarn/antelope/serial"
+	"tarn/antelope/types"
+)
+
+// accountRow is a row of the section account_object of a snapshot.
+func accountRow(r *serial.Reader) (name types.Name, abi []byte) {
+	name.Read(r)
+	r.Uint32()
+	return name, r.Bytes()
+}
+
+// The snapshot is reference data and no part of the project: it is looked for in
+// TARN_REFERENCE_DATA and in a folder shared/data beside the checkout.
+func referenceSnapshot(t *testing.T) []byte {
+	t.Helper()
+	dirs := []string{os.Getenv("TARN_REFERENCE_DATA")}
+	for up := ".."; len(up) < 20; up += "/.." {
+		dirs = append(dirs, filepath.Join(up, "shared", "data"))
+	}
+	for _, dir := range dirs {
+		f, err := os.Open(filepath.Join(dir, "leap-snapshots", "snap_v6.bin.gz"))
+		if dir == "" || err != nil {
+			continue
+		}
+		defer f.Close()
+		z, err := gzip.NewReader(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	t.Skipf("no reference snapshot in %q", dirs)
+	return nil
+}
+
+func TestSystemABIIsWhatTheReferenceSnapshotHas(t *testing.T) {
+	const section = "eosio::chain::account_object\x00"
+	snapshot := referenceSnapshot(t)
+	at := bytes.Index(snapshot, []byte(section))
+	if at < 0 {
+		t.Fatal("no section of accounts")
+	}
+	rows := binary.LittleEndian.Uint64(snapshot[at-8:])
+	r := serial.NewReader(snapshot[at+len(section):])
+	found := false
+	for range rows {
+		name, got := accountRow(r)
+		if r.Err() != nil {
+			t.Fatal(r.Err())
+		}
+		if name == types.N("eosio") {
+			found = true
+			if !bytes.Equal(got, abi.System()) {
+				t.Errorf("account eosio has %x,\nwant %x", got, abi.System())
+			}
+		}
+	}
+	if !found {
+		t.Error("no account eosio")
+	}
+}
+
+func TestSystemABIIsValid(t *testing.T) {
+	if n := len(abi.System()); n != 2132 {
+		t.Errorf("%d bytes", n)
+	}
+	def, err := abi.Decode(abi.System())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := abi.New(def, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, action := range []string{"newaccount", "setcode", "setabi", "updateauth", "deleteauth", "linkauth",
+		"unlinkauth", "canceldelay", "onerror", "onblock"} {
+		if got := c.ActionType(types.N(action)); got != action {
+			t.Errorf("action %s has type %q", action, got)
+		}
+	}
+}

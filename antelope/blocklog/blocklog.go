@@ -1,0 +1,166 @@
+// Package blocklog keeps the blocks of a node in files: the irreversible ones in a
+// block log whose files nodeos can read and go on with, and it with ours ([Log]),
+// the reversible ones in a file of our own ([Reversible]). It owns those files,
+// their repair after a crash, and the tools that work on them.
+//
+// It never judges a block: what is appended was decided by the chain. It never
+// decodes what it is not asked to, and knows nothing of state.
+//
+// docs/formats/blocklog.md and docs/formats/reversible.md tell the bytes.
+package blocklog
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"tarn/antelope/serial"
+	"tarn/antelope/types"
+	"tarn/store/vfs"
+)
+
+// Names of files in the blocks directory.
+const (
+	LogName        = "blocks.log"
+	IndexName      = "blocks.index"
+	TailName       = "blocks.tail" // ours: checksums of what is not yet known durable
+	ReversibleDir  = "reversible"
+	ReversibleName = "blocks.reversible" // ours
+	ForkName       = "fork_db.dat"       // nodeos', read by others
+)
+
+// Errors that callers branch on.
+var (
+	// ErrNotFound says that the log does not have a block.
+	ErrNotFound = errors.New("block not found")
+	// ErrFailed is wrapped by what a log or reversible file returns once a write or
+	// sync of it has failed: what the disk holds is not known then, and nothing
+	// is appended until the file is opened again. Reading goes on.
+	ErrFailed = errors.New("an earlier write or sync failed; open it again")
+	// ErrClosed is returned after Close.
+	ErrClosed = errors.New("closed")
+)
+
+const (
+	positionBytes = 8
+	trailerBytes  = 4 // of a pruned log: how many blocks it has
+	noPosition    = math.MaxUint64
+
+	// maxBlockBytes bounds what is taken for a block; the protocol's own bound
+	// is far below it, but a setting of the chain.
+	maxBlockBytes = 64 << 20
+	// minBlockBytes is a header of no extensions, a K1 signature, no transactions.
+	minBlockBytes = 4 + 8 + 2 + 32 + 32 + 32 + 4 + 1 + 1 + 66 + 1 + 1
+	// Where a packed block has the number of the block before it, big-endian.
+	previousOffset = 14
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// FS is where the files are.
+type FS interface {
+	vfs.FS
+	// List returns the names of the files in a directory, in no order; none if
+	// there is no such directory.
+	List(dir string) ([]string, error)
+}
+
+// OS is the machine's own file system.
+var OS FS = osFS{vfs.OS}
+
+type osFS struct{ vfs.FS }
+
+func (osFS) List(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	var names []string
+	for _, e := range entries {
+		if e.Type().IsRegular() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
+
+// blockNumber tells the number that a packed block says it has, without decoding
+// it, and whether b is long enough to say one.
+func blockNumber(b []byte) (uint32, bool) {
+	if len(b) < minBlockBytes {
+		return 0, false
+	}
+	return binary.BigEndian.Uint32(b[previousOffset:]) + 1, true
+}
+
+// link is what ties a block to its neighbours.
+type link struct {
+	num          uint32
+	id, previous types.Checksum256
+}
+
+// decodeBlock decodes all of b as one block.
+func decodeBlock(b []byte) (*types.SignedBlock, error) {
+	block := new(types.SignedBlock)
+	if err := types.Decode(b, block); err != nil {
+		return nil, err
+	}
+	return block, nil
+}
+
+func linkOf(h *types.BlockHeader) link {
+	return link{num: h.BlockNum(), id: h.ID(), previous: h.Previous}
+}
+
+// decodeLink decodes all of b as a block and tells its link.
+func decodeLink(b []byte) (link, error) {
+	block, err := decodeBlock(b)
+	if err != nil {
+		return link{}, err
+	}
+	return linkOf(&block.BlockHeader), nil
+}
+
+// decodeHeader decodes a block's header and first signature.
+func decodeHeader(b []byte) (*types.SignedBlockHeader, error) {
+	h := new(types.SignedBlockHeader)
+	r := serial.NewReader(b)
+	h.Read(r)
+	return h, r.Err()
+}
+
+// isoTime is a time as nodeos writes it into file names.
+func isoTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000") }
+
+// fileSize is a file's size, 0 if there is none.
+func fileSize(fs FS, path string) (int64, error) {
+	if ok, err := fs.Exists(path); err != nil || !ok {
+		return 0, err
+	}
+	f, err := fs.Open(path, false)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	return f.Size()
+}
+
+// removeFile removes a file if there is one.
+func removeFile(fs FS, path string) error {
+	ok, err := fs.Exists(path)
+	if err != nil || !ok {
+		return err
+	}
+	return fs.Remove(path)
+}
+
+// logPath and indexPath are the files of a pair whose path without extension is
+// given.
+func logPath(base string) string   { return base + ".log" }
+func indexPath(base string) string { return base + ".index" }
+
+func workingBase(dir string) string { return filepath.Join(dir, "blocks") }

@@ -1,0 +1,413 @@
+package blocklog
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"tarn/antelope/exception"
+	"tarn/antelope/serial"
+	"tarn/antelope/types"
+	"tarn/store/vfs"
+)
+
+// Open opens the log of a blocks directory, or prepares for one to be begun by
+// [Log.Reset] or [Log.ResetGenesis]. It repairs by itself what a crash left: it cuts
+// the log after its last whole block, keeping what it cuts in a file named
+// blocks-bad-tail-<time>.log, and makes the index agree. It prunes, vacuums or
+// removes the log to fit the options. Only one process may have a log open.
+func Open(o Options) (*Log, error) {
+	o, err := o.settle()
+	if err != nil {
+		return nil, err
+	}
+	l := &Log{o: o, mode: o.mode()}
+	if err := l.open(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open block log in %s: %w", o.Dir, err), l.shut(false))
+	}
+	return l, nil
+}
+
+func (l *Log) open() error {
+	fs := l.o.FS
+	if err := fs.MkdirAll(l.o.Dir); err != nil {
+		return err
+	}
+	if err := l.removeUnfinished(); err != nil {
+		return err
+	}
+	if l.mode == empty {
+		return l.removeAll()
+	}
+	if l.mode == partitioned {
+		if err := l.openRetained(); err != nil {
+			return err
+		}
+	}
+	size, err := fileSize(fs, logPath(workingBase(l.o.Dir)))
+	if err != nil {
+		return err
+	}
+	var e extent
+	if size > 0 {
+		if e, err = l.recover(); err != nil {
+			return err
+		}
+	}
+	if e.end == 0 { // no log, or not even a preamble
+		return l.openNothing()
+	}
+	return l.adopt(e)
+}
+
+// removeUnfinished removes what was being written when the process ended: none of it
+// was in use.
+func (l *Log) removeUnfinished() error {
+	base := workingBase(l.o.Dir)
+	vacuumed := base + ".tmp"
+	for _, path := range []string{logPath(base) + ".tmp", indexPath(base) + ".tmp", logPath(vacuumed), indexPath(vacuumed)} {
+		if err := removeFile(l.o.FS, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeAll leaves no log, as block-log-retain-blocks = 0 wants it.
+func (l *Log) removeAll() error {
+	base := workingBase(l.o.Dir)
+	for _, path := range []string{logPath(base), indexPath(base), l.tailPath()} {
+		if err := removeFile(l.o.FS, path); err != nil {
+			return err
+		}
+	}
+	return l.o.FS.SyncDir(l.o.Dir)
+}
+
+// openNothing is for a directory without a working log. Finished partitions are
+// gone on with.
+func (l *Log) openNothing() error {
+	base := workingBase(l.o.Dir)
+	if l.retained.empty() {
+		if err := removeFile(l.o.FS, l.tailPath()); err != nil {
+			return err
+		}
+		if err := removeFile(l.o.FS, indexPath(base)); err != nil {
+			return err
+		}
+		return removeFile(l.o.FS, logPath(base))
+	}
+	if err := l.begin(newPreamble(l.retained.last()+1, nil, l.retained.chainID)); err != nil {
+		return err
+	}
+	return l.headFromRetained()
+}
+
+// headFromRetained is for a working log without blocks behind finished partitions.
+func (l *Log) headFromRetained() error {
+	l.head, l.blocks = link{num: l.retained.last()}, true
+	b, err := l.ReadRaw(l.retained.last())
+	if err != nil {
+		return err
+	}
+	h, err := decodeLink(b)
+	if err != nil {
+		return fmt.Errorf("decode block %d: %w", l.retained.last(), err)
+	}
+	l.head = h
+	return nil
+}
+
+// recover makes the files of the working log whole and tells how far they go.
+func (l *Log) recover() (extent, error) {
+	base := workingBase(l.o.Dir)
+	f, err := l.o.FS.Open(logPath(base), true)
+	if err != nil {
+		return extent{}, err
+	}
+	defer f.Close()
+	s, err := openSource(f, logPath(base))
+	if errors.Is(err, serial.ErrShort) {
+		size, sizeErr := f.Size()
+		if sizeErr != nil {
+			return extent{}, sizeErr
+		}
+		if size < maxPreambleBytes {
+			return extent{}, l.setAside(f, 0, size, 0)
+		}
+	}
+	if err != nil {
+		return extent{}, err
+	}
+	e, err := l.sound(s)
+	if err != nil {
+		return extent{}, err
+	}
+	if err := l.cut(s, e); err != nil {
+		return extent{}, err
+	}
+	first := s.preamble.First
+	if s.preamble.Pruned {
+		if first, err = l.mendPruned(s, e); err != nil {
+			return extent{}, err
+		}
+	} else if err := l.mendIndex(s, e, first); err != nil {
+		return extent{}, err
+	}
+	l.first = first
+	return e, l.convert(s, &e)
+}
+
+// sound tells how far the log is whole: by the checksums of the tail's file if it
+// is of this log, by the log's own structure if not.
+func (l *Log) sound(s *source) (extent, error) {
+	m, records, ok, err := readTail(l.o.FS, l.tailPath())
+	if err != nil {
+		return extent{}, err
+	}
+	if ok {
+		e, ok, err := s.proved(m, records, l.o.SyncBytes+2*maxBlockBytes)
+		if ok || err != nil {
+			return e, err
+		}
+	}
+	if s.preamble.Pruned {
+		if e, ok, err := s.soundPruned(l.o.SyncBytes); ok || err != nil {
+			return e, err
+		}
+	}
+	return s.soundEnd(s.size, l.o.SyncBytes, s.preamble.First, s.preamble.Pruned)
+}
+
+// soundPruned believes the trailer of a pruned log if the entries before it bear it
+// out.
+func (s *source) soundPruned(window int64) (extent, bool, error) {
+	count, ok, err := s.trailer()
+	if err != nil || !ok {
+		return extent{}, false, err
+	}
+	end := s.size - trailerBytes
+	if count == 0 && end == s.start {
+		return extent{end: end}, true, nil
+	}
+	start, ok, err := s.before(end)
+	if err != nil || !ok {
+		return extent{}, false, err
+	}
+	l, ok, err := s.link(start, end)
+	if err != nil || !ok || count == 0 || int64(l.num)-int64(count)+1 < int64(s.preamble.First) {
+		return extent{}, false, err
+	}
+	e, err := s.soundEnd(end, window, l.num-count+1, true)
+	return e, err == nil && e.end == end, err
+}
+
+// trailer reads the count at the end of a pruned log.
+func (s *source) trailer() (uint32, bool, error) {
+	if s.size < s.start+trailerBytes {
+		return 0, false, nil
+	}
+	b, err := s.read(s.size-trailerBytes, trailerBytes)
+	if err != nil {
+		return 0, false, err
+	}
+	return binary.LittleEndian.Uint32(b), true, nil
+}
+
+// cut removes what is behind the last whole entry, after saving it. A pruned log's
+// trailer is neither saved nor missed here.
+func (l *Log) cut(s *source, e extent) error {
+	rest := s.size - e.end
+	if rest == 0 || s.preamble.Pruned && rest == trailerBytes {
+		return nil
+	}
+	next := s.preamble.First
+	if e.blocks {
+		next = e.head.num + 1
+	}
+	if err := l.setAside(s.file, e.end, s.size, next); err != nil {
+		return err
+	}
+	if err := s.file.Truncate(e.end); err != nil {
+		return fmt.Errorf("cut %s after its last whole block: %w", s.path, err)
+	}
+	s.size = e.end
+	return nil
+}
+
+// setAside saves a damaged range of the log in a file of its own.
+func (l *Log) setAside(f vfs.File, from, to int64, next uint32) error {
+	name := "blocks-bad-tail-" + isoTime(l.o.Now())
+	path := filepath.Join(l.o.Dir, name+".log")
+	for i := 1; ; i++ {
+		exists, err := l.o.FS.Exists(path)
+		if err != nil {
+			return err
+		}
+		if !exists {
+			break
+		}
+		path = filepath.Join(l.o.Dir, fmt.Sprintf("%s-%d.log", name, i))
+	}
+	if err := copyRange(l.o.FS, f, from, to, path); err != nil {
+		return fmt.Errorf("save damaged end of block log: %w", err)
+	}
+	if err := l.o.FS.SyncDir(l.o.Dir); err != nil {
+		return fmt.Errorf("save damaged end of block log: %w", err)
+	}
+	l.recovery.CutBytes, l.recovery.CutFile = to-from, path
+	l.o.Logger.Warn("The block log did not end with a whole block. What followed the last one was cut and saved",
+		"bytes", to-from, "next_block", next, "file", path)
+	return nil
+}
+
+// mendIndex repairs the index of a log whose blocks from first on are there.
+func (l *Log) mendIndex(s *source, e extent, first uint32) error {
+	job := &indexJob{fs: l.o.FS, source: s, path: indexPath(workingBase(l.o.Dir)), extent: e, first: first,
+		window:  max(l.o.SyncBytes+l.o.SyncBytes/2, e.doubtful+1),
+		surface: newProgress(l.o.Logger, l.o.Now, "Rebuilding blocks.index", uint64(e.head.num-first)+1)}
+	state, err := job.mend()
+	if err != nil {
+		return err
+	}
+	l.recovery.Index, l.recovery.Rebuilt = l.recovery.Index || state != indexGood, l.recovery.Rebuilt || state == indexRebuilt
+	if state != indexGood {
+		l.o.Logger.Warn("blocks.index did not match blocks.log and was repaired", "anew", state == indexRebuilt)
+	}
+	return nil
+}
+
+// adopt opens the recovered files for appending.
+func (l *Log) adopt(e extent) error {
+	seg, err := openSegment(l.o.FS, workingBase(l.o.Dir), true)
+	if err != nil {
+		return err
+	}
+	l.work = seg
+	if !l.retained.empty() && l.retained.chainID != seg.preamble.ChainID {
+		return exception.New(exception.BlockLog, "block log file %s has a different chain id", logPath(seg.base))
+	}
+	l.end, l.head, l.blocks, l.written = e.end, e.head, e.blocks, seg.preamble.First-1
+	if e.blocks {
+		l.written = e.head.num
+	}
+	if l.first == 0 {
+		l.first = seg.preamble.First
+	}
+	if err := l.settleFiles(); err != nil {
+		return err
+	}
+	if !e.blocks && !l.retained.empty() {
+		return l.headFromRetained()
+	}
+	return nil
+}
+
+// settleFiles makes what is in the files durable, and says so.
+func (l *Log) settleFiles() error {
+	if err := errors.Join(l.work.log.Sync(), l.work.index.Sync()); err != nil {
+		return err
+	}
+	m := tailMark{first: l.work.preamble.First, next: l.written + 1, durable: l.end, kept: l.first}
+	if l.tail != nil {
+		return l.mark(m)
+	}
+	var err error
+	if l.tail, err = createTail(l.o.FS, l.tailPath(), m); err != nil {
+		return err
+	}
+	l.marked, l.dirty, l.durable = m, 0, l.written
+	if m.next == m.first && l.retained.empty() {
+		l.durable = 0
+	}
+	return l.o.FS.SyncDir(l.o.Dir)
+}
+
+// Reset begins the log anew for a chain that it has no blocks of: the next block
+// must be first, above 1. What the log had is gone; finished partitions stay.
+func (l *Log) Reset(chainID types.Checksum256, first uint32) error {
+	if first <= 1 {
+		return exception.New(exception.BlockLog, "Block log version %d needs to be created with a genesis state if "+
+			"starting from block number 1.", maxVersion)
+	}
+	return l.reset(newPreamble(first, nil, chainID))
+}
+
+// ResetGenesis begins the log anew with a genesis state and block 1, packed.
+func (l *Log) ResetGenesis(g types.Genesis, block []byte) error {
+	first, err := decodeLink(block)
+	if err != nil {
+		return fmt.Errorf("decode block 1: %w", err)
+	}
+	if err := l.reset(newPreamble(1, &g, g.ChainID())); err != nil {
+		return err
+	}
+	return l.Append(first.num, first.id, block)
+}
+
+func (l *Log) reset(p Preamble) error {
+	l.writer.Lock()
+	defer l.writer.Unlock()
+	if err := l.usable(); err != nil {
+		return err
+	}
+	if l.mode == empty {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.first, l.blocks, l.head = p.First, false, link{}
+		return nil
+	}
+	if !l.retained.empty() && l.retained.chainID != p.ChainID {
+		return exception.New(exception.BlockLog, "Trying to reset to the chain to a different chain id")
+	}
+	if err := l.begin(p); err != nil {
+		return l.fail("reset block log", err)
+	}
+	return nil
+}
+
+// begin makes a new, empty working log. The caller holds writer.
+func (l *Log) begin(p Preamble) error {
+	p.Pruned = l.mode == pruned
+	if err := createLog(l.o.FS, workingBase(l.o.Dir), p); err != nil {
+		return err
+	}
+	seg, err := openSegment(l.o.FS, workingBase(l.o.Dir), true)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	old := l.work
+	l.work, l.end, l.first, l.written = seg, seg.start, p.First, p.First-1
+	l.pending, l.waiting, l.head, l.blocks = nil, 0, link{}, false
+	l.mu.Unlock()
+	l.punch = 0
+	if old != nil {
+		err = old.close()
+	}
+	return errors.Join(err, l.settleFiles())
+}
+
+// createLog makes an empty log and index, durably, replacing what has these names.
+func createLog(fs FS, base string, p Preamble) error {
+	b := p.Append(nil)
+	if p.Pruned {
+		b = binary.LittleEndian.AppendUint32(b, 0)
+	}
+	temporary := logPath(base) + ".tmp"
+	if err := writeFile(fs, temporary, b); err != nil {
+		return err
+	}
+	index, err := fs.Create(indexPath(base))
+	if err != nil {
+		return err
+	}
+	if err := index.Close(); err != nil {
+		return err
+	}
+	if err := fs.Rename(temporary, logPath(base)); err != nil {
+		return err
+	}
+	return fs.SyncDir(filepath.Dir(base))
+}

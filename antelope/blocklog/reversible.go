@@ -1,0 +1,386 @@
+package blocklog
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"iter"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"tarn/antelope/types"
+	"tarn/store/vfs"
+)
+
+const (
+	reversibleMagic       = "tarnrevb"
+	reversibleVersion     = 1
+	reversibleHeaderBytes = 16
+	recordHeaderBytes     = 8
+	defaultCompactBytes   = 4 << 20
+)
+
+// ReversibleOptions say where reversible blocks are kept.
+type ReversibleOptions struct {
+	Dir          string       // the blocks directory; the file is below it
+	CompactBytes int64        // obsolete bytes below which nothing is rewritten; 0 is 4 MiB
+	FS           FS           // nil is OS
+	Logger       *slog.Logger // nil says nothing
+	// Durable tells up to which block the log survives a power cut (Log.Durable).
+	// Blocks after it are kept, whatever Obsolete says. Nil is for no log.
+	Durable func() uint32
+}
+
+// Reversible is an append-only file of signed blocks in the order in which they were
+// accepted. A block that Append returned for survives the process; one that a Sync
+// returned for survives a power cut, which may lose those after it.
+//
+// Blocks become obsolete when they are irreversible and in the log. When most of the
+// file is, it is rewritten without them. What opening finds may include blocks that
+// were obsolete already.
+//
+// It may be used by several goroutines.
+type Reversible struct {
+	fs      FS
+	path    string
+	compact int64
+	log     *slog.Logger
+	durable func() uint32
+
+	mu       sync.Mutex
+	file     vfs.File
+	end      int64
+	blocks   []reversibleBlock
+	obsolete int64 // bytes of records that are not in blocks any more
+	sequence uint64
+	dirty    bool
+	cut      int64
+	failed   error
+}
+
+// reversibleBlock is where a block is. Its sequence number stays when the file is
+// rewritten.
+type reversibleBlock struct {
+	seq    uint64
+	num    uint32
+	offset int64 // of the packed block
+	size   int
+}
+
+// OpenReversible opens the file or makes it, and cuts a torn end off.
+func OpenReversible(o ReversibleOptions) (*Reversible, error) {
+	fs, _, log := settleSurroundings(o.FS, nil, o.Logger)
+	dir := filepath.Join(o.Dir, ReversibleDir)
+	r := &Reversible{fs: fs, path: filepath.Join(dir, ReversibleName), compact: o.CompactBytes, log: log, durable: o.Durable}
+	if r.compact == 0 {
+		r.compact = defaultCompactBytes
+	}
+	if err := fs.MkdirAll(dir); err != nil {
+		return nil, fmt.Errorf("open reversible blocks: %w", err)
+	}
+	if err := r.open(); err != nil {
+		if r.file != nil {
+			err = errors.Join(err, r.file.Close())
+		}
+		return nil, fmt.Errorf("open reversible blocks: %w", err)
+	}
+	return r, nil
+}
+
+func (r *Reversible) open() error {
+	exists, err := r.fs.Exists(r.path)
+	if err != nil {
+		return err
+	}
+	if !exists {
+		return r.replace(nil)
+	}
+	if r.file, err = r.fs.Open(r.path, true); err != nil {
+		return err
+	}
+	size, err := r.file.Size()
+	if err != nil {
+		return err
+	}
+	if err := r.scan(size); errors.Is(err, errNotReversible) {
+		return r.setAside(err)
+	} else if err != nil {
+		return err
+	}
+	if r.cut = size - r.end; r.cut > 0 {
+		r.log.Warn("The end of the reversible blocks was torn and was cut", "bytes", r.cut, "file", r.path)
+		if err := r.file.Truncate(r.end); err != nil {
+			return err
+		}
+	}
+	return r.file.Sync()
+}
+
+var errNotReversible = errors.New("does not begin like a file of reversible blocks")
+
+// setAside keeps a file that is something else under another name and begins anew:
+// peers have the blocks.
+func (r *Reversible) setAside(cause error) error {
+	r.log.Warn("The reversible blocks cannot be read; beginning anew", "error", cause, "kept", r.path+".bad")
+	if err := errors.Join(r.file.Close(), r.fs.Rename(r.path, r.path+".bad")); err != nil {
+		return err
+	}
+	r.file = nil
+	return r.replace(nil)
+}
+
+// scan lists the records up to the first that is not whole.
+func (r *Reversible) scan(size int64) error {
+	var head [reversibleHeaderBytes]byte
+	if err := readFull(r.file, r.path, head[:], 0); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	if string(head[:8]) != reversibleMagic || binary.LittleEndian.Uint32(head[12:]) != crc32.Checksum(head[:12], castagnoli) {
+		return fmt.Errorf("%s: %w", r.path, errNotReversible)
+	}
+	if v := binary.LittleEndian.Uint32(head[8:]); v != reversibleVersion {
+		return fmt.Errorf("%s has version %d, supported is %d", r.path, v, reversibleVersion)
+	}
+	r.end = reversibleHeaderBytes
+	in := io.NewSectionReader(r.file, r.end, size-r.end)
+	buf := make([]byte, 0, 1<<16)
+	for {
+		var h [recordHeaderBytes]byte
+		if _, err := io.ReadFull(in, h[:]); err != nil {
+			return atEnd(err)
+		}
+		n := int64(binary.LittleEndian.Uint32(h[:]))
+		if n < minBlockBytes || n > maxBlockBytes || n > size-r.end-recordHeaderBytes {
+			return nil
+		}
+		buf = append(buf[:0], make([]byte, n)...)
+		if _, err := io.ReadFull(in, buf); err != nil {
+			return atEnd(err)
+		}
+		num, ok := blockNumber(buf)
+		if !ok || binary.LittleEndian.Uint32(h[4:]) != tailSum(h[:4], buf) {
+			return nil
+		}
+		r.add(num, int(n))
+	}
+}
+
+// add lists the record that ends the file.
+func (r *Reversible) add(num uint32, size int) {
+	r.sequence++
+	r.blocks = append(r.blocks, reversibleBlock{r.sequence, num, r.end + recordHeaderBytes, size})
+	r.end += recordHeaderBytes + int64(size)
+}
+
+func atEnd(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil
+	}
+	return err
+}
+
+func appendReversible(b, block []byte) []byte {
+	from := len(b)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(block)))
+	b = binary.LittleEndian.AppendUint32(b, tailSum(b[from:], block))
+	return append(b, block...)
+}
+
+// CutBytes tells how much of the file's end opening cut off.
+func (r *Reversible) CutBytes() int64 { return r.cut }
+
+// Append adds a packed block, and hands it to the kernel.
+func (r *Reversible) Append(block []byte) error {
+	num, ok := blockNumber(block)
+	if !ok || len(block) > maxBlockBytes {
+		return fmt.Errorf("append %d bytes that are no block to %s", len(block), r.path)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failed != nil {
+		return r.failed
+	}
+	b := appendReversible(make([]byte, 0, recordHeaderBytes+len(block)), block)
+	if _, err := r.file.WriteAt(b, r.end); err != nil {
+		return r.fail("append to", err)
+	}
+	r.add(num, len(block))
+	r.dirty = true
+	return nil
+}
+
+func (r *Reversible) fail(what string, err error) error {
+	r.failed = fmt.Errorf("%s %s: %w: %w", what, r.path, err, ErrFailed)
+	r.log.Error("the file of reversible blocks takes no more", "error", r.failed)
+	return r.failed
+}
+
+// Sync makes all that was appended durable. After an error nothing is appended any
+// more.
+func (r *Reversible) Sync() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failed != nil || !r.dirty {
+		return r.failed
+	}
+	if err := r.file.Sync(); err != nil {
+		return r.fail("sync", err)
+	}
+	r.dirty = false
+	return nil
+}
+
+// Len returns how many blocks there are that are not obsolete.
+func (r *Reversible) Len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.blocks)
+}
+
+// All yields the packed blocks that are not obsolete, in the order in which they
+// were appended, up to an error. The caller keeps what it gets. Other methods may be
+// called meanwhile: what becomes obsolete is not yielded, nor what is appended.
+func (r *Reversible) All() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		r.mu.Lock()
+		last := r.sequence
+		r.mu.Unlock()
+		for next := uint64(1); ; {
+			data, seq, err := r.from(next)
+			if seq == 0 || seq > last || !yield(data, err) || err != nil {
+				return
+			}
+			next = seq + 1
+		}
+	}
+}
+
+// from reads the first block of at least a sequence number; seq is 0 if there is none.
+func (r *Reversible) from(least uint64) (data []byte, seq uint64, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i, _ := slices.BinarySearchFunc(r.blocks, least, func(b reversibleBlock, n uint64) int { return cmp.Compare(b.seq, n) })
+	if i == len(r.blocks) {
+		return nil, 0, nil
+	}
+	b := r.blocks[i]
+	data = make([]byte, b.size)
+	return data, b.seq, readFull(r.file, r.path, data, b.offset)
+}
+
+// Blocks yields what All does, decoded.
+func (r *Reversible) Blocks() iter.Seq2[*types.SignedBlock, error] {
+	return func(yield func(*types.SignedBlock, error) bool) {
+		for data, err := range r.All() {
+			var b *types.SignedBlock
+			if err == nil {
+				b, err = decodeBlock(data)
+			}
+			if !yield(b, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Obsolete says that blocks up to a number are not needed any more: they, or others
+// of their numbers, are in the log. It rewrites the file, durably, when most of it is
+// of no use.
+func (r *Reversible) Obsolete(upTo uint32) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failed != nil {
+		return r.failed
+	}
+	if r.durable != nil {
+		upTo = min(upTo, r.durable())
+	}
+	kept := r.blocks[:0]
+	for _, b := range r.blocks {
+		if b.num > upTo {
+			kept = append(kept, b)
+		} else {
+			r.obsolete += recordHeaderBytes + int64(b.size)
+		}
+	}
+	r.blocks = kept
+	if r.obsolete < r.compact || r.obsolete*2 < r.end {
+		return nil
+	}
+	if err := r.replace(kept); err != nil {
+		return r.fail("rewrite", err)
+	}
+	return nil
+}
+
+// Reset removes all blocks, durably.
+func (r *Reversible) Reset() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failed != nil {
+		return r.failed
+	}
+	if err := r.replace(nil); err != nil {
+		return r.fail("rewrite", err)
+	}
+	return nil
+}
+
+// replace makes a new file of some of the blocks and renames it over the old one.
+func (r *Reversible) replace(keep []reversibleBlock) (err error) {
+	temporary := r.path + ".tmp"
+	f, err := r.fs.Create(temporary)
+	if err != nil {
+		return err
+	}
+	head := append([]byte(reversibleMagic), 0, 0, 0, 0)
+	binary.LittleEndian.PutUint32(head[8:], reversibleVersion)
+	head = binary.LittleEndian.AppendUint32(head, crc32.Checksum(head, castagnoli))
+	_, err = f.WriteAt(head, 0)
+	end := int64(len(head))
+	moved := make([]reversibleBlock, 0, len(keep))
+	for _, b := range keep {
+		if err != nil {
+			break
+		}
+		from := b.offset - recordHeaderBytes
+		if err = transfer(r.file, from, b.offset+int64(b.size), f, end, r.path); err == nil {
+			moved = append(moved, reversibleBlock{b.seq, b.num, end + recordHeaderBytes, b.size})
+			end += recordHeaderBytes + int64(b.size)
+		}
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		err = r.fs.Rename(temporary, r.path)
+	}
+	if err == nil {
+		err = r.fs.SyncDir(filepath.Dir(r.path))
+	}
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if r.file != nil {
+		err = r.file.Close()
+	}
+	r.file, r.end, r.blocks, r.obsolete, r.dirty = f, end, moved, 0, false
+	return err
+}
+
+// Close syncs and closes the file.
+func (r *Reversible) Close() error {
+	err := r.Sync()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if errors.Is(r.failed, ErrClosed) {
+		return nil
+	}
+	r.failed = ErrClosed
+	return errors.Join(err, r.file.Close())
+}

@@ -1,0 +1,121 @@
+package blocklog
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+
+	"tarn/store/vfs"
+)
+
+// segment is an open log with its index. Readers hold its lock while they read, so
+// that the files stay open under them.
+type segment struct {
+	log, index vfs.File
+	base       string // path without extension
+	preamble   Preamble
+	start      int64 // where entries begin
+
+	mu     sync.RWMutex
+	closed bool
+}
+
+// openSegment opens a log and its index.
+func openSegment(fs FS, base string, writable bool) (*segment, error) {
+	log, err := fs.Open(logPath(base), writable)
+	if err != nil {
+		return nil, fmt.Errorf("open block log: %w", err)
+	}
+	index, err := fs.Open(indexPath(base), writable)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open block index: %w", err), log.Close())
+	}
+	p, start, err := readPreamble(log, logPath(base))
+	if err != nil {
+		return nil, errors.Join(err, log.Close(), index.Close())
+	}
+	return &segment{log: log, index: index, base: base, preamble: p, start: start}, nil
+}
+
+// close waits for readers. Closing twice is harmless.
+func (s *segment) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	return errors.Join(s.log.Close(), s.index.Close())
+}
+
+// positions returns where blocks from num on begin, n of them.
+func (s *segment) positions(num uint32, n int) ([]int64, error) {
+	b := make([]byte, n*positionBytes)
+	if err := readFull(s.index, indexPath(s.base), b, int64(num-s.preamble.First)*positionBytes); err != nil {
+		return nil, err
+	}
+	list := make([]int64, n)
+	for i := range list {
+		list[i] = int64(binary.LittleEndian.Uint64(b[i*positionBytes:]))
+	}
+	return list, nil
+}
+
+// span is blocks of a segment, one after the other, as they lie in the file.
+type span struct {
+	first     uint32
+	positions []int64 // of each block, and the end of the last
+	data      []byte  // from the first position to the end
+}
+
+// read reads blocks from num to at most last, as many as fit into limit bytes but
+// at least one. end is where the segment's block of number highest ends.
+func (s *segment) read(num, last, highest uint32, end int64, limit int64) (span, error) {
+	n := int(min(int64(last-num)+1, 1+limit/minBlockBytes))
+	bounded := int64(num)+int64(n) > int64(highest)
+	ask := n + 1
+	if bounded {
+		ask = n
+	}
+	list, err := s.positions(num, ask)
+	if err != nil {
+		return span{}, err
+	}
+	if bounded {
+		list = append(list, end)
+	}
+	for n > 1 && list[n]-list[0] > limit {
+		n--
+	}
+	list = list[:n+1]
+	for i := range n {
+		if list[i] < s.start || list[i+1]-list[i] < minBlockBytes+positionBytes || list[i+1]-list[i] > maxBlockBytes+positionBytes {
+			return span{}, s.disagree(num+uint32(i), list[i])
+		}
+	}
+	data := make([]byte, list[n]-list[0])
+	if err := readFull(s.log, logPath(s.base), data, list[0]); err != nil {
+		return span{}, err
+	}
+	sp := span{first: num, positions: list, data: data}
+	for i := range n {
+		b := sp.block(i)
+		is, _ := blockNumber(b)
+		at := binary.LittleEndian.Uint64(data[list[i+1]-list[0]-positionBytes:])
+		if at != uint64(list[i]) || is != num+uint32(i) {
+			return span{}, s.disagree(num+uint32(i), list[i])
+		}
+	}
+	return sp, nil
+}
+
+// block is the i-th packed block of a span.
+func (sp *span) block(i int) []byte {
+	from, to := sp.positions[i]-sp.positions[0], sp.positions[i+1]-sp.positions[0]-positionBytes
+	return sp.data[from:to:to]
+}
+
+func (s *segment) disagree(num uint32, at int64) error {
+	return fmt.Errorf("block %d is not at offset %d of %s, where its index says it is (block-log make-index writes the index anew)", num, at, logPath(s.base))
+}

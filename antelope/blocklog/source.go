@@ -1,0 +1,163 @@
+package blocklog
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"tarn/store/vfs"
+)
+
+// source is a log's file as a row of entries, each a packed block and the
+// position at which it begins.
+type source struct {
+	file     vfs.File
+	path     string
+	preamble Preamble
+	start    int64 // where entries begin
+	size     int64 // of the file
+}
+
+// openSource reads the preamble of an open log.
+func openSource(f vfs.File, path string) (*source, error) {
+	p, start, err := readPreamble(f, path)
+	if err != nil {
+		return nil, err
+	}
+	size, err := f.Size()
+	if err != nil {
+		return nil, fmt.Errorf("size of %s: %w", path, err)
+	}
+	return &source{file: f, path: path, preamble: p, start: start, size: size}, nil
+}
+
+// read returns the n bytes at an offset.
+func (s *source) read(at int64, n int) ([]byte, error) {
+	b := make([]byte, n)
+	if err := readFull(s.file, s.path, b, at); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// readFull fills b from an offset. It does not take the end of the file for one.
+func readFull(f vfs.File, path string, b []byte, at int64) error {
+	n, err := f.ReadAt(b, at)
+	if n == len(b) {
+		return nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("read %d bytes at offset %d of %s: %w", len(b), at, path, err)
+}
+
+// before tells where the entry that ends at an offset says it begins, and whether
+// that can be true.
+func (s *source) before(end int64) (int64, bool, error) {
+	if end-positionBytes < s.start+minBlockBytes {
+		return 0, false, nil
+	}
+	b, err := s.read(end-positionBytes, positionBytes)
+	if err != nil {
+		return 0, false, err
+	}
+	start := binary.LittleEndian.Uint64(b)
+	return int64(start), s.plausible(start, end), nil
+}
+
+func (s *source) plausible(start uint64, end int64) bool {
+	return start >= uint64(s.start) && start <= uint64(end-positionBytes-minBlockBytes) &&
+		uint64(end)-start <= maxBlockBytes+positionBytes
+}
+
+// link decodes the entry between two offsets; ok is false if it is no block.
+func (s *source) link(start, end int64) (l link, ok bool, err error) {
+	b, err := s.read(start, int(end-positionBytes-start))
+	if err != nil {
+		return link{}, false, err
+	}
+	l, bad := decodeLink(b)
+	return l, bad == nil && l.num >= s.preamble.First, nil
+}
+
+// numberAt tells the number of the block at an offset, and whether one can be there.
+func (s *source) numberAt(start int64) (uint32, bool, error) {
+	if start < s.start || start > s.size-minBlockBytes {
+		return 0, false, nil
+	}
+	b, err := s.read(start, minBlockBytes)
+	if err != nil {
+		return 0, false, err
+	}
+	num, ok := blockNumber(b)
+	return num, ok, nil
+}
+
+// walker goes back through a log from one entry's end to that of the entry before.
+// It reads in pieces, so that small entries cost less than a call each.
+type walker struct {
+	*source
+	at     int64 // the end of the next entry
+	buf    []byte
+	offset int64 // of buf in the file
+}
+
+const walkBytes = 64 << 10
+
+func (s *source) walkBack(from int64) *walker { return &walker{source: s, at: from} }
+
+// previous moves to the beginning of the entry that ends where the walker is.
+func (w *walker) previous() (int64, error) {
+	at := w.at - positionBytes
+	if at < w.start {
+		return 0, fmt.Errorf("offset %d of %s: no entry ends there", w.at, w.path)
+	}
+	if at < w.offset || w.at > w.offset+int64(len(w.buf)) {
+		w.offset = max(w.start, w.at-walkBytes)
+		if w.buf = w.buf[:0]; cap(w.buf) == 0 {
+			w.buf = make([]byte, 0, walkBytes)
+		}
+		w.buf = w.buf[:w.at-w.offset]
+		if err := readFull(w.file, w.path, w.buf, w.offset); err != nil {
+			w.buf = w.buf[:0]
+			return 0, err
+		}
+	}
+	start := binary.LittleEndian.Uint64(w.buf[at-w.offset:])
+	if !w.plausible(start, w.at) {
+		return 0, fmt.Errorf("offset %d of %s: block position %d is not in the range of entries", at, w.path, start)
+	}
+	w.at = int64(start)
+	return w.at, nil
+}
+
+// progress says every few seconds how far something is.
+type progress struct {
+	log         *slog.Logger
+	now         func() time.Time
+	what        string
+	total       uint64
+	began, last time.Time
+}
+
+const progressEvery = 5 * time.Second
+
+func newProgress(log *slog.Logger, now func() time.Time, what string, total uint64) *progress {
+	t := now()
+	return &progress{log: log, now: now, what: what, total: total, began: t, last: t}
+}
+
+func (p *progress) at(done uint64) {
+	t := p.now()
+	if t.Sub(p.last) < progressEvery || done == 0 {
+		return
+	}
+	p.last = t
+	rate := float64(done) / t.Sub(p.began).Seconds()
+	left := time.Duration(float64(p.total-min(done, p.total)) / rate * float64(time.Second))
+	p.log.Info(p.what, "done", done, "total", p.total, "per_second", int64(rate), "left", left.Round(time.Second))
+}

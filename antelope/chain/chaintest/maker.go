@@ -1,0 +1,165 @@
+// Package chaintest makes chains for tests and measurements: it produces and signs
+// blocks on a chain of its own, with keys that everybody may know, as fast as they
+// can be made. Block times are the chain's, not the clock's.
+package chaintest
+
+import (
+	"errors"
+	"fmt"
+
+	"tarn/antelope/chain"
+	"tarn/antelope/crypto"
+	"tarn/antelope/feature"
+	"tarn/antelope/types"
+	"tarn/store"
+)
+
+// Maker makes a chain. One goroutine uses it.
+type Maker struct {
+	Chain   *chain.Chain
+	Genesis types.Genesis
+	Key     crypto.PrivateKey // of everything
+	nonce   uint32
+}
+
+// Begin is the time of the genesis.
+const Begin = types.TimePoint(1_577_836_800_000_000) // 2020-01-01
+
+// New makes a chain on an empty store, with limits that no test reaches.
+func New(st store.Store, o chain.Options) (*Maker, error) {
+	var seed [32]byte
+	copy(seed[:], "the key of all chains for testing")
+	key, err := crypto.NewPrivateKey(types.K1, seed)
+	if err != nil {
+		return nil, err
+	}
+	g := types.DefaultGenesis()
+	g.InitialTimestamp, g.InitialKey = Begin, key.Public()
+	cfg := &g.InitialConfiguration
+	cfg.MaxBlockCPUUsage, cfg.MaxTransactionCPUUsage, cfg.MinTransactionCPUUsage = 4_000_000, 2_000_000, 1
+	cfg.MaxBlockNetUsage, cfg.MaxTransactionNetUsage = 16<<20, 8<<20
+	c, err := chain.Open(st, o)
+	if err != nil {
+		return nil, err
+	}
+	m := &Maker{Chain: c, Genesis: g, Key: key}
+	if err := c.Genesis(&m.Genesis); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return m, nil
+}
+
+// StartBlock begins the next block, in the slot after the head's, with the features
+// that are to be activated.
+func (m *Maker) StartBlock(activations ...types.Checksum256) error {
+	return m.Chain.StartBlock(chain.Start{
+		Time: m.Chain.Head().Header.Timestamp + 1, Activations: activations, Status: chain.Incomplete,
+	})
+}
+
+// EndBlock signs the pending block.
+func (m *Maker) EndBlock() (*types.SignedBlock, error) {
+	b, err := m.SignBlock(m.Chain)
+	if err != nil {
+		return nil, err
+	}
+	return b, m.Chain.LogIrreversible()
+}
+
+// SignBlock signs the pending block of any chain.
+func (m *Maker) SignBlock(c *chain.Chain) (*types.SignedBlock, error) {
+	sign := func(digest types.Checksum256) ([]types.Signature, error) {
+		s, err := m.Key.Sign(digest)
+		return []types.Signature{s}, err
+	}
+	recoverKey := func(s types.Signature, d types.Checksum256) (types.PublicKey, error) {
+		return crypto.Recover(s, d, true)
+	}
+	b, err := c.ProduceBlock(sign, recoverKey)
+	if err != nil {
+		return nil, err
+	}
+	return b.Block, nil
+}
+
+// Sign makes a transaction of actions.
+func (m *Maker) Sign(actions ...types.Action) (*types.PackedTransaction, error) {
+	m.nonce++
+	t := &types.Transaction{Actions: actions}
+	head := m.Chain.Head()
+	t.Expiration = (head.Header.Timestamp.TimePoint() + types.TimePoint(1_000_000*(60+int64(m.nonce%3000)))).Sec()
+	t.SetRefBlock(head.ID)
+	t.MaxNetUsageWords = 1_000_000 + m.nonce // so that no two are the same
+	s, err := m.Key.Sign(t.SigningDigest(m.Genesis.ChainID(), nil))
+	if err != nil {
+		return nil, err
+	}
+	return types.Pack(t, []types.Signature{s}, nil, types.CompressionNone)
+}
+
+// Push executes a transaction of actions in the pending block; its failure is an
+// error.
+func (m *Maker) Push(actions ...types.Action) (*types.TransactionTrace, error) {
+	p, err := m.Sign(actions...)
+	if err != nil {
+		return nil, err
+	}
+	x, err := chain.NewCandidate(p, chain.Input)
+	if err != nil {
+		return nil, err
+	}
+	x.Keys = []types.PublicKey{m.Key.Public()}
+	trace, err := m.Chain.PushTransaction(x, chain.Billing{Explicit: true, CPU: 100})
+	if err == nil && trace.Except != nil {
+		err = fmt.Errorf("transaction %s: %w", trace.ID, trace.Except)
+	}
+	return trace, err
+}
+
+// Block makes a block of transactions, one action each.
+func (m *Maker) Block(actions ...types.Action) (*types.SignedBlock, error) {
+	if err := m.StartBlock(); err != nil {
+		return nil, err
+	}
+	for _, a := range actions {
+		if _, err := m.Push(a); err != nil {
+			return nil, err
+		}
+	}
+	return m.EndBlock()
+}
+
+// Action is an action of contract, authorised by actor's active permission.
+func Action(contract, name, actor types.Name, data []byte) types.Action {
+	return types.Action{
+		Account: contract, Name: name, Data: data,
+		Authorization: []types.PermissionLevel{{Actor: actor, Permission: types.N("active")}},
+	}
+}
+
+// CreateAccount is the action that makes an account with the one key.
+func (m *Maker) CreateAccount(n types.Name) types.Action {
+	key := types.KeyAuthority(m.Key.Public())
+	eosio := types.N("eosio")
+	data := types.NewAccount{Creator: eosio, Name: n, Owner: key, Active: key}
+	return Action(eosio, types.N("newaccount"), eosio, data.Append(nil))
+}
+
+// SetCode is the action that sets a contract.
+func SetCode(n types.Name, code []byte) types.Action {
+	return Action(types.N("eosio"), types.N("setcode"), n, types.SetCode{Account: n, Code: code}.Append(nil))
+}
+
+// ActivateFeatures activates all protocol features, which takes two blocks and a
+// contract that preactivates.
+func (m *Maker) ActivateFeatures(set *feature.Set) error {
+	first, ok := set.Digest(feature.PreactivateFeature)
+	if !ok {
+		return errors.New("PREACTIVATE_FEATURE is not recognised")
+	}
+	if err := m.StartBlock(first); err != nil {
+		return err
+	}
+	_, err := m.EndBlock()
+	return err
+}

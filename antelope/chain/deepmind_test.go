@@ -1,0 +1,223 @@
+package chain_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"tarn/antelope/chain"
+	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/consensus"
+	"tarn/antelope/crypto"
+	"tarn/antelope/deepmind"
+	"tarn/antelope/serial"
+	"tarn/antelope/types"
+)
+
+// deepMindReference is the deep-mind log of nodeos' own test (Leap: unittests/
+// deep_mind_tests.cpp), with its line ends.
+func deepMindReference(t *testing.T) []string {
+	t.Helper()
+	b, err := os.ReadFile(reference(t, "deep-mind.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(b), "\n")
+	return lines[:len(lines)-1]
+}
+
+// acceptedBlocks are the blocks that a deep-mind log tells of.
+func acceptedBlocks(t *testing.T, log []string) (blocks []*types.SignedBlock) {
+	t.Helper()
+	for _, line := range log {
+		f := strings.Fields(line)
+		if f[1] != "ACCEPTED_BLOCK" {
+			continue
+		}
+		raw, err := hex.DecodeString(f[3])
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := serial.NewReader(raw)
+		var h consensus.HeaderState
+		h.Read(r)
+		if !r.Bool() {
+			t.Fatalf("block %s has no block", f[2])
+		}
+		b := new(types.SignedBlock)
+		b.Read(r)
+		if r.Bool(); r.Err() != nil {
+			t.Fatal(r.Err())
+		}
+		blocks = append(blocks, b)
+	}
+	if len(blocks) == 0 {
+		t.Fatal("the log has no blocks")
+	}
+	return blocks
+}
+
+// testerGenesis is the genesis of nodeos' tests (Leap: tester.hpp, default_genesis).
+func testerGenesis(t *testing.T) *types.Genesis {
+	t.Helper()
+	g := types.DefaultGenesis()
+	g.InitialTimestamp = chaintest.Begin
+	var err error
+	if g.InitialKey, err = types.ParsePublicKey("EOS5P52UyPoYL7vMiSREPvqxh6WebuMAunCMK4w53J7Gu6zmk4qyN"); err != nil {
+		t.Fatal(err)
+	}
+	return &g
+}
+
+// openTold opens a chain with that genesis, and what it says.
+func openTold(t *testing.T) (*chain.Chain, *bytes.Buffer) {
+	t.Helper()
+	log := new(bytes.Buffer)
+	c, err := chain.Open(newStore(t), chain.Options{Tracer: deepmind.New(log, deepmind.Options{ZeroElapsed: true})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if err := c.Genesis(testerGenesis(t)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Resume(context.Background(), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	return c, log
+}
+
+// A node that is given the blocks of nodeos' test, a genesis first, says of them
+// what nodeos said, to the byte: the test's node zeroed the times, too.
+func TestNodeosSaysTheSameOfTheSameBlocks(t *testing.T) {
+	want := deepMindReference(t)
+	c, log := openTold(t)
+	for _, b := range acceptedBlocks(t, want) {
+		if err := push(t, c, b); err != nil {
+			t.Fatalf("block %d: %v", b.BlockNum(), err)
+		}
+	}
+	sameLines(t, strings.SplitAfter(strings.TrimSuffix(log.String(), "\n"), "\n"), want)
+}
+
+// The producer of the test, with its key, makes the same blocks of the same
+// transactions. Only the traces differ: they do not know their block yet.
+func TestTheBlocksOfNodeosAreMadeAgain(t *testing.T) {
+	want := deepMindReference(t)
+	c, log := openTold(t)
+	key, err := crypto.NewPrivateKey(types.K1, types.Hash([]byte("eosioactive")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sign := func(d types.Checksum256) ([]types.Signature, error) {
+		s, err := key.Sign(d)
+		return []types.Signature{s}, err
+	}
+	for _, b := range acceptedBlocks(t, want) {
+		h, err := consensus.NewBlockState(c.Head().HeaderState, b, chainFeatures(t), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.StartBlock(chain.Start{Time: b.Timestamp, Confirmed: b.Confirmed, Activations: h.Activations(), Status: chain.Incomplete}); err != nil {
+			t.Fatal(err)
+		}
+		for i := range b.Transactions {
+			x, err := chain.NewCandidate(b.Transactions[i].Packed, chain.Input)
+			if err == nil {
+				err = x.RecoverKeys(c.ID())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			trace, err := c.PushTransaction(x, chain.Billing{Explicit: true, CPU: 2000})
+			if err != nil || trace.Except != nil {
+				t.Fatalf("transaction %s: %v %v", x.ID, err, trace.Except)
+			}
+		}
+		made, err := c.ProduceBlock(sign, func(s types.Signature, d types.Checksum256) (types.PublicKey, error) {
+			return crypto.Recover(s, d, true)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(made.Block.Append(nil), b.Append(nil)) {
+			t.Fatalf("block %d is another one", b.BlockNum())
+		}
+	}
+	untraced := func(lines []string) []string {
+		return slices.DeleteFunc(lines, func(s string) bool { return strings.HasPrefix(s, "DMLOG APPLIED_TRANSACTION") })
+	}
+	sameLines(t, untraced(strings.SplitAfter(strings.TrimSuffix(log.String(), "\n"), "\n")), untraced(want))
+}
+
+func sameLines(t *testing.T, got, want []string) {
+	t.Helper()
+	for i := range want {
+		if i >= len(got) {
+			t.Fatalf("line %d is missing:\n%s", i+1, want[i])
+		}
+		if strings.TrimSuffix(got[i], "\n") != strings.TrimSuffix(want[i], "\n") {
+			t.Fatalf("line %d of nodeos\n%sis here\n%s", i+1, want[i], got[i])
+		}
+	}
+	if len(got) > len(want) {
+		t.Fatalf("line %d is more than nodeos says:\n%s", len(want)+1, got[len(want)])
+	}
+}
+
+// Of what is only tried nothing is said; a failure is, with its trace, and a
+// transaction from outside may look like the chain's own.
+func TestWhatIsOnlyTriedIsNotSaid(t *testing.T) {
+	var log bytes.Buffer
+	m, err := chaintest.New(newStore(t), chain.Options{Tracer: deepmind.New(&log, deepmind.Options{ZeroElapsed: true})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Chain.Close() })
+	if err := m.StartBlock(); err != nil {
+		t.Fatal(err)
+	}
+	eosio := types.N("eosio")
+	create, onblock := m.CreateAccount(types.N("alice")), chaintest.Action(eosio, types.N("onblock"), eosio, nil)
+	said := func(kind chain.Kind, act types.Action) (kinds []string) {
+		t.Helper()
+		p, err := m.Sign(act)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := chain.NewCandidate(p, kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.Keys = []types.PublicKey{m.Key.Public()}
+		log.Reset()
+		if _, err := m.Chain.PushTransaction(x, chain.Billing{Explicit: true, CPU: 100}); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(log.String()) {
+			f := strings.Fields(line)
+			kinds = append(kinds, f[1])
+			if f[1] == "TRX_OP" && !strings.Contains(f[5], hex.EncodeToString(p.Signatures[0].Append(nil))) {
+				t.Errorf("signatures are missing: %s", line)
+			}
+		}
+		return kinds
+	}
+	if got := said(chain.DryRun, create); got != nil {
+		t.Errorf("of a dry run is said %q", got)
+	}
+	want := []string{"CREATION_OP", "PERM_OP", "PERM_OP", "RLIMIT_OP", "RLIMIT_OP", "RAM_OP", "RLIMIT_OP", "APPLIED_TRANSACTION"}
+	if got := said(chain.Input, create); !slices.Equal(got, want) {
+		t.Errorf("of a new account is said %q", got)
+	}
+	if got := said(chain.Input, create); !slices.Equal(got, []string{"CREATION_OP", "APPLIED_TRANSACTION"}) {
+		t.Errorf("of one that exists is said %q", got)
+	}
+	if got := said(chain.Input, onblock); !slices.Equal(got, []string{"CREATION_OP", "RLIMIT_OP", "TRX_OP", "APPLIED_TRANSACTION"}) {
+		t.Errorf("of onblock from outside is said %q", got)
+	}
+}

@@ -1,0 +1,113 @@
+package chain
+
+import (
+	"context"
+	"sync"
+
+	"tarn/antelope/types"
+)
+
+// feed reads blocks from the log and unpacks them on other goroutines than the
+// writer's, in their order.
+type feed struct {
+	blocks <-chan fed
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+}
+
+// fed is a block that was read, or why it could not be.
+type fed struct {
+	block      *types.SignedBlock
+	candidates []*Candidate
+	err        error
+}
+
+// ahead is how many blocks are read before they are needed.
+const ahead = 32
+
+// feed starts to read. Keys are found only where the checks ask for them.
+func (c *Chain) feed(ctx context.Context, first, last uint32) *feed {
+	ctx, cancel := context.WithCancel(ctx)
+	var chainID *types.Checksum256
+	if c.opt.ForceAllChecks {
+		chainID = &c.chainID
+	}
+	// Each block has a place in the queue before it is unpacked, so that several are
+	// unpacked at a time and still come in order.
+	queue := make(chan chan fed, ahead)
+	work := make(chan func(), ahead)
+	out := make(chan fed)
+	f := &feed{blocks: out, cancel: cancel}
+	f.done.Go(func() {
+		defer close(queue)
+		defer close(work)
+		for n := first; n <= last; n++ {
+			place := make(chan fed, 1)
+			raw, err := c.opt.Blocks.ReadRaw(n)
+			job := func() {
+				if err != nil {
+					place <- fed{err: err}
+					return
+				}
+				place <- unpackRaw(raw, chainID)
+			}
+			for _, send := range []func() bool{
+				func() bool { return offer(ctx, work, job) },
+				func() bool { return offer(ctx, queue, place) },
+			} {
+				if !send() {
+					return
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	})
+	for range max(1, c.opt.Threads) {
+		f.done.Go(func() {
+			for job := range work {
+				job()
+			}
+		})
+	}
+	f.done.Go(func() {
+		defer close(out)
+		for place := range queue {
+			select {
+			case r := <-place:
+				if !offer(ctx, out, r) {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return f
+}
+
+// unpackRaw decodes a block and its transactions.
+func unpackRaw(raw []byte, chainID *types.Checksum256) fed {
+	r := fed{block: new(types.SignedBlock)}
+	if r.err = types.Decode(raw, r.block); r.err == nil {
+		r.candidates, r.err = Unpack(r.block, chainID)
+	}
+	return r
+}
+
+// offer sends v unless ctx ends first.
+func offer[T any](ctx context.Context, to chan<- T, v T) bool {
+	select {
+	case to <- v:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// stop ends the reading and waits for it.
+func (f *feed) stop() {
+	f.cancel()
+	f.done.Wait()
+}

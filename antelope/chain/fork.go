@@ -1,0 +1,266 @@
+package chain
+
+import (
+	"errors"
+	"fmt"
+
+	"tarn/antelope/consensus"
+	"tarn/antelope/exception"
+	"tarn/antelope/types"
+)
+
+// BlockLog is where irreversible blocks go ([blocklog.Log]).
+type BlockLog interface {
+	Append(num uint32, id types.Checksum256, block []byte) error
+	Head() (num uint32, id types.Checksum256, ok bool)
+	First() uint32
+	Read(num uint32) (*types.SignedBlock, error)
+	ReadRaw(num uint32) ([]byte, error)
+}
+
+// ReversibleLog is where blocks wait that are not irreversible yet
+// ([blocklog.Reversible]).
+type ReversibleLog interface {
+	Append(block []byte) error
+	Obsolete(upTo uint32) error
+}
+
+// ErrStopped says that the block was reached after which the chain is to stop
+// (Options.StopAt).
+var ErrStopped = errors.New("reached configured maximum block")
+
+// Prepare checks a block's header and unpacks its transactions, with their keys, so
+// that the writer has less to do. Any goroutine may call it; the block before must
+// be in the fork database. id is the block's, which the caller computed (Leap:
+// controller_impl::create_block_state_i).
+func (c *Chain) Prepare(b *types.SignedBlock, id types.Checksum256) (*Prepared, error) {
+	if c.fork.Block(id) != nil {
+		return nil, exception.New(exception.ForkDatabase, "we already know about this block: %s", id)
+	}
+	prev := c.fork.HeaderState(b.Previous)
+	if prev == nil {
+		return nil, exception.New(exception.UnlinkableBlock, "unlinkable block %s", id)
+	}
+	bs, err := c.CheckHeader(prev, b, id)
+	if err != nil {
+		return nil, err
+	}
+	candidates, err := c.UnpackBlock(b, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Prepared{bs, candidates}, nil
+}
+
+// trusts tells whether a producer's blocks are validated lightly.
+func (c *Chain) trusts(producer types.Name) bool {
+	if c.opt.LightValidation {
+		return true
+	}
+	for _, n := range c.opt.TrustedProducers {
+		if n == producer {
+			return true
+		}
+	}
+	return false
+}
+
+// PushBlock adds a block to the fork database and applies it if its branch is the
+// best. On an error the block is forgotten, unless the failure is the node's. From
+// Options.StopAt on it does nothing and returns ErrStopped (Leap:
+// controller_impl::push_block).
+func (c *Chain) PushBlock(p *Prepared) error {
+	if c.pending != nil {
+		return exception.New(exception.BlockValidate, "it is not valid to push a block when there is a pending block")
+	}
+	if c.opt.StopAt > 0 && c.head.BlockNum >= c.opt.StopAt {
+		return ErrStopped
+	}
+	if err := c.fork.Add(p.State, false); err != nil {
+		return err
+	}
+	if c.opt.Reversible != nil {
+		if err := c.opt.Reversible.Append(p.State.Block.Append(nil)); err != nil {
+			return fmt.Errorf("keep block %d: %w", p.State.BlockNum, err)
+		}
+	}
+	if c.observer.AcceptedHeader != nil {
+		c.observer.AcceptedHeader(p.State)
+	}
+	return c.advance(p)
+}
+
+// advance goes to the best block, now that p's is in the fork database; in
+// irreversible mode to what has become irreversible.
+func (c *Chain) advance(p *Prepared) error {
+	if c.prepared == nil {
+		c.prepared = make(map[types.Checksum256]*Prepared)
+	}
+	c.prepared[p.State.ID] = p
+	defer delete(c.prepared, p.State.ID)
+	if c.opt.IrreversibleMode {
+		return c.LogIrreversible()
+	}
+	if c.trusts(p.State.Block.Producer) {
+		c.trusting = true
+		defer func() { c.trusting = false }()
+	}
+	return c.follow(c.fork.PendingHead())
+}
+
+// follow makes a block the head, over a switch of forks if need be (Leap:
+// maybe_switch_forks).
+func (c *Chain) follow(best *consensus.BlockState) error {
+	switch {
+	case best.ID == c.head.ID:
+		return nil
+	case best.Header.Previous == c.head.ID:
+		if err := c.applyFork(best, Complete); err != nil {
+			return c.forget(best, err)
+		}
+	default:
+		if err := c.switchFork(best); err != nil {
+			return err
+		}
+	}
+	if err := c.store.Publish(); err != nil {
+		return err
+	}
+	return c.LogIrreversible()
+}
+
+// forget removes a block that is not valid, with what follows it, from the fork
+// database. A failure of the node says nothing about the block.
+func (c *Chain) forget(b *consensus.BlockState, err error) error {
+	if exception.Of(err) == nil {
+		return err
+	}
+	if e := c.fork.Remove(b.ID); e != nil {
+		return fmt.Errorf("%w; then, forgetting the block: %w", err, e)
+	}
+	return err
+}
+
+// applyFork applies a block of the fork database, and marks it valid.
+func (c *Chain) applyFork(b *consensus.BlockState, status Status) error {
+	p := c.prepared[b.ID]
+	if p == nil {
+		p = &Prepared{State: b}
+	}
+	if err := c.validate(p, status); err != nil {
+		return err
+	}
+	return c.fork.MarkValid(b.ID)
+}
+
+func (c *Chain) switchFork(best *consensus.BlockState) error {
+	old := c.head
+	c.opt.Log.Info("switching forks", "from", old.ID, "to", best.ID)
+	if d := c.tracer(); d != nil {
+		d.SwitchForks(old.ID, best.ID)
+	}
+	to, from, err := c.fork.FetchBranchFrom(best.ID, old.ID)
+	if err != nil {
+		return err
+	}
+	for range from {
+		if err := c.PopBlock(); err != nil {
+			return err
+		}
+	}
+	if c.opt.Forked != nil {
+		c.opt.Forked(from)
+	}
+	if c.observer.Forked != nil {
+		c.observer.Forked(from)
+	}
+	for i := len(to) - 1; i >= 0; i-- {
+		status := Complete
+		if c.fork.IsValid(to[i].ID) {
+			status = Validated
+		}
+		err := c.applyFork(to[i], status)
+		if err == nil {
+			continue
+		}
+		err = c.forget(to[i], err)
+		return c.switchBack(len(to)-1-i, from, err)
+	}
+	return nil
+}
+
+// switchBack returns to the branch that was left, because of err.
+func (c *Chain) switchBack(applied int, from []*consensus.BlockState, err error) error {
+	for range applied {
+		if e := c.PopBlock(); e != nil {
+			return fmt.Errorf("%w; then, switching back: %w", err, e)
+		}
+	}
+	for i := len(from) - 1; i >= 0; i-- {
+		if e := c.applyFork(from[i], Validated); e != nil {
+			return fmt.Errorf("%w; then, switching back: %w", err, e)
+		}
+	}
+	return err
+}
+
+// LogIrreversible moves what has become irreversible to the block log, and makes it
+// so in the state (Leap: controller_impl::log_irreversible).
+func (c *Chain) LogIrreversible() error {
+	best := c.fork.Head()
+	if c.opt.IrreversibleMode {
+		best = c.fork.PendingHead()
+	}
+	root := c.fork.Root()
+	if best.Irreversible <= root.BlockNum {
+		return nil
+	}
+	branch := c.fork.FetchBranch(best.ID, best.Irreversible)
+	for i := len(branch) - 1; i >= 0; i-- {
+		b := branch[i]
+		if err := c.finalise(b); err != nil {
+			if b.Header.Previous != root.ID {
+				_ = c.fork.AdvanceRoot(b.Header.Previous)
+			}
+			return err
+		}
+	}
+	if len(branch) == 0 {
+		return nil
+	}
+	if err := c.fork.AdvanceRoot(branch[0].ID); err != nil {
+		return err
+	}
+	if c.opt.Reversible != nil {
+		return c.opt.Reversible.Obsolete(branch[0].BlockNum)
+	}
+	return nil
+}
+
+// finalise makes one block irreversible: the log first, so that the state never
+// needs a block that the log does not have.
+func (c *Chain) finalise(b *consensus.BlockState) error {
+	if c.opt.IrreversibleMode {
+		if err := c.applyFork(b, Complete); err != nil {
+			return err
+		}
+		if err := c.store.Publish(); err != nil {
+			return err
+		}
+	}
+	if c.opt.Blocks != nil {
+		if err := c.opt.Blocks.Append(b.BlockNum, b.ID, b.Block.Append(nil)); err != nil {
+			return fmt.Errorf("log block %d: %w", b.BlockNum, err)
+		}
+	}
+	if err := c.store.Commit(uint64(b.BlockNum)); err != nil {
+		return err
+	}
+	if c.opt.Irreversible != nil {
+		c.opt.Irreversible(b)
+	}
+	if c.observer.Irreversible != nil {
+		c.observer.Irreversible(b)
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package chain_test
+
+import (
+	"context"
+	"iter"
+	"testing"
+
+	"tarn/antelope/chain"
+	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/snapshot"
+	"tarn/antelope/types"
+)
+
+// maker makes a chain whose blocks the test pushes elsewhere.
+func maker(t *testing.T) *chaintest.Maker {
+	t.Helper()
+	m, err := chaintest.New(newStore(t), chain.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Chain.Close() })
+	return m
+}
+
+func block(t *testing.T, m *chaintest.Maker, actions ...types.Action) *types.SignedBlock {
+	t.Helper()
+	b, err := m.Block(actions...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func push(t *testing.T, c *chain.Chain, b *types.SignedBlock) error {
+	t.Helper()
+	p, err := c.Prepare(b, b.ID())
+	if err != nil {
+		return err
+	}
+	return c.PushBlock(p)
+}
+
+func hash(t *testing.T, c *chain.Chain) types.Checksum256 {
+	t.Helper()
+	if err := c.Publish(); err != nil {
+		t.Fatal(err)
+	}
+	v, err := c.View()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	h, err := snapshot.Hash(v, c.Head().HeaderState, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// follower is a chain with the same genesis.
+func follower(t *testing.T, m *chaintest.Maker) *chain.Chain {
+	t.Helper()
+	c, err := chain.Open(newStore(t), chain.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if err := c.Genesis(&m.Genesis); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// With one producer every block makes the one before irreversible, so forks of one
+// block are all there can be. The genesis block is where both start.
+func TestAFollowerArrivesAtTheProducersState(t *testing.T) {
+	m := maker(t)
+	c := follower(t, m)
+	for i := range 20 {
+		b := block(t, m, m.CreateAccount(types.N("account"+string(rune('a'+i)))))
+		if err := push(t, c, b); err != nil {
+			t.Fatal(err)
+		}
+		if c.Head().ID != b.ID() {
+			t.Fatalf("head is %s after block %s", c.Head().ID, b.ID())
+		}
+	}
+	if a, b := hash(t, m.Chain), hash(t, c); a != b {
+		t.Errorf("hashes %s and %s", a, b)
+	}
+	if lib := c.Fork().Root().BlockNum; lib != c.Head().BlockNum-1 {
+		t.Errorf("block %d is irreversible at head %d", lib, c.Head().BlockNum)
+	}
+}
+
+func TestABlockThatIsKnownOrDoesNotLinkIsRefused(t *testing.T) {
+	m := maker(t)
+	c := follower(t, m)
+	first, second := block(t, m), block(t, m)
+	if err := push(t, c, second); err == nil {
+		t.Error("a block without its parent was accepted")
+	}
+	if err := push(t, c, first); err != nil {
+		t.Fatal(err)
+	}
+	if err := push(t, c, first); err == nil {
+		t.Error("a block was accepted twice")
+	}
+	if err := push(t, c, second); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A block whose header is well signed, and whose state is not what it says, leaves
+// no trace.
+func TestABlockWithAnotherStateIsForgotten(t *testing.T) {
+	m := maker(t)
+	c := follower(t, m)
+	if err := push(t, c, block(t, m)); err != nil {
+		t.Fatal(err)
+	}
+	before, head := hash(t, c), c.Head().ID
+	good := block(t, m, m.CreateAccount(types.N("alice")))
+	bad := *good
+	bad.ActionMRoot[0] ^= 1
+	p, err := c.Fork().Root().Next(bad.Timestamp, bad.Confirmed)
+	_ = p
+	if err != nil {
+		t.Fatal(err)
+	}
+	sign(t, c, m, &bad)
+	if err := push(t, c, &bad); err == nil {
+		t.Fatal("a block with a wrong action root was accepted")
+	}
+	if c.Head().ID != head || hash(t, c) != before {
+		t.Error("the refused block left something behind")
+	}
+	if err := push(t, c, good); err != nil {
+		t.Errorf("the good block after it: %v", err)
+	}
+}
+
+// sign signs a block that follows c's head.
+func sign(t *testing.T, c *chain.Chain, m *chaintest.Maker, b *types.SignedBlock) {
+	t.Helper()
+	h := *c.Head().HeaderState
+	next, err := h.Follow(&b.SignedBlockHeader, nil, chainFeatures(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.ProducerSignature, err = m.Key.Sign(next.SigningDigest()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// reversibleOf makes the blocks of a slice what a file of reversible blocks gives.
+func reversibleOf(blocks []*types.SignedBlock) iter.Seq2[*types.SignedBlock, error] {
+	return func(yield func(*types.SignedBlock, error) bool) {
+		for _, b := range blocks {
+			if !yield(b, nil) {
+				return
+			}
+		}
+	}
+}
+
+func TestResumeAppliesReversibleBlocksAndSkipsWhatDoesNotLink(t *testing.T) {
+	m := maker(t)
+	var blocks []*types.SignedBlock
+	for i := range 6 {
+		blocks = append(blocks, block(t, m, m.CreateAccount(types.N("account"+string(rune('a'+i))))))
+	}
+	c := follower(t, m)
+	list := append([]*types.SignedBlock{blocks[3]}, blocks...) // the first does not link yet
+	if err := c.Resume(context.Background(), reversibleOf(list), nil); err != nil {
+		t.Fatal(err)
+	}
+	if c.Head().ID != blocks[5].ID() {
+		t.Errorf("head is block %d", c.Head().BlockNum)
+	}
+	if a, b := hash(t, m.Chain), hash(t, c); a != b {
+		t.Errorf("hashes %s and %s", a, b)
+	}
+}

@@ -1,0 +1,87 @@
+package chain
+
+import (
+	"tarn/antelope/consensus"
+	"tarn/antelope/types"
+)
+
+// hasher computes the action root of a block on a goroutine of its own, while the
+// writer goes on. It is used in batches only, where the root is compared later, and
+// only if nobody reads the receipts' digests.
+type hasher struct {
+	block  uint32
+	want   types.Checksum256
+	chunks chan []receiptJob
+	next   []receiptJob
+	root   chan types.Checksum256
+	ended  bool
+}
+
+// receiptJob is an action receipt without its action's digest, and the action.
+type receiptJob struct {
+	receipt types.ActionReceipt
+	action  types.Action
+	value   []byte // returned
+	returns bool   // values count (ACTION_RETURN_VALUE)
+	again   bool   // the action is that of the job before
+}
+
+// chunk is how many receipts are handed over at a time.
+const chunk = 128
+
+func newHasher(block uint32, want types.Checksum256) *hasher {
+	h := &hasher{block: block, want: want, chunks: make(chan []receiptJob, 16), root: make(chan types.Checksum256, 1)}
+	go h.run()
+	return h
+}
+
+// run ends when the writer calls end.
+func (h *hasher) run() {
+	var leaves []types.Checksum256
+	var shared types.Checksum256
+	known := false // shared is the digest of the action without a value
+	for jobs := range h.chunks {
+		for i := range jobs {
+			j := &jobs[i]
+			known = known && j.again
+			switch {
+			case j.returns && len(j.value) > 0:
+				j.receipt.ActDigest = j.action.DigestWithReturn(j.value)
+			case known:
+				j.receipt.ActDigest = shared
+			case j.returns:
+				shared, known = j.action.DigestWithReturn(nil), true
+				j.receipt.ActDigest = shared
+			default:
+				shared, known = j.action.Digest(), true
+				j.receipt.ActDigest = shared
+			}
+			leaves = append(leaves, j.receipt.Digest())
+		}
+	}
+	h.root <- consensus.MerkleRoot(leaves)
+}
+
+// add takes the receipts of a transaction that succeeded.
+func (h *hasher) add(jobs []receiptJob) {
+	if h.next == nil {
+		h.next = make([]receiptJob, 0, chunk+len(jobs))
+	}
+	h.next = append(h.next, jobs...)
+	if len(h.next) >= chunk {
+		h.chunks <- h.next
+		h.next = nil
+	}
+}
+
+// end says that all receipts are there. More calls do nothing.
+func (h *hasher) end() {
+	if h.ended {
+		return
+	}
+	h.ended = true
+	if len(h.next) > 0 {
+		h.chunks <- h.next
+	}
+	close(h.chunks)
+}

@@ -1,0 +1,512 @@
+package chain
+
+import (
+	"strings"
+
+	"tarn/antelope/authority"
+	"tarn/antelope/exception"
+	"tarn/antelope/feature"
+	"tarn/antelope/state"
+	"tarn/antelope/types"
+	"tarn/antelope/wasm"
+	"tarn/antelope/wasm/intrinsic"
+)
+
+// nativeActions are the actions of the system account that the chain handles
+// itself, before the account's contract (Leap: eosio_contract.cpp).
+var nativeActions = map[types.Name]func(*action) error{
+	types.N("newaccount"):  (*action).newAccount,
+	nameSetcode:            (*action).setCode,
+	types.N("setabi"):      (*action).setABI,
+	types.N("updateauth"):  (*action).updateAuth,
+	types.N("deleteauth"):  (*action).deleteAuth,
+	types.N("linkauth"):    (*action).linkAuth,
+	types.N("unlinkauth"):  (*action).unlinkAuth,
+	types.N("canceldelay"): (*action).cancelDelay,
+}
+
+func (c *Chain) native(receiver, account, name types.Name) func(*action) error {
+	if receiver != nameEosio || account != nameEosio {
+		return nil
+	}
+	return nativeActions[name]
+}
+
+func invalid(format string, args ...any) error {
+	return exception.New(exception.ActionValidate, format, args...)
+}
+
+func (a *action) refuseTransient(name string) error {
+	if a.trx.kind == ReadOnly {
+		return invalid("%s not allowed in read-only transaction", name)
+	}
+	return nil
+}
+
+func (a *action) newAccount() error {
+	if err := a.refuseTransient("newaccount"); err != nil {
+		return err
+	}
+	var create types.NewAccount
+	if err := types.ReadAction(a.act.Data, &create); err != nil {
+		return err
+	}
+	if err := a.RequireAuth(create.Creator); err != nil {
+		return err
+	}
+	if err := a.checkNewAccount(&create); err != nil {
+		return err
+	}
+	s, now := a.c.state, a.c.pendingTime()
+	if _, err := s.Accounts.Create(create.Name, state.Account{Name: create.Name, Created: a.c.pending.header.Timestamp}); err != nil {
+		return err
+	}
+	if _, err := s.Metadata.Create(create.Name, state.AccountMetadata{Name: create.Name}); err != nil {
+		return err
+	}
+	for _, auth := range []*types.Authority{&create.Owner, &create.Active} {
+		if err := a.checkReferences(auth); err != nil {
+			return err
+		}
+	}
+	ram := int64(billableAccount) + authority.BillableSize(&create.Owner) + authority.BillableSize(&create.Active)
+	d := a.deepMind()
+	if _, err := a.c.createPermission(d, create.Name, nameOwner, 0, create.Owner, now); err != nil {
+		return err
+	}
+	if _, err := a.c.createPermission(d, create.Name, nameActive, nameOwner, create.Active, now); err != nil {
+		return err
+	}
+	if err := a.c.initialiseAccount(d, create.Name); err != nil {
+		return err
+	}
+	if d != nil {
+		d.RAMEvent(create.Name.String(), "account", "add", "newaccount")
+	}
+	return a.addRAM(create.Name, ram)
+}
+
+func (a *action) checkNewAccount(create *types.NewAccount) error {
+	if !create.Owner.Valid() {
+		return invalid("Invalid owner authority")
+	}
+	if !create.Active.Valid() {
+		return invalid("Invalid active authority")
+	}
+	name := create.Name.String()
+	if create.Name == 0 {
+		return invalid("account name cannot be empty")
+	}
+	if len(name) > 12 {
+		return invalid("account names can only be 12 chars long")
+	}
+	creator, err := a.c.metadata(create.Creator)
+	if err != nil {
+		return err
+	}
+	if !creator.Privileged() && strings.HasPrefix(name, reservedName) {
+		return invalid("only privileged accounts can have names that start with 'eosio.'")
+	}
+	existing, err := a.c.state.Accounts.Get(create.Name)
+	if err == nil && existing != nil {
+		err = exception.New(exception.AccountNameExists, "Cannot create account named %s, as that name is already taken", create.Name)
+	}
+	return err
+}
+
+// checkReferences checks what an authority names, and this node's list of keys.
+func (a *action) checkReferences(auth *types.Authority) error {
+	if err := a.c.authority.CheckReferences(auth); err != nil {
+		return err
+	}
+	if !a.trx.enforceLists || !a.c.speculative() {
+		return nil
+	}
+	for i := range auth.Keys {
+		if err := a.c.opt.Lists.checkKey(auth.Keys[i].Key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *action) setCode() error {
+	if err := a.refuseTransient("setcode"); err != nil {
+		return err
+	}
+	var set types.SetCode
+	if err := types.ReadAction(a.act.Data, &set); err != nil {
+		return err
+	}
+	if err := a.RequireAuth(set.Account); err != nil {
+		return err
+	}
+	if set.VMType != 0 {
+		return exception.New(exception.InvalidContractVmType, "code should be 0")
+	}
+	if set.VMVersion != 0 {
+		return exception.New(exception.InvalidContractVmVersion, "version should be 0")
+	}
+	key := state.CodeKey{VMType: set.VMType, VMVersion: set.VMVersion}
+	if len(set.Code) > 0 {
+		key.Hash = types.Hash(set.Code)
+		if err := a.c.validateCode(set.Code); err != nil {
+			return err
+		}
+	}
+	account, err := a.c.metadata(set.Account)
+	if err != nil {
+		return err
+	}
+	old := state.CodeKey{Hash: account.CodeHash, VMType: account.VMType, VMVersion: account.VMVersion}
+	if len(set.Code) == 0 && old.Hash.IsZero() {
+		return exception.New(exception.SetExactCode, "contract is already cleared")
+	}
+	oldSize, err := a.dropCode(old, key)
+	if err != nil {
+		return err
+	}
+	if err := a.addCode(key, set.Code); err != nil {
+		return err
+	}
+	if account, err = a.c.editMetadata(set.Account); err != nil {
+		return err
+	}
+	account.CodeSequence++
+	account.CodeHash, account.VMType, account.VMVersion = key.Hash, key.VMType, key.VMVersion
+	account.LastCodeUpdate = a.c.pendingTime()
+	return a.billBlob(set.Account, "code", "setcode", oldSize*billableCode, int64(len(set.Code))*billableCode)
+}
+
+// dropCode takes an account's reference off its code, and the code away with the
+// last one. It returns the code's length.
+func (a *action) dropCode(old, key state.CodeKey) (int64, error) {
+	if old.Hash.IsZero() {
+		return 0, nil
+	}
+	if old.Hash == key.Hash {
+		return 0, exception.New(exception.SetExactCode, "contract is already running this version of code")
+	}
+	code, err := a.c.state.CodeBytes(old)
+	if err != nil {
+		return 0, err
+	}
+	size := int64(len(code))
+	row, err := a.c.state.Codes.Edit(old)
+	if err != nil {
+		return 0, err
+	}
+	if row.RefCount > 1 {
+		row.RefCount--
+		return size, nil
+	}
+	if err := a.c.state.Codes.Remove(old); err != nil {
+		return 0, err
+	}
+	return size, a.c.state.SetCodeBytes(old, nil)
+}
+
+func (a *action) addCode(key state.CodeKey, code []byte) error {
+	if len(code) == 0 {
+		return nil
+	}
+	row, err := a.c.state.Codes.Get(key)
+	if err != nil {
+		return err
+	}
+	if row != nil {
+		if row, err = a.c.state.Codes.Edit(key); err == nil {
+			row.RefCount++
+		}
+		return err
+	}
+	_, err = a.c.state.Codes.Create(key, state.Code{Key: key, RefCount: 1, FirstBlockUsed: a.c.head.BlockNum + 1})
+	if err != nil {
+		return err
+	}
+	return a.c.state.SetCodeBytes(key, code)
+}
+
+// billBlob bills an account for code or ABI of another size.
+func (a *action) billBlob(account types.Name, family, unique string, before, after int64) error {
+	if before == after {
+		return nil
+	}
+	if d := a.deepMind(); d != nil {
+		operation := "update"
+		if before <= 0 {
+			operation = "add"
+		} else if after <= 0 {
+			operation = "remove"
+		}
+		d.RAMEvent(account.String(), family, operation, unique)
+	}
+	return a.addRAM(account, after-before)
+}
+
+func (a *action) setABI() error {
+	if a.trx.kind == ReadOnly {
+		return invalid("setabi ot allowed in read-only transaction") // as nodeos says it
+	}
+	var set types.SetABI
+	if err := types.ReadAction(a.act.Data, &set); err != nil {
+		return err
+	}
+	if err := a.RequireAuth(set.Account); err != nil {
+		return err
+	}
+	old, err := a.c.state.ABI(set.Account)
+	if err != nil {
+		return err
+	}
+	before := int64(len(old))
+	account, err := a.c.editMetadata(set.Account)
+	if err != nil {
+		return err
+	}
+	if err := a.c.state.SetABI(set.Account, set.ABI); err != nil {
+		return err
+	}
+	account.ABISequence++
+	return a.billBlob(set.Account, "abi", "setabi", before, int64(len(set.ABI)))
+}
+
+func (a *action) updateAuth() error {
+	if err := a.refuseTransient("updateauth"); err != nil {
+		return err
+	}
+	var update types.UpdateAuth
+	if err := types.ReadAction(a.act.Data, &update); err != nil {
+		return err
+	}
+	if err := a.RequireAuth(update.Account); err != nil {
+		return err
+	}
+	if err := a.checkUpdateAuth(&update); err != nil {
+		return err
+	}
+	level := types.PermissionLevel{Actor: update.Account, Permission: update.Permission}
+	permission, err := a.c.authority.Find(level)
+	if err != nil {
+		return err
+	}
+	if update.Permission != nameOwner {
+		if _, err := a.c.authority.Get(types.PermissionLevel{Actor: update.Account, Permission: update.Parent}); err != nil {
+			return err
+		}
+	}
+	d, size := a.deepMind(), authority.BillableSize(&update.Authority)
+	if permission == nil {
+		p, err := a.c.createPermission(d, update.Account, update.Permission, update.Parent, update.Authority, a.c.pendingTime())
+		if err != nil {
+			return err
+		}
+		if d != nil {
+			d.RAMEvent(idEvent(p.ID), "auth", "add", "updateauth_create")
+		}
+		return a.addRAM(update.Account, size)
+	}
+	if permission.Parent != update.Parent {
+		return invalid("Changing parent authority is not currently supported")
+	}
+	before := authority.BillableSize(&permission.Authority)
+	if err := a.c.modifyPermission(d, level, permission, update.Authority); err != nil {
+		return err
+	}
+	if d != nil {
+		d.RAMEvent(idEvent(permission.ID), "auth", "update", "updateauth_update")
+	}
+	return a.addRAM(update.Account, size-before)
+}
+
+func (a *action) checkUpdateAuth(u *types.UpdateAuth) error {
+	switch {
+	case u.Permission == 0:
+		return invalid("Cannot create authority with empty name")
+	case strings.HasPrefix(u.Permission.String(), reservedName):
+		return invalid("Permission names that start with 'eosio.' are reserved")
+	case u.Permission == u.Parent:
+		return invalid("Cannot set an authority as its own parent")
+	}
+	if _, err := a.c.account(u.Account); err != nil {
+		return err
+	}
+	switch {
+	case !u.Authority.Valid():
+		return invalid("Invalid authority")
+	case u.Permission == nameActive && u.Parent != nameOwner:
+		return invalid("Cannot change active authority's parent from owner")
+	case u.Permission == nameOwner && u.Parent != 0:
+		return invalid("Cannot change owner authority's parent")
+	case u.Permission != nameOwner && u.Parent == 0:
+		return invalid("Only owner permission can have empty parent")
+	}
+	if n := len(u.Authority.Waits); n > 0 {
+		g, err := a.c.state.Global()
+		if err != nil {
+			return err
+		}
+		if most := g.Configuration.MaxTransactionDelay; u.Authority.Waits[n-1].WaitSec > most {
+			return invalid("Cannot set delay longer than max_transacton_delay, which is %d seconds", most)
+		}
+	}
+	return a.checkReferences(&u.Authority)
+}
+
+func (a *action) deleteAuth() error {
+	if err := a.refuseTransient("deleteauth"); err != nil {
+		return err
+	}
+	var remove types.DeleteAuth
+	if err := types.ReadAction(a.act.Data, &remove); err != nil {
+		return err
+	}
+	if err := a.RequireAuth(remove.Account); err != nil {
+		return err
+	}
+	if remove.Permission == nameActive {
+		return invalid("Cannot delete active authority")
+	}
+	if remove.Permission == nameOwner {
+		return invalid("Cannot delete owner authority")
+	}
+	level := types.PermissionLevel{Actor: remove.Account, Permission: remove.Permission}
+	link, err := a.c.authority.LinkTo(level)
+	if err != nil {
+		return err
+	}
+	if link != nil {
+		return invalid("Cannot delete a linked authority. Unlink the authority first. This authority is linked to %s::%s.", link.Key.Code, link.Key.Action)
+	}
+	permission, err := a.c.authority.Get(level)
+	if err != nil {
+		return err
+	}
+	d, size := a.deepMind(), authority.BillableSize(&permission.Authority)
+	if d != nil {
+		d.RAMEvent(idEvent(permission.ID), "auth", "remove", "deleteauth")
+	}
+	if err := a.c.removePermission(d, level, permission); err != nil {
+		return err
+	}
+	return a.addRAM(remove.Account, -size)
+}
+
+func (a *action) linkAuth() error {
+	if err := a.refuseTransient("linkauth"); err != nil {
+		return err
+	}
+	var link types.LinkAuth
+	if err := types.ReadAction(a.act.Data, &link); err != nil {
+		return err
+	}
+	if link.Requirement == 0 {
+		return invalid("Required permission cannot be empty")
+	}
+	if err := a.RequireAuth(link.Account); err != nil {
+		return err
+	}
+	for i, n := range []types.Name{link.Account, link.Code} {
+		found, err := a.c.state.Accounts.Get(n)
+		if err != nil {
+			return err
+		}
+		if found == nil {
+			return exception.New(exception.AccountQuery, [2]string{"Failed to retrieve account: %s", "Failed to retrieve code for account: %s"}[i], n)
+		}
+	}
+	if err := a.checkRequirement(&link); err != nil {
+		return err
+	}
+	key := state.LinkKey{Account: link.Account, Code: link.Code, Action: link.Action}
+	created, err := a.c.authority.SetLink(key, link.Requirement)
+	if err != nil || !created {
+		return err
+	}
+	if d := a.deepMind(); d != nil {
+		l, err := a.c.authority.Link(key)
+		if err != nil {
+			return err
+		}
+		d.RAMEvent(idEvent(l.ID), "auth_link", "add", "linkauth")
+	}
+	return a.addRAM(link.Account, authority.LinkRAM)
+}
+
+// checkRequirement checks that the permission to link exists: once, that of any
+// account was enough.
+func (a *action) checkRequirement(link *types.LinkAuth) error {
+	if link.Requirement == nameAny {
+		return nil
+	}
+	var found bool
+	var err error
+	if a.c.active(feature.OnlyLinkToExistingPermission) {
+		p, e := a.c.authority.Find(types.PermissionLevel{Actor: link.Account, Permission: link.Requirement})
+		found, err = p != nil, e
+	} else {
+		found, err = a.c.authority.NameInUse(link.Requirement, link.Account)
+	}
+	if err == nil && !found {
+		err = exception.New(exception.PermissionQuery, "Failed to retrieve permission: %s", link.Requirement)
+	}
+	return err
+}
+
+func (a *action) unlinkAuth() error {
+	if err := a.refuseTransient("unlinkauth"); err != nil {
+		return err
+	}
+	var unlink types.UnlinkAuth
+	if err := types.ReadAction(a.act.Data, &unlink); err != nil {
+		return err
+	}
+	if err := a.RequireAuth(unlink.Account); err != nil {
+		return err
+	}
+	key := state.LinkKey{Account: unlink.Account, Code: unlink.Code, Action: unlink.Action}
+	link, err := a.c.authority.Link(key)
+	if err != nil {
+		return err
+	}
+	if link == nil {
+		return invalid("Attempting to unlink authority, but no link found")
+	}
+	if d := a.deepMind(); d != nil {
+		d.RAMEvent(idEvent(link.ID), "auth_link", "remove", "unlinkauth")
+	}
+	if err := a.addRAM(unlink.Account, -authority.LinkRAM); err != nil {
+		return err
+	}
+	return a.c.authority.RemoveLink(key)
+}
+
+func (a *action) cancelDelay() error {
+	if err := a.refuseTransient("canceldelay"); err != nil {
+		return err
+	}
+	var cancel types.CancelDelay
+	if err := types.ReadAction(a.act.Data, &cancel); err != nil {
+		return err
+	}
+	if err := a.RequireAuth(cancel.CancelingAuth.Actor); err != nil {
+		return err
+	}
+	_, err := a.cancelDeferred(state.DeferredKey{SenderID: delayedID(cancel.TrxID)})
+	return err
+}
+
+// validateCode checks a module by the rules that hold now.
+func (c *Chain) validateCode(code []byte) error {
+	g, err := c.state.Global()
+	if err != nil {
+		return err
+	}
+	p, err := c.state.Protocol()
+	if err != nil {
+		return err
+	}
+	return wasm.Validate(code, c.codeRules(&g.Wasm, p.Intrinsics))
+}
+
+var _ intrinsic.Context = (*action)(nil)

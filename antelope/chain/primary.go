@@ -1,0 +1,316 @@
+package chain
+
+import (
+	"tarn/antelope/exception"
+	"tarn/antelope/state"
+	"tarn/antelope/types"
+)
+
+// primaryRow is what an iterator keeps of a contract's row, so that finding a row,
+// asking its size, reading it and updating it reads the state once. Nobody else
+// can change the row as long as the iterator lives.
+type primaryRow struct {
+	payer types.Name
+	value []byte // a copy
+	read  bool
+}
+
+// rowCache is the iterators of the primary index.
+type rowCache struct {
+	iterators[primaryRow]
+	arena []byte // what values are copied into
+}
+
+func (r *rowCache) reset() {
+	r.iterators.reset()
+	r.arena = r.arena[:0]
+}
+
+func (r *rowCache) keep(v []byte) []byte {
+	n := len(r.arena)
+	r.arena = append(r.arena, v...)
+	return r.arena[n:len(r.arena):len(r.arena)]
+}
+
+// load reads the row of an iterator unless it was read.
+func (a *action) load(it *iterator[primaryRow]) error {
+	if it.row.read {
+		return nil
+	}
+	k := a.rows.key(it)
+	payer, value, found, err := a.c.state.Row(k)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return missingRow(k)
+	}
+	it.row = primaryRow{payer, a.rows.keep(value), true}
+	return nil
+}
+
+// StoreI64 implements intrinsic.Primary.
+func (a *action) StoreI64(scope, table, payer types.Name, id uint64, data []byte) (int32, error) {
+	if err := a.refuseReadOnly("store"); err != nil {
+		return 0, err
+	}
+	k := state.RowKey{TableKey: state.TableKey{Code: a.receiver, Scope: scope, Table: table}, Primary: id}
+	if err := a.createTable(k.TableKey, payer); err != nil {
+		return 0, err
+	}
+	if payer == 0 {
+		return 0, exception.New(exception.InvalidTablePayer, "must specify a valid account to pay for new record")
+	}
+	_, _, found, err := a.c.state.Row(k)
+	if err != nil {
+		return 0, err
+	}
+	if found {
+		return 0, notUnique()
+	}
+	if err := a.c.state.PutRow(k, payer, data); err != nil {
+		return 0, err
+	}
+	tab, err := a.countRows(k.TableKey, 1)
+	if err != nil {
+		return 0, err
+	}
+	if d := a.deepMind(); d != nil {
+		d.RAMEvent(rowEvent(k), "table_row", "add", "primary_index_add")
+	}
+	if err := a.chargeRow(payer, int64(len(data))+billableRow); err != nil {
+		return 0, err
+	}
+	if d := a.deepMind(); d != nil {
+		d.StoreRow(k, payer, data)
+	}
+	t := a.rows.table(tab)
+	return a.rows.add(rowID{t, id}, primaryRow{payer, a.rows.keep(data), true}), nil
+}
+
+// UpdateI64 implements intrinsic.Primary.
+func (a *action) UpdateI64(i int32, payer types.Name, data []byte) error {
+	if err := a.refuseReadOnly("update"); err != nil {
+		return err
+	}
+	it, err := a.rows.get(i)
+	if err != nil {
+		return err
+	}
+	k := a.rows.key(it)
+	if err := a.writable(k.TableKey); err != nil {
+		return err
+	}
+	if err := a.load(it); err != nil {
+		return err
+	}
+	if payer == 0 {
+		payer = it.row.payer
+	}
+	before, after := int64(len(it.row.value))+billableRow, int64(len(data))+billableRow
+	if err := a.recharge(k, it.row.payer, payer, before, after); err != nil {
+		return err
+	}
+	if d := a.deepMind(); d != nil {
+		d.UpdateRow(k, it.row.payer, payer, it.row.value, data)
+	}
+	if len(data) <= len(it.row.value) {
+		it.row.value = it.row.value[:copy(it.row.value, data)]
+	} else {
+		it.row.value = a.rows.keep(data)
+	}
+	it.row.payer = payer
+	return a.c.state.PutRow(k, payer, data)
+}
+
+// recharge moves the charge for a row from one payer and size to another.
+func (a *action) recharge(k state.RowKey, from, to types.Name, before, after int64) error {
+	d := a.deepMind()
+	switch {
+	case from != to:
+		if d != nil {
+			d.RAMEvent(rowEvent(k), "table_row", "remove", "primary_index_update_remove_old_payer")
+		}
+		if err := a.chargeRow(from, -before); err != nil {
+			return err
+		}
+		if d != nil {
+			d.RAMEvent(rowEvent(k), "table_row", "add", "primary_index_update_add_new_payer")
+		}
+		return a.chargeRow(to, after)
+	case before != after:
+		if d != nil {
+			d.RAMEvent(rowEvent(k), "table_row", "update", "primary_index_update")
+		}
+		return a.chargeRow(to, after-before)
+	}
+	return nil
+}
+
+// RemoveI64 implements intrinsic.Primary.
+func (a *action) RemoveI64(i int32) error {
+	if err := a.refuseReadOnly("remove"); err != nil {
+		return err
+	}
+	it, err := a.rows.get(i)
+	if err != nil {
+		return err
+	}
+	k := a.rows.key(it)
+	if err := a.writable(k.TableKey); err != nil {
+		return err
+	}
+	if err := a.load(it); err != nil {
+		return err
+	}
+	if d := a.deepMind(); d != nil {
+		d.RAMEvent(rowEvent(k), "table_row", "remove", "primary_index_remove")
+	}
+	if err := a.chargeRow(it.row.payer, -int64(len(it.row.value))-billableRow); err != nil {
+		return err
+	}
+	if d := a.deepMind(); d != nil {
+		d.RemoveRow(k, it.row.payer, it.row.value)
+	}
+	if err := a.c.state.DeleteRow(k); err != nil {
+		return err
+	}
+	if err := a.uncount(k.TableKey); err != nil {
+		return err
+	}
+	a.rows.remove(i)
+	return nil
+}
+
+// uncount takes one row off a table, and the table away with the last.
+func (a *action) uncount(k state.TableKey) error {
+	t, err := a.countRows(k, -1)
+	if err != nil || t.Count > 0 {
+		return err
+	}
+	return a.removeTable(t)
+}
+
+// GetI64 implements intrinsic.Primary.
+func (a *action) GetI64(i int32) ([]byte, error) {
+	it, err := a.rows.get(i)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.load(it); err != nil {
+		return nil, err
+	}
+	return it.row.value, nil
+}
+
+// rowIterator returns the iterator of a row of a table, or the table's end.
+func (a *action) rowIterator(t int32, primary uint64, found bool) int32 {
+	if !found {
+		return end(t)
+	}
+	id := rowID{t, primary}
+	if i, ok := a.rows.find(id); ok {
+		return i
+	}
+	return a.rows.add(id, primaryRow{})
+}
+
+// NextI64 implements intrinsic.Primary.
+func (a *action) NextI64(i int32) (int32, uint64, error) {
+	if i < -1 {
+		return -1, 0, nil
+	}
+	it, err := a.rows.get(i)
+	if err != nil {
+		return 0, 0, err
+	}
+	t := it.table
+	primary, found, err := a.c.state.NextRow(a.rows.key(it))
+	if err != nil {
+		return 0, 0, err
+	}
+	return a.rowIterator(t, primary, found), primary, nil
+}
+
+// PreviousI64 implements intrinsic.Primary.
+func (a *action) PreviousI64(i int32) (int32, uint64, error) {
+	var t int32
+	var primary uint64
+	var found bool
+	if i < -1 {
+		var gone bool
+		var err error
+		if t, gone, err = a.rows.endTable(a.c.state, i); err != nil {
+			return 0, 0, err
+		}
+		if !gone {
+			primary, found, err = a.c.state.LastRow(a.rows.tables[t].key)
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+	} else {
+		it, err := a.rows.get(i)
+		if err != nil {
+			return 0, 0, err
+		}
+		t = it.table
+		if primary, found, err = a.c.state.PreviousRow(a.rows.key(it)); err != nil {
+			return 0, 0, err
+		}
+	}
+	if !found {
+		return -1, 0, nil
+	}
+	return a.rowIterator(t, primary, true), primary, nil
+}
+
+// FindI64 implements intrinsic.Primary.
+func (a *action) FindI64(code, scope, table types.Name, id uint64) (int32, error) {
+	k := state.RowKey{TableKey: state.TableKey{Code: code, Scope: scope, Table: table}, Primary: id}
+	tab, err := a.c.state.Tables.Get(k.TableKey)
+	if err != nil || tab == nil {
+		return -1, err
+	}
+	t := a.rows.table(tab)
+	if i, ok := a.rows.find(rowID{t, id}); ok {
+		return i, nil
+	}
+	payer, value, found, err := a.c.state.Row(k)
+	if err != nil || !found {
+		return end(t), err
+	}
+	return a.rows.add(rowID{t, id}, primaryRow{payer, a.rows.keep(value), true}), nil
+}
+
+// LowerBoundI64 implements intrinsic.Primary.
+func (a *action) LowerBoundI64(code, scope, table types.Name, id uint64) (int32, error) {
+	return a.bound(state.RowKey{TableKey: state.TableKey{Code: code, Scope: scope, Table: table}, Primary: id}, a.c.state.LowerRow)
+}
+
+// UpperBoundI64 implements intrinsic.Primary.
+func (a *action) UpperBoundI64(code, scope, table types.Name, id uint64) (int32, error) {
+	return a.bound(state.RowKey{TableKey: state.TableKey{Code: code, Scope: scope, Table: table}, Primary: id}, a.c.state.NextRow)
+}
+
+func (a *action) bound(k state.RowKey, seek func(state.RowKey) (uint64, bool, error)) (int32, error) {
+	tab, err := a.c.state.Tables.Get(k.TableKey)
+	if err != nil || tab == nil {
+		return -1, err
+	}
+	t := a.rows.table(tab)
+	primary, found, err := seek(k)
+	if err != nil {
+		return 0, err
+	}
+	return a.rowIterator(t, primary, found), nil
+}
+
+// EndI64 implements intrinsic.Primary.
+func (a *action) EndI64(code, scope, table types.Name) (int32, error) {
+	tab, err := a.c.state.Tables.Get(state.TableKey{Code: code, Scope: scope, Table: table})
+	if err != nil || tab == nil {
+		return -1, err
+	}
+	return end(a.rows.table(tab)), nil
+}

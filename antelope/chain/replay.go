@@ -1,0 +1,106 @@
+package chain
+
+import (
+	"errors"
+	"fmt"
+
+	"tarn/antelope/consensus"
+	"tarn/antelope/crypto"
+	"tarn/antelope/exception"
+	"tarn/antelope/types"
+)
+
+// Replay applies the block after the head, which is known to be good: from the
+// block log with status Irreversible, from the fork database with Validated.
+// candidates may be nil (Leap: controller_impl::replay_push_block).
+func (c *Chain) Replay(b *types.SignedBlock, candidates []*Candidate, status Status) error {
+	if status != Irreversible && status != Validated {
+		return exception.New(exception.BlockValidate, "invalid block status for replay")
+	}
+	var recoverKey consensus.Recover
+	if c.opt.ForceAllChecks {
+		recoverKey = recoverBlockKey
+	}
+	bs, err := consensus.NewBlockState(c.head.HeaderState, b, c.opt.Features, recoverKey)
+	if err != nil {
+		return fmt.Errorf("replay block %d: %w", c.head.BlockNum+1, err)
+	}
+	if err := c.validate(&Prepared{bs, candidates}, status); err != nil {
+		return fmt.Errorf("replay block %d: %w", bs.BlockNum, err)
+	}
+	if status == Irreversible && !c.batch.open {
+		return c.store.Commit(uint64(bs.BlockNum))
+	}
+	return nil
+}
+
+// batch is irreversible blocks that are replayed as one revision: a row that changes
+// in many of them is written once. Nobody sees, and no image holds, a state within
+// a batch; a failure takes all of it back.
+type batch struct {
+	open         bool
+	blocks       int
+	transactions int
+	hashers      []*hasher // of its blocks
+}
+
+// How large a batch becomes: so much a failure, or the end of the process, costs.
+const (
+	batchBlocks       = 256
+	batchTransactions = 16_384
+)
+
+// joins tells whether the next block needs no session of its own.
+func (b *batch) joins() bool { return b.open && b.blocks > 0 }
+
+// full tells whether the batch has to end.
+func (b *batch) full() bool {
+	return b.blocks >= batchBlocks || b.transactions >= batchTransactions
+}
+
+// endBatch makes the blocks of the batch one revision, with the number of the last.
+func (c *Chain) endBatch() error {
+	if c.batch.blocks == 0 {
+		c.batch = batch{}
+		return nil
+	}
+	for _, h := range c.batch.hashers {
+		if root := <-h.root; root != h.want {
+			return errors.Join(fmt.Errorf("replay block %d: %w", h.block, exception.New(exception.BlockValidate,
+				"Block ID does not match: action_mroot %s != %s", h.want, root)), c.dropBatch())
+		}
+	}
+	c.batch = batch{}
+	if err := c.state.SetHead(c.head.HeaderState.Append(nil)); err != nil {
+		return err
+	}
+	if err := c.state.Push(); err != nil {
+		return fmt.Errorf("finish blocks up to %d: %w", c.head.BlockNum, err)
+	}
+	if err := c.store.Commit(c.store.Head()); err != nil {
+		return err
+	}
+	return c.store.SetRevision(uint64(c.head.BlockNum))
+}
+
+// recoverBlockKey finds the key of a block's signature.
+func recoverBlockKey(s types.Signature, digest types.Checksum256) (types.PublicKey, error) {
+	return crypto.Recover(s, digest, true)
+}
+
+// dropBatch takes the blocks of an open batch back.
+func (c *Chain) dropBatch() error {
+	if !c.batch.open {
+		return nil
+	}
+	for _, h := range c.batch.hashers {
+		h.end()
+	}
+	c.batch = batch{}
+	for c.state.Depth() > 0 {
+		if err := c.state.Undo(); err != nil {
+			return fmt.Errorf("take back the blocks of a batch: %w", err)
+		}
+	}
+	return c.load()
+}

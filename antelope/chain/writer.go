@@ -1,0 +1,191 @@
+package chain
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tarn/antelope/consensus"
+	"tarn/antelope/exception"
+	"tarn/antelope/feature"
+	"tarn/antelope/types"
+)
+
+// Observer is who wants to know what happens to blocks. Its functions are called on
+// the writer's goroutine and must neither block nor change the chain; nil is for
+// nobody. Those of [Options] are called besides (Leap: controller's signals).
+type Observer struct {
+	// StartBlock comes before a block after the head is begun, whatever becomes of
+	// it. The head may be published then.
+	StartBlock func(num uint32)
+	// AcceptedHeader comes when a block is in the fork database, AcceptedBlock when
+	// its state is the head's: after a switch of forks again for each block.
+	AcceptedHeader func(*consensus.BlockState)
+	AcceptedBlock  func(*consensus.BlockState)
+	// Irreversible comes for each block in turn, Forked with the blocks that were
+	// taken back, newest first.
+	Irreversible func(*consensus.BlockState)
+	Forked       func([]*consensus.BlockState)
+	// Applied comes with the trace of each transaction that leaves a mark; the
+	// candidate is nil for a scheduled one and for one that failed.
+	Applied func(*types.TransactionTrace, *Candidate)
+}
+
+// Observe makes o the observer, in place of the one before. Not while a block is
+// pending.
+func (c *Chain) Observe(o Observer) {
+	c.observer = o
+	c.timed = o.Applied != nil || c.opt.Applied != nil || c.opt.Tracer != nil
+}
+
+// Report is what the transactions of a block used and took.
+type Report struct {
+	Net, CPU uint64        // bytes, and microseconds as billed
+	Elapsed  time.Duration // in transactions
+	Total    time.Duration // from the block's start to its end; of a validated block
+}
+
+// Report is that of the block that was finished last, on this node and since its
+// start (Leap: controller::block_report).
+func (c *Chain) Report() Report { return c.report }
+
+// count adds a transaction that is no attempt to the pending block's report.
+func (c *Chain) count(trace *types.TransactionTrace) {
+	r := &c.pending.report
+	r.Net += trace.NetUsage
+	if trace.Receipt != nil {
+		r.CPU += uint64(trace.Receipt.CPUUsageUS)
+	}
+	r.Elapsed += time.Duration(trace.Elapsed) * time.Microsecond
+}
+
+// Pending describes the pending block.
+type Pending struct {
+	Num       uint32
+	Time      types.BlockTimestamp
+	Producer  types.Name
+	Authority *types.BlockSigningAuthority // that has to sign it
+	Status    Status
+}
+
+// Pending describes the pending block; ok is false if there is none.
+func (c *Chain) Pending() (p Pending, ok bool) {
+	if c.pending == nil {
+		return p, false
+	}
+	h := c.pending.header
+	return Pending{Num: h.BlockNum, Time: h.Timestamp, Producer: h.Producer, Authority: h.Authority, Status: c.pending.status}, true
+}
+
+// IrreversibleMode tells whether only irreversible blocks are applied.
+func (c *Chain) IrreversibleMode() bool { return c.opt.IrreversibleMode }
+
+// Features are those that the node recognises. Any goroutine may ask.
+func (c *Chain) Features() *feature.Set { return c.opt.Features }
+
+// Active tells whether a feature is active in the pending block, or without one
+// after the head.
+func (c *Chain) Active(f feature.Codename) bool { return c.active(f) }
+
+// What follows changes what an operator decides; the writer calls it between
+// transactions.
+
+// Lists are the white- and blacklists. The maps must not be changed.
+func (c *Chain) Lists() Lists { return c.opt.Lists }
+
+// SetLists replaces the white- and blacklists. The maps must not be changed
+// afterwards.
+func (c *Chain) SetLists(l Lists) { c.opt.Lists = l }
+
+// SetGreylist replaces the accounts that only their own stake counts of. The map
+// must not be changed afterwards.
+func (c *Chain) SetGreylist(list map[types.Name]bool) { c.opt.Greylist = list }
+
+// GreylistLimit is the multiple of their stake that accounts may use, 1 to 1000.
+func (c *Chain) GreylistLimit() uint32 { return c.opt.greylistLimit(0) }
+
+// SetGreylistLimit replaces it.
+func (c *Chain) SetGreylistLimit(limit uint32) { c.opt.GreylistLimit = limit }
+
+// Leeway is how much longer than its accounts can pay a transaction may run.
+func (c *Chain) Leeway() time.Duration { return c.opt.Leeway }
+
+// SetLeeway replaces it.
+func (c *Chain) SetLeeway(d time.Duration) { c.opt.Leeway = d }
+
+// CheckHeader checks the header and the signatures of a block that follows prev,
+// and that it holds the transactions that it says. Any goroutine may call it. id is
+// the block's, which the caller computed.
+func (c *Chain) CheckHeader(prev *consensus.HeaderState, b *types.SignedBlock, id types.Checksum256) (*consensus.BlockState, error) {
+	digests := make([]types.Checksum256, len(b.Transactions))
+	for i := range b.Transactions {
+		digests[i] = b.Transactions[i].Digest()
+	}
+	if root := consensus.MerkleRoot(digests); root != b.TransactionMRoot {
+		return nil, exception.New(exception.BlockValidate, "invalid block transaction merkle root %s != %s", b.TransactionMRoot, root)
+	}
+	bs, err := consensus.NewBlockState(prev, b, c.opt.Features, recoverBlockKey)
+	if err != nil {
+		return nil, err
+	}
+	if bs.ID != id {
+		return nil, exception.New(exception.BlockValidate, "provided id %s does not match block id %s", id, bs.ID)
+	}
+	return bs, nil
+}
+
+// UnpackBlock unpacks the transactions of a block, and finds their keys unless its
+// producer is trusted, on several goroutines if there are many. known returns what
+// is known of a transaction, nil for nothing: keys that were found for the same
+// signatures are not found again; it may be nil. Any goroutine may call it, before
+// or after the header is checked.
+func (c *Chain) UnpackBlock(b *types.SignedBlock, known func(id types.Checksum256) *Candidate) ([]*Candidate, error) {
+	if c.trusts(b.Producer) {
+		return Unpack(b, nil)
+	}
+	const few = 8 // are not worth a goroutine
+	list := make([]*Candidate, len(b.Transactions))
+	errs := make([]error, min(max(1, c.opt.Threads), len(list)/few+1))
+	var next atomic.Int64
+	work := func(failed *error) {
+		for *failed == nil {
+			i := int(next.Add(1)) - 1
+			if i >= len(list) {
+				return
+			}
+			if packed := b.Transactions[i].Packed; packed != nil {
+				list[i], *failed = c.unpackInput(packed, known)
+			}
+		}
+	}
+	var helpers sync.WaitGroup
+	for i := range errs[1:] {
+		helpers.Go(func() { work(&errs[i+1]) })
+	}
+	work(&errs[0])
+	helpers.Wait()
+	return list, errors.Join(errs...)
+}
+
+func (c *Chain) unpackInput(packed *types.PackedTransaction, known func(types.Checksum256) *Candidate) (*Candidate, error) {
+	x, err := NewCandidate(packed, Input)
+	if err != nil {
+		return nil, err
+	}
+	if known != nil {
+		if k := known(x.ID); k != nil && slices.Equal(k.Packed.Signatures, packed.Signatures) &&
+			bytes.Equal(k.Packed.PackedContextFreeData, packed.PackedContextFreeData) && k.Packed.Compression == packed.Compression {
+			x.Keys = k.Keys
+			return x, nil
+		}
+	}
+	return x, x.RecoverKeys(c.chainID)
+}
+
+// NewPrepared joins what CheckHeader and UnpackBlock made of one block.
+func NewPrepared(b *consensus.BlockState, candidates []*Candidate) *Prepared {
+	return &Prepared{State: b, candidates: candidates}
+}

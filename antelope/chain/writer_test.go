@@ -1,0 +1,164 @@
+package chain_test
+
+import (
+	"slices"
+	"testing"
+
+	"tarn/antelope/chain"
+	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/consensus"
+	"tarn/antelope/types"
+)
+
+func TestAnObserverIsToldOfEachBlockInItsOrder(t *testing.T) {
+	m := maker(t)
+	c := follower(t, m)
+	var events []string
+	watch := func(c *chain.Chain) {
+		c.Observe(chain.Observer{
+			StartBlock:     func(uint32) { events = append(events, "start") },
+			AcceptedHeader: func(*consensus.BlockState) { events = append(events, "header") },
+			AcceptedBlock:  func(*consensus.BlockState) { events = append(events, "block") },
+			Irreversible:   func(*consensus.BlockState) { events = append(events, "irreversible") },
+			Applied:        func(trace *types.TransactionTrace, _ *chain.Candidate) { events = append(events, "applied") },
+		})
+	}
+	watch(m.Chain)
+	block(t, m)
+	b := block(t, m)
+	want := []string{"start", "applied", "header", "block", "start", "applied", "header", "block", "irreversible"}
+	if !slices.Equal(events, want) {
+		t.Errorf("producing: %q", events)
+	}
+	first := m.Chain.Fork().Root().Block
+	events = nil
+	watch(c)
+	for _, b := range []*types.SignedBlock{first, b} {
+		if err := push(t, c, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want = []string{"header", "start", "applied", "block", "header", "start", "applied", "block", "irreversible"}
+	if !slices.Equal(events, want) {
+		t.Errorf("following: %q", events)
+	}
+}
+
+func TestABlocksReportCountsWhatItsTransactionsUsed(t *testing.T) {
+	m := maker(t)
+	c := follower(t, m)
+	b := block(t, m, m.CreateAccount(types.N("alice")), m.CreateAccount(types.N("bob")))
+	if err := push(t, c, b); err != nil {
+		t.Fatal(err)
+	}
+	var net uint64
+	cpu := uint64(1) // onblock is billed the minimum
+	for _, r := range b.Transactions {
+		net += uint64(r.NetUsageWords) * 8
+		cpu += uint64(r.CPUUsageUS)
+	}
+	for name, c := range map[string]*chain.Chain{"producer": m.Chain, "follower": c} {
+		if r := c.Report(); r.Net != net || r.CPU != cpu || r.Elapsed <= 0 {
+			t.Errorf("%s: %+v, want net %d and cpu %d", name, r, net, cpu)
+		}
+	}
+}
+
+func TestThePendingBlockIsDescribed(t *testing.T) {
+	m := maker(t)
+	if _, ok := m.Chain.Pending(); ok {
+		t.Error("a block is pending")
+	}
+	if err := m.StartBlock(); err != nil {
+		t.Fatal(err)
+	}
+	p, ok := m.Chain.Pending()
+	if !ok || p.Num != 2 || p.Producer != types.N("eosio") || p.Status != chain.Incomplete || p.Time != m.Chain.Head().Header.Timestamp+1 {
+		t.Errorf("%+v, %v", p, ok)
+	}
+	if len(p.Authority.Keys) != 1 || p.Authority.Keys[0].Key != m.Key.Public() {
+		t.Errorf("authority %+v", p.Authority)
+	}
+}
+
+// What is executed in a block that no one will sign comes back when it is aborted,
+// for one that somebody will.
+func TestAbortingABlockReturnsItsTransactions(t *testing.T) {
+	for _, status := range []chain.Status{chain.Incomplete, chain.Ephemeral} {
+		m := maker(t)
+		if err := m.Chain.StartBlock(chain.Start{Time: m.Chain.Head().Header.Timestamp + 1, Status: status}); err != nil {
+			t.Fatal(err)
+		}
+		trace, err := m.Push(m.CreateAccount(types.N("alice")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := m.Chain.AbortBlock()
+		if err != nil || len(list) != 1 || list[0].ID != trace.ID {
+			t.Errorf("status %d: %d candidates, %v", status, len(list), err)
+		}
+	}
+}
+
+// Keys are those of the signatures that a block has, whatever else is known of a
+// transaction with the same id.
+func TestKnownKeysAreUsedForTheSameSignaturesOnly(t *testing.T) {
+	m, err := chaintest.New(newStore(t), chain.Options{Threads: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Chain.Close() })
+	if err := m.StartBlock(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 {
+		if _, err := m.Push(m.CreateAccount(types.N("account" + string(rune('a'+i%26)) + string(rune('a'+i/26))))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := m.EndBlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fake := types.PublicKey{Point: [33]byte{2}}
+	for _, same := range []bool{true, false} {
+		known := func(id types.Checksum256) *chain.Candidate {
+			for i := range b.Transactions {
+				x, err := chain.NewCandidate(b.Transactions[i].Packed, chain.Input)
+				if err != nil || x.ID != id {
+					continue
+				}
+				if !same {
+					other := *x.Packed
+					other.Signatures = slices.Clone(other.Signatures)
+					other.Signatures[0].Compact[5] ^= 1
+					x.Packed = &other
+				}
+				x.Keys = []types.PublicKey{fake}
+				return x
+			}
+			return nil
+		}
+		list, err := m.Chain.UnpackBlock(b, known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := m.Key.Public()
+		if same {
+			want = fake
+		}
+		for i, x := range list {
+			if len(x.Keys) != 1 || x.Keys[0] != want || x.Packed != b.Transactions[i].Packed {
+				t.Fatalf("transaction %d: keys %v", i, x.Keys)
+			}
+		}
+	}
+	bad := *b
+	bad.Transactions = slices.Clone(b.Transactions)
+	packed := *bad.Transactions[40].Packed
+	packed.Signatures = []types.Signature{{}}
+	bad.Transactions[40].Packed = &packed
+	if _, err := m.Chain.UnpackBlock(&bad, nil); err == nil {
+		t.Error("a signature that is none was accepted")
+	}
+}

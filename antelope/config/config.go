@@ -1,0 +1,242 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Environment is what the process around the options is like.
+type Environment struct {
+	Home    string // of the user; the default folders are in it
+	Dir     string // that relative folders on the command line are in
+	Version string // for --version
+	Full    string // for --full-version
+}
+
+// Config is what a node is to do.
+type Config struct {
+	Values
+	DataDir   string // absolute
+	ConfigDir string // absolute
+	File      string // the configuration file
+	LogConf   string // the log's configuration; it need not exist
+	Plugins   Plugins
+
+	// Print, if not empty, is what is to be printed in place of running a node.
+	Print string
+	// Said is what was given, the command line first, without secrets.
+	Said []Assignment
+	// Notices are lines for the operator, about the configuration as a whole.
+	Notices []string
+}
+
+// Error is a refusal to start.
+type Error struct {
+	Text  string
+	Code  int   // of the process's exit
+	Cause error // nil for none
+}
+
+func (e *Error) Error() string { return e.Text }
+func (e *Error) Unwrap() error { return e.Cause }
+
+// ExitCode is what the process ends with.
+func (e *Error) ExitCode() int { return e.Code }
+
+// The codes that nodeos ends with (Leap: programs/nodeos/main.cpp), as a shell sees
+// them.
+const (
+	ExitOther      = 254 // anything thrown
+	ExitInitialize = 255 // it could not begin
+	ExitMemory     = 1   // no memory left for the state
+	ExitReported   = 5   // what was asked for was printed
+)
+
+func refuse(err error) error { return &Error{Text: err.Error(), Code: ExitOther, Cause: err} }
+
+// Load reads a command line, and the configuration file that it names or implies;
+// where that is config.ini in the configuration folder and does not exist, it is
+// made, with all options as comments. Errors are of type *[Error].
+func Load(args []string, env Environment) (*Config, error) {
+	t := newTable()
+	c := &Config{Values: Values{values: map[string]*value{}}}
+	line, err := t.commandLine(args)
+	if err == nil {
+		err = c.store(t, line, "--")
+	}
+	if err != nil {
+		return nil, refuse(err)
+	}
+	switch {
+	case c.Bool("help"):
+		c.Print = t.help()
+	case c.Bool("version"):
+		c.Print = env.Version + "\n"
+	case c.Bool("full-version"):
+		c.Print = env.Full + "\n"
+	case c.Bool("print-default-config"):
+		c.Print = t.defaults()
+	}
+	if c.Print != "" {
+		return c, nil
+	}
+	if err := c.folders(env); err != nil {
+		return nil, err
+	}
+	text, err := c.read(t)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := t.file(text, c.File)
+	if err == nil {
+		err = c.store(t, lines, "")
+	}
+	if err == nil {
+		err = c.fill(t)
+	}
+	if err != nil {
+		return nil, refuse(err)
+	}
+	c.tell(t, line, lines)
+	if c.Plugins, err = enable(c.Texts("plugin")); err != nil {
+		return nil, refuse(err)
+	}
+	if err := c.check(); err != nil {
+		return nil, refuse(err)
+	}
+	return c, nil
+}
+
+// folders finds the folders and files.
+func (c *Config) folders(env Environment) error {
+	under := func(dir, path string) string {
+		if filepath.IsAbs(path) {
+			return path
+		}
+		return filepath.Join(dir, path)
+	}
+	root := filepath.Join(env.Home, ".local", "share", "eosio", "nodeos")
+	c.DataDir, c.ConfigDir = filepath.Join(root, "data"), filepath.Join(root, "config")
+	if c.Given("data-dir") {
+		c.DataDir = under(env.Dir, c.Text("data-dir"))
+	}
+	if c.Given("config-dir") {
+		c.ConfigDir = under(env.Dir, c.Text("config-dir"))
+	}
+	c.File, c.LogConf = filepath.Join(c.ConfigDir, "config.ini"), filepath.Join(c.ConfigDir, "logging.json")
+	if c.Given("config") {
+		c.File = under(c.ConfigDir, c.Text("config"))
+	}
+	if name := c.Text("logconf"); c.Given("logconf") && name != "logging.json" {
+		c.LogConf = under(c.ConfigDir, name)
+		if _, err := os.Stat(c.LogConf); err != nil {
+			return &Error{Text: fmt.Sprintf("Logging configuration file %q missing.", c.LogConf), Code: ExitInitialize}
+		}
+	}
+	return nil
+}
+
+// read reads the configuration file, or makes it.
+func (c *Config) read(t *table) (string, error) {
+	text, err := os.ReadFile(c.File)
+	switch {
+	case err == nil:
+		return string(text), nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", refuse(fmt.Errorf("can not read options configuration file '%s': %w", c.File, err))
+	case c.File != filepath.Join(c.ConfigDir, "config.ini"):
+		return "", &Error{Text: fmt.Sprintf("Config file %q missing.", c.File), Code: ExitInitialize}
+	}
+	if err := os.MkdirAll(c.ConfigDir, 0o755); err != nil {
+		return "", refuse(err)
+	}
+	if err := os.WriteFile(c.File, []byte(t.defaults()), 0o644); err != nil {
+		return "", refuse(err)
+	}
+	return "", nil
+}
+
+// tell gathers what the operator is told about what was given.
+func (c *Config) tell(t *table, line, file []Assignment) {
+	for _, a := range append(line, file...) {
+		o := t.options[a.Name]
+		if o.Secret {
+			hidden := make([]string, len(a.Values))
+			for i := range hidden {
+				hidden[i] = "***"
+			}
+			a.Values = hidden
+		}
+		c.Said = append(c.Said, a)
+	}
+	if same := c.redundant(t, file); len(same) > 0 {
+		c.Notices = append(c.Notices, "The following items in the configuration file are set to their default value, "+
+			"and will keep it when defaults change: "+strings.Join(same, ", "))
+	}
+	for _, o := range t.order {
+		if x := c.values[o.Name]; o.Instead != "" && c.Given(o.Name) {
+			given := ""
+			if len(x.texts) > 0 && !o.Secret {
+				given = " = " + x.texts[0]
+			}
+			c.Notices = append(c.Notices, fmt.Sprintf("%s%s has no effect: %s", o.Name, given, o.Instead))
+		}
+	}
+}
+
+// redundant lists what the file sets to its default.
+func (c *Config) redundant(t *table, file []Assignment) []string {
+	var list []string
+	for _, o := range t.order {
+		if o.CommandLine || o.Default == "" && o.Kind != Switch {
+			continue
+		}
+		for _, a := range file {
+			if a.Name != o.Name {
+				continue
+			}
+			given, normal := &value{option: o}, &value{option: o}
+			text := o.Default
+			if o.Kind == Switch {
+				text = "false"
+			}
+			if given.parse(a.Values, "") == nil && normal.parse([]string{text}, "") == nil && equal(given, normal) {
+				list = append(list, o.Name)
+			}
+			break
+		}
+	}
+	return list
+}
+
+func equal(a, b *value) bool {
+	return a.number == b.number && a.duration == b.duration && strings.Join(a.texts, "\n") == strings.Join(b.texts, "\n")
+}
+
+// Summary is what was given, in one line for the log.
+func (c *Config) Summary() string {
+	var b strings.Builder
+	for i, a := range c.Said {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(a.Name)
+		if text := strings.Join(a.Values, ", "); text != "" {
+			b.WriteString(" = " + text)
+		}
+	}
+	return b.String()
+}
+
+// Under returns the value of an option that is a path, in dir if it is relative.
+func (c *Config) Under(dir, name string) string {
+	path := c.Text(name)
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}

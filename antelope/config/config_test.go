@@ -1,0 +1,459 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tarn/antelope/exception"
+	"tarn/antelope/oracle"
+)
+
+// load loads a command line with a config.ini.
+func load(t *testing.T, ini string, args ...string) (*Config, error) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "config.ini"), []byte(ini), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return Load(append([]string{"--config-dir", dir}, args...), Environment{Home: dir, Dir: dir, Version: "v0", Full: "v0-full"})
+}
+
+func TestTheCommandLineIsOverTheFileAndListsAreJoined(t *testing.T) {
+	for _, c := range []struct {
+		name, ini string
+		args      []string
+		option    string
+		want      any
+	}{
+		{"default", "", nil, "chain-threads", uint64(2)},
+		{"file", "chain-threads = 4", nil, "chain-threads", uint64(4)},
+		{"file without spaces", "chain-threads=4", nil, "chain-threads", uint64(4)},
+		{"comment", "# chain-threads = 3\nchain-threads = 4 # four", nil, "chain-threads", uint64(4)},
+		{"carriage returns", "chain-threads = 4\r\n\r\n", nil, "chain-threads", uint64(4)},
+		{"command line", "chain-threads = 4", []string{"--chain-threads", "5"}, "chain-threads", uint64(5)},
+		{"equals", "", []string{"--chain-threads=5"}, "chain-threads", uint64(5)},
+		{"cut short", "", []string{"--chain-th", "5"}, "chain-threads", uint64(5)},
+		{"negative wraps", "", []string{"--chain-threads", "-1"}, "chain-threads", uint64(65535)},
+		{"plus", "", []string{"--chain-threads", "+7"}, "chain-threads", uint64(7)},
+		{"signed", "", []string{"--max-transaction-time", "-1"}, "max-transaction-time", int64(-1)},
+		{"switch", "", []string{"--contracts-console"}, "contracts-console", true},
+		{"switch in the file", "contracts-console = on", nil, "contracts-console", true},
+		{"switch off in the file", "contracts-console = No", nil, "contracts-console", false},
+		{"switch with nothing in the file", "contracts-console =", nil, "contracts-console", true},
+		{"switch over the file", "contracts-console = false", []string{"--contracts-console"}, "contracts-console", true},
+		{"bool", "", []string{"--http-validate-host", "off"}, "http-validate-host", false},
+		{"bool adjacent", "", []string{"--http-validate-host=0"}, "http-validate-host", false},
+		{"flag in the file is set whatever it says", "trace-no-abis = false", nil, "trace-no-abis", true},
+		{"short", "", []string{"-e"}, "enable-stale-production", true},
+		{"short together", "", []string{"-ex"}, "pause-on-startup", true},
+		{"short with its value", "", []string{"-peosio"}, "producer-name", []string{"eosio"}},
+		{"short together with a value", "", []string{"-exp", "eosio"}, "producer-name", []string{"eosio"}},
+		{"short equals is part of the value", "", []string{"-p=eosio"}, "producer-name", []string{"=eosio"}},
+		{"many words", "", []string{"-p", "a", "b", "-e", "-p", "c"}, "producer-name", []string{"a", "b", "c"}},
+		{"joined", "p2p-peer-address = c:1\np2p-peer-address = d:1", []string{"--p2p-peer-address", "a:1", "--p2p-peer-address=b:1"},
+			"p2p-peer-address", []string{"a:1", "b:1", "c:1", "d:1"}},
+		{"not joined", "p2p-listen-endpoint = c:1\np2p-listen-endpoint = d:1", []string{"--p2p-listen-endpoint", "a:1"},
+			"p2p-listen-endpoint", []string{"a:1"}},
+		{"many in the file", "p2p-listen-endpoint = c:1\np2p-listen-endpoint = d:1", nil, "p2p-listen-endpoint", []string{"c:1", "d:1"}},
+		{"list's default", "", nil, "p2p-listen-endpoint", []string{"0.0.0.0:9876:0"}},
+		{"value that looks like an option", "", []string{"--agent-name", "--help"}, "agent-name", "--help"},
+		{"empty text", "http-server-address =", nil, "http-server-address", ""},
+		{"text with spaces", "agent-name = my own node", nil, "agent-name", "my own node"},
+		{"path", "", []string{"--blocks-dir", "b"}, "blocks-dir", "b"},
+		{"path in quotes", `blocks-dir = "a b \"c\""`, nil, "blocks-dir", `a b "c"`},
+		{"choice", "read-mode = irreversible", nil, "read-mode", "irreversible"},
+		{"section", "[trace]\nno-abis = 1\n", nil, "trace-no-abis", nil},
+		{"duration", "", []string{"--recovery-time-target", "90"}, "recovery-time-target", 90 * time.Second},
+		{"duration with a unit", "", []string{"--recovery-time-target", "5m"}, "recovery-time-target", 5 * time.Minute},
+		{"map mode", "", nil, "database-map-mode", "mapped_private"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := load(t, c.ini, c.args...)
+			if c.want == nil {
+				if err == nil {
+					t.Fatal("it is accepted")
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var value any
+			switch c.want.(type) {
+			case bool:
+				value = got.Bool(c.option)
+			case uint64:
+				value = got.Uint(c.option)
+			case int64:
+				value = got.Int(c.option)
+			case string:
+				value = got.Text(c.option)
+			case []string:
+				value = got.Texts(c.option)
+			case time.Duration:
+				value = got.Duration(c.option)
+			}
+			if !reflect.DeepEqual(value, c.want) {
+				t.Errorf("%v, want %v", value, c.want)
+			}
+		})
+	}
+}
+
+// refusal is a command line that is refused, and what is said.
+type refusal struct {
+	ini  string
+	args []string
+	want string
+}
+
+// Those that nodeos 4.1 refuses with the same words.
+func syntaxRefusals() []refusal {
+	return []refusal{
+		{"", []string{"--foo"}, "Unknown option '--foo' passed as command line argument"},
+		{"", []string{"--foo=bar"}, "Unknown option '--foo=bar' passed as command line argument"},
+		{"", []string{"-z"}, "Unknown option '-z' passed as command line argument"},
+		{"", []string{"foo"}, "Unknown option 'foo' passed as command line argument"},
+		{"", []string{"--contracts-console", "true"}, "Unknown option 'true' passed as command line argument"},
+		{"", []string{"--", "-e"}, "Unknown option '-e' passed as command line argument"},
+		{"", []string{"-p", "a", "--", "b"}, "Unknown option 'b' passed as command line argument"},
+		{"", []string{"--chain-threads", "x"}, "the argument ('x') for option '--chain-threads' is invalid"},
+		{"", []string{"--chain-threads", "65536"}, "the argument ('65536') for option '--chain-threads' is invalid"},
+		{"", []string{"--chain-threads", " 1"}, "the argument (' 1') for option '--chain-threads' is invalid"},
+		{"", []string{"--max-transaction-time", "2147483648"}, "the argument ('2147483648') for option '--max-transaction-time' is invalid"},
+		{"", []string{"--http-validate-host", "maybe"}, "the argument ('maybe') for option '--http-validate-host' is invalid. Valid choices are 'on|off', 'yes|no', '1|0' and 'true|false'"},
+		{"", []string{"--http-v", "maybe"}, "the argument ('maybe') for option '--http-validate-host' is invalid. Valid choices are 'on|off', 'yes|no', '1|0' and 'true|false'"},
+		{"", []string{"--blocks-dir", "a b"}, "the argument ('a b') for option '--blocks-dir' is invalid"},
+		{"", []string{"--blocks-dir="}, "the argument for option '--blocks-dir' should follow immediately after the equal sign"},
+		{"", []string{"--contracts-console=true"}, "option '--contracts-console' does not take any arguments"},
+		{"", []string{"--plugin"}, "the required argument for option '--plugin' is missing"},
+		{"", []string{"--producer-name", "-e"}, "the required argument for option '--producer-name' is missing"},
+		{"", []string{"-p"}, "the required argument for option '--producer-name' is missing"},
+		{"", []string{"--read-mode", "x"}, "the argument for option '--read-mode' is invalid"},
+		{"", []string{"--max-clients", "5", "--max-clients", "6"}, "option '--max-clients' cannot be specified more than once"},
+		{"", []string{"--resource-monitor-not-shutdown-on-threshold-exceeded", "--resource-monitor-not-shutdown-on-threshold-exceeded"},
+			"option '--resource-monitor-not-shutdown-on-threshold-exceeded' cannot be specified more than once"},
+		{"", []string{"--trace-no"}, ""}, // --trace-no-abis
+		{"", []string{"--http-max-b"}, "the required argument for option '--http-max-bytes-in-flight-mb' is missing"},
+		{"", []string{"--p2p-a", "1"}, "option '--p2p-a' is ambiguous and matches '--p2p-accept-transactions', and '--p2p-auto-bp-peer'"},
+		{"chain-threads = x", nil, "the argument ('x') for option 'chain-threads' is invalid"},
+		{"chain-threads =", nil, "the argument for option 'chain-threads' is invalid"},
+		{"max-clients = 1\nmax-clients = 2", nil, "option 'max-clients' cannot be specified more than once"},
+		{"nonsense", nil, "the options configuration file contains an invalid line 'nonsense'"},
+		{"  nonsense here # no", nil, "the options configuration file contains an invalid line 'nonsense here'"},
+		{"foo = 1", nil, "Unknown option 'foo' inside the config file "},
+		{"[a]\nmax-clients = 1", nil, "Unknown option 'a.max-clients' inside the config file "},
+		{"data-dir = x", nil, "Unknown option 'data-dir' inside the config file "},
+		{"blocks-archive-dir =", nil, "the argument for option 'blocks-archive-dir' is invalid"},
+		{"plugin = eosio::nope", nil, "unable to find plugin: eosio::nope"},
+		{"plugin = chain_plugin", nil, "unable to find plugin: chain_plugin"},
+		{"plugin = eosio::chain_plugin, eosio::net_plugin", nil, "unable to find plugin: "},
+	}
+}
+
+func TestWhatIsNotUnderstoodIsRefusedAsNodeosDoes(t *testing.T) {
+	for _, c := range syntaxRefusals() {
+		_, err := load(t, c.ini, c.args...)
+		if c.want == "" {
+			if err != nil {
+				t.Errorf("%q %q: %v", c.args, c.ini, err)
+			}
+			continue
+		}
+		var refused *Error
+		if !errors.As(err, &refused) || refused.Code != ExitOther || !strings.HasPrefix(refused.Text, c.want) {
+			t.Errorf("%q %q: %v, want %s", c.args, c.ini, err, c.want)
+		}
+	}
+}
+
+func TestValuesThatMakeNoSenseAreConfigurationExceptions(t *testing.T) {
+	for _, c := range []refusal{
+		{"", []string{"--chain-threads", "0"}, "chain-threads 0 must be greater than 0"},
+		{"", []string{"--chain-state-db-size-mb", "8388609"}, "is 8TiB"},
+		{"", []string{"--signature-cpu-billable-pct", "101"}, "must be 0 - 100, 101"},
+		{"", []string{"--action-blacklist", "eosio:transfer"}, "Invalid entry in action-blacklist: 'eosio:transfer'"},
+		{"", []string{"--genesis-timestamp", "now"}, "only valid if also passed in with --genesis-json"},
+		{"", []string{"--snapshot", "s", "--genesis-json", "g"}, "--snapshot is incompatible with --genesis-json"},
+		{"deep-mind = true", nil, "api-accept-transactions must be set to false"},
+		{"block-log-retain-blocks = 1\nblocks-log-stride = 2", nil, "block-log-retain-blocks cannot be specified together"},
+		{"transaction-retry-max-storage-size-gb = 1\nproducer-name = a", nil, "Transaction retry not allowed"},
+		{"transaction-retry-max-storage-size-gb = 1\ntransaction-retry-interval-sec = 19", nil, "must be greater than 2 times"},
+		{"plugin = eosio::http_plugin\nhttp-max-response-time-ms = -2", nil, "http-max-response-time-ms must be -1"},
+		{"plugin = eosio::chain_api_plugin\nhttp-category-address = chain_ro,127.0.0.1:1", nil, "when http-category-address is specified"},
+		{"resource-monitor-space-threshold = 5", nil, `"resource-monitor-space-threshold" must be between 6 and 99`},
+		{"resource-monitor-interval-seconds = 301", nil, "must be between 1 and 300"},
+		{"resource-monitor-warning-interval = 0", nil, "must be between 1 and 450"},
+		{"resource-monitor-space-absolute-gb = 0", nil, "must be greater than 0 GiB"},
+		{"read-only-threads = 129", nil, "(129) greater than the number of threads allowed (128)"},
+		{"read-only-threads = 1\nproducer-name = a", nil, "read-only-threads not allowed on producer node"},
+	} {
+		_, err := load(t, c.ini, c.args...)
+		if !exception.Is(err, exception.PluginConfig) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q %q: %v, want %s", c.args, c.ini, err, c.want)
+		}
+	}
+	// What is not enabled is not checked.
+	if _, err := load(t, "http-max-response-time-ms = -2"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestUnknownOptionsNameTheNearestKnownOne(t *testing.T) {
+	for word, want := range map[string]string{
+		"--chain-sate-db-size-mb":  "--chain-state-db-size-mb",
+		"--http_server_address":    "--http-server-address",
+		"--p2p-peer-adress=a:9876": "--p2p-peer-address",
+		"--prodcuer-name":          "--producer-name",
+		"--completely-different":   "",
+	} {
+		_, err := load(t, "", word, "1")
+		if err == nil {
+			t.Errorf("%s is accepted", word)
+		} else if _, near, _ := strings.Cut(err.Error(), "the nearest known one is '"); strings.TrimSuffix(near, "')") != want {
+			t.Errorf("%s: %v, want %q", word, err, want)
+		}
+	}
+	_, err := load(t, "max_clients = 5")
+	if err == nil || !strings.Contains(err.Error(), "is 'max-clients'") {
+		t.Error(err)
+	}
+}
+
+func TestPluginsBringWhatTheyRequire(t *testing.T) {
+	c, err := load(t, "plugin = eosio::producer_api_plugin eosio::db_size_api_plugin", "--plugin", "eosio::net_api_plugin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Plugins{"eosio::chain_plugin", "eosio::net_plugin", "eosio::http_plugin", "eosio::net_api_plugin", "eosio::http_client_plugin",
+		"eosio::signature_provider_plugin", "eosio::producer_plugin", "eosio::producer_api_plugin", "eosio::db_size_api_plugin", "eosio::resource_monitor_plugin"}
+	if !slices.Equal(c.Plugins, want) {
+		t.Errorf("%v, want %v", c.Plugins, want)
+	}
+	if c.Plugins.Enabled("eosio::chain_api_plugin") {
+		t.Error("chain_api_plugin is enabled by nobody")
+	}
+}
+
+func TestTheConfigurationFileIsMadeOnce(t *testing.T) {
+	home := t.TempDir()
+	env := Environment{Home: home, Dir: home}
+	c, err := Load(nil, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(home, ".local/share/eosio/nodeos")
+	if c.DataDir != filepath.Join(dir, "data") || c.File != filepath.Join(dir, "config", "config.ini") {
+		t.Error(c.DataDir, c.File)
+	}
+	text, err := os.ReadFile(c.File)
+	if err != nil || !strings.Contains(string(text), "\n# plugin = \n") {
+		t.Error(err)
+	}
+	// It says nothing.
+	if again, err := Load(nil, env); err != nil || len(again.Said) != 0 {
+		t.Error(again.Said, err)
+	}
+	for _, args := range [][]string{{"-c", "other.ini"}, {"-l", "other.json"}} {
+		_, err := Load(args, env)
+		var refused *Error
+		if !errors.As(err, &refused) || refused.Code != ExitInitialize {
+			t.Error(args, err)
+		}
+	}
+}
+
+func TestFoldersOnTheCommandLineAreWhereItWasTyped(t *testing.T) {
+	dir := t.TempDir()
+	c, err := Load([]string{"-d", "data", "--config-dir", "conf"}, Environment{Home: "home", Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.DataDir != filepath.Join(dir, "data") || c.ConfigDir != filepath.Join(dir, "conf") || c.LogConf != filepath.Join(dir, "conf/logging.json") {
+		t.Errorf("%+v", c)
+	}
+	if got := c.Under(c.DataDir, "blocks-dir"); got != filepath.Join(dir, "data/blocks") {
+		t.Error(got)
+	}
+}
+
+func TestSecretsAreNotLoggedAndWhatHasNoEffectIsSaid(t *testing.T) {
+	c, err := load(t, "signature-provider = A=KEY:B\nmax-clients = 25\nwasm-runtime = eos-vm-oc\nmax-cleanup-time-msec = 5", "-p", "a", "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := c.Summary(); strings.Contains(s, "KEY:B") || !strings.Contains(s, "signature-provider = ***") || !strings.Contains(s, "producer-name = a, b") {
+		t.Error(s)
+	}
+	if len(c.Notices) != 3 || !strings.HasSuffix(c.Notices[0], "max-clients") || !strings.HasPrefix(c.Notices[1], "wasm-runtime = eos-vm-oc has no effect: ") {
+		t.Errorf("%q", c.Notices)
+	}
+}
+
+func TestSecretsOfMisspeltOptionsAreNotLogged(t *testing.T) {
+	for _, args := range [][]string{{"--signature-provder=EOS1=KEY:5K"}, {"--signature-provder", "EOS1=KEY:5K"}, {"--peer-privat-key=[\"EOS1\",\"5K\"]"}} {
+		if _, err := load(t, "", args...); err == nil || strings.Contains(err.Error(), "5K") {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+}
+
+func TestHelpAndVersionComeBeforeEverythingElse(t *testing.T) {
+	for _, arg := range []string{"-h", "-v", "--full-version", "--print-default-config"} {
+		c, err := Load([]string{arg, "--config-dir", "/nowhere/at/all"}, Environment{Version: "v", Full: "f"})
+		if err != nil || c.Print == "" {
+			t.Error(arg, err)
+		}
+		for line := range strings.Lines(c.Print) {
+			if arg == "-h" && len(line) > helpWidth+1 && strings.Contains(strings.TrimSpace(line), " ") && !strings.Contains(line, " (=") {
+				t.Errorf("a long line: %s", line)
+			}
+		}
+	}
+}
+
+// ask returns what a real nodeos prints, however it ends.
+func ask(t *testing.T, args ...string) string {
+	t.Helper()
+	p, err := oracle.Find(t.Context())
+	if err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	args = append([]string{"--data-dir", filepath.Join(dir, "data")}, args...)
+	// This build of nodeos does not end by itself after printing.
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	cmd := p.Command(ctx, args...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil && ctx.Err() == nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+	}
+	return out.String()
+}
+
+var key = regexp.MustCompile(`(?m)^# ([a-z0-9-]+) = (.*)$`)
+
+func keys(text string) map[string]string {
+	out := map[string]string{}
+	for _, m := range key.FindAllStringSubmatch(text, -1) {
+		out[m[1]] = m[2]
+	}
+	return out
+}
+
+// Each difference is one between nodeos 4.1 and 5.0.3, or meant.
+func TestDefaultsAreThoseOfNodeos(t *testing.T) {
+	theirs, ours := keys(ask(t, "--print-default-config")), keys(newTable().defaults())
+	if len(theirs) < 100 {
+		t.Fatalf("nodeos prints %d options", len(theirs))
+	}
+	differ := map[string]string{
+		"p2p-listen-endpoint":  "5.0: with a rate",
+		"max-transaction-time": "5.0: 499",
+		"database-map-mode":    "meant",
+	}
+	gone := []string{"cpu-effort-percent", "incoming-defer-ratio", "max-scheduled-transaction-time-per-block-ms", "max-nonprivileged-inline-action-size",
+		"wallet-dir", "unlock-timeout"} // until 4.1; the last two are keosd's
+	added := []string{"produce-block-offset-ms", "disable-replay-opts", // 5.0
+		"state-engine", "recovery-time-target", "state-private-mb", "log-format"}
+	for name, value := range theirs {
+		got, ok := ours[name]
+		switch {
+		case slices.Contains(gone, name):
+			if ok {
+				t.Errorf("%s is not in 5.0", name)
+			}
+		case !ok:
+			t.Errorf("%s is missing", name)
+		case (got != value) != (differ[name] != ""):
+			t.Errorf("%s = %q, nodeos has %q", name, got, value)
+		}
+		delete(ours, name)
+	}
+	for name := range ours {
+		if !slices.Contains(added, name) {
+			t.Errorf("%s is not in nodeos", name)
+		}
+	}
+}
+
+var helpLine = regexp.MustCompile(`(?m)^  (?:-(\w) \[ )?--([a-z0-9-]+)(?: \])?( arg| runtime)?`)
+
+// The command line's options, their short forms, and whether they take a value.
+func TestHelpNamesTheOptionsOfNodeos(t *testing.T) {
+	list := func(text string) map[string]string {
+		out := map[string]string{}
+		for _, m := range helpLine.FindAllStringSubmatch(text, -1) {
+			out[m[2]] = m[1] + strings.Replace(m[3], " runtime", " arg", 1)
+		}
+		return out
+	}
+	theirs, ours := list(ask(t, "--help")), list(newTable().help())
+	for _, name := range []string{"cpu-effort-percent", "incoming-defer-ratio", "max-scheduled-transaction-time-per-block-ms",
+		"max-nonprivileged-inline-action-size", "wallet-dir", "unlock-timeout"} {
+		delete(theirs, name)
+	}
+	for _, name := range []string{"produce-block-offset-ms", "state-engine", "recovery-time-target", "state-private-mb", "log-format"} {
+		delete(ours, name)
+	}
+	for name, form := range theirs {
+		if got, ok := ours[name]; !ok || got != form {
+			t.Errorf("%s has the form %q (there: %v), nodeos' %q", name, got, ok, form)
+		}
+		delete(ours, name)
+	}
+	for name := range ours {
+		t.Errorf("%s is not in nodeos", name)
+	}
+}
+
+func TestNodeosRefusesWithTheSameWords(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts nodeos many times")
+	}
+	for _, c := range syntaxRefusals() {
+		if c.want == "" {
+			continue
+		}
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "config.ini"), []byte(c.ini), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		args := append([]string{"--config-dir", dir}, c.args...)
+		if got := ask(t, args...); !strings.Contains(got, c.want) {
+			t.Errorf("%q %q: nodeos says %.600s, want %s", c.args, c.ini, got, c.want)
+		}
+	}
+}
+
+func FuzzCommandLine(f *testing.F) {
+	for _, c := range syntaxRefusals() {
+		f.Add(strings.Join(c.args, "\n"), c.ini)
+	}
+	t := newTable()
+	f.Fuzz(func(_ *testing.T, line, ini string) {
+		v := Values{values: map[string]*value{}}
+		if a, err := t.commandLine(strings.Split(line, "\n")); err == nil {
+			_ = v.store(t, a, "--")
+		}
+		if a, err := t.file(ini, "config.ini"); err == nil {
+			_ = v.store(t, a, "")
+		}
+		_ = v.fill(t)
+	})
+}

@@ -1,0 +1,202 @@
+package consensus
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"tarn/antelope/exception"
+	"tarn/antelope/feature"
+	"tarn/antelope/serial"
+	"tarn/antelope/types"
+)
+
+// FileName is the name of nodeos' file in the folder of reversible blocks.
+const FileName = "fork_db.dat"
+
+// The start of the file of version 1, the only one there is.
+const (
+	fileMagic   = 0x30510FDB
+	fileVersion = 1
+)
+
+// maxFile bounds the file that Load reads: it is held in memory twice.
+const maxFile = 4 << 30
+
+// Load reads nodeos' file, and tells whether it is there; if it is not, the fork
+// database does not change. Nodeos deletes the file then; here that is the
+// caller's to do, once nothing depends on it any more.
+func (f *ForkDatabase) Load(path string, set *feature.Set) (found bool, err error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err == nil && info.Size() > maxFile {
+		err = fmt.Errorf("%d bytes, more than %d", info.Size(), int64(maxFile))
+	}
+	var b []byte
+	if err == nil {
+		b, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return true, fmt.Errorf("read the fork database: %w", err)
+	}
+	return true, f.Decode(b, path, set)
+}
+
+// Save writes nodeos' file, whole or not at all.
+func (f *ForkDatabase) Save(path string) error {
+	b, err := f.Encode()
+	if err != nil {
+		return err
+	}
+	tmp := path + ".tmp"
+	file, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	if err != nil {
+		return fmt.Errorf("write the fork database: %w", err)
+	}
+	_, err = file.Write(b)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		return fmt.Errorf("write the fork database: %w", errors.Join(err, os.Remove(tmp)))
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("sync the fork database's folder: %w", err)
+	}
+	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+		return fmt.Errorf("sync the fork database's folder %s: %w", dir, err)
+	}
+	return nil
+}
+
+// Encode returns the content of nodeos' file. Every block comes after the one that
+// it follows, and otherwise in the order of nodeos.
+func (f *ForkDatabase) Encode() ([]byte, error) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if f.root == nil {
+		return nil, exception.New(exception.ForkDatabase, "root not yet set")
+	}
+	b := serial.AppendUint32(nil, fileMagic)
+	b = serial.AppendUint32(b, fileVersion)
+	b = f.root.HeaderState.Append(b)
+	b = serial.AppendCount(b, len(f.blocks))
+	others, valid := f.ranks[index(false)], f.ranks[index(true)]
+	written := map[*branchNode]bool{}
+	for len(others)+len(valid) > 0 {
+		list := &valid
+		if len(valid) == 0 || len(others) > 0 && better(valid[0].HeaderState, others[0].HeaderState) {
+			list = &others
+		}
+		// A change of schedule can take the irreversible block back, and put a block
+		// before those that it follows.
+		var branch []*branchNode
+		for n := (*list)[0]; n != nil && !written[n]; n = f.blocks[n.Header.Previous] {
+			written[n] = true
+			branch = append(branch, n)
+		}
+		for _, n := range slices.Backward(branch) {
+			b = appendBlockState(b, n.BlockState, n.valid)
+		}
+		*list = (*list)[1:]
+	}
+	return append(b, f.head.ID[:]...), nil
+}
+
+// Decode replaces what f holds by the content of nodeos' file, which must fit
+// together; path is for the messages. If it fails, f is unchanged.
+func (f *ForkDatabase) Decode(b []byte, path string, set *feature.Set) error {
+	loaded, err := decodeFile(b, path, set)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.root, f.head, f.blocks, f.children, f.ranks = loaded.root, loaded.head, loaded.blocks, loaded.children, loaded.ranks
+	return nil
+}
+
+func decodeFile(b []byte, path string, set *feature.Set) (*ForkDatabase, error) {
+	f := NewForkDatabase()
+	r := serial.NewReader(b)
+	if magic := r.Uint32(); r.Err() == nil && magic != fileMagic {
+		return nil, exception.New(exception.ForkDatabase,
+			"Fork database file '%s' has unexpected magic number: %d. Expected %d", path, magic, fileMagic)
+	}
+	if version := r.Uint32(); r.Err() == nil && version != fileVersion {
+		return nil, exception.New(exception.ForkDatabase,
+			"Unsupported version of fork database file '%s'. Fork database version is %d while code supports version(s) [%d,%d]",
+			path, version, fileVersion, fileVersion)
+	}
+	root := &BlockState{HeaderState: new(HeaderState)}
+	root.Read(r)
+	if r.Err() == nil {
+		f.reset(root)
+	}
+	for n := r.Varuint32(); n > 0 && r.Err() == nil; n-- {
+		offset := r.Offset()
+		s, valid := readBlockState(r)
+		if r.Err() != nil {
+			break
+		}
+		if err := f.restore(&branchNode{BlockState: s, valid: valid}, set); err != nil {
+			return nil, fmt.Errorf("fork database file '%s', block at offset %d: %w", path, offset, err)
+		}
+	}
+	var head types.Checksum256
+	head.Read(r)
+	if err := r.End(); err != nil {
+		return nil, fmt.Errorf("fork database file '%s': %w", path, err)
+	}
+	return f, f.restoreHead(head, path)
+}
+
+// restore adds a block from a file after checking it as far as that goes without
+// applying it.
+func (f *ForkDatabase) restore(n *branchNode, set *feature.Set) error {
+	previous := f.blockOrRoot(n.Header.Previous)
+	switch {
+	case n.Block == nil:
+		return exception.New(exception.ForkDatabase, "block missing")
+	case n.ID != n.Header.ID() || n.ID != n.Block.ID():
+		return exception.New(exception.ForkDatabase, "header state of another block")
+	case previous == nil:
+		return exception.New(exception.UnlinkableBlock, "unlinkable block")
+	case n.BlockNum != previous.BlockNum+1:
+		return exception.New(exception.ForkDatabase, "block does not fit the one before it")
+	}
+	if added := n.Activations(); added != nil {
+		if err := set.Check(n.Header.Timestamp.TimePoint(), previous.Activated, added); err != nil {
+			return exception.Wrap(exception.ForkDatabase, err, "serialized fork database is incompatible with configured protocol features")
+		}
+	}
+	return f.add(n, false)
+}
+
+// restoreHead sets the head that the file names, if it may be the head.
+func (f *ForkDatabase) restoreHead(id types.Checksum256, path string) error {
+	if f.head = f.blockOrRoot(id); f.head == nil {
+		return exception.New(exception.ForkDatabase,
+			"could not find head while reconstructing fork database from file; '%s' is likely corrupted", path)
+	}
+	switch candidate := f.best(true); {
+	case candidate == nil && f.head != f.root:
+		return exception.New(exception.ForkDatabase, "head not set to root despite no better option available; '%s' is likely corrupted", path)
+	case candidate != nil && better(candidate.HeaderState, f.head.HeaderState):
+		return exception.New(exception.ForkDatabase, "head not set to best available option available; '%s' is likely corrupted", path)
+	}
+	return nil
+}

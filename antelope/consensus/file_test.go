@@ -1,0 +1,270 @@
+package consensus
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"tarn/antelope/exception"
+	"tarn/antelope/feature"
+	"tarn/antelope/serial"
+	"tarn/antelope/types"
+)
+
+// forked is a node with two branches above its root, one of which is not valid.
+func forked(t *testing.T) *node {
+	t.Helper()
+	n := newNode(t)
+	n.produceMany(3)
+	n.propose("a", "b", "c")
+	n.produceMany(40)
+	n.until("a", "b")
+	other := newNode(t)
+	other.sync(n, all)
+	n.produceMany(6)
+	for i, slots := range []uint32{2, 1, 1} {
+		if err := n.push(other.produce(slots).Block); err != nil {
+			t.Fatalf("%d: %v", i, err)
+		}
+	}
+	return n
+}
+
+func encoded(t *testing.T, n *node) []byte {
+	t.Helper()
+	b, err := n.db.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestFilesThatDoNotFitTogetherAreRefused(t *testing.T) {
+	n := forked(t)
+	whole := encoded(t, n)
+	reload(t, n)
+	f := NewForkDatabase()
+	f.Reset(n.db.Root().HeaderState)
+	before, _ := f.Encode()
+	refuse := func(name string, b []byte, set *feature.Set, kind *exception.Kind) {
+		t.Helper()
+		if err := f.Decode(b, "file", set); err == nil || kind != nil && !exception.Is(err, kind) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if after, _ := f.Encode(); string(after) != string(before) {
+			t.Fatalf("%s: what was refused has changed the fork database", name)
+		}
+	}
+	change := func(at int, to byte) []byte {
+		b := append([]byte(nil), whole...)
+		b[at] = to
+		return b
+	}
+	refuse("empty", nil, n.set, nil)
+	refuse("magic", change(0, 1), n.set, exception.ForkDatabase)
+	refuse("version", change(4, 2), n.set, exception.ForkDatabase)
+	refuse("head", change(len(whole)-1, whole[len(whole)-1]^1), n.set, exception.ForkDatabase)
+	refuse("longer", append(whole[:len(whole):len(whole)], 0), n.set, nil)
+	for i := 8; i < len(whole); i += 97 {
+		refuse("cut off", whole[:i], n.set, nil)
+	}
+	oldHead := append(append([]byte(nil), whole[:len(whole)-32]...), n.db.Root().ID.Append(nil)...)
+	refuse("a head that is not the best", oldHead, n.set, exception.ForkDatabase)
+
+	dir := t.TempDir()
+	if _, err := f.Load(dir, n.set); err == nil {
+		t.Error("a folder is loaded")
+	}
+	if err := f.Save(filepath.Join(dir, "none", FileName)); err == nil {
+		t.Error("saved to a folder that is not there")
+	}
+	if err := NewForkDatabase().Save(filepath.Join(dir, FileName)); !exception.Is(err, exception.ForkDatabase) {
+		t.Errorf("saved without a root: %v", err)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 0 {
+		t.Errorf("%d files are left", len(entries))
+	}
+}
+
+func TestAFileWithFeaturesThatAreNotRecognisedIsRefused(t *testing.T) {
+	n := newNode(t)
+	n.produceMany(3)
+	n.propose("a", "b", "c")
+	n.produceMany(20)
+	d, _ := n.set.Digest(feature.GetSender)
+	n.produce(1, d)
+	b := encoded(t, n)
+	if err := NewForkDatabase().Decode(b, "file", n.set); err != nil {
+		t.Fatal(err)
+	}
+	err := NewForkDatabase().Decode(b, "file", feature.NewSet())
+	if !exception.Is(err, exception.ForkDatabase) {
+		t.Errorf("unknown feature: %v", err)
+	}
+}
+
+func TestFilesHaveTheOrderOfTheOriginals(t *testing.T) {
+	n := forked(t)
+	r := serial.NewReader(encoded(t, n)[8:])
+	new(HeaderState).Read(r)
+	var last *BlockState
+	lastValid, both := true, 0
+	for range r.Varuint32() {
+		b, valid := readBlockState(r)
+		if last != nil {
+			equal := !better(b.HeaderState, last.HeaderState) && !better(last.HeaderState, b.HeaderState)
+			if better(last.HeaderState, b.HeaderState) || equal && valid && !lastValid {
+				t.Errorf("block %d (valid %v) after block %d (valid %v)", b.BlockNum, valid, last.BlockNum, lastValid)
+			}
+			if equal && valid != lastValid {
+				both++
+			}
+		}
+		last, lastValid = b, valid
+	}
+	if r.Err() != nil || both == 0 {
+		t.Errorf("%d pairs of equals: %v", both, r.Err())
+	}
+}
+
+// A schedule that returns to a producer who has long been away takes the
+// irreversible block back: blocks are then better than those that follow them.
+func TestFilesKeepBlocksBehindTheOnesTheyFollow(t *testing.T) {
+	f := NewForkDatabase()
+	g := types.DefaultGenesis()
+	f.Reset(Genesis(&g))
+	prev := f.Root().HeaderState
+	var last *BlockState
+	for _, irreversible := range []uint32{5, 5, 3, 4, 9} {
+		s := *prev
+		s.BlockNum++
+		s.Irreversible = irreversible
+		s.Header.Previous = prev.ID
+		s.ID = s.Header.ID()
+		last = &BlockState{HeaderState: &s, Block: &types.SignedBlock{SignedBlockHeader: s.Header}}
+		if err := f.Add(last, false); err != nil {
+			t.Fatal(err)
+		}
+		prev = last.HeaderState
+	}
+	b, err := f.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := NewForkDatabase()
+	if err := again.Decode(b, "file", feature.NewSet()); err != nil {
+		t.Fatal(err)
+	}
+	if again.PendingHead().ID != last.ID || again.Len() != 5 {
+		t.Error("not what was saved")
+	}
+}
+
+func FuzzHeaderState(f *testing.F) {
+	g := types.DefaultGenesis()
+	s := Genesis(&g)
+	f.Add(s.Append(nil), false)
+	if p, err := s.Next(0, 0); err == nil {
+		h, _ := p.Header(types.Checksum256{}, types.Checksum256{}, nil, nil, feature.NewSet())
+		if s, err = p.Finish(&h, nil, feature.NewSet(), nil); err != nil {
+			f.Fatal(err)
+		}
+	}
+	f.Add(s.Append(nil), false)
+	f.Add(s.Append(nil), true)
+	f.Fuzz(func(t *testing.T, b []byte, legacy bool) {
+		var s, again HeaderState
+		r := serial.NewReader(b)
+		if legacy {
+			s.ReadV2(r)
+		} else {
+			s.Read(r)
+		}
+		if r.Err() != nil {
+			return
+		}
+		packed := s.Append(nil)
+		if err := types.Decode(packed, &again); err != nil || string(again.Append(nil)) != string(packed) {
+			t.Fatalf("%x became %x: %v", packed, again.Append(nil), err)
+		}
+		s.Next(0, 1)
+	})
+}
+
+func FuzzForkDatabaseFile(f *testing.F) {
+	g := types.DefaultGenesis()
+	db := NewForkDatabase()
+	db.Reset(Genesis(&g))
+	b, _ := db.Encode()
+	f.Add(b)
+	s := db.Root().HeaderState
+	for range 3 {
+		p, err := s.Next(0, 0)
+		if err != nil {
+			f.Fatal(err)
+		}
+		block := new(types.SignedBlock)
+		block.SignedBlockHeader, _ = p.Header(types.Checksum256{}, types.Checksum256{}, nil, nil, feature.NewSet())
+		next, err := NewBlockState(s, block, feature.NewSet(), nil)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if err := db.Add(next, false); err != nil {
+			f.Fatal(err)
+		}
+		s = next.HeaderState
+	}
+	b, _ = db.Encode()
+	f.Add(b)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		db := NewForkDatabase()
+		if db.Decode(b, "file", feature.NewSet()) != nil {
+			return
+		}
+		packed, err := db.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := NewForkDatabase()
+		if err := again.Decode(packed, "file", feature.NewSet()); err != nil {
+			t.Fatal(err)
+		}
+		if repacked, _ := again.Encode(); string(repacked) != string(packed) {
+			t.Fatalf("%x became %x", packed, repacked)
+		}
+	})
+}
+
+func BenchmarkFollow(b *testing.B) {
+	g := types.DefaultGenesis()
+	s := Genesis(&g)
+	names := make([]string, 21)
+	for i := range names {
+		names[i] = string(rune('a' + i))
+	}
+	set := feature.NewSet()
+	produce := func(change *types.ProducerSchedule) {
+		slot := s.Header.Timestamp + 1
+		last, _ := s.LastProduced.Get(s.ScheduledProducer(slot).Producer)
+		p, err := s.Next(slot, uint16(s.BlockNum-last))
+		if err != nil {
+			b.Fatal(err)
+		}
+		h, err := p.Header(types.Checksum256{}, types.Checksum256{}, change, nil, set)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if s, err = p.Finish(&h, nil, set, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	produce(nil)
+	produce(schedule(1, names...))
+	for range 1000 {
+		produce(nil)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		produce(nil)
+	}
+}

@@ -1,0 +1,248 @@
+package consensus
+
+import (
+	"slices"
+
+	"tarn/antelope/exception"
+	"tarn/antelope/feature"
+	"tarn/antelope/types"
+)
+
+// Recover returns the public key that made a signature of a digest; signatures
+// that are not canonical are refused. It may look the key up where another
+// goroutine has put it.
+type Recover func(types.Signature, types.Checksum256) (types.PublicKey, error)
+
+// Signer signs a digest with the keys that it has, any number of them.
+type Signer func(types.Checksum256) ([]types.Signature, error)
+
+// Header returns the unsigned header of the block that p leads to, with a new
+// schedule if proposed is not nil and the activated features, by the format that
+// is in force before the block (Leap: make_block_header).
+func (p *PendingHeader) Header(transactions, actions types.Checksum256, proposed *types.ProducerSchedule, activated []types.Checksum256, set *feature.Set) (types.SignedBlockHeader, error) {
+	var h types.SignedBlockHeader
+	h.Timestamp = p.Timestamp
+	h.Producer = p.Producer
+	h.Confirmed = p.Confirmed
+	h.Previous = p.Previous
+	h.TransactionMRoot = transactions
+	h.ActionMRoot = actions
+	h.ScheduleVersion = p.ScheduleVersion
+	if len(activated) > 0 {
+		h.Extensions = h.Extensions.Insert(types.HeaderProtocolFeatures, types.AppendChecksums(nil, activated))
+	}
+	switch {
+	case proposed == nil:
+	case p.Activated.HasBuiltin(set, feature.WTMSIGBlockSignatures):
+		h.Extensions = h.Extensions.Insert(types.HeaderScheduleChange, proposed.Append(nil))
+	default:
+		legacy, ok := proposed.Legacy()
+		for _, a := range proposed.Producers {
+			ok = ok && uint32(a.Authority.Keys[0].Weight) == a.Authority.Threshold
+		}
+		if !ok {
+			return h, exception.New(exception.ProducerSchedule, "multisig block signing present before enabled!")
+		}
+		h.NewProducers = &legacy
+	}
+	return h, nil
+}
+
+// Finish returns the header state of the block with header h, if h is what may
+// follow. The signatures are checked unless recoverKey is nil, for blocks that are
+// trusted or are to be checked with [HeaderState.VerifySignee] (Leap:
+// pending_block_header_state::finish_next).
+func (p *PendingHeader) Finish(h *types.SignedBlockHeader, additional []types.Signature, set *feature.Set, recoverKey Recover) (*HeaderState, error) {
+	if len(additional) > 0 && !p.Activated.HasBuiltin(set, feature.WTMSIGBlockSignatures) {
+		return nil, exception.New(exception.ProducerSchedule, "Block contains multiple signatures before WTMsig block signatures are enabled")
+	}
+	s, err := p.finish(h, set)
+	if err != nil {
+		return nil, err
+	}
+	s.AdditionalSignatures = additional
+	if recoverKey != nil {
+		if err := s.VerifySignee(recoverKey); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// FinishSigned is Finish for a block that this node produces: it signs the header
+// h, with more than one signature only where that is allowed, and checks what the
+// signer made.
+func (p *PendingHeader) FinishSigned(h *types.SignedBlockHeader, set *feature.Set, sign Signer, recoverKey Recover) (*HeaderState, error) {
+	s, err := p.finish(h, set)
+	if err != nil {
+		return nil, err
+	}
+	signatures, err := sign(s.SigningDigest())
+	if err != nil {
+		return nil, err
+	}
+	if len(signatures) == 0 {
+		return nil, exception.New(exception.NoBlockSignatures, "Signer returned no signatures")
+	}
+	last := len(signatures) - 1
+	s.Header.ProducerSignature = signatures[last]
+	if last > 0 {
+		s.AdditionalSignatures = slices.Clone(signatures[:last])
+	}
+	if err := s.VerifySignee(recoverKey); err != nil {
+		return nil, err
+	}
+	h.ProducerSignature = s.Header.ProducerSignature
+	if last > 0 && !p.Activated.HasBuiltin(set, feature.WTMSIGBlockSignatures) {
+		return nil, exception.New(exception.ProducerSchedule, "Block was signed with multiple signatures before WTMsig block signatures are enabled")
+	}
+	return s, nil
+}
+
+// Follow returns the header state after s of a block with header h: Next and
+// Finish (Leap: block_header_state::next).
+func (s *HeaderState) Follow(h *types.SignedBlockHeader, additional []types.Signature, set *feature.Set, recoverKey Recover) (*HeaderState, error) {
+	p, err := s.Next(h.Timestamp, h.Confirmed)
+	if err != nil {
+		return nil, err
+	}
+	return p.Finish(h, additional, set, recoverKey)
+}
+
+// check compares h with what was expected.
+func (p *PendingHeader) check(h *types.SignedBlockHeader) error {
+	switch {
+	case h.Timestamp != p.Timestamp:
+		return exception.New(exception.BlockValidate, "timestamp mismatch")
+	case h.Previous != p.Previous:
+		return exception.New(exception.UnlinkableBlock, "previous mismatch")
+	case h.Confirmed != p.Confirmed:
+		return exception.New(exception.BlockValidate, "confirmed mismatch")
+	case h.Producer != p.Producer:
+		return exception.New(exception.WrongProducer, "wrong producer specified")
+	case h.ScheduleVersion != p.ScheduleVersion:
+		return exception.New(exception.ProducerSchedule, "schedule_version in signed block is corrupted")
+	}
+	return nil
+}
+
+// checkSchedule tells why a schedule of this version may not be proposed now.
+func (p *PendingHeader) checkSchedule(version uint32) error {
+	switch {
+	case p.Promoted:
+		return exception.New(exception.ProducerSchedule, "cannot set pending producer schedule in the same block in which pending was promoted to active")
+	case version != p.ActiveSchedule.Version+1:
+		return exception.New(exception.ProducerSchedule, "wrong producer schedule version specified")
+	case len(p.PrevPending.Schedule.Producers) > 0:
+		return exception.New(exception.ProducerSchedule, "cannot set new pending producers until last pending is confirmed")
+	}
+	return nil
+}
+
+// proposed returns the schedule that h proposes, in either form, without producers
+// if there is none.
+func (p *PendingHeader) proposed(h *types.SignedBlockHeader, extensions *types.HeaderExtensions, set *feature.Set) (*ScheduleInfo, error) {
+	if h.NewProducers == nil && extensions.ScheduleChange == nil {
+		return nil, nil
+	}
+	weighted := p.Activated.HasBuiltin(set, feature.WTMSIGBlockSignatures)
+	info := &ScheduleInfo{LIBNum: p.BlockNum}
+	if legacy := h.NewProducers; legacy != nil {
+		if weighted {
+			return nil, exception.New(exception.ProducerSchedule, "Block header contains legacy producer schedule outdated by activation of WTMsig Block Signatures")
+		}
+		if err := p.checkSchedule(legacy.Version); err != nil {
+			return nil, err
+		}
+		upgraded := legacy.Upgrade()
+		info.Hash, info.Schedule = legacy.Hash(), &upgraded
+	}
+	if change := extensions.ScheduleChange; change != nil {
+		if !weighted {
+			return nil, exception.New(exception.ProducerSchedule, "Block header producer_schedule_change_extension before activation of WTMsig Block Signatures")
+		}
+		if err := p.checkSchedule(change.Version); err != nil {
+			return nil, err
+		}
+		info.Hash, info.Schedule = change.Hash(), change
+	}
+	return info, nil
+}
+
+// finish is Finish without signatures.
+func (p *PendingHeader) finish(h *types.SignedBlockHeader, set *feature.Set) (*HeaderState, error) {
+	if err := p.check(h); err != nil {
+		return nil, err
+	}
+	extensions, err := h.ExtractExtensions()
+	if err != nil {
+		return nil, err
+	}
+	proposed, err := p.proposed(h, &extensions, set)
+	if err != nil {
+		return nil, err
+	}
+	s := &HeaderState{
+		Progress:    p.Progress,
+		ID:          h.ID(),
+		Header:      *h,
+		Pending:     p.PrevPending,
+		Activated:   p.Activated,
+		activations: extensions.ProtocolFeatures,
+	}
+	if added := extensions.ProtocolFeatures; added != nil {
+		if err := set.Check(h.Timestamp.TimePoint(), p.Activated, added); err != nil {
+			return nil, err
+		}
+		if s.Activated, err = p.Activated.With(added); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case proposed != nil:
+		s.Pending = *proposed
+	case p.Promoted:
+		s.Pending.Schedule = &types.ProducerSchedule{Version: p.PrevPending.Schedule.Version}
+	}
+	return s, nil
+}
+
+// SigningDigest returns what the producer signs (Leap: sig_digest).
+func (s *HeaderState) SigningDigest() types.Checksum256 {
+	digest, root := s.Header.Digest(), s.BlockrootMerkle.Root()
+	inner := types.Hash(append(digest[:], root[:]...))
+	return types.Hash(append(inner[:], s.Pending.Hash[:]...))
+}
+
+// VerifySignee checks that the block is signed with what its producer's authority
+// takes, and with nothing else (Leap: verify_signee). It may run on any goroutine.
+func (s *HeaderState) VerifySignee(recoverKey Recover) error {
+	if n := 1 + len(s.AdditionalSignatures); n > len(s.Authority.Keys) {
+		return exception.New(exception.WrongSigningKey,
+			"number of block signatures (%d) exceeds number of keys in block signing authority (%d)", n, len(s.Authority.Keys))
+	}
+	digest := s.SigningDigest()
+	keys := make([]types.PublicKey, 0, 1+len(s.AdditionalSignatures))
+	for i := range 1 + len(s.AdditionalSignatures) {
+		signature := &s.Header.ProducerSignature
+		if i > 0 {
+			signature = &s.AdditionalSignatures[i-1]
+		}
+		key, err := recoverKey(*signature, digest)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(keys, key) {
+			return exception.New(exception.WrongSigningKey, "block signed by same key twice")
+		}
+		keys = append(keys, key)
+	}
+	satisfied, relevant := s.Authority.KeysSatisfyAndRelevant(keys)
+	switch {
+	case relevant != len(keys):
+		return exception.New(exception.WrongSigningKey, "block signed by unexpected key")
+	case !satisfied:
+		return exception.New(exception.WrongSigningKey, "block signatures do not satisfy the block signing authority")
+	}
+	return nil
+}

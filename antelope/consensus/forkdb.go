@@ -1,0 +1,400 @@
+package consensus
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"sync"
+
+	"tarn/antelope/exception"
+	"tarn/antelope/types"
+)
+
+// ForkDatabase is the tree of blocks above the last irreversible one, its root
+// (Leap: fork_database). Head is the best block that has been applied, PendingHead
+// the best one that there is; a node in irreversible mode follows PendingHead with
+// headers only and leaves Head at what it has applied.
+//
+// A branch is better if more of it is irreversible, then if it is longer. Between
+// equals the one that came first stays, as far as nodeos lets it: adding any block
+// makes the one with the lowest id the head.
+//
+// All methods may be called from all goroutines. Block states are immutable, so
+// that what a method returns stays good; the slices that it returns are the
+// caller's.
+type ForkDatabase struct {
+	mu       sync.RWMutex
+	root     *BlockState
+	head     *BlockState
+	blocks   map[types.Checksum256]*branchNode
+	children map[types.Checksum256][]*branchNode // by the id of the block before, which may be the root
+	ranks    [2][]*branchNode                    // not valid, valid: from the worst to the best
+}
+
+// branchNode is a block of the tree.
+type branchNode struct {
+	*BlockState
+	valid bool
+	gone  bool // about to be removed
+}
+
+// NewForkDatabase returns a fork database without a root; Reset or Load gives it
+// one.
+func NewForkDatabase() *ForkDatabase {
+	f := &ForkDatabase{}
+	f.clear()
+	return f
+}
+
+func (f *ForkDatabase) clear() {
+	f.blocks = map[types.Checksum256]*branchNode{}
+	f.children = map[types.Checksum256][]*branchNode{}
+	f.ranks = [2][]*branchNode{}
+}
+
+// better tells whether a is preferred to b, whatever their ids (Leap:
+// first_preferred).
+func better(a, b *HeaderState) bool {
+	return a.Irreversible > b.Irreversible || a.Irreversible == b.Irreversible && a.BlockNum > b.BlockNum
+}
+
+// rank orders from the worst to the best; of equals the lowest id is the best.
+func rank(a, b *branchNode) int {
+	return cmp.Or(
+		cmp.Compare(a.Irreversible, b.Irreversible),
+		cmp.Compare(a.BlockNum, b.BlockNum),
+		bytes.Compare(b.ID[:], a.ID[:]),
+	)
+}
+
+func index(valid bool) int {
+	if valid {
+		return 1
+	}
+	return 0
+}
+
+// best returns the best of the valid blocks, or of the others; nil if there is none.
+func (f *ForkDatabase) best(valid bool) *BlockState {
+	list := f.ranks[index(valid)]
+	if len(list) == 0 {
+		return nil
+	}
+	return list[len(list)-1].BlockState
+}
+
+func (f *ForkDatabase) enlist(n *branchNode) {
+	list := &f.ranks[index(n.valid)]
+	i, _ := slices.BinarySearchFunc(*list, n, rank)
+	*list = slices.Insert(*list, i, n)
+}
+
+func (f *ForkDatabase) delist(n *branchNode) {
+	list := &f.ranks[index(n.valid)]
+	if i, found := slices.BinarySearchFunc(*list, n, rank); found {
+		*list = slices.Delete(*list, i, i+1)
+	}
+}
+
+// Reset drops all blocks and makes root both root and head.
+func (f *ForkDatabase) Reset(root *HeaderState) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.reset(&BlockState{HeaderState: root})
+}
+
+func (f *ForkDatabase) reset(root *BlockState) {
+	f.clear()
+	f.root, f.head = root, root
+}
+
+// Root returns the last irreversible block; nil before the first Reset.
+func (f *ForkDatabase) Root() *BlockState {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.root
+}
+
+// Head returns the best valid block, the root if there is none above it.
+func (f *ForkDatabase) Head() *BlockState {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.head
+}
+
+// PendingHead returns the best block, valid or not; the head if none that is not
+// known to be valid is better.
+func (f *ForkDatabase) PendingHead() *BlockState {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if b := f.best(false); b != nil && better(b.HeaderState, f.head.HeaderState) {
+		return b
+	}
+	return f.head
+}
+
+// Len returns the number of blocks above the root.
+func (f *ForkDatabase) Len() int {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return len(f.blocks)
+}
+
+// Block returns a block above the root, nil if there is none with this id.
+func (f *ForkDatabase) Block(id types.Checksum256) *BlockState {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.block(id)
+}
+
+func (f *ForkDatabase) block(id types.Checksum256) *BlockState {
+	if n := f.blocks[id]; n != nil {
+		return n.BlockState
+	}
+	return nil
+}
+
+// HeaderState returns the header state of the root or of a block above it, nil if
+// there is none with this id.
+func (f *ForkDatabase) HeaderState(id types.Checksum256) *HeaderState {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if b := f.blockOrRoot(id); b != nil {
+		return b.HeaderState
+	}
+	return nil
+}
+
+func (f *ForkDatabase) blockOrRoot(id types.Checksum256) *BlockState {
+	if f.root != nil && id == f.root.ID {
+		return f.root
+	}
+	return f.block(id)
+}
+
+// IsValid tells whether a block above the root has been marked valid.
+func (f *ForkDatabase) IsValid(id types.Checksum256) bool {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	n := f.blocks[id]
+	return n != nil && n.valid
+}
+
+// Add adds a block that follows one in the tree. One that is there already is an
+// error unless ignoreDuplicate.
+func (f *ForkDatabase) Add(b *BlockState, ignoreDuplicate bool) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.add(&branchNode{BlockState: b}, ignoreDuplicate)
+}
+
+func (f *ForkDatabase) add(n *branchNode, ignoreDuplicate bool) error {
+	if f.root == nil {
+		return exception.New(exception.ForkDatabase, "root not yet set")
+	}
+	if f.blockOrRoot(n.Header.Previous) == nil {
+		return exception.New(exception.UnlinkableBlock, "unlinkable block")
+	}
+	if f.blocks[n.ID] != nil {
+		if ignoreDuplicate {
+			return nil
+		}
+		return exception.New(exception.ForkDatabase, "duplicate block added")
+	}
+	f.blocks[n.ID] = n
+	f.children[n.Header.Previous] = append(f.children[n.Header.Previous], n)
+	f.enlist(n)
+	if b := f.best(true); b != nil {
+		f.head = b
+	}
+	return nil
+}
+
+// MarkValid records that a block has been applied, and makes it the head if it is
+// better. To mark the root or a valid block changes nothing.
+func (f *ForkDatabase) MarkValid(id types.Checksum256) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.root != nil && id == f.root.ID {
+		return nil
+	}
+	n := f.blocks[id]
+	if n == nil {
+		return exception.New(exception.ForkDatabase, "block state not in fork database; cannot mark as valid")
+	}
+	if n.valid {
+		return nil
+	}
+	f.delist(n)
+	n.valid = true
+	f.enlist(n)
+	if b := f.best(true); better(b.HeaderState, f.head.HeaderState) {
+		f.head = b
+	}
+	return nil
+}
+
+// RollbackHeadToRoot forgets which blocks are valid and makes the root the head.
+func (f *ForkDatabase) RollbackHeadToRoot() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, n := range f.ranks[index(true)] {
+		n.valid = false
+	}
+	all := slices.Concat(f.ranks[0], f.ranks[1])
+	slices.SortFunc(all, rank)
+	f.ranks = [2][]*branchNode{all, nil}
+	f.head = f.root
+}
+
+// Remove removes a block and all that follow it, which must not lead to the head.
+func (f *ForkDatabase) Remove(id types.Checksum256) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	doomed, err := f.descendants(nil, id)
+	if err != nil {
+		return err
+	}
+	f.remove(doomed)
+	return nil
+}
+
+// descendants appends the ids of a block and of all that follow it, none of which
+// may be the head.
+func (f *ForkDatabase) descendants(list []types.Checksum256, id types.Checksum256) ([]types.Checksum256, error) {
+	next := len(list)
+	list = append(list, id)
+	for ; next < len(list); next++ {
+		if f.head != nil && list[next] == f.head.ID {
+			return nil, exception.New(exception.ForkDatabase, "removing the block and its descendants would remove the current head block")
+		}
+		for _, n := range f.children[list[next]] {
+			list = append(list, n.ID)
+		}
+	}
+	return list, nil
+}
+
+// remove removes blocks; ids that are not in the tree are ignored.
+func (f *ForkDatabase) remove(ids []types.Checksum256) {
+	gone := func(n *branchNode) bool { return n.gone }
+	for _, id := range ids {
+		n := f.blocks[id]
+		if n == nil {
+			continue
+		}
+		n.gone = true
+		delete(f.blocks, id)
+		previous := n.Header.Previous
+		if siblings := slices.DeleteFunc(f.children[previous], gone); len(siblings) > 0 {
+			f.children[previous] = siblings
+		} else {
+			delete(f.children, previous)
+		}
+	}
+	for i := range f.ranks {
+		f.ranks[i] = slices.DeleteFunc(f.ranks[i], gone)
+	}
+}
+
+// AdvanceRoot makes a valid block the root. What does not follow it goes.
+func (f *ForkDatabase) AdvanceRoot(id types.Checksum256) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.root == nil {
+		return exception.New(exception.ForkDatabase, "root not yet set")
+	}
+	root := f.blocks[id]
+	switch {
+	case root == nil:
+		return exception.New(exception.ForkDatabase, "cannot advance root to a block that does not exist in the fork database")
+	case !root.valid:
+		return exception.New(exception.ForkDatabase, "cannot advance root to a block that has not yet been validated")
+	}
+	gone := []types.Checksum256{id}
+	for b := root; ; {
+		previous := b.Header.Previous
+		for _, n := range f.children[previous] {
+			if n != b { // of b's own followers some stay
+				var err error
+				if gone, err = f.descendants(gone, n.ID); err != nil {
+					return err
+				}
+			}
+		}
+		gone = append(gone, previous)
+		if previous == f.root.ID {
+			break
+		}
+		if b = f.blocks[previous]; b == nil {
+			return exception.New(exception.ForkDatabase, "invariant violation: orphaned branch was present in forked database")
+		}
+		if b.BlockState == f.head {
+			return exception.New(exception.ForkDatabase, "removing the block and its descendants would remove the current head block")
+		}
+	}
+	if f.head == f.root {
+		return exception.New(exception.ForkDatabase, "removing the block and its descendants would remove the current head block")
+	}
+	f.remove(gone)
+	f.root = root.BlockState
+	return nil
+}
+
+// FetchBranch returns the blocks from id down to the root's successor, without
+// those above trimAfter.
+func (f *ForkDatabase) FetchBranch(id types.Checksum256, trimAfter uint32) []*BlockState {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	var branch []*BlockState
+	for b := f.block(id); b != nil; b = f.block(b.Header.Previous) {
+		if b.BlockNum <= trimAfter {
+			branch = append(branch, b)
+		}
+	}
+	return branch
+}
+
+// SearchOnBranch returns the block of a number on the branch that ends with id, nil
+// if the tree has none.
+func (f *ForkDatabase) SearchOnBranch(id types.Checksum256, num uint32) *BlockState {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	for b := f.block(id); b != nil; b = f.block(b.Header.Previous) {
+		if b.BlockNum == num {
+			return b
+		}
+	}
+	return nil
+}
+
+// FetchBranchFrom returns the blocks from each of two down to, without it, the
+// block that both have in common.
+func (f *ForkDatabase) FetchBranchFrom(first, second types.Checksum256) (a, b []*BlockState, err error) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	find := func(id types.Checksum256) *BlockState {
+		found := f.blockOrRoot(id)
+		if found == nil && err == nil {
+			err = exception.New(exception.ForkDBBlockNotFound, "block %s does not exist", id)
+		}
+		return found
+	}
+	x, y := find(first), find(second)
+	for err == nil && x.ID != y.ID {
+		// The higher one goes down; of two equally high ones both do.
+		downX, downY := x.BlockNum >= y.BlockNum, y.BlockNum >= x.BlockNum
+		if downX {
+			a = append(a, x)
+			x = find(x.Header.Previous)
+		}
+		if downY && err == nil {
+			b = append(b, y)
+			y = find(y.Header.Previous)
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return a, b, nil
+}

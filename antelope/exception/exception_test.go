@@ -1,0 +1,120 @@
+package exception_test
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"strings"
+	"testing"
+
+	"tarn/antelope/exception"
+)
+
+func TestErrorsAreOfTheirKindAndOfThoseItDerivesFrom(t *testing.T) {
+	cause := errors.New("cause")
+	err := fmt.Errorf("pushing: %w", exception.Wrap(exception.TxDuplicate, cause, "transaction %d", 5))
+	if !exception.Is(err, exception.TxDuplicate) || !exception.Is(err, exception.Transaction) || !exception.Is(err, exception.ChainException) ||
+		!exception.Is(err, exception.Database, exception.Transaction) {
+		t.Error("the error is not of its kinds")
+	}
+	if exception.Is(err, exception.ExpiredTx) || exception.Is(err, exception.Database) || exception.Is(err) || exception.Is(cause, exception.Transaction) || exception.Is(nil, exception.Transaction) {
+		t.Error("the error is of other kinds")
+	}
+	e := exception.Of(err)
+	if e == nil || e.Message != "transaction 5" || !errors.Is(err, cause) {
+		t.Errorf("found %v", e)
+	}
+	if got, want := err.Error(), "pushing: 3040008 tx_duplicate: Duplicate transaction: transaction 5: cause"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if exception.Of(cause) != nil || exception.Of(nil) != nil {
+		t.Error("an exception of nothing")
+	}
+	if (*exception.Kind)(nil).Is(exception.Transaction) {
+		t.Error("no kind is of a kind")
+	}
+}
+
+func TestTheOutermostExceptionDecides(t *testing.T) {
+	inner := exception.New(exception.SymbolType, "inner")
+	err := exception.Wrap(exception.Unpack, fmt.Errorf("at 5: %w", inner), "outer")
+	if !exception.Is(err, exception.Unpack) || exception.Is(err, exception.SymbolType) {
+		t.Errorf("kind of %v", err)
+	}
+}
+
+// kinds reads the declarations of a file of the package: code, name, what, base.
+func kinds(t *testing.T, file string) (out []map[string]string) {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || len(spec.Values) != 1 {
+			return true
+		}
+		unary, ok := spec.Values[0].(*ast.UnaryExpr)
+		if !ok {
+			return true
+		}
+		kind := map[string]string{"go": spec.Names[0].Name}
+		for _, e := range unary.X.(*ast.CompositeLit).Elts {
+			kv := e.(*ast.KeyValueExpr)
+			switch v := kv.Value.(type) {
+			case *ast.BasicLit:
+				text := v.Value
+				if v.Kind == token.STRING {
+					text, _ = strconv.Unquote(text)
+				}
+				kind[kv.Key.(*ast.Ident).Name] = text
+			case *ast.Ident:
+				kind["Base"] = v.Name
+			}
+		}
+		out = append(out, kind)
+		return true
+	})
+	return out
+}
+
+func TestKindsAreDistinctAndInTheRangeOfTheirBase(t *testing.T) {
+	codes, names := map[string]string{}, map[string]string{}
+	byName := map[string]map[string]string{}
+	for _, file := range []string{"kinds.go", "fc.go"} {
+		list := kinds(t, file)
+		if len(list) < 10 {
+			t.Fatalf("%d kinds in %s", len(list), file)
+		}
+		for _, k := range list {
+			byName[k["go"]] = k
+			if other := codes[k["Code"]]; other != "" {
+				t.Errorf("%s and %s have code %s", other, k["go"], k["Code"])
+			}
+			if other := names[k["Name"]]; other != "" {
+				t.Errorf("%s and %s have name %s", other, k["go"], k["Name"])
+			}
+			codes[k["Code"]], names[k["Name"]] = k["go"], k["go"]
+			if k["What"] == "" || k["Name"] == "" || k["Name"] != strings.ToLower(k["Name"]) {
+				t.Errorf("%s: name %q, what %q", k["go"], k["Name"], k["What"])
+			}
+			if k["Base"] == "" && k["go"] != "ChainException" && k["go"] != "FCUnspecified" {
+				t.Errorf("%s has no base", k["go"])
+			}
+		}
+	}
+	for name, k := range byName {
+		base := byName[k["Base"]]
+		if base == nil || len(k["Code"]) != 7 || base["go"] == "ChainException" {
+			continue
+		}
+		// A family shares the digits before its last four, or three.
+		if code, from := k["Code"], base["Code"]; code[:3] != from[:3] {
+			t.Errorf("%s has code %s, its base %s", name, code, from)
+		}
+	}
+}

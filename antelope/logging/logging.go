@@ -1,0 +1,287 @@
+// Package logging writes a node's log: in the columns of nodeos (Leap:
+// console_appender.cpp), which operators' scripts take apart, or as one JSON object
+// on each line; and to whom and from which level, as logging.json says (Leap:
+// logger_config.cpp).
+//
+// It owns the form of lines and where they go. It opens no file, and what is said
+// is up to those who get a [Logs.Logger].
+package logging
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options are what a log is made with.
+type Options struct {
+	Out, Err io.Writer // the streams of the process; the default is Err
+	Thread   string    // what stands in the thread's column: the program's name
+	JSON     bool      // objects in place of columns
+
+	// Journal puts a syslog priority before each line of columns, as systemd's
+	// journal understands it. nodeos does so if JOURNAL_STREAM is set.
+	Journal bool
+	// ColorOut and ColorErr tell that a stream is a terminal.
+	ColorOut, ColorErr bool
+}
+
+// Logs are the loggers of a process. All methods may be called from any goroutine.
+type Logs struct {
+	opt   Options
+	rules atomic.Pointer[rules]
+	mu    sync.Mutex // of the streams
+}
+
+// New returns logs that write from level info to Err, until they are configured.
+func New(o Options) *Logs {
+	l := &Logs{opt: o}
+	l.rules.Store(l.normal())
+	return l
+}
+
+// Logger returns the logger of a name in logging.json, such as net_plugin_impl; one
+// that is not there, or the empty name, is the default logger. It follows
+// [Logs.Configure].
+func (l *Logs) Logger(name string) *slog.Logger {
+	h := &handler{logs: l, name: name}
+	if l.opt.JSON {
+		h.json = slog.NewJSONHandler(&output{l, name}, &slog.HandlerOptions{AddSource: true, Level: slog.LevelDebug - 100, ReplaceAttr: replace}).
+			WithAttrs([]slog.Attr{slog.String("logger", shownName(name))})
+	}
+	return slog.New(h)
+}
+
+func shownName(name string) string {
+	if name == "" {
+		return defaultLogger
+	}
+	return name
+}
+
+// handler is one logger, with the attributes that it was given.
+type handler struct {
+	logs   *Logs
+	name   string
+	attrs  string // " key=value", ready to be written
+	prefix string // of keys
+	json   slog.Handler
+}
+
+var _ slog.Handler = (*handler)(nil)
+
+func (h *handler) Enabled(_ context.Context, level slog.Level) bool {
+	r := h.logs.rules.Load().route(h.name)
+	return level >= r.level && len(r.to) > 0
+}
+
+func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	n := *h
+	b := []byte(h.attrs)
+	for _, a := range attrs {
+		b = appendAttr(b, h.prefix, a)
+	}
+	n.attrs = string(b)
+	if h.json != nil {
+		n.json = h.json.WithAttrs(attrs)
+	}
+	return &n
+}
+
+func (h *handler) WithGroup(name string) slog.Handler {
+	n := *h
+	if name != "" {
+		n.prefix += name + "."
+	}
+	if h.json != nil {
+		n.json = h.json.WithGroup(name)
+	}
+	return &n
+}
+
+func (h *handler) Handle(ctx context.Context, r slog.Record) error {
+	if h.json != nil {
+		return h.json.Handle(ctx, r)
+	}
+	b := make([]byte, 0, 256)
+	b = h.appendColumns(b, r)
+	b = append(b, r.Message...)
+	b = append(b, h.attrs...)
+	r.Attrs(func(a slog.Attr) bool {
+		b = appendAttr(b, h.prefix, a)
+		return true
+	})
+	return h.logs.write(h.name, levelName(r.Level), b)
+}
+
+// appendColumns appends all that stands before the message: level, time, thread,
+// file and line, function.
+func (h *handler) appendColumns(b []byte, r slog.Record) []byte {
+	b = appendFixed(b, 5, levelName(r.Level))
+	b = time.Now().UTC().AppendFormat(b, "2006-01-02T15:04:05.000 ")
+	b = appendFixed(b, 9, h.thread())
+	file, line, function := "", 0, ""
+	if r.PC != 0 {
+		f, _ := runtime.CallersFrames([]uintptr{r.PC}).Next()
+		file, line, function = filepath.Base(f.File), f.Line, shortFunction(f.Function)
+	}
+	number := strconv.Itoa(line)
+	b = appendFixed(b, 29, file[:min(len(file), 22)]+":"+number[:min(len(number), 6)])
+	if function != "" {
+		b = appendFixed(b, 20, function)
+	}
+	return append(b, "] "...)
+}
+
+// thread is the name of the threads that nodeos would have said it from, as far as
+// a logger's name tells.
+func (h *handler) thread() string {
+	switch h.name {
+	case "net_plugin_impl":
+		return "net"
+	case "http_plugin":
+		return "http"
+	case "state_history":
+		return "SHiP"
+	}
+	return h.logs.opt.Thread
+}
+
+// appendFixed appends s cut or padded to a width, and a space.
+func appendFixed(b []byte, width int, s string) []byte {
+	b = append(b, s[:min(len(s), width)]...)
+	for range width - len(s) {
+		b = append(b, ' ')
+	}
+	return append(b, ' ')
+}
+
+// shortFunction is a function's name without its package and type; that of a
+// function literal is its surrounding's.
+func shortFunction(name string) string {
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	parts := strings.Split(name, ".")
+	last := len(parts) - 1
+	for last > 1 && (strings.HasPrefix(parts[last], "func") || parts[last] == "" || parts[last][0] <= '9') {
+		last--
+	}
+	return strings.TrimSuffix(parts[last], "-fm")
+}
+
+func levelName(l slog.Level) string {
+	switch {
+	case l < slog.LevelInfo:
+		return "debug"
+	case l < slog.LevelWarn:
+		return "info"
+	case l < slog.LevelError:
+		return "warn"
+	}
+	return "error"
+}
+
+// appendAttr appends " key=value"; a group's attributes have its name before their
+// keys.
+func appendAttr(b []byte, prefix string, a slog.Attr) []byte {
+	v := a.Value.Resolve()
+	if v.Kind() == slog.KindGroup {
+		if a.Key != "" {
+			prefix += a.Key + "."
+		}
+		for _, x := range v.Group() {
+			b = appendAttr(b, prefix, x)
+		}
+		return b
+	}
+	if a.Equal(slog.Attr{}) {
+		return b
+	}
+	b = append(append(append(append(b, ' '), prefix...), a.Key...), '=')
+	text := v.String()
+	if v.Kind() == slog.KindTime {
+		text = v.Time().UTC().Format("2006-01-02T15:04:05.000")
+	}
+	if text == "" || strings.ContainsAny(text, " \t\r\n\"=") {
+		return strconv.AppendQuote(b, text)
+	}
+	return append(b, text...)
+}
+
+// replace gives the fields of objects the names and forms that the columns have.
+func replace(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) > 0 {
+		return a
+	}
+	switch a.Key {
+	case slog.LevelKey:
+		if l, ok := a.Value.Any().(slog.Level); ok {
+			return slog.String("level", levelName(l))
+		}
+	case slog.TimeKey:
+		if a.Value.Kind() == slog.KindTime {
+			return slog.String("time", a.Value.Time().UTC().Format("2006-01-02T15:04:05.000Z"))
+		}
+	case slog.SourceKey:
+		if s, ok := a.Value.Any().(*slog.Source); ok {
+			return slog.String("source", fmt.Sprintf("%s:%d", filepath.Base(s.File), s.Line))
+		}
+	}
+	return a
+}
+
+// output is where objects are written.
+type output struct {
+	logs *Logs
+	name string
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.logs.mu.Lock()
+	defer o.logs.mu.Unlock()
+	var err error
+	for _, s := range o.logs.rules.Load().route(o.name).to {
+		if _, e := o.logs.stream(s).Write(b); e != nil {
+			err = e
+		}
+	}
+	return len(b), err
+}
+
+func (l *Logs) stream(s *sink) io.Writer {
+	if s.out {
+		return l.opt.Out
+	}
+	return l.opt.Err
+}
+
+// write writes one line of columns to all whom the logger serves.
+func (l *Logs) write(name, level string, line []byte) (err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.rules.Load().route(name).to {
+		var b []byte
+		color := s.out && l.opt.ColorOut || !s.out && l.opt.ColorErr
+		if color {
+			b = append(b, s.colors[level]...)
+		}
+		if l.opt.Journal {
+			b = append(b, map[string]string{"error": "<3>", "warn": "<4>", "info": "<6>", "debug": "<7>"}[level]...)
+		}
+		b = append(b, line...)
+		if color && s.colors[level] != "" {
+			b = append(b, "\x1b[0m"...)
+		}
+		if _, e := l.stream(s).Write(append(b, '\n')); e != nil {
+			err = e
+		}
+	}
+	return err
+}

@@ -1,0 +1,109 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"tarn/antelope/consensus"
+	"tarn/store"
+)
+
+// beforeCheckpoint makes the blocks durable that an image is going to need.
+func (n *Node) beforeCheckpoint(uint64) error {
+	if head, _, ok := n.log.Head(); ok {
+		if err := n.log.Sync(head); err != nil {
+			return err
+		}
+	}
+	return n.reversible.Sync()
+}
+
+// retained is how many blocks the log keeps at least; all of them without a limit.
+func (n *Node) retained() uint64 {
+	b := &n.o.Blocks
+	switch {
+	case b.RetainBlocks != nil && *b.RetainBlocks > 0:
+		return uint64(*b.RetainBlocks)
+	case b.Stride != nil && b.MaxRetainedFiles != nil:
+		return uint64(*b.Stride) * max(1, uint64(*b.MaxRetainedFiles))
+	}
+	return math.MaxUint64
+}
+
+// irreversible begins a checkpoint when the time for one has come, or when the log is
+// about to lose blocks that a start would need. Only the writer calls it, for each
+// block that becomes irreversible.
+func (n *Node) irreversible(b *consensus.BlockState) {
+	if f := n.o.Chain.Irreversible; f != nil {
+		f(b)
+	}
+	if n.store.Depth() > 0 {
+		return
+	}
+	keeps, durable := n.retained(), n.store.Durable().Irreversible
+	behind := uint64(b.BlockNum) - min(durable, uint64(b.BlockNum))
+	if behind < keeps/2 {
+		n.checkpointDue()
+		return
+	}
+	n.beginCheckpoint()
+	if behind >= keeps-keeps/4 && n.checkpoint != nil {
+		n.checkpoint.Wait() //nolint:errcheck // beginCheckpoint says it
+	}
+}
+
+// checkpointDue begins a checkpoint when the last one is old enough. Only the writer
+// calls it, between blocks.
+func (n *Node) checkpointDue() {
+	if n.o.Recovery > 0 && time.Since(n.checked) >= n.o.Recovery {
+		n.beginCheckpoint()
+	}
+}
+
+// beginCheckpoint begins a checkpoint unless one is under way. A failure costs
+// nothing but time after a crash: it is said, and the next one tries again.
+func (n *Node) beginCheckpoint() {
+	if n.checkpoint != nil {
+		select {
+		case <-n.checkpoint.Done():
+			if err := n.checkpoint.Wait(); err != nil {
+				n.o.Log.Error("A checkpoint has failed; a start now would go on from an older block",
+					"block", n.store.Durable().Head, "error", err)
+			}
+			n.checkpoint = nil
+		default:
+			return
+		}
+	}
+	n.checked = time.Now()
+	c, err := n.store.Checkpoint()
+	if err != nil {
+		n.o.Log.Error("A checkpoint could not begin", "error", err)
+		return
+	}
+	n.checkpoint = c
+}
+
+// checkpointNow makes the state durable.
+func (n *Node) checkpointNow() error {
+	c, err := n.store.Checkpoint()
+	if err == nil {
+		n.checkpoint, n.checked = c, time.Now()
+		err = c.Wait()
+	}
+	if err != nil {
+		return fmt.Errorf("the state was not saved, the next start goes on from block %d: checkpoint: %w", n.store.Durable().Head, err)
+	}
+	return nil
+}
+
+// remedy adds to an error of a store that has no more room what helps.
+func remedy(err error) error {
+	if errors.Is(err, store.ErrGuard) || errors.Is(err, store.ErrFull) {
+		return fmt.Errorf("Database has reached an unsafe level of usage, shutting down to avoid corrupting the database. "+
+			"Please increase the value set for \"chain-state-db-size-mb\" and restart the process! %w", err)
+	}
+	return err
+}

@@ -1,0 +1,60 @@
+package node
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// Version is what a node says of itself.
+type Version struct {
+	Short  string // that of the nodeos that it stands in for: clients compare it
+	Full   string // with what it was built from
+	Number uint32 // get_info's server_version: the first digits of the commit
+}
+
+// leap is the version of nodeos whose behaviour this is.
+const leap = "v5.0.3"
+
+// version asks the build.
+func version() Version {
+	v := Version{Short: leap, Full: leap + "-tarn"}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	for _, s := range info.Settings {
+		if s.Key != "vcs.revision" {
+			continue
+		}
+		v.Full += "-" + s.Value
+		if b, err := hex.DecodeString(s.Value[:min(8, len(s.Value))]); err == nil && len(b) == 4 {
+			v.Number = binary.BigEndian.Uint32(b)
+		}
+	}
+	return v
+}
+
+// Command is the nodeos subcommand. Its arguments are nodeos' own, read by
+// nodeos' rules, but for `block-log` in the first place, which is a tool.
+func Command() *cobra.Command {
+	return &cobra.Command{
+		Use:                "nodeos",
+		Short:              "An Antelope node, in the place of Leap's nodeos (see --help), and `nodeos block-log`",
+		Args:               cobra.ArbitraryArgs,
+		DisableFlagParsing: true,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 && args[0] == "block-log" {
+				tool := blockLogCommand()
+				tool.SilenceUsage, tool.SilenceErrors = true, true
+				tool.SetArgs(args[1:])
+				tool.SetOut(c.OutOrStdout())
+				tool.SetErr(c.ErrOrStderr())
+				return tool.ExecuteContext(c.Context())
+			}
+			return run(c.Context(), args, streams{out: c.OutOrStdout(), err: c.ErrOrStderr()})
+		},
+	}
+}

@@ -1,0 +1,242 @@
+// Package devnet runs a chain of one's own: one producer, all protocol features, a
+// token, and two accounts that have some, in a folder, from one command.
+//
+// It owns what that chain begins with and the files around it. The node that then
+// runs is nodeos with a config.ini; this package knows nothing of its insides.
+package devnet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tarn/antelope/node"
+	"tarn/antelope/types"
+)
+
+// Options are how a chain is run.
+type Options struct {
+	Dir  string    // of the chain; it is made if it is not there
+	HTTP string    // host:port of the API
+	P2P  string    // host:port for other nodes
+	Args []string  // of nodeos, besides ours
+	Tarn string    // how this program is called
+	Out  io.Writer // is told how to use the chain once it is served
+	Log  io.Writer // takes the node's log; nil for a file in the folder
+}
+
+// The files of a chain's folder.
+const (
+	keysFile     = "keys.json"
+	genesisFile  = "genesis.json"
+	transferFile = "transfer.mjs"
+	configFile   = "config.ini"
+	logFile      = "node.log"
+	dataDir      = "data"
+)
+
+// Command is the devnet subcommand.
+func Command() *cobra.Command {
+	var o Options
+	verbose := false
+	c := &cobra.Command{
+		Use:   "devnet [-- nodeos options]",
+		Short: "A chain of your own at once: one producer, a token, two accounts that have some",
+		RunE: func(c *cobra.Command, args []string) error {
+			o.Args, o.Out, o.Tarn = args, c.OutOrStdout(), program()
+			if verbose {
+				o.Log = c.ErrOrStderr()
+			}
+			return Run(c.Context(), o)
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&o.Dir, "dir", "d", "devnet", "folder of the chain; with one in it, that goes on")
+	f.StringVar(&o.HTTP, "http", "127.0.0.1:8888", "where the API is served")
+	f.StringVar(&o.P2P, "p2p", "127.0.0.1:9876", "where other nodes connect to")
+	f.BoolVarP(&verbose, "verbose", "v", false, "show the node's log here and not in "+logFile)
+	return c
+}
+
+// program is how whoever reads the guide calls this program.
+func program() string {
+	if strings.Contains(os.Args[0], "go-build") {
+		return "go run ./cmd/tarn"
+	}
+	return os.Args[0]
+}
+
+// Run makes the folder's chain unless it is there, and runs its node until ctx ends
+// or the process is told to stop.
+func Run(ctx context.Context, o Options) (err error) {
+	keys, err := prepare(ctx, &o)
+	if err != nil {
+		return fmt.Errorf("make a chain in %s: %w", o.Dir, err)
+	}
+	log := o.Log
+	if log == nil {
+		f, err := os.Create(filepath.Join(o.Dir, logFile))
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		log = f
+	}
+	nodeos := node.Command()
+	nodeos.SetOut(log)
+	nodeos.SetErr(log)
+	nodeos.SilenceUsage, nodeos.SilenceErrors = true, true
+	nodeos.SetArgs(append([]string{
+		"--config-dir", o.Dir, "--data-dir", filepath.Join(o.Dir, dataDir),
+		"--http-server-address", o.HTTP, "--p2p-listen-endpoint", o.P2P,
+	}, o.Args...))
+	ctx, stop := context.WithCancel(ctx)
+	told := make(chan error, 1)
+	go func() {
+		if err := served(ctx, &o); err != nil {
+			told <- nil // the node's own end says why
+			return
+		}
+		_, err := io.WriteString(o.Out, guide(&o, keys))
+		told <- err
+	}()
+	err = nodeos.ExecuteContext(ctx)
+	stop()
+	if err != nil && o.Log == nil {
+		err = failure{err, filepath.Join(o.Dir, logFile)}
+	}
+	return errors.Join(err, <-told)
+}
+
+// failure is how a node ended whose log is in a file.
+type failure struct {
+	error
+	log string
+}
+
+func (f failure) Error() string { return "the node has ended; " + f.log + " says why" }
+
+// Unwrap returns the error that the node ended with, and its exit code.
+func (f failure) Unwrap() error { return f.error }
+
+// served waits until the API answers for this chain: another node may have the address.
+func served(ctx context.Context, o *Options) error {
+	text, err := os.ReadFile(filepath.Join(o.Dir, genesisFile))
+	if err != nil {
+		return err
+	}
+	g, err := types.ParseGenesis(string(text))
+	if err != nil {
+		return err
+	}
+	for {
+		if id, err := chainAt(ctx, o.HTTP); err == nil && id == g.ChainID().String() {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// chainAt asks for the id of the chain that is served at an address.
+func chainAt(ctx context.Context, address string) (id string, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/v1/chain/get_info", nil)
+	if err != nil {
+		return "", err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, res.Body.Close()) }()
+	var info struct {
+		ID string `json:"chain_id"`
+	}
+	err = json.NewDecoder(io.LimitReader(res.Body, 1<<20)).Decode(&info)
+	return info.ID, err
+}
+
+// prepare makes what is missing in the folder. The chain is made beside its place and
+// moved there, so that there is a whole one or none.
+func prepare(ctx context.Context, o *Options) (*keyring, error) {
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	keys, err := openKeys(filepath.Join(o.Dir, keysFile))
+	if err != nil {
+		return nil, err
+	}
+	if err := keep(filepath.Join(o.Dir, configFile), config(keys)); err != nil {
+		return nil, err
+	}
+	script := filepath.Join(o.Dir, transferFile)
+	if err := os.WriteFile(script, []byte(transferScript(o, keys)), 0o600); err != nil {
+		return nil, err
+	}
+	data := filepath.Join(o.Dir, dataDir)
+	if _, err := os.Stat(data); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return keys, err
+	}
+	part := data + ".part"
+	if err := os.RemoveAll(part); err != nil {
+		return nil, err
+	}
+	g := genesis(keys, time.Now())
+	if err := os.WriteFile(filepath.Join(o.Dir, genesisFile), append(g.AppendJSON(nil), '\n'), 0o644); err != nil {
+		return nil, err
+	}
+	if err := makeChain(ctx, part, &g, keys); err != nil {
+		return nil, err
+	}
+	return keys, os.Rename(part, data)
+}
+
+// keep writes a file unless there is one: it may have been changed.
+func keep(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(f, text)
+	return errors.Join(err, f.Close())
+}
+
+// config is the node's config.ini.
+func config(keys *keyring) string {
+	k := keys.of(producerName)
+	return strings.Join([]string{
+		"# The node of a chain of one's own. `tarn devnet` adds the addresses.",
+		"producer-name = " + producerName,
+		"signature-provider = " + k.Public + "=KEY:" + k.Private,
+		"enable-stale-production = true",
+		"",
+		"plugin = eosio::chain_api_plugin",
+		"# Others that may be useful, for whoever can reach the API:",
+		"# plugin = eosio::producer_api_plugin",
+		"# plugin = eosio::net_api_plugin",
+		"# plugin = eosio::db_size_api_plugin",
+		"",
+		"# Pages of any origin may ask, and contracts may print.",
+		"access-control-allow-origin = *",
+		"access-control-allow-headers = *",
+		"http-alias = localhost",
+		"contracts-console = true",
+		"",
+	}, "\n")
+}

@@ -1,0 +1,278 @@
+package devnet
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tarn/antelope/serial"
+	"tarn/antelope/types"
+	"tarn/internal/scratch"
+)
+
+func TestMain(m *testing.M) {
+	if err := scratch.OnDisk(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// freePort is one that nobody listened to a moment ago.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// text is written by one goroutine and read by others.
+type text struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (w *text) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.Write(p)
+}
+
+func (w *text) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.String()
+}
+
+// devnet is a chain that runs in this process.
+type devnet struct {
+	t    *testing.T
+	o    Options
+	out  *text
+	stop context.CancelFunc
+	done chan error
+}
+
+func start(t *testing.T, dir string) *devnet {
+	t.Helper()
+	d := &devnet{t: t, out: &text{}, done: make(chan error, 1)}
+	d.o = Options{Dir: dir, HTTP: freePort(t), P2P: freePort(t), Out: d.out, Tarn: "tarn"}
+	ctx, stop := context.WithCancel(context.Background())
+	d.stop = stop
+	go func() { d.done <- Run(ctx, d.o) }()
+	t.Cleanup(stop)
+	for deadline := time.Now().Add(60 * time.Second); !strings.Contains(d.out.String(), "Ctrl-C"); time.Sleep(10 * time.Millisecond) {
+		select {
+		case err := <-d.done:
+			log, _ := os.ReadFile(filepath.Join(dir, logFile))
+			t.Fatalf("it has ended: %v\n%s", err, log)
+		default:
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("it is not served")
+		}
+	}
+	return d
+}
+
+func (d *devnet) end() {
+	d.t.Helper()
+	d.stop()
+	if err := <-d.done; err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// ask posts a request and decodes the answer.
+func (d *devnet) ask(path, body string, answer any) {
+	d.t.Helper()
+	res, err := http.Post("http://"+d.o.HTTP+path, "application/json", strings.NewReader(body))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if res.StatusCode/100 != 2 {
+		d.t.Fatalf("%s %s: %d %s", path, body, res.StatusCode, b)
+	}
+	if err := json.Unmarshal(b, answer); err != nil {
+		d.t.Fatalf("%s: %v in %s", path, err, b)
+	}
+}
+
+type info struct {
+	Chain string `json:"chain_id"`
+	Num   uint32 `json:"head_block_num"`
+	ID    string `json:"head_block_id"`
+}
+
+func (d *devnet) info() (i info) {
+	d.t.Helper()
+	d.ask("/v1/chain/get_info", "{}", &i)
+	return i
+}
+
+func (d *devnet) balance(account string) string {
+	d.t.Helper()
+	var list []string
+	d.ask("/v1/chain/get_currency_balance", `{"code":"eosio.token","account":"`+account+`","symbol":"SYS"}`, &list)
+	return strings.Join(list, ",")
+}
+
+// awaits asks until the answer is as it must become.
+func (d *devnet) awaits(account, balance string) {
+	d.t.Helper()
+	for range 200 {
+		if d.balance(account) == balance {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	d.t.Fatalf("%s has %s, want %s", account, d.balance(account), balance)
+}
+
+// transfer sends tokens of alice's to bob.
+func (d *devnet) transfer(amount int64) {
+	d.t.Helper()
+	keys, err := openKeys(filepath.Join(d.o.Dir, keysFile))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	i := d.info()
+	id, err1 := types.ParseChecksum256(i.ID)
+	chain, err2 := types.ParseChecksum256(i.Chain)
+	symbol, err3 := types.ParseSymbol(tokenSymbol)
+	if err1 != nil || err2 != nil || err3 != nil {
+		d.t.Fatal(err1, err2, err3)
+	}
+	data := types.N(bobName).Append(types.N(aliceName).Append(nil))
+	data = serial.AppendString(types.Asset{Amount: amount, Symbol: symbol}.Append(data), "test")
+	trx := &types.Transaction{Actions: []types.Action{action(tokenName, "transfer", aliceName, data)}}
+	trx.Expiration = types.TimePointSec(time.Now().Add(time.Minute).Unix())
+	trx.SetRefBlock(id)
+	signature, err := keys.of(aliceName).key.Sign(trx.SigningDigest(chain, nil))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	var sent struct {
+		Processed struct {
+			Receipt struct{ Status string }
+		}
+	}
+	d.ask("/v1/chain/send_transaction2", fmt.Sprintf(`{"return_failure_trace":true,"retry_trx":false,"transaction":{"signatures":[%q],"compression":"none",`+
+		`"packed_context_free_data":"","packed_trx":%q}}`, signature, hex.EncodeToString(trx.Append(nil))), &sent)
+	if sent.Processed.Receipt.Status != "executed" {
+		d.t.Fatalf("the transfer: %+v", sent)
+	}
+}
+
+func TestAChainOfOnesOwnTakesATransferAndGoesOnAfterAStop(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "chain")
+	d := start(t, dir)
+	d.awaits("bob", "1000000.0000 SYS")
+	d.transfer(1_2345)
+	d.awaits("bob", "1000001.2345 SYS")
+	d.awaits("alice", "999998.7655 SYS")
+	var features struct {
+		List []struct {
+			Block uint32 `json:"activation_block_num"`
+		} `json:"activated_protocol_features"`
+	}
+	d.ask("/v1/chain/get_activated_protocol_features", `{"limit":1000}`, &features)
+	if n := len(features.List); n < 20 || features.List[n-1].Block > 3 {
+		t.Errorf("protocol features: %+v", features)
+	}
+	before := d.info()
+	d.end()
+
+	d = start(t, dir)
+	after := d.info()
+	if after.Chain != before.Chain || after.Num < before.Num {
+		t.Errorf("before the stop %+v, after it %+v", before, after)
+	}
+	var block struct{ ID string }
+	d.ask("/v1/chain/get_block", fmt.Sprintf(`{"block_num_or_id":%d}`, before.Num), &block)
+	if block.ID != before.ID {
+		t.Errorf("block %d was %s and is %s", before.Num, before.ID, block.ID)
+	}
+	d.awaits("bob", "1000001.2345 SYS")
+	d.transfer(1)
+	d.awaits("bob", "1000001.2346 SYS")
+	d.end()
+}
+
+// A start that was killed leaves no half of a chain.
+func TestAnUnfinishedChainIsMadeAnew(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := openKeys(filepath.Join(dir, keysFile)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"state/pages", "blocks/blocks.log"} {
+		path := filepath.Join(dir, dataDir+".part", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("the half of something"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, err := os.ReadFile(filepath.Join(dir, keysFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := start(t, dir)
+	d.awaits("alice", "1000000.0000 SYS")
+	d.end()
+	if again, err := os.ReadFile(filepath.Join(dir, keysFile)); err != nil || !bytes.Equal(first, again) {
+		t.Errorf("other keys, %v", err)
+	}
+}
+
+func TestTheGuideIsOfThisChain(t *testing.T) {
+	keys, err := openKeys(filepath.Join(t.TempDir(), keysFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Dir: "somewhere", HTTP: "127.0.0.1:1", P2P: "127.0.0.1:2", Tarn: "tarn"}
+	for _, text := range []string{guide(&o, keys), transferScript(&o, keys), config(keys)} {
+		for _, left := range []string{"{http", "{p2p", "{dir", "{keys", "{genesis", "{transfer", "{log", "{alice", "{bob", "{eosio", "{tarn", "{second"} {
+			if strings.Contains(text, left) {
+				t.Errorf("%s is left in %s", left, text)
+			}
+		}
+	}
+	if s := guide(&o, keys); !strings.Contains(s, keys.of(aliceName).Private) || strings.Contains(s, keys.of(producerName).Private) {
+		t.Error("the guide must say alice's key, and not eosio's")
+	}
+}
+
+// The guide of a chain is not said because another one is served where it should be.
+func TestAnAddressThatIsTakenIsAnError(t *testing.T) {
+	d := start(t, t.TempDir())
+	o := Options{Dir: t.TempDir(), HTTP: d.o.HTTP, P2P: freePort(t), Out: &text{}}
+	err := Run(context.Background(), o)
+	if err == nil || !strings.Contains(err.Error(), logFile) {
+		t.Errorf("the second node on one address: %v", err)
+	}
+	if said := o.Out.(*text).String(); said != "" {
+		t.Errorf("it said %s", said)
+	}
+	d.end()
+}

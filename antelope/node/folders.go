@@ -1,0 +1,183 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tarn/antelope/blocklog"
+	"tarn/store/engine"
+)
+
+// clearFolders deletes what the options ask to begin without (Leap:
+// chain_plugin::plugin_initialize).
+func clearFolders(o *Options) error {
+	log := o.Log
+	switch {
+	case o.DeleteAllBlocks:
+		log.Info("Deleting state database and blocks")
+		if o.TruncateAt > 0 {
+			log.Warn("The --truncate-at-block option does not make sense when deleting all blocks.")
+		}
+		return clearState(o.StateDir, func() error { return clearFolder(o.BlocksDir) })
+	case o.HardReplay:
+		log.Info("Hard replay requested: deleting state database")
+		return clearState(o.StateDir, func() error { return recoverBlocks(o, o.TruncateAt) })
+	case o.Replay:
+		log.Info("Replay requested: deleting state database")
+		if o.TruncateAt > 0 {
+			log.Warn("The --truncate-at-block option does not work for a regular replay of the blockchain.")
+		}
+	case o.TruncateAt > 0:
+		log.Warn("The --truncate-at-block option can only be used with --hard-replay-blockchain.")
+	}
+	last, interrupted, err := interruptedRecovery(o.BlocksDir)
+	switch {
+	case err != nil:
+		return err
+	case interrupted:
+		log.Warn("A hard replay was interrupted before it had the blocks; it begins again")
+		return clearState(o.StateDir, func() error { return recoverBlocks(o, last) })
+	case o.Replay:
+		return clearState(o.StateDir, nil)
+	}
+	return nil
+}
+
+// clearState deletes the state, which nobody may have open, and then does what else
+// needs that.
+func clearState(dir string, then func() error) error {
+	lock, err := engine.Lock(dir)
+	if err != nil {
+		return fmt.Errorf("delete the state: %w", err)
+	}
+	if err = clearFolder(dir, engine.LockFile); err == nil && then != nil {
+		err = then()
+	}
+	return errors.Join(err, lock.Close())
+}
+
+// clearFolder deletes what is in a folder, but not the folder, which may be a
+// mount.
+func clearFolder(dir string, keep ...string) error {
+	list, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range list {
+		if !slices.Contains(keep, e.Name()) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+		}
+	}
+	return err
+}
+
+// recoveryMark is a file in the blocks folder that says that a hard replay is at the
+// blocks, and after which one it stops. While it is there the log may be in the
+// backup only: without the mark a start would take that for a new chain.
+const recoveryMark = "hard-replay.unfinished"
+
+// interruptedRecovery tells whether a hard replay ended before it had the blocks, and
+// its last block.
+func interruptedRecovery(blocksDir string) (last uint32, interrupted bool, err error) {
+	text, err := os.ReadFile(filepath.Join(blocksDir, recoveryMark))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	n, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 32)
+	if err != nil {
+		n = 0 // torn: nothing was moved yet
+	}
+	return uint32(n), true, nil
+}
+
+// recoverBlocks keeps of the blocks only what is whole, up to last if that is not 0.
+func recoverBlocks(o *Options, last uint32) error {
+	mark := filepath.Join(o.BlocksDir, recoveryMark)
+	_, interrupted, err := interruptedRecovery(o.BlocksDir)
+	if err != nil {
+		return err
+	}
+	if interrupted {
+		if err := putBack(o.BlocksDir); err != nil {
+			return fmt.Errorf("take the block log of an interrupted hard replay back: %w", err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(o.BlocksDir, blocklog.LogName)); err == nil {
+		if err := writeDurably(mark, strconv.FormatUint(uint64(last), 10)); err != nil {
+			return err
+		}
+	}
+	r, err := blocklog.Tool{Dir: o.BlocksDir, Logger: o.Log}.Repair(last)
+	if err != nil {
+		if r.Backup == "" { // nothing was moved
+			err = errors.Join(err, removeDurably(mark))
+		}
+		return fmt.Errorf("recover blocks: %w", err)
+	}
+	o.Log.Info("Recovered blocks", "head", r.Head, "backup", r.Backup, "stopped", r.Reason)
+	return removeDurably(mark)
+}
+
+// putBack moves a block log, which an interrupted recovery has moved to its backup,
+// back.
+func putBack(blocksDir string) error {
+	log := filepath.Join(blocksDir, blocklog.LogName)
+	if _, err := os.Stat(log); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	dir, name := filepath.Split(filepath.Clean(blocksDir))
+	siblings, err := os.ReadDir(filepath.Clean(dir))
+	if err != nil {
+		return err
+	}
+	newest := ""
+	for _, e := range siblings { // in order of their names, which end with times
+		backup := filepath.Join(dir, e.Name(), blocklog.LogName)
+		if _, err := os.Stat(backup); err == nil && strings.HasPrefix(e.Name(), name+"-") {
+			newest = backup
+		}
+	}
+	if newest == "" {
+		return fmt.Errorf("%s is missing, and there is no backup of it beside the folder", log)
+	}
+	if err := os.Rename(newest, log); err != nil {
+		return err
+	}
+	return errors.Join(syncFolder(blocksDir), syncFolder(filepath.Dir(newest)))
+}
+
+func writeDurably(name, text string) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Sync(), f.Close(), syncFolder(filepath.Dir(name)))
+}
+
+func removeDurably(name string) error {
+	if err := os.Remove(name); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	return syncFolder(filepath.Dir(name))
+}
+
+func syncFolder(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,317 @@
+package node
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tarn/antelope/p2p"
+	"tarn/antelope/producer"
+	"tarn/serve/exposition"
+	"tarn/store"
+)
+
+// metrics are what /v1/prometheus/metrics shows: nodeos' under nodeos' names, and
+// the node's own account of itself. Its methods may be called by all goroutines.
+type metrics struct {
+	// Where the numbers are; network and log may be nil.
+	head        func() *producer.Head
+	network     func() p2p.Metrics
+	store       func() store.Stats
+	durable     func() store.Durable
+	waiting     func() uint64 // scheduled transactions in the state
+	information []string      // labels of nodeos_info
+
+	begin   baseline
+	served  sync.Map // target of requests -> *atomic.Uint64
+	scrapes atomic.Uint64
+	bytes   atomic.Uint64 // of answers to scrapes
+
+	mu          sync.Mutex // over what follows
+	block       uint32     // that was begun here last
+	produced    producedTotals
+	speculative blockTotals
+	incoming    incomingTotals
+}
+
+// blockTotals are sums over blocks that were begun here.
+type blockTotals struct {
+	blocks                           uint64
+	total, idle, other               time.Duration
+	succeeded, failed, transient     uint64
+	successTime, failTime, attempted time.Duration
+}
+
+func (t *blockTotals) add(b *producer.BlockTime) {
+	t.blocks++
+	t.total, t.idle, t.other = t.total+b.Total, t.idle+b.Idle, t.other+b.Other
+	t.succeeded, t.failed, t.transient = t.succeeded+uint64(b.Succeeded), t.failed+uint64(b.Failed), t.transient+uint64(b.Transient)
+	t.successTime, t.failTime, t.attempted = t.successTime+b.SuccessTime, t.failTime+b.FailTime, t.attempted+b.Attempted
+}
+
+type producedTotals struct {
+	blockTotals
+	unapplied, billed, scheduled, transactions uint64
+	cpu, net                                   uint64
+	elapsed, time                              time.Duration
+}
+
+type incomingTotals struct {
+	blocks, transactions, cpu, net uint64
+	elapsed, time, latency         time.Duration
+}
+
+// events are what m listens to.
+func (m *metrics) events() producer.Events {
+	return producer.Events{
+		Produced: func(b producer.ProducedBlock) {
+			scheduled := m.waiting()
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			t := &m.produced
+			t.add(&b.BlockTime)
+			m.block = b.Num
+			t.unapplied, t.billed = t.unapplied+uint64(b.Unapplied), t.billed+uint64(b.BilledAccounts)
+			t.scheduled, t.transactions = t.scheduled+scheduled, t.transactions+uint64(b.Transactions)
+			t.cpu, t.net, t.elapsed, t.time = t.cpu+b.CPU, t.net+b.Net, t.elapsed+b.Elapsed, t.time+b.Time
+		},
+		Speculative: func(b producer.BlockTime) {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.speculative.add(&b)
+			m.block = b.Num
+		},
+		Incoming: func(b producer.IncomingBlock) {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			t := &m.incoming
+			t.blocks, t.transactions = t.blocks+1, t.transactions+uint64(b.Transactions)
+			t.cpu, t.net = t.cpu+b.CPU, t.net+b.Net
+			t.elapsed, t.time, t.latency = t.elapsed+b.Elapsed, t.time+b.Time, t.latency+b.Latency
+		},
+	}
+}
+
+// count counts a request.
+func (m *metrics) count(target string) {
+	n, ok := m.served.Load(target)
+	if !ok {
+		n, _ = m.served.LoadOrStore(target, new(atomic.Uint64))
+	}
+	n.(*atomic.Uint64).Add(1)
+}
+
+// append appends all metrics.
+func (m *metrics) append(b []byte) []byte {
+	before := len(b)
+	w := sheet{exposition.To(b)}
+	w.Metric("nodeos_info", exposition.Gauge, "About this node; always 1")
+	w.Sample(1, m.information...)
+	m.requests(w)
+	if m.network != nil {
+		n := m.network()
+		w.network(&n)
+		w.connections(n.Connections)
+	}
+	head := m.head()
+	w.gauge("nodeos_last_irreversible", "Number of the last irreversible block", float64(head.IrreversibleNum))
+	w.gauge("nodeos_head_block_num", "Number of the newest block", float64(head.Num))
+	w.gauge("tarn_head_age_seconds", "Age of the newest block", time.Since(head.Time.TimePoint().Time()).Seconds())
+	m.blocks(w)
+	m.own(w)
+	w.counter("exposer_transferred_bytes_total", "Bytes of answers to scrapes before this one", float64(m.bytes.Load()))
+	w.counter("exposer_scrapes_total", "Scrapes before this one", float64(m.scrapes.Load()))
+	b = w.Bytes()
+	m.bytes.Add(uint64(len(b) - before))
+	m.scrapes.Add(1)
+	return b
+}
+
+// sheet is the metrics under way.
+type sheet struct{ *exposition.Writer }
+
+func (w sheet) gauge(name, help string, v float64)   { w.One(name, exposition.Gauge, help, v) }
+func (w sheet) counter(name, help string, v float64) { w.One(name, exposition.Counter, help, v) }
+
+func (w sheet) count(name, help string, n uint64) { w.counter(name, help, float64(n)) }
+
+func (w sheet) micros(name, help string, d time.Duration) {
+	w.counter(name, help, float64(d.Microseconds()))
+}
+
+func (m *metrics) requests(w sheet) {
+	totals := map[string]uint64{}
+	m.served.Range(func(target, n any) bool {
+		totals[target.(string)] = n.(*atomic.Uint64).Load()
+		return true
+	})
+	w.Metric("nodeos_http_requests_total", exposition.Counter, "HTTP requests to each endpoint")
+	for _, target := range slices.Sorted(maps.Keys(totals)) {
+		w.Sample(float64(totals[target]), "handler", target)
+	}
+}
+
+// blocks are those that were begun here and those that came (Leap:
+// prometheus_plugin/metrics.hpp).
+func (m *metrics) blocks(w sheet) {
+	m.mu.Lock()
+	block, p, s, in := m.block, m.produced, m.speculative, m.incoming
+	m.mu.Unlock()
+	w.count("nodeos_unapplied_transactions_total", "Transactions that waited when a block was produced, over all produced blocks", p.unapplied)
+	w.count("nodeos_subjective_bill_account_size_total", "Accounts with a subjective bill when a block was produced, over all produced blocks", p.billed)
+	w.count("nodeos_scheduled_trxs_total", "Scheduled transactions when a block was produced, over all produced blocks", p.scheduled)
+	w.count("nodeos_trxs_produced_total", "Transactions in produced blocks", p.transactions)
+	for _, u := range []struct {
+		name, help         string
+		produced, incoming uint64
+	}{
+		{"nodeos_cpu_usage_us_total", "CPU time billed in blocks, in us", p.cpu, in.cpu},
+		{"nodeos_net_usage_us_total", "Bandwidth billed in blocks, in bytes, whatever the name says", p.net, in.net},
+	} {
+		w.Metric(u.name, exposition.Counter, u.help)
+		w.Sample(float64(u.produced), "block_type", "produced")
+		w.Sample(float64(u.incoming), "block_type", "incoming")
+	}
+	w.micros("nodeos_produced_elapsed_us_total", "Time in the transactions of produced blocks", p.elapsed)
+	w.micros("nodeos_produced_us_total", "Time in produced blocks", p.time)
+	w.gauge("nodeos_block_num", "Number of the block that was begun here last", float64(block))
+	w.count("nodeos_blocks_produced", "Blocks produced", p.blocks)
+	w.totals("produced", &p.blockTotals)
+	w.count("nodeos_blocks_speculative_num", "Blocks begun and given up", s.blocks)
+	w.totals("speculative", &s)
+	w.count("nodeos_trxs_incoming_total", "Transactions in blocks that came", in.transactions)
+	w.micros("nodeos_incoming_elapsed_us_total", "Time in the transactions of blocks that came", in.elapsed)
+	w.micros("nodeos_incoming_us_total", "Time in blocks that came", in.time)
+	w.micros("nodeos_incoming_us_block_latency", "Age of blocks when they were applied, summed", in.latency)
+	w.count("nodeos_blocks_incoming", "Blocks that came", in.blocks)
+}
+
+func (w sheet) totals(kind string, t *blockTotals) {
+	time := func(what, help string, d time.Duration) {
+		w.micros("nodeos_"+what+"_time_us_"+kind+"_block", help+" of "+kind+" blocks, in us", d)
+	}
+	count := func(what string, n uint64) {
+		w.count("nodeos_num_"+what+"_trx_"+kind+"_block", "Transactions ("+what+") in "+kind+" blocks", n)
+	}
+	time("total", "Time", t.total)
+	time("idle", "Time without work", t.idle)
+	count("success", t.succeeded)
+	time("success_trx", "Time in transactions that succeeded", t.successTime)
+	count("failed", t.failed)
+	time("fail_trx", "Time in transactions that failed", t.failTime)
+	count("transient", t.transient)
+	time("transient_trx", "Time in transactions that leave nothing", t.attempted)
+	time("other", "All other time", t.other)
+}
+
+// network are the connections together.
+func (w sheet) network(n *p2p.Metrics) {
+	w.count("nodeos_p2p_failed_connections", "Attempts to connect to a peer that failed", n.FailedConnections)
+	w.count("nodeos_p2p_dropped_trxs_total", "Transactions of peers that were dropped because too many waited", n.DroppedTransactions)
+	w.gauge("nodeos_p2p_peers", "Peers that this node is connected to", float64(n.Peers+n.BlockProducers))
+	w.gauge("nodeos_p2p_clients", "Peers that are connected to this node", float64(n.Clients))
+	w.count("tarn_p2p_refused_connections_total", "Peers that were not let in", n.RefusedConnections)
+	both := func(name, help string, in, out uint64) {
+		w.Metric(name, exposition.Counter, help)
+		w.Sample(float64(in), "direction", "in")
+		w.Sample(float64(out), "direction", "out")
+	}
+	both("tarn_p2p_bytes_total", "Bytes from and to all peers", n.BytesIn, n.BytesOut)
+	both("tarn_p2p_blocks_total", "Blocks from peers, and blocks that peers asked for", n.BlocksIn, n.BlocksOut)
+	both("tarn_p2p_transactions_total", "Transactions from and to peers", n.TransactionsIn, n.TransactionsOut)
+	w.count("tarn_p2p_duplicate_blocks_total", "Blocks that came again", n.DuplicateBlocks)
+	w.count("tarn_p2p_bad_blocks_total", "Blocks that were not valid", n.BadBlocks)
+	w.count("tarn_p2p_duplicate_transactions_total", "Transactions that came again", n.DuplicateTrx)
+	w.gauge("tarn_p2p_waiting_transaction_bytes", "Transactions of peers that the chain has not answered", float64(n.TransactionBytes))
+	w.gauge("tarn_p2p_syncing", "1 while this node catches up with a peer", float64(bit(n.Syncing)))
+}
+
+func bit(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// connections are the connections one by one. Two with one id cannot be told apart;
+// the newer one is shown.
+func (w sheet) connections(all []p2p.ConnectionMetrics) {
+	newest := map[string]int{}
+	for i := range all {
+		newest[all[i].NodeID] = i
+	}
+	list := make([]*p2p.ConnectionMetrics, 0, len(newest))
+	for _, i := range slices.Sorted(maps.Values(newest)) {
+		list = append(list, &all[i])
+	}
+	w.Metric("nodeos_p2p_addr", exposition.Gauge, "Address of a peer, in the labels")
+	for _, c := range list {
+		w.Sample(0, "connid", c.NodeID, "ipv6", netip.AddrFrom16(c.Address).String(), "address", c.P2PAddress)
+	}
+	each := func(name, help string, v func(*p2p.ConnectionMetrics) int64) {
+		w.Metric("nodeos_p2p_"+name, exposition.Gauge, help)
+		for _, c := range list {
+			w.Sample(float64(v(c)), "connid", c.NodeID)
+		}
+	}
+	each("port", "Port of a peer", func(c *p2p.ConnectionMetrics) int64 { return int64(c.Port) })
+	each("connection_number", "Number of a connection, ascending", func(c *p2p.ConnectionMetrics) int64 { return int64(c.ID) })
+	each("accepting_blocks", "1 if a peer is sent blocks", func(c *p2p.ConnectionMetrics) int64 { return bit(c.AcceptingBlocks) })
+	each("last_received_block", "Block that came last from a peer", func(c *p2p.ConnectionMetrics) int64 { return int64(c.LastReceivedBlock) })
+	each("first_available_block", "First block that a peer has", func(c *p2p.ConnectionMetrics) int64 { return int64(c.FirstAvailableBlock) })
+	each("last_available_block", "Last block that a peer has", func(c *p2p.ConnectionMetrics) int64 { return int64(c.LastAvailableBlock) })
+	each("unique_first_block_count", "Blocks that a peer was the first to send", func(c *p2p.ConnectionMetrics) int64 { return int64(c.UniqueFirstBlocks) })
+	each("latency", "Time of the round trip to a peer, in ns", func(c *p2p.ConnectionMetrics) int64 { return int64(max(0, c.Latency)) })
+	each("bytes_received", "Bytes from a peer", func(c *p2p.ConnectionMetrics) int64 { return c.BytesIn })
+	each("last_bytes_received", "When something came from a peer, in ns since 1970", func(c *p2p.ConnectionMetrics) int64 { return nanoseconds(c.LastIn) })
+	each("bytes_sent", "Bytes to a peer", func(c *p2p.ConnectionMetrics) int64 { return c.BytesOut })
+	each("last_bytes_sent", "When something was sent to a peer, in ns since 1970", func(c *p2p.ConnectionMetrics) int64 { return nanoseconds(c.LastOut) })
+	each("block_sync_bytes_received", "Bytes of blocks from a peer while catching up", func(c *p2p.ConnectionMetrics) int64 { return c.SyncBytesIn })
+	each("block_sync_bytes_sent", "Bytes of blocks to a peer that catches up", func(c *p2p.ConnectionMetrics) int64 { return c.SyncBytesOut })
+	each("block_sync_throttling", "1 while a peer that catches up is held back", func(c *p2p.ConnectionMetrics) int64 { return bit(c.Throttled) })
+	each("connection_start_time", "When the connection was made, in ns since 1970", func(c *p2p.ConnectionMetrics) int64 { return nanoseconds(c.Start) })
+	w.Metric("nodeos_p2p_peer_addr", exposition.Gauge, "Address that a peer names, in the labels")
+	for _, c := range list {
+		w.Sample(0, "connid", c.NodeID, "address", c.P2PAddress)
+	}
+}
+
+func nanoseconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}
+
+// scheduled is how many scheduled transactions there are.
+func (n *Node) scheduled() uint64 {
+	for _, t := range n.store.Tables() {
+		if t.Name == "generated_transaction" {
+			return uint64(max(0, t.Rows))
+		}
+	}
+	return 0
+}
+
+// newMetrics returns the metrics of a node that begins to serve.
+func (n *Node) newMetrics(p *producer.Producer, network *p2p.Network, h *HTTP) *metrics {
+	m := &metrics{head: p.Head, store: n.store.Stats, durable: n.store.Durable, waiting: n.scheduled}
+	if network != nil {
+		m.network = network.Metrics
+	}
+	m.begin = m.baseline()
+	first := n.log.First()
+	if first == 0 {
+		first = p.Head().IrreversibleNum
+	}
+	m.information = []string{"server_version", fmt.Sprintf("%08x", h.API.Version), "chain_id", n.chain.ID().String(),
+		"server_version_string", h.API.VersionString, "server_full_version_string", h.API.FullVersion,
+		"earliest_available_block_num", strconv.FormatUint(uint64(first), 10)}
+	p.Subscribe(m.events())
+	return m
+}

@@ -1,0 +1,405 @@
+// Package node runs an Antelope node: it opens the files of a data folder, brings
+// the chain to its head, whatever happened before, and keeps the parts of the node
+// going until it is told to stop. It alone names engines.
+//
+// It owns the order of start and stop, and the checkpoints. It knows no rules of
+// the chain.
+//
+// # What a crash leaves
+//
+// The state's image is that of a block which the block log or the file of
+// reversible blocks has too: both are synced before an image that needs them
+// becomes durable. So every start is the same: open the image, step back from what
+// the logs do not have, apply what they have beyond.
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tarn/antelope/blocklog"
+	"tarn/antelope/chain"
+	"tarn/antelope/consensus"
+	"tarn/antelope/deepmind"
+	"tarn/antelope/snapshot"
+	"tarn/antelope/state"
+	"tarn/antelope/types"
+	"tarn/store"
+	"tarn/store/engine"
+)
+
+// Node is a node whose files are open.
+type Node struct {
+	o          Options
+	log        *blocklog.Log
+	reversible *blocklog.Reversible
+	store      store.Store
+	chain      *chain.Chain
+
+	checkpoint store.Checkpoint // under way, or the last one
+	checked    time.Time        // when the last one was begun
+}
+
+// Open opens the files of a node, after deleting what the options say, and gives an
+// empty state its first block. Start brings it to the head.
+func Open(ctx context.Context, o Options) (n *Node, err error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if err := clearFolders(&o); err != nil {
+		return nil, err
+	}
+	n = &Node{o: o, checked: time.Now()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.closeFiles())
+			n = nil
+		}
+	}()
+	if err := n.openLogs(); err != nil {
+		return n, err
+	}
+	if err := n.openState(); err != nil {
+		return n, err
+	}
+	co := o.Chain
+	co.Log, co.Blocks, co.Reversible, co.StopAt = o.Log, n.log, n.reversible, o.TerminateAt
+	co.Irreversible = n.irreversible
+	if o.DeepMind != nil {
+		co.Tracer = deepmind.New(o.DeepMind, deepmind.Options{Failed: n.stopTelling})
+	}
+	if n.chain, err = chain.Open(n.store, co); err != nil {
+		return n, err
+	}
+	if n.chain.Head() == nil {
+		return n, n.begin(ctx)
+	}
+	return n, n.goOn()
+}
+
+// stopTelling ends the chain's work because the deep-mind log could not be written:
+// who reads it must not miss anything.
+func (n *Node) stopTelling(err error) {
+	n.o.Log.Error("The deep-mind log ends", "error", err)
+	n.chain.Interrupt(err)
+}
+
+func (n *Node) openLogs() (err error) {
+	if err := os.MkdirAll(n.o.BlocksDir, 0o755); err != nil {
+		return err
+	}
+	bo := n.o.Blocks
+	bo.Dir, bo.Logger = n.o.BlocksDir, n.o.Log
+	if n.log, err = blocklog.Open(bo); err != nil {
+		return fmt.Errorf("open the block log: %w", err)
+	}
+	durable := n.log.Durable
+	if keep := bo.RetainBlocks; keep != nil && *keep == 0 {
+		// Without a log only the state's image makes a block superfluous.
+		durable = func() uint32 { return uint32(n.store.Durable().Irreversible) }
+	}
+	n.reversible, err = blocklog.OpenReversible(blocklog.ReversibleOptions{Dir: n.o.BlocksDir, Durable: durable, Logger: n.o.Log})
+	if err != nil {
+		return fmt.Errorf("open the reversible blocks: %w", err)
+	}
+	return nil
+}
+
+// snapshotNote begins the note in a state that a snapshot is being loaded into; the
+// path follows.
+const snapshotNote = "snapshot "
+
+// dropUnfinished deletes a state that was being loaded from a snapshot, which will be
+// loaded again.
+func (n *Node) dropUnfinished(note string) error {
+	path, ok := strings.CutPrefix(note, snapshotNote)
+	if !ok {
+		return &store.FormatError{Path: n.o.StateDir, Detail: "a conversion into this folder has not finished; run it again, " +
+			"or give the folder up with --replay-blockchain"}
+	}
+	if n.o.Snapshot == "" {
+		n.o.Snapshot = path
+	}
+	n.o.Log.Warn("The state was being loaded from a snapshot when the node ended; it is loaded again", "snapshot", n.o.Snapshot)
+	if _, err := os.Stat(n.o.Snapshot); err != nil {
+		return fmt.Errorf("%w; name another --snapshot, or give it up with --replay-blockchain", err)
+	}
+	lock, err := engine.Lock(n.o.StateDir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(engine.Remove(n.o.StateDir), lock.Close())
+}
+
+// openState opens the state. One that a snapshot was being loaded into when the
+// node ended is loaded anew.
+func (n *Node) openState() error {
+	note, err := engine.Unfinished(n.o.StateDir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	default:
+		if err := n.dropUnfinished(string(note)); err != nil {
+			return fmt.Errorf("drop the unfinished state: %w", err)
+		}
+	}
+	eo := n.o.Engine
+	eo.Unfinished = true
+	eo.BeforeCheckpoint = n.beforeCheckpoint
+	if n.store, err = engine.Open(n.o.StateDir, eo); err != nil {
+		return fmt.Errorf("open the state: %w", err)
+	}
+	return nil
+}
+
+// begin gives an empty state its first block: a snapshot's, or the genesis.
+func (n *Node) begin(ctx context.Context) error {
+	if n.o.Snapshot != "" {
+		return n.loadSnapshot(ctx)
+	}
+	_, _, logged := n.log.Head()
+	g := n.o.Genesis
+	if _, known := n.log.ChainID(); known {
+		p, _, err := blocklog.Tool{Dir: n.o.BlocksDir}.Context(n.retainedDir())
+		if err != nil {
+			return err
+		}
+		switch {
+		case p.Genesis == nil && g == nil:
+			return fmt.Errorf("Genesis state is necessary to initialize fresh blockchain state but genesis state could not be " +
+				"found in the blocks log. Please either load from snapshot or find a blocks log that starts from genesis.")
+		case p.Genesis == nil && g.ChainID() != p.ChainID:
+			return fmt.Errorf("Genesis state, provided via command line arguments, has a chain ID (%s) that does not match the existing chain ID in blocks.log (%s).", g.ChainID(), p.ChainID)
+		case p.Genesis != nil && g != nil && *g != *p.Genesis:
+			return fmt.Errorf("Genesis state, provided via command line arguments, does not match the existing genesis state in blocks.log. " +
+				"It is not necessary to provide genesis state arguments when a full blocks.log file already exists.")
+		case p.Genesis != nil:
+			n.o.Log.Info("Starting fresh blockchain state using genesis state extracted from blocks.log.")
+			g = p.Genesis
+		}
+	} else if g == nil {
+		n.o.Log.Info("Starting fresh blockchain state using default genesis state.")
+		g = new(types.DefaultGenesis())
+	} else {
+		n.o.Log.Info("Starting fresh blockchain state using provided genesis state.")
+	}
+	if logged && n.log.First() != 1 {
+		return fmt.Errorf("block log does not start with genesis block, but with block %d: start from a snapshot", n.log.First())
+	}
+	if err := n.chain.Genesis(g); err != nil {
+		return err
+	}
+	if !logged {
+		block := n.chain.Head().Block.Append(nil)
+		if err := n.log.ResetGenesis(*g, block); err != nil {
+			return fmt.Errorf("begin the block log: %w", err)
+		}
+	}
+	return n.checkpointNow()
+}
+
+// retainedDir is the folder of a partitioned log's older parts, "" for no such log.
+func (n *Node) retainedDir() string {
+	b := &n.o.Blocks
+	switch {
+	case b.RetainedDir != nil && filepath.IsAbs(*b.RetainedDir):
+		return *b.RetainedDir
+	case b.RetainedDir != nil:
+		return filepath.Join(n.o.BlocksDir, *b.RetainedDir)
+	case b.Stride != nil || b.MaxRetainedFiles != nil || b.ArchiveDir != nil:
+		return n.o.BlocksDir
+	}
+	return ""
+}
+
+func (n *Node) loadSnapshot(ctx context.Context) error {
+	f, err := os.Open(n.o.Snapshot)
+	if err != nil {
+		return fmt.Errorf("Cannot load snapshot, %s does not exist: %w", n.o.Snapshot, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	r, err := snapshot.NewReader(f, info.Size())
+	if err != nil {
+		return fmt.Errorf("snapshot %s: %w", n.o.Snapshot, err)
+	}
+	id, err := snapshot.ChainID(r)
+	if err != nil {
+		return fmt.Errorf("snapshot %s: %w", n.o.Snapshot, err)
+	}
+	_, _, logged := n.log.Head()
+	if logID, ok := n.log.ChainID(); ok && logID != id {
+		return fmt.Errorf("snapshot chain ID (%s) does not match the chain ID (%s) in the block log", id, logID)
+	}
+	head, err := snapshot.Header(r)
+	if err != nil {
+		return fmt.Errorf("snapshot %s: %w", n.o.Snapshot, err)
+	}
+	if last, _, _ := n.log.Head(); logged && (n.log.First() > head.BlockNum+1 || head.BlockNum > last) {
+		return fmt.Errorf("Block log is provided with snapshot but does not contain the head block from the snapshot nor a block right after it: "+
+			"the snapshot is of block %d, the log has blocks %d to %d", head.BlockNum, n.log.First(), last)
+	}
+	path, err := filepath.Abs(n.o.Snapshot)
+	if err != nil {
+		return err
+	}
+	if err := engine.MarkUnfinished(n.o.StateDir, []byte(snapshotNote+path)); err != nil {
+		return err
+	}
+	n.o.Log.Info("Starting initialization from snapshot, this may take a significant amount of time", "snapshot", path)
+	watch := newProgress(n.o.Log, "Loading the snapshot", info.Size())
+	err = n.chain.Load(func(s *state.State) (*consensus.HeaderState, error) {
+		return snapshot.Load(r, s, func(p snapshot.Progress) error {
+			watch.bytes(p.Bytes, "rows", p.Rows)
+			return context.Cause(ctx)
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("load snapshot %s: %w", n.o.Snapshot, remedy(err))
+	}
+	if !logged {
+		if err := n.log.Reset(id, n.chain.Head().BlockNum+1); err != nil {
+			return fmt.Errorf("begin the block log: %w", err)
+		}
+	}
+	if err := n.checkpointNow(); err != nil {
+		return err
+	}
+	watch.done("Finished initialization from snapshot", "block", n.chain.Head().BlockNum, "id", n.chain.Head().ID)
+	return engine.MarkFinished(n.o.StateDir)
+}
+
+// goOn checks that a state that exists may be used as the options say.
+func (n *Node) goOn() error {
+	if n.o.Snapshot != "" {
+		return fmt.Errorf("Snapshot can only be used to initialize an empty database.")
+	}
+	id := n.chain.ID()
+	if logID, ok := n.log.ChainID(); ok && logID != id {
+		return fmt.Errorf("Chain ID in blocks.log (%s) does not match the existing chain ID in state (%s).", logID, id)
+	}
+	if g := n.o.Genesis; g != nil && g.ChainID() != id {
+		return fmt.Errorf("Genesis state, provided via command line arguments, has a chain ID (%s) that does not match the existing chain ID in the database state (%s). "+
+			"It is not necessary to provide genesis state arguments when an initialized database state already exists.", g.ChainID(), id)
+	}
+	if _, _, ok := n.log.Head(); !ok {
+		// Without blocks the log goes on from the state, as after a snapshot.
+		if next := uint32(n.store.Irreversible()) + 1; n.log.First() != next {
+			return n.log.Reset(id, next)
+		}
+	}
+	return nil
+}
+
+// Start brings the chain to its head. It ends early, with ctx's error and nothing
+// lost, when ctx is cancelled.
+func (n *Node) Start(ctx context.Context) error {
+	start := n.chain.Head().BlockNum
+	head, _, _ := n.log.Head()
+	watch := newProgress(n.o.Log, "Replaying blocks", int64(head)-int64(start))
+	if head > start {
+		n.o.Log.Info("existing block log, attempting to replay", "from", start+1, "to", head)
+	}
+	err := n.chain.Resume(ctx, n.reversibleBlocks(), func(p chain.Progress) {
+		watch.items(int64(p.Block)-int64(start), "block", p.Block, "transactions", p.Transactions)
+		if p.Finished {
+			n.checkpointDue()
+		}
+	})
+	if err != nil {
+		return remedy(err)
+	}
+	h := n.chain.Head()
+	watch.done("Blockchain started", "head", h.BlockNum, "id", h.ID, "lib", n.store.Irreversible())
+	if n.o.IntegrityHashOnStart {
+		return n.logIntegrityHash()
+	}
+	return nil
+}
+
+// reversibleBlocks decodes the blocks of their file.
+func (n *Node) reversibleBlocks() iter.Seq2[*types.SignedBlock, error] {
+	return func(yield func(*types.SignedBlock, error) bool) {
+		for raw, err := range n.reversible.All() {
+			b := new(types.SignedBlock)
+			if err == nil {
+				err = types.Decode(raw, b)
+			}
+			if !yield(b, err) {
+				return
+			}
+		}
+	}
+}
+
+// Chain is the node's chain; the rules of its package say who may call what.
+func (n *Node) Chain() *chain.Chain { return n.chain }
+
+// IntegrityHash computes the hash of the head's state.
+func (n *Node) IntegrityHash() (types.Checksum256, error) {
+	if err := n.chain.Publish(); err != nil {
+		return types.Checksum256{}, err
+	}
+	v, err := n.chain.View()
+	if err != nil {
+		return types.Checksum256{}, err
+	}
+	h, err := snapshot.Hash(v, n.chain.Head().HeaderState, nil)
+	return h, errors.Join(err, v.Close())
+}
+
+func (n *Node) logIntegrityHash() error {
+	h, err := n.IntegrityHash()
+	if err == nil {
+		n.o.Log.Info(fmt.Sprintf("chain database started with hash: %s", h))
+	}
+	return err
+}
+
+// Close ends the node: the state becomes durable, and the files are closed. A block
+// that is being made is dropped.
+func (n *Node) Close() error {
+	var errs []error
+	if n.chain != nil && n.chain.Head() != nil {
+		_, err := n.chain.AbortBlock()
+		errs = append(errs, err)
+		if n.o.IntegrityHashOnStop {
+			h, err := n.IntegrityHash()
+			if err == nil {
+				n.o.Log.Info(fmt.Sprintf("chain database stopped with hash: %s", h))
+			}
+			errs = append(errs, err)
+		}
+		errs = append(errs, n.checkpointNow())
+	}
+	return errors.Join(append(errs, n.closeFiles())...)
+}
+
+// closeFiles closes what is open, without a checkpoint.
+func (n *Node) closeFiles() error {
+	var errs []error
+	if n.chain != nil {
+		errs = append(errs, n.chain.Close())
+	}
+	if n.store != nil {
+		errs = append(errs, n.store.Close())
+	}
+	if n.reversible != nil {
+		errs = append(errs, n.reversible.Close())
+	}
+	if n.log != nil {
+		errs = append(errs, n.log.Close())
+	}
+	return errors.Join(errs...)
+}

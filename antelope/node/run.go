@@ -1,0 +1,345 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"tarn/antelope/config"
+	"tarn/antelope/deepmind"
+	"tarn/antelope/exception"
+	"tarn/antelope/logging"
+	"tarn/serve/systemd"
+	"tarn/store"
+)
+
+// streams are those of the process.
+type streams struct{ out, err io.Writer }
+
+// ended is the end of the process with a code that is not 0. What was to be said
+// has been said in the log.
+type ended struct{ code int }
+
+func (e ended) Error() string { return "" }
+
+// ExitCode is the process's.
+func (e ended) ExitCode() int { return e.code }
+
+// errStopped is why a node stops that was told to.
+var errStopped = errors.New("told to stop")
+
+// life is one run of a node, from the command line to the exit code.
+type life struct {
+	settings
+	version Version
+	manager systemd.Manager
+	cause   func(error) // ends ctx with a reason
+
+	starting func() error // ends what answers at the API's addresses before Serve; nil for nothing
+}
+
+// run runs nodeos until it is told to stop, or its work is done. The errors that it
+// returns have an exit code, and have been logged.
+func run(ctx context.Context, args []string, s streams) error {
+	l := &life{version: version(), manager: systemd.Manager{Socket: os.Getenv("NOTIFY_SOCKET")}}
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	c, err := config.Load(args, config.Environment{Home: os.Getenv("HOME"), Dir: dir, Version: l.version.Short, Full: l.version.Full})
+	if err != nil {
+		log := newLogs(s, false).Logger("")
+		log.Error(err.Error())
+		return l.end(log, err)
+	}
+	if c.Print != "" {
+		_, err := io.WriteString(s.out, c.Print)
+		return err
+	}
+	l.Config, l.logs = c, newLogs(s, c.Text("log-format") == "json")
+	l.log = l.logs.Logger("")
+	if err := l.configureLogs(); err != nil {
+		l.log.Error(err.Error())
+		return l.end(l.log, &config.Error{Text: err.Error(), Code: config.ExitOther})
+	}
+	ctx, l.cause = context.WithCancelCause(ctx)
+	defer l.cause(nil)
+	l.stop = l.cause
+	// To the very end: a log that nobody reads any more is a signal, too.
+	defer l.signals()()
+	l.introduce(true)
+	err = l.live(ctx, s)
+	l.introduce(false)
+	return l.end(l.log, err)
+}
+
+// newLogs makes the logs of a process.
+func newLogs(s streams, objects bool) *logging.Logs {
+	terminal := func(w io.Writer) bool {
+		f, ok := w.(*os.File)
+		if !ok {
+			return false
+		}
+		info, err := f.Stat()
+		return err == nil && info.Mode()&fs.ModeCharDevice != 0
+	}
+	return logging.New(logging.Options{
+		Out: s.out, Err: s.err, Thread: "nodeos", JSON: objects, Journal: os.Getenv("JOURNAL_STREAM") != "",
+		ColorOut: terminal(s.out), ColorErr: terminal(s.err),
+	})
+}
+
+// configureLogs makes logging.json hold, if there is one.
+func (l *life) configureLogs() error {
+	text, err := os.ReadFile(l.LogConf)
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = nil, nil
+	}
+	if err != nil {
+		return fmt.Errorf("logging configuration: %w", err)
+	}
+	notices, err := l.logs.Configure(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", l.LogConf, err)
+	}
+	for _, n := range notices {
+		l.log.Warn(n)
+	}
+	return nil
+}
+
+// introduce says what runs, at the start and at the end, as nodeos does.
+func (l *life) introduce(start bool) {
+	l.log.Info(fmt.Sprintf("nodeos version %s %s", l.version.Short, l.version.Full))
+	if start {
+		l.log.Info(fmt.Sprintf("nodeos using configuration file %s", l.File))
+		l.log.Info(fmt.Sprintf("nodeos data directory is %s", l.DataDir))
+	}
+	l.log.Info(fmt.Sprintf("Non-default options: %s", l.Summary()))
+}
+
+// end turns how a run ended into how the process ends.
+func (l *life) end(log *slog.Logger, err error) error {
+	var refused *config.Error
+	switch {
+	case err == nil:
+		log.Info("nodeos successfully exiting")
+		return nil
+	case errors.As(err, &refused):
+		return ended{refused.Code}
+	case errors.Is(err, errReported):
+		return ended{config.ExitReported}
+	}
+	text := "nodeos ends"
+	if e := exception.Of(err); e != nil {
+		text += " with " + e.Kind.Name
+	}
+	log.Error(text + ": " + err.Error())
+	switch {
+	case errors.Is(err, store.ErrGuard):
+		return nil // as nodeos: it has stopped in time
+	case errors.Is(err, store.ErrFull), errors.Is(err, store.ErrMemory):
+		return ended{config.ExitMemory}
+	}
+	return ended{config.ExitOther}
+}
+
+// live opens the node, brings it to its head, serves, and closes it.
+func (l *life) live(ctx context.Context, s streams) (err error) {
+	for _, n := range l.Notices {
+		l.log.Warn(n)
+	}
+	for _, text := range l.missing() {
+		l.log.Error(text)
+	}
+	if done, err := l.reports(); done {
+		return err
+	}
+	o, err := l.options()
+	if err != nil {
+		return err
+	}
+	if l.Bool("deep-mind") {
+		o.Chain.Tracer = deepmind.New(s.out, deepmind.Options{Failed: func(err error) { l.cause(fmt.Errorf("deep-mind: %w", err)) }})
+	}
+	services, err := l.services(&o, l.version)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(l.DataDir, 0o755); err != nil {
+		return err
+	}
+	if services.HTTP != nil {
+		if l.starting, err = Starting(ctx, services.HTTP); err != nil {
+			return err
+		}
+	}
+	defer func() { err = errors.Join(err, l.started()) }()
+	n, err := Open(ctx, o)
+	if err != nil {
+		if n != nil {
+			err = errors.Join(err, n.Close())
+		}
+		return l.stopped(ctx, err)
+	}
+	err = l.serve(ctx, n, &o, services)
+	return errors.Join(l.stopped(ctx, remedy(err)), l.close(n))
+}
+
+// serve runs an open node.
+func (l *life) serve(ctx context.Context, n *Node, o *Options, services Services) error {
+	// A thread that watches disks may only tell; the node stops by itself.
+	watch, err := l.monitor(o)
+	if err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	watching, stop := context.WithCancel(ctx)
+	go func() {
+		defer close(ended)
+		if err := watch.Run(watching); err != nil {
+			l.cause(diskFull{err})
+		}
+	}()
+	defer func() { stop(); <-ended }()
+	l.tell(l.manager.Status("replaying"))
+	if err := n.Start(ctx); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if services.HTTP != nil {
+		services.HTTP.DiskFull = watch.Full
+	}
+	if err := l.started(); err != nil {
+		return err
+	}
+	l.tell(l.manager.Ready())
+	l.tell(l.manager.Status("serving"))
+	return n.Serve(ctx, services)
+}
+
+// started ends what answers at the API's addresses while the node starts.
+func (l *life) started() error {
+	stop := l.starting
+	if l.starting = nil; stop == nil {
+		return nil
+	}
+	return stop()
+}
+
+// diskFull is why a node stops that would else fill a disk. That is no failure.
+type diskFull struct{ error }
+
+// stopped is how a run ended that was told to end: not with the error that the end
+// of its context made, but with what ended that.
+func (l *life) stopped(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	var full diskFull
+	switch {
+	case cause == nil, err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, cause):
+		return err
+	case errors.As(cause, &full):
+		l.log.Error("nodeos stops: " + full.Error())
+		return nil
+	case errors.Is(cause, errStopped), errors.Is(cause, context.Canceled):
+		return nil
+	}
+	return cause
+}
+
+// signals makes SIGTERM, SIGINT and SIGPIPE stop the node, however often they come,
+// and SIGHUP read logging.json again. The function that it returns takes that back.
+func (l *life) signals() func() {
+	c := make(chan os.Signal, 8)
+	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM, syscall.SIGPIPE, syscall.SIGHUP)
+	done, gone := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(gone)
+		stopping := false
+		for {
+			var s os.Signal
+			select {
+			case <-done:
+				return
+			case s = <-c:
+			}
+			switch {
+			case s == syscall.SIGHUP:
+				l.log.Info(fmt.Sprintf("Received HUP.  Reloading logging configuration from %s.", l.LogConf))
+				if err := l.configureLogs(); err != nil {
+					l.log.Error("Error reloading logging.json", "error", err)
+				}
+			case stopping && s == syscall.SIGPIPE: // saying it would bring the next one
+			case stopping:
+				l.log.Warn(fmt.Sprintf("Received %v again: the node is stopping already; it ends as soon as its state is safe", s))
+			default:
+				stopping = true
+				l.log.Info(fmt.Sprintf("Received %v: stopping", s))
+				l.tell(l.manager.Stopping())
+				l.cause(errStopped)
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-gone
+		signal.Stop(c)
+	}
+}
+
+// tell logs that the service manager did not hear something.
+func (l *life) tell(err error) {
+	if err != nil {
+		l.log.Debug(err.Error())
+	}
+}
+
+// stopStep is how often the end of a node tells how far it is.
+const stopStep = 2 * time.Second
+
+// close closes a node, with progress, and with the service manager's patience.
+func (l *life) close(n *Node) error {
+	if n.chain.Head() == nil {
+		return n.Close()
+	}
+	before := n.store.Stats()
+	start := time.Now()
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		t := time.NewTicker(stopStep)
+		defer t.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-t.C:
+			}
+			l.tell(l.manager.Extend(10 * stopStep))
+			written := n.store.Stats().Written.Total() - before.Written.Total()
+			taken := time.Since(start)
+			args := []any{"written_mb", written >> 20, "of_mb", before.DirtyBytes >> 20, "seconds", int(taken.Seconds())}
+			if left := before.DirtyBytes - written; written > 0 && left > 0 {
+				args = append(args, "seconds_left", int(taken.Seconds()*float64(left)/float64(written)))
+			}
+			l.log.Info("Saving the state", args...)
+		}
+	}()
+	_, err := n.chain.AbortBlock()
+	err = errors.Join(err, n.checkpointNow())
+	close(stop)
+	<-stopped
+	after := n.store.Stats()
+	l.log.Info("The state is saved", "block", n.store.Durable().Head, "mb", (after.Written.Total()-before.Written.Total())>>20,
+		"seconds", fmt.Sprintf("%.1f", time.Since(start).Seconds()))
+	return errors.Join(err, n.Close())
+}

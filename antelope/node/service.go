@@ -1,0 +1,183 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"tarn/antelope/p2p"
+	"tarn/antelope/producer"
+	"tarn/antelope/rpc"
+	"tarn/antelope/types"
+	"tarn/serve"
+)
+
+// Services are the parts of a node that work once the chain is at its head.
+type Services struct {
+	Producer producer.Options
+	P2P      *p2p.Options // nil for a node without peers
+	HTTP     *HTTP        // nil for a node without an API
+}
+
+// HTTP is where and how the API is served.
+type HTTP struct {
+	Server serve.Options
+	Listen []Listen
+	Dir    string // of unix sockets with relative paths
+
+	API     rpc.Config     // what is not the node's own: limits, versions, switches
+	Plugins serve.Category // of endpoints that are served at all
+
+	HeadAge  uint32       // blocks that the newest one may be old in a node that is ready; 0 for a minute
+	DiskFull func() error // why a disk is full, for /readyz; nil for nobody to ask
+}
+
+// Listen is an address and the categories of endpoints that it serves.
+type Listen struct {
+	Address    string
+	Categories serve.Category
+}
+
+// stopTime is how long requests under way have when the node stops.
+const stopTime = 5 * time.Second
+
+// Serve runs the services until ctx ends, the last block is applied, or one of them
+// fails. Start has been called; Close follows.
+func (n *Node) Serve(ctx context.Context, s Services) error {
+	p, err := producer.New(n.chain, s.Producer)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var running sync.WaitGroup
+	defer running.Wait()
+	var network *p2p.Network
+	if s.P2P != nil {
+		if network, err = n.network(p, s.P2P); err != nil {
+			return err
+		}
+	}
+	var server *serve.Server
+	if s.HTTP != nil {
+		if server, err = n.server(p, network, s.HTTP); err != nil {
+			return err
+		}
+	}
+	p.Subscribe(producer.Events{Between: n.checkpointDue})
+	// The writer comes last to its end: until then the others may ask it.
+	writer := make(chan error, 1)
+	running.Go(func() { writer <- p.Run(ctx) })
+	if network != nil {
+		running.Go(func() {
+			if err := network.Run(ctx); err != nil {
+				cancel(fmt.Errorf("peers: %w", err))
+			}
+		})
+	}
+	if server != nil {
+		if err := listen(ctx, server, s.HTTP); err != nil {
+			cancel(err)
+		}
+	}
+	err = <-writer
+	cancel(nil)
+	if server != nil {
+		stop, done := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+		defer done()
+		err = errors.Join(err, server.Stop(stop))
+	}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		err = errors.Join(err, cause)
+	}
+	return err
+}
+
+func (n *Node) network(p *producer.Producer, o *p2p.Options) (*p2p.Network, error) {
+	options := *o
+	options.Producers = p.Producers()
+	options.Signer = func(k types.PublicKey, digest types.Checksum256) (types.Signature, error) { return p.Sign(k, digest) }
+	options.IsProducerKey = func(k types.PublicKey) bool {
+		for _, a := range p.Head().State.ActiveSchedule.Producers {
+			for i := range a.Authority.Keys {
+				if a.Authority.Keys[i].Key == k {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	if options.Log == nil {
+		options.Log = n.o.Log
+	}
+	view := &peers{n: n, p: p}
+	network, err := p2p.New(view, options)
+	if err != nil {
+		return nil, err
+	}
+	p.Subscribe(view.relay(network))
+	return network, nil
+}
+
+func (n *Node) server(p *producer.Producer, network *p2p.Network, h *HTTP) (*serve.Server, error) {
+	c, health := h.API, n.newHealth(p, h)
+	c.Chain, c.Blocks, c.Billing = n.chain, n.log, p
+	c.Features = n.chain.Features()
+	c.Transactions = transactions{p}
+	if h.Plugins&(rpc.ProducerRO|rpc.ProducerRW|rpc.Snapshot) != 0 {
+		c.Producer = control{p}
+	}
+	if network != nil && h.Plugins&(rpc.NetRO|rpc.NetRW) != 0 {
+		c.Net = netAPI{network}
+	}
+	if h.Plugins&rpc.DBSize != 0 {
+		c.Size = n.size
+	}
+	if c.Log == nil {
+		c.Log = n.o.Log
+	}
+	o := h.Server
+	if h.Plugins&rpc.Prometheus != 0 {
+		m := n.newMetrics(p, network, h)
+		c.Metrics, o.Served = m.append, m.count
+	}
+	server := serve.New(o, rpc.Faults)
+	return server, errors.Join(rpc.New(c).Register(server), server.Add(healthEndpoints(func() error { return health.ready(time.Now()) })...))
+}
+
+func listen(ctx context.Context, server *serve.Server, h *HTTP) error {
+	for _, l := range h.Listen {
+		if _, err := server.Listen(ctx, l.Address, h.Dir, l.Categories); err != nil {
+			return fmt.Errorf("http: %w", err)
+		}
+	}
+	return nil
+}
+
+// size is what db_size/get shows.
+func (n *Node) size() (rpc.Size, error) {
+	s := n.store.Stats()
+	out := rpc.Size{Free: uint64(max(0, s.Free)), Used: uint64(max(0, s.Used)), Total: uint64(max(0, s.Size))}
+	for _, t := range n.store.Tables() {
+		out.Tables = append(out.Tables, rpc.TableSize{Name: t.Name, Rows: uint64(max(0, t.Rows))})
+	}
+	return out, nil
+}
+
+func sortedNames(set map[types.Name]bool) []types.Name { return slices.Sorted(maps.Keys(set)) }
+
+// nameSet is a set of names; nil for a list that is nil.
+func nameSet(list []types.Name) map[types.Name]bool {
+	if list == nil {
+		return nil
+	}
+	set := make(map[types.Name]bool, len(list))
+	for _, n := range list {
+		set[n] = true
+	}
+	return set
+}

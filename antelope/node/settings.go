@@ -1,0 +1,247 @@
+package node
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tarn/antelope/chain"
+	"tarn/antelope/config"
+	"tarn/antelope/consensus"
+	"tarn/antelope/exception"
+	"tarn/antelope/feature"
+	"tarn/antelope/logging"
+	"tarn/antelope/space"
+	"tarn/antelope/types"
+	"tarn/antelope/variant"
+	"tarn/store/engine"
+)
+
+// settings turn what an operator said into the options of the node's parts.
+type settings struct {
+	*config.Config
+	logs *logging.Logs
+	log  *slog.Logger // the default logger
+	// stop ends the node with a reason, from any goroutine.
+	stop func(error)
+}
+
+func badOption(format string, args ...any) error {
+	return exception.New(exception.PluginConfig, format, args...)
+}
+
+// ms and its like read numbers as times; a negative one stays negative.
+func (s *settings) unsigned(name string, unit time.Duration) time.Duration {
+	n := s.Uint(name)
+	if n > uint64(math.MaxInt64/unit) {
+		return math.MaxInt64
+	}
+	return time.Duration(n) * unit
+}
+
+func (s *settings) signed(name string, unit time.Duration) time.Duration {
+	n := s.Int(name)
+	if n > int64(math.MaxInt64/unit) {
+		return math.MaxInt64
+	}
+	return time.Duration(max(n, -1)) * unit
+}
+
+// names reads a list of account names.
+func (s *settings) names(option string) ([]types.Name, error) {
+	var list []types.Name
+	for _, text := range s.Texts(option) {
+		n, err := types.ParseName(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", option, err)
+		}
+		list = append(list, n)
+	}
+	return list, nil
+}
+
+// given returns a pointer to an option's value, nil if it was not given.
+func (s *settings) given(name string) *uint32 {
+	if !s.Has(name) {
+		return nil
+	}
+	return new(uint32(s.Uint(name)))
+}
+
+// irreversible tells whether only irreversible blocks are applied, which takes no
+// transactions.
+func (s *settings) irreversible() bool { return s.Text("read-mode") == "irreversible" }
+
+// accepts tells whether an option lets transactions in.
+func (s *settings) accepts(option string) bool { return s.Bool(option) && !s.irreversible() }
+
+// options are the node's own.
+func (s *settings) options() (o Options, err error) {
+	o = Options{
+		StateDir: s.Under(s.DataDir, "state-dir"), BlocksDir: s.Under(s.DataDir, "blocks-dir"), SnapshotsDir: s.Under(s.DataDir, "snapshots-dir"),
+		Log: s.log, Snapshot: s.Text("snapshot"),
+		DeleteAllBlocks: s.Bool("delete-all-blocks"), HardReplay: s.Bool("hard-replay-blockchain"), Replay: s.Bool("replay-blockchain"),
+		TruncateAt: uint32(s.Uint("truncate-at-block")), TerminateAt: uint32(s.Uint("terminate-at-block")),
+		Recovery:             s.Duration("recovery-time-target"),
+		IntegrityHashOnStart: s.Bool("integrity-hash-on-start"), IntegrityHashOnStop: s.Bool("integrity-hash-on-stop"),
+	}
+	if o.Snapshot != "" {
+		if _, err := os.Stat(o.Snapshot); err != nil {
+			return o, badOption("Cannot load snapshot, %s does not exist", o.Snapshot)
+		}
+	}
+	o.Blocks.RetainBlocks, o.Blocks.Stride, o.Blocks.MaxRetainedFiles =
+		s.given("block-log-retain-blocks"), s.given("blocks-log-stride"), s.given("max-retained-block-files")
+	if s.Has("blocks-retained-dir") {
+		o.Blocks.RetainedDir = new(s.Text("blocks-retained-dir"))
+	}
+	if s.Has("blocks-archive-dir") {
+		o.Blocks.ArchiveDir = new(s.Text("blocks-archive-dir"))
+	}
+	if o.Engine, err = s.engine(o.StateDir); err != nil {
+		return o, err
+	}
+	if o.Chain, err = s.chain(); err != nil {
+		return o, err
+	}
+	if o.Chain.Irreversible, err = s.checkpoints(); err != nil {
+		return o, err
+	}
+	if o.Genesis, err = s.genesis(); err != nil {
+		return o, err
+	}
+	return o, o.Validate()
+}
+
+func (s *settings) engine(dir string) (o engine.Options, err error) {
+	mb := func(name string) int64 { return int64(s.Uint(name)) << 20 }
+	o.LimitBytes, o.GuardBytes, o.PrivateBytes = mb("chain-state-db-size-mb"), mb("chain-state-db-guard-size-mb"), mb("state-private-mb")
+	if o.Mode, err = engine.ParseMode(s.Text("database-map-mode")); err != nil {
+		return o, fmt.Errorf("database-map-mode: %w", err)
+	}
+	if kind := s.Text("state-engine"); kind != "" {
+		if o.Kind, err = engine.ParseKind(kind); err != nil {
+			return o, fmt.Errorf("state-engine: %w", err)
+		}
+	} else if _, err := engine.Detect(dir); err != nil {
+		o.Kind = engine.Page
+	}
+	return o, nil
+}
+
+// chain are the options of the controller.
+func (s *settings) chain() (o chain.Options, err error) {
+	o = chain.Options{
+		Console: s.Bool("contracts-console"), ForceAllChecks: s.Bool("force-all-checks"), DisableReplayOpts: s.Bool("disable-replay-opts"),
+		LightValidation: s.Text("validation-mode") == "light", IrreversibleMode: s.irreversible(), Speculative: s.Text("read-mode") == "speculative",
+		Leeway: s.signed("subjective-cpu-leeway-us", time.Microsecond), SignatureCPUPercent: uint32(s.Uint("signature-cpu-billable-pct")) * 100,
+		MaxVariableSignature: uint32(s.Uint("maximum-variable-signature-length")), NotifyBilling: s.Bool("disable-ram-billing-notify-checks"),
+		GreylistLimit: uint32(s.Uint("greylist-limit")), Threads: int(s.Uint("chain-threads")),
+	}
+	if o.TrustedProducers, err = s.names("trusted-producer"); err != nil {
+		return o, err
+	}
+	if o.Lists, err = s.lists(); err != nil {
+		return o, err
+	}
+	o.Features, err = feature.Load(s.Under(s.ConfigDir, "protocol-features-dir"), true, s.log)
+	return o, err
+}
+
+// lists are who and what may not.
+func (s *settings) lists() (l chain.Lists, err error) {
+	for option, set := range map[string]*map[types.Name]bool{
+		"actor-whitelist": &l.ActorWhitelist, "actor-blacklist": &l.ActorBlacklist, "contract-whitelist": &l.ContractWhitelist,
+		"contract-blacklist": &l.ContractBlacklist, "sender-bypass-whiteblacklist": &l.SenderBypass,
+	} {
+		list, err := s.names(option)
+		if err != nil {
+			return l, err
+		}
+		*set = nameSet(list)
+	}
+	l.ActionBlacklist, l.KeyBlacklist = map[chain.ActionName]bool{}, map[types.PublicKey]bool{}
+	for _, a := range s.Texts("action-blacklist") {
+		account, name, _ := strings.Cut(a, "::")
+		var x chain.ActionName
+		if x.Account, err = types.ParseName(account); err == nil {
+			x.Name, err = types.ParseName(name)
+		}
+		if err != nil {
+			return l, fmt.Errorf("action-blacklist: %w", err)
+		}
+		l.ActionBlacklist[x] = true
+	}
+	for _, text := range s.Texts("key-blacklist") {
+		k, err := types.ParsePublicKey(text)
+		if err != nil {
+			return l, fmt.Errorf("key-blacklist: %w", err)
+		}
+		l.KeyBlacklist[k] = true
+	}
+	return l, nil
+}
+
+// checkpoints returns a watch over irreversible blocks for those whose id the
+// operator knows; nil for none. A block with another id ends the node.
+func (s *settings) checkpoints() (func(*consensus.BlockState), error) {
+	known := map[uint32]types.Checksum256{}
+	for _, text := range s.Texts("checkpoint") {
+		num, id, err := parseCheckpoint(text)
+		if err != nil {
+			return nil, badOption("checkpoint %s is not [BLOCK_NUM,BLOCK_ID]: %v", text, err)
+		}
+		if other, ok := known[num]; ok && other != id {
+			return nil, badOption("redefining existing checkpoint at block number %d: original: %s new: %s", num, other, id)
+		}
+		known[num] = id
+	}
+	if len(known) == 0 {
+		return nil, nil
+	}
+	return func(b *consensus.BlockState) {
+		if id, ok := known[b.BlockNum]; ok && id != b.ID {
+			s.stop(exception.New(exception.Checkpoint, "Checkpoint does not match for block number %d: expected: %s actual: %s", b.BlockNum, id, b.ID))
+		}
+	}, nil
+}
+
+func parseCheckpoint(text string) (num uint32, id types.Checksum256, err error) {
+	v, err := variant.Parse(text)
+	if err != nil {
+		return 0, id, err
+	}
+	list, err := v.Elements()
+	if err != nil || len(list) != 2 {
+		return 0, id, fmt.Errorf("it has not two elements")
+	}
+	n, err := list[0].AsUint64()
+	if err != nil || n > math.MaxUint32 {
+		return 0, id, fmt.Errorf("no block has that number")
+	}
+	s, err := list[1].AsText()
+	if err == nil {
+		id, err = types.ParseChecksum256(s)
+	}
+	return uint32(n), id, err
+}
+
+// monitor watches the node's disks. The folders must exist.
+func (s *settings) monitor(o *Options) (*space.Monitor, error) {
+	folders := []string{s.DataDir, o.BlocksDir, o.StateDir}
+	if _, err := os.Stat(o.SnapshotsDir); err == nil {
+		folders = append(folders, o.SnapshotsDir)
+	}
+	for i := range folders {
+		folders[i] = filepath.Clean(folders[i])
+	}
+	return space.New(space.Options{
+		Interval: s.unsigned("resource-monitor-interval-seconds", time.Second), Threshold: s.Uint("resource-monitor-space-threshold"),
+		Absolute: s.Uint("resource-monitor-space-absolute-gb"), KeepRunning: s.Bool("resource-monitor-not-shutdown-on-threshold-exceeded"),
+		WarningEvery: s.Uint("resource-monitor-warning-interval"), Log: s.log,
+	}, folders...)
+}

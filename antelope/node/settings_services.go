@@ -1,0 +1,162 @@
+package node
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"tarn/antelope/p2p"
+	"tarn/antelope/producer"
+	"tarn/antelope/rpc"
+	"tarn/antelope/types"
+	"tarn/serve"
+)
+
+// readOnlyThreads is how many threads for read-only transactions a node with
+// chain_api has if nothing is said (Leap: producer_plugin.cpp).
+const readOnlyThreads = 3
+
+// services are the options of what works once the chain is at its head.
+func (s *settings) services(o *Options, v Version) (out Services, err error) {
+	if out.Producer, err = s.producer(o); err != nil {
+		return out, err
+	}
+	network := s.network()
+	if err := network.Validate(); err != nil {
+		return out, err
+	}
+	out.P2P = &network
+	if s.Plugins.Enabled("eosio::http_plugin") {
+		out.HTTP, err = s.http(v, len(out.Producer.Producers) > 0)
+	}
+	return out, err
+}
+
+func (s *settings) producer(o *Options) (p producer.Options, err error) {
+	p = producer.Options{
+		StaleProduction: s.Bool("enable-stale-production"), Paused: s.Bool("pause-on-startup"),
+		MaxTransactionTime: s.signed("max-transaction-time", time.Millisecond), MaxIrreversibleAge: s.signed("max-irreversible-block-age", time.Second),
+		ProduceOffset: s.unsigned("produce-block-offset-ms", time.Millisecond), MaxBlockCPU: s.unsigned("max-block-cpu-usage-threshold-us", time.Microsecond),
+		MaxBlockNet: s.Uint("max-block-net-usage-threshold-bytes"), Leeway: s.signed("subjective-cpu-leeway-us", time.Microsecond),
+		MaxFailures: uint32(s.Uint("subjective-account-max-failures")), FailureWindow: uint32(s.Uint("subjective-account-max-failures-window-size")),
+		DecayTime:    s.unsigned("subjective-account-decay-time-minutes", time.Minute),
+		NoP2PBilling: s.Bool("disable-subjective-p2p-billing"), NoAPIBilling: s.Bool("disable-subjective-api-billing"),
+		QueueBytes: s.Uint("incoming-transaction-queue-size-mb") << 20, GreylistLimit: uint32(s.Uint("greylist-limit")),
+		SnapshotsDir: o.SnapshotsDir, NoTransactions: !s.accepts("api-accept-transactions") && !s.accepts("p2p-accept-transactions"),
+		StopAt: o.TerminateAt, MaxSignature: uint32(s.Uint("maximum-variable-signature-length")),
+		Log: s.log, Logger: s.logs.Logger, Signers: map[types.PublicKey]producer.SignatureProvider{},
+	}
+	for option, list := range map[string]*[]types.Name{
+		"producer-name": &p.Producers, "greylist-account": &p.Greylist, "disable-subjective-account-billing": &p.UnbilledAccounts,
+	} {
+		if *list, err = s.names(option); err != nil {
+			return p, err
+		}
+	}
+	timeout := s.signed("keosd-provider-timeout", time.Millisecond)
+	for i, spec := range s.Texts("signature-provider") {
+		key, sign, err := producer.ParseSignatureProvider(spec, timeout)
+		if err != nil {
+			// What is no public key may be a private one in the wrong place.
+			public, _, _ := strings.Cut(spec, "=")
+			if _, notKey := types.ParsePublicKey(public); notKey != nil {
+				public, err = "***", badOption("it does not begin with a public key and =")
+			}
+			s.log.Error("Malformed signature provider, ignoring!", "number", i+1, "key", public, "error", err)
+			continue
+		}
+		p.Signers[key] = sign
+	}
+	return p, p.Validate()
+}
+
+func (s *settings) network() p2p.Options {
+	return p2p.Options{
+		Listen: s.Texts("p2p-listen-endpoint"), Server: s.Texts("p2p-server-address"), Peers: s.Texts("p2p-peer-address"),
+		MaxNodesPerHost: int(s.Int("p2p-max-nodes-per-host")), AcceptTransactions: s.accepts("p2p-accept-transactions"),
+		AutoBPPeers: s.Texts("p2p-auto-bp-peer"), AgentName: s.Text("agent-name"), Allowed: s.Texts("allowed-connection"),
+		PeerKeys: s.Texts("peer-key"), PeerPrivateKeys: s.Texts("peer-private-key"), MaxClients: uint32(s.Uint("max-clients")),
+		CleanupPeriod: s.signed("connection-cleanup-period", time.Second), MaxCleanupTime: s.unsigned("max-cleanup-time-msec", time.Millisecond),
+		DedupExpire: s.unsigned("p2p-dedup-cache-expire-time-sec", time.Second), Threads: int(s.Uint("net-threads")),
+		SyncFetchSpan: uint32(s.Uint("sync-fetch-span")), SyncPeerLimit: uint32(s.Uint("sync-peer-limit")),
+		ReadWatermark: s.Bool("use-socket-read-watermark"), PeerLogFormat: s.Text("peer-log-format"),
+		KeepAlive: s.signed("p2p-keepalive-interval-ms", time.Millisecond), Log: s.logs.Logger("net_plugin_impl"),
+	}
+}
+
+// http is where the API is served, and to whom which part of it.
+func (s *settings) http(v Version, producing bool) (*HTTP, error) {
+	h := &HTTP{Dir: s.DataDir, Plugins: s.categories()}
+	bytes := s.Int("http-max-bytes-in-flight-mb")
+	if bytes > 0 {
+		bytes <<= 20
+	}
+	h.Server = serve.Options{
+		MaxBody: int64(s.Uint("max-body-size")), MaxBytesInFlight: bytes, MaxConnections: int(s.Int("http-max-in-flight-requests")),
+		AnyHost: !s.Bool("http-validate-host"), Hosts: s.Texts("http-alias"), NoReuse: !s.Bool("http-keep-alive"), Server: "nodeos/" + v.Short,
+		AllowOrigin: s.Text("access-control-allow-origin"), AllowHeaders: s.Text("access-control-allow-headers"),
+		MaxAge: s.Text("access-control-max-age"), AllowCredentials: s.Bool("access-control-allow-credentials"), Log: s.logs.Logger("http_plugin"),
+	}
+	readers := s.Uint("read-only-threads")
+	if !s.Has("read-only-threads") && !producing && s.Plugins.Enabled("eosio::chain_api_plugin") {
+		readers = readOnlyThreads
+	}
+	h.API = rpc.Config{
+		Version: v.Number, VersionString: v.Short, FullVersion: v.Full, MaxResponseTime: s.signed("http-max-response-time-ms", time.Millisecond),
+		ABITime: s.unsigned("abi-serializer-max-time-ms", time.Millisecond), Verbose: s.Bool("verbose-http-errors"),
+		NoTransactions: !s.accepts("api-accept-transactions"), ReadOnly: readers > 0, Irreversible: s.irreversible(), Log: s.logs.Logger("http_plugin"),
+	}
+	if address := s.Text("http-server-address"); address != "" && address != "http-category-address" {
+		h.Listen = append(h.Listen, Listen{Address: address, Categories: serve.All})
+	}
+	if path := s.Text("unix-socket-path"); path != "" {
+		if path[0] != '/' {
+			path = "./" + path
+		}
+		h.Listen = append(h.Listen, Listen{Address: path, Categories: serve.All})
+	}
+	return h, s.categoryAddresses(h)
+}
+
+// categories are those of the plugins that are enabled.
+func (s *settings) categories() (c serve.Category) {
+	for plugin, of := range map[string]serve.Category{
+		"eosio::chain_api_plugin": rpc.ChainRO | rpc.ChainRW, "eosio::db_size_api_plugin": rpc.DBSize, "eosio::net_api_plugin": rpc.NetRO | rpc.NetRW,
+		"eosio::producer_api_plugin": rpc.ProducerRO | rpc.ProducerRW | rpc.Snapshot, "eosio::prometheus_plugin": rpc.Prometheus,
+		"eosio::test_control_api_plugin": rpc.TestControl, "eosio::trace_api_plugin": rpc.TraceAPI,
+	} {
+		if s.Plugins.Enabled(plugin) {
+			c |= of
+		}
+	}
+	return c
+}
+
+// categoryAddresses reads http-category-address (Leap: http_plugin.cpp).
+func (s *settings) categoryAddresses(h *HTTP) error {
+	hosts := map[string]string{}
+	for _, spec := range s.Texts("http-category-address") {
+		name, address, ok := strings.Cut(spec, ",")
+		if !ok || name == "" {
+			return badOption("http-category-address '%s' does not contain a required comma to separate the category and address", spec)
+		}
+		category, ok := rpc.ParseCategory(name)
+		if !ok {
+			return badOption("invalid category name `%s` for http_category_address", name)
+		}
+		if plugin := rpc.CategoryPlugin(category); !s.Plugins.Enabled(plugin) {
+			return badOption("--plugin=%s is required for --http-category-address=%s", plugin, spec)
+		}
+		host, port := serve.SplitHostPort(address)
+		if before, ok := hosts[port]; port != "" && ok && before != host {
+			return badOption("unable to listen to port %s for both %s and %s", port, host, before)
+		}
+		hosts[port] = host
+		if i := slices.IndexFunc(h.Listen, func(l Listen) bool { return l.Address == address }); i >= 0 {
+			h.Listen[i].Categories |= category
+			continue
+		}
+		h.Listen = append(h.Listen, Listen{Address: address, Categories: category})
+	}
+	return nil
+}

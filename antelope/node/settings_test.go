@@ -1,0 +1,443 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"tarn/antelope/config"
+	"tarn/antelope/exception"
+	"tarn/antelope/logging"
+	"tarn/antelope/p2p"
+	"tarn/antelope/producer"
+	"tarn/antelope/rpc"
+	"tarn/antelope/types"
+	"tarn/serve"
+	"tarn/store"
+	"tarn/store/engine"
+)
+
+// understood are the settings of a config.ini.
+func understood(t *testing.T, ini string, args ...string) *settings {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "config.ini"), []byte(ini), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Load(append([]string{"--config-dir", dir, "--data-dir", dir}, args...), config.Environment{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	logs := logging.New(logging.Options{Err: new(bytes.Buffer)})
+	return &settings{Config: c, logs: logs, log: logs.Logger(""), stop: func(error) {}}
+}
+
+func TestWithoutOptionsANodeIsNodeos(t *testing.T) {
+	s := understood(t, "")
+	o, err := s.options()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.BlocksDir != filepath.Join(s.DataDir, "blocks") || o.StateDir != filepath.Join(s.DataDir, "state") || o.Recovery != time.Minute ||
+		o.Engine.LimitBytes != 1<<30 || o.Engine.GuardBytes != 128<<20 || o.Engine.Kind != engine.Page || o.Engine.Mode.String() != "mapped_private" ||
+		o.Chain.SignatureCPUPercent != 5000 || o.Chain.Threads != 2 || o.Chain.MaxVariableSignature != 16384 || o.Chain.IrreversibleMode || o.Chain.Speculative {
+		t.Errorf("%+v", o)
+	}
+	v, err := s.services(&o, Version{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.HTTP != nil {
+		t.Error("the API is served without its plugin")
+	}
+	network := p2p.DefaultOptions()
+	v.P2P.Log = nil
+	if !reflect.DeepEqual(*v.P2P, network) {
+		t.Errorf("peers: %+v, want %+v", *v.P2P, network)
+	}
+	got, want := v.Producer, producer.Defaults()
+	if len(got.Signers) != 1 {
+		t.Errorf("%d signers", len(got.Signers))
+	}
+	got.Signers, got.Log, got.Logger, want.SnapshotsDir = nil, nil, nil, o.SnapshotsDir
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("producer: %+v, want %+v", got, want)
+	}
+}
+
+func TestOptionsReachTheirParts(t *testing.T) {
+	s := understood(t, `
+plugin = eosio::chain_api_plugin
+plugin = eosio::net_api_plugin
+plugin = eosio::producer_api_plugin
+http-server-address = http-category-address
+http-category-address = chain_ro,127.0.0.1:8080
+http-category-address = net_ro,127.0.0.1:8080
+http-category-address = snapshot,./admin.sock
+http-validate-host = false
+http-max-in-flight-requests = 7
+http-max-bytes-in-flight-mb = 3
+http-max-response-time-ms = -1
+http-keep-alive = 0
+http-alias = node.example.com
+producer-name = alice
+greylist-account = bob
+max-transaction-time = -1
+max-irreversible-block-age = 30
+signature-provider = nonsense
+p2p-max-nodes-per-host = 4
+p2p-listen-endpoint = 0.0.0.0:9876:1MB/s
+p2p-peer-address = a.example.com:9876:trx
+block-log-retain-blocks = 100
+state-engine = pebble
+database-map-mode = heap
+state-private-mb = 64
+recovery-time-target = 5m
+actor-blacklist = carol
+action-blacklist = eosio.token::transfer
+trusted-producer = dave
+read-mode = speculative
+validation-mode = light
+checkpoint = [7,"0000000700000000000000000000000000000000000000000000000000000000"]
+`, "--terminate-at-block", "12", "--genesis-timestamp", "now", "--genesis-json", genesisFile(t))
+	o, err := s.options()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *o.Blocks.RetainBlocks != 100 || o.Engine.Kind != engine.Pebble || o.Engine.Mode.String() != "heap" || o.Engine.PrivateBytes != 64<<20 ||
+		o.Recovery != 5*time.Minute || !o.Chain.Lists.ActorBlacklist[types.N("carol")] || len(o.Chain.Lists.ActionBlacklist) != 1 ||
+		o.Chain.TrustedProducers[0] != types.N("dave") || !o.Chain.Speculative || !o.Chain.LightValidation || o.Chain.Irreversible == nil ||
+		o.TerminateAt != 12 || time.Since(time.UnixMicro(int64(o.Genesis.InitialTimestamp))) > time.Minute {
+		t.Errorf("%+v", o)
+	}
+	v, err := s.services(&o, Version{Short: "v1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listen := []Listen{{"127.0.0.1:8080", rpc.ChainRO | rpc.NetRO}, {"./admin.sock", rpc.Snapshot}}
+	h := v.HTTP
+	if !reflect.DeepEqual(h.Listen, listen) || !h.Server.AnyHost || h.Server.MaxConnections != 7 || h.Server.MaxBytesInFlight != 3<<20 || !h.Server.NoReuse ||
+		h.Server.Hosts[0] != "node.example.com" || h.API.MaxResponseTime >= 0 || h.API.ReadOnly || h.Server.Server != "nodeos/v1" ||
+		h.Plugins != rpc.ChainRO|rpc.ChainRW|rpc.NetRO|rpc.NetRW|rpc.ProducerRO|rpc.ProducerRW|rpc.Snapshot {
+		t.Errorf("%+v", h)
+	}
+	p := v.Producer
+	if p.Producers[0] != types.N("alice") || p.Greylist[0] != types.N("bob") || p.MaxTransactionTime >= 0 || p.MaxIrreversibleAge != 30*time.Second || p.StopAt != 12 || len(p.Signers) != 0 {
+		t.Errorf("%+v", p)
+	}
+	if v.P2P.MaxNodesPerHost != 4 || v.P2P.Listen[0] != "0.0.0.0:9876:1MB/s" || v.P2P.Peers[0] != "a.example.com:9876:trx" {
+		t.Errorf("%+v", v.P2P)
+	}
+}
+
+func genesisFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "genesis.json")
+	if err := os.WriteFile(path, types.DefaultGenesis().AppendJSON(nil), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestANodeThatAppliesIrreversibleBlocksTakesNoTransactions(t *testing.T) {
+	s := understood(t, "read-mode = irreversible\nplugin = eosio::chain_api_plugin\nunix-socket-path = node.sock")
+	o, err := s.options()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := s.services(&o, Version{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !o.Chain.IrreversibleMode || v.P2P.AcceptTransactions || !v.HTTP.API.NoTransactions || !v.Producer.NoTransactions || !v.HTTP.API.ReadOnly {
+		t.Errorf("%+v", v)
+	}
+	if want := []Listen{{"127.0.0.1:8888", serve.All}, {"./node.sock", serve.All}}; !reflect.DeepEqual(v.HTTP.Listen, want) {
+		t.Errorf("%+v", v.HTTP.Listen)
+	}
+}
+
+func TestCategoriesNeedTheirPluginAndOneHostForEachPort(t *testing.T) {
+	for ini, want := range map[string]string{
+		"http-category-address = net_ro,:80":                                          "--plugin=eosio::net_api_plugin is required",
+		"http-category-address = chain_ro":                                            "required comma",
+		"http-category-address = x,:80":                                               "invalid category name `x`",
+		"http-category-address = chain_ro,a:80\nhttp-category-address = chain_rw,:80": "unable to listen to port 80",
+		"checkpoint = [1,\"01\"]\ncheckpoint = [1,\"02\"]":                            "redefining existing checkpoint at block number 1",
+		"checkpoint = 1":                            "is not [BLOCK_NUM,BLOCK_ID]",
+		"p2p-keepalive-interval-ms = 0":             "must be greater than 0",
+		"greylist-limit = 0":                        "greylist-limit",
+		"p2p-max-nodes-per-host = -1":               "p2p-max-nodes-per-host",
+		"allowed-connection = specified":            "At least one peer-key",
+		"max-block-cpu-usage-threshold-us = 500000": "max-block-cpu-usage-threshold-us",
+	} {
+		s := understood(t, "plugin = eosio::chain_api_plugin\nhttp-server-address = http-category-address\n"+ini)
+		o, err := s.options()
+		if err == nil {
+			_, err = s.services(&o, Version{})
+		}
+		if !exception.Is(err, exception.PluginConfig) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", ini, err)
+		}
+	}
+}
+
+func TestNoKeyReachesTheLogHoweverItIsWritten(t *testing.T) {
+	const private = "5KQwrPbwdL6PhXujxW37FSSQZ1JiwsST4cqQzDeyXtP79zkvFD3"
+	for _, spec := range []string{private, private + "=KEY:x", "EOS6MRyAjQq8ud7hVNYcfnVPJqcVpscN5So8BhtHuGYqET5GDW5CV=KEY:" + private + "x",
+		"EOS6MRyAjQq8ud7hVNYcfnVPJqcVpscN5So8BhtHuGYqET5GDW5CV=" + private, "PUB_K1_x=KEY:" + private} {
+		s := understood(t, "signature-provider = "+spec)
+		var log bytes.Buffer
+		s.log = logging.New(logging.Options{Err: &log}).Logger("")
+		p, err := s.producer(&Options{})
+		if err != nil || len(p.Signers) != 0 || strings.Contains(log.String(), private[:10]) || !strings.Contains(log.String(), "Malformed signature provider, ignoring!") {
+			t.Errorf("%s: %v: %s", spec, err, log.String())
+		}
+	}
+}
+
+func TestWhatThisBuildLacksIsSaid(t *testing.T) {
+	if got := understood(t, "plugin = eosio::chain_api_plugin").missing(); len(got) != 0 {
+		t.Error(got)
+	}
+	got := understood(t, "plugin = eosio::state_history_plugin\ntransaction-retry-max-storage-size-gb = 1\nenable-account-queries = true").missing()
+	if len(got) != 3 || !strings.HasPrefix(got[0], "eosio::state_history_plugin is not in this build") {
+		t.Error(got)
+	}
+}
+
+// Getters read an option of another kind as nothing, or fail with invariants on.
+func TestSettingsReadOptionsAsWhatTheyAre(t *testing.T) {
+	kinds := map[string]string{}
+	for _, g := range config.Groups() {
+		for _, o := range g.Options {
+			switch o.Kind {
+			case config.Flag, config.Switch, config.Bool:
+				kinds[o.Name] = "Bool accepts"
+			case config.Text, config.Choice:
+				kinds[o.Name] = "Text"
+			case config.Path:
+				kinds[o.Name] = "Text Under extract"
+			case config.Texts:
+				kinds[o.Name] = "Texts names"
+			case config.Uint16, config.Uint32, config.Uint64:
+				kinds[o.Name] = "Uint unsigned given mb"
+			case config.Int32, config.Int64:
+				kinds[o.Name] = "Int signed"
+			case config.Duration:
+				kinds[o.Name] = "Duration"
+			}
+		}
+	}
+	read := regexp.MustCompile(`\b(?:s|l|c)\.(Bool|Text|Texts|Uint|Int|Duration|names|unsigned|signed|given|accepts)\("([a-z0-9-]+)"`)
+	count := 0
+	for _, file := range []string{"settings.go", "settings_services.go", "genesis.go", "run.go", "missing.go"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range read.FindAllStringSubmatch(string(text), -1) {
+			count++
+			if !strings.Contains(" "+kinds[m[2]]+" ", " "+m[1]+" ") {
+				t.Errorf("%s reads %s with %s, not %s", file, m[2], m[1], kinds[m[2]])
+			}
+		}
+	}
+	if count < 80 {
+		t.Errorf("only %d reads found", count)
+	}
+}
+
+func TestGenesisTimesAreThoseOfBlocks(t *testing.T) {
+	now := time.Date(2026, 11, 21, 3, 0, 0, 1000, time.UTC)
+	for text, want := range map[string]string{
+		"now": "2026-11-21T03:00:00.500", "NOW": "2026-11-21T03:00:00.500",
+		"2020-01-01T00:00:00.000": "2020-01-01T00:00:00.000", "2020-01-01T00:00:00.501": "2020-01-01T00:00:01.000",
+	} {
+		if got, err := genesisTime(text, now); err != nil || got.String() != want {
+			t.Errorf("%s: %s, %v", text, got, err)
+		}
+	}
+}
+
+// buffer is a stream that may be read while it is written.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// await waits until a text has been written.
+func (b *buffer) await(t *testing.T, text string) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(b.String(), text); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%q is not said: %s", text, b.String())
+		}
+	}
+}
+
+func TestSignalsStopANodeAndHUPReadsTheLogsConfiguration(t *testing.T) {
+	dir := t.TempDir()
+	manager, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "notify"), Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer manager.Close()
+	t.Setenv("NOTIFY_SOCKET", filepath.Join(dir, "notify"))
+	var log buffer
+	ended := make(chan error, 1)
+	go func() {
+		ended <- run(context.Background(), []string{"--config-dir", dir, "--data-dir", dir, "--p2p-listen-endpoint", "127.0.0.1:0", "-e", "-p", "eosio"}, streams{&log, &log})
+	}()
+	log.await(t, "Produced block")
+	say := func(s syscall.Signal) {
+		if err := syscall.Kill(os.Getpid(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say(syscall.SIGHUP)
+	log.await(t, "Received HUP.  Reloading logging configuration")
+	if err := os.WriteFile(filepath.Join(dir, "logging.json"), []byte(`{"loggers": [{"name": "default", "level": "loud"}]}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	say(syscall.SIGHUP)
+	log.await(t, "Error reloading logging.json")
+	say(syscall.SIGPIPE)
+	log.await(t, "Received broken pipe: stopping")
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Fatal(err, log.String())
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("the node does not end")
+	}
+	log.await(t, "nodeos successfully exiting")
+	var heard []string
+	for len(heard) < 4 {
+		b := make([]byte, 100)
+		n, err := manager.Read(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		heard = append(heard, string(b[:n]))
+	}
+	if want := []string{"STATUS=replaying", "READY=1", "STATUS=serving", "STOPPING=1"}; !slices.Equal(heard, want) {
+		t.Errorf("the service manager hears %q, not %q", heard, want)
+	}
+}
+
+// Codes of nodeos: 254 for what is thrown, 255 for a start that fails, 1 for no
+// memory, 5 for what was only reported; stopping in time is success.
+func TestExitCodesAreThoseOfNodeos(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		code int
+		want string
+	}{
+		{nil, 0, "nodeos successfully exiting"},
+		{remedy(fmt.Errorf("block 5: %w", store.ErrGuard)), 0, "Please increase the value set for \"chain-state-db-size-mb\""},
+		{remedy(&store.FullError{Path: "state"}), 1, "Please increase the value set for \"chain-state-db-size-mb\""},
+		{fmt.Errorf("open: %w", store.ErrMemory), 1, "not enough memory"},
+		{store.ErrCorrupt, 254, "store is damaged"},
+		{exception.New(exception.PluginConfig, "no"), 254, "nodeos ends with plugin_config_exception: "},
+		{errReported, 5, ""},
+		{&config.Error{Text: "no", Code: config.ExitInitialize}, 255, ""},
+	} {
+		var b bytes.Buffer
+		err := new(life).end(logging.New(logging.Options{Err: &b}).Logger(""), c.err)
+		code := 0
+		var coded interface{ ExitCode() int }
+		if errors.As(err, &coded) {
+			code = coded.ExitCode()
+		}
+		if code != c.code || !strings.Contains(b.String(), c.want) {
+			t.Errorf("%v: %d, want %d: %s", c.err, code, c.code, b.String())
+		}
+	}
+}
+
+func TestANodeWhoseStateIsNearlyFullStopsSafely(t *testing.T) {
+	s := understood(t, "producer-name = eosio\nenable-stale-production = true\np2p-listen-endpoint =")
+	var log buffer
+	s.log = logging.New(logging.Options{Err: &log}).Logger("")
+	o, err := s.options()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Engine.LimitBytes, o.Engine.GuardBytes = 1<<20, 0
+	n, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Engine.GuardBytes = n.store.Stats().Free - 8<<10
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	services, err := s.services(&o, Version{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 30*time.Second, errors.New("it does not stop by itself"))
+	defer cancel()
+	l := &life{settings: *s, cause: func(error) {}}
+	if n, err = Open(ctx, o); err != nil {
+		t.Fatal(err)
+	}
+	err = errors.Join(l.stopped(ctx, remedy(l.serve(ctx, n, &o, services))), l.close(n))
+	t.Log(err)
+	if err := l.end(s.log, err); err != nil || !strings.Contains(log.String(), "Please increase the value set for \"chain-state-db-size-mb\"") {
+		t.Error(err, log.String())
+	}
+}
+
+// The end of a context is not the reason; what ended it is.
+func TestANodeThatWasToldToStopHasNotFailed(t *testing.T) {
+	broken := errors.New("broken")
+	for _, c := range []struct{ cause, err, want error }{
+		{nil, nil, nil},
+		{nil, broken, broken},
+		{errStopped, context.Canceled, nil},
+		{errStopped, errStopped, nil},
+		{errStopped, broken, broken},
+		{diskFull{errors.New("full")}, context.Canceled, nil},
+		{broken, context.Canceled, broken},
+		{broken, nil, broken},
+		{context.Canceled, nil, nil},
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		if c.cause != nil {
+			cancel(c.cause)
+		}
+		l := &life{settings: settings{log: slog.New(slog.DiscardHandler)}}
+		if got := l.stopped(ctx, c.err); !errors.Is(got, c.want) || (got == nil) != (c.want == nil) {
+			t.Errorf("%v, %v: %v, want %v", c.cause, c.err, got, c.want)
+		}
+		cancel(nil)
+	}
+}

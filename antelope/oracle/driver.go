@@ -1,0 +1,204 @@
+package oracle
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"tarn/antelope/crypto"
+	"tarn/antelope/types"
+)
+
+// Driver sends transactions to a node and keeps account of them. It is for one
+// goroutine.
+type Driver struct {
+	*Node
+	Rand *rand.Rand
+	Seed uint64
+	Peer *Peer
+
+	ctx     context.Context
+	chain   types.Checksum256
+	keys    map[types.Name]crypto.PrivateKey
+	head    types.Checksum256
+	headAt  time.Time
+	count   uint32
+	pushes  *json.Encoder
+	ok, bad int
+	prepare func() error // what a workload adds to the chain before it works
+	Say     io.Writer
+}
+
+// Tx is a transaction to be sent. The zero values are what most have.
+type Tx struct {
+	Actions         []types.Action
+	ContextFree     []types.Action
+	ContextFreeData [][]byte
+	Delay           uint32              // seconds
+	Expire          time.Duration       // from now; 0 for some minutes
+	Keys            []crypto.PrivateKey // who signs; nil for the keys of the authorising accounts
+	Compression     types.Compression
+	Edit            func(*types.Transaction) // last changes before it is signed
+}
+
+// Key returns the key of an account, made on first use.
+func (d *Driver) Key(account types.Name) crypto.PrivateKey {
+	k, ok := d.keys[account]
+	if !ok {
+		k = NewKey(d.Seed, account.String())
+		d.keys[account] = k
+	}
+	return k
+}
+
+// Context ends when the recording has to.
+func (d *Driver) Context() context.Context { return d.ctx }
+
+// reference is a recent block, asked for twice a second.
+func (d *Driver) reference() (types.Checksum256, error) {
+	if time.Since(d.headAt) < 500*time.Millisecond {
+		return d.head, nil
+	}
+	i, err := d.Info(d.ctx)
+	if err != nil {
+		return d.head, err
+	}
+	if d.head, err = types.ParseChecksum256(i.HeadID); err == nil {
+		d.headAt = time.Now()
+	}
+	return d.head, err
+}
+
+// signers are the keys of all who authorise.
+func (d *Driver) signers(actions []types.Action) []crypto.PrivateKey {
+	var keys []crypto.PrivateKey
+	seen := map[types.PublicKey]bool{}
+	for _, a := range actions {
+		for _, p := range a.Authorization {
+			k := d.Key(p.Actor)
+			if pub := k.Public(); !seen[pub] {
+				seen[pub] = true
+				keys = append(keys, k)
+			}
+		}
+	}
+	return keys
+}
+
+// Pack makes the signed, packed transaction of t.
+func (d *Driver) Pack(t Tx) (*types.PackedTransaction, *types.Transaction, error) {
+	ref, err := d.reference()
+	if err != nil {
+		return nil, nil, err
+	}
+	d.count++
+	expire := t.Expire
+	if expire == 0 {
+		// Its own second, so that no two transactions are the same.
+		expire = 10*time.Minute + time.Duration(d.count%2400)*time.Second
+	}
+	trx := &types.Transaction{
+		TransactionHeader: types.TransactionHeader{
+			Expiration: types.TimePointSec(time.Now().Add(expire).Unix()),
+			DelaySec:   t.Delay,
+		},
+		ContextFreeActions: t.ContextFree,
+		Actions:            t.Actions,
+	}
+	trx.SetRefBlock(ref)
+	if t.Edit != nil {
+		t.Edit(trx)
+	}
+	keys := t.Keys
+	if keys == nil {
+		keys = d.signers(t.Actions)
+	}
+	digest := trx.SigningDigest(d.chain, t.ContextFreeData)
+	var signatures []types.Signature
+	for _, k := range keys {
+		s, err := k.Sign(digest)
+		if err != nil {
+			return nil, nil, err
+		}
+		signatures = append(signatures, s)
+	}
+	p, err := types.Pack(trx, signatures, t.ContextFreeData, t.Compression)
+	return p, trx, err
+}
+
+// push is a line of the file that says what was sent and what became of it.
+type push struct {
+	N      int             `json:"n"`
+	ID     string          `json:"id"`
+	Code   int64           `json:"code,omitempty"`
+	Name   string          `json:"name,omitempty"`
+	What   string          `json:"what,omitempty"`
+	Packed string          `json:"packed"`
+	Trace  json.RawMessage `json:"trace,omitempty"`
+}
+
+// Send sends t and returns the trace's JSON. A *Refusal is one more thing that the
+// node decided; other errors are troubles.
+func (d *Driver) Send(t Tx) (json.RawMessage, error) {
+	p, trx, err := d.Pack(t)
+	if err != nil {
+		return nil, err
+	}
+	return d.push(p, trx)
+}
+
+// push sends a packed transaction and notes what became of it.
+func (d *Driver) push(p *types.PackedTransaction, trx *types.Transaction) (json.RawMessage, error) {
+	trace, err := d.Client.Push(d.ctx, p)
+	var refused *Refusal
+	line := push{N: d.ok + d.bad, ID: trx.ID().String(), Packed: hex.EncodeToString(p.Append(nil)), Trace: trace}
+	if errors.As(err, &refused) {
+		d.bad++
+		line.Code, line.Name, line.What = refused.Code, refused.Name, refused.Message
+	} else if err == nil {
+		d.ok++
+	}
+	if werr := d.pushes.Encode(line); werr != nil {
+		return nil, werr
+	}
+	return trace, err
+}
+
+// Must sends actions that have to succeed.
+func (d *Driver) Must(actions ...types.Action) error {
+	if _, err := d.Send(Tx{Actions: actions}); err != nil {
+		a := actions[0]
+		return fmt.Errorf("%s::%s: %w", a.Account, a.Name, err)
+	}
+	return nil
+}
+
+// May sends what the node may refuse. The error is of another kind.
+func (d *Driver) May(t Tx) error {
+	_, err := d.Send(t)
+	var refused *Refusal
+	if errors.As(err, &refused) {
+		return nil
+	}
+	return err
+}
+
+// Blocks waits for n more blocks.
+func (d *Driver) Blocks(n uint32) error {
+	i, err := d.Info(d.ctx)
+	if err != nil {
+		return err
+	}
+	return d.AwaitHead(d.ctx, i.HeadNum+n, false)
+}
+
+// One tells whether a thing of one chance in n happens.
+func (d *Driver) One(n int) bool { return d.Rand.IntN(n) == 0 }
+
+// pick returns one of list.
+func pick[T any](d *Driver, list []T) T { return list[d.Rand.IntN(len(list))] }

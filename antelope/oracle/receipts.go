@@ -1,0 +1,64 @@
+package oracle
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"tarn/antelope/blocklog"
+	"tarn/antelope/serial"
+	"tarn/antelope/types"
+)
+
+// blocks calls each with the blocks of a case, and returns its genesis.
+func blocks(dir string, begin func(*types.Genesis) error, each func(*types.SignedBlock) error) error {
+	index, err := os.ReadFile(filepath.Join(dir, "blocks.index"))
+	if err != nil {
+		return err
+	}
+	log, err := os.ReadFile(filepath.Join(dir, "blocks.log"))
+	if err != nil {
+		return err
+	}
+	var p blocklog.Preamble
+	r := serial.NewReader(log)
+	if p.Read(r); r.Err() != nil || p.Genesis == nil {
+		return fmt.Errorf("%s: no genesis in blocks.log (%v)", dir, r.Err())
+	}
+	if err := begin(p.Genesis); err != nil {
+		return err
+	}
+	for ; len(index) >= 8; index = index[8:] {
+		at := binary.LittleEndian.Uint64(index)
+		if at >= uint64(len(log)) {
+			return fmt.Errorf("%s: a position of %d in %d bytes", dir, at, len(log))
+		}
+		var b types.SignedBlock
+		r := serial.NewReader(log[at:])
+		if b.Read(r); r.Err() != nil {
+			return fmt.Errorf("%s: block at %d: %w", dir, at, r.Err())
+		}
+		if err := each(&b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Receipts counts the transactions of a case's blocks by their outcome.
+func Receipts(dir string) (map[string]int, error) {
+	names := [...]string{"executed", "soft_fail", "hard_fail", "delayed", "expired"}
+	counts := map[string]int{}
+	err := blocks(dir, func(*types.Genesis) error { return nil }, func(b *types.SignedBlock) error {
+		for _, t := range b.Transactions {
+			name := names[min(int(t.Status), len(names)-1)]
+			if t.Packed == nil {
+				name += " (scheduled)"
+			}
+			counts[name]++
+		}
+		return nil
+	})
+	return counts, err
+}

@@ -1,0 +1,302 @@
+package p2p
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"tarn/antelope/exception"
+	"tarn/antelope/serial"
+	"tarn/antelope/types"
+)
+
+// handleBlock takes a block. One that is known costs a hash and a look.
+func (c *conn) handleBlock(frame []byte, r *serial.Reader) error {
+	n := c.net
+	encoded := frame[r.Offset():]
+	var h types.BlockHeader
+	if h.Read(r); r.Err() != nil {
+		return r.Err()
+	}
+	id := h.ID()
+	num := types.BlockNum(id)
+	n.blocksIn.Add(1)
+	c.lastReceived.Store(num)
+	if n.sync.syncing() {
+		return c.handleSyncBlock(num, encoded)
+	}
+	if n.blocks.seen(id, c.slot) {
+		n.duplicateBlocks.Add(1)
+		n.sync.came(id)
+		return c.spendUseless(0)
+	}
+	info := n.chain.Info()
+	if c.debugging() {
+		c.debugf("received block %d, id %s..., latency: %dms, head %d", num, shortID(id),
+			time.Since(h.Timestamp.TimePoint().Time()).Milliseconds(), info.HeadNum)
+	}
+	if num <= info.LIBNum {
+		c.infof("received block %d less than lib %d", num, info.LIBNum)
+		c.send(SyncRequest{})
+		c.sendHandshake()
+		return c.spendUseless(0)
+	}
+	b, err := c.readBlock(encoded)
+	if err != nil {
+		return err
+	}
+	return c.newBlock(b)
+}
+
+// spendUseless counts what the peer sent for nothing, by the bytes that were worked
+// through.
+func (c *conn) spendUseless(bytes int) error {
+	const unit = 16 << 10
+	if c.useless.take(1 + float64(bytes/unit)) {
+		return nil
+	}
+	return errors.New("too many blocks that are no news")
+}
+
+// readBlock decodes a block, and refuses signatures that blocks may not have.
+func (c *conn) readBlock(encoded []byte) (*Block, error) {
+	signed := new(types.SignedBlock)
+	r := serial.NewReader(encoded)
+	if signed.Read(r); r.Err() != nil {
+		return nil, r.Err()
+	}
+	more, err := signed.ExtractExtensions()
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range append(more, signed.ProducerSignature) {
+		if s.Type == types.WebAuthn {
+			return nil, errors.New("WebAuthn signed block received, closing connection")
+		}
+	}
+	b := NewBlock(signed)
+	b.size = len(encoded)
+	return b, nil
+}
+
+// handleSyncBlock takes a block while ranges are fetched. What is not of a range
+// comes again later.
+func (c *conn) handleSyncBlock(num uint32, encoded []byte) error {
+	if !c.net.sync.expects(c, num) {
+		return c.spendUseless(0)
+	}
+	b, err := c.readBlock(encoded)
+	if err != nil {
+		return err
+	}
+	if err := c.net.prepare(b); err != nil {
+		c.net.badBlock(c, b, err)
+		return nil
+	}
+	if !c.net.sync.receive(c, b) {
+		return c.spendUseless(0)
+	}
+	return nil
+}
+
+// prepare prepares a block, once.
+func (n *Network) prepare(b *Block) error {
+	if b.prepared {
+		return nil
+	}
+	err := n.chain.Prepare(b)
+	b.prepared = err == nil
+	return err
+}
+
+// newBlock checks a block that nobody sent before, passes it on, and gives it to
+// the chain.
+func (c *conn) newBlock(b *Block) error {
+	n := c.net
+	if !n.blocks.begin(b.ID, c.slot) {
+		return nil // another connection was faster
+	}
+	linked, err := n.chain.CheckHeader(b)
+	if err == nil && linked {
+		c.debugf("validated block header, broadcasting immediately, blk num = %d, id = %v", b.Num, b.ID)
+		n.blocks.add(b.ID, c.slot)
+		n.broadcastBlock(b)
+	}
+	if err == nil && !linked && !n.linkable(b) {
+		n.blocks.done(b.ID)
+		c.debugf("unlinkable block %d, id %s...", b.Num, shortID(b.ID))
+		n.blocks.hold(b)
+		if !n.linkable(b) || !n.blocks.unhold(b) {
+			n.rejected(c, b.Num)
+			return c.spendUseless(b.size)
+		}
+		n.blocks.begin(b.ID, c.slot)
+	}
+	if err == nil {
+		err = n.prepare(b)
+	}
+	if err != nil {
+		n.blocks.forget(b.ID)
+		n.badBlock(c, b, err)
+		return nil
+	}
+	n.queue.push(queued{block: b, from: c})
+	c.delivering.Store(true)
+	n.queue.room(c.ended)
+	c.delivering.Store(false)
+	return nil
+}
+
+// linkable tells whether the block before is known or about to be. The order of
+// the questions matters: a block is on its way until it is known.
+func (n *Network) linkable(b *Block) bool {
+	previous := b.Signed.Previous
+	return n.blocks.underWay(previous) || n.chain.Knows(previous)
+}
+
+// applyBlocks gives blocks to the chain, one after the other.
+func (n *Network) applyBlocks(ctx context.Context) {
+	for {
+		q, ok := n.queue.pop(ctx)
+		if !ok {
+			return
+		}
+		err := n.apply(ctx, q)
+		if ctx.Err() != nil {
+			return
+		}
+		n.blocks.done(q.block.ID)
+		n.queue.finished()
+		if err != nil {
+			n.notApplied(q, err)
+			continue
+		}
+		if !q.synced {
+			n.blocks.add(q.block.ID, q.from.slot)
+		}
+		for _, b := range n.blocks.children(q.block.ID) {
+			n.log.Debug(fmt.Sprintf("retrying previous unlinkable block #%d %s...", b.Num, shortID(b.ID)))
+			if n.blocks.begin(b.ID, q.from.slot) {
+				n.queue.push(queued{block: b, from: q.from})
+			}
+		}
+		n.sync.applied(q.from, q.block)
+	}
+}
+
+// checkAhead checks the headers of blocks of ranges while those before them are
+// applied. What it finds wrong is found again when their turn comes.
+func (n *Network) checkAhead(ctx context.Context) {
+	for {
+		q, ok := n.queue.next(ctx)
+		if !ok {
+			return
+		}
+		if q.synced {
+			_, _ = n.chain.CheckHeader(q.block) // see above
+		}
+	}
+}
+
+func (n *Network) apply(ctx context.Context, q queued) error {
+	b := q.block
+	if b.Num <= n.chain.Info().LIBNum || n.chain.Knows(b.ID) {
+		return nil
+	}
+	if err := n.prepare(b); err != nil {
+		return err
+	}
+	for {
+		err := n.chain.Apply(ctx, b)
+		if !errors.Is(err, ErrBusy) {
+			if err == nil {
+				q.from.unique.Add(1)
+			}
+			return err
+		}
+		if !sleep(ctx, 5*time.Millisecond) {
+			return ctx.Err()
+		}
+	}
+}
+
+// notApplied deals with a block that the chain refused.
+func (n *Network) notApplied(q queued, err error) {
+	unlinkable := exception.Is(err, exception.UnlinkableBlock)
+	switch {
+	case unlinkable:
+		n.blockError(slog.LevelInfo, "unlinkable_block_exception", q.from, q.block, err)
+		if !q.synced {
+			n.blocks.hold(q.block)
+		}
+	case exception.Is(err, exception.BlockValidate) && !exception.Is(err, exception.BlockFromTheFuture):
+		n.blocks.forget(q.block.ID)
+		n.badBlock(q.from, q.block, err)
+		n.sync.refused(q.from, false)
+		return
+	default: // it may be us
+		n.blocks.forget(q.block.ID)
+		n.blockError(slog.LevelWarn, "block exception", q.from, q.block, err)
+	}
+	if n.sync.refused(q.from, unlinkable && q.synced) {
+		q.from.finalf(slog.LevelWarn, "block %d of a range does not follow what is irreversible here, closing connection", q.block.Num)
+		q.from.goAway(Unlinkable, types.Checksum256{})
+		q.from.noRetry.Store(uint32(BenignOther))
+		n.shun(q.from)
+		return
+	}
+	n.rejected(q.from, q.block.Num)
+}
+
+func (n *Network) blockError(level slog.Level, what string, c *conn, b *Block, err error) {
+	n.log.limited(level, fmt.Sprintf("%s connection %d: #%d %s...: %v", what, c.id, b.Num, shortID(b.ID), err))
+}
+
+// badBlock sends a peer away whose block cannot be valid whatever the state. It may
+// come back, for it could be our fault, but not at once.
+func (n *Network) badBlock(c *conn, b *Block, err error) {
+	n.badBlocks.Add(1)
+	n.blockError(slog.LevelInfo, "block_validate_exception", c, b, err)
+	if exception.Is(err, exception.BlockFromTheFuture) {
+		n.rejected(c, b.Num)
+		return
+	}
+	c.finalf(slog.LevelWarn, "block %d not accepted, closing connection: %v", b.Num, err)
+	c.goAway(Validation, types.Checksum256{})
+	c.noRetry.Store(uint32(BenignOther))
+	n.shun(c)
+}
+
+// rejected counts a refused block against its peer, and asks where the peer is
+// (Leap: sync_manager::rejected_block).
+func (n *Network) rejected(c *conn, num uint32) {
+	c.mu.Lock()
+	tooMany := c.rejected.rejected(time.Now())
+	c.mu.Unlock()
+	if tooMany {
+		c.finalf(slog.LevelWarn, "block %d not accepted, closing connection", num)
+		c.close(true, "too many blocks not accepted")
+		return
+	}
+	c.debugf("rejected block %d, sending handshake", num)
+	c.sendHandshake()
+}
+
+// broadcastBlock passes a block on to the peers that are not known to have it.
+func (n *Network) broadcastBlock(b *Block) {
+	if n.sync.syncing() {
+		return
+	}
+	now := time.Now().UnixNano()
+	for _, c := range n.blocks.spread(b.ID, *n.conns.Load()) {
+		c.lastBlock.Store(now)
+		if c.peerLIB.Load() < b.Num {
+			if c.debugging() {
+				c.debugf("bcast block %d", b.Num)
+			}
+			c.enqueue(b.frame(), true)
+		}
+	}
+}

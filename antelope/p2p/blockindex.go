@@ -1,0 +1,351 @@
+package p2p
+
+import (
+	"context"
+	"sync"
+
+	"tarn/antelope/types"
+)
+
+// maxUnlinkable bounds the bytes of blocks that wait for the block before them.
+const maxUnlinkable = 32 << 20
+
+// blockIndex knows which peers have which recent blocks, which blocks are on their
+// way to the chain, and keeps a few whose predecessor has not come.
+type blockIndex struct {
+	mu         sync.Mutex
+	peers      map[types.Checksum256]*blockEntry
+	way        map[types.Checksum256]bool
+	unlinkable []*Block
+	held       int
+}
+
+// blockEntry is what is known of a block.
+type blockEntry struct {
+	slotSet      // of the peers that have it
+	good    bool // its header was checked
+}
+
+func newBlockIndex() *blockIndex {
+	return &blockIndex{peers: map[types.Checksum256]*blockEntry{}, way: map[types.Checksum256]bool{}}
+}
+
+// seen tells whether a block is known to be good or on its way, and if so that the
+// peer has it.
+func (x *blockIndex) seen(id types.Checksum256, slot int) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	set := x.peers[id]
+	if set != nil {
+		set.add(slot)
+	}
+	return set != nil && (set.good || x.way[id])
+}
+
+// has tells whether a block is known to be good.
+func (x *blockIndex) has(id types.Checksum256) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	set := x.peers[id]
+	return set != nil && set.good
+}
+
+// begin puts a block on its way, and tells whether it was not there.
+func (x *blockIndex) begin(id types.Checksum256, slot int) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.set(id).add(slot)
+	if x.way[id] {
+		return false
+	}
+	x.way[id] = true
+	return true
+}
+
+func (x *blockIndex) set(id types.Checksum256) *blockEntry {
+	set := x.peers[id]
+	if set == nil {
+		set = new(blockEntry)
+		x.peers[id] = set
+	}
+	return set
+}
+
+// add notes that a block is good and that a peer has it.
+func (x *blockIndex) add(id types.Checksum256, slot int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	set := x.set(id)
+	set.good = true
+	set.add(slot)
+}
+
+// done takes a block off its way.
+func (x *blockIndex) done(id types.Checksum256) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.way, id)
+	if set := x.peers[id]; set != nil && !set.good {
+		delete(x.peers, id)
+	}
+}
+
+// forget lets a block come again.
+func (x *blockIndex) forget(id types.Checksum256) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.way, id)
+	delete(x.peers, id)
+}
+
+func (x *blockIndex) underWay(id types.Checksum256) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.way[id]
+}
+
+// spread returns the connections that a block is to be passed on to, and notes that
+// they have it.
+func (x *blockIndex) spread(id types.Checksum256, conns []*conn) (to []*conn) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	set := x.set(id)
+	set.good = true
+	for _, c := range conns {
+		if c.takesBlocks() && c.current() && set.add(c.slot) {
+			to = append(to, c)
+		}
+	}
+	return to
+}
+
+// forgetPeer forgets what a connection that has ended had.
+func (x *blockIndex) forgetPeer(slot int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, set := range x.peers {
+		set.remove(slot)
+	}
+}
+
+// expire forgets blocks up to the last irreversible one.
+func (x *blockIndex) expire(lib uint32) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for id := range x.peers {
+		if types.BlockNum(id) <= lib && !x.way[id] {
+			delete(x.peers, id)
+		}
+	}
+	for i := 0; i < len(x.unlinkable); {
+		if x.unlinkable[i].Num <= lib {
+			x.drop(i)
+		} else {
+			i++
+		}
+	}
+}
+
+// drop removes an unlinkable block. The caller holds mu.
+func (x *blockIndex) drop(i int) *Block {
+	b := x.unlinkable[i]
+	x.held -= b.size
+	x.unlinkable = append(x.unlinkable[:i], x.unlinkable[i+1:]...)
+	return b
+}
+
+// hold keeps a block until the one before it comes. The oldest give way.
+func (x *blockIndex) hold(b *Block) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, o := range x.unlinkable {
+		if o.ID == b.ID {
+			return
+		}
+	}
+	x.unlinkable = append(x.unlinkable, b)
+	x.held += b.size
+	for len(x.unlinkable) > unlinkableBlocks || x.held > maxUnlinkable {
+		oldest := 0
+		for i, o := range x.unlinkable {
+			if o.Signed.Timestamp < x.unlinkable[oldest].Signed.Timestamp {
+				oldest = i
+			}
+		}
+		x.drop(oldest)
+	}
+}
+
+// unhold takes a block back; false if it is gone.
+func (x *blockIndex) unhold(b *Block) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for i, o := range x.unlinkable {
+		if o == b {
+			x.drop(i)
+			return true
+		}
+	}
+	return false
+}
+
+// children takes the blocks that waited for one.
+func (x *blockIndex) children(id types.Checksum256) (list []*Block) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for i := 0; i < len(x.unlinkable); {
+		if x.unlinkable[i].Signed.Previous == id {
+			list = append(list, x.drop(i))
+		} else {
+			i++
+		}
+	}
+	return list
+}
+
+// Bounds of the blocks that wait to be applied.
+const (
+	maxQueued      = 4000
+	maxQueuedBytes = 128 << 20
+)
+
+// queued is a block on its way to the chain.
+type queued struct {
+	block  *Block
+	from   *conn
+	synced bool // one of a range
+}
+
+// applyQueue holds the blocks that wait to be applied, in their order. Adding never
+// waits; who adds waits for room afterwards.
+type applyQueue struct {
+	mu     sync.Mutex
+	list   []queued
+	bytes  int
+	busy   bool          // one is being applied
+	waited bool          // somebody waits for room
+	ahead  int           // elements at the front that next has returned
+	fresh  chan struct{} // has one element when next may have something
+	filled chan struct{} // has one element when there may be something
+	freed  chan struct{} // closed when there is room again
+}
+
+func newApplyQueue() *applyQueue {
+	return &applyQueue{filled: make(chan struct{}, 1), fresh: make(chan struct{}, 1), freed: make(chan struct{})}
+}
+
+func (q *applyQueue) push(e queued) {
+	q.mu.Lock()
+	q.list = append(q.list, e)
+	q.bytes += e.block.size
+	q.mu.Unlock()
+	for _, c := range [2]chan struct{}{q.filled, q.fresh} {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (q *applyQueue) fullLocked() bool {
+	return len(q.list) >= maxQueued || q.bytes >= maxQueuedBytes
+}
+
+// room waits until there is room, or until ctx ends.
+func (q *applyQueue) room(ctx context.Context) {
+	for {
+		q.mu.Lock()
+		full, freed := q.fullLocked(), q.freed
+		q.waited = q.waited || full
+		q.mu.Unlock()
+		if !full {
+			return
+		}
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// pop waits for the next block. The queue is not empty until finished is called.
+func (q *applyQueue) pop(ctx context.Context) (queued, bool) {
+	for {
+		q.mu.Lock()
+		if len(q.list) > 0 {
+			e := q.list[0]
+			q.list[0] = queued{}
+			q.list = q.list[1:]
+			q.ahead = max(0, q.ahead-1)
+			q.bytes -= e.block.size
+			q.busy = true
+			q.freeLocked()
+			q.mu.Unlock()
+			return e, true
+		}
+		q.mu.Unlock()
+		select {
+		case <-q.filled:
+		case <-ctx.Done():
+			return queued{}, false
+		}
+	}
+}
+
+// next waits for a block that it has not returned yet, which stays in the queue.
+func (q *applyQueue) next(ctx context.Context) (queued, bool) {
+	for {
+		q.mu.Lock()
+		if q.ahead < len(q.list) {
+			e := q.list[q.ahead]
+			q.ahead++
+			q.mu.Unlock()
+			return e, true
+		}
+		q.mu.Unlock()
+		select {
+		case <-q.fresh:
+		case <-ctx.Done():
+			return queued{}, false
+		}
+	}
+}
+
+// freeLocked wakes those who wait for room once a good part is free.
+func (q *applyQueue) freeLocked() {
+	if q.waited && len(q.list) <= maxQueued/2 && q.bytes <= maxQueuedBytes/2 {
+		close(q.freed)
+		q.freed, q.waited = make(chan struct{}), false
+	}
+}
+
+func (q *applyQueue) finished() {
+	q.mu.Lock()
+	q.busy = false
+	q.mu.Unlock()
+}
+
+func (q *applyQueue) empty() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.list) == 0 && !q.busy
+}
+
+// dropSynced removes the blocks of ranges.
+func (q *applyQueue) dropSynced() (dropped []queued) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	kept := make([]queued, 0, len(q.list))
+	for _, e := range q.list {
+		if e.synced {
+			dropped = append(dropped, e)
+			q.bytes -= e.block.size
+		} else {
+			kept = append(kept, e)
+		}
+	}
+	q.list, q.ahead = kept, 0
+	q.freeLocked()
+	return dropped
+}

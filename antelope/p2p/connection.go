@@ -1,0 +1,337 @@
+package p2p
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tarn/antelope/types"
+)
+
+// Budgets of a connection, in units a second and at once. They are far above what
+// honest nodes need.
+const (
+	controlRate, controlBurst = 500, 4000 // messages that are neither blocks nor transactions
+	uselessRate, uselessBurst = 500, 8000 // blocks that are no news; a long one counts for more
+	failureRate, failureBurst = 200, 5000 // transactions that failed
+)
+
+// conn is an open connection. It is made by an accepted or a dialled socket and
+// never used again when it has ended.
+type conn struct {
+	net    *Network
+	id     uint32
+	slot   int // in sets of connections
+	socket net.Conn
+	target *target // what was dialled; nil for an incoming one
+	public string  // the address that is told to the peer
+	rate   uint64  // bytes a second of blocks to one that catches up; 0 is no limit
+
+	remoteIP, remotePort, localIP, localPort string
+	started                                  time.Time
+
+	traffic   atomic.Uint32 // Traffic
+	bp        atomic.Bool   // a producer's, by p2p-auto-bp-peer
+	connected atomic.Bool   // it has said something that counts
+	syncing   atomic.Bool   // it catches up from us
+	noRetry   atomic.Uint32 // Reason
+	ping      atomic.Int64  // nanoseconds of the round trip, math.MaxInt64 if unknown
+	received  atomic.Pointer[Handshake]
+	protocol  atomic.Uint32 // the peer's version
+	version   atomic.Uint32 // ours, for this peer
+
+	lastMessage, lastBlock                   atomic.Int64 // Unix nanoseconds; 0 is never
+	peerLIB, peerHead, peerFirst             atomic.Uint32
+	lastReceived, unique                     atomic.Uint32
+	bytesIn, bytesOut, lastIn, lastOut       atomic.Int64
+	syncIn, syncOut, trxBytes                atomic.Int64
+	throttled                                atomic.Bool
+	delivering                               atomic.Bool  // is waiting for room for a block
+	delivered                                atomic.Int64 // when the last block was handed on, Unix nanoseconds
+	ordinal                                  atomic.Uint32
+	lines, control, useless, failures, spare bucket
+
+	mu         sync.Mutex
+	sent       Handshake
+	generation int16
+	forkHead   types.Checksum256
+	forkNum    uint32
+	origin     int64 // of the time message that is out; 0 for none
+	transmit   int64 // of the last one that came
+	label      string
+	node       types.Checksum256
+	rejected   rejections
+
+	out    outbox
+	cancel context.CancelCauseFunc
+	ended  context.Context
+	retry  atomic.Bool  // dial again at once
+	used   atomic.Bool  // a message came
+	unsaid atomic.Int64 // lines that were too many for the log
+}
+
+// errGone ends reading after a go_away was sent.
+var errGone = errors.New("sent away")
+
+func newConn(n *Network, socket net.Conn, t *target, public string, rate uint64) *conn {
+	c := &conn{net: n, socket: socket, target: t, public: public, rate: rate, started: time.Now()}
+	c.remoteIP, c.remotePort = splitHostPort(socket.RemoteAddr())
+	c.localIP, c.localPort = splitHostPort(socket.LocalAddr())
+	c.ping.Store(math.MaxInt64)
+	c.version.Store(protocolLeap)
+	c.lines = bucket{rate: logRate, burst: logBurst}
+	c.control = bucket{rate: controlRate, burst: controlBurst}
+	c.useless = bucket{rate: uselessRate, burst: uselessBurst}
+	c.failures = bucket{rate: failureRate, burst: failureBurst}
+	c.spare = bucket{rate: float64(rate)}
+	c.out.wake = make(chan struct{}, 1)
+	c.retry.Store(true)
+	c.lastMessage.Store(time.Now().UnixNano())
+	c.ended, c.cancel = context.WithCancelCause(context.Background())
+	if t != nil {
+		c.label = t.address
+		c.setTraffic(t.address)
+		c.markProducer(t.address)
+	}
+	return c
+}
+
+func (c *conn) incoming() bool { return c.target == nil }
+
+// current tells whether blocks and transactions are passed on to the peer.
+func (c *conn) current() bool {
+	return c.connected.Load() && !c.syncing.Load() && c.ended.Err() == nil
+}
+
+func (c *conn) takesBlocks() bool { return Traffic(c.traffic.Load()) != TransactionsOnly }
+
+func (c *conn) takesTransactions() bool { return Traffic(c.traffic.Load()) != BlocksOnly }
+
+func (c *conn) name() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.label
+}
+
+func (c *conn) peerID() types.Checksum256 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.node
+}
+
+// setTraffic takes the kind of traffic from the end of an address.
+func (c *conn) setTraffic(address string) {
+	_, _, kind, ok := splitPeer(address)
+	if !ok {
+		return
+	}
+	t, known := trafficOf(kind)
+	if !known {
+		c.warnf("Unknown connection %d type: %s, for %s", c.id, printable(kind), printable(address))
+		return
+	}
+	c.traffic.Store(uint32(t))
+}
+
+// close ends the connection; retry says that a dialled peer is to be dialled again
+// at once. It may be called more than once.
+func (c *conn) close(retry bool, reason string) {
+	if !retry {
+		c.retry.Store(false)
+	}
+	c.cancel(errors.New(reason))
+}
+
+// goAway tells the peer why it has to leave. Nothing that it says afterwards is
+// heard, and the connection ends when it has been told.
+func (c *conn) goAway(r Reason, node types.Checksum256) {
+	c.noRetry.Store(uint32(r))
+	c.out.last(c.encode(GoAway{r, node}))
+	c.finalf(slog.LevelInfo, "sent a go away message: %v, closing connection %d", r, c.id)
+}
+
+// run works until the connection ends.
+func (c *conn) run(ctx context.Context) {
+	defer context.AfterFunc(ctx, func() { c.cancel(ctx.Err()) })()
+	defer context.AfterFunc(c.ended, func() { c.socket.Close() })()
+	if t, ok := c.socket.(*net.TCPConn); ok {
+		_ = t.SetNoDelay(true) // it is the default
+	}
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		if err := c.write(); err != nil {
+			c.cancel(fmt.Errorf("Error sending to peer: %w", err))
+		}
+		_ = c.socket.SetReadDeadline(time.Now()) // the reader is to see that it is over
+	}()
+	if !c.incoming() {
+		c.sendHandshake()
+		c.startPing()
+	}
+	err := c.read()
+	if errors.Is(err, errGone) {
+		c.partWays(written)
+	}
+	c.cancel(err)
+	c.socket.Close()
+	<-written
+	c.connected.Store(false)
+	c.finalf(slog.LevelInfo, "closing: %v", context.Cause(c.ended))
+}
+
+// partWays gives the peer the time to hear why it is sent away: what it still
+// sends is read and dropped, as a socket closed over unread data takes back what
+// was written.
+func (c *conn) partWays(written <-chan struct{}) {
+	const patience = time.Second
+	select {
+	case <-written:
+	case <-time.After(patience):
+		return
+	case <-c.ended.Done():
+		return
+	}
+	if t, ok := c.socket.(interface{ CloseWrite() error }); ok && t.CloseWrite() == nil {
+		_ = c.socket.SetReadDeadline(time.Now().Add(patience / 4))
+		_, _ = io.CopyN(io.Discard, c.socket, 1<<20)
+	}
+}
+
+// Sizes of the buffer that a connection reads with, in bytes.
+const (
+	readBuffer    = 8 << 10
+	maxReadBuffer = 256 << 10
+)
+
+// read takes messages until the connection ends, and returns why.
+func (c *conn) read() error {
+	buf := make([]byte, readBuffer)
+	begin, end := 0, 0
+	for {
+		need, err := c.frames(buf, &begin, end)
+		if err != nil {
+			return err
+		}
+		// Room is made as data come, not as they are announced.
+		if begin > 0 {
+			end = copy(buf, buf[begin:end])
+			begin = 0
+		}
+		switch {
+		case end == len(buf):
+			buf = append(make([]byte, 0, min(2*len(buf), need)), buf[:end]...)
+			buf = buf[:cap(buf)]
+		case end < readBuffer && len(buf) > maxReadBuffer:
+			buf = append(make([]byte, 0, maxReadBuffer), buf[:end]...)[:maxReadBuffer]
+		}
+		if err := c.mayRead(); err != nil {
+			return err
+		}
+		n, err := c.socket.Read(buf[end:])
+		full := n == len(buf)-end
+		end += n
+		c.net.bytesIn.Add(uint64(n))
+		if err != nil && n == 0 {
+			return c.readError(err)
+		}
+		if full && len(buf) < maxReadBuffer {
+			buf = append(buf, make([]byte, len(buf))...)
+		}
+	}
+}
+
+func (c *conn) readError(err error) error {
+	if cause := context.Cause(c.ended); cause != nil {
+		return cause
+	}
+	if c.out.isLast() {
+		return errGone
+	}
+	if errors.Is(err, io.EOF) {
+		c.infof("Peer closed connection")
+		return errors.New("Peer closed connection")
+	}
+	c.errorf("Error reading message: %v", err)
+	return err
+}
+
+// frames handles the whole messages in buf[*begin:end], and returns how large the
+// buffer must be for the next.
+func (c *conn) frames(buf []byte, begin *int, end int) (need int, err error) {
+	for {
+		if end-*begin < 4 {
+			return readBuffer, nil
+		}
+		size := int(binary.LittleEndian.Uint32(buf[*begin:]))
+		if size == 0 || size > maxMessage {
+			c.finalf(slog.LevelError, "incoming message length unexpected (%d)", size)
+			return 0, fmt.Errorf("incoming message length unexpected (%d)", size)
+		}
+		if end-*begin < 4+size {
+			return 4 + size, nil
+		}
+		frame := buf[*begin+4 : *begin+4+size]
+		*begin += 4 + size
+		now := time.Now().UnixNano()
+		c.used.Store(true)
+		c.bytesIn.Add(int64(size))
+		c.lastIn.Store(now)
+		c.lastMessage.Store(now)
+		if err := c.handle(frame); err != nil {
+			return 0, err
+		}
+		if c.ended.Err() != nil {
+			return 0, context.Cause(c.ended)
+		}
+		if c.out.isLast() {
+			return 0, errGone
+		}
+	}
+}
+
+// mayRead waits while the node is paused, and refuses to read from a peer that does
+// not read.
+func (c *conn) mayRead() error {
+	if queued := c.out.size(); queued > softQueue {
+		c.finalf(slog.LevelError, "write queue full %d bytes, giving up on connection, closing", queued)
+		c.retry.Store(false)
+		return errors.New("write queue full")
+	}
+	for c.net.chain.Paused() {
+		if !sleep(c.ended, 10*time.Millisecond) {
+			return context.Cause(c.ended)
+		}
+		c.lastMessage.Store(time.Now().UnixNano())
+	}
+	return nil
+}
+
+// rejections counts windows of time in which all blocks of a peer were refused
+// (Leap: block_status_monitor). The conn's lock guards it.
+type rejections struct {
+	since   time.Time // zero while blocks are accepted
+	windows int
+}
+
+func (r *rejections) accepted() { *r = rejections{} }
+
+// rejected tells whether it has been too many.
+func (r *rejections) rejected(now time.Time) bool {
+	switch {
+	case r.since.IsZero():
+		r.since, r.windows = now, 0
+	case now.Sub(r.since) >= rejectionWindow:
+		r.since = now
+		r.windows++
+	}
+	return r.windows >= rejectionWindows
+}

@@ -1,0 +1,84 @@
+package p2p
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"tarn/antelope/types"
+)
+
+// What tests outside the package use of those inside.
+
+type FakeChain = fakeChain
+
+type TestNode = node
+
+// NewFakeChain makes a chain of any id whose first block is first.
+func NewFakeChain(id types.Checksum256, first *types.SignedBlock) *FakeChain {
+	f := newFakeChain(1)
+	f.id = id
+	clear(f.blocks)
+	f.branch[1] = first.BlockHeader.ID()
+	f.blocks[f.branch[1]] = first
+	return f
+}
+
+func StartNode(t testing.TB, chain *FakeChain, change func(*Options)) *TestNode {
+	return startNode(t, chain, change)
+}
+
+func (n *node) Head() uint32    { return n.chain.head() }
+func (n *node) Address() string { return n.address }
+
+func (n *node) Eventually(t testing.TB, what string, ok func() bool) { eventually(t, what, ok) }
+
+func NewTestChain(n int) *FakeChain { return newFakeChain(n) }
+
+func RandomTransaction(r *rand.Rand) *types.PackedTransaction { return randomTransaction(r) }
+
+func (n *node) ChainID() types.Checksum256 { return n.chain.id }
+func (n *node) ChainInfo() Info            { return n.chain.Info() }
+func (n *node) Logged(s string) bool       { return n.log.contains(s) }
+
+func (n *node) ForgetLog() {
+	n.log.mu.Lock()
+	n.log.buf.Reset()
+	n.log.mu.Unlock()
+}
+
+func (n *node) AllCurrent(count int) bool {
+	conns := *n.conns.Load()
+	for _, c := range conns {
+		if !c.current() {
+			return false
+		}
+	}
+	return len(conns) == count
+}
+
+func (f *fakeChain) Produce(n int) { f.produce(n, 0) }
+
+func (f *fakeChain) RefuseTransactions() { f.badTrx = true }
+
+// At is the block of that number.
+func (f *fakeChain) At(num uint32) *types.SignedBlock {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.blocks[f.branch[num]]
+}
+
+// Bad is a block after the head that is not good.
+func (f *fakeChain) Bad() *types.SignedBlock {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.makeLocked(evil, 0)
+}
+
+// WebAuthn is a block after the head with a signature of a kind that blocks may not have.
+func (f *fakeChain) WebAuthn() *types.SignedBlock {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	b := f.makeLocked(types.N("prod"), 0)
+	b.ProducerSignature = types.Signature{Type: types.WebAuthn, AuthData: "a", ClientJSON: "{}"}
+	return b
+}

@@ -1,0 +1,302 @@
+package p2p
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tarn/antelope/exception"
+	"tarn/antelope/types"
+)
+
+// fakeChain is a chain of headers: a block is good if its producer is not "evil",
+// the longest branch is the head's, and what is 30 blocks below is irreversible.
+type fakeChain struct {
+	id  types.Checksum256
+	net atomic.Pointer[Network]
+
+	mu       sync.Mutex
+	blocks   map[types.Checksum256]*types.SignedBlock
+	branch   []types.Checksum256 // of the head; at its number
+	lib      uint32
+	finality uint32
+	applied  int
+	trxs     map[types.Checksum256]bool
+	badTrx   bool
+	delay    time.Duration
+	busy     atomic.Int64
+}
+
+var evil = types.N("evil")
+
+// genesisBlock is block 1 of all fake chains.
+func genesisBlock() *types.SignedBlock {
+	return &types.SignedBlock{SignedBlockHeader: types.SignedBlockHeader{BlockHeader: types.BlockHeader{Producer: types.N("first")}}}
+}
+
+func newFakeChain(n int) *fakeChain {
+	f := &fakeChain{id: types.Hash([]byte("fake chain")), finality: 30, blocks: map[types.Checksum256]*types.SignedBlock{},
+		branch: make([]types.Checksum256, 1), trxs: map[types.Checksum256]bool{}}
+	g := genesisBlock()
+	id := g.BlockHeader.ID()
+	f.blocks[id] = g
+	f.branch = append(f.branch, id)
+	f.lib = 1
+	for range n - 1 {
+		f.addLocked(f.makeLocked(types.N("prod"), 0))
+	}
+	return f
+}
+
+// makeLocked makes the block after the head.
+func (f *fakeChain) makeLocked(producer types.Name, skip uint32) *types.SignedBlock {
+	head := f.branch[len(f.branch)-1]
+	return f.after(head, producer, skip)
+}
+
+func (f *fakeChain) after(previous types.Checksum256, producer types.Name, skip uint32) *types.SignedBlock {
+	b := &types.SignedBlock{}
+	b.Previous, b.Producer = previous, producer
+	b.Timestamp = f.blocks[previous].Timestamp + 1 + types.BlockTimestamp(skip)
+	b.ProducerSignature.Compact[0] = 31
+	return b
+}
+
+func (f *fakeChain) addLocked(b *types.SignedBlock) {
+	id := b.BlockHeader.ID()
+	f.blocks[id] = b
+	if num := types.BlockNum(id); int(num) >= len(f.branch) {
+		f.branch = append(f.branch, make([]types.Checksum256, int(num)+1-len(f.branch))...)
+		for at := id; f.branch[num] != at; num-- {
+			f.branch[num] = at
+			at = f.blocks[at].Previous
+		}
+	}
+	if head := uint32(len(f.branch) - 1); head > f.finality {
+		f.lib = max(f.lib, head-f.finality)
+	}
+}
+
+// produce adds n blocks and passes them on.
+func (f *fakeChain) produce(n int, skip uint32) {
+	for range n {
+		f.mu.Lock()
+		b := f.makeLocked(types.N("prod"), skip)
+		f.addLocked(b)
+		f.mu.Unlock()
+		if net := f.net.Load(); net != nil {
+			net.BlockAccepted(NewBlock(b))
+		}
+	}
+}
+
+func (f *fakeChain) ID() types.Checksum256 { return f.id }
+func (f *fakeChain) Paused() bool          { return false }
+
+func (f *fakeChain) Info() Info {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	head := uint32(len(f.branch) - 1)
+	return Info{LIBNum: f.lib, LIBID: f.branch[f.lib], HeadNum: head, HeadID: f.branch[head], First: 1}
+}
+
+func (f *fakeChain) head() uint32 { return f.Info().HeadNum }
+
+func (f *fakeChain) BlockID(num uint32) (types.Checksum256, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if num == 0 || int(num) >= len(f.branch) {
+		return types.Checksum256{}, exception.New(exception.UnknownBlock, "block %d", num)
+	}
+	return f.branch[num], nil
+}
+
+func (f *fakeChain) Block(num uint32) ([]byte, error) {
+	id, err := f.BlockID(num)
+	if err != nil {
+		return nil, nil
+	}
+	return f.BlockByID(id)
+}
+
+func (f *fakeChain) BlockByID(id types.Checksum256) ([]byte, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if b := f.blocks[id]; b != nil {
+		return b.Append(nil), nil
+	}
+	return nil, nil
+}
+
+func (f *fakeChain) Knows(id types.Checksum256) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.blocks[id] != nil
+}
+
+func (f *fakeChain) CheckHeader(b *Block) (bool, error) {
+	if b.Signed.Producer == evil {
+		return true, exception.New(exception.WrongSigningKey, "block signed by unexpected key")
+	}
+	return f.Knows(b.Signed.Previous), nil
+}
+
+func (f *fakeChain) Prepare(*Block) error { return nil }
+
+func (f *fakeChain) Apply(_ context.Context, b *Block) error {
+	if f.busy.Add(-1) >= 0 {
+		return ErrBusy
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.delay > 0 && f.applied%100 == 0 {
+		time.Sleep(f.delay)
+	}
+	if f.blocks[b.Signed.Previous] == nil {
+		return exception.New(exception.UnlinkableBlock, "unlinkable block %v", b.ID)
+	}
+	if b.Signed.Producer == evil {
+		return exception.New(exception.WrongSigningKey, "block signed by unexpected key")
+	}
+	f.addLocked(b.Signed)
+	f.applied++
+	if net := f.net.Load(); net != nil {
+		net.BlockAccepted(b)
+	}
+	return nil
+}
+
+func (f *fakeChain) Transaction(t *Transaction, done func(error)) {
+	f.mu.Lock()
+	f.trxs[t.ID] = true
+	refuse := f.badTrx
+	f.mu.Unlock()
+	if refuse {
+		done(exception.New(exception.UnsatisfiedAuthorization, "no"))
+		return
+	}
+	f.net.Load().TransactionAccepted(t)
+	done(nil)
+}
+
+func (f *fakeChain) seen(id types.Checksum256) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.trxs[id]
+}
+
+// lines is a log that tests look into.
+type lines struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(b)
+}
+
+func (l *lines) contains(s string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return bytes.Contains(l.buf.Bytes(), []byte(s))
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+// node is a network with a fake chain.
+type node struct {
+	*Network
+	chain   *fakeChain
+	log     *lines
+	address string
+	stop    func()
+}
+
+// startNode runs a network until the test ends or stop is called. Its log is shown
+// if the test fails.
+func startNode(t testing.TB, chain *fakeChain, change func(*Options)) *node {
+	t.Helper()
+	o := DefaultOptions()
+	o.Listen = []string{"127.0.0.1:0"}
+	o.MaxNodesPerHost, o.MaxClients = 1000, 0
+	o.CleanupPeriod = 300 * time.Millisecond
+	log := new(lines)
+	o.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	if change != nil {
+		change(&o)
+	}
+	n, err := New(chain, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chain.net.Store(n)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(ctx) }()
+	stop := sync.OnceFunc(func() {
+		cancel()
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Errorf("Run: %v", err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Error("Run did not return in ten seconds")
+		}
+		if t.Failed() {
+			s := log.String()
+			t.Logf("log of %v:\n%s", n.nodeID, s[max(0, len(s)-6000):])
+		}
+	})
+	t.Cleanup(stop)
+	eventually(t, "listening", func() bool { return len(n.Listening()) > 0 || len(o.Listen) == 0 })
+	nd := &node{Network: n, chain: chain, log: log, stop: stop}
+	if len(o.Listen) > 0 {
+		nd.address = n.Listening()[0].String()
+	}
+	return nd
+}
+
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// randomTransaction makes a transaction that nobody has sent.
+func randomTransaction(r *rand.Rand) *types.PackedTransaction {
+	t := &types.Transaction{Actions: []types.Action{{Account: types.N("eosio.token"), Name: types.N("transfer"),
+		Authorization: []types.PermissionLevel{{Actor: types.N("alice"), Permission: types.N("active")}}, Data: fmt.Append(nil, r.Uint64())}}}
+	t.Expiration = types.TimePointSec(time.Now().Unix() + 60)
+	p, err := types.Pack(t, make([]types.Signature, 1), nil, types.CompressionNone)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// freeAddress is one that nobody listens on.
+func freeAddress(t testing.TB) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}

@@ -1,0 +1,81 @@
+package p2p
+
+import (
+	"testing"
+	"time"
+
+	"tarn/antelope/types"
+)
+
+// evilFrom makes a chain whose block of that number, and with it all that follow,
+// is not valid.
+func evilFrom(num, head int) *fakeChain {
+	f := newFakeChain(num - 1)
+	f.addLocked(f.makeLocked(evil, 0))
+	for range head - num {
+		f.addLocked(f.makeLocked(types.N("prod"), 0))
+	}
+	return f
+}
+
+func TestABadBlockInARangeCostsOnlyWhoSentIt(t *testing.T) {
+	bad := startNode(t, evilFrom(2500, 6000), nil)
+	good := startNode(t, newFakeChain(5000), nil)
+	client := newFakeChain(1)
+	n := startNode(t, client, func(o *Options) {
+		o.Peers, o.SyncFetchSpan = []string{bad.address, good.address}, 100
+		o.CleanupPeriod = time.Minute
+	})
+	eventually(t, "the good head", func() bool { return client.Info().HeadID == good.chain.Info().HeadID })
+	eventually(t, "the bad peer is gone", func() bool { return len(*n.conns.Load()) == 1 })
+	if !n.log.contains("block_validate_exception") && !n.log.contains("does not follow what is irreversible") {
+		t.Error("no reason in the log")
+	}
+	eventually(t, "in sync", func() bool { return n.sync.stage() == inSync })
+	good.chain.produce(3, 0)
+	eventually(t, "new blocks", func() bool { return client.head() == 5003 })
+}
+
+func TestBlocksOutOfOrderWaitForEachOther(t *testing.T) {
+	a := startNode(t, newFakeChain(100), nil)
+	b := startNode(t, newFakeChain(100), func(o *Options) { o.Peers = []string{a.address} })
+	settled(t, a, b)
+	donor := newFakeChain(120)
+	var list []*Block
+	for num := uint32(101); num <= 120; num++ {
+		list = append(list, NewBlock(donor.blocks[donor.branch[num]]))
+	}
+	// a's chain knows nothing of them; its network just sends.
+	for i := len(list) - 1; i >= 0; i-- {
+		a.broadcastBlock(list[i])
+		time.Sleep(time.Millisecond)
+	}
+	eventually(t, "all in their order", func() bool { return b.chain.head() == 120 })
+}
+
+func TestABusyChainIsAskedAgain(t *testing.T) {
+	a := startNode(t, newFakeChain(100), nil)
+	b := startNode(t, newFakeChain(100), func(o *Options) { o.Peers = []string{a.address} })
+	settled(t, a, b)
+	b.chain.busy.Store(20)
+	a.chain.produce(1, 0)
+	eventually(t, "the block", func() bool { return b.chain.head() == 101 })
+}
+
+// Sources that never agree on their fork must not make a node ask for ever.
+func TestAnotherChainsBlocksAreNotAskedForAgainAndAgain(t *testing.T) {
+	a := startNode(t, newFakeChain(200), nil)
+	other := newFakeChain(1)
+	other.finality = 5
+	for range 250 {
+		other.addLocked(other.makeLocked(types.N("other"), 1))
+	}
+	b := startNode(t, other, func(o *Options) { o.Peers = []string{a.address} })
+	eventually(t, "sent away as forked", func() bool {
+		return a.log.contains("Peer chain is forked") || b.log.contains("Peer chain is forked")
+	})
+	time.Sleep(500 * time.Millisecond)
+	if m := b.Metrics(); m.BlocksIn > 400 {
+		t.Errorf("%d blocks were sent", m.BlocksIn)
+	}
+}

@@ -1,0 +1,330 @@
+package p2p_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"tarn/antelope/p2p"
+	"tarn/antelope/p2p/peer"
+	"tarn/antelope/types"
+)
+
+// dial connects a light peer whose chain is the node's.
+func dial(t testing.TB, n *p2p.TestNode) *peer.Peer {
+	t.Helper()
+	p, err := peer.Dial(t.Context(), n.Address(), n.ChainID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	info := n.ChainInfo()
+	p.Hello.HeadNum, p.Hello.HeadID, p.Hello.LIBNum, p.Hello.LIBID = info.HeadNum, info.HeadID, info.LIBNum, info.LIBID
+	_ = p.SetDeadline(time.Now().Add(15 * time.Second))
+	return p
+}
+
+// must fails the test if sending fails.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func raw(size uint32, payload ...byte) []byte {
+	return append(binary.LittleEndian.AppendUint32(nil, size), payload...)
+}
+
+// sent is what a peer that is sent away hears: the reason of a go_away, or the end.
+func sent(p *peer.Peer) (p2p.Reason, error) {
+	m, err := peer.Until[p2p.GoAway](p)
+	return m.Reason, err
+}
+
+func TestPeersThatCannotBeUsedHearWhy(t *testing.T) {
+	chain := p2p.NewTestChain(100)
+	n := p2p.StartNode(t, chain, nil)
+	for _, c := range []struct {
+		name   string
+		change func(*p2p.Handshake)
+		reason p2p.Reason
+		log    string
+	}{
+		{"another chain", func(h *p2p.Handshake) { h.ChainID = types.Hash(nil) }, p2p.WrongChain, "Peer on a different chain"},
+		{"itself", func(h *p2p.Handshake) { h.NodeID = n.NodeID() }, p2p.Self, "Self connection detected"},
+		{"a fork", func(h *p2p.Handshake) { h.LIBID = types.Hash(nil) }, p2p.Forked, "Peer chain is forked"},
+		{"no address", func(h *p2p.Handshake) { h.P2PAddress = "" }, p2p.FatalOther, "p2p_address is null string"},
+		{"a long address", func(h *p2p.Handshake) { h.P2PAddress = strings.Repeat("x", 385) }, p2p.FatalOther, "p2p_address too large"},
+		{"a long agent", func(h *p2p.Handshake) { h.Agent = strings.Repeat("x", 385) }, p2p.FatalOther, "agent field too large"},
+		{"no system", func(h *p2p.Handshake) { h.OS = "" }, p2p.FatalOther, "os field is null string"},
+		{"LIB above head", func(h *p2p.Handshake) { h.LIBNum = h.HeadNum + 1 }, p2p.FatalOther, "is greater than head block"},
+		{"a wrong token", func(h *p2p.Handshake) { h.Token[0] = 1 }, p2p.FatalOther, "token field invalid"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := dial(t, n)
+			c.change(&p.Hello)
+			must(t, p.SendHandshake())
+			if r, err := sent(p); err != nil || r != c.reason {
+				t.Errorf("heard %v, %v; want %v", r, err, c.reason)
+			}
+			if _, err := p.Receive(); err == nil {
+				t.Error("the connection stays")
+			}
+			n.Eventually(t, "the reason in the log: "+c.log, func() bool { return n.Logged(c.log) })
+		})
+	}
+}
+
+func TestPeersThatMisbehaveAreDroppedWithAReason(t *testing.T) {
+	chain := p2p.NewTestChain(100)
+	n := p2p.StartNode(t, chain, func(o *p2p.Options) { o.KeepAlive = 700 * time.Millisecond })
+	info := n.ChainInfo()
+	frame := func(m p2p.Message) []byte {
+		b, err := p2p.AppendFrame(nil, m)
+		must(t, err)
+		return b
+	}
+	many := func(m p2p.Message, count int) (b []byte) {
+		for range count {
+			b = append(b, frame(m)...)
+		}
+		return b
+	}
+	for _, c := range []struct {
+		name string
+		send []byte
+		log  string
+	}{
+		{"an empty frame", raw(0), "incoming message length unexpected (0)"},
+		{"a frame over 8 MiB", raw(8<<20+1, 7), "incoming message length unexpected (8388609)"},
+		{"a frame of 4 GiB", raw(math.MaxUint32, 7), "incoming message length unexpected (4294967295)"},
+		{"an unknown type", raw(2, 9, 0), "message of type 9"},
+		{"a type of six bytes", raw(6, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01), "message of type"},
+		{"a short handshake", raw(3, 0, 1, 2), "message of type 0"},
+		{"more ids than bytes", raw(13, append([]byte{4}, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0x0f)...), "message of type 4"},
+		{"a short block", raw(5, 7, 1, 2, 3, 4), "message of type 7"},
+		{"a short transaction", raw(5, 8, 1, 2, 3, 4), "message of type 8"},
+		{"three ids in a notice", frame(p2p.Notice{Blocks: p2p.IDs{Mode: p2p.ModeCatchUp, IDs: make([]types.Checksum256, 3)}}), "known_blocks.ids.size 3"},
+		{"two ids in a request", frame(p2p.Request{Blocks: p2p.IDs{Mode: p2p.ModeNormal, IDs: make([]types.Checksum256, 2)}}), "req_blocks.ids.size 2"},
+		{"transaction ids in a request", frame(p2p.Request{Trx: p2p.IDs{Mode: p2p.ModeNormal, IDs: make([]types.Checksum256, 1)}}), "req_trx.ids.size 1"},
+		{"a flood of messages", many(p2p.ChainSize{}, 20_000), "too many messages"},
+		{"a flood of old blocks", many(chain.At(1), 20_000), "too many blocks that are no news"},
+		{"blocks after block 0 for ever", many(p2p.SyncRequest{Start: 0, End: math.MaxUint32}, 1), "unable to fetch block 0"},
+		{"blocks that are not there", frame(p2p.SyncRequest{Start: info.HeadNum + 1, End: math.MaxUint32}), "unable to fetch block 101"},
+		{"a block with a bad signature", frame(chain.Bad()), "block_validate_exception"},
+		{"a block with a WebAuthn signature", frame(chain.WebAuthn()), "WebAuthn signed block received"},
+		{"silence", nil, "heartbeat timed out"},
+		{"half a frame", raw(1000, 0, 1, 2), "heartbeat timed out"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n.ForgetLog()
+			p := dial(t, n)
+			must(t, p.SendHandshake())
+			if _, err := peer.Until[p2p.Handshake](p); err != nil {
+				t.Fatal(err)
+			}
+			_ = p.SendRaw(c.send) // it may be closed before all is sent
+			var err error
+			for err == nil {
+				_, err = p.Receive()
+			}
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Error("the connection stays")
+			}
+			n.Eventually(t, "the reason in the log: "+c.log, func() bool { return n.Logged(c.log) })
+			if n.ChainInfo() != info {
+				t.Errorf("the chain went from %+v to %+v", info, n.ChainInfo())
+			}
+		})
+	}
+}
+
+func TestAPeerThatNeverGreetsIsDropped(t *testing.T) {
+	n := p2p.StartNode(t, p2p.NewTestChain(10), func(o *p2p.Options) { o.KeepAlive = 200 * time.Millisecond })
+	p := dial(t, n)
+	go func() {
+		for p.Send(p2p.ChainSize{}) == nil {
+			time.Sleep(20 * time.Millisecond)
+		}
+	}()
+	n.Eventually(t, "the reason in the log", func() bool { return n.Logged("no handshake in") })
+	if _, err := peer.Until[p2p.Handshake](p); err == nil {
+		t.Error("the connection stays")
+	}
+}
+
+// A peer that announces large frames must not make the node take that memory.
+func TestMemoryIsTakenAsDataCome(t *testing.T) {
+	n := p2p.StartNode(t, p2p.NewTestChain(10), nil)
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	for range 50 {
+		p := dial(t, n)
+		must(t, p.SendHandshake())
+		must(t, p.SendRaw(raw(8<<20, 7, 0, 0)))
+	}
+	n.Eventually(t, "50 connections", func() bool { return n.Metrics().Clients == 50 })
+	time.Sleep(100 * time.Millisecond)
+	if after := heap(); after > before+20<<20 {
+		t.Errorf("50 announcements of 8 MiB took %d MiB", (after-before)>>20)
+	}
+}
+
+// Whoever claims a head that it does not have costs a few seconds, once.
+func TestAPeerThatLiesAboutItsHeadIsDropped(t *testing.T) {
+	honest := p2p.StartNode(t, p2p.NewTestChain(3000), nil)
+	n := p2p.StartNode(t, p2p.NewTestChain(1), nil)
+	p := dial(t, n)
+	p.Hello.HeadNum, p.Hello.LIBNum = 1_000_000, 999_990
+	must(t, p.SendHandshake())
+	go func() {
+		for {
+			m, err := p.Receive()
+			if err != nil {
+				return
+			}
+			if h, ok := m.(p2p.Handshake); ok && h.HeadNum < 1_000_000 {
+				_ = p.Send(p2p.Notice{Trx: p2p.IDs{Mode: p2p.ModeLIBCatchUp, Pending: 999_990},
+					Blocks: p2p.IDs{Mode: p2p.ModeLIBCatchUp, Pending: 1_000_000, IDs: []types.Checksum256{{0, 0x0f, 0x42, 0x40}}}})
+			}
+		}
+	}()
+	n.Eventually(t, "its promise is believed", func() bool { return n.Metrics().Syncing })
+	n.Connect(honest.Address())
+	n.Eventually(t, "the head of the honest one", func() bool { return n.Head() == 3000 })
+	n.Eventually(t, "the liar is gone", func() bool { return n.Metrics().Clients == 0 })
+	n.Eventually(t, "in sync", func() bool { return !n.Metrics().Syncing })
+}
+
+// A peer that asks for much and reads nothing holds no more than its share.
+func TestAPeerThatDoesNotReadHoldsLittle(t *testing.T) {
+	n := p2p.StartNode(t, p2p.NewTestChain(150_000), nil)
+	p := dial(t, n)
+	must(t, p.SendHandshake())
+	must(t, p.Send(p2p.SyncRequest{Start: 1, End: 150_000}))
+	for range 200 {
+		// It may be closed before all is sent.
+		_ = p.Send(p2p.Request{Blocks: p2p.IDs{Mode: p2p.ModeNormal, IDs: []types.Checksum256{n.ChainInfo().HeadID}}})
+	}
+	n.Eventually(t, "the reason in the log", func() bool { return n.Logged("more blocks asked for than read") || n.Metrics().Clients == 0 })
+}
+
+func TestFailingTransactionsUseUpABudget(t *testing.T) {
+	chain := p2p.NewTestChain(100)
+	chain.RefuseTransactions()
+	n := p2p.StartNode(t, chain, nil)
+	p := dial(t, n)
+	must(t, p.SendHandshake())
+	r := rand.New(rand.NewPCG(3, 3))
+	for range 14_000 {
+		must(t, p.Send(p2p.RandomTransaction(r)))
+	}
+	n.Eventually(t, "transactions that are not looked at", func() bool { return n.Metrics().DroppedTransactions > 100 })
+	if !n.Logged("too many failed trx") {
+		t.Error("nothing in the log")
+	}
+}
+
+func TestSyncIsLimitedToTheRate(t *testing.T) {
+	chain := p2p.NewTestChain(2000)
+	n := p2p.StartNode(t, chain, func(o *p2p.Options) { o.Listen = []string{"127.0.0.1:0:100KB/s"} })
+	p := dial(t, n)
+	p.Hello.HeadNum, p.Hello.LIBNum = 0, 0
+	p.Hello.HeadID, p.Hello.LIBID = types.Checksum256{}, types.Checksum256{}
+	must(t, p.SendHandshake())
+	must(t, p.Send(p2p.SyncRequest{Start: 1, End: 2000}))
+	start, size := time.Now(), 0
+	for time.Since(start) < 1500*time.Millisecond {
+		m, err := p.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, ok := m.(*types.SignedBlock); ok {
+			size += len(b.Append(nil)) + 5
+		}
+	}
+	rate := float64(size) / time.Since(start).Seconds()
+	if rate < 50_000 || rate > 150_000 {
+		t.Errorf("%.0f bytes a second, not 100,000", rate)
+	}
+	throttled := false
+	for _, c := range n.Metrics().Connections {
+		throttled = throttled || c.SyncBytesOut > 0
+	}
+	if !throttled {
+		t.Error("no metrics of it")
+	}
+}
+
+func TestThreeHundredPeersAreServed(t *testing.T) {
+	chain := p2p.NewTestChain(100)
+	n := p2p.StartNode(t, chain, nil)
+	const peers, blocks, transactions = 300, 10, 200
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var list []*peer.Peer
+	for range peers {
+		p, err := peer.Dial(ctx, n.Address(), n.ChainID())
+		must(t, err)
+		info := n.ChainInfo()
+		p.Hello.HeadNum, p.Hello.HeadID, p.Hello.LIBNum, p.Hello.LIBID = info.HeadNum, info.HeadID, info.LIBNum, info.LIBID
+		must(t, p.SendHandshake())
+		list = append(list, p)
+		go func() { _ = p.Follow(ctx) }()
+	}
+	n.Eventually(t, "all have greeted", func() bool { return n.AllCurrent(peers) })
+	start := time.Now()
+	chain.Produce(blocks)
+	r := rand.New(rand.NewPCG(1, 1))
+	for range transactions {
+		trx, err := p2p.NewTransaction(p2p.RandomTransaction(r))
+		must(t, err)
+		n.TransactionAccepted(trx)
+	}
+	for _, p := range list {
+		n.Eventually(t, "all blocks and transactions", func() bool {
+			return p.Blocks.Load() == blocks && p.Transactions.Load() == transactions
+		})
+	}
+	t.Logf("%d messages to %d peers in %v", blocks+transactions, peers, time.Since(start))
+	if m := n.Metrics(); m.Clients != peers {
+		t.Errorf("%d peers are left", m.Clients)
+	}
+}
+
+func TestIncomingPeersAreLimited(t *testing.T) {
+	n := p2p.StartNode(t, p2p.NewTestChain(10), func(o *p2p.Options) { o.MaxClients = 2 })
+	for range 2 {
+		p := dial(t, n)
+		must(t, p.SendHandshake())
+		if _, err := peer.Until[p2p.Handshake](p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := dial(t, n).Receive(); !errors.Is(err, io.EOF) && err == nil {
+		t.Error("a third was let in")
+	}
+	other := p2p.StartNode(t, p2p.NewTestChain(10), func(o *p2p.Options) { o.MaxNodesPerHost = 1 })
+	p := dial(t, other)
+	must(t, p.SendHandshake())
+	if _, err := peer.Until[p2p.Handshake](p); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dial(t, other).Receive(); err == nil {
+		t.Error("a second of the same host was let in")
+	}
+}

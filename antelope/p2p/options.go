@@ -1,0 +1,271 @@
+package p2p
+
+import (
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"tarn/antelope/crypto"
+	"tarn/antelope/exception"
+	"tarn/antelope/types"
+	"tarn/antelope/variant"
+)
+
+// Options are those of nodeos' net_plugin, by their names, and what else a network
+// is made with. [DefaultOptions] has nodeos' defaults.
+type Options struct {
+	Listen             []string // p2p-listen-endpoint: host:port[:rate]; none or an empty first one for no listener
+	Server             []string // p2p-server-address: what is said in place of the listener of the same place
+	Peers              []string // p2p-peer-address: host:port[:trx|:blk]
+	MaxNodesPerHost    int      // p2p-max-nodes-per-host
+	AcceptTransactions bool     // p2p-accept-transactions
+	AutoBPPeers        []string // p2p-auto-bp-peer: account,host:port
+	AgentName          string   // agent-name
+	Allowed            []string // allowed-connection: any, producers, specified, none
+	PeerKeys           []string // peer-key: public keys
+	PeerPrivateKeys    []string // peer-private-key: ["public key","private key"]
+	MaxClients         uint32   // max-clients; 0 for no limit
+
+	CleanupPeriod  time.Duration // connection-cleanup-period
+	MaxCleanupTime time.Duration // max-cleanup-time-msec; accepted, cleaning up takes no time to speak of
+	DedupExpire    time.Duration // p2p-dedup-cache-expire-time-sec
+	Threads        int           // net-threads; accepted, connections have goroutines of their own
+	SyncFetchSpan  uint32        // sync-fetch-span
+	SyncPeerLimit  uint32        // sync-peer-limit
+	ReadWatermark  bool          // use-socket-read-watermark; accepted, the runtime's poller needs none
+	PeerLogFormat  string        // peer-log-format
+	KeepAlive      time.Duration // p2p-keepalive-interval-ms
+
+	// Producers are the accounts that this node makes blocks for.
+	Producers []types.Name
+	// IsProducerKey tells whether an active producer signs with the key; nil for
+	// never. Any goroutine calls it.
+	IsProducerKey func(types.PublicKey) bool
+	// Signer signs with keys other than PeerPrivateKeys; nil for none.
+	Signer func(types.PublicKey, types.Checksum256) (types.Signature, error)
+	Log    *slog.Logger // nil for silence
+}
+
+// DefaultOptions returns nodeos' defaults.
+func DefaultOptions() Options {
+	return Options{
+		Listen:             []string{"0.0.0.0:9876:0"},
+		MaxNodesPerHost:    1,
+		AcceptTransactions: true,
+		AgentName:          "EOS Test Agent",
+		Allowed:            []string{"any"},
+		MaxClients:         25,
+		CleanupPeriod:      30 * time.Second,
+		MaxCleanupTime:     10 * time.Millisecond,
+		DedupExpire:        10 * time.Second,
+		Threads:            4,
+		SyncFetchSpan:      1000,
+		SyncPeerLimit:      3,
+		PeerLogFormat:      `["${_name}" - ${_cid} ${_ip}:${_port}] `,
+		KeepAlive:          10 * time.Second,
+	}
+}
+
+// config is what options come to.
+type config struct {
+	Options
+	listeners []endpoint
+	allowed   allowed
+	keys      []types.PublicKey                     // allowed
+	private   map[types.PublicKey]crypto.PrivateKey // own
+	authKey   types.PublicKey                       // the lowest of private
+	autoPeers map[types.Name]string                 // addresses of producers
+	autoNames map[string]types.Name                 // and the other way round
+}
+
+// endpoint is a listener with the address that is told to those who come by it.
+type endpoint struct {
+	Listener
+	public string
+}
+
+// allowed is a set of who may connect.
+type allowed uint8
+
+const (
+	allowProducers allowed = 1 << iota
+	allowSpecified
+	allowAny
+)
+
+// Validate checks the options, all of them at once. Its errors are of the kind
+// exception.PluginConfig.
+func (o *Options) Validate() error {
+	_, err := o.resolve("")
+	return err
+}
+
+func bad(format string, args ...any) error {
+	return exception.New(exception.PluginConfig, format, args...)
+}
+
+// resolve checks the options. hostname stands for listeners on all addresses.
+func (o *Options) resolve(hostname string) (*config, error) {
+	c := &config{Options: *o}
+	for _, step := range []func() error{c.checkNumbers, func() error { return c.readListeners(hostname) },
+		c.readPeers, c.readAllowed, c.readKeys} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func (c *config) checkNumbers() error {
+	switch {
+	case c.KeepAlive <= 0:
+		return bad("p2p-keepalive_interval-ms must be greater than 0")
+	case c.Threads <= 0:
+		return bad("net-threads %d must be greater than 0", c.Threads)
+	case len(c.AgentName) > maxHandshakeText:
+		return bad("agent-name too long, must be less than %d", maxHandshakeText)
+	case c.CleanupPeriod <= 0:
+		return bad("connection-cleanup-period must be greater than 0")
+	case c.SyncFetchSpan == 0:
+		return bad("sync-fetch-span must be greater than 0")
+	case c.SyncPeerLimit == 0:
+		return bad("sync-peer-limit must be greater than 0")
+	case c.MaxNodesPerHost < 0:
+		return bad("p2p-max-nodes-per-host must not be negative")
+	case c.DedupExpire < 0 || c.MaxCleanupTime < 0:
+		return bad("times must not be negative")
+	}
+	return nil
+}
+
+// readListeners pairs listeners, in their order of text, with server addresses.
+func (c *config) readListeners(hostname string) error {
+	list := slices.Clone(c.Listen)
+	if len(list) > 0 && list[0] == "" {
+		list = nil
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	if len(c.Server) > len(list) {
+		return bad("p2p-server-address may not be specified more times than p2p-listen-endpoint")
+	}
+	for i, s := range list {
+		if len(s) > maxAddress {
+			return bad("p2p-listen-endpoint %s too long, must be less than %d", s, maxAddress)
+		}
+		l, err := ParseListener(s)
+		if err != nil {
+			return err
+		}
+		e := endpoint{Listener: l, public: s}
+		host, port, _, ok := splitPeer(l.Address)
+		if !ok && strings.HasPrefix(l.Address, ":") {
+			host, port = "", l.Address[1:]
+		}
+		if host == "" || host == "0.0.0.0" || host == "::" {
+			e.public = hostname + ":" + port
+		}
+		if i < len(c.Server) && c.Server[i] != "" {
+			e.public = c.Server[i]
+		}
+		if len(e.public) > maxAddress {
+			return bad("p2p-server-address %s too long, must be less than %d", e.public, maxAddress)
+		}
+		c.listeners = append(c.listeners, e)
+	}
+	return nil
+}
+
+func (c *config) readPeers() error {
+	for _, p := range c.Peers {
+		if _, _, _, ok := splitPeer(p); !ok {
+			return bad(`Invalid peer address. must be "host:port[:<blk>|<trx>]": %s`, p)
+		}
+	}
+	c.autoPeers, c.autoNames = map[types.Name]string{}, map[string]types.Name{}
+	for _, p := range c.AutoBPPeers {
+		account, address, ok := strings.Cut(p, ",")
+		if !ok {
+			return bad("auto-bp-peer must consists an account name and server address separated by a comma token")
+		}
+		name, err := types.ParseName(account)
+		if err != nil {
+			return bad("the account supplied by --auto-bp-peer option is invalid")
+		}
+		if _, _, _, ok := splitPeer(address); !ok {
+			return bad(`Invalid peer address. must be "host:port[:<blk>|<trx>]": %s`, address)
+		}
+		if slices.Contains(c.Peers, address) {
+			return bad(`"%s" should only appear in either p2p-peer-address or p2p-auto-bp-peer option, not both.`, address)
+		}
+		c.autoPeers[name], c.autoNames[address] = address, name
+	}
+	return nil
+}
+
+func (c *config) readAllowed() error {
+	for _, s := range c.Allowed {
+		switch s {
+		case "any":
+			c.allowed |= allowAny
+		case "producers":
+			c.allowed |= allowProducers
+		case "specified":
+			c.allowed |= allowSpecified
+		case "none":
+			c.allowed = 0
+		default:
+			return bad("allowed-connection %s must be any, producers, specified or none", s)
+		}
+	}
+	if c.allowed&allowSpecified != 0 && len(c.PeerKeys) == 0 {
+		return bad("At least one peer-key must accompany 'allowed-connection=specified'")
+	}
+	return nil
+}
+
+func (c *config) readKeys() error {
+	for _, s := range c.PeerKeys {
+		k, err := types.ParsePublicKey(strings.Trim(s, `"`))
+		if err != nil {
+			return bad("peer-key %s: %v", s, err)
+		}
+		c.keys = append(c.keys, k)
+	}
+	c.private = map[types.PublicKey]crypto.PrivateKey{}
+	for _, s := range c.PeerPrivateKeys {
+		public, private, err := parseKeyPair(s)
+		if err != nil {
+			return bad("a peer-private-key is not [\"public key\",\"private key\"]") // it is not to be shown
+		}
+		c.private[public] = private
+		if len(c.private) == 1 || public.Compare(c.authKey) < 0 {
+			c.authKey = public
+		}
+	}
+	return nil
+}
+
+// parseKeyPair reads a JSON array of a public and a private key.
+func parseKeyPair(s string) (public types.PublicKey, private crypto.PrivateKey, err error) {
+	v, err := variant.Parse(s)
+	if err != nil {
+		return public, private, err
+	}
+	list, err := v.Elements()
+	if err != nil || len(list) != 2 {
+		return public, private, bad("not an array of two")
+	}
+	var text [2]string
+	for i := range text {
+		if text[i], err = list[i].AsText(); err != nil {
+			return public, private, err
+		}
+	}
+	if public, err = types.ParsePublicKey(text[0]); err != nil {
+		return public, private, err
+	}
+	private, err = crypto.ParsePrivateKey(text[1])
+	return public, private, err
+}

@@ -1,0 +1,270 @@
+package p2p
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"tarn/antelope/crypto"
+	"tarn/antelope/exception"
+	"tarn/antelope/types"
+)
+
+func TestListenersAreReadAsTheHelpTextSays(t *testing.T) {
+	for s, want := range map[string]Listener{
+		"0.0.0.0:9876":              {"0.0.0.0:9876", 0},
+		"0.0.0.0:9876:0":            {"0.0.0.0:9876", 0},
+		"192.168.0.100:9876:1MiB/s": {"192.168.0.100:9876", 1 << 20},
+		"node.eos.io:9876:1512KB/s": {"node.eos.io:9876", 1_512_000},
+		"node.eos.io:9876:0.5GB/s":  {"node.eos.io:9876", 500_000_000},
+		"node.eos.io:9876:2TiB/s":   {"node.eos.io:9876", 2 << 40},
+		"node.eos.io:9876:2TB/s":    {"node.eos.io:9876", 2_000_000_000_000},
+		"node.eos.io:9876:3KiB/s":   {"node.eos.io:9876", 3072},
+		"node.eos.io:9876:4GiB/s":   {"node.eos.io:9876", 4 << 30},
+		"node.eos.io:9876:7B/s":     {"node.eos.io:9876", 7},
+		"node.eos.io:9876:700":      {"node.eos.io:9876", 700},
+		":9876":                     {":9876", 0},
+		"[::1]:9876":                {"[::1]:9876", 0},
+		"[2001:db8:85a3:8d3:1319:8a2e:370:7348]:9876:250KB/s": {"[2001:db8:85a3:8d3:1319:8a2e:370:7348]:9876", 250_000},
+	} {
+		if got, err := ParseListener(s); err != nil || got != want {
+			t.Errorf("%s is %+v, %v; want %+v", s, got, err, want)
+		}
+	}
+	for _, s := range []string{"2001:db8::1:9876:250KB/s", "a:1:-1KB/s", "a:1:1kB/s", "a:1:1KB", "a:1:1XB/s", "a:1:fast", "a:1:99999999999TiB/s", "a:1:1iB/s", "a:1:KB/s"} {
+		if l, err := ParseListener(s); !exception.Is(err, exception.PluginConfig) {
+			t.Errorf("%s is %+v, %v", s, l, err)
+		}
+	}
+}
+
+func TestPeerAddressesAreSplit(t *testing.T) {
+	for s, want := range map[string][3]string{
+		"p2p.eos.io:9876":               {"p2p.eos.io", "9876", ""},
+		"p2p.eos.io:9876:trx":           {"p2p.eos.io", "9876", "trx"},
+		"p2p.eos.io:9876:blk - 0123456": {"p2p.eos.io", "9876", "blk"},
+		"p2p.eos.io:9876 - 0123456":     {"p2p.eos.io", "9876", ""},
+		"[::1]:9876:blk":                {"::1", "9876", "blk"},
+	} {
+		if host, port, kind, ok := splitPeer(s); !ok || [3]string{host, port, kind} != want {
+			t.Errorf("%s is %q %q %q, %v", s, host, port, kind, ok)
+		}
+	}
+	for _, s := range []string{"", "host", ":1", "[::1", "host:"} {
+		if host, port, kind, ok := splitPeer(s); ok {
+			t.Errorf("%s is %q %q %q", s, host, port, kind)
+		}
+	}
+}
+
+func FuzzAddresses(f *testing.F) {
+	f.Add("[::1]:9876:blk")
+	f.Add("host:1:0.5GB/s")
+	f.Fuzz(func(t *testing.T, s string) {
+		splitPeer(s)
+		if l, err := ParseListener(s); err == nil && !strings.HasPrefix(s, l.Address) {
+			t.Errorf("%q listens on %q", s, l.Address)
+		}
+	})
+}
+
+func TestOptionsAreValidatedAtOnce(t *testing.T) {
+	key, err := crypto.NewPrivateKey(types.K1, [32]byte{31: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := DefaultOptions(); o.Validate() != nil {
+		t.Errorf("the defaults: %v", o.Validate())
+	}
+	for name, c := range map[string]struct {
+		change func(*Options)
+		want   string
+	}{
+		"keep-alive":       {func(o *Options) { o.KeepAlive = 0 }, "p2p-keepalive_interval-ms must be greater than 0"},
+		"threads":          {func(o *Options) { o.Threads = 0 }, "net-threads 0 must be greater than 0"},
+		"agent":            {func(o *Options) { o.AgentName = strings.Repeat("a", 385) }, "agent-name too long, must be less than 384"},
+		"specified":        {func(o *Options) { o.Allowed = []string{"specified"} }, "At least one peer-key must accompany 'allowed-connection=specified'"},
+		"allowed":          {func(o *Options) { o.Allowed = []string{"some"} }, "allowed-connection some"},
+		"a key":            {func(o *Options) { o.PeerKeys = []string{"EOSx"} }, "peer-key EOSx"},
+		"servers":          {func(o *Options) { o.Server = []string{"a:1", "b:1"} }, "p2p-server-address may not be specified more times than p2p-listen-endpoint"},
+		"a long listener":  {func(o *Options) { o.Listen = []string{strings.Repeat("a", 290) + ":1"} }, "too long, must be less than 289"},
+		"a rate":           {func(o *Options) { o.Listen = []string{"a:1:1xB/s"} }, "invalid block sync rate limit specification: xB/s"},
+		"a peer":           {func(o *Options) { o.Peers = []string{"host"} }, "Invalid peer address"},
+		"a producer":       {func(o *Options) { o.AutoBPPeers = []string{"host:1"} }, "must consists an account name and server address separated by a comma token"},
+		"a producer's":     {func(o *Options) { o.AutoBPPeers = []string{"UPPER,host:1"} }, "the account supplied by --auto-bp-peer option is invalid"},
+		"a producer twice": {func(o *Options) { o.Peers, o.AutoBPPeers = []string{"h:1"}, []string{"a,h:1"} }, `"h:1" should only appear in either p2p-peer-address or p2p-auto-bp-peer option, not both.`},
+		"a private key":    {func(o *Options) { o.PeerPrivateKeys = []string{`["EOSx","secret"]`} }, "a peer-private-key is not"},
+	} {
+		o := DefaultOptions()
+		c.change(&o)
+		err := o.Validate()
+		if !exception.Is(err, exception.PluginConfig) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: a secret is shown", name)
+		}
+	}
+	o := DefaultOptions()
+	o.Listen = []string{"0.0.0.0:2:1MB/s", "a:1", "a:1"}
+	o.Server = []string{"", "public:7"}
+	o.PeerPrivateKeys = []string{`["` + key.Public().String() + `","` + key.Text() + `"]`}
+	conf, err := o.resolve("box")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(conf.listeners) != 2 || conf.listeners[0].public != "box:2" || conf.listeners[0].Rate != 1e6 || conf.listeners[1].public != "public:7" {
+		t.Errorf("%+v", conf.listeners)
+	}
+	if conf.authKey != key.Public() {
+		t.Errorf("%v", conf.authKey)
+	}
+}
+
+func TestOnlyPeersWithAKeyGetIn(t *testing.T) {
+	key := func(n byte) (crypto.PrivateKey, string) {
+		k, err := crypto.NewPrivateKey(types.K1, [32]byte{31: n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k, `["` + k.Public().String() + `","` + k.Text() + `"]`
+	}
+	known, knownPair := key(1)
+	_, otherPair := key(2)
+	producer, producerPair := key(3)
+	a := startNode(t, newFakeChain(50), func(o *Options) {
+		o.Allowed, o.PeerKeys = []string{"specified", "producers"}, []string{known.Public().String()}
+		o.IsProducerKey = func(k types.PublicKey) bool { return k == producer.Public() }
+	})
+	for name, c := range map[string]struct {
+		pair string
+		in   bool
+	}{"the key": {knownPair, true}, "a producer's": {producerPair, true}, "another": {otherPair, false}, "none": {"", false}} {
+		b := startNode(t, newFakeChain(1), func(o *Options) {
+			o.Peers = []string{a.address}
+			if c.pair != "" {
+				o.PeerPrivateKeys = []string{c.pair}
+			}
+		})
+		if c.in {
+			eventually(t, name+": the head", func() bool { return b.chain.head() == 50 })
+		} else {
+			eventually(t, name+": sent away", func() bool { return b.log.contains("authentication failure") })
+		}
+		b.stop()
+	}
+	nobody := startNode(t, newFakeChain(50), func(o *Options) { o.Allowed = []string{"none"} })
+	b := startNode(t, newFakeChain(1), func(o *Options) { o.Peers = []string{nobody.address} })
+	eventually(t, "sent away", func() bool { return b.log.contains("authentication failure") })
+	if !nobody.log.contains("Peer not authenticated.  Closing connection.") {
+		t.Error("no reason in the log")
+	}
+}
+
+func TestStatusIsTheOneOfTheAPI(t *testing.T) {
+	a := startNode(t, newFakeChain(5), nil)
+	b := startNode(t, newFakeChain(5), func(o *Options) { o.Peers = []string{a.address + ":blk"} })
+	eventually(t, "greeted", func() bool { s, ok := b.Status(a.address + ":blk"); return ok && s.LastHandshake.Generation > 0 })
+	s, _ := b.Status(a.address + ":blk")
+	text := string(s.AppendJSON(nil))
+	var got map[string]any
+	if err := json.Unmarshal([]byte(text), &got); err != nil {
+		t.Fatal(err)
+	}
+	at := 0
+	for _, key := range []string{"peer", "remote_ip", "remote_port", "connecting", "syncing", "is_bp_peer", "is_socket_open", "is_blocks_only",
+		"is_transactions_only", "last_handshake", "network_version", "chain_id", "node_id", "key", "time", "token", "sig", "p2p_address",
+		"last_irreversible_block_num", "last_irreversible_block_id", "head_num", "head_id", "os", "agent", "generation"} {
+		i := strings.Index(text[at:], `"`+key+`":`)
+		if i < 0 {
+			t.Fatalf("%s is missing, or not in its place, in %s", key, text)
+		}
+		at += i
+	}
+	if got["peer"] != a.address+":blk" || got["is_blocks_only"] != true || got["is_socket_open"] != true || got["connecting"] != false {
+		t.Error(text)
+	}
+	if h := got["last_handshake"].(map[string]any); h["head_num"] != 5.0 || h["os"] != "linux" {
+		t.Error(text)
+	}
+	if got, want := b.Connect(a.address+":blk"), "already connected"; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+	if got, want := b.Connect("nowhere"), "invalid peer address"; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+	if got, want := b.Disconnect("nowhere:1"), "no known connection for host"; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+}
+
+func TestProducersKeepToTheirNeighbours(t *testing.T) {
+	names := []types.Name{types.N("a"), types.N("b"), types.N("c"), types.N("d"), types.N("e"), types.N("f"), types.N("g")}
+	chain := newFakeChain(5)
+	n := startNode(t, chain, func(o *Options) {
+		o.Producers = []types.Name{types.N("c")}
+		for _, name := range names {
+			o.AutoBPPeers = append(o.AutoBPPeers, name.String()+","+freeAddress(t))
+		}
+	})
+	schedule := func(version uint32, order string) *types.ProducerSchedule {
+		s := &types.ProducerSchedule{Version: version}
+		for _, c := range order {
+			s.Producers = append(s.Producers, types.ProducerAuthority{Producer: types.N(string(c))})
+		}
+		return s
+	}
+	connected := func() (list string) {
+		for _, name := range names {
+			if _, ok := n.Status(n.config.autoPeers[name]); ok {
+				list += name.String()
+			}
+		}
+		return list
+	}
+	n.SchedulesChanged(schedule(1, "abcdefg"), schedule(2, "abcdefg"))
+	if got := connected(); got != "de" {
+		t.Errorf("connected to %s", got)
+	}
+	n.SchedulesChanged(schedule(2, "abcdefg"), schedule(3, "cfgabde"))
+	if got := connected(); got != "defg" {
+		t.Errorf("connected to %s", got)
+	}
+	n.SchedulesChanged(schedule(3, "cfgabde"), &types.ProducerSchedule{})
+	if got := connected(); got != "defg" {
+		t.Errorf("connected to %s", got)
+	}
+	n.SchedulesChanged(schedule(4, "cfgab"), &types.ProducerSchedule{})
+	if got := connected(); got != "fg" {
+		t.Errorf("connected to %s", got)
+	}
+	for _, s := range n.Connections() {
+		if !s.BPPeer {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+func TestLatencyIsMeasured(t *testing.T) {
+	a := startNode(t, newFakeChain(5), nil)
+	b := startNode(t, newFakeChain(5), func(o *Options) { o.Peers = []string{a.address} })
+	eventually(t, "a latency", func() bool {
+		m := b.Metrics()
+		return len(m.Connections) == 1 && m.Connections[0].Latency > 0 && m.Connections[0].Latency < 5*time.Second
+	})
+	m := b.Metrics().Connections[0]
+	if m.BytesIn == 0 || m.BytesOut == 0 || m.Port == 0 || m.NodeID != a.NodeID().String()[:7] {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestTimesOfOlderPeersAreUnderstood(t *testing.T) {
+	const ns = 1_686_211_688_888_000_001
+	for in, want := range map[int64]int64{ns: ns, ns / 1000: ns / 1000 * 1000, ns / 1000_000: ns / 1000_000 * 1000_000,
+		ns / 1000_000_000: ns / 1000_000_000 * 1000_000_000, 0: 0, 12345: 0} {
+		if got := nanoseconds(in); got != want {
+			t.Errorf("%d is %d, not %d", in, got, want)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+// Package p2p speaks the peer-to-peer protocol of Leap 5 (net_plugin): it finds
+// and keeps peers, brings the chain up to theirs, and passes on blocks and
+// transactions.
+//
+// It owns the connections, their handshakes and queues, what is known of which
+// peer, and the order in which blocks are asked for. It never decides whether a
+// block or a transaction is good: that is the [Chain]'s business, which it reaches
+// through one interface and whose state it never sees.
+//
+// # Goroutines
+//
+// Each connection has a goroutine that reads and one that writes; one goroutine
+// applies blocks in order, one passes on what the chain accepted, and one looks
+// after time. All end with the context of [Network.Run], which returns when they
+// have. Nothing that is done for every message or every peer takes a lock that
+// all connections share, but those of the few blocks on their way and of one
+// sixteenth of the recent transactions.
+package p2p
+
+import (
+	"time"
+
+	"tarn/antelope/types"
+)
+
+// Limits and times of the protocol (Leap: net_plugin.cpp).
+const (
+	maxMessage        = 8 << 20         // bytes of a message, its type included
+	maxHandshakeText  = 384             // characters of each text of a handshake
+	maxAddress        = 253 + 6 + 30    // characters of an address in the options
+	softQueue         = 40 << 20        // bytes waiting for a peer, above which nothing is read from it
+	hardQueue         = 80 << 20        // and above which it is dropped
+	maxConnTrx        = 100 << 20       // bytes of a connection's transactions that the chain has not answered
+	maxTrx            = 256 << 20       // and of all connections'
+	responseTime      = 5 * time.Second // in which a block that was asked for must come
+	expiryPeriod      = 3 * time.Second
+	reconnectDelay    = 100 * time.Millisecond
+	immediateCloses   = 9 // after so many at once a peer is left alone for a while
+	unlinkableBlocks  = 30
+	rejectionWindow   = 2 * time.Millisecond
+	rejectionWindows  = 13
+	handshakeInterval = 50 * time.Millisecond // in which the same handshake is not sent again
+	blockInterval     = 500 * time.Millisecond
+)
+
+// Versions of the protocol (Leap: net_version_base and what follows it).
+const (
+	versionBase  = 0x04b5
+	versionRange = 106
+
+	protocolExplicitSync    = 1
+	protocolPrunedTypes     = 3
+	protocolDuplicateByName = 5
+	protocolDuplicateByID   = 6
+	protocolLeap            = 7 // what this node speaks
+	protocolBlockRange      = 8
+)
+
+// NetworkVersion is what a node of Leap 5 says in its handshake.
+const NetworkVersion = versionBase + protocolLeap
+
+// protocolOf is the version in a handshake; what is out of range is the oldest.
+func protocolOf(networkVersion uint16) uint16 {
+	if networkVersion < versionBase || networkVersion-versionBase > versionRange {
+		return 0
+	}
+	return networkVersion - versionBase
+}
+
+// shortID is how a block's id stands in the log.
+func shortID(id types.Checksum256) string { return id.String()[8:24] }

@@ -1,0 +1,195 @@
+package p2p
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"tarn/antelope/serial"
+	"tarn/antelope/types"
+)
+
+// handleTransaction takes a transaction. One that is known costs a hash and a look.
+func (c *conn) handleTransaction(frame []byte, r *serial.Reader) error {
+	n := c.net
+	n.trxIn.Add(1)
+	if !n.config.AcceptTransactions {
+		c.debugf("p2p-accept-transaction=false - dropping trx")
+		return nil
+	}
+	if n.sync.syncing() {
+		c.debugf("syncing, dropping trx")
+		return nil
+	}
+	encoded := frame[r.Offset():]
+	if id, ok := peekID(encoded); ok && n.trxs.known(id, c.slot) {
+		n.duplicateTrx.Add(1)
+		return nil
+	}
+	size := int64(len(encoded))
+	if c.trxBytes.Load() > maxConnTrx || n.trxBytes.Load() > maxTrx {
+		c.dropTransaction("too many trx in progress")
+		return nil
+	}
+	if c.failures.full() {
+		c.dropTransaction("too many failed trx")
+		return nil
+	}
+	p := new(types.PackedTransaction)
+	if p.Read(r); r.Err() != nil {
+		return r.Err()
+	}
+	t, err := NewTransaction(p)
+	if err != nil {
+		return err
+	}
+	if !n.trxs.add(t.ID, t.Expiration, c.slot) {
+		n.duplicateTrx.Add(1)
+		return nil
+	}
+	if c.debugging() {
+		c.debugf("received packed_transaction %v", t.ID)
+	}
+	c.trxBytes.Add(size)
+	n.trxBytes.Add(size)
+	n.chain.Transaction(t, func(err error) {
+		c.trxBytes.Add(-size)
+		n.trxBytes.Add(-size)
+		if err != nil {
+			c.failures.spend(1)
+			c.logf(slog.LevelDebug, "bad packed_transaction : %v", err)
+		}
+	})
+	return nil
+}
+
+// dropTransaction counts a transaction that is not looked at.
+func (c *conn) dropTransaction(why string) {
+	c.net.droppedTrx.Add(1)
+	c.warnf("Dropping trx, %s %d bytes", why, c.trxBytes.Load())
+}
+
+// peekID finds the id of a packed transaction that is not compressed without
+// decoding it: it is the hash of the packed bytes, if those are what encoding it
+// again gives. If they are not, the hash is no transaction's.
+func peekID(encoded []byte) (id types.Checksum256, ok bool) {
+	const signature = 65
+	r := serial.NewReader(encoded)
+	for n := r.Count(1 + signature); n > 0; n-- {
+		if types.KeyType(r.Uint8()) > types.R1 {
+			return id, false
+		}
+		r.Raw(signature)
+	}
+	if types.Compression(r.Uint8()) != types.CompressionNone {
+		return id, false
+	}
+	r.Bytes() // context-free data
+	packed := r.Bytes()
+	if r.Err() != nil {
+		return id, false
+	}
+	return types.Hash(packed), true
+}
+
+// trxShards is how many parts the index has, each with a lock of its own.
+const trxShards = 16
+
+// trxIndex remembers for a while which peers have which transactions.
+type trxIndex struct {
+	keep   time.Duration
+	shards [trxShards]trxShard
+}
+
+type trxShard struct {
+	mu   sync.Mutex
+	list map[types.Checksum256]*trxEntry
+}
+
+type trxEntry struct {
+	peers   slotSet
+	expires int64 // Unix seconds, the whole second included
+}
+
+func newTrxIndex(keep time.Duration) *trxIndex {
+	x := &trxIndex{keep: keep}
+	for i := range x.shards {
+		x.shards[i].list = map[types.Checksum256]*trxEntry{}
+	}
+	return x
+}
+
+func (x *trxIndex) shard(id *types.Checksum256) *trxShard { return &x.shards[id[7]%trxShards] }
+
+// known tells whether a transaction is remembered, and if so that the peer has it.
+func (x *trxIndex) known(id types.Checksum256, slot int) bool {
+	s := x.shard(&id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.list[id]
+	if e == nil {
+		return false
+	}
+	e.peers.add(slot)
+	return true
+}
+
+// add remembers that a peer has a transaction, and tells whether it is news.
+func (x *trxIndex) add(id types.Checksum256, expiration types.TimePointSec, slot int) bool {
+	s := x.shard(&id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, old := s.entry(id, expiration, x.keep)
+	e.peers.add(slot)
+	return !old
+}
+
+func (s *trxShard) entry(id types.Checksum256, expiration types.TimePointSec, keep time.Duration) (e *trxEntry, old bool) {
+	if e = s.list[id]; e != nil {
+		return e, true
+	}
+	e = &trxEntry{expires: min(time.Now().Add(keep).Unix(), int64(expiration))}
+	s.list[id] = e
+	return e, false
+}
+
+// spread returns the connections that a transaction is to be passed on to, and
+// notes that they have it.
+func (x *trxIndex) spread(id types.Checksum256, expiration types.TimePointSec, conns []*conn, to []*conn) []*conn {
+	s := x.shard(&id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, _ := s.entry(id, expiration, x.keep)
+	for _, c := range conns {
+		if c.takesTransactions() && c.current() && e.peers.add(c.slot) {
+			to = append(to, c)
+		}
+	}
+	return to
+}
+
+// expire forgets what is old.
+func (x *trxIndex) expire(now time.Time) {
+	limit := now.Unix()
+	for i := range x.shards {
+		s := &x.shards[i]
+		s.mu.Lock()
+		for id, e := range s.list {
+			if e.expires <= limit {
+				delete(s.list, id)
+			}
+		}
+		s.mu.Unlock()
+	}
+}
+
+// size is how many transactions are remembered.
+func (x *trxIndex) size() (n int) {
+	for i := range x.shards {
+		s := &x.shards[i]
+		s.mu.Lock()
+		n += len(s.list)
+		s.mu.Unlock()
+	}
+	return n
+}

@@ -1,0 +1,385 @@
+package producer
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"tarn/antelope/chain"
+	"tarn/antelope/exception"
+	"tarn/antelope/feature"
+	"tarn/antelope/snapshot"
+	"tarn/antelope/state"
+	"tarn/antelope/types"
+)
+
+// Chain is the chain that p writes. What its package allows for any goroutine may
+// be called; the rest is the writer's.
+func (p *Producer) Chain() *chain.Chain { return p.chain }
+
+// Producers are the producers of this node.
+func (p *Producer) Producers() []types.Name { return slices.Clone(p.opt.Producers) }
+
+// Signs tells whether this node has a provider for a key.
+func (p *Producer) Signs(k types.PublicKey) bool { return p.opt.Signers[k] != nil }
+
+// Sign signs with a key that this node has a provider for, as a peer that proves
+// who it is does. It may wait for a wallet.
+func (p *Producer) Sign(k types.PublicKey, digest types.Checksum256) (types.Signature, error) {
+	sign := p.opt.Signers[k]
+	if sign == nil {
+		return types.Signature{}, exception.New(exception.ProducerPrivKeyNotFound,
+			"Local producer has no private key in config.ini corresponding to public key %s", k)
+	}
+	return sign(digest)
+}
+
+// Subjective is the CPU that an account is billed by this node alone, in
+// microseconds.
+func (p *Producer) Subjective(account types.Name, now time.Time) int64 {
+	return p.bills.Subjective(account, now)
+}
+
+// Greylisted tells whether only an account's own stake counts.
+func (p *Producer) Greylisted(account types.Name) bool { return (*p.greylist.Load())[account] }
+
+// Paused tells whether production is paused.
+func (p *Producer) Paused() bool { return p.paused.Load() }
+
+// Pause stops production from the next block on.
+func (p *Producer) Pause() {
+	p.log.plugin.Info("Producer paused.")
+	p.paused.Store(true)
+}
+
+// Resume ends a pause.
+func (p *Producer) Resume(ctx context.Context) error {
+	p.paused.Store(false)
+	return p.call(ctx, func() error {
+		if p.producing {
+			p.log.plugin.Info("Producer resumed.")
+			return nil
+		}
+		if err := p.abort(); err != nil {
+			return err
+		}
+		p.log.plugin.Info("Producer resumed. Scheduling production.")
+		p.schedule()
+		return nil
+	})
+}
+
+// RuntimeOptions can be changed while the node runs; nil stays what it is.
+type RuntimeOptions struct {
+	MaxTransactionTime *int32  // ms; below 0 for no bound
+	MaxIrreversibleAge *int32  // s; below 0 for any age
+	ProduceOffset      *int32  // ms, of a round
+	Leeway             *int32  // us
+	GreylistLimit      *uint32 // 1 to 1000
+}
+
+// RuntimeOptions are the present ones.
+func (p *Producer) RuntimeOptions(ctx context.Context) (o RuntimeOptions, err error) {
+	err = p.call(ctx, func() error {
+		o = RuntimeOptions{
+			MaxTransactionTime: new(int32), MaxIrreversibleAge: new(int32(p.maxLIBAge / time.Second)),
+			ProduceOffset: new(int32(round * (blockInterval.Milliseconds() - p.effort.Milliseconds()))),
+			Leeway:        new(int32(p.chain.Leeway().Microseconds())), GreylistLimit: new(p.chain.GreylistLimit()),
+		}
+		if us := p.maxTime.Load(); us < 0 {
+			*o.MaxTransactionTime = -1
+		} else {
+			*o.MaxTransactionTime = int32(us / 1000)
+		}
+		if p.maxLIBAge < 0 {
+			*o.MaxIrreversibleAge = -1
+		}
+		return nil
+	})
+	return o, err
+}
+
+// SetRuntimeOptions changes them.
+func (p *Producer) SetRuntimeOptions(ctx context.Context, o RuntimeOptions) error {
+	return p.call(ctx, func() error {
+		if o.MaxTransactionTime != nil {
+			p.maxTime.Store(int64(*o.MaxTransactionTime) * 1000)
+		}
+		if o.MaxIrreversibleAge != nil {
+			p.maxLIBAge = time.Duration(*o.MaxIrreversibleAge) * time.Second
+		}
+		if o.ProduceOffset != nil {
+			offset := time.Duration(*o.ProduceOffset) * time.Millisecond
+			if offset < 0 || offset >= round*blockInterval {
+				return exception.New(exception.PluginConfig, "produce-block-offset-ms %d must be [0 - %d)", *o.ProduceOffset, round*blockInterval.Milliseconds())
+			}
+			p.effort = blockEffort(offset)
+		}
+		if o.MaxIrreversibleAge != nil && !p.producing {
+			if err := p.abort(); err != nil {
+				return err
+			}
+			defer p.schedule()
+		}
+		if o.Leeway != nil {
+			p.chain.SetLeeway(time.Duration(*o.Leeway) * time.Microsecond)
+		}
+		if o.GreylistLimit != nil {
+			if *o.GreylistLimit == 0 || *o.GreylistLimit > 1000 {
+				return exception.New(exception.Misc, "Invalid limit (%d) passed into set_greylist_limit. Must be between 1 and 1000.", *o.GreylistLimit)
+			}
+			p.chain.SetGreylistLimit(*o.GreylistLimit)
+		}
+		return nil
+	})
+}
+
+// Greylist are the accounts that only their own stake counts of, ascending.
+func (p *Producer) Greylist() []types.Name { return slices.Sorted(maps.Keys(*p.greylist.Load())) }
+
+// AddGreylist and RemoveGreylist change it.
+func (p *Producer) AddGreylist(ctx context.Context, accounts []types.Name) error {
+	return p.changeGreylist(ctx, accounts, func(m map[types.Name]bool, n types.Name) { m[n] = true })
+}
+
+// RemoveGreylist takes accounts off the greylist.
+func (p *Producer) RemoveGreylist(ctx context.Context, accounts []types.Name) error {
+	return p.changeGreylist(ctx, accounts, func(m map[types.Name]bool, n types.Name) { delete(m, n) })
+}
+
+func (p *Producer) changeGreylist(ctx context.Context, accounts []types.Name, change func(map[types.Name]bool, types.Name)) error {
+	if len(accounts) == 0 {
+		return exception.New(exception.InvalidHTTPRequest, "At least one account is required")
+	}
+	return p.call(ctx, func() error {
+		list := maps.Clone(*p.greylist.Load())
+		for _, n := range accounts {
+			change(list, n)
+		}
+		p.greylist.Store(&list)
+		p.chain.SetGreylist(list)
+		return nil
+	})
+}
+
+// Lists are the white- and blacklists. The maps must not be changed.
+func (p *Producer) Lists(ctx context.Context) (l chain.Lists, err error) {
+	err = p.call(ctx, func() error {
+		l = p.chain.Lists()
+		return nil
+	})
+	return l, err
+}
+
+// SetLists replaces those lists that are not nil.
+func (p *Producer) SetLists(ctx context.Context, l chain.Lists) error {
+	if l.ActorWhitelist == nil && l.ActorBlacklist == nil && l.ContractWhitelist == nil && l.ContractBlacklist == nil &&
+		l.ActionBlacklist == nil && l.KeyBlacklist == nil {
+		return exception.New(exception.InvalidHTTPRequest, "At least one of actor_whitelist, actor_blacklist, contract_whitelist, "+
+			"contract_blacklist, action_blacklist, and key_blacklist is required")
+	}
+	return p.call(ctx, func() error {
+		now := p.chain.Lists()
+		replace(&now.ActorWhitelist, l.ActorWhitelist)
+		replace(&now.ActorBlacklist, l.ActorBlacklist)
+		replace(&now.ContractWhitelist, l.ContractWhitelist)
+		replace(&now.ContractBlacklist, l.ContractBlacklist)
+		replace(&now.ActionBlacklist, l.ActionBlacklist)
+		replace(&now.KeyBlacklist, l.KeyBlacklist)
+		p.chain.SetLists(now)
+		return nil
+	})
+}
+
+func replace[K comparable](to *map[K]bool, from map[K]bool) {
+	if from != nil {
+		*to = maps.Clone(from)
+	}
+}
+
+// ScheduledActivations are the protocol features that the next block that is
+// produced here is going to activate.
+func (p *Producer) ScheduledActivations(ctx context.Context) (list []types.Checksum256, err error) {
+	err = p.call(ctx, func() error {
+		list = slices.Clone(p.features)
+		return nil
+	})
+	return list, err
+}
+
+// ScheduleActivations replaces them. Only features that need no preactivation can
+// be scheduled.
+func (p *Producer) ScheduleActivations(ctx context.Context, list []types.Checksum256) error {
+	return p.call(ctx, func() error {
+		seen := make(map[types.Checksum256]bool, len(list))
+		for _, d := range list {
+			if seen[d] {
+				return exception.New(exception.InvalidProtocolFeaturesToActivate, "duplicate digests")
+			}
+			seen[d] = true
+		}
+		if err := p.checkActivations(list); err != nil {
+			return err
+		}
+		for _, d := range list {
+			f, err := p.chain.Features().Get(d)
+			if err != nil {
+				return err
+			}
+			if f.PreactivationRequired {
+				return exception.New(exception.ProtocolFeature, "protocol feature requires preactivation: %s", d)
+			}
+		}
+		p.features, p.signalled = slices.Clone(list), false
+		return nil
+	})
+}
+
+// checkActivations tells why features cannot be activated after the head.
+func (p *Producer) checkActivations(list []types.Checksum256) error {
+	h := p.chain.Head()
+	return p.chain.Features().Check(h.Header.Timestamp.TimePoint(), h.Activated, list)
+}
+
+// SupportedFeatures are the features that this node recognises, each after those
+// that it needs. Those that are disabled can be left out, and those that cannot be
+// activated in the next block.
+func (p *Producer) SupportedFeatures(excludeDisabled, excludeUnactivatable bool) []*feature.Feature {
+	set, next := p.chain.Features(), (p.Head().Time + 1).TimePoint()
+	var list []*feature.Feature
+	visited := make(map[types.Checksum256]bool)
+	var add func(f *feature.Feature) bool
+	add = func(f *feature.Feature) bool {
+		if (excludeDisabled || excludeUnactivatable) && !f.Enabled || excludeUnactivatable && next < f.EarliestActivation {
+			return false
+		}
+		if done, ok := visited[f.Digest]; ok {
+			return done
+		}
+		visited[f.Digest] = false
+		n := len(list)
+		for _, d := range f.Dependencies {
+			if needed := set.Find(d); needed == nil || !add(needed) {
+				list = list[:n]
+				return false
+			}
+		}
+		visited[f.Digest] = true
+		list = append(list, f)
+		return true
+	}
+	for _, f := range set.All() {
+		add(f)
+	}
+	return list
+}
+
+// Unapplied is a transaction that waits for a block.
+type Unapplied struct {
+	ID            types.Checksum256
+	Expiration    types.TimePointSec
+	Type          string // forked, aborted, incoming_api, incoming_p2p, dry_run, read_only
+	FirstAuth     types.Name
+	FirstReceiver types.Name
+	FirstAction   types.Name
+	Actions       int
+	Billed        uint32 // us
+	Size          uint64
+}
+
+// UnappliedPage is a part of the list of them.
+type UnappliedPage struct {
+	Size, Incoming int // of the whole queue
+	Transactions   []Unapplied
+	More           *types.Checksum256 // where the next page begins; nil at the end
+}
+
+// Unapplied returns up to limit transactions that wait, from one on, nil for the
+// first. An unknown one gives an empty page.
+func (p *Producer) Unapplied(ctx context.Context, from *types.Checksum256, limit int) (page UnappliedPage, err error) {
+	err = p.call(ctx, func() error {
+		page = UnappliedPage{Size: p.queue.len(), Incoming: p.queue.incoming()}
+		found := from == nil
+		for _, e := range p.queue.waiting(forked, aborted, incomingAPI, incomingP2P) {
+			found = found || e.x.ID == *from
+			if !found {
+				continue
+			}
+			if len(page.Transactions) >= limit {
+				page.More = new(e.x.ID)
+				break
+			}
+			page.Transactions = append(page.Transactions, unapplied(e))
+		}
+		return nil
+	})
+	return page, err
+}
+
+func unapplied(e *entry) Unapplied {
+	x := e.x
+	u := Unapplied{
+		ID: x.ID, Expiration: x.Trx.Expiration, Type: e.from.String(), FirstAuth: x.Trx.FirstAuthorizer(),
+		Actions: len(x.Trx.Actions) + len(x.Trx.ContextFreeActions), Billed: uint32(x.Billed), Size: uint64(e.size),
+	}
+	switch x.Kind {
+	case chain.DryRun:
+		u.Type = "dry_run"
+	case chain.ReadOnly:
+		u.Type = "read_only"
+	}
+	if len(x.Trx.Actions) > 0 {
+		u.FirstReceiver, u.FirstAction = x.Trx.Actions[0].Account, x.Trx.Actions[0].Name
+	}
+	return u
+}
+
+// IntegrityHash computes the hash of the newest block's state, on the caller's
+// goroutine, from a view: blocks go on. It ends early with ctx's error.
+func (p *Producer) IntegrityHash(ctx context.Context) (head, hash types.Checksum256, err error) {
+	v, err := p.chain.View()
+	if err != nil {
+		return head, hash, err
+	}
+	h, err := viewHead(v)
+	if err == nil {
+		hash, err = snapshot.Hash(v, h, func(snapshot.Progress) error { return context.Cause(ctx) })
+	}
+	if err = errors.Join(err, v.Close()); err != nil {
+		return head, hash, err
+	}
+	return h.ID, hash, nil
+}
+
+// RAMCorrections returns up to limit corrections of accounts from lower to upper,
+// both included, the other way round if reverse is set, and the account that the
+// next page begins with.
+func (p *Producer) RAMCorrections(lower, upper types.Name, limit int, reverse bool) (list []state.RAMCorrection, more *types.Name, err error) {
+	if upper < lower {
+		return nil, nil, nil
+	}
+	v, err := p.chain.View()
+	if err != nil {
+		return nil, nil, err
+	}
+	var all []state.RAMCorrection
+	err = v.RAMCorrections.Scan(lower, func(r *state.RAMCorrection) (bool, error) {
+		if r.Name > upper {
+			return false, nil
+		}
+		all = append(all, *r)
+		return reverse || len(all) <= limit, nil
+	})
+	if err = errors.Join(err, v.Close()); err != nil {
+		return nil, nil, err
+	}
+	if reverse {
+		slices.Reverse(all)
+	}
+	if len(all) > limit {
+		more, all = new(all[limit].Name), all[:limit]
+	}
+	return all, more, nil
+}

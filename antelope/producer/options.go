@@ -1,0 +1,117 @@
+package producer
+
+import (
+	"log/slog"
+	"time"
+
+	"tarn/antelope/exception"
+	"tarn/antelope/types"
+)
+
+// Options are what an operator decides about a node's writer. [Defaults] are those
+// of nodeos.
+type Options struct {
+	Producers []types.Name                          // producer-name
+	Signers   map[types.PublicKey]SignatureProvider // signature-provider
+
+	StaleProduction    bool          // enable-stale-production
+	Paused             bool          // pause-on-startup
+	MaxTransactionTime time.Duration // max-transaction-time; below 0 for no bound
+	MaxIrreversibleAge time.Duration // max-irreversible-block-age; below 0 for any age
+	ProduceOffset      time.Duration // produce-block-offset-ms, of a round of 12 blocks
+	MaxBlockCPU        time.Duration // max-block-cpu-usage-threshold-us: with less left a block is full
+	MaxBlockNet        uint64        // max-block-net-usage-threshold-bytes
+	Leeway             time.Duration // subjective-cpu-leeway-us
+
+	MaxFailures      uint32        // subjective-account-max-failures
+	FailureWindow    uint32        // subjective-account-max-failures-window-size, in blocks
+	DecayTime        time.Duration // subjective-account-decay-time-minutes
+	UnbilledAccounts []types.Name  // disable-subjective-account-billing
+	NoP2PBilling     bool          // disable-subjective-p2p-billing
+	NoAPIBilling     bool          // disable-subjective-api-billing
+	QueueBytes       uint64        // incoming-transaction-queue-size-mb
+
+	Greylist      []types.Name // greylist-account
+	GreylistLimit uint32       // greylist-limit, 1 to 1000
+
+	SnapshotsDir   string // of snapshots and their schedule; it is made if need be. "" for none
+	NoTransactions bool   // neither peers nor the API give any: no block is begun here
+	StopAt         uint32 // terminate-at-block; 0 for never
+	MaxSignature   uint32 // maximum-variable-signature-length, bytes
+	Irreversible   bool   // set by New: the chain applies irreversible blocks only
+
+	// Log takes the lines of the default logger. Logger names others, as
+	// logging.json does (producer_plugin, transaction_success_tracing, ...); nil,
+	// or nil from it, is Log for producer_plugin, and nothing for the others.
+	Log    *slog.Logger
+	Logger func(name string) *slog.Logger
+}
+
+// Defaults are the options of a nodeos without any.
+func Defaults() Options {
+	return Options{
+		MaxTransactionTime: 499 * time.Millisecond, MaxIrreversibleAge: -time.Second, ProduceOffset: 450 * time.Millisecond,
+		MaxBlockCPU: 5 * time.Millisecond, MaxBlockNet: 1024, Leeway: 31 * time.Millisecond,
+		MaxFailures: 3, FailureWindow: 1, DecayTime: 24 * time.Hour, NoP2PBilling: true, NoAPIBilling: true,
+		QueueBytes: 1 << 30, GreylistLimit: 1000, MaxSignature: 16384,
+	}
+}
+
+// Validate checks the options, with the exceptions that nodeos throws.
+func (o *Options) Validate() error {
+	bad := func(format string, args ...any) error { return exception.New(exception.PluginConfig, format, args...) }
+	const round = 12 * blockInterval
+	switch {
+	case o.Log == nil:
+		return bad("no log")
+	case o.ProduceOffset < 0 || o.ProduceOffset >= round:
+		return bad("produce-block-offset-ms %d must be [0 - %d)", o.ProduceOffset.Milliseconds(), round.Milliseconds())
+	case o.MaxBlockCPU < 0 || o.MaxBlockCPU >= blockInterval:
+		return bad("max-block-cpu-usage-threshold-us %d must be 0 .. %d", o.MaxBlockCPU.Microseconds(), blockInterval.Microseconds())
+	case o.FailureWindow == 0:
+		return bad("subjective-account-max-failures-window-size %d must be greater than 0", o.FailureWindow)
+	case o.DecayTime <= 0:
+		return bad("subjective-account-decay-time-minutes %d must be greater than 0", int64(o.DecayTime.Minutes()))
+	case o.QueueBytes == 0:
+		return bad("incoming-transaction-queue-size-mb %d must be greater than 0", o.QueueBytes>>20)
+	case o.GreylistLimit == 0 || o.GreylistLimit > 1000:
+		return bad("greylist-limit %d must be 1 .. 1000", o.GreylistLimit)
+	case o.NoTransactions && len(o.Producers) > 0:
+		return bad("node cannot have any producer-name configured because no block production is possible with no [api|p2p]-accepted-transactions")
+	}
+	return nil
+}
+
+// isProducer tells whether a producer is one of this node's.
+func (o *Options) isProducer(n types.Name) bool {
+	for _, x := range o.Producers {
+		if x == n {
+			return true
+		}
+	}
+	return false
+}
+
+// loggers are where the lines go.
+type loggers struct {
+	main, plugin             *slog.Logger
+	success, failure         *slog.Logger // [TRX_TRACE] lines
+	transientGood, transient *slog.Logger
+}
+
+func newLoggers(o Options) loggers {
+	named := func(name string, other *slog.Logger) *slog.Logger {
+		if o.Logger != nil {
+			if l := o.Logger(name); l != nil {
+				return l
+			}
+		}
+		return other
+	}
+	none := slog.New(slog.DiscardHandler)
+	return loggers{
+		main: o.Log, plugin: named("producer_plugin", o.Log),
+		success: named("transaction_success_tracing", none), failure: named("transaction_failure_tracing", none),
+		transientGood: named("transient_trx_success_tracing", none), transient: named("transient_trx_failure_tracing", none),
+	}
+}

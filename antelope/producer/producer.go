@@ -1,0 +1,376 @@
+// Package producer runs the writer of a node's chain: it decides when which block is
+// begun, made, signed and taken back, what goes into it and in which order (Leap:
+// producer_plugin). It owns the one goroutine that may call the chain's writing
+// methods; all others ask it.
+//
+// It knows no wire formats and no rules of the chain: what a transaction or a block
+// does, and whether it is valid, is the chain's to say. It opens no files but
+// snapshots and their schedule.
+//
+// # Goroutines
+//
+// [Producer.Run] is the writer. All other methods may be called by any goroutine,
+// also before Run, and after it has ended: then what would need the writer fails
+// with [ErrStopped]. Functions that are given to [Producer.Do], to
+// [Producer.Subscribe] and to [Producer.Submit] run on the writer: they must neither
+// block nor call what waits for the writer.
+package producer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tarn/antelope/chain"
+	"tarn/antelope/consensus"
+	"tarn/antelope/exception"
+	"tarn/antelope/resource"
+	"tarn/antelope/types"
+)
+
+var (
+	// ErrStopped is the answer to whatever waits for a writer that has ended.
+	ErrStopped = errors.New("the node is stopping")
+	// ErrBusy means that a block is being made here, so that none from outside is
+	// taken just now; it may be given again.
+	ErrBusy = errors.New("a block is being produced")
+)
+
+// Producer is the writer of a chain. See the package comment for goroutines.
+type Producer struct {
+	opt       Options
+	log       loggers
+	chain     *chain.Chain
+	resources *resource.Manager
+
+	inbox  inbox
+	head   atomic.Pointer[Head]
+	paused atomic.Bool
+	// maxTime bounds transactions, in microseconds; below 0 is no bound.
+	maxTime  atomic.Int64
+	received atomic.Uint32 // newest block that came in, applied or not
+	greylist atomic.Pointer[map[types.Name]bool]
+	events   atomic.Pointer[[]Events]
+	headers  headers
+	keys     foundKeys
+	bills    *subjectiveBilling
+	// speculation is what a block interrupts.
+	speculation speculation
+	snapshot    *snapshots
+
+	// The rest is the writer's.
+	producing  bool // the pending block is one that is going to be signed
+	production bool // nothing speaks against it: the chain is not stale, or that does not matter
+	watermarks watermarks
+	queue      *queue
+	failures   failures
+	clock      blockClock
+	wake       wake
+	applying   *Block    // the block that is being pushed
+	deadline   time.Time // of the pending block
+	lastStart  time.Time // of a speculative block
+	lib        time.Time // of the last irreversible block
+	maxLIBAge  time.Duration
+	effort     time.Duration // time for each block of a round
+	features   []types.Checksum256
+	signalled  bool // features are in the pending block
+	fatal      error
+}
+
+// Head is where the chain stands. It is immutable.
+type Head struct {
+	Num      uint32
+	ID       types.Checksum256
+	Time     types.BlockTimestamp
+	Producer types.Name
+	State    *consensus.HeaderState
+
+	IrreversibleNum  uint32
+	IrreversibleID   types.Checksum256
+	IrreversibleTime types.BlockTimestamp
+
+	// ForkNum and ForkID are the best block that there is, valid or not: the head,
+	// except while a block is applied, and in irreversible mode.
+	ForkNum uint32
+	ForkID  types.Checksum256
+}
+
+// New makes the writer of a chain that stands at its head (chain.Resume has been
+// called). The chain stays the caller's to close, after Run has ended.
+func New(c *chain.Chain, o Options) (*Producer, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	p := &Producer{
+		opt: o, log: newLoggers(o), chain: c, resources: resource.New(c.State()),
+		production: o.StaleProduction, watermarks: watermarks{}, queue: newQueue(int64(o.QueueBytes)),
+		failures: newFailures(o.MaxFailures, o.FailureWindow), maxLIBAge: o.MaxIrreversibleAge,
+		bills: newSubjectiveBilling(o.DecayTime), effort: blockEffort(o.ProduceOffset),
+	}
+	if p.opt.Irreversible = c.IrreversibleMode(); p.opt.Irreversible {
+		if len(o.Producers) > 0 {
+			return nil, exception.New(exception.PluginConfig,
+				"node cannot have any producer-name configured because block production is impossible when read_mode is \"irreversible\"")
+		}
+		p.opt.NoTransactions = true
+	}
+	p.inbox.init()
+	p.paused.Store(o.Paused)
+	p.maxTime.Store(o.MaxTransactionTime.Microseconds())
+	greylist := make(map[types.Name]bool, len(o.Greylist))
+	for _, n := range o.Greylist {
+		greylist[n] = true
+	}
+	p.greylist.Store(&greylist)
+	c.SetGreylist(greylist)
+	c.SetGreylistLimit(o.GreylistLimit)
+	c.SetLeeway(o.Leeway)
+	p.bills.disabled = o.NoP2PBilling && o.NoAPIBilling
+	for _, n := range o.UnbilledAccounts {
+		p.bills.exempt[n] = true
+	}
+	var err error
+	if p.snapshot, err = openSnapshots(p); err != nil {
+		return nil, err
+	}
+	p.observe()
+	p.updateHead()
+	return p, nil
+}
+
+// Run is the writer, until ctx ends or the block is applied after which the node is
+// to stop (terminate-at-block): then it returns nil. It aborts the pending block,
+// answers whoever waits, and ends the writing of snapshots. An error is one after
+// which the chain must not be used, for instance of the store.
+func (p *Producer) Run(ctx context.Context) error {
+	defer context.AfterFunc(ctx, p.giveWay)()
+	p.start()
+	p.schedule()
+	for p.fatal == nil && ctx.Err() == nil && !p.terminated() {
+		p.turn(ctx)
+	}
+	if p.fatal == nil && p.terminated() {
+		p.log.main.Info(fmt.Sprintf("Reached configured maximum block %d; terminating", p.opt.StopAt))
+	}
+	p.shutdown()
+	return p.fatal
+}
+
+// start says what the node is going to do.
+func (p *Producer) start() {
+	p.log.main.Info("producer plugin:  plugin_startup() begin")
+	switch o := &p.opt; {
+	case o.NoP2PBilling && o.NoAPIBilling:
+		p.log.main.Info("Subjective CPU billing disabled")
+	case o.NoP2PBilling:
+		p.log.main.Info("Subjective CPU billing of P2P trxs disabled ")
+	case o.NoAPIBilling:
+		p.log.main.Info("Subjective CPU billing of API trxs disabled ")
+	default:
+		p.log.main.Info("Subjective CPU billing enabled")
+	}
+	p.lib = p.head.Load().IrreversibleTime.TimePoint().Time()
+	if n := len(p.opt.Producers); n > 0 {
+		p.log.main.Info(fmt.Sprintf("Launching block production for %d producers at %s.", n, timeText(time.Now())))
+	}
+	p.log.main.Info("producer plugin:  plugin_startup() end")
+	p.clock.reset(time.Now())
+}
+
+// terminated tells whether the last block has been applied that was asked for.
+func (p *Producer) terminated() bool {
+	return p.opt.StopAt > 0 && p.chain.Head().BlockNum >= p.opt.StopAt
+}
+
+// shutdown ends what Run has begun.
+func (p *Producer) shutdown() {
+	// Also after a failure: what the node makes durable now must be whole blocks.
+	if _, err := p.chain.AbortBlock(); err != nil {
+		p.fatal = errors.Join(p.fatal, err)
+	}
+	p.inbox.close()
+	p.queue.clear(ErrStopped)
+	p.snapshot.stop()
+	p.log.plugin.Info("exit shutdown")
+}
+
+// turn does one thing that there is to do, or waits for one.
+func (p *Producer) turn(ctx context.Context) {
+	if p.wake.due(time.Now()) {
+		p.wakeUp()
+		return
+	}
+	if job, ok := p.inbox.take(); ok {
+		job.do(p)
+		return
+	}
+	var alarm <-chan time.Time
+	if !p.wake.at.IsZero() {
+		t := time.NewTimer(time.Until(p.wake.at))
+		defer t.Stop()
+		alarm = t.C
+	}
+	select {
+	case <-ctx.Done():
+	case <-p.inbox.bell:
+	case <-alarm:
+	}
+}
+
+// fail ends Run if err is not an exception: then it says something of the node.
+func (p *Producer) fail(err error) bool {
+	if err == nil || exception.Of(err) != nil {
+		return false
+	}
+	if p.fatal == nil {
+		p.fatal = err
+	}
+	return true
+}
+
+// Head tells where the chain stands; it never waits.
+func (p *Producer) Head() *Head { return p.head.Load() }
+
+// updateHead publishes where the chain stands.
+func (p *Producer) updateHead() {
+	h, fork := p.chain.Head(), p.chain.Fork()
+	root, best := fork.Root(), fork.PendingHead()
+	next := &Head{
+		Num: h.BlockNum, ID: h.ID, Time: h.Header.Timestamp, Producer: h.Header.Producer, State: h.HeaderState,
+		ForkNum: h.BlockNum, ForkID: h.ID,
+	}
+	if root != nil {
+		next.IrreversibleNum, next.IrreversibleID, next.IrreversibleTime = root.BlockNum, root.ID, root.Header.Timestamp
+	}
+	if best != nil {
+		next.ForkNum, next.ForkID = best.BlockNum, best.ID
+	}
+	p.head.Store(next)
+}
+
+// Do runs f on the writer, between blocks: the pending block is aborted first, and
+// another is begun afterwards. An error of f that is no exception is the caller's,
+// not the node's. When ctx ends first, f may still run.
+func (p *Producer) Do(ctx context.Context, f func(*chain.Chain) error) error {
+	return p.call(ctx, func() error {
+		if err := p.abort(); err != nil {
+			return err
+		}
+		defer p.schedule()
+		return f(p.chain)
+	})
+}
+
+// call runs f on the writer, whatever the pending block, and waits.
+func (p *Producer) call(ctx context.Context, f func() error) error {
+	done := make(chan error, 1)
+	if !p.inbox.put(&p.inbox.commands, job{do: func(*Producer) { done <- f() }}) {
+		return ErrStopped
+	}
+	return p.await(ctx, done)
+}
+
+// job is something that the writer does, or drops when it ends before.
+type job struct {
+	do   func(*Producer)
+	drop func() // nil if somebody waits for the writer's end too
+}
+
+// inbox is what waits for the writer. Commands come first, then blocks, then
+// transactions, each in their order.
+type inbox struct {
+	bell   chan struct{} // has one in it when there may be something
+	closed chan struct{}
+
+	mu           sync.Mutex
+	commands     []job
+	blocks       []job
+	transactions []job
+	urgent       atomic.Int32 // commands and blocks
+	shut         bool
+
+	bytes atomic.Int64 // of the transactions
+	batch []job        // of transactions; the writer's
+}
+
+func (i *inbox) init() {
+	i.bell, i.closed = make(chan struct{}, 1), make(chan struct{})
+}
+
+// ring wakes the writer.
+func (i *inbox) ring() {
+	select {
+	case i.bell <- struct{}{}:
+	default:
+	}
+}
+
+// put adds a job to one of the lists; false if nobody is going to do it.
+func (i *inbox) put(list *[]job, j job) bool {
+	i.mu.Lock()
+	if i.shut {
+		i.mu.Unlock()
+		return false
+	}
+	*list = append(*list, j)
+	if list != &i.transactions {
+		i.urgent.Add(1)
+	}
+	i.mu.Unlock()
+	i.ring()
+	return true
+}
+
+// take returns what is to be done next, if there is anything. Only the writer calls
+// it. Transactions are taken many at a time, so that one of them costs no lock.
+func (i *inbox) take() (job, bool) {
+	if i.urgent.Load() > 0 {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		for _, list := range [...]*[]job{&i.commands, &i.blocks} {
+			if len(*list) > 0 {
+				j := (*list)[0]
+				(*list)[0] = job{}
+				if *list = (*list)[1:]; len(*list) == 0 {
+					*list = nil
+				}
+				i.urgent.Add(-1)
+				return j, true
+			}
+		}
+	}
+	if len(i.batch) == 0 {
+		i.mu.Lock()
+		i.batch, i.transactions = i.transactions, nil
+		i.mu.Unlock()
+		if len(i.batch) == 0 {
+			return job{}, false
+		}
+	}
+	j := i.batch[0]
+	i.batch[0] = job{}
+	i.batch = i.batch[1:]
+	return j, true
+}
+
+// close lets nobody in any more, and drops what is left. Only the writer calls it.
+func (i *inbox) close() {
+	i.mu.Lock()
+	if i.shut {
+		i.mu.Unlock()
+		return
+	}
+	i.shut = true
+	left := append(i.batch, i.transactions...)
+	i.batch, i.transactions, i.commands, i.blocks = nil, nil, nil, nil
+	close(i.closed)
+	i.mu.Unlock()
+	for _, j := range left {
+		if j.drop != nil {
+			j.drop()
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package producer
+
+import (
+	"container/heap"
+	"container/list"
+
+	"tarn/antelope/chain"
+	"tarn/antelope/consensus"
+	"tarn/antelope/exception"
+	"tarn/antelope/types"
+)
+
+// origin is why a transaction is waiting (Leap: trx_enum_type).
+type origin uint8
+
+const (
+	forked origin = iota
+	aborted
+	incomingAPI
+	incomingP2P
+	origins
+)
+
+func (o origin) String() string {
+	return [...]string{"forked", "aborted", "incoming_api", "incoming_p2p"}[o]
+}
+
+// entry is a transaction that waits for a block.
+type entry struct {
+	x            *chain.Candidate
+	from         origin
+	failureTrace bool
+	done         Done // nil if nobody waits
+
+	keyless bool // its keys are to be found before it is executed
+	size    int64
+	place   *list.Element // in the list of its origin
+	index   int           // in the heap
+}
+
+// queue is the transactions that wait: of aborted and lost blocks, and incoming
+// ones that did not fit (Leap: unapplied_transaction_queue). Only the writer uses
+// it.
+type queue struct {
+	byID    map[types.Checksum256]*entry
+	lists   [origins]*list.List
+	expiry  expiries
+	size    int64 // bytes
+	maximum int64
+}
+
+func newQueue(maximum int64) *queue {
+	q := &queue{byID: make(map[types.Checksum256]*entry), maximum: maximum}
+	for i := range q.lists {
+		q.lists[i] = list.New()
+	}
+	return q
+}
+
+func (q *queue) len() int { return len(q.byID) }
+
+func (q *queue) incoming() int { return q.lists[incomingAPI].Len() + q.lists[incomingP2P].Len() }
+
+// entrySize is how much a candidate counts: it is there packed and unpacked.
+func entrySize(x *chain.Candidate) int64 {
+	const fields = 400
+	return int64(x.Unprunable+x.Prunable)*2 + fields
+}
+
+func (q *queue) add(e *entry) {
+	e.size = entrySize(e.x)
+	q.byID[e.x.ID] = e
+	e.place = q.lists[e.from].PushBack(e)
+	heap.Push(&q.expiry, e)
+	q.size += e.size
+}
+
+func (q *queue) remove(e *entry) {
+	delete(q.byID, e.x.ID)
+	q.lists[e.from].Remove(e.place)
+	heap.Remove(&q.expiry, e.index)
+	q.size -= e.size
+}
+
+// addIncoming lets a transaction from outside wait. One that waits already is
+// answered, unless it is the same candidate.
+func (q *queue) addIncoming(e *entry) {
+	old := q.byID[e.x.ID]
+	switch {
+	case old != nil && old.x == e.x:
+	case old != nil:
+		e.answer(nil, duplicate(e.x.ID))
+	case q.size+entrySize(e.x) >= q.maximum:
+		e.answer(nil, exception.New(exception.TxResourceExhaustion,
+			"Transaction %s, size %d bytes would exceed configured incoming-transaction-queue-size-mb %d, current queue size %d bytes",
+			e.x.ID, entrySize(e.x), q.maximum>>20, q.size))
+	default:
+		q.add(e)
+	}
+}
+
+// addAborted lets the transactions of an aborted block wait for the next one.
+func (q *queue) addAborted(candidates []*chain.Candidate) {
+	for _, x := range candidates {
+		if q.byID[x.ID] == nil {
+			q.add(&entry{x: x, from: aborted})
+		}
+	}
+}
+
+// addForked lets the transactions of blocks that lost wait, oldest first.
+func (q *queue) addForked(blocks []*consensus.BlockState) {
+	for i := len(blocks) - 1; i >= 0; i-- {
+		if blocks[i].Block == nil {
+			continue
+		}
+		for _, r := range blocks[i].Block.Transactions {
+			if r.Packed == nil {
+				continue
+			}
+			x, err := chain.NewCandidate(r.Packed, chain.Input)
+			if err == nil && q.byID[x.ID] == nil {
+				q.add(&entry{x: x, from: forked, keyless: true})
+			}
+		}
+	}
+}
+
+// removeApplied removes what is in a block now.
+func (q *queue) removeApplied(ids []types.Checksum256) {
+	for _, id := range ids {
+		if e := q.byID[id]; e != nil {
+			q.remove(e)
+			e.answer(nil, duplicate(id))
+		}
+	}
+}
+
+// removeExpired removes what has expired by a block's time, and answers. It ends
+// early, with false, when stop says so.
+func (q *queue) removeExpired(now types.TimePoint, stop func() bool) (removed int, all bool) {
+	for len(q.expiry) > 0 {
+		e := q.expiry[0]
+		if e.x.Trx.Expiration.TimePoint() > now {
+			break
+		}
+		if stop() {
+			return removed, false
+		}
+		q.remove(e)
+		removed++
+		e.answer(nil, expired(e.x, now))
+	}
+	return removed, true
+}
+
+// waiting returns the entries of some origins, in their order.
+func (q *queue) waiting(from ...origin) []*entry {
+	var all []*entry
+	for _, o := range from {
+		for p := q.lists[o].Front(); p != nil; p = p.Next() {
+			all = append(all, p.Value.(*entry))
+		}
+	}
+	return all
+}
+
+// holds tells whether an entry still waits.
+func (q *queue) holds(e *entry) bool { return q.byID[e.x.ID] == e }
+
+// clear answers everybody with err.
+func (q *queue) clear(err error) {
+	for _, e := range q.waiting(forked, aborted, incomingAPI, incomingP2P) {
+		q.remove(e)
+		e.answer(nil, err)
+	}
+}
+
+// answer tells whoever waits.
+func (e *entry) answer(trace *types.TransactionTrace, err error) {
+	if done := e.done; done != nil {
+		e.done = nil
+		done(trace, err)
+	}
+}
+
+func duplicate(id types.Checksum256) error {
+	return exception.New(exception.TxDuplicate, "duplicate transaction %s", id)
+}
+
+func expired(x *chain.Candidate, now types.TimePoint) error {
+	return exception.New(exception.ExpiredTx, "expired transaction %s, expiration %s, block time %s", x.ID, x.Trx.Expiration, now)
+}
+
+// expiries is a heap by expiration.
+type expiries []*entry
+
+func (h expiries) Len() int           { return len(h) }
+func (h expiries) Less(i, j int) bool { return h[i].x.Trx.Expiration < h[j].x.Trx.Expiration }
+func (h expiries) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i, j
+}
+
+// Push is heap.Interface's.
+func (h *expiries) Push(v any) {
+	e := v.(*entry)
+	e.index = len(*h)
+	*h = append(*h, e)
+}
+
+// Pop is heap.Interface's.
+func (h *expiries) Pop() any {
+	last := len(*h) - 1
+	e := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	return e
+}

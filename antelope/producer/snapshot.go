@@ -1,0 +1,481 @@
+package producer
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"tarn/antelope/consensus"
+	"tarn/antelope/exception"
+	"tarn/antelope/snapshot"
+	"tarn/antelope/state"
+	"tarn/antelope/types"
+)
+
+// Snapshot is a snapshot that was made.
+type Snapshot struct {
+	HeadID   types.Checksum256
+	HeadNum  uint32
+	HeadTime types.BlockTimestamp
+	Version  uint32
+	Name     string // path
+}
+
+// SnapshotRequest asks for snapshots of the state after some blocks: of Start, or
+// with a spacing of every so many from there to End.
+type SnapshotRequest struct {
+	ID                  uint32
+	Spacing, Start, End uint32
+	Description         string
+}
+
+// SnapshotSchedule is a request with its snapshots whose block is not irreversible
+// yet.
+type SnapshotSchedule struct {
+	SnapshotRequest
+	Pending []Snapshot
+}
+
+// snapshots makes snapshots, at once and as scheduled (Leap: snapshot_scheduler).
+// They are written from views, on goroutines of their own. All fields belong to the
+// writer.
+type snapshots struct {
+	p        *Producer
+	dir      string
+	requests []*SnapshotSchedule
+	nextID   uint32
+	started  uint32 // block of which the schedule has been looked at, with
+	parent   types.Checksum256
+	pending  map[types.Checksum256]*pendingSnapshot
+
+	ctx    context.Context // of the writing
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+}
+
+// pendingSnapshot is one that is being written, or whose block may still lose.
+type pendingSnapshot struct {
+	Snapshot
+	written bool
+	decided bool // the block is irreversible, or lost
+	lost    bool
+	request *SnapshotSchedule // nil if it was not scheduled
+	waiting []func(Snapshot, error)
+}
+
+const scheduleName = "snapshot-schedule.json"
+
+func openSnapshots(p *Producer) (*snapshots, error) {
+	s := &snapshots{p: p, dir: p.opt.SnapshotsDir, pending: make(map[types.Checksum256]*pendingSnapshot)}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	if s.dir == "" {
+		return s, nil
+	}
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		return nil, exception.Wrap(exception.SnapshotDirectoryNotFound, err, "No such directory '%s'", s.dir)
+	}
+	if err := s.load(); err != nil {
+		p.log.main.Error(fmt.Sprintf("unable to restore snapshots schedule from filesystem %s, details: %v", filepath.Join(s.dir, scheduleName), err))
+	}
+	return s, nil
+}
+
+// stop ends what is being written, and answers who waits.
+func (s *snapshots) stop() {
+	s.cancel()
+	s.work.Wait()
+	for id, e := range s.pending {
+		delete(s.pending, id)
+		e.answer(ErrStopped)
+	}
+}
+
+func (e *pendingSnapshot) answer(err error) {
+	for _, f := range e.waiting {
+		f(e.Snapshot, err)
+	}
+	e.waiting = nil
+}
+
+func (s *snapshots) path(prefix string, id types.Checksum256) string {
+	return filepath.Join(s.dir, fmt.Sprintf("%ssnapshot-%s.bin", prefix, id))
+}
+
+// CreateSnapshot makes a snapshot of the head's state, and waits until that block
+// is irreversible. Blocks go on meanwhile.
+func (p *Producer) CreateSnapshot(ctx context.Context) (Snapshot, error) {
+	var result Snapshot
+	done := make(chan error, 1)
+	err := p.call(ctx, func() error {
+		return p.snapshot.create(nil, func(s Snapshot, err error) {
+			result = s
+			done <- err
+		})
+	})
+	if err == nil {
+		err = p.await(ctx, done)
+	}
+	if err != nil {
+		return Snapshot{}, err
+	}
+	return result, nil
+}
+
+// create begins to make a snapshot of the head's state. No session of the state is
+// open but the pending block's.
+func (s *snapshots) create(request *SnapshotSchedule, done func(Snapshot, error)) error {
+	head := s.p.chain.Head()
+	if s.dir == "" {
+		return exception.New(exception.SnapshotDirectoryNotFound, "No such directory ''")
+	}
+	final := s.path("", head.ID)
+	if _, err := os.Stat(final); err == nil {
+		return exception.New(exception.SnapshotExists, "snapshot named %s already exists", s.dir)
+	}
+	if e := s.pending[head.ID]; e != nil {
+		e.waiting = append(e.waiting, done)
+		return nil
+	}
+	v, err := s.p.chain.View()
+	if err != nil {
+		return err
+	}
+	h, err := viewHead(v)
+	if err == nil && h.ID != head.ID {
+		err = fmt.Errorf("the view shows block %d, the head is %d", h.BlockNum, head.BlockNum)
+	}
+	if err != nil {
+		return errors.Join(err, v.Close())
+	}
+	e := &pendingSnapshot{
+		Snapshot: Snapshot{head.ID, head.BlockNum, head.Header.Timestamp, snapshot.Version, s.path(".pending-", head.ID)},
+		request:  request, waiting: []func(Snapshot, error){done},
+	}
+	root := s.p.chain.Fork().Root()
+	e.decided = s.p.opt.Irreversible || root != nil && root.ID == head.ID
+	s.pending[head.ID] = e
+	if request != nil {
+		request.Pending = append(request.Pending, e.Snapshot)
+	}
+	s.work.Go(func() {
+		err := s.write(v, h, s.path(".incomplete-", head.ID), e.Name)
+		s.p.inbox.put(&s.p.inbox.commands, job{do: func(*Producer) { s.finished(e, err) }})
+	})
+	return nil
+}
+
+// viewHead is the header state of the block that a view shows.
+func viewHead(v *state.View) (*consensus.HeaderState, error) {
+	b, err := v.Head()
+	if err != nil {
+		return nil, err
+	}
+	h := new(consensus.HeaderState)
+	if err := types.Decode(b, h); err != nil {
+		return nil, fmt.Errorf("decode the head of the chain state: %w", err)
+	}
+	return h, nil
+}
+
+// write writes a snapshot under a name that says that it is not whole, and then
+// gives it another.
+func (s *snapshots) write(v *state.View, h *consensus.HeaderState, incomplete, whole string) (err error) {
+	defer func() { err = errors.Join(err, v.Close()) }()
+	f, err := os.Create(incomplete)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(incomplete))
+		}
+	}()
+	b := &bufferedFile{File: f, w: bufio.NewWriterSize(f, 1<<20)}
+	err = snapshot.Write(b, v, h, func(snapshot.Progress) error { return context.Cause(s.ctx) })
+	if err == nil {
+		err = b.w.Flush()
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(incomplete, whole)
+}
+
+// bufferedFile gathers small writes.
+type bufferedFile struct {
+	*os.File
+	w *bufio.Writer
+}
+
+// Write is io.Writer's.
+func (b *bufferedFile) Write(p []byte) (int, error) { return b.w.Write(p) }
+
+// Seek is io.Seeker's.
+func (b *bufferedFile) Seek(offset int64, whence int) (int64, error) {
+	if err := b.w.Flush(); err != nil {
+		return 0, err
+	}
+	return b.File.Seek(offset, whence)
+}
+
+// finished comes when a snapshot is written, or could not be.
+func (s *snapshots) finished(e *pendingSnapshot, err error) {
+	if err != nil {
+		s.drop(e)
+		e.answer(err)
+		return
+	}
+	e.written = true
+	s.settle(e)
+}
+
+// settle gives a snapshot its final name when its block is irreversible, and
+// removes it when the block lost.
+func (s *snapshots) settle(e *pendingSnapshot) {
+	if !e.written || !e.decided {
+		return
+	}
+	s.drop(e)
+	if e.lost {
+		err := os.Remove(e.Name)
+		e.answer(errors.Join(exception.New(exception.SnapshotFinalization, "Snapshotted block was forked out of the chain.  ID: %s", e.HeadID), err))
+		return
+	}
+	final := s.path("", e.HeadID)
+	if err := os.Rename(e.Name, final); err != nil {
+		e.answer(exception.Wrap(exception.SnapshotFinalization, err, "Unable to finalize valid snapshot of block number %d", e.HeadNum))
+		return
+	}
+	e.Name = final
+	e.answer(nil)
+}
+
+func (s *snapshots) drop(e *pendingSnapshot) {
+	delete(s.pending, e.HeadID)
+	if e.request == nil {
+		return
+	}
+	kept := e.request.Pending[:0]
+	for _, p := range e.request.Pending {
+		if p.HeadID != e.HeadID {
+			kept = append(kept, p)
+		}
+	}
+	e.request.Pending = kept
+}
+
+// irreversible decides about the snapshots up to a block.
+func (s *snapshots) irreversible(b *consensus.BlockState) {
+	for _, e := range s.pending {
+		if e.decided || e.HeadNum > b.BlockNum {
+			continue
+		}
+		e.decided, e.lost = true, e.HeadNum == b.BlockNum && e.HeadID != b.ID
+		s.settle(e)
+	}
+}
+
+// startBlock makes the snapshots that are due when the block after the head is
+// begun, once for each head.
+func (s *snapshots) startBlock(num uint32) {
+	head := s.p.chain.Head()
+	if len(s.requests) == 0 || s.started == num && s.parent == head.ID {
+		return
+	}
+	s.started, s.parent = num, head.ID
+	var due *SnapshotSchedule
+	kept := s.requests[:0:0]
+	for _, r := range s.requests {
+		once := r.Spacing == 0 && num == r.Start+1
+		again := r.Spacing != 0 && num >= r.Start+1 && (num-r.Start-1)%r.Spacing == 0
+		if (once || again) && due == nil {
+			due = r
+		}
+		if r.Spacing == 0 && num >= r.Start+1 || num-1 >= r.End {
+			continue
+		}
+		kept = append(kept, r)
+	}
+	changed := len(kept) != len(s.requests)
+	s.requests = kept
+	if changed {
+		s.save()
+	}
+	if due == nil {
+		return
+	}
+	err := s.p.chain.Publish()
+	if err == nil {
+		err = s.create(due, func(made Snapshot, err error) {
+			if err != nil && !errors.Is(err, ErrStopped) {
+				s.failed(err)
+			}
+		})
+	}
+	if err != nil {
+		s.failed(err)
+	}
+}
+
+// failed reports a scheduled snapshot that was not made. A disk that is full of
+// snapshots is no reason to stop a node, which nodeos does.
+func (s *snapshots) failed(err error) {
+	s.p.log.plugin.Error(fmt.Sprintf("Exception during snapshot execution: Snapshot creation error: %v", err))
+}
+
+// ScheduleSnapshot adds a request. Its ID is chosen; End 0 is for ever (Leap:
+// schedule_snapshot). Without a Start it is the block after the head.
+func (p *Producer) ScheduleSnapshot(ctx context.Context, spacing uint32, start, end *uint32, description string) (r SnapshotRequest, err error) {
+	err = p.call(ctx, func() error {
+		r = SnapshotRequest{Spacing: spacing, Start: p.chain.Head().BlockNum + 1, End: math.MaxUint32, Description: description}
+		if start != nil {
+			r.Start = *start
+		}
+		if end != nil && *end != 0 {
+			r.End = *end
+		}
+		return p.snapshot.schedule(&r)
+	})
+	return r, err
+}
+
+func (s *snapshots) schedule(r *SnapshotRequest) error {
+	for _, x := range s.requests {
+		if x.Spacing == r.Spacing && x.Start == r.Start && x.End == r.End {
+			return exception.New(exception.DuplicateSnapshotRequest, "Duplicate snapshot request")
+		}
+	}
+	if r.Start > r.End {
+		return exception.New(exception.InvalidSnapshotRequest, "End block number should be greater or equal to start block number")
+	}
+	if r.Start+r.Spacing > r.End {
+		return exception.New(exception.InvalidSnapshotRequest, "Block spacing exceeds defined by start and end range")
+	}
+	r.ID = s.nextID
+	s.nextID++
+	s.requests = append(s.requests, &SnapshotSchedule{SnapshotRequest: *r})
+	s.save()
+	return nil
+}
+
+// UnscheduleSnapshot removes a request.
+func (p *Producer) UnscheduleSnapshot(ctx context.Context, id uint32) (r SnapshotRequest, err error) {
+	err = p.call(ctx, func() error {
+		s := p.snapshot
+		for i, x := range s.requests {
+			if x.ID == id {
+				r = x.SnapshotRequest
+				s.requests = append(s.requests[:i:i], s.requests[i+1:]...)
+				s.save()
+				return nil
+			}
+		}
+		return exception.New(exception.SnapshotRequestNotFound, "Snapshot request not found")
+	})
+	return r, err
+}
+
+// SnapshotRequests are the requests that there are.
+func (p *Producer) SnapshotRequests(ctx context.Context) (list []SnapshotSchedule, err error) {
+	err = p.call(ctx, func() error {
+		for _, x := range p.snapshot.requests {
+			list = append(list, SnapshotSchedule{x.SnapshotRequest, append([]Snapshot(nil), x.Pending...)})
+		}
+		return nil
+	})
+	return list, err
+}
+
+// number is written as a string and read as either, as nodeos' property tree does.
+type number uint32
+
+// MarshalJSON is json.Marshaler's.
+func (n number) MarshalJSON() ([]byte, error) {
+	return json.Marshal(strconv.FormatUint(uint64(n), 10))
+}
+
+// UnmarshalJSON is json.Unmarshaler's.
+func (n *number) UnmarshalJSON(b []byte) error {
+	text := string(b)
+	if s, err := strconv.Unquote(text); err == nil {
+		text = s
+	}
+	v, err := strconv.ParseUint(text, 10, 32)
+	*n = number(v)
+	return err
+}
+
+// storedRequest is a request in the schedule's file.
+type storedRequest struct {
+	ID          number `json:"snapshot_request_id"`
+	Description string `json:"snapshot_description"`
+	Spacing     number `json:"block_spacing"`
+	Start       number `json:"start_block_num"`
+	End         number `json:"end_block_num"`
+}
+
+// save writes the schedule as nodeos does. A failure costs the schedule at the next
+// start, no more.
+func (s *snapshots) save() {
+	var list any = ""
+	if len(s.requests) > 0 {
+		stored := make([]storedRequest, 0, len(s.requests))
+		for _, r := range s.requests {
+			stored = append(stored, storedRequest{number(r.ID), r.Description, number(r.Spacing), number(r.Start), number(r.End)})
+		}
+		list = stored
+	}
+	text, err := json.MarshalIndent(map[string]any{"snapshot_requests": list}, "", "    ")
+	path := filepath.Join(s.dir, scheduleName)
+	if err == nil && s.dir != "" {
+		if err = os.WriteFile(path+".new", append(text, '\n'), 0o644); err == nil {
+			err = os.Rename(path+".new", path)
+		}
+	}
+	if err != nil {
+		s.p.log.main.Error(fmt.Sprintf("unable to store snapshots schedule to filesystem to %s, details: %v", path, err))
+	}
+}
+
+func (s *snapshots) load() error {
+	text, err := os.ReadFile(filepath.Join(s.dir, scheduleName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var file struct {
+		Requests json.RawMessage `json:"snapshot_requests"`
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
+		return err
+	}
+	var list []storedRequest
+	if string(file.Requests) != `""` {
+		if err := json.Unmarshal(file.Requests, &list); err != nil {
+			return err
+		}
+	}
+	for _, r := range list {
+		if r.End == 0 {
+			r.End = math.MaxUint32
+		}
+		s.requests = append(s.requests, &SnapshotSchedule{SnapshotRequest: SnapshotRequest{
+			uint32(r.ID), uint32(r.Spacing), uint32(r.Start), uint32(r.End), r.Description,
+		}})
+		s.nextID = max(s.nextID, uint32(r.ID)+1)
+	}
+	return nil
+}

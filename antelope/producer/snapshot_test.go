@@ -1,0 +1,305 @@
+package producer
+
+import (
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tarn/antelope/chain"
+	"tarn/antelope/consensus"
+	"tarn/antelope/exception"
+	"tarn/antelope/snapshot"
+	"tarn/antelope/types"
+)
+
+func files(t *testing.T, dir string) []string {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range list {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// headerOf reads the block that a snapshot is of.
+func headerOf(t *testing.T, path string) *consensus.HeaderState {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := snapshot.NewReader(f, info.Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := snapshot.Header(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func TestASnapshotGetsItsNameWhenItsBlockIsIrreversible(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		n := newNode(t, chain.Options{}, produces("eosio"))
+		n.run()
+		time.Sleep(5*time.Second + 10*time.Millisecond)
+		head := n.Head()
+		type answer struct {
+			Snapshot
+			error
+		}
+		answers := make(chan answer, 2)
+		for range 2 { // both wait for the same one
+			go func() {
+				s, err := n.CreateSnapshot(context.Background())
+				answers <- answer{s, err}
+			}()
+		}
+		synctest.Wait()
+		if got := files(t, n.opt.SnapshotsDir); !slices.Equal(got, []string{".pending-snapshot-" + head.ID.String() + ".bin"}) {
+			t.Errorf("before the block is irreversible: %q", got)
+		}
+		for range 2 {
+			a := <-answers
+			if a.error != nil {
+				t.Fatal(a.error)
+			}
+			if a.HeadID != head.ID || a.HeadNum != head.Num || a.Version != 6 || filepath.Base(a.Name) != "snapshot-"+head.ID.String()+".bin" {
+				t.Errorf("%+v", a.Snapshot)
+			}
+		}
+		if n.Head().IrreversibleNum < head.Num {
+			t.Error("the answer came before the block was irreversible")
+		}
+		if got := files(t, n.opt.SnapshotsDir); !slices.Equal(got, []string{"snapshot-" + head.ID.String() + ".bin"}) {
+			t.Errorf("files %q", got)
+		}
+		if h := headerOf(t, filepath.Join(n.opt.SnapshotsDir, "snapshot-"+head.ID.String()+".bin")); h.ID != head.ID {
+			t.Errorf("it is of block %s", h.ID)
+		}
+	})
+}
+
+func TestASnapshotOfABlockThatLosesIsRemoved(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		var links []*link
+		nodes := threeProducers(t, ctx, &links)
+		for _, i := range []int{0, 1, 2, 4} {
+			links[i].set(true)
+		}
+		var made *consensus.BlockState
+		for made == nil { // until node 0 produces, alone
+			before := len(nodes[0].makings())
+			time.Sleep(time.Second)
+			if list := nodes[0].makings(); len(list) > before+1 {
+				made = list[len(list)-1].block
+			}
+		}
+		failed := make(chan error, 1)
+		go func() {
+			_, err := nodes[0].CreateSnapshot(ctx)
+			failed <- err
+		}()
+		time.Sleep(30 * time.Second)
+		for _, l := range links {
+			l.set(false)
+		}
+		if err := <-failed; !exception.Is(err, exception.SnapshotFinalization) {
+			t.Errorf("the answer is %v", err)
+		}
+		if got := files(t, nodes[0].opt.SnapshotsDir); len(got) > 0 {
+			t.Errorf("files are left: %q", got)
+		}
+	})
+}
+
+func TestSnapshotsAreMadeAsScheduled(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		ctx := context.Background()
+		n := newNode(t, chain.Options{}, produces("eosio"))
+		n.run()
+		time.Sleep(2 * time.Second)
+		once, err := n.ScheduleSnapshot(ctx, 0, new(uint32(20)), nil, "once")
+		if err != nil || once.ID != 0 || once.End != math.MaxUint32 {
+			t.Fatalf("%+v, %v", once, err)
+		}
+		if _, err := n.ScheduleSnapshot(ctx, 10, new(uint32(25)), new(uint32(46)), "three times"); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			spacing, start, end uint32
+			want                *exception.Kind
+		}{
+			{10, 25, 46, exception.DuplicateSnapshotRequest},
+			{0, 30, 29, exception.InvalidSnapshotRequest},
+			{10, 30, 39, exception.InvalidSnapshotRequest},
+		} {
+			if _, err := n.ScheduleSnapshot(ctx, c.spacing, &c.start, &c.end, ""); !exception.Is(err, c.want) {
+				t.Errorf("%+v: %v", c, err)
+			}
+		}
+		if list, err := n.SnapshotRequests(ctx); err != nil || len(list) != 2 || list[1].Description != "three times" {
+			t.Errorf("%+v, %v", list, err)
+		}
+		time.Sleep(time.Minute)
+		var nums []uint32
+		for _, f := range files(t, n.opt.SnapshotsDir) {
+			if strings.HasPrefix(f, "snapshot-0") {
+				nums = append(nums, headerOf(t, filepath.Join(n.opt.SnapshotsDir, f)).BlockNum)
+			} else if f != scheduleName {
+				t.Errorf("file %s", f)
+			}
+		}
+		if !slices.Equal(nums, []uint32{20, 25, 35, 45}) {
+			t.Errorf("snapshots of blocks %d", nums)
+		}
+		if list, err := n.SnapshotRequests(ctx); err != nil || len(list) != 0 {
+			t.Errorf("left of the schedule: %+v, %v", list, err)
+		}
+		if _, err := n.UnscheduleSnapshot(ctx, 1); !exception.Is(err, exception.SnapshotRequestNotFound) {
+			t.Errorf("unscheduling what is gone: %v", err)
+		}
+	})
+}
+
+func TestTheScheduleOfSnapshotsOutlivesTheNode(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		ctx := context.Background()
+		n := newNode(t, chain.Options{}, nil)
+		n.run()
+		var want []SnapshotRequest
+		for i := range uint32(3) {
+			r, err := n.ScheduleSnapshot(ctx, 100*i, new(1000+i), nil, "a \"description\"")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, r)
+		}
+		if _, err := n.UnscheduleSnapshot(ctx, 0); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(n.opt.SnapshotsDir, scheduleName))
+		if err != nil || !strings.Contains(string(text), `"block_spacing": "100"`) {
+			t.Errorf("%s, %v", text, err)
+		}
+		again := newNode(t, chain.Options{}, func(o *Options) { o.SnapshotsDir = n.opt.SnapshotsDir })
+		again.run()
+		var got []SnapshotRequest
+		list, err := again.SnapshotRequests(ctx)
+		for _, r := range list {
+			got = append(got, r.SnapshotRequest)
+		}
+		if err != nil || !slices.Equal(got, want[1:]) {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if r, err := again.ScheduleSnapshot(ctx, 7, nil, nil, ""); err != nil || r.ID != 3 {
+			t.Errorf("the next request is %+v, %v", r, err)
+		}
+		for _, id := range []uint32{1, 2, 3} {
+			if _, err := again.UnscheduleSnapshot(ctx, id); err != nil {
+				t.Error(err)
+			}
+		}
+		third := newNode(t, chain.Options{}, func(o *Options) { o.SnapshotsDir = n.opt.SnapshotsDir })
+		if strings.Contains(third.lines(), "unable to restore") || len(third.snapshot.requests) != 0 {
+			t.Errorf("an empty schedule: %s", third.lines())
+		}
+	})
+}
+
+// Leap 4 wrote numbers for what has no end as 0.
+func FuzzSnapshotSchedule(f *testing.F) {
+	f.Add([]byte(`{"snapshot_requests":[{"snapshot_request_id":"3","snapshot_description":"d","block_spacing":"5","start_block_num":"1","end_block_num":"0"}]}`))
+	f.Add([]byte(`{"snapshot_requests":""}`))
+	f.Add([]byte(`{"snapshot_requests":[{"snapshot_request_id":3,"block_spacing":99999999999}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, scheduleName), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		s := &snapshots{dir: dir}
+		if s.load() != nil {
+			return
+		}
+		for _, r := range s.requests {
+			if r.End == 0 || r.ID >= s.nextID && s.nextID != 0 {
+				t.Errorf("%+v, next %d", r.SnapshotRequest, s.nextID)
+			}
+		}
+		s.p = &Producer{}
+		s.save()
+		again := &snapshots{dir: dir}
+		if err := again.load(); err != nil || len(again.requests) != len(s.requests) {
+			t.Errorf("saved and loaded: %d of %d, %v", len(again.requests), len(s.requests), err)
+		}
+	})
+}
+
+// While a snapshot is written blocks go on: the writer waits for nobody.
+func TestASnapshotThatIsNotFinishedDoesNotOutliveTheNode(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		n := newNode(t, chain.Options{}, produces("eosio"))
+		n.run()
+		time.Sleep(5*time.Second + 10*time.Millisecond)
+		n.Pause()
+		failed := make(chan error, 1)
+		time.Sleep(time.Second)
+		go func() {
+			_, err := n.CreateSnapshot(context.Background())
+			failed <- err
+		}()
+		time.Sleep(time.Second)
+		n.stop(t)
+		if err := <-failed; err != ErrStopped {
+			t.Errorf("the answer is %v", err)
+		}
+		for _, f := range files(t, n.opt.SnapshotsDir) {
+			if strings.HasPrefix(f, ".incomplete") || strings.HasPrefix(f, "snapshot-") {
+				t.Errorf("file %s", f)
+			}
+		}
+	})
+}
+
+func TestTheIntegrityHashIsThatOfTheHead(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		n := newNode(t, chain.Options{}, produces("eosio"))
+		n.run()
+		time.Sleep(5*time.Second + 10*time.Millisecond)
+		id, got, err := n.IntegrityHash(context.Background())
+		if err != nil || id != n.Head().ID {
+			t.Fatalf("%s, %v", id, err)
+		}
+		var want types.Checksum256
+		err = n.Do(context.Background(), func(c *chain.Chain) error {
+			v, err := c.View()
+			if err != nil {
+				return err
+			}
+			defer v.Close()
+			want, err = snapshot.Hash(v, c.Head().HeaderState, nil)
+			return err
+		})
+		if err != nil || got != want {
+			t.Errorf("%s, want %s, %v", got, want, err)
+		}
+	})
+}

@@ -1,0 +1,468 @@
+package producer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"tarn/antelope/chain"
+	"tarn/antelope/consensus"
+	"tarn/antelope/exception"
+	"tarn/antelope/feature"
+	"tarn/antelope/state"
+	"tarn/antelope/types"
+)
+
+// outcome is what became of the attempt to begin a block.
+type outcome uint8
+
+const (
+	succeeded outcome = iota
+	failedToStart
+	waitingForBlock
+	waitingForProduction
+	exhausted
+)
+
+// beginning is a block that may be begun.
+type beginning struct {
+	now       time.Time
+	slot      types.BlockTimestamp
+	num       uint32
+	scheduled *types.ProducerAuthority
+	mark      watermark
+	marked    bool
+}
+
+// begin begins the block after the head, if it is time, and lets the transactions
+// in that wait (Leap: start_block).
+func (p *Producer) begin() outcome {
+	if p.opt.NoTransactions {
+		return waitingForBlock
+	}
+	if p.terminated() {
+		return failedToStart
+	}
+	head := p.chain.Head()
+	b := beginning{now: time.Now(), num: head.BlockNum + 1}
+	b.slot = p.pendingSlot(b.now)
+	if b.scheduled = head.ScheduledProducer(b.slot); b.scheduled == nil {
+		b.scheduled = new(types.ProducerAuthority)
+	}
+	b.mark, b.marked = p.watermarks[b.scheduled.Producer]
+	producing := p.mayProduce(&b)
+	if !producing && p.syncing(b.now) {
+		return waitingForBlock
+	}
+	if producing && b.slot%round == 0 {
+		// The first of our round waits for its time; the others follow at once.
+		if start := b.slot.TimePoint().Time().Add(-blockInterval); b.now.Before(start) {
+			p.log.plugin.Debug("Not starting block until " + timeText(start))
+			p.wake = wake{at: start}
+			return waitingForProduction
+		}
+	}
+	p.deadline = blockDeadline(p.effort, b.slot)
+	if !producing && b.now.Add(blockInterval/10).After(p.deadline) {
+		p.deadline = b.now.Add(p.effort)
+	}
+	p.log.plugin.Debug(fmt.Sprintf("Starting block #%d at %s producer %s", b.num, timeText(b.now), b.scheduled.Producer))
+	if p.abort() != nil {
+		return failedToStart
+	}
+	if err := p.startBlock(&b, producing); err != nil {
+		if !p.fail(err) {
+			p.log.main.Warn(err.Error())
+		}
+		return failedToStart
+	}
+	pending, _ := p.chain.Pending()
+	p.producing = producing
+	if producing && !sameAuthority(pending.Authority, &b.scheduled.Authority) {
+		p.log.main.Error(fmt.Sprintf("Unexpected block signing authority, reverting to speculative mode! [expected: \"%+v\", actual: \"%+v\"]",
+			b.scheduled.Authority, *pending.Authority))
+		p.producing = false
+	}
+	return p.fill(&b, pending)
+}
+
+func sameAuthority(a, b *types.BlockSigningAuthority) bool {
+	return a.Threshold == b.Threshold && slices.Equal(a.Keys, b.Keys)
+}
+
+// mayProduce tells whether the block is one that this node has to sign, and may.
+func (p *Producer) mayProduce(b *beginning) bool {
+	n := b.scheduled.Producer
+	no := func(format string, args ...any) bool {
+		p.log.main.Error("Not producing block because " + fmt.Sprintf(format, args...))
+		return false
+	}
+	head := p.chain.Head()
+	switch {
+	case !p.production || !p.opt.isProducer(n):
+		return false
+	case len(p.signers(&b.scheduled.Authority)) == 0:
+		return no("I don't have any private keys relevant to authority: %+v", b.scheduled.Authority)
+	case p.paused.Load():
+		return no("production is explicitly paused")
+	case p.irreversibleTooOld(b.now):
+		return no("the irreversible block is too old [age:%ds, max:%ds]", int64(b.now.Sub(p.lib).Seconds()), int64(p.maxLIBAge.Seconds()))
+	case b.marked && b.mark.num > head.BlockNum:
+		return no("\"%s\" signed a block at a higher block number (%d) than the current fork's head (%d)", n, b.mark.num, head.BlockNum)
+	case b.marked && b.mark.slot >= b.slot:
+		return no("\"%s\" signed a block at the next block time or later (%s) than the pending block time (%s)", n, b.mark.slot, b.slot)
+	}
+	return true
+}
+
+func (p *Producer) irreversibleTooOld(now time.Time) bool {
+	return p.maxLIBAge >= 0 && max(0, now.Sub(p.lib)) >= p.maxLIBAge
+}
+
+// forbidden tells whether nothing may be produced, whoever's turn it is.
+func (p *Producer) forbidden() bool {
+	return !p.production || p.paused.Load() || p.irreversibleTooOld(time.Now())
+}
+
+// syncing tells whether blocks come so fast that it is no use to begin one: the last
+// one was begun a moment ago, and the head is old.
+func (p *Producer) syncing(now time.Time) bool {
+	if !p.lastStart.IsZero() && p.lastStart.Before(now.Add(blockInterval)) &&
+		now.Sub(p.chain.Head().Header.Timestamp.TimePoint().Time()) > 5*time.Second {
+		return true
+	}
+	p.lastStart = now
+	return false
+}
+
+// startBlock begins a block in the chain.
+func (p *Producer) startBlock(b *beginning, producing bool) error {
+	protocol, err := p.chain.State().Protocol()
+	if err != nil {
+		return err
+	}
+	start := chain.Start{Time: b.slot, Activations: slices.Clone(protocol.Preactivated), Status: chain.Ephemeral}
+	if producing {
+		start.Status = chain.Incomplete
+		start.Confirmed = confirmedBlocks(b, p.chain.Head().HeaderState)
+		p.signalFeatures(b.num, &start)
+	}
+	return p.chain.StartBlock(start)
+}
+
+// confirmedBlocks is how many blocks before it a block confirms: those since the last
+// one of its producer, never one twice. A producer that is not known to have made
+// any confirms none, for it may have, before a crash.
+func confirmedBlocks(b *beginning, head *consensus.HeaderState) uint16 {
+	if !b.marked || b.mark.num >= head.BlockNum {
+		return 0
+	}
+	return uint16(min(head.BlockNum-b.mark.num, head.BlockNum-head.Irreversible, 1<<16-1))
+}
+
+// signalFeatures adds the features that an operator has scheduled.
+func (p *Producer) signalFeatures(num uint32, s *chain.Start) {
+	if len(p.features) == 0 {
+		return
+	}
+	if err := p.checkActivations(p.features); err != nil {
+		p.log.main.Warn(fmt.Sprintf("protocol features to activate are no longer all valid: %v", err))
+		p.features = nil
+		return
+	}
+	all := slices.Clone(p.features)
+	for _, d := range s.Activations {
+		if !slices.Contains(all, d) {
+			all = append(all, d)
+		}
+	}
+	s.Activations, p.signalled = all, true
+	p.log.main.Info(fmt.Sprintf("signaling activation of the following protocol features in block %d: %s", num, all))
+}
+
+// fill lets in what waits: of blocks that were given up or lost, then what is
+// scheduled, then what came meanwhile.
+func (p *Producer) fill(b *beginning, pending chain.Pending) outcome {
+	head := p.chain.Head()
+	p.failures.clear(head.BlockNum, func(n types.Name, count uint32, reason string) {
+		p.log.plugin.Debug(fmt.Sprintf("Failed %d trxs, account: %s, sub bill: %dus, reason: %s", count, n, p.bills.Subjective(n, time.Now()), reason))
+	})
+	stop := func() bool { return p.interrupted(b.num) }
+	block := pending.Time.TimePoint()
+	waited := p.queue.len()
+	if removed, all := p.queue.removeExpired(block, stop); !all {
+		if p.producing {
+			p.log.plugin.Warn(fmt.Sprintf("Unable to process all expired transactions of the %d transactions in the unapplied queue before deadline %s, Expired %d",
+				waited, timeText(p.deadline), removed))
+		}
+		return exhausted
+	}
+	if !p.bills.removeExpired(block, time.Now(), stop) {
+		return exhausted
+	}
+	incoming := p.queue.waiting(incomingAPI, incomingP2P) // each at most once a block
+	if p.producing {
+		if !p.tryAll(p.queue.waiting(forked, aborted), b.num) {
+			return p.unlessFatal(exhausted)
+		}
+		if !p.chain.Active(feature.DisableDeferredTrxsStage2) && !p.retireDeferred() {
+			return failedToStart
+		}
+	}
+	if p.fatal != nil {
+		return failedToStart
+	}
+	if stop() || p.blockExhausted() {
+		return p.unlessFatal(exhausted)
+	}
+	if !p.tryAll(incoming, b.num) {
+		return p.unlessFatal(exhausted)
+	}
+	return p.unlessFatal(succeeded)
+}
+
+func (p *Producer) unlessFatal(o outcome) outcome {
+	if p.fatal != nil {
+		return failedToStart
+	}
+	return o
+}
+
+// interrupted tells whether the filling of a block must end: it is time to finish
+// it, or a block has come in its place.
+func (p *Producer) interrupted(num uint32) bool {
+	late := !time.Now().Before(p.deadline)
+	if p.producing {
+		return late
+	}
+	return late && len(p.opt.Producers) > 0 || p.received.Load() >= num
+}
+
+// tryAll executes transactions that wait, and tells whether there was room for all.
+func (p *Producer) tryAll(list []*entry, num uint32) bool {
+	for _, e := range list {
+		if p.interrupted(num) {
+			return false
+		}
+		if !p.queue.holds(e) {
+			continue
+		}
+		p.clock.other(time.Now())
+		r := p.push(e, p.deadline)
+		if p.fatal != nil {
+			return false
+		}
+		if !r.unfit {
+			p.queue.remove(e)
+		}
+		if r.broken {
+			return p.restartFill()
+		}
+		if r.exhausted {
+			return false
+		}
+	}
+	return true
+}
+
+// restartFill gives up a block that a transaction has broken. The loop that began
+// it begins another soon.
+func (p *Producer) restartFill() bool {
+	_ = p.abort()
+	return false
+}
+
+// retireDeferred gets rid of deferred transactions that have expired, or of all
+// once there are to be none any more; false if that fails. It takes little time, as
+// nodeos does.
+func (p *Producer) retireDeferred() bool {
+	pending, building := p.chain.Pending()
+	if !building {
+		return false
+	}
+	until := time.Now().Add(10 * time.Millisecond)
+	if p.deadline.Before(until) {
+		until = p.deadline
+	}
+	all := p.chain.Active(feature.DisableDeferredTrxsStage1)
+	var ids []types.Checksum256
+	const enough = 10_000 // more than can be retired in that time
+	err := p.chain.State().DeferredByExpiration(func(d *state.Deferred) (bool, error) {
+		if !all && d.Expiration >= pending.Time.TimePoint() {
+			return false, nil
+		}
+		ids = append(ids, d.TrxID)
+		return len(ids) < enough, nil
+	})
+	if err != nil {
+		p.fail(err)
+		return false
+	}
+	failed := 0
+	for _, id := range ids {
+		if !time.Now().Before(until) {
+			break
+		}
+		p.clock.other(time.Now())
+		trace, err := p.chain.PushScheduled(id, chain.Billing{Deadline: p.deadline})
+		p.clock.transaction(time.Now(), false, err == nil && trace.Except == nil)
+		switch {
+		case err != nil:
+			// Its session is open: nothing of this block can be kept.
+			if !p.fail(err) {
+				p.log.main.Warn(err.Error())
+			}
+			_ = p.abort()
+			return false
+		case trace.Except != nil && exhausts(trace.Except):
+			if p.blockExhausted() {
+				return true
+			}
+		case trace.Except != nil:
+			p.logScheduled(trace)
+			failed++
+		default:
+			p.logScheduled(trace)
+		}
+	}
+	return !all || failed == 0
+}
+
+// signers are the providers for the keys of an authority.
+func (p *Producer) signers(a *types.BlockSigningAuthority) []SignatureProvider {
+	var list []SignatureProvider
+	for _, k := range a.Keys {
+		if s := p.opt.Signers[k.Key]; s != nil {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// schedule begins a block and says when the writer is to wake up (Leap:
+// schedule_production_loop).
+func (p *Producer) schedule() {
+	p.wake = wake{}
+	if p.fatal != nil {
+		return
+	}
+	o := p.begin()
+	if _, building := p.chain.Pending(); !building && (o == succeeded || o == exhausted) {
+		o = failedToStart // the block was given up
+	}
+	switch {
+	case o == failedToStart:
+		if p.fatal != nil || p.terminated() {
+			return
+		}
+		p.log.main.Error("Failed to start a pending block, will try again later")
+		p.wake = wake{at: time.Now().Add(blockInterval / 10)}
+	case o == waitingForBlock:
+		if len(p.opt.Producers) > 0 && !p.forbidden() {
+			p.log.plugin.Debug("Waiting till another block is received and scheduling Speculative/Production Change")
+			p.wakeAt(p.wakeUpTime(p.effort, p.chain.Head().BlockNum, p.pendingSlot(time.Now())))
+		}
+	case o == waitingForProduction:
+	case p.producing:
+		p.produceSoon(o == exhausted)
+	case len(p.opt.Producers) > 0 && !p.forbidden():
+		p.log.plugin.Debug("Speculative Block Created; Scheduling Speculative/Production Change")
+		pending, _ := p.chain.Pending()
+		at, ok := p.wakeUpTime(blockInterval, pending.Num, pending.Time)
+		if ok && time.Now().After(at) {
+			at = p.deadline
+		}
+		p.wakeAt(at, ok)
+	default:
+		p.log.plugin.Debug("Speculative Block Created")
+	}
+	p.clock.other(time.Now())
+}
+
+func (p *Producer) wakeAt(at time.Time, ok bool) {
+	if !ok {
+		p.log.plugin.Debug("Not Scheduling Speculative/Production, no local producers had valid wake up times")
+		return
+	}
+	p.log.plugin.Debug("Scheduling Speculative/Production Change at " + timeText(at))
+	p.wake = wake{at: at}
+}
+
+// produceSoon says when the pending block is to be finished: at its deadline, or at
+// once when it is full.
+func (p *Producer) produceSoon(full bool) {
+	now := time.Now()
+	pending, building := p.chain.Pending()
+	if !building {
+		p.wake = wake{at: now.Add(blockInterval / 10)}
+		return
+	}
+	p.wake = wake{at: blockDeadline(p.effort, pending.Time), produce: true}
+	if full || !now.Before(p.wake.at) {
+		p.wake.at = now
+	}
+}
+
+// wakeUp does what the writer has been waiting for.
+func (p *Producer) wakeUp() {
+	w := p.wake
+	p.wake = wake{}
+	p.clock.idle(time.Now())
+	if !w.produce {
+		p.schedule()
+		return
+	}
+	err := p.produce()
+	if err == nil {
+		p.schedule()
+		return
+	}
+	if p.fail(err) {
+		return
+	}
+	p.log.main.Warn(err.Error())
+	p.log.plugin.Debug("Aborting block due to produce_block error")
+	if p.abort() == nil {
+		// Its time has come already: at once would be again and again.
+		p.wake = wake{at: time.Now().Add(blockInterval / 10)}
+	}
+}
+
+// produce signs the pending block (Leap: produce_block).
+func (p *Producer) produce() error {
+	start := time.Now()
+	pending, building := p.chain.Pending()
+	if !building || !p.producing {
+		return exception.New(exception.MissingPendingBlockState, "pending_block_state does not exist but it should, another plugin may have corrupted it")
+	}
+	signers := p.signers(pending.Authority)
+	if len(signers) == 0 {
+		return exception.New(exception.ProducerPrivKeyNotFound, "Attempting to produce a block for which we don't have any relevant private keys")
+	}
+	if p.signalled {
+		p.features, p.signalled = nil, false
+	}
+	b, err := p.chain.ProduceBlock(func(digest types.Checksum256) ([]types.Signature, error) {
+		all := make([]types.Signature, 0, len(signers))
+		for _, sign := range signers {
+			s, err := sign(digest)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, s)
+		}
+		return all, nil
+	}, recoverKey)
+	if err != nil {
+		return err
+	}
+	p.producing = false
+	if err := errors.Join(p.chain.Publish(), p.chain.LogIrreversible()); err != nil {
+		p.fatal = err
+		return err
+	}
+	p.between()
+	p.reportProduced(b, start)
+	return nil
+}

@@ -1,0 +1,345 @@
+package producer
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"tarn/antelope/chain"
+	"tarn/antelope/exception"
+	"tarn/antelope/resource"
+	"tarn/antelope/types"
+)
+
+// TransactionOptions say how a transaction from outside is executed.
+type TransactionOptions struct {
+	Kind         chain.Kind // Input, DryRun or ReadOnly
+	API          bool       // it came from a client of this node, not from a peer
+	FailureTrace bool       // a failure's trace is the answer; else the failure is an error
+}
+
+// Done gets the answer to a transaction, once: its trace, or why it was refused. It
+// runs on the writer, or on the caller's goroutine if the transaction never came
+// that far, and must not block.
+type Done func(*types.TransactionTrace, error)
+
+// Transaction executes a transaction and waits for its trace. It unpacks it and
+// finds its keys on the caller's goroutine. Errors are exceptions, [ErrStopped], or
+// ctx's: then the transaction may be executed even so.
+func (p *Producer) Transaction(ctx context.Context, packed *types.PackedTransaction, o TransactionOptions) (*types.TransactionTrace, error) {
+	x, err := chain.NewCandidate(packed, o.Kind)
+	if err != nil {
+		return nil, err
+	}
+	var trace *types.TransactionTrace
+	done := make(chan error, 1)
+	p.Submit(x, o, func(t *types.TransactionTrace, err error) {
+		trace = t
+		done <- err
+	})
+	// The trace is read only after its error came.
+	if err := p.await(ctx, done); err != nil {
+		return nil, err
+	}
+	return trace, nil
+}
+
+// Submit is Transaction without waiting, for a candidate that was made by
+// chain.NewCandidate with the same kind; its keys are found unless it has them.
+func (p *Producer) Submit(x *chain.Candidate, o TransactionOptions, done Done) {
+	if x.Kind == chain.Input {
+		answer := done
+		done = func(t *types.TransactionTrace, err error) {
+			answer(t, err)
+			if err == nil && t.Except != nil {
+				err = t.Except
+			}
+			p.each(func(e *Events) {
+				if e.Acked != nil {
+					e.Acked(x.Packed, x, err)
+				}
+			})
+		}
+	}
+	if err := p.admit(x); err != nil {
+		done(nil, err)
+		return
+	}
+	j := job{do: func(p *Producer) {
+		p.inbox.bytes.Add(-entrySize(x))
+		p.incoming(x, o, done)
+	}, drop: func() { done(nil, ErrStopped) }}
+	if !p.inbox.put(&p.inbox.transactions, j) {
+		p.inbox.bytes.Add(-entrySize(x))
+		done(nil, ErrStopped)
+	}
+}
+
+// admit checks what needs no chain, and finds keys.
+func (p *Producer) admit(x *chain.Candidate) error {
+	if p.opt.NoTransactions {
+		return exception.New(exception.Transaction, "this node accepts no transactions")
+	}
+	if x.Trx.DelaySec != 0 {
+		return exception.New(exception.Transaction, "transaction cannot be delayed")
+	}
+	if x.Kind != chain.ReadOnly && x.Keys == nil {
+		if err := p.recoverKeys(x); err != nil {
+			return err
+		}
+	}
+	if size := p.inbox.bytes.Add(entrySize(x)); size >= int64(p.opt.QueueBytes) {
+		p.inbox.bytes.Add(-entrySize(x))
+		return exception.New(exception.TxResourceExhaustion,
+			"Transaction %s, size %d bytes would exceed configured incoming-transaction-queue-size-mb %d, current queue size %d bytes",
+			x.ID, entrySize(x), p.opt.QueueBytes>>20, size-entrySize(x))
+	}
+	return nil
+}
+
+func (p *Producer) recoverKeys(x *chain.Candidate) error {
+	for i := range x.Packed.Signatures {
+		if uint64(x.Packed.Signatures[i].VariableSize()) > uint64(p.opt.MaxSignature) {
+			return exception.New(exception.SigVariableSizeLimit, "signature variable length component size (%d) greater than subjective maximum (%d)",
+				x.Packed.Signatures[i].VariableSize(), p.opt.MaxSignature)
+		}
+	}
+	start := time.Now()
+	err := x.RecoverKeys(p.chain.ID())
+	x.KeyTime = time.Since(start).Microseconds()
+	if err == nil && x.Kind == chain.Input {
+		p.keys.put(x)
+	}
+	return err
+}
+
+// incoming executes a transaction that came from outside, or lets it wait (Leap:
+// process_incoming_transaction_async).
+func (p *Producer) incoming(x *chain.Candidate, o TransactionOptions, done Done) {
+	p.clock.idle(time.Now())
+	now := p.chain.Head().Header.Timestamp.TimePoint()
+	pending, building := p.chain.Pending()
+	if building {
+		now = pending.Time.TimePoint()
+	}
+	if x.Trx.Expiration.TimePoint() < now {
+		p.refuse(x, done, expired(x, now))
+		return
+	}
+	known, err := p.chain.State().HasTransaction(x.ID)
+	if p.fail(err) {
+		done(nil, err)
+		return
+	}
+	if known {
+		p.clock.transaction(time.Now(), transient(x), false)
+		done(nil, duplicate(x.ID))
+		return
+	}
+	e := &entry{x: x, from: incomingP2P, failureTrace: o.FailureTrace, done: done}
+	if o.API {
+		e.from = incomingAPI
+	}
+	if !building {
+		p.queue.addIncoming(e)
+		p.clock.other(time.Now())
+		return
+	}
+	r := p.push(e, p.deadline)
+	if p.fatal != nil {
+		e.answer(nil, p.fatal)
+		return
+	}
+	if r.unfit {
+		p.queue.addIncoming(e)
+	}
+	switch {
+	case r.broken:
+		p.restart()
+	case p.producing && r.exhausted:
+		p.produceSoon(true)
+	case !p.producing && (r.exhausted || r.unfit):
+		p.log.plugin.Debug(fmt.Sprintf("Restarting exhausted speculative block #%d", p.chain.Head().BlockNum+1))
+		p.restart()
+	}
+}
+
+// refuse answers a transaction that was not executed.
+func (p *Producer) refuse(x *chain.Candidate, done Done, err error) {
+	p.logResult(x, nil, err)
+	p.clock.transaction(time.Now(), transient(x), false)
+	if done != nil {
+		done(nil, err)
+	}
+}
+
+// restart gives the pending block up and begins another.
+func (p *Producer) restart() {
+	if p.abort() == nil {
+		p.schedule()
+	}
+}
+
+func transient(x *chain.Candidate) bool { return x.Kind == chain.DryRun || x.Kind == chain.ReadOnly }
+
+// result is how the execution of a transaction went.
+type result struct {
+	exhausted bool // the block is full
+	unfit     bool // it did not fit in the block, and is to be tried again
+	failed    bool
+	broken    bool // the block must be given up
+}
+
+// push executes a transaction in the pending block, and answers it unless it is to
+// be tried again. It does not change the queue (Leap: push_transaction).
+func (p *Producer) push(e *entry, deadline time.Time) result {
+	x := e.x
+	first := x.Trx.FirstAuthorizer()
+	unbilled := e.from == incomingAPI && p.opt.NoAPIBilling || e.from != incomingAPI && p.opt.NoP2PBilling ||
+		p.bills.exempts(first) || transient(x)
+	if !unbilled && p.failures.exceeded(first) {
+		h := p.chain.Head()
+		err := exception.New(exception.TxCPUUsageExceeded, "transaction %s exceeded failure limit for account %s until %s",
+			x.ID, first, p.failures.reset(h.BlockNum, h.Header.Timestamp))
+		p.refuse(x, e.done, err)
+		e.done = nil
+		return result{failed: true}
+	}
+	if e.keyless {
+		if err := p.recoverKeys(x); err != nil {
+			p.refuse(x, e.done, err)
+			e.done = nil
+			return result{failed: true}
+		}
+		e.keyless = false
+	}
+	bill, err := p.billing(x, first, unbilled, deadline)
+	if p.fail(err) {
+		return result{failed: true}
+	}
+	trace, err := p.execute(x, bill)
+	if err != nil {
+		p.clock.transaction(time.Now(), transient(x), false)
+		e.answer(nil, err)
+		p.fail(err)
+		return result{failed: true, broken: true}
+	}
+	if trace.Except != nil {
+		return p.failed(e, trace, first, unbilled)
+	}
+	p.succeeded(e, trace, first, unbilled)
+	return result{}
+}
+
+// speculation is the execution of a transaction in a block that is no one's, which
+// gives way to a block that comes: it is tried again after it.
+type speculation struct {
+	mu      sync.Mutex
+	running bool
+}
+
+func (p *Producer) execute(x *chain.Candidate, bill chain.Billing) (*types.TransactionTrace, error) {
+	if p.producing {
+		return p.chain.PushTransaction(x, bill)
+	}
+	s := &p.speculation
+	s.mu.Lock()
+	s.running = true
+	s.mu.Unlock()
+	trace, err := p.chain.PushTransaction(x, bill)
+	s.mu.Lock()
+	s.running = false
+	p.chain.Interrupt(nil)
+	s.mu.Unlock()
+	return trace, err
+}
+
+// giveWay ends a speculation.
+func (p *Producer) giveWay() {
+	s := &p.speculation
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running {
+		p.chain.Interrupt(exception.New(exception.Deadline, "a block has come before the transaction was finished"))
+	}
+}
+
+// billing says how long a transaction may run.
+func (p *Producer) billing(x *chain.Candidate, first types.Name, unbilled bool, deadline time.Time) (chain.Billing, error) {
+	b := chain.Billing{Deadline: deadline, MaxTime: max(p.maxTime.Load(), 0), CPU: x.Billed}
+	if !unbilled {
+		b.Subjective = p.bills.Subjective(first, time.Now())
+	}
+	if p.producing && x.Billed > 0 && !p.bills.exempts(first) {
+		unlimited, err := p.resources.IsUnlimitedCPU(first)
+		if err != nil {
+			return b, err
+		}
+		// It may take twice what it took before, and no more.
+		if twice := x.Billed + int64(resource.Percent(uint64(x.Billed), 100*100)); !unlimited && (b.MaxTime == 0 || twice < b.MaxTime) {
+			b.MaxTime = twice
+		}
+	}
+	return b, nil
+}
+
+func (p *Producer) failed(e *entry, trace *types.TransactionTrace, first types.Name, unbilled bool) result {
+	x := e.x
+	if exhausts(trace.Except) {
+		p.clock.transaction(time.Now(), transient(x), true)
+		p.logUnfit(x)
+		return result{unfit: true, exhausted: x.Kind != chain.ReadOnly && p.blockExhausted()}
+	}
+	p.clock.transaction(time.Now(), transient(x), false)
+	if trace.Except.Kind != exception.TxDuplicate {
+		if !unbilled {
+			p.bills.billFailure(first, trace.Elapsed, time.Now())
+			p.failures.add(first, trace.Except)
+		}
+		p.logResult(x, trace, nil)
+	}
+	if e.failureTrace {
+		e.answer(trace, nil)
+	} else {
+		e.answer(nil, trace.Except)
+	}
+	return result{failed: true}
+}
+
+func (p *Producer) succeeded(e *entry, trace *types.TransactionTrace, first types.Name, unbilled bool) {
+	x := e.x
+	p.clock.transaction(time.Now(), transient(x), true)
+	if trace.Receipt != nil && !transient(x) {
+		x.Billed = int64(trace.Receipt.CPUUsageUS)
+	}
+	p.logResult(x, trace, nil)
+	if !unbilled && !p.producing {
+		p.bills.bill(x.ID, x.Trx.Expiration, first, trace.Elapsed)
+	}
+	e.answer(trace, nil)
+}
+
+// exhausts tells whether a transaction failed because of the block it was in.
+func exhausts(e *exception.Error) bool {
+	switch e.Kind {
+	case exception.BlockCPUUsageExceeded, exception.BlockNetUsageExceeded, exception.Deadline:
+		return true
+	}
+	return false
+}
+
+// blockExhausted tells whether so little is left of the block that it is full.
+func (p *Producer) blockExhausted() bool {
+	cpu, err := p.resources.BlockCPULimit()
+	if err != nil {
+		p.fail(err)
+		return true
+	}
+	net, err := p.resources.BlockNetLimit()
+	if err != nil {
+		p.fail(err)
+		return true
+	}
+	return cpu < uint64(p.opt.MaxBlockCPU.Microseconds()) || net < p.opt.MaxBlockNet
+}

@@ -1,0 +1,145 @@
+package authorizer_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tarn/antelope/chain"
+	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/rpc/authorizer"
+	"tarn/antelope/types"
+	"tarn/store/page"
+	"tarn/store/revision"
+)
+
+type ledger struct {
+	t testing.TB
+	m *chaintest.Maker
+	x *authorizer.Index
+}
+
+func (l *ledger) must(err error) {
+	l.t.Helper()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func newLedger(t testing.TB) *ledger {
+	l := &ledger{t: t}
+	rows, err := page.OpenVolatile(64 << 20)
+	l.must(err)
+	st, err := revision.Open(rows)
+	l.must(err)
+	t.Cleanup(func() { st.Close() })
+	l.m, err = chaintest.New(st, chain.Options{Applied: func(trace *types.TransactionTrace, _ *chain.Candidate) {
+		if l.x != nil {
+			l.x.Applied(trace)
+		}
+	}})
+	l.must(err)
+	t.Cleanup(func() { l.m.Chain.Close() })
+	l.must(l.m.Chain.Publish())
+	v, err := l.m.Chain.View()
+	l.must(err)
+	defer v.Close()
+	l.x, err = authorizer.New(v)
+	l.must(err)
+	return l
+}
+
+func (l *ledger) block(actions ...types.Action) {
+	l.t.Helper()
+	_, err := l.m.Block(actions...)
+	l.must(err)
+	l.accepted()
+}
+
+func (l *ledger) accepted() {
+	l.t.Helper()
+	l.must(l.m.Chain.Publish())
+	v, err := l.m.Chain.View()
+	l.must(err)
+	defer v.Close()
+	l.must(l.x.Accepted(l.m.Chain.Head(), v, l.m.Chain.Fork().Root().BlockNum))
+}
+
+func key(n byte) types.PublicKey {
+	return types.PublicKey{Point: [33]byte{2, n}}
+}
+
+func update(account, permission, parent string, a types.Authority) types.Action {
+	d := types.UpdateAuth{Account: types.N(account), Permission: types.N(permission), Parent: types.N(parent), Authority: a}
+	x := chaintest.Action(types.N("eosio"), types.N("updateauth"), types.N(account), d.Append(nil))
+	return x
+}
+
+func weights(keys map[byte]uint16, accounts ...types.PermissionLevelWeight) types.Authority {
+	a := types.Authority{Threshold: 1, Accounts: accounts}
+	for n := range byte(10) {
+		if w := keys[n]; w > 0 {
+			a.Keys = append(a.Keys, types.KeyWeight{Key: key(n), Weight: w})
+		}
+	}
+	return a
+}
+
+// ask prints what is found.
+func (l *ledger) expect(want string, levels []types.PermissionLevel, keys ...types.PublicKey) {
+	l.t.Helper()
+	var list []string
+	for _, a := range l.x.Accounts(levels, keys) {
+		by := "key"
+		if a.ByAccount != nil {
+			by = "{" + a.ByAccount.Actor.String() + "," + a.ByAccount.Permission.String() + "}"
+		}
+		list = append(list, fmt.Sprintf("%s@%s by %s %d/%d", a.Account, a.Permission, by, a.Weight, a.Threshold))
+	}
+	if got := strings.Join(list, ", "); got != want {
+		l.t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func level(actor, permission string) []types.PermissionLevel {
+	return []types.PermissionLevel{{Actor: types.N(actor), Permission: types.N(permission)}}
+}
+
+func TestPermissionsAreFoundByWhatTheyName(t *testing.T) {
+	l := newLedger(t)
+	l.expect("eosio@active by key 1/1, eosio@owner by key 1/1", nil, l.m.Key.Public())
+	l.block(l.m.CreateAccount(types.N("alice")), l.m.CreateAccount(types.N("bob")))
+	l.expect("alice@active by key 1/1, alice@owner by key 1/1, bob@active by key 1/1, bob@owner by key 1/1, eosio@active by key 1/1, eosio@owner by key 1/1", nil, l.m.Key.Public())
+	bob := func(permission string, weight uint16) types.PermissionLevelWeight {
+		return types.PermissionLevelWeight{Permission: level("bob", permission)[0], Weight: weight}
+	}
+	l.block(update("alice", "pay", "active", weights(map[byte]uint16{1: 1, 2: 3}, bob("active", 2))),
+		update("alice", "play", "active", weights(map[byte]uint16{2: 2}, bob("active", 1), bob("owner", 1))))
+	l.expect("alice@pay by key 1/1", nil, key(1))
+	l.expect("alice@play by key 2/1, alice@pay by key 3/1", nil, key(2), key(2))
+	l.expect("alice@play by {bob,active} 1/1, alice@pay by {bob,active} 2/1", level("bob", "active"))
+	l.expect("alice@play by {bob,active} 1/1, alice@pay by {bob,active} 2/1, alice@play by {bob,owner} 1/1", level("bob", ""))
+	l.expect("", level("alice", ""), key(9))
+	d := types.DeleteAuth{Account: types.N("alice"), Permission: types.N("pay")}
+	l.block(chaintest.Action(types.N("eosio"), types.N("deleteauth"), types.N("alice"), d.Append(nil)))
+	l.expect("", nil, key(1))
+	l.expect("alice@play by key 2/1", nil, key(2))
+}
+
+func TestABlockThatIsTakenBackIsForgotten(t *testing.T) {
+	l := newLedger(t)
+	l.block(l.m.CreateAccount(types.N("alice")))
+	before, err := l.m.Chain.View()
+	l.must(err)
+	defer before.Close()
+	l.block(update("alice", "pay", "active", weights(map[byte]uint16{1: 1})))
+	l.expect("alice@pay by key 1/1", nil, key(1))
+	// Another block of this number, which leaves the permissions as they were.
+	head := *l.m.Chain.Head()
+	empty := *head.Block
+	empty.Transactions = nil
+	head.Block = &empty
+	l.must(l.x.Accepted(&head, before, head.BlockNum-1))
+	l.expect("", nil, key(1))
+	l.expect("alice@active by key 1/1, alice@owner by key 1/1, eosio@active by key 1/1, eosio@owner by key 1/1", nil, l.m.Key.Public())
+}

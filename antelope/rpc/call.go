@@ -1,0 +1,294 @@
+package rpc
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"tarn/antelope/exception"
+	"tarn/antelope/types"
+	"tarn/antelope/variant"
+	"tarn/serve"
+)
+
+// bodies says what a call takes for its body.
+type bodies uint8
+
+const (
+	noParameters bodies = iota // only an empty one
+	required                   // one with parameters
+	possible                   // either
+)
+
+// call is an endpoint.
+type call struct {
+	path     string
+	category serve.Category
+	status   int // of a success
+	bodies   bodies
+	// raw, unless nil, reads the body instead of the parser that all others share.
+	raw func(body string) (variant.Value, error)
+	// answer appends the body of the answer.
+	answer func(q *query, b []byte) ([]byte, error)
+}
+
+// query is one request to a call.
+type query struct {
+	ctx   context.Context
+	api   *API
+	begin time.Time
+	params
+}
+
+// handler returns what serves c.
+func (a *API) handler(c call) serve.Handler {
+	return func(r *serve.Request, b []byte) (int, []byte) {
+		q := query{ctx: r.Context, api: a, begin: time.Now()}
+		out, err := c.run(&q, r.Body, b)
+		if err != nil {
+			a.Log.Debug("exception while processing a request", "path", c.path, "error", err)
+			return a.fault(b[:0], err)
+		}
+		return c.status, out
+	}
+}
+
+func (c *call) run(q *query, body string, b []byte) ([]byte, error) {
+	if c.category == ChainRW && q.api.NoTransactions {
+		return b, exception.New(exception.MissingChainAPIPlugin, "Not allowed, node has api-accept-transactions = false")
+	}
+	var err error
+	if c.raw != nil {
+		q.params.value, err = c.raw(body)
+	} else {
+		q.params.value, err = parseBody(body, c.bodies)
+	}
+	if err != nil {
+		return b, err
+	}
+	return c.answer(q, b)
+}
+
+// isEmpty tells whether nodeos takes a body for none: blanks, or braces with
+// nothing but blanks and tabs between them (Leap: is_empty_content).
+func isEmpty(body string) bool {
+	s := strings.Trim(body, " ")
+	if s == "" {
+		return true
+	}
+	if len(s) < 2 || s[0] != '{' || s[len(s)-1] != '}' {
+		return false
+	}
+	return strings.Trim(s[1:len(s)-1], " \t") == ""
+}
+
+// parseBody returns the parameters in a body, null if there are none (Leap:
+// parse_params).
+func parseBody(body string, want bodies) (variant.Value, error) {
+	if isEmpty(body) {
+		if want == required {
+			return variant.Value{}, exception.New(exception.InvalidHTTPRequest, "A Request body is required")
+		}
+		return variant.Value{}, nil
+	}
+	if want == noParameters {
+		return variant.Value{}, invalid(exception.New(exception.InvalidHTTPRequest, "no parameter should be given"))
+	}
+	v, err := variant.Parse(body)
+	if err != nil {
+		return v, invalid(err)
+	}
+	return v, nil
+}
+
+// invalid is what every failure to read parameters becomes.
+func invalid(err error) error {
+	return exception.Wrap(exception.InvalidHTTPRequest, err, "Unable to parse valid input from POST body")
+}
+
+// params reads the members of the parameters with nodeos' conversions. What is
+// missing has its default, what is not known is ignored. The first error sticks.
+type params struct {
+	value variant.Value
+	err   error
+}
+
+func (p *params) fail(err error) {
+	if p.err == nil && err != nil {
+		p.err = err
+	}
+}
+
+// find returns a member. The parameters of a call that was given none are null.
+func (p *params) find(key string) (variant.Value, bool) {
+	if p.value.IsNull() || p.err != nil {
+		return variant.Value{}, false
+	}
+	return p.value.Find(key)
+}
+
+// optional returns a member unless it is missing or null.
+func (p *params) optional(key string) (variant.Value, bool) {
+	v, ok := p.find(key)
+	return v, ok && !v.IsNull()
+}
+
+// end returns the error of all that was read. It fails too if the parameters are no
+// object.
+func (p *params) end() error {
+	if p.err == nil && p.value.Kind() != variant.Object && !p.value.IsNull() {
+		_, _, p.err = p.value.Members()
+	}
+	if p.err != nil {
+		return invalid(p.err)
+	}
+	return nil
+}
+
+func nameOf(v variant.Value) (types.Name, error) {
+	s, err := v.Text()
+	if err != nil {
+		return 0, err
+	}
+	return types.ParseName(s)
+}
+
+func (p *params) name(key string) types.Name {
+	v, ok := p.find(key)
+	if !ok {
+		return 0
+	}
+	n, err := nameOf(v)
+	p.fail(err)
+	return n
+}
+
+func (p *params) optionalName(key string) *types.Name {
+	if _, ok := p.optional(key); !ok {
+		return nil
+	}
+	n := p.name(key)
+	return &n
+}
+
+func (p *params) text(key, otherwise string) string {
+	v, ok := p.find(key)
+	if !ok {
+		return otherwise
+	}
+	s, err := v.AsText()
+	p.fail(err)
+	return s
+}
+
+func (p *params) boolean(key string, otherwise bool) bool {
+	v, ok := p.find(key)
+	if !ok {
+		return otherwise
+	}
+	t, err := v.AsBool()
+	p.fail(err)
+	return t
+}
+
+func (p *params) uint32(key string, otherwise uint32) uint32 {
+	v, ok := p.find(key)
+	if !ok {
+		return otherwise
+	}
+	n, err := v.AsUint64()
+	p.fail(err)
+	return uint32(n)
+}
+
+func (p *params) optionalUint32(key string) *uint32 {
+	if _, ok := p.optional(key); !ok {
+		return nil
+	}
+	n := p.uint32(key, 0)
+	return &n
+}
+
+func (p *params) optionalInt32(key string) *int32 {
+	v, ok := p.optional(key)
+	if !ok {
+		return nil
+	}
+	n, err := v.AsInt64()
+	p.fail(err)
+	i := int32(n)
+	return &i
+}
+
+// elements calls f with the elements of a member that is a list.
+func (p *params) elements(key string, f func(variant.Value) error) {
+	v, ok := p.find(key)
+	if !ok {
+		return
+	}
+	list, err := v.Elements()
+	p.fail(err)
+	for _, e := range list {
+		p.fail(f(e))
+	}
+}
+
+func (p *params) names(key string) (list []types.Name) {
+	p.elements(key, func(v variant.Value) error {
+		n, err := nameOf(v)
+		list = append(list, n)
+		return err
+	})
+	return list
+}
+
+// checksumOf reads hex; what is short is filled up with zeros (libfc: sha256.cpp).
+func checksumOf(v variant.Value) (c types.Checksum256, err error) {
+	s, err := v.AsText()
+	if err != nil {
+		return c, err
+	}
+	data, err := types.ParseHex(s)
+	copy(c[:], data)
+	return c, err
+}
+
+func keyOf(v variant.Value) (types.PublicKey, error) {
+	s, err := v.AsText()
+	if err != nil {
+		return types.PublicKey{}, err
+	}
+	return types.ParsePublicKey(s)
+}
+
+// maxItems is how many rows an answer has at most, if the node limits its time
+// (Leap: api_base::max_return_items).
+const maxItems = 1000
+
+// stopwatch tells when a walk over rows has to end.
+type stopwatch struct {
+	limited bool
+	end     time.Time
+}
+
+// timeLimit returns the end of a call that walks rows, from the call's own limit
+// and the node's.
+func (q *query) timeLimit(ms *uint32) stopwatch {
+	limit := q.api.MaxResponseTime
+	if ms != nil {
+		if own := time.Duration(*ms) * time.Millisecond; limit < 0 || own < limit {
+			limit = own
+		}
+	}
+	return stopwatch{limit >= 0, q.begin.Add(limit)}
+}
+
+func (s stopwatch) over() bool { return s.limited && !time.Now().Before(s.end) }
+
+// itemLimit returns how many rows an answer may have.
+func (q *query) itemLimit(asked uint32) uint32 {
+	if q.api.MaxResponseTime >= 0 && asked > maxItems {
+		return maxItems
+	}
+	return asked
+}

@@ -1,0 +1,146 @@
+package rpc
+
+import (
+	"bytes"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tarn/antelope/abi"
+	"tarn/antelope/exception"
+	"tarn/antelope/state"
+	"tarn/antelope/types"
+)
+
+// maxCodecs is how many ABIs are kept; above it those of other accounts go.
+const maxCodecs = 4096
+
+// codecs keeps the ABIs of accounts, made ready to convert. An entry is good for as
+// long as the account's ABI has the same bytes.
+type codecs struct {
+	entries sync.Map // types.Name -> *codecEntry
+	count   atomic.Int64
+}
+
+// codecEntry is an account's ABI.
+type codecEntry struct {
+	raw   []byte
+	def   *abi.Def // nil if the account has no ABI
+	codec *abi.Codec
+	err   error // why there is no codec
+}
+
+// clock limits how long each of several conversions may take. It looks at the time
+// only now and then, so that a small one is not blamed for having waited for a
+// processor, and costs nothing.
+type clock struct {
+	limit  time.Duration
+	checks int
+	start  time.Time // of the measurement; zero before
+}
+
+// checksPerLook is how many steps a conversion makes between two looks at the time.
+const checksPerLook = 1024
+
+func (c *clock) restart() { c.checks, c.start = 0, time.Time{} }
+
+func (c *clock) expired() bool {
+	c.checks++
+	if c.checks%checksPerLook != 0 {
+		return false
+	}
+	if c.start.IsZero() {
+		c.start = time.Now()
+		return false
+	}
+	return time.Since(c.start) > c.limit
+}
+
+// budget returns a budget that each restart fills.
+func (c *clock) budget() abi.Budget {
+	c.restart()
+	return abi.Deadline(c.limit.Microseconds(), c.expired)
+}
+
+// abiOf returns the ABI of an account that exists. The error is of bytes that are
+// no ABI.
+func (a *API) abiOf(v *state.View, n types.Name) (*codecEntry, error) {
+	raw, err := v.ABI(n)
+	if err != nil {
+		return nil, err
+	}
+	if e, ok := a.codecs.entries.Load(n); ok && bytes.Equal(e.(*codecEntry).raw, raw) {
+		return e.(*codecEntry), nil
+	}
+	e := &codecEntry{raw: bytes.Clone(raw)}
+	if e.def, err = abi.Decode(e.raw); err != nil {
+		return nil, err
+	}
+	def := e.def
+	if def == nil {
+		def = &abi.Def{}
+	}
+	c := clock{limit: a.ABITime}
+	if e.codec, e.err = abi.New(def, c.budget()); exception.Is(e.err, exception.ABISerializationDeadline) {
+		return e, nil
+	}
+	a.codecs.store(n, e)
+	return e, nil
+}
+
+func (c *codecs) store(n types.Name, e *codecEntry) {
+	if _, loaded := c.entries.Swap(n, e); loaded {
+		return
+	}
+	if c.count.Add(1) <= maxCodecs {
+		return
+	}
+	// Any half of them: what is used comes back at its next use.
+	drop := maxCodecs / 2
+	c.entries.Range(func(k, _ any) bool {
+		if _, had := c.entries.LoadAndDelete(k); had {
+			c.count.Add(-1)
+			drop--
+		}
+		return drop > 0
+	})
+}
+
+// contents returns what converts transactions and traces with the ABIs of a view's
+// accounts. ABIs that are wrong count as none.
+func (a *API) contents(v *state.View) *abi.Contents {
+	c := &clock{limit: a.ABITime}
+	resolve := func(n types.Name) *abi.Codec {
+		e, err := a.abiOf(v, n)
+		if err != nil || e.def == nil {
+			return nil
+		}
+		return e.codec
+	}
+	return &abi.Contents{Resolve: resolve, ActionBudget: c.budget}
+}
+
+// table returns what the ABI says of a table.
+func (e *codecEntry) table(n types.Name) (*abi.TableDef, error) {
+	if e.def != nil {
+		for i := range e.def.Tables {
+			if e.def.Tables[i].Name == n {
+				return &e.def.Tables[i], nil
+			}
+		}
+	}
+	return nil, exception.New(exception.ContractTableQuery, "Table %s is not specified in the ABI", n)
+}
+
+// contractABI returns the ABI of a contract, whose account must exist (Leap:
+// chain_apis::get_abi).
+func (a *API) contractABI(v *state.View, code types.Name) (*codecEntry, error) {
+	account, err := v.Accounts.Get(code)
+	if err == nil && account == nil {
+		err = exception.New(exception.AccountQuery, "Fail to retrieve account for %s", code)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a.abiOf(v, code)
+}

@@ -1,0 +1,170 @@
+package rpc_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"tarn/antelope/exception"
+	"tarn/antelope/rpc"
+	"tarn/antelope/types"
+	"tarn/serve"
+)
+
+// failing refuses every transaction with err.
+type failing struct{ err error }
+
+func (f *failing) Transaction(context.Context, *types.PackedTransaction, rpc.TransactionOptions) (*types.TransactionTrace, error) {
+	return nil, f.err
+}
+
+func (f *failing) Block(context.Context, *types.SignedBlock) error { return f.err }
+
+const packedTrx = `{"signatures":[],"compression":"none","packed_context_free_data":"","packed_trx":"00000000000000000000000000000000"}`
+
+func body(status int, message string, code int64, name, what, detail string) string {
+	return fmt.Sprintf(`{"code":%d,"message":"%s","error":{"code":%d,"name":"%s","what":"%s","details":[{"message":"%s","file":"","line_number":0,"method":""}]}}`,
+		status, message, code, name, what, detail)
+}
+
+// invalidRequest is the body for what is asked wrongly.
+func invalidRequest(detail string) string {
+	return body(400, "Invalid Request", 3200006, "invalid_http_request", "invalid http request", detail)
+}
+
+const unparsed = "Unable to parse valid input from POST body"
+
+func TestFailuresHaveTheBodiesOfNodeos(t *testing.T) {
+	f := &failing{}
+	n := newNode(t, nil)
+	n.config.Transactions = f
+	n.start(serve.Options{})
+	for _, c := range []struct {
+		err    error
+		status int
+		body   string
+	}{
+		{exception.New(exception.UnsatisfiedAuthorization, "x"), 401, body(401, "UnAuthorized", 3090003, "unsatisfied_authorization",
+			"Provided keys, permissions, and delays do not satisfy declared authorizations", "x")},
+		{exception.New(exception.TxDuplicate, "duplicate transaction 00"), 409, body(409, "Conflict", 3040008, "tx_duplicate", "Duplicate transaction", "duplicate transaction 00")},
+		{exception.New(exception.ExpiredTx, "a \"b\""), 500, body(500, "Internal Service Error", 3040005, "expired_tx_exception", "Expired Transaction", `a \"b\"`)},
+		{exception.New(exception.EosioAssertMessage, "assertion failure with message: no"), 500, body(500, "Internal Service Error", 3050003,
+			"eosio_assert_message_exception", "eosio_assert_message assertion failure", "assertion failure with message: no")},
+		{exception.New(exception.FCEndOfFile, "e"), 422, body(422, "Unprocessable Entity", 11, "eof_exception", "End Of File", "e")},
+		{exception.New(exception.AccountQuery, "q"), 400, body(400, "Account lookup", 3060002, "account_query_exception", "Account Query Exception", "q")},
+		{errors.New("other"), 500, body(500, "Internal Service Error", 0, "exception", "unspecified", "other")},
+		{fmt.Errorf("while: %w", exception.New(exception.TxDuplicate, "d")), 409, body(409, "Conflict", 3040008, "tx_duplicate", "Duplicate transaction", "d")},
+	} {
+		f.err = c.err
+		n.expect("/v1/chain/send_transaction", packedTrx, c.status, c.body)
+		n.expect("/v1/chain/push_transaction", packedTrx, c.status, c.body)
+		n.expect("/v1/chain/send_transaction2", `{"transaction":`+packedTrx+`}`, c.status, c.body)
+		n.expect("/v1/chain/compute_transaction", `{"transaction":`+packedTrx+`}`, c.status, c.body)
+	}
+	n.contains("/v1/chain/push_transactions", `[`+packedTrx+`]`, 202, `[{"transaction_id":"`+strings.Repeat("0", 64)+`","processed":{"error":"while: 3040008 tx_duplicate: Duplicate transaction: d"}}]`)
+	n.expect("/v1/chain/push_transactions", `[`+strings.TrimSuffix(strings.Repeat("{},", 1001), ",")+`]`, 500,
+		body(500, "Internal Service Error", 3040012, "too_many_tx_at_once", "Pushing too many transactions at once", "Attempt to push too many transactions at once"))
+	n.expect("/v1/chain/send_read_only_transaction", `{"transaction":`+packedTrx+`}`, 500,
+		body(500, "Internal Service Error", 3100008, "unsupported_feature", "Feature is currently unsupported", "read-only transactions execution not enabled on API node. Set read-only-threads > 0"))
+	n.expect("/v1/chain/send_transaction2", `{"retry_trx":true,"transaction":`+packedTrx+`}`, 500,
+		body(500, "Internal Service Error", 3100008, "unsupported_feature", "Feature is currently unsupported", "Transaction retry not enabled on node. transaction-retry-max-storage-size-gb is 0"))
+}
+
+func TestDetailsAreMoreWhenTheyAreVerbose(t *testing.T) {
+	n := newNode(t, nil)
+	n.config.Verbose = true
+	n.config.Transactions = &failing{exception.Wrap(exception.PackedTransactionType, exception.New(exception.FCAssert, "second"), "first")}
+	n.start(serve.Options{})
+	_, got := n.ask("/v1/chain/send_transaction", packedTrx)
+	if strings.Count(got, `"message":`) != 3 || !strings.Contains(got, `"first"`) || !strings.Contains(got, `"second"`) {
+		t.Error(got)
+	}
+}
+
+func TestANodeThatTakesNoTransactionsSaysSo(t *testing.T) {
+	n := newNode(t, nil)
+	n.config.Transactions, n.config.NoTransactions = &failing{}, true
+	n.start(serve.Options{})
+	want := body(500, "Internal Service Error", 3110001, "missing_chain_api_plugin_exception", "Missing Chain API Plugin", "Not allowed, node has api-accept-transactions = false")
+	n.expect("/v1/chain/send_transaction", packedTrx, 500, want)
+	n.expect("/v1/chain/push_block", `{}`, 500, want)
+}
+
+func TestWhatIsAskedWronglyIsRefusedAsByNodeos(t *testing.T) {
+	n := tablesNode(t)
+	n.config.Finality = unknown{}
+	n.config.Authorizers = nobody{}
+	n.start(serve.Options{})
+	const needed = "A Request body is required"
+	table := func(detail string) string {
+		return body(500, "Internal Service Error", 3060003, "contract_table_query_exception", "Contract Table Query Exception", detail)
+	}
+	for _, c := range []struct {
+		call, ask string
+		status    int
+		body      string
+	}{
+		{"get_account", ``, 400, invalidRequest(needed)},
+		{"get_account", ` {	 } `, 400, invalidRequest(needed)},
+		{"get_account", `{"account_name":"Bad"}`, 400, invalidRequest(unparsed)},
+		{"get_account", `{"account_name":5}`, 400, invalidRequest(unparsed)},
+		{"get_account", `[1]`, 400, invalidRequest(unparsed)},
+		{"get_account", `{"account_name":"a"`, 400, invalidRequest(unparsed)},
+		{"get_info", `{"a":1}`, 400, invalidRequest(unparsed)},
+		{"get_table_rows", `{"code":"code","limit":"x"}`, 400, invalidRequest(unparsed)},
+		{"get_table_rows", `{"code":"code","json":"maybe"}`, 400, invalidRequest(unparsed)},
+		{"get_table_rows", `{"code":"none","scope":"a","table":"rows"}`, 400, body(400, "Account lookup", 3060002, "account_query_exception", "Account Query Exception", "Fail to retrieve account for none")},
+		{"get_table_rows", `{"code":"noabi","scope":"a","table":"rows"}`, 500, table("Table rows is not specified in the ABI")},
+		{"get_table_rows", `{"code":"code","scope":"a","table":"odd"}`, 500, table("Invalid table type i128")},
+		{"get_table_rows", `{"code":"code","scope":"a","table":"aaaaaaaaaaaa1"}`, 500, table("Unsupported table name: aaaaaaaaaaaa1")},
+		{"get_table_rows", `{"code":"code","scope":"a","table":"rows","index_position":"x"}`, 500, table("Invalid index_position: x")},
+		{"get_table_rows", `{"code":"code","scope":"a","table":"rows","index_position":2}`, 500, table("key type required for non-primary index")},
+		{"get_table_rows", `{"code":"code","scope":"a","table":"rows","index_position":2,"key_type":"i8"}`, 500, table("Unsupported secondary index type: i8")},
+		{"get_table_rows", `{"code":"code","scope":"scope","table":"rows","index_position":5,"key_type":"float64","lower_bound":"nan"}`, 500,
+			table("Converted lower_bound string 'nan' to NaN which is not a permitted value for the key type")},
+		{"get_table_rows", `{"code":"code","scope":"scope","table":"rows","lower_bound":"a b"}`, 500, body(500, "Internal Service Error", 3010000, "chain_type_exception",
+			"chain type exception", "Could not convert lower_bound string 'a b' to any of the following: uint64_t, valid name, or valid symbol (with or without the precision)")},
+		{"get_table_rows", `{"code":"code","scope":"scope","table":"odd","key_type":"i64","json":true}`, 500, body(500, "Internal Service Error", 3015013, "unpack_exception",
+			"Unpack data exception", "Unable to unpack built-in type 'uint64' while processing 'uint64'")},
+		{"get_code", `{"account_name":"none"}`, 400, body(400, "Account lookup", 3060002, "account_query_exception", "Account Query Exception",
+			"unable to retrieve account code (unknown key (eosio::chain::name): none)")},
+		{"get_code", `{"account_name":"code","code_as_wasm":false}`, 500, body(500, "Internal Service Error", 3100008, "unsupported_feature", "Feature is currently unsupported",
+			"Returning WAST from get_code is no longer supported")},
+		{"get_block", `{"block_num_or_id":"99"}`, 400, body(400, "Unknown Block", 3100002, "unknown_block_exception", "Unknown block", "Could not find block: 99")},
+		{"get_block", `{"block_num_or_id":""}`, 500, body(500, "Internal Service Error", 3010008, "block_id_type_exception", "Invalid block ID",
+			"Invalid Block number or ID, must be greater than 0 and less than 65 characters")},
+		{"get_block", `{"block_num_or_id":"xy"}`, 500, body(500, "Internal Service Error", 3010008, "block_id_type_exception", "Invalid block ID", "Invalid block ID: xy")},
+		{"get_block_info", `{"block_num":99}`, 400, body(400, "Unknown Block", 3100002, "unknown_block_exception", "Unknown block", "Could not find block: 99")},
+		{"get_block_header", `{"block_num_or_id":99}`, 400, body(400, "Unknown Block", 3100002, "unknown_block_exception", "Unknown block", "Could not find block header: 99")},
+		{"get_block_header_state", `{"block_num_or_id":"99"}`, 400, body(400, "Unknown Block", 3100002, "unknown_block_exception", "Unknown block", "Could not find reversible block: 99")},
+		{"get_transaction_status", ``, 400, invalidRequest(needed)},
+		{"get_transaction_status", `{}`, 400, invalidRequest("Invalid transaction id")},
+		{"get_transaction_status", `{"id":"xx"}`, 400, invalidRequest("Invalid transaction id")},
+		{"get_transaction_id", ``, 400, invalidRequest(needed)},
+		{"get_transaction_id", `[]`, 400, invalidRequest("Transaction object is missing or invalid")},
+		{"get_transaction_id", `{}`, 400, invalidRequest("Transaction actions are missing or invalid")},
+		{"get_transaction_id", `{"actions":[1]}`, 400, invalidRequest("Transaction contains invalid or empty action")},
+		{"get_transaction_id", `{"actions":[{"data":{}}]}`, 400, invalidRequest("Request supports only un-exploded 'data' (hex form)")},
+		{"get_transaction_id", `{"actions":[]}`, 400, invalidRequest("Invalid transaction object")},
+		{"get_accounts_by_authorizers", `{"accounts":[{"permission":"active"}]}`, 400, invalidRequest(unparsed)},
+		{"get_raw_abi", `{"account_name":"code","abi_hash":"abc"}`, 400, invalidRequest(unparsed)},
+		{"get_nothing", `{}`, 404, body(404, "Not Found", 0, "exception", "unspecified", "Unknown Endpoint")},
+		{"get_info?x=1", ``, 404, body(404, "Not Found", 0, "exception", "unspecified", "Unknown Endpoint")},
+	} {
+		n.expect("/v1/chain/"+c.call, c.ask, c.status, c.body)
+	}
+}
+
+// unknown tracks no transaction.
+type unknown struct{}
+
+func (unknown) Status(types.Checksum256) (rpc.Status, rpc.StatusChain) {
+	return rpc.Status{}, rpc.StatusChain{}
+}
+
+// nobody authorises nothing.
+type nobody struct{}
+
+func (nobody) Accounts([]types.PermissionLevel, []types.PublicKey) []rpc.Authorized { return nil }

@@ -1,0 +1,304 @@
+package rpc
+
+import (
+	"math"
+	"strings"
+
+	"tarn/antelope/exception"
+	"tarn/antelope/serial"
+	"tarn/antelope/state"
+	"tarn/antelope/types"
+	"tarn/antelope/variant"
+)
+
+func (q *query) getCurrencyBalance(b []byte) ([]byte, error) {
+	code, owner := q.name("code"), q.name("account")
+	var symbol *string
+	if _, ok := q.optional("symbol"); ok {
+		s := q.text("symbol", "")
+		symbol = &s
+	}
+	if err := q.end(); err != nil {
+		return b, err
+	}
+	v, err := q.api.Chain.View()
+	if err != nil {
+		return b, err
+	}
+	defer v.Close()
+	e, err := q.api.contractABI(v, code)
+	if err == nil {
+		_, err = e.table(nameAccounts)
+	}
+	if err != nil {
+		return b, err
+	}
+	b = append(b, '[')
+	first := len(b)
+	table := state.TableKey{Code: code, Scope: owner, Table: nameAccounts}
+	err = v.WalkRows(state.RowKey{TableKey: table}, false, func(_ uint64, _ types.Name, value []byte) (bool, error) {
+		if len(value) < 16 {
+			return false, exception.New(exception.AssetType, "Invalid data on table")
+		}
+		var balance types.Asset
+		if err := types.DecodePrefix(value, &balance); err != nil {
+			return false, err
+		}
+		match := symbol == nil || strings.EqualFold(balance.Symbol.Code().String(), *symbol)
+		if match {
+			if len(b) > first {
+				b = append(b, ',')
+			}
+			b = balance.AppendJSON(b)
+		}
+		return symbol == nil || !match, nil
+	})
+	return append(b, ']'), err
+}
+
+func (q *query) getCurrencyStats(b []byte) ([]byte, error) {
+	code, symbol := q.name("code"), q.text("symbol", "")
+	if err := q.end(); err != nil {
+		return b, err
+	}
+	v, err := q.api.Chain.View()
+	if err != nil {
+		return b, err
+	}
+	defer v.Close()
+	e, err := q.api.contractABI(v, code)
+	if err == nil {
+		_, err = e.table(types.N("stat"))
+	}
+	if err != nil {
+		return b, err
+	}
+	scope, ok := letters(strings.ToUpper(symbol))
+	if !ok {
+		return b, exception.New(exception.SymbolType, "invalid character in symbol name")
+	}
+	o := object(append(b, '{'))
+	table := state.TableKey{Code: code, Scope: types.Name(scope), Table: types.N("stat")}
+	err = v.WalkRows(state.RowKey{TableKey: table}, false, func(_ uint64, _ types.Name, value []byte) (bool, error) {
+		if len(value) < 40 {
+			return false, exception.New(exception.AssetType, "Invalid data on table")
+		}
+		r := serial.NewReader(value)
+		var supply, most types.Asset
+		var issuer types.Name
+		supply.Read(r)
+		most.Read(r)
+		issuer.Read(r)
+		if err := r.Err(); err != nil {
+			return false, err
+		}
+		o = append(variant.AppendKey(o, supply.Symbol.Code().String()), '{')
+		o = append(o.json("supply", supply).json("max_supply", most).name("issuer", issuer), '}')
+		return true, nil
+	})
+	return append(o, '}'), err
+}
+
+var (
+	nameProducers = types.N("producers")
+	nameGlobal    = types.N("global")
+)
+
+func (q *query) getProducers(b []byte) ([]byte, error) {
+	json, lower, limit := q.boolean("json", false), q.text("lower_bound", ""), q.uint32("limit", 50)
+	ms := q.optionalUint32("time_limit_ms")
+	if err := q.end(); err != nil {
+		return b, err
+	}
+	v, err := q.api.Chain.View()
+	if err != nil {
+		return b, err
+	}
+	defer v.Close()
+	w := rowWriter{q: q, r: &rowsQuery{json: json, table: nameProducers}, view: v, b: b, watch: q.timeLimit(ms), limit: q.itemLimit(limit)}
+	if err := w.producers(lower); err == nil {
+		return w.b, nil
+	}
+	// Without the system contract's tables: those who are scheduled.
+	return q.scheduled(b, v)
+}
+
+// producers walks the system contract's producers by votes (Leap: get_producers).
+func (w *rowWriter) producers(lower string) error {
+	first, err := types.ParseName(lower)
+	if err != nil {
+		return err
+	}
+	if w.e, err = w.q.api.contractABI(w.view, nameEosio); err != nil {
+		return err
+	}
+	table, err := w.e.table(nameProducers)
+	if err == nil && table.IndexType != "i64" {
+		err = exception.New(exception.ContractTableQuery, "Invalid table type %s for table producers", table.IndexType)
+	}
+	if err == nil {
+		err = w.prepare()
+	}
+	if err != nil {
+		return err
+	}
+	key := state.TableKey{Code: nameEosio, Scope: nameEosio, Table: nameProducers}
+	if there, err := w.view.Tables.Get(key); err != nil || there == nil {
+		return exception.New(exception.ContractTableQuery, "Missing producers table")
+	}
+	var at state.IndexRow
+	var ok bool
+	if first == 0 {
+		lowest := state.SecondaryKey{Words: [4]uint64{math.Float64bits(-math.MaxFloat64)}}
+		at, ok, err = w.view.LowerSecondary(state.IndexDouble, key, lowest, 0)
+	} else {
+		at, ok, err = w.view.LowerIndexRow(state.IndexDouble, state.RowKey{TableKey: key, Primary: uint64(first)})
+	}
+	more := ""
+	for ; err == nil && ok; at, ok, err = w.view.NextSecondary(state.IndexDouble, key, at.Secondary, at.Primary) {
+		if w.full() {
+			more = types.Name(at.Primary).String()
+			break
+		}
+		_, value, found, err := w.view.Row(state.RowKey{TableKey: key, Primary: at.Primary})
+		if err == nil && !found {
+			err = exception.New(exception.ContractTableQuery, "Missing row in table producers")
+		}
+		if err == nil {
+			err = w.row(0, value)
+		}
+		if err != nil {
+			return err
+		}
+		w.counted()
+	}
+	if err != nil {
+		return err
+	}
+	total, err := w.totalVotes()
+	o := append(object(w.b), ']')
+	w.b = append(variant.AppendDouble(variant.AppendKey(o, "total_producer_vote_weight"), total), `,"more":`...)
+	w.b = append(variant.AppendString(w.b, more), '}')
+	return err
+}
+
+// totalVotes reads what the system contract has counted.
+func (w *rowWriter) totalVotes() (float64, error) {
+	table, err := w.e.table(nameGlobal)
+	if err == nil && table.IndexType != "i64" {
+		err = exception.New(exception.ContractTableQuery, "Invalid table type %s for table global", table.IndexType)
+	}
+	if err != nil {
+		return 0, err
+	}
+	key := state.RowKey{TableKey: state.TableKey{Code: nameEosio, Scope: nameEosio, Table: nameGlobal}, Primary: uint64(nameGlobal)}
+	_, value, found, err := w.view.Row(key)
+	if err == nil && !found {
+		err = exception.New(exception.ContractTableQuery, "Missing row in table global")
+	}
+	if err != nil {
+		return 0, err
+	}
+	w.clock.restart()
+	json, err := w.e.codec.DecodeShort(nil, table.Type, value, w.clock.budget())
+	if err != nil {
+		return 0, err
+	}
+	global, err := variant.Parse(string(json))
+	if err != nil {
+		return 0, err
+	}
+	total, ok := global.Find("total_producer_vote_weight")
+	if !ok {
+		return 0, exception.New(exception.FCKeyNotFound, "Key total_producer_vote_weight")
+	}
+	return total.AsDouble()
+}
+
+// scheduled lists the active producers in the form of the system contract's rows.
+func (q *query) scheduled(b []byte, v *state.View) ([]byte, error) {
+	head, err := q.api.headOf(v)
+	if err != nil {
+		return b, err
+	}
+	b = variant.AppendList(append(b, `{"rows":`...), head.ActiveSchedule.Producers, func(b []byte, p *types.ProducerAuthority) []byte {
+		o := object(append(b, '{')).name("owner", p.Producer).json("producer_authority", p.Authority).text("url", "")
+		o = variant.AppendDouble(variant.AppendKey(o, "total_votes"), 0)
+		if k := p.Authority.Keys; len(k) == 1 && uint32(k[0].Weight) == p.Authority.Threshold {
+			o = o.json("producer_key", k[0].Key)
+		}
+		return append(o, '}')
+	})
+	b = variant.AppendDouble(append(b, `,"total_producer_vote_weight":`...), 0)
+	return append(b, `,"more":""}`...), nil
+}
+
+func (q *query) getScheduledTransactions(b []byte) ([]byte, error) {
+	json, lower, limit := q.boolean("json", false), q.text("lower_bound", ""), q.uint32("limit", 50)
+	ms := q.optionalUint32("time_limit_ms")
+	if err := q.end(); err != nil {
+		return b, err
+	}
+	v, err := q.api.Chain.View()
+	if err != nil {
+		return b, err
+	}
+	defer v.Close()
+	b = append(b, `{"transactions":[`...)
+	from, id, ok, err := deferredBound(v, lower)
+	if err != nil || !ok {
+		return append(b, `],"more":""}`...), err
+	}
+	watch, left, over, more := q.timeLimit(ms), q.itemLimit(limit), false, ""
+	first, contents := len(b), q.api.contents(v)
+	err = v.DeferredFrom(from, id, func(d *state.Deferred) (bool, error) {
+		if left == 0 || over {
+			more = d.TrxID.String()
+			return false, nil
+		}
+		if len(b) > first {
+			b = append(b, ',')
+		}
+		o := object(append(b, '{')).json("trx_id", d.TrxID).name("sender", d.Sender).json("sender_id", d.SenderID)
+		o = o.name("payer", d.Payer).json("delay_until", d.DelayUntil).json("expiration", d.Expiration).json("published", d.Published)
+		o = variant.AppendKey(o, "transaction")
+		if json {
+			var t types.Transaction
+			if err := types.DecodePrefix(d.Packed, &t); err != nil {
+				return false, err
+			}
+			out, err := contents.AppendTransaction(o, &t)
+			if err != nil {
+				return false, err
+			}
+			o = out
+		} else {
+			o = variant.AppendHex(o, d.Packed)
+		}
+		b = append(o, '}')
+		left--
+		over = watch.over()
+		return true, nil
+	})
+	return append(variant.AppendString(append(b, `],"more":`...), more), '}'), err
+}
+
+// deferredBound returns where a list of deferred transactions begins: at a time, or
+// with a transaction; ok is false if there is no such transaction.
+func deferredBound(v *state.View, s string) (from types.TimePoint, id uint64, ok bool, err error) {
+	if s == "" {
+		return math.MinInt64, 0, true, nil
+	}
+	if t, err := types.ParseTimePoint(s); err == nil {
+		return t, 0, true, nil
+	}
+	trx, err := types.ParseChecksum256(s)
+	if err != nil {
+		return 0, 0, false, nil
+	}
+	d, err := v.DeferredByTrxID(trx)
+	if err != nil || d == nil {
+		return 0, 0, false, err
+	}
+	return d.DelayUntil, d.ID, true, nil
+}

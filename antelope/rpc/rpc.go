@@ -1,0 +1,261 @@
+// Package rpc is the HTTP API of nodeos (Leap 5.0): the calls of chain_api, net_api,
+// producer_api, db_size_api and test_control_api, with nodeos' leniency towards
+// what it is asked and its bodies to the letter (Leap: plugins). Clients parse them.
+//
+// Reads take one view of the state each and wait for nobody: not for blocks, not
+// for each other. What changes something is handed to the interfaces of this
+// package, which the node provides. The package reads no store and owns no chain.
+//
+// Its views show the newest finished block; nodeos' shows the block that it is
+// making, with what has gone into it so far.
+package rpc
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"tarn/antelope/consensus"
+	"tarn/antelope/feature"
+	"tarn/antelope/state"
+	"tarn/antelope/types"
+	"tarn/antelope/variant"
+	"tarn/serve"
+)
+
+// The categories of endpoints (Leap: api_category.hpp). Node is served everywhere.
+const (
+	ChainRO serve.Category = 1 << iota
+	ChainRW
+	DBSize
+	NetRO
+	NetRW
+	ProducerRO
+	ProducerRW
+	Snapshot
+	TraceAPI
+	Prometheus
+	TestControl
+
+	Node = serve.All
+)
+
+// names of the categories in options, in the order of their bits
+var categoryNames = [...]string{"chain_ro", "chain_rw", "db_size", "net_ro", "net_rw", "producer_ro", "producer_rw",
+	"snapshot", "trace_api", "prometheus", "test_control"}
+
+// ParseCategory returns the category of a name in http-category-address.
+func ParseCategory(name string) (serve.Category, bool) {
+	i := slices.Index(categoryNames[:], name)
+	return 1 << max(i, 0), i >= 0
+}
+
+// CategoryPlugin returns the plugin that must be loaded for the endpoints of a
+// category, as nodeos demands it.
+func CategoryPlugin(c serve.Category) string {
+	switch c {
+	case DBSize:
+		return "eosio::db_size_api_plugin"
+	case TraceAPI:
+		return "eosio::trace_api_plugin"
+	case Prometheus:
+		return "eosio::prometheus_plugin"
+	case TestControl:
+		return "eosio::test_control_plugin"
+	case ChainRO, ChainRW:
+		return "eosio::chain_api_plugin"
+	case NetRO, NetRW:
+		return "eosio::net_api_plugin"
+	}
+	return "eosio::producer_api_plugin"
+}
+
+// Chain is what is read of the chain (chain.Chain). Its methods may be called by
+// all goroutines.
+type Chain interface {
+	View() (*state.View, error)
+	Fork() *consensus.ForkDatabase
+	ID() types.Checksum256
+}
+
+// BlockLog is where irreversible blocks are read (blocklog.Log); reads that find
+// nothing may return any error.
+type BlockLog interface {
+	First() uint32
+	Read(num uint32) (*types.SignedBlock, error)
+	ReadHeader(num uint32) (*types.SignedBlockHeader, error)
+}
+
+// Billing is what this node knows of accounts besides the state.
+type Billing interface {
+	// Subjective is the CPU that an account is billed by this node alone, in us.
+	Subjective(account types.Name, now time.Time) int64
+	// Greylisted tells whether only the account's own stake counts.
+	Greylisted(account types.Name) bool
+}
+
+// Kind is what a transaction is executed as.
+type Kind uint8
+
+// The kinds.
+const (
+	Input    Kind = iota
+	DryRun        // executed on the head, leaves nothing, signatures may lack
+	ReadOnly      // may not even try to change something
+)
+
+// TransactionOptions say how a transaction is executed.
+type TransactionOptions struct {
+	Kind Kind
+	// FailureTrace makes a failure's trace the answer; else the failure is an error.
+	FailureTrace bool
+}
+
+// Transactions executes transactions and takes blocks. Errors are exceptions.
+type Transactions interface {
+	// Transaction executes a transaction and returns its trace.
+	Transaction(ctx context.Context, p *types.PackedTransaction, o TransactionOptions) (*types.TransactionTrace, error)
+	// Block takes a block as if a peer had sent it.
+	Block(ctx context.Context, b *types.SignedBlock) error
+}
+
+// Retry keeps transactions until they are where they should be
+// (transaction-retry-max-storage-size-gb).
+type Retry interface {
+	// MaxExpiration is the latest expiration that it takes.
+	MaxExpiration() types.TimePointSec
+	// Track begins to keep a transaction that is about to be executed, until its
+	// block is irreversible or, unless blocks is nil, that many blocks deep.
+	Track(p *types.PackedTransaction, blocks *uint16) (Tracked, error)
+}
+
+// Tracked is a transaction that is kept.
+type Tracked interface {
+	// Wait returns the JSON of its trace once it is where it should be.
+	Wait(ctx context.Context) ([]byte, error)
+	// Drop ends the keeping; nobody waits.
+	Drop()
+}
+
+// Status is what is known of a transaction (transaction-finality-status-...).
+type Status struct {
+	State      string // LOCALLY_APPLIED, IN_BLOCK, IRREVERSIBLE, FAILED, FORKED_OUT; empty if nothing is known
+	BlockID    types.Checksum256
+	BlockTime  types.TimePoint
+	Expiration types.TimePoint
+}
+
+// StatusChain is how far the tracking of transactions is.
+type StatusChain struct {
+	HeadID, IrreversibleID, EarliestID types.Checksum256
+	HeadTime, IrreversibleTime         types.TimePoint
+}
+
+// Finality tracks transactions.
+type Finality interface {
+	Status(id types.Checksum256) (Status, StatusChain)
+}
+
+// Authorized is a permission that an account or a key takes part in.
+type Authorized struct {
+	Account, Permission types.Name
+	ByAccount           *types.PermissionLevel // either this
+	ByKey               *types.PublicKey       // or this
+	Weight              uint16
+	Threshold           uint32
+}
+
+// Authorizers finds accounts by what their permissions name (enable-account-queries).
+type Authorizers interface {
+	// Accounts returns them; a level with an empty permission is every permission of
+	// its actor.
+	Accounts(levels []types.PermissionLevel, keys []types.PublicKey) []Authorized
+}
+
+// Size is what the state takes, in bytes, and its tables.
+type Size struct {
+	Free, Used, Total uint64
+	Tables            []TableSize
+}
+
+// TableSize is a table's number of rows.
+type TableSize struct {
+	Name string
+	Rows uint64
+}
+
+// Config is what the API needs of the node. An interface that is nil takes its
+// endpoints away, as a plugin that isn't loaded does in nodeos.
+type Config struct {
+	Chain        Chain
+	Blocks       BlockLog
+	Features     *feature.Set
+	Billing      Billing // nil for none
+	Transactions Transactions
+	Retry        Retry       // nil if it is off
+	Finality     Finality    // nil if it is off
+	Authorizers  Authorizers // nil if they are off
+	Net          Net
+	Producer     Producer
+	Size         func() (Size, error)
+	Metrics      func(b []byte) []byte // appends them in Prometheus' text format
+	// Kill ends the node when a producer is at a slot of its sequence.
+	Kill func(producer types.Name, slot uint32, irreversible bool)
+
+	Version         uint32 // get_info's server_version
+	VersionString   string // v5.0.3
+	FullVersion     string
+	MaxResponseTime time.Duration // http-max-response-time-ms; below 0 is no limit
+	ABITime         time.Duration // abi-serializer-max-time-ms; 0 is 15 ms
+	Verbose         bool          // verbose-http-errors
+	NoTransactions  bool          // api-accept-transactions = false
+	ReadOnly        bool          // send_read_only_transaction is served (read-only-threads > 0)
+	Irreversible    bool          // read-mode = irreversible
+	Log             *slog.Logger
+}
+
+// API answers the calls. Its methods may be called by all goroutines.
+type API struct {
+	Config
+	codecs codecs
+	heads  headCache
+	apis   func(serve.Category) []string
+}
+
+// New returns the API of a node.
+func New(c Config) *API {
+	if c.ABITime == 0 {
+		c.ABITime = 15 * time.Millisecond
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &API{Config: c}
+}
+
+// Register adds the endpoints that the configuration has an owner for to a server.
+// It is called once.
+func (a *API) Register(s *serve.Server) error {
+	a.apis = s.Paths
+	return s.Add(append(a.Calls(), serve.Endpoint{Path: "/v1/node/get_supported_apis", Category: Node, Hidden: true, Handle: a.supportedAPIs})...)
+}
+
+// Calls returns the endpoints that the configuration has an owner for, but for the
+// list of them.
+func (a *API) Calls() []serve.Endpoint {
+	var list []serve.Endpoint
+	for _, c := range a.calls() {
+		list = append(list, serve.Endpoint{Path: c.path, Category: c.category, Text: c.category == Prometheus, Handle: a.handler(c)})
+	}
+	return list
+}
+
+func (q *query) metrics(b []byte) ([]byte, error) { return q.api.Metrics(b), nil }
+
+func (a *API) supportedAPIs(r *serve.Request, b []byte) (int, []byte) {
+	list := a.apis(r.Categories)
+	slices.Sort(list)
+	b = variant.AppendList(append(b, `{"apis":`...), list, func(b []byte, s *string) []byte { return variant.AppendString(b, *s) })
+	return 200, append(b, '}')
+}

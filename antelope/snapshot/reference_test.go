@@ -1,0 +1,219 @@
+package snapshot_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"tarn/antelope/consensus"
+	"tarn/antelope/snapshot"
+	"tarn/antelope/state"
+	"tarn/internal/scratch"
+	"tarn/store"
+	"tarn/store/engine"
+	"tarn/store/page"
+)
+
+func TestMain(m *testing.M) {
+	if err := scratch.OnDisk(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// reference returns a file of the reference data, which are no part of the
+// project: TARN_REFERENCE_DATA or a folder shared/data beside the checkout.
+func reference(t *testing.T, name string) []byte {
+	t.Helper()
+	dirs := []string{os.Getenv("TARN_REFERENCE_DATA")}
+	for up := ".."; len(up) < 20; up += "/.." {
+		dirs = append(dirs, filepath.Join(up, "shared", "data"))
+	}
+	for _, dir := range dirs {
+		b, err := os.ReadFile(filepath.Join(dir, "leap-snapshots", name))
+		if dir == "" || err != nil {
+			continue
+		}
+		z, err := gzip.NewReader(bytes.NewReader(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err = io.ReadAll(z); err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	t.Skipf("no reference data: %s is in none of %q", name, dirs)
+	return nil
+}
+
+// database is an empty state in a store of its own.
+type database struct {
+	store store.Store
+	state *state.State
+}
+
+func newDatabase(t *testing.T) *database {
+	t.Helper()
+	return openDatabase(t, engine.Options{Kind: engine.Page, Mode: page.Heap, LimitBytes: 256 << 20})
+}
+
+func openDatabase(t *testing.T, o engine.Options) *database {
+	t.Helper()
+	st, err := engine.Open(t.TempDir(), o)
+	must(t, err)
+	s, err := state.Open(st)
+	must(t, err)
+	t.Cleanup(func() {
+		must(t, s.Close())
+		must(t, st.Close())
+	})
+	return &database{st, s}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// view shows what has been written so far.
+func (d *database) view(t *testing.T) *state.View {
+	t.Helper()
+	must(t, d.state.Flush())
+	must(t, d.store.Publish())
+	v, err := d.state.View()
+	must(t, err)
+	t.Cleanup(func() { must(t, v.Close()) })
+	return v
+}
+
+func load(t *testing.T, b []byte) (*state.View, *consensus.HeaderState) {
+	t.Helper()
+	r, err := snapshot.NewReader(bytes.NewReader(b), int64(len(b)))
+	must(t, err)
+	d := newDatabase(t)
+	head, err := snapshot.Load(r, d.state, nil)
+	must(t, err)
+	return d.view(t), head
+}
+
+// write returns the snapshot of a view.
+func write(t *testing.T, v *state.View, head *consensus.HeaderState) []byte {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "snapshot.bin"))
+	must(t, err)
+	defer f.Close()
+	must(t, snapshot.Write(f, v, head, nil))
+	b, err := os.ReadFile(f.Name())
+	must(t, err)
+	return b
+}
+
+func TestReferenceSnapshotsOfAllVersionsAreTheSameState(t *testing.T) {
+	const want = "68a9a3578db546fa17d4fa4904c284a9fa5f5f2aef3b8aa18a331add97447b03"
+	newest := reference(t, "snap_v6.bin.gz")
+	for version := uint32(2); version <= 6; version++ {
+		t.Run(fmt.Sprint("version ", version), func(t *testing.T) {
+			b := reference(t, fmt.Sprintf("snap_v%d.bin.gz", version))
+			r, err := snapshot.NewReader(bytes.NewReader(b), int64(len(b)))
+			must(t, err)
+			if v, err := snapshot.RowsVersion(r); v != version || err != nil {
+				t.Errorf("version %d, %v", v, err)
+			}
+			id, err := snapshot.ChainID(r)
+			if err != nil || id.String() != "90d8c7436017001e64891e8b6b7eb0060baeb350048eb52d2cdb594fdbc2617d" {
+				t.Errorf("chain id %s, %v", id, err)
+			}
+			view, head := load(t, b)
+			if head.ID.String() != "00000003ad205c959e2af857e2cc621d00a63c3df2b82d38392d5dd162b1c511" {
+				t.Errorf("head %s", head.ID)
+			}
+			hash, err := snapshot.Hash(view, head, nil)
+			if err != nil || hash.String() != want {
+				t.Errorf("integrity hash %s, %v", hash, err)
+			}
+			if got := write(t, view, head); !bytes.Equal(got, newest) {
+				t.Errorf("written as %d bytes, want the %d of version 6", len(got), len(newest))
+			}
+		})
+	}
+}
+
+func TestEveryEngineHoldsTheSameState(t *testing.T) {
+	b := reference(t, "snap_v6.bin.gz")
+	for _, kind := range []engine.Kind{engine.LevelDB, engine.Pebble, engine.Badger} {
+		r, err := snapshot.NewReader(bytes.NewReader(b), int64(len(b)))
+		must(t, err)
+		d := openDatabase(t, engine.Options{Kind: kind})
+		head, err := snapshot.Load(r, d.state, nil)
+		must(t, err)
+		if got := write(t, d.view(t), head); !bytes.Equal(got, b) {
+			t.Errorf("%s: another snapshot", kind)
+		}
+	}
+}
+
+// The hashes are of what the original's tool makes of the same snapshots.
+func TestReferenceSnapshotsPrintAsTheOriginalPrintsThem(t *testing.T) {
+	for name, want := range map[string]string{
+		"snap_v6.bin.gz":            "b00c5d050fa67c5bff7a54c54928862464c8411b6b8e67b86ae64235d3409669",
+		"snap_v2_prod_sched.bin.gz": "d0d80433f2a6dfbf82f7d7f189d51ec0741a78e3910ff45fdf7aa71c054426b3",
+	} {
+		view, head := load(t, reference(t, name))
+		var out bytes.Buffer
+		must(t, snapshot.Export(snapshot.NewJSON(&out), view, head, nil))
+		sum := sha256.Sum256(out.Bytes())
+		if got := hex.EncodeToString(sum[:]); got != want {
+			t.Errorf("%s: JSON of %d bytes has hash %s", name, out.Len(), got)
+		}
+	}
+}
+
+// The original's tests have the rows in another document.
+func TestReferenceRowsAreTheOnesOfTheJSON(t *testing.T) {
+	var want struct {
+		Sections []struct {
+			Name string
+			Rows []any
+		}
+	}
+	must(t, json.Unmarshal(reference(t, "snap_v6.json.gz"), &want))
+	view, head := load(t, reference(t, "snap_v6.bin.gz"))
+	var out bytes.Buffer
+	must(t, snapshot.Export(snapshot.NewJSON(&out), view, head, nil))
+	var got map[string]json.RawMessage
+	must(t, json.Unmarshal(out.Bytes(), &got))
+	if len(got) != len(want.Sections)+2 {
+		t.Errorf("%d fields for %d sections", len(got), len(want.Sections))
+	}
+	for _, s := range want.Sections {
+		var section struct {
+			Rows []any
+			Num  int `json:"num_rows"`
+		}
+		must(t, json.Unmarshal(got[s.Name], &section))
+		if !reflect.DeepEqual(section.Rows, s.Rows) || section.Num != len(s.Rows) {
+			t.Errorf("section %s differs", s.Name)
+		}
+	}
+}
+
+func TestASnapshotSurvivesLoadingAndWriting(t *testing.T) {
+	view, head := load(t, reference(t, "snap_v2_prod_sched.bin.gz"))
+	first := write(t, view, head)
+	view, head = load(t, first)
+	if second := write(t, view, head); !bytes.Equal(first, second) {
+		t.Error("the second snapshot is another one")
+	}
+}

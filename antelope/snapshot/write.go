@@ -1,0 +1,334 @@
+package snapshot
+
+import (
+	"fmt"
+	"io"
+
+	"tarn/antelope/consensus"
+	"tarn/antelope/exception"
+	"tarn/antelope/state"
+	"tarn/antelope/types"
+)
+
+// Write writes a snapshot of the state after the block of head, in the present
+// version, from where w stands. It reads nothing but the view, so blocks may be
+// applied meanwhile. Transactions that have expired by the time of the block are
+// left out, as nodeos forgets them before it writes. Report is called now and
+// then, unless it is nil; an error that it returns ends the writing. Syncing the
+// file is the caller's to do.
+func Write(w io.WriteSeeker, view *state.View, head *consensus.HeaderState, report func(Progress) error) error {
+	sink, err := NewWriter(w)
+	if err != nil {
+		return err
+	}
+	return Export(sink, view, head, report)
+}
+
+// Hash returns the integrity hash of the state after the block of head.
+func Hash(view *state.View, head *consensus.HeaderState, report func(Progress) error) (types.Checksum256, error) {
+	h := NewHasher()
+	if err := Export(h, view, head, report); err != nil {
+		return types.Checksum256{}, err
+	}
+	return h.Sum(), nil
+}
+
+// Export is Write for any form of output.
+func Export(sink Sink, view *state.View, head *consensus.HeaderState, report func(Progress) error) error {
+	e := &exporter{Sink: sink, view: view, head: head, report: report}
+	if e.report == nil {
+		e.report = func(Progress) error { return nil }
+	}
+	single, err := view.Singletons()
+	if err != nil {
+		return err
+	}
+	for _, s := range []struct {
+		name string
+		rows func() error
+	}{
+		{versionSection, func() error { return e.Row(&versionRow{Version}) }},
+		{headerSection, func() error { return e.Row(headerRow{HeaderState: head}) }},
+		{accountSection, e.accounts},
+		{metadataSection, e.metadata},
+		{correctionSection, e.corrections},
+		{globalSection, func() error { return e.Row(&globalRow{GlobalProperty: single.Global}) }},
+		{protocolSection, func() error { return e.Row(&protocolRow{single.Protocol}) }},
+		{dynamicSection, func() error { return e.Row(&dynamicRow{single.Dynamic}) }},
+		{summarySection, e.summaries},
+		{transactionSection, e.transactions},
+		{deferredSection, e.deferred},
+		{codeSection, e.codes},
+		{contractSection, e.contracts},
+		{permissionSection, e.permissions},
+		{linkSection, e.links},
+		{limitsSection, e.limits},
+		{usageSection, e.usages},
+		{resourceStateSection, func() error { return e.Row(&resourceStateRow{single.ResourceState}) }},
+		{resourceConfigSection, func() error { return e.Row(&resourceConfigRow{single.ResourceConfig}) }},
+	} {
+		if err := e.section(s.name, s.rows); err != nil {
+			return fmt.Errorf("section %s of the snapshot: %w", s.name, err)
+		}
+	}
+	return e.Finish()
+}
+
+// exporter writes the rows of a view.
+type exporter struct {
+	Sink
+	view   *state.View
+	head   *consensus.HeaderState
+	report func(Progress) error
+	done   Progress
+}
+
+func (e *exporter) section(name string, rows func() error) error {
+	e.done.Section = name
+	if err := e.progress(); err != nil {
+		return err
+	}
+	if err := e.Begin(name); err != nil {
+		return err
+	}
+	if err := rows(); err != nil {
+		return err
+	}
+	return e.End()
+}
+
+func (e *exporter) progress() error {
+	if w, ok := e.Sink.(*Writer); ok {
+		e.done.Bytes = w.pos
+	}
+	return e.report(e.done)
+}
+
+// Row passes a row on and counts it.
+func (e *exporter) Row(r Row) error {
+	if e.done.Rows++; e.done.Rows%progressRows == 0 {
+		if err := e.progress(); err != nil {
+			return err
+		}
+	}
+	return e.Sink.Row(r)
+}
+
+func (e *exporter) accounts() error {
+	var row accountRow
+	return e.view.Accounts.EachByID(func(a *state.Account) (err error) {
+		row.name, row.created = a.Name, a.Created
+		if row.abi, err = e.view.ABI(a.Name); err != nil {
+			return err
+		}
+		return e.Row(&row)
+	})
+}
+
+func (e *exporter) metadata() error {
+	var row metadataRow
+	return e.view.Metadata.EachByID(func(m *state.AccountMetadata) error {
+		row.AccountMetadata = *m
+		return e.Row(&row)
+	})
+}
+
+func (e *exporter) corrections() error {
+	var row correctionRow
+	return e.view.RAMCorrections.EachByID(func(c *state.RAMCorrection) error {
+		row.RAMCorrection = *c
+		return e.Row(&row)
+	})
+}
+
+func (e *exporter) summaries() error {
+	var row summaryRow
+	for num := range summaries {
+		var err error
+		if row.id, err = e.view.BlockSummary(uint16(num)); err != nil {
+			return err
+		}
+		if err := e.Row(&row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *exporter) transactions() error {
+	all, err := e.view.TransactionsByID()
+	if err != nil {
+		return err
+	}
+	now := e.head.Header.Timestamp.TimePoint()
+	var row transactionRow
+	for _, t := range all {
+		if now > t.Expiration.TimePoint() {
+			continue
+		}
+		row.Transaction = t
+		if err := e.Row(&row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *exporter) deferred() error {
+	return e.view.DeferredByID(func(d *state.Deferred) error { return e.Row(deferredRow{d}) })
+}
+
+func (e *exporter) codes() error {
+	var row codeRow
+	return e.view.Codes.EachByID(func(c *state.Code) (err error) {
+		row.Code = *c
+		if row.bytes, err = e.view.CodeBytes(c.Key); err != nil {
+			return err
+		}
+		return e.Row(&row)
+	})
+}
+
+// permissions writes the reserved permission with the time of use of the next one:
+// in nodeos the reserved one names, for want of its own, the first usage object
+// that there is, and the first permission to get one is the next (Leap:
+// authorization_manager.cpp).
+func (e *exporter) permissions() error {
+	var row, reserved permissionRow
+	waiting := false
+	err := e.view.Permissions.EachByID(func(p *state.Permission) error {
+		if p.ID == 0 {
+			reserved.Permission, waiting = *p, true
+			return nil
+		}
+		if waiting {
+			waiting = false
+			reserved.LastUsed = p.LastUsed
+			if err := e.Row(&reserved); err != nil {
+				return err
+			}
+		}
+		row.Permission = *p
+		return e.Row(&row)
+	})
+	if err == nil && waiting {
+		err = e.Row(&reserved)
+	}
+	return err
+}
+
+func (e *exporter) links() error {
+	var row linkRow
+	return e.view.Links.EachByID(func(l *state.PermissionLink) error {
+		row.PermissionLink = *l
+		return e.Row(&row)
+	})
+}
+
+func (e *exporter) limits() error {
+	var row limitsRow
+	return e.view.Limits.EachByID(func(l *state.ResourceLimits) error {
+		row.ResourceLimits = *l
+		return e.Row(&row)
+	})
+}
+
+func (e *exporter) usages() error {
+	var row usageRow
+	return e.view.Usages.EachByID(func(u *state.ResourceUsage) error {
+		row.ResourceUsage = *u
+		return e.Row(&row)
+	})
+}
+
+func (e *exporter) contracts() error {
+	var row tableRow
+	return e.view.Tables.EachByID(func(t *state.ContractTable) error {
+		row.ContractTable = *t
+		if err := e.Row(&row); err != nil {
+			return err
+		}
+		counts, err := e.count(t)
+		if err != nil {
+			return err
+		}
+		if err := e.values(t, counts[0]); err != nil {
+			return err
+		}
+		for k := range state.Kind(kinds) {
+			if err := e.indexRows(t, k, counts[1+k]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// count returns how many rows of each kind a table has. The table knows the sum, so
+// that only the rows of secondary indices, which most tables have none of, need to
+// be counted.
+func (e *exporter) count(t *state.ContractTable) (counts [1 + kinds]countRow, err error) {
+	counts[0] = countRow(t.Count)
+	for k := range state.Kind(kinds) {
+		row, found, err := e.view.LowerIndexRow(k, state.RowKey{TableKey: t.Key})
+		for ; found && err == nil; row, found, err = e.view.NextIndexRow(k, state.RowKey{TableKey: t.Key, Primary: row.Primary}) {
+			counts[1+k]++
+		}
+		if err != nil {
+			return counts, err
+		}
+		counts[0] -= counts[1+k]
+	}
+	return counts, nil
+}
+
+// wrongCount says that a table has not as many rows as it counts.
+func wrongCount(t *state.ContractTable, want, got countRow) error {
+	return exception.New(exception.Snapshot, "table %s of %s in scope %s has %d rows where %d are counted", t.Key.Table, t.Key.Code, t.Key.Scope, got, want)
+}
+
+func (e *exporter) values(t *state.ContractTable, count countRow) error {
+	if err := e.Row(&count); err != nil {
+		return err
+	}
+	var row valueRow
+	var got countRow
+	primary, found, err := e.view.LowerRow(state.RowKey{TableKey: t.Key})
+	for found && err == nil {
+		key := state.RowKey{TableKey: t.Key, Primary: primary}
+		row.primary = primary
+		if row.payer, row.value, _, err = e.view.Row(key); err != nil {
+			break
+		}
+		if err = e.Row(&row); err != nil {
+			break
+		}
+		got++
+		primary, found, err = e.view.NextRow(key)
+	}
+	if err == nil && got != count {
+		err = wrongCount(t, count, got)
+	}
+	return err
+}
+
+func (e *exporter) indexRows(t *state.ContractTable, kind state.Kind, count countRow) error {
+	if err := e.Row(&count); err != nil || count == 0 {
+		return err
+	}
+	out := indexRow{kind: kind}
+	var got countRow
+	row, found, err := e.view.LowerIndexRow(kind, state.RowKey{TableKey: t.Key})
+	for found && err == nil {
+		out.IndexRow = row
+		if err = e.Row(&out); err != nil {
+			break
+		}
+		got++
+		row, found, err = e.view.NextIndexRow(kind, state.RowKey{TableKey: t.Key, Primary: row.Primary})
+	}
+	if err == nil && got != count {
+		err = wrongCount(t, count, got)
+	}
+	return err
+}

@@ -1,0 +1,165 @@
+package state
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"tarn/antelope/serial"
+	"tarn/antelope/types"
+	"tarn/store"
+)
+
+// deferredTables hold generated transactions: the rows by sender and sender's id,
+// and the indices, each id -> sender's key or ordered -> sender's key.
+type deferredTables struct {
+	rows, ids, byTrxID, byDelay, byDeadline store.Table
+}
+
+func deferredKey(b []byte, k DeferredKey) []byte {
+	b = nameKey(b, k.Sender)
+	b = binary.BigEndian.AppendUint64(b, k.SenderID.Hi)
+	return binary.BigEndian.AppendUint64(b, k.SenderID.Lo)
+}
+
+// timeKey orders rows by a time and their id.
+func timeKey(t types.TimePoint, id uint64) []byte {
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, 16), uint64(t)^1<<63)
+	return binary.BigEndian.AppendUint64(b, id)
+}
+
+func encodeDeferred(b []byte, d *Deferred) []byte {
+	b = serial.AppendUint64(b, d.ID)
+	b = append(b, d.TrxID[:]...)
+	b = serial.AppendUint64(b, uint64(d.Sender))
+	b = d.SenderID.Append(b)
+	b = serial.AppendUint64(b, uint64(d.Payer))
+	b = serial.AppendInt64(b, int64(d.DelayUntil))
+	b = serial.AppendInt64(b, int64(d.Expiration))
+	b = serial.AppendInt64(b, int64(d.Published))
+	return serial.AppendBytes(b, d.Packed)
+}
+
+func decodeDeferred(v []byte) (*Deferred, error) {
+	r := serial.NewReader(v)
+	d := &Deferred{ID: r.Uint64()}
+	r.Copy(d.TrxID[:])
+	d.Sender = types.Name(r.Uint64())
+	d.SenderID.Read(r)
+	d.Payer = types.Name(r.Uint64())
+	d.DelayUntil = types.TimePoint(r.Int64())
+	d.Expiration = types.TimePoint(r.Int64())
+	d.Published = types.TimePoint(r.Int64())
+	d.Packed = append([]byte(nil), r.Bytes()...)
+	if err := r.End(); err != nil {
+		return nil, fmt.Errorf("decode a generated transaction: %w", err)
+	}
+	return d, nil
+}
+
+func (t *tables) deferredAt(src store.Reader, key []byte) (*Deferred, error) {
+	v, err := optional(src.Get(t.deferred.rows, key))
+	if err != nil || v == nil {
+		return nil, err
+	}
+	return decodeDeferred(v)
+}
+
+// Deferred returns a sender's generated transaction, nil if there is none.
+func (s *State) Deferred(k DeferredKey) (*Deferred, error) {
+	return s.t.deferredAt(s.store, deferredKey(nil, k))
+}
+
+// DeferredByTrxID returns the generated transaction with this id, nil if there is
+// none.
+func (s *State) DeferredByTrxID(id types.Checksum256) (*Deferred, error) {
+	key, err := optional(s.store.Get(s.t.deferred.byTrxID, id[:]))
+	if err != nil || key == nil {
+		return nil, err
+	}
+	return s.t.deferredAt(s.store, append([]byte(nil), key...))
+}
+
+// CreateDeferred adds a generated transaction, whose key must be new, and gives it
+// its id.
+func (s *State) CreateDeferred(d *Deferred) (err error) {
+	if d.ID, err = s.nextID(s.t.deferred.rows); err != nil {
+		return err
+	}
+	return s.PutDeferred(d)
+}
+
+// PutDeferred stores a generated transaction whose id is set, all its indices
+// included. To change one, remove it and put it again.
+func (s *State) PutDeferred(d *Deferred) error {
+	key := deferredKey(nil, DeferredKey{d.Sender, d.SenderID})
+	s.buf = encodeDeferred(s.buf[:0], d)
+	if err := s.store.Put(s.t.deferred.rows, key, s.buf); err != nil {
+		return err
+	}
+	for _, i := range s.deferredIndices(d) {
+		if err := s.store.Put(i.table, i.key, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type indexEntry struct {
+	table store.Table
+	key   []byte
+}
+
+func (s *State) deferredIndices(d *Deferred) [4]indexEntry {
+	t := &s.t.deferred
+	return [4]indexEntry{
+		{t.ids, idKey(d.ID)},
+		{t.byTrxID, append([]byte(nil), d.TrxID[:]...)},
+		{t.byDelay, timeKey(d.DelayUntil, d.ID)},
+		{t.byDeadline, timeKey(d.Expiration, d.ID)},
+	}
+}
+
+// RemoveDeferred deletes a generated transaction, which must exist as it is.
+func (s *State) RemoveDeferred(d *Deferred) error {
+	if err := s.store.Delete(s.t.deferred.rows, deferredKey(nil, DeferredKey{d.Sender, d.SenderID})); err != nil {
+		return err
+	}
+	for _, i := range s.deferredIndices(d) {
+		if err := s.store.Delete(i.table, i.key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tables) eachDeferred(src store.Reader, order store.Table, f func(*Deferred) (bool, error)) error {
+	c, err := src.Cursor(order)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for ok := c.First(); ok; ok = c.Next() {
+		d, err := t.deferredAt(src, append([]byte(nil), c.Value()...))
+		if err == nil && d == nil {
+			err = fmt.Errorf("generated transaction of an index is missing: %w", store.ErrCorrupt)
+		}
+		if err != nil {
+			return err
+		}
+		if more, err := f(d); err != nil || !more {
+			return err
+		}
+	}
+	return c.Err()
+}
+
+// DeferredByDelay calls f with the generated transactions by the time from which
+// they may run, and by id, until f returns false.
+func (s *State) DeferredByDelay(f func(*Deferred) (bool, error)) error {
+	return s.t.eachDeferred(s.store, s.t.deferred.byDelay, f)
+}
+
+// DeferredByExpiration is the same by the time at which they expire.
+func (s *State) DeferredByExpiration(f func(*Deferred) (bool, error)) error {
+	return s.t.eachDeferred(s.store, s.t.deferred.byDeadline, f)
+}

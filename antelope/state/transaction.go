@@ -1,0 +1,218 @@
+package state
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"tarn/antelope/types"
+	"tarn/store"
+)
+
+// seen is the set of transactions that must not come again, by id. The store has
+// them in the order of expiration, where adding is an append and forgetting cuts
+// the front; the set in memory answers whether one is there. It takes part in the
+// sessions, and is read anew from the store after an undo of whole blocks.
+//
+// New ones are held back until the state is flushed: they come in no order, and go
+// into the store faster sorted.
+type seen struct {
+	ids     map[types.Checksum256]struct{}
+	changes []types.Checksum256 // added, or removed: the set says which
+	held    []Transaction       // recorded since the block began
+	written int                 // how many of held are in the store
+	marks   []seenMark
+}
+
+type seenMark struct{ changes, held, written int }
+
+func (s *seen) begin() {
+	s.marks = append(s.marks, seenMark{len(s.changes), len(s.held), s.written})
+}
+
+func (s *seen) squash() {
+	s.marks = s.marks[:len(s.marks)-1]
+	if len(s.marks) == 0 {
+		s.changes, s.held, s.written = s.changes[:0], s.held[:0], 0
+	}
+}
+
+func (s *seen) undo() {
+	mark := s.marks[len(s.marks)-1]
+	s.marks = s.marks[:len(s.marks)-1]
+	for i := len(s.changes) - 1; i >= mark.changes; i-- {
+		if id := s.changes[i]; s.has(id) {
+			delete(s.ids, id)
+		} else {
+			s.ids[id] = struct{}{}
+		}
+	}
+	s.changes = s.changes[:mark.changes]
+	s.held, s.written = s.held[:mark.held], mark.written
+}
+
+func (s *seen) has(id types.Checksum256) bool {
+	_, ok := s.ids[id]
+	return ok
+}
+
+func (s *seen) change(id types.Checksum256) {
+	if len(s.marks) > 0 {
+		s.changes = append(s.changes, id)
+	}
+}
+
+func (s *seen) forget() { *s = seen{} }
+
+const transactionKeyLen = 12
+
+func transactionKey(b []byte, expiration types.TimePointSec, id uint64) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(b, uint32(expiration)), id)
+}
+
+func parseTransaction(k, v []byte) (t Transaction, err error) {
+	if len(k) != transactionKeyLen || len(v) != len(t.TrxID) {
+		return t, fmt.Errorf("row of transaction with %d and %d bytes: %w", len(k), len(v), store.ErrCorrupt)
+	}
+	t.Expiration = types.TimePointSec(binary.BigEndian.Uint32(k))
+	t.ID = binary.BigEndian.Uint64(k[4:])
+	copy(t.TrxID[:], v)
+	return t, nil
+}
+
+// eachTransaction calls f with every row, by expiration and id.
+func (t *tables) eachTransaction(src store.Reader, f func(Transaction) error) error {
+	c, err := src.Cursor(t.transactions)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for ok := c.First(); ok; ok = c.Next() {
+		row, err := parseTransaction(c.Key(), c.Value())
+		if err == nil {
+			err = f(row)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return c.Err()
+}
+
+// loadSeen fills the set from the store if it is not filled.
+func (s *State) loadSeen() error {
+	if s.seen.ids != nil {
+		return nil
+	}
+	s.seen.ids = make(map[types.Checksum256]struct{})
+	err := s.t.eachTransaction(s.store, func(t Transaction) error {
+		s.seen.ids[t.TrxID] = struct{}{}
+		return nil
+	})
+	if err != nil {
+		s.seen.ids = nil
+		return fmt.Errorf("read the transactions that have not expired: %w", err)
+	}
+	return nil
+}
+
+// HasTransaction tells whether a transaction was recorded and not forgotten.
+func (s *State) HasTransaction(id types.Checksum256) (bool, error) {
+	if err := s.loadSeen(); err != nil {
+		return false, err
+	}
+	return s.seen.has(id), nil
+}
+
+// RecordTransaction records one; false if it was recorded already.
+func (s *State) RecordTransaction(id types.Checksum256, expiration types.TimePointSec) (bool, error) {
+	if err := s.loadSeen(); err != nil {
+		return false, err
+	}
+	if s.seen.has(id) {
+		return false, nil
+	}
+	n, err := s.nextID(s.t.transactions)
+	if err != nil {
+		return false, err
+	}
+	s.seen.held = append(s.seen.held, Transaction{n, expiration, id})
+	s.seen.ids[id] = struct{}{}
+	s.seen.change(id)
+	return true, nil
+}
+
+// flushSeen writes the transactions that are held back.
+func (s *State) flushSeen() error {
+	waiting := slices.Clone(s.seen.held[s.seen.written:])
+	slices.SortFunc(waiting, func(a, b Transaction) int {
+		return cmp.Or(cmp.Compare(a.Expiration, b.Expiration), cmp.Compare(a.ID, b.ID))
+	})
+	var key [transactionKeyLen]byte
+	for i := range waiting {
+		t := &waiting[i]
+		if err := s.store.Put(s.t.transactions, transactionKey(key[:0], t.Expiration, t.ID), t.TrxID[:]); err != nil {
+			return fmt.Errorf("write a transaction that must not come again: %w", err)
+		}
+	}
+	s.seen.written = len(s.seen.held)
+	if len(s.seen.marks) == 0 {
+		s.seen.held, s.seen.written = s.seen.held[:0], 0
+	}
+	return nil
+}
+
+// ForgetTransactions forgets those that expired before a time, and returns how
+// many there were.
+func (s *State) ForgetTransactions(before types.TimePointSec) (int, error) {
+	if err := s.loadSeen(); err != nil {
+		return 0, err
+	}
+	expired := func(t Transaction) bool { return t.Expiration < before }
+	if slices.ContainsFunc(s.seen.held[s.seen.written:], expired) {
+		if err := s.flushSeen(); err != nil {
+			return 0, err
+		}
+	}
+	c, err := s.store.Cursor(s.t.transactions)
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	n := 0
+	for ok := c.First(); ok; ok = c.Next() {
+		row, err := parseTransaction(c.Key(), c.Value())
+		if err != nil {
+			return n, err
+		}
+		if row.Expiration >= before {
+			break
+		}
+		delete(s.seen.ids, row.TrxID)
+		s.seen.change(row.TrxID)
+		n++
+	}
+	if err := c.Err(); err != nil || n == 0 {
+		return n, err
+	}
+	_, err = s.store.DeleteRange(s.t.transactions, nil, transactionKey(nil, before, 0))
+	return n, err
+}
+
+// transactionsByID returns all rows in the order of their ids, as snapshots have
+// them. It holds them in memory: 48 bytes each.
+func (t *tables) transactionsByID(src store.Reader) ([]Transaction, error) {
+	var all []Transaction
+	err := t.eachTransaction(src, func(row Transaction) error {
+		all = append(all, row)
+		return nil
+	})
+	slices.SortFunc(all, func(a, b Transaction) int {
+		if a.ID < b.ID {
+			return -1
+		}
+		return 1
+	})
+	return all, err
+}

@@ -1,0 +1,168 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+
+	"tarn/antelope/types"
+	"tarn/store"
+)
+
+// View is the state of one finished block. It never changes. One goroutine at a
+// time may use it; take as many as there are readers.
+type View struct {
+	Accounts       Table[types.Name, Account]
+	Metadata       Table[types.Name, AccountMetadata]
+	RAMCorrections Table[types.Name, RAMCorrection]
+	Codes          Table[CodeKey, Code]
+	Tables         Table[TableKey, ContractTable]
+	Permissions    Table[PermissionKey, Permission]
+	Links          Table[LinkKey, PermissionLink]
+	Limits         Table[types.Name, ResourceLimits]
+	Usages         Table[types.Name, ResourceUsage]
+
+	contract
+	view store.View
+}
+
+// Table reads one table of a View.
+type Table[K comparable, V any] struct {
+	t   *table[K, V]
+	src store.Reader
+}
+
+// View shows the newest published block to a reader, on any goroutine. Close it
+// when done.
+func (s *State) View() (*View, error) {
+	v, err := s.store.View()
+	if err != nil {
+		return nil, err
+	}
+	return s.t.view(v), nil
+}
+
+func (t *tables) view(v store.View) *View {
+	return &View{
+		Accounts:       Table[types.Name, Account]{&t.accounts, v},
+		Metadata:       Table[types.Name, AccountMetadata]{&t.metadata, v},
+		RAMCorrections: Table[types.Name, RAMCorrection]{&t.ramCorrections, v},
+		Codes:          Table[CodeKey, Code]{&t.codes, v},
+		Tables:         Table[TableKey, ContractTable]{&t.contractTables, v},
+		Permissions:    Table[PermissionKey, Permission]{&t.permissions, v},
+		Links:          Table[LinkKey, PermissionLink]{&t.links, v},
+		Limits:         Table[types.Name, ResourceLimits]{&t.limits, v},
+		Usages:         Table[types.Name, ResourceUsage]{&t.usages, v},
+		contract:       contract{src: v, t: t},
+		view:           v,
+	}
+}
+
+// Revision is the block's number.
+func (v *View) Revision() uint64 { return v.view.Revision() }
+
+// Close gives the view back.
+func (v *View) Close() error { return errors.Join(v.contract.close(), v.view.Close()) }
+
+// Get returns the row at k, nil if there is none.
+func (t Table[K, V]) Get(k K) (*V, error) {
+	v := new(V)
+	found, err := t.t.get(t.src, k, v)
+	if err != nil || !found {
+		return nil, err
+	}
+	return v, nil
+}
+
+// EachByID calls f with every row in the order of ids. The row is f's only until
+// it returns.
+func (t Table[K, V]) EachByID(f func(*V) error) error {
+	c, err := t.src.Cursor(t.t.ids)
+	if err != nil {
+		return fmt.Errorf("walk %s: %w", t.t.name, err)
+	}
+	defer c.Close()
+	for ok := c.First(); ok; ok = c.Next() {
+		var v V
+		value, err := t.src.Get(t.t.rows, c.Value())
+		if err != nil {
+			return fmt.Errorf("walk %s: %w", t.t.name, err)
+		}
+		if err := t.t.unpack(value, &v); err != nil {
+			return err
+		}
+		if err := f(&v); err != nil {
+			return err
+		}
+	}
+	return c.Err()
+}
+
+// Scan calls f with the rows from key from on, in the order of keys, until f
+// returns false.
+func (t Table[K, V]) Scan(from K, f func(*V) (bool, error)) error {
+	c, err := t.src.Cursor(t.t.rows)
+	if err != nil {
+		return fmt.Errorf("scan %s: %w", t.t.name, err)
+	}
+	defer c.Close()
+	for ok := c.Seek(t.t.key(nil, from)); ok; ok = c.Next() {
+		var v V
+		if err := t.t.unpack(c.Value(), &v); err != nil {
+			return err
+		}
+		if more, err := f(&v); err != nil || !more {
+			return err
+		}
+	}
+	return c.Err()
+}
+
+// Singletons returns the tables of one row.
+func (v *View) Singletons() (s Singletons, err error) {
+	err = errors.Join(
+		oneOf(v.t.global, v.src, &s.Global), oneOf(v.t.protocol, v.src, &s.Protocol), oneOf(v.t.dynamic, v.src, &s.Dynamic),
+		oneOf(v.t.resourceConfig, v.src, &s.ResourceConfig), oneOf(v.t.resourceState, v.src, &s.ResourceState))
+	return s, err
+}
+
+func oneOf[V any](t table[none, V], src store.Reader, v *V) error {
+	found, err := t.get(src, none{}, v)
+	if err == nil && !found {
+		err = fmt.Errorf("the chain state has no %s: %w", t.name, ErrFormat)
+	}
+	return err
+}
+
+// Head returns the chain's own data about the block, as State.SetHead stored it.
+func (v *View) Head() ([]byte, error) { return optional(v.src.Get(v.t.about, keyHead)) }
+
+// ABI returns an account's ABI, nil if there is none.
+func (v *View) ABI(n types.Name) ([]byte, error) { return v.t.abi(v.src, n) }
+
+// CodeBytes returns a contract's code, nil if there is none.
+func (v *View) CodeBytes(k CodeKey) ([]byte, error) { return v.t.code(v.src, k) }
+
+// BlockSummary returns the id of the newest block with these low bits.
+func (v *View) BlockSummary(num uint16) (types.Checksum256, error) {
+	return v.t.blockSummary(v.src, num)
+}
+
+// TransactionsByID returns the transactions that have not been forgotten, in the
+// order of ids: all at once, 48 bytes each.
+func (v *View) TransactionsByID() ([]Transaction, error) { return v.t.transactionsByID(v.src) }
+
+// DeferredByID calls f with the generated transactions in the order of ids.
+func (v *View) DeferredByID(f func(*Deferred) error) error {
+	return v.t.eachDeferred(v.src, v.t.deferred.ids, func(d *Deferred) (bool, error) { return true, f(d) })
+}
+
+// Deferred returns a sender's generated transaction, nil if there is none.
+func (v *View) Deferred(k DeferredKey) (*Deferred, error) {
+	return v.t.deferredAt(v.src, deferredKey(nil, k))
+}
+
+// DeferredByDelay calls f with the generated transactions by the time from which
+// they may run, and by id, until f returns false.
+func (v *View) DeferredByDelay(f func(*Deferred) (bool, error)) error {
+	return v.t.eachDeferred(v.src, v.t.deferred.byDelay, f)
+}

@@ -1,0 +1,185 @@
+package types
+
+import (
+	"bytes"
+	"sort"
+
+	"tarn/antelope/exception"
+	"tarn/antelope/serial"
+)
+
+// Append appends the list.
+func (e Extensions) Append(b []byte) []byte {
+	b = serial.AppendCount(b, len(e))
+	for i := range e {
+		b = serial.AppendBytes(serial.AppendUint16(b, e[i].Type), e[i].Data)
+	}
+	return b
+}
+
+// Read reads the list.
+func (e *Extensions) Read(r *serial.Reader) {
+	*e = nil
+	n := r.Count(3)
+	if n == 0 {
+		return
+	}
+	list := make(Extensions, n)
+	for i := range list {
+		list[i].Type = r.Uint16()
+		list[i].Data = bytes.Clone(r.Bytes())
+	}
+	*e = list
+}
+
+// Insert returns the list with an entry after those of the same or lower types.
+// The list must be in order of types (Leap: emplace_extension).
+func (e Extensions) Insert(typ uint16, data []byte) Extensions {
+	i := sort.Search(len(e), func(i int) bool { return typ < e[i].Type })
+	e = append(e, Extension{})
+	copy(e[i+1:], e[i:])
+	e[i] = Extension{Type: typ, Data: data}
+	return e
+}
+
+// each checks that types ascend, and decodes each entry with the reader that
+// decode has for its type. All types that there are may occur once only.
+func (e Extensions) each(kind, repeated *exception.Kind, what string, decode func(typ uint16) func(*serial.Reader)) error {
+	for i, x := range e {
+		if i > 0 && x.Type < e[i-1].Type {
+			return exception.New(kind, "%s extensions are not in the correct order (ascending id types required)", what)
+		}
+		read := decode(x.Type)
+		if read == nil {
+			return exception.New(kind, "%s extension with id type %d is not supported", what, x.Type)
+		}
+		r := serial.NewReader(x.Data) // what follows is ignored, as by fc::raw::unpack
+		read(r)
+		if err := r.Err(); err != nil {
+			return err
+		}
+		if i > 0 && x.Type == e[i-1].Type {
+			return exception.New(repeated, "%s extension with id type %d is not allowed to repeat", what, x.Type)
+		}
+	}
+	return nil
+}
+
+// HeaderExtensions is what the extensions of a block header say.
+type HeaderExtensions struct {
+	ProtocolFeatures []Checksum256     // activated with the block; nil if none
+	ScheduleChange   *ProducerSchedule // proposed producers; nil if none
+}
+
+// ExtractExtensions decodes the header's extensions, by the rules of nodeos (Leap:
+// validate_and_extract_header_extensions).
+func (h *BlockHeader) ExtractExtensions() (HeaderExtensions, error) {
+	var out HeaderExtensions
+	kind := exception.InvalidBlockHeaderExtension
+	err := h.Extensions.each(kind, kind, "Block header", func(typ uint16) func(*serial.Reader) {
+		switch typ {
+		case HeaderProtocolFeatures:
+			return func(r *serial.Reader) { out.ProtocolFeatures = readProtocolFeatures(r) }
+		case HeaderScheduleChange:
+			out.ScheduleChange = new(ProducerSchedule)
+			return out.ScheduleChange.Read
+		}
+		return nil
+	})
+	return out, err
+}
+
+func readProtocolFeatures(r *serial.Reader) []Checksum256 {
+	list := ReadChecksums(r)
+	if r.Err() != nil {
+		return nil
+	}
+	kind := exception.IllFormedProtocolFeatureActivation
+	if len(list) == 0 {
+		r.Fail(exception.New(kind, "Protocol feature activation extension must have at least one protocol feature digest"))
+	}
+	seen := make(map[Checksum256]bool, len(list))
+	for _, digest := range list {
+		if seen[digest] {
+			r.Fail(exception.New(kind, "Protocol feature digest %s was repeated in the protocol feature activation extension", digest))
+			break
+		}
+		seen[digest] = true
+	}
+	return list
+}
+
+// ExtractExtensions decodes the block's extensions: the signatures after the
+// first, nil if there are none (Leap: signed_block::validate_and_extract_extensions).
+func (b *SignedBlock) ExtractExtensions() ([]Signature, error) {
+	var out []Signature
+	err := b.Extensions.each(exception.InvalidBlockExtension, exception.InvalidBlockHeaderExtension, "Block",
+		func(typ uint16) func(*serial.Reader) {
+			if typ != BlockMoreSignatures {
+				return nil
+			}
+			return func(r *serial.Reader) { out = readMoreSignatures(r) }
+		})
+	return out, err
+}
+
+func readMoreSignatures(r *serial.Reader) []Signature {
+	list := ReadSignatures(r)
+	if r.Err() != nil {
+		return nil
+	}
+	kind := exception.IllFormedAdditionalBlockSignaturesExtension
+	if len(list) == 0 {
+		r.Fail(exception.New(kind, "Additional block signatures extension must contain at least one signature"))
+	}
+	seen := make(map[Signature]bool, len(list))
+	for _, s := range list {
+		if seen[s] {
+			r.Fail(exception.New(kind, "Signature %s was repeated in the additional block signatures extension", s))
+			break
+		}
+		seen[s] = true
+	}
+	return list
+}
+
+// TransactionGenerationContext is the type of the one extension of transactions.
+const TransactionGenerationContext = 0
+
+// GenerationContext says which transaction generated a deferred one.
+type GenerationContext struct {
+	SenderTrxID Checksum256
+	SenderID    Uint128
+	Sender      Name
+}
+
+// Append appends the fields.
+func (g GenerationContext) Append(b []byte) []byte {
+	return g.Sender.Append(g.SenderID.Append(g.SenderTrxID.Append(b)))
+}
+
+// Read reads the fields and refuses an empty sender.
+func (g *GenerationContext) Read(r *serial.Reader) {
+	g.SenderTrxID.Read(r)
+	g.SenderID.Read(r)
+	g.Sender.Read(r)
+	if r.Err() == nil && g.Sender == 0 {
+		r.Fail(exception.New(exception.IllFormedDeferredTransactionGenerationContext,
+			"Deferred transaction generation context extension must have a non-empty sender account"))
+	}
+}
+
+// ExtractExtensions decodes the transaction's extensions: its generation context,
+// nil if it has none (Leap: transaction::validate_and_extract_extensions).
+func (t *Transaction) ExtractExtensions() (*GenerationContext, error) {
+	var out *GenerationContext
+	kind := exception.InvalidTransactionExtension
+	err := t.Extensions.each(kind, kind, "Transaction", func(typ uint16) func(*serial.Reader) {
+		if typ != TransactionGenerationContext {
+			return nil
+		}
+		out = new(GenerationContext)
+		return out.Read
+	})
+	return out, err
+}

@@ -1,0 +1,165 @@
+package types
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/klauspost/compress/zlib"
+
+	"tarn/antelope/exception"
+	"tarn/antelope/serial"
+)
+
+// maxInflated limits what a packed transaction, and its context-free data, may
+// inflate to.
+const maxInflated = 1 << 20
+
+// Pack packs a signed transaction.
+func Pack(t *Transaction, signatures []Signature, contextFreeData [][]byte, c Compression) (*PackedTransaction, error) {
+	p := &PackedTransaction{Signatures: signatures, Compression: c, PackedTrx: t.Append(nil)}
+	if len(contextFreeData) > 0 {
+		p.PackedContextFreeData = AppendByteSlices(nil, contextFreeData)
+	}
+	switch c {
+	case CompressionNone:
+		return p, nil
+	case CompressionZlib:
+	default:
+		return nil, errCompression()
+	}
+	var err error
+	if p.PackedTrx, err = deflate(p.PackedTrx); err == nil && p.PackedContextFreeData != nil {
+		p.PackedContextFreeData, err = deflate(p.PackedContextFreeData)
+	}
+	return p, err
+}
+
+// Unpack decodes the transaction and its context-free data. What follows either
+// is ignored, as by nodeos. Errors are those of nodeos: an unknown compression, a
+// transaction that inflates to more than 1 MiB, data that do not inflate or decode.
+func (p *PackedTransaction) Unpack() (*Transaction, [][]byte, error) {
+	raw, err := p.RawTransaction()
+	if err != nil {
+		return nil, nil, err
+	}
+	r := serial.NewReader(raw)
+	t := new(Transaction)
+	if t.Read(r); r.Err() != nil {
+		return nil, nil, fmt.Errorf("unpack transaction: %w", r.Err())
+	}
+	if len(p.PackedContextFreeData) == 0 {
+		return t, nil, nil
+	}
+	raw, err = p.inflated(p.PackedContextFreeData)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.Reset(raw)
+	data := ReadByteSlices(r)
+	if r.Err() != nil {
+		return nil, nil, fmt.Errorf("unpack context-free data: %w", r.Err())
+	}
+	return t, data, nil
+}
+
+// RawTransaction returns the encoded transaction as it was packed; it may share
+// memory with p.
+func (p *PackedTransaction) RawTransaction() ([]byte, error) { return p.inflated(p.PackedTrx) }
+
+func (p *PackedTransaction) inflated(b []byte) ([]byte, error) {
+	switch p.Compression {
+	case CompressionNone:
+		return b, nil
+	case CompressionZlib:
+		return inflate(b)
+	}
+	return nil, errCompression()
+}
+
+func errCompression() error {
+	return exception.New(exception.UnknownTransactionCompression, "Unknown transaction compression algorithm")
+}
+
+func deflate(b []byte) ([]byte, error) {
+	var buf bytes.Buffer
+	w, err := zlib.NewWriterLevel(&buf, zlib.BestCompression)
+	if err == nil {
+		_, err = w.Write(b)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("compress transaction: %w", err)
+	}
+	return buf.Bytes(), nil
+}
+
+// inflate ignores what follows the stream. A stream without its end is refused.
+func inflate(b []byte) ([]byte, error) {
+	bad := func(err error) error {
+		return exception.Wrap(exception.FCUnhandled, err, "internal decompression error")
+	}
+	z, err := zlib.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, bad(err)
+	}
+	out, err := io.ReadAll(io.LimitReader(z, maxInflated+1))
+	if len(out) > maxInflated {
+		return nil, exception.New(exception.TxDecompressionError, "Exceeded maximum decompressed transaction size")
+	}
+	if err != nil {
+		return nil, bad(err)
+	}
+	return out, nil
+}
+
+// fixedPackedOverhead is billed for every packed transaction, in bytes.
+const fixedPackedOverhead = 16
+
+// UnprunableSize returns the bytes of network usage that can never be pruned.
+func (p *PackedTransaction) UnprunableSize() (uint32, error) {
+	return packedSize(fixedPackedOverhead + len(p.PackedTrx))
+}
+
+// PrunableSize returns the bytes of signatures and context-free data.
+func (p *PackedTransaction) PrunableSize() (uint32, error) {
+	size := sizeCount(len(p.Signatures)) + len(p.PackedContextFreeData)
+	for i := range p.Signatures {
+		size += p.Signatures[i].Size()
+	}
+	return packedSize(size)
+}
+
+func packedSize(n int) (uint32, error) {
+	if uint64(n) > math.MaxUint32 {
+		return 0, exception.New(exception.TxTooBig, "packed_transaction is too big")
+	}
+	return uint32(n), nil
+}
+
+// Digest returns what a transaction receipt has of the packed transaction.
+func (p *PackedTransaction) Digest() Checksum256 {
+	prunable := AppendSignatures(make([]byte, 0, 80*len(p.Signatures)+len(p.PackedContextFreeData)+16), p.Signatures)
+	prunable = serial.AppendBytes(prunable, p.PackedContextFreeData)
+	b := append(make([]byte, 0, len(p.PackedTrx)+40), byte(p.Compression))
+	return Hash(Hash(prunable).Append(serial.AppendBytes(b, p.PackedTrx)))
+}
+
+// Append appends the packed transaction.
+func (p PackedTransaction) Append(b []byte) []byte {
+	b = append(AppendSignatures(b, p.Signatures), byte(p.Compression))
+	b = serial.AppendBytes(b, p.PackedContextFreeData)
+	return serial.AppendBytes(b, p.PackedTrx)
+}
+
+// Read reads a packed transaction without unpacking it; nodeos unpacks at once,
+// so that what was read is only then known to be good when Unpack succeeds.
+func (p *PackedTransaction) Read(r *serial.Reader) {
+	p.Signatures = ReadSignatures(r)
+	p.Compression = Compression(r.Uint8())
+	p.PackedContextFreeData = bytes.Clone(r.Bytes())
+	p.PackedTrx = bytes.Clone(r.Bytes())
+}

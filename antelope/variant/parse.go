@@ -1,0 +1,286 @@
+package variant
+
+import (
+	"strings"
+
+	"tarn/antelope/exception"
+)
+
+// maxDepth is how deep arrays and objects may nest: nodeos counts each twice
+// against 200.
+const maxDepth = 100
+
+// Parse reads one value from the start of s as nodeos' default parser does, and
+// ignores what follows it. That parser takes more than JSON: commas wherever they
+// are, or none; tokens and malformed numbers, which become strings. Of the
+// escapes it knows t, n and r; after any other the character itself counts, so
+// that \u0041 reads as u0041 (libfc: json.cpp, legacy_parser).
+func Parse(s string) (Value, error) {
+	p := parser{s: s}
+	v := p.value(0)
+	return v, p.err
+}
+
+// parser reads s from pos. After an error it is at the end of s.
+type parser struct {
+	s   string
+	pos int
+	err error
+}
+
+func (p *parser) fail(kind *exception.Kind, format string, args ...any) {
+	if p.err == nil {
+		p.err = exception.New(kind, format, args...)
+	}
+	p.pos = len(p.s)
+}
+
+// peek returns the next byte, 0 at the end, which no construct takes.
+func (p *parser) peek() byte {
+	if p.pos < len(p.s) {
+		return p.s[p.pos]
+	}
+	return 0
+}
+
+func (p *parser) space() {
+	for p.pos < len(p.s) && strings.IndexByte(" \t\n\r", p.s[p.pos]) >= 0 {
+		p.pos++
+	}
+}
+
+func (p *parser) value(depth int) Value {
+	if depth >= maxDepth {
+		p.fail(exception.FCParseError, "Too many nested items in JSON input!")
+		return Value{}
+	}
+	p.space()
+	switch c := p.peek(); {
+	case c == '"':
+		return Of(p.quoted())
+	case c == '{':
+		return p.object(depth)
+	case c == '[':
+		return p.array(depth)
+	case c == '-' || c == '.' || '0' <= c && c <= '9':
+		return p.number()
+	case c == 'n' || c == 't' || c == 'f':
+		return p.token()
+	case c == 0 || c == 4 || c == 0xff:
+		p.fail(exception.FCEndOfFile, "unexpected end of file")
+	default:
+		p.fail(exception.FCParseError, "Unexpected char '%d' in \"%s\"", int8(c), p.word())
+	}
+	return Value{}
+}
+
+// quoted reads a string within quotes.
+func (p *parser) quoted() string {
+	if c := p.peek(); c != '"' {
+		p.fail(exception.FCParseError, "Expected '\"' but read '%c'", c)
+		return ""
+	}
+	p.pos++
+	from := p.pos
+	var b strings.Builder
+	for p.pos < len(p.s) {
+		switch p.s[p.pos] {
+		case '"':
+			b.WriteString(p.s[from:p.pos])
+			p.pos++
+			return b.String()
+		case '\\':
+			b.WriteString(p.s[from:p.pos])
+			b.WriteString(p.escape())
+			from = p.pos
+		case 4:
+			p.pos = len(p.s)
+		default:
+			p.pos++
+		}
+	}
+	p.fail(exception.FCParseError, "EOF before closing '\"' in string '%s'", b.String())
+	return ""
+}
+
+// escape reads a backslash and what it escapes, nothing at the end.
+func (p *parser) escape() string {
+	p.pos++
+	if p.pos >= len(p.s) {
+		return ""
+	}
+	p.pos++
+	switch c := p.s[p.pos-1 : p.pos]; c {
+	case "t":
+		return "\t"
+	case "n":
+		return "\n"
+	case "r":
+		return "\r"
+	default:
+		return c
+	}
+}
+
+// word reads what of a token is left, with the space after it.
+func (p *parser) word() string {
+	var b strings.Builder
+	for p.pos < len(p.s) {
+		switch c := p.s[p.pos]; {
+		case c == '\\':
+			b.WriteString(p.escape())
+		case c == '\t' || c == ' ' || c == '\n':
+			p.pos++
+			return b.String()
+		case isAlnum(c) || c == '_' || c == '-' || c == '.' || c == ':' || c == '/':
+			b.WriteByte(c)
+			p.pos++
+		default:
+			return b.String()
+		}
+	}
+	return b.String()
+}
+
+func isAlnum(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}
+
+func (p *parser) number() Value {
+	from, dot := p.pos, false
+	negative := p.peek() == '-'
+	if negative {
+		p.pos++
+	}
+	for ; p.pos < len(p.s); p.pos++ {
+		c := p.s[p.pos]
+		if c == '.' {
+			if dot {
+				p.fail(exception.FCParseError, "Can't parse a number with two decimal places")
+				return Value{}
+			}
+			dot = true
+		} else if c < '0' || c > '9' {
+			break
+		}
+	}
+	text := p.s[from:p.pos]
+	if isAlnum(p.peek()) {
+		return Of(text + p.word())
+	}
+	var v Value
+	var err error
+	switch {
+	case text == "-." || text == "." || text == "-":
+		p.fail(exception.FCParseError, "Can't parse token \"%s\" as a JSON numeric constant", text)
+	case dot:
+		var f float64
+		f, err = parseDouble(text)
+		v = OfDouble(f)
+	case negative:
+		var n int64
+		n, err = Of(text).AsInt64()
+		v = OfInt64(n)
+	default:
+		var n uint64
+		n, err = parseUint64(text)
+		v = OfUint64(n)
+	}
+	if err != nil {
+		p.pos, p.err = len(p.s), err
+	}
+	return v
+}
+
+// token reads null, true or false; what is none of them is a string.
+func (p *parser) token() Value {
+	from := p.pos
+	for p.pos < len(p.s) && strings.IndexByte("nultrefas", p.s[p.pos]) >= 0 {
+		p.pos++
+	}
+	switch text := p.s[from:p.pos]; text {
+	case "null":
+		return Value{}
+	case "true":
+		return OfBool(true)
+	case "false":
+		return OfBool(false)
+	default:
+		return Of(text + p.word())
+	}
+}
+
+func (p *parser) array(depth int) Value {
+	p.pos++
+	var list []Value
+	for p.err == nil {
+		p.space()
+		switch p.peek() {
+		case ',':
+			p.pos++
+			continue
+		case ']':
+			p.pos++
+			return OfArray(list)
+		}
+		list = append(list, p.value(depth+1))
+	}
+	return Value{}
+}
+
+// manyMembers is from when on an object is parsed with an index of its keys.
+const manyMembers = 16
+
+func (p *parser) object(depth int) Value {
+	p.pos++
+	v := Value{kind: Object}
+	var index map[string]int
+	for p.err == nil {
+		p.space()
+		switch p.peek() {
+		case ',':
+			p.pos++
+			continue
+		case '}':
+			p.pos++
+			return v
+		}
+		key := p.quoted()
+		p.space()
+		if p.err == nil && p.peek() != ':' {
+			p.fail(exception.FCParseError, "Expected ':' after key \"%s\"", key)
+		}
+		p.pos++
+		v.set(&index, key, p.value(depth+1))
+	}
+	return Value{}
+}
+
+// set adds a member, or gives one that there is another value.
+func (v *Value) set(index *map[string]int, key string, value Value) {
+	if len(v.keys) == manyMembers {
+		*index = make(map[string]int)
+		for i, k := range v.keys {
+			(*index)[k] = i
+		}
+	}
+	at, found := -1, false
+	if *index != nil {
+		at, found = (*index)[key]
+	} else {
+		for i, k := range v.keys {
+			if k == key {
+				at, found = i, true
+			}
+		}
+	}
+	if found {
+		v.list[at] = value
+		return
+	}
+	if *index != nil {
+		(*index)[key] = len(v.keys)
+	}
+	v.keys = append(v.keys, key)
+	v.list = append(v.list, value)
+}

@@ -1,0 +1,174 @@
+package intrinsic
+
+import (
+	"errors"
+	"slices"
+
+	"tarn/antelope/exception"
+	"tarn/antelope/serial"
+	"tarn/antelope/wasm"
+)
+
+// rule is who may call a function.
+type rule uint8
+
+const (
+	anywhere   rule = iota // any action
+	aware                  // not context-free ones
+	free                   // only context-free ones
+	privileged             // privileged receivers, and not context-free actions
+)
+
+// body is a function behind its checks: it takes the contract's memory and the
+// values of its parameters and returns its result, if it has one.
+type body func(a *Apply, m []byte, s []uint64) (uint64, error)
+
+// entry is a row of the table of functions.
+type entry struct {
+	name   string
+	rule   rule
+	args   []arg
+	result wasm.ValueType // none if 0
+	body   body
+}
+
+const none wasm.ValueType = 0
+
+// function is an entry made ready to be called.
+type function struct {
+	entry
+	checks []check
+	blocks []int // where the spans are that may not overlap
+}
+
+var errExit = errors.New("the contract ended its action")
+
+func (e entry) prepare() *function {
+	f := &function{entry: e, checks: checks(e.args)}
+	for _, k := range slices.Backward(f.checks) {
+		if k.arg == block {
+			f.blocks = append(f.blocks, k.at)
+		}
+	}
+	return f
+}
+
+// call checks the arguments and the caller, in nodeos' order, and runs the body
+// (Leap: webassembly/runtimes/eos-vm.cpp, preconditions.hpp).
+func (f *function) call(a *Apply, m []byte, s []uint64) error {
+	for _, k := range f.checks {
+		if err := k.run(m, s); err != nil {
+			return err
+		}
+	}
+	for i, at := range f.blocks {
+		for _, other := range f.blocks[i+1:] {
+			if overlap(s, at, other) {
+				return exception.New(exception.Wasm, "pointers not allowed to alias")
+			}
+		}
+	}
+	if f.rule != anywhere {
+		if err := f.rule.admit(a); err != nil {
+			return err
+		}
+	}
+	v, err := f.body(a, m, s)
+	if err == nil && f.result != none {
+		s[0] = v
+	}
+	return err
+}
+
+func (r rule) admit(a *Apply) error {
+	if a.ContextFree != (r == free) {
+		if r == free {
+			return exception.New(exception.UnaccessibleAPI, "this API may only be called from context_free apply")
+		}
+		return exception.New(exception.UnaccessibleAPI, "only context free api's can be used in this context")
+	}
+	if r == privileged && !a.Privileged {
+		return exception.New(exception.UnaccessibleAPI, "%s does not have permission to call this API", a.Receiver)
+	}
+	return nil
+}
+
+// link makes the machine's function.
+func (f *function) link() wasm.Function {
+	w := wasm.Function{Name: f.name, Body: func(c *wasm.Call, s []uint64) {
+		a := c.Context.(*Apply)
+		a.ender = c
+		if err := f.call(a, c.Memory(), s); err != nil {
+			if err == errExit {
+				c.Exit()
+			}
+			c.Abort(err)
+		}
+	}}
+	for _, arg := range f.args {
+		w.Params = append(w.Params, arg.types()...)
+	}
+	if f.result != none {
+		w.Results = []wasm.ValueType{f.result}
+	}
+	return w
+}
+
+// entries is the table of all functions, in no particular order.
+func entries() []entry {
+	return slices.Concat(
+		actionEntries(), consoleEntries(), memoryEntries(), transactionEntries(),
+		permissionEntries(), privilegedEntries(), databaseEntries(),
+		cryptoEntries(), primitiveEntries(), integerEntries(), quadEntries(),
+	)
+}
+
+// Functions returns all host functions of Leap 5.0, those that no chain allows yet
+// among them. Their bodies expect [wasm.Call.Context] to be an [*Apply].
+func Functions() []wasm.Function {
+	var list []wasm.Function
+	for _, e := range entries() {
+		list = append(list, e.prepare().link())
+	}
+	return list
+}
+
+// unpack reads v from the start of b; what follows it is ignored, as nodeos does
+// (libfc: raw::unpack). What fails is what nodeos' library throws.
+func unpack(b []byte, v interface{ Read(*serial.Reader) }) error {
+	r := serial.NewReader(b)
+	v.Read(r)
+	return unpacked(r, len(b))
+}
+
+// unpacked is r's error as nodeos throws it: the exception if it is one, out of range
+// where the data ends too early, an assertion where a value or length is not allowed.
+// Length is how much r had to read.
+func unpacked(r *serial.Reader, length int) error {
+	err := r.Err()
+	thrown := exception.Of(err)
+	switch {
+	case err == nil:
+		return nil
+	case thrown != nil:
+		return thrown
+	case errors.Is(err, serial.ErrShort):
+		return beyond("read", length, length-r.Offset())
+	default:
+		return exception.Wrap(exception.FCAssert, err, "unpack")
+	}
+}
+
+// beyond is what nodeos throws for data that ends, or a buffer that is full, with
+// left bytes to go.
+func beyond(method string, length, left int) error {
+	return exception.New(exception.FCOutOfRange, "%s datastream of length %d over by %d", method, length, 1-left)
+}
+
+// writable refuses a read-only transaction (Leap: webassembly/privileged.cpp).
+func (a *Apply) writable(name string) error {
+	if a.ReadOnly {
+		return exception.New(exception.WasmExecutionError, "%s not allowed in a readonly transaction", name)
+	}
+	return nil
+}

@@ -1,0 +1,373 @@
+package wasm
+
+import (
+	"errors"
+	"slices"
+)
+
+// The functions that a rewritten module imports from module "machine", in this
+// order after its own imports.
+const (
+	importTick     = iota // () : time to check the time
+	importGrow            // (pages i32) i32 : memory.grow, as eos-vm does it
+	importSelect          // (index, table i32) i32 : a big br_table
+	importOverlap         // () : memcpy of overlapping ranges
+	machineImports        // how many
+)
+
+const (
+	// fuelPerTick is about how many instructions run between two ticks: some ten
+	// microseconds. Native code cannot be preempted, so this bounds how long a garbage
+	// collection waits, too.
+	fuelPerTick = 50000
+
+	// A function without calls and loops that is shorter burns no fuel; its callers
+	// burn callWeight for it.
+	freeWeight = 64
+	callWeight = 16
+
+	// floatWeight is for a call of a float helper.
+	floatWeight = 4
+
+	// maxLocals bounds the parameters and locals of a function, far beyond what may be
+	// set, for code that comes from elsewhere.
+	maxLocals = 50000 - 1
+
+	// inlineLoops is how many loops of a function take fuel by themselves; the others
+	// call a function for it, as the compiler's time grows with the square of the
+	// number of blocks.
+	inlineLoops = 64
+	ifBlocks    = 3 // what an if without else becomes
+
+	// The compiler's time grows with the square of a br_table's size, too. A bigger one is
+	// made a lookup by the host and a br_table of the labels that occur.
+	maxTable = 64
+)
+
+// rewriter turns a checked module into one that behaves the same on every processor
+// and engine, can be interrupted, and can be brought back to its initial state:
+//
+//   - a global counts the calls that may still nest (Leap: eos-vm's x86_64.hpp),
+//   - another the fuel until the next tick,
+//   - float instructions whose NaNs are the processor's choice become functions,
+//   - memcpy and its like need not leave the module,
+//   - memory.grow is the host's, with eos-vm's meaning,
+//   - one exported function sets the globals, calls the start function and apply.
+//
+// Code that cannot be reached is dropped, and with it what nodeos accepts there and
+// the specification does not.
+type rewriter struct {
+	m       *module
+	types   []funcType
+	helpers []helper
+	places  map[helper]uint32 // index among helpers
+	tables  [][]uint32        // big br_tables: which of the labels that occur, by index
+	code    encoder           // finished functions
+	size    effort
+
+	// Of the function at hand.
+	out     encoder
+	weights []weight
+	labels  []uint32
+	calls   bool
+	loops   int
+	edges   int // of br_tables
+	blocks  int
+	scratch uint32 // index of an i32 local
+}
+
+// weight is the cost of a function or loop, but for the loops in it.
+type weight struct {
+	at   int // of the constant to patch; -1 for the function
+	cost uint32
+}
+
+// rewritten is the result.
+type rewritten struct {
+	code   []byte
+	tables [][]uint32
+	size   effort
+}
+
+// rewrite makes the module that the virtual machine gets. The checker checks the
+// functions while it hands them on.
+func rewrite(m *module, o *options) (*rewritten, error) {
+	apply := m.exported("apply")
+	if apply == noFunction {
+		return nil, errors.New("apply is not exported")
+	}
+	if !isApply(m.typeOf(apply)) {
+		return nil, errors.New("apply has the wrong type")
+	}
+	w := &rewriter{m: m, types: slices.Clone(m.types), places: map[helper]uint32{}}
+	c := checker{o: o, m: m, w: w}
+	for i := range m.bodies {
+		w.begin(&m.bodies[i])
+		if w.scratch > maxLocals {
+			return nil, errors.New("too many locals")
+		}
+		if err := c.function(&m.bodies[i]); err != nil {
+			return nil, err
+		}
+		w.finish(&m.bodies[i])
+	}
+	w.size.operands = c.peak
+	elements := w.elements()
+	entry := w.helper(helper{kind: helperRun})
+	for i := 0; i < len(w.helpers); i++ { // a helper may need another
+		w.code.function(w.helperBody(w.helpers[i]))
+	}
+	return &rewritten{code: w.assemble(elements, entry), tables: w.tables, size: w.size}, nil
+}
+
+// own returns the new index of a function of the module.
+func (w *rewriter) own(index uint32) uint32 { return index + machineImports }
+
+func (w *rewriter) machineImport(n uint32) uint32 { return uint32(len(w.m.imports)) + n }
+
+func (w *rewriter) globalDepth() uint32 { return uint32(len(w.m.globals)) }
+func (w *rewriter) globalFuel() uint32  { return uint32(len(w.m.globals)) + 1 }
+
+func (w *rewriter) begin(b *funcBody) {
+	w.out = w.out[:0]
+	w.weights = append(w.weights[:0], weight{at: -1})
+	w.calls, w.loops, w.blocks, w.edges = false, 0, 3*ifBlocks, 0
+	w.scratch = 0
+	if n := len(b.locals); n > 0 {
+		w.scratch = b.locals[n-1].end
+	}
+}
+
+func (w *rewriter) cost(n uint32) {
+	t := &w.weights[len(w.weights)-1]
+	t.cost = min(t.cost+n, 1<<29)
+}
+
+func (w *rewriter) plain(op byte, p *plain, align, offset uint32) {
+	w.cost(1)
+	switch {
+	case p.memory:
+		w.out.mem(op, align, offset)
+	case op == opF32Abs || op == opF32Neg || op == opF64Abs || op == opF64Neg:
+		w.out.signBit(op)
+	case isHelped(op):
+		w.cost(floatWeight)
+		w.out.index(opCall, w.helper(helper{kind: helperFloat, n: uint32(op)}))
+	default:
+		w.out.op(op)
+	}
+}
+
+func (w *rewriter) other(op byte) {
+	w.cost(1)
+	switch op {
+	case opMemorySize:
+		w.out.op(op, 0)
+	case opMemoryGrow:
+		w.out.index(opCall, w.machineImport(importGrow))
+	case opElse:
+		w.blocks++
+		w.out.op(op)
+	default:
+		w.out.op(op)
+	}
+}
+
+func (w *rewriter) literal(op byte, bits uint64) {
+	w.cost(1)
+	w.out.bits(I32-(op-opI32Const), bits)
+}
+
+func (w *rewriter) variable(op byte, index uint32) {
+	w.cost(1)
+	if op == opGlobalGet && !w.m.globals[index].mutable {
+		g := &w.m.globals[index]
+		w.out.bits(g.typ, g.bits)
+		return
+	}
+	w.out.index(op, index)
+}
+
+func (w *rewriter) open(op byte, result ValueType) {
+	w.cost(1)
+	if op == opBlock {
+		w.blocks++
+	} else {
+		w.blocks += ifBlocks // a loop is worth as much
+	}
+	w.out.op(op, result)
+	if op == opLoop {
+		w.weights = append(w.weights, weight{at: w.burnPatchable()})
+	}
+}
+
+func (w *rewriter) close(f *frame) {
+	w.out.op(opEnd)
+	if f.kind == opLoop {
+		t := w.weights[len(w.weights)-1]
+		w.out.patch(t.at, t.cost+1)
+		w.weights = w.weights[:len(w.weights)-1]
+	}
+}
+
+func (w *rewriter) branch(op byte, label uint32) {
+	w.cost(1)
+	w.blocks++
+	w.out.index(op, label)
+}
+
+func (w *rewriter) startTable() { w.labels = w.labels[:0] }
+
+func (w *rewriter) tableLabel(label uint32) { w.labels = append(w.labels, label) }
+
+func (w *rewriter) endTable() {
+	w.cost(2)
+	labels := w.labels
+	if len(labels) > maxTable {
+		labels = w.bigTable()
+	}
+	w.edges += len(labels)
+	w.out.index(opBrTable, uint32(len(labels)-1))
+	for _, l := range labels {
+		w.out.u32(l)
+	}
+}
+
+// bigTable has the host look up which of the labels that occur is meant, and
+// returns those.
+func (w *rewriter) bigTable() []uint32 {
+	w.cost(50)
+	place := make(map[uint32]uint32)
+	table := make([]uint32, len(w.labels))
+	var labels []uint32
+	for i, l := range w.labels {
+		n, ok := place[l]
+		if !ok {
+			n = uint32(len(labels))
+			place[l] = n
+			labels = append(labels, l)
+		}
+		table[i] = n
+	}
+	w.out.i32(int32(len(w.tables)))
+	w.out.index(opCall, w.machineImport(importSelect))
+	w.tables = append(w.tables, table)
+	return labels
+}
+
+func (w *rewriter) call(op byte, index uint32) {
+	w.calls = true
+	switch {
+	case op == opCallIndirect:
+		w.cost(callWeight)
+		w.out.index(op, index)
+		w.out.op(0)
+	case uint64(index) < uint64(len(w.m.imports)):
+		w.cost(callWeight)
+		w.out.index(opCall, w.thunk(index))
+	default:
+		w.cost(callWeight)
+		w.out.index(opCall, w.own(index))
+	}
+}
+
+// checkDepth traps if no further call may nest.
+func (w *rewriter) checkDepth(e *encoder) {
+	e.index(opGlobalGet, w.globalDepth())
+	e.i32(1)
+	e.op(opI32LeU, opIf, none, opUnreachable, opEnd)
+}
+
+// burn takes fuel, and ticks when there is none left.
+func (w *rewriter) burn(e *encoder, cost uint32, local uint32) {
+	e.index(opGlobalGet, w.globalFuel())
+	e.i32(int32(min(cost, 1<<30)))
+	w.burnTop(e, local)
+}
+
+// burnTop takes as much as is on the stack, from what is below it.
+func (w *rewriter) burnTop(e *encoder, local uint32) {
+	e.op(opI32Sub)
+	e.index(opLocalTee, local)
+	e.index(opGlobalSet, w.globalFuel())
+	e.index(opLocalGet, local)
+	e.i32(0)
+	e.op(opI32LtS, opIf, none)
+	e.index(opCall, w.helper(helper{kind: helperRefuel}))
+	e.op(opEnd)
+}
+
+// burnPatchable burns fuel in a loop, in place for the first loops of a function.
+func (w *rewriter) burnPatchable() int {
+	w.loops++
+	if w.loops > inlineLoops {
+		at := w.out.patchable()
+		w.out.index(opCall, w.helper(helper{kind: helperBurn}))
+		return at
+	}
+	w.blocks += ifBlocks
+	w.out.index(opGlobalGet, w.globalFuel())
+	at := w.out.patchable()
+	w.burnTop(&w.out, w.scratch)
+	return at
+}
+
+// finish puts the function together.
+func (w *rewriter) finish(b *funcBody) {
+	t := &w.types[b.typ]
+	var e encoder
+	w.declare(&e, b)
+	cost := w.weights[0].cost
+	if w.calls || w.loops > 0 || cost > freeWeight {
+		w.burn(&e, cost+1, w.scratch)
+	}
+	if w.calls {
+		e.index(opGlobalGet, w.globalDepth())
+		e.i32(1)
+		e.op(opI32Sub)
+		e.index(opLocalTee, w.scratch)
+		e.index(opGlobalSet, w.globalDepth())
+		e.index(opLocalGet, w.scratch)
+		e.op(opI32Eqz, opIf, none, opUnreachable, opEnd)
+		// A branch to the function's own label goes to the end of this block.
+		e.op(opBlock, t.result)
+		e = append(e, w.out...)
+		e.op(opEnd)
+		e.index(opGlobalGet, w.globalDepth())
+		e.i32(1)
+		e.op(opI32Add)
+		e.index(opGlobalSet, w.globalDepth())
+	} else {
+		w.checkDepth(&e)
+		e = append(e, w.out...)
+	}
+	e.op(opEnd)
+	w.code.function(e)
+	w.size.add(w.blocks, w.edges, int(w.scratch), len(w.out))
+}
+
+// declare writes the declarations of the locals that are no parameters, and of the
+// scratch local.
+func (w *rewriter) declare(e *encoder, b *funcBody) {
+	params := uint32(len(w.types[b.typ].params))
+	var sets encoder
+	n, from := uint32(1), uint32(0)
+	for _, run := range b.locals {
+		if run.end > params {
+			sets.u32(run.end - max(from, params))
+			sets.op(run.typ)
+			n++
+		}
+		from = run.end
+	}
+	sets.u32(1)
+	sets.op(I32)
+	e.u32(n)
+	*e = append(*e, sets...)
+}
+
+// function appends a function to a code section.
+func (e *encoder) function(body []byte) {
+	e.u32(uint32(len(body)))
+	*e = append(*e, body...)
+}

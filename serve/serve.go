@@ -1,0 +1,214 @@
+// Package serve is the edge that both nodes share: an HTTP server that answers on
+// TCP addresses and unix sockets, each for some categories of endpoints, and that
+// holds whatever comes from outside to limits of size, number and time.
+//
+// It knows paths, bodies and status codes. What an endpoint means, and what the
+// body of a refusal says, is its owner's (Faults).
+package serve
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Category is a set of kinds of endpoints, one bit each. What the bits mean is the
+// owner's.
+type Category uint32
+
+// All is every category.
+const All Category = math.MaxUint32
+
+// Request is what an endpoint is asked.
+type Request struct {
+	Context    context.Context // ends with the connection and with the server
+	Target     string          // path and query, as they came
+	Body       string
+	Categories Category // that the address serves
+}
+
+// Handler answers a request: it appends the body to b, which is empty, and returns
+// it with the status. It is called from many goroutines.
+type Handler func(r *Request, b []byte) (status int, body []byte)
+
+// Endpoint is what is served at a path. It is found only on addresses that serve
+// one of its categories.
+type Endpoint struct {
+	Path     string
+	Category Category
+	Text     bool // the answer is text/plain, not JSON
+	Hidden   bool // Server.Paths leaves it out
+	Handle   Handler
+}
+
+// Refusal is why a request reached no endpoint.
+type Refusal int
+
+// The reasons.
+const (
+	BadTarget Refusal = iota // the path is not absolute, or climbs
+	BadHost                  // the Host header names another server
+	NotFound
+	TooManyBytes    // in flight
+	TooManyRequests // in flight
+)
+
+// Faults appends the body of a refusal and returns it with its status. n is the
+// number that is too large, if one is.
+type Faults func(b []byte, r Refusal, n int64) (status int, body []byte)
+
+// Options are the limits and habits of a server. The zero value of a limit is what
+// its comment says.
+type Options struct {
+	MaxBody          int64 // bytes of a request's body; 0 is none but the empty one
+	MaxBytesInFlight int64 // bodies and answers; below 0 is no limit
+	MaxConnections   int   // that get an answer; below 0 is no limit
+
+	AnyHost bool     // take every Host header
+	Hosts   []string // names that a Host header may have besides the addresses
+	NoReuse bool     // close connections after one answer
+	Server  string   // Server header; empty for none
+
+	AllowOrigin, AllowHeaders, MaxAge string // Access-Control headers; empty for none
+	AllowCredentials                  bool
+
+	HeaderTimeout time.Duration // for a request's headers; 0 is 10 s
+	BodyTimeout   time.Duration // for a request's body; 0 is 30 s
+	IdleTimeout   time.Duration // between requests; 0 is 5 min
+	WriteTimeout  time.Duration // for the client to take an answer; 0 is 30 s
+
+	Log    *slog.Logger
+	Served func(target string) // is told of each request to an endpoint; nil for nobody
+}
+
+func orDefault(d, otherwise time.Duration) time.Duration {
+	if d == 0 {
+		return otherwise
+	}
+	return d
+}
+
+func (o *Options) complete() {
+	o.HeaderTimeout = orDefault(o.HeaderTimeout, 10*time.Second)
+	o.BodyTimeout = orDefault(o.BodyTimeout, 30*time.Second)
+	o.IdleTimeout = orDefault(o.IdleTimeout, 5*time.Minute)
+	o.WriteTimeout = orDefault(o.WriteTimeout, 30*time.Second)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+}
+
+// Server serves endpoints. They are added before it listens.
+type Server struct {
+	opt       Options
+	faults    Faults
+	endpoints map[string]*Endpoint
+	hosts     map[string]bool
+
+	connections atomic.Int64
+	bytes       atomic.Int64 // in flight
+	buffers     sync.Pool    // of *[]byte, for answers
+	bodies      sync.Pool    // of *bytes.Buffer, for what requests say
+
+	mu        sync.Mutex
+	listeners []*listener
+	closed    bool
+}
+
+// New returns a server without endpoints.
+func New(o Options, faults Faults) *Server {
+	o.complete()
+	s := &Server{opt: o, faults: faults, endpoints: map[string]*Endpoint{}, hosts: map[string]bool{}}
+	for _, h := range o.Hosts {
+		host, _ := SplitHostPort(h)
+		s.hosts[host] = true
+	}
+	return s
+}
+
+// Add adds endpoints, whose paths must be new.
+func (s *Server) Add(list ...Endpoint) error {
+	for i := range list {
+		e := &list[i]
+		if s.endpoints[e.Path] != nil {
+			return errors.New("http url " + e.Path + " is not unique")
+		}
+		s.endpoints[e.Path] = e
+	}
+	return nil
+}
+
+// Paths returns the endpoints that are served for some of these categories, in
+// no order.
+func (s *Server) Paths(c Category) []string {
+	var list []string
+	for path, e := range s.endpoints {
+		if e.Category&c != 0 && !e.Hidden {
+			list = append(list, path)
+		}
+	}
+	return list
+}
+
+// Stop ends the server: it takes no more connections, lets those requests that
+// are under way end, and closes everything when ctx ends.
+func (s *Server) Stop(ctx context.Context) error {
+	s.mu.Lock()
+	list := s.listeners
+	s.listeners, s.closed = nil, true
+	s.mu.Unlock()
+	var wg sync.WaitGroup
+	errs := make([]error, len(list))
+	for i, l := range list {
+		wg.Go(func() {
+			if errs[i] = l.http.Shutdown(ctx); errs[i] != nil {
+				errs[i] = errors.Join(errs[i], l.http.Close())
+			}
+			<-l.done
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// overload marks the context of a connection that is one too many.
+type overload struct{}
+
+// connected counts a connection.
+func (s *Server) connected(ctx context.Context, c net.Conn) context.Context {
+	n := s.connections.Add(1)
+	if s.opt.MaxConnections >= 0 && n > int64(s.opt.MaxConnections) {
+		ctx = context.WithValue(ctx, overload{}, n)
+	}
+	return ctx
+}
+
+// disconnected forgets a connection that ended.
+func (s *Server) disconnected(_ net.Conn, state http.ConnState) {
+	if state == http.StateClosed || state == http.StateHijacked {
+		s.connections.Add(-1)
+	}
+}
+
+// buffer returns an empty slice to append an answer to.
+func (s *Server) buffer() []byte {
+	if b, ok := s.buffers.Get().(*[]byte); ok {
+		return (*b)[:0]
+	}
+	return make([]byte, 0, 4096)
+}
+
+// maxBuffer is the largest slice that is kept for the next answer.
+const maxBuffer = 1 << 20
+
+func (s *Server) release(b []byte) {
+	if cap(b) > 0 && cap(b) <= maxBuffer {
+		s.buffers.Put(&b)
+	}
+}
