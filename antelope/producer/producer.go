@@ -234,7 +234,7 @@ func (p *Producer) fail(err error) bool {
 // Head tells where the chain stands; it never waits.
 func (p *Producer) Head() *Head { return p.head.Load() }
 
-// updateHead publishes where the chain stands.
+// updateHead publishes where the chain stands, and answers who waited for it.
 func (p *Producer) updateHead() {
 	h, fork := p.chain.Head(), p.chain.Fork()
 	root, best := fork.Root(), fork.PendingHead()
@@ -249,6 +249,7 @@ func (p *Producer) updateHead() {
 		next.ForkNum, next.ForkID = best.BlockNum, best.ID
 	}
 	p.head.Store(next)
+	p.snapshot.settleAll()
 }
 
 // Do runs f on the writer, between blocks: the pending block is aborted first, and

@@ -282,6 +282,13 @@ func (s *snapshots) irreversible(b *consensus.BlockState) {
 			continue
 		}
 		e.decided, e.lost = true, e.HeadNum == b.BlockNum && e.HeadID != b.ID
+	}
+}
+
+// settleAll settles what was decided. It comes after the head was published: who
+// gets an answer finds the snapshot's block irreversible.
+func (s *snapshots) settleAll() {
+	for _, e := range s.pending {
 		s.settle(e)
 	}
 }
