@@ -16,7 +16,7 @@
 //     revision being built; sessions inside it are transactions and actions.
 //   - head: the newest finished revision.
 //   - irreversible: the newest revision that can no longer be undone.
-//   - published: the finished revision that a new view shows.
+//   - published: the state that a new view shows.
 //   - durable: what the disk would give back after a crash right now.
 //
 // # Goroutines
@@ -93,13 +93,13 @@ type Cursor interface {
 	Close() error
 }
 
-// View is the state at a finished revision. It never changes and never waits for
-// the writer. It holds memory (and pages of the file) until closed; closing
-// twice is an error in builds with the `invariants` tag, harmless otherwise. Its
-// cursors must be closed before it.
+// View is the state that was published last when it was taken. It never changes
+// and never waits for the writer. It holds memory (and pages of the file) until
+// closed; closing twice is an error in builds with the `invariants` tag, harmless
+// otherwise. Its cursors must be closed before it.
 type View interface {
 	Reader
-	Revision() uint64
+	Revision() uint64 // the head when it was published
 	Tables() []TableInfo
 	Close() error
 }
@@ -177,7 +177,8 @@ type Store interface {
 	Head() uint64
 	Irreversible() uint64
 
-	// Publish shows the head to views from now on. Not with a session open.
+	// Publish shows the writer's present state to views from now on: the head, and
+	// what open sessions have added to it.
 	Publish() error
 	// View returns the published state.
 	View() (View, error)

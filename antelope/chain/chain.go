@@ -238,7 +238,7 @@ func (c *Chain) Head() *consensus.BlockState { return c.head }
 // State is the writer's state, between blocks.
 func (c *Chain) State() *state.State { return c.state }
 
-// View shows the newest published block to a reader, on any goroutine.
+// View shows what was published last to a reader, on any goroutine.
 func (c *Chain) View() (*state.View, error) { return c.state.View() }
 
 // Fork is the tree of blocks above the last irreversible one.

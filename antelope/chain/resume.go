@@ -203,3 +203,12 @@ func (c *Chain) reapply(ctx context.Context, blocks iter.Seq2[*types.SignedBlock
 // Publish shows the head to readers. Whoever replays calls it where it wants them
 // to see what was replayed.
 func (c *Chain) Publish() error { return c.store.Publish() }
+
+// PublishPending shows the head to readers with what the pending block has added to
+// it. No transaction is being executed.
+func (c *Chain) PublishPending() error {
+	if err := c.state.Flush(); err != nil {
+		return fmt.Errorf("publish the pending block: %w", err)
+	}
+	return c.store.Publish()
+}

@@ -83,6 +83,9 @@ func (c *Chain) Pending() (p Pending, ok bool) {
 // IrreversibleMode tells whether only irreversible blocks are applied.
 func (c *Chain) IrreversibleMode() bool { return c.opt.IrreversibleMode }
 
+// Speculative tells whether transactions stay in a pending block that is no one's.
+func (c *Chain) Speculative() bool { return c.opt.Speculative }
+
 // Features are those that the node recognises. Any goroutine may ask.
 func (c *Chain) Features() *feature.Set { return c.opt.Features }
 

@@ -225,6 +225,7 @@ func (p *Producer) applyBlock(b *Block) error {
 		}
 		return err
 	}
+	p.answers.shown = false
 	p.between()
 	head := p.chain.Head()
 	if now = time.Now(); !(head.Header.Timestamp + 1).TimePoint().Time().Before(now) {
@@ -278,6 +279,7 @@ func (p *Producer) abort() error {
 		p.fatal = err
 		return err
 	}
+	p.answers.release()
 	p.queue.addAborted(list)
 	now := time.Now()
 	p.clock.other(now)

@@ -339,7 +339,11 @@ func unapplied(e *entry) Unapplied {
 // IntegrityHash computes the hash of the newest block's state, on the caller's
 // goroutine, from a view: blocks go on. It ends early with ctx's error.
 func (p *Producer) IntegrityHash(ctx context.Context) (head, hash types.Checksum256, err error) {
-	v, err := p.chain.View()
+	var v *state.View
+	err = p.call(ctx, func() error {
+		v, err = p.headView()
+		return err
+	})
 	if err != nil {
 		return head, hash, err
 	}

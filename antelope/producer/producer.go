@@ -66,6 +66,7 @@ type Producer struct {
 	production bool // nothing speaks against it: the chain is not stale, or that does not matter
 	watermarks watermarks
 	queue      *queue
+	answers    answers
 	failures   failures
 	clock      blockClock
 	wake       wake
@@ -191,6 +192,7 @@ func (p *Producer) shutdown() {
 	if _, err := p.chain.AbortBlock(); err != nil {
 		p.fatal = errors.Join(p.fatal, err)
 	}
+	p.answers.release()
 	p.inbox.close()
 	p.queue.clear(ErrStopped)
 	p.snapshot.stop()
@@ -205,8 +207,12 @@ func (p *Producer) turn(ctx context.Context) {
 	}
 	if job, ok := p.inbox.take(); ok {
 		job.do(p)
+		if p.answers.due() {
+			p.show()
+		}
 		return
 	}
+	p.show()
 	var alarm <-chan time.Time
 	if !p.wake.at.IsZero() {
 		t := time.NewTimer(time.Until(p.wake.at))

@@ -144,7 +144,7 @@ func (s *snapshots) create(request *SnapshotSchedule, done func(Snapshot, error)
 		e.waiting = append(e.waiting, done)
 		return nil
 	}
-	v, err := s.p.chain.View()
+	v, err := s.p.headView()
 	if err != nil {
 		return err
 	}
@@ -323,6 +323,7 @@ func (s *snapshots) startBlock(num uint32) {
 		return
 	}
 	err := s.p.chain.Publish()
+	s.p.answers.shown = false
 	if err == nil {
 		err = s.create(due, func(made Snapshot, err error) {
 			if err != nil && !errors.Is(err, ErrStopped) {

@@ -462,7 +462,9 @@ func (p *Producer) produce() error {
 		p.fatal = err
 		return err
 	}
+	p.answers.shown = false
 	p.between()
+	p.answers.release()
 	p.reportProduced(b, start)
 	return nil
 }

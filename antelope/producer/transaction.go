@@ -317,6 +317,10 @@ func (p *Producer) succeeded(e *entry, trace *types.TransactionTrace, first type
 	if !unbilled && !p.producing {
 		p.bills.bill(x.ID, x.Trx.Expiration, first, trace.Elapsed)
 	}
+	if e.from == incomingAPI && !transient(x) && p.shows() {
+		p.answers.hold(func() { e.answer(trace, nil) })
+		return
+	}
 	e.answer(trace, nil)
 }
 

@@ -8,7 +8,8 @@ import (
 	"tarn/store"
 )
 
-// View is the state of one finished block. It never changes. One goroutine at a
+// View is the state that was published: of a finished block, and, where the chain
+// published that, with what a pending one has added. It never changes. One goroutine at a
 // time may use it; take as many as there are readers.
 type View struct {
 	Accounts       Table[types.Name, Account]
@@ -31,8 +32,8 @@ type Table[K comparable, V any] struct {
 	src store.Reader
 }
 
-// View shows the newest published block to a reader, on any goroutine. Close it
-// when done.
+// View shows what was published last to a reader, on any goroutine. Close it when
+// done.
 func (s *State) View() (*View, error) {
 	v, err := s.store.View()
 	if err != nil {
@@ -57,7 +58,7 @@ func (t *tables) view(v store.View) *View {
 	}
 }
 
-// Revision is the block's number.
+// Revision is the finished block's number.
 func (v *View) Revision() uint64 { return v.view.Revision() }
 
 // Close gives the view back.

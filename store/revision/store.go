@@ -197,7 +197,7 @@ func (s *Store) NextID(t store.Table) (uint64, error) {
 // Publish, View and Checkpoint.
 
 func (s *Store) Publish() error {
-	if err := s.idle(); err != nil {
+	if err := s.alive(); err != nil {
 		return err
 	}
 	s.detach()

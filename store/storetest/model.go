@@ -158,13 +158,7 @@ func (m *model) SetRevision(revision uint64) error {
 	return nil
 }
 
-func (m *model) Publish() error {
-	if m.depth() > 0 {
-		return store.ErrSessionOpen
-	}
-	m.shown = version{m.freeze(), m.head}
-	return nil
-}
+func (m *model) Publish() { m.shown = version{m.freeze(), m.head} }
 
 // image is what a checkpoint at this moment is about. No session is open.
 func (m *model) image(storesUndo bool) image {

@@ -170,7 +170,6 @@ func outOfOrder(t *testing.T, e Engine) {
 	x.begin()
 	x.put("a", "1")
 	wantError(t, "squash of the outermost", x.Squash(), store.ErrNoSession)
-	wantError(t, "publish in a session", x.Publish(), store.ErrSessionOpen)
 	wantError(t, "checkpoint in a session", second(x.Checkpoint()), store.ErrSessionOpen)
 	wantError(t, "setrevision in a session", x.SetRevision(9), store.ErrSessionOpen)
 	wantError(t, "commit of the session's revision", x.Commit(1), store.ErrRevision)

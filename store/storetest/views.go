@@ -15,6 +15,7 @@ func viewPromises() []promise {
 		{name: "a view shows what was published", check: viewShowsPublished},
 		{name: "a view never changes", check: viewNeverChanges},
 		{name: "a published revision is shown until the next", check: shownUntilTheNext},
+		{name: "open sessions can be published", check: openSessionsShown},
 		{name: "a view's values last until it is closed", check: viewValuesLast},
 		{name: "thousands of views are open at once", check: thousandsOfViews},
 		{name: "a view knows its tables", check: viewTables},
@@ -109,6 +110,37 @@ func viewNeverChanges(t *testing.T, e Engine) {
 	same("the start of a checkpoint")
 	x.must(c.Wait())
 	x.must(v.Close())
+}
+
+func openSessionsShown(t *testing.T, e Engine) {
+	x := open(t, e, Knobs{})
+	x.revision("a", "1")
+	x.begin()
+	x.put("a", "2")
+	x.begin()
+	x.put("b", "3")
+	x.publish()
+	inside := x.view()
+	x.put("b", "4")
+	x.must(x.Undo())
+	again := x.view()
+	x.publish()
+	outer := x.view()
+	x.push()
+	x.publish()
+	x.undo()
+	x.publish()
+	undone := x.view()
+	for _, v := range []struct {
+		store.View
+		rows string
+	}{{inside, "a=2 b=3"}, {again, "a=2 b=3"}, {outer, "a=2"}, {undone, "a=1"}} {
+		if v.Revision() != 1 {
+			t.Errorf("the view of %s is of revision %d, the head was 1", v.rows, v.Revision())
+		}
+		wantRows(t, v, x.rows, v.rows)
+		x.must(v.Close())
+	}
 }
 
 func shownUntilTheNext(t *testing.T, e Engine) {
