@@ -12,8 +12,9 @@
 // # Goroutines
 //
 // One goroutine, the writer, calls the methods of [Chain]. Any goroutine may call
-// [Chain.View], [Chain.Fork], and the functions that prepare blocks and transactions
-// for the writer ([NewCandidate], [Chain.Prepare]).
+// [Chain.View], [Chain.Fork], the functions that prepare blocks and transactions for
+// the writer ([NewCandidate], [Chain.Prepare]), and make a [Reader], which executes
+// transactions that leave nothing.
 package chain
 
 import (
@@ -114,6 +115,7 @@ type Chain struct {
 	requiring    bool // a transaction that is always checked is being executed
 	trusting     bool // the pending block's producer is trusted
 	interruption atomic.Pointer[error]
+	decided      atomic.Pointer[Options] // for readers
 }
 
 // Status is what is known about a block before it is applied (Leap:
@@ -142,18 +144,11 @@ func Open(st store.Store, o Options) (*Chain, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s, err := state.Open(st)
+	c, err := assemble(st, o)
 	if err != nil {
 		return nil, err
 	}
-	c := &Chain{
-		opt: o, store: st, state: s, resources: resource.New(s),
-		features: feature.NewHistory(o.Features), fork: consensus.NewForkDatabase(),
-		timed: o.Applied != nil || o.Tracer != nil,
-	}
-	c.authority = authority.New(s, authority.Options{
-		LinkRestrictionFixed: func() bool { return c.active(feature.FixLinkauthRestriction) },
-	})
+	c.share()
 	functions := intrinsic.Functions()
 	c.imports = make(map[string]*wasm.Function, len(functions))
 	for i := range functions {
@@ -167,6 +162,32 @@ func Open(st store.Store, o Options) (*Chain, error) {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
+}
+
+// assemble makes the part of a chain that is about one store: it has nothing yet to
+// run contracts with.
+func assemble(st store.Store, o Options) (*Chain, error) {
+	s, err := state.Open(st)
+	if err != nil {
+		return nil, err
+	}
+	c := &Chain{
+		opt: o, store: st, state: s, resources: resource.New(s),
+		features: feature.NewHistory(o.Features), fork: consensus.NewForkDatabase(),
+		timed: o.Applied != nil || o.Tracer != nil,
+	}
+	c.authority = authority.New(s, authority.Options{
+		LinkRestrictionFixed: func() bool { return c.active(feature.FixLinkauthRestriction) },
+	})
+	return c, nil
+}
+
+// share tells readers what the operator has decided. They have no files, and nobody
+// is told what they do.
+func (c *Chain) share() {
+	o := c.opt
+	o.Blocks, o.Reversible, o.Tracer, o.Applied, o.Irreversible, o.Forked = nil, nil, nil, nil, nil, nil
+	c.decided.Store(&o)
 }
 
 // Close frees what the chain holds besides the store.

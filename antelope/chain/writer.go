@@ -101,23 +101,23 @@ func (c *Chain) Lists() Lists { return c.opt.Lists }
 
 // SetLists replaces the white- and blacklists. The maps must not be changed
 // afterwards.
-func (c *Chain) SetLists(l Lists) { c.opt.Lists = l }
+func (c *Chain) SetLists(l Lists) { c.opt.Lists = l; c.share() }
 
 // SetGreylist replaces the accounts that only their own stake counts of. The map
 // must not be changed afterwards.
-func (c *Chain) SetGreylist(list map[types.Name]bool) { c.opt.Greylist = list }
+func (c *Chain) SetGreylist(list map[types.Name]bool) { c.opt.Greylist = list; c.share() }
 
 // GreylistLimit is the multiple of their stake that accounts may use, 1 to 1000.
 func (c *Chain) GreylistLimit() uint32 { return c.opt.greylistLimit(0) }
 
 // SetGreylistLimit replaces it.
-func (c *Chain) SetGreylistLimit(limit uint32) { c.opt.GreylistLimit = limit }
+func (c *Chain) SetGreylistLimit(limit uint32) { c.opt.GreylistLimit = limit; c.share() }
 
 // Leeway is how much longer than its accounts can pay a transaction may run.
 func (c *Chain) Leeway() time.Duration { return c.opt.Leeway }
 
 // SetLeeway replaces it.
-func (c *Chain) SetLeeway(d time.Duration) { c.opt.Leeway = d }
+func (c *Chain) SetLeeway(d time.Duration) { c.opt.Leeway = d; c.share() }
 
 // CheckHeader checks the header and the signatures of a block that follows prev,
 // and that it holds the transactions that it says. Any goroutine may call it. id is

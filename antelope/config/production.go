@@ -1,6 +1,6 @@
 package config
 
-const readers = "requests read views of the state at any time, beside each other and beside the chain; there are no windows and no pool"
+const readers = "transactions are read-only on views of the state, at any time and beside the chain; there are no windows"
 
 // DevelopmentKey is the key pair that nodeos signs with if it is given none, which
 // everybody knows: that of the private key sha256("nathan").
@@ -41,7 +41,7 @@ func windows() []Option {
 	return []Option{
 		{Name: "producer-threads", Kind: Uint16, Default: "2", Help: "Threads of the producer", Instead: goroutines},
 		{Name: "snapshots-dir", Kind: Path, Default: "snapshots", Help: "Folder of snapshots, absolute or in data-dir"},
-		{Name: "read-only-threads", Kind: Uint32, Help: "Threads for read-only transactions", Instead: readers},
+		{Name: "read-only-threads", Kind: Uint32, Help: "How many read-only transactions are executed at once"},
 		{Name: "read-only-write-window-time-us", Kind: Uint32, Default: "200000", Help: "Time for changes between two windows for readers, in us", Instead: readers},
 		{Name: "read-only-read-window-time-us", Kind: Uint32, Default: "60000", Help: "Time of a window for readers, in us", Instead: readers},
 	}

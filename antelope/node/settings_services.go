@@ -53,6 +53,7 @@ func (s *settings) producer(o *Options) (p producer.Options, err error) {
 			return p, err
 		}
 	}
+	p.Readers = s.readers(len(p.Producers) > 0)
 	timeout := s.signed("keosd-provider-timeout", time.Millisecond)
 	for i, spec := range s.Texts("signature-provider") {
 		key, sign, err := producer.ParseSignatureProvider(spec, timeout)
@@ -97,10 +98,7 @@ func (s *settings) http(v Version, producing bool) (*HTTP, error) {
 		AllowOrigin: s.Text("access-control-allow-origin"), AllowHeaders: s.Text("access-control-allow-headers"),
 		MaxAge: s.Text("access-control-max-age"), AllowCredentials: s.Bool("access-control-allow-credentials"), Log: s.logs.Logger("http_plugin"),
 	}
-	readers := s.Uint("read-only-threads")
-	if !s.Has("read-only-threads") && !producing && s.Plugins.Enabled("eosio::chain_api_plugin") {
-		readers = readOnlyThreads
-	}
+	readers := s.readers(producing)
 	h.API = rpc.Config{
 		Version: v.Number, VersionString: v.Short, FullVersion: v.Full, MaxResponseTime: s.signed("http-max-response-time-ms", time.Millisecond),
 		ABITime: s.unsigned("abi-serializer-max-time-ms", time.Millisecond), Verbose: s.Bool("verbose-http-errors"),
@@ -116,6 +114,15 @@ func (s *settings) http(v Version, producing bool) (*HTTP, error) {
 		h.Listen = append(h.Listen, Listen{Address: path, Categories: serve.All})
 	}
 	return h, s.categoryAddresses(h)
+}
+
+// readers is how many read-only transactions are executed at once; 0 if they are not
+// served.
+func (s *settings) readers(producing bool) int {
+	if !s.Has("read-only-threads") && !producing && s.Plugins.Enabled("eosio::chain_api_plugin") {
+		return readOnlyThreads
+	}
+	return int(s.Uint("read-only-threads"))
 }
 
 // categories are those of the plugins that are enabled.

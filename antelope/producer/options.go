@@ -38,6 +38,7 @@ type Options struct {
 	NoTransactions bool   // neither peers nor the API give any: no block is begun here
 	StopAt         uint32 // terminate-at-block; 0 for never
 	MaxSignature   uint32 // maximum-variable-signature-length, bytes
+	Readers        int    // transactions that leave nothing executed at once; 0 is 1
 	Irreversible   bool   // set by New: the chain applies irreversible blocks only
 
 	// Log takes the lines of the default logger. Logger names others, as
@@ -74,6 +75,8 @@ func (o *Options) Validate() error {
 		return bad("subjective-account-decay-time-minutes %d must be greater than 0", int64(o.DecayTime.Minutes()))
 	case o.QueueBytes == 0:
 		return bad("incoming-transaction-queue-size-mb %d must be greater than 0", o.QueueBytes>>20)
+	case o.Readers < 0:
+		return bad("read-only-threads %d must not be below 0", o.Readers)
 	case o.GreylistLimit == 0 || o.GreylistLimit > 1000:
 		return bad("greylist-limit %d must be 1 .. 1000", o.GreylistLimit)
 	case o.NoTransactions && len(o.Producers) > 0:

@@ -60,6 +60,7 @@ type Producer struct {
 	// speculation is what a block interrupts.
 	speculation speculation
 	snapshot    *snapshots
+	readers     *readers
 
 	// The rest is the writer's.
 	producing  bool // the pending block is one that is going to be signed
@@ -137,6 +138,9 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 	if p.snapshot, err = openSnapshots(p); err != nil {
 		return nil, err
 	}
+	if p.readers, err = openReaders(c, max(1, o.Readers)); err != nil {
+		return nil, err
+	}
 	p.observe()
 	p.updateHead()
 	return p, nil
@@ -196,6 +200,9 @@ func (p *Producer) shutdown() {
 	p.inbox.close()
 	p.queue.clear(ErrStopped)
 	p.snapshot.stop()
+	if err := p.readers.stop(); err != nil {
+		p.fatal = errors.Join(p.fatal, err)
+	}
 	p.log.plugin.Info("exit shutdown")
 }
 

@@ -55,14 +55,22 @@ func enabled(l *slog.Logger) bool { return l.Enabled(context.Background(), slog.
 // place says for the trace lines where a transaction was executed.
 func (p *Producer) place() string {
 	if !p.producing {
-		return "Speculative execution"
+		return speculating
 	}
 	pending, _ := p.chain.Pending()
 	return fmt.Sprintf("Block %d for producer %s", p.chain.Head().BlockNum+1, pending.Producer)
 }
 
+// speculating is where transactions are executed that are in no block.
+const speculating = "Speculative execution"
+
 // logResult writes the trace lines of nodeos, which tools read.
 func (p *Producer) logResult(x *chain.Candidate, trace *types.TransactionTrace, err error) {
+	p.logTrace(p.place, x, trace, err)
+}
+
+// logTrace is logResult for any goroutine, if place is.
+func (p *Producer) logTrace(place func() string, x *chain.Candidate, trace *types.TransactionTrace, err error) {
 	good, bad, word := p.log.success, p.log.failure, ""
 	if transient(x) {
 		good, bad, word = p.log.transientGood, p.log.transient, "transient "
@@ -73,7 +81,7 @@ func (p *Producer) logResult(x *chain.Candidate, trace *types.TransactionTrace, 
 			if trace.Receipt != nil {
 				cpu = trace.Receipt.CPUUsageUS
 			}
-			good.Debug(fmt.Sprintf("[TRX_TRACE] %s is ACCEPTING %stx: %s, auth: %s, cpu: %d", p.place(), word, x.ID, x.Trx.FirstAuthorizer(), cpu))
+			good.Debug(fmt.Sprintf("[TRX_TRACE] %s is ACCEPTING %stx: %s, auth: %s, cpu: %d", place(), word, x.ID, x.Trx.FirstAuthorizer(), cpu))
 		}
 		return
 	}
@@ -83,11 +91,11 @@ func (p *Producer) logResult(x *chain.Candidate, trace *types.TransactionTrace, 
 	if err == nil {
 		err = trace.Except
 	}
-	separator := " :"
-	if p.producing {
-		separator = ","
+	where, separator := place(), ","
+	if where == speculating {
+		separator = " :"
 	}
-	bad.Debug(fmt.Sprintf("[TRX_TRACE] %s is REJECTING %stx: %s, auth: %s%s %s", p.place(), word, x.ID, x.Trx.FirstAuthorizer(), separator, failureText(x.Trx, trace, err)))
+	bad.Debug(fmt.Sprintf("[TRX_TRACE] %s is REJECTING %stx: %s, auth: %s%s %s", where, word, x.ID, x.Trx.FirstAuthorizer(), separator, failureText(x.Trx, trace, err)))
 }
 
 // failureText names contract and action of a failure. Tools read it.

@@ -25,13 +25,22 @@ type TransactionOptions struct {
 type Done func(*types.TransactionTrace, error)
 
 // Transaction executes a transaction and waits for its trace. It unpacks it and
-// finds its keys on the caller's goroutine. Errors are exceptions, [ErrStopped], or
+// finds its keys on the caller's goroutine. One that leaves nothing is executed on a
+// view, beside the writer and beside others. Errors are exceptions, [ErrStopped], or
 // ctx's: then the transaction may be executed even so.
 func (p *Producer) Transaction(ctx context.Context, packed *types.PackedTransaction, o TransactionOptions) (*types.TransactionTrace, error) {
 	x, err := chain.NewCandidate(packed, o.Kind)
 	if err != nil {
 		return nil, err
 	}
+	if transient(x) {
+		return p.read(ctx, x, o)
+	}
+	return p.submit(ctx, x, o)
+}
+
+// submit is Submit with waiting.
+func (p *Producer) submit(ctx context.Context, x *chain.Candidate, o TransactionOptions) (*types.TransactionTrace, error) {
 	var trace *types.TransactionTrace
 	done := make(chan error, 1)
 	p.Submit(x, o, func(t *types.TransactionTrace, err error) {
@@ -76,8 +85,22 @@ func (p *Producer) Submit(x *chain.Candidate, o TransactionOptions, done Done) {
 	}
 }
 
-// admit checks what needs no chain, and finds keys.
+// admit lets a transaction into the inbox.
 func (p *Producer) admit(x *chain.Candidate) error {
+	if err := p.examine(x); err != nil {
+		return err
+	}
+	if size := p.inbox.bytes.Add(entrySize(x)); size >= int64(p.opt.QueueBytes) {
+		p.inbox.bytes.Add(-entrySize(x))
+		return exception.New(exception.TxResourceExhaustion,
+			"Transaction %s, size %d bytes would exceed configured incoming-transaction-queue-size-mb %d, current queue size %d bytes",
+			x.ID, entrySize(x), p.opt.QueueBytes>>20, size-entrySize(x))
+	}
+	return nil
+}
+
+// examine checks what needs no chain, and finds keys.
+func (p *Producer) examine(x *chain.Candidate) error {
 	if p.opt.NoTransactions {
 		return exception.New(exception.Transaction, "this node accepts no transactions")
 	}
@@ -88,12 +111,6 @@ func (p *Producer) admit(x *chain.Candidate) error {
 		if err := p.recoverKeys(x); err != nil {
 			return err
 		}
-	}
-	if size := p.inbox.bytes.Add(entrySize(x)); size >= int64(p.opt.QueueBytes) {
-		p.inbox.bytes.Add(-entrySize(x))
-		return exception.New(exception.TxResourceExhaustion,
-			"Transaction %s, size %d bytes would exceed configured incoming-transaction-queue-size-mb %d, current queue size %d bytes",
-			x.ID, entrySize(x), p.opt.QueueBytes>>20, size-entrySize(x))
 	}
 	return nil
 }

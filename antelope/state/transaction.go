@@ -117,6 +117,28 @@ func (s *State) loadSeen() error {
 	return nil
 }
 
+// SeeExpiring makes the state know those transactions only that expire at one
+// moment. That is enough for one transaction, and takes no time.
+func (s *State) SeeExpiring(at types.TimePointSec) error {
+	c, err := s.store.Cursor(s.t.transactions)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	s.seen.ids = make(map[types.Checksum256]struct{})
+	for ok := c.Seek(transactionKey(nil, at, 0)); ok; ok = c.Next() {
+		t, err := parseTransaction(c.Key(), c.Value())
+		if err != nil {
+			return err
+		}
+		if t.Expiration != at {
+			break
+		}
+		s.seen.ids[t.TrxID] = struct{}{}
+	}
+	return c.Err()
+}
+
 // HasTransaction tells whether a transaction was recorded and not forgotten.
 func (s *State) HasTransaction(id types.Checksum256) (bool, error) {
 	if err := s.loadSeen(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tarn/store"
+	"tarn/store/merge"
 )
 
 // flush is a checkpoint under way, or done.
@@ -141,7 +142,7 @@ func (e *Engine) flush(f *flush) (*ground, error) {
 	residue, err := f.residue(undone, e.overlayLimit())
 	if err == nil {
 		err = f.finals(undone, func(key, value []byte, kind byte) error {
-			e.cache.replace(key, value, kind == present)
+			e.cache.replace(key, value, kind == merge.Present)
 			return nil
 		})
 	}
@@ -178,9 +179,9 @@ func (f *flush) undone() (*overlay, error) {
 			if !errors.Is(err, store.ErrNotFound) {
 				return err // nil: an older record counts
 			}
-			kind := byte(tombstone)
+			kind := byte(merge.Tombstone)
 			if existed {
-				kind = present
+				kind = merge.Present
 			}
 			return o.restore(t, key, old, kind)
 		})
@@ -219,19 +220,19 @@ func (f *flush) finals(undone *overlay, fn func(key, value []byte, kind byte) er
 // walk calls fn for each row of a table in the frozen layers, tombstones
 // included.
 func (f *flush) walk(t store.Table, fn func(key, value []byte, kind byte) error) (err error) {
-	sources, err := f.from.rows(t, false)
+	layers, err := f.from.rows(t, false)
 	if err != nil {
 		return err
 	}
-	m := merge{sources: sources, tombstones: true, at: -1}
-	defer func() { err = errors.Join(err, m.close()) }()
-	for ok := m.first(); ok; ok = m.next() {
-		value, kind := m.row()
-		if err := fn(m.key, value, kind); err != nil {
+	m := merge.New(layers, true)
+	defer func() { err = errors.Join(err, m.Close()) }()
+	for ok := m.First(); ok; ok = m.Next() {
+		value, kind := m.Row()
+		if err := fn(m.Key(), value, kind); err != nil {
 			return err
 		}
 	}
-	return m.err
+	return m.Err()
 }
 
 // write puts the flush into the base as one batch.
@@ -256,7 +257,7 @@ func (e *Engine) write(f *flush, h head, undone *overlay) (err error) {
 	}
 	var scratch []byte
 	err = f.finals(undone, func(key, value []byte, kind byte) error {
-		if kind == present {
+		if kind == merge.Present {
 			f.rows++
 			f.bytes += int64(len(key) + len(value))
 			return b.Put(key, value)

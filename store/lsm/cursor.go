@@ -4,15 +4,16 @@ import (
 	"errors"
 
 	"tarn/store"
+	"tarn/store/merge"
 )
 
-// cursor implements store.Cursor over a merge of layers. The writer's is good for
-// absolute moves after a change; store/revision sees to it that no other comes.
+// cursor is the writer's: a merge of layers that is good for absolute moves after a
+// change. store/revision sees to it that no other comes.
 type cursor struct {
-	merge  merge
+	*merge.Cursor
 	closed bool
 
-	// Of the writer's cursor: where its sources come from.
+	// Where its layers come from.
 	engine *Engine
 	table  store.Table
 	live   *overlay
@@ -21,15 +22,14 @@ type cursor struct {
 
 // Cursor implements store.Engine.
 func (e *Engine) Cursor(t store.Table) (store.Cursor, error) {
-	c := &cursor{engine: e, table: t}
-	c.merge.at = -1
+	c := &cursor{Cursor: merge.New(nil, false), engine: e, table: t}
 	if err := c.open(); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// open takes sources from the writer's present layers.
+// open takes layers from the writer's present layers.
 func (c *cursor) open() error {
 	e := c.engine
 	live, g := e.live.Load(), e.ground.Load()
@@ -44,13 +44,13 @@ func (c *cursor) open() error {
 	live.hold()
 	g.hold()
 	c.live, c.ground = live, g
-	c.merge.sources = append([]source{{top, true}}, below...)
+	c.Reset(append([]merge.Layer{{Cursor: top, Marked: true}}, below...))
 	return nil
 }
 
-// release lets the sources and their layers go.
+// release lets the layers go.
 func (c *cursor) release() error {
-	err := c.merge.close()
+	err := c.CloseLayers()
 	if c.live != nil {
 		c.live.drop()
 		c.ground.drop()
@@ -59,45 +59,25 @@ func (c *cursor) release() error {
 	return err
 }
 
-// refresh makes the sources fit for an absolute move.
+// refresh makes the layers fit for an absolute move.
 func (c *cursor) refresh() bool {
-	if c.engine == nil || c.live == c.engine.live.Load() && c.ground == c.engine.ground.Load() {
+	if c.live == c.engine.live.Load() && c.ground == c.engine.ground.Load() {
 		return true
 	}
 	err := c.release()
 	if err == nil {
 		err = c.open()
 	}
-	c.merge.err = err
+	if err != nil {
+		c.Fail(err)
+	}
 	return err == nil
 }
 
-func (c *cursor) First() bool            { return c.refresh() && c.merge.first() }
-func (c *cursor) Last() bool             { return c.refresh() && c.merge.last() }
-func (c *cursor) Seek(key []byte) bool   { return c.refresh() && c.merge.seek(key) }
-func (c *cursor) SeekLT(key []byte) bool { return c.refresh() && c.merge.seekLT(key) }
-
-func (c *cursor) Next() bool { return c.merge.next() }
-func (c *cursor) Prev() bool { return c.merge.prev() }
-
-func (c *cursor) Valid() bool { return c.merge.at >= 0 }
-
-func (c *cursor) Key() []byte {
-	if c.merge.at < 0 {
-		return nil
-	}
-	return c.merge.key
-}
-
-func (c *cursor) Value() []byte {
-	if c.merge.at < 0 {
-		return nil
-	}
-	v, _ := c.merge.row()
-	return v
-}
-
-func (c *cursor) Err() error { return c.merge.err }
+func (c *cursor) First() bool            { return c.refresh() && c.Cursor.First() }
+func (c *cursor) Last() bool             { return c.refresh() && c.Cursor.Last() }
+func (c *cursor) Seek(key []byte) bool   { return c.refresh() && c.Cursor.Seek(key) }
+func (c *cursor) SeekLT(key []byte) bool { return c.refresh() && c.Cursor.SeekLT(key) }
 
 func (c *cursor) Close() error {
 	if c.closed {

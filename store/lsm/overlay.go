@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"tarn/store"
+	"tarn/store/merge"
 	"tarn/store/page"
 )
 
@@ -48,12 +49,6 @@ type overlay struct {
 	put    int64 // at most so much was added since used was read
 	lately int64 // used, as last read
 }
-
-// Each row of an overlay starts with what it is.
-const (
-	tombstone = 0
-	present   = 1
-)
 
 // newOverlay makes an overlay whose rows may take limit bytes; what is restored in
 // it may take that and room more, and as much again.
@@ -139,7 +134,7 @@ func (o *overlay) used() int64 {
 func find(r store.Reader, t store.Table, key []byte) (value []byte, kind byte, err error) {
 	row, err := r.Get(t, key)
 	if err != nil {
-		return nil, tombstone, err
+		return nil, merge.Tombstone, err
 	}
 	return row[1:], row[0], nil
 }
@@ -175,7 +170,7 @@ func (o *overlay) freeze(revision uint64) (*layer, error) {
 // find is find of overlays for a layer that may be older than the table.
 func (l *layer) find(t store.Table, key []byte) (value []byte, kind byte, err error) {
 	if t > l.tables {
-		return nil, tombstone, store.ErrNotFound
+		return nil, merge.Tombstone, store.ErrNotFound
 	}
 	return find(l.view, t, key)
 }
@@ -219,7 +214,7 @@ func (g *ground) find(t store.Table, key []byte) (value []byte, kind byte, err e
 			return value, kind, err
 		}
 	}
-	return nil, tombstone, store.ErrNotFound
+	return nil, merge.Tombstone, store.ErrNotFound
 }
 
 // handle is the library, closed when the engine and all its snapshots are done

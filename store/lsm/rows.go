@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tarn/store"
+	"tarn/store/merge"
 )
 
 // Get implements store.Engine. The value is valid until the writer's next change.
@@ -22,7 +23,7 @@ func (e *Engine) lookup(t store.Table, key []byte) ([]byte, error) {
 		v, kind, err = g.find(t, key)
 	}
 	switch {
-	case err == nil && kind == present:
+	case err == nil && kind == merge.Present:
 		return v, nil
 	case err == nil:
 		return nil, store.ErrNotFound
@@ -63,7 +64,7 @@ func (e *Engine) fromBase(dst, key []byte, s *snapshot) ([]byte, error) {
 
 // Put implements store.Engine.
 func (e *Engine) Put(t store.Table, key, value []byte, undo *store.Journal) error {
-	if err := e.set(t, key, value, present, undo); err != nil {
+	if err := e.set(t, key, value, merge.Present, undo); err != nil {
 		return err
 	}
 	e.counters.puts.Add(1)
@@ -72,7 +73,7 @@ func (e *Engine) Put(t store.Table, key, value []byte, undo *store.Journal) erro
 
 // Delete implements store.Engine.
 func (e *Engine) Delete(t store.Table, key []byte, undo *store.Journal) error {
-	if err := e.set(t, key, nil, tombstone, undo); err != nil {
+	if err := e.set(t, key, nil, merge.Tombstone, undo); err != nil {
 		return err
 	}
 	e.counters.deletes.Add(1)
@@ -81,9 +82,9 @@ func (e *Engine) Delete(t store.Table, key []byte, undo *store.Journal) error {
 
 // Restore implements store.Engine. Nothing that is irreversible changes with it.
 func (e *Engine) Restore(t store.Table, key, old []byte, existed bool) error {
-	kind := byte(tombstone)
+	kind := byte(merge.Tombstone)
 	if existed {
-		kind = present
+		kind = merge.Present
 	}
 	if err := e.live.Load().restore(t, key, old, kind); err != nil {
 		return err
@@ -99,10 +100,10 @@ func (e *Engine) set(t store.Table, key, value []byte, kind byte, undo *store.Jo
 		return store.ErrReadOnly
 	}
 	var mark int
-	if undo != nil || kind == tombstone {
+	if undo != nil || kind == merge.Tombstone {
 		old, err := e.lookup(t, key)
 		missing := errors.Is(err, store.ErrNotFound)
-		if err != nil && (!missing || kind == tombstone) {
+		if err != nil && (!missing || kind == merge.Tombstone) {
 			return err
 		}
 		if undo != nil {

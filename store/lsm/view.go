@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"tarn/store"
+	"tarn/store/merge"
 )
 
 // capture is what a published revision consists of: the live overlay as it was,
@@ -101,7 +102,7 @@ func (v *view) Get(t store.Table, key []byte) ([]byte, error) {
 		value, kind, err = v.capture.ground.find(t, key)
 	}
 	switch {
-	case err == nil && kind == present:
+	case err == nil && kind == merge.Present:
 		return value, nil
 	case err == nil:
 		return nil, store.ErrNotFound
@@ -117,21 +118,19 @@ func (v *view) Cursor(t store.Table) (store.Cursor, error) {
 	if err := v.check(t); err != nil {
 		return nil, err
 	}
-	c := &cursor{}
-	c.merge.at = -1
+	var layers []merge.Layer
 	if t <= v.capture.top.tables {
 		top, err := v.capture.top.view.Cursor(t)
 		if err != nil {
 			return nil, err
 		}
-		c.merge.sources = append(c.merge.sources, source{top, true})
+		layers = append(layers, merge.Layer{Cursor: top, Marked: true})
 	}
 	below, err := v.capture.ground.rows(t, true)
 	if err != nil {
-		return nil, errors.Join(err, c.Close())
+		return nil, errors.Join(err, merge.CloseAll(layers))
 	}
-	c.merge.sources = append(c.merge.sources, below...)
-	return c, nil
+	return merge.New(append(layers, below...), false), nil
 }
 
 // Close implements store.View.

@@ -1,4 +1,4 @@
-package lsm
+package merge
 
 import (
 	"bytes"
@@ -51,8 +51,8 @@ func (c *listCursor) Value() []byte          { return c.rows[c.i][1] }
 func (c *listCursor) Err() error             { return nil }
 func (c *listCursor) Close() error           { return nil }
 
-// layers makes random sources over the keys 0..n-1 and what they amount to.
-func layers(r *rand.Rand, n int) (sources []source, want [][2][]byte) {
+// layers makes random stack over the keys 0..n-1 and what they amount to.
+func layers(r *rand.Rand, n int) (stack []Layer, want [][2][]byte) {
 	top := map[int][]byte{}
 	count := 1 + r.IntN(4)
 	for l := count - 1; l >= 0; l-- { // oldest first
@@ -65,22 +65,22 @@ func layers(r *rand.Rand, n int) (sources []source, want [][2][]byte) {
 			value := []byte(fmt.Sprintf("%d.%d", l, k))
 			row := value
 			if !base {
-				row = append([]byte{present}, value...)
+				row = append([]byte{Present}, value...)
 				if r.IntN(3) == 0 {
-					row, value = []byte{tombstone}, nil
+					row, value = []byte{Tombstone}, nil
 				}
 			}
 			c.rows = append(c.rows, [2][]byte{keyOf(k), row})
 			top[k] = value
 		}
-		sources = append([]source{{c, !base}}, sources...)
+		stack = append([]Layer{{c, !base}}, stack...)
 	}
 	for k := range n {
 		if top[k] != nil {
 			want = append(want, [2][]byte{keyOf(k), top[k]})
 		}
 	}
-	return sources, want
+	return stack, want
 }
 
 func keyOf(k int) []byte { return []byte(fmt.Sprintf("k%04d", 2*k)) }
@@ -119,8 +119,8 @@ func TestMergeIsTheLayersAsOneTable(t *testing.T) {
 	r := random(t)
 	for round := range 300 {
 		n := 1 + r.IntN(30)
-		sources, want := layers(r, n)
-		c := &cursor{merge: merge{sources: sources, at: -1}}
+		stack, want := layers(r, n)
+		c := New(stack, false)
 		model := &listCursor{rows: want, i: -1}
 		for step := range 200 {
 			if what := move(r, n, c, model); what != "" {

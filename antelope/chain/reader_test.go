@@ -1,0 +1,245 @@
+package chain_test
+
+import (
+	"errors"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"tarn/antelope/chain"
+	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/exception"
+	"tarn/antelope/snapshot"
+	"tarn/antelope/types"
+	"tarn/contracts"
+)
+
+// pinned is a trace without what differs from run to run.
+func pinned(t *types.TransactionTrace) types.TransactionTrace {
+	c := *t
+	c.Elapsed = 0
+	if c.Receipt != nil {
+		r := *c.Receipt
+		r.CPUUsageUS = 0
+		c.Receipt = &r
+	}
+	c.ActionTraces = append([]types.ActionTrace(nil), c.ActionTraces...)
+	for i := range c.ActionTraces {
+		c.ActionTraces[i].Elapsed = 0
+	}
+	return c
+}
+
+func newToken(t testing.TB, users int) *chaintest.Token {
+	t.Helper()
+	m, err := chaintest.New(newStore(t), chain.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Chain.Close() })
+	token, err := chaintest.NewToken(m, contracts.Token().Code, users)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+func dryRun(t testing.TB, m *chaintest.Maker, kind chain.Kind, actions ...types.Action) *chain.Candidate {
+	t.Helper()
+	p, err := m.Sign(actions...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := chain.NewCandidate(p, kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Keys = []types.PublicKey{m.Key.Public()}
+	return x
+}
+
+// A reader finds what the writer finds, and the writer's state never knows.
+func TestAReaderExecutesWhatTheWriterWould(t *testing.T) {
+	token := newToken(t, 20)
+	c := token.Chain
+	r, err := c.NewReader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	fails := token.Transfer()
+	fails.Data = append([]byte(nil), fails.Data...)
+	fails.Data[23] = 0x7f // more than anybody has
+	unsigned := dryRun(t, token.Maker, chain.DryRun, token.Transfer())
+	unsigned.Keys = nil
+	for i, x := range []*chain.Candidate{
+		dryRun(t, token.Maker, chain.DryRun, token.Transfer(), token.Transfer()),
+		dryRun(t, token.Maker, chain.DryRun, fails),
+		dryRun(t, token.Maker, chain.DryRun, token.CreateAccount(types.N("alice"))),
+		dryRun(t, token.Maker, chain.ReadOnly, token.Transfer()),
+		dryRun(t, token.Maker, chain.DryRun, token.Transfer()),
+		unsigned,
+	} {
+		if err := c.Publish(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := r.Execute(x, chain.Billing{}, c.Head().Header.Timestamp.TimePoint().Time())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.StartBlock(chain.Start{Time: c.Head().Header.Timestamp + 1, Status: chain.Ephemeral}); err != nil {
+			t.Fatal(err)
+		}
+		want, err := c.PushTransaction(x, chain.Billing{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g, w := pinned(got), pinned(want); !reflect.DeepEqual(g, w) {
+			t.Errorf("transaction %d: a reader's trace is\n%+v, should be\n%+v", i, g, w)
+		}
+		if _, err := c.AbortBlock(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Readers work while blocks are made. Every one of their transactions sees one
+// block, whole, and the chain is that of a node without readers.
+func TestReadersWorkBesideTheWriter(t *testing.T) {
+	run := func(readers int) types.Checksum256 {
+		token := newToken(t, 20)
+		c := token.Chain
+		var dry []*chain.Candidate
+		for range 50 {
+			dry = append(dry, dryRun(t, token.Maker, chain.DryRun, token.Transfer(), token.Transfer()))
+		}
+		if err := c.Publish(); err != nil {
+			t.Fatal(err)
+		}
+		end := make(chan struct{})
+		var work sync.WaitGroup
+		var mu sync.Mutex
+		executed, failed := 0, error(nil)
+		for range readers {
+			r, err := c.NewReader()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			work.Go(func() {
+				for i := 0; ; i++ {
+					select {
+					case <-end:
+						return
+					default:
+					}
+					trace, err := r.Execute(dry[i%len(dry)], chain.Billing{}, chaintest.Begin.Time())
+					if err == nil && trace.Except != nil {
+						err = trace.Except
+					}
+					mu.Lock()
+					executed++
+					failed = errors.Join(failed, err)
+					mu.Unlock()
+				}
+			})
+		}
+		for range 30 {
+			if _, err := token.Transfers(20, 1); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Publish(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for deadline := time.Now().Add(20 * time.Second); readers > 0; time.Sleep(time.Millisecond) {
+			mu.Lock()
+			enough := executed > 10*readers
+			mu.Unlock()
+			if enough || time.Now().After(deadline) {
+				break
+			}
+		}
+		close(end)
+		work.Wait()
+		if failed != nil {
+			t.Errorf("after %d transactions: %v", executed, failed)
+		}
+		if readers > 0 && executed <= 10*readers {
+			t.Errorf("%d readers executed %d transactions", readers, executed)
+		}
+		v, err := c.View()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer v.Close()
+		h, err := snapshot.Hash(v, c.Head().HeaderState, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	if with, without := run(3), run(0); with != without {
+		t.Errorf("the hash is %s with readers, %s without", with, without)
+	}
+}
+
+func TestAReaderRefusesWhatIsKnownAndWhatItMayNot(t *testing.T) {
+	token := newToken(t, 2)
+	c := token.Chain
+	r, err := c.NewReader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	x := dryRun(t, token.Maker, chain.Input, token.Transfer())
+	if _, err := r.Execute(x, chain.Billing{}, time.Now()); err == nil {
+		t.Error("a reader executed a transaction that is to be kept")
+	}
+	if err := token.StartBlock(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.PushTransaction(x, chain.Billing{Explicit: true, CPU: 100}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := token.EndBlock(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Publish(); err != nil {
+		t.Fatal(err)
+	}
+	now := c.Head().Header.Timestamp.TimePoint().Time()
+	again := *x
+	again.Kind = chain.DryRun
+	if _, err := r.Execute(&again, chain.Billing{}, now); !exception.Is(err, exception.TxDuplicate) {
+		t.Errorf("a transaction that is in a block: %v", err)
+	}
+	stop := exception.New(exception.Deadline, "stopping")
+	r.Interrupt(stop)
+	trace, err := r.Execute(dryRun(t, token.Maker, chain.DryRun, token.Transfer()), chain.Billing{}, now)
+	if err == nil && (trace.Except == nil || trace.Except.Message != "stopping") {
+		t.Errorf("after the interruption: %+v", trace)
+	}
+}
+
+func BenchmarkReader(b *testing.B) {
+	token := newToken(b, 1000)
+	if err := token.Chain.Publish(); err != nil {
+		b.Fatal(err)
+	}
+	now := token.Chain.Head().Header.Timestamp.TimePoint().Time()
+	r, err := token.Chain.NewReader()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	x := dryRun(b, token.Maker, chain.DryRun, token.Transfer())
+	b.ReportAllocs()
+	for b.Loop() {
+		trace, err := r.Execute(x, chain.Billing{}, now)
+		if err != nil || trace.Except != nil {
+			b.Fatal(trace, err)
+		}
+	}
+}

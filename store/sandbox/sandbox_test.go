@@ -1,0 +1,212 @@
+package sandbox
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tarn/store"
+	"tarn/store/page"
+	"tarn/store/revision"
+)
+
+var seedFlag = flag.Uint64("seed", 0, "seed of the random test; 0 takes one from the clock")
+
+func list(t *testing.T, r store.Reader, table store.Table) string {
+	t.Helper()
+	c, err := r.Cursor(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var rows []string
+	for ok := c.First(); ok; ok = c.Next() {
+		rows = append(rows, fmt.Sprintf("%s=%s", c.Key(), c.Value()))
+	}
+	if err := c.Err(); err != nil {
+		t.Fatal(err)
+	}
+	var back []string
+	for ok := c.Last(); ok; ok = c.Prev() {
+		back = append(back, fmt.Sprintf("%s=%s", c.Key(), c.Value()))
+	}
+	if slices.Reverse(back); !slices.Equal(rows, back) {
+		t.Fatalf("forward %q, backward %q", rows, back)
+	}
+	return strings.Join(rows, " ")
+}
+
+func listModel(m map[string]string) string {
+	var rows []string
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		rows = append(rows, k+"="+m[k])
+	}
+	return strings.Join(rows, " ")
+}
+
+func newBase(t *testing.T) (store.Store, store.Table) {
+	t.Helper()
+	e, err := page.OpenVolatile(16 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := revision.Open(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	table, err := s.CreateTable("rows")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, table
+}
+
+func view(t *testing.T, s store.Store) store.View {
+	t.Helper()
+	if err := s.Publish(); err != nil {
+		t.Fatal(err)
+	}
+	v, err := s.View()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// Random work on one sandbox, store after store, against a map; the store below goes on
+// and never shows any of it.
+func TestASandboxIsTheViewWithItsOwnChanges(t *testing.T) {
+	seed := *seedFlag
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("repeat with -seed=%d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	base, table := newBase(t)
+	below := map[string]string{}
+	p, err := New(8 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	key := func() string { return fmt.Sprintf("k%02d", r.IntN(40)) }
+	change := func(s store.Store, m map[string]string) {
+		k := key()
+		if r.IntN(3) > 0 {
+			v := fmt.Sprint(r.IntN(1000))
+			if err := s.Put(table, []byte(k), []byte(v)); err != nil {
+				t.Fatal(err)
+			}
+			m[k] = v
+			return
+		}
+		err := s.Delete(table, []byte(k))
+		if _, exists := m[k]; exists != (err == nil) || !exists && !errors.Is(err, store.ErrNotFound) {
+			t.Fatalf("delete %s: %v", k, err)
+		}
+		delete(m, k)
+	}
+	for range 200 {
+		for range r.IntN(10) {
+			change(base, below)
+		}
+		v := view(t, base)
+		want := maps.Clone(below)
+		s, err := p.Open(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var saved []map[string]string
+		for range r.IntN(60) {
+			switch n := r.IntN(10); {
+			case n == 0 || len(saved) == 0:
+				if err := s.Begin(); err != nil {
+					t.Fatal(err)
+				}
+				saved = append(saved, maps.Clone(want))
+			case n == 1:
+				if err := s.Undo(); err != nil {
+					t.Fatal(err)
+				}
+				want, saved = saved[len(saved)-1], saved[:len(saved)-1]
+			case n == 2 && len(saved) > 1:
+				if err := s.Squash(); err != nil {
+					t.Fatal(err)
+				}
+				saved = saved[:len(saved)-1]
+			case n == 3:
+				change(base, below) // nothing for the view
+			default:
+				change(s, want)
+			}
+		}
+		if got := list(t, s, table); got != listModel(want) {
+			t.Fatalf("rows are %s, should be %s", got, listModel(want))
+		}
+		k := key()
+		got, err := s.Get(table, []byte(k))
+		if text, exists := want[k]; exists != (err == nil) || string(got) != text {
+			t.Fatalf("row %s is %q, %v, should be %q", k, got, err, text)
+		}
+		if err := errors.Join(s.Close(), v.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if got := list(t, base, table); got != listModel(below) {
+			t.Fatalf("the rows below are %s, should be %s", got, listModel(below))
+		}
+	}
+}
+
+func TestASandboxHasItsLimit(t *testing.T) {
+	base, table := newBase(t)
+	p, err := New(4 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	v := view(t, base)
+	defer v.Close()
+	s, err := p.Open(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	var full *store.FullError
+	for i := 0; ; i++ {
+		err := s.Put(table, fmt.Appendf(nil, "%d", i), bytes.Repeat([]byte{1}, 10_000))
+		if errors.As(err, &full) {
+			break
+		}
+		if err != nil || i > 1000 {
+			t.Fatalf("after %d rows: %v", i, err)
+		}
+	}
+	if err := s.Undo(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = p.Open(v); err != nil { // and is of use again
+		t.Fatal(err)
+	}
+	if err := s.Put(table, []byte("a"), bytes.Repeat([]byte{1}, 1_000_000)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.View(); !errors.Is(err, store.ErrReadOnly) {
+		t.Errorf("a view: %v", err)
+	}
+	if _, err := s.CreateTable("new"); !errors.Is(err, store.ErrReadOnly) {
+		t.Errorf("a new table: %v", err)
+	}
+	if _, err := s.Checkpoint(); !errors.Is(err, store.ErrReadOnly) {
+		t.Errorf("a checkpoint: %v", err)
+	}
+}
