@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -68,6 +69,19 @@ func addresses(t *testing.T, n int) (list []string) {
 // command does, and waits until it answers.
 func startTarn(t *testing.T, genesis *types.Genesis, producers map[types.Name]crypto.PrivateKey, peers ...string) *oracle.Node {
 	t.Helper()
+	client, ended := startTracking(t, genesis, producers, node.Tracking{}, peers...)
+	t.Cleanup(func() {
+		if err := ended(); err != nil {
+			t.Error("the node ends with", err)
+		}
+	})
+	return client
+}
+
+// startTracking is startTarn for a node that remembers something. The function that
+// it returns stops the node, if it has not ended by itself, and tells how it ended.
+func startTracking(t *testing.T, genesis *types.Genesis, producers map[types.Name]crypto.PrivateKey, track node.Tracking, peers ...string) (*oracle.Node, func() error) {
+	t.Helper()
 	at, dir := addresses(t, 2), t.TempDir()
 	f, err := os.Create(filepath.Join(dir, "tarn.log"))
 	if err != nil {
@@ -100,22 +114,26 @@ func startTarn(t *testing.T, genesis *types.Genesis, producers map[types.Name]cr
 			Listen: []node.Listen{{Address: at[0], Categories: serve.All}}, Plugins: serve.All,
 			Server: serve.Options{MaxBody: 32 << 20, MaxBytesInFlight: -1, MaxConnections: -1, AnyHost: true},
 			API:    rpc.Config{MaxResponseTime: 10 * time.Second, ABITime: 10 * time.Second, ReadOnly: true, VersionString: "v5.0.3"},
+			Track:  track,
 		}})
 	}()
-	t.Cleanup(func() {
-		cancel()
-		if err := errors.Join(<-ended, n.Close()); err != nil {
-			t.Error("the node ends with", err)
-		}
+	end := sync.OnceValue(func() error {
+		err := errors.Join(<-ended, n.Close())
 		f.Close()
 		if b, _ := os.ReadFile(f.Name()); t.Failed() {
 			t.Logf("%s", b[max(0, len(b)-6000):])
 		}
+		return err
 	})
+	stop := func() error {
+		cancel()
+		return end()
+	}
+	t.Cleanup(func() { stop() }) //nolint:errcheck // whoever cares has asked
 	client := oracle.Attach(at[0], at[1])
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		if _, err := client.Info(ctx); err == nil {
-			return client
+			return client, stop
 		} else if time.Now().After(end) {
 			t.Fatal(err)
 		}

@@ -31,6 +31,7 @@ type HTTP struct {
 
 	API     rpc.Config     // what is not the node's own: limits, versions, switches
 	Plugins serve.Category // of endpoints that are served at all
+	Track   Tracking       // for the endpoints of the chain
 
 	HeadAge  uint32       // blocks that the newest one may be old in a node that is ready; 0 for a minute
 	DiskFull func() error // why a disk is full, for /readyz; nil for nobody to ask
@@ -64,7 +65,7 @@ func (n *Node) Serve(ctx context.Context, s Services) error {
 	}
 	var server *serve.Server
 	if s.HTTP != nil {
-		if server, err = n.server(p, network, s.HTTP); err != nil {
+		if server, err = n.server(ctx, p, network, s.HTTP, func() { cancel(nil) }); err != nil {
 			return err
 		}
 	}
@@ -123,7 +124,8 @@ func (n *Node) network(p *producer.Producer, o *p2p.Options) (*p2p.Network, erro
 	return network, nil
 }
 
-func (n *Node) server(p *producer.Producer, network *p2p.Network, h *HTTP) (*serve.Server, error) {
+// server makes the API, until ctx ends; end ends the node.
+func (n *Node) server(ctx context.Context, p *producer.Producer, network *p2p.Network, h *HTTP, end func()) (*serve.Server, error) {
 	c, health := h.API, n.newHealth(p, h)
 	c.Chain, c.Blocks, c.Billing = n.chain, n.log, p
 	c.Features = n.chain.Features()
@@ -140,13 +142,23 @@ func (n *Node) server(p *producer.Producer, network *p2p.Network, h *HTTP) (*ser
 	if c.Log == nil {
 		c.Log = n.o.Log
 	}
+	if h.Plugins&rpc.TestControl != 0 {
+		k := &killer{log: n.o.Log, end: end, head: func() types.BlockTimestamp { return n.chain.Head().Header.Timestamp }}
+		p.Subscribe(k.events())
+		c.Kill = k.kill
+	}
+	var api *rpc.API
+	if h.Plugins&(rpc.ChainRO|rpc.ChainRW) != 0 {
+		n.track(ctx, p, network, &h.Track, &c, func(t *types.TransactionTrace) ([]byte, error) { return api.Trace(t) })
+	}
 	o := h.Server
 	if h.Plugins&rpc.Prometheus != 0 {
 		m := n.newMetrics(p, network, h)
 		c.Metrics, o.Served = m.append, m.count
 	}
 	server := serve.New(o, rpc.Faults)
-	return server, errors.Join(rpc.New(c).Register(server), server.Add(healthEndpoints(func() error { return health.ready(time.Now()) })...))
+	api = rpc.New(c)
+	return server, errors.Join(api.Register(server), server.Add(healthEndpoints(func() error { return health.ready(time.Now()) })...))
 }
 
 func listen(ctx context.Context, server *serve.Server, h *HTTP) error {

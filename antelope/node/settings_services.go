@@ -8,6 +8,8 @@ import (
 	"tarn/antelope/p2p"
 	"tarn/antelope/producer"
 	"tarn/antelope/rpc"
+	"tarn/antelope/rpc/finality"
+	"tarn/antelope/rpc/retry"
 	"tarn/antelope/types"
 	"tarn/serve"
 )
@@ -104,6 +106,7 @@ func (s *settings) http(v Version, producing bool) (*HTTP, error) {
 		ABITime: s.unsigned("abi-serializer-max-time-ms", time.Millisecond), Verbose: s.Bool("verbose-http-errors"),
 		NoTransactions: !s.accepts("api-accept-transactions"), ReadOnly: readers > 0, Irreversible: s.irreversible(), Log: s.logs.Logger("http_plugin"),
 	}
+	h.Track = s.tracking()
 	if address := s.Text("http-server-address"); address != "" && address != "http-category-address" {
 		h.Listen = append(h.Listen, Listen{Address: address, Categories: serve.All})
 	}
@@ -123,6 +126,24 @@ func (s *settings) readers(producing bool) int {
 		return readOnlyThreads
 	}
 	return int(s.Uint("read-only-threads"))
+}
+
+// tracking is what the API answers for if it is asked to.
+func (s *settings) tracking() Tracking {
+	t := Tracking{Authorizers: s.Bool("enable-account-queries")}
+	if gb := s.Uint("transaction-finality-status-max-storage-size-gb"); gb > 0 {
+		t.Finality = &finality.Options{
+			MaxBytes: gb << 30, Success: s.unsigned("transaction-finality-status-success-duration-sec", time.Second),
+			Failure: s.unsigned("transaction-finality-status-failure-duration-sec", time.Second),
+		}
+	}
+	if gb := s.Uint("transaction-retry-max-storage-size-gb"); gb > 0 {
+		t.Retry = &retry.Options{
+			MaxBytes: gb << 30, Interval: s.unsigned("transaction-retry-interval-sec", time.Second),
+			MaxExpiration: s.unsigned("transaction-retry-max-expiration-sec", time.Second),
+		}
+	}
+	return t
 }
 
 // categories are those of the plugins that are enabled.

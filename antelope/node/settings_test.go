@@ -24,6 +24,8 @@ import (
 	"tarn/antelope/p2p"
 	"tarn/antelope/producer"
 	"tarn/antelope/rpc"
+	"tarn/antelope/rpc/finality"
+	"tarn/antelope/rpc/retry"
 	"tarn/antelope/types"
 	"tarn/serve"
 	"tarn/store"
@@ -213,9 +215,31 @@ func TestWhatThisBuildLacksIsSaid(t *testing.T) {
 	if got := understood(t, "plugin = eosio::chain_api_plugin").missing(); len(got) != 0 {
 		t.Error(got)
 	}
-	got := understood(t, "plugin = eosio::state_history_plugin\ntransaction-retry-max-storage-size-gb = 1\nenable-account-queries = true").missing()
-	if len(got) != 3 || !strings.HasPrefix(got[0], "eosio::state_history_plugin is not in this build") {
+	got := understood(t, "plugin = eosio::state_history_plugin\nplugin = eosio::test_control_api_plugin\nenable-account-queries = true").missing()
+	if len(got) != 1 || !strings.HasPrefix(got[0], "eosio::state_history_plugin is not in this build") {
 		t.Error(got)
+	}
+}
+
+func TestTrackingIsOffUnlessItIsAskedFor(t *testing.T) {
+	const api = "plugin = eosio::chain_api_plugin\n"
+	for ini, want := range map[string]Tracking{
+		"": {},
+		"enable-account-queries = false\ntransaction-retry-max-storage-size-gb = 0\ntransaction-finality-status-max-storage-size-gb = 0": {},
+		"enable-account-queries = true": {Authorizers: true},
+		"transaction-finality-status-max-storage-size-gb = 2\ntransaction-finality-status-success-duration-sec = 7": {
+			Finality: &finality.Options{MaxBytes: 2 << 30, Success: 7 * time.Second, Failure: 3 * time.Minute}},
+		"transaction-retry-max-storage-size-gb = 1\ntransaction-retry-interval-sec = 30": {
+			Retry: &retry.Options{MaxBytes: 1 << 30, Interval: 30 * time.Second, MaxExpiration: 2 * time.Minute}},
+	} {
+		s := understood(t, api+ini)
+		v, err := s.services(&Options{}, Version{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(v.HTTP.Track, want) {
+			t.Errorf("%s: %+v", ini, v.HTTP.Track)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"tarn/antelope/exception"
 	"tarn/antelope/rpc"
+	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/serve"
 )
@@ -167,4 +168,6 @@ func (unknown) Status(types.Checksum256) (rpc.Status, rpc.StatusChain) {
 // nobody authorises nothing.
 type nobody struct{}
 
-func (nobody) Accounts([]types.PermissionLevel, []types.PublicKey) []rpc.Authorized { return nil }
+func (nobody) Accounts(*state.View, []types.PermissionLevel, []types.PublicKey) ([]rpc.Authorized, error) {
+	return nil, nil
+}

@@ -188,14 +188,14 @@ func (tracker) Status(id types.Checksum256) (rpc.Status, rpc.StatusChain) {
 // found is authorised by everything.
 type found struct{}
 
-func (found) Accounts(l []types.PermissionLevel, k []types.PublicKey) (a []rpc.Authorized) {
+func (found) Accounts(_ *state.View, l []types.PermissionLevel, k []types.PublicKey) (a []rpc.Authorized, err error) {
 	for i := range l {
 		a = append(a, rpc.Authorized{Account: types.N("x"), Permission: types.N("active"), ByAccount: &l[i], Weight: 1, Threshold: 2})
 	}
 	for i := range k {
 		a = append(a, rpc.Authorized{Account: types.N("x"), Permission: types.N("owner"), ByKey: &k[i], Weight: 1, Threshold: 1})
 	}
-	return a
+	return a, nil
 }
 
 func TestStatusAndAuthorizers(t *testing.T) {

@@ -168,9 +168,9 @@ type Authorized struct {
 
 // Authorizers finds accounts by what their permissions name (enable-account-queries).
 type Authorizers interface {
-	// Accounts returns them; a level with an empty permission is every permission of
-	// its actor.
-	Accounts(levels []types.PermissionLevel, keys []types.PublicKey) []Authorized
+	// Accounts returns those of a view; a level with an empty permission is every
+	// permission of its actor.
+	Accounts(v *state.View, levels []types.PermissionLevel, keys []types.PublicKey) ([]Authorized, error)
 }
 
 // Size is what the state takes, in bytes, and its tables.

@@ -441,7 +441,15 @@ func (q *query) getAccountsByAuthorizers(b []byte) ([]byte, error) {
 	if err := q.end(); err != nil {
 		return b, err
 	}
-	found := q.api.Authorizers.Accounts(levels, keys)
+	v, err := q.api.Chain.View()
+	if err != nil {
+		return b, err
+	}
+	defer v.Close()
+	found, err := q.api.Authorizers.Accounts(v, levels, keys)
+	if err != nil {
+		return b, err
+	}
 	b = variant.AppendList(append(b, `{"accounts":`...), found, func(b []byte, a *Authorized) []byte {
 		o := object(append(b, '{')).name("account_name", a.Account).name("permission_name", a.Permission)
 		if a.ByAccount != nil {

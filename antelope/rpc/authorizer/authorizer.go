@@ -1,13 +1,20 @@
 // Package authorizer finds accounts by the keys and accounts that their permissions
-// name (Leap: account_query_db.cpp). It keeps an index of all permissions in memory,
-// and keeps it up to date with the blocks.
+// name (Leap: account_query_db.cpp).
 //
-// It reads permissions from views and checks no authority.
+// It keeps in memory which permissions to look at for a key or an account: 24 bytes
+// for each pair of the two, whatever the chain's size, and nothing that the garbage
+// collector follows. What it answers is read from a view, so that what it keeps may
+// name too much: permissions that were changed since, or by blocks that were taken
+// back. It must not name too little, which is why it forgets nothing; the next start
+// makes it anew.
+//
+// It checks no authority.
 package authorizer
 
 import (
 	"cmp"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"sync"
 
@@ -17,244 +24,247 @@ import (
 	"tarn/antelope/types"
 )
 
-// permission is one of the index.
-type permission struct {
-	state.PermissionKey
-	authority types.Authority
+// entry says that a permission names, or has named, what the hash is of: a key, or
+// an account with any of its permissions.
+type entry struct {
+	hash        uint64
+	owner, name types.Name
 }
 
-// share is what an account or a key weighs in a permission.
-type share struct {
-	in     *permission
-	weight uint16
+func (e entry) compare(o entry) int {
+	return cmp.Or(cmp.Compare(e.hash, o.hash), cmp.Compare(e.owner, o.owner), cmp.Compare(e.name, o.name))
 }
 
-// touched is the accounts whose permissions a block changed.
-type touched struct {
-	block    uint32
-	accounts []types.Name
-}
+// maxRecent is how many entries are kept where adding one moves others.
+const maxRecent = 1 << 12
 
 // Index finds permissions. One goroutine, the chain's writer, keeps it up to date;
 // any goroutine may ask.
 type Index struct {
-	mu          sync.RWMutex
-	permissions map[types.Name][]*permission // by owner
-	byAccount   map[types.Name]map[types.PermissionLevel][]share
-	byKey       map[types.PublicKey][]share
+	seed maphash.Seed // nobody outside can make two keys look alike
 
-	// Only the writer's.
-	traces  map[types.Checksum256][]types.Name // accounts that transactions changed
-	onblock []types.Name
-	recent  []touched // blocks that may be taken back
+	mu sync.RWMutex
+	// Each is sorted, and at least twice as long as the next, so that there are few of
+	// them and each entry is moved seldom. The last takes what is new.
+	runs [][]entry
+
+	producers []types.Name // of the schedule that was active last; the writer's
 }
 
 var _ rpc.Authorizers = (*Index)(nil)
 
-// New makes the index of a view's permissions. The reversible blocks up to the view's
-// are those that can still be taken back; what they changed is not known, so that the
-// index is to be made anew if one of them is.
+// New makes the index of a view's permissions: it reads all of them.
 func New(v *state.View) (*Index, error) {
-	x := &Index{permissions: map[types.Name][]*permission{}, byAccount: map[types.Name]map[types.PermissionLevel][]share{},
-		byKey: map[types.PublicKey][]share{}, traces: map[types.Checksum256][]types.Name{}}
-	return x, x.fill(v)
-}
-
-func (x *Index) fill(v *state.View) error {
-	err := v.Permissions.Walk(state.PermissionKey{}, false, func(p *state.Permission) (bool, error) {
-		x.add(p)
+	x := &Index{seed: maphash.MakeSeed()}
+	var all []entry
+	err := v.Permissions.Scan(state.PermissionKey{}, func(p *state.Permission) (bool, error) {
+		all = x.appendEntries(all, p.Key, &p.Authority)
 		return true, nil
 	})
 	if err != nil {
-		return fmt.Errorf("index the permissions: %w", err)
+		return nil, fmt.Errorf("index the permissions: %w", err)
 	}
-	return nil
+	slices.SortFunc(all, entry.compare)
+	x.runs = [][]entry{slices.Compact(all), nil}
+	return x, nil
 }
 
-func (x *Index) add(s *state.Permission) {
-	p := &permission{s.Key, s.Authority}
-	x.permissions[p.Owner] = append(x.permissions[p.Owner], p)
-	for _, a := range p.authority.Accounts {
-		levels := x.byAccount[a.Permission.Actor]
-		if levels == nil {
-			levels = map[types.PermissionLevel][]share{}
-			x.byAccount[a.Permission.Actor] = levels
-		}
-		levels[a.Permission] = append(levels[a.Permission], share{p, a.Weight})
+// appendEntries appends what a permission is found by.
+func (x *Index) appendEntries(list []entry, k state.PermissionKey, a *types.Authority) []entry {
+	for i := range a.Accounts {
+		list = append(list, entry{maphash.Comparable(x.seed, a.Accounts[i].Permission.Actor), k.Owner, k.Name})
 	}
-	for _, k := range p.authority.Keys {
-		x.byKey[k.Key] = append(x.byKey[k.Key], share{p, k.Weight})
+	for i := range a.Keys {
+		list = append(list, entry{maphash.Comparable(x.seed, a.Keys[i].Key), k.Owner, k.Name})
 	}
+	return list
 }
 
-// remove takes an account's permissions out.
-func (x *Index) remove(owner types.Name) {
-	without := func(list []share, p *permission) []share {
-		return slices.DeleteFunc(list, func(s share) bool { return s.in == p })
-	}
-	for _, p := range x.permissions[owner] {
-		for _, a := range p.authority.Accounts {
-			levels := x.byAccount[a.Permission.Actor]
-			if levels[a.Permission] = without(levels[a.Permission], p); len(levels[a.Permission]) == 0 {
-				delete(levels, a.Permission)
-			}
-			if len(levels) == 0 {
-				delete(x.byAccount, a.Permission.Actor)
-			}
-		}
-		for _, k := range p.authority.Keys {
-			if x.byKey[k.Key] = without(x.byKey[k.Key], p); len(x.byKey[k.Key]) == 0 {
-				delete(x.byKey, k.Key)
-			}
-		}
-	}
-	delete(x.permissions, owner)
-}
-
-// Applied is called with each transaction that was executed.
+// Applied is called with each transaction that was executed, in a block or not.
 func (x *Index) Applied(t *types.TransactionTrace) {
 	if t.Receipt == nil || t.Receipt.Status != types.StatusExecuted && t.Receipt.Status != types.StatusSoftFail {
 		return
 	}
-	changed := changes(t)
-	if len(changed) == 0 {
-		return
-	}
-	if a := &t.ActionTraces[0].Action; a.Account == types.N("eosio") && a.Name == types.N("onblock") {
-		x.onblock = append(x.onblock, changed...)
-		return
-	}
-	id := t.ID
-	if t.FailedDeferred != nil {
-		id = t.FailedDeferred.ID
-	}
-	x.traces[id] = changed
-}
-
-// changes returns the accounts whose permissions a transaction made, changed or
-// deleted.
-func changes(t *types.TransactionTrace) (list []types.Name) {
+	var list []entry
 	eosio := types.N("eosio")
 	for i := range t.ActionTraces {
-		a := &t.ActionTraces[i]
-		if a.Receiver != eosio || a.Action.Account != eosio {
-			continue
+		if a := &t.ActionTraces[i]; a.Receiver == eosio && a.Action.Account == eosio {
+			list = x.appendAction(list, &a.Action)
 		}
-		switch a.Action.Name {
-		case types.N("updateauth"):
-			var d types.UpdateAuth
-			if types.ReadAction(a.Action.Data, &d) == nil {
-				list = append(list, d.Account)
-			}
-		case types.N("deleteauth"):
-			var d types.DeleteAuth
-			if types.ReadAction(a.Action.Data, &d) == nil {
-				list = append(list, d.Account)
-			}
-		case types.N("newaccount"):
-			var d types.NewAccount
-			if types.ReadAction(a.Action.Data, &d) == nil {
-				list = append(list, d.Name)
-			}
+	}
+	x.add(list)
+}
+
+// appendAction appends the entries of the permissions that an action made or
+// changed.
+func (x *Index) appendAction(list []entry, a *types.Action) []entry {
+	switch a.Name {
+	case types.N("updateauth"):
+		var d types.UpdateAuth
+		if types.ReadAction(a.Data, &d) == nil {
+			list = x.appendEntries(list, state.PermissionKey{Owner: d.Account, Name: d.Permission}, &d.Authority)
+		}
+	case types.N("newaccount"):
+		var d types.NewAccount
+		if types.ReadAction(a.Data, &d) == nil {
+			list = x.appendEntries(list, state.PermissionKey{Owner: d.Name, Name: types.N("owner")}, &d.Owner)
+			list = x.appendEntries(list, state.PermissionKey{Owner: d.Name, Name: types.N("active")}, &d.Active)
 		}
 	}
 	return list
 }
 
-// Accepted is called with each block that became the head, with a view of it and the
-// number of the last irreversible block. What blocks changed that it replaces is read
-// anew as well.
-func (x *Index) Accepted(b *consensus.BlockState, v *state.View, irreversible uint32) error {
-	own := touched{block: b.BlockNum, accounts: x.onblock}
-	for i := range b.Block.Transactions {
-		r := &b.Block.Transactions[i]
-		id := r.ID
-		if r.Packed != nil {
-			raw, err := r.Packed.RawTransaction()
-			if err != nil {
-				return fmt.Errorf("index the permissions of block %d: %w", b.BlockNum, err)
-			}
-			id = types.Hash(raw)
-		}
-		own.accounts = append(own.accounts, x.traces[id]...)
+// Accepted is called with each block that became the head. A schedule that it made
+// active changes permissions without an action.
+func (x *Index) Accepted(b *consensus.BlockState) {
+	active := b.ActiveSchedule.Producers
+	if slices.EqualFunc(active, x.producers, func(p types.ProducerAuthority, n types.Name) bool { return p.Producer == n }) {
+		return
 	}
-	x.onblock = nil
-	clear(x.traces)
-	again := own.accounts
-	x.recent = slices.DeleteFunc(x.recent, func(r touched) bool {
-		if r.block >= b.BlockNum {
-			again = append(again, r.accounts...)
-			return true
+	x.producers = x.producers[:0]
+	var list []entry
+	for i := range active {
+		x.producers = append(x.producers, active[i].Producer)
+		hash := maphash.Comparable(x.seed, active[i].Producer)
+		for _, name := range []string{"active", "prod.major", "prod.minor"} {
+			list = append(list, entry{hash, types.N("eosio.prods"), types.N(name)})
 		}
-		return r.block <= irreversible
-	})
-	if len(own.accounts) > 0 {
-		x.recent = append(x.recent, own)
 	}
-	return x.read(v, again)
+	x.add(list)
 }
 
-// read replaces what is known of accounts by what the view has.
-func (x *Index) read(v *state.View, accounts []types.Name) error {
-	if len(accounts) == 0 {
-		return nil
+// add adds the entries that are not there.
+func (x *Index) add(list []entry) {
+	if len(list) == 0 {
+		return
 	}
-	accounts = slices.Clone(accounts)
-	slices.Sort(accounts)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, n := range slices.Compact(accounts) {
-		x.remove(n)
-		err := v.Permissions.Walk(state.PermissionKey{Owner: n}, false, func(p *state.Permission) (bool, error) {
-			if p.Key.Owner != n {
-				return false, nil
-			}
-			x.add(p)
-			return true, nil
-		})
-		if err != nil {
-			return fmt.Errorf("index the permissions of %s: %w", n, err)
+	for _, e := range list {
+		if !slices.ContainsFunc(x.runs, func(run []entry) bool {
+			_, found := slices.BinarySearchFunc(run, e, entry.compare)
+			return found
+		}) {
+			x.insert(e)
 		}
 	}
-	return nil
 }
 
-// Accounts returns the permissions that name accounts or keys, in the order of what
-// they name, then of weights and of their own names.
-func (x *Index) Accounts(levels []types.PermissionLevel, keys []types.PublicKey) []rpc.Authorized {
+// insert adds an entry to the last run. One that is full is merged with those before
+// it that are not much longer.
+func (x *Index) insert(e entry) {
+	last := len(x.runs) - 1
+	at, _ := slices.BinarySearchFunc(x.runs[last], e, entry.compare)
+	x.runs[last] = slices.Insert(x.runs[last], at, e)
+	if len(x.runs[last]) < maxRecent {
+		return
+	}
+	for last > 0 && len(x.runs[last-1]) < 2*len(x.runs[last]) {
+		x.runs[last-1] = merge(x.runs[last-1], x.runs[last])
+		last--
+	}
+	x.runs = append(x.runs[:last+1], nil)
+}
+
+func merge(a, b []entry) []entry {
+	out := make([]entry, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if a[0].compare(b[0]) < 0 {
+			out, a = append(out, a[0]), a[1:]
+		} else {
+			out, b = append(out, b[0]), b[1:]
+		}
+	}
+	return append(append(out, a...), b...)
+}
+
+// find returns the permissions that are to be looked at for a hash.
+func (x *Index) find(hash uint64) (list []state.PermissionKey) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, run := range x.runs {
+		i, _ := slices.BinarySearchFunc(run, hash, func(e entry, h uint64) int { return cmp.Compare(e.hash, h) })
+		for ; i < len(run) && run[i].hash == hash; i++ {
+			list = append(list, state.PermissionKey{Owner: run[i].owner, Name: run[i].name})
+		}
+	}
+	return list
+}
+
+// Accounts returns the permissions that name accounts or keys in a view, in the order
+// of what they name, then of weights and of their ids, as nodeos has them. The index
+// must have been told of the view's block.
+func (x *Index) Accounts(v *state.View, levels []types.PermissionLevel, keys []types.PublicKey) ([]rpc.Authorized, error) {
 	levels, keys = slices.Clone(levels), slices.Clone(keys)
 	slices.SortFunc(levels, types.PermissionLevel.Compare)
 	slices.SortFunc(keys, types.PublicKey.Compare)
-	x.mu.RLock()
-	defer x.mu.RUnlock()
 	var list []rpc.Authorized
 	for _, l := range slices.Compact(levels) {
-		named := []types.PermissionLevel{l}
-		if l.Permission == 0 { // all of the account's
-			named = named[:0]
-			for level := range x.byAccount[l.Actor] {
-				named = append(named, level)
-			}
-			slices.SortFunc(named, types.PermissionLevel.Compare)
+		found, err := x.byAccount(v, l)
+		if err != nil {
+			return nil, err
 		}
-		for _, level := range named {
-			list = appendShares(list, x.byAccount[l.Actor][level], rpc.Authorized{ByAccount: &level})
-		}
+		list = append(list, found...)
 	}
 	for _, k := range slices.Compact(keys) {
-		list = appendShares(list, x.byKey[k], rpc.Authorized{ByKey: &k})
+		found, err := x.byKey(v, k)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, found...)
 	}
-	return list
+	return list, nil
 }
 
-func appendShares(list []rpc.Authorized, shares []share, by rpc.Authorized) []rpc.Authorized {
-	first := len(list)
-	for _, s := range shares {
-		by.Account, by.Permission, by.Weight, by.Threshold = s.in.Owner, s.in.Name, s.weight, s.in.authority.Threshold
-		list = append(list, by)
-	}
-	slices.SortFunc(list[first:], func(a, b rpc.Authorized) int {
-		return cmp.Or(cmp.Compare(a.Weight, b.Weight), cmp.Compare(a.Account, b.Account), cmp.Compare(a.Permission, b.Permission))
+func (x *Index) byAccount(v *state.View, l types.PermissionLevel) ([]rpc.Authorized, error) {
+	return x.shares(v, maphash.Comparable(x.seed, l.Actor), func(list []rpc.Authorized, a *types.Authority) []rpc.Authorized {
+		for i := range a.Accounts {
+			if p := &a.Accounts[i].Permission; p.Actor == l.Actor && (l.Permission == 0 || p.Permission == l.Permission) {
+				list = append(list, rpc.Authorized{ByAccount: p, Weight: a.Accounts[i].Weight})
+			}
+		}
+		return list
 	})
-	return list
+}
+
+func (x *Index) byKey(v *state.View, k types.PublicKey) ([]rpc.Authorized, error) {
+	return x.shares(v, maphash.Comparable(x.seed, k), func(list []rpc.Authorized, a *types.Authority) []rpc.Authorized {
+		for i := range a.Keys {
+			if a.Keys[i].Key == k {
+				list = append(list, rpc.Authorized{ByKey: &k, Weight: a.Keys[i].Weight})
+			}
+		}
+		return list
+	})
+}
+
+// shares returns, sorted, what find appends for the authorities of the permissions
+// that a hash leads to.
+func (x *Index) shares(v *state.View, hash uint64, find func([]rpc.Authorized, *types.Authority) []rpc.Authorized) ([]rpc.Authorized, error) {
+	var permissions []*state.Permission
+	for _, k := range x.find(hash) {
+		p, err := v.Permissions.Get(k)
+		if err != nil {
+			return nil, fmt.Errorf("read the permission %s@%s: %w", k.Owner, k.Name, err)
+		}
+		if p != nil {
+			permissions = append(permissions, p)
+		}
+	}
+	slices.SortFunc(permissions, func(a, b *state.Permission) int { return cmp.Compare(a.ID, b.ID) })
+	var list []rpc.Authorized
+	for _, p := range permissions {
+		first := len(list)
+		list = find(list, &p.Authority)
+		for i := first; i < len(list); i++ {
+			list[i].Account, list[i].Permission, list[i].Threshold = p.Key.Owner, p.Key.Name, p.Authority.Threshold
+		}
+	}
+	slices.SortStableFunc(list, func(a, b rpc.Authorized) int {
+		if a.ByAccount != nil && *a.ByAccount != *b.ByAccount {
+			return a.ByAccount.Compare(*b.ByAccount)
+		}
+		return cmp.Compare(a.Weight, b.Weight)
+	})
+	return list, nil
 }

@@ -8,6 +8,7 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/rpc/authorizer"
+	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/store/page"
 	"tarn/store/revision"
@@ -58,11 +59,8 @@ func (l *ledger) block(actions ...types.Action) {
 
 func (l *ledger) accepted() {
 	l.t.Helper()
+	l.x.Accepted(l.m.Chain.Head())
 	l.must(l.m.Chain.Publish())
-	v, err := l.m.Chain.View()
-	l.must(err)
-	defer v.Close()
-	l.must(l.x.Accepted(l.m.Chain.Head(), v, l.m.Chain.Fork().Root().BlockNum))
 }
 
 func key(n byte) types.PublicKey {
@@ -85,11 +83,21 @@ func weights(keys map[byte]uint16, accounts ...types.PermissionLevelWeight) type
 	return a
 }
 
-// ask prints what is found.
+// expect compares what is found at the head.
 func (l *ledger) expect(want string, levels []types.PermissionLevel, keys ...types.PublicKey) {
 	l.t.Helper()
+	v, err := l.m.Chain.View()
+	l.must(err)
+	defer v.Close()
+	l.expectIn(v, want, levels, keys...)
+}
+
+func (l *ledger) expectIn(v *state.View, want string, levels []types.PermissionLevel, keys ...types.PublicKey) {
+	l.t.Helper()
 	var list []string
-	for _, a := range l.x.Accounts(levels, keys) {
+	found, err := l.x.Accounts(v, levels, keys)
+	l.must(err)
+	for _, a := range found {
 		by := "key"
 		if a.ByAccount != nil {
 			by = "{" + a.ByAccount.Actor.String() + "," + a.ByAccount.Permission.String() + "}"
@@ -107,9 +115,9 @@ func level(actor, permission string) []types.PermissionLevel {
 
 func TestPermissionsAreFoundByWhatTheyName(t *testing.T) {
 	l := newLedger(t)
-	l.expect("eosio@active by key 1/1, eosio@owner by key 1/1", nil, l.m.Key.Public())
+	l.expect("eosio@owner by key 1/1, eosio@active by key 1/1", nil, l.m.Key.Public())
 	l.block(l.m.CreateAccount(types.N("alice")), l.m.CreateAccount(types.N("bob")))
-	l.expect("alice@active by key 1/1, alice@owner by key 1/1, bob@active by key 1/1, bob@owner by key 1/1, eosio@active by key 1/1, eosio@owner by key 1/1", nil, l.m.Key.Public())
+	l.expect("eosio@owner by key 1/1, eosio@active by key 1/1, alice@owner by key 1/1, alice@active by key 1/1, bob@owner by key 1/1, bob@active by key 1/1", nil, l.m.Key.Public())
 	bob := func(permission string, weight uint16) types.PermissionLevelWeight {
 		return types.PermissionLevelWeight{Permission: level("bob", permission)[0], Weight: weight}
 	}
@@ -126,7 +134,7 @@ func TestPermissionsAreFoundByWhatTheyName(t *testing.T) {
 	l.expect("alice@play by key 2/1", nil, key(2))
 }
 
-func TestABlockThatIsTakenBackIsForgotten(t *testing.T) {
+func TestWhatAnotherBranchSaysIsNotFound(t *testing.T) {
 	l := newLedger(t)
 	l.block(l.m.CreateAccount(types.N("alice")))
 	before, err := l.m.Chain.View()
@@ -134,12 +142,57 @@ func TestABlockThatIsTakenBackIsForgotten(t *testing.T) {
 	defer before.Close()
 	l.block(update("alice", "pay", "active", weights(map[byte]uint16{1: 1})))
 	l.expect("alice@pay by key 1/1", nil, key(1))
-	// Another block of this number, which leaves the permissions as they were.
-	head := *l.m.Chain.Head()
-	empty := *head.Block
-	empty.Transactions = nil
-	head.Block = &empty
-	l.must(l.x.Accepted(&head, before, head.BlockNum-1))
+	l.expectIn(before, "", nil, key(1))
+	l.block(update("alice", "pay", "active", weights(map[byte]uint16{2: 1})))
 	l.expect("", nil, key(1))
-	l.expect("alice@active by key 1/1, alice@owner by key 1/1, eosio@active by key 1/1, eosio@owner by key 1/1", nil, l.m.Key.Public())
+	l.expect("alice@pay by key 1/1", nil, key(2))
+	l.block(update("alice", "pay", "active", weights(map[byte]uint16{1: 7})))
+	l.expect("alice@pay by key 7/1", nil, key(1))
+}
+
+func TestProducersAreFoundOnceTheyAreActive(t *testing.T) {
+	l := newLedger(t)
+	l.expect("", level("bob", ""))
+	l.block(l.m.CreateAccount(types.N("bob")))
+	head := *l.m.Chain.Head()
+	header := *head.HeaderState
+	head.HeaderState = &header
+	header.ActiveSchedule = &types.ProducerSchedule{Version: 1, Producers: []types.ProducerAuthority{{Producer: types.N("bob")}, {Producer: types.N("eosio")}}}
+	l.x.Accepted(&head)
+	l.expect("", level("bob", "")) // the state does not say so
+	l.expect("eosio.prods@active by {eosio,active} 1/1, eosio.prods@prod.major by {eosio,active} 1/1, eosio.prods@prod.minor by {eosio,active} 1/1", level("eosio", "active"))
+}
+
+// Many accounts, so that runs are merged: each is found, and an index that is made
+// anew finds the same.
+func TestAnIndexGrowsInSteps(t *testing.T) {
+	l := newLedger(t)
+	const blocks, each = 30, 100
+	name := func(i int) types.Name {
+		return types.N("user" + string([]byte{byte('a' + i/(26*26)), byte('a' + i/26%26), byte('a' + i%26)}))
+	}
+	for b := range blocks {
+		var actions []types.Action
+		for i := b * each; i < (b+1)*each; i++ {
+			actions = append(actions, l.m.CreateAccount(name(i)))
+		}
+		l.block(actions...)
+	}
+	v, err := l.m.Chain.View()
+	l.must(err)
+	defer v.Close()
+	again, err := authorizer.New(v)
+	l.must(err)
+	grown, err := l.x.Accounts(v, nil, []types.PublicKey{l.m.Key.Public()})
+	l.must(err)
+	made, err := again.Accounts(v, nil, []types.PublicKey{l.m.Key.Public()})
+	l.must(err)
+	if len(grown) != 2*blocks*each+2 || len(made) != len(grown) {
+		t.Fatalf("%d and %d permissions", len(grown), len(made))
+	}
+	for i := range grown {
+		if grown[i].Account != made[i].Account || grown[i].Permission != made[i].Permission {
+			t.Fatalf("%d: %v, %v", i, grown[i], made[i])
+		}
+	}
 }

@@ -86,10 +86,10 @@ func (t *Tracker) Applied(trace *types.TransactionTrace, expires types.TimePoint
 		if block != t.chain.HeadID {
 			t.chain.HeadID, t.chain.HeadTime = block, trace.BlockTime.TimePoint()
 			changed = t.rollBack()
+			changed = t.expire(now) || changed
 		}
 		blockTime = types.NewBlockTimestamp(t.chain.HeadTime)
 		t.last = types.BlockNum(block)
-		changed = t.expire(now) || changed
 	}
 	if trace.Receipt == nil || trace.Receipt.Status != types.StatusExecuted || trace.Scheduled || isOnblock(trace) {
 		return

@@ -64,6 +64,7 @@ type Database struct {
 
 	mu   sync.Mutex
 	trxs map[types.Checksum256][]*tracked // some are given twice
+	used uint64                           // the sum of their sizes
 }
 
 var _ rpc.Retry = (*Database)(nil)
@@ -76,9 +77,10 @@ func New(o Options) *Database {
 	return &Database{opt: o, trxs: map[types.Checksum256][]*tracked{}}
 }
 
-// MaxExpiration is the latest expiration that is taken.
+// MaxExpiration is the latest expiration that is taken: a second that has begun
+// counts.
 func (d *Database) MaxExpiration() types.TimePointSec {
-	return types.TimePointSec(d.opt.Now().Add(d.opt.MaxExpiration).Unix())
+	return types.TimePointSec(d.opt.Now().Add(d.opt.MaxExpiration + time.Second - time.Microsecond).Unix())
 }
 
 // Track begins to keep a transaction.
@@ -90,17 +92,18 @@ func (d *Database) Track(p *types.PackedTransaction, blocks *uint16) (rpc.Tracke
 	t := &tracked{db: d, id: trx.ID(), packed: p, expires: trx.Expiration, blocks: blocks, tried: d.opt.Now(), done: make(chan result, 1)}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	used := uint64(0)
-	for _, list := range d.trxs {
-		for _, t := range list {
-			used += t.size()
-		}
-	}
-	if used >= d.opt.MaxBytes {
-		return nil, exception.New(exception.TxResourceExhaustion, "Transaction exceeded  transaction-retry-max-storage-size-gb limit: %d bytes", used)
+	if d.used >= d.opt.MaxBytes {
+		return nil, exception.New(exception.TxResourceExhaustion, "Transaction exceeded  transaction-retry-max-storage-size-gb limit: %d bytes", d.used)
 	}
 	d.trxs[t.id] = append(d.trxs[t.id], t)
+	d.used += t.size()
 	return t, nil
+}
+
+// setTrace changes the trace of a transaction that is kept.
+func (d *Database) setTrace(t *tracked, trace []byte) {
+	d.used += uint64(len(trace)) - uint64(len(t.trace))
+	t.trace = trace
 }
 
 // Wait returns the JSON of the trace once the transaction is where it should be.
@@ -125,7 +128,9 @@ func (d *Database) remove(t *tracked) {
 	list := d.trxs[t.id]
 	kept := list[:0:0]
 	for _, o := range list {
-		if o != t {
+		if o == t {
+			d.used -= t.size()
+		} else {
 			kept = append(kept, o)
 		}
 	}
@@ -138,6 +143,13 @@ func (d *Database) remove(t *tracked) {
 func (d *Database) finish(t *tracked, r result) {
 	t.done <- r
 	d.remove(t)
+}
+
+// Stop answers err to all who wait.
+func (d *Database) Stop(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.each(func(t *tracked) { d.finish(t, result{err: err}) })
 }
 
 // each calls f with every transaction; f may remove it.
@@ -162,14 +174,15 @@ func (d *Database) StartBlock(num uint32) {
 		if !t.tried.Add(d.opt.Interval).After(now) {
 			t.tried = t.tried.Add(forkPause)
 		}
-		t.block, t.trace = 0, nil
+		t.block = 0
+		d.setTrace(t, nil)
 	})
 }
 
-// Applied is called with each transaction that was executed. One that was executed
-// without a block is in the next that is accepted with it.
+// Applied is called with each transaction that was executed. Only those in blocks of
+// other nodes count: a node that produces keeps no transactions.
 func (d *Database) Applied(trace *types.TransactionTrace) {
-	if trace.Receipt == nil || trace.Receipt.Status != types.StatusExecuted || trace.Scheduled {
+	if trace.Receipt == nil || trace.Receipt.Status != types.StatusExecuted || trace.Scheduled || trace.ProducerBlockID == nil {
 		return
 	}
 	d.mu.Lock()
@@ -181,16 +194,11 @@ func (d *Database) Applied(trace *types.TransactionTrace) {
 	json, err := d.opt.Render(trace)
 	for _, t := range list {
 		if err != nil {
-			t.done <- result{err: err}
+			d.finish(t, result{err: err})
 			continue
 		}
-		t.trace = json
-		if trace.ProducerBlockID != nil {
-			t.block = trace.BlockNum
-		}
-	}
-	if err != nil {
-		delete(d.trxs, trace.ID)
+		t.block = trace.BlockNum
+		d.setTrace(t, json)
 	}
 }
 
@@ -198,10 +206,6 @@ func (d *Database) Applied(trace *types.TransactionTrace) {
 func (d *Database) Accepted(b *consensus.BlockState) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.trxs) == 0 {
-		return
-	}
-	d.find(b)
 	now := d.opt.Now()
 	d.each(func(t *tracked) {
 		switch {
@@ -212,28 +216,6 @@ func (d *Database) Accepted(b *consensus.BlockState) {
 			t.tried = now
 		}
 	})
-}
-
-// find notes which transactions are in a block that was made here.
-func (d *Database) find(b *consensus.BlockState) {
-	if b.Block == nil {
-		return
-	}
-	for i := range b.Block.Transactions {
-		p := b.Block.Transactions[i].Packed
-		if p == nil {
-			continue
-		}
-		raw, err := p.RawTransaction()
-		if err != nil {
-			continue // such a block is not accepted
-		}
-		for _, t := range d.trxs[types.Hash(raw)] {
-			if t.trace != nil {
-				t.block = b.BlockNum
-			}
-		}
-	}
 }
 
 // Irreversible is called with each block that became irreversible.

@@ -2,6 +2,7 @@ package retry_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -60,15 +61,11 @@ func (b *bench) applied(id types.Checksum256, num uint32) {
 	b.Applied(t)
 }
 
-func state(num uint32, trxs ...*types.PackedTransaction) *consensus.BlockState {
+func state(num uint32) *consensus.BlockState {
 	h := &consensus.HeaderState{}
 	h.BlockNum = num
 	h.Header.Timestamp = types.NewBlockTimestamp(types.TimePointSec(start + num).TimePoint())
-	s := &consensus.BlockState{HeaderState: h, Block: new(types.SignedBlock)}
-	for _, p := range trxs {
-		s.Block.Transactions = append(s.Block.Transactions, types.TransactionReceipt{Packed: p})
-	}
-	return s
+	return &consensus.BlockState{HeaderState: h, Block: new(types.SignedBlock)}
 }
 
 // expect waits a moment: what is there is there at once.
@@ -101,14 +98,17 @@ func TestAnAnswerComesAtTheDepthThatWasAskedFor(t *testing.T) {
 	}
 }
 
-func TestABlockMadeHereCountsToo(t *testing.T) {
+func TestATransactionThatIsOnlyTriedIsInNoBlock(t *testing.T) {
 	b := newBench(t, 1<<20)
 	none := uint16(0)
 	w, id := b.track(1, &none)
 	b.applied(id, 0)
 	b.Accepted(state(5))
-	p, _ := packed(t, 1)
-	b.Accepted(state(6, p))
+	b.applied(id, 6)
+	b.StartBlock(6) // which is taken back
+	b.Accepted(state(6))
+	b.applied(id, 7)
+	b.Accepted(state(7))
 	b.expect(w, id.String(), nil)
 }
 
@@ -145,5 +145,22 @@ func TestMemoryIsBounded(t *testing.T) {
 	b.track(4, nil)
 	if max := b.MaxExpiration(); max != start+120 {
 		t.Errorf("expiration %d", max)
+	}
+	b.now = b.now.Add(time.Millisecond)
+	if max := b.MaxExpiration(); max != start+121 {
+		t.Errorf("expiration %d", max)
+	}
+}
+
+func TestNobodyWaitsForANodeThatStops(t *testing.T) {
+	b := newBench(t, 1<<20)
+	first, _ := b.track(1, nil)
+	second, _ := b.track(1, nil)
+	stopped := errors.New("stopped")
+	b.Stop(stopped)
+	for _, w := range []rpc.Tracked{first, second} {
+		if _, err := w.Wait(t.Context()); !errors.Is(err, stopped) {
+			t.Error(err)
+		}
 	}
 }
