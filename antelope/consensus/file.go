@@ -94,26 +94,45 @@ func (f *ForkDatabase) Encode() ([]byte, error) {
 	b = serial.AppendUint32(b, fileVersion)
 	b = f.root.HeaderState.Append(b)
 	b = serial.AppendCount(b, len(f.blocks))
+	for _, n := range f.ordered() {
+		b = appendBlockState(b, n.BlockState, n.valid)
+	}
+	return append(b, f.head.ID[:]...), nil
+}
+
+// Blocks returns all blocks in the order of nodeos' file: each after the one that it
+// follows, and otherwise from the worst to the best.
+func (f *ForkDatabase) Blocks() []*BlockState {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	nodes := f.ordered()
+	list := make([]*BlockState, len(nodes))
+	for i, n := range nodes {
+		list[i] = n.BlockState
+	}
+	return list
+}
+
+func (f *ForkDatabase) ordered() []*branchNode {
+	list := make([]*branchNode, 0, len(f.blocks))
 	others, valid := f.ranks[index(false)], f.ranks[index(true)]
 	written := map[*branchNode]bool{}
 	for len(others)+len(valid) > 0 {
-		list := &valid
+		next := &valid
 		if len(valid) == 0 || len(others) > 0 && better(valid[0].HeaderState, others[0].HeaderState) {
-			list = &others
+			next = &others
 		}
 		// A change of schedule can take the irreversible block back, and put a block
 		// before those that it follows.
-		var branch []*branchNode
-		for n := (*list)[0]; n != nil && !written[n]; n = f.blocks[n.Header.Previous] {
+		first := len(list)
+		for n := (*next)[0]; n != nil && !written[n]; n = f.blocks[n.Header.Previous] {
 			written[n] = true
-			branch = append(branch, n)
+			list = append(list, n)
 		}
-		for _, n := range slices.Backward(branch) {
-			b = appendBlockState(b, n.BlockState, n.valid)
-		}
-		*list = (*list)[1:]
+		slices.Reverse(list[first:])
+		*next = (*next)[1:]
 	}
-	return append(b, f.head.ID[:]...), nil
+	return list
 }
 
 // Decode replaces what f holds by the content of nodeos' file, which must fit

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -84,21 +85,34 @@ func (b *blockLog) print(c *cobra.Command) error {
 	return b.tool.Print(c.OutOrStdout(), o)
 }
 
+// alone does what must not meet a node that has the folder open.
+func (b *blockLog) alone(do func() error) error {
+	lock, err := lockBlocks(b.tool.Dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(), lock.Close())
+}
+
+func (b *blockLog) trim(c *cobra.Command) error {
+	if c.Flags().Changed("last") {
+		if err := b.tool.TrimEnd(b.last); err != nil {
+			return err
+		}
+	}
+	if c.Flags().Changed("first") {
+		return b.tool.TrimFront(b.first, "")
+	}
+	return nil
+}
+
 // addWriting adds the commands that make files, or change them.
 func (b *blockLog) addWriting() {
 	b.add("make-index", "Make the index of a block log", func(c *cobra.Command) {
 		c.Flags().StringVarP(&b.out, "output-file", "o", "", "file of the index; default blocks.index in the folder")
 	}, func(*cobra.Command) error { return b.tool.MakeIndex(b.out) })
 	b.add("trim-blocklog", "Cut a block log at its front or its end", b.limits, func(c *cobra.Command) error {
-		if c.Flags().Changed("last") {
-			if err := b.tool.TrimEnd(b.last); err != nil {
-				return err
-			}
-		}
-		if c.Flags().Changed("first") {
-			return b.tool.TrimFront(b.first, "")
-		}
-		return nil
+		return b.alone(func() error { return b.trim(c) })
 	})
 	b.add("extract-blocks", "Copy a range of blocks into a new log", func(c *cobra.Command) {
 		b.limits(c)
@@ -109,5 +123,5 @@ func (b *blockLog) addWriting() {
 		b.outDir(c)
 	}, func(*cobra.Command) error { return b.tool.Split(b.stride, b.out) })
 	b.add("merge-blocks", "Join the parts of a block log", b.outDir, func(*cobra.Command) error { return b.tool.Merge(b.out) })
-	b.add("vacuum", "Make a pruned log an ordinary one", nil, func(*cobra.Command) error { return b.tool.Vacuum() })
+	b.add("vacuum", "Make a pruned log an ordinary one", nil, func(*cobra.Command) error { return b.alone(b.tool.Vacuum) })
 }

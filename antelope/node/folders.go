@@ -3,6 +3,7 @@ package node
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,8 +12,18 @@ import (
 	"strings"
 
 	"tarn/antelope/blocklog"
+	"tarn/store"
 	"tarn/store/engine"
 )
+
+// lockBlocks takes the lock of a folder of blocks, which only one node may write.
+func lockBlocks(dir string) (io.Closer, error) {
+	lock, err := engine.Lock(dir)
+	if errors.Is(err, store.ErrLocked) {
+		return nil, fmt.Errorf("another node uses this blocks-dir: %w", err)
+	}
+	return lock, err
+}
 
 // clearFolders deletes what the options ask to begin without (Leap:
 // chain_plugin::plugin_initialize).
@@ -24,7 +35,7 @@ func clearFolders(o *Options) error {
 		if o.TruncateAt > 0 {
 			log.Warn("The --truncate-at-block option does not make sense when deleting all blocks.")
 		}
-		return clearState(o.StateDir, func() error { return clearFolder(o.BlocksDir) })
+		return clearState(o.StateDir, func() error { return clearFolder(o.BlocksDir, engine.LockFile) })
 	case o.HardReplay:
 		log.Info("Hard replay requested: deleting state database")
 		return clearState(o.StateDir, func() error { return recoverBlocks(o, o.TruncateAt) })

@@ -17,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -39,6 +40,7 @@ import (
 type Node struct {
 	o          Options
 	log        *blocklog.Log
+	lock       io.Closer // of the blocks' folder
 	reversible *blocklog.Reversible
 	store      store.Store
 	chain      *chain.Chain
@@ -53,9 +55,6 @@ func Open(ctx context.Context, o Options) (n *Node, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	if err := clearFolders(&o); err != nil {
-		return nil, err
-	}
 	n = &Node{o: o, checked: time.Now()}
 	defer func() {
 		if err != nil {
@@ -63,6 +62,13 @@ func Open(ctx context.Context, o Options) (n *Node, err error) {
 			n = nil
 		}
 	}()
+	if n.lock, err = lockBlocks(o.BlocksDir); err != nil {
+		return n, err
+	}
+	if err := clearFolders(&n.o); err != nil {
+		return n, err
+	}
+	o = n.o
 	if err := n.openLogs(); err != nil {
 		return n, err
 	}
@@ -305,6 +311,9 @@ func (n *Node) goOn() error {
 // Start brings the chain to its head. It ends early, with ctx's error and nothing
 // lost, when ctx is cancelled.
 func (n *Node) Start(ctx context.Context) error {
+	if err := n.takeOver(); err != nil {
+		return err
+	}
 	start := n.chain.Head().BlockNum
 	head, _, _ := n.log.Head()
 	watch := newProgress(n.o.Log, "Replaying blocks", int64(head)-int64(start))
@@ -400,6 +409,9 @@ func (n *Node) closeFiles() error {
 	}
 	if n.log != nil {
 		errs = append(errs, n.log.Close())
+	}
+	if n.lock != nil {
+		errs = append(errs, n.lock.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -1,18 +1,27 @@
 package node
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"tarn/antelope/blocklog"
+	"tarn/antelope/consensus"
 	"tarn/antelope/oracle"
+	"tarn/antelope/types"
+	"tarn/store"
+	"tarn/store/engine"
 )
 
 // What an operator has: one configuration, one data folder, and two programs that
@@ -48,6 +57,9 @@ func TestNodeosAndThisNodeTakeTurnsOnOneFolder(t *testing.T) {
 	if text := log.String(); !strings.Contains(text, "using genesis state extracted from blocks.log") || !strings.Contains(text, " #20 ") ||
 		strings.Contains(text, "Produced block") && strings.Contains(text, " #2 @") {
 		t.Errorf("the chain does not go on here: %s", text)
+	}
+	if text := log.String(); !strings.Contains(text, "Took over the reversible blocks of nodeos blocks=1 ") || strings.Contains(text, "is left out") {
+		t.Errorf("the reversible blocks are lost: %s", text)
 	}
 	if text := theirs(" #23 ", "--replay-blockchain"); !strings.Contains(text, "attempting to replay from 2 to 19 blocks") {
 		t.Errorf("the chain does not go on there: %s", text)
@@ -91,4 +103,150 @@ func runUntil(t *testing.T, cmd *exec.Cmd, until string) string {
 		t.Fatalf("it does not end: %s", log.String())
 	}
 	return log.String()
+}
+
+// middle is a data folder as nodeos leaves it in the middle of the chain: a block log
+// and a fork database. It returns the head.
+func (c *testChain) middle(t *testing.T) (dir string, head types.Checksum256) {
+	t.Helper()
+	o := options(t.TempDir(), engine.Options{})
+	o.Genesis = &c.genesis
+	n := mustStart(t, o)
+	for _, b := range c.blocks[:len(c.blocks)*2/3] {
+		if err := give(n.Chain(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n.Chain().Fork().Len() < 3 {
+		t.Fatalf("only %d reversible blocks", n.Chain().Fork().Len())
+	}
+	dir, head = t.TempDir(), n.Chain().Head().ID
+	reversible := filepath.Join(dir, "blocks", blocklog.ReversibleDir)
+	if err := os.MkdirAll(reversible, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Chain().Fork().Save(filepath.Join(reversible, consensus.FileName)); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	copyLog(t, o.BlocksDir, filepath.Join(dir, "blocks"))
+	return dir, head
+}
+
+func TestTheReversibleBlocksOfNodeosAreTakenOver(t *testing.T) {
+	c := theChain(t)
+	dir, head := c.middle(t)
+	file := filepath.Join(dir, "blocks", blocklog.ReversibleDir, consensus.FileName)
+	left, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := mustStart(t, options(dir, engine.Options{}))
+	if got := n.Chain().Head(); got.ID != head {
+		t.Errorf("the head is %d %s, want %s", got.BlockNum, got.ID, head)
+	}
+	c.check(t, "taken over", n)
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file is still there: %v", err)
+	}
+	if kept, err := os.ReadFile(file + takenOver); err != nil || !bytes.Equal(kept, left) {
+		t.Errorf("the file is not kept: %v", err)
+	}
+	// A start that was killed just before the file was renamed does it again; blocks
+	// that are known do no harm, nor do those that are irreversible by now.
+	if err := os.Rename(file+takenOver, file); err != nil {
+		t.Fatal(err)
+	}
+	n = mustStart(t, options(dir, engine.Options{}))
+	if got := n.Chain().Head(); got.ID != head {
+		t.Errorf("the second time the head is %d %s, want %s", got.BlockNum, got.ID, head)
+	}
+	c.finish(t, "taken over twice", n)
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(file+takenOver, file); err != nil {
+		t.Fatal(err)
+	}
+	n = mustStart(t, options(dir, engine.Options{}))
+	if id := n.Chain().Head().ID; id != c.final {
+		t.Errorf("the third time the head is %s, want %s", id, c.final)
+	}
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAForkDatabaseThatIsDamagedIsNotLost(t *testing.T) {
+	c := theChain(t)
+	dir, head := c.middle(t)
+	file := filepath.Join(dir, "blocks", blocklog.ReversibleDir, consensus.FileName)
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{
+		"empty": {}, "cut": whole[:len(whole)/2], "longer": append(slices.Clone(whole), 0), "magic": append([]byte{1}, whole[1:]...),
+		"version": slices.Concat(whole[:4], []byte{9, 0, 0, 0}, whole[8:]), "head": append(slices.Clone(whole[:len(whole)-32]), make([]byte, 32)...),
+	} {
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		n, err := Open(t.Context(), options(dir, engine.Options{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := n.Start(t.Context()); err == nil || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+		if left, err := os.ReadFile(file); err != nil || !bytes.Equal(left, text) {
+			t.Errorf("%s: the file has changed: %v", name, err)
+		}
+	}
+	if err := os.WriteFile(file, whole, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	n := mustStart(t, options(dir, engine.Options{}))
+	if id := n.Chain().Head().ID; id != head {
+		t.Errorf("the head is %s, want %s", id, head)
+	}
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOneBlocksFolderIsForOneNode(t *testing.T) {
+	c := theChain(t)
+	o := options(t.TempDir(), engine.Options{})
+	o.Genesis = &c.genesis
+	n := mustStart(t, o)
+	for _, other := range []Options{{}, {DeleteAllBlocks: true}, {HardReplay: true}, {Replay: true}} {
+		second := o
+		second.DeleteAllBlocks, second.HardReplay, second.Replay = other.DeleteAllBlocks, other.HardReplay, other.Replay
+		second.StateDir = filepath.Join(t.TempDir(), "state")
+		if _, err := Open(t.Context(), second); !errors.Is(err, store.ErrLocked) || !strings.Contains(err.Error(), o.BlocksDir) ||
+			!strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
+			t.Errorf("%v", err)
+		}
+	}
+	for _, b := range c.blocks[:10] {
+		if err := give(n.Chain(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o.DeleteAllBlocks = true
+	if err := mustStart(t, o).Close(); err != nil {
+		t.Fatal(err)
+	}
 }
