@@ -1,10 +1,11 @@
 // Package logging writes a node's log: in the columns of nodeos (Leap:
 // console_appender.cpp), which operators' scripts take apart, or as one JSON object
-// on each line; and to whom and from which level, as logging.json says (Leap:
-// logger_config.cpp).
+// on each line; to a Graylog server; and to whom and from which level, as
+// logging.json says (Leap: logger_config.cpp).
 //
-// It owns the form of lines and where they go. It opens no file, and what is said
-// is up to those who get a [Logs.Logger].
+// It owns the form of lines and where they go. The only files that it opens are those
+// that logging.json names for the deep-mind log, and what is said is up to those who
+// get a [Logs.Logger].
 package logging
 
 import (
@@ -38,7 +39,8 @@ type Options struct {
 type Logs struct {
 	opt   Options
 	rules atomic.Pointer[rules]
-	mu    sync.Mutex // of the streams
+	mu    sync.Mutex    // of the streams, and of exchanging the rules
+	sent  atomic.Uint64 // messages that servers were sent
 }
 
 // New returns logs that write from level info to Err, until they are configured.
@@ -46,6 +48,40 @@ func New(o Options) *Logs {
 	l := &Logs{opt: o}
 	l.rules.Store(l.normal())
 	return l
+}
+
+// Close sends what has not been sent, and ends what [Logs.Configure] began. What is
+// said later goes to Err.
+func (l *Logs) Close() { l.replace(l.normal()) }
+
+// DeepMind is where the deep-mind log goes: Out, or what logging.json says of the
+// logger deep-mind. Writes are whole lines.
+func (l *Logs) DeepMind() io.Writer { return deepMind{l} }
+
+type deepMind struct{ logs *Logs }
+
+func (d deepMind) Write(line []byte) (int, error) {
+	l := d.logs
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.rules.Load().routes[deepMindLogger]
+	if r == nil || len(r.deepMind) == 0 && !r.standard {
+		return l.opt.Out.Write(line)
+	}
+	if r.level > slog.LevelDebug {
+		return len(line), nil
+	}
+	if r.standard {
+		if n, err := l.opt.Out.Write(line); err != nil {
+			return n, err
+		}
+	}
+	for _, w := range r.deepMind {
+		if n, err := w.Write(line); err != nil {
+			return n, err
+		}
+	}
+	return len(line), nil
 }
 
 // Logger returns the logger of a name in logging.json, such as net_plugin_impl; one
@@ -80,7 +116,7 @@ var _ slog.Handler = (*handler)(nil)
 
 func (h *handler) Enabled(_ context.Context, level slog.Level) bool {
 	r := h.logs.rules.Load().route(h.name)
-	return level >= r.level && len(r.to) > 0
+	return level >= r.level && len(r.to)+len(r.gelfs) > 0
 }
 
 func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
@@ -108,35 +144,57 @@ func (h *handler) WithGroup(name string) slog.Handler {
 }
 
 func (h *handler) Handle(ctx context.Context, r slog.Record) error {
-	if h.json != nil {
+	remote := h.logs.rules.Load().route(h.name).gelfs
+	if h.json != nil && len(remote) == 0 {
 		return h.json.Handle(ctx, r)
 	}
+	from := placeOf(r.PC)
 	b := make([]byte, 0, 256)
-	b = h.appendColumns(b, r)
+	b = h.appendColumns(b, r.Level, from)
+	columns := len(b)
 	b = append(b, r.Message...)
 	b = append(b, h.attrs...)
 	r.Attrs(func(a slog.Attr) bool {
 		b = appendAttr(b, h.prefix, a)
 		return true
 	})
+	if len(remote) > 0 {
+		e := &event{time: time.Now(), level: syslogLevel(r.Level), text: string(b[columns:]), logger: shownName(h.name), thread: h.thread(), place: from}
+		for _, g := range remote {
+			g.log(e)
+		}
+	}
+	if h.json != nil {
+		return h.json.Handle(ctx, r)
+	}
 	return h.logs.write(h.name, levelName(r.Level), b)
+}
+
+// place is where something was said.
+type place struct {
+	file     string
+	line     int
+	function string
+}
+
+func placeOf(pc uintptr) place {
+	if pc == 0 {
+		return place{}
+	}
+	f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
+	return place{filepath.Base(f.File), f.Line, shortFunction(f.Function)}
 }
 
 // appendColumns appends all that stands before the message: level, time, thread,
 // file and line, function.
-func (h *handler) appendColumns(b []byte, r slog.Record) []byte {
-	b = appendFixed(b, 5, levelName(r.Level))
+func (h *handler) appendColumns(b []byte, level slog.Level, from place) []byte {
+	b = appendFixed(b, 5, levelName(level))
 	b = time.Now().UTC().AppendFormat(b, "2006-01-02T15:04:05.000 ")
 	b = appendFixed(b, 9, h.thread())
-	file, line, function := "", 0, ""
-	if r.PC != 0 {
-		f, _ := runtime.CallersFrames([]uintptr{r.PC}).Next()
-		file, line, function = filepath.Base(f.File), f.Line, shortFunction(f.Function)
-	}
-	number := strconv.Itoa(line)
-	b = appendFixed(b, 29, file[:min(len(file), 22)]+":"+number[:min(len(number), 6)])
-	if function != "" {
-		b = appendFixed(b, 20, function)
+	number := strconv.Itoa(from.line)
+	b = appendFixed(b, 29, from.file[:min(len(from.file), 22)]+":"+number[:min(len(number), 6)])
+	if from.function != "" {
+		b = appendFixed(b, 20, from.function)
 	}
 	return append(b, "] "...)
 }
@@ -186,6 +244,11 @@ func levelName(l slog.Level) string {
 		return "warn"
 	}
 	return "error"
+}
+
+// syslogLevel is a level's number there.
+func syslogLevel(l slog.Level) int {
+	return map[string]int{"debug": 7, "info": 6, "warn": 4, "error": 3}[levelName(l)]
 }
 
 // appendAttr appends " key=value"; a group's attributes have its name before their

@@ -3,27 +3,47 @@ package logging
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"math"
+	"os"
 )
 
 const defaultLogger = "default"
 
+// deepMindLogger is the logger whose appenders of type dmlog take the deep-mind log.
+const deepMindLogger = "deep-mind"
+
 // rules say where each logger's lines go.
 type rules struct {
 	routes map[string]*route
+	gelfs  []*gelf
+	files  []io.Closer
 }
 
 // route is one logger's.
 type route struct {
-	level slog.Level
-	to    []*sink
+	level    slog.Level
+	to       []*sink
+	gelfs    []*gelf
+	deepMind []io.Writer // without the process's standard output
+	standard bool        // the deep-mind log goes to standard output
 }
 
 // sink is a console appender.
 type sink struct {
 	out    bool              // stdout, not stderr
 	colors map[string]string // by level
+}
+
+// close ends what the rules hold.
+func (r *rules) close() {
+	for _, g := range r.gelfs {
+		g.close()
+	}
+	for _, f := range r.files {
+		f.Close() //nolint:errcheck // every line was written for itself
+	}
 }
 
 // route is a logger's own, or that of the default logger, or none at all.
@@ -50,15 +70,16 @@ type (
 		Loggers   []logger   `json:"loggers"`
 	}
 	appender struct {
-		Name string `json:"name"`
-		Type string `json:"type"`
-		Args struct {
-			Stream string `json:"stream"`
-			Colors []struct {
-				Level string `json:"level"`
-				Color string `json:"color"`
-			} `json:"level_colors"`
-		} `json:"args"`
+		Name string          `json:"name"`
+		Type string          `json:"type"`
+		Args json.RawMessage `json:"args"`
+	}
+	consoleArgs struct {
+		Stream string `json:"stream"`
+		Colors []struct {
+			Level string `json:"level"`
+			Color string `json:"color"`
+		} `json:"level_colors"`
 	}
 	logger struct {
 		Name      string   `json:"name"`
@@ -67,55 +88,149 @@ type (
 	}
 )
 
+// appenders are what a document says, as far as it has been read: by their names,
+// what makes them part of a route.
+type appenders struct {
+	rules   rules
+	notices []string
+	add     map[string]func(*route)
+}
+
 // Configure makes a logging.json hold from now on, and returns what of it has no
 // effect; no text is what holds without one. After an error nothing has changed.
 func (l *Logs) Configure(text []byte) (notices []string, err error) {
 	if text == nil {
-		l.rules.Store(l.normal())
+		l.replace(l.normal())
 		return nil, nil
 	}
 	var d document
 	if err := json.Unmarshal(text, &d); err != nil {
 		return nil, fmt.Errorf("logging configuration: %w", err)
 	}
-	sinks := map[string]*sink{}
-	for _, a := range d.Appenders {
-		if a.Type != "console" {
-			if a.Type != "dmlog" {
-				notices = append(notices, fmt.Sprintf("appender %s of type %s is not served: its lines go to the console appenders only", a.Name, a.Type))
-			}
-			continue
-		}
-		s := &sink{colors: map[string]string{}}
-		switch a.Args.Stream {
-		case "std_out":
-			s.out = true
-		case "std_error", "":
-		default:
-			return nil, fmt.Errorf("logging configuration: appender %s: stream %s is neither std_out nor std_error", a.Name, a.Args.Stream)
-		}
-		for _, c := range a.Args.Colors {
-			s.colors[c.Level] = color(c.Color)
-		}
-		sinks[a.Name] = s
+	a := &appenders{add: map[string]func(*route){}}
+	if err := l.configure(&d, a); err != nil {
+		a.rules.close()
+		return nil, fmt.Errorf("logging configuration: %w", err)
 	}
-	r := &rules{routes: map[string]*route{}}
+	l.replace(&a.rules)
+	return a.notices, nil
+}
+
+// replace makes rules hold, and ends the old ones.
+func (l *Logs) replace(r *rules) {
+	l.mu.Lock()
+	old := l.rules.Swap(r)
+	l.mu.Unlock()
+	if old != nil {
+		old.close()
+	}
+}
+
+func (l *Logs) configure(d *document, a *appenders) error {
+	for i := range d.Appenders {
+		if err := l.addAppender(&d.Appenders[i], a); err != nil {
+			return fmt.Errorf("appender %s: %w", d.Appenders[i].Name, err)
+		}
+	}
+	a.rules.routes = map[string]*route{}
 	for _, g := range d.Loggers {
 		x := &route{level: slog.LevelWarn}
 		if g.Level != nil {
+			var err error
 			if x.level, err = parseLevel(*g.Level); err != nil {
-				return nil, fmt.Errorf("logging configuration: logger %s: %w", g.Name, err)
+				return fmt.Errorf("logger %s: %w", g.Name, err)
 			}
 		}
 		for _, name := range g.Appenders {
-			if s := sinks[name]; s != nil {
-				x.to = append(x.to, s)
+			if add := a.add[name]; add != nil {
+				add(x)
 			}
 		}
-		r.routes[g.Name] = x
+		a.rules.routes[g.Name] = x
 	}
-	l.rules.Store(r)
-	return notices, nil
+	return nil
+}
+
+func (l *Logs) addAppender(from *appender, a *appenders) error {
+	switch from.Type {
+	case "console":
+		s, err := parseConsole(from.Args)
+		if err != nil {
+			return err
+		}
+		a.add[from.Name] = func(r *route) { r.to = append(r.to, s) }
+	case "gelf":
+		return l.addGelf(from, a)
+	case "dmlog":
+		return addDeepMind(from, a)
+	default:
+		a.notices = append(a.notices, fmt.Sprintf("appender %s: there is no type %s: its lines go to the other appenders only", from.Name, from.Type))
+	}
+	return nil
+}
+
+func parseConsole(args json.RawMessage) (*sink, error) {
+	var from consoleArgs
+	if len(args) > 0 {
+		if err := json.Unmarshal(args, &from); err != nil {
+			return nil, err
+		}
+	}
+	s := &sink{colors: map[string]string{}}
+	switch from.Stream {
+	case "std_out":
+		s.out = true
+	case "std_error", "":
+	default:
+		return nil, fmt.Errorf("stream %s is neither std_out nor std_error", from.Stream)
+	}
+	for _, c := range from.Colors {
+		s.colors[c.Level] = color(c.Color)
+	}
+	return s, nil
+}
+
+// addGelf adds an appender that sends to a server. One that cannot be reached is left
+// out, as by nodeos.
+func (l *Logs) addGelf(from *appender, a *appenders) error {
+	g, endpoint, err := parseGelf(from.Args)
+	if err != nil {
+		return err
+	}
+	if endpoint == "" {
+		a.notices = append(a.notices, fmt.Sprintf("appender %s: The logging destination is not specified", from.Name))
+		return nil
+	}
+	if err := g.start(endpoint, &l.sent); err != nil {
+		a.notices = append(a.notices, fmt.Sprintf("appender %s: error opening GELF socket to endpoint %s: %v", from.Name, endpoint, err))
+		return nil
+	}
+	a.rules.gelfs = append(a.rules.gelfs, g)
+	a.add[from.Name] = func(r *route) { r.gelfs = append(r.gelfs, g) }
+	return nil
+}
+
+// addDeepMind adds an appender that takes the deep-mind log.
+func addDeepMind(from *appender, a *appenders) error {
+	args := struct {
+		File string `json:"file"`
+	}{"-"}
+	if len(from.Args) > 0 {
+		if err := json.Unmarshal(from.Args, &args); err != nil {
+			return err
+		}
+	}
+	if args.File == "-" {
+		a.add[from.Name] = func(r *route) { r.standard = true }
+		return nil
+	}
+	f, err := os.OpenFile(args.File, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return fmt.Errorf("Failed to open deep mind log file %s: %w", args.File, err)
+	}
+	a.rules.files = append(a.rules.files, f)
+	a.add[from.Name] = func(r *route) { r.deepMind = append(r.deepMind, f) }
+	return nil
 }
 
 func parseLevel(s string) (slog.Level, error) {

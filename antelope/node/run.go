@@ -64,6 +64,7 @@ func run(ctx context.Context, args []string, s streams) error {
 		return err
 	}
 	l.Config, l.logs = c, newLogs(s, c.Text("log-format") == "json")
+	defer l.logs.Close()
 	l.log = l.logs.Logger("")
 	if err := l.configureLogs(); err != nil {
 		l.log.Error(err.Error())
@@ -75,7 +76,7 @@ func run(ctx context.Context, args []string, s streams) error {
 	// To the very end: a log that nobody reads any more is a signal, too.
 	defer l.signals()()
 	l.introduce(true)
-	err = l.live(ctx, s)
+	err = l.live(ctx)
 	l.introduce(false)
 	return l.end(l.log, err)
 }
@@ -152,7 +153,7 @@ func (l *life) end(log *slog.Logger, err error) error {
 }
 
 // live opens the node, brings it to its head, serves, and closes it.
-func (l *life) live(ctx context.Context, s streams) (err error) {
+func (l *life) live(ctx context.Context) (err error) {
 	for _, n := range l.Notices {
 		l.log.Warn(n)
 	}
@@ -167,7 +168,7 @@ func (l *life) live(ctx context.Context, s streams) (err error) {
 		return err
 	}
 	if l.Bool("deep-mind") {
-		o.Chain.Tracer = deepmind.New(s.out, deepmind.Options{Failed: func(err error) { l.cause(fmt.Errorf("deep-mind: %w", err)) }})
+		o.Chain.Tracer = deepmind.New(l.logs.DeepMind(), deepmind.Options{Failed: func(err error) { l.cause(fmt.Errorf("deep-mind: %w", err)) }})
 	}
 	services, err := l.services(&o, l.version)
 	if err != nil {

@@ -351,6 +351,23 @@ func TestSignalsStopANodeAndHUPReadsTheLogsConfiguration(t *testing.T) {
 	}
 	say(syscall.SIGHUP)
 	log.await(t, "Error reloading logging.json")
+	server, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	text := fmt.Sprintf(`{"appenders": [{"name": "e", "type": "console"}, {"name": "net", "type": "gelf", "args": {"endpoint": "%s", "host": "h"}}],
+		"loggers": [{"name": "default", "level": "info", "appenders": ["e", "net"]}]}`, server.LocalAddr())
+	if err := os.WriteFile(filepath.Join(dir, "logging.json"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	say(syscall.SIGHUP)
+	if err := server.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if n, _, err := server.ReadFrom(make([]byte, 1<<12)); err != nil || n == 0 {
+		t.Errorf("nothing reaches the server that logging.json names now: %v", err)
+	}
 	say(syscall.SIGPIPE)
 	log.await(t, "Received broken pipe: stopping")
 	select {
