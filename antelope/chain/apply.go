@@ -95,6 +95,7 @@ func (a *action) runOne() error {
 	start := a.c.now()
 	digest, err := a.runReceiver()
 	if err != nil {
+		err = a.withConsole(err)
 		trace := a.trace()
 		trace.Except, trace.ErrorCode = thrown(err)
 		a.finishTrace(trace, start)
@@ -117,6 +118,27 @@ func (a *action) runOne() error {
 		d.EndAction()
 	}
 	return nil
+}
+
+// noted is an error whose exception has a note more.
+type noted struct {
+	error
+	exception *exception.Error
+}
+
+// Unwrap lets the exception with the note be found first.
+func (n noted) Unwrap() []error { return []error{n.exception, n.error} }
+
+// withConsole adds to a failure where it happened and what had been printed, which
+// clients show.
+func (a *action) withConsole(err error) error {
+	e := exception.Of(err)
+	if e == nil {
+		return err
+	}
+	return noted{err, e.With("${receiver} <= ${account}::${action} pending console output: ${console}",
+		exception.Datum{Key: "console", Value: string(a.console)}, exception.Datum{Key: "account", Value: a.act.Account.String()},
+		exception.Datum{Key: "action", Value: a.act.Name.String()}, exception.Datum{Key: "receiver", Value: a.receiver.String()})}
 }
 
 func (a *action) trace() *types.ActionTrace { return &a.trx.trace.ActionTraces[a.ordinal-1] }

@@ -6,6 +6,10 @@ package exception
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
 )
 
 // Kind is an exception class of nodeos. Kinds are compared by pointer.
@@ -32,16 +36,40 @@ type Error struct {
 	Kind    *Kind
 	Message string // what nodeos shows as the message of the first stack entry
 	Cause   error
+
+	notes []Note
+	pc    uintptr // where it was made; 0 if that is not known
 }
 
 // New returns an exception with a formatted message.
 func New(k *Kind, format string, args ...any) *Error {
-	return &Error{Kind: k, Message: fmt.Sprintf(format, args...)}
+	return &Error{Kind: k, Message: fmt.Sprintf(format, args...), pc: caller()}
 }
 
 // Wrap returns an exception that was caused by err.
 func Wrap(k *Kind, err error, format string, args ...any) *Error {
-	return &Error{Kind: k, Message: fmt.Sprintf(format, args...), Cause: err}
+	return &Error{Kind: k, Message: fmt.Sprintf(format, args...), Cause: err, pc: caller()}
+}
+
+// caller is where New or Wrap was called.
+func caller() uintptr {
+	var pc [1]uintptr
+	runtime.Callers(3, pc[:])
+	return pc[0]
+}
+
+// Place is where in our source an exception was made: the file's name, the line, and
+// the function without its package; empty if that is not known.
+func (e *Error) Place() (file string, line int, function string) { return place(e.pc) }
+
+func place(pc uintptr) (file string, line int, function string) {
+	if pc == 0 {
+		return "", 0, ""
+	}
+	f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
+	name := f.Function[strings.LastIndexByte(f.Function, '/')+1:]
+	_, function, _ = strings.Cut(name, ".")
+	return filepath.Base(f.File), f.Line, function
 }
 
 // Error says what class it is and what happened.
@@ -79,3 +107,36 @@ func Is(err error, kinds ...*Kind) bool {
 	}
 	return false
 }
+
+// Note is what was said of an exception on its way out: a further entry of its stack
+// (Leap: FC_RETHROW_EXCEPTIONS). Format has the keys of Data as ${key}.
+type Note struct {
+	Format string
+	Data   []Datum
+	pc     uintptr
+}
+
+// Datum is a value in a note.
+type Datum struct{ Key, Value string }
+
+// With returns the exception with a note more. The exception itself does not change.
+func (e *Error) With(format string, data ...Datum) *Error {
+	c := *e
+	c.notes = append(slices.Clip(e.notes), Note{format, data, caller()})
+	return &c
+}
+
+// Notes are what was said of the exception, the first first.
+func (e *Error) Notes() []Note { return e.notes }
+
+// Message is the note's text.
+func (n *Note) Message() string {
+	text := n.Format
+	for _, d := range n.Data {
+		text = strings.Replace(text, "${"+d.Key+"}", d.Value, 1)
+	}
+	return text
+}
+
+// Place is where in our source it was said, as [Error.Place].
+func (n *Note) Place() (file string, line int, function string) { return place(n.pc) }

@@ -118,3 +118,33 @@ func TestKindsAreDistinctAndInTheRangeOfTheirBase(t *testing.T) {
 		}
 	}
 }
+
+func TestAnExceptionKnowsItsPlace(t *testing.T) {
+	for _, e := range []*exception.Error{exception.New(exception.TxDuplicate, "x"), exception.Wrap(exception.TxDuplicate, nil, "x")} {
+		if file, line, function := e.Place(); file != "exception_test.go" || line == 0 || function != "TestAnExceptionKnowsItsPlace" {
+			t.Errorf("%s:%d %s", file, line, function)
+		}
+	}
+	if file, line, function := new(exception.Error).Place(); file != "" || line != 0 || function != "" {
+		t.Errorf("%s:%d %s", file, line, function)
+	}
+}
+
+func TestWhatIsSaidLaterIsKeptBesideTheException(t *testing.T) {
+	first := exception.New(exception.TxDuplicate, "x")
+	second := first.With("${a} and ${b}", exception.Datum{Key: "b", Value: "${a}"}, exception.Datum{Key: "a", Value: "1"})
+	third, other := second.With("third"), second.With("other")
+	if len(first.Notes()) != 0 || len(second.Notes()) != 1 || len(third.Notes()) != 2 || other.Notes()[1].Format != "other" || third.Notes()[1].Format != "third" {
+		t.Errorf("%v %v %v %v", first.Notes(), second.Notes(), third.Notes(), other.Notes())
+	}
+	n := third.Notes()[0]
+	if text := n.Message(); text != "1 and ${a}" {
+		t.Error(text)
+	}
+	if file, line, function := n.Place(); file != "exception_test.go" || line == 0 || function != "TestWhatIsSaidLaterIsKeptBesideTheException" {
+		t.Errorf("%s:%d %s", file, line, function)
+	}
+	if third.Error() != first.Error() || !exception.Is(third, exception.TxDuplicate) {
+		t.Error(third)
+	}
+}

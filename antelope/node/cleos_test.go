@@ -69,7 +69,7 @@ var changing = []struct{ pattern, with string }{
 	{`[0-9a-f]{64}`, "ID"}, {`\d{4}-\d\d-\d\dT[0-9:.]+`, "TIME"}, {`\b\d+ us\b`, "N us"}, {`\b\d+ bytes\b`, "N bytes"},
 	{`SIG_K1_\w+`, "SIG"}, {`127\.0\.0\.1:\d+`, "ADDRESS"}, {`(used|available|limit): +[0-9.]+ \S+`, "$1: N"},
 	{`"?(elapsed|cpu_usage_us|block_num|ref_block_num|ref_block_prefix)"?: \d+`, "$1: N"},
-	{`(?m)^ +\{.*\}\n +\S* *\S*:\d+ \S*\n`, ""}, {`(?m)^pending console output: ?\n`, ""}, {`(?m)^ +$`, ""}, {`\n+`, "\n"},
+	{`(?m)^ +\{.*\}\n +\S* *\S*:\d+ \S*\n`, ""}, {`(?m)^(\S+ <= \S+ )?pending console output: ?\n`, ""}, {`(?m)^ +$`, ""}, {`\n+`, "\n"},
 }
 
 func steady(text string) string {

@@ -205,7 +205,8 @@ func tracks(t *testing.T, ctx context.Context, n *oracle.Node, s *sender) {
 	}
 	packed, _ = s.newAccount("alice", time.Minute) // who exists
 	text = ask(t, ctx, n, send, `{"retry_trx":true,"transaction":`+packed+`}`, http.StatusAccepted)
-	if !strings.Contains(text, `account_name_exists_exception`) {
+	if !strings.Contains(text, `account_name_exists_exception`) || !strings.Contains(text, `"format":"${receiver} <= ${account}::${action} pending console output: ${console}",`+
+		`"data":{"console":"","account":"eosio","action":"newaccount","receiver":"eosio"}`) {
 		t.Errorf("a transaction that fails: %s", text)
 	}
 	text = ask(t, ctx, n, "/v1/chain/get_accounts_by_authorizers", `{"accounts":["eosio"],"keys":[]}`, http.StatusOK)

@@ -14,6 +14,11 @@ import (
 // error_info::details_limit).
 const maxDetails = 10
 
+// maxText is how much of a message a client gets unless verbose-http-errors is set:
+// what nodeos leaves of one with a single long argument, such as that of eosio_assert
+// (libfc: format_string).
+const maxText = 1020
+
 // status returns the status code and the message of a failure (Leap:
 // http_plugin::handle_exception).
 func status(e *exception.Error) (int, string) {
@@ -50,18 +55,14 @@ func (a *API) fault(b []byte, err error) (int, []byte) {
 	if a.Verbose {
 		limit = maxDetails
 	}
-	for n := 0; err != nil && n < limit; n++ {
-		text := err.Error()
-		var x *exception.Error
-		if errors.As(err, &x) {
-			text, err = x.Message, x.Cause
-		} else {
-			err = nil
-		}
-		if n > 0 {
+	for i, d := range details(err, limit) {
+		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendDetail(b, text)
+		if !a.Verbose && len(d.text) > maxText {
+			d.text = d.text[:maxText] + "..."
+		}
+		b = d.append(b)
 	}
 	return code, append(b, `]}}`...)
 }
@@ -76,11 +77,39 @@ func appendFault(b []byte, status int, message string, code int64, name, what st
 	return append(b, `,"details":[`...)
 }
 
-// appendDetail appends a detail. The place in the source, which nodeos adds, would
-// be of nodeos' source; it is empty.
-func appendDetail(b []byte, text string) []byte {
-	b = variant.AppendString(append(b, `{"message":`...), text)
-	return append(b, `,"file":"","line_number":0,"method":""}`...)
+// detail is one of a failure, with the place in our source that it comes from, where
+// nodeos has one in its own; a failure that is no exception has none.
+type detail struct {
+	text, file, function string
+	line                 int
+}
+
+// details are at most so many of a failure: what each exception in it says, what was
+// said of it later, and then what caused it.
+func details(err error, most int) (list []detail) {
+	for err != nil && len(list) < most {
+		var x *exception.Error
+		if !errors.As(err, &x) {
+			return append(list, detail{text: err.Error()})
+		}
+		d := detail{text: x.Message}
+		d.file, d.line, d.function = x.Place()
+		list = append(list, d)
+		for _, n := range x.Notes() {
+			d.text = n.Message()
+			d.file, d.line, d.function = n.Place()
+			list = append(list, d)
+		}
+		err = x.Cause
+	}
+	return list[:min(len(list), most)]
+}
+
+func (d *detail) append(b []byte) []byte {
+	b = variant.AppendString(append(b, `{"message":`...), d.text)
+	b = variant.AppendString(append(b, `,"file":`...), d.file)
+	b = strconv.AppendInt(append(b, `,"line_number":`...), int64(d.line), 10)
+	return append(variant.AppendString(append(b, `,"method":`...), d.function), '}')
 }
 
 // Faults is the bodies of requests that reach no endpoint (Leap:
@@ -94,9 +123,9 @@ func Faults(b []byte, r serve.Refusal, n int64) (int, []byte) {
 	case serve.BadHost:
 		code, message = http.StatusBadRequest, "Disallowed HTTP HOST header in the request"
 	case serve.NotFound:
-		kind := exception.FCUnspecified
-		b = appendFault(b, http.StatusNotFound, "Not Found", kind.Code, kind.Name, kind.What)
-		return http.StatusNotFound, append(appendDetail(b, "Unknown Endpoint"), `]}}`...)
+		x := exception.New(exception.FCUnspecified, "Unknown Endpoint")
+		b = appendFault(b, http.StatusNotFound, "Not Found", x.Kind.Code, x.Kind.Name, x.Kind.What)
+		return http.StatusNotFound, append(details(x, 1)[0].append(b), `]}}`...)
 	case serve.TooManyBytes:
 		what = "Too many bytes in flight: " + strconv.FormatInt(n, 10)
 	case serve.TooManyRequests:

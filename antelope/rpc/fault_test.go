@@ -76,11 +76,57 @@ func TestFailuresHaveTheBodiesOfNodeos(t *testing.T) {
 func TestDetailsAreMoreWhenTheyAreVerbose(t *testing.T) {
 	n := newNode(t, nil)
 	n.config.Verbose = true
-	n.config.Transactions = &failing{exception.Wrap(exception.PackedTransactionType, exception.New(exception.FCAssert, "second"), "first")}
+	third := exception.New(exception.FCAssert, "third")
+	n.config.Transactions = &failing{exception.Wrap(exception.PackedTransactionType, third, "first").With("${x}", exception.Datum{Key: "x", Value: "second"})}
 	n.start(serve.Options{})
 	_, got := n.ask("/v1/chain/send_transaction", packedTrx)
-	if strings.Count(got, `"message":`) != 3 || !strings.Contains(got, `"first"`) || !strings.Contains(got, `"second"`) {
+	first, second, last := strings.Index(got, `{"message":"first","file":"fault_test.go"`), strings.Index(got, `{"message":"second","file":"fault_test.go"`), strings.Index(got, `{"message":"third",`)
+	if strings.Count(got, `"message":`) != 4 || first < 0 || second < first || last < second {
 		t.Error(got)
+	}
+}
+
+func TestDetailsAreLimited(t *testing.T) {
+	n := newNode(t, nil)
+	n.config.Verbose = true
+	err := exception.New(exception.FCAssert, "0")
+	for i := range 20 {
+		err = exception.Wrap(exception.FCAssert, err, "%d", i).With("note")
+	}
+	n.config.Transactions = &failing{err}
+	n.start(serve.Options{})
+	if _, got := n.ask("/v1/chain/send_transaction", packedTrx); strings.Count(got, `"line_number":`) != 10 {
+		t.Error(got)
+	}
+}
+
+func TestDetailsNameTheirPlace(t *testing.T) {
+	f := &failing{exception.New(exception.TxDuplicate, "x")}
+	n := newNode(t, nil)
+	n.config.Transactions = f
+	n.start(serve.Options{})
+	n.contains("/v1/chain/send_transaction", packedTrx, 409, `"details":[{"message":"x","file":"fault_test.go","line_number":`)
+	n.contains("/v1/chain/send_transaction", packedTrx, 409, `"method":"TestDetailsNameTheirPlace"}]`)
+	n.contains("/v1/chain/none", packedTrx, 404, `"details":[{"message":"Unknown Endpoint","file":"fault.go","line_number":`)
+	f.err = errors.New("no exception")
+	n.contains("/v1/chain/send_transaction", packedTrx, 500, `{"message":"no exception","file":"","line_number":0,"method":""}`)
+}
+
+func TestLongMessagesAreCutUnlessErrorsAreVerbose(t *testing.T) {
+	const said = "assertion failure with message: "
+	for _, verbose := range []bool{false, true} {
+		f := &failing{}
+		n := newNode(t, nil)
+		n.config.Transactions, n.config.Verbose = f, verbose
+		n.start(serve.Options{})
+		for _, length := range []int{987, 988, 989, 1024} {
+			f.err = exception.New(exception.EosioAssertMessage, "%s%s", said, strings.Repeat("x", length))
+			want := said + strings.Repeat("x", length)
+			if !verbose && length > 988 {
+				want = said + strings.Repeat("x", 988) + "..."
+			}
+			n.contains("/v1/chain/send_transaction", packedTrx, 500, `{"message":"`+want+`",`)
+		}
 	}
 }
 

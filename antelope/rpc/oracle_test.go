@@ -31,7 +31,7 @@ var allowed = []struct {
 	pattern *regexp.Regexp
 	instead string
 }{
-	{regexp.MustCompile(`"file":"[^"]*","line_number":\d+,"method":"[^"]*"`), `"file":"","line_number":0,"method":""`},
+	{somewhere, noPlace},
 	{regexp.MustCompile(`=+"`), `"`}, // 4.1 ends base64 otherwise
 	{regexp.MustCompile(`"unpaid_blocks":\d+`), `"unpaid_blocks":0`},
 }

@@ -224,15 +224,33 @@ func (g GenerationContext) AppendJSON(b []byte) []byte {
 	return o.json("sender", g.Sender).close()
 }
 
-// AppendException appends an exception as nodeos shows it: its stack is the one
-// message that it has.
+// AppendException appends an exception as nodeos shows it: its stack is the message
+// that it has and what was said of it later, with the places in our source.
 func AppendException(b []byte, e *exception.Error) []byte {
 	o := jsonObject(variant.AppendInt64(openObject(b).key("code"), e.Kind.Code))
 	o = variant.AppendString(o.key("name"), e.Kind.Name)
 	o = variant.AppendString(o.key("message"), e.Kind.What)
-	b = append(o.key("stack"), `[{"context":{"level":"error","file":"","line":0,"method":"","hostname":"",`+
-		`"thread_name":"","timestamp":"1970-01-01T00:00:00.000"},"format":`...)
-	return append(variant.AppendString(b, e.Message), `,"data":{}}]}`...)
+	b = append(o.key("stack"), '[')
+	file, line, function := e.Place()
+	b = appendStackEntry(b, "error", file, line, function, e.Message, nil)
+	for _, n := range e.Notes() {
+		file, line, function = n.Place()
+		b = appendStackEntry(append(b, ','), "warn", file, line, function, n.Format, n.Data)
+	}
+	return append(b, `]}`...)
+}
+
+func appendStackEntry(b []byte, level, file string, line int, function, format string, data []exception.Datum) []byte {
+	b = append(append(append(b, `{"context":{"level":"`...), level...), `","file":`...)
+	b = append(variant.AppendString(b, file), `,"line":`...)
+	b = append(strconv.AppendInt(b, int64(line), 10), `,"method":`...)
+	b = variant.AppendString(b, function)
+	b = append(b, `,"hostname":"","thread_name":"","timestamp":"1970-01-01T00:00:00.000"},"format":`...)
+	o := jsonObject(append(variant.AppendString(b, format), `,"data":{`...))
+	for i := range data {
+		o = variant.AppendString(o.key(data[i].Key), data[i].Value)
+	}
+	return append(o, `}}`...)
 }
 
 // ParseHex decodes a string of hex digits, of which there must be an even number
