@@ -45,7 +45,7 @@ func (n *Node) takeOver() error {
 	if err := os.Rename(path, path+takenOver); err != nil {
 		return fmt.Errorf("take over the reversible blocks of nodeos: %w", err)
 	}
-	n.o.Log.Info("Took over the reversible blocks of nodeos", "blocks", taken, "head", f.Head().BlockNum, "kept", path+takenOver)
+	n.o.Log.Info("Took over the reversible blocks of nodeos", "blocks", taken, "head", f.Head().BlockNum, "log", last, "kept", path+takenOver)
 	return syncFolder(filepath.Dir(path))
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -50,6 +51,8 @@ func TestNodeosAndThisNodeTakeTurnsOnOneFolder(t *testing.T) {
 		return runUntil(t, peer.Command(t.Context(), append(args, more...)...), until)
 	}
 	theirs(" #6 ")
+	blocks := filepath.Join(dir, "data", "blocks")
+	last := lastLogged(t, blocks)
 	var log buffer
 	if err := run(t.Context(), append(args, "--terminate-at-block", "20"), streams{&log, &log}); err != nil {
 		t.Fatal(err, log.String())
@@ -61,9 +64,34 @@ func TestNodeosAndThisNodeTakeTurnsOnOneFolder(t *testing.T) {
 	if text := log.String(); !strings.Contains(text, "Took over the reversible blocks of nodeos blocks=1 ") || strings.Contains(text, "is left out") {
 		t.Errorf("the reversible blocks are lost: %s", text)
 	}
-	if text := theirs(" #23 ", "--replay-blockchain"); !strings.Contains(text, "attempting to replay from 2 to 19 blocks") {
+	// Their state is as they left it: with the blocks of then they go on from it.
+	if err := (blocklog.Tool{Dir: blocks, Logger: slog.New(slog.DiscardHandler)}).TrimEnd(last); err != nil {
+		t.Fatal(err)
+	}
+	reversible := filepath.Join(blocks, blocklog.ReversibleDir, consensus.FileName)
+	if err := os.Rename(reversible+takenOver, reversible); err != nil {
+		t.Fatal(err)
+	}
+	if text := theirs(fmt.Sprintf(" #%d ", last+4)); !strings.Contains(text, "no irreversible blocks need to be replayed") {
+		t.Errorf("their state does not go on there: %s", text)
+	}
+	if text := theirs(fmt.Sprintf(" #%d ", last+8), "--replay-blockchain"); !strings.Contains(text, "attempting to replay from 2 to ") {
 		t.Errorf("the chain does not go on there: %s", text)
 	}
+}
+
+// lastLogged is the last block of a log.
+func lastLogged(t *testing.T, dir string) uint32 {
+	t.Helper()
+	log, err := blocklog.Open(blocklog.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, _, _ := log.Head()
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return last
 }
 
 func freeAddress(t *testing.T) string {
@@ -235,6 +263,14 @@ func TestOneBlocksFolderIsForOneNode(t *testing.T) {
 		if _, err := Open(t.Context(), second); !errors.Is(err, store.ErrLocked) || !strings.Contains(err.Error(), o.BlocksDir) ||
 			!strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
 			t.Errorf("%v", err)
+		}
+	}
+	for _, args := range [][]string{{"trim-blocklog", "--last", "1"}, {"vacuum"}} {
+		tool := blockLogCommand()
+		tool.SilenceUsage, tool.SilenceErrors = true, true
+		tool.SetArgs(append([]string{"--blocks-dir", o.BlocksDir}, args...))
+		if err := tool.ExecuteContext(t.Context()); !errors.Is(err, store.ErrLocked) {
+			t.Errorf("%v: %v", args, err)
 		}
 	}
 	for _, b := range c.blocks[:10] {
