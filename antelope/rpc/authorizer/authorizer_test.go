@@ -196,3 +196,26 @@ func TestAnIndexGrowsInSteps(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkNew is what a start costs for each permission.
+func BenchmarkNew(b *testing.B) {
+	l := newLedger(b)
+	const accounts = 5000
+	for i := 0; i < accounts; {
+		var actions []types.Action
+		for range 100 {
+			actions = append(actions, l.m.CreateAccount(types.Name(uint64(i+1)<<40)))
+			i++
+		}
+		l.block(actions...)
+	}
+	v, err := l.m.Chain.View()
+	l.must(err)
+	defer v.Close()
+	for b.Loop() {
+		if _, err := authorizer.New(v); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(2*accounts), "ns/permission")
+}
