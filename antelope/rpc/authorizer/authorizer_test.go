@@ -167,7 +167,7 @@ func TestProducersAreFoundOnceTheyAreActive(t *testing.T) {
 // anew finds the same.
 func TestAnIndexGrowsInSteps(t *testing.T) {
 	l := newLedger(t)
-	const blocks, each = 30, 100
+	const blocks, each = 21, 100
 	name := func(i int) types.Name {
 		return types.N("user" + string([]byte{byte('a' + i/(26*26)), byte('a' + i/26%26), byte('a' + i%26)}))
 	}
