@@ -198,7 +198,7 @@ func (n *Node) Await(ctx context.Context) error {
 		}
 		select {
 		case <-n.done:
-			return fmt.Errorf("ended at once (%w): %s", n.err, n.logEnd())
+			return fmt.Errorf("ended at once (%w): %s", n.err, n.LogEnd())
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(50 * time.Millisecond):
@@ -207,10 +207,10 @@ func (n *Node) Await(ctx context.Context) error {
 	return fmt.Errorf("no answer in %v: %w", startTimeout, last)
 }
 
-// logEnd is the last lines of the log.
-func (n *Node) logEnd() string {
+// LogEnd is the last lines of the log.
+func (n *Node) LogEnd() string {
 	b, _ := os.ReadFile(filepath.Join(n.dir, "nodeos.log"))
-	return strings.TrimSpace(string(b[max(0, len(b)-600):]))
+	return strings.TrimSpace(string(b[max(0, len(b)-2000):]))
 }
 
 // Stop ends the process the way an operator does, and waits for it. A process
@@ -224,7 +224,7 @@ func (n *Node) Stop() error {
 		return nil
 	case <-time.After(stopTimeout):
 		n.Kill()
-		return fmt.Errorf("nodeos did not end in %v: %s", stopTimeout, n.logEnd())
+		return fmt.Errorf("nodeos did not end in %v: %s", stopTimeout, n.LogEnd())
 	}
 }
 

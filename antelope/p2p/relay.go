@@ -3,6 +3,7 @@ package p2p
 import (
 	"context"
 	"sync"
+	"time"
 
 	"tarn/antelope/types"
 )
@@ -10,6 +11,16 @@ import (
 // maxRelayed bounds what waits to be passed on, in bytes. What does not fit is not
 // passed on.
 const maxRelayed = 64 << 20
+
+// To write to a peer costs the same for one transaction as for ten, so transactions
+// for the peers that have connected here wait for company, the longer the more of
+// them there are. Peers that this node connects with get theirs at once, for that is
+// where the producers are.
+const (
+	gatherEach = time.Millisecond // for each such peer
+	gatherMost = 200 * time.Millisecond
+	gatherFrom = 16 // so many of them; below nothing waits
+)
 
 // relay passes on what the chain accepted, on a goroutine of its own, so that who
 // tells of it does not wait.
@@ -60,12 +71,22 @@ func (r *relay) add(e relayed, size int) {
 
 func (r *relay) run(ctx context.Context) {
 	var to []*conn
+	due := time.NewTimer(gatherMost) // of what is gathered
+	due.Stop()
+	waiting := false
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-due.C:
+			waiting = false
+			for _, c := range *r.net.conns.Load() {
+				c.writeNow()
+			}
+			continue
 		case <-r.wake:
 		}
+		wait := gatherTime(*r.net.conns.Load())
 		r.mu.Lock()
 		list := r.list
 		r.list, r.bytes = nil, 0
@@ -74,16 +95,35 @@ func (r *relay) run(ctx context.Context) {
 			if e.block != nil {
 				r.net.broadcastBlock(e.block)
 			} else {
-				to = r.net.broadcastTransaction(e.trx, to[:0])
+				to = r.net.broadcastTransaction(e.trx, wait > 0, to[:0])
+				if wait > 0 && len(to) > 0 && !waiting {
+					due.Reset(wait)
+					waiting = true
+				}
 			}
 		}
 		clear(to)
 	}
 }
 
+// gatherTime is how long transactions wait for company, 0 if they don't.
+func gatherTime(conns []*conn) time.Duration {
+	visitors := 0
+	for _, c := range conns {
+		if c.incoming() {
+			visitors++
+		}
+	}
+	if visitors < gatherFrom {
+		return 0
+	}
+	return min(time.Duration(visitors)*gatherEach, gatherMost)
+}
+
 // broadcastTransaction passes a transaction on to the peers that are not known to
-// have it. It uses the memory of scratch.
-func (n *Network) broadcastTransaction(t *Transaction, scratch []*conn) []*conn {
+// have it; with gather those that have connected here get it when they are written
+// to anyway, or prompted. It uses the memory of scratch.
+func (n *Network) broadcastTransaction(t *Transaction, gather bool, scratch []*conn) []*conn {
 	to := n.trxs.spread(t.ID, t.Expiration, *n.conns.Load(), scratch)
 	if len(to) == 0 {
 		return to
@@ -92,6 +132,9 @@ func (n *Network) broadcastTransaction(t *Transaction, scratch []*conn) []*conn 
 	n.trxOut.Add(uint64(len(to)))
 	for _, c := range to {
 		c.enqueue(frame, true)
+		if !gather || !c.incoming() || c.bp.Load() {
+			c.writeNow()
+		}
 	}
 	return to
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"tarn/antelope/oracle"
@@ -24,6 +25,7 @@ type networking struct {
 	load         network.Load
 	repeat       int
 	only         string
+	nodes        string
 	out          io.Writer
 }
 
@@ -52,6 +54,7 @@ func (n *networking) parse(ctx context.Context, what string, args []string) erro
 	flags.IntVar(&n.shape.Blocks, "blocks", 10_000, "sync, kill, peers: blocks of the chain that is there at first")
 	flags.IntVar(&n.shape.Transfers, "transfers", 5, "transfers in each of them")
 	flags.IntVar(&n.shape.Users, "users", 500, "accounts with tokens")
+	flags.StringVar(&n.nodes, "nodes", "", "sync, partition: the programs in their order, such as nodeos,tarn,tarn; some of both if empty")
 	flags.IntVar(&n.rounds, "rounds", 20, "partition: rounds; kill: kills of each kind")
 	flags.DurationVar(&n.most, "most", 20*time.Second, "partition: the longest disturbance; kill: the longest life")
 	flags.IntVar(&n.load.Peers, "peers", 200, "peers: how many")
@@ -81,23 +84,57 @@ func (n *networking) parse(ctx context.Context, what string, args []string) erro
 	return err
 }
 
+// lists are the programs that work together: what was asked for, or each default.
+func (n *networking) lists(defaults ...string) (all [][]oracle.Executable, err error) {
+	if n.nodes != "" {
+		defaults = []string{n.nodes}
+	}
+	for _, text := range defaults {
+		var list []oracle.Executable
+		for name := range strings.SplitSeq(text, ",") {
+			switch name {
+			case n.tarn.Name:
+				list = append(list, n.tarn)
+			case n.nodeos.Name:
+				list = append(list, n.nodeos)
+			default:
+				return nil, fmt.Errorf("no program %q", name)
+			}
+		}
+		all = append(all, list)
+	}
+	return all, nil
+}
+
 func (n *networking) sync(ctx context.Context, dir string) error {
+	lists, err := n.lists("nodeos,tarn,nodeos,nodeos,tarn,tarn")
+	if err != nil {
+		return err
+	}
 	c, err := network.NewChain(filepath.Join(dir, "chain"), n.shape)
 	if err != nil {
 		return err
 	}
-	return network.Sync(ctx, c, []oracle.Executable{n.nodeos, n.tarn, n.nodeos, n.nodeos, n.tarn, n.tarn}, network.Condition{}, dir, n.out)
+	return network.Sync(ctx, c, lists[0], network.Condition{}, dir, n.out)
 }
 
 func (n *networking) partition(ctx context.Context, dir string) error {
-	names := []string{"alpha", "beta", "gamma"}
-	c, err := network.NewChain(filepath.Join(dir, "chain"), network.Shape{Users: n.shape.Users, Producers: names})
+	lists, err := n.lists("tarn,nodeos,tarn", "nodeos,nodeos,tarn")
 	if err != nil {
 		return err
 	}
-	for i, list := range [][]oracle.Executable{{n.tarn, n.nodeos, n.tarn}, {n.nodeos, n.nodeos, n.tarn}} {
-		p := network.Partitions{Rounds: n.rounds, Most: n.most, Irreversible: true, Seed: n.seed + uint64(i)}
-		if err := network.Partition(ctx, c, list, names, p, filepath.Join(dir, fmt.Sprint(i)), n.out); err != nil {
+	for i, list := range lists {
+		home := filepath.Join(dir, fmt.Sprint(i))
+		var names []string
+		for k := range list {
+			names = append(names, "producer"+string(rune('a'+k)))
+		}
+		c, err := network.NewChain(filepath.Join(home, "chain"), network.Shape{Users: n.shape.Users, Producers: names})
+		if err != nil {
+			return err
+		}
+		p := network.Partitions{Rounds: n.rounds, Most: n.most, Irreversible: true, Seed: n.seed}
+		if err := network.Partition(ctx, c, list, names, p, home, n.out); err != nil {
 			return err
 		}
 	}

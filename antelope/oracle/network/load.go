@@ -66,8 +66,6 @@ func (r *Result) failures() (n int) {
 // Measure puts a load on a node, and counts. producer makes the blocks unless the
 // node does. Folders are made in dir.
 func Measure(ctx context.Context, c *Chain, x, producer oracle.Executable, l Load, dir string, say io.Writer) (*Result, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	g := &generator{chain: c, load: l, failed: map[string]int{}, first: map[uint32]time.Time{}}
 	var err error
 	source := (*oracle.Node)(nil)
@@ -84,8 +82,9 @@ func Measure(ctx context.Context, c *Chain, x, producer oracle.Executable, l Loa
 	}
 	defer stop(say, g.node)
 	defer g.tasks.Wait()
+	working, cancel := context.WithCancel(ctx)
 	defer cancel()
-	return g.run(ctx, source)
+	return g.run(working, source)
 }
 
 // generator is the peers of a node.

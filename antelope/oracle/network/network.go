@@ -141,9 +141,14 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// stop ends nodes. One that does not end by itself is killed, which is said.
+// stop ends nodes. One that does not end by itself is killed, and one that had ended
+// before is a fault: both are said.
 func stop(say io.Writer, nodes ...*oracle.Node) {
 	for _, n := range nodes {
+		if n.Ended() {
+			fmt.Fprintln(say, "ended by itself:", n.Dir(), n.LogEnd())
+			continue
+		}
 		if err := n.Stop(); err != nil {
 			fmt.Fprintln(say, err)
 		}

@@ -20,6 +20,7 @@ const tarnVariable = "NETWORKTEST_TARN"
 
 var (
 	seedFlag   = flag.Uint64("network.seed", 0, "seed of the random tests; 0 for a new one")
+	killsFlag  = flag.Int("network.kills", 0, "kills of each kind, if more than a few")
 	roundsFlag = flag.Int("network.rounds", 0, "rounds of partitions, with what is irreversible awaited; 0 for the short form")
 )
 
@@ -82,7 +83,7 @@ func (l lines) Write(b []byte) (int, error) {
 
 // limited bounds a test by far more than it takes.
 func limited(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(4+3**roundsFlag)*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(4+3**roundsFlag+*killsFlag)*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -121,6 +122,42 @@ func TestProducersAgreeAfterPartitions(t *testing.T) {
 	for _, list := range lists {
 		if err := Partition(limited(t), c, list, names, p, t.TempDir(), lines{t}); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+func TestAKilledNodeComesBackInANetwork(t *testing.T) {
+	t.Parallel()
+	tarn, nodeos := programs(t)
+	c := newChain(t, Shape{Blocks: 1200, Transfers: 3, Users: 50})
+	k := Kills{Count: max(3, *killsFlag), Most: 2 * time.Second, Seed: seed()}
+	if err := Kill(limited(t), c, tarn, nodeos, k, t.TempDir(), lines{t}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLightPeersGetAllBlocksAndTransactions(t *testing.T) {
+	t.Parallel()
+	tarn, nodeos := programs(t)
+	c := newChain(t, Shape{Blocks: 300, Transfers: 3, Users: 50})
+	for _, l := range []Load{
+		{Peers: 40, Syncing: 4, Relaying: 4, Rate: 15, Time: 3 * time.Second},
+		{Peers: 40, Rate: 15, Time: 2 * time.Second, Produce: true, Genesis: true},
+	} {
+		r, err := Measure(limited(t), c, tarn, nodeos, l, t.TempDir(), lines{t})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Log(r)
+		switch {
+		case len(r.Failed) > 0:
+			t.Errorf("peers failed: %v", r.Failed)
+		case r.Delivered == 0 || r.Lost > 0:
+			t.Errorf("%d blocks delivered, %d not", r.Delivered, r.Lost)
+		case r.Sent == 0 || r.Taken == 0:
+			t.Errorf("%d transactions sent, %d delivered", r.Sent, r.Taken)
+		case l.Syncing > 0 && r.Synced == 0:
+			t.Error("nobody fetched the chain")
 		}
 	}
 }
