@@ -21,15 +21,14 @@ import (
 
 // Load is what a node is given to do.
 type Load struct {
-	Peers     int           // light peers, those below included
-	Syncing   int           // of them fetch the whole chain, again and again
-	Relaying  int           // of them pass on all blocks and transactions, as nodes do; none if the node produces
-	Rate      int           // transfers a second
-	Produce   bool          // the node makes the blocks; else another one does, and it passes them on
-	Warm      time.Duration // after all peers are connected, before anything is measured
-	Time      time.Duration // that is measured
-	Genesis   bool          // the node fetches its blocks from the producer, in place of replaying them
-	Connected func(pid int) // is told when measuring begins; may be nil
+	Peers    int           // light peers, those below included
+	Syncing  int           // of them fetch the whole chain, again and again
+	Relaying int           // of them pass on all blocks and transactions, as nodes do; none if the node produces
+	Rate     int           // transfers a second
+	Produce  bool          // the node makes the blocks; else another one does, and it passes them on
+	Warm     time.Duration // after all peers are connected, before anything is measured
+	Time     time.Duration // that is measured
+	Genesis  bool          // the node fetches its blocks from the producer, in place of replaying them
 }
 
 // Result is what came of it.
@@ -94,9 +93,9 @@ type generator struct {
 	node  *oracle.Node
 	tasks sync.WaitGroup
 
-	synced, sent, taken, open atomic.Int64
-	measuring                 atomic.Bool
-	relays                    []*peer.Peer
+	synced, sent, taken atomic.Int64
+	measuring           atomic.Bool
+	relays              []*peer.Peer
 
 	mu     sync.Mutex
 	failed map[string]int
@@ -149,9 +148,6 @@ func (g *generator) run(ctx context.Context, source *oracle.Node) (*Result, erro
 
 // measure takes the node's time at the begin and at the end.
 func (g *generator) measure(ctx context.Context) (*Result, error) {
-	if g.load.Connected != nil {
-		g.load.Connected(g.node.PID())
-	}
 	before, err := processorTime(g.node.PID())
 	if err != nil {
 		return nil, err
