@@ -71,38 +71,48 @@ func (r *relay) add(e relayed, size int) {
 
 func (r *relay) run(ctx context.Context) {
 	var to []*conn
-	due := time.NewTimer(gatherMost) // of what is gathered
+	due := time.NewTimer(gatherMost) // for what is gathered
 	due.Stop()
-	waiting := false
+	gathering := false
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-due.C:
-			waiting = false
-			for _, c := range *r.net.conns.Load() {
-				c.writeNow()
-			}
+			r.net.prompt()
+			gathering = false
 			continue
 		case <-r.wake:
 		}
-		wait := gatherTime(*r.net.conns.Load())
 		r.mu.Lock()
 		list := r.list
 		r.list, r.bytes = nil, 0
 		r.mu.Unlock()
+		wait := gatherTime(*r.net.conns.Load())
 		for _, e := range list {
-			if e.block != nil {
-				r.net.broadcastBlock(e.block)
-			} else {
+			if e.block == nil {
 				to = r.net.broadcastTransaction(e.trx, wait > 0, to[:0])
-				if wait > 0 && len(to) > 0 && !waiting {
+				if wait > 0 && len(to) > 0 && !gathering {
 					due.Reset(wait)
-					waiting = true
+					gathering = true
 				}
+				continue
+			}
+			r.net.broadcastBlock(e.block)
+			if gathering { // most has gone with the block
+				r.net.prompt()
+				due.Stop()
+				gathering = false
 			}
 		}
 		clear(to)
+	}
+}
+
+// prompt lets all that is gathered be written.
+func (n *Network) prompt() {
+	for _, c := range *n.conns.Load() {
+		c.writeNow()
 	}
 }
 
