@@ -163,16 +163,26 @@ func (g *generator) measure(ctx context.Context) (*Result, error) {
 	}
 	r := &Result{CPU: after - before, Time: time.Since(begin), Sent: g.sent.Load() - sent, Taken: g.taken.Load() - taken, Synced: g.synced.Load() - synced}
 	g.measuring.Store(false)
+	const late = 10 * time.Second // what is under way may take; what isn't there then is lost
+	_ = await(ctx, "delivery", late, func() (bool, error) { return g.missing() == 0, nil })
+	r.Lost = g.missing()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r.Failed, r.Delivered = maps.Clone(g.failed), len(g.delays)
-	followers := g.load.Peers - g.load.Syncing
-	r.Lost = max(0, (len(g.first)-2)*followers-r.Delivered) // the first and the last may be under way
 	slices.Sort(g.delays)
 	if n := len(g.delays); n > 0 {
 		r.P50, r.P99 = g.delays[n/2], g.delays[n*99/100]
 	}
 	return r, nil
+}
+
+// missing is how many blocks peers have not been sent. Of the first one some had it
+// before measuring began.
+func (g *generator) missing() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	followers := g.load.Peers - g.load.Syncing - len(g.relays)
+	return max(0, (len(g.first)-1)*followers-len(g.delays))
 }
 
 // hello makes a peer that has all blocks.
@@ -202,11 +212,12 @@ func (g *generator) connect(ctx context.Context, i int) error {
 		return err
 	}
 	syncs := i < g.load.Syncing
-	if !syncs {
+	switch {
+	case syncs:
+	case !g.load.Produce && i < g.load.Syncing+g.load.Relaying:
+		g.relays = append(g.relays, p) // nobody sends them what they pass on
+	default:
 		p.Seen = g.seen
-	}
-	if !syncs && i < g.load.Syncing+g.load.Relaying {
-		g.relays = append(g.relays, p)
 	}
 	g.tasks.Go(func() {
 		err := g.work(ctx, p, syncs)
