@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"tarn/antelope/config"
 	"tarn/antelope/deepmind"
 	"tarn/antelope/exception"
@@ -74,7 +76,7 @@ func run(ctx context.Context, args []string, s streams) error {
 	defer l.cause(nil)
 	l.stop = l.cause
 	// To the very end: a log that nobody reads any more is a signal, too.
-	defer l.signals()()
+	defer l.signals(s)()
 	l.introduce(true)
 	err = l.live(ctx)
 	l.introduce(false)
@@ -82,6 +84,30 @@ func run(ctx context.Context, args []string, s streams) error {
 }
 
 // newLogs makes the logs of a process.
+// broken tells whether one of the streams leads nowhere any more.
+func (s streams) broken() bool {
+	for _, w := range [2]io.Writer{s.out, s.err} {
+		f, ok := w.(*os.File)
+		if !ok {
+			continue
+		}
+		c, err := f.SyscallConn()
+		if err != nil {
+			return true // closed
+		}
+		gone := false
+		err = c.Control(func(fd uintptr) {
+			p := []unix.PollFd{{Fd: int32(fd)}}
+			n, err := unix.Poll(p, 0)
+			gone = err == nil && n > 0 && p[0].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL) != 0
+		})
+		if err != nil || gone {
+			return true
+		}
+	}
+	return false
+}
+
 func newLogs(s streams, objects bool) *logging.Logs {
 	terminal := func(w io.Writer) bool {
 		f, ok := w.(*os.File)
@@ -257,9 +283,10 @@ func (l *life) stopped(ctx context.Context, err error) error {
 	return cause
 }
 
-// signals makes SIGTERM, SIGINT and SIGPIPE stop the node, however often they come,
-// and SIGHUP read logging.json again. The function that it returns takes that back.
-func (l *life) signals() func() {
+// signals makes SIGTERM and SIGINT stop the node, however often they come, SIGPIPE
+// too if it is because nobody reads what the node says, and SIGHUP read logging.json
+// again. The function that it returns takes that back.
+func (l *life) signals(said streams) func() {
 	c := make(chan os.Signal, 8)
 	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM, syscall.SIGPIPE, syscall.SIGHUP)
 	done, gone := make(chan struct{}), make(chan struct{})
@@ -279,7 +306,9 @@ func (l *life) signals() func() {
 				if err := l.configureLogs(); err != nil {
 					l.log.Error("Error reloading logging.json", "error", err)
 				}
-			case stopping && s == syscall.SIGPIPE: // saying it would bring the next one
+			case s == syscall.SIGPIPE && (stopping || !said.broken()):
+				// It is of a connection whose other end is gone, or of what is said about
+				// stopping.
 			case stopping:
 				l.log.Warn(fmt.Sprintf("Received %v again: the node is stopping already; it ends as soon as its state is safe", s))
 			default:

@@ -368,8 +368,8 @@ func TestSignalsStopANodeAndHUPReadsTheLogsConfiguration(t *testing.T) {
 	if n, _, err := server.ReadFrom(make([]byte, 1<<12)); err != nil || n == 0 {
 		t.Errorf("nothing reaches the server that logging.json names now: %v", err)
 	}
-	say(syscall.SIGPIPE)
-	log.await(t, "Received broken pipe: stopping")
+	say(syscall.SIGTERM)
+	log.await(t, "Received terminated: stopping")
 	select {
 	case err := <-ended:
 		if err != nil {
@@ -390,6 +390,55 @@ func TestSignalsStopANodeAndHUPReadsTheLogsConfiguration(t *testing.T) {
 	}
 	if want := []string{"STATUS=replaying", "READY=1", "STATUS=serving", "STOPPING=1"}; !slices.Equal(heard, want) {
 		t.Errorf("the service manager hears %q, not %q", heard, want)
+	}
+}
+
+// A socket whose other end is gone brings SIGPIPE too, and strangers can close as
+// they like.
+func TestABrokenPipeStopsANodeOnlyIfItIsItsOutput(t *testing.T) {
+	dir := t.TempDir()
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	defer write.Close()
+	var log buffer
+	ended := make(chan error, 1)
+	go func() {
+		ended <- run(context.Background(), []string{"--config-dir", dir, "--data-dir", dir, "--p2p-listen-endpoint", "127.0.0.1:0", "-e", "-p", "eosio"}, streams{write, &log})
+	}()
+	log.await(t, "Produced block")
+	pipe := func() {
+		if err := syscall.Kill(os.Getpid(), syscall.SIGPIPE); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pipe()
+	for _, text := range []string{"Received HUP.", "Error reloading logging.json"} { // signals of different kinds may overtake each other once
+		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+		log.await(t, text)
+		if err := os.WriteFile(filepath.Join(dir, "logging.json"), []byte("{"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if strings.Contains(log.String(), "stopping") {
+		t.Fatal("the node stops because a connection broke")
+	}
+	if err := read.Close(); err != nil {
+		t.Fatal(err)
+	}
+	pipe()
+	log.await(t, "Received broken pipe: stopping")
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Fatal(err, log.String())
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("the node does not end")
 	}
 }
 

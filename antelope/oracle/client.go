@@ -105,6 +105,7 @@ type Info struct {
 	HeadID       string `json:"head_block_id"`
 	HeadTime     string `json:"head_block_time"`
 	Irreversible uint32 `json:"last_irreversible_block_num"`
+	LIBID        string `json:"last_irreversible_block_id"`
 }
 
 // Info asks for the head of the chain.

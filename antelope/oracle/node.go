@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -42,9 +43,41 @@ type Node struct {
 	err  error         // how, after done
 }
 
+// Executable is a program that takes nodeos' arguments: nodeos itself, or one in
+// its place.
+type Executable struct {
+	Name string   // in reports
+	Path string   // of the file
+	Args []string // before nodeos' own
+	Env  []string // nil for that of this process
+}
+
+// Nodeos is the package's own.
+func (p *Peer) Nodeos() Executable {
+	return Executable{Name: "nodeos", Path: p.Program(), Args: []string{"nodeos"}, Env: p.environment()}
+}
+
 // Start runs nodeos until [Node.Stop], or until ctx ends, and waits until it
 // answers.
-func (p *Peer) Start(ctx context.Context, c Config) (*Node, error) {
+func (p *Peer) Start(ctx context.Context, c Config) (*Node, error) { return p.Nodeos().Start(ctx, c) }
+
+// Start runs the program until [Node.Stop], or until ctx ends, and waits until it
+// answers.
+func (x Executable) Start(ctx context.Context, c Config) (*Node, error) {
+	n, err := x.Launch(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := n.Await(ctx); err != nil {
+		n.Kill()
+		return nil, fmt.Errorf("%s in %s: %w", x.Name, c.Dir, err)
+	}
+	return n, nil
+}
+
+// Launch is Start without the waiting. What the program writes is appended to
+// nodeos.log in its folder.
+func (x Executable) Launch(ctx context.Context, c Config) (*Node, error) {
 	if err := os.MkdirAll(filepath.Join(c.Dir, "config"), 0o755); err != nil {
 		return nil, err
 	}
@@ -56,13 +89,13 @@ func (p *Peer) Start(ctx context.Context, c Config) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	log, err := os.Create(filepath.Join(c.Dir, "nodeos.log"))
+	log, err := os.OpenFile(filepath.Join(c.Dir, "nodeos.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
-	cmd := exec.CommandContext(ctx, p.Program(), args...)
-	cmd.Env, cmd.Stdout, cmd.Stderr = p.environment(), log, log
+	cmd := exec.CommandContext(ctx, x.Path, slices.Concat(x.Args, args)...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = x.Env, log, log
 	// It ends with us, even if we are killed.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	n := &Node{Client: NewClient(ports[0]), dir: c.Dir, p2p: ports[1], cmd: cmd, done: make(chan struct{})}
@@ -78,11 +111,7 @@ func (p *Peer) Start(ctx context.Context, c Config) (*Node, error) {
 		}
 	}()
 	if err := <-started; err != nil {
-		return nil, fmt.Errorf("starting nodeos: %w", err)
-	}
-	if err := n.await(ctx); err != nil {
-		n.Kill()
-		return nil, fmt.Errorf("nodeos in %s: %w", c.Dir, err)
+		return nil, fmt.Errorf("starting %s: %w", x.Name, err)
 	}
 	return n, nil
 }
@@ -90,7 +119,7 @@ func (p *Peer) Start(ctx context.Context, c Config) (*Node, error) {
 // arguments of nodeos. The chain plugin must be named first: the plugins are
 // initialised in this order.
 func arguments(c Config, ports []string) ([]string, error) {
-	args := []string{"nodeos",
+	args := []string{
 		"--data-dir", c.Dir, "--config-dir", filepath.Join(c.Dir, "config"),
 		"--plugin", "eosio::chain_plugin", "--plugin", "eosio::chain_api_plugin",
 		"--plugin", "eosio::producer_plugin", "--plugin", "eosio::producer_api_plugin",
@@ -160,8 +189,8 @@ func freePorts(n int) ([]string, error) {
 	return addresses, nil
 }
 
-// await waits until the node answers, or says why it never will.
-func (n *Node) await(ctx context.Context) error {
+// Await waits until the node answers, or says why it never will.
+func (n *Node) Await(ctx context.Context) error {
 	var last error
 	for end := time.Now().Add(startTimeout); time.Now().Before(end); {
 		if _, last = n.Info(ctx); last == nil {
@@ -169,7 +198,7 @@ func (n *Node) await(ctx context.Context) error {
 		}
 		select {
 		case <-n.done:
-			return fmt.Errorf("ended at once (%w): %s", n.err, n.logEnd())
+			return fmt.Errorf("ended at once (%w): %s", n.err, n.LogEnd())
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(50 * time.Millisecond):
@@ -178,10 +207,10 @@ func (n *Node) await(ctx context.Context) error {
 	return fmt.Errorf("no answer in %v: %w", startTimeout, last)
 }
 
-// logEnd is the last lines of the log.
-func (n *Node) logEnd() string {
+// LogEnd is the last lines of the log.
+func (n *Node) LogEnd() string {
 	b, _ := os.ReadFile(filepath.Join(n.dir, "nodeos.log"))
-	return strings.TrimSpace(string(b[max(0, len(b)-600):]))
+	return strings.TrimSpace(string(b[max(0, len(b)-2000):]))
 }
 
 // Stop ends the process the way an operator does, and waits for it. A process
@@ -195,7 +224,7 @@ func (n *Node) Stop() error {
 		return nil
 	case <-time.After(stopTimeout):
 		n.Kill()
-		return fmt.Errorf("nodeos did not end in %v: %s", stopTimeout, n.logEnd())
+		return fmt.Errorf("nodeos did not end in %v: %s", stopTimeout, n.LogEnd())
 	}
 }
 
@@ -204,6 +233,19 @@ func (n *Node) Kill() {
 	_ = syscall.Kill(-n.cmd.Process.Pid, syscall.SIGKILL) // its own group; it may have ended
 	<-n.done
 }
+
+// Ended tells whether the process has ended.
+func (n *Node) Ended() bool {
+	select {
+	case <-n.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// PID is the process's.
+func (n *Node) PID() int { return n.cmd.Process.Pid }
 
 // Dir is the node's data folder.
 func (n *Node) Dir() string { return n.dir }

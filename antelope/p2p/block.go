@@ -297,6 +297,7 @@ func (n *Network) broadcastBlock(b *Block) {
 				c.debugf("bcast block %d", b.Num)
 			}
 			c.enqueue(b.frame(), true)
+			c.writeNow()
 		}
 	}
 }

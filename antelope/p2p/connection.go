@@ -11,6 +11,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"tarn/antelope/types"
@@ -31,9 +32,10 @@ type conn struct {
 	id     uint32
 	slot   int // in sets of connections
 	socket net.Conn
-	target *target // what was dialled; nil for an incoming one
-	public string  // the address that is told to the peer
-	rate   uint64  // bytes a second of blocks to one that catches up; 0 is no limit
+	raw    syscall.RawConn // of the socket; nil if it has none
+	target *target         // what was dialled; nil for an incoming one
+	public string          // the address that is told to the peer
+	rate   uint64          // bytes a second of blocks to one that catches up; 0 is no limit
 
 	remoteIP, remotePort, localIP, localPort string
 	started                                  time.Time
@@ -85,6 +87,9 @@ func newConn(n *Network, socket net.Conn, t *target, public string, rate uint64)
 	c := &conn{net: n, socket: socket, target: t, public: public, rate: rate, started: time.Now()}
 	c.remoteIP, c.remotePort = splitHostPort(socket.RemoteAddr())
 	c.localIP, c.localPort = splitHostPort(socket.LocalAddr())
+	if s, ok := socket.(syscall.Conn); ok {
+		c.raw, _ = s.SyscallConn() // without it the writer does all
+	}
 	c.ping.Store(math.MaxInt64)
 	c.version.Store(protocolLeap)
 	c.lines = bucket{rate: logRate, burst: logBurst}

@@ -109,7 +109,7 @@ func (c *conn) handleTime(m Time) {
 			c.mu.Unlock()
 			return
 		}
-		c.ping.Store(max(0, m.Destination-m.Origin))
+		c.measured(max(0, m.Destination-m.Origin))
 	}
 	transmit := nanoseconds(m.Transmit)
 	if transmit == c.transmit {
@@ -134,6 +134,16 @@ func (c *conn) handleTime(m Time) {
 	if c.received.Load() == nil {
 		c.sendHandshake()
 	}
+}
+
+// measured notes how long the answer to a time message took. While a peer catches
+// up from this node it doesn't count: the message waited behind the blocks. Nor does
+// it while this node catches up, unless nothing better is known.
+func (c *conn) measured(ping int64) {
+	if c.syncing.Load() || c.net.sync.syncing() && c.ping.Load() != math.MaxInt64 {
+		return
+	}
+	c.ping.Store(ping)
 }
 
 // nanoseconds takes a time since the epoch in whatever unit a peer has sent it, for

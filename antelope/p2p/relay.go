@@ -3,6 +3,7 @@ package p2p
 import (
 	"context"
 	"sync"
+	"time"
 
 	"tarn/antelope/types"
 )
@@ -10,6 +11,16 @@ import (
 // maxRelayed bounds what waits to be passed on, in bytes. What does not fit is not
 // passed on.
 const maxRelayed = 64 << 20
+
+// To write to a peer costs the same for one transaction as for ten, so transactions
+// for the peers that have connected here wait for company, the longer the more of
+// them there are. Peers that this node connects with get theirs at once, for that is
+// where the producers are.
+const (
+	gatherEach = time.Millisecond // for each such peer
+	gatherMost = 200 * time.Millisecond
+	gatherFrom = 16 // so many of them; below nothing waits
+)
 
 // relay passes on what the chain accepted, on a goroutine of its own, so that who
 // tells of it does not wait.
@@ -60,30 +71,69 @@ func (r *relay) add(e relayed, size int) {
 
 func (r *relay) run(ctx context.Context) {
 	var to []*conn
+	due := time.NewTimer(gatherMost) // for what is gathered
+	due.Stop()
+	gathering := false
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-due.C:
+			r.net.prompt()
+			gathering = false
+			continue
 		case <-r.wake:
 		}
 		r.mu.Lock()
 		list := r.list
 		r.list, r.bytes = nil, 0
 		r.mu.Unlock()
+		wait := gatherTime(*r.net.conns.Load())
 		for _, e := range list {
-			if e.block != nil {
-				r.net.broadcastBlock(e.block)
-			} else {
-				to = r.net.broadcastTransaction(e.trx, to[:0])
+			if e.block == nil {
+				to = r.net.broadcastTransaction(e.trx, wait > 0, to[:0])
+				if wait > 0 && len(to) > 0 && !gathering {
+					due.Reset(wait)
+					gathering = true
+				}
+				continue
+			}
+			r.net.broadcastBlock(e.block)
+			if gathering { // most has gone with the block
+				r.net.prompt()
+				due.Stop()
+				gathering = false
 			}
 		}
 		clear(to)
 	}
 }
 
+// prompt lets all that is gathered be written.
+func (n *Network) prompt() {
+	for _, c := range *n.conns.Load() {
+		c.writeNow()
+	}
+}
+
+// gatherTime is how long transactions wait for company, 0 if they don't.
+func gatherTime(conns []*conn) time.Duration {
+	visitors := 0
+	for _, c := range conns {
+		if c.incoming() {
+			visitors++
+		}
+	}
+	if visitors < gatherFrom {
+		return 0
+	}
+	return min(time.Duration(visitors)*gatherEach, gatherMost)
+}
+
 // broadcastTransaction passes a transaction on to the peers that are not known to
-// have it. It uses the memory of scratch.
-func (n *Network) broadcastTransaction(t *Transaction, scratch []*conn) []*conn {
+// have it; with gather those that have connected here get it when they are written
+// to anyway, or prompted. It uses the memory of scratch.
+func (n *Network) broadcastTransaction(t *Transaction, gather bool, scratch []*conn) []*conn {
 	to := n.trxs.spread(t.ID, t.Expiration, *n.conns.Load(), scratch)
 	if len(to) == 0 {
 		return to
@@ -92,6 +142,9 @@ func (n *Network) broadcastTransaction(t *Transaction, scratch []*conn) []*conn 
 	n.trxOut.Add(uint64(len(to)))
 	for _, c := range to {
 		c.enqueue(frame, true)
+		if !gather || !c.incoming() || c.bp.Load() {
+			c.writeNow()
+		}
 	}
 	return to
 }

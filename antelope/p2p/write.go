@@ -3,7 +3,9 @@ package p2p
 import (
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"tarn/antelope/types"
@@ -14,8 +16,9 @@ const (
 	writeBatch  = 256 << 10 // bytes of blocks fetched for a peer that catches up
 	copiedBlock = 16 << 10  // blocks up to this size are gathered in one buffer
 	writeTime   = 30 * time.Second
-	slowestPeer = 8 << 10 // bytes a second that a peer must be able to read
-	maxWanted   = 64      // blocks that a peer may ask for by id before it got them
+	slowestPeer = 8 << 10  // bytes a second that a peer must be able to read
+	directBytes = 64 << 10 // that are written without the writer
+	maxWanted   = 64       // blocks that a peer may ask for by id before it got them
 )
 
 // outbox holds what is to be written to a peer: messages, then blocks that it asked
@@ -32,6 +35,8 @@ type outbox struct {
 	from    uint32 // next block of the range to send
 	to      uint32 // its last one; below from for none
 	final   bool   // nothing may follow what is there
+	writing bool   // the writer is at work
+	direct  bool   // somebody else writes
 }
 
 func (o *outbox) signal() {
@@ -42,6 +47,7 @@ func (o *outbox) signal() {
 }
 
 // add queues a frame, which nobody changes any more, and returns how much is queued.
+// What is relayed stays until the writer or [conn.writeNow] is called for.
 func (o *outbox) add(frame []byte, relayed bool) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -52,10 +58,54 @@ func (o *outbox) add(frame []byte, relayed bool) int {
 		o.relayed = append(o.relayed, frame)
 	} else {
 		o.control = append(o.control, frame)
+		o.signal()
 	}
 	o.bytes += len(frame)
-	o.signal()
 	return o.bytes
+}
+
+// takeFew takes all that is queued, as one frame, if nobody else writes and it is
+// no more than a few messages. [outbox.giveBack] must follow. Otherwise the writer
+// is called for what there is.
+func (o *outbox) takeFew() []byte {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.direct || len(o.control)+len(o.relayed) == 0 {
+		return nil // giveBack calls for the writer
+	}
+	if o.writing || o.final || o.bytes > directBytes || o.pendingLocked() {
+		o.signal()
+		return nil
+	}
+	var frame []byte
+	if len(o.control) == 0 && len(o.relayed) == 1 {
+		frame = o.relayed[0]
+	} else {
+		frame = slices.Concat(slices.Concat(o.control...), slices.Concat(o.relayed...))
+	}
+	clear(o.control)
+	clear(o.relayed)
+	o.control, o.relayed, o.bytes, o.direct = o.control[:0], o.relayed[:0], 0, true
+	return frame
+}
+
+// giveBack takes what was not written.
+func (o *outbox) giveBack(rest []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.direct = false
+	if len(rest) > 0 {
+		o.control = slices.Insert(o.control, 0, rest)
+		o.bytes += len(rest)
+	}
+	if len(rest) > 0 || len(o.control) > 0 || len(o.relayed) > 0 || o.final || o.pendingLocked() {
+		o.signal()
+	}
+}
+
+// pendingLocked tells whether blocks are wanted.
+func (o *outbox) pendingLocked() bool {
+	return len(o.wanted) > 0 || o.from <= o.to && o.to != 0
 }
 
 // last queues a frame that nothing follows, in place of all that is not urgent.
@@ -153,6 +203,10 @@ type work struct {
 func (o *outbox) take() work {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.writing = false
+	if o.direct {
+		return work{from: 1} // giveBack calls again
+	}
 	w := work{frames: o.control, wanted: o.wanted, from: o.from, to: o.to, final: o.final}
 	if o.to == 0 {
 		w.from = 1
@@ -165,6 +219,7 @@ func (o *outbox) take() work {
 	for _, f := range o.relayed {
 		o.bytes += len(f)
 	}
+	o.writing = len(w.frames) > 0 || w.final || len(w.wanted) > 0 || w.from <= w.to
 	return w
 }
 
@@ -198,9 +253,31 @@ func (c *conn) enqueue(frame []byte, relayed bool) {
 	}
 }
 
+// writeNow writes what is queued as far as the kernel takes it at once, and leaves
+// the rest to the writer. With hundreds of peers it costs more to wake a goroutine
+// for each of them than to write a few hundred bytes.
+func (c *conn) writeNow() {
+	if c.raw == nil {
+		c.out.signal()
+		return
+	}
+	frame := c.out.takeFew()
+	if frame == nil {
+		return
+	}
+	n := 0
+	err := c.raw.Control(func(fd uintptr) { n, _ = syscall.Write(int(fd), frame) })
+	if err != nil || n < 0 {
+		n = 0 // the writer finds out why
+	}
+	c.countOut(int64(n), time.Now())
+	c.out.giveBack(frame[n:])
+}
+
 // write sends what is queued until the connection ends, or until the last message
 // was written.
 func (c *conn) write() error {
+	var deadline time.Time
 	for {
 		select {
 		case <-c.ended.Done():
@@ -211,7 +288,7 @@ func (c *conn) write() error {
 			w := c.out.take()
 			frames, wait := c.fetch(&w)
 			if len(frames) > 0 {
-				if err := c.flush(frames); err != nil {
+				if err := c.flush(frames, &deadline); err != nil {
 					return err
 				}
 			}
@@ -233,17 +310,35 @@ func (c *conn) wakeIn(d time.Duration) {
 	time.AfterFunc(d, c.out.signal)
 }
 
-func (c *conn) flush(frames net.Buffers) error {
+// flush writes frames. deadline is that of the socket, which is moved only when
+// there is not much left of it: that costs as much as a small write.
+func (c *conn) flush(frames net.Buffers, deadline *time.Time) (err error) {
 	size := 0
 	for _, f := range frames {
 		size += len(f)
 	}
-	_ = c.socket.SetWriteDeadline(time.Now().Add(writeTime + time.Duration(size/slowestPeer)*time.Second)) // closed is found by the write
-	n, err := frames.WriteTo(c.socket)
-	c.bytesOut.Add(n)
-	c.lastOut.Store(time.Now().UnixNano())
-	c.net.bytesOut.Add(uint64(n))
+	now := time.Now()
+	need := writeTime + time.Duration(size/slowestPeer)*time.Second
+	if deadline.Before(now.Add(need)) {
+		*deadline = now.Add(need + writeTime/2)
+		_ = c.socket.SetWriteDeadline(*deadline) // closed is found by the write
+	}
+	var n int64
+	if len(frames) == 1 {
+		var k int
+		k, err = c.socket.Write(frames[0])
+		n = int64(k)
+	} else {
+		n, err = frames.WriteTo(c.socket)
+	}
+	c.countOut(n, now)
 	return err
+}
+
+func (c *conn) countOut(n int64, now time.Time) {
+	c.bytesOut.Add(n)
+	c.lastOut.Store(now.UnixNano())
+	c.net.bytesOut.Add(uint64(n))
 }
 
 // fetch adds the blocks that the peer asked for to what is written. wait is how

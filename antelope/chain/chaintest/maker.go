@@ -50,11 +50,16 @@ func New(st store.Store, o chain.Options) (*Maker, error) {
 }
 
 // StartBlock begins the next block, in the slot after the head's, with the features
-// that are to be activated.
+// that are to be activated. Whoever is scheduled makes it, and confirms all blocks
+// since its last one.
 func (m *Maker) StartBlock(activations ...types.Checksum256) error {
-	return m.Chain.StartBlock(chain.Start{
-		Time: m.Chain.Head().Header.Timestamp + 1, Activations: activations, Status: chain.Incomplete,
-	})
+	head := m.Chain.Head()
+	s := chain.Start{Time: head.Header.Timestamp + 1, Activations: activations, Status: chain.Incomplete}
+	last, _ := head.LastProduced.Get(head.ScheduledProducer(s.Time).Producer)
+	if since := max(last, head.Irreversible); since < head.BlockNum {
+		s.Confirmed = uint16(head.BlockNum - since)
+	}
+	return m.Chain.StartBlock(s)
 }
 
 // EndBlock signs the pending block.

@@ -14,11 +14,19 @@ import (
 	"time"
 
 	"tarn/antelope/chain"
+	"tarn/antelope/node"
 	"tarn/antelope/oracle"
 	"tarn/store/engine"
 )
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "nodeos" { // it listens to signals itself
+		if err := run(context.Background(), os.Args[1:], os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
@@ -40,7 +48,11 @@ const usage = `usage:
   receipts DIR...                     outcomes of the transactions in a case's blocks
   hash SNAPSHOT                       rows and hash of a snapshot
   print SNAPSHOT [SECTION]            its rows as text
-  diff SNAPSHOT SNAPSHOT              the first differences of two`
+  diff SNAPSHOT SNAPSHOT              the first differences of two
+  sync, partition, kill [-seed N] ... networks of nodes, ours and nodeos: a long chain from one to the next, links
+                                      that are cut, nodes that are killed
+  peers [-peers N] [-rate N] ...      CPU time of nodeos and ours with light peers, and the ratio
+  nodeos ...                          a node of ours, which these run; -tarn names another one`
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 0 {
@@ -69,6 +81,13 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			fmt.Fprintln(out, dir, counts)
 		}
 		return nil
+	case "sync", "partition", "kill", "peers":
+		return networks(ctx, args[0], rest, out)
+	case "nodeos":
+		c := node.Command()
+		c.SilenceUsage, c.SilenceErrors = true, true
+		c.SetArgs(rest)
+		return c.ExecuteContext(context.Background())
 	case "hash", "print", "diff":
 		return snapshots(args, out)
 	default:

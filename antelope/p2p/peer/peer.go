@@ -29,6 +29,10 @@ type Peer struct {
 	// What [Peer.Follow] has seen, in messages; Bytes of all of them.
 	Blocks, Transactions, Others, Bytes atomic.Int64
 
+	// Seen, if it is set, is given each block and transaction that [Peer.Follow]
+	// receives, as the frame after its length, good until Seen returns.
+	Seen func(t p2p.Type, frame []byte)
+
 	conn net.Conn
 	in   *bufio.Reader
 	buf  []byte
@@ -129,6 +133,47 @@ func Until[T p2p.Message](p *Peer) (m T, err error) {
 	}
 }
 
+// Fetch asks for a range of blocks, both ends included, and drops them. It answers
+// time messages meanwhile. ctx's end closes the connection.
+func (p *Peer) Fetch(ctx context.Context, from, to uint32) error {
+	defer context.AfterFunc(ctx, func() { p.conn.Close() })()
+	if err := p.Send(p2p.SyncRequest{Start: from, End: to}); err != nil {
+		return err
+	}
+	for from <= to {
+		m, err := p.Receive()
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return err
+		}
+		switch m := m.(type) {
+		case *types.SignedBlock:
+			if m.BlockNum() == from {
+				from++
+			}
+		case p2p.Time:
+			err = p.answer(m)
+		case p2p.GoAway:
+			err = fmt.Errorf("sent away: %v", m.Reason)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answer answers a time message that asks.
+func (p *Peer) answer(m p2p.Time) error {
+	if m.Origin != 0 {
+		return nil
+	}
+	now := time.Now().UnixNano()
+	return p.Send(p2p.Time{Origin: m.Transmit, Receive: now, Transmit: now})
+}
+
 // Follow keeps the connection as a node does that has all blocks: it says so with
 // each handshake and notice that comes, answers time messages, and counts what it is
 // sent without decoding it. It returns why the connection ended: ctx's error, a
@@ -151,7 +196,11 @@ func (p *Peer) Follow(ctx context.Context) error {
 }
 
 func (p *Peer) follow(b []byte) error {
-	switch p2p.Type(serial.NewReader(b).Varuint32()) {
+	t := p2p.Type(serial.NewReader(b).Varuint32())
+	if p.Seen != nil && (t == p2p.TypeBlock || t == p2p.TypeTransaction) {
+		p.Seen(t, b)
+	}
+	switch t {
 	case p2p.TypeBlock:
 		p.Blocks.Add(1)
 		return nil
@@ -176,10 +225,7 @@ func (p *Peer) follow(b []byte) error {
 			return p.SendHandshake()
 		}
 	case p2p.Time:
-		if m.Origin == 0 {
-			now := time.Now().UnixNano()
-			return p.Send(p2p.Time{Origin: m.Transmit, Receive: now, Transmit: now})
-		}
+		return p.answer(m)
 	case p2p.GoAway:
 		return fmt.Errorf("sent away: %v", m.Reason)
 	}

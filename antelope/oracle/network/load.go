@@ -1,0 +1,359 @@
+package network
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tarn/antelope/oracle"
+	"tarn/antelope/p2p"
+	"tarn/antelope/p2p/peer"
+	"tarn/antelope/types"
+)
+
+// Load is what a node is given to do.
+type Load struct {
+	Peers    int           // light peers, those below included
+	Syncing  int           // of them fetch the whole chain, again and again
+	Relaying int           // of them pass on all blocks and transactions, as nodes do; none if the node produces
+	Rate     int           // transfers a second
+	Produce  bool          // the node makes the blocks; else another one does, and it passes them on
+	Warm     time.Duration // after all peers are connected, before anything is measured
+	Time     time.Duration // that is measured
+	Genesis  bool          // the node fetches its blocks from the producer, in place of replaying them
+}
+
+// Result is what came of it.
+type Result struct {
+	CPU       time.Duration // of the node, while it was measured
+	Time      time.Duration
+	P50, P99  time.Duration // from when a block was first seen by anyone to a peer's having it
+	Delivered int           // blocks to peers
+	Lost      int           // blocks that a peer didn't get
+	Taken     int64         // transactions that reached peers
+	Sent      int64         // transactions
+	Synced    int64         // whole chains that were fetched
+	Failed    map[string]int
+}
+
+// String is a line.
+func (r *Result) String() string {
+	text := fmt.Sprintf("%.2f s of CPU in %.0f s (%.1f %% of a core); blocks delivered %d, lost %d, delay p50 %.1f ms, p99 %.1f ms; transactions %d sent, %d delivered; chains fetched %d; peers failed %d",
+		r.CPU.Seconds(), r.Time.Seconds(), 100*r.CPU.Seconds()/r.Time.Seconds(), r.Delivered, r.Lost,
+		r.P50.Seconds()*1000, r.P99.Seconds()*1000, r.Sent, r.Taken, r.Synced, r.failures())
+	for _, why := range slices.Sorted(maps.Keys(r.Failed)) {
+		text += fmt.Sprintf("; %d: %s", r.Failed[why], why)
+	}
+	return text
+}
+
+func (r *Result) failures() (n int) {
+	for _, k := range r.Failed {
+		n += k
+	}
+	return n
+}
+
+// Measure puts a load on a node, and counts. producer makes the blocks unless the
+// node does. Folders are made in dir.
+func Measure(ctx context.Context, c *Chain, x, producer oracle.Executable, l Load, dir string, say io.Writer) (*Result, error) {
+	g := &generator{chain: c, load: l, failed: map[string]int{}, first: map[uint32]time.Time{}}
+	var err error
+	source := (*oracle.Node)(nil)
+	produces, ways := []string{"eosio"}, arguments()
+	if !l.Produce {
+		if source, err = g.launch(ctx, producer, filepath.Join(dir, "producer"), produces, ways); err != nil {
+			return nil, err
+		}
+		defer stop(say, source)
+		produces, ways = nil, arguments(source.P2P())
+	}
+	if g.node, err = g.launch(ctx, x, filepath.Join(dir, "node"), produces, ways); err != nil {
+		return nil, err
+	}
+	defer stop(say, g.node)
+	defer g.tasks.Wait()
+	working, cancel := context.WithCancel(ctx)
+	defer cancel()
+	return g.run(working, source)
+}
+
+// generator is the peers of a node.
+type generator struct {
+	chain *Chain
+	load  Load
+	node  *oracle.Node
+	tasks sync.WaitGroup
+
+	synced, sent, taken atomic.Int64
+	measuring           atomic.Bool
+	relays              []*peer.Peer
+
+	mu     sync.Mutex
+	failed map[string]int
+	first  map[uint32]time.Time // when a block was first seen
+	delays []time.Duration
+}
+
+// launch starts a node on the chain.
+func (g *generator) launch(ctx context.Context, x oracle.Executable, dir string, producers, args []string) (*oracle.Node, error) {
+	if !g.load.Genesis || len(producers) > 0 {
+		if err := g.chain.Copy(dir); err != nil {
+			return nil, err
+		}
+	}
+	return start(ctx, x, g.chain, dir, producers, args...)
+}
+
+// run connects the peers, waits, and measures.
+func (g *generator) run(ctx context.Context, source *oracle.Node) (*Result, error) {
+	level := g.node
+	if source != nil {
+		level = source
+	}
+	if err := await(ctx, "node with the producer's head", syncTime, func() (bool, error) {
+		a, err := level.Info(ctx)
+		if err != nil {
+			return false, err
+		}
+		b, err := g.node.Info(ctx)
+		return err == nil && b.HeadNum+2 > a.HeadNum && a.HeadNum > g.chain.Head+1, err
+	}); err != nil {
+		return nil, err
+	}
+	for i := range g.load.Peers {
+		if err := g.connect(ctx, i); err != nil {
+			return nil, fmt.Errorf("peer %d: %w", i, err)
+		}
+	}
+	if source != nil {
+		if err := g.probe(ctx, source); err != nil {
+			return nil, err
+		}
+	}
+	g.tasks.Go(func() { g.transfers(ctx) })
+	if !sleep(ctx, g.load.Warm) {
+		return nil, ctx.Err()
+	}
+	return g.measure(ctx)
+}
+
+// measure takes the node's time at the begin and at the end.
+func (g *generator) measure(ctx context.Context) (*Result, error) {
+	before, err := processorTime(g.node.PID())
+	if err != nil {
+		return nil, err
+	}
+	begin, sent, taken, synced := time.Now(), g.sent.Load(), g.taken.Load(), g.synced.Load()
+	g.measuring.Store(true)
+	if !sleep(ctx, g.load.Time) {
+		return nil, ctx.Err()
+	}
+	after, err := processorTime(g.node.PID())
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{CPU: after - before, Time: time.Since(begin), Sent: g.sent.Load() - sent, Taken: g.taken.Load() - taken, Synced: g.synced.Load() - synced}
+	g.measuring.Store(false)
+	const late = 10 * time.Second // what is under way may take; what isn't there then is lost
+	_ = await(ctx, "delivery", late, func() (bool, error) { return g.missing() == 0, nil })
+	r.Lost = g.missing()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r.Failed, r.Delivered = maps.Clone(g.failed), len(g.delays)
+	slices.Sort(g.delays)
+	if n := len(g.delays); n > 0 {
+		r.P50, r.P99 = g.delays[n/2], g.delays[n*99/100]
+	}
+	return r, nil
+}
+
+// missing is how many blocks peers have not been sent. Of the first one some had it
+// before measuring began.
+func (g *generator) missing() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	followers := g.load.Peers - g.load.Syncing - len(g.relays)
+	return max(0, (len(g.first)-1)*followers-len(g.delays))
+}
+
+// hello makes a peer that has all blocks.
+func (g *generator) hello(ctx context.Context, n *oracle.Node) (*peer.Peer, error) {
+	info, err := n.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := peer.Dial(ctx, n.P2P(), g.chain.Genesis.ChainID())
+	if err != nil {
+		return nil, err
+	}
+	p.Hello.HeadNum, p.Hello.LIBNum = info.HeadNum, info.Irreversible
+	if p.Hello.HeadID, err = types.ParseChecksum256(info.HeadID); err != nil {
+		return nil, err
+	}
+	if p.Hello.LIBID, err = types.ParseChecksum256(info.LIBID); err != nil {
+		return nil, err
+	}
+	return p, p.SendHandshake()
+}
+
+// connect adds a light peer.
+func (g *generator) connect(ctx context.Context, i int) error {
+	p, err := g.hello(ctx, g.node)
+	if err != nil {
+		return err
+	}
+	syncs := i < g.load.Syncing
+	switch {
+	case syncs:
+	case !g.load.Produce && i < g.load.Syncing+g.load.Relaying:
+		g.relays = append(g.relays, p) // nobody sends them what they pass on
+	default:
+		p.Seen = g.seen
+	}
+	g.tasks.Go(func() {
+		err := g.work(ctx, p, syncs)
+		if ctx.Err() == nil {
+			g.mu.Lock()
+			g.failed[err.Error()]++
+			g.mu.Unlock()
+		}
+	})
+	return nil
+}
+
+// work is what a peer does until ctx ends or something fails.
+func (g *generator) work(ctx context.Context, p *peer.Peer, syncs bool) error {
+	defer p.Close()
+	for syncs {
+		if err := p.Fetch(ctx, 1, g.chain.Head); err != nil {
+			return err
+		}
+		g.synced.Add(1)
+		if !sleep(ctx, time.Second) {
+			return ctx.Err()
+		}
+	}
+	return p.Follow(ctx)
+}
+
+// seen notes what a follower was sent.
+func (g *generator) seen(t p2p.Type, frame []byte) {
+	if t == p2p.TypeTransaction {
+		g.taken.Add(1)
+		return
+	}
+	num, now := numberOf(frame), time.Now()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if since, ok := g.first[num]; ok {
+		g.delays = append(g.delays, now.Sub(since))
+	} else if g.measuring.Load() {
+		g.first[num] = now
+		if g.load.Produce {
+			g.delays = append(g.delays, 0)
+		}
+	}
+}
+
+// numberOf finds the number of a block in its frame.
+func numberOf(frame []byte) uint32 {
+	const previous = 1 + 4 + 8 + 2 // after the type, the time, the producer, what is confirmed
+	if len(frame) < previous+4 {
+		return 0
+	}
+	return binary.BigEndian.Uint32(frame[previous:]) + 1
+}
+
+// probe follows the producer: it sees blocks when the node does, and what it sees
+// the relaying peers pass on.
+func (g *generator) probe(ctx context.Context, source *oracle.Node) error {
+	p, err := g.hello(ctx, source)
+	if err != nil {
+		return err
+	}
+	p.Seen = func(t p2p.Type, frame []byte) {
+		if t == p2p.TypeBlock {
+			num, now := numberOf(frame), time.Now()
+			g.mu.Lock()
+			if _, ok := g.first[num]; !ok && g.measuring.Load() {
+				g.first[num] = now
+			}
+			g.mu.Unlock()
+		}
+		raw := append(binary.LittleEndian.AppendUint32(nil, uint32(len(frame))), frame...)
+		for _, r := range g.relays {
+			_ = r.SendRaw(raw) // its own goroutine tells of its end
+		}
+	}
+	g.tasks.Go(func() {
+		defer p.Close()
+		if err := p.Follow(ctx); ctx.Err() == nil {
+			g.mu.Lock()
+			g.failed["the probe: "+err.Error()]++
+			g.mu.Unlock()
+		}
+	})
+	return nil
+}
+
+// transfers sends transfers to the node as a peer, at the rate, until ctx ends.
+func (g *generator) transfers(ctx context.Context) {
+	if err := g.sendTransfers(ctx); err != nil && ctx.Err() == nil {
+		g.mu.Lock()
+		g.failed["transfers: "+err.Error()]++
+		g.mu.Unlock()
+	}
+}
+
+func (g *generator) sendTransfers(ctx context.Context) error {
+	const refresh = 10 * time.Second // of the block that they refer to
+	if g.load.Rate <= 0 {
+		return nil
+	}
+	p, err := g.hello(ctx, g.node)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	ended := make(chan error, 1)
+	g.tasks.Go(func() { ended <- p.Follow(ctx) })
+	tick := time.NewTicker(time.Second / time.Duration(g.load.Rate))
+	defer tick.Stop()
+	var ref types.Checksum256
+	for asked := (time.Time{}); ; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-ended:
+			return err
+		case <-tick.C:
+		}
+		if time.Since(asked) > refresh {
+			info, err := g.node.Info(ctx)
+			if err != nil {
+				return err
+			}
+			if ref, err = types.ParseChecksum256(info.HeadID); err != nil {
+				return err
+			}
+			asked = time.Now()
+		}
+		t, err := g.chain.Transfer(ref)
+		if err != nil {
+			return err
+		}
+		if err := p.Send(t); err != nil {
+			return errors.Join(errors.New("sending"), err)
+		}
+		g.sent.Add(1)
+	}
+}
