@@ -17,6 +17,8 @@ import (
 	"os"
 	"os/exec"
 	"time"
+
+	"tarn/internal/figures"
 )
 
 // Config says what is measured and how long. Sizes are in bytes. See [Default]
@@ -138,20 +140,20 @@ func Run(ctx context.Context, c Config, names ...string) (_ *Report, err error) 
 		return nil, fmt.Errorf("bench: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(c.Dir)) }()
-	r := &Report{Config: c, Machine: describe(c.Dir), Started: time.Now()}
+	r := &Report{Config: c, Machine: figures.Describe(c.Dir), Started: time.Now()}
 	p := &parent{ctx: ctx, config: c, names: chosen, begun: r.Started, loaded: map[string]Load{}}
 	for _, s := range sections() {
 		if !p.wants(s.name) {
 			continue
 		}
 		start := time.Now()
-		busy, own := processorTime()
+		busy, own := figures.ProcessorTime()
 		section, err := s.run(p)
 		if err != nil {
 			return r, fmt.Errorf("bench %s: %w", s.name, err)
 		}
 		section.Name, section.Took = s.name, time.Since(start)
-		busyAfter, ownAfter := processorTime()
+		busyAfter, ownAfter := figures.ProcessorTime()
 		section.Others = max((busyAfter-busy)-(ownAfter-own), 0) / section.Took.Seconds() / float64(max(r.Machine.CPUs, 1))
 		r.Sections = append(r.Sections, *section)
 	}

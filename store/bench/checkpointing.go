@@ -12,6 +12,8 @@ import (
 
 	"tarn/store/engine"
 	"tarn/store/page"
+
+	"tarn/internal/figures"
 )
 
 // Checkpoints is what checkpoints in mapped_private write and cost.
@@ -166,7 +168,7 @@ func checkpointNow(st *seam, dir string) (c Checkpoint, err error) {
 	if err != nil {
 		return c, err
 	}
-	handed, device := st.Stats().Written.Total(), deviceWrites(dir)
+	handed, device := st.Stats().Written.Total(), figures.DeviceWrites(dir)
 	start := time.Now()
 	under, err := st.Checkpoint()
 	if err != nil {
@@ -184,7 +186,7 @@ func checkpointNow(st *seam, dir string) (c Checkpoint, err error) {
 	c.Written = after - before
 	c.Handed = st.Stats().Written.Total() - handed
 	if c.Device = -1; device >= 0 {
-		c.Device = deviceWrites(dir) - device
+		c.Device = figures.DeviceWrites(dir) - device
 	}
 	if d := st.Durable(); d.Head != st.Head() {
 		return c, fmt.Errorf("revision %d is durable after a checkpoint at %d", d.Head, st.Head())
@@ -209,7 +211,7 @@ func copySpeed(dir string, amount int64) (float64, error) {
 func startReader(st *seam, c Config) (stop func() (Readers, error)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
-	var l latencies
+	var l figures.Latencies
 	start := time.Now()
 	go func() {
 		src := newSource(NewRows(c.Rows), c.Seed, 5)
@@ -223,7 +225,7 @@ func startReader(st *seam, c Config) (stop func() (Readers, error)) {
 		cancel()
 		err := <-done
 		took := time.Since(start).Seconds()
-		return Readers{Gets: float64(l.count) / took, P50: l.quantile(0.5), P99: l.quantile(0.99), Max: l.quantile(1 - 1e-9)}, err
+		return Readers{Gets: float64(l.Count) / took, P50: l.Quantile(0.5), P99: l.Quantile(0.99), Max: l.Quantile(1 - 1e-9)}, err
 	}
 }
 
@@ -255,55 +257,55 @@ func (p *parent) copyOf(s Subject) (string, error) {
 }
 
 func (s *Section) checkpointTables(r Checkpoints) {
-	written := Table{
+	written := figures.Table{
 		Title: "Checkpoints: bytes and memory",
 		How: "mapped_private; random updates at full speed in revisions of 1000, each published, and then a checkpoint. Changed: pages that differ from the file, by the engine's gauge just before. Handed: what the engine gave to the kernel. Counted: /proc/self/io write_bytes; the kernel counts whole folios of the page cache, which may hold more than was written. Disk: what the whole device was written meanwhile (/proc/diskstats), by others too. " +
 			"Anonymous memory: RssAnon of the process, Go's heap included.",
 		Head: []string{"step", "seconds", "updates", "MB changed", "MB handed", "MB counted", "MB to disk", "handed / changed", "counted / changed", "anonymous after, MB", "of the store"},
 	}
-	share := func(anon int64) string { return percent(float64(anon) / float64(r.Stored)) }
-	written.add("between checkpoints", significant(r.Between.Took.Seconds()), count(float64(r.Between.Updates)), megabytes(r.Between.Changed),
-		none, megabytes(r.Between.Written), none, none, none, megabytes(r.Before), share(r.Before))
+	share := func(anon int64) string { return figures.Percent(float64(anon) / float64(r.Stored)) }
+	written.Add("between checkpoints", figures.Significant(r.Between.Took.Seconds()), figures.Count(float64(r.Between.Updates)), figures.Megabytes(r.Between.Changed),
+		figures.None, figures.Megabytes(r.Between.Written), figures.None, figures.None, figures.None, figures.Megabytes(r.Before), share(r.Before))
 	handed := func(c Checkpoint) float64 { return float64(c.Handed) / float64(c.Changed) }
 	counted := func(c Checkpoint) float64 { return float64(c.Written) / float64(c.Changed) }
 	disk := func(c Checkpoint) string {
 		if c.Device < 0 {
-			return none
+			return figures.None
 		}
-		return megabytes(c.Device)
+		return figures.Megabytes(c.Device)
 	}
-	written.add("checkpoint", significant(r.First.Took.Seconds()), none, megabytes(r.First.Changed), megabytes(r.First.Handed), megabytes(r.First.Written),
-		disk(r.First), ratio(handed(r.First)), ratio(counted(r.First)),
-		megabytes(r.After), share(r.After))
-	s.atMost("KB written between checkpoints, "+growth, float64(r.Between.Written)/1e3, inodes(r.Between.Grown), "KB")
-	s.atMost("handed to the kernel by a checkpoint / changed pages", handed(r.First), 1.1, "")
-	s.atMost("counted by the kernel / changed pages", counted(r.First), 1.1, "")
-	s.atMost("anonymous memory after a checkpoint / store", float64(r.After)/float64(r.Stored), 0.05, "")
+	written.Add("checkpoint", figures.Significant(r.First.Took.Seconds()), figures.None, figures.Megabytes(r.First.Changed), figures.Megabytes(r.First.Handed), figures.Megabytes(r.First.Written),
+		disk(r.First), figures.Ratio(handed(r.First)), figures.Ratio(counted(r.First)),
+		figures.Megabytes(r.After), share(r.After))
+	s.Targets.AtMost("KB written between checkpoints, "+growth, float64(r.Between.Written)/1e3, inodes(r.Between.Grown), "KB")
+	s.Targets.AtMost("handed to the kernel by a checkpoint / changed pages", handed(r.First), 1.1, "")
+	s.Targets.AtMost("counted by the kernel / changed pages", counted(r.First), 1.1, "")
+	s.Targets.AtMost("anonymous memory after a checkpoint / store", float64(r.After)/float64(r.Stored), 0.05, "")
 
-	speed := Table{
+	speed := figures.Table{
 		Title: "Checkpoints: speed",
 		How: fmt.Sprintf("Checkpoints of %s MB of changed pages, in turns without and with a reader beside, each after a dd of as much (if=/dev/zero bs=1M conv=fdatasync) into a new file of the same disk. "+
-			"Time from the call until all is durable. Pause: how long the writer stood still. The reader takes a new view every 1000 gets; times include reading the clock.", megabytes(r.Rounds[0].Changed)),
+			"Time from the call until all is durable. Pause: how long the writer stood still. The reader takes a new view every 1000 gets; times include reading the clock.", figures.Megabytes(r.Rounds[0].Changed)),
 		Head: []string{"round", "dd, MB/s", "checkpoint, MB/s", "to dd", "counted / changed", "to disk / changed", "pause, ms", "reader: gets/s", "p50, µs", "p99, µs", "longest, µs"},
 	}
-	us := func(ns float64) string { return significant(ns / 1000) }
-	speed.add("no checkpoint", none, none, none, none, none, none, count(r.Idle.Gets), us(r.Idle.P50), us(r.Idle.P99), us(r.Idle.Max))
+	us := func(ns float64) string { return figures.Significant(ns / 1000) }
+	speed.Add("no checkpoint", figures.None, figures.None, figures.None, figures.None, figures.None, figures.None, figures.Count(r.Idle.Gets), us(r.Idle.P50), us(r.Idle.P99), us(r.Idle.Max))
 	var alone, beside, ddAlone, ddBeside []float64
 	for i, c := range r.Rounds {
-		row := []string{fmt.Sprint(i + 1), significant(r.DD[i]), significant(c.Speed()), percent(c.Speed() / r.DD[i]), ratio(counted(c)),
-			ratio(float64(c.Device) / float64(c.Changed)), millis(c.Pause)}
+		row := []string{fmt.Sprint(i + 1), figures.Significant(r.DD[i]), figures.Significant(c.Speed()), figures.Percent(c.Speed() / r.DD[i]), figures.Ratio(counted(c)),
+			figures.Ratio(float64(c.Device) / float64(c.Changed)), figures.Millis(c.Pause)}
 		if g := c.Reader; g != nil {
-			row = append(row, count(g.Gets), us(g.P50), us(g.P99), us(g.Max))
+			row = append(row, figures.Count(g.Gets), us(g.P50), us(g.P99), us(g.Max))
 			beside, ddBeside = append(beside, c.Speed()), append(ddBeside, r.DD[i])
 		} else {
-			row = append(row, none, none, none, none)
+			row = append(row, figures.None, figures.None, figures.None, figures.None)
 			alone, ddAlone = append(alone, c.Speed()), append(ddAlone, r.DD[i])
 		}
-		speed.add(row...)
+		speed.Add(row...)
 	}
 	self := func(x float64) float64 { return x }
-	dd := median(append(ddAlone, ddBeside...), self)
-	s.atLeast("checkpoint / dd, medians", median(alone, self)/dd, 0.8, "")
-	s.atLeast("checkpoint with a reader beside / dd, medians", median(beside, self)/dd, 0.8, "")
+	dd := figures.Median(append(ddAlone, ddBeside...), self)
+	s.Targets.AtLeast("checkpoint / dd, medians", figures.Median(alone, self)/dd, 0.8, "")
+	s.Targets.AtLeast("checkpoint with a reader beside / dd, medians", figures.Median(beside, self)/dd, 0.8, "")
 	s.Tables = append(s.Tables, written, speed)
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"tarn/store/engine"
+
+	"tarn/internal/figures"
 )
 
 // compared lists the subjects of the sections get, update, seek, view and gc.
@@ -60,7 +62,7 @@ func (p *parent) visit() (*visits, error) {
 }
 
 // each calls row for each subject that could be measured and has what has tells.
-func (v *visits) each(t *Table, has func(Visit) bool, row func(s Subject, rounds []Visit)) {
+func (v *visits) each(t *figures.Table, has func(Visit) bool, row func(s Subject, rounds []Visit)) {
 	for _, s := range v.subjects {
 		rounds := v.rounds[s.Name]
 		if why := rounds[0].Skipped; why != "" {
@@ -76,46 +78,46 @@ func (p *parent) gets() (*Section, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := Table{
+	t := figures.Table{
 		Title: "Random get",
 		How: fmt.Sprintf("A row that exists, its number in the value checked; all rows were read before, and each LSM engine or library has %s MB to keep them in. "+
 			"Writer: the writer's own state. View: a reader's; for a library, its own snapshot or transaction. Medians of the means of batches of %d, whose keys are made out of the measured time; p50 and p99 of single gets from the view, reading the clock included. "+
-			"RSS counts mapped files, anonymous is what the kernel cannot drop.", megabytes(p.config.Cache), batchRows),
+			"RSS counts mapped files, anonymous is what the kernel cannot drop.", figures.Megabytes(p.config.Cache), batchRows),
 		Head: []string{"store", "writer, ns", "view, ns", "p50, ns", "p99, ns", "to pebble bare", "spread", "RSS, MB", "anonymous, MB"},
 	}
 	typical := func(v Visit) float64 { return v.ViewGet.Median }
-	reference := median(v.rounds["pebble bare"], typical)
+	reference := figures.Median(v.rounds["pebble bare"], typical)
 	s := &Section{}
 	v.each(&t, func(v Visit) bool { return v.ViewGet != nil }, func(of Subject, r []Visit) {
-		writer := none
+		writer := figures.None
 		if r[0].Get != nil {
-			writer = nanos(median(r, func(v Visit) float64 { return v.Get.Median }))
+			writer = figures.Nanos(figures.Median(r, func(v Visit) float64 { return v.Get.Median }))
 		}
-		m := median(r, typical)
-		faster := none
+		m := figures.Median(r, typical)
+		faster := figures.None
 		if reference > 0 {
-			faster = ratio(reference/m) + "×"
+			faster = figures.Ratio(reference/m) + "×"
 		}
 		if kind := r[0].Memory; kind != "" {
 			t.Notes = append(t.Notes, fmt.Sprintf("Memory of `%s`: %s.", of.Name, kind))
 		}
-		t.add(of.Name, writer, nanos(m),
-			nanos(median(r, func(v Visit) float64 { return v.ViewGet.P50 })),
-			nanos(median(r, func(v Visit) float64 { return v.ViewGet.P99 })),
-			faster, percent(spread(r, typical)),
-			megabytes(int64(median(r, func(v Visit) float64 { return float64(v.RSS) }))),
-			megabytes(int64(median(r, func(v Visit) float64 { return float64(v.Anon) }))))
+		t.Add(of.Name, writer, figures.Nanos(m),
+			figures.Nanos(figures.Median(r, func(v Visit) float64 { return v.ViewGet.P50 })),
+			figures.Nanos(figures.Median(r, func(v Visit) float64 { return v.ViewGet.P99 })),
+			faster, figures.Percent(figures.Spread(r, typical)),
+			figures.Megabytes(int64(figures.Median(r, func(v Visit) float64 { return float64(v.RSS) }))),
+			figures.Megabytes(int64(figures.Median(r, func(v Visit) float64 { return float64(v.Anon) }))))
 		if of.Kind == engine.Page && reference > 0 {
-			s.atLeast("get, "+of.Name+": speed to pebble bare", reference/m, 4, "×")
+			s.Targets.AtLeast("get, "+of.Name+": speed to pebble bare", reference/m, 4, "×")
 		}
 		if of.Kind == engine.Page {
-			s.atMost("get, "+of.Name, m/1000, 1, "µs")
+			s.Targets.AtMost("get, "+of.Name, m/1000, 1, "µs")
 		}
 	})
 	return v.with(s, t), nil
 }
 
-func (v *visits) with(s *Section, t Table) *Section {
+func (v *visits) with(s *Section, t figures.Table) *Section {
 	s.Tables = append(s.Tables, t)
 	for _, of := range v.subjects {
 		s.Visits = append(s.Visits, v.rounds[of.Name]...)
@@ -128,26 +130,28 @@ func (p *parent) updates() (*Section, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := Table{
+	t := figures.Table{
 		Title: "Random update",
 		How: fmt.Sprintf("A new value for a row that exists, undo data recorded. Session: the puts of sessions of %s updates, in pages that were copied in this generation already; push: finishing such a session (its undo data is compacted and kept) and committing it. "+
 			"Published: revisions of %d updates, each pushed, committed and published, so that each copies its pages anew. An LSM engine flushes beside it when its overlay is full. Medians of batches of 1000, and the mean of all where it may differ. Allocations are the Go heap's, of one update.",
-			count(float64(NewRows(p.config.Rows).sessionBatches()*batchRows)), batchRows),
+			figures.Count(float64(NewRows(p.config.Rows).sessionBatches()*batchRows)), batchRows),
 		Head: []string{"store", "session, ns", "allocs", "bytes", "push, ns", "bytes", "published, ns", "mean, ns", "allocs", "bytes", "spread"},
 	}
 	session := func(v Visit) float64 { return v.Update.Session.Median }
 	s := &Section{}
 	v.each(&t, func(v Visit) bool { return v.Update != nil }, func(of Subject, r []Visit) {
-		of1 := func(f func(*Update) float64) float64 { return median(r, func(v Visit) float64 { return f(v.Update) }) }
+		of1 := func(f func(*Update) float64) float64 {
+			return figures.Median(r, func(v Visit) float64 { return f(v.Update) })
+		}
 		allocs := of1(func(u *Update) float64 { return u.Session.Allocs })
-		t.add(of.Name, nanos(median(r, session)), small(allocs), small(of1(func(u *Update) float64 { return u.Session.Bytes })),
-			nanos(of1(func(u *Update) float64 { return u.Push.Median })), small(of1(func(u *Update) float64 { return u.Push.Bytes })),
-			nanos(of1(func(u *Update) float64 { return u.Published.Median })), nanos(of1(func(u *Update) float64 { return u.Published.Mean })),
-			small(of1(func(u *Update) float64 { return u.Published.Allocs })),
-			small(of1(func(u *Update) float64 { return u.Published.Bytes })), percent(spread(r, session)))
+		t.Add(of.Name, figures.Nanos(figures.Median(r, session)), figures.Small(allocs), figures.Small(of1(func(u *Update) float64 { return u.Session.Bytes })),
+			figures.Nanos(of1(func(u *Update) float64 { return u.Push.Median })), figures.Small(of1(func(u *Update) float64 { return u.Push.Bytes })),
+			figures.Nanos(of1(func(u *Update) float64 { return u.Published.Median })), figures.Nanos(of1(func(u *Update) float64 { return u.Published.Mean })),
+			figures.Small(of1(func(u *Update) float64 { return u.Published.Allocs })),
+			figures.Small(of1(func(u *Update) float64 { return u.Published.Bytes })), figures.Percent(figures.Spread(r, session)))
 		if of.Kind == engine.Page {
-			s.atMost("update, "+of.Name, median(r, session)/1000, 1.5, "µs")
-			s.atMost("allocations of an update, "+of.Name, allocs, 0.001, "")
+			s.Targets.AtMost("update, "+of.Name, figures.Median(r, session)/1000, 1.5, "µs")
+			s.Targets.AtMost("allocations of an update, "+of.Name, allocs, 0.001, "")
 		}
 	})
 	return v.with(s, t), nil
@@ -158,7 +162,7 @@ func (p *parent) seeks() (*Section, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := Table{
+	t := figures.Table{
 		Title: "Seek and 100 steps forward",
 		How:   "From a random row, through a cursor that stays open, in a view (for a library, its snapshot or transaction). Steps: the last row's value checked; read: every key and value taken, every value checked. Medians of the means of batches.",
 		Head:  []string{"store", "steps, µs", "read, µs", "spread"},
@@ -166,10 +170,10 @@ func (p *parent) seeks() (*Section, error) {
 	bare := func(v Visit) float64 { return v.Seek.Steps }
 	s := &Section{}
 	v.each(&t, func(v Visit) bool { return v.Seek != nil }, func(of Subject, r []Visit) {
-		t.add(of.Name, significant(median(r, bare)/1000), significant(median(r, func(v Visit) float64 { return v.Seek.Read })/1000), percent(spread(r, bare)))
+		t.Add(of.Name, figures.Significant(figures.Median(r, bare)/1000), figures.Significant(figures.Median(r, func(v Visit) float64 { return v.Seek.Read })/1000), figures.Percent(figures.Spread(r, bare)))
 		if of.Kind == engine.Page {
-			s.atMost("seek and 100 steps, "+of.Name, median(r, bare)/1000, 6, "µs")
-			s.atMost("seek and 100 rows read, "+of.Name, median(r, func(v Visit) float64 { return v.Seek.Read })/1000, 6, "µs")
+			s.Targets.AtMost("seek and 100 steps, "+of.Name, figures.Median(r, bare)/1000, 6, "µs")
+			s.Targets.AtMost("seek and 100 rows read, "+of.Name, figures.Median(r, func(v Visit) float64 { return v.Seek.Read })/1000, 6, "µs")
 		}
 	})
 	return v.with(s, t), nil
@@ -180,7 +184,7 @@ func (p *parent) views() (*Section, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := Table{
+	t := figures.Table{
 		Title: "View",
 		How:   "Taking and closing one, while nothing changes. Medians of the means of batches.",
 		Head:  []string{"store", "ns", "spread"},
@@ -188,8 +192,8 @@ func (p *parent) views() (*Section, error) {
 	typical := func(v Visit) float64 { return v.View.Median }
 	s := &Section{}
 	v.each(&t, func(v Visit) bool { return v.View != nil }, func(of Subject, r []Visit) {
-		t.add(of.Name, nanos(median(r, typical)), percent(spread(r, typical)))
-		s.atMost("view, "+of.Name, median(r, typical)/1000, 2, "µs")
+		t.Add(of.Name, figures.Nanos(figures.Median(r, typical)), figures.Percent(figures.Spread(r, typical)))
+		s.Targets.AtMost("view, "+of.Name, figures.Median(r, typical)/1000, 2, "µs")
 	})
 	return v.with(s, t), nil
 }
@@ -199,18 +203,18 @@ func (p *parent) collections() (*Section, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := Table{
+	t := figures.Table{
 		Title: "Garbage collection",
 		How:   "runtime.GC() in a process that does nothing else: before the store is opened, and after all of its rows were read. The least of 25, and the median of the rounds.",
 		Head:  []string{"store", "without, µs", "with, µs", "added, µs"},
 	}
 	s := &Section{}
 	v.each(&t, func(v Visit) bool { return v.GC != nil }, func(of Subject, r []Visit) {
-		without := medianTime(r, func(v Visit) time.Duration { return v.GC.Without })
-		with := medianTime(r, func(v Visit) time.Duration { return v.GC.With })
-		t.add(of.Name, micros(without), micros(with), micros(with-without))
+		without := figures.MedianTime(r, func(v Visit) time.Duration { return v.GC.Without })
+		with := figures.MedianTime(r, func(v Visit) time.Duration { return v.GC.With })
+		t.Add(of.Name, figures.Micros(without), figures.Micros(with), figures.Micros(with-without))
 		if of.Kind == engine.Page {
-			s.atMost("GC time added, "+of.Name, float64(with-without)/1e3, 100, "µs")
+			s.Targets.AtMost("GC time added, "+of.Name, float64(with-without)/1e3, 100, "µs")
 		}
 	})
 	return v.with(s, t), nil

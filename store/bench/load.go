@@ -8,6 +8,8 @@ import (
 
 	"tarn/store/engine"
 	"tarn/store/page"
+
+	"tarn/internal/figures"
 )
 
 // loadTask says what to load.
@@ -164,11 +166,11 @@ func (p *parent) loads() (*Section, error) {
 			all = append(all, p.loaded[d])
 		}
 	}
-	return &Section{Loads: all, Tables: []Table{loadTable(all)}}, nil
+	return &Section{Loads: all, Tables: []figures.Table{loadTable(all)}}, nil
 }
 
-func loadTable(all []Load) Table {
-	t := Table{
+func loadTable(all []Load) figures.Table {
+	t := figures.Table{
 		Title: "Loading",
 		How:   "The data set of the sections below, loaded once and made durable at the end, no undo data. Written is /proc/self/io write_bytes of the loading process, compactions that follow and the closing of the store included.",
 		Head:  []string{"store", "order", "rows/s", "MB written", "MB on disk", "written / keys and values"},
@@ -179,7 +181,7 @@ func loadTable(all []Load) Table {
 			order = "random"
 		}
 		payload := float64(l.Rows) * (KeySize + ValueSize)
-		t.add(name, order, count(l.RowsPerSecond()), megabytes(l.Written), megabytes(l.Disk), ratio(float64(l.Written)/payload))
+		t.Add(name, order, figures.Count(l.RowsPerSecond()), figures.Megabytes(l.Written), figures.Megabytes(l.Disk), figures.Ratio(float64(l.Written)/payload))
 	}
 	return t
 }

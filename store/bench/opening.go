@@ -9,6 +9,8 @@ import (
 	"tarn/store"
 	"tarn/store/engine"
 	"tarn/store/page"
+
+	"tarn/internal/figures"
 )
 
 // Opening is how long a store takes to open.
@@ -138,9 +140,9 @@ func (p *parent) openingsOf(k engine.Kind, dir string) ([]Opening, error) {
 		}
 		o := warm[0]
 		if o.Skipped == "" {
-			o.Warm = medianTime(warm, func(o Opening) time.Duration { return o.Warm })
-			o.Cold = medianTime(cold, func(o Opening) time.Duration { return o.Cold })
-			o.FirstGet = medianTime(cold, func(o Opening) time.Duration { return o.FirstGet })
+			o.Warm = figures.MedianTime(warm, func(o Opening) time.Duration { return o.Warm })
+			o.Cold = figures.MedianTime(cold, func(o Opening) time.Duration { return o.Cold })
+			o.FirstGet = figures.MedianTime(cold, func(o Opening) time.Duration { return o.FirstGet })
 		}
 		all = append(all, o)
 	}
@@ -148,25 +150,25 @@ func (p *parent) openingsOf(k engine.Kind, dir string) ([]Opening, error) {
 }
 
 func (s *Section) openingTables(rows int) {
-	t := Table{
+	t := figures.Table{
 		Title: "Opening",
 		How: fmt.Sprintf("A store of %s rows, loaded in the order of keys until the page store had the size asked for. Warm: its files in the page cache; cold: evicted from it before (posix_fadvise). Medians, a process for each opening.",
-			count(float64(rows))),
+			figures.Count(float64(rows))),
 		Head: []string{"store", "MB on disk", "warm, ms", "cold, ms", "first get after cold, ms"},
 	}
 	for _, o := range s.Openings {
 		if o.Skipped != "" {
-			t.add(o.Subject, megabytes(o.Disk), "not here", "not here", "not here")
+			t.Add(o.Subject, figures.Megabytes(o.Disk), "not here", "not here", "not here")
 			t.Notes = append(t.Notes, o.Subject+": "+o.Skipped)
 			continue
 		}
-		t.add(o.Subject, megabytes(o.Disk), millis(o.Warm), millis(o.Cold), millis(o.FirstGet))
+		t.Add(o.Subject, figures.Megabytes(o.Disk), figures.Millis(o.Warm), figures.Millis(o.Cold), figures.Millis(o.FirstGet))
 	}
 	s.Tables = append(s.Tables, t)
 	for _, o := range s.Openings {
 		if (o.Subject == "mapped" || o.Subject == "mapped_private") && o.Skipped == "" {
-			s.atMost("open "+o.Subject+", warm", float64(o.Warm)/1e6, 50, "ms")
-			s.atMost("open "+o.Subject+", cold", float64(o.Cold)/1e6, 50, "ms")
+			s.Targets.AtMost("open "+o.Subject+", warm", float64(o.Warm)/1e6, 50, "ms")
+			s.Targets.AtMost("open "+o.Subject+", cold", float64(o.Cold)/1e6, 50, "ms")
 		}
 	}
 }

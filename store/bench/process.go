@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"time"
+
+	"tarn/internal/figures"
 )
 
 // task is what a child process is asked to do.
@@ -142,5 +144,5 @@ func call[T any](p *parent, t task) (T, error) {
 	if !p.config.Rest {
 		return result, nil
 	}
-	return result, flushDisk(p.config.Dir)
+	return result, figures.FlushDisk(p.config.Dir)
 }

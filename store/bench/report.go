@@ -8,12 +8,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"tarn/internal/figures"
 )
 
 // Report is everything that a run measured.
 type Report struct {
 	Config   Config
-	Machine  Machine
+	Machine  figures.Machine
 	Started  time.Time
 	Took     time.Duration
 	Sections []Section
@@ -24,8 +26,8 @@ type Section struct {
 	Name    string
 	Took    time.Duration
 	Others  float64 // share of the processors that other processes and the kernel's own threads used
-	Tables  []Table
-	Targets []Target
+	Tables  []figures.Table
+	Targets figures.Targets
 
 	Loads       []Load       `json:",omitempty"`
 	Visits      []Visit      `json:",omitempty"`
@@ -34,31 +36,6 @@ type Section struct {
 	Hot         []Hot        `json:",omitempty"`
 	Checkpoints *Checkpoints `json:",omitempty"`
 	Traps       []Trap       `json:",omitempty"`
-}
-
-// Target is a figure that was set beforehand.
-type Target struct {
-	What     string
-	Measured float64
-	Limit    float64
-	AtLeast  bool // else at most
-	Unit     string
-}
-
-// Met tells whether the figure was reached.
-func (t Target) Met() bool {
-	if t.AtLeast {
-		return t.Measured >= t.Limit
-	}
-	return t.Measured <= t.Limit
-}
-
-func (s *Section) atMost(what string, measured, limit float64, unit string) {
-	s.Targets = append(s.Targets, Target{What: what, Measured: measured, Limit: limit, Unit: unit})
-}
-
-func (s *Section) atLeast(what string, measured, limit float64, unit string) {
-	s.Targets = append(s.Targets, Target{What: what, Measured: measured, Limit: limit, AtLeast: true, Unit: unit})
 }
 
 // section is one that can be chosen.
@@ -117,17 +94,17 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	}
 	for _, s := range r.Sections {
 		for _, t := range s.Tables {
-			if err := t.write(w); err != nil {
+			if err := t.Write(w); err != nil {
 				return err
 			}
 		}
 		if s.Took > time.Second {
 			if _, err := fmt.Fprintf(w, "Section `%s` took %s; others used %s of the processors meanwhile.\n\n",
-				s.Name, s.Took.Round(time.Second), percent(s.Others)); err != nil {
+				s.Name, s.Took.Round(time.Second), figures.Percent(s.Others)); err != nil {
 				return err
 			}
 		}
-		if err := s.writeTargets(w); err != nil {
+		if err := s.Targets.Write(w); err != nil {
 			return err
 		}
 	}
@@ -151,28 +128,10 @@ func (r *Report) writeHead(w io.Writer) error {
 - started %s, took %s; load averages at the start: %s
 - %d rounds of %s a measurement, medians; reading the clock takes %.0f ns
 
-`, count(float64(c.Rows)), KeySize, ValueSize,
-		m.CPU, m.CPUs, megabytes(m.RAM), m.Kernel, m.HugePages, m.Disk,
+`, figures.Count(float64(c.Rows)), KeySize, ValueSize,
+		m.CPU, m.CPUs, figures.Megabytes(m.RAM), m.Kernel, m.HugePages, m.Disk,
 		runtime.Version(), cgo,
 		r.Started.UTC().Format(time.DateTime+" UTC"), r.Took.Round(time.Second), m.Load,
 		c.Rounds, c.Time, m.ClockNanos)
 	return err
-}
-
-func (s *Section) writeTargets(w io.Writer) error {
-	if len(s.Targets) == 0 {
-		return nil
-	}
-	t := Table{Head: []string{"target", "asked", "measured", "reached"}}
-	for _, g := range s.Targets {
-		sign, reached := "≤ ", "yes"
-		if g.AtLeast {
-			sign = "≥ "
-		}
-		if !g.Met() {
-			reached = fmt.Sprintf("no: %s times", significant(g.Measured/g.Limit))
-		}
-		t.add(g.What, strings.TrimSpace(sign+significant(g.Limit)+" "+g.Unit), strings.TrimSpace(significant(g.Measured)+" "+g.Unit), reached)
-	}
-	return t.write(w)
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"tarn/store/engine"
+
+	"tarn/internal/figures"
 )
 
 // Sustained is a long run of reads, with or without writes beside them.
@@ -69,8 +71,8 @@ func (t task) sustain(s Subject) (_ *Sustained, err error) {
 	if err := errors.Join(readErr, <-writer); err != nil {
 		return nil, err
 	}
-	r.Gets = float64(l.count) / r.Took.Seconds()
-	r.P50, r.P99 = l.quantile(0.5), l.quantile(0.99)
+	r.Gets = float64(l.Count) / r.Took.Seconds()
+	r.P50, r.P99 = l.Quantile(0.5), l.Quantile(0.99)
 	return r, r.account(st, t.Config, before)
 }
 
@@ -95,9 +97,9 @@ func (r *Sustained) account(st subject, c Config, before int64) error {
 
 // readAll gets random rows on all readers. Each takes a new view after as many
 // gets as a request may make.
-func readAll(st subject, c Config, d time.Duration) (*latencies, error) {
+func readAll(st subject, c Config, d time.Duration) (*figures.Latencies, error) {
 	var (
-		all  latencies
+		all  figures.Latencies
 		errs [sustainReaders]error
 		mu   sync.Mutex
 		wg   sync.WaitGroup
@@ -105,14 +107,14 @@ func readAll(st subject, c Config, d time.Duration) (*latencies, error) {
 	end := time.Now().Add(d)
 	for i := range sustainReaders {
 		wg.Go(func() {
-			var l latencies
+			var l figures.Latencies
 			src := newSource(NewRows(c.Rows), c.Seed, uint64(10+i))
 			for errs[i] == nil && time.Now().Before(end) {
 				errs[i] = request(st, src.random(src.n), &l)
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			all.merge(&l)
+			all.Merge(&l)
 		})
 	}
 	wg.Wait()
@@ -120,7 +122,7 @@ func readAll(st subject, c Config, d time.Duration) (*latencies, error) {
 }
 
 // request reads a batch of rows from one view.
-func request(st subject, b *batch, l *latencies) (err error) {
+func request(st subject, b *batch, l *figures.Latencies) (err error) {
 	r, err := st.Reader()
 	if err != nil {
 		return err
@@ -221,27 +223,27 @@ func (p *parent) copyFolder(from, to string) error {
 	if !p.config.Rest {
 		return nil
 	}
-	return flushDisk(to)
+	return figures.FlushDisk(to)
 }
 
 func (s *Section) sustainedTable(c Config) {
-	t := Table{
+	t := figures.Table{
 		Title: "LSM engines: reads, and reads beside writes",
 		How: fmt.Sprintf("%s s each, %d readers of random rows that take a new view every %d gets; beside them nothing, or %s MB/s of new values for random rows in blocks of %d, not synced by the libraries, the last %d blocks undoable in the engines. "+
 			"Each run starts with a copy of the same files, loaded in random order. %s MB of memory each: engine 1/2 cache and 1/4 overlay (twice, while one is flushed), library 3/4 block cache and 1/4 memtables; the shape of the levels and the filters are the same. "+
 			"Written: /proc/self/io write_bytes of the process in that time; settling: what was written afterwards, until every change was durable (library: sync of the log; engine: flush) and compactions had come to rest.",
-			significant(c.Sustain.Seconds()), sustainReaders, batchRows, significant(float64(c.Rate)/1e6), batchRows, undoable, megabytes(c.Memory)),
+			figures.Significant(c.Sustain.Seconds()), sustainReaders, batchRows, figures.Significant(float64(c.Rate)/1e6), batchRows, undoable, figures.Megabytes(c.Memory)),
 		Head: []string{"store", "beside", "gets/s", "p50, µs", "p99, µs", "MB changed", "MB written", "settling, MB", "written / changed", "RSS, MB"},
 	}
 	by := map[string]Sustained{}
 	for _, r := range s.Sustained {
-		beside, changed, settling, amplification := "nothing", none, none, none
+		beside, changed, settling, amplification := "nothing", figures.None, figures.None, figures.None
 		if r.Writes {
-			beside, changed, settling = "writes", megabytes(r.Changed), megabytes(r.Settling)
-			amplification = ratio(float64(r.Written+r.Settling) / float64(max(r.Changed, 1)))
+			beside, changed, settling = "writes", figures.Megabytes(r.Changed), figures.Megabytes(r.Settling)
+			amplification = figures.Ratio(float64(r.Written+r.Settling) / float64(max(r.Changed, 1)))
 		}
-		t.add(r.Subject, beside, count(r.Gets), significant(r.P50/1000), significant(r.P99/1000),
-			changed, megabytes(r.Written), settling, amplification, megabytes(r.RSS))
+		t.Add(r.Subject, beside, figures.Count(r.Gets), figures.Significant(r.P50/1000), figures.Significant(r.P99/1000),
+			changed, figures.Megabytes(r.Written), settling, amplification, figures.Megabytes(r.RSS))
 		by[r.Subject+beside] = r
 	}
 	s.Tables = append(s.Tables, t)
@@ -260,9 +262,9 @@ func (s *Section) sustainedTable(c Config) {
 // each byte changed where there are changes.
 func (s *Section) noMoreThan(r, bare Sustained, beside string) {
 	if !r.Writes {
-		s.atMost(fmt.Sprintf("%s beside %s: MB written", r.Subject, beside), float64(r.Written)/1e6, float64(bare.Written)/1e6, "MB")
+		s.Targets.AtMost(fmt.Sprintf("%s beside %s: MB written", r.Subject, beside), float64(r.Written)/1e6, float64(bare.Written)/1e6, "MB")
 		return
 	}
 	each := func(r Sustained) float64 { return float64(r.Written+r.Settling) / float64(max(r.Changed, 1)) }
-	s.atMost(fmt.Sprintf("%s beside %s: written / changed", r.Subject, beside), each(r), each(bare), "")
+	s.Targets.AtMost(fmt.Sprintf("%s beside %s: written / changed", r.Subject, beside), each(r), each(bare), "")
 }

@@ -11,6 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tarn/store/engine"
+
+	"tarn/internal/figures"
 )
 
 // Trap is what random updates at a steady rate make the kernel write.
@@ -63,14 +65,14 @@ func (t task) trap(s Subject) (_ *Trap, err error) {
 // run calls change with the updates of each tick until the time is up, and after
 // each looks whether a checkpoint is due.
 func (r *Trap) run(dir string, d time.Duration, rate int, change func(n int) error, due func(time.Duration) error) error {
-	if err := flushDisk(dir); err != nil {
+	if err := figures.FlushDisk(dir); err != nil {
 		return err
 	}
 	before, err := fileWrites()
 	if err != nil {
 		return err
 	}
-	device := deviceWrites(dir)
+	device := figures.DeviceWrites(dir)
 	start := time.Now()
 	ticks := max(int(d/trapTick), 1)
 	for i := range ticks {
@@ -91,11 +93,11 @@ func (r *Trap) run(dir string, d time.Duration, rate int, change func(n int) err
 		return err
 	}
 	r.Written = after - before
-	if err := flushDisk(dir); err != nil { // what is under way to the disk
+	if err := figures.FlushDisk(dir); err != nil { // what is under way to the disk
 		return err
 	}
 	if r.Device = -1; device >= 0 {
-		r.Device = deviceWrites(dir) - device
+		r.Device = figures.DeviceWrites(dir) - device
 	}
 	return nil
 }
@@ -167,29 +169,29 @@ func (p *parent) traps() (*Section, error) {
 }
 
 func (s *Section) trapTable(c Config) {
-	t := Table{
+	t := figures.Table{
 		Title: "Random updates at a steady rate",
 		How: fmt.Sprintf("%s updates of random rows a second, a published revision every %s s, a checkpoint every %s s. Written: /proc/self/io write_bytes. Disk: what the whole device was written meanwhile (/proc/diskstats), the kernel's write-back after the end included; others' writes count too. "+
 			"The last row is no store: 8 bytes at random places of a file as large, in a plain MAP_SHARED mapping, the pages read in as the kernel likes.",
-			count(float64(c.TrapRate)), significant(trapTick.Seconds()), significant(c.TrapEvery.Seconds())),
+			figures.Count(float64(c.TrapRate)), figures.Significant(trapTick.Seconds()), figures.Significant(c.TrapEvery.Seconds())),
 		Head: []string{"store", "seconds", "updates", "checkpoints", "MB written", "between checkpoints, MB", "bytes written / update", "disk, MB", "disk, MB/s"},
 	}
 	for _, r := range s.Traps {
-		between, disk, rate := none, none, none
+		between, disk, rate := figures.None, figures.None, figures.None
 		if r.Between >= 0 {
-			between = megabytes(r.Between)
+			between = figures.Megabytes(r.Between)
 		}
 		if r.Device >= 0 {
-			disk, rate = megabytes(r.Device), significant(float64(r.Device)/1e6/r.Took.Seconds())
+			disk, rate = figures.Megabytes(r.Device), figures.Significant(float64(r.Device)/1e6/r.Took.Seconds())
 		}
-		checkpoints := none
+		checkpoints := figures.None
 		if r.Checkpoints > 0 {
 			checkpoints = fmt.Sprint(r.Checkpoints)
 		}
-		t.add(r.Subject, significant(r.Took.Seconds()), count(float64(r.Updates)), checkpoints, megabytes(r.Written), between,
-			count(float64(r.Written)/float64(r.Updates)), disk, rate)
+		t.Add(r.Subject, figures.Significant(r.Took.Seconds()), figures.Count(float64(r.Updates)), checkpoints, figures.Megabytes(r.Written), between,
+			figures.Count(float64(r.Written)/float64(r.Updates)), disk, rate)
 		if r.Subject == "mapped_private" {
-			s.atMost("KB written between checkpoints at this rate, "+growth, float64(r.Between)/1e3, inodes(r.Grown), "KB")
+			s.Targets.AtMost("KB written between checkpoints at this rate, "+growth, float64(r.Between)/1e3, inodes(r.Grown), "KB")
 		}
 	}
 	s.Tables = append(s.Tables, t)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"runtime"
 	"time"
+
+	"tarn/internal/figures"
 )
 
 // Update is the speed of putting a new value at a random row that exists, and
@@ -140,7 +142,7 @@ type meter struct {
 	took          time.Duration
 	n             int
 	batch         int
-	batches       latencies
+	batches       figures.Latencies
 	allocs, bytes uint64
 }
 
@@ -148,10 +150,10 @@ func (m *meter) add(took time.Duration, n int) {
 	m.took += took
 	m.n += n
 	m.batch = n
-	m.batches.add(took)
+	m.batches.Add(took)
 }
 
-func (m *meter) median() float64 { return m.batches.quantile(0.5) / float64(m.batch) }
+func (m *meter) median() float64 { return m.batches.Quantile(0.5) / float64(m.batch) }
 func (m *meter) mean() float64   { return float64(m.took) / float64(m.n) }
 
 func (m *meter) begin() {

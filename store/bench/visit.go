@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"tarn/store"
+
+	"tarn/internal/figures"
 )
 
 // visitTask names the measurements of a visit.
@@ -179,18 +181,18 @@ func measureGet(r reader, src *source, d time.Duration) (*Get, error) {
 		m.add(time.Since(start), batchRows)
 	}
 	g.Median, g.Mean = m.median(), m.mean()
-	var l latencies
+	var l figures.Latencies
 	for start := time.Now(); time.Since(start) < d; {
 		if err := timeGets(r, src.random(src.n), &l); err != nil {
 			return nil, err
 		}
 	}
-	g.P50, g.P99 = l.quantile(0.5), l.quantile(0.99)
+	g.P50, g.P99 = l.Quantile(0.5), l.Quantile(0.99)
 	return &g, nil
 }
 
 // timeGets gets the rows of a batch and notes how long each took.
-func timeGets(r reader, b *batch, l *latencies) error {
+func timeGets(r reader, b *batch, l *figures.Latencies) error {
 	last := time.Now()
 	for i := range b.rows {
 		v, err := r.Get(b.keys[i][:])
@@ -201,7 +203,7 @@ func timeGets(r reader, b *batch, l *latencies) error {
 			return err
 		}
 		now := time.Now()
-		l.add(now.Sub(last))
+		l.Add(now.Sub(last))
 		last = now
 	}
 	return nil

@@ -1,19 +1,20 @@
-package bench
+package figures
 
 import (
 	"math/bits"
 	"time"
 )
 
-// latencies counts durations in buckets that are at most 1/64 wide.
-type latencies struct {
+// Latencies counts durations in buckets that are at most 1/64 wide.
+type Latencies struct {
 	buckets [64 * 64]uint32
-	count   uint64
+	Count   uint64
 }
 
-func (l *latencies) add(d time.Duration) {
+// Add counts one.
+func (l *Latencies) Add(d time.Duration) {
 	l.buckets[bucketOf(uint64(max(d, 0)))]++
-	l.count++
+	l.Count++
 }
 
 func bucketOf(ns uint64) int {
@@ -32,17 +33,18 @@ func lowest(bucket int) uint64 {
 	return uint64(64+bucket&63) << (bucket/64 - 1)
 }
 
-func (l *latencies) merge(o *latencies) {
+// Merge counts all of o.
+func (l *Latencies) Merge(o *Latencies) {
 	for i, n := range o.buckets {
 		l.buckets[i] += n
 	}
-	l.count += o.count
+	l.Count += o.Count
 }
 
-// quantile returns the duration, in nanoseconds, that a share q of all are not
+// Quantile returns the duration, in nanoseconds, that a share q of all are not
 // above, to within a hundredth.
-func (l *latencies) quantile(q float64) float64 {
-	rank, seen := uint64(q*float64(l.count)), uint64(0)
+func (l *Latencies) Quantile(q float64) float64 {
+	rank, seen := uint64(q*float64(l.Count)), uint64(0)
 	for i, n := range l.buckets {
 		if seen += uint64(n); seen > rank {
 			return float64(lowest(i)+lowest(i+1)) / 2
