@@ -1,23 +1,37 @@
 package oracle
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
 
+	"tarn/antelope/crypto"
+	"tarn/antelope/serial"
 	"tarn/antelope/types"
 )
 
 // BenchChains are the chains that replays are measured with: transfers of
 // eosio.token among 5000 accounts.
 func BenchChains() []Workload {
-	limits := func(g *types.Genesis) { g.InitialConfiguration.MinTransactionCPUUsage = 1 }
-	return []Workload{
-		{Name: "single", Doc: "250,000 transfers, one action and one signature each", Genesis: limits,
-			Run: func(d *Driver, _ time.Time) error { return d.bench(250_000, 1, 8000) }},
-		{Name: "many", Doc: "200,000 transfers in transactions of 50 actions", Genesis: limits,
-			Run: func(d *Driver, _ time.Time) error { return d.bench(4000, 50, 250) }},
+	single, many := Transfers(250_000, 1, 8000), Transfers(4000, 50, 250)
+	single.Name, single.Doc = "single", "250,000 transfers, one action and one signature each"
+	many.Name, many.Doc = "many", "200,000 transfers in transactions of 50 actions"
+	return []Workload{single, many}
+}
+
+// benchAccounts is how many accounts send each other tokens.
+const benchAccounts = 5000
+
+// Transfers is a workload on a chain with all features: so many transactions of so
+// many transfers of eosio.token each, among 5000 accounts, sent as a peer at a rate
+// per second. Its genesis lets blocks be as full as they can be made.
+func Transfers(transactions, each, rate int) Workload {
+	return Workload{
+		Name: "transfers", Doc: fmt.Sprintf("%d transactions of %d transfers", transactions, each),
+		Genesis: func(g *types.Genesis) { g.InitialConfiguration.MinTransactionCPUUsage = 1 },
+		Run:     func(d *Driver, _ time.Time) error { return d.bench(transactions, each, rate) },
 	}
 }
 
@@ -30,26 +44,39 @@ func (d *Driver) bench(transactions, transfers, rate int) error {
 	if err := d.mint("SYS"); err != nil {
 		return err
 	}
-	users, err := d.benchUsers(5000)
-	if err != nil {
+	if err := d.benchUsers(); err != nil {
 		return err
 	}
 	ref, err := d.reference()
 	if err != nil {
 		return err
 	}
-	l, err := dialPeer(d.ctx, d.P2P(), d.chain)
+	l, err := DialPeer(d.ctx, d.P2P(), d.chain)
 	if err != nil {
 		return err
 	}
-	defer l.close()
+	defer l.Close()
+	source := NewTransferSource(d.Seed, d.chain, ref, transfers)
 	queue := make(chan *types.PackedTransaction, 4096)
 	failed := make(chan error, 1)
 	go func() {
 		defer close(queue)
-		failed <- d.benchTransactions(queue, users, ref, transactions, transfers)
+		for range transactions {
+			p, err := source.Next()
+			if err != nil {
+				failed <- err
+				return
+			}
+			select {
+			case queue <- p:
+			case <-d.ctx.Done():
+				failed <- d.ctx.Err()
+				return
+			}
+		}
+		failed <- nil
 	}()
-	sent, err := l.transactions(d.ctx, queue, rate)
+	sent, err := l.Transactions(d.ctx, queue, rate)
 	if err != nil {
 		return err
 	}
@@ -61,55 +88,104 @@ func (d *Driver) bench(transactions, transfers, rate int) error {
 }
 
 // benchUsers makes accounts with one key for all, and tokens.
-func (d *Driver) benchUsers(n int) ([]types.Name, error) {
+func (d *Driver) benchUsers() error {
 	auth := types.KeyAuthority(d.Key(system).Public())
-	var users []types.Name
 	var makes, funds []types.Action
-	for i := range n {
+	for i := range benchAccounts {
 		u := account("bench", i)
-		users = append(users, u)
 		makes = append(makes, newAccount(system, u, auth, auth))
 		funds = append(funds, transfer(system, u, tokens(100_000_0000, "SYS"), ""))
 	}
 	for batch := range slices.Chunk(makes, 100) {
 		if err := d.Must(batch...); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for batch := range slices.Chunk(funds, 40) {
 		if err := d.Must(batch...); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return users, d.Blocks(2)
+	return d.Blocks(2)
 }
 
-// benchTransactions signs them.
-func (d *Driver) benchTransactions(out chan<- *types.PackedTransaction, users []types.Name, ref types.Checksum256, transactions, transfers int) error {
-	r := rand.New(rand.NewPCG(d.Seed, 2))
-	key := d.Key(system)
+// TransferSource makes signed transactions for a chain that [Transfers] began: no two
+// of one source are the same, nor of two with different references. It is for one
+// goroutine.
+type TransferSource struct {
+	chain types.Checksum256
+	ref   types.Checksum256
+	key   crypto.PrivateKey
+	rand  *rand.Rand
+	each  int
+	count int
+}
+
+// NewTransferSource makes one. The seed is that of the chain, ref a recent block of
+// it; each transaction has so many transfers, and 50 minutes until it expires.
+func NewTransferSource(seed uint64, chain, ref types.Checksum256, each int) *TransferSource {
+	return &TransferSource{chain: chain, ref: ref, key: NewKey(seed, system.String()), rand: rand.New(rand.NewPCG(seed, 2)), each: each}
+}
+
+// Next returns the next transaction.
+func (s *TransferSource) Next() (*types.PackedTransaction, error) {
 	expiration := time.Now().Add(50 * time.Minute).Unix()
-	for i := range transactions {
-		t := &types.Transaction{TransactionHeader: types.TransactionHeader{Expiration: types.TimePointSec(expiration)}}
-		t.SetRefBlock(ref)
-		for j := range transfers {
-			from := r.IntN(len(users))
-			to := (from + 1 + r.IntN(len(users)-1)) % len(users)
-			t.Actions = append(t.Actions, transfer(users[from], users[to], tokens(1+r.Int64N(100), "SYS"), fmt.Sprint(i, " ", j)))
-		}
-		signature, err := key.Sign(t.SigningDigest(d.chain, nil))
-		if err != nil {
-			return err
-		}
-		p, err := types.Pack(t, []types.Signature{signature}, nil, types.CompressionNone)
-		if err != nil {
-			return err
-		}
-		select {
-		case out <- p:
-		case <-d.ctx.Done():
-			return d.ctx.Err()
-		}
+	t := &types.Transaction{TransactionHeader: types.TransactionHeader{Expiration: types.TimePointSec(expiration)}}
+	t.SetRefBlock(s.ref)
+	for j := range s.each {
+		from := s.rand.IntN(benchAccounts)
+		to := (from + 1 + s.rand.IntN(benchAccounts-1)) % benchAccounts
+		t.Actions = append(t.Actions, transfer(account("bench", from), account("bench", to), tokens(1+s.rand.Int64N(100), "SYS"), fmt.Sprint(s.count, " ", j)))
 	}
-	return nil
+	s.count++
+	signature, err := s.key.Sign(t.SigningDigest(s.chain, nil))
+	if err != nil {
+		return nil, err
+	}
+	return types.Pack(t, []types.Signature{signature}, nil, types.CompressionNone)
+}
+
+// Deployments is a workload for a chain that [Transfers] began: so many times, with a
+// pause between, a contract is put on an account and called. Each time its code is
+// another to the node, for it has a custom section of its own.
+func Deployments(contract string, times int, pause time.Duration) Workload {
+	return Workload{Name: "deployments", Doc: fmt.Sprintf("%d times setcode of %s", times, contract), Run: func(d *Driver, _ time.Time) error {
+		wasm, _, err := d.Peer.Contract(contract)
+		if err != nil {
+			return err
+		}
+		owner := []crypto.PrivateKey{d.Key(system)}
+		for i := range times {
+			if err := d.sleep(pause); err != nil {
+				return err
+			}
+			u := account("bench", i)
+			if _, err := d.Send(Tx{Actions: []types.Action{setCode(u, withNote(wasm, fmt.Sprint(i)))}, Keys: owner}); err != nil {
+				return fmt.Errorf("setcode of %s: %w", contract, err)
+			}
+			// It refuses an action that it does not know, once it is compiled.
+			var refused *Refusal
+			_, err := d.Send(Tx{Actions: []types.Action{action(u, "nonsense", u)}, Keys: owner})
+			if err != nil && !errors.As(err, &refused) {
+				return err
+			}
+		}
+		return d.sleep(pause)
+	}}
+}
+
+// sleep waits, unless the recording has to end.
+func (d *Driver) sleep(t time.Duration) error {
+	select {
+	case <-d.ctx.Done():
+		return d.ctx.Err()
+	case <-time.After(t):
+		return nil
+	}
+}
+
+// withNote adds a custom section to a module.
+func withNote(wasm []byte, note string) []byte {
+	name := serial.AppendString(nil, note)
+	return serial.AppendBytes(append(slices.Clone(wasm), 0), name)
 }

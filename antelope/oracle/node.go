@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,11 +20,8 @@ import (
 	"tarn/antelope/types"
 )
 
-// How long nodeos may take to answer at first, and to end.
-const (
-	startTimeout = 60 * time.Second
-	stopTimeout  = 60 * time.Second
-)
+// patience is how long nodeos may take to answer at first, and to end.
+const patience = time.Minute
 
 // Config is how a node is started.
 type Config struct {
@@ -31,6 +29,8 @@ type Config struct {
 	Genesis   *types.Genesis
 	Producers map[types.Name]crypto.PrivateKey // who it produces for, with their keys
 	Extra     []string                         // further options of nodeos
+
+	Patience time.Duration // for its first answer and for its end; 0 is a minute
 }
 
 // Node is a running nodeos. Its methods are for one goroutine.
@@ -38,6 +38,7 @@ type Node struct {
 	*Client
 	dir  string
 	p2p  string
+	wait time.Duration // for its first answer and its end
 	cmd  *exec.Cmd
 	done chan struct{} // closed when the process has ended
 	err  error         // how, after done
@@ -98,7 +99,7 @@ func (x Executable) Launch(ctx context.Context, c Config) (*Node, error) {
 	cmd.Env, cmd.Stdout, cmd.Stderr = x.Env, log, log
 	// It ends with us, even if we are killed.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
-	n := &Node{Client: NewClient(ports[0]), dir: c.Dir, p2p: ports[1], cmd: cmd, done: make(chan struct{})}
+	n := &Node{Client: NewClient(ports[0]), dir: c.Dir, p2p: ports[1], wait: cmp.Or(c.Patience, patience), cmd: cmd, done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
 		// The kernel takes the end of the thread that started a process for ours.
@@ -192,7 +193,7 @@ func freePorts(n int) ([]string, error) {
 // Await waits until the node answers, or says why it never will.
 func (n *Node) Await(ctx context.Context) error {
 	var last error
-	for end := time.Now().Add(startTimeout); time.Now().Before(end); {
+	for end := time.Now().Add(n.wait); time.Now().Before(end); {
 		if _, last = n.Info(ctx); last == nil {
 			return nil
 		}
@@ -201,10 +202,10 @@ func (n *Node) Await(ctx context.Context) error {
 			return fmt.Errorf("ended at once (%w): %s", n.err, n.LogEnd())
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	return fmt.Errorf("no answer in %v: %w", startTimeout, last)
+	return fmt.Errorf("no answer in %v: %w", n.wait, last)
 }
 
 // LogEnd is the last lines of the log.
@@ -222,9 +223,9 @@ func (n *Node) Stop() error {
 	select {
 	case <-n.done:
 		return nil
-	case <-time.After(stopTimeout):
+	case <-time.After(n.wait):
 		n.Kill()
-		return fmt.Errorf("nodeos did not end in %v: %s", stopTimeout, n.LogEnd())
+		return fmt.Errorf("nodeos did not end in %v: %s", n.wait, n.LogEnd())
 	}
 }
 
@@ -246,6 +247,9 @@ func (n *Node) Ended() bool {
 
 // PID is the process's.
 func (n *Node) PID() int { return n.cmd.Process.Pid }
+
+// LogFile is the path of what the process says.
+func (n *Node) LogFile() string { return filepath.Join(n.dir, "nodeos.log") }
 
 // Dir is the node's data folder.
 func (n *Node) Dir() string { return n.dir }

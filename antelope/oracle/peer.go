@@ -20,20 +20,20 @@ const (
 	networkVersion     = 1206
 )
 
-// peerLink is a connection to a node as its peer, over which transactions go fastest.
+// PeerLink is a connection to a node as its peer, over which transactions go fastest.
 // The node says nothing about them.
-type peerLink struct {
+type PeerLink struct {
 	conn net.Conn
 	out  *bufio.Writer
 }
 
-// dialPeer connects and shakes hands, as a peer that has no blocks.
-func dialPeer(ctx context.Context, address string, chain types.Checksum256) (*peerLink, error) {
+// DialPeer connects and shakes hands, as a peer that has no blocks.
+func DialPeer(ctx context.Context, address string, chain types.Checksum256) (*PeerLink, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	l := &peerLink{conn, bufio.NewWriterSize(conn, 1<<16)}
+	l := &PeerLink{conn, bufio.NewWriterSize(conn, 1<<16)}
 	b := serial.AppendUint16([]byte{messageHandshake}, networkVersion)
 	b = chain.Append(b)
 	b = types.Hash([]byte(conn.LocalAddr().String())).Append(b) // node id
@@ -55,7 +55,7 @@ func dialPeer(ctx context.Context, address string, chain types.Checksum256) (*pe
 }
 
 // send writes a message, type and all.
-func (l *peerLink) send(message []byte) error {
+func (l *PeerLink) send(message []byte) error {
 	var size [4]byte
 	binary.LittleEndian.PutUint32(size[:], uint32(len(message)))
 	if _, err := l.out.Write(size[:]); err != nil {
@@ -65,9 +65,9 @@ func (l *peerLink) send(message []byte) error {
 	return err
 }
 
-// transactions sends all that come, most of them at once but not more than rate
-// in a second, so that the node drops none.
-func (l *peerLink) transactions(ctx context.Context, from <-chan *types.PackedTransaction, rate int) (sent int, err error) {
+// Transactions sends all that come, most of them at once but not more than rate
+// in a second, so that the node drops none. It returns how many that were.
+func (l *PeerLink) Transactions(ctx context.Context, from <-chan *types.PackedTransaction, rate int) (sent int, err error) {
 	start := time.Now()
 	for p := range from {
 		if err := l.send(p.Append([]byte{messageTransaction})); err != nil {
@@ -88,4 +88,5 @@ func (l *peerLink) transactions(ctx context.Context, from <-chan *types.PackedTr
 	return sent, l.out.Flush()
 }
 
-func (l *peerLink) close() error { return l.conn.Close() }
+// Close ends the connection.
+func (l *PeerLink) Close() error { return l.conn.Close() }
