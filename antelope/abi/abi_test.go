@@ -170,7 +170,7 @@ func TestValuesThatAreNoneAreRefused(t *testing.T) {
 		{"name", `"UPPER"`, exception.NameType, "Name not properly normalized (name: UPPER, normalized: ) "},
 		{"name", `"abcdefghijklmn"`, exception.NameType, "Name is longer than 13 characters (abcdefghijklmn) "},
 		{"name", "5", exception.FCBadCast, "Invalid cast from type 'uint64_type' to string"},
-		{"bytes", `"0"`, exception.FCAssert, "the length of hex string should be even number"},
+		{"bytes", `"0"`, exception.FCAssert, "str.size() % 2 == 0: the length of hex string should be even number"},
 		{"bytes", `"0g"`, exception.FCUnspecified, "Invalid hex character 'g'"},
 		{"asset", `"1.0SYS"`, exception.AssetType, "Asset's amount and symbol should be separated with space"},
 		{"asset", `"1. SYS"`, exception.AssetType, "Missing decimal fraction after decimal point"},

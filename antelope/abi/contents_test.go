@@ -138,7 +138,7 @@ func TestActionsTakeDataInEveryForm(t *testing.T) {
 		{`{"account":"a"}`, exception.PackedTransactionType, "Missing name"},
 		{action(""), exception.PackedTransactionType, "Failed to deserialize data for eosio.token:transfer"},
 		{action(`,"data":{"from":"alice"}`), exception.Pack, "Missing field 'to' in input object while processing struct 'transfer'"},
-		{action(`,"data":"0"`), exception.FCAssert, "the length of hex string should be even number"},
+		{action(`,"data":"0"`), exception.FCAssert, "str.size() % 2 == 0: the length of hex string should be even number"},
 		{`5`, exception.FCBadCast, "Invalid cast from type 'uint64_type' to Object"},
 	} {
 		_, err := c.Action(mustParse(t, v.json))

@@ -132,13 +132,18 @@ func (n noted) Unwrap() []error { return []error{n.exception, n.error} }
 // withConsole adds to a failure where it happened and what had been printed, which
 // clients show.
 func (a *action) withConsole(err error) error {
+	return note(err, "${receiver} <= ${account}::${action} pending console output: ${console}",
+		exception.Datum{Key: "console", Value: string(a.console)}, exception.Datum{Key: "account", Value: a.act.Account.String()},
+		exception.Datum{Key: "action", Value: a.act.Name.String()}, exception.Datum{Key: "receiver", Value: a.receiver.String()})
+}
+
+// note adds a note to the exception in an error.
+func note(err error, format string, data ...exception.Datum) error {
 	e := exception.Of(err)
 	if e == nil {
 		return err
 	}
-	return noted{err, e.With("${receiver} <= ${account}::${action} pending console output: ${console}",
-		exception.Datum{Key: "console", Value: string(a.console)}, exception.Datum{Key: "account", Value: a.act.Account.String()},
-		exception.Datum{Key: "action", Value: a.act.Name.String()}, exception.Datum{Key: "receiver", Value: a.receiver.String()})}
+	return noted{err, e.With(format, data...)}
 }
 
 func (a *action) trace() *types.ActionTrace { return &a.trx.trace.ActionTraces[a.ordinal-1] }

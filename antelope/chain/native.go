@@ -51,10 +51,14 @@ func (a *action) newAccount() error {
 	if err := types.ReadAction(a.act.Data, &create); err != nil {
 		return err
 	}
+	return note(a.createAccount(&create), "")
+}
+
+func (a *action) createAccount(create *types.NewAccount) error {
 	if err := a.RequireAuth(create.Creator); err != nil {
 		return err
 	}
-	if err := a.checkNewAccount(&create); err != nil {
+	if err := a.checkNewAccount(create); err != nil {
 		return err
 	}
 	s, now := a.c.state, a.c.pendingTime()

@@ -70,7 +70,7 @@ func (x *Candidate) RecoverKeys(chain types.Checksum256) error {
 		i, found := slices.BinarySearchFunc(x.Keys, key, types.PublicKey.Compare)
 		if found {
 			return exception.New(exception.TxDuplicateSig,
-				"transaction includes more than one signature signed using the same key associated with public key: %s", key)
+				"transaction includes more than one signature signed using the same key associated with public key: %s", key).With("")
 		}
 		x.Keys = slices.Insert(x.Keys, i, key)
 	}

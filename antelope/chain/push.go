@@ -174,7 +174,8 @@ func (c *Chain) pushReceipt(trace *types.TransactionTrace, r types.TransactionRe
 }
 
 // checkExpiration checks that a transaction neither has expired nor expires too
-// late.
+// late. Failures of it and of checkRefBlock pass once more than others (Leap:
+// FC_CAPTURE_AND_RETHROW).
 func (c *Chain) checkExpiration(t *types.Transaction) error {
 	g, err := c.state.Global()
 	if err != nil {
@@ -183,10 +184,10 @@ func (c *Chain) checkExpiration(t *types.Transaction) error {
 	now, most := c.pendingTime(), g.Configuration.MaxTransactionLifetime
 	switch expires := t.Expiration.TimePoint(); {
 	case expires < now:
-		return exception.New(exception.ExpiredTx, "transaction has expired, expiration is %s and pending block time is %s", t.Expiration, now)
+		return exception.New(exception.ExpiredTx, "transaction has expired, expiration is %s and pending block time is %s", t.Expiration, now).With("")
 	case expires > now.AddSeconds(int64(most)):
 		return exception.New(exception.TxExpTooFar, "Transaction expiration is too far in the future relative to the reference time of %s, "+
-			"expiration is %s and the maximum transaction lifetime is %d seconds", now, t.Expiration, most)
+			"expiration is %s and the maximum transaction lifetime is %d seconds", now, t.Expiration, most).With("")
 	}
 	return nil
 }
@@ -195,7 +196,7 @@ func (c *Chain) checkExpiration(t *types.Transaction) error {
 func (c *Chain) checkRefBlock(t *types.Transaction) error {
 	id, err := c.state.BlockSummary(t.RefBlockNum)
 	if err == nil && !t.VerifyRefBlock(id) {
-		err = exception.New(exception.InvalidRefBlock, "Transaction's reference block did not match. Is this transaction from a different fork?")
+		err = exception.New(exception.InvalidRefBlock, "Transaction's reference block did not match. Is this transaction from a different fork?").With("")
 	}
 	return err
 }

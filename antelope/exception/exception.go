@@ -120,10 +120,30 @@ type Note struct {
 type Datum struct{ Key, Value string }
 
 // With returns the exception with a note more. The exception itself does not change.
+// One that is not nodeos' own ([Standard]) becomes one by the first note, with which its
+// message goes on.
 func (e *Error) With(format string, data ...Datum) *Error {
-	c := *e
-	c.notes = append(slices.Clip(e.notes), Note{format, data, caller()})
+	c, n := *e, Note{format, data, caller()}
+	if e.Kind.Base == FCStd {
+		kind := *e.Kind
+		kind.Base = FCUnspecified
+		c.Kind, c.Message = &kind, e.Message+": "+n.Message()
+		return &c
+	}
+	c.notes = append(slices.Clip(e.notes), n)
 	return &c
+}
+
+// Copied returns e as it is when nodeos has copied it as a value, as it does with what a
+// trace has: one of the chain's exceptions is of no class then, so that nobody who
+// looks for one finds it. Those of the foundation library get theirs back.
+func (e *Error) Copied() *Error {
+	if !e.Kind.Is(ChainException) {
+		return e
+	}
+	kind, copied := *e.Kind, *e
+	kind.Base, copied.Kind = FCUnspecified, &kind
+	return &copied
 }
 
 // Notes are what was said of the exception, the first first.

@@ -148,3 +148,25 @@ func TestWhatIsSaidLaterIsKeptBesideTheException(t *testing.T) {
 		t.Error(third)
 	}
 }
+
+func TestACopiedExceptionOfTheChainHasNoClass(t *testing.T) {
+	e := exception.New(exception.TxDuplicate, "x")
+	c := e.Copied()
+	if !exception.Is(e, exception.TxDuplicate) || exception.Is(c, exception.TxDuplicate) || exception.Is(c, exception.ChainException) || c.Error() != e.Error() {
+		t.Errorf("%v of %+v", c, c.Kind)
+	}
+	if e := exception.New(exception.FCEndOfFile, "x"); e.Copied() != e {
+		t.Error("a class of the foundation library is lost")
+	}
+}
+
+// What is not nodeos' own is wrapped by the first note.
+func TestAStandardExceptionGoesOnWithItsFirstNote(t *testing.T) {
+	e := exception.Standard(exception.LogicError, "taken").With("one ${x}", exception.Datum{Key: "x", Value: "2"})
+	if e.Message != "taken: one 2" || e.Kind.What != "taken" || len(e.Notes()) != 0 {
+		t.Errorf("%+v", e)
+	}
+	if e = e.With("two"); e.Message != "taken: one 2" || len(e.Notes()) != 1 {
+		t.Errorf("%+v", e)
+	}
+}

@@ -8,56 +8,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"tarn/antelope/oracle"
 )
-
-// wallet is a keosd and the cleos that uses it.
-type wallet struct {
-	peer *oracle.Peer
-	url  string
-}
-
-func startWallet(t *testing.T, ctx context.Context, p *oracle.Peer, keys ...string) *wallet {
-	t.Helper()
-	w := &wallet{peer: p, url: addresses(t, 1)[0]}
-	cmd := p.Tool(ctx, "keosd", "--wallet-dir", t.TempDir(), "--config-dir", t.TempDir(), "--data-dir", t.TempDir(), "--http-server-address", w.url, "--unlock-timeout", "100000")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // its own group
-		_ = cmd.Wait()
-	})
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		if _, err := w.cleos(ctx, nil, "wallet", "create", "--to-console"); err == nil {
-			break
-		} else if time.Now().After(end) {
-			t.Fatal(err)
-		}
-	}
-	for _, k := range keys {
-		if out, err := w.cleos(ctx, nil, "wallet", "import", "--private-key", k); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
-	return w
-}
-
-// cleos runs it against a node, and returns all that it says.
-func (w *wallet) cleos(ctx context.Context, n *oracle.Node, args ...string) (string, error) {
-	all := []string{"--wallet-url", "http://" + w.url, "--no-auto-keosd"}
-	if n != nil {
-		all = append(all, "-u", n.URL())
-	}
-	cmd := w.peer.Tool(ctx, "cleos", append(all, args...)...)
-	out, err := cmd.CombinedOutput()
-	return string(out), err
-}
 
 // volatile are members of answers that no two nodes have alike: times, ids, and what
 // follows from them; and the places in nodeos' source that errors name.
@@ -173,7 +128,11 @@ func TestCleosGetsTheAnswersOfNodeos(t *testing.T) {
 		private = append(private, k.Text())
 	}
 	user := oracle.NewKey(seed, "user")
-	client := startWallet(t, ctx, p, append(private, user.Text())...)
+	client, err := p.StartWallet(ctx, t.TempDir(), append(private, user.Text())...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Stop)
 	ours := startTarn(t, &g, keys)
 	real := startNodeos(t, ctx, p, &g, keys)
 	for _, n := range []*oracle.Node{ours, real} {
@@ -188,8 +147,8 @@ func TestCleosGetsTheAnswersOfNodeos(t *testing.T) {
 	pub := user.Public().String()
 	for _, line := range cleosLines {
 		args := strings.Split(strings.NewReplacer("KEY", pub, "DIR", dir, "CHAIN", g.ChainID().String()).Replace(line), "|")
-		got, gotErr := client.cleos(ctx, ours, args...)
-		want, wantErr := client.cleos(ctx, real, args...)
+		got, gotErr := client.Cleos(ctx, ours.URL(), args...)
+		want, wantErr := client.Cleos(ctx, real.URL(), args...)
 		compareAnswers(t, strings.Join(args, " "), got, want, gotErr, wantErr)
 		if os.Getenv("TARN_CLEOS_SHOW") != "" {
 			t.Logf("%s: %v\n%s", line, wantErr, want)

@@ -319,7 +319,7 @@ func (p *Producer) failed(e *entry, trace *types.TransactionTrace, first types.N
 	if e.failureTrace {
 		e.answer(trace, nil)
 	} else {
-		e.answer(nil, trace.Except)
+		e.answer(nil, trace.Except.Copied())
 	}
 	return result{failed: true}
 }

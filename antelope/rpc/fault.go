@@ -2,8 +2,11 @@ package rpc
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"tarn/antelope/exception"
 	"tarn/antelope/variant"
@@ -84,32 +87,59 @@ type detail struct {
 	line                 int
 }
 
-// details are at most so many of a failure: what each exception in it says, what was
-// said of it later, and then what caused it.
-func details(err error, most int) (list []detail) {
-	for err != nil && len(list) < most {
-		var x *exception.Error
-		if !errors.As(err, &x) {
-			return append(list, detail{text: err.Error()})
-		}
-		d := detail{text: x.Message}
-		d.file, d.line, d.function = x.Place()
-		list = append(list, d)
-		for _, n := range x.Notes() {
-			d.text = n.Message()
-			d.file, d.line, d.function = n.Place()
-			list = append(list, d)
-		}
-		err = x.Cause
-	}
+// details are at most so many of a failure, in the order of nodeos' log: what each
+// exception in it says, what caused it, and then what was said of it later.
+func details(err error, most int) []detail {
+	list := appendDetails(nil, err)
 	return list[:min(len(list), most)]
 }
 
+func appendDetails(list []detail, err error) []detail {
+	if err == nil {
+		return list
+	}
+	var x *exception.Error
+	if !errors.As(err, &x) {
+		return append(list, detail{text: err.Error()})
+	}
+	d := detail{text: x.Message}
+	d.file, d.line, d.function = x.Place()
+	list = appendDetails(append(list, d), x.Cause)
+	for _, n := range x.Notes() {
+		d.text = n.Message()
+		d.file, d.line, d.function = n.Place()
+		list = append(list, d)
+	}
+	return list
+}
+
 func (d *detail) append(b []byte) []byte {
-	b = variant.AppendString(append(b, `{"message":`...), d.text)
+	b = variant.AppendString(append(b, `{"message":`...), clean(d.text))
 	b = variant.AppendString(append(b, `,"file":`...), d.file)
 	b = strconv.AppendInt(append(b, `,"line_number":`...), int64(d.line), 10)
 	return append(variant.AppendString(append(b, `,"method":`...), d.function), '}')
+}
+
+// clean returns a message as nodeos formats it: control characters, but for tabs and
+// ends of lines, are escaped before the text is, so that clients see the escapes (libfc:
+// variant.cpp, clean_append).
+func clean(text string) string {
+	if !strings.ContainsFunc(text, isControl) {
+		return text
+	}
+	var out strings.Builder
+	for _, r := range strings.ToValidUTF8(text, "") {
+		if isControl(r) {
+			fmt.Fprintf(&out, `\u%04x`, r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
+
+func isControl(r rune) bool {
+	return unicode.IsControl(r) && r != '\t' && r != '\n' && r != '\r'
 }
 
 // Faults is the bodies of requests that reach no endpoint (Leap:

@@ -50,6 +50,10 @@ func TestFailuresHaveTheBodiesOfNodeos(t *testing.T) {
 		{exception.New(exception.UnsatisfiedAuthorization, "x"), 401, body(401, "UnAuthorized", 3090003, "unsatisfied_authorization",
 			"Provided keys, permissions, and delays do not satisfy declared authorizations", "x")},
 		{exception.New(exception.TxDuplicate, "duplicate transaction 00"), 409, body(409, "Conflict", 3040008, "tx_duplicate", "Duplicate transaction", "duplicate transaction 00")},
+		{exception.New(exception.TxDuplicate, "in a block").Copied(), 500, body(500, "Internal Service Error", 3040008, "tx_duplicate", "Duplicate transaction", "in a block")},
+		{exception.New(exception.FCEndOfFile, "e").Copied(), 422, body(422, "Unprocessable Entity", 11, "eof_exception", "End Of File", "e")},
+		{exception.New(exception.EosioAssertMessage, "a\tb\x01c\xffd"), 500, body(500, "Internal Service Error", 3050003,
+			"eosio_assert_message_exception", "eosio_assert_message assertion failure", `a\tb\\u0001cd`)},
 		{exception.New(exception.ExpiredTx, "a \"b\""), 500, body(500, "Internal Service Error", 3040005, "expired_tx_exception", "Expired Transaction", `a \"b\"`)},
 		{exception.New(exception.EosioAssertMessage, "assertion failure with message: no"), 500, body(500, "Internal Service Error", 3050003,
 			"eosio_assert_message_exception", "eosio_assert_message assertion failure", "assertion failure with message: no")},
@@ -76,8 +80,8 @@ func TestFailuresHaveTheBodiesOfNodeos(t *testing.T) {
 func TestDetailsAreMoreWhenTheyAreVerbose(t *testing.T) {
 	n := newNode(t, nil)
 	n.config.Verbose = true
-	third := exception.New(exception.FCAssert, "third")
-	n.config.Transactions = &failing{exception.Wrap(exception.PackedTransactionType, third, "first").With("${x}", exception.Datum{Key: "x", Value: "second"})}
+	third := exception.New(exception.FCAssert, "second")
+	n.config.Transactions = &failing{exception.Wrap(exception.PackedTransactionType, third, "first").With("${x}", exception.Datum{Key: "x", Value: "third"})}
 	n.start(serve.Options{})
 	_, got := n.ask("/v1/chain/send_transaction", packedTrx)
 	first, second, last := strings.Index(got, `{"message":"first","file":"fault_test.go"`), strings.Index(got, `{"message":"second","file":"fault_test.go"`), strings.Index(got, `{"message":"third",`)

@@ -48,7 +48,10 @@ func letters(s string) (code uint64, ok bool) {
 
 func toDouble(s, what string) (float64, error) {
 	f, err := variant.Of(s).AsDouble()
-	if err == nil && math.IsNaN(f) {
+	if err != nil {
+		return f, unconverted(err, s, what)
+	}
+	if math.IsNaN(f) {
 		err = exception.New(exception.ContractTableQuery,
 			"Converted %s string '%s' to NaN which is not a permitted value for the key type", what, s)
 	}
@@ -130,10 +133,19 @@ func parseNameKey(s, _ string) (k state.SecondaryKey, err error) {
 
 func text64(b []byte, k *state.SecondaryKey) []byte { return appendDecimal(b, k.Words[0]) }
 
-func parse128(s, _ string) (k state.SecondaryKey, err error) {
+// unconverted notes, as nodeos does for some types, that a text is no key.
+func unconverted(err error, s, what string) error {
+	e := exception.Of(err)
+	if e == nil {
+		return err
+	}
+	return e.With("Could not convert ${desc} string '${str}' to key type.", exception.Datum{Key: "desc", Value: what}, exception.Datum{Key: "str", Value: s})
+}
+
+func parse128(s, what string) (k state.SecondaryKey, err error) {
 	u, err := types.ParseUint128(s)
 	k.Words[0], k.Words[1] = u.Lo, u.Hi
-	return k, err
+	return k, unconverted(err, s, what)
 }
 
 func text128(b []byte, k *state.SecondaryKey) []byte {
@@ -187,11 +199,11 @@ func parse256(s, what string) (k state.SecondaryKey, err error) {
 
 func text256(b []byte, k *state.SecondaryKey) []byte { return textSHA256(append(b, "0x"...), k) }
 
-func parseSHA256(s, _ string) (k state.SecondaryKey, err error) {
+func parseSHA256(s, what string) (k state.SecondaryKey, err error) {
 	var d [32]byte
 	data, err := types.ParseHex(s)
 	copy(d[:], data)
-	return keyOfBytes(&d), err
+	return keyOfBytes(&d), unconverted(err, s, what)
 }
 
 func textSHA256(b []byte, k *state.SecondaryKey) []byte {
@@ -199,11 +211,11 @@ func textSHA256(b []byte, k *state.SecondaryKey) []byte {
 	return hex.AppendEncode(b, d[:])
 }
 
-func parseRIPEMD160(s, _ string) (k state.SecondaryKey, err error) {
+func parseRIPEMD160(s, what string) (k state.SecondaryKey, err error) {
 	var d [32]byte
 	data, err := types.ParseHex(s)
 	copy(d[:20], data)
-	return keyOfBytes(&d), err
+	return keyOfBytes(&d), unconverted(err, s, what)
 }
 
 func textRIPEMD160(b []byte, k *state.SecondaryKey) []byte {

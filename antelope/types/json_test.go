@@ -90,7 +90,7 @@ func TestHexOfOddLengthIsRefused(t *testing.T) {
 		t.Errorf("%x, %v", b, err)
 	}
 	_, err = types.ParseHex("0")
-	checkError(t, err, exception.FCAssert, "the length of hex string should be even number")
+	checkError(t, err, exception.FCAssert, "str.size() % 2 == 0: the length of hex string should be even number")
 	_, err = types.ParseHex("0x")
 	checkError(t, err, exception.FCUnspecified, "Invalid hex character 'x'")
 }

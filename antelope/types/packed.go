@@ -53,8 +53,8 @@ func (p *PackedTransaction) Unpack() (*Transaction, [][]byte, error) {
 		return t, nil, nil
 	}
 	raw, err = p.inflated(p.PackedContextFreeData)
-	if err != nil {
-		return nil, nil, err
+	if err != nil || len(raw) == 0 { // some clients deflate nothing
+		return t, nil, err
 	}
 	r.Reset(raw)
 	data := ReadByteSlices(r)

@@ -158,6 +158,15 @@ func TestPackedTransactionsUnpackWithinTheirLimits(t *testing.T) {
 			t.Error("half a transaction unpacks")
 		}
 	}
+	// As eosjs packs it: nothing, deflated.
+	p, err := types.Pack(trx, nil, nil, types.CompressionZlib)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.PackedContextFreeData = []byte{0x78, 0xda, 0x03, 0, 0, 0, 0, 1}
+	if got, data, err := p.Unpack(); err != nil || got.ID() != trx.ID() || data != nil {
+		t.Errorf("with no context-free data, deflated: %v, %v, %v", got, data, err)
+	}
 	bomb, err := types.Pack(&types.Transaction{Actions: []types.Action{{Data: make([]byte, 1<<20)}}}, nil, nil, types.CompressionZlib)
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package variant
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"tarn/antelope/exception"
 )
@@ -77,7 +78,11 @@ func (p *parser) value(depth int) Value {
 // quoted reads a string within quotes.
 func (p *parser) quoted() string {
 	if c := p.peek(); c != '"' {
-		p.fail(exception.FCParseError, "Expected '\"' but read '%c'", c)
+		text := string(rune(c))
+		if c >= utf8.RuneSelf || p.pos >= len(p.s) { // no character: nodeos reads 0xff at the end
+			text = ""
+		}
+		p.fail(exception.FCParseError, "Expected '\"' but read '%s'", text)
 		return ""
 	}
 	p.pos++

@@ -119,6 +119,16 @@ func TestTheParserRefusesWhatNodeosRefuses(t *testing.T) {
 	}
 }
 
+// What nodeos formats into a message is without what is no UTF-8, such as the 0xff that
+// it reads at the end.
+func TestTheParserShowsWhatItReadInsteadOfAString(t *testing.T) {
+	for in, want := range map[string]string{"{": "", "{\xff": "", "{a": "a", "{ 5": "5"} {
+		if _, err := variant.Parse(in); err == nil || !strings.HasSuffix(err.Error(), `: Expected '"' but read '`+want+`'`) {
+			t.Errorf("%q: %v, want %q to be read", in, err, want)
+		}
+	}
+}
+
 func TestObjectsOfManyMembersKeepTheLastOfEachKey(t *testing.T) {
 	var in, want strings.Builder
 	in.WriteString("{")
