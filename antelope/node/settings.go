@@ -127,9 +127,10 @@ func (s *settings) engine(dir string) (o engine.Options, err error) {
 		if o.Kind, err = engine.ParseKind(kind); err != nil {
 			return o, fmt.Errorf("state-engine: %w", err)
 		}
-	} else if _, err := engine.Detect(dir); err != nil {
+	} else if o.Kind, err = engine.Detect(dir); err != nil {
 		o.Kind = engine.Page
 	}
+	// The one there is holds also if its state is deleted before it is opened.
 	return o, nil
 }
 
