@@ -169,11 +169,24 @@ func (b *blockLog) trim() error {
 		if err := b.tool.TrimEnd(b.last); err != nil {
 			return err
 		}
+		if err := b.dropReversible(); err != nil {
+			return err
+		}
 	}
 	if b.first != 0 {
 		return b.tool.TrimFront(b.first, "")
 	}
 	return nil
+}
+
+// dropReversible forgets the blocks that are kept beside a log whose end was cut:
+// they would bring back at the next start what was cut off.
+func (b *blockLog) dropReversible() error {
+	r, err := blocklog.OpenReversible(blocklog.ReversibleOptions{Dir: b.tool.Dir, Logger: b.tool.Logger})
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.Reset(), r.Close())
 }
 
 // addWriting adds the commands that make files, or change them.
