@@ -19,6 +19,20 @@ type PrintOptions struct {
 	After []*types.SignedBlock
 }
 
+// Last returns the number of the log's last block, 0 for a log without blocks.
+func (t Tool) Last() (uint32, error) {
+	t = t.settle()
+	b, err := t.open(workingBase(t.Dir), false)
+	if err != nil {
+		return 0, err
+	}
+	defer b.seg.close()
+	if !b.extent.blocks {
+		return 0, nil
+	}
+	return b.extent.head.num, nil
+}
+
 // Print writes the blocks of a log as JSON.
 func (t Tool) Print(w io.Writer, o PrintOptions) (err error) {
 	t = t.settle()

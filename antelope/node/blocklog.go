@@ -3,7 +3,11 @@ package node
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -56,10 +60,18 @@ func (b *blockLog) addReading() {
 		b.limits(c)
 		c.Flags().BoolVar(&b.plain, "no-pretty-print", false, "one line a block")
 		c.Flags().BoolVar(&b.array, "as-json-array", false, "all blocks in one array")
+		c.Flags().StringVarP(&b.out, "output-file", "o", "", "file to write; standard output if empty")
 	}, b.print)
 	b.add("smoke-test", "Check that a block log is whole", func(c *cobra.Command) {
 		c.Flags().Uint32Var(&b.interval, "interval", 0, "check every so many blocks; 0 for all")
-	}, func(*cobra.Command) error { return b.tool.SmokeTest(b.interval) })
+	}, func(c *cobra.Command) error {
+		fmt.Fprintf(c.OutOrStdout(), "\nSmoke test of blocks.log and blocks.index in directory %q\n", b.tool.Dir)
+		if err := b.tool.SmokeTest(b.interval); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(c.OutOrStdout(), "\nno problems found")
+		return err
+	})
 	b.add("genesis", "Print the genesis of a block log", func(c *cobra.Command) {
 		c.Flags().StringVar(&b.retained, "blocks-retained-dir", "", "folder of older parts")
 	}, func(c *cobra.Command) error {
@@ -72,17 +84,75 @@ func (b *blockLog) addReading() {
 	})
 }
 
-func (b *blockLog) print(c *cobra.Command) error {
+func (b *blockLog) print(c *cobra.Command) (err error) {
 	o := blocklog.PrintOptions{First: b.first, Array: b.array, Encode: func(to []byte, block *types.SignedBlock) ([]byte, error) {
 		if b.plain {
-			return block.AppendJSON(to), nil
+			return appendLogged(to, block), nil
 		}
-		return variant.AppendIndented(to, block.AppendJSON(nil)), nil
+		return variant.AppendIndented(to, appendLogged(nil, block)), nil
 	}}
 	if b.last != ^uint32(0) {
 		o.Last = b.last
 	}
-	return b.tool.Print(c.OutOrStdout(), o)
+	if o.After, err = b.reversible(); err != nil {
+		return err
+	}
+	if b.out == "" {
+		return b.tool.Print(c.OutOrStdout(), o)
+	}
+	f, err := os.Create(b.out)
+	if err != nil {
+		return err
+	}
+	return errors.Join(b.tool.Print(f, o), f.Close())
+}
+
+// appendLogged appends a block as print-log has it: with what follows from it in front.
+func appendLogged(to []byte, block *types.SignedBlock) []byte {
+	id := block.ID()
+	_, prefix := types.RefBlock(id)
+	to = fmt.Appendf(to, `{"block_num":%d,"id":"%s","ref_block_prefix":%d,`, block.BlockNum(), id, prefix)
+	return append(to, block.AppendJSON(nil)[1:]...)
+}
+
+// reversible returns the blocks that follow those of the log on the longest branch;
+// none while a node has them open.
+func (b *blockLog) reversible() ([]*types.SignedBlock, error) {
+	name := filepath.Join(b.tool.Dir, blocklog.ReversibleDir, blocklog.ReversibleName)
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	lock, err := lockBlocks(b.tool.Dir)
+	if err != nil {
+		b.tool.Logger.Info("Only the log is printed: its reversible blocks are in use", "reason", err)
+		return nil, nil
+	}
+	defer lock.Close()
+	r, err := blocklog.OpenReversible(blocklog.ReversibleOptions{Dir: b.tool.Dir, Logger: b.tool.Logger})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	known := map[types.Checksum256]*types.SignedBlock{}
+	var last *types.SignedBlock
+	for block, err := range r.Blocks() {
+		if err != nil {
+			return nil, err
+		}
+		if known[block.ID()] = block; last == nil || block.BlockNum() > last.BlockNum() {
+			last = block
+		}
+	}
+	logged, err := b.tool.Last()
+	if err != nil {
+		return nil, err
+	}
+	var branch []*types.SignedBlock
+	for ; last != nil && last.BlockNum() > logged; last = known[last.Previous] {
+		branch = append(branch, last)
+	}
+	slices.Reverse(branch)
+	return branch, nil
 }
 
 // alone does what must not meet a node that has the folder open.
@@ -94,16 +164,29 @@ func (b *blockLog) alone(do func() error) error {
 	return errors.Join(do(), lock.Close())
 }
 
-func (b *blockLog) trim(c *cobra.Command) error {
-	if c.Flags().Changed("last") {
+func (b *blockLog) trim() error {
+	if b.last != ^uint32(0) {
 		if err := b.tool.TrimEnd(b.last); err != nil {
 			return err
 		}
+		if err := b.dropReversible(); err != nil {
+			return err
+		}
 	}
-	if c.Flags().Changed("first") {
+	if b.first != 0 {
 		return b.tool.TrimFront(b.first, "")
 	}
 	return nil
+}
+
+// dropReversible forgets the blocks that are kept beside a log whose end was cut:
+// they would bring back at the next start what was cut off.
+func (b *blockLog) dropReversible() error {
+	r, err := blocklog.OpenReversible(blocklog.ReversibleOptions{Dir: b.tool.Dir, Logger: b.tool.Logger})
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.Reset(), r.Close())
 }
 
 // addWriting adds the commands that make files, or change them.
@@ -111,8 +194,8 @@ func (b *blockLog) addWriting() {
 	b.add("make-index", "Make the index of a block log", func(c *cobra.Command) {
 		c.Flags().StringVarP(&b.out, "output-file", "o", "", "file of the index; default blocks.index in the folder")
 	}, func(*cobra.Command) error { return b.tool.MakeIndex(b.out) })
-	b.add("trim-blocklog", "Cut a block log at its front or its end", b.limits, func(c *cobra.Command) error {
-		return b.alone(func() error { return b.trim(c) })
+	b.add("trim-blocklog", "Cut a block log at its front or its end; --first 0 leaves the front", b.limits, func(*cobra.Command) error {
+		return b.alone(b.trim)
 	})
 	b.add("extract-blocks", "Copy a range of blocks into a new log", func(c *cobra.Command) {
 		b.limits(c)
@@ -123,5 +206,11 @@ func (b *blockLog) addWriting() {
 		b.outDir(c)
 	}, func(*cobra.Command) error { return b.tool.Split(b.stride, b.out) })
 	b.add("merge-blocks", "Join the parts of a block log", b.outDir, func(*cobra.Command) error { return b.tool.Merge(b.out) })
-	b.add("vacuum", "Make a pruned log an ordinary one", nil, func(*cobra.Command) error { return b.alone(b.tool.Vacuum) })
+	b.add("vacuum", "Make a pruned log an ordinary one", nil, func(c *cobra.Command) error {
+		if err := b.alone(b.tool.Vacuum); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(c.OutOrStdout(), "Successfully vacuumed block log")
+		return err
+	})
 }

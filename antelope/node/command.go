@@ -38,18 +38,18 @@ func version() Version {
 }
 
 // Command is the nodeos subcommand. Its arguments are nodeos' own, read by
-// nodeos' rules, but for `block-log` in the first place, which is a tool.
+// nodeos' rules, but for a tool in the first place.
 func Command() *cobra.Command {
 	return &cobra.Command{
 		Use:                "nodeos",
-		Short:              "An Antelope node, in the place of Leap's nodeos (see --help), and `nodeos block-log`",
+		Short:              "An Antelope node, in the place of Leap's nodeos (see --help), and `nodeos block-log`, `nodeos snapshot`",
 		Args:               cobra.ArbitraryArgs,
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 && args[0] == "block-log" {
-				tool := blockLogCommand()
+			if len(args) > 0 && (args[0] == "block-log" || args[0] == "snapshot") {
+				tool := Tools()
 				tool.SilenceUsage, tool.SilenceErrors = true, true
-				tool.SetArgs(args[1:])
+				tool.SetArgs(args)
 				tool.SetOut(c.OutOrStdout())
 				tool.SetErr(c.ErrOrStderr())
 				return tool.ExecuteContext(c.Context())

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"strings"
 	"time"
 
 	"tarn/meter"
@@ -29,7 +30,8 @@ func (m *metrics) baseline() baseline {
 func (m *metrics) own(w sheet) {
 	s := m.store()
 	w.Metric("tarn_state_info", exposition.Gauge, "How the state is kept; always 1")
-	w.Sample(1, "engine", s.Engine, "mode", s.Mode, "memory", s.Memory)
+	// Simple readers of the format split its lines at spaces.
+	w.Sample(1, "engine", s.Engine, "mode", s.Mode, "memory", strings.ReplaceAll(s.Memory, " ", "_"))
 	w.state(&s)
 	m.writes(w, s.Written)
 	m.checkpoints(w, &s)

@@ -73,7 +73,7 @@ func value(f *dto.MetricFamily, label string) float64 {
 
 // testMetrics are those of a node that is not there.
 func testMetrics() (*metrics, *store.Stats) {
-	s := &store.Stats{Engine: "page", Mode: "mapped_private", Written: store.Written{Checkpoint: 1000}, DirtyBytes: 11, PrivateBytes: 12, Checkpoints: 3}
+	s := &store.Stats{Engine: "page", Mode: "mapped_private", Memory: "transparent huge pages", Written: store.Written{Checkpoint: 1000}, DirtyBytes: 11, PrivateBytes: 12, Checkpoints: 3}
 	m := &metrics{
 		head:    func() *producer.Head { return &producer.Head{Num: 77, IrreversibleNum: 70} },
 		store:   func() store.Stats { return *s },
@@ -125,7 +125,7 @@ func TestMetricsHaveTheNamesOfNodeos(t *testing.T) {
 		{"nodeos_http_requests_total", "/v1/chain/get_info", 1}, {"nodeos_p2p_port", "bbbbbbb", 9876}, {"nodeos_p2p_latency", "bbbbbbb", 3e6},
 		{"nodeos_p2p_latency", "aaaaaaa", 0}, {"nodeos_p2p_connection_number", "aaaaaaa", 3}, {"nodeos_p2p_connection_start_time", "aaaaaaa", 5e9},
 		{"nodeos_p2p_peer_addr", "a \"name\"\n:9876", 0}, {"nodeos_info", "0000cafe", 1}, {"tarn_durable_block_num", "", 60},
-		{"tarn_state_info", "mapped_private", 1}, {"tarn_state_dirty_bytes", "", 11}, {"tarn_state_private_bytes", "", 12}, {"tarn_checkpoints_total", "", 3},
+		{"tarn_state_info", "mapped_private", 1}, {"tarn_state_info", "transparent_huge_pages", 1}, {"tarn_state_dirty_bytes", "", 11}, {"tarn_state_private_bytes", "", 12}, {"tarn_checkpoints_total", "", 3},
 	} {
 		if got := value(families[c.name], c.label); got != c.want {
 			t.Errorf("%s %s is %v, want %v", c.name, c.label, got, c.want)

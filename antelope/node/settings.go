@@ -127,9 +127,10 @@ func (s *settings) engine(dir string) (o engine.Options, err error) {
 		if o.Kind, err = engine.ParseKind(kind); err != nil {
 			return o, fmt.Errorf("state-engine: %w", err)
 		}
-	} else if _, err := engine.Detect(dir); err != nil {
+	} else if o.Kind, err = engine.Detect(dir); err != nil {
 		o.Kind = engine.Page
 	}
+	// The one there is holds also if its state is deleted before it is opened.
 	return o, nil
 }
 
@@ -230,10 +231,14 @@ func parseCheckpoint(text string) (num uint32, id types.Checksum256, err error) 
 	return uint32(n), id, err
 }
 
-// monitor watches the node's disks. The folders must exist.
+// monitor watches the node's disks. The folders must exist, but for that of the
+// snapshots, which is made.
 func (s *settings) monitor(o *Options) (*space.Monitor, error) {
 	folders := []string{s.DataDir, o.BlocksDir, o.StateDir}
-	if _, err := os.Stat(o.SnapshotsDir); err == nil {
+	if o.SnapshotsDir != "" {
+		if err := os.MkdirAll(o.SnapshotsDir, 0o755); err != nil {
+			return nil, err
+		}
 		folders = append(folders, o.SnapshotsDir)
 	}
 	for i := range folders {

@@ -163,6 +163,13 @@ func (n *Network) applyBlocks(ctx context.Context) {
 		if !ok {
 			return
 		}
+		if n.early(q) {
+			n.log.Debug(fmt.Sprintf("block #%d %s... waits for the one before it", q.block.Num, shortID(q.block.ID)))
+			n.blocks.done(q.block.ID)
+			n.blocks.hold(q.block)
+			n.queue.finished()
+			continue
+		}
 		err := n.apply(ctx, q)
 		if ctx.Err() != nil {
 			return
@@ -184,6 +191,13 @@ func (n *Network) applyBlocks(ctx context.Context) {
 		}
 		n.sync.applied(q.from, q.block)
 	}
+}
+
+// early tells whether the block before is still being prepared: it came over another
+// connection, and this one has overtaken it.
+func (n *Network) early(q queued) bool {
+	previous := q.block.Signed.Previous
+	return !q.synced && !n.chain.Knows(previous) && n.blocks.underWay(previous)
 }
 
 // checkAhead checks the headers of blocks of ranges while those before them are

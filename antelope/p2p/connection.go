@@ -43,6 +43,7 @@ type conn struct {
 	traffic   atomic.Uint32 // Traffic
 	bp        atomic.Bool   // a producer's, by p2p-auto-bp-peer
 	connected atomic.Bool   // it has said something that counts
+	gave      atomic.Bool   // it has sent a transaction that was new
 	syncing   atomic.Bool   // it catches up from us
 	noRetry   atomic.Uint32 // Reason
 	ping      atomic.Int64  // nanoseconds of the round trip, math.MaxInt64 if unknown

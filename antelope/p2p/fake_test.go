@@ -31,6 +31,7 @@ type fakeChain struct {
 	trxs     map[types.Checksum256]bool
 	badTrx   bool
 	delay    time.Duration
+	prepare  func(*Block) // what takes time; nil for nothing
 	busy     atomic.Int64
 }
 
@@ -148,7 +149,12 @@ func (f *fakeChain) CheckHeader(b *Block) (bool, error) {
 	return f.Knows(b.Signed.Previous), nil
 }
 
-func (f *fakeChain) Prepare(*Block) error { return nil }
+func (f *fakeChain) Prepare(b *Block) error {
+	if f.prepare != nil {
+		f.prepare(b)
+	}
+	return nil
+}
 
 func (f *fakeChain) Apply(_ context.Context, b *Block) error {
 	if f.busy.Add(-1) >= 0 {

@@ -53,6 +53,35 @@ func TestBlocksOutOfOrderWaitForEachOther(t *testing.T) {
 	eventually(t, "all in their order", func() bool { return b.chain.head() == 120 })
 }
 
+func TestABlockThatOvertakesAnotherWaits(t *testing.T) {
+	a := startNode(t, newFakeChain(100), nil)
+	b := startNode(t, newFakeChain(100), nil)
+	chain, release := newFakeChain(100), make(chan struct{})
+	chain.prepare = func(b *Block) {
+		if b.Num == 101 {
+			<-release
+		}
+	}
+	n := startNode(t, chain, func(o *Options) { o.Peers = []string{a.address, b.address} })
+	settled(t, a, n)
+	settled(t, b, n)
+	donor := newFakeChain(102)
+	first, second := NewBlock(donor.blocks[donor.branch[101]]), NewBlock(donor.blocks[donor.branch[102]])
+	a.broadcastBlock(first)
+	eventually(t, "the first block is under way", func() bool { return n.blocks.underWay(first.ID) })
+	b.broadcastBlock(second)
+	eventually(t, "the second one waits", func() bool {
+		n.blocks.mu.Lock()
+		defer n.blocks.mu.Unlock()
+		return len(n.blocks.unlinkable) == 1
+	})
+	close(release)
+	eventually(t, "both are applied", func() bool { return chain.head() == 102 })
+	if n.log.contains("unlinkable_block_exception") {
+		t.Error("the second block was refused")
+	}
+}
+
 func TestABusyChainIsAskedAgain(t *testing.T) {
 	a := startNode(t, newFakeChain(100), nil)
 	b := startNode(t, newFakeChain(100), func(o *Options) { o.Peers = []string{a.address} })

@@ -312,9 +312,11 @@ func (c *conn) blockLatency() uint32 {
 	return uint32(math.Round(float64(ping) / float64(blockInterval)))
 }
 
-// checkHandshake ends a connection whose peer does not introduce itself.
+// checkHandshake ends a connection whose peer does not introduce itself, unless it
+// came to send transactions: nodeos takes those from anybody, and there are programs
+// that send nothing else.
 func (c *conn) checkHandshake() {
-	if c.received.Load() == nil && time.Since(c.started) > 2*c.net.config.KeepAlive {
+	if c.received.Load() == nil && !c.gave.Load() && time.Since(c.started) > 2*c.net.config.KeepAlive {
 		c.warnf("no handshake in %v", 2*c.net.config.KeepAlive)
 		c.close(false, "no handshake")
 	}

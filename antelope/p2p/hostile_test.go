@@ -162,6 +162,19 @@ func TestAPeerThatNeverGreetsIsDropped(t *testing.T) {
 	}
 }
 
+func TestAPeerThatSendsTransactionsNeedNotGreet(t *testing.T) {
+	const alive = 200 * time.Millisecond
+	n := p2p.StartNode(t, p2p.NewTestChain(10), func(o *p2p.Options) { o.KeepAlive = alive })
+	p := dial(t, n)
+	r := rand.New(rand.NewPCG(1, 2))
+	for begin := time.Now(); time.Since(begin) < 10*alive; time.Sleep(alive / 10) {
+		must(t, p.Send(p2p.RandomTransaction(r)))
+	}
+	if n.Logged("no handshake in") {
+		t.Error("the connection has ended")
+	}
+}
+
 // A peer that announces large frames must not make the node take that memory.
 func TestMemoryIsTakenAsDataCome(t *testing.T) {
 	n := p2p.StartNode(t, p2p.NewTestChain(10), nil)

@@ -47,6 +47,7 @@ func (c *conn) handleTransaction(frame []byte, r *serial.Reader) error {
 		n.duplicateTrx.Add(1)
 		return nil
 	}
+	c.gave.Store(true)
 	if c.debugging() {
 		c.debugf("received packed_transaction %v", t.ID)
 	}

@@ -58,6 +58,7 @@ func New(o Options, folders ...string) (*Monitor, error) {
 		o.look = system
 	}
 	m := &Monitor{o: o}
+	m.introduce()
 	for _, dir := range folders {
 		if err := m.add(dir); err != nil {
 			return nil, err
@@ -78,17 +79,34 @@ func New(o Options, folders ...string) (*Monitor, error) {
 	return m, nil
 }
 
+// introduce says how it watches, in the words of nodeos.
+func (m *Monitor) introduce() {
+	say := func(format string, args ...any) { m.o.Log.Info(fmt.Sprintf(format, args...)) }
+	say("Monitoring interval set to %d", m.o.Interval/time.Second)
+	if n := m.o.Absolute; n > 0 {
+		say("Space usage absolute threshold set to %d GiB, warning set to %d GiB", n, warnGiB(n))
+	} else {
+		say("Space usage threshold set to %d%%", m.o.Threshold)
+	}
+	say("Shutdown flag when threshold exceeded set to %t", !m.o.KeepRunning)
+	say("Warning interval set to %d", m.o.WarningEvery)
+}
+
+// warnGiB is the free space below which warnings begin before an absolute limit.
+func warnGiB(limit uint64) uint64 { return limit + max(limit/10, 1) }
+
 func (m *Monitor) add(path string) error {
 	d, err := m.o.look(path)
 	if err != nil {
 		return exception.Wrap(exception.PluginConfig, err, "Unable to get space info for %s", path)
 	}
+	m.o.Log.Info(path + "'s file system to be monitored")
 	if slices.ContainsFunc(m.disks, func(w watched) bool { return w.id == d.id }) {
 		return nil
 	}
 	w := watched{path: path, id: d.id}
 	if n := m.o.Absolute; n > 0 {
-		w.stop, w.warn = n<<30, (n+max(n/10, 1))<<30
+		w.stop, w.warn = n<<30, warnGiB(n)<<30
 	} else {
 		w.stop, w.warn = (100-m.o.Threshold)*(d.capacity/100), (100-m.o.Threshold+warnBefore)*(d.capacity/100)
 	}

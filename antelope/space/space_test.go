@@ -130,3 +130,24 @@ func TestTheSystemKnowsItsDisks(t *testing.T) {
 		t.Error(d, err)
 	}
 }
+
+func TestWhatIsWatchedIsSaidInTheWordsOfNodeos(t *testing.T) {
+	available := uint64(900)
+	dir := t.TempDir()
+	for absolute, limit := range map[uint64]string{
+		0: "Space usage threshold set to 90%", 5: "Space usage absolute threshold set to 5 GiB, warning set to 6 GiB",
+	} {
+		var b bytes.Buffer
+		o := options(&b, withAvailable(&available))
+		o.Interval, o.Absolute = 5*time.Second, absolute
+		if _, err := New(o, dir); err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range []string{"Monitoring interval set to 5", limit, "Shutdown flag when threshold exceeded set to true",
+			"Warning interval set to 3", dir + "'s file system to be monitored"} {
+			if !strings.Contains(b.String(), line) {
+				t.Errorf("%q is not said: %s", line, b.String())
+			}
+		}
+	}
+}

@@ -23,7 +23,7 @@ func main() { os.Exit(run()) }
 
 func run() int {
 	switch name := filepath.Base(os.Args[0]); name {
-	case "nodeos":
+	case "nodeos", "leap-util": // the programs that links stand in for
 		os.Args = append([]string{"tarn", name}, os.Args[1:]...)
 	case "opera":
 		fmt.Fprintf(os.Stderr, "%s: this build of tarn has no %s node yet; it has `tarn nodeos` and `tarn db`\n", name, name)
@@ -41,7 +41,7 @@ func run() int {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	tarn.AddCommand(dbtool.Command(), node.Command(), devnet.Command())
+	tarn.AddCommand(dbtool.Command(), node.Command(), node.Tools(), devnet.Command())
 	if err := tarn.ExecuteContext(ctx); err != nil {
 		// What has no text has been said in a log.
 		if text := err.Error(); text != "" {

@@ -1,0 +1,109 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"tarn/antelope/snapshot"
+	"tarn/antelope/state"
+	"tarn/store/engine"
+)
+
+// Tools is what Leap has as the program leap-util: block-log, snapshot, version.
+func Tools() *cobra.Command {
+	c := &cobra.Command{Use: "leap-util", Short: "Tools for block logs and snapshots, in the place of Leap's leap-util"}
+	c.AddCommand(blockLogCommand(), snapshotCommand(), versionCommand())
+	return c
+}
+
+func versionCommand() *cobra.Command {
+	c := &cobra.Command{Use: "version", Short: "Print the version"}
+	for name, text := range map[string]string{"client": version().Short, "full": version().Full} {
+		c.AddCommand(&cobra.Command{Use: name, Short: "Print it in this form", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(c.OutOrStdout(), text)
+			return err
+		}})
+	}
+	return c
+}
+
+// snapshotRoom bounds the state that a snapshot is turned into, in MiB: nodeos'
+// tool has the same.
+const snapshotRoom = 65536
+
+// snapshotCommand is what leap-util has as snapshot.
+func snapshotCommand() *cobra.Command {
+	var in, out string
+	var room uint64
+	c := &cobra.Command{Use: "snapshot", Short: "Print snapshots (leap-util snapshot)"}
+	j := &cobra.Command{Use: "to-json", Short: "Write a snapshot as JSON", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+		if in == "" {
+			return errors.New("--input-file is required")
+		}
+		if out == "" {
+			out = in + ".json"
+		}
+		return snapshotJSON(in, out, room<<20)
+	}}
+	j.Flags().StringVarP(&in, "input-file", "i", "", "snapshot")
+	j.Flags().StringVarP(&out, "output-file", "o", "", "file to write; input-file with .json if empty")
+	j.Flags().Uint64Var(&room, "db-size", snapshotRoom, "bound (in MiB) of the state that it is read into")
+	c.AddCommand(j)
+	return c
+}
+
+// snapshotJSON reads a snapshot into a state of its own, which gives the rows of
+// any version of the format as the newest has them, and writes those.
+func snapshotJSON(in, out string, limit uint64) (err error) {
+	f, err := os.Open(in)
+	if err != nil {
+		return fmt.Errorf("cannot load snapshot, %s does not exist: %w", in, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	r, err := snapshot.NewReader(f, info.Size())
+	if err != nil {
+		return fmt.Errorf("snapshot %s: %w", in, err)
+	}
+	dir, err := os.MkdirTemp("", "snapshot-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	db, err := engine.Open(dir, engine.Options{Kind: engine.Page, LimitBytes: int64(limit)})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	s, err := state.Open(db)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	head, err := snapshot.Load(r, s, nil)
+	if err != nil {
+		return fmt.Errorf("load snapshot %s: %w", in, err)
+	}
+	if err := errors.Join(s.Flush(), db.Publish()); err != nil {
+		return err
+	}
+	view, err := s.View()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, view.Close()) }()
+	to, err := os.Create(out)
+	if err != nil {
+		return err
+	}
+	if err := snapshot.Export(snapshot.NewJSON(to), view, head, nil); err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", out, err), to.Close())
+	}
+	return to.Close()
+}

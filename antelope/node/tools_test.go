@@ -1,0 +1,77 @@
+package node
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"tarn/antelope/types"
+)
+
+func TestASnapshotIsWrittenAsJSON(t *testing.T) {
+	c := theChain(t)
+	out := filepath.Join(t.TempDir(), "out.json")
+	tool := Tools()
+	tool.SetArgs([]string{"snapshot", "to-json", "-i", c.mid, "-o", out, "--db-size", "256"})
+	if err := tool.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc map[string]json.RawMessage
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	var accounts struct {
+		Rows []struct{ Name string }
+		Num  int `json:"num_rows"`
+	}
+	if err := json.Unmarshal(doc["eosio::chain::account_object"], &accounts); err != nil {
+		t.Fatal(err)
+	}
+	if len(accounts.Rows) == 0 || accounts.Num != len(accounts.Rows) {
+		t.Errorf("%d accounts of %d", len(accounts.Rows), accounts.Num)
+	}
+
+	tool.SetArgs([]string{"snapshot", "to-json", "-i", out, "-o", out + ".not"})
+	tool.SilenceErrors, tool.SilenceUsage = true, true
+	if err := tool.Execute(); err == nil {
+		t.Error("JSON was read as a snapshot")
+	}
+}
+
+func TestBlocksArePrintedUpToTheHead(t *testing.T) {
+	c := theChain(t)
+	var out bytes.Buffer
+	tool := Tools()
+	tool.SetOut(&out)
+	tool.SetArgs([]string{"block-log", "print-log", "--as-json-array", "--blocks-dir", filepath.Join(c.dir, "blocks")})
+	if err := tool.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	var blocks []struct {
+		Num      uint32 `json:"block_num"`
+		ID       string
+		Prefix   uint32 `json:"ref_block_prefix"`
+		Previous string
+	}
+	if err := json.Unmarshal(out.Bytes(), &blocks); err != nil {
+		t.Fatal(err)
+	}
+	if len(blocks) == 0 {
+		t.Fatal("no blocks")
+	}
+	for i, b := range blocks {
+		if b.Num != uint32(i+1) || i > 0 && b.Previous != blocks[i-1].ID {
+			t.Fatalf("block %d is %+v", i+1, b)
+		}
+	}
+	_, prefix := types.RefBlock(c.final)
+	if last := blocks[len(blocks)-1]; last.ID != c.final.String() || last.Num <= c.logged || last.Prefix != prefix {
+		t.Errorf("the last one is %d %s, the head is %s; the log ends with %d", last.Num, last.ID, c.final, c.logged)
+	}
+}
