@@ -193,7 +193,7 @@ func TestBlocksAreFoundByNumberAndId(t *testing.T) {
 		n.expect("/v1/chain/get_block_header", fmt.Sprintf(`{"block_num_or_id":%d,"include_extensions":true}`, b.BlockNum()), 200,
 			`{"id":"`+id.String()+`","signed_block_header":`+string(b.SignedBlockHeader.AppendJSON(nil))+`,"block_extensions":[]}`)
 		n.contains("/v1/chain/get_block_info", fmt.Sprintf(`{"block_num":%d}`, b.BlockNum()), 200,
-			fmt.Sprintf(`{"block_num":%d,"ref_block_num":%[1]d,"id":"%s","timestamp":"%s","producer":"eosio","confirmed":0,"previous":"%s",`, b.BlockNum(), id, b.Timestamp, b.Previous))
+			fmt.Sprintf(`{"block_num":%d,"ref_block_num":%[1]d,"id":"%s","timestamp":"%s","producer":"eosio","confirmed":%d,"previous":"%s",`, b.BlockNum(), id, b.Timestamp, b.Confirmed, b.Previous))
 	}
 	n.contains("/v1/chain/get_block_header_state", fmt.Sprintf(`{"block_num_or_id":%d}`, head.BlockNum()), 200,
 		fmt.Sprintf(`{"block_num":%d,"dpos_proposed_irreversible_blocknum":%[1]d,"dpos_irreversible_blocknum":%d,"active_schedule":{"version":0,"producers":[{"producer_name":"eosio","authority":[0,{`,

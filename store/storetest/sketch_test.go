@@ -472,6 +472,7 @@ func (e *sketch) Checkpoint(im store.Image) (store.Checkpoint, error) {
 	go func() {
 		if e.fault == earlyDone {
 			e.finish(c, im, begun)
+			e.linger()
 			e.write(im, tables) //nolint:errcheck // a fault
 			return
 		}
@@ -480,6 +481,9 @@ func (e *sketch) Checkpoint(im store.Image) (store.Checkpoint, error) {
 	}()
 	return c, nil
 }
+
+// linger makes the wrong moment of a fault so long that a kill meets it.
+func (e *sketch) linger() { time.Sleep(40 * time.Millisecond) }
 
 // takeBack undoes journals in shared tables.
 func takeBack(tables []sketchTable, undo [][]byte) error {
@@ -549,6 +553,7 @@ func (e *sketch) write(im store.Image, tables []sketchTable) error {
 	}
 	e.serial++
 	if e.fault == lateLog {
+		e.linger()
 		return log(im.Head)
 	}
 	return nil
