@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tarn/antelope/oracle"
+	"tarn/internal/figures"
 )
 
 // With TARN_BENCH every section runs, in its short form, in some two minutes.
@@ -53,10 +54,10 @@ func TestEverySectionMeasuresSomething(t *testing.T) {
 }
 
 func TestSectionsAndSizesAreChecked(t *testing.T) {
-	if _, err := choose([]string{"push", "nonsense"}); err == nil {
+	if _, err := figures.Choose(Sections(), []string{"push", "nonsense"}); err == nil {
 		t.Error("an unknown section is no error")
 	}
-	if all, err := choose(nil); err != nil || len(all) != len(Sections()) {
+	if all, err := figures.Choose(Sections(), nil); err != nil || len(all) != len(Sections()) {
 		t.Errorf("no name chooses %v, %v", all, err)
 	}
 	for _, c := range []Config{Default(), Short()} {

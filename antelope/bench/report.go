@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"slices"
-	"strings"
 	"time"
 
 	"tarn/internal/figures"
@@ -64,23 +62,6 @@ func Sections() [][2]string {
 		all = append(all, [2]string{s.name, s.what})
 	}
 	return all
-}
-
-// choose checks names; none means all.
-func choose(names []string) ([]string, error) {
-	var all []string
-	for _, s := range sections() {
-		all = append(all, s.name)
-	}
-	for _, n := range names {
-		if !slices.Contains(all, n) {
-			return nil, fmt.Errorf("no section is called %q; there are %s", n, strings.Join(all, ", "))
-		}
-	}
-	if len(names) == 0 {
-		return all, nil
-	}
-	return names, nil
 }
 
 // WriteMarkdown writes the report for people.

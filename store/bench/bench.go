@@ -132,7 +132,7 @@ func Run(ctx context.Context, c Config, names ...string) (_ *Report, err error) 
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	chosen, err := choose(names)
+	chosen, err := figures.Choose(Sections(), names)
 	if err != nil {
 		return nil, err
 	}

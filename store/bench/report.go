@@ -5,8 +5,6 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
-	"slices"
-	"strings"
 	"time"
 
 	"tarn/internal/figures"
@@ -68,23 +66,6 @@ func Sections() [][2]string {
 		all = append(all, [2]string{s.name, s.what})
 	}
 	return all
-}
-
-// choose checks names; none means all.
-func choose(names []string) ([]string, error) {
-	var all []string
-	for _, s := range sections() {
-		all = append(all, s.name)
-	}
-	for _, n := range names {
-		if !slices.Contains(all, n) {
-			return nil, fmt.Errorf("no section is called %q; there are %s", n, strings.Join(all, ", "))
-		}
-	}
-	if len(names) == 0 {
-		return all, nil
-	}
-	return names, nil
 }
 
 // WriteMarkdown writes the report for people.

@@ -50,7 +50,7 @@ func (c *cursor) open() error {
 
 // release lets the layers go.
 func (c *cursor) release() error {
-	err := c.CloseLayers()
+	err := c.Cursor.Close()
 	if c.live != nil {
 		c.live.drop()
 		c.ground.drop()

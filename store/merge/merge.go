@@ -54,8 +54,8 @@ func New(layers []Layer, tombstones bool) *Cursor {
 	return &Cursor{layers: layers, tombstones: tombstones, at: -1}
 }
 
-// Reset gives the cursor other layers, and leaves it on no row. The ones before
-// must have been closed by CloseLayers.
+// Reset gives the cursor other layers, and leaves it on no row. It must have been
+// closed.
 func (c *Cursor) Reset(layers []Layer) { c.layers, c.at, c.err = layers, -1, nil }
 
 // Fail leaves the cursor on no row because of err.
@@ -185,11 +185,8 @@ func (c *Cursor) Row() (value []byte, mark byte) {
 
 func (c *Cursor) Err() error { return c.err }
 
-// Close closes the layers.
-func (c *Cursor) Close() error { return c.CloseLayers() }
-
-// CloseLayers closes the layers and leaves the cursor on no row.
-func (c *Cursor) CloseLayers() error {
+// Close closes the layers and leaves the cursor on no row.
+func (c *Cursor) Close() error {
 	err := CloseAll(c.layers)
 	c.layers, c.at = nil, -1
 	return err
