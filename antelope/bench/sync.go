@@ -11,6 +11,7 @@ import (
 // Sync is how fast a node took the blocks of another.
 type Sync struct {
 	Subject, Chain string
+	From           string        // what has the blocks
 	Blocks         float64       // per second
 	Transactions   float64       // per second
 	Node           time.Duration // processor time for all
@@ -40,8 +41,17 @@ func (b *bench) sync() (*Section, error) {
 	return s, nil
 }
 
-// syncChain has each subject sync a chain from nodeos.
+// syncChain has each subject sync a chain from a source of each kind.
 func (b *bench) syncChain(s *Section, name string, c *chainFolder) error {
+	for _, from := range []string{nodeos, tarn} {
+		if err := b.syncFrom(s, name, c, from); err != nil {
+			return fmt.Errorf("from %s: %w", from, err)
+		}
+	}
+	return nil
+}
+
+func (b *bench) syncFrom(s *Section, name string, c *chainFolder, from string) error {
 	genesis, err := blocklog.Tool{Dir: c.dir}.Genesis("")
 	if err != nil {
 		return err
@@ -50,16 +60,16 @@ func (b *bench) syncChain(s *Section, name string, c *chainFolder) error {
 	if err := c.copyLog(dir); err != nil {
 		return err
 	}
-	return b.with(plan{subject: nodeos, dir: dir}, func(source *node) error {
+	return b.with(plan{subject: from, dir: dir}, func(source *node) error {
 		if err := source.AwaitHead(b.ctx, c.last, false); err != nil {
 			return err
 		}
 		for round := range b.config.Rounds {
 			for _, subject := range b.subjects(round) {
-				b.logf("sync of %s, round %d: %s", name, round+1, subject)
+				b.logf("sync of %s from %s, round %d: %s", name, from, round+1, subject)
 				err := b.with(plan{subject: subject, genesis: genesis, extra: []string{"--p2p-peer-address", source.P2P()}}, func(n *node) error {
 					r, err := b.syncOnce(n, source, c)
-					r.Chain = name
+					r.Chain, r.From = name, from
 					s.Syncs = append(s.Syncs, r)
 					return err
 				})
@@ -116,25 +126,28 @@ func (b *bench) syncOnce(n, source *node, c *chainFolder) (r Sync, err error) {
 
 func (s *Section) syncTable(b *bench) {
 	t := figures.Table{Title: "Sync from a peer",
-		How: fmt.Sprintf("From the same nodeos, with all checks: %s transfers in blocks as full as nodeos made them, and %s empty blocks. "+
+		How: fmt.Sprintf("From a node that stands still, with all checks: %s transfers in blocks as full as nodeos made them, and %s empty blocks. "+
 			"From the first block that a question found until the last.", figures.Count(float64(b.config.Full)), figures.Count(float64(b.config.Empty))),
-		Head: []string{"blocks", "node", "transactions/s", "blocks/s", "to nodeos", "node s", "source s", "seconds", "spread"}}
+		Head: []string{"blocks", "from", "node", "transactions/s", "blocks/s", "to nodeos", "node s", "source s", "seconds", "spread"}}
 	blocks := func(x Sync) float64 { return x.Blocks }
 	seconds := func(all []Sync, f func(Sync) time.Duration) string {
 		return figures.Significant(figures.MedianTime(all, f).Seconds())
 	}
 	for _, chain := range []string{"full blocks", "empty blocks"} {
-		of := func(subject string) []Sync {
-			return only(s.Syncs, func(x Sync) bool { return x.Subject == subject && x.Chain == chain })
+		of := func(subject, from string) []Sync {
+			return only(s.Syncs, func(x Sync) bool { return x.Subject == subject && x.Chain == chain && x.From == from })
 		}
-		reference := figures.Median(of(nodeos), blocks)
-		for _, name := range b.subjects(0) {
-			all := of(name)
-			t.Add(chain, name, figures.Count(figures.Median(all, func(x Sync) float64 { return x.Transactions })), figures.Count(figures.Median(all, blocks)),
-				figures.Ratio(figures.Median(all, blocks)/reference)+"×", seconds(all, func(x Sync) time.Duration { return x.Node }),
-				seconds(all, func(x Sync) time.Duration { return x.Source }), seconds(all, func(x Sync) time.Duration { return x.Took }), figures.Percent(figures.Spread(all, blocks)))
+		// What a network of the originals has.
+		reference := figures.Median(of(nodeos, nodeos), blocks)
+		for _, from := range []string{nodeos, tarn} {
+			for _, name := range b.subjects(0) {
+				all := of(name, from)
+				t.Add(chain, from, name, figures.Count(figures.Median(all, func(x Sync) float64 { return x.Transactions })), figures.Count(figures.Median(all, blocks)),
+					figures.Ratio(figures.Median(all, blocks)/reference)+"×", seconds(all, func(x Sync) time.Duration { return x.Node }),
+					seconds(all, func(x Sync) time.Duration { return x.Source }), seconds(all, func(x Sync) time.Duration { return x.Took }), figures.Percent(figures.Spread(all, blocks)))
+			}
+			s.Targets.AtLeast("sync of "+chain+" from "+from+", to nodeos from nodeos", figures.Median(of(tarn, from), blocks)/reference, 2, "×")
 		}
-		s.Targets.AtLeast("sync of "+chain+", to nodeos", figures.Median(of(tarn), blocks)/reference, 2, "×")
 	}
 	s.Tables = append(s.Tables, t)
 }

@@ -179,6 +179,9 @@ func (a *action) setCode() error {
 	account.CodeSequence++
 	account.CodeHash, account.VMType, account.VMVersion = key.Hash, key.VMType, key.VMVersion
 	account.LastCodeUpdate = a.c.pendingTime()
+	if len(set.Code) > 0 {
+		a.c.cache.Warm(key.Hash, set.Code)
+	}
 	return a.billBlob(set.Account, "code", "setcode", oldSize*billableCode, int64(len(set.Code))*billableCode)
 }
 

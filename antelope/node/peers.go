@@ -123,14 +123,18 @@ func (s *peers) Apply(ctx context.Context, b *p2p.Block) error {
 	return err
 }
 
-// Transaction implements p2p.Chain.
-func (s *peers) Transaction(t *p2p.Transaction, done func(error)) {
-	x, err := chain.UnpackedCandidate(t.Packed, t.Trx, t.ContextFreeData, chain.Input)
-	if err != nil {
-		done(err)
-		return
+// Transactions implements p2p.Chain.
+func (s *peers) Transactions(list []*p2p.Transaction, done func(*p2p.Transaction, error)) {
+	given := make([]producer.Submission, 0, len(list))
+	for _, t := range list {
+		x, err := chain.UnpackedCandidate(t.Packed, t.Trx, t.ContextFreeData, chain.Input)
+		if err != nil {
+			done(t, err)
+			continue
+		}
+		given = append(given, producer.Submission{Candidate: x, Done: func(_ *types.TransactionTrace, err error) { done(t, err) }})
 	}
-	s.p.Submit(x, producer.TransactionOptions{Kind: chain.Input}, func(_ *types.TransactionTrace, err error) { done(err) })
+	s.p.Submit(producer.TransactionOptions{Kind: chain.Input}, given...)
 }
 
 // Paused implements p2p.Chain.

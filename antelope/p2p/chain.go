@@ -56,10 +56,11 @@ type Chain interface {
 	// another kind if the block is bad, ErrBusy if the chain takes no blocks now.
 	Apply(ctx context.Context, b *Block) error
 
-	// Transaction gives a transaction to the chain. It calls done once, on any
-	// goroutine, with the reason if it was refused. When one is accepted, whoever
-	// it came from, [Network.TransactionAccepted] is to be called.
-	Transaction(t *Transaction, done func(error))
+	// Transactions gives transactions of one peer to the chain, which keeps their
+	// order, but not the list. It may wait for their keys to be found. It calls done
+	// once for each, on any goroutine, with the reason if it was refused. When one is
+	// accepted, whoever it came from, [Network.TransactionAccepted] is to be called.
+	Transactions(list []*Transaction, done func(t *Transaction, err error))
 	// Paused tells whether nothing should be read from peers just now.
 	Paused() bool
 }
@@ -100,6 +101,8 @@ type Transaction struct {
 	// is called with what came from elsewhere.
 	Trx             *types.Transaction
 	ContextFreeData [][]byte
+
+	size int64 // bytes on the wire
 }
 
 // NewTransaction unpacks a packed transaction. Errors are those of

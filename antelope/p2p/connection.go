@@ -73,6 +73,8 @@ type conn struct {
 	node       types.Checksum256
 	rejected   rejections
 
+	arrived []*Transaction // not given to the chain yet; the reader's
+
 	out    outbox
 	cancel context.CancelCauseFunc
 	ended  context.Context
@@ -273,6 +275,7 @@ func (c *conn) readError(err error) error {
 // frames handles the whole messages in buf[*begin:end], and returns how large the
 // buffer must be for the next.
 func (c *conn) frames(buf []byte, begin *int, end int) (need int, err error) {
+	defer c.giveTransactions()
 	for {
 		if end-*begin < 4 {
 			return readBuffer, nil

@@ -179,17 +179,19 @@ func (f *fakeChain) Apply(_ context.Context, b *Block) error {
 	return nil
 }
 
-func (f *fakeChain) Transaction(t *Transaction, done func(error)) {
-	f.mu.Lock()
-	f.trxs[t.ID] = true
-	refuse := f.badTrx
-	f.mu.Unlock()
-	if refuse {
-		done(exception.New(exception.UnsatisfiedAuthorization, "no"))
-		return
+func (f *fakeChain) Transactions(list []*Transaction, done func(*Transaction, error)) {
+	for _, t := range list {
+		f.mu.Lock()
+		f.trxs[t.ID] = true
+		refuse := f.badTrx
+		f.mu.Unlock()
+		if refuse {
+			done(t, exception.New(exception.UnsatisfiedAuthorization, "no"))
+			continue
+		}
+		f.net.Load().TransactionAccepted(t)
+		done(t, nil)
 	}
-	f.net.Load().TransactionAccepted(t)
-	done(nil)
 }
 
 func (f *fakeChain) seen(id types.Checksum256) bool {

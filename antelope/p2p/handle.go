@@ -17,6 +17,9 @@ import (
 func (c *conn) handle(frame []byte) error {
 	r := serial.NewReader(frame)
 	t := Type(r.Varuint32())
+	if t != TypeTransaction {
+		c.giveTransactions() // they came before
+	}
 	var err error
 	switch t {
 	case TypeBlock:

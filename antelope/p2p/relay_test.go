@@ -83,3 +83,32 @@ func TestAPeerThatReadsLateGetsAllTransactions(t *testing.T) {
 		}
 	}
 }
+
+func TestTransactionsOfAPeerKeepTheirOrderAmongOtherMessages(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	n := p2p.StartNode(t, p2p.NewTestChain(100), nil)
+	to := followers(t, n, 1)[0]
+	from := dial(t, n)
+	var (
+		want []types.Checksum256
+		sent []byte
+	)
+	for i := range 500 {
+		p := p2p.RandomTransaction(r)
+		x, err := p2p.NewTransaction(p)
+		must(t, err)
+		want = append(want, x.ID)
+		sent, err = p2p.AppendFrame(sent, p)
+		must(t, err)
+		if i%90 == 50 {
+			sent, err = p2p.AppendFrame(sent, p2p.Time{Transmit: int64(i) + 1})
+			must(t, err)
+		}
+	}
+	must(t, from.SendRaw(sent))
+	for i, id := range want {
+		if got := next(t, to); got != id {
+			t.Fatalf("transaction %d is %s, want %s", i, got, id)
+		}
+	}
+}

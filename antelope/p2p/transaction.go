@@ -26,7 +26,6 @@ func (c *conn) handleTransaction(frame []byte, r *serial.Reader) error {
 		n.duplicateTrx.Add(1)
 		return nil
 	}
-	size := int64(len(encoded))
 	if c.trxBytes.Load() > maxConnTrx || n.trxBytes.Load() > maxTrx {
 		c.dropTransaction("too many trx in progress")
 		return nil
@@ -51,17 +50,37 @@ func (c *conn) handleTransaction(frame []byte, r *serial.Reader) error {
 	if c.debugging() {
 		c.debugf("received packed_transaction %v", t.ID)
 	}
-	c.trxBytes.Add(size)
-	n.trxBytes.Add(size)
-	n.chain.Transaction(t, func(err error) {
-		c.trxBytes.Add(-size)
-		n.trxBytes.Add(-size)
-		if err != nil {
-			c.failures.spend(1)
-			c.logf(slog.LevelDebug, "bad packed_transaction : %v", err)
-		}
-	})
+	t.size = int64(len(encoded))
+	c.trxBytes.Add(t.size)
+	n.trxBytes.Add(t.size)
+	if c.arrived = append(c.arrived, t); len(c.arrived) == maxArrived {
+		c.giveTransactions()
+	}
 	return nil
+}
+
+// maxArrived is how many transactions of a connection are given to the chain at once:
+// enough for several processors to find their keys, few enough for the first not to
+// wait long for the last.
+const maxArrived = 64
+
+// giveTransactions gives the chain those that have arrived one right after the other.
+func (c *conn) giveTransactions() {
+	if len(c.arrived) == 0 {
+		return
+	}
+	c.net.chain.Transactions(c.arrived, c.transactionDone)
+	clear(c.arrived)
+	c.arrived = c.arrived[:0]
+}
+
+func (c *conn) transactionDone(t *Transaction, err error) {
+	c.trxBytes.Add(-t.size)
+	c.net.trxBytes.Add(-t.size)
+	if err != nil {
+		c.failures.spend(1)
+		c.logf(slog.LevelDebug, "bad packed_transaction : %v", err)
+	}
 }
 
 // dropTransaction counts a transaction that is not looked at.

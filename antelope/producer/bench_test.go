@@ -45,12 +45,12 @@ func BenchmarkSubmit(b *testing.B) {
 	var done sync.WaitGroup
 	done.Add(b.N)
 	for _, x := range list {
-		n.Submit(x, TransactionOptions{API: true}, func(_ *types.TransactionTrace, err error) {
+		n.Submit(TransactionOptions{API: true}, Submission{x, func(_ *types.TransactionTrace, err error) {
 			if err != nil {
 				b.Error(err)
 			}
 			done.Done()
-		})
+		}})
 	}
 	done.Wait()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "transactions/s")

@@ -194,7 +194,7 @@ func TestAFullBlockIsProducedAtOnceAndTheRestWaits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			n.Submit(x, TransactionOptions{API: true}, func(_ *types.TransactionTrace, err error) { done <- err })
+			n.Submit(TransactionOptions{API: true}, Submission{x, func(_ *types.TransactionTrace, err error) { done <- err }})
 		}
 		for range cap(done) {
 			if err := <-done; err != nil {
@@ -483,7 +483,7 @@ func TestProducersThatAreCutAtRandomAgreeInTheEnd(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				nodes[k].Submit(x, TransactionOptions{}, func(*types.TransactionTrace, error) {})
+				nodes[k].Submit(TransactionOptions{}, Submission{x, func(*types.TransactionTrace, error) {}})
 			}
 			time.Sleep(time.Duration(random.IntN(600)) * time.Millisecond)
 		}

@@ -3,7 +3,9 @@ package producer
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tarn/antelope/chain"
@@ -43,10 +45,10 @@ func (p *Producer) Transaction(ctx context.Context, packed *types.PackedTransact
 func (p *Producer) submit(ctx context.Context, x *chain.Candidate, o TransactionOptions) (*types.TransactionTrace, error) {
 	var trace *types.TransactionTrace
 	done := make(chan error, 1)
-	p.Submit(x, o, func(t *types.TransactionTrace, err error) {
+	p.Submit(o, Submission{x, func(t *types.TransactionTrace, err error) {
 		trace = t
 		done <- err
-	})
+	}})
 	// The trace is read only after its error came.
 	if err := p.await(ctx, done); err != nil {
 		return nil, err
@@ -54,9 +56,41 @@ func (p *Producer) submit(ctx context.Context, x *chain.Candidate, o Transaction
 	return trace, nil
 }
 
-// Submit is Transaction without waiting, for a candidate that was made by
-// chain.NewCandidate with the same kind; its keys are found unless it has them.
-func (p *Producer) Submit(x *chain.Candidate, o TransactionOptions, done Done) {
+// Submission is a transaction that is given to the writer, and who gets its answer.
+// The candidate was made by chain.NewCandidate.
+type Submission struct {
+	Candidate *chain.Candidate
+	Done      Done
+}
+
+// Submit is Transaction without waiting for the writer, for transactions of o's kind
+// that are to be executed in their order. Keys are found for those that have none, on
+// as many processors as there are. It does not keep the list.
+func (p *Producer) Submit(o TransactionOptions, list ...Submission) {
+	if len(list) == 1 {
+		p.enqueue(list[0].Candidate, o, list[0].Done, p.examine(list[0].Candidate))
+		return
+	}
+	var (
+		errs    = make([]error, len(list))
+		next    atomic.Int64
+		workers sync.WaitGroup
+	)
+	for range min(runtime.GOMAXPROCS(0), len(list)) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(list)); i = next.Add(1) - 1 {
+				errs[i] = p.examine(list[i].Candidate)
+			}
+		})
+	}
+	workers.Wait()
+	for i, s := range list {
+		p.enqueue(s.Candidate, o, s.Done, errs[i])
+	}
+}
+
+// enqueue lets a transaction into the inbox, unless err is why it may not.
+func (p *Producer) enqueue(x *chain.Candidate, o TransactionOptions, done Done, err error) {
 	if x.Kind == chain.Input {
 		answer := done
 		done = func(t *types.TransactionTrace, err error) {
@@ -71,7 +105,10 @@ func (p *Producer) Submit(x *chain.Candidate, o TransactionOptions, done Done) {
 			})
 		}
 	}
-	if err := p.admit(x); err != nil {
+	if err == nil {
+		err = p.admit(x)
+	}
+	if err != nil {
 		done(nil, err)
 		return
 	}
@@ -85,11 +122,8 @@ func (p *Producer) Submit(x *chain.Candidate, o TransactionOptions, done Done) {
 	}
 }
 
-// admit lets a transaction into the inbox.
+// admit counts a transaction that goes into the inbox, if there is room.
 func (p *Producer) admit(x *chain.Candidate) error {
-	if err := p.examine(x); err != nil {
-		return err
-	}
 	if size := p.inbox.bytes.Add(entrySize(x)); size >= int64(p.opt.QueueBytes) {
 		p.inbox.bytes.Add(-entrySize(x))
 		return exception.New(exception.TxResourceExhaustion,

@@ -572,10 +572,10 @@ func TestEveryTransactionIsAnsweredOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n.Submit(x, TransactionOptions{}, func(*types.TransactionTrace, error) {
+		n.Submit(TransactionOptions{}, Submission{x, func(*types.TransactionTrace, error) {
 			answers[i]++
 			ended.Done()
-		})
+		}})
 	}
 	late.Wait()
 	ended.Wait()
@@ -586,6 +586,55 @@ func TestEveryTransactionIsAnsweredOnce(t *testing.T) {
 	}
 	if b := n.inbox.bytes.Load(); n.queue.len() != 0 || n.queue.size != 0 {
 		t.Errorf("%d wait, %d bytes in the inbox", n.queue.len(), b)
+	}
+}
+
+func TestTransactionsThatAreGivenTogetherAreExecutedInTheirOrder(t *testing.T) {
+	n := newNode(t, chain.Options{}, produces("eosio"))
+	n.run()
+	defer n.stop(t)
+	const count, unsigned = 200, 77
+	var (
+		list  []Submission
+		order []int
+		ended sync.WaitGroup
+	)
+	ended.Add(count)
+	for i := range count {
+		// Each account is made by the one before it.
+		a := n.maker.CreateAccount(accountName(i))
+		if i > 0 {
+			key := types.KeyAuthority(n.maker.Key.Public())
+			made := types.NewAccount{Creator: accountName(i - 1), Name: accountName(i), Owner: key, Active: key}
+			a = chaintest.Action(name("eosio"), name("newaccount"), accountName(i-1), made.Append(nil))
+		}
+		p, err := n.sign(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == unsigned {
+			p.Signatures[0].Compact[5] ^= 1
+		}
+		x, err := chain.NewCandidate(p, chain.Input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, Submission{x, func(trace *types.TransactionTrace, err error) {
+			defer ended.Done()
+			switch {
+			case i < unsigned && err != nil:
+				t.Errorf("transaction %d: %v", i, err)
+			case i >= unsigned && err == nil:
+				t.Errorf("transaction %d passed", i)
+			case err == nil:
+				order = append(order, i)
+			}
+		}})
+	}
+	n.Submit(TransactionOptions{}, list...)
+	ended.Wait()
+	if len(order) != unsigned || !slices.IsSorted(order) {
+		t.Errorf("executed: %v", order)
 	}
 }
 
@@ -666,11 +715,11 @@ func TestABlockInterruptsATransactionThatIsNotItsProducers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.Submit(x, TransactionOptions{API: true}, func(_ *types.TransactionTrace, err error) {
+	n.Submit(TransactionOptions{API: true}, Submission{x, func(_ *types.TransactionTrace, err error) {
 		if err != ErrStopped {
 			t.Errorf("the answer is %v", err)
 		}
-	})
+	}})
 	for running := false; !running; time.Sleep(time.Millisecond) {
 		n.speculation.mu.Lock()
 		running = n.speculation.running

@@ -47,11 +47,12 @@ type Cache struct {
 	native      wazero.Runtime
 	interpreter wazero.Runtime
 
-	clock atomic.Uint64
-	slots chan struct{}   // one background compilation at a time
-	tasks sync.WaitGroup  // what Warm started
-	done  context.Context // cancelled by Close
-	stop  context.CancelFunc
+	clock   atomic.Uint64
+	slots   chan struct{}   // one background compilation at a time
+	warming chan struct{}   // and one of Warm's
+	tasks   sync.WaitGroup  // what Warm started
+	done    context.Context // cancelled by Close
+	stop    context.CancelFunc
 
 	mu      sync.Mutex
 	entries map[types.Checksum256]*entry
@@ -100,6 +101,7 @@ func NewCache(o Options) (*Cache, error) {
 		o:         o,
 		functions: make(map[string]*Function, len(o.Functions)),
 		slots:     make(chan struct{}, 1),
+		warming:   make(chan struct{}, 1),
 		entries:   map[types.Checksum256]*entry{},
 	}
 	c.done, c.stop = context.WithCancel(context.Background())
@@ -176,14 +178,20 @@ func (c *Cache) NewMachine() *Machine {
 	return &Machine{cache: c, instances: map[types.Checksum256]*instance{}}
 }
 
-// Warm compiles code in the background, so that its first action need not wait; the
-// results of actions do not depend on it. An error shows when the code is run.
-func (c *Cache) Warm(code Code) {
-	c.tasks.Add(1)
-	go func() {
-		defer c.tasks.Done()
-		_, _ = c.entry(code)
-	}()
+// Warm compiles a module in the background, so that its first action need not wait;
+// the results of actions do not depend on it, and an error shows when it is run. While
+// it is busy with another it does nothing: who sets code again and again gets no more
+// than one processor. The bytes must stay as they are.
+func (c *Cache) Warm(hash types.Checksum256, code []byte) {
+	select {
+	case c.warming <- struct{}{}:
+	default:
+		return
+	}
+	c.tasks.Go(func() {
+		defer func() { <-c.warming }()
+		_, _ = c.entry(Code{Hash: hash, Load: func(types.Checksum256) ([]byte, error) { return code, nil }})
+	})
 }
 
 // entry returns the module with a hash, which it compiles unless it is cached.
@@ -197,7 +205,7 @@ func (c *Cache) entry(code Code) (*entry, error) {
 	e.used.Store(c.clock.Add(1))
 	c.mu.Unlock()
 	if ok {
-		<-e.ready
+		e.await(code.Compiling)
 		return e, e.err
 	}
 	defer close(e.ready)
@@ -210,6 +218,20 @@ func (c *Cache) entry(code Code) (*entry, error) {
 		c.drop(code.Hash, e)
 	}
 	return e, e.err
+}
+
+// await waits until the module is compiled, if somebody else is at it.
+func (e *entry) await(compiling func(active bool)) {
+	select {
+	case <-e.ready:
+		return
+	default:
+	}
+	if compiling != nil {
+		compiling(true)
+		defer compiling(false)
+	}
+	<-e.ready
 }
 
 // drop removes an entry, and keeps what uses it working until it lets go.

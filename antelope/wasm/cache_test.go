@@ -97,18 +97,54 @@ func TestWarmCodeIsNotLoadedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	code := codeOf(numbered(1))
-	loads, active := 0, []bool{}
-	load := code.Load
-	code.Load = func(h types.Checksum256) ([]byte, error) { loads++; return load(h) }
-	code.Compiling = func(a bool) { active = append(active, a) }
-	c.Warm(code)
+	code.Load = func(types.Checksum256) ([]byte, error) { return nil, errTest }
+	code.Compiling = func(active bool) { t.Errorf("compiling %v", active) }
+	c.Warm(code.Hash, numbered(1))
 	c.tasks.Wait()
 	m := c.NewMachine()
-	if err := m.Apply(&host{}, code, 0, 0, 0, nil); err != nil || loads != 1 || !slices.Equal(active, []bool{true, false}) {
-		t.Errorf("%d loads, compiling %v, %v", loads, active, err)
+	if err := m.Apply(&host{}, code, 0, 0, 0, nil); err != nil {
+		t.Error(err)
 	}
 	_ = m.Close()
 	_ = c.Close()
+}
+
+// Who needs a module while somebody else compiles it waits, and says so.
+func TestWaitingForACompilationIsNotBilled(t *testing.T) {
+	c, err := NewCache(Options{Functions: testFunctions()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, other := codeOf(numbered(1)), codeOf(numbered(2))
+	loading, goOn := make(chan struct{}), make(chan struct{})
+	slow := code
+	slow.Load = func(h types.Checksum256) ([]byte, error) {
+		close(loading)
+		<-goOn
+		return code.Load(h)
+	}
+	first := make(chan error, 1)
+	m := c.NewMachine()
+	go func() { first <- m.Apply(&host{}, slow, 0, 0, 0, nil) }()
+	<-loading
+	var active []bool
+	code.Compiling = func(a bool) {
+		if active = append(active, a); a {
+			close(goOn)
+		}
+	}
+	second := c.NewMachine()
+	if err := errors.Join(second.Apply(&host{}, code, 0, 0, 0, nil), <-first); err != nil || !slices.Equal(active, []bool{true, false}) {
+		t.Errorf("compiling %v, %v", active, err)
+	}
+	// One that is busy takes no other.
+	c.warming <- struct{}{}
+	c.Warm(other.Hash, numbered(2))
+	c.tasks.Wait()
+	if len(c.entries) != 1 {
+		t.Errorf("%d modules are compiled", len(c.entries))
+	}
+	_ = errors.Join(m.Close(), second.Close(), c.Close())
 }
 
 func TestCodeThatCannotBeLoadedIsTheNodesFault(t *testing.T) {

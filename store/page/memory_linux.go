@@ -1,7 +1,6 @@
 package page
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -280,7 +279,9 @@ func overcommit() string {
 
 // machineRAM is the machine's memory in bytes, 0 if unknown.
 func machineRAM() int64 {
-	var e *store.MemoryError
-	errors.As(memoryError("", 0, "", nil), &e)
-	return e.RAM
+	var i unix.Sysinfo_t
+	if unix.Sysinfo(&i) != nil {
+		return 0
+	}
+	return int64(i.Totalram) * int64(i.Unit)
 }
