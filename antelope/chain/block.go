@@ -86,7 +86,10 @@ func (c *Chain) StartBlock(s Start) (err error) {
 			return fmt.Errorf("start block %d: %w", header.BlockNum, err)
 		}
 	}
-	c.pending = &pendingBlock{header: header, status: s.Status, producerBlockID: s.BlockID, activations: s.Activations}
+	c.pending = &pendingBlock{
+		header: header, status: s.Status, producerBlockID: s.BlockID, activations: s.Activations,
+		digests: c.digests[:0], actions: c.actionDigests[:0],
+	}
 	c.last = nil // its trace is with whoever pushed it
 	c.activeAt = 0
 	if c.batch.open && s.Block != nil && c.opt.Applied == nil && c.opt.Tracer == nil {
@@ -249,6 +252,7 @@ func (c *Chain) finishBlock() (types.SignedBlockHeader, error) {
 		root = new(consensus.MerkleRoot(b.digests))
 	}
 	actions := consensus.MerkleRoot(b.actions)
+	c.digests, c.actionDigests = b.digests, b.actions
 	if b.hasher != nil {
 		b.hasher.end()
 		actions = b.hasher.want // to be compared when it is there
@@ -397,13 +401,14 @@ func (c *Chain) validateReceipt(p *Prepared, i int) error {
 	if got := c.pending.receipts[n].TransactionReceiptHeader; got != want.TransactionReceiptHeader {
 		return exception.New(exception.BlockValidate, "receipt does not match, %+v != %+v", got, want.TransactionReceiptHeader)
 	}
-	c.recycle()
+	c.Recycle()
 	return nil
 }
 
-// recycle lets the next transaction use the memory of the last one, if nobody was
-// told of it.
-func (c *Chain) recycle() {
+// Recycle lets the next transaction use the memory of the last one that succeeded, its
+// trace included, if nobody was told of it. Only who pushed it may call it, and may not
+// look at the trace any more.
+func (c *Chain) Recycle() {
 	if c.opt.Applied == nil && c.observer.Applied == nil && c.opt.Tracer == nil {
 		c.spare = c.last
 	}
@@ -477,6 +482,18 @@ func (c *Chain) addProduced(bs *consensus.BlockState) error {
 		c.observer.AcceptedHeader(bs)
 	}
 	return nil
+}
+
+// PendingInput returns the ids of the transactions from outside in the pending block.
+func (c *Chain) PendingInput() []types.Checksum256 {
+	if c.pending == nil {
+		return nil
+	}
+	ids := make([]types.Checksum256, len(c.pending.candidates))
+	for i, x := range c.pending.candidates {
+		ids[i] = x.ID
+	}
+	return ids
 }
 
 // PendingNum is the number of the pending block, 0 without one.

@@ -106,9 +106,11 @@ type Chain struct {
 	batch       batch
 	actions     []*action    // by depth, used again and again
 	last, spare *transaction // the last one that succeeded; one to be used again
-	timed       bool         // somebody looks at how long things take
-	observer    Observer
-	report      Report // of the last block
+	// digests and actionDigests are memory of the last block's.
+	digests, actionDigests []types.Checksum256
+	timed                  bool // somebody looks at how long things take
+	observer               Observer
+	report                 Report // of the last block
 
 	activeAt     uint32 // block that activeBits are of
 	activeBits   uint32

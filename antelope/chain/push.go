@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"bytes"
 	"time"
 
 	"tarn/antelope/exception"
@@ -39,8 +40,13 @@ func UnpackedCandidate(p *types.PackedTransaction, trx *types.Transaction, cfd [
 	c := &Candidate{Kind: kind, Packed: p, Trx: trx, CFD: cfd}
 	// Not what came: longer encodings than need be are accepted, and have the same
 	// id.
-	c.Raw = trx.Append(make([]byte, 0, len(p.PackedTrx)))
-	c.ID = types.Hash(c.Raw)
+	var room [512]byte // what most need
+	raw := trx.Append(room[:0])
+	if c.ID = types.Hash(raw); bytes.Equal(raw, p.PackedTrx) {
+		c.Raw = p.PackedTrx
+	} else {
+		c.Raw = bytes.Clone(raw)
+	}
 	u, err := p.UnprunableSize()
 	if err != nil {
 		return nil, err

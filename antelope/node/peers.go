@@ -134,7 +134,7 @@ func (s *peers) Transactions(list []*p2p.Transaction, done func(*p2p.Transaction
 		}
 		given = append(given, producer.Submission{Candidate: x, Done: func(_ *types.TransactionTrace, err error) { done(t, err) }})
 	}
-	s.p.Submit(producer.TransactionOptions{Kind: chain.Input}, given...)
+	s.p.Submit(producer.TransactionOptions{Kind: chain.Input, Lent: true}, given...)
 }
 
 // Paused implements p2p.Chain.

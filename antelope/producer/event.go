@@ -124,6 +124,9 @@ func (p *Producer) onBlock(b *consensus.BlockState) {
 // transactionIDs are the ids of the transactions that came from outside.
 func (p *Producer) transactionIDs(b *consensus.BlockState) []types.Checksum256 {
 	var ids []types.Checksum256
+	if p.making != nil {
+		return p.making
+	}
 	if p.applying != nil && p.applying.ID == b.ID {
 		if list, err := p.applying.candidates(); err == nil {
 			for _, x := range list {

@@ -71,10 +71,11 @@ type Producer struct {
 	failures   failures
 	clock      blockClock
 	wake       wake
-	applying   *Block    // the block that is being pushed
-	deadline   time.Time // of the pending block
-	lastStart  time.Time // of a speculative block
-	lib        time.Time // of the last irreversible block
+	applying   *Block              // the block that is being pushed
+	making     []types.Checksum256 // transactions from outside in the block that is being signed
+	deadline   time.Time           // of the pending block
+	lastStart  time.Time           // of a speculative block
+	lib        time.Time           // of the last irreversible block
 	maxLIBAge  time.Duration
 	effort     time.Duration // time for each block of a round
 	features   []types.Checksum256

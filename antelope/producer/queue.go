@@ -30,6 +30,7 @@ type entry struct {
 	x            *chain.Candidate
 	from         origin
 	failureTrace bool
+	lent         bool // nobody keeps the trace
 	done         Done // nil if nobody waits
 
 	keyless bool // its keys are to be found before it is executed
@@ -103,7 +104,7 @@ func (q *queue) addIncoming(e *entry) {
 func (q *queue) addAborted(candidates []*chain.Candidate) {
 	for _, x := range candidates {
 		if q.byID[x.ID] == nil {
-			q.add(&entry{x: x, from: aborted})
+			q.add(&entry{x: x, from: aborted, lent: true})
 		}
 	}
 }
@@ -120,7 +121,7 @@ func (q *queue) addForked(blocks []*consensus.BlockState) {
 			}
 			x, err := chain.NewCandidate(r.Packed, chain.Input)
 			if err == nil && q.byID[x.ID] == nil {
-				q.add(&entry{x: x, from: forked, keyless: true})
+				q.add(&entry{x: x, from: forked, lent: true, keyless: true})
 			}
 		}
 	}

@@ -443,6 +443,8 @@ func (p *Producer) produce() error {
 	if p.signalled {
 		p.features, p.signalled = nil, false
 	}
+	p.making = p.chain.PendingInput()
+	defer func() { p.making = nil }()
 	b, err := p.chain.ProduceBlock(func(digest types.Checksum256) ([]types.Signature, error) {
 		all := make([]types.Signature, 0, len(signers))
 		for _, sign := range signers {

@@ -19,6 +19,7 @@ type TransactionOptions struct {
 	Kind         chain.Kind // Input, DryRun or ReadOnly
 	API          bool       // it came from a client of this node, not from a peer
 	FailureTrace bool       // a failure's trace is the answer; else the failure is an error
+	Lent         bool       // whoever gets the answer looks at the trace only until it returns
 }
 
 // Done gets the answer to a transaction, once: its trace, or why it was refused. It
@@ -188,7 +189,7 @@ func (p *Producer) incoming(x *chain.Candidate, o TransactionOptions, done Done)
 		done(nil, duplicate(x.ID))
 		return
 	}
-	e := &entry{x: x, from: incomingP2P, failureTrace: o.FailureTrace, done: done}
+	e := &entry{x: x, from: incomingP2P, failureTrace: o.FailureTrace, lent: o.Lent, done: done}
 	if o.API {
 		e.from = incomingAPI
 	}
@@ -372,7 +373,9 @@ func (p *Producer) succeeded(e *entry, trace *types.TransactionTrace, first type
 		p.answers.hold(func() { e.answer(trace, nil) })
 		return
 	}
-	e.answer(trace, nil)
+	if e.answer(trace, nil); e.lent {
+		p.chain.Recycle()
+	}
 }
 
 // exhausts tells whether a transaction failed because of the block it was in.

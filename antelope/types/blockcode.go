@@ -2,6 +2,7 @@ package types
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"tarn/antelope/exception"
 	"tarn/antelope/serial"
@@ -114,11 +115,26 @@ const minReceipt = 6 + 1 + 4
 
 // Append appends the block.
 func (s SignedBlock) Append(b []byte) []byte {
+	b = slices.Grow(b, s.room())
 	b = serial.AppendCount(s.SignedBlockHeader.Append(b), len(s.Transactions))
 	for i := range s.Transactions {
 		b = s.Transactions[i].Append(b)
 	}
 	return s.Extensions.Append(b)
+}
+
+// room returns a number of bytes that the encoding is not longer than, unless it has
+// long extensions or signatures.
+func (s *SignedBlock) room() int {
+	const header, receipt, signature = 512, 64, 66
+	room := header
+	for i := range s.Transactions {
+		room += receipt
+		if p := s.Transactions[i].Packed; p != nil {
+			room += signature*len(p.Signatures) + len(p.PackedContextFreeData) + len(p.PackedTrx)
+		}
+	}
+	return room
 }
 
 // Read reads a block. Its transactions are not unpacked.

@@ -142,10 +142,10 @@ func packedSize(n int) (uint32, error) {
 
 // Digest returns what a transaction receipt has of the packed transaction.
 func (p *PackedTransaction) Digest() Checksum256 {
-	prunable := AppendSignatures(make([]byte, 0, 80*len(p.Signatures)+len(p.PackedContextFreeData)+16), p.Signatures)
-	prunable = serial.AppendBytes(prunable, p.PackedContextFreeData)
-	b := append(make([]byte, 0, len(p.PackedTrx)+40), byte(p.Compression))
-	return Hash(Hash(prunable).Append(serial.AppendBytes(b, p.PackedTrx)))
+	var room [usualRoom]byte
+	prunable := serial.AppendBytes(AppendSignatures(room[:0], p.Signatures), p.PackedContextFreeData)
+	digest := Hash(prunable)
+	return Hash(digest.Append(serial.AppendBytes(append(room[:0], byte(p.Compression)), p.PackedTrx)))
 }
 
 // Append appends the packed transaction.

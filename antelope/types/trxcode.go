@@ -130,24 +130,20 @@ func (t *Transaction) Read(r *serial.Reader) {
 
 // ID returns the transaction's id, the hash of its encoding. A transaction that
 // was read from another encoding of the same (longer varuints) has the same id.
-func (t *Transaction) ID() Checksum256 { return Hash(t.Append(make([]byte, 0, t.room()))) }
-
-// room returns a number of bytes that the encoding is not longer than, unless it
-// has long extensions.
-func (t *Transaction) room() int {
-	room := 64
-	for _, list := range [2][]Action{t.ContextFreeActions, t.Actions} {
-		for i := range list {
-			room += list[i].Size()
-		}
-	}
-	return room
+func (t *Transaction) ID() Checksum256 {
+	var room [usualRoom]byte
+	return Hash(t.Append(room[:0]))
 }
+
+// usualRoom is what most transactions fit into, in bytes: so much of a stack is used
+// before memory is asked for.
+const usualRoom = 512
 
 // SigningDigest returns what is signed: the chain's id, the transaction, and the
 // hash of the context-free data, zeros if there is none.
 func (t *Transaction) SigningDigest(chainID Checksum256, contextFreeData [][]byte) Checksum256 {
-	b := t.Append(chainID.Append(make([]byte, 0, t.room()+64)))
+	var room [usualRoom]byte
+	b := t.Append(chainID.Append(room[:0]))
 	var data Checksum256
 	if len(contextFreeData) > 0 {
 		data = Hash(AppendByteSlices(nil, contextFreeData))

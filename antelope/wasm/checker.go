@@ -144,6 +144,10 @@ func (c *checker) other(op byte) {
 			a = b
 		}
 		c.push(a)
+		if c.live() {
+			c.w.choose(a)
+		}
+		return
 	case opMemorySize, opMemoryGrow:
 		c.require(c.m.memories > 0, "instruction requires memory")
 		if op == opMemoryGrow {

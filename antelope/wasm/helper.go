@@ -5,7 +5,7 @@ import "slices"
 // helper is a function that the rewriter adds to a module.
 type helper struct {
 	kind byte
-	n    uint32 // opcode of a float helper; import of a thunk
+	n    uint32 // opcode of a float helper; import of a thunk; type of a select
 }
 
 // Kinds of helpers.
@@ -15,6 +15,7 @@ const (
 	helperBurn              // takes fuel
 	helperThunk             // checks the depth and calls a host function
 	helperFloat             // a float instruction
+	helperSelect            // select of floats
 	helperMemcpy
 	helperMemmove
 	helperMemset
@@ -70,6 +71,9 @@ func (w *rewriter) helperType(h helper) uint32 {
 	case helperFloat:
 		p := plains[h.n]
 		return w.intern(slices.Repeat([]ValueType{p.operand}, int(p.count)), p.result)
+	case helperSelect:
+		t := ValueType(h.n)
+		return w.intern([]ValueType{t, t, I32}, t)
 	default:
 		return w.intern([]ValueType{I32, I32, I32}, I32)
 	}
@@ -99,6 +103,9 @@ func (w *rewriter) helperBody(h helper) []byte {
 		e.index(opCall, h.n)
 	case helperFloat:
 		floatHelper(&e, byte(h.n))
+	case helperSelect:
+		f := formatOf(ValueType(h.n))
+		e.op(0, opLocalGet, 0, f.toInt, opLocalGet, 1, f.toInt, opLocalGet, 2, opSelect, f.toReal)
 	case helperMemcmp:
 		w.memcmp(&e)
 	default:

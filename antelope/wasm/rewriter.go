@@ -173,6 +173,20 @@ func (w *rewriter) other(op byte) {
 	}
 }
 
+// choose is a select of values of a type. wazero 1.12 does not tell its allocator of
+// registers that a conditional move of a float on amd64 needs what its target held
+// before, and gives the first value where the second is meant if registers are short. So
+// floats are chosen as integers.
+func (w *rewriter) choose(t ValueType) {
+	w.cost(1)
+	if t != F32 && t != F64 {
+		w.out.op(opSelect)
+		return
+	}
+	w.cost(floatWeight)
+	w.out.index(opCall, w.helper(helper{kind: helperSelect, n: uint32(t)}))
+}
+
 func (w *rewriter) literal(op byte, bits uint64) {
 	w.cost(1)
 	w.out.bits(I32-(op-opI32Const), bits)

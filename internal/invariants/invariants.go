@@ -1,5 +1,5 @@
-// Package invariants checks, in builds with the `invariants` tag, what must hold
-// if the program is right. It owns the switch, the check and the poison for
+// Package invariants checks, in builds with the race detector or the `invariants` tag,
+// what must hold if the program is right. It owns the switch, the check and the poison for
 // memory whose lifetime has ended. It never checks input: what a file, a peer or
 // a caller can get wrong is an error in every build.
 package invariants
