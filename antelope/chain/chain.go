@@ -102,7 +102,7 @@ type Chain struct {
 	chainID     types.Checksum256
 	head        *consensus.BlockState
 	pending     *pendingBlock
-	prepared    map[types.Checksum256]*Prepared // of blocks that are being pushed
+	prepared    map[types.Checksum256]*Prepared // of blocks that are being pushed; in irreversible mode of those that wait to be applied
 	batch       batch
 	actions     []*action    // by depth, used again and again
 	last, spare *transaction // the last one that succeeded; one to be used again

@@ -97,15 +97,30 @@ func (c *Chain) advance(p *Prepared) error {
 		c.prepared = make(map[types.Checksum256]*Prepared)
 	}
 	c.prepared[p.State.ID] = p
-	defer delete(c.prepared, p.State.ID)
-	if c.opt.IrreversibleMode {
-		return c.LogIrreversible()
-	}
 	if c.trusts(p.State.Block.Producer) {
 		c.trusting = true
 		defer func() { c.trusting = false }()
 	}
+	if c.opt.IrreversibleMode {
+		defer c.dropPrepared(c.fork.Root())
+		return c.LogIrreversible()
+	}
+	defer delete(c.prepared, p.State.ID)
 	return c.follow(c.fork.PendingHead())
+}
+
+// dropPrepared forgets what was prepared for blocks that cannot be applied any more,
+// if any became irreversible since root was.
+func (c *Chain) dropPrepared(root *consensus.BlockState) {
+	now := c.fork.Root()
+	if now.ID == root.ID {
+		return
+	}
+	for id, p := range c.prepared {
+		if p.State.BlockNum <= now.BlockNum || c.fork.Block(id) == nil {
+			delete(c.prepared, id)
+		}
+	}
 }
 
 // follow makes a block the head, over a switch of forks if need be (Leap:

@@ -7,6 +7,7 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/exception"
 	"tarn/antelope/snapshot"
 	"tarn/antelope/types"
 )
@@ -60,7 +61,12 @@ func hash(t *testing.T, c *chain.Chain) types.Checksum256 {
 // follower is a chain with the same genesis.
 func follower(t *testing.T, m *chaintest.Maker) *chain.Chain {
 	t.Helper()
-	c, err := chain.Open(newStore(t), chain.Options{})
+	return followerWith(t, m, chain.Options{})
+}
+
+func followerWith(t *testing.T, m *chaintest.Maker, o chain.Options) *chain.Chain {
+	t.Helper()
+	c, err := chain.Open(newStore(t), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,5 +186,54 @@ func TestResumeAppliesReversibleBlocksAndSkipsWhatDoesNotLink(t *testing.T) {
 	}
 	if a, b := hash(t, m.Chain), hash(t, c); a != b {
 		t.Errorf("hashes %s and %s", a, b)
+	}
+}
+
+// In irreversible mode a block is applied when another has made it irreversible. The
+// keys that were found when it came are used then, those that were not are found,
+// and whether it is trusted is said by the block that is pushed.
+func TestABlockThatWaitsToBeIrreversibleKeepsItsKeys(t *testing.T) {
+	m := maker(t)
+	blocks := []*types.SignedBlock{block(t, m, m.CreateAccount(types.N("alice"))), block(t, m)}
+	eosio, stranger := types.N("eosio"), types.PublicKey{Point: [33]byte{2}}
+	for _, c := range []struct {
+		name    string
+		trusted []types.Name
+		keys    []types.PublicKey
+		refused bool
+	}{
+		{"another key", nil, []types.PublicKey{stranger}, true},
+		{"another key, trusted", []types.Name{eosio}, []types.PublicKey{stranger}, false},
+		{"no key", nil, nil, false},
+		{"no key, trusted", []types.Name{eosio}, nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := followerWith(t, m, chain.Options{IrreversibleMode: true, TrustedProducers: c.trusted})
+			var last error
+			for _, b := range blocks {
+				if last != nil {
+					t.Fatal("refused before it was applied: ", last)
+				}
+				bs, err := f.CheckHeader(f.Fork().HeaderState(b.Previous), b, b.ID())
+				if err != nil {
+					t.Fatal(err)
+				}
+				candidates, err := chain.Unpack(b, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, x := range candidates {
+					x.Keys = c.keys
+				}
+				last = f.PushBlock(chain.NewPrepared(bs, candidates))
+			}
+			if c.refused {
+				if !exception.Is(last, exception.UnsatisfiedAuthorization) {
+					t.Errorf("%v", last)
+				}
+			} else if last != nil || f.Head().ID != blocks[0].ID() {
+				t.Errorf("head %d, %v", f.Head().BlockNum, last)
+			}
+		})
 	}
 }

@@ -22,6 +22,62 @@ type tableRef struct {
 	key state.TableKey
 }
 
+func refer(t *state.ContractTable) tableRef { return tableRef{t.ID, t.Key} }
+
+// tableSlots is where the tables that a transaction creates are kept, which a
+// contract can tell: nodeos takes the end iterator of a table for its address, and
+// the memory of a table that goes in the transaction that made it is given to the
+// next one that is made, whose end the iterator then is. (chainbase: undo_index.hpp,
+// on_remove; chainbase_node_allocator.hpp, whose free nodes are a stack. What was on
+// it before the transaction is below what the transaction frees, and no iterator of
+// the transaction's knows it.) A table older than the transaction stays in memory
+// for its undo, so nothing comes in its place. A nodeos that replays irreversible
+// blocks has no undo, so there something does; what it did live is followed here,
+// in every mode.
+type tableSlots struct {
+	first uint64     // id of the first table created; the ids of the others follow
+	of    []int32    // the slot of each table created
+	held  []tableRef // what is in each slot now
+	full  []bool     // whether anything is
+	free  []int32    // those that are not, last freed last
+}
+
+func (s *tableSlots) reset() {
+	s.of, s.held, s.full, s.free = s.of[:0], s.held[:0], s.full[:0], s.free[:0]
+}
+
+// slot returns the slot that a table was created in; false if it is older than the
+// transaction.
+func (s *tableSlots) slot(id uint64) (int32, bool) {
+	if len(s.of) == 0 || id < s.first {
+		return 0, false
+	}
+	return s.of[id-s.first], true
+}
+
+// put gives a table that was created a slot.
+func (s *tableSlots) put(t tableRef) {
+	if len(s.of) == 0 {
+		s.first = t.id
+	}
+	n := int32(len(s.held))
+	if last := len(s.free) - 1; last >= 0 {
+		n, s.free = s.free[last], s.free[:last]
+		s.held[n], s.full[n] = t, true
+	} else {
+		s.held, s.full = append(s.held, t), append(s.full, true)
+	}
+	s.of = append(s.of, n)
+}
+
+// take frees the slot of a table that is removed, if it has one.
+func (s *tableSlots) take(id uint64) {
+	if n, ok := s.slot(id); ok {
+		s.full[n] = false
+		s.free = append(s.free, n)
+	}
+}
+
 // iterator is a row that a contract can name.
 type iterator[R any] struct {
 	rowID
@@ -45,13 +101,13 @@ func (it *iterators[R]) reset() {
 }
 
 // table returns the number of a table, new if need be.
-func (it *iterators[R]) table(t *state.ContractTable) int32 {
+func (it *iterators[R]) table(t tableRef) int32 {
 	for i := range it.tables {
-		if it.tables[i].id == t.ID {
+		if it.tables[i].id == t.id {
 			return int32(i)
 		}
 	}
-	it.tables = append(it.tables, tableRef{t.ID, t.Key})
+	it.tables = append(it.tables, t)
 	return int32(len(it.tables) - 1)
 }
 
@@ -119,16 +175,19 @@ func (it *iterators[R]) key(i *iterator[R]) state.RowKey {
 	return state.RowKey{TableKey: it.tables[i.table].key, Primary: i.primary}
 }
 
-// endTable returns the table of an end iterator; gone tells that it was removed
-// meanwhile.
-func (it *iterators[R]) endTable(s *state.State, i int32) (table int32, gone bool, err error) {
+// endTable returns the table whose end an iterator is; false if that was removed
+// and no other has taken its slot.
+func (it *iterators[R]) endTable(a *action, i int32) (tableRef, bool, error) {
 	n := -2 - int64(i)
 	if n < 0 || n >= int64(len(it.tables)) {
-		return 0, false, exception.New(exception.InvalidTableIterator, "not a valid end iterator")
+		return tableRef{}, false, exception.New(exception.InvalidTableIterator, "not a valid end iterator")
 	}
-	ref := it.tables[n]
-	t, err := s.Tables.Get(ref.key)
-	return int32(n), t == nil || t.ID != ref.id, err
+	ref, slots := it.tables[n], &a.trx.tables
+	if slot, ok := slots.slot(ref.id); ok {
+		return slots.held[slot], slots.full[slot], nil
+	}
+	t, err := a.c.state.Tables.Get(ref.key)
+	return ref, t != nil && t.ID == ref.id, err
 }
 
 // writable checks that a contract may change the rows of a table.
@@ -160,9 +219,10 @@ func (a *action) createTable(k state.TableKey, payer types.Name) error {
 	if err := a.chargeRow(payer, billableTable); err != nil {
 		return err
 	}
-	if _, err := a.c.state.Tables.Create(k, state.ContractTable{Key: k, Payer: payer}); err != nil {
+	if t, err = a.c.state.Tables.Create(k, state.ContractTable{Key: k, Payer: payer}); err != nil {
 		return err
 	}
+	a.trx.tables.put(refer(t))
 	if d := a.deepMind(); d != nil {
 		d.CreateTable(k, payer)
 	}
@@ -191,6 +251,7 @@ func (a *action) removeTable(t *state.ContractTable) error {
 	if d := a.deepMind(); d != nil {
 		d.RemoveTable(k, payer)
 	}
+	a.trx.tables.take(t.ID)
 	return a.c.state.Tables.Remove(k)
 }
 

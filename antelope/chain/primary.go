@@ -84,7 +84,7 @@ func (a *action) StoreI64(scope, table, payer types.Name, id uint64, data []byte
 	if d := a.deepMind(); d != nil {
 		d.StoreRow(k, payer, data)
 	}
-	t := a.rows.table(tab)
+	t := a.rows.table(refer(tab))
 	return a.rows.add(rowID{t, id}, primaryRow{payer, a.rows.keep(data), true}), nil
 }
 
@@ -238,17 +238,14 @@ func (a *action) PreviousI64(i int32) (int32, uint64, error) {
 	var primary uint64
 	var found bool
 	if i < -1 {
-		var gone bool
-		var err error
-		if t, gone, err = a.rows.endTable(a.c.state, i); err != nil {
-			return 0, 0, err
+		tab, there, err := a.rows.endTable(a, i)
+		if err == nil && there {
+			primary, found, err = a.c.state.LastRow(tab.key)
 		}
-		if !gone {
-			primary, found, err = a.c.state.LastRow(a.rows.tables[t].key)
+		if err != nil || !found {
+			return -1, 0, err
 		}
-		if err != nil {
-			return 0, 0, err
-		}
+		t = a.rows.table(tab)
 	} else {
 		it, err := a.rows.get(i)
 		if err != nil {
@@ -272,7 +269,7 @@ func (a *action) FindI64(code, scope, table types.Name, id uint64) (int32, error
 	if err != nil || tab == nil {
 		return -1, err
 	}
-	t := a.rows.table(tab)
+	t := a.rows.table(refer(tab))
 	if i, ok := a.rows.find(rowID{t, id}); ok {
 		return i, nil
 	}
@@ -298,7 +295,7 @@ func (a *action) bound(k state.RowKey, seek func(state.RowKey) (uint64, bool, er
 	if err != nil || tab == nil {
 		return -1, err
 	}
-	t := a.rows.table(tab)
+	t := a.rows.table(refer(tab))
 	primary, found, err := seek(k)
 	if err != nil {
 		return 0, err
@@ -312,5 +309,5 @@ func (a *action) EndI64(code, scope, table types.Name) (int32, error) {
 	if err != nil || tab == nil {
 		return -1, err
 	}
-	return end(a.rows.table(tab)), nil
+	return end(a.rows.table(refer(tab))), nil
 }

@@ -59,7 +59,7 @@ func (a *action) SecondaryStore(index intrinsic.Index, scope, table, payer types
 	if err := a.chargeRow(payer, billableIndex[kind]); err != nil {
 		return 0, err
 	}
-	return x.add(rowID{x.table(tab), id}, r), nil
+	return x.add(rowID{x.table(refer(tab)), id}, r), nil
 }
 
 // SecondaryUpdate implements intrinsic.Secondary.
@@ -154,14 +154,14 @@ func (a *action) SecondaryPrevious(index intrinsic.Index, i int32) (int32, uint6
 	var r state.IndexRow
 	var found bool
 	if i < -1 {
-		n, gone, err := x.endTable(a.c.state, i)
-		if err == nil && !gone {
-			r, found, err = a.c.state.LastSecondary(kind, x.tables[n].key)
+		tab, there, err := x.endTable(a, i)
+		if err == nil && there {
+			r, found, err = a.c.state.LastSecondary(kind, tab.key)
 		}
-		if err != nil {
-			return 0, 0, err
+		if err != nil || !found {
+			return -1, 0, err
 		}
-		t = n
+		t = x.table(tab)
 	} else {
 		it, err := x.get(i)
 		if err != nil {
@@ -184,7 +184,7 @@ func (a *action) openIndex(x *indexCache, code, scope, table types.Name) (int32,
 	if err != nil || tab == nil {
 		return 0, false, err
 	}
-	return x.table(tab), true, nil
+	return x.table(refer(tab)), true, nil
 }
 
 // SecondaryFind implements intrinsic.Secondary.

@@ -263,7 +263,8 @@ func (a *action) stampDeferred(id types.Uint128, trx *types.Transaction) error {
 	if err != nil {
 		return err
 	}
-	switch own := (types.GenerationContext{SenderTrxID: a.trx.id, SenderID: id, Sender: a.receiver}); {
+	// Of one that was replaced before REPLACE_DEFERRED, a.trx.id is the id of another.
+	switch own := (types.GenerationContext{SenderTrxID: a.trx.trx.ID(), SenderID: id, Sender: a.receiver}); {
 	case given == nil:
 		trx.Extensions = trx.Extensions.Insert(types.TransactionGenerationContext, own.Append(nil))
 	case given.Sender != own.Sender:

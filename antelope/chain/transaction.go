@@ -65,6 +65,7 @@ type transaction struct {
 	receipts      []types.ActionReceipt // what the trace's receipts point to
 	billTo        []types.Name          // ascending
 	verifyRAM     []types.Name          // ascending
+	tables        tableSlots
 
 	netLimit, eagerNetLimit uint64
 	netDueToBlock           bool
@@ -121,7 +122,9 @@ func (c *Chain) blankTransaction() *transaction {
 	*t = transaction{
 		c: c, trace: t.trace, checktime: t.checktime, loadCode: t.loadCode, compiling: t.compiling,
 		actionDigests: t.actionDigests[:0], billTo: t.billTo[:0], verifyRAM: t.verifyRAM[:0], receipts: t.receipts[:0], jobs: t.jobs[:0],
+		tables: t.tables,
 	}
+	t.tables.reset()
 	return t
 }
 

@@ -60,6 +60,8 @@ func (p *Peer) DeepMind(ctx context.Context, dir, work string) (string, error) {
 	args := []string{"nodeos", "--data-dir", work, "--config-dir", config, "--logconf", logging,
 		"--plugin", "eosio::chain_plugin", "--plugin", "eosio::net_plugin", "--p2p-listen-endpoint", ports[0],
 		"--deep-mind", "--contracts-console",
+		// Without undo sessions end iterators mean other tables than when the blocks were made.
+		"--disable-replay-opts",
 		"--api-accept-transactions=false", "--p2p-accept-transactions=false",
 		"--chain-state-db-size-mb", "2048", "--abi-serializer-max-time-ms", "10000",
 		"--resource-monitor-not-shutdown-on-threshold-exceeded"}

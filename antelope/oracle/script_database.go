@@ -66,6 +66,9 @@ func (k indexKind) output(at int) []operand {
 
 // database works on the account's own tables.
 func (g *scripts) database(s *script) {
+	if g.One(2) {
+		g.stale(s, pick(g.Driver, indexKinds()))
+	}
 	for range 3 + g.Rand.IntN(12) {
 		k := pick(g.Driver, indexKinds())
 		scope := uint64(g.Rand.IntN(2))
@@ -115,6 +118,72 @@ func (g *scripts) change(s *script, k indexKind, scope uint64, table types.Name)
 		v := value()
 		s.call(k.function("store"), 1, slices.Concat(where[1:], []operand{register(receiverRegister), number(primary)}, v)...)
 	})
+}
+
+// stale removes tables, makes others, and steps back from the ends of the first:
+// where the others have come into the same memory, they are found.
+func (g *scripts) stale(s *script, k indexKind) {
+	const rows, ends, found = 10, 20, 30 // registers
+	scope := uint64(1000 + g.Rand.IntN(1<<30))
+	where := func(scope uint64) []operand { return []operand{number(scope), named("tab")} }
+	store := func(to int, k indexKind, scope, primary uint64) {
+		value := []operand{pointer(scratchAt), number(4)}
+		if k.words > 0 {
+			value = g.secondary(s, k)
+		}
+		s.call(k.function("store"), to, slices.Concat(where(scope), []operand{register(receiverRegister), number(primary)}, value)...)
+	}
+	end := func(to int, scope uint64) {
+		s.call(k.function("end"), to, slices.Concat([]operand{register(receiverRegister)}, where(scope))...)
+	}
+	tables := 1 + g.Rand.IntN(3)
+	for i := range tables {
+		store(rows+i, k, scope+uint64(i), 1)
+		end(ends+i, scope+uint64(i))
+	}
+	// One that an earlier transaction has made, if it has.
+	old := uint64(100 + g.Rand.IntN(4))
+	end(ends+tables, old)
+	s.skipIf(register(ends+tables), number(1<<32-1), func() {
+		s.call(k.function("previous"), rows+tables, register(ends+tables), pointer(scratchAt))
+		s.whileRow(rows+tables, func() {
+			s.call(k.function("remove"), -1, register(rows+tables))
+			s.call(k.function("previous"), rows+tables, register(ends+tables), pointer(scratchAt))
+		})
+	})
+	for _, i := range g.Rand.Perm(tables) {
+		if !g.One(5) {
+			s.call(k.function("remove"), -1, register(rows+i))
+		}
+	}
+	made := g.Rand.IntN(tables + 2)
+	for i := range made {
+		of := k
+		if g.One(5) {
+			of = pick(g.Driver, indexKinds())
+		}
+		to := scope + 10 + uint64(i)
+		switch {
+		case i == 0 && g.One(4):
+			to = old // which stays
+		case g.One(5):
+			to = scope + uint64(i) // as before
+		}
+		store(found+1, of, to, g.Rand.Uint64())
+		if g.One(3) {
+			store(found+1, k, to, g.Rand.Uint64())
+		}
+	}
+	for _, i := range g.Rand.Perm(tables + 1) {
+		s.skipIf(register(ends+i), number(1<<32-1), func() {
+			s.call(k.function("previous"), found, register(ends+i), pointer(scratchAt))
+			s.call("mix", -1, pointer(scratchAt), number(8))
+		})
+		s.whileRow(found, func() {
+			s.call(k.function("previous"), found, register(found), pointer(scratchAt))
+			s.call("mix", -1, pointer(scratchAt), number(8))
+		})
+	}
 }
 
 // walk goes through a table, from somewhere, in one direction.
