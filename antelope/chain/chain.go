@@ -43,18 +43,19 @@ type Options struct {
 	Features *feature.Set // what is recognised; nil for all builtins with their defaults
 	Lists    Lists
 
-	Console              bool          // keep what contracts print
-	ForceAllChecks       bool          // check replayed blocks as if they were new
-	DisableReplayOpts    bool          // replay with a session for each transaction
-	LightValidation      bool          // trust the producers of signed blocks
-	TrustedProducers     []types.Name  // trust these
-	Speculative          bool          // keep transactions in blocks that are no one's (read-mode)
-	Leeway               time.Duration // how much longer than accounts can pay; subjective-cpu-leeway-us
-	SignatureCPUPercent  uint32        // of finding keys, billed; 1 % is 100
-	MaxVariableSignature uint32        // bytes of a WebAuthn signature's variable parts
-	NoMitigations        bool          // disable-all-subjective-mitigations
-	NotifyBilling        bool          // disable-ram-billing-notify-checks
-	GreylistLimit        uint32        // 1 to 1000, 0 means 1000
+	Console              bool                         // keep what contracts print
+	ForceAllChecks       bool                         // check replayed blocks as if they were new
+	DisableReplayOpts    bool                         // replay with a session for each transaction
+	LightValidation      bool                         // trust the producers of signed blocks
+	TrustedProducers     []types.Name                 // trust these
+	Checkpoints          map[uint32]types.Checksum256 // ids that blocks of these numbers must have
+	Speculative          bool                         // keep transactions in blocks that are no one's (read-mode)
+	Leeway               time.Duration                // how much longer than accounts can pay; subjective-cpu-leeway-us
+	SignatureCPUPercent  uint32                       // of finding keys, billed; 1 % is 100
+	MaxVariableSignature uint32                       // bytes of a WebAuthn signature's variable parts
+	NoMitigations        bool                         // disable-all-subjective-mitigations
+	NotifyBilling        bool                         // disable-ram-billing-notify-checks
+	GreylistLimit        uint32                       // 1 to 1000, 0 means 1000
 	Greylist             map[types.Name]bool
 
 	Blocks           BlockLog      // nil for none

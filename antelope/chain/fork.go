@@ -52,6 +52,15 @@ func (c *Chain) Prepare(b *types.SignedBlock, id types.Checksum256) (*Prepared, 
 	return &Prepared{bs, candidates}, nil
 }
 
+// checkpoint refuses a block that is not the one of its number that the operator
+// knows.
+func (c *Chain) checkpoint(num uint32, id types.Checksum256) error {
+	if known, ok := c.opt.Checkpoints[num]; ok && known != id {
+		return exception.New(exception.Checkpoint, "Checkpoint does not match for block number %d: expected: %s actual: %s", num, known, id)
+	}
+	return nil
+}
+
 // trusts tells whether a producer's blocks are validated lightly.
 func (c *Chain) trusts(producer types.Name) bool {
 	if c.opt.LightValidation {
@@ -75,6 +84,9 @@ func (c *Chain) PushBlock(p *Prepared) error {
 	}
 	if c.opt.StopAt > 0 && c.head.BlockNum >= c.opt.StopAt {
 		return ErrStopped
+	}
+	if err := c.checkpoint(p.State.BlockNum, p.State.ID); err != nil {
+		return err
 	}
 	if err := c.fork.Add(p.State, false); err != nil {
 		return err

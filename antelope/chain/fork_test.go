@@ -99,6 +99,63 @@ func TestAFollowerArrivesAtTheProducersState(t *testing.T) {
 	}
 }
 
+// With two blocks 2 a checkpoint decides, wherever the other one comes from.
+func TestABlockThatIsNotTheCheckpointIsRefused(t *testing.T) {
+	m := maker(t)
+	first := block(t, m)
+	c := follower(t, m)
+	if err := push(t, c, first); err != nil {
+		t.Fatal(err)
+	}
+	second := block(t, m, m.CreateAccount(types.N("alice")))
+	o := chain.Options{Checkpoints: map[uint32]types.Checksum256{3: second.ID()}}
+	other := *second
+	other.ActionMRoot[0] ^= 1
+	sign(t, c, m, &other)
+
+	n := newLoggedChain(t, &m.Genesis, o)
+	if err := push(t, n.Chain, first); err != nil {
+		t.Fatal(err)
+	}
+	if err := push(t, n.Chain, &other); !exception.Is(err, exception.Checkpoint) || n.Fork().Block(other.ID()) != nil {
+		t.Fatalf("another block than the checkpoint: %v", err)
+	}
+	if err := push(t, n.Chain, second); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // so that it is in the log
+		if err := push(t, n.Chain, block(t, m)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := func(o chain.Options, reversible ...*types.SignedBlock) error {
+		n.Close()
+		o.Blocks = n.log
+		n.opt = o
+		n.open()
+		return n.Resume(t.Context(), reversibleOf(reversible), nil)
+	}
+	if err := start(o); err != nil {
+		t.Fatal(err)
+	}
+	o.Checkpoints = map[uint32]types.Checksum256{3: other.ID()}
+	if err := start(o); !exception.Is(err, exception.Checkpoint) {
+		t.Errorf("a checkpoint below the head: %v", err)
+	}
+	n.log.blocks = n.log.blocks[:3]
+	logged := newLoggedChain(t, &m.Genesis, o)
+	logged.Close()
+	logged.opt.Blocks = n.log
+	logged.open()
+	if err := logged.Resume(t.Context(), nil, nil); !exception.Is(err, exception.Checkpoint) || logged.Head().BlockNum >= 3 {
+		t.Errorf("replayed: block %d, %v", logged.Head().BlockNum, err)
+	}
+	left := newLoggedChain(t, &m.Genesis, o)
+	if err := left.Resume(t.Context(), reversibleOf([]*types.SignedBlock{first, second}), nil); err != nil || left.Head().BlockNum != 2 {
+		t.Errorf("reversible blocks: block %d, %v", left.Head().BlockNum, err)
+	}
+}
+
 func TestABlockThatIsKnownOrDoesNotLinkIsRefused(t *testing.T) {
 	m := maker(t)
 	c := follower(t, m)

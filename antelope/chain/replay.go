@@ -17,6 +17,11 @@ func (c *Chain) Replay(b *types.SignedBlock, candidates []*Candidate, status Sta
 	if status != Irreversible && status != Validated {
 		return exception.New(exception.BlockValidate, "invalid block status for replay")
 	}
+	if len(c.opt.Checkpoints) > 0 {
+		if err := c.checkpoint(b.BlockNum(), b.ID()); err != nil {
+			return fmt.Errorf("replay block %d: %w", b.BlockNum(), err)
+		}
+	}
 	var recoverKey consensus.Recover
 	if c.opt.ForceAllChecks {
 		recoverKey = recoverBlockKey

@@ -26,6 +26,9 @@ func (c *Chain) Resume(ctx context.Context, reversible iter.Seq2[*types.SignedBl
 	if err := c.rewind(); err != nil {
 		return err
 	}
+	if err := c.checkPast(); err != nil {
+		return err
+	}
 	if err := c.tellStart(); err != nil {
 		return err
 	}
@@ -91,6 +94,29 @@ func (c *Chain) rewind() error {
 		}
 	}
 	return c.store.Commit(uint64(c.head.BlockNum))
+}
+
+// checkPast holds the blocks up to the head, as far as the log has them, against the
+// checkpoints: they may have been applied before the operator knew better.
+func (c *Chain) checkPast() error {
+	for num := range c.opt.Checkpoints {
+		id := c.head.ID
+		switch last, ok := c.logHead(); {
+		case num > c.head.BlockNum, num < c.head.BlockNum && (!ok || num < c.opt.Blocks.First() || num > last):
+			continue
+		case num < c.head.BlockNum:
+			b, err := c.opt.Blocks.Read(num)
+			if err != nil {
+				return fmt.Errorf("compare block %d with its checkpoint: %w", num, err)
+			}
+			id = b.ID()
+		}
+		if err := c.checkpoint(num, id); err != nil {
+			return fmt.Errorf("the state was made of blocks that a checkpoint forbids (remove the state and the blocks from there on, "+
+				"and start again, or correct the option checkpoint): %w", err)
+		}
+	}
+	return nil
 }
 
 func (c *Chain) logHead() (uint32, bool) {
@@ -184,6 +210,9 @@ func (c *Chain) reapply(ctx context.Context, blocks iter.Seq2[*types.SignedBlock
 		}
 		id := b.ID()
 		p, err := c.Prepare(b, id)
+		if err == nil {
+			err = c.checkpoint(b.BlockNum(), id)
+		}
 		if err == nil {
 			err = c.fork.Add(p.State, true)
 		}

@@ -83,6 +83,9 @@ func (c *Chain) Pending() (p Pending, ok bool) {
 // IrreversibleMode tells whether only irreversible blocks are applied.
 func (c *Chain) IrreversibleMode() bool { return c.opt.IrreversibleMode }
 
+// LightValidation tells whether the producers of all signed blocks are trusted.
+func (c *Chain) LightValidation() bool { return c.opt.LightValidation }
+
 // Speculative tells whether transactions stay in a pending block that is no one's.
 func (c *Chain) Speculative() bool { return c.opt.Speculative }
 

@@ -27,8 +27,8 @@ func chainLimits() []Option {
 			Help: "Which machine of nodeos runs contracts: eos-vm-jit, eos-vm or eos-vm-oc. All give the same results.", Instead: oc},
 		{Name: "profile-account", Kind: Texts, Composing: true, Help: "An account whose contract is to be profiled", Instead: "no contract is profiled"},
 		{Name: "abi-serializer-max-time-ms", Kind: Uint32, Default: "15", Help: "How long decoding with an ABI may take, in ms"},
-		{Name: "chain-state-db-size-mb", Kind: Uint64, Default: "1024", Help: "The most that the chain's state may take (in MiB)"},
-		{Name: "chain-state-db-guard-size-mb", Kind: Uint64, Default: "128", Help: "Stop the node, safely, when less than this is free in the chain's state (in MiB)."},
+		{Name: "chain-state-db-size-mb", Kind: Uint64, Default: "1024", Help: "The most that the chain's state may take, of the page engine (in MiB)"},
+		{Name: "chain-state-db-guard-size-mb", Kind: Uint64, Default: "128", Help: "Stop the node, safely, when less than this is free in the chain's state, of the page engine (in MiB)."},
 		{Name: "signature-cpu-billable-pct", Kind: Uint32, Default: "50", Help: "How much of the time that recovering keys takes is billed: whole percents, 50 for 50 %"},
 		{Name: "chain-threads", Kind: Uint16, Default: "2", Help: "Threads that decode and check blocks and signatures ahead of the chain"},
 		{Name: "contracts-console", Kind: Switch, Help: "Print what contracts print"},
@@ -61,6 +61,7 @@ func chainRules() []Option {
 		{Name: "trusted-producer", Kind: Texts, Composing: true, Help: "A producer whose signed blocks are trusted as in light validation."},
 		{Name: "database-map-mode", Kind: Choice, Choices: MapModes(), Default: "mapped_private",
 			Help: "How the page engine keeps the state (mapped, mapped_private, heap or locked). nodeos' default is mapped.\n" +
+				"Not given, it is mapped where the state's folder is on a file system in memory (tmpfs).\n" +
 				"mapped: a shared mapping, which the kernel writes back whenever it likes.\n" +
 				"mapped_private: changes stay in memory until a checkpoint writes each changed page once.\n" +
 				"heap: the state is read into memory at the start, in huge pages if there are any.\n" +

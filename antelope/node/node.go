@@ -163,6 +163,9 @@ func (n *Node) openState() error {
 	if n.store, err = engine.Open(n.o.StateDir, eo); err != nil {
 		return fmt.Errorf("open the state: %w", err)
 	}
+	if eo.Mode == 0 && n.store.Stats().Mode == "mapped" {
+		n.o.Log.Info("The folder of the state is on a file system in memory: database-map-mode is mapped", "folder", n.o.StateDir)
+	}
 	return nil
 }
 

@@ -216,6 +216,9 @@ func (l *life) live(ctx context.Context) (err error) {
 		}
 		return l.stopped(ctx, err)
 	}
+	for _, text := range l.idle(n.store.Stats()) {
+		l.log.Warn(text)
+	}
 	err = l.serve(ctx, n, &o, services)
 	return errors.Join(l.stopped(ctx, remedy(err)), l.close(n))
 }

@@ -11,7 +11,6 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/config"
-	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/logging"
@@ -108,7 +107,7 @@ func (s *settings) options() (o Options, err error) {
 	if o.Chain, err = s.chain(); err != nil {
 		return o, err
 	}
-	if o.Chain.Irreversible, err = s.checkpoints(); err != nil {
+	if o.Chain.Checkpoints, err = s.checkpoints(); err != nil {
 		return o, err
 	}
 	if o.Genesis, err = s.genesis(); err != nil {
@@ -120,8 +119,10 @@ func (s *settings) options() (o Options, err error) {
 func (s *settings) engine(dir string) (o engine.Options, err error) {
 	mb := func(name string) int64 { return int64(s.Uint(name)) << 20 }
 	o.LimitBytes, o.GuardBytes, o.PrivateBytes = mb("chain-state-db-size-mb"), mb("chain-state-db-guard-size-mb"), mb("state-private-mb")
-	if o.Mode, err = engine.ParseMode(s.Text("database-map-mode")); err != nil {
-		return o, fmt.Errorf("database-map-mode: %w", err)
+	if s.Given("database-map-mode") { // else what suits the folder
+		if o.Mode, err = engine.ParseMode(s.Text("database-map-mode")); err != nil {
+			return o, fmt.Errorf("database-map-mode: %w", err)
+		}
 	}
 	if kind := s.Text("state-engine"); kind != "" {
 		if o.Kind, err = engine.ParseKind(kind); err != nil {
@@ -129,6 +130,9 @@ func (s *settings) engine(dir string) (o engine.Options, err error) {
 		}
 	} else if o.Kind, err = engine.Detect(dir); err != nil {
 		o.Kind = engine.Page
+	}
+	if o.Kind == engine.Page && o.LimitBytes > 0 && o.GuardBytes >= o.LimitBytes {
+		return o, badOption("chain-state-db-guard-size-mb %d must be less than chain-state-db-size-mb %d", o.GuardBytes>>20, o.LimitBytes>>20)
 	}
 	// The one there is holds also if its state is deleted before it is opened.
 	return o, nil
@@ -187,9 +191,8 @@ func (s *settings) lists() (l chain.Lists, err error) {
 	return l, nil
 }
 
-// checkpoints returns a watch over irreversible blocks for those whose id the
-// operator knows; nil for none. A block with another id ends the node.
-func (s *settings) checkpoints() (func(*consensus.BlockState), error) {
+// checkpoints are the blocks whose id the operator knows.
+func (s *settings) checkpoints() (map[uint32]types.Checksum256, error) {
 	known := map[uint32]types.Checksum256{}
 	for _, text := range s.Texts("checkpoint") {
 		num, id, err := parseCheckpoint(text)
@@ -201,14 +204,7 @@ func (s *settings) checkpoints() (func(*consensus.BlockState), error) {
 		}
 		known[num] = id
 	}
-	if len(known) == 0 {
-		return nil, nil
-	}
-	return func(b *consensus.BlockState) {
-		if id, ok := known[b.BlockNum]; ok && id != b.ID {
-			s.stop(exception.New(exception.Checkpoint, "Checkpoint does not match for block number %d: expected: %s actual: %s", b.BlockNum, id, b.ID))
-		}
-	}, nil
+	return known, nil
 }
 
 func parseCheckpoint(text string) (num uint32, id types.Checksum256, err error) {

@@ -54,7 +54,7 @@ func TestWithoutOptionsANodeIsNodeos(t *testing.T) {
 		t.Fatal(err)
 	}
 	if o.BlocksDir != filepath.Join(s.DataDir, "blocks") || o.StateDir != filepath.Join(s.DataDir, "state") || o.Recovery != time.Minute ||
-		o.Engine.LimitBytes != 1<<30 || o.Engine.GuardBytes != 128<<20 || o.Engine.Kind != engine.Page || o.Engine.Mode.String() != "mapped_private" ||
+		o.Engine.LimitBytes != 1<<30 || o.Engine.GuardBytes != 128<<20 || o.Engine.Kind != engine.Page || o.Engine.Mode != 0 ||
 		o.Chain.SignatureCPUPercent != 5000 || o.Chain.Threads != 2 || o.Chain.MaxVariableSignature != 16384 || o.Chain.IrreversibleMode || o.Chain.Speculative {
 		t.Errorf("%+v", o)
 	}
@@ -121,7 +121,7 @@ checkpoint = [7,"000000070000000000000000000000000000000000000000000000000000000
 	}
 	if *o.Blocks.RetainBlocks != 100 || o.Engine.Kind != engine.Pebble || o.Engine.Mode.String() != "heap" || o.Engine.PrivateBytes != 64<<20 ||
 		o.Recovery != 5*time.Minute || !o.Chain.Lists.ActorBlacklist[types.N("carol")] || len(o.Chain.Lists.ActionBlacklist) != 1 ||
-		o.Chain.TrustedProducers[0] != types.N("dave") || !o.Chain.Speculative || !o.Chain.LightValidation || o.Chain.Irreversible == nil ||
+		o.Chain.TrustedProducers[0] != types.N("dave") || !o.Chain.Speculative || !o.Chain.LightValidation || o.Chain.Checkpoints[7][3] != 7 ||
 		o.TerminateAt != 12 || time.Since(time.UnixMicro(int64(o.Genesis.InitialTimestamp))) > time.Minute {
 		t.Errorf("%+v", o)
 	}
@@ -180,6 +180,7 @@ func TestCategoriesNeedTheirPluginAndOneHostForEachPort(t *testing.T) {
 		"http-category-address = chain_ro,a:80\nhttp-category-address = chain_rw,:80": "unable to listen to port 80",
 		"checkpoint = [1,\"01\"]\ncheckpoint = [1,\"02\"]":                            "redefining existing checkpoint at block number 1",
 		"checkpoint = 1":                            "is not [BLOCK_NUM,BLOCK_ID]",
+		"chain-state-db-size-mb = 10":               "chain-state-db-guard-size-mb 128 must be less than chain-state-db-size-mb 10",
 		"p2p-keepalive-interval-ms = 0":             "must be greater than 0",
 		"greylist-limit = 0":                        "greylist-limit",
 		"p2p-max-nodes-per-host = -1":               "p2p-max-nodes-per-host",
@@ -218,6 +219,25 @@ func TestWhatThisBuildLacksIsSaid(t *testing.T) {
 	got := understood(t, "plugin = eosio::state_history_plugin\nplugin = eosio::test_control_api_plugin\nenable-account-queries = true").missing()
 	if len(got) != 1 || !strings.HasPrefix(got[0], "eosio::state_history_plugin is not in this build") {
 		t.Error(got)
+	}
+}
+
+func TestOptionsOfAnotherEngineOrModeAreSaidToBeIdle(t *testing.T) {
+	const given = "database-map-mode = heap\nstate-private-mb = 64\nchain-state-db-size-mb = 2048\nchain-state-db-guard-size-mb = 64"
+	for _, c := range []struct {
+		ini   string
+		state store.Stats
+		want  int
+	}{
+		{"", store.Stats{Engine: "leveldb"}, 0},
+		{given, store.Stats{Engine: "leveldb"}, 4},
+		{given, store.Stats{Engine: "page", Mode: "heap"}, 1},
+		{given, store.Stats{Engine: "page", Mode: "mapped_private"}, 0},
+	} {
+		got := understood(t, c.ini).idle(c.state)
+		if len(got) != c.want || slices.ContainsFunc(got, func(s string) bool { return !strings.Contains(s, " has no effect: ") }) {
+			t.Errorf("%q of %q is idle in %+v", got, c.ini, c.state)
+		}
 	}
 }
 

@@ -120,6 +120,10 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 		}
 		p.opt.NoTransactions = true
 	}
+	if len(o.Producers) > 0 && c.LightValidation() {
+		return nil, exception.New(exception.PluginConfig,
+			"node cannot have any producer-name configured because block production is not safe when validation_mode is not \"full\"")
+	}
 	p.inbox.init()
 	p.paused.Store(o.Paused)
 	p.maxTime.Store(o.MaxTransactionTime.Microseconds())

@@ -664,6 +664,15 @@ func TestANodeWithoutTransactionsBeginsNoBlock(t *testing.T) {
 	})
 }
 
+func TestAProducerValidatesEverything(t *testing.T) {
+	n := newNode(t, chain.Options{LightValidation: true}, nil)
+	o := n.opt
+	o.Producers = []types.Name{name("eosio")}
+	if _, err := New(n.chain, o); !exception.Is(err, exception.PluginConfig) || !strings.Contains(err.Error(), `block production is not safe when validation_mode is not "full"`) {
+		t.Errorf("a producer in light mode: %v", err)
+	}
+}
+
 // A block does not wait for a transaction that is only being tried.
 func TestABlockInterruptsATransactionThatIsNotItsProducers(t *testing.T) {
 	ctx := context.Background()

@@ -19,6 +19,7 @@ func Open(o Options) (_ *Engine, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
+	chosen := o.Mode != 0
 	o.setDefaults()
 	e := &Engine{opts: o, fs: o.FS, path: filepath.Join(o.Dir, fileName)}
 	defer func() {
@@ -46,7 +47,7 @@ func Open(o Options) (_ *Engine, err error) {
 	if exists, err = e.fs.Exists(e.path); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	if err := e.refuseInMemory(); err != nil {
+	if err := e.fitInMemory(chosen); err != nil {
 		return nil, err
 	}
 	if !exists {
@@ -97,15 +98,19 @@ func (e *Engine) acquire() error {
 	return nil
 }
 
-// refuseInMemory: on tmpfs the file is memory already, and every mode but mapped
-// would hold the state twice.
-func (e *Engine) refuseInMemory() error {
+// fitInMemory: on tmpfs the file is memory already, and every mode but mapped would
+// hold the state twice. One that was chosen is refused there.
+func (e *Engine) fitInMemory(chosen bool) error {
 	if e.opts.Mode == Mapped || e.opts.ReadOnly {
 		return nil
 	}
 	in, err := e.fs.InMemory(e.opts.Dir)
 	if err != nil {
 		return fmt.Errorf("open store: %w", err)
+	}
+	if in && !chosen {
+		e.opts.Mode = Mapped
+		return nil
 	}
 	if in {
 		return fmt.Errorf("%s: mode %s on a file system in memory (tmpfs) would keep the state in memory twice; use mode %s there, or a folder on a disk: %w",

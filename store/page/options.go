@@ -47,7 +47,7 @@ func (m Mode) anonymous() bool { return m == Heap || m == Locked }
 // Options say how to open a store. The zero value of a size means its default.
 type Options struct {
 	Dir  string
-	Mode Mode // default MappedPrivate
+	Mode Mode // default MappedPrivate, but Mapped on a file system in memory
 
 	// LimitBytes is how large the file may become; default 1 TiB.
 	LimitBytes int64

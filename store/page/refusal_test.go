@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tarn/store"
+	"tarn/store/vfs"
 )
 
 // A refusal by the kernel must say what was asked for and what there is, and
@@ -102,4 +103,27 @@ func memoryChild(t *testing.T, name, dir string) {
 		t.Fatalf("open: %v", err)
 	}
 	fmt.Println(err)
+}
+
+// inMemory is a file system that says it is one in memory.
+type inMemory struct{ vfs.FS }
+
+func (inMemory) InMemory(string) (bool, error) { return true, nil }
+
+func TestInMemoryAModeThatIsNotChosenIsMapped(t *testing.T) {
+	o := Options{Dir: t.TempDir(), LimitBytes: 1 << 30, FS: inMemory{vfs.OS}}
+	e, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mode := e.Stats().Mode; mode != Mapped.String() {
+		t.Errorf("the mode is %s", mode)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o.Mode = MappedPrivate
+	if _, err := Open(o); !errors.Is(err, store.ErrMemory) || !strings.Contains(err.Error(), "use mode mapped") {
+		t.Errorf("a mode that was chosen: %v", err)
+	}
 }
