@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,7 +86,8 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	log := o.Log
 	if log == nil {
-		f, err := os.Create(filepath.Join(o.Dir, logFile))
+		// A node that runs in the folder already writes there, too.
+		f, err := os.OpenFile(filepath.Join(o.Dir, logFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 		if err != nil {
 			return err
 		}
@@ -96,27 +98,60 @@ func Run(ctx context.Context, o Options) (err error) {
 	nodeos.SetOut(log)
 	nodeos.SetErr(log)
 	nodeos.SilenceUsage, nodeos.SilenceErrors = true, true
-	nodeos.SetArgs(append([]string{
-		"--config-dir", o.Dir, "--data-dir", filepath.Join(o.Dir, dataDir),
-		"--http-server-address", o.HTTP, "--p2p-listen-endpoint", o.P2P,
-	}, o.Args...))
-	ctx, stop := context.WithCancel(ctx)
+	nodeos.SetArgs(nodeosArgs(&o))
+	serving, stop := context.WithCancel(ctx)
 	told := make(chan error, 1)
-	go func() {
-		if err := served(ctx, &o); err != nil {
-			told <- nil // the node's own end says why
-			return
-		}
-		_, err := io.WriteString(o.Out, guide(&o, keys))
-		told <- err
-	}()
+	go func() { told <- tell(serving, &o, keys) }()
 	err = nodeos.ExecuteContext(ctx)
 	stop()
+	said := <-told
+	if errors.As(said, new(unserved)) {
+		if err == nil && ctx.Err() == nil {
+			err = said
+		}
+		said = nil // the node's own end says why
+	}
 	if err != nil && o.Log == nil {
 		err = failure{err, filepath.Join(o.Dir, logFile)}
 	}
-	return errors.Join(err, <-told)
+	return errors.Join(err, said)
 }
+
+// nodeosArgs are nodeos' arguments. A chain to play with does not end because the disk
+// is rather full.
+func nodeosArgs(o *Options) []string {
+	args := []string{
+		"--config-dir", o.Dir, "--data-dir", filepath.Join(o.Dir, dataDir),
+		"--http-server-address", o.HTTP, "--p2p-listen-endpoint", o.P2P,
+	}
+	if !slices.Contains(o.Args, fullDisk) {
+		args = append(args, fullDisk)
+	}
+	return append(args, o.Args...)
+}
+
+const fullDisk = "--resource-monitor-not-shutdown-on-threshold-exceeded"
+
+// tell says how to use the chain once it is served.
+func tell(ctx context.Context, o *Options, keys *keyring) error {
+	if err := served(ctx, o); err != nil {
+		return unserved{err}
+	}
+	script := filepath.Join(o.Dir, transferFile)
+	if err := os.WriteFile(script, []byte(transferScript(o, keys)), 0o600); err != nil {
+		return err
+	}
+	_, err := io.WriteString(o.Out, guide(o, keys))
+	return err
+}
+
+// unserved is a node that ended before it served, even if it did so without an error.
+type unserved struct{ error }
+
+func (unserved) Error() string { return "the node has ended before it served" }
+
+// ExitCode is the process's.
+func (unserved) ExitCode() int { return 1 }
 
 // failure is how a node ended whose log is in a file.
 type failure struct {
@@ -124,7 +159,7 @@ type failure struct {
 	log string
 }
 
-func (f failure) Error() string { return "the node has ended; " + f.log + " says why" }
+func (f failure) Error() string { return "the node has ended; the end of " + f.log + " says why" }
 
 // Unwrap returns the error that the node ended with, and its exit code.
 func (f failure) Unwrap() error { return f.error }
@@ -180,10 +215,6 @@ func prepare(ctx context.Context, o *Options) (*keyring, error) {
 		return nil, err
 	}
 	if err := keep(filepath.Join(o.Dir, configFile), config(keys)); err != nil {
-		return nil, err
-	}
-	script := filepath.Join(o.Dir, transferFile)
-	if err := os.WriteFile(script, []byte(transferScript(o, keys)), 0o600); err != nil {
 		return nil, err
 	}
 	data := filepath.Join(o.Dir, dataDir)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -297,4 +298,42 @@ func TestAnAddressThatIsTakenIsAnError(t *testing.T) {
 		t.Errorf("it said %s", said)
 	}
 	d.end()
+}
+
+// nodeos may end with 0 without having served.
+func TestANodeThatEndsBeforeItServesIsAFailure(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, logFile), []byte("of a node that runs\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Dir: dir, HTTP: freePort(t), P2P: freePort(t), Out: &text{}, Args: []string{"--version"}}
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	err := Run(ctx, o)
+	var coded interface{ ExitCode() int }
+	if !errors.As(err, &coded) || coded.ExitCode() == 0 || !strings.Contains(err.Error(), filepath.Join(dir, logFile)) {
+		t.Errorf("it ended with %v", err)
+	}
+	log, err := os.ReadFile(filepath.Join(dir, logFile))
+	if err != nil || !strings.HasPrefix(string(log), "of a node that runs\n") || !strings.HasSuffix(string(log), "v5.0.3\n") {
+		t.Errorf("%v, the log is %s", err, log)
+	}
+	stop()
+	if err := Run(ctx, o); err != nil {
+		t.Errorf("told to stop before it served: %v", err)
+	}
+}
+
+func TestANodeOfOnesOwnDoesNotEndForAFullDisk(t *testing.T) {
+	for _, args := range [][]string{nil, {"--resource-monitor-space-threshold", "6"}, {fullDisk}} {
+		n := 0
+		for _, a := range nodeosArgs(&Options{Args: args}) {
+			if a == fullDisk {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("with %q it is said %d times", args, n)
+		}
+	}
 }
