@@ -3,7 +3,10 @@ package node
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"path/filepath"
+	"syscall"
 	"time"
 
 	"tarn/antelope/consensus"
@@ -94,13 +97,25 @@ func (n *Node) checkpointNow() error {
 		err = c.Wait()
 	}
 	if err != nil {
-		return fmt.Errorf("the state was not saved, the next start goes on from block %d: checkpoint: %w", n.store.Durable().Head, err)
+		return fmt.Errorf("the state was not saved, the next start goes on from block %d: checkpoint: %w", n.store.Durable().Head, diskRemedy(err))
 	}
 	return nil
 }
 
+// diskRemedy adds to the error of a disk that is full what helps.
+func diskRemedy(err error) error {
+	var at *fs.PathError
+	if errors.Is(err, syscall.ENOSPC) && errors.As(err, &at) {
+		return fmt.Errorf("free space on the disk of %s: %w", filepath.Dir(at.Path), err)
+	}
+	return err
+}
+
 // remedy adds to an error of a store that has no more room what helps.
 func remedy(err error) error {
+	if errors.Is(err, syscall.ENOSPC) {
+		return diskRemedy(err)
+	}
 	if errors.Is(err, store.ErrGuard) || errors.Is(err, store.ErrFull) {
 		return fmt.Errorf("Database has reached an unsafe level of usage, shutting down to avoid corrupting the database. "+
 			"Please increase the value set for \"chain-state-db-size-mb\" and restart the process! %w", err)

@@ -371,8 +371,11 @@ func (l *life) close(n *Node) error {
 	err = errors.Join(err, n.checkpointNow())
 	close(stop)
 	<-stopped
+	if err != nil {
+		return errors.Join(err, n.closeFiles())
+	}
 	after := n.store.Stats()
 	l.log.Info("The state is saved", "block", n.store.Durable().Head, "mb", (after.Written.Total()-before.Written.Total())>>20,
 		"seconds", fmt.Sprintf("%.1f", time.Since(start).Seconds()))
-	return errors.Join(err, n.Close())
+	return n.Close()
 }

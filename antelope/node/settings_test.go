@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -549,5 +550,18 @@ func TestANodeThatWasToldToStopHasNotFailed(t *testing.T) {
 			t.Errorf("%v, %v: %v, want %v", c.cause, c.err, got, c.want)
 		}
 		cancel(nil)
+	}
+}
+
+func TestAFullDiskIsNamedWithWhatHelps(t *testing.T) {
+	disk := fmt.Errorf("checkpoint: %w: %w", store.ErrFull, &fs.PathError{Op: "write", Path: "/data/state/state.tarn", Err: syscall.ENOSPC})
+	for err, want := range map[error]string{
+		disk:           "free space on the disk of /data/state: ",
+		store.ErrFull:  `increase the value set for "chain-state-db-size-mb"`,
+		store.ErrGuard: `increase the value set for "chain-state-db-size-mb"`,
+	} {
+		if got := remedy(err); !errors.Is(got, err) || strings.Contains(got.Error(), "increase") != strings.Contains(want, "increase") || !strings.Contains(got.Error(), want) {
+			t.Errorf("%v", got)
+		}
 	}
 }
