@@ -26,6 +26,8 @@ leveldb, pebble or badger.
 
 Exit codes: 0 done, 1 the store is damaged, 2 the command could not do its work,
 130 interrupted.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	db.AddCommand(infoCommand(), verifyCommand(), convertCommand(), dumpCommand(), checkpointCommand())
 	return db

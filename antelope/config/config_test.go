@@ -215,6 +215,7 @@ func TestUnknownOptionsNameTheNearestKnownOne(t *testing.T) {
 		"--http_server_address":    "--http-server-address",
 		"--p2p-peer-adress=a:9876": "--p2p-peer-address",
 		"--prodcuer-name":          "--producer-name",
+		"version":                  "--version",
 		"--completely-different":   "",
 	} {
 		_, err := load(t, "", word, "1")

@@ -29,7 +29,7 @@ func (t *table) file(text, path string) ([]Assignment, error) {
 		}
 		name = prefix + trim(name)
 		if o := t.options[name]; o == nil || o.CommandLine {
-			return nil, t.unknown(name, "inside the config file "+path)
+			return nil, t.unknown(name, "", "inside the config file "+path)
 		}
 		out = append(out, Assignment{name, []string{trim(value)}})
 	}

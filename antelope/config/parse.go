@@ -86,7 +86,7 @@ func (t *table) commandLine(args []string) ([]Assignment, error) {
 	var out []Assignment
 	for _, k := range list {
 		if k.option == nil {
-			return nil, t.unknown(k.word, "passed as command line argument")
+			return nil, t.unknown(k.word, "--", "passed as command line argument")
 		}
 		out = append(out, Assignment{k.option.Name, k.values})
 	}
@@ -162,7 +162,7 @@ func (t *table) finish(k *token, following []string) (used int, err error) {
 	}
 	switch o := k.option; {
 	case o == nil:
-		return 0, t.unknown(k.word, "passed as command line argument")
+		return 0, t.unknown(k.word, "--", "passed as command line argument")
 	case !o.takesValue() && len(k.values) > 0:
 		return 0, fmt.Errorf("option '--%s' does not take any arguments", o.Name)
 	case !o.takesValue() || len(k.values) > 0:
@@ -195,7 +195,8 @@ func gather(list []token) []token {
 }
 
 // unknown is the error for a word that is no option. nodeos stops after where.
-func (t *table) unknown(word, where string) error {
+// The nearest known one begins with dashes there.
+func (t *table) unknown(word, dashes, where string) error {
 	near := t.nearest(word)
 	if o := t.options[near]; o != nil && o.Secret {
 		if name, _, ok := strings.Cut(word, "="); ok {
@@ -204,10 +205,6 @@ func (t *table) unknown(word, where string) error {
 	}
 	text := fmt.Sprintf("Unknown option '%s' %s", word, where)
 	if near != "" {
-		dashes := ""
-		if strings.HasPrefix(word, "-") {
-			dashes = "--"
-		}
 		text += fmt.Sprintf(" (the nearest known one is '%s%s')", dashes, near)
 	}
 	return fmt.Errorf("%s", text)

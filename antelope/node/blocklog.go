@@ -31,7 +31,7 @@ func blockLogCommand() *cobra.Command {
 	b.PersistentFlags().StringVar(&b.tool.Dir, "blocks-dir", "blocks", "folder of the block log")
 	b.addReading()
 	b.addWriting()
-	return b.Command
+	return group(b.Command)
 }
 
 func (b *blockLog) add(use, short string, define func(*cobra.Command), do func(*cobra.Command) error) {

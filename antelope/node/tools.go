@@ -7,8 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tarn/antelope/exception"
 	"tarn/antelope/snapshot"
 	"tarn/antelope/state"
+	"tarn/antelope/types"
 	"tarn/store/engine"
 )
 
@@ -16,6 +18,15 @@ import (
 func Tools() *cobra.Command {
 	c := &cobra.Command{Use: "leap-util", Short: "Tools for block logs and snapshots, in the place of Leap's leap-util"}
 	c.AddCommand(blockLogCommand(), snapshotCommand(), versionCommand())
+	return group(c)
+}
+
+// group makes a command one that does nothing without one of its subcommands.
+func group(c *cobra.Command) *cobra.Command {
+	c.Args = cobra.NoArgs
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return fmt.Errorf("%s: a subcommand is required; --help lists them", c.CommandPath())
+	}
 	return c
 }
 
@@ -27,7 +38,7 @@ func versionCommand() *cobra.Command {
 			return err
 		}})
 	}
-	return c
+	return group(c)
 }
 
 // snapshotRoom bounds the state that a snapshot is turned into, in MiB: nodeos'
@@ -36,7 +47,7 @@ const snapshotRoom = 65536
 
 // snapshotCommand is what leap-util has as snapshot.
 func snapshotCommand() *cobra.Command {
-	var in, out string
+	var in, out, id string
 	var room uint64
 	c := &cobra.Command{Use: "snapshot", Short: "Print snapshots (leap-util snapshot)"}
 	j := &cobra.Command{Use: "to-json", Short: "Write a snapshot as JSON", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
@@ -46,18 +57,35 @@ func snapshotCommand() *cobra.Command {
 		if out == "" {
 			out = in + ".json"
 		}
-		return snapshotJSON(in, out, room<<20)
+		return snapshotJSON(in, out, id, room<<20)
 	}}
 	j.Flags().StringVarP(&in, "input-file", "i", "", "snapshot")
 	j.Flags().StringVarP(&out, "output-file", "o", "", "file to write; input-file with .json if empty")
+	j.Flags().StringVar(&id, "chain-id", "", "id of the chain that the snapshot must be of; any if empty")
 	j.Flags().Uint64Var(&room, "db-size", snapshotRoom, "bound (in MiB) of the state that it is read into")
 	c.AddCommand(j)
-	return c
+	return group(c)
+}
+
+// ofChain checks whose chain's snapshot it is; an empty id is any's.
+func ofChain(r *snapshot.Reader, id string) error {
+	if id == "" {
+		return nil
+	}
+	want, err := types.ParseChecksum256(id)
+	if err != nil {
+		return fmt.Errorf("--chain-id: %w", err)
+	}
+	got, err := snapshot.ChainID(r)
+	if err == nil && got != want {
+		err = exception.New(exception.ChainIDType, "chain ID in snapshot (%s) does not match the chain ID that controller was constructed with (%s)", got, want)
+	}
+	return err
 }
 
 // snapshotJSON reads a snapshot into a state of its own, which gives the rows of
 // any version of the format as the newest has them, and writes those.
-func snapshotJSON(in, out string, limit uint64) (err error) {
+func snapshotJSON(in, out, id string, limit uint64) (err error) {
 	f, err := os.Open(in)
 	if err != nil {
 		return fmt.Errorf("cannot load snapshot, %s does not exist: %w", in, err)
@@ -69,6 +97,9 @@ func snapshotJSON(in, out string, limit uint64) (err error) {
 	}
 	r, err := snapshot.NewReader(f, info.Size())
 	if err != nil {
+		return fmt.Errorf("snapshot %s: %w", in, err)
+	}
+	if err := ofChain(r, id); err != nil {
 		return fmt.Errorf("snapshot %s: %w", in, err)
 	}
 	dir, err := os.MkdirTemp("", "snapshot-")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"tarn/antelope/types"
@@ -37,10 +38,32 @@ func TestASnapshotIsWrittenAsJSON(t *testing.T) {
 		t.Errorf("%d accounts of %d", len(accounts.Rows), accounts.Num)
 	}
 
-	tool.SetArgs([]string{"snapshot", "to-json", "-i", out, "-o", out + ".not"})
+	tool.SetArgs([]string{"snapshot", "to-json", "-i", c.mid, "-o", out, "--chain-id", c.genesis.ChainID().String()})
+	if err := tool.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	tool.SetArgs([]string{"snapshot", "to-json", "-i", c.mid, "-o", out + ".not", "--chain-id", strings.Repeat("0", 64)})
+	if err := tool.Execute(); err == nil || !strings.Contains(err.Error(), "does not match the chain ID") {
+		t.Errorf("another chain's id: %v", err)
+	}
+	tool.SetArgs([]string{"snapshot", "to-json", "-i", out, "-o", out + ".not", "--chain-id", ""})
 	tool.SilenceErrors, tool.SilenceUsage = true, true
 	if err := tool.Execute(); err == nil {
 		t.Error("JSON was read as a snapshot")
+	}
+}
+
+func TestAToolThatIsNotThereIsAnError(t *testing.T) {
+	for args, want := range map[string]string{
+		"": "a subcommand is required", "block-log": "a subcommand is required", "nonsense": "nonsense", "block-log nonsense": "nonsense",
+		"snapshot nonsense": "nonsense", "version nonsense": "nonsense", "chain-state last-shutdown-state": "chain-state",
+	} {
+		tool := Tools()
+		tool.SilenceErrors, tool.SilenceUsage = true, true
+		tool.SetArgs(strings.Fields(args))
+		if err := tool.Execute(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", args, err)
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ type bodies uint8
 const (
 	noParameters bodies = iota // only an empty one
 	required                   // one with parameters
+	requiredText               // one that is a text, or null
 	possible                   // either
 )
 
@@ -86,7 +87,7 @@ func isEmpty(body string) bool {
 // parse_params).
 func parseBody(body string, want bodies) (variant.Value, error) {
 	if isEmpty(body) {
-		if want == required {
+		if want == required || want == requiredText {
 			return variant.Value{}, exception.New(exception.InvalidHTTPRequest, "A Request body is required")
 		}
 		return variant.Value{}, nil
@@ -95,6 +96,9 @@ func parseBody(body string, want bodies) (variant.Value, error) {
 		return variant.Value{}, invalid(exception.New(exception.InvalidHTTPRequest, "no parameter should be given"))
 	}
 	v, err := variant.Parse(body)
+	if err == nil && v.IsNull() && want != requiredText {
+		_, _, err = v.Members() // which null has not
+	}
 	if err != nil {
 		return v, invalid(err)
 	}

@@ -98,10 +98,10 @@ func netCalls() []call {
 	const prefix = "/v1/net/"
 	return append(
 		group(prefix, NetRW, http.StatusCreated,
-			named("connect", required, (*query).connect),
-			named("disconnect", required, (*query).disconnect)),
+			named("connect", requiredText, (*query).connect),
+			named("disconnect", requiredText, (*query).disconnect)),
 		group(prefix, NetRO, http.StatusCreated,
-			named("status", required, (*query).connectionStatus),
+			named("status", requiredText, (*query).connectionStatus),
 			named("connections", noParameters, (*query).connections))...)
 }
 

@@ -1,6 +1,7 @@
 package variant
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -261,7 +262,7 @@ func (p *parser) object(depth int) Value {
 	return Value{}
 }
 
-// set adds a member, or gives one that there is another value.
+// set adds a member. Of those with one key the first counts, as in fc.
 func (v *Value) set(index *map[string]int, key string, value Value) {
 	if len(v.keys) == manyMembers {
 		*index = make(map[string]int)
@@ -269,18 +270,13 @@ func (v *Value) set(index *map[string]int, key string, value Value) {
 			(*index)[k] = i
 		}
 	}
-	at, found := -1, false
+	found := false
 	if *index != nil {
-		at, found = (*index)[key]
+		_, found = (*index)[key]
 	} else {
-		for i, k := range v.keys {
-			if k == key {
-				at, found = i, true
-			}
-		}
+		found = slices.Contains(v.keys, key)
 	}
 	if found {
-		v.list[at] = value
 		return
 	}
 	if *index != nil {
