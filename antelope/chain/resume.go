@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
@@ -99,7 +101,7 @@ func (c *Chain) rewind() error {
 // checkPast holds the blocks up to the head, as far as the log has them, against the
 // checkpoints: they may have been applied before the operator knew better.
 func (c *Chain) checkPast() error {
-	for num := range c.opt.Checkpoints {
+	for _, num := range slices.Sorted(maps.Keys(c.opt.Checkpoints)) {
 		id := c.head.ID
 		switch last, ok := c.logHead(); {
 		case num > c.head.BlockNum, num < c.head.BlockNum && (!ok || num < c.opt.Blocks.First() || num > last):
