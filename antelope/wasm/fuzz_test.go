@@ -407,6 +407,19 @@ func TestFloatsAreChosenRightWhenRegistersAreShort(t *testing.T) {
 	}
 }
 
+// testdata/order.wasm is a module in which wazero's compiler for amd64 takes
+// 0 >= global&9699328 for global&9699328 >= 0: see rewriter.veil. What should be 0 is the
+// global, unchanged.
+func TestZeroIsComparedWithAConjunctionInTheRightOrder(t *testing.T) {
+	module, err := os.ReadFile("testdata/order.wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := compare(t, engines(t), module); len(o.out) != 13 || o.out[3] != 2139095040 {
+		t.Errorf("%x", o.out)
+	}
+}
+
 func FuzzEngines(f *testing.F) {
 	for n := range uint64(20) {
 		r := rand.New(rand.NewPCG(7, n))

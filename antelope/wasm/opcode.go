@@ -43,6 +43,7 @@ const (
 	opI64LtS       = 0x53
 	opI64LtU       = 0x54
 	opI64GtU       = 0x56
+	opI64GeU       = 0x5a
 	opF32Eq        = 0x5b
 	opF32Ne        = 0x5c
 	opF32Lt        = 0x5d

@@ -74,6 +74,7 @@ type rewriter struct {
 	edges   int // of br_tables
 	blocks  int
 	scratch uint32 // index of an i32 local
+	fresh   bool   // the instruction before made the top operand, and is no and
 }
 
 // weight is the cost of a function or loop, but for the loops in it.
@@ -131,7 +132,7 @@ func (w *rewriter) globalFuel() uint32  { return uint32(len(w.m.globals)) + 1 }
 func (w *rewriter) begin(b *funcBody) {
 	w.out = w.out[:0]
 	w.weights = append(w.weights[:0], weight{at: -1})
-	w.calls, w.loops, w.blocks, w.edges = false, 0, 3*ifBlocks, 0
+	w.calls, w.loops, w.blocks, w.edges, w.fresh = false, 0, 3*ifBlocks, 0, false
 	w.scratch = 0
 	if n := len(b.locals); n > 0 {
 		w.scratch = b.locals[n-1].end
@@ -145,6 +146,10 @@ func (w *rewriter) cost(n uint32) {
 
 func (w *rewriter) plain(op byte, p *plain, align, offset uint32) {
 	w.cost(1)
+	if isIntegerOrder(op) && !w.fresh {
+		w.veil(p.operand)
+	}
+	w.fresh = p.result != 0 && op != opI32And && op != opI64And
 	switch {
 	case p.memory:
 		w.out.mem(op, align, offset)
@@ -158,8 +163,25 @@ func (w *rewriter) plain(op byte, p *plain, align, offset uint32) {
 	}
 }
 
+// isIntegerOrder tells which comparisons of integers depend on the order of operands.
+func isIntegerOrder(op byte) bool {
+	return op >= opI32LtS && op <= opI32GeU || op >= opI64LtS && op <= opI64GeU
+}
+
+// veil hides from wazero what the top operand was made of. Version 1.12 takes both
+// 0 < a&b and a&b < 0, as the condition of a branch, for the second.
+func (w *rewriter) veil(t ValueType) {
+	w.out.bits(t, 0)
+	if t == I32 {
+		w.out.op(opI32Or)
+	} else {
+		w.out.op(opI64Or)
+	}
+}
+
 func (w *rewriter) other(op byte) {
 	w.cost(1)
+	w.fresh = false
 	switch op {
 	case opMemorySize:
 		w.out.op(op, 0)
@@ -179,6 +201,7 @@ func (w *rewriter) other(op byte) {
 // floats are chosen as integers.
 func (w *rewriter) choose(t ValueType) {
 	w.cost(1)
+	w.fresh = false
 	if t != F32 && t != F64 {
 		w.out.op(opSelect)
 		return
@@ -189,11 +212,13 @@ func (w *rewriter) choose(t ValueType) {
 
 func (w *rewriter) literal(op byte, bits uint64) {
 	w.cost(1)
+	w.fresh = true
 	w.out.bits(I32-(op-opI32Const), bits)
 }
 
 func (w *rewriter) variable(op byte, index uint32) {
 	w.cost(1)
+	w.fresh = op == opGlobalGet
 	if op == opGlobalGet && !w.m.globals[index].mutable {
 		g := &w.m.globals[index]
 		w.out.bits(g.typ, g.bits)
@@ -204,6 +229,7 @@ func (w *rewriter) variable(op byte, index uint32) {
 
 func (w *rewriter) open(op byte, result ValueType) {
 	w.cost(1)
+	w.fresh = false
 	if op == opBlock {
 		w.blocks++
 	} else {
@@ -216,6 +242,7 @@ func (w *rewriter) open(op byte, result ValueType) {
 }
 
 func (w *rewriter) close(f *frame) {
+	w.fresh = false
 	w.out.op(opEnd)
 	if f.kind == opLoop {
 		t := w.weights[len(w.weights)-1]
@@ -226,6 +253,7 @@ func (w *rewriter) close(f *frame) {
 
 func (w *rewriter) branch(op byte, label uint32) {
 	w.cost(1)
+	w.fresh = false
 	w.blocks++
 	w.out.index(op, label)
 }
@@ -270,7 +298,7 @@ func (w *rewriter) bigTable() []uint32 {
 }
 
 func (w *rewriter) call(op byte, index uint32) {
-	w.calls = true
+	w.calls, w.fresh = true, false
 	switch {
 	case op == opCallIndirect:
 		w.cost(callWeight)
