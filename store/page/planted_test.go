@@ -50,7 +50,7 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 func testWith(t *testing.T, tag string) (out string, err error) {
 	args := []string{
 		"test", "-tags=" + tag, "-count=1", "-run=^(TestCrashStates|TestNoDamage|TestADiskThatLies)", ".",
-		"-crash.states=8000", "-crash.corruptions=8000",
+		"-crash.states=4000", "-crash.corruptions=3000",
 	}
 	t.Logf("go %s", strings.Join(args, " "))
 	b, err := exec.Command("go", args...).CombinedOutput()
