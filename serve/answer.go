@@ -133,8 +133,11 @@ func (l *listener) call(w http.ResponseWriter, r *http.Request, e *Endpoint, bod
 	if e.Text {
 		w.Header()["Content-Type"] = textType
 	}
-	buffer := s.buffer()
-	status, answer := s.handle(e, &Request{Context: r.Context(), Target: r.RequestURI, Body: body, Categories: l.categories}, buffer)
+	status, answer, ok := s.handle(e, &Request{Context: r.Context(), Target: r.RequestURI, Body: body, Categories: l.categories})
+	if !ok {
+		l.drop(w)
+		return
+	}
 	if n, ok := s.take(int64(len(answer))); ok {
 		l.write(w, status, answer)
 		s.bytes.Add(-int64(len(answer)))
@@ -145,10 +148,35 @@ func (l *listener) call(w http.ResponseWriter, r *http.Request, e *Endpoint, bod
 	s.release(answer)
 }
 
-// handle calls the endpoint with the request's body counted as in flight.
-func (s *Server) handle(e *Endpoint, r *Request, b []byte) (int, []byte) {
+// handle calls the endpoint when it is its turn, with the request's body counted as in
+// flight. ok is false if the client was gone before.
+func (s *Server) handle(e *Endpoint, r *Request) (status int, answer []byte, ok bool) {
 	defer s.bytes.Add(-int64(len(r.Body)))
-	return e.Handle(r, b)
+	if !e.Waits {
+		if !s.begin(r) {
+			return 0, nil, false
+		}
+		defer func() { <-s.working }()
+	}
+	status, answer = e.Handle(r, s.buffer())
+	return status, answer, true
+}
+
+// begin waits until there is room for one more request to work on, or until its client
+// is gone. Where there is room it makes no difference that a client has closed its half
+// of the connection.
+func (s *Server) begin(r *Request) bool {
+	select {
+	case s.working <- struct{}{}:
+		return true
+	default:
+	}
+	select {
+	case s.working <- struct{}{}:
+		return true
+	case <-r.Context.Done():
+		return false
+	}
 }
 
 // take counts n more bytes as in flight, unless they are too many; it returns how

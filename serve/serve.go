@@ -13,6 +13,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,7 +35,8 @@ type Request struct {
 }
 
 // Handler answers a request: it appends the body to b, which is empty, and returns
-// it with the status. It is called from many goroutines.
+// it with the status. It is called from many goroutines, of requests that have waited
+// for their turn if it is not one that Waits.
 type Handler func(r *Request, b []byte) (status int, body []byte)
 
 // Endpoint is what is served at a path. It is found only on addresses that serve
@@ -44,7 +46,10 @@ type Endpoint struct {
 	Category Category
 	Text     bool // the answer is text/plain, not JSON
 	Hidden   bool // Server.Paths leaves it out
-	Handle   Handler
+	// Waits tells that Handle may wait for something else than the processor, so that
+	// it is not one of the few that work at once.
+	Waits  bool
+	Handle Handler
 }
 
 // Refusal is why a request reached no endpoint.
@@ -111,6 +116,7 @@ type Server struct {
 	endpoints map[string]*Endpoint
 	hosts     map[string]bool
 
+	working     chan struct{} // has one element for each Handle that is at work
 	connections atomic.Int64
 	bytes       atomic.Int64 // in flight
 	buffers     sync.Pool    // of *[]byte, for answers
@@ -121,10 +127,15 @@ type Server struct {
 	closed    bool
 }
 
+// workEach is how many requests a processor works on at once. More would not be done
+// sooner, and each holds the answer that it makes.
+const workEach = 4
+
 // New returns a server without endpoints.
 func New(o Options, faults Faults) *Server {
 	o.complete()
-	s := &Server{opt: o, faults: faults, endpoints: map[string]*Endpoint{}, hosts: map[string]bool{}}
+	s := &Server{opt: o, faults: faults, endpoints: map[string]*Endpoint{}, hosts: map[string]bool{},
+		working: make(chan struct{}, workEach*runtime.GOMAXPROCS(0))}
 	for _, h := range o.Hosts {
 		host, _ := SplitHostPort(h)
 		s.hosts[host] = true

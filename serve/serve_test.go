@@ -9,8 +9,11 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,7 +54,7 @@ func open(t testing.TB, o serve.Options) *edge {
 		serve.Endpoint{Path: "/echo", Category: public, Handle: func(r *serve.Request, b []byte) (int, []byte) { return 200, append(b, r.Body...) }},
 		serve.Endpoint{Path: "/text", Category: private, Text: true, Handle: func(_ *serve.Request, b []byte) (int, []byte) { return 201, append(b, "text"...) }},
 		serve.Endpoint{Path: "/hidden", Category: serve.All, Hidden: true, Handle: func(r *serve.Request, b []byte) (int, []byte) { return 200, b }},
-		serve.Endpoint{Path: "/wait", Category: public, Handle: func(r *serve.Request, b []byte) (int, []byte) {
+		serve.Endpoint{Path: "/wait", Category: public, Waits: true, Handle: func(r *serve.Request, b []byte) (int, []byte) {
 			<-e.release
 			return 200, append(b, "done"...)
 		}}))
@@ -329,4 +332,39 @@ func FuzzRequest(f *testing.F) {
 			t.Fatalf("%q", answer)
 		}
 	})
+}
+
+// Each request that is worked on holds the answer that it makes.
+func TestFewRequestsAreWorkedOnAtOnce(t *testing.T) {
+	e := open(t, serve.Options{})
+	var working, most atomic.Int64
+	release := make(chan struct{})
+	work := func(_ *serve.Request, b []byte) (int, []byte) {
+		now := working.Add(1)
+		for old := most.Load(); now > old && !most.CompareAndSwap(old, now); old = most.Load() {
+		}
+		<-release
+		working.Add(-1)
+		return 200, append(b, "done"...)
+	}
+	e.must(e.s.Add(serve.Endpoint{Path: "/work", Category: public, Handle: work}))
+	limit := int64(4 * runtime.GOMAXPROCS(0))
+	var asking sync.WaitGroup
+	for range 3 * limit {
+		asking.Go(func() {
+			res, body := e.post("/work", "")
+			e.expect(res, body, 200, "done")
+		})
+	}
+	for end := time.Now().Add(10 * time.Second); working.Load() < limit && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	}
+	// One that waits for something else is not kept waiting by them.
+	close(e.release)
+	res, body := e.post("/wait", "")
+	e.expect(res, body, 200, "done")
+	close(release)
+	asking.Wait()
+	if most.Load() != limit {
+		t.Errorf("%d were worked on at once, not %d", most.Load(), limit)
+	}
 }

@@ -2,6 +2,7 @@ package chain
 
 import (
 	"slices"
+	"time"
 
 	"tarn/antelope/consensus"
 	"tarn/antelope/crypto"
@@ -62,22 +63,43 @@ func (p *Prepared) candidate(c *Chain, i int) (*Candidate, error) {
 // transaction::get_signature_keys). It may run on any goroutine, before others
 // see x.
 func (x *Candidate) RecoverKeys(chain types.Checksum256) error {
+	return x.RecoverKeysUntil(chain, time.Time{})
+}
+
+// RecoverKeysUntil is RecoverKeys for a transaction that is in no block: it fails
+// with exception.TxCPUUsageExceeded when the deadline passes, unless that is zero.
+func (x *Candidate) RecoverKeysUntil(chain types.Checksum256, deadline time.Time) error {
 	x.Keys = nil
-	if len(x.Packed.Signatures) == 0 {
+	signatures := x.Packed.Signatures
+	if len(signatures) == 0 {
 		return nil
 	}
+	start := time.Now()
 	digest := x.Trx.SigningDigest(chain, x.CFD)
-	for _, s := range x.Packed.Signatures {
+	var keys []types.PublicKey
+	var found map[types.PublicKey]bool
+	if len(signatures) > 1 {
+		found = make(map[types.PublicKey]bool)
+	}
+	for _, s := range signatures {
+		if now := time.Now(); !deadline.IsZero() && !now.Before(deadline) {
+			return exception.New(exception.TxCPUUsageExceeded, "transaction signature verification executed for too long %dus",
+				now.Sub(start).Microseconds()).With("")
+		}
 		key, err := crypto.Recover(s, digest, true)
 		if err != nil {
 			return err
 		}
-		i, found := slices.BinarySearchFunc(x.Keys, key, types.PublicKey.Compare)
-		if found {
+		if found[key] {
 			return exception.New(exception.TxDuplicateSig,
 				"transaction includes more than one signature signed using the same key associated with public key: %s", key).With("")
 		}
-		x.Keys = slices.Insert(x.Keys, i, key)
+		if found != nil {
+			found[key] = true
+		}
+		keys = append(keys, key)
 	}
+	slices.SortFunc(keys, types.PublicKey.Compare)
+	x.Keys = keys
 	return nil
 }

@@ -102,6 +102,9 @@ func (c *Chain) try(x *Candidate, b Billing, now types.TimePoint) (*types.Transa
 	if err := c.StartBlock(Start{Time: slot, Status: Ephemeral}); err != nil {
 		return nil, err
 	}
+	if now, expires := slot.TimePoint(), x.Trx.Expiration.TimePoint(); x.Kind == DryRun && expires < now {
+		return nil, exception.New(exception.ExpiredTx, "expired transaction %s, expiration %s, block time %s", x.ID, expires, now)
+	}
 	if err := c.state.SeeExpiring(x.Trx.Expiration); err != nil {
 		return nil, err
 	}

@@ -62,9 +62,11 @@ func connection(s *p2p.Status) rpc.Connection {
 // longer than that takes.
 type control struct{ p *producer.Producer }
 
-// wait bounds how long the API waits for the writer.
+// writerTime bounds how long the API waits for the writer.
+const writerTime = 30 * time.Second
+
 func wait() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), 30*time.Second)
+	return context.WithTimeout(context.Background(), writerTime)
 }
 
 // Paused implements rpc.Producer.
@@ -84,17 +86,14 @@ func (c control) Resume() error {
 }
 
 // RuntimeOptions implements rpc.Producer.
-func (c control) RuntimeOptions() rpc.RuntimeOptions {
+func (c control) RuntimeOptions() (rpc.RuntimeOptions, error) {
 	ctx, cancel := wait()
 	defer cancel()
 	o, err := c.p.RuntimeOptions(ctx)
-	if err != nil {
-		return rpc.RuntimeOptions{}
-	}
 	return rpc.RuntimeOptions{
 		MaxTransactionTime: o.MaxTransactionTime, MaxIrreversibleAge: o.MaxIrreversibleAge,
 		ProduceBlockOffsetMS: o.ProduceOffset, SubjectiveLeewayUS: o.Leeway, GreylistLimit: o.GreylistLimit,
-	}
+	}, err
 }
 
 // SetRuntimeOptions implements rpc.Producer.
@@ -125,13 +124,10 @@ func (c control) RemoveGreylist(list []types.Name) error {
 }
 
 // Lists implements rpc.Producer.
-func (c control) Lists() rpc.Lists {
+func (c control) Lists() (rpc.Lists, error) {
 	ctx, cancel := wait()
 	defer cancel()
 	l, err := c.p.Lists(ctx)
-	if err != nil {
-		return rpc.Lists{}
-	}
 	out := rpc.Lists{
 		ActorWhitelist: sortedNames(l.ActorWhitelist), ActorBlacklist: sortedNames(l.ActorBlacklist),
 		ContractWhitelist: sortedNames(l.ContractWhitelist), ContractBlacklist: sortedNames(l.ContractBlacklist),
@@ -142,7 +138,7 @@ func (c control) Lists() rpc.Lists {
 	for k := range l.KeyBlacklist {
 		out.KeyBlacklist = append(out.KeyBlacklist, k)
 	}
-	return out
+	return out, err
 }
 
 // SetLists implements rpc.Producer.
@@ -208,18 +204,15 @@ func (c control) UnscheduleSnapshot(id uint32) (rpc.SnapshotSchedule, error) {
 }
 
 // SnapshotRequests implements rpc.Producer.
-func (c control) SnapshotRequests() []rpc.SnapshotSchedule {
+func (c control) SnapshotRequests() ([]rpc.SnapshotSchedule, error) {
 	ctx, cancel := wait()
 	defer cancel()
 	list, err := c.p.SnapshotRequests(ctx)
-	if err != nil {
-		return nil
-	}
 	out := make([]rpc.SnapshotSchedule, len(list))
 	for i, s := range list {
 		out[i] = snapshotSchedule(s)
 	}
-	return out
+	return out, err
 }
 
 func snapshotSchedule(s producer.SnapshotSchedule) rpc.SnapshotSchedule {
@@ -231,14 +224,10 @@ func snapshotSchedule(s producer.SnapshotSchedule) rpc.SnapshotSchedule {
 }
 
 // ScheduledFeatures implements rpc.Producer.
-func (c control) ScheduledFeatures() []types.Checksum256 {
+func (c control) ScheduledFeatures() ([]types.Checksum256, error) {
 	ctx, cancel := wait()
 	defer cancel()
-	list, err := c.p.ScheduledActivations(ctx)
-	if err != nil {
-		return nil
-	}
-	return list
+	return c.p.ScheduledActivations(ctx)
 }
 
 // ScheduleFeatures implements rpc.Producer.
@@ -249,13 +238,10 @@ func (c control) ScheduleFeatures(list []types.Checksum256) error {
 }
 
 // Unapplied implements rpc.Producer.
-func (c control) Unapplied(ctx context.Context, from *types.Checksum256, limit uint32, deadline time.Time) (rpc.Unapplied, error) {
-	if !deadline.IsZero() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, deadline)
-		defer cancel()
-	}
-	page, err := c.p.Unapplied(ctx, from, int(limit))
+func (c control) Unapplied(ctx context.Context, from *types.Checksum256, limit uint32, within time.Duration) (rpc.Unapplied, error) {
+	ctx, cancel := context.WithTimeout(ctx, writerTime)
+	defer cancel()
+	page, err := c.p.Unapplied(ctx, from, int(limit), within)
 	out := rpc.Unapplied{Size: uint64(page.Size), IncomingSize: uint64(page.Incoming), More: page.More}
 	for _, u := range page.Transactions {
 		out.Transactions = append(out.Transactions, rpc.UnappliedTransaction{

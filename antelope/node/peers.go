@@ -28,7 +28,7 @@ func (s *peers) ID() types.Checksum256 { return s.n.chain.ID() }
 func (s *peers) Info() p2p.Info {
 	h := s.p.Head()
 	return p2p.Info{
-		LIBNum: h.IrreversibleNum, LIBID: h.IrreversibleID, HeadNum: h.ForkNum, HeadID: h.ForkID, First: s.n.firstBlock(),
+		LIBNum: h.IrreversibleNum, LIBID: h.IrreversibleID, HeadNum: h.ForkNum, HeadID: h.ForkID, Time: h.Time, First: s.n.firstBlock(),
 	}
 }
 

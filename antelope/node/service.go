@@ -60,13 +60,13 @@ func (n *Node) Serve(ctx context.Context, s Services) error {
 	var network *p2p.Network
 	if s.P2P != nil {
 		if network, err = n.network(p, s.P2P); err != nil {
-			return err
+			return errors.Join(err, p.Close())
 		}
 	}
 	var server *serve.Server
 	if s.HTTP != nil {
 		if server, err = n.server(ctx, p, network, s.HTTP, func() { cancel(nil) }); err != nil {
-			return err
+			return errors.Join(err, p.Close())
 		}
 	}
 	p.Subscribe(producer.Events{Between: n.checkpointDue})

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
+	"sync"
 	"time"
 
 	"tarn/antelope/exception"
@@ -87,13 +89,20 @@ func (c *conn) handleSyncBlock(num uint32, encoded []byte) error {
 	if !c.net.sync.expects(c, num) {
 		return c.spendUseless(0)
 	}
+	// What this node needs for the block is not the peer's time.
+	begin := time.Now()
+	c.delivering.Store(true)
+	defer func() { c.net.sync.delivered(c, begin) }()
 	b, err := c.readBlock(encoded)
 	if err != nil {
 		return err
 	}
-	if err := c.net.prepare(b); err != nil {
-		c.net.badBlock(c, b, err)
-		return nil
+	// Keys are found for nobody but a scheduled producer.
+	if c.net.checked(b) {
+		if err := c.net.prepare(b); err != nil {
+			c.net.badBlock(c, b, err)
+			return nil
+		}
 	}
 	if !c.net.sync.receive(c, b) {
 		return c.spendUseless(0)
@@ -101,13 +110,25 @@ func (c *conn) handleSyncBlock(num uint32, encoded []byte) error {
 	return nil
 }
 
-// prepare prepares a block, once.
+// checked tells whether a block that is news follows one that is known, with a good
+// header. What is wrong with it is found again when it is applied.
+func (n *Network) checked(b *Block) bool {
+	if n.chain.Knows(b.ID) {
+		return false
+	}
+	linked, err := n.chain.CheckHeader(b)
+	return linked && err == nil
+}
+
+// prepare prepares a block that was checked, once.
 func (n *Network) prepare(b *Block) error {
-	if b.prepared {
+	b.preparing.Lock()
+	defer b.preparing.Unlock()
+	if b.isPrepared.Load() {
 		return nil
 	}
 	err := n.chain.Prepare(b)
-	b.prepared = err == nil
+	b.isPrepared.Store(err == nil)
 	return err
 }
 
@@ -122,6 +143,7 @@ func (c *conn) newBlock(b *Block) error {
 	if err == nil && linked {
 		c.debugf("validated block header, broadcasting immediately, blk num = %d, id = %v", b.Num, b.ID)
 		n.blocks.add(b.ID, c.slot)
+		c.keepsPromise()
 		n.broadcastBlock(b)
 	}
 	if err == nil && !linked && !n.linkable(b) {
@@ -134,7 +156,7 @@ func (c *conn) newBlock(b *Block) error {
 		}
 		n.blocks.begin(b.ID, c.slot)
 	}
-	if err == nil {
+	if err == nil && linked {
 		err = n.prepare(b)
 	}
 	if err != nil {
@@ -201,16 +223,25 @@ func (n *Network) early(q queued) bool {
 }
 
 // checkAhead checks the headers of blocks of ranges while those before them are
-// applied. What it finds wrong is found again when their turn comes.
+// applied, and has those prepared that could not be when they came. What it finds wrong
+// is found again when their turn comes.
 func (n *Network) checkAhead(ctx context.Context) {
+	var helpers sync.WaitGroup
+	defer helpers.Wait()
+	free := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for {
 		q, ok := n.queue.next(ctx)
 		if !ok {
 			return
 		}
-		if q.synced {
-			_, _ = n.chain.CheckHeader(q.block) // see above
+		if !q.synced || !n.checked(q.block) || q.block.isPrepared.Load() {
+			continue
 		}
+		free <- struct{}{}
+		helpers.Go(func() {
+			_ = n.prepare(q.block) // see above
+			<-free
+		})
 	}
 }
 
@@ -219,8 +250,10 @@ func (n *Network) apply(ctx context.Context, q queued) error {
 	if b.Num <= n.chain.Info().LIBNum || n.chain.Knows(b.ID) {
 		return nil
 	}
-	if err := n.prepare(b); err != nil {
-		return err
+	if n.checked(b) { // Apply says what is wrong if not
+		if err := n.prepare(b); err != nil {
+			return err
+		}
 	}
 	for {
 		err := n.chain.Apply(ctx, b)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"tarn/antelope/types"
 )
@@ -18,7 +19,8 @@ type Info struct {
 	LIBID   types.Checksum256
 	HeadNum uint32 // head of the fork database: of the headers, in irreversible mode
 	HeadID  types.Checksum256
-	First   uint32 // lowest block that can be had from this node
+	Time    types.BlockTimestamp // of the head, or of a block before it that it has applied
+	First   uint32               // lowest block that can be had from this node
 }
 
 // Chain is what the network needs of the node that it serves. Any goroutine calls
@@ -46,9 +48,10 @@ type Chain interface {
 	// checked ahead of those before them being applied; the Chain does best to keep
 	// what it found for Apply, and to check against headers that it has checked.
 	CheckHeader(b *Block) (linked bool, err error)
-	// Prepare does what can be done for a block in any order, such as finding the
-	// keys of its transactions, and may leave what it made in b.Prepared. It may
-	// take its time. It is called once for each block that Apply is called with.
+	// Prepare does what can be done in any order for blocks whose header was checked,
+	// such as finding the keys of their transactions, and may leave what it made in
+	// b.Prepared. It may take its time. It is called before Apply, but for a block
+	// whose header is not good or does not follow a known one.
 	Prepare(b *Block) error
 	// Apply gives a block to the chain, and waits. One goroutine calls it. It
 	// returns nil also for a block that did not become the head, an error of the
@@ -73,10 +76,11 @@ type Block struct {
 
 	Prepared any // the Chain's, set before Apply
 
-	size     int  // bytes on the wire
-	prepared bool // one goroutine at a time has the block on its way
-	once     sync.Once
-	bytes    []byte
+	size       int // bytes on the wire
+	preparing  sync.Mutex
+	isPrepared atomic.Bool
+	once       sync.Once
+	bytes      []byte
 }
 
 // NewBlock returns a block with its id computed.

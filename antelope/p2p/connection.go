@@ -57,18 +57,19 @@ type conn struct {
 	bytesIn, bytesOut, lastIn, lastOut       atomic.Int64
 	syncIn, syncOut, trxBytes                atomic.Int64
 	throttled                                atomic.Bool
-	delivering                               atomic.Bool  // is waiting for room for a block
-	delivered                                atomic.Int64 // when the last block was handed on, Unix nanoseconds
+	delivering                               atomic.Bool // is handing on a block, or waiting for room for it
+	due                                      time.Time   // for the next block of a span; the syncer's lock guards it
 	ordinal                                  atomic.Uint32
 	lines, control, useless, failures, spare bucket
 
 	mu         sync.Mutex
 	sent       Handshake
 	generation int16
-	forkHead   types.Checksum256
+	forkHead   types.Checksum256 // what it has promised to send blocks up to; zero for nothing
 	forkNum    uint32
-	origin     int64 // of the time message that is out; 0 for none
-	transmit   int64 // of the last one that came
+	forkSince  time.Time // it has promised that, or has sent some of it
+	origin     int64     // of the time message that is out; 0 for none
+	transmit   int64     // of the last one that came
 	label      string
 	node       types.Checksum256
 	rejected   rejections

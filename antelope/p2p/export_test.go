@@ -3,6 +3,7 @@ package p2p
 import (
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"tarn/antelope/types"
 )
@@ -33,6 +34,17 @@ func (n *node) Address() string { return n.address }
 func (n *node) Eventually(t testing.TB, what string, ok func() bool) { eventually(t, what, ok) }
 
 func NewTestChain(n int) *FakeChain { return newFakeChain(n) }
+
+// NewRecentChain makes a chain whose head is of now.
+func NewRecentChain(n int) *FakeChain {
+	f := newFakeChain(1)
+	now := uint32(types.NewBlockTimestamp(types.TimePoint(time.Now().UnixMicro())))
+	f.addLocked(f.makeLocked(types.N("prod"), now-uint32(n)))
+	for range n - 2 {
+		f.addLocked(f.makeLocked(types.N("prod"), 0))
+	}
+	return f
+}
 
 func RandomTransaction(r *rand.Rand) *types.PackedTransaction { return randomTransaction(r) }
 

@@ -105,7 +105,7 @@ func (f *fakeChain) Info() Info {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	head := uint32(len(f.branch) - 1)
-	return Info{LIBNum: f.lib, LIBID: f.branch[f.lib], HeadNum: head, HeadID: f.branch[head], First: 1}
+	return Info{LIBNum: f.lib, LIBID: f.branch[f.lib], HeadNum: head, HeadID: f.branch[head], Time: f.blocks[f.branch[head]].Timestamp, First: 1}
 }
 
 func (f *fakeChain) head() uint32 { return f.Info().HeadNum }

@@ -32,7 +32,7 @@ const (
 	hardQueue         = 80 << 20        // and above which it is dropped
 	maxConnTrx        = 100 << 20       // bytes of a connection's transactions that the chain has not answered
 	maxTrx            = 256 << 20       // and of all connections'
-	responseTime      = 5 * time.Second // in which a block that was asked for must come
+	responseTime      = 5 * time.Second // in which a block that was asked for must come, or a promised one
 	expiryPeriod      = 3 * time.Second
 	reconnectDelay    = 100 * time.Millisecond
 	immediateCloses   = 9 // after so many at once a peer is left alone for a while

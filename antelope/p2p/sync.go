@@ -30,6 +30,27 @@ const (
 	singleSpans = 2        // spans asked of the only peer at once
 )
 
+// A block that comes of a span gives its peer time for the next one, up to
+// responseTime: as long as it took at these rates. They are far below what it takes to
+// follow a chain. One that the chain knows, as what is reversible must be fetched again,
+// counts by its bytes alone.
+const (
+	slowBlock = 4 * blockInterval
+	slowBytes = 8 << 10  // a second
+	oldBytes  = 64 << 10 // a second, of blocks that are known
+)
+
+// maxAhead is by how many blocks a peer may be ahead of what the clock allows, for
+// clocks differ: twice what a block's time may be.
+const maxAhead = uint64(2 * 7 * time.Second / blockInterval)
+
+// possible tells whether a chain may have a block of that number by now. A chain that is
+// far behind has nothing to lose, and believes twice of what the clock allows.
+func (i *Info) possible(num uint32, now time.Time) bool {
+	slots := max(0, now.Sub(i.Time.TimePoint().Time())/blockInterval)
+	return uint64(num) <= uint64(i.HeadNum)+2*uint64(slots)+maxAhead
+}
+
 // syncer brings the chain up to that of the peers (Leap: sync_manager). It asks
 // several peers for spans of blocks at once, and the next span before the last block
 // of the one before has come, and hands the blocks on in their order.
@@ -53,8 +74,7 @@ type syncer struct {
 // span is a range of blocks that a peer was asked for.
 type span struct {
 	c         *conn
-	next, end uint32 // the next block to come, the last one
-	since     time.Time
+	next, end uint32   // the next block to come, the last one
 	blocks    []*Block // that came while spans before it were not complete
 }
 
@@ -89,8 +109,8 @@ func (s *syncer) handshake(c *conn, m *Handshake, latency uint32) {
 	if !c.takesBlocks() {
 		return
 	}
-	s.learn(c)
 	info := s.net.chain.Info()
+	s.learn(c, info)
 	say := func(number int) {
 		c.infof("handshake lib %d, head %d, head id %s.. sync %d, head %d, lib %d",
 			m.LIBNum, m.HeadNum, shortID(m.HeadID), number, info.HeadNum, info.LIBNum)
@@ -140,21 +160,28 @@ func (c *conn) ourHead(mode Mode, info Info) IDs {
 }
 
 // learn takes the peer's last irreversible block into account.
-func (s *syncer) learn(c *conn) {
-	s.mu.Lock()
-	s.known = max(s.known, c.peerLIB.Load())
-	s.mu.Unlock()
+func (s *syncer) learn(c *conn, info Info) {
+	if lib := c.peerLIB.Load(); info.possible(lib, time.Now()) {
+		s.mu.Lock()
+		s.known = max(s.known, lib)
+		s.mu.Unlock()
+	}
 }
 
 // catchUp asks for the blocks from our head to a peer's, unless another peer is
 // about to send them (Leap: verify_catchup).
 func (s *syncer) catchUp(c *conn, num uint32, id types.Checksum256) {
+	now, info := time.Now(), s.net.chain.Info()
+	if !info.possible(num, now) {
+		c.infof("block %d cannot be there yet, head %d", num, info.HeadNum)
+		return
+	}
 	for _, o := range *s.net.conns.Load() {
 		if !o.takesBlocks() {
 			continue
 		}
 		o.mu.Lock()
-		promised := o.forkNum > num || o.forkHead == id
+		promised := o.promises(now) && (o.forkNum > num || o.forkHead == id)
 		o.mu.Unlock()
 		if promised {
 			c.infof("none notice while in %v, fork head num = %d, id %s...", s.stage(), num, shortID(id))
@@ -163,7 +190,6 @@ func (s *syncer) catchUp(c *conn, num uint32, id types.Checksum256) {
 			return
 		}
 	}
-	info := s.net.chain.Info()
 	c.infof("catch_up while in %v, fork head num = %d target LIB = %d next_expected = %d, id %s...", s.stage(), num, info.LIBNum, info.HeadNum+1, shortID(id))
 	if s.syncing() || num < info.LIBNum {
 		return
@@ -175,7 +201,20 @@ func (s *syncer) catchUp(c *conn, num uint32, id types.Checksum256) {
 
 func (c *conn) setFork(id types.Checksum256, num uint32) {
 	c.mu.Lock()
-	c.forkHead, c.forkNum = id, num
+	c.forkHead, c.forkNum, c.forkSince = id, num, time.Now()
+	c.mu.Unlock()
+}
+
+// promises tells whether the peer is to be expected to send blocks up to a head. The
+// caller holds mu.
+func (c *conn) promises(now time.Time) bool {
+	return !c.forkHead.IsZero() && now.Sub(c.forkSince) <= responseTime
+}
+
+// keepsPromise notes that the peer has sent a block that is good, and news.
+func (c *conn) keepsPromise() {
+	c.mu.Lock()
+	c.forkSince = time.Now()
 	c.mu.Unlock()
 }
 
@@ -183,7 +222,6 @@ func (c *conn) setFork(id types.Checksum256, num uint32) {
 func (s *syncer) notice(c *conn, m *Notice) {
 	if m.Blocks.Mode == ModeLIBCatchUp {
 		c.peerLIB.Store(m.Trx.Pending)
-		s.learn(c)
 		s.start(c, m.Trx.Pending)
 		return
 	}
@@ -204,6 +242,10 @@ func (s *syncer) notice(c *conn, m *Notice) {
 // start begins to fetch the blocks up to target, or goes on.
 func (s *syncer) start(c *conn, target uint32) {
 	info := s.net.chain.Info()
+	if !info.possible(target, time.Now()) {
+		c.infof("block %d cannot be irreversible yet, head %d", target, info.HeadNum)
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known = max(s.known, target)
@@ -243,7 +285,10 @@ func (s *syncer) request(info Info) {
 		s.ordinal++
 		c.ordinal.Store(s.ordinal)
 		s.asked = end
-		s.spans = append(s.spans, &span{c: c, next: start, end: end, since: time.Now()})
+		if !s.busy(c) {
+			c.due = time.Now().Add(responseTime)
+		}
+		s.spans = append(s.spans, &span{c: c, next: start, end: end})
 		c.infof("requesting range %d to %d, head %d", start, end, info.HeadNum)
 		c.send(SyncRequest{start, end})
 	}
@@ -318,6 +363,7 @@ func (s *syncer) receive(c *conn, b *Block) (wanted bool) {
 	}
 	sp := s.spans[i]
 	sp.next++
+	c.extend(b)
 	c.syncIn.Add(int64(b.size))
 	if i == 0 {
 		s.next = b.Num + 1
@@ -334,7 +380,6 @@ func (s *syncer) receive(c *conn, b *Block) (wanted bool) {
 	released := s.released
 	s.mu.Unlock()
 
-	c.delivering.Store(true)
 	if full {
 		select {
 		case <-released:
@@ -342,9 +387,32 @@ func (s *syncer) receive(c *conn, b *Block) (wanted bool) {
 		}
 	}
 	s.net.queue.room(c.ended)
-	c.delivered.Store(time.Now().UnixNano())
-	c.delivering.Store(false)
 	return true
+}
+
+// busy tells whether the peer has blocks to send. The caller holds mu.
+func (s *syncer) busy(c *conn) bool {
+	return slices.ContainsFunc(s.spans, func(sp *span) bool { return sp.c == c && !sp.complete() })
+}
+
+// extend gives the peer time for the block after b. The caller holds the syncer's mu.
+func (c *conn) extend(b *Block) {
+	rate, least := slowBytes, slowBlock
+	if c.net.chain.Knows(b.ID) {
+		rate, least = oldBytes, 0
+	}
+	c.due = c.due.Add(max(least, time.Duration(b.size)*time.Second/time.Duration(rate)))
+	if most := time.Now().Add(responseTime); c.due.After(most) {
+		c.due = most
+	}
+}
+
+// delivered ends the handing on of a block, which took its peer no time.
+func (s *syncer) delivered(c *conn, begin time.Time) {
+	s.mu.Lock()
+	c.due = c.due.Add(time.Since(begin))
+	c.delivering.Store(false)
+	s.mu.Unlock()
 }
 
 // advance hands on what the completion of the first span has set free. The caller
@@ -425,10 +493,12 @@ func (s *syncer) refused(c *conn, unlinkable bool) (guilty bool) {
 func (s *syncer) closed(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	highest := uint32(0)
+	highest, now, info := uint32(0), time.Now(), s.net.chain.Info()
 	for _, o := range *s.net.conns.Load() {
 		if o.takesBlocks() && o.current() {
-			highest = max(highest, o.peerLIB.Load())
+			if lib := o.peerLIB.Load(); info.possible(lib, now) {
+				highest = max(highest, lib)
+			}
 		}
 	}
 	s.known = highest
@@ -438,7 +508,7 @@ func (s *syncer) closed(c *conn) {
 	if slices.ContainsFunc(s.spans, func(sp *span) bool { return sp.c == c }) || s.asked > s.known {
 		s.dropSpans()
 	}
-	s.finish(s.net.chain.Info())
+	s.finish(info)
 }
 
 // finish ends the stage when there is nothing more to fetch or to apply, else it
@@ -462,8 +532,7 @@ func (s *syncer) check(now time.Time) {
 		if sp.complete() || sp.c.delivering.Load() || i > 0 && s.spans[i-1].c == sp.c {
 			continue
 		}
-		since := max(sp.since.UnixNano(), sp.c.delivered.Load())
-		if now.UnixNano()-since > int64(responseTime) {
+		if now.After(sp.c.due) {
 			late = append(late, sp.c)
 		}
 	}
@@ -506,10 +575,10 @@ func (s *syncer) came(id types.Checksum256) {
 	if s.stage() != headCatchUp {
 		return
 	}
-	promised, num := false, types.BlockNum(id)
+	promised, num, now := false, types.BlockNum(id), time.Now()
 	for _, o := range *s.net.conns.Load() {
 		o.mu.Lock()
-		if !o.forkHead.IsZero() {
+		if o.promises(now) {
 			if o.forkNum < num || o.forkHead == id {
 				o.forkHead, o.forkNum = types.Checksum256{}, 0
 			} else {

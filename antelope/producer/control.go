@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"tarn/antelope/chain"
@@ -81,9 +82,9 @@ type RuntimeOptions struct {
 }
 
 // RuntimeOptions are the present ones.
-func (p *Producer) RuntimeOptions(ctx context.Context) (o RuntimeOptions, err error) {
-	err = p.call(ctx, func() error {
-		o = RuntimeOptions{
+func (p *Producer) RuntimeOptions(ctx context.Context) (RuntimeOptions, error) {
+	return ask(ctx, p, func() (RuntimeOptions, error) {
+		o := RuntimeOptions{
 			MaxTransactionTime: new(int32), MaxIrreversibleAge: new(int32(p.maxLIBAge / time.Second)),
 			ProduceOffset: new(int32(round * (blockInterval.Milliseconds() - p.effort.Milliseconds()))),
 			Leeway:        new(int32(p.chain.Leeway().Microseconds())), GreylistLimit: new(p.chain.GreylistLimit()),
@@ -96,9 +97,8 @@ func (p *Producer) RuntimeOptions(ctx context.Context) (o RuntimeOptions, err er
 		if p.maxLIBAge < 0 {
 			*o.MaxIrreversibleAge = -1
 		}
-		return nil
+		return o, nil
 	})
-	return o, err
 }
 
 // SetRuntimeOptions changes them.
@@ -165,12 +165,8 @@ func (p *Producer) changeGreylist(ctx context.Context, accounts []types.Name, ch
 }
 
 // Lists are the white- and blacklists. The maps must not be changed.
-func (p *Producer) Lists(ctx context.Context) (l chain.Lists, err error) {
-	err = p.call(ctx, func() error {
-		l = p.chain.Lists()
-		return nil
-	})
-	return l, err
+func (p *Producer) Lists(ctx context.Context) (chain.Lists, error) {
+	return ask(ctx, p, func() (chain.Lists, error) { return p.chain.Lists(), nil })
 }
 
 // SetLists replaces those lists that are not nil.
@@ -201,12 +197,8 @@ func replace[K comparable](to *map[K]bool, from map[K]bool) {
 
 // ScheduledActivations are the protocol features that the next block that is
 // produced here is going to activate.
-func (p *Producer) ScheduledActivations(ctx context.Context) (list []types.Checksum256, err error) {
-	err = p.call(ctx, func() error {
-		list = slices.Clone(p.features)
-		return nil
-	})
-	return list, err
+func (p *Producer) ScheduledActivations(ctx context.Context) ([]types.Checksum256, error) {
+	return ask(ctx, p, func() ([]types.Checksum256, error) { return slices.Clone(p.features), nil })
 }
 
 // ScheduleActivations replaces them. Only features that need no preactivation can
@@ -297,25 +289,29 @@ type UnappliedPage struct {
 }
 
 // Unapplied returns up to limit transactions that wait, from one on, nil for the
-// first. An unknown one gives an empty page.
-func (p *Producer) Unapplied(ctx context.Context, from *types.Checksum256, limit int) (page UnappliedPage, err error) {
-	err = p.call(ctx, func() error {
-		page = UnappliedPage{Size: p.queue.len(), Incoming: p.queue.incoming()}
-		found := from == nil
-		for _, e := range p.queue.waiting(forked, aborted, incomingAPI, incomingP2P) {
-			found = found || e.x.ID == *from
-			if !found {
-				continue
-			}
-			if len(page.Transactions) >= limit {
-				page.More = new(e.x.ID)
-				break
-			}
-			page.Transactions = append(page.Transactions, unapplied(e))
+// first. An unknown one gives an empty page. When within has passed since the writer
+// began there are no more than that far, but one at least; below 0 is no limit.
+func (p *Producer) Unapplied(ctx context.Context, from *types.Checksum256, limit int, within time.Duration) (UnappliedPage, error) {
+	return ask(ctx, p, func() (UnappliedPage, error) { return p.unapplied(from, limit, within), nil })
+}
+
+func (p *Producer) unapplied(from *types.Checksum256, limit int, within time.Duration) UnappliedPage {
+	begin := time.Now()
+	page := UnappliedPage{Size: p.queue.len(), Incoming: p.queue.incoming()}
+	found, over := from == nil, false
+	for _, e := range p.queue.waiting(forked, aborted, incomingAPI, incomingP2P) {
+		found = found || e.x.ID == *from
+		if !found {
+			continue
 		}
-		return nil
-	})
-	return page, err
+		if len(page.Transactions) >= limit || over {
+			page.More = new(e.x.ID)
+			break
+		}
+		page.Transactions = append(page.Transactions, unapplied(e))
+		over = within >= 0 && time.Since(begin) >= within
+	}
+	return page
 }
 
 func unapplied(e *entry) Unapplied {
@@ -339,11 +335,7 @@ func unapplied(e *entry) Unapplied {
 // IntegrityHash computes the hash of the newest block's state, on the caller's
 // goroutine, from a view: blocks go on. It ends early with ctx's error.
 func (p *Producer) IntegrityHash(ctx context.Context) (head, hash types.Checksum256, err error) {
-	var v *state.View
-	err = p.call(ctx, func() error {
-		v, err = p.headView()
-		return err
-	})
+	v, err := p.waitHeadView(ctx)
 	if err != nil {
 		return head, hash, err
 	}
@@ -355,6 +347,26 @@ func (p *Producer) IntegrityHash(ctx context.Context) (head, hash types.Checksum
 		return head, hash, err
 	}
 	return h.ID, hash, nil
+}
+
+// waitHeadView is headView for any goroutine but the writer's.
+func (p *Producer) waitHeadView(ctx context.Context) (*state.View, error) {
+	var v *state.View
+	// The second of the writer, who has the view, and the caller, who gives up, closes it.
+	var settled atomic.Bool
+	err := p.call(ctx, func() (err error) {
+		if v, err = p.headView(); err == nil && settled.Swap(true) {
+			err = v.Close()
+		}
+		return err
+	})
+	if err != nil {
+		if settled.Swap(true) {
+			err = errors.Join(err, v.Close())
+		}
+		return nil, err
+	}
+	return v, nil
 }
 
 // RAMCorrections returns up to limit corrections of accounts from lower to upper,

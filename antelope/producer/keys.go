@@ -8,22 +8,48 @@ import (
 )
 
 // foundKeys remembers transactions whose keys were found, so that they need not be
-// found again when a block brings them. It keeps between one and two times
-// maxFoundKeys, the newest.
+// found again when a block brings them. It keeps the newest.
 type foundKeys struct {
 	mu         sync.Mutex
 	young, old map[types.Checksum256]*chain.Candidate
+	bytes      int64 // of young
 }
 
-const maxFoundKeys = 20_000
+// Anybody can send transactions, so what is kept of them is bounded in bytes, and
+// most have room when some are large.
+const (
+	maxFoundKeys = 32 << 20 // of young; old has as much
+	maxFoundKey  = 64 << 10 // of a transaction
+)
 
+// put remembers a transaction, unless it is large or another of its id is known.
 func (f *foundKeys) put(x *chain.Candidate) {
+	size := entrySize(x)
+	if size > maxFoundKey {
+		return
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.young == nil || len(f.young) >= maxFoundKeys {
-		f.young, f.old = make(map[types.Checksum256]*chain.Candidate), f.young
+	if f.young[x.ID] != nil || f.old[x.ID] != nil {
+		return
+	}
+	if f.young == nil || f.bytes+size > maxFoundKeys {
+		f.young, f.old, f.bytes = make(map[types.Checksum256]*chain.Candidate), f.young, 0
 	}
 	f.young[x.ID] = &chain.Candidate{Packed: x.Packed, Keys: x.Keys} // what a block needs of it
+	f.bytes += size
+}
+
+// drop forgets a transaction that was refused.
+func (f *foundKeys) drop(x *chain.Candidate) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if k := f.young[x.ID]; k != nil && k.Packed == x.Packed {
+		delete(f.young, x.ID)
+		f.bytes -= entrySize(x)
+	} else if k := f.old[x.ID]; k != nil && k.Packed == x.Packed {
+		delete(f.old, x.ID)
+	}
 }
 
 func (f *foundKeys) get(id types.Checksum256) *chain.Candidate {

@@ -102,7 +102,7 @@ type Head struct {
 }
 
 // New makes the writer of a chain that stands at its head (chain.Resume has been
-// called). The chain stays the caller's to close, after Run has ended.
+// called). Either Run or Close follows; the chain stays the caller's to close after it.
 func New(c *chain.Chain, o Options) (*Producer, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -144,11 +144,19 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 		return nil, err
 	}
 	if p.readers, err = openReaders(c, max(1, o.Readers)); err != nil {
+		p.snapshot.stop()
 		return nil, err
 	}
 	p.observe()
 	p.updateHead()
 	return p, nil
+}
+
+// Close ends a producer whose Run is never called.
+func (p *Producer) Close() error {
+	p.inbox.close()
+	p.snapshot.stop()
+	return p.readers.stop()
 }
 
 // Run is the writer, until ctx ends or the block is applied after which the node is
@@ -292,6 +300,19 @@ func (p *Producer) call(ctx context.Context, f func() error) error {
 	return p.await(ctx, done)
 }
 
+// ask is call for what f finds out. f must keep to itself: the caller may have gone.
+func ask[T any](ctx context.Context, p *Producer, f func() (T, error)) (T, error) {
+	var found, none T
+	err := p.call(ctx, func() (err error) {
+		found, err = f()
+		return err
+	})
+	if err != nil {
+		return none, err // found may still be written to
+	}
+	return found, nil
+}
+
 // job is something that the writer does, or drops when it ends before.
 type job struct {
 	do   func(*Producer)
@@ -375,7 +396,8 @@ func (i *inbox) take() (job, bool) {
 	return j, true
 }
 
-// close lets nobody in any more, and drops what is left. Only the writer calls it.
+// close lets nobody in any more, and drops what is left. Only the writer calls it,
+// or who closes a producer that has none.
 func (i *inbox) close() {
 	i.mu.Lock()
 	if i.shut {

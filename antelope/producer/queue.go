@@ -3,6 +3,7 @@ package producer
 import (
 	"container/heap"
 	"container/list"
+	"fmt"
 
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
@@ -150,7 +151,7 @@ func (q *queue) removeExpired(now types.TimePoint, stop func() bool) (removed in
 		}
 		q.remove(e)
 		removed++
-		e.answer(nil, expired(e.x, now))
+		e.answer(nil, expired(e.x.ID, e.x.Trx.Expiration, now))
 	}
 	return removed, true
 }
@@ -189,8 +190,9 @@ func duplicate(id types.Checksum256) error {
 	return exception.New(exception.TxDuplicate, "duplicate transaction %s", id)
 }
 
-func expired(x *chain.Candidate, now types.TimePoint) error {
-	return exception.New(exception.ExpiredTx, "expired transaction %s, expiration %s, block time %s", x.ID, x.Trx.Expiration, now)
+// expired takes the expiration as a string of what nodeos shows it as there.
+func expired(id types.Checksum256, expiration fmt.Stringer, now types.TimePoint) error {
+	return exception.New(exception.ExpiredTx, "expired transaction %s, expiration %s, block time %s", id, expiration, now)
 }
 
 // expiries is a heap by expiration.

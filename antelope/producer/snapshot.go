@@ -344,18 +344,18 @@ func (s *snapshots) failed(err error) {
 
 // ScheduleSnapshot adds a request. Its ID is chosen; End 0 is for ever (Leap:
 // schedule_snapshot). Without a Start it is the block after the head.
-func (p *Producer) ScheduleSnapshot(ctx context.Context, spacing uint32, start, end *uint32, description string) (r SnapshotRequest, err error) {
-	err = p.call(ctx, func() error {
-		r = SnapshotRequest{Spacing: spacing, Start: p.chain.Head().BlockNum + 1, End: math.MaxUint32, Description: description}
+func (p *Producer) ScheduleSnapshot(ctx context.Context, spacing uint32, start, end *uint32, description string) (SnapshotRequest, error) {
+	return ask(ctx, p, func() (SnapshotRequest, error) {
+		r := SnapshotRequest{Spacing: spacing, Start: p.chain.Head().BlockNum + 1, End: math.MaxUint32, Description: description}
 		if start != nil {
 			r.Start = *start
 		}
 		if end != nil && *end != 0 {
 			r.End = *end
 		}
-		return p.snapshot.schedule(&r)
+		err := p.snapshot.schedule(&r)
+		return r, err
 	})
-	return r, err
 }
 
 func (s *snapshots) schedule(r *SnapshotRequest) error {
@@ -378,31 +378,29 @@ func (s *snapshots) schedule(r *SnapshotRequest) error {
 }
 
 // UnscheduleSnapshot removes a request.
-func (p *Producer) UnscheduleSnapshot(ctx context.Context, id uint32) (r SnapshotRequest, err error) {
-	err = p.call(ctx, func() error {
+func (p *Producer) UnscheduleSnapshot(ctx context.Context, id uint32) (SnapshotRequest, error) {
+	return ask(ctx, p, func() (SnapshotRequest, error) {
 		s := p.snapshot
 		for i, x := range s.requests {
 			if x.ID == id {
-				r = x.SnapshotRequest
 				s.requests = append(s.requests[:i:i], s.requests[i+1:]...)
 				s.save()
-				return nil
+				return x.SnapshotRequest, nil
 			}
 		}
-		return exception.New(exception.SnapshotRequestNotFound, "Snapshot request not found")
+		return SnapshotRequest{}, exception.New(exception.SnapshotRequestNotFound, "Snapshot request not found")
 	})
-	return r, err
 }
 
 // SnapshotRequests are the requests that there are.
-func (p *Producer) SnapshotRequests(ctx context.Context) (list []SnapshotSchedule, err error) {
-	err = p.call(ctx, func() error {
+func (p *Producer) SnapshotRequests(ctx context.Context) ([]SnapshotSchedule, error) {
+	return ask(ctx, p, func() ([]SnapshotSchedule, error) {
+		var list []SnapshotSchedule
 		for _, x := range p.snapshot.requests {
 			list = append(list, SnapshotSchedule{x.SnapshotRequest, append([]Snapshot(nil), x.Pending...)})
 		}
-		return nil
+		return list, nil
 	})
-	return list, err
 }
 
 // number is written as a string and read as either, as nodeos' property tree does.

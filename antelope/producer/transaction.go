@@ -99,6 +99,9 @@ func (p *Producer) enqueue(x *chain.Candidate, o TransactionOptions, done Done, 
 			if err == nil && t.Except != nil {
 				err = t.Except
 			}
+			if err != nil {
+				p.keys.drop(x)
+			}
 			p.each(func(e *Events) {
 				if e.Acked != nil {
 					e.Acked(x.Packed, x, err)
@@ -158,7 +161,11 @@ func (p *Producer) recoverKeys(x *chain.Candidate) error {
 		}
 	}
 	start := time.Now()
-	err := x.RecoverKeys(p.chain.ID())
+	var deadline time.Time
+	if us := p.maxTime.Load(); us >= 0 {
+		deadline = start.Add(time.Duration(us) * time.Microsecond)
+	}
+	err := x.RecoverKeysUntil(p.chain.ID(), deadline)
 	x.KeyTime = time.Since(start).Microseconds()
 	if err == nil && x.Kind == chain.Input {
 		p.keys.put(x)
@@ -176,7 +183,7 @@ func (p *Producer) incoming(x *chain.Candidate, o TransactionOptions, done Done)
 		now = pending.Time.TimePoint()
 	}
 	if x.Trx.Expiration.TimePoint() < now {
-		p.refuse(x, done, expired(x, now))
+		p.refuse(x, done, expired(x.ID, x.Trx.Expiration.TimePoint(), now))
 		return
 	}
 	known, err := p.chain.State().HasTransaction(x.ID)

@@ -267,7 +267,7 @@ func TestWhatTheChainHasNotSeenIsAnsweredWhenItExpires(t *testing.T) {
 			failed <- err
 		}()
 		synctest.Wait()
-		page, err := n.Unapplied(context.Background(), nil, 10)
+		page, err := n.Unapplied(context.Background(), nil, 10, -1)
 		if err != nil || page.Size != 1 || page.Incoming != 1 || len(page.Transactions) != 1 || page.Transactions[0].Type != "incoming_api" ||
 			page.Transactions[0].FirstAction != name("newaccount") || page.More != nil {
 			t.Errorf("%+v, %v", page, err)
@@ -415,7 +415,7 @@ func TestManyCallersAtOnce(t *testing.T) {
 			case 0:
 				_, _, _ = n.IntegrityHash(ctx)
 			case 1:
-				_, _ = n.Unapplied(ctx, nil, 10)
+				_, _ = n.Unapplied(ctx, nil, 10, -1)
 			case 2:
 				_ = n.Do(ctx, func(*chain.Chain) error { return nil })
 			case 3:

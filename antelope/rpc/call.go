@@ -27,6 +27,7 @@ type call struct {
 	category serve.Category
 	status   int // of a success
 	bodies   bodies
+	waits    bool // for the writer, or for blocks
 	// raw, unless nil, reads the body instead of the parser that all others share.
 	raw func(body string) (variant.Value, error)
 	// answer appends the body of the answer.

@@ -19,13 +19,13 @@ func (a *API) calls() []call {
 		list = append(list, producerCalls()...)
 	}
 	if a.Size != nil {
-		list = append(list, call{"/v1/db_size/get", DBSize, http.StatusOK, noParameters, nil, (*query).getSize})
+		list = append(list, call{path: "/v1/db_size/get", category: DBSize, status: http.StatusOK, answer: (*query).getSize})
 	}
 	if a.Metrics != nil {
-		list = append(list, call{"/v1/prometheus/metrics", Prometheus, http.StatusOK, noParameters, nil, (*query).metrics})
+		list = append(list, call{path: "/v1/prometheus/metrics", category: Prometheus, status: http.StatusOK, answer: (*query).metrics})
 	}
 	if a.Kill != nil {
-		list = append(list, call{"/v1/test_control/kill_node_on_producer", TestControl, http.StatusAccepted, required, nil, (*query).kill})
+		list = append(list, call{path: "/v1/test_control/kill_node_on_producer", category: TestControl, status: http.StatusAccepted, bodies: required, answer: (*query).kill})
 	}
 	return list
 }
@@ -34,6 +34,14 @@ func (a *API) calls() []call {
 func group(prefix string, c serve.Category, status int, calls ...call) []call {
 	for i := range calls {
 		calls[i].path, calls[i].category, calls[i].status = prefix+calls[i].path, c, status
+	}
+	return calls
+}
+
+// waiting marks calls that may wait for the writer or for blocks.
+func waiting(calls []call) []call {
+	for i := range calls {
+		calls[i].waits = true
 	}
 	return calls
 }
@@ -73,15 +81,15 @@ func (a *API) chainCalls() []call {
 	)
 	list = append(list, group(prefix, Node, http.StatusOK, named("get_info", noParameters, (*query).getInfo))...)
 	if a.Transactions != nil {
-		list = append(list, group(prefix, ChainRO, http.StatusOK,
+		list = append(list, waiting(group(prefix, ChainRO, http.StatusOK,
 			named("compute_transaction", required, (*query).computeTransaction),
-			named("send_read_only_transaction", required, (*query).sendReadOnlyTransaction))...)
-		list = append(list, group(prefix, ChainRW, http.StatusAccepted,
+			named("send_read_only_transaction", required, (*query).sendReadOnlyTransaction)))...)
+		list = append(list, waiting(group(prefix, ChainRW, http.StatusAccepted,
 			named("push_transaction", required, (*query).pushTransaction),
 			named("push_transactions", required, (*query).pushTransactions),
 			named("send_transaction", required, (*query).sendTransaction),
 			named("send_transaction2", required, (*query).sendTransaction2),
-			named("push_block", required, (*query).pushBlock))...)
+			named("push_block", required, (*query).pushBlock)))...)
 	}
 	if a.Authorizers != nil {
 		list = append(list, group(prefix, ChainRO, http.StatusOK,
@@ -112,14 +120,20 @@ func producerCalls() []call {
 	const prefix = "/v1/producer/"
 	list := group(prefix, ProducerRO, http.StatusCreated,
 		named("paused", noParameters, (*query).paused),
-		named("get_runtime_options", noParameters, (*query).getRuntimeOptions),
 		named("get_greylist", noParameters, (*query).getGreylist),
-		named("get_whitelist_blacklist", noParameters, (*query).getLists),
-		named("get_scheduled_protocol_feature_activations", noParameters, (*query).getScheduledFeatures),
 		named("get_supported_protocol_features", possible, (*query).getSupportedFeatures),
 		named("get_account_ram_corrections", required, (*query).getRAMCorrections),
-		named("get_snapshot_requests", noParameters, (*query).getSnapshotRequests),
 	)
+	return append(list, waiting(writerCalls(prefix))...)
+}
+
+// writerCalls are those that the producer's writer answers.
+func writerCalls(prefix string) []call {
+	list := group(prefix, ProducerRO, http.StatusCreated,
+		named("get_runtime_options", noParameters, (*query).getRuntimeOptions),
+		named("get_whitelist_blacklist", noParameters, (*query).getLists),
+		named("get_scheduled_protocol_feature_activations", noParameters, (*query).getScheduledFeatures),
+		named("get_snapshot_requests", noParameters, (*query).getSnapshotRequests))
 	list = append(list, group(prefix, ProducerRO, http.StatusOK,
 		named("get_unapplied_transactions", possible, (*query).getUnapplied))...)
 	list = append(list, group(prefix, ProducerRW, http.StatusCreated,

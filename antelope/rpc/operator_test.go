@@ -23,12 +23,14 @@ type operator struct {
 	request  rpc.SnapshotRequest
 	from     *types.Checksum256
 	limit    uint32
+	within   time.Duration
+	busy     error // of the writer
 }
 
 func (o *operator) Paused() bool                                 { return o.paused }
 func (o *operator) Pause() error                                 { o.paused = true; return nil }
 func (o *operator) Resume() error                                { o.paused = false; return nil }
-func (o *operator) RuntimeOptions() rpc.RuntimeOptions           { return o.options }
+func (o *operator) RuntimeOptions() (rpc.RuntimeOptions, error)  { return o.options, o.busy }
 func (o *operator) SetRuntimeOptions(r rpc.RuntimeOptions) error { o.options = r; return nil }
 func (o *operator) Greylist() []types.Name                       { return o.greylist }
 func (o *operator) AddGreylist(n []types.Name) error {
@@ -36,7 +38,7 @@ func (o *operator) AddGreylist(n []types.Name) error {
 	return nil
 }
 func (o *operator) RemoveGreylist(n []types.Name) error { o.greylist = nil; return nil }
-func (o *operator) Lists() rpc.Lists                    { return o.lists }
+func (o *operator) Lists() (rpc.Lists, error)           { return o.lists, o.busy }
 func (o *operator) SetLists(l rpc.Lists) error          { o.lists = l; return nil }
 func (o *operator) IntegrityHash(context.Context) (types.Checksum256, types.Checksum256, error) {
 	return types.Checksum256{1}, types.Checksum256{2}, nil
@@ -54,13 +56,13 @@ func (o *operator) UnscheduleSnapshot(id uint32) (rpc.SnapshotSchedule, error) {
 	}
 	return rpc.SnapshotSchedule{ID: id}, nil
 }
-func (o *operator) SnapshotRequests() []rpc.SnapshotSchedule {
-	return []rpc.SnapshotSchedule{{ID: 1, Pending: []rpc.SnapshotInfo{{HeadNum: 2}}}}
+func (o *operator) SnapshotRequests() ([]rpc.SnapshotSchedule, error) {
+	return []rpc.SnapshotSchedule{{ID: 1, Pending: []rpc.SnapshotInfo{{HeadNum: 2}}}}, o.busy
 }
-func (o *operator) ScheduledFeatures() []types.Checksum256       { return o.features }
-func (o *operator) ScheduleFeatures(f []types.Checksum256) error { o.features = f; return nil }
-func (o *operator) Unapplied(_ context.Context, from *types.Checksum256, limit uint32, _ time.Time) (rpc.Unapplied, error) {
-	o.from, o.limit = from, limit
+func (o *operator) ScheduledFeatures() ([]types.Checksum256, error) { return o.features, o.busy }
+func (o *operator) ScheduleFeatures(f []types.Checksum256) error    { o.features = f; return nil }
+func (o *operator) Unapplied(_ context.Context, from *types.Checksum256, limit uint32, within time.Duration) (rpc.Unapplied, error) {
+	o.from, o.limit, o.within = from, limit, within
 	return rpc.Unapplied{Size: 2, IncomingSize: 1, Transactions: []rpc.UnappliedTransaction{{Type: "incoming_api", FirstAuth: types.N("a"), Size: 9}}, More: &types.Checksum256{5}}, nil
 }
 
@@ -121,6 +123,15 @@ func TestTheOperatorsCalls(t *testing.T) {
 	}
 	if op.request.Spacing != nil || op.from == nil || op.from[0] != 10 || op.limit != 3 {
 		t.Errorf("asked %+v, from %v, %d", op.request, op.from, op.limit)
+	}
+	if status, _ := n.ask("/v1/producer/get_unapplied_transactions", `{"time_limit_ms":0}`); status != 200 || op.within != 0 {
+		t.Errorf("with no time: %d, %v", status, op.within)
+	}
+	op.busy = errors.New("the node is stopping")
+	for _, call := range []string{"get_runtime_options", "get_whitelist_blacklist", "get_snapshot_requests", "get_scheduled_protocol_feature_activations"} {
+		if status, _ := n.ask("/v1/producer/"+call, ``); status != 500 {
+			t.Errorf("%s of a writer that is stopping: %d", call, status)
+		}
 	}
 	n.contains("/v1/producer/get_supported_protocol_features", ``, 201, `{"feature_digest":"0ec7e080177b2c02b278d5088611686b49d739925a92d9bfcacd7fc6b74053bd",`+
 		`"subjective_restrictions":{"enabled":true,"preactivation_required":false,"earliest_allowed_activation_time":"1970-01-01T00:00:00.000"},`+

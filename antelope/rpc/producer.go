@@ -85,12 +85,12 @@ type Producer interface {
 	Paused() bool
 	Pause() error
 	Resume() error
-	RuntimeOptions() RuntimeOptions
+	RuntimeOptions() (RuntimeOptions, error)
 	SetRuntimeOptions(RuntimeOptions) error
 	Greylist() []types.Name
 	AddGreylist([]types.Name) error
 	RemoveGreylist([]types.Name) error
-	Lists() Lists
+	Lists() (Lists, error)
 	SetLists(Lists) error
 	// IntegrityHash is of the state at the head.
 	IntegrityHash(ctx context.Context) (head, hash types.Checksum256, err error)
@@ -98,12 +98,12 @@ type Producer interface {
 	CreateSnapshot(ctx context.Context) (SnapshotInfo, error)
 	ScheduleSnapshot(SnapshotRequest) (SnapshotSchedule, error)
 	UnscheduleSnapshot(id uint32) (SnapshotSchedule, error)
-	SnapshotRequests() []SnapshotSchedule
-	ScheduledFeatures() []types.Checksum256
+	SnapshotRequests() ([]SnapshotSchedule, error)
+	ScheduledFeatures() ([]types.Checksum256, error)
 	ScheduleFeatures([]types.Checksum256) error
 	// Unapplied returns at most limit transactions from one on, nil for the first;
-	// fewer at the end of a deadline, zero for none.
-	Unapplied(ctx context.Context, from *types.Checksum256, limit uint32, deadline time.Time) (Unapplied, error)
+	// fewer if listing them takes longer than within, but one; below 0 is no limit.
+	Unapplied(ctx context.Context, from *types.Checksum256, limit uint32, within time.Duration) (Unapplied, error)
 }
 
 const resultOK = `{"result":"ok"}`
@@ -119,7 +119,10 @@ func (q *query) pause(b []byte) ([]byte, error)  { return done(b, q.api.Producer
 func (q *query) resume(b []byte) ([]byte, error) { return done(b, q.api.Producer.Resume()) }
 
 func (q *query) getRuntimeOptions(b []byte) ([]byte, error) {
-	r := q.api.Producer.RuntimeOptions()
+	r, err := q.api.Producer.RuntimeOptions()
+	if err != nil {
+		return b, err
+	}
 	o := object(append(b, '{'))
 	for _, m := range []struct {
 		key string
@@ -171,7 +174,10 @@ func (q *query) removeGreylist(b []byte) ([]byte, error) {
 }
 
 func (q *query) getLists(b []byte) ([]byte, error) {
-	l := q.api.Producer.Lists()
+	l, err := q.api.Producer.Lists()
+	if err != nil {
+		return b, err
+	}
 	o := list(object(append(b, '{')), "actor_whitelist", l.ActorWhitelist)
 	o = list(list(o, "actor_blacklist", l.ActorBlacklist), "contract_whitelist", l.ContractWhitelist)
 	o = list(o, "contract_blacklist", l.ContractBlacklist)
@@ -278,7 +284,11 @@ func (q *query) unscheduleSnapshot(b []byte) ([]byte, error) {
 }
 
 func (q *query) getSnapshotRequests(b []byte) ([]byte, error) {
-	b = variant.AppendList(append(b, `{"snapshot_requests":`...), q.api.Producer.SnapshotRequests(), func(b []byte, s *SnapshotSchedule) []byte {
+	requests, err := q.api.Producer.SnapshotRequests()
+	if err != nil {
+		return b, err
+	}
+	b = variant.AppendList(append(b, `{"snapshot_requests":`...), requests, func(b []byte, s *SnapshotSchedule) []byte {
 		o := variant.AppendKey(s.append(b), "pending_snapshots")
 		return append(variant.AppendList(o, s.Pending, func(b []byte, p *SnapshotInfo) []byte { return p.append(b) }), '}')
 	})
@@ -286,7 +296,11 @@ func (q *query) getSnapshotRequests(b []byte) ([]byte, error) {
 }
 
 func (q *query) getScheduledFeatures(b []byte) ([]byte, error) {
-	return append(list(object(append(b, '{')), "protocol_features_to_activate", q.api.Producer.ScheduledFeatures()), '}'), nil
+	digests, err := q.api.Producer.ScheduledFeatures()
+	if err != nil {
+		return b, err
+	}
+	return append(list(object(append(b, '{')), "protocol_features_to_activate", digests), '}'), nil
 }
 
 func (q *query) scheduleFeatures(b []byte) ([]byte, error) {
@@ -412,11 +426,11 @@ func (q *query) getUnapplied(b []byte) ([]byte, error) {
 		}
 		from = &id
 	}
-	var deadline time.Time
+	within := time.Duration(-1)
 	if watch.limited {
-		deadline = watch.end
+		within = watch.end.Sub(q.begin)
 	}
-	u, err := q.api.Producer.Unapplied(q.ctx, from, q.itemLimit(limit), deadline)
+	u, err := q.api.Producer.Unapplied(q.ctx, from, q.itemLimit(limit), within)
 	if err != nil {
 		return b, err
 	}

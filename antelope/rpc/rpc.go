@@ -6,8 +6,9 @@
 // for each other. What changes something is handed to the interfaces of this
 // package, which the node provides. The package reads no store and owns no chain.
 //
-// Its views show the newest finished block; nodeos' shows the block that it is
-// making, with what has gone into it so far.
+// Its views show the newest finished block, and of the block that is being made what
+// the node has answered transactions of clients with; nodeos' shows all that has gone
+// into that block so far.
 package rpc
 
 import (
@@ -246,7 +247,7 @@ func (a *API) Register(s *serve.Server) error {
 func (a *API) Calls() []serve.Endpoint {
 	var list []serve.Endpoint
 	for _, c := range a.calls() {
-		list = append(list, serve.Endpoint{Path: c.path, Category: c.category, Text: c.category == Prometheus, Handle: a.handler(c)})
+		list = append(list, serve.Endpoint{Path: c.path, Category: c.category, Text: c.category == Prometheus, Waits: c.waits, Handle: a.handler(c)})
 	}
 	return list
 }

@@ -1,0 +1,233 @@
+package producer
+
+import (
+	"context"
+	"encoding/binary"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tarn/antelope/chain"
+	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/exception"
+	"tarn/antelope/types"
+)
+
+func TestWhatIsKeptOfTransactionsIsBoundedInBytes(t *testing.T) {
+	var f foundKeys
+	add := func(i, size int) *chain.Candidate {
+		x := &chain.Candidate{Packed: &types.PackedTransaction{PackedTrx: make([]byte, size)}, Unprunable: uint64(size)}
+		binary.LittleEndian.PutUint64(x.ID[:], uint64(i))
+		f.put(x)
+		return x
+	}
+	if x := add(0, 1<<20); f.get(x.ID) != nil {
+		t.Error("a large one is kept")
+	}
+	for i := range 5000 {
+		add(i, 30_000)
+	}
+	kept := 0
+	for _, m := range []map[types.Checksum256]*chain.Candidate{f.young, f.old} {
+		for _, x := range m {
+			kept += len(x.Packed.PackedTrx)
+		}
+	}
+	if kept > 64<<20 || f.bytes > maxFoundKeys {
+		t.Errorf("%d bytes are kept, %d counted", kept, f.bytes)
+	}
+	x := add(5000, 100)
+	f.drop(&chain.Candidate{ID: x.ID, Packed: &types.PackedTransaction{}})
+	if f.get(x.ID) == nil {
+		t.Error("one has gone because another of its id was refused")
+	}
+	before := f.bytes
+	f.drop(x)
+	if f.get(x.ID) != nil || f.bytes != before-entrySize(x) {
+		t.Errorf("a refused one is kept, %d bytes are counted of %d", f.bytes, before)
+	}
+}
+
+func TestKeysAreNotKeptOfWhatIsRefused(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		ctx := context.Background()
+		n := newNode(t, chain.Options{}, produces("eosio"))
+		n.run()
+		time.Sleep(5 * time.Second)
+		a := n.maker.CreateAccount(name("alice"))
+		for _, refused := range []bool{false, true} {
+			p, err := n.sign(a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = n.Transaction(ctx, p, TransactionOptions{API: true})
+			x, unpacked := chain.NewCandidate(p, chain.Input)
+			if unpacked != nil || (err != nil) != refused {
+				t.Fatal(unpacked, err)
+			}
+			if kept := n.keys.get(x.ID) != nil; kept == refused {
+				t.Errorf("refused %t, kept %t", refused, kept)
+			}
+		}
+	})
+}
+
+func TestFindingKeysIsBoundedByTheTransactionTime(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		ctx := context.Background()
+		n := newNode(t, chain.Options{}, produces("eosio"))
+		n.run()
+		time.Sleep(2 * time.Second)
+		p, err := n.sign(n.maker.CreateAccount(name("alice")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := n.SetRuntimeOptions(ctx, RuntimeOptions{MaxTransactionTime: new(int32)}); err != nil {
+			t.Fatal(err)
+		}
+		_, err = n.Transaction(ctx, p, TransactionOptions{API: true})
+		if !exception.Is(err, exception.TxCPUUsageExceeded) || exception.Of(err).Message != "transaction signature verification executed for too long 0us" {
+			t.Errorf("with no time: %v", err)
+		}
+		// In a block it has all the time that it needs.
+		x, err := chain.NewCandidate(p, chain.Input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := x.RecoverKeys(n.chain.ID()); err != nil || len(x.Keys) != 1 {
+			t.Errorf("%v, %d keys", err, len(x.Keys))
+		}
+		if err := n.SetRuntimeOptions(ctx, RuntimeOptions{MaxTransactionTime: new(int32(-1))}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := n.Transaction(ctx, p, TransactionOptions{API: true}); err != nil {
+			t.Errorf("without a limit: %v", err)
+		}
+	})
+}
+
+func TestADryRunOfAnExpiredTransactionSaysSo(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		n := newNode(t, chain.Options{}, produces("eosio"))
+		n.run()
+		time.Sleep(5 * time.Second)
+		p, err := n.signUntil(-time.Minute, n.maker.CreateAccount(name("alice")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, kind := range []chain.Kind{chain.DryRun, chain.Input} {
+			_, err = n.Transaction(context.Background(), p, TransactionOptions{Kind: kind, API: true, FailureTrace: true})
+			if !exception.Is(err, exception.ExpiredTx) || !strings.HasPrefix(exception.Of(err).Message, "expired transaction ") ||
+				!strings.Contains(exception.Of(err).Message, ".000, block time ") {
+				t.Errorf("kind %d: %v", kind, err)
+			}
+		}
+	})
+}
+
+// Whoever gives up while the writer is busy leaves nothing behind.
+func TestAnAnswerThatNobodyWaitsForIsDropped(t *testing.T) {
+	st := newStore(t)
+	m, err := chaintest.New(st, chain.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Chain.Close()
+	opt := Defaults()
+	opt.Log = slog.New(slog.DiscardHandler)
+	opt.StaleProduction = true
+	p, err := New(m.Chain, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx) }()
+	before := st.Stats().OpenViews
+	for range 50 {
+		release, held := make(chan struct{}), make(chan struct{})
+		var busy, impatient sync.WaitGroup
+		busy.Go(func() {
+			if err := p.Do(ctx, func(*chain.Chain) error { close(held); <-release; return nil }); err != nil {
+				t.Error(err)
+			}
+		})
+		<-held
+		leaving, leave := context.WithCancel(ctx)
+		for _, ask := range []func(){
+			func() { p.IntegrityHash(leaving) }, func() { p.Lists(leaving) }, func() { p.RuntimeOptions(leaving) },
+			func() { p.ScheduledActivations(leaving) }, func() { p.SnapshotRequests(leaving) }, func() { p.Unapplied(leaving, nil, 1, -1) },
+		} {
+			impatient.Go(ask)
+		}
+		for queued := 0; queued < 6; time.Sleep(time.Millisecond) {
+			p.inbox.mu.Lock()
+			queued = len(p.inbox.commands)
+			p.inbox.mu.Unlock()
+		}
+		leave()
+		impatient.Wait()
+		close(release)
+		busy.Wait()
+		if err := p.Do(ctx, func(*chain.Chain) error { return nil }); err != nil { // after all others
+			t.Fatal(err)
+		}
+	}
+	if after := st.Stats().OpenViews; after != before {
+		t.Errorf("%d views are open, %d were", after, before)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWaitingTransactionsAreListedInTheTimeThereIs(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		n := newNode(t, chain.Options{}, nil)
+		n.run()
+		synctest.Wait()
+		err := n.Do(context.Background(), func(*chain.Chain) error {
+			for i := range 3 {
+				x := &chain.Candidate{Trx: &types.Transaction{}, Packed: &types.PackedTransaction{}}
+				x.ID[0] = byte(i)
+				x.Trx.Expiration = types.TimePointSec(time.Now().Add(time.Hour).Unix())
+				n.queue.addIncoming(&entry{x: x, from: incomingAPI})
+			}
+			// Nobody executes them meanwhile: the call comes before the next block is begun.
+			for _, c := range []struct {
+				limit  int
+				within time.Duration
+				count  int
+			}{{10, 0, 1}, {10, -1, 3}, {0, 0, 0}, {10, time.Second, 3}, {2, -1, 2}} {
+				page := n.unapplied(nil, c.limit, c.within)
+				if len(page.Transactions) != c.count || page.Size != 3 || (page.More == nil) != (c.count == 3) {
+					t.Errorf("%+v: %+v", c, page)
+				}
+			}
+			for i := range 3 {
+				n.queue.remove(n.queue.byID[types.Checksum256{byte(i)}])
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAProducerThatNeverRunsIsClosed(t *testing.T) {
+	n := newNode(t, chain.Options{}, nil)
+	if err := n.Close(); err != nil {
+		t.Error(err)
+	}
+	if n.snapshot.ctx.Err() == nil || len(n.readers.all) != 0 {
+		t.Error("snapshots or readers are not closed")
+	}
+	if _, err := n.Lists(context.Background()); err != ErrStopped {
+		t.Errorf("afterwards: %v", err)
+	}
+}
