@@ -58,10 +58,11 @@ func (c *health) ready(now time.Time) error {
 // healthEndpoints are served at all addresses. They are not in nodeos' list.
 func healthEndpoints(ready func() error) []serve.Endpoint {
 	return []serve.Endpoint{
-		{Path: "/healthz", Category: serve.All, Text: true, Hidden: true, Handle: func(_ *serve.Request, b []byte) (int, []byte) {
+		// They have no turn to wait for: who asks wants to know of this moment.
+		{Path: "/healthz", Category: serve.All, Text: true, Hidden: true, Waits: true, Handle: func(_ *serve.Request, b []byte) (int, []byte) {
 			return http.StatusOK, append(b, "alive\n"...)
 		}},
-		{Path: "/readyz", Category: serve.All, Text: true, Hidden: true, Handle: func(_ *serve.Request, b []byte) (int, []byte) {
+		{Path: "/readyz", Category: serve.All, Text: true, Hidden: true, Waits: true, Handle: func(_ *serve.Request, b []byte) (int, []byte) {
 			if err := ready(); err != nil {
 				return http.StatusServiceUnavailable, append(append(b, err.Error()...), '\n')
 			}
