@@ -223,3 +223,16 @@ func TestABlockIsEncodedOnce(t *testing.T) {
 		t.Errorf("%v came back as %v", b.ID, got)
 	}
 }
+
+func TestPeersThatCannotBeReachedAreInTheMetrics(t *testing.T) {
+	n := StartNode(t, NewTestChain(10), nil)
+	n.Connect("127.0.0.1:1:trx")
+	m := n.Metrics()
+	if m.Peers != 1 || len(m.Connections) != 1 {
+		t.Fatalf("%+v", m)
+	}
+	c := m.Connections[0]
+	if c.Port != 0 || c.P2PAddress != "127.0.0.1:1:trx" || len(c.NodeID) != 7 || c.AcceptingBlocks || c.Latency != -1 {
+		t.Errorf("%+v", c)
+	}
+}

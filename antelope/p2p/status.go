@@ -112,31 +112,38 @@ func (n *Network) Status(address string) (Status, bool) {
 // Connections returns all connections, those that are being tried to make included,
 // the oldest first.
 func (n *Network) Connections() []Status {
+	var list []Status
+	for _, c := range *n.conns.Load() {
+		list = append(list, c.status())
+	}
+	for _, t := range n.unconnected() {
+		list = append(list, t.status())
+	}
+	return list
+}
+
+// unconnected returns the targets without a connection, by their addresses.
+func (n *Network) unconnected() []*target {
 	n.mu.Lock()
 	targets := make([]*target, 0, len(n.targets))
 	for _, t := range n.targets {
 		targets = append(targets, t)
 	}
 	n.mu.Unlock()
-	slices.SortFunc(targets, func(a, b *target) int { return cmp.Compare(a.address, b.address) })
-	var list []Status
-	for _, c := range *n.conns.Load() {
-		list = append(list, c.status())
-	}
-	for _, t := range targets {
+	targets = slices.DeleteFunc(targets, func(t *target) bool {
 		t.mu.Lock()
-		open := t.conn != nil
-		t.mu.Unlock()
-		if !open {
-			list = append(list, t.status())
-		}
-	}
-	return list
+		defer t.mu.Unlock()
+		return t.conn != nil
+	})
+	slices.SortFunc(targets, func(a, b *target) int { return cmp.Compare(a.address, b.address) })
+	return targets
 }
 
 // Metrics are totals since the start, and how many peers there are.
 type Metrics struct {
-	Peers, Clients, BlockProducers int // connected to, connected from, of producers by p2p-auto-bp-peer
+	// Peers and BlockProducers, those by p2p-auto-bp-peer, are to be connected to,
+	// whether they are or not; Clients have connected.
+	Peers, Clients, BlockProducers int
 
 	FailedConnections   uint64
 	RefusedConnections  uint64
@@ -154,8 +161,9 @@ type Metrics struct {
 	Connections         []ConnectionMetrics
 }
 
-// ConnectionMetrics are those of one connection (Leap: connection_metric). Times are
-// zero for what has not happened.
+// ConnectionMetrics are those of one connection, or of a peer without one, which has
+// no address and the port 0 (Leap: connection_metric). Times are zero for what has not
+// happened.
 type ConnectionMetrics struct {
 	ID                     uint32
 	Address                [16]byte // IPv6, or mapped IPv4
@@ -197,8 +205,22 @@ func (n *Network) Metrics() Metrics {
 		}
 		m.Connections = append(m.Connections, c.metrics())
 	}
+	for _, t := range n.unconnected() {
+		s := t.status()
+		if s.BPPeer {
+			m.BlockProducers++
+		} else {
+			m.Peers++
+		}
+		m.Connections = append(m.Connections, ConnectionMetrics{
+			AcceptingBlocks: !s.TransactionsOnly, Latency: -1, P2PAddress: s.Peer, NodeID: temporaryID(s.Peer),
+		})
+	}
 	return m
 }
+
+// temporaryID stands in for a peer's while that is not known.
+func temporaryID(address string) string { return types.Hash([]byte(address)).String()[:7] }
 
 func (c *conn) metrics() ConnectionMetrics {
 	when := func(ns int64) (t time.Time) {
@@ -225,7 +247,7 @@ func (c *conn) metrics() ConnectionMetrics {
 	if h := c.received.Load(); h != nil {
 		m.NodeID = h.NodeID.String()[:7]
 	} else {
-		m.NodeID = types.Hash([]byte(cmp.Or(m.P2PAddress, c.remoteIP))).String()[:7]
+		m.NodeID = temporaryID(cmp.Or(m.P2PAddress, c.remoteIP))
 	}
 	return m
 }

@@ -1,7 +1,6 @@
 package producer
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -198,11 +197,9 @@ func (s *snapshots) write(v *state.View, h *consensus.HeaderState, incomplete, w
 			err = errors.Join(err, os.Remove(incomplete))
 		}
 	}()
-	b := &bufferedFile{File: f, w: bufio.NewWriterSize(f, 1<<20)}
+	b := newWritingFile(f)
 	err = snapshot.Write(b, v, h, func(snapshot.Progress) error { return context.Cause(s.ctx) })
-	if err == nil {
-		err = b.w.Flush()
-	}
+	err = errors.Join(err, b.end())
 	if err == nil {
 		err = f.Sync()
 	}
@@ -210,23 +207,6 @@ func (s *snapshots) write(v *state.View, h *consensus.HeaderState, incomplete, w
 		return err
 	}
 	return os.Rename(incomplete, whole)
-}
-
-// bufferedFile gathers small writes.
-type bufferedFile struct {
-	*os.File
-	w *bufio.Writer
-}
-
-// Write is io.Writer's.
-func (b *bufferedFile) Write(p []byte) (int, error) { return b.w.Write(p) }
-
-// Seek is io.Seeker's.
-func (b *bufferedFile) Seek(offset int64, whence int) (int64, error) {
-	if err := b.w.Flush(); err != nil {
-		return 0, err
-	}
-	return b.File.Seek(offset, whence)
 }
 
 // finished comes when a snapshot is written, or could not be.

@@ -270,10 +270,10 @@ func (e *exporter) contracts() error {
 func (e *exporter) count(t *state.ContractTable) (counts [1 + kinds]countRow, err error) {
 	counts[0] = countRow(t.Count)
 	for k := range state.Kind(kinds) {
-		row, found, err := e.view.LowerIndexRow(k, state.RowKey{TableKey: t.Key})
-		for ; found && err == nil; row, found, err = e.view.NextIndexRow(k, state.RowKey{TableKey: t.Key, Primary: row.Primary}) {
+		err := e.view.EachIndexRow(k, t.Key, func(state.IndexRow) error {
 			counts[1+k]++
-		}
+			return nil
+		})
 		if err != nil {
 			return counts, err
 		}
@@ -293,19 +293,11 @@ func (e *exporter) values(t *state.ContractTable, count countRow) error {
 	}
 	var row valueRow
 	var got countRow
-	primary, found, err := e.view.LowerRow(state.RowKey{TableKey: t.Key})
-	for found && err == nil {
-		key := state.RowKey{TableKey: t.Key, Primary: primary}
-		row.primary = primary
-		if row.payer, row.value, _, err = e.view.Row(key); err != nil {
-			break
-		}
-		if err = e.Row(&row); err != nil {
-			break
-		}
+	err := e.view.EachRow(t.Key, func(primary uint64, payer types.Name, value []byte) error {
+		row.primary, row.payer, row.value = primary, payer, value
 		got++
-		primary, found, err = e.view.NextRow(key)
-	}
+		return e.Row(&row)
+	})
 	if err == nil && got != count {
 		err = wrongCount(t, count, got)
 	}
@@ -318,15 +310,11 @@ func (e *exporter) indexRows(t *state.ContractTable, kind state.Kind, count coun
 	}
 	out := indexRow{kind: kind}
 	var got countRow
-	row, found, err := e.view.LowerIndexRow(kind, state.RowKey{TableKey: t.Key})
-	for found && err == nil {
-		out.IndexRow = row
-		if err = e.Row(&out); err != nil {
-			break
-		}
+	err := e.view.EachIndexRow(kind, t.Key, func(r state.IndexRow) error {
+		out.IndexRow = r
 		got++
-		row, found, err = e.view.NextIndexRow(kind, state.RowKey{TableKey: t.Key, Primary: row.Primary})
-	}
+		return e.Row(&out)
+	})
 	if err == nil && got != count {
 		err = wrongCount(t, count, got)
 	}

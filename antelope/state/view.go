@@ -1,6 +1,8 @@
 package state
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -96,6 +98,46 @@ func (t Table[K, V]) EachByID(f func(*V) error) error {
 		}
 	}
 	return c.Err()
+}
+
+// EachRow calls f with all rows of a contract's table in the order of their keys. The
+// value is f's only until it returns. f must not read rows of the view.
+func (v *View) EachRow(t TableKey, f func(primary uint64, payer types.Name, value []byte) error) error {
+	return v.each(0, v.t.contractRows, t, func(w *walker) error {
+		value := w.c.Value()
+		if len(value) < 8 {
+			return errors.Join(fmt.Errorf("contract row of %d bytes: %w", len(value), store.ErrCorrupt), w.c.Err())
+		}
+		return f(parseRowKey(w.c.Key()).Primary, types.Name(binary.LittleEndian.Uint64(value)), value[8:])
+	})
+}
+
+// EachIndexRow calls f with all rows of an index of a contract's table in the order of
+// their primary keys. f must not read rows of the view.
+func (v *View) EachIndexRow(kind Kind, t TableKey, f func(IndexRow) error) error {
+	return v.each(byPrimarySlot(kind), v.t.secondary[kind].byPrimary, t, func(w *walker) error {
+		r, _, err := indexAt(w, true, nil, kind, t)
+		if err != nil {
+			return err
+		}
+		return f(r)
+	})
+}
+
+// each calls f while the walker of a slot stands on a row of a contract's table.
+func (v *View) each(slot int, in store.Table, t TableKey, f func(*walker) error) error {
+	w, err := v.walker(slot, in)
+	if err != nil {
+		return err
+	}
+	var buf [rowKeyLen]byte
+	prefix := tableKey(buf[:0], t)
+	for w.on = w.c.Seek(prefix); w.on && bytes.HasPrefix(w.c.Key(), prefix); w.on = w.c.Next() {
+		if err := f(w); err != nil {
+			return err
+		}
+	}
+	return w.c.Err()
 }
 
 // Scan calls f with the rows from key from on, in the order of keys, until f
