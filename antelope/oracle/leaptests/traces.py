@@ -43,11 +43,21 @@ def _block(node, num):
 
 
 def _trace(node, id):
-    """Looks from the head down, as far as the tests' chains can be expected to have it."""
+    """Looks through what can still change from the head down, and remembers the rest."""
     info = _ask(node, "get_info", {})
     if info is None:
         return None
-    for num in range(info["head_block_num"], max(0, info["head_block_num"] - 600), -1):
+    final, known = node.__dict__.setdefault("finalTraces", {}), node.__dict__.setdefault("finalBlocks", [0])
+    for num in range(known[0] + 1, info["last_irreversible_block_num"] + 1):
+        block = _block(node, num)
+        if block is None:
+            break
+        for trx in block["transactions"]:
+            final[trx["id"]] = trx
+        known[0] = num
+    if id in final:
+        return final[id]
+    for num in range(info["head_block_num"], known[0], -1):
         block = _block(node, num)
         if block is None:
             return None
