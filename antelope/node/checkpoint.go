@@ -11,6 +11,7 @@ import (
 
 	"tarn/antelope/consensus"
 	"tarn/store"
+	"tarn/store/engine"
 )
 
 // beforeCheckpoint makes the blocks durable that an image is going to need.
@@ -71,7 +72,11 @@ func (n *Node) beginCheckpoint() {
 	if n.checkpoint != nil {
 		select {
 		case <-n.checkpoint.Done():
-			if err := n.checkpoint.Wait(); err != nil {
+			err := n.checkpoint.Wait()
+			if err == nil {
+				err = n.finished()
+			}
+			if err != nil {
 				n.o.Log.Error("A checkpoint has failed; a start now would go on from an older block",
 					"block", n.store.Durable().Head, "error", err)
 			}
@@ -96,10 +101,45 @@ func (n *Node) checkpointNow() error {
 		n.checkpoint, n.checked = c, time.Now()
 		err = c.Wait()
 	}
+	if err == nil {
+		err = n.finished()
+	}
 	if err != nil {
 		return fmt.Errorf("the state was not saved, the next start goes on from block %d: checkpoint: %w", n.store.Durable().Head, diskRemedy(err))
 	}
 	return nil
+}
+
+// finishLater begins the first checkpoint of a state that was filled from a snapshot.
+// The node goes on meanwhile: after a crash the snapshot is loaded again.
+func (n *Node) finishLater() error {
+	n.unfinished.Store(true)
+	c, err := n.store.Checkpoint()
+	if err != nil {
+		return fmt.Errorf("save the state: %w", err)
+	}
+	n.checkpoint, n.checked = c, time.Now()
+	n.finishing.Go(func() {
+		err := c.Wait()
+		if err == nil {
+			err = n.finished()
+		}
+		if err != nil {
+			n.o.Log.Error("The state that was loaded is not saved yet; a start now would load the snapshot again", "error", diskRemedy(err))
+		}
+	})
+	return nil
+}
+
+// finished takes the mark off a state that was loaded from a snapshot, once an image
+// holds it.
+func (n *Node) finished() error {
+	if !n.unfinished.CompareAndSwap(true, false) {
+		return nil
+	}
+	err := engine.MarkFinished(n.o.StateDir)
+	n.unfinished.Store(err != nil)
+	return err
 }
 
 // diskRemedy adds to the error of a disk that is full what helps.

@@ -23,6 +23,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"tarn/antelope/blocklog"
@@ -46,6 +48,8 @@ type Node struct {
 	chain      *chain.Chain
 
 	checkpoint store.Checkpoint // under way, or the last one
+	unfinished atomic.Bool      // the state is marked: no image holds the whole snapshot yet
+	finishing  sync.WaitGroup   // who waits for that image
 	checked    time.Time        // when the last one was begun
 }
 
@@ -282,11 +286,11 @@ func (n *Node) loadSnapshot(ctx context.Context) error {
 			return fmt.Errorf("begin the block log: %w", err)
 		}
 	}
-	if err := n.checkpointNow(); err != nil {
+	if err := n.finishLater(); err != nil {
 		return err
 	}
 	watch.done("Finished initialization from snapshot", "block", n.chain.Head().BlockNum, "id", n.chain.Head().ID)
-	return engine.MarkFinished(n.o.StateDir)
+	return nil
 }
 
 // goOn checks that a state that exists may be used as the options say.
@@ -407,6 +411,7 @@ func (n *Node) closeFiles() error {
 	if n.store != nil {
 		errs = append(errs, n.store.Close())
 	}
+	n.finishing.Wait()
 	if n.reversible != nil {
 		errs = append(errs, n.reversible.Close())
 	}
