@@ -184,20 +184,22 @@ func (c *checker) literal(op byte) {
 
 func (c *checker) variable(op byte) {
 	index := c.u32()
+	var t ValueType
 	if op == opGlobalGet || op == opGlobalSet {
 		if uint64(index) >= uint64(len(c.m.globals)) {
 			c.fail("undefined global")
 			return
 		}
 		g := &c.m.globals[index]
+		t = g.typ
 		if op == opGlobalGet {
-			c.push(g.typ)
+			c.push(t)
 		} else {
 			c.require(g.mutable, "cannot set const global")
-			c.pop(g.typ)
+			c.pop(t)
 		}
 	} else {
-		t := c.localType(index)
+		t = c.localType(index)
 		if c.err != nil {
 			return
 		}
@@ -211,7 +213,7 @@ func (c *checker) variable(op byte) {
 		}
 	}
 	if c.live() {
-		c.w.variable(op, index)
+		c.w.variable(op, index, t)
 	}
 }
 
@@ -246,13 +248,15 @@ func (c *checker) call(op byte) {
 	for i := len(t.params) - 1; i >= 0 && c.err == nil; i-- {
 		c.pop(t.params[i])
 	}
+	results := 0
 	if t.result != none {
 		c.push(t.result)
+		results = 1
 	}
 	if op == opCallIndirect {
 		c.require(c.byte() == 0, "call_indirect must end with 0x00")
 	}
 	if c.live() {
-		c.w.call(op, index)
+		c.w.call(op, index, results)
 	}
 }

@@ -420,6 +420,30 @@ func TestZeroIsComparedWithAConjunctionInTheRightOrder(t *testing.T) {
 	}
 }
 
+// A shift by 0 is dropped, and what it shifted is taken for the right operand.
+func TestZeroIsComparedWithAShiftedConjunctionInTheRightOrder(t *testing.T) {
+	for _, shift := range []byte{opI32Shl, 0x75, opI32ShrU} {
+		b := newBuilder()
+		put := b.put()
+		b.globals = []globalVar{{I32, true, 1}}
+		var e encoder
+		e.i32(0)
+		e.index(opGlobalGet, 0)
+		e.i32(9)
+		e.op(opI32And)
+		e.i32(32)
+		e.op(shift)
+		e.op(0x4e, opIf, none) // i32.ge_s
+		e.get(0)
+		e.index(opCall, put)
+		e.op(opEnd)
+		b.apply(nil, e)
+		if o := compare(t, engines(t), b.bytes()); len(o.out) != 0 {
+			t.Errorf("%#x: %x", shift, o.out)
+		}
+	}
+}
+
 func FuzzEngines(f *testing.F) {
 	for n := range uint64(20) {
 		r := rand.New(rand.NewPCG(7, n))

@@ -63,6 +63,7 @@ const (
 	opI64Or        = 0x84
 	opI64Xor       = 0x85
 	opI64Shl       = 0x86
+	opI64ShrU      = 0x88
 	opF32Abs       = 0x8b
 	opF32Neg       = 0x8c
 	opF32Ceil      = 0x8d

@@ -31,7 +31,7 @@ const (
 
 	// maxLocals bounds the parameters and locals of a function, far beyond what may be
 	// set, for code that comes from elsewhere.
-	maxLocals = 50000 - 1
+	maxLocals = 50000 - 1 - maxCopies - 4
 
 	// inlineLoops is how many loops of a function take fuel by themselves; the others
 	// call a function for it, as the compiler's time grows with the square of the
@@ -75,6 +75,7 @@ type rewriter struct {
 	blocks  int
 	scratch uint32 // index of an i32 local
 	fresh   bool   // the instruction before made the top operand, and is no and
+	aging   aging
 }
 
 // weight is the cost of a function or loop, but for the loops in it.
@@ -102,8 +103,10 @@ func rewrite(m *module, o *options) (*rewritten, error) {
 	}
 	w := &rewriter{m: m, types: slices.Clone(m.types), places: map[helper]uint32{}}
 	c := checker{o: o, m: m, w: w}
+	w.aging = aging{operands: &c.stack, known: map[uint32]renewed{}, spill: map[ValueType]uint32{}}
+	shrinks := m.mayShrink()
 	for i := range m.bodies {
-		w.begin(&m.bodies[i])
+		w.begin(&m.bodies[i], shrinks)
 		if w.scratch > maxLocals {
 			return nil, errors.New("too many locals")
 		}
@@ -129,7 +132,7 @@ func (w *rewriter) machineImport(n uint32) uint32 { return uint32(len(w.m.import
 func (w *rewriter) globalDepth() uint32 { return uint32(len(w.m.globals)) }
 func (w *rewriter) globalFuel() uint32  { return uint32(len(w.m.globals)) + 1 }
 
-func (w *rewriter) begin(b *funcBody) {
+func (w *rewriter) begin(b *funcBody, shrinks bool) {
 	w.out = w.out[:0]
 	w.weights = append(w.weights[:0], weight{at: -1})
 	w.calls, w.loops, w.blocks, w.edges, w.fresh = false, 0, 3*ifBlocks, 0, false
@@ -137,6 +140,7 @@ func (w *rewriter) begin(b *funcBody) {
 	if n := len(b.locals); n > 0 {
 		w.scratch = b.locals[n-1].end
 	}
+	w.aging.reset(shrinks && mayCall(b.code), w.scratch+1)
 }
 
 func (w *rewriter) cost(n uint32) {
@@ -149,9 +153,10 @@ func (w *rewriter) plain(op byte, p *plain, align, offset uint32) {
 	if isIntegerOrder(op) && !w.fresh {
 		w.veil(p.operand)
 	}
-	w.fresh = p.result != 0 && op != opI32And && op != opI64And
+	w.fresh = p.result != 0 && !isAndOrShift(op)
 	switch {
 	case p.memory:
+		w.aging.access(&w.out, p)
 		w.out.mem(op, align, offset)
 	case op == opF32Abs || op == opF32Neg || op == opF64Abs || op == opF64Neg:
 		w.out.signBit(op)
@@ -161,6 +166,18 @@ func (w *rewriter) plain(op byte, p *plain, align, offset uint32) {
 	default:
 		w.out.op(op)
 	}
+	if p.result != 0 {
+		w.aging.made(1)
+	} else {
+		w.aging.made(0)
+	}
+}
+
+// isAndOrShift tells which instructions wazero may take for an and: a shift by 0 is
+// dropped.
+func isAndOrShift(op byte) bool {
+	return op >= opI32And && op <= opI32ShrU && op != opI32Or && op != opI32Xor ||
+		op >= opI64And && op <= opI64ShrU && op != opI64Or && op != opI64Xor
 }
 
 // isIntegerOrder tells which comparisons of integers depend on the order of operands.
@@ -185,13 +202,17 @@ func (w *rewriter) other(op byte) {
 	switch op {
 	case opMemorySize:
 		w.out.op(op, 0)
+		w.aging.made(1)
 	case opMemoryGrow:
 		w.out.index(opCall, w.machineImport(importGrow))
+		w.aging.called(1)
 	case opElse:
 		w.blocks++
 		w.out.op(op)
+		w.aging.met()
 	default:
 		w.out.op(op)
+		w.aging.made(0)
 	}
 }
 
@@ -201,6 +222,7 @@ func (w *rewriter) other(op byte) {
 // floats are chosen as integers.
 func (w *rewriter) choose(t ValueType) {
 	w.cost(1)
+	w.aging.made(1)
 	w.fresh = false
 	if t != F32 && t != F64 {
 		w.out.op(opSelect)
@@ -213,16 +235,30 @@ func (w *rewriter) choose(t ValueType) {
 func (w *rewriter) literal(op byte, bits uint64) {
 	w.cost(1)
 	w.fresh = true
+	w.aging.made(1)
 	w.out.bits(I32-(op-opI32Const), bits)
 }
 
-func (w *rewriter) variable(op byte, index uint32) {
+func (w *rewriter) variable(op byte, index uint32, t ValueType) {
 	w.cost(1)
 	w.fresh = op == opGlobalGet
-	if op == opGlobalGet && !w.m.globals[index].mutable {
-		g := &w.m.globals[index]
-		w.out.bits(g.typ, g.bits)
+	switch op {
+	case opGlobalGet:
+		w.aging.made(1)
+		if g := &w.m.globals[index]; !g.mutable {
+			w.out.bits(g.typ, g.bits)
+			return
+		}
+	case opLocalGet:
+		w.aging.made(1)
+		w.aging.get(&w.out, t, index)
 		return
+	case opGlobalSet:
+		w.aging.keep(&w.out, t, 0)
+	case opLocalSet:
+		w.aging.set(&w.out, t, index, 0)
+	case opLocalTee:
+		w.aging.set(&w.out, t, index, 1)
 	}
 	w.out.index(op, index)
 }
@@ -236,7 +272,9 @@ func (w *rewriter) open(op byte, result ValueType) {
 		w.blocks += ifBlocks // a loop is worth as much
 	}
 	w.out.op(op, result)
+	w.aging.made(0)
 	if op == opLoop {
+		w.aging.looped()
 		w.weights = append(w.weights, weight{at: w.burnPatchable()})
 	}
 }
@@ -244,6 +282,8 @@ func (w *rewriter) open(op byte, result ValueType) {
 func (w *rewriter) close(f *frame) {
 	w.fresh = false
 	w.out.op(opEnd)
+	w.aging.made(0)
+	w.aging.met()
 	if f.kind == opLoop {
 		t := w.weights[len(w.weights)-1]
 		w.out.patch(t.at, t.cost+1)
@@ -255,6 +295,7 @@ func (w *rewriter) branch(op byte, label uint32) {
 	w.cost(1)
 	w.fresh = false
 	w.blocks++
+	w.aging.made(0)
 	w.out.index(op, label)
 }
 
@@ -297,19 +338,21 @@ func (w *rewriter) bigTable() []uint32 {
 	return labels
 }
 
-func (w *rewriter) call(op byte, index uint32) {
+// call is a call of a function with so many results.
+func (w *rewriter) call(op byte, index uint32, results int) {
 	w.calls, w.fresh = true, false
+	w.cost(callWeight)
 	switch {
 	case op == opCallIndirect:
-		w.cost(callWeight)
 		w.out.index(op, index)
 		w.out.op(0)
+		w.aging.called(results)
 	case uint64(index) < uint64(len(w.m.imports)):
-		w.cost(callWeight)
-		w.out.index(opCall, w.thunk(index))
+		w.out.index(opCall, w.thunk(index)) // memory stays as large as it is
+		w.aging.made(results)
 	default:
-		w.cost(callWeight)
 		w.out.index(opCall, w.own(index))
+		w.aging.called(results)
 	}
 }
 
@@ -385,11 +428,11 @@ func (w *rewriter) finish(b *funcBody) {
 	}
 	e.op(opEnd)
 	w.code.function(e)
-	w.size.add(w.blocks, w.edges, int(w.scratch), len(w.out))
+	w.size.add(w.blocks, w.edges, int(w.scratch)+len(w.aging.extra), len(w.out))
 }
 
-// declare writes the declarations of the locals that are no parameters, and of the
-// scratch local.
+// declare writes the declarations of the locals that are no parameters, and of those that
+// were added.
 func (w *rewriter) declare(e *encoder, b *funcBody) {
 	params := uint32(len(w.types[b.typ].params))
 	var sets encoder
@@ -404,6 +447,11 @@ func (w *rewriter) declare(e *encoder, b *funcBody) {
 	}
 	sets.u32(1)
 	sets.op(I32)
+	for _, t := range w.aging.extra {
+		sets.u32(1)
+		sets.op(t)
+		n++
+	}
 	e.u32(n)
 	*e = append(*e, sets...)
 }
