@@ -46,7 +46,7 @@ func newNetwork(t *testing.T) *network {
 	t.Cleanup(func() { m.Chain.Close() })
 	n := &network{m, t}
 	set := m.Chain.Features()
-	must(t, m.ActivateFeatures(set))
+	must(t, m.ActivatePreactivation(set))
 	actions := []types.Action{chaintest.SetCode(types.N("eosio"), contracts.Boot().Code)}
 	for _, c := range feature.Codenames() {
 		if digest, ok := set.Digest(c); ok && c != feature.PreactivateFeature {

@@ -9,6 +9,7 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/crypto"
+	"tarn/antelope/feature"
 	"tarn/antelope/types"
 	"tarn/store"
 )
@@ -152,4 +153,18 @@ func (m *Maker) CreateAccount(n types.Name) types.Action {
 // SetCode is the action that sets a contract.
 func SetCode(n types.Name, code []byte) types.Action {
 	return Action(types.N("eosio"), types.N("setcode"), n, types.SetCode{Account: n, Code: code}.Append(nil))
+}
+
+// ActivatePreactivation activates the feature by which contracts activate the others, in
+// a block of its own.
+func (m *Maker) ActivatePreactivation(set *feature.Set) error {
+	first, ok := set.Digest(feature.PreactivateFeature)
+	if !ok {
+		return errors.New("PREACTIVATE_FEATURE is not recognised")
+	}
+	if err := m.StartBlock(first); err != nil {
+		return err
+	}
+	_, err := m.EndBlock()
+	return err
 }
