@@ -22,6 +22,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -293,6 +294,15 @@ func (n *Node) loadSnapshot(ctx context.Context) error {
 	return nil
 }
 
+// moreProcessors gives Go's scheduler twice as many processors, until the function that
+// it returns is called. A goroutine in libsecp256k1 holds one without the scheduler's
+// knowing what for, and the writer waited for it: a replay with all checks is some 5 to
+// 15 % faster so.
+func moreProcessors() (back func()) {
+	usual := runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
+	return func() { runtime.GOMAXPROCS(usual) }
+}
+
 // goOn checks that a state that exists may be used as the options say.
 func (n *Node) goOn() error {
 	if n.o.Snapshot != "" {
@@ -326,6 +336,9 @@ func (n *Node) Start(ctx context.Context) error {
 	watch := newProgress(n.o.Log, "Replaying blocks", int64(head)-int64(start))
 	if head > start {
 		n.o.Log.Info("existing block log, attempting to replay", "from", start+1, "to", head)
+	}
+	if n.o.Chain.ForceAllChecks {
+		defer moreProcessors()()
 	}
 	err := n.chain.Resume(ctx, n.reversibleBlocks(), func(p chain.Progress) {
 		watch.items(int64(p.Block)-int64(start), "block", p.Block, "transactions", p.Transactions)
