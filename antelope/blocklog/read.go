@@ -80,8 +80,8 @@ func (l *Log) span(num, last uint32, limit int64) (span, error) {
 		l.mu.RUnlock()
 		sp, err := seg.read(num, min(last, highest), highest, end, limit)
 		seg.mu.RUnlock()
-		if err != nil && num < l.First() {
-			return span{}, missing(num) // pruned meanwhile
+		if num < l.First() {
+			return span{}, missing(num) // pruned meanwhile: what was read may be a hole
 		}
 		return sp, err
 	}
