@@ -229,11 +229,14 @@ func TestAPeerThatDoesNotReadHoldsLittle(t *testing.T) {
 	p := dial(t, n)
 	must(t, p.SendHandshake())
 	must(t, p.Send(p2p.SyncRequest{Start: 1, End: 150_000}))
-	for range 200 {
-		// It may be closed before all is sent.
-		_ = p.Send(p2p.Request{Blocks: p2p.IDs{Mode: p2p.ModeNormal, IDs: []types.Checksum256{n.ChainInfo().HeadID}}})
-	}
-	n.Eventually(t, "the reason in the log", func() bool { return n.Logged("more blocks asked for than read") || n.Metrics().Clients == 0 })
+	// What is asked for while the kernel still takes what is sent is answered at once.
+	n.Eventually(t, "the reason in the log", func() bool {
+		for range 200 {
+			// It may be closed before all is sent.
+			_ = p.Send(p2p.Request{Blocks: p2p.IDs{Mode: p2p.ModeNormal, IDs: []types.Checksum256{n.ChainInfo().HeadID}}})
+		}
+		return n.Logged("more blocks asked for than read") || n.Metrics().Clients == 0
+	})
 }
 
 func TestFailingTransactionsUseUpABudget(t *testing.T) {
