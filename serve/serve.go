@@ -46,8 +46,8 @@ type Endpoint struct {
 	Category Category
 	Text     bool // the answer is text/plain, not JSON
 	Hidden   bool // Server.Paths leaves it out
-	// Waits tells that Handle may wait for something else than the processor, so that
-	// it is not one of the few that work at once.
+	// Waits tells that Handle may wait for something else than the processor, or is
+	// wanted at once, so that it is not one of the few that work at once.
 	Waits  bool
 	Handle Handler
 }

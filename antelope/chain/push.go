@@ -2,6 +2,7 @@ package chain
 
 import (
 	"bytes"
+	"fmt"
 	"time"
 
 	"tarn/antelope/exception"
@@ -40,7 +41,7 @@ func UnpackedCandidate(p *types.PackedTransaction, trx *types.Transaction, cfd [
 	c := &Candidate{Kind: kind, Packed: p, Trx: trx, CFD: cfd}
 	// Not what came: longer encodings than need be are accepted, and have the same
 	// id.
-	var room [512]byte // what most need
+	var room [types.UsualRoom]byte
 	raw := trx.Append(room[:0])
 	if c.ID = types.Hash(raw); bytes.Equal(raw, p.PackedTrx) {
 		c.Raw = p.PackedTrx
@@ -57,6 +58,17 @@ func UnpackedCandidate(p *types.PackedTransaction, trx *types.Transaction, cfd [
 	}
 	c.Unprunable, c.Prunable = uint64(u), uint64(s)
 	return c, nil
+}
+
+// Duplicate is the refusal of a transaction that the chain has.
+func Duplicate(id types.Checksum256) error {
+	return exception.New(exception.TxDuplicate, "duplicate transaction %s", id)
+}
+
+// Expired is the refusal of a transaction before it is executed. The expiration is given
+// as what nodeos shows it as there: seconds, or with their fraction.
+func Expired(id types.Checksum256, expiration fmt.Stringer, now types.TimePoint) error {
+	return exception.New(exception.ExpiredTx, "expired transaction %s, expiration %s, block time %s", id, expiration, now)
 }
 
 // PushTransaction executes a transaction in the pending block. The trace says what

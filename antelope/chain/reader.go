@@ -103,7 +103,7 @@ func (c *Chain) try(x *Candidate, b Billing, now types.TimePoint) (*types.Transa
 		return nil, err
 	}
 	if now, expires := slot.TimePoint(), x.Trx.Expiration.TimePoint(); x.Kind == DryRun && expires < now {
-		return nil, exception.New(exception.ExpiredTx, "expired transaction %s, expiration %s, block time %s", x.ID, expires, now)
+		return nil, Expired(x.ID, expires, now)
 	}
 	if err := c.state.SeeExpiring(x.Trx.Expiration); err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (c *Chain) try(x *Candidate, b Billing, now types.TimePoint) (*types.Transa
 		return nil, err
 	}
 	if known {
-		return nil, exception.New(exception.TxDuplicate, "duplicate transaction %s", x.ID)
+		return nil, Duplicate(x.ID)
 	}
 	trace, err := c.PushTransaction(x, b)
 	if err != nil {

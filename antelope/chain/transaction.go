@@ -321,7 +321,7 @@ func (t *transaction) initInput(unprunable, prunable uint64) error {
 	}
 	isNew, err := t.c.state.RecordTransaction(t.id, t.trx.Expiration)
 	if err == nil && !isNew {
-		err = exception.New(exception.TxDuplicate, "duplicate transaction %s", t.id)
+		err = Duplicate(t.id)
 	}
 	return err
 }

@@ -10,8 +10,6 @@ import (
 	"tarn/antelope/feature"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
-	"tarn/store/page"
-	"tarn/store/revision"
 )
 
 // replaced is a chain of ours in which a deferred transaction is replaced before
@@ -26,23 +24,11 @@ type replaced struct {
 }
 
 func newReplaced(t *testing.T, dir string) *replaced {
-	e, err := page.OpenVolatile(64 << 20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	st, err := revision.Open(e)
-	if err != nil {
-		t.Fatal(err)
-	}
 	set, err := feature.Builtins()
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := chaintest.New(st, chain.Options{Features: set, NoMitigations: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { m.Chain.Close(); st.Close() })
+	m := newMaker(t, chain.Options{Features: set, NoMitigations: true})
 	log, err := blocklog.Open(blocklog.Options{Dir: dir})
 	if err != nil {
 		t.Fatal(err)

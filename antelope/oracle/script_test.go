@@ -83,7 +83,9 @@ func endScripts() (list []*script) {
 const endsPrinted = "1:07; 4294967295:00; 1:07; 4294967295:00 2:03 3:04 2:03; 1:09; 4294967295:00; " +
 	"4294967295:00 4294967295:00; 4294967295:00 2:02"
 
-func TestTheEndOfARemovedTableIsThatOfTheTableInItsPlace(t *testing.T) {
+// newMaker makes a chain in memory, until the test ends.
+func newMaker(t *testing.T, o chain.Options) *chaintest.Maker {
+	t.Helper()
 	e, err := page.OpenVolatile(64 << 20)
 	if err != nil {
 		t.Fatal(err)
@@ -92,11 +94,16 @@ func TestTheEndOfARemovedTableIsThatOfTheTableInItsPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := chaintest.New(st, chain.Options{Console: true})
+	m, err := chaintest.New(st, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer m.Chain.Close()
+	t.Cleanup(func() { m.Chain.Close(); st.Close() })
+	return m
+}
+
+func TestTheEndOfARemovedTableIsThatOfTheTableInItsPlace(t *testing.T) {
+	m := newMaker(t, chain.Options{Console: true})
 	account := types.N("scripta")
 	noFeature := func(string) bool { return false }
 	if _, err := m.Block(m.CreateAccount(account), chaintest.SetCode(account, scriptContract(noFeature))); err != nil {

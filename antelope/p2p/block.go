@@ -120,15 +120,13 @@ func (n *Network) checked(b *Block) bool {
 	return linked && err == nil
 }
 
-// prepare prepares a block that was checked, once.
+// prepare prepares a block that was checked, unless that is done.
 func (n *Network) prepare(b *Block) error {
-	b.preparing.Lock()
-	defer b.preparing.Unlock()
-	if b.isPrepared.Load() {
+	if b.prepared.Load() {
 		return nil
 	}
 	err := n.chain.Prepare(b)
-	b.isPrepared.Store(err == nil)
+	b.prepared.Store(err == nil)
 	return err
 }
 
@@ -234,7 +232,7 @@ func (n *Network) checkAhead(ctx context.Context) {
 		if !ok {
 			return
 		}
-		if !q.synced || !n.checked(q.block) || q.block.isPrepared.Load() {
+		if !q.synced || !n.checked(q.block) || q.block.prepared.Load() {
 			continue
 		}
 		free <- struct{}{}

@@ -51,7 +51,8 @@ type Chain interface {
 	// Prepare does what can be done in any order for blocks whose header was checked,
 	// such as finding the keys of their transactions, and may leave what it made in
 	// b.Prepared. It may take its time. It is called before Apply, but for a block
-	// whose header is not good or does not follow a known one.
+	// whose header is not good or does not follow a known one; when it is called again
+	// meanwhile, the Chain does the work once.
 	Prepare(b *Block) error
 	// Apply gives a block to the chain, and waits. One goroutine calls it. It
 	// returns nil also for a block that did not become the head, an error of the
@@ -76,11 +77,10 @@ type Block struct {
 
 	Prepared any // the Chain's, set before Apply
 
-	size       int // bytes on the wire
-	preparing  sync.Mutex
-	isPrepared atomic.Bool
-	once       sync.Once
-	bytes      []byte
+	size     int // bytes on the wire
+	prepared atomic.Bool
+	once     sync.Once
+	bytes    []byte
 }
 
 // NewBlock returns a block with its id computed.

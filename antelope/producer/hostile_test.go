@@ -59,14 +59,9 @@ func TestKeysAreNotKeptOfWhatIsRefused(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		a := n.maker.CreateAccount(name("alice"))
 		for _, refused := range []bool{false, true} {
-			p, err := n.sign(a)
-			if err != nil {
+			x := n.candidate(t, a)
+			if _, err := n.Transaction(ctx, x.Packed, TransactionOptions{API: true}); (err != nil) != refused {
 				t.Fatal(err)
-			}
-			_, err = n.Transaction(ctx, p, TransactionOptions{API: true})
-			x, unpacked := chain.NewCandidate(p, chain.Input)
-			if unpacked != nil || (err != nil) != refused {
-				t.Fatal(unpacked, err)
 			}
 			if kept := n.keys.get(x.ID) != nil; kept == refused {
 				t.Errorf("refused %t, kept %t", refused, kept)
@@ -81,29 +76,22 @@ func TestFindingKeysIsBoundedByTheTransactionTime(t *testing.T) {
 		n := newNode(t, chain.Options{}, produces("eosio"))
 		n.run()
 		time.Sleep(2 * time.Second)
-		p, err := n.sign(n.maker.CreateAccount(name("alice")))
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := n.candidate(t, n.maker.CreateAccount(name("alice")))
 		if err := n.SetRuntimeOptions(ctx, RuntimeOptions{MaxTransactionTime: new(int32)}); err != nil {
 			t.Fatal(err)
 		}
-		_, err = n.Transaction(ctx, p, TransactionOptions{API: true})
+		_, err := n.Transaction(ctx, x.Packed, TransactionOptions{API: true})
 		if !exception.Is(err, exception.TxCPUUsageExceeded) || exception.Of(err).Message != "transaction signature verification executed for too long 0us" {
 			t.Errorf("with no time: %v", err)
 		}
 		// In a block it has all the time that it needs.
-		x, err := chain.NewCandidate(p, chain.Input)
-		if err != nil {
-			t.Fatal(err)
-		}
 		if err := x.RecoverKeys(n.chain.ID()); err != nil || len(x.Keys) != 1 {
 			t.Errorf("%v, %d keys", err, len(x.Keys))
 		}
 		if err := n.SetRuntimeOptions(ctx, RuntimeOptions{MaxTransactionTime: new(int32(-1))}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := n.Transaction(ctx, p, TransactionOptions{API: true}); err != nil {
+		if _, err := n.Transaction(ctx, x.Packed, TransactionOptions{API: true}); err != nil {
 			t.Errorf("without a limit: %v", err)
 		}
 	})

@@ -285,6 +285,20 @@ func (n *node) signUntil(expires time.Duration, actions ...types.Action) (*types
 	return signed(n.maker, trx)
 }
 
+// candidate is sign, unpacked for the writer.
+func (n *node) candidate(t testing.TB, actions ...types.Action) *chain.Candidate {
+	t.Helper()
+	p, err := n.sign(actions...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := chain.NewCandidate(p, chain.Input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
 func signed(m *chaintest.Maker, trx *types.Transaction) (*types.PackedTransaction, error) {
 	s, err := m.Key.Sign(trx.SigningDigest(m.Genesis.ChainID(), nil))
 	if err != nil {

@@ -186,15 +186,7 @@ func TestAFullBlockIsProducedAtOnceAndTheRestWaits(t *testing.T) {
 		done := make(chan error, 8)
 		for i := range cap(done) {
 			a := chaintest.Action(name("eosio"), name("nothing"), name("eosio"), make([]byte, 5<<20+i))
-			p, err := n.sign(a)
-			if err != nil {
-				t.Fatal(err)
-			}
-			x, err := chain.NewCandidate(p, chain.Input)
-			if err != nil {
-				t.Fatal(err)
-			}
-			n.Submit(TransactionOptions{API: true}, Submission{x, func(_ *types.TransactionTrace, err error) { done <- err }})
+			n.Submit(TransactionOptions{API: true}, Submission{n.candidate(t, a), func(_ *types.TransactionTrace, err error) { done <- err }})
 		}
 		for range cap(done) {
 			if err := <-done; err != nil {

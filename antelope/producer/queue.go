@@ -3,7 +3,6 @@ package producer
 import (
 	"container/heap"
 	"container/list"
-	"fmt"
 
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
@@ -91,7 +90,7 @@ func (q *queue) addIncoming(e *entry) {
 	switch {
 	case old != nil && old.x == e.x:
 	case old != nil:
-		e.answer(nil, duplicate(e.x.ID))
+		e.answer(nil, chain.Duplicate(e.x.ID))
 	case q.size+entrySize(e.x) >= q.maximum:
 		e.answer(nil, exception.New(exception.TxResourceExhaustion,
 			"Transaction %s, size %d bytes would exceed configured incoming-transaction-queue-size-mb %d, current queue size %d bytes",
@@ -133,7 +132,7 @@ func (q *queue) removeApplied(ids []types.Checksum256) {
 	for _, id := range ids {
 		if e := q.byID[id]; e != nil {
 			q.remove(e)
-			e.answer(nil, duplicate(id))
+			e.answer(nil, chain.Duplicate(id))
 		}
 	}
 }
@@ -151,7 +150,7 @@ func (q *queue) removeExpired(now types.TimePoint, stop func() bool) (removed in
 		}
 		q.remove(e)
 		removed++
-		e.answer(nil, expired(e.x.ID, e.x.Trx.Expiration, now))
+		e.answer(nil, chain.Expired(e.x.ID, e.x.Trx.Expiration, now))
 	}
 	return removed, true
 }
@@ -184,15 +183,6 @@ func (e *entry) answer(trace *types.TransactionTrace, err error) {
 		e.done = nil
 		done(trace, err)
 	}
-}
-
-func duplicate(id types.Checksum256) error {
-	return exception.New(exception.TxDuplicate, "duplicate transaction %s", id)
-}
-
-// expired takes the expiration as a string of what nodeos shows it as there.
-func expired(id types.Checksum256, expiration fmt.Stringer, now types.TimePoint) error {
-	return exception.New(exception.ExpiredTx, "expired transaction %s, expiration %s, block time %s", id, expiration, now)
 }
 
 // expiries is a heap by expiration.

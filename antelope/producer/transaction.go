@@ -183,7 +183,7 @@ func (p *Producer) incoming(x *chain.Candidate, o TransactionOptions, done Done)
 		now = pending.Time.TimePoint()
 	}
 	if x.Trx.Expiration.TimePoint() < now {
-		p.refuse(x, done, expired(x.ID, x.Trx.Expiration.TimePoint(), now))
+		p.refuse(x, done, chain.Expired(x.ID, x.Trx.Expiration.TimePoint(), now))
 		return
 	}
 	known, err := p.chain.State().HasTransaction(x.ID)
@@ -193,7 +193,7 @@ func (p *Producer) incoming(x *chain.Candidate, o TransactionOptions, done Done)
 	}
 	if known {
 		p.clock.transaction(time.Now(), transient(x), false)
-		done(nil, duplicate(x.ID))
+		done(nil, chain.Duplicate(x.ID))
 		return
 	}
 	e := &entry{x: x, from: incomingP2P, failureTrace: o.FailureTrace, lent: o.Lent, done: done}

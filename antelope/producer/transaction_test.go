@@ -608,16 +608,9 @@ func TestTransactionsThatAreGivenTogetherAreExecutedInTheirOrder(t *testing.T) {
 			made := types.NewAccount{Creator: accountName(i - 1), Name: accountName(i), Owner: key, Active: key}
 			a = chaintest.Action(name("eosio"), name("newaccount"), accountName(i-1), made.Append(nil))
 		}
-		p, err := n.sign(a)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := n.candidate(t, a)
 		if i == unsigned {
-			p.Signatures[0].Compact[5] ^= 1
-		}
-		x, err := chain.NewCandidate(p, chain.Input)
-		if err != nil {
-			t.Fatal(err)
+			x.Packed.Signatures[0].Compact[5] ^= 1
 		}
 		list = append(list, Submission{x, func(trace *types.TransactionTrace, err error) {
 			defer ended.Done()

@@ -107,13 +107,18 @@ func (c *contract) Row(k RowKey) (payer types.Name, value []byte, found bool, er
 	if errors.Is(err, store.ErrNotFound) {
 		return 0, nil, false, nil
 	}
-	if err == nil && len(v) < 8 {
-		err = fmt.Errorf("contract row of %d bytes: %w", len(v), store.ErrCorrupt)
+	if err == nil {
+		payer, value, err = parseRow(v)
 	}
-	if err != nil {
-		return 0, nil, false, err
+	return payer, value, err == nil, err
+}
+
+// parseRow takes what the store has of a row apart.
+func parseRow(v []byte) (payer types.Name, value []byte, err error) {
+	if len(v) < 8 {
+		return 0, nil, fmt.Errorf("contract row of %d bytes: %w", len(v), store.ErrCorrupt)
 	}
-	return types.Name(binary.LittleEndian.Uint64(v)), v[8:], true, nil
+	return types.Name(binary.LittleEndian.Uint64(v)), v[8:], nil
 }
 
 // rowAt tells which row of the table the walker stands on, if any.

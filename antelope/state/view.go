@@ -2,7 +2,6 @@ package state
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -104,11 +103,11 @@ func (t Table[K, V]) EachByID(f func(*V) error) error {
 // value is f's only until it returns. f must not read rows of the view.
 func (v *View) EachRow(t TableKey, f func(primary uint64, payer types.Name, value []byte) error) error {
 	return v.each(0, v.t.contractRows, t, func(w *walker) error {
-		value := w.c.Value()
-		if len(value) < 8 {
-			return errors.Join(fmt.Errorf("contract row of %d bytes: %w", len(value), store.ErrCorrupt), w.c.Err())
+		payer, value, err := parseRow(w.c.Value())
+		if err != nil {
+			return errors.Join(err, w.c.Err())
 		}
-		return f(parseRowKey(w.c.Key()).Primary, types.Name(binary.LittleEndian.Uint64(value)), value[8:])
+		return f(parseRowKey(w.c.Key()).Primary, payer, value)
 	})
 }
 

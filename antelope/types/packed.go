@@ -142,7 +142,7 @@ func packedSize(n int) (uint32, error) {
 
 // Digest returns what a transaction receipt has of the packed transaction.
 func (p *PackedTransaction) Digest() Checksum256 {
-	var room [usualRoom]byte
+	var room [UsualRoom]byte
 	prunable := serial.AppendBytes(AppendSignatures(room[:0], p.Signatures), p.PackedContextFreeData)
 	digest := Hash(prunable)
 	return Hash(digest.Append(serial.AppendBytes(append(room[:0], byte(p.Compression)), p.PackedTrx)))

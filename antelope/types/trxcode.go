@@ -131,18 +131,18 @@ func (t *Transaction) Read(r *serial.Reader) {
 // ID returns the transaction's id, the hash of its encoding. A transaction that
 // was read from another encoding of the same (longer varuints) has the same id.
 func (t *Transaction) ID() Checksum256 {
-	var room [usualRoom]byte
+	var room [UsualRoom]byte
 	return Hash(t.Append(room[:0]))
 }
 
-// usualRoom is what most transactions fit into, in bytes: so much of a stack is used
+// UsualRoom is what most transactions fit into, in bytes: so much of a stack may be used
 // before memory is asked for.
-const usualRoom = 512
+const UsualRoom = 512
 
 // SigningDigest returns what is signed: the chain's id, the transaction, and the
 // hash of the context-free data, zeros if there is none.
 func (t *Transaction) SigningDigest(chainID Checksum256, contextFreeData [][]byte) Checksum256 {
-	var room [usualRoom]byte
+	var room [UsualRoom]byte
 	b := t.Append(chainID.Append(room[:0]))
 	var data Checksum256
 	if len(contextFreeData) > 0 {

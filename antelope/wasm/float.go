@@ -142,11 +142,11 @@ func convertHelper(e *encoder, op byte) {
 		ifNaN(e, formatOf(F64), 0)
 		e.op(opLocalGet, 0, opI64FromF64)
 		e.i64(32)
-		e.op(0x88, opI32WrapI64) // i64.shr_u
+		e.op(opI64ShrU, opI32WrapI64)
 		e.bits(I32, 1<<31)
 		e.op(opI32And, opLocalGet, 0, opI64FromF64)
 		e.i64(29)
-		e.op(0x88, opI32WrapI64)
+		e.op(opI64ShrU, opI32WrapI64)
 		e.bits(I32, 1<<22-1)
 		e.op(opI32And, opI32Or)
 		e.bits(I32, 0x7fc00000)
