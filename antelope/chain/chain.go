@@ -21,11 +21,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"tarn/antelope/authority"
 	"tarn/antelope/consensus"
+	"tarn/antelope/crypto"
 	"tarn/antelope/deepmind"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
@@ -101,6 +103,8 @@ type Chain struct {
 	imports   map[string]*wasm.Function
 
 	chainID     types.Checksum256
+	signers     *crypto.Signers
+	signed      sync.Pool // of *[]crypto.Signed
 	head        *consensus.BlockState
 	pending     *pendingBlock
 	prepared    map[types.Checksum256]*Prepared // of blocks that are being pushed; in irreversible mode of those that wait to be applied
@@ -177,7 +181,8 @@ func assemble(st store.Store, o Options) (*Chain, error) {
 	c := &Chain{
 		opt: o, store: st, state: s, resources: resource.New(s),
 		features: feature.NewHistory(o.Features), fork: consensus.NewForkDatabase(),
-		timed: o.Applied != nil || o.Tracer != nil,
+		timed: o.Applied != nil || o.Tracer != nil, signers: crypto.NewSigners(),
+		signed: sync.Pool{New: func() any { return new([]crypto.Signed) }},
 	}
 	c.authority = authority.New(s, authority.Options{
 		LinkRestrictionFixed: func() bool { return c.active(feature.FixLinkauthRestriction) },

@@ -127,11 +127,11 @@ func TestTheBlocksOfNodeosAreMadeAgain(t *testing.T) {
 		}
 		for i := range b.Transactions {
 			x, err := chain.NewCandidate(b.Transactions[i].Packed, chain.Input)
-			if err == nil {
-				err = x.RecoverKeys(c.ID())
-			}
 			if err != nil {
 				t.Fatal(err)
+			}
+			if errs := c.RecoverKeys(chain.Unlimited, 1, []*chain.Candidate{x}); errs != nil {
+				t.Fatal(errs[0])
 			}
 			trace, err := c.PushTransaction(x, chain.Billing{Explicit: true, CPU: 2000})
 			if err != nil || trace.Except != nil {

@@ -28,10 +28,6 @@ const ahead = 32
 // feed starts to read. Keys are found only where the checks ask for them.
 func (c *Chain) feed(ctx context.Context, first, last uint32) *feed {
 	ctx, cancel := context.WithCancel(ctx)
-	var chainID *types.Checksum256
-	if c.opt.ForceAllChecks {
-		chainID = &c.chainID
-	}
 	// Each block has a place in the queue before it is unpacked, so that several are
 	// unpacked at a time and still come in order.
 	queue := make(chan chan fed, ahead)
@@ -49,7 +45,7 @@ func (c *Chain) feed(ctx context.Context, first, last uint32) *feed {
 					place <- fed{err: err}
 					return
 				}
-				place <- unpackRaw(raw, chainID)
+				place <- c.unpackRaw(raw)
 			}
 			for _, send := range []func() bool{
 				func() bool { return offer(ctx, work, job) },
@@ -88,10 +84,15 @@ func (c *Chain) feed(ctx context.Context, first, last uint32) *feed {
 }
 
 // unpackRaw decodes a block and its transactions.
-func unpackRaw(raw []byte, chainID *types.Checksum256) fed {
+func (c *Chain) unpackRaw(raw []byte) fed {
 	r := fed{block: new(types.SignedBlock)}
-	if r.err = types.Decode(raw, r.block); r.err == nil {
-		r.candidates, r.err = Unpack(r.block, chainID)
+	if r.err = types.Decode(raw, r.block); r.err != nil {
+		return r
+	}
+	if c.opt.ForceAllChecks {
+		r.candidates, r.err = c.unpackBlock(r.block, nil, 1)
+	} else {
+		r.candidates, r.err = Unpack(r.block)
 	}
 	return r
 }

@@ -275,7 +275,7 @@ func TestABlockThatWaitsToBeIrreversibleKeepsItsKeys(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				candidates, err := chain.Unpack(b, nil)
+				candidates, err := chain.Unpack(b)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -2,10 +2,7 @@ package chain
 
 import (
 	"bytes"
-	"errors"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"tarn/antelope/consensus"
@@ -150,45 +147,46 @@ func (c *Chain) CheckHeader(prev *consensus.HeaderState, b *types.SignedBlock, i
 // or after the header is checked.
 func (c *Chain) UnpackBlock(b *types.SignedBlock, known func(id types.Checksum256) *Candidate) ([]*Candidate, error) {
 	if c.trusts(b.Producer) {
-		return Unpack(b, nil)
+		return Unpack(b)
 	}
-	const few = 8 // are not worth a goroutine
-	list := make([]*Candidate, len(b.Transactions))
-	errs := make([]error, min(max(1, c.opt.Threads), len(list)/few+1))
-	var next atomic.Int64
-	work := func(failed *error) {
-		for *failed == nil {
-			i := int(next.Add(1)) - 1
-			if i >= len(list) {
-				return
-			}
-			if packed := b.Transactions[i].Packed; packed != nil {
-				list[i], *failed = c.unpackInput(packed, known)
-			}
-		}
-	}
-	var helpers sync.WaitGroup
-	for i := range errs[1:] {
-		helpers.Go(func() { work(&errs[i+1]) })
-	}
-	work(&errs[0])
-	helpers.Wait()
-	return list, errors.Join(errs...)
+	return c.unpackBlock(b, known, max(1, c.opt.Threads))
 }
 
-func (c *Chain) unpackInput(packed *types.PackedTransaction, known func(types.Checksum256) *Candidate) (*Candidate, error) {
-	x, err := NewCandidate(packed, Input)
-	if err != nil {
-		return nil, err
-	}
-	if known != nil {
-		if k := known(x.ID); k != nil && slices.Equal(k.Packed.Signatures, packed.Signatures) &&
-			bytes.Equal(k.Packed.PackedContextFreeData, packed.PackedContextFreeData) && k.Packed.Compression == packed.Compression {
-			x.Keys = k.Keys
-			return x, nil
+func (c *Chain) unpackBlock(b *types.SignedBlock, known func(id types.Checksum256) *Candidate, goroutines int) ([]*Candidate, error) {
+	list := make([]*Candidate, len(b.Transactions))
+	errs := make([]error, len(list))
+	spread(goroutines, len(list), func(from, to int) bool {
+		unknown := make([]*Candidate, 0, to-from)
+		for i := from; i < to; i++ {
+			packed := b.Transactions[i].Packed
+			if packed == nil {
+				continue
+			}
+			if list[i], errs[i] = NewCandidate(packed, Input); errs[i] != nil {
+				return false
+			}
+			if !list[i].takeKeys(known) {
+				unknown = append(unknown, list[i])
+			}
 		}
+		c.recoverKeys(Unlimited, unknown, errs[from:])
+		return firstError(errs[from:to]) == nil
+	})
+	return list, firstError(errs)
+}
+
+// takeKeys takes the keys that were found for the same transaction before.
+func (x *Candidate) takeKeys(known func(types.Checksum256) *Candidate) bool {
+	if known == nil {
+		return false
 	}
-	return x, x.RecoverKeys(c.chainID)
+	k := known(x.ID)
+	if k == nil || !slices.Equal(k.Packed.Signatures, x.Packed.Signatures) ||
+		!bytes.Equal(k.Packed.PackedContextFreeData, x.Packed.PackedContextFreeData) || k.Packed.Compression != x.Packed.Compression {
+		return false
+	}
+	x.Keys = k.Keys
+	return true
 }
 
 // NewPrepared joins what CheckHeader and UnpackBlock made of one block.

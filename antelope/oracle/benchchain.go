@@ -25,8 +25,8 @@ func BenchChains() []Workload {
 const benchAccounts = 5000
 
 // Transfers is a workload on a chain with all features: so many transactions of so
-// many transfers of eosio.token each, among 5000 accounts, sent as a peer at a rate
-// per second. Its genesis lets blocks be as full as they can be made.
+// many transfers of eosio.token each, from one of 5000 accounts to others, sent as a
+// peer at a rate per second. Each account has a key of its own. Its genesis lets blocks be as full as they can be made.
 func Transfers(transactions, each, rate int) Workload {
 	return Workload{
 		Name: "transfers", Doc: fmt.Sprintf("%d transactions of %d transfers", transactions, each),
@@ -87,12 +87,15 @@ func (d *Driver) bench(transactions, transfers, rate int) error {
 	return d.Blocks(6)
 }
 
-// benchUsers makes accounts with one key for all, and tokens.
+// benchKey is the key of an account of a bench chain.
+func benchKey(seed uint64, user types.Name) crypto.PrivateKey { return NewKey(seed, user.String()) }
+
+// benchUsers makes accounts with keys and tokens.
 func (d *Driver) benchUsers() error {
-	auth := types.KeyAuthority(d.Key(system).Public())
 	var makes, funds []types.Action
 	for i := range benchAccounts {
 		u := account("bench", i)
+		auth := types.KeyAuthority(benchKey(d.Seed, u).Public())
 		makes = append(makes, newAccount(system, u, auth, auth))
 		funds = append(funds, transfer(system, u, tokens(100_000_0000, "SYS"), ""))
 	}
@@ -115,7 +118,7 @@ func (d *Driver) benchUsers() error {
 type TransferSource struct {
 	chain types.Checksum256
 	ref   types.Checksum256
-	key   crypto.PrivateKey
+	keys  []crypto.PrivateKey // by account
 	rand  *rand.Rand
 	each  int
 	count int
@@ -124,7 +127,11 @@ type TransferSource struct {
 // NewTransferSource makes one. The seed is that of the chain, ref a recent block of
 // it; each transaction has so many transfers, and 50 minutes until it expires.
 func NewTransferSource(seed uint64, chain, ref types.Checksum256, each int) *TransferSource {
-	return &TransferSource{chain: chain, ref: ref, key: NewKey(seed, system.String()), rand: rand.New(rand.NewPCG(seed, 2)), each: each}
+	s := &TransferSource{chain: chain, ref: ref, rand: rand.New(rand.NewPCG(seed, 2)), each: each}
+	for i := range benchAccounts {
+		s.keys = append(s.keys, benchKey(seed, account("bench", i)))
+	}
+	return s
 }
 
 // Next returns the next transaction.
@@ -132,13 +139,13 @@ func (s *TransferSource) Next() (*types.PackedTransaction, error) {
 	expiration := time.Now().Add(50 * time.Minute).Unix()
 	t := &types.Transaction{TransactionHeader: types.TransactionHeader{Expiration: types.TimePointSec(expiration)}}
 	t.SetRefBlock(s.ref)
+	from := s.rand.IntN(benchAccounts)
 	for j := range s.each {
-		from := s.rand.IntN(benchAccounts)
 		to := (from + 1 + s.rand.IntN(benchAccounts-1)) % benchAccounts
 		t.Actions = append(t.Actions, transfer(account("bench", from), account("bench", to), tokens(1+s.rand.Int64N(100), "SYS"), fmt.Sprint(s.count, " ", j)))
 	}
 	s.count++
-	signature, err := s.key.Sign(t.SigningDigest(s.chain, nil))
+	signature, err := s.keys[from].Sign(t.SigningDigest(s.chain, nil))
 	if err != nil {
 		return nil, err
 	}
@@ -154,12 +161,12 @@ func Deployments(contract string, times int, pause time.Duration) Workload {
 		if err != nil {
 			return err
 		}
-		owner := []crypto.PrivateKey{d.Key(system)}
 		for i := range times {
 			if err := d.sleep(pause); err != nil {
 				return err
 			}
 			u := account("bench", i)
+			owner := []crypto.PrivateKey{benchKey(d.Seed, u)}
 			if _, err := d.Send(Tx{Actions: []types.Action{setCode(u, withNote(wasm, fmt.Sprint(i)))}, Keys: owner}); err != nil {
 				return fmt.Errorf("setcode of %s: %w", contract, err)
 			}

@@ -85,8 +85,8 @@ func TestFindingKeysIsBoundedByTheTransactionTime(t *testing.T) {
 			t.Errorf("with no time: %v", err)
 		}
 		// In a block it has all the time that it needs.
-		if err := x.RecoverKeys(n.chain.ID()); err != nil || len(x.Keys) != 1 {
-			t.Errorf("%v, %d keys", err, len(x.Keys))
+		if errs := n.chain.RecoverKeys(chain.Unlimited, 1, []*chain.Candidate{x}); errs != nil || len(x.Keys) != 1 {
+			t.Errorf("%v, %d keys", errs, len(x.Keys))
 		}
 		if err := n.SetRuntimeOptions(ctx, RuntimeOptions{MaxTransactionTime: new(int32(-1))}); err != nil {
 			t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"tarn/antelope/chain"
@@ -68,23 +67,11 @@ type Submission struct {
 // that are to be executed in their order. Keys are found for those that have none, on
 // as many processors as there are. It does not keep the list.
 func (p *Producer) Submit(o TransactionOptions, list ...Submission) {
-	if len(list) == 1 {
-		p.enqueue(list[0].Candidate, o, list[0].Done, p.examine(list[0].Candidate))
-		return
+	candidates := make([]*chain.Candidate, len(list))
+	for i, s := range list {
+		candidates[i] = s.Candidate
 	}
-	var (
-		errs    = make([]error, len(list))
-		next    atomic.Int64
-		workers sync.WaitGroup
-	)
-	for range min(runtime.GOMAXPROCS(0), len(list)) {
-		workers.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(list)); i = next.Add(1) - 1 {
-				errs[i] = p.examine(list[i].Candidate)
-			}
-		})
-	}
-	workers.Wait()
+	errs := p.examine(candidates)
 	for i, s := range list {
 		p.enqueue(s.Candidate, o, s.Done, errs[i])
 	}
@@ -137,40 +124,66 @@ func (p *Producer) admit(x *chain.Candidate) error {
 	return nil
 }
 
-// examine checks what needs no chain, and finds keys.
-func (p *Producer) examine(x *chain.Candidate) error {
-	if p.opt.NoTransactions {
-		return exception.New(exception.Transaction, "this node accepts no transactions")
-	}
-	if x.Trx.DelaySec != 0 {
-		return exception.New(exception.Transaction, "transaction cannot be delayed")
-	}
-	if x.Kind != chain.ReadOnly && x.Keys == nil {
-		if err := p.recoverKeys(x); err != nil {
-			return err
+// examine checks what needs no chain, and finds keys. It returns an error or nil for
+// each transaction.
+func (p *Producer) examine(list []*chain.Candidate) []error {
+	errs := make([]error, len(list))
+	wanting := make([]*chain.Candidate, 0, len(list))
+	places := make([]int, 0, len(list))
+	for i, x := range list {
+		switch {
+		case p.opt.NoTransactions:
+			errs[i] = exception.New(exception.Transaction, "this node accepts no transactions")
+		case x.Trx.DelaySec != 0:
+			errs[i] = exception.New(exception.Transaction, "transaction cannot be delayed")
+		case x.Kind != chain.ReadOnly && x.Keys == nil:
+			if errs[i] = p.checkSignatures(x); errs[i] == nil {
+				wanting, places = append(wanting, x), append(places, i)
+			}
 		}
 	}
-	return nil
+	for i, err := range p.recoverKeys(wanting) {
+		errs[places[i]] = err
+	}
+	return errs
 }
 
-func (p *Producer) recoverKeys(x *chain.Candidate) error {
+// checkSignatures refuses signatures that are too long.
+func (p *Producer) checkSignatures(x *chain.Candidate) error {
 	for i := range x.Packed.Signatures {
 		if uint64(x.Packed.Signatures[i].VariableSize()) > uint64(p.opt.MaxSignature) {
 			return exception.New(exception.SigVariableSizeLimit, "signature variable length component size (%d) greater than subjective maximum (%d)",
 				x.Packed.Signatures[i].VariableSize(), p.opt.MaxSignature)
 		}
 	}
-	start := time.Now()
-	var deadline time.Time
+	return nil
+}
+
+// findKeys is recoverKeys for one transaction whose signatures nobody looked at.
+func (p *Producer) findKeys(x *chain.Candidate) error {
+	if err := p.checkSignatures(x); err != nil {
+		return err
+	}
+	if errs := p.recoverKeys([]*chain.Candidate{x}); errs != nil {
+		return errs[0]
+	}
+	return nil
+}
+
+// recoverKeys is chain.RecoverKeys within the time that a transaction may take; what it
+// finds is remembered for blocks.
+func (p *Producer) recoverKeys(list []*chain.Candidate) []error {
+	limit := chain.Unlimited
 	if us := p.maxTime.Load(); us >= 0 {
-		deadline = start.Add(time.Duration(us) * time.Microsecond)
+		limit = time.Duration(us) * time.Microsecond
 	}
-	err := x.RecoverKeysUntil(p.chain.ID(), deadline)
-	x.KeyTime = time.Since(start).Microseconds()
-	if err == nil && x.Kind == chain.Input {
-		p.keys.put(x)
+	errs := p.chain.RecoverKeys(limit, runtime.GOMAXPROCS(0), list)
+	for i, x := range list {
+		if x.Kind == chain.Input && (errs == nil || errs[i] == nil) {
+			p.keys.put(x)
+		}
 	}
-	return err
+	return errs
 }
 
 // incoming executes a transaction that came from outside, or lets it wait (Leap:
@@ -266,7 +279,7 @@ func (p *Producer) push(e *entry, deadline time.Time) result {
 		return result{failed: true}
 	}
 	if e.keyless {
-		if err := p.recoverKeys(x); err != nil {
+		if err := p.findKeys(x); err != nil {
 			p.refuse(x, e.done, err)
 			e.done = nil
 			return result{failed: true}

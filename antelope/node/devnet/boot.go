@@ -164,8 +164,8 @@ func (b *boot) push(actions []types.Action) error {
 	if err != nil {
 		return err
 	}
-	if err := x.RecoverKeys(b.chain.ID()); err != nil {
-		return err
+	if errs := b.chain.RecoverKeys(chain.Unlimited, 1, []*chain.Candidate{x}); errs != nil {
+		return errs[0]
 	}
 	trace, err := b.chain.PushTransaction(x, chain.Billing{Explicit: true, CPU: 1000})
 	if err == nil && trace.Except != nil {

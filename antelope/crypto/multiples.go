@@ -1,0 +1,239 @@
+package crypto
+
+import (
+	"github.com/consensys/gnark-crypto/ecc/secp256k1"
+	"github.com/consensys/gnark-crypto/ecc/secp256k1/fp"
+	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
+)
+
+// multiples is a point P of the K1 curve, prepared for being multiplied: for each digit of
+// a number of 128 bits, P times one to half the base, times the digit's weight; digits
+// above half are taken as negative, with a carry. A number below the order is made of two
+// such ([split]), the second for a point that P's table serves as well. So a product is a
+// sum of some 2 * 128 / bits points. It never changes.
+type multiples struct {
+	bits int // of a digit
+	of   []secp256k1.G1Affine
+}
+
+// The digits of a key's multiples, which there are many of, and the generator's.
+const (
+	keyDigit       = 4  // 17 KiB, 66 points
+	generatorDigit = 10 // 416 KiB, 26 points
+)
+
+// maxTerms bounds the points of a sum of a product of each.
+const maxTerms = 2*(splitBits/keyDigit+1) + 2*(splitBits/generatorDigit+1)
+
+// newMultiples takes as long as to recover two keys, for a key.
+func newMultiples(of *secp256k1.G1Affine, bits int) *multiples {
+	rows, half := splitBits/bits+1, 1<<(bits-1)
+	weighted := make([]secp256k1.G1Jac, rows)
+	weighted[0].FromAffine(of)
+	for i := 1; i < rows; i++ {
+		p := weighted[i-1]
+		for range bits {
+			p.DoubleAssign()
+		}
+		weighted[i] = p
+	}
+	m := &multiples{bits, make([]secp256k1.G1Affine, rows*half)}
+	for i, p := range secp256k1.BatchJacobianToAffineG1(weighted) {
+		m.of[i*half] = p
+	}
+	var d divisors
+	for have := 1; have < half; have *= 2 {
+		m.double(have, half, &d)
+	}
+	return m
+}
+
+// double makes as many multiples in each row as it has: by adding its last one to each,
+// and to itself.
+func (m *multiples) double(have, half int, d *divisors) {
+	d.reset()
+	for row := m.of; len(row) > 0; row = row[half:] {
+		last := &row[have-1]
+		for k := range have - 1 {
+			d.append(slopeDivisor(&row[k], last))
+		}
+		d.append(tangentDivisor(last))
+	}
+	inverses := d.invert()
+	for row := m.of; len(row) > 0; row = row[half:] {
+		last := &row[have-1]
+		for k := range have - 1 {
+			row[have+k] = added(&row[k], last, &inverses[k])
+		}
+		row[2*have-1] = doubled(last, &inverses[have-1])
+		inverses = inverses[have:]
+	}
+}
+
+// appendTerms appends the points whose sum is the product with a scalar.
+func (m *multiples) appendTerms(list []secp256k1.G1Affine, scalar *fr.Element) []secp256k1.G1Affine {
+	low, high := split(scalar)
+	start := len(list)
+	list = m.appendHalf(list, &high)
+	for i := start; i < len(list); i++ {
+		list[i].X.Mul(&list[i].X, &beta)
+	}
+	return m.appendHalf(list, &low)
+}
+
+// appendHalf appends the points whose sum is the product with one that was split.
+func (m *multiples) appendHalf(list []secp256k1.G1Affine, scalar *fr.Element) []secp256k1.G1Affine {
+	k, negative := *scalar, scalar.LexicographicallyLargest()
+	if negative {
+		k.Neg(&k)
+	}
+	words := k.Bits()
+	half := 1 << (m.bits - 1)
+	carry := 0
+	for row, at := m.of, 0; len(row) > 0; row, at = row[half:], at+m.bits {
+		digit := words[at/64] >> (at % 64)
+		if at%64+m.bits > 64 {
+			digit |= words[at/64+1] << (64 - at%64)
+		}
+		value, minus := int(digit&(1<<m.bits-1))+carry, negative
+		if carry = 0; value > half {
+			value, carry, minus = 2*half-value, 1, !negative
+		}
+		if value == 0 {
+			continue
+		}
+		list = append(list, row[value-1])
+		if minus {
+			y := &list[len(list)-1].Y
+			y.Neg(y)
+		}
+	}
+	return list
+}
+
+// adder makes sums of points, many sums at a time: each addition takes a division, and
+// a hundred divisions together cost little more than one. Two equal or opposite points,
+// which nobody meets who does not look for them, are beyond it. Not for concurrent use.
+type adder struct{ divisors }
+
+// add replaces the points of each sum by their sum, or by nothing where there were none
+// or two met that it cannot add.
+func (a *adder) add(sums [][]secp256k1.G1Affine) {
+	for {
+		a.reset()
+		for i, s := range sums {
+			if !a.plan(s) {
+				sums[i] = s[:0]
+			}
+		}
+		inverses := a.invert()
+		if len(inverses) == 0 {
+			return
+		}
+		for i, s := range sums {
+			pairs := len(s) / 2
+			sums[i] = addPairs(s, inverses[:pairs])
+			inverses = inverses[pairs:]
+		}
+	}
+}
+
+// plan notes what the additions of a sum's pairs divide by, unless one divides by zero.
+func (a *adder) plan(s []secp256k1.G1Affine) bool {
+	before := a.mark()
+	for k := 0; k+1 < len(s); k += 2 {
+		d := slopeDivisor(&s[k], &s[k+1])
+		if d.IsZero() {
+			a.back(before)
+			return false
+		}
+		a.append(d)
+	}
+	return true
+}
+
+// addPairs adds each point to its neighbour, in place; a last one without stays.
+func addPairs(s []secp256k1.G1Affine, inverses []fp.Element) []secp256k1.G1Affine {
+	for k := range inverses {
+		s[k] = added(&s[2*k], &s[2*k+1], &inverses[k])
+	}
+	n := len(inverses)
+	if len(s)%2 == 1 {
+		s[n] = s[len(s)-1]
+		n++
+	}
+	return s[:n]
+}
+
+func slopeDivisor(a, b *secp256k1.G1Affine) (d fp.Element) { d.Sub(&b.X, &a.X); return d }
+
+func tangentDivisor(a *secp256k1.G1Affine) (d fp.Element) { d.Double(&a.Y); return d }
+
+// added returns a + b; inverse is that of their [slopeDivisor].
+func added(a, b *secp256k1.G1Affine, inverse *fp.Element) secp256k1.G1Affine {
+	var slope fp.Element
+	slope.Sub(&b.Y, &a.Y)
+	slope.Mul(&slope, inverse)
+	return third(a, b, &slope)
+}
+
+// doubled returns 2 a; inverse is that of its [tangentDivisor].
+func doubled(a *secp256k1.G1Affine, inverse *fp.Element) secp256k1.G1Affine {
+	var slope, twice fp.Element
+	slope.Square(&a.X)
+	twice.Double(&slope)
+	slope.Add(&slope, &twice)
+	slope.Mul(&slope, inverse)
+	return third(a, a, &slope)
+}
+
+// third returns the opposite of the third point on a line through a and b.
+func third(a, b *secp256k1.G1Affine, slope *fp.Element) (p secp256k1.G1Affine) {
+	p.X.Square(slope)
+	p.X.Sub(&p.X, &a.X)
+	p.X.Sub(&p.X, &b.X)
+	p.Y.Sub(&a.X, &p.X)
+	p.Y.Mul(&p.Y, slope)
+	p.Y.Sub(&p.Y, &a.Y)
+	return p
+}
+
+// divisors are numbers by which is divided together.
+type divisors struct {
+	list, before []fp.Element // and the products of those before each
+	product      fp.Element
+}
+
+func (d *divisors) reset() { d.back(divisorsMark{product: fp.One()}) }
+
+// append adds a number, which is not zero.
+func (d *divisors) append(x fp.Element) {
+	d.list, d.before = append(d.list, x), append(d.before, d.product)
+	d.product.Mul(&d.product, &x)
+}
+
+// divisorsMark is where back goes back to.
+type divisorsMark struct {
+	n       int
+	product fp.Element
+}
+
+func (d *divisors) mark() divisorsMark { return divisorsMark{len(d.list), d.product} }
+
+func (d *divisors) back(m divisorsMark) {
+	d.list, d.before, d.product = d.list[:m.n], d.before[:m.n], m.product
+}
+
+// invert returns the inverses. They are valid until the next reset.
+func (d *divisors) invert() []fp.Element {
+	if len(d.list) == 0 {
+		return nil
+	}
+	var inverse fp.Element
+	inverse.Inverse(&d.product)
+	for i := len(d.list) - 1; i >= 0; i-- {
+		d.before[i].Mul(&d.before[i], &inverse)
+		inverse.Mul(&inverse, &d.list[i])
+	}
+	return d.before
+}

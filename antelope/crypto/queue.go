@@ -1,0 +1,78 @@
+package crypto
+
+import (
+	"runtime"
+	"sync"
+)
+
+// queue lets one goroutine look at the signatures of several that came while others were
+// looked at. Who finds nobody at work works for himself; who comes meanwhile waits, and
+// the first of those works for all of them.
+type queue struct {
+	mu      sync.Mutex
+	working int
+	waiting []*waiter
+}
+
+type waiter struct {
+	list []Signed
+	wake chan bool // whether somebody has done it; else it is this one's turn to work
+}
+
+// crowd is how many wait before another begins to work beside those who do.
+const crowd = 2 * few
+
+func (q *queue) recover(s *Signers, list []Signed) {
+	q.mu.Lock()
+	if q.working == 0 || len(q.waiting) >= crowd && q.working < runtime.GOMAXPROCS(0) {
+		q.working++
+		q.work(s, list)
+		return
+	}
+	w := &waiter{list, make(chan bool, 1)}
+	q.waiting = append(q.waiting, w)
+	q.mu.Unlock()
+	if done := <-w.wake; !done {
+		q.mu.Lock()
+		q.work(s, list)
+	}
+}
+
+// work looks at a list and at what waits, and passes the turn on. It unlocks the queue.
+func (q *queue) work(s *Signers, list []Signed) {
+	var others [atATime]*waiter
+	n, signatures := 0, len(list)
+	for n < len(q.waiting) && signatures+len(q.waiting[n].list) <= atATime {
+		signatures += len(q.waiting[n].list)
+		n++
+	}
+	taken := others[:copy(others[:n], q.waiting)]
+	q.drop(n)
+	q.mu.Unlock()
+
+	groups := make([][]Signed, 1, atATime)
+	groups[0] = list
+	for _, w := range taken {
+		groups = append(groups, w.list)
+	}
+	s.recoverNow(groups...)
+	for _, w := range taken {
+		w.wake <- true
+	}
+
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) == 0 {
+		q.working--
+		return
+	}
+	q.waiting[0].wake <- false
+	q.drop(1)
+}
+
+// drop forgets the first who wait.
+func (q *queue) drop(n int) {
+	rest := copy(q.waiting, q.waiting[n:])
+	clear(q.waiting[rest:])
+	q.waiting = q.waiting[:rest]
+}

@@ -1,0 +1,230 @@
+package crypto
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/consensys/gnark-crypto/ecc/secp256k1"
+
+	"tarn/antelope/types"
+)
+
+// Signers finds the keys that made signatures, and remembers who signs often: most of a
+// chain's transactions are signed with few keys, and whether a signature is of a certain
+// key takes a third of the time that finding the key takes, if the key was prepared.
+// What it remembers never changes what it finds, only how fast. Any goroutine may use it.
+type Signers struct {
+	mu         sync.Mutex
+	young, old map[Signer]*signingKey
+	keys       map[[33]byte]*signingKey // those of young, and the prepared
+	prepared   []*signingKey
+	clock      uint64 // counts signatures
+	swept      uint64 // when there was no room the last time
+
+	queue     queue
+	generator func() *multiples
+	matchings sync.Pool
+}
+
+// Signer is who is said to have made a signature: an authorisation of a transaction,
+// and which of its signatures it is. The zero Signer is nobody.
+type Signer struct {
+	types.PermissionLevel
+	Place int
+}
+
+// Signed is a signature whose key is wanted.
+type Signed struct {
+	Signature *types.Signature
+	Digest    types.Checksum256
+	By        Signer
+	Key       types.PublicKey // the answer, or
+	Err       error           // as [Recover] has it, with canonical set
+}
+
+// signingKey is a key that was found.
+type signingKey struct {
+	point     [33]byte
+	seen      int
+	used      uint64     // by the clock
+	multiples *multiples // nil if it is not prepared
+}
+
+// Anybody can sign with any number of keys, so all that is remembered is bounded: keys
+// and signers, of some megabytes, in two generations, and prepared keys of 64 MiB. To
+// prepare a key takes as long as to find five, and it must have been found three times
+// as often. A prepared one stays as long as it is used once in a while: if more keys come
+// in turn than there is room for, those that are there are worth more than new ones.
+const (
+	maxSigners  = 16_384
+	maxPrepared = 4096
+	oftenSeen   = 4
+	longUnused  = 16 * maxPrepared // signatures ago
+
+	atATime = 16 // signatures that are looked at together; more gain little
+	few     = 4
+)
+
+// NewSigners returns one that knows nobody.
+func NewSigners() *Signers {
+	return &Signers{
+		young: make(map[Signer]*signingKey), keys: make(map[[33]byte]*signingKey),
+		matchings: sync.Pool{New: func() any { return new(matching) }},
+		generator: sync.OnceValue(func() *multiples {
+			_, g := secp256k1.Generators()
+			return newMultiples(&g, generatorDigit)
+		}),
+	}
+}
+
+// matching is the memory for signatures that are looked at together.
+type matching struct {
+	matcher
+	list   []*Signed
+	claims []claim
+	of     []int // in list, by claim
+	keys   []*signingKey
+}
+
+// Recover finds the key of each signature. Few signatures may be looked at together with
+// those of other goroutines.
+func (s *Signers) Recover(list []Signed) {
+	if len(list) <= few {
+		s.queue.recover(s, list)
+		return
+	}
+	for len(list) > 0 {
+		n := min(atATime, len(list))
+		s.recoverNow(list[:n])
+		list = list[n:]
+	}
+}
+
+// recoverNow looks at one group or more together.
+func (s *Signers) recoverNow(groups ...[]Signed) {
+	m := s.matchings.Get().(*matching)
+	defer s.matchings.Put(m)
+	m.list = m.list[:0]
+	for _, g := range groups {
+		for i := range g {
+			m.list = append(m.list, &g[i])
+		}
+	}
+	if s.guess(m); len(m.claims) > 0 {
+		m.match(m.claims, s.generator())
+	}
+	next := 0
+	for i, x := range m.list {
+		if next < len(m.of) && m.of[next] == i {
+			if next++; m.claims[next-1].right {
+				x.Key, x.Err = types.PublicKey{Type: types.K1, Point: m.keys[next-1].point}, nil
+				continue
+			}
+		}
+		if x.Key, x.Err = Recover(*x.Signature, x.Digest, true); x.Err == nil && x.Key.Type == types.K1 {
+			s.note(x.By, x.Key.Point)
+		}
+	}
+	clear(m.list)
+}
+
+// guess claims that signatures are of the keys with which their signers signed last, if
+// those are prepared.
+func (s *Signers) guess(m *matching) {
+	m.claims, m.of, m.keys = m.claims[:0], m.of[:0], m.keys[:0]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clock += uint64(len(m.list))
+	for i, x := range m.list {
+		if x.Signature.Type != types.K1 || !IsCanonical(&x.Signature.Compact) {
+			continue
+		}
+		k := s.last(x.By)
+		if k == nil || k.multiples == nil {
+			continue
+		}
+		k.used = s.clock
+		m.claims = append(m.claims, claim{compact: x.Signature.Compact, digest: x.Digest, key: k.multiples})
+		m.of, m.keys = append(m.of, i), append(m.keys, k)
+	}
+}
+
+// last returns the key with which somebody signed last, nil if it is not known.
+func (s *Signers) last(by Signer) *signingKey {
+	if k := s.young[by]; k != nil {
+		return k
+	}
+	k := s.old[by]
+	if k != nil {
+		s.remember(by, k)
+	}
+	return k
+}
+
+func (s *Signers) remember(by Signer, k *signingKey) {
+	if len(s.young) >= maxSigners || len(s.keys) >= maxSigners {
+		s.young, s.old = make(map[Signer]*signingKey), s.young
+		s.keys = make(map[[33]byte]*signingKey)
+		for _, p := range s.prepared {
+			s.keys[p.point] = p
+		}
+	}
+	s.young[by], s.keys[k.point] = k, k
+}
+
+// note remembers with what somebody signed.
+func (s *Signers) note(by Signer, point [33]byte) {
+	if by == (Signer{}) {
+		return
+	}
+	s.mu.Lock()
+	k := s.keys[point]
+	if k == nil {
+		k = &signingKey{point: point}
+	}
+	s.remember(by, k)
+	k.seen++
+	prepare := k.seen%oftenSeen == 0 && k.multiples == nil
+	s.mu.Unlock()
+	if prepare {
+		s.prepare(k)
+	}
+}
+
+// prepare makes a key's multiples, if there is room for them.
+func (s *Signers) prepare(k *signingKey) {
+	if !s.room() {
+		return
+	}
+	m, ok := newMultiplesOf(&k.point)
+	if !ok {
+		return
+	}
+	s.generator() // for whoever uses them
+	s.mu.Lock()
+	k.used, k.multiples = s.clock, m
+	s.prepared = append(s.prepared, k)
+	s.mu.Unlock()
+}
+
+// room tells whether another key may be prepared, after forgetting those that were not
+// used for long.
+func (s *Signers) room() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.prepared) < maxPrepared {
+		return true
+	}
+	if s.clock < s.swept+longUnused/16 {
+		return false
+	}
+	s.swept = s.clock
+	s.prepared = slices.DeleteFunc(s.prepared, func(k *signingKey) bool {
+		if s.clock-k.used < longUnused {
+			return false
+		}
+		k.multiples, k.seen = nil, 0
+		return true
+	})
+	return len(s.prepared) < maxPrepared
+}
