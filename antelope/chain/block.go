@@ -288,6 +288,7 @@ func (c *Chain) AbortBlock() ([]*Candidate, error) {
 
 // commit finishes the pending block in the state: it is the head.
 func (c *Chain) commit(b *consensus.BlockState) error {
+	c.worked += max(c.pending.report.Elapsed, c.pending.report.Total)
 	if c.batch.open {
 		c.batch.blocks++
 		c.batch.transactions += len(b.Block.Transactions)

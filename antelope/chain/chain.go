@@ -115,7 +115,8 @@ type Chain struct {
 	digests, actionDigests []types.Checksum256
 	timed                  bool // somebody looks at how long things take
 	observer               Observer
-	report                 Report // of the last block
+	report                 Report        // of the last block
+	worked                 time.Duration // on all blocks
 
 	activeAt     uint32 // block that activeBits are of
 	activeBits   uint32

@@ -49,6 +49,10 @@ type Report struct {
 // start (Leap: controller::block_report).
 func (c *Chain) Report() Report { return c.report }
 
+// Worked is how long this process has worked on the blocks that it finished, which is
+// about what they would take again.
+func (c *Chain) Worked() time.Duration { return c.worked }
+
 // count adds a transaction that is no attempt to the pending block's report.
 func (c *Chain) count(trace *types.TransactionTrace) {
 	r := &c.pending.report

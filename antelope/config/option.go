@@ -82,7 +82,7 @@ func ownOptions() []Option {
 			Help: "What keeps the chain's state: page (mapped files, see database-map-mode), leveldb, pebble or badger. " +
 				"Not given, a state that exists keeps its engine and a new one is page. `tarn db convert` moves a state from one to another."},
 		{Name: "recovery-time-target", Kind: Duration, Default: "60",
-			Help: "How much work a crash or a power cut may cost, in seconds or with a unit (90s, 5m): the time between checkpoints of the state. Longer writes less."},
+			Help: "How long a start after a crash or a power cut may take to apply blocks again, in seconds or with a unit (90s, 5m): the state is saved when blocks took so long since the last time, or after an hour. Longer writes less."},
 		{Name: "state-private-mb", Kind: Uint64, Default: "0",
 			Help: "Bound (in MiB) of the memory for changed pages of the state, which only a checkpoint gives back; 0 for half of the machine's. For mapped_private."},
 		{Name: "log-format", Kind: Choice, Choices: []string{"text", "json"}, Default: "text",

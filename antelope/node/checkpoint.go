@@ -58,10 +58,14 @@ func (n *Node) irreversible(b *consensus.BlockState) {
 	}
 }
 
-// checkpointDue begins a checkpoint when the last one is old enough. Only the writer
-// calls it, between blocks.
+// maxAge is how old an image gets on a chain with so little work that its recovery would
+// take no time for days: the memory of changed pages is given back by then.
+const maxAge = time.Hour
+
+// checkpointDue begins a checkpoint when recovery from the last one would take as long as
+// it may. Only the writer calls it, between blocks.
 func (n *Node) checkpointDue() {
-	if n.o.Recovery > 0 && time.Since(n.checked) >= n.o.Recovery {
+	if n.o.Recovery > 0 && (n.chain.Worked()-n.saved >= n.o.Recovery || time.Since(n.checked) >= maxAge) {
 		n.beginCheckpoint()
 	}
 }
@@ -85,7 +89,7 @@ func (n *Node) beginCheckpoint() {
 			return
 		}
 	}
-	n.checked = time.Now()
+	n.checked, n.saved = time.Now(), n.chain.Worked()
 	c, err := n.store.Checkpoint()
 	if err != nil {
 		n.o.Log.Error("A checkpoint could not begin", "error", err)
@@ -98,7 +102,7 @@ func (n *Node) beginCheckpoint() {
 func (n *Node) checkpointNow() error {
 	c, err := n.store.Checkpoint()
 	if err == nil {
-		n.checkpoint, n.checked = c, time.Now()
+		n.checkpoint, n.checked, n.saved = c, time.Now(), n.chain.Worked()
 		err = c.Wait()
 	}
 	if err == nil {
@@ -118,7 +122,7 @@ func (n *Node) finishLater() error {
 	if err != nil {
 		return fmt.Errorf("save the state: %w", err)
 	}
-	n.checkpoint, n.checked = c, time.Now()
+	n.checkpoint, n.checked, n.saved = c, time.Now(), n.chain.Worked()
 	n.finishing.Go(func() {
 		err := c.Wait()
 		if err == nil {

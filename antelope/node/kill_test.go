@@ -51,7 +51,7 @@ func play(role string) int {
 
 func (j *job) run() error {
 	o := options(j.Dir, engine.Options{Kind: j.Kind, Mode: j.Mode, LimitBytes: 256 << 20})
-	o.Recovery = time.Millisecond
+	o.Recovery = time.Nanosecond
 	o.Blocks.RetainBlocks, o.Blocks.PruneBytes, o.Blocks.SyncBytes = j.Retain, 4096, 8192
 	o.Snapshot, o.HardReplay = j.Snapshot, j.HardReplay
 	o.Chain.ForceAllChecks, o.Chain.DisableReplayOpts, o.Chain.Threads = j.ForceAll, j.NoBatch, 2

@@ -35,7 +35,7 @@ type Options struct {
 	Blocks   blocklog.Options // Dir and Logger are the node's own
 	Chain    chain.Options    // the logs are the node's own
 	DeepMind io.Writer        // told all that the chain does, a line at a time; nil for nothing
-	Recovery time.Duration    // how much work a crash may cost: the time between checkpoints
+	Recovery time.Duration    // how long the blocks after the last checkpoint may take to be applied again; 0 for any time
 
 	IntegrityHashOnStart bool
 	IntegrityHashOnStop  bool
@@ -56,7 +56,7 @@ func (o *Options) Validate() error {
 		fail("--snapshot is incompatible with --genesis-json as the snapshot contains genesis information")
 	}
 	if o.Recovery < 0 {
-		fail("the time between checkpoints is %s", o.Recovery)
+		fail("the recovery-time target is %s", o.Recovery)
 	}
 	if o.Log == nil {
 		fail("no log")

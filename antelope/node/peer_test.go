@@ -100,7 +100,7 @@ func startTracking(t *testing.T, genesis *types.Genesis, producers map[types.Nam
 	no.Listen, no.Peers, no.Log, no.MaxNodesPerHost = []string{at[1]}, peers, log, 10
 	ctx, cancel := context.WithCancel(t.Context())
 	n, err := node.Open(ctx, node.Options{StateDir: filepath.Join(dir, "state"), BlocksDir: filepath.Join(dir, "blocks"),
-		SnapshotsDir: po.SnapshotsDir, Log: log, Genesis: genesis, Recovery: 5 * time.Second,
+		SnapshotsDir: po.SnapshotsDir, Log: log, Genesis: genesis, Recovery: 50 * time.Millisecond,
 		Engine: engine.Options{Kind: engine.Page, Mode: engine.Modes()[1], LimitBytes: 1 << 30, GuardBytes: 64 << 20}})
 	if err == nil {
 		err = n.Start(ctx)
