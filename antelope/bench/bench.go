@@ -57,7 +57,7 @@ type Config struct {
 // Default is the full size: an hour and a half, and 30 GB of disk.
 func Default() Config {
 	return Config{
-		Seed: 1, Rounds: 3, Transfers: 60_000, Full: 150_000, Empty: 20_000, Reads: 5 * time.Second,
+		Seed: 1, Rounds: 3, Transfers: 150_000, Full: 250_000, Empty: 20_000, Reads: 5 * time.Second,
 		Load: 60 * time.Second, Idle: 40 * time.Second, Slow: 10 * time.Minute, LoadRate: 4000, SlowRate: 15,
 		StateBytes: 4 << 30, SnapshotBytes: 1 << 30, Deployments: 10, Pause: 3 * time.Second,
 	}

@@ -42,22 +42,26 @@ func (m *matcher) match(claims []claim, generator *multiples) {
 		product.Mul(&product, &c.s)
 	}
 	product.Inverse(&product)
-	m.points, m.sums = m.points[:0], m.sums[:0]
-	if need := len(claims) * maxTerms; cap(m.points) < need {
-		m.points = make([]secp256k1.G1Affine, 0, need)
+	m.sums = m.sums[:0]
+	if need := len(claims) * 2 * maxTerms; cap(m.points) < need {
+		m.points = make([]secp256k1.G1Affine, need)
 	}
+	room := m.points[:cap(m.points)]
 	for i := len(claims) - 1; i >= 0; i-- {
 		c := &claims[i]
 		var inverse, u fr.Element
 		inverse.Mul(&product, &m.before[i])
 		product.Mul(&product, &c.s)
-		start := len(m.points)
+		low, high := room[:0:maxTerms], room[maxTerms:maxTerms:2*maxTerms]
+		room = room[2*maxTerms:]
 		if !c.r.IsZero() {
-			m.points = generator.appendTerms(m.points, u.Mul(&c.z, &inverse))
-			m.points = c.key.appendTerms(m.points, u.Mul(&c.r, &inverse))
+			low, high = generator.appendTerms(low, high, u.Mul(&c.z, &inverse))
+			low, high = c.key.appendTerms(low, high, u.Mul(&c.r, &inverse))
 		}
-		m.sums = append(m.sums, m.points[start:])
+		m.sums = append(m.sums, low, high)
 	}
+	m.add(m.sums)
+	m.joinHalves(len(claims))
 	m.add(m.sums)
 	for i := range claims {
 		c := &claims[i]
@@ -65,6 +69,21 @@ func (m *matcher) match(claims []claim, generator *multiples) {
 			c.right = c.is(&sum[0])
 		}
 	}
+}
+
+// joinHalves makes one sum of each two: of low, and of high after the endomorphism.
+func (m *matcher) joinHalves(sums int) {
+	for i := range sums {
+		low, high := m.sums[2*i], m.sums[2*i+1]
+		if len(high) == 1 {
+			endomorphism(&high[0])
+		}
+		if len(low) != 1 || len(high) != 1 {
+			low, high = low[:0], nil // one of them met what cannot be added, or is nothing
+		}
+		m.sums[i] = append(low, high...)
+	}
+	m.sums = m.sums[:sums]
 }
 
 // parse reads the numbers of a signature; it fails for those that match leaves alone.

@@ -1,6 +1,9 @@
 package crypto
 
 import (
+	"runtime"
+	"slices"
+
 	"github.com/consensys/gnark-crypto/ecc/secp256k1"
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fp"
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
@@ -9,7 +12,7 @@ import (
 // multiples is a point P of the K1 curve, prepared for being multiplied: for each digit of
 // a number of 128 bits, P times one to half the base, times the digit's weight; digits
 // above half are taken as negative, with a carry. A number below the order is made of two
-// such ([split]), the second for a point that P's table serves as well. So a product is a
+// such ([split]), the second for a point that P's multiples serve as well. So a product is a
 // sum of some 2 * 128 / bits points. It never changes.
 type multiples struct {
 	bits int // of a digit
@@ -22,8 +25,8 @@ const (
 	generatorDigit = 10 // 416 KiB, 26 points
 )
 
-// maxTerms bounds the points of a sum of a product of each.
-const maxTerms = 2*(splitBits/keyDigit+1) + 2*(splitBits/generatorDigit+1)
+// maxTerms bounds the points in each half of a sum of a product of each.
+const maxTerms = splitBits/keyDigit + 1 + splitBits/generatorDigit + 1
 
 // newMultiples takes as long as to recover two keys, for a key.
 func newMultiples(of *secp256k1.G1Affine, bits int) *multiples {
@@ -70,46 +73,66 @@ func (m *multiples) double(have, half int, d *divisors) {
 	}
 }
 
-// appendTerms appends the points whose sum is the product with a scalar.
-func (m *multiples) appendTerms(list []secp256k1.G1Affine, scalar *fr.Element) []secp256k1.G1Affine {
-	low, high := split(scalar)
-	start := len(list)
-	list = m.appendHalf(list, &high)
-	for i := start; i < len(list); i++ {
-		list[i].X.Mul(&list[i].X, &beta)
-	}
-	return m.appendHalf(list, &low)
+// appendTerms appends, to low and to high, the points whose sums make the product with a
+// scalar: that of low, and [endomorphism] of that of high.
+func (m *multiples) appendTerms(low, high []secp256k1.G1Affine, scalar *fr.Element) (l, h []secp256k1.G1Affine) {
+	first, second := split(scalar)
+	return m.appendHalf(low, &first), m.appendHalf(high, &second)
 }
 
-// appendHalf appends the points whose sum is the product with one that was split.
+// appendHalf appends the points whose sum is the product with one that was split. What a
+// digit is decides no branch, for nobody could predict it; and the points are looked for
+// before any is copied, so that the memory brings many at a time.
 func (m *multiples) appendHalf(list []secp256k1.G1Affine, scalar *fr.Element) []secp256k1.G1Affine {
-	k, negative := *scalar, scalar.LexicographicallyLargest()
-	if negative {
+	k, negative := *scalar, 0
+	if scalar.LexicographicallyLargest() {
 		k.Neg(&k)
+		negative = 1
 	}
 	words := k.Bits()
-	half := 1 << (m.bits - 1)
-	carry := 0
-	for row, at := m.of, 0; len(row) > 0; row, at = row[half:], at+m.bits {
+	var (
+		terms  [splitBits/keyDigit + 1]term
+		half   = 1 << (m.bits - 1)
+		n      = 0
+		at     = 0
+		carry  = 0
+		looked uint64
+	)
+	for row := m.of; len(row) > 0; row = row[half:] {
 		digit := words[at/64] >> (at % 64)
 		if at%64+m.bits > 64 {
 			digit |= words[at/64+1] << (64 - at%64)
 		}
-		value, minus := int(digit&(1<<m.bits-1))+carry, negative
-		if carry = 0; value > half {
-			value, carry, minus = 2*half-value, 1, !negative
-		}
-		if value == 0 {
-			continue
-		}
-		list = append(list, row[value-1])
-		if minus {
-			y := &list[len(list)-1].Y
-			y.Neg(y)
+		at += m.bits
+		value := int(digit&(1<<m.bits-1)) + carry
+		carry = int(uint(half-value) >> 63) // whether it is above half
+		if value += carry * 2 * (half - value); value != 0 {
+			p := &row[value-1]
+			terms[n] = term{p, carry ^ negative}
+			looked ^= p.X[0]
+			n++
 		}
 	}
+	list = slices.Grow(list, n)[:len(list)+n]
+	for i, t := range terms[:n] {
+		p := &list[len(list)-n+i]
+		var minus fp.Element
+		p.X = t.point.X
+		minus.Neg(&t.point.Y)
+		p.Y.Select(t.minus, &t.point.Y, &minus)
+	}
+	runtime.KeepAlive(looked)
 	return list
 }
+
+// term is a point that is added, or its opposite if minus is one.
+type term struct {
+	point *secp256k1.G1Affine
+	minus int
+}
+
+// endomorphism replaces a point by lambda times it.
+func endomorphism(p *secp256k1.G1Affine) { p.X.Mul(&p.X, &beta) }
 
 // adder makes sums of points, many sums at a time: each addition takes a division, and
 // a hundred divisions together cost little more than one. Two equal or opposite points,

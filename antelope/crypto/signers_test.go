@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 
@@ -86,17 +87,18 @@ func TestAClaimIsRightWhenRecoveryFindsTheKey(t *testing.T) {
 	}
 }
 
-// met tells whether two of the points that a claim adds are the same or opposite: then
-// it may be called wrong.
+// met tells whether two of the points that a claim adds are the same or opposite, or
+// there are none: then it may be called wrong.
 func met(c *claim, generator *multiples) bool {
 	var inverse, u fr.Element
 	inverse.Inverse(&c.s)
-	list := generator.appendTerms(nil, u.Mul(&c.z, &inverse))
-	list = c.key.appendTerms(list, u.Mul(&c.r, &inverse))
-	var a adder
-	sums := [][]secp256k1.G1Affine{list}
-	a.add(sums)
-	return len(sums[0]) == 0
+	low, high := generator.appendTerms(nil, nil, u.Mul(&c.z, &inverse))
+	low, high = c.key.appendTerms(low, high, u.Mul(&c.r, &inverse))
+	m := matcher{sums: [][]secp256k1.G1Affine{low, high}}
+	m.add(m.sums)
+	m.joinHalves(1)
+	m.add(m.sums)
+	return len(m.sums[0]) == 0
 }
 
 func pointOf(keys []testKey, m *multiples) [33]byte {
@@ -199,14 +201,17 @@ func TestMultiplesMakeProducts(t *testing.T) {
 				k.MustSetRandom()
 			}
 			var want, got secp256k1.G1Jac
-			var list secp256k1.G1Affine
 			want.FromAffine(&g)
 			want.ScalarMultiplication(&want, k.BigInt(new(big.Int)))
 			got.X.SetOne()
 			got.Y.SetOne()
-			for _, p := range m.appendTerms(nil, &k) {
-				list = p
-				got.AddMixed(&list)
+			low, high := m.appendTerms(nil, nil, &k)
+			for _, p := range high {
+				endomorphism(&p)
+				got.AddMixed(&p)
+			}
+			for _, p := range low {
+				got.AddMixed(&p)
 			}
 			if !got.Equal(&want) {
 				t.Fatalf("%d bits a digit: %s G is wrong", width, k.Text(16))
@@ -370,31 +375,34 @@ func TestPreparedKeysStayWhileTheyAreUsed(t *testing.T) {
 }
 
 func BenchmarkSigners(b *testing.B) {
+	const signatures, keys = 4096, 256
 	r := rand.New(rand.NewPCG(3, 4))
-	k := newTestKey(b, r)
-	digest := [32]byte{1}
-	signature := types.Signature{Type: types.K1, Compact: k.sign(digest)}
-	for !IsCanonical(&signature.Compact) {
-		digest[0]++
-		signature.Compact = k.sign(digest)
+	all := make([]Signed, 0, signatures)
+	for i := range keys {
+		k := newTestKey(b, r)
+		for len(all) < (i+1)*signatures/keys {
+			digest := [32]byte{byte(i), byte(r.Uint32()), byte(r.Uint32()), byte(r.Uint32())}
+			x := &types.Signature{Type: types.K1, Compact: k.sign(digest)}
+			if IsCanonical(&x.Compact) {
+				all = append(all, Signed{Signature: x, Digest: digest, By: Signer{Place: i + 1}})
+			}
+		}
 	}
+	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, known := range []bool{true, false} {
 		for _, n := range []int{1, 4, 16} {
 			b.Run(fmt.Sprintf("known=%v/together=%d", known, n), func(b *testing.B) {
 				s := NewSigners()
-				list := make([]Signed, n)
-				for i := range list {
-					list[i] = Signed{Signature: &signature, Digest: digest}
-					if known {
-						list[i].By = Signer{Place: 1}
+				list := slices.Clone(all)
+				if !known {
+					for i := range list {
+						list[i].By = Signer{}
 					}
 				}
-				for range oftenSeen {
-					s.Recover(list)
-				}
+				s.Recover(list)
 				b.ResetTimer()
-				for b.Loop() {
-					s.Recover(list)
+				for i := 0; b.Loop(); i = (i + n) % signatures {
+					s.Recover(list[i : i+n])
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/signature")
 			})

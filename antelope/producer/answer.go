@@ -1,6 +1,7 @@
 package producer
 
 import (
+	"sync/atomic"
 	"time"
 
 	"tarn/antelope/state"
@@ -13,12 +14,16 @@ type answers struct {
 	held  []func()
 	since time.Time // the first was held
 	shown bool      // views show something of the pending block
+
+	coming atomic.Int64 // transactions of clients without an answer; any goroutine's
 }
 
-// An answer waits no longer than for so many others, or so long.
+// An answer waits no longer than for so many others, or so long; if the writer has
+// nothing to do, only for those that are on their way, and not so long.
 const (
 	maxAnswers  = 64
 	maxAnswerIn = 2 * time.Millisecond
+	maxIdle     = time.Millisecond
 )
 
 // shows tells whether a transaction stays in the pending block, so that readers are
@@ -36,6 +41,14 @@ func (a *answers) hold(answer func()) {
 // due tells whether the answers have waited enough although more work waits.
 func (a *answers) due() bool {
 	return len(a.held) >= maxAnswers || len(a.held) > 0 && time.Since(a.since) >= maxAnswerIn
+}
+
+// patience is how long an idle writer waits for more to show.
+func (a *answers) patience() time.Duration {
+	if len(a.held) == 0 || int64(len(a.held)) >= a.coming.Load() {
+		return 0
+	}
+	return maxIdle - time.Since(a.since)
 }
 
 // release gives the answers.

@@ -232,10 +232,15 @@ func (p *Producer) turn(ctx context.Context) {
 		}
 		return
 	}
-	p.show()
+	until := p.wake.at
+	if patience := p.answers.patience(); patience <= 0 {
+		p.show()
+	} else if at := time.Now().Add(patience); until.IsZero() || at.Before(until) {
+		until = at
+	}
 	var alarm <-chan time.Time
-	if !p.wake.at.IsZero() {
-		t := time.NewTimer(time.Until(p.wake.at))
+	if !until.IsZero() {
+		t := time.NewTimer(time.Until(until))
 		defer t.Stop()
 		alarm = t.C
 	}
