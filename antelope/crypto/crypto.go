@@ -11,6 +11,7 @@
 //	Recover(sig, digest, canonical) (PublicKey, error)
 //	RecoverK1(compact, digest) ([33]byte, bool)
 //	IsCanonical(compact) bool
+//	Signers: finds the keys of many signatures, faster those of frequent signers
 //	PrivateKey: ParsePrivateKey, NewPrivateKey, GeneratePrivateKey; Public, Sign, Text
 //
 // Hashes, with a function to look at the clock on the way:

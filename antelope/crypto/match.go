@@ -27,7 +27,7 @@ type matcher struct {
 // match finds out which claims are right. A signature (r, s) of z stands for the point
 // R whose x is r, and for the parity of its y; recovery finds (s R - z G) / r. So Q is
 // what it finds if and only if (z G + r Q) / s is R, and multiplying known points costs
-// a third of multiplying R. A claim that cannot be checked like this, as a point's x
+// less than multiplying R. A claim that cannot be checked like this, as a point's x
 // above the order, is not called right. generator has the multiples of G.
 func (m *matcher) match(claims []claim, generator *multiples) {
 	m.before = m.before[:0]

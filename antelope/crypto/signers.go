@@ -11,7 +11,7 @@ import (
 
 // Signers finds the keys that made signatures, and remembers who signs often: most of a
 // chain's transactions are signed with few keys, and whether a signature is of a certain
-// key takes a third of the time that finding the key takes, if the key was prepared.
+// key takes half the time or less of finding the key, if the key was prepared.
 // What it remembers never changes what it finds, only how fast. Any goroutine may use it.
 type Signers struct {
 	mu         sync.Mutex
@@ -51,10 +51,11 @@ type signingKey struct {
 }
 
 // Anybody can sign with any number of keys, so all that is remembered is bounded: keys
-// and signers, of some megabytes, in two generations, and prepared keys of 64 MiB. To
-// prepare a key takes as long as to find five, and it must have been found three times
-// as often. A prepared one stays as long as it is used once in a while: if more keys come
-// in turn than there is room for, those that are there are worth more than new ones.
+// and signers, of some megabytes, in two generations, and prepared keys of 70 MiB. To
+// prepare a key takes as long as to find two or three, and saves half of one each time, so
+// it must have been found four times. A prepared one stays as long as it is used once in a
+// while: if more keys come in turn than there is room for, those that are there are worth
+// more than new ones.
 const (
 	maxSigners  = 16_384
 	maxPrepared = 4096

@@ -17,9 +17,9 @@ const maxRelayed = 64 << 20
 // them there are. Peers that this node connects with get theirs at once, for that is
 // where the producers are.
 const (
-	gatherEach = time.Millisecond // for each such peer
-	gatherMost = 200 * time.Millisecond
-	gatherFrom = 16 // so many of them; below nothing waits
+	gatherEach = 1250 * time.Microsecond // for each such peer
+	gatherMost = 250 * time.Millisecond  // once between two blocks
+	gatherFrom = 16                      // so many of them; below nothing waits
 )
 
 // relay passes on what the chain accepted, on a goroutine of its own, so that who
