@@ -11,17 +11,14 @@ import (
 	"tarn/antelope/types"
 )
 
-// keysTogether is how many signatures are looked at together, which takes less time
-// than one after the other ([crypto.Signers]).
-const keysTogether = 16
-
 // Unlimited is the limit of those that are in a block.
 const Unlimited time.Duration = -1
 
 // RecoverKeys finds out with which keys transactions are signed (Leap:
 // transaction::get_signature_keys), on up to so many goroutines. One whose keys take
-// longer than limit fails with exception.TxCPUUsageExceeded. It returns an error or nil for each transaction, or nil if
-// none failed. Any goroutine may call it, before others see the transactions.
+// longer than limit fails with exception.TxCPUUsageExceeded. It returns an error or nil
+// for each transaction, or nil if none failed. Any goroutine may call it, before others
+// see the transactions.
 func (c *Chain) RecoverKeys(limit time.Duration, goroutines int, list []*Candidate) []error {
 	errs := make([]error, len(list))
 	spread(goroutines, len(list), func(from, to int) bool {
@@ -38,7 +35,7 @@ func (c *Chain) RecoverKeys(limit time.Duration, goroutines int, list []*Candida
 // No piece is begun after do returned false.
 func spread(goroutines, n int, do func(from, to int) bool) {
 	const few = 4 // are not worth a goroutine
-	piece := min(keysTogether, max(few, (n+goroutines-1)/goroutines))
+	piece := min(crypto.Together, max(few, (n+goroutines-1)/goroutines))
 	var next atomic.Int64
 	work := func() {
 		for {
@@ -61,7 +58,7 @@ func spread(goroutines, n int, do func(from, to int) bool) {
 func (c *Chain) recoverKeys(limit time.Duration, list []*Candidate, errs []error) {
 	for len(list) > 0 {
 		n, signatures := 1, len(list[0].Packed.Signatures)
-		for n < len(list) && signatures+len(list[n].Packed.Signatures) <= keysTogether {
+		for n < len(list) && signatures+len(list[n].Packed.Signatures) <= crypto.Together {
 			signatures += len(list[n].Packed.Signatures)
 			n++
 		}
@@ -90,11 +87,11 @@ func (c *Chain) recoverTogether(limit time.Duration, signatures int, list []*Can
 	}
 	found := 0
 	for found < signatures && (limit < 0 || time.Since(start) < limit) {
-		next := min(found+keysTogether, signatures)
+		next := min(found+crypto.Together, signatures)
 		c.signers.Recover(signed[found:next])
 		found = next
 	}
-	if *memory = signed; cap(signed) > 4*keysTogether {
+	if *memory = signed; cap(signed) > 4*crypto.Together {
 		*memory = nil // one with thousands of them leaves no mark
 	}
 	took := time.Since(start).Microseconds()

@@ -4,6 +4,7 @@ import (
 	"github.com/consensys/gnark-crypto/ecc/secp256k1"
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fp"
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
+	dcr "github.com/decred/dcrd/dcrec/secp256k1/v4"
 )
 
 // claim is a signature of which one guesses by whom it is.
@@ -21,7 +22,7 @@ type matcher struct {
 	adder
 	points []secp256k1.G1Affine
 	sums   [][]secp256k1.G1Affine
-	before []fr.Element
+	s      []fr.Element
 }
 
 // match finds out which claims are right. A signature (r, s) of z stands for the point
@@ -30,33 +31,25 @@ type matcher struct {
 // less than multiplying R. A claim that cannot be checked like this, as a point's x
 // above the order, is not called right. generator has the multiples of G.
 func (m *matcher) match(claims []claim, generator *multiples) {
-	m.before = m.before[:0]
-	product := fr.One()
+	m.s = m.s[:0]
 	for i := range claims {
-		c := &claims[i]
-		if !c.parse() {
-			c.s.SetOne()
-			c.r.SetZero()
-		}
-		m.before = append(m.before, product)
-		product.Mul(&product, &c.s)
+		claims[i].parse()
+		m.s = append(m.s, claims[i].s)
 	}
-	product.Inverse(&product)
+	inverses := fr.BatchInvert(m.s)
 	m.sums = m.sums[:0]
 	if need := len(claims) * 2 * maxTerms; cap(m.points) < need {
 		m.points = make([]secp256k1.G1Affine, need)
 	}
 	room := m.points[:cap(m.points)]
-	for i := len(claims) - 1; i >= 0; i-- {
+	for i := range claims {
 		c := &claims[i]
-		var inverse, u fr.Element
-		inverse.Mul(&product, &m.before[i])
-		product.Mul(&product, &c.s)
 		low, high := room[:0:maxTerms], room[maxTerms:maxTerms:2*maxTerms]
 		room = room[2*maxTerms:]
-		if !c.r.IsZero() {
-			low, high = generator.appendTerms(low, high, u.Mul(&c.z, &inverse))
-			low, high = c.key.appendTerms(low, high, u.Mul(&c.r, &inverse))
+		if !c.s.IsZero() {
+			var u fr.Element
+			low, high = generator.appendTerms(low, high, u.Mul(&c.z, &inverses[i]))
+			low, high = c.key.appendTerms(low, high, u.Mul(&c.r, &inverses[i]))
 		}
 		m.sums = append(m.sums, low, high)
 	}
@@ -65,7 +58,7 @@ func (m *matcher) match(claims []claim, generator *multiples) {
 	m.add(m.sums)
 	for i := range claims {
 		c := &claims[i]
-		if sum := m.sums[len(claims)-1-i]; len(sum) == 1 {
+		if sum := m.sums[i]; len(sum) == 1 {
 			c.right = c.is(&sum[0])
 		}
 	}
@@ -86,15 +79,14 @@ func (m *matcher) joinHalves(sums int) {
 	m.sums = m.sums[:sums]
 }
 
-// parse reads the numbers of a signature; it fails for those that match leaves alone.
-func (c *claim) parse() bool {
+// parse reads the numbers of a signature; s is zero for those that match leaves alone.
+func (c *claim) parse() {
 	recovery := (c.compact[0] - 27) & 3
 	if !headerOK(c.compact[0]) || recovery > 1 ||
-		c.r.SetBytesCanonical(c.compact[1:33]) != nil || c.s.SetBytesCanonical(c.compact[33:]) != nil {
-		return false
+		c.r.SetBytesCanonical(c.compact[1:33]) != nil || c.s.SetBytesCanonical(c.compact[33:]) != nil || c.r.IsZero() {
+		c.s.SetZero()
 	}
 	c.z.SetBytes(c.digest[:]) // modulo the order
-	return !c.r.IsZero() && !c.s.IsZero()
 }
 
 // is tells whether a point is that of the signature.
@@ -108,19 +100,12 @@ func (c *claim) is(p *secp256k1.G1Affine) bool {
 
 // newMultiplesOf prepares a compressed key, which is one.
 func newMultiplesOf(key *[33]byte) (*multiples, bool) {
-	var x, y, square, seven fp.Element
-	if x.SetBytesCanonical(key[1:]) != nil {
+	public, err := dcr.ParsePubKey(key[:])
+	if err != nil {
 		return nil, false
 	}
-	square.Square(&x)
-	square.Mul(&square, &x)
-	seven.SetUint64(7)
-	square.Add(&square, &seven)
-	if y.Sqrt(&square) == nil {
-		return nil, false
-	}
-	if byte(y.Bits()[0]&1) != key[0]&1 {
-		y.Neg(&y)
-	}
-	return newMultiples(&secp256k1.G1Affine{X: x, Y: y}, keyDigit), true
+	var p secp256k1.G1Affine
+	p.X.SetBigInt(public.X())
+	p.Y.SetBigInt(public.Y())
+	return newMultiples(&p, keyDigit), true
 }

@@ -2,6 +2,7 @@ package crypto
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 )
 
@@ -40,17 +41,17 @@ func (q *queue) recover(s *Signers, list []Signed) {
 
 // work looks at a list and at what waits, and passes the turn on. It unlocks the queue.
 func (q *queue) work(s *Signers, list []Signed) {
-	var others [atATime]*waiter
+	var others [Together]*waiter
 	n, signatures := 0, len(list)
-	for n < len(q.waiting) && signatures+len(q.waiting[n].list) <= atATime {
+	for n < len(q.waiting) && signatures+len(q.waiting[n].list) <= Together {
 		signatures += len(q.waiting[n].list)
 		n++
 	}
 	taken := others[:copy(others[:n], q.waiting)]
-	q.drop(n)
+	q.waiting = slices.Delete(q.waiting, 0, n)
 	q.mu.Unlock()
 
-	groups := make([][]Signed, 1, atATime)
+	groups := make([][]Signed, 1, Together)
 	groups[0] = list
 	for _, w := range taken {
 		groups = append(groups, w.list)
@@ -67,12 +68,5 @@ func (q *queue) work(s *Signers, list []Signed) {
 		return
 	}
 	q.waiting[0].wake <- false
-	q.drop(1)
-}
-
-// drop forgets the first who wait.
-func (q *queue) drop(n int) {
-	rest := copy(q.waiting, q.waiting[n:])
-	clear(q.waiting[rest:])
-	q.waiting = q.waiting[:rest]
+	q.waiting = slices.Delete(q.waiting, 0, 1)
 }

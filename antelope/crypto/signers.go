@@ -11,8 +11,8 @@ import (
 
 // Signers finds the keys that made signatures, and remembers who signs often: most of a
 // chain's transactions are signed with few keys, and whether a signature is of a certain
-// key takes half the time or less of finding the key, if the key was prepared.
-// What it remembers never changes what it finds, only how fast. Any goroutine may use it.
+// key takes half the time of finding the key, or less, if the key was prepared. What it
+// remembers never changes what it finds, only how fast. Any goroutine may use it.
 type Signers struct {
 	mu         sync.Mutex
 	young, old map[Signer]*signingKey
@@ -61,10 +61,14 @@ const (
 	maxPrepared = 6144
 	oftenSeen   = 4
 	longUnused  = 16 * maxPrepared // signatures ago
-
-	atATime = 16 // signatures that are looked at together; more gain little
-	few     = 4
 )
+
+// Together is how many signatures [Signers.Recover] looks at together, which takes less
+// time than one after the other; more gain little.
+const Together = 16
+
+// few signatures wait for others.
+const few = 4
 
 // NewSigners returns one that knows nobody.
 func NewSigners() *Signers {
@@ -95,7 +99,7 @@ func (s *Signers) Recover(list []Signed) {
 		return
 	}
 	for len(list) > 0 {
-		n := min(atATime, len(list))
+		n := min(Together, len(list))
 		s.recoverNow(list[:n])
 		list = list[n:]
 	}
@@ -114,19 +118,23 @@ func (s *Signers) recoverNow(groups ...[]Signed) {
 	if s.guess(m); len(m.claims) > 0 {
 		m.match(m.claims, s.generator())
 	}
-	next := 0
-	for i, x := range m.list {
-		if next < len(m.of) && m.of[next] == i {
-			if next++; m.claims[next-1].right {
-				x.Key, x.Err = types.PublicKey{Type: types.K1, Point: m.keys[next-1].point}, nil
-				continue
-			}
+	for i, at := range m.of {
+		if x := m.list[at]; m.claims[i].right {
+			x.Key, x.Err = types.PublicKey{Type: types.K1, Point: m.keys[i].point}, nil
+			m.list[at] = nil
+		}
+	}
+	for _, x := range m.list {
+		if x == nil {
+			continue
 		}
 		if x.Key, x.Err = Recover(*x.Signature, x.Digest, true); x.Err == nil && x.Key.Type == types.K1 {
 			s.note(x.By, x.Key.Point)
 		}
 	}
 	clear(m.list)
+	clear(m.claims)
+	clear(m.keys)
 }
 
 // guess claims that signatures are of the keys with which their signers signed last, if

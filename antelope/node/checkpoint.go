@@ -89,21 +89,27 @@ func (n *Node) beginCheckpoint() {
 			return
 		}
 	}
+	if err := n.newCheckpoint(); err != nil {
+		n.o.Log.Error("A checkpoint could not begin", "error", err)
+	}
+}
+
+// newCheckpoint begins a checkpoint in the place of the one before. The next is due as if
+// it had begun, whether it did or not.
+func (n *Node) newCheckpoint() error {
 	n.checked, n.saved = time.Now(), n.chain.Worked()
 	c, err := n.store.Checkpoint()
-	if err != nil {
-		n.o.Log.Error("A checkpoint could not begin", "error", err)
-		return
+	if err == nil {
+		n.checkpoint = c
 	}
-	n.checkpoint = c
+	return err
 }
 
 // checkpointNow makes the state durable.
 func (n *Node) checkpointNow() error {
-	c, err := n.store.Checkpoint()
+	err := n.newCheckpoint()
 	if err == nil {
-		n.checkpoint, n.checked, n.saved = c, time.Now(), n.chain.Worked()
-		err = c.Wait()
+		err = n.checkpoint.Wait()
 	}
 	if err == nil {
 		err = n.finished()
@@ -118,11 +124,10 @@ func (n *Node) checkpointNow() error {
 // The node goes on meanwhile: after a crash the snapshot is loaded again.
 func (n *Node) finishLater() error {
 	n.unfinished.Store(true)
-	c, err := n.store.Checkpoint()
-	if err != nil {
+	if err := n.newCheckpoint(); err != nil {
 		return fmt.Errorf("save the state: %w", err)
 	}
-	n.checkpoint, n.checked, n.saved = c, time.Now(), n.chain.Worked()
+	c := n.checkpoint // the writer may forget it first
 	n.finishing.Go(func() {
 		err := c.Wait()
 		if err == nil {
