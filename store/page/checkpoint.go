@@ -21,6 +21,7 @@ type checkpoint struct {
 	meta     meta
 	runs     []extent // pages to write; raw tells which have no node header
 	raw      bitmap
+	fresh    bitmap   // chunks whose memory is not the file's: see Engine.back
 	blobs    []extent // catalog, free list and undo data of this image
 	started  time.Time
 	pause    time.Duration
@@ -167,6 +168,7 @@ func (c *checkpoint) takeDirty(e *Engine, unreached bitmap) {
 		c.runs = append(c.runs, extent{page: page, pages: pages})
 	})
 	c.raw = slices.Clone(e.raw[:e.space.end>>6+1])
+	c.fresh = slices.Clone(e.mem.fresh)
 }
 
 // run makes the image durable. It reads frozen pages and writes the file, and
@@ -255,12 +257,66 @@ func (e *Engine) writePages(runs []extent, raw bitmap, written *counter) error {
 // again when they are next read from it.
 func (c *checkpoint) giveBack(e *Engine) {
 	for _, x := range c.runs {
-		if e.mem.drop(x.page, x.pages) != nil {
-			continue // it stays private; nothing is lost
-		}
-		e.clearChecked(x.page, x.pages)
-		c.returned += int64(x.pages) << pageShift
+		c.fresh.old(x, func(page, pages uint32) {
+			if e.mem.drop(page, pages) != nil {
+				return // it stays private; nothing is lost
+			}
+			e.clearChecked(page, pages)
+			c.returned += int64(pages) << pageShift
+		})
 	}
+}
+
+// old calls fn for the parts of x that are not in fresh chunks.
+func (fresh bitmap) old(x extent, fn func(page, pages uint32)) {
+	if len(fresh) == 0 {
+		fn(x.page, x.pages)
+		return
+	}
+	end := x.page + x.pages
+	for p := x.page; p < end; {
+		chunk := p / hugePages
+		if fresh.get(chunk) {
+			p = min(fresh.nextClear(chunk, end/hugePages+1)*hugePages, end)
+			continue
+		}
+		to := min(fresh.next(chunk, end/hugePages+1)*hugePages, end)
+		fn(p, to-p)
+		p = to
+	}
+}
+
+// back makes fresh chunks the file's and gives their memory back, where no page
+// differs from it. The others wait for the next time.
+func (e *Engine) back() error {
+	if e.opts.Mode != MappedPrivate {
+		return nil
+	}
+	var failed error
+	returned := int64(0)
+	used := (e.space.end + hugePages - 1) / hugePages
+	for c := e.mem.fresh.next(0, used); c < used && failed == nil; c = e.mem.fresh.next(c, used) {
+		first := c
+		for c < used && e.mem.fresh.get(c) && e.dirty.next(c*hugePages, (c+1)*hugePages) == (c+1)*hugePages {
+			c++
+		}
+		if c == first {
+			c++
+			continue
+		}
+		if err := e.mem.back(first, c-first); err != nil {
+			if hole := (*holeError)(nil); errors.As(err, &hole) {
+				failed = fmt.Errorf("%w: %w", store.ErrFailed, err)
+			}
+			continue // else it stays private; nothing is lost
+		}
+		e.clearChecked(first*hugePages, (c-first)*hugePages)
+		before := e.privatePages
+		e.notPrivate(first*hugePages, (c-first)*hugePages)
+		returned += (before - e.privatePages) << pageShift
+	}
+	e.counters.gaveBack(returned)
+	return failed
 }
 
 // settle takes in the outcome of a checkpoint that has ended.
@@ -295,6 +351,10 @@ func (e *Engine) settle() {
 	}
 	e.doubtful = nil
 	e.reap()
+	if err := e.back(); err != nil {
+		e.failed = err
+		return
+	}
 	e.tidy()
 }
 
@@ -338,7 +398,7 @@ func (e *Engine) forget(c *checkpoint) {
 func (e *Engine) unprivate(c *checkpoint) {
 	if e.opts.Mode == MappedPrivate {
 		for _, x := range c.runs {
-			e.notPrivate(x.page, x.pages)
+			c.fresh.old(x, e.notPrivate)
 		}
 	}
 }
@@ -370,11 +430,22 @@ func (e *Engine) spill() error {
 			e.dirty.clear(p)
 		}
 		e.dirtyPages -= int64(x.pages)
-		if err := e.mem.drop(x.page, x.pages); err != nil {
-			return err
+		var failed error
+		e.mem.fresh.old(x, func(page, pages uint32) {
+			if err := e.mem.drop(page, pages); err != nil {
+				failed = err
+				return
+			}
+			e.clearChecked(page, pages)
+			e.notPrivate(page, pages)
+		})
+		if failed != nil {
+			return failed
 		}
-		e.clearChecked(x.page, x.pages)
-		e.notPrivate(x.page, x.pages)
+	}
+	if err := e.back(); err != nil {
+		e.failed = err
+		return err
 	}
 	e.dropFree()
 	return nil

@@ -84,6 +84,7 @@ type Engine struct {
 	lastPage  uint32
 	lastSlot  int
 	ascending int
+	tip       tip
 
 	// Shared with readers.
 	checked   bitmap // pages verified since they were last read from disk; atomic

@@ -45,8 +45,46 @@ func modelRun(t *testing.T, mode Mode, seed uint64, ops int) {
 	var durable map[string]string
 	var views []frozen
 	head := uint64(0)
+	publish := func() {
+		head++
+		if err := e.Publish(head); err != nil {
+			t.Fatal(err)
+		}
+		v, err := e.View()
+		if err != nil {
+			t.Fatal(err)
+		}
+		views = append(views, frozen{v, maps.Clone(rows)})
+	}
+	var next uint64 // of keys that come in a row, here and there in the table
 	for i := range ops {
 		switch r := rng.IntN(1000); {
+		case r < 40:
+			if rng.IntN(3) == 0 {
+				next = uint64(rng.IntN(3000)) << 16
+			}
+			var row [][]byte
+			for range 1 + rng.IntN(60) {
+				next += uint64(1 + rng.IntN(1<<14))
+				k, v := commonKey(next), randomValue(rng)
+				if err := e.Put(tb, k, v, nil); err != nil {
+					t.Fatal(err)
+				}
+				rows[string(k)] = string(v)
+				row = append(row, k)
+				switch rng.IntN(60) {
+				case 0:
+					publish()
+				case 1: // so many that leaves are merged
+					for _, k := range slices.Backward(row) {
+						if err := e.Delete(tb, k, nil); err != nil {
+							t.Fatal(err)
+						}
+						delete(rows, string(k))
+					}
+					row = nil
+				}
+			}
 		case r < 600:
 			k, v := randomKey(rng), randomValue(rng)
 			if err := e.Put(tb, k, v, nil); err != nil {
@@ -67,15 +105,7 @@ func modelRun(t *testing.T, mode Mode, seed uint64, ops int) {
 			}
 			delete(rows, string(k))
 		case r < 975:
-			head++
-			if err := e.Publish(head); err != nil {
-				t.Fatal(err)
-			}
-			v, err := e.View()
-			if err != nil {
-				t.Fatal(err)
-			}
-			views = append(views, frozen{v, maps.Clone(rows)})
+			publish()
 		case r < 985 && len(views) > 0:
 			j := rng.IntN(len(views))
 			compare(t, views[j].view, tb, views[j].rows)
@@ -147,7 +177,11 @@ func randomKey(rng *rand.Rand) []byte {
 	case 2:
 		return binary.BigEndian.AppendUint32(bytes.Repeat([]byte{7}, 200), uint32(rng.IntN(500)))
 	}
-	return binary.BigEndian.AppendUint64([]byte("a common front of the key"), uint64(rng.IntN(3000)))
+	return commonKey(uint64(rng.IntN(3000)) << 16)
+}
+
+func commonKey(n uint64) []byte {
+	return binary.BigEndian.AppendUint64([]byte("a common front of the key"), n)
 }
 
 func randomValue(rng *rand.Rand) []byte {

@@ -104,7 +104,7 @@ func (e *Engine) grow(need, size int64) error {
 	if err != nil {
 		return diskFull(fmt.Errorf("grow %s from %d to %d bytes: %w", e.path, e.size, size, err))
 	}
-	if err := e.mem.grow((size + hugePage - 1) &^ (hugePage - 1)); err != nil {
+	if err := e.mem.grow((size+hugePage-1)&^(hugePage-1), true); err != nil {
 		return err
 	}
 	e.size = size

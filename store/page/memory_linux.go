@@ -26,14 +26,18 @@ type memory struct {
 	base     unsafe.Pointer
 	area     unsafe.Pointer // the reservation around it, which may begin earlier
 	areaSize uintptr
-	reserved int64 // bytes from base that are ours to map
-	mapped   int64 // of those, bytes that may be touched
+	reserved int64  // bytes from base that are ours to map
+	mapped   int64  // of those, bytes that may be touched
+	fresh    bitmap // chunks of 2 MiB that are not the file yet; the writer's
 	kind     string
 
 	forgetting sync.WaitGroup
 }
 
-const hugePage = 2 << 20
+const (
+	hugePage  = 2 << 20
+	hugePages = hugePage >> pageShift // pages in it
+)
 
 // newMemory reserves the addresses, up to the next multiple of 2 MiB at or above
 // limit.
@@ -56,6 +60,9 @@ func newMemory(path string, mode Mode, readOnly bool, file vfs.File, limit int64
 		}
 		m.kind = "page cache"
 	}
+	if mode == MappedPrivate {
+		m.fresh = make(bitmap, reserved/hugePage/64+1)
+	}
 	return m, nil
 }
 
@@ -63,20 +70,31 @@ func newMemory(path string, mode Mode, readOnly bool, file vfs.File, limit int64
 // rule one that is larger than RAM plus swap is refused whatever is free.
 const mapStep = 1 << 30
 
-// grow makes the range up to size usable.
-func (m *memory) grow(size int64) error {
+// grow makes the range up to size usable. Fresh says that the file has nothing there
+// yet: a private mapping of it then begins as memory of no file, in which a page
+// costs no page of the page cache, and is there in huge pages if the machine has
+// them. [memory.back] makes it the file's.
+func (m *memory) grow(size int64, fresh bool) error {
 	if size > m.reserved {
 		return fmt.Errorf("%s: mapping %d bytes in the %d that are reserved for the limit", m.path, size, m.reserved)
 	}
+	fresh = fresh && m.mode == MappedPrivate
 	for m.mapped < size {
-		if err := m.step(min(size, m.mapped+mapStep)); err != nil {
+		from := m.mapped
+		if err := m.step(min(size, m.mapped+mapStep), fresh || m.mode.anonymous()); err != nil {
 			return err
+		}
+		if fresh {
+			for c := from / hugePage; c < m.mapped/hugePage; c++ {
+				m.fresh.set(uint32(c))
+			}
 		}
 	}
 	return nil
 }
 
-func (m *memory) step(size int64) error {
+// step maps what follows up to size, anonymous memory or the file.
+func (m *memory) step(size int64, anonymous bool) error {
 	var (
 		at    = unsafe.Add(m.base, m.mapped)
 		n     = uintptr(size - m.mapped)
@@ -85,7 +103,7 @@ func (m *memory) step(size int64) error {
 		fd    = -1
 		off   = int64(0)
 	)
-	if m.mode.anonymous() {
+	if anonymous {
 		flags |= unix.MAP_PRIVATE | unix.MAP_ANON
 	} else {
 		raw, _ := m.file.Fd()
@@ -108,7 +126,7 @@ func (m *memory) step(size int64) error {
 	if err := place(at, n, prot, flags, fd, off); err != nil {
 		return memoryError(m.path, int64(n), fmt.Sprintf("mapping it (mode %s, %s)", m.mode, overcommit()), err)
 	}
-	if m.mode.anonymous() {
+	if anonymous {
 		m.advise(at, n)
 	} else {
 		// Without this the kernel reads around each fault in folios of up to
@@ -134,9 +152,15 @@ func place(at unsafe.Pointer, n uintptr, prot, flags, fd int, off int64) error {
 	if err != nil { // the machine has less to give than a moment ago
 		const none = unix.MAP_PRIVATE | unix.MAP_ANON | unix.MAP_NORESERVE | unix.MAP_FIXED_NOREPLACE
 		unix.MmapPtr(-1, 0, at, n, unix.PROT_NONE, none) //nolint:errcheck // closes the hole if there is one
+		return &holeError{err}
 	}
-	return err
+	return nil
 }
+
+// holeError says that a mapping was refused at its place, where nothing may be now.
+type holeError struct{ error }
+
+func (e *holeError) Unwrap() error { return e.error }
 
 const (
 	hugetlb     = "reserved huge pages (2 MiB)"
@@ -148,7 +172,7 @@ func (m *memory) advise(at unsafe.Pointer, n uintptr) {
 	if len(state) == 0 || strings.Contains(string(state), "[never]") {
 		return
 	}
-	if m.madvise(at, n, unix.MADV_HUGEPAGE) == nil {
+	if m.madvise(at, n, unix.MADV_HUGEPAGE) == nil && m.mode.anonymous() {
 		m.kind = transparent
 	}
 }
@@ -185,6 +209,23 @@ func (m *memory) madvise(at unsafe.Pointer, n uintptr, advice int) error {
 func (m *memory) drop(page, pages uint32) error {
 	if err := m.madvise(m.at(page), uintptr(pages)<<pageShift, unix.MADV_DONTNEED); err != nil {
 		return fmt.Errorf("%s: give back %d pages from page %d: %w", m.path, pages, page, err)
+	}
+	return nil
+}
+
+// back puts the file in the place of fresh chunks, whose pages must equal it or be
+// free. Whoever reads there meanwhile finds the same bytes. If the kernel refuses,
+// nothing has changed, unless the error is a [holeError].
+func (m *memory) back(chunk, chunks uint32) error {
+	raw, _ := m.file.Fd()
+	off, n := int64(chunk)*hugePage, uintptr(chunks)*hugePage
+	at := unsafe.Add(m.base, off)
+	if err := place(at, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE, int(raw), off); err != nil {
+		return fmt.Errorf("%s: map %d bytes at offset %d: %w", m.path, n, off, err)
+	}
+	m.madvise(at, n, unix.MADV_RANDOM) //nolint:errcheck // only costs reads
+	for c := chunk; c < chunk+chunks; c++ {
+		m.fresh.clear(c)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func TestGrowthLeavesOtherMemoryAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		for size := int64(hugePage); size <= 8*hugePage; size += hugePage {
-			if err := m.grow(size); err != nil {
+			if err := m.grow(size, true); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -63,13 +63,13 @@ func TestMemoryStaysInsideItsReservation(t *testing.T) {
 			t.Fatal(err)
 		}
 		rounded := (limit + hugePage - 1) &^ (hugePage - 1)
-		if err := m.grow(rounded); err != nil {
+		if err := m.grow(rounded, true); err != nil {
 			t.Errorf("limit %d: %v", limit, err)
 		}
 		if end := uintptr(m.base) + uintptr(m.mapped); end > uintptr(m.area)+m.areaSize {
 			t.Errorf("limit %d: mapped %d bytes past the reservation", limit, end-uintptr(m.area)-m.areaSize)
 		}
-		if m.grow(rounded+1) == nil {
+		if m.grow(rounded+1, true) == nil {
 			t.Errorf("limit %d: mapped more than the reservation", limit)
 		}
 		if err := m.close(); err != nil {

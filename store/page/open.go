@@ -315,7 +315,7 @@ func (e *Engine) adopt(m *meta) error {
 	}
 	// The file may be longer than the limit of today allows to map.
 	e.size = min(e.size, e.mem.reserved) &^ (pageSize - 1)
-	if err := e.mem.grow((e.size + hugePage - 1) &^ (hugePage - 1)); err != nil {
+	if err := e.mem.grow((e.size+hugePage-1)&^(hugePage-1), false); err != nil {
 		return err
 	}
 	if e.opts.Mode.anonymous() {

@@ -39,6 +39,13 @@ func (c *counters) finished(k *checkpoint, at time.Time) {
 	c.last.Returned = k.returned
 }
 
+// gaveBack adds to what memory the last checkpoint let go of.
+func (c *counters) gaveBack(bytes int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last.Returned += bytes
+}
+
 func (m *meta) durable() store.Durable {
 	return store.Durable{Head: m.head, Irreversible: m.irreversible}
 }

@@ -116,6 +116,10 @@ func (n *node) ref() ref { return ref{n.number, uint32(n.generation)} }
 
 // put sets a row. The caller has reserved the pages.
 func (e *Engine) put(t *tree, table store.Table, key, value []byte, undo *store.Journal) error {
+	if e.append(t, table, key, value, undo) {
+		return nil
+	}
+	e.tip.table = 0
 	p := &e.way
 	if err := e.descend(p, t, table, key); err != nil {
 		return err
@@ -196,6 +200,9 @@ func (e *Engine) place(t *tree, table store.Table, key, stored []byte, run bool)
 		if n.fits(key, len(stored)) || n.tighten(key, e.spare) && n.fits(key, len(stored)) {
 			n.insertValue(i, key, stored, run, e.spare)
 			e.noteInsert(n, i)
+			if e.ascending >= 3 && i == int(n.count)-1 {
+				e.setTip(p, table)
+			}
 			return nil
 		}
 		e.split(p, p.depth-1, t, table)
@@ -302,7 +309,7 @@ func (e *Engine) remove(t *tree, table store.Table, key []byte, undo *store.Jour
 	n, i = p.leaf()
 	e.dropValue(n, i)
 	n.remove(i)
-	e.lastPage = 0
+	e.lastPage, e.tip.table = 0, 0
 	return e.shrink(p, p.depth-1, t, table, sibling, left)
 }
 
