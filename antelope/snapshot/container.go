@@ -40,9 +40,6 @@ const (
 	maxRow      = 64 << 20 // bytes; code and contract rows are far below
 )
 
-// window is how much is read at a time, and buffered for writing.
-const window = 1 << 20
-
 // Row is a row to be written, in the two forms that there are.
 type Row interface {
 	Append(b []byte) []byte     // appends the encoding
@@ -132,12 +129,12 @@ func (s *Writer) Finish() error {
 	return err
 }
 
-// Reader reads the container. It holds no more in memory than a window of it. One
-// goroutine may use it, and one section at a time.
+// Reader reads the container. It holds no more in memory than two windows of it, or
+// what the longest row needs. One goroutine may use it. Sections read ahead on
+// another one, which asks the source once more, at most, after the last call.
 type Reader struct {
 	src      io.ReaderAt
 	sections []place
-	buf      []byte
 	size     int64
 }
 
@@ -237,10 +234,7 @@ func (r *Reader) Size() int64 { return r.size }
 func (r *Reader) Section(name string) (*Section, error) {
 	for _, p := range r.sections {
 		if p.name == name {
-			if r.buf == nil {
-				r.buf = make([]byte, 0, window)
-			}
-			return &Section{r: r, place: p, left: p.rows, at: p.from, buf: r.buf[:0]}, nil
+			return &Section{place: p, left: p.rows, at: p.from, windows: r.windows(p.from, p.to)}, nil
 		}
 	}
 	return nil, exception.New(exception.Snapshot, "Binary snapshot has no section named %s", name)
@@ -248,13 +242,13 @@ func (r *Reader) Section(name string) (*Section, error) {
 
 // Section is the rows of a section, read one after the other.
 type Section struct {
-	r *Reader
 	place
-	left   uint64 // rows that were not read
-	at     int64  // offset in the snapshot of buf[next]
-	buf    []byte
-	next   int
-	serial serial.Reader
+	windows windows
+	left    uint64 // rows that were not read
+	at      int64  // offset in the snapshot of buf[next]
+	buf     []byte
+	next    int
+	serial  serial.Reader
 }
 
 // Name returns the section's name.
@@ -270,7 +264,7 @@ func (s *Section) More() bool { return s.left > 0 }
 func (s *Section) Offset() int64 { return s.at }
 
 // Next decodes the next row into v. What v keeps of the encoding is good until the
-// next call, and until another section is opened.
+// next call.
 func (s *Section) Next(v interface{ Read(*serial.Reader) }) error {
 	if s.left == 0 {
 		return exception.New(exception.Snapshot, "Section %s of the binary snapshot has more than %d rows", s.name, s.rows)
@@ -301,23 +295,16 @@ func (s *Section) Next(v interface{ Read(*serial.Reader) }) error {
 // fill makes more of the section visible from the next row on; false if there is
 // no more, or more than a row may have is visible already.
 func (s *Section) fill() (bool, error) {
-	seen := len(s.buf) - s.next
-	missing := s.to - s.at - int64(seen)
-	if missing == 0 || seen >= maxRow {
+	rest := s.buf[s.next:]
+	if s.windows.left() == 0 || len(rest) >= maxRow {
 		return false, nil
 	}
-	if seen >= cap(s.buf)/2 {
-		grown := make([]byte, seen, 2*cap(s.buf))
-		copy(grown, s.buf[s.next:])
-		s.buf = grown
-		s.r.buf = grown
-	} else {
-		s.buf = s.buf[:copy(s.buf, s.buf[s.next:])]
+	b, err := s.windows.next(rest)
+	if err != nil {
+		return false, err
 	}
-	s.next = 0
-	n := int(min(missing, int64(cap(s.buf)-seen)))
-	s.buf = s.buf[:seen+n]
-	return true, s.r.read(s.buf[seen:], s.at+int64(seen))
+	s.buf, s.next = b, 0
+	return true, nil
 }
 
 // Close makes sure that all rows were read, and nothing is left.

@@ -176,13 +176,13 @@ func (c *contract) LastRow(t TableKey) (uint64, bool, error) {
 
 // PutRow stores a contract's row.
 func (s *State) PutRow(k RowKey, payer types.Name, value []byte) error {
-	var buf [rowKeyLen]byte
-	s.buf = append(binary.LittleEndian.AppendUint64(s.buf[:0], uint64(payer)), value...)
-	return s.store.Put(s.t.contractRows, rowKey(buf[:0], k), s.buf)
+	key := rowKey(s.buf[:0], k)
+	s.buf = append(binary.LittleEndian.AppendUint64(key, uint64(payer)), value...)
+	return s.store.Put(s.t.contractRows, s.buf[:len(key)], s.buf[len(key):])
 }
 
 // DeleteRow deletes a contract's row, which must exist.
 func (s *State) DeleteRow(k RowKey) error {
-	var buf [rowKeyLen]byte
-	return s.store.Delete(s.t.contractRows, rowKey(buf[:0], k))
+	s.buf = rowKey(s.buf[:0], k)
+	return s.store.Delete(s.t.contractRows, s.buf)
 }

@@ -257,13 +257,15 @@ func tableEnd(t TableKey) []byte {
 
 // PutIndexRow stores a row that does not exist.
 func (s *State) PutIndexRow(kind Kind, t TableKey, r IndexRow) error {
-	var key [secondaryKeyMax]byte
 	st := s.t.secondary[kind]
 	s.buf = indexValue(s.buf[:0], kind, r.Payer, r.Secondary)
-	if err := s.store.Put(st.byPrimary, rowKey(key[:0], RowKey{t, r.Primary}), s.buf); err != nil {
+	n := len(s.buf)
+	s.buf = rowKey(s.buf, RowKey{t, r.Primary})
+	if err := s.store.Put(st.byPrimary, s.buf[n:], s.buf[:n]); err != nil {
 		return err
 	}
-	return s.store.Put(st.bySecondary, secondaryKey(key[:0], kind, t, r.Secondary, r.Primary), s.buf)
+	s.buf = secondaryKey(s.buf[:n], kind, t, r.Secondary, r.Primary)
+	return s.store.Put(st.bySecondary, s.buf[n:], s.buf[:n])
 }
 
 // UpdateIndexRow stores a row in place of old, which has the same primary key.
@@ -281,12 +283,13 @@ func (s *State) UpdateIndexRow(kind Kind, t TableKey, old, r IndexRow) error {
 
 // DeleteIndexRow deletes a row, which must exist.
 func (s *State) DeleteIndexRow(kind Kind, t TableKey, r IndexRow) error {
-	var key [secondaryKeyMax]byte
 	st := s.t.secondary[kind]
-	if err := s.store.Delete(st.byPrimary, rowKey(key[:0], RowKey{t, r.Primary})); err != nil {
+	s.buf = rowKey(s.buf[:0], RowKey{t, r.Primary})
+	if err := s.store.Delete(st.byPrimary, s.buf); err != nil {
 		return err
 	}
-	return s.store.Delete(st.bySecondary, secondaryKey(key[:0], kind, t, r.Secondary, r.Primary))
+	s.buf = secondaryKey(s.buf[:0], kind, t, r.Secondary, r.Primary)
+	return s.store.Delete(st.bySecondary, s.buf)
 }
 
 // Equal tells whether two keys are one in their index.

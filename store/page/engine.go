@@ -166,8 +166,7 @@ func (e *Engine) alloc() uint32 {
 		page, ok = e.space.single()
 		if !ok {
 			page = e.space.end
-			e.space.end++
-			e.end.Store(e.space.end)
+			e.moveEnd(page + 1)
 			e.markUsed(page)
 			return page
 		}
@@ -215,14 +214,23 @@ func (e *Engine) allocRun(pages uint32) uint32 {
 		e.space.take(page, pages)
 	} else {
 		page = e.space.end
-		e.space.end += pages
-		e.end.Store(e.space.end)
+		e.moveEnd(page + pages)
 	}
 	for p := page; p < page+pages; p++ {
 		e.markUsed(p)
 		e.raw.set(p)
 	}
 	return page
+}
+
+// moveEnd takes pages behind the last one into use. When that enters another chunk
+// of new memory the one after it is made ready meanwhile.
+func (e *Engine) moveEnd(end uint32) {
+	if chunk := (end - 1) / hugePages; chunk != (e.space.end-1)/hugePages {
+		e.mem.populate(chunk + 1)
+	}
+	e.space.end = end
+	e.end.Store(end)
 }
 
 func (e *Engine) fitsAtEnd(pages uint32) bool {

@@ -31,7 +31,7 @@ type memory struct {
 	fresh    bitmap // chunks of 2 MiB that are not the file yet; the writer's
 	kind     string
 
-	forgetting sync.WaitGroup
+	populating, forgetting sync.WaitGroup // work of the kernel that nobody waits for
 }
 
 const (
@@ -213,10 +213,23 @@ func (m *memory) drop(page, pages uint32) error {
 	return nil
 }
 
+// populate has the kernel find and clear the memory of a chunk that no page of a
+// file is in, before its first page is needed.
+func (m *memory) populate(chunk uint32) {
+	off := int64(chunk) * hugePage
+	if off+hugePage > m.mapped || m.mode != Heap && (m.mode != MappedPrivate || !m.fresh.get(chunk)) {
+		return
+	}
+	m.populating.Go(func() {
+		m.madvise(unsafe.Add(m.base, off), hugePage, unix.MADV_POPULATE_WRITE) //nolint:errcheck // it comes when it is touched
+	})
+}
+
 // back puts the file in the place of fresh chunks, whose pages must equal it or be
 // free. Whoever reads there meanwhile finds the same bytes. If the kernel refuses,
 // nothing has changed, unless the error is a [holeError].
 func (m *memory) back(chunk, chunks uint32) error {
+	m.populating.Wait()
 	raw, _ := m.file.Fd()
 	off, n := int64(chunk)*hugePage, uintptr(chunks)*hugePage
 	at := unsafe.Add(m.base, off)
@@ -263,6 +276,7 @@ func (m *memory) contains(b []byte) bool {
 }
 
 func (m *memory) close() error {
+	m.populating.Wait()
 	m.forgetting.Wait() // it uses the file
 	if m.area == nil {
 		return nil
