@@ -188,7 +188,7 @@ func viewHead(v *state.View) (*consensus.HeaderState, error) {
 // gives it another.
 func (s *snapshots) write(v *state.View, h *consensus.HeaderState, incomplete, whole string) (err error) {
 	defer func() { err = errors.Join(err, v.Close()) }()
-	f, err := os.Create(incomplete)
+	f, err := createDirect(incomplete)
 	if err != nil {
 		return err
 	}
@@ -197,13 +197,10 @@ func (s *snapshots) write(v *state.View, h *consensus.HeaderState, incomplete, w
 			err = errors.Join(err, os.Remove(incomplete))
 		}
 	}()
-	b := newWritingFile(f)
-	err = snapshot.Write(b, v, h, func(snapshot.Progress) error { return context.Cause(s.ctx) })
-	err = errors.Join(err, b.end())
-	if err == nil {
-		err = f.Sync()
+	if err = snapshot.Write(f, v, h, func(snapshot.Progress) error { return context.Cause(s.ctx) }); err == nil {
+		err = f.commit()
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err = errors.Join(err, f.close()); err != nil {
 		return err
 	}
 	return os.Rename(incomplete, whole)
