@@ -44,7 +44,7 @@ func newMultiples(of *secp256k1.G1Affine, bits int) *multiples {
 	for i, p := range secp256k1.BatchJacobianToAffineG1(weighted) {
 		m.of[i*half] = p
 	}
-	var d divisors
+	d := newDivisors(rows * half / 2)
 	for have := 1; have < half; have *= 2 {
 		m.double(have, half, &d)
 	}
@@ -132,7 +132,7 @@ type term struct {
 }
 
 // endomorphism replaces a point by lambda times it.
-func endomorphism(p *secp256k1.G1Affine) { p.X.Mul(&p.X, &beta) }
+func endomorphism(p *secp256k1.G1Affine) { multiply(&p.X, &p.X, &beta) }
 
 // adder makes sums of points, many sums at a time: each addition takes a division, and
 // a hundred divisions together cost little more than one. Two equal or opposite points,
@@ -196,27 +196,27 @@ func tangentDivisor(a *secp256k1.G1Affine) (d fp.Element) { d.Double(&a.Y); retu
 func added(a, b *secp256k1.G1Affine, inverse *fp.Element) secp256k1.G1Affine {
 	var slope fp.Element
 	slope.Sub(&b.Y, &a.Y)
-	slope.Mul(&slope, inverse)
+	multiply(&slope, &slope, inverse)
 	return third(a, b, &slope)
 }
 
 // doubled returns 2 a; inverse is that of its [tangentDivisor].
 func doubled(a *secp256k1.G1Affine, inverse *fp.Element) secp256k1.G1Affine {
 	var slope, twice fp.Element
-	slope.Square(&a.X)
+	multiply(&slope, &a.X, &a.X)
 	twice.Double(&slope)
 	slope.Add(&slope, &twice)
-	slope.Mul(&slope, inverse)
+	multiply(&slope, &slope, inverse)
 	return third(a, a, &slope)
 }
 
 // third returns the opposite of the third point on a line through a and b.
 func third(a, b *secp256k1.G1Affine, slope *fp.Element) (p secp256k1.G1Affine) {
-	p.X.Square(slope)
+	multiply(&p.X, slope, slope)
 	p.X.Sub(&p.X, &a.X)
 	p.X.Sub(&p.X, &b.X)
 	p.Y.Sub(&a.X, &p.X)
-	p.Y.Mul(&p.Y, slope)
+	multiply(&p.Y, &p.Y, slope)
 	p.Y.Sub(&p.Y, &a.Y)
 	return p
 }
@@ -227,12 +227,18 @@ type divisors struct {
 	product      fp.Element
 }
 
+// newDivisors has room for n.
+func newDivisors(n int) divisors {
+	list := make([]fp.Element, 2*n)
+	return divisors{list: list[:0:n], before: list[n:n]}
+}
+
 func (d *divisors) reset() { d.back(divisorsMark{product: fp.One()}) }
 
 // append adds a number, which is not zero.
 func (d *divisors) append(x fp.Element) {
 	d.list, d.before = append(d.list, x), append(d.before, d.product)
-	d.product.Mul(&d.product, &x)
+	multiply(&d.product, &d.product, &x)
 }
 
 // divisorsMark is where back goes back to.
@@ -255,8 +261,8 @@ func (d *divisors) invert() []fp.Element {
 	var inverse fp.Element
 	inverse.Inverse(&d.product)
 	for i := len(d.list) - 1; i >= 0; i-- {
-		d.before[i].Mul(&d.before[i], &inverse)
-		inverse.Mul(&inverse, &d.list[i])
+		multiply(&d.before[i], &d.before[i], &inverse)
+		multiply(&inverse, &inverse, &d.list[i])
 	}
 	return d.before
 }
