@@ -75,3 +75,16 @@ func multiplyRow(x uint64, y *fp.Element, t0, t1, t2, t3 uint64) (r0, r1, r2, r3
 	r3, carry = bits.Add64(r3, h2, carry)
 	return r0, r1, r2, r3, r4 + carry
 }
+
+// subtract sets z to x - y. Which is the larger decides no branch, for nobody could
+// predict it.
+func subtract(z, x, y *fp.Element) {
+	z0, borrow := bits.Sub64(x[0], y[0], 0)
+	z1, borrow := bits.Sub64(x[1], y[1], borrow)
+	z2, borrow := bits.Sub64(x[2], y[2], borrow)
+	z3, borrow := bits.Sub64(x[3], y[3], borrow)
+	z[0], borrow = bits.Sub64(z0, fieldGap&-borrow, 0) // to add the modulus
+	z[1], borrow = bits.Sub64(z1, 0, borrow)
+	z[2], borrow = bits.Sub64(z2, 0, borrow)
+	z[3], _ = bits.Sub64(z3, 0, borrow)
+}

@@ -7,9 +7,9 @@ import (
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fp"
 )
 
-// The product must be the library's, above all where words are full or empty and
+// Products and differences must be the library's, above all where words are full or empty and
 // where the sum before the last step is at the modulus.
-func TestMultiply(t *testing.T) {
+func TestField(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	word := func(i int) uint64 {
 		switch rng.IntN(8) {
@@ -51,6 +51,10 @@ func TestMultiply(t *testing.T) {
 		}
 		if multiply(&x, &x, &y); x != want {
 			t.Fatal("the product differs when it replaces a factor")
+		}
+		want.Sub(&x, &y)
+		if subtract(&got, &x, &y); got != want {
+			t.Fatalf("%v - %v is %v, not %v", x, y, want, got)
 		}
 	}
 }

@@ -188,14 +188,14 @@ func addPairs(s []secp256k1.G1Affine, inverses []fp.Element) []secp256k1.G1Affin
 	return s[:n]
 }
 
-func slopeDivisor(a, b *secp256k1.G1Affine) (d fp.Element) { d.Sub(&b.X, &a.X); return d }
+func slopeDivisor(a, b *secp256k1.G1Affine) (d fp.Element) { subtract(&d, &b.X, &a.X); return d }
 
 func tangentDivisor(a *secp256k1.G1Affine) (d fp.Element) { d.Double(&a.Y); return d }
 
 // added returns a + b; inverse is that of their [slopeDivisor].
 func added(a, b *secp256k1.G1Affine, inverse *fp.Element) secp256k1.G1Affine {
 	var slope fp.Element
-	slope.Sub(&b.Y, &a.Y)
+	subtract(&slope, &b.Y, &a.Y)
 	multiply(&slope, &slope, inverse)
 	return third(a, b, &slope)
 }
@@ -213,11 +213,11 @@ func doubled(a *secp256k1.G1Affine, inverse *fp.Element) secp256k1.G1Affine {
 // third returns the opposite of the third point on a line through a and b.
 func third(a, b *secp256k1.G1Affine, slope *fp.Element) (p secp256k1.G1Affine) {
 	multiply(&p.X, slope, slope)
-	p.X.Sub(&p.X, &a.X)
-	p.X.Sub(&p.X, &b.X)
-	p.Y.Sub(&a.X, &p.X)
+	subtract(&p.X, &p.X, &a.X)
+	subtract(&p.X, &p.X, &b.X)
+	subtract(&p.Y, &a.X, &p.X)
 	multiply(&p.Y, &p.Y, slope)
-	p.Y.Sub(&p.Y, &a.Y)
+	subtract(&p.Y, &p.Y, &a.Y)
 	return p
 }
 
