@@ -21,7 +21,7 @@ type multiples struct {
 
 // The digits of a key's multiples, which there are many of, and the generator's.
 const (
-	keyDigit       = 4  // 17 KiB, 66 points
+	keyDigit       = 5  // 26 KiB, 52 points
 	generatorDigit = 10 // 416 KiB, 26 points
 )
 
