@@ -111,16 +111,14 @@ func (d *Deployment) collected(w *watcher) {
 	}
 	slices.Sort(pauses)
 	d.Pause99, d.PauseWorst = float64(pauses[len(pauses)*99/100]), float64(pauses[len(pauses)-1])
-	if n := w.accepted(); n > 0 {
-		d.Garbage = float64(w.garbage()) / float64(n)
-	}
+	d.Garbage = w.garbage()
 }
 
 func (s *Section) deployTable(b *bench) {
 	c := b.config
 	t := figures.Table{Title: "Block times while a contract is deployed",
 		How: fmt.Sprintf("%d transfers per second, for %s; with and without `setcode` of `%s` (another code each time, called at once) %d times meanwhile. "+
-			"Between two blocks there should be 500 ms. Pauses are those of Go's garbage collector; garbage is counted in whole MB a collection.",
+			"Between two blocks there should be 500 ms. Pauses are those of Go's garbage collector; garbage is counted in whole MB a collection, while the second half of the transfers came.",
 			c.LoadRate, time.Duration(c.Deployments+1)*c.Pause, deployed, c.Deployments),
 		Head: []string{"node", "deploying", "blocks", "gap p50 ms", "p99 ms", "longest ms", "longest making ms", "memory MB", "collections", "pause p99 ms", "longest pause ms", "heap MB", "garbage B a transfer"}}
 	ms := func(ns float64) string { return figures.Significant(ns / 1e6) }

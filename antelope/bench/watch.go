@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -25,6 +26,7 @@ type produced struct {
 type collection struct {
 	pauses        [2]time.Duration // the world stood still
 	before, after int64            // heap at its begin; live at its end; in bytes, of whole MB
+	accepted      int              // transactions in the blocks before it
 }
 
 // watcher reads a node's log while it grows.
@@ -82,6 +84,7 @@ func (w *watcher) line(line []byte) (err error) {
 		before, _ := strconv.Atoi(string(m[3]))
 		after, _ := strconv.Atoi(string(m[4]))
 		c.before, c.after = int64(before)<<20, int64(after)<<20
+		c.accepted = w.accepted()
 		w.collections = append(w.collections, c)
 		return nil
 	}
@@ -137,10 +140,22 @@ func (w *watcher) gaps() *figures.Latencies {
 	return &l
 }
 
-// garbage is what was allocated between the first and the last collection.
-func (w *watcher) garbage() (sum int64) {
-	for i := 1; i < len(w.collections); i++ {
-		sum += w.collections[i].before - w.collections[i-1].after
+// garbage is what was allocated for each transaction, in bytes, while the second half of
+// them came: by then what a node remembers of its users is there. It is 0 if there
+// were too few collections to tell.
+func (w *watcher) garbage() float64 {
+	half := slices.IndexFunc(w.collections, func(c collection) bool { return 2*c.accepted >= w.accepted() })
+	if half < 0 || half == len(w.collections)-1 {
+		return 0
 	}
-	return sum
+	late := w.collections[half:]
+	n := late[len(late)-1].accepted - late[0].accepted
+	if n == 0 {
+		return 0
+	}
+	sum := int64(0)
+	for i := 1; i < len(late); i++ {
+		sum += late[i].before - late[i-1].after
+	}
+	return float64(sum) / float64(n)
 }

@@ -17,8 +17,8 @@ const maxRelayed = 64 << 20
 // them there are. Peers that this node connects with get theirs at once, for that is
 // where the producers are.
 const (
-	gatherEach = 1250 * time.Microsecond // for each such peer
-	gatherMost = 250 * time.Millisecond  // once between two blocks
+	gatherEach = 2500 * time.Microsecond // for each such peer
+	gatherMost = 500 * time.Millisecond  // then they go with the next block
 	gatherFrom = 16                      // so many of them; below nothing waits
 )
 
