@@ -89,7 +89,13 @@ func (c *cursor) load(key []byte, backward bool) bool {
 	c.rows, c.memory, c.at, c.err, c.backward = c.rows[:0], c.memory[:0], -1, nil, backward
 	it := c.snapshot.txn.NewIterator(badger.IteratorOptions{Reverse: backward, Prefix: c.prefix})
 	defer it.Close()
-	for it.Seek(key); it.Valid() && len(c.rows) < c.want && len(c.memory) < chunkBytes; it.Next() {
+	seek := key
+	if backward && len(c.prefix) > 0 && bytes.Equal(key, c.upper) {
+		// If there is a row at upper, which has another prefix, the walk would end
+		// before it begins.
+		seek = append(bytes.Clone(c.prefix), bytes.Repeat([]byte{0xff}, store.MaxKey)...)
+	}
+	for it.Seek(seek); it.Valid() && len(c.rows) < c.want && len(c.memory) < chunkBytes; it.Next() {
 		item := it.Item()
 		if backward && bytes.Compare(item.Key(), key) >= 0 {
 			continue

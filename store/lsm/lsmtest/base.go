@@ -230,8 +230,12 @@ func (l Library) cursors(t *testing.T) {
 	m.commit(t, b, changes(r, 400)) // not seen
 	for range 40 {
 		lower, upper := key(r.IntN(400)), key(r.IntN(400))
-		if r.IntN(3) == 0 {
+		switch r.IntN(4) {
+		case 0:
 			lower, upper = first, last
+		case 1: // neighbours: the keys between have a prefix in common
+			n := r.IntN(400)
+			lower, upper = key(n), key(n+1)
 		}
 		if bytes.Compare(lower, upper) > 0 {
 			lower, upper = upper, lower
