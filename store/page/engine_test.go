@@ -16,10 +16,14 @@ import (
 // A tree must hold exactly what a map holds, through splits, merges, large
 // values, checkpoints, spills and reopenings, with every view staying as it was.
 func TestTreeEqualsMap(t *testing.T) {
+	ops := 6000
+	if testing.Short() {
+		ops = 1500
+	}
 	for _, mode := range []Mode{Mapped, MappedPrivate, Heap} {
 		for seed := range uint64(4) {
 			t.Run(fmt.Sprintf("%s/seed=%d", mode, seed), func(t *testing.T) {
-				modelRun(t, mode, seed, 6000)
+				modelRun(t, mode, seed, ops)
 			})
 		}
 	}
