@@ -28,7 +28,7 @@ const (
 // maxTerms bounds the points in each half of a sum of a product of each.
 const maxTerms = splitBits/keyDigit + 1 + splitBits/generatorDigit + 1
 
-// newMultiples takes as long as to recover two keys, for a key.
+// newMultiples takes as long as to recover three keys, for a key.
 func newMultiples(of *secp256k1.G1Affine, bits int) *multiples {
 	rows, half := splitBits/bits+1, 1<<(bits-1)
 	weighted := make([]secp256k1.G1Jac, rows)

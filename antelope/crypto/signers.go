@@ -52,7 +52,7 @@ type signingKey struct {
 
 // Anybody can sign with any number of keys, so all that is remembered is bounded: keys
 // and signers, of some megabytes, in two generations, and prepared keys of 156 MiB. To
-// prepare a key takes as long as to find two or three, and saves half of one each time, so
+// prepare a key takes as long as to find three, and saves half of one each time, so
 // it must have been found four times. A prepared one stays as long as it is used once in a
 // while: if more keys come in turn than there is room for, those that are there are worth
 // more than new ones.

@@ -18,7 +18,7 @@ const maxRelayed = 64 << 20
 // where the producers are.
 const (
 	gatherEach = 2500 * time.Microsecond // for each such peer
-	gatherMost = 500 * time.Millisecond  // then they go with the next block
+	gatherMost = 500 * time.Millisecond  // by then there should be a block that they go with
 	gatherFrom = 16                      // so many of them; below nothing waits
 )
 

@@ -59,7 +59,7 @@ func createDirect(path string) (*directFile, error) {
 	for range directParts - 1 {
 		d.spare <- alignedPart()
 	}
-	go d.run()
+	go d.run(d.ready)
 	return d, nil
 }
 
@@ -70,10 +70,10 @@ func alignedPart() []byte {
 }
 
 // run writes until there is no more. After an error it writes nothing.
-func (d *directFile) run() {
+func (d *directFile) run(ready <-chan patch) {
 	defer close(d.done)
 	since := 0 // bytes since the disk was told
-	for p := range d.ready {
+	for p := range ready {
 		if d.failed.Load() == nil {
 			if err := d.write(p); err != nil {
 				d.failed.Store(&err)

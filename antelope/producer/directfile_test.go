@@ -97,3 +97,16 @@ func TestDirectFileSaysWhatFailed(t *testing.T) {
 		t.Errorf("a file in no folder: %v", err)
 	}
 }
+
+// A file that is given up before anything was written.
+func TestDirectFileIsGivenUp(t *testing.T) {
+	for range 100 {
+		d, err := createDirect(filepath.Join(t.TempDir(), "file"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

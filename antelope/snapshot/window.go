@@ -43,7 +43,7 @@ func (w *windows) next(rest []byte) ([]byte, error) {
 	}
 	if len(rest) > headroom {
 		b := append(append(make([]byte, 0, len(rest)+len(a.mem)-headroom), rest...), a.mem[headroom:]...)
-		w.ask(nil, int64(len(b))) // a row that is so long may be much longer
+		w.ask(nil, max(window, int64(len(rest)))) // a row that is so long may be twice as long
 		return b, nil
 	}
 	b := a.mem[headroom-len(rest):]

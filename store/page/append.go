@@ -31,9 +31,10 @@ func (e *Engine) setTip(p *path, table store.Table) {
 	}
 }
 
-// append adds a row behind all others of the tip, and reports whether that is where
-// it belongs and fits. Whatever else changes a tree has cleared the tip.
-func (e *Engine) append(t *tree, table store.Table, key, value []byte, undo *store.Journal) bool {
+// appendRow adds a row behind all others of the tip, and reports whether that is where
+// it belongs and fits. Whatever else changes a tree has cleared the tip or ended its
+// generation.
+func (e *Engine) appendRow(t *tree, table store.Table, key, value []byte, undo *store.Journal) bool {
 	tip := &e.tip
 	if tip.table != table || tip.generation != e.generation || len(key)+len(value) > inlined {
 		return false

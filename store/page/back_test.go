@@ -92,3 +92,27 @@ func TestGrownMemoryBecomesTheFiles(t *testing.T) {
 		t.Errorf("the file is mapped in %d pieces", n)
 	}
 }
+
+// A value of many pages is verified at its first one, and anew when a part of it is
+// read from the file again.
+func TestARunIsVerifiedAgainWhenItsTailIsDropped(t *testing.T) {
+	e, err := Open(Options{Dir: t.TempDir(), LimitBytes: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	tb := onePut(t, e, make([]byte, 5<<20))
+	n, i, err := e.lookup(&e.tables[tb-1].tree, tb, []byte("key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref, _ := n.value(i)
+	page := decodeRunRef(ref).page
+	if !e.isChecked(page) {
+		t.Fatal("a run that was just written is not known to be sound")
+	}
+	e.uncheck(firstPage, page+700, 5, e.raw)
+	if e.isChecked(page) || e.isChecked(page+704) {
+		t.Error("the run is not verified again")
+	}
+}

@@ -261,7 +261,8 @@ func (c *checkpoint) giveBack(e *Engine) {
 			if e.mem.drop(page, pages) != nil {
 				return // it stays private; nothing is lost
 			}
-			e.clearChecked(page, pages)
+			// What lies before x may be in use for something else by now.
+			e.uncheck(x.page, page, pages, c.raw)
 			c.returned += int64(pages) << pageShift
 		})
 	}
@@ -286,37 +287,46 @@ func (fresh bitmap) old(x extent, fn func(page, pages uint32)) {
 	}
 }
 
-// back makes fresh chunks the file's and gives their memory back, where no page
-// differs from it. The others wait for the next time.
-func (e *Engine) back() error {
+// back makes fresh chunks the file's, where no page differs from it, and returns how
+// much memory that gave back. The others wait for the next time. After an error the
+// rest stays as it is, unless the error is a [holeError].
+func (e *Engine) back() (returned int64, err error) {
 	if e.opts.Mode != MappedPrivate {
-		return nil
+		return 0, nil
 	}
-	var failed error
-	returned := int64(0)
+	before := e.privatePages
 	used := (e.space.end + hugePages - 1) / hugePages
-	for c := e.mem.fresh.next(0, used); c < used && failed == nil; c = e.mem.fresh.next(c, used) {
+	for c := e.mem.fresh.next(0, used); c < used; c = e.mem.fresh.next(c, used) {
 		first := c
-		for c < used && e.mem.fresh.get(c) && e.dirty.next(c*hugePages, (c+1)*hugePages) == (c+1)*hugePages {
+		for c < used && c-first < backChunks && e.mem.fresh.get(c) && e.dirty.next(c*hugePages, (c+1)*hugePages) == (c+1)*hugePages {
 			c++
 		}
 		if c == first {
 			c++
 			continue
 		}
-		if err := e.mem.back(first, c-first); err != nil {
-			if hole := (*holeError)(nil); errors.As(err, &hole) {
-				failed = fmt.Errorf("%w: %w", store.ErrFailed, err)
-			}
-			continue // else it stays private; nothing is lost
+		if err = e.mem.back(first, c-first); err != nil {
+			break
 		}
-		e.clearChecked(first*hugePages, (c-first)*hugePages)
-		before := e.privatePages
+		e.uncheck(firstPage, first*hugePages, (c-first)*hugePages, e.raw)
 		e.notPrivate(first*hugePages, (c-first)*hugePages)
-		returned += (before - e.privatePages) << pageShift
 	}
-	e.counters.gaveBack(returned)
-	return failed
+	return (before - e.privatePages) << pageShift, err
+}
+
+// backChunks bounds a mapping that is made: readers whose pages are not there wait for
+// it, and a machine short of memory may refuse a large one.
+const backChunks = 64 << 20 / hugePage
+
+// uncheck has pages verified again that are to be read from the file. A run is verified
+// as a whole and marked at its first page, which may lie before them, but not before
+// from.
+func (e *Engine) uncheck(from, page, pages uint32, raw bitmap) {
+	first := page
+	for first > from && page-first < uint32(runPages(store.MaxValue)) && raw.get(first-1) {
+		first--
+	}
+	e.clearChecked(first, page-first+pages)
 }
 
 // settle takes in the outcome of a checkpoint that has ended.
@@ -351,11 +361,22 @@ func (e *Engine) settle() {
 	}
 	e.doubtful = nil
 	e.reap()
-	if err := e.back(); err != nil {
-		e.failed = err
+	returned, err := e.back()
+	e.counters.gaveBack(returned)
+	if e.lost(err) {
 		return
 	}
 	e.tidy()
+}
+
+// lost notes that a part of the memory may be gone, which is the end of the writer.
+// That some could not be given back is not.
+func (e *Engine) lost(err error) bool {
+	if hole := (*holeError)(nil); errors.As(err, &hole) {
+		e.failed = fmt.Errorf("%w: %w", store.ErrFailed, err)
+		return true
+	}
+	return false
 }
 
 // abandon takes in a checkpoint that failed. Up to the sync of its pages nothing
@@ -436,16 +457,18 @@ func (e *Engine) spill() error {
 				failed = err
 				return
 			}
-			e.clearChecked(page, pages)
+			e.uncheck(firstPage, page, pages, e.raw)
 			e.notPrivate(page, pages)
 		})
 		if failed != nil {
 			return failed
 		}
 	}
-	if err := e.back(); err != nil {
-		e.failed = err
-		return err
+	if _, err := e.back(); err != nil {
+		if e.lost(err) {
+			return e.failed
+		}
+		return fmt.Errorf("make room under the bound of %d bytes for private memory: %w", e.opts.PrivateBytes, err)
 	}
 	e.dropFree()
 	return nil

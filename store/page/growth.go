@@ -50,7 +50,9 @@ func (e *Engine) reserve(singles, run, ceiling int64) error {
 	if need := (end + singles + run) << pageShift; need <= ceiling {
 		return e.grow(need, min((need+e.opts.GrowBytes-1)/e.opts.GrowBytes*e.opts.GrowBytes, ceiling))
 	}
-	e.settle()
+	if e.settle(); e.failed != nil {
+		return e.failed
+	}
 	e.reap()
 	if free = int64(e.space.count); free >= singles+run {
 		if run == 0 {

@@ -31,7 +31,7 @@ type memory struct {
 	fresh    bitmap // chunks of 2 MiB that are not the file yet; the writer's
 	kind     string
 
-	populating, forgetting sync.WaitGroup // work of the kernel that nobody waits for
+	populating, forgetting sync.WaitGroup // work of the kernel on goroutines of its own
 }
 
 const (
@@ -214,10 +214,10 @@ func (m *memory) drop(page, pages uint32) error {
 }
 
 // populate has the kernel find and clear the memory of a chunk that no page of a
-// file is in, before its first page is needed.
+// file is in, before its first page is needed. A volatile store is too small for that.
 func (m *memory) populate(chunk uint32) {
 	off := int64(chunk) * hugePage
-	if off+hugePage > m.mapped || m.mode != Heap && (m.mode != MappedPrivate || !m.fresh.get(chunk)) {
+	if m.file == nil || off+hugePage > m.mapped || m.mode != Heap && (m.mode != MappedPrivate || !m.fresh.get(chunk)) {
 		return
 	}
 	m.populating.Go(func() {

@@ -85,7 +85,9 @@ func (e *Engine) Publish(revision uint64) error {
 	if e.failed != nil {
 		return e.failed
 	}
-	e.settle()
+	if e.settle(); e.failed != nil {
+		return e.failed
+	}
 	e.gauge()
 	s := e.endGeneration(revision)
 	e.mu.Lock()

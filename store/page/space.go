@@ -13,7 +13,7 @@ type extent struct {
 	born        uint64
 }
 
-// bitmap has one bit a page. It lies outside the Go heap (see newBitmap), so
+// bitmap has one bit a page. A long one lies outside the Go heap (see newBitmap), so
 // that a large limit costs address space and nothing else.
 type bitmap []uint64
 

@@ -116,7 +116,7 @@ func (n *node) ref() ref { return ref{n.number, uint32(n.generation)} }
 
 // put sets a row. The caller has reserved the pages.
 func (e *Engine) put(t *tree, table store.Table, key, value []byte, undo *store.Journal) error {
-	if e.append(t, table, key, value, undo) {
+	if e.appendRow(t, table, key, value, undo) {
 		return nil
 	}
 	e.tip.table = 0
