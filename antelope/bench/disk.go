@@ -146,7 +146,7 @@ func (s *Section) diskTable(b *bench) {
 	c := b.config
 	t := figures.Table{Title: "Bytes written",
 		How: fmt.Sprintf("%d transfers per second for %s, then nothing for %s, then %d per second for %s. Written is what the kernel counts for the process "+
-			"when a page of a file becomes dirty; the disk counts all that anybody wrote, the file system's own included.",
+			"when a page of a file becomes dirty, less what is deleted before it gets to the disk; the disk counts all that anybody wrote, the file system's own included.",
 			c.LoadRate, c.Load, c.Idle, c.SlowRate, c.Slow),
 		Head: []string{"node", "mode", "work", "transfers", "written MB", "block log MB", "rest MB", "rest KB/s", "rest B a transfer", "disk MB"}}
 	for _, d := range s.Disks {

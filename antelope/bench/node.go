@@ -145,9 +145,16 @@ func ownProcessor() time.Duration {
 }
 
 // written is what the process has had written to disks so far, in bytes: counted when
-// a page of a file becomes dirty.
+// a page of a file becomes dirty, and taken back when it is deleted before it gets to
+// the disk.
 func (n *node) written() (int64, error) {
-	return figures.ProcField(fmt.Sprintf("/proc/%d/io", n.PID()), "write_bytes")
+	io := fmt.Sprintf("/proc/%d/io", n.PID())
+	dirtied, err := figures.ProcField(io, "write_bytes")
+	if err != nil {
+		return 0, err
+	}
+	deleted, err := figures.ProcField(io, "cancelled_write_bytes")
+	return dirtied - deleted, err
 }
 
 // peak is the most memory that the process had, in bytes.

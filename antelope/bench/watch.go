@@ -140,15 +140,15 @@ func (w *watcher) gaps() *figures.Latencies {
 	return &l
 }
 
-// garbage is what was allocated for each transaction, in bytes, while the second half of
-// them came: by then what a node remembers of its users is there. It is 0 if there
+// garbage is what was allocated for each transaction, in bytes, while the last two thirds
+// of them came: by then what a node remembers of its users is there. It is 0 if there
 // were too few collections to tell.
 func (w *watcher) garbage() float64 {
-	half := slices.IndexFunc(w.collections, func(c collection) bool { return 2*c.accepted >= w.accepted() })
-	if half < 0 || half == len(w.collections)-1 {
+	from := slices.IndexFunc(w.collections, func(c collection) bool { return 3*c.accepted >= w.accepted() })
+	if from < 0 || from == len(w.collections)-1 {
 		return 0
 	}
-	late := w.collections[half:]
+	late := w.collections[from:]
 	n := late[len(late)-1].accepted - late[0].accepted
 	if n == 0 {
 		return 0

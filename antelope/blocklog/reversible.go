@@ -23,6 +23,7 @@ const (
 	reversibleHeaderBytes = 16
 	recordHeaderBytes     = 8
 	defaultCompactBytes   = 4 << 20
+	maxRecordKept         = 1 << 20 // bytes of scratch
 )
 
 // ReversibleOptions say where reversible blocks are kept.
@@ -61,6 +62,7 @@ type Reversible struct {
 	dirty    bool
 	cut      int64
 	failed   error
+	record   []byte // scratch of Append
 }
 
 // reversibleBlock is where a block is. Its sequence number stays when the file is
@@ -205,8 +207,10 @@ func (r *Reversible) Append(block []byte) error {
 	if r.failed != nil {
 		return r.failed
 	}
-	b := appendReversible(make([]byte, 0, recordHeaderBytes+len(block)), block)
-	if _, err := r.file.WriteAt(b, r.end); err != nil {
+	if r.record = appendReversible(r.record[:0], block); cap(r.record) > maxRecordKept {
+		defer func() { r.record = nil }()
+	}
+	if _, err := r.file.WriteAt(r.record, r.end); err != nil {
 		return r.fail("append to", err)
 	}
 	r.add(num, len(block))

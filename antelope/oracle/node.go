@@ -191,12 +191,16 @@ func freePorts(n int) ([]string, error) {
 	return addresses, nil
 }
 
-// Await waits until the node answers, or says why it never will.
+// Await waits until the node answers, or says why it never will. nodeos listens before
+// its plugins have named what they answer, so the last of them is asked.
 func (n *Node) Await(ctx context.Context) error {
 	var last error
+	var paused bool
 	for end := time.Now().Add(n.wait); time.Now().Before(end); {
-		if _, last = n.Info(ctx); last == nil {
-			return nil
+		if last = n.Call(ctx, "/v1/producer/paused", struct{}{}, &paused); last == nil {
+			if _, last = n.Info(ctx); last == nil {
+				return nil
+			}
 		}
 		select {
 		case <-n.done:

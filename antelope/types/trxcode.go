@@ -46,10 +46,12 @@ func (a *Action) Digest() Checksum256 { return Hash(a.Append(make([]byte, 0, a.S
 // DigestWithReturn returns what a receipt has of the action and its return value
 // once ACTION_RETURN_VALUE is active (Leap: generate_action_digest).
 func (a *Action) DigestWithReturn(value []byte) Checksum256 {
-	base := Hash(a.appendBase(make([]byte, 0, 32+16*len(a.Authorization))))
-	data := serial.AppendBytes(make([]byte, 0, len(a.Data)+len(value)+10), a.Data)
-	rest := Hash(serial.AppendBytes(data, value))
-	return Hash(append(base[:], rest[:]...))
+	var buf [256]byte // enough for most, on the stack
+	base := Hash(a.appendBase(buf[:0]))
+	rest := Hash(serial.AppendBytes(serial.AppendBytes(buf[:0], a.Data), value))
+	var both [len(base) + len(rest)]byte
+	copy(both[copy(both[:], base[:]):], rest[:])
+	return Hash(both[:])
 }
 
 // minAction is the length of the shortest action.
