@@ -24,6 +24,7 @@ type pendingBlock struct {
 	root       *types.Checksum256  // of the transactions, from the block that is validated
 	actions    []types.Checksum256 // digests of action receipts
 	hasher     *hasher             // computes them and their root, if it is not nil
+	executed   int                 // how many action receipts there are
 	candidates []*Candidate        // input transactions that are in the block
 	report     Report
 }
@@ -41,6 +42,7 @@ func (b *pendingBlock) restore(m blockMark) {
 
 // addActions adds what a transaction that succeeded did.
 func (b *pendingBlock) addActions(t *transaction) {
+	b.executed += len(t.receipts)
 	if b.hasher != nil {
 		b.hasher.add(t.jobs)
 		return
@@ -93,7 +95,7 @@ func (c *Chain) StartBlock(s Start) (err error) {
 	c.last = nil // its trace is with whoever pushed it
 	c.activeAt = 0
 	if c.batch.open && s.Block != nil && c.opt.Applied == nil && c.opt.Tracer == nil {
-		c.pending.hasher = newHasher(header.BlockNum, s.Block.ActionMRoot)
+		c.pending.hasher = newHasher(header.BlockNum, s.Block.ActionMRoot, c.hashed)
 		c.batch.hashers = append(c.batch.hashers, c.pending.hasher)
 	}
 	if s.Status != Ephemeral {
@@ -291,7 +293,7 @@ func (c *Chain) commit(b *consensus.BlockState) error {
 	c.worked += max(c.pending.report.Elapsed, c.pending.report.Total)
 	if c.batch.open {
 		c.batch.blocks++
-		c.batch.transactions += len(b.Block.Transactions)
+		c.batch.receipts += c.pending.executed
 		c.head, c.pending = b, nil
 		c.activeAt = 0
 		return nil

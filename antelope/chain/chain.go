@@ -111,8 +111,10 @@ type Chain struct {
 	batch       batch
 	actions     []*action    // by depth, used again and again
 	last, spare *transaction // the last one that succeeded; one to be used again
-	// digests and actionDigests are memory of the last block's.
+	// digests and actionDigests are memory of the last block's, hashed that of chunks
+	// of receipts.
 	digests, actionDigests []types.Checksum256
+	hashed                 chan []receiptJob
 	timed                  bool // somebody looks at how long things take
 	observer               Observer
 	report                 Report        // of the last block
@@ -184,6 +186,7 @@ func assemble(st store.Store, o Options) (*Chain, error) {
 		features: feature.NewHistory(o.Features), fork: consensus.NewForkDatabase(),
 		timed: o.Applied != nil || o.Tracer != nil, signers: crypto.NewSigners(),
 		signed: sync.Pool{New: func() any { return new([]crypto.Signed) }},
+		hashed: make(chan []receiptJob, chunksAhead),
 	}
 	c.authority = authority.New(s, authority.Options{
 		LinkRestrictionFixed: func() bool { return c.active(feature.FixLinkauthRestriction) },

@@ -13,6 +13,7 @@ type hasher struct {
 	want   types.Checksum256
 	chunks chan []receiptJob
 	next   []receiptJob
+	used   chan []receiptJob // chunks that were hashed, to be filled again
 	root   chan types.Checksum256
 	ended  bool
 }
@@ -26,11 +27,16 @@ type receiptJob struct {
 	again   bool   // the action is that of the job before
 }
 
-// chunk is how many receipts are handed over at a time.
-const chunk = 128
+// chunk is how many receipts are handed over at a time, chunksAhead how many chunks
+// may wait.
+const (
+	chunk       = 128
+	chunksAhead = 16
+)
 
-func newHasher(block uint32, want types.Checksum256) *hasher {
-	h := &hasher{block: block, want: want, chunks: make(chan []receiptJob, 16), root: make(chan types.Checksum256, 1)}
+// newHasher starts to hash. used is shared by the hashers of a chain.
+func newHasher(block uint32, want types.Checksum256, used chan []receiptJob) *hasher {
+	h := &hasher{block: block, want: want, used: used, chunks: make(chan []receiptJob, chunksAhead), root: make(chan types.Checksum256, 1)}
 	go h.run()
 	return h
 }
@@ -58,6 +64,10 @@ func (h *hasher) run() {
 			}
 			leaves = append(leaves, j.receipt.Digest())
 		}
+		select {
+		case h.used <- jobs[:0]:
+		default:
+		}
 	}
 	h.root <- consensus.MerkleRoot(leaves)
 }
@@ -65,7 +75,11 @@ func (h *hasher) run() {
 // add takes the receipts of a transaction that succeeded.
 func (h *hasher) add(jobs []receiptJob) {
 	if h.next == nil {
-		h.next = make([]receiptJob, 0, chunk+len(jobs))
+		select {
+		case h.next = <-h.used:
+		default:
+			h.next = make([]receiptJob, 0, chunk+len(jobs))
+		}
 	}
 	h.next = append(h.next, jobs...)
 	if len(h.next) >= chunk {

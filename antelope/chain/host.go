@@ -11,10 +11,12 @@ import (
 // What host functions ask about accounts, permissions, privileges and the
 // surroundings of an action.
 
-// IsAccount implements intrinsic.Authorizer.
+// IsAccount implements intrinsic.Authorizer. An account and its metadata are made
+// together and stay for ever: the metadata is asked because a notification of the
+// account, which mostly follows, needs it anyway.
 func (a *action) IsAccount(n types.Name) (bool, error) {
-	account, err := a.c.state.Accounts.Get(n)
-	return account != nil, err
+	m, err := a.c.state.Metadata.Get(n)
+	return m != nil, err
 }
 
 // CodeOf implements intrinsic.Authorizer.

@@ -43,16 +43,18 @@ func (c *Chain) Replay(b *types.SignedBlock, candidates []*Candidate, status Sta
 // in many of them is written once. Nobody sees, and no image holds, a state within
 // a batch; a failure takes all of it back.
 type batch struct {
-	open         bool
-	blocks       int
-	transactions int
-	hashers      []*hasher // of its blocks
+	open     bool
+	blocks   int
+	receipts int       // of its actions
+	hashers  []*hasher // of its blocks
 }
 
-// How large a batch becomes: so much a failure, or the end of the process, costs.
+// How large a batch becomes: so much a failure, or the end of the process, costs. A
+// transfer has three receipts. What they changed is kept for undoing until the batch
+// ends: a batch of more than a few megabytes leaves the processor's cache.
 const (
-	batchBlocks       = 256
-	batchTransactions = 16_384
+	batchBlocks   = 256
+	batchReceipts = 49_152
 )
 
 // joins tells whether the next block needs no session of its own.
@@ -60,7 +62,7 @@ func (b *batch) joins() bool { return b.open && b.blocks > 0 }
 
 // full tells whether the batch has to end.
 func (b *batch) full() bool {
-	return b.blocks >= batchBlocks || b.transactions >= batchTransactions
+	return b.blocks >= batchBlocks || b.receipts >= batchReceipts
 }
 
 // endBatch makes the blocks of the batch one revision, with the number of the last.
