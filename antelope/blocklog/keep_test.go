@@ -69,7 +69,7 @@ func TestUnknownPreamblesAreRefused(t *testing.T) {
 func TestAnyIndexIsRepaired(t *testing.T) {
 	fs := memory()
 	o := testOptions(fs)
-	o.SyncBytes = 2000 // a window of few blocks
+	o.SyncBytes = 500 // a window of few blocks
 	l := mustOpen(t, o)
 	c := newChain(newRand(t), 5)
 	begin(t, l, c)

@@ -167,17 +167,17 @@ func (l *Log) sound(s *source) (extent, error) {
 		return extent{}, err
 	}
 	if ok {
-		e, ok, err := s.proved(m, records, l.o.SyncBytes+2*maxBlockBytes)
+		e, ok, err := s.proved(m, records, l.o.doubtful()+2*maxBlockBytes)
 		if ok || err != nil {
 			return e, err
 		}
 	}
 	if s.preamble.Pruned {
-		if e, ok, err := s.soundPruned(l.o.SyncBytes); ok || err != nil {
+		if e, ok, err := s.soundPruned(l.o.doubtful()); ok || err != nil {
 			return e, err
 		}
 	}
-	return s.soundEnd(s.size, l.o.SyncBytes, s.preamble.First, s.preamble.Pruned)
+	return s.soundEnd(s.size, l.o.doubtful(), s.preamble.First, s.preamble.Pruned)
 }
 
 // soundPruned believes the trailer of a pruned log if the entries before it bear it
@@ -265,7 +265,7 @@ func (l *Log) setAside(f vfs.File, from, to int64, next uint32) error {
 // mendIndex repairs the index of a log whose blocks from first on are there.
 func (l *Log) mendIndex(s *source, e extent, first uint32) error {
 	job := &indexJob{fs: l.o.FS, source: s, path: indexPath(workingBase(l.o.Dir)), extent: e, first: first,
-		window:  max(l.o.SyncBytes+l.o.SyncBytes/2, e.doubtful+1),
+		window:  max(l.o.doubtful()+l.o.doubtful()/2, e.doubtful+1),
 		surface: newProgress(l.o.Logger, l.o.Now, "Rebuilding blocks.index", uint64(e.head.num-first)+1)}
 	state, err := job.mend()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 const (
 	defaultArchiveDir = "archive"
-	defaultSyncBytes  = 16 << 20
+	defaultSyncBytes  = 4 << 20
 	defaultPruneBytes = 4 << 20
 )
 
@@ -33,8 +33,8 @@ type Options struct {
 	// end. While a node catches up, a buffer saves calls.
 	BufferBytes int
 	// SyncBytes is how much may be appended without being known durable: beyond
-	// it Append syncs by itself. It bounds what opening checks after a crash.
-	// 0 is 16 MiB.
+	// it Append syncs by itself. Reversible blocks are kept until then, and what
+	// opening checks after a crash is four times as much. 0 is 4 MiB.
 	SyncBytes int64
 	// PruneBytes is the step in which a pruned log gives space back, a power of
 	// two; 0 is nodeos' 4 MiB.
@@ -110,6 +110,10 @@ func (o Options) settle() (Options, error) {
 	}
 	return o, nil
 }
+
+// doubtful is how much at the end of a log opening looks at: more than this program
+// leaves unsynced, for a log that another one wrote.
+func (o *Options) doubtful() int64 { return 4 * o.SyncBytes }
 
 func settleSurroundings(fs FS, now func() time.Time, l *slog.Logger) (FS, func() time.Time, *slog.Logger) {
 	if fs == nil {
