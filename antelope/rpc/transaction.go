@@ -25,10 +25,24 @@ func (a *API) packed(v variant.Value) (*types.PackedTransaction, error) {
 	}
 	defer view.Close()
 	p, err := a.contents(view).PackedTransaction(v)
-	if err != nil && !exception.Is(err, exception.ChainException) {
-		err = exception.Wrap(exception.PackedTransactionType, err, "Invalid packed transaction")
+	if err != nil {
+		return nil, unread(err, exception.PackedTransactionType, "Invalid packed transaction")
 	}
-	return p, err
+	return p, nil
+}
+
+// unread is what a failure to read a transaction in JSON becomes: an exception
+// of the chain goes on with notes, another is the cause of one of this kind (Leap:
+// abi_serializer::from_variant in EOS_RETHROW_EXCEPTIONS).
+func unread(err error, kind *exception.Kind, message string) error {
+	if e := exception.Of(err); e != nil {
+		e = e.With("Failed to deserialize variant")
+		if exception.Is(e, exception.ChainException) {
+			return e.With(message)
+		}
+		err = e
+	}
+	return exception.Wrap(kind, err, "%s", message)
 }
 
 // result appends what clients get for a transaction: its id, and the trace, which
@@ -322,10 +336,7 @@ func (q *query) getRequiredKeys(b []byte) ([]byte, error) {
 	defer v.Close()
 	t, err := q.api.contents(v).Transaction(trx)
 	if err != nil {
-		if !exception.Is(err, exception.ChainException) {
-			err = exception.Wrap(exception.TransactionType, err, "Invalid transaction")
-		}
-		return b, err
+		return b, unread(err, exception.TransactionType, "Invalid transaction")
 	}
 	needed, err := authority.RequiredKeys(v, t, keys, int64(t.DelaySec)*1_000_000)
 	if err != nil {

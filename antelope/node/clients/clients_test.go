@@ -143,19 +143,22 @@ func (s *sides) environment(r *recorder) []string {
 		"USER_PUBLIC="+user.Public().String(), "EXHIBIT="+filepath.Join(s.exhibit, "exhibit"), "TOKEN="+filepath.Join(s.peer.ContractDir("eosio.token"), "eosio.token"))
 }
 
-// cache is a folder that is kept for what a list of packages names.
-func cache(t *testing.T, name, list string) string {
+// cache is a folder that is kept for what files, such as a list of packages, say.
+func cache(t *testing.T, name string, files ...string) string {
 	t.Helper()
 	dir, err := os.UserCacheDir()
 	if err != nil {
 		t.Skip("no folder for packages: ", err)
 	}
-	b, err := os.ReadFile(list)
-	if err != nil {
-		t.Fatal(err)
+	h := sha256.New()
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Write(b)
 	}
-	sum := sha256.Sum256(b)
-	return filepath.Join(dir, "tarn", name+"-"+hex.EncodeToString(sum[:6]))
+	return filepath.Join(dir, "tarn", name+"-"+hex.EncodeToString(h.Sum(nil)[:6]))
 }
 
 // install runs a command that fills a new folder, unless one is there already. The
@@ -255,6 +258,26 @@ func pip(t *testing.T, ctx context.Context) func(env []string) *exec.Cmd {
 	}
 }
 
+// golang builds the program of go/, a module of its own, with the library it names.
+func golang(t *testing.T, ctx context.Context) func(env []string) *exec.Cmd {
+	t.Helper()
+	dir := cache(t, "clients-go", "go/go.mod", "go/main.go")
+	install(t, ctx, dir, func(ctx context.Context, into string) *exec.Cmd {
+		source := t.TempDir()
+		if err := os.CopyFS(source, os.DirFS("go")); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(ctx, "go", "build", "-mod=mod", "-o", filepath.Join(into, "round"), ".")
+		cmd.Dir = source
+		return cmd
+	})
+	return func(env []string) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, filepath.Join(dir, "round"))
+		cmd.Env = env
+		return cmd
+	}
+}
+
 func TestClientsSeeWhatNodeosShows(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
@@ -267,6 +290,10 @@ func TestClientsSeeWhatNodeosShows(t *testing.T) {
 	}
 	t.Run("pyntelope", func(t *testing.T) {
 		run := pip(t, ctx)
+		s.beside(t, func(r *recorder) *exec.Cmd { return run(s.environment(r)) })
+	})
+	t.Run("eos-go", func(t *testing.T) {
+		run := golang(t, ctx)
 		s.beside(t, func(r *recorder) *exec.Cmd { return run(s.environment(r)) })
 	})
 	t.Run("cleos", func(t *testing.T) { s.cleos(t, ctx) })
