@@ -1,7 +1,6 @@
 package chain
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -473,9 +472,6 @@ func (c *Chain) addProduced(bs *consensus.BlockState) error {
 	if err := c.fork.MarkValid(bs.ID); err != nil {
 		return err
 	}
-	if c.fork.Head().ID != bs.ID {
-		return errors.Join(exception.New(exception.ForkDatabase, "committed block did not become the new head in fork database"), c.fork.Remove(bs.ID))
-	}
 	if c.opt.Reversible != nil {
 		if err := c.opt.Reversible.Append(bs.Block.Append(nil)); err != nil {
 			return fmt.Errorf("keep block %d: %w", bs.BlockNum, err)
@@ -483,6 +479,10 @@ func (c *Chain) addProduced(bs *consensus.BlockState) error {
 	}
 	if c.observer.AcceptedHeader != nil {
 		c.observer.AcceptedHeader(bs)
+	}
+	if c.fork.Head().ID != bs.ID {
+		// It stays a branch that the chain may switch to, as in nodeos.
+		return exception.New(exception.ForkDatabase, "committed block did not become the new head in fork database")
 	}
 	return nil
 }

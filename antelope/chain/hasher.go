@@ -64,6 +64,7 @@ func (h *hasher) run() {
 			}
 			leaves = append(leaves, j.receipt.Digest())
 		}
+		clear(jobs) // or the chunk would keep the actions' data
 		select {
 		case h.used <- jobs[:0]:
 		default:

@@ -1,6 +1,10 @@
 package chain
 
 import (
+	"slices"
+	"strconv"
+	"strings"
+
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
 )
@@ -21,15 +25,20 @@ type ActionName struct{ Account, Name types.Name }
 func (l *Lists) bypassed(sender types.Name) bool { return l.SenderBypass[sender] }
 
 func (l *Lists) checkActors(actors []types.Name) error {
-	for _, n := range actors {
-		if len(l.ActorWhitelist) > 0 && !l.ActorWhitelist[n] {
-			return exception.New(exception.ActorWhitelist, "authorizing actor(s) in transaction are not on the actor whitelist: [%q]", n)
-		}
-		if len(l.ActorWhitelist) == 0 && l.ActorBlacklist[n] {
-			return exception.New(exception.ActorBlacklist, "authorizing actor(s) in transaction are on the actor blacklist: [%q]", n)
+	var refused []string // as JSON, ascending
+	for _, n := range slices.Sorted(slices.Values(actors)) {
+		if len(l.ActorWhitelist) > 0 && !l.ActorWhitelist[n] || len(l.ActorWhitelist) == 0 && l.ActorBlacklist[n] {
+			refused = append(refused, strconv.Quote(n.String()))
 		}
 	}
-	return nil
+	switch list := strings.Join(refused, ","); {
+	case len(refused) == 0:
+		return nil
+	case len(l.ActorWhitelist) > 0:
+		return exception.New(exception.ActorWhitelist, "authorizing actor(s) in transaction are not on the actor whitelist: [%s]", list)
+	default:
+		return exception.New(exception.ActorBlacklist, "authorizing actor(s) in transaction are on the actor blacklist: [%s]", list)
+	}
 }
 
 func (l *Lists) checkContract(n types.Name) error {

@@ -2,6 +2,7 @@ package chain
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"time"
 
@@ -159,9 +160,11 @@ func (t *transaction) accept(x *Candidate) error {
 
 // reject ends a transaction that failed. Some failures are the whole block's.
 func (t *transaction) reject(err error, quiet bool) (*types.TransactionTrace, error) {
-	e := exception.Of(err)
-	if e == nil || exception.Is(err, exception.DisallowedTransactionExtensionsBadBlock, exception.ProtocolFeatureBadBlock) {
+	if exception.Of(err) == nil {
 		return nil, err // the block is undone with all that is in it
+	}
+	if exception.Is(err, exception.DisallowedTransactionExtensionsBadBlock, exception.ProtocolFeatureBadBlock) {
+		return nil, errors.Join(err, t.undo()) // onblock is not the block's failure even so
 	}
 	t.trace.Except, t.trace.ErrorCode = thrown(err)
 	t.trace.Elapsed = t.timer.elapsed()

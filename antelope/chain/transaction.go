@@ -414,8 +414,8 @@ func (t *transaction) execute(ordinal, depth uint32) error {
 
 // finish bills the transaction (Leap: transaction_context::finalize).
 func (t *transaction) finish() error {
-	t.trace.NetUsage = (t.trace.NetUsage + 7) / 8 * 8
 	if t.kind == ReadOnly {
+		t.roundNet()
 		t.trace.Elapsed = t.timer.elapsed()
 		return nil
 	}
@@ -439,6 +439,10 @@ func (t *transaction) finish() error {
 	return t.c.billUsage(t.deepMind(), t.billTo, uint64(t.timer.cpu), t.trace.NetUsage)
 }
 
+// roundNet rounds the bytes up to words. The trace of a transaction that fails before
+// has them as they are.
+func (t *transaction) roundNet() { t.trace.NetUsage = (t.trace.NetUsage + 7) / 8 * 8 }
+
 // checkBill settles what the transaction is billed, and checks that it can be paid.
 func (t *transaction) checkBill() error {
 	g, err := t.c.state.Global()
@@ -447,6 +451,7 @@ func (t *transaction) checkBill() error {
 	}
 	t.trace.Elapsed = t.timer.elapsed()
 	if t.c.skipChecks() {
+		t.roundNet()
 		t.timer.bill(&g.Configuration)
 		return nil
 	}
@@ -460,6 +465,7 @@ func (t *transaction) checkBill() error {
 	if cpu <= t.timer.objective {
 		t.timer.limitObjective(cpu, accountLimit)
 	}
+	t.roundNet()
 	t.eagerNetLimit = t.netLimit
 	if err := t.checkNet(); err != nil {
 		return err

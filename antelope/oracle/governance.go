@@ -70,7 +70,7 @@ func runProducers(features int) func(d *Driver, until time.Time) error {
 			if features == halfway {
 				end = half
 			}
-			if err := d.Must(setCode(system, chaintest.SystemCode(false))); err != nil {
+			if err := d.Must(setCode(system, chaintest.SystemCode())); err != nil {
 				return err
 			}
 			if err := d.until(end, func() error { return propose(w.legacySchedule()) }); err != nil || features == never {

@@ -96,7 +96,7 @@ func (r *replaced) run() (sender, sent *state.Deferred) {
 	auth.Accounts = []types.PermissionLevelWeight{{Permission: level(r.account, "eosio.code"), Weight: 1}}
 	creation := types.NewAccount{Creator: types.N("eosio"), Name: r.account, Owner: types.KeyAuthority(r.Key.Public()), Active: auth}
 	r.block(r.push(chaintest.Action(creation.Creator, types.N("newaccount"), creation.Creator, creation.Append(nil))), preactivation)
-	r.block(r.push(chaintest.SetCode(types.N("eosio"), chaintest.SystemCode(true)), chaintest.SetCode(r.account, scriptContract(only))))
+	r.block(r.push(chaintest.SetCode(types.N("eosio"), chaintest.SystemCode("preactivate")), chaintest.SetCode(r.account, scriptContract(only))))
 	nothing := newScript(9, storeRow).action(r.account, level(r.account, active))
 	r.block(r.push(r.send(1, 5, 0, nothing)))
 	r.block(r.push(r.send(1, 5, 1, r.send(2, 3600, 0, nothing))))

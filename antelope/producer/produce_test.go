@@ -384,7 +384,7 @@ func threeProducersWatched(t *testing.T, ctx context.Context, links *[]*link, wa
 	time.Sleep(2 * time.Second)
 	m := nodes[0].maker
 	mustPush(t, nodes[0], m.CreateAccount(name("proda")), m.CreateAccount(name("prodb")), m.CreateAccount(name("prodc")),
-		chaintest.SetCode(name("eosio"), chaintest.SystemCode(false)))
+		chaintest.SetCode(name("eosio"), chaintest.SystemCode()))
 	mustPush(t, nodes[0], propose(m, "proda", "prodb", "prodc"))
 	time.Sleep(10 * time.Second)
 	if s := nodes[0].Head().State.ActiveSchedule; len(s.Producers) != 3 {

@@ -41,7 +41,7 @@ func TestAFollowerOfRandomBlocksHasTheSameState(t *testing.T) {
 			n.run()
 		}
 		time.Sleep(2 * time.Second)
-		mustPush(t, n, chaintest.SetCode(name("eosio"), chaintest.SystemCode(false)))
+		mustPush(t, n, chaintest.SetCode(name("eosio"), chaintest.SystemCode()))
 		var accepted, refused int
 		for i := range 400 {
 			a := randomAction(random, n.maker, i)
@@ -106,7 +106,7 @@ func TestDeferredTransactionsThatExpiredAreRetired(t *testing.T) {
 		n.run()
 		time.Sleep(2 * time.Second)
 		m, eosio := n.maker, name("eosio")
-		mustPush(t, n, chaintest.SetCode(eosio, chaintest.SystemCode(false)))
+		mustPush(t, n, chaintest.SetCode(eosio, chaintest.SystemCode()))
 		trx := types.Transaction{Actions: []types.Action{chaintest.Action(eosio, name("later"), eosio, nil)}}
 		trx.Expiration = types.TimePoint(time.Now().Add(time.Hour).UnixMicro()).Sec()
 		trx.DelaySec = 5

@@ -7,10 +7,10 @@ import (
 
 // SystemCode is a contract for the system account whose actions hand their data to
 // host functions: setprods (set_proposed_producers), defer (send_deferred: sender id,
-// payer, transaction), put (db_store_i64: primary key, value) and, if preactivates,
-// preactivate (preactivate_feature), which the chain allows once PREACTIVATE_FEATURE
-// is active. All other actions do nothing.
-func SystemCode(preactivates bool) []byte {
+// payer, transaction), put (db_store_i64: primary key, value) and those in preactivate
+// (preactivate_feature), which the chain allows once PREACTIVATE_FEATURE is active. All
+// other actions do nothing.
+func SystemCode(preactivate ...string) []byte {
 	const i32, i64 = 0x7f, 0x7e
 	type function struct {
 		name            string
@@ -23,7 +23,7 @@ func SystemCode(preactivates bool) []byte {
 		{"send_deferred", []byte{i32, i64, i32, i32, i32}, nil},
 		{"db_store_i64", []byte{i64, i64, i64, i64, i32, i32}, []byte{i32}},
 	}
-	if preactivates {
+	if len(preactivate) > 0 {
 		imports = append(imports, function{"preactivate_feature", []byte{i32}, nil})
 	}
 	out := []byte{0, 'a', 's', 'm', 1, 0, 0, 0}
@@ -54,8 +54,8 @@ func SystemCode(preactivates bool) []byte {
 	on("defer", 0x41, 16, 0x41, 32, 0x29, 3, 0, 0x41, 40, 0x20, 3, 0x41, 24, 0x6b, 0x41, 0, 0x10, 3)
 	// db_store_i64(1, 2, receiver, load64(16), 24, size-8)
 	on("put", 0x42, 1, 0x42, 2, 0x20, 0, 0x41, 16, 0x29, 3, 0, 0x41, 24, 0x20, 3, 0x41, 8, 0x6b, 0x10, 4, 0x1a)
-	if preactivates {
-		on("preactivate", 0x41, 16, 0x10, 5)
+	for _, action := range preactivate {
+		on(action, 0x41, 16, 0x10, 5)
 	}
 	section(10, 1, serial.AppendBytes(nil, append(body, 0x0b)))
 	return out

@@ -67,7 +67,7 @@ func NewPeers(count int, seed uint64, open func() (store.Store, error)) (*Peers,
 		actions = append(actions, m.CreateAccount(n))
 		schedule = types.LegacyProducerKey{Producer: n, Key: m.Key.Public()}.Append(schedule)
 	}
-	for _, a := range append(actions, SetCode(eosio, SystemCode(false)), Action(eosio, types.N("setprods"), eosio, schedule)) {
+	for _, a := range append(actions, SetCode(eosio, SystemCode()), Action(eosio, types.N("setprods"), eosio, schedule)) {
 		t, err := m.Sign(a)
 		if err != nil {
 			return nil, err
@@ -313,7 +313,7 @@ func (p *Peers) action(m *Maker) (types.Action, error) {
 		return Action(eosio, types.N("defer"), eosio, t.Append(data)), nil
 	case 3:
 		if p.random.IntN(3) == 0 {
-			return SetCode(eosio, SystemCode(true)), nil
+			return SetCode(eosio, SystemCode("preactivate")), nil
 		}
 		features := p.set.All()
 		f := features[p.random.IntN(len(features))]

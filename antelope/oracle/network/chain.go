@@ -97,7 +97,7 @@ func schedule(m *chaintest.Maker, producers []string) error {
 		return nil
 	}
 	eosio := types.N("eosio")
-	actions := []types.Action{chaintest.SetCode(eosio, chaintest.SystemCode(false))}
+	actions := []types.Action{chaintest.SetCode(eosio, chaintest.SystemCode())}
 	list := serial.AppendCount(nil, len(producers))
 	for _, p := range producers {
 		actions = append(actions, m.CreateAccount(types.N(p)))
