@@ -102,16 +102,7 @@ func (n *Node) network(p *producer.Producer, o *p2p.Options) (*p2p.Network, erro
 	options := *o
 	options.Producers = p.Producers()
 	options.Signer = func(k types.PublicKey, digest types.Checksum256) (types.Signature, error) { return p.Sign(k, digest) }
-	options.IsProducerKey = func(k types.PublicKey) bool {
-		for _, a := range p.Head().State.ActiveSchedule.Producers {
-			for i := range a.Authority.Keys {
-				if a.Authority.Keys[i].Key == k {
-					return true
-				}
-			}
-		}
-		return false
-	}
+	options.IsProducerKey = p.Signs
 	if options.Log == nil {
 		options.Log = n.o.Log
 	}
@@ -173,7 +164,8 @@ func listen(ctx context.Context, server *serve.Server, h *HTTP) error {
 // size is what db_size/get shows.
 func (n *Node) size() (rpc.Size, error) {
 	s := n.store.Stats()
-	out := rpc.Size{Free: uint64(max(0, s.Free)), Used: uint64(max(0, s.Used)), Total: uint64(max(0, s.Size))}
+	out := rpc.Size{Free: uint64(max(0, s.Free)), Used: uint64(max(0, s.Used))}
+	out.Total = out.Free + out.Used // the limit: the file grows as it is needed
 	for _, t := range n.store.Tables() {
 		out.Tables = append(out.Tables, rpc.TableSize{Name: t.Name, Rows: uint64(max(0, t.Rows))})
 	}

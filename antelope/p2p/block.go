@@ -45,6 +45,10 @@ func (c *conn) handleBlock(frame []byte, r *serial.Reader) error {
 		c.sendHandshake()
 		return c.spendUseless(0)
 	}
+	if n.blocks.refused(encoded, time.Now()) {
+		n.rejected(c, num)
+		return c.spendUseless(len(encoded))
+	}
 	b, err := c.readBlock(encoded)
 	if err != nil {
 		return err
@@ -134,7 +138,7 @@ func (n *Network) prepare(b *Block) error {
 // the chain.
 func (c *conn) newBlock(b *Block) error {
 	n := c.net
-	if !n.blocks.begin(b.ID, c.slot) {
+	if !n.blocks.begin(b.ID, c) {
 		return nil // another connection was faster
 	}
 	linked, err := n.chain.CheckHeader(b)
@@ -147,12 +151,12 @@ func (c *conn) newBlock(b *Block) error {
 	if err == nil && !linked && !n.linkable(b) {
 		n.blocks.done(b.ID)
 		c.debugf("unlinkable block %d, id %s...", b.Num, shortID(b.ID))
-		n.blocks.hold(b)
+		n.blocks.hold(queued{block: b, from: c})
 		if !n.linkable(b) || !n.blocks.unhold(b) {
 			n.rejected(c, b.Num)
 			return c.spendUseless(b.size)
 		}
-		n.blocks.begin(b.ID, c.slot)
+		n.blocks.begin(b.ID, c)
 	}
 	if err == nil && linked {
 		err = n.prepare(b)
@@ -186,7 +190,7 @@ func (n *Network) applyBlocks(ctx context.Context) {
 		if n.early(q) {
 			n.log.Debug(fmt.Sprintf("block #%d %s... waits for the one before it", q.block.Num, shortID(q.block.ID)))
 			n.blocks.done(q.block.ID)
-			n.blocks.hold(q.block)
+			n.blocks.hold(q)
 			n.queue.finished()
 			continue
 		}
@@ -203,10 +207,10 @@ func (n *Network) applyBlocks(ctx context.Context) {
 		if !q.synced {
 			n.blocks.add(q.block.ID, q.from.slot)
 		}
-		for _, b := range n.blocks.children(q.block.ID) {
-			n.log.Debug(fmt.Sprintf("retrying previous unlinkable block #%d %s...", b.Num, shortID(b.ID)))
-			if n.blocks.begin(b.ID, q.from.slot) {
-				n.queue.push(queued{block: b, from: q.from})
+		for _, w := range n.blocks.children(q.block.ID) {
+			n.log.Debug(fmt.Sprintf("retrying previous unlinkable block #%d %s...", w.block.Num, shortID(w.block.ID)))
+			if n.blocks.begin(w.block.ID, w.from) {
+				n.queue.push(w)
 			}
 		}
 		n.sync.applied(q.from, q.block)
@@ -274,13 +278,22 @@ func (n *Network) notApplied(q queued, err error) {
 	case unlinkable:
 		n.blockError(slog.LevelInfo, "unlinkable_block_exception", q.from, q.block, err)
 		if !q.synced {
-			n.blocks.hold(q.block)
+			n.blocks.hold(q)
 		}
 	case exception.Is(err, exception.BlockValidate) && !exception.Is(err, exception.BlockFromTheFuture):
-		n.blocks.forget(q.block.ID)
-		n.badBlock(q.from, q.block, err)
-		n.sync.refused(q.from, false)
-		return
+		// The peer could not know: it passes blocks on before it applies them, and so do
+		// we. Whom a range was asked of had applied it, or says so.
+		n.badBlocks.Add(1)
+		n.blocks.refuse(q.block, time.Now())
+		n.blockError(slog.LevelInfo, "block_validate_exception", q.from, q.block, err)
+		if q.synced {
+			q.from.finalf(slog.LevelWarn, "block %d of a range not accepted, closing connection: %v", q.block.Num, err)
+			q.from.goAway(BenignOther, types.Checksum256{})
+			q.from.noRetry.Store(uint32(BenignOther))
+			n.shun(q.from)
+			n.sync.refused(q.from, false)
+			return
+		}
 	default: // it may be us
 		n.blocks.forget(q.block.ID)
 		n.blockError(slog.LevelWarn, "block exception", q.from, q.block, err)
@@ -299,8 +312,9 @@ func (n *Network) blockError(level slog.Level, what string, c *conn, b *Block, e
 	n.log.limited(level, fmt.Sprintf("%s connection %d: #%d %s...: %v", what, c.id, b.Num, shortID(b.ID), err))
 }
 
-// badBlock sends a peer away whose block cannot be valid whatever the state. It may
-// come back, for it could be our fault, but not at once.
+// badBlock sends a peer away for a block that it should not have passed on: what is
+// wrong can be seen before the block is applied. It may come back, for it could be our
+// fault, but not at once.
 func (n *Network) badBlock(c *conn, b *Block, err error) {
 	n.badBlocks.Add(1)
 	n.blockError(slog.LevelInfo, "block_validate_exception", c, b, err)

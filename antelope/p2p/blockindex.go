@@ -2,7 +2,9 @@ package p2p
 
 import (
 	"context"
+	"slices"
 	"sync"
+	"time"
 
 	"tarn/antelope/types"
 )
@@ -16,9 +18,17 @@ type blockIndex struct {
 	mu         sync.Mutex
 	peers      map[types.Checksum256]*blockEntry
 	way        map[types.Checksum256]bool
-	unlinkable []*Block
+	bad        map[types.Checksum256]time.Time // hashes of whole blocks that the chain refused, and when
+	unlinkable []queued
 	held       int
 }
+
+// A block that the chain refused is not applied again for a while, whoever sends it: the
+// peers pass it on before they know. Not for ever, for it could be our fault.
+const (
+	badBlockTime = 10 * time.Second
+	maxBad       = 64
+)
 
 // blockEntry is what is known of a block.
 type blockEntry struct {
@@ -27,7 +37,8 @@ type blockEntry struct {
 }
 
 func newBlockIndex() *blockIndex {
-	return &blockIndex{peers: map[types.Checksum256]*blockEntry{}, way: map[types.Checksum256]bool{}}
+	return &blockIndex{peers: map[types.Checksum256]*blockEntry{}, way: map[types.Checksum256]bool{},
+		bad: map[types.Checksum256]time.Time{}}
 }
 
 // seen tells whether a block is known to be good or on its way, and if so that the
@@ -50,11 +61,14 @@ func (x *blockIndex) has(id types.Checksum256) bool {
 	return set != nil && set.good
 }
 
-// begin puts a block on its way, and tells whether it was not there.
-func (x *blockIndex) begin(id types.Checksum256, slot int) bool {
+// begin puts a block that a peer has on its way, and tells whether it was not there.
+func (x *blockIndex) begin(id types.Checksum256, from *conn) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.set(id).add(slot)
+	set := x.set(id)
+	if from.ended.Err() == nil { // or its slot may be another's
+		set.add(from.slot)
+	}
 	if x.way[id] {
 		return false
 	}
@@ -88,6 +102,32 @@ func (x *blockIndex) done(id types.Checksum256) {
 	if set := x.peers[id]; set != nil && !set.good {
 		delete(x.peers, id)
 	}
+}
+
+// refuse notes that the chain refused a block. Others with its id may be good: it says
+// nothing of the signatures.
+func (x *blockIndex) refuse(b *Block, now time.Time) {
+	x.forget(b.ID)
+	hash := types.Hash(b.Signed.Append(nil))
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for old, at := range x.bad {
+		if len(x.bad) >= maxBad || now.Sub(at) > badBlockTime {
+			delete(x.bad, old)
+		}
+	}
+	x.bad[hash] = now
+}
+
+// refused tells whether the chain has just refused a block, which is packed.
+func (x *blockIndex) refused(block []byte, now time.Time) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.bad) == 0 {
+		return false
+	}
+	at, ok := x.bad[types.Hash(block)]
+	return ok && now.Sub(at) <= badBlockTime
 }
 
 // forget lets a block come again.
@@ -138,7 +178,7 @@ func (x *blockIndex) expire(lib uint32) {
 		}
 	}
 	for i := 0; i < len(x.unlinkable); {
-		if x.unlinkable[i].Num <= lib {
+		if x.unlinkable[i].block.Num <= lib {
 			x.drop(i)
 		} else {
 			i++
@@ -147,28 +187,29 @@ func (x *blockIndex) expire(lib uint32) {
 }
 
 // drop removes an unlinkable block. The caller holds mu.
-func (x *blockIndex) drop(i int) *Block {
-	b := x.unlinkable[i]
-	x.held -= b.size
-	x.unlinkable = append(x.unlinkable[:i], x.unlinkable[i+1:]...)
-	return b
+func (x *blockIndex) drop(i int) queued {
+	q := x.unlinkable[i]
+	x.held -= q.block.size
+	x.unlinkable = slices.Delete(x.unlinkable, i, i+1)
+	return q
 }
 
-// hold keeps a block until the one before it comes. The oldest give way.
-func (x *blockIndex) hold(b *Block) {
+// hold keeps a block until the one before it comes, with who sent it and answers for
+// it. The oldest give way.
+func (x *blockIndex) hold(q queued) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, o := range x.unlinkable {
-		if o.ID == b.ID {
+		if o.block.ID == q.block.ID {
 			return
 		}
 	}
-	x.unlinkable = append(x.unlinkable, b)
-	x.held += b.size
+	x.unlinkable = append(x.unlinkable, q)
+	x.held += q.block.size
 	for len(x.unlinkable) > unlinkableBlocks || x.held > maxUnlinkable {
 		oldest := 0
 		for i, o := range x.unlinkable {
-			if o.Signed.Timestamp < x.unlinkable[oldest].Signed.Timestamp {
+			if o.block.Signed.Timestamp < x.unlinkable[oldest].block.Signed.Timestamp {
 				oldest = i
 			}
 		}
@@ -181,7 +222,7 @@ func (x *blockIndex) unhold(b *Block) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for i, o := range x.unlinkable {
-		if o == b {
+		if o.block == b {
 			x.drop(i)
 			return true
 		}
@@ -190,11 +231,11 @@ func (x *blockIndex) unhold(b *Block) bool {
 }
 
 // children takes the blocks that waited for one.
-func (x *blockIndex) children(id types.Checksum256) (list []*Block) {
+func (x *blockIndex) children(id types.Checksum256) (list []queued) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for i := 0; i < len(x.unlinkable); {
-		if x.unlinkable[i].Signed.Previous == id {
+		if x.unlinkable[i].block.Signed.Previous == id {
 			list = append(list, x.drop(i))
 		} else {
 			i++

@@ -43,13 +43,15 @@ type conn struct {
 	traffic   atomic.Uint32 // Traffic
 	bp        atomic.Bool   // a producer's, by p2p-auto-bp-peer
 	connected atomic.Bool   // it has said something that counts
-	gave      atomic.Bool   // it has sent a transaction that was new
-	syncing   atomic.Bool   // it catches up from us
-	noRetry   atomic.Uint32 // Reason
-	ping      atomic.Int64  // nanoseconds of the round trip, math.MaxInt64 if unknown
-	received  atomic.Pointer[Handshake]
-	protocol  atomic.Uint32 // the peer's version
-	version   atomic.Uint32 // ours, for this peer
+	// introduced says that its first handshake was accepted.
+	introduced atomic.Bool
+	gave       atomic.Bool   // it has sent a transaction that was new
+	syncing    atomic.Bool   // it catches up from us
+	noRetry    atomic.Uint32 // Reason
+	ping       atomic.Int64  // nanoseconds of the round trip, math.MaxInt64 if unknown
+	received   atomic.Pointer[Handshake]
+	protocol   atomic.Uint32 // the peer's version
+	version    atomic.Uint32 // ours, for this peer
 
 	lastMessage, lastBlock                   atomic.Int64 // Unix nanoseconds; 0 is never
 	peerLIB, peerHead, peerFirst             atomic.Uint32
@@ -114,6 +116,9 @@ func newConn(n *Network, socket net.Conn, t *target, public string, rate uint64)
 }
 
 func (c *conn) incoming() bool { return c.target == nil }
+
+// stranger tells whether the peer still has to prove who it is.
+func (c *conn) stranger() bool { return c.net.config.allowed != allowAny && !c.introduced.Load() }
 
 // current tells whether blocks and transactions are passed on to the peer.
 func (c *conn) current() bool {

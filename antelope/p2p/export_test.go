@@ -94,3 +94,43 @@ func (f *fakeChain) WebAuthn() *types.SignedBlock {
 	b.ProducerSignature = types.Signature{Type: types.WebAuthn, AuthData: "a", ClientJSON: "{}"}
 	return b
 }
+
+// NextTwo are a good block after the head, and one after it whose header is not good.
+func (f *fakeChain) NextTwo() (good, bad *types.SignedBlock) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	good = f.makeLocked(types.N("prod"), 0)
+	bad = &types.SignedBlock{}
+	bad.Previous, bad.Producer = good.BlockHeader.ID(), evil
+	bad.Timestamp = good.Timestamp + 1
+	bad.ProducerSignature.Compact[0] = 31
+	return good, bad
+}
+
+// BadBody is a block after the head with a good header, which the chain refuses.
+func (f *fakeChain) BadBody() *types.SignedBlock {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.makeLocked(badBody, 0)
+}
+
+// Twin is a chain with the same blocks.
+func (f *fakeChain) Twin() *FakeChain {
+	t := newFakeChain(1)
+	for num := 2; num < len(f.branch); num++ {
+		t.addLocked(f.blocks[f.branch[num]])
+	}
+	return t
+}
+
+// NextGood is a good block after the head.
+func (f *fakeChain) NextGood() *types.SignedBlock {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.makeLocked(types.N("prod"), 0)
+}
+
+// Head is the number of the head block.
+func (f *fakeChain) Head() uint32 { return f.head() }
+
+func Eventually(t testing.TB, what string, ok func() bool) { t.Helper(); eventually(t, what, ok) }

@@ -16,6 +16,9 @@ import (
 	"tarn/antelope/types"
 )
 
+// badBody signs blocks whose headers are good and which the chain refuses.
+var badBody = types.N("badbody")
+
 // fakeChain is a chain of headers: a block is good if its producer is not "evil",
 // the longest branch is the head's, and what is 30 blocks below is irreversible.
 type fakeChain struct {
@@ -143,6 +146,9 @@ func (f *fakeChain) Knows(id types.Checksum256) bool {
 }
 
 func (f *fakeChain) CheckHeader(b *Block) (bool, error) {
+	if !f.Knows(b.Signed.Previous) {
+		return false, nil // as a real chain: there is nothing to check it against
+	}
 	if b.Signed.Producer == evil {
 		return true, exception.New(exception.WrongSigningKey, "block signed by unexpected key")
 	}
@@ -170,6 +176,9 @@ func (f *fakeChain) Apply(_ context.Context, b *Block) error {
 	}
 	if b.Signed.Producer == evil {
 		return exception.New(exception.WrongSigningKey, "block signed by unexpected key")
+	}
+	if b.Signed.Producer == badBody {
+		return exception.New(exception.BlockValidate, "Block ID does not match")
 	}
 	f.addLocked(b.Signed)
 	f.applied++

@@ -17,6 +17,13 @@ import (
 func (c *conn) handle(frame []byte) error {
 	r := serial.NewReader(frame)
 	t := Type(r.Varuint32())
+	switch t {
+	case TypeHandshake, TypeChainSize, TypeGoAway, TypeTime:
+	default:
+		if c.stranger() {
+			return nil
+		}
+	}
 	if t != TypeTransaction {
 		c.giveTransactions() // they came before
 	}

@@ -118,7 +118,8 @@ func (c *conn) handleHandshake(m *Handshake) {
 	c.peerHead.Store(m.HeadNum)
 	c.received.Store(m)
 	c.connected.Store(true)
-	if m.Generation == 1 && !c.introduce(m) {
+	// nodeos goes by the generation, which is the peer's word.
+	if !c.introduced.Load() && !c.introduce(m) {
 		return
 	}
 	c.net.sync.handshake(c, m, c.blockLatency())
@@ -174,6 +175,7 @@ func (c *conn) introduce(m *Handshake) bool {
 		c.goAway(Forked, types.Checksum256{})
 		return false
 	}
+	c.introduced.Store(true)
 	return c.answerVersion()
 }
 
@@ -258,7 +260,7 @@ func (c *conn) authentic(m *Handshake) bool {
 	if conf.allowed == 0 {
 		return false
 	}
-	if conf.allowed&allowAny != 0 {
+	if conf.allowed == allowAny {
 		return true
 	}
 	if !c.net.allowedKey(m.Key) {

@@ -83,8 +83,8 @@ func TestUnlinkableBlocksAreFew(t *testing.T) {
 		b := NewBlock(s)
 		b.size = 100
 		list = append(list, b)
-		x.hold(b)
-		x.hold(b)
+		x.hold(queued{block: b})
+		x.hold(queued{block: b})
 	}
 	if len(x.unlinkable) != unlinkableBlocks || x.held != 100*unlinkableBlocks {
 		t.Fatalf("%d blocks, %d bytes", len(x.unlinkable), x.held)
@@ -92,12 +92,12 @@ func TestUnlinkableBlocksAreFew(t *testing.T) {
 	if got := x.children(list[0].Signed.Previous); len(got) != 0 {
 		t.Error("the oldest is still there")
 	}
-	if got := x.children(list[39].Signed.Previous); len(got) != 1 || got[0] != list[39] {
+	if got := x.children(list[39].Signed.Previous); len(got) != 1 || got[0].block != list[39] {
 		t.Errorf("%v", got)
 	}
 	big := NewBlock(genesisBlock())
 	big.size = maxUnlinkable + 1
-	x.hold(big)
+	x.hold(queued{block: big})
 	if x.held > maxUnlinkable {
 		t.Errorf("%d bytes", x.held)
 	}

@@ -96,6 +96,9 @@ func (n *Network) Run(ctx context.Context) error {
 		n.tasks.Wait()
 	}()
 	n.log.Info(fmt.Sprintf("my node_id is %v", n.nodeID))
+	for _, m := range n.config.mistakes {
+		n.log.Error(m)
+	}
 	if !n.config.AcceptTransactions && len(n.config.listeners) > 0 {
 		for _, line := range [...]string{"***********************************", "* p2p-accept-transactions = false *",
 			"*    Transactions not forwarded   *", "***********************************"} {
@@ -206,7 +209,7 @@ func (n *Network) admit(ctx context.Context, socket net.Conn, e endpoint) {
 		}
 	}
 	switch {
-	case same >= n.config.MaxNodesPerHost:
+	case n.config.MaxNodesPerHost >= 0 && same >= n.config.MaxNodesPerHost:
 		n.log.limited(slog.LevelDebug, fmt.Sprintf("Number of connections (%d) from %s exceeds limit %d", same+1, ip, n.config.MaxNodesPerHost))
 	case !n.peering.enabled() && n.config.MaxClients != 0 && visitors >= int(n.config.MaxClients):
 		n.log.limited(slog.LevelDebug, fmt.Sprintf("max_client_count %d exceeded", n.config.MaxClients))

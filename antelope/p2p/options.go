@@ -1,6 +1,7 @@
 package p2p
 
 import (
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ type Options struct {
 	Listen             []string // p2p-listen-endpoint: host:port[:rate]; none or an empty first one for no listener
 	Server             []string // p2p-server-address: what is said in place of the listener of the same place
 	Peers              []string // p2p-peer-address: host:port[:trx|:blk]
-	MaxNodesPerHost    int      // p2p-max-nodes-per-host
+	MaxNodesPerHost    int      // p2p-max-nodes-per-host; below 0 for any number
 	AcceptTransactions bool     // p2p-accept-transactions
 	AutoBPPeers        []string // p2p-auto-bp-peer: account,host:port
 	AgentName          string   // agent-name
@@ -39,8 +40,8 @@ type Options struct {
 
 	// Producers are the accounts that this node makes blocks for.
 	Producers []types.Name
-	// IsProducerKey tells whether an active producer signs with the key; nil for
-	// never. Any goroutine calls it.
+	// IsProducerKey tells whether this node produces with the key, which as in nodeos
+	// lets other nodes of the producer in; nil for never. Any goroutine calls it.
 	IsProducerKey func(types.PublicKey) bool
 	// Signer signs with keys other than PeerPrivateKeys; nil for none.
 	Signer func(types.PublicKey, types.Checksum256) (types.Signature, error)
@@ -77,6 +78,7 @@ type config struct {
 	authKey   types.PublicKey                       // the lowest of private
 	autoPeers map[types.Name]string                 // addresses of producers
 	autoNames map[string]types.Name                 // and the other way round
+	mistakes  []string                              // what is left out, as nodeos does, and said
 }
 
 // endpoint is a listener with the address that is told to those who come by it.
@@ -131,8 +133,6 @@ func (c *config) checkNumbers() error {
 		return bad("sync-fetch-span must be greater than 0")
 	case c.SyncPeerLimit == 0:
 		return bad("sync-peer-limit must be greater than 0")
-	case c.MaxNodesPerHost < 0:
-		return bad("p2p-max-nodes-per-host must not be negative")
 	case c.DedupExpire < 0 || c.MaxCleanupTime < 0:
 		return bad("times must not be negative")
 	}
@@ -178,11 +178,15 @@ func (c *config) readListeners(hostname string) error {
 }
 
 func (c *config) readPeers() error {
-	for _, p := range c.Peers {
-		if _, _, _, ok := splitPeer(p); !ok {
-			return bad(`Invalid peer address. must be "host:port[:<blk>|<trx>]": %s`, p)
+	// One mistake in a long list must not keep a node from its other peers.
+	valid := func(address string) bool {
+		_, _, _, ok := splitPeer(address)
+		if !ok {
+			c.mistakes = append(c.mistakes, fmt.Sprintf(`Invalid peer address. must be "host:port[:<blk>|<trx>]": %s`, address))
 		}
+		return ok
 	}
+	c.Peers = slices.DeleteFunc(slices.Clone(c.Peers), func(p string) bool { return !valid(p) })
 	c.autoPeers, c.autoNames = map[types.Name]string{}, map[string]types.Name{}
 	for _, p := range c.AutoBPPeers {
 		account, address, ok := strings.Cut(p, ",")
@@ -193,8 +197,8 @@ func (c *config) readPeers() error {
 		if err != nil {
 			return bad("the account supplied by --auto-bp-peer option is invalid")
 		}
-		if _, _, _, ok := splitPeer(address); !ok {
-			return bad(`Invalid peer address. must be "host:port[:<blk>|<trx>]": %s`, address)
+		if !valid(address) {
+			continue
 		}
 		if slices.Contains(c.Peers, address) {
 			return bad(`"%s" should only appear in either p2p-peer-address or p2p-auto-bp-peer option, not both.`, address)
@@ -216,7 +220,7 @@ func (c *config) readAllowed() error {
 		case "none":
 			c.allowed = 0
 		default:
-			return bad("allowed-connection %s must be any, producers, specified or none", s)
+			c.mistakes = append(c.mistakes, fmt.Sprintf("allowed-connection %s is none of any, producers, specified and none", s))
 		}
 	}
 	if c.allowed&allowSpecified != 0 && len(c.PeerKeys) == 0 {

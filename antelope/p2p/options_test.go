@@ -2,6 +2,7 @@ package p2p
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -85,12 +86,10 @@ func TestOptionsAreValidatedAtOnce(t *testing.T) {
 		"threads":          {func(o *Options) { o.Threads = 0 }, "net-threads 0 must be greater than 0"},
 		"agent":            {func(o *Options) { o.AgentName = strings.Repeat("a", 385) }, "agent-name too long, must be less than 384"},
 		"specified":        {func(o *Options) { o.Allowed = []string{"specified"} }, "At least one peer-key must accompany 'allowed-connection=specified'"},
-		"allowed":          {func(o *Options) { o.Allowed = []string{"some"} }, "allowed-connection some"},
 		"a key":            {func(o *Options) { o.PeerKeys = []string{"EOSx"} }, "peer-key EOSx"},
 		"servers":          {func(o *Options) { o.Server = []string{"a:1", "b:1"} }, "p2p-server-address may not be specified more times than p2p-listen-endpoint"},
 		"a long listener":  {func(o *Options) { o.Listen = []string{strings.Repeat("a", 290) + ":1"} }, "too long, must be less than 289"},
 		"a rate":           {func(o *Options) { o.Listen = []string{"a:1:1xB/s"} }, "invalid block sync rate limit specification: xB/s"},
-		"a peer":           {func(o *Options) { o.Peers = []string{"host"} }, "Invalid peer address"},
 		"a producer":       {func(o *Options) { o.AutoBPPeers = []string{"host:1"} }, "must consists an account name and server address separated by a comma token"},
 		"a producer's":     {func(o *Options) { o.AutoBPPeers = []string{"UPPER,host:1"} }, "the account supplied by --auto-bp-peer option is invalid"},
 		"a producer twice": {func(o *Options) { o.Peers, o.AutoBPPeers = []string{"h:1"}, []string{"a,h:1"} }, `"h:1" should only appear in either p2p-peer-address or p2p-auto-bp-peer option, not both.`},
@@ -110,9 +109,15 @@ func TestOptionsAreValidatedAtOnce(t *testing.T) {
 	o.Listen = []string{"0.0.0.0:2:1MB/s", "a:1", "a:1"}
 	o.Server = []string{"", "public:7"}
 	o.PeerPrivateKeys = []string{`["` + key.Public().String() + `","` + key.Text() + `"]`}
+	// Mistakes that nodeos lives with.
+	o.Peers, o.AutoBPPeers = []string{"", "host", ":1", "good:1"}, []string{"a,nowhere", "b,good:2"}
+	o.Allowed, o.MaxNodesPerHost = []string{"any", "some"}, -1
 	conf, err := o.resolve("box")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(conf.mistakes) != 5 || !slices.Equal(conf.Peers, []string{"good:1"}) || len(conf.autoPeers) != 1 || conf.allowed != allowAny {
+		t.Errorf("%q %q %v", conf.mistakes, conf.Peers, conf.autoPeers)
 	}
 	if len(conf.listeners) != 2 || conf.listeners[0].public != "box:2" || conf.listeners[0].Rate != 1e6 || conf.listeners[1].public != "public:7" {
 		t.Errorf("%+v", conf.listeners)

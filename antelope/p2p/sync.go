@@ -222,6 +222,12 @@ func (c *conn) keepsPromise() {
 func (s *syncer) notice(c *conn, m *Notice) {
 	if m.Blocks.Mode == ModeLIBCatchUp {
 		c.peerLIB.Store(m.Trx.Pending)
+		// Who claims must be one whom the last of it can be asked of, so that a claim that
+		// comes to nothing falls back on its peer and not on the others.
+		if info := s.net.chain.Info(); !s.fit(c, m.Trx.Pending) || c.peerFirst.Load() > info.LIBNum+1 {
+			c.debugf("irreversible block %d cannot be had from the peer, whose blocks are %d to %d", m.Trx.Pending, c.peerFirst.Load(), c.peerHead.Load())
+			return
+		}
 		s.start(c, m.Trx.Pending)
 		return
 	}
@@ -302,8 +308,7 @@ func (s *syncer) request(info Info) {
 func (s *syncer) choose(start uint32) *conn {
 	var fit []*conn
 	for _, c := range *s.net.conns.Load() {
-		if c.takesBlocks() && c.current() && c.noRetry.Load() == uint32(NoReason) &&
-			c.peerFirst.Load() <= start && c.peerHead.Load() >= start && c.peerLIB.Load() > 0 {
+		if s.fit(c, start) {
 			fit = append(fit, c)
 		}
 	}
@@ -340,6 +345,12 @@ func (s *syncer) choose(start uint32) *conn {
 	return best
 }
 
+// fit tells whether a block may be asked of a peer.
+func (s *syncer) fit(c *conn, num uint32) bool {
+	return c.takesBlocks() && c.current() && c.noRetry.Load() == uint32(NoReason) &&
+		c.peerFirst.Load() <= num && c.peerHead.Load() >= num && c.peerLIB.Load() > 0
+}
+
 // expects tells whether a block is the next of a range that the peer was asked for.
 func (s *syncer) expects(c *conn, num uint32) bool {
 	s.mu.Lock()
@@ -347,9 +358,14 @@ func (s *syncer) expects(c *conn, num uint32) bool {
 	return s.find(c, num) >= 0
 }
 
-// find finds the span whose next block has that number. The caller holds mu.
+// find finds the span whose next block has that number: a peer sends its spans in the
+// order in which they were asked for. The caller holds mu.
 func (s *syncer) find(c *conn, num uint32) int {
-	return slices.IndexFunc(s.spans, func(sp *span) bool { return sp.c == c && sp.next == num && !sp.complete() })
+	i := slices.IndexFunc(s.spans, func(sp *span) bool { return sp.c == c && !sp.complete() })
+	if i >= 0 && s.spans[i].next != num {
+		return -1
+	}
+	return i
 }
 
 // receive takes a block that came while ranges are fetched. wanted is false for one

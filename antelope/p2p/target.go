@@ -117,10 +117,11 @@ func (t *target) run(ctx context.Context) {
 }
 
 // retried tells whether a peer that left, or was sent away, for a reason is dialled
-// again.
+// again. A node that sends away for a block that is not valid may be the one that errs,
+// or have got it from us as we had it from others: unlike nodeos we come back.
 func retried(r Reason) bool {
 	switch r {
-	case NoReason, WrongVersion, BenignOther, Duplicate:
+	case NoReason, WrongVersion, BenignOther, Duplicate, Validation:
 		return true
 	}
 	return false
