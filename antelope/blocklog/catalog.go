@@ -237,24 +237,50 @@ func (c *catalog) close() error {
 	return errors.Join(errs...)
 }
 
-// move renames a file, or copies it where the new name is on another file system.
-// A file that is there already stays, as nodeos has it.
+// move renames a file, or copies it where the new name is on another file system. A
+// file that is there already stays, as nodeos has it, unless it is shorter: then it is
+// what an interrupted copy left.
 func move(fs FS, from, to string, log *slog.Logger) error {
-	exists, err := fs.Exists(to)
+	there, err := holds(fs, to, from)
 	if err != nil {
 		return err
 	}
-	if exists {
+	if there {
 		log.Warn("file already exists, just removing the other", "exists", to, "removed", from)
 		return fs.Remove(from)
 	}
 	err = fs.Rename(from, to)
-	if errors.Is(err, syscall.EXDEV) {
-		if err = copyFile(fs, from, to); err == nil {
-			err = fs.Remove(from)
+	if !errors.Is(err, syscall.EXDEV) {
+		return err
+	}
+	// The name appears when all is there, and the source goes when the name is durable.
+	part := to + ".part"
+	if err := copyFile(fs, from, part); err != nil {
+		return errors.Join(err, fs.Remove(part))
+	}
+	if err := errors.Join(fs.Rename(part, to), fs.SyncDir(filepath.Dir(to))); err != nil {
+		return err
+	}
+	return fs.Remove(from)
+}
+
+// holds tells whether a file is there and is at least as long as another.
+func holds(fs FS, file, other string) (bool, error) {
+	var sizes [2]int64
+	for i, path := range [2]string{file, other} {
+		if there, err := fs.Exists(path); err != nil || !there {
+			return false, err
+		}
+		f, err := fs.Open(path, false)
+		if err != nil {
+			return false, err
+		}
+		sizes[i], err = f.Size()
+		if err = errors.Join(err, f.Close()); err != nil {
+			return false, err
 		}
 	}
-	return err
+	return sizes[0] >= sizes[1], nil
 }
 
 // movePair moves a log and its index, and makes the new names durable.

@@ -111,8 +111,8 @@ func (o Options) settle() (Options, error) {
 	return o, nil
 }
 
-// doubtful is how much at the end of a log opening looks at: more than this program
-// leaves unsynced, for a log that another one wrote.
+// doubtful is how much at the end of a log opening looks at where no checksums tell: for
+// a log that another program wrote, which leaves more unsynced.
 func (o *Options) doubtful() int64 { return 4 * o.SyncBytes }
 
 func settleSurroundings(fs FS, now func() time.Time, l *slog.Logger) (FS, func() time.Time, *slog.Logger) {
