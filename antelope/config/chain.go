@@ -68,7 +68,8 @@ func chainRules() []Option {
 				"locked: the same, and it is never swapped out.\n"},
 		{Name: "eos-vm-oc-cache-size-mb", Kind: Uint64, Default: "1024", Help: "Size of EOS VM OC's cache of compiled contracts (in MiB)", Instead: oc},
 		{Name: "eos-vm-oc-compile-threads", Kind: Uint64, Default: "1", Help: "Threads of EOS VM OC", Instead: oc},
-		{Name: "eos-vm-oc-enable", Kind: Choice, Choices: []string{"auto", "all", "none"}, Default: "auto", Help: "Where EOS VM OC is used: auto, all or none.\n", Instead: oc},
+		{Name: "eos-vm-oc-enable", Kind: Choice, AnyCase: true, Default: "auto", Help: "Where EOS VM OC is used: auto, all or none.\n", Instead: oc,
+			Choices: []string{"auto", "all", "none", "true", "on", "yes", "1", "false", "off", "no", "0"}},
 	}
 }
 

@@ -301,6 +301,19 @@ func TestSecretsAreNotLoggedAndWhatHasNoEffectIsSaid(t *testing.T) {
 	}
 }
 
+// Old files say true or 1, with capital letters or without.
+func TestEOSVMOCMayBeEnabledInEveryWay(t *testing.T) {
+	for _, value := range []string{"auto", "ALL", "none", "true", "On", "1", "false", "off", "no", "0"} {
+		c, err := load(t, "eos-vm-oc-enable = "+value)
+		if err != nil || len(c.Notices) != 1 && value != "auto" {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+	if _, err := load(t, "eos-vm-oc-enable = some"); err == nil {
+		t.Error("some is taken")
+	}
+}
+
 func TestSecretsOfMisspeltOptionsAreNotLogged(t *testing.T) {
 	for _, args := range [][]string{{"--signature-provder=EOS1=KEY:5K"}, {"--signature-provder", "EOS1=KEY:5K"}, {"--peer-privat-key=[\"EOS1\",\"5K\"]"}} {
 		if _, err := load(t, "", args...); err == nil || strings.Contains(err.Error(), "5K") {

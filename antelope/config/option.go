@@ -36,6 +36,7 @@ type Option struct {
 	Short   string // one letter, or empty
 	Kind    Kind
 	Choices []string // of a Choice
+	AnyCase bool     // Choices may be written with capital letters
 
 	Default     string // as nodeos prints it; empty for none
 	CommandLine bool   // not in the file

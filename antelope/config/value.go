@@ -135,7 +135,10 @@ func (x *value) parse(words []string, dashes string) error {
 			x.texts = []string{w}
 		}
 	case Choice:
-		x.texts, ok = words[:1], slices.Contains(o.Choices, w)
+		if o.AnyCase {
+			words = []string{strings.ToLower(w)}
+		}
+		x.texts, ok = words[:1], slices.Contains(o.Choices, words[0])
 	case Duration:
 		x.duration, ok = parseDuration(w)
 	case Uint16, Uint32, Uint64:

@@ -408,3 +408,17 @@ func TestDigestIsOfTheEncodingThatTheProtocolFixes(t *testing.T) {
 		t.Error("digest of NO_DUPLICATE_DEFERRED_ID")
 	}
 }
+
+// nodeos' reader takes commas too many; a file edited by hand may have them.
+func TestAFileMayHaveCommasTooMany(t *testing.T) {
+	s, err := Builtins()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := s.All()[0]
+	text := strings.Replace(string(want.file()), "}", ",}", 1)
+	got, err := parseFile([]byte(text))
+	if err != nil || got.digest() != want.digest() || got.Restrictions != want.Restrictions {
+		t.Errorf("%+v, %v from %s", got, err, text)
+	}
+}

@@ -16,6 +16,7 @@ import (
 
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
+	"tarn/antelope/variant"
 )
 
 // maxFile bounds the size of a file of the directory.
@@ -237,7 +238,12 @@ func parseFile(b []byte) (Feature, error) {
 			Enabled       truth  `json:"enabled"`
 		} `json:"subjective_restrictions"`
 	}
-	if err := json.Unmarshal(b, &v); err != nil {
+	// nodeos' reader takes commas wherever they are.
+	read, err := variant.Parse(string(b))
+	if err != nil {
+		return Feature{}, err
+	}
+	if err := json.Unmarshal(read.AppendJSON(nil), &v); err != nil {
 		return Feature{}, err
 	}
 	if v.Type != "builtin" {

@@ -105,3 +105,13 @@ func FuzzConfigure(f *testing.F) {
 		l.Logger("default").Error("x")
 	})
 }
+
+// What nodeos' reader takes must not stop a node: commas too many.
+func TestCommasTooManyAreRead(t *testing.T) {
+	l := New(Options{Err: new(bytes.Buffer), Out: new(bytes.Buffer)})
+	notices, err := l.Configure([]byte(`{"includes": [], "appenders": [{"name": "e", "type": "console", "args": {"stream": "std_error",},},],
+		"loggers": [{"name": "default", "level": "info", "appenders": ["e",]},{"name": "transaction_trace_failure", "level": "debug", "appenders": ["e"]},],}`))
+	if err != nil || len(notices) != 1 || !strings.Contains(notices[0], "whole transactions and traces are not logged") {
+		t.Errorf("%q %v", notices, err)
+	}
+}

@@ -7,6 +7,9 @@ import (
 	"log/slog"
 	"math"
 	"os"
+	"slices"
+
+	"tarn/antelope/variant"
 )
 
 const defaultLogger = "default"
@@ -96,6 +99,9 @@ type appenders struct {
 	add     map[string]func(*route)
 }
 
+// whole are nodeos' loggers of whole transactions and traces.
+var whole = []string{"transaction", "transaction_trace_success", "transaction_trace_failure"}
+
 // Configure makes a logging.json hold from now on, and returns what of it has no
 // effect; no text is what holds without one. After an error nothing has changed.
 func (l *Logs) Configure(text []byte) (notices []string, err error) {
@@ -103,8 +109,13 @@ func (l *Logs) Configure(text []byte) (notices []string, err error) {
 		l.replace(l.normal())
 		return nil, nil
 	}
+	// nodeos' reader takes commas wherever they are.
+	v, err := variant.Parse(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("logging configuration: %w", err)
+	}
 	var d document
-	if err := json.Unmarshal(text, &d); err != nil {
+	if err := json.Unmarshal(v.AppendJSON(nil), &d); err != nil {
 		return nil, fmt.Errorf("logging configuration: %w", err)
 	}
 	a := &appenders{add: map[string]func(*route){}}
@@ -134,6 +145,10 @@ func (l *Logs) configure(d *document, a *appenders) error {
 	}
 	a.rules.routes = map[string]*route{}
 	for _, g := range d.Loggers {
+		if slices.Contains(whole, g.Name) {
+			a.notices = append(a.notices, fmt.Sprintf("logger %s: whole transactions and traces are not logged here; "+
+				"transaction_success_tracing and transaction_failure_tracing have a line for each", g.Name))
+		}
 		x := &route{level: slog.LevelWarn}
 		if g.Level != nil {
 			var err error

@@ -1,7 +1,9 @@
 package node
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"tarn/antelope/chain"
@@ -138,6 +140,10 @@ func (c control) Lists() (rpc.Lists, error) {
 	for k := range l.KeyBlacklist {
 		out.KeyBlacklist = append(out.KeyBlacklist, k)
 	}
+	slices.SortFunc(out.ActionBlacklist, func(x, y rpc.ActionName) int {
+		return cmp.Or(cmp.Compare(x.Account, y.Account), cmp.Compare(x.Name, y.Name))
+	})
+	slices.SortFunc(out.KeyBlacklist, types.PublicKey.Compare)
 	return out, err
 }
 

@@ -45,6 +45,7 @@ type Node struct {
 	log        *blocklog.Log
 	lock       io.Closer // of the blocks' folder
 	reversible *blocklog.Reversible
+	again      bool // the loading of a snapshot was interrupted, and begins again
 	store      store.Store
 	chain      *chain.Chain
 
@@ -147,6 +148,7 @@ func (n *Node) dropUnfinished(note string) error {
 	if err != nil {
 		return err
 	}
+	n.again = true
 	return errors.Join(engine.Remove(n.o.StateDir), lock.Close())
 }
 
@@ -269,6 +271,11 @@ func (n *Node) loadSnapshot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if !logged && !n.again {
+		if err := n.forgetReversible(); err != nil {
+			return fmt.Errorf("forget the reversible blocks of before the snapshot: %w", err)
+		}
+	}
 	if err := engine.MarkUnfinished(n.o.StateDir, []byte(snapshotNote+path)); err != nil {
 		return err
 	}
@@ -293,6 +300,20 @@ func (n *Node) loadSnapshot(ctx context.Context) error {
 	}
 	watch.done("Finished initialization from snapshot", "block", n.chain.Head().BlockNum, "id", n.chain.Head().ID)
 	return nil
+}
+
+// forgetReversible drops the reversible blocks that an earlier node left, as nodeos does
+// where a snapshot and no block log says that a new start is meant: what followed may be
+// what is to be left behind. It comes before the state is marked: blocks that came after
+// the loading had begun stay when it begins again (Leap: controller_impl::replay).
+func (n *Node) forgetReversible() error {
+	if blocks := n.reversible.Len(); blocks > 0 {
+		n.o.Log.Warn("Starting from a snapshot without a block log: the reversible blocks are dropped", "blocks", blocks)
+		if err := n.reversible.Reset(); err != nil {
+			return err
+		}
+	}
+	return n.setForkDatabaseAside()
 }
 
 // moreProcessors gives Go's scheduler twice as many processors, until the function that
@@ -351,7 +372,7 @@ func (n *Node) Start(ctx context.Context) error {
 		return remedy(err)
 	}
 	h := n.chain.Head()
-	watch.done("Blockchain started", "head", h.BlockNum, "id", h.ID, "lib", n.store.Irreversible())
+	watch.done(fmt.Sprintf("Blockchain started; head block is #%d", h.BlockNum), "head", h.BlockNum, "id", h.ID, "lib", n.store.Irreversible())
 	if n.o.IntegrityHashOnStart {
 		return n.logIntegrityHash()
 	}

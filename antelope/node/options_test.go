@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tarn/antelope/blocklog"
+	"tarn/antelope/consensus"
 	"tarn/antelope/chain"
 
 	"tarn/store/engine"
@@ -183,6 +184,56 @@ func TestASnapshotStartsANodeWithoutALog(t *testing.T) {
 		n = mustStart(t, o)
 		c.finish(t, "replay from the snapshot", n)
 		n.Close()
+	}
+}
+
+// A snapshot and no block log say that a new start is meant: what followed may be what
+// is to be left behind. What came after the loading had begun stays.
+func TestASnapshotWithoutALogDropsReversibleBlocks(t *testing.T) {
+	c := theChain(t)
+	o := options(t.TempDir(), engine.Options{})
+	o.Snapshot = c.mid
+	n := mustStart(t, o)
+	for _, b := range c.blocks {
+		if err := give(n.Chain(), b); err != nil {
+			t.Fatal(err)
+		}
+		if n.Chain().Head().BlockNum > c.midNum+2 {
+			break
+		}
+	}
+	head := n.Chain().Head().BlockNum
+	if _, _, logged := n.log.Head(); logged || head <= c.midNum {
+		t.Fatalf("head %d, in the log: %v", head, logged)
+	}
+	n.Close()
+	path, err := filepath.Abs(c.mid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := engine.MarkUnfinished(o.StateDir, []byte(snapshotNote+path)); err != nil {
+		t.Fatal(err)
+	}
+	n = mustStart(t, o) // as after a kill
+	if got := n.Chain().Head().BlockNum; got != head {
+		t.Errorf("after a kill while the snapshot was being saved the head is %d, not %d", got, head)
+	}
+	n.Close()
+	if err := os.RemoveAll(o.StateDir); err != nil {
+		t.Fatal(err)
+	}
+	fork := filepath.Join(o.BlocksDir, blocklog.ReversibleDir, consensus.FileName)
+	if err := os.WriteFile(fork, []byte("what nodeos left"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	n = mustStart(t, o)
+	if got := n.Chain().Head().BlockNum; got != c.midNum {
+		t.Errorf("after a new start the head is %d, the snapshot's is %d", got, c.midNum)
+	}
+	c.finish(t, "snapshot", n)
+	n.Close()
+	if _, err := os.Stat(fork + takenOver); err != nil {
+		t.Error(err)
 	}
 }
 

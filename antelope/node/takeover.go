@@ -1,7 +1,9 @@
 package node
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -42,10 +44,21 @@ func (n *Node) takeOver() error {
 	if err := n.reversible.Sync(); err != nil {
 		return fmt.Errorf("take over the reversible blocks of nodeos: %w", err)
 	}
-	if err := os.Rename(path, path+takenOver); err != nil {
+	if err := n.setForkDatabaseAside(); err != nil {
 		return fmt.Errorf("take over the reversible blocks of nodeos: %w", err)
 	}
 	n.o.Log.Info("Took over the reversible blocks of nodeos", "blocks", taken, "head", f.Head().BlockNum, "log", last, "kept", path+takenOver)
+	return nil
+}
+
+// setForkDatabaseAside renames nodeos' file of reversible blocks, if there is one.
+func (n *Node) setForkDatabaseAside() error {
+	path := filepath.Join(n.o.BlocksDir, blocklog.ReversibleDir, consensus.FileName)
+	if err := os.Rename(path, path+takenOver); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
 	return syncFolder(filepath.Dir(path))
 }
 

@@ -77,7 +77,7 @@ type RuntimeOptions struct {
 	MaxTransactionTime *int32  // ms; below 0 for no bound
 	MaxIrreversibleAge *int32  // s; below 0 for any age
 	ProduceOffset      *int32  // ms, of a round
-	Leeway             *int32  // us
+	Leeway             *int32  // us; nil also if it is the default
 	GreylistLimit      *uint32 // 1 to 1000
 }
 
@@ -87,13 +87,13 @@ func (p *Producer) RuntimeOptions(ctx context.Context) (RuntimeOptions, error) {
 		o := RuntimeOptions{
 			MaxTransactionTime: new(int32), MaxIrreversibleAge: new(int32(p.maxLIBAge / time.Second)),
 			ProduceOffset: new(int32(round * (blockInterval.Milliseconds() - p.effort.Milliseconds()))),
-			Leeway:        new(int32(p.chain.Leeway().Microseconds())), GreylistLimit: new(p.chain.GreylistLimit()),
+			GreylistLimit: new(p.chain.GreylistLimit()),
 		}
-		if us := p.maxTime.Load(); us < 0 {
-			*o.MaxTransactionTime = -1
-		} else {
-			*o.MaxTransactionTime = int32(us / 1000)
+		// nodeos has none until one is set that is not the default.
+		if us := int32(p.chain.Leeway().Microseconds()); p.leewaySet || us != int32(Defaults().Leeway.Microseconds()) {
+			o.Leeway = &us
 		}
+		*o.MaxTransactionTime = int32(p.maxTime.Load() / 1000)
 		if p.maxLIBAge < 0 {
 			*o.MaxIrreversibleAge = -1
 		}
@@ -124,6 +124,7 @@ func (p *Producer) SetRuntimeOptions(ctx context.Context, o RuntimeOptions) erro
 			defer p.schedule()
 		}
 		if o.Leeway != nil {
+			p.leewaySet = true
 			p.chain.SetLeeway(time.Duration(*o.Leeway) * time.Microsecond)
 		}
 		if o.GreylistLimit != nil {

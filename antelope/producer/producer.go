@@ -57,6 +57,8 @@ type Producer struct {
 	headers  headers
 	keys     foundKeys
 	bills    *subjectiveBilling
+	// leewaySet says that SetRuntimeOptions has set the leeway.
+	leewaySet bool
 	// speculation is what a block interrupts.
 	speculation speculation
 	snapshot    *snapshots
