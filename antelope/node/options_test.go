@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"tarn/antelope/blocklog"
-	"tarn/antelope/consensus"
 	"tarn/antelope/chain"
+	"tarn/antelope/consensus"
 
 	"tarn/store/engine"
 )
