@@ -372,7 +372,7 @@ func (n *Node) Start(ctx context.Context) error {
 		return remedy(err)
 	}
 	h := n.chain.Head()
-	watch.done(fmt.Sprintf("Blockchain started; head block is #%d", h.BlockNum), "head", h.BlockNum, "id", h.ID, "lib", n.store.Irreversible())
+	watch.done(fmt.Sprintf("Blockchain started; head block is #%d", h.BlockNum), "id", h.ID, "lib", n.store.Irreversible())
 	if n.o.IntegrityHashOnStart {
 		return n.logIntegrityHash()
 	}

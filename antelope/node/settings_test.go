@@ -184,7 +184,6 @@ func TestCategoriesNeedTheirPluginAndOneHostForEachPort(t *testing.T) {
 		"chain-state-db-size-mb = 10":               "chain-state-db-guard-size-mb 128 must be less than chain-state-db-size-mb 10",
 		"p2p-keepalive-interval-ms = 0":             "must be greater than 0",
 		"greylist-limit = 0":                        "greylist-limit",
-		"p2p-max-nodes-per-host = -1":               "p2p-max-nodes-per-host",
 		"allowed-connection = specified":            "At least one peer-key",
 		"max-block-cpu-usage-threshold-us = 500000": "max-block-cpu-usage-threshold-us",
 	} {
