@@ -247,6 +247,10 @@ func move(fs FS, from, to string, log *slog.Logger) error {
 	}
 	if there {
 		log.Warn("file already exists, just removing the other", "exists", to, "removed", from)
+		// A copy that was interrupted may have left a name that is not durable.
+		if err := fs.SyncDir(filepath.Dir(to)); err != nil {
+			return err
+		}
 		return fs.Remove(from)
 	}
 	err = fs.Rename(from, to)

@@ -140,6 +140,11 @@ func (n *Node) dropUnfinished(note string) error {
 	if n.o.Snapshot == "" {
 		n.o.Snapshot = path
 	}
+	same, err := filepath.Abs(n.o.Snapshot)
+	if err != nil {
+		return err
+	}
+	n.again = same == path
 	n.o.Log.Warn("The state was being loaded from a snapshot when the node ended; it is loaded again", "snapshot", n.o.Snapshot)
 	if _, err := os.Stat(n.o.Snapshot); err != nil {
 		return fmt.Errorf("%w; name another --snapshot, or give it up with --replay-blockchain", err)
@@ -148,7 +153,6 @@ func (n *Node) dropUnfinished(note string) error {
 	if err != nil {
 		return err
 	}
-	n.again = true
 	return errors.Join(engine.Remove(n.o.StateDir), lock.Close())
 }
 
@@ -313,7 +317,11 @@ func (n *Node) forgetReversible() error {
 			return err
 		}
 	}
-	return n.setForkDatabaseAside()
+	kept, err := n.setForkDatabaseAside()
+	if kept != "" {
+		n.o.Log.Warn("Starting from a snapshot without a block log: the reversible blocks of nodeos are left out", "kept", kept)
+	}
+	return err
 }
 
 // moreProcessors gives Go's scheduler twice as many processors, until the function that

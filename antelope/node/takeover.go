@@ -44,22 +44,24 @@ func (n *Node) takeOver() error {
 	if err := n.reversible.Sync(); err != nil {
 		return fmt.Errorf("take over the reversible blocks of nodeos: %w", err)
 	}
-	if err := n.setForkDatabaseAside(); err != nil {
+	kept, err := n.setForkDatabaseAside()
+	if err != nil {
 		return fmt.Errorf("take over the reversible blocks of nodeos: %w", err)
 	}
-	n.o.Log.Info("Took over the reversible blocks of nodeos", "blocks", taken, "head", f.Head().BlockNum, "log", last, "kept", path+takenOver)
+	n.o.Log.Info("Took over the reversible blocks of nodeos", "blocks", taken, "head", f.Head().BlockNum, "log", last, "kept", kept)
 	return nil
 }
 
-// setForkDatabaseAside renames nodeos' file of reversible blocks, if there is one.
-func (n *Node) setForkDatabaseAside() error {
+// setForkDatabaseAside renames nodeos' file of reversible blocks, if there is one, and
+// returns the name under which it is kept.
+func (n *Node) setForkDatabaseAside() (kept string, err error) {
 	path := filepath.Join(n.o.BlocksDir, blocklog.ReversibleDir, consensus.FileName)
 	if err := os.Rename(path, path+takenOver); errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return "", nil
 	} else if err != nil {
-		return err
+		return "", err
 	}
-	return syncFolder(filepath.Dir(path))
+	return path + takenOver, syncFolder(filepath.Dir(path))
 }
 
 // takeOverOrder are the blocks of a fork database, each after the one that it

@@ -1,6 +1,7 @@
 package p2p_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -25,27 +26,44 @@ func heard(t *testing.T, p *peer.Peer) {
 	}
 }
 
-// Peers pass a block on before they apply it: what is wrong inside is not their fault.
+// Peers pass a block on before they look inside: what is wrong there is not their fault,
+// and it goes round once.
 func TestABlockThatIsBadInsideEndsNoConnection(t *testing.T) {
-	chain := p2p.NewRecentChain(100)
-	twin := chain.Twin()
-	a, b := p2p.StartNode(t, chain, nil), p2p.StartNode(t, twin, nil)
-	a.Connect(b.Address())
-	p2p.Eventually(t, "connected", func() bool { return b.Metrics().Clients == 1 && a.AllCurrent(1) })
-	p := greeted(t, a)
-	bad := chain.BadBody()
-	must(t, p.Send(bad))
-	p2p.Eventually(t, "both have refused it", func() bool { return a.Metrics().BadBlocks > 0 && b.Metrics().BadBlocks > 0 })
-	must(t, p.Send(chain.NextGood()))
-	p2p.Eventually(t, "the next good block is everywhere", func() bool { return chain.Head() == 101 && twin.Head() == 101 })
-	if n := b.Metrics().Clients; n != 1 {
-		t.Errorf("%d clients are left of one", n)
-	}
-	if _, known := a.Status(b.Address()); !known {
-		t.Error("the peer is dialled no more")
-	}
-	if a.Logged("go_away") || b.Logged("go_away") {
-		t.Error("somebody was sent away")
+	for _, producer := range p2p.BadBlocks() {
+		t.Run(producer, func(t *testing.T) {
+			const count = 4
+			chains := []*p2p.FakeChain{p2p.NewRecentChain(100)}
+			nodes := []*p2p.TestNode{p2p.StartNode(t, chains[0], nil)}
+			for i := 1; i < count; i++ {
+				chains = append(chains, chains[0].Twin())
+				nodes = append(nodes, p2p.StartNode(t, chains[i], nil))
+				for _, o := range nodes[:i] {
+					nodes[i].Connect(o.Address())
+				}
+			}
+			connected := func() bool {
+				return !slices.ContainsFunc(nodes, func(n *p2p.TestNode) bool { return !n.AllCurrent(count - 1) })
+			}
+			p2p.Eventually(t, "connected", connected)
+			p := greeted(t, nodes[0])
+			must(t, p.Send(chains[0].Signed(producer)))
+			p2p.Eventually(t, "all have refused it", func() bool {
+				return !slices.ContainsFunc(nodes, func(n *p2p.TestNode) bool { return n.Metrics().BadBlocks == 0 })
+			})
+			must(t, p.Send(chains[0].Signed("prod")))
+			p2p.Eventually(t, "the next good block is everywhere", func() bool {
+				return !slices.ContainsFunc(chains, func(c *p2p.FakeChain) bool { return c.Head() != 101 })
+			})
+			for i, n := range nodes {
+				if n.Logged("go away") || n.Logged("go_away") || n.Logged("closing connection") {
+					t.Errorf("node %d ended a connection", i)
+				}
+				// A copy may be on its way while the first is looked at.
+				if m := n.Metrics(); m.BadBlocks > count {
+					t.Errorf("node %d has refused %d copies", i, m.BadBlocks)
+				}
+			}
+		})
 	}
 }
 

@@ -31,6 +31,9 @@ func (c *conn) handleBlock(frame []byte, r *serial.Reader) error {
 	}
 	if n.blocks.seen(id, c.slot) {
 		n.duplicateBlocks.Add(1)
+		c.mu.Lock()
+		c.rejected.accepted() // it is as good as another's
+		c.mu.Unlock()
 		n.sync.came(id)
 		return c.spendUseless(0)
 	}
@@ -46,7 +49,6 @@ func (c *conn) handleBlock(frame []byte, r *serial.Reader) error {
 		return c.spendUseless(0)
 	}
 	if n.blocks.refused(encoded, time.Now()) {
-		n.rejected(c, num)
 		return c.spendUseless(len(encoded))
 	}
 	b, err := c.readBlock(encoded)
@@ -142,13 +144,22 @@ func (c *conn) newBlock(b *Block) error {
 		return nil // another connection was faster
 	}
 	linked, err := n.chain.CheckHeader(b)
-	if err == nil && linked {
+	if err != nil {
+		n.blocks.forget(b.ID)
+		n.badBlock(c, b, err)
+		return nil
+	}
+	if linked {
 		c.debugf("validated block header, broadcasting immediately, blk num = %d, id = %v", b.Num, b.ID)
-		n.blocks.add(b.ID, c.slot)
+		n.blocks.add(b.ID, c)
 		c.keepsPromise()
 		n.broadcastBlock(b)
-	}
-	if err == nil && !linked && !n.linkable(b) {
+		if err := n.prepare(b); err != nil {
+			n.refuse(c, b, err)
+			n.rejected(c, b.Num)
+			return nil
+		}
+	} else if !n.linkable(b) {
 		n.blocks.done(b.ID)
 		c.debugf("unlinkable block %d, id %s...", b.Num, shortID(b.ID))
 		n.blocks.hold(queued{block: b, from: c})
@@ -157,14 +168,6 @@ func (c *conn) newBlock(b *Block) error {
 			return c.spendUseless(b.size)
 		}
 		n.blocks.begin(b.ID, c)
-	}
-	if err == nil && linked {
-		err = n.prepare(b)
-	}
-	if err != nil {
-		n.blocks.forget(b.ID)
-		n.badBlock(c, b, err)
-		return nil
 	}
 	n.queue.push(queued{block: b, from: c})
 	c.delivering.Store(true)
@@ -205,7 +208,7 @@ func (n *Network) applyBlocks(ctx context.Context) {
 			continue
 		}
 		if !q.synced {
-			n.blocks.add(q.block.ID, q.from.slot)
+			n.blocks.add(q.block.ID, q.from)
 		}
 		for _, w := range n.blocks.children(q.block.ID) {
 			n.log.Debug(fmt.Sprintf("retrying previous unlinkable block #%d %s...", w.block.Num, shortID(w.block.ID)))
@@ -280,16 +283,13 @@ func (n *Network) notApplied(q queued, err error) {
 		if !q.synced {
 			n.blocks.hold(q)
 		}
-	case exception.Is(err, exception.BlockValidate) && !exception.Is(err, exception.BlockFromTheFuture):
+	case ofBlock(err):
 		// The peer could not know: it passes blocks on before it applies them, and so do
 		// we. Whom a range was asked of had applied it, or says so.
-		n.badBlocks.Add(1)
-		n.blocks.refuse(q.block, time.Now())
-		n.blockError(slog.LevelInfo, "block_validate_exception", q.from, q.block, err)
+		n.refuse(q.from, q.block, err)
 		if q.synced {
 			q.from.finalf(slog.LevelWarn, "block %d of a range not accepted, closing connection: %v", q.block.Num, err)
 			q.from.goAway(BenignOther, types.Checksum256{})
-			q.from.noRetry.Store(uint32(BenignOther))
 			n.shun(q.from)
 			n.sync.refused(q.from, false)
 			return
@@ -306,6 +306,20 @@ func (n *Network) notApplied(q queued, err error) {
 		return
 	}
 	n.rejected(q.from, q.block.Num)
+}
+
+// ofBlock tells whether a block was refused for what it is, and not for the time or for
+// a trouble of this node.
+func ofBlock(err error) bool {
+	return exception.Of(err) != nil && !exception.Is(err, exception.BlockFromTheFuture, exception.ForkDatabase, exception.Database, exception.DatabaseGuard)
+}
+
+// refuse notes that the chain refused a block, so that further copies of it are neither
+// applied nor passed on.
+func (n *Network) refuse(c *conn, b *Block, err error) {
+	n.badBlocks.Add(1)
+	n.blocks.refuse(b, time.Now())
+	n.blockError(slog.LevelInfo, "block_validate_exception", c, b, err)
 }
 
 func (n *Network) blockError(level slog.Level, what string, c *conn, b *Block, err error) {
@@ -331,6 +345,9 @@ func (n *Network) badBlock(c *conn, b *Block, err error) {
 // rejected counts a refused block against its peer, and asks where the peer is
 // (Leap: sync_manager::rejected_block).
 func (n *Network) rejected(c *conn, num uint32) {
+	if c.ended.Err() != nil {
+		return // the block waited longer than its sender
+	}
 	c.mu.Lock()
 	tooMany := c.rejected.rejected(time.Now())
 	c.mu.Unlock()

@@ -2,6 +2,7 @@ package p2p
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -65,10 +66,7 @@ func (x *blockIndex) has(id types.Checksum256) bool {
 func (x *blockIndex) begin(id types.Checksum256, from *conn) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	set := x.set(id)
-	if from.ended.Err() == nil { // or its slot may be another's
-		set.add(from.slot)
-	}
+	x.set(id).addPeer(from)
 	if x.way[id] {
 		return false
 	}
@@ -85,13 +83,20 @@ func (x *blockIndex) set(id types.Checksum256) *blockEntry {
 	return set
 }
 
+// addPeer notes that a peer has the block, unless it is gone: its slot may be another's.
+func (e *blockEntry) addPeer(c *conn) {
+	if c.ended.Err() == nil {
+		e.add(c.slot)
+	}
+}
+
 // add notes that a block is good and that a peer has it.
-func (x *blockIndex) add(id types.Checksum256, slot int) {
+func (x *blockIndex) add(id types.Checksum256, from *conn) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	set := x.set(id)
 	set.good = true
-	set.add(slot)
+	set.addPeer(from)
 }
 
 // done takes a block off its way.
@@ -122,11 +127,15 @@ func (x *blockIndex) refuse(b *Block, now time.Time) {
 // refused tells whether the chain has just refused a block, which is packed.
 func (x *blockIndex) refused(block []byte, now time.Time) bool {
 	x.mu.Lock()
-	defer x.mu.Unlock()
-	if len(x.bad) == 0 {
+	none := len(x.bad) == 0
+	x.mu.Unlock()
+	if none {
 		return false
 	}
-	at, ok := x.bad[types.Hash(block)]
+	hash := types.Hash(block)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	at, ok := x.bad[hash]
 	return ok && now.Sub(at) <= badBlockTime
 }
 
@@ -168,10 +177,12 @@ func (x *blockIndex) forgetPeer(slot int) {
 	}
 }
 
-// expire forgets blocks up to the last irreversible one.
-func (x *blockIndex) expire(lib uint32) {
+// expire forgets blocks up to the last irreversible one, and those that were refused
+// some time ago.
+func (x *blockIndex) expire(lib uint32, now time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	maps.DeleteFunc(x.bad, func(_ types.Checksum256, at time.Time) bool { return now.Sub(at) > badBlockTime })
 	for id := range x.peers {
 		if types.BlockNum(id) <= lib && !x.way[id] {
 			delete(x.peers, id)

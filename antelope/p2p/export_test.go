@@ -107,12 +107,15 @@ func (f *fakeChain) NextTwo() (good, bad *types.SignedBlock) {
 	return good, bad
 }
 
-// BadBody is a block after the head with a good header, which the chain refuses.
-func (f *fakeChain) BadBody() *types.SignedBlock {
+// Signed is a block after the head by a producer.
+func (f *fakeChain) Signed(producer string) *types.SignedBlock {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.makeLocked(badBody, 0)
+	return f.makeLocked(types.N(producer), 0)
 }
+
+// The producers of bad blocks with good headers.
+func BadBlocks() []string { return []string{badBody, badTrx, badKeys} }
 
 // Twin is a chain with the same blocks.
 func (f *fakeChain) Twin() *FakeChain {
@@ -121,13 +124,6 @@ func (f *fakeChain) Twin() *FakeChain {
 		t.addLocked(f.blocks[f.branch[num]])
 	}
 	return t
-}
-
-// NextGood is a good block after the head.
-func (f *fakeChain) NextGood() *types.SignedBlock {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.makeLocked(types.N("prod"), 0)
 }
 
 // Head is the number of the head block.

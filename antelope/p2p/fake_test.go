@@ -16,8 +16,13 @@ import (
 	"tarn/antelope/types"
 )
 
-// badBody signs blocks whose headers are good and which the chain refuses.
-var badBody = types.N("badbody")
+// Who signs blocks whose headers are good: the chain refuses what is in them, one of
+// their transactions fails, a signature in them cannot be read.
+const (
+	badBody = "badbody"
+	badTrx  = "badtrx"
+	badKeys = "badkeys"
+)
 
 // fakeChain is a chain of headers: a block is good if its producer is not "evil",
 // the longest branch is the head's, and what is 30 blocks below is irreversible.
@@ -159,6 +164,9 @@ func (f *fakeChain) Prepare(b *Block) error {
 	if f.prepare != nil {
 		f.prepare(b)
 	}
+	if b.Signed.Producer == types.N(badKeys) {
+		return exception.New(exception.UnactivatedKeyType, "keys")
+	}
 	return nil
 }
 
@@ -177,7 +185,10 @@ func (f *fakeChain) Apply(_ context.Context, b *Block) error {
 	if b.Signed.Producer == evil {
 		return exception.New(exception.WrongSigningKey, "block signed by unexpected key")
 	}
-	if b.Signed.Producer == badBody {
+	if b.Signed.Producer == types.N(badTrx) {
+		return fmt.Errorf("transaction of block failed: %w", exception.New(exception.EosioAssertMessage, "no"))
+	}
+	if b.Signed.Producer == types.N(badBody) {
 		return exception.New(exception.BlockValidate, "Block ID does not match")
 	}
 	f.addLocked(b.Signed)

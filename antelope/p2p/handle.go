@@ -212,6 +212,8 @@ func (c *conn) handleNotice(m Notice) error {
 		}
 		if len(m.Blocks.IDs) > 0 {
 			c.peerHead.Store(types.BlockNum(m.Blocks.IDs[0]))
+		} else { // older nodes send the number alone
+			c.peerHead.Store(max(c.peerHead.Load(), m.Blocks.Pending))
 		}
 		c.net.sync.notice(c, &m)
 	default:

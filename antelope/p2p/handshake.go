@@ -315,8 +315,8 @@ func (c *conn) blockLatency() uint32 {
 }
 
 // checkHandshake ends a connection whose peer does not introduce itself, unless it
-// came to send transactions: nodeos takes those from anybody, and there are programs
-// that send nothing else.
+// came to send transactions: where anybody may connect they are taken without a
+// handshake, as by nodeos, and there are programs that send nothing else.
 func (c *conn) checkHandshake() {
 	if c.received.Load() == nil && !c.gave.Load() && time.Since(c.started) > 2*c.net.config.KeepAlive {
 		c.warnf("no handshake in %v", 2*c.net.config.KeepAlive)

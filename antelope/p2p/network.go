@@ -321,7 +321,7 @@ func (n *Network) tend(ctx context.Context) {
 				c.heartbeat()
 			}
 		case <-expire.C:
-			n.blocks.expire(n.chain.Info().LIBNum)
+			n.blocks.expire(n.chain.Info().LIBNum, time.Now())
 			n.trxs.expire(time.Now())
 		case <-monitor.C:
 			n.monitor()
