@@ -238,12 +238,7 @@ func parseFile(b []byte) (Feature, error) {
 			Enabled       truth  `json:"enabled"`
 		} `json:"subjective_restrictions"`
 	}
-	// nodeos' reader takes commas wherever they are.
-	read, err := variant.Parse(string(b))
-	if err != nil {
-		return Feature{}, err
-	}
-	if err := json.Unmarshal(read.AppendJSON(nil), &v); err != nil {
+	if err := variant.Unmarshal(b, &v); err != nil {
 		return Feature{}, err
 	}
 	if v.Type != "builtin" {

@@ -109,13 +109,8 @@ func (l *Logs) Configure(text []byte) (notices []string, err error) {
 		l.replace(l.normal())
 		return nil, nil
 	}
-	// nodeos' reader takes commas wherever they are.
-	v, err := variant.Parse(string(text))
-	if err != nil {
-		return nil, fmt.Errorf("logging configuration: %w", err)
-	}
 	var d document
-	if err := json.Unmarshal(v.AppendJSON(nil), &d); err != nil {
+	if err := variant.Unmarshal(text, &d); err != nil {
 		return nil, fmt.Errorf("logging configuration: %w", err)
 	}
 	a := &appenders{add: map[string]func(*route){}}

@@ -140,11 +140,11 @@ func (n *Node) dropUnfinished(note string) error {
 	if n.o.Snapshot == "" {
 		n.o.Snapshot = path
 	}
-	same, err := filepath.Abs(n.o.Snapshot)
+	asked, err := filepath.Abs(n.o.Snapshot)
 	if err != nil {
 		return err
 	}
-	n.again = same == path
+	n.again = asked == path
 	n.o.Log.Warn("The state was being loaded from a snapshot when the node ended; it is loaded again", "snapshot", n.o.Snapshot)
 	if _, err := os.Stat(n.o.Snapshot); err != nil {
 		return fmt.Errorf("%w; name another --snapshot, or give it up with --replay-blockchain", err)

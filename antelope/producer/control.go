@@ -85,7 +85,7 @@ type RuntimeOptions struct {
 func (p *Producer) RuntimeOptions(ctx context.Context) (RuntimeOptions, error) {
 	return ask(ctx, p, func() (RuntimeOptions, error) {
 		o := RuntimeOptions{
-			MaxTransactionTime: new(int32), MaxIrreversibleAge: new(int32(p.maxLIBAge / time.Second)),
+			MaxTransactionTime: new(int32(p.maxTime.Load() / 1000)), MaxIrreversibleAge: new(int32(p.maxLIBAge / time.Second)),
 			ProduceOffset: new(int32(round * (blockInterval.Milliseconds() - p.effort.Milliseconds()))),
 			GreylistLimit: new(p.chain.GreylistLimit()),
 		}
@@ -93,7 +93,6 @@ func (p *Producer) RuntimeOptions(ctx context.Context) (RuntimeOptions, error) {
 		if us := int32(p.chain.Leeway().Microseconds()); p.leewaySet || us != int32(Defaults().Leeway.Microseconds()) {
 			o.Leeway = &us
 		}
-		*o.MaxTransactionTime = int32(p.maxTime.Load() / 1000)
 		if p.maxLIBAge < 0 {
 			*o.MaxIrreversibleAge = -1
 		}

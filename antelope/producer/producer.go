@@ -57,8 +57,6 @@ type Producer struct {
 	headers  headers
 	keys     foundKeys
 	bills    *subjectiveBilling
-	// leewaySet says that SetRuntimeOptions has set the leeway.
-	leewaySet bool
 	// speculation is what a block interrupts.
 	speculation speculation
 	snapshot    *snapshots
@@ -82,6 +80,7 @@ type Producer struct {
 	effort     time.Duration // time for each block of a round
 	features   []types.Checksum256
 	signalled  bool // features are in the pending block
+	leewaySet  bool // SetRuntimeOptions has set the leeway
 	fatal      error
 }
 

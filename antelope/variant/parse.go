@@ -1,6 +1,7 @@
 package variant
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -21,6 +22,15 @@ func Parse(s string) (Value, error) {
 	p := parser{s: s}
 	v := p.value(0)
 	return v, p.err
+}
+
+// Unmarshal reads text as Parse does, into what encoding/json fills.
+func Unmarshal(text []byte, to any) error {
+	v, err := Parse(string(text))
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(v.AppendJSON(nil), to)
 }
 
 // parser reads s from pos. After an error it is at the end of s.
