@@ -291,6 +291,9 @@ func (a *action) receipt(digest types.Checksum256) (*types.ActionReceipt, error)
 		return nil, err
 	}
 	r.CodeSequence, r.ABISequence = uint32(first.CodeSequence), uint32(first.ABISequence)
+	if n := len(a.act.Authorization); n > 0 {
+		r.AuthSequence = a.trx.roomForSequences(n)
+	}
 	for _, level := range a.act.Authorization {
 		m, err := a.c.editMetadata(level.Actor)
 		if err != nil {

@@ -22,6 +22,7 @@ type contract struct {
 	src     store.Reader
 	t       *tables
 	cursors [1 + 2*kinds]walker
+	key     [rowKeyLen]byte // of the row being read
 }
 
 // walker is a cursor and where it stands.
@@ -102,8 +103,7 @@ func (w *walker) before(key []byte) (bool, error) {
 // Row returns a contract's row: who pays for it, and its value, which is valid
 // until the writer's next change.
 func (c *contract) Row(k RowKey) (payer types.Name, value []byte, found bool, err error) {
-	var buf [rowKeyLen]byte
-	v, err := c.src.Get(c.t.contractRows, rowKey(buf[:0], k))
+	v, err := c.src.Get(c.t.contractRows, rowKey(c.key[:0], k))
 	if errors.Is(err, store.ErrNotFound) {
 		return 0, nil, false, nil
 	}

@@ -152,13 +152,15 @@ func (c *Cache) runtime(config wazero.RuntimeConfig) (wazero.Runtime, error) {
 	return r, nil
 }
 
-func hostFunction(body func(*Call, []uint64)) api.GoFunc {
-	return func(ctx context.Context, stack []uint64) {
-		c := ctx.(*Call)
-		c.inHost = true
-		body(c, stack)
-		c.inHost = false
-	}
+// hostFunction is the body of a host function as the virtual machine calls it.
+type hostFunction func(*Call, []uint64)
+
+// Call implements api.GoFunction.
+func (f hostFunction) Call(ctx context.Context, stack []uint64) {
+	c := ctx.(*Call)
+	c.inHost = true
+	f(c, stack)
+	c.inHost = false
 }
 
 // Close frees all compiled modules. Machines of the cache must not run any more. A

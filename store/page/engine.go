@@ -75,6 +75,7 @@ type Engine struct {
 
 	// Scratch of the writer.
 	way           path
+	known         known
 	spare, spare2 *node
 	separator     []byte
 	scratch       [runRefSize]byte

@@ -16,7 +16,12 @@ func (e *Engine) Get(t store.Table, key []byte) ([]byte, error) {
 		return nil, e.failed
 	}
 	e.counters.gets.Add(1)
-	return e.read(&e.tables[t-1].tree, t, key)
+	return e.seek(t, key)
+}
+
+func (e *Engine) seek(t store.Table, key []byte) (v []byte, err error) {
+	defer e.rescue(debug.SetPanicOnFault(true), &err)
+	return e.find(&e.tables[t-1].tree, t, key)
 }
 
 func (e *Engine) read(tr *tree, t store.Table, key []byte) (v []byte, err error) {

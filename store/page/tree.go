@@ -1,6 +1,7 @@
 package page
 
 import (
+	"bytes"
 	"fmt"
 
 	"tarn/store"
@@ -49,6 +50,18 @@ func (e *Engine) lookup(t *tree, table store.Table, key []byte) (*node, int, err
 	return nil, 0, store.ErrNotFound
 }
 
+// find is get for the writer, who may be about to change the row.
+func (e *Engine) find(t *tree, table store.Table, key []byte) ([]byte, error) {
+	p, err := e.lead(t, table, key)
+	if err != nil {
+		return nil, err
+	}
+	if !p.found {
+		return nil, store.ErrNotFound
+	}
+	return e.valueAt(p.leaf())
+}
+
 // get returns the value of key, in place.
 func (e *Engine) get(t *tree, table store.Table, key []byte) ([]byte, error) {
 	n, i, err := e.lookup(t, table, key)
@@ -89,6 +102,39 @@ func (e *Engine) descend(p *path, t *tree, table store.Table, key []byte) error 
 	return nil
 }
 
+// known is the key that the writer's way leads to, and what must be known to take that
+// way again without a search: a row is often put right after it was got.
+type known struct {
+	table      store.Table // 0: nothing is known
+	generation uint64      // of the engine when the way was found
+	key        []byte
+}
+
+// lead makes e.way lead to where key is or would be. Whoever changes the tree but for a
+// value in its place, or takes another way, has to forget what is known.
+func (e *Engine) lead(t *tree, table store.Table, key []byte) (*path, error) {
+	p, k := &e.way, &e.known
+	if k.table == table && k.generation == e.generation && bytes.Equal(k.key, key) && e.holds(p) {
+		return p, nil
+	}
+	k.table = 0
+	if err := e.descend(p, t, table, key); err != nil {
+		return nil, err
+	}
+	k.table, k.generation, k.key = table, e.generation, append(k.key[:0], key...)
+	return p, nil
+}
+
+// holds tells whether the nodes of p are still verified: memory may have been given back.
+func (e *Engine) holds(p *path) bool {
+	for _, n := range p.nodes[:p.depth] {
+		if !e.isChecked(n.number) {
+			return false
+		}
+	}
+	return true
+}
+
 // own makes the nodes of p ones that may be changed in place: those that a
 // checkpoint or a view can reach are copied. A node of the present generation
 // has only such nodes above it, because its parent was given its number in this
@@ -117,17 +163,17 @@ func (n *node) ref() ref { return ref{n.number, uint32(n.generation)} }
 // put sets a row. The caller has reserved the pages.
 func (e *Engine) put(t *tree, table store.Table, key, value []byte, undo *store.Journal) error {
 	if e.appendRow(t, table, key, value, undo) {
+		e.known.table = 0
 		return nil
 	}
 	e.tip.table = 0
-	p := &e.way
-	if err := e.descend(p, t, table, key); err != nil {
+	p, err := e.lead(t, table, key)
+	if err != nil {
 		return err
 	}
 	var old []byte
 	if p.found {
 		n, i := p.leaf()
-		var err error
 		if old, err = e.valueAt(n, i); err != nil {
 			return err
 		}
@@ -144,6 +190,7 @@ func (e *Engine) put(t *tree, table store.Table, key, value []byte, undo *store.
 	if p.found && !run && e.overwrite(p, t, value) {
 		return nil
 	}
+	e.known.table = 0
 	stored := value
 	if run {
 		stored = encodeRunRef(e.scratch[:0], e.writeRun(kindValue, table, value))
@@ -284,13 +331,14 @@ func separator(buf []byte, n *node, at int) []byte {
 
 // remove deletes a row.
 func (e *Engine) remove(t *tree, table store.Table, key []byte, undo *store.Journal) error {
-	p := &e.way
-	if err := e.descend(p, t, table, key); err != nil {
+	p, err := e.lead(t, table, key)
+	if err != nil {
 		return err
 	}
 	if !p.found {
 		return store.ErrNotFound
 	}
+	e.known.table = 0
 	n, i := p.leaf()
 	old, err := e.valueAt(n, i)
 	if err != nil {
