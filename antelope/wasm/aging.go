@@ -139,15 +139,29 @@ func (a *aging) access(e *encoder, p *plain) {
 	case p.result != 0 && place-1 < a.old:
 		e.renew()
 	case p.result == 0 && place < a.old:
-		value, ok := a.spill[p.operand]
-		if !ok {
-			value = a.local(p.operand)
-			a.spill[p.operand] = value
-		}
+		value := a.spilled(p.operand)
 		e.index(opLocalSet, value)
 		e.renew()
 		e.index(opLocalGet, value)
 	}
+}
+
+// address makes the address of a store on top new if need be, of which the checker has
+// popped the operands.
+func (a *aging) address(e *encoder) {
+	if len(*a.operands) < a.old {
+		e.renew()
+	}
+}
+
+// spilled returns the local that a value waits in while its address is at hand.
+func (a *aging) spilled(t ValueType) uint32 {
+	value, ok := a.spill[t]
+	if !ok {
+		value = a.local(t)
+		a.spill[t] = value
+	}
+	return value
 }
 
 // renew makes the i32 on top a new value.

@@ -66,10 +66,13 @@ func (w *rewriter) assemble(elements []uint32, entry uint32) []byte {
 	for _, g := range m.globals {
 		w.global(&globals, g.typ, g.mutable)
 	}
-	w.global(&globals, I32, true)
-	w.global(&globals, I32, true)
+	for range machineGlobals {
+		w.global(&globals, I32, true)
+	}
 	exports.name(entryName)
 	exports.index(kindFunction, entry)
+	exports.name(farName)
+	exports.index(kindGlobal, w.globalFar())
 	segments, segmentCount := segments(elements)
 
 	var types encoder
@@ -89,8 +92,8 @@ func (w *rewriter) assemble(elements []uint32, entry uint32) []byte {
 	e.section(3, len(m.functions)+len(w.helpers), functions)
 	e.section(4, m.tables, table)
 	e.section(5, m.memories, memory)
-	e.section(6, len(m.globals)+2, globals)
-	e.section(7, 1, exports)
+	e.section(6, len(m.globals)+machineGlobals, globals)
+	e.section(7, 2, exports)
 	e.section(9, segmentCount, segments)
 	e.section(10, len(m.functions)+len(w.helpers), w.code)
 	return e

@@ -75,6 +75,7 @@ type program struct {
 	compiled wazero.CompiledModule
 	tables   [][]uint32
 	data     []dataSegment
+	near     uint64 // bytes of the near part of memory; 0: all
 	memories int
 	pages    uint32
 	maxPages uint32

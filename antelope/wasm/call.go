@@ -27,8 +27,16 @@ var (
 )
 
 // Memory is the contract's linear memory as it is now; nil if the contract has
-// none. It is valid until the host function returns.
+// none. It is valid until the host function returns. The host function may write to it
+// anywhere, and all of it is cleared before the next action; see [Call.View].
 func (c *Call) Memory() []byte {
+	c.instance.far = true
+	return c.View()
+}
+
+// View is [Call.Memory] for a host function that says what it may write to with
+// [Call.Writes].
+func (c *Call) View() []byte {
 	if c.instance.memory == nil {
 		return nil
 	}
@@ -36,6 +44,13 @@ func (c *Call) Memory() []byte {
 		return b
 	}
 	return []byte{} // of no pages, but there
+}
+
+// Writes says that the host function may write to memory below end.
+func (c *Call) Writes(end uint64) {
+	if end > c.instance.program.near {
+		c.instance.far = true
+	}
 }
 
 // Abort ends the action with err, which [Machine.Apply] returns as it is. It does

@@ -351,6 +351,7 @@ func compare(t *testing.T, all []engine, module []byte) outcome {
 	for i, e := range all {
 		for j := range 2 {
 			o := observe(e, code)
+			checkReset(t, e, code)
 			if i == 0 && j == 0 {
 				first = o
 			} else if o.kind != first.kind || o.sum != first.sum || !slices.Equal(o.out, first.out) {

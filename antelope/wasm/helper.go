@@ -129,6 +129,8 @@ func (w *rewriter) run(e *encoder) {
 	e.index(opGlobalSet, w.globalDepth())
 	e.i32(fuelPerTick)
 	e.index(opGlobalSet, w.globalFuel())
+	e.i32(0)
+	e.index(opGlobalSet, w.globalFar())
 	call := func(f uint32) {
 		if uint64(f) < uint64(len(w.m.imports)) {
 			e.index(opCall, f)
@@ -214,6 +216,14 @@ func (w *rewriter) memory(e *encoder, kind byte) {
 		e.op(opI32LtU, opIf, none)
 		e.index(opCall, w.machineImport(importOverlap))
 		e.op(opEnd)
+	}
+	if w.reach.bits != 0 {
+		e.index(opLocalGet, localA)
+		e.index(opLocalGet, localN)
+		e.op(opI32Add) // both are in memory, which is much smaller than 4 GiB
+		e.i32(int32(near(w.reach.bits)))
+		e.op(opI32GtU)
+		w.far(e)
 	}
 	for _, l := range []uint32{localA, localB, localN} {
 		e.index(opLocalGet, l)

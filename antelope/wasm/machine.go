@@ -31,7 +31,9 @@ type instance struct {
 	program *program
 	module  api.Module
 	run     api.Function
-	memory  *memory // nil if the module has none
+	memory  *memory    // nil if the module has none
+	reached api.Global // the global named farName
+	far     bool       // memory may be written beyond its near part
 	bytes   int64
 	used    uint64 // by the machine's clock
 }
@@ -67,7 +69,10 @@ func (m *Machine) Apply(context any, code Code, receiver, account, action uint64
 	m.stack = [4]uint64{receiver, account, action, uint64(code.Limits.CallDepth + 1)}
 	err = i.run.CallWithStack(c, m.stack[:])
 	if err != nil {
+		i.far = true // functions that did not return have not said how far they stored
 		err = m.ended(err)
+	} else if i.reached.Get() != 0 {
+		i.far = true
 	}
 	*c = Call{}
 	if i.program.stack > keptStack {
@@ -157,6 +162,7 @@ func newInstance(e *entry, p *program) (*instance, error) {
 		i.memory.api = i.module.Memory()
 	}
 	i.run = i.module.ExportedFunction(entryName)
+	i.reached = i.module.ExportedGlobal(farName)
 	return i, nil
 }
 

@@ -87,7 +87,8 @@ func (i *instance) grow(delta int32, limit uint32) (int32, error) {
 	return size, i.memory.resize(uint32(size + delta))
 }
 
-// reset brings memory to its initial state.
+// reset brings memory to its initial state. What the action before did not reach is in
+// it.
 func (i *instance) reset() error {
 	m := i.memory
 	if m == nil {
@@ -96,7 +97,12 @@ func (i *instance) reset() error {
 	if err := m.resize(i.program.pages); err != nil {
 		return err
 	}
-	clear(m.bytes)
+	if near := i.program.near; near > 0 && !i.far {
+		clear(m.bytes[:near])
+	} else {
+		clear(m.bytes)
+	}
+	i.far = false
 	for _, d := range i.program.data {
 		copy(m.bytes[d.offset:], d.bytes)
 	}

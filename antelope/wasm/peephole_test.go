@@ -309,6 +309,9 @@ func (g *peephole) module() []byte {
 		bytes = append(bytes, byte(g.Uint32()))
 	}
 	b.data = []dataSegment{{0, bytes}, {65530, bytes}}
+	if g.IntN(2) == 0 {
+		b.data = b.data[:1] // what is beyond the near part counts
+	}
 	for i, t := range valueTypes {
 		for range 2 {
 			b.globals = append(b.globals, globalVar{t, true, g.Uint64() >> g.IntN(64)})

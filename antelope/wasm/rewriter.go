@@ -31,7 +31,7 @@ const (
 
 	// maxLocals bounds the parameters and locals of a function, far beyond what may be
 	// set, for code that comes from elsewhere.
-	maxLocals = 50000 - 1 - maxCopies - 4
+	maxLocals = 50000 - 1 - maxCopies - 4 - 2
 
 	// inlineLoops is how many loops of a function take fuel by themselves; the others
 	// call a function for it, as the compiler's time grows with the square of the
@@ -49,6 +49,7 @@ const (
 //
 //   - a global counts the calls that may still nest (Leap: eos-vm's x86_64.hpp),
 //   - another the fuel until the next tick,
+//   - a third says whether memory was written beyond its near part,
 //   - float instructions whose NaNs are the processor's choice become functions,
 //   - memcpy and its like need not leave the module,
 //   - memory.grow is the host's, with eos-vm's meaning,
@@ -76,6 +77,7 @@ type rewriter struct {
 	scratch uint32 // index of an i32 local
 	fresh   bool   // the instruction before made the top operand, and is no and
 	aging   aging
+	reach   reach
 }
 
 // weight is the cost of a function or loop, but for the loops in it.
@@ -104,6 +106,7 @@ func rewrite(m *module, o *options) (*rewritten, error) {
 	w := &rewriter{m: m, types: slices.Clone(m.types), places: map[helper]uint32{}}
 	c := checker{o: o, m: m, w: w}
 	w.aging = aging{operands: &c.stack, known: map[uint32]renewed{}, spill: map[ValueType]uint32{}}
+	w.reach = newReach(m.nearBits())
 	shrinks := m.mayShrink()
 	for i := range m.bodies {
 		w.begin(&m.bodies[i], shrinks)
@@ -131,6 +134,10 @@ func (w *rewriter) machineImport(n uint32) uint32 { return uint32(len(w.m.import
 
 func (w *rewriter) globalDepth() uint32 { return uint32(len(w.m.globals)) }
 func (w *rewriter) globalFuel() uint32  { return uint32(len(w.m.globals)) + 1 }
+func (w *rewriter) globalFar() uint32   { return uint32(len(w.m.globals)) + 2 }
+
+// machineGlobals is how many globals the rewriter adds.
+const machineGlobals = 3
 
 func (w *rewriter) begin(b *funcBody, shrinks bool) {
 	w.out = w.out[:0]
@@ -141,6 +148,19 @@ func (w *rewriter) begin(b *funcBody, shrinks bool) {
 		w.scratch = b.locals[n-1].end
 	}
 	w.aging.reset(shrinks && mayCall(b.code), w.scratch+1)
+	w.reach.reset()
+}
+
+// made says how many results the instruction has, which are on the checker's stack.
+func (w *rewriter) made(results int) {
+	w.aging.made(results)
+	w.reach.made(len(*w.aging.operands) - results)
+}
+
+// called is made for an instruction that may shrink memory.
+func (w *rewriter) called(results int) {
+	w.aging.called(results)
+	w.reach.made(len(*w.aging.operands) - results)
 }
 
 func (w *rewriter) cost(n uint32) {
@@ -155,6 +175,8 @@ func (w *rewriter) plain(op byte, p *plain, align, offset uint32) {
 	}
 	w.fresh = p.result != 0 && !isAndOrShift(op)
 	switch {
+	case p.memory && p.result == 0:
+		w.store(len(*w.aging.operands), op, p, align, offset)
 	case p.memory:
 		w.aging.access(&w.out, p)
 		w.out.mem(op, align, offset)
@@ -167,9 +189,9 @@ func (w *rewriter) plain(op byte, p *plain, align, offset uint32) {
 		w.out.op(op)
 	}
 	if p.result != 0 {
-		w.aging.made(1)
+		w.made(1)
 	} else {
-		w.aging.made(0)
+		w.made(0)
 	}
 }
 
@@ -202,17 +224,18 @@ func (w *rewriter) other(op byte) {
 	switch op {
 	case opMemorySize:
 		w.out.op(op, 0)
-		w.aging.made(1)
+		w.made(1)
 	case opMemoryGrow:
 		w.out.index(opCall, w.machineImport(importGrow))
-		w.aging.called(1)
+		w.called(1)
 	case opElse:
 		w.blocks++
 		w.out.op(op)
 		w.aging.met()
+		w.reach.meet()
 	default:
 		w.out.op(op)
-		w.aging.made(0)
+		w.made(0)
 	}
 }
 
@@ -222,7 +245,7 @@ func (w *rewriter) other(op byte) {
 // floats are chosen as integers.
 func (w *rewriter) choose(t ValueType) {
 	w.cost(1)
-	w.aging.made(1)
+	w.made(1)
 	w.fresh = false
 	if t != F32 && t != F64 {
 		w.out.op(opSelect)
@@ -235,7 +258,10 @@ func (w *rewriter) choose(t ValueType) {
 func (w *rewriter) literal(op byte, bits uint64) {
 	w.cost(1)
 	w.fresh = true
-	w.aging.made(1)
+	w.made(1)
+	if op == opI32Const {
+		w.reach.literal(len(*w.aging.operands), uint32(bits))
+	}
 	w.out.bits(I32-(op-opI32Const), bits)
 }
 
@@ -244,21 +270,25 @@ func (w *rewriter) variable(op byte, index uint32, t ValueType) {
 	w.fresh = op == opGlobalGet
 	switch op {
 	case opGlobalGet:
-		w.aging.made(1)
+		w.made(1)
 		if g := &w.m.globals[index]; !g.mutable {
 			w.out.bits(g.typ, g.bits)
 			return
 		}
 	case opLocalGet:
-		w.aging.made(1)
+		w.made(1)
+		w.reach.read(len(*w.aging.operands), index)
 		w.aging.get(&w.out, t, index)
 		return
 	case opGlobalSet:
 		w.aging.keep(&w.out, t, 0)
 	case opLocalSet:
 		w.aging.set(&w.out, t, index, 0)
+		w.reach.write(index)
 	case opLocalTee:
 		w.aging.set(&w.out, t, index, 1)
+		w.reach.write(index)
+		w.reach.read(len(*w.aging.operands), index)
 	}
 	w.out.index(op, index)
 }
@@ -272,7 +302,8 @@ func (w *rewriter) open(op byte, result ValueType) {
 		w.blocks += ifBlocks // a loop is worth as much
 	}
 	w.out.op(op, result)
-	w.aging.made(0)
+	w.made(0)
+	w.reach.open(op == opLoop)
 	if op == opLoop {
 		w.aging.looped()
 		w.weights = append(w.weights, weight{at: w.burnPatchable()})
@@ -282,8 +313,9 @@ func (w *rewriter) open(op byte, result ValueType) {
 func (w *rewriter) close(f *frame) {
 	w.fresh = false
 	w.out.op(opEnd)
-	w.aging.made(0)
+	w.made(0)
 	w.aging.met()
+	w.reach.close()
 	if f.kind == opLoop {
 		t := w.weights[len(w.weights)-1]
 		w.out.patch(t.at, t.cost+1)
@@ -295,7 +327,7 @@ func (w *rewriter) branch(op byte, label uint32) {
 	w.cost(1)
 	w.fresh = false
 	w.blocks++
-	w.aging.made(0)
+	w.made(0)
 	w.out.index(op, label)
 }
 
@@ -346,13 +378,13 @@ func (w *rewriter) call(op byte, index uint32, results int) {
 	case op == opCallIndirect:
 		w.out.index(op, index)
 		w.out.op(0)
-		w.aging.called(results)
+		w.called(results)
 	case uint64(index) < uint64(len(w.m.imports)):
 		w.out.index(opCall, w.thunk(index)) // memory stays as large as it is
-		w.aging.made(results)
+		w.made(results)
 	default:
 		w.out.index(opCall, w.own(index))
-		w.aging.called(results)
+		w.called(results)
 	}
 }
 
@@ -414,17 +446,26 @@ func (w *rewriter) finish(b *funcBody) {
 		e.index(opGlobalSet, w.globalDepth())
 		e.index(opLocalGet, w.scratch)
 		e.op(opI32Eqz, opIf, none, opUnreachable, opEnd)
+	} else {
+		w.checkDepth(&e)
+	}
+	if w.calls || w.reach.begun {
 		// A branch to the function's own label goes to the end of this block.
 		e.op(opBlock, t.result)
 		e = append(e, w.out...)
 		e.op(opEnd)
+	} else {
+		e = append(e, w.out...)
+	}
+	if w.calls {
 		e.index(opGlobalGet, w.globalDepth())
 		e.i32(1)
 		e.op(opI32Add)
 		e.index(opGlobalSet, w.globalDepth())
-	} else {
-		w.checkDepth(&e)
-		e = append(e, w.out...)
+	}
+	if w.reach.begun {
+		w.returned(&e)
+		w.blocks += ifBlocks
 	}
 	e.op(opEnd)
 	w.code.function(e)

@@ -80,11 +80,13 @@ func checks(args []arg) []check {
 	return list
 }
 
-func (k check) run(m []byte, s []uint64) error {
+// run checks the argument, and returns the end of the memory that it gives the function
+// to write to.
+func (k check) run(m []byte, s []uint64) (uint64, error) {
 	p := uint32(s[k.at])
 	switch k.arg {
 	case text:
-		return terminated(m, p)
+		return 0, terminated(m, p)
 	case chars, block:
 		return spans(m, p, uint32(s[k.at+1]), 1)
 	case words:
@@ -107,20 +109,21 @@ func (k check) run(m []byte, s []uint64) error {
 
 // transfers checks the arguments of the memory functions. Those that write need the
 // first byte of the destination even if there is nothing to write.
-func (k check) transfers(m []byte, s []uint64) error {
+func (k check) transfers(m []byte, s []uint64) (uint64, error) {
 	n := uint32(s[k.at+2])
-	if err := spans(m, uint32(s[k.at]), n, 1); err != nil {
-		return err
+	end, err := spans(m, uint32(s[k.at]), n, 1)
+	if err != nil {
+		return 0, err
 	}
 	if k.arg != filled {
-		if err := spans(m, uint32(s[k.at+1]), n, 1); err != nil {
-			return err
+		if _, err := spans(m, uint32(s[k.at+1]), n, 1); err != nil {
+			return 0, err
 		}
 	}
 	if k.arg != equals {
-		return spans(m, uint32(s[k.at]), 1, 1)
+		_, err = spans(m, uint32(s[k.at]), 1, 1)
 	}
-	return nil
+	return end, err
 }
 
 func violation() error {
@@ -129,25 +132,28 @@ func violation() error {
 
 // spans checks n elements of size bytes at p. nodeos reads the last byte to see
 // whether it can: with no elements the one before p, and there is a readable page
-// before the memory, but none if the contract declares no memory at all.
-func spans(m []byte, p, n, size uint32) error {
+// before the memory, but none if the contract declares no memory at all. The end of the
+// span is returned.
+func spans(m []byte, p, n, size uint32) (end uint64, err error) {
 	if n > math.MaxUint32/size {
-		return exception.New(exception.WasmExecutionError, "eos-vm system failure")
+		return 0, exception.New(exception.WasmExecutionError, "eos-vm system failure")
 	}
-	if m == nil || uint64(p)+uint64(n)*uint64(size) > uint64(len(m)) {
-		return violation()
+	end = uint64(p) + uint64(n)*uint64(size)
+	if m == nil || end > uint64(len(m)) {
+		return 0, violation()
 	}
-	return nil
+	return end, nil
 }
 
-func refers(m []byte, p, size uint32) error {
+func refers(m []byte, p, size uint32) (end uint64, err error) {
 	if p == 0 {
-		return exception.New(exception.WasmExecutionError, "references cannot be created for null pointers")
+		return 0, exception.New(exception.WasmExecutionError, "references cannot be created for null pointers")
 	}
-	if uint64(p)+uint64(size) > uint64(len(m)) {
-		return violation()
+	end = uint64(p) + uint64(size)
+	if end > uint64(len(m)) {
+		return 0, violation()
 	}
-	return nil
+	return end, nil
 }
 
 func terminated(m []byte, p uint32) error {

@@ -18,7 +18,7 @@ func BenchmarkCall(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				copy(s, c.s)
-				if err := f.call(h.a, h.m, s); err != nil {
+				if _, err := f.call(h.a, h.m, s); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -123,7 +123,7 @@ func TestPrintingAllocatesNothingOnceItHasRoom(t *testing.T) {
 			h.a.Console = console
 			h.chain.printed = make([]byte, 0, 1<<20)
 			n := testing.AllocsPerRun(100, func() {
-				if err := f.call(h.a, h.m, s); err != nil {
+				if _, err := f.call(h.a, h.m, s); err != nil {
 					t.Fatal(err)
 				}
 			})

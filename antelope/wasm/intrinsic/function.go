@@ -54,30 +54,33 @@ func (e entry) prepare() *function {
 }
 
 // call checks the arguments and the caller, in nodeos' order, and runs the body
-// (Leap: webassembly/runtimes/eos-vm.cpp, preconditions.hpp).
-func (f *function) call(a *Apply, m []byte, s []uint64) error {
+// (Leap: webassembly/runtimes/eos-vm.cpp, preconditions.hpp). Memory beyond the returned
+// end is as it was, unless there is an error.
+func (f *function) call(a *Apply, m []byte, s []uint64) (end uint64, err error) {
 	for _, k := range f.checks {
-		if err := k.run(m, s); err != nil {
-			return err
+		e, err := k.run(m, s)
+		if err != nil {
+			return 0, err
 		}
+		end = max(end, e)
 	}
 	for i, at := range f.blocks {
 		for _, other := range f.blocks[i+1:] {
 			if overlap(s, at, other) {
-				return exception.New(exception.Wasm, "pointers not allowed to alias")
+				return 0, exception.New(exception.Wasm, "pointers not allowed to alias")
 			}
 		}
 	}
 	if f.rule != anywhere {
 		if err := f.rule.admit(a); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	v, err := f.body(a, m, s)
 	if err == nil && f.result != none {
 		s[0] = v
 	}
-	return err
+	return end, err
 }
 
 func (r rule) admit(a *Apply) error {
@@ -98,12 +101,14 @@ func (f *function) link() wasm.Function {
 	w := wasm.Function{Name: f.name, Body: func(c *wasm.Call, s []uint64) {
 		a := c.Context.(*Apply)
 		a.ender = c
-		if err := f.call(a, c.Memory(), s); err != nil {
+		end, err := f.call(a, c.View(), s)
+		if err != nil {
 			if err == errExit {
 				c.Exit()
 			}
 			c.Abort(err)
 		}
+		c.Writes(end)
 	}}
 	for _, arg := range f.args {
 		w.Params = append(w.Params, arg.types()...)

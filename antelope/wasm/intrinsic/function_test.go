@@ -207,7 +207,7 @@ func TestPointersAreCheckedFirst(t *testing.T) {
 		expect := func(what string, kind *exception.Kind, message string, m []byte, s []uint64) {
 			t.Helper()
 			var reached bool
-			err := stub(f, &reached).call(h.a, m, append([]uint64(nil), s...))
+			_, err := stub(f, &reached).call(h.a, m, append([]uint64(nil), s...))
 			e := exception.Of(err)
 			switch {
 			case kind == nil && (err != nil || !reached):
@@ -288,7 +288,7 @@ func TestLengthsAreChecked(t *testing.T) {
 				}
 				s[k], s[nAt] = c.p, c.n
 				var reached bool
-				err := stub(f, &reached).call(h.a, h.m, append([]uint64(nil), s...))
+				_, err := stub(f, &reached).call(h.a, h.m, append([]uint64(nil), s...))
 				e := exception.Of(err)
 				if (c.message == "") != reached || c.message != "" && (e == nil || e.Kind != exception.WasmExecutionError || e.Message != c.message) {
 					t.Errorf("%s, argument %d: %d elements at %d: %v, want %q", f.name, i, c.n, c.p, err, c.message)
@@ -337,7 +337,7 @@ func TestSpansThatMayNotOverlapDoNot(t *testing.T) {
 					args := append([]uint64(nil), s...)
 					args[a], args[a+1], args[b], args[b+1] = c.p+60000, c.n, c.q+60000, c.k
 					var reached bool
-					err := stub(f, &reached).call(h.a, h.m, args)
+					_, err := stub(f, &reached).call(h.a, h.m, args)
 					e := exception.Of(err)
 					if c.overlap && (reached || e.Kind != exception.Wasm || e.Message != "pointers not allowed to alias") || !c.overlap && err != nil {
 						t.Errorf("%s: %d+%d, %d+%d: %v", f.name, c.p, c.n, c.q, c.k, err)
@@ -349,7 +349,7 @@ func TestSpansThatMayNotOverlapDoNot(t *testing.T) {
 		h.a.ContextFree, h.a.Privileged = true, false
 		s[f.blocks[1]] = s[f.blocks[0]]
 		var reached bool
-		if err := stub(f, &reached).call(h.a, h.m, s); exception.Of(err) == nil || exception.Of(err).Kind != exception.Wasm {
+		if _, err := stub(f, &reached).call(h.a, h.m, s); exception.Of(err) == nil || exception.Of(err).Kind != exception.Wasm {
 			t.Errorf("%s: %v", f.name, err)
 		}
 	}
@@ -377,7 +377,7 @@ func TestWhoMayCall(t *testing.T) {
 			h.a.Privileged, h.a.ContextFree = i&1 != 0, i&2 != 0
 			s, _ := accepted(f, h.m)
 			var reached bool
-			err := stub(f, &reached).call(h.a, h.m, s)
+			_, err := stub(f, &reached).call(h.a, h.m, s)
 			e := exception.Of(err)
 			if message == "" && (err != nil || !reached) ||
 				message != "" && (reached || e == nil || e.Kind != exception.UnaccessibleAPI || e.Message != message) {
@@ -395,7 +395,7 @@ func TestResultsAreLeftAlone(t *testing.T) {
 		s[0] += 0 // the first parameter, or room for a result
 		first := s[0]
 		var reached bool
-		if err := stub(f, &reached).call(h.a, h.m, s); err != nil {
+		if _, err := stub(f, &reached).call(h.a, h.m, s); err != nil {
 			t.Errorf("%s: %v", f.name, err)
 		}
 		if want := map[bool]uint64{true: first, false: 7}[f.result == none]; s[0] != want {

@@ -265,7 +265,11 @@ func (h *harness) try(name string, args ...uint64) (result uint64, err error) {
 			err = a.err
 		}
 	}()
-	err = f.call(h.a, h.m, s)
+	before := bytes.Clone(h.m)
+	end, err := f.call(h.a, h.m, s)
+	if err == nil && !bytes.Equal(before[end:], h.m[end:]) {
+		h.Errorf("%s writes to memory beyond %d", name, end)
+	}
 	if (f.result == wasm.I32 || f.result == wasm.F32) && err == nil && s[0]>>32 != 0 {
 		h.Errorf("%s: result %x is not zero-extended", name, s[0])
 	}
