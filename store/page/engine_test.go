@@ -60,6 +60,13 @@ func modelRun(t *testing.T, mode Mode, seed uint64, ops int) {
 		}
 		views = append(views, frozen{v, maps.Clone(rows)})
 	}
+	// get is what a writer does that is about to change the row, or is not.
+	get := func(k []byte) {
+		v, err := e.Get(tb, k)
+		if want, ok := rows[string(k)]; ok != (err == nil) || err != nil && !errors.Is(err, store.ErrNotFound) || string(v) != want {
+			t.Fatalf("get %x: %x, %v; the model has %x, %t", k, v, err, want, ok)
+		}
+	}
 	var next uint64 // of keys that come in a row, here and there in the table
 	for i := range ops {
 		switch r := rng.IntN(1000); {
@@ -70,11 +77,17 @@ func modelRun(t *testing.T, mode Mode, seed uint64, ops int) {
 			var row [][]byte
 			for range 1 + rng.IntN(60) {
 				next += uint64(1 + rng.IntN(1<<14))
-				k, v := commonKey(next), randomValue(rng)
-				if err := e.Put(tb, k, v, nil); err != nil {
-					t.Fatal(err)
+				k := commonKey(next)
+				for range 1 + rng.IntN(2) {
+					v := randomValue(rng)
+					if rng.IntN(3) == 0 {
+						get(k)
+					}
+					if err := e.Put(tb, k, v, nil); err != nil {
+						t.Fatal(err)
+					}
+					rows[string(k)] = string(v)
 				}
-				rows[string(k)] = string(v)
 				row = append(row, k)
 				switch rng.IntN(60) {
 				case 0:
@@ -91,6 +104,15 @@ func modelRun(t *testing.T, mode Mode, seed uint64, ops int) {
 			}
 		case r < 600:
 			k, v := randomKey(rng), randomValue(rng)
+			if rng.IntN(2) == 0 {
+				get(k)
+			}
+			if old := rows[string(k)]; old != "" && rng.IntN(2) == 0 {
+				v = bytes.Repeat([]byte{byte(i)}, len(old))
+			}
+			if rng.IntN(20) == 0 {
+				publish()
+			}
 			if err := e.Put(tb, k, v, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -103,11 +125,17 @@ func modelRun(t *testing.T, mode Mode, seed uint64, ops int) {
 					break
 				}
 			}
+			if rng.IntN(2) == 0 {
+				get(k)
+			}
 			err := e.Delete(tb, k, nil)
 			if _, ok := rows[string(k)]; ok != (err == nil) || err != nil && !errors.Is(err, store.ErrNotFound) {
 				t.Fatalf("op %d: delete %x: %v, model has it: %v", i, k, err, ok)
 			}
 			delete(rows, string(k))
+			if rng.IntN(4) == 0 {
+				get(k)
+			}
 		case r < 975:
 			publish()
 		case r < 985 && len(views) > 0:

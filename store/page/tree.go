@@ -105,23 +105,22 @@ func (e *Engine) descend(p *path, t *tree, table store.Table, key []byte) error 
 // known is the key that the writer's way leads to, and what must be known to take that
 // way again without a search: a row is often put right after it was got.
 type known struct {
-	table      store.Table // 0: nothing is known
-	generation uint64      // of the engine when the way was found
-	key        []byte
+	table store.Table // 0: nothing is known
+	key   []byte
 }
 
 // lead makes e.way lead to where key is or would be. Whoever changes the tree but for a
 // value in its place, or takes another way, has to forget what is known.
 func (e *Engine) lead(t *tree, table store.Table, key []byte) (*path, error) {
 	p, k := &e.way, &e.known
-	if k.table == table && k.generation == e.generation && bytes.Equal(k.key, key) && e.holds(p) {
+	if k.table == table && bytes.Equal(k.key, key) && e.holds(p) {
 		return p, nil
 	}
 	k.table = 0
 	if err := e.descend(p, t, table, key); err != nil {
 		return nil, err
 	}
-	k.table, k.generation, k.key = table, e.generation, append(k.key[:0], key...)
+	k.table, k.key = table, append(k.key[:0], key...)
 	return p, nil
 }
 
