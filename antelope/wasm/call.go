@@ -28,7 +28,8 @@ var (
 
 // Memory is the contract's linear memory as it is now; nil if the contract has
 // none. It is valid until the host function returns. The host function may write to it
-// anywhere, and all of it is cleared before the next action; see [Call.View].
+// anywhere, for which all of it is cleared before the next action: slower than
+// [Call.View], and safe.
 func (c *Call) Memory() []byte {
 	c.instance.far = true
 	return c.View()

@@ -15,8 +15,8 @@ func checkReset(t *testing.T, e engine, code Code) {
 	if i == nil || i.memory == nil {
 		return
 	}
-	if err := i.reset(); err != nil {
-		t.Fatal(err)
+	if err := i.reset(); err != nil || i.far {
+		t.Fatal("memory is still said to be written to", err)
 	}
 	want := make([]byte, i.program.pages*PageSize)
 	for _, d := range i.program.data {

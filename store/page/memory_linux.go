@@ -271,6 +271,11 @@ func (m *memory) offsetOf(addr uintptr) int64 {
 	return -1
 }
 
+// pageOf tells which page a node in memory is.
+func (m *memory) pageOf(n *node) uint32 {
+	return uint32(m.offsetOf(uintptr(unsafe.Pointer(n))) >> pageShift)
+}
+
 func (m *memory) contains(b []byte) bool {
 	return len(b) > 0 && m.offsetOf(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) >= 0
 }

@@ -10,7 +10,7 @@ import (
 	"tarn/store"
 )
 
-// Get implements store.Engine.
+// Get implements store.Engine. It is the writer's: it remembers the way to the row.
 func (e *Engine) Get(t store.Table, key []byte) ([]byte, error) {
 	if e.failed != nil {
 		return nil, e.failed

@@ -124,10 +124,11 @@ func (e *Engine) lead(t *tree, table store.Table, key []byte) (*path, error) {
 	return p, nil
 }
 
-// holds tells whether the nodes of p are still verified: memory may have been given back.
+// holds tells whether the nodes of p are still verified: memory may have been given
+// back. What a page says of itself, its number too, counts only if it is.
 func (e *Engine) holds(p *path) bool {
 	for _, n := range p.nodes[:p.depth] {
-		if !e.isChecked(n.number) {
+		if !e.isChecked(e.mem.pageOf(n)) {
 			return false
 		}
 	}

@@ -39,9 +39,10 @@ func TestAWayWithADamagedPageIsNotTakenAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	damage := func() {
-		e.mem.slice(leaf.number, 1)[pageSize-1] ^= 1
-		e.clearChecked(leaf.number, 1)
+	page, root := leaf.number, tree.root.page
+	damage := func() { // and its mending
+		leaf.number ^= page ^ root
+		e.clearChecked(page, 1)
 	}
 	for _, change := range []func() error{
 		func() error { return e.Put(tb, key(rows/2), []byte("changed"), nil) },

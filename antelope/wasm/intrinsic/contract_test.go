@@ -157,3 +157,40 @@ func TestASpanOfNothingLiesInAMemoryOfNoPages(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What a host function writes far up in memory is gone when the next action begins.
+func TestMemoryThatHostFunctionsWroteToIsCleared(t *testing.T) {
+	cache, err := wasm.NewCache(wasm.Options{Functions: Functions()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := cache.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	machine := cache.NewMachine()
+	defer func() {
+		if err := machine.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	far := i32Const(0xe0, 0xd4, 0x03) // 60000
+	const drop = 0x1a
+	assertZero := join(far, []byte{0x29, 0, 0}, []byte{0x50, 0x04, 0x40, 0x05, 0x00, 0x0b}) // i64.load, i64.eqz, if else unreachable end
+	for name, call := range map[string][]byte{
+		"read_action_data": join(far, i32Const(8), callImport(0), []byte{drop}),
+		"sha256":           join(i32Const(16), i32Const(5), far, callImport(0)),
+		"__multi3":         join(far, bytes.Repeat([]byte{0x42, 3}, 4), callImport(0)),
+	} {
+		b := contract([]string{name}, true, join(assertZero, call, far, []byte{0x29, 0, 0, 0x50, 0x04, 0x40, 0x00, 0x0b})...)
+		hash := types.Hash(b)
+		code := wasm.Code{Hash: hash, Limits: wasm.DefaultLimits(), Load: func(types.Checksum256) ([]byte, error) { return b, nil }}
+		for action := range 3 {
+			a := &Apply{Chain: newHarness(t).chain, Receiver: types.N("receiver"), Data: []byte("the data")}
+			if err := machine.Apply(a, code, 1, 2, 3, nil); err != nil {
+				t.Errorf("%s, action %d: %v", name, action, err)
+			}
+		}
+	}
+}
