@@ -292,7 +292,7 @@ func (a *action) receipt(digest types.Checksum256) (*types.ActionReceipt, error)
 	}
 	r.CodeSequence, r.ABISequence = uint32(first.CodeSequence), uint32(first.ABISequence)
 	if n := len(a.act.Authorization); n > 0 {
-		r.AuthSequence = a.trx.roomForSequences(n)
+		r.AuthSequence = a.c.roomForSequences(n)
 	}
 	for _, level := range a.act.Authorization {
 		m, err := a.c.editMetadata(level.Actor)

@@ -109,8 +109,9 @@ type Chain struct {
 	pending     *pendingBlock
 	prepared    map[types.Checksum256]*Prepared // of blocks that are being pushed; in irreversible mode of those that wait to be applied
 	batch       batch
-	actions     []*action    // by depth, used again and again
-	last, spare *transaction // the last one that succeeded; one to be used again
+	actions     []*action            // by depth, used again and again
+	last, spare *transaction         // the last one that succeeded; one to be used again
+	sequences   []types.AuthSequence // of receipts, which point into it
 	// digests and actionDigests are memory of the last block's, hashed that of chunks
 	// of receipts.
 	digests, actionDigests []types.Checksum256

@@ -63,7 +63,6 @@ type transaction struct {
 	actionDigests []types.Checksum256
 	jobs          []receiptJob          // in place of actionDigests, for a hasher
 	receipts      []types.ActionReceipt // what the trace's receipts point to
-	sequences     []types.AuthSequence  // of receipts, which point into it
 	billTo        []types.Name          // ascending
 	verifyRAM     []types.Name          // ascending
 	tables        tableSlots
@@ -123,7 +122,7 @@ func (c *Chain) blankTransaction() *transaction {
 	*t = transaction{
 		c: c, trace: t.trace, checktime: t.checktime, loadCode: t.loadCode, compiling: t.compiling,
 		actionDigests: t.actionDigests[:0], billTo: t.billTo[:0], verifyRAM: t.verifyRAM[:0], receipts: t.receipts[:0], jobs: t.jobs[:0],
-		sequences: t.sequences, tables: t.tables,
+		tables: t.tables,
 	}
 	t.tables.reset()
 	return t
@@ -132,14 +131,14 @@ func (c *Chain) blankTransaction() *transaction {
 // roomForSequences returns an empty list with room for n: a part of a longer one, so that
 // a receipt's need not be allocated each. Who keeps a receipt may keep some hundred
 // entries more.
-func (t *transaction) roomForSequences(n int) []types.AuthSequence {
+func (c *Chain) roomForSequences(n int) []types.AuthSequence {
 	const slab = 128
-	from := len(t.sequences)
-	if from+n > cap(t.sequences) {
-		t.sequences, from = make([]types.AuthSequence, 0, max(n, slab)), 0
+	from := len(c.sequences)
+	if from+n > cap(c.sequences) {
+		c.sequences, from = make([]types.AuthSequence, 0, max(n, slab)), 0
 	}
-	t.sequences = t.sequences[:from+n]
-	return t.sequences[from : from : from+n]
+	c.sequences = c.sequences[:from+n]
+	return c.sequences[from : from : from+n]
 }
 
 // keep makes what the transaction did part of what is around it; undo takes it
