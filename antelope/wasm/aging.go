@@ -132,24 +132,10 @@ func (a *aging) keep(e *encoder, t ValueType, results int) {
 	a.made(results)
 }
 
-// access makes the address of a load or store new if need be. The checker has popped the
-// operands and pushed the result.
-func (a *aging) access(e *encoder, p *plain) {
-	switch place := len(*a.operands); {
-	case p.result != 0 && place-1 < a.old:
-		e.renew()
-	case p.result == 0 && place < a.old:
-		value := a.spilled(p.operand)
-		e.index(opLocalSet, value)
-		e.renew()
-		e.index(opLocalGet, value)
-	}
-}
-
-// address makes the address of a store on top new if need be, of which the checker has
-// popped the operands.
-func (a *aging) address(e *encoder) {
-	if len(*a.operands) < a.old {
+// address makes the address of a load or store, which is on top, new if need be. place is
+// where the checker had it.
+func (a *aging) address(e *encoder, place int) {
+	if place < a.old {
 		e.renew()
 	}
 }

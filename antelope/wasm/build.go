@@ -54,7 +54,7 @@ func (c *Cache) build(e *entry, code Code) error {
 	facts := program{
 		tables: r.tables, memories: m.memories, pages: m.pages,
 		maxPages: m.maxPages, hasMax: m.hasMax, broken: m.broken, stack: r.size.stack(),
-		near: near(m.nearBits()),
+		near: r.near,
 	}
 	for _, d := range m.data {
 		facts.data = append(facts.data, dataSegment{offset: d.offset, bytes: slices.Clone(d.bytes)})

@@ -57,6 +57,8 @@ func near(bits uint32) uint64 {
 // offset from a local whose value was stored at before, such as the function's frame on
 // the stack.
 type reach struct {
+	operands *[]byte // the checker's stack
+
 	bits    uint32 // of addresses in the near part; 0: stores are left as they are
 	begun   bool   // there was a store, and the locals are declared
 	address uint32 // local for the address of a store
@@ -85,8 +87,8 @@ const (
 	fromLiteral // of an address in the near part
 )
 
-func newReach(bits uint32) reach {
-	return reach{bits: bits, set: map[uint32]int{}, covered: map[uint32]bool{}}
+func newReach(operands *[]byte, bits uint32) reach {
+	return reach{operands: operands, bits: bits, set: map[uint32]int{}, covered: map[uint32]bool{}}
 }
 
 // reset begins a function.
@@ -97,29 +99,31 @@ func (r *reach) reset() {
 	clear(r.covered)
 }
 
-// made says that of so many operands the origin may still be known.
-func (r *reach) made(operands int) { r.origins = r.origins[:min(len(r.origins), operands)] }
+// made says that the origin of the top operands, so many results, is not known.
+func (r *reach) made(results int) {
+	r.origins = r.origins[:min(len(r.origins), len(*r.operands)-results)]
+}
 
-// push says where the last of so many operands comes from.
-func (r *reach) push(operands int, o origin) {
-	r.made(operands - 1)
-	for len(r.origins) < operands-1 {
+// push says where the top operand comes from.
+func (r *reach) push(o origin) {
+	r.made(1)
+	for len(r.origins) < len(*r.operands)-1 {
 		r.origins = append(r.origins, origin{})
 	}
 	r.origins = append(r.origins, o)
 }
 
-// read says that the last of so many operands is a local's value.
-func (r *reach) read(operands int, local uint32) {
+// read says that the top operand is a local's value.
+func (r *reach) read(local uint32) {
 	if r.bits != 0 {
-		r.push(operands, origin{fromLocal, local, r.set[local], r.covered[local]})
+		r.push(origin{fromLocal, local, r.set[local], r.covered[local]})
 	}
 }
 
-// literal says that the last of so many operands is an address.
-func (r *reach) literal(operands int, address uint32) {
+// literal says that the top operand is an address.
+func (r *reach) literal(address uint32) {
 	if r.bits != 0 && address>>r.bits == 0 {
-		r.push(operands, origin{kind: fromLiteral})
+		r.push(origin{kind: fromLiteral})
 	}
 }
 
@@ -170,10 +174,10 @@ func (r *reach) covers(o origin) bool {
 	return false
 }
 
-// store writes a store, whose address and value are on the stack; place is that of the
-// address.
-func (w *rewriter) store(place int, op byte, p *plain, align, offset uint32) {
-	r := &w.reach
+// store writes a store, whose address and value are on the stack. The checker has popped
+// them.
+func (w *rewriter) store(op byte, p *plain, align, offset uint32) {
+	r, place := &w.reach, len(*w.reach.operands)
 	var o origin
 	if place < len(r.origins) {
 		o = r.origins[place]
@@ -181,17 +185,27 @@ func (w *rewriter) store(place int, op byte, p *plain, align, offset uint32) {
 	if offset > fringe-maxStore {
 		o = origin{}
 	}
-	if r.bits == 0 || r.covers(o) {
-		w.aging.access(&w.out, p)
+	covered := r.bits == 0 || r.covers(o)
+	if covered && place >= w.aging.old {
 		w.out.mem(op, align, offset)
 		return
 	}
-	if !r.begun {
+	if !covered && !r.begun {
 		r.begun, r.address, r.all = true, w.aging.local(I32), w.aging.local(I32)
 	}
 	value := w.aging.spilled(p.operand)
 	w.out.index(opLocalSet, value)
-	w.aging.address(&w.out)
+	w.aging.address(&w.out, place)
+	if !covered {
+		w.keepBits(offset)
+	}
+	w.out.index(opLocalGet, value)
+	w.out.mem(op, align, offset)
+}
+
+// keepBits keeps the bits of the address on top, of a store at this offset.
+func (w *rewriter) keepBits(offset uint32) {
+	r := &w.reach
 	w.out.index(opLocalTee, r.address)
 	if offset > fringe-maxStore {
 		w.out.i32(int32(offset)) // where the sum has no room in 32 bits, the store traps
@@ -201,8 +215,6 @@ func (w *rewriter) store(place int, op byte, p *plain, align, offset uint32) {
 	w.out.op(opI32Or)
 	w.out.index(opLocalSet, r.all)
 	w.out.index(opLocalGet, r.address)
-	w.out.index(opLocalGet, value)
-	w.out.mem(op, align, offset)
 }
 
 // returned sets the global if the function that returns stored beyond the near part.

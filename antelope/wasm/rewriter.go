@@ -90,6 +90,7 @@ type weight struct {
 type rewritten struct {
 	code   []byte
 	tables [][]uint32
+	near   uint64 // bytes of the near part of memory; 0: all
 	size   effort
 }
 
@@ -106,7 +107,7 @@ func rewrite(m *module, o *options) (*rewritten, error) {
 	w := &rewriter{m: m, types: slices.Clone(m.types), places: map[helper]uint32{}}
 	c := checker{o: o, m: m, w: w}
 	w.aging = aging{operands: &c.stack, known: map[uint32]renewed{}, spill: map[ValueType]uint32{}}
-	w.reach = newReach(m.nearBits())
+	w.reach = newReach(&c.stack, m.nearBits())
 	shrinks := m.mayShrink()
 	for i := range m.bodies {
 		w.begin(&m.bodies[i], shrinks)
@@ -124,7 +125,7 @@ func rewrite(m *module, o *options) (*rewritten, error) {
 	for i := 0; i < len(w.helpers); i++ { // a helper may need another
 		w.code.function(w.helperBody(w.helpers[i]))
 	}
-	return &rewritten{code: w.assemble(elements, entry), tables: w.tables, size: w.size}, nil
+	return &rewritten{code: w.assemble(elements, entry), tables: w.tables, near: near(w.reach.bits), size: w.size}, nil
 }
 
 // own returns the new index of a function of the module.
@@ -154,13 +155,13 @@ func (w *rewriter) begin(b *funcBody, shrinks bool) {
 // made says how many results the instruction has, which are on the checker's stack.
 func (w *rewriter) made(results int) {
 	w.aging.made(results)
-	w.reach.made(len(*w.aging.operands) - results)
+	w.reach.made(results)
 }
 
 // called is made for an instruction that may shrink memory.
 func (w *rewriter) called(results int) {
 	w.aging.called(results)
-	w.reach.made(len(*w.aging.operands) - results)
+	w.reach.made(results)
 }
 
 func (w *rewriter) cost(n uint32) {
@@ -176,9 +177,9 @@ func (w *rewriter) plain(op byte, p *plain, align, offset uint32) {
 	w.fresh = p.result != 0 && !isAndOrShift(op)
 	switch {
 	case p.memory && p.result == 0:
-		w.store(len(*w.aging.operands), op, p, align, offset)
+		w.store(op, p, align, offset)
 	case p.memory:
-		w.aging.access(&w.out, p)
+		w.aging.address(&w.out, len(*w.aging.operands)-1)
 		w.out.mem(op, align, offset)
 	case op == opF32Abs || op == opF32Neg || op == opF64Abs || op == opF64Neg:
 		w.out.signBit(op)
@@ -260,7 +261,7 @@ func (w *rewriter) literal(op byte, bits uint64) {
 	w.fresh = true
 	w.made(1)
 	if op == opI32Const {
-		w.reach.literal(len(*w.aging.operands), uint32(bits))
+		w.reach.literal(uint32(bits))
 	}
 	w.out.bits(I32-(op-opI32Const), bits)
 }
@@ -277,7 +278,7 @@ func (w *rewriter) variable(op byte, index uint32, t ValueType) {
 		}
 	case opLocalGet:
 		w.made(1)
-		w.reach.read(len(*w.aging.operands), index)
+		w.reach.read(index)
 		w.aging.get(&w.out, t, index)
 		return
 	case opGlobalSet:
@@ -288,7 +289,7 @@ func (w *rewriter) variable(op byte, index uint32, t ValueType) {
 	case opLocalTee:
 		w.aging.set(&w.out, t, index, 1)
 		w.reach.write(index)
-		w.reach.read(len(*w.aging.operands), index)
+		w.reach.read(index)
 	}
 	w.out.index(op, index)
 }

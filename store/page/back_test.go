@@ -13,15 +13,7 @@ import (
 // What the file grows by is memory of no file at first. A checkpoint makes it the
 // file's, but where a page was changed while it was under way.
 func TestGrownMemoryBecomesTheFiles(t *testing.T) {
-	e, err := Open(Options{Dir: t.TempDir(), Mode: MappedPrivate, LimitBytes: 256 << 20, GrowBytes: 4 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	tb, err := e.CreateTable("rows")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e, tb := newRows(t, Options{Mode: MappedPrivate, LimitBytes: 256 << 20, GrowBytes: 4 << 20})
 	rows := map[string]string{}
 	put := func(from, to uint32) {
 		for i := from; i < to; i++ {

@@ -44,6 +44,22 @@ func (f *gatedFile) WriteAt(b []byte, off int64) (int, error) {
 	return f.File.WriteAt(b, off)
 }
 
+// newRows makes a store in a folder of its own, with a table, until the test ends.
+func newRows(t *testing.T, o Options) (*Engine, store.Table) {
+	t.Helper()
+	o.Dir = t.TempDir()
+	e, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	tb, err := e.CreateTable("rows")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, tb
+}
+
 func onePut(t *testing.T, e *Engine, value []byte) store.Table {
 	t.Helper()
 	tb, err := e.CreateTable("rows")

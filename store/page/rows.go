@@ -11,15 +11,11 @@ import (
 )
 
 // Get implements store.Engine. It is the writer's: it remembers the way to the row.
-func (e *Engine) Get(t store.Table, key []byte) ([]byte, error) {
+func (e *Engine) Get(t store.Table, key []byte) (v []byte, err error) {
 	if e.failed != nil {
 		return nil, e.failed
 	}
 	e.counters.gets.Add(1)
-	return e.seek(t, key)
-}
-
-func (e *Engine) seek(t store.Table, key []byte) (v []byte, err error) {
 	defer e.rescue(debug.SetPanicOnFault(true), &err)
 	return e.find(&e.tables[t-1].tree, t, key)
 }

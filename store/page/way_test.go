@@ -11,15 +11,7 @@ import (
 // The way to a row that was got is taken again for putting it only while its pages are
 // known to be sound, and not after another way could not be found.
 func TestAWayWithADamagedPageIsNotTakenAgain(t *testing.T) {
-	e, err := Open(Options{Dir: t.TempDir(), LimitBytes: 64 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	tb, err := e.CreateTable("rows")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e, tb := newRows(t, Options{LimitBytes: 64 << 20})
 	key := func(i int) []byte { return fmt.Appendf(nil, "key %06d", i) }
 	const rows = 3000
 	for i := range rows {

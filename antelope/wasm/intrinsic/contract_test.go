@@ -56,22 +56,24 @@ func join(parts ...[]byte) []byte {
 	return b
 }
 
-func TestContractsReachHostFunctions(t *testing.T) {
+// newMachine makes a machine with all host functions, which is closed when the test ends.
+func newMachine(t *testing.T) *wasm.Machine {
+	t.Helper()
 	cache, err := wasm.NewCache(wasm.Options{Functions: Functions()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := cache.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
 	machine := cache.NewMachine()
-	defer func() {
-		if err := machine.Close(); err != nil {
+	t.Cleanup(func() {
+		if err := errors.Join(machine.Close(), cache.Close()); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
+	return machine
+}
+
+func TestContractsReachHostFunctions(t *testing.T) {
+	machine := newMachine(t)
 	broken := errors.New("broken disk")
 	const drop, unreachable = 0x1a, 0x00
 	for i, c := range []struct {
@@ -142,15 +144,9 @@ func TestASpanOfNothingLiesInAMemoryOfNoPages(t *testing.T) {
 	exports := append(serial.AppendString([]byte{1}, "apply"), 0, 1)
 	at := bytes.Index(code, exports) - 2
 	code = slices.Insert(code, at, 5, 3, 1, 0, 0) // a memory of 0 pages
-	cache, err := wasm.NewCache(wasm.Options{Functions: Functions()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cache.Close()
-	machine := cache.NewMachine()
-	defer machine.Close()
+	machine := newMachine(t)
 	h := newHarness(t)
-	err = machine.Apply(h.a, wasm.Code{
+	err := machine.Apply(h.a, wasm.Code{
 		Limits: wasm.DefaultLimits(), Load: func(types.Checksum256) ([]byte, error) { return code, nil },
 	}, 0, 0, 0, nil)
 	if err != nil {
@@ -160,21 +156,7 @@ func TestASpanOfNothingLiesInAMemoryOfNoPages(t *testing.T) {
 
 // What a host function writes far up in memory is gone when the next action begins.
 func TestMemoryThatHostFunctionsWroteToIsCleared(t *testing.T) {
-	cache, err := wasm.NewCache(wasm.Options{Functions: Functions()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := cache.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	machine := cache.NewMachine()
-	defer func() {
-		if err := machine.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	machine := newMachine(t)
 	far := i32Const(0xe0, 0xd4, 0x03) // 60000
 	const drop = 0x1a
 	assertZero := join(far, []byte{0x29, 0, 0}, []byte{0x50, 0x04, 0x40, 0x05, 0x00, 0x0b}) // i64.load, i64.eqz, if else unreachable end
