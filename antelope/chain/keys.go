@@ -78,36 +78,42 @@ func firstError(errs []error) error {
 }
 
 func (c *Chain) recoverTogether(limit time.Duration, signatures int, list []*Candidate, errs []error) {
-	start := time.Now()
 	memory := c.signed.Get().(*[]crypto.Signed)
 	defer c.signed.Put(memory)
 	signed := (*memory)[:0]
 	for _, x := range list {
 		signed = x.appendSigned(signed, c.chainID)
 	}
-	found := 0
-	for found < signatures && (limit < 0 || time.Since(start) < limit) {
-		next := min(found+crypto.Together, signatures)
-		c.signers.Recover(signed[found:next])
-		found = next
+	found, spent := 0, time.Duration(0)
+	for found < signatures && (limit < 0 || spent < limit) {
+		next := signed[found:min(found+crypto.Together, signatures)]
+		c.signers.Recover(next)
+		found, spent = found+len(next), spent+timeOf(next)
 	}
 	if *memory = signed; cap(signed) > 4*crypto.Together {
 		*memory = nil // one with thousands of them leaves no mark
 	}
-	took := time.Since(start).Microseconds()
 	for i, x := range list {
 		n := len(x.Packed.Signatures)
 		if x.Keys = nil; n == 0 {
 			continue
 		}
 		if found < n {
-			errs[i] = exception.New(exception.TxCPUUsageExceeded, "transaction signature verification executed for too long %dus", took).With("")
+			errs[i] = exception.New(exception.TxCPUUsageExceeded, "transaction signature verification executed for too long %dus", spent.Microseconds()).With("")
 			continue
 		}
-		x.KeyTime = took * int64(n) / int64(signatures)
+		x.KeyTime = timeOf(signed[:n]).Microseconds()
 		x.Keys, errs[i] = keysOf(signed[:n])
 		signed, found = signed[n:], found-n
 	}
+}
+
+// timeOf is what finding the keys of signatures took.
+func timeOf(signed []crypto.Signed) (sum time.Duration) {
+	for i := range signed {
+		sum += signed[i].Took
+	}
+	return sum
 }
 
 // appendSigned appends the signatures of a transaction.

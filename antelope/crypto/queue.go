@@ -8,7 +8,8 @@ import (
 
 // queue lets one goroutine look at the signatures of several that came while others were
 // looked at. Who finds nobody at work works for himself; who comes meanwhile waits, and
-// the first of those works for all of them.
+// the first of those works for all of them. Before they begin they let those run who are
+// ready to: they are likely to bring signatures, and looking at more together is cheaper.
 type queue struct {
 	mu      sync.Mutex
 	working int
@@ -27,6 +28,9 @@ func (q *queue) recover(s *Signers, list []Signed) {
 	q.mu.Lock()
 	if q.working == 0 || len(q.waiting) >= crowd && q.working < runtime.GOMAXPROCS(0) {
 		q.working++
+		q.mu.Unlock()
+		runtime.Gosched()
+		q.mu.Lock()
 		q.work(s, list)
 		return
 	}
@@ -34,6 +38,7 @@ func (q *queue) recover(s *Signers, list []Signed) {
 	q.waiting = append(q.waiting, w)
 	q.mu.Unlock()
 	if done := <-w.wake; !done {
+		runtime.Gosched()
 		q.mu.Lock()
 		q.work(s, list)
 	}

@@ -3,6 +3,7 @@ package crypto
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/consensys/gnark-crypto/ecc/secp256k1"
 
@@ -40,6 +41,9 @@ type Signed struct {
 	By        Signer
 	Key       types.PublicKey // the answer, or
 	Err       error           // as [Recover] has it, with canonical set
+	// Took is its share of the time that those which were looked at together took; no
+	// time that it waited for others is in it, for it is billed.
+	Took time.Duration
 }
 
 // signingKey is a key that was found.
@@ -107,6 +111,7 @@ func (s *Signers) Recover(list []Signed) {
 
 // recoverNow looks at one group or more together.
 func (s *Signers) recoverNow(groups ...[]Signed) {
+	start := time.Now()
 	m := s.matchings.Get().(*matching)
 	defer s.matchings.Put(m)
 	m.list = m.list[:0]
@@ -130,6 +135,12 @@ func (s *Signers) recoverNow(groups ...[]Signed) {
 		}
 		if x.Key, x.Err = Recover(*x.Signature, x.Digest, true); x.Err == nil && x.Key.Type == types.K1 {
 			s.note(x.By, x.Key.Point)
+		}
+	}
+	took := time.Since(start) / time.Duration(max(len(m.list), 1))
+	for _, g := range groups {
+		for i := range g {
+			g[i].Took = took
 		}
 	}
 	clear(m.list)

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"math/big"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/consensys/gnark-crypto/ecc/secp256k1"
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
@@ -327,6 +330,40 @@ func TestFewSignaturesOfManyGoroutines(t *testing.T) {
 	done.Wait()
 	if s.queue.working != 0 || len(s.queue.waiting) != 0 {
 		t.Errorf("%d are still working, %d waiting", s.queue.working, len(s.queue.waiting))
+	}
+}
+
+// What finding keys took is billed: waiting for others is no part of it.
+func TestTimeIsThatOfTheWork(t *testing.T) {
+	s := NewSigners()
+	r := rand.New(rand.NewPCG(7, 8))
+	keys := []testKey{newTestKey(t, r), newTestKey(t, r)}
+	var done sync.WaitGroup
+	var sum atomic.Int64
+	lists := make([][]Signed, 64)
+	for w := range lists {
+		for range few {
+			c := randomClaim(r, keys)
+			lists[w] = append(lists[w], Signed{Signature: &types.Signature{Type: types.K1, Compact: c.compact}, Digest: c.digest, By: Signer{Place: 1 + r.IntN(3)}})
+		}
+	}
+	start := time.Now()
+	for _, list := range lists {
+		done.Go(func() {
+			for range 10 {
+				s.Recover(list)
+				for _, x := range list {
+					if x.Took <= 0 {
+						t.Errorf("a key was found in %s", x.Took)
+					}
+					sum.Add(int64(x.Took))
+				}
+			}
+		})
+	}
+	done.Wait()
+	if there := time.Since(start) * time.Duration(runtime.GOMAXPROCS(0)); time.Duration(sum.Load()) > there {
+		t.Errorf("%s were used, there were %s", time.Duration(sum.Load()), there)
 	}
 }
 
