@@ -179,7 +179,7 @@ func TestAFullBlockIsProducedAtOnceAndTheRestWaits(t *testing.T) {
 			o.MaxBlockNet = 2 << 20 // of 16 MiB
 		})
 		n.run()
-		// The first block of a round is begun at its time, not before.
+		// The first block of a round: what is left of it is long.
 		time.Sleep(6*time.Second + 100*time.Millisecond)
 		synctest.Wait()
 		start, first := time.Now(), len(n.makings())
@@ -205,6 +205,80 @@ func TestAFullBlockIsProducedAtOnceAndTheRestWaits(t *testing.T) {
 			if early := made[i].at.Equal(start); early != (i < 2) {
 				t.Errorf("block %d was made %s after it was full", made[i].block.BlockNum, made[i].at.Sub(start))
 			}
+		}
+	})
+}
+
+// Between two rounds of its own a producer executes what comes: nobody's block is
+// waited for.
+func TestNothingWaitsBetweenRoundsOfOneProducer(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		n := newNode(t, chain.Options{}, produces("eosio"))
+		n.run()
+		time.Sleep(20 * time.Second)
+		slot := types.NewBlockTimestamp(types.TimePoint(time.Now().UnixMicro()))/round*round + round
+		time.Sleep(time.Until(blockDeadline(n.effort, slot-1)) + time.Millisecond)
+		synctest.Wait()
+		start := time.Now()
+		mustPush(t, n, n.maker.CreateAccount(name("alice")))
+		if d := time.Since(start); d > 0 {
+			t.Errorf("the transaction was executed %s later", d)
+		}
+		time.Sleep(2 * time.Second)
+		for _, m := range n.makings() {
+			if c := len(m.block.Block.Transactions); m.block.Header.Timestamp == slot && c != 1 {
+				t.Errorf("the first block of the round has %d transactions", c)
+			}
+		}
+		n.Pause()
+		time.Sleep(time.Second)
+		if err := n.Do(context.Background(), func(*chain.Chain) error {
+			head := n.chain.Head().Header.Timestamp
+			if got, want := n.roundStart(head+1), blockDeadline(n.effort, head); got != want {
+				t.Errorf("after a block of its own it begins at %s, want %s", got, want)
+			}
+			if got, want := n.roundStart(head+2), (head + 1).TimePoint().Time(); got != want {
+				t.Errorf("after a slot without a block it begins at %s, want %s", got, want)
+			}
+			n.opt.Producers = nil
+			if got, want := n.roundStart(head+1), head.TimePoint().Time(); got != want {
+				t.Errorf("after somebody else's block it begins at %s, want %s", got, want)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// However full the blocks are, a round is begun only when the one before has had its
+// time: else they would run away from the clock.
+func TestFullBlocksDoNotRunAwayFromTheClock(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		n := newNode(t, chain.Options{}, func(o *Options) {
+			produces("eosio")(o)
+			o.MaxBlockNet = 2 << 20 // of 16 MiB
+		})
+		n.run()
+		time.Sleep(20 * time.Second)
+		next := types.NewBlockTimestamp(types.TimePoint(time.Now().UnixMicro()))/round*round + round
+		time.Sleep(time.Until(roundBlockStart(n.effort, next-1)) + time.Millisecond)
+		for i := range 12 {
+			a := chaintest.Action(name("eosio"), name("nothing"), name("eosio"), make([]byte, 5<<20+i))
+			n.Submit(TransactionOptions{API: true}, Submission{n.candidate(t, a), func(*types.TransactionTrace, error) {}})
+		}
+		time.Sleep(5 * time.Second)
+		earliest, full := blockDeadline(n.effort, next-1), 0
+		for _, m := range n.makings() {
+			if len(m.block.Block.Transactions) == 3 {
+				full++
+			}
+			if m.block.Header.Timestamp >= next && m.at.Before(earliest) {
+				t.Errorf("slot %d was filled %s before the round", m.block.Header.Timestamp, earliest.Sub(m.at))
+			}
+		}
+		if full < 3 {
+			t.Errorf("%d blocks are full", full)
 		}
 	})
 }

@@ -56,8 +56,8 @@ func (p *Producer) begin() outcome {
 		return waitingForBlock
 	}
 	if producing && b.slot%round == 0 {
-		// The first of our round waits for its time; the others follow at once.
-		if start := b.slot.TimePoint().Time().Add(-blockInterval); b.now.Before(start) {
+		// The first of a round waits for its time; the others follow at once.
+		if start := p.roundStart(b.slot); b.now.Before(start) {
 			p.log.plugin.Debug("Not starting block until " + timeText(start))
 			p.wake = wake{at: start}
 			return waitingForProduction
@@ -85,6 +85,18 @@ func (p *Producer) begin() outcome {
 		p.producing = false
 	}
 	return p.fill(&b, pending)
+}
+
+// roundStart is when the first block of a round of this node may be begun. Where the
+// round before was this node's too, nobody's block is waited for: then that is when its
+// last block was to be finished, so that transactions are executed in the offset too
+// (nodeos leaves them waiting for it).
+func (p *Producer) roundStart(slot types.BlockTimestamp) time.Time {
+	head := &p.chain.Head().Header
+	if head.Timestamp == slot-1 && p.opt.isProducer(head.Producer) {
+		return blockDeadline(p.effort, slot-1)
+	}
+	return slot.TimePoint().Time().Add(-blockInterval)
 }
 
 func sameAuthority(a, b *types.BlockSigningAuthority) bool {
