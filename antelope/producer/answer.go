@@ -19,11 +19,12 @@ type answers struct {
 }
 
 // An answer waits no longer than for so many others, or so long; if the writer has
-// nothing to do, only for those that are on their way, and not so long.
+// nothing to do, only for those that are on their way, and much less: clients that
+// wait send nothing, and processors idle.
 const (
 	maxAnswers  = 64
 	maxAnswerIn = 2 * time.Millisecond
-	maxIdle     = time.Millisecond
+	maxIdle     = 200 * time.Microsecond
 )
 
 // shows tells whether a transaction stays in the pending block, so that readers are

@@ -44,10 +44,10 @@ func (p *Producer) Transaction(ctx context.Context, packed *types.PackedTransact
 // submit is Submit with waiting.
 func (p *Producer) submit(ctx context.Context, x *chain.Candidate, o TransactionOptions) (*types.TransactionTrace, error) {
 	p.answers.coming.Add(1)
-	defer p.answers.coming.Add(-1)
 	var trace *types.TransactionTrace
 	done := make(chan error, 1)
 	p.Submit(o, Submission{x, func(t *types.TransactionTrace, err error) {
+		p.answers.coming.Add(-1)
 		trace = t
 		done <- err
 	}})

@@ -431,6 +431,9 @@ func TestManyCallersAtOnce(t *testing.T) {
 	n.Pause()
 	time.Sleep(time.Second)
 	n.stop(t)
+	if c := n.answers.coming.Load(); c != 0 {
+		t.Errorf("%d transactions are said to be coming", c)
+	}
 	if n.Head().Num < 4 || acks == 0 {
 		t.Errorf("head is block %d after 3 s, %d answers", n.Head().Num, acks)
 	}
