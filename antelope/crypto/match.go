@@ -20,6 +20,7 @@ type claim struct {
 // matcher checks claims. Not for concurrent use.
 type matcher struct {
 	adder
+	terms  [][]term
 	points []secp256k1.G1Affine
 	sums   [][]secp256k1.G1Affine
 	s      []fr.Element
@@ -37,22 +38,7 @@ func (m *matcher) match(claims []claim, generator *multiples) {
 		m.s = append(m.s, claims[i].s)
 	}
 	inverses := fr.BatchInvert(m.s)
-	m.sums = m.sums[:0]
-	if need := len(claims) * 2 * maxTerms; cap(m.points) < need {
-		m.points = make([]secp256k1.G1Affine, need)
-	}
-	room := m.points[:cap(m.points)]
-	for i := range claims {
-		c := &claims[i]
-		low, high := room[:0:maxTerms], room[maxTerms:maxTerms:2*maxTerms]
-		room = room[2*maxTerms:]
-		if !c.s.IsZero() {
-			var u fr.Element
-			low, high = generator.appendTerms(low, high, u.Mul(&c.z, &inverses[i]))
-			low, high = c.key.appendTerms(low, high, u.Mul(&c.r, &inverses[i]))
-		}
-		m.sums = append(m.sums, low, high)
-	}
+	m.expand(claims, inverses, generator)
 	m.add(m.sums)
 	m.joinHalves(len(claims))
 	m.add(m.sums)
@@ -61,6 +47,33 @@ func (m *matcher) match(claims []claim, generator *multiples) {
 		if sum := m.sums[i]; len(sum) == 1 {
 			c.right = c.is(&sum[0])
 		}
+	}
+}
+
+// expand makes the sums of two halves of each claim, which are empty where there is
+// nothing to check. The terms of all are chosen before a point is read: multiples of many
+// keys are in no cache, and so the memory brings them while others are chosen.
+func (m *matcher) expand(claims []claim, inverses []fr.Element, generator *multiples) {
+	for len(m.terms) < 2*len(claims) {
+		m.terms = append(m.terms, make([]term, 0, maxTerms))
+	}
+	for i := range claims {
+		c, low, high := &claims[i], m.terms[2*i][:0], m.terms[2*i+1][:0]
+		if !c.s.IsZero() {
+			var u fr.Element
+			low, high = generator.appendTerms(low, high, u.Mul(&c.z, &inverses[i]))
+			low, high = c.key.appendTerms(low, high, u.Mul(&c.r, &inverses[i]))
+		}
+		m.terms[2*i], m.terms[2*i+1] = low, high
+	}
+	if need := len(claims) * 2 * maxTerms; cap(m.points) < need {
+		m.points = make([]secp256k1.G1Affine, need)
+	}
+	room := m.points[:cap(m.points)]
+	m.sums = m.sums[:0]
+	for _, terms := range m.terms[:2*len(claims)] {
+		m.sums = append(m.sums, appendPoints(room[:0:maxTerms], terms))
+		room = room[maxTerms:]
 	}
 }
 

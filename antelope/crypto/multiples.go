@@ -1,7 +1,6 @@
 package crypto
 
 import (
-	"runtime"
 	"slices"
 
 	"github.com/consensys/gnark-crypto/ecc/secp256k1"
@@ -22,7 +21,7 @@ type multiples struct {
 // The digits of a key's multiples, which there are many of, and the generator's.
 const (
 	keyDigit       = 5  // 26 KiB, 52 points
-	generatorDigit = 10 // 416 KiB, 26 points
+	generatorDigit = 13 // 2.5 MiB, 20 points
 )
 
 // maxTerms bounds the points in each half of a sum of a product of each.
@@ -73,31 +72,29 @@ func (m *multiples) double(have, half int, d *divisors) {
 	}
 }
 
-// appendTerms appends, to low and to high, the points whose sums make the product with a
-// scalar: that of low, and [endomorphism] of that of high.
-func (m *multiples) appendTerms(low, high []secp256k1.G1Affine, scalar *fr.Element) (l, h []secp256k1.G1Affine) {
+// term is a point that is added, or its opposite if minus is one.
+type term struct {
+	point *secp256k1.G1Affine
+	minus int
+}
+
+// appendTerms appends, to low and to high, the terms whose sums make the product with a
+// scalar: that of low, and [endomorphism] of that of high. It fetches their points.
+func (m *multiples) appendTerms(low, high []term, scalar *fr.Element) (l, h []term) {
 	first, second := split(scalar)
 	return m.appendHalf(low, &first), m.appendHalf(high, &second)
 }
 
-// appendHalf appends the points whose sum is the product with one that was split. What a
-// digit is decides no branch, for nobody could predict it; and the points are looked for
-// before any is copied, so that the memory brings many at a time.
-func (m *multiples) appendHalf(list []secp256k1.G1Affine, scalar *fr.Element) []secp256k1.G1Affine {
+// appendHalf appends the terms whose sum is the product with one that was split. What a
+// digit is decides no branch, for nobody could predict it.
+func (m *multiples) appendHalf(list []term, scalar *fr.Element) []term {
 	k, negative := *scalar, 0
 	if scalar.LexicographicallyLargest() {
 		k.Neg(&k)
 		negative = 1
 	}
 	words := k.Bits()
-	var (
-		terms  [splitBits/keyDigit + 1]term
-		half   = 1 << (m.bits - 1)
-		n      = 0
-		at     = 0
-		carry  = 0
-		looked uint64
-	)
+	half, at, carry := 1<<(m.bits-1), 0, 0
 	for row := m.of; len(row) > 0; row = row[half:] {
 		digit := words[at/64] >> (at % 64)
 		if at%64+m.bits > 64 {
@@ -108,27 +105,25 @@ func (m *multiples) appendHalf(list []secp256k1.G1Affine, scalar *fr.Element) []
 		carry = int(uint(half-value) >> 63) // whether it is above half
 		if value += carry * 2 * (half - value); value != 0 {
 			p := &row[value-1]
-			terms[n] = term{p, carry ^ negative}
-			looked ^= p.X[0]
-			n++
+			prefetch(p)
+			list = append(list, term{p, carry ^ negative})
 		}
 	}
-	list = slices.Grow(list, n)[:len(list)+n]
-	for i, t := range terms[:n] {
-		p := &list[len(list)-n+i]
+	return list
+}
+
+// appendPoints appends the points of terms.
+func appendPoints(list []secp256k1.G1Affine, terms []term) []secp256k1.G1Affine {
+	n := len(list)
+	list = slices.Grow(list, len(terms))[:n+len(terms)]
+	for i, t := range terms {
+		p := &list[n+i]
 		var minus fp.Element
 		p.X = t.point.X
 		minus.Neg(&t.point.Y)
 		p.Y.Select(t.minus, &t.point.Y, &minus)
 	}
-	runtime.KeepAlive(looked)
 	return list
-}
-
-// term is a point that is added, or its opposite if minus is one.
-type term struct {
-	point *secp256k1.G1Affine
-	minus int
 }
 
 // endomorphism replaces a point by lambda times it.

@@ -97,7 +97,7 @@ func met(c *claim, generator *multiples) bool {
 	inverse.Inverse(&c.s)
 	low, high := generator.appendTerms(nil, nil, u.Mul(&c.z, &inverse))
 	low, high = c.key.appendTerms(low, high, u.Mul(&c.r, &inverse))
-	m := matcher{sums: [][]secp256k1.G1Affine{low, high}}
+	m := matcher{sums: [][]secp256k1.G1Affine{appendPoints(nil, low), appendPoints(nil, high)}}
 	m.add(m.sums)
 	m.joinHalves(1)
 	m.add(m.sums)
@@ -209,11 +209,11 @@ func TestMultiplesMakeProducts(t *testing.T) {
 			got.X.SetOne()
 			got.Y.SetOne()
 			low, high := m.appendTerms(nil, nil, &k)
-			for _, p := range high {
+			for _, p := range appendPoints(nil, high) {
 				endomorphism(&p)
 				got.AddMixed(&p)
 			}
-			for _, p := range low {
+			for _, p := range appendPoints(nil, low) {
 				got.AddMixed(&p)
 			}
 			if !got.Equal(&want) {
