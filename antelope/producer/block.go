@@ -191,11 +191,11 @@ func (p *Producer) rejected(b *Block, err error) {
 // applyBlock gives a block to the chain (Leap: on_incoming_block).
 func (p *Producer) applyBlock(b *Block) error {
 	num := types.BlockNum(b.ID)
-	if p.producing {
+	now := time.Now()
+	if p.producing && !p.early(now) {
 		p.log.plugin.Warn(fmt.Sprintf("dropped incoming block #%d id: %s", num, b.ID))
 		return ErrBusy
 	}
-	now := time.Now()
 	p.clock.idle(now)
 	if p.logs(b.Signed, num, now) {
 		p.log.plugin.Debug(fmt.Sprintf("received incoming block %d %s", num, b.ID))

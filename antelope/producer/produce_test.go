@@ -2,6 +2,7 @@ package producer
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -251,8 +252,38 @@ func TestNothingWaitsBetweenRoundsOfOneProducer(t *testing.T) {
 	})
 }
 
-// However full the blocks are, a round is begun only when the one before has had its
-// time: else they would run away from the clock.
+// What is executed before a round begins is not signed before, and nothing of it if a pause
+// or a block from outside comes first.
+func TestABlockThatIsEarlyGivesWay(t *testing.T) {
+	for _, what := range []string{"pause", "block"} {
+		inBubble(t, func(t *testing.T) {
+			n := newNode(t, chain.Options{}, produces("eosio"))
+			n.run()
+			time.Sleep(20 * time.Second)
+			slot := types.NewBlockTimestamp(types.TimePoint(time.Now().UnixMicro()))/round*round + round
+			time.Sleep(time.Until(blockDeadline(n.effort, slot-1)) + time.Millisecond)
+			mustPush(t, n, n.maker.CreateAccount(name("alice")))
+			head := n.Head()
+			switch what {
+			case "pause":
+				n.Pause()
+			case "block":
+				b := *n.chainBlocks()[len(n.chainBlocks())-1]
+				b.Previous[31]++
+				if err := n.Block(context.Background(), &b, b.ID()); err == nil || errors.Is(err, ErrBusy) {
+					t.Errorf("a block whose parent is not known: %v", err)
+				}
+			}
+			time.Sleep(3 * time.Second)
+			if paused := n.Head().Num == head.Num; paused != (what == "pause") {
+				t.Errorf("%s: head was block %d and is %d", what, head.Num, n.Head().Num)
+			}
+		})
+	}
+}
+
+// However full the blocks are, a round begins at its time: else they would run away from
+// the clock.
 func TestFullBlocksDoNotRunAwayFromTheClock(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		n := newNode(t, chain.Options{}, func(o *Options) {
@@ -268,13 +299,13 @@ func TestFullBlocksDoNotRunAwayFromTheClock(t *testing.T) {
 			n.Submit(TransactionOptions{API: true}, Submission{n.candidate(t, a), func(*types.TransactionTrace, error) {}})
 		}
 		time.Sleep(5 * time.Second)
-		earliest, full := blockDeadline(n.effort, next-1), 0
+		earliest, full := slotStart(next), 0
 		for _, m := range n.makings() {
 			if len(m.block.Block.Transactions) == 3 {
 				full++
 			}
 			if m.block.Header.Timestamp >= next && m.at.Before(earliest) {
-				t.Errorf("slot %d was filled %s before the round", m.block.Header.Timestamp, earliest.Sub(m.at))
+				t.Errorf("the block of slot %d was made %s before the round", m.block.Header.Timestamp, earliest.Sub(m.at))
 			}
 		}
 		if full < 3 {

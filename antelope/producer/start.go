@@ -88,15 +88,27 @@ func (p *Producer) begin() outcome {
 }
 
 // roundStart is when the first block of a round of this node may be begun. Where the
-// round before was this node's too, nobody's block is waited for: then that is when its
-// last block was to be finished, so that transactions are executed in the offset too
-// (nodeos leaves them waiting for it).
+// round before was this node's too, nobody is handed over to: then that is when its last
+// block was to be finished, so that transactions are executed in the offset too (nodeos
+// leaves them waiting for it). Such a block is [Producer.early].
 func (p *Producer) roundStart(slot types.BlockTimestamp) time.Time {
-	head := &p.chain.Head().Header
+	start, head := slotStart(slot), &p.chain.Head().Header
 	if head.Timestamp == slot-1 && p.opt.isProducer(head.Producer) {
-		return blockDeadline(p.effort, slot-1)
+		if before := blockDeadline(p.effort, slot-1); start.Sub(before) < blockInterval {
+			return before
+		}
+		return start.Add(-blockInterval)
 	}
-	return slot.TimePoint().Time().Add(-blockInterval)
+	return start
+}
+
+// early tells whether the pending block is the first of a round and nodeos would not have
+// begun it yet. Until it would have, the block is not finished, however full it is, a pause
+// stops it, and a block from outside takes its place: the rest of the network sees nothing
+// of it.
+func (p *Producer) early(now time.Time) bool {
+	pending, building := p.chain.Pending()
+	return building && p.producing && pending.Time%round == 0 && now.Before(slotStart(pending.Time))
 }
 
 func sameAuthority(a, b *types.BlockSigningAuthority) bool {
@@ -402,12 +414,16 @@ func (p *Producer) wakeAt(at time.Time, ok bool) {
 }
 
 // produceSoon says when the pending block is to be finished: at its deadline, or at
-// once when it is full.
+// once when it is full. That of an early one is said when it is early no more.
 func (p *Producer) produceSoon(full bool) {
 	now := time.Now()
 	pending, building := p.chain.Pending()
 	if !building {
 		p.wake = wake{at: now.Add(blockInterval / 10)}
+		return
+	}
+	if p.early(now) {
+		p.wake = wake{at: slotStart(pending.Time), confirm: true, full: full}
 		return
 	}
 	p.wake = wake{at: blockDeadline(p.effort, pending.Time), produce: true}
@@ -421,7 +437,14 @@ func (p *Producer) wakeUp() {
 	w := p.wake
 	p.wake = wake{}
 	p.clock.idle(time.Now())
-	if !w.produce {
+	switch {
+	case w.confirm && p.forbidden():
+		p.restart()
+		return
+	case w.confirm:
+		p.produceSoon(w.full)
+		return
+	case !w.produce:
 		p.schedule()
 		return
 	}

@@ -36,9 +36,11 @@ func blockEffort(offset time.Duration) time.Duration {
 // roundBlockStart is when work on the block of a slot begins: the blocks of a round
 // follow each other without a gap, so that the last one is early.
 func roundBlockStart(effort time.Duration, slot types.BlockTimestamp) time.Time {
-	first := slot / round * round
-	return (first - 1).TimePoint().Time().Add(effort * time.Duration(slot%round))
+	return slotStart(slot / round * round).Add(effort * time.Duration(slot%round))
 }
+
+// slotStart is when a slot begins, and with it the round of which it is the first.
+func slotStart(slot types.BlockTimestamp) time.Time { return (slot - 1).TimePoint().Time() }
 
 // blockDeadline is when the block of a slot is to be finished.
 func blockDeadline(effort time.Duration, slot types.BlockTimestamp) time.Time {
@@ -96,7 +98,9 @@ func timeText(t time.Time) string { return types.TimePoint(t.UnixMicro()).String
 // wake is what the writer does when nothing else calls.
 type wake struct {
 	at      time.Time // zero for never
-	produce bool      // the pending block is to be finished; else another is to be begun
+	produce bool      // the pending block is to be finished; else another is to be begun,
+	confirm bool      // or the pending one, which was early, is to be kept,
+	full    bool      // and is full
 }
 
 func (w *wake) due(now time.Time) bool { return !w.at.IsZero() && !now.Before(w.at) }
