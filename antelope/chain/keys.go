@@ -80,11 +80,12 @@ func firstError(errs []error) error {
 func (c *Chain) recoverTogether(limit time.Duration, signatures int, list []*Candidate, errs []error) {
 	memory := c.signed.Get().(*[]crypto.Signed)
 	defer c.signed.Put(memory)
-	signed := (*memory)[:0]
+	signed, start := (*memory)[:0], time.Now()
 	for _, x := range list {
 		signed = x.appendSigned(signed, c.chainID)
 	}
-	found, spent := 0, time.Duration(0)
+	found, spent := 0, time.Since(start)
+	digest := spent / time.Duration(len(list))
 	for found < signatures && (limit < 0 || spent < limit) {
 		next := signed[found:min(found+crypto.Together, signatures)]
 		c.signers.Recover(next)
@@ -102,7 +103,7 @@ func (c *Chain) recoverTogether(limit time.Duration, signatures int, list []*Can
 			errs[i] = exception.New(exception.TxCPUUsageExceeded, "transaction signature verification executed for too long %dus", spent.Microseconds()).With("")
 			continue
 		}
-		x.KeyTime = timeOf(signed[:n]).Microseconds()
+		x.KeyTime = (digest + timeOf(signed[:n])).Microseconds()
 		x.Keys, errs[i] = keysOf(signed[:n])
 		signed, found = signed[n:], found-n
 	}

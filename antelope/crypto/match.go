@@ -73,6 +73,7 @@ func (m *matcher) expand(claims []claim, inverses []fr.Element, generator *multi
 	m.sums = m.sums[:0]
 	for _, terms := range m.terms[:2*len(claims)] {
 		m.sums = append(m.sums, appendPoints(room[:0:maxTerms], terms))
+		clear(terms) // which may be a key's that is forgotten
 		room = room[maxTerms:]
 	}
 }

