@@ -18,59 +18,10 @@ const (
 // takes sixteen multiplications to reduce a product, where the gap needs four. z may be
 // x or y.
 func multiply(z, x, y *fp.Element) {
-	// A row for each word of x, added up. A function for a row would not be inlined, and
-	// took a fifth more.
-	y0, y1, y2, y3 := y[0], y[1], y[2], y[3]
-	t1, t0 := bits.Mul64(x[0], y0)
-	t2, l1 := bits.Mul64(x[0], y1)
-	t3, l2 := bits.Mul64(x[0], y2)
-	t4, l3 := bits.Mul64(x[0], y3)
-	t1, carry := bits.Add64(t1, l1, 0)
-	t2, carry = bits.Add64(t2, l2, carry)
-	t3, carry = bits.Add64(t3, l3, carry)
-	t4 += carry
-
-	h0, l0 := bits.Mul64(x[1], y0)
-	h1, l1 := bits.Mul64(x[1], y1)
-	h2, l2 := bits.Mul64(x[1], y2)
-	h3, l3 := bits.Mul64(x[1], y3)
-	t1, carry = bits.Add64(t1, l0, 0)
-	t2, carry = bits.Add64(t2, l1, carry)
-	t3, carry = bits.Add64(t3, l2, carry)
-	t4, carry = bits.Add64(t4, l3, carry)
-	t5 := h3 + carry
-	t2, carry = bits.Add64(t2, h0, 0)
-	t3, carry = bits.Add64(t3, h1, carry)
-	t4, carry = bits.Add64(t4, h2, carry)
-	t5 += carry
-
-	h0, l0 = bits.Mul64(x[2], y0)
-	h1, l1 = bits.Mul64(x[2], y1)
-	h2, l2 = bits.Mul64(x[2], y2)
-	h3, l3 = bits.Mul64(x[2], y3)
-	t2, carry = bits.Add64(t2, l0, 0)
-	t3, carry = bits.Add64(t3, l1, carry)
-	t4, carry = bits.Add64(t4, l2, carry)
-	t5, carry = bits.Add64(t5, l3, carry)
-	t6 := h3 + carry
-	t3, carry = bits.Add64(t3, h0, 0)
-	t4, carry = bits.Add64(t4, h1, carry)
-	t5, carry = bits.Add64(t5, h2, carry)
-	t6 += carry
-
-	h0, l0 = bits.Mul64(x[3], y0)
-	h1, l1 = bits.Mul64(x[3], y1)
-	h2, l2 = bits.Mul64(x[3], y2)
-	h3, l3 = bits.Mul64(x[3], y3)
-	t3, carry = bits.Add64(t3, l0, 0)
-	t4, carry = bits.Add64(t4, l1, carry)
-	t5, carry = bits.Add64(t5, l2, carry)
-	t6, carry = bits.Add64(t6, l3, carry)
-	t7 := h3 + carry
-	t4, carry = bits.Add64(t4, h0, 0)
-	t5, carry = bits.Add64(t5, h1, carry)
-	t6, carry = bits.Add64(t6, h2, carry)
-	t7 += carry
+	t0, t1, t2, t3, t4 := multiplyRow(x[0], y, 0, 0, 0, 0)
+	t1, t2, t3, t4, t5 := multiplyRow(x[1], y, t1, t2, t3, t4)
+	t2, t3, t4, t5, t6 := multiplyRow(x[2], y, t2, t3, t4, t5)
+	t3, t4, t5, t6, t7 := multiplyRow(x[3], y, t3, t4, t5, t6)
 
 	// Montgomery's reduction adds a multiple m of the modulus that makes the lowest word
 	// zero, four times. That is m words higher up, less m * gap, whose low word is the
@@ -90,7 +41,7 @@ func multiply(z, x, y *fp.Element) {
 	t5, borrow = bits.Sub64(t5, 0, borrow)
 	t6, borrow = bits.Sub64(t6, 0, borrow)
 	t7, borrow = bits.Sub64(t7, 0, borrow)
-	t4, carry = bits.Add64(t4, m0, 0)
+	t4, carry := bits.Add64(t4, m0, 0)
 	t5, carry = bits.Add64(t5, m1, carry)
 	t6, carry = bits.Add64(t6, m2, carry)
 	t7, carry = bits.Add64(t7, m3, carry)
@@ -106,6 +57,23 @@ func multiply(z, x, y *fp.Element) {
 	z[1] = t5 ^ (t5^s1)&subtract
 	z[2] = t6 ^ (t6^s2)&subtract
 	z[3] = t7 ^ (t7^s3)&subtract
+}
+
+// multiplyRow returns x * y + t, the lowest word first.
+func multiplyRow(x uint64, y *fp.Element, t0, t1, t2, t3 uint64) (r0, r1, r2, r3, r4 uint64) {
+	h0, l0 := bits.Mul64(x, y[0])
+	h1, l1 := bits.Mul64(x, y[1])
+	h2, l2 := bits.Mul64(x, y[2])
+	h3, l3 := bits.Mul64(x, y[3])
+	r0, carry := bits.Add64(t0, l0, 0)
+	r1, carry = bits.Add64(t1, l1, carry)
+	r2, carry = bits.Add64(t2, l2, carry)
+	r3, carry = bits.Add64(t3, l3, carry)
+	r4 = h3 + carry
+	r1, carry = bits.Add64(r1, h0, 0)
+	r2, carry = bits.Add64(r2, h1, carry)
+	r3, carry = bits.Add64(r3, h2, carry)
+	return r0, r1, r2, r3, r4 + carry
 }
 
 // subtract sets z to x - y. Which is the larger decides no branch, for nobody could
