@@ -85,7 +85,7 @@ func (c *Chain) recoverTogether(limit time.Duration, signatures int, list []*Can
 		signed = x.appendSigned(signed, c.chainID)
 	}
 	found, spent := 0, time.Since(start)
-	digest := spent / time.Duration(len(list))
+	hashing := spent / time.Duration(len(list))
 	for found < signatures && (limit < 0 || spent < limit) {
 		next := signed[found:min(found+crypto.Together, signatures)]
 		c.signers.Recover(next)
@@ -103,7 +103,7 @@ func (c *Chain) recoverTogether(limit time.Duration, signatures int, list []*Can
 			errs[i] = exception.New(exception.TxCPUUsageExceeded, "transaction signature verification executed for too long %dus", spent.Microseconds()).With("")
 			continue
 		}
-		x.KeyTime = (digest + timeOf(signed[:n])).Microseconds()
+		x.KeyTime = (hashing + timeOf(signed[:n])).Microseconds()
 		x.Keys, errs[i] = keysOf(signed[:n])
 		signed, found = signed[n:], found-n
 	}

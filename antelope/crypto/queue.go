@@ -25,27 +25,30 @@ type waiter struct {
 const crowd = 2 * few
 
 func (q *queue) recover(s *Signers, list []Signed) {
+	if q.wait(list) {
+		return
+	}
+	runtime.Gosched()
+	q.work(s, list)
+}
+
+// wait waits for a turn to work, unless another has looked at the list meanwhile.
+func (q *queue) wait(list []Signed) (done bool) {
 	q.mu.Lock()
 	if q.working == 0 || len(q.waiting) >= crowd && q.working < runtime.GOMAXPROCS(0) {
 		q.working++
 		q.mu.Unlock()
-		runtime.Gosched()
-		q.mu.Lock()
-		q.work(s, list)
-		return
+		return false
 	}
 	w := &waiter{list, make(chan bool, 1)}
 	q.waiting = append(q.waiting, w)
 	q.mu.Unlock()
-	if done := <-w.wake; !done {
-		runtime.Gosched()
-		q.mu.Lock()
-		q.work(s, list)
-	}
+	return <-w.wake
 }
 
-// work looks at a list and at what waits, and passes the turn on. It unlocks the queue.
+// work looks at a list and at what waits, and passes the turn on.
 func (q *queue) work(s *Signers, list []Signed) {
+	q.mu.Lock()
 	var others [Together]*waiter
 	n, signatures := 0, len(list)
 	for n < len(q.waiting) && signatures+len(q.waiting[n].list) <= Together {

@@ -121,12 +121,10 @@ func (s *Signers) recoverNow(groups ...[]Signed) {
 	}
 	var generator *multiples
 	if s.guess(m); len(m.claims) > 0 {
-		generator = s.generator() // which the first makes, for all
+		generator = s.generator() // the first makes it, for all: nobody is billed for that
 	}
 	start := time.Now()
-	if len(m.claims) > 0 {
-		m.match(m.claims, generator)
-	}
+	m.match(m.claims, generator)
 	for i, at := range m.of {
 		if x := m.list[at]; m.claims[i].right {
 			x.Key, x.Err = types.PublicKey{Type: types.K1, Point: m.keys[i].point}, nil

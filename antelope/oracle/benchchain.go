@@ -27,7 +27,7 @@ const benchAccounts = 5000
 // Transfers is a workload on a chain with all features: so many transactions of so
 // many transfers of eosio.token each, from one of 5000 accounts to others, sent as a
 // peer at a rate per second. Each account has a key of its own. Its genesis lets blocks be
-// as full as they can be made: three megabytes were filled in less than their time.
+// as full as they can be made; three megabytes are full before their time.
 func Transfers(transactions, each, rate int) Workload {
 	return Workload{
 		Name: "transfers", Doc: fmt.Sprintf("%d transactions of %d transfers", transactions, each),

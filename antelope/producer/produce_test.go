@@ -174,20 +174,14 @@ func TestBlocksConfirmWhatTheirProducerHasNotConfirmedYet(t *testing.T) {
 
 func TestAFullBlockIsProducedAtOnceAndTheRestWaits(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		n := newNode(t, chain.Options{}, func(o *Options) {
-			produces("eosio")(o)
-			o.MaxBlockNet = 2 << 20 // of 16 MiB
-		})
+		n := newNode(t, chain.Options{}, filledByThree)
 		n.run()
 		// The first block of a round: what is left of it is long.
 		time.Sleep(6*time.Second + 100*time.Millisecond)
 		synctest.Wait()
 		start, first := time.Now(), len(n.makings())
 		done := make(chan error, 8)
-		for i := range cap(done) {
-			a := chaintest.Action(name("eosio"), name("nothing"), name("eosio"), make([]byte, 5<<20+i))
-			n.Submit(TransactionOptions{API: true}, Submission{n.candidate(t, a), func(_ *types.TransactionTrace, err error) { done <- err }})
-		}
+		submitLarge(t, n, cap(done), done)
 		for range cap(done) {
 			if err := <-done; err != nil {
 				t.Error(err)
@@ -209,15 +203,40 @@ func TestAFullBlockIsProducedAtOnceAndTheRestWaits(t *testing.T) {
 	})
 }
 
+// filledByThree makes the options those of a producer whose blocks are full of three of
+// the transactions of submitLarge.
+func filledByThree(o *Options) {
+	produces("eosio")(o)
+	o.MaxBlockNet = 2 << 20 // of 16 MiB
+}
+
+// submitLarge submits so many transactions of five megabytes. What becomes of them comes to
+// done, which has room for all.
+func submitLarge(t *testing.T, n *node, count int, done chan<- error) {
+	t.Helper()
+	for i := range count {
+		a := chaintest.Action(name("eosio"), name("nothing"), name("eosio"), make([]byte, 5<<20+i))
+		n.Submit(TransactionOptions{API: true}, Submission{n.candidate(t, a), func(_ *types.TransactionTrace, err error) { done <- err }})
+	}
+}
+
+// untilLast sleeps until a node is well under way and makes the last block of a round, and
+// returns the first slot of the next.
+func untilLast(n *node) types.BlockTimestamp {
+	time.Sleep(20 * time.Second)
+	next := types.NewBlockTimestamp(types.TimePoint(time.Now().UnixMicro()))/round*round + round
+	time.Sleep(time.Until(roundBlockStart(n.effort, next-1)) + time.Millisecond)
+	return next
+}
+
 // Between two rounds of its own a producer executes what comes: nobody's block is
 // waited for.
 func TestNothingWaitsBetweenRoundsOfOneProducer(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		n := newNode(t, chain.Options{}, produces("eosio"))
 		n.run()
-		time.Sleep(20 * time.Second)
-		slot := types.NewBlockTimestamp(types.TimePoint(time.Now().UnixMicro()))/round*round + round
-		time.Sleep(time.Until(blockDeadline(n.effort, slot-1)) + time.Millisecond)
+		slot := untilLast(n)
+		time.Sleep(n.effort)
 		synctest.Wait()
 		start := time.Now()
 		mustPush(t, n, n.maker.CreateAccount(name("alice")))
@@ -256,28 +275,41 @@ func TestNothingWaitsBetweenRoundsOfOneProducer(t *testing.T) {
 func TestABlockThatIsEarlyGivesWay(t *testing.T) {
 	for _, what := range []string{"pause", "block"} {
 		inBubble(t, func(t *testing.T) {
-			n := newNode(t, chain.Options{}, produces("eosio"))
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			n, other := newNode(t, chain.Options{}, produces("eosio")), newNode(t, chain.Options{}, nil)
+			connect(ctx, n, other, time.Millisecond)
 			n.run()
-			time.Sleep(20 * time.Second)
-			slot := types.NewBlockTimestamp(types.TimePoint(time.Now().UnixMicro()))/round*round + round
-			time.Sleep(time.Until(blockDeadline(n.effort, slot-1)) + time.Millisecond)
+			other.run()
+			untilLast(n)
+			time.Sleep(n.effort + 2*time.Millisecond)
 			mustPush(t, n, n.maker.CreateAccount(name("alice")))
 			head := n.Head()
 			switch what {
 			case "pause":
 				n.Pause()
 			case "block":
-				// One that the chain has already does no harm, if it is looked at.
-				b := n.chainBlocks()[len(n.chainBlocks())-1]
-				done := make(chan error, 1)
-				n.inbox.put(&n.inbox.blocks, job{do: func(p *Producer) { done <- p.applyBlock(p.NewBlock(b, b.ID())) }})
-				if err := <-done; err != nil {
-					t.Error(err)
+				var b *types.SignedBlock
+				if err := other.Do(ctx, func(*chain.Chain) (err error) {
+					b, err = other.maker.Block()
+					return err
+				}); err != nil {
+					t.Fatal(err)
+				}
+				if err := n.Block(ctx, b, b.ID()); err != nil || n.Head().ID != b.ID() {
+					t.Errorf("the block of the same slot: %v, head is block %d", err, n.Head().Num)
 				}
 			}
 			time.Sleep(3 * time.Second)
 			if paused := n.Head().Num == head.Num; paused != (what == "pause") {
 				t.Errorf("%s: head was block %d and is %d", what, head.Num, n.Head().Num)
+			}
+			count := 0
+			for _, b := range n.chainBlocks() {
+				count += len(b.Transactions)
+			}
+			if in := count == 1; in != (what == "block") {
+				t.Errorf("%s: the transaction is in blocks %d times", what, count)
 			}
 		})
 	}
@@ -287,18 +319,10 @@ func TestABlockThatIsEarlyGivesWay(t *testing.T) {
 // the clock.
 func TestFullBlocksDoNotRunAwayFromTheClock(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		n := newNode(t, chain.Options{}, func(o *Options) {
-			produces("eosio")(o)
-			o.MaxBlockNet = 2 << 20 // of 16 MiB
-		})
+		n := newNode(t, chain.Options{}, filledByThree)
 		n.run()
-		time.Sleep(20 * time.Second)
-		next := types.NewBlockTimestamp(types.TimePoint(time.Now().UnixMicro()))/round*round + round
-		time.Sleep(time.Until(roundBlockStart(n.effort, next-1)) + time.Millisecond)
-		for i := range 12 {
-			a := chaintest.Action(name("eosio"), name("nothing"), name("eosio"), make([]byte, 5<<20+i))
-			n.Submit(TransactionOptions{API: true}, Submission{n.candidate(t, a), func(*types.TransactionTrace, error) {}})
-		}
+		next := untilLast(n)
+		submitLarge(t, n, 12, make(chan error, 12))
 		time.Sleep(5 * time.Second)
 		earliest, full := slotStart(next), 0
 		for _, m := range n.makings() {

@@ -25,15 +25,7 @@ func benchKey(buf []byte, i uint64) []byte {
 // benchStore returns a store of -rows rows of 32-byte keys and 120-byte values.
 func benchStore(b *testing.B, mode Mode) (*Engine, store.Table) {
 	b.Helper()
-	e, err := Open(Options{Dir: b.TempDir(), Mode: mode, LimitBytes: 64 << 30, PrivateBytes: 16 << 30})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { e.Close() })
-	t, err := e.CreateTable("rows")
-	if err != nil {
-		b.Fatal(err)
-	}
+	e, t := newRows(b, Options{Mode: mode, LimitBytes: 64 << 30, PrivateBytes: 16 << 30})
 	key, value := make([]byte, 0, 32), make([]byte, 120)
 	for i := range uint64(*benchRows) {
 		binary.LittleEndian.PutUint64(value, i)

@@ -45,7 +45,7 @@ func (f *gatedFile) WriteAt(b []byte, off int64) (int, error) {
 }
 
 // newRows makes a store in a folder of its own, with a table, until the test ends.
-func newRows(t *testing.T, o Options) (*Engine, store.Table) {
+func newRows(t testing.TB, o Options) (*Engine, store.Table) {
 	t.Helper()
 	o.Dir = t.TempDir()
 	e, err := Open(o)
