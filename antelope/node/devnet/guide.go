@@ -9,7 +9,7 @@ import (
 func fill(text string, o *Options, keys *keyring) string {
 	at := func(name string) string { return filepath.Join(o.Dir, name) }
 	return strings.NewReplacer(
-		"{second}", at("second"), "{http}", o.HTTP, "{p2p}", o.P2P, "{tarn}", o.Tarn,
+		"{dir}", o.Dir, "{second}", at("second"), "{http}", o.HTTP, "{p2p}", o.P2P, "{tarn}", o.Tarn,
 		"{keys}", at(keysFile), "{genesis}", at(genesisFile), "{transfer}", at(transferFile), "{log}", at(logFile),
 		"{eosio.public}", keys.of(producerName).Public,
 		"{alice.public}", keys.of(aliceName).Public, "{alice.private}", keys.of(aliceName).Private,
@@ -38,7 +38,7 @@ What bob has (contract eosio.token, symbol SYS):
 
 The first transfer, alice to bob, with @wharfkit/antelope; {transfer} is short:
 
-  npm install @wharfkit/antelope && node {transfer}
+  npm install --prefix {dir} @wharfkit/antelope && node {transfer}
 
 The same with cleos, if you have it:
 
@@ -58,7 +58,7 @@ The node's log is {log}. Ctrl-C stops it; the next start goes on from there.
 // transferScript is a first transfer with a wallet library.
 func transferScript(o *Options, keys *keyring) string { return fill(scriptText, o, keys) }
 
-const scriptText = `// A transfer from alice to bob: npm install @wharfkit/antelope && node {transfer}
+const scriptText = `// A transfer from alice to bob: npm install --prefix {dir} @wharfkit/antelope && node {transfer}
 import { Action, APIClient, PrivateKey, SignedTransaction, Transaction } from '@wharfkit/antelope'
 
 const { v1: { chain } } = new APIClient({ url: 'http://{http}' })
