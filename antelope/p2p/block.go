@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,7 +28,12 @@ func (c *conn) handleBlock(frame []byte, r *serial.Reader) error {
 	n.blocksIn.Add(1)
 	c.lastReceived.Store(num)
 	if n.sync.syncing() {
-		return c.handleSyncBlock(num, encoded)
+		if n.sync.expects(c, num) {
+			return c.handleSyncBlock(encoded)
+		}
+		if n.sync.absorbed() {
+			return c.spendUseless(0) // it comes again later, in a range
+		}
 	}
 	if n.blocks.seen(id, c.slot) {
 		n.duplicateBlocks.Add(1)
@@ -89,12 +95,8 @@ func (c *conn) readBlock(encoded []byte) (*Block, error) {
 	return b, nil
 }
 
-// handleSyncBlock takes a block while ranges are fetched. What is not of a range
-// comes again later.
-func (c *conn) handleSyncBlock(num uint32, encoded []byte) error {
-	if !c.net.sync.expects(c, num) {
-		return c.spendUseless(0)
-	}
+// handleSyncBlock takes the next block of a range.
+func (c *conn) handleSyncBlock(encoded []byte) error {
 	// What this node needs for the block is not the peer's time.
 	begin := time.Now()
 	c.delivering.Store(true)
@@ -105,6 +107,7 @@ func (c *conn) handleSyncBlock(num uint32, encoded []byte) error {
 	}
 	// Keys are found for nobody but a scheduled producer.
 	if c.net.checked(b) {
+		c.net.sync.proven.Store(true)
 		if err := c.net.prepare(b); err != nil {
 			c.net.badBlock(c, b, err)
 			return nil
@@ -164,7 +167,9 @@ func (c *conn) newBlock(b *Block) error {
 		c.debugf("unlinkable block %d, id %s...", b.Num, shortID(b.ID))
 		n.blocks.hold(queued{block: b, from: c})
 		if !n.linkable(b) || !n.blocks.unhold(b) {
-			n.rejected(c, b.Num)
+			if !n.sync.syncing() { // else what is missing has been asked for
+				n.rejected(c, b.Num)
+			}
 			return c.spendUseless(b.size)
 		}
 		n.blocks.begin(b.ID, c)
@@ -360,9 +365,10 @@ func (n *Network) rejected(c *conn, num uint32) {
 	c.sendHandshake()
 }
 
-// broadcastBlock passes a block on to the peers that are not known to have it.
+// broadcastBlock passes a block on to the peers that are not known to have it. Nothing
+// that peers claim keeps a block of an own producer back.
 func (n *Network) broadcastBlock(b *Block) {
-	if n.sync.syncing() {
+	if n.sync.absorbed() && !slices.Contains(n.config.Producers, b.Signed.Producer) {
 		return
 	}
 	now := time.Now().UnixNano()

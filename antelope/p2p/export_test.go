@@ -2,6 +2,7 @@ package p2p
 
 import (
 	"math/rand/v2"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -130,3 +131,6 @@ func (f *fakeChain) Twin() *FakeChain {
 func (f *fakeChain) Head() uint32 { return f.head() }
 
 func Eventually(t testing.TB, what string, ok func() bool) { t.Helper(); eventually(t, what, ok) }
+
+// PrefixOf is what is kept away in place of an address.
+func PrefixOf(ip string) netip.Prefix { return prefixOf(ip) }

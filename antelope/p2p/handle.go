@@ -150,7 +150,7 @@ func (c *conn) handleTime(m Time) {
 // up from this node it doesn't count: the message waited behind the blocks. Nor does
 // it while this node catches up, unless nothing better is known.
 func (c *conn) measured(ping int64) {
-	if c.syncing.Load() || c.net.sync.syncing() && c.ping.Load() != math.MaxInt64 {
+	if c.syncing.Load() || c.net.sync.absorbed() && c.ping.Load() != math.MaxInt64 {
 		return
 	}
 	c.ping.Store(ping)
@@ -185,7 +185,7 @@ func (c *conn) heartbeat() {
 		c.close(!c.incoming(), "heartbeat timed out")
 		return
 	}
-	if c.received.Load() != nil && !c.net.sync.syncing() {
+	if c.received.Load() != nil && !c.net.sync.absorbed() {
 		if now.Sub(time.Unix(0, c.lastBlock.Load())) > max(keepAlive, 2*blockInterval) {
 			c.warnf("half heartbeat timed out, sending handshake")
 			c.sendHandshake()

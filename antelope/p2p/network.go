@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"runtime"
 	"slices"
@@ -35,7 +36,7 @@ type Network struct {
 	ctx      context.Context // of Run; nil before and after
 	tasks    sync.WaitGroup
 	listened []net.Addr
-	shunned  map[string]time.Time // hosts not to be admitted, until when
+	shunned  map[netip.Prefix]time.Time // not to be admitted, until when
 
 	sync    *syncer
 	blocks  *blockIndex
@@ -68,7 +69,7 @@ func New(chain Chain, o Options) (*Network, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	n := &Network{config: c, chain: chain, log: newLogger(c.Log), targets: map[string]*target{}, supplied: map[string]bool{},
-		shunned: map[string]time.Time{}}
+		shunned: map[netip.Prefix]time.Time{}}
 	n.conns.Store(new([]*conn))
 	if _, err := rand.Read(n.nodeID[:]); err != nil {
 		return nil, fmt.Errorf("node id: %w", err)
@@ -237,29 +238,43 @@ func (n *Network) admit(ctx context.Context, socket net.Conn, e endpoint) {
 	socket.Close()
 }
 
+// maxShunned is how many prefixes are kept away at once.
+const maxShunned = 4096
+
+// prefixOf is what is taken for one host: an IPv4 address, or the 64 bits of an IPv6
+// address that a network gives to each of its hosts. It is invalid for what is none, and
+// for the own machine.
+func prefixOf(ip string) netip.Prefix {
+	a, err := netip.ParseAddr(ip)
+	if a = a.Unmap().WithZone(""); err != nil || a.IsLoopback() {
+		return netip.Prefix{}
+	}
+	p, _ := a.Prefix(min(a.BitLen(), 64)) // there are as many bits
+	return p
+}
+
 // shun keeps the host of a peer that connected here and did no good away for a
 // while. The own machine's are never kept away.
 func (n *Network) shun(c *conn) {
-	const most = 4096
-	ip := net.ParseIP(c.remoteIP)
-	if !c.incoming() || ip == nil || ip.IsLoopback() {
+	prefix := prefixOf(c.remoteIP)
+	if !c.incoming() || !prefix.IsValid() {
 		return
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now := time.Now()
 	for host, until := range n.shunned {
-		if until.Before(now) || len(n.shunned) >= most {
+		if until.Before(now) || len(n.shunned) >= maxShunned {
 			delete(n.shunned, host)
 		}
 	}
-	n.shunned[c.remoteIP] = now.Add(n.config.CleanupPeriod)
+	n.shunned[prefix] = now.Add(n.config.CleanupPeriod)
 }
 
 func (n *Network) isShunned(ip string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	until, ok := n.shunned[ip]
+	until, ok := n.shunned[prefixOf(ip)]
 	return ok && time.Now().Before(until)
 }
 

@@ -55,9 +55,10 @@ func (i *Info) possible(num uint32, now time.Time) bool {
 // several peers for spans of blocks at once, and the next span before the last block
 // of the one before has come, and hands the blocks on in their order.
 type syncer struct {
-	net   *Network
-	state atomic.Uint32 // stage
-	far   uint32        // blocks by which a peer must be behind to be sent ranges
+	net    *Network
+	state  atomic.Uint32 // stage
+	proven atomic.Bool   // of the ranges of this stage a block came that was news
+	far    uint32        // blocks by which a peer must be behind to be sent ranges
 
 	mu       sync.Mutex
 	known    uint32  // highest last irreversible block of the peers
@@ -88,6 +89,17 @@ func newSyncer(n *Network) *syncer {
 func (s *syncer) stage() stage { return stage(s.state.Load()) }
 
 func (s *syncer) syncing() bool { return s.stage() == libCatchUp }
+
+// recent is how old the head of a chain may be that has something to lose: such a node
+// goes on with its work while it fetches ranges.
+const recent = 3 * time.Second
+
+// absorbed tells whether ranges are all that this node is at, so that it neither takes
+// nor passes on what is of now. A peer's word is not enough for that: blocks must have
+// followed, and the head must be old.
+func (s *syncer) absorbed() bool {
+	return s.syncing() && s.proven.Load() && time.Since(s.net.chain.Info().Time.TimePoint().Time()) > recent
+}
 
 // setState notes where this node is. When it is in sync, all peers are told where
 // that is: they pass nothing on to who they believe is catching up from them.
@@ -191,10 +203,12 @@ func (s *syncer) catchUp(c *conn, num uint32, id types.Checksum256) {
 		}
 	}
 	c.infof("catch_up while in %v, fork head num = %d target LIB = %d next_expected = %d, id %s...", s.stage(), num, info.LIBNum, info.HeadNum+1, shortID(id))
-	if s.syncing() || num < info.LIBNum {
+	if s.absorbed() || num < info.LIBNum {
 		return
 	}
-	s.setState(headCatchUp)
+	if !s.syncing() {
+		s.setState(headCatchUp)
+	}
 	c.setFork(id, num)
 	c.send(Request{Blocks: IDs{Mode: ModeCatchUp, IDs: []types.Checksum256{info.HeadID}}})
 }
@@ -261,6 +275,7 @@ func (s *syncer) start(c *conn, target uint32) {
 	}
 	if s.setState(libCatchUp) {
 		s.dropSpans()
+		s.proven.Store(false)
 		s.careful, s.source = false, nil
 		// What was reversible may have been of a fork.
 		s.next = info.LIBNum + 1
@@ -278,7 +293,7 @@ func (s *syncer) request(info Info) {
 			return // the chain has enough to do
 		}
 		start := s.asked + 1
-		c := s.choose(start)
+		c := s.choose(start, min(info.HeadNum, s.known-1))
 		if c == nil {
 			if len(s.spans) == 0 && s.net.queue.empty() {
 				s.net.log.Warn("Unable to continue syncing at this time")
@@ -304,11 +319,13 @@ func (s *syncer) request(info Info) {
 // lowest latency the one that was asked least recently. A peer has one span at a
 // time, as nodeos takes a second one for more of the first; only if there is no
 // other peer it gets the next one early, which makes that true (Leap:
-// find_next_sync_node). The caller holds mu.
-func (s *syncer) choose(start uint32) *conn {
+// find_next_sync_node). Only those are asked that claim an irreversible block above
+// floor, our head: a claim that comes to nothing must not cost peers that claimed
+// nothing. The caller holds mu.
+func (s *syncer) choose(start, floor uint32) *conn {
 	var fit []*conn
 	for _, c := range *s.net.conns.Load() {
-		if s.fit(c, start) {
+		if s.fit(c, start) && c.peerLIB.Load() > floor {
 			fit = append(fit, c)
 		}
 	}

@@ -17,7 +17,7 @@ func (c *conn) handleTransaction(frame []byte, r *serial.Reader) error {
 		c.debugf("p2p-accept-transaction=false - dropping trx")
 		return nil
 	}
-	if n.sync.syncing() {
+	if n.sync.absorbed() {
 		c.debugf("syncing, dropping trx")
 		return nil
 	}
