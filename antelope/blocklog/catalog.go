@@ -14,6 +14,7 @@ import (
 
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
+	"tarn/store/vfs"
 )
 
 var retainedName = regexp.MustCompile(`^blocks-[0-9]+-[0-9]+\.log$`)
@@ -262,7 +263,7 @@ func move(fs FS, from, to string, log *slog.Logger) error {
 	if err := copyFile(fs, from, part); err != nil {
 		return errors.Join(err, fs.Remove(part))
 	}
-	if err := errors.Join(fs.Rename(part, to), fs.SyncDir(filepath.Dir(to))); err != nil {
+	if err := vfs.RenameDurably(fs, part, to); err != nil {
 		return err
 	}
 	return fs.Remove(from)

@@ -7,6 +7,8 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+
+	"tarn/store/vfs"
 )
 
 // indexState is what is to be done with an index.
@@ -174,10 +176,7 @@ func (j *indexJob) rebuild() error {
 }
 
 func (j *indexJob) publish(temporary string) error {
-	if err := j.fs.Rename(temporary, j.path); err != nil {
-		return fmt.Errorf("rebuild index: %w", err)
-	}
-	if err := j.fs.SyncDir(filepath.Dir(j.path)); err != nil {
+	if err := vfs.RenameDurably(j.fs, temporary, j.path); err != nil {
 		return fmt.Errorf("rebuild index %s: %w", j.path, err)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
+	"tarn/store/vfs"
 	"tarn/store/vfs/memfs"
 )
 
@@ -19,7 +20,7 @@ func old(t *testing.T, fs FS, version, first uint32) Preamble {
 	if p.hasGenesis() {
 		p.Genesis = &g
 	}
-	must(t, fs.MkdirAll(testDir))
+	must(t, vfs.MkdirAll(fs, testDir))
 	must(t, createLog(fs, workingBase(testDir), p))
 	return p
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tarn/antelope/serial"
+	"tarn/store/vfs"
 	"tarn/store/vfs/memfs"
 )
 
@@ -105,7 +106,7 @@ func TestTheGapInNodeosPrunedLogsIsTolerated(t *testing.T) {
 		log = serial.AppendUint64(append(log, s.data...), uint64(len(log)))
 	}
 	log = serial.AppendUint32(log, 6)
-	must(t, fs.MkdirAll(testDir))
+	must(t, vfs.MkdirAll(fs, testDir))
 	for _, withIndex := range []bool{true, false} {
 		for _, keep := range []*uint32{ptr(uint32(6)), nil} {
 			fs.mem.Put(testDir+"/"+LogName, memfs.NewBlob(log))

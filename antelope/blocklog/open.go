@@ -31,7 +31,7 @@ func Open(o Options) (*Log, error) {
 
 func (l *Log) open() error {
 	fs := l.o.FS
-	if err := fs.MkdirAll(l.o.Dir); err != nil {
+	if err := vfs.MkdirAll(fs, l.o.Dir); err != nil {
 		return err
 	}
 	if err := l.removeUnfinished(); err != nil {

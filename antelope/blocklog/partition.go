@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"tarn/antelope/types"
+	"tarn/store/vfs"
 )
 
 // openRetained makes the directories of a partitioned log and lists what they have.
@@ -14,7 +15,7 @@ func (l *Log) openRetained() error {
 		if dir == "" {
 			continue
 		}
-		if err := l.o.FS.MkdirAll(dir); err != nil {
+		if err := vfs.MkdirAll(l.o.FS, dir); err != nil {
 			return err
 		}
 	}

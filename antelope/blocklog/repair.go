@@ -9,6 +9,7 @@ import (
 	"tarn/antelope/exception"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
+	"tarn/store/vfs"
 )
 
 // Repaired is what [Tool.Repair] did.
@@ -58,7 +59,7 @@ func (t Tool) Repair(truncateAt uint32) (Repaired, error) {
 // repair that was interrupted can be begun again.
 func (t Tool) backUp(backup string) error {
 	reversible := filepath.Join(t.Dir, ReversibleDir)
-	if err := t.FS.MkdirAll(filepath.Join(backup, ReversibleDir)); err != nil {
+	if err := vfs.MkdirAll(t.FS, filepath.Join(backup, ReversibleDir)); err != nil {
 		return err
 	}
 	names, err := t.FS.List(reversible)
@@ -119,10 +120,7 @@ func (t Tool) recover(done Repaired, truncateAt uint32, now string) (Repaired, e
 	if err := copyRange(t.FS, f, 0, e.end, temporary); err != nil {
 		return done, err
 	}
-	if err := t.FS.Rename(temporary, logPath(base)); err != nil {
-		return done, err
-	}
-	if err := t.FS.SyncDir(t.Dir); err != nil {
+	if err := vfs.RenameDurably(t.FS, temporary, logPath(base)); err != nil {
 		return done, err
 	}
 	job := &indexJob{fs: t.FS, source: s, path: indexPath(base), extent: e, first: s.preamble.First}

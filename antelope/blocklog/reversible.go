@@ -82,7 +82,7 @@ func OpenReversible(o ReversibleOptions) (*Reversible, error) {
 	if r.compact == 0 {
 		r.compact = defaultCompactBytes
 	}
-	if err := fs.MkdirAll(dir); err != nil {
+	if err := vfs.MkdirAll(fs, dir); err != nil {
 		return nil, fmt.Errorf("open reversible blocks: %w", err)
 	}
 	if err := r.open(); err != nil {
@@ -362,10 +362,7 @@ func (r *Reversible) replace(keep []reversibleBlock) (err error) {
 		err = f.Sync()
 	}
 	if err == nil {
-		err = r.fs.Rename(temporary, r.path)
-	}
-	if err == nil {
-		err = r.fs.SyncDir(filepath.Dir(r.path))
+		err = vfs.RenameDurably(r.fs, temporary, r.path)
 	}
 	if err != nil {
 		return errors.Join(err, f.Close())

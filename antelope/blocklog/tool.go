@@ -195,7 +195,7 @@ func (t Tool) TrimFront(first uint32, temporary string) error {
 	case !b.extent.blocks || first > b.extent.head.num:
 		return fmt.Errorf("All blocks are before block %d so do nothing (trim front would delete entire blocks.log).", first) //nolint:staticcheck // nodeos' words
 	}
-	if err := t.FS.MkdirAll(temporary); err != nil {
+	if err := vfs.MkdirAll(t.FS, temporary); err != nil {
 		return err
 	}
 	if err := t.extract(b, first, b.extent.head.num-first+1, made); err != nil {
@@ -266,7 +266,7 @@ func (t Tool) Extract(first, last uint32, out string) error {
 	if first < b.preamble.First {
 		return exception.New(exception.BlockLog, "The first available block is block %d.", b.preamble.First)
 	}
-	if err := t.FS.MkdirAll(out); err != nil {
+	if err := vfs.MkdirAll(t.FS, out); err != nil {
 		return err
 	}
 	return t.extract(b, first, last-first+1, rangeBase(out, first, last))
@@ -291,7 +291,7 @@ func (t Tool) Split(stride uint32, out string) error {
 	if err := b.whole(); err != nil {
 		return err
 	}
-	if err := t.FS.MkdirAll(out); err != nil {
+	if err := vfs.MkdirAll(t.FS, out); err != nil {
 		return err
 	}
 	for first := uint64(b.preamble.First); b.extent.blocks && first <= uint64(b.extent.head.num); {
@@ -317,7 +317,7 @@ func (t Tool) Merge(out string) error {
 		t.Logger.Warn("There's no more than one blocklog files, skip merge.", "folder", t.Dir)
 		return nil
 	}
-	if err := t.FS.MkdirAll(out); err != nil {
+	if err := vfs.MkdirAll(t.FS, out); err != nil {
 		return err
 	}
 	for rest := c.list; len(rest) > 0; {

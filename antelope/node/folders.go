@@ -14,6 +14,7 @@ import (
 	"tarn/antelope/blocklog"
 	"tarn/store"
 	"tarn/store/engine"
+	"tarn/store/vfs"
 )
 
 // lockBlocks takes the lock of a folder of blocks, which only one node may write.
@@ -123,19 +124,19 @@ func recoverBlocks(o *Options, last uint32) error {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(o.BlocksDir, blocklog.LogName)); err == nil {
-		if err := writeDurably(mark, strconv.FormatUint(uint64(last), 10)); err != nil {
+		if err := vfs.WriteDurably(vfs.OS, mark, strconv.AppendUint(nil, uint64(last), 10)); err != nil {
 			return err
 		}
 	}
 	r, err := blocklog.Tool{Dir: o.BlocksDir, Logger: o.Log}.Repair(last)
 	if err != nil {
 		if r.Backup == "" { // nothing was moved
-			err = errors.Join(err, removeDurably(mark))
+			err = errors.Join(err, vfs.RemoveDurably(vfs.OS, mark))
 		}
 		return fmt.Errorf("recover blocks: %w", err)
 	}
 	o.Log.Info("Recovered blocks", "head", r.Head, "backup", r.Backup, "stopped", r.Reason)
-	return removeDurably(mark)
+	return vfs.RemoveDurably(vfs.OS, mark)
 }
 
 // putBack moves a block log, which an interrupted recovery has moved to its backup,
@@ -160,35 +161,5 @@ func putBack(blocksDir string) error {
 	if newest == "" {
 		return fmt.Errorf("%s is missing, and there is no backup of it beside the folder", log)
 	}
-	if err := os.Rename(newest, log); err != nil {
-		return err
-	}
-	return errors.Join(syncFolder(blocksDir), syncFolder(filepath.Dir(newest)))
-}
-
-func writeDurably(name, text string) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	return errors.Join(err, f.Sync(), f.Close(), syncFolder(filepath.Dir(name)))
-}
-
-func removeDurably(name string) error {
-	if err := os.Remove(name); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		return err
-	}
-	return syncFolder(filepath.Dir(name))
-}
-
-func syncFolder(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	return vfs.RenameDurably(vfs.OS, newest, log)
 }

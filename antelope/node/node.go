@@ -37,6 +37,7 @@ import (
 	"tarn/antelope/types"
 	"tarn/store"
 	"tarn/store/engine"
+	"tarn/store/vfs"
 )
 
 // Node is a node whose files are open.
@@ -105,7 +106,7 @@ func (n *Node) stopTelling(err error) {
 }
 
 func (n *Node) openLogs() (err error) {
-	if err := os.MkdirAll(n.o.BlocksDir, 0o755); err != nil {
+	if err := vfs.MkdirAll(vfs.OS, n.o.BlocksDir); err != nil {
 		return err
 	}
 	bo := n.o.Blocks

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"tarn/antelope/consensus"
 
 	"tarn/store/engine"
+	"tarn/store/vfs"
 )
 
 // wholeNode copies the data folder of the node that has the whole chain.
@@ -293,7 +295,7 @@ func TestAHardReplayThatWasInterruptedBeginsAgain(t *testing.T) {
 	for _, moved := range []bool{false, true} {
 		for _, last := range []uint32{0, 25} {
 			o := wholeNode(t, c)
-			if err := writeDurably(filepath.Join(o.BlocksDir, recoveryMark), map[uint32]string{0: "0", 25: "25"}[last]); err != nil {
+			if err := vfs.WriteDurably(vfs.OS, filepath.Join(o.BlocksDir, recoveryMark), strconv.AppendUint(nil, uint64(last), 10)); err != nil {
 				t.Fatal(err)
 			}
 			if moved { // as far as the backup

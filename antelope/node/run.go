@@ -20,6 +20,7 @@ import (
 	"tarn/antelope/logging"
 	"tarn/serve/systemd"
 	"tarn/store"
+	"tarn/store/vfs"
 )
 
 // streams are those of the process.
@@ -200,7 +201,7 @@ func (l *life) live(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(l.DataDir, 0o755); err != nil {
+	if err := vfs.MkdirAll(vfs.OS, l.DataDir); err != nil {
 		return err
 	}
 	if services.HTTP != nil {

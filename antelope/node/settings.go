@@ -18,6 +18,7 @@ import (
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
 	"tarn/store/engine"
+	"tarn/store/vfs"
 )
 
 // settings turn what an operator said into the options of the node's parts.
@@ -232,7 +233,7 @@ func parseCheckpoint(text string) (num uint32, id types.Checksum256, err error) 
 func (s *settings) monitor(o *Options) (*space.Monitor, error) {
 	folders := []string{s.DataDir, o.BlocksDir, o.StateDir}
 	if o.SnapshotsDir != "" {
-		if err := os.MkdirAll(o.SnapshotsDir, 0o755); err != nil {
+		if err := vfs.MkdirAll(vfs.OS, o.SnapshotsDir); err != nil {
 			return nil, err
 		}
 		folders = append(folders, o.SnapshotsDir)

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"tarn/antelope/blocklog"
 	"tarn/antelope/consensus"
 	"tarn/antelope/types"
+	"tarn/store/vfs"
 )
 
 // takenOver ends the name of nodeos' file of reversible blocks once they are in ours.
@@ -56,12 +56,12 @@ func (n *Node) takeOver() error {
 // returns the name under which it is kept.
 func (n *Node) setForkDatabaseAside() (kept string, err error) {
 	path := filepath.Join(n.o.BlocksDir, blocklog.ReversibleDir, consensus.FileName)
-	if err := os.Rename(path, path+takenOver); errors.Is(err, fs.ErrNotExist) {
+	if err := vfs.RenameDurably(vfs.OS, path, path+takenOver); errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	} else if err != nil {
 		return "", err
 	}
-	return path + takenOver, syncFolder(filepath.Dir(path))
+	return path + takenOver, nil
 }
 
 // takeOverOrder are the blocks of a fork database, each after the one that it

@@ -6,6 +6,7 @@ import (
 
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
+	"tarn/store/vfs"
 )
 
 // Options are what an operator decides about a node's writer. [Defaults] are those
@@ -35,6 +36,7 @@ type Options struct {
 	GreylistLimit uint32       // greylist-limit, 1 to 1000
 
 	SnapshotsDir   string // of snapshots and their schedule; it is made if need be. "" for none
+	Files          vfs.FS // where their names, and the schedule, are made durable; nil is vfs.OS
 	NoTransactions bool   // neither peers nor the API give any: no block is begun here
 	StopAt         uint32 // terminate-at-block; 0 for never
 	MaxSignature   uint32 // maximum-variable-signature-length, bytes

@@ -17,6 +17,7 @@ import (
 	"tarn/antelope/snapshot"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
+	"tarn/store/vfs"
 )
 
 // Snapshot is a snapshot that was made.
@@ -49,6 +50,7 @@ type SnapshotSchedule struct {
 type snapshots struct {
 	p        *Producer
 	dir      string
+	files    vfs.FS
 	requests []*SnapshotSchedule
 	nextID   uint32
 	started  uint32 // block of which the schedule has been looked at, with
@@ -64,6 +66,7 @@ type snapshots struct {
 type pendingSnapshot struct {
 	Snapshot
 	written bool
+	naming  bool // the file is getting its final name
 	decided bool // the block is irreversible, or lost
 	lost    bool
 	request *SnapshotSchedule // nil if it was not scheduled
@@ -73,12 +76,15 @@ type pendingSnapshot struct {
 const scheduleName = "snapshot-schedule.json"
 
 func openSnapshots(p *Producer) (*snapshots, error) {
-	s := &snapshots{p: p, dir: p.opt.SnapshotsDir, pending: make(map[types.Checksum256]*pendingSnapshot)}
+	s := &snapshots{p: p, dir: p.opt.SnapshotsDir, files: p.opt.Files, pending: make(map[types.Checksum256]*pendingSnapshot)}
+	if s.files == nil {
+		s.files = vfs.OS
+	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if s.dir == "" {
 		return s, nil
 	}
-	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+	if err := vfs.MkdirAll(s.files, s.dir); err != nil {
 		return nil, exception.Wrap(exception.SnapshotDirectoryNotFound, err, "No such directory '%s'", s.dir)
 	}
 	if err := s.load(); err != nil {
@@ -135,13 +141,13 @@ func (s *snapshots) create(request *SnapshotSchedule, done func(Snapshot, error)
 	if s.dir == "" {
 		return exception.New(exception.SnapshotDirectoryNotFound, "No such directory ''")
 	}
-	final := s.path("", head.ID)
-	if _, err := os.Stat(final); err == nil {
-		return exception.New(exception.SnapshotExists, "snapshot named %s already exists", s.dir)
-	}
 	if e := s.pending[head.ID]; e != nil {
 		e.waiting = append(e.waiting, done)
 		return nil
+	}
+	final := s.path("", head.ID)
+	if _, err := os.Stat(final); err == nil {
+		return exception.New(exception.SnapshotExists, "snapshot named %s already exists", s.dir)
 	}
 	v, err := s.p.headView()
 	if err != nil {
@@ -203,7 +209,7 @@ func (s *snapshots) write(v *state.View, h *consensus.HeaderState, incomplete, w
 	if err = errors.Join(err, f.close()); err != nil {
 		return err
 	}
-	return os.Rename(incomplete, whole)
+	return s.files.Rename(incomplete, whole) // the final name is made durable
 }
 
 // finished comes when a snapshot is written, or could not be.
@@ -218,24 +224,35 @@ func (s *snapshots) finished(e *pendingSnapshot, err error) {
 }
 
 // settle gives a snapshot its final name when its block is irreversible, and
-// removes it when the block lost.
+// removes it when the block lost. The name is made durable on another goroutine:
+// blocks do not wait for the disk.
 func (s *snapshots) settle(e *pendingSnapshot) {
-	if !e.written || !e.decided {
+	if !e.written || !e.decided || e.naming {
 		return
 	}
-	s.drop(e)
 	if e.lost {
+		s.drop(e)
 		err := os.Remove(e.Name)
 		e.answer(errors.Join(exception.New(exception.SnapshotFinalization, "Snapshotted block was forked out of the chain.  ID: %s", e.HeadID), err))
 		return
 	}
-	final := s.path("", e.HeadID)
-	if err := os.Rename(e.Name, final); err != nil {
-		e.answer(exception.Wrap(exception.SnapshotFinalization, err, "Unable to finalize valid snapshot of block number %d", e.HeadNum))
-		return
+	e.naming = true
+	from, final := e.Name, s.path("", e.HeadID)
+	s.work.Go(func() {
+		err := vfs.RenameDurably(s.files, from, final)
+		s.p.inbox.put(&s.p.inbox.commands, job{do: func(*Producer) { s.named(e, final, err) }})
+	})
+}
+
+// named comes when a snapshot has its final name, durably, or could not get it.
+func (s *snapshots) named(e *pendingSnapshot, final string, err error) {
+	s.drop(e)
+	if err != nil {
+		err = exception.Wrap(exception.SnapshotFinalization, err, "Unable to finalize valid snapshot of block number %d", e.HeadNum)
+	} else {
+		e.Name = final
 	}
-	e.Name = final
-	e.answer(nil)
+	e.answer(err)
 }
 
 func (s *snapshots) drop(e *pendingSnapshot) {
@@ -422,9 +439,7 @@ func (s *snapshots) save() {
 	text, err := json.MarshalIndent(map[string]any{"snapshot_requests": list}, "", "    ")
 	path := filepath.Join(s.dir, scheduleName)
 	if err == nil && s.dir != "" {
-		if err = os.WriteFile(path+".new", append(text, '\n'), 0o644); err == nil {
-			err = os.Rename(path+".new", path)
-		}
+		err = vfs.WriteDurably(s.files, path, append(text, '\n'))
 	}
 	if err != nil {
 		s.p.log.main.Error(fmt.Sprintf("unable to store snapshots schedule to filesystem to %s, details: %v", path, err))

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,8 @@ import (
 	"tarn/antelope/exception"
 	"tarn/antelope/snapshot"
 	"tarn/antelope/types"
+	"tarn/store/vfs"
+	"tarn/store/vfs/errorfs"
 )
 
 func files(t *testing.T, dir string) []string {
@@ -225,6 +228,62 @@ func TestTheScheduleOfSnapshotsOutlivesTheNode(t *testing.T) {
 	})
 }
 
+// A snapshot that was made has a name that a power cut leaves: what its folder cannot
+// promise is no success.
+func TestASnapshotWhoseNameIsNotDurableWasNotMade(t *testing.T) {
+	for _, op := range []errorfs.Op{errorfs.Rename, errorfs.SyncDir} {
+		inBubble(t, func(t *testing.T) {
+			bad := errorfs.New(vfs.OS)
+			n := newNode(t, chain.Options{}, func(o *Options) {
+				o.Files = bad
+				produces("eosio")(o)
+			})
+			n.run()
+			time.Sleep(2 * time.Second)
+			// Of the names only the final one's folder is synced; of two renames it is the last.
+			nth := map[errorfs.Op]int{errorfs.Rename: 2, errorfs.SyncDir: 1}[op]
+			fired := bad.Inject(errorfs.Fault{Ops: op, Nth: nth, Err: syscall.EIO})
+			if _, err := n.CreateSnapshot(context.Background()); !exception.Is(err, exception.SnapshotFinalization) || fired() != 1 {
+				t.Errorf("%v failed %d times: %v", op, fired(), err)
+			}
+			time.Sleep(time.Second)
+			if s, err := n.CreateSnapshot(context.Background()); err != nil || !slices.Contains(files(t, n.opt.SnapshotsDir), filepath.Base(s.Name)) {
+				t.Errorf("the next one: %v, %v", s, err)
+			}
+		})
+	}
+}
+
+// Whatever call fails, the schedule's file is that of before or the new one.
+func TestAScheduleThatCannotBeSavedLeavesTheOneOfBefore(t *testing.T) {
+	for nth := 1; ; nth++ {
+		done := false
+		inBubble(t, func(t *testing.T) {
+			bad := errorfs.New(vfs.OS)
+			n := newNode(t, chain.Options{}, func(o *Options) { o.Files = bad })
+			n.run()
+			if _, err := n.ScheduleSnapshot(context.Background(), 100, nil, nil, "first"); err != nil {
+				t.Fatal(err)
+			}
+			fired := bad.Inject(errorfs.Fault{Ops: errorfs.All, Nth: nth, Err: syscall.EIO, Part: true})
+			if _, err := n.ScheduleSnapshot(context.Background(), 200, nil, nil, "second"); err != nil {
+				t.Fatal(err)
+			}
+			done = fired() == 0
+			if !done && !strings.Contains(n.lines(), "unable to store snapshots schedule") {
+				t.Errorf("call %d failed, and the log says %s", nth, n.lines())
+			}
+			s := &snapshots{dir: n.opt.SnapshotsDir, files: vfs.OS}
+			if err := s.load(); err != nil || len(s.requests) < 1 || s.requests[0].Description != "first" {
+				t.Errorf("call %d failed, and the schedule has %d requests: %v", nth, len(s.requests), err)
+			}
+		})
+		if done {
+			return
+		}
+	}
+}
+
 // Leap 4 wrote numbers for what has no end as 0.
 func FuzzSnapshotSchedule(f *testing.F) {
 	f.Add([]byte(`{"snapshot_requests":[{"snapshot_request_id":"3","snapshot_description":"d","block_spacing":"5","start_block_num":"1","end_block_num":"0"}]}`))
@@ -235,7 +294,7 @@ func FuzzSnapshotSchedule(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, scheduleName), text, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		s := &snapshots{dir: dir}
+		s := &snapshots{dir: dir, files: vfs.OS}
 		if s.load() != nil {
 			return
 		}

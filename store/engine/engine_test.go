@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"tarn/store"
+	"tarn/store/vfs/memfs"
+	"tarn/store/vfs/recordfs"
 )
 
 func check(t *testing.T, err error) {
@@ -95,6 +97,29 @@ func TestOptionsAreRefusedAllAtOnce(t *testing.T) {
 	}
 	if _, err := ParseMode("paper"); err == nil {
 		t.Error("a map mode paper")
+	}
+}
+
+// The mark must be there before anything that it warns of, and gone with what it
+// warned of: in every crash state.
+func TestTheMarkOfAnUnfinishedStoreIsDurable(t *testing.T) {
+	const dir = "/deep/store"
+	disk := recordfs.New(memfs.New())
+	check(t, markUnfinished(disk, dir, []byte("first")))
+	marked := disk.Position()
+	check(t, markUnfinished(disk, dir, []byte("second")))
+	again := disk.Position()
+	check(t, markFinished(disk, dir))
+	finished := disk.Position()
+	for s := range disk.Recording().States(recordfs.Options{From: marked, Count: 1000, Seed: 1}) {
+		note := "none"
+		if b := s.FS.Blob(filepath.Join(dir, unfinishedFile)); b != nil {
+			note = string(b.Bytes())
+		}
+		second, none := note == "second", note == "none"
+		if !(note == "first" && s.At < again || second && s.At < finished || none && s.At > again) {
+			t.Fatalf("note %q\n%v", note, s)
+		}
 	}
 }
 

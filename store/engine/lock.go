@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -22,7 +21,7 @@ const LockFile = "LOCK"
 // error is a [store.LockedError]. The folder is made if need be; the lock's file must
 // be left in it.
 func Lock(dir string) (io.Closer, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := vfs.MkdirAll(vfs.OS, dir); err != nil {
 		return nil, fmt.Errorf("lock the store's folder: %w", err)
 	}
 	lock, holder, err := vfs.OS.Lock(filepath.Join(dir, LockFile), true)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"tarn/store"
+	"tarn/store/vfs"
 )
 
 // unfinishedFile marks a store that somebody has begun to fill and has not
@@ -18,18 +19,18 @@ const unfinishedFile = "UNFINISHED"
 // [Open] must refuse. The note is for whoever resumes the work, and for whoever
 // reads the file. A mark that is there already gets the new note.
 func MarkUnfinished(dir string, note []byte) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	return markUnfinished(vfs.OS, dir, note)
+}
+
+func markUnfinished(files vfs.FS, dir string, note []byte) error {
+	err := vfs.MkdirAll(files, dir)
+	if err == nil {
+		err = vfs.WriteDurably(files, filepath.Join(dir, unfinishedFile), note)
+	}
+	if err != nil {
 		return fmt.Errorf("mark as unfinished: %w", err)
 	}
-	name := filepath.Join(dir, unfinishedFile)
-	if err := writeSynced(name+".new", note); err != nil {
-		return fmt.Errorf("mark as unfinished: %w", err)
-	}
-	if err := os.Rename(name+".new", name); err != nil {
-		return fmt.Errorf("mark as unfinished: %w", err)
-	}
-	// The folder's own name must not outlive a crash without the mark's.
-	return errors.Join(syncFolder(dir), syncFolder(filepath.Dir(filepath.Clean(dir))))
+	return nil
 }
 
 // Unfinished returns the note of a marked folder, or fs.ErrNotExist if it is not
@@ -41,10 +42,14 @@ func Unfinished(dir string) ([]byte, error) {
 // MarkFinished takes the mark away, durably. What the store holds must be
 // durable before.
 func MarkFinished(dir string) error {
-	if err := os.Remove(filepath.Join(dir, unfinishedFile)); err != nil {
+	return markFinished(vfs.OS, dir)
+}
+
+func markFinished(files vfs.FS, dir string) error {
+	if err := vfs.RemoveDurably(files, filepath.Join(dir, unfinishedFile)); err != nil {
 		return fmt.Errorf("mark as finished: %w", err)
 	}
-	return syncFolder(dir)
+	return nil
 }
 
 // Remove deletes an unfinished store from its folder. The mark stays; a folder
@@ -58,7 +63,7 @@ func Remove(dir string) error {
 			return fmt.Errorf("remove unfinished store: %w", err)
 		}
 	}
-	return syncFolder(dir)
+	return vfs.OS.SyncDir(dir)
 }
 
 // finished refuses a marked folder.
@@ -72,21 +77,4 @@ func finished(dir string) error {
 	default:
 		return fmt.Errorf("look for an unfinished store: %w", err)
 	}
-}
-
-func writeSynced(name string, data []byte) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Sync(), f.Close())
-}
-
-func syncFolder(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }

@@ -46,7 +46,7 @@ func Enter(dir, kind string, readOnly bool) (*Site, error) {
 		if _, err := os.Stat(s.path); err != nil {
 			return nil, fmt.Errorf("open %s for reading: %w", dir, err)
 		}
-	} else if err := s.fs.MkdirAll(dir); err != nil {
+	} else if err := vfs.MkdirAll(s.fs, dir); err != nil {
 		return nil, fmt.Errorf("make the store's folder: %w", err)
 	}
 	if err := s.takeLock(); err != nil {
@@ -100,7 +100,7 @@ func (s *Site) readSeal(kind string) error {
 		return fmt.Errorf("look for a store: %w", err)
 	}
 	for _, e := range entries {
-		if e.Name() != sealTemp {
+		if e.Name() != sealName+vfs.NewSuffix {
 			return corrupt(path, "it is missing, and %s is not empty", s.path)
 		}
 	}
@@ -111,28 +111,11 @@ func (s *Site) readSeal(kind string) error {
 	return s.firstSeal()
 }
 
-const sealTemp = sealName + ".new"
-
 func (s *Site) firstSeal() error {
-	if err := s.fs.MkdirAll(s.path); err != nil {
+	if err := vfs.MkdirAll(s.fs, s.path); err != nil {
 		return fmt.Errorf("make the library's folder: %w", err)
 	}
-	temp := filepath.Join(s.path, sealTemp)
-	f, err := s.fs.Create(temp)
-	if err != nil {
-		return fmt.Errorf("make the seal: %w", err)
-	}
-	_, err = f.WriteAt(s.sealed.encode(), 0)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = s.fs.Rename(temp, filepath.Join(s.path, sealName))
-	}
-	if err == nil {
-		err = s.fs.SyncDir(s.path)
-	}
-	if err != nil {
+	if err := vfs.WriteDurably(s.fs, filepath.Join(s.path, sealName), s.sealed.encode()); err != nil {
 		return fmt.Errorf("make the seal: %w", err)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"tarn/store"
+	"tarn/store/vfs"
 )
 
 func enter(t *testing.T, dir string) *Site {
@@ -133,7 +134,7 @@ func TestAnInterruptedCreationIsBegunAnew(t *testing.T) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(folder, sealTemp), []byte("half"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, sealName+vfs.NewSuffix), []byte("half"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	leave(t, enter(t, dir)) // interrupted before the seal had its name

@@ -347,7 +347,7 @@ func (h *history) checkState(s recordfs.State, further bool) error {
 		Dir: h.options.Dir, FS: s.FS, Mode: page.Heap,
 		LimitBytes: h.options.LimitBytes, GrowBytes: h.options.GrowBytes,
 	}
-	if err := s.FS.MkdirAll(o.Dir); err != nil {
+	if err := vfs.MkdirAll(s.FS, o.Dir); err != nil {
 		return err
 	}
 	found, err := h.verify(o, h.candidates(s.At))

@@ -76,7 +76,7 @@ func newHistory(t testing.TB, seed uint64, fs vfs.FS, record *recordfs.FS, o pag
 		h.options.Dir = storeDir
 	}
 	h.options.BeforeMeta = h.appendLog
-	h.try(fs.MkdirAll(h.options.Dir))
+	h.try(vfs.MkdirAll(fs, h.options.Dir))
 	log, err := fs.Create(h.options.Dir + "/blocks.log")
 	h.try(err)
 	h.log = log

@@ -38,7 +38,7 @@ func TestCrashStatesOpenInEveryMode(t *testing.T) {
 
 // onDisk opens a state below dir and works on with it.
 func (h *history) onDisk(s recordfs.State, dir string, o page.Options) error {
-	if err := vfs.OS.MkdirAll(o.Dir); err != nil {
+	if err := vfs.MkdirAll(vfs.OS, o.Dir); err != nil {
 		return err
 	}
 	for _, path := range []string{"state.tarn", "state.tarn.new"} {

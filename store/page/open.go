@@ -35,7 +35,7 @@ func Open(o Options) (_ *Engine, err error) {
 		return nil, &store.FormatError{Path: o.Dir, Detail: "there is no " + fileName}
 	}
 	if !exists {
-		if err := e.fs.MkdirAll(o.Dir); err != nil {
+		if err := vfs.MkdirAll(e.fs, o.Dir); err != nil {
 			return nil, fmt.Errorf("make folder of store: %w", err)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"tarn/store/vfs"
 )
 
 // label tells which revision a state is, and who built it when: epochs are the
@@ -72,7 +74,7 @@ func openBlockLog(dir string) (*blockLog, error) {
 	}
 	end := int64(len(whole) * labelSize)
 	_, seekErr := f.Seek(end, 0)
-	if err := errors.Join(f.Truncate(end), seekErr, f.Sync(), syncDir(dir)); err != nil {
+	if err := errors.Join(f.Truncate(end), seekErr, f.Sync(), vfs.OS.SyncDir(dir)); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return &blockLog{file: f}, nil
@@ -110,12 +112,4 @@ func readBlockLog(dir string) ([]label, error) {
 		all = append(all, l)
 		b = b[labelSize:]
 	}
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -1,7 +1,8 @@
-// Package vfs is the page engine's whole way to the disk: a handful of calls,
-// small enough that a test can fail, tear, reorder or forget any of them. It owns
-// the interface and its one real implementation, [OS]. It never decides what is
-// written or in which order.
+// Package vfs is the way to the disk of whatever must be there after a crash: a
+// handful of calls, small enough that a test can fail, tear, reorder or forget any
+// of them. It owns the interface, its one real implementation, [OS], and the order
+// of calls that makes a small file or a name durable ([WriteDurably],
+// [RenameDurably], [RemoveDurably], [MkdirAll]). It never decides what is written.
 package vfs
 
 import (
@@ -23,9 +24,11 @@ type FS interface {
 	Create(path string) (File, error)
 	Rename(from, to string) error
 	Remove(path string) error
-	MkdirAll(dir string) error
+	// Mkdir makes one directory; an error that is fs.ErrExist if there is one, or a
+	// file of that name. See also [MkdirAll].
+	Mkdir(dir string) error
 	SyncDir(dir string) error
-	// Exists reports whether there is a file of that name.
+	// Exists reports whether there is a file or directory of that name.
 	Exists(path string) (bool, error)
 	// Lock takes the advisory lock of a file, made if need be, until the Closer
 	// is closed or the process ends. It does not wait: if the lock is held

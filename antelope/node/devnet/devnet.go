@@ -23,6 +23,7 @@ import (
 
 	"tarn/antelope/node"
 	"tarn/antelope/types"
+	"tarn/store/vfs"
 )
 
 // Options are how a chain is run.
@@ -207,7 +208,7 @@ func chainAt(ctx context.Context, address string) (id string, err error) {
 // prepare makes what is missing in the folder. The chain is made beside its place and
 // moved there, so that there is a whole one or none.
 func prepare(ctx context.Context, o *Options) (*keyring, error) {
-	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+	if err := vfs.MkdirAll(vfs.OS, o.Dir); err != nil {
 		return nil, err
 	}
 	keys, err := openKeys(filepath.Join(o.Dir, keysFile))
@@ -232,7 +233,7 @@ func prepare(ctx context.Context, o *Options) (*keyring, error) {
 	if err := makeChain(ctx, part, &g, keys); err != nil {
 		return nil, err
 	}
-	return keys, os.Rename(part, data)
+	return keys, vfs.RenameDurably(vfs.OS, part, data)
 }
 
 // keep writes a file unless there is one: it may have been changed.

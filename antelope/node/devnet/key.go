@@ -11,6 +11,7 @@ import (
 
 	"tarn/antelope/crypto"
 	"tarn/antelope/types"
+	"tarn/store/vfs"
 )
 
 // The accounts with keys.
@@ -80,8 +81,16 @@ func makeKeys(path string) (*keyring, error) {
 		return nil, err
 	}
 	// At its place as a whole: a part of the keys would be the loss of the others.
-	if err := os.WriteFile(path+".part", append(text, '\n'), 0o600); err != nil {
+	f, err := os.OpenFile(path+vfs.NewSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
 		return nil, err
 	}
-	return k, os.Rename(path+".part", path)
+	_, err = f.Write(append(text, '\n'))
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	return k, vfs.RenameDurably(vfs.OS, path+vfs.NewSuffix, path)
 }

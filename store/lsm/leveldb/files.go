@@ -4,13 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/syndtr/goleveldb/leveldb/storage"
+
+	"tarn/store/vfs"
 )
 
 // files is the library's way to its folder. It adds to the library's own what a
@@ -152,7 +153,7 @@ func (w *writer) Sync() error {
 	}
 	err := w.Writer.Sync()
 	if err == nil && !w.named && !w.files.scratch {
-		err = syncFolder(w.files.path)
+		err = vfs.OS.SyncDir(w.files.path)
 		w.named = err == nil
 	}
 	return w.files.fail(w.fd, err)
@@ -164,14 +165,6 @@ func (w *writer) Close() error {
 		w.files.begin(w.fd, false)
 	}
 	return err
-}
-
-func syncFolder(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // Open implements storage.Storage. Of the newest log, and of the list of files,

@@ -22,7 +22,7 @@ const (
 	Create                  // FS.Create
 	Rename                  // FS.Rename, by the new name
 	Remove                  // FS.Remove
-	Mkdir                   // FS.MkdirAll
+	Mkdir                   // FS.Mkdir
 	SyncDir                 // FS.SyncDir
 	Exists                  // FS.Exists
 	Lock                    // FS.Lock
@@ -183,8 +183,8 @@ func (fs *FS) Remove(path string) error {
 	return fs.run(Remove, path, func() error { return fs.inner.Remove(path) })
 }
 
-func (fs *FS) MkdirAll(dir string) error {
-	return fs.run(Mkdir, dir, func() error { return fs.inner.MkdirAll(dir) })
+func (fs *FS) Mkdir(dir string) error {
+	return fs.run(Mkdir, dir, func() error { return fs.inner.Mkdir(dir) })
 }
 
 func (fs *FS) SyncDir(dir string) error {

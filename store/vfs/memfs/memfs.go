@@ -182,14 +182,17 @@ func (fs *FS) Remove(path string) error {
 	return nil
 }
 
-func (fs *FS) MkdirAll(dir string) error {
+func (fs *FS) Mkdir(dir string) error {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	dir = filepath.Clean(dir)
-	if fs.files[dir] != nil {
-		return &os.PathError{Op: "mkdir", Path: dir, Err: syscall.ENOTDIR}
+	switch {
+	case fs.files[dir] != nil || fs.dirs[dir]:
+		return &os.PathError{Op: "mkdir", Path: dir, Err: syscall.EEXIST}
+	case !fs.dirs[filepath.Dir(dir)]:
+		return &os.PathError{Op: "mkdir", Path: dir, Err: syscall.ENOENT}
 	}
-	fs.mkdir(dir)
+	fs.dirs[dir] = true
 	return nil
 }
 

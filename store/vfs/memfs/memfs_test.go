@@ -18,7 +18,7 @@ import (
 func TestFilesBehaveAsOnTheMachine(t *testing.T) {
 	dir := t.TempDir()
 	mem := memfs.New()
-	if err := mem.MkdirAll(dir); err != nil {
+	if err := vfs.MkdirAll(mem, dir); err != nil {
 		t.Fatal(err)
 	}
 	open := func(fs vfs.FS) vfs.File {
@@ -84,7 +84,7 @@ func TestNamesAndLocks(t *testing.T) {
 	if _, err := fs.Create("/d/f"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("created a file in no directory: %v", err)
 	}
-	fs.MkdirAll("/d") //nolint:errcheck // in memory
+	fs.Mkdir("/d") //nolint:errcheck // in memory
 	f, err := fs.Create("/d/f")
 	if err != nil {
 		t.Fatal(err)

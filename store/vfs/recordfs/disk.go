@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"tarn/store/vfs"
 	"tarn/store/vfs/memfs"
 )
 
@@ -34,7 +35,7 @@ var kindNames = [...]string{"found", "mkdir", "create", "rename", "remove", "wri
 func (k kind) String() string { return kindNames[k] }
 
 // ofName reports whether an event changes a directory, ofBytes a file.
-func (k kind) ofName() bool  { return k == create || k == rename || k == remove }
+func (k kind) ofName() bool  { return k == create || k == rename || k == remove || k == mkdir }
 func (k kind) ofBytes() bool { return k == write || k == truncate || k == allocate || k == punch }
 
 // event is one line of the record. The doubt of a change says that it returned
@@ -75,9 +76,9 @@ type disk struct {
 	position int
 	files    map[int]*memfs.Blob
 	names    map[string]int
-	dirs     map[string]bool
-	pending  []change // in the order of the record
-	epoch    int      // grows whenever something becomes durable
+	dirs     map[string]bool // those that were made, and whether their names are durable
+	pending  []change        // in the order of the record
+	epoch    int             // grows whenever something becomes durable
 }
 
 // change is one that may be lost.
@@ -100,12 +101,12 @@ func (d *disk) step(e *event) {
 	case e.kind == adopt:
 		d.files[e.node], d.names[e.path] = e.blob, e.node
 		d.epoch++
-	case e.kind == mkdir:
-		d.dirs[e.path] = true
-		d.epoch++
 	case e.kind.ofName() || e.kind.ofBytes():
-		if e.kind == create {
+		switch e.kind {
+		case create:
 			d.files[e.node] = &memfs.Blob{}
+		case mkdir:
+			d.dirs[e.path] = false
 		}
 		d.pending = append(d.pending, change{at: at, event: e, doubt: e.doubt})
 	case e.kind == synced && e.doubt:
@@ -150,7 +151,7 @@ func (d *disk) settle(covered func(*change) bool) {
 			continue
 		}
 		if c.kind.ofName() {
-			link(d.names, &c)
+			link(d.names, d.dirs, &c)
 			continue
 		}
 		if c.doubt {
@@ -200,9 +201,11 @@ func (c *change) touches(from, to int64) bool {
 	return false
 }
 
-// link does a change of names to a map of them.
-func link(names map[string]int, c *change) {
+// link does a change of names to the maps of them.
+func link(names map[string]int, dirs map[string]bool, c *change) {
 	switch c.kind {
+	case mkdir:
+		dirs[c.path] = true
 	case create:
 		names[c.path] = c.node
 	case rename:
@@ -222,10 +225,10 @@ func link(names map[string]int, c *change) {
 // order of the record.
 func (d *disk) build(fates []fate, order []int) *memfs.FS {
 	files := make(map[int]*memfs.Blob, len(d.files))
-	names := maps.Clone(d.names)
+	names, dirs := maps.Clone(d.names), maps.Clone(d.dirs)
 	for i := range d.pending {
 		if c := &d.pending[i]; c.kind.ofName() && fates[i].all {
-			link(names, c)
+			link(names, dirs, c)
 		}
 	}
 	for _, i := range order {
@@ -239,10 +242,15 @@ func (d *disk) build(fates []fate, order []int) *memfs.FS {
 		fates[i].apply(files[c.node], c)
 	}
 	fs := memfs.New()
-	for dir := range d.dirs {
-		fs.MkdirAll(dir) //nolint:errcheck // in memory
+	for dir := range dirs {
+		if reached(dirs, dir) {
+			vfs.MkdirAll(fs, dir) //nolint:errcheck // in memory
+		}
 	}
 	for path, n := range names {
+		if !reached(dirs, filepath.Dir(path)) {
+			continue
+		}
 		b := files[n]
 		if b == nil {
 			b = d.files[n].Clone()
@@ -250,4 +258,16 @@ func (d *disk) build(fates []fate, order []int) *memfs.FS {
 		fs.Put(path, b)
 	}
 	return fs
+}
+
+// reached reports whether a directory and all above it have their names.
+func reached(dirs map[string]bool, dir string) bool {
+	for ; ; dir = filepath.Dir(dir) {
+		if there, made := dirs[dir]; made && !there {
+			return false
+		}
+		if dir == filepath.Dir(dir) {
+			return true
+		}
+	}
 }

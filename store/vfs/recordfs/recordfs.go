@@ -6,14 +6,15 @@
 //
 //  1. A file's bytes and size are durable once a File.Sync that began after the
 //     change has returned nil. A name is durable once a SyncDir of its directory
-//     has. Neither covers the other.
+//     has. Neither covers the other. A directory is a name like a file's: while its
+//     own may be lost, so may all that is in it.
 //  2. Until then each change survives or not by itself, whatever came before or
 //     after it. A write is torn at sectors of 512 bytes: any subset of them may
 //     be there, and the size may show a write whose bytes are missing (they read
 //     as zeros).
 //  3. After a failed sync the bytes that it should have covered stay in doubt
 //     for ever: no later sync covers them, only writing them again does.
-//  4. A rename is atomic. MkdirAll is durable when it returns.
+//  4. A rename is atomic.
 //
 // It never decides whether a state is right: that is for the test that knows
 // what was promised when.
@@ -33,7 +34,8 @@ import (
 )
 
 // FS passes every call on and records those that change something. Files that
-// exist before are taken as durable when they are first touched.
+// exist before are taken as durable when they are first touched, and directories
+// that were not made through it are durable.
 type FS struct {
 	inner vfs.FS
 
@@ -173,10 +175,10 @@ func (fs *FS) Remove(path string) error {
 	return nil
 }
 
-func (fs *FS) MkdirAll(dir string) error {
+func (fs *FS) Mkdir(dir string) error {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	if err := fs.inner.MkdirAll(dir); err != nil {
+	if err := fs.inner.Mkdir(dir); err != nil {
 		return err
 	}
 	fs.add(event{kind: mkdir, path: filepath.Clean(dir)})

@@ -53,7 +53,7 @@ func toyDecode(b []byte) (uint64, bool) {
 // openToy opens a toy store, or makes one.
 func openToy(fs vfs.FS, bad mistakes) (*toy, error) {
 	t := &toy{fs: fs, bad: bad}
-	if err := fs.MkdirAll(toyDir); err != nil {
+	if err := vfs.MkdirAll(fs, toyDir); err != nil {
 		return nil, err
 	}
 	ok, err := fs.Exists(toyFile)
