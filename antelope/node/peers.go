@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"tarn/antelope/chain"
@@ -116,11 +115,7 @@ func (s *peers) Prepare(b *p2p.Block) error { return s.p.Prepare(s.block(b)) }
 
 // Apply implements p2p.Chain.
 func (s *peers) Apply(ctx context.Context, b *p2p.Block) error {
-	err := s.p.Apply(ctx, s.block(b))
-	if errors.Is(err, producer.ErrBusy) {
-		return p2p.ErrBusy
-	}
-	return err
+	return s.p.Apply(ctx, s.block(b))
 }
 
 // Transactions implements p2p.Chain.

@@ -265,18 +265,14 @@ func (n *Network) apply(ctx context.Context, q queued) error {
 			return err
 		}
 	}
-	for {
-		err := n.chain.Apply(ctx, b)
-		if !errors.Is(err, ErrBusy) {
-			if err == nil {
-				q.from.unique.Add(1)
-			}
-			return err
-		}
-		if !sleep(ctx, 5*time.Millisecond) {
-			return ctx.Err()
-		}
+	err := n.chain.Apply(ctx, b)
+	switch {
+	case err == nil:
+		q.from.unique.Add(1)
+	case b.Num <= n.chain.Info().LIBNum:
+		return nil // it has been overtaken, which is nobody's fault
 	}
+	return err
 }
 
 // notApplied deals with a block that the chain refused.

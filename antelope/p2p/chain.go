@@ -2,16 +2,11 @@ package p2p
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 
 	"tarn/antelope/types"
 )
-
-// ErrBusy means that the chain takes no blocks just now, for instance because it is
-// making one; it may be asked again.
-var ErrBusy = errors.New("busy with a block")
 
 // Info is where a chain is.
 type Info struct {
@@ -54,10 +49,11 @@ type Chain interface {
 	// whose header is not good or does not follow a known one; when it is called again
 	// meanwhile, the Chain does the work once.
 	Prepare(b *Block) error
-	// Apply gives a block to the chain, and waits. One goroutine calls it. It
-	// returns nil also for a block that did not become the head, an error of the
-	// kind exception.UnlinkableBlock if the block before is not known, one of
-	// another kind if the block is bad, ErrBusy if the chain takes no blocks now.
+	// Apply gives a block to the chain, and waits, also until the chain takes blocks
+	// again if it is making some. One goroutine calls it. It returns nil also for a
+	// block that did not become the head, an error of the kind
+	// exception.UnlinkableBlock if the block before is not known, one of another kind
+	// if the block is bad.
 	Apply(ctx context.Context, b *Block) error
 
 	// Transactions gives transactions of one peer to the chain, which keeps their

@@ -30,17 +30,17 @@ type fakeChain struct {
 	id  types.Checksum256
 	net atomic.Pointer[Network]
 
-	mu       sync.Mutex
-	blocks   map[types.Checksum256]*types.SignedBlock
-	branch   []types.Checksum256 // of the head; at its number
-	lib      uint32
-	finality uint32
-	applied  int
-	trxs     map[types.Checksum256]bool
-	badTrx   bool
-	delay    time.Duration
-	prepare  func(*Block) // what takes time; nil for nothing
-	busy     atomic.Int64
+	mu        sync.Mutex
+	blocks    map[types.Checksum256]*types.SignedBlock
+	branch    []types.Checksum256 // of the head; at its number
+	lib       uint32
+	finality  uint32
+	applied   int
+	trxs      map[types.Checksum256]bool
+	badTrx    bool
+	delay     time.Duration
+	prepare   func(*Block) // what takes time; nil for nothing
+	overtaken atomic.Bool  // the next block becomes irreversible before it is applied
 }
 
 var evil = types.N("evil")
@@ -171,11 +171,12 @@ func (f *fakeChain) Prepare(b *Block) error {
 }
 
 func (f *fakeChain) Apply(_ context.Context, b *Block) error {
-	if f.busy.Add(-1) >= 0 {
-		return ErrBusy
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.overtaken.Swap(false) {
+		f.lib = b.Num
+		return exception.New(exception.UnlinkableBlock, "unlinkable block %v", b.ID)
+	}
 	if f.delay > 0 && f.applied%100 == 0 {
 		time.Sleep(f.delay)
 	}

@@ -82,13 +82,21 @@ func TestABlockThatOvertakesAnotherWaits(t *testing.T) {
 	}
 }
 
-func TestABusyChainIsAskedAgain(t *testing.T) {
+// A block that waited until others were irreversible is not held against its peer.
+func TestABlockThatIsOvertakenIsNobodysFault(t *testing.T) {
+	chain := newFakeChain(100)
 	a := startNode(t, newFakeChain(100), nil)
-	b := startNode(t, newFakeChain(100), func(o *Options) { o.Peers = []string{a.address} })
+	b := startNode(t, chain, func(o *Options) { o.Peers = []string{a.address} })
 	settled(t, a, b)
-	b.chain.busy.Store(20)
-	a.chain.produce(1, 0)
-	eventually(t, "the block", func() bool { return b.chain.head() == 101 })
+	fork := newFakeChain(99)
+	fork.addLocked(fork.makeLocked(types.N("prod"), 1))
+	late := NewBlock(fork.blocks[fork.branch[100]])
+	chain.overtaken.Store(true)
+	(*b.conns.Load())[0].newBlock(late) //nolint:errcheck // it is good
+	eventually(t, "it was given to the chain", func() bool { return !chain.overtaken.Load() && b.queue.empty() })
+	if b.log.contains("unlinkable_block_exception") || b.log.contains("rejected block") {
+		t.Error("it is held against the peer")
+	}
 }
 
 // Sources that never agree on their fork must not make a node ask for ever.

@@ -25,14 +25,25 @@ type subjectiveBilling struct {
 
 	mu       sync.Mutex
 	accounts map[types.Name]*accountBill
+	names    []types.Name // of accounts, in no order
+	hand     int          // in names, where sweeping goes on
 	pending  map[types.Checksum256]*pendingBill
 	expiry   pendingBills
 }
+
+// Strangers choose the names that are billed, for a transaction that fails needs no
+// account. So they are bounded, and are swept for those that owe nothing any more.
+const (
+	maxBilled = 1 << 17 // accounts
+	swept     = 256     // accounts that are looked at for each block
+	weighed   = 16      // accounts of which the one that owes least makes room for another
+)
 
 // accountBill is what an account owes, in microseconds.
 type accountBill struct {
 	pending uint64 // of transactions that may still be in a block
 	past    decaying
+	index   int // in names
 }
 
 // pendingBill is for a transaction that may still be in a block.
@@ -56,13 +67,61 @@ func (s *subjectiveBilling) exempts(n types.Name) bool { return s.disabled || s.
 
 func billingOrdinal(t time.Time) uint32 { return uint32(t.UnixMilli() / billingStep.Milliseconds()) }
 
-func (s *subjectiveBilling) account(n types.Name) *accountBill {
+// account returns what an account owes, for more to be added. The caller holds mu.
+func (s *subjectiveBilling) account(n types.Name, ordinal uint32) *accountBill {
 	a := s.accounts[n]
 	if a == nil {
-		a = new(accountBill)
+		if len(s.names) >= maxBilled {
+			s.makeRoom(ordinal)
+		}
+		a = &accountBill{index: len(s.names)}
 		s.accounts[n] = a
+		s.names = append(s.names, n)
 	}
 	return a
+}
+
+// forget removes an account. The caller holds mu.
+func (s *subjectiveBilling) forget(n types.Name) {
+	i, last := s.accounts[n].index, len(s.names)-1
+	s.names[i] = s.names[last]
+	s.accounts[s.names[i]].index = i
+	s.names = s.names[:last]
+	delete(s.accounts, n)
+}
+
+// next moves the hand on. There are accounts, and the caller holds mu.
+func (s *subjectiveBilling) next() (types.Name, *accountBill) {
+	s.hand = (s.hand + 1) % len(s.names)
+	n := s.names[s.hand]
+	return n, s.accounts[n]
+}
+
+// makeRoom forgets, of the next accounts that could be forgotten, the one that owes least:
+// whoever comes with many names does not get rid of a large bill. The caller holds mu.
+func (s *subjectiveBilling) makeRoom(ordinal uint32) {
+	var least types.Name
+	lowest := uint64(math.MaxUint64)
+	for range weighed {
+		n, a := s.next()
+		if owed := a.past.at(ordinal, s.window); a.pending == 0 && owed < lowest {
+			least, lowest = n, owed
+		}
+	}
+	if lowest < math.MaxUint64 {
+		s.forget(least)
+	}
+}
+
+// sweep forgets some of the accounts that owe nothing. The caller holds mu.
+func (s *subjectiveBilling) sweep(ordinal uint32) {
+	for range min(swept, len(s.names)) {
+		if n, a := s.next(); a.pending == 0 && a.past.raw(ordinal, s.window) == 0 {
+			if s.forget(n); len(s.names) == 0 {
+				return
+			}
+		}
+	}
 }
 
 // bill notes a transaction that was executed, in a block that is no one's.
@@ -78,7 +137,7 @@ func (s *subjectiveBilling) bill(id types.Checksum256, expires types.TimePointSe
 	b := &pendingBill{id: id, account: n, us: uint64(max(0, elapsed)), expires: expires.TimePoint()}
 	s.pending[id] = b
 	heap.Push(&s.expiry, b)
-	s.account(n).pending += b.us
+	s.account(n, billingOrdinal(time.Now())).pending += b.us
 }
 
 // billFailure notes a transaction that failed, and so is in no block.
@@ -88,7 +147,8 @@ func (s *subjectiveBilling) billFailure(n types.Name, elapsed int64, now time.Ti
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.account(n).past.add(uint64(max(0, elapsed)), billingOrdinal(now), s.window)
+	ordinal := billingOrdinal(now)
+	s.account(n, ordinal).past.add(uint64(max(0, elapsed)), ordinal, s.window)
 }
 
 // Subjective is the CPU that an account is billed by this node alone, in
@@ -137,7 +197,7 @@ func (s *subjectiveBilling) onBlock(ids []types.Checksum256, now time.Time) {
 		if a := s.accounts[b.account]; a != nil {
 			a.pending -= b.us
 			if a.pending == 0 && a.past.at(billingOrdinal(now), s.window) == 0 {
-				delete(s.accounts, b.account)
+				s.forget(b.account)
 			}
 		}
 	}
@@ -149,13 +209,15 @@ func (s *subjectiveBilling) remove(b *pendingBill) {
 }
 
 // removeExpired turns the bills of transactions that can be in no block any more
-// into ones that decay. It ends early, with false, when stop says so.
+// into ones that decay, and forgets accounts that owe nothing. It ends early, with
+// false, when stop says so.
 func (s *subjectiveBilling) removeExpired(block types.TimePoint, now time.Time, stop func() bool) bool {
 	if s.disabled {
 		return true
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.sweep(billingOrdinal(now))
 	for len(s.expiry) > 0 {
 		if stop() {
 			return false

@@ -2,6 +2,7 @@ package producer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -127,12 +128,16 @@ func (p *Producer) Received(num uint32) { p.received.Store(num) }
 // block before is not known), [ErrStopped], or ctx's; the block may be applied even
 // so.
 func (p *Producer) Block(ctx context.Context, b *types.SignedBlock, id types.Checksum256) error {
-	return p.Apply(ctx, p.NewBlock(b, id))
+	return p.give(ctx, p.NewBlock(b, id), false)
 }
 
 // Apply is Block in parts: CheckHeader and Prepare may have been called before. The
-// writer applies blocks in the order of the calls.
-func (p *Producer) Apply(ctx context.Context, b *Block) error {
+// writer applies blocks in the order of the calls. Instead of failing with [ErrBusy] it
+// waits until the round is over that is being made here; a block that was overtaken by
+// the irreversible one meanwhile is no error.
+func (p *Producer) Apply(ctx context.Context, b *Block) error { return p.give(ctx, b, true) }
+
+func (p *Producer) give(ctx context.Context, b *Block, patient bool) error {
 	if p.Knows(b.ID) {
 		p.headers.drop(b.ID)
 		return nil
@@ -155,11 +160,48 @@ func (p *Producer) Apply(ctx context.Context, b *Block) error {
 	}
 	defer p.headers.drop(b.ID)
 	done := make(chan error, 1)
-	if !p.inbox.put(&p.inbox.blocks, job{do: func(p *Producer) { done <- p.applyBlock(b) }}) {
+	take := func(p *Producer) {
+		err := p.applyBlock(b)
+		switch {
+		case !errors.Is(err, ErrBusy):
+		case patient:
+			p.log.plugin.Warn(fmt.Sprintf("incoming block #%d id: %s waits for the end of the round that is made here", types.BlockNum(b.ID), b.ID))
+			p.late = append(p.late, lateBlock{b, done})
+			return
+		default:
+			p.log.plugin.Warn(fmt.Sprintf("dropped incoming block #%d id: %s", types.BlockNum(b.ID), b.ID))
+		}
+		done <- err
+	}
+	if !p.inbox.put(&p.inbox.blocks, job{do: take}) {
 		return ErrStopped
 	}
 	p.giveWay()
 	return p.await(ctx, done)
+}
+
+// lateBlock is a block that came while a round was made here.
+type lateBlock struct {
+	b    *Block
+	done chan<- error
+}
+
+// takeLate applies the blocks that came late once the round is over, and answers for those
+// that can be of no use any more.
+func (p *Producer) takeLate() {
+	for len(p.late) > 0 && p.fatal == nil {
+		l, lib := p.late[0], p.head.Load().IrreversibleNum
+		var err error
+		if types.BlockNum(l.b.ID) > lib {
+			err = p.applyBlock(l.b)
+		}
+		if errors.Is(err, ErrBusy) {
+			return
+		}
+		p.late[0] = lateBlock{}
+		p.late = p.late[1:]
+		l.done <- err
+	}
 }
 
 // await waits for the writer's answer.
@@ -193,7 +235,6 @@ func (p *Producer) applyBlock(b *Block) error {
 	num := types.BlockNum(b.ID)
 	now := time.Now()
 	if p.producing && !p.early(now) {
-		p.log.plugin.Warn(fmt.Sprintf("dropped incoming block #%d id: %s", num, b.ID))
 		return ErrBusy
 	}
 	p.clock.idle(now)

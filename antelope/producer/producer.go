@@ -72,6 +72,7 @@ type Producer struct {
 	clock      blockClock
 	wake       wake
 	applying   *Block              // the block that is being pushed
+	late       []lateBlock         // that came while a round was made here
 	making     []types.Checksum256 // transactions from outside in the block that is being signed
 	deadline   time.Time           // of the pending block
 	lastStart  time.Time           // of a speculative block
@@ -226,6 +227,7 @@ func (p *Producer) turn(ctx context.Context) {
 		p.wakeUp()
 		return
 	}
+	p.takeLate()
 	if job, ok := p.inbox.take(); ok {
 		job.do(p)
 		if p.answers.due() {
