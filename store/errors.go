@@ -114,15 +114,20 @@ func (e *CorruptError) Is(target error) bool { return target == ErrCorrupt }
 type MemoryError struct {
 	Path      string
 	Asked     int64
-	RAM, Swap int64 // what the machine has
-	Available int64 // what it could give now
+	RAM, Swap int64  // what the machine has, or the control group around the process
+	Limit     string // the file with the group's limit, if it is below the machine's
+	Available int64  // what the machine could give now
 	Detail    string
 	Err       error
 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("%s: %v: asked for %d MiB, the machine has %d MiB RAM (%d MiB available) and %d MiB swap; %s: %v",
-		e.Path, ErrMemory, e.Asked>>20, e.RAM>>20, e.Available>>20, e.Swap>>20, e.Detail, e.Err)
+	has := fmt.Sprintf("the machine has %d MiB RAM", e.RAM>>20)
+	if e.Limit != "" {
+		has = fmt.Sprintf("%s allows %d MiB RAM", e.Limit, e.RAM>>20)
+	}
+	return fmt.Sprintf("%s: %v: asked for %d MiB, %s (%d MiB available) and %d MiB swap; %s: %v",
+		e.Path, ErrMemory, e.Asked>>20, has, e.Available>>20, e.Swap>>20, e.Detail, e.Err)
 }
 func (e *MemoryError) Is(target error) bool { return target == ErrMemory }
 func (e *MemoryError) Unwrap() error        { return e.Err }

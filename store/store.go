@@ -188,6 +188,11 @@ type Store interface {
 	// readers go on meanwhile. Not with a session open. If one is under way, it
 	// waits for that one first.
 	Checkpoint() (Checkpoint, error)
+	// Relieve starts a checkpoint if a memory bound asks for one, as Push does. Who
+	// fills a store without sessions calls it now and then: the image is that of a
+	// half filled store, which must carry a mark until it is whole. It returns the
+	// error of the checkpoint before, if that failed.
+	Relieve() error
 	Durable() Durable
 
 	Stats() Stats

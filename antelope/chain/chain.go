@@ -66,9 +66,11 @@ type Options struct {
 	StopAt           uint32        // apply no block after this one (terminate-at-block); 0 for no end
 	Threads          int           // that unpack and check blocks ahead of the writer; 0 is 1
 
-	CacheBytes int64 // of compiled contracts, 0 for the default
-	Log        *slog.Logger
-	Tracer     deepmind.Tracer // deep-mind; nil for none
+	// Memory, in bytes: of compiled contracts, of the instances that each of those who
+	// execute keeps, and of keys that are prepared to be checked; 0 for the default.
+	CacheBytes, InstanceBytes, KeyBytes int64
+	Log                                 *slog.Logger
+	Tracer                              deepmind.Tracer // deep-mind; nil for none
 	// Applied is called with the trace of each transaction that leaves a mark, on
 	// the writer's goroutine; nil for nobody.
 	Applied func(*types.TransactionTrace, *Candidate)
@@ -165,7 +167,7 @@ func Open(st store.Store, o Options) (*Chain, error) {
 	for i := range functions {
 		c.imports[functions[i].Name] = &functions[i]
 	}
-	if c.cache, err = wasm.NewCache(wasm.Options{Functions: functions, CacheBytes: o.CacheBytes}); err != nil {
+	if c.cache, err = wasm.NewCache(wasm.Options{Functions: functions, CacheBytes: o.CacheBytes, InstanceBytes: o.InstanceBytes}); err != nil {
 		return nil, err
 	}
 	c.machine = c.cache.NewMachine()
@@ -185,7 +187,7 @@ func assemble(st store.Store, o Options) (*Chain, error) {
 	c := &Chain{
 		opt: o, store: st, state: s, resources: resource.New(s),
 		features: feature.NewHistory(o.Features), fork: consensus.NewForkDatabase(),
-		timed: o.Applied != nil || o.Tracer != nil, signers: crypto.NewSigners(),
+		timed: o.Applied != nil || o.Tracer != nil, signers: crypto.NewSigners(o.KeyBytes),
 		signed: sync.Pool{New: func() any { return new([]crypto.Signed) }},
 		hashed: make(chan []receiptJob, chunksAhead),
 	}

@@ -19,6 +19,7 @@ type Signers struct {
 	young, old map[Signer]*signingKey
 	keys       map[[33]byte]*signingKey // those of young, and the prepared
 	prepared   []*signingKey
+	most       int    // of them
 	clock      uint64 // counts signatures
 	swept      uint64 // when there was no room the last time
 
@@ -61,10 +62,11 @@ type signingKey struct {
 // while: if more keys come in turn than there is room for, those that are there are worth
 // more than new ones.
 const (
-	maxSigners  = 16_384
-	maxPrepared = 6144
-	oftenSeen   = 4
-	longUnused  = 16 * maxPrepared // signatures ago
+	maxSigners    = 16_384
+	maxPrepared   = 6144
+	preparedBytes = 26 << 10 // of a key
+	oftenSeen     = 4
+	longUnused    = 16 * maxPrepared // signatures ago
 )
 
 // Together is how many signatures [Signers.Recover] looks at together, which takes less
@@ -74,9 +76,15 @@ const Together = 16
 // few signatures wait for others.
 const few = 4
 
-// NewSigners returns one that knows nobody.
-func NewSigners() *Signers {
+// NewSigners returns one that knows nobody. Prepared keys take memory of so many bytes at
+// the most, or 156 MiB if that is less or bytes is 0.
+func NewSigners(bytes int64) *Signers {
+	room := maxPrepared
+	if bytes > 0 {
+		room = int(min(bytes/preparedBytes, maxPrepared))
+	}
 	return &Signers{
+		most:  room,
 		young: make(map[Signer]*signingKey), keys: make(map[[33]byte]*signingKey),
 		matchings: sync.Pool{New: func() any { return new(matching) }},
 		generator: sync.OnceValue(func() *multiples {
@@ -233,7 +241,7 @@ func (s *Signers) prepare(k *signingKey) {
 func (s *Signers) room() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.prepared) < maxPrepared {
+	if len(s.prepared) < s.most {
 		return true
 	}
 	if s.clock < s.swept+longUnused/16 {
@@ -247,5 +255,5 @@ func (s *Signers) room() bool {
 		k.multiples, k.seen = nil, 0
 		return true
 	})
-	return len(s.prepared) < maxPrepared
+	return len(s.prepared) < s.most
 }

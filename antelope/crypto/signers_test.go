@@ -272,7 +272,7 @@ func TestSignaturesMadeForPointsToMeet(t *testing.T) {
 
 // Signers find what Recover finds, whoever is said to have signed, from many goroutines.
 func TestSignersFindWhatRecoveryFinds(t *testing.T) {
-	s := NewSigners()
+	s := NewSigners(0)
 	var done sync.WaitGroup
 	for w := range 4 {
 		done.Go(func() {
@@ -305,7 +305,7 @@ func TestSignersFindWhatRecoveryFinds(t *testing.T) {
 
 // Few signatures of many goroutines are looked at together, and each gets its own key.
 func TestFewSignaturesOfManyGoroutines(t *testing.T) {
-	s := NewSigners()
+	s := NewSigners(0)
 	r := rand.New(rand.NewPCG(7, 8))
 	keys := []testKey{newTestKey(t, r), newTestKey(t, r)}
 	var done sync.WaitGroup
@@ -335,7 +335,7 @@ func TestFewSignaturesOfManyGoroutines(t *testing.T) {
 
 // What finding keys took is billed: waiting for others is no part of it.
 func TestTimeIsThatOfTheWork(t *testing.T) {
-	s := NewSigners()
+	s := NewSigners(0)
 	r := rand.New(rand.NewPCG(7, 8))
 	keys := []testKey{newTestKey(t, r), newTestKey(t, r)}
 	var done sync.WaitGroup
@@ -369,7 +369,7 @@ func TestTimeIsThatOfTheWork(t *testing.T) {
 
 // What is remembered is bounded, and a key that is used stays.
 func TestSignersRememberABoundedNumber(t *testing.T) {
-	s := NewSigners()
+	s := NewSigners(0)
 	often := testKeyOf(t, dcr.PrivKeyFromBytes([]byte{77}))
 	for i := range 3 * maxSigners {
 		s.note(Signer{Place: i}, [33]byte{2, byte(i), byte(i >> 8), byte(i >> 16)})
@@ -390,7 +390,7 @@ func TestSignersRememberABoundedNumber(t *testing.T) {
 
 // When there is no room, keys make it that were not used for long.
 func TestPreparedKeysStayWhileTheyAreUsed(t *testing.T) {
-	s := NewSigners()
+	s := NewSigners(0)
 	var first [33]byte
 	for i := range maxPrepared {
 		k := &signingKey{point: [33]byte{2, byte(i), byte(i >> 8)}, multiples: new(multiples)}
@@ -429,7 +429,7 @@ func BenchmarkSigners(b *testing.B) {
 	for _, known := range []bool{true, false} {
 		for _, n := range []int{1, 4, 16} {
 			b.Run(fmt.Sprintf("known=%v/together=%d", known, n), func(b *testing.B) {
-				s := NewSigners()
+				s := NewSigners(0)
 				list := slices.Clone(all)
 				if !known {
 					for i := range list {

@@ -289,6 +289,9 @@ func (n *Node) loadSnapshot(ctx context.Context) error {
 	err = n.chain.Load(func(s *state.State) (*consensus.HeaderState, error) {
 		return snapshot.Load(r, s, func(p snapshot.Progress) error {
 			watch.bytes(p.Bytes, "rows", p.Rows)
+			if err := n.store.Relieve(); err != nil {
+				return fmt.Errorf("save what was loaded so far: %w", err)
+			}
 			return context.Cause(ctx)
 		})
 	})

@@ -18,9 +18,9 @@ import (
 	"tarn/antelope/deepmind"
 	"tarn/antelope/exception"
 	"tarn/antelope/logging"
+	"tarn/internal/machine"
 	"tarn/serve/systemd"
 	"tarn/store"
-	"tarn/store/vfs"
 )
 
 // streams are those of the process.
@@ -201,7 +201,12 @@ func (l *life) live(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := vfs.MkdirAll(vfs.OS, l.DataDir); err != nil {
+	memory := share(machine.ReadMemory())
+	for _, text := range memory.bound(&o, &services.Producer, l.Given) {
+		l.log.Info(text)
+	}
+	memory.limitHeap()
+	if err := os.MkdirAll(l.DataDir, 0o755); err != nil {
 		return err
 	}
 	if services.HTTP != nil {

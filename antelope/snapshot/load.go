@@ -14,6 +14,9 @@ import (
 // back.
 const flushRows = 1 << 14
 
+// flushBytes is after how much of a snapshot that happens however few rows it is.
+const flushBytes = 256 << 10
+
 // RowsVersion returns the version of a snapshot's rows, which must be one that is
 // known.
 func RowsVersion(r *Reader) (uint32, error) {
@@ -91,8 +94,8 @@ func one(r *Reader, name string, row readable) error {
 // state of its block. Rows get new ids, from 0 in the order of the snapshot. The
 // rows go straight to the store, outside any session; to name the revision, store
 // the head and make a checkpoint is the caller's to do, and to start over if there
-// is an error. Report is called now and then, unless it is nil; an error that it
-// returns ends the loading.
+// is an error. Report is called now and then, at least every 256 KiB, unless it is nil; the
+// store may be relieved in it. An error that it returns ends the loading.
 func Load(r *Reader, s *state.State, report func(Progress) error) (*consensus.HeaderState, error) {
 	if empty, err := s.Empty(); err != nil {
 		return nil, err
@@ -164,16 +167,14 @@ func (l *loader) section(name string, row func(*Section) error) error {
 	return l.s.Flush()
 }
 
-// next reads a row, and now and then reports and writes.
+// next reads a row, and now and then writes and reports.
 func (l *loader) next(s *Section, row readable) error {
 	l.done.Rows++
-	if l.done.Rows%progressRows == 0 {
-		if err := l.progress(s); err != nil {
+	if l.done.Rows%flushRows == 0 || s.Offset()-l.done.Bytes >= flushBytes {
+		if err := l.s.Flush(); err != nil {
 			return err
 		}
-	}
-	if l.done.Rows%flushRows == 0 {
-		if err := l.s.Flush(); err != nil {
+		if err := l.progress(s); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,8 @@ package lsm
 import (
 	"errors"
 	"fmt"
+
+	"tarn/internal/machine"
 )
 
 // Options say how the engine uses memory. Sizes are in bytes; 0 means the
@@ -10,10 +12,10 @@ import (
 type Options struct {
 	// CacheBytes is the memory for reading and for the library's memtables
 	// together, the same number that the adapter is given: [Share] says who
-	// gets what. Default 256 MiB.
+	// gets what. Default [DefaultCache].
 	CacheBytes int64
 	// OverlayBytes is how much changed data asks for a checkpoint at the next
-	// finished revision. Default 256 MiB. While one is being written, as much
+	// finished revision. Default as much as that. While one is being written, as much
 	// again can gather above it. Changes are refused, as of a full store, at
 	// four times of it.
 	OverlayBytes int64
@@ -23,25 +25,31 @@ type Options struct {
 	BeforeFlush func(revision uint64) error
 }
 
-// Sizes of Options.CacheBytes, in bytes: if it is not given, and the least.
-const (
-	DefaultCache = 256 << 20
-	MinCache     = 8 << 20
-)
+// MinCache is the least Options.CacheBytes.
+const MinCache = 8 << 20
+
+// DefaultCache is Options.CacheBytes if it is not given: 256 MiB, but not more than a
+// sixteenth of the memory that the machine or the control group has.
+func DefaultCache() int64 {
+	const most = 256 << 20
+	if has := machine.ReadMemory().Bytes; has > 0 {
+		return max(min(has/16, most), MinCache)
+	}
+	return most
+}
 
 const (
-	defaultOverlay = 256 << 20
-	minOverlay     = 64 << 10
+	minOverlay = 64 << 10
 
 	overlaySlack = 4 // changes are refused at so many times OverlayBytes
 )
 
 func (o *Options) setDefaults() {
 	if o.CacheBytes == 0 {
-		o.CacheBytes = DefaultCache
+		o.CacheBytes = DefaultCache()
 	}
 	if o.OverlayBytes == 0 {
-		o.OverlayBytes = defaultOverlay
+		o.OverlayBytes = DefaultCache()
 	}
 }
 
@@ -73,7 +81,7 @@ type Budget struct {
 // eighth for memtables, which hold nothing but what a flush has just written.
 func Share(cacheBytes int64) Budget {
 	if cacheBytes == 0 {
-		cacheBytes = DefaultCache
+		cacheBytes = DefaultCache()
 	}
 	return Budget{
 		Rows:      cacheBytes / 2,

@@ -175,7 +175,7 @@ func TestOptionsTellEverythingThatIsWrong(t *testing.T) {
 	for _, total := range []int64{0, MinCache, 1 << 30} {
 		b := Share(total)
 		if total == 0 {
-			total = DefaultCache
+			total = DefaultCache()
 		}
 		if b.Rows+b.Blocks+b.Memtables != total {
 			t.Errorf("%d bytes are shared out as %+v", total, b)

@@ -178,7 +178,7 @@ func (e *Engine) truncate() {
 	e.space.end = tail
 	e.end.Store(tail)
 	e.space.cursor = min(e.space.cursor, tail)
-	if e.mem.mode.anonymous() {
+	if e.mem.mode.Anonymous() {
 		e.mem.drop(uint32(size>>pageShift), uint32((e.mem.mapped-size)>>pageShift)) //nolint:errcheck // stays in use
 	}
 	e.size = size

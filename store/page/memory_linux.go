@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tarn/internal/machine"
 	"tarn/store"
 	"tarn/store/vfs"
 )
@@ -53,7 +54,7 @@ func newMemory(path string, mode Mode, readOnly bool, file vfs.File, limit int64
 		path: path, mode: mode, readOnly: readOnly, file: file,
 		base: unsafe.Add(area, align), area: area, areaSize: size, reserved: reserved, kind: "ordinary pages",
 	}
-	if !mode.anonymous() {
+	if !mode.Anonymous() {
 		if _, ok := file.Fd(); !ok {
 			m.close()
 			return nil, fmt.Errorf("%s: mode %s needs a file that can be mapped", path, mode)
@@ -81,7 +82,7 @@ func (m *memory) grow(size int64, fresh bool) error {
 	fresh = fresh && m.mode == MappedPrivate
 	for m.mapped < size {
 		from := m.mapped
-		if err := m.step(min(size, m.mapped+mapStep), fresh || m.mode.anonymous()); err != nil {
+		if err := m.step(min(size, m.mapped+mapStep), fresh || m.mode.Anonymous()); err != nil {
 			return err
 		}
 		if fresh {
@@ -91,6 +92,20 @@ func (m *memory) grow(size int64, fresh bool) error {
 		}
 	}
 	return nil
+}
+
+// bounded refuses to fill anonymous memory with so many bytes if the process may not
+// have them: a control group's kernel would not refuse the memory, but kill for it.
+func (m *memory) bounded(bytes int64) error {
+	has := machine.ReadMemory()
+	most := has.Bytes
+	if m.mode == Heap {
+		most += has.Swap
+	}
+	if !m.mode.Anonymous() || most == 0 || bytes <= most {
+		return nil
+	}
+	return memoryError(m.path, bytes, fmt.Sprintf("mode %s keeps all of the store in memory; %s does not", m.mode, MappedPrivate), unix.ENOMEM)
 }
 
 // step maps what follows up to size, anonymous memory or the file.
@@ -117,7 +132,7 @@ func (m *memory) step(size int64, anonymous bool) error {
 			flags |= unix.MAP_SHARED
 		}
 	}
-	if m.mode.anonymous() && n%hugePage == 0 && (m.mapped == 0 || m.kind == hugetlb) {
+	if m.mode.Anonymous() && n%hugePage == 0 && (m.mapped == 0 || m.kind == hugetlb) {
 		if place(at, n, prot, flags|unix.MAP_HUGETLB, fd, off) == nil {
 			m.kind = hugetlb
 			return m.pin(at, n, size)
@@ -172,7 +187,7 @@ func (m *memory) advise(at unsafe.Pointer, n uintptr) {
 	if len(state) == 0 || strings.Contains(string(state), "[never]") {
 		return
 	}
-	if m.madvise(at, n, unix.MADV_HUGEPAGE) == nil && m.mode.anonymous() {
+	if m.madvise(at, n, unix.MADV_HUGEPAGE) == nil && m.mode.Anonymous() {
 		m.kind = transparent
 	}
 }
@@ -309,24 +324,11 @@ func (b bitmap) release() {
 
 // memoryError adds what the machine has to a refusal by the kernel.
 func memoryError(path string, asked int64, detail string, err error) error {
-	e := &store.MemoryError{Path: path, Asked: asked, Detail: detail, Err: err}
-	text, _ := os.ReadFile("/proc/meminfo")
-	for line := range strings.Lines(string(text)) {
-		f := strings.Fields(line)
-		if len(f) < 2 {
-			continue
-		}
-		kb, _ := strconv.ParseInt(f[1], 10, 64)
-		switch f[0] {
-		case "MemTotal:":
-			e.RAM = kb << 10
-		case "MemAvailable:":
-			e.Available = kb << 10
-		case "SwapTotal:":
-			e.Swap = kb << 10
-		}
+	m := machine.ReadMemory()
+	return &store.MemoryError{
+		Path: path, Asked: asked, Detail: detail, Err: err,
+		RAM: m.Bytes, Limit: m.Limit, Swap: m.Swap, Available: m.Available,
 	}
-	return e
 }
 
 func overcommit() string {
@@ -335,13 +337,4 @@ func overcommit() string {
 		return "vm.overcommit_memory unknown"
 	}
 	return "vm.overcommit_memory = " + strings.TrimSpace(string(text))
-}
-
-// machineRAM is the machine's memory in bytes, 0 if unknown.
-func machineRAM() int64 {
-	var i unix.Sysinfo_t
-	if unix.Sysinfo(&i) != nil {
-		return 0
-	}
-	return int64(i.Totalram) * int64(i.Unit)
 }

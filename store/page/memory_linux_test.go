@@ -1,11 +1,15 @@
 package page
 
 import (
+	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"tarn/store"
 )
 
 // TestGrowthLeavesOtherMemoryAlone: a mapping at a fixed place that the kernel
@@ -74,6 +78,20 @@ func TestMemoryStaysInsideItsReservation(t *testing.T) {
 		}
 		if err := m.close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestAStoreThatDoesNotFitIsNotFilled: a control group's kernel would kill for it.
+func TestAStoreThatDoesNotFitIsNotFilled(t *testing.T) {
+	const tooMuch = 1 << 60
+	for mode, refused := range map[Mode]bool{Mapped: false, MappedPrivate: false, Heap: true, Locked: true} {
+		err := (&memory{path: "state.tarn", mode: mode}).bounded(tooMuch)
+		if errors.Is(err, store.ErrMemory) != refused || refused && !strings.Contains(err.Error(), "mode "+mode.String()) {
+			t.Errorf("%s: %v", mode, err)
+		}
+		if err := (&memory{mode: mode}).bounded(1 << 20); err != nil {
+			t.Errorf("%s: a small one: %v", mode, err)
 		}
 	}
 }

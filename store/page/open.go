@@ -260,7 +260,7 @@ func allZero(b []byte) bool {
 // prepareMemory reserves addresses and bitmaps for the limit.
 func (e *Engine) prepareMemory(file vfs.File) (err error) {
 	total := (capacity(e.opts.LimitBytes) + hugePage - 1) &^ (hugePage - 1)
-	if e.mem, err = newMemory(e.path, e.opts.Mode, e.opts.ReadOnly && !e.opts.Mode.anonymous(), file, total); err != nil {
+	if e.mem, err = newMemory(e.path, e.opts.Mode, e.opts.ReadOnly && !e.opts.Mode.Anonymous(), file, total); err != nil {
 		return err
 	}
 	pages := total >> pageShift
@@ -315,10 +315,13 @@ func (e *Engine) adopt(m *meta) error {
 	}
 	// The file may be longer than the limit of today allows to map.
 	e.size = min(e.size, e.mem.reserved) &^ (pageSize - 1)
+	if err := e.mem.bounded(int64(e.space.end-e.space.count) << pageShift); err != nil {
+		return err
+	}
 	if err := e.mem.grow((e.size+hugePage-1)&^(hugePage-1), false); err != nil {
 		return err
 	}
-	if e.opts.Mode.anonymous() {
+	if e.opts.Mode.Anonymous() {
 		if err := e.fill(); err != nil {
 			return err
 		}

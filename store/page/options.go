@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"tarn/internal/machine"
 	"tarn/store"
 	"tarn/store/vfs"
 )
@@ -42,7 +43,8 @@ func ParseMode(s string) (Mode, error) {
 	return 0, fmt.Errorf("unknown map mode %q: mapped, mapped_private, heap or locked", s)
 }
 
-func (m Mode) anonymous() bool { return m == Heap || m == Locked }
+// Anonymous tells whether all of the store is kept in memory that is no file's.
+func (m Mode) Anonymous() bool { return m == Heap || m == Locked }
 
 // Options say how to open a store. The zero value of a size means its default.
 type Options struct {
@@ -55,8 +57,8 @@ type Options struct {
 	GuardBytes int64
 	// PrivateBytes bounds the private memory of MappedPrivate: half of it asks
 	// for a checkpoint at the next finished revision; at all of it changed
-	// pages are written early. Default half of the machine's RAM, at least 64
-	// MiB.
+	// pages are written early. Default half of the memory that the machine or the
+	// control group has, at least 64 MiB.
 	PrivateBytes int64
 	// GrowBytes is the step in which the file grows; a multiple of 2 MiB, the
 	// default 64 MiB.
@@ -87,7 +89,7 @@ func (o *Options) setDefaults() {
 		o.GrowBytes = defaultGrow
 	}
 	if o.PrivateBytes == 0 {
-		o.PrivateBytes = max(machineRAM()/2, 64<<20)
+		o.PrivateBytes = max(machine.ReadMemory().Bytes/2, 64<<20)
 	}
 	if o.FS == nil {
 		o.FS = vfs.OS

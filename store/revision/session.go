@@ -151,6 +151,23 @@ func (s *Store) crowded() bool {
 	return guard
 }
 
+func (s *Store) Relieve() error {
+	if err := s.idle(); err != nil {
+		return err
+	}
+	if s.pending != nil {
+		select {
+		case <-s.pending.Done():
+			if err := s.pending.Wait(); err != nil {
+				return err
+			}
+		default:
+		}
+	}
+	s.relieve()
+	return nil
+}
+
 // relieve starts the checkpoint that a memory bound asks for, unless one is
 // under way. Its failure is the engine's to count and report: the revision that
 // was just finished is not affected.
