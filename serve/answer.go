@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"bytes"
 	"io"
 	"net/http"
 	"strconv"
@@ -18,6 +17,13 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.opt.Server != "" {
 		h.Set("Server", s.opt.Server)
 	}
+	if r.ContentLength != 0 {
+		// What of a body nobody asks for is read over by net/http, which does not wait longer.
+		if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyGrace)); err != nil {
+			l.drop(w)
+			return
+		}
+	}
 	if n, over := r.Context().Value(overload{}).(int64); over {
 		h.Set("Connection", "close")
 		l.refuse(w, TooManyRequests, n)
@@ -31,8 +37,7 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		l.refuse(w, BadHost, 0)
 		return
 	}
-	body, ok := l.body(w, r)
-	if !ok {
+	if l.tooLarge(w, r) {
 		return
 	}
 	l.allowOrigins(h)
@@ -43,6 +48,10 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := s.endpoints[r.RequestURI]
 	if e == nil || e.Category&l.categories == 0 {
 		l.refuse(w, NotFound, 0)
+		return
+	}
+	body, ok := l.body(w, r)
+	if !ok {
 		return
 	}
 	if s.opt.Served != nil {
@@ -70,46 +79,78 @@ func (l *listener) allowOrigins(h http.Header) {
 	}
 }
 
-// body reads the request's body. If it is too large or does not come, the
-// connection has been closed, or will be, and ok is false.
-func (l *listener) body(w http.ResponseWriter, r *http.Request) (string, bool) {
+// tooLarge tells whether a body is announced that is too large, and ends the connection.
+func (l *listener) tooLarge(w http.ResponseWriter, r *http.Request) bool {
+	if r.ContentLength <= l.s.opt.MaxBody {
+		return false
+	}
+	if strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
+		h := w.Header()
+		h.Set("Connection", "close")
+		delete(h, "Content-Type")
+		w.WriteHeader(http.StatusUnauthorized)
+		return true
+	}
+	l.drop(w)
+	return true
+}
+
+// A body that comes too slowly holds what has come of it: after a while it must have come
+// at a rate that every line has.
+const (
+	bodyGrace   = 5 * time.Second
+	slowestBody = 16 << 10 // bytes a second
+	firstRead   = 4 << 10  // bytes that a body has room for at first
+)
+
+// body reads the request's body, and counts it as in flight as it comes. If it does not
+// come, or there is no room for it, the connection has been closed or has got its answer,
+// and ok is false: then nothing of it is counted any more.
+func (l *listener) body(w http.ResponseWriter, r *http.Request) (body string, ok bool) {
 	if r.ContentLength == 0 {
 		return "", true
 	}
-	limit := l.s.opt.MaxBody
-	if r.ContentLength > limit {
-		if strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
-			h := w.Header()
-			h.Set("Connection", "close")
-			delete(h, "Content-Type")
-			w.WriteHeader(http.StatusUnauthorized)
+	s := l.s
+	var b []byte
+	if first, pooled := s.bodies.Get().(*[]byte); pooled {
+		b = (*first)[:0]
+	} else {
+		b = make([]byte, 0, firstRead)
+	}
+	defer func() {
+		if !ok {
+			s.bytes.Add(-int64(len(b)))
+		} else if cap(b) == firstRead {
+			s.bodies.Put(&b)
+		}
+	}()
+	rc, begin := http.NewResponseController(w), time.Now()
+	for {
+		patience := bodyGrace + time.Duration(len(b))*time.Second/slowestBody
+		err := rc.SetReadDeadline(begin.Add(min(patience, s.opt.BodyTimeout)))
+		n := 0
+		if err == nil {
+			n, err = r.Body.Read(b[len(b):cap(b)])
+		}
+		if total, fits := s.take(int64(n)); !fits {
+			l.refuse(w, TooManyBytes, total)
 			return "", false
 		}
-		l.drop(w)
-		return "", false
+		b = b[:len(b)+n]
+		if err == io.EOF && int64(len(b)) <= s.opt.MaxBody {
+			err = rc.SetReadDeadline(time.Time{})
+			if err == nil {
+				return string(b), true
+			}
+		}
+		if err != nil || int64(len(b)) > s.opt.MaxBody {
+			l.drop(w)
+			return "", false
+		}
+		if len(b) == cap(b) { // what is only announced takes no memory
+			b = append(make([]byte, 0, 2*cap(b)), b...)
+		}
 	}
-	rc := http.NewResponseController(w)
-	if err := rc.SetReadDeadline(time.Now().Add(l.s.opt.BodyTimeout)); err != nil {
-		l.drop(w)
-		return "", false
-	}
-	b, ok := l.s.bodies.Get().(*bytes.Buffer)
-	if !ok {
-		b = new(bytes.Buffer)
-	}
-	b.Reset()
-	// What is only announced takes no memory.
-	b.Grow(int(min(max(r.ContentLength, 0), 16<<10)) + bytes.MinRead)
-	n, err := b.ReadFrom(io.LimitReader(r.Body, limit+1))
-	if err != nil || n > limit || rc.SetReadDeadline(time.Time{}) != nil {
-		l.drop(w)
-		return "", false
-	}
-	body := b.String()
-	if b.Cap() <= maxBuffer {
-		l.s.bodies.Put(b)
-	}
-	return body, true
 }
 
 // drop closes the connection without an answer.
@@ -123,17 +164,13 @@ func (l *listener) drop(w http.ResponseWriter) {
 	}
 }
 
-// call lets the endpoint answer.
+// call lets the endpoint answer a request whose body is counted as in flight.
 func (l *listener) call(w http.ResponseWriter, r *http.Request, e *Endpoint, body string) {
 	s := l.s
-	if n, ok := s.take(int64(len(body))); !ok {
-		l.refuse(w, TooManyBytes, n)
-		return
-	}
 	if e.Text {
 		w.Header()["Content-Type"] = textType
 	}
-	status, answer, ok := s.handle(e, &Request{Context: r.Context(), Target: r.RequestURI, Body: body, Categories: l.categories})
+	status, answer, ok := s.handle(e, &Request{Context: r.Context(), Target: r.RequestURI, Body: body, Categories: l.categories, server: s})
 	if !ok {
 		l.drop(w)
 		return
@@ -151,7 +188,7 @@ func (l *listener) call(w http.ResponseWriter, r *http.Request, e *Endpoint, bod
 // handle calls the endpoint when it is its turn, with the request's body counted as in
 // flight. ok is false if the client was gone before.
 func (s *Server) handle(e *Endpoint, r *Request) (status int, answer []byte, ok bool) {
-	defer s.bytes.Add(-int64(len(r.Body)))
+	defer func() { s.bytes.Add(-int64(len(r.Body)) - r.taken) }()
 	if !e.Waits {
 		if !s.begin(r) {
 			return 0, nil, false

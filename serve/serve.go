@@ -9,6 +9,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"net"
@@ -32,7 +33,30 @@ type Request struct {
 	Target     string          // path and query, as they came
 	Body       string
 	Categories Category // that the address serves
+
+	server *Server // nil for a request that no server made
+	taken  int64   // bytes
 }
+
+// Take counts memory that the request takes besides its body as in flight, until it has
+// been answered. Its error is of type [*Busy]. One goroutine calls it.
+func (r *Request) Take(bytes int64) error {
+	if r.server == nil {
+		return nil
+	}
+	if total, ok := r.server.take(bytes); !ok {
+		return &Busy{total}
+	}
+	r.taken += bytes
+	return nil
+}
+
+// Busy means that too many bytes are in flight: so many with what was asked for. The
+// answer is the refusal [TooManyBytes].
+type Busy struct{ Bytes int64 }
+
+// Error implements error.
+func (b *Busy) Error() string { return fmt.Sprintf("too many bytes in flight: %d", b.Bytes) }
 
 // Handler answers a request: it appends the body to b, which is empty, and returns
 // it with the status. It is called from many goroutines, of requests that have waited
@@ -72,8 +96,8 @@ type Faults func(b []byte, r Refusal, n int64) (status int, body []byte)
 // its comment says.
 type Options struct {
 	MaxBody          int64 // bytes of a request's body; 0 is none but the empty one
-	MaxBytesInFlight int64 // bodies and answers; below 0 is no limit
-	MaxConnections   int   // that get an answer; below 0 is no limit
+	MaxBytesInFlight int64 // bodies, also while they are read, what they become, and answers; below 0 is no limit
+	MaxConnections   int   // that get an answer; below 0 is as many as are taken at all
 
 	AnyHost bool     // take every Host header
 	Hosts   []string // names that a Host header may have besides the addresses
@@ -120,7 +144,7 @@ type Server struct {
 	connections atomic.Int64
 	bytes       atomic.Int64 // in flight
 	buffers     sync.Pool    // of *[]byte, for answers
-	bodies      sync.Pool    // of *bytes.Buffer, for what requests say
+	bodies      sync.Pool    // of *[]byte of firstRead, for what requests say
 
 	mu        sync.Mutex
 	listeners []*listener
@@ -191,9 +215,18 @@ func (s *Server) Stop(ctx context.Context) error {
 // overload marks the context of a connection that is one too many.
 type overload struct{}
 
+// maxSockets is how many connections there are at most, whatever Options say: each takes
+// some 15 kB, also if it says nothing. Those above it are closed at once.
+const maxSockets = 16 << 10
+
 // connected counts a connection.
 func (s *Server) connected(ctx context.Context, c net.Conn) context.Context {
 	n := s.connections.Add(1)
+	if n > maxSockets {
+		if err := c.Close(); err != nil {
+			s.opt.Log.Debug("close an HTTP connection", "error", err)
+		}
+	}
 	if s.opt.MaxConnections >= 0 && n > int64(s.opt.MaxConnections) {
 		ctx = context.WithValue(ctx, overload{}, n)
 	}

@@ -17,6 +17,10 @@ type Contents struct {
 	// take more are shown as hex.
 	ActionBudget func() Budget
 
+	// Admit, unless nil, is asked about a packed transaction that was read, before it is
+	// inflated. Its error is the answer.
+	Admit func(*types.PackedTransaction) error
+
 	depth int
 }
 

@@ -151,6 +151,11 @@ func (c *Contents) PackedTransaction(v variant.Value) (*types.PackedTransaction,
 	if err := c.pack(p, v, data); err != nil {
 		return nil, err
 	}
+	if c.Admit != nil {
+		if err := c.Admit(p); err != nil {
+			return nil, err
+		}
+	}
 	_, _, err = p.Unpack() // as nodeos does at once
 	return p, err
 }

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -29,7 +30,9 @@ type call struct {
 	bodies   bodies
 	waits    bool // for the writer, or for blocks
 	// raw, unless nil, reads the body instead of the parser that all others share.
-	raw func(body string) (variant.Value, error)
+	raw func(body string, l variant.Limits) (variant.Value, error)
+	// most is how many elements a body may have that is a list; 0 for any number.
+	most int
 	// answer appends the body of the answer.
 	answer func(q *query, b []byte) ([]byte, error)
 }
@@ -39,14 +42,18 @@ type query struct {
 	ctx   context.Context
 	api   *API
 	begin time.Time
+	take  func(bytes int64) error // counts memory, as serve.Request.Take
 	params
 }
 
 // handler returns what serves c.
 func (a *API) handler(c call) serve.Handler {
 	return func(r *serve.Request, b []byte) (int, []byte) {
-		q := query{ctx: r.Context, api: a, begin: time.Now()}
+		q := query{ctx: r.Context, api: a, begin: time.Now(), take: r.Take}
 		out, err := c.run(&q, r.Body, b)
+		if busy := new(serve.Busy); errors.As(err, &busy) {
+			return Faults(b[:0], serve.TooManyBytes, busy.Bytes)
+		}
 		if err != nil {
 			a.Log.Debug("exception while processing a request", "path", c.path, "error", err)
 			return a.fault(b[:0], err)
@@ -60,10 +67,11 @@ func (c *call) run(q *query, body string, b []byte) ([]byte, error) {
 		return b, exception.New(exception.MissingChainAPIPlugin, "Not allowed, node has api-accept-transactions = false")
 	}
 	var err error
+	limits := variant.Limits{Take: q.take, Elements: c.most}
 	if c.raw != nil {
-		q.params.value, err = c.raw(body)
+		q.params.value, err = c.raw(body, limits)
 	} else {
-		q.params.value, err = parseBody(body, c.bodies)
+		q.params.value, err = parseBody(body, c.bodies, limits)
 	}
 	if err != nil {
 		return b, err
@@ -86,7 +94,7 @@ func isEmpty(body string) bool {
 
 // parseBody returns the parameters in a body, null if there are none (Leap:
 // parse_params).
-func parseBody(body string, want bodies) (variant.Value, error) {
+func parseBody(body string, want bodies, l variant.Limits) (variant.Value, error) {
 	if isEmpty(body) {
 		if want == required || want == requiredText {
 			return variant.Value{}, exception.New(exception.InvalidHTTPRequest, "A Request body is required")
@@ -96,7 +104,10 @@ func parseBody(body string, want bodies) (variant.Value, error) {
 	if want == noParameters {
 		return variant.Value{}, invalid(exception.New(exception.InvalidHTTPRequest, "no parameter should be given"))
 	}
-	v, err := variant.Parse(body)
+	v, err := variant.ParseWithin(body, l)
+	if errors.Is(err, variant.ErrElements) {
+		return v, exception.New(exception.TooManyTxAtOnce, "Attempt to push too many transactions at once")
+	}
 	if err == nil && v.IsNull() && want != requiredText {
 		_, _, err = v.Members() // which null has not
 	}

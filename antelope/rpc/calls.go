@@ -86,7 +86,7 @@ func (a *API) chainCalls() []call {
 			named("send_read_only_transaction", required, (*query).sendReadOnlyTransaction)))...)
 		list = append(list, waiting(group(prefix, ChainRW, http.StatusAccepted,
 			named("push_transaction", required, (*query).pushTransaction),
-			named("push_transactions", required, (*query).pushTransactions),
+			call{path: "push_transactions", bodies: required, most: maxPushed, answer: (*query).pushTransactions},
 			named("send_transaction", required, (*query).sendTransaction),
 			named("send_transaction2", required, (*query).sendTransaction2),
 			named("push_block", required, (*query).pushBlock)))...)
@@ -114,7 +114,7 @@ func netCalls() []call {
 }
 
 // anyBody takes whatever comes for no parameters.
-func anyBody(string) (v variant.Value, err error) { return v, nil }
+func anyBody(string, variant.Limits) (v variant.Value, err error) { return v, nil }
 
 func producerCalls() []call {
 	const prefix = "/v1/producer/"

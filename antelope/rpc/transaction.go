@@ -16,15 +16,44 @@ import (
 // maxPushed is how many transactions push_transactions takes.
 const maxPushed = 1000
 
+// What transactions of one call may inflate to, in bytes: so much for each, with what has
+// come of it, and beyond that so much for all. A call with one transaction is bounded by
+// what that may be.
+const (
+	inflateEach  = 64 << 10
+	inflateRatio = 32
+	inflateMore  = 16 << 20
+)
+
+// inflater holds the transactions of a call to these bounds.
+type inflater struct{ used int64 }
+
+// admit refuses a transaction that inflates to too much.
+func (i *inflater) admit(p *types.PackedTransaction) error {
+	if p.Compression == types.CompressionNone {
+		return nil
+	}
+	usual := inflateEach + inflateRatio*int64(len(p.PackedTrx)+len(p.PackedContextFreeData))
+	limit := usual + inflateMore - i.used
+	size := p.InflatedSize(limit + 1)
+	i.used += max(0, min(size-usual, inflateMore-i.used))
+	if size > limit {
+		return exception.New(exception.TxDecompressionError, "Exceeded maximum decompressed transaction size")
+	}
+	return nil
+}
+
 // packed reads a packed transaction, whose actions may be in the form of their
 // contracts' ABIs.
-func (a *API) packed(v variant.Value) (*types.PackedTransaction, error) {
+func (a *API) packed(v variant.Value, i *inflater) (*types.PackedTransaction, error) {
 	view, err := a.Chain.View()
 	if err != nil {
 		return nil, err
 	}
 	defer view.Close()
-	p, err := a.contents(view).PackedTransaction(v)
+	c := a.contents(view)
+	c.Admit = i.admit
+	p, err := c.PackedTransaction(v)
 	if err != nil {
 		return nil, unread(err, exception.PackedTransactionType, "Invalid packed transaction")
 	}
@@ -59,7 +88,7 @@ func (a *API) result(b []byte, id types.Checksum256, trace func(*abi.Contents, [
 
 // execute sends a transaction and answers with its trace.
 func (q *query) execute(b []byte, v variant.Value, o TransactionOptions) ([]byte, error) {
-	p, err := q.api.packed(v)
+	p, err := q.api.packed(v, new(inflater))
 	if err != nil {
 		return b, err
 	}
@@ -96,7 +125,7 @@ func (q *query) sendTransaction2(b []byte) ([]byte, error) {
 
 // retried sends a transaction and answers once it is where it should be.
 func (q *query) retried(b []byte, v variant.Value, failure bool, blocks *uint16) ([]byte, error) {
-	p, err := q.api.packed(v)
+	p, err := q.api.packed(v, new(inflater))
 	if err != nil {
 		return b, err
 	}
@@ -168,12 +197,12 @@ func (q *query) pushTransaction(b []byte) ([]byte, error) {
 	if err := q.end(); err != nil {
 		return b, err
 	}
-	return q.push(b, q.value)
+	return q.push(b, q.value, new(inflater))
 }
 
 // push sends a transaction and answers with the traces of its actions as a tree.
-func (q *query) push(b []byte, v variant.Value) ([]byte, error) {
-	p, err := q.api.packed(v)
+func (q *query) push(b []byte, v variant.Value, i *inflater) ([]byte, error) {
+	p, err := q.api.packed(v, i)
 	if err != nil {
 		return b, err
 	}
@@ -197,16 +226,14 @@ func (q *query) pushTransactions(b []byte) ([]byte, error) {
 	if len(list) == 0 {
 		return b, outOfRange()
 	}
-	if len(list) > maxPushed {
-		return b, exception.New(exception.TooManyTxAtOnce, "Attempt to push too many transactions at once")
-	}
 	b = append(b, '[')
+	all := new(inflater)
 	for i, v := range list {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		mark := len(b)
-		if b, err = q.push(b, v); err == nil {
+		if b, err = q.push(b, v, all); err == nil {
 			continue
 		}
 		if q.ctx.Err() != nil {
@@ -366,12 +393,12 @@ func ofTransaction(err error) error {
 
 // plainTransaction reads the body of get_transaction_id (Leap: parse_params of
 // get_transaction_id_params).
-func plainTransaction(body string) (variant.Value, error) {
+func plainTransaction(body string, l variant.Limits) (variant.Value, error) {
 	refuse := func(text string) error { return exception.New(exception.InvalidHTTPRequest, "%s", text) }
 	if body == "" {
 		return variant.Value{}, refuse("A Request body is required")
 	}
-	v, err := variant.Parse(body)
+	v, err := variant.ParseWithin(body, l)
 	if err != nil {
 		return v, ofTransaction(err)
 	}
@@ -421,11 +448,11 @@ func (q *query) getTransactionStatus(b []byte) ([]byte, error) {
 
 // statusBody reads the body of get_transaction_status, whose faults have one text
 // (Leap: parse_params of get_transaction_status_params).
-func statusBody(body string) (variant.Value, error) {
+func statusBody(body string, l variant.Limits) (variant.Value, error) {
 	if body == "" {
 		return variant.Value{}, exception.New(exception.InvalidHTTPRequest, "A Request body is required")
 	}
-	v, err := variant.Parse(body)
+	v, err := variant.ParseWithin(body, l)
 	if err == nil {
 		member, _ := v.Find("id")
 		var id types.Checksum256

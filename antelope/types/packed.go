@@ -97,6 +97,23 @@ func deflate(b []byte) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// InflatedSize is how many bytes the transaction and its context-free data have when they
+// are inflated; it looks no further than limit, and at what inflates. It takes no memory
+// to speak of.
+func (p *PackedTransaction) InflatedSize(limit int64) (size int64) {
+	for _, b := range [...][]byte{p.PackedTrx, p.PackedContextFreeData} {
+		if p.Compression != CompressionZlib {
+			size += int64(len(b))
+			continue
+		}
+		if z, err := zlib.NewReader(bytes.NewReader(b)); err == nil {
+			n, _ := io.Copy(io.Discard, io.LimitReader(z, limit-size)) // Unpack says what is wrong
+			size += n
+		}
+	}
+	return size
+}
+
 // inflate ignores what follows the stream. A stream without its end is refused.
 func inflate(b []byte) ([]byte, error) {
 	bad := func(err error) error {

@@ -2,6 +2,7 @@ package variant
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -18,9 +19,27 @@ const maxDepth = 100
 // are, or none; tokens and malformed numbers, which become strings. Of the
 // escapes it knows t, n and r; after any other the character itself counts, so
 // that \u0041 reads as u0041 (libfc: json.cpp, legacy_parser).
-func Parse(s string) (Value, error) {
-	p := parser{s: s}
+func Parse(s string) (Value, error) { return ParseWithin(s, Limits{}) }
+
+// Limits bound what a text of a stranger becomes, for each of its bytes can become a
+// value of 80. The zero value bounds nothing.
+type Limits struct {
+	// Take is told, before it is taken, of memory that values take, in bytes and in
+	// parts of some size; its error ends the parsing. Nil is asked nothing.
+	Take func(bytes int64) error
+	// Elements is how many elements the outermost value may have if it is a list;
+	// 0 for any number. Those after it are not looked at.
+	Elements int
+}
+
+// ErrElements means that a list has more elements than its reader takes.
+var ErrElements = errors.New("the list has too many elements")
+
+// ParseWithin is Parse with limits.
+func ParseWithin(s string, l Limits) (Value, error) {
+	p := parser{s: s, limits: l}
 	v := p.value(0)
+	p.pay()
 	return v, p.err
 }
 
@@ -35,9 +54,45 @@ func Unmarshal(text []byte, to any) error {
 
 // parser reads s from pos. After an error it is at the end of s.
 type parser struct {
-	s   string
-	pos int
-	err error
+	s      string
+	pos    int
+	err    error
+	limits Limits
+	owed   int64 // bytes that Limits.Take has not been told of
+}
+
+// What values take, in bytes.
+const (
+	valueSize  = 80
+	memberSize = valueSize + 16
+	indexSize  = 64       // of a member, in the index of an object
+	payment    = 16 << 10 // is told of at once
+)
+
+// owe counts memory that is about to be taken.
+func (p *parser) owe(bytes int64) {
+	if p.owed += bytes; p.owed >= payment {
+		p.pay()
+	}
+}
+
+// pay tells of what is owed.
+func (p *parser) pay() {
+	if p.limits.Take == nil || p.err != nil || p.owed == 0 {
+		return
+	}
+	if err := p.limits.Take(p.owed); err != nil {
+		p.end(err)
+	}
+	p.owed = 0
+}
+
+// end ends the parsing.
+func (p *parser) end(err error) {
+	if p.err == nil {
+		p.err = err
+	}
+	p.pos = len(p.s)
 }
 
 func (p *parser) fail(kind *exception.Kind, format string, args ...any) {
@@ -45,6 +100,16 @@ func (p *parser) fail(kind *exception.Kind, format string, args ...any) {
 		p.err = exception.New(kind, format, args...)
 	}
 	p.pos = len(p.s)
+}
+
+// room makes room for one more in a list, whose elements take size bytes each.
+func room[T any](p *parser, list []T, size int64) []T {
+	if len(list) < cap(list) {
+		return list
+	}
+	more := max(1, len(list))
+	p.owe(size * int64(len(list)+more)) // the old place is garbage, but not gone
+	return append(make([]T, 0, len(list)+more), list...)
 }
 
 // peek returns the next byte, 0 at the end, which no construct takes.
@@ -104,6 +169,7 @@ func (p *parser) quoted() string {
 		case '"':
 			b.WriteString(p.s[from:p.pos])
 			p.pos++
+			p.owe(int64(b.Len()))
 			return b.String()
 		case '\\':
 			b.WriteString(p.s[from:p.pos])
@@ -239,6 +305,11 @@ func (p *parser) array(depth int) Value {
 			p.pos++
 			return OfArray(list)
 		}
+		if depth == 0 && p.limits.Elements > 0 && len(list) >= p.limits.Elements {
+			p.end(ErrElements)
+			break
+		}
+		list = room(p, list, valueSize)
 		list = append(list, p.value(depth+1))
 	}
 	return Value{}
@@ -267,6 +338,10 @@ func (p *parser) object(depth int) Value {
 			p.fail(exception.FCParseError, "Expected ':' after key \"%s\"", key)
 		}
 		p.pos++
+		v.list, v.keys = room(p, v.list, memberSize), room(p, v.keys, 0)
+		if len(v.keys) >= manyMembers {
+			p.owe(indexSize)
+		}
 		v.set(&index, key, p.value(depth+1))
 	}
 	return Value{}

@@ -2,7 +2,9 @@ package variant_test
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -268,4 +270,32 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%s came back as %s, %v", out, again.AppendJSON(nil), err)
 		}
 	})
+}
+
+// Memory is told of before it is taken, and no less than is taken.
+func TestWhatAParserTakesIsToldOf(t *testing.T) {
+	if size := reflect.TypeFor[variant.Value]().Size(); size != 80 {
+		t.Errorf("a value takes %d bytes, not what is counted", size)
+	}
+	for _, s := range []string{"[" + strings.Repeat("{}", 1e5) + "]", "[" + strings.Repeat("[0]", 1e5) + "]", `{"a":[` + strings.Repeat(`""`, 1e5) + "]}",
+		strings.Repeat("[", 90) + strings.Repeat("1 ", 1e5) + strings.Repeat("]", 90)} {
+		told := int64(0)
+		_, err := variant.ParseWithin(s, variant.Limits{Take: func(n int64) error {
+			told += n
+			return nil
+		}})
+		if err != nil || told < 80e5 || told > 5*80e5 {
+			t.Errorf("%.20s: %d bytes, %v", s, told, err)
+		}
+		enough, calls := errors.New("enough"), 0
+		if _, err := variant.ParseWithin(s, variant.Limits{Take: func(int64) error { calls++; return enough }}); err != enough || calls != 1 {
+			t.Errorf("%.20s: %v after %d refusals", s, err, calls)
+		}
+	}
+	if _, err := variant.ParseWithin("[1,2,3,!", variant.Limits{Elements: 3}); err != variant.ErrElements {
+		t.Errorf("the fourth of three elements: %v", err)
+	}
+	if v, err := variant.ParseWithin("[1,2,[1,2,3,4]]", variant.Limits{Elements: 3}); err != nil || v.Kind() != variant.Array {
+		t.Errorf("three elements of three: %v", err)
+	}
 }
