@@ -20,6 +20,7 @@ type cursor struct {
 	key    []byte
 	value  []byte // of the row, or its run reference
 	run    bool
+	leaves int // that the walk has come to
 	err    error
 }
 
@@ -214,6 +215,7 @@ func (c *cursor) walk(by int) error {
 	if err := c.down(n.child(c.slots[d]), int(n.level)-1, by < 0); err != nil {
 		return err
 	}
+	c.readAhead(c.nodes[c.depth-2], c.slots[c.depth-2], by)
 	n = c.nodes[c.depth-1]
 	for i := range lookahead {
 		n.prefetchCell(c.slots[c.depth-1] + by*i)
