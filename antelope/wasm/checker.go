@@ -22,12 +22,12 @@ type frame struct {
 
 // checker type-checks the code of functions, as eos-vm's parser does, whose view of
 // unreachable code and of stack usage differs from the specification's. If it has a
-// rewriter, it hands it every instruction that can be reached.
+// writer, it hands it every instruction that can be reached.
 type checker struct {
 	reader
 	o *options
 	m *module
-	w *rewriter
+	w writer
 
 	body   *funcBody
 	ft     funcType
@@ -43,6 +43,23 @@ type checker struct {
 	nesting  uint16
 	deepest  uint16
 	farthest uint32 // offset of a load or store
+}
+
+// writer is given the instructions of a function that can be reached, one after the
+// other, each after the checker has popped its operands and pushed its result.
+type writer interface {
+	plain(op byte, p *plain, align, offset uint32)
+	other(op byte)
+	choose(t ValueType) // a select of values of this type
+	literal(op byte, bits uint64)
+	variable(op byte, index uint32, t ValueType)
+	call(op byte, index uint32, results int)
+	open(op byte, result ValueType)
+	close(f *frame)
+	branch(op byte, label uint32)
+	startTable()
+	tableLabel(label uint32)
+	endTable()
 }
 
 // function checks one function.
@@ -218,6 +235,9 @@ func (c *checker) variable(op byte) {
 }
 
 func (c *checker) localType(index uint32) ValueType {
+	if uint64(index) < uint64(len(c.ft.params)) {
+		return c.ft.params[index]
+	}
 	runs := c.body.locals
 	i := sort.Search(len(runs), func(i int) bool { return index < runs[i].end })
 	if i == len(runs) {

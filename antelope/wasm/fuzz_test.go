@@ -24,6 +24,11 @@ type generator struct {
 
 	labels []ValueType
 	real   bool // import what nodeos has
+
+	// Of a module whose indirect calls take results of other types.
+	mixed  [][]ValueType // parameters of functions in the table, four of each: one a type of result
+	base   uint32        // of the parameters and locals of the function at hand
+	within bool          // one of those functions, which call no others
 }
 
 // Locals of generated functions after their parameters (i64 i64 i64): two of each
@@ -59,7 +64,7 @@ func (g *generator) bits() uint64 {
 }
 
 func (g *generator) local(t ValueType) uint32 {
-	return firstLocal + uint32(slices.Index(valueTypes, t))*2 + uint32(g.next()%2)
+	return g.base + uint32(slices.Index(valueTypes, t))*2 + uint32(g.next()%2)
 }
 
 // address pushes an address that is mostly inside of memory.
@@ -68,7 +73,55 @@ func (g *generator) address(e *encoder) {
 	if g.next()%16 != 0 {
 		e.i32(0xffff)
 		e.op(opI32And)
+	} else if g.mixed != nil { // with upper bits it may be in nodeos' own memory
+		e.i32(0)
+		e.op(opI32Or)
 	}
+}
+
+// mixedCall calls a function for a result that may be of another type.
+func (g *generator) mixedCall(e *encoder, t ValueType) {
+	which := g.next() % len(g.mixed)
+	for _, p := range g.mixed[which] {
+		g.expression(e, p)
+	}
+	if n := g.next(); n%8 == 0 {
+		g.expression(e, I32)
+	} else {
+		e.i32(int32(firstMixed + which*len(valueTypes) + n%len(valueTypes)))
+	}
+	e.index(opCallIndirect, g.b.typ(g.mixed[which], t))
+	e.op(0)
+}
+
+// firstMixed is where these functions begin in the table.
+const firstMixed = 3
+
+// mixedFunctions makes them.
+func (g *generator) mixedFunctions(locals []local) []uint32 {
+	var functions []uint32
+	for range 2 {
+		params := make([]ValueType, g.next()%5)
+		if g.next()%32 == 0 {
+			params = make([]ValueType, maxParams+g.next()%5)
+		}
+		for i := range params {
+			params[i] = valueTypes[g.next()%4]
+		}
+		g.mixed = append(g.mixed, params)
+		g.base, g.within = uint32(len(params)), true
+		for _, t := range valueTypes {
+			var e encoder
+			for i, p := range params {
+				e.get(uint32(i))
+				e.index(opLocalSet, g.local(p))
+			}
+			g.expression(&e, t)
+			functions = append(functions, g.b.function(params, t, locals, e))
+		}
+	}
+	g.base, g.within = firstLocal, false
+	return functions
 }
 
 // of lists the plain instructions that give a type.
@@ -85,7 +138,10 @@ func of(t ValueType) []byte {
 func (g *generator) expression(e *encoder, t ValueType) {
 	g.depth++
 	defer func() { g.depth-- }()
-	choice := g.next() % 10
+	choice := g.next() % 12
+	if g.mixed == nil || g.within {
+		choice %= 10
+	}
 	if g.depth > 8 || len(g.data) == 0 {
 		choice = g.next() % 3
 	}
@@ -121,6 +177,8 @@ func (g *generator) expression(e *encoder, t ValueType) {
 		}
 		e.i32(int32(g.next()%7) - 3)
 		e.op(opMemoryGrow, 0)
+	case 10, 11:
+		g.mixedCall(e, t)
 	default:
 		ops := of(t)
 		op := ops[g.next()%len(ops)]
@@ -277,7 +335,13 @@ func (g *generator) module() []byte {
 		b.globals = append(b.globals, globalVar{t, true, g.bits()})
 	}
 	locals := []local{{2, I32}, {2, I64}, {2, F32}, {2, F64}, {maxLoops, I32}}
-	b.table = 3
+	b.table = firstMixed
+	g.base = firstLocal
+	var others []uint32
+	if g.next()%2 == 0 {
+		others = g.mixedFunctions(locals)
+		b.table += len(others)
+	}
 	for range 3 {
 		g.labels = g.labels[:0]
 		var e encoder
@@ -292,7 +356,7 @@ func (g *generator) module() []byte {
 		}
 		g.funcs = append(g.funcs, b.function([]ValueType{I64, I64, I64}, none, locals, e))
 	}
-	b.elements = []uint32{g.funcs[0], g.nop, g.funcs[1]}
+	b.elements = append([]uint32{g.funcs[0], g.nop, g.funcs[1]}, others...)
 	b.export("apply", kindFunction, g.funcs[2])
 	return b.bytes()
 }

@@ -551,3 +551,55 @@ func TestBigTablesBranchWhereTheySay(t *testing.T) {
 		}
 	}
 }
+
+// manyParameters makes a module with a function of n parameters, the last of which it puts. The code
+// before the call keeps the operands from being counted towards max_func_local_bytes, as
+// eos-vm does.
+func manyParameters(show string, n int, indirect bool) []byte {
+	b := newBuilder()
+	put := b.importing(show, []ValueType{I64}, none)
+	params := slots(n)
+	for i := range params {
+		params[i] = valueTypes[i%4]
+	}
+	params[n-1] = I64
+	f := b.function(params, none, []local{{3, I64}}, func() encoder {
+		var e encoder
+		e.get(uint32(n - 1))
+		e.index(opCall, put)
+		e.get(uint32(n + 2))
+		e.index(opCall, put)
+		return e
+	}())
+	b.table, b.elements = 1, []uint32{f}
+	e := encoder{opBlock, none, opBr, 0, opBr, 0, opEnd}
+	for i, t := range params {
+		raw(&e, t, uint64(i))
+	}
+	if indirect {
+		e.i32(0)
+		e.index(opCallIndirect, b.typ(params, none))
+		e.op(0)
+	} else {
+		e.index(opCall, f)
+	}
+	b.apply(nil, e)
+	return b.bytes()
+}
+
+func TestAFunctionMayHaveAnyNumberOfParameters(t *testing.T) {
+	all := engines(t)
+	for _, n := range []int{60_000} {
+		for _, indirect := range []bool{false, true} {
+			module := manyParameters("put", n, indirect)
+			if err := Validate(module, Rules{Import: importOf(testFunctions()), Limits: defaultConfig()}); err != nil {
+				t.Errorf("%d: %v", n, err)
+			}
+			for _, v := range all {
+				if out, err := v.apply(module); err != nil || !slices.Equal(out, []uint64{uint64(n - 1), 0}) {
+					t.Errorf("%s: %d parameters: put %d, %v", v.name, n, out, err)
+				}
+			}
+		}
+	}
+}

@@ -27,17 +27,27 @@ type exportEntry struct {
 }
 
 type localRun struct {
-	end uint32 // index after the last local of the run
+	end uint32 // index after the last local of the run; parameters count
 	typ ValueType
 }
 
 type funcBody struct {
 	typ    uint32
-	locals []localRun // the parameters too; no empty runs
-	bytes  uint32     // declared locals and parameters: stack usage by the MVP rules
+	locals []localRun // that are no parameters; no empty runs
 	code   []byte
 
-	used uint32 // declared locals, as max_func_local_bytes counts them
+	used uint32 // bytes of the locals, as max_func_local_bytes counts them
+
+	// uncounted is set for a function that the rewriter shall not count as a call.
+	uncounted bool
+}
+
+// variables returns how many parameters and locals a function has.
+func (b *funcBody) variables(m *module) uint32 {
+	if n := len(b.locals); n > 0 {
+		return b.locals[n-1].end
+	}
+	return uint32(len(m.types[b.typ].params))
 }
 
 type dataSegment struct {
@@ -82,6 +92,20 @@ func (m *module) typeOf(index uint32) *funcType {
 		return &m.types[m.functions[index-n]]
 	}
 	return &m.types[m.imports[index].typ]
+}
+
+// declared returns how many of these are locals.
+func (b *funcBody) declared(m *module) uint32 {
+	return b.variables(m) - uint32(len(m.types[b.typ].params))
+}
+
+// stackBytes is what a function's parameters and locals take by the MVP rules.
+func (m *module) stackBytes(b *funcBody) uint32 {
+	bytes := b.used
+	for _, t := range m.types[b.typ].params {
+		bytes += sizeOf(t)
+	}
+	return bytes
 }
 
 func (m *module) functionCount() uint64 { return uint64(len(m.imports)) + uint64(len(m.functions)) }

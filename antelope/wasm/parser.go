@@ -103,6 +103,8 @@ func (p *parser) name(limit uint32) []byte {
 	p.require(!p.o.legacy || n <= legacySymbol, "name too long")
 	b := p.take(n)
 	p.require(utf8.Valid(b), "invalid utf8 encoding")
+	// wasm-jit takes none of the second bytes after this one (Leap: Inline/UTF8.h).
+	p.require(!p.o.legacy || bytes.IndexByte(b, 0xed) < 0, "invalid utf8 encoding")
 	return b
 }
 
@@ -324,24 +326,10 @@ func (p *parser) body(typ uint32) {
 }
 
 func (p *parser) locals(b *funcBody) {
-	var total, legacy uint64
-	add := func(count uint32, t ValueType) {
-		if total += uint64(count); count == 0 {
-			return
-		}
-		b.bytes += count * sizeOf(t)
-		if n := len(b.locals); n > 0 && b.locals[n-1].typ == t {
-			b.locals[n-1].end += count
-		} else {
-			b.locals = append(b.locals, localRun{end: uint32(total), typ: t})
-		}
-	}
-	for _, t := range p.m.types[b.typ].params {
-		add(1, t)
-	}
+	total := uint64(len(p.m.types[b.typ].params))
+	var used, legacy uint64
 	sets := p.u32()
 	p.require(!p.o.legacy || sets <= legacyLocalSets, "too many local sets")
-	var used uint64
 	for i := uint32(0); i < sets && p.err == nil; i++ {
 		count, t := p.u32(), p.byte()
 		p.require(!p.o.legacy || t < 0x80, "invalid local type")
@@ -353,9 +341,14 @@ func (p *parser) locals(b *funcBody) {
 		p.require(!p.o.countLocals || used <= uint64(p.o.localBytes), "local variable limit exceeded")
 		legacy += uint64(count) * 4
 		p.require(!p.o.legacy || legacy <= legacyLocals, "too many locals")
-		p.require(total+uint64(count) <= math.MaxUint32, "too many locals")
-		if p.err == nil {
-			add(count, t)
+		total += uint64(count)
+		p.require(total <= math.MaxUint32, "too many locals")
+		switch n := len(b.locals); {
+		case p.err != nil || count == 0:
+		case n > 0 && b.locals[n-1].typ == t:
+			b.locals[n-1].end += count
+		default:
+			b.locals = append(b.locals, localRun{end: uint32(total), typ: t})
 		}
 	}
 	b.used = uint32(used)

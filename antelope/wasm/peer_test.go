@@ -117,6 +117,10 @@ func peerModules(r *rand.Rand) [][]byte {
 			modules = append(modules, floatTable(byte(op), as))
 		}
 	}
+	modules = append(modules, mixedModules()...)
+	for _, n := range []int{65, 48_993, 48_994} {
+		modules = append(modules, manyParameters("printui", n, false), manyParameters("printui", n, true))
+	}
 	for n := range 900 {
 		data := make([]byte, 100+r.IntN(900))
 		for i := range data {
@@ -127,6 +131,24 @@ func peerModules(r *rand.Rand) [][]byte {
 			spoil(m, r)
 		}
 		modules = append(modules, m)
+	}
+	return modules
+}
+
+// mixedModules make indirect calls whose results are of another type.
+func mixedModules() [][]byte {
+	var modules [][]byte
+	for _, f := range flows() {
+		for _, result := range valueTypes {
+			for _, bits := range results(result) {
+				modules = append(modules, mixed("printui", f, result, bits))
+			}
+		}
+	}
+	for name, code := range beyond() {
+		for _, bits := range []uint64{1, 1<<32 | 1} { // further away may be whatever a process has
+			modules = append(modules, mixed("printui", flow{name, I32, code, nil}, I64, bits))
+		}
 	}
 	return modules
 }

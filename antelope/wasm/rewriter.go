@@ -29,9 +29,8 @@ const (
 	// floatWeight is for a call of a float helper.
 	floatWeight = 4
 
-	// maxLocals bounds the parameters and locals of a function, far beyond what may be
-	// set, for code that comes from elsewhere.
-	maxLocals = 50000 - 1 - maxCopies - 4 - 2
+	// As many locals are made 0 in the time of an instruction.
+	localsPerCost = 8
 
 	// inlineLoops is how many loops of a function take fuel by themselves; the others
 	// call a function for it, as the compiler's time grows with the square of the
@@ -66,6 +65,8 @@ type rewriter struct {
 	code    encoder           // finished functions
 	size    effort
 
+	indirect map[uint32]bool // types that are called indirectly
+
 	// Of the function at hand.
 	out     encoder
 	weights []weight
@@ -94,8 +95,7 @@ type rewritten struct {
 	size   effort
 }
 
-// rewrite makes the module that the virtual machine gets. The checker checks the
-// functions while it hands them on.
+// rewrite makes the module that the virtual machine gets.
 func rewrite(m *module, o *options) (*rewritten, error) {
 	apply := m.exported("apply")
 	if apply == noFunction {
@@ -104,28 +104,44 @@ func rewrite(m *module, o *options) (*rewritten, error) {
 	if !isApply(m.typeOf(apply)) {
 		return nil, errors.New("apply has the wrong type")
 	}
-	w := &rewriter{m: m, types: slices.Clone(m.types), places: map[helper]uint32{}}
-	c := checker{o: o, m: m, w: w}
-	w.aging = aging{operands: &c.stack, known: map[uint32]renewed{}, spill: map[ValueType]uint32{}}
-	w.reach = newReach(&c.stack, m.nearBits())
-	shrinks := m.mayShrink()
-	for i := range m.bodies {
-		w.begin(&m.bodies[i], shrinks)
-		if w.scratch > maxLocals {
-			return nil, errors.New("too many locals")
-		}
-		if err := c.function(&m.bodies[i]); err != nil {
-			return nil, err
-		}
-		w.finish(&m.bodies[i])
+	var w *rewriter
+	large, err := m.large()
+	if err == nil && !large {
+		w, err = rewriteFunctions(m, o)
 	}
-	w.size.operands = c.peak
+	if err == nil && (large || m.mixes(w.indirect)) {
+		if m, err = widen(m, o); err == nil {
+			w, err = rewriteFunctions(m, o)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
 	elements := w.elements()
 	entry := w.helper(helper{kind: helperRun})
 	for i := 0; i < len(w.helpers); i++ { // a helper may need another
 		w.code.function(w.helperBody(w.helpers[i]))
 	}
 	return &rewritten{code: w.assemble(elements, entry), tables: w.tables, near: near(w.reach.bits), size: w.size}, nil
+}
+
+// rewriteFunctions rewrites the code of a module. The checker checks the functions while
+// it hands them on.
+func rewriteFunctions(m *module, o *options) (*rewriter, error) {
+	w := &rewriter{m: m, types: slices.Clone(m.types), places: map[helper]uint32{}, indirect: map[uint32]bool{}}
+	c := checker{o: o, m: m, w: w}
+	w.aging = aging{operands: &c.stack, known: map[uint32]renewed{}, spill: map[ValueType]uint32{}}
+	w.reach = newReach(&c.stack, m.nearBits())
+	shrinks := m.mayShrink()
+	for i := range m.bodies {
+		w.begin(&m.bodies[i], shrinks)
+		if err := c.function(&m.bodies[i]); err != nil {
+			return nil, err
+		}
+		w.finish(&m.bodies[i])
+	}
+	w.size.operands = c.peak
+	return w, nil
 }
 
 // own returns the new index of a function of the module.
@@ -144,10 +160,7 @@ func (w *rewriter) begin(b *funcBody, shrinks bool) {
 	w.out = w.out[:0]
 	w.weights = append(w.weights[:0], weight{at: -1})
 	w.calls, w.loops, w.blocks, w.edges, w.fresh = false, 0, 3*ifBlocks, 0, false
-	w.scratch = 0
-	if n := len(b.locals); n > 0 {
-		w.scratch = b.locals[n-1].end
-	}
+	w.scratch = b.variables(w.m)
 	w.aging.reset(shrinks && mayCall(b.code), w.scratch+1)
 	w.reach.reset()
 }
@@ -377,6 +390,7 @@ func (w *rewriter) call(op byte, index uint32, results int) {
 	w.cost(callWeight)
 	switch {
 	case op == opCallIndirect:
+		w.indirect[index] = true
 		w.out.index(op, index)
 		w.out.op(0)
 		w.called(results)
@@ -435,11 +449,13 @@ func (w *rewriter) finish(b *funcBody) {
 	t := &w.types[b.typ]
 	var e encoder
 	w.declare(&e, b)
-	cost := w.weights[0].cost
+	cost := w.weights[0].cost + (w.scratch-uint32(len(t.params)))/localsPerCost
 	if w.calls || w.loops > 0 || cost > freeWeight {
 		w.burn(&e, cost+1, w.scratch)
 	}
-	if w.calls {
+	counted := w.calls && !b.uncounted
+	switch {
+	case counted:
 		e.index(opGlobalGet, w.globalDepth())
 		e.i32(1)
 		e.op(opI32Sub)
@@ -447,10 +463,10 @@ func (w *rewriter) finish(b *funcBody) {
 		e.index(opGlobalSet, w.globalDepth())
 		e.index(opLocalGet, w.scratch)
 		e.op(opI32Eqz, opIf, none, opUnreachable, opEnd)
-	} else {
+	case !b.uncounted:
 		w.checkDepth(&e)
 	}
-	if w.calls || w.reach.begun {
+	if counted || w.reach.begun {
 		// A branch to the function's own label goes to the end of this block.
 		e.op(opBlock, t.result)
 		e = append(e, w.out...)
@@ -458,7 +474,7 @@ func (w *rewriter) finish(b *funcBody) {
 	} else {
 		e = append(e, w.out...)
 	}
-	if w.calls {
+	if counted {
 		e.index(opGlobalGet, w.globalDepth())
 		e.i32(1)
 		e.op(opI32Add)
@@ -478,13 +494,11 @@ func (w *rewriter) finish(b *funcBody) {
 func (w *rewriter) declare(e *encoder, b *funcBody) {
 	params := uint32(len(w.types[b.typ].params))
 	var sets encoder
-	n, from := uint32(1), uint32(0)
+	n, from := uint32(1), params
 	for _, run := range b.locals {
-		if run.end > params {
-			sets.u32(run.end - max(from, params))
-			sets.op(run.typ)
-			n++
-		}
+		sets.u32(run.end - from)
+		sets.op(run.typ)
+		n++
 		from = run.end
 	}
 	sets.u32(1)

@@ -113,7 +113,7 @@ func constrain(m *module, c *checker, speculative bool) error {
 		return violated("Smart contract has more than %d bytes of mutable globals", mvpMutableGlobals)
 	}
 	for i := range m.bodies {
-		if m.bodies[i].bytes > mvpFunctionStack {
+		if m.stackBytes(&m.bodies[i]) > mvpFunctionStack {
 			return violated("Smart contract function has more than %d bytes of stack usage", mvpFunctionStack)
 		}
 	}

@@ -81,6 +81,18 @@ func acceptances() []acceptance {
 		}, byNone},
 		{"two of a name", with(func(b *builder) { b.export("apply", kindFunction, 0) }), byNone},
 		{"name is no text", with(func(b *builder) { b.export("\xc0\x80", kindFunction, 0) }), byNone},
+		{"name of U+D000", with(func(b *builder) { b.export("\xed\x80\x80", kindFunction, 0) }), byConfig},
+		{"name of U+D7FF", with(func(b *builder) { b.export("\xed\x9f\xbf", kindFunction, 0) }), byConfig},
+		{"name of a surrogate", with(func(b *builder) { b.export("\xed\xa0\x80", kindFunction, 0) }), byNone},
+		{"name of U+CFFF, U+E000 and U+10FFFF", with(func(b *builder) {
+			b.export("\xec\xbf\xbf\xee\x80\x80\xf4\x8f\xbf\xbf", kindFunction, 0)
+		}), byBoth},
+		{"name beyond U+10FFFF", with(func(b *builder) { b.export("\xf4\x90\x80\x80", kindFunction, 0) }), byNone},
+		{"name that ends in a character", with(func(b *builder) { b.export("\xe2\x82", kindFunction, 0) }), byNone},
+		{"custom section of U+D000", with(func(b *builder) { b.custom = []byte("\x03\xed\x80\x80x") }), byConfig},
+		{"8191 parameters", with(func(b *builder) { b.typ(slots(8191), none) }), byBoth},
+		{"8192 parameters", with(func(b *builder) { b.typ(slots(8192), none) }), byConfig},
+		{"60000 parameters of a function", with(func(b *builder) { b.function(slots(60000), none, nil, nil) }), byConfig},
 		{"name of 8191", with(func(b *builder) { b.export(strings.Repeat("a", 8191), kindFunction, 0) }), byBoth},
 		{"name of 8192", with(func(b *builder) { b.export(strings.Repeat("a", 8192), kindFunction, 0) }), byConfig},
 		{"name of 8193", with(func(b *builder) { b.export(strings.Repeat("a", 8193), kindFunction, 0) }), byNone},
