@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -132,7 +133,13 @@ func peerModules(r *rand.Rand) [][]byte {
 		}
 		modules = append(modules, m)
 	}
-	return modules
+	// The same code cannot be set twice in a block.
+	seen := map[string]bool{}
+	return slices.DeleteFunc(modules, func(m []byte) bool {
+		again := seen[string(m)]
+		seen[string(m)] = true
+		return again
+	})
 }
 
 // mixedModules make indirect calls whose results are of another type.
@@ -218,6 +225,9 @@ func TestANodeosDecidesTheSame(t *testing.T) {
 		counts := map[decision]int{}
 		for i, theirs := range askPeer(t, wheel, modules, p.without) {
 			d := ours(t, m, modules[i], i, p.limits)
+			if theirs.Run == fmt.Sprint(exception.TxCPUUsageExceeded.Code) {
+				continue // a busy machine
+			}
 			if d != theirs {
 				t.Errorf("module %d: %+v, nodeos %+v\n%x", i, d, theirs, modules[i])
 			}

@@ -47,7 +47,7 @@ for i, module in enumerate(modules):
         except Exception as e:
             result["Run"] = code(e)
     results.append(result)
-    if i % 20 == 19 or len(module) > 50_000:
+    if i % 25 == 24 or len(module) > 300_000:
         tester.produce_block()
 with open(sys.argv[2], "w") as f:
     json.dump(results, f)
