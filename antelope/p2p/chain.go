@@ -102,7 +102,7 @@ type Transaction struct {
 	Trx             *types.Transaction
 	ContextFreeData [][]byte
 
-	size int64 // bytes on the wire
+	size int64 // bytes that it takes, unpacked too
 }
 
 // NewTransaction unpacks a packed transaction. Errors are those of

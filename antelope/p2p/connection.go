@@ -23,6 +23,8 @@ const (
 	controlRate, controlBurst = 500, 4000 // messages that are neither blocks nor transactions
 	uselessRate, uselessBurst = 500, 8000 // blocks that are no news; a long one counts for more
 	failureRate, failureBurst = 200, 5000 // transactions that failed
+
+	inflateRate, inflateBurst = 2 << 20, 16 << 20 // bytes of compressed transactions that failed, or were there in another form
 )
 
 // conn is an open connection. It is made by an accepted or a dialled socket and
@@ -63,6 +65,7 @@ type conn struct {
 	due                                      time.Time   // for the next block of a span; the syncer's lock guards it
 	ordinal                                  atomic.Uint32
 	lines, control, useless, failures, spare bucket
+	inflating                                bucket
 
 	mu         sync.Mutex
 	sent       Handshake
@@ -102,6 +105,7 @@ func newConn(n *Network, socket net.Conn, t *target, public string, rate uint64)
 	c.control = bucket{rate: controlRate, burst: controlBurst}
 	c.useless = bucket{rate: uselessRate, burst: uselessBurst}
 	c.failures = bucket{rate: failureRate, burst: failureBurst}
+	c.inflating = bucket{rate: inflateRate, burst: inflateBurst}
 	c.spare = bucket{rate: float64(rate)}
 	c.out.wake = make(chan struct{}, 1)
 	c.retry.Store(true)

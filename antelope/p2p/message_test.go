@@ -132,7 +132,8 @@ func FuzzDecode(f *testing.F) {
 func FuzzPeekID(f *testing.F) {
 	f.Add(randomTransaction(rand.New(rand.NewPCG(1, 1))).Append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		id, ok := peekID(b)
+		id, compression, ok := peek(b)
+		ok = ok && compression == types.CompressionNone
 		m, err := Decode(append([]byte{byte(TypeTransaction)}, b...))
 		if err != nil {
 			return

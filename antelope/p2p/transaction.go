@@ -2,6 +2,7 @@ package p2p
 
 import (
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -22,7 +23,12 @@ func (c *conn) handleTransaction(frame []byte, r *serial.Reader) error {
 		return nil
 	}
 	encoded := frame[r.Offset():]
-	if id, ok := peekID(encoded); ok && n.trxs.known(id, c.slot) {
+	hash, compression, ok := peek(encoded)
+	id := hash
+	if ok && compression == types.CompressionZlib {
+		id, ok = n.trxs.inflated(hash)
+	}
+	if ok && n.trxs.known(id, c.slot) {
 		n.duplicateTrx.Add(1)
 		return nil
 	}
@@ -34,6 +40,10 @@ func (c *conn) handleTransaction(frame []byte, r *serial.Reader) error {
 		c.dropTransaction("too many failed trx")
 		return nil
 	}
+	if compression != types.CompressionNone && c.inflating.full() {
+		c.dropTransaction("too much inflated for nothing")
+		return nil
+	}
 	p := new(types.PackedTransaction)
 	if p.Read(r); r.Err() != nil {
 		return r.Err()
@@ -42,15 +52,19 @@ func (c *conn) handleTransaction(frame []byte, r *serial.Reader) error {
 	if err != nil {
 		return err
 	}
+	t.size = p.Footprint(t.Trx, t.ContextFreeData)
+	if compression == types.CompressionZlib {
+		n.trxs.noteInflated(hash, t.ID, t.Expiration)
+	}
 	if !n.trxs.add(t.ID, t.Expiration, c.slot) {
 		n.duplicateTrx.Add(1)
+		c.spendInflated(t)
 		return nil
 	}
 	c.gave.Store(true)
 	if c.debugging() {
 		c.debugf("received packed_transaction %v", t.ID)
 	}
-	t.size = int64(len(encoded))
 	c.trxBytes.Add(t.size)
 	n.trxBytes.Add(t.size)
 	if c.arrived = append(c.arrived, t); len(c.arrived) == maxArrived {
@@ -79,7 +93,15 @@ func (c *conn) transactionDone(t *Transaction, err error) {
 	c.net.trxBytes.Add(-t.size)
 	if err != nil {
 		c.failures.spend(1)
+		c.spendInflated(t)
 		c.logf(slog.LevelDebug, "bad packed_transaction : %v", err)
+	}
+}
+
+// spendInflated counts what was inflated for a transaction that was no use.
+func (c *conn) spendInflated(t *Transaction) {
+	if t.Packed.Compression != types.CompressionNone {
+		c.inflating.spend(float64(t.size))
 	}
 }
 
@@ -89,27 +111,25 @@ func (c *conn) dropTransaction(why string) {
 	c.warnf("Dropping trx, %s %d bytes", why, c.trxBytes.Load())
 }
 
-// peekID finds the id of a packed transaction that is not compressed without
-// decoding it: it is the hash of the packed bytes, if those are what encoding it
-// again gives. If they are not, the hash is no transaction's.
-func peekID(encoded []byte) (id types.Checksum256, ok bool) {
+// peek finds what a packed transaction is recognised by without inflating or decoding it:
+// the hash of the packed bytes. Of one that is not compressed that is the id, if those
+// bytes are what encoding it again gives; if they are not, it is no transaction's.
+func peek(encoded []byte) (hash types.Checksum256, c types.Compression, ok bool) {
 	const signature = 65
 	r := serial.NewReader(encoded)
 	for n := r.Count(1 + signature); n > 0; n-- {
 		if types.KeyType(r.Uint8()) > types.R1 {
-			return id, false
+			return hash, types.CompressionZlib, false // it may be
 		}
 		r.Raw(signature)
 	}
-	if types.Compression(r.Uint8()) != types.CompressionNone {
-		return id, false
-	}
+	c = types.Compression(r.Uint8())
 	r.Bytes() // context-free data
 	packed := r.Bytes()
 	if r.Err() != nil {
-		return id, false
+		return hash, c, false
 	}
-	return types.Hash(packed), true
+	return types.Hash(packed), c, true
 }
 
 // trxShards is how many parts the index has, each with a lock of its own.
@@ -122,8 +142,15 @@ type trxIndex struct {
 }
 
 type trxShard struct {
-	mu   sync.Mutex
-	list map[types.Checksum256]*trxEntry
+	mu     sync.Mutex
+	list   map[types.Checksum256]*trxEntry
+	zipped map[types.Checksum256]zipped // by the hash of what is compressed
+}
+
+// zipped is a compressed transaction that was inflated.
+type zipped struct {
+	id      types.Checksum256
+	expires int64 // Unix seconds
 }
 
 type trxEntry struct {
@@ -135,6 +162,7 @@ func newTrxIndex(keep time.Duration) *trxIndex {
 	x := &trxIndex{keep: keep}
 	for i := range x.shards {
 		x.shards[i].list = map[types.Checksum256]*trxEntry{}
+		x.shards[i].zipped = map[types.Checksum256]zipped{}
 	}
 	return x
 }
@@ -154,21 +182,44 @@ func (x *trxIndex) known(id types.Checksum256, slot int) bool {
 	return true
 }
 
+// inflated returns the id of a compressed transaction that was inflated before, by the hash
+// of what is compressed.
+func (x *trxIndex) inflated(hash types.Checksum256) (id types.Checksum256, ok bool) {
+	s := x.shard(&hash)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	z, ok := s.zipped[hash]
+	return z.id, ok
+}
+
+// noteInflated remembers what a compressed transaction inflated to.
+func (x *trxIndex) noteInflated(hash, id types.Checksum256, expiration types.TimePointSec) {
+	s := x.shard(&hash)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.zipped[hash] = zipped{id, x.until(expiration)}
+}
+
+// until is how long something about a transaction is remembered, in Unix seconds.
+func (x *trxIndex) until(expiration types.TimePointSec) int64 {
+	return min(time.Now().Add(x.keep).Unix(), int64(expiration))
+}
+
 // add remembers that a peer has a transaction, and tells whether it is news.
 func (x *trxIndex) add(id types.Checksum256, expiration types.TimePointSec, slot int) bool {
 	s := x.shard(&id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e, old := s.entry(id, expiration, x.keep)
+	e, old := s.entry(id, expiration, x)
 	e.peers.add(slot)
 	return !old
 }
 
-func (s *trxShard) entry(id types.Checksum256, expiration types.TimePointSec, keep time.Duration) (e *trxEntry, old bool) {
+func (s *trxShard) entry(id types.Checksum256, expiration types.TimePointSec, x *trxIndex) (e *trxEntry, old bool) {
 	if e = s.list[id]; e != nil {
 		return e, true
 	}
-	e = &trxEntry{expires: min(time.Now().Add(keep).Unix(), int64(expiration))}
+	e = &trxEntry{expires: x.until(expiration)}
 	s.list[id] = e
 	return e, false
 }
@@ -179,7 +230,7 @@ func (x *trxIndex) spread(id types.Checksum256, expiration types.TimePointSec, c
 	s := x.shard(&id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e, _ := s.entry(id, expiration, x.keep)
+	e, _ := s.entry(id, expiration, x)
 	for _, c := range conns {
 		if c.takesTransactions() && c.current() && e.peers.add(c.slot) {
 			to = append(to, c)
@@ -199,6 +250,7 @@ func (x *trxIndex) expire(now time.Time) {
 				delete(s.list, id)
 			}
 		}
+		maps.DeleteFunc(s.zipped, func(_ types.Checksum256, z zipped) bool { return z.expires <= limit })
 		s.mu.Unlock()
 	}
 }

@@ -219,3 +219,36 @@ func TestAProducerThatNeverRunsIsClosed(t *testing.T) {
 		t.Errorf("afterwards: %v", err)
 	}
 }
+
+// What waits counts for what it takes in memory, not for what came over the wire.
+func TestWaitingTransactionsCountUnpacked(t *testing.T) {
+	trx := new(types.Transaction)
+	trx.Actions = []types.Action{{Data: make([]byte, 900_000)}}
+	for name, c := range map[string]struct {
+		compression types.Compression
+		actions     int
+		data        [][]byte
+		least       int64
+	}{
+		"compressed":             {types.CompressionZlib, 0, [][]byte{make([]byte, 900_000)}, 1_800_000},
+		"many small actions":     {types.CompressionNone, 50_000, nil, 50_000 * 128},
+		"many, compressed":       {types.CompressionZlib, 50_000, nil, 50_000 * 128},
+		"many small free datums": {types.CompressionNone, 0, make([][]byte, 50_000), 50_000 * 24},
+	} {
+		trx := *trx
+		if c.actions > 0 {
+			trx.Actions = make([]types.Action, c.actions)
+		}
+		p, err := types.Pack(&trx, nil, c.data, c.compression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := chain.NewCandidate(p, chain.Input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if size := entrySize(x); size < c.least {
+			t.Errorf("%s: %d bytes, not at least %d", name, size, c.least)
+		}
+	}
+}

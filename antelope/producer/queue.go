@@ -62,10 +62,11 @@ func (q *queue) len() int { return len(q.byID) }
 
 func (q *queue) incoming() int { return q.lists[incomingAPI].Len() + q.lists[incomingP2P].Len() }
 
-// entrySize is how much a candidate counts: it is there packed and unpacked.
+// entrySize is how much a candidate counts: it is there packed and unpacked. What is
+// compressed, or has many small parts, takes more than nodeos counts for it.
 func entrySize(x *chain.Candidate) int64 {
 	const fields = 400
-	return int64(x.Unprunable+x.Prunable)*2 + fields
+	return max(int64(x.Unprunable+x.Prunable)*2, x.Packed.Footprint(x.Trx, x.CFD)+int64(len(x.Raw))) + fields
 }
 
 func (q *queue) add(e *entry) {

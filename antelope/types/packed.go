@@ -133,6 +133,25 @@ func inflate(b []byte) ([]byte, error) {
 	return out, nil
 }
 
+// Footprint is about how many bytes of memory the packed transaction takes with what it
+// unpacks to.
+func (p *PackedTransaction) Footprint(t *Transaction, contextFreeData [][]byte) int64 {
+	const action, level, signature, slice = 128, 16, 128, 24 // bytes of each, besides its data
+	n := len(p.PackedTrx) + len(p.PackedContextFreeData) + signature*len(p.Signatures)
+	for _, list := range [...][]Action{t.ContextFreeActions, t.Actions} {
+		for i := range list {
+			n += action + level*len(list[i].Authorization) + len(list[i].Data)
+		}
+	}
+	for _, data := range contextFreeData {
+		n += slice + len(data)
+	}
+	for _, e := range t.Extensions {
+		n += slice + len(e.Data)
+	}
+	return int64(n)
+}
+
 // fixedPackedOverhead is billed for every packed transaction, in bytes.
 const fixedPackedOverhead = 16
 
