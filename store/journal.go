@@ -64,9 +64,17 @@ func (j *Journal) Truncate(mark, keep int) {
 // Compact keeps only the first record of each row, the one that says what the
 // row was before the revision, in the order of first changes. It returns a copy
 // of what is left; the journal itself must be truncated before it is used again.
-func (j *Journal) Compact() []byte {
+func (j *Journal) Compact() []byte { return bytes.Clone(j.buf[:j.reduce(0)]) }
+
+// CompactFrom keeps only the first record of each row from position mark on. What was
+// recorded before mark stays as it is.
+func (j *Journal) CompactFrom(mark int) { j.buf = j.buf[:j.reduce(mark)] }
+
+// reduce moves the first record of each row from position mark on together, and
+// returns their end. What lies beyond it is undefined.
+func (j *Journal) reduce(mark int) (end int) {
 	records := 0
-	for at := 0; at < len(j.buf); at += j.span(at) {
+	for at := mark; at < len(j.buf); at += j.span(at) {
 		records++
 	}
 	mask := 1<<bits.Len(uint(2*records)) - 1
@@ -76,8 +84,8 @@ func (j *Journal) Compact() []byte {
 	seen := j.seen[:mask+1]
 	clear(seen)
 
-	end := 0 // of what is kept, at the front of buf
-	for at := 0; at < len(j.buf); {
+	end = mark
+	for at := mark; at < len(j.buf); {
 		n := j.span(at)
 		row := j.row(at)
 		slot := int(maphash.Bytes(journalSeed, row)) & mask
@@ -91,7 +99,7 @@ func (j *Journal) Compact() []byte {
 		}
 		at += n
 	}
-	return bytes.Clone(j.buf[:end])
+	return end
 }
 
 // span is the size of the record at a position.

@@ -28,6 +28,7 @@ func (s *Store) Squash() error {
 		return fmt.Errorf("squash: %w", store.ErrNoSession)
 	}
 	s.marks = s.marks[:len(s.marks)-1]
+	s.condense()
 	return nil
 }
 

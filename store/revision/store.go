@@ -37,9 +37,10 @@ type Store struct {
 	ids    store.Table
 	tables int
 
-	journal store.Journal
-	marks   []int
-	undo    [][]byte
+	journal   store.Journal
+	condensed int // length of the journal after it was last condensed
+	marks     []int
+	undo      [][]byte
 
 	head, irreversible uint64
 
@@ -282,7 +283,24 @@ func (s *Store) record() *store.Journal {
 	if len(s.marks) == 0 {
 		return nil
 	}
+	s.condense()
 	return &s.journal
+}
+
+// condenseFrom is how long the records of a session may become before those that undo
+// does not need are dropped, in bytes.
+const condenseFrom = 16 << 20
+
+// condense keeps one record of each row of the innermost session when its records have
+// doubled, so that a row which is changed a thousand times does not take memory a
+// thousand times, and the work stays in proportion to the changes.
+func (s *Store) condense() {
+	mark, length := s.marks[len(s.marks)-1], s.journal.Len()
+	kept := max(0, min(s.condensed, length)-mark)
+	if length-mark > max(condenseFrom, 2*kept) {
+		s.journal.CompactFrom(mark)
+		s.condensed = s.journal.Len()
+	}
 }
 
 // fail closes the store to further use of the writer's state.

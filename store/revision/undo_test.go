@@ -2,6 +2,7 @@ package revision_test
 
 import (
 	"errors"
+	"runtime"
 	"testing"
 
 	"tarn/store"
@@ -41,5 +42,61 @@ func TestUndoOfARowThatCameAndWent(t *testing.T) {
 	}
 	if _, err := s.Get(rows, []byte("new")); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("row that came and went: %v", err)
+	}
+}
+
+// A row that is changed again and again keeps one old value a session, give or take
+// what the journal may grow by before it is condensed; and undo finds it.
+func TestARowChangedOftenKeepsOneOldValue(t *testing.T) {
+	e, err := page.OpenVolatile(256 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	s, err := revision.Open(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := s.CreateTable("rows")
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := make([]byte, 1<<20)
+	put := func(n byte) {
+		t.Helper()
+		value[0] = n
+		if err := s.Put(rows, []byte("row"), value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(1)
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	for session := byte(2); session < 5; session++ { // 2 in a session, 3 in one in it, ...
+		if err := s.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		for range 100 {
+			put(session)
+		}
+	}
+	if err := s.Squash(); err != nil {
+		t.Fatal(err)
+	}
+	if took := heap() - before; took > 100<<20 {
+		t.Errorf("undo data of one row of 1 MiB, changed 300 times, takes %d MiB", took>>20)
+	}
+	for want := byte(2); want > 0; want-- {
+		if err := s.Undo(); err != nil {
+			t.Fatal(err)
+		}
+		if v, err := s.Get(rows, []byte("row")); err != nil || v[0] != want {
+			t.Fatalf("undone to %d, want %d: %v", v[0], want, err)
+		}
 	}
 }
