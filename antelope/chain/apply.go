@@ -93,7 +93,11 @@ func (a *action) run() error {
 // runOne executes the action on one receiver (Leap: apply_context::exec_one).
 func (a *action) runOne() error {
 	start := a.c.now()
-	digest, err := a.runReceiver()
+	err := a.trx.checktime() // receivers without code take time, too
+	var digest types.Checksum256
+	if err == nil {
+		digest, err = a.runReceiver()
+	}
 	if err != nil {
 		err = a.withConsole(err)
 		trace := a.trace()
@@ -182,6 +186,9 @@ func (a *action) runReceiver() (digest types.Checksum256, err error) {
 		if err := a.checkRAMDeltas(); err != nil {
 			return digest, err
 		}
+	}
+	if err := a.trx.room.take(int64(len(a.returnValue))); err != nil {
+		return digest, err
 	}
 	return a.digest(), nil
 }
@@ -355,9 +362,13 @@ func (a *action) chargeRow(payer types.Name, delta int64) error {
 	return a.addRAM(payer, delta)
 }
 
-// schedule adds an action to the transaction, created by this one.
-func (a *action) schedule(act types.Action, receiver types.Name, contextFree bool) uint32 {
-	return a.trx.schedule(act, receiver, contextFree, a.ordinal, a.firstOrdinal)
+// schedule adds an action to the transaction, created by this one, that takes so many
+// bytes by itself.
+func (a *action) schedule(act types.Action, receiver types.Name, contextFree bool, size int) (uint32, error) {
+	if err := a.trx.room.take(int64(size) + traceRoom); err != nil {
+		return 0, err
+	}
+	return a.trx.schedule(act, receiver, contextFree, a.ordinal, a.firstOrdinal), nil
 }
 
 // thrown splits an error of an action into what its trace shows. Errors that are

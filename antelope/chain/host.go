@@ -273,7 +273,9 @@ func (a *action) KeyTypes() int {
 func (a *action) MaxSignatureSize() uint32 { return a.c.opt.MaxVariableSignature }
 
 // Print implements intrinsic.Surroundings.
-func (a *action) Print(text []byte) { a.console = append(a.console, text...) }
+func (a *action) Print(text []byte) {
+	a.console = append(a.console, a.trx.room.print(text)...)
+}
 
 // CheckTime implements intrinsic.Surroundings.
 func (a *action) CheckTime() error { return a.trx.checktime() }

@@ -13,7 +13,8 @@ import (
 type iterators[R any] struct {
 	tables []tableRef
 	rows   []iterator[R]
-	index  map[rowID]int32 // of rows, once there are many
+	index  map[rowID]int32  // of rows, once there are many
+	places map[uint64]int32 // of tables by id, once there are many
 }
 
 // tableRef is a table by its id: one that was removed and made again is another.
@@ -90,25 +91,43 @@ type rowID struct {
 	primary uint64
 }
 
-// few is how many rows are looked for one after another rather than in a map.
+// few is how many rows or tables are looked for one after another rather than in a map.
 const few = 12
 
+// keptIterators bounds what is kept of an action's iterators for those of the next.
+const keptIterators = 4096
+
 func (it *iterators[R]) reset() {
+	if max(cap(it.rows), cap(it.tables)) > keptIterators {
+		*it = iterators[R]{}
+		return
+	}
 	it.tables = it.tables[:0]
 	clear(it.rows)
 	it.rows = it.rows[:0]
 	clear(it.index)
+	clear(it.places)
 }
 
 // table returns the number of a table, new if need be.
 func (it *iterators[R]) table(t tableRef) int32 {
-	for i := range it.tables {
+	for i := range it.tables[:min(len(it.tables), few)] {
 		if it.tables[i].id == t.id {
 			return int32(i)
 		}
 	}
+	if i, ok := it.places[t.id]; ok {
+		return i
+	}
 	it.tables = append(it.tables, t)
-	return int32(len(it.tables) - 1)
+	n := int32(len(it.tables) - 1)
+	if n >= few {
+		if it.places == nil {
+			it.places = make(map[uint64]int32)
+		}
+		it.places[t.id] = n
+	}
+	return n
 }
 
 // end is the end iterator of a table.

@@ -1,6 +1,8 @@
 package chain
 
 import (
+	"bytes"
+
 	"tarn/antelope/exception"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
@@ -8,7 +10,8 @@ import (
 
 // primaryRow is what an iterator keeps of a contract's row, so that finding a row,
 // asking its size, reading it and updating it reads the state once. Nobody else
-// can change the row as long as the iterator lives.
+// can change the row as long as the iterator lives. What there is no room for is read
+// again.
 type primaryRow struct {
 	payer types.Name
 	value []byte // a copy
@@ -26,28 +29,40 @@ func (r *rowCache) reset() {
 	r.arena = r.arena[:0]
 }
 
-func (r *rowCache) keep(v []byte) []byte {
+// keptRows bounds what is kept of the rows of an action, in bytes.
+const keptRows = 1 << 20
+
+func (r *rowCache) keep(payer types.Name, v []byte) primaryRow {
 	n := len(r.arena)
+	if n+len(v) > keptRows {
+		return primaryRow{}
+	}
 	r.arena = append(r.arena, v...)
-	return r.arena[n:len(r.arena):len(r.arena)]
+	return primaryRow{payer, r.arena[n:len(r.arena):len(r.arena)], true}
 }
 
-// load reads the row of an iterator unless it was read.
-func (a *action) load(it *iterator[primaryRow]) error {
+// load returns the row of an iterator, which it reads unless it was kept. The value is
+// valid until the state changes.
+func (a *action) load(it *iterator[primaryRow]) (payer types.Name, value []byte, err error) {
 	if it.row.read {
-		return nil
+		return it.row.payer, it.row.value, nil
 	}
 	k := a.rows.key(it)
 	payer, value, found, err := a.c.state.Row(k)
+	if err == nil && !found {
+		err = missingRow(k)
+	}
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
-	if !found {
-		return missingRow(k)
-	}
-	it.row = primaryRow{payer, a.rows.keep(value), true}
-	return nil
+	a.env.Charge(uint64(len(value)))
+	it.row = a.rows.keep(payer, value)
+	return payer, value, nil
 }
+
+// undoCost is the price of a byte of a row that is replaced or removed: it is kept for
+// undo.
+const undoCost = 8
 
 // StoreI64 implements intrinsic.Primary.
 func (a *action) StoreI64(scope, table, payer types.Name, id uint64, data []byte) (int32, error) {
@@ -85,7 +100,7 @@ func (a *action) StoreI64(scope, table, payer types.Name, id uint64, data []byte
 		d.StoreRow(k, payer, data)
 	}
 	t := a.rows.table(refer(tab))
-	return a.rows.add(rowID{t, id}, primaryRow{payer, a.rows.keep(data), true}), nil
+	return a.rows.add(rowID{t, id}, a.rows.keep(payer, data)), nil
 }
 
 // UpdateI64 implements intrinsic.Primary.
@@ -101,25 +116,30 @@ func (a *action) UpdateI64(i int32, payer types.Name, data []byte) error {
 	if err := a.writable(k.TableKey); err != nil {
 		return err
 	}
-	if err := a.load(it); err != nil {
+	from, old, err := a.load(it)
+	if err != nil {
 		return err
 	}
+	a.env.Charge(undoCost * uint64(len(old)))
 	if payer == 0 {
-		payer = it.row.payer
+		payer = from
 	}
-	before, after := int64(len(it.row.value))+billableRow, int64(len(data))+billableRow
-	if err := a.recharge(k, it.row.payer, payer, before, after); err != nil {
+	d := a.deepMind()
+	if d != nil {
+		old = bytes.Clone(old) // it is told of after other changes
+	}
+	before, after := int64(len(old))+billableRow, int64(len(data))+billableRow
+	if err := a.recharge(k, from, payer, before, after); err != nil {
 		return err
 	}
-	if d := a.deepMind(); d != nil {
-		d.UpdateRow(k, it.row.payer, payer, it.row.value, data)
+	if d != nil {
+		d.UpdateRow(k, from, payer, old, data)
 	}
-	if len(data) <= len(it.row.value) {
-		it.row.value = it.row.value[:copy(it.row.value, data)]
+	if it.row.read && len(data) <= len(it.row.value) {
+		it.row.payer, it.row.value = payer, it.row.value[:copy(it.row.value, data)]
 	} else {
-		it.row.value = a.rows.keep(data)
+		it.row = a.rows.keep(payer, data)
 	}
-	it.row.payer = payer
 	return a.c.state.PutRow(k, payer, data)
 }
 
@@ -160,17 +180,21 @@ func (a *action) RemoveI64(i int32) error {
 	if err := a.writable(k.TableKey); err != nil {
 		return err
 	}
-	if err := a.load(it); err != nil {
+	payer, old, err := a.load(it)
+	if err != nil {
 		return err
 	}
-	if d := a.deepMind(); d != nil {
+	a.env.Charge(undoCost * uint64(len(old)))
+	d := a.deepMind()
+	if d != nil {
+		old = bytes.Clone(old) // it is told of after other changes
 		d.RAMEvent(rowEvent(k), "table_row", "remove", "primary_index_remove")
 	}
-	if err := a.chargeRow(it.row.payer, -int64(len(it.row.value))-billableRow); err != nil {
+	if err := a.chargeRow(payer, -int64(len(old))-billableRow); err != nil {
 		return err
 	}
-	if d := a.deepMind(); d != nil {
-		d.RemoveRow(k, it.row.payer, it.row.value)
+	if d != nil {
+		d.RemoveRow(k, payer, old)
 	}
 	if err := a.c.state.DeleteRow(k); err != nil {
 		return err
@@ -197,10 +221,8 @@ func (a *action) GetI64(i int32) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.load(it); err != nil {
-		return nil, err
-	}
-	return it.row.value, nil
+	_, value, err := a.load(it)
+	return value, err
 }
 
 // rowIterator returns the iterator of a row of a table, or the table's end.
@@ -277,7 +299,8 @@ func (a *action) FindI64(code, scope, table types.Name, id uint64) (int32, error
 	if err != nil || !found {
 		return end(t), err
 	}
-	return a.rows.add(rowID{t, id}, primaryRow{payer, a.rows.keep(value), true}), nil
+	a.env.Charge(uint64(len(value)))
+	return a.rows.add(rowID{t, id}, a.rows.keep(payer, value)), nil
 }
 
 // LowerBoundI64 implements intrinsic.Primary.

@@ -40,12 +40,17 @@ func (a *action) HasAuth(account types.Name) bool {
 
 // RequireRecipient implements intrinsic.Authorizer.
 func (a *action) RequireRecipient(account types.Name) error {
+	a.env.Charge(uint64(len(a.notified)))
 	for i := range a.notified {
 		if a.notified[i].receiver == account {
 			return nil
 		}
 	}
-	a.notified = append(a.notified, notification{account, a.schedule(*a.act, account, false)})
+	ordinal, err := a.schedule(*a.act, account, false, 0)
+	if err != nil {
+		return err
+	}
+	a.notified = append(a.notified, notification{account, ordinal})
 	if d := a.deepMind(); d != nil {
 		d.RequireRecipient()
 	}
@@ -89,7 +94,11 @@ func (a *action) SendInline(act types.Action) error {
 			return err
 		}
 	}
-	a.inline = append(a.inline, a.schedule(act, act.Account, false))
+	ordinal, err := a.schedule(act, act.Account, false, act.Size())
+	if err != nil {
+		return err
+	}
+	a.inline = append(a.inline, ordinal)
 	if d := a.deepMind(); d != nil {
 		d.SendInline()
 	}
@@ -157,7 +166,11 @@ func (a *action) SendContextFreeInline(act types.Action) error {
 	if len(act.Authorization) > 0 {
 		return invalid("context-free actions cannot have authorizations")
 	}
-	a.cfaInline = append(a.cfaInline, a.schedule(act, act.Account, true))
+	ordinal, err := a.schedule(act, act.Account, true, act.Size())
+	if err != nil {
+		return err
+	}
+	a.cfaInline = append(a.cfaInline, ordinal)
 	if d := a.deepMind(); d != nil {
 		d.SendContextFreeInline()
 	}
@@ -432,7 +445,7 @@ func (a *action) cancelDeferred(k state.DeferredKey) (bool, error) {
 }
 
 // SetReturnValue implements intrinsic.Sender.
-func (a *action) SetReturnValue(value []byte) { a.returnValue = append([]byte(nil), value...) }
+func (a *action) SetReturnValue(value []byte) { a.returnValue = append(a.returnValue[:0], value...) }
 
 // SenderOf implements intrinsic.Sender.
 func (a *action) SenderOf() types.Name {

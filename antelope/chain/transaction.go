@@ -71,6 +71,7 @@ type transaction struct {
 	netDueToBlock           bool
 	netDueToGreylist        bool
 	timer                   timer
+	room                    room
 
 	// For the machine, made once so that running an action allocates nothing.
 	codeKey   state.CodeKey
@@ -88,6 +89,7 @@ func (c *Chain) newTransaction(kind Kind, trx *types.Transaction, id types.Check
 	t.trace.ID, t.trace.BlockNum, t.trace.BlockTime = id, c.head.BlockNum+1, c.pending.header.Timestamp
 	t.trace.ProducerBlockID = c.pending.producerBlockID
 	t.timer.begin(t, start, b)
+	t.room = newRoom(c.speculative())
 	if kind != ReadOnly && !c.skipSessions() {
 		if err := c.state.Begin(); err != nil {
 			return nil, err
@@ -509,6 +511,9 @@ func (t *transaction) checkNet() error {
 
 // addRAM changes what an account uses; whether it may is checked at the end.
 func (t *transaction) addRAM(account types.Name, delta int64) error {
+	if err := t.room.take(delta); err != nil {
+		return err
+	}
 	if err := t.c.chargeRAM(t.deepMind(), account, delta); err != nil {
 		return err
 	}

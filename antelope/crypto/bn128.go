@@ -47,6 +47,9 @@ func AltBn128Pair(pairs []byte, check func()) int32 {
 	var product bn254.GT
 	product.SetOne()
 	for ; len(pairs) > 0; pairs = pairs[bnG1+bnG2:] {
+		if check != nil {
+			check() // reading points is work too, where one is at infinity
+		}
 		var p bn254.G1Affine
 		var q bn254.G2Affine
 		if !readBnG1(&p, pairs) || !readBnG2(&q, pairs[bnG1:]) {
@@ -60,9 +63,6 @@ func AltBn128Pair(pairs []byte, check func()) int32 {
 			return failure
 		}
 		product.Mul(&product, &f)
-		if check != nil {
-			check()
-		}
 	}
 	result := bn254.FinalExponentiation(&product)
 	if result.IsOne() {

@@ -36,6 +36,8 @@ type Reader struct {
 	buf []byte
 	off int
 	err error
+
+	counted func(elements int)
 }
 
 // NewReader returns a Reader of b, which must not change while it is used.
@@ -43,6 +45,11 @@ func NewReader(b []byte) *Reader { return &Reader{buf: b} }
 
 // Reset makes r read b from its start, without an error.
 func (r *Reader) Reset(b []byte) { r.buf, r.off, r.err = b, 0, nil }
+
+// OnCount has fn called with the number of elements of each array, before anything is
+// allocated for it or read of it: by it work is charged for before it is done. fn may
+// panic to end the decoding.
+func (r *Reader) OnCount(fn func(elements int)) { r.counted = fn }
 
 // Err returns the first error, nil if there was none.
 func (r *Reader) Err() error { return r.err }
@@ -161,6 +168,9 @@ func (r *Reader) Count(size int) int {
 	case int64(n)*int64(max(size, 1)) > int64(len(r.buf)-r.off):
 		r.Fail(fmt.Errorf("%d elements: %w", n, ErrShort))
 		return 0
+	}
+	if r.counted != nil {
+		r.counted(int(n))
 	}
 	return int(n)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -144,7 +145,7 @@ func (c *Cache) runtime(config wazero.RuntimeConfig) (wazero.Runtime, error) {
 		if f.result {
 			results = []ValueType{I32}
 		}
-		params := []ValueType{I32, I32}[:f.params]
+		params := slices.Repeat([]ValueType{I32}, f.params)
 		own.NewFunctionBuilder().WithGoFunction(hostFunction(f.body), params, results).Export(f.name)
 	}
 	if _, err := own.Instantiate(ctx); err != nil {

@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"bytes"
 	"errors"
 	"time"
 
@@ -19,6 +20,7 @@ type Call struct {
 	check    func() error // the caller's checktime
 	outcome  error        // why a host function ended the action
 	inHost   bool         // a host function is running
+	fuel     int64        // of the machine's own functions, until the next look at the clock
 }
 
 var (
@@ -78,6 +80,15 @@ func (c *Call) Checktime() {
 	}
 }
 
+// charge takes fuel for work that a function of the machine's is about to do, and
+// looks at the clock first if there is not enough left.
+func (c *Call) charge(units int64) {
+	if c.fuel -= units; c.fuel < 0 {
+		c.fuel = fuelPerTick
+		c.Checktime()
+	}
+}
+
 // A call is the context.Context that the virtual machine hands from the entry to
 // the host functions, so that those find it without a search.
 
@@ -114,7 +125,9 @@ func machineFunctions() [machineImports]machineFunction {
 	return [machineImports]machineFunction{
 		importTick: {name: "tick", body: func(c *Call, _ []uint64) { c.Checktime() }},
 		importGrow: {name: "grow", params: 1, result: true, body: func(c *Call, stack []uint64) {
-			pages, err := c.instance.grow(int32(stack[0]), c.limits.Pages)
+			delta := int32(stack[0])
+			c.charge(c.instance.growCost(delta))
+			pages, err := c.instance.grow(delta, c.limits.Pages)
 			if err != nil {
 				c.Abort(err)
 			}
@@ -127,6 +140,11 @@ func machineFunctions() [machineImports]machineFunction {
 		}},
 		importOverlap: {name: "overlap", body: func(c *Call, _ []uint64) {
 			c.Abort(exception.New(exception.OverlappingMemoryError, "memcpy can only accept non-aliasing pointers"))
+		}},
+		importCompare: {name: "compare", params: 3, result: true, body: func(c *Call, stack []uint64) {
+			m, n := c.View(), uint64(uint32(stack[2]))
+			a, b := m[uint32(stack[0]):][:n], m[uint32(stack[1]):][:n]
+			stack[0] = uint64(uint32(int32(bytes.Compare(a, b))))
 		}},
 	}
 }

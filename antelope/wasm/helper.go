@@ -236,6 +236,10 @@ func (w *rewriter) memory(e *encoder, kind byte) {
 	e.index(opLocalGet, localA)
 }
 
+// longCompare is how many bytes memcmp compares by itself. The interpreter would take
+// long for more, and memcmp looks at the clock only before it begins.
+const longCompare = 1024
+
 // memcmp compares eight bytes at a time, and those that differ one by one.
 func (w *rewriter) memcmp(e *encoder) {
 	e.op(1, 1, I32)
@@ -245,6 +249,14 @@ func (w *rewriter) memcmp(e *encoder) {
 		return
 	}
 	w.prepare(e, 2, false)
+	e.index(opLocalGet, localN)
+	e.i32(longCompare)
+	e.op(opI32GtU, opIf, none)
+	for _, l := range []uint32{localA, localB, localN} {
+		e.index(opLocalGet, l)
+	}
+	e.index(opCall, w.machineImport(importCompare))
+	e.op(opReturn, opEnd)
 	advance := func(n int32) {
 		for _, l := range []uint32{localA, localB} {
 			e.index(opLocalGet, l)

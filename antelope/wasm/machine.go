@@ -65,7 +65,7 @@ func (m *Machine) Apply(context any, code Code, receiver, account, action uint64
 	m.clock++
 	i.used = m.clock
 	c := &m.call
-	*c = Call{Context: context, instance: i, limits: code.Limits, check: checktime}
+	*c = Call{Context: context, instance: i, limits: code.Limits, check: checktime, fuel: fuelPerTick}
 	m.stack = [4]uint64{receiver, account, action, uint64(code.Limits.CallDepth + 1)}
 	err = i.run.CallWithStack(c, m.stack[:])
 	if err != nil {

@@ -87,6 +87,22 @@ func (i *instance) grow(delta int32, limit uint32) (int32, error) {
 	return size, i.memory.resize(uint32(size + delta))
 }
 
+// growCost is the price of memory.grow: what is cleared, and copied if memory has to
+// move. Shrinking clears nothing.
+func (i *instance) growCost(delta int32) int64 {
+	if delta <= 0 {
+		return callWeight
+	}
+	bytes := int64(delta) * PageSize
+	if size := int64(len(i.memory.bytes)); size+bytes > int64(cap(i.memory.bytes)) {
+		bytes += size
+	}
+	return callWeight + bytes/bytesPerUnit
+}
+
+// bytesPerUnit is how many bytes are cleared, copied or compared for a unit of fuel.
+const bytesPerUnit = 4
+
 // reset brings memory to its initial state. What the action before did not reach is in
 // it.
 func (i *instance) reset() error {

@@ -12,6 +12,7 @@ const (
 	importGrow            // (pages i32) i32 : memory.grow, as eos-vm does it
 	importSelect          // (index, table i32) i32 : a big br_table
 	importOverlap         // () : memcpy of overlapping ranges
+	importCompare         // (a, b, length i32) i32 : memcmp of long ranges
 	machineImports        // how many
 )
 

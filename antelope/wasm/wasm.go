@@ -27,6 +27,11 @@ const (
 // PageSize is the unit of linear memory, in bytes.
 const PageSize = 65536
 
+// FuelPerTick is how many units of work a contract may do until the clock is looked at:
+// a unit is about an instruction, all of them some ten microseconds where instructions
+// are compiled. Host functions charge in the same unit.
+const FuelPerTick = fuelPerTick
+
 // Runtime limits while CONFIGURABLE_WASM_LIMITS2 is not active (Leap:
 // wasm_eosio_constraints.hpp).
 const (

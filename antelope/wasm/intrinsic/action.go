@@ -14,30 +14,30 @@ import (
 // cf_system.cpp, producer.cpp).
 func actionEntries() []entry {
 	return []entry{
-		{"read_action_data", anywhere, []arg{chars}, wasm.I32, readActionData},
-		{"action_data_size", anywhere, nil, wasm.I32, actionDataSize},
-		{"current_receiver", anywhere, nil, wasm.I64, currentReceiver},
-		{"set_action_return_value", aware, []arg{block}, none, setActionReturnValue},
+		{"read_action_data", anywhere, []arg{chars}, wasm.I32, price{light, 1}, readActionData},
+		{"action_data_size", anywhere, nil, wasm.I32, price{light, 1}, actionDataSize},
+		{"current_receiver", anywhere, nil, wasm.I64, price{light, 1}, currentReceiver},
+		{"set_action_return_value", aware, []arg{block}, none, price{light, 4}, setActionReturnValue},
 
-		{"require_auth", aware, []arg{u64}, none, requireAuth},
-		{"require_auth2", aware, []arg{u64, u64}, none, requireAuth2},
-		{"has_auth", aware, []arg{u64}, wasm.I32, hasAuth},
-		{"require_recipient", aware, []arg{u64}, none, requireRecipient},
-		{"is_account", aware, []arg{u64}, wasm.I32, isAccount},
-		{"get_code_hash", aware, []arg{u64, u32, block}, wasm.I32, getCodeHash},
+		{"require_auth", aware, []arg{u64}, none, price{light, 1}, requireAuth},
+		{"require_auth2", aware, []arg{u64, u64}, none, price{light, 1}, requireAuth2},
+		{"has_auth", aware, []arg{u64}, wasm.I32, price{light, 1}, hasAuth},
+		{"require_recipient", aware, []arg{u64}, none, price{looking, 1}, requireRecipient},
+		{"is_account", aware, []arg{u64}, wasm.I32, price{looking, 1}, isAccount},
+		{"get_code_hash", aware, []arg{u64, u32, block}, wasm.I32, price{looking, 1}, getCodeHash},
 
-		{"current_time", aware, nil, wasm.I64, currentTime},
-		{"publication_time", aware, nil, wasm.I64, publicationTime},
-		{"is_feature_activated", aware, []arg{ref32}, wasm.I32, isFeatureActivated},
-		{"get_sender", aware, nil, wasm.I64, getSender},
-		{"get_block_num", anywhere, nil, wasm.I32, getBlockNum},
-		{"get_active_producers", aware, []arg{words}, wasm.I32, getActiveProducers},
+		{"current_time", aware, nil, wasm.I64, price{light, 1}, currentTime},
+		{"publication_time", aware, nil, wasm.I64, price{light, 1}, publicationTime},
+		{"is_feature_activated", aware, []arg{ref32}, wasm.I32, price{looking, 1}, isFeatureActivated},
+		{"get_sender", aware, nil, wasm.I64, price{light, 1}, getSender},
+		{"get_block_num", anywhere, nil, wasm.I32, price{light, 1}, getBlockNum},
+		{"get_active_producers", aware, []arg{words}, wasm.I32, price{looking, 1}, getActiveProducers},
 
-		{"abort", anywhere, nil, none, abort},
-		{"eosio_assert", anywhere, []arg{u32, text}, none, eosioAssert},
-		{"eosio_assert_message", anywhere, []arg{u32, chars}, none, eosioAssertMessage},
-		{"eosio_assert_code", anywhere, []arg{u32, u64}, none, eosioAssertCode},
-		{"eosio_exit", anywhere, []arg{u32}, none, eosioExit},
+		{"abort", anywhere, nil, none, price{light, 1}, abort},
+		{"eosio_assert", anywhere, []arg{u32, text}, none, price{light, 1}, eosioAssert},
+		{"eosio_assert_message", anywhere, []arg{u32, chars}, none, price{light, 1}, eosioAssertMessage},
+		{"eosio_assert_code", anywhere, []arg{u32, u64}, none, price{light, 1}, eosioAssertCode},
+		{"eosio_exit", anywhere, []arg{u32}, none, price{light, 1}, eosioExit},
 	}
 }
 

@@ -82,11 +82,11 @@ func checks(args []arg) []check {
 
 // run checks the argument, and returns the end of the memory that it gives the function
 // to write to.
-func (k check) run(m []byte, s []uint64) (uint64, error) {
+func (k check) run(a *Apply, m []byte, s []uint64) (uint64, error) {
 	p := uint32(s[k.at])
 	switch k.arg {
 	case text:
-		return 0, terminated(m, p)
+		return 0, a.terminated(m, p)
 	case chars, block:
 		return spans(m, p, uint32(s[k.at+1]), 1)
 	case words:
@@ -105,6 +105,21 @@ func (k check) run(m []byte, s []uint64) (uint64, error) {
 		return refers(m, p, 64)
 	}
 	return k.transfers(m, s)
+}
+
+// length is how many bytes the argument's spans have together.
+func (k check) length(s []uint64) uint64 {
+	switch k.arg {
+	case chars, block:
+		return uint64(uint32(s[k.at+1]))
+	case words:
+		return 8 * uint64(uint32(s[k.at+1]))
+	case quads:
+		return 16 * uint64(uint32(s[k.at+1]))
+	case copied, equals, filled:
+		return uint64(uint32(s[k.at+2]))
+	}
+	return 0
 }
 
 // transfers checks the arguments of the memory functions. Those that write need the
@@ -156,11 +171,21 @@ func refers(m []byte, p, size uint32) (end uint64, err error) {
 	return end, nil
 }
 
-func terminated(m []byte, p uint32) error {
-	if uint64(p) >= uint64(len(m)) || bytes.IndexByte(m[p:], 0) < 0 {
+// terminated looks for the end of a text, and charges for all but its first slice,
+// which the price of the call covers.
+func (a *Apply) terminated(m []byte, p uint32) error {
+	if uint64(p) >= uint64(len(m)) {
 		return violation()
 	}
-	return nil
+	for rest := m[p:]; ; a.Charge(textSlice) {
+		part := rest[:min(len(rest), textSlice)]
+		if bytes.IndexByte(part, 0) >= 0 {
+			return nil
+		}
+		if rest = rest[len(part):]; len(rest) == 0 {
+			return violation()
+		}
+	}
 }
 
 // overlap tells whether the spans at a and b of the stack share a byte (Leap:

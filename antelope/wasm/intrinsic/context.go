@@ -19,6 +19,7 @@ type Apply struct {
 	Data []byte // the action's data, never changed by a host function
 
 	scratch []byte // what is packed or printed before it is copied on
+	fuel    uint64 // until the next look at the clock
 	ender   ender  // the call that is being served
 	checker func() // what check returns
 }

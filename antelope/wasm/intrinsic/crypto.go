@@ -13,16 +13,16 @@ import (
 // webassembly/crypto.cpp).
 func cryptoEntries() []entry {
 	return []entry{
-		{"assert_recover_key", anywhere, []arg{ref32, chars, chars}, none, assertRecoverKey},
-		{"recover_key", anywhere, []arg{ref32, chars, chars}, wasm.I32, recoverKey},
-		{"assert_sha256", anywhere, []arg{chars, ref32}, none, matches(sha256)},
-		{"assert_sha1", anywhere, []arg{chars, ref20}, none, matches(sha1)},
-		{"assert_sha512", anywhere, []arg{chars, ref64}, none, matches(sha512)},
-		{"assert_ripemd160", anywhere, []arg{chars, ref20}, none, matches(ripemd160)},
-		{"sha256", anywhere, []arg{chars, ref32}, none, hashes(sha256)},
-		{"sha1", anywhere, []arg{chars, ref20}, none, hashes(sha1)},
-		{"sha512", anywhere, []arg{chars, ref64}, none, hashes(sha512)},
-		{"ripemd160", anywhere, []arg{chars, ref20}, none, hashes(ripemd160)},
+		{"assert_recover_key", anywhere, []arg{ref32, chars, chars}, none, price{long, hashing}, assertRecoverKey},
+		{"recover_key", anywhere, []arg{ref32, chars, chars}, wasm.I32, price{long, hashing}, recoverKey},
+		{"assert_sha256", anywhere, []arg{chars, ref32}, none, price{floating, hashing}, matches(sha256)},
+		{"assert_sha1", anywhere, []arg{chars, ref20}, none, price{floating, hashing}, matches(sha1)},
+		{"assert_sha512", anywhere, []arg{chars, ref64}, none, price{floating, hashing}, matches(sha512)},
+		{"assert_ripemd160", anywhere, []arg{chars, ref20}, none, price{floating, hashing}, matches(ripemd160)},
+		{"sha256", anywhere, []arg{chars, ref32}, none, price{floating, hashing}, hashes(sha256)},
+		{"sha1", anywhere, []arg{chars, ref20}, none, price{floating, hashing}, hashes(sha1)},
+		{"sha512", anywhere, []arg{chars, ref64}, none, price{floating, hashing}, hashes(sha512)},
+		{"ripemd160", anywhere, []arg{chars, ref20}, none, price{floating, hashing}, hashes(ripemd160)},
 	}
 }
 
@@ -102,10 +102,10 @@ func (a *Apply) signatureSize(sig *types.Signature) error {
 func assertRecoverKey(a *Apply, m []byte, s []uint64) (uint64, error) {
 	var sig types.Signature
 	var key types.PublicKey
-	if err := unpack(span(m, s, 1), &sig); err != nil {
+	if err := a.unpack(span(m, s, 1), &sig); err != nil {
 		return 0, err
 	}
-	if err := unpack(span(m, s, 3), &key); err != nil {
+	if err := a.unpack(span(m, s, 3), &key); err != nil {
 		return 0, err
 	}
 	if err := a.signature(&sig, "assert_recover_key"); err != nil {
@@ -129,7 +129,7 @@ func assertRecoverKey(a *Apply, m []byte, s []uint64) (uint64, error) {
 // without its type, and they are cut to fit.
 func recoverKey(a *Apply, m []byte, s []uint64) (uint64, error) {
 	var sig types.Signature
-	if err := unpack(span(m, s, 1), &sig); err != nil {
+	if err := a.unpack(span(m, s, 1), &sig); err != nil {
 		return 0, err
 	}
 	if err := a.signature(&sig, "recover_key"); err != nil {

@@ -10,16 +10,16 @@ import (
 // webassembly/database.cpp).
 func databaseEntries() []entry {
 	list := []entry{
-		{"db_store_i64", aware, []arg{u64, u64, u64, u64, chars}, wasm.I32, dbStore},
-		{"db_update_i64", aware, []arg{u32, u64, chars}, none, dbUpdate},
-		{"db_remove_i64", aware, []arg{u32}, none, dbRemove},
-		{"db_get_i64", aware, []arg{u32, chars}, wasm.I32, dbGet},
-		{"db_next_i64", aware, []arg{u32, ref8}, wasm.I32, dbNext},
-		{"db_previous_i64", aware, []arg{u32, ref8}, wasm.I32, dbPrevious},
-		{"db_find_i64", aware, []arg{u64, u64, u64, u64}, wasm.I32, dbFind},
-		{"db_lowerbound_i64", aware, []arg{u64, u64, u64, u64}, wasm.I32, dbLowerBound},
-		{"db_upperbound_i64", aware, []arg{u64, u64, u64, u64}, wasm.I32, dbUpperBound},
-		{"db_end_i64", aware, []arg{u64, u64, u64}, wasm.I32, dbEnd},
+		{"db_store_i64", aware, []arg{u64, u64, u64, u64, chars}, wasm.I32, price{changing, writing}, dbStore},
+		{"db_update_i64", aware, []arg{u32, u64, chars}, none, price{changing, writing}, dbUpdate},
+		{"db_remove_i64", aware, []arg{u32}, none, price{changing, writing}, dbRemove},
+		{"db_get_i64", aware, []arg{u32, chars}, wasm.I32, price{light, 1}, dbGet},
+		{"db_next_i64", aware, []arg{u32, ref8}, wasm.I32, price{looking, 1}, dbNext},
+		{"db_previous_i64", aware, []arg{u32, ref8}, wasm.I32, price{looking, 1}, dbPrevious},
+		{"db_find_i64", aware, []arg{u64, u64, u64, u64}, wasm.I32, price{looking, 1}, dbFind},
+		{"db_lowerbound_i64", aware, []arg{u64, u64, u64, u64}, wasm.I32, price{looking, 1}, dbLowerBound},
+		{"db_upperbound_i64", aware, []arg{u64, u64, u64, u64}, wasm.I32, price{looking, 1}, dbUpperBound},
+		{"db_end_i64", aware, []arg{u64, u64, u64}, wasm.I32, price{looking, 1}, dbEnd},
 	}
 	list = append(list, indexEntries("db_idx64_", kind{Index64, ref8})...)
 	list = append(list, indexEntries("db_idx128_", kind{Index128, ref16})...)
@@ -97,16 +97,16 @@ type kind struct {
 // indexEntries are the ten functions of an index.
 func indexEntries(prefix string, k kind) []entry {
 	return []entry{
-		{prefix + "store", aware, []arg{u64, u64, u64, u64, k.key}, wasm.I32, k.store},
-		{prefix + "update", aware, []arg{u32, u64, k.key}, none, k.update},
-		{prefix + "remove", aware, []arg{u32}, none, k.remove},
-		{prefix + "find_secondary", aware, []arg{u64, u64, u64, k.key, ref8}, wasm.I32, k.findSecondary},
-		{prefix + "find_primary", aware, []arg{u64, u64, u64, k.key, u64}, wasm.I32, k.findPrimary},
-		{prefix + "lowerbound", aware, []arg{u64, u64, u64, k.key, ref8}, wasm.I32, k.lowerBound},
-		{prefix + "upperbound", aware, []arg{u64, u64, u64, k.key, ref8}, wasm.I32, k.upperBound},
-		{prefix + "end", aware, []arg{u64, u64, u64}, wasm.I32, k.end},
-		{prefix + "next", aware, []arg{u32, ref8}, wasm.I32, k.next},
-		{prefix + "previous", aware, []arg{u32, ref8}, wasm.I32, k.previous},
+		{prefix + "store", aware, []arg{u64, u64, u64, u64, k.key}, wasm.I32, price{changing, writing}, k.store},
+		{prefix + "update", aware, []arg{u32, u64, k.key}, none, price{changing, writing}, k.update},
+		{prefix + "remove", aware, []arg{u32}, none, price{changing, writing}, k.remove},
+		{prefix + "find_secondary", aware, []arg{u64, u64, u64, k.key, ref8}, wasm.I32, price{looking, 1}, k.findSecondary},
+		{prefix + "find_primary", aware, []arg{u64, u64, u64, k.key, u64}, wasm.I32, price{looking, 1}, k.findPrimary},
+		{prefix + "lowerbound", aware, []arg{u64, u64, u64, k.key, ref8}, wasm.I32, price{looking, 1}, k.lowerBound},
+		{prefix + "upperbound", aware, []arg{u64, u64, u64, k.key, ref8}, wasm.I32, price{looking, 1}, k.upperBound},
+		{prefix + "end", aware, []arg{u64, u64, u64}, wasm.I32, price{looking, 1}, k.end},
+		{prefix + "next", aware, []arg{u32, ref8}, wasm.I32, price{looking, 1}, k.next},
+		{prefix + "previous", aware, []arg{u32, ref8}, wasm.I32, price{looking, 1}, k.previous},
 	}
 }
 

@@ -29,6 +29,7 @@ type entry struct {
 	rule   rule
 	args   []arg
 	result wasm.ValueType // none if 0
+	price  price
 	body   body
 }
 
@@ -57,13 +58,16 @@ func (e entry) prepare() *function {
 // (Leap: webassembly/runtimes/eos-vm.cpp, preconditions.hpp). Memory beyond the returned
 // end is as it was, unless there is an error.
 func (f *function) call(a *Apply, m []byte, s []uint64) (end uint64, err error) {
+	var bytes uint64
 	for _, k := range f.checks {
-		e, err := k.run(m, s)
+		e, err := k.run(a, m, s)
 		if err != nil {
 			return 0, err
 		}
 		end = max(end, e)
+		bytes += k.length(s)
 	}
+	a.Charge(uint64(f.price.call) + bytes*uint64(f.price.byte))
 	for i, at := range f.blocks {
 		for _, other := range f.blocks[i+1:] {
 			if overlap(s, at, other) {
@@ -140,10 +144,17 @@ func Functions() []wasm.Function {
 
 // unpack reads v from the start of b; what follows it is ignored, as nodeos does
 // (libfc: raw::unpack). What fails is what nodeos' library throws.
-func unpack(b []byte, v interface{ Read(*serial.Reader) }) error {
-	r := serial.NewReader(b)
+func (a *Apply) unpack(b []byte, v interface{ Read(*serial.Reader) }) error {
+	r := a.reader(b)
 	v.Read(r)
 	return unpacked(r, len(b))
+}
+
+// reader reads what a contract packed, and charges for the elements of its arrays.
+func (a *Apply) reader(b []byte) *serial.Reader {
+	r := serial.NewReader(b)
+	r.OnCount(func(elements int) { a.Charge(light + floating*uint64(elements)) })
+	return r
 }
 
 // unpacked is r's error as nodeos throws it: the exception if it is one, out of range

@@ -234,7 +234,7 @@ func newHarness(t *testing.T) *harness {
 		config: types.DefaultChainConfig(), wasmConfig: types.DefaultWasmConfig(),
 	}
 	h.a = &Apply{Chain: h.chain, Receiver: types.N("receiver"), Privileged: true, Console: true}
-	h.a.ender = h
+	h.a.ender, h.a.fuel = h, 1<<60 // what calls cost is tested elsewhere
 	return h
 }
 

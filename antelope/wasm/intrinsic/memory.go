@@ -11,10 +11,10 @@ import (
 // webassembly/memory.cpp).
 func memoryEntries() []entry {
 	return []entry{
-		{"memcpy", anywhere, []arg{copied}, wasm.I32, memcpy},
-		{"memmove", anywhere, []arg{copied}, wasm.I32, memmove},
-		{"memcmp", anywhere, []arg{equals}, wasm.I32, memcmp},
-		{"memset", anywhere, []arg{filled}, wasm.I32, memset},
+		{"memcpy", anywhere, []arg{copied}, wasm.I32, price{light, 1}, memcpy},
+		{"memmove", anywhere, []arg{copied}, wasm.I32, price{light, 1}, memmove},
+		{"memcmp", anywhere, []arg{equals}, wasm.I32, price{light, 1}, memcmp},
+		{"memset", anywhere, []arg{filled}, wasm.I32, price{light, 1}, memset},
 	}
 }
 

@@ -28,7 +28,7 @@ func setBlockchainParameters(a *Apply, m []byte, s []uint64) (uint64, error) {
 	}
 	cfg := *a.Chain.ChainConfig()
 	packed := span(m, s, 0)
-	r := serial.NewReader(packed)
+	r := a.reader(packed)
 	cfg.ReadV0(r)
 	if err := unpacked(r, len(packed)); err != nil {
 		return 0, err
@@ -46,7 +46,7 @@ func (a *Apply) configurable(id uint32) bool {
 
 func getParameters(a *Apply, m []byte, s []uint64) (uint64, error) {
 	packed := span(m, s, 0)
-	r := serial.NewReader(packed)
+	r := a.reader(packed)
 	ids := types.ReadParameterIDs(r)
 	if err := unpacked(r, len(packed)); err != nil {
 		return 0, err
@@ -72,7 +72,7 @@ func setParameters(a *Apply, m []byte, s []uint64) (uint64, error) {
 	}
 	cfg := *a.Chain.ChainConfig()
 	packed := span(m, s, 0)
-	r := serial.NewReader(packed)
+	r := a.reader(packed)
 	cfg.ReadParameters(r, a.configurable)
 	if err := unpacked(r, len(packed)); err != nil {
 		return 0, err
@@ -98,7 +98,7 @@ func setWasmParameters(a *Apply, m []byte, s []uint64) (uint64, error) {
 		return 0, err
 	}
 	packed := span(m, s, 0)
-	r := serial.NewReader(packed)
+	r := a.reader(packed)
 	version := r.Uint32()
 	if r.Err() == nil && version != 0 {
 		return 0, exception.New(exception.WasmConfigUnknownVersion, "set_wasm_parameters_packed: Unknown version: %d", version)

@@ -14,10 +14,10 @@ import (
 // webassembly/permission.cpp).
 func permissionEntries() []entry {
 	return []entry{
-		{"check_transaction_authorization", aware, []arg{chars, chars, chars}, wasm.I32, checkTransactionAuthorization},
-		{"check_permission_authorization", aware, []arg{u64, u64, chars, chars, u64}, wasm.I32, checkPermissionAuthorization},
-		{"get_permission_last_used", aware, []arg{u64, u64}, wasm.I64, getPermissionLastUsed},
-		{"get_account_creation_time", aware, []arg{u64}, wasm.I64, getAccountCreationTime},
+		{"check_transaction_authorization", aware, []arg{chars, chars, chars}, wasm.I32, price{sending, writing}, checkTransactionAuthorization},
+		{"check_permission_authorization", aware, []arg{u64, u64, chars, chars, u64}, wasm.I32, price{sending, writing}, checkPermissionAuthorization},
+		{"get_permission_last_used", aware, []arg{u64, u64}, wasm.I64, price{looking, 1}, getPermissionLastUsed},
+		{"get_account_creation_time", aware, []arg{u64}, wasm.I64, price{looking, 1}, getAccountCreationTime},
 	}
 }
 
@@ -32,10 +32,10 @@ func satisfied(err error) (uint64, error) {
 
 func checkTransactionAuthorization(a *Apply, m []byte, s []uint64) (uint64, error) {
 	var trx types.Transaction
-	if err := unpack(span(m, s, 0), &trx); err != nil {
+	if err := a.unpack(span(m, s, 0), &trx); err != nil {
 		return 0, err
 	}
-	keys, levels, err := provided(span(m, s, 2), span(m, s, 4))
+	keys, levels, err := a.provided(span(m, s, 2), span(m, s, 4))
 	if err != nil {
 		return 0, err
 	}
@@ -47,7 +47,7 @@ func checkPermissionAuthorization(a *Apply, m []byte, s []uint64) (uint64, error
 	if delay > math.MaxInt64 {
 		return 0, exception.New(exception.ActionValidate, "provided delay is too large")
 	}
-	keys, levels, err := provided(span(m, s, 2), span(m, s, 4))
+	keys, levels, err := a.provided(span(m, s, 2), span(m, s, 4))
 	if err != nil {
 		return 0, err
 	}
@@ -56,30 +56,34 @@ func checkPermissionAuthorization(a *Apply, m []byte, s []uint64) (uint64, error
 
 // provided reads what the contract says is there to satisfy an authority: sets, each
 // of them none if there is not a byte of it.
-func provided(packedKeys, packedLevels []byte) ([]types.PublicKey, []types.PermissionLevel, error) {
-	keys, err := unpackSet(packedKeys, 34, (*types.PublicKey).Read, types.PublicKey.Compare)
+func (a *Apply) provided(packedKeys, packedLevels []byte) ([]types.PublicKey, []types.PermissionLevel, error) {
+	keys, err := unpackSet(a, packedKeys, 34, (*types.PublicKey).Read, types.PublicKey.Compare)
 	if err != nil {
 		return nil, nil, err
 	}
-	levels, err := unpackSet(packedLevels, 16, (*types.PermissionLevel).Read, types.PermissionLevel.Compare)
+	levels, err := unpackSet(a, packedLevels, 16, (*types.PermissionLevel).Read, types.PermissionLevel.Compare)
 	return keys, levels, err
 }
 
 // unpackSet reads a set whose elements take at least least bytes; they come back
 // ascending and without duplicates, however they were written.
-func unpackSet[T comparable](b []byte, least int, read func(*T, *serial.Reader), compare func(a, b T) int) ([]T, error) {
+func unpackSet[T comparable](a *Apply, b []byte, least int, read func(*T, *serial.Reader), compare func(a, b T) int) ([]T, error) {
 	if len(b) == 0 {
 		return nil, nil
 	}
-	r := serial.NewReader(b)
+	r := a.reader(b)
 	set := make([]T, r.Count(least))
 	for i := range set {
+		a.Charge(floating)
 		read(&set[i], r)
 	}
 	if err := unpacked(r, len(b)); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(set, compare)
+	slices.SortFunc(set, func(x, y T) int {
+		a.Charge(light)
+		return compare(x, y)
+	})
 	return slices.Compact(set), nil
 }
 

@@ -10,24 +10,24 @@ import (
 // package crypto.
 func primitiveEntries() []entry {
 	return []entry{
-		{"alt_bn128_add", anywhere, []arg{block, block, block}, wasm.I32, combiningBytes(crypto.AltBn128Add)},
-		{"alt_bn128_mul", anywhere, []arg{block, block, block}, wasm.I32, combiningBytes(crypto.AltBn128Mul)},
-		{"alt_bn128_pair", anywhere, []arg{block}, wasm.I32, altBn128Pair},
-		{"mod_exp", anywhere, []arg{block, block, block, block}, wasm.I32, modExp},
-		{"blake2_f", anywhere, []arg{u32, block, block, block, block, u32, block}, wasm.I32, blake2F},
-		{"sha3", anywhere, []arg{block, block, u32}, none, sha3},
-		{"k1_recover", anywhere, []arg{block, block, block}, wasm.I32, combiningBytes(crypto.K1Recover)},
+		{"alt_bn128_add", anywhere, []arg{block, block, block}, wasm.I32, price{adding, 1}, combiningBytes(crypto.AltBn128Add)},
+		{"alt_bn128_mul", anywhere, []arg{block, block, block}, wasm.I32, price{long, 1}, combiningBytes(crypto.AltBn128Mul)},
+		{"alt_bn128_pair", anywhere, []arg{block}, wasm.I32, price{long, 1}, altBn128Pair},
+		{"mod_exp", anywhere, []arg{block, block, block, block}, wasm.I32, price{long, 1}, modExp},
+		{"blake2_f", anywhere, []arg{u32, block, block, block, block, u32, block}, wasm.I32, price{long, 1}, blake2F},
+		{"sha3", anywhere, []arg{block, block, u32}, none, price{floating, hashing}, sha3},
+		{"k1_recover", anywhere, []arg{block, block, block}, wasm.I32, price{long, 1}, combiningBytes(crypto.K1Recover)},
 
-		{"bls_g1_add", anywhere, []arg{block, block, block}, wasm.I32, combiningBytes(crypto.BLSG1Add)},
-		{"bls_g2_add", anywhere, []arg{block, block, block}, wasm.I32, combiningBytes(crypto.BLSG2Add)},
-		{"bls_g1_weighted_sum", anywhere, []arg{block, block, u32, block}, wasm.I32, summing(crypto.BLSG1WeightedSum)},
-		{"bls_g2_weighted_sum", anywhere, []arg{block, block, u32, block}, wasm.I32, summing(crypto.BLSG2WeightedSum)},
-		{"bls_pairing", anywhere, []arg{block, block, u32, block}, wasm.I32, summing(crypto.BLSPairing)},
-		{"bls_g1_map", anywhere, []arg{block, block}, wasm.I32, mapping(crypto.BLSG1Map)},
-		{"bls_g2_map", anywhere, []arg{block, block}, wasm.I32, mapping(crypto.BLSG2Map)},
-		{"bls_fp_mod", anywhere, []arg{block, block}, wasm.I32, mapping(crypto.BLSFpMod)},
-		{"bls_fp_mul", anywhere, []arg{block, block, block}, wasm.I32, combiningBytes(crypto.BLSFpMul)},
-		{"bls_fp_exp", anywhere, []arg{block, block, block}, wasm.I32, combiningBytes(crypto.BLSFpExp)},
+		{"bls_g1_add", anywhere, []arg{block, block, block}, wasm.I32, price{long, 1}, combiningBytes(crypto.BLSG1Add)},
+		{"bls_g2_add", anywhere, []arg{block, block, block}, wasm.I32, price{long, 1}, combiningBytes(crypto.BLSG2Add)},
+		{"bls_g1_weighted_sum", anywhere, []arg{block, block, u32, block}, wasm.I32, price{long, 1}, summing(crypto.BLSG1WeightedSum)},
+		{"bls_g2_weighted_sum", anywhere, []arg{block, block, u32, block}, wasm.I32, price{long, 1}, summing(crypto.BLSG2WeightedSum)},
+		{"bls_pairing", anywhere, []arg{block, block, u32, block}, wasm.I32, price{long, 1}, summing(crypto.BLSPairing)},
+		{"bls_g1_map", anywhere, []arg{block, block}, wasm.I32, price{long, 1}, mapping(crypto.BLSG1Map)},
+		{"bls_g2_map", anywhere, []arg{block, block}, wasm.I32, price{long, 1}, mapping(crypto.BLSG2Map)},
+		{"bls_fp_mod", anywhere, []arg{block, block}, wasm.I32, price{floating, 1}, mapping(crypto.BLSFpMod)},
+		{"bls_fp_mul", anywhere, []arg{block, block, block}, wasm.I32, price{floating, 1}, combiningBytes(crypto.BLSFpMul)},
+		{"bls_fp_exp", anywhere, []arg{block, block, block}, wasm.I32, price{long, 1}, combiningBytes(crypto.BLSFpExp)},
 	}
 }
 

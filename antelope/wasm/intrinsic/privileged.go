@@ -15,21 +15,21 @@ import (
 // webassembly/privileged.cpp).
 func privilegedEntries() []entry {
 	return []entry{
-		{"is_feature_active", privileged, []arg{u64}, wasm.I32, isFeatureActive},
-		{"activate_feature", privileged, []arg{u64}, none, activateFeature},
-		{"preactivate_feature", privileged, []arg{ref32}, none, preactivateFeature},
-		{"set_resource_limits", privileged, []arg{u64, u64, u64, u64}, none, setResourceLimits},
-		{"get_resource_limits", privileged, []arg{u64, ref8, ref8, ref8}, none, getResourceLimits},
-		{"set_proposed_producers", privileged, []arg{chars}, wasm.I64, setProposedProducers},
-		{"set_proposed_producers_ex", privileged, []arg{u64, chars}, wasm.I64, setProposedProducersEx},
-		{"get_blockchain_parameters_packed", privileged, []arg{chars}, wasm.I32, getBlockchainParameters},
-		{"set_blockchain_parameters_packed", privileged, []arg{chars}, none, setBlockchainParameters},
-		{"get_parameters_packed", privileged, []arg{block, block}, wasm.I32, getParameters},
-		{"set_parameters_packed", privileged, []arg{block}, none, setParameters},
-		{"get_wasm_parameters_packed", privileged, []arg{block, u32}, wasm.I32, getWasmParameters},
-		{"set_wasm_parameters_packed", privileged, []arg{block}, none, setWasmParameters},
-		{"is_privileged", privileged, []arg{u64}, wasm.I32, isPrivileged},
-		{"set_privileged", privileged, []arg{u64, u32}, none, setPrivileged},
+		{"is_feature_active", privileged, []arg{u64}, wasm.I32, price{changing, writing}, isFeatureActive},
+		{"activate_feature", privileged, []arg{u64}, none, price{changing, writing}, activateFeature},
+		{"preactivate_feature", privileged, []arg{ref32}, none, price{changing, writing}, preactivateFeature},
+		{"set_resource_limits", privileged, []arg{u64, u64, u64, u64}, none, price{changing, writing}, setResourceLimits},
+		{"get_resource_limits", privileged, []arg{u64, ref8, ref8, ref8}, none, price{changing, writing}, getResourceLimits},
+		{"set_proposed_producers", privileged, []arg{chars}, wasm.I64, price{changing, writing}, setProposedProducers},
+		{"set_proposed_producers_ex", privileged, []arg{u64, chars}, wasm.I64, price{changing, writing}, setProposedProducersEx},
+		{"get_blockchain_parameters_packed", privileged, []arg{chars}, wasm.I32, price{changing, writing}, getBlockchainParameters},
+		{"set_blockchain_parameters_packed", privileged, []arg{chars}, none, price{changing, writing}, setBlockchainParameters},
+		{"get_parameters_packed", privileged, []arg{block, block}, wasm.I32, price{changing, writing}, getParameters},
+		{"set_parameters_packed", privileged, []arg{block}, none, price{changing, writing}, setParameters},
+		{"get_wasm_parameters_packed", privileged, []arg{block, u32}, wasm.I32, price{changing, writing}, getWasmParameters},
+		{"set_wasm_parameters_packed", privileged, []arg{block}, none, price{changing, writing}, setWasmParameters},
+		{"is_privileged", privileged, []arg{u64}, wasm.I32, price{changing, writing}, isPrivileged},
+		{"set_privileged", privileged, []arg{u64, u32}, none, price{changing, writing}, setPrivileged},
 	}
 }
 
@@ -104,7 +104,7 @@ func setProposedProducersEx(a *Apply, m []byte, s []uint64) (uint64, error) {
 	case 0:
 		return a.proposeKeys(packed)
 	case 1:
-		producers, err := unpackList(packed, 14, (*types.ProducerAuthority).Read)
+		producers, err := unpackList(a, packed, 14, (*types.ProducerAuthority).Read)
 		if err != nil {
 			return 0, err
 		}
@@ -115,10 +115,11 @@ func setProposedProducersEx(a *Apply, m []byte, s []uint64) (uint64, error) {
 }
 
 // unpackList reads an array whose elements take at least least bytes.
-func unpackList[T any](b []byte, least int, read func(*T, *serial.Reader)) ([]T, error) {
-	r := serial.NewReader(b)
+func unpackList[T any](a *Apply, b []byte, least int, read func(*T, *serial.Reader)) ([]T, error) {
+	r := a.reader(b)
 	list := make([]T, r.Count(least))
 	for i := range list {
+		a.Charge(floating)
 		read(&list[i], r)
 	}
 	return list, unpacked(r, len(b))
@@ -126,7 +127,7 @@ func unpackList[T any](b []byte, least int, read func(*T, *serial.Reader)) ([]T,
 
 // proposeKeys proposes producers with a key each.
 func (a *Apply) proposeKeys(packed []byte) (uint64, error) {
-	list, err := unpackList(packed, 42, (*types.LegacyProducerKey).Read)
+	list, err := unpackList(a, packed, 42, (*types.LegacyProducerKey).Read)
 	if err != nil {
 		return 0, err
 	}
@@ -176,6 +177,7 @@ func (a *Apply) signing(p *types.ProducerAuthority, checkKeys bool) error {
 	var sum uint32
 	unique := make(map[types.PublicKey]bool, len(p.Authority.Keys))
 	for _, k := range p.Authority.Keys {
+		a.Charge(looking)
 		if int(k.Key.Type) >= a.Chain.KeyTypes() {
 			return exception.New(exception.UnactivatedKeyType, "Unactivated key type used in proposed producer schedule")
 		}

@@ -13,18 +13,18 @@ import (
 // context_free.cpp).
 func transactionEntries() []entry {
 	return []entry{
-		{"send_inline", aware, []arg{chars}, none, sendInline},
-		{"send_context_free_inline", aware, []arg{chars}, none, sendContextFreeInline},
-		{"send_deferred", aware, []arg{ref16, u64, chars, u32}, none, sendDeferred},
-		{"cancel_deferred", aware, []arg{ref16}, wasm.I32, cancelDeferred},
+		{"send_inline", aware, []arg{chars}, none, price{sending, writing}, sendInline},
+		{"send_context_free_inline", aware, []arg{chars}, none, price{sending, writing}, sendContextFreeInline},
+		{"send_deferred", aware, []arg{ref16, u64, chars, u32}, none, price{sending, writing}, sendDeferred},
+		{"cancel_deferred", aware, []arg{ref16}, wasm.I32, price{sending, 1}, cancelDeferred},
 
-		{"read_transaction", anywhere, []arg{chars}, wasm.I32, readTransaction},
-		{"transaction_size", anywhere, nil, wasm.I32, transactionSize},
-		{"expiration", anywhere, nil, wasm.I32, expiration},
-		{"tapos_block_num", anywhere, nil, wasm.I32, taposBlockNum},
-		{"tapos_block_prefix", anywhere, nil, wasm.I32, taposBlockPrefix},
-		{"get_action", anywhere, []arg{u32, u32, chars}, wasm.I32, getAction},
-		{"get_context_free_data", free, []arg{u32, chars}, wasm.I32, getContextFreeData},
+		{"read_transaction", anywhere, []arg{chars}, wasm.I32, price{light, 1}, readTransaction},
+		{"transaction_size", anywhere, nil, wasm.I32, price{light, 1}, transactionSize},
+		{"expiration", anywhere, nil, wasm.I32, price{light, 1}, expiration},
+		{"tapos_block_num", anywhere, nil, wasm.I32, price{light, 1}, taposBlockNum},
+		{"tapos_block_prefix", anywhere, nil, wasm.I32, price{light, 1}, taposBlockPrefix},
+		{"get_action", anywhere, []arg{u32, u32, chars}, wasm.I32, price{looking, 1}, getAction},
+		{"get_context_free_data", free, []arg{u32, chars}, wasm.I32, price{light, 1}, getContextFreeData},
 	}
 }
 
@@ -32,7 +32,7 @@ func (a *Apply) inline(data []byte) (action types.Action, err error) {
 	if uint64(len(data)) >= uint64(a.Chain.ChainConfig().MaxInlineActionSize) {
 		return action, exception.New(exception.InlineActionTooBig, "inline action too big")
 	}
-	return action, unpack(data, &action)
+	return action, a.unpack(data, &action)
 }
 
 func sendInline(a *Apply, m []byte, s []uint64) (uint64, error) {
@@ -57,7 +57,7 @@ func uint128(b []byte) types.Uint128 {
 
 func sendDeferred(a *Apply, m []byte, s []uint64) (uint64, error) {
 	trx := new(types.Transaction)
-	if err := unpack(span(m, s, 2), trx); err != nil {
+	if err := a.unpack(span(m, s, 2), trx); err != nil {
 		return 0, err
 	}
 	return 0, a.Chain.SendDeferred(uint128(ref(m, s, 0, 16)), types.Name(s[1]), trx, uint32(s[4]) != 0)
@@ -104,6 +104,7 @@ func getAction(a *Apply, m []byte, s []uint64) (uint64, error) {
 	if uint64(index) >= uint64(len(list)) {
 		return i32(-1), nil
 	}
+	a.Charge(uint64(list[index].Size()))
 	a.scratch = list[index].Append(a.scratch[:0])
 	if to := span(m, s, 2); len(a.scratch) <= len(to) {
 		copy(to, a.scratch)
