@@ -193,6 +193,22 @@ func (e *Engine) load() (err error) {
 			return fmt.Errorf("the newest image of %s is damaged, and the one before it: %w", e.path, cmpError(first, err))
 		}
 	}
+	return e.anchor(m)
+}
+
+// anchor makes the image that was opened durable before anything is built on it. Its
+// meta page may be in the page cache only: whoever wrote it may have been killed
+// before the sync, or told by the sync that the page was lost, which no later sync
+// makes good. What only the image before it reaches is free from now on, so a power
+// cut must not bring that one back. Should the page be torn now, the image before it
+// is whole, unless this one was durable already: then the same bytes are there.
+func (e *Engine) anchor(m *meta) error {
+	if e.file == nil || planted == trustCache {
+		return nil
+	}
+	if err := e.writeMeta(m); err != nil {
+		return fmt.Errorf("make the image that was found durable: %w", err)
+	}
 	return nil
 }
 

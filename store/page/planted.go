@@ -10,4 +10,5 @@ const (
 	logAfterMeta
 	writeInPlace
 	skipChecksum
+	trustCache
 )

@@ -16,6 +16,7 @@ var planted = []struct{ tag, fault string }{
 	{"fault_log_order", "the block log is synced after the meta page"},
 	{"fault_in_place", "pages that the durable image reaches are changed in place"},
 	{"fault_checksum", "checksums are not verified"},
+	{"fault_trust_cache", "a start takes the page cache for the disk"},
 }
 
 var failedTest = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
@@ -49,7 +50,7 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 // testWith runs the tests of crash states and damage with a build tag.
 func testWith(t *testing.T, tag string) (out string, err error) {
 	args := []string{
-		"test", "-tags=" + tag, "-count=1", "-run=^(TestCrashStates|TestNoDamage|TestADiskThatLies)", ".",
+		"test", "-tags=" + tag, "-count=1", "-run=^(TestCrashStates|TestNoDamage|TestADiskThatLies|TestAStoreThatCrashes)", ".",
 		"-crash.states=4000", "-crash.corruptions=3000",
 	}
 	t.Logf("go %s", strings.Join(args, " "))

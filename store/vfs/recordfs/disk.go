@@ -99,7 +99,7 @@ func (d *disk) step(e *event) {
 	d.position++
 	switch {
 	case e.kind == adopt:
-		d.files[e.node], d.names[e.path] = e.blob, e.node
+		d.files[e.node], d.names[e.path] = e.blob.Clone(), e.node
 		d.epoch++
 	case e.kind.ofName() || e.kind.ofBytes():
 		switch e.kind {

@@ -1,0 +1,5 @@
+//go:build fault_trust_cache
+
+package page
+
+const planted = trustCache
