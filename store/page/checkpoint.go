@@ -89,9 +89,7 @@ func (e *Engine) freeze(im store.Image) (*checkpoint, error) {
 	// those of the others are taken.
 	freeSize := len(encodeFree(e.imageFree(), e.space.end)) + 64
 	pages := runPages(int64(len(catalog))) + runPages(int64(len(undo))) + runPages(int64(freeSize))
-	// An undo may have taken the file above the limit already.
-	ceiling := min(max(e.opts.LimitBytes, int64(e.space.end)<<pageShift)+e.slack(), capacity(e.opts.LimitBytes))
-	if err := e.reserve(0, pages, ceiling); err != nil {
+	if err := e.reserve(0, pages, e.roomForImage()); err != nil {
 		return nil, fmt.Errorf("checkpoint of revision %d: %w", im.Head, err)
 	}
 	c.meta = meta{
@@ -168,7 +166,7 @@ func (c *checkpoint) takeDirty(e *Engine, unreached bitmap) {
 		c.runs = append(c.runs, extent{page: page, pages: pages})
 	})
 	c.raw = slices.Clone(e.raw[:e.space.end>>6+1])
-	c.fresh = slices.Clone(e.mem.fresh)
+	c.fresh = e.mem.freshBelow(e.space.end)
 }
 
 // run makes the image durable. It reads frozen pages and writes the file, and

@@ -60,7 +60,7 @@ type Engine struct {
 	private    bitmap // in memory that only a give-back returns to the kernel
 	raw        bitmap // part of a run: no node header to fill in
 	size       int64  // of the file, bytes
-	ceiling    int64  // how long the change under way may make it
+	room       room   // that the change under way has
 	live       []*snapshot
 	durable    *snapshot
 	image      meta     // the durable one
@@ -164,7 +164,7 @@ func (e *Engine) checkNode(r ref, t store.Table, level int) (*node, error) {
 func (e *Engine) alloc() uint32 {
 	page, ok := e.takeWarm()
 	if !ok {
-		page, ok = e.space.single()
+		page, ok = e.space.single(e.room.all)
 		if !ok {
 			page = e.space.end
 			e.moveEnd(page + 1)
@@ -184,7 +184,7 @@ func (e *Engine) takeWarm() (uint32, bool) {
 	for len(s.warm) > 0 {
 		page := s.warm[len(s.warm)-1]
 		s.warm = s.warm[:len(s.warm)-1]
-		if page < s.end && s.free.get(page) && e.private.get(page) {
+		if page < s.end && (page < s.bound || e.room.all) && s.free.get(page) && e.private.get(page) {
 			s.take(page, 1)
 			return page, true
 		}
@@ -207,9 +207,9 @@ func (e *Engine) markUsed(page uint32) {
 
 // allocRun returns a run of free pages, as raw bytes. The caller has reserved it.
 func (e *Engine) allocRun(pages uint32) uint32 {
-	page, ok := e.space.run(pages, 64)
+	page, ok := e.space.run(pages, 64, e.room.all)
 	if !ok && !e.fitsAtEnd(pages) {
-		page, ok = e.space.run(pages, int(e.space.end))
+		page, ok = e.space.run(pages, int(e.space.end), e.room.all)
 	}
 	if ok {
 		e.space.take(page, pages)
@@ -235,7 +235,7 @@ func (e *Engine) moveEnd(end uint32) {
 }
 
 func (e *Engine) fitsAtEnd(pages uint32) bool {
-	return int64(e.space.end+pages)<<pageShift <= min(e.size, e.ceiling)
+	return int64(e.space.end+pages)<<pageShift <= min(e.size, e.room.ceiling)
 }
 
 // newNode returns an empty node.

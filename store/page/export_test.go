@@ -25,3 +25,6 @@ func Repair(file []byte, page int) {
 		le.PutUint32(b, crc32.Checksum(b[4:size], castagnoli))
 	}
 }
+
+// Capacity is how far an undo may take a store.
+func Capacity(limit int64) int64 { return capacity(limit) }

@@ -15,9 +15,37 @@ import (
 // level, and a few splits on the way down.
 const changePages = 4 * maxHeight
 
-// prepare is called before every change, which may let the file become ceiling
-// bytes long: the limit, or, in an undo, the capacity.
-func (e *Engine) prepare(run, ceiling int64) error {
+// room says where a change finds its pages: how long, in bytes, it may make the file,
+// whether it may take any page that is free or only those below the limit, and whether
+// it must be possible to undo it on a disk that is full by then.
+//
+// The limit is about rows: they take pages below it. Above it lie parts of images that
+// found no room below, so that a full store can be made durable, and rows that an undo
+// brought back. What these leave is theirs again: were it to become room for rows, the
+// next image's parts would go above them, and so on.
+type room struct {
+	ceiling int64
+	all     bool
+	undone  bool
+}
+
+func (e *Engine) roomToAdd() room { return room{e.opts.LimitBytes, false, true} }
+
+// roomToRemove: a store that is full, or that an undo or a lowered limit has filled
+// beyond its limit, must be able to shrink.
+func (e *Engine) roomToRemove() room { return room{e.opts.LimitBytes + e.slack(), true, true} }
+
+func (e *Engine) roomToUndo() room { return room{capacity(e.opts.LimitBytes), true, false} }
+
+// roomForImage: those of the durable image, of the next, and of one that failed fit
+// above the limit, wherever an undo has taken the file.
+func (e *Engine) roomForImage() room {
+	least := int64(e.space.end)<<pageShift + e.slack()
+	return room{min(max(e.opts.LimitBytes+4*e.slack(), least), capacity(e.opts.LimitBytes)), true, false}
+}
+
+// prepare is called before every change.
+func (e *Engine) prepare(run int64, r room) error {
 	if e.failed != nil {
 		return e.failed
 	}
@@ -27,25 +55,33 @@ func (e *Engine) prepare(run, ceiling int64) error {
 	if e.privatePages<<pageShift > e.opts.PrivateBytes && e.opts.Mode == MappedPrivate {
 		// An undo goes on over the bound when the disk takes nothing: it must
 		// not fail, and the bound is about reclaim, not about need.
-		undo := ceiling > e.opts.LimitBytes
-		if err := e.relieve(); err != nil && (!undo || e.failed != nil) {
+		if err := e.relieve(); err != nil && (r.undone || e.failed != nil) {
 			return err
 		}
 	}
-	if run == 0 && e.space.count >= changePages {
+	e.room = r
+	if run == 0 && e.space.among(r.all) >= changePages {
 		return nil
 	}
-	return e.reserve(changePages, run, ceiling)
+	return e.reserve(changePages, run, r)
 }
 
 // reserve makes sure that single pages and a run of pages can be allocated.
-func (e *Engine) reserve(singles, run, ceiling int64) error {
-	e.ceiling = ceiling
-	free := int64(e.space.count)
+func (e *Engine) reserve(singles, run int64, r room) error {
+	e.room = r
+	ceiling := r.ceiling
+	free := int64(e.space.among(r.all))
 	end := int64(e.space.end)
-	run += e.undoRoom(end+singles+run, ceiling)
-	if room := min(e.size, ceiling)>>pageShift - end; room >= singles+run || run == 0 && free+room >= singles {
+	if r.undone {
+		run += e.undoRoom(end+singles+run, ceiling)
+	}
+	if ready := max(min(e.size, ceiling)>>pageShift-end, 0); ready >= singles+run || run == 0 && free+ready >= singles {
 		return nil
+	}
+	if singles == 0 && r.all {
+		if _, ok := e.space.highRun(uint32(run)); ok {
+			return nil
+		}
 	}
 	if need := (end + singles + run) << pageShift; need <= ceiling {
 		return e.grow(need, min((need+e.opts.GrowBytes-1)/e.opts.GrowBytes*e.opts.GrowBytes, ceiling))
@@ -54,11 +90,11 @@ func (e *Engine) reserve(singles, run, ceiling int64) error {
 		return e.failed
 	}
 	e.reap()
-	if free = int64(e.space.count); free >= singles+run {
+	if free = int64(e.space.among(r.all)); free >= singles+run {
 		if run == 0 {
 			return nil
 		}
-		if _, ok := e.space.run(uint32(run), int(e.space.end)); ok {
+		if _, ok := e.space.run(uint32(run), int(e.space.end), r.all); ok {
 			return nil
 		}
 	}
@@ -75,7 +111,7 @@ func (e *Engine) reserve(singles, run, ceiling int64) error {
 // shared mapping, so that it can be undone on a disk that is full by then: other
 // modes need no disk for that.
 func (e *Engine) undoRoom(end, ceiling int64) int64 {
-	if e.opts.Mode != Mapped || e.file == nil || ceiling > e.opts.LimitBytes {
+	if e.opts.Mode != Mapped || e.file == nil {
 		return 0
 	}
 	return max(min(undoRoomPages, ceiling>>pageShift-end), 0)
@@ -83,13 +119,15 @@ func (e *Engine) undoRoom(end, ceiling int64) int64 {
 
 const undoRoomPages = 16 << 20 >> pageShift
 
-// capacity is what addresses are reserved for: an undo may use as much again as
-// the limit, because what it puts back may find only scattered room, or none that
-// views and the durable image do not still need.
-func capacity(limit int64) int64 { return 2*limit + 64<<20 }
+// capacity is what addresses are reserved for. An undo may find no page that views and
+// the durable image do not still need, and leaves, in the worst order of keys and sizes
+// of rows, pages that are a third full: it may use three times the limit above it.
+func capacity(limit int64) int64 { return min(4*limit+64<<20, maxCapacity) }
 
-// slack is what the parts of an image may use above the limit, so that a full
-// store can be made durable.
+// maxCapacity can still be numbered in pages.
+const maxCapacity = 15 << 40
+
+// slack is what the parts of an image may use above the limit.
 func (e *Engine) slack() int64 { return max(e.opts.LimitBytes/64, 4<<20) }
 
 // grow extends the file and the memory over it to size bytes, or, if the disk has

@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -217,6 +218,14 @@ func limitText(v uint64) string {
 
 func (m *memory) madvise(at unsafe.Pointer, n uintptr, advice int) error {
 	return unix.Madvise(unsafe.Slice((*byte)(at), n), advice)
+}
+
+// freshBelow is a copy of fresh that knows of the pages below end.
+func (m *memory) freshBelow(end uint32) bitmap {
+	if m.fresh == nil {
+		return nil
+	}
+	return slices.Clone(m.fresh[:end/hugePages/64+1])
 }
 
 // drop gives the memory of pages back to the kernel. Pages of a file are read

@@ -175,8 +175,10 @@ func (e *Engine) load() (err error) {
 	if err := e.prepareMemory(mapped); err != nil {
 		return err
 	}
-	if e.opts.Mode == Mapped && m.mode != Mapped {
-		e.mem.forget()
+	if e.opts.Mode == Mapped {
+		if m.mode != Mapped {
+			e.mem.forget()
+		}
 		if err := e.fillHoles(); err != nil {
 			return err
 		}
@@ -213,7 +215,9 @@ func (e *Engine) anchor(m *meta) error {
 }
 
 // fillHoles reserves the blocks that a mode which writes by calls has left out: a
-// shared mapping would find out about a full disk in the middle of a change.
+// shared mapping would find out about a full disk in the middle of a change. Such a
+// session may have made the file longer without ever making an image, so this is done
+// whoever wrote the image; where there are no holes it costs a walk over the extents.
 func (e *Engine) fillHoles() error {
 	if e.file == nil {
 		return nil
@@ -289,6 +293,7 @@ func (e *Engine) prepareMemory(file vfs.File) (err error) {
 		return err
 	}
 	e.space.chunks = make([]uint16, pages/chunkPages+2)
+	e.space.bound = uint32(e.opts.LimitBytes >> pageShift)
 	e.spare, e.spare2 = scratchNode(), scratchNode()
 	return nil
 }

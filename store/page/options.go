@@ -51,7 +51,8 @@ type Options struct {
 	Dir  string
 	Mode Mode // default MappedPrivate, but Mapped on a file system in memory
 
-	// LimitBytes is how large the file may become; default 1 TiB.
+	// LimitBytes is how large the file may become for rows; default 1 TiB. Parts of
+	// images, a few hundredths of it, and what an undo brings back may lie above.
 	LimitBytes int64
 	// GuardBytes is what must be free for a new revision to begin; default 0.
 	GuardBytes int64
@@ -75,7 +76,7 @@ type Options struct {
 const (
 	defaultLimit = 1 << 40
 	defaultGrow  = 64 << 20
-	maxLimit     = 7 << 40 // twice of it can still be numbered in pages
+	maxLimit     = 7 << 40 // an undo needs as much again, which can still be numbered in pages
 )
 
 func (o *Options) setDefaults() {

@@ -32,7 +32,7 @@ func (e *Engine) Put(t store.Table, key, value []byte, undo *store.Journal) (err
 		run = runPages(int64(len(value)))
 	}
 	defer e.rescueWriter(debug.SetPanicOnFault(true), &err)
-	if err := e.prepare(run, e.opts.LimitBytes); err != nil {
+	if err := e.prepare(run, e.roomToAdd()); err != nil {
 		return err
 	}
 	e.counters.puts.Add(1)
@@ -43,7 +43,7 @@ func (e *Engine) Put(t store.Table, key, value []byte, undo *store.Journal) (err
 // Delete implements store.Engine.
 func (e *Engine) Delete(t store.Table, key []byte, undo *store.Journal) (err error) {
 	defer e.rescueWriter(debug.SetPanicOnFault(true), &err)
-	if err := e.prepare(0, e.opts.LimitBytes); err != nil {
+	if err := e.prepare(0, e.roomToRemove()); err != nil {
 		return err
 	}
 	e.counters.deletes.Add(1)
@@ -58,7 +58,7 @@ func (e *Engine) Restore(t store.Table, key, old []byte, existed bool) (err erro
 		run = runPages(int64(len(old)))
 	}
 	defer e.rescueWriter(debug.SetPanicOnFault(true), &err)
-	if err := e.prepare(run, capacity(e.opts.LimitBytes)); err != nil {
+	if err := e.prepare(run, e.roomToUndo()); err != nil {
 		return err
 	}
 	tree := &e.tables[t-1].tree

@@ -68,8 +68,11 @@ type space struct {
 	chunks []uint16 // free pages in each chunk
 	holes  bitmap   // chunks that were punched out of the file
 	count  uint32   // of free pages
+	high   uint32   // of those, at bound or above
+	bound  uint32   // the limit: pages from here on are for images and for undo
 	end    uint32   // pages below end are in use or free
-	cursor uint32   // next-fit: where the last single page was found
+	cursor uint32   // next-fit: where the last single page below bound was found
+	above  uint32   // the same for those from bound on
 	warm   []uint32 // lately freed pages that are in private memory already
 
 	runCursor uint32 // the same for runs
@@ -81,6 +84,7 @@ func (s *space) put(page, pages uint32) {
 		s.chunks[p/chunkPages]++
 	}
 	s.count += pages
+	s.high += s.beyond(page, pages)
 }
 
 func (s *space) take(page, pages uint32) {
@@ -90,20 +94,43 @@ func (s *space) take(page, pages uint32) {
 		s.holes.clear(p / chunkPages)
 	}
 	s.count -= pages
+	s.high -= s.beyond(page, pages)
 }
 
-// single finds a free page: going round through the file, so that the pages of
-// one checkpoint lie in ascending order and mostly beside each other.
-func (s *space) single() (uint32, bool) {
-	if s.count == 0 {
-		return 0, false
+// beyond is how many of some pages are at bound or above.
+func (s *space) beyond(page, pages uint32) uint32 {
+	return page + pages - min(max(page, s.bound), page+pages)
+}
+
+// among is how many free pages a change may choose from.
+func (s *space) among(all bool) uint32 {
+	if all {
+		return s.count
 	}
-	for p, rounds := s.cursor, 0; rounds < 2; p, rounds = firstPage, rounds+1 {
-		for p < s.end {
-			limit := min((p/chunkPages+1)*chunkPages, s.end)
+	return s.count - s.high
+}
+
+// single finds a free page, below the bound, or, if there is none and it may be any,
+// above it: going round through the file, so that the pages of one checkpoint lie in
+// ascending order and mostly beside each other.
+func (s *space) single(all bool) (uint32, bool) {
+	if s.count > s.high {
+		return s.round(&s.cursor, firstPage, min(s.end, s.bound))
+	}
+	if all && s.high > 0 {
+		return s.round(&s.above, s.bound, s.end)
+	}
+	return 0, false
+}
+
+// round finds a free page in [from, to), beginning at the cursor.
+func (s *space) round(cursor *uint32, from, to uint32) (uint32, bool) {
+	for p, rounds := max(*cursor, from), 0; rounds < 2; p, rounds = from, rounds+1 {
+		for p < to {
+			limit := min((p/chunkPages+1)*chunkPages, to)
 			if s.chunks[p/chunkPages] > 0 {
 				if q := s.free.next(p, limit); q < limit {
-					s.cursor = q + 1
+					*cursor = q + 1
 					return q, true
 				}
 			}
@@ -113,16 +140,36 @@ func (s *space) single() (uint32, bool) {
 	return 0, false
 }
 
-// run finds pages free pages in a row, or none. It looks at no more than tries
-// runs, going round from where the last one was found.
-func (s *space) run(pages uint32, tries int) (uint32, bool) {
-	if s.count < pages {
+// highRun finds pages free pages in a row above the bound.
+func (s *space) highRun(pages uint32) (uint32, bool) {
+	if s.high < pages {
+		return 0, false
+	}
+	for p := s.free.next(s.bound, s.end); p < s.end; {
+		end := s.free.nextClear(p, min(s.end, p+pages))
+		if end-p >= pages {
+			return p, true
+		}
+		p = s.free.next(end, s.end)
+	}
+	return 0, false
+}
+
+// run finds pages free pages in a row, or none; those above the bound, if they may be
+// any, before the others. It looks at no more than tries runs below the bound, going
+// round from where the last one was found.
+func (s *space) run(pages uint32, tries int, all bool) (uint32, bool) {
+	if page, ok := s.highRun(pages); all && ok {
+		return page, true
+	}
+	to := min(s.end, s.bound)
+	if s.count-s.high < pages {
 		return 0, false
 	}
 	for rounds := 0; rounds < 2; rounds++ {
-		p := s.free.next(max(s.runCursor, firstPage), s.end)
-		for p < s.end {
-			end := s.free.nextClear(p, min(s.end, p+pages))
+		p := s.free.next(max(s.runCursor, firstPage), to)
+		for p < to {
+			end := s.free.nextClear(p, min(to, p+pages))
 			if end-p >= pages {
 				s.runCursor = end
 				return p, true
@@ -131,7 +178,7 @@ func (s *space) run(pages uint32, tries int) (uint32, bool) {
 				s.runCursor = end
 				return 0, false
 			}
-			p = s.free.next(end, s.end)
+			p = s.free.next(end, to)
 		}
 		s.runCursor = firstPage
 	}

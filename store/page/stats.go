@@ -87,7 +87,7 @@ func (e *Engine) gauge() {
 
 // available is what changes can still take, in bytes.
 func (e *Engine) available() int64 {
-	return max(int64(e.space.count)<<pageShift+e.opts.LimitBytes-int64(e.space.end)<<pageShift, 0)
+	return int64(e.space.among(false))<<pageShift + max(e.opts.LimitBytes-int64(e.space.end)<<pageShift, 0)
 }
 
 // Pressure implements store.Engine.
@@ -105,7 +105,22 @@ func (e *Engine) Pressure() (checkpoint, guard bool) {
 	// Near the limit a checkpoint helps if the durable image holds a good part
 	// of what could be free.
 	low := free < max(e.opts.LimitBytes/8, 2*e.opts.GuardBytes)
-	return low && e.durable != nil && e.durable.pages<<pageShift > free/4, guard
+	return low && e.imagesHold()<<pageShift > free/4, guard
+}
+
+// imagesHold is how many pages only the durable image keeps from being free, and the
+// failed ones that the disk may give back: a newer image that is durable frees them all.
+func (e *Engine) imagesHold() (pages int64) {
+	if e.durable != nil {
+		pages = e.durable.pages
+	}
+	for _, d := range e.doubtful {
+		pages += d.snapshot.pages
+		for _, x := range d.blobs {
+			pages += int64(x.pages)
+		}
+	}
+	return pages
 }
 
 // Stats implements store.Engine.

@@ -210,3 +210,52 @@ func TestASandboxHasItsLimit(t *testing.T) {
 		t.Errorf("a checkpoint: %v", err)
 	}
 }
+
+// Work that fills a sandbox, however it ends, leaves it as good as new.
+func TestAFilledSandboxServesTheNext(t *testing.T) {
+	base, table := newBase(t)
+	if err := base.Publish(); err != nil {
+		t.Fatal(err)
+	}
+	v, err := base.View()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	box, err := New(4 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Close()
+	var most int
+	for round, size := range []int{100, 5000, 1, 300, 40_000, 100} {
+		s, err := box.Open(v)
+		if err != nil {
+			t.Fatalf("after round %d: %v", round, err)
+		}
+		if err := s.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for err == nil {
+			err = s.Put(table, fmt.Appendf(nil, "%08d", n*7919%1_000_003), make([]byte, size))
+			n++
+		}
+		if !errors.Is(err, store.ErrFull) {
+			t.Fatal(err)
+		}
+		if size == 100 && most == 0 {
+			most = n
+		} else if size == 100 && n < most*9/10 {
+			t.Errorf("there was room for %d rows, and now for %d", most, n)
+		}
+		if round%2 == 0 {
+			if err := s.UndoAll(); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
