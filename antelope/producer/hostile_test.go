@@ -46,7 +46,7 @@ func TestWhatIsKeptOfTransactionsIsBoundedInBytes(t *testing.T) {
 	}
 	before := f.bytes
 	f.drop(x)
-	if f.get(x.ID) != nil || f.bytes != before-entrySize(x) {
+	if f.get(x.ID) != nil || f.bytes != before-keptSize(x) {
 		t.Errorf("a refused one is kept, %d bytes are counted of %d", f.bytes, before)
 	}
 }

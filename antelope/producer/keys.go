@@ -22,9 +22,15 @@ const (
 	maxFoundKey  = 64 << 10 // of a transaction
 )
 
+// keptSize is how much a candidate counts of which only what came is kept, with its keys.
+func keptSize(x *chain.Candidate) int64 {
+	const fields = 400
+	return int64(x.Unprunable+x.Prunable)*2 + fields
+}
+
 // put remembers a transaction, unless it is large or another of its id is known.
 func (f *foundKeys) put(x *chain.Candidate) {
-	size := entrySize(x)
+	size := keptSize(x)
 	if size > maxFoundKey {
 		return
 	}
@@ -46,7 +52,7 @@ func (f *foundKeys) drop(x *chain.Candidate) {
 	defer f.mu.Unlock()
 	if k := f.young[x.ID]; k != nil && k.Packed == x.Packed {
 		delete(f.young, x.ID)
-		f.bytes -= entrySize(x)
+		f.bytes -= keptSize(x)
 	} else if k := f.old[x.ID]; k != nil && k.Packed == x.Packed {
 		delete(f.old, x.ID)
 	}

@@ -141,7 +141,7 @@ func TestThreeFailuresKeepAnAccountOutUntilTheWindowIsOver(t *testing.T) {
 }
 
 func candidate(id byte, expires types.TimePointSec) *chain.Candidate {
-	return &chain.Candidate{ID: trxID(id), Trx: &types.Transaction{TransactionHeader: types.TransactionHeader{Expiration: expires}}, Unprunable: 100}
+	return &chain.Candidate{ID: trxID(id), Packed: new(types.PackedTransaction), Trx: &types.Transaction{TransactionHeader: types.TransactionHeader{Expiration: expires}}, Unprunable: 100}
 }
 
 func TestTheQueueKeepsOrderAndAnswersOnce(t *testing.T) {
