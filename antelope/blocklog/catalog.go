@@ -1,6 +1,7 @@
 package blocklog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,7 +18,11 @@ import (
 	"tarn/store/vfs"
 )
 
-var retainedName = regexp.MustCompile(`^blocks-[0-9]+-[0-9]+\.log$`)
+var (
+	retainedName = regexp.MustCompile(`^blocks-[0-9]+-[0-9]+\.log$`)
+	// movedName is a copy to another file system that did not end.
+	movedName = regexp.MustCompile(`^blocks-[0-9]+-[0-9]+\.(log|index)\.part$`)
+)
 
 // retainedLog is a finished partition.
 type retainedLog struct {
@@ -90,8 +95,12 @@ func openCatalog(fs FS, dir string, log *slog.Logger, now func() time.Time) (*ca
 			return nil, err
 		}
 	}
-	slices.SortFunc(c.list, func(a, b retainedLog) int { return int(int64(a.first) - int64(b.first)) })
+	c.sort()
 	return c, nil
+}
+
+func (c *catalog) sort() {
+	slices.SortFunc(c.list, func(a, b retainedLog) int { return cmp.Compare(a.first, b.first) })
 }
 
 // admit adds a partition to the list. Of two that begin with the same block the

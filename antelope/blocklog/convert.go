@@ -143,7 +143,8 @@ func (l *Log) toPruned(s *source, e extent) error {
 	}
 	keep := *l.o.RetainBlocks
 	if count > keep {
-		count, l.first = keep, e.head.num-keep+1
+		l.first = max(l.first, min(e.head.num-keep+1, l.o.needed()))
+		count = e.head.num - l.first + 1
 	}
 	if err := s.writeTrailer(e.end, count); err != nil {
 		return err

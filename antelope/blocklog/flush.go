@@ -57,7 +57,7 @@ func (l *Log) gather() batch {
 		b.positions = append(b.positions, at)
 		if l.mode == pruned && at&^(l.o.PruneBytes-1) != b.end&^(l.o.PruneBytes-1) {
 			if keep := *l.o.RetainBlocks; p.num-b.first >= keep {
-				b.first = p.num - keep + 1
+				b.first = max(b.first, min(p.num-keep+1, l.o.needed()))
 			}
 		}
 		if b.split = l.mode == partitioned && p.num%stride == 0; b.split || len(b.log) >= flushBytes {

@@ -250,6 +250,12 @@ func (l *Log) sync() error {
 		return err
 	}
 	l.giveBack()
+	if l.mode != partitioned {
+		return nil
+	}
+	if err := l.trimRetained(); err != nil {
+		return l.fail("let finished block logs go", err)
+	}
 	return nil
 }
 

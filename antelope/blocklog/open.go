@@ -38,6 +38,9 @@ func (l *Log) open() error {
 		return err
 	}
 	if l.mode == empty {
+		if used, err := l.useUp(); used || err != nil {
+			return err
+		}
 		return l.removeAll()
 	}
 	if l.mode == partitioned {
@@ -45,20 +48,44 @@ func (l *Log) open() error {
 			return err
 		}
 	}
-	size, err := fileSize(fs, logPath(workingBase(l.o.Dir)))
+	e, err := l.recoverAny()
 	if err != nil {
 		return err
-	}
-	var e extent
-	if size > 0 {
-		if e, err = l.recover(); err != nil {
-			return err
-		}
 	}
 	if e.end == 0 { // no log, or not even a preamble
 		return l.openNothing()
 	}
 	return l.adopt(e)
+}
+
+// useUp is for a log that is not wanted any more. As long as a start may ask for its
+// blocks it is gone on with as a pruned one of a single block, and it tells so.
+func (l *Log) useUp() (bool, error) {
+	if l.o.Needed == nil {
+		return false, nil
+	}
+	one := uint32(1)
+	l.mode, l.o.RetainBlocks = pruned, &one
+	e, err := l.recoverAny()
+	if err != nil {
+		return false, err
+	}
+	if e.blocks && e.head.num >= l.o.needed() {
+		l.o.Logger.Info("The block log has blocks that the saved state does not have yet. It goes at the next start after they are saved",
+			"first_needed", l.o.needed(), "head", e.head.num)
+		return true, l.adopt(e)
+	}
+	l.mode, l.first, l.recovery = empty, 0, Recovery{}
+	return false, nil
+}
+
+// recoverAny is recover where there may be no working log.
+func (l *Log) recoverAny() (extent, error) {
+	size, err := fileSize(l.o.FS, logPath(workingBase(l.o.Dir)))
+	if err != nil || size == 0 {
+		return extent{}, err
+	}
+	return l.recover()
 }
 
 // removeUnfinished removes what was being written when the process ended: none of it

@@ -28,6 +28,12 @@ type Options struct {
 	RetainedDir      *string // blocks-retained-dir, relative to Dir; "" is Dir itself
 	ArchiveDir       *string // blocks-archive-dir, relative to Dir; "" deletes; not given is "archive"
 
+	// Needed tells the first block that a start after a crash would ask for. Neither
+	// it nor a later one is let go, whatever the options above say: no pruning, no
+	// archive, no deletion. What it tells only grows while the log is open; it is
+	// called under the log's own locks. Nil needs none.
+	Needed func() uint32
+
 	// BufferBytes is how much Append gathers before it is written. With 0 every
 	// append is in the kernel's hands when it returns, safe from the process's
 	// end. While a node catches up, a buffer saves calls.
@@ -109,6 +115,14 @@ func (o Options) settle() (Options, error) {
 		o.PruneBytes = defaultPruneBytes
 	}
 	return o, nil
+}
+
+// needed is the first block that may not be let go.
+func (o *Options) needed() uint32 {
+	if o.Needed == nil {
+		return math.MaxUint32
+	}
+	return o.Needed()
 }
 
 // doubtful is how much at the end of a log opening looks at where no checksums tell: for

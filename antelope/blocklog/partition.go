@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"tarn/antelope/types"
 	"tarn/store/vfs"
@@ -18,6 +20,9 @@ func (l *Log) openRetained() error {
 		if err := vfs.MkdirAll(l.o.FS, dir); err != nil {
 			return err
 		}
+		if err := l.settleMoves(dir); err != nil {
+			return err
+		}
 	}
 	c, err := openCatalog(l.o.FS, l.o.retainedDir(), l.o.Logger, l.o.Now)
 	if err != nil {
@@ -25,8 +30,64 @@ func (l *Log) openRetained() error {
 	}
 	l.retained = c
 	l.recovery.Index, l.recovery.Rebuilt = c.rebuilt, c.rebuilt
+	return l.recall()
+}
+
+// settleMoves removes what interrupted copies into a folder left, and makes the names
+// in it durable: a process that was killed may have moved a file there whose old name
+// is about to be used again.
+func (l *Log) settleMoves(dir string) error {
+	names, err := l.o.FS.List(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if movedName.MatchString(name) {
+			if err := l.o.FS.Remove(filepath.Join(dir, name)); err != nil {
+				return err
+			}
+		}
+	}
+	return l.o.FS.SyncDir(dir)
+}
+
+// recall lists the partitions in the archive that a start may ask for.
+func (l *Log) recall() error {
+	dir := l.o.archiveDir()
+	if dir == "" || l.o.Needed == nil {
+		return nil
+	}
+	names, err := l.o.FS.List(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if last, ok := lastOf(name); !ok || last < l.o.needed() {
+			continue
+		}
+		base := filepath.Join(dir, strings.TrimSuffix(name, ".log"))
+		if err := l.retained.admit(base, l.o.Logger, l.o.Now); err != nil {
+			l.o.Logger.Warn("an archived block log is of no use", "file", logPath(base), "error", err)
+			continue
+		}
+		l.o.Logger.Info("An archived block log has blocks that the saved state does not have yet: they are read from there", "file", logPath(base))
+	}
+	l.retained.sort()
 	return nil
 }
+
+// lastOf is the last block of a partition by its file's name.
+func lastOf(name string) (uint32, bool) {
+	if !retainedName.MatchString(name) {
+		return 0, false
+	}
+	text := strings.TrimSuffix(name[strings.LastIndexByte(name, '-')+1:], ".log")
+	n, err := strconv.ParseUint(text, 10, 32)
+	return uint32(n), err == nil
+}
+
+// archived tells whether a partition is where nothing is to be done with it any more.
+func (l *Log) archived(r retainedLog) bool { return filepath.Dir(r.base) == l.o.archiveDir() }
 
 // split ends a partition with the last block written and begins the next. The old
 // names are durable before new files take them.
@@ -63,10 +124,15 @@ func (l *Log) split() error {
 	return l.trimRetained()
 }
 
-// trimRetained archives or deletes the oldest partitions beyond the limit.
+// trimRetained archives or deletes the oldest partitions beyond the limit, but for those
+// that a start may ask for. The caller holds writer.
 func (l *Log) trimRetained() error {
-	for int64(len(l.retained.list)) > int64(l.o.maxRetained()) {
+	for len(l.retained.list) > 0 {
 		oldest := l.retained.list[0]
+		surplus := l.archived(oldest) || int64(len(l.retained.list)) > int64(l.o.maxRetained())
+		if !surplus || oldest.last >= l.o.needed() {
+			return nil
+		}
 		l.mu.Lock()
 		l.retained.list = l.retained.list[1:]
 		l.mu.Unlock()
@@ -82,6 +148,9 @@ func (l *Log) trimRetained() error {
 
 func (l *Log) retire(r retainedLog) error {
 	fs := l.o.FS
+	if l.archived(r) {
+		return nil
+	}
 	if dir := l.o.archiveDir(); dir != "" {
 		return movePair(fs, r.base, filepath.Join(dir, filepath.Base(r.base)), l.o.Logger)
 	}

@@ -120,7 +120,8 @@ func (r *Reversible) open() error {
 			return err
 		}
 	}
-	return r.file.Sync()
+	// Both may be in the page cache only: of a process that was killed.
+	return errors.Join(r.file.Sync(), r.fs.SyncDir(filepath.Dir(r.path)))
 }
 
 var errNotReversible = errors.New("does not begin like a file of reversible blocks")

@@ -24,6 +24,15 @@ func (n *Node) beforeCheckpoint(uint64) error {
 	return n.reversible.Sync()
 }
 
+// needed is the first block that a start now would ask the logs for: the one after the
+// saved state's irreversible block, or any while no image holds the whole state.
+func (n *Node) needed() uint32 {
+	if n.unfinished.Load() {
+		return 1
+	}
+	return uint32(n.store.Durable().Irreversible) + 1
+}
+
 // retained is how many blocks the log keeps at least; all of them without a limit.
 func (n *Node) retained() uint64 {
 	b := &n.o.Blocks
@@ -36,9 +45,10 @@ func (n *Node) retained() uint64 {
 	return math.MaxUint64
 }
 
-// irreversible begins a checkpoint when the time for one has come, or when the log is
-// about to lose blocks that a start would need. Only the writer calls it, for each
-// block that becomes irreversible.
+// irreversible begins a checkpoint when the time for one has come, or when the log would
+// otherwise keep many more blocks than it is to keep, because a start would need them.
+// One that fails is tried again after as many blocks. Only the writer calls it, for
+// each block that becomes irreversible.
 func (n *Node) irreversible(b *consensus.BlockState) {
 	if f := n.o.Chain.Irreversible; f != nil {
 		f(b)
@@ -46,16 +56,14 @@ func (n *Node) irreversible(b *consensus.BlockState) {
 	if n.store.Depth() > 0 {
 		return
 	}
-	keeps, durable := n.retained(), n.store.Durable().Irreversible
-	behind := uint64(b.BlockNum) - min(durable, uint64(b.BlockNum))
-	if behind < keeps/2 {
+	num := uint64(b.BlockNum)
+	from := max(n.tried, n.store.Durable().Irreversible)
+	if num < from+max(1, n.retained()/2) {
 		n.checkpointDue()
 		return
 	}
+	n.tried = num
 	n.beginCheckpoint()
-	if behind >= keeps-keeps/4 && n.checkpoint != nil {
-		n.checkpoint.Wait() //nolint:errcheck // beginCheckpoint says it
-	}
 }
 
 // maxAge is how old an image gets on a chain with so little work that its recovery would

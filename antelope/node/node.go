@@ -53,6 +53,7 @@ type Node struct {
 	checkpoint store.Checkpoint // under way, or the last one
 	unfinished atomic.Bool      // the state is marked: no image holds the whole snapshot yet
 	finishing  sync.WaitGroup   // who waits for that image
+	tried      uint64           // irreversible block of the last one that the log asked for
 	checked    time.Time        // when the last one was begun
 	saved      time.Duration    // of the chain's work, by then
 }
@@ -77,10 +78,10 @@ func Open(ctx context.Context, o Options) (n *Node, err error) {
 		return n, err
 	}
 	o = n.o
-	if err := n.openLogs(); err != nil {
+	if err := n.openState(); err != nil { // before the logs: it tells what of them is needed
 		return n, err
 	}
-	if err := n.openState(); err != nil {
+	if err := n.openLogs(); err != nil {
 		return n, err
 	}
 	co := o.Chain
@@ -110,14 +111,14 @@ func (n *Node) openLogs() (err error) {
 		return err
 	}
 	bo := n.o.Blocks
-	bo.Dir, bo.Logger = n.o.BlocksDir, n.o.Log
+	bo.Dir, bo.Logger, bo.Needed = n.o.BlocksDir, n.o.Log, n.needed
 	if n.log, err = blocklog.Open(bo); err != nil {
 		return fmt.Errorf("open the block log: %w", err)
 	}
 	durable := n.log.Durable
 	if keep := bo.RetainBlocks; keep != nil && *keep == 0 {
 		// Without a log only the state's image makes a block superfluous.
-		durable = func() uint32 { return uint32(n.store.Durable().Irreversible) }
+		durable = func() uint32 { return n.needed() - 1 }
 	}
 	n.reversible, err = blocklog.OpenReversible(blocklog.ReversibleOptions{Dir: n.o.BlocksDir, Durable: durable, Logger: n.o.Log})
 	if err != nil {
