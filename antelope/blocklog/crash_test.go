@@ -20,6 +20,7 @@ type life struct {
 	t      *testing.T
 	rand   *rand.Rand
 	record *recordfs.FS
+	faults *errorfs.FS
 	fs     testFS
 	o      Options
 	log    *Log
@@ -47,7 +48,8 @@ func (l *life) mark(floor uint32, blocks bool, appending uint32) {
 func newLife(t *testing.T, r *rand.Rand, o Options, first uint32) *life {
 	m := memfs.New()
 	l := &life{t: t, rand: r, record: recordfs.New(m), o: o, chain: newChain(r, first), past: map[uint32][]sample{}, first: first}
-	l.fs = testFS{l.record, m}
+	l.faults = errorfs.New(l.record)
+	l.fs = testFS{l.faults, m}
 	l.o.FS, l.o.Dir, l.o.Now = l.fs, testDir, testOptions(nil).Now
 	l.open()
 	return l
@@ -92,7 +94,7 @@ func (l *life) run(steps int) {
 		must(l.t, l.log.Reset(testChainID, l.first))
 	}
 	for range steps {
-		switch n := l.rand.IntN(20); {
+		switch n := l.rand.IntN(22); {
 		case n < 14:
 			l.append(l.rand.IntN(3) * l.rand.IntN(900))
 		case n < 17:
@@ -106,9 +108,43 @@ func (l *life) run(steps int) {
 			must(l.t, l.log.Close())
 			l.open()
 			l.learn()
-		default:
+		case n < 20:
 			l.truncate()
+		default:
+			l.kill()
 		}
+	}
+}
+
+// kill ends the process between two calls, and begins another. The page cache stays as
+// it is: a power cut after that may still take what neither of them has synced.
+func (l *life) kill() {
+	if !l.last().blocks {
+		return
+	}
+	l.faults.Inject(errorfs.Fault{Ops: errorfs.Change, Nth: 1 + l.rand.IntN(8), Ever: true, Err: syscall.EIO, Part: true})
+	var err error
+	for n := 0; n < 12 && err == nil; n++ {
+		s := l.chain.next(l.rand.IntN(900))
+		l.past[s.num] = append(l.past[s.num], s)
+		l.top = max(l.top, s.num)
+		m := l.last()
+		l.mark(m.floor, m.blocks, s.num)
+		if err = l.log.Append(s.num, s.id, s.data); err == nil && n%3 == 2 {
+			err = l.log.Sync(s.num)
+		}
+	}
+	l.faults.Clear()
+	l.open()
+	l.learn()
+	head, id, _ := l.log.Head()
+	for _, s := range l.past[head] {
+		if s.id == id {
+			l.chain.last = s
+		}
+	}
+	if l.chain.last.num != head {
+		l.t.Fatalf("after a kill the head is block %d, which was never appended", head)
 	}
 }
 
