@@ -64,6 +64,8 @@ type conn struct {
 	delivering                               atomic.Bool // is handing on a block, or waiting for room for it
 	due                                      time.Time   // for the next block of a span; the syncer's lock guards it
 	ordinal                                  atomic.Uint32
+	large                                    atomic.Int64 // bytes of its read buffer, while that is larger than usual
+	largeSince                               atomic.Int64 // when it began to be, in Unix nanoseconds
 	lines, control, useless, failures, spare bucket
 	inflating                                bucket
 
@@ -232,6 +234,7 @@ const (
 
 // read takes messages until the connection ends, and returns why.
 func (c *conn) read() error {
+	defer c.endLarge()
 	buf := make([]byte, readBuffer)
 	begin, end := 0, 0
 	for {
@@ -246,10 +249,14 @@ func (c *conn) read() error {
 		}
 		switch {
 		case end == len(buf):
+			if err := c.makeLarge(min(2*len(buf), need)); err != nil {
+				return err
+			}
 			buf = append(make([]byte, 0, min(2*len(buf), need)), buf[:end]...)
 			buf = buf[:cap(buf)]
 		case end < readBuffer && len(buf) > maxReadBuffer:
 			buf = append(make([]byte, 0, maxReadBuffer), buf[:end]...)[:maxReadBuffer]
+			c.endLarge()
 		}
 		if err := c.mayRead(); err != nil {
 			return err
@@ -273,6 +280,11 @@ func (c *conn) readError(err error) error {
 	}
 	if c.out.isLast() {
 		return errGone
+	}
+	if !c.incoming() && !c.used.Load() && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)) {
+		c.warnf("The peer refused the connection without a word. Nodes do that when they have enough connections, in all " +
+			"(their max-clients) or with this host (their p2p-max-nodes-per-host, 1 by default); the peer's log says which")
+		return errors.New("the peer refused the connection")
 	}
 	if errors.Is(err, io.EOF) {
 		c.infof("Peer closed connection")

@@ -51,7 +51,7 @@ type Network struct {
 type counters struct {
 	bytesIn, bytesOut, failed, droppedTrx, duplicateTrx, duplicateBlocks atomic.Uint64
 	blocksIn, blocksOut, trxIn, trxOut, badBlocks, refused               atomic.Uint64
-	trxBytes                                                             atomic.Int64
+	trxBytes, large                                                      atomic.Int64
 }
 
 // New returns a network that serves the chain. Errors are those of
@@ -211,14 +211,14 @@ func (n *Network) admit(ctx context.Context, socket net.Conn, e endpoint) {
 	}
 	switch {
 	case n.config.MaxNodesPerHost >= 0 && same >= n.config.MaxNodesPerHost:
-		n.log.limited(slog.LevelDebug, fmt.Sprintf("Number of connections (%d) from %s exceeds limit %d", same+1, ip, n.config.MaxNodesPerHost))
+		n.log.limited(slog.LevelInfo, fmt.Sprintf("Number of connections (%d) from %s exceeds limit %d (p2p-max-nodes-per-host)", same+1, ip, n.config.MaxNodesPerHost))
 	case !n.peering.enabled() && n.config.MaxClients != 0 && visitors >= int(n.config.MaxClients):
-		n.log.limited(slog.LevelDebug, fmt.Sprintf("max_client_count %d exceeded", n.config.MaxClients))
+		n.log.limited(slog.LevelInfo, fmt.Sprintf("max_client_count %d exceeded (max-clients), refusing %s", n.config.MaxClients, ip))
 	case n.config.MaxClients != 0 && visitors >= 2*int(n.config.MaxClients)+64:
 		// Producers are known by what they say, so that more may come in to say it.
-		n.log.limited(slog.LevelDebug, fmt.Sprintf("max_client_count %d exceeded by far", n.config.MaxClients))
+		n.log.limited(slog.LevelInfo, fmt.Sprintf("max_client_count %d exceeded by far (max-clients), refusing %s", n.config.MaxClients, ip))
 	case n.isShunned(ip):
-		n.log.limited(slog.LevelDebug, "not yet admitting again "+ip)
+		n.log.limited(slog.LevelInfo, fmt.Sprintf("not yet admitting %s again, which did no good before", ip))
 	default:
 		n.log.limited(slog.LevelInfo, "Accepted new connection: "+ip)
 		rate := e.Rate
@@ -330,6 +330,7 @@ func (n *Network) tend(ctx context.Context) {
 			n.sync.check(time.Now())
 			for _, c := range *n.conns.Load() {
 				c.checkHandshake()
+				c.checkLarge(time.Now())
 			}
 		case <-keepAlive.C:
 			for _, c := range *n.conns.Load() {

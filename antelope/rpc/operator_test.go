@@ -107,6 +107,8 @@ func TestTheOperatorsCalls(t *testing.T) {
 		{"create_snapshot", `whatever`, 201, `{"head_block_id":"` + zeros("03") + `","head_block_num":7,"head_block_time":"1970-01-01T00:00:00.000","version":6,"snapshot_name":"/a/b.bin"}`},
 		{"schedule_snapshot", `{"block_spacing":5}`, 201, `{"snapshot_request_id":4,"block_spacing":5,"start_block_num":6,"end_block_num":4294967295,"snapshot_description":"d"}`},
 		{"schedule_snapshot", ``, 201, `{"snapshot_request_id":4,"block_spacing":5,"start_block_num":6,"end_block_num":4294967295,"snapshot_description":"d"}`},
+		{"schedule_snapshot", `{"snapshot_description":"../../x"}`, 400, body(400, "Invalid Request", exception.InvalidHTTPRequest.Code, exception.InvalidHTTPRequest.Name,
+			exception.InvalidHTTPRequest.What, "Unable to parse valid input from POST body")},
 		{"unschedule_snapshot", `{"snapshot_request_id":4}`, 201, `{"snapshot_request_id":4,"block_spacing":0,"start_block_num":0,"end_block_num":0,"snapshot_description":""}`},
 		{"unschedule_snapshot", `{"snapshot_request_id":5}`, 500, body(500, "Internal Service Error", exception.SnapshotRequestNotFound.Code, exception.SnapshotRequestNotFound.Name,
 			exception.SnapshotRequestNotFound.What, "Snapshot request not found")},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
@@ -266,6 +267,9 @@ func (q *query) scheduleSnapshot(b []byte) ([]byte, error) {
 	if _, ok := q.optional("snapshot_description"); ok {
 		s := q.text("snapshot_description", "")
 		r.Description = &s
+		if slices.Contains(strings.FieldsFunc(s, func(c rune) bool { return c == '/' || c == '\\' }), "..") {
+			return b, invalid(exception.New(exception.InvalidHTTPRequest, "snapshot_description %s is a path", s))
+		}
 	}
 	if err := q.end(); err != nil {
 		return b, err

@@ -128,8 +128,13 @@ func nodeosArgs(o *Options) []string {
 	if !slices.Contains(o.Args, fullDisk) {
 		args = append(args, fullDisk)
 	}
+	if !slices.ContainsFunc(o.Args, func(a string) bool { return strings.HasPrefix(a, perHost) }) {
+		args = append(args, perHost, "100") // all nodes of such a chain are on one host
+	}
 	return append(args, o.Args...)
 }
+
+const perHost = "--p2p-max-nodes-per-host"
 
 const fullDisk = "--resource-monitor-not-shutdown-on-threshold-exceeded"
 

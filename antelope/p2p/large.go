@@ -1,0 +1,65 @@
+package p2p
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A message over maxReadBuffer takes a buffer of its own while it comes. No block of a
+// chain is nearly as large as a message may be, so there need not be many at once.
+const (
+	maxLarge   = 64 << 20         // bytes of all connections' large buffers
+	largeTime  = time.Minute      // in which such a message must have come
+	largeGrace = 2 * time.Second  // for which it has its room to itself
+	largePause = time.Second / 20 // until a connection without room looks again
+)
+
+// makeLarge makes room for a read buffer of some size, if need be at the cost of whoever's
+// message has taken longest to come.
+func (c *conn) makeLarge(size int) error {
+	more := int64(size) - c.large.Load()
+	if size <= maxReadBuffer {
+		return nil
+	}
+	for c.net.large.Add(more) > maxLarge {
+		c.net.large.Add(-more)
+		if oldest := c.net.oldestLarge(); oldest != nil {
+			oldest.close(false, "its large message has taken the room for too long")
+		}
+		if !sleep(c.ended, largePause) {
+			return context.Cause(c.ended)
+		}
+	}
+	if c.large.Add(more) == more {
+		c.largeSince.Store(time.Now().UnixNano())
+	}
+	return nil
+}
+
+// endLarge gives the room back.
+func (c *conn) endLarge() {
+	c.net.large.Add(-c.large.Swap(0))
+	c.largeSince.Store(0)
+}
+
+// oldestLarge is the connection whose large message has taken longest, if that is long.
+func (n *Network) oldestLarge() (oldest *conn) {
+	since := time.Now().Add(-largeGrace).UnixNano()
+	for _, c := range *n.conns.Load() {
+		if at := c.largeSince.Load(); at != 0 && at < since && c.ended.Err() == nil {
+			oldest, since = c, at
+		}
+	}
+	return oldest
+}
+
+// checkLarge ends a connection whose large message does not come.
+func (c *conn) checkLarge(now time.Time) {
+	if at := c.largeSince.Load(); at != 0 && now.Sub(time.Unix(0, at)) > largeTime && !c.delivering.Load() {
+		reason := fmt.Sprintf("a large message did not come in %v", largeTime)
+		c.warnf("%s", reason)
+		c.cancel(errors.New(reason))
+	}
+}

@@ -1,0 +1,57 @@
+package p2p
+
+import (
+	"encoding/binary"
+	"net"
+	"testing"
+	"time"
+)
+
+// Messages that are large and only half sent hold no more than there is room for, and do
+// not keep those out that come whole.
+func TestHalfSentMessagesHoldABoundedAmount(t *testing.T) {
+	n := startNode(t, newFakeChain(10), nil)
+	const half = 6 << 20
+	send := func(count int) {
+		for range count {
+			c, err := net.Dial("tcp", n.address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { c.Close() })
+			go func() {
+				_, _ = c.Write(binary.LittleEndian.AppendUint32(nil, maxMessage)) // it may be closed before all is sent
+				_, _ = c.Write(make([]byte, half))
+			}()
+		}
+	}
+	send(24)
+	most := int64(0)
+	for end := time.Now().Add(largeGrace + 2*time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		held := int64(0)
+		for _, c := range *n.conns.Load() {
+			held += c.large.Load()
+		}
+		most = max(most, held)
+	}
+	if most > maxLarge || most < maxLarge/2 {
+		t.Errorf("%d MiB were held, the bound is %d", most>>20, maxLarge>>20)
+	}
+	if !n.log.contains("has taken the room for too long") {
+		t.Error("nobody made room for those who came later")
+	}
+	n.stop()
+	if left := n.large.Load(); left != 0 {
+		t.Errorf("%d bytes still count", left)
+	}
+}
+
+// Both sides of a refused connection say why.
+func TestARefusalIsLoggedOnBothSides(t *testing.T) {
+	a := startNode(t, newFakeChain(10), func(o *Options) { o.MaxNodesPerHost = 1 })
+	first := startNode(t, newFakeChain(10), func(o *Options) { o.Peers = []string{a.address} })
+	settled(t, a, first)
+	second := startNode(t, newFakeChain(10), func(o *Options) { o.Peers = []string{a.address} })
+	eventually(t, "who refuses says why", func() bool { return a.log.contains("exceeds limit 1 (p2p-max-nodes-per-host)") })
+	eventually(t, "who is refused says so", func() bool { return second.log.contains("refused the connection without a word") })
+}
