@@ -11,6 +11,7 @@ import (
 	"tarn/store"
 	"tarn/store/page"
 	"tarn/store/revision"
+	"tarn/store/vfs"
 )
 
 // Options say how a store is opened. Sizes are in bytes; 0 leaves the choice to
@@ -94,7 +95,7 @@ func OpenRows(dir string, o Options) (store.Engine, error) {
 		return nil, fmt.Errorf("open %s: %w", dir, err)
 	}
 	if !o.Unfinished {
-		if err := finished(dir); err != nil {
+		if err := finished(vfs.OS, dir, o.ReadOnly); err != nil {
 			return nil, err
 		}
 	}

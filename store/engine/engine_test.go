@@ -123,6 +123,19 @@ func TestTheMarkOfAnUnfinishedStoreIsDurable(t *testing.T) {
 	}
 }
 
+// A mark whose remover was killed before its sync must not come back once somebody
+// has gone on to work with the store.
+func TestAMarkThatWasTakenAwayStaysAway(t *testing.T) {
+	const dir = "/store"
+	disk := recordfs.New(memfs.New())
+	check(t, markUnfinished(disk, dir, []byte("note")))
+	check(t, disk.Remove(filepath.Join(dir, unfinishedFile)))
+	check(t, finished(disk, dir, false))
+	for s := range disk.Recording().States(recordfs.Options{From: disk.Position(), Count: 100, Seed: 1}) {
+		check(t, finished(s.FS, dir, true))
+	}
+}
+
 func TestAnUnfinishedStoreOpensOnlyForThoseWhoFinishIt(t *testing.T) {
 	for _, k := range Kinds() {
 		dir := filepath.Join(t.TempDir(), "deep", "store")

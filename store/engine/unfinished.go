@@ -66,15 +66,22 @@ func Remove(dir string) error {
 	return vfs.OS.SyncDir(dir)
 }
 
-// finished refuses a marked folder.
-func finished(dir string) error {
-	switch _, err := Unfinished(dir); {
-	case err == nil:
+// finished refuses a marked folder. Who is going to write into one without a mark makes
+// sure that none comes back: whoever took it away may have been killed before that was
+// durable.
+func finished(files vfs.FS, dir string, readOnly bool) error {
+	marked, err := files.Exists(filepath.Join(dir, unfinishedFile))
+	switch {
+	case err != nil:
+		return fmt.Errorf("look for an unfinished store: %w", err)
+	case marked:
 		return &store.FormatError{Path: dir, Detail: "a conversion into this folder has not finished (" + unfinishedFile +
 			"); run the same conversion again, or delete the folder"}
-	case errors.Is(err, fs.ErrNotExist):
+	case readOnly:
 		return nil
-	default:
-		return fmt.Errorf("look for an unfinished store: %w", err)
 	}
+	if err := files.SyncDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("sync folder of store: %w", err)
+	}
+	return nil
 }
