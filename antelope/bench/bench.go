@@ -104,6 +104,9 @@ func Run(ctx context.Context, c Config, names ...string) (_ *Report, err error) 
 	if err != nil {
 		return nil, err
 	}
+	if len(names) == 0 {
+		chosen = slices.DeleteFunc(chosen, func(name string) bool { return name == memorySection })
+	}
 	peer, err := oracle.Find(ctx)
 	if err != nil {
 		return nil, err

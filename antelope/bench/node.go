@@ -57,6 +57,7 @@ type plan struct {
 	snapshot string         // to begin with
 	genesis  *types.Genesis // to begin with
 	produce  bool
+	group    string // folder of the control group that it runs in, "" for none
 	env      []string
 	extra    []string
 }
@@ -83,7 +84,12 @@ func (b *bench) starts(p plan) (*node, error) {
 		c.Producers = map[types.Name]crypto.PrivateKey{types.N("eosio"): oracle.NewKey(b.config.Seed, "eosio")}
 	}
 	begin := time.Now()
-	n, err := b.program(p.subject, p.env).Start(b.ctx, c)
+	program := b.program(p.subject, p.env)
+	if p.group != "" {
+		program.Args = append([]string{"-c", `echo $$ >"$0/cgroup.procs" && exec "$@"`, p.group, program.Path}, program.Args...)
+		program.Path = "/bin/sh"
+	}
+	n, err := program.Start(b.ctx, c)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.subject, err)
 	}

@@ -33,6 +33,7 @@ type Section struct {
 	Starts      []Start      `json:",omitempty"`
 	Snapshots   []Snapshot   `json:",omitempty"`
 	Deployments []Deployment `json:",omitempty"`
+	Memories    []Memory     `json:",omitempty"`
 }
 
 // section is one that can be chosen.
@@ -52,6 +53,7 @@ func sections() []section {
 		{"start", "start and stop with a large state", (*bench).start},
 		{"snapshot", "writing and loading a snapshot", (*bench).snapshot},
 		{"setcode", "block times and garbage while a contract is deployed", (*bench).setcode},
+		{memorySection, "a state larger than a container's memory; as root, and only if it is named", (*bench).memoryLimit},
 	}
 }
 

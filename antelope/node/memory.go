@@ -60,7 +60,7 @@ func (m *shares) bound(o *Options, p *producer.Options, given func(option string
 	e := &o.Engine
 	switch {
 	case e.Kind != engine.Page:
-		m.heap, m.private = m.heap+m.private, 0 // in Go's is what the libraries keep
+		m.heap, m.private = m.heap+m.private/2, 0 // the libraries have their share, and the overlays, which are not Go's
 	case e.PrivateBytes == 0:
 		e.PrivateBytes = m.private
 	}

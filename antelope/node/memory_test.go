@@ -49,7 +49,7 @@ func TestSharesAreForWhatWasNotGiven(t *testing.T) {
 		"a queue":        {engine: engine.Options{Kind: engine.Page, LimitBytes: 8 << 30}, given: "incoming-transaction-queue-size-mb", private: 512 << 20, most: 8 << 30, queue: 1 << 30},
 		"heap":           {engine: engine.Options{Kind: engine.Page, Mode: modes[2], LimitBytes: 8 << 30}, private: 512 << 20, most: 896 << 20, queue: 128 << 20, said: "The state may grow to 896 MiB"},
 		"locked, small":  {engine: engine.Options{Kind: engine.Page, Mode: modes[3], LimitBytes: 100 << 20}, private: 512 << 20, most: 100 << 20, queue: 128 << 20},
-		"pebble":         {engine: engine.Options{Kind: engine.Pebble, LimitBytes: 8 << 30}, most: 8 << 30, queue: 128 << 20, said: "Go's heap 768"},
+		"pebble":         {engine: engine.Options{Kind: engine.Pebble, LimitBytes: 8 << 30}, most: 8 << 30, queue: 128 << 20, said: "Go's heap 512"},
 	} {
 		m, o, p := share(container), Options{Engine: c.engine}, producer.Options{QueueBytes: 1 << 30}
 		said := strings.Join(m.bound(&o, &p, func(option string) bool { return option == c.given }), "\n")

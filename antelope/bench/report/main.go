@@ -3,6 +3,7 @@
 //	go run ./antelope/bench/report                    # full size: an hour and a half, 30 GB of disk
 //	go run ./antelope/bench/report -short             # that everything runs: some two minutes
 //	go run ./antelope/bench/report -only push,p2p -rounds 5
+//	go run ./antelope/bench/report -only memory -snapshot-size 3072   # as root
 //	go run ./antelope/bench/report -only push -other /path/to/an/older/tarn
 //
 // The node that is measured is the one that the command was built with: with nodeos
