@@ -18,7 +18,7 @@ type room struct {
 
 const (
 	transactionRoom = 256 << 20
-	consoleRoom     = 32 << 20
+	consoleRoom     = 8 << 20
 
 	// traceRoom is about what the trace of an action on a receiver takes, with its
 	// receipt.

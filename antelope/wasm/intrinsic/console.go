@@ -39,7 +39,7 @@ func consoleEntries() []entry {
 		{"printn", anywhere, []arg{u64}, none, price{light, 4}, printing(func(b, _ []byte, s []uint64) []byte {
 			return types.Name(s[0]).AppendText(b)
 		})},
-		{"printhex", anywhere, []arg{chars}, none, price{light, 8}, printHex},
+		{"printhex", anywhere, []arg{chars}, none, price{light, 1}, printHex},
 	}
 }
 
@@ -72,6 +72,7 @@ func printHex(a *Apply, m []byte, s []uint64) (uint64, error) {
 		return 0, nil
 	}
 	for data := range slices.Chunk(span(m, s, 0), hexSlice) {
+		a.Charge(8 * hexSlice)
 		a.scratch = hex.AppendEncode(a.scratch[:0], data)
 		a.Chain.Print(a.scratch)
 	}

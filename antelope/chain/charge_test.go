@@ -1,0 +1,260 @@
+package chain_test
+
+import (
+	"flag"
+	"fmt"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tarn/antelope/chain"
+	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/exception"
+	"tarn/antelope/types"
+	"tarn/antelope/wasm"
+	"tarn/antelope/wasm/intrinsic"
+	"tarn/contracts/assembler"
+)
+
+var everyFunction = flag.Bool("charge.all", false, "try every host function, not a sample, on a quiet machine")
+
+const (
+	lateness     = 20 * time.Millisecond  // how long after its deadline a transaction may end
+	slack        = 100 * time.Millisecond // the same, on a machine that has other work
+	heldMemory   = 768 << 20              // what the process may hold then, garbage included
+	loopDeadline = 30 * time.Millisecond
+)
+
+// ends are the functions that end an action: they cannot be called in a loop.
+var ends = map[string]bool{
+	"abort": true, "eosio_exit": true, "activate_feature": true,
+	"preactivate_feature": true, // of a feature that the chain must know
+}
+
+// setups make what a group of functions needs before the loop; $r is an iterator.
+var setups = map[string]string{
+	"db_":                "(local.set $r (call $db_store_i64 (i64.const 1) (i64.const 3) (local.get $self) (i64.const 1) (i32.const 0) (i32.const 1048576)))",
+	"db_idx64_":          "(local.set $r (call $db_idx64_store (i64.const 1) (i64.const 3) (local.get $self) (i64.const 1) (i32.const 8)))",
+	"db_idx128_":         "(local.set $r (call $db_idx128_store (i64.const 1) (i64.const 3) (local.get $self) (i64.const 1) (i32.const 16)))",
+	"db_idx256_":         "(local.set $r (call $db_idx256_store (i64.const 1) (i64.const 3) (local.get $self) (i64.const 1) (i32.const 16) (i32.const 2)))",
+	"db_idx_double_":     "(local.set $r (call $db_idx_double_store (i64.const 1) (i64.const 3) (local.get $self) (i64.const 1) (i32.const 8)))",
+	"db_idx_long_double": "(local.set $r (call $db_idx_long_double_store (i64.const 1) (i64.const 3) (local.get $self) (i64.const 1) (i32.const 16)))",
+	"prints":             "(drop (call $memset (i32.const 0) (i32.const 65) (i32.const 34603007)))",
+	"eosio_assert":       "(drop (call $memset (i32.const 0) (i32.const 65) (i32.const 34603007)))",
+	"sha3":               "(drop (call $memset (i32.const 0) (i32.const 65) (i32.const 34603007)))",
+	"send_":              "(i64.store (i32.const 64) (local.get $self)) (i32.store8 (i32.const 81) (i32.const 128)) (i32.store8 (i32.const 82) (i32.const 128)) (i32.store8 (i32.const 83) (i32.const 31))",
+	"k1_recover":         "(i32.store8 (i32.const 8) (i32.const 31)) (i32.store8 (i32.const 40) (i32.const 1)) (i32.store8 (i32.const 72) (i32.const 1)) (i32.store8 (i32.const 100) (i32.const 1))",
+	"recover_key":        "(i32.store8 (i32.const 1001) (i32.const 31)) (i32.store8 (i32.const 1033) (i32.const 1)) (i32.store8 (i32.const 1065) (i32.const 1)) (i32.store8 (i32.const 100) (i32.const 1))",
+	"assert_recover_key": "(i32.store8 (i32.const 1001) (i32.const 31)) (i32.store8 (i32.const 1033) (i32.const 1)) (i32.store8 (i32.const 1065) (i32.const 1)) (i32.store8 (i32.const 100) (i32.const 1))",
+	"send_deferred":      "(i32.store (i32.const 1000) (i32.const -1)) (i32.store8 (i32.const 1014) (i32.const 1)) (i64.store (i32.const 1015) (local.get $self)) (i32.store8 (i32.const 1031) (i32.const 1)) (i64.store (i32.const 1032) (local.get $self)) (i64.store (i32.const 1040) (i64.const 3617214756542218240)) (i32.store8 (i32.const 1048) (i32.const 128)) (i32.store8 (i32.const 1049) (i32.const 128)) (i32.store8 (i32.const 1050) (i32.const 31))",
+	"mod_exp":            "(drop (call $memset (i32.const 0) (i32.const 255) (i32.const 1048576)))",
+	"set_wasm":           "(drop (call $get_wasm_parameters_packed (i32.const 8) (i32.const 1000) (i32.const 0)))",
+	"set_blockchain":     "(drop (call $get_blockchain_parameters_packed (i32.const 8) (i32.const 1000)))",
+}
+
+// bodies are what is looped instead of the function with arguments from [worst].
+var bodies = map[string]string{
+	"send_deferred":             "(i64.store (i32.const 8) (local.get $n)) (i32.store (i32.const 1006) (i32.wrap_i64 (local.get $n))) (call $send_deferred (i32.const 8) (local.get $self) (i32.const 1000) (i32.const 34000000) (i32.const 0))",
+	"db_remove_i64":             "(call $db_remove_i64 (call $db_store_i64 (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 0) (i32.const 1048576)))",
+	"db_idx64_remove":           "(call $db_idx64_remove (call $db_idx64_store (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 8)))",
+	"db_idx128_remove":          "(call $db_idx128_remove (call $db_idx128_store (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 16)))",
+	"db_idx256_remove":          "(call $db_idx256_remove (call $db_idx256_store (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 16) (i32.const 2)))",
+	"db_idx_double_remove":      "(call $db_idx_double_remove (call $db_idx_double_store (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 8)))",
+	"db_idx_long_double_remove": "(call $db_idx_long_double_remove (call $db_idx_long_double_store (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 16)))",
+	"assert_sha1":               "(call $sha1 (i32.const 4096) (i32.const 34598912) (i32.const 8)) (call $assert_sha1 (i32.const 4096) (i32.const 34598912) (i32.const 8))",
+	"assert_sha256":             "(call $sha256 (i32.const 4096) (i32.const 34598912) (i32.const 8)) (call $assert_sha256 (i32.const 4096) (i32.const 34598912) (i32.const 8))",
+	"assert_sha512":             "(call $sha512 (i32.const 4096) (i32.const 34598912) (i32.const 8)) (call $assert_sha512 (i32.const 4096) (i32.const 34598912) (i32.const 8))",
+	"assert_ripemd160":          "(call $ripemd160 (i32.const 4096) (i32.const 34598912) (i32.const 8)) (call $assert_ripemd160 (i32.const 4096) (i32.const 34598912) (i32.const 8))",
+	"assert_recover_key":        "(drop (call $recover_key (i32.const 8) (i32.const 1000) (i32.const 66) (i32.const 2000) (i32.const 34))) (call $assert_recover_key (i32.const 8) (i32.const 1000) (i32.const 66) (i32.const 2000) (i32.const 34))",
+	"memory.grow":               "(drop (memory.grow (i32.const -500))) (drop (memory.grow (i32.const 500)))",
+}
+
+var called = regexp.MustCompile(`\(call \$([a-z0-9_]+)`)
+
+// loopOf makes a contract that calls a function for ever.
+func loopOf(t *testing.T, name string, functions map[string]wasm.Function) []byte {
+	t.Helper()
+	body := bodies[name]
+	f, known := functions[name]
+	if body == "" && known {
+		args, listed := worst[name]
+		if strings.HasPrefix(name, "__") {
+			args, listed = strings.TrimSpace(strings.Repeat("8 ", len(f.Params))), true
+		}
+		if !listed {
+			t.Fatalf("no arguments are listed for %s", name)
+		}
+		body = "(call $" + name + arguments(strings.Fields(args), f.Params) + ")"
+		if len(f.Results) > 0 {
+			body = "(drop " + body + ")"
+		}
+	}
+	setup, longest := "", 0
+	for prefix, s := range setups {
+		if strings.HasPrefix(name, prefix) && len(prefix) > longest {
+			setup, longest = s, len(prefix)
+		}
+	}
+	imports := ""
+	for _, m := range called.FindAllStringSubmatch(setup+body, -1) {
+		if one := declaration(functions[m[1]]); !strings.Contains(imports, one) {
+			imports += one
+		}
+	}
+	code, err := assembler.Assemble(`(module ` + imports + ` (memory 528)
+	  (func (export "apply") (param $self i64) (param $code i64) (param $action i64) (local $r i32) (local $n i64)
+	    (local.set $n (i64.const 2))` + setup + `
+	    (loop $again (local.set $n (i64.add (local.get $n) (i64.const 1))) ` + body + ` (br $again))))`)
+	if err != nil {
+		t.Fatalf("%s: %v in %s", name, err, body)
+	}
+	return code
+}
+
+var typeNames = map[wasm.ValueType]string{wasm.I32: "i32", wasm.I64: "i64", wasm.F32: "f32", wasm.F64: "f64"}
+
+func declaration(f wasm.Function) string {
+	s := `(import "env" "` + f.Name + `" (func $` + f.Name
+	for i, p := range f.Params {
+		s += fmt.Sprintf(" (param $p%d %s)", i, typeNames[p])
+	}
+	for _, r := range f.Results {
+		s += " (result " + typeNames[r] + ")"
+	}
+	return s + "))\n"
+}
+
+func arguments(args []string, params []wasm.ValueType) string {
+	s := ""
+	for i, p := range params {
+		switch a := args[i]; {
+		case a[0] != '$':
+			s += " (" + typeNames[p] + ".const " + a + ")"
+		case a == "$n" && p == wasm.I32:
+			s += " (i32.wrap_i64 (local.get $n))"
+		default:
+			s += " (local.get " + a + ")"
+		}
+	}
+	return s
+}
+
+// Whatever a contract does in a loop, it ends when its time is up, within the memory
+// that it may take. On a machine that has other work the best of three runs counts,
+// beside a loop that does nothing.
+func TestNoLoopOutlivesItsDeadline(t *testing.T) {
+	functions := map[string]wasm.Function{}
+	names := []string{"memory.grow"}
+	for _, f := range intrinsic.Functions() {
+		functions[f.Name] = f
+		if !ends[f.Name] && !floats(f) {
+			names = append(names, f.Name)
+		}
+	}
+	sample := regexp.MustCompile(`^(memory.grow|memcmp|prints|printhex|alt_bn128_pair|bls_g1_map|mod_exp|sha256|db_update_i64|db_store_i64|require_recipient|send_inline)$`)
+	for _, interpreter := range []bool{false, true} {
+		bound, control := slack, time.Duration(0)
+		if *everyFunction {
+			bound = lateness
+		}
+		for _, name := range append([]string{"nothing"}, names...) {
+			code := loopOf(t, name, functions) // fails without arguments for it
+			if name != "nothing" && !*everyFunction && !sample.MatchString(name) {
+				continue
+			}
+			best := time.Hour
+			for range 3 {
+				best = min(best, outlives(t, name, code, interpreter))
+				if best < bound+2*control {
+					break
+				}
+			}
+			if name == "nothing" {
+				control = best
+			}
+			if *everyFunction {
+				t.Logf("%s, interpreter %t: %v late", name, interpreter, best)
+			}
+			if best > bound+2*control {
+				t.Errorf("%s, interpreter %t: ended %v after its deadline, a loop of nothing %v", name, interpreter, best, control)
+			}
+		}
+	}
+}
+
+// floats tells of functions whose arguments the assembler cannot write.
+func floats(f wasm.Function) bool {
+	return slices.ContainsFunc(slices.Concat(f.Params, f.Results), func(t wasm.ValueType) bool { return t == wasm.F32 || t == wasm.F64 })
+}
+
+// outlives runs a contract until its deadline, and returns how late it ended.
+func outlives(t *testing.T, name string, code []byte, interpreter bool) time.Duration {
+	t.Helper()
+	except, late := runUntil(t, name, code, interpreter, loopDeadline)
+	if !exception.Is(except, exception.Deadline) {
+		t.Errorf("%s, interpreter %t: ended with %v", name, interpreter, except)
+	}
+	return late
+}
+
+// runUntil runs a contract with a deadline, and returns why and how late it ended.
+func runUntil(t *testing.T, name string, code []byte, interpreter bool, most time.Duration) (error, time.Duration) {
+	t.Helper()
+	m, err := chaintest.New(newStore(t), chain.Options{Console: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Chain.Close()
+	hostile := types.N("hostile")
+	empty, err := assembler.Assemble(`(module (func (export "apply") (param $a i64) (param $b i64) (param $c i64)))`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Block(m.CreateAccount(hostile), chaintest.SetCode(hostile, empty)); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.StartBlock(); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Chain.RunInstead(code, hostile, interpreter); err != nil {
+		t.Fatal(err)
+	}
+	x := dryRun(t, m, chain.Input, chaintest.Action(hostile, types.N("loop"), hostile, nil))
+	if name == "get_context_free_data" {
+		x.Trx.ContextFreeActions = []types.Action{{Account: hostile, Name: types.N("loop")}}
+		x.CFD = [][]byte{make([]byte, 1<<20)}
+	}
+	deadline := time.Now().Add(most)
+	trace, err := m.Chain.PushTransaction(x, chain.Billing{Explicit: true, CPU: 100, Deadline: deadline})
+	late := time.Since(deadline)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	if s.HeapInuse > heldMemory {
+		t.Errorf("%s, interpreter %t: the heap is %d MiB", name, interpreter, s.HeapInuse>>20)
+	}
+	if trace.Except == nil {
+		return nil, late
+	}
+	return trace.Except, late
+}
+
+// Actions that are sent and rows that are made come out of one sum, whatever time there
+// is.
+func TestTheMemoryOfATransactionHasABound(t *testing.T) {
+	functions := map[string]wasm.Function{}
+	for _, f := range intrinsic.Functions() {
+		functions[f.Name] = f
+	}
+	for _, name := range []string{"send_inline", "db_store_i64"} {
+		except, _ := runUntil(t, name, loopOf(t, name, functions), false, time.Minute)
+		if !exception.Is(except, exception.SubjectiveBlockProduction) {
+			t.Errorf("%s: ended with %v", name, except)
+		}
+	}
+}
