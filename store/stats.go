@@ -46,6 +46,14 @@ func (w Written) Total() int64 {
 	return w.Checkpoint + w.Meta + w.Spill + w.Mapped + w.Log + w.Flush + w.Compaction
 }
 
+// Since returns what was written since an earlier count of the same store.
+func (w Written) Since(before Written) Written {
+	return Written{
+		Checkpoint: w.Checkpoint - before.Checkpoint, Meta: w.Meta - before.Meta, Spill: w.Spill - before.Spill, Mapped: w.Mapped - before.Mapped,
+		Log: w.Log - before.Log, Flush: w.Flush - before.Flush, Compaction: w.Compaction - before.Compaction,
+	}
+}
+
 // CheckpointStats describes the last finished checkpoint.
 type CheckpointStats struct {
 	At       time.Time     // when it became durable

@@ -168,10 +168,13 @@ func diskRemedy(err error) error {
 	return err
 }
 
-// remedy adds to an error of a store that has no more room what helps.
+// remedy adds to an error of a store that has no more room, or is damaged, what helps.
 func remedy(err error) error {
 	if errors.Is(err, syscall.ENOSPC) {
 		return diskRemedy(err)
+	}
+	if isDamage(err) {
+		return damageRemedy(err)
 	}
 	if errors.Is(err, store.ErrGuard) || errors.Is(err, store.ErrFull) {
 		return fmt.Errorf("Database has reached an unsafe level of usage, shutting down to avoid corrupting the database. "+

@@ -24,12 +24,13 @@ type health struct {
 	head  func() *producer.Head
 	store func() store.Stats
 	guard int64        // bytes; with less free, the state is full
+	hurt  func() error // why the state cannot be trusted; nil for nobody to ask
 	full  func() error // why a disk is full; nil for nobody to ask
 	age   uint32       // blocks
 }
 
 func (n *Node) newHealth(p *producer.Producer, h *HTTP) *health {
-	c := &health{head: p.Head, store: n.store.Stats, guard: n.o.Engine.GuardBytes, full: h.DiskFull, age: h.HeadAge}
+	c := &health{head: p.Head, store: n.store.Stats, hurt: n.damage.err, guard: n.o.Engine.GuardBytes, full: h.DiskFull, age: h.HeadAge}
 	if c.age == 0 {
 		c.age = defaultHeadAge
 	}
@@ -38,6 +39,11 @@ func (n *Node) newHealth(p *producer.Producer, h *HTTP) *health {
 
 // ready returns why the node is not ready; nil if it is.
 func (c *health) ready(now time.Time) error {
+	if c.hurt != nil {
+		if err := c.hurt(); err != nil {
+			return err
+		}
+	}
 	h := c.head()
 	age := now.Sub(h.Time.TimePoint().Time())
 	// With read-mode = irreversible the newest blocks wait in the fork database.

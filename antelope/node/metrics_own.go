@@ -33,19 +33,54 @@ func (m *metrics) own(w sheet) {
 	// Simple readers of the format split its lines at spaces.
 	w.Sample(1, "engine", s.Engine, "mode", s.Mode, "memory", strings.ReplaceAll(s.Memory, " ", "_"))
 	w.state(&s)
-	m.writes(w, s.Written)
+	w.writes(s.Written)
 	m.checkpoints(w, &s)
 	p, err := meter.Read()
 	w.process(&p)
 	w.gauge("tarn_meter_failed", "1 if some of the numbers of the process could not be read", float64(bit(err != nil)))
 	w.runtime(meter.ReadRuntime())
-	perYear := float64(p.Disk.Written-m.begin.disk) * m.years()
-	w.gauge("tarn_process_disk_written_bytes_per_year", "What the process writes to disks, since it began to serve, as if for a year", perYear)
+	m.perYear(w, &s, p.Disk.Written)
 }
 
-// years is how often the time since the node began to serve fits into a year.
-func (m *metrics) years() float64 {
-	return year.Seconds() / max(time.Since(m.begin.at).Seconds(), 1)
+// perYear projects writes to a year. Checkpoints are few and large, so they are counted
+// over whole intervals, up to the last one, and all the rest up to now.
+func (m *metrics) perYear(w sheet, s *store.Stats, disk int64) {
+	between, ok := times(time.Since(m.begin.at))
+	if !ok {
+		return
+	}
+	written := s.Written.Since(m.begin.written)
+	w.Metric("tarn_state_written_bytes_per_year", exposition.Gauge, "Bytes written to the state's files, by cause, since the node began to serve, as if for a year")
+	for _, c := range causes(&written) {
+		if !c.checkpoint {
+			w.Sample(float64(c.bytes)*between, "cause", c.name)
+		}
+	}
+	intervals, ok := times(s.LastCheckpoint.At.Sub(m.begin.at))
+	if !ok {
+		return
+	}
+	checkpoints := int64(0)
+	for _, c := range causes(&written) {
+		if c.checkpoint {
+			checkpoints += c.bytes
+			w.Sample(float64(c.bytes)*intervals, "cause", c.name)
+		}
+	}
+	rest := max(0, disk-m.begin.disk-checkpoints)
+	w.gauge("tarn_process_disk_written_bytes_per_year", "What the process writes to disks, since it began to serve, as if for a year",
+		float64(rest)*between+float64(checkpoints)*intervals)
+}
+
+// enough is how long a time must be to be projected to a year.
+const enough = 15 * time.Minute
+
+// times is how often a time fits into a year, if it is long enough to tell anything.
+func times(span time.Duration) (n float64, ok bool) {
+	if span < enough {
+		return 0, false
+	}
+	return year.Seconds() / span.Seconds(), true
 }
 
 func (w sheet) state(s *store.Stats) {
@@ -66,24 +101,24 @@ func (w sheet) state(s *store.Stats) {
 }
 
 // writes is what goes to the state's files, by cause.
-func (m *metrics) writes(w sheet, now store.Written) {
-	before := &m.begin.written
-	causes := []struct {
-		name          string
-		since, before int64
-	}{
-		{"checkpoint", now.Checkpoint, before.Checkpoint}, {"meta", now.Meta, before.Meta}, {"spill", now.Spill, before.Spill},
-		{"mapped", now.Mapped, before.Mapped}, {"log", now.Log, before.Log}, {"flush", now.Flush, before.Flush},
-		{"compaction", now.Compaction, before.Compaction},
-	}
+func (w sheet) writes(now store.Written) {
 	w.Metric("tarn_state_written_bytes_total", exposition.Counter, "Bytes written to the state's files, by cause")
-	for _, c := range causes {
-		w.Sample(float64(c.since), "cause", c.name)
+	for _, c := range causes(&now) {
+		w.Sample(float64(c.bytes), "cause", c.name)
 	}
-	w.Metric("tarn_state_written_bytes_per_year", exposition.Gauge, "Bytes written to the state's files, by cause, since the node began to serve, as if for a year")
-	years := m.years()
-	for _, c := range causes {
-		w.Sample(float64(c.since-c.before)*years, "cause", c.name)
+}
+
+// cause is why bytes go to the state's files, and whether only checkpoints write them.
+type cause struct {
+	name       string
+	bytes      int64
+	checkpoint bool
+}
+
+func causes(w *store.Written) []cause {
+	return []cause{
+		{"checkpoint", w.Checkpoint, true}, {"meta", w.Meta, true}, {"spill", w.Spill, false}, {"mapped", w.Mapped, false},
+		{"log", w.Log, true}, {"flush", w.Flush, true}, {"compaction", w.Compaction, false},
 	}
 }
 

@@ -167,21 +167,59 @@ func TestBlocksAreCountedByWhereTheyComeFrom(t *testing.T) {
 
 func TestWritesAreProjectedFromWhenServingBegan(t *testing.T) {
 	m, s := testMetrics()
-	m.begin.at = time.Now().Add(-time.Hour)
 	s.Written.Checkpoint += 3_600_000 // 1 KB/s
-	s.LastCheckpoint = store.CheckpointStats{At: time.Now().Add(-time.Minute), Duration: 2 * time.Second}
+	s.Written.Spill += 7_200_000
+	m.begin.at = time.Now().Add(-2 * time.Hour)
+	s.LastCheckpoint = store.CheckpointStats{At: time.Now().Add(-time.Hour), Duration: 2 * time.Second}
 	families := scrape(t, m.append(nil))
 	if got := value(families["tarn_state_written_bytes_per_year"], "checkpoint"); got < 31e9 || got > 32e9 {
 		t.Errorf("1 KB/s is %v bytes a year", got)
 	}
+	if got := value(families["tarn_state_written_bytes_per_year"], "spill"); got < 31e9 || got > 32e9 {
+		t.Errorf("1 KB/s outside checkpoints is %v bytes a year", got)
+	}
+	if got := value(families["tarn_process_disk_written_bytes_per_year"], ""); got < 31e9 {
+		t.Errorf("with the checkpoints, %v bytes a year", got)
+	}
 	if got := value(families["tarn_state_written_bytes_total"], "checkpoint"); got != 3_601_000 {
 		t.Errorf("%v bytes", got)
 	}
-	if got := value(families["tarn_checkpoint_age_seconds"], ""); got < 59 || got > 90 {
+	if got := value(families["tarn_checkpoint_age_seconds"], ""); got < 3599 || got > 3700 {
 		t.Errorf("%v s since the checkpoint", got)
 	}
 	if value(families["tarn_process_memory_bytes"], "anonymous") <= 0 || value(families["process_cpu_seconds_total"], "") <= 0 {
 		t.Error("the process is not measured")
+	}
+}
+
+// A few seconds, or half of an interval between checkpoints, say nothing of a year.
+func TestNothingIsProjectedFromAShortTime(t *testing.T) {
+	for _, c := range []struct {
+		serving, checkpoint  time.Duration // ago; 0 for no checkpoint
+		outside, checkpoints bool
+	}{
+		{serving: 2 * time.Second},
+		{serving: 14 * time.Minute, checkpoint: time.Minute},
+		{serving: 16 * time.Minute, outside: true},
+		{serving: 16 * time.Minute, checkpoint: 5 * time.Minute, outside: true},
+		{serving: 40 * time.Minute, checkpoint: 10 * time.Minute, outside: true, checkpoints: true},
+	} {
+		m, s := testMetrics()
+		m.begin.at = time.Now().Add(-c.serving)
+		s.Written.Checkpoint += 1 << 20
+		s.LastCheckpoint = store.CheckpointStats{}
+		if c.checkpoint != 0 {
+			s.LastCheckpoint.At = time.Now().Add(-c.checkpoint)
+		}
+		families := scrape(t, m.append(nil))
+		causes := map[string]bool{}
+		for _, x := range families["tarn_state_written_bytes_per_year"].GetMetric() {
+			causes[x.Label[0].GetValue()] = true
+		}
+		total := families["tarn_process_disk_written_bytes_per_year"] != nil
+		if causes["spill"] != c.outside || causes["checkpoint"] != c.checkpoints || total != c.checkpoints {
+			t.Errorf("%+v: %v, a total: %v", c, causes, total)
+		}
 	}
 }
 
@@ -192,9 +230,9 @@ func TestANodeIsReadyUntilSomethingIsWrong(t *testing.T) {
 	}
 	head := producer.Head{Num: 1000, ForkNum: 1000, IrreversibleNum: 900}
 	s := store.Stats{Limit: 1 << 30, Free: 512 << 20}
-	var disk error
+	var disk, hurt error
 	c := health{head: func() *producer.Head { return &head }, store: func() store.Stats { return s }, guard: 128 << 20,
-		full: func() error { return disk }, age: 10}
+		hurt: func() error { return hurt }, full: func() error { return disk }, age: 10}
 	check := func(want string) {
 		t.Helper()
 		err := c.ready(now)
@@ -214,6 +252,8 @@ func TestANodeIsReadyUntilSomethingIsWrong(t *testing.T) {
 	check("")
 	disk = errors.New("no room on /data")
 	check("no room")
+	hurt = errors.New("the state is damaged")
+	check("damaged")
 }
 
 func TestWhileANodeStartsItIsAliveAndNotReady(t *testing.T) {

@@ -2,14 +2,16 @@ package node
 
 import (
 	"fmt"
+	"strings"
 
 	"tarn/store"
 	"tarn/store/engine"
 )
 
-// missing lists what was asked for and this build does not have: better said at the
-// start than found out later.
-func (s *settings) missing() []string {
+// missing refuses to start without what was asked for and this build does not have:
+// what is not recorded now cannot be had later. An operator who knows may allow it,
+// and is told at each start.
+func (s *settings) missing() error {
 	var list []string
 	for _, plugin := range []struct{ name, means string }{
 		{"eosio::state_history_plugin", "no history is recorded or served"},
@@ -19,7 +21,15 @@ func (s *settings) missing() []string {
 			list = append(list, plugin.name+" is not in this build: "+plugin.means)
 		}
 	}
-	return list
+	if len(list) == 0 {
+		return nil
+	}
+	text := strings.Join(list, "; ")
+	if !s.Bool("allow-missing-plugins") {
+		return badOption("%s. Take the plugin out of the configuration, or set allow-missing-plugins = true to start without it", text)
+	}
+	s.log.Warn(text + ". The node starts all the same, because of allow-missing-plugins")
+	return nil
 }
 
 // idle lists the options that were given for another engine, or another map mode,

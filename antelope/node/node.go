@@ -55,6 +55,7 @@ type Node struct {
 	finishing  sync.WaitGroup   // who waits for that image
 	tried      uint64           // irreversible block of the last one that the log asked for
 	checked    time.Time        // when the last one was begun
+	damage     damage           // met by readers
 	saved      time.Duration    // of the chain's work, by then
 }
 
@@ -433,7 +434,10 @@ func (n *Node) logIntegrityHash() error {
 
 // Close ends the node: the state becomes durable, and the files are closed. A block
 // that is being made is dropped.
-func (n *Node) Close() error {
+func (n *Node) Close() error { return errors.Join(n.save(), n.closeFiles()) }
+
+// save makes the state durable for the last time.
+func (n *Node) save() error {
 	var errs []error
 	if n.chain != nil && n.chain.Head() != nil {
 		_, err := n.chain.AbortBlock()
@@ -447,7 +451,7 @@ func (n *Node) Close() error {
 		}
 		errs = append(errs, n.checkpointNow())
 	}
-	return errors.Join(append(errs, n.closeFiles())...)
+	return errors.Join(errs...)
 }
 
 // closeFiles closes what is open, without a checkpoint.

@@ -132,9 +132,6 @@ func (s *peers) Transactions(list []*p2p.Transaction, done func(*p2p.Transaction
 	s.p.Submit(producer.TransactionOptions{Kind: chain.Input, Lent: true}, given...)
 }
 
-// Paused implements p2p.Chain.
-func (s *peers) Paused() bool { return false }
-
 // relay passes on what the chain accepted.
 func (s *peers) relay(network *p2p.Network) producer.Events {
 	return producer.Events{

@@ -184,10 +184,10 @@ func (l *life) live(ctx context.Context) (err error) {
 	for _, n := range l.Notices {
 		l.log.Warn(n)
 	}
-	for _, text := range l.missing() {
-		l.log.Error(text)
-	}
 	if done, err := l.reports(); done {
+		return err
+	}
+	if err := l.missing(); err != nil {
 		return err
 	}
 	o, err := l.options()
@@ -220,7 +220,7 @@ func (l *life) live(ctx context.Context) (err error) {
 		if n != nil {
 			err = errors.Join(err, n.Close())
 		}
-		return l.stopped(ctx, err)
+		return l.stopped(ctx, remedy(err))
 	}
 	for _, text := range l.idle(n.store.Stats()) {
 		l.log.Warn(text)
@@ -348,7 +348,7 @@ const stopStep = 2 * time.Second
 // close closes a node, with progress, and with the service manager's patience.
 func (l *life) close(n *Node) error {
 	if n.chain.Head() == nil {
-		return n.Close()
+		return n.closeFiles()
 	}
 	before := n.store.Stats()
 	start := time.Now()
@@ -373,8 +373,7 @@ func (l *life) close(n *Node) error {
 			l.log.Info("Saving the state", args...)
 		}
 	}()
-	_, err := n.chain.AbortBlock()
-	err = errors.Join(err, n.checkpointNow())
+	err := n.save()
 	close(stop)
 	<-stopped
 	if err != nil {
@@ -383,5 +382,5 @@ func (l *life) close(n *Node) error {
 	after := n.store.Stats()
 	l.log.Info("The state is saved", "block", n.store.Durable().Head, "mb", (after.Written.Total()-before.Written.Total())>>20,
 		"seconds", fmt.Sprintf("%.1f", time.Since(start).Seconds()))
-	return n.Close()
+	return n.closeFiles()
 }

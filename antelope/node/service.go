@@ -120,6 +120,7 @@ func (n *Node) server(ctx context.Context, p *producer.Producer, network *p2p.Ne
 	c, health := h.API, n.newHealth(p, h)
 	c.Chain, c.Blocks, c.Billing = n.chain, n.log, p
 	c.Features = n.chain.Features()
+	c.Damaged = n.damaged
 	c.Transactions = transactions{p}
 	if h.Plugins&(rpc.ProducerRO|rpc.ProducerRW|rpc.Snapshot) != 0 {
 		c.Producer = control{p}

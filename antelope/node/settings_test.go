@@ -212,13 +212,22 @@ func TestNoKeyReachesTheLogHoweverItIsWritten(t *testing.T) {
 	}
 }
 
-func TestWhatThisBuildLacksIsSaid(t *testing.T) {
-	if got := understood(t, "plugin = eosio::chain_api_plugin").missing(); len(got) != 0 {
-		t.Error(got)
+func TestANodeDoesNotStartWithoutWhatItLacksUnlessToldTo(t *testing.T) {
+	if err := understood(t, "plugin = eosio::chain_api_plugin").missing(); err != nil {
+		t.Error(err)
 	}
-	got := understood(t, "plugin = eosio::state_history_plugin\nplugin = eosio::test_control_api_plugin\nenable-account-queries = true").missing()
-	if len(got) != 1 || !strings.HasPrefix(got[0], "eosio::state_history_plugin is not in this build") {
-		t.Error(got)
+	for _, plugin := range []string{"eosio::state_history_plugin", "eosio::trace_api_plugin"} {
+		ini := "plugin = " + plugin + "\nplugin = eosio::test_control_api_plugin\nenable-account-queries = true\n"
+		err := understood(t, ini).missing()
+		if err == nil || !strings.Contains(err.Error(), plugin+" is not in this build") || !strings.Contains(err.Error(), "allow-missing-plugins = true") {
+			t.Errorf("%s: %v", plugin, err)
+		}
+		s := understood(t, ini+"allow-missing-plugins = true")
+		var log bytes.Buffer
+		s.log = logging.New(logging.Options{Err: &log}).Logger("")
+		if err := s.missing(); err != nil || !strings.Contains(log.String(), plugin+" is not in this build") {
+			t.Errorf("%s, allowed: %v, the log: %s", plugin, err, log.String())
+		}
 	}
 }
 

@@ -61,8 +61,6 @@ type Chain interface {
 	// once for each, on any goroutine, with the reason if it was refused. When one is
 	// accepted, whoever it came from, [Network.TransactionAccepted] is to be called.
 	Transactions(list []*Transaction, done func(t *Transaction, err error))
-	// Paused tells whether nothing should be read from peers just now.
-	Paused() bool
 }
 
 // Block is a block on its way. Its methods may be called by any goroutine.

@@ -329,19 +329,12 @@ func (c *conn) frames(buf []byte, begin *int, end int) (need int, err error) {
 	}
 }
 
-// mayRead waits while the node is paused, and refuses to read from a peer that does
-// not read.
+// mayRead refuses to read from a peer that does not read.
 func (c *conn) mayRead() error {
 	if queued := c.out.size(); queued > softQueue {
 		c.finalf(slog.LevelError, "write queue full %d bytes, giving up on connection, closing", queued)
 		c.retry.Store(false)
 		return errors.New("write queue full")
-	}
-	for c.net.chain.Paused() {
-		if !sleep(c.ended, 10*time.Millisecond) {
-			return context.Cause(c.ended)
-		}
-		c.lastMessage.Store(time.Now().UnixNano())
 	}
 	return nil
 }

@@ -107,7 +107,6 @@ func (f *fakeChain) produce(n int, skip uint32) {
 }
 
 func (f *fakeChain) ID() types.Checksum256 { return f.id }
-func (f *fakeChain) Paused() bool          { return false }
 
 func (f *fakeChain) Info() Info {
 	f.mu.Lock()

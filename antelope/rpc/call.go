@@ -55,12 +55,19 @@ func (a *API) handler(c call) serve.Handler {
 			return Faults(b[:0], serve.TooManyBytes, busy.Bytes)
 		}
 		if err != nil {
+			if a.Damaged != nil && a.Damaged(err) {
+				err = errDamaged
+			}
 			a.Log.Debug("exception while processing a request", "path", c.path, "error", err)
 			return a.fault(b[:0], err)
 		}
 		return c.status, out
 	}
 }
+
+// errDamaged is what clients get in place of the error of a state that cannot be read,
+// which is the operator's and names files.
+var errDamaged = errors.New("the state of this node is damaged; its operator has to see to it")
 
 func (c *call) run(q *query, body string, b []byte) ([]byte, error) {
 	if c.category == ChainRW && q.api.NoTransactions {

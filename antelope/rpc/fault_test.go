@@ -12,6 +12,7 @@ import (
 	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/serve"
+	"tarn/store"
 )
 
 // failing refuses every transaction with err.
@@ -22,6 +23,34 @@ func (f *failing) Transaction(context.Context, *types.PackedTransaction, rpc.Tra
 }
 
 func (f *failing) Block(context.Context, *types.SignedBlock) error { return f.err }
+
+// A state that cannot be read is the operator's emergency, whatever the call made of it,
+// and no mistake of the client's, who does not learn where the files are.
+func TestDamageIsToldTheOperatorAndNotTheClient(t *testing.T) {
+	hurt := &store.CorruptError{Path: "/srv/secret/state.tarn", Page: 7, Detail: "checksum"}
+	f := &failing{}
+	n := newNode(t, nil)
+	n.config.Transactions = f
+	var told []error
+	n.config.Damaged = func(err error) bool {
+		if errors.Is(err, store.ErrCorrupt) {
+			told = append(told, err)
+			return true
+		}
+		return false
+	}
+	n.start(serve.Options{})
+	for i, err := range []error{
+		fmt.Errorf("read a row: %w", hurt), exception.Wrap(exception.AccountQuery, hurt, "unable to retrieve account info (%s)", hurt),
+		exception.Wrap(exception.InvalidHTTPRequest, hurt, "Unable to parse valid input from POST body"),
+	} {
+		f.err = err
+		status, answer := n.ask("/v1/chain/push_transaction", packedTrx)
+		if status != 500 || strings.Contains(answer, "secret") || !strings.Contains(answer, "the state of this node is damaged") || len(told) != i+1 {
+			t.Errorf("%v: %d %s, told %d times", err, status, answer, len(told))
+		}
+	}
+}
 
 const packedTrx = `{"signatures":[],"compression":"none","packed_context_free_data":"","packed_trx":"00000000000000000000000000000000"}`
 

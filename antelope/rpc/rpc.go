@@ -200,7 +200,10 @@ type Config struct {
 	Net          Net
 	Producer     Producer
 	Size         func() (Size, error)
-	Metrics      func(b []byte) []byte // appends them in Prometheus' text format
+	// Damaged tells whether an error is of a state that cannot be read, and sees to it
+	// that the operator learns of it. Clients get no more than that.
+	Damaged func(error) bool
+	Metrics func(b []byte) []byte // appends them in Prometheus' text format
 	// Kill ends the node when a producer is at a slot of its sequence.
 	Kill func(producer types.Name, slot uint32, irreversible bool)
 

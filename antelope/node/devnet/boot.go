@@ -43,7 +43,7 @@ func genesis(keys *keyring, now time.Time) types.Genesis {
 // makeChain makes the chain in a data folder of nodeos.
 func makeChain(ctx context.Context, dir string, g *types.Genesis, keys *keyring) (err error) {
 	n, err := node.Open(ctx, node.Options{
-		StateDir: filepath.Join(dir, "state"), BlocksDir: filepath.Join(dir, "blocks"), SnapshotsDir: filepath.Join(dir, "snapshots"),
+		StateDir: filepath.Join(dir, stateDir), BlocksDir: filepath.Join(dir, "blocks"), SnapshotsDir: filepath.Join(dir, "snapshots"),
 		Log: slog.New(slog.DiscardHandler), Genesis: g, Engine: engine.Options{Kind: engine.Page, LimitBytes: 1 << 30},
 	})
 	if err != nil {

@@ -14,15 +14,19 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"tarn/antelope/node"
 	"tarn/antelope/types"
+	"tarn/store"
+	"tarn/store/engine"
 	"tarn/store/vfs"
 )
 
@@ -45,6 +49,7 @@ const (
 	configFile   = "config.ini"
 	logFile      = "node.log"
 	dataDir      = "data"
+	stateDir     = "state" // in dataDir
 )
 
 // Command is the devnet subcommand.
@@ -78,32 +83,52 @@ func program() string {
 	return os.Args[0]
 }
 
-// Run makes the folder's chain unless it is there, and runs its node until ctx ends
-// or the process is told to stop.
+// Run makes the folder's chain unless it is there, and runs its node until ctx ends,
+// the process is told to stop, or the terminal that it was started from is closed.
 func Run(ctx context.Context, o Options) (err error) {
+	if err := refuse(o.Args); err != nil {
+		return err
+	}
+	lock, err := engine.Lock(o.Dir)
+	if errors.Is(err, store.ErrLocked) {
+		return fmt.Errorf("another devnet runs in this folder, choose one with --dir: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
+	defer stop()
 	keys, err := prepare(ctx, &o)
 	if err != nil {
 		return fmt.Errorf("make a chain in %s: %w", o.Dir, err)
 	}
-	log := o.Log
-	if log == nil {
-		// A node that runs in the folder already writes there, too.
-		f, err := os.OpenFile(filepath.Join(o.Dir, logFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, f.Close()) }()
-		log = f
+	if o.Log != nil {
+		return run(ctx, &o, keys, o.Log)
 	}
+	path := filepath.Join(o.Dir, logFile)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	said := &reasons{to: f}
+	if err := run(ctx, &o, keys, said); err != nil {
+		return errors.Join(failure{err, path, said.text()}, f.Close())
+	}
+	return f.Close()
+}
+
+// run runs the node, and says how to use the chain once it is served.
+func run(ctx context.Context, o *Options, keys *keyring, log io.Writer) error {
 	nodeos := node.Command()
 	nodeos.SetOut(log)
 	nodeos.SetErr(log)
 	nodeos.SilenceUsage, nodeos.SilenceErrors = true, true
-	nodeos.SetArgs(nodeosArgs(&o))
+	nodeos.SetArgs(nodeosArgs(o))
 	serving, stop := context.WithCancel(ctx)
 	told := make(chan error, 1)
-	go func() { told <- tell(serving, &o, keys) }()
-	err = nodeos.ExecuteContext(ctx)
+	go func() { told <- tell(serving, o, keys) }()
+	err := nodeos.ExecuteContext(ctx)
 	stop()
 	said := <-told
 	if errors.As(said, new(unserved)) {
@@ -112,10 +137,19 @@ func Run(ctx context.Context, o Options) (err error) {
 		}
 		said = nil // the node's own end says why
 	}
-	if err != nil && o.Log == nil {
-		err = failure{err, filepath.Join(o.Dir, logFile)}
-	}
 	return errors.Join(err, said)
+}
+
+// refuse tells which of nodeos' options would take the node away from the chain of the
+// folder.
+func refuse(args []string) error {
+	for _, a := range args {
+		name, _, _ := strings.Cut(a, "=")
+		if slices.Contains([]string{"--data-dir", "-d", "--config-dir", "--blocks-dir", "--genesis-json", "--snapshot", "--delete-all-blocks"}, name) {
+			return fmt.Errorf("%s is not for devnet: the folder that --dir names has the chain; delete it to begin another one", name)
+		}
+	}
+	return nil
 }
 
 // nodeosArgs are nodeos' arguments. A chain to play with does not end because the disk
@@ -162,10 +196,17 @@ func (unserved) ExitCode() int { return 1 }
 // failure is how a node ended whose log is in a file.
 type failure struct {
 	error
-	log string
+	log    string
+	reason string // the last errors in the log; "" for none
 }
 
-func (f failure) Error() string { return "the node has ended; the end of " + f.log + " says why" }
+func (f failure) Error() string {
+	text := "the node has ended; its log is " + f.log
+	if f.reason != "" {
+		text += ", and says:\n" + f.reason
+	}
+	return text
+}
 
 // Unwrap returns the error that the node ended with, and its exit code.
 func (f failure) Unwrap() error { return f.error }
@@ -213,9 +254,6 @@ func chainAt(ctx context.Context, address string) (id string, err error) {
 // prepare makes what is missing in the folder. The chain is made beside its place and
 // moved there, so that there is a whole one or none.
 func prepare(ctx context.Context, o *Options) (*keyring, error) {
-	if err := vfs.MkdirAll(vfs.OS, o.Dir); err != nil {
-		return nil, err
-	}
 	keys, err := openKeys(filepath.Join(o.Dir, keysFile))
 	if err != nil {
 		return nil, err
@@ -236,6 +274,11 @@ func prepare(ctx context.Context, o *Options) (*keyring, error) {
 		return nil, err
 	}
 	if err := makeChain(ctx, part, &g, keys); err != nil {
+		return nil, err
+	}
+	// The node has options of its own for the state, its engine among them, and makes
+	// it from the blocks.
+	if err := os.RemoveAll(filepath.Join(part, stateDir)); err != nil {
 		return nil, err
 	}
 	return keys, vfs.RenameDurably(vfs.OS, part, data)

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -68,10 +69,10 @@ type devnet struct {
 	done chan error
 }
 
-func start(t *testing.T, dir string) *devnet {
+func start(t *testing.T, dir string, args ...string) *devnet {
 	t.Helper()
 	d := &devnet{t: t, out: &text{}, done: make(chan error, 1)}
-	d.o = Options{Dir: dir, HTTP: freePort(t), P2P: freePort(t), Out: d.out, Tarn: "tarn"}
+	d.o = Options{Dir: dir, HTTP: freePort(t), P2P: freePort(t), Out: d.out, Tarn: "tarn", Args: args}
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	go func() { d.done <- Run(ctx, d.o) }()
@@ -291,13 +292,71 @@ func TestAnAddressThatIsTakenIsAnError(t *testing.T) {
 	d := start(t, t.TempDir())
 	o := Options{Dir: t.TempDir(), HTTP: d.o.HTTP, P2P: freePort(t), Out: &text{}}
 	err := Run(context.Background(), o)
-	if err == nil || !strings.Contains(err.Error(), logFile) {
+	if err == nil || !strings.Contains(err.Error(), logFile) || !strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("the second node on one address: %v", err)
 	}
 	if said := o.Out.(*text).String(); said != "" {
 		t.Errorf("it said %s", said)
 	}
 	d.end()
+}
+
+// The state is of whatever engine the node's options say.
+func TestAChainMayBeOfAnotherEngine(t *testing.T) {
+	dir := t.TempDir()
+	d := start(t, dir, "--state-engine", "pebble")
+	d.has("bob", "1000000.0000 SYS")
+	d.end()
+	d = start(t, dir, "--state-engine=pebble", "--log-format", "json")
+	d.has("bob", "1000000.0000 SYS")
+	d.end()
+	err := Run(context.Background(), Options{Dir: dir, HTTP: freePort(t), P2P: freePort(t), Out: &text{}, Args: []string{"--state-engine", "leveldb"}})
+	if err == nil || !strings.Contains(err.Error(), "holds a pebble store, not leveldb") {
+		t.Errorf("the state of one engine, asked for with another: %v", err)
+	}
+}
+
+func TestOptionsThatWouldLeaveTheChainAreRefused(t *testing.T) {
+	for _, args := range [][]string{{"--data-dir", "x"}, {"-d", "x"}, {"--blocks-dir=x"}, {"--delete-all-blocks"}} {
+		dir := filepath.Join(t.TempDir(), "none")
+		err := Run(context.Background(), Options{Dir: dir, Out: &text{}, Args: args})
+		if err == nil || !strings.Contains(err.Error(), "is not for devnet") {
+			t.Errorf("%q: %v", args, err)
+		}
+		if _, err := os.Stat(dir); err == nil {
+			t.Errorf("%q: the folder was made", args)
+		}
+	}
+}
+
+func TestASecondDevnetLeavesTheFirstOnesFilesAlone(t *testing.T) {
+	dir := t.TempDir()
+	d := start(t, dir)
+	o := Options{Dir: dir, HTTP: freePort(t), P2P: freePort(t), Out: &text{}, Args: []string{"--agent-name", "the-second-one"}}
+	err := Run(context.Background(), o)
+	if err == nil || !strings.Contains(err.Error(), "another devnet runs in this folder") {
+		t.Errorf("the second devnet: %v", err)
+	}
+	if log, err := os.ReadFile(filepath.Join(dir, logFile)); err != nil || bytes.Contains(log, []byte("the-second-one")) {
+		t.Errorf("the first one's log has lines of the second: %v", err)
+	}
+	d.end()
+}
+
+// A terminal that is closed sends SIGHUP.
+func TestAClosedTerminalEndsIt(t *testing.T) {
+	d := start(t, t.TempDir())
+	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-d.done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("it goes on")
+	}
 }
 
 // nodeos may end with 0 without having served.
