@@ -61,14 +61,17 @@ func connection(s *p2p.Status) rpc.Connection {
 }
 
 // control is the producer as the API sees it. The writer answers it; it waits no
-// longer than that takes.
-type control struct{ p *producer.Producer }
+// longer than that takes, nor longer than the API is served.
+type control struct {
+	p       *producer.Producer
+	serving context.Context
+}
 
 // writerTime bounds how long the API waits for the writer.
 const writerTime = 30 * time.Second
 
-func wait() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), writerTime)
+func (c control) wait() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(c.serving, writerTime)
 }
 
 // Paused implements rpc.Producer.
@@ -82,14 +85,14 @@ func (c control) Pause() error {
 
 // Resume implements rpc.Producer.
 func (c control) Resume() error {
-	ctx, cancel := wait()
+	ctx, cancel := c.wait()
 	defer cancel()
 	return c.p.Resume(ctx)
 }
 
 // RuntimeOptions implements rpc.Producer.
 func (c control) RuntimeOptions() (rpc.RuntimeOptions, error) {
-	ctx, cancel := wait()
+	ctx, cancel := c.wait()
 	defer cancel()
 	o, err := c.p.RuntimeOptions(ctx)
 	return rpc.RuntimeOptions{
@@ -100,7 +103,7 @@ func (c control) RuntimeOptions() (rpc.RuntimeOptions, error) {
 
 // SetRuntimeOptions implements rpc.Producer.
 func (c control) SetRuntimeOptions(o rpc.RuntimeOptions) error {
-	ctx, cancel := wait()
+	ctx, cancel := c.wait()
 	defer cancel()
 	return c.p.SetRuntimeOptions(ctx, producer.RuntimeOptions{
 		MaxTransactionTime: o.MaxTransactionTime, MaxIrreversibleAge: o.MaxIrreversibleAge,
@@ -113,21 +116,21 @@ func (c control) Greylist() []types.Name { return c.p.Greylist() }
 
 // AddGreylist implements rpc.Producer.
 func (c control) AddGreylist(list []types.Name) error {
-	ctx, cancel := wait()
+	ctx, cancel := c.wait()
 	defer cancel()
 	return c.p.AddGreylist(ctx, list)
 }
 
 // RemoveGreylist implements rpc.Producer.
 func (c control) RemoveGreylist(list []types.Name) error {
-	ctx, cancel := wait()
+	ctx, cancel := c.wait()
 	defer cancel()
 	return c.p.RemoveGreylist(ctx, list)
 }
 
 // Lists implements rpc.Producer.
 func (c control) Lists() (rpc.Lists, error) {
-	ctx, cancel := wait()
+	ctx, cancel := c.wait()
 	defer cancel()
 	l, err := c.p.Lists(ctx)
 	out := rpc.Lists{
@@ -149,7 +152,7 @@ func (c control) Lists() (rpc.Lists, error) {
 
 // SetLists implements rpc.Producer.
 func (c control) SetLists(l rpc.Lists) error {
-	ctx, cancel := wait()
+	ctx, cancel := c.wait()
 	defer cancel()
 	in := chain.Lists{
 		ActorWhitelist: nameSet(l.ActorWhitelist), ActorBlacklist: nameSet(l.ActorBlacklist),
@@ -187,7 +190,7 @@ func snapshotInfo(s producer.Snapshot) rpc.SnapshotInfo {
 
 // ScheduleSnapshot implements rpc.Producer.
 func (c control) ScheduleSnapshot(r rpc.SnapshotRequest) (rpc.SnapshotSchedule, error) {
-	ctx, cancel := wait()
+	ctx, cancel := c.wait()
 	defer cancel()
 	var spacing uint32
 	var description string
@@ -203,7 +206,7 @@ func (c control) ScheduleSnapshot(r rpc.SnapshotRequest) (rpc.SnapshotSchedule, 
 
 // UnscheduleSnapshot implements rpc.Producer.
 func (c control) UnscheduleSnapshot(id uint32) (rpc.SnapshotSchedule, error) {
-	ctx, cancel := wait()
+	ctx, cancel := c.wait()
 	defer cancel()
 	s, err := c.p.UnscheduleSnapshot(ctx, id)
 	return snapshotSchedule(producer.SnapshotSchedule{SnapshotRequest: s}), err
@@ -211,7 +214,7 @@ func (c control) UnscheduleSnapshot(id uint32) (rpc.SnapshotSchedule, error) {
 
 // SnapshotRequests implements rpc.Producer.
 func (c control) SnapshotRequests() ([]rpc.SnapshotSchedule, error) {
-	ctx, cancel := wait()
+	ctx, cancel := c.wait()
 	defer cancel()
 	list, err := c.p.SnapshotRequests(ctx)
 	out := make([]rpc.SnapshotSchedule, len(list))
@@ -231,14 +234,14 @@ func snapshotSchedule(s producer.SnapshotSchedule) rpc.SnapshotSchedule {
 
 // ScheduledFeatures implements rpc.Producer.
 func (c control) ScheduledFeatures() ([]types.Checksum256, error) {
-	ctx, cancel := wait()
+	ctx, cancel := c.wait()
 	defer cancel()
 	return c.p.ScheduledActivations(ctx)
 }
 
 // ScheduleFeatures implements rpc.Producer.
 func (c control) ScheduleFeatures(list []types.Checksum256) error {
-	ctx, cancel := wait()
+	ctx, cancel := c.wait()
 	defer cancel()
 	return c.p.ScheduleActivations(ctx, list)
 }

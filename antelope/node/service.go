@@ -123,7 +123,7 @@ func (n *Node) server(ctx context.Context, p *producer.Producer, network *p2p.Ne
 	c.Damaged = n.damaged
 	c.Transactions = transactions{p}
 	if h.Plugins&(rpc.ProducerRO|rpc.ProducerRW|rpc.Snapshot) != 0 {
-		c.Producer = control{p}
+		c.Producer = control{p, ctx}
 	}
 	if network != nil && h.Plugins&(rpc.NetRO|rpc.NetRW) != 0 {
 		c.Net = netAPI{network}

@@ -41,6 +41,13 @@ func run() int {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	tarn.AddCommand(&cobra.Command{
+		Use: "version", Short: "Print the version and what this was built from", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(c.OutOrStdout(), "tarn version %s\n", version())
+			return err
+		},
+	})
 	tarn.AddCommand(dbtool.Command(), node.Command(), node.Tools(), devnet.Command())
 	if err := tarn.ExecuteContext(ctx); err != nil {
 		// What has no text has been said in a log.
