@@ -1,6 +1,7 @@
 package consensus
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -124,6 +125,59 @@ func TestFilesHaveTheOrderOfTheOriginals(t *testing.T) {
 	}
 	if r.Err() != nil || both == 0 {
 		t.Errorf("%d pairs of equals: %v", both, r.Err())
+	}
+}
+
+// equal-forks.dat is the file that nodeos 4.1 wrote when it closed, having been given
+// eight blocks with the same parent and number. Their ids differ in the upper and the
+// lower bytes of their first word, so that the order of the file tells which of two
+// equal blocks nodeos prefers.
+func TestEqualForksHaveTheOrderThatNodeosGivesThem(t *testing.T) {
+	path := filepath.Join("testdata", "equal-forks.dat")
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := NewForkDatabase()
+	if found, err := f.Load(path, builtinSet(t)); !found || err != nil {
+		t.Fatalf("load: %v, %v", found, err)
+	}
+	got, err := f.Encode()
+	if err != nil || f.Len() != 8 {
+		t.Fatalf("%d blocks: %v", f.Len(), err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("the blocks are in another order than nodeos wrote them")
+		for _, b := range f.Blocks() {
+			t.Logf("%s", b.ID)
+		}
+	}
+}
+
+func TestIDsAreComparedAsWords(t *testing.T) {
+	first := types.Checksum256{0, 0, 0, 2, 0, 0, 0, 5}
+	for _, c := range []struct {
+		name string
+		at   map[int]byte // what differs from the first id
+		want int
+	}{
+		{"equal", nil, 0},
+		{"last byte of the word below", map[int]byte{7: 4}, 1},
+		{"last byte of the word above", map[int]byte{7: 200}, -1},
+		{"first byte of the hash above, last below", map[int]byte{4: 255, 7: 4}, 1},
+		{"first byte of the hash below, last above", map[int]byte{4: 0, 7: 6}, -1},
+		{"first byte of the id above", map[int]byte{0: 1}, -1},
+		{"second word above, third below", map[int]byte{8: 1, 23: 0}, -1},
+		{"first word below, last word above", map[int]byte{7: 4, 31: 255}, 1},
+		{"last word above", map[int]byte{24: 1}, -1},
+	} {
+		other := first
+		for i, v := range c.at {
+			other[i] = v
+		}
+		if got, back := compareIDs(&first, &other), compareIDs(&other, &first); got != c.want || back != -c.want {
+			t.Errorf("%s: %d and %d, want %d", c.name, got, back, c.want)
+		}
 	}
 }
 

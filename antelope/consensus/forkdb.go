@@ -1,8 +1,8 @@
 package consensus
 
 import (
-	"bytes"
 	"cmp"
+	"encoding/binary"
 	"slices"
 	"sync"
 
@@ -17,7 +17,7 @@ import (
 //
 // A branch is better if more of it is irreversible, then if it is longer. Between
 // equals the one that came first stays, as far as nodeos lets it: adding any block
-// makes the one with the lowest id the head.
+// makes the one with the lowest id the head, ids being compared as compareIDs does.
 //
 // All methods may be called from all goroutines. Block states are immutable, so
 // that what a method returns stays good; the slices that it returns are the
@@ -58,12 +58,24 @@ func better(a, b *HeaderState) bool {
 	return a.Irreversible > b.Irreversible || a.Irreversible == b.Irreversible && a.BlockNum > b.BlockNum
 }
 
+// compareIDs compares ids as four words in the byte order of nodeos' machines, with
+// the first byte of a word the least significant one (Leap: sha256_less). The number
+// at the start of an id thus weighs less than the four bytes of the hash after it.
+func compareIDs(a, b *types.Checksum256) int {
+	for i := 0; i < len(a); i += 8 {
+		if c := cmp.Compare(binary.LittleEndian.Uint64(a[i:]), binary.LittleEndian.Uint64(b[i:])); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
 // rank orders from the worst to the best; of equals the lowest id is the best.
 func rank(a, b *branchNode) int {
 	return cmp.Or(
 		cmp.Compare(a.Irreversible, b.Irreversible),
 		cmp.Compare(a.BlockNum, b.BlockNum),
-		bytes.Compare(b.ID[:], a.ID[:]),
+		compareIDs(&b.ID, &a.ID),
 	)
 }
 

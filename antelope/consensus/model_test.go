@@ -221,10 +221,21 @@ func (m *tree) find(id types.Checksum256) *branchNode {
 	return m.blocks[i]
 }
 
+// lower tells whether the first of the ids is the lower one: read from the last byte
+// of the first eight to their first, then in the same way of the next eight.
+func lower(a, b types.Checksum256) bool {
+	for i := range a {
+		if at := i ^ 7; a[at] != b[at] {
+			return a[at] < b[at]
+		}
+	}
+	return false
+}
+
 func (m *tree) best(valid bool) (best *branchNode) {
 	for _, n := range m.blocks {
 		if n.valid == valid && (best == nil || better(n.HeaderState, best.HeaderState) ||
-			!better(best.HeaderState, n.HeaderState) && n.ID.Compare(best.ID) < 0) {
+			!better(best.HeaderState, n.HeaderState) && lower(n.ID, best.ID)) {
 			best = n
 		}
 	}
