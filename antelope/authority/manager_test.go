@@ -2,6 +2,7 @@ package authority_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"tarn/antelope/authority"
@@ -349,8 +350,15 @@ func TestReferencesMustExist(t *testing.T) {
 }
 
 // What nodeos logged of accounts and permissions that were made (Leap:
-// unittests/deep-mind); an account itself is 2048 bytes.
+// unittests/deep-mind), and what nodeos 4.1 told of accounts with WebAuthn keys; an
+// account itself is 2048 bytes.
 func TestBillableSizesAreThoseThatNodeosRecorded(t *testing.T) {
+	webauthn := func(rpid int) *types.Authority {
+		a := types.KeyAuthority(types.PublicKey{Type: types.WebAuthn, RPID: strings.Repeat("r", rpid)})
+		return &a
+	}
+	mixed := auth(2, share{'a', 1}, share{level("eosio", "active"), 1}, share{60, 1})
+	mixed.Keys = append(mixed.Keys, webauthn(12).Keys[0], webauthn(93).Keys[0])
 	key, code, other := share{'a', 1}, share{level("alice", "eosio.code"), 1}, share{level("eosio", "active"), 1}
 	for _, r := range []struct {
 		authorities []*types.Authority
@@ -362,6 +370,11 @@ func TestBillableSizesAreThoseThatNodeosRecorded(t *testing.T) {
 		{[]*types.Authority{auth(1, key, code), auth(1, key, code)}, 2788 - 2048},
 		{[]*types.Authority{auth(1, other)}, 320},
 		{[]*types.Authority{auth(1, share{10, 1})}, 288 + 16},
+		{[]*types.Authority{webauthn(12), webauthn(12)}, 2754 - 2048},
+		{[]*types.Authority{webauthn(92), webauthn(92)}, 2914 - 2048},
+		{[]*types.Authority{webauthn(93), webauthn(93)}, 2918 - 2048},
+		{[]*types.Authority{webauthn(200), webauthn(200)}, 3134 - 2048},
+		{[]*types.Authority{mixed}, 3352 - 2754},
 	} {
 		sum := int64(0)
 		for _, a := range r.authorities {

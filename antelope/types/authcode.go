@@ -151,7 +151,7 @@ func (a Authority) BillableSize() int64 {
 	// a permission, 8 to 16 for a key (its encoding comes on top), 16 for a wait.
 	size := 32*int64(len(a.Accounts)) + 16*int64(len(a.Waits))
 	for _, w := range a.Keys {
-		size += 16 + int64(w.Key.Size())
+		size += 16 + int64(w.Key.storedSize())
 	}
 	return size
 }

@@ -49,6 +49,18 @@ func (k PublicKey) Size() int {
 	return 34
 }
 
+// storedSize returns the size of the key as nodeos keeps it in a permission, which is
+// what RAM is billed for: a WebAuthn key is a string of bytes there, with its length
+// as a varuint32 between the index of the variant and the bytes (Leap: authority.hpp,
+// shared_public_key).
+func (k PublicKey) storedSize() int {
+	size := k.Size()
+	if k.Type == WebAuthn {
+		size += sizeCount(size - 1)
+	}
+	return size
+}
+
 // sizeCount returns the length of n as a varuint32.
 func sizeCount(n int) int {
 	size := 1

@@ -79,10 +79,29 @@ func TestAuthoritiesAreValidByTheRulesOfNodeos(t *testing.T) {
 }
 
 func TestAuthoritiesAreBilledByTheirEntries(t *testing.T) {
-	wa := types.PublicKey{Type: types.WebAuthn, RPID: strings.Repeat("r", 200)}
-	a := types.Authority{Keys: []types.KeyWeight{{Key: key(1)}, {Key: wa}}, Accounts: make([]types.PermissionLevelWeight, 2), Waits: make([]types.WaitWeight, 3)}
-	if got, want := a.BillableSize(), int64(16+34+16+1+33+1+2+200+2*32+3*16); got != want {
-		t.Errorf("%d bytes, want %d", got, want)
+	wa := func(rpid int) types.KeyWeight {
+		return types.KeyWeight{Key: types.PublicKey{Type: types.WebAuthn, RPID: strings.Repeat("r", rpid)}}
+	}
+	// A WebAuthn key is 33 bytes of point, one of presence, the length of the relying
+	// party and its name; all that has a length before it in a permission.
+	for _, c := range []struct {
+		name string
+		auth types.Authority
+		want int64
+	}{
+		{"nothing", types.Authority{}, 0},
+		{"a K1 key", types.Authority{Keys: []types.KeyWeight{{Key: key(1)}}}, 16 + 34},
+		{"accounts and waits", types.Authority{Accounts: make([]types.PermissionLevelWeight, 2), Waits: make([]types.WaitWeight, 3)}, 2*32 + 3*16},
+		{"a WebAuthn key", types.Authority{Keys: []types.KeyWeight{wa(12)}}, 16 + 1 + 1 + 33 + 1 + 1 + 12},
+		{"one of 127 bytes", types.Authority{Keys: []types.KeyWeight{wa(92)}}, 16 + 1 + 1 + 127},
+		{"one of 128 bytes", types.Authority{Keys: []types.KeyWeight{wa(93)}}, 16 + 1 + 2 + 128},
+		{"one of a long name", types.Authority{Keys: []types.KeyWeight{wa(200)}}, 16 + 1 + 2 + 33 + 1 + 2 + 200},
+		{"one of 16384 bytes", types.Authority{Keys: []types.KeyWeight{wa(16384 - 37 + 1)}}, 16 + 1 + 3 + 16384},
+		{"several", types.Authority{Keys: []types.KeyWeight{{Key: key(1)}, wa(12), wa(93)}}, 3*16 + 34 + 49 + 131},
+	} {
+		if got := c.auth.BillableSize(); got != c.want {
+			t.Errorf("%s: %d bytes, want %d", c.name, got, c.want)
+		}
 	}
 }
 
