@@ -28,7 +28,10 @@
 //  3. The row cache speaks for one base snapshot only, and only readers of that
 //     snapshot use it.
 //  4. What a caller borrowed lives until the writer's next change: layers are let
-//     go at the end of a change, never at its beginning or from the flush.
+//     go at the end of a change, never at its beginning, by a publish or a
+//     checkpoint, or from the flush.
+//  5. From the commit of a batch until a flush has succeeded, deletions are written
+//     whether or not the base's newest snapshot has the row.
 package lsm
 
 import "tarn/store"

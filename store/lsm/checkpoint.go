@@ -39,7 +39,7 @@ func (e *Engine) Checkpoint(im store.Image) (store.Checkpoint, error) {
 		retry = e.flushing.Wait() != nil
 	}
 	f := &flush{done: make(chan struct{}), image: im, started: time.Now()}
-	e.changed()
+	e.adopt()
 	if !retry && !e.bare && im.Irreversible == e.Durable().Irreversible {
 		// Nothing that can no longer be undone has changed.
 		close(f.done)
@@ -78,8 +78,8 @@ func (e *Engine) rotate(f *flush) error {
 	f.from, f.tables = frozen, *e.tables.Load()
 	e.ground.Store(frozen)
 	e.live.Store(fresh)
-	g.drop()
-	live.drop()
+	e.loans.retire(&g.counted)
+	e.loans.retire(&live.counted)
 	e.bare = false
 	return nil
 }
@@ -153,6 +153,7 @@ func (e *Engine) flush(f *flush) (*ground, error) {
 		}
 		return nil, err
 	}
+	e.unsure = false
 	if residue == nil {
 		return newGround(base), nil
 	}
@@ -262,13 +263,15 @@ func (e *Engine) write(f *flush, h head, undone *overlay) (err error) {
 			f.bytes += int64(len(key) + len(value))
 			return b.Put(key, value)
 		}
-		// A row that came and went since the last flush leaves no trace.
-		scratch, err = e.fromBase(scratch[:0], key, f.from.base)
-		if errors.Is(err, store.ErrNotFound) {
-			return nil
-		}
-		if err != nil {
-			return err
+		if !e.unsure {
+			// A row that came and went since the last flush leaves no trace.
+			scratch, err = e.fromBase(scratch[:0], key, f.from.base)
+			if errors.Is(err, store.ErrNotFound) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
 		}
 		f.rows++
 		f.bytes += int64(len(key))
@@ -277,7 +280,9 @@ func (e *Engine) write(f *flush, h head, undone *overlay) (err error) {
 	if err != nil {
 		return err
 	}
-	open = false
+	// Whatever comes of the commit, its rows may be there from now on, and the
+	// snapshot that the frozen layers lie on does not show them.
+	open, e.unsure = false, true
 	return b.Commit()
 }
 

@@ -20,8 +20,8 @@ type Engine struct {
 	// for their counters.
 	live     atomic.Pointer[overlay]
 	ground   atomic.Pointer[ground]
-	bare     bool   // something changed outside any session since live was new
-	arena    []byte // values from below the overlays that the writer has borrowed
+	bare     bool // something changed outside any session since live was new
+	loans    loans
 	key      []byte
 	flushing *flush // the newest one, perhaps done
 
@@ -33,6 +33,7 @@ type Engine struct {
 	named     int // tables whose names the base has; the flush's
 
 	sequence uint64 // of the newest flush that was tried; the flush's
+	unsure   bool   // the base may have more than its newest snapshot shows; the flush's
 
 	mu       sync.Mutex // guards the next four, closed for writing only
 	durable  store.Durable
@@ -190,7 +191,7 @@ func (e *Engine) CreateTable(name string) (store.Table, error) {
 	grown := append(infos[:len(infos):len(infos)], store.TableInfo{ID: id, Name: name, Rows: -1, Bytes: -1})
 	e.tables.Store(&grown)
 	e.bare = true
-	e.changed()
+	e.adopt()
 	return id, nil
 }
 
@@ -237,6 +238,7 @@ func (e *Engine) Close() error {
 		e.flushing.Wait() //nolint:errcheck // its owner has been told
 	}
 	e.adopt()
+	e.loans.end()
 	e.published.Swap(nil).drop()
 	e.live.Load().drop()
 	e.ground.Load().drop()

@@ -407,3 +407,130 @@ func TestCloseWithAnOpenViewKeepsTheLock(t *testing.T) {
 	w.open()
 	w.must(w.s.Close())
 }
+
+func TestARowDeletedAfterAFailedFlushStaysDeleted(t *testing.T) {
+	for name, failure := range failures {
+		t.Run(name, func(t *testing.T) {
+			w, table := fresh(t)
+			block(t, w.s, table, "a=1")
+			commit(t, w.s, 1)
+			w.must(checkpoint(t, w.s))
+			block(t, w.s, table, "d=2", "e=2")
+			commit(t, w.s, 2)
+			failure.plant(w)
+			if checkpoint(t, w.s) == nil {
+				t.Fatal("the flush did not fail")
+			}
+			block(t, w.s, table, "b=3", "d", "e=3")
+			commit(t, w.s, 3)
+			if checkpoint(t, w.s) == nil {
+				t.Fatal("the second flush did not fail")
+			}
+			w.heal()
+			w.must(checkpoint(t, w.s))
+			block(t, w.s, table, "short=4")
+			block(t, w.s, table, "short")
+			commit(t, w.s, 5)
+			w.must(checkpoint(t, w.s))
+			for key := range w.base.batches[len(w.base.batches)-1] {
+				if strings.HasSuffix(key, "short") {
+					t.Error("after a flush that succeeded, a row that came and went is in the batch")
+				}
+			}
+			w.must(w.s.Close())
+			w.open()
+			wantRows(t, w.s, table, "a=1 b=3 e=3")
+			w.must(w.s.Close())
+		})
+	}
+}
+
+func TestAnUndoBringsBackMoreThanTheOverlayHolds(t *testing.T) {
+	w, table := fresh(t)
+	value := strings.Repeat("v", 1<<20)
+	const rows = 128 // that many MiB, where the overlay takes 4
+	for i := range rows {
+		w.must(w.s.Put(table, fmt.Appendf(nil, "%03d", i), []byte(value)))
+		if i%3 == 2 || i == rows-1 {
+			w.must(checkpoint(t, w.s))
+		}
+	}
+	w.must(w.s.Begin())
+	if n, err := w.s.DeleteRange(table, nil, nil); n != rows || err != nil {
+		t.Fatalf("deleted %d of %d: %v", n, rows, err)
+	}
+	w.must(w.s.Undo())
+	for i := range rows {
+		if v, err := w.s.Get(table, fmt.Appendf(nil, "%03d", i)); string(v) != value {
+			t.Fatalf("row %d has %d bytes: %v", i, len(v), err)
+		}
+	}
+	w.must(w.s.Close())
+}
+
+func TestWhatIsLentOutlivesEverythingButAChange(t *testing.T) {
+	w, table := fresh(t)
+	want := map[string]string{"base": strings.Repeat("B", 100), "frozen": strings.Repeat("F", 100), "live": strings.Repeat("L", 100)}
+	w.must(w.s.Put(table, []byte("base"), []byte(want["base"])))
+	w.must(checkpoint(t, w.s))
+	w.e.opts.BeforeFlush = func(uint64) error { return errPlanted }
+	w.must(w.s.Put(table, []byte("frozen"), []byte(want["frozen"])))
+	if checkpoint(t, w.s) == nil {
+		t.Fatal("the flush did not fail")
+	}
+	w.heal()
+	w.must(w.s.Put(table, []byte("live"), []byte(want["live"])))
+	lent := map[string][]byte{}
+	for key := range want {
+		v, err := w.e.Get(table, []byte(key))
+		w.must(err)
+		lent[key] = v
+	}
+	for step, do := range []func(){
+		func() { w.must(w.s.Publish()) },
+		func() { w.must(checkpoint(t, w.s)) },
+		func() { w.must(w.s.Publish()) },
+		func() { _, err := w.s.CreateTable("another"); w.must(err) },
+		func() { w.must(checkpoint(t, w.s)) },
+		func() { w.must(checkpoint(t, w.s)) },
+	} {
+		do()
+		_, err := w.e.Get(table, []byte("base"))
+		w.must(err)
+		for key, v := range lent {
+			if string(v) != want[key] {
+				t.Fatalf("after step %d the value that lay in %s is %.10q", step, key, v)
+			}
+		}
+	}
+	w.must(w.s.Put(table, []byte("live"), nil))
+	if n := len(w.e.loans.retired); n != 0 {
+		t.Errorf("%d layers are kept after the change", n)
+	}
+	w.must(w.s.Close())
+}
+
+func TestAWriterThatOnlyReadsHoldsNoMore(t *testing.T) {
+	w, table := fresh(t)
+	value := strings.Repeat("v", 1000)
+	for i := range 100 {
+		w.must(w.s.Put(table, fmt.Appendf(nil, "%03d", i), []byte(value)))
+	}
+	w.must(checkpoint(t, w.s))
+	w.must(w.s.Publish())
+	first, err := w.e.Get(table, []byte("000"))
+	w.must(err)
+	for i := range 100_000 {
+		v, err := w.e.Get(table, fmt.Appendf(nil, "%03d", i%100))
+		if err != nil || len(v) != len(value) {
+			t.Fatalf("%d bytes, %v", len(v), err)
+		}
+	}
+	if n := cap(w.e.loans.arena); n > arenaSize {
+		t.Errorf("the arena has %d bytes", n)
+	}
+	if string(first) != value {
+		t.Error("the first value has changed")
+	}
+	w.must(w.s.Close())
+}

@@ -50,12 +50,18 @@ type overlay struct {
 	lately int64 // used, as last read
 }
 
+// undoRoom is how many bytes of journals an undo can at least bring back into an
+// overlay, beside what was in layers: old values of rows that only the base has. They
+// lie in memory before that too, in the journals. Addresses cost next to nothing, so
+// there are more of them than a machine has memory for journals.
+const undoRoom = 32 << 30
+
 // newOverlay makes an overlay whose rows may take limit bytes; what is restored in
-// it may take that and room more, and as much again.
+// it may take that, room and undoRoom, several times over.
 func newOverlay(limit, room int64, tables int) (*overlay, error) {
 	const smallest, working = 1 << 20, 4 << 20 // what rows keep for the change at hand
 	limit = max(limit, smallest)
-	rows, err := page.OpenVolatile(limit + room + working)
+	rows, err := page.OpenVolatile(limit + room + undoRoom + working)
 	if err != nil {
 		return nil, fmt.Errorf("make an overlay: %w", err)
 	}

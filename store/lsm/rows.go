@@ -11,11 +11,11 @@ import (
 // Get implements store.Engine. The value is valid until the writer's next change.
 func (e *Engine) Get(t store.Table, key []byte) ([]byte, error) {
 	e.counters.gets.Add(1)
+	e.loans.lent = true
 	return e.lookup(t, key)
 }
 
-// lookup goes down the layers. What it finds in the base is borrowed from the
-// arena.
+// lookup goes down the layers. What it finds in the base is lent from the arena.
 func (e *Engine) lookup(t store.Table, key []byte) ([]byte, error) {
 	v, kind, err := find(e.live.Load().rows, t, key)
 	g := e.ground.Load()
@@ -31,13 +31,11 @@ func (e *Engine) lookup(t store.Table, key []byte) ([]byte, error) {
 		return nil, fmt.Errorf("read the overlay: %w", err)
 	}
 	e.key = appendKey(e.key[:0], t, key)
-	from := len(e.arena)
-	b, err := e.fromBase(e.arena, e.key, g.base)
+	b, err := e.fromBase(e.loans.room(), e.key, g.base)
 	if err != nil {
 		return nil, err
 	}
-	e.arena = b
-	return b[from:len(b):len(b)], nil
+	return e.loans.lend(b), nil
 }
 
 // fromBase appends the value at a base key to dst, through the row cache.
@@ -126,20 +124,15 @@ func (e *Engine) set(t store.Table, key, value []byte, kind byte, undo *store.Jo
 	return nil
 }
 
-const arenaKeep = 1 << 20
-
 // changed ends what the writer has borrowed and takes a flush's result in.
 func (e *Engine) changed() {
-	if cap(e.arena) > arenaKeep {
-		e.arena = nil
-	}
-	e.arena = e.arena[:0]
 	e.adopt()
+	e.loans.end()
 }
 
 // adopt puts the writer on the ground that a flush has made.
 func (e *Engine) adopt() {
 	if g := e.next.Swap(nil); g != nil {
-		e.ground.Swap(g).drop()
+		e.loans.retire(&e.ground.Swap(g).counted)
 	}
 }

@@ -21,7 +21,7 @@ type capture struct {
 
 // Publish implements store.Engine.
 func (e *Engine) Publish(revision uint64) error {
-	e.changed()
+	e.adopt()
 	top, err := e.live.Load().freeze(revision)
 	if err != nil {
 		return err

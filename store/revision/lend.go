@@ -1,6 +1,7 @@
 package revision
 
 import (
+	"bytes"
 	"sync"
 
 	"tarn/internal/invariants"
@@ -15,28 +16,44 @@ import (
 // lentMax bounds how many copies are remembered; older ones are let go unharmed.
 const lentMax = 1 << 10
 
-type loans struct{ slices [][]byte }
+type loans struct{ lent []loan }
 
-func (l *loans) lend(v []byte) []byte {
+// loan is a copy that was handed out, and what it is a copy of: the engine must leave
+// that alone just as long. It is nil where the promise may end earlier.
+type loan struct{ copy, of []byte }
+
+func (l *loans) lend(v []byte) []byte { return l.add(v, v) }
+
+func (l *loans) add(v, of []byte) []byte {
 	if !invariants.Enabled || v == nil {
 		return v
 	}
 	c := append(make([]byte, 0, len(v)), v...)
-	if len(l.slices) == lentMax {
-		l.slices = l.slices[lentMax/2:]
+	if len(l.lent) == lentMax {
+		l.lent = l.lent[lentMax/2:]
 	}
-	l.slices = append(l.slices, c)
+	l.lent = append(l.lent, loan{c, of})
 	return c
+}
+
+// kept checks that the engine has left alone what is still lent.
+func (l *loans) kept() {
+	if !invariants.Enabled {
+		return
+	}
+	for _, b := range l.lent {
+		invariants.Check(b.of == nil || bytes.Equal(b.copy, b.of), "a value that was lent changed before the writer's next change")
+	}
 }
 
 func (l *loans) recall() {
 	if !invariants.Enabled {
 		return
 	}
-	for _, c := range l.slices {
-		invariants.Poison(c)
+	for _, b := range l.lent {
+		invariants.Poison(b.copy)
 	}
-	l.slices = nil
+	l.lent = nil
 }
 
 // watchedView lends copies until it is closed, and checks that this happens once.
@@ -75,5 +92,5 @@ func (c *cursor) lendRow(b []byte) []byte {
 	if !invariants.Enabled {
 		return b
 	}
-	return c.store.loans.lend(b)
+	return c.store.loans.add(b, nil)
 }

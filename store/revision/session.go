@@ -122,6 +122,7 @@ func (s *Store) SetRevision(revision uint64) error {
 // it; should it fail all the same, the state is neither old nor new.
 func (s *Store) restore(journal []byte) error {
 	s.detach()
+	s.loans.kept()
 	defer s.loans.recall()
 	restored := 0
 	err := store.Backward(journal, func(t store.Table, key, old []byte, existed bool) error {

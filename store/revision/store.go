@@ -119,6 +119,7 @@ func (s *Store) CreateTable(name string) (store.Table, error) {
 		return 0, fmt.Errorf("create table %q: %w", name, store.ErrNoSession)
 	}
 	t, err := s.engine.CreateTable(name)
+	s.loans.kept()
 	if err != nil {
 		return 0, fmt.Errorf("create table %q: %w", name, err)
 	}
@@ -142,6 +143,7 @@ func (s *Store) Put(t store.Table, key, value []byte) error {
 		return store.ErrValueSize
 	}
 	s.detach()
+	s.loans.kept()
 	defer s.loans.recall()
 	return s.engine.Put(t, key, value, s.record())
 }
@@ -151,6 +153,7 @@ func (s *Store) Delete(t store.Table, key []byte) error {
 		return err
 	}
 	s.detach()
+	s.loans.kept()
 	defer s.loans.recall()
 	return s.engine.Delete(t, key, s.record())
 }
@@ -202,6 +205,7 @@ func (s *Store) Publish() error {
 		return err
 	}
 	s.detach()
+	defer s.loans.kept()
 	return s.engine.Publish(s.head)
 }
 
@@ -219,6 +223,7 @@ func (s *Store) Checkpoint() (store.Checkpoint, error) {
 		return nil, err
 	}
 	s.detach()
+	defer s.loans.kept()
 	undo := append([][]byte(nil), s.undo...)
 	c, err := s.engine.Checkpoint(store.Image{Head: s.head, Irreversible: s.irreversible, Undo: undo})
 	if err != nil {
