@@ -463,8 +463,8 @@ func (c *Chain) ProduceBlock(sign consensus.Signer, recoverKey consensus.Recover
 	return bs, nil
 }
 
-// addProduced makes a block of our own the head of the fork database, and keeps it
-// like those of others.
+// addProduced makes a block of our own the head of the fork database. It is durable
+// before anybody hears of it: a node that lost it would sign another of its number.
 func (c *Chain) addProduced(bs *consensus.BlockState) error {
 	if err := c.fork.Add(bs, false); err != nil {
 		return err
@@ -473,7 +473,11 @@ func (c *Chain) addProduced(bs *consensus.BlockState) error {
 		return err
 	}
 	if c.opt.Reversible != nil {
-		if err := c.opt.Reversible.Append(bs.Block.Append(nil)); err != nil {
+		err := c.opt.Reversible.Append(bs.Block.Append(nil))
+		if err == nil {
+			err = c.opt.Reversible.Sync()
+		}
+		if err != nil {
 			return fmt.Errorf("keep block %d: %w", bs.BlockNum, err)
 		}
 	}

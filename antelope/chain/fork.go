@@ -22,6 +22,7 @@ type BlockLog interface {
 // ([blocklog.Reversible]).
 type ReversibleLog interface {
 	Append(block []byte) error
+	Sync() error // makes what was appended durable
 	Obsolete(upTo uint32) error
 }
 

@@ -120,6 +120,8 @@ func (l memoryReversible) Append(raw []byte) error {
 	return nil
 }
 
+func (l memoryReversible) Sync() error { return nil }
+
 func (l memoryReversible) Obsolete(upTo uint32) error {
 	l.reversible = slices.DeleteFunc(l.reversible, func(b *types.SignedBlock) bool { return b.BlockNum() <= upTo })
 	return nil

@@ -11,7 +11,7 @@ import (
 // transactions did: who has an answer finds it in the state, in the block that is
 // being made as in nodeos. Many are held for one publication. They are the writer's.
 type answers struct {
-	held  []func()
+	held  []func(failed error)
 	since time.Time // the first was held
 	shown bool      // views show something of the pending block
 
@@ -32,7 +32,7 @@ const (
 func (p *Producer) shows() bool { return p.producing || p.chain.Speculative() }
 
 // hold keeps an answer back.
-func (a *answers) hold(answer func()) {
+func (a *answers) hold(answer func(failed error)) {
 	if len(a.held) == 0 {
 		a.since = time.Now()
 	}
@@ -52,11 +52,11 @@ func (a *answers) patience() time.Duration {
 	return maxIdle - time.Since(a.since)
 }
 
-// release gives the answers.
-func (a *answers) release() {
+// release gives the answers: the error that has ended the node, if one has.
+func (a *answers) release(failed error) {
 	for i, answer := range a.held {
 		a.held[i] = nil
-		answer()
+		answer(failed)
 	}
 	a.held = a.held[:0]
 }
@@ -70,7 +70,7 @@ func (p *Producer) show() {
 		p.fatal = err
 	}
 	p.answers.shown = true
-	p.answers.release()
+	p.answers.release(p.fatal)
 }
 
 // headView shows the head's state, and nothing of a pending block: that is given up

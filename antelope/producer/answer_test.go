@@ -2,6 +2,7 @@ package producer
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -78,16 +79,31 @@ func TestAnswersDoNotWaitForQuiet(t *testing.T) {
 			if a.due() {
 				t.Fatalf("due after %d", i)
 			}
-			a.hold(func() {})
+			a.hold(func(error) {})
 		}
 		if !a.due() {
 			t.Error("not due when many wait")
 		}
-		a.release()
-		a.hold(func() {})
+		a.release(nil)
+		a.hold(func(error) {})
 		time.Sleep(maxAnswerIn)
 		if !a.due() {
 			t.Error("not due when one has waited long")
+		}
+	})
+}
+
+// What a transaction did is not in a state that could not be shown.
+func TestAnswersThatCannotBeShownAreErrors(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		n := newNode(t, chain.Options{}, produces("eosio"))
+		broken := errors.New("the view could not be made")
+		got := make(chan error, 1)
+		n.answers.hold(func(failed error) { got <- failed })
+		n.fatal = broken
+		n.show()
+		if err := <-got; !errors.Is(err, broken) {
+			t.Errorf("the answer was given with %v", err)
 		}
 	})
 }

@@ -320,7 +320,7 @@ func (p *Producer) abort() error {
 		p.fatal = err
 		return err
 	}
-	p.answers.release()
+	p.answers.release(p.fatal)
 	p.queue.addAborted(list)
 	now := time.Now()
 	p.clock.other(now)

@@ -211,7 +211,7 @@ func (p *Producer) shutdown() {
 	if _, err := p.chain.AbortBlock(); err != nil {
 		p.fatal = errors.Join(p.fatal, err)
 	}
-	p.answers.release()
+	p.answers.release(p.fatal)
 	p.inbox.close()
 	p.queue.clear(ErrStopped)
 	p.snapshot.stop()

@@ -501,7 +501,7 @@ func (p *Producer) produce() error {
 	}
 	p.answers.shown = false
 	p.between()
-	p.answers.release()
+	p.answers.release(p.fatal)
 	p.reportProduced(b, start)
 	return nil
 }

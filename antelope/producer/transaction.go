@@ -392,7 +392,13 @@ func (p *Producer) succeeded(e *entry, trace *types.TransactionTrace, first type
 		p.bills.bill(x.ID, x.Trx.Expiration, first, trace.Elapsed)
 	}
 	if e.from == incomingAPI && !transient(x) && p.shows() {
-		p.answers.hold(func() { e.answer(trace, nil) })
+		p.answers.hold(func(failed error) {
+			if failed != nil {
+				e.answer(nil, failed)
+				return
+			}
+			e.answer(trace, nil)
+		})
 		return
 	}
 	if e.answer(trace, nil); e.lent {
