@@ -30,6 +30,9 @@ type job struct {
 	Mode                           page.Mode
 	HardReplay, ForceAll, NoBatch  bool
 	Retain                         *uint32 // blocks in the log
+	Stride, Files                  *uint32 // partitions of the log
+	Archive                        *string
+	Rare                           bool // checkpoints only where the log asks for one
 }
 
 func play(role string) int {
@@ -51,8 +54,11 @@ func play(role string) int {
 
 func (j *job) run() error {
 	o := options(j.Dir, engine.Options{Kind: j.Kind, Mode: j.Mode, LimitBytes: 256 << 20})
-	o.Recovery = time.Nanosecond
+	if o.Recovery = time.Nanosecond; j.Rare {
+		o.Recovery = time.Hour
+	}
 	o.Blocks.RetainBlocks, o.Blocks.PruneBytes, o.Blocks.SyncBytes = j.Retain, 4096, 8192
+	o.Blocks.Stride, o.Blocks.MaxRetainedFiles, o.Blocks.ArchiveDir = j.Stride, j.Files, j.Archive
 	o.Snapshot, o.HardReplay = j.Snapshot, j.HardReplay
 	o.Chain.ForceAllChecks, o.Chain.DisableReplayOpts, o.Chain.Threads = j.ForceAll, j.NoBatch, 2
 	if j.Genesis != "" {
@@ -274,6 +280,55 @@ func TestAKilledNodeComesBackByItself(t *testing.T) {
 				t.Logf("kills=%d", o.kills)
 			})
 		}
+	}
+}
+
+// Each start may have other options than the one before: how much of the log is kept,
+// where its parts go, how the state is mapped.
+func TestAKilledNodeComesBackWithOtherOptions(t *testing.T) {
+	c := theChain(t)
+	blocks := filepath.Join(t.TempDir(), "all")
+	if err := writeBlocks(blocks, c.blocks); err != nil {
+		t.Fatal(err)
+	}
+	for i, kind := range []engine.Kind{engine.Page, engine.LevelDB, engine.Pebble} {
+		for k, cut := range []func(*rand.Rand, *job){changePruning, changePartitions} {
+			t.Run(fmt.Sprintf("%s/%d", kind, k), func(t *testing.T) {
+				t.Logf("repeat with -node.seed=%d", *seedFlag)
+				o := &ordeal{t: t, c: c, random: rand.New(rand.NewPCG(*seedFlag, uint64(100+2*i+k))), whole: 1200 * time.Millisecond}
+				o.fresh = job{Genesis: string(c.genesis.AppendJSON(nil)), Blocks: blocks, Kind: kind}
+				change := func(j *job) {
+					cut(o.random, j)
+					j.ForceAll, j.NoBatch = o.random.IntN(2) == 0, o.random.IntN(2) == 0
+					j.Rare = o.random.IntN(3) > 0
+					if kind == engine.Page {
+						modes := engine.Modes()
+						j.Mode = modes[o.random.IntN(len(modes))]
+					}
+				}
+				change(&o.fresh)
+				o.begin()
+				o.survive(*killsFlag, change)
+				t.Logf("kills=%d", o.kills)
+			})
+		}
+	}
+}
+
+// changePruning chooses among a whole log, pruned ones, and none.
+func changePruning(r *rand.Rand, j *job) {
+	keeps := []uint32{0, 1, 3, 24}
+	if j.Retain = nil; r.IntN(3) > 0 {
+		j.Retain = &keeps[r.IntN(len(keeps))]
+	}
+}
+
+// changePartitions chooses how long parts are, how many stay, and where the others go.
+func changePartitions(r *rand.Rand, j *job) {
+	stride, files := 3+r.Uint32N(9), r.Uint32N(4)
+	j.Stride, j.Files, j.Archive = &stride, &files, nil
+	if r.IntN(2) == 0 {
+		j.Archive = new(string)
 	}
 }
 
