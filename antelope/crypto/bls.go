@@ -41,6 +41,12 @@ func writeBLSFp2(dst []byte, e *bls.E2) {
 	writeBLSFp(dst[blsFp:], &e.A1)
 }
 
+// BLSG1Valid tells whether the sums take the first bytes of b for a point.
+func BLSG1Valid(b []byte) bool { return readBLSG1(new(bls.G1Affine), b) }
+
+// BLSG2Valid is BLSG1Valid for the other group.
+func BLSG2Valid(b []byte) bool { return readBLSG2(new(bls.G2Affine), b) }
+
 func readBLSG1(p *bls.G1Affine, b []byte) bool {
 	return readBLSFp(&p.X, b) && readBLSFp(&p.Y, b[blsFp:]) && (p.IsInfinity() || p.IsOnCurve())
 }

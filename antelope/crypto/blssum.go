@@ -101,8 +101,7 @@ func bucketSum[J, A any, P jacobian[J, A]](list []A, scalars []byte, c *clock) *
 	return total
 }
 
-// sumSizes tells whether the arguments of a sum fit each other. Leap multiplies in 32
-// bits there; what fits only so would be read beyond the arguments' ends.
+// sumSizes tells whether the arguments of a sum fit each other.
 func sumSizes(dst, points, scalars []byte, n uint32, point int) bool {
 	return n != 0 && uint64(len(points)) == uint64(n)*uint64(point) &&
 		uint64(len(scalars)) == uint64(n)*blsScalar && len(dst) == point

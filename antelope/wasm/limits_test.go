@@ -603,3 +603,57 @@ func TestAFunctionMayHaveAnyNumberOfParameters(t *testing.T) {
 		}
 	}
 }
+
+func TestTheGreatestLimitsAreLimits(t *testing.T) {
+	far := func(locals ...local) []byte {
+		b := newBuilder()
+		put := b.put()
+		n := uint32(3)
+		for _, l := range locals {
+			n += l.n
+		}
+		var e encoder
+		for range 2 { // the last local is 0, until it is set
+			e.get(n - 1)
+			e.index(opCall, put)
+			e.get(0)
+			e.index(opLocalSet, n-1)
+		}
+		b.apply(locals, e)
+		return b.bytes()
+	}
+	initial := func(pages uint32) []byte {
+		b := newBuilder()
+		b.memory = []uint32{pages}
+		plainApply(b)
+		return b.bytes()
+	}
+	for _, v := range engines(t) {
+		for _, c := range []struct {
+			name string
+			code []byte
+			ok   bool
+		}{
+			{"1000 calls", recursion("nop", 1000, true, false), true},
+			{"1880 calls", recursion("nop", 1880, false, true), true},
+			{"2000 calls", recursion("nop", 2000, false, false), false},
+			{"49000 locals", far(local{48_999, I32}, local{1, I64}), true},
+			{"2^28 locals but one", far(local{1<<28 - 2, F64}, local{1, I64}), true},
+			{"2^28 locals", far(local{1<<28 - 1, F64}, local{1, I64}), false},
+			{"65536 pages", initial(65536), false},
+		} {
+			code := codeOf(c.code)
+			code.Limits = Limits{Pages: 65536, CallDepth: 1<<32 - 1}
+			limits := defaultConfig()
+			limits.MaxFuncLocalBytes, limits.MaxPages = 1<<32-1, 65536
+			if err := Validate(c.code, Rules{Import: importOf(testFunctions()), Limits: limits}); err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			var h host
+			err := v.Apply(&h, code, 7, 2, 3, nil)
+			if c.ok != (err == nil) || !c.ok && !exception.Is(err, exception.WasmExecutionError) || len(h.out) == 2 && (h.out[0] != 0 || h.out[1] != 7) {
+				t.Errorf("%s: %s: put %d, %v", v.name, c.name, h.out, err)
+			}
+		}
+	}
+}

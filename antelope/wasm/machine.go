@@ -42,6 +42,10 @@ type instance struct {
 // become larger is given back after each action.
 const keptStack = 2 << 20
 
+// maxDepth bounds the calls that may nest whatever the limits say: the interpreter stops
+// at 2000, and what is compiled shall stop where that does.
+const maxDepth = 1900
+
 // Apply runs apply(receiver, account, action) of a contract, as nodeos does: memory
 // and globals as the module declares them, the start function first.
 //
@@ -66,7 +70,7 @@ func (m *Machine) Apply(context any, code Code, receiver, account, action uint64
 	i.used = m.clock
 	c := &m.call
 	*c = Call{Context: context, instance: i, limits: code.Limits, check: checktime, fuel: fuelPerTick}
-	m.stack = [4]uint64{receiver, account, action, uint64(code.Limits.CallDepth + 1)}
+	m.stack = [4]uint64{receiver, account, action, uint64(min(code.Limits.CallDepth, maxDepth) + 1)}
 	err = i.run.CallWithStack(c, m.stack[:])
 	if err != nil {
 		i.far = true // functions that did not return have not said how far they stored
@@ -103,7 +107,7 @@ func executionError(what, why string) error {
 
 // instance returns an instance of a contract.
 func (m *Machine) instance(code Code) (*instance, error) {
-	if i := m.instances[code.Hash]; i != nil && i.entry.program.Load() == i.program && !i.entry.dropped.Load() && i.program.pages <= code.Limits.Pages {
+	if i := m.instances[code.Hash]; i != nil && i.entry.program.Load() == i.program && !i.entry.dropped.Load() && i.program.pages <= min(code.Limits.Pages, maxPages) {
 		i.entry.used.Store(m.cache.clock.Add(1))
 		return i, nil
 	}
@@ -113,7 +117,7 @@ func (m *Machine) instance(code Code) (*instance, error) {
 			return nil, err
 		}
 		p := e.program.Load()
-		if p.memories > 0 && p.pages > code.Limits.Pages {
+		if p.memories > 0 && p.pages > min(code.Limits.Pages, maxPages) {
 			return nil, executionError("eos-vm system failure", "Cannot allocate initial linear memory.")
 		}
 		i, err := m.instantiate(code.Hash, e, p)

@@ -7,6 +7,10 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 )
 
+// maxPages bounds memory whatever the limits say: at 65536 the virtual machine could not be
+// told to shrink it.
+const maxPages = 65535
+
 // keptPages bounds the memory that an instance keeps between actions beyond what
 // the module declares.
 const keptPages = 16
@@ -80,7 +84,7 @@ func (i *instance) grow(delta int32, limit uint32) (int32, error) {
 	switch {
 	case delta < 0 && size+delta < 0:
 		return -1, nil
-	case delta > 0 && (uint64(size)+uint64(delta) > uint64(min(limit, 65535)) ||
+	case delta > 0 && (uint64(size)+uint64(delta) > uint64(min(limit, maxPages)) ||
 		p.hasMax && uint64(size)+uint64(delta) > uint64(p.maxPages)):
 		return -1, nil
 	}

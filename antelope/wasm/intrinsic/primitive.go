@@ -20,9 +20,9 @@ func primitiveEntries() []entry {
 
 		{"bls_g1_add", anywhere, []arg{block, block, block}, wasm.I32, price{long, 1}, combiningBytes(crypto.BLSG1Add)},
 		{"bls_g2_add", anywhere, []arg{block, block, block}, wasm.I32, price{long, 1}, combiningBytes(crypto.BLSG2Add)},
-		{"bls_g1_weighted_sum", anywhere, []arg{block, block, u32, block}, wasm.I32, price{long, 1}, summing(crypto.BLSG1WeightedSum)},
-		{"bls_g2_weighted_sum", anywhere, []arg{block, block, u32, block}, wasm.I32, price{long, 1}, summing(crypto.BLSG2WeightedSum)},
-		{"bls_pairing", anywhere, []arg{block, block, u32, block}, wasm.I32, price{long, 1}, summing(crypto.BLSPairing)},
+		{"bls_g1_weighted_sum", anywhere, []arg{block, block, u32, block}, wasm.I32, price{long, 1}, summing(crypto.BLSG1WeightedSum, g1Sum())},
+		{"bls_g2_weighted_sum", anywhere, []arg{block, block, u32, block}, wasm.I32, price{long, 1}, summing(crypto.BLSG2WeightedSum, g2Sum())},
+		{"bls_pairing", anywhere, []arg{block, block, u32, block}, wasm.I32, price{long, 1}, summing(crypto.BLSPairing, pairing())},
 		{"bls_g1_map", anywhere, []arg{block, block}, wasm.I32, price{long, 1}, mapping(crypto.BLSG1Map)},
 		{"bls_g2_map", anywhere, []arg{block, block}, wasm.I32, price{long, 1}, mapping(crypto.BLSG2Map)},
 		{"bls_fp_mod", anywhere, []arg{block, block}, wasm.I32, price{floating, 1}, mapping(crypto.BLSFpMod)},
@@ -46,8 +46,11 @@ func combiningBytes(f func(to, x, y []byte) int32) body {
 }
 
 // summing takes two arrays, how many elements each has, and what comes out.
-func summing(f func(to, x, y []byte, n uint32, check func()) int32) body {
+func summing(f func(to, x, y []byte, n uint32, check func()) int32, shape sumShape) body {
 	return func(a *Apply, m []byte, s []uint64) (uint64, error) {
+		if shape.overruns(s) {
+			return shape.overrun(a, m, s)
+		}
 		return i32(f(span(m, s, 5), span(m, s, 0), span(m, s, 2), uint32(s[4]), a.check())), nil
 	}
 }
