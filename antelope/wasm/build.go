@@ -51,6 +51,7 @@ func (c *Cache) build(e *entry, code Code) error {
 	if err != nil {
 		return exception.New(exception.WasmExecutionError, "Error building eos-vm interp: %s", err)
 	}
+	e.depth = r.size.need.depth(code.Limits.CallDepth)
 	facts := program{
 		tables: r.tables, memories: m.memories, pages: m.pages,
 		maxPages: m.maxPages, hasMax: m.hasMax, broken: m.broken, stack: r.size.stack(),
@@ -59,13 +60,13 @@ func (c *Cache) build(e *entry, code Code) error {
 	for _, d := range m.data {
 		facts.data = append(facts.data, dataSegment{offset: d.offset, bytes: slices.Clone(d.bytes)})
 	}
-	p, err := c.compile(r, facts, r.size.within(compileAtOnce))
+	p, err := c.compile(r, facts, r.size.within(compileAtOnce, code.Limits.CallDepth))
 	if err != nil {
 		return fmt.Errorf("compiling contract %x: %w", code.Hash, err)
 	}
 	e.program.Store(p)
 	c.account(e, c.estimate(r, p))
-	if p.runtime != c.native && r.size.within(compileAtAll) {
+	if p.runtime != c.native && r.size.within(compileAtAll, code.Limits.CallDepth) {
 		c.promote(e, r, facts)
 	}
 	return nil

@@ -68,6 +68,12 @@ type entry struct {
 	used    atomic.Uint64 // by the cache's clock
 	dropped atomic.Bool
 	bytes   int64
+	depth   uint32 // the most calls that may nest in the program; set before ready is closed
+}
+
+// serves tells whether the program is for calls as deep as code's limits allow.
+func (e *entry) serves(code *Code) bool {
+	return e.err != nil || min(code.Limits.CallDepth, maxDepth) <= e.depth
 }
 
 // program is a compiled module.
@@ -194,7 +200,9 @@ func (c *Cache) Warm(hash types.Checksum256, code []byte) {
 	}
 	c.tasks.Go(func() {
 		defer func() { <-c.warming }()
-		_, _ = c.entry(Code{Hash: hash, Load: func(types.Checksum256) ([]byte, error) { return code, nil }})
+		_, _ = c.entry(Code{
+			Hash: hash, Limits: DefaultLimits(), Load: func(types.Checksum256) ([]byte, error) { return code, nil },
+		})
 	})
 }
 
@@ -210,6 +218,10 @@ func (c *Cache) entry(code Code) (*entry, error) {
 	c.mu.Unlock()
 	if ok {
 		e.await(code.Compiling)
+		if !e.serves(&code) {
+			c.drop(code.Hash, e)
+			return c.entry(code)
+		}
 		return e, e.err
 	}
 	defer close(e.ready)

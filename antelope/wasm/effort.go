@@ -8,6 +8,7 @@ type effort struct {
 	nanoseconds int64
 	operands    int // deepest operand stack of a function
 	variables   int // most parameters and locals of a function
+	need        need
 }
 
 const (
@@ -25,21 +26,20 @@ func (e *effort) add(blocks, edges, variables, bytes int) {
 	e.nanoseconds += int64(nsPerFunction + nsPerByte*n + nsPerBlocks*b*b + nsPerEdges*d*d + nsPerVariable*b*v)
 }
 
-// maxOperands bounds the stack frames of compiled code: as many calls as may nest
-// must fit into the stack that the virtual machine allows, or else what nodeos runs
-// would overflow here. The interpreter has no such bound.
-const maxOperands = 8192
-
 // stack is how large the stack of an instance can become, which wazero doubles when
 // it must and never shrinks.
 func (e effort) stack() int64 {
-	const slot, call, frames = 8, 256, 2 * DefaultCallDepth
+	const slot, call, frames, usual = 8, 256, 2 * DefaultCallDepth, 16 << 20
+	if most := e.need.bytes(DefaultCallDepth); most > usual {
+		return most
+	}
 	return frames * (slot*int64(e.operands+e.variables) + call)
 }
 
-// within tells whether the compiler may be used, if it may take so long.
-func (e effort) within(limit time.Duration) bool {
-	return e.operands <= maxOperands && e.duration() <= limit
+// within tells whether the compiler may be used, if it may take so long and so many calls
+// may nest.
+func (e effort) within(limit time.Duration, depth uint32) bool {
+	return e.need.fits(depth) && e.duration() <= limit
 }
 
 func (e effort) duration() time.Duration { return time.Duration(e.nanoseconds) }

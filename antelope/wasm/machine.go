@@ -107,7 +107,7 @@ func executionError(what, why string) error {
 
 // instance returns an instance of a contract.
 func (m *Machine) instance(code Code) (*instance, error) {
-	if i := m.instances[code.Hash]; i != nil && i.entry.program.Load() == i.program && !i.entry.dropped.Load() && i.program.pages <= min(code.Limits.Pages, maxPages) {
+	if i := m.instances[code.Hash]; i != nil && i.entry.program.Load() == i.program && !i.entry.dropped.Load() && i.entry.serves(&code) && i.program.pages <= min(code.Limits.Pages, maxPages) {
 		i.entry.used.Store(m.cache.clock.Add(1))
 		return i, nil
 	}

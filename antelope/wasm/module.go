@@ -82,6 +82,8 @@ type module struct {
 	bodies    []funcBody
 	data      []dataSegment
 
+	aliases []uint32 // see alias
+
 	// broken says why the module, though valid, cannot be instantiated.
 	broken string
 }
@@ -109,6 +111,22 @@ func (m *module) stackBytes(b *funcBody) uint32 {
 }
 
 func (m *module) functionCount() uint64 { return uint64(len(m.imports)) + uint64(len(m.functions)) }
+
+// alias returns the first of the types that are the same as one.
+func (m *module) alias(typ uint32) uint32 {
+	if m.aliases == nil {
+		m.aliases = make([]uint32, len(m.types))
+		first := map[string]uint32{}
+		for i := range m.types {
+			key := string(m.types[i].params) + string([]byte{m.types[i].result})
+			if _, ok := first[key]; !ok {
+				first[key] = uint32(i)
+			}
+			m.aliases[i] = first[key]
+		}
+	}
+	return m.aliases[typ]
+}
 
 // exported returns the index of an exported function, noFunction if there is none.
 func (m *module) exported(name string) uint32 {

@@ -206,6 +206,8 @@ func (w *rewriter) store(op byte, p *plain, align, offset uint32) {
 // keepBits keeps the bits of the address on top, of a store at this offset.
 func (w *rewriter) keepBits(offset uint32) {
 	r := &w.reach
+	w.values.write(r.all, 1)
+	w.values.count += 2 // the address, at its offset, and new
 	w.out.index(opLocalTee, r.address)
 	if offset > fringe-maxStore {
 		w.out.i32(int32(offset)) // where the sum has no room in 32 bits, the store traps

@@ -67,6 +67,9 @@ type rewriter struct {
 	size    effort
 
 	indirect map[uint32]bool // types that are called indirectly
+	graph    calls
+	frames   []int64 // bytes, by function
+	mutable  int     // how many globals are
 
 	// Of the function at hand.
 	out     encoder
@@ -80,6 +83,7 @@ type rewriter struct {
 	fresh   bool   // the instruction before made the top operand, and is no and
 	aging   aging
 	reach   reach
+	values  values
 }
 
 // weight is the cost of a function or loop, but for the loops in it.
@@ -129,7 +133,12 @@ func rewrite(m *module, o *options) (*rewritten, error) {
 // rewriteFunctions rewrites the code of a module. The checker checks the functions while
 // it hands them on.
 func rewriteFunctions(m *module, o *options) (*rewriter, error) {
-	w := &rewriter{m: m, types: slices.Clone(m.types), places: map[helper]uint32{}, indirect: map[uint32]bool{}}
+	w := &rewriter{m: m, types: slices.Clone(m.types), places: map[helper]uint32{}, indirect: map[uint32]bool{}, graph: newCalls(m), values: values{set: map[uint32]int{}}}
+	for _, g := range m.globals {
+		if g.mutable {
+			w.mutable++
+		}
+	}
 	c := checker{o: o, m: m, w: w}
 	w.aging = aging{operands: &c.stack, known: map[uint32]renewed{}, spill: map[ValueType]uint32{}}
 	w.reach = newReach(&c.stack, m.nearBits())
@@ -141,7 +150,7 @@ func rewriteFunctions(m *module, o *options) (*rewriter, error) {
 		}
 		w.finish(&m.bodies[i])
 	}
-	w.size.operands = c.peak
+	w.size.operands, w.size.need = c.peak, w.graph.stackNeed(w.frames)
 	return w, nil
 }
 
@@ -164,6 +173,7 @@ func (w *rewriter) begin(b *funcBody, shrinks bool) {
 	w.scratch = b.variables(w.m)
 	w.aging.reset(shrinks && mayCall(b.code), w.scratch+1)
 	w.reach.reset()
+	w.values.reset()
 }
 
 // made says how many results the instruction has, which are on the checker's stack.
@@ -193,6 +203,7 @@ func (w *rewriter) plain(op byte, p *plain, align, offset uint32) {
 	case p.memory && p.result == 0:
 		w.store(op, p, align, offset)
 	case p.memory:
+		w.values.count++ // an address that is new
 		w.aging.address(&w.out, len(*w.aging.operands)-1)
 		w.out.mem(op, align, offset)
 	case op == opF32Abs || op == opF32Neg || op == opF64Abs || op == opF64Neg:
@@ -203,6 +214,7 @@ func (w *rewriter) plain(op byte, p *plain, align, offset uint32) {
 	default:
 		w.out.op(op)
 	}
+	w.values.count++
 	if p.result != 0 {
 		w.made(1)
 	} else {
@@ -225,6 +237,7 @@ func isIntegerOrder(op byte) bool {
 // veil hides from wazero what the top operand was made of. Version 1.12 takes both
 // 0 < a&b and a&b < 0, as the condition of a branch, for the second.
 func (w *rewriter) veil(t ValueType) {
+	w.values.count++
 	w.out.bits(t, 0)
 	if t == I32 {
 		w.out.op(opI32Or)
@@ -238,10 +251,12 @@ func (w *rewriter) other(op byte) {
 	w.fresh = false
 	switch op {
 	case opMemorySize:
+		w.values.count++
 		w.out.op(op, 0)
 		w.made(1)
 	case opMemoryGrow:
 		w.out.index(opCall, w.machineImport(importGrow))
+		w.returns(1)
 		w.called(1)
 	case opElse:
 		w.blocks++
@@ -260,6 +275,7 @@ func (w *rewriter) other(op byte) {
 // floats are chosen as integers.
 func (w *rewriter) choose(t ValueType) {
 	w.cost(1)
+	w.values.count++
 	w.made(1)
 	w.fresh = false
 	if t != F32 && t != F64 {
@@ -285,22 +301,29 @@ func (w *rewriter) variable(op byte, index uint32, t ValueType) {
 	w.fresh = op == opGlobalGet
 	switch op {
 	case opGlobalGet:
+		w.values.count++
 		w.made(1)
 		if g := &w.m.globals[index]; !g.mutable {
 			w.out.bits(g.typ, g.bits)
 			return
 		}
 	case opLocalGet:
+		if w.aging.begun {
+			w.values.count++ // a copy
+		}
 		w.made(1)
 		w.reach.read(index)
 		w.aging.get(&w.out, t, index)
 		return
 	case opGlobalSet:
 		w.aging.keep(&w.out, t, 0)
+		w.values.write(everything-1-index, 1)
 	case opLocalSet:
+		w.values.write(index, 1)
 		w.aging.set(&w.out, t, index, 0)
 		w.reach.write(index)
 	case opLocalTee:
+		w.values.write(index, 1)
 		w.aging.set(&w.out, t, index, 1)
 		w.reach.write(index)
 		w.reach.read(index)
@@ -318,6 +341,7 @@ func (w *rewriter) open(op byte, result ValueType) {
 	}
 	w.out.op(op, result)
 	w.made(0)
+	w.values.open(1)
 	w.reach.open(op == opLoop)
 	if op == opLoop {
 		w.aging.looped()
@@ -331,6 +355,7 @@ func (w *rewriter) close(f *frame) {
 	w.made(0)
 	w.aging.met()
 	w.reach.close()
+	w.values.close()
 	if f.kind == opLoop {
 		t := w.weights[len(w.weights)-1]
 		w.out.patch(t.at, t.cost+1)
@@ -395,13 +420,28 @@ func (w *rewriter) call(op byte, index uint32, results int) {
 		w.out.index(op, index)
 		w.out.op(0)
 		w.called(results)
+		w.calling(w.graph.indirect(w.m, index))
 	case uint64(index) < uint64(len(w.m.imports)):
 		w.out.index(opCall, w.thunk(index)) // memory stays as large as it is
 		w.made(results)
 	default:
 		w.out.index(opCall, w.own(index))
 		w.called(results)
+		w.calling(index - uint32(len(w.m.imports)))
 	}
+	w.returns(results)
+}
+
+// calling notes a call in the graph.
+func (w *rewriter) calling(node uint32) {
+	caller := len(w.frames)
+	w.graph[caller] = append(w.graph[caller], node)
+}
+
+// returns counts the values that a call makes.
+func (w *rewriter) returns(results int) {
+	w.values.count += results
+	w.values.write(everything, reloadsAfter+machineGlobals+w.mutable)
 }
 
 // checkDepth traps if no further call may nest.
@@ -487,6 +527,7 @@ func (w *rewriter) finish(b *funcBody) {
 	}
 	e.op(opEnd)
 	w.code.function(e)
+	w.frames = append(w.frames, placeBytes*int64(w.values.count+int(w.scratch)+len(w.aging.extra)+framePlaces))
 	w.size.add(w.blocks, w.edges, int(w.scratch)+len(w.aging.extra), len(w.out))
 }
 

@@ -95,7 +95,7 @@ type widener struct {
 func widen(m *module, o *options) (*module, error) {
 	w := &widener{m: m, wide: *m, first: uint32(len(m.types)), places: map[uint32]uint32{}, room: 2}
 	w.mapTypes()
-	w.wide.functions, w.wide.bodies = nil, nil
+	w.wide.functions, w.wide.bodies, w.wide.aliases = nil, nil, nil
 	c := checker{o: o, m: m, w: w}
 	for i := range m.bodies {
 		b := &m.bodies[i]
