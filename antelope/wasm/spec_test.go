@@ -77,8 +77,8 @@ func specCall(m *module, a specAction, expected []specValue) (e encoder, ok bool
 	return e, true
 }
 
-// withApply is a module with an apply of this code.
-func withApply(module []byte, code encoder) (*rewritten, *module, error) {
+// withApply is a module with an apply of this code, widened or not.
+func withApply(module []byte, code encoder, wide bool) (*rewritten, *module, error) {
 	o := applyOptions()
 	m, err := parse(module, &o)
 	if err != nil {
@@ -89,14 +89,19 @@ func withApply(module []byte, code encoder) (*rewritten, *module, error) {
 	m.functions = append(m.functions, typ)
 	m.bodies = append(m.bodies, funcBody{typ: typ, locals: []localRun{{3, I64}}, code: append(code, opEnd)})
 	m.exports = append(m.exports, exportEntry{name: []byte("apply"), index: uint32(m.functionCount() - 1)})
+	if wide {
+		if m, err = widen(m, &o); err != nil {
+			return nil, nil, err
+		}
+	}
 	r, err := rewrite(m, &o)
 	return r, m, err
 }
 
 // specApply runs the code in a module on an engine.
-func specApply(t *testing.T, v engine, module []byte, code encoder) error {
+func specApply(t *testing.T, v engine, module []byte, code encoder, wide bool) error {
 	t.Helper()
-	r, m, err := withApply(module, code)
+	r, m, err := withApply(module, code, wide)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +111,7 @@ func specApply(t *testing.T, v engine, module []byte, code encoder) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &entry{ready: make(chan struct{})}
+	e := &entry{ready: make(chan struct{}), depth: maxDepth}
 	e.program.Store(p)
 	close(e.ready)
 	k := Code{Hash: sha256.Sum256(r.code), Limits: Limits{Pages: 65535, CallDepth: 251}}
@@ -156,9 +161,12 @@ func specCommands(t *testing.T, all []engine, root, file string, f specFile) (re
 	var e encoder
 	flush := func() {
 		for _, v := range all {
-			if len(e) > 0 {
-				if err := specApply(t, v, code, e); err != nil {
-					t.Errorf("%s: %s: %v", v.name, file, err)
+			for _, wide := range []bool{false, true} {
+				if len(e) == 0 || wide && v.Cache.o.Interpreter {
+					break
+				}
+				if err := specApply(t, v, code, e, wide); err != nil {
+					t.Errorf("%s: widened %v: %s: %v", v.name, wide, file, err)
 				}
 			}
 		}
@@ -191,8 +199,8 @@ func specCommands(t *testing.T, all []engine, root, file string, f specFile) (re
 			}
 			if call, ok := specCall(m, c.Action, nil); ok {
 				traps++
-				for _, v := range all {
-					if err := specApply(t, v, code, call); !exception.Is(err, exception.WasmExecutionError) {
+				for i, v := range all {
+					if err := specApply(t, v, code, call, (traps+i)%2 == 0); !exception.Is(err, exception.WasmExecutionError) {
 						t.Errorf("%s: %s:%d: %v instead of a trap", v.name, file, c.Line, err)
 					}
 				}
