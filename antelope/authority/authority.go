@@ -75,7 +75,8 @@ func (m *Manager) Find(l types.PermissionLevel) (*state.Permission, error) {
 // named fails for what cannot name a permission.
 func named(l types.PermissionLevel) error {
 	if l.Actor == 0 || l.Permission == 0 {
-		return exception.New(exception.InvalidPermission, "Invalid permission")
+		return exception.New(exception.InvalidPermission, "Invalid permission").
+			With("Failed to retrieve permission: ${level}", exception.Datum{Key: "level", Value: l.String()})
 	}
 	return nil
 }

@@ -340,7 +340,7 @@ func (a *action) checkUpdateAuth(u *types.UpdateAuth) error {
 	}
 	switch {
 	case !u.Authority.Valid():
-		return invalid("Invalid authority")
+		return invalid("Invalid authority: %s", u.Authority.AppendJSON(nil))
 	case u.Permission == nameActive && u.Parent != nameOwner:
 		return invalid("Cannot change active authority's parent from owner")
 	case u.Permission == nameOwner && u.Parent != 0:
@@ -407,6 +407,10 @@ func (a *action) linkAuth() error {
 	if err := types.ReadAction(a.act.Data, &link); err != nil {
 		return err
 	}
+	return note(a.link(&link), "")
+}
+
+func (a *action) link(link *types.LinkAuth) error {
 	if link.Requirement == 0 {
 		return invalid("Required permission cannot be empty")
 	}
@@ -422,7 +426,7 @@ func (a *action) linkAuth() error {
 			return exception.New(exception.AccountQuery, [2]string{"Failed to retrieve account: %s", "Failed to retrieve code for account: %s"}[i], n)
 		}
 	}
-	if err := a.checkRequirement(&link); err != nil {
+	if err := a.checkRequirement(link); err != nil {
 		return err
 	}
 	key := state.LinkKey{Account: link.Account, Code: link.Code, Action: link.Action}
