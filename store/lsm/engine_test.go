@@ -35,6 +35,7 @@ type world struct {
 	views   []shown
 	shown   map[string]string
 	durable uint64
+	failing string // the way in which flushes fail now
 }
 
 type shown struct {
@@ -77,6 +78,8 @@ func (w *world) crash() {
 	w.t.Helper()
 	w.closeViews()
 	w.must(w.s.Close())
+	w.heal()
+	w.failing = ""
 	w.open()
 	head := w.s.Head()
 	if head < w.durable {
@@ -165,6 +168,9 @@ func (w *world) checkpoint(wait bool) {
 	if !wait {
 		return
 	}
+	if err := c.Wait(); err != nil && w.failing != "" {
+		return
+	}
 	w.must(c.Wait())
 	w.durable = irreversible
 	if d := w.s.Durable(); d.Head != irreversible || d.Irreversible != irreversible {
@@ -244,9 +250,25 @@ func TestEngineIsTheModel(t *testing.T) {
 	if w.depth > 0 {
 		w.finish()
 	}
+	w.crash()
 	w.closeViews()
 	w.compare(w.s, w.now)
 	w.must(w.s.Close())
+}
+
+// turn makes flushes fail at one step, or heals them, for as long as until the next
+// turn. What a plant changes belongs to the flush, so none is under way.
+func (w *world) turn() {
+	if w.e.flushing != nil {
+		w.e.flushing.Wait() //nolint:errcheck // may well have failed
+	}
+	w.heal()
+	w.failing = ""
+	if w.r.IntN(3) > 0 {
+		names := slices.Sorted(maps.Keys(failures))
+		w.failing = names[w.r.IntN(len(names))]
+		failures[w.failing].plant(w)
+	}
 }
 
 func (w *world) step() {
@@ -282,6 +304,8 @@ func (w *world) step() {
 		w.views = slices.Delete(w.views, i, i+1)
 	case n < 95 && w.depth == 0:
 		w.checkpoint(w.r.IntN(2) == 0)
+	case n < 97 && w.r.IntN(8) == 0:
+		w.turn()
 	case n < 96:
 		w.compare(w.s, w.now)
 	case n < 97 && w.depth == 0 && w.r.IntN(4) == 0:
