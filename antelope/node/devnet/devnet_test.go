@@ -396,3 +396,17 @@ func TestANodeOfOnesOwnDoesNotEndForAFullDisk(t *testing.T) {
 		}
 	}
 }
+
+// All nodes of such a chain are on one host, unless its owner says how many may be.
+func TestManyNodesOfOneHostMayFollow(t *testing.T) {
+	for want, args := range map[string][]string{
+		perHost + " 100": nil,
+		perHost + " 3":   {perHost, "3"},
+		perHost + "=3":   {perHost + "=3"},
+	} {
+		all := strings.Join(nodeosArgs(&Options{Args: args}), " ")
+		if strings.Count(all, perHost) != 1 || !strings.Contains(all, want) {
+			t.Errorf("with %q: %s", args, all)
+		}
+	}
+}
