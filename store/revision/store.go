@@ -294,7 +294,7 @@ func (s *Store) record() *store.Journal {
 
 // condenseFrom is how long the records of a session may become before those that undo
 // does not need are dropped, in bytes.
-const condenseFrom = 16 << 20
+const condenseFrom = 64 << 20
 
 // condense keeps one record of each row of the innermost session when its records have
 // doubled, so that a row which is changed a thousand times does not take memory a
