@@ -20,7 +20,7 @@ type cursor struct {
 	key    []byte
 	value  []byte // of the row, or its run reference
 	run    bool
-	leaves int // that the walk has come to
+	leaves int // that the walk has come to since it began
 	err    error
 }
 
@@ -55,7 +55,7 @@ func (c *cursor) settle(err error) bool {
 
 func (c *cursor) edge(last bool) (err error) {
 	defer c.engine.rescue(debug.SetPanicOnFault(true), &err)
-	c.depth = 0
+	c.depth, c.leaves = 0, 0
 	if c.engine.closed.Load() {
 		return store.ErrClosed
 	}
@@ -69,7 +69,7 @@ func (c *cursor) edge(last bool) (err error) {
 
 func (c *cursor) seek(key []byte, before bool) (err error) {
 	defer c.engine.rescue(debug.SetPanicOnFault(true), &err)
-	c.depth = 0
+	c.depth, c.leaves = 0, 0
 	if c.engine.closed.Load() {
 		return store.ErrClosed
 	}
