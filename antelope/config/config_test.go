@@ -384,7 +384,7 @@ func TestDefaultsAreThoseOfNodeos(t *testing.T) {
 	gone := []string{"cpu-effort-percent", "incoming-defer-ratio", "max-scheduled-transaction-time-per-block-ms", "max-nonprivileged-inline-action-size",
 		"wallet-dir", "unlock-timeout"} // until 4.1; the last two are keosd's
 	added := []string{"produce-block-offset-ms", "disable-replay-opts", // 5.0
-		"state-engine", "recovery-time-target", "state-private-mb", "log-format"}
+		"state-engine", "recovery-time-target", "state-private-mb", "log-format", "allow-missing-plugins"}
 	for name, value := range theirs {
 		got, ok := ours[name]
 		switch {
@@ -422,7 +422,7 @@ func TestHelpNamesTheOptionsOfNodeos(t *testing.T) {
 		"max-nonprivileged-inline-action-size", "wallet-dir", "unlock-timeout"} {
 		delete(theirs, name)
 	}
-	for _, name := range []string{"produce-block-offset-ms", "state-engine", "recovery-time-target", "state-private-mb", "log-format"} {
+	for _, name := range []string{"produce-block-offset-ms", "state-engine", "recovery-time-target", "state-private-mb", "log-format", "allow-missing-plugins"} {
 		delete(ours, name)
 	}
 	for name, form := range theirs {

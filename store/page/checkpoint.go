@@ -1,6 +1,7 @@
 package page
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ type checkpoint struct {
 	raw      bitmap
 	fresh    bitmap   // chunks whose memory is not the file's: see Engine.back
 	blobs    []extent // catalog, free list and undo data of this image
+	catalog  []byte   // encoded
 	started  time.Time
 	pause    time.Duration
 	returned int64 // bytes of memory given back
@@ -58,6 +60,11 @@ func (e *Engine) Checkpoint(im store.Image) (_ store.Checkpoint, err error) {
 		}
 	}
 	defer e.rescueWriter(debug.SetPanicOnFault(true), &err)
+	if e.saved(im) {
+		c := &checkpoint{done: make(chan struct{})}
+		close(c.done)
+		return c, nil
+	}
 	c, err := e.freeze(im)
 	if err != nil {
 		e.counters.checkpointsFailed.Add(1)
@@ -69,6 +76,13 @@ func (e *Engine) Checkpoint(im store.Image) (_ store.Checkpoint, err error) {
 		e.run(c)
 	}()
 	return c, nil
+}
+
+// saved tells whether the durable image is the present state already. Every change of a
+// table gives it another root, for nothing that the image reaches is changed in place.
+func (e *Engine) saved(im store.Image) bool {
+	return im.Head == e.image.head && im.Irreversible == e.image.irreversible && e.opts.Mode == e.image.mode &&
+		e.catalog != nil && bytes.Equal(e.catalog, encodeCatalog(e.tables))
 }
 
 // freeze makes the present state the image: it writes the catalog, the undo data
@@ -105,6 +119,7 @@ func (e *Engine) freeze(im store.Image) (*checkpoint, error) {
 	unreached := e.imageFree()
 	copy(free, encodeFree(unreached, e.space.end))
 	c.meta.free = e.fillRun(list, kindFree, 0, free)
+	c.catalog = catalog
 	c.blobs = []extent{runExtent(c.meta.catalog, e.generation), runExtent(list, e.generation)}
 	if len(undo) > 0 {
 		c.blobs = append(c.blobs, runExtent(c.meta.undo, e.generation))
@@ -343,7 +358,7 @@ func (e *Engine) settle() {
 		e.abandon(c)
 		return
 	}
-	e.image = c.meta
+	e.image, e.catalog = c.meta, c.catalog
 	if e.durable != nil {
 		e.letGo(e.durable)
 	}

@@ -65,6 +65,7 @@ type Engine struct {
 	durable    *snapshot
 	image      meta     // the durable one
 	blobs      []extent // its catalog, free list and undo data
+	catalog    []byte   // of the image, encoded; nil if it is not known
 	recovered  store.Image
 	pending    *checkpoint
 	failed     error         // the writer's state is in doubt

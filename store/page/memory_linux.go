@@ -98,12 +98,16 @@ func (m *memory) grow(size int64, fresh bool) error {
 // bounded refuses to fill anonymous memory with so many bytes if the process may not
 // have them: a control group's kernel would not refuse the memory, but kill for it.
 func (m *memory) bounded(bytes int64) error {
+	const always = 64 << 20 // without asking the kernel, which takes a while
+	if !m.mode.Anonymous() || bytes <= always {
+		return nil
+	}
 	has := machine.ReadMemory()
 	most := has.Bytes
 	if m.mode == Heap {
 		most += has.Swap
 	}
-	if !m.mode.Anonymous() || most == 0 || bytes <= most {
+	if most == 0 || bytes <= most {
 		return nil
 	}
 	return memoryError(m.path, bytes, fmt.Sprintf("mode %s keeps all of the store in memory; %s does not", m.mode, MappedPrivate), unix.ENOMEM)

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -21,6 +22,7 @@ func Open(o Options) (_ *Engine, err error) {
 	}
 	chosen := o.Mode != 0
 	o.setDefaults()
+	o.bound()
 	e := &Engine{opts: o, fs: o.FS, path: filepath.Join(o.Dir, fileName)}
 	defer func() {
 		if err != nil {
@@ -317,6 +319,7 @@ func (e *Engine) adopt(m *meta) error {
 		if e.tables, err = decodeCatalog(catalog); err != nil {
 			return corruptPage(e.path, int64(m.catalog.page), -1, err.Error())
 		}
+		e.catalog = bytes.Clone(catalog)
 	}
 	if e.recovered.Undo, err = decodeUndo(undo, len(e.tables)); err != nil {
 		return corruptPage(e.path, int64(m.undo.page), -1, err.Error())
