@@ -193,15 +193,15 @@ func floats(f wasm.Function) bool {
 // outlives runs a contract until its deadline, and returns how late it ended.
 func outlives(t *testing.T, name string, code []byte, interpreter bool) time.Duration {
 	t.Helper()
-	except, late := runUntil(t, name, code, interpreter, loopDeadline)
-	if !exception.Is(except, exception.Deadline) {
-		t.Errorf("%s, interpreter %t: ended with %v", name, interpreter, except)
+	late, why := runUntil(t, name, code, interpreter, loopDeadline)
+	if !exception.Is(why, exception.Deadline) {
+		t.Errorf("%s, interpreter %t: ended with %v", name, interpreter, why)
 	}
 	return late
 }
 
-// runUntil runs a contract with a deadline, and returns why and how late it ended.
-func runUntil(t *testing.T, name string, code []byte, interpreter bool, most time.Duration) (error, time.Duration) {
+// runUntil runs a contract with a deadline, and returns how late it ended, and why.
+func runUntil(t *testing.T, name string, code []byte, interpreter bool, most time.Duration) (late time.Duration, why error) {
 	t.Helper()
 	m, err := chaintest.New(newStore(t), chain.Options{Console: true})
 	if err != nil {
@@ -229,7 +229,7 @@ func runUntil(t *testing.T, name string, code []byte, interpreter bool, most tim
 	}
 	deadline := time.Now().Add(most)
 	trace, err := m.Chain.PushTransaction(x, chain.Billing{Explicit: true, CPU: 100, Deadline: deadline})
-	late := time.Since(deadline)
+	late = time.Since(deadline)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,9 +239,9 @@ func runUntil(t *testing.T, name string, code []byte, interpreter bool, most tim
 		t.Errorf("%s, interpreter %t: the heap is %d MiB", name, interpreter, s.HeapInuse>>20)
 	}
 	if trace.Except == nil {
-		return nil, late
+		return late, nil
 	}
-	return trace.Except, late
+	return late, trace.Except
 }
 
 // Actions that are sent and rows that are made come out of one sum, whatever time there
@@ -252,7 +252,7 @@ func TestTheMemoryOfATransactionHasABound(t *testing.T) {
 		functions[f.Name] = f
 	}
 	for _, name := range []string{"send_inline", "db_store_i64"} {
-		except, _ := runUntil(t, name, loopOf(t, name, functions), false, time.Minute)
+		_, except := runUntil(t, name, loopOf(t, name, functions), false, time.Minute)
 		if !exception.Is(except, exception.SubjectiveBlockProduction) {
 			t.Errorf("%s: ended with %v", name, except)
 		}
