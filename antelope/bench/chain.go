@@ -150,9 +150,13 @@ func (b *bench) emptyBlocks(count int) (_ *chainFolder, err error) {
 // rowBytes is the size of the rows that fill a state, of a contract's usual size.
 const rowBytes = 120
 
-// filled makes a snapshot of the head of c with rows of one contract in it, so that
+// filled makes a snapshot of the head of the chain of transfers with rows of one contract in it, so that
 // their values are so many bytes. Its path is for the caller to remove.
-func (b *bench) filled(c *chainFolder, size int64) (path string, err error) {
+func (b *bench) filled(size int64) (path string, err error) {
+	c, err := b.transfers()
+	if err != nil {
+		return "", err
+	}
 	b.logf("making a snapshot with %d MB of rows", size>>20)
 	st, err := b.memory()
 	if err != nil {

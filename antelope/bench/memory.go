@@ -43,11 +43,7 @@ var states = []struct {
 }
 
 func (b *bench) memoryLimit() (*Section, error) {
-	c, err := b.transfers()
-	if err != nil {
-		return nil, err
-	}
-	path, err := b.filled(c, b.config.SnapshotBytes)
+	path, err := b.filled(b.config.SnapshotBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -20,11 +20,7 @@ type Snapshot struct {
 }
 
 func (b *bench) snapshot() (*Section, error) {
-	c, err := b.transfers()
-	if err != nil {
-		return nil, err
-	}
-	path, err := b.filled(c, b.config.SnapshotBytes)
+	path, err := b.filled(b.config.SnapshotBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -21,11 +21,7 @@ type Start struct {
 }
 
 func (b *bench) start() (*Section, error) {
-	c, err := b.transfers()
-	if err != nil {
-		return nil, err
-	}
-	path, err := b.filled(c, b.config.StateBytes)
+	path, err := b.filled(b.config.StateBytes)
 	if err != nil {
 		return nil, err
 	}
