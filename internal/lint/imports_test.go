@@ -55,6 +55,19 @@ var rules = []rule{
 	{"antelope/node/...", []string{"antelope/...", "contracts", "store", "store/engine", "store/vfs", "serve/...", "meter/...", "dashboard/...", "internal/..."}},
 	{"antelope/...", []string{"antelope/...", "store", "serve/...", "meter/...", "internal/..."}},
 
+	// What is written once: it knows the disk, and no protocol.
+	{"history/...", []string{"history/...", "store/vfs", "internal/..."}},
+
+	{"opera/inter/...", []string{"opera/inter/...", "internal/..."}},
+	{"opera/dag/...", []string{"opera/inter", "opera/dag/...", "internal/..."}},
+	{"opera/evm", []string{"opera/inter", "internal/..."}},
+	{"opera/eventcheck", []string{"opera/inter", "internal/..."}},
+	{"opera/epoch", []string{"opera/inter", "internal/..."}},
+	{"opera/genesis", []string{"opera/inter", "internal/..."}},
+	{"opera/genesis/fakenet", []string{"opera/inter", "opera/genesis", "opera/epoch", "opera/evm", "opera/state", "store", "store/engine", "history", "internal/..."}},
+	{"opera/state", []string{"opera/inter", "store", "history", "internal/..."}},
+	{"opera/chain/...", []string{"opera/...", "store", "store/vfs", "history", "internal/..."}},
+	{"opera/oracle/...", []string{"opera/...", "store", "store/engine", "history", "internal/..."}},
 	{"opera/rpc/...", []string{"opera/...", "serve/...", "meter/...", "internal/..."}},
 	{"opera/p2p/...", []string{"opera/...", "serve/...", "meter/...", "internal/..."}},
 	{"opera/node/...", []string{"opera/...", "store", "store/engine", "serve/...", "meter/...", "dashboard/...", "internal/..."}},
