@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -13,7 +12,7 @@ import (
 	"tarn/antelope/crypto"
 	"tarn/antelope/oracle"
 	"tarn/antelope/types"
-	"tarn/internal/figures"
+	"tarn/probe"
 )
 
 // Names of what is measured.
@@ -124,21 +123,8 @@ func (b *bench) head(n *node) (chain, head types.Checksum256, num uint32, err er
 
 // processor is what a node's process has used so far.
 func (n *node) processor() (time.Duration, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", n.PID()))
-	if err != nil {
-		return 0, err
-	}
-	// After the name, in parentheses: state, then numbers; the 12th and 13th of these
-	// are ticks in user and in system mode.
-	f := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	var user, system int64
-	if len(f) < 13 {
-		return 0, fmt.Errorf("/proc/%d/stat has %d fields", n.PID(), len(f))
-	}
-	if _, err := fmt.Sscan(f[11]+" "+f[12], &user, &system); err != nil {
-		return 0, err
-	}
-	return time.Duration(user+system) * time.Second / 100, nil
+	p, err := probe.Read(n.PID())
+	return p.CPU(), err
 }
 
 // ownProcessor is what this process has used so far.
@@ -154,19 +140,14 @@ func ownProcessor() time.Duration {
 // a page of a file becomes dirty, and taken back when it is deleted before it gets to
 // the disk.
 func (n *node) written() (int64, error) {
-	io := fmt.Sprintf("/proc/%d/io", n.PID())
-	dirtied, err := figures.ProcField(io, "write_bytes")
-	if err != nil {
-		return 0, err
-	}
-	deleted, err := figures.ProcField(io, "cancelled_write_bytes")
-	return dirtied - deleted, err
+	p, err := probe.Read(n.PID())
+	return p.Disk.Net(), err
 }
 
 // peak is the most memory that the process had, in bytes.
 func (n *node) peak() (int64, error) {
-	kb, err := figures.ProcField(fmt.Sprintf("/proc/%d/status", n.PID()), "VmHWM")
-	return kb << 10, err
+	p, err := probe.Read(n.PID())
+	return p.PeakSize, err
 }
 
 // sizes adds up files.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"tarn/meter"
+	"tarn/probe"
 	"tarn/serve/exposition"
 	"tarn/store"
 )
@@ -22,7 +22,7 @@ type baseline struct {
 }
 
 func (m *metrics) baseline() baseline {
-	p, _ := meter.Read() // what could not be read is 0
+	p, _ := probe.Self() // what could not be read is 0
 	return baseline{at: time.Now(), written: m.store().Written, disk: p.Disk.Written}
 }
 
@@ -35,10 +35,10 @@ func (m *metrics) own(w sheet) {
 	w.state(&s)
 	w.writes(s.Written)
 	m.checkpoints(w, &s)
-	p, err := meter.Read()
+	p, err := probe.Self()
 	w.process(&p)
 	w.gauge("tarn_meter_failed", "1 if some of the numbers of the process could not be read", float64(bit(err != nil)))
-	w.runtime(meter.ReadRuntime())
+	w.runtime(probe.ReadRuntime())
 	m.perYear(w, &s, p.Disk.Written)
 }
 
@@ -139,7 +139,7 @@ func (m *metrics) checkpoints(w sheet, s *store.Stats) {
 }
 
 // process has the conventional names where there are some.
-func (w sheet) process(p *meter.Process) {
+func (w sheet) process(p *probe.Process) {
 	w.counter("process_cpu_seconds_total", "CPU time", (p.User + p.System).Seconds())
 	w.Metric("tarn_process_cpu_seconds_total", exposition.Counter, "CPU time, in the program and in the kernel for it")
 	w.Sample(p.User.Seconds(), "mode", "user")
@@ -160,7 +160,7 @@ func (w sheet) process(p *meter.Process) {
 	w.counter("tarn_process_disk_cancelled_bytes_total", "Bytes of those that were deleted before they got to a disk", float64(p.Disk.Cancelled))
 }
 
-func (w sheet) runtime(r meter.Runtime) {
+func (w sheet) runtime(r probe.Runtime) {
 	w.gauge("go_goroutines", "Goroutines", float64(r.Goroutines))
 	w.Metric("tarn_go_memory_bytes", exposition.Gauge, "Memory of Go's runtime; all of it is anonymous")
 	w.Sample(float64(r.HeapLive), "class", "heap")

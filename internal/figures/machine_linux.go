@@ -12,20 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ProcField is a number of a file in /proc of lines "name: value".
-func ProcField(path, name string) (int64, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(line, name+":"); ok {
-			return strconv.ParseInt(strings.Fields(value)[0], 10, 64)
-		}
-	}
-	return 0, fmt.Errorf("%s has no %s", path, name)
-}
-
 // FlushDisk makes the kernel write back everything on dir's file system.
 func FlushDisk(dir string) error {
 	f, err := os.Open(dir)

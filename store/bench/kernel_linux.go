@@ -7,25 +7,26 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tarn/internal/figures"
+	"tarn/probe"
 )
 
 // fileWrites is what this process has made the kernel write to disks so far, in
 // bytes: counted when a page of a file becomes dirty, whoever writes it back.
 func fileWrites() (int64, error) {
-	return figures.ProcField("/proc/self/io", "write_bytes")
+	p, err := probe.Self()
+	return p.Disk.Written, err
 }
 
 // anonymous is the process's memory that no file backs, in bytes.
 func anonymous() (int64, error) {
-	kb, err := figures.ProcField("/proc/self/status", "RssAnon")
-	return kb << 10, err
+	p, err := probe.Self()
+	return p.Memory.Anonymous, err
 }
 
 // resident is the process's memory, its mapped files included, in bytes.
 func resident() (int64, error) {
-	kb, err := figures.ProcField("/proc/self/status", "VmRSS")
-	return kb << 10, err
+	p, err := probe.Self()
+	return p.Memory.Resident(), err
 }
 
 // evict drops the files in dir from the page cache.

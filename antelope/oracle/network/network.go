@@ -16,14 +16,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"tarn/antelope/crypto"
 	"tarn/antelope/oracle"
 	"tarn/antelope/types"
+	"tarn/probe"
 )
 
 // arguments are what all nodes of a network get, besides those of [oracle.Config].
@@ -55,25 +53,8 @@ func (c *Chain) config(dir string, producers []string, extra ...string) oracle.C
 // processorTime is what a process has used, of all its threads, in user and kernel
 // mode. It is exact to 10 ms.
 func processorTime(pid int) (time.Duration, error) {
-	const tick = 10 * time.Millisecond // of every Linux
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
-	}
-	_, rest, _ := strings.Cut(string(b), ") ") // the name before may hold spaces
-	fields := strings.Fields(rest)
-	if len(fields) < 13 {
-		return 0, fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
-	}
-	var total time.Duration
-	for _, f := range fields[11:13] {
-		n, err := strconv.ParseInt(f, 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("/proc/%d/stat: %w", pid, err)
-		}
-		total += time.Duration(n) * tick
-	}
-	return total, nil
+	p, err := probe.Read(pid)
+	return p.CPU(), err
 }
 
 // state is what has to be the same everywhere.

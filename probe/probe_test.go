@@ -1,4 +1,4 @@
-package meter
+package probe
 
 import (
 	"os"
@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func read(t *testing.T) Process {
+func self(t *testing.T) Process {
 	t.Helper()
-	p, err := Read()
+	p, err := Self()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func read(t *testing.T) Process {
 func TestMemoryIsSplitByWhatStandsBehindIt(t *testing.T) {
 	const size = 32 << 20
 	heap := make([]byte, size)
-	before := read(t)
+	before := self(t)
 	block, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +31,7 @@ func TestMemoryIsSplitByWhatStandsBehindIt(t *testing.T) {
 	for i := 0; i < size; i += 4096 {
 		block[i] = 1
 	}
-	after := read(t)
+	after := self(t)
 	if grown := after.Memory.Anonymous - before.Memory.Anonymous; grown < size*3/4 {
 		t.Errorf("%d bytes were touched, anonymous memory grew by %d", size, grown)
 	}
@@ -45,9 +45,9 @@ func TestMemoryIsSplitByWhatStandsBehindIt(t *testing.T) {
 }
 
 func TestWorkIsCounted(t *testing.T) {
-	before := read(t)
+	before := self(t)
 	worked := func() time.Duration {
-		p := read(t)
+		p := self(t)
 		return p.User + p.System - before.User - before.System
 	}
 	// On a busy machine it may take a while until it is our turn.
@@ -69,7 +69,7 @@ func TestWorkIsCounted(t *testing.T) {
 	if _, err := f.Write(make([]byte, size)); err != nil {
 		t.Fatal(err)
 	}
-	after := read(t)
+	after := self(t)
 	// In a folder in memory nothing is written to a disk.
 	if grown := after.Disk.Written - before.Disk.Written; grown != 0 && grown < size {
 		t.Errorf("%d bytes were written, %d counted", size, grown)
@@ -93,5 +93,26 @@ func TestAFileThatIsNotAsExpectedIsAnError(t *testing.T) {
 	}
 	if _, err := fields(name+".missing", nil); err == nil {
 		t.Error("a missing file is no error")
+	}
+}
+
+func TestAnotherProcessIsReadAsItReadsItself(t *testing.T) {
+	own := self(t)
+	p, err := Read(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := p.CPU() - own.CPU(); d < -50*time.Millisecond || d > 10*time.Second {
+		t.Errorf("%v of CPU, %v by its own account", p.CPU(), own.CPU())
+	}
+	if d := p.Start.Sub(own.Start).Abs(); d > 20*time.Millisecond {
+		t.Errorf("the start differs by %v", d)
+	}
+	if p.Disk.Written < own.Disk.Written || p.Memory.Anonymous <= 0 || p.Disk.Net() > p.Disk.Written {
+		t.Errorf("%+v, by its own account %+v", p, own)
+	}
+	// Numbers of processes end far below this one.
+	if _, err := Read(1 << 30); err == nil {
+		t.Error("a process that is not there is no error")
 	}
 }

@@ -1,43 +1,9 @@
-// Package meter measures the process that it runs in: CPU time, memory by kind,
-// bytes to and from disks, and what Go's runtime holds.
-//
-// It only reads; it keeps nothing between two readings and starts nothing.
-package meter
+package probe
 
 import (
 	"runtime/metrics"
 	"time"
 )
-
-// Process is a reading of the process as the kernel sees it. Counters grow from the
-// process's start. Sizes are in bytes.
-type Process struct {
-	Start             time.Time
-	User, System      time.Duration // CPU
-	Memory            Memory
-	Disk              Disk
-	Threads, Files    int64 // running; open
-	MajorFaults       int64 // that waited for a disk
-	Virtual, PeakSize int64 // address space; largest resident size so far
-}
-
-// Memory is resident memory by what stands behind it.
-type Memory struct {
-	Anonymous int64 // nothing but swap: heap, stacks, private pages (RssAnon)
-	File      int64 // files, which the kernel can take back (RssFile)
-	Shared    int64 // shared memory (RssShmem)
-	Swap      int64 // anonymous memory that is out on swap
-}
-
-// Resident is all memory that is in RAM.
-func (m Memory) Resident() int64 { return m.Anonymous + m.File + m.Shared }
-
-// Disk counts what the process had read and written (Linux: /proc/self/io). Writes
-// through a shared mapping are counted when the page becomes dirty.
-type Disk struct {
-	Read, Written int64 // from and to disks
-	Cancelled     int64 // of those written, what was deleted before it got there
-}
 
 // Runtime is a reading of Go's runtime. Sizes are in bytes.
 type Runtime struct {
