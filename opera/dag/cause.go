@@ -1,0 +1,68 @@
+package dag
+
+import "tarn/opera/inter"
+
+// causes computes which roots of a frame, above 0, forklessly cause an event, and
+// returns their numbers by validator, none for a validator without one, and the sum of
+// the weights of their creators. The event need not be kept yet. The slice is good until the next call.
+func (e *Epoch) causes(n *node, row []uint32, frame inter.Frame) ([]uint32, inter.Weight) {
+	roots, sums := e.roots, e.sums
+	var candidates inter.Weight
+	for i, tip := range row {
+		if i == int(n.creator) && tip != forkMark {
+			// The event is no root of a frame from which it must be caused.
+			tip = n.self
+		}
+		roots[i], sums[i] = none, 0
+		if tip != forkMark {
+			roots[i] = e.rootOf(frame, tip)
+		}
+		if roots[i] != none {
+			candidates += e.weights[i]
+		}
+	}
+	if candidates < e.quorum {
+		clear(roots)
+		return roots, 0
+	}
+	for i, tip := range row {
+		if tip == none || tip == forkMark {
+			continue
+		}
+		for j, last := range e.row(tip) {
+			if last >= roots[j] {
+				sums[j] += e.weights[i]
+			}
+		}
+	}
+	var total inter.Weight
+	for i := range roots {
+		if roots[i] != none && sums[i] >= e.quorum {
+			total += e.weights[i]
+		} else {
+			roots[i] = none
+		}
+	}
+	return roots, total
+}
+
+// causedByQuorum tells whether roots of a frame with a quorum of the weight forklessly
+// cause the event. There are no roots of frame 0.
+func (e *Epoch) causedByQuorum(n *node, row []uint32, frame inter.Frame) bool {
+	if frame == 0 {
+		return false
+	}
+	_, total := e.causes(n, row, frame)
+	return total >= e.quorum
+}
+
+// mayClaim tells whether an event may claim a frame: that of its self-parent or any
+// higher one that it has reached, even if it has reached more; frame 1 if it is its
+// creator's first (lachesis-base, abft: calcFrameIdx).
+func (e *Epoch) mayClaim(n *node, row []uint32, frame inter.Frame) bool {
+	before := e.nodes[n.self].frame
+	if before == 0 {
+		return frame == 1
+	}
+	return frame == before || frame > before && e.causedByQuorum(n, row, frame-1)
+}
