@@ -7,7 +7,6 @@ import "tarn/opera/inter"
 // the weights of their creators. The event need not be kept yet. The slice is good until the next call.
 func (e *Epoch) causes(n *node, row []uint32, frame inter.Frame) ([]uint32, inter.Weight) {
 	roots, sums := e.roots, e.sums
-	var candidates inter.Weight
 	for i, tip := range row {
 		if i == int(n.creator) && tip != forkMark {
 			// The event is no root of a frame from which it must be caused.
@@ -17,13 +16,6 @@ func (e *Epoch) causes(n *node, row []uint32, frame inter.Frame) ([]uint32, inte
 		if tip != forkMark {
 			roots[i] = e.rootOf(frame, tip)
 		}
-		if roots[i] != none {
-			candidates += e.weights[i]
-		}
-	}
-	if candidates < e.quorum {
-		clear(roots)
-		return roots, 0
 	}
 	for i, tip := range row {
 		if tip == none || tip == forkMark {

@@ -65,9 +65,9 @@ var (
 	ErrWrongFrame      = errors.New("claimed frame mismatched with calculated")
 )
 
-// ErrByzantine is wrapped by errors of [Epoch.Next]: validators with a third of the
-// weight or more have forked in a way that leaves nothing to decide. No later event
-// mends it.
+// ErrByzantine is wrapped by errors of [Epoch.Next]: so many validators have forked that
+// parts of the network that did not see each other have agreed against every root of a
+// frame. No later event mends it; a go-opera ends there.
 var ErrByzantine = errors.New("more than a third of the validators' weight is Byzantine")
 
 // Event is what consensus knows of an event. The fields that the parents check compares

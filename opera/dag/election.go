@@ -3,6 +3,7 @@ package dag
 import (
 	"fmt"
 
+	"tarn/internal/invariants"
 	"tarn/opera/inter"
 )
 
@@ -70,8 +71,8 @@ func (e *Epoch) vote(b *ballot) (uint32, error) {
 	if b.frame == e.deciding+1 {
 		// It votes for the roots that cause it.
 		copy(b.votes, b.causes)
-	} else if err := e.tally(b); err != nil {
-		return none, err
+	} else {
+		e.tally(b)
 	}
 	for i, decided := range e.decided {
 		if !decided {
@@ -84,9 +85,15 @@ func (e *Epoch) vote(b *ballot) (uint32, error) {
 	return none, fmt.Errorf("no validator's root of frame %d was agreed on: %w", e.deciding, ErrByzantine)
 }
 
-// tally lets a root vote as the greater part of the roots that cause it did, and
-// decides about the validators on whom a quorum of them agrees.
-func (e *Epoch) tally(b *ballot) error {
+// tally lets a root vote as the greater part of the roots that cause it did, yes if the
+// parts are equal, and decides about the validators on whom a quorum of them agrees.
+//
+// All who vote yes for a validator vote for one root of it. Were there two, two roots of
+// the first round would have been caused by them, each through validators with a quorum.
+// The root at hand, for which a quorum has forked nothing either, sees both, and
+// the three quorums share a validator: one chain, on which the later of the two events
+// saw both forks. But then the root above it was not caused by either of them.
+func (e *Epoch) tally(b *ballot) {
 	var total inter.Weight
 	yes := make([]inter.Weight, len(b.votes))
 	clear(b.votes)
@@ -100,10 +107,8 @@ func (e *Epoch) tally(b *ballot) error {
 			if choice == none || e.decided[s] {
 				continue
 			}
-			if b.votes[s] != none && b.votes[s] != choice {
-				return fmt.Errorf("event %v is caused by votes for two roots of validator %d in frame %d: %w",
-					e.ids[b.event], e.options.Validators.At(s).ID, e.deciding, ErrByzantine)
-			}
+			invariants.Check(b.votes[s] == none || b.votes[s] == choice,
+				"votes for two roots of validator %d in frame %d", s, e.deciding)
 			b.votes[s] = choice
 			yes[s] += e.weights[i]
 		}
@@ -120,5 +125,4 @@ func (e *Epoch) tally(b *ballot) error {
 			e.decided[s], e.decision[s] = true, b.votes[s]
 		}
 	}
-	return nil
 }
