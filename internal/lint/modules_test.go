@@ -128,6 +128,31 @@ func TestTheBinaryLinksOnlyListedModules(t *testing.T) {
 	listed.unused(t)
 }
 
+// go-opera's module gives the code of the contracts that a fakenet begins with, as data.
+// Nothing else of it is part of us.
+func TestNothingOfGoOperaIsLinkedButItsContracts(t *testing.T) {
+	const contracts = "github.com/Fantom-foundation/go-opera/opera/contracts/"
+	may := []string{"sfc", "sfclib", "driver", "driverauth", "netinit"}
+	cmd := exec.Command("go", "list", "-deps", "./...")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list -deps: %v", err)
+	}
+	found := 0
+	for _, pkg := range strings.Fields(string(out)) {
+		if !strings.HasPrefix(pkg, "github.com/Fantom-foundation/") {
+			continue
+		}
+		if found++; !slices.Contains(may, strings.TrimPrefix(pkg, contracts)) {
+			t.Errorf("%s is linked", pkg)
+		}
+	}
+	if found != len(may) {
+		t.Errorf("%d of the %d packages of contracts are linked", found, len(may))
+	}
+}
+
 // A contagious licence at the seam would reach everything that stands on it.
 func TestTheStoreLinksNoCopyleft(t *testing.T) {
 	for _, m := range modulesOf(t, "./store/...") {

@@ -249,27 +249,3 @@ func TestTheOldestEventsAreSpilled(t *testing.T) {
 		}
 	}
 }
-
-func TestForksAreThoseOfTheUpgradesThatStay(t *testing.T) {
-	none, berlin, both := inter.Upgrades{}, inter.Upgrades{Berlin: true}, inter.Upgrades{Berlin: true, London: true}
-	at := func(u inter.Upgrades, n inter.BlockNumber) inter.UpgradeHeight {
-		return inter.UpgradeHeight{Upgrades: u, Height: n}
-	}
-	for _, c := range []struct {
-		what                 string
-		heights              []inter.UpgradeHeight
-		berlin, london       inter.BlockNumber
-		hasBerlin, hasLondon bool
-	}{
-		{"none", nil, 0, 0, false, false},
-		{"the first counts from 0", []inter.UpgradeHeight{at(both, 40)}, 0, 0, true, true},
-		{"one after another", []inter.UpgradeHeight{at(none, 1), at(berlin, 40), at(both, 50)}, 40, 50, true, true},
-		{"off again", []inter.UpgradeHeight{at(both, 1), at(berlin, 40)}, 0, 0, true, false},
-		{"off and on", []inter.UpgradeHeight{at(both, 1), at(none, 40), at(both, 50)}, 50, 50, true, true},
-	} {
-		b, l, hb, hl := Forks(c.heights)
-		if hb != c.hasBerlin || hl != c.hasLondon || hb && b != c.berlin || hl && l != c.london {
-			t.Errorf("%s: Berlin %d %v, London %d %v", c.what, b, hb, l, hl)
-		}
-	}
-}

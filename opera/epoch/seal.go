@@ -92,24 +92,3 @@ func (b *Block) End(root [32]byte) *inter.EpochRecord {
 		Epoch: b.Epoch.Epoch,
 	}
 }
-
-// Forks returns from which block on the rules of Berlin and London hold, and false for
-// one that does not, by the heights at which upgrades changed. The first entry counts
-// from block 0; an upgrade that was switched off and on again holds from then on, for
-// earlier blocks too (go-opera, opera/rules.go).
-func Forks(heights []inter.UpgradeHeight) (berlin, london inter.BlockNumber, hasBerlin, hasLondon bool) {
-	for i, h := range heights {
-		height := h.Height
-		if i == 0 {
-			height = 0
-		}
-		if h.Upgrades.Berlin && !hasBerlin {
-			berlin = height
-		}
-		if h.Upgrades.London && !hasLondon {
-			london = height
-		}
-		hasBerlin, hasLondon = h.Upgrades.Berlin, h.Upgrades.London
-	}
-	return berlin, london, hasBerlin, hasLondon
-}
