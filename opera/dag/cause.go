@@ -21,11 +21,7 @@ func (e *Epoch) causes(n *node, row []uint32, frame inter.Frame) ([]uint32, inte
 		if tip == none || tip == forkMark {
 			continue
 		}
-		for j, last := range e.row(tip) {
-			if last >= roots[j] {
-				sums[j] += e.weights[i]
-			}
-		}
+		addWhereSeen(sums, e.row(tip), roots, e.weights[i])
 	}
 	var total inter.Weight
 	for i := range roots {
@@ -36,6 +32,19 @@ func (e *Epoch) causes(n *node, row []uint32, frame inter.Frame) ([]uint32, inte
 		}
 	}
 	return roots, total
+}
+
+// addWhereSeen adds a weight to the sums of those roots that a row has seen. This is
+// where the time goes; what it chooses is as good as random, so it does not branch.
+func addWhereSeen(sums []inter.Weight, row, roots []uint32, weight inter.Weight) {
+	row, roots = row[:len(sums)], roots[:len(sums)]
+	for j := range sums {
+		add := weight
+		if row[j] < roots[j] {
+			add = 0
+		}
+		sums[j] += add
+	}
 }
 
 // causedByQuorum tells whether roots of a frame with a quorum of the weight forklessly
@@ -50,11 +59,16 @@ func (e *Epoch) causedByQuorum(n *node, row []uint32, frame inter.Frame) bool {
 
 // mayClaim tells whether an event may claim a frame: that of its self-parent or any
 // higher one that it has reached, even if it has reached more; frame 1 if it is its
-// creator's first (lachesis-base, abft: calcFrameIdx).
-func (e *Epoch) mayClaim(n *node, row []uint32, frame inter.Frame) bool {
+// creator's first (lachesis-base, abft: calcFrameIdx). If the event is a root above frame 1,
+// it returns what causes it from the frame before the claimed one, until the next call.
+func (e *Epoch) mayClaim(n *node, row []uint32, frame inter.Frame) ([]uint32, bool) {
 	before := e.nodes[n.self].frame
-	if before == 0 {
-		return frame == 1
+	switch {
+	case before == 0:
+		return nil, frame == 1
+	case frame <= before:
+		return nil, frame == before
 	}
-	return frame == before || frame > before && e.causedByQuorum(n, row, frame-1)
+	causes, total := e.causes(n, row, frame-1)
+	return causes, total >= e.quorum
 }

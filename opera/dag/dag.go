@@ -221,16 +221,17 @@ func (e *Epoch) Add(ev *Event) error {
 	if !e.isMedianTime(ev.MedianTime, row, ev.CreationTime) {
 		return ErrWrongMedianTime
 	}
-	if !e.mayClaim(&next, row, ev.Frame) {
+	causes, ok := e.mayClaim(&next, row, ev.Frame)
+	if !ok {
 		return ErrWrongFrame
 	}
 	next.frame = ev.Frame
-	e.keep(ev.ID, next)
+	e.addRoots(e.keep(ev.ID, next), causes)
 	return nil
 }
 
-// keep makes the event that connect returned one of the epoch's.
-func (e *Epoch) keep(id inter.EventID, n node) {
+// keep makes the event that connect returned one of the epoch's, and returns its number.
+func (e *Epoch) keep(id inter.EventID, n node) uint32 {
 	number := uint32(len(e.nodes))
 	e.numbers[id] = number
 	e.ids = append(e.ids, id)
@@ -241,5 +242,5 @@ func (e *Epoch) keep(id inter.EventID, n node) {
 		e.forks = append(e.forks, int(n.creator))
 	}
 	e.last[n.creator] = number
-	e.addRoots(number)
+	return number
 }

@@ -111,3 +111,22 @@ func TestARefusedEventLeavesNothing(t *testing.T) {
 		t.Error("an event was added twice")
 	}
 }
+
+func TestNothingIsDecidedAgainstAllRoots(t *testing.T) {
+	e := epoch(t, Options{Number: 7, Validators: set(t, 5), Start: 100})
+	// As parts of the network that do not see each other may leave it, if enough forked.
+	e.election.decided[0] = true
+	var parents []inter.EventID
+	for seq := inter.Seq(1); seq <= 3; seq++ {
+		id := inter.NewEventID(7, inter.Lamport(seq), [32]byte{})
+		if err := e.Add(&Event{ID: id, Creator: 1, Seq: seq, Frame: inter.Frame(seq), MedianTime: 9, CreationTime: 9, Parents: parents}); err != nil {
+			t.Fatal(err)
+		}
+		parents = []inter.EventID{id}
+	}
+	for range 2 {
+		if d, err := e.Next(); d != nil || !errors.Is(err, ErrByzantine) {
+			t.Errorf("decided %v: %v", d, err)
+		}
+	}
+}

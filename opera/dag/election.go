@@ -2,6 +2,7 @@ package dag
 
 import (
 	"fmt"
+	"slices"
 
 	"tarn/internal/invariants"
 	"tarn/opera/inter"
@@ -46,14 +47,18 @@ func (v *election) start(validators int, frame inter.Frame) {
 	}
 }
 
-// addRoots makes an event a root of the frames above its self-parent's, up to its own.
-func (e *Epoch) addRoots(number uint32) {
+// addRoots makes an event a root of the frames above its self-parent's, up to its own,
+// of which mayClaim has found the causes.
+func (e *Epoch) addRoots(number uint32, causes []uint32) {
 	n := &e.nodes[number]
 	for f := max(e.nodes[n.self].frame, e.deciding) + 1; f <= n.frame; f++ {
 		for e.deciding+inter.Frame(len(e.later)) < f {
 			e.later = append(e.later, ballots{of: map[uint32]*ballot{}})
 		}
 		b := &ballot{event: number, frame: f}
+		if f == n.frame {
+			b.causes = slices.Clone(causes)
+		}
 		of := &e.later[f-e.deciding-1]
 		of.inOrder = append(of.inOrder, b)
 		of.of[number] = b
@@ -65,8 +70,10 @@ func (e *Epoch) addRoots(number uint32) {
 func (e *Epoch) vote(b *ballot) (uint32, error) {
 	if b.causes == nil {
 		causes, _ := e.causes(&e.nodes[b.event], e.row(b.event), b.frame-1)
-		b.causes = append(b.causes, causes...)
-		b.votes = make([]uint32, len(causes))
+		b.causes = slices.Clone(causes)
+	}
+	if b.votes == nil {
+		b.votes = make([]uint32, len(b.causes))
 	}
 	if b.frame == e.deciding+1 {
 		// It votes for the roots that cause it.
