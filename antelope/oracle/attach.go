@@ -32,8 +32,8 @@ func Genesis(w Workload, seed uint64) (types.Genesis, map[types.Name]crypto.Priv
 // Drive gives a workload to a node that produces a chain with that genesis, and
 // returns how many transactions it took and how many it refused.
 func (p *Peer) Drive(ctx context.Context, n *Node, w Workload, seed uint64, chain types.Checksum256, length time.Duration, say io.Writer) (executed, refused int, err error) {
-	d := &Driver{Node: n, Rand: rand.New(rand.NewPCG(seed, 1)), Seed: seed, Peer: p, Say: say, ctx: ctx, chain: chain,
-		keys: map[types.Name]crypto.PrivateKey{}, pushes: json.NewEncoder(io.Discard)}
+	d := &Driver{Node: n, ground: &live{Node: n}, Rand: rand.New(rand.NewPCG(seed, 1)), Seed: seed, Peer: p, Say: say, ctx: ctx, chain: chain,
+		keys: map[types.Name]Signer{}, pushes: json.NewEncoder(io.Discard)}
 	err = w.Run(d, time.Now().Add(length))
 	return d.ok, d.bad, err
 }
@@ -52,7 +52,7 @@ var later = []string{"BLS_PRIMITIVES2", "DISABLE_DEFERRED_TRXS_STAGE_1", "DISABL
 
 // Features lists the protocol features of the node that nodeos knows too.
 func (d *Driver) Features(ctx context.Context) ([]Feature, error) {
-	list, err := d.Client.Features(ctx)
+	list, err := d.ground.features(ctx)
 	return slices.DeleteFunc(list, func(f Feature) bool { return slices.Contains(later, f.Name()) }), err
 }
 

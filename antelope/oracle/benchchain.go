@@ -51,7 +51,7 @@ func (d *Driver) bench(transactions, transfers, rate int) error {
 	if err := d.benchUsers(); err != nil {
 		return err
 	}
-	ref, err := d.reference()
+	ref, err := d.ground.reference(d.ctx)
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func Deployments(contract string, times int, pause time.Duration) Workload {
 				return err
 			}
 			u := account("bench", i)
-			owner := []crypto.PrivateKey{benchKey(d.Seed, u)}
+			owner := []Signer{benchKey(d.Seed, u)}
 			if _, err := d.Send(Tx{Actions: []types.Action{setCode(u, withNote(wasm, fmt.Sprint(i)))}, Keys: owner}); err != nil {
 				return fmt.Errorf("setcode of %s: %w", contract, err)
 			}

@@ -10,7 +10,7 @@ import (
 
 // until calls step until the time has come.
 func (d *Driver) until(end time.Time, step func() error) error {
-	for time.Now().Before(end) {
+	for d.ground.now().Before(end) {
 		if err := step(); err != nil {
 			return err
 		}
@@ -18,14 +18,22 @@ func (d *Driver) until(end time.Time, step func() error) error {
 	return nil
 }
 
+// halfway is the time of work between now and the end.
+func (d *Driver) halfway(end time.Time) time.Time {
+	now := d.ground.now()
+	return now.Add(end.Sub(now) / 2)
+}
+
+// rest lets the time of work pass until its end.
+func (d *Driver) rest(end time.Time) error { return d.ground.pause(max(0, end.Sub(d.ground.now()))) }
+
 // pace waits a random while, mostly short, so that work spreads over blocks.
-func (d *Driver) pace(most time.Duration) {
-	time.Sleep(time.Duration(d.Rand.Int64N(int64(most) + 1)))
+func (d *Driver) pace(most time.Duration) error {
+	return d.ground.pause(time.Duration(d.Rand.Int64N(int64(most) + 1)))
 }
 
 func runEmpty(d *Driver, until time.Time) error {
-	time.Sleep(time.Until(until))
-	return nil
+	return d.rest(until)
 }
 
 // account names are made of a prefix and a number in the letters of names.
@@ -62,7 +70,9 @@ func runAccounts(d *Driver, until time.Time) error {
 	i := 0
 	return d.until(until, func() error {
 		i++
-		d.pace(200 * time.Millisecond)
+		if err := d.pace(200 * time.Millisecond); err != nil {
+			return err
+		}
 		return d.create(account("acc", i))
 	})
 }
@@ -96,7 +106,7 @@ func (d *Driver) boot() ([]Feature, error) {
 			others = append(others, f)
 			continue
 		}
-		if err := d.ScheduleActivation(d.ctx, f.Digest); err != nil {
+		if err := d.ground.activate(d.ctx, f.Digest); err != nil {
 			return nil, err
 		}
 	}
@@ -137,8 +147,7 @@ func runBios(d *Driver, until time.Time) error {
 	if err := d.bootAll(); err != nil {
 		return err
 	}
-	time.Sleep(time.Until(until))
-	return nil
+	return d.rest(until)
 }
 
 func runFeatures(d *Driver, _ time.Time) error {

@@ -47,6 +47,10 @@ type Manifest struct {
 
 	// Receipts counts what is in the blocks, by outcome.
 	Receipts map[string]int `json:"receipts"`
+
+	// Hashes are integrity hashes after some of the blocks, the head among them, where
+	// blocks were made by nodeos' controller; there is no snapshot then.
+	Hashes map[uint32]string `json:"integrity_hashes,omitempty"`
 }
 
 // ReadManifest reads that of the case in dir.
@@ -121,8 +125,8 @@ func (m *Manifest) write(dir string) error {
 	return os.WriteFile(filepath.Join(dir, ManifestFile), append(b, '\n'), 0o644)
 }
 
-// drive does the work on a running node and takes what is to be kept.
-func (p *Peer) drive(ctx context.Context, n *Node, w Workload, m *Manifest, length time.Duration, dir string, say io.Writer) error {
+// work does a workload for about so long, and writes down in dir what was sent.
+func (d *Driver) work(w Workload, m *Manifest, length time.Duration, dir string) error {
 	f, err := os.Create(filepath.Join(dir, PushesFile))
 	if err != nil {
 		return err
@@ -130,16 +134,20 @@ func (p *Peer) drive(ctx context.Context, n *Node, w Workload, m *Manifest, leng
 	defer f.Close()
 	zip := gzip.NewWriter(f)
 	out := bufio.NewWriter(zip)
-	d := &Driver{Node: n, Rand: rand.New(rand.NewPCG(m.Seed, 1)), Seed: m.Seed, Peer: p, Say: say,
-		ctx: ctx, keys: map[types.Name]crypto.PrivateKey{}, pushes: json.NewEncoder(out)}
+	d.Rand, d.Seed = rand.New(rand.NewPCG(m.Seed, 1)), m.Seed
+	d.keys, d.pushes = map[types.Name]Signer{}, json.NewEncoder(out)
 	if d.chain, err = types.ParseChecksum256(m.ChainID); err != nil {
 		return err
 	}
-	if err := w.Run(d, time.Now().Add(length)); err != nil {
-		return errors.Join(err, out.Flush(), zip.Close())
-	}
+	err = w.Run(d, d.ground.now().Add(length))
 	m.Executed, m.Refused = d.ok, d.bad
-	if err := errors.Join(out.Flush(), zip.Close()); err != nil {
+	return errors.Join(err, out.Flush(), zip.Close())
+}
+
+// drive does the work on a running node and takes what is to be kept.
+func (p *Peer) drive(ctx context.Context, n *Node, w Workload, m *Manifest, length time.Duration, dir string, say io.Writer) error {
+	d := &Driver{Node: n, ground: &live{Node: n}, Peer: p, Say: say, ctx: ctx}
+	if err := d.work(w, m, length, dir); err != nil {
 		return err
 	}
 	return n.keep(ctx, m, dir)
@@ -208,9 +216,14 @@ func (n *Node) Blocks(ctx context.Context, more uint32) error {
 	return n.AwaitHead(ctx, i.HeadNum+more, false)
 }
 
-// copyBlocks copies the block log, which begins with block 1, up to block head.
+// copyBlocks copies the node's block log, which begins with block 1, up to block head.
 func (n *Node) copyBlocks(head uint32, dir string) error {
-	blocks := filepath.Join(n.dir, "blocks")
+	return copyBlocks(filepath.Join(n.dir, "blocks"), head, dir)
+}
+
+// copyBlocks copies the block log in a folder, which begins with block 1, up to block
+// head.
+func copyBlocks(blocks string, head uint32, dir string) error {
 	index, err := os.ReadFile(filepath.Join(blocks, "blocks.index"))
 	if err != nil {
 		return err

@@ -34,7 +34,12 @@ func Compare(dir string, e engine.Options, o chain.Options, w io.Writer) error {
 	got := filepath.Join(work, SnapshotFile)
 	var last *types.TransactionTrace
 	o.Applied = func(t *types.TransactionTrace, _ *chain.Candidate) { last = t }
-	if err := replay(dir, filepath.Join(work, "state"), got, e, o); err != nil {
+	err = replay(dir, filepath.Join(work, "state"), got, e, o, m.Hashes)
+	var other *otherState
+	switch {
+	case errors.As(err, &other) && other.block != m.HeadNum:
+		return fmt.Errorf("%s: %w", dir, err)
+	case err != nil && other == nil:
 		describe(w, last)
 		return fmt.Errorf("%s: %w: %w", dir, ErrDifferent, err)
 	}
@@ -46,16 +51,32 @@ func Compare(dir string, e engine.Options, o chain.Options, w io.Writer) error {
 	if hex.EncodeToString(hash[:]) == m.IntegrityHash {
 		return nil
 	}
+	different := fmt.Errorf("%s: %w", dir, &otherState{m.HeadNum, hex.EncodeToString(hash[:]), m.IntegrityHash})
 	theirs, err := ReadSnapshot(filepath.Join(dir, SnapshotFile))
 	if err != nil {
-		return err
+		return errors.Join(different, err)
 	}
 	n := Diff(w, theirs, ours, 3)
-	return fmt.Errorf("%s: %w: hash %x, want %s, %d rows", dir, ErrDifferent, hash, m.IntegrityHash, n)
+	return fmt.Errorf("%w, %d rows", different, n)
 }
 
-// replay applies all blocks of a case to an empty store and leaves a snapshot.
-func replay(dir, state, to string, e engine.Options, o chain.Options) (err error) {
+// otherState is that our state after a block is not the judge's.
+type otherState struct {
+	block     uint32
+	got, want string
+}
+
+// Error says which hashes differ.
+func (e *otherState) Error() string {
+	return fmt.Sprintf("%v: hash after block %d is %s, want %s", ErrDifferent, e.block, e.got, e.want)
+}
+
+// Unwrap is [ErrDifferent].
+func (e *otherState) Unwrap() error { return ErrDifferent }
+
+// replay applies all blocks of a case to an empty store and leaves a snapshot. It
+// ends at the first block after which the hash is not the one that is given.
+func replay(dir, state, to string, e engine.Options, o chain.Options, hashes map[uint32]string) (err error) {
 	st, err := engine.Open(state, e)
 	if err != nil {
 		return err
@@ -70,11 +91,38 @@ func replay(dir, state, to string, e engine.Options, o chain.Options) (err error
 		if b.BlockNum() == 1 {
 			return nil
 		}
-		return c.Replay(b, nil, chain.Irreversible)
+		if err := c.Replay(b, nil, chain.Irreversible); err != nil {
+			return err
+		}
+		return checkHash(c, hashes[b.BlockNum()])
 	}); err != nil {
+		var other *otherState
+		if errors.As(err, &other) {
+			err = errors.Join(err, writeSnapshot(c, to))
+		}
 		return err
 	}
 	return writeSnapshot(c, to)
+}
+
+// checkHash compares the state with the hash that the judge had, if it is given.
+func checkHash(c *chain.Chain, want string) error {
+	if want == "" {
+		return nil
+	}
+	if err := c.Publish(); err != nil {
+		return err
+	}
+	view, err := c.View()
+	if err != nil {
+		return err
+	}
+	defer view.Close()
+	got, err := snapshot.Hash(view, c.Head().HeaderState, nil)
+	if err == nil && got.String() != want {
+		err = &otherState{c.Head().BlockNum, got.String(), want}
+	}
+	return err
 }
 
 func writeSnapshot(c *chain.Chain, to string) error {

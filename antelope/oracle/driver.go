@@ -10,23 +10,21 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"tarn/antelope/crypto"
 	"tarn/antelope/types"
 )
 
-// Driver sends transactions to a node and keeps account of them. It is for one
+// Driver sends transactions to a chain and keeps account of them. It is for one
 // goroutine.
 type Driver struct {
-	*Node
-	Rand *rand.Rand
-	Seed uint64
-	Peer *Peer
+	*Node  // nil if no nodeos lives in real time
+	ground ground
+	Rand   *rand.Rand
+	Seed   uint64
+	Peer   *Peer
 
 	ctx     context.Context
 	chain   types.Checksum256
-	keys    map[types.Name]crypto.PrivateKey
-	head    types.Checksum256
-	headAt  time.Time
+	keys    map[types.Name]Signer
 	count   uint32
 	pushes  *json.Encoder
 	ok, bad int
@@ -39,15 +37,16 @@ type Tx struct {
 	Actions         []types.Action
 	ContextFree     []types.Action
 	ContextFreeData [][]byte
-	Delay           uint32              // seconds
-	Expire          time.Duration       // from now; 0 for some minutes
-	Keys            []crypto.PrivateKey // who signs; nil for the keys of the authorising accounts
+	Delay           uint32        // seconds
+	Expire          time.Duration // from now; 0 for some minutes
+	Keys            []Signer      // who signs; nil for the keys of the authorising accounts
 	Compression     types.Compression
 	Edit            func(*types.Transaction) // last changes before it is signed
+	Billed          uint32                   // CPU time in microseconds, where it can be chosen; 0 for any
 }
 
 // Key returns the key of an account, made on first use.
-func (d *Driver) Key(account types.Name) crypto.PrivateKey {
+func (d *Driver) Key(account types.Name) Signer {
 	k, ok := d.keys[account]
 	if !ok {
 		k = NewKey(d.Seed, account.String())
@@ -59,24 +58,9 @@ func (d *Driver) Key(account types.Name) crypto.PrivateKey {
 // Context ends when the recording has to.
 func (d *Driver) Context() context.Context { return d.ctx }
 
-// reference is a recent block, asked for twice a second.
-func (d *Driver) reference() (types.Checksum256, error) {
-	if time.Since(d.headAt) < 500*time.Millisecond {
-		return d.head, nil
-	}
-	i, err := d.Info(d.ctx)
-	if err != nil {
-		return d.head, err
-	}
-	if d.head, err = types.ParseChecksum256(i.HeadID); err == nil {
-		d.headAt = time.Now()
-	}
-	return d.head, err
-}
-
 // signers are the keys of all who authorise.
-func (d *Driver) signers(actions []types.Action) []crypto.PrivateKey {
-	var keys []crypto.PrivateKey
+func (d *Driver) signers(actions []types.Action) []Signer {
+	var keys []Signer
 	seen := map[types.PublicKey]bool{}
 	for _, a := range actions {
 		for _, p := range a.Authorization {
@@ -92,7 +76,7 @@ func (d *Driver) signers(actions []types.Action) []crypto.PrivateKey {
 
 // Pack makes the signed, packed transaction of t.
 func (d *Driver) Pack(t Tx) (*types.PackedTransaction, *types.Transaction, error) {
-	ref, err := d.reference()
+	ref, err := d.ground.reference(d.ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -104,7 +88,7 @@ func (d *Driver) Pack(t Tx) (*types.PackedTransaction, *types.Transaction, error
 	}
 	trx := &types.Transaction{
 		TransactionHeader: types.TransactionHeader{
-			Expiration: types.TimePointSec(time.Now().Add(expire).Unix()),
+			Expiration: types.TimePointSec(d.ground.chainTime().Add(expire).Unix()),
 			DelaySec:   t.Delay,
 		},
 		ContextFreeActions: t.ContextFree,
@@ -149,12 +133,12 @@ func (d *Driver) Send(t Tx) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.push(p, trx)
+	return d.push(p, trx, t.Billed)
 }
 
 // push sends a packed transaction and notes what became of it.
-func (d *Driver) push(p *types.PackedTransaction, trx *types.Transaction) (json.RawMessage, error) {
-	trace, err := d.Client.Push(d.ctx, p)
+func (d *Driver) push(p *types.PackedTransaction, trx *types.Transaction, billed uint32) (json.RawMessage, error) {
+	trace, err := d.ground.push(d.ctx, p, billed)
 	var refused *Refusal
 	line := push{N: d.ok + d.bad, ID: trx.ID().String(), Packed: hex.EncodeToString(p.Append(nil)), Trace: trace}
 	if errors.As(err, &refused) {
@@ -169,13 +153,28 @@ func (d *Driver) push(p *types.PackedTransaction, trx *types.Transaction) (json.
 	return trace, err
 }
 
-// Must sends actions that have to succeed.
+// Must sends actions that have to succeed. If the block is full they go into the
+// next one.
 func (d *Driver) Must(actions ...types.Action) error {
-	if _, err := d.Send(Tx{Actions: actions}); err != nil {
+	t := Tx{Actions: actions, Billed: 200}
+	_, err := d.Send(t)
+	if blockIsFull(err) {
+		if err := d.Blocks(1); err != nil {
+			return err
+		}
+		_, err = d.Send(t)
+	}
+	if err != nil {
 		a := actions[0]
 		return fmt.Errorf("%s::%s: %w", a.Account, a.Name, err)
 	}
 	return nil
+}
+
+// blockIsFull tells whether a refusal means that the block has no room.
+func blockIsFull(err error) bool {
+	var r *Refusal
+	return errors.As(err, &r) && (r.Name == "block_cpu_usage_exceeded" || r.Name == "block_net_usage_exceeded")
 }
 
 // May sends what the node may refuse. The error is of another kind.
@@ -189,13 +188,7 @@ func (d *Driver) May(t Tx) error {
 }
 
 // Blocks waits for n more blocks.
-func (d *Driver) Blocks(n uint32) error {
-	i, err := d.Info(d.ctx)
-	if err != nil {
-		return err
-	}
-	return d.AwaitHead(d.ctx, i.HeadNum+n, false)
-}
+func (d *Driver) Blocks(n uint32) error { return d.ground.blocks(d.ctx, n) }
 
 // One tells whether a thing of one chance in n happens.
 func (d *Driver) One(n int) bool { return d.Rand.IntN(n) == 0 }

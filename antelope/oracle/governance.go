@@ -60,9 +60,11 @@ func runProducers(features int) func(d *Driver, until time.Time) error {
 			return err
 		}
 		w := d.newWorld(names(producerNames()...))
-		half := time.Now().Add(time.Until(until) / 2)
+		half := d.halfway(until)
 		propose := func(schedule field) error {
-			w.pace(4 * time.Second)
+			if err := w.pace(4 * time.Second); err != nil {
+				return err
+			}
 			return d.May(Tx{Actions: []types.Action{action(system, "setprods", system, schedule)}})
 		}
 		if features != first {
@@ -89,7 +91,7 @@ func runProducers(features int) func(d *Driver, until time.Time) error {
 		if err := d.Must(setCode(system, contracts.Bios().Code)); err != nil {
 			return err
 		}
-		return d.until(until, func() error { return propose(w.schedule(time.Now().After(half))) })
+		return d.until(until, func() error { return propose(w.schedule(d.ground.now().After(half))) })
 	}
 }
 
@@ -111,7 +113,9 @@ func runLimits(features bool) func(d *Driver, until time.Time) error {
 			return err
 		}
 		return d.until(until, func() error {
-			w.pace(15 * time.Millisecond)
+			if err := w.pace(15 * time.Millisecond); err != nil {
+				return err
+			}
 			return w.limitsStep()
 		})
 	}
@@ -203,7 +207,9 @@ func runCode(features bool) func(d *Driver, until time.Time) error {
 		}
 		codes, abis = append(codes, nil, codes[0][:1000]), append(abis, nil, []byte("anything"))
 		return d.until(until, func() error {
-			w.pace(40 * time.Millisecond)
+			if err := w.pace(40 * time.Millisecond); err != nil {
+				return err
+			}
 			u := pick(w.Driver, w.users)
 			var t Tx
 			for range 1 + w.Rand.IntN(2) {

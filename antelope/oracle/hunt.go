@@ -24,6 +24,10 @@ type Hunt struct {
 	Only   []string      // names of workloads; none for all
 	Out    io.Writer     // told about each case
 
+	// Steered is whether nodeos' controller makes the blocks, in-process, in its own
+	// time; else a nodeos does in real time.
+	Steered bool
+
 	mu                sync.Mutex
 	cases, executed   int
 	different, failed int
@@ -60,12 +64,20 @@ func (h *Hunt) Run(ctx context.Context, total time.Duration, jobs int) error {
 // one records and compares one case.
 func (h *Hunt) one(ctx context.Context, w Workload, seed uint64) {
 	dir := filepath.Join(h.Dir, fmt.Sprintf("%s-%d", w.Name, seed))
-	m, err := h.Peer.Record(ctx, w, seed, h.Length, dir, io.Discard)
+	record := h.Peer.Record
+	if h.Steered {
+		record = h.Peer.RecordSteered
+	}
+	m, err := record(ctx, w, seed, h.Length, dir, io.Discard)
 	o := engine.Options{Kind: engine.Page, Mode: engine.Modes()[2], LimitBytes: 8 << 30} // heap
 	var report []byte
 	if err == nil {
 		out := &writer{}
 		err = Compare(dir, o, chain.Options{ForceAllChecks: seed%2 == 0}, out)
+		var other *otherState
+		if h.Steered && errors.As(err, &other) && h.Peer.Explain(ctx, dir, other.block) == nil {
+			err = Compare(dir, o, chain.Options{ForceAllChecks: seed%2 == 0}, out)
+		}
 		report = out.b
 	}
 	if err == nil && seed&2 == 0 {

@@ -33,7 +33,7 @@ func runMix(d *Driver, until time.Time) error {
 	d.Rand.Shuffle(len(m.features), func(i, j int) { m.features[i], m.features[j] = m.features[j], m.features[i] })
 	// In the first three quarters of the time.
 	for range m.features {
-		m.at = append(m.at, time.Now().Add(time.Duration(d.Rand.Int64N(max(1, int64(time.Until(until)*3/4))))))
+		m.at = append(m.at, d.ground.now().Add(time.Duration(d.Rand.Int64N(max(1, int64(until.Sub(d.ground.now())*3/4))))))
 	}
 	slices.SortFunc(m.at, time.Time.Compare)
 	if err := d.deployMultisig(); err != nil {
@@ -54,8 +54,10 @@ func runMix(d *Driver, until time.Time) error {
 }
 
 func (m *mix) step() error {
-	m.pace(10 * time.Millisecond)
-	if len(m.at) > 0 && time.Now().After(m.at[0]) {
+	if err := m.pace(10 * time.Millisecond); err != nil {
+		return err
+	}
+	if len(m.at) > 0 && m.ground.now().After(m.at[0]) {
 		m.at = m.at[1:]
 		return m.next()
 	}

@@ -20,7 +20,7 @@ type proposal struct {
 // inner is a transaction to be proposed or wrapped.
 func (w *world) inner() (types.Transaction, []types.PermissionLevel) {
 	t := types.Transaction{TransactionHeader: types.TransactionHeader{
-		Expiration: types.TimePointSec(time.Now().Add(time.Hour).Unix() - int64(w.Rand.IntN(3000)))}}
+		Expiration: types.TimePointSec(w.ground.chainTime().Add(time.Hour).Unix() - int64(w.Rand.IntN(3000)))}}
 	var need []types.PermissionLevel
 	for range 1 + w.Rand.IntN(3) {
 		u := pick(w.Driver, w.users)
@@ -57,7 +57,9 @@ func runMultisig(features bool) func(d *Driver, until time.Time) error {
 		}
 		var open []proposal
 		return d.until(until, func() error {
-			w.pace(20 * time.Millisecond)
+			if err := w.pace(20 * time.Millisecond); err != nil {
+				return err
+			}
 			return w.multisigStep(&open)
 		})
 	}

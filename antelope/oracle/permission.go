@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"tarn/antelope/crypto"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 )
@@ -17,7 +16,7 @@ type world struct {
 	*Driver
 	users       []types.Name
 	permissions map[types.Name][]types.Name // by account, owner and active first
-	pool        []crypto.PrivateKey         // that authorities are made of
+	pool        []Signer                    // that authorities are made of
 	delayed     []delayed                   // transactions that wait
 	links       []link
 	contracts   []types.Name
@@ -39,6 +38,9 @@ func (d *Driver) newWorld(users []types.Name) *world {
 	}
 	for _, label := range []string{"r1 one", "r1 two", "r1 three"} {
 		w.pool = append(w.pool, NewKey(d.Seed, label))
+	}
+	for _, label := range []string{"site one", "site two", "site three"} {
+		w.pool = append(w.pool, newAuthenticator(d.Seed, label))
 	}
 	w.contracts = append(w.contracts, users[:min(3, len(users))]...)
 	return w
@@ -176,12 +178,9 @@ func (w *world) updateAuth(u types.Name, auth types.PermissionLevel) types.Actio
 }
 
 // required asks the node which of the keys a transaction needs.
-func (w *world) required(trx *types.Transaction) ([]crypto.PrivateKey, error) {
-	var answer struct {
-		Keys []string `json:"required_keys"`
-	}
+func (w *world) required(trx *types.Transaction) ([]Signer, error) {
 	var available []string
-	byText := map[string]crypto.PrivateKey{}
+	byText := map[string]Signer{}
 	for _, k := range w.pool {
 		byText[k.Public().String()] = k
 		available = append(available, k.Public().String())
@@ -191,13 +190,12 @@ func (w *world) required(trx *types.Transaction) ([]crypto.PrivateKey, error) {
 		byText[k.Public().String()] = k
 		available = append(available, k.Public().String())
 	}
-	err := w.Call(w.ctx, "/v1/chain/get_required_keys", map[string]any{
-		"transaction": transactionJSON(trx), "available_keys": available}, &answer)
+	needed, err := w.ground.required(w.ctx, trx, available)
 	if err != nil {
 		return nil, err
 	}
-	var keys []crypto.PrivateKey
-	for _, text := range answer.Keys {
+	var keys []Signer
+	for _, text := range needed {
 		keys = append(keys, byText[text])
 	}
 	return keys, nil
@@ -228,7 +226,7 @@ func transactionJSON(t *types.Transaction) map[string]any {
 // submit sends actions signed by just the keys that they need. When these cannot
 // satisfy them, it mostly gives up.
 func (w *world) submit(t Tx) error {
-	t.Keys = []crypto.PrivateKey{}
+	t.Keys = []Signer{}
 	_, trx, err := w.Pack(t)
 	if err != nil {
 		return err
@@ -240,7 +238,7 @@ func (w *world) submit(t Tx) error {
 		if !w.One(5) {
 			return nil
 		}
-		keys = []crypto.PrivateKey{pick(w.Driver, w.pool)}
+		keys = []Signer{pick(w.Driver, w.pool)}
 	case err != nil:
 		return err
 	}
@@ -255,7 +253,7 @@ func (w *world) submit(t Tx) error {
 	if t.Delay > 0 {
 		w.delayed = append(w.delayed, delayed{trx.ID(), t.Actions[0].Authorization[0]})
 	}
-	_, err = w.push(p, trx)
+	_, err = w.push(p, trx, 0)
 	if errors.As(err, &refused) {
 		return nil
 	}
@@ -308,7 +306,7 @@ func runPermissions(features int) func(d *Driver, until time.Time) error {
 		if err != nil {
 			return err
 		}
-		half := time.Now().Add(time.Until(until) / 2)
+		half := d.halfway(until)
 		if err := d.until(half, w.permissionStep); err != nil {
 			return err
 		}
@@ -341,7 +339,9 @@ func (d *Driver) tokenWorld(users int) (*world, error) {
 }
 
 func (w *world) permissionStep() error {
-	w.pace(15 * time.Millisecond)
+	if err := w.pace(15 * time.Millisecond); err != nil {
+		return err
+	}
 	var t Tx
 	for range 1 + w.Rand.IntN(1+w.Rand.IntN(3)) {
 		t.Actions = append(t.Actions, w.authAction())

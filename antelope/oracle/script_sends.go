@@ -74,7 +74,7 @@ func (g *scripts) deferred(s *script, failing bool) {
 			continue
 		}
 		t := types.Transaction{TransactionHeader: types.TransactionHeader{
-			Expiration: types.TimePointSec(time.Now().Add(30 * time.Minute).Unix()), DelaySec: uint32(g.Rand.IntN(4))}}
+			Expiration: types.TimePointSec(g.ground.chainTime().Add(30 * time.Minute).Unix()), DelaySec: uint32(g.Rand.IntN(4))}}
 		for range 1 + g.Rand.IntN(2) {
 			t.Actions = append(t.Actions, g.nested(1, g.One(3)))
 		}
@@ -256,7 +256,9 @@ func runContextFree(full bool) func(d *Driver, until time.Time) error {
 		}
 		g := w.scripts(scriptAccounts()[0], full)
 		return d.until(until, func() error {
-			w.pace(15 * time.Millisecond)
+			if err := w.pace(15 * time.Millisecond); err != nil {
+				return err
+			}
 			return d.May(g.contextFree())
 		})
 	}
@@ -280,7 +282,9 @@ func runModules(full bool) func(d *Driver, until time.Time) error {
 			good = append(good, wasm)
 		}
 		return d.until(until, func() error {
-			w.pace(15 * time.Millisecond)
+			if err := w.pace(15 * time.Millisecond); err != nil {
+				return err
+			}
 			// A producer refuses what is nested deeper while features are few, and
 			// then disagrees with itself when it replays the block (Leap:
 			// nested_validator is off unless a block is speculative).

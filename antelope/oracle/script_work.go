@@ -75,7 +75,9 @@ func runScripts(full bool, parts []part, failing []part) func(d *Driver, until t
 			all = append(all, w.scripts(a, full))
 		}
 		return d.until(until, func() error {
-			w.pace(10 * time.Millisecond)
+			if err := w.pace(10 * time.Millisecond); err != nil {
+				return err
+			}
 			g := pick(d, all)
 			t := Tx{}
 			if len(failing) > 0 && d.One(2) {

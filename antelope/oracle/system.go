@@ -90,14 +90,14 @@ func (w *world) openMarkets() error {
 	}
 	resource := func() field {
 		ratio := present(u64(10_000_000_000_000))
-		return raw(encode(ratio, ratio, present(u64(1_000_000_000)), present(u32(time.Now().Add(24*time.Hour).Unix())),
+		return raw(encode(ratio, ratio, present(u64(1_000_000_000)), present(u32(w.ground.chainTime().Add(24*time.Hour).Unix())),
 			present(u64(math.Float64bits(2))), present(u32(86400)), present(tokens(2500_0000, "SYS")), present(tokens(100_000_0000, "SYS"))))
 	}
 	if err := w.May(Tx{Actions: []types.Action{action(system, "cfgpowerup", system, resource(), resource(),
 		present(u32(1)), present(tokens(1, "SYS")))}}); err != nil {
 		return err
 	}
-	now := types.NewBlockTimestamp(types.TimePoint(time.Now().UnixMicro()))
+	now := types.NewBlockTimestamp(types.TimePoint(w.ground.chainTime().UnixMicro()))
 	numbers := func(v ...uint32) field {
 		var out []u32
 		for _, x := range v {
@@ -211,7 +211,9 @@ func runSystem(features bool) func(d *Driver, until time.Time) error {
 			return err
 		}
 		return d.until(until, func() error {
-			w.pace(15 * time.Millisecond)
+			if err := w.pace(15 * time.Millisecond); err != nil {
+				return err
+			}
 			var t Tx
 			for range 1 + w.Rand.IntN(1+w.Rand.IntN(3)) {
 				t.Actions = append(t.Actions, w.systemAction(c))

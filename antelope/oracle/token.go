@@ -55,7 +55,9 @@ func runToken(d *Driver, until time.Time) error {
 		return err
 	}
 	return d.until(until, func() error {
-		d.pace(20 * time.Millisecond)
+		if err := d.pace(20 * time.Millisecond); err != nil {
+			return err
+		}
 		return d.May(Tx{Actions: d.tokenActions(users)})
 	})
 }

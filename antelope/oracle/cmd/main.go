@@ -37,12 +37,13 @@ func main() {
 
 const usage = `usage:
   list                                what workloads there are
-  record [-seed N] [-time D] [-dir D] WORKLOAD...
+  record [-seed N] [-time D] [-steered] [-dir D] WORKLOAD...
                                       run nodeos, keep a case folder for each
   bench [-seed N] [-dir D] single|many
                                       the long chains that replays are measured with
-  hunt [-for D] [-time D] [-jobs N] [-dir D] [WORKLOAD...]
-                                      random workloads with random seeds, compared; what differs is kept
+  hunt [-for D] [-time D] [-jobs N] [-steered] [-dir D] [WORKLOAD...]
+                                      random workloads with random seeds, compared; what differs is kept;
+                                      -steered: blocks made by nodeos' controller, in its own time
   compare [-engine E] [-mode M] [-all] DIR...
                                       replay cases with our chain, compare hash and snapshot
   receipts DIR...                     outcomes of the transactions in a case's blocks
@@ -99,6 +100,7 @@ func record(ctx context.Context, args []string, out io.Writer, workloads []oracl
 	flags := flag.NewFlagSet("record", flag.ContinueOnError)
 	seed := flags.Uint64("seed", 0, "seed of all that is random; 0 for a new one")
 	length := flags.Duration("time", 20*time.Second, "how long to work")
+	steered := flags.Bool("steered", false, "let nodeos' controller make the blocks, in its own time")
 	dir := flags.String("dir", ".", "where the case folders go")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -117,7 +119,11 @@ func record(ctx context.Context, args []string, out io.Writer, workloads []oracl
 		}
 		w := workloads[i]
 		fmt.Fprintf(out, "%s: seed %d\n", name, *seed)
-		m, err := peer.Record(ctx, w, *seed, *length, filepath.Join(*dir, name), out)
+		make := peer.Record
+		if *steered {
+			make = peer.RecordSteered
+		}
+		m, err := make(ctx, w, *seed, *length, filepath.Join(*dir, name), out)
 		if err != nil {
 			return err
 		}
@@ -199,6 +205,7 @@ func hunt(ctx context.Context, args []string, out io.Writer) error {
 	total := flags.Duration("for", time.Hour, "how long to go on")
 	length := flags.Duration("time", 15*time.Second, "how long each node works")
 	jobs := flags.Int("jobs", 2, "how many nodes work at once")
+	steered := flags.Bool("steered", false, "let nodeos' controller make the blocks, in its own time")
 	dir := flags.String("dir", ".", "where cases that differ go")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -207,6 +214,6 @@ func hunt(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	h := &oracle.Hunt{Peer: peer, Length: *length, Dir: *dir, Only: flags.Args(), Out: out}
+	h := &oracle.Hunt{Peer: peer, Length: *length, Dir: *dir, Only: flags.Args(), Out: out, Steered: *steered}
 	return h.Run(ctx, *total, *jobs)
 }
