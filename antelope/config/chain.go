@@ -2,6 +2,8 @@ package config
 
 const oc = "contracts are compiled ahead of use by the node's own compiler; there is no second one to configure"
 
+const wasmGone = "it is gone since Leap 3.1; eos-vm-jit and eos-vm give the same results"
+
 // MapModes are the values of database-map-mode.
 func MapModes() []string { return []string{"mapped", "mapped_private", "heap", "locked"} }
 
@@ -24,7 +26,8 @@ func chainFiles() []Option {
 func chainLimits() []Option {
 	return []Option{
 		{Name: "wasm-runtime", Kind: Choice, Choices: []string{"eos-vm-jit", "eos-vm", "eos-vm-oc"}, Default: "eos-vm-jit",
-			Help: "Which machine of nodeos runs contracts: eos-vm-jit, eos-vm or eos-vm-oc. All give the same results.", Instead: oc},
+			Help: "Which machine of nodeos runs contracts: eos-vm-jit, eos-vm or eos-vm-oc. All give the same results.", Instead: oc,
+			Former: map[string]string{"wabt": wasmGone, "wavm": wasmGone, "binaryen": wasmGone}},
 		{Name: "profile-account", Kind: Texts, Composing: true, Help: "An account whose contract is to be profiled", Instead: "no contract is profiled"},
 		{Name: "abi-serializer-max-time-ms", Kind: Uint32, Default: "15", Help: "How long decoding with an ABI may take, in ms"},
 		{Name: "chain-state-db-size-mb", Kind: Uint64, Default: "1024", Help: "The most that the chain's state may take, of the page engine (in MiB)"},
@@ -49,6 +52,7 @@ func chainRules() []Option {
 		list("key-blacklist", "A public key that must not enter an authority"),
 		list("sender-bypass-whiteblacklist", "Deferred transactions of these senders are not held to the lists"),
 		{Name: "read-mode", Kind: Choice, Choices: []string{"head", "irreversible", "speculative"}, Default: "head",
+			Former: map[string]string{"read-only": "it is gone since Leap 4.0; use read-mode = head with p2p-accept-transactions = false and api-accept-transactions = false"},
 			Help: "What readers see.\nhead: the state after the newest block. Valid transactions are relayed.\n" +
 				"irreversible: the state after the last irreversible block. No transactions from peers are relayed, and none are taken from the API.\n" +
 				"speculative: the state after the newest block and transactions that are in no block yet. Valid transactions are relayed.\n"},

@@ -1,149 +1,117 @@
 package config
 
 import (
+	"errors"
 	"math"
 	"strings"
 
 	"tarn/antelope/exception"
 )
 
-// bad is what nodeos throws for a value that it understands and does not take.
-func bad(format string, args ...any) error {
-	return exception.New(exception.PluginConfig, format, args...)
-}
-
 // check checks what nodeos' plugins check of their options when they are
 // initialised (Leap: plugin_initialize). What belongs to a part of the node alone
 // is checked by its own Options.
+// All of it is checked, for who mends one mistake wants to know of the others.
 func (c *Config) check() error {
-	for _, f := range []func() error{c.checkChain, c.checkBlockLog, c.checkRetry, c.checkHTTP, c.checkMonitor, c.checkReaders} {
-		if err := f(); err != nil {
-			return err
-		}
+	var m mistakes
+	for _, f := range []func(*mistakes){c.checkChain, c.checkGenesis, c.checkBlockLog, c.checkRetry, c.checkHTTP, c.checkMonitor, c.checkReaders} {
+		f(&m)
 	}
-	return nil
+	return errors.Join(m...)
 }
 
-func (c *Config) checkChain() error {
+// mistakes are those that were found so far.
+type mistakes []error
+
+// bad adds what nodeos throws for a value that it understands and does not take, if it
+// is one.
+func (m *mistakes) bad(is bool, format string, args ...any) {
+	if is {
+		*m = append(*m, exception.New(exception.PluginConfig, format, args...))
+	}
+}
+
+func (c *Config) checkChain(m *mistakes) {
 	const most = 8 << 20 // MiB
-	switch n := c.Uint("chain-state-db-size-mb"); {
-	case n > most:
-		return bad("The maximum supported size for the chain state db (chain-state-db-size-mb) is 8TiB")
-	case c.Uint("chain-state-db-guard-size-mb") > most:
-		return bad("chain-state-db-guard-size-mb %d must be 0 .. %d", c.Uint("chain-state-db-guard-size-mb"), most)
-	case c.Uint("state-private-mb") > most:
-		return bad("state-private-mb %d must be 0 .. %d", c.Uint("state-private-mb"), most)
-	case c.Uint("chain-threads") == 0:
-		return bad("chain-threads 0 must be greater than 0")
-	case c.Uint("signature-cpu-billable-pct") > 100:
-		return bad("signature-cpu-billable-pct must be 0 - 100, %d", c.Uint("signature-cpu-billable-pct"))
-	case c.Uint("eos-vm-oc-compile-threads") == 0:
-		return bad("eos-vm-oc-compile-threads must be set to a non-zero value")
-	}
+	guard, private, percent := c.Uint("chain-state-db-guard-size-mb"), c.Uint("state-private-mb"), c.Uint("signature-cpu-billable-pct")
+	m.bad(c.Uint("chain-state-db-size-mb") > most, "The maximum supported size for the chain state db (chain-state-db-size-mb) is 8TiB")
+	m.bad(guard > most, "chain-state-db-guard-size-mb %d must be 0 .. %d", guard, most)
+	m.bad(private > most, "state-private-mb %d must be 0 .. %d", private, most)
+	m.bad(c.Uint("chain-threads") == 0, "chain-threads 0 must be greater than 0")
+	m.bad(percent > 100, "signature-cpu-billable-pct must be 0 - 100, %d", percent)
+	m.bad(c.Uint("eos-vm-oc-compile-threads") == 0, "eos-vm-oc-compile-threads must be set to a non-zero value")
 	for _, a := range c.Texts("action-blacklist") {
-		if !strings.Contains(a, "::") {
-			return bad("Invalid entry in action-blacklist: '%s'", a)
-		}
-	}
-	if c.Has("genesis-timestamp") {
-		switch {
-		case c.Has("snapshot"):
-			return bad("--snapshot is incompatible with --genesis-timestamp as the snapshot contains genesis information")
-		case !c.Has("genesis-json"):
-			return bad("--genesis-timestamp is only valid if also passed in with --genesis-json")
-		}
-	}
-	if c.Has("snapshot") && c.Has("genesis-json") {
-		return bad("--snapshot is incompatible with --genesis-json as the snapshot contains genesis information")
+		m.bad(!strings.Contains(a, "::"), "Invalid entry in action-blacklist: '%s'", a)
 	}
 	if c.Bool("deep-mind") {
 		for _, name := range []string{"api-accept-transactions", "p2p-accept-transactions"} {
-			if c.Bool(name) {
-				return bad("%s must be set to false in order to enable deep-mind logging.", name)
-			}
+			m.bad(c.Bool(name), "%s must be set to false in order to enable deep-mind logging.", name)
 		}
 	}
-	return nil
 }
 
-func (c *Config) checkBlockLog() error {
+func (c *Config) checkGenesis(m *mistakes) {
+	m.bad(c.Has("genesis-timestamp") && c.Has("snapshot"),
+		"--snapshot is incompatible with --genesis-timestamp as the snapshot contains genesis information")
+	m.bad(c.Has("genesis-timestamp") && !c.Has("snapshot") && !c.Has("genesis-json"),
+		"--genesis-timestamp is only valid if also passed in with --genesis-json")
+	m.bad(c.Has("snapshot") && c.Has("genesis-json"), "--snapshot is incompatible with --genesis-json as the snapshot contains genesis information")
+}
+
+func (c *Config) checkBlockLog(m *mistakes) {
 	parts := c.Has("blocks-retained-dir") || c.Has("blocks-archive-dir") || c.Has("blocks-log-stride") || c.Has("max-retained-block-files")
-	if parts && c.Has("block-log-retain-blocks") {
-		return bad("block-log-retain-blocks cannot be specified together with blocks-retained-dir, blocks-archive-dir or blocks-log-stride or max-retained-block-files.")
-	}
-	return nil
+	m.bad(parts && c.Has("block-log-retain-blocks"),
+		"block-log-retain-blocks cannot be specified together with blocks-retained-dir, blocks-archive-dir or blocks-log-stride or max-retained-block-files.")
 }
 
-func (c *Config) checkRetry() error {
+func (c *Config) checkRetry(m *mistakes) {
 	if !c.Has("transaction-retry-max-storage-size-gb") {
-		return nil
+		return
 	}
-	if c.Has("producer-name") {
-		return bad("Transaction retry not allowed on producer nodes.")
-	}
+	m.bad(c.Has("producer-name"), "Transaction retry not allowed on producer nodes.")
 	if c.Uint("transaction-retry-max-storage-size-gb") == 0 {
-		return nil
+		return
 	}
 	interval, dedup := c.Uint("transaction-retry-interval-sec"), c.Uint("p2p-dedup-cache-expire-time-sec")
-	if interval < 2*dedup {
-		return bad("transaction-retry-interval-sec %d must be greater than 2 times p2p-dedup-cache-expire-time-sec %d", interval, dedup)
-	}
-	if most := c.Uint("transaction-retry-max-expiration-sec"); most <= interval {
-		return bad("transaction-retry-max-expiration-sec %d should be configured larger than transaction-retry-interval-sec %d", most, interval)
-	}
-	return nil
+	m.bad(interval < 2*dedup, "transaction-retry-interval-sec %d must be greater than 2 times p2p-dedup-cache-expire-time-sec %d", interval, dedup)
+	most := c.Uint("transaction-retry-max-expiration-sec")
+	m.bad(most <= interval, "transaction-retry-max-expiration-sec %d should be configured larger than transaction-retry-interval-sec %d", most, interval)
 }
 
-func (c *Config) checkHTTP() error {
+func (c *Config) checkHTTP(m *mistakes) {
 	if !c.Plugins.Enabled("eosio::http_plugin") {
-		return nil
+		return
 	}
 	const most = math.MaxInt64 / (1 << 20)
-	switch {
-	case c.Uint("http-threads") == 0:
-		return bad("http-threads 0 must be greater than 0")
-	case c.Int("http-max-bytes-in-flight-mb") < -1 || c.Int("http-max-bytes-in-flight-mb") >= most:
-		return bad("http-max-bytes-in-flight-mb (%d) must be equal to or greater than -1 and less than %d", c.Int("http-max-bytes-in-flight-mb"), int64(most))
-	case c.Int("http-max-response-time-ms") < -1:
-		return bad("http-max-response-time-ms must be -1, or non-negative: %d", c.Int("http-max-response-time-ms"))
-	case c.Has("http-category-address") && (c.Text("http-server-address") != "http-category-address" || c.Has("unix-socket-path")):
-		return bad("when http-category-address is specified, http-server-address must be set as " +
-			"`http-category-address` and `unix-socket-path` must be left unspecified")
-	}
-	return nil
+	flight, response := c.Int("http-max-bytes-in-flight-mb"), c.Int("http-max-response-time-ms")
+	m.bad(c.Uint("http-threads") == 0, "http-threads 0 must be greater than 0")
+	m.bad(flight < -1 || flight >= most, "http-max-bytes-in-flight-mb (%d) must be equal to or greater than -1 and less than %d", flight, int64(most))
+	m.bad(response < -1, "http-max-response-time-ms must be -1, or non-negative: %d", response)
+	m.bad(c.Has("http-category-address") && (c.Text("http-server-address") != "http-category-address" || c.Has("unix-socket-path")),
+		"when http-category-address is specified, http-server-address must be set as `http-category-address` and `unix-socket-path` must be left unspecified")
 }
 
-func (c *Config) checkMonitor() error {
-	if n := c.Uint("resource-monitor-interval-seconds"); n < 1 || n > 300 {
-		return bad(`"resource-monitor-interval-seconds" must be between 1 and 300`)
-	}
+func (c *Config) checkMonitor(m *mistakes) {
+	interval, warning := c.Uint("resource-monitor-interval-seconds"), c.Uint("resource-monitor-warning-interval")
+	m.bad(interval < 1 || interval > 300, `"resource-monitor-interval-seconds" must be between 1 and 300`)
 	if c.Has("resource-monitor-space-absolute-gb") {
-		if n := c.Uint("resource-monitor-space-absolute-gb"); n == 0 || n >= math.MaxUint64>>30 {
-			return bad(`"resource-monitor-space-absolute-gb" must be greater than 0 GiB and less than max 64 bit value.`)
-		}
-	} else if n := c.Uint("resource-monitor-space-threshold"); n < 6 || n > 99 {
-		return bad(`"resource-monitor-space-threshold" must be between 6 and 99`)
+		n := c.Uint("resource-monitor-space-absolute-gb")
+		m.bad(n == 0 || n >= math.MaxUint64>>30, `"resource-monitor-space-absolute-gb" must be greater than 0 GiB and less than max 64 bit value.`)
+	} else {
+		n := c.Uint("resource-monitor-space-threshold")
+		m.bad(n < 6 || n > 99, `"resource-monitor-space-threshold" must be between 6 and 99`)
 	}
-	if n := c.Uint("resource-monitor-warning-interval"); n < 1 || n > 450 {
-		return bad(`"resource-monitor-warning-interval" must be between 1 and 450`)
-	}
-	return nil
+	m.bad(warning < 1 || warning > 450, `"resource-monitor-warning-interval" must be between 1 and 450`)
 }
 
-func (c *Config) checkReaders() error {
+func (c *Config) checkReaders(m *mistakes) {
 	const most, least = 128, 10_000
-	n := c.Uint("read-only-threads")
-	switch {
-	case c.Uint("producer-threads") == 0:
-		return bad("producer-threads 0 must be greater than 0")
-	case n == 0:
-		return nil
-	case c.Has("producer-name"):
-		return bad("read-only-threads not allowed on producer node")
-	case n > most:
-		return bad("read-only-threads (%d) greater than the number of threads allowed (%d)", n, most)
-	case c.Uint("read-only-read-window-time-us") <= least:
-		return bad("read-only-read-window-time-us (%d) must be at least greater than  %d us", c.Uint("read-only-read-window-time-us"), least)
+	n, window := c.Uint("read-only-threads"), c.Uint("read-only-read-window-time-us")
+	m.bad(c.Uint("producer-threads") == 0, "producer-threads 0 must be greater than 0")
+	if n == 0 {
+		return
 	}
-	return nil
+	m.bad(c.Has("producer-name"), "read-only-threads not allowed on producer node")
+	m.bad(n > most, "read-only-threads (%d) greater than the number of threads allowed (%d)", n, most)
+	m.bad(window <= least, "read-only-read-window-time-us (%d) must be at least greater than  %d us", window, least)
 }

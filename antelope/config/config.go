@@ -36,9 +36,9 @@ type Config struct {
 
 // Error is a refusal to start.
 type Error struct {
-	Text  string
-	Code  int   // of the process's exit
-	Cause error // nil for none
+	Text  string // of several mistakes a line each
+	Code  int    // of the process's exit
+	Cause error  // nil for none
 }
 
 func (e *Error) Error() string { return e.Text }
@@ -60,55 +60,53 @@ func refuse(err error) error { return &Error{Text: err.Error(), Code: ExitOther,
 
 // Load reads a command line, and the configuration file that it names or implies;
 // where that is config.ini in the configuration folder and does not exist, it is
-// made, with all options as comments. Errors are of type *[Error].
+// made, with all options as comments. Errors are of type *[Error], with all mistakes in
+// one, those of the command line first.
 func Load(args []string, env Environment) (*Config, error) {
 	t := newTable()
 	c := &Config{Values: Values{values: map[string]*value{}}}
 	line, err := t.commandLine(args)
+	err = errors.Join(err, c.store(t, line, "--"))
 	if err == nil {
-		err = c.store(t, line, "--")
+		if c.Print = c.printed(t, env); c.Print != "" {
+			return c, nil
+		}
 	}
-	if err != nil {
-		return nil, refuse(err)
+	// What is in the folders that a mistaken command line means may be somebody
+	// else's: it is read, if it is there, and nothing is made.
+	mistaken := err != nil
+	e := c.folders(env)
+	text := ""
+	if e == nil {
+		text, e = c.read(t, !mistaken)
 	}
-	switch {
-	case c.Bool("help"):
-		c.Print = t.help()
-	case c.Bool("version"):
-		c.Print = env.Version + "\n"
-	case c.Bool("full-version"):
-		c.Print = env.Full + "\n"
-	case c.Bool("print-default-config"):
-		c.Print = t.defaults()
+	if e != nil && !mistaken {
+		return nil, e
 	}
-	if c.Print != "" {
-		return c, nil
-	}
-	if err := c.folders(env); err != nil {
-		return nil, err
-	}
-	text, err := c.read(t)
-	if err != nil {
-		return nil, err
-	}
-	lines, err := t.file(text, c.File)
-	if err == nil {
-		err = c.store(t, lines, "")
-	}
-	if err == nil {
-		err = c.fill(t)
-	}
-	if err != nil {
+	err = errors.Join(err, e)
+	lines, e := t.file(text, c.File)
+	err = errors.Join(err, e, c.store(t, lines, ""), c.fill(t))
+	c.Plugins, e = enable(c.Texts("plugin"))
+	if err = errors.Join(err, e, c.check()); err != nil {
 		return nil, refuse(err)
 	}
 	c.tell(t, line, lines)
-	if c.Plugins, err = enable(c.Texts("plugin")); err != nil {
-		return nil, refuse(err)
-	}
-	if err := c.check(); err != nil {
-		return nil, refuse(err)
-	}
 	return c, nil
+}
+
+// printed is what the command line asks to be printed, if anything.
+func (c *Config) printed(t *table, env Environment) string {
+	switch {
+	case c.Bool("help"):
+		return t.help()
+	case c.Bool("version"):
+		return env.Version + "\n"
+	case c.Bool("full-version"):
+		return env.Full + "\n"
+	case c.Bool("print-default-config"):
+		return t.defaults()
+	}
+	return ""
 }
 
 // folders finds the folders and files.
@@ -140,8 +138,8 @@ func (c *Config) folders(env Environment) error {
 	return nil
 }
 
-// read reads the configuration file, or makes it.
-func (c *Config) read(t *table) (string, error) {
+// read reads the configuration file, or makes it if it may.
+func (c *Config) read(t *table, mayMake bool) (string, error) {
 	text, err := os.ReadFile(c.File)
 	switch {
 	case err == nil:
@@ -150,6 +148,8 @@ func (c *Config) read(t *table) (string, error) {
 		return "", refuse(fmt.Errorf("can not read options configuration file '%s': %w", c.File, err))
 	case c.File != filepath.Join(c.ConfigDir, "config.ini"):
 		return "", &Error{Text: fmt.Sprintf("Config file %q missing.", c.File), Code: ExitInitialize}
+	case !mayMake:
+		return "", nil
 	}
 	if err := os.MkdirAll(c.ConfigDir, 0o755); err != nil {
 		return "", refuse(err)
@@ -173,44 +173,27 @@ func (c *Config) tell(t *table, line, file []Assignment) {
 		}
 		c.Said = append(c.Said, a)
 	}
-	if same := c.redundant(t, file); len(same) > 0 {
-		c.Notices = append(c.Notices, "The following items in the configuration file are set to their default value, "+
-			"and will keep it when defaults change: "+strings.Join(same, ", "))
-	}
 	for _, o := range t.order {
-		if x := c.values[o.Name]; o.Instead != "" && c.Given(o.Name) {
-			given := ""
-			if len(x.texts) > 0 && !o.Secret {
-				given = " = " + x.texts[0]
-			}
-			c.Notices = append(c.Notices, fmt.Sprintf("%s%s has no effect: %s", o.Name, given, o.Instead))
+		x := c.values[o.Name]
+		if o.Instead == "" || !c.Given(o.Name) || o.isDefault(x) {
+			continue
 		}
+		given := ""
+		if len(x.texts) > 0 && !o.Secret {
+			given = " = " + x.texts[0]
+		}
+		c.Notices = append(c.Notices, fmt.Sprintf("%s%s has no effect: %s", o.Name, given, o.Instead))
 	}
 }
 
-// redundant lists what the file sets to its default.
-func (c *Config) redundant(t *table, file []Assignment) []string {
-	var list []string
-	for _, o := range t.order {
-		if o.CommandLine || o.Default == "" && o.Kind != Switch {
-			continue
-		}
-		for _, a := range file {
-			if a.Name != o.Name {
-				continue
-			}
-			given, normal := &value{option: o}, &value{option: o}
-			text := o.Default
-			if o.Kind == Switch {
-				text = "false"
-			}
-			if given.parse(a.Values, "") == nil && normal.parse([]string{text}, "") == nil && equal(given, normal) {
-				list = append(list, o.Name)
-			}
-			break
-		}
+// isDefault tells whether a value is the option's default, which asks for nothing.
+func (o *Option) isDefault(x *value) bool {
+	normal := &value{option: o}
+	text := o.Default
+	if o.Kind == Switch {
+		text = "false"
 	}
-	return list
+	return text != "" && normal.parse([]string{text}, "") == nil && equal(x, normal)
 }
 
 func equal(a, b *value) bool {

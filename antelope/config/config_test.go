@@ -289,15 +289,96 @@ func TestFoldersOnTheCommandLineAreWhereItWasTyped(t *testing.T) {
 }
 
 func TestSecretsAreNotLoggedAndWhatHasNoEffectIsSaid(t *testing.T) {
-	c, err := load(t, "signature-provider = A=KEY:B\nmax-clients = 25\nwasm-runtime = eos-vm-oc\nmax-cleanup-time-msec = 5", "-p", "a", "b")
+	c, err := load(t, "signature-provider = A=KEY:B\nmax-clients = 25\nnet-threads = 4\nwasm-runtime = eos-vm-oc\nmax-cleanup-time-msec = 5", "-p", "a", "b")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if s := c.Summary(); strings.Contains(s, "KEY:B") || !strings.Contains(s, "signature-provider = ***") || !strings.Contains(s, "producer-name = a, b") {
 		t.Error(s)
 	}
-	if len(c.Notices) != 3 || !strings.HasSuffix(c.Notices[0], "max-clients") || !strings.HasPrefix(c.Notices[1], "wasm-runtime = eos-vm-oc has no effect: ") {
+	if len(c.Notices) != 2 || !strings.HasPrefix(c.Notices[0], "wasm-runtime = eos-vm-oc has no effect: ") {
 		t.Errorf("%q", c.Notices)
+	}
+}
+
+// Who carries a file from nodeos, with every option at its default there, hears of
+// nothing.
+func TestDefaultsOfNodeosInAFileDrawNoWarning(t *testing.T) {
+	c, err := load(t, fileOfDefaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Said) < 80 || len(c.Notices) != 0 {
+		t.Errorf("%d options were said: %q", len(c.Said), c.Notices)
+	}
+}
+
+// fileOfDefaults says every option that has a default.
+func fileOfDefaults() string {
+	var b strings.Builder
+	for _, m := range key.FindAllStringSubmatch(newTable().defaults(), -1) {
+		if m[2] != "" {
+			b.WriteString(m[1] + " = " + m[2] + "\n")
+		}
+	}
+	return b.String()
+}
+
+func TestAllMistakesAreToldAtOnce(t *testing.T) {
+	_, err := load(t, "nonsense\nchain-threads = x\nfoo = 1\nplugin = eosio::nope eosio::history_plugin\nmax-clients = 1\nmax-clients = 2\nread-mode = read-only\n"+
+		"signature-cpu-billable-pct = 101\nresource-monitor-interval-seconds = 301",
+		"--producr-name", "eosio", "--read-only-threads", "200", "--blocks-dir=", "--chain-state-db-size-mb", "-1x")
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	want := []string{
+		"Unknown option '--producr-name'", "the argument for option '--blocks-dir' should follow", "the argument ('-1x') for option '--chain-state-db-size-mb' is invalid",
+		"an invalid line 'nonsense'", "Unknown option 'foo'", "the argument ('x') for option 'chain-threads' is invalid",
+		"option 'max-clients' cannot be specified more than once", "'read-only' is none of head, irreversible, speculative: it is gone",
+		"unable to find plugin: eosio::nope", "unable to find plugin: eosio::history_plugin: it is gone",
+		"signature-cpu-billable-pct must be", "\"resource-monitor-interval-seconds\" must be", "read-only-threads (200) greater",
+	}
+	lines := strings.Split(err.Error(), "\n")
+	if len(lines) != len(want) {
+		t.Fatalf("%d mistakes, want %d:\n%v", len(lines), len(want), err)
+	}
+	for i, line := range lines {
+		if !strings.Contains(line, want[i]) {
+			t.Errorf("mistake %d is %q, want %q", i, line, want[i])
+		}
+	}
+}
+
+// Folders that a mistaken command line means are not made.
+func TestAMistakenCommandLineLeavesNothingBehind(t *testing.T) {
+	home := t.TempDir()
+	if _, err := Load([]string{"--config-dri", "elsewhere"}, Environment{Home: home, Dir: home}); err == nil {
+		t.Error("accepted")
+	}
+	if list, err := os.ReadDir(home); err != nil || len(list) != 0 {
+		t.Error(list, err)
+	}
+}
+
+func TestRemovedOptionsNameTheirSuccessors(t *testing.T) {
+	known := newTable()
+	for name, now := range removed() {
+		if known.options[name] != nil {
+			t.Errorf("%s is an option", name)
+		}
+		for _, args := range [][]string{{"--" + name, "1"}, {"--" + name + "=SECRET"}} {
+			if _, err := load(t, "", args...); err == nil || !strings.HasSuffix(err.Error(), "passed as command line argument: "+now) || strings.Contains(err.Error(), "SECRET") {
+				t.Errorf("%q: %v", args, err)
+			}
+		}
+		if _, err := load(t, name+" = 1"); err == nil || !strings.HasSuffix(err.Error(), "config.ini: "+now) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name := range removedPlugins() {
+		if _, known := requirements()[name]; known {
+			t.Errorf("%s is a plugin", name)
+		}
 	}
 }
 
@@ -305,7 +386,7 @@ func TestSecretsAreNotLoggedAndWhatHasNoEffectIsSaid(t *testing.T) {
 func TestEOSVMOCMayBeEnabledInEveryWay(t *testing.T) {
 	for _, value := range []string{"auto", "ALL", "none", "true", "On", "1", "false", "off", "no", "0"} {
 		c, err := load(t, "eos-vm-oc-enable = "+value)
-		if err != nil || len(c.Notices) != 1 && value != "auto" {
+		if err != nil || (len(c.Notices) != 1) != (value == "auto") {
 			t.Errorf("%s: %v", value, err)
 		}
 	}
@@ -389,8 +470,8 @@ func TestDefaultsAreThoseOfNodeos(t *testing.T) {
 		got, ok := ours[name]
 		switch {
 		case slices.Contains(gone, name):
-			if ok {
-				t.Errorf("%s is not in 5.0", name)
+			if ok || removed()[name] == "" {
+				t.Errorf("%s is not in 5.0, and must be said to be gone", name)
 			}
 		case !ok:
 			t.Errorf("%s is missing", name)

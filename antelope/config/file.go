@@ -1,15 +1,18 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
 
 // file reads the text of a config.ini: lines of name = value, where everything
 // after a # is a comment and a line in brackets puts its text and a dot before the
-// names that follow (boost::program_options: parse_config_file).
+// names that follow (boost::program_options: parse_config_file). The error names all
+// lines that are not understood; the others are returned with it.
 func (t *table) file(text, path string) ([]Assignment, error) {
 	var out []Assignment
+	var errs []error
 	prefix := ""
 	for line := range strings.Lines(text) {
 		line, _, _ = strings.Cut(line, "#")
@@ -25,15 +28,17 @@ func (t *table) file(text, path string) ([]Assignment, error) {
 		}
 		name, value, ok := strings.Cut(line, "=")
 		if !ok {
-			return nil, fmt.Errorf("the options configuration file contains an invalid line '%s'", line)
+			errs = append(errs, fmt.Errorf("the options configuration file contains an invalid line '%s'", line))
+			continue
 		}
 		name = prefix + trim(name)
 		if o := t.options[name]; o == nil || o.CommandLine {
-			return nil, t.unknown(name, "", "inside the config file "+path)
+			errs = append(errs, t.unknown(name, "", "inside the config file "+path))
+			continue
 		}
 		out = append(out, Assignment{name, []string{trim(value)}})
 	}
-	return out, nil
+	return out, errors.Join(errs...)
 }
 
 func trim(s string) string { return strings.Trim(s, " \t\r\n") }

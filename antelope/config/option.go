@@ -38,6 +38,9 @@ type Option struct {
 	Choices []string // of a Choice
 	AnyCase bool     // Choices may be written with capital letters
 
+	// Former tells what takes the place of choices that nodeos had once.
+	Former map[string]string
+
 	Default     string // as nodeos prints it; empty for none
 	CommandLine bool   // not in the file
 	Composing   bool   // the file's values are added to those of the command line

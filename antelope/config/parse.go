@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,25 +73,34 @@ type token struct {
 }
 
 // commandLine splits a command line into options, with the rules of
-// boost::program_options' unix style.
+// boost::program_options' unix style. The error names all words that are not
+// understood; the others are returned with it.
 func (t *table) commandLine(args []string) ([]Assignment, error) {
 	var list []token
+	var errs []error
 	for len(args) > 0 {
 		next, rest, err := t.next(args)
 		if err != nil {
-			return nil, err
+			errs, rest = append(errs, err), args[1:]
+			for len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
+				rest = rest[1:] // what was to be its value
+			}
 		}
 		list, args = append(list, next...), rest
 	}
-	list = gather(list)
 	var out []Assignment
-	for _, k := range list {
-		if k.option == nil {
-			return nil, t.unknown(k.word, "--", "passed as command line argument")
+	follows := false // a word that nobody knows
+	for _, k := range gather(list) {
+		if k.option != nil {
+			out, follows = append(out, Assignment{k.option.Name, k.values}), false
+			continue
 		}
-		out = append(out, Assignment{k.option.Name, k.values})
+		if !follows || strings.HasPrefix(k.word, "-") {
+			errs = append(errs, t.unknown(k.word, "--", "passed as command line argument"))
+		}
+		follows = true // the next one may be its value, which may be a secret
 	}
-	return out, nil
+	return out, errors.Join(errs...)
 }
 
 // next takes the first word off, with what belongs to it.
@@ -198,13 +208,15 @@ func gather(list []token) []token {
 // The nearest known one begins with dashes there.
 func (t *table) unknown(word, dashes, where string) error {
 	near := t.nearest(word)
-	if o := t.options[near]; o != nil && o.Secret {
-		if name, _, ok := strings.Cut(word, "="); ok {
-			word = name + "=***"
-		}
+	name, _, valued := strings.Cut(word, "=")
+	now := afterwards(removed(), strings.ReplaceAll(strings.TrimLeft(name, "-"), "_", "-"))
+	if o := t.options[near]; valued && (now != "" || o != nil && o.Secret) {
+		word = name + "=***"
 	}
 	text := fmt.Sprintf("Unknown option '%s' %s", word, where)
-	if near != "" {
+	if now != "" {
+		text += now
+	} else if near != "" {
 		text += fmt.Sprintf(" (the nearest known one is '%s%s')", dashes, near)
 	}
 	return fmt.Errorf("%s", text)

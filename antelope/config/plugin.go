@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -42,10 +43,11 @@ func requirements() map[string][]string {
 }
 
 // enable enables what the options name, what that requires, and what every node
-// has.
+// has. The error names all that nobody knows.
 func enable(options []string) (Plugins, error) {
 	needs := requirements()
 	var out Plugins
+	var errs []error
 	var add func(short string)
 	add = func(short string) {
 		if out.Enabled("eosio::" + short) {
@@ -61,7 +63,8 @@ func enable(options []string) (Plugins, error) {
 		for _, name := range strings.Split(strings.NewReplacer("\t", " ", ",", " ").Replace(option), " ") {
 			short, ok := strings.CutPrefix(name, "eosio::")
 			if _, known := needs[short]; !ok || !known {
-				return nil, fmt.Errorf("unable to find plugin: %s", name)
+				errs = append(errs, fmt.Errorf("unable to find plugin: %s%s", name, afterwards(removedPlugins(), short)))
+				continue
 			}
 			add(short)
 		}
@@ -69,5 +72,5 @@ func enable(options []string) (Plugins, error) {
 	for _, name := range []string{"chain_plugin", "net_plugin", "producer_plugin", "resource_monitor_plugin"} {
 		add(name)
 	}
-	return out, nil
+	return out, errors.Join(errs...)
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -65,8 +66,10 @@ func (v *Values) Text(name string) string {
 func (v *Values) Texts(name string) []string { return v.get(name, Texts).texts }
 
 // store adds what one source says. What an earlier source said stands, or is added
-// to if the option is Composing (boost::program_options::store).
+// to if the option is Composing (boost::program_options::store). An option whose value
+// is not understood is as if it were not given; the error names all of them.
 func (v *Values) store(t *table, from []Assignment, dashes string) error {
+	var errs []error
 	final := map[string]bool{}
 	for name, x := range v.values {
 		final[name] = !x.option.Composing && !x.defaulted
@@ -80,13 +83,15 @@ func (v *Values) store(t *table, from []Assignment, dashes string) error {
 			x = &value{option: o}
 			v.values[a.Name] = x
 		} else if o.Kind != Texts {
-			return fmt.Errorf("option '%s%s' cannot be specified more than once", dashes, a.Name)
+			errs = append(errs, fmt.Errorf("option '%s%s' cannot be specified more than once", dashes, a.Name))
+			continue
 		}
 		if err := x.parse(a.Values, dashes); err != nil {
-			return err
+			errs = append(errs, err)
+			delete(v.values, a.Name)
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // fill gives options that were not given their defaults.
@@ -151,7 +156,8 @@ func (x *value) parse(words []string, dashes string) error {
 		return nil
 	}
 	if o.Kind == Choice {
-		return fmt.Errorf("the argument for option '%s%s' is invalid: '%s' is none of %s", dashes, o.Name, w, strings.Join(o.Choices, ", "))
+		return fmt.Errorf("the argument for option '%s%s' is invalid: '%s' is none of %s%s", dashes, o.Name, w,
+			strings.Join(o.Choices, ", "), afterwards(o.Former, w))
 	}
 	if w != "" {
 		w = " ('" + w + "')"

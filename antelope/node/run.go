@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -59,7 +60,9 @@ func run(ctx context.Context, args []string, s streams) error {
 	c, err := config.Load(args, config.Environment{Home: os.Getenv("HOME"), Dir: dir, Version: l.version.Short, Full: l.version.Full})
 	if err != nil {
 		log := newLogs(s, false).Logger("")
-		log.Error(err.Error())
+		for _, line := range strings.Split(err.Error(), "\n") {
+			log.Error(line)
+		}
 		return l.end(log, err)
 	}
 	if c.Print != "" {
@@ -169,7 +172,12 @@ func (l *life) end(log *slog.Logger, err error) error {
 	if e := exception.Of(err); e != nil {
 		text += " with " + e.Kind.Name
 	}
-	log.Error(text + ": " + err.Error())
+	for i, line := range strings.Split(err.Error(), "\n") { // of several causes each has its own
+		if i == 0 {
+			line = text + ": " + line
+		}
+		log.Error(line)
+	}
 	switch {
 	case errors.Is(err, store.ErrGuard):
 		return nil // as nodeos: it has stopped in time
@@ -187,19 +195,13 @@ func (l *life) live(ctx context.Context) (err error) {
 	if done, err := l.reports(); done {
 		return err
 	}
-	if err := l.missing(); err != nil {
-		return err
-	}
 	o, err := l.options()
-	if err != nil {
+	services, e := l.services(&o, l.version)
+	if err = errors.Join(l.missing(), err, e); err != nil {
 		return err
 	}
 	if l.Bool("deep-mind") {
 		o.Chain.Tracer = deepmind.New(l.logs.DeepMind(), deepmind.Options{Failed: func(err error) { l.cause(fmt.Errorf("deep-mind: %w", err)) }})
-	}
-	services, err := l.services(&o, l.version)
-	if err != nil {
-		return err
 	}
 	memory := share(machine.ReadMemory())
 	for _, text := range memory.bound(&o, &services.Producer, l.Given) {

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -51,17 +52,17 @@ func (s *settings) signed(name string, unit time.Duration) time.Duration {
 	return time.Duration(max(n, -1)) * unit
 }
 
-// names reads a list of account names.
-func (s *settings) names(option string) ([]types.Name, error) {
-	var list []types.Name
+// names reads a list of account names. The error names all that are none.
+func (s *settings) names(option string) (list []types.Name, err error) {
 	for _, text := range s.Texts(option) {
-		n, err := types.ParseName(text)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", option, err)
+		n, e := types.ParseName(text)
+		if e != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", option, e))
+			continue
 		}
 		list = append(list, n)
 	}
-	return list, nil
+	return list, err
 }
 
 // given returns a pointer to an option's value, nil if it was not given.
@@ -79,7 +80,7 @@ func (s *settings) irreversible() bool { return s.Text("read-mode") == "irrevers
 // accepts tells whether an option lets transactions in.
 func (s *settings) accepts(option string) bool { return s.Bool(option) && !s.irreversible() }
 
-// options are the node's own.
+// options are the node's own. The error names all that is wrong with them.
 func (s *settings) options() (o Options, err error) {
 	o = Options{
 		StateDir: s.Under(s.DataDir, "state-dir"), BlocksDir: s.Under(s.DataDir, "blocks-dir"), SnapshotsDir: s.Under(s.DataDir, "snapshots-dir"),
@@ -89,9 +90,10 @@ func (s *settings) options() (o Options, err error) {
 		Recovery:             s.Duration("recovery-time-target"),
 		IntegrityHashOnStart: s.Bool("integrity-hash-on-start"), IntegrityHashOnStop: s.Bool("integrity-hash-on-stop"),
 	}
+	var errs []error
 	if o.Snapshot != "" {
 		if _, err := os.Stat(o.Snapshot); err != nil {
-			return o, badOption("Cannot load snapshot, %s does not exist", o.Snapshot)
+			errs = append(errs, badOption("Cannot load snapshot, %s does not exist", o.Snapshot))
 		}
 	}
 	o.Blocks.RetainBlocks, o.Blocks.Stride, o.Blocks.MaxRetainedFiles =
@@ -102,19 +104,16 @@ func (s *settings) options() (o Options, err error) {
 	if s.Has("blocks-archive-dir") {
 		o.Blocks.ArchiveDir = new(s.Text("blocks-archive-dir"))
 	}
-	if o.Engine, err = s.engine(o.StateDir); err != nil {
-		return o, err
+	for _, part := range []func() error{
+		func() (err error) { o.Engine, err = s.engine(o.StateDir); return err },
+		func() (err error) { o.Chain, err = s.chain(); return err },
+		func() (err error) { o.Chain.Checkpoints, err = s.checkpoints(); return err },
+		func() (err error) { o.Genesis, err = s.genesis(); return err },
+		func() error { return o.Validate() },
+	} {
+		errs = append(errs, part())
 	}
-	if o.Chain, err = s.chain(); err != nil {
-		return o, err
-	}
-	if o.Chain.Checkpoints, err = s.checkpoints(); err != nil {
-		return o, err
-	}
-	if o.Genesis, err = s.genesis(); err != nil {
-		return o, err
-	}
-	return o, o.Validate()
+	return o, errors.Join(errs...)
 }
 
 func (s *settings) engine(dir string) (o engine.Options, err error) {
@@ -148,48 +147,46 @@ func (s *settings) chain() (o chain.Options, err error) {
 		MaxVariableSignature: uint32(s.Uint("maximum-variable-signature-length")), NotifyBilling: s.Bool("disable-ram-billing-notify-checks"),
 		GreylistLimit: uint32(s.Uint("greylist-limit")), Threads: int(s.Uint("chain-threads")),
 	}
-	if o.TrustedProducers, err = s.names("trusted-producer"); err != nil {
-		return o, err
-	}
-	if o.Lists, err = s.lists(); err != nil {
-		return o, err
-	}
-	o.Features, err = feature.Load(s.Under(s.ConfigDir, "protocol-features-dir"), true, s.log)
-	return o, err
+	var names, lists, features error
+	o.TrustedProducers, names = s.names("trusted-producer")
+	o.Lists, lists = s.lists()
+	o.Features, features = feature.Load(s.Under(s.ConfigDir, "protocol-features-dir"), true, s.log)
+	return o, errors.Join(names, lists, features)
 }
 
-// lists are who and what may not.
+// lists are who and what may not. The error names all that is none.
 func (s *settings) lists() (l chain.Lists, err error) {
-	for option, set := range map[string]*map[types.Name]bool{
-		"actor-whitelist": &l.ActorWhitelist, "actor-blacklist": &l.ActorBlacklist, "contract-whitelist": &l.ContractWhitelist,
-		"contract-blacklist": &l.ContractBlacklist, "sender-bypass-whiteblacklist": &l.SenderBypass,
+	for _, list := range []struct {
+		option string
+		set    *map[types.Name]bool
+	}{
+		{"actor-whitelist", &l.ActorWhitelist}, {"actor-blacklist", &l.ActorBlacklist}, {"contract-whitelist", &l.ContractWhitelist},
+		{"contract-blacklist", &l.ContractBlacklist}, {"sender-bypass-whiteblacklist", &l.SenderBypass},
 	} {
-		list, err := s.names(option)
-		if err != nil {
-			return l, err
-		}
-		*set = nameSet(list)
+		names, e := s.names(list.option)
+		*list.set, err = nameSet(names), errors.Join(err, e)
 	}
 	l.ActionBlacklist, l.KeyBlacklist = map[chain.ActionName]bool{}, map[types.PublicKey]bool{}
 	for _, a := range s.Texts("action-blacklist") {
 		account, name, _ := strings.Cut(a, "::")
 		var x chain.ActionName
-		if x.Account, err = types.ParseName(account); err == nil {
-			x.Name, err = types.ParseName(name)
+		var e error
+		if x.Account, e = types.ParseName(account); e == nil {
+			x.Name, e = types.ParseName(name)
 		}
-		if err != nil {
-			return l, fmt.Errorf("action-blacklist: %w", err)
+		if e != nil {
+			err = errors.Join(err, fmt.Errorf("action-blacklist: %w", e))
 		}
 		l.ActionBlacklist[x] = true
 	}
 	for _, text := range s.Texts("key-blacklist") {
-		k, err := types.ParsePublicKey(text)
-		if err != nil {
-			return l, fmt.Errorf("key-blacklist: %w", err)
+		k, e := types.ParsePublicKey(text)
+		if e != nil {
+			err = errors.Join(err, fmt.Errorf("key-blacklist: %w", e))
 		}
 		l.KeyBlacklist[k] = true
 	}
-	return l, nil
+	return l, err
 }
 
 // checkpoints are the blocks whose id the operator knows.

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -18,18 +19,17 @@ import (
 // chain_api has if nothing is said (Leap: producer_plugin.cpp).
 const readOnlyThreads = 3
 
-// services are the options of what works once the chain is at its head.
+// services are the options of what works once the chain is at its head. The error
+// names all that is wrong with them.
 func (s *settings) services(o *Options, v Version) (out Services, err error) {
-	if out.Producer, err = s.producer(o); err != nil {
-		return out, err
-	}
+	out.Producer, err = s.producer(o)
 	network := s.network()
-	if err := network.Validate(); err != nil {
-		return out, err
-	}
+	err = errors.Join(err, network.Validate())
 	out.P2P = &network
 	if s.Plugins.Enabled("eosio::http_plugin") {
-		out.HTTP, err = s.http(v, len(out.Producer.Producers) > 0)
+		var e error
+		out.HTTP, e = s.http(v, len(out.Producer.Producers) > 0)
+		err = errors.Join(err, e)
 	}
 	return out, err
 }
@@ -48,12 +48,13 @@ func (s *settings) producer(o *Options) (p producer.Options, err error) {
 		StopAt: o.TerminateAt, MaxSignature: uint32(s.Uint("maximum-variable-signature-length")),
 		Log: s.log, Logger: s.logs.Logger, Signers: map[types.PublicKey]producer.SignatureProvider{},
 	}
-	for option, list := range map[string]*[]types.Name{
-		"producer-name": &p.Producers, "greylist-account": &p.Greylist, "disable-subjective-account-billing": &p.UnbilledAccounts,
-	} {
-		if *list, err = s.names(option); err != nil {
-			return p, err
-		}
+	for _, list := range []struct {
+		option string
+		names  *[]types.Name
+	}{{"producer-name", &p.Producers}, {"greylist-account", &p.Greylist}, {"disable-subjective-account-billing", &p.UnbilledAccounts}} {
+		var e error
+		*list.names, e = s.names(list.option)
+		err = errors.Join(err, e)
 	}
 	p.Readers = s.readers(len(p.Producers) > 0)
 	timeout := s.signed("keosd-provider-timeout", time.Millisecond)
@@ -70,7 +71,7 @@ func (s *settings) producer(o *Options) (p producer.Options, err error) {
 		}
 		p.Signers[key] = sign
 	}
-	return p, p.Validate()
+	return p, errors.Join(err, p.Validate())
 }
 
 func (s *settings) network() p2p.Options {
@@ -161,23 +162,27 @@ func (s *settings) categories() (c serve.Category) {
 }
 
 // categoryAddresses reads http-category-address (Leap: http_plugin.cpp).
-func (s *settings) categoryAddresses(h *HTTP) error {
+func (s *settings) categoryAddresses(h *HTTP) (err error) {
 	hosts := map[string]string{}
 	for _, spec := range s.Texts("http-category-address") {
 		name, address, ok := strings.Cut(spec, ",")
 		if !ok || name == "" {
-			return badOption("http-category-address '%s' does not contain a required comma to separate the category and address", spec)
+			err = errors.Join(err, badOption("http-category-address '%s' does not contain a required comma to separate the category and address", spec))
+			continue
 		}
 		category, ok := rpc.ParseCategory(name)
 		if !ok {
-			return badOption("invalid category name `%s` for http_category_address", name)
+			err = errors.Join(err, badOption("invalid category name `%s` for http_category_address", name))
+			continue
 		}
 		if plugin := rpc.CategoryPlugin(category); !s.Plugins.Enabled(plugin) {
-			return badOption("--plugin=%s is required for --http-category-address=%s", plugin, spec)
+			err = errors.Join(err, badOption("--plugin=%s is required for --http-category-address=%s", plugin, spec))
+			continue
 		}
 		host, port := serve.SplitHostPort(address)
 		if before, ok := hosts[port]; port != "" && ok && before != host {
-			return badOption("unable to listen to port %s for both %s and %s", port, host, before)
+			err = errors.Join(err, badOption("unable to listen to port %s for both %s and %s", port, host, before))
+			continue
 		}
 		hosts[port] = host
 		if i := slices.IndexFunc(h.Listen, func(l Listen) bool { return l.Address == address }); i >= 0 {
@@ -186,5 +191,5 @@ func (s *settings) categoryAddresses(h *HTTP) error {
 		}
 		h.Listen = append(h.Listen, Listen{Address: address, Categories: category})
 	}
-	return nil
+	return err
 }

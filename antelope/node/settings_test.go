@@ -573,3 +573,24 @@ func TestAFullDiskIsNamedWithWhatHelps(t *testing.T) {
 		}
 	}
 }
+
+func TestAllMistakesInValuesAreToldAtOnce(t *testing.T) {
+	s := understood(t, "actor-blacklist = A\nactor-blacklist = B\nkey-blacklist = C\ncheckpoint = D\nproducer-name = E\ngreylist-limit = 0\nsync-fetch-span = 0\n"+
+		"plugin = eosio::http_plugin\nplugin = eosio::trace_api_plugin\nhttp-server-address = http-category-address\nhttp-category-address = F", "--snapshot", "/nowhere")
+	o, err := s.options()
+	_, e := s.services(&o, Version{})
+	err = errors.Join(s.missing(), err, e)
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	lines := strings.Split(err.Error(), "\n")
+	for _, want := range []string{"trace_api_plugin", "/nowhere does not exist", "actor-blacklist: ", "key-blacklist: ", "checkpoint D", "producer-name: ",
+		"greylist-limit 0", "sync-fetch-span", "http-category-address 'F'"} {
+		if !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, want) }) {
+			t.Errorf("nothing is said of %q:\n%v", want, err)
+		}
+	}
+	if len(lines) != 10 { // two names are on the list
+		t.Errorf("%d lines:\n%v", len(lines), err)
+	}
+}

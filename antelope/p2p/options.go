@@ -1,6 +1,7 @@
 package p2p
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -107,36 +108,36 @@ func bad(format string, args ...any) error {
 	return exception.New(exception.PluginConfig, format, args...)
 }
 
-// resolve checks the options. hostname stands for listeners on all addresses.
+// resolve checks the options, each part whatever the others are like. hostname stands
+// for listeners on all addresses.
 func (o *Options) resolve(hostname string) (*config, error) {
 	c := &config{Options: *o}
+	var errs []error
 	for _, step := range []func() error{c.checkNumbers, func() error { return c.readListeners(hostname) },
 		c.readPeers, c.readAllowed, c.readKeys} {
-		if err := step(); err != nil {
-			return nil, err
-		}
+		errs = append(errs, step())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
 	}
 	return c, nil
 }
 
 func (c *config) checkNumbers() error {
-	switch {
-	case c.KeepAlive <= 0:
-		return bad("p2p-keepalive_interval-ms must be greater than 0")
-	case c.Threads <= 0:
-		return bad("net-threads %d must be greater than 0", c.Threads)
-	case len(c.AgentName) > maxHandshakeText:
-		return bad("agent-name too long, must be less than %d", maxHandshakeText)
-	case c.CleanupPeriod <= 0:
-		return bad("connection-cleanup-period must be greater than 0")
-	case c.SyncFetchSpan == 0:
-		return bad("sync-fetch-span must be greater than 0")
-	case c.SyncPeerLimit == 0:
-		return bad("sync-peer-limit must be greater than 0")
-	case c.DedupExpire < 0 || c.MaxCleanupTime < 0:
-		return bad("times must not be negative")
+	var errs []error
+	check := func(wrong bool, format string, args ...any) {
+		if wrong {
+			errs = append(errs, bad(format, args...))
+		}
 	}
-	return nil
+	check(c.KeepAlive <= 0, "p2p-keepalive_interval-ms must be greater than 0")
+	check(c.Threads <= 0, "net-threads %d must be greater than 0", c.Threads)
+	check(len(c.AgentName) > maxHandshakeText, "agent-name too long, must be less than %d", maxHandshakeText)
+	check(c.CleanupPeriod <= 0, "connection-cleanup-period must be greater than 0")
+	check(c.SyncFetchSpan == 0, "sync-fetch-span must be greater than 0")
+	check(c.SyncPeerLimit == 0, "sync-peer-limit must be greater than 0")
+	check(c.DedupExpire < 0 || c.MaxCleanupTime < 0, "times must not be negative")
+	return errors.Join(errs...)
 }
 
 // readListeners pairs listeners, in their order of text, with server addresses.

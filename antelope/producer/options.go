@@ -1,6 +1,7 @@
 package producer
 
 import (
+	"errors"
 	"log/slog"
 	"time"
 
@@ -60,31 +61,25 @@ func Defaults() Options {
 	}
 }
 
-// Validate checks the options, with the exceptions that nodeos throws.
+// Validate checks the options, with the exceptions that nodeos throws, all in one error.
 func (o *Options) Validate() error {
-	bad := func(format string, args ...any) error { return exception.New(exception.PluginConfig, format, args...) }
-	const round = 12 * blockInterval
-	switch {
-	case o.Log == nil:
-		return bad("no log")
-	case o.ProduceOffset < 0 || o.ProduceOffset >= round:
-		return bad("produce-block-offset-ms %d must be [0 - %d)", o.ProduceOffset.Milliseconds(), round.Milliseconds())
-	case o.MaxBlockCPU < 0 || o.MaxBlockCPU >= blockInterval:
-		return bad("max-block-cpu-usage-threshold-us %d must be 0 .. %d", o.MaxBlockCPU.Microseconds(), blockInterval.Microseconds())
-	case o.FailureWindow == 0:
-		return bad("subjective-account-max-failures-window-size %d must be greater than 0", o.FailureWindow)
-	case o.DecayTime <= 0:
-		return bad("subjective-account-decay-time-minutes %d must be greater than 0", int64(o.DecayTime.Minutes()))
-	case o.QueueBytes == 0:
-		return bad("incoming-transaction-queue-size-mb %d must be greater than 0", o.QueueBytes>>20)
-	case o.Readers < 0:
-		return bad("read-only-threads %d must not be below 0", o.Readers)
-	case o.GreylistLimit == 0 || o.GreylistLimit > 1000:
-		return bad("greylist-limit %d must be 1 .. 1000", o.GreylistLimit)
-	case o.NoTransactions && len(o.Producers) > 0:
-		return bad("node cannot have any producer-name configured because no block production is possible with no [api|p2p]-accepted-transactions")
+	var errs []error
+	bad := func(is bool, format string, args ...any) {
+		if is {
+			errs = append(errs, exception.New(exception.PluginConfig, format, args...))
+		}
 	}
-	return nil
+	const round = 12 * blockInterval
+	bad(o.Log == nil, "no log")
+	bad(o.ProduceOffset < 0 || o.ProduceOffset >= round, "produce-block-offset-ms %d must be [0 - %d)", o.ProduceOffset.Milliseconds(), round.Milliseconds())
+	bad(o.MaxBlockCPU < 0 || o.MaxBlockCPU >= blockInterval, "max-block-cpu-usage-threshold-us %d must be 0 .. %d", o.MaxBlockCPU.Microseconds(), blockInterval.Microseconds())
+	bad(o.FailureWindow == 0, "subjective-account-max-failures-window-size %d must be greater than 0", o.FailureWindow)
+	bad(o.DecayTime <= 0, "subjective-account-decay-time-minutes %d must be greater than 0", int64(o.DecayTime.Minutes()))
+	bad(o.QueueBytes == 0, "incoming-transaction-queue-size-mb %d must be greater than 0", o.QueueBytes>>20)
+	bad(o.Readers < 0, "read-only-threads %d must not be below 0", o.Readers)
+	bad(o.GreylistLimit == 0 || o.GreylistLimit > 1000, "greylist-limit %d must be 1 .. 1000", o.GreylistLimit)
+	bad(o.NoTransactions && len(o.Producers) > 0, "node cannot have any producer-name configured because no block production is possible with no [api|p2p]-accepted-transactions")
+	return errors.Join(errs...)
 }
 
 // isProducer tells whether a producer is one of this node's.

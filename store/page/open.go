@@ -115,8 +115,8 @@ func (e *Engine) fitInMemory(chosen bool) error {
 		return nil
 	}
 	if in {
-		return fmt.Errorf("%s: mode %s on a file system in memory (tmpfs) would keep the state in memory twice; use mode %s there, or a folder on a disk: %w",
-			e.opts.Dir, e.opts.Mode, Mapped, store.ErrMemory)
+		return fmt.Errorf("%s: mode %s on a file system in memory (tmpfs) would keep the state in memory twice; use mode %s there, or a folder on a disk",
+			e.opts.Dir, e.opts.Mode, Mapped)
 	}
 	return nil
 }
