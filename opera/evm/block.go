@@ -61,9 +61,10 @@ func NewBlock(h Header, s State, a *Analyses) *Block {
 	b.machine.SetJumpDestCache(a)
 	b.rules = b.machine.GetRules()
 	b.precompiles = vm.ActivePrecompiles(b.rules)
-	contracts := vm.ActivePrecompiledContracts(b.rules)
-	contracts[WriterAddress] = &b.writer
-	b.machine.SetPrecompiles(contracts)
+	b.writer.known = vm.ActivePrecompiledContracts(b.rules)
+	b.writer.known[WriterAddress] = &b.writer
+	b.machine.SetPrecompiles(b.writer.known)
+	b.writer.watch()
 	return b
 }
 

@@ -24,12 +24,16 @@ import (
 // again, what was changed is what the next transaction calls committed. A transaction
 // that is left out of the block only reads, and gets none of these calls.
 //
-// Two things differ from go-ethereum's own state of today:
+// Three things differ from go-ethereum's own state of today:
 //
 //   - CreateContract begins a contract anew: no slot of before is there any more, also
 //     for GetStateAndCommittedState, until a RevertToSnapshot takes that back. The
 //     balance stays. (The go-ethereum that Opera uses does it so in CreateAccount. Only
 //     an account with storage and neither code nor nonce shows the difference.)
+//   - An account that was deleted earlier in the block, and that comes back by nothing
+//     but SubBalance of zero or SetState of what is there, counts as not touched: it
+//     stays, empty as it is. (So it is with a second object of one address in the state
+//     of that go-ethereum. Only EvmWriter can do it.)
 //   - AddLog has no place in the block to know; the block writes it into the logs.
 type State interface {
 	vm.StateDB

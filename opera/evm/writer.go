@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"math/big"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/tracing"
@@ -27,14 +28,19 @@ var errWriterRefused = errors.New("EvmWriter: execution reverted")
 // writer is EvmWriter (go-opera, opera/contracts/evmwriter). Go-ethereum's precompiled
 // contracts know neither caller nor state. But its machine moves value right before a
 // CALL runs one, with both accounts named, and does so for no other kind of call: what is
-// noted there tells who calls. Calls of the other kinds come here without a note; they
-// run the code at the address, which is a STOP, so they succeed and cost nothing.
+// noted there tells who calls.
+//
+// Calls of the other kinds come here without a note. They run the code at the address:
+// a STOP, so they succeed and cost nothing. Should the driver ever have put other code
+// there, then a tracer, which slows the machine down, tells it before each call whether
+// EvmWriter is what is called, or its code.
 type writer struct {
 	block  *Block
-	caller common.Address // who calls, if noted
-	noted  bool           // from the transfer until the price is asked
-	called bool           // whether what runs is a CALL
-	work   func()         // what the call does; nil refuses
+	known  vm.PrecompiledContracts // by the machine
+	caller common.Address          // who calls, if noted
+	noted  bool                    // from the transfer until the price is asked
+	called bool                    // whether what runs is a CALL
+	work   func()                  // what the call does; nil refuses
 }
 
 var _ vm.PrecompiledContract = (*writer)(nil)
@@ -44,6 +50,34 @@ func (w *writer) transfer(s vm.StateDB, from, to common.Address, value *uint256.
 	transfer(s, from, to, value)
 	if to == WriterAddress {
 		w.caller, w.noted = from, true
+	}
+}
+
+// watch looks which code is at EvmWriter's address. Only the driver can change it, by
+// EvmWriter, and after that it is called again.
+func (w *writer) watch() {
+	code := w.block.state.GetCode(WriterAddress)
+	if len(code) > 0 && vm.OpCode(code[0]) != vm.STOP {
+		w.block.machine.Config.Tracer = &tracing.Hooks{OnEnter: w.enter}
+	}
+}
+
+// enter lets the machine find EvmWriter for a CALL, and its code for others.
+func (w *writer) enter(_ int, kind byte, _, to common.Address, _ []byte, _ uint64, _ *big.Int) {
+	switch {
+	case to != WriterAddress:
+	case vm.OpCode(kind) == vm.CALL:
+		w.known[WriterAddress] = w
+	default:
+		delete(w.known, WriterAddress)
+	}
+}
+
+// setCode sets the code of an account.
+func (w *writer) setCode(account common.Address, code []byte) {
+	w.block.state.SetCode(account, code, tracing.CodeChangeUnspecified)
+	if account == WriterAddress {
+		w.watch()
 	}
 }
 
@@ -134,7 +168,7 @@ func (w *writer) copyCode(args []byte) uint64 {
 	code := s.GetCode(from)
 	w.work = func() {
 		if to != from {
-			s.SetCode(to, code, tracing.CodeChangeUnspecified)
+			w.setCode(to, code)
 		}
 	}
 	return copyCodeGas + uint64(len(code))*codeByteGas
@@ -146,8 +180,8 @@ func (w *writer) swapCode(args []byte) uint64 {
 	code, otherCode := s.GetCode(one), s.GetCode(other)
 	w.work = func() {
 		if one != other {
-			s.SetCode(one, otherCode, tracing.CodeChangeUnspecified)
-			s.SetCode(other, code, tracing.CodeChangeUnspecified)
+			w.setCode(one, otherCode)
+			w.setCode(other, code)
 		}
 	}
 	return swapCodeGas + (uint64(len(code))*codeByteGas+uint64(len(otherCode))*codeByteGas)/2

@@ -1,0 +1,278 @@
+package evm
+
+import (
+	"crypto/ecdsa"
+	"math/big"
+	"math/rand/v2"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/holiman/uint256"
+
+	"tarn/opera/inter"
+)
+
+const network = 0xfa3
+
+// scene is a random state, and random blocks on it.
+type scene struct {
+	*programmer
+	upgrades []inter.UpgradeHeight
+	ids      []inter.EventID // of the blocks before the first
+	state    *memory
+	keys     []*ecdsa.PrivateKey
+	blocks   []sceneBlock
+	now      *memory // the state as the transactions so far leave it
+}
+
+// sceneBlock is a block of a scene.
+type sceneBlock struct {
+	header Header
+	steps  [][]Tx
+}
+
+func newScene(seed uint64) *scene {
+	rng := rand.New(rand.NewPCG(seed, 0x0be7a))
+	s := &scene{programmer: &programmer{Rand: rng}, state: newMemory()}
+	for i := range 5 {
+		key, err := crypto.ToECDSA(common.LeftPadBytes([]byte{1, byte(i)}, 32))
+		if err != nil {
+			panic(err)
+		}
+		s.keys = append(s.keys, key)
+	}
+	s.key = crypto.FromECDSA(s.keys[0])
+	s.people()
+	s.contracts()
+	s.now = s.state.copy()
+	s.heights()
+	first := uint64(2 + s.IntN(400))
+	for i := range min(first, 258) {
+		s.ids = append(s.ids, inter.EventID(crypto.Keccak256Hash([]byte{byte(i), byte(i >> 8)})))
+	}
+	for i := range 1 + s.IntN(3) {
+		s.block(inter.BlockNumber(first + uint64(i)))
+	}
+	return s
+}
+
+func (s *scene) heights() {
+	kinds := []inter.Upgrades{{}, {Berlin: true}, {Berlin: true, London: true}}
+	all := s.IntN(2 * len(kinds))
+	s.upgrades = []inter.UpgradeHeight{{Upgrades: kinds[min(all, 2)], Height: inter.BlockNumber(s.IntN(9))}}
+}
+
+func (s *scene) sender(i int) common.Address { return crypto.PubkeyToAddress(s.keys[i].PublicKey) }
+
+// people makes the senders, one of them poor, one with code, one about to run out of
+// nonces.
+func (s *scene) people() {
+	for i := range s.keys {
+		a := newAccount()
+		a.balance.SetUint64(1e18)
+		a.nonce = uint64(s.IntN(3))
+		switch {
+		case i == 3:
+			a.balance.SetUint64(uint64(s.IntN(3e6)))
+		case i == 4 && s.chance(30):
+			a.code = []byte{0}
+		case i == 4 && s.chance(30):
+			a.balance.Lsh(uint256.NewInt(1), 255)
+		}
+		s.state.accounts[s.sender(i)] = a
+		s.pool = append(s.pool, s.sender(i))
+	}
+	s.pool = append(s.pool, common.Address{}, common.HexToAddress("0xdead"), WriterAddress)
+}
+
+// contracts makes the driver, EvmWriter, and others; and storage of accounts that are
+// created later, which only the driver could write.
+func (s *scene) contracts() {
+	all := []common.Address{DriverAddress}
+	for i := range 5 {
+		all = append(all, common.BytesToAddress([]byte{0xc0, byte(i)}))
+	}
+	s.pool = append(s.pool, all...)
+	s.pool = append(s.pool, DriverAddress)
+	for _, address := range all {
+		a := newAccount()
+		a.nonce = 1
+		a.balance.SetUint64(uint64(s.IntN(3) * 1000))
+		a.code = s.part(3+s.IntN(14), false)
+		if address == DriverAddress {
+			w := programmer{Rand: s.Rand, pool: s.pool, key: s.key}
+			for range 2 {
+				w.write()
+			}
+			a.code = append(w.code, s.part(s.IntN(6), false)...)
+		}
+		s.store(a)
+		s.state.accounts[address] = a
+	}
+	writer := newAccount()
+	writer.code = []byte{0}
+	s.state.accounts[WriterAddress] = writer
+	for i := range s.keys {
+		s.left(crypto.CreateAddress(s.sender(i), s.state.GetNonce(s.sender(i))+uint64(s.IntN(2))))
+	}
+	for _, address := range all {
+		s.left(crypto.CreateAddress(address, 1))
+	}
+}
+
+func (s *scene) store(a *account) {
+	for range s.IntN(5) {
+		a.storage[common.BytesToHash([]byte{byte(s.IntN(5))})] = common.BytesToHash([]byte{byte(1 + s.IntN(200))})
+	}
+}
+
+// left sometimes leaves storage, and mostly a balance, where nothing else is.
+func (s *scene) left(address common.Address) {
+	if !s.chance(50) {
+		return
+	}
+	a := newAccount()
+	a.balance.SetUint64(uint64(s.IntN(4)))
+	s.store(a)
+	if len(a.storage) == 0 && a.balance.IsZero() {
+		return
+	}
+	s.state.accounts[address] = a
+	s.pool = append(s.pool, address)
+}
+
+// block makes a block of transactions, executing them as it goes to know where the
+// nonces are and what gas is needed.
+func (s *scene) block(number inter.BlockNumber) {
+	config := ChainConfig(network, s.upgrades)
+	h := Header{
+		Number: number, Time: inter.Timestamp(1_600_000_000_000_000_000 + s.Uint64N(1e12)), Config: config,
+		ID: inter.EventID(crypto.Keccak256Hash([]byte{byte(number), 0xb1})), BlockID: s.id,
+	}
+	if config.LondonBlock != nil {
+		h.BaseFee = big.NewInt(int64([]int{0, 1, 7, 1e6}[s.IntN(4)]))
+	}
+	s.now.begin()
+	at := len(s.blocks)
+	s.blocks = append(s.blocks, sceneBlock{header: h, steps: make([][]Tx, 1+s.IntN(3))})
+	b := &s.blocks[at]
+	for i := range b.steps {
+		for range 1 + s.IntN(4) {
+			tx := s.tx(b, i > 0 && i == len(b.steps)-1)
+			b.steps[i] = append(b.steps[i], tx)
+			s.run(h, tx)
+			if s.chance(5) && !IsInternal(tx.Transaction) {
+				b.steps[i] = append(b.steps[i], tx) // again
+				s.run(h, tx)
+			}
+		}
+	}
+}
+
+// run executes a transaction on the scene's running state and returns what it used.
+func (s *scene) run(h Header, tx Tx) uint64 {
+	b := NewBlock(h, s.now, NewAnalyses(1<<20))
+	defer b.Close()
+	if _, err := b.Execute([]Tx{tx}, nil); err != nil {
+		panic(err)
+	}
+	return b.GasUsed()
+}
+
+// id is the scene's BLOCKHASH.
+func (s *scene) id(number inter.BlockNumber) inter.EventID {
+	first := s.blocks[0].header.Number
+	if number >= first {
+		return s.blocks[number-first].header.ID
+	}
+	if back := int(first - number); back <= len(s.ids) {
+		return s.ids[len(s.ids)-back]
+	}
+	return inter.EventID{}
+}
+
+// tx makes a random transaction, sometimes one of the block's own.
+func (s *scene) tx(b *sceneBlock, internal bool) Tx {
+	var to *common.Address
+	data := s.part(s.IntN(5), true)
+	if s.chance(75) {
+		someone := s.someone()
+		to = &someone
+		data = data[:min(len(data), s.IntN(80))]
+	}
+	if internal && s.chance(60) {
+		return s.internal(to, data)
+	}
+	n := s.IntN(len(s.keys))
+	from := s.sender(n)
+	nonce := s.now.GetNonce(from)
+	if s.chance(5) {
+		nonce += s.Uint64N(3) - 1
+	}
+	o := offer{to: to, data: data, nonce: nonce, value: s.value(from), list: s.list(), gas: s.gas()}
+	o.price = big.NewInt(int64(s.IntN(4)))
+	o.tip = big.NewInt(int64(s.IntN(4)))
+	if s.chance(2) {
+		o.price.Lsh(big.NewInt(1), 256)
+	}
+	if s.chance(3) {
+		o.tip.Lsh(big.NewInt(3), 256)
+	}
+	if b.header.BaseFee != nil {
+		o.price.Add(o.price, b.header.BaseFee)
+	}
+	o.kind = s.IntN(4)
+	return s.edge(b, n, o)
+}
+
+func (s *scene) internal(to *common.Address, data []byte) Tx {
+	sender := new(big.Int)
+	if s.chance(20) {
+		sender.SetBytes(common.Address{19: 0x77}.Bytes())
+	}
+	from := common.BytesToAddress(sender.Bytes())
+	return Tx{From: from, Transaction: types.NewTx(&types.LegacyTx{
+		Nonce: s.now.GetNonce(from), GasPrice: new(big.Int), Gas: 3_000_000, To: to, Value: new(big.Int), Data: data,
+		V: new(big.Int), R: new(big.Int), S: sender,
+	})}
+}
+
+func (s *scene) gas() uint64 {
+	switch s.IntN(6) {
+	case 0:
+		return 53_000 + s.Uint64N(60_000)
+	case 1:
+		return 6_000_000
+	}
+	return 100_000 + s.Uint64N(900_000)
+}
+
+// value is mostly nothing or little; seldom everything, or more than there is.
+func (s *scene) value(from common.Address) *big.Int {
+	balance := s.now.GetBalance(from).ToBig()
+	switch s.IntN(20) {
+	case 0:
+		return balance
+	case 1:
+		return balance.Add(balance, big.NewInt(1))
+	case 2:
+		return new(big.Int).Lsh(big.NewInt(1), 256)
+	case 3:
+		return new(big.Int).Add(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(5))
+	case 4, 5, 6, 7:
+		return big.NewInt(int64(s.IntN(1000)))
+	}
+	return new(big.Int)
+}
+
+func (s *scene) list() (list types.AccessList) {
+	for range s.IntN(4) {
+		t := types.AccessTuple{Address: s.someone()}
+		for range s.IntN(3) {
+			t.StorageKeys = append(t.StorageKeys, common.BytesToHash([]byte{byte(s.IntN(5))}))
+		}
+		list = append(list, t)
+	}
+	return list
+}
