@@ -1,0 +1,233 @@
+package history
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"tarn/store/vfs"
+)
+
+// Cut forgets the entries from next on, for good: when it returns nil that is durable, and
+// the next entry gets that number. A log that has no more is left alone.
+func (l *Log) Cut(next uint64) error {
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed != nil {
+		return l.failed
+	}
+	if next >= l.next() {
+		return nil
+	}
+	if next < l.segments[0].first {
+		return fmt.Errorf("cut %s before entry %d: it begins with %d", l.o.Dir, next, l.segments[0].first)
+	}
+	return l.fail(l.cut(next))
+}
+
+func (l *Log) cut(next uint64) error {
+	if err := l.flush(l.last()); err != nil {
+		return err
+	}
+	if err := l.file.Close(); err != nil {
+		return err
+	}
+	l.file = nil
+	// From the newest on, so that a crash leaves a shorter log.
+	for len(l.segments) > 1 && l.last().first >= next {
+		if err := l.remove(l.last()); err != nil {
+			return err
+		}
+		l.segments = l.segments[:len(l.segments)-1]
+	}
+	s := l.last()
+	if err := l.files.forget(s.path()); err != nil {
+		return err
+	}
+	f, err := l.o.FS.Open(s.path(), true)
+	if err != nil {
+		return err
+	}
+	l.file = f
+	if s.finished {
+		if s.offsets, err = readOffsets(f, s); err != nil {
+			return err
+		}
+		s.finished = false
+	}
+	if keep := next - s.first; keep < s.count {
+		s.end = int64(s.offsets[keep])
+		s.offsets, s.count = s.offsets[:keep], keep
+	}
+	if err := f.Truncate(s.end); err != nil {
+		return fmt.Errorf("cut %s at %d: %w", s.path(), s.end, err)
+	}
+	// Before anything is written there again: what was cut must not come back behind it.
+	return f.Sync()
+}
+
+// readOffsets reads a finished segment's table and checks what is around it.
+func readOffsets(f vfs.File, s *segment) ([]uint32, error) {
+	raw := make([]byte, 4+4*s.count+trailerSize)
+	if err := readFull(f, raw, s.table-4); err != nil {
+		return nil, err
+	}
+	offsets := make([]uint32, s.count)
+	for i := range offsets {
+		offsets[i] = binary.LittleEndian.Uint32(raw[4+4*i:])
+	}
+	if !bytes.Equal(raw, appendFinish(nil, s.end, offsets)) {
+		return nil, corrupt(s.path(), s.table-4, "checksum of the offsets")
+	}
+	return offsets, nil
+}
+
+// Drop removes the finished segments that have nothing but entries before a number.
+func (l *Log) Drop(before uint64) error {
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed != nil {
+		return l.failed
+	}
+	n := 0
+	for n < len(l.segments)-1 && l.segments[n+1].first <= before {
+		n++
+	}
+	if n == 0 {
+		return nil
+	}
+	keep := l.segments[n]
+	if err := l.writeBegin(beginning{keep.sequence, keep.first}); err != nil {
+		return l.fail(err)
+	}
+	l.segments = l.segments[n:]
+	return l.fail(l.removeBefore(keep.sequence))
+}
+
+// removeBefore removes the segments that the log does not begin with any more. The oldest
+// goes first: a crash leaves some just before the first.
+func (l *Log) removeBefore(sequence uint64) error {
+	from := sequence
+	for from > 1 {
+		dir, err := l.where(from - 1)
+		if err != nil {
+			return err
+		}
+		if dir == "" {
+			break
+		}
+		from--
+	}
+	for ; from < sequence; from++ {
+		for _, dir := range []string{l.o.Dir, l.o.OldDir} {
+			s := &segment{sequence: from, dir: dir}
+			if there, err := l.o.FS.Exists(s.path()); err != nil {
+				return err
+			} else if !there {
+				continue
+			}
+			if err := l.remove(s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Move copies the finished segments before the newest keep of them into OldDir, and
+// removes them where they were. Reads wait while names change, not while bytes are copied.
+func (l *Log) Move(keep int) error {
+	if l.o.OldDir == "" {
+		return fmt.Errorf("move segments of %s: there is no other folder", l.o.Dir)
+	}
+	l.mu.RLock()
+	var todo []*segment
+	for i := 0; i < len(l.segments)-1-keep; i++ {
+		if l.segments[i].dir == l.o.Dir {
+			todo = append(todo, l.segments[i])
+		}
+	}
+	l.mu.RUnlock()
+	for _, s := range todo {
+		to := segmentPath(l.o.OldDir, s.sequence)
+		if err := copyDurably(l.o.FS, s.path(), to); err != nil {
+			return fmt.Errorf("copy %s to %s: %w", s.path(), to, err)
+		}
+		l.mu.Lock()
+		from := *s
+		s.dir = l.o.OldDir
+		err := l.remove(&from)
+		l.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyDurably makes to a copy of from; there is none, or the whole of it.
+func copyDurably(fs vfs.FS, from, to string) (err error) {
+	in, err := fs.Open(from, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, in.Close()) }()
+	size, err := in.Size()
+	if err != nil {
+		return err
+	}
+	out, err := fs.Create(to + vfs.NewSuffix)
+	if err != nil {
+		return err
+	}
+	buf := make([]byte, bufferBytes)
+	for at := int64(0); at < size && err == nil; at += int64(len(buf)) {
+		part := buf[:min(int64(len(buf)), size-at)]
+		if err = readFull(in, part, at); err == nil {
+			_, err = out.WriteAt(part, at)
+		}
+	}
+	if err == nil {
+		err = out.Sync()
+	}
+	if err = errors.Join(err, out.Close()); err != nil {
+		return errors.Join(err, fs.Remove(to+vfs.NewSuffix))
+	}
+	return vfs.RenameDurably(fs, to+vfs.NewSuffix, to)
+}
+
+// Verify reads everything and reports what is not as it was written.
+func (l *Log) Verify(report func(error)) error {
+	l.mu.RLock()
+	segments := append([]*segment(nil), l.segments...)
+	l.mu.RUnlock()
+	var buf []byte
+	for _, s := range segments {
+		l.mu.RLock()
+		first, count, finished := s.first, s.count, s.finished
+		l.mu.RUnlock()
+		if finished {
+			err := l.files.use(s.path(), func(f vfs.File) error {
+				_, err := readOffsets(f, s)
+				return err
+			})
+			if err != nil {
+				report(err)
+			}
+		}
+		for number := first; number < first+count; number++ {
+			entry, err := l.Read(number, buf[:0])
+			if err != nil {
+				report(err)
+				continue
+			}
+			buf = entry
+		}
+	}
+	return nil
+}

@@ -1,0 +1,457 @@
+package history
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sort"
+	"sync"
+
+	"tarn/store/vfs"
+)
+
+// LogOptions say where a log is and how it is written. Zero values stand for the defaults.
+type LogOptions struct {
+	FS  vfs.FS // vfs.OS
+	Dir string
+	// OldDir, if not empty, is where segments may lie that were moved.
+	OldDir string
+	// First is the number of a new log's first entry.
+	First uint64
+	// Need is the number up to which entries must be there, itself excluded: those that
+	// the store counts on.
+	Need uint64
+	// SegmentBytes is the size from which on a segment is finished: 256 MiB, 2 GiB at most.
+	SegmentBytes int64
+	// Notice, if not nil, is told when a torn tail was cut off: the file, and the bytes.
+	Notice func(path string, offset, bytes int64)
+}
+
+// bufferBytes is how much is gathered before it is written.
+const bufferBytes = 1 << 20
+
+// Log is entries in files. See the package comment.
+type Log struct {
+	o     LogOptions
+	files *files
+
+	mu       sync.RWMutex
+	segments []*segment // the last one is being written
+	file     vfs.File   // of the last one
+	buffer   []byte     // its last bytes, not written yet
+	retired  []vfs.File // of segments that were finished since the last Sync
+	failed   error
+
+	syncing sync.Mutex // one sync at a time
+}
+
+// OpenLog opens the log in o.Dir, or makes one.
+func OpenLog(o LogOptions) (*Log, error) {
+	if o.FS == nil {
+		o.FS = vfs.OS
+	}
+	if o.SegmentBytes == 0 {
+		o.SegmentBytes = 256 << 20
+	}
+	if o.SegmentBytes < 0 || o.SegmentBytes > 2<<30 {
+		return nil, fmt.Errorf("open log %s: segments of %d bytes", o.Dir, o.SegmentBytes)
+	}
+	l := &Log{o: o, files: newFiles(o.FS)}
+	if err := l.open(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open log %s: %w", o.Dir, err), l.files.close())
+	}
+	return l, nil
+}
+
+func (l *Log) open() error {
+	for _, dir := range []string{l.o.Dir, l.o.OldDir} {
+		if dir != "" {
+			if err := vfs.MkdirAll(l.o.FS, dir); err != nil {
+				return err
+			}
+		}
+	}
+	begin, err := l.readBegin()
+	if err != nil {
+		return err
+	}
+	if err := l.find(begin); err != nil {
+		return err
+	}
+	if next := l.next(); next < l.o.Need {
+		return l.missing(next)
+	}
+	if err := l.removeBefore(begin.sequence); err != nil {
+		return err
+	}
+	if len(l.segments) == 0 {
+		return l.begin(begin.sequence, begin.first)
+	}
+	return l.resume()
+}
+
+// missing is the error for entries that are needed and not whole.
+func (l *Log) missing(next uint64) error {
+	if len(l.segments) == 0 {
+		return corrupt(l.o.Dir, 0, "entries from %d to %d are needed and not there", l.o.First, l.o.Need)
+	}
+	s := l.last()
+	return corrupt(s.path(), s.end, "entry %d is not whole, and entries up to %d are needed", next, l.o.Need)
+}
+
+// find reads the segments from the first on, until there is none.
+func (l *Log) find(begin beginning) error {
+	next := begin.first
+	for sequence := begin.sequence; ; sequence++ {
+		dir, err := l.where(sequence)
+		if err != nil {
+			return err
+		}
+		if dir == "" {
+			return nil
+		}
+		following, err := l.where(sequence + 1)
+		if err != nil {
+			return err
+		}
+		s := &segment{sequence: sequence, dir: dir}
+		err = l.files.use(s.path(), func(f vfs.File) error { return readSegment(f, s, following == "") })
+		var damage *CorruptError
+		if errors.As(err, &damage) && following == "" && next >= l.o.Need {
+			// A segment's header is durable before the segment is used: what has none was
+			// being made when the crash came.
+			return l.remove(s)
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", s.path(), err)
+		}
+		if s.first != next {
+			return corrupt(s.path(), 12, "begins with entry %d; the one before ends with %d", s.first, next)
+		}
+		l.segments, next = append(l.segments, s), next+s.count
+	}
+}
+
+// where tells in which folder a segment is, "" if in none. One that is in both was being
+// moved, and is whole in the other folder.
+func (l *Log) where(sequence uint64) (string, error) {
+	if l.o.OldDir != "" {
+		if there, err := l.o.FS.Exists(segmentPath(l.o.OldDir, sequence)); err != nil || there {
+			return l.o.OldDir, err
+		}
+	}
+	there, err := l.o.FS.Exists(segmentPath(l.o.Dir, sequence))
+	if err != nil || !there {
+		return "", err
+	}
+	return l.o.Dir, nil
+}
+
+func (l *Log) remove(s *segment) error {
+	if err := l.files.forget(s.path()); err != nil {
+		return err
+	}
+	return vfs.RemoveDurably(l.o.FS, s.path())
+}
+
+// resume makes the last segment ready for more, its torn tail cut off.
+func (l *Log) resume() error {
+	s := l.last()
+	if s.finished {
+		return l.begin(s.sequence+1, s.first+s.count)
+	}
+	if err := l.files.forget(s.path()); err != nil {
+		return err
+	}
+	f, err := l.o.FS.Open(s.path(), true)
+	if err != nil {
+		return err
+	}
+	l.file = f
+	size, err := f.Size()
+	if err != nil {
+		return err
+	}
+	if size > s.end {
+		if err := f.Truncate(s.end); err != nil {
+			return fmt.Errorf("cut the torn tail of %s at %d: %w", s.path(), s.end, err)
+		}
+		if l.o.Notice != nil {
+			l.o.Notice(s.path(), s.end, size-s.end)
+		}
+	}
+	// What is there may have been written by a process that was killed before it synced.
+	return f.Sync()
+}
+
+// begin makes a new last segment.
+func (l *Log) begin(sequence, first uint64) error {
+	s := &segment{sequence: sequence, dir: l.o.Dir, first: first, end: headerSize}
+	f, err := l.o.FS.Create(s.path())
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(segmentHeader(first), 0)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		err = l.o.FS.SyncDir(l.o.Dir)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("begin segment %s: %w", s.path(), err), f.Close())
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file != nil {
+		l.retired = append(l.retired, l.file)
+	}
+	l.segments, l.file = append(l.segments, s), f
+	return nil
+}
+
+// First is the number of the oldest entry, if there is any.
+func (l *Log) First() uint64 {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.segments[0].first
+}
+
+// Next is the number that the next entry gets.
+func (l *Log) Next() uint64 {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.next()
+}
+
+func (l *Log) next() uint64 {
+	if len(l.segments) == 0 {
+		return l.o.First
+	}
+	s := l.last()
+	return s.first + s.count
+}
+
+// Append adds an entry and returns its number. It is durable after the next Sync.
+func (l *Log) Append(entry []byte) (uint64, error) {
+	if len(entry) > MaxEntry {
+		return 0, ErrEntrySize
+	}
+	number, full, err := l.add(entry)
+	if err == nil && full {
+		err = l.finish()
+	}
+	return number, err
+}
+
+// add appends an entry to the last segment, and tells whether that is full.
+func (l *Log) add(entry []byte) (number uint64, full bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed != nil {
+		return 0, false, l.failed
+	}
+	s := l.last()
+	number = s.first + s.count
+	l.buffer = appendEntry(l.buffer, number, entry)
+	s.offsets = append(s.offsets, uint32(s.end))
+	s.count++
+	s.end += entryHead + int64(len(entry))
+	full = s.end >= l.o.SegmentBytes
+	if full || len(l.buffer) >= bufferBytes {
+		err = l.flush(s)
+	}
+	return number, full, l.fail(err)
+}
+
+func (l *Log) last() *segment { return l.segments[len(l.segments)-1] }
+
+// fail makes an error the log's last word; with the lock held.
+func (l *Log) fail(err error) error {
+	if err != nil {
+		l.failed = fmt.Errorf("log %s: %w", l.o.Dir, err)
+	}
+	return l.failed
+}
+
+// flush writes what was gathered.
+func (l *Log) flush(s *segment) error {
+	if len(l.buffer) == 0 {
+		return nil
+	}
+	at := s.end - int64(len(l.buffer))
+	if _, err := l.file.WriteAt(l.buffer, at); err != nil {
+		return fmt.Errorf("write %s at %d: %w", s.path(), at, err)
+	}
+	l.buffer = l.buffer[:0]
+	return nil
+}
+
+// finish ends the last segment and begins the next. Readers go on meanwhile.
+func (l *Log) finish() error {
+	s := l.last()
+	err := l.writeFinish(s)
+	if err == nil {
+		err = l.begin(s.sequence+1, s.first+s.count)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil {
+		s.finished, s.table, s.offsets = true, s.end+4, nil
+	}
+	return l.fail(err)
+}
+
+func (l *Log) writeFinish(s *segment) error {
+	if _, err := l.file.WriteAt(appendFinish(nil, s.end, s.offsets), s.end); err != nil {
+		return fmt.Errorf("write %s at %d: %w", s.path(), s.end, err)
+	}
+	return l.file.Sync()
+}
+
+// Sync makes all entries durable that were appended before it was called. Any goroutine
+// may call it; a ledger does before its store's meta page.
+func (l *Log) Sync() error {
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
+	l.mu.Lock()
+	if l.failed != nil {
+		defer l.mu.Unlock()
+		return l.failed
+	}
+	f, err := l.file, l.flush(l.last())
+	l.mu.Unlock()
+	if err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, l.closeRetired())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fail(err)
+}
+
+// closeRetired closes the files of segments that were finished; with syncing held, since a
+// sync may be at work on one.
+func (l *Log) closeRetired() error {
+	l.mu.Lock()
+	retired := l.retired
+	l.retired = nil
+	l.mu.Unlock()
+	var errs []error
+	for _, f := range retired {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Read appends an entry to buf and returns it; ErrNoEntry if there is none of the number.
+func (l *Log) Read(number uint64, buf []byte) ([]byte, error) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	i := sort.Search(len(l.segments), func(i int) bool { return l.segments[i].first > number }) - 1
+	if i < 0 || number >= l.next() {
+		return nil, fmt.Errorf("entry %d of %s: %w", number, l.o.Dir, ErrNoEntry)
+	}
+	s := l.segments[i]
+	if !s.finished {
+		return l.readLast(s, number, buf)
+	}
+	err := l.files.use(s.path(), func(f vfs.File) (err error) {
+		buf, err = readEntry(f, s, number, buf)
+		return err
+	})
+	return buf, err
+}
+
+// readLast reads from the segment that is being written.
+func (l *Log) readLast(s *segment, number uint64, buf []byte) ([]byte, error) {
+	written := s.end - int64(len(l.buffer))
+	from, to, err := s.place(l.file, number)
+	if err != nil {
+		return nil, err
+	}
+	if from < written {
+		return readEntry(l.file, s, number, buf)
+	}
+	entry, err := checkEntry(s.path(), from, number, l.buffer[from-written:to-written])
+	return append(buf, entry...), err
+}
+
+func readEntry(f vfs.File, s *segment, number uint64, buf []byte) ([]byte, error) {
+	from, to, err := s.place(f, number)
+	if err != nil {
+		return nil, err
+	}
+	at := len(buf)
+	raw := slices.Grow(buf, int(to-from))[:at+int(to-from)]
+	if err := readFull(f, raw[at:], from); err != nil {
+		return nil, fmt.Errorf("read entry %d of %s at %d: %w", number, s.path(), from, err)
+	}
+	entry, err := checkEntry(s.path(), from, number, raw[at:])
+	if err != nil {
+		return nil, err
+	}
+	return append(raw[:at], entry...), nil
+}
+
+// Close closes the files. What was not synced may be lost.
+func (l *Log) Close() error {
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
+	err := l.closeRetired()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed == nil {
+		err = errors.Join(err, l.flush(l.last()))
+	}
+	l.failed = errors.Join(l.failed, fmt.Errorf("log %s is closed", l.o.Dir))
+	return errors.Join(err, l.file.Close(), l.files.close())
+}
+
+// beginning is the small file that says with which segment a log begins.
+type beginning struct {
+	sequence, first uint64
+}
+
+const (
+	beginMagic = "tarnlog1"
+	beginSize  = 8 + 8 + 8 + 4
+)
+
+func (l *Log) beginPath() string { return filepath.Join(l.o.Dir, "BEGIN") }
+
+func (l *Log) readBegin() (beginning, error) {
+	there, err := l.o.FS.Exists(l.beginPath())
+	if err != nil {
+		return beginning{}, err
+	}
+	if !there {
+		if old, err := l.where(1); err != nil || old != "" {
+			return beginning{}, errors.Join(err, corrupt(l.beginPath(), 0, "missing, and there is a segment in %s", old))
+		}
+		b := beginning{sequence: 1, first: l.o.First}
+		return b, l.writeBegin(b)
+	}
+	var b beginning
+	err = l.files.use(l.beginPath(), func(f vfs.File) error {
+		raw := make([]byte, beginSize)
+		if err := readFull(f, raw, 0); err != nil {
+			return corrupt(l.beginPath(), 0, "read: %v", err)
+		}
+		if string(raw[:8]) != beginMagic || checksum(raw[:24]) != binary.LittleEndian.Uint32(raw[24:]) {
+			return corrupt(l.beginPath(), 0, "not the beginning of a log")
+		}
+		b = beginning{binary.LittleEndian.Uint64(raw[8:]), binary.LittleEndian.Uint64(raw[16:])}
+		return nil
+	})
+	return b, errors.Join(err, l.files.forget(l.beginPath()))
+}
+
+func (l *Log) writeBegin(b beginning) error {
+	raw := binary.LittleEndian.AppendUint64([]byte(beginMagic), b.sequence)
+	raw = binary.LittleEndian.AppendUint64(raw, b.first)
+	raw = binary.LittleEndian.AppendUint32(raw, checksum(raw))
+	return vfs.WriteDurably(l.o.FS, l.beginPath(), raw)
+}
