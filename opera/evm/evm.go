@@ -19,12 +19,12 @@ import (
 // leaves out.
 //
 // It is called so: SetTxContext and Prepare begin a transaction, the machine changes the
-// state, Logs is read, and Finalise ends the transaction: accounts that destructed
+// state, TxLogs is read, and Finalise ends the transaction: accounts that destructed
 // themselves and touched accounts that are empty are deleted, the refund counter is zero
 // again, what was changed is what the next transaction calls committed. A transaction
 // that is left out of the block only reads, and gets none of these calls.
 //
-// Three things differ from go-ethereum's own state of today:
+// Two things differ from go-ethereum's own state of today:
 //
 //   - CreateContract begins a contract anew: no slot of before is there any more, also
 //     for GetStateAndCommittedState, until a RevertToSnapshot takes that back. The
@@ -34,14 +34,12 @@ import (
 //     but SubBalance of zero or SetState of what is there, counts as not touched: it
 //     stays, empty as it is. (So it is with a second object of one address in the state
 //     of that go-ethereum. Only EvmWriter can do it.)
-//   - AddLog has no place in the block to know; the block writes it into the logs.
 type State interface {
 	vm.StateDB
 
-	// Logs returns the logs of the current transaction that were not reverted, in
-	// order. They are the caller's to keep and to write to; the slice itself is valid
-	// until the next SetTxContext.
-	Logs() []*types.Log
+	// TxLogs returns the logs since SetTxContext that were not reverted, in order. They
+	// are the caller's, to keep and to write to.
+	TxLogs() []*types.Log
 
 	// Error returns the first error that a read met. The interface of go-ethereum has
 	// no room for it at the read; nothing that came after it counts.

@@ -1,7 +1,6 @@
 package evm
 
 import (
-	"bytes"
 	"maps"
 	"slices"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/ethereum/go-ethereum/core/types/bal"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/params"
-	"github.com/ethereum/go-ethereum/rlp"
 	"github.com/ethereum/go-ethereum/trie"
 	"github.com/holiman/uint256"
 )
@@ -293,7 +291,7 @@ func (m *memory) AddLog(l *types.Log) {
 	m.undo = append(m.undo, func() { m.logs = m.logs[:len(m.logs)-1] })
 }
 
-func (m *memory) Logs() []*types.Log                    { return m.logs }
+func (m *memory) TxLogs() []*types.Log                  { return m.logs }
 func (m *memory) Error() error                          { return nil }
 func (m *memory) AddPreimage(common.Hash, []byte)       {}
 func (m *memory) Witness() *stateless.Witness           { return nil }
@@ -321,31 +319,7 @@ func (m *memory) Finalise(params.Rules) *bal.ConstructionBlockAccessList {
 
 // root is the root of Ethereum's trie of the state, built from nothing.
 func (m *memory) root() common.Hash {
-	leaves := make(map[common.Hash][]byte)
-	for address, a := range m.accounts {
-		row, err := rlp.EncodeToBytes(&types.StateAccount{
-			Nonce: a.nonce, Balance: &a.balance, Root: storageRoot(a.storage), CodeHash: crypto.Keccak256(a.code),
-		})
-		if err != nil {
-			panic(err)
-		}
-		leaves[crypto.Keccak256Hash(address[:])] = row
-	}
-	return trieRoot(leaves)
-}
-
-func storageRoot(storage map[common.Hash]common.Hash) common.Hash {
-	leaves := make(map[common.Hash][]byte)
-	for key, value := range storage {
-		if value != (common.Hash{}) {
-			row, err := rlp.EncodeToBytes(bytes.TrimLeft(value[:], "\x00"))
-			if err != nil {
-				panic(err)
-			}
-			leaves[crypto.Keccak256Hash(key[:])] = row
-		}
-	}
-	return trieRoot(leaves)
+	return m.hashed().root()
 }
 
 func trieRoot(leaves map[common.Hash][]byte) common.Hash {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+
+	"tarn/opera/state"
 )
 
 var (
@@ -28,10 +30,10 @@ func TestBlocksAreGoOperas(t *testing.T) {
 	for i := range *sceneCount {
 		s := newScene(seed + uint64(i))
 		theirs := j.ask(s.words(false))
-		state := s.state.copy()
-		if err := s.compare(state, theirs.Blocks, &reached); err != nil {
+		ours := s.state.copy()
+		if err := s.compare(ours, theirs.Blocks, &reached); err != nil {
 			dump := j.ask(s.words(true)).State
-			t.Fatalf("seed %d: %v\n%s", seed+uint64(i), err, difference(state.words(), dump))
+			t.Fatalf("seed %d: %v\n%s", seed+uint64(i), err, difference(ours.words(), dump))
 		}
 	}
 	t.Log(reached.String())
@@ -40,25 +42,44 @@ func TestBlocksAreGoOperas(t *testing.T) {
 	}
 }
 
-// compare executes a scene's blocks on a state and compares them with the judge's.
-func (s *scene) compare(state *memory, theirs []judgeOutcome, r *reached) error {
+// compare executes a scene's blocks on a state, and on opera/state's beside it, and
+// compares both with the judge's.
+func (s *scene) compare(m *memory, theirs []judgeOutcome, r *reached) error {
 	analyses := NewAnalyses(1 << 20)
 	for i := range s.blocks {
-		state.begin()
-		b := NewBlock(s.blocks[i].header, state, analyses)
-		var heard []*types.Log
-		for _, step := range s.blocks[i].steps {
-			if _, err := b.Execute(step, func(l *types.Log) { heard = append(heard, l) }); err != nil {
-				return err
-			}
-		}
-		b.Close()
-		r.count(b, state)
-		if err := compareBlock(b, heard, state.root(), &theirs[i]); err != nil {
+		before := m.hashed()
+		m.begin()
+		b, err := s.blocks[i].compare(m, analyses, &theirs[i], m.root)
+		if err != nil {
 			return fmt.Errorf("block %d of %d: %w", i, len(s.blocks), err)
+		}
+		r.count(b, m)
+		above := state.NewBlock(before)
+		if _, err = s.blocks[i].compare(above, analyses, &theirs[i], func() common.Hash {
+			changes, err := above.Finish(uint64(b.header.Number))
+			if err != nil {
+				panic(err)
+			}
+			before.change(changes)
+			return before.root()
+		}); err != nil {
+			return fmt.Errorf("block %d of %d, over opera/state: %w", i, len(s.blocks), err)
 		}
 	}
 	return nil
+}
+
+// compare executes a block on a state, whose root is asked for after it.
+func (s *sceneBlock) compare(on State, a *Analyses, theirs *judgeOutcome, root func() common.Hash) (*Block, error) {
+	b := NewBlock(s.header, on, a)
+	defer b.Close()
+	var heard []*types.Log
+	for _, step := range s.steps {
+		if _, err := b.Execute(step, func(l *types.Log) { heard = append(heard, l) }); err != nil {
+			return nil, err
+		}
+	}
+	return b, compareBlock(b, heard, root(), theirs)
 }
 
 func compareBlock(b *Block, heard []*types.Log, root common.Hash, theirs *judgeOutcome) error {
