@@ -166,8 +166,9 @@ func (r Rules) Update(changes []byte) (Rules, error) {
 	if err := json.Unmarshal(changes, &updated); err != nil {
 		return r, fmt.Errorf("update the rules of %s: %w", r.Name, err)
 	}
-	if updated.Economy.MinGasPrice == nil {
-		return r, errors.New("update the rules of " + r.Name + ": no least gas price")
+	// go-opera takes these two, and stops when it is to store them.
+	if price := updated.Economy.MinGasPrice; price == nil || price.Sign() < 0 {
+		return r, errors.New("update the rules of " + r.Name + ": no least gas price, or a negative one")
 	}
 	updated.Name, updated.NetworkID = r.Name, r.NetworkID
 	return updated, nil

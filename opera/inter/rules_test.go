@@ -101,7 +101,7 @@ func TestRulesAreMergedWithAJSONObject(t *testing.T) {
 	if r.String() != FakeRules().String() {
 		t.Errorf("the rules before were changed: %s", r)
 	}
-	for _, bad := range []string{`}{`, ``, `[]`, `{"Dag":{"MaxParents":-1}}`, `{"Dag":{"MaxParents":5},"Epochs":3}`, `{"Economy":{"MinGasPrice":null}}`} {
+	for _, bad := range []string{`}{`, ``, `[]`, `{"Dag":{"MaxParents":-1}}`, `{"Dag":{"MaxParents":5},"Epochs":3}`, `{"Economy":{"MinGasPrice":null}}`, `{"Economy":{"MinGasPrice":-1}}`} {
 		if got, err := r.Update([]byte(bad)); err == nil || got.String() != r.String() {
 			t.Errorf("%q changes the rules to %s: %v", bad, got, err)
 		}

@@ -108,13 +108,24 @@ func (v *Validators) Quorum() Weight { return v.total*2/3 + 1 }
 // EncodeRLP writes the set as a list of [id, weight], in its order.
 func (v *Validators) EncodeRLP(w io.Writer) error { return rlp.Encode(w, v.list) }
 
-// DecodeRLP reads what EncodeRLP writes, in any order.
+// DecodeRLP reads what EncodeRLP writes, in any order; of validators that stand twice the
+// last one counts (lachesis-base, inter/pos).
 func (v *Validators) DecodeRLP(s *rlp.Stream) error {
 	var list []Validator
 	if err := s.Decode(&list); err != nil {
 		return fmt.Errorf("decode a set of validators: %w", err)
 	}
-	set, err := NewValidators(list)
+	last := make(map[ValidatorID]int, len(list))
+	for i, one := range list {
+		last[one.ID] = i
+	}
+	counting := list[:0]
+	for i, one := range list {
+		if last[one.ID] == i {
+			counting = append(counting, one)
+		}
+	}
+	set, err := NewValidators(counting)
 	if err != nil {
 		return fmt.Errorf("decode a set of validators: %w", err)
 	}

@@ -32,6 +32,10 @@ func TestValidatorsAreOrderedByWeightThenID(t *testing.T) {
 	if err := rlp.DecodeBytes(raw, &again); err != nil || again.At(0) != v.At(0) || again.Len() != 3 {
 		t.Errorf("decoded as %v: %v", again.list, err)
 	}
+	twice := []byte{0xcf, 0xc2, 9, 11, 0xc2, 1, 10, 0xc2, 3, 10, 0xc2, 1, 12, 0xc2, 9, 0x80}
+	if err := rlp.DecodeBytes(twice, &again); err != nil || again.Len() != 2 || again.At(0) != (Validator{1, 12}) || again.Total() != 22 {
+		t.Errorf("with validators that stand twice decoded as %v: %v", again.list, err)
+	}
 }
 
 func TestStakesAreScaledUntilTheirSumHas31Bits(t *testing.T) {
