@@ -41,8 +41,7 @@ type Block struct {
 
 	tx      common.Hash
 	txIndex int
-	txLogs  int // how many logs there were before the present transaction
-	logs    []*types.Log
+	logs    []*types.Log // of the present transaction
 }
 
 var _ vm.StateDB = (*Block)(nil)
@@ -340,21 +339,20 @@ func (b *Block) GetRefund() uint64 { return b.refund }
 
 // SetTxContext implements vm.StateDB: the transaction whose logs come now, and its index.
 func (b *Block) SetTxContext(tx common.Hash, index int, _ uint32) {
-	b.tx, b.txIndex, b.txLogs = tx, index, len(b.logs)
+	b.tx, b.txIndex, b.logs = tx, index, b.logs[:0]
 }
 
-// AddLog implements vm.StateDB. A log's index runs over the block.
+// AddLog implements vm.StateDB. A log's index among the block's is whoever makes receipts
+// to say.
 func (b *Block) AddLog(log *types.Log) {
 	b.note(undo{kind: undoLog})
-	log.TxHash, log.TxIndex, log.Index = b.tx, uint(b.txIndex), uint(len(b.logs))
+	log.TxHash, log.TxIndex = b.tx, uint(b.txIndex)
 	b.logs = append(b.logs, log)
 }
 
-// Logs returns the block's logs until now.
+// Logs returns the logs since SetTxContext that were not taken back. They are the
+// caller's, the slice is valid until the next SetTxContext.
 func (b *Block) Logs() []*types.Log { return slices.Clip(b.logs) }
-
-// TxLogs returns the logs since SetTxContext.
-func (b *Block) TxLogs() []*types.Log { return slices.Clip(b.logs[b.txLogs:]) }
 
 // AddPreimage implements vm.StateDB. What contracts hash is not kept, as in go-opera.
 func (b *Block) AddPreimage(common.Hash, []byte) {}

@@ -1,0 +1,239 @@
+package state
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/rlp"
+	"github.com/ethereum/go-ethereum/trie"
+	"github.com/ethereum/go-ethereum/triedb/database"
+
+	"tarn/store"
+)
+
+// Keys of the items of a genesis' unit "evm", which are those of go-opera's own table: a
+// trie node at its hash, code at codePrefix and its hash, what was hashed at
+// preimagePrefix and the hash.
+const (
+	codePrefix     = "c"
+	preimagePrefix = "secure-key-"
+)
+
+// Kinds of rows that lie in the table of an import until it is finished.
+const (
+	importedNode     = 'n'
+	importedPreimage = 'p'
+)
+
+// relieveEvery is after how many rows an import lets the store make a checkpoint.
+const relieveEvery = 4096
+
+// Import takes the trie nodes of a genesis, in any order, into a store that has no state
+// yet. It works outside sessions; the store must carry its mark of being unfinished until
+// Finish has returned and a checkpoint is durable.
+type Import struct {
+	tables *Tables
+	to     store.Store
+	key    []byte
+	puts   int
+}
+
+// Import begins an import.
+func (t *Tables) Import(to store.Store) *Import { return &Import{tables: t, to: to} }
+
+// Put takes an item. What a hash names must have that hash. Items of other kinds, such as
+// go-opera's flat snapshot, are passed over.
+func (i *Import) Put(key, value []byte) error {
+	if hash, ok := bytes.CutPrefix(key, []byte(preimagePrefix)); ok && len(hash) == common.HashLength {
+		return i.imported(importedPreimage, hash, value)
+	}
+	if hash, ok := bytes.CutPrefix(key, []byte(codePrefix)); ok && len(hash) == common.HashLength {
+		if err := sameHash("code", hash, value); err != nil {
+			return err
+		}
+		return i.put(i.tables.code, hash, value)
+	}
+	if len(key) == common.HashLength {
+		return i.imported(importedNode, key, value)
+	}
+	return nil
+}
+
+func sameHash(what string, hash, value []byte) error {
+	if got := crypto.Keccak256(value); !bytes.Equal(got, hash) {
+		return fmt.Errorf("%s of a genesis at %x has hash %x", what, hash, got)
+	}
+	return nil
+}
+
+func (i *Import) imported(kind byte, hash, value []byte) error {
+	if err := sameHash("item", hash, value); err != nil {
+		return err
+	}
+	i.key = append(append(i.key[:0], kind), hash...)
+	return i.put(i.tables.imported, i.key, value)
+}
+
+func (i *Import) put(t store.Table, key, value []byte) error {
+	if err := i.to.Put(t, key, value); err != nil {
+		return fmt.Errorf("import the state: %w", err)
+	}
+	if i.puts++; i.puts%relieveEvery == 0 {
+		return i.to.Relieve()
+	}
+	return nil
+}
+
+// Finish makes the state of a root out of the items, as that of a block; other items are
+// forgotten. A node or code that is missing is an error.
+func (i *Import) Finish(number uint64, root common.Hash) error {
+	if err := i.accounts(root); err != nil {
+		return fmt.Errorf("state of root %x: %w", root, err)
+	}
+	if _, err := i.to.DeleteRange(i.tables.imported, nil, nil); err != nil {
+		return err
+	}
+	if err := i.tables.putRoot(i.to, number, root); err != nil {
+		return err
+	}
+	return i.tables.putProgress(i.to, progress{number: number, root: root})
+}
+
+// leaves walks a trie of imported nodes. Each node is copied to its path on the way.
+func (i *Import) leaves(owner, root common.Hash, each func(hash common.Hash, leaf []byte) error) error {
+	tr, err := trie.New(trie.StorageTrieID(common.Hash{1}, owner, root), importReader{i})
+	if err != nil {
+		return err
+	}
+	nodes, err := tr.NodeIterator(nil)
+	if err != nil {
+		return err
+	}
+	for nodes.Next(true) {
+		if !nodes.Leaf() {
+			continue
+		}
+		if len(nodes.LeafKey()) != common.HashLength {
+			return fmt.Errorf("a leaf's path is %x", nodes.LeafKey())
+		}
+		if err := each(common.Hash(nodes.LeafKey()), nodes.LeafBlob()); err != nil {
+			return err
+		}
+	}
+	return nodes.Error()
+}
+
+func (i *Import) accounts(root common.Hash) error {
+	return i.leaves(common.Hash{}, root, func(hash common.Hash, leaf []byte) error {
+		a := new(types.StateAccount)
+		if err := rlp.DecodeBytes(leaf, a); err != nil {
+			return fmt.Errorf("account %x: %w", hash, err)
+		}
+		row := &Account{Nonce: a.Nonce, Balance: *a.Balance, Code: common.BytesToHash(a.CodeHash)}
+		if row.Code != emptyCode {
+			if _, err := i.to.Get(i.tables.code, row.Code[:]); err != nil {
+				return fmt.Errorf("code %x of account %x: %w", row.Code, hash, err)
+			}
+		}
+		address, err := i.preimage(hash)
+		if err != nil {
+			return err
+		}
+		row.Address = common.BytesToAddress(address)
+		if err := i.put(i.tables.accounts, hash[:], appendAccount(nil, row)); err != nil {
+			return err
+		}
+		if err := i.slots(hash, a.Root); err != nil {
+			return fmt.Errorf("storage of account %x: %w", hash, err)
+		}
+		return nil
+	})
+}
+
+func (i *Import) slots(address, root common.Hash) error {
+	return i.leaves(address, root, func(hash common.Hash, leaf []byte) error {
+		_, word, rest, err := rlp.Split(leaf)
+		if err != nil || len(rest) != 0 || len(word) == 0 || len(word) > common.HashLength {
+			return fmt.Errorf("slot %x is %x", hash, leaf)
+		}
+		key, err := i.preimage(hash)
+		if err != nil {
+			return err
+		}
+		row := appendSlot(nil, common.BytesToHash(word), common.BytesToHash(key), key != nil)
+		return i.put(i.tables.slots, slotKey(nil, address, hash), row)
+	})
+}
+
+// preimage returns what was hashed, nil if the genesis does not say.
+func (i *Import) preimage(hash common.Hash) ([]byte, error) {
+	row, err := i.to.Get(i.tables.imported, append([]byte{importedPreimage}, hash[:]...))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	return bytes.Clone(row), err
+}
+
+// importReader reads imported nodes by hash, and puts each at its path.
+type importReader struct{ *Import }
+
+func (i importReader) NodeReader(common.Hash) (database.NodeReader, error) { return i, nil }
+
+func (i importReader) Node(owner common.Hash, path []byte, hash common.Hash) ([]byte, error) {
+	row, err := i.to.Get(i.tables.imported, append([]byte{importedNode}, hash[:]...))
+	if err != nil {
+		return nil, err
+	}
+	node := bytes.Clone(row)
+	table, key := i.tables.nodeKey(nil, owner, path)
+	return node, i.put(table, key, node)
+}
+
+// Export calls each for the items of a genesis' unit "evm": every node of the tries, every
+// code that an account may have, and with preimages what was hashed, where it is known.
+// Nodes that several accounts share come several times. The trie must not be behind.
+func (t *Tables) Export(from store.Reader, preimages bool, each func(key, value []byte) error) error {
+	if _, err := t.settled(from); err != nil {
+		return err
+	}
+	f := t.Flat(from)
+	for _, table := range []store.Table{t.accountNodes, t.slotNodes} {
+		err := f.walk(table, nil, nil, func(_, node []byte) (bool, error) {
+			return true, each(crypto.Keccak256(node), node)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	err := f.walk(t.code, nil, nil, func(hash, code []byte) (bool, error) {
+		return true, each(append([]byte(codePrefix), hash...), code)
+	})
+	if err != nil || !preimages {
+		return err
+	}
+	return t.exportPreimages(f, func(hash, of []byte) error { return each(append([]byte(preimagePrefix), hash...), of) })
+}
+
+func (t *Tables) exportPreimages(f *Flat, each func(hash, of []byte) error) error {
+	err := f.walk(t.accounts, nil, nil, func(hash, row []byte) (bool, error) {
+		a, err := decodeAccount(hash, row)
+		if err != nil || a.Address == (common.Address{}) {
+			return true, err
+		}
+		return true, each(hash, a.Address[:])
+	})
+	if err != nil {
+		return err
+	}
+	return f.walk(t.slots, nil, nil, func(at, row []byte) (bool, error) {
+		_, key, known, err := decodeSlot(at, row)
+		if err != nil || !known {
+			return true, err
+		}
+		return true, each(at[common.HashLength:], key[:])
+	})
+}
