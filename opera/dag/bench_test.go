@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"encoding/binary"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -15,7 +16,7 @@ import (
 var (
 	benchEvents     = flag.Int("dag.events", 0, "events that TestFigures measures with, if any")
 	benchValidators = flag.Int("dag.validators", 100, "validators of them")
-	benchForks      = flag.Float64("dag.forks", 0, "share of one validator's events that fork")
+	benchForks      = flag.Int("dag.forks", 0, "forks of one event, at half of them")
 )
 
 // TestFigures measures this package and lachesis-base with the same events, in one run:
@@ -55,6 +56,23 @@ func TestFigures(t *testing.T) {
 	runtime.KeepAlive(e)
 }
 
+// load adds an event as an own one, and says so.
+func (tr *transcript) load(e Event) {
+	var err error
+	if e.Frame, e.MedianTime, err = tr.epoch.Build(&e); err != nil {
+		panic(err)
+	}
+	tr.index[e.ID] = len(tr.all)
+	tr.all = append(tr.all, e)
+	tr.lines = append(tr.lines, tr.line("load", &e))
+	if err := tr.epoch.Add(&e); err != nil {
+		panic(err)
+	}
+	if err := tr.decide(); err != nil {
+		panic(err)
+	}
+}
+
 func heap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -68,32 +86,34 @@ func benchGraph(events, n int) (transcript, Options) {
 	r := rand.New(rand.NewPCG(*seedFlag, 2))
 	s := shape{
 		weights: make([]inter.Weight, n), cheats: make([]bool, n), silent: make([]bool, n), lazies: make([]bool, n),
-		parents: min(n, 10), sides: 1, join: events + 1, stale: 0.1, drift: 1000, siblings: 1, forks: *benchForks,
+		parents: min(n, 10), sides: 1, join: events + 1, stale: 0.1, drift: 1000, siblings: 1,
 	}
 	for i := range s.weights {
 		s.weights[i] = 1000
 	}
-	s.cheats[0] = s.forks > 0
 	tr := transcript{index: map[inter.EventID]int{}}
 	if err := tr.begin(s.weights); err != nil {
 		panic(err)
 	}
 	g := newGenerator(s, r)
-	for range events {
+	for len(tr.all) < events/2 {
 		e, p := g.next()
-		var err error
-		if e.Frame, e.MedianTime, err = tr.epoch.Build(&e); err != nil {
-			panic(err)
+		tr.load(e)
+		g.accepted(e, p)
+	}
+	e, p := g.eventAt(0, 0)
+	for i := range *benchForks {
+		binary.BigEndian.PutUint32(e.ID[28:], uint32(i))
+		tr.load(e)
+		g.accepted(e, p)
+	}
+	last := g.tips[0][0]
+	for len(tr.all) < events {
+		if *benchForks > 0 {
+			g.tips[0][0] = last - r.IntN(*benchForks) // each event sees another of them
 		}
-		tr.index[e.ID] = len(tr.all)
-		tr.all = append(tr.all, e)
-		tr.lines = append(tr.lines, tr.line("load", &e))
-		if err := tr.epoch.Add(&e); err != nil {
-			panic(err)
-		}
-		if err := tr.decide(); err != nil {
-			panic(err)
-		}
+		e, p := g.next()
+		tr.load(e)
 		g.accepted(e, p)
 	}
 	o := tr.epoch.options
