@@ -42,12 +42,13 @@
 //
 // What an epoch holds is bounded by the protocol, not here. An event uses at least 28,000
 // gas, and an epoch is sealed once its confirmed events have used MaxEpochGas: 53,571 events
-// with the main network's 1.5 billion, 30 MB of 100 validators. Events that are not confirmed
-// are bounded by gas power: all validators together get 2.8 million gas a second and save at
-// most an hour of it, so that an epoch in which nothing can be decided, and median time
-// stands still, holds at most 360,000. Only a validator that forks may
-// exceed that, for each of its forks has the gas power of the event that it forks
-// from: until the first block after the fork was seen, which seals the epoch without it.
+// with the main network's 1.5 billion, 31 MB of 100 validators. Events that are not confirmed
+// are bounded by gas power. All validators together get that of 100 events for a second of
+// median time, and save an hour's at most, so that an epoch in which time stands still for
+// nothing can be decided ends with some 360,000. Only a validator that forks may exceed
+// that, for each of its forks has the gas power of the event that it forks from:
+// until the fork is seen by an Atropos, whose block seals the epoch and ends the
+// validator. Till then a fork costs everybody what any event costs.
 package dag
 
 import (
