@@ -47,7 +47,7 @@ func Build(t testing.TB, folder string) string {
 func Start(t testing.TB, folder string) *Judge {
 	t.Helper()
 	cmd := exec.Command(Build(t, folder))
-	cmd.Stderr = os.Stderr
+	cmd.Stderr = t.Output()
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
