@@ -107,14 +107,20 @@ func (b *Block) have(address common.Address) *object {
 }
 
 // create puts a new account at an address, with the balance of one that is there, and
-// without the storage of any before.
+// without the storage of any before. That an account comes back which this block deleted
+// is no change that Finalise looks at: if nothing else touches it, it stays, empty as it
+// is. In go-opera's state it is a second object of its address.
 func (b *Block) create(address common.Address) *object {
 	was := b.load(address)
 	o := &object{origin: was.origin, wiped: true, account: Account{Code: emptyCode, Address: address}}
 	if !was.gone {
 		o.account.Balance = was.account.Balance
 	}
-	b.note(undo{kind: undoObject, object: o, was: was})
+	u := undo{kind: undoObject, object: o, was: was}
+	if was.gone && was.wiped { // by this block
+		u.object = nil
+	}
+	b.note(u)
 	b.objects[address] = o
 	return o
 }

@@ -32,7 +32,7 @@ func step(r *rand.Rand) (string, func(vm.StateDB)) {
 		}
 	case 1:
 		return fmt.Sprintf("sub %d from %x", n, a), func(db vm.StateDB) {
-			if db.GetBalance(a).CmpUint64(n) >= 0 {
+			if db.GetBalance(a).CmpUint64(n) >= 0 && db.Exist(a) { // see Block.create
 				db.SubBalance(a, uint256.NewInt(n), tracing.BalanceChangeUnspecified)
 			}
 		}
@@ -69,7 +69,11 @@ func step(r *rand.Rand) (string, func(vm.StateDB)) {
 	case 8:
 		return fmt.Sprintf("transient %x", a), func(db vm.StateDB) { db.SetTransientState(a, s, slot(int(n))) }
 	default:
-		return fmt.Sprintf("set %x %x to %d", a, s, n), func(db vm.StateDB) { db.SetState(a, s, slot(int(n))) }
+		return fmt.Sprintf("set %x %x to %d", a, s, n), func(db vm.StateDB) {
+			if n != 0 || db.Exist(a) { // see Block.create
+				db.SetState(a, s, slot(int(n)))
+			}
+		}
 	}
 }
 

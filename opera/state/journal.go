@@ -68,7 +68,7 @@ func (b *Block) RevertToSnapshot(to int) {
 func (b *Block) undo(u *undo) {
 	switch o := u.object; u.kind {
 	case undoObject:
-		b.objects[o.address] = u.was
+		b.objects[u.was.address] = u.was
 	case undoBalance:
 		o.account.Balance = u.balance
 	case undoNonce:
