@@ -22,7 +22,8 @@ type offer struct {
 // it turns out to need, or one less or more.
 func (s *scene) edge(b *sceneBlock, sender int, o offer) Tx {
 	config := b.header.Config
-	if o.kind == 3 && config.LondonBlock == nil || o.kind == 2 && config.BerlinBlock == nil {
+	number := new(big.Int).SetUint64(uint64(b.header.Number))
+	if o.kind == 3 && !config.IsLondon(number) || o.kind == 2 && !config.IsBerlin(number) {
 		o.kind = 0
 	}
 	if o.kind < 2 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/rlp"
 
 	"tarn/opera/state"
 )
@@ -79,7 +80,47 @@ func (s *sceneBlock) compare(on State, a *Analyses, theirs *judgeOutcome, root f
 			return nil, err
 		}
 	}
+	if err := s.derive(b); err != nil {
+		return nil, err
+	}
 	return b, compareBlock(b, heard, root(), theirs)
+}
+
+// derive compares a block's receipts with what is derived from how they are stored.
+func (s *sceneBlock) derive(b *Block) error {
+	senders := make(map[*types.Transaction]common.Address)
+	for _, step := range s.steps {
+		for _, tx := range step {
+			senders[tx.Transaction] = tx.From
+		}
+	}
+	var txs []Tx
+	var derived types.Receipts
+	for i, tx := range b.Txs() {
+		txs = append(txs, Tx{Transaction: tx, From: senders[tx]})
+		stored := new(types.ReceiptForStorage)
+		if err := rlp.DecodeBytes(encode((*types.ReceiptForStorage)(b.Receipts()[i])), stored); err != nil {
+			return err
+		}
+		derived = append(derived, (*types.Receipt)(stored))
+	}
+	if err := Derive(&s.header, txs, derived); err != nil {
+		return err
+	}
+	for i, r := range b.Receipts() {
+		Bloom(r)
+		live, stored := *r, *derived[i]
+		for k, l := range live.Logs {
+			if a, b := fmt.Sprintf("%+v", *l), fmt.Sprintf("%+v", *stored.Logs[k]); a != b {
+				return fmt.Errorf("log %d derived of receipt %d is %s, not %s", k, i, b, a)
+			}
+		}
+		live.Logs, stored.Logs = nil, nil
+		if a, b := fmt.Sprintf("%+v", live), fmt.Sprintf("%+v", stored); a != b {
+			return fmt.Errorf("receipt %d derived is %s, not %s", i, b, a)
+		}
+	}
+	return nil
 }
 
 func compareBlock(b *Block, heard []*types.Log, root common.Hash, theirs *judgeOutcome) error {

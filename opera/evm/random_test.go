@@ -46,8 +46,8 @@ func newScene(seed uint64) *scene {
 	s.people()
 	s.contracts()
 	s.now = s.state.copy()
-	s.heights()
 	first := uint64(2 + s.IntN(400))
+	s.heights(first)
 	for i := range min(first, 258) {
 		s.ids = append(s.ids, inter.EventID(crypto.Keccak256Hash([]byte{byte(i), byte(i >> 8)})))
 	}
@@ -57,10 +57,16 @@ func newScene(seed uint64) *scene {
 	return s
 }
 
-func (s *scene) heights() {
+// heights makes upgrades, mostly one that holds for all, sometimes such that come and go
+// about a block.
+func (s *scene) heights(first uint64) {
 	kinds := []inter.Upgrades{{}, {Berlin: true}, {Berlin: true, London: true}}
-	all := s.IntN(2 * len(kinds))
-	s.upgrades = []inter.UpgradeHeight{{Upgrades: kinds[min(all, 2)], Height: inter.BlockNumber(s.IntN(9))}}
+	last := kinds[min(s.IntN(2*len(kinds)), 2)]
+	for s.chance(20) {
+		u := inter.UpgradeHeight{Upgrades: kinds[s.IntN(3)], Height: inter.BlockNumber(first + s.Uint64N(3) - 1)}
+		s.upgrades = append(s.upgrades, u)
+	}
+	s.upgrades = append(s.upgrades, inter.UpgradeHeight{Upgrades: last, Height: inter.BlockNumber(first + s.Uint64N(3) - 1)})
 }
 
 func (s *scene) sender(i int) common.Address { return crypto.PubkeyToAddress(s.keys[i].PublicKey) }
@@ -150,7 +156,7 @@ func (s *scene) block(number inter.BlockNumber) {
 		Number: number, Time: inter.Timestamp(1_600_000_000_000_000_000 + s.Uint64N(1e12)), Config: config,
 		ID: inter.EventID(crypto.Keccak256Hash([]byte{byte(number), 0xb1})), BlockID: s.id,
 	}
-	if config.LondonBlock != nil {
+	if config.IsLondon(new(big.Int).SetUint64(uint64(number))) {
 		h.BaseFee = big.NewInt(int64([]int{0, 1, 7, 1e6}[s.IntN(4)]))
 	}
 	s.now.begin()

@@ -1,0 +1,122 @@
+package evm
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// planted are faults, each a piece of this package's source and what it is changed into.
+var planted = []struct{ fault, file, from, to string }{
+	{"nothing is burnt", "transition.go", "left -= left / 10", "left -= 0"},
+	{"the burn is rounded up", "transition.go", "left -= left / 10", "left -= (left + 9) / 10"},
+	{"internal transactions burn", "transition.go", "if m.From != (common.Address{}) {", "if true {"},
+	{"transactions that are unchecked do not burn", "transition.go", "if m.From != (common.Address{}) {", "if !m.Unchecked {"},
+	{"the refund is of what was used before the burn", "transition.go", "	if m.From != (common.Address{}) {\n		left -= left / 10 // a tenth of what is not used goes as well\n	}\n	left += b.refund(m.Gas - left)",
+		"	back := b.refund(m.Gas - left)\n	if m.From != (common.Address{}) {\n		left -= left / 10\n	}\n	left += back"},
+	{"the refund is a fifth before London", "transition.go", "if b.rules.IsLondon {\n		most", "if true {\n		most"},
+	{"the refund is a half with London", "transition.go", "if b.rules.IsLondon {\n		most", "if false {\n		most"},
+	{"the balance must pay the value too", "transition.go", "have.Lt(fee) {", "have.Lt(new(uint256.Int).Add(fee, uint256.MustFromBig(m.Value))) {"},
+	{"the balance must pay the greatest price", "message.go", "	return price\n}", "	return most\n}"},
+	{"the tip is forgotten", "message.go", "price.Add(price, baseFee).Cmp(most)", "price.Set(baseFee).Cmp(most)"},
+	{"a creation's nonce is raised here too", "transition.go", "if m.To != nil {\n		b.state.SetNonce", "if true {\n		b.state.SetNonce"},
+	{"a huge value is cut", "transition.go", "if huge {", "if false {"},
+	{"a huge price is cut", "transition.go", "huge && m.Gas > 0 || dear", "dear"},
+	{"a fee of more than a word is cut", "transition.go", "|| dear ||", "||"},
+	{"contracts may send", "transition.go", "hash != (common.Hash{}) && hash != types.EmptyCodeHash", "false"},
+	{"internal transactions are checked", "message.go", "IsInternal(tx.Transaction),", "false,"},
+	{"a nonce of the future is good", "transition.go", "m.Nonce != next", "m.Nonce < next"},
+	{"storage keys of the list are free", "transition.go", "uint64(len(list[i].StorageKeys))*params.TxAccessListStorageKeyGas", "0"},
+	{"a zero byte costs as much as another", "transition.go", "gas += params.TxDataZeroGas", "gas += params.TxDataNonZeroGasEIP2028"},
+	{"EvmWriter is warm", "block.go", "vm.ActivePrecompiles(b.rules)", "append(vm.ActivePrecompiles(b.rules), WriterAddress)"},
+	{"touched accounts stay", "block.go", "	b.state.Finalise(b.rules)\n	b.txs", "	b.txs"},
+	{"transfers of nothing touch nobody", "block.go", "	s.SubBalance(from, value", "	if value.IsZero() {\n		return\n	}\n	s.SubBalance(from, value"},
+	{"the difficulty is none", "block.go", "big.NewInt(1),", "big.NewInt(0),"},
+	{"the gas limit is shown to be less", "block.go", "math.MaxUint64,", "math.MaxInt64,"},
+	{"the time is in nanoseconds", "header.go", "int64(h.Time) / int64(time.Second)", "int64(h.Time)"},
+	{"logs are counted anew for each transaction", "receipt.go", "firstLog: b.logs,", ""},
+	{"gas is counted anew for each transaction", "receipt.go", "r.CumulativeGasUsed = b.gasUsed", "r.CumulativeGasUsed = result.GasUsed"},
+	{"a contract's address is of the next nonce", "receipt.go", "tx.Nonce())", "tx.Nonce()+1)"},
+	{"what is left out is not counted", "block.go", "	index := b.given\n	b.given++", "	index := len(b.txs)"},
+	{"EvmWriter obeys everybody", "writer.go", "w.caller != DriverAddress || ", ""},
+	{"EvmWriter obeys the last who called it", "writer.go", "w.called, w.noted, w.work = w.noted, false, nil", "w.called, w.work = w.noted, nil"},
+	{"EvmWriter hears other kinds of calls", "writer.go", "w.called, w.noted, w.work = w.noted, false, nil", "w.called, w.noted, w.work = true, false, nil"},
+	{"EvmWriter's refusal leaves the gas", "writer.go", "return nil, errWriterRefused", "return nil, vm.ErrExecutionReverted"},
+	{"EvmWriter takes longer inputs", "writer.go", "len(args) == method.size", "len(args) >= method.size"},
+	{"the sender's balance can be set", "writer.go", "	if account == w.block.machine.Origin {\n		return setBalanceGas\n	}\n", ""},
+	{"the sender's nonce can be raised", "writer.go", "account == w.block.machine.Origin || by.IsZero()", "by.IsZero()"},
+	{"a nonce may be raised by 256", "writer.go", "GtUint64(maxNonceGrowth)", "GtUint64(maxNonceGrowth + 1)"},
+	{"a nonce may be raised by nothing", "writer.go", "by.IsZero() || ", ""},
+	{"a balance can only grow", "writer.go", "s.SubBalance(account, have.Sub(have, balance)", "s.SubBalance(account, new(uint256.Int)"},
+	{"code is copied the other way", "writer.go", "w.setCode(to, code)", "w.setCode(from, s.GetCode(to))"},
+	{"copied code costs nothing", "writer.go", "copyCodeGas + uint64(len(code))*codeByteGas", "copyCodeGas"},
+	{"swapped code costs as much as copied", "writer.go", "uint64(len(otherCode))*codeByteGas)/2", "uint64(len(otherCode))*codeByteGas)"},
+	{"half of swapped code is lost", "writer.go", "			w.setCode(other, code)\n", ""},
+	{"EvmWriter's own code is never run", "writer.go", "		w.watch()\n	}\n}", "	}\n}"},
+	{"London's blocks have no base fee", "header.go", "if !rules.Upgrades.London {\n		return nil", "if true {\n		return nil"},
+	{"an upgrade lasts", "header.go", "	case !on:\n		return nil\n", "	case !on:\n		return before\n"},
+	{"the first height counts", "header.go", "if i > 0 {", "if true {"},
+}
+
+var failedTest = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+
+// TestPlantedFaultsAreCaught builds this package with each planted fault and demands
+// that a test fails, and that none fails without.
+func TestPlantedFaultsAreCaught(t *testing.T) {
+	if os.Getenv("TARN_PLANTED") == "" {
+		t.Skip("set TARN_PLANTED=1 to build and test the package once for each planted fault; takes some minutes")
+	}
+	buildJudge(t)
+	if out, err := testWith(t, "evm.go", "package evm", "package evm"); err != nil {
+		t.Fatalf("without a planted fault: %v\n%s", err, out)
+	}
+	for _, p := range planted {
+		t.Run(p.fault, func(t *testing.T) {
+			out, err := testWith(t, p.file, p.from, p.to)
+			caught := failedTest.FindAllStringSubmatch(out, -1)
+			switch {
+			case err == nil:
+				t.Errorf("no test noticed that %s", p.fault)
+			case len(caught) == 0 && !strings.Contains(out, "panic: "):
+				t.Errorf("the tests did not run: %v\n%s", err, out)
+			}
+			for _, m := range caught {
+				t.Logf("caught by %s", m[1])
+			}
+		})
+	}
+}
+
+// testWith runs the tests with a piece of one file changed.
+func testWith(t *testing.T, file, from, to string) (out string, err error) {
+	t.Helper()
+	source, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(source), from) {
+		t.Fatalf("%s has no %q", file, from)
+	}
+	changed := strings.Replace(string(source), from, to, 1)
+	dir := t.TempDir()
+	original, err := filepath.Abs(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{original: filepath.Join(dir, file)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{file: []byte(changed), "overlay.json": overlay} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := exec.Command("go", "test", "-vet=off", "-failfast", "-overlay", filepath.Join(dir, "overlay.json"), "-count=1",
+		"-skip=Planted", ".", "-evm.scenes=400").CombinedOutput()
+	return string(b), err
+}
