@@ -102,6 +102,13 @@ func (e *Engine) start() error {
 			return err
 		}
 	}
+	if e.site.behind(h) {
+		// From here on it is called durable, and must not be taken for the end of
+		// a log that was being written.
+		if err := e.seal(h); err != nil {
+			return err
+		}
+	}
 	e.sequence, s.sequence = h.sequence, h.sequence
 	e.cache.advance(h.sequence)
 	e.durable = store.Durable{Head: h.revision, Irreversible: h.revision}

@@ -3,6 +3,8 @@ package lsm
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -531,6 +533,31 @@ func TestAWriterThatOnlyReadsHoldsNoMore(t *testing.T) {
 	}
 	if string(first) != value {
 		t.Error("the first value has changed")
+	}
+	w.must(w.s.Close())
+}
+
+// TestAStartSealsTheFlushThatItFinds: what a store opens at is called durable, so
+// from then on it must be damage if it is gone.
+func TestAStartSealsTheFlushThatItFinds(t *testing.T) {
+	w, table := fresh(t)
+	block(t, w.s, table, "a=1")
+	commit(t, w.s, 1)
+	failures["Seal"].plant(w)
+	if err := checkpoint(t, w.s); err == nil {
+		t.Fatal("the seal was written")
+	}
+	w.heal()
+	w.must(w.s.Close())
+	w.open()
+	if w.s.Head() != 1 {
+		t.Fatalf("opened at %d", w.s.Head())
+	}
+	path := filepath.Join(w.e.site.Path(), sealName)
+	file, err := os.ReadFile(path)
+	w.must(err)
+	if s, err := decodeSeal(path, file); err != nil || s.revision != 1 || s.sequence != w.e.sequence {
+		t.Errorf("sealed is %+v, %v, the store is at flush %d", s, err, w.e.sequence)
 	}
 	w.must(w.s.Close())
 }

@@ -36,7 +36,9 @@ type Site struct {
 
 // Enter locks the store in dir and reads its seal. Without readOnly a folder that
 // has no store of this kind yet becomes one whose seal says that nothing is
-// durable. kind is the library's name, of at most 8 bytes.
+// durable, and all that the folder holds is made durable before anything stands on
+// it: a process that was killed may have left it in the page cache only. kind is the
+// library's name, of at most 8 bytes.
 //
 // The errors are store.LockedError, store.VersionError, store.CorruptError, and
 // fs.ErrNotExist where there is nothing to read.
@@ -52,10 +54,53 @@ func Enter(dir, kind string, readOnly bool) (*Site, error) {
 	if err := s.takeLock(); err != nil {
 		return nil, err
 	}
-	if err := s.readSeal(kind); err != nil {
+	err := s.readSeal(kind)
+	if err == nil && !readOnly {
+		err = s.settle()
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.lock.Close())
 	}
 	return s, nil
+}
+
+// settle makes durable what the folder holds. The seal's sound slot is written
+// again, since its last sync may have failed; of the library's own files each
+// library writes anew at its opening what it had not synced.
+func (s *Site) settle() error {
+	if s.sealed.sequence > 0 {
+		path := filepath.Join(s.path, sealName)
+		if err := s.writeSeal(s.sealed); err != nil {
+			return err
+		}
+		if err := os.Chtimes(path, s.at, s.at); err != nil { // it tells when that flush was
+			return fmt.Errorf("keep the seal's time: %w", err)
+		}
+	}
+	entries, err := os.ReadDir(s.path)
+	if err != nil {
+		return fmt.Errorf("sync what is there: %w", err)
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() {
+			continue
+		}
+		if err := s.syncFile(filepath.Join(s.path, e.Name())); err != nil {
+			return fmt.Errorf("sync what is there: %w", err)
+		}
+	}
+	if err := errors.Join(s.fs.SyncDir(s.path), s.fs.SyncDir(s.dir)); err != nil {
+		return fmt.Errorf("sync the names that are there: %w", err)
+	}
+	return nil
+}
+
+func (s *Site) syncFile(path string) error {
+	f, err := s.fs.Open(path, false)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 func (s *Site) takeLock() error {
@@ -208,6 +253,23 @@ func (s *Site) seal(h head) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next := seal{kind: s.sealed.kind, head: h, slot: sealSlot - s.sealed.slot}
+	if err := s.writeSeal(next); err != nil {
+		return err
+	}
+	s.sealed = next
+	return nil
+}
+
+// behind reports whether the base holds a flush that no seal tells of: its process
+// ended between the two.
+func (s *Site) behind(h head) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.readOnly && s.sealed.sequence < h.sequence
+}
+
+// writeSeal writes a seal into its slot, durably.
+func (s *Site) writeSeal(next seal) error {
 	f, err := s.fs.Open(filepath.Join(s.path, sealName), true)
 	if err != nil {
 		return fmt.Errorf("write the seal: %w", err)
@@ -219,7 +281,6 @@ func (s *Site) seal(h head) error {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("write the seal: %w", err)
 	}
-	s.sealed = next
 	return nil
 }
 

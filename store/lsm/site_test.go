@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tarn/store"
 	"tarn/store/vfs"
@@ -52,6 +53,20 @@ func TestTheSealRemembersTheNewestFlush(t *testing.T) {
 			t.Errorf("%+v after %d", s.sealed, sequence)
 		}
 		leave(t, s)
+	}
+}
+
+// TestAStartKeepsTheTimeOfTheNewestFlush: the start writes the seal again, and the
+// seal's time is that of the last checkpoint.
+func TestAStartKeepsTheTimeOfTheNewestFlush(t *testing.T) {
+	dir, path := sealed(t, 3)
+	then := time.Now().Add(-time.Hour).Truncate(time.Second)
+	if err := os.Chtimes(path, then, then); err != nil {
+		t.Fatal(err)
+	}
+	leave(t, enter(t, dir))
+	if info, err := os.Stat(path); err != nil || !info.ModTime().Equal(then) {
+		t.Errorf("%v, %v", info.ModTime(), err)
 	}
 }
 

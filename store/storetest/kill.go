@@ -12,10 +12,7 @@ import (
 func (s *Suite) Kill(t *testing.T) {
 	s.each(t, func(t *testing.T, e Engine) {
 		o := newOrdeal(e, t.TempDir(), s.Seed)
-		o.strike = func(p *process) ([]string, error) {
-			err := p.kill()
-			return p.report(), err
-		}
+		o.strike = strikeDown
 		err := o.run(s.Kills)
 		lost := 0
 		if err != nil {
@@ -26,6 +23,12 @@ func (s *Suite) Kill(t *testing.T) {
 			t.Fatalf("seed %d: %v\nrepeat with: %s", s.Seed, err, s.replay(t, fmt.Sprintf("-storetest.kills=%d", s.Kills)))
 		}
 	})
+}
+
+// strikeDown ends a worker with SIGKILL.
+func strikeDown(p *process) ([]string, error) {
+	err := p.kill()
+	return p.report(), err
 }
 
 func newOrdeal(e Engine, dir string, seed uint64) *ordeal {

@@ -12,6 +12,10 @@ import (
 // PowerCut is Kill with the power: the store is on a file system of its own that
 // is shut down, with all that was not synced, under the working process. The
 // block log is on it too, and must hold the revision that is found.
+//
+// Between the cuts processes are killed, as often as they come. What a killed one
+// wrote the next one finds in the page cache, and a cut soon after takes away what
+// that one has not made durable before it stood on it.
 func (s *Suite) PowerCut(t *testing.T) {
 	if reason := whyNoDisk(); reason != "" {
 		s.skip(t, reason)
@@ -51,13 +55,22 @@ func cutPower(e Engine, j job, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
 	o := newOrdeal(e, d.dir, j.Seed)
-	o.strike = func(p *process) ([]string, error) { return strikePower(d, p) }
-	err = o.run(j.Count)
+	cuts := 0
+	o.strike = func(p *process) ([]string, error) {
+		if o.rng.IntN(2) == 0 {
+			return strikeDown(p)
+		}
+		cuts++
+		return strikePower(d, p)
+	}
+	for cuts < j.Count && err == nil {
+		err = o.run(o.struck + j.Count - cuts)
+	}
 	lost := 0
 	if err != nil {
 		lost = 1
 	}
-	fmt.Fprintf(out, "cuts=%d engine=%s lost=%d %v\n", o.struck, e.Name, lost, o)
+	fmt.Fprintf(out, "cuts=%d kills=%d engine=%s lost=%d %v\n", cuts, o.struck-cuts, e.Name, lost, o)
 	return err
 }
 

@@ -33,11 +33,12 @@ type job struct {
 
 // The roles.
 const (
-	roleWork    = "work"    // revisions and checkpoints until killed
-	roleHold    = "hold"    // has the store open
-	roleCuts    = "cuts"    // cuts the power of workers, in a mount namespace of its own
-	roleNoSpace = "nospace" // fills a disk, in a mount namespace of its own
-	roleMemory  = "memory"  // opens a store on tmpfs, likewise
+	roleWork     = "work"     // revisions and checkpoints until killed
+	roleHold     = "hold"     // has the store open
+	roleCuts     = "cuts"     // cuts the power of workers, in a mount namespace of its own
+	roleUnsynced = "unsynced" // opens what has not been synced and cuts the power, in a mount namespace of its own
+	roleNoSpace  = "nospace"  // fills a disk, in a mount namespace of its own
+	roleMemory   = "memory"   // opens a store on tmpfs, likewise
 )
 
 // play does the job of this process and returns its exit code.
@@ -70,6 +71,8 @@ func perform(e Engine, j job, out io.Writer) error {
 		return hold(e, j, out)
 	case roleCuts:
 		return cutPower(e, j, out)
+	case roleUnsynced:
+		return openUnsynced(e, j, out)
 	case roleNoSpace:
 		return fillDisk(e, j, out)
 	case roleMemory:

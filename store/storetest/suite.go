@@ -12,6 +12,7 @@
 //	func TestModelFull(t *testing.T)    { suite.ModelFull(t) }
 //	func TestKill(t *testing.T)         { suite.Kill(t) }
 //	func TestPowerCut(t *testing.T)     { suite.PowerCut(t) }
+//	func TestPowerCutAfterOpen(t *testing.T) { suite.PowerCutAfterOpen(t) }
 //	func TestNoSpace(t *testing.T)      { suite.NoSpace(t) }
 //	func TestMemoryDisk(t *testing.T)   { suite.MemoryDisk(t) }
 //
@@ -80,7 +81,7 @@ func (s *Suite) defaults() {
 	for _, f := range []struct {
 		field *int
 		size  int
-	}{{&s.Ops, 12_000}, {&s.Rounds, 3}, {&s.Kills, 10}, {&s.Cuts, 6}} {
+	}{{&s.Ops, 12_000}, {&s.Rounds, 3}, {&s.Kills, 10}, {&s.Cuts, 4}} {
 		if *f.field == 0 {
 			*f.field = f.size
 		}

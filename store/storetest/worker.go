@@ -22,7 +22,8 @@ func storeDir(dir string) string { return filepath.Join(dir, "store") }
 //
 // It reports "opened", "checkpointing", "logged" when an image is to become the
 // durable one next, and "durable" with the label of the head
-// and the irreversible revision once a checkpoint has returned.
+// and the irreversible revision, of the image that it opened at and of each once its
+// checkpoint has returned.
 type worker struct {
 	engine Engine
 	job    job
@@ -92,6 +93,12 @@ func (w *worker) open() (err error) {
 	if w.s, err = w.engine.Open(storeDir(w.job.Dir), k); err != nil {
 		return err
 	}
+	l, err := readLabel(w.s)
+	if err != nil {
+		return err
+	}
+	// What a store opens at is durable, whatever the one before has not synced.
+	w.reportDurable(l, w.s.Irreversible())
 	w.report("opened")
 	if w.s.Head() == w.s.Irreversible() {
 		for _, name := range append(workTables(), labelTable) {
@@ -106,9 +113,8 @@ func (w *worker) open() (err error) {
 		w.tables = append(w.tables, found[name])
 	}
 	w.labels = found[labelTable]
-	l, err := readLabel(w.s)
 	w.built = map[uint64]label{l.revision: l}
-	if err == nil && l.from != 0 { // on a fork: back to the main line
+	if l.from != 0 { // on a fork: back to the main line
 		err = w.s.UndoAll()
 	}
 	return err
@@ -251,9 +257,13 @@ func (w *worker) checkpoint() error {
 			}
 			return
 		}
-		w.report("durable %d %d %d %d %d", l.epoch, l.build, l.revision, l.from, irreversible)
+		w.reportDurable(l, irreversible)
 	})
 	return nil
+}
+
+func (w *worker) reportDurable(l label, irreversible uint64) {
+	w.report("durable %d %d %d %d %d", l.epoch, l.build, l.revision, l.from, irreversible)
 }
 
 // parseDurable reads such a report.

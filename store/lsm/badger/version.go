@@ -16,7 +16,9 @@ import (
 // little-endian, that is whole.
 var markerKey = []byte{0, 0, 0, 'v'}
 
-// recover finds the version that is whole, and takes back what lies above it.
+// recover finds the version that is whole, and takes back what lies above it. Before
+// anybody is told of that version, the logs that it may lie in are tables: their
+// last sync may have failed.
 func (b *Base) recover() error {
 	txn := b.db.NewTransactionAt(math.MaxUint64, false)
 	v, err := b.get(txn, nil, markerKey)
@@ -36,6 +38,9 @@ func (b *Base) recover() error {
 	}
 	if err := b.site.Check(b.current); err != nil || b.options.ReadOnly {
 		return err
+	}
+	if err := b.settle(); err != nil {
+		return fmt.Errorf("write out the logs of the process before: %w", err)
 	}
 	b.db.SetDiscardTs(b.version)
 	if b.leftover = b.tried > b.version; b.leftover {

@@ -68,3 +68,5 @@ func TestKill(t *testing.T)        { suite.Kill(t) }
 func TestNoSpace(t *testing.T)     { suite.NoSpace(t) }
 func TestMemoryDisk(t *testing.T)  { suite.MemoryDisk(t) }
 func TestPowerCut(t *testing.T)    { suite.PowerCut(t) }
+
+func TestPowerCutAfterOpen(t *testing.T) { suite.PowerCutAfterOpen(t) }
