@@ -167,8 +167,14 @@ func sameState(t *testing.T, ctx context.Context, from *oracle.Node, others ...*
 	if err := from.Pause(ctx); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(time.Second) // the block that was being made
+	// The block that was being made may still come, on a busy machine late: a head that
+	// has stood still for longer than blocks take is the last one.
 	head, hash, err := from.IntegrityHash(ctx)
+	for before := ""; err == nil && head != before; {
+		time.Sleep(time.Second)
+		before = head
+		head, hash, err = from.IntegrityHash(ctx)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +197,8 @@ func sameState(t *testing.T, ctx context.Context, from *oracle.Node, others ...*
 	}
 }
 
-// tellsOfItself checks what a node that produces says of its health and its work.
+// tellsOfItself checks what a node that produces says of its health and its work. At any
+// moment a checkpoint may just have written all that was dirty.
 func tellsOfItself(t *testing.T, ctx context.Context, n *oracle.Node, transactions int) {
 	t.Helper()
 	if status, text, err := n.Ask(ctx, "/readyz", ""); err != nil || status != 200 {
@@ -203,7 +210,7 @@ func tellsOfItself(t *testing.T, ctx context.Context, n *oracle.Node, transactio
 		t.Fatalf("%d %s, %v", status, text, err)
 	}
 	for name, least := range map[string]float64{"nodeos_trxs_produced_total": float64(transactions), "nodeos_blocks_produced": 8, "nodeos_p2p_clients": 1,
-		"nodeos_head_block_num": 8, "nodeos_cpu_usage_us_total{block_type=\"produced\"}": 100, "tarn_state_dirty_bytes": 1, "tarn_checkpoints_total": 1,
+		"nodeos_head_block_num": 8, "nodeos_cpu_usage_us_total{block_type=\"produced\"}": 100, "tarn_state_dirty_bytes": 0, "tarn_checkpoints_total": 1,
 		"tarn_process_memory_bytes{kind=\"anonymous\"}": 1 << 20, "nodeos_http_requests_total{handler=\"/v1/chain/get_info\"}": 1} {
 		at := bytes.Index(text, []byte("\n"+name+" "))
 		var got float64

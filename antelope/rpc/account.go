@@ -204,7 +204,7 @@ func (q *query) getAccount(b []byte) ([]byte, error) {
 // account appends the answer of get_account (Leap: read_only::get_account).
 func (q *query) account(b []byte, v *state.View, n types.Name, core *types.Symbol) ([]byte, error) {
 	const what = "unable to retrieve account info"
-	limits, err := v.Limits.Get(n)
+	limits, err := limitsOf(v, n)
 	if err != nil {
 		return b, err
 	}
@@ -252,6 +252,16 @@ func (q *query) account(b []byte, v *state.View, n types.Name, core *types.Symbo
 	o = appendLimit(variant.AppendKey(o, "subjective_cpu_bill_limit"), resource.AccountLimit{Used: subjective})
 	o = links.append(variant.AppendKey(o, "eosio_any_linked_actions"), nameAny)
 	return append(o, '}'), nil
+}
+
+// limitsOf returns the row that holds for an account: the one that a transaction of the
+// pending block set, if there is one; nil if the account has none
+// (Leap: resource_limits_manager::get_account_limits).
+func limitsOf(v *state.View, n types.Name) (*state.ResourceLimits, error) {
+	if l, err := v.PendingLimits.Get(n); err != nil || l != nil {
+		return l, err
+	}
+	return v.Limits.Get(n)
 }
 
 func appendLimit(b []byte, l resource.AccountLimit) object {

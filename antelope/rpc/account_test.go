@@ -113,6 +113,28 @@ func TestAnAccountPrintsAsNodeosPrintsIt(t *testing.T) {
 		`boost::tuples::null_type, boost::tuples::null_type>): (0 nobody))"`)
 }
 
+// What a transaction of the block that is being made set holds for readers at once, as
+// it holds for the account.
+func TestLimitsOfThePendingBlockAreShown(t *testing.T) {
+	n := newNode(t, func(s *state.State) { fillAccounts(t, s) }).start(serve.Options{})
+	ask := func() string {
+		_, got := n.ask("/v1/chain/get_account", `{"account_name":"alice"}`)
+		return got
+	}
+	const before, after = `"ram_quota":"5000000000","net_weight":1000,"cpu_weight":-1,`, `"ram_quota":123456,"net_weight":-1,"cpu_weight":77,`
+	if got := ask(); !strings.Contains(got, before) || strings.Contains(got, `"net_limit":{"used":-1,`) {
+		t.Fatal(got)
+	}
+	must(t, n.maker.StartBlock())
+	alice := types.N("alice")
+	_, err := n.maker.Chain.State().PendingLimits.Create(alice, state.ResourceLimits{Owner: alice, NetWeight: -1, CPUWeight: 77, RAMBytes: 123456})
+	must(t, err)
+	must(t, n.maker.Chain.PublishPending())
+	if got := ask(); !strings.Contains(got, after) || !strings.Contains(got, `"net_limit":{"used":-1,`) {
+		t.Error(got)
+	}
+}
+
 func TestCodeAndABIsInTheirForms(t *testing.T) {
 	n := newNode(t, func(s *state.State) { fillAccounts(t, s) }).start(serve.Options{})
 	raw := packedABI(t, tableABI)

@@ -21,6 +21,7 @@ type View struct {
 	Permissions    Table[PermissionKey, Permission]
 	Links          Table[LinkKey, PermissionLink]
 	Limits         Table[types.Name, ResourceLimits]
+	PendingLimits  Table[types.Name, ResourceLimits] // of a pending block: they hold instead of Limits
 	Usages         Table[types.Name, ResourceUsage]
 
 	contract
@@ -53,6 +54,7 @@ func (t *tables) view(v store.View) *View {
 		Permissions:    Table[PermissionKey, Permission]{&t.permissions, v},
 		Links:          Table[LinkKey, PermissionLink]{&t.links, v},
 		Limits:         Table[types.Name, ResourceLimits]{&t.limits, v},
+		PendingLimits:  Table[types.Name, ResourceLimits]{&t.pendingLimits, v},
 		Usages:         Table[types.Name, ResourceUsage]{&t.usages, v},
 		contract:       contract{src: v, t: t},
 		view:           v,

@@ -148,8 +148,9 @@ func (c *Cache) promote(e *entry, r *rewritten, facts program) {
 			return // it stays interpreted
 		}
 		facts.runtime, facts.compiled = c.native, compiled
+		interpreted := c.estimate(r, e.program.Load())
 		c.replace(e, &facts)
-		c.account(e, int64(len(r.code))*nativeFactor)
+		c.account(e, c.estimate(r, &facts)-interpreted)
 	}()
 }
 

@@ -205,8 +205,42 @@ func TestTheCompilerTakesOverFromTheInterpreter(t *testing.T) {
 		apply()
 	}
 	apply()
+	countsOnce(t, c, &code)
 	_ = m.Close()
 	_ = c.Close()
+}
+
+// countsOnce checks that a module that the compiler took over is counted as what it is
+// now, not as what it was besides.
+func countsOnce(t *testing.T, c *Cache, code *Code) {
+	t.Helper()
+	source, err := code.Load(code.Hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := applyOptions()
+	m, err := parse(source, &o)
+	if err == nil {
+		err = c.resolve(m)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := rewrite(m, &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := c.estimate(r, c.entries[code.Hash].program.Load())
+	counted := func() int64 {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.bytes
+	}
+	for end := time.Now().Add(time.Minute); counted() != want; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d bytes are counted for a module of %d", counted(), want)
+		}
+	}
 }
 
 // An instance's stack, which grew in a deep recursion, is within the estimate or
