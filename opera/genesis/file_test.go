@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -351,6 +352,33 @@ func TestContentsThatLieAreRefused(t *testing.T) {
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", c.what, err, c.want)
 		}
+	}
+}
+
+// broken is a genesis that cannot be read to its end.
+type broken struct{ Source }
+
+func (b broken) Items() iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		if yield(Item{}, nil) {
+			yield(Item{}, io.ErrClosedPipe)
+		}
+	}
+}
+
+func TestAUnitThatCannotBeFilledIsNotWritten(t *testing.T) {
+	raw, _ := writeFile(t, 1000, part{"ers", epochs(t, 1, 1)})
+	folder := t.TempDir()
+	var out bytes.Buffer
+	if _, err := Write(&out, broken{open(t, raw)}, folder); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("%v", err)
+	}
+	if got := names(open(t, out.Bytes())); got != "ers brs" {
+		t.Errorf("the file has the units %s", got)
+	}
+	left, err := os.ReadDir(folder)
+	if err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v %v", left, err)
 	}
 }
 

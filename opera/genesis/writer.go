@@ -115,8 +115,16 @@ func (u *UnitWriter) Item(item Item) error {
 	return nil
 }
 
-// Close ends the unit, copies it to the file, and returns the root of its hashes. It
-// is called once, also when the unit is given up after an error.
+// Discard gives the unit up, after an error: the file does not get it.
+func (u *UnitWriter) Discard() error {
+	if err := errors.Join(u.body.Close(), os.Remove(u.body.Name())); err != nil {
+		return fmt.Errorf("discard unit %q of a genesis file: %w", u.name, err)
+	}
+	return nil
+}
+
+// Close ends the unit, copies it to the file, and returns the root of its hashes. A
+// unit is closed or discarded once.
 func (u *UnitWriter) Close() (root [32]byte, err error) {
 	defer func() {
 		if err = errors.Join(err, u.body.Close(), os.Remove(u.body.Name())); err != nil {
@@ -184,12 +192,12 @@ func Write(out io.Writer, s Source, folder string) (Hashes, error) {
 		if err != nil {
 			return nil, err
 		}
-		err = part.copy(u)
-		root, closed := u.Close()
-		if err := errors.Join(err, closed); err != nil {
+		if err := part.copy(u); err != nil {
+			return nil, errors.Join(err, u.Discard())
+		}
+		if hashes[part.section], err = u.Close(); err != nil {
 			return nil, err
 		}
-		hashes[part.section] = root
 	}
 	return hashes, nil
 }

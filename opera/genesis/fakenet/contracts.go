@@ -11,7 +11,6 @@ import (
 	"github.com/Fantom-foundation/go-opera/opera/contracts/sfclib"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/tracing"
-	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 
@@ -109,12 +108,6 @@ func introduce(validators []member) [][]byte {
 	}
 	return append(names, stakes...)
 }
-
-// evmState is the state of a block as the machine wants it.
-type evmState struct{ *state.Block }
-
-// Logs returns the present transaction's.
-func (s evmState) Logs() []*types.Log { return s.TxLogs() }
 
 // nothing is a state without accounts.
 type nothing struct{}

@@ -89,8 +89,8 @@ func build(o Options) (*Genesis, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := evmState{state.NewBlock(nothing{})}
-	endow(db.Block, validators)
+	db := state.NewBlock(nothing{})
+	endow(db, validators)
 	block, ran, err := execute(db, &rules, validators)
 	if err != nil {
 		return nil, err
