@@ -345,7 +345,7 @@ func (b *Block) GetRefund() uint64 { return b.refund }
 
 // SetTxContext implements vm.StateDB: the transaction whose logs come now, and its index.
 func (b *Block) SetTxContext(tx common.Hash, index int, _ uint32) {
-	b.tx, b.txIndex, b.logs = tx, index, b.logs[:0]
+	b.tx, b.txIndex, b.logs = tx, index, nil // receipts keep the slice
 }
 
 // AddLog implements vm.StateDB. A log's index among the block's is whoever makes receipts
