@@ -2,9 +2,10 @@ package dag
 
 import "tarn/opera/inter"
 
-// causes computes which roots of a frame, above 0, forklessly cause an event, and
-// returns their numbers by validator, none for a validator without one, and the sum of
-// the weights of their creators. The event need not be kept yet. The slice is good until the next call.
+// causes computes which roots of a frame, above 0, forklessly cause an event. It returns
+// their numbers by validator, none for a validator without one, and the sum of the
+// weights of their creators. The event need not be kept yet. The slice is good until the
+// next call.
 func (e *Epoch) causes(n *node, row []uint32, frame inter.Frame) ([]uint32, inter.Weight) {
 	roots, sums := e.roots, e.sums
 	for i, tip := range row {

@@ -24,9 +24,9 @@
 //   - A validator's root of a frame is the first event of its chain with that frame or
 //     a higher one. So no event is caused by two roots of one validator in one frame,
 //     however many of them there are.
-//   - What causes an event from a frame causes it from every earlier frame too, for
-//     earlier roots on a chain are seen by all that see later ones. So a claimed frame
-//     is checked at its predecessor alone, however far it is ahead of the self-parent's.
+//   - If a validator's root of a frame causes an event, its roots of all earlier frames do,
+//     for whoever has seen a root has seen the earlier ones of its chain. So a claimed
+//     frame is checked at its predecessor alone, however far it is ahead of the self-parent's.
 //
 // lachesis-base arrives at the same with numbered branches of forking validators and a
 // second vector, of the lowest events that see an event. Neither is needed, and with
@@ -34,11 +34,12 @@
 //
 // # Costs
 //
-// With n validators, an event takes 4n bytes for its row and about 150 for itself.
-// A new event costs n steps for each of its parents, and n for its median time. A root costs
-// n² steps, and as many again for each frame above the last decided one of which it is a root.
-// Neither depends on how many events or forks the epoch has, but for a logarithm in the
-// length of a chain, paid for each validator that forked.
+// With n validators, an event takes 4n bytes for its row and about 180 for itself and its
+// place among the ids. A new event costs n steps for each of its parents, and n for its median
+// time. A root costs n² steps, and for each frame above the last decided one of which it is
+// a root n² more, and n² for its vote in each election until that frame is decided; and 8n bytes
+// until then. None of this depends on how many events or forks the epoch has, but for the
+// logarithm of a chain's length.
 //
 // What an epoch holds is bounded by the protocol, not here. An event uses at least 28,000
 // gas, and an epoch is sealed once its confirmed events have used MaxEpochGas: 53,571 events
@@ -94,8 +95,9 @@ type Options struct {
 	// validator that has not been seen yet.
 	Start inter.Timestamp
 	// Decided is the last frame of the epoch whose decision is known, 0 if none is. After
-	// a start all events of the epoch are added again, and Next is silent about the
-	// decisions up to that frame.
+	// a start all events of the epoch are added again, in any order with parents first,
+	// and Next is silent about the decisions up to that frame. If they do not bring
+	// [Epoch.Decided] back to it, events are missing.
 	Decided inter.Frame
 }
 
@@ -110,7 +112,7 @@ type Epoch struct {
 	ids     []inter.EventID // by number, as nodes; the first is of no event
 	nodes   []node
 	parents []uint32   // of all events, in their order
-	rows    [][]uint32 // in pieces of rowsInPiece
+	rows    [][]uint32 // in pieces of pieceRows
 
 	last   []uint32 // by validator, the event that was added last
 	forked []bool   // by validator: there are two events with one sequence number
@@ -202,10 +204,10 @@ func (e *Epoch) Build(ev *Event) (inter.Frame, inter.Timestamp, error) {
 	return max(frame, 1), e.medianTime(row, ev.CreationTime), nil
 }
 
-// Add adds an event whose parents have been added before. The error is, or wraps,
-// ErrWrongMedianTime or ErrWrongFrame if the event claims what does not follow from its
-// ancestors, in the order in which go-opera checks; any other error is a caller's
-// mistake. After an error all is as if there had been no call.
+// Add adds an event whose parents have been added before. The error is ErrWrongMedianTime
+// or ErrWrongFrame if the event claims what does not follow from its ancestors, in the
+// order in which go-opera checks; any other error is a caller's mistake. After an error
+// all is as if there had been no call.
 //
 // After an event that was added, Next tells what it has decided.
 func (e *Epoch) Add(ev *Event) error {
