@@ -61,6 +61,7 @@ var rules = []rule{
 	{"opera/inter/...", []string{"opera/inter/...", "internal/..."}},
 	{"opera/dag/...", []string{"opera/inter", "opera/dag/...", "internal/..."}},
 	{"opera/evm", []string{"opera/inter", "internal/..."}},
+	{"opera/eventfile", []string{"opera/inter", "internal/..."}},
 	{"opera/eventcheck", []string{"opera/inter", "internal/..."}},
 	{"opera/epoch", []string{"opera/inter", "internal/..."}},
 	{"opera/genesis", []string{"opera/inter", "internal/..."}},

@@ -1,0 +1,237 @@
+package chain
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/trie"
+
+	"tarn/opera/eventfile"
+	"tarn/opera/genesis/fakenet"
+	"tarn/opera/inter"
+	"tarn/store"
+	"tarn/store/engine"
+	"tarn/store/page"
+)
+
+// recorded is the events of a go-opera and the blocks that it made of them, a line each.
+type recorded struct {
+	events [][]byte
+	blocks []string
+}
+
+func record(t testing.TB) recorded {
+	t.Helper()
+	var r recorded
+	in, err := eventfile.Open(filepath.Join("testdata", "fakenet1.events.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	for {
+		raw, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.events = append(r.events, raw)
+	}
+	text, err := os.Open(filepath.Join("testdata", "fakenet1.blocks"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer text.Close()
+	for lines := bufio.NewScanner(text); lines.Scan(); {
+		if line := lines.Text(); !strings.HasPrefix(line, "#") {
+			r.blocks = append(r.blocks, line)
+		}
+	}
+	return r
+}
+
+// source hands out events one after the other.
+func source(events [][]byte) func() ([]byte, error) {
+	return func() ([]byte, error) {
+		if len(events) == 0 {
+			return nil, io.EOF
+		}
+		raw := events[0]
+		events = events[1:]
+		return append([]byte(nil), raw...), nil
+	}
+}
+
+func openStore(t testing.TB, dir string, o engine.Options) store.Store {
+	t.Helper()
+	s, err := engine.Open(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// newChain makes the chain of a fakenet of one validator.
+func newChain(t testing.TB, s store.Store) *Chain {
+	t.Helper()
+	g, err := fakenet.New(fakenet.Options{Validators: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Store: s, Warn: func(err error) { t.Log(err) }}
+	if err := ApplyGenesis(o, g); err != nil {
+		t.Fatal(err)
+	}
+	if err := ApplyGenesis(o, g); !errors.Is(err, ErrNotEmpty) {
+		t.Fatalf("a second genesis: %v", err)
+	}
+	return openChain(t, s)
+}
+
+func openChain(t testing.TB, s store.Store) *Chain {
+	t.Helper()
+	c, err := Open(Options{Store: s, Warn: func(err error) { t.Log(err) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func feed(t testing.TB, c *Chain, events [][]byte) Fed {
+	t.Helper()
+	fed, err := c.Feed(context.Background(), source(events), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fed
+}
+
+// line says of a block what the record does.
+func line(t testing.TB, c *Chain, number inter.BlockNumber) string {
+	t.Helper()
+	b, err := c.BlockRecord(number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b == nil {
+		return fmt.Sprintf("no block %d", number)
+	}
+	receipts, err := c.Receipts(number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	epoch, err := c.EpochOf(number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	epoch = max(epoch, b.Block.Atropos.Epoch())
+	return fmt.Sprintf("%d %v %d %d 0x%x 0x%x %v %d %d", number, b.Block.Atropos, b.Block.Time, b.Block.GasUsed, b.Block.Root, inter.TxsRoot(b.Block.Txs),
+		types.DeriveSha(receipts, trie.NewStackTrie(nil)), len(b.Block.Txs), epoch)
+}
+
+func compare(t *testing.T, c *Chain, r recorded) {
+	t.Helper()
+	for i, want := range r.blocks {
+		if got := line(t, c, inter.BlockNumber(i+1)); got != want {
+			t.Fatalf("block %d is\n%s, go-opera's\n%s", i+1, got, want)
+		}
+	}
+	if n := int(c.Head().Number); n != len(r.blocks) {
+		t.Fatalf("%d blocks, go-opera has %d", n, len(r.blocks))
+	}
+}
+
+func TestBlocksAreGoOperasOnEveryEngine(t *testing.T) {
+	r := record(t)
+	subjects := []engine.Options{{Kind: "leveldb"}, {Kind: "pebble"}, {Kind: "badger"}}
+	for _, m := range engine.Modes() {
+		subjects = append(subjects, engine.Options{Kind: engine.Page, Mode: m})
+	}
+	for _, o := range subjects {
+		t.Run(fmt.Sprint(o.Kind, " ", o.Mode), func(t *testing.T) {
+			if o.Mode == page.Locked {
+				o.LimitBytes = 64 << 20
+			}
+			s := openStore(t, t.TempDir(), o)
+			defer s.Close()
+			c := newChain(t, s)
+			defer c.Close()
+			if fed := feed(t, c, r.events); fed.Events != len(r.events) || fed.Known != 0 {
+				t.Errorf("of %d events %+v", len(r.events), fed)
+			}
+			compare(t, c, r)
+			if fed := feed(t, c, r.events); fed.Events != 0 || fed.Known != len(r.events) {
+				t.Errorf("fed again: %+v", fed)
+			}
+		})
+	}
+}
+
+// Closing a store takes no checkpoint, so what came after the last one is gone.
+func TestAChainGoesOnFromWhateverIsDurable(t *testing.T) {
+	r := record(t)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	dir := t.TempDir()
+	s := openStore(t, dir, engine.Options{Kind: engine.Page})
+	c := newChain(t, s)
+	for reached := 0; reached < len(r.events); {
+		reached = min(len(r.events), reached+1+random.IntN(6))
+		feed(t, c, r.events[:reached])
+		if random.IntN(2) == 0 {
+			done, err := c.Checkpoint()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := done.Wait(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if random.IntN(3) > 0 {
+			c.Close()
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s = openStore(t, dir, engine.Options{})
+			c = openChain(t, s)
+		}
+	}
+	defer s.Close()
+	defer c.Close()
+	feed(t, c, r.events)
+	compare(t, c, r)
+}
+
+func TestAWrongEventChangesNothing(t *testing.T) {
+	r := record(t)
+	s := openStore(t, t.TempDir(), engine.Options{Kind: engine.Page})
+	defer s.Close()
+	c := newChain(t, s)
+	defer c.Close()
+	const good = 10
+	feed(t, c, r.events[:good])
+	if _, err := c.Feed(context.Background(), source(r.events[good+1:good+2]), nil); !errors.Is(err, ErrParents) {
+		t.Errorf("an event without its parent: %v", err)
+	}
+	for at := range r.events[good] {
+		bad := append([]byte(nil), r.events[good]...)
+		bad[at] ^= 1
+		// One that says it is of an epoch that is over is passed over.
+		if fed, err := c.Feed(context.Background(), source([][]byte{bad}), nil); fed.Events != 0 || err == nil && fed.Known == 0 {
+			t.Fatalf("an event with another byte %d of %d is connected: %+v", at, len(bad), fed)
+		}
+	}
+	feed(t, c, r.events)
+	compare(t, c, r)
+}

@@ -1,0 +1,135 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+
+	"tarn/opera/eventcheck"
+	"tarn/opera/inter"
+)
+
+// Fed counts what came of events that were fed.
+type Fed struct {
+	Events, Txs int // connected
+	Known       int // passed over: connected before, or of an epoch that is over
+}
+
+// ahead is how many events are decoded and not connected yet: enough for all processors,
+// and few enough for the largest ones to have room.
+const ahead = 64
+
+// item is an event on its way from the source to the writer.
+type item struct {
+	raw      []byte
+	event    *inter.Payload
+	err      error
+	verified bool // of the present epoch when it was looked at, and right
+	ready    chan struct{}
+}
+
+// Feed connects the events of a source, which hands them out parents first and ends with
+// [io.EOF]. They are decoded and their signatures checked on all processors, and connected
+// in their order by the caller, the writer. Events that the chain knows, or whose epoch is
+// over, are passed over. It stops at the first event that is wrong, and when the context
+// ends.
+func (c *Chain) Feed(ctx context.Context, next func() ([]byte, error), each func(Fed)) (Fed, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	order, work := make(chan *item, ahead), make(chan *item, ahead)
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer cancel()
+	for range runtime.GOMAXPROCS(0) {
+		all.Go(func() { c.verifier.decode(work) })
+	}
+	all.Go(func() { read(ctx, next, order, work) })
+	var fed Fed
+	for {
+		select {
+		case <-ctx.Done():
+			return fed, ctx.Err()
+		case it, more := <-order:
+			if !more {
+				return fed, ctx.Err()
+			}
+			<-it.ready
+			if errors.Is(it.err, io.EOF) {
+				return fed, nil
+			}
+			if err := c.take(it, &fed); err != nil {
+				return fed, fmt.Errorf("event %d: %w", fed.Events+fed.Known, err)
+			}
+			if each != nil {
+				each(fed)
+			}
+		}
+	}
+}
+
+// read reads a source and hands each event to who decodes and to who connects.
+func read(ctx context.Context, next func() ([]byte, error), order, work chan<- *item) {
+	defer close(work)
+	defer close(order)
+	for {
+		it := &item{ready: make(chan struct{})}
+		it.raw, it.err = next()
+		if it.err != nil {
+			close(it.ready)
+		}
+		select {
+		case order <- it:
+		case <-ctx.Done():
+			return
+		}
+		if it.err != nil {
+			return
+		}
+		work <- it // it has as much room as order
+	}
+}
+
+// decode decodes and verifies what comes.
+func (v *Verifier) decode(work <-chan *item) {
+	for it := range work {
+		if it.event, it.err = v.Decode(it.raw); it.err == nil {
+			err := v.Verify(it.event)
+			it.verified = err == nil
+			// Of which epoch it is, only the writer knows for certain.
+			if !errors.Is(err, eventcheck.ErrNotRelevant) && !errors.Is(err, eventcheck.ErrUnknownEpochBVs) && !errors.Is(err, eventcheck.ErrUnknownEpochEV) {
+				it.err = err
+			}
+		}
+		close(it.ready)
+	}
+}
+
+// take connects an event.
+func (c *Chain) take(it *item, fed *Fed) error {
+	if it.err != nil {
+		return it.err
+	}
+	p := it.event
+	known := p.Epoch < c.epoch.Epoch
+	if !known {
+		_, known = c.graph[p.ID()]
+	}
+	if known {
+		fed.Known++
+		return nil
+	}
+	if !it.verified {
+		if err := c.verifier.Verify(p); err != nil {
+			return fmt.Errorf("%v: %w", p.ID(), err)
+		}
+	}
+	if err := c.Connect(p); err != nil {
+		return fmt.Errorf("%v: %w", p.ID(), err)
+	}
+	fed.Events++
+	fed.Txs += len(p.Txs)
+	return nil
+}

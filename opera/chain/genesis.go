@@ -1,0 +1,86 @@
+package chain
+
+import (
+	"errors"
+	"fmt"
+
+	"tarn/opera/genesis"
+	"tarn/opera/inter"
+)
+
+// ErrNotEmpty is returned where a genesis is applied to a store that has a chain.
+var ErrNotEmpty = errors.New("there is a chain already")
+
+// ApplyGenesis makes the chain of a genesis in an empty store, and makes it durable. The
+// state's root is compared with the one that the genesis names. Interrupted, the store is
+// of no use: whoever calls this marks it until it returns.
+func ApplyGenesis(o Options, g genesis.Source) error {
+	c, err := prepare(o)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if h, err := c.rows.getHead(c.store); err != nil || h != nil {
+		return errors.Join(err, ErrNotEmpty)
+	}
+	begin, err := genesis.Begin(g, func(record *inter.EpochRecord) error {
+		return errors.Join(c.rows.putRecord(c.store, record), c.store.Relieve())
+	})
+	if err != nil {
+		return err
+	}
+	for record, err := range g.Blocks() {
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(c.rows.putBlockRecord(c.store, record), c.store.Relieve()); err != nil {
+			return fmt.Errorf("write the record of block %d: %w", record.Number, err)
+		}
+	}
+	last := begin.Epoch.State.BlockState
+	if err := c.importState(&last, g); err != nil {
+		return fmt.Errorf("import the state of block %d: %w", last.LastBlock.Number, err)
+	}
+	return c.found(g.Header(), &begin)
+}
+
+// importState imports the state of the last block.
+func (c *Chain) importState(last *inter.BlockState, g genesis.Source) error {
+	in := c.state.Import(c.store)
+	for item, err := range g.Items() {
+		if err != nil {
+			return err
+		}
+		if err := in.Put(item.Key, item.Value); err != nil {
+			return err
+		}
+	}
+	return in.Finish(uint64(last.LastBlock.Number), last.FinalizedStateRoot)
+}
+
+// found writes the head and makes everything durable.
+func (c *Chain) found(header genesis.Header, begin *genesis.Beginning) error {
+	content := &begin.Epoch.State
+	number := uint64(content.BlockState.LastBlock.Number)
+	err := c.rows.putHead(c.store, &head{
+		Network: Network{GenesisID: header.ID, ID: header.NetworkID, Name: header.NetworkName},
+		Block:   content.BlockState, Epoch: content.EpochState, Upgrades: begin.Upgrades,
+	})
+	if err == nil {
+		err = c.store.SetRevision(number)
+	}
+	if err == nil {
+		err = c.store.Publish()
+	}
+	if err != nil {
+		return fmt.Errorf("write the head of the genesis: %w", err)
+	}
+	checkpoint, err := c.store.Checkpoint()
+	if err == nil {
+		err = checkpoint.Wait()
+	}
+	if err != nil {
+		return fmt.Errorf("make the genesis durable: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package chain
+
+import (
+	"errors"
+
+	"tarn/opera/epoch"
+	"tarn/opera/inter"
+)
+
+// records is what the chain knows of the past, for proofs. Where a row cannot be read it
+// answers that there is none, and keeps the error, with which no block can be made.
+type records struct {
+	chain *Chain
+	err   error
+}
+
+var _ epoch.Records = (*records)(nil)
+
+func (r *records) failed(err error) bool {
+	r.err = errors.Join(r.err, err)
+	return err != nil
+}
+
+// BlockEpoch implements epoch.Records.
+func (r *records) BlockEpoch(number inter.BlockNumber) inter.Epoch {
+	of, err := r.chain.EpochOf(number)
+	if r.failed(err) {
+		return 0
+	}
+	return of
+}
+
+// BlockHash implements epoch.Records.
+func (r *records) BlockHash(number inter.BlockNumber) ([32]byte, bool) {
+	record, err := r.chain.BlockRecord(number)
+	if r.failed(err) || record == nil {
+		return [32]byte{}, false
+	}
+	return record.Block.Hash(), true
+}
+
+// EpochHash implements epoch.Records.
+func (r *records) EpochHash(number inter.Epoch) ([32]byte, bool) {
+	record, err := r.chain.EpochRecord(number)
+	if r.failed(err) || record == nil {
+		return [32]byte{}, false
+	}
+	return record.State.Hash(), true
+}
