@@ -19,7 +19,7 @@ import (
 // leaves out.
 //
 // It is called so: SetTxContext and Prepare begin a transaction, the machine changes the
-// state, Logs is read, and Finalise ends the transaction: accounts that destructed
+// state, TxLogs is read, and Finalise ends the transaction: accounts that destructed
 // themselves and touched accounts that are empty are deleted, the refund counter is zero
 // again, what was changed is what the next transaction calls committed. A transaction
 // that is left out of the block only reads, and gets none of these calls.
@@ -37,10 +37,9 @@ import (
 type State interface {
 	vm.StateDB
 
-	// Logs returns the logs since SetTxContext that were not reverted, in order. They
-	// are the caller's, to keep and to write to; the slice is only until the next
-	// SetTxContext.
-	Logs() []*types.Log
+	// TxLogs returns the logs since SetTxContext that were not reverted, in order. They
+	// are the caller's, and so is the slice.
+	TxLogs() []*types.Log
 
 	// Error returns the first error that a read met. The interface of go-ethereum has
 	// no room for it at the read; nothing that came after it counts.

@@ -291,7 +291,7 @@ func (m *memory) AddLog(l *types.Log) {
 	m.undo = append(m.undo, func() { m.logs = m.logs[:len(m.logs)-1] })
 }
 
-func (m *memory) Logs() []*types.Log                    { return m.logs }
+func (m *memory) TxLogs() []*types.Log                  { return m.logs }
 func (m *memory) Error() error                          { return nil }
 func (m *memory) AddPreimage(common.Hash, []byte)       {}
 func (m *memory) Witness() *stateless.Witness           { return nil }

@@ -16,7 +16,7 @@ func (b *Block) fill(r *types.Receipt, tx *Tx, m *Message, result *Result) {
 	if result.Err != nil {
 		r.Status = types.ReceiptStatusFailed
 	}
-	r.Logs = append([]*types.Log(nil), b.state.Logs()...)
+	r.Logs = b.state.TxLogs()
 	place := place{block: b.header.place(), txIndex: uint(len(b.txs)), firstLog: b.logs, gasBefore: b.gasUsed - result.GasUsed}
 	place.derive(r, tx, m.Price)
 	b.logs += uint(len(r.Logs))
