@@ -13,6 +13,7 @@ import "tarn/antelope/exception"
 type room struct {
 	left    int64
 	console int64 // of it, what may be printed
+	rows    int64 // what the state has grown by; below 0 the old values of what went are kept, for undo
 	binding bool
 }
 
@@ -25,7 +26,19 @@ const (
 	traceRoom = 768
 )
 
-func newRoom(binding bool) room { return room{transactionRoom, consoleRoom, binding} }
+func newRoom(binding bool) room {
+	return room{left: transactionRoom, console: consoleRoom, binding: binding}
+}
+
+// grow takes room for rows that became longer by n bytes. Rows that became shorter give
+// it back as far as the transaction took it; what is shorter than before the
+// transaction takes room as well, for its old value stays until the transaction is
+// irreversible.
+func (r *room) grow(n int64) error {
+	held := max(r.rows, -r.rows)
+	r.rows += n
+	return r.take(max(r.rows, -r.rows) - held)
+}
 
 // take takes n bytes, or gives them back if n is negative.
 func (r *room) take(n int64) error {

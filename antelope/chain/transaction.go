@@ -511,7 +511,7 @@ func (t *transaction) checkNet() error {
 
 // addRAM changes what an account uses; whether it may is checked at the end.
 func (t *transaction) addRAM(account types.Name, delta int64) error {
-	if err := t.room.take(delta); err != nil {
+	if err := t.room.grow(delta); err != nil {
 		return err
 	}
 	if err := t.c.chargeRAM(t.deepMind(), account, delta); err != nil {

@@ -41,5 +41,6 @@ var worst = map[string]string{
 	"bls_g1_add": "0 96 96 96 192 96", "bls_g2_add": "0 192 192 192 384 192",
 	"bls_g1_weighted_sum": "0 9600000 10000000 3200000 100000 32000000 96", "bls_g2_weighted_sum": "0 15360000 16000000 2560000 80000 32000000 192",
 	"bls_pairing": "0 7680000 8000000 15360000 80000 32000000 576", "bls_g1_map": "0 48 1000 96", "bls_g2_map": "0 96 1000 192",
+	"abort": "", "activate_feature": "1", "preactivate_feature": "8",
 	"bls_fp_mod": "0 64 100 48", "bls_fp_mul": "0 48 48 48 100 48", "bls_fp_exp": "0 48 48 64 200 48",
 }

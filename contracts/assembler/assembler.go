@@ -1,7 +1,7 @@
 // Package assembler makes WebAssembly modules of contracts out of their sources in
 // the text format of WebAssembly, so that no toolchain is needed to build ours.
 //
-// It owns a part of that format: integers, one memory, functions, globals, data, and
+// It owns a part of that format: integers, floats that are handed on, one memory, functions, globals, data, and
 // instructions in parentheses, each around what it works on:
 //
 //	(i64.add (local.get $a) (i64.const 1))
@@ -46,6 +46,8 @@ func Assemble(source string) ([]byte, error) {
 const (
 	i32 = 0x7f
 	i64 = 0x7e
+	f32 = 0x7d
+	f64 = 0x7c
 )
 
 // module is what is being put together: bodies of sections, and what names mean.
@@ -240,6 +242,10 @@ func valueType(n *node) (byte, error) {
 		return i32, nil
 	case n.kind == 'a' && n.text == "i64":
 		return i64, nil
+	case n.kind == 'a' && n.text == "f32":
+		return f32, nil
+	case n.kind == 'a' && n.text == "f64":
+		return f64, nil
 	}
 	return 0, wrong(n.line, "%q is no type", n.text)
 }

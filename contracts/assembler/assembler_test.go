@@ -62,7 +62,7 @@ func TestErrorsNameTheLine(t *testing.T) {
 		"(module (func (i32.const 1.5)))":             `"1.5" is not a number of 32 bits`,
 		"(module (func (i64.const 1 ) )":              "ends too early",
 		"(module (func $a) (func $a))":                "$a is there twice",
-		"(module (func (param f32)))":                 `"f32" is no type`,
+		"(module (func (param v128)))":                `"v128" is no type`,
 		"(module (func (if (i32.const 1))))":          "an if is",
 		"(module (memory 1) (memory 1))":              "one memory",
 		"(module (memory 65537))":                     "a memory of 65537 pages",

@@ -60,6 +60,10 @@ func operationOf(name string) (operation, bool) {
 		return operation{code: 0xac}, true
 	case "i64.extend_i32_u":
 		return operation{code: 0xad}, true
+	case "f32.reinterpret_i32":
+		return operation{code: 0xbe}, true
+	case "f64.reinterpret_i64":
+		return operation{code: 0xbf}, true
 	}
 	if o, ok := memoryOperation(name); ok {
 		return o, true
