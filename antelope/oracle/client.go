@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"tarn/antelope/types"
@@ -25,6 +26,9 @@ func NewClient(address string) *Client {
 		Transport: &http.Transport{MaxIdleConnsPerHost: 64},
 	}}
 }
+
+// HTTP is the node's address, host:port.
+func (c *Client) HTTP() string { return strings.TrimPrefix(c.base, "http://") }
 
 // Refusal is an error that the node answered with.
 type Refusal struct {

@@ -1,0 +1,200 @@
+package node_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"tarn/antelope/oracle"
+	"tarn/antelope/p2p"
+	"tarn/antelope/p2p/peer"
+	"tarn/antelope/serial"
+	"tarn/antelope/types"
+)
+
+var (
+	hostileFlag = flag.Duration("node.hostile", 1500*time.Millisecond, "how long each attack lasts")
+	idleFlag    = flag.Int("node.idle", 300, "connections that say nothing, of peers and of the API each")
+)
+
+// victim is a producing node with honest peers.
+type victim struct {
+	*oracle.Node
+	chain types.Checksum256
+	next  byte // address of the next attacker, 127.0.8.next
+
+	mu     sync.Mutex
+	delays []time.Duration // of blocks since they were asked for last
+}
+
+// connect connects from an address of its own, so that no host has too many.
+func (v *victim) connect(t *testing.T, to string) net.Conn {
+	t.Helper()
+	v.next++
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 8, v.next)}, Timeout: 5 * time.Second}
+	c, err := d.DialContext(t.Context(), "tcp", to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// greeted is a peer that said at which block it is: where the node is.
+func (v *victim) greeted(t *testing.T) (*peer.Peer, net.Conn) {
+	t.Helper()
+	c := v.connect(t, v.P2P())
+	p := peer.New(c, v.chain)
+	i, err := v.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Hello.HeadNum, p.Hello.LIBNum = i.HeadNum, i.Irreversible
+	head, headErr := types.ParseChecksum256(i.HeadID)
+	lib, libErr := types.ParseChecksum256(i.LIBID)
+	p.Hello.HeadID, p.Hello.LIBID = head, lib
+	if err := errors.Join(headErr, libErr, p.SendHandshake()); err != nil {
+		t.Fatal(err)
+	}
+	return p, c
+}
+
+// follow is an honest peer, which notes how old each block is when it comes.
+func (v *victim) follow(t *testing.T) {
+	p, _ := v.greeted(t)
+	p.Seen = func(kind p2p.Type, frame []byte) {
+		if kind != p2p.TypeBlock {
+			return
+		}
+		r := serial.NewReader(frame)
+		r.Varuint32()
+		var h types.BlockHeader
+		if h.Read(r); r.Err() != nil {
+			return
+		}
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.delays = append(v.delays, time.Since(h.Timestamp.TimePoint().Time()))
+	}
+	go p.Follow(t.Context()) //nolint:errcheck // it ends with the test
+}
+
+// late is the 99th percentile of the delays since it was last asked for.
+func (v *victim) late() (p99 time.Duration, blocks int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	list := v.delays
+	v.delays = nil
+	if len(list) == 0 {
+		return time.Hour, 0
+	}
+	slices.Sort(list)
+	return list[(len(list)-1)*99/100], len(list)
+}
+
+// Each attack goes on for a while beside honest peers, which hear blocks in time.
+func TestHonestPeersHearBlocksBesideHostileOnes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs a node for a while; not with -short")
+	}
+	t.Parallel()
+	w := workload(t, "token")
+	g, keys := oracle.Genesis(w, 1)
+	v := &victim{Node: startTarn(t, &g, keys), chain: g.ChainID()}
+	for range 3 {
+		v.follow(t)
+	}
+	time.Sleep(time.Second) // what they are sent to catch up
+	v.late()
+	time.Sleep(*hostileFlag)
+	quiet, _ := v.late()
+	for _, attack := range []struct {
+		name string
+		on   func(*testing.T, context.Context)
+	}{
+		{"ranges in a loop", v.askForRanges}, {"peers that never read", v.neverRead}, {"idle connections", v.idle},
+		{"bad bounds", v.badBounds},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), *hostileFlag)
+		attack.on(t, ctx)
+		<-ctx.Done()
+		cancel()
+		p99, blocks := v.late()
+		t.Logf("%s: 99th percentile %v of %d, quiet %v", attack.name, p99, blocks, quiet)
+		// A machine that is late by itself is late here, too.
+		if most := time.Second + max(0, quiet)*2; p99 > most || blocks < 3*int(hostileFlag.Seconds()) {
+			t.Errorf("%s: the 99th percentile of %d blocks' delays is %v, want %v at most", attack.name, blocks, p99, most)
+		}
+	}
+}
+
+// askForRanges asks for all blocks that there can be, as fast as it goes, and reads them.
+func (v *victim) askForRanges(t *testing.T, ctx context.Context) {
+	for range 4 {
+		p, c := v.greeted(t)
+		go io.Copy(io.Discard, c) //nolint:errcheck // ends with the connection
+		go func() {
+			for ctx.Err() == nil && p.Send(p2p.SyncRequest{Start: 1, End: 1 << 31}) == nil {
+				time.Sleep(100 * time.Microsecond)
+			}
+			c.Close()
+		}()
+	}
+}
+
+// neverRead asks for the same and takes nothing.
+func (v *victim) neverRead(t *testing.T, ctx context.Context) {
+	for range 4 {
+		p, c := v.greeted(t)
+		deadline, _ := ctx.Deadline()
+		if err := c.SetWriteDeadline(deadline); err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			for p.Send(p2p.SyncRequest{Start: 1, End: 1 << 31}) == nil {
+			}
+			c.Close()
+		}()
+	}
+}
+
+// idle opens connections and says nothing; where there are too many they are refused.
+func (v *victim) idle(t *testing.T, ctx context.Context) {
+	v.next++
+	for _, to := range []string{v.P2P(), v.HTTP()} {
+		for i := range *idleFlag {
+			d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 1, byte(i/250), byte(1+i%250))}, Timeout: 5 * time.Second}
+			c, err := d.DialContext(ctx, "tcp", to)
+			if ctx.Err() != nil {
+				return
+			}
+			if err != nil {
+				t.Errorf("connection %d to %s: %v", i, to, err)
+				return
+			}
+			context.AfterFunc(ctx, func() { c.Close() })
+		}
+	}
+}
+
+// badBounds asks for rows with bounds that are none, or of another type, or absurd.
+func (v *victim) badBounds(t *testing.T, ctx context.Context) {
+	bounds := []string{`"zzzzzzzzzzzzzzzz"`, `"-1"`, `"99999999999999999999999999"`, `{"a":[]}`, `"\u0000"`, `""`}
+	for i := range 4 {
+		go func() {
+			for n := i; ctx.Err() == nil; n++ {
+				b := bounds[n%len(bounds)]
+				body := fmt.Sprintf(`{"json":true,"code":"eosio.token","scope":"eosio.token","table":"accounts","limit":4294967295,"key_type":"i%d","index_position":"%d","lower_bound":%s,"upper_bound":%s,"reverse":%t}`,
+					64<<(n%3), n%12, b, bounds[(n/3)%len(bounds)], n%2 == 0)
+				_, _, _ = v.Ask(ctx, "/v1/chain/get_table_rows", body) // an error, whichever
+			}
+		}()
+	}
+}
