@@ -459,7 +459,8 @@ func (p *Producer) wakeUp() {
 	p.log.main.Warn(err.Error())
 	p.log.plugin.Debug("Aborting block due to produce_block error")
 	if p.abort() == nil {
-		// Its time has come already: at once would be again and again.
+		// The block is due already. Without a pause the next attempt, which may fail as
+		// well, would follow at once, and so on without end.
 		p.wake = wake{at: time.Now().Add(blockInterval / 10)}
 	}
 }
