@@ -163,13 +163,21 @@ func (r *run) disk() op {
 	if r.scarce {
 		reopen = 0 // may be refused
 	}
-	switch pick(r.rng, 8, 4, 4, reopen) {
+	fail := 0
+	if r.sabotage != nil {
+		fail = 3
+	}
+	switch pick(r.rng, 8, 4, 4, reopen, fail, fail) {
 	case 0:
 		return opCheckpoint{}
 	case 1:
 		return opCheckpoint{wait: true}
 	case 2:
 		return opWait{}
+	case 4:
+		return opFail{r.rng.Uint64()}
+	case 5:
+		return opHeal{}
 	}
 	return opReopen{}
 }

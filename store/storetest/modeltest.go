@@ -16,6 +16,7 @@ import (
 // after a crash. A crash is a Close, since Close takes no checkpoint.
 func (s *Suite) Model(t *testing.T) {
 	s.each(t, func(t *testing.T, e Engine) {
+		e.OpenFailing = nil
 		s.rounds(t, e, func(r *rand.Rand) Knobs {
 			return Knobs{MemoryBytes: []int64{0, 0, 4 << 20}[r.IntN(3)]}
 		})
@@ -52,6 +53,7 @@ func (s *Suite) rounds(t *testing.T, e Engine, knobs func(*rand.Rand) Knobs) {
 // tally is what a run did.
 type tally struct {
 	ops, revisions, checkpoints, reopens, views, full int
+	failed                                            int // checkpoints that were made to fail
 	seen                                              int // views checked by the reader beside the writer
 	bytes                                             int // most that was found in the store at an open
 }
@@ -64,12 +66,13 @@ func (t *tally) add(u tally) {
 	t.views += u.views
 	t.seen += u.seen
 	t.full += u.full
+	t.failed += u.failed
 	t.bytes = max(t.bytes, u.bytes)
 }
 
 func (t tally) String() string {
-	return fmt.Sprintf("ops=%d revisions=%d checkpoints=%d reopens=%d views=%d seen_by_reader=%d full=%d largest=%dKiB",
-		t.ops, t.revisions, t.checkpoints, t.reopens, t.views, t.seen, t.full, t.bytes>>10)
+	return fmt.Sprintf("ops=%d revisions=%d checkpoints=%d reopens=%d views=%d seen_by_reader=%d full=%d failed=%d largest=%dKiB",
+		t.ops, t.revisions, t.checkpoints, t.reopens, t.views, t.seen, t.full, t.failed, t.bytes>>10)
 }
 
 const (
@@ -98,8 +101,10 @@ type run struct {
 	serial   int
 	started  []started
 	audience audience
-	alone    bool // without a reader beside the writer
-	scarce   bool // there may be too little space, without a limit
+	sabotage Sabotage // of the open store, if checkpoints may be failed
+	failing  string   // the step at which they fail
+	alone    bool     // without a reader beside the writer
+	scarce   bool     // there may be too little space, without a limit
 
 	tally tally
 	last  []op
@@ -207,7 +212,7 @@ func (r *run) acknowledge(im image) {
 }
 
 func (r *run) open() error {
-	s, err := r.engine.Open(r.dir, r.knobs)
+	s, err := r.openStore()
 	if err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
@@ -316,10 +321,11 @@ func (r *run) close() error {
 		}
 		if err := c.Wait(); err == nil {
 			r.acknowledge(c.image)
-		} else if !r.isFull(err) {
+		} else if !r.mayFail(err) {
 			return fmt.Errorf("checkpoint of revision %d: %w", c.image.head, err)
 		}
 	}
 	r.started = nil
+	r.heal()
 	return nil
 }

@@ -296,7 +296,7 @@ func (o opWait) do(r *run) error {
 	r.started = nil
 	for _, c := range started {
 		err := c.Wait()
-		if r.isFull(err) {
+		if r.mayFail(err) {
 			continue
 		}
 		if err != nil {

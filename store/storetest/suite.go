@@ -10,6 +10,7 @@
 //	func TestConformance(t *testing.T)  { suite.Conformance(t) }
 //	func TestModel(t *testing.T)        { suite.Model(t) }
 //	func TestModelFull(t *testing.T)    { suite.ModelFull(t) }
+//	func TestModelFailing(t *testing.T) { suite.ModelFailing(t) }
 //	func TestKill(t *testing.T)         { suite.Kill(t) }
 //	func TestPowerCut(t *testing.T)     { suite.PowerCut(t) }
 //	func TestPowerCutAfterOpen(t *testing.T) { suite.PowerCutAfterOpen(t) }
@@ -39,6 +40,9 @@ type Engine struct {
 	Name string
 	// Open opens the store in dir, which it makes if need be.
 	Open func(dir string, k Knobs) (store.Store, error)
+	// OpenFailing, if not nil, is Open for a store whose checkpoints can be made to
+	// fail at any of their steps.
+	OpenFailing func(dir string, k Knobs) (store.Store, Sabotage, error)
 	// StoresUndo: an image holds the head and the way back to the irreversible
 	// revision. Otherwise the irreversible revision is all that survives.
 	StoresUndo bool

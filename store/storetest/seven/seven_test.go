@@ -34,9 +34,10 @@ func engines() []storetest.Engine {
 			continue
 		}
 		all = append(all, storetest.Engine{
-			Name:    string(kind),
-			Open:    opener(engine.Options{Kind: kind}),
-			Bounded: true,
+			Name:        string(kind),
+			Open:        opener(engine.Options{Kind: kind}),
+			OpenFailing: openFailing(string(kind)),
+			Bounded:     true,
 		})
 	}
 	return all
@@ -61,12 +62,13 @@ func TestMain(m *testing.M) {
 	os.Exit(suite.Main(m))
 }
 
-func TestConformance(t *testing.T) { suite.Conformance(t) }
-func TestModel(t *testing.T)       { suite.Model(t) }
-func TestModelFull(t *testing.T)   { suite.ModelFull(t) }
-func TestKill(t *testing.T)        { suite.Kill(t) }
-func TestNoSpace(t *testing.T)     { suite.NoSpace(t) }
-func TestMemoryDisk(t *testing.T)  { suite.MemoryDisk(t) }
-func TestPowerCut(t *testing.T)    { suite.PowerCut(t) }
+func TestConformance(t *testing.T)  { suite.Conformance(t) }
+func TestModel(t *testing.T)        { suite.Model(t) }
+func TestModelFull(t *testing.T)    { suite.ModelFull(t) }
+func TestModelFailing(t *testing.T) { suite.ModelFailing(t) }
+func TestKill(t *testing.T)         { suite.Kill(t) }
+func TestNoSpace(t *testing.T)      { suite.NoSpace(t) }
+func TestMemoryDisk(t *testing.T)   { suite.MemoryDisk(t) }
+func TestPowerCut(t *testing.T)     { suite.PowerCut(t) }
 
 func TestPowerCutAfterOpen(t *testing.T) { suite.PowerCutAfterOpen(t) }
