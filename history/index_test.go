@@ -1,0 +1,267 @@
+package history
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+
+	"tarn/store/vfs"
+	"tarn/store/vfs/errorfs"
+	"tarn/store/vfs/memfs"
+	"tarn/store/vfs/recordfs"
+)
+
+// keysOf makes keys of a test's entries: some that many have, some that few have.
+func keysOf(number uint64, entry []byte, emit func(key, value []byte)) error {
+	seen := map[string]bool{}
+	for i, b := range entry[:min(12, len(entry))] {
+		key := fmt.Sprintf("key %d", int(b)%(1+i*7))
+		if !seen[key] {
+			seen[key] = true
+			emit([]byte(key), fmt.Appendf(nil, "%d", i))
+		}
+	}
+	return nil
+}
+
+func smallIndex(fs vfs.FS, l *Log) IndexOptions {
+	return IndexOptions{FS: fs, Dir: "/index", Log: l, Keys: keysOf, MemoryBytes: 2000, FanIn: 3}
+}
+
+// agrees compares what an index finds with what the log has.
+func agrees(t *testing.T, x *Index, l *Log, r *rand.Rand) error {
+	t.Helper()
+	want := map[string][]string{}
+	for number := l.First(); number < l.Next(); number++ {
+		entry, err := l.Read(number, nil)
+		check(t, err)
+		check(t, keysOf(number, entry, func(key, value []byte) {
+			want[string(key)] = append(want[string(key)], fmt.Sprint(number, " ", string(value)))
+		}))
+	}
+	want["key of nothing"] = nil
+	for key, all := range want {
+		if r.IntN(6) != 0 {
+			continue
+		}
+		from, limit := l.First(), 1+r.IntN(20)
+		if len(all) != 0 && r.IntN(2) == 0 {
+			skip := r.IntN(len(all))
+			fmt.Sscan(all[skip], &from)
+			all = all[skip:]
+		}
+		var got []string
+		err := x.Find([]byte(key), from, func(number uint64, value []byte) bool {
+			if number >= l.First() { // a run may have more than the log
+				got = append(got, fmt.Sprint(number, " ", string(value)))
+			}
+			return len(got) < limit
+		})
+		if err != nil {
+			return err
+		}
+		if fmt.Sprint(got) != fmt.Sprint(all[:min(limit, len(all))]) {
+			return fmt.Errorf("%s from %d: %v, want %v", key, from, got, all)
+		}
+	}
+	return nil
+}
+
+// grow appends random entries, settles now and then, and cuts and drops.
+func grow(t *testing.T, r *rand.Rand, l *Log, x *Index, steps int) error {
+	fork := int(r.Uint32())
+	settled := l.First()
+	for range steps {
+		switch k := r.IntN(40); {
+		case k < 34:
+			number, err := l.Append(entryOf(l.Next(), fork))
+			if err != nil {
+				return err
+			}
+			entry, err := l.Read(number, nil)
+			check(t, err)
+			if err := x.Add(number, entry); err != nil {
+				return err
+			}
+		case k < 37:
+			if err := l.Sync(); err != nil {
+				return err
+			}
+			settled = l.Next()
+			if err := x.Settle(settled); err != nil {
+				return err
+			}
+		case k == 37 && l.Next() > settled:
+			next := settled + uint64(r.IntN(int(l.Next()-settled)))
+			fork++
+			if err := errors.Join(l.Cut(next), x.Cut(next)); err != nil {
+				return err
+			}
+		case k == 38:
+			before := l.First() + uint64(r.IntN(30))
+			if err := errors.Join(l.Drop(min(before, settled)), x.Drop()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func TestAnIndexFindsWhatTheLogHas(t *testing.T) {
+	r := rand.New(rand.NewPCG(seed(t), 9))
+	for range 6 {
+		mem := memfs.New()
+		o := smallLog(mem)
+		o.SegmentBytes = 4000
+		l, err := OpenLog(o)
+		check(t, err)
+		x, err := OpenIndex(smallIndex(mem, l))
+		check(t, err)
+		for range 4 {
+			check(t, grow(t, r, l, x, 120))
+			check(t, agrees(t, x, l, r))
+			check(t, x.Verify(func(err error) { t.Error(err) }))
+			// A cut that reaches into runs: a store of before that was put back.
+			if r.IntN(3) == 0 && l.Next() > l.First() {
+				next := l.First() + uint64(r.IntN(int(l.Next()-l.First())))
+				check(t, l.Cut(next))
+				check(t, x.Cut(next))
+				check(t, agrees(t, x, l, r))
+			}
+			check(t, x.Close())
+			x, err = OpenIndex(smallIndex(mem, l))
+			check(t, err)
+			check(t, agrees(t, x, l, r))
+		}
+		if x.Stats().Runs == 0 {
+			t.Error("there was no run")
+		}
+		check(t, errors.Join(x.Close(), l.Close()))
+	}
+}
+
+func TestAnIndexSurvivesAPowerCutAnywhere(t *testing.T) {
+	seed := seed(t)
+	r := rand.New(rand.NewPCG(seed, 10))
+	disk := recordfs.New(memfs.New())
+	o := smallLog(disk)
+	o.SegmentBytes = 4000
+	l, err := OpenLog(o)
+	check(t, err)
+	x, err := OpenIndex(smallIndex(disk, l))
+	check(t, err)
+	from := disk.Position()
+	check(t, grow(t, r, l, x, 400))
+	check(t, errors.Join(x.Close(), l.Close()))
+	for s := range disk.Recording().States(recordfs.Options{From: from, Count: *statesFlag / 3, Seed: seed}) {
+		o := smallLog(s.FS)
+		l, err := OpenLog(o)
+		if err != nil {
+			t.Fatalf("%v\n%v", err, s)
+		}
+		x, err := OpenIndex(smallIndex(s.FS, l))
+		if err != nil {
+			t.Fatalf("%v\n%v", err, s)
+		}
+		if err := agrees(t, x, l, r); err != nil {
+			t.Fatalf("%v\n%v", err, s)
+		}
+		check(t, errors.Join(x.Close(), l.Close()))
+	}
+}
+
+// An index whose call to the disk fails says so; opened anew it finds everything.
+func TestAFailedCallOfAnIndexIsAnErrorAndNothingIsLost(t *testing.T) {
+	for nth := 1; ; nth += 1 + nth/8 {
+		mem := memfs.New()
+		o := smallLog(mem)
+		o.SegmentBytes = 4000
+		l, err := OpenLog(o)
+		check(t, err)
+		bad := errorfs.New(mem)
+		x, err := OpenIndex(smallIndex(bad, l))
+		check(t, err)
+		r := rand.New(rand.NewPCG(3, 3))
+		fired := bad.Inject(errorfs.Fault{Ops: errorfs.All, Nth: nth, Err: syscall.EIO, Part: true})
+		err = grow(t, r, l, x, 300)
+		if fired() == 0 {
+			check(t, err)
+			break
+		}
+		if !errors.Is(err, syscall.EIO) {
+			t.Fatalf("call %d failed, and the error is %v", nth, err)
+		}
+		x.Close()
+		x, err = OpenIndex(smallIndex(mem, l))
+		check(t, err)
+		if err := agrees(t, x, l, r); err != nil {
+			t.Fatalf("call %d failed: %v", nth, err)
+		}
+		check(t, errors.Join(x.Close(), l.Close()))
+	}
+}
+
+// A run with a byte that is not what it was is an error, or is made again from the log;
+// it never finds something else.
+func TestEachDamagedByteOfARunIsFound(t *testing.T) {
+	mem := memfs.New()
+	l, err := OpenLog(smallLog(mem))
+	check(t, err)
+	x, err := OpenIndex(smallIndex(mem, l))
+	check(t, err)
+	r := rand.New(rand.NewPCG(4, 4))
+	check(t, grow(t, r, l, x, 60))
+	x.o.MemoryBytes = 1
+	check(t, x.Settle(l.Next()))
+	check(t, x.Close())
+	path := x.runs[len(x.runs)-1].path
+	whole := mem.Blob(path).Bytes()
+	for at := 0; at < len(whole); at += 3 {
+		fs := mem.Clone()
+		b := bytes.Clone(whole)
+		b[at] ^= 4
+		fs.Put(path, memfs.NewBlob(b))
+		again := 0
+		o := smallIndex(fs, l)
+		o.Notice = func(error) { again++ }
+		x, err := OpenIndex(o)
+		check(t, err)
+		found := 0
+		check(t, x.Verify(func(error) { found++ }))
+		if again+found == 0 {
+			t.Fatalf("byte %d is damaged, and nothing finds it", at)
+		}
+		if err := agrees(t, x, l, r); err != nil {
+			var damage *CorruptError
+			if !errors.As(err, &damage) {
+				t.Fatalf("byte %d: %v", at, err)
+			}
+		}
+		check(t, x.Close())
+	}
+	check(t, l.Close())
+}
+
+// FuzzRun reads a run that is anything.
+func FuzzRun(f *testing.F) {
+	fs := memfs.New()
+	check(f, fs.Mkdir("/index"))
+	r := &run{sequence: 1, from: 3, to: 9, path: runPath("/index", 1)}
+	check(f, writeRun(fs, r, func(add func(*posting) error) error {
+		return errors.Join(add(&posting{[]byte("a"), 3, []byte("x")}), add(&posting{[]byte("ab"), 5, nil}))
+	}))
+	f.Add(fs.Blob(r.path).Bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		fs := memfs.New()
+		fs.Put("/run", memfs.NewBlob(data))
+		file, err := fs.Open("/run", false)
+		check(t, err)
+		r := &run{from: 3, to: 9, path: "/run"}
+		if r.open(file) == nil {
+			r.scan(file, 0, func(*posting) (bool, error) { return true, nil }) //nolint:errcheck // no panic
+		}
+	})
+}
