@@ -21,8 +21,7 @@ type IndexOptions struct {
 	// Log is what the index is about. It must outlive the index.
 	Log *Log
 	// Keys calls emit for each key of an entry, with a value of at most 1 KiB that Find
-	// gives back; a key comes once in an entry, and has at most 1 KiB. What it emits is
-	// copied. It must answer the same for the same entry as long as the index lives.
+	// gives back; a key has at most 1 KiB. What it emits is copied. It must answer the same for the same entry as long as the index lives.
 	Keys func(number uint64, entry []byte, emit func(key, value []byte)) error
 	// MemoryBytes is from which size on the newest part becomes a run: 32 MiB.
 	MemoryBytes int64
@@ -397,7 +396,7 @@ func (x *Index) Verify(report func(error)) error {
 		var last posting
 		err := x.files.use(r.path, func(f vfs.File) error {
 			return r.scan(f, 0, func(p *posting) (bool, error) {
-				if n++; n > 1 && !last.before(p) {
+				if n++; n > 1 && p.before(&last) {
 					report(corrupt(r.path, 0, "key %x comes after %x", p.key, last.key))
 				}
 				last = posting{key: append(last.key[:0], p.key...), number: p.number}

@@ -117,6 +117,18 @@ func encodeLeaf(a *Account, storage common.Hash) ([]byte, error) {
 // encodeWord is a slot's value as the trie has it: a string without leading zeros.
 func encodeWord(value common.Hash) ([]byte, error) { return rlp.EncodeToBytes(trimmed(&value)) }
 
+// decodeWord is the inverse of encodeWord; nothing is zero.
+func decodeWord(leaf []byte) (value common.Hash, err error) {
+	if len(leaf) == 0 {
+		return value, nil
+	}
+	_, word, rest, err := rlp.Split(leaf)
+	if err != nil || len(rest) != 0 || len(word) > common.HashLength {
+		return value, fmt.Errorf("%x is no word", leaf)
+	}
+	return common.BytesToHash(word), nil
+}
+
 func (f *forest) applySlots(v *accountValue, root common.Hash) (common.Hash, error) {
 	tr, err := f.storageOf(v.hash, root)
 	if err != nil {

@@ -156,15 +156,15 @@ func (i *Import) accounts(root common.Hash) error {
 
 func (i *Import) slots(address, root common.Hash) error {
 	return i.leaves(address, root, func(hash common.Hash, leaf []byte) error {
-		_, word, rest, err := rlp.Split(leaf)
-		if err != nil || len(rest) != 0 || len(word) == 0 || len(word) > common.HashLength {
+		value, err := decodeWord(leaf)
+		if err != nil || value == (common.Hash{}) {
 			return fmt.Errorf("slot %x is %x", hash, leaf)
 		}
 		key, err := i.preimage(hash)
 		if err != nil {
 			return err
 		}
-		row := appendSlot(nil, common.BytesToHash(word), common.BytesToHash(key), key != nil)
+		row := appendSlot(nil, value, common.BytesToHash(key), key != nil)
 		return i.put(i.tables.slots, slotKey(nil, address, hash), row)
 	})
 }

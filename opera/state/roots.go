@@ -144,7 +144,7 @@ func (t *Tables) StartRoots(s store.Store, o RootsOptions) (*Roots, error) {
 // its trie is written, and what has become ready of earlier blocks. If the session is taken
 // back, close the roots and start them anew.
 func (r *Roots) Write(s store.Store, c *Changes) error {
-	if err := s.Put(r.tables.pending, blockKey(c.Number), encodeValues(c.after(), nil)); err != nil {
+	if err := s.Put(r.tables.pending, blockKey(c.Number), encodeValues(c.after())); err != nil {
 		return fmt.Errorf("write the changes of block %d for its root: %w", c.Number, err)
 	}
 	return r.Collect(s)

@@ -58,15 +58,11 @@ const (
 )
 
 // encodeValues encodes accounts one after the other: hash, flags, the account's row if
-// there is one, the number of slots, then hash, length and value of each. Where is told
-// the offset of each account and slot, if it is not nil.
-func encodeValues(all []accountValue, where func(account common.Hash, slot *common.Hash, offset int)) []byte {
+// there is one, the number of slots, then hash, length and value of each.
+func encodeValues(all []accountValue) []byte {
 	var b []byte
 	for i := range all {
 		a := &all[i]
-		if where != nil {
-			where(a.hash, nil, len(b))
-		}
 		b = append(b, a.hash[:]...)
 		var flags byte
 		if a.account != nil {
@@ -82,9 +78,6 @@ func encodeValues(all []accountValue, where func(account common.Hash, slot *comm
 		b = binary.AppendUvarint(b, uint64(len(a.slots)))
 		for j := range a.slots {
 			s := &a.slots[j]
-			if where != nil {
-				where(a.hash, &s.hash, len(b))
-			}
 			b = append(b, s.hash[:]...)
 			v := trimmed(&s.value)
 			b = append(append(b, byte(len(v))), v...)
