@@ -234,6 +234,17 @@ func (l *Log) next() uint64 {
 	return s.first + s.count
 }
 
+// Size is how many bytes the log's files have, about: all of them were written once.
+func (l *Log) Size() int64 {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	var n int64
+	for _, s := range l.segments {
+		n += s.end + 4*int64(s.count)
+	}
+	return n
+}
+
 // Append adds an entry and returns its number. It is durable after the next Sync.
 func (l *Log) Append(entry []byte) (uint64, error) {
 	if len(entry) > MaxEntry {

@@ -114,6 +114,17 @@ func (a *Archive) Verify(report func(error)) error {
 	return errors.Join(a.log.Verify(report), a.index.Verify(report))
 }
 
+// ArchiveStats are an archive's figures.
+type ArchiveStats struct {
+	LogBytes int64 // of the log's files, written once
+	Index    history.IndexStats
+}
+
+// Stats may be called by any goroutine.
+func (a *Archive) Stats() ArchiveStats {
+	return ArchiveStats{LogBytes: a.log.Size(), Index: a.index.Stats()}
+}
+
 // Close closes the files; what was not synced may be lost.
 func (a *Archive) Close() error { return errors.Join(a.index.Close(), a.log.Close()) }
 
