@@ -206,6 +206,9 @@ func (l *Log) begin(sequence, first uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.file != nil {
+		// Readers must never take the new file for that of the segment before.
+		before := l.last()
+		before.finished, before.table, before.offsets = true, before.end+4, nil
 		l.retired = append(l.retired, l.file)
 	}
 	l.segments, l.file = append(l.segments, s), f
@@ -309,9 +312,6 @@ func (l *Log) finish() error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err == nil {
-		s.finished, s.table, s.offsets = true, s.end+4, nil
-	}
 	return l.fail(err)
 }
 

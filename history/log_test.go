@@ -18,7 +18,7 @@ import (
 
 var (
 	seedFlag   = flag.Uint64("history.seed", 1, "seed of the random tests; 0 takes the clock")
-	statesFlag = flag.Int("history.states", 1200, "crash states of the log and of the index")
+	statesFlag = flag.Int("history.states", 800, "crash states of the log and of the index")
 )
 
 func seed(t testing.TB) uint64 {

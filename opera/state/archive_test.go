@@ -71,7 +71,7 @@ func (a *archived) grow(blocks int) {
 func TestEachOldStateIsWhatItWas(t *testing.T) {
 	a := newArchived(t, newRand(t))
 	for range 3 {
-		a.grow(30)
+		a.grow(20)
 		head := uint64(len(a.made) - 1)
 		view, err := a.store.View()
 		check(t, err)

@@ -67,10 +67,12 @@ func (w *worker) do(t task) (err error) {
 		return w.block(t)
 	}
 	if w.behind {
-		err = w.hand()
+		if err := w.hand(); err != nil {
+			return err // Settle hears of it when the goroutine has ended
+		}
 	}
 	close(t.settle)
-	return err
+	return nil
 }
 
 // forget drops the batches and roots that the view's rows have.
