@@ -356,9 +356,9 @@ func (b *Block) AddLog(log *types.Log) {
 	b.logs = append(b.logs, log)
 }
 
-// Logs returns the logs since SetTxContext that were not taken back. They are the
+// TxLogs returns the logs since SetTxContext that were not taken back. They are the
 // caller's, the slice is valid until the next SetTxContext.
-func (b *Block) Logs() []*types.Log { return slices.Clip(b.logs) }
+func (b *Block) TxLogs() []*types.Log { return slices.Clip(b.logs) }
 
 // AddPreimage implements vm.StateDB. What contracts hash is not kept, as in go-opera.
 func (b *Block) AddPreimage(common.Hash, []byte) {}

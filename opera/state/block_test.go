@@ -137,7 +137,7 @@ func transaction(t *testing.T, r *rand.Rand, index int, ours *Block, theirs *sta
 	if o, th := sight(ours), sight(theirs); o != th {
 		t.Fatalf("after the transaction %q\nours\n%s\ntheirs\n%s", done, o, th)
 	}
-	if o, th := spell(ours.Logs()), spell(theirs.GetLogs(slot(index), 0, common.Hash{}, 0)); o != th {
+	if o, th := spell(ours.TxLogs()), spell(theirs.GetLogs(slot(index), 0, common.Hash{}, 0)); o != th {
 		t.Fatalf("logs: %v, want %v", o, th)
 	}
 }
