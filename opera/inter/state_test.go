@@ -10,7 +10,7 @@ import (
 )
 
 // states returns states with something in each field.
-func states(t *testing.T) EpochContent {
+func states(t testing.TB) EpochContent {
 	t.Helper()
 	rules := FakeRules()
 	dirty := rules.Copy()
