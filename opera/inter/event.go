@@ -74,6 +74,9 @@ func emptyPayload(version uint8) [32]byte {
 	}
 }
 
+// room returns how many bytes the header takes at most, beside its bits.
+func (e *Event) room() int { return 160 + 28*len(e.Parents) + len(e.Extra) }
+
 // write writes the header.
 func (e *Event) write(w *cser.Writer) error {
 	if e.Version > 0 {
@@ -188,7 +191,7 @@ func (e *Event) readParents(r *cser.Reader) error {
 
 // hashes returns the hash of the header, and that of its locator, which is signed.
 func (e *Event) hashes() (base, locator [32]byte, err error) {
-	var w cser.Writer
+	w := cser.NewWriter(e.room())
 	if err := e.write(&w); err != nil {
 		return base, locator, err
 	}

@@ -11,6 +11,7 @@ package cser
 import (
 	"errors"
 	"math/big"
+	"slices"
 )
 
 // Errors of a reader. The first is go-opera's for everything that ends outside of the
@@ -30,11 +31,20 @@ type Writer struct {
 	offset      int // of the next bit in the last byte of bits; 0: there is none yet
 }
 
+// NewWriter returns an empty writer with room for that many bytes, and for the bits of some
+// hundred numbers.
+func NewWriter(size int) Writer {
+	const bits = 32
+	room := make([]byte, size+bits)
+	return Writer{bytes: room[:0:size], bits: room[size:size]}
+}
+
 // Reset makes the writer empty; it keeps its memory.
 func (w *Writer) Reset() { w.bytes, w.bits, w.offset = w.bytes[:0], w.bits[:0], 0 }
 
 // AppendTo appends the container to b.
 func (w *Writer) AppendTo(b []byte) []byte {
+	b = slices.Grow(b, len(w.bytes)+len(w.bits)+10)
 	b = append(append(b, w.bytes...), w.bits...)
 	// The length comes last, seven bits a byte, lowest bits last, so that a reader finds
 	// it from the end; its first byte has the uppermost bit.
