@@ -32,7 +32,7 @@ var planted = []struct{ fault, file, from, to string }{
 	{"an own frame needs one less than a quorum", "cause.go", "return total >= e.quorum", "return total+1 >= e.quorum"},
 	{"events of validators that forked count", "cause.go", "if tip == none || tip == forkMark {", "if tip == forkMark {\n			tip = e.last[i]\n		}\n		if tip == none {"},
 	{"who saw a root itself does not count", "cause.go", "if row[j] < roots[j] {", "if row[j] <= roots[j] {"},
-	{"frames may be claimed without a limit", "cause.go", "return causes, total >= e.quorum", "return causes, true"},
+	{"frames may be claimed without a limit", "cause.go", "return causes, total >= e.quorum", "return causes, total+e.quorum >= e.quorum"},
 	{"the highest frame must be claimed", "cause.go", "return nil, frame == before", "return nil, frame == before && !e.causedByQuorum(n, row, frame)"},
 	{"a first event may claim any frame", "cause.go", "return nil, frame == 1", "return nil, frame >= 1"},
 	{"cheaters have a say about time", "median.go", "w = weighted{}", "w.weight += 0"},
