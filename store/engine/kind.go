@@ -54,26 +54,42 @@ func (k Kind) file() string {
 	return string(k)
 }
 
+// stateFolder is where a node keeps its store, in its data folder.
+const stateFolder = "state"
+
 // Detect tells which kind of store a folder holds. Without one the error is
-// fs.ErrNotExist; with more than one it is a [store.FormatError].
+// fs.ErrNotExist, and names the folder below that holds one if it is a node's data
+// folder; with more than one it is a [store.FormatError].
 func Detect(dir string) (Kind, error) {
+	found, err := kindsIn(dir)
+	switch {
+	case err != nil:
+		return "", err
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return "", &store.FormatError{Path: dir, Detail: fmt.Sprintf("the folder holds stores of more than one engine: %v", found)}
+	}
+	state := filepath.Join(dir, stateFolder)
+	if below, err := kindsIn(state); err == nil && len(below) > 0 {
+		return "", fmt.Errorf("%s: no store in this folder, but there is one in %s: %w", dir, state, fs.ErrNotExist)
+	}
+	return "", fmt.Errorf("%s: no store in this folder, neither %s nor leveldb, pebble or badger: %w", dir, pageFile, fs.ErrNotExist)
+}
+
+// kindsIn lists the kinds of the stores in a folder.
+func kindsIn(dir string) ([]Kind, error) {
 	var found []Kind
 	for _, k := range Kinds() {
 		switch info, err := os.Stat(filepath.Join(dir, k.file())); {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			return "", fmt.Errorf("look for a store: %w", err)
+			return nil, fmt.Errorf("look for a store: %w", err)
 		case info.IsDir() == (k != Page):
 			found = append(found, k)
 		}
 	}
-	switch len(found) {
-	case 0:
-		return "", fmt.Errorf("%s: no store in this folder, neither %s nor leveldb, pebble or badger: %w", dir, pageFile, fs.ErrNotExist)
-	case 1:
-		return found[0], nil
-	}
-	return "", &store.FormatError{Path: dir, Detail: fmt.Sprintf("the folder holds stores of more than one engine: %v", found)}
+	return found, nil
 }
 
 // Unclosed reports whether a store has to be opened for writing once before it
