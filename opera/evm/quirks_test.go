@@ -141,7 +141,21 @@ var quirks = map[string]func() *scene{
 			cheap := s.sign(big.NewInt(network), 1, o)
 			o.tip = huge
 			dear := s.sign(big.NewInt(network), 2, o)
-			return []Tx{s.sends(0, &nobody, huge, nil), s.sends(1, nil, huge, nil), cheap, dear}
+			half := s.sign(big.NewInt(network), 3, offer{to: &nobody, gas: 50_000, value: new(big.Int), price: new(big.Int).Rsh(huge, 1)})
+			return []Tx{s.sends(0, &nobody, huge, nil), s.sends(1, nil, huge, nil), cheap, dear, half}
+		})
+	},
+	"the sender's balance and nonce are not the driver's to write": func() *scene {
+		return still(nil, func(s *scene) (txs []Tx) {
+			sender, other := s.sender(0), s.sender(1)
+			for i, ask := range [][]byte{
+				asks(0xe30443bc, sender[:], []byte{9}), asks(0x79bead38, sender[:], []byte{1}),
+				asks(0xe30443bc, other[:], []byte{9}), asks(0x79bead38, other[:], []byte{1}),
+				asks(0x79bead38, other[:], []byte{1, 0}), asks(0x79bead38, other[:], []byte{255}), asks(0x79bead38, other[:], nil),
+			} {
+				txs = append(txs, s.sends(uint64(i), &DriverAddress, new(big.Int), ask))
+			}
+			return txs
 		})
 	},
 	"the driver writes in a static frame": func() *scene {
