@@ -25,7 +25,7 @@ func TestFigures(t *testing.T) {
 	if *benchEvents == 0 {
 		t.Skip("set -dag.events to measure: go test ./opera/dag -run Figures -v -dag.events=100000")
 	}
-	program := judge(t)
+	program := lachesisBase(t)
 	n := *benchValidators
 	tr, o := benchGraph(*benchEvents, n)
 	before := heap()

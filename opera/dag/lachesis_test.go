@@ -30,7 +30,7 @@ const (
 // Atropos, cheaters and confirmed events, the roots of each frame, and which of them
 // cause some of the events.
 func TestLachesisBaseAgrees(t *testing.T) {
-	program := judge(t)
+	program := lachesisBase(t)
 	questions, lines := io.Pipe()
 	ours := make(chan transcript, 16)
 	go func() {

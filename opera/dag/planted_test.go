@@ -50,7 +50,7 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 	if os.Getenv("TARN_PLANTED") == "" {
 		t.Skip("set TARN_PLANTED=1 to build and test the package once for each planted fault; takes some minutes")
 	}
-	judge(t)
+	lachesisBase(t)
 	if out, err := testWith(t, "dag.go", "package dag", "package dag"); err != nil {
 		t.Fatalf("without a planted fault: %v\n%s", err, out)
 	}

@@ -2,38 +2,20 @@ package evm
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
+
+	originals "tarn/internal/judge"
 )
 
-// buildJudge returns the program of conformance/evm, built into the user's cache folder.
-// The test is skipped if it cannot be built, which needs its modules.
-func buildJudge(t testing.TB) string {
-	t.Helper()
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Skip("no folder for the judge: ", err)
-	}
-	program := filepath.Join(cache, "tarn", "judge-evm")
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	build := exec.CommandContext(ctx, "go", "build", "-ldflags=-checklinkname=0", "-o", program, ".")
-	build.Dir = filepath.Join("..", "..", "conformance", "evm")
-	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-buildvcs=false")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Skipf("the judge, go-opera's processor, cannot be built: %v: %.600s", err, out)
-	}
-	return program
-}
+// processor is the program of conformance/evm.
+func processor(t testing.TB) string { return originals.Build(t, "../../conformance/evm") }
 
 // The judge's words, see conformance/evm.
 type (
@@ -95,7 +77,7 @@ type judge struct {
 
 func startJudge(t testing.TB) *judge {
 	t.Helper()
-	cmd := exec.Command(buildJudge(t))
+	cmd := exec.Command(processor(t))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -70,7 +70,7 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 	if os.Getenv("TARN_PLANTED") == "" {
 		t.Skip("set TARN_PLANTED=1 to build and test the package once for each planted fault; takes some minutes")
 	}
-	buildJudge(t)
+	processor(t)
 	if out, err := testWith(t, "evm.go", "package evm", "package evm"); err != nil {
 		t.Fatalf("without a planted fault: %v\n%s", err, out)
 	}
