@@ -29,6 +29,7 @@ type Workload struct {
 	Name      string
 	Doc       string   // one line: what it does
 	Producers []string // besides eosio, who the node produces for
+	Leaps     bool     // whether it needs a chain that leaves out hours to months, where time can be chosen
 	Genesis   func(*types.Genesis)
 	Run       func(d *Driver, until time.Time) error
 }

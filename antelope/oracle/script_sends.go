@@ -403,3 +403,47 @@ func bytesOf(b []byte, op byte) (list []byte) {
 	}
 	return list
 }
+
+// deep sends actions that send actions, as deep as the chain allows and one further,
+// each of which returns a value and asks who sent it. The innermost is without
+// context, now and then.
+func (g *scripts) deep(s *script) {
+	a := newScript(uint64(60+g.Rand.IntN(20)), storeRow)
+	g.told(a)
+	at := pick(g.Driver, scriptAccounts())
+	act, function := a.action(at, level(g.account, active)), "send_inline"
+	if g.One(3) {
+		free := newScript(0, 0)
+		g.math(free, false)
+		act, function = free.action(at), "send_context_free_inline"
+	}
+	for range g.Rand.IntN(12) {
+		b := act.Append(nil)
+		if len(b) > 2500 {
+			break
+		}
+		from := pick(g.Driver, scriptAccounts())
+		outer := newScript(uint64(60+g.Rand.IntN(20)), storeRow)
+		outer.call(function, -1, pointer(outer.data(b)), number(uint64(len(b))))
+		g.told(outer)
+		if g.One(4) {
+			outer.call("require_recipient", -1, accountOf(pick(g.Driver, g.users)))
+		}
+		act, function = outer.action(from, level(g.account, active)), "send_inline"
+	}
+	b := act.Append(nil)
+	s.call(function, -1, pointer(s.data(b)), number(uint64(len(b))))
+	g.told(s)
+}
+
+// told asks who sent an action, and returns a value, twice now and then.
+func (g *scripts) told(s *script) {
+	s.call("get_sender", 1)
+	for range g.Rand.IntN(3) {
+		b := g.bytes(60)
+		if g.One(20) {
+			b = append(b, make([]byte, 250)...) // more than a value may have
+		}
+		s.call("set_action_return_value", -1, pointer(s.data(b)), number(uint64(len(b))))
+	}
+}

@@ -116,6 +116,10 @@ func databasePart(g *scripts, s *script)   { g.database(s) }
 func wrongDatabase(g *scripts, s *script)  { g.wrong(s) }
 
 func inlinePart(g *scripts, s *script)     { g.inline(s, 2, false) }
+func deepPart(g *scripts, s *script)       { g.deep(s) }
+func curvePart(g *scripts, s *script)      { g.curves(s) }
+func numberPart(g *scripts, s *script)     { g.numbers(s) }
+func recoveryPart(g *scripts, s *script)   { g.recoveries(s) }
 func wrongInline(g *scripts, s *script)    { g.inline(s, 4, true) }
 func deferredPart(g *scripts, s *script)   { g.deferred(s, false) }
 func wrongDeferred(g *scripts, s *script)  { g.deferred(s, true) }
@@ -126,6 +130,17 @@ func recipientPart(g *scripts, s *script) {
 	for range 1 + g.Rand.IntN(3) {
 		s.call("require_recipient", -1, accountOf(pick(g.Driver, g.users)))
 	}
+}
+
+// runDeep is runScripts with other depths of inline actions, on a chain where they may
+// be deeper or less deep than usual.
+func runDeep(d *Driver, until time.Time) error {
+	d.prepare = func() error {
+		c := types.DefaultChainConfig()
+		c.MaxInlineActionDepth = uint16(1 + d.Rand.IntN(10))
+		return d.Must(action(system, "setparams", system, raw(c.AppendV0(nil))))
+	}
+	return runScripts(true, []part{deepPart}, []part{deepPart, deepPart, failPart})(d, until)
 }
 
 // runPrivileged is runScripts with privileged accounts.

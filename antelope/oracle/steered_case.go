@@ -37,7 +37,7 @@ func (p *Peer) RecordSteered(ctx context.Context, w Workload, seed uint64, lengt
 	g, producers := Genesis(w, seed)
 	g.InitialTimestamp = types.TimePoint(1_577_836_800+int64(seed%1e7)) * 1_000_000 // from 2020 on
 	m := &Manifest{Workload: w.Name, Doc: w.Doc, Seed: seed, ChainID: g.ChainID().String()}
-	s, err := c.steer(&g, seed)
+	s, err := c.steer(&g, seed, w.Leaps)
 	if err == nil {
 		for _, k := range producers {
 			s.sign(k)

@@ -42,6 +42,15 @@ func Workloads() []Workload {
 		{Name: "priv-all", Doc: "the same after all features", Run: runPrivileged(true)},
 		{Name: "modules", Doc: "setcode of odd modules, and calls of them, in delayed transactions", Run: runModules(false)},
 		{Name: "modules-all", Doc: "the same after all features", Run: runModules(true)},
+		{Name: "elect", Doc: "eosio.system: votes for more producers than there are places, rewards, refunds, names; only WTMSIG besides the first feature",
+			Producers: elected(), Leaps: true, Run: runElection(false)},
+		{Name: "elect-all", Doc: "the same after all features", Producers: elected(), Leaps: true, Run: runElection(true)},
+		{Name: "sched-all", Doc: "schedules of twenty to forty producers with several keys each, time and again", Producers: manyNames(), Run: runSchedules},
+		{Name: "full-all", Doc: "blocks filled to the last microsecond or word", Genesis: smallBlocks, Run: runFull},
+		{Name: "deep-all", Doc: "the script contract: inline actions as deep as they may be and deeper, senders, return values", Run: runDeep},
+		{Name: "primitives-all", Doc: "the script contract: curves, numbers, key recovery, on valid and broken operands",
+			Run: runScripts(true, []part{hashPart}, []part{curvePart, numberPart, recoveryPart})},
+		{Name: "machine-all", Doc: "the machine's limits change while contracts are deployed and called", Run: runMachine},
 		{Name: "mix", Doc: "all of these at once, the features one by one", Producers: producerNames(), Run: runMix},
 	}
 }
