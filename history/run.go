@@ -60,15 +60,14 @@ func runPath(dir string, sequence uint64) string {
 
 // runWriter writes postings, which come in order, into a file.
 type runWriter struct {
-	file     vfs.File
-	run      *run
-	buffer   []byte // not written yet
-	written  int64
-	block    []byte
-	first    runBlockAt
-	last     []byte
-	index    []byte
-	previous int64
+	file    vfs.File
+	run     *run
+	buffer  []byte // not written yet
+	written int64
+	block   []byte
+	first   runBlockAt
+	last    []byte
+	index   []byte
 }
 
 func (w *runWriter) add(p *posting) error {

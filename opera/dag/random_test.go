@@ -100,7 +100,6 @@ type generator struct {
 	r      *rand.Rand
 	events []Event
 	self   []int // self-parents
-	seen   [][]int
 	// tips are, for each side and validator, the validator's last event that the side
 	// has heard of, -1 if it has heard of none.
 	tips [][]int

@@ -182,7 +182,7 @@ func TestEveryFailedCallSurfacesAndLosesNothing(t *testing.T) {
 		t.Run(set.name, func(t *testing.T) {
 			t.Parallel()
 			calls := countCalls(t, set.disk, set.Options)
-			runs, every := 0, min(20, max(1, 50_000/budget(*crashes)))
+			runs, every := 0, min(20, max(1, usualStates/budget(*crashes)))
 			for _, f := range faults {
 				t.Run(f.name, func(t *testing.T) {
 					for n, op := range calls {

@@ -6,6 +6,8 @@ import (
 	"iter"
 	"testing"
 
+	"github.com/ethereum/go-ethereum/crypto"
+
 	"tarn/opera/genesis"
 	"tarn/opera/inter"
 )
@@ -148,7 +150,7 @@ func TestThereAreAHundredKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		seen[key.D.String()] = true
+		seen[crypto.PubkeyToAddress(key.PublicKey).Hex()] = true
 	}
 	if len(seen) != MaxValidators {
 		t.Errorf("%d keys", len(seen))
