@@ -27,26 +27,14 @@ type head struct {
 	Upgrades []inter.UpgradeHeight
 }
 
-// openRows finds the tables, or makes them.
+// openRows finds the tables, or makes them in a new store.
 func openRows(s store.Store) (r rows, err error) {
-	for name, to := range map[string]*store.Table{"head": &r.head, "epochs": &r.epochs, "blocks": &r.blocks, "events": &r.events} {
-		if *to, err = s.Table("chain/" + name); err == nil {
-			continue
-		}
-		if !errors.Is(err, store.ErrNoTable) {
-			return r, fmt.Errorf("open the chain's table %s: %w", name, err)
-		}
-	}
-	if r.head != 0 {
-		return r, nil
-	}
-	// In this order, whatever the map's was: numbers of tables are the same in every store.
 	for _, t := range []struct {
 		name string
 		to   *store.Table
 	}{{"head", &r.head}, {"epochs", &r.epochs}, {"blocks", &r.blocks}, {"events", &r.events}} {
 		if *t.to, err = s.CreateTable("chain/" + t.name); err != nil {
-			return r, fmt.Errorf("make the chain's table %s: %w", t.name, err)
+			return r, fmt.Errorf("open the chain's table %s: %w", t.name, err)
 		}
 	}
 	return r, nil

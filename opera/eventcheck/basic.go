@@ -2,7 +2,6 @@ package eventcheck
 
 import (
 	"github.com/ethereum/go-ethereum/core/types"
-	"github.com/ethereum/go-ethereum/params"
 
 	"tarn/opera/inter"
 )
@@ -74,30 +73,12 @@ func transaction(tx *types.Transaction) error {
 	switch {
 	case tx.Value().Sign() < 0 || tx.GasPrice().Sign() < 0:
 		return ErrNegativeValue
-	case tx.Gas() < IntrinsicGas(tx.Data(), tx.AccessList(), tx.To() == nil):
+	case tx.Gas() < inter.IntrinsicGas(tx.Data(), tx.AccessList(), tx.To() == nil):
 		return ErrIntrinsicGas
 	case tx.GasFeeCapIntCmp(tx.GasTipCap()) < 0:
 		return ErrTipAboveFeeCap
 	}
 	return nil
-}
-
-// IntrinsicGas is what a transaction costs before anything is executed (go-opera,
-// evmcore: no word of later upgrades).
-func IntrinsicGas(data []byte, list types.AccessList, creation bool) uint64 {
-	gas := params.TxGas
-	if creation {
-		gas = params.TxGasContractCreation
-	}
-	for _, b := range data {
-		if b == 0 {
-			gas += params.TxDataZeroGas
-		} else {
-			gas += params.TxDataNonZeroGasEIP2028
-		}
-	}
-	gas += uint64(len(list)) * params.TxAccessListAddressGas
-	return gas + uint64(list.StorageKeys())*params.TxAccessListStorageKeyGas
 }
 
 // epochVote checks the vote of an event of that epoch; alone says that the vote came

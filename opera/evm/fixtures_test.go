@@ -149,7 +149,7 @@ func (f *fixture) scene(u inter.Upgrades, data, gas, value int) *scene {
 		o.kind, o.price, o.tip = 3, (*big.Int)(from.FeeCap), (*big.Int)(from.Tip)
 	}
 	number := max(uint64(f.Env.Number), 1)
-	if o.kind == 2 && !u.Berlin || o.kind == 3 && !u.London || o.price == nil || o.gas < intrinsicGas(o.data, o.list, o.to == nil) || number > 1<<62 {
+	if o.kind == 2 && !u.Berlin || o.kind == 3 && !u.London || o.price == nil || o.gas < inter.IntrinsicGas(o.data, o.list, o.to == nil) || number > 1<<62 {
 		return nil
 	}
 	key, err := crypto.ToECDSA(from.Key)

@@ -5,6 +5,8 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+
+	"tarn/opera/inter"
 )
 
 // offer is a transaction that is not signed yet.
@@ -29,7 +31,7 @@ func (s *scene) edge(b *sceneBlock, sender int, o offer) Tx {
 	if o.kind < 2 {
 		o.list = nil
 	}
-	least := intrinsicGas(o.data, o.list, o.to == nil)
+	least := inter.IntrinsicGas(o.data, o.list, o.to == nil)
 	o.gas = max(o.gas, least)
 	switch {
 	case s.chance(5):

@@ -30,8 +30,8 @@ var planted = []struct{ fault, file, from, to string }{
 	{"contracts may send", "transition.go", "hash != (common.Hash{}) && hash != types.EmptyCodeHash", "false"},
 	{"internal transactions are checked", "message.go", "IsInternal(tx.Transaction),", "false,"},
 	{"a nonce of the future is good", "transition.go", "m.Nonce != next", "m.Nonce < next"},
-	{"storage keys of the list are free", "transition.go", "uint64(len(list[i].StorageKeys))*params.TxAccessListStorageKeyGas", "0*uint64(len(list[i].StorageKeys))"},
-	{"a zero byte costs as much as another", "transition.go", "gas += params.TxDataZeroGas", "gas += params.TxDataNonZeroGasEIP2028"},
+	{"storage keys of the list are free", "../inter/gas.go", "uint64(list.StorageKeys())*params.TxAccessListStorageKeyGas", "0*uint64(list.StorageKeys())"},
+	{"a zero byte costs as much as another", "../inter/gas.go", "gas += params.TxDataZeroGas", "gas += params.TxDataNonZeroGasEIP2028"},
 	{"EvmWriter is warm", "block.go", "vm.ActivePrecompiles(b.rules)", "append(vm.ActivePrecompiles(b.rules), WriterAddress)"},
 	{"touched accounts stay", "block.go", "	b.state.Finalise(b.rules)\n	b.txs", "	b.txs"},
 	{"transfers of nothing touch nobody", "block.go", "	s.SubBalance(from, value", "	if value.IsZero() {\n		return\n	}\n	s.SubBalance(from, value"},
@@ -107,11 +107,11 @@ func testWith(t *testing.T, file, from, to string) (out string, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{original: filepath.Join(dir, file)}})
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{original: filepath.Join(dir, filepath.Base(file))}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, data := range map[string][]byte{file: []byte(changed), "overlay.json": overlay} {
+	for name, data := range map[string][]byte{filepath.Base(file): []byte(changed), "overlay.json": overlay} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			t.Fatal(err)
 		}

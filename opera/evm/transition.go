@@ -9,6 +9,8 @@ import (
 	"github.com/ethereum/go-ethereum/core/vm"
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
+
+	"tarn/opera/inter"
 )
 
 // Result is what executing a message came to.
@@ -65,7 +67,7 @@ func (b *Block) check(m *Message, fee *uint256.Int) (intrinsic uint64, _ *Refusa
 	if m.Gas > b.pool {
 		return 0, &Refusal{Reason: ErrGasLimitReached, From: m.From}
 	}
-	intrinsic = intrinsicGas(m.Data, m.AccessList, m.To == nil)
+	intrinsic = inter.IntrinsicGas(m.Data, m.AccessList, m.To == nil)
 	if m.Gas < intrinsic {
 		return 0, &Refusal{Reason: ErrIntrinsicGas, From: m.From, Have: new(big.Int).SetUint64(m.Gas), Want: new(big.Int).SetUint64(intrinsic)}
 	}
@@ -117,24 +119,4 @@ func (b *Block) refund(used uint64) uint64 {
 		most = used / params.RefundQuotientEIP3529
 	}
 	return min(most, b.state.GetRefund())
-}
-
-// intrinsicGas is what a message costs before anything runs (Ethereum's, of Istanbul and
-// Berlin). It cannot overflow: a message's data and list are in memory.
-func intrinsicGas(data []byte, list types.AccessList, creation bool) uint64 {
-	gas := params.TxGas
-	if creation {
-		gas = params.TxGasContractCreation
-	}
-	for _, b := range data {
-		if b == 0 {
-			gas += params.TxDataZeroGas
-		} else {
-			gas += params.TxDataNonZeroGasEIP2028
-		}
-	}
-	for i := range list {
-		gas += params.TxAccessListAddressGas + uint64(len(list[i].StorageKeys))*params.TxAccessListStorageKeyGas
-	}
-	return gas
 }

@@ -1,44 +1,39 @@
 package oracle
 
 import (
-	"compress/gzip"
 	"errors"
 	"flag"
 	"io"
 	"math/big"
 	"math/rand/v2"
-	"os"
 	"testing"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/rlp"
 
+	"tarn/opera/eventfile"
 	"tarn/opera/inter"
 )
 
 // events reads an exported file of events.
 func events(t *testing.T, path string) []*inter.Payload {
 	t.Helper()
-	f, err := os.Open(path)
+	in, err := eventfile.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var head [8]byte
-	if _, err := io.ReadFull(z, head[:]); err != nil || head != [8]byte{0x7e, 0x99, 0x56, 0x78, 0, 1, 0, 1} {
-		t.Fatalf("the file begins with %x: %v", head, err)
-	}
+	defer in.Close()
 	var list []*inter.Payload
-	for s := rlp.NewStream(z, 0); ; {
-		e := new(inter.Payload)
-		if err := s.Decode(e); errors.Is(err, io.EOF) {
+	for {
+		raw, err := in.Next()
+		if errors.Is(err, io.EOF) {
 			return list
-		} else if err != nil {
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := inter.DecodePayload(raw)
+		if err != nil {
 			t.Fatalf("event %d: %v", len(list), err)
 		}
 		list = append(list, e)
