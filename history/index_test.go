@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -42,6 +44,9 @@ func agrees(t *testing.T, x *Index, l *Log, r *rand.Rand) error {
 			want[string(key)] = append(want[string(key)], fmt.Sprint(number, " ", string(value)))
 		}))
 	}
+	if err := ascends(x, l, r, want); err != nil {
+		return err
+	}
 	want["key of nothing"] = nil
 	for key, all := range want {
 		if r.IntN(6) != 0 {
@@ -66,6 +71,33 @@ func agrees(t *testing.T, x *Index, l *Log, r *rand.Rand) error {
 		if fmt.Sprint(got) != fmt.Sprint(all[:min(limit, len(all))]) {
 			return fmt.Errorf("%s from %d: %v, want %v", key, from, got, all)
 		}
+	}
+	return nil
+}
+
+// ascends compares a walk over a stretch of the keys with what each finds.
+func ascends(x *Index, l *Log, r *rand.Rand, want map[string][]string) error {
+	from, to := fmt.Sprintf("key %d", r.IntN(80)), fmt.Sprintf("key %d", r.IntN(80))
+	limit := 1 + r.IntN(100)
+	var expected, got []string
+	for _, key := range slices.Sorted(maps.Keys(want)) {
+		for _, posting := range want[key] {
+			if key >= from && key < to && len(expected) < limit {
+				expected = append(expected, key+": "+posting)
+			}
+		}
+	}
+	err := x.Ascend([]byte(from), []byte(to), func(key []byte, number uint64, value []byte) bool {
+		if number >= l.First() {
+			got = append(got, fmt.Sprintf("%s: %d %s", key, number, value))
+		}
+		return len(got) < limit
+	})
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(got, expected) {
+		return fmt.Errorf("from %q to %q: %v, want %v", from, to, got, expected)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ func (x *Index) mergeInto(parts []*run, add func(*posting) error) error {
 		}
 	}()
 	for _, r := range parts {
-		h := x.walk(r)
+		h := x.walk(r, 0)
 		heads = append(heads, h)
 		if !h.next() && h.err != nil {
 			return h.err
@@ -55,8 +55,9 @@ type merging struct {
 	err    error
 }
 
-func (x *Index) walk(r *run) *merging {
-	m := &merging{run: r, files: x.files}
+// walk walks a run from a block on.
+func (x *Index) walk(r *run, block int) *merging {
+	m := &merging{run: r, files: x.files, block: block}
 	m.handle, m.err = x.files.take(r.path)
 	return m
 }

@@ -303,6 +303,17 @@ func (l *Log) flush(s *segment) error {
 	return nil
 }
 
+// Flush hands what was appended to the kernel, so that a process which is killed loses
+// nothing of it. A power cut still may, until Sync.
+func (l *Log) Flush() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed != nil {
+		return l.failed
+	}
+	return l.fail(l.flush(l.last()))
+}
+
 // finish ends the last segment and begins the next. Readers go on meanwhile.
 func (l *Log) finish() error {
 	s := l.last()

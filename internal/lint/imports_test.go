@@ -66,6 +66,8 @@ var rules = []rule{
 	{"opera/epoch", []string{"opera/inter", "internal/..."}},
 	{"opera/genesis", []string{"opera/inter", "internal/..."}},
 	{"opera/genesis/fakenet", []string{"opera/inter", "opera/genesis", "opera/epoch", "opera/evm", "opera/state", "store", "store/engine", "history", "internal/..."}},
+	{"opera/eventlog", []string{"opera/inter", "store/vfs", "history", "internal/..."}},
+	{"opera/blocklog", []string{"opera/inter", "store/vfs", "history", "internal/..."}},
 	{"opera/state", []string{"opera/inter", "store", "history", "internal/..."}},
 	{"opera/chain/...", []string{"opera/...", "store", "store/vfs", "history", "internal/..."}},
 	{"opera/oracle/...", []string{"opera/...", "store", "store/engine", "history", "internal/..."}},

@@ -3,28 +3,40 @@
 //
 // It owns the order of things: an event is checked, consensus decides, a decided frame
 // becomes a block, the block is executed, and all that it changed is one revision of the
-// store, irreversible at once, because Opera's blocks are final. It owns the rows of
-// blocks, epochs and events; the rows of accounts are opera/state's. It never talks to
-// peers or clients, reads no clock, opens no file, and knows no engine.
+// store, irreversible at once, because Opera's blocks are final. It owns the rows of epochs
+// and of its head; those of accounts are opera/state's. Events, blocks, roots and what each
+// block changed are written once, into the logs of [History]. It never talks to peers or
+// clients, reads no clock, and knows no engine.
 //
 // # Goroutines
 //
-// One goroutine, the writer, calls the methods of [Chain]. Beside it runs the one that
-// computes roots (opera/state). [Verifier] does what needs no writer on any goroutine:
-// decoding and signatures.
+// One goroutine, the writer, calls the methods of [Chain] that do not say otherwise.
+// [View] shows the chain to everybody else, and [Verifier] makes the checks that need no
+// writer: decoding and signatures. Beside the writer runs the goroutine that computes roots
+// (opera/state), and now and then one that sorts what the logs' indexes have in memory.
 //
 // # What is durable
 //
-// A revision holds a block with everything that led to it: the states of block and epoch,
-// the last decided frame, the events connected since the block before. So whichever
-// revision a start finds, it goes on from there: the epoch's events are fed to consensus
-// once more, which keeps silent about what it had decided, and events that came later are
-// to be had again from whoever sent them.
+//  1. An event is in its log before anything is made of it.
+//  2. A block, and what it changed, is in the logs before its revision is published.
+//  3. The logs are synced before an image of the store counts on them. They may be ahead of
+//     the store, never behind.
+//  4. A start takes the revision that the store has, cuts the logs of blocks there, gives
+//     the epoch's events before it to consensus, and connects those that came after it
+//     again: the same blocks are made of them.
+//
+// So a process that is killed loses no event that a block was made of, and a power cut
+// none that was synced.
 package chain
 
 import (
+	"bytes"
 	"fmt"
+	"maps"
 	"math/big"
+	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/params"
@@ -41,6 +53,9 @@ import (
 type Options struct {
 	// Store is open, the chain's to write until Close, and closed by its owner after it.
 	Store store.Store
+	// History is what the store's engine syncs before its checkpoints. It is opened by the
+	// chain, and closed with it.
+	History *History
 	// Warn, if not nil, is told what an operator should know and no rule forbids: what
 	// the driver contract says that cannot be understood, and proofs of cheating.
 	Warn func(error)
@@ -58,23 +73,30 @@ type Chain struct {
 	state   *state.Tables
 	roots   *state.Roots
 	rows    rows
+	logs    *logs
+	shown   atomic.Pointer[shown] // of the newest revision
+	fees    fees
 
 	network  Network
+	counted  counted
 	block    inter.BlockState // after the last frame; its root lacks, see root
 	epoch    *inter.EpochState
 	upgrades []inter.UpgradeHeight
 	record   *inter.EpochRecord // of the epoch that began with the last block, until it is written
 
-	verifier *Verifier
-	checks   *eventcheck.Epoch
-	dag      *dag.Epoch
-	decided  inter.Frame // the last frame of the epoch that was made a block, or skipped
-	graph    map[inter.EventID]*vertex
-	fresh    []*inter.Payload // connected since the last revision
-	config   *params.ChainConfig
-	analyses *evm.Analyses
-	ids      recent
-	failed   error // why the writer cannot go on
+	verifier  *Verifier
+	checks    *eventcheck.Epoch
+	dag       *dag.Epoch
+	connected uint64      // how many events of the log are
+	decided   inter.Frame // the last frame of the epoch that was made a block, or skipped
+	graph     map[inter.EventID]*vertex
+	heads     map[inter.EventID]struct{}          // that no event has for a parent
+	lasts     map[inter.ValidatorID]inter.EventID // of each validator
+	settled   store.Checkpoint                    // the last that was asked for
+	config    *params.ChainConfig
+	analyses  *evm.Analyses
+	ids       recent
+	failed    error // why the writer cannot go on
 }
 
 // Network is what chain it is.
@@ -88,6 +110,7 @@ type Network struct {
 type vertex struct {
 	event   inter.Event    // without extra data and parents
 	payload *inter.Payload // until the event is confirmed
+	number  uint64         // in the log of events
 }
 
 // Network returns what chain it is.
@@ -99,35 +122,36 @@ func (c *Chain) Epoch() *inter.EpochState { return c.epoch }
 // Head returns the last block.
 func (c *Chain) Head() inter.BlockInfo { return c.block.LastBlock }
 
-// Has tells whether an event was connected: of the present epoch from memory, of earlier
-// ones from their rows.
-func (c *Chain) Has(id inter.EventID) (bool, error) {
-	if id.Epoch() == c.epoch.Epoch {
-		_, ok := c.graph[id]
-		return ok, nil
-	}
-	return c.rows.hasEvent(c.store, id)
+// Heads returns the events of the present epoch that no event has for a parent, by id.
+func (c *Chain) Heads() []inter.EventID {
+	heads := slices.Collect(maps.Keys(c.heads))
+	slices.SortFunc(heads, func(a, b inter.EventID) int { return bytes.Compare(a[:], b[:]) })
+	return heads
 }
 
+// LastEvents returns the event of each validator that was connected last in the present
+// epoch.
+func (c *Chain) LastEvents() map[inter.ValidatorID]inter.EventID { return maps.Clone(c.lasts) }
+
 // Root waits for the root of the state after a block, and returns it.
-func (c *Chain) Root(number inter.BlockNumber) ([32]byte, error) {
-	if root, err := c.state.RootAt(c.store, uint64(number)); err == nil {
-		return root, nil
-	}
-	root, err := c.roots.Root(uint64(number))
-	if err != nil {
-		return [32]byte{}, fmt.Errorf("the root of block %d: %w", number, err)
-	}
-	return root, nil
-}
+func (c *Chain) Root(number inter.BlockNumber) ([32]byte, error) { return c.own().Root(number) }
 
 // BlockState returns the state of blocks after the last one, its root included, which may
 // have to be waited for. It is the caller's.
-func (c *Chain) BlockState() (inter.BlockState, error) {
-	s := c.block.Copy()
-	root, err := c.Root(s.LastBlock.Number)
-	s.FinalizedStateRoot = root
-	return s, err
+func (c *Chain) BlockState() (inter.BlockState, error) { return c.own().BlockState() }
+
+// BlockRecord returns a block as it is exchanged, nil if there is none. It waits for the
+// block's root.
+func (c *Chain) BlockRecord(number inter.BlockNumber) (*inter.BlockRecord, error) {
+	return c.own().BlockRecord(number)
+}
+
+// EpochRecord returns the beginning of an epoch, nil if it is not known.
+func (c *Chain) EpochRecord(number inter.Epoch) (*inter.EpochRecord, error) {
+	if c.record != nil && c.record.Epoch == number {
+		return c.record, nil
+	}
+	return c.own().EpochRecord(number)
 }
 
 // Signer returns who recovers the senders of transactions in events. It accepts what any
@@ -139,8 +163,17 @@ func (c *Chain) Signer() types.Signer {
 // Checkpoint starts to make the last block durable. See store.Store.
 func (c *Chain) Checkpoint() (store.Checkpoint, error) { return c.store.Checkpoint() }
 
-// Close ends what runs beside the writer. The store stays open.
-func (c *Chain) Close() { c.roots.Close() }
+// Close ends what runs beside the writer and closes the logs. The store stays open.
+func (c *Chain) Close() error {
+	c.roots.Close()
+	if c.logs == nil {
+		return nil
+	}
+	if err := c.logs.close(); err != nil {
+		return fmt.Errorf("close the history: %w", err)
+	}
+	return nil
+}
 
 func (c *Chain) warn(err error) {
 	if c.options.Warn != nil && err != nil {
@@ -152,6 +185,38 @@ func (c *Chain) warn(err error) {
 func (c *Chain) fail(err error) error {
 	c.failed = err
 	return err
+}
+
+// zero is the id of block 0, which is never made: the genesis' without epoch and time.
+func (c *Chain) zero() inter.EventID {
+	zero := inter.EventID(c.network.GenesisID)
+	clear(zero[:8])
+	return zero
+}
+
+// fees remembers the base fees of epochs that were asked for, nil before London.
+type fees struct {
+	mu sync.Mutex
+	of map[inter.Epoch]*big.Int
+}
+
+// rememberedFees bounds them.
+const rememberedFees = 4096
+
+func (f *fees) get(e inter.Epoch) (*big.Int, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	fee, ok := f.of[e]
+	return fee, ok
+}
+
+func (f *fees) set(e inter.Epoch, fee *big.Int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.of == nil || len(f.of) >= rememberedFees {
+		f.of = map[inter.Epoch]*big.Int{}
+	}
+	f.of[e] = fee
 }
 
 // recent is the ids of the last blocks, for BLOCKHASH.

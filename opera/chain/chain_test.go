@@ -72,23 +72,39 @@ func source(events [][]byte) func() ([]byte, error) {
 	}
 }
 
-func openStore(t testing.TB, dir string, o engine.Options) store.Store {
+// place is a store with its history, in one folder.
+type place struct {
+	store.Store
+	history *History
+}
+
+func openStore(t testing.TB, dir string, o engine.Options) place {
 	t.Helper()
-	s, err := engine.Open(dir, o)
+	p := place{history: NewHistory(HistoryOptions{Dir: filepath.Join(dir, "history"), Notice: func(err error) { t.Log(err) }})}
+	o.BeforeCheckpoint = p.history.Sync
+	s, err := engine.Open(filepath.Join(dir, "state"), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	p.Store = s
+	return p
+}
+
+func closeChain(t testing.TB, c *Chain) {
+	t.Helper()
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // newChain makes the chain of a fakenet of one validator.
-func newChain(t testing.TB, s store.Store) *Chain {
+func newChain(t testing.TB, s place) *Chain {
 	t.Helper()
 	g, err := fakenet.New(fakenet.Options{Validators: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Store: s, Warn: func(err error) { t.Log(err) }}
+	o := Options{Store: s, History: s.history, Warn: func(err error) { t.Log(err) }}
 	if err := ApplyGenesis(o, g); err != nil {
 		t.Fatal(err)
 	}
@@ -98,9 +114,9 @@ func newChain(t testing.TB, s store.Store) *Chain {
 	return openChain(t, s)
 }
 
-func openChain(t testing.TB, s store.Store) *Chain {
+func openChain(t testing.TB, s place) *Chain {
 	t.Helper()
-	c, err := Open(Options{Store: s, Warn: func(err error) { t.Log(err) }})
+	c, err := Open(Options{Store: s, History: s.history, Warn: func(err error) { t.Log(err) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,17 +142,22 @@ func line(t testing.TB, c *Chain, number inter.BlockNumber) string {
 	if b == nil {
 		return fmt.Sprintf("no block %d", number)
 	}
-	receipts, err := c.Receipts(number)
+	v, err := c.View()
 	if err != nil {
 		t.Fatal(err)
 	}
-	epoch, err := c.EpochOf(number)
+	defer v.Close()
+	whole, err := v.Block(number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	epoch, err := v.EpochOf(number)
 	if err != nil {
 		t.Fatal(err)
 	}
 	epoch = max(epoch, b.Block.Atropos.Epoch())
 	return fmt.Sprintf("%d %v %d %d 0x%x 0x%x %v %d %d", number, b.Block.Atropos, b.Block.Time, b.Block.GasUsed, b.Block.Root, inter.TxsRoot(b.Block.Txs),
-		types.DeriveSha(receipts, trie.NewStackTrie(nil)), len(b.Block.Txs), epoch)
+		types.DeriveSha(whole.Receipts, trie.NewStackTrie(nil)), len(b.Block.Txs), epoch)
 }
 
 func compare(t *testing.T, c *Chain, r recorded) {
@@ -165,7 +186,7 @@ func TestBlocksAreGoOperasOnEveryEngine(t *testing.T) {
 			s := openStore(t, t.TempDir(), o)
 			defer s.Close()
 			c := newChain(t, s)
-			defer c.Close()
+			defer closeChain(t, c)
 			if fed := feed(t, c, r.events); fed.Events != len(r.events) || fed.Known != 0 {
 				t.Errorf("of %d events %+v", len(r.events), fed)
 			}
@@ -199,7 +220,7 @@ func TestAChainGoesOnFromWhateverIsDurable(t *testing.T) {
 			}
 		}
 		if random.IntN(3) > 0 {
-			c.Close()
+			closeChain(t, c)
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -208,7 +229,7 @@ func TestAChainGoesOnFromWhateverIsDurable(t *testing.T) {
 		}
 	}
 	defer s.Close()
-	defer c.Close()
+	defer closeChain(t, c)
 	feed(t, c, r.events)
 	compare(t, c, r)
 }
@@ -218,7 +239,7 @@ func TestAWrongEventChangesNothing(t *testing.T) {
 	s := openStore(t, t.TempDir(), engine.Options{Kind: engine.Page})
 	defer s.Close()
 	c := newChain(t, s)
-	defer c.Close()
+	defer closeChain(t, c)
 	const good = 10
 	feed(t, c, r.events[:good])
 	if _, err := c.Feed(context.Background(), source(r.events[good+1:good+2]), nil); !errors.Is(err, ErrParents) {

@@ -33,8 +33,15 @@ func (c *Chain) Connect(p *inter.Payload) error {
 	if err := c.dag.Add(consensusEvent(p)); err != nil {
 		return err
 	}
-	c.keep(p)
-	c.fresh = append(c.fresh, p)
+	raw, err := p.Encode()
+	if err != nil {
+		return c.fail(fmt.Errorf("encode event %v: %w", p.ID(), err))
+	}
+	number, err := c.logs.events.Append(p.ID(), raw)
+	if err != nil {
+		return c.fail(err)
+	}
+	c.keep(p, number)
 	return c.decide()
 }
 
@@ -46,11 +53,17 @@ func consensusEvent(p *inter.Payload) *dag.Event {
 	}
 }
 
-// keep makes an event one of the epoch's graph.
-func (c *Chain) keep(p *inter.Payload) {
-	v := &vertex{event: p.Event, payload: p}
+// keep makes an event, with its number in the log, one of the epoch's graph.
+func (c *Chain) keep(p *inter.Payload, number uint64) {
+	v := &vertex{event: p.Event, payload: p, number: number}
 	v.event.Extra, v.event.Parents, v.event.PrevEpochHash = nil, nil, nil
-	c.graph[p.ID()] = v
+	id := p.ID()
+	c.graph[id], c.connected = v, number+1
+	for _, parent := range p.Parents {
+		delete(c.heads, parent)
+	}
+	c.heads[id] = struct{}{}
+	c.lasts[p.Creator] = id
 }
 
 // check makes all checks of an event but consensus', in go-opera's order.
@@ -135,7 +148,8 @@ func (c *Chain) begin(sealed inter.BlockNumber) (err error) {
 		c.verifier = newVerifier(c)
 	}
 	c.verifier.enter(c.epoch, sealed)
-	c.graph = map[inter.EventID]*vertex{}
+	c.graph, c.heads = map[inter.EventID]*vertex{}, map[inter.EventID]struct{}{}
+	c.lasts = map[inter.ValidatorID]inter.EventID{}
 	c.dag, err = dag.New(dag.Options{
 		Number: c.epoch.Epoch, Validators: c.epoch.Validators, Start: c.epoch.EpochStart, Decided: c.decided,
 	})

@@ -14,12 +14,12 @@ var ErrNotEmpty = errors.New("there is a chain already")
 // ApplyGenesis makes the chain of a genesis in an empty store, and makes it durable. The
 // state's root is compared with the one that the genesis names. Interrupted, the store is
 // of no use: whoever calls this marks it until it returns.
-func ApplyGenesis(o Options, g genesis.Source) error {
+func ApplyGenesis(o Options, g genesis.Source) (err error) {
 	c, err := prepare(o)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer func() { err = errors.Join(err, c.Close()) }()
 	if h, err := c.rows.getHead(c.store); err != nil || h != nil {
 		return errors.Join(err, ErrNotEmpty)
 	}
@@ -29,20 +29,44 @@ func ApplyGenesis(o Options, g genesis.Source) error {
 	if err != nil {
 		return err
 	}
-	for record, err := range g.Blocks() {
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(c.rows.putBlockRecord(c.store, record), c.store.Relieve()); err != nil {
-			return fmt.Errorf("write the record of block %d: %w", record.Number, err)
-		}
-	}
 	last := begin.Epoch.State.BlockState
+	c.counted = counted{First: last.LastBlock.Number + 1, Roots: last.LastBlock.Number + 1}
+	if c.logs, err = o.History.open(c.counted, last.LastBlock.Number); err != nil {
+		return err
+	}
+	if c.logs.events.Next() != 0 || c.logs.blocks.Brought() != 0 {
+		return fmt.Errorf("the history in %s: %w", o.History.o.Dir, ErrNotEmpty)
+	}
+	if err := c.importBlocks(g); err != nil {
+		return err
+	}
 	if err := c.importState(&last, g); err != nil {
 		return fmt.Errorf("import the state of block %d: %w", last.LastBlock.Number, err)
 	}
 	return c.found(g.Header(), &begin)
 }
+
+// importBlocks takes the blocks of a genesis, newest first.
+func (c *Chain) importBlocks(g genesis.Source) error {
+	for record, err := range g.Blocks() {
+		if err != nil {
+			return err
+		}
+		if err := c.logs.blocks.AppendBrought(record.Number, recordEntry(record)); err != nil {
+			return err
+		}
+		c.counted.Brought++
+		if c.counted.Brought%settleAfter == 0 {
+			if err := c.logs.blocks.Settle(0); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// settleAfter is after how many blocks their index may go from memory to a file.
+const settleAfter = 1 << 10
 
 // importState imports the state of the last block.
 func (c *Chain) importState(last *inter.BlockState, g genesis.Source) error {
@@ -64,7 +88,7 @@ func (c *Chain) found(header genesis.Header, begin *genesis.Beginning) error {
 	number := uint64(content.BlockState.LastBlock.Number)
 	err := c.rows.putHead(c.store, &head{
 		Network: Network{GenesisID: header.ID, ID: header.NetworkID, Name: header.NetworkName},
-		Block:   content.BlockState, Epoch: content.EpochState, Upgrades: begin.Upgrades,
+		Block:   content.BlockState, Epoch: content.EpochState, Upgrades: begin.Upgrades, Logs: c.counted,
 	})
 	if err == nil {
 		err = c.store.SetRevision(number)

@@ -188,6 +188,7 @@ func (b *draft) finish() (*Block, error) {
 	}
 	for _, p := range b.events {
 		done.Events = append(done.Events, p.ID())
+		done.events = append(done.events, b.chain.graph[p.ID()].number)
 	}
 	for _, s := range b.machine.Skipped() {
 		done.Skipped = append(done.Skipped, uint32(s.Index))

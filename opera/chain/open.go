@@ -22,14 +22,20 @@ func Open(o Options) (*Chain, error) {
 	}
 	h, err := c.rows.getHead(c.store)
 	if err != nil {
+		c.roots.Close()
 		return nil, err
 	}
 	if h == nil {
+		c.roots.Close()
 		return nil, ErrEmpty
 	}
-	if err := c.resume(h); err != nil {
-		c.Close()
+	c.counted = h.Logs
+	if c.logs, err = o.History.open(h.Logs, h.Block.LastBlock.Number); err != nil {
+		c.roots.Close()
 		return nil, err
+	}
+	if err := c.resume(h); err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
@@ -63,61 +69,68 @@ func (c *Chain) resume(h *head) error {
 	if err := c.remember(); err != nil {
 		return err
 	}
-	written, err := c.EpochRecord(c.epoch.Epoch)
+	// The record of an epoch is written with the block after the one that sealed it,
+	// because it waits for the root.
+	written := new(inter.EpochRecord)
+	ok, err := get(c.store, c.rows.epochs, epochKey(c.epoch.Epoch), written)
+	if err == nil && !ok {
+		written, err = c.own().EpochRecord(c.epoch.Epoch)
+		c.record = written
+	}
 	if err != nil {
 		return err
 	}
-	sealed := c.block.LastBlock.Number
-	if written != nil {
-		sealed = written.State.BlockState.LastBlock.Number
-	} else {
-		// The last block sealed an epoch, and the record waited for its root.
-		s, err := c.BlockState()
-		if err != nil {
-			return err
-		}
-		c.record = &inter.EpochRecord{Epoch: c.epoch.Epoch, State: inter.EpochContent{BlockState: s, EpochState: *c.epoch}}
-	}
+	sealed := written.State.BlockState.LastBlock.Number
 	if err := c.begin(sealed); err != nil {
 		return err
 	}
-	if err := c.refeed(); err != nil {
-		return err
-	}
-	return c.decide()
+	c.show()
+	return c.refeed()
 }
 
 // remember reads the ids of the last blocks.
 func (c *Chain) remember() error {
 	last := c.block.LastBlock.Number
 	for n := last; n > 0 && n+256 >= last; n-- {
-		row, err := c.rows.block(c.store, n)
+		b, err := c.logs.blocks.Block(n)
 		if err != nil {
 			return err
 		}
-		if row == nil {
+		if b == nil {
 			break
 		}
-		c.ids.set(n, row.ID)
+		c.ids.set(n, b.ID)
 	}
 	if last < 256 {
-		// Block 0 is never made; its id is the genesis' without epoch and time.
-		zero := inter.EventID(c.network.GenesisID)
-		clear(zero[:8])
-		c.ids.set(0, zero)
+		c.ids.set(0, c.zero())
 	}
 	return nil
 }
 
-// refeed gives the epoch's events to consensus again. Those of confirmed events that a
-// decided frame names stay without payload.
+// refeed gives the epoch's events to consensus again, and connects those that the store
+// does not know of once more. Of confirmed events that a decided frame names the payload is
+// not needed any more.
 func (c *Chain) refeed() error {
-	epoch := c.epoch.Epoch
-	return c.rows.eachEvent(c.store, epoch, epoch+1, func(p *inter.Payload) error {
-		c.keep(p)
-		if err := c.dag.Add(consensusEvent(p)); err != nil {
-			return fmt.Errorf("event %v of the present epoch: %w", p.ID(), err)
+	known, end := c.counted.Events, c.logs.events.Next()
+	c.connected = known
+	for n := c.counted.Begun; n < end; n++ {
+		id, raw, err := c.logs.events.Read(n)
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+		p, err := c.verifier.Decode(raw)
+		if err == nil {
+			err = c.dag.Add(consensusEvent(p))
+		}
+		if err != nil {
+			return fmt.Errorf("event %d of the log, %v: %w", n, id, err)
+		}
+		c.keep(p, n)
+		if n+1 >= known {
+			if err := c.decide(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -1,10 +1,12 @@
 package chain
 
 import (
+	"errors"
 	"fmt"
 
 	"tarn/opera/evm"
 	"tarn/opera/inter"
+	"tarn/store"
 )
 
 // push makes a finished block a revision and the chain's head.
@@ -23,7 +25,6 @@ func (c *Chain) push(b *draft, done *Block, frame inter.Frame) error {
 		return err
 	}
 	c.block, c.decided, c.upgrades = b.State, decided, upgrades
-	c.fresh = nil
 	c.ids.set(done.Number, done.ID)
 	if err := c.roots.Follow(done.changes); err != nil {
 		return err
@@ -40,26 +41,54 @@ func (c *Chain) push(b *draft, done *Block, frame inter.Frame) error {
 			return err
 		}
 	}
+	c.show()
 	if c.options.Connected != nil {
 		c.options.Connected(done)
 	}
-	return nil
+	return c.settle()
 }
 
-// write writes everything that a block changes as one revision.
+// settle lets the history sort what the store's image counts on, and asks for an image
+// where too much waits for it.
+func (c *Chain) settle() error {
+	if c.logs.pressure() && (c.settled == nil || done(c.settled)) {
+		var err error
+		if c.settled, err = c.store.Checkpoint(); err != nil {
+			return fmt.Errorf("checkpoint for the history's indexes: %w", err)
+		}
+	}
+	return c.logs.settle(c.store.Durable().Irreversible, c.options.History.o.States)
+}
+
+func done(c store.Checkpoint) bool {
+	select {
+	case <-c.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// write writes everything that a block changes: what is written once into the logs, the
+// rest as one revision.
 func (c *Chain) write(b *draft, done *Block, decided inter.Frame, upgrades []inter.UpgradeHeight) error {
-	s := c.store
-	if err := s.Begin(); err != nil {
-		return fmt.Errorf("begin the revision of block %d: %w", done.Number, err)
+	s, at := c.store, c.counted
+	at.Events = c.connected
+	if b.Sealing() {
+		at.Begun = at.Events
 	}
 	for _, step := range []func() error{
+		// A block that was shown must not be lost by a kill.
+		c.logs.events.Flush,
+		func() error { return c.logs.blocks.Append(done.Number, done.entry()) },
+		func() error { return c.logs.states.Append(done.changes) },
+		s.Begin,
 		func() error { return c.state.Write(s, done.changes) },
 		func() error { return c.roots.Write(s, done.changes) },
-		func() error { return c.rows.putEvents(s, c.fresh) },
+		func() error { return c.logRoots(&at) },
 		func() error { return c.rows.putRecord(s, c.record) },
-		func() error { return c.rows.putBlock(s, done) },
 		func() error {
-			return c.rows.putHead(s, &head{Network: c.network, Block: b.State, Epoch: *b.Epoch, Decided: decided, Upgrades: upgrades})
+			return c.rows.putHead(s, &head{Network: c.network, Block: b.State, Epoch: *b.Epoch, Decided: decided, Upgrades: upgrades, Logs: at})
 		},
 		s.Push,
 		func() error { return s.Commit(uint64(done.Number)) },
@@ -69,6 +98,26 @@ func (c *Chain) write(b *draft, done *Block, decided inter.Frame, upgrades []int
 			return fmt.Errorf("write the revision of block %d: %w", done.Number, err)
 		}
 	}
-	c.record = nil
+	c.record, c.counted = nil, at
 	return nil
+}
+
+// logRoots moves the roots that are known by now from their rows into their log.
+func (c *Chain) logRoots(at *counted) error {
+	for ; ; at.Roots++ {
+		root, err := c.state.RootAt(c.store, uint64(at.Roots))
+		if errors.Is(err, store.ErrNotFound) {
+			break
+		}
+		if err == nil {
+			err = c.logs.blocks.AppendRoot(at.Roots, root)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if at.Roots == c.counted.Roots {
+		return nil
+	}
+	return c.state.ForgetRoots(c.store, uint64(at.Roots))
 }

@@ -23,7 +23,7 @@ func (r *records) failed(err error) bool {
 
 // BlockEpoch implements epoch.Records.
 func (r *records) BlockEpoch(number inter.BlockNumber) inter.Epoch {
-	of, err := r.chain.EpochOf(number)
+	of, err := r.chain.own().EpochOf(number)
 	if r.failed(err) {
 		return 0
 	}

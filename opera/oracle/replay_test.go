@@ -6,6 +6,7 @@ import (
 	"flag"
 	"math/big"
 	"math/rand/v2"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -28,7 +29,9 @@ var work = flag.Int("oracle.work", 40, "transactions of the network whose chain 
 // replayed makes the chain of a record with our own code.
 func replayed(t *testing.T, r *Record, validators int) *chain.Chain {
 	t.Helper()
-	s, err := engine.Open(t.TempDir(), engine.Options{Kind: engine.Page})
+	dir := t.TempDir()
+	history := chain.NewHistory(chain.HistoryOptions{Dir: filepath.Join(dir, "history")})
+	s, err := engine.Open(filepath.Join(dir, "state"), engine.Options{Kind: engine.Page, BeforeCheckpoint: history.Sync})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +40,7 @@ func replayed(t *testing.T, r *Record, validators int) *chain.Chain {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := chain.Options{Store: s, Warn: func(err error) { t.Log(err) }}
+	o := chain.Options{Store: s, History: history, Warn: func(err error) { t.Log(err) }}
 	if err := chain.ApplyGenesis(o, g); err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +48,7 @@ func replayed(t *testing.T, r *Record, validators int) *chain.Chain {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(c.Close)
+	t.Cleanup(func() { c.Close() })
 	in, err := eventfile.Open(r.Events)
 	if err != nil {
 		t.Fatal(err)
@@ -62,19 +65,24 @@ func replayed(t *testing.T, r *Record, validators int) *chain.Chain {
 // same compares the blocks that a node told with ours.
 func same(t *testing.T, c *chain.Chain, blocks []BlockAnswer) {
 	t.Helper()
+	v, err := c.View()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
 	for _, want := range blocks {
 		number := inter.BlockNumber(want.Number)
 		b, err := c.BlockRecord(number)
 		if err != nil || b == nil {
 			t.Fatalf("block %d: %v, %v", number, b, err)
 		}
-		receipts, err := c.Receipts(number)
+		whole, err := v.Block(number)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := BlockAnswer{
 			Hash: common.Hash(b.Block.Atropos), TimestampNano: want.TimestampNano, GasUsed: want.GasUsed, StateRoot: b.Block.Root,
-			TransactionsRoot: inter.TxsRoot(b.Block.Txs), ReceiptsRoot: types.DeriveSha(receipts, trie.NewStackTrie(nil)),
+			TransactionsRoot: inter.TxsRoot(b.Block.Txs), ReceiptsRoot: types.DeriveSha(whole.Receipts, trie.NewStackTrie(nil)),
 		}
 		if got.Hash != want.Hash || uint64(b.Block.Time) != uint64(want.TimestampNano) || b.Block.GasUsed != uint64(want.GasUsed) ||
 			got.StateRoot != want.StateRoot || got.TransactionsRoot != want.TransactionsRoot || got.ReceiptsRoot != want.ReceiptsRoot ||

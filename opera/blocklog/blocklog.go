@@ -1,0 +1,301 @@
+// Package blocklog keeps the blocks of an Opera chain with their receipts, each once, and
+// finds them by ids, transactions and logs.
+//
+// Blocks of the chain's own are a log, in their order; those that a genesis brought are
+// another one, newest first, because genesis files have them so. Roots are a log of their
+// own, because they are known later than their blocks. Transactions of events lie in the
+// events; a block has their numbers in the log of events, and of each transaction what it
+// takes to find it and to show it: the beginning of its hash, and its sender.
+//
+// The package owns the entries' form (docs/formats/opera-chain.md) and the keys of the
+// indexes. It never executes, checks or derives anything.
+//
+// One goroutine appends, cuts and settles. Everything else is anybody's, beside it.
+package blocklog
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/rlp"
+
+	"tarn/history"
+	"tarn/opera/inter"
+	"tarn/store/vfs"
+)
+
+// Block is what is kept of a block.
+type Block struct {
+	ID      inter.EventID
+	Time    inter.Timestamp
+	GasUsed uint64
+	// Events are the numbers, in the log of events, of those whose transactions the block
+	// has.
+	Events []uint64
+	// Txs stand in no event: internal ones, or all of a block from a record.
+	Txs types.Transactions
+	// Skipped are indexes of transactions that were not executed, among Txs and those of
+	// the events together.
+	Skipped  []uint32
+	Receipts []*types.ReceiptForStorage // of those that were executed
+	// Found has the first HashBytes bytes of the hash of each transaction that was
+	// executed.
+	Found []byte
+	// Senders are those of the executed transactions; none if they must be recovered.
+	Senders []common.Address
+	// Root is that of the state after the block; only of blocks that a genesis brought.
+	Root []byte
+}
+
+// HashBytes is how much of a transaction's hash a block keeps.
+const HashBytes = 8
+
+// Options say where the logs are and what must be there. Zero values stand for the
+// defaults.
+type Options struct {
+	FS     vfs.FS // vfs.OS
+	Dir    string
+	OldDir string // where segments of blocks may lie that were moved; "" is nowhere
+	// First is the number of the first block of the chain's own.
+	First inter.BlockNumber
+	// Brought is how many blocks of a genesis must be there; Need and NeedRoots are the
+	// numbers up to which blocks and roots must be there, themselves excluded.
+	Brought         uint64
+	Need, NeedRoots inter.BlockNumber
+	// IndexBytes is from which size on the newest part of an index becomes a file: 32 MiB.
+	IndexBytes int64
+	// Notice, if not nil, is told what a crash or damage left to mend, and that it is.
+	Notice func(error)
+}
+
+// Log is the blocks.
+type Log struct {
+	first   inter.BlockNumber
+	own     part
+	brought part
+	roots   *history.Log
+}
+
+// part is a log of blocks with its index.
+type part struct {
+	log   *history.Log
+	index *history.Index
+}
+
+// Open opens the logs, or makes them.
+func Open(o Options) (*Log, error) {
+	l := &Log{first: o.First}
+	err := l.open(o)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the log of blocks: %w", err), l.Close())
+	}
+	return l, nil
+}
+
+func (l *Log) open(o Options) (err error) {
+	dir := func(base, name string) string {
+		if base == "" {
+			return ""
+		}
+		return filepath.Join(base, name)
+	}
+	logs := func(name string, first, need uint64) history.LogOptions {
+		lo := history.LogOptions{FS: o.FS, Dir: dir(o.Dir, name), OldDir: dir(o.OldDir, name), First: first, Need: need}
+		if o.Notice != nil {
+			lo.Notice = func(path string, offset, size int64) {
+				o.Notice(fmt.Errorf("cut %d bytes of an unfinished block off %s at %d", size, path, offset))
+			}
+		}
+		return lo
+	}
+	if l.own, err = openPart(logs("own", uint64(o.First), uint64(o.Need)), o); err != nil {
+		return err
+	}
+	if l.brought, err = openPart(logs("brought", 0, o.Brought), o); err != nil {
+		return err
+	}
+	l.roots, err = history.OpenLog(logs("roots", uint64(o.First), uint64(o.NeedRoots)))
+	return err
+}
+
+func openPart(lo history.LogOptions, o Options) (p part, err error) {
+	if p.log, err = history.OpenLog(lo); err != nil {
+		return p, err
+	}
+	p.index, err = history.OpenIndex(history.IndexOptions{
+		FS: o.FS, Dir: lo.Dir, Log: p.log, Keys: keys, MemoryBytes: o.IndexBytes, Notice: o.Notice,
+	})
+	return p, err
+}
+
+func (p *part) close() (err error) {
+	if p.index != nil {
+		err = p.index.Close()
+	}
+	if p.log != nil {
+		err = errors.Join(err, p.log.Close())
+	}
+	return err
+}
+
+// append adds a block to a part, as its entry of a number.
+func (p *part) append(number uint64, b *Block) error {
+	if next := p.log.Next(); next != number {
+		return fmt.Errorf("the next entry is %d, not %d", next, number)
+	}
+	entry, err := rlp.EncodeToBytes(b)
+	if err != nil {
+		return err
+	}
+	if _, err := p.log.Append(entry); err != nil {
+		return err
+	}
+	return p.index.Add(number, entry)
+}
+
+// Append adds the next block of the chain's own.
+func (l *Log) Append(number inter.BlockNumber, b *Block) error {
+	if err := l.own.append(uint64(number), b); err != nil {
+		return fmt.Errorf("append block %d: %w", number, err)
+	}
+	return nil
+}
+
+// AppendBrought adds a block that a genesis brought. They come newest first, the last
+// before the chain's own at once.
+func (l *Log) AppendBrought(number inter.BlockNumber, b *Block) error {
+	if number >= l.first {
+		return fmt.Errorf("append block %d of a genesis: the chain's own begin with %d", number, l.first)
+	}
+	if err := l.brought.append(uint64(l.first-1-number), b); err != nil {
+		return fmt.Errorf("append block %d of a genesis: %w", number, err)
+	}
+	return nil
+}
+
+// AppendRoot adds the root of the state after a block of the chain's own. They come in
+// order.
+func (l *Log) AppendRoot(number inter.BlockNumber, root [32]byte) error {
+	if next := l.roots.Next(); next != uint64(number) {
+		return fmt.Errorf("append the root of block %d: that of %d comes first", number, next)
+	}
+	if _, err := l.roots.Append(root[:]); err != nil {
+		return fmt.Errorf("append the root of block %d: %w", number, err)
+	}
+	return nil
+}
+
+// Next is the number that the next block of the chain's own gets.
+func (l *Log) Next() inter.BlockNumber { return inter.BlockNumber(l.own.log.Next()) }
+
+// NextRoot is the block whose root comes next.
+func (l *Log) NextRoot() inter.BlockNumber { return inter.BlockNumber(l.roots.Next()) }
+
+// Brought is how many blocks came with the genesis.
+func (l *Log) Brought() uint64 { return l.brought.log.Next() }
+
+// place tells in which part a block is, and as which entry.
+func (l *Log) place(number inter.BlockNumber) (*part, uint64) {
+	if number >= l.first {
+		return &l.own, uint64(number)
+	}
+	return &l.brought, uint64(l.first - 1 - number)
+}
+
+// Block returns a block, nil if there is none. It is the caller's.
+func (l *Log) Block(number inter.BlockNumber) (*Block, error) {
+	p, at := l.place(number)
+	entry, err := p.log.Read(at, nil)
+	if errors.Is(err, history.ErrNoEntry) {
+		return nil, nil
+	}
+	b := new(Block)
+	if err == nil {
+		err = rlp.DecodeBytes(entry, b)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read block %d: %w", number, err)
+	}
+	return b, nil
+}
+
+// Root returns the root of the state after a block of the chain's own, and whether the log
+// has it.
+func (l *Log) Root(number inter.BlockNumber) (root [32]byte, ok bool, err error) {
+	if number < l.first {
+		return root, false, nil
+	}
+	entry, err := l.roots.Read(uint64(number), nil)
+	if errors.Is(err, history.ErrNoEntry) {
+		return root, false, nil
+	}
+	if err == nil && len(entry) != len(root) {
+		err = fmt.Errorf("%d bytes", len(entry))
+	}
+	if err != nil {
+		return root, false, fmt.Errorf("read the root of block %d: %w", number, err)
+	}
+	return [32]byte(entry), true, nil
+}
+
+func (l *Log) logs() []*history.Log {
+	return []*history.Log{l.own.log, l.brought.log, l.roots}
+}
+
+// Sync makes durable what was appended.
+func (l *Log) Sync() error {
+	var errs []error
+	for _, log := range l.logs() {
+		errs = append(errs, log.Sync())
+	}
+	return errors.Join(errs...)
+}
+
+// Settle tells that the blocks before a number, and all that the genesis brought, will not
+// be cut any more. It takes as long as sorting some of them does, and may run beside the
+// goroutine that appends, but not beside Cut.
+func (l *Log) Settle(before inter.BlockNumber) error {
+	return errors.Join(l.brought.index.Settle(l.Brought()), l.own.index.Settle(uint64(before)))
+}
+
+// Cut forgets the blocks and the roots from two numbers on.
+func (l *Log) Cut(blocks, roots inter.BlockNumber) error {
+	return errors.Join(l.own.log.Cut(uint64(blocks)), l.own.index.Cut(uint64(blocks)), l.roots.Cut(uint64(roots)))
+}
+
+// Verify reads everything and reports what is not as it was written.
+func (l *Log) Verify(report func(error)) error {
+	var errs []error
+	for _, log := range l.logs() {
+		errs = append(errs, log.Verify(report))
+	}
+	return errors.Join(append(errs, l.own.index.Verify(report), l.brought.index.Verify(report))...)
+}
+
+// Stats are the log's figures.
+type Stats struct {
+	LogBytes int64 // of the logs' files, written once
+	// Index is of the chain's own blocks, Brought of those of the genesis.
+	Index, Brought history.IndexStats
+}
+
+// Stats may be called by any goroutine.
+func (l *Log) Stats() Stats {
+	s := Stats{Index: l.own.index.Stats(), Brought: l.brought.index.Stats()}
+	for _, log := range l.logs() {
+		s.LogBytes += log.Size()
+	}
+	return s
+}
+
+// Close closes the files; what was not synced may be lost.
+func (l *Log) Close() error {
+	err := errors.Join(l.own.close(), l.brought.close())
+	if l.roots != nil {
+		err = errors.Join(err, l.roots.Close())
+	}
+	return err
+}

@@ -1,0 +1,205 @@
+package blocklog
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/rlp"
+
+	"tarn/opera/inter"
+)
+
+// The kinds of keys of the index: a letter, and the first bytes of what is looked for.
+// Different ones may share these; whoever looks compares what it finds.
+const (
+	kindID      = 'b'
+	kindTx      = 'x'
+	kindAddress = 'a' // of a contract that logged
+	kindTopic   = '0' // and '1', '2', '3': the topic's place
+	maxTopics   = 4
+	keyBytes    = 8
+)
+
+func key(kind byte, of []byte) []byte {
+	return append([]byte{kind}, of[:keyBytes]...)
+}
+
+// keys emits the keys of a block. The value of a transaction's is its index.
+func keys(_ uint64, entry []byte, emit func(key, value []byte)) error {
+	b := new(Block)
+	if err := rlp.DecodeBytes(entry, b); err != nil {
+		return fmt.Errorf("decode a block: %w", err)
+	}
+	emit(key(kindID, b.ID[:]), nil)
+	for i := 0; i+HashBytes <= len(b.Found); i += HashBytes {
+		emit(key(kindTx, b.Found[i:]), binary.AppendUvarint(nil, uint64(i/HashBytes)))
+	}
+	seen := map[[1 + keyBytes]byte]bool{}
+	once := func(kind byte, of []byte) {
+		k := [1 + keyBytes]byte(key(kind, of))
+		if !seen[k] {
+			seen[k] = true
+			emit(k[:], nil)
+		}
+	}
+	for _, r := range b.Receipts {
+		for _, l := range r.Logs {
+			once(kindAddress, l.Address[:])
+			for i, topic := range l.Topics[:min(maxTopics, len(l.Topics))] {
+				once(kindTopic+byte(i), topic[:])
+			}
+		}
+	}
+	return nil
+}
+
+// number is of which block an entry of a part is.
+func (l *Log) number(p *part, entry uint64) inter.BlockNumber {
+	if p == &l.own {
+		return inter.BlockNumber(entry)
+	}
+	return l.first - 1 - inter.BlockNumber(entry)
+}
+
+// Numbers calls each for the blocks whose ids begin as one does, until it returns false.
+func (l *Log) Numbers(id inter.EventID, each func(inter.BlockNumber) bool) error {
+	more := true
+	for _, p := range []*part{&l.own, &l.brought} {
+		err := p.index.Find(key(kindID, id[:]), 0, func(entry uint64, _ []byte) bool {
+			more = each(l.number(p, entry))
+			return more
+		})
+		if err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// Transactions calls each for the places of transactions whose hashes begin as one does,
+// until it returns false.
+func (l *Log) Transactions(hash common.Hash, each func(block inter.BlockNumber, index uint) bool) error {
+	more := true
+	for _, p := range []*part{&l.own, &l.brought} {
+		err := p.index.Find(key(kindTx, hash[:]), 0, func(entry uint64, value []byte) bool {
+			index, _ := binary.Uvarint(value)
+			more = each(l.number(p, entry), uint(index))
+			return more
+		})
+		if err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// Query is which logs are wanted: of the blocks From to To, of one of the addresses if there
+// are any, and with one of the topics at each place that has any.
+type Query struct {
+	From, To  inter.BlockNumber
+	Addresses []common.Address
+	Topics    [][]common.Hash
+}
+
+// keys are the keys of which a block must have one of each group.
+func (q *Query) keys() (groups [][][]byte) {
+	var group [][]byte
+	for _, a := range q.Addresses {
+		group = append(group, key(kindAddress, a[:]))
+	}
+	if len(group) != 0 {
+		groups = append(groups, group)
+	}
+	for i, topics := range q.Topics[:min(maxTopics, len(q.Topics))] {
+		group = nil
+		for _, topic := range topics {
+			group = append(group, key(kindTopic+byte(i), topic[:]))
+		}
+		if len(group) != 0 {
+			groups = append(groups, group)
+		}
+	}
+	return groups
+}
+
+// window is over how many blocks at once is looked: what is found lies in memory.
+const window = 1 << 16
+
+// Logging calls each for the blocks that may have what a query wants, in their order, until
+// it returns false or the context ends. Of a query without addresses and topics that is
+// all of them.
+func (l *Log) Logging(ctx context.Context, q *Query, each func(inter.BlockNumber) bool) error {
+	groups := q.keys()
+	oldest := l.first - inter.BlockNumber(l.Brought())
+	for from, to := max(q.From, oldest), min(q.To+1, l.Next()); from < to; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		end := min(to, from+window)
+		if from < l.first {
+			end = min(end, l.first)
+		}
+		more, err := l.loggingIn(groups, from, end, each)
+		if err != nil || !more {
+			return err
+		}
+		from = end
+	}
+	return nil
+}
+
+// loggingIn looks over the blocks from one to another, that one excluded, all of one part.
+func (l *Log) loggingIn(groups [][][]byte, from, end inter.BlockNumber, each func(inter.BlockNumber) bool) (bool, error) {
+	if len(groups) == 0 {
+		for ; from < end; from++ {
+			if !each(from) {
+				return false, nil
+			}
+		}
+		return true, nil
+	}
+	p, first := l.place(from)
+	_, last := l.place(end - 1)
+	found, err := p.any(groups[0], min(first, last), max(first, last))
+	for i := 1; i < len(groups) && err == nil && len(found) != 0; i++ {
+		var also []uint64
+		also, err = p.any(groups[i], min(first, last), max(first, last))
+		found = slices.DeleteFunc(found, func(n uint64) bool {
+			_, ok := slices.BinarySearch(also, n)
+			return !ok
+		})
+	}
+	if err != nil {
+		return false, err
+	}
+	if p == &l.brought {
+		slices.Reverse(found)
+	}
+	for _, entry := range found {
+		if !each(l.number(p, entry)) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// any returns the entries from one to another, both included, that have one of some keys,
+// ascending.
+func (p *part) any(keys [][]byte, from, to uint64) (found []uint64, err error) {
+	for _, key := range keys {
+		err := p.index.Find(key, from, func(entry uint64, _ []byte) bool {
+			if entry <= to {
+				found = append(found, entry)
+			}
+			return entry < to
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found), nil
+}

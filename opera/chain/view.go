@@ -1,0 +1,445 @@
+package chain
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/params"
+
+	"tarn/opera/blocklog"
+	"tarn/opera/evm"
+	"tarn/opera/inter"
+	"tarn/opera/state"
+	"tarn/store"
+)
+
+// View shows the chain as it was after one block, while the writer goes on. Any goroutine
+// may use it, several at a time. It holds memory until it is closed.
+type View struct {
+	chain *Chain
+	from  store.Reader
+	close func() error // nil for the writer's own
+	shown *shown
+}
+
+// shown is what stands in memory of a revision. It is never changed.
+type shown struct {
+	block    inter.BlockState // without the root
+	epoch    *inter.EpochState
+	upgrades []inter.UpgradeHeight
+	config   *params.ChainConfig
+}
+
+// View returns the chain after the newest block. It must be closed.
+func (c *Chain) View() (*View, error) {
+	from, err := c.store.View()
+	if err != nil {
+		return nil, fmt.Errorf("view the chain: %w", err)
+	}
+	v := &View{chain: c, from: from, close: from.Close, shown: c.shown.Load()}
+	if v.shown == nil || uint64(v.shown.block.LastBlock.Number) != from.Revision() {
+		// The writer is between publishing and saying so.
+		h, err := c.rows.getHead(from)
+		if err == nil && h == nil {
+			err = ErrEmpty
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("view the chain: %w", err), from.Close())
+		}
+		v.shown = &shown{block: h.Block, epoch: &h.Epoch, upgrades: h.Upgrades, config: evm.ChainConfig(c.network.ID, h.Upgrades)}
+	}
+	return v, nil
+}
+
+// show says what the revision is that was published.
+func (c *Chain) show() {
+	c.shown.Store(&shown{block: c.block.Copy(), epoch: c.epoch, upgrades: c.upgrades, config: c.config})
+}
+
+// own is the writer's view.
+func (c *Chain) own() *View {
+	return &View{chain: c, from: c.store, shown: &shown{block: c.block, epoch: c.epoch, upgrades: c.upgrades, config: c.config}}
+}
+
+// Close gives the view back.
+func (v *View) Close() error {
+	if v.close == nil {
+		return nil
+	}
+	return v.close()
+}
+
+// Network returns what chain it is.
+func (v *View) Network() Network { return v.chain.network }
+
+// Head returns the last block.
+func (v *View) Head() inter.BlockInfo { return v.shown.block.LastBlock }
+
+// Epoch returns what holds for the next block. It never changes.
+func (v *View) Epoch() *inter.EpochState { return v.shown.epoch }
+
+// Config says which of Ethereum's upgrades hold at which block.
+func (v *View) Config() *params.ChainConfig { return v.shown.config }
+
+// BlockState returns the state of blocks after the last one, its root included, which may
+// have to be waited for. It is the caller's.
+func (v *View) BlockState() (inter.BlockState, error) {
+	s := v.shown.block.Copy()
+	root, err := v.Root(s.LastBlock.Number)
+	s.FinalizedStateRoot = root
+	return s, err
+}
+
+func (v *View) has(number inter.BlockNumber) bool { return number <= v.Head().Number }
+
+// Block returns a block with its receipts, which have everything in them; nil if there is
+// none.
+func (v *View) Block(number inter.BlockNumber) (*Block, error) {
+	if !v.has(number) {
+		return nil, nil
+	}
+	e, err := v.chain.logs.blocks.Block(number)
+	if err != nil || e == nil {
+		return nil, err
+	}
+	return v.complete(number, e)
+}
+
+// complete makes a block of its entry.
+func (v *View) complete(number inter.BlockNumber, e *blocklog.Block) (*Block, error) {
+	h, err := v.header(number, e)
+	if err != nil {
+		return nil, err
+	}
+	b, err := v.chain.logs.assemble(number, e)
+	if err != nil {
+		return nil, err
+	}
+	return b, b.derive(h)
+}
+
+// Header returns what transactions of a block see of it, nil if there is none.
+func (v *View) Header(number inter.BlockNumber) (*evm.Header, error) {
+	if !v.has(number) {
+		return nil, nil
+	}
+	b, err := v.chain.logs.blocks.Block(number)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	return v.header(number, b)
+}
+
+func (v *View) header(number inter.BlockNumber, e *blocklog.Block) (*evm.Header, error) {
+	h := &evm.Header{Number: number, Time: e.Time, ID: e.ID, Config: v.shown.config, BlockID: v.blockID}
+	fee, ok := v.chain.fees.get(e.ID.Epoch())
+	if ok {
+		h.BaseFee = fee
+		return h, nil
+	}
+	record, err := v.recordOf(number)
+	if err != nil || record == nil {
+		return h, err
+	}
+	h.BaseFee = evm.BaseFee(&record.State.EpochState.Rules)
+	if record.Epoch == e.ID.Epoch() {
+		v.chain.fees.set(record.Epoch, h.BaseFee)
+	}
+	return h, nil
+}
+
+// blockID answers BLOCKHASH: zero where there is no such block, or none that can be read.
+func (v *View) blockID(number inter.BlockNumber) inter.EventID {
+	if number == 0 {
+		return v.chain.zero()
+	}
+	if !v.has(number) {
+		return inter.EventID{}
+	}
+	b, err := v.chain.logs.blocks.Block(number)
+	if err != nil || b == nil {
+		return inter.EventID{}
+	}
+	return b.ID
+}
+
+// Root waits for the root of the state after a block, and returns it.
+func (v *View) Root(number inter.BlockNumber) ([32]byte, error) {
+	if !v.has(number) {
+		return [32]byte{}, fmt.Errorf("the root of block %d: the last one is %d", number, v.Head().Number)
+	}
+	return v.chain.root(number)
+}
+
+// root waits for the root of a block that was published.
+func (c *Chain) root(number inter.BlockNumber) ([32]byte, error) {
+	if root, ok, err := c.logs.blocks.Root(number); err != nil || ok {
+		return root, err
+	}
+	if number < c.counted.First {
+		b, err := c.logs.blocks.Block(number)
+		if err == nil && (b == nil || len(b.Root) != common.HashLength) {
+			err = state.ErrNoState
+		}
+		if err != nil {
+			return [32]byte{}, fmt.Errorf("the root of block %d: %w", number, err)
+		}
+		return [32]byte(b.Root), nil
+	}
+	root, err := c.roots.Root(uint64(number))
+	if err != nil {
+		// It may have gone into the log meanwhile.
+		if root, ok, again := c.logs.blocks.Root(number); again == nil && ok {
+			return root, nil
+		}
+		return [32]byte{}, fmt.Errorf("the root of block %d: %w", number, err)
+	}
+	return root, nil
+}
+
+// NumberOf returns the number of the block with an id, and whether there is one.
+func (v *View) NumberOf(id inter.EventID) (number inter.BlockNumber, found bool, err error) {
+	var failed error
+	err = v.chain.logs.blocks.Numbers(id, func(n inter.BlockNumber) bool {
+		if !v.has(n) {
+			return true
+		}
+		b, err := v.chain.logs.blocks.Block(n)
+		if err != nil {
+			failed = err
+			return false
+		}
+		if found = b != nil && b.ID == id; found {
+			number = n
+		}
+		return !found
+	})
+	return number, found, errors.Join(err, failed)
+}
+
+// TxPlace is where a transaction was executed.
+type TxPlace struct {
+	Block inter.BlockNumber
+	Index uint // among the block's executed ones
+}
+
+// Transaction returns where a transaction was executed, and whether it was.
+func (v *View) Transaction(hash common.Hash) (place TxPlace, found bool, err error) {
+	var failed error
+	err = v.chain.logs.blocks.Transactions(hash, func(n inter.BlockNumber, index uint) bool {
+		if !v.has(n) {
+			return true
+		}
+		b, err := v.chain.logs.block(n)
+		if err != nil {
+			failed = err
+			return false
+		}
+		if found = b != nil && index < uint(len(b.Txs)) && b.Txs[index].Hash() == hash; found {
+			place = TxPlace{n, index}
+		}
+		return !found
+	})
+	return place, found, errors.Join(err, failed)
+}
+
+// LogQuery is which logs are wanted: of the blocks From to To, by one of the addresses if
+// there are any, and with one of the topics at each place that has any.
+type LogQuery = blocklog.Query
+
+// Logs calls each for the logs that a query wants, oldest first, until it returns false.
+// A log is the callee's.
+func (v *View) Logs(ctx context.Context, q LogQuery, each func(*types.Log) bool) error {
+	q.To = min(q.To, v.Head().Number)
+	var failed error
+	err := v.chain.logs.blocks.Logging(ctx, &q, func(n inter.BlockNumber) bool {
+		// Most blocks without any are known as such before they are put together.
+		e, err := v.chain.logs.blocks.Block(n)
+		if err != nil {
+			failed = err
+			return false
+		}
+		if e == nil || !slices.ContainsFunc(e.Receipts, func(r *types.ReceiptForStorage) bool {
+			return slices.ContainsFunc(r.Logs, func(l *types.Log) bool { return wanted(&q, l) })
+		}) {
+			return ctx.Err() == nil
+		}
+		b, err := v.complete(n, e)
+		if err != nil {
+			failed = err
+			return false
+		}
+		for _, r := range b.Receipts {
+			for _, l := range r.Logs {
+				if wanted(&q, l) && !each(l) {
+					return false
+				}
+			}
+		}
+		return ctx.Err() == nil
+	})
+	return errors.Join(err, failed, ctx.Err())
+}
+
+// wanted tells whether a query wants a log.
+func wanted(q *LogQuery, l *types.Log) bool {
+	if len(q.Addresses) != 0 && !slices.Contains(q.Addresses, l.Address) {
+		return false
+	}
+	if len(q.Topics) > len(l.Topics) {
+		return false
+	}
+	for i, topics := range q.Topics {
+		if len(topics) != 0 && !slices.Contains(topics, l.Topics[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// State returns the state after the last block, valid until Close.
+func (v *View) State() state.Source { return v.chain.state.Flat(v.from) }
+
+// walkLimit is how many changed accounts and slots a walk over an old state may go
+// through, and proofLimit how many may be taken back for a proof.
+const (
+	walkLimit  = 1 << 20
+	proofLimit = 1 << 17
+)
+
+// StateAt returns the state after a block, valid until Close; [state.ErrNoState] if it is
+// not kept.
+func (v *View) StateAt(number inter.BlockNumber) (state.Source, error) {
+	if number == v.Head().Number {
+		return v.State(), nil
+	}
+	return v.chain.logs.states.At(uint64(number), uint64(v.Head().Number), v.State(), walkLimit)
+}
+
+// Proof proves an account and some of its slots to whoever knows the root after a block.
+func (v *View) Proof(number inter.BlockNumber, address common.Address, slots []common.Hash) (*state.Proof, error) {
+	from, ok := v.from.(store.View)
+	if !ok || !v.has(number) {
+		return nil, fmt.Errorf("prove the state of block %d: %w", number, state.ErrNoState)
+	}
+	hashed := make([]common.Hash, len(slots))
+	for i, slot := range slots {
+		hashed[i] = crypto.Keccak256Hash(slot[:])
+	}
+	p, err := v.chain.state.Prove(from, v.chain.logs.states, uint64(number), proofLimit, crypto.Keccak256Hash(address[:]), hashed)
+	if err != nil {
+		return nil, err
+	}
+	root, err := v.Root(number)
+	if err == nil && !bytes.Equal(root[:], p.Root[:]) {
+		err = fmt.Errorf("prove the state of block %d: its root is %x, and what was made has %x", number, root, p.Root)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// BlockRecord returns a block as it is exchanged, nil if there is none. It waits for the
+// block's root.
+func (v *View) BlockRecord(number inter.BlockNumber) (*inter.BlockRecord, error) {
+	if !v.has(number) {
+		return nil, nil
+	}
+	b, err := v.chain.logs.block(number)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	record := &inter.BlockRecord{Number: number, Block: inter.BlockContent{
+		Atropos: b.ID, Txs: b.Txs, Receipts: make([]*types.ReceiptForStorage, len(b.Receipts)), Time: b.Time, GasUsed: b.GasUsed,
+	}}
+	for i, r := range b.Receipts {
+		record.Block.Receipts[i] = (*types.ReceiptForStorage)(r)
+	}
+	record.Block.Root, err = v.Root(number)
+	return record, err
+}
+
+// EpochRecord returns the beginning of an epoch, nil if it is not known. Of an epoch that
+// began with the last block it waits for that block's root.
+func (v *View) EpochRecord(number inter.Epoch) (*inter.EpochRecord, error) {
+	record := new(inter.EpochRecord)
+	ok, err := get(v.from, v.chain.rows.epochs, epochKey(number), record)
+	if err != nil || ok {
+		return record, err
+	}
+	if number != v.shown.epoch.Epoch {
+		return nil, nil
+	}
+	s, err := v.BlockState()
+	if err != nil {
+		return nil, err
+	}
+	return &inter.EpochRecord{Epoch: number, State: inter.EpochContent{BlockState: s, EpochState: *v.shown.epoch}}, nil
+}
+
+// EpochOf returns the epoch of a block by where epochs begin, 0 if it is before them all.
+// Of a block that is still to come it is the present one.
+func (v *View) EpochOf(number inter.BlockNumber) (inter.Epoch, error) {
+	record, err := v.recordOf(number)
+	if err != nil || record == nil {
+		return 0, err
+	}
+	return record.Epoch, nil
+}
+
+// recordOf returns the record of the epoch of a block.
+func (v *View) recordOf(number inter.BlockNumber) (*inter.EpochRecord, error) {
+	first, last := inter.Epoch(0), v.shown.epoch.Epoch
+	var found *inter.EpochRecord
+	for first < last || found == nil {
+		middle := first + (last-first+1)/2
+		record, err := v.EpochRecord(middle)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case record != nil && record.State.BlockState.LastBlock.Number < number:
+			first, found = middle, record
+		case middle == first:
+			return found, nil
+		default:
+			last = middle - 1
+		}
+	}
+	return found, nil
+}
+
+// HasEvent tells whether an event was connected. Any goroutine may ask.
+func (c *Chain) HasEvent(id inter.EventID) (bool, error) { return c.logs.events.Has(id) }
+
+// Event returns an event as it travels, nil if it was not connected. Any goroutine may
+// ask.
+func (c *Chain) Event(id inter.EventID) ([]byte, error) { return c.logs.events.Get(id) }
+
+// Events calls each for the events from an id on, in the order of ids, in which parents
+// come before their children, until it returns false. Any goroutine may call it.
+func (c *Chain) Events(from inter.EventID, each func(id inter.EventID, raw []byte) bool) error {
+	var failed error
+	last := inter.EventID(bytes.Repeat([]byte{math.MaxUint8}, len(from)))
+	err := c.logs.events.Ascend(from, last, func(_ inter.EventID, number uint64) bool {
+		id, raw, err := c.logs.events.Read(number)
+		if err != nil {
+			failed = err
+			return false
+		}
+		return bytes.Compare(id[:], from[:]) < 0 || each(id, raw)
+	})
+	return errors.Join(err, failed)
+}
+
+// SyncEvents makes durable what was connected: an own event must be, before anybody gets
+// it. Any goroutine may call it.
+func (c *Chain) SyncEvents() error { return c.logs.events.Sync() }
