@@ -1,0 +1,206 @@
+package blocklog
+
+import (
+	"context"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"tarn/opera/inter"
+	"tarn/store/vfs/memfs"
+)
+
+// maker makes random blocks out of few addresses and topics.
+type maker struct{ *rand.Rand }
+
+func (m maker) hash(of int) (h common.Hash) {
+	h[0], h[12] = byte(m.IntN(of)), byte(m.IntN(2)) // some share the bytes of a key
+	return h
+}
+
+func (m maker) block() *Block {
+	b := &Block{Time: inter.Timestamp(m.Uint64()), GasUsed: m.Uint64(), Root: []byte{}, Senders: []common.Address{}, Found: []byte{}}
+	for i := range b.ID {
+		b.ID[i] = byte(m.IntN(256))
+	}
+	for range m.IntN(4) {
+		r := &types.ReceiptForStorage{Status: 1, CumulativeGasUsed: m.Uint64(), Logs: []*types.Log{}}
+		for range m.IntN(3) {
+			l := &types.Log{Data: []byte{1}, Topics: []common.Hash{}}
+			l.Address[0], l.Address[19] = byte(m.IntN(4)), byte(m.IntN(2))
+			for range m.IntN(5) {
+				l.Topics = append(l.Topics, m.hash(6))
+			}
+			r.Logs = append(r.Logs, l)
+		}
+		b.Receipts = append(b.Receipts, r)
+		b.Senders = append(b.Senders, common.Address{byte(m.IntN(256))})
+		for range HashBytes {
+			b.Found = append(b.Found, byte(m.IntN(4)))
+		}
+	}
+	return b
+}
+
+func (m maker) query(last int) *Query {
+	q := &Query{From: inter.BlockNumber(m.IntN(last)), To: inter.BlockNumber(m.IntN(last + 10))}
+	for range m.IntN(3) {
+		q.Addresses = append(q.Addresses, common.Address{byte(m.IntN(5))})
+	}
+	for range m.IntN(4) {
+		var topics []common.Hash
+		for range m.IntN(3) {
+			topics = append(topics, m.hash(7))
+		}
+		q.Topics = append(q.Topics, topics)
+	}
+	return q
+}
+
+// may tells by the bytes that keys have whether a block may have what a query wants.
+func may(b *Block, q *Query) bool {
+	one := func(same func(*types.Log) bool) bool {
+		return slices.ContainsFunc(b.Receipts, func(r *types.ReceiptForStorage) bool { return slices.ContainsFunc(r.Logs, same) })
+	}
+	if len(q.Addresses) != 0 && !one(func(l *types.Log) bool {
+		return slices.ContainsFunc(q.Addresses, func(a common.Address) bool { return a[0] == l.Address[0] })
+	}) {
+		return false
+	}
+	for i, topics := range q.Topics {
+		if len(topics) != 0 && !one(func(l *types.Log) bool {
+			return len(l.Topics) > i && slices.ContainsFunc(topics, func(t common.Hash) bool { return t[0] == l.Topics[i][0] })
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Blocks of a genesis and of the chain's own are found as a list of them says, through
+// reopening, sorting and cutting.
+func TestBlocksAreFound(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	m := maker{rand.New(rand.NewPCG(seed, 0))}
+	const first = 200
+	blocks := map[inter.BlockNumber]*Block{}
+	o := Options{FS: memfs.New(), Dir: "/blocks", First: first, IndexBytes: 20_000, Notice: func(err error) { t.Error(err) }}
+	l, err := Open(o)
+	must(t, err)
+	for n := inter.BlockNumber(first - 1); n >= 50; n-- {
+		blocks[n] = m.block()
+		must(t, l.AppendBrought(n, blocks[n]))
+	}
+	if l.AppendBrought(60, m.block()) == nil {
+		t.Error("blocks of a genesis are taken out of order")
+	}
+	next := inter.BlockNumber(first)
+	for range 12 {
+		for range m.IntN(60) {
+			blocks[next] = m.block()
+			must(t, l.Append(next, blocks[next]))
+			must(t, l.AppendRoot(next, [32]byte{byte(next)}))
+			next++
+		}
+		must(t, l.Settle(next-min(next-first, 10)))
+		if m.IntN(3) == 0 {
+			cut := next - min(next-first, 5)
+			must(t, l.Cut(cut, cut))
+			for ; next > cut; next-- {
+				delete(blocks, next-1)
+			}
+		}
+		if m.IntN(3) == 0 {
+			must(t, l.Sync())
+			must(t, l.Close())
+			o.Brought, o.Need, o.NeedRoots = first-50, next, next
+			l, err = Open(o)
+			must(t, err)
+		}
+		compare(t, m, l, blocks, int(next))
+	}
+	if l.own.index.Stats().Runs == 0 || l.brought.index.Stats().Runs == 0 {
+		t.Error("nothing was sorted")
+	}
+	must(t, l.Verify(func(err error) { t.Error(err) }))
+	must(t, l.Close())
+}
+
+func compare(t *testing.T, m maker, l *Log, blocks map[inter.BlockNumber]*Block, next int) {
+	t.Helper()
+	for range 20 {
+		n := inter.BlockNumber(m.IntN(next + 5))
+		got, err := l.Block(n)
+		must(t, err)
+		if want := blocks[n]; (want == nil) != (got == nil) || want != nil && !reflect.DeepEqual(got.Receipts, want.Receipts) && len(want.Receipts) != 0 {
+			t.Fatalf("block %d is %+v, want %+v", n, got, want)
+		}
+		root, ok, err := l.Root(n)
+		must(t, err)
+		if own := blocks[n] != nil && n >= l.first; ok != own || own && root != [32]byte{byte(n)} {
+			t.Fatalf("root of block %d: %x, %v", n, root, ok)
+		}
+		if want := blocks[n]; want != nil {
+			checkFound(t, l, n, want)
+		}
+	}
+	for range 10 {
+		q := m.query(next)
+		var got, want []inter.BlockNumber
+		must(t, l.Logging(context.Background(), q, func(n inter.BlockNumber) bool { got = append(got, n); return true }))
+		for n := q.From; n <= q.To; n++ {
+			if b := blocks[n]; b != nil && may(b, q) {
+				want = append(want, n)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%+v: blocks %v, want %v", q, got, want)
+		}
+	}
+}
+
+// checkFound looks a block up by its id and its transactions.
+func checkFound(t *testing.T, l *Log, n inter.BlockNumber, b *Block) {
+	t.Helper()
+	var numbers []inter.BlockNumber
+	must(t, l.Numbers(b.ID, func(n inter.BlockNumber) bool { numbers = append(numbers, n); return true }))
+	if !slices.Contains(numbers, n) {
+		t.Fatalf("block %d is not found by its id, but %v", n, numbers)
+	}
+	for i := range b.Receipts {
+		var hash common.Hash
+		copy(hash[:], b.Found[i*HashBytes:][:HashBytes])
+		found := false
+		must(t, l.Transactions(hash, func(of inter.BlockNumber, index uint) bool {
+			found = found || of == n && index == uint(i)
+			return true
+		}))
+		if !found {
+			t.Fatalf("transaction %d of block %d is not found", i, n)
+		}
+	}
+}
+
+func TestASearchEndsWithItsContext(t *testing.T) {
+	l, err := Open(Options{FS: memfs.New(), Dir: "/blocks", First: 1})
+	must(t, err)
+	m := maker{rand.New(rand.NewPCG(1, 2))}
+	must(t, l.Append(1, m.block()))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := l.Logging(ctx, &Query{To: 1}, func(inter.BlockNumber) bool { return true }); err == nil {
+		t.Error("it goes on")
+	}
+}
