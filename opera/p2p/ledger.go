@@ -2,11 +2,13 @@ package p2p
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"tarn/opera/chain"
+	"tarn/opera/eventcheck"
 	"tarn/opera/inter"
 )
 
@@ -26,7 +28,8 @@ type Ledger interface {
 	// Events calls each for the events from an id on, in the order of ids, until it
 	// returns false.
 	Events(from inter.EventID, each func(id inter.EventID, raw []byte) bool) error
-	// Verify checks the signatures of an event of the present epoch.
+	// Verify checks an event of the present epoch by itself: what the epoch allows, then
+	// signatures.
 	Verify(p *inter.Payload) error
 	// Connect connects events one after the other, parents first, and tells of each what
 	// came of it. Its own error is the ledger's, which can go on no more, and no event's.
@@ -57,6 +60,20 @@ func NewLedger(c *chain.Chain, w Writer) Ledger { return &chained{Chain: c, writ
 type chained struct {
 	*chain.Chain
 	writer Writer
+	rules  atomic.Pointer[rules]
+}
+
+// rules are what an epoch allows.
+type rules struct {
+	epoch  *inter.EpochState
+	checks *eventcheck.Epoch
+}
+
+// enter notes the present epoch.
+func (l *chained) enter(e *inter.EpochState) {
+	if known := l.rules.Load(); known == nil || known.epoch != e {
+		l.rules.Store(&rules{e, eventcheck.NewEpoch(e)})
+	}
 }
 
 func (l *chained) Present() (Present, error) {
@@ -64,10 +81,20 @@ func (l *chained) Present() (Present, error) {
 	if err != nil {
 		return Present{}, err
 	}
+	l.enter(v.Epoch())
 	return Present{Epoch: v.Epoch().Epoch, Last: v.Head()}, v.Close()
 }
 
-func (l *chained) Verify(p *inter.Payload) error { return l.Verifier().Verify(p) }
+func (l *chained) Verify(p *inter.Payload) error {
+	r := l.rules.Load()
+	if r == nil {
+		return eventcheck.ErrNotRelevant
+	}
+	if err := r.checks.Check(p); err != nil {
+		return err
+	}
+	return l.Verifier().Verify(p)
+}
 
 func (l *chained) Connect(ctx context.Context, events []*inter.Payload, done func(i int, err error)) (epoch inter.Epoch, err error) {
 	err = l.writer.Do(ctx, func(c *chain.Chain) error {
@@ -79,6 +106,7 @@ func (l *chained) Connect(ctx context.Context, events []*inter.Payload, done fun
 			done(i, err)
 		}
 		epoch = c.Epoch().Epoch
+		l.enter(c.Epoch())
 		return nil
 	})
 	return epoch, err

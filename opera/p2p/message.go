@@ -3,6 +3,7 @@ package p2p
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -222,40 +223,54 @@ func decodeTxs(raw []byte) (types.Transactions, error) {
 	return txs, nil
 }
 
-// decodeEventsChunk decodes a part of a stream of events.
+// decodeEventsChunk decodes a part of a stream of events. What it returns stays in raw.
 func decodeEventsChunk(raw []byte) (*eventsChunk, error) {
 	list, err := whole(raw)
 	if err != nil {
 		return nil, err
 	}
-	var parts struct {
-		Session     uint32
-		Done        bool
-		IDs, Events rlp.RawValue
+	number, list, err := rlp.SplitUint64(list)
+	if err == nil && number > math.MaxUint32 {
+		err = errors.New("a session above 32 bits")
 	}
-	if n, err := count(list, 0, 4); err != nil || n != 4 {
-		return nil, fmt.Errorf("%w: %d parts", errDecode, n)
-	}
-	if err := decode(raw, &parts); err != nil {
-		return nil, err
-	}
-	chunk := &eventsChunk{Session: parts.Session, Done: parts.Done}
-	ids, err := whole(parts.IDs)
+	var done uint64
 	if err == nil {
-		chunk.IDs, err = splitHashes[inter.EventID](ids, 0, hardItems-1)
+		done, list, err = rlp.SplitUint64(list)
+	}
+	if err == nil && done > 1 {
+		err = errors.New("neither done nor not")
 	}
 	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errDecode, err)
+	}
+	c := &eventsChunk{Session: uint32(number), Done: done == 1}
+	if err := c.items(list); err != nil {
 		return nil, err
 	}
-	events, err := whole(parts.Events)
+	return c, nil
+}
+
+// items decodes both lists of a part of a stream, one of which must be empty.
+func (c *eventsChunk) items(list []byte) error {
+	ids, rest, err := rlp.SplitList(list)
+	var events []byte
 	if err == nil {
-		chunk.Events, err = splitStrings(events, 0, hardItems-1)
+		events, rest, err = rlp.SplitList(rest)
+	}
+	if err == nil && len(rest) > 0 {
+		err = rlp.ErrMoreThanOneValue
 	}
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("%w: %w", errDecode, err)
 	}
-	if len(chunk.IDs) > 0 && len(chunk.Events) > 0 {
-		return nil, errors.New("expected either events or event hashes")
+	if c.IDs, err = splitHashes[inter.EventID](ids, 0, hardItems-1); err != nil {
+		return err
 	}
-	return chunk, nil
+	if c.Events, err = splitStrings(events, 0, hardItems-1); err != nil {
+		return err
+	}
+	if len(c.IDs) > 0 && len(c.Events) > 0 {
+		return errors.New("expected either events or event hashes")
+	}
+	return nil
 }
