@@ -144,14 +144,14 @@ func (v *View) header(number inter.BlockNumber, e *blocklog.Block) (*evm.Header,
 		h.BaseFee = fee
 		return h, nil
 	}
-	record, err := v.recordOf(number)
+	// Of a block that came with a genesis the rules are shown that hold in the epoch of its
+	// id, whatever it was executed with (go-opera, gossip/evm_state_reader.go).
+	record, err := v.EpochRecord(e.ID.Epoch())
 	if err != nil || record == nil {
 		return h, err
 	}
 	h.BaseFee = evm.BaseFee(&record.State.EpochState.Rules)
-	if record.Epoch == e.ID.Epoch() {
-		v.chain.fees.set(record.Epoch, h.BaseFee)
-	}
+	v.chain.fees.set(record.Epoch, h.BaseFee)
 	return h, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/vm"
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"tarn/opera/evm/evmtest"
 	"tarn/opera/inter"
 	"tarn/opera/state"
 )
@@ -17,24 +18,24 @@ import (
 // the amount after a selector, finds both balances by the hash of the account and a slot,
 // checks the sender's, writes both and logs the transfer.
 func token() []byte {
-	p := &programmer{}
+	p := &evmtest.Programmer{}
 	balance := func(account func()) { // pushes the slot of an account's balance
 		account()
-		p.op(vm.PUSH1, 0, vm.MSTORE, vm.PUSH1, 0, vm.PUSH1, 32, vm.MSTORE, vm.PUSH1, 64, vm.PUSH1, 0, vm.KECCAK256)
+		p.Op(vm.PUSH1, 0, vm.MSTORE, vm.PUSH1, 0, vm.PUSH1, 32, vm.MSTORE, vm.PUSH1, 64, vm.PUSH1, 0, vm.KECCAK256)
 	}
-	recipient := func() { p.op(vm.PUSH1, 4, vm.CALLDATALOAD) }
-	balance(func() { p.op(vm.CALLER) })
-	p.op(vm.PUSH1, 36, vm.CALLDATALOAD, vm.DUP2, vm.SLOAD) // slot amount have
-	p.op(vm.DUP2, vm.DUP2, vm.LT, vm.PUSH1, 0, vm.JUMPI)   // too little: a jump to nowhere fails
-	p.op(vm.DUP2, vm.SWAP1, vm.SUB, vm.DUP3, vm.SSTORE)    // slot amount
+	recipient := func() { p.Op(vm.PUSH1, 4, vm.CALLDATALOAD) }
+	balance(func() { p.Op(vm.CALLER) })
+	p.Op(vm.PUSH1, 36, vm.CALLDATALOAD, vm.DUP2, vm.SLOAD) // slot amount have
+	p.Op(vm.DUP2, vm.DUP2, vm.LT, vm.PUSH1, 0, vm.JUMPI)   // too little: a jump to nowhere fails
+	p.Op(vm.DUP2, vm.SWAP1, vm.SUB, vm.DUP3, vm.SSTORE)    // slot amount
 	balance(recipient)
-	p.op(vm.DUP1, vm.SLOAD, vm.DUP3, vm.ADD, vm.SWAP1, vm.SSTORE)
-	p.op(vm.PUSH1, 0, vm.MSTORE)
+	p.Op(vm.DUP1, vm.SLOAD, vm.DUP3, vm.ADD, vm.SWAP1, vm.SSTORE)
+	p.Op(vm.PUSH1, 0, vm.MSTORE)
 	recipient()
-	p.op(vm.CALLER)
-	p.push(crypto.Keccak256([]byte("Transfer(address,address,uint256)")))
-	p.op(vm.PUSH1, 32, vm.PUSH1, 0, vm.LOG3)
-	return p.code
+	p.Op(vm.CALLER)
+	p.Push(crypto.Keccak256([]byte("Transfer(address,address,uint256)")))
+	p.Op(vm.PUSH1, 32, vm.PUSH1, 0, vm.LOG3)
+	return p.Code
 }
 
 // transfers makes a state of people with tokens, and a block of their transfers.

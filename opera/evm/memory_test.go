@@ -135,6 +135,9 @@ func (m *memory) AddBalance(address common.Address, by *uint256.Int, _ tracing.B
 	if by.IsZero() && !a.empty() {
 		return a.balance
 	}
+	if by.IsZero() && address == (common.Address{19: 3}) {
+		m.touched[address]++ // for ever: go-opera has this from Ethereum's past
+	}
 	return m.setBalance(address, *new(uint256.Int).Add(&a.balance, by))
 }
 

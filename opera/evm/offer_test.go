@@ -34,9 +34,9 @@ func (s *scene) edge(b *sceneBlock, sender int, o offer) Tx {
 	least := inter.IntrinsicGas(o.data, o.list, o.to == nil)
 	o.gas = max(o.gas, least)
 	switch {
-	case s.chance(5):
+	case s.Chance(5):
 		o.gas = least + s.Uint64N(3)
-	case s.chance(25):
+	case s.Chance(25):
 		tx := s.sign(config.ChainID, sender, o)
 		now := s.now
 		s.now = now.copy()

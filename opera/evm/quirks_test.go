@@ -10,6 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/vm"
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"tarn/opera/evm/evmtest"
 	"tarn/opera/inter"
 )
 
@@ -49,14 +50,14 @@ func (s *scene) has(address common.Address, code []byte) *account {
 // through is a contract that passes its input on by a kind of call, with all gas and no
 // value, and keeps whether that succeeded in slot 0.
 func through(kind vm.OpCode, to common.Address) []byte {
-	p := &programmer{}
-	p.op(vm.CALLDATASIZE, vm.PUSH1, 0, vm.PUSH1, 0, vm.CALLDATACOPY, vm.PUSH1, 0, vm.PUSH1, 0, vm.CALLDATASIZE, vm.PUSH1, 0)
+	p := &evmtest.Programmer{}
+	p.Op(vm.CALLDATASIZE, vm.PUSH1, 0, vm.PUSH1, 0, vm.CALLDATACOPY, vm.PUSH1, 0, vm.PUSH1, 0, vm.CALLDATASIZE, vm.PUSH1, 0)
 	if kind == vm.CALL || kind == vm.CALLCODE {
-		p.number(0)
+		p.Number(0)
 	}
-	p.push(to[:])
-	p.op(vm.GAS, kind)
-	return p.code
+	p.Push(to[:])
+	p.Op(vm.GAS, kind)
+	return p.Code
 }
 
 // keeping is through, with the result kept in slot 0.

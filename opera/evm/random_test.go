@@ -10,6 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 
+	"tarn/opera/evm/evmtest"
 	"tarn/opera/inter"
 )
 
@@ -17,7 +18,7 @@ const network = 0xfa3
 
 // scene is a random state, and random blocks on it.
 type scene struct {
-	*programmer
+	*evmtest.Programmer
 	upgrades []inter.UpgradeHeight
 	ids      []inter.EventID // of the blocks before the first
 	state    *memory
@@ -34,7 +35,7 @@ type sceneBlock struct {
 
 func newScene(seed uint64) *scene {
 	rng := rand.New(rand.NewPCG(seed, 0x0be7a))
-	s := &scene{programmer: &programmer{Rand: rng}, state: newMemory()}
+	s := &scene{Programmer: &evmtest.Programmer{Rand: rng, Writer: WriterAddress}, state: newMemory()}
 	for i := range 5 {
 		key, err := crypto.ToECDSA(common.LeftPadBytes([]byte{1, byte(i)}, 32))
 		if err != nil {
@@ -42,7 +43,7 @@ func newScene(seed uint64) *scene {
 		}
 		s.keys = append(s.keys, key)
 	}
-	s.key = crypto.FromECDSA(s.keys[0])
+	s.Key = s.keys[0]
 	s.people()
 	s.contracts()
 	s.now = s.state.copy()
@@ -62,7 +63,7 @@ func newScene(seed uint64) *scene {
 func (s *scene) heights(first uint64) {
 	kinds := []inter.Upgrades{{}, {Berlin: true}, {Berlin: true, London: true}}
 	last := kinds[min(s.IntN(2*len(kinds)), 2)]
-	for s.chance(20) {
+	for s.Chance(20) {
 		u := inter.UpgradeHeight{Upgrades: kinds[s.IntN(3)], Height: inter.BlockNumber(first + s.Uint64N(3) - 1)}
 		s.upgrades = append(s.upgrades, u)
 	}
@@ -81,15 +82,15 @@ func (s *scene) people() {
 		switch {
 		case i == 3:
 			a.balance.SetUint64(uint64(s.IntN(3e6)))
-		case i == 4 && s.chance(30):
+		case i == 4 && s.Chance(30):
 			a.code = []byte{0}
-		case i == 4 && s.chance(30):
+		case i == 4 && s.Chance(30):
 			a.balance.Lsh(uint256.NewInt(1), 255)
 		}
 		s.state.accounts[s.sender(i)] = a
-		s.pool = append(s.pool, s.sender(i))
+		s.Pool = append(s.Pool, s.sender(i))
 	}
-	s.pool = append(s.pool, common.Address{}, common.HexToAddress("0xdead"), WriterAddress)
+	s.Pool = append(s.Pool, common.Address{}, common.HexToAddress("0xdead"), WriterAddress)
 }
 
 // contracts makes the driver, EvmWriter, and others; and storage of accounts that are
@@ -99,19 +100,19 @@ func (s *scene) contracts() {
 	for i := range 5 {
 		all = append(all, common.BytesToAddress([]byte{0xc0, byte(i)}))
 	}
-	s.pool = append(s.pool, all...)
-	s.pool = append(s.pool, DriverAddress)
+	s.Pool = append(s.Pool, all...)
+	s.Pool = append(s.Pool, DriverAddress)
 	for _, address := range all {
 		a := newAccount()
 		a.nonce = 1
 		a.balance.SetUint64(uint64(s.IntN(3) * 1000))
-		a.code = s.part(3+s.IntN(14), false)
+		a.code = s.Part(3+s.IntN(14), false)
 		if address == DriverAddress {
-			w := programmer{Rand: s.Rand, pool: s.pool, key: s.key}
+			w := evmtest.Programmer{Rand: s.Rand, Writer: WriterAddress, Pool: s.Pool, Key: s.Key}
 			for range 2 {
-				w.write()
+				w.Write()
 			}
-			a.code = append(w.code, s.part(s.IntN(6), false)...)
+			a.code = append(w.Code, s.Part(s.IntN(6), false)...)
 		}
 		s.store(a)
 		s.state.accounts[address] = a
@@ -135,7 +136,7 @@ func (s *scene) store(a *account) {
 
 // left sometimes leaves storage, and mostly a balance, where nothing else is.
 func (s *scene) left(address common.Address) {
-	if !s.chance(50) {
+	if !s.Chance(50) {
 		return
 	}
 	a := newAccount()
@@ -145,7 +146,7 @@ func (s *scene) left(address common.Address) {
 		return
 	}
 	s.state.accounts[address] = a
-	s.pool = append(s.pool, address)
+	s.Pool = append(s.Pool, address)
 }
 
 // block makes a block of transactions, executing them as it goes to know where the
@@ -168,7 +169,7 @@ func (s *scene) block(number inter.BlockNumber) {
 			tx := s.tx(b, i > 0 && i == len(b.steps)-1)
 			b.steps[i] = append(b.steps[i], tx)
 			s.run(h, tx)
-			if s.chance(5) && !IsInternal(tx.Transaction) {
+			if s.Chance(5) && !IsInternal(tx.Transaction) {
 				b.steps[i] = append(b.steps[i], tx) // again
 				s.run(h, tx)
 			}
@@ -201,28 +202,28 @@ func (s *scene) id(number inter.BlockNumber) inter.EventID {
 // tx makes a random transaction, sometimes one of the block's own.
 func (s *scene) tx(b *sceneBlock, internal bool) Tx {
 	var to *common.Address
-	data := s.part(s.IntN(5), true)
-	if s.chance(75) {
-		someone := s.someone()
+	data := s.Part(s.IntN(5), true)
+	if s.Chance(75) {
+		someone := s.Someone()
 		to = &someone
 		data = data[:min(len(data), s.IntN(80))]
 	}
-	if internal && s.chance(60) {
+	if internal && s.Chance(60) {
 		return s.internal(to, data)
 	}
 	n := s.IntN(len(s.keys))
 	from := s.sender(n)
 	nonce := s.now.GetNonce(from)
-	if s.chance(5) {
+	if s.Chance(5) {
 		nonce += s.Uint64N(3) - 1
 	}
 	o := offer{to: to, data: data, nonce: nonce, value: s.value(from), list: s.list(), gas: s.gas()}
 	o.price = big.NewInt(int64(s.IntN(4)))
 	o.tip = big.NewInt(int64(s.IntN(4)))
-	if s.chance(2) {
+	if s.Chance(2) {
 		o.price.Lsh(big.NewInt(1), 256)
 	}
-	if s.chance(3) {
+	if s.Chance(3) {
 		o.tip.Lsh(big.NewInt(3), 256)
 	}
 	if b.header.BaseFee != nil {
@@ -234,7 +235,7 @@ func (s *scene) tx(b *sceneBlock, internal bool) Tx {
 
 func (s *scene) internal(to *common.Address, data []byte) Tx {
 	sender := new(big.Int)
-	if s.chance(20) {
+	if s.Chance(20) {
 		sender.SetBytes(common.Address{19: 0x77}.Bytes())
 	}
 	from := common.BytesToAddress(sender.Bytes())
@@ -274,7 +275,7 @@ func (s *scene) value(from common.Address) *big.Int {
 
 func (s *scene) list() (list types.AccessList) {
 	for range s.IntN(4) {
-		t := types.AccessTuple{Address: s.someone()}
+		t := types.AccessTuple{Address: s.Someone()}
 		for range s.IntN(3) {
 			t.StorageKeys = append(t.StorageKeys, common.BytesToHash([]byte{byte(s.IntN(5))}))
 		}

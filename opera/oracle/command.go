@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"strconv"
+	"strings"
 
 	"tarn/opera/inter"
 )
@@ -13,9 +14,19 @@ import (
 func (p *Peer) run(ctx context.Context, c Config, command ...string) error {
 	cmd := exec.CommandContext(ctx, p.program, append(c.arguments(), command...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("opera %v over %s: %w: %s", command, c.data(), err, lastLine(out))
+		return fmt.Errorf("opera %v over %s: %w: %s", command, c.data(), err, reason(out))
 	}
 	return nil
+}
+
+// reason is what a program said when it ended badly: why it panicked, or its last line.
+func reason(out []byte) string {
+	for line := range strings.Lines(string(out)) {
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "CRIT ") || strings.HasPrefix(line, "Fatal: ") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return lastLine(out)
 }
 
 // ExportGenesis writes a genesis of the chain up to its present epoch. The mode says

@@ -4,101 +4,164 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/big"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
-	"github.com/ethereum/go-ethereum/crypto"
 
-	"tarn/opera/genesis/fakenet"
+	"tarn/opera/epoch"
 	"tarn/opera/inter"
 )
 
-// Network is a fakenet of go-operas, one for each validator, all connected.
+// Network is a fakenet of go-operas, one for each validator, all connected. Nothing in them
+// guards against signing twice. It is for one goroutine.
 type Network struct {
-	Nodes  []*Node // of validators 1, 2, …
-	peer   *Peer
-	nonces map[inter.ValidatorID]uint64
+	Nodes []*Node // of validators 1, 2, …; nil while one is stopped
+
+	peer  *Peer
+	dir   string
+	size  int
+	twins []*Node
 }
+
+// unguarded has a validator say what it wants to say at once, whoever else says it, and
+// whatever it said before; and it says something every other second.
+const unguarded = "[Emitter.EmitIntervals]\nMax = 1500000000\nDoublesignProtection = 0\nParallelInstanceProtection = 0\n" +
+	"[Emitter.PrevEmittedEventFile]\nPath = \"/dev/null\"\n"
 
 // StartNetwork starts a fakenet of that many validators in folders below dir.
 func (p *Peer) StartNetwork(ctx context.Context, dir string, validators int) (*Network, error) {
-	n := &Network{peer: p, nonces: map[inter.ValidatorID]uint64{}}
-	for i := 1; i <= validators; i++ {
-		node, err := p.Start(ctx, Config{
-			Dir: filepath.Join(dir, "validator-"+strconv.Itoa(i)), Validators: validators, Validator: i,
-		})
-		if err != nil {
+	n := &Network{peer: p, dir: dir, size: validators, Nodes: make([]*Node, validators)}
+	for i := range n.Nodes {
+		if err := n.Return(ctx, inter.ValidatorID(i+1)); err != nil {
 			return nil, errors.Join(err, n.Kill())
 		}
-		n.Nodes = append(n.Nodes, node)
-	}
-	if err := n.connect(ctx); err != nil {
-		return nil, errors.Join(err, n.Kill())
 	}
 	return n, nil
 }
 
-// connect tells each node of those before it.
-func (n *Network) connect(ctx context.Context) error {
-	var urls []string
-	for _, node := range n.Nodes {
-		var info struct{ Enode string }
-		if err := node.Call(ctx, &info, "admin_nodeInfo"); err != nil {
+// Leave stops a validator's node, in order.
+func (n *Network) Leave(id inter.ValidatorID) error {
+	node := n.Nodes[id-1]
+	n.Nodes[id-1] = nil
+	return node.Stop()
+}
+
+// Return starts a validator's node, with what it has, and connects it.
+func (n *Network) Return(ctx context.Context, id inter.ValidatorID) (err error) {
+	n.Nodes[id-1], err = n.join(ctx, "validator-"+strconv.Itoa(int(id)), id)
+	return err
+}
+
+// Twin starts another node of a validator, from the genesis on.
+func (n *Network) Twin(ctx context.Context, id inter.ValidatorID) error {
+	node, err := n.join(ctx, "twin-"+strconv.Itoa(int(id)), id)
+	if err == nil {
+		n.twins = append(n.twins, node)
+	}
+	return err
+}
+
+// Diverge takes the twins out of the network for so long that they, and the validators that
+// they are, sign different events with the same numbers; then all hear of both.
+func (n *Network) Diverge(ctx context.Context) error {
+	const long = 4 * time.Second
+	for _, twin := range n.twins {
+		if err := twin.peers(ctx, "admin_removePeer", n.Nodes); err != nil {
 			return err
 		}
-		for _, url := range urls {
-			var added bool
-			if err := node.Call(ctx, &added, "admin_addPeer", url); err != nil {
-				return err
-			}
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(long):
+	}
+	for _, twin := range n.twins {
+		if err := twin.peers(ctx, "admin_addPeer", n.Nodes); err != nil {
+			return err
 		}
-		urls = append(urls, info.Enode)
 	}
 	return nil
 }
 
-// Transfer signs a transfer of a validator's to an address, sends it to one of the
-// nodes, and returns its hash. A validator's transfers get one nonce after another.
-func (n *Network) Transfer(ctx context.Context, node int, from inter.ValidatorID, to common.Address, wei *big.Int) (common.Hash, error) {
-	return n.Send(ctx, node, from, &types.LegacyTx{To: &to, Value: wei, Gas: 21_000})
+// peers does something with all of those of a node that run.
+func (n *Node) peers(ctx context.Context, method string, others []*Node) error {
+	for _, other := range others {
+		if other == nil {
+			continue
+		}
+		var info struct{ Enode string }
+		var done bool
+		if err := other.Call(ctx, &info, "admin_nodeInfo"); err != nil {
+			return err
+		}
+		if err := n.Call(ctx, &done, method, info.Enode); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// Send signs a transaction of a validator's with its next nonce, sends it to one of the
-// nodes, and returns its hash. Without a price it pays 400 gwei.
-func (n *Network) Send(ctx context.Context, node int, from inter.ValidatorID, tx *types.LegacyTx) (common.Hash, error) {
-	key, err := fakenet.Key(from)
+// Cheated tells whether the contract of stakes knows a validator as one who signed twice.
+func (n *Network) Cheated(ctx context.Context, id inter.ValidatorID) (bool, error) {
+	var answer hexutil.Bytes
+	err := n.Nodes[0].Call(ctx, &answer, "eth_call", map[string]any{
+		"to": stakers, "data": hexutil.Bytes(call("getValidator(uint256)").Number(uint64(id)).Encode()),
+	}, "latest")
+	return len(answer) >= 32 && answer[31]&epoch.Doublesign != 0, err
+}
+
+// join starts a node and tells it of all others.
+func (n *Network) join(ctx context.Context, name string, id inter.ValidatorID) (*Node, error) {
+	node, err := n.peer.Start(ctx, Config{
+		Dir: filepath.Join(n.dir, name), Validators: n.size, Validator: int(id), Settings: unguarded,
+	})
 	if err != nil {
-		return common.Hash{}, err
+		return nil, err
 	}
-	tx.Nonce = n.nonces[from]
-	if tx.GasPrice == nil {
-		tx.GasPrice = big.NewInt(400e9)
+	if err := node.peers(ctx, "admin_addPeer", n.running()); err != nil {
+		return nil, errors.Join(err, node.Kill())
 	}
-	signed, err := types.SignNewTx(key, types.NewLondonSigner(new(big.Int).SetUint64(inter.FakeNetwork)), tx)
+	return node, nil
+}
+
+// running are the nodes that run.
+func (n *Network) running() (list []*Node) {
+	for _, node := range append(slices.Clone(n.Nodes), n.twins...) {
+		if node != nil {
+			list = append(list, node)
+		}
+	}
+	return list
+}
+
+// Do signs a deed with its account's next nonce, sends it to one of the nodes, and returns
+// the transaction. A deed that is refused uses no nonce.
+func (n *Network) Do(ctx context.Context, node int, d *Deed) (*types.Transaction, error) {
+	tx, err := d.Sign(d.From.nonce)
 	if err != nil {
-		return common.Hash{}, fmt.Errorf("sign a transaction of %v: %w", crypto.PubkeyToAddress(key.PublicKey), err)
+		return nil, err
 	}
-	raw, err := signed.MarshalBinary()
+	raw, err := tx.MarshalBinary()
 	if err != nil {
-		return common.Hash{}, fmt.Errorf("encode a transaction: %w", err)
+		return nil, fmt.Errorf("encode a transaction: %w", err)
 	}
 	var hash common.Hash
 	if err := n.Nodes[node].Call(ctx, &hash, "eth_sendRawTransaction", hexutil.Encode(raw)); err != nil {
-		return common.Hash{}, err
+		return nil, err
 	}
-	n.nonces[from]++
-	return hash, nil
+	d.From.nonce++
+	return tx, nil
 }
 
 // Await waits until all nodes have a transaction's receipt, and returns its block.
 func (n *Network) Await(ctx context.Context, hash common.Hash) (inter.BlockNumber, error) {
 	var receipt struct{ BlockNumber hexutil.Uint64 }
-	for _, node := range n.Nodes {
+	for _, node := range n.running() {
 		for {
 			err := node.Call(ctx, &receipt, "eth_getTransactionReceipt", hash)
 			if err == nil {
@@ -117,7 +180,7 @@ func (n *Network) Await(ctx context.Context, hash common.Hash) (inter.BlockNumbe
 // Stop ends all nodes in order.
 func (n *Network) Stop() error {
 	var err error
-	for _, node := range n.Nodes {
+	for _, node := range n.running() {
 		err = errors.Join(err, node.Stop())
 	}
 	return err
@@ -126,7 +189,7 @@ func (n *Network) Stop() error {
 // Kill ends all nodes as a crash does.
 func (n *Network) Kill() error {
 	var err error
-	for _, node := range n.Nodes {
+	for _, node := range n.running() {
 		err = errors.Join(err, node.Kill())
 	}
 	return err

@@ -21,6 +21,8 @@ import (
 
 var networks = flag.String("oracle.networks", "3", "sizes of the fakenets that are compared with go-opera's, with commas between")
 
+var work = flag.Int("oracle.work", 150, "transactions of each network of go-operas that is replayed")
+
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if err := scratch.OnDisk(); err != nil {
@@ -36,7 +38,7 @@ func peer(t *testing.T) (*Peer, context.Context) {
 	if testing.Short() {
 		t.Skip("starts a node; not with -short")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), *forTime+8*time.Minute)
 	t.Cleanup(cancel)
 	p, err := Find(ctx)
 	if errors.Is(err, ErrNoPeer) {

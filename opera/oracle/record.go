@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -50,25 +51,54 @@ type Record struct {
 	// epoch.
 	Final  string
 	Blocks []BlockAnswer // the first block first
+	Rules  inter.Rules   // of the last epoch
 }
 
 // Record asks a node of the network for the blocks, stops the network, and exports the
 // node's chain into its folder.
 func (n *Network) Record(ctx context.Context, node int) (*Record, error) {
-	asked := n.Nodes[node]
-	r := &Record{
-		Events: filepath.Join(asked.config.Dir, "events.gz"),
-		Final:  filepath.Join(asked.config.Dir, "final.g"),
-	}
-	var err error
-	if r.Blocks, err = asked.Blocks(ctx); err != nil {
+	r, err := n.Nodes[node].record(ctx)
+	if err != nil {
 		return nil, err
 	}
 	if err := n.Stop(); err != nil {
 		return nil, err
 	}
-	if err := n.peer.ExportEvents(ctx, asked.config, r.Events, inter.Epoch(1)); err != nil {
+	return r, n.peer.export(ctx, n.Nodes[node].config, r)
+}
+
+// Replay has a go-opera in a new folder import a file of events that follow the genesis of
+// a fakenet, and records what it makes of them. Events that it refuses are missing from
+// what it exports.
+func (p *Peer) Replay(ctx context.Context, dir string, validators int, path string) (*Record, error) {
+	c := Config{Dir: dir, Validators: validators}
+	if err := p.ImportEvents(ctx, c, path); err != nil {
 		return nil, err
 	}
-	return r, n.peer.ExportGenesis(ctx, asked.config, r.Final, "mpt")
+	n, err := p.Start(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	r, err := n.record(ctx)
+	if err = errors.Join(err, n.Stop()); err != nil {
+		return nil, err
+	}
+	return r, p.export(ctx, c, r)
+}
+
+// record asks a node what it has.
+func (n *Node) record(ctx context.Context) (r *Record, err error) {
+	r = &Record{Events: filepath.Join(n.config.Dir, "events.gz"), Final: filepath.Join(n.config.Dir, "final.g")}
+	if r.Blocks, err = n.Blocks(ctx); err != nil {
+		return nil, err
+	}
+	return r, n.Call(ctx, &r.Rules, "eth_getRules", "latest")
+}
+
+// export makes the files of a record.
+func (p *Peer) export(ctx context.Context, c Config, r *Record) error {
+	if err := p.ExportEvents(ctx, c, r.Events, inter.Epoch(1)); err != nil {
+		return err
+	}
+	return p.ExportGenesis(ctx, c, r.Final, "mpt")
 }
