@@ -5,9 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/consensys/gnark-crypto/ecc/secp256k1"
-
 	"tarn/antelope/types"
+	"tarn/secp256k1"
 )
 
 // Signers finds the keys that made signatures, and remembers who signs often: most of a
@@ -24,7 +23,7 @@ type Signers struct {
 	swept      uint64 // when there was no room the last time
 
 	queue     queue
-	generator func() *multiples
+	generator func() *secp256k1.Multiples
 	matchings sync.Pool
 }
 
@@ -51,8 +50,8 @@ type Signed struct {
 type signingKey struct {
 	point     [33]byte
 	seen      int
-	used      uint64     // by the clock
-	multiples *multiples // nil if it is not prepared
+	used      uint64               // by the clock
+	multiples *secp256k1.Multiples // nil if it is not prepared
 }
 
 // Anybody can sign with any number of keys, so all that is remembered is bounded: keys
@@ -70,8 +69,8 @@ const (
 )
 
 // Together is how many signatures [Signers.Recover] looks at together, which takes less
-// time than one after the other; more gain little.
-const Together = 16
+// time than one after the other.
+const Together = secp256k1.Together
 
 // few signatures wait for others.
 const few = 4
@@ -87,18 +86,15 @@ func NewSigners(bytes int64) *Signers {
 		most:  room,
 		young: make(map[Signer]*signingKey), keys: make(map[[33]byte]*signingKey),
 		matchings: sync.Pool{New: func() any { return new(matching) }},
-		generator: sync.OnceValue(func() *multiples {
-			_, g := secp256k1.Generators()
-			return newMultiples(&g, generatorDigit)
-		}),
+		generator: sync.OnceValue(secp256k1.NewGenerator),
 	}
 }
 
 // matching is the memory for signatures that are looked at together.
 type matching struct {
-	matcher
+	secp256k1.Matcher
 	list   []*Signed
-	claims []claim
+	claims []secp256k1.Claim
 	of     []int // in list, by claim
 	keys   []*signingKey
 }
@@ -127,14 +123,14 @@ func (s *Signers) recoverNow(groups ...[]Signed) {
 			m.list = append(m.list, &g[i])
 		}
 	}
-	var generator *multiples
+	var generator *secp256k1.Multiples
 	if s.guess(m); len(m.claims) > 0 {
 		generator = s.generator() // the first makes it, for all: nobody is billed for that
 	}
 	start := time.Now()
-	m.match(m.claims, generator)
+	m.Match(m.claims, generator)
 	for i, at := range m.of {
-		if x := m.list[at]; m.claims[i].right {
+		if x := m.list[at]; m.claims[i].Right {
 			x.Key, x.Err = types.PublicKey{Type: types.K1, Point: m.keys[i].point}, nil
 			m.list[at] = nil
 		}
@@ -173,10 +169,22 @@ func (s *Signers) guess(m *matching) {
 		if k == nil || k.multiples == nil {
 			continue
 		}
+		c := secp256k1.Claim{Key: k.multiples}
+		if !setSignature(&c.Signature, &x.Signature.Compact, x.Digest) {
+			continue
+		}
 		k.used = s.clock
-		m.claims = append(m.claims, claim{compact: x.Signature.Compact, digest: x.Digest, key: k.multiples})
+		m.claims = append(m.claims, c)
 		m.of, m.keys = append(m.of, i), append(m.keys, k)
 	}
+}
+
+// setSignature reads a compact signature. It fails for those whose point's x is above the
+// order, which nobody meets.
+func setSignature(g *secp256k1.Signature, compact *[65]byte, digest [32]byte) bool {
+	id := (compact[0] - 27) & 3
+	g.R, g.S, g.Odd, g.Digest = [32]byte(compact[1:33]), [32]byte(compact[33:]), id, digest
+	return headerOK(compact[0]) && id <= 1
 }
 
 // last returns the key with which somebody signed last, nil if it is not known.
@@ -226,7 +234,7 @@ func (s *Signers) prepare(k *signingKey) {
 	if !s.room() {
 		return
 	}
-	m, ok := newMultiplesOf(&k.point)
+	m, ok := secp256k1.Prepare(&k.point)
 	if !ok {
 		return
 	}

@@ -36,7 +36,8 @@ var rules = []rule{
 	{"antelope/softfloat", []string{"internal/..."}},
 	{"antelope/variant", []string{"antelope/exception", "internal/..."}},
 	{"antelope/types", []string{"antelope/variant", "antelope/serial", "antelope/exception", "internal/..."}},
-	{"antelope/crypto/...", []string{"antelope/crypto/...", "antelope/types", "antelope/serial", "antelope/exception", "internal/..."}},
+	{"secp256k1", nil},
+	{"antelope/crypto/...", []string{"antelope/crypto/...", "secp256k1", "antelope/types", "antelope/serial", "antelope/exception", "internal/..."}},
 	{"antelope/abi", []string{"antelope/types", "antelope/variant", "antelope/serial", "antelope/exception", "internal/..."}},
 	// The virtual machine knows modules, not chains.
 	{"antelope/wasm/intrinsic", []string{"antelope/wasm", "antelope/crypto", "antelope/types", "antelope/serial", "antelope/exception", "antelope/softfloat", "internal/..."}},

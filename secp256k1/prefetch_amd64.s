@@ -1,6 +1,6 @@
 #include "textflag.h"
 
-// func prefetch(p *secp256k1.G1Affine)
+// func prefetch(p *point)
 TEXT ·prefetch(SB), NOSPLIT, $0-8
 	MOVQ p+0(FP), AX
 	PREFETCHT0 (AX)

@@ -1,6 +1,6 @@
 #include "textflag.h"
 
-// func prefetch(p *secp256k1.G1Affine)
+// func prefetch(p *point)
 TEXT ·prefetch(SB), NOSPLIT, $0-8
 	MOVD p+0(FP), R0
 	PRFM (R0), PLDL1KEEP

@@ -1,23 +1,22 @@
-package crypto
+package secp256k1
 
 import (
 	"math/big"
 	"math/bits"
 
-	"github.com/consensys/gnark-crypto/ecc/secp256k1/fp"
 	"github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
 )
 
 // splitBits bounds what [split] returns.
 const splitBits = 128
 
-// The K1 curve has an endomorphism: (beta x, y) is lambda times (x, y), with cube roots
+// The curve has an endomorphism: (beta x, y) is lambda times (x, y), with cube roots
 // of one modulo the field's prime and modulo the order. (a1, b1) and (a2, b2) are short
 // vectors of the lattice of those pairs with a + b lambda = 0; g1 and g2 are b2 and -b1
 // times 2^384, divided by the order and rounded (Guide to Elliptic Curve Cryptography,
 // algorithm 3.74 with the division made a multiplication).
 var (
-	beta   = *new(fp.Element).SetBigInt(number(0x7ae96a2b657c0710, 0x6e64479eac3434e9, 0x9cf0497512f58995, 0xc1396c28719501ee))
+	beta   = element{0xc1396c28719501ee, 0x9cf0497512f58995, 0x6e64479eac3434e9, 0x7ae96a2b657c0710}
 	lambda = *new(fr.Element).SetBigInt(number(0x5363ad4cc05c30e0, 0xa5261c028812645a, 0x122e22ea20816678, 0xdf02967c1b23bd72))
 
 	// minusB1 and minusB2 are for multiplying words: 2^256 times as large.

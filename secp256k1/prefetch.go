@@ -1,10 +1,8 @@
 //go:build amd64 || arm64
 
-package crypto
-
-import "github.com/consensys/gnark-crypto/ecc/secp256k1"
+package secp256k1
 
 // prefetch has the memory bring a point, which is one cache line, and does not wait.
 //
 //go:noescape
-func prefetch(p *secp256k1.G1Affine)
+func prefetch(p *point)

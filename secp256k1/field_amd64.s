@@ -1,0 +1,115 @@
+#include "textflag.h"
+
+// func multiplyADX(z, x, y *element)
+//
+// The product's words are R8 to R15, the lowest first; each row is added with two chains
+// of carries, one in each flag.
+TEXT ·multiplyADX(SB), NOSPLIT, $0-24
+	MOVQ x+8(FP), SI
+	MOVQ y+16(FP), DI
+	MOVQ $0, CX
+
+	MOVQ  0(SI), DX
+	MULXQ 0(DI), R8, R9
+	MULXQ 8(DI), AX, R10
+	ADDQ  AX, R9
+	MULXQ 16(DI), AX, R11
+	ADCQ  AX, R10
+	MULXQ 24(DI), AX, R12
+	ADCQ  AX, R11
+	ADCQ  $0, R12
+
+	MOVQ  8(SI), DX
+	XORQ  R13, R13
+	MULXQ 0(DI), AX, BX
+	ADCXQ AX, R9
+	ADOXQ BX, R10
+	MULXQ 8(DI), AX, BX
+	ADCXQ AX, R10
+	ADOXQ BX, R11
+	MULXQ 16(DI), AX, BX
+	ADCXQ AX, R11
+	ADOXQ BX, R12
+	MULXQ 24(DI), AX, BX
+	ADCXQ AX, R12
+	ADOXQ BX, R13
+	ADCXQ CX, R13
+
+	MOVQ  16(SI), DX
+	XORQ  R14, R14
+	MULXQ 0(DI), AX, BX
+	ADCXQ AX, R10
+	ADOXQ BX, R11
+	MULXQ 8(DI), AX, BX
+	ADCXQ AX, R11
+	ADOXQ BX, R12
+	MULXQ 16(DI), AX, BX
+	ADCXQ AX, R12
+	ADOXQ BX, R13
+	MULXQ 24(DI), AX, BX
+	ADCXQ AX, R13
+	ADOXQ BX, R14
+	ADCXQ CX, R14
+
+	MOVQ  24(SI), DX
+	XORQ  R15, R15
+	MULXQ 0(DI), AX, BX
+	ADCXQ AX, R11
+	ADOXQ BX, R12
+	MULXQ 8(DI), AX, BX
+	ADCXQ AX, R12
+	ADOXQ BX, R13
+	MULXQ 16(DI), AX, BX
+	ADCXQ AX, R13
+	ADOXQ BX, R14
+	MULXQ 24(DI), AX, BX
+	ADCXQ AX, R14
+	ADOXQ BX, R15
+	ADCXQ CX, R15
+
+	// The upper half counts for gap times as much in the lower; BX is what goes above it.
+	MOVQ  $0x1000003D1, DX
+	XORQ  AX, AX
+	MULXQ R12, AX, BX
+	ADCXQ AX, R8
+	ADOXQ BX, R9
+	MULXQ R13, AX, BX
+	ADCXQ AX, R9
+	ADOXQ BX, R10
+	MULXQ R14, AX, BX
+	ADCXQ AX, R10
+	ADOXQ BX, R11
+	MULXQ R15, AX, BX
+	ADCXQ AX, R11
+	ADOXQ CX, BX
+	ADCXQ CX, BX
+
+	MULXQ BX, AX, BX
+	ADDQ  AX, R8
+	ADCQ  BX, R9
+	ADCQ  $0, R10
+	ADCQ  $0, R11
+	SBBQ  SI, SI
+
+	// Below twice the prime; to subtract that is to add the gap.
+	MOVQ R8, R12
+	MOVQ R9, R13
+	MOVQ R10, R14
+	MOVQ R11, R15
+	ADDQ DX, R12
+	ADCQ $0, R13
+	ADCQ $0, R14
+	ADCQ $0, R15
+	SBBQ DI, DI
+	ORQ  DI, SI
+
+	CMOVQNE R12, R8
+	CMOVQNE R13, R9
+	CMOVQNE R14, R10
+	CMOVQNE R15, R11
+	MOVQ    z+0(FP), DI
+	MOVQ    R8, 0(DI)
+	MOVQ    R9, 8(DI)
+	MOVQ    R10, 16(DI)
+	MOVQ    R11, 24(DI)
+	RET
