@@ -45,6 +45,10 @@ func (c *Chain) Connect(p *inter.Payload) error {
 	return c.decide()
 }
 
+// Failed returns the error after which the chain refuses all further events, nil while it
+// takes them.
+func (c *Chain) Failed() error { return c.failed }
+
 // consensusEvent is what consensus reads of an event.
 func consensusEvent(p *inter.Payload) *dag.Event {
 	return &dag.Event{

@@ -14,6 +14,9 @@ type Client struct {
 	url string
 }
 
+// URL is where the node answers JSON-RPC over HTTP.
+func (c *Client) URL() string { return c.url }
+
 // Call calls a method and decodes its result. A result that is null is an error.
 func (c *Client) Call(ctx context.Context, result any, method string, params ...any) error {
 	if params == nil {

@@ -1,0 +1,132 @@
+package p2p
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"errors"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"tarn/opera/chain"
+	"tarn/opera/genesis/fakenet"
+	"tarn/store"
+	"tarn/store/engine"
+)
+
+// ledger is a chain in a folder, with a goroutine that owns it.
+type ledger struct {
+	*chain.Chain
+	store store.Store
+	work  chan func()
+	all   sync.WaitGroup
+}
+
+func (l *ledger) Do(ctx context.Context, work func(*chain.Chain) error) error {
+	done := make(chan error, 1)
+	select {
+	case l.work <- func() { done <- work(l.Chain) }:
+		return <-done
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// openLedger opens the chain of a fakenet in a folder, and makes it if there is none.
+func openLedger(t testing.TB, dir string, validators int) *ledger {
+	t.Helper()
+	history := chain.NewHistory(chain.HistoryOptions{Dir: filepath.Join(dir, "history"), Notice: func(err error) { t.Log(err) }})
+	s, err := engine.Open(filepath.Join(dir, "state"), engine.Options{Kind: engine.Page, BeforeCheckpoint: history.Sync})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := chain.Options{Store: s, History: history, Warn: func(err error) { t.Log(err) }}
+	c, err := chain.Open(o)
+	if errors.Is(err, chain.ErrEmpty) {
+		var g *fakenet.Genesis
+		if g, err = fakenet.New(fakenet.Options{Validators: validators}); err == nil {
+			err = chain.ApplyGenesis(o, g)
+		}
+		if err == nil {
+			c, err = chain.Open(o)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &ledger{Chain: c, store: s, work: make(chan func())}
+	l.all.Go(func() {
+		for work := range l.work {
+			work()
+		}
+	})
+	return l
+}
+
+// close ends the chain, with a checkpoint or as a crash of the process does.
+func (l *ledger) close(t testing.TB, checkpoint bool) {
+	t.Helper()
+	close(l.work)
+	l.all.Wait()
+	if checkpoint {
+		done, err := l.Checkpoint()
+		if err == nil {
+			err = done.Wait()
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if err := l.Chain.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := l.store.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func newKey(t testing.TB) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := crypto.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// startNode makes a node of a ledger that listens on this machine only.
+func startNode(t testing.TB, l Ledger, change func(*Options)) *Node {
+	t.Helper()
+	o := Options{Ledger: l, Server: Server{Key: newKey(t), Name: "tarn-opera/test", Listen: "127.0.0.1:0"}, Notice: func(err error) { t.Log(err) }}
+	if change != nil {
+		change(&o)
+	}
+	n, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func closeNode(t testing.TB, n *Node) {
+	t.Helper()
+	if err := n.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// await waits until something is so.
+func await(t testing.TB, what string, patience time.Duration, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !so(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within %v", what, patience)
+		}
+	}
+}

@@ -1,0 +1,408 @@
+package p2p
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/p2p"
+	"github.com/ethereum/go-ethereum/p2p/enode"
+
+	"tarn/opera/eventcheck"
+	"tarn/opera/inter"
+)
+
+// Node is this node among others. Any goroutine may call its methods.
+type Node struct {
+	o       Options
+	limits  Limits
+	server  *p2p.Server
+	intake  *intake
+	leecher *leecher
+	events  *fetcher[inter.EventID]
+	txs     *fetcher[common.Hash]
+
+	ctx    context.Context // until Close
+	cancel context.CancelCauseFunc
+	all    sync.WaitGroup // everything that runs but the server
+
+	at    atomic.Pointer[Present]
+	fresh atomic.Bool // an event that is young was seen
+
+	mu     sync.Mutex
+	peers  map[enode.ID]*peer
+	failed error
+	told   time.Time // progress
+}
+
+// New returns a node that is not among others yet.
+func New(o Options) (*Node, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Records == nil {
+		o.Records = none{}
+	}
+	if o.Notice == nil {
+		o.Notice = func(error) {}
+	}
+	n := &Node{o: o, limits: o.Limits, peers: map[enode.ID]*peer{}}
+	n.limits.fill()
+	n.ctx, n.cancel = context.WithCancelCause(context.Background())
+	n.intake = newIntake(o.Ledger, &n.limits)
+	n.events = newFetcher(&n.limits, n.limits.Arrive, n.intake.missing, func(p *peer, ids []inter.EventID) { _ = p.send(codeGetEvents, ids) })
+	if o.Pool != nil {
+		n.txs = newFetcher(&n.limits, n.limits.ArriveTx, o.Pool.Missing, func(p *peer, ids []common.Hash) { _ = p.send(codeGetTxs, ids) })
+	}
+	n.leecher = &leecher{
+		limits: &n.limits, peers: map[*peer]struct{}{},
+		has:  func(id inter.EventID) bool { has, err := o.Ledger.HasEvent(id); return err == nil && has },
+		busy: func() bool { return n.intake.busy() || n.events.busy() },
+		ask:  func(p *peer, r *request[[]byte]) { _ = p.send(codeRequestEvents, r) },
+	}
+	n.intake.connected, n.intake.dropped, n.intake.wanted = n.connected, n.dropped, n.wanted
+	n.intake.entered, n.intake.failed = n.entered, n.fail
+	if err := n.begin(); err != nil {
+		return nil, err
+	}
+	return n, n.makeServer()
+}
+
+// begin finds out where the ledger is.
+func (n *Node) begin() error {
+	at, err := n.o.Ledger.Present()
+	if err != nil {
+		return fmt.Errorf("begin with the present epoch: %w", err)
+	}
+	n.at.Store(&at)
+	var highest inter.Lamport
+	err = n.o.Ledger.Events(inter.NewEventID(at.Epoch, 0, [32]byte{}), func(id inter.EventID, _ []byte) bool {
+		highest = max(highest, id.Lamport())
+		return id.Epoch() == at.Epoch
+	})
+	if err != nil {
+		return fmt.Errorf("find the newest event of epoch %d: %w", at.Epoch, err)
+	}
+	n.intake.enter(at.Epoch, highest)
+	n.leecher.enter(at.Epoch, highest == 0)
+	return nil
+}
+
+// Start begins to listen and to connect.
+func (n *Node) Start() error {
+	if err := n.server.Start(); err != nil {
+		n.cancel(errClosed)
+		return fmt.Errorf("start to listen to peers on %s: %w", n.o.Server.Listen, err)
+	}
+	n.all.Go(func() { n.intake.serve(n.ctx) })
+	n.all.Go(n.loop)
+	return nil
+}
+
+// Close leaves all peers and waits until everything has ended. The ledger must still be
+// there; what was on its way to it is lost.
+func (n *Node) Close() error {
+	n.cancel(errClosed)
+	n.server.Stop()
+	n.all.Wait()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.failed
+}
+
+// loop does what is due by the clock.
+func (n *Node) loop() {
+	const beat = 50 * time.Millisecond
+	ticker := time.NewTicker(beat)
+	defer ticker.Stop()
+	var fetched, sampled time.Time
+	for {
+		select {
+		case <-ticker.C:
+		case <-n.ctx.Done():
+			return
+		}
+		now := n.o.Now()
+		n.look()
+		n.leecher.tick(now)
+		if now.Sub(fetched) >= n.limits.ArriveTx/8 {
+			n.events.tick(now)
+			if n.txs != nil {
+				n.txs.tick(now)
+			}
+			fetched = now
+		}
+		n.tell(now, n.limits.Progress)
+		if n.txs != nil && now.Sub(sampled) >= n.limits.RandomEvery {
+			n.sample()
+			sampled = now
+		}
+	}
+}
+
+// look looks where the ledger is: others may connect events too.
+func (n *Node) look() {
+	at, err := n.o.Ledger.Present()
+	if err != nil {
+		n.o.Notice(fmt.Errorf("look where the chain is: %w", err))
+		return
+	}
+	n.at.Store(&at)
+}
+
+// progress is what peers are told.
+func (n *Node) progress() Progress {
+	at := n.at.Load()
+	return Progress{Epoch: at.Epoch, Block: at.Last.Number, Atropos: at.Last.Atropos}
+}
+
+// tell tells all peers how far this node is, unless that was done a short time ago.
+func (n *Node) tell(now time.Time, pause time.Duration) {
+	n.mu.Lock()
+	due := now.Sub(n.told) >= pause
+	if due {
+		n.told = now
+	}
+	n.mu.Unlock()
+	if due {
+		for _, p := range n.list() {
+			_ = p.send(codeProgress, n.progress())
+		}
+	}
+}
+
+func (n *Node) list() []*peer {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	list := make([]*peer, 0, len(n.peers))
+	for _, p := range n.peers {
+		list = append(list, p)
+	}
+	return list
+}
+
+// run is a connection's life. It is called on a goroutine of the server's, and ends with the
+// connection.
+func (n *Node) run(version uint, conn *p2p.Peer, rw p2p.MsgReadWriter) error {
+	p := newPeer(n.ctx, conn.ID(), conn.Fullname(), version, rw, &n.limits)
+	defer p.leave(nil)
+	trusted := conn.Info().Network.Trusted
+	p.useless = !trusted && (!strings.Contains(strings.ToLower(p.name), "opera") ||
+		!conn.RunningCap(protocolName, []uint{newest}) || !conn.RunningCap(stateProtocol, []uint{1}))
+	if p.useless && n.useless() >= n.server.MaxPeers/10 {
+		return p2p.DiscTooManyPeers
+	}
+	network := n.o.Ledger.Network()
+	if err := p.shake(network.GenesisID, network.ID, n.progress(), n.limits.Handshake); err != nil {
+		return fmt.Errorf("shake hands with %s: %w", p.name, err)
+	}
+	if err := n.join(p); err != nil {
+		return err
+	}
+	defer n.part(p)
+	var both sync.WaitGroup
+	defer both.Wait()
+	defer p.leave(nil)
+	both.Go(p.write)
+	both.Go(func() { n.answer(p) })
+	n.greet(p)
+	// What the others find wrong ends the reading here, which waits for the other side.
+	stop := context.AfterFunc(p.ctx, func() { conn.Disconnect(p2p.DiscUselessPeer) })
+	defer stop()
+	for {
+		m, err := p.read()
+		if err == nil {
+			err = n.handle(p, m)
+		}
+		if err != nil {
+			p.leave(err)
+			err = context.Cause(p.ctx)
+			if !errors.Is(err, errClosed) {
+				n.o.Notice(fmt.Errorf("leave peer %s (%s): %w", p.name, p.id.TerminalString(), err))
+			}
+			return err
+		}
+	}
+}
+
+func (n *Node) useless() (count int) {
+	for _, p := range n.list() {
+		if p.useless {
+			count++
+		}
+	}
+	return count
+}
+
+// join makes a peer one of those that are told and asked.
+func (n *Node) join(p *peer) error {
+	n.mu.Lock()
+	_, twice := n.peers[p.id]
+	if !twice {
+		n.peers[p.id] = p
+	}
+	n.mu.Unlock()
+	if twice {
+		return p2p.DiscAlreadyConnected
+	}
+	n.leecher.add(p)
+	return nil
+}
+
+func (n *Node) part(p *peer) {
+	n.mu.Lock()
+	delete(n.peers, p.id)
+	n.mu.Unlock()
+	n.leecher.gone(p, n.o.Now())
+	n.events.gone(p)
+	if n.txs != nil {
+		n.txs.gone(p)
+	}
+}
+
+// connected gossips an event that was connected.
+func (n *Node) connected(a *arrival) {
+	n.events.received(a.event.ID())
+	passed := n.o.Now().Sub(time.Unix(0, int64(a.event.CreationTime)))
+	if passed < n.limits.Fresh {
+		n.fresh.Store(true)
+	}
+	n.broadcast(a.event, max(passed, 0))
+}
+
+// dropped leaves the peer that sent an event which no honest peer sends.
+func (n *Node) dropped(from *peer, id inter.EventID, err error) {
+	if eventcheck.Bans(err) {
+		from.leave(fmt.Errorf("event %v: %w", id, err))
+	}
+}
+
+// wanted asks who sent events for their parents.
+func (n *Node) wanted(from *peer, parents []inter.EventID) {
+	n.events.announce(from, parents, n.o.Now())
+}
+
+// entered begins with the ledger's epoch.
+func (n *Node) entered(epoch inter.Epoch) {
+	if n.at.Load().Epoch == epoch {
+		return
+	}
+	n.look()
+	n.leecher.enter(epoch, true)
+	n.leecher.tick(n.o.Now())
+	n.tell(n.o.Now(), min(time.Second, n.limits.Progress))
+}
+
+// fail ends everything: the ledger can go on no more.
+func (n *Node) fail(err error) {
+	n.mu.Lock()
+	n.failed = err
+	n.mu.Unlock()
+	n.o.Notice(fmt.Errorf("events of peers are taken no more: %w", err))
+	n.cancel(err)
+}
+
+// Broadcast tells peers of an event that this node has made and connected.
+func (n *Node) Broadcast(p *inter.Payload) { n.broadcast(p, 0) }
+
+// broadcast sends an event to those that lack it: whole to some, its id to the others.
+func (n *Node) broadcast(p *inter.Payload, passed time.Duration) {
+	id := p.ID()
+	var lacking []*peer
+	for _, to := range n.list() {
+		if to.interested(id) {
+			lacking = append(lacking, to)
+		}
+	}
+	if len(lacking) == 0 {
+		return
+	}
+	rand.Shuffle(len(lacking), func(i, j int) { lacking[i], lacking[j] = lacking[j], lacking[i] })
+	whole := recipients(p.Size(), passed, len(lacking))
+	for _, to := range lacking {
+		var err error
+		if whole > 0 && !to.useless {
+			whole--
+			err = to.send(codeEvents, []*inter.Payload{p})
+		} else {
+			err = to.send(codeEventIDs, []inter.EventID{id})
+		}
+		if err == nil {
+			to.events.add(short(id))
+		}
+	}
+}
+
+// recipients is how many of the peers get something whole that was made some time ago
+// (go-opera, decideBroadcastAggressiveness, with its default weights of latency and
+// throughput).
+func recipients(size int, passed time.Duration, peers int) int {
+	const all = 60 * 700 * time.Millisecond / 40
+	switch cost := passed * time.Duration(128+size) / 128; {
+	case cost <= all:
+		return peers
+	case cost <= 10*all || passed == 0:
+		return min(peers, max(4, int(math.Sqrt(float64(peers)))))
+	default:
+		return 0
+	}
+}
+
+// BroadcastTxs tells peers of transactions that are new in the pool.
+func (n *Node) BroadcastTxs(txs types.Transactions) {
+	lacking, size := map[*peer]types.Transactions{}, 0
+	peers := n.list()
+	for _, tx := range txs {
+		for _, p := range peers {
+			if !p.txs.contains(short(tx.Hash())) {
+				lacking[p] = append(lacking[p], tx)
+			}
+		}
+		size += int(tx.Size())
+	}
+	whole := recipients(size, time.Second, len(lacking))
+	for p, txs := range lacking {
+		for len(txs) > 0 {
+			batch := txs[:packed(txs)]
+			txs = txs[len(batch):]
+			hashes := hashesOf(batch)
+			var err error
+			if whole > 0 {
+				err = p.send(codeTxs, batch)
+			} else {
+				err = p.send(codeTxHashes, hashes)
+			}
+			if err == nil {
+				p.noteTxs(hashes)
+			}
+		}
+		whole--
+	}
+}
+
+// packed is how many of the transactions go into one message.
+func packed(txs types.Transactions) int {
+	size := 0
+	for i, tx := range txs {
+		if size += int(tx.Size()) + 1024; size >= softBytes || i+1 >= softItems {
+			return i + 1
+		}
+	}
+	return len(txs)
+}
+
+func hashesOf(txs types.Transactions) []common.Hash {
+	hashes := make([]common.Hash, len(txs))
+	for i, tx := range txs {
+		hashes[i] = tx.Hash()
+	}
+	return hashes
+}

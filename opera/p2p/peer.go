@@ -1,0 +1,167 @@
+package p2p
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/ethereum/go-ethereum/p2p"
+	"github.com/ethereum/go-ethereum/p2p/enode"
+	"github.com/ethereum/go-ethereum/rlp"
+
+	"tarn/opera/inter"
+)
+
+// errClosed is why peers are left when the node is closed.
+var errClosed = errors.New("the node is closed")
+
+// peer is a connection that speaks the protocol.
+type peer struct {
+	id      enode.ID
+	name    string // what the other side calls itself
+	version uint
+	// useless peers are not asked for streams and get no whole events: their software is
+	// another one, or lacks what go-opera wants of a peer.
+	useless bool
+	rw      p2p.MsgReadWriter
+
+	queue       *queue
+	events, txs *known
+	requests    chan message // to be answered
+	streams     map[uint64]*seeder
+
+	ctx   context.Context // until the peer is left
+	leave context.CancelCauseFunc
+
+	mu       sync.Mutex
+	progress Progress
+}
+
+// newPeer returns a peer that is not running yet.
+func newPeer(ctx context.Context, id enode.ID, name string, version uint, rw p2p.MsgReadWriter, limits *Limits) *peer {
+	p := &peer{
+		id: id, name: name, version: version, rw: rw, queue: newQueue(limits.QueueItems, limits.QueueBytes),
+		events: newKnown(limits.Known), txs: newKnown(limits.Known), requests: make(chan message, limits.Requests),
+		streams: map[uint64]*seeder{},
+	}
+	p.ctx, p.leave = context.WithCancelCause(ctx)
+	return p
+}
+
+func (p *peer) progressed() Progress {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.progress
+}
+
+func (p *peer) setProgress(progress Progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.progress = progress
+}
+
+// interested tells whether the peer can use an event and is not known to have it.
+func (p *peer) interested(id inter.EventID) bool {
+	at := p.progressed().Epoch
+	return at != 0 && (id.Epoch() == at || id.Epoch() == at+1) && !p.events.contains(short(id))
+}
+
+// send queues a message; errFull if there is no room.
+func (p *peer) send(code uint64, v any) error {
+	raw, err := rlp.EncodeToBytes(v)
+	if err != nil {
+		return fmt.Errorf("encode message %d: %w", code, err)
+	}
+	return p.queue.put(message{code, raw})
+}
+
+// write writes what is queued until the peer is left.
+func (p *peer) write() {
+	for {
+		m, err := p.queue.take(p.ctx)
+		if err == nil {
+			err = writeMessage(p.rw, m)
+		}
+		if err != nil {
+			p.leave(fmt.Errorf("write: %w", err))
+			return
+		}
+	}
+}
+
+// read reads the next message, which must not be larger than any is.
+func (p *peer) read() (message, error) {
+	m, err := p.rw.ReadMsg()
+	if err != nil {
+		return message{}, err
+	}
+	defer m.Discard()
+	if m.Size > maxMessage {
+		return message{}, fmt.Errorf("%w: %d bytes", errTooLong, m.Size)
+	}
+	raw := make([]byte, m.Size)
+	if _, err := io.ReadFull(m.Payload, raw); err != nil {
+		return message{}, fmt.Errorf("read message %d: %w", m.Code, err)
+	}
+	return message{m.Code, raw}, nil
+}
+
+// shake exchanges handshakes, and tells how far this node is. Nothing else is read or
+// written meanwhile.
+func (p *peer) shake(genesis [32]byte, network uint64, at Progress, patience time.Duration) error {
+	errs := make(chan error, 2)
+	go func() {
+		err := p2p.Send(p.rw, codeHandshake, &handshake{Version: uint32(p.version), Genesis: genesis})
+		if err == nil {
+			err = p2p.Send(p.rw, codeProgress, &at)
+		}
+		errs <- err
+	}()
+	go func() { errs <- p.readHandshake(genesis, network) }()
+	timeout := time.NewTimer(patience)
+	defer timeout.Stop()
+	for range 2 {
+		select {
+		case err := <-errs:
+			if err != nil {
+				return err
+			}
+		case <-timeout.C:
+			return p2p.DiscReadTimeout
+		case <-p.ctx.Done():
+			return context.Cause(p.ctx)
+		}
+	}
+	return nil
+}
+
+func (p *peer) readHandshake(genesis [32]byte, network uint64) error {
+	m, err := p.read()
+	if err != nil {
+		return err
+	}
+	if m.code != codeHandshake {
+		return fmt.Errorf("%w: the first message has code %d", errNoStatus, m.code)
+	}
+	var theirs handshake
+	if err := decode(m.raw, &theirs); err != nil {
+		return err
+	}
+	switch {
+	case theirs.Genesis != genesis:
+		return fmt.Errorf("%w: %x, not %x", errGenesis, theirs.Genesis[:8], genesis[:8])
+	case theirs.Network != 0 && theirs.Network != network:
+		return fmt.Errorf("%w: %d, not %d", errNetwork, theirs.Network, network)
+	case uint(theirs.Version) != p.version:
+		return fmt.Errorf("%w: %d, not %d", errVersion, theirs.Version, p.version)
+	}
+	return nil
+}
+
+// writeMessage writes a message that is encoded already.
+func writeMessage(w p2p.MsgWriter, m message) error {
+	return p2p.Send(w, m.code, rlp.RawValue(m.raw))
+}

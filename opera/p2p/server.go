@@ -1,0 +1,119 @@
+package p2p
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ethereum/go-ethereum/core/forkid"
+	"github.com/ethereum/go-ethereum/p2p"
+	"github.com/ethereum/go-ethereum/p2p/enode"
+	"github.com/ethereum/go-ethereum/p2p/enr"
+	"github.com/ethereum/go-ethereum/rlp"
+)
+
+// record is what this node's discovery record says of the protocol, under its name
+// (go-opera, gossip/enr_entry.go). go-opera reads none of it.
+type record struct {
+	Fork forkid.ID
+	Rest []rlp.RawValue `rlp:"tail"`
+}
+
+// ENRKey names the entry.
+func (record) ENRKey() string { return protocolName }
+
+// makeServer prepares the connections of go-ethereum's p2p.
+func (n *Node) makeServer() error {
+	s := &n.o.Server
+	if s.Key == nil {
+		return errors.New("a node needs a key of its own")
+	}
+	if s.MaxPeers == 0 {
+		s.MaxPeers = 50
+	}
+	n.server = &p2p.Server{Config: p2p.Config{
+		PrivateKey: s.Key, MaxPeers: s.MaxPeers, MaxPendingPeers: s.MaxPending, DialRatio: s.DialRatio,
+		NoDiscovery: !s.DiscoveryV4 && !s.DiscoveryV5, DiscoveryV4: s.DiscoveryV4, DiscoveryV5: s.DiscoveryV5, Name: s.Name,
+		BootstrapNodes: s.Bootstrap, BootstrapNodesV5: s.BootstrapV5, StaticNodes: s.Static, TrustedNodes: s.Trusted,
+		NetRestrict: s.Restrict, NodeDatabase: s.Database, ListenAddr: s.Listen, DiscAddr: s.Discovery, NAT: s.NAT,
+		NoDial: s.NoDial, Protocols: n.protocols(),
+	}}
+	return nil
+}
+
+func (n *Node) protocols() []p2p.Protocol {
+	protocol := func(version uint, length uint64) p2p.Protocol {
+		return p2p.Protocol{
+			Name: protocolName, Version: version, Length: length, Attributes: []enr.Entry{record{}},
+			Run: func(conn *p2p.Peer, rw p2p.MsgReadWriter) error { return n.run(version, conn, rw) },
+		}
+	}
+	return []p2p.Protocol{
+		protocol(newest, codes),
+		protocol(withoutChunks, codeRequestBlockVotes),
+		{Name: stateProtocol, Version: 1, Length: stateCodes, Run: func(_ *p2p.Peer, rw p2p.MsgReadWriter) error { return speakState(rw) }},
+	}
+}
+
+// Self is how others reach this node.
+func (n *Node) Self() *enode.Node { return n.server.Self() }
+
+// AddPeer keeps a connection to a node from now on.
+func (n *Node) AddPeer(url string) error {
+	node, err := enode.Parse(enode.ValidSchemes, url)
+	if err != nil {
+		return fmt.Errorf("add peer %q: %w", url, err)
+	}
+	n.server.AddPeer(node)
+	return nil
+}
+
+// RemovePeer ends the connection to a node, and keeps none any more.
+func (n *Node) RemovePeer(url string) error {
+	node, err := enode.Parse(enode.ValidSchemes, url)
+	if err != nil {
+		return fmt.Errorf("remove peer %q: %w", url, err)
+	}
+	n.server.RemovePeer(node)
+	return nil
+}
+
+// AddTrusted lets a node connect even if there are enough peers.
+func (n *Node) AddTrusted(url string) error {
+	node, err := enode.Parse(enode.ValidSchemes, url)
+	if err != nil {
+		return fmt.Errorf("trust peer %q: %w", url, err)
+	}
+	n.server.AddTrustedPeer(node)
+	return nil
+}
+
+// Connections are those of the server, of peers that speak any of its protocols.
+func (n *Node) Connections() []*p2p.PeerInfo {
+	return n.server.PeersInfo()
+}
+
+// Info is what the server says of this node.
+func (n *Node) Info() *p2p.NodeInfo { return n.server.NodeInfo() }
+
+// Highest is how far the peer says that it is which is the farthest, or this node if it is
+// farther.
+func (n *Node) Highest() Progress {
+	most := n.progress()
+	for _, p := range n.list() {
+		if at := p.progressed(); at.Block > most.Block {
+			most = at
+		}
+	}
+	return most
+}
+
+// Synced tells whether an event was seen that is young: this node is about where its
+// network is.
+func (n *Node) Synced() bool { return n.fresh.Load() }
+
+// Peers is how many speak the protocol.
+func (n *Node) Peers() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.peers)
+}
