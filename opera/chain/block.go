@@ -116,7 +116,8 @@ func executed(all types.Transactions, skipped []uint32) types.Transactions {
 func (b *Block) derive(h *evm.Header) error {
 	sent := make([]evm.Tx, len(b.Txs))
 	if len(b.Senders) != len(b.Txs) {
-		signer := evm.Signer(h.Config, b.Number)
+		// Events had no type of transaction that was not allowed; now it may be again.
+		signer := types.NewLondonSigner(h.Config.ChainID)
 		b.Senders = make([]common.Address, len(b.Txs))
 		for i, tx := range b.Txs {
 			from, err := evm.Sender(signer, tx)

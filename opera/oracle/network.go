@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/big"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -26,6 +27,8 @@ type Network struct {
 	dir   string
 	size  int
 	twins []*Node
+
+	payers map[inter.ValidatorID]*Account // of transfers
 }
 
 // unguarded has a validator say what it wants to say at once, whoever else says it, and
@@ -35,7 +38,7 @@ const unguarded = "[Emitter.EmitIntervals]\nMax = 1500000000\nDoublesignProtecti
 
 // StartNetwork starts a fakenet of that many validators in folders below dir.
 func (p *Peer) StartNetwork(ctx context.Context, dir string, validators int) (*Network, error) {
-	n := &Network{peer: p, dir: dir, size: validators, Nodes: make([]*Node, validators)}
+	n := &Network{peer: p, dir: dir, size: validators, Nodes: make([]*Node, validators), payers: map[inter.ValidatorID]*Account{}}
 	for i := range n.Nodes {
 		if err := n.Return(ctx, inter.ValidatorID(i+1)); err != nil {
 			return nil, errors.Join(err, n.Kill())
@@ -137,6 +140,24 @@ func (n *Network) running() (list []*Node) {
 		}
 	}
 	return list
+}
+
+// Transfer has a validator of the genesis send an amount to an address, by way of one of the
+// nodes, and returns the transaction's hash.
+func (n *Network) Transfer(ctx context.Context, node int, from inter.ValidatorID, to common.Address, wei *big.Int) (common.Hash, error) {
+	a, ok := n.payers[from]
+	if !ok {
+		var err error
+		if a, err = ValidatorAccount(from); err != nil {
+			return common.Hash{}, err
+		}
+		n.payers[from] = a
+	}
+	tx, err := n.Do(ctx, node, &Deed{From: a, To: &to, Value: wei, Gas: 21_000, Price: gwei(400)})
+	if err != nil {
+		return common.Hash{}, err
+	}
+	return tx.Hash(), nil
 }
 
 // Do signs a deed with its account's next nonce, sends it to one of the nodes, and returns

@@ -53,14 +53,6 @@ func TestANetworkIsRecorded(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	var accounts []*Account
-	for i := range *validators {
-		a, err := ValidatorAccount(inter.ValidatorID(i + 1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		accounts = append(accounts, a)
-	}
 	const transfers = 12
 	sent := map[common.Hash]bool{}
 	for range transfers {
@@ -68,11 +60,11 @@ func TestANetworkIsRecorded(t *testing.T) {
 		to[19] = byte(1 + random.IntN(5))
 		// A sender's transactions go to one node: others may get them too late.
 		from := 1 + random.IntN(*validators)
-		tx, err := n.Do(ctx, from-1, &Deed{From: accounts[from-1], To: &to, Value: big.NewInt(random.Int64N(1e18)), Gas: 21_000, Price: gwei(400)})
+		hash, err := n.Transfer(ctx, from-1, inter.ValidatorID(from), to, big.NewInt(random.Int64N(1e18)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		sent[tx.Hash()] = true
+		sent[hash] = true
 	}
 	for hash := range sent {
 		if _, err := n.Await(ctx, hash); err != nil {
