@@ -56,6 +56,8 @@ var rules = []rule{
 	{"antelope/node/...", []string{"antelope/...", "contracts", "store", "store/engine", "store/vfs", "serve/...", "probe", "dashboard/...", "internal/..."}},
 	{"antelope/...", []string{"antelope/...", "store", "serve/...", "probe", "internal/..."}},
 
+	// Rooms of both protocols know neither.
+	{"writer", []string{"internal/..."}},
 	// What is written once: it knows the disk, and no protocol.
 	{"history/...", []string{"history/...", "store/vfs", "internal/..."}},
 
