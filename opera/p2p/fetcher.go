@@ -163,9 +163,10 @@ func (f *fetcher[H]) gone(p *peer) {
 	}
 }
 
-// busy tells whether so much is under way that no more should be asked for.
-func (f *fetcher[H]) busy() bool {
+// busy tells whether so much of what a peer announced is under way that it should not be
+// asked for more. What others announced is their own affair.
+func (f *fetcher[H]) busy(p *peer) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.wants) > f.limits.IntakeEvents/2
+	return f.load[p] > f.limits.Announced*3/4
 }

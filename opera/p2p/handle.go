@@ -15,8 +15,9 @@ import (
 	"tarn/opera/inter"
 )
 
-// handle takes a message of a peer's, which is left after an error.
-func (n *Node) handle(p *peer, m message) error {
+// handle takes a message of a peer's, which is left after an error. It releases the
+// message's room before it waits for the peer itself.
+func (n *Node) handle(p *peer, m message, release func()) error {
 	switch m.code {
 	case codeHandshake:
 		return errStatus
@@ -47,6 +48,7 @@ func (n *Node) handle(p *peer, m message) error {
 	case codeEventsChunk:
 		return n.takeChunk(p, m.raw)
 	case codeGetTxs, codeGetEvents, codeRequestEvents, codeRequestBlockVotes, codeRequestBlockRecords, codeRequestEpochPacks:
+		release()
 		select {
 		case p.requests <- m:
 			return nil

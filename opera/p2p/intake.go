@@ -106,7 +106,8 @@ func (in *intake) submit(ctx context.Context, from *peer, raws [][]byte) error {
 		if err := in.budget.acquire(ctx, weight(raw)); err != nil {
 			return err
 		}
-		it := &item{raw: raw, from: from, ready: make(chan struct{})}
+		// A clone, so that an event that waits keeps nothing but itself of its message.
+		it := &item{raw: bytes.Clone(raw), from: from, ready: make(chan struct{})}
 		in.items <- it // it has as much room as the budget
 		select {
 		case in.work <- it:

@@ -14,15 +14,15 @@ import (
 //
 // It follows go-opera's (dagstreamleecher), but asks for whole events whenever it has none
 // of the epoch: go-opera does so only when the peer is in a later epoch, and otherwise
-// fetches each by its id.
+// fetches each by its id. And it remembers whose streams brought nothing.
 type leecher struct {
 	limits *Limits
 	has    func(inter.EventID) bool // connected
-	busy   func() bool              // nothing more should be asked for
+	busy   func(*peer) bool         // nothing more should be asked of a peer
 	ask    func(*peer, *request[[]byte])
 
 	mu     sync.Mutex
-	peers  map[*peer]struct{}
+	peers  map[*peer]int // how many streams of theirs brought nothing, since one that did
 	epoch  inter.Epoch
 	empty  bool // no event of the epoch was connected before its first stream
 	try    uint32
@@ -31,6 +31,8 @@ type leecher struct {
 
 	// The stream that goes on.
 	from     *peer // nil: none
+	judged   *peer // of the one before, until it is judged
+	ahead    bool  // it said that it is in a later epoch, so there must be something
 	kind     uint8
 	session  uint32
 	began    time.Time
@@ -45,22 +47,25 @@ type leecher struct {
 func (l *leecher) enter(epoch inter.Epoch, empty bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.from, l.epoch, l.empty, l.try = nil, epoch, empty, 0
+	if l.from != nil {
+		l.peers[l.from] = 0 // it led here
+	}
+	l.from, l.judged, l.epoch, l.empty, l.try = nil, nil, epoch, empty, 0
 }
 
 func (l *leecher) add(p *peer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.peers[p] = struct{}{}
+	l.peers[p] = 0
 }
 
 func (l *leecher) gone(p *peer, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.peers, p)
 	if l.from == p {
 		l.end(now)
 	}
+	delete(l.peers, p)
 }
 
 // force has the next stream begin even if no peer is in a later epoch.
@@ -70,7 +75,19 @@ func (l *leecher) force() {
 	l.forced = true
 }
 
-func (l *leecher) end(now time.Time) { l.from, l.ended = nil, now }
+func (l *leecher) end(now time.Time) { l.judged, l.from, l.ended = l.from, nil, now }
+
+// judge notes what the last stream was worth. Before the next one begins there was time to
+// connect what came last.
+func (l *leecher) judge() {
+	l.sweep()
+	if vain, here := l.peers[l.judged]; here && l.finished > 0 {
+		l.peers[l.judged] = 0
+	} else if here && l.ahead {
+		l.peers[l.judged] = vain + 1
+	}
+	l.judged = nil
+}
 
 // tick begins, goes on with, and ends streams. It is called often.
 func (l *leecher) tick(now time.Time) {
@@ -104,14 +121,16 @@ func (l *leecher) begin(now time.Time) {
 	if l.try > 0 && (idle <= l.limits.Restart || len(ahead) == 0 && !l.forced && idle < l.limits.IdleRestart) {
 		return
 	}
-	candidates := beside
-	if len(ahead) > 0 && (l.try%5 != 4 || len(beside) == 0) {
-		candidates = ahead
+	l.judge()
+	ahead, vain := l.best(ahead)
+	if len(beside) > 0 && (len(ahead) == 0 || l.try%5 == 4 || vain > 0 && l.try%2 == 1) {
+		ahead, _ = l.best(beside)
 	}
-	if len(candidates) == 0 {
+	if len(ahead) == 0 {
 		return
 	}
-	l.from, l.kind = candidates[rand.IntN(len(candidates))], typeIDs
+	l.from, l.kind = ahead[rand.IntN(len(ahead))], typeIDs
+	l.ahead = l.from.progressed().Epoch > l.epoch
 	if l.empty && l.try == 0 {
 		l.kind = typeEvents
 	}
@@ -121,11 +140,21 @@ func (l *leecher) begin(now time.Time) {
 	l.asked, l.open, l.finished = 0, nil, 0
 }
 
-// goOn asks for as many chunks as are connected.
-func (l *leecher) goOn() {
-	if l.from == nil || l.busy() {
-		return
+// best returns those whose streams brought nothing the fewest times, and how often.
+func (l *leecher) best(peers []*peer) (best []*peer, vain int) {
+	for _, p := range peers {
+		switch n := l.peers[p]; {
+		case len(best) == 0 || n < vain:
+			best, vain = []*peer{p}, n
+		case n == vain:
+			best = append(best, p)
+		}
 	}
+	return best, vain
+}
+
+// sweep counts the chunks that are connected.
+func (l *leecher) sweep() {
 	kept := l.open[:0]
 	for _, id := range l.open {
 		if l.has(id) {
@@ -135,6 +164,14 @@ func (l *leecher) goOn() {
 		}
 	}
 	l.open = kept
+}
+
+// goOn asks for as many chunks as are connected.
+func (l *leecher) goOn() {
+	if l.from == nil || l.busy(l.from) {
+		return
+	}
+	l.sweep()
 	more := l.finished + l.limits.StreamAhead - l.asked
 	if more <= 0 {
 		return
@@ -160,9 +197,12 @@ func (l *leecher) chunk(p *peer, session uint32, last inter.EventID, done bool, 
 	l.received = now
 	switch {
 	case done:
+		if !last.IsZero() {
+			l.open = append(l.open, last)
+		}
 		l.end(now)
 	case last.IsZero():
-		l.finished++ // nothing to wait for
+		l.asked-- // a part of nothing; the next one is due
 	case len(l.open) < 2*l.limits.StreamAhead:
 		l.open = append(l.open, last)
 	}

@@ -46,6 +46,7 @@ const (
 	maxMessage = 10 << 20 // bytes
 	softItems  = 250      // of a message that we make
 	hardItems  = 1000     // of any message
+	maxSmall   = 64 << 10 // bytes; of a message that has no events, transactions or records
 	softBytes  = 2 << 20  // of an answer
 )
 

@@ -25,6 +25,7 @@ type Node struct {
 	o       Options
 	limits  Limits
 	server  *p2p.Server
+	reading *budget // messages that are being handled
 	intake  *intake
 	leecher *leecher
 	events  *fetcher[inter.EventID]
@@ -57,15 +58,16 @@ func New(o Options) (*Node, error) {
 	n := &Node{o: o, limits: o.Limits, peers: map[enode.ID]*peer{}}
 	n.limits.fill()
 	n.ctx, n.cancel = context.WithCancelCause(context.Background())
+	n.reading = newBudget(n.limits.Messages, n.limits.MessageBytes)
 	n.intake = newIntake(o.Ledger, &n.limits)
 	n.events = newFetcher(&n.limits, n.limits.Arrive, n.intake.missing, func(p *peer, ids []inter.EventID) { _ = p.send(codeGetEvents, ids) })
 	if o.Pool != nil {
 		n.txs = newFetcher(&n.limits, n.limits.ArriveTx, o.Pool.Missing, func(p *peer, ids []common.Hash) { _ = p.send(codeGetTxs, ids) })
 	}
 	n.leecher = &leecher{
-		limits: &n.limits, peers: map[*peer]struct{}{},
+		limits: &n.limits, peers: map[*peer]int{},
 		has:  func(id inter.EventID) bool { has, err := o.Ledger.HasEvent(id); return err == nil && has },
-		busy: func() bool { return n.intake.busy() || n.events.busy() },
+		busy: func(p *peer) bool { return n.intake.busy() || n.events.busy(p) },
 		ask:  func(p *peer, r *request[[]byte]) { _ = p.send(codeRequestEvents, r) },
 	}
 	n.intake.connected, n.intake.dropped, n.intake.wanted = n.connected, n.dropped, n.wanted
@@ -124,6 +126,7 @@ func (n *Node) loop() {
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
 	var fetched, sampled time.Time
+	still := stillness{since: n.o.Now()}
 	for {
 		select {
 		case <-ticker.C:
@@ -132,6 +135,9 @@ func (n *Node) loop() {
 		}
 		now := n.o.Now()
 		n.look()
+		if still.behind(now, n.progress(), n.Highest(), 3*n.limits.Progress) {
+			n.leecher.force()
+		}
 		n.leecher.tick(now)
 		if now.Sub(fetched) >= n.limits.ArriveTx/8 {
 			n.events.tick(now)
@@ -146,6 +152,25 @@ func (n *Node) loop() {
 			sampled = now
 		}
 	}
+}
+
+// stillness is for how long this node has stood where it is.
+type stillness struct {
+	at    inter.BlockNumber
+	since time.Time
+}
+
+// behind tells, once in a while, that a peer is farther while this node stands: something
+// was lost that nobody announces again.
+func (s *stillness) behind(now time.Time, own, highest Progress, patience time.Duration) bool {
+	if own.Block != s.at {
+		s.at, s.since = own.Block, now
+	}
+	if highest.Block <= own.Block || now.Sub(s.since) < patience {
+		return false
+	}
+	s.since = now
+	return true
 }
 
 // look looks where the ledger is: others may connect events too.
@@ -201,7 +226,7 @@ func (n *Node) run(version uint, conn *p2p.Peer, rw p2p.MsgReadWriter) error {
 		return p2p.DiscTooManyPeers
 	}
 	network := n.o.Ledger.Network()
-	if err := p.shake(network.GenesisID, network.ID, n.progress(), n.limits.Handshake); err != nil {
+	if err := p.shake(network.GenesisID, network.ID, n.progress(), n.reading, n.limits.Handshake); err != nil {
 		return fmt.Errorf("shake hands with %s: %w", p.name, err)
 	}
 	if err := n.join(p); err != nil {
@@ -218,9 +243,10 @@ func (n *Node) run(version uint, conn *p2p.Peer, rw p2p.MsgReadWriter) error {
 	stop := context.AfterFunc(p.ctx, func() { conn.Disconnect(p2p.DiscUselessPeer) })
 	defer stop()
 	for {
-		m, err := p.read()
+		m, release, err := p.read(n.reading)
 		if err == nil {
-			err = n.handle(p, m)
+			err = n.handle(p, m, release)
+			release()
 		}
 		if err != nil {
 			p.leave(err)

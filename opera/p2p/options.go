@@ -56,6 +56,8 @@ type Limits struct {
 	Chunks     int // that a request may ask for: 12
 	ChunkBytes int // of a chunk that we send, and one item more: 1 MiB
 
+	Messages     int // of all peers that are being handled: 1000
+	MessageBytes int // 30 MiB
 	IntakeEvents int // events of all peers that are being verified or wait in the order: 10000
 	IntakeBytes  int // 30 MiB
 	OrderEvents  int // that wait for parents: 3250
@@ -87,7 +89,7 @@ type Limits struct {
 func (l *Limits) fill() {
 	for p, v := range map[*int]int{
 		&l.QueueItems: 4096, &l.QueueBytes: 4 << 20, &l.Known: 24576, &l.Requests: 16, &l.Sessions: 3, &l.Chunks: 12,
-		&l.ChunkBytes: 1 << 20, &l.IntakeEvents: 10000, &l.IntakeBytes: 30 << 20, &l.OrderEvents: 3250, &l.OrderBytes: 11 << 20,
+		&l.ChunkBytes: 1 << 20, &l.Messages: 1000, &l.MessageBytes: 30 << 20, &l.IntakeEvents: 10000, &l.IntakeBytes: 30 << 20, &l.OrderEvents: 3250, &l.OrderBytes: 11 << 20,
 		&l.Announced: 4096, &l.Announcers: 4, &l.StreamItems: 500, &l.StreamBytes: 512 << 10, &l.StreamAhead: 6,
 		&l.FirstTxs: 20000, &l.RandomTxs: 128,
 	} {

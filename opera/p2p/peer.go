@@ -92,26 +92,41 @@ func (p *peer) write() {
 	}
 }
 
-// read reads the next message, which must not be larger than any is.
-func (p *peer) read() (message, error) {
-	m, err := p.rw.ReadMsg()
+// largest is how large a message of a code may be: only those with events, transactions
+// and records in them may be large.
+func largest(code uint64) uint32 {
+	switch code {
+	case codeTxs, codeEvents, codeEventsChunk, codeBlockVotesChunk, codeBlockRecordsChunk, codeEpochPacksChunk:
+		return maxMessage
+	}
+	return maxSmall
+}
+
+// read reads the next message. Room for it is to be released when it was handled.
+func (p *peer) read(room *budget) (m message, release func(), err error) {
+	in, err := p.rw.ReadMsg()
 	if err != nil {
-		return message{}, err
+		return message{}, nil, err
 	}
-	defer m.Discard()
-	if m.Size > maxMessage {
-		return message{}, fmt.Errorf("%w: %d bytes", errTooLong, m.Size)
+	defer in.Discard()
+	if in.Size > largest(in.Code) {
+		return message{}, nil, fmt.Errorf("%w: %d bytes of code %d", errTooLong, in.Size, in.Code)
 	}
-	raw := make([]byte, m.Size)
-	if _, err := io.ReadFull(m.Payload, raw); err != nil {
-		return message{}, fmt.Errorf("read message %d: %w", m.Code, err)
+	if err := room.acquire(p.ctx, int(in.Size)); err != nil {
+		return message{}, nil, err
 	}
-	return message{m.Code, raw}, nil
+	release = sync.OnceFunc(func() { room.release(int(in.Size)) })
+	m = message{in.Code, make([]byte, in.Size)}
+	if _, err := io.ReadFull(in.Payload, m.raw); err != nil {
+		release()
+		return message{}, nil, fmt.Errorf("read message %d: %w", in.Code, err)
+	}
+	return m, release, nil
 }
 
 // shake exchanges handshakes, and tells how far this node is. Nothing else is read or
 // written meanwhile.
-func (p *peer) shake(genesis [32]byte, network uint64, at Progress, patience time.Duration) error {
+func (p *peer) shake(genesis [32]byte, network uint64, at Progress, room *budget, patience time.Duration) error {
 	errs := make(chan error, 2)
 	go func() {
 		err := p2p.Send(p.rw, codeHandshake, &handshake{Version: uint32(p.version), Genesis: genesis})
@@ -120,7 +135,7 @@ func (p *peer) shake(genesis [32]byte, network uint64, at Progress, patience tim
 		}
 		errs <- err
 	}()
-	go func() { errs <- p.readHandshake(genesis, network) }()
+	go func() { errs <- p.readHandshake(genesis, network, room) }()
 	timeout := time.NewTimer(patience)
 	defer timeout.Stop()
 	for range 2 {
@@ -138,11 +153,12 @@ func (p *peer) shake(genesis [32]byte, network uint64, at Progress, patience tim
 	return nil
 }
 
-func (p *peer) readHandshake(genesis [32]byte, network uint64) error {
-	m, err := p.read()
+func (p *peer) readHandshake(genesis [32]byte, network uint64, room *budget) error {
+	m, release, err := p.read(room)
 	if err != nil {
 		return err
 	}
+	defer release()
 	if m.code != codeHandshake {
 		return fmt.Errorf("%w: the first message has code %d", errNoStatus, m.code)
 	}

@@ -143,9 +143,9 @@ type asking struct {
 func newAsking() *asking {
 	a := &asking{now: time.Unix(1e9, 0), here: map[inter.EventID]bool{}}
 	a.leecher = &leecher{
-		limits: defaults(), peers: map[*peer]struct{}{},
+		limits: defaults(), peers: map[*peer]int{},
 		has:  func(id inter.EventID) bool { return a.here[id] },
-		busy: func() bool { return a.stuck },
+		busy: func(*peer) bool { return a.stuck },
 		ask:  func(p *peer, r *request[[]byte]) { a.asks, a.of = append(a.asks, r), append(a.of, p) },
 	}
 	return a
@@ -235,5 +235,27 @@ func TestAPeerThatServesNothingDoesNotStopTheOthers(t *testing.T) {
 	}
 	if a.gone(liar, a.now); a.from == liar {
 		t.Error("one that is gone is asked")
+	}
+}
+
+func TestWhoStandsWhileAPeerIsFartherAsksAgain(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	s := stillness{since: now}
+	asked := 0
+	for i := range 100 {
+		now = now.Add(time.Second)
+		own := Progress{Block: inter.BlockNumber(min(i, 40))}
+		if s.behind(now, own, Progress{Block: 1000}, 30*time.Second) {
+			asked++
+		}
+		if i < 60 && asked > 0 {
+			t.Fatal("asked while it moves")
+		}
+	}
+	if asked != 1 {
+		t.Errorf("asked %d times in 59 seconds", asked)
+	}
+	if s.behind(now.Add(time.Hour), Progress{Block: 1000}, Progress{Block: 1000}, time.Second) {
+		t.Error("asked at the head")
 	}
 }

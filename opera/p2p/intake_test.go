@@ -1,0 +1,282 @@
+package p2p
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"tarn/opera/chain"
+	"tarn/opera/eventcheck"
+	"tarn/opera/inter"
+)
+
+// graph is a ledger of one epoch that knows nothing but parents. Events whose signature
+// begins with 1 are wrong, those with 2 turn out to be so when they are connected.
+type graph struct {
+	mu   sync.Mutex
+	list []*inter.Payload
+	here map[inter.EventID]bool
+	slow time.Duration // what verifying takes
+}
+
+func (g *graph) Network() chain.Network                                       { return chain.Network{ID: inter.FakeNetwork} }
+func (g *graph) Present() (Present, error)                                    { return Present{Epoch: 300}, nil }
+func (g *graph) Event(inter.EventID) ([]byte, error)                          { return nil, nil }
+func (g *graph) Events(inter.EventID, func(inter.EventID, []byte) bool) error { return nil }
+
+func (g *graph) HasEvent(id inter.EventID) (bool, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.here[id], nil
+}
+
+func (g *graph) Verify(p *inter.Payload) error {
+	time.Sleep(g.slow)
+	if p.Signature[0] == 1 {
+		return eventcheck.ErrWrongEventSig
+	}
+	return nil
+}
+
+func (g *graph) Connect(_ context.Context, events []*inter.Payload, done func(int, error)) (inter.Epoch, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i, p := range events {
+		var err error
+		for _, parent := range p.Parents {
+			if !g.here[parent] {
+				err = fmt.Errorf("%w: of %v", chain.ErrParents, p.ID())
+			}
+		}
+		if p.Signature[0] == 2 {
+			err = eventcheck.ErrWrongGasUsed
+		}
+		if g.here[p.ID()] {
+			return 0, fmt.Errorf("event %v is connected twice", p.ID())
+		}
+		if err == nil {
+			g.here[p.ID()] = true
+			g.list = append(g.list, p)
+		}
+		done(i, err)
+	}
+	return 300, nil
+}
+
+// watched is an intake of a graph, and what it tells.
+type watched struct {
+	*intake
+	graph  *graph
+	mu     sync.Mutex
+	bans   map[*peer]int
+	wanted map[inter.EventID]bool
+	failed error
+}
+
+func newWatched(t testing.TB, limits *Limits) *watched {
+	t.Helper()
+	w := &watched{graph: &graph{here: map[inter.EventID]bool{}}, bans: map[*peer]int{}, wanted: map[inter.EventID]bool{}}
+	w.intake = newIntake(w.graph, limits)
+	w.intake.connected = func(*arrival) {}
+	w.intake.dropped = func(from *peer, _ inter.EventID, err error) {
+		if eventcheck.Bans(err) {
+			w.mu.Lock()
+			w.bans[from]++
+			w.mu.Unlock()
+		}
+	}
+	w.intake.wanted = func(_ *peer, ids []inter.EventID) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, id := range ids {
+			w.wanted[id] = true
+		}
+	}
+	w.intake.entered = func(inter.Epoch) {}
+	w.intake.failed = func(err error) { w.failed = err }
+	w.enter(300, 0)
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	all.Go(func() { w.serve(ctx) })
+	t.Cleanup(func() {
+		cancel()
+		all.Wait()
+		if w.failed != nil {
+			t.Error(w.failed)
+		}
+	})
+	return w
+}
+
+func rawOf(t testing.TB, p *inter.Payload, signature byte) []byte {
+	t.Helper()
+	q := *p
+	q.Signature[0] = signature
+	raw, err := q.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// Peers send a graph in any order, each event many times; what lacks is asked for.
+func TestAGraphArrivesWhateverTheOrder(t *testing.T) {
+	r := random(t)
+	limits := defaults()
+	limits.IntakeEvents, limits.OrderEvents = 200, 100
+	w := newWatched(t, limits)
+	var all []*inter.Payload
+	for i := range 300 {
+		var parents []inter.EventID
+		for k := range min(i, 3) {
+			parents = append(parents, all[i-1-k].ID())
+		}
+		all = append(all, vertex(t, i, parents...))
+	}
+	ctx := context.Background()
+	var peers sync.WaitGroup
+	for range 3 {
+		from, order := strangerPeer(limits), r.Perm(len(all))
+		slices.SortStableFunc(order, func(a, b int) int { return a/30 - b/30 })
+		peers.Go(func() {
+			for len(order) > 0 {
+				n := min(1+len(order)%7, len(order))
+				var raws [][]byte
+				for _, i := range order[:n] {
+					raws = append(raws, rawOf(t, all[i], 0))
+				}
+				order = order[n:]
+				if err := w.submit(ctx, from, raws); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	peers.Wait()
+	from := strangerPeer(limits)
+	await(t, "all are connected", 10*time.Second, func() bool {
+		w.mu.Lock()
+		var raws [][]byte
+		for _, e := range all {
+			if w.wanted[e.ID()] || len(w.missing([]inter.EventID{e.ID()})) == 1 {
+				raws = append(raws, rawOf(t, e, 0))
+			}
+		}
+		clear(w.wanted)
+		w.mu.Unlock()
+		if err := w.submit(ctx, from, raws[:min(len(raws), 50)]); err != nil {
+			t.Error(err)
+		}
+		w.graph.mu.Lock()
+		defer w.graph.mu.Unlock()
+		return len(w.graph.list) == len(all)
+	})
+	await(t, "nothing is left", time.Second, func() bool { return w.budget.used() == 0 })
+	if len(w.bans) != 0 {
+		t.Errorf("%d peers are blamed", len(w.bans))
+	}
+}
+
+// An event's id says nothing of its signature.
+func TestACopyWithAWrongSignatureDoesNotKeepOutTheRightOne(t *testing.T) {
+	limits := defaults()
+	w := newWatched(t, limits)
+	w.graph.slow = 20 * time.Millisecond
+	hostile, honest := strangerPeer(limits), strangerPeer(limits)
+	for i := range 10 {
+		e := vertex(t, i)
+		var both sync.WaitGroup
+		both.Go(func() { _ = w.submit(context.Background(), hostile, [][]byte{rawOf(t, e, 1), rawOf(t, e, 1)}) })
+		time.Sleep(time.Millisecond)
+		both.Go(func() { _ = w.submit(context.Background(), honest, [][]byte{rawOf(t, e, 0)}) })
+		both.Wait()
+		await(t, "the right one is connected", time.Second, func() bool { has, _ := w.graph.HasEvent(e.ID()); return has })
+	}
+	await(t, "nothing is left", time.Second, func() bool { return w.budget.used() == 0 && len(w.checking) == 0 })
+	if w.bans[hostile] == 0 || w.bans[honest] != 0 {
+		t.Errorf("the hostile peer is blamed %d times, the honest one %d", w.bans[hostile], w.bans[honest])
+	}
+}
+
+// Whoever sends the child of an event that turns out to be wrong is not blamed.
+func TestNobodyIsBlamedForAnothersEvent(t *testing.T) {
+	limits := defaults()
+	w := newWatched(t, limits)
+	hostile, honest := strangerPeer(limits), strangerPeer(limits)
+	wrong := vertex(t, 1)
+	child := vertex(t, 2, wrong.ID())
+	if err := w.submit(context.Background(), honest, [][]byte{rawOf(t, child, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.submit(context.Background(), hostile, [][]byte{rawOf(t, wrong, 2), rawOf(t, child, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the hostile peer is blamed", time.Second, func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.bans[hostile] == 1
+	})
+	if w.bans[honest] != 0 || len(w.graph.list) != 0 {
+		t.Errorf("the honest peer is blamed %d times, %d events are connected", w.bans[honest], len(w.graph.list))
+	}
+}
+
+// One small event of a message of ten megabytes waits: the message does not.
+func TestAnEventThatWaitsKeepsNothingOfItsMessage(t *testing.T) {
+	limits := defaults()
+	w := newWatched(t, limits)
+	from := strangerPeer(limits)
+	heap := func() int {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	before := heap()
+	const messages = 10
+	for i := range messages {
+		whole := make([]byte, 5<<20)
+		raw := rawOf(t, vertex(t, i, inter.NewEventID(300, 1, [32]byte{byte(i), 9})), 0)
+		copy(whole, raw)
+		if err := w.submit(context.Background(), from, [][]byte{whole[:len(raw)]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	await(t, "all wait", time.Second, func() bool {
+		w.intake.mu.Lock()
+		defer w.intake.mu.Unlock()
+		return len(w.order.waiting) == messages
+	})
+	if took := heap() - before; took > 10<<20 {
+		t.Errorf("%d events that wait take %d bytes", messages, took)
+	}
+}
+
+// Whatever a stranger's events weigh, no more of them is in memory than there is room.
+func TestEventsOnTheirWayHaveABound(t *testing.T) {
+	limits := defaults()
+	limits.IntakeEvents, limits.OrderEvents = 20, 10
+	w := newWatched(t, limits)
+	w.graph.slow = time.Millisecond
+	most := 0
+	var peers sync.WaitGroup
+	for k := range 5 {
+		from := strangerPeer(limits)
+		peers.Go(func() {
+			for i := range 40 {
+				_ = w.submit(context.Background(), from, [][]byte{rawOf(t, vertex(t, 1000*k+i, inter.NewEventID(300, 1, [32]byte{byte(i), byte(k)})), 0)})
+				w.budget.mu.Lock()
+				most = max(most, w.budget.n)
+				w.budget.mu.Unlock()
+			}
+		})
+	}
+	peers.Wait()
+	if most > 20 || most < 10 {
+		t.Errorf("at most %d were in memory", most)
+	}
+}
