@@ -4,6 +4,9 @@ import (
 	"context"
 	"crypto/ecdsa"
 	"errors"
+	"flag"
+	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -11,11 +14,21 @@ import (
 
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"tarn/internal/scratch"
 	"tarn/opera/chain"
 	"tarn/opera/genesis/fakenet"
 	"tarn/store"
 	"tarn/store/engine"
 )
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := scratch.OnDisk(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
 
 // ledger is a chain in a folder, with a goroutine that owns it.
 type ledger struct {
