@@ -17,17 +17,15 @@ import (
 	"tarn/antelope/node"
 	"tarn/antelope/node/devnet"
 	"tarn/dbtool"
+	opera "tarn/opera/node"
 )
 
 func main() { os.Exit(run()) }
 
 func run() int {
 	switch name := filepath.Base(os.Args[0]); name {
-	case "nodeos", "leap-util": // the programs that links stand in for
+	case "nodeos", "leap-util", "opera": // the programs that links stand in for
 		os.Args = append([]string{"tarn", name}, os.Args[1:]...)
-	case "opera":
-		fmt.Fprintf(os.Stderr, "%s: this build of tarn has no %s node yet; it has `tarn nodeos` and `tarn db`\n", name, name)
-		return 1
 	}
 	// A second signal ends the program at once, but for a node, which listens itself.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -48,7 +46,7 @@ func run() int {
 			return err
 		},
 	})
-	tarn.AddCommand(dbtool.Command(), node.Command(), node.Tools(), devnet.Command())
+	tarn.AddCommand(dbtool.Command(), node.Command(), node.Tools(), devnet.Command(), opera.Command(version()))
 	if err := tarn.ExecuteContext(ctx); err != nil {
 		// What has no text has been said in a log.
 		if text := err.Error(); text != "" {

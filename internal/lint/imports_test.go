@@ -76,7 +76,7 @@ var rules = []rule{
 	{"opera/oracle/...", []string{"opera/...", "store", "store/engine", "history", "internal/..."}},
 	{"opera/rpc/...", []string{"opera/...", "serve/...", "probe", "internal/..."}},
 	{"opera/p2p/...", []string{"opera/...", "serve/...", "probe", "internal/..."}},
-	{"opera/node/...", []string{"opera/...", "store", "store/engine", "serve/...", "probe", "dashboard/...", "internal/..."}},
+	{"opera/node/...", []string{"opera/...", "store", "store/engine", "store/vfs", "serve/...", "probe", "dashboard/...", "internal/..."}},
 	{"opera/...", []string{"opera/...", "store", "serve/...", "probe", "internal/..."}},
 
 	{"contracts", nil},

@@ -275,6 +275,9 @@ func (l *Log) Verify(report func(error)) error {
 	return errors.Join(append(errs, l.own.index.Verify(report), l.brought.index.Verify(report))...)
 }
 
+// First returns the number of the first block that is the chain's own. Any goroutine may ask.
+func (l *Log) First() inter.BlockNumber { return l.first }
+
 // Stats are the log's figures.
 type Stats struct {
 	LogBytes int64 // of the logs' files, written once

@@ -62,6 +62,9 @@ type Options struct {
 	// Connected, if not nil, is told of each block after it was published. It must not
 	// keep the writer.
 	Connected func(*Block)
+	// Progress, if not nil, is told by Open how many of the epoch's events were given to
+	// consensus again.
+	Progress func(done, total uint64)
 	// Analyses is how many bytes of analysed contracts are remembered; 16 MiB by default.
 	Analyses int
 }
@@ -121,6 +124,9 @@ func (c *Chain) Epoch() *inter.EpochState { return c.epoch }
 
 // Head returns the last block.
 func (c *Chain) Head() inter.BlockInfo { return c.block.LastBlock }
+
+// First returns the first block that is not of the genesis. Any goroutine may ask.
+func (c *Chain) First() inter.BlockNumber { return c.logs.blocks.First() }
 
 // Heads returns the events of the present epoch that no event has for a parent, by id.
 func (c *Chain) Heads() []inter.EventID {

@@ -49,6 +49,9 @@ func (c *Chain) Feed(ctx context.Context, next func() ([]byte, error), each func
 	all.Go(func() { read(ctx, next, order, work) })
 	var fed Fed
 	for {
+		if err := ctx.Err(); err != nil { // before an event that is ready
+			return fed, err
+		}
 		select {
 		case <-ctx.Done():
 			return fed, ctx.Err()

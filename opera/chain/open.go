@@ -7,6 +7,7 @@ import (
 	"tarn/opera/evm"
 	"tarn/opera/inter"
 	"tarn/opera/state"
+	"tarn/store"
 )
 
 // ErrEmpty is returned for a store without a chain, to which a genesis must be applied
@@ -38,6 +39,23 @@ func Open(o Options) (*Chain, error) {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
+}
+
+// NetworkOf returns of which network the chain of a store is, which nobody has open as a
+// chain; [ErrEmpty] without one.
+func NetworkOf(s store.Store) (Network, error) {
+	r, err := openRows(s)
+	if err != nil {
+		return Network{}, err
+	}
+	h, err := r.getHead(s)
+	if err == nil && h == nil {
+		err = ErrEmpty
+	}
+	if err != nil {
+		return Network{}, err
+	}
+	return h.Network, nil
 }
 
 // prepare opens the tables.
@@ -126,6 +144,9 @@ func (c *Chain) refeed() error {
 			return fmt.Errorf("event %d of the log, %v: %w", n, id, err)
 		}
 		c.keep(p, n)
+		if c.options.Progress != nil {
+			c.options.Progress(n+1-c.counted.Begun, end-c.counted.Begun)
+		}
 		if n+1 >= known {
 			if err := c.decide(); err != nil {
 				return err

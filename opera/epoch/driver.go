@@ -23,6 +23,10 @@ const (
 	updateVersion = "0x2ccdfd47cf0c1f1069d949f1789bb79b2f12821f021634fc835af1de66ea2feb" // UpdateNetworkVersion(uint256)
 )
 
+// UpdateVersion returns the topic of the log that says which version of the node the network
+// demands, in the last eight of its first 32 bytes.
+func UpdateVersion() common.Hash { return common.HexToHash(updateVersion) }
+
 // Log takes from a log of an executed transaction what the driver contract tells the
 // nodes. What it says holds from the end of the epoch on: of this one, or after Seal
 // of the next. A log that says nothing usable changes nothing, and returns an error

@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 
 	"github.com/ethereum/go-ethereum/rlp"
 
@@ -31,6 +32,20 @@ type Reader struct {
 	close  []io.Closer
 	in     counter
 	stream *rlp.Stream
+	file   *position // nil without a file
+}
+
+// position counts what was read of a file.
+type position struct {
+	file *os.File
+	read atomic.Int64
+}
+
+// Read implements io.Reader.
+func (p *position) Read(b []byte) (int, error) {
+	n, err := p.file.Read(b)
+	p.read.Add(int64(n))
+	return n, err
 }
 
 // counter counts what was read of a file's content.
@@ -61,7 +76,8 @@ func Open(path string) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open a file of events: %w", err)
 	}
-	var in io.Reader = bufio.NewReaderSize(file, 1<<20)
+	at := &position{file: file}
+	var in io.Reader = bufio.NewReaderSize(at, 1<<20)
 	closers := []io.Closer{file}
 	if strings.HasSuffix(path, ".gz") {
 		unzipped, err := gzip.NewReader(in)
@@ -74,7 +90,7 @@ func Open(path string) (*Reader, error) {
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	r.close = closers
+	r.close, r.file = closers, at
 	return r, nil
 }
 
@@ -114,6 +130,15 @@ func (r *Reader) Next() ([]byte, error) {
 
 // Read returns how many bytes of the content were read.
 func (r *Reader) Read() int64 { return r.in.read }
+
+// Position returns how many bytes of the file were read, compressed ones of a compressed
+// file: for progress. Any goroutine may ask.
+func (r *Reader) Position() int64 {
+	if r.file == nil {
+		return 0
+	}
+	return r.file.read.Load()
+}
 
 // Close closes the file.
 func (r *Reader) Close() error {

@@ -1,0 +1,223 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+
+	gethlog "github.com/ethereum/go-ethereum/log"
+	"github.com/spf13/cobra"
+
+	"tarn/opera/chain"
+	"tarn/opera/config"
+	"tarn/store/engine"
+)
+
+// ended is the end of the process with a code that is not 0. What was to be said has been
+// said.
+type ended struct{ code int }
+
+func (e ended) Error() string { return "" }
+
+// ExitCode is the process's.
+func (e ended) ExitCode() int { return e.code }
+
+// life is one run of a command.
+type life struct {
+	*config.Config
+	words    []string // after the command's
+	out, err io.Writer
+	log      *slog.Logger
+	build    string // what says what the program was built from
+}
+
+// action is a command of go-opera's.
+type action struct {
+	name string // its words
+	help string
+	run  func(l *life, ctx context.Context) error
+}
+
+func actions() []action {
+	return []action{
+		{"", "Run a node", (*life).node},
+		{"checkconfig", "Check the configuration", func(*life, context.Context) error { return nil }},
+		{"dumpconfig", "Show the configuration: [FILE]", (*life).dumpConfig},
+		{"version", "Print version numbers", (*life).version},
+		{"license", "Print the licence", (*life).license},
+		{"import events", "Import events from files: FILE...", (*life).importEvents},
+		{"import genesis", "Begin a chain with a genesis file and end: FILE", (*life).importGenesis},
+		{"export events", "Export events to a file, compressed if its name ends with .gz: FILE [FROM-EPOCH [TO-EPOCH]]", (*life).exportEvents},
+		{"export genesis", "Export the present epoch's beginning to a genesis file: FILE|dry-run [FROM-EPOCH [TO-EPOCH]]", (*life).exportGenesis},
+		{"check", "Compare the state with its tries, code with its hashes, history with its checksums", (*life).check},
+		{"check evm", "The same", (*life).check},
+		{"help", "Show this", (*life).help},
+	}
+}
+
+// elsewhere are commands of go-opera's that are none here, and what to do instead.
+func elsewhere() map[string]string {
+	return map[string]string{
+		"db": "use `tarn db` on chaindata/state: info, verify, convert", "snapshot": "there is nothing to prune or verify offline; --gcmode full keeps no old states, `check` verifies",
+		"import evm": "state comes with a genesis file", "export evm-keys": "states are exported by `export genesis`",
+	}
+}
+
+// Command is the opera subcommand. Its arguments are go-opera's own, read by go-opera's
+// rules. build says what the program was built from.
+func Command(build string) *cobra.Command {
+	return &cobra.Command{
+		Use:                "opera",
+		Short:              "An Opera node, in the place of Fantom's opera (see --help)",
+		Args:               cobra.ArbitraryArgs,
+		DisableFlagParsing: true,
+		RunE: func(c *cobra.Command, args []string) error {
+			l := &life{out: c.OutOrStdout(), err: c.ErrOrStderr(), build: build}
+			err := l.run(c.Context(), args)
+			if err == nil {
+				return nil
+			}
+			fmt.Fprintln(l.err, err)
+			return ended{1} // as go-opera, whatever it was
+		},
+	}
+}
+
+// run reads the command line and runs its command.
+func (l *life) run(ctx context.Context, args []string) (err error) {
+	var words []string
+	if l.Config, words, err = config.Load(args, config.Environment{Home: os.Getenv("HOME")}); err != nil {
+		return err
+	}
+	if err := l.openLog(); err != nil {
+		return err
+	}
+	if l.Run.Help {
+		return l.help(ctx)
+	}
+	all := actions()
+	// The longest command that the words begin with.
+	for n := min(2, len(words)); n >= 0; n-- {
+		name := strings.Join(words[:n], " ")
+		i := slices.IndexFunc(all, func(a action) bool { return a.name == name })
+		if i < 0 || n == 0 && len(words) > 0 {
+			continue
+		}
+		l.words = words[n:]
+		for _, notice := range l.Notices {
+			l.log.Warn(notice)
+		}
+		stop, err := l.profile()
+		if err != nil {
+			return err
+		}
+		return errors.Join(all[i].run(l, ctx), stop())
+	}
+	for n := min(2, len(words)); n > 0; n-- {
+		if instead, ok := elsewhere()[strings.Join(words[:n], " ")]; ok {
+			return fmt.Errorf("there is no command %q: %s", strings.Join(words[:n], " "), instead)
+		}
+	}
+	return fmt.Errorf("invalid command: %q", strings.Join(words[:min(2, len(words))], " "))
+}
+
+// openLog makes the log, in go-opera's form.
+func (l *life) openLog() error {
+	var to slog.Handler = gethlog.NewTerminalHandler(l.err, terminal(l.err))
+	if l.Run.Log.JSON {
+		to = gethlog.JSONHandler(l.err)
+	}
+	filter := gethlog.NewGlogHandler(to)
+	filter.Verbosity(gethlog.FromLegacyLevel(l.Run.Log.Verbosity))
+	if err := filter.Vmodule(l.Run.Log.Modules); err != nil {
+		return fmt.Errorf("--vmodule: %w", err)
+	}
+	l.log = slog.New(filter)
+	return nil
+}
+
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+func (l *life) help(context.Context) error {
+	fmt.Fprint(l.out, "USAGE:\n   opera [flags] [command] [flags] [arguments]\n\nCOMMANDS:\n")
+	for _, a := range actions()[1:] {
+		fmt.Fprintf(l.out, "   %-16s %s\n", a.name, a.help)
+	}
+	config.Help(l.out, config.Environment{Home: os.Getenv("HOME")})
+	return nil
+}
+
+// arguments refuses more or fewer words than a command takes.
+func (l *life) arguments(least, most int) error {
+	switch {
+	case len(l.words) < least:
+		return errors.New("This command requires an argument.")
+	case most >= 0 && len(l.words) > most:
+		return fmt.Errorf("too many arguments: %q", l.words[most:])
+	}
+	return nil
+}
+
+// options are the node's own. The error names all that is wrong with them.
+func (l *life) options() (Options, error) {
+	t := &l.Tarn
+	o := Options{
+		Dir: l.Node.DataDir, Log: l.log, Recovery: t.Recovery, ExitAge: l.Run.ExitAge, ExitEpoch: l.Run.ExitEpoch, MinFree: t.MinFreeDiskMB << 20,
+		History: chain.HistoryOptions{OldDir: t.HistoryDir, States: t.States},
+	}
+	switch {
+	case l.Run.Genesis != "":
+		o.Genesis = &Beginning{File: l.Run.Genesis, Trust: l.Run.Trust}
+	case l.Run.Fakenet.Validators != 0:
+		o.Genesis = &Beginning{Validators: l.Run.Fakenet.Validators}
+	}
+	var errs []error
+	if t.Engine != "" {
+		var err error
+		o.Engine.Kind, err = engine.ParseKind(t.Engine)
+		errs = append(errs, err)
+	}
+	if t.MapMode != "" {
+		var err error
+		o.Engine.Mode, err = engine.ParseMode(t.MapMode)
+		errs = append(errs, err)
+	}
+	o.Engine.LimitBytes = int64(t.LimitMB) << 20
+	// Half of the memory is for what has changed.
+	cache := int64(t.CacheMB) << 20
+	o.Engine.PrivateBytes, o.Engine.OverlayBytes, o.Engine.CacheBytes = cache/2, cache/2, cache/2
+	return o, errors.Join(errs...)
+}
+
+// withNode opens the node, does some work with it, and closes it.
+func (l *life) withNode(ctx context.Context, change func(*Options), work func(context.Context, *Node) error) error {
+	o, err := l.options()
+	if err != nil {
+		return err
+	}
+	if change != nil {
+		change(&o)
+	}
+	n, err := Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	l.remember()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := context.AfterFunc(n.ended, func() { cancel(n.Cause()) })
+	defer stop()
+	return errors.Join(work(ctx, n), n.Close())
+}

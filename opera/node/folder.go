@@ -1,0 +1,91 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"tarn/opera/chain"
+	"tarn/store"
+	"tarn/store/engine"
+)
+
+func (n *Node) dir() string        { return filepath.Join(n.o.Dir, "chaindata") }
+func (n *Node) stateDir() string   { return filepath.Join(n.dir(), "state") }
+func (n *Node) historyDir() string { return filepath.Join(n.dir(), "history") }
+
+// Folders that go-opera makes in chaindata, one for each way to use a database.
+var operas = []string{"leveldb-fsh", "leveldb-flg", "leveldb-drc", "pebble-fsh", "pebble-flg", "pebble-drc"}
+
+// errlock is a file in the data folder with which go-opera, and our emitter, forbid a start
+// after an error that an operator must look at.
+const errlock = "errlock"
+
+// openFolder takes the lock and looks at what is there.
+func (n *Node) openFolder() error {
+	if text, err := os.ReadFile(filepath.Join(n.o.Dir, errlock)); err == nil {
+		return fmt.Errorf("Node isn't allowed to start due to a previous error. Please fix the issue and then delete file %q. Error message:\n%.5000s",
+			filepath.Join(n.o.Dir, errlock), text)
+	}
+	for _, name := range operas {
+		if _, err := os.Stat(filepath.Join(n.dir(), name)); err == nil {
+			return fmt.Errorf("%s is a folder of go-opera's: export a genesis with it (opera export genesis FILE), and start with --genesis FILE in another --datadir", n.dir())
+		}
+	}
+	if n.o.Genesis == nil {
+		// A mistaken path must not become a folder.
+		if _, err := os.Stat(n.stateDir()); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w in %s: start with --genesis FILE or --fakenet n/N", chain.ErrEmpty, n.o.Dir)
+		}
+	}
+	lock, err := engine.Lock(n.dir())
+	if errors.Is(err, store.ErrLocked) {
+		return fmt.Errorf("another node uses this datadir: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	n.lock = lock
+	return nil
+}
+
+// openStore opens the store, and makes the logs ready to be opened by the chain.
+func (n *Node) openStore(unfinished bool) error {
+	ho := n.o.History
+	ho.Dir = n.historyDir()
+	ho.Notice = func(err error) { n.o.Log.Warn("History", "mended", err) }
+	n.history = chain.NewHistory(ho)
+	eo := n.o.Engine
+	eo.BeforeCheckpoint, eo.Unfinished = n.history.Sync, unfinished
+	if eo.Kind == "" {
+		found, err := engine.Detect(n.stateDir())
+		switch {
+		case err == nil:
+			eo.Kind = found
+		case errors.Is(err, fs.ErrNotExist) && unfinished:
+			eo.Kind = engine.Page
+		default:
+			return err
+		}
+	}
+	n.o.Engine = eo
+	s, err := engine.Open(n.stateDir(), eo)
+	if err != nil {
+		return fmt.Errorf("open the state: %w", remedy(err))
+	}
+	n.store = s
+	return nil
+}
+
+// free returns how many bytes of a folder's disk others than root may still write.
+func free(dir string) (uint64, error) {
+	var f unix.Statfs_t
+	if err := unix.Statfs(dir, &f); err != nil {
+		return 0, &fs.PathError{Op: "statfs", Path: dir, Err: err}
+	}
+	return f.Bavail * uint64(f.Frsize), nil
+}

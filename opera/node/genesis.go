@@ -1,0 +1,235 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"tarn/opera/chain"
+	"tarn/opera/genesis"
+	"tarn/opera/genesis/fakenet"
+	"tarn/opera/inter"
+	"tarn/store"
+	"tarn/store/engine"
+)
+
+// Beginning is a genesis that is opened when it is needed.
+type Beginning struct {
+	File       string // a genesis file, or
+	Validators int    // the size of a fakenet
+	Trust      bool   // a file that is none of those known
+}
+
+// open opens the genesis; what is returned last closes it.
+func (b *Beginning) open(n *Node, read func(unit string, done, size uint64)) (genesis.Source, func() error, error) {
+	if b.File == "" {
+		g, err := fakenet.New(fakenet.Options{Validators: b.Validators})
+		return g, func() error { return nil }, err
+	}
+	f, err := genesis.Open(b.File, genesis.Options{Progress: read})
+	if err != nil {
+		return nil, nil, err
+	}
+	name, known, err := genesis.Recognize(f.Header(), f.Hashes())
+	switch {
+	case err != nil:
+	case known:
+		n.o.Log.Info("Genesis file is a known preset", "name", name)
+	case b.Trust:
+		n.o.Log.Warn("Genesis file doesn't refer to any trusted preset")
+	default:
+		err = fmt.Errorf("genesis file %s doesn't refer to any trusted preset. Enable experimental genesis with --genesis.allowExperimental", b.File)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, f.Close, nil
+}
+
+// begin applies the genesis to a folder without a chain. One that was interrupted is begun
+// again.
+func (n *Node) begin(ctx context.Context) error {
+	_, err := engine.Unfinished(n.stateDir())
+	interrupted := err == nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	_, err = engine.Detect(n.stateDir())
+	empty := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !empty && !interrupted {
+		return err
+	}
+	if !empty && !interrupted {
+		return n.compareGenesis()
+	}
+	if _, err := os.Stat(n.historyDir()); err == nil && !interrupted {
+		return fmt.Errorf("%s is there without the state beside it: move it away to begin a new chain", n.historyDir())
+	}
+	if n.o.Genesis == nil {
+		if interrupted {
+			return fmt.Errorf("the genesis of %s was interrupted: start with it again, --genesis FILE or --fakenet n/N", n.o.Dir)
+		}
+		return fmt.Errorf("%w in %s: start with --genesis FILE or --fakenet n/N", chain.ErrEmpty, n.o.Dir)
+	}
+	p := newProgress(n.o.Log, "Reading the genesis")
+	source, close, err := n.o.Genesis.open(n, func(unit string, done, size uint64) { p.bytes(done, size, "unit", unit) })
+	if err != nil {
+		return err
+	}
+	if interrupted {
+		n.o.Log.Warn("Applying the genesis was interrupted; it begins again", "dir", n.dir())
+	}
+	return errors.Join(n.apply(ctx, source, p), close())
+}
+
+// apply makes the chain of a genesis. The state carries a mark until it is durable.
+func (n *Node) apply(ctx context.Context, source genesis.Source, p *progress) error {
+	dir := n.stateDir()
+	if err := engine.MarkUnfinished(dir, []byte("a genesis is being applied; the node begins it again if it was interrupted\n")); err != nil {
+		return err
+	}
+	if err := errors.Join(engine.Remove(dir), os.RemoveAll(n.historyDir())); err != nil { // an interrupted one's
+		return err
+	}
+	if err := n.openStore(true); err != nil {
+		return err
+	}
+	n.o.Log.Info("Applying genesis", "header", fmt.Sprint(source.Header()), "engine", n.o.Engine.Kind)
+	watched := &watched{Source: source, ctx: ctx, progress: p, puts: &counting{Store: n.store}}
+	stop := watched.tell(n)
+	err := chain.ApplyGenesis(chain.Options{Store: watched.puts, History: n.history, Warn: func(err error) { n.o.Log.Warn(err.Error()) }}, watched)
+	stop()
+	if err != nil {
+		return fmt.Errorf("apply the genesis: %w", remedy(err))
+	}
+	// Closed and opened anew: the chain's logs are open once.
+	err, n.store = n.store.Close(), nil
+	if err == nil {
+		err = engine.MarkFinished(dir)
+	}
+	if err != nil {
+		return err
+	}
+	p.done("Applied genesis", "epochs", watched.epochs, "blocks", watched.blocks, "items", watched.items.Load())
+	return nil
+}
+
+// compareGenesis refuses a chain of another network than the genesis that was named.
+func (n *Node) compareGenesis() error {
+	if n.o.Genesis == nil {
+		return nil
+	}
+	source, close, err := n.o.Genesis.open(n, nil)
+	if err != nil {
+		return err
+	}
+	want := source.Header()
+	if err := close(); err != nil {
+		return err
+	}
+	if err := n.openStore(false); err != nil {
+		return err
+	}
+	got, err := chain.NetworkOf(n.store)
+	if err != nil {
+		return fmt.Errorf("the state in %s: %w", n.stateDir(), err)
+	}
+	if got.GenesisID != want.ID {
+		return fmt.Errorf("genesis mismatch: the chain in %s began with %x, and the genesis is %x", n.dir(), got.GenesisID, want.ID)
+	}
+	return nil
+}
+
+// watched is a genesis whose reading is counted, and ends with a context.
+type watched struct {
+	genesis.Source
+	ctx            context.Context
+	progress       *progress
+	epochs, blocks int
+	items          atomic.Uint64
+	puts           *counting
+}
+
+var _ genesis.Source = (*watched)(nil)
+
+// Epochs implements genesis.Source.
+func (w *watched) Epochs() iter.Seq2[*inter.EpochRecord, error] {
+	return func(yield func(*inter.EpochRecord, error) bool) {
+		for r, err := range w.Source.Epochs() {
+			w.epochs++
+			if err = errors.Join(err, w.ctx.Err()); !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Blocks implements genesis.Source.
+func (w *watched) Blocks() iter.Seq2[*inter.BlockRecord, error] {
+	return func(yield func(*inter.BlockRecord, error) bool) {
+		for r, err := range w.Source.Blocks() {
+			w.blocks++
+			if err = errors.Join(err, w.ctx.Err()); !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Items implements genesis.Source.
+func (w *watched) Items() iter.Seq2[genesis.Item, error] {
+	return func(yield func(genesis.Item, error) bool) {
+		for i, err := range w.Source.Items() {
+			w.items.Add(1)
+			if err = errors.Join(err, w.ctx.Err()); !yield(i, err) || err != nil {
+				return
+			}
+		}
+		w.puts.second.Store(w.puts.all.Load())
+	}
+}
+
+// counting counts the rows that are put, and those by when all items were read.
+type counting struct {
+	store.Store
+	all, second atomic.Uint64
+}
+
+// Put implements store.Store.
+func (c *counting) Put(t store.Table, key, value []byte) error {
+	c.all.Add(1)
+	return c.Store.Put(t, key, value)
+}
+
+// tell says how far the state is that is made after the items were read: each of them
+// becomes about one row.
+func (w *watched) tell(n *Node) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	n.running.Go(func() {
+		tick := time.NewTicker(progressEvery)
+		defer tick.Stop()
+		var p *progress
+		for {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+			begun := w.puts.second.Load()
+			if begun == 0 {
+				continue
+			}
+			if p == nil {
+				p = newProgress(n.o.Log, "Making the state of the genesis")
+				p.every = 0
+			}
+			p.say(w.puts.all.Load()-begun, w.items.Load(), func(rate float64) string { return fmt.Sprintf("%.0f rows/s", rate) }, nil)
+		}
+	})
+	return cancel
+}

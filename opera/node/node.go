@@ -1,0 +1,232 @@
+// Package node runs an Opera node: it opens the files of a data folder, gives a new chain
+// its genesis, brings the chain to its head, whatever happened before, and keeps it going
+// until it is told to stop. It alone names engines.
+//
+// It owns the data folder, the order of start and stop, the writer's goroutine, and the
+// checkpoints; its commands are those of go-opera. It knows no rules of the chain.
+//
+// # What is in the data folder
+//
+// chaindata/state is the store, chaindata/history the logs beside it, chaindata/preset what
+// --db.preset said last. Whoever has the chain open holds the lock in chaindata.
+//
+// # What a crash leaves
+//
+// A genesis that was interrupted leaves a mark in the state's folder, and is applied again
+// by the next start that names one. Everything else is the chain's business: it opens at
+// its last image and makes the blocks after it again.
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tarn/opera/chain"
+	"tarn/opera/inter"
+	"tarn/store"
+	"tarn/store/engine"
+)
+
+// Options are what a node is started with.
+type Options struct {
+	Dir string // the data folder
+	Log *slog.Logger
+	// Genesis is what a new chain begins with, and what the chain that there is must have
+	// begun with; nil for a chain that there is.
+	Genesis *Beginning
+	Engine  engine.Options       // of the state; BeforeCheckpoint is the node's own
+	History chain.HistoryOptions // Dir and Notice are the node's own
+	// Recovery is how long the blocks after the last checkpoint may take to be made again;
+	// 0 for any time.
+	Recovery time.Duration
+	// ExitAge and ExitEpoch end the node once it has caught up so far; nil for never.
+	ExitAge   *time.Duration
+	ExitEpoch *uint64
+	MinFree   uint64 // bytes of the disk below which the node stops; 0 for never
+}
+
+// Why a node stops by itself.
+var (
+	ErrSynced = errors.New("the chain is synced as far as was asked for")
+	ErrClosed = errors.New("the node is closed")
+)
+
+// Node is a node whose chain is open. Its methods may be called by any goroutine.
+type Node struct {
+	o       Options
+	lock    io.Closer
+	store   store.Store
+	history *chain.History
+	chain   *chain.Chain
+
+	saver   saver
+	version version
+
+	inbox   chan job
+	stop    context.CancelCauseFunc // of what runs
+	ended   context.Context
+	running sync.WaitGroup
+	opening *progress // while blocks are made again at the start
+
+	mu        sync.Mutex
+	listeners map[int]func(*chain.Block)
+	next      int
+	made      atomic.Uint64 // blocks since the start
+}
+
+// Open opens the chain of a data folder, after applying a genesis to an empty one.
+func Open(ctx context.Context, o Options) (n *Node, err error) {
+	n = &Node{o: o, inbox: make(chan job), listeners: map[int]func(*chain.Block){}}
+	n.ended, n.stop = context.WithCancelCause(context.Background())
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.closeFiles())
+			n = nil
+		}
+	}()
+	if err := n.openFolder(); err != nil {
+		return n, err
+	}
+	if err := n.begin(ctx); err != nil {
+		return n, err
+	}
+	if err := n.openChain(); err != nil {
+		return n, fmt.Errorf("open the chain in %s: %w", n.dir(), err)
+	}
+	if err := n.version.read(n.chain); err != nil {
+		return n, err
+	}
+	if err := n.version.unsupported(); err != nil {
+		o.Log.Warn(err.Error())
+	}
+	n.running.Go(n.write)
+	if o.MinFree > 0 {
+		n.running.Go(n.watchDisk)
+	}
+	n.checkSynced(n.chain.Epoch().Epoch, n.chain.Head().Time)
+	return n, nil
+}
+
+// openChain opens the chain, which makes the blocks again that the image does not have.
+func (n *Node) openChain() (err error) {
+	if n.store == nil {
+		if err := n.openStore(false); err != nil {
+			return err
+		}
+	}
+	n.opening = newProgress(n.o.Log, "Giving events of the epoch to consensus again")
+	n.saver.began(n.store, n.o)
+	n.chain, err = chain.Open(chain.Options{
+		Store: n.store, History: n.history, Connected: n.connected,
+		Warn:     func(err error) { n.o.Log.Warn(err.Error()) },
+		Progress: func(done, total uint64) { n.opening.items(done, total) },
+	})
+	if err != nil {
+		return remedy(err)
+	}
+	if again := n.made.Load(); again > 0 {
+		n.opening.done("Blocks after the last checkpoint are made again", "blocks", again, "head", n.chain.Head().Number)
+	}
+	n.opening = nil
+	h := n.chain.Head()
+	n.o.Log.Info("Chain is open", "network", n.chain.Network().Name, "epoch", n.chain.Epoch().Epoch, "block", h.Number,
+		"age", time.Since(time.Unix(0, int64(h.Time))).Round(time.Second), "engine", n.o.Engine.Kind)
+	return nil
+}
+
+// Chain returns the chain. What is the writer's there is done by Do.
+func (n *Node) Chain() *chain.Chain { return n.chain }
+
+// History returns the logs' figures.
+func (n *Node) History() chain.HistoryStats { return n.history.Stats() }
+
+// Store returns the store's figures.
+func (n *Node) Store() store.Stats { return n.store.Stats() }
+
+// Dir returns where a part of the node, such as "emitter", keeps its files.
+func (n *Node) Dir(part string) string { return filepath.Join(n.o.Dir, "go-opera", part) }
+
+// Subscribe has each block told after it was published, on the writer's goroutine, which
+// must not be kept. The function that is returned ends that.
+func (n *Node) Subscribe(each func(*chain.Block)) func() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	id := n.next
+	n.next++
+	n.listeners[id] = each
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.listeners, id)
+	}
+}
+
+// connected is told of each block by the writer.
+func (n *Node) connected(b *chain.Block) {
+	n.made.Add(1)
+	n.mu.Lock()
+	for _, each := range n.listeners {
+		each(b)
+	}
+	n.mu.Unlock()
+	if n.version.heard(b) {
+		if err := n.version.unsupported(); err != nil {
+			n.o.Log.Warn(err.Error())
+		}
+	}
+	if err := n.saver.block(); err != nil {
+		n.o.Log.Error("A checkpoint has failed; a start now would go on from an older block",
+			"block", n.store.Durable().Irreversible, "err", remedy(err))
+	}
+	n.checkSynced(b.ID.Epoch(), b.Time)
+}
+
+// checkSynced ends the node when it has caught up as far as was asked for (go-opera,
+// cmd/opera/launcher: --exitwhensynced). The age is the last block's.
+func (n *Node) checkSynced(epoch inter.Epoch, at inter.Timestamp) {
+	age, to := n.o.ExitAge, n.o.ExitEpoch
+	if age != nil && time.Since(time.Unix(0, int64(at))) <= *age || to != nil && *to <= uint64(epoch) {
+		n.stop(ErrSynced)
+	}
+}
+
+// Stop asks the node to end, with a reason. Close does it.
+func (n *Node) Stop(cause error) { n.stop(cause) }
+
+// Done is closed when the node should be closed; [Node.Cause] says why.
+func (n *Node) Done() <-chan struct{} { return n.ended.Done() }
+
+// Cause returns why the node should be closed, nil if it should not.
+func (n *Node) Cause() error { return context.Cause(n.ended) }
+
+// Close ends the writer after what it is at, saves the state, and closes everything.
+func (n *Node) Close() error {
+	n.stop(ErrClosed)
+	n.running.Wait()
+	err := n.saver.save()
+	if err != nil {
+		err = fmt.Errorf("the state was not saved, the next start goes on from block %d: %w", n.store.Durable().Irreversible, remedy(err))
+	}
+	return errors.Join(err, n.closeFiles())
+}
+
+// closeFiles closes what is open, without a checkpoint.
+func (n *Node) closeFiles() (err error) {
+	if n.chain != nil {
+		err = n.chain.Close()
+	}
+	if n.store != nil {
+		err = errors.Join(err, n.store.Close())
+	}
+	if n.lock != nil {
+		err = errors.Join(err, n.lock.Close())
+	}
+	return err
+}
