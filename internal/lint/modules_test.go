@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -29,10 +30,15 @@ var linked = map[string][]string{
 		"go.opentelemetry.io/auto/sdk", "go.opentelemetry.io/otel", "go.opentelemetry.io/otel/metric",
 		"go.opentelemetry.io/otel/trace",
 		"github.com/consensys/gnark-crypto", "github.com/tetratelabs/wazero",
+		// With go-ethereum's tries and machine.
+		"github.com/crate-crypto/go-eth-kzg", "github.com/minio/sha256-simd", "github.com/tklauser/numcpus", "gopkg.in/yaml.v2",
 	},
 	"ISC": {"github.com/decred/dcrd/dcrec/secp256k1/v4"},
 	// Its library packages only; the commands are under the GPL. With cgo.
-	"LGPL-3.0": {"github.com/ethereum/go-ethereum"},
+	"LGPL-3.0": {
+		"github.com/ethereum/go-ethereum",
+		"github.com/Fantom-foundation/go-opera", // the code of its contracts, as data
+	},
 	"BSD": {
 		"github.com/DataDog/zstd", "github.com/cockroachdb/pebble/v2", "github.com/gogo/protobuf",
 		"github.com/golang/protobuf", "github.com/golang/snappy", "github.com/klauspost/compress",
@@ -40,10 +46,14 @@ var linked = map[string][]string{
 		"github.com/syndtr/goleveldb", "golang.org/x/exp", "golang.org/x/sys", "golang.org/x/text",
 		"google.golang.org/protobuf",
 		"filippo.io/nistec", "github.com/bits-and-blooms/bitset", "golang.org/x/crypto",
+		"github.com/ethereum/go-bigmodexpfix", "github.com/gofrs/flock", "github.com/holiman/uint256", "github.com/shirou/gopsutil",
+		"github.com/tklauser/go-sysconf", "golang.org/x/sync",
 	},
 	"MIT": {
 		"github.com/beorn7/perks", "github.com/cespare/xxhash/v2", "github.com/dustin/go-humanize",
 		"github.com/getsentry/sentry-go", "github.com/kr/pretty", "github.com/kr/text",
+		"github.com/BurntSushi/toml", "github.com/VictoriaMetrics/fastcache", "github.com/emicklei/dot", "github.com/ferranbt/fastssz",
+		"github.com/holiman/bloomfilter/v2", "github.com/klauspost/cpuid/v2", "github.com/mitchellh/mapstructure",
 	},
 }
 
@@ -53,7 +63,7 @@ var licenceText = map[string]*regexp.Regexp{
 	"BSD":        regexp.MustCompile(`(?i)Redistribution and use in source and binary forms`),
 	"ISC":        regexp.MustCompile(`(?i)Permission to use, copy, modify, and (/or )?distribute this software`),
 	"LGPL-3.0":   regexp.MustCompile(`(?i)GNU LESSER GENERAL PUBLIC LICENSE`),
-	"MIT":        regexp.MustCompile(`(?i)Permission is hereby granted, free of charge`),
+	"MIT":        regexp.MustCompile(`(?im)Permission is hereby granted, free of charge|^// MIT license$`),
 }
 
 var copyleft = regexp.MustCompile(`(?i)GNU (LESSER |AFFERO )?GENERAL PUBLIC LICENSE|Mozilla Public License`)
@@ -92,22 +102,40 @@ func modulesOf(t *testing.T, pkg string) []goModule {
 	return list
 }
 
-// licence is the text of a module's licence files.
+// licence is the text of a module's licence files, or of the comments before its packages
+// where it has none.
 func licence(t *testing.T, m goModule) string {
 	t.Helper()
 	var text strings.Builder
-	for _, pattern := range []string{"LICEN[CS]E*", "[Ll]icen[cs]e*", "COPYING*"} {
-		names, err := filepath.Glob(filepath.Join(m.Dir, pattern))
-		if err != nil {
-			t.Fatal(err)
+	for _, name := range glob(t, m, "*.go") {
+		if b, err := os.ReadFile(name); err == nil && len(licenceFiles(t, m)) == 0 {
+			before, _, _ := bytes.Cut(b, []byte("\npackage "))
+			text.Write(before)
 		}
-		for _, name := range names {
-			if b, err := os.ReadFile(name); err == nil {
-				text.Write(b)
-			}
+	}
+	for _, name := range licenceFiles(t, m) {
+		if b, err := os.ReadFile(name); err == nil {
+			text.Write(b)
 		}
 	}
 	return text.String()
+}
+
+func glob(t *testing.T, m goModule, pattern string) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(m.Dir, pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func licenceFiles(t *testing.T, m goModule) (names []string) {
+	t.Helper()
+	for _, pattern := range []string{"LICEN[CS]E*", "[Ll]icen[cs]e*", "COPYING*"} {
+		names = append(names, glob(t, m, pattern)...)
+	}
+	return names
 }
 
 func TestTheBinaryLinksOnlyListedModules(t *testing.T) {
