@@ -1,0 +1,148 @@
+package node
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"tarn/opera/chain"
+	"tarn/store/engine"
+)
+
+var kills = flag.Int("node.kills", 2, "kills of an import on each engine")
+
+// roleVariable tells the test binary, run again by a test, what to do.
+const roleVariable = "OPERANODETEST_ROLE"
+
+// role is an import, each block of which is printed.
+type role struct {
+	Dir    string
+	Engine engine.Options
+	Often  bool // checkpoints
+}
+
+func play(text string) int {
+	go func() {
+		io.Copy(io.Discard, os.Stdin) //nolint:errcheck // the end is what matters
+		os.Exit(3)
+	}()
+	var r role
+	err := json.Unmarshal([]byte(text), &r)
+	if err == nil {
+		err = r.run()
+	}
+	if err != nil {
+		fmt.Println("failed", err)
+		return 1
+	}
+	return 0
+}
+
+func (r *role) run() error {
+	o := Options{
+		Dir: r.Dir, Log: slog.New(slog.DiscardHandler), Genesis: &Beginning{Validators: 1}, Recovery: time.Hour,
+		Engine: r.Engine,
+	}
+	if r.Often {
+		o.Recovery = time.Nanosecond
+	}
+	n, err := Open(context.Background(), o)
+	if err != nil {
+		return err
+	}
+	fmt.Println("block", n.Chain().Head().Number)
+	n.Subscribe(func(b *chain.Block) {
+		fmt.Println("block", b.Number)
+		time.Sleep(time.Millisecond)
+	})
+	if err := n.Import(context.Background(), events); err != nil {
+		return err
+	}
+	time.Sleep(time.Minute) // until it is killed
+	return nil
+}
+
+// A kill in the middle of the genesis or of an import loses no block that was told, and the
+// next start goes on by itself.
+func TestAKilledImportGoesOnWithWhatItHad(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes; not with -short")
+	}
+	want := open(t, options(t.TempDir(), io.Discard))
+	imported(t, want)
+	head := summary(t, want)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	every(t, func(t *testing.T, e engine.Options) {
+		for range *kills {
+			r := role{Dir: t.TempDir(), Engine: e, Often: random.IntN(2) == 0}
+			stop := random.IntN(16) - 1
+			last := killed(t, r, stop)
+			o := options(r.Dir, io.Discard)
+			o.Engine = e
+			n := open(t, o)
+			if got := int(n.Chain().Head().Number); got < last {
+				t.Errorf("killed after block %d, and block %d is there", last, got)
+			}
+			imported(t, n)
+			if got := summary(t, n); got != head {
+				t.Errorf("killed after block %d it becomes %s, want %s", last, got, head)
+			}
+			checked(t, n)
+			shut(t, n)
+		}
+	})
+}
+
+// killed runs an import until it has told of a block, or, before any, for a moment, kills
+// it, and returns the last block that it told of.
+func killed(t *testing.T, r role, stop int) (last int) {
+	t.Helper()
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), roleVariable+"="+string(text))
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stop < 1 {
+		time.AfterFunc(20*time.Millisecond, func() { _ = cmd.Process.Kill() })
+	}
+	for line := bufio.NewScanner(out); line.Scan(); {
+		if _, err := fmt.Sscanf(line.Text(), "block %d", &last); err != nil {
+			t.Errorf("it says %q", line.Text())
+			break
+		}
+		if stop > 0 && last >= min(stop, 14) {
+			break
+		}
+	}
+	_ = cmd.Process.Kill() // it may have ended
+	_ = cmd.Wait()         // by the kill
+	return last
+}
