@@ -75,7 +75,7 @@ func (s *Simulation) selfParent(m *member) *inter.Payload {
 	if len(m.own) == 0 {
 		return nil
 	}
-	if m.forks && s.IntN(6) == 0 {
+	if m.forks && s.IntN(3) == 0 {
 		if n := s.IntN(len(m.own)+1) - 1; n >= 0 {
 			return m.own[n]
 		}
@@ -256,6 +256,7 @@ func (s *Simulation) spoil(m *member, right, self *inter.Payload) error {
 		p.GasPowerUsed++
 	case 8:
 		p.Version = 1 - p.Version
+		p.Proofs, p.EpochVote, p.BlockVotes = nil, inter.EpochVote{}, inter.BlockVotes{}
 	case 9:
 		if len(p.Parents) == 0 {
 			return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -37,7 +38,7 @@ type Fate struct {
 type Tally struct {
 	Networks, Blocks, Txs, Events int
 	Epochs                        int // sealed
-	Rules, Upgrades               int // changes of rules, and of upgrades among them
+	Rules, Upgrades               int // changes of rules but the price of gas, and of upgrades among them
 	Cheaters                      int // whom the driver contract was told of
 	Created                       int // validators that the genesis does not have
 	Skipped                       int // transactions in events that could not be executed
@@ -119,7 +120,10 @@ func (t *Tally) epochs(v *chain.View, validators int) error {
 				created[id] = true
 			}
 		}
-		rules, err := rlp.EncodeToBytes(&state.Rules)
+		// The price moves by itself.
+		held := state.Rules.Copy()
+		held.Economy.MinGasPrice = new(big.Int)
+		rules, err := rlp.EncodeToBytes(&held)
 		if err != nil {
 			return err
 		}

@@ -72,7 +72,7 @@ func (w *Work) upgrade() *Deed {
 		return nil
 	}
 	diff := []string{`"Berlin":true,"London":true`, `"Berlin":true,"London":false`, `"Berlin":false,"London":false`}[w.IntN(3)]
-	if w.Epoch > 260 && w.IntN(2) == 0 {
+	if w.Epoch > early {
 		diff += fmt.Sprintf(`,"Llr":%v`, w.IntN(2) == 0)
 	}
 	return w.updateRules("switch upgrades", `{"Upgrades":{`+diff+`}}`)
