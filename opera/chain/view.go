@@ -97,6 +97,10 @@ func (v *View) BlockState() (inter.BlockState, error) {
 	return s, err
 }
 
+// Present returns the state of blocks after the last one without its root, for which
+// nobody has to wait. It must not be changed.
+func (v *View) Present() *inter.BlockState { return &v.shown.block }
+
 func (v *View) has(number inter.BlockNumber) bool { return number <= v.Head().Number }
 
 // Block returns a block with its receipts, which have everything in them; nil if there is

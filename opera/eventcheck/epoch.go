@@ -133,7 +133,7 @@ func (c *Epoch) GasPower(e *inter.Event, selfParent *inter.Event) (power inter.G
 	}
 	economy := &c.state.Rules.Economy
 	for i, rules := range []*inter.GasPowerRules{inter.Short: &economy.ShortGasPower, inter.Long: &economy.LongGasPower} {
-		perSec, most, startup := c.allocation(index, rules)
+		perSec, most, startup := allocation(c.state, index, rules)
 		left, since := c.start(index, i)
 		if selfParent != nil {
 			left, since = selfParent.GasPowerLeft.Gas[i], selfParent.MedianTime
@@ -164,14 +164,21 @@ func earned(time, perSec uint64) uint64 {
 	return quotient
 }
 
+// LongGasPower returns how much a validator may save of the gas power of the long window,
+// and what it has of it at least when an epoch begins.
+func LongGasPower(s *inter.EpochState, index int) (most, startup uint64) {
+	_, most, startup = allocation(s, index, &s.Rules.Economy.LongGasPower)
+	return most, startup
+}
+
 // allocation returns a validator's share: what it earns in a second, what it may save,
 // and what it has at least to begin with. Periods count in whole seconds; products wrap,
 // like go-opera's.
-func (c *Epoch) allocation(index int, rules *inter.GasPowerRules) (perSec, most, startup uint64) {
+func allocation(s *inter.EpochState, index int, rules *inter.GasPowerRules) (perSec, most, startup uint64) {
 	const second = 1e9
-	high, low := bits.Mul64(rules.AllocPerSec, uint64(c.state.Validators.At(index).Weight))
-	perSec, _ = bits.Div64(high, low, uint64(c.state.Validators.Total()))
-	most = max(perSec*(uint64(rules.MaxAllocPeriod)/second), c.state.Rules.Economy.Gas.MaxEventGas)
+	high, low := bits.Mul64(rules.AllocPerSec, uint64(s.Validators.At(index).Weight))
+	perSec, _ = bits.Div64(high, low, uint64(s.Validators.Total()))
+	most = max(perSec*(uint64(rules.MaxAllocPeriod)/second), s.Rules.Economy.Gas.MaxEventGas)
 	startup = max(perSec*(uint64(rules.StartupAllocPeriod)/second), rules.MinStartupGas)
 	return perSec, most, startup
 }

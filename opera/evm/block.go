@@ -20,6 +20,7 @@ type Block struct {
 	state   State
 	machine *vm.EVM
 	rules   params.Rules
+	hooks   *tracing.Hooks // nil: nobody looks on
 
 	precompiles  []common.Address // Ethereum's, which are warm
 	writer       writer
@@ -68,6 +69,28 @@ func NewBlock(h Header, s State, a *Analyses) *Block {
 	return b
 }
 
+// Trace lets hooks see what the machine does, and which transactions and messages it does it
+// for. Hooks that tell of changes of the state are called by a state that knows them.
+func (b *Block) Trace(hooks *tracing.Hooks) {
+	b.hooks, b.machine.Config.Tracer = hooks, hooks
+	b.writer.watch()
+}
+
+// begin tells the hooks of a transaction, and returns what tells them of its end.
+func (b *Block) begin(tx *types.Transaction, from common.Address) func(*types.Receipt, error) {
+	if b.hooks == nil {
+		return func(*types.Receipt, error) {}
+	}
+	if b.hooks.OnTxStart != nil {
+		b.hooks.OnTxStart(b.machine.GetVMContext(), tx, from)
+	}
+	return func(r *types.Receipt, err error) {
+		if b.hooks.OnTxEnd != nil {
+			b.hooks.OnTxEnd(r, err)
+		}
+	}
+}
+
 // Close gives back what the block used. What it returned stays.
 func (b *Block) Close() { b.machine.Release() }
 
@@ -90,6 +113,7 @@ func (b *Block) Execute(txs []Tx, listen func(*types.Log)) (types.Receipts, erro
 func (b *Block) execute(tx *Tx, r *types.Receipt, listen func(*types.Log)) error {
 	message := tx.message(b.header.BaseFee)
 	b.state.SetTxContext(tx.Hash(), len(b.txs), 0)
+	end := b.begin(tx.Transaction, tx.From)
 	result, refusal := b.apply(&message)
 	if err := b.state.Error(); err != nil {
 		return err
@@ -97,11 +121,13 @@ func (b *Block) execute(tx *Tx, r *types.Receipt, listen func(*types.Log)) error
 	index := b.given
 	b.given++
 	if refusal != nil {
+		end(nil, refusal)
 		b.skipped = append(b.skipped, Skipped{Index: index, Err: refusal})
 		return nil
 	}
 	b.gasUsed += result.GasUsed
 	b.fill(r, tx, &message, &result)
+	end(r, nil)
 	if listen != nil {
 		for _, l := range r.Logs {
 			listen(l)
@@ -119,13 +145,16 @@ func (b *Block) execute(tx *Tx, r *types.Receipt, listen func(*types.Log)) error
 func (b *Block) Call(m *Message) (Result, error) {
 	b.pool = math.MaxUint64
 	b.state.SetTxContext(common.Hash{}, len(b.txs), 0)
+	end := b.begin(m.transaction(), m.From)
 	result, refusal := b.apply(m)
 	if err := b.state.Error(); err != nil {
 		return Result{}, fmt.Errorf("call %v on block %d: %w", m.To, b.header.Number, err)
 	}
 	if refusal != nil {
+		end(nil, refusal)
 		return Result{}, refusal
 	}
+	end(&types.Receipt{GasUsed: result.GasUsed}, nil)
 	b.state.Finalise(b.rules)
 	return result, nil
 }

@@ -78,3 +78,8 @@ func (tx *Tx) message(baseFee *big.Int) Message {
 		Unchecked:  IsInternal(tx.Transaction),
 	}
 }
+
+// transaction is the message as hooks are told of it.
+func (m *Message) transaction() *types.Transaction {
+	return types.NewTx(&types.LegacyTx{Nonce: m.Nonce, GasPrice: m.Price, Gas: m.Gas, To: m.To, Value: m.Value, Data: m.Data})
+}

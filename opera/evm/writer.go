@@ -57,13 +57,24 @@ func (w *writer) transfer(s vm.StateDB, from, to common.Address, value *uint256.
 // EvmWriter, and after that it is called again.
 func (w *writer) watch() {
 	code := w.block.state.GetCode(WriterAddress)
-	if len(code) > 0 && vm.OpCode(code[0]) != vm.STOP {
-		w.block.machine.Config.Tracer = &tracing.Hooks{OnEnter: w.enter}
+	if len(code) == 0 || vm.OpCode(code[0]) == vm.STOP {
+		return
 	}
+	hooks, of := tracing.Hooks{}, w.block.hooks
+	if of != nil {
+		hooks = *of
+	}
+	hooks.OnEnterV2 = func(depth int, kind byte, from, to common.Address, input []byte, gas tracing.Gas, value *big.Int) {
+		w.enter(kind, to)
+		if of != nil {
+			of.EmitEnter(depth, kind, from, to, input, gas, value)
+		}
+	}
+	w.block.machine.Config.Tracer = &hooks
 }
 
 // enter lets the machine find EvmWriter for a CALL, and its code for others.
-func (w *writer) enter(_ int, kind byte, _, to common.Address, _ []byte, _ uint64, _ *big.Int) {
+func (w *writer) enter(kind byte, to common.Address) {
 	switch {
 	case to != WriterAddress:
 	case vm.OpCode(kind) == vm.CALL:

@@ -92,7 +92,7 @@ func (p *Peer) launch(ctx context.Context, c Config) (*Node, error) {
 	defer log.Close()
 	args := append([]string{"--config", toml, "--nodiscover", "--nat", "none", "--lightkdf",
 		"--http", "--http.addr", "127.0.0.1", "--http.port", strconv.Itoa(ports[1]),
-		"--http.api", "eth,ftm,dag,abft,net,txpool,debug,admin"}, c.arguments()...)
+		"--http.api", "eth,ftm,dag,abft,net,web3,txpool,debug,personal,admin"}, c.arguments()...)
 	n := &Node{
 		Client: &Client{url: fmt.Sprintf("http://127.0.0.1:%d", ports[1])},
 		config: c,

@@ -1,0 +1,430 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/accounts/abi"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/tracing"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/core/vm"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/eth/tracers/logger"
+	"github.com/ethereum/go-ethereum/params"
+	"github.com/holiman/uint256"
+
+	"tarn/opera/evm"
+	"tarn/opera/inter"
+	"tarn/opera/state"
+)
+
+// ethCalls answers for eth and ftm what executions would come to.
+type ethCalls struct{ s *Service }
+
+// OverrideAccount is what a call takes an account to be. The name of the type stands
+// in errors that clients get.
+type OverrideAccount struct {
+	Nonce     *hexutil.Uint64              `json:"nonce"`
+	Code      *hexutil.Bytes               `json:"code"`
+	Balance   *hexutil.Big                 `json:"balance"`
+	State     *map[common.Hash]common.Hash `json:"state"`     // in place of its storage
+	StateDiff *map[common.Hash]common.Hash `json:"stateDiff"` // slots of it
+}
+
+// StateOverride are those of a call.
+type StateOverride map[common.Address]OverrideAccount
+
+// apply changes a state that nobody else sees.
+func (o *StateOverride) apply(b *state.Block) error {
+	if o == nil {
+		return nil
+	}
+	for address, a := range *o {
+		if a.Nonce != nil {
+			b.SetNonce(address, uint64(*a.Nonce), tracing.NonceChangeUnspecified)
+		}
+		if a.Code != nil {
+			b.SetCode(address, *a.Code, tracing.CodeChangeUnspecified)
+		}
+		if a.Balance != nil {
+			have := *b.GetBalance(address)
+			want, _ := uint256.FromBig(a.Balance.ToInt())
+			b.SubBalance(address, &have, tracing.BalanceChangeUnspecified)
+			b.AddBalance(address, want, tracing.BalanceChangeUnspecified)
+		}
+		if a.State != nil && a.StateDiff != nil {
+			return fmt.Errorf("account %s has both 'state' and 'stateDiff'", address.Hex())
+		}
+		if a.StateDiff != nil {
+			for slot, value := range *a.StateDiff {
+				b.SetState(address, slot, value)
+			}
+		}
+	}
+	return nil
+}
+
+// overridden is a state with other storage in place of some accounts'.
+type overridden struct {
+	state.Source
+	slots map[common.Hash]map[common.Hash]common.Hash // by hashed address and slot
+}
+
+// source puts the storage that overrides replace before a state.
+func (o *StateOverride) source(of state.Source) state.Source {
+	if o == nil {
+		return of
+	}
+	with := overridden{of, map[common.Hash]map[common.Hash]common.Hash{}}
+	for address, a := range *o {
+		if a.State == nil {
+			continue
+		}
+		slots := map[common.Hash]common.Hash{}
+		for slot, value := range *a.State {
+			slots[crypto.Keccak256Hash(slot[:])] = value
+		}
+		with.slots[crypto.Keccak256Hash(address[:])] = slots
+	}
+	return with
+}
+
+// Slot implements state.Source.
+func (o overridden) Slot(address, slot common.Hash) (common.Hash, error) {
+	if slots, ok := o.slots[address]; ok {
+		return slots[slot], nil
+	}
+	return o.Source.Slot(address, slot)
+}
+
+// callee is what calls are executed on: the state after a block, seen as from that block.
+type callee struct {
+	v      *view
+	header *evm.Header
+	source state.Source
+}
+
+func (v *view) callee(r BlockRef) (*callee, error) {
+	n, err := v.resolve(r, errNoHeader)
+	if err != nil {
+		return nil, err
+	}
+	header, err := v.header(n)
+	if err == nil && header == nil {
+		err = errNoHeader
+	}
+	if err != nil {
+		return nil, err
+	}
+	source, err := v.source(n)
+	if err != nil {
+		return nil, err
+	}
+	return &callee{v: v, header: header, source: source}, nil
+}
+
+// run executes a message and leaves nothing. limit is the time that is told if ctx ends
+// before it does.
+func (c *callee) run(ctx context.Context, m *evm.Message, o *StateOverride, hooks *tracing.Hooks, limit time.Duration) (evm.Result, error) {
+	st := state.NewBlock(o.source(c.source))
+	if err := o.apply(st); err != nil {
+		return evm.Result{}, err
+	}
+	var on evm.State = st
+	if hooks != nil {
+		on = hooked{st, hooks}
+	}
+	b := evm.NewBlock(*c.header, on, c.v.service.analyses)
+	defer b.Close()
+	if hooks != nil {
+		b.Trace(hooks)
+	}
+	// The machine must not be told to stop once it is given back.
+	stopped := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		b.Cancel()
+		close(stopped)
+	})
+	result, err := b.Call(m)
+	if !stop() {
+		<-stopped
+		return evm.Result{}, fmt.Errorf("execution aborted (timeout = %v)", limit)
+	}
+	var refusal *evm.Refusal
+	if errors.As(err, &refusal) {
+		err = fmt.Errorf("err: %w (supplied gas %d)", refusal, m.Gas)
+	}
+	return result, err
+}
+
+// reverted is the error of an execution that a contract took back, with what it said.
+type reverted struct {
+	reason string
+	data   hexutil.Bytes
+}
+
+func (r *reverted) Error() string  { return r.reason }
+func (r *reverted) ErrorCode() int { return 3 }
+func (r *reverted) ErrorData() any { return r.data.String() }
+
+// errorSelector is that of Error(string), with which contracts say why.
+const errorSelector = "\x08\xc3\x79\xa0"
+
+// failure is the error of an execution as clients get it, nil if there is none.
+func failure(r evm.Result) error {
+	if r.Err == vm.ErrExecutionReverted && len(r.Return) > 0 {
+		text := "execution reverted"
+		if strings.HasPrefix(string(r.Return), errorSelector) {
+			if said, err := abi.UnpackRevert(r.Return); err == nil {
+				text += ": " + said
+			}
+		}
+		return &reverted{text, r.Return}
+	}
+	return named(r.Err)
+}
+
+// named gives opcodes in errors the names that they have in the go-ethereum of go-opera,
+// which knows none that came after London, and three that were never real.
+func named(err error) error {
+	var invalid *vm.ErrInvalidOpCode
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	const text = "invalid opcode: "
+	name := strings.TrimPrefix(err.Error(), text)
+	code := int(vm.StringToOp(name))
+	if vm.OpCode(code).String() != name {
+		if _, scanned := fmt.Sscanf(name, "opcode 0x%x not defined", &code); scanned != nil {
+			return err
+		}
+	}
+	switch code {
+	case 0xb0:
+		name = "PUSH"
+	case 0xb1:
+		name = "DUP"
+	case 0xb2:
+		name = "SWAP"
+	case int(vm.BASEFEE):
+		name = "BASEFEE"
+	default:
+		name = fmt.Sprintf("opcode 0x%x not defined", code)
+	}
+	return errors.New(text + name)
+}
+
+func (e ethCalls) Call(ctx context.Context, a TransactionArgs, r BlockRef, o *StateOverride) (hexutil.Bytes, error) {
+	return read(e.s, func(v *view) (hexutil.Bytes, error) {
+		c, err := v.callee(r)
+		if err != nil {
+			return nil, err
+		}
+		m, err := a.message(e.s.limits.GasCap, c.header.BaseFee)
+		if err != nil {
+			return nil, err
+		}
+		ctx, cancel := context.WithTimeout(ctx, e.s.limits.CallTime)
+		defer cancel()
+		result, err := c.run(ctx, m, o, nil, e.s.limits.CallTime)
+		if err != nil {
+			return nil, err
+		}
+		if err := failure(result); err != nil {
+			return nil, err
+		}
+		return result.Return, nil
+	})
+}
+
+func (e ethCalls) EstimateGas(ctx context.Context, a TransactionArgs, r *BlockRef) (hexutil.Uint64, error) {
+	return read(e.s, func(v *view) (hexutil.Uint64, error) {
+		ref := refTo(Latest)
+		if r != nil {
+			ref = *r
+		}
+		return v.estimate(ctx, a, ref)
+	})
+}
+
+// mostGas is the gas of the greatest transaction that fits into an event.
+func mostGas(r *inter.Rules) uint64 {
+	gas := &r.Economy.Gas
+	empty := gas.EventGas + uint64(r.Dag.MaxParents-r.Dag.MaxFreeParents)*gas.ParentGas + uint64(r.Dag.MaxExtraData)*gas.ExtraDataGas
+	return gas.MaxEventGas - min(gas.MaxEventGas, empty)
+}
+
+// estimate finds the least gas with which a call succeeds, by halving.
+func (v *view) estimate(ctx context.Context, a TransactionArgs, r BlockRef) (hexutil.Uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, v.service.limits.RequestTime)
+	defer cancel()
+	if a.From == nil {
+		a.From = new(common.Address)
+	}
+	most := mostGas(&v.Epoch().Rules)
+	if a.Gas != nil && uint64(*a.Gas) >= params.TxGas {
+		most = uint64(*a.Gas)
+	}
+	if a.bothPrices() {
+		return 0, errBothPrices
+	}
+	c, err := v.callee(r)
+	if err != nil {
+		return 0, err
+	}
+	if most, err = c.affordable(&a, most); err != nil {
+		return 0, err
+	}
+	if limit := v.service.limits.GasCap; limit != 0 {
+		most = min(most, limit)
+	}
+	// A message that is refused for another reason than its gas will be so with any.
+	try := func(gas uint64) (evm.Result, error) {
+		a.Gas = (*hexutil.Uint64)(&gas)
+		m, err := a.message(v.service.limits.GasCap, c.header.BaseFee)
+		if err != nil {
+			return evm.Result{}, err
+		}
+		result, err := c.run(ctx, m, nil, nil, 0)
+		if errors.Is(err, evm.ErrIntrinsicGas) {
+			return evm.Result{Err: vm.ErrOutOfGas}, nil
+		}
+		return result, err
+	}
+	low, high := params.TxGas-1, most
+	for low+1 < high {
+		middle := (high + low) / 2
+		result, err := try(middle)
+		if err != nil {
+			return 0, err
+		}
+		if result.Err != nil {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	if high == most {
+		result, err := try(high)
+		if err != nil {
+			return 0, err
+		}
+		if result.Err == vm.ErrOutOfGas {
+			return 0, fmt.Errorf("gas required exceeds allowance (%d)", most)
+		}
+		if err := failure(result); err != nil {
+			return 0, err
+		}
+	}
+	return hexutil.Uint64(high), nil
+}
+
+// affordable is how much gas the sender can pay for, at most so much.
+func (c *callee) affordable(a *TransactionArgs, most uint64) (uint64, error) {
+	price := number(a.GasPrice)
+	if a.MaxFeePerGas != nil {
+		price = a.MaxFeePerGas.ToInt()
+	}
+	if price.Sign() == 0 {
+		return most, nil
+	}
+	st := state.NewBlock(c.source)
+	available := st.GetBalance(*a.From).ToBig()
+	if err := st.Error(); err != nil {
+		return 0, err
+	}
+	if a.Value != nil {
+		if a.Value.ToInt().Cmp(available) >= 0 {
+			return 0, errors.New("insufficient funds for transfer")
+		}
+		available.Sub(available, a.Value.ToInt())
+	}
+	if gas := available.Div(available, price); gas.IsUint64() {
+		most = min(most, gas.Uint64())
+	}
+	return most, nil
+}
+
+// accessListJSON is the list that a transaction would need.
+type accessListJSON struct {
+	AccessList types.AccessList `json:"accessList"`
+	Error      string           `json:"error,omitempty"`
+	GasUsed    hexutil.Uint64   `json:"gasUsed"`
+}
+
+func (e ethCalls) CreateAccessList(ctx context.Context, a TransactionArgs, r *BlockRef) (*accessListJSON, error) {
+	return read(e.s, func(v *view) (*accessListJSON, error) {
+		ref := refTo(Pending)
+		if r != nil {
+			ref = *r
+		}
+		ctx, cancel := context.WithTimeout(ctx, e.s.limits.RequestTime)
+		defer cancel()
+		return v.accessList(ctx, a, ref)
+	})
+}
+
+// accessList executes a call with the list of what the execution before used, until both are
+// the same.
+func (v *view) accessList(ctx context.Context, a TransactionArgs, r BlockRef) (*accessListJSON, error) {
+	c, err := v.callee(r)
+	if err != nil {
+		return nil, err
+	}
+	free := a.Gas == nil
+	if err := a.complete(ctx, v); err != nil {
+		return nil, err
+	}
+	to := crypto.CreateAddress(a.from(), uint64(*a.Nonce))
+	if a.To != nil {
+		to = *a.To
+	}
+	without := map[common.Address]struct{}{a.from(): {}, to: {}}
+	rules := v.Config().Rules(new(big.Int).SetUint64(uint64(c.header.Number)), false, 0)
+	for _, address := range vm.ActivePrecompiles(rules) {
+		without[address] = struct{}{}
+	}
+	last := logger.NewAccessListTracer(a.list(), without)
+	for {
+		list := last.AccessList()
+		if free {
+			a.Gas = nil
+			if err := a.complete(ctx, v); err != nil {
+				return nil, err
+			}
+		}
+		a.AccessList = &list
+		m, err := a.message(v.service.limits.GasCap, c.header.BaseFee)
+		if err != nil {
+			return nil, err
+		}
+		tracer := logger.NewAccessListTracer(list, without)
+		result, err := c.run(ctx, m, nil, tracer.Hooks(), v.service.limits.RequestTime)
+		if err != nil {
+			return nil, fmt.Errorf("failed to apply transaction: %v err: %v", a.transaction().Hash(), unsupplied(err))
+		}
+		if tracer.Equal(last) {
+			out := &accessListJSON{AccessList: list, GasUsed: hexutil.Uint64(result.GasUsed)}
+			if result.Err != nil {
+				out.Error = named(result.Err).Error()
+			}
+			return out, nil
+		}
+		last = tracer
+	}
+}
+
+// unsupplied is a refusal without the words around it.
+func unsupplied(err error) error {
+	var refusal *evm.Refusal
+	if errors.As(err, &refusal) {
+		return refusal
+	}
+	return err
+}

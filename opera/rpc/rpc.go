@@ -1,0 +1,268 @@
+// Package rpc answers JSON-RPC as go-opera v1.1.3-rc.5 does: over HTTP, WebSocket and a
+// local socket, with the namespaces eth, ftm, dag, abft, net, web3, txpool, debug, personal
+// and admin.
+//
+// It owns the forms of blocks, transactions, receipts, logs and events in JSON, what a tag
+// of a block means, the estimates of gas and its price, filters and subscriptions, and the
+// limits of all that. It reads a chain through its views, one a request, which is closed
+// with it, so that no answer waits for a block that is being made or mixes two. It never
+// changes a chain, knows no store, and keeps no transactions: those are the pool's.
+//
+// Errors have go-opera's texts and codes where go-opera fails. What it answers otherwise,
+// and why, is listed in docs/opera-rpc.md.
+package rpc
+
+import (
+	"context"
+	"errors"
+	"math/big"
+	"time"
+
+	"github.com/ethereum/go-ethereum/accounts"
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/p2p"
+
+	"tarn/opera/chain"
+	"tarn/opera/evm"
+	"tarn/opera/inter"
+)
+
+// Chain is what is read. *chain.Chain is one. Any goroutine calls its methods.
+type Chain interface {
+	// View returns the chain after its newest block.
+	View() (*chain.View, error)
+	// Event returns an event as it travels, nil if there is none.
+	Event(id inter.EventID) ([]byte, error)
+	// Events calls each for the events from an id on, ascending, until it returns false.
+	Events(from inter.EventID, each func(id inter.EventID, raw []byte) bool) error
+}
+
+// Writer runs work on the goroutine that owns the chain, between two of its events.
+type Writer interface {
+	Do(ctx context.Context, work func(*chain.Chain) error) error
+}
+
+// Pool is where transactions wait. Any goroutine calls its methods. What it returns is the
+// caller's, transactions excepted, which nobody changes.
+type Pool interface {
+	// Add takes a transaction of this node's own client. Errors have go-opera's texts.
+	Add(tx *types.Transaction) error
+	// Get returns a transaction that waits, nil if there is none.
+	Get(hash common.Hash) *types.Transaction
+	// Nonce returns what the next transaction of a sender has after those that wait.
+	Nonce(sender common.Address) uint64
+	// Pending returns what can be executed now, by sender and nonce.
+	Pending() map[common.Address]types.Transactions
+	// Content returns what can be executed now, and what waits for others.
+	Content() (pending, queued map[common.Address]types.Transactions)
+	// ContentFrom returns what Content does of one sender.
+	ContentFrom(sender common.Address) (pending, queued types.Transactions)
+	// Stats returns how many there are of each.
+	Stats() (pending, queued int)
+}
+
+// Peers is what is known of the network. *p2p.Server has most of the methods.
+type Peers interface {
+	// PeerCount returns how many peers are connected.
+	PeerCount() int
+	// PeersInfo tells about each.
+	PeersInfo() []*p2p.PeerInfo
+	// NodeInfo tells about this node.
+	NodeInfo() *p2p.NodeInfo
+	// Highest returns the newest block and epoch that a peer has told of.
+	Highest() (inter.BlockNumber, inter.Epoch)
+	// AddPeer and the three below change whom the node connects to, by the URL of a node.
+	AddPeer(url string) error
+	RemovePeer(url string) error
+	AddTrustedPeer(url string) error
+	RemoveTrustedPeer(url string) error
+}
+
+// Limits bound what a request may cost. Zero is the default of each.
+type Limits struct {
+	// GasCap is how much gas a call may use; go-opera's --rpc.gascap, 50 million.
+	GasCap uint64
+	// FeeCap is how much a transaction that is sent may cost, in FTM; --rpc.txfeecap, 100.
+	// Below zero there is no limit.
+	FeeCap float64
+	// CallTime ends the execution of a call; --rpc.evmtimeout, 5 s.
+	CallTime time.Duration
+	// RequestTime ends what needs many executions or blocks; --rpc.timeout, 5 s.
+	RequestTime time.Duration
+	// Body is the greatest request in bytes over HTTP; 5 MiB.
+	Body int
+	// Frame is the greatest request in bytes over WebSocket; 15 MiB.
+	Frame int64
+	// Batch is how many requests may come in one; 1000.
+	Batch int
+	// Answer is how many bytes the answers to a batch may have together, after which the
+	// others fail; 25 MiB.
+	Answer int
+	// Logs is how many logs a request may get; 20,000.
+	Logs int
+	// UnindexedBlocks is how many blocks may be searched for logs with neither an address
+	// nor a topic; 100.
+	UnindexedBlocks inter.BlockNumber
+	// Criteria is how many addresses and topics a search may name; 2,000.
+	Criteria int
+	// Filters is how many filters may be installed; 1,000.
+	Filters int
+	// FilterHeld is how many hashes or logs wait for the client of a filter, which gets an
+	// error that says so if there were more; 20,000.
+	FilterHeld int
+	// FilterTime is how long a filter stays that nobody asks for; 5 min.
+	FilterTime time.Duration
+	// Subscriptions is how many there may be, all clients together; 1,000.
+	Subscriptions int
+	// Trace is how many bytes of JSON a trace may have; 32 MiB.
+	Trace int
+}
+
+func set[T int | int64 | uint64 | float64 | time.Duration | inter.BlockNumber](value *T, byDefault T) {
+	if *value == 0 {
+		*value = byDefault
+	}
+}
+
+func (l Limits) withDefaults() Limits {
+	set(&l.GasCap, 50_000_000)
+	set(&l.FeeCap, 100)
+	set(&l.CallTime, 5*time.Second)
+	set(&l.RequestTime, 5*time.Second)
+	set(&l.Body, 5<<20)
+	set(&l.Frame, 15<<20)
+	set(&l.Batch, 1000)
+	set(&l.Answer, 25<<20)
+	set(&l.Logs, 20_000)
+	set(&l.UnindexedBlocks, 100)
+	set(&l.Criteria, 2_000)
+	set(&l.Filters, 1_000)
+	set(&l.FilterHeld, 20_000)
+	set(&l.FilterTime, 5*time.Minute)
+	set(&l.Subscriptions, 1_000)
+	set(&l.Trace, 32<<20)
+	return l
+}
+
+// Options of a service.
+type Options struct {
+	Chain  Chain
+	Writer Writer
+	// Pool is nil in a node that takes no transactions.
+	Pool Pool
+	// Peers is nil in a node that has none.
+	Peers Peers
+	// Accounts are the node's own; nil is none.
+	Accounts *accounts.Manager
+	// InsecureUnlock allows personal_unlockAccount while clients of other machines are
+	// served, as Remote says they are.
+	InsecureUnlock, Remote bool
+	// AllowUnprotected takes transactions that are valid on any chain.
+	AllowUnprotected bool
+	// Version is what web3_clientVersion says.
+	Version string
+	// DataDir is what admin_datadir says.
+	DataDir string
+	Price   PriceOptions
+	Limits  Limits
+	// Now is the clock, which only eth_syncing and the estimate of prices look at;
+	// time.Now by default.
+	Now func() time.Time
+}
+
+// Service answers requests. Any goroutine may call its methods.
+type Service struct {
+	options  Options
+	limits   Limits
+	prices   *prices
+	blocks   *blockCache
+	analyses *evm.Analyses
+	hub      *hub
+	nonces   locks
+}
+
+// New returns a service. Close ends it.
+func New(o Options) *Service {
+	if o.Pool == nil {
+		o.Pool = noPool{}
+	}
+	if o.Peers == nil {
+		o.Peers = noPeers{}
+	}
+	if o.Accounts == nil {
+		o.Accounts = accounts.NewManager(nil)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	s := &Service{options: o, limits: o.Limits.withDefaults(), blocks: newBlockCache(), analyses: evm.NewAnalyses(16 << 20)}
+	s.prices = newPrices(s)
+	s.hub = newHub(s)
+	return s
+}
+
+// Close ends filters, subscriptions and the estimate of prices.
+func (s *Service) Close() { s.hub.close() }
+
+// Connected tells of a block that was published. It never waits.
+func (s *Service) Connected(b *chain.Block) { s.hub.connected(b) }
+
+// Added tells of transactions that came into the pool. It never waits.
+func (s *Service) Added(txs types.Transactions) { s.hub.added(txs) }
+
+// read gives a request its view.
+func read[T any](s *Service, f func(v *view) (T, error)) (T, error) {
+	of, err := s.options.Chain.View()
+	if err != nil {
+		var none T
+		return none, err
+	}
+	v := &view{View: of, service: s}
+	result, err := f(v)
+	// An error keeps its code, which a joined one would not.
+	if closed := of.Close(); err == nil {
+		err = closed
+	}
+	return result, err
+}
+
+// noPool is the pool of a node without one.
+type noPool struct{}
+
+func (noPool) Add(*types.Transaction) error                                     { return errors.New("this node takes no transactions") }
+func (noPool) Get(common.Hash) *types.Transaction                               { return nil }
+func (noPool) Nonce(common.Address) uint64                                      { return 0 }
+func (noPool) Pending() map[common.Address]types.Transactions                   { return nil }
+func (noPool) Content() (pending, queued map[common.Address]types.Transactions) { return nil, nil }
+func (noPool) ContentFrom(common.Address) (pending, queued types.Transactions)  { return nil, nil }
+func (noPool) Stats() (pending, queued int)                                     { return 0, 0 }
+
+// noPeers is the network of a node without one.
+type noPeers struct{}
+
+var errNoPeers = errors.New("this node has no peers")
+
+func (noPeers) PeerCount() int                            { return 0 }
+func (noPeers) PeersInfo() []*p2p.PeerInfo                { return []*p2p.PeerInfo{} }
+func (noPeers) NodeInfo() *p2p.NodeInfo                   { return &p2p.NodeInfo{} }
+func (noPeers) Highest() (inter.BlockNumber, inter.Epoch) { return 0, 0 }
+func (noPeers) AddPeer(string) error                      { return errNoPeers }
+func (noPeers) RemovePeer(string) error                   { return errNoPeers }
+func (noPeers) AddTrustedPeer(string) error               { return errNoPeers }
+func (noPeers) RemoveTrustedPeer(string) error            { return errNoPeers }
+
+// nonce is what the next transaction of a sender has.
+func (s *Service) nonce(v *view, sender common.Address) (uint64, error) {
+	if _, none := s.options.Pool.(noPool); !none {
+		return s.options.Pool.Nonce(sender), nil
+	}
+	st, err := v.stateAt(v.Head().Number)
+	if err != nil {
+		return 0, err
+	}
+	return st.GetNonce(sender), st.Error()
+}
+
+// minPrice is the hard lower bound of the price of gas.
+func (v *view) minPrice() *big.Int { return new(big.Int).Set(v.Epoch().Rules.Economy.MinGasPrice) }

@@ -1,0 +1,314 @@
+package rpc
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/rpc"
+)
+
+// namespaces are what answers in each.
+func (s *Service) namespaces() map[string][]any {
+	shared := []any{ethChain{s}, ethEpochs{s}, ethState{s}, ethBlocks{s}, ethCalls{s}, ethSender{s}}
+	return map[string][]any{
+		"eth":      append(slices.Clone(shared), ethMiner{}, ethFilters{s}),
+		"ftm":      shared,
+		"dag":      {dagEvents{s}},
+		"abft":     {abftEpochs{s}},
+		"net":      {netInfo{s}},
+		"web3":     {web3{s}},
+		"txpool":   {txpool{s}},
+		"debug":    {debugBlocks{s}, debugTraces{s}, debugRuntime{}},
+		"trace":    {flatTraces{s}},
+		"personal": {personal{s}},
+		"admin":    {admin{s}},
+	}
+}
+
+// server answers in some namespaces, all if none is named. Names that there are not are an
+// error.
+func (s *Service) server(names []string) (*rpc.Server, error) {
+	known := s.namespaces()
+	if len(names) == 0 {
+		for name := range known {
+			names = append(names, name)
+		}
+	}
+	server := rpc.NewServer()
+	server.SetBatchLimits(s.limits.Batch, s.limits.Answer)
+	server.SetHTTPBodyLimit(s.limits.Body)
+	server.SetWebsocketReadLimit(s.limits.Frame)
+	for _, name := range names {
+		name = strings.TrimSpace(name)
+		if name == rpc.MetadataApi {
+			continue // always there
+		}
+		if known[name] == nil {
+			return nil, fmt.Errorf("there is no namespace %q of JSON-RPC", name)
+		}
+		for _, what := range known[name] {
+			if err := server.RegisterName(name, what); err != nil {
+				return nil, fmt.Errorf("serve the namespace %s: %w", name, err)
+			}
+		}
+	}
+	return server, nil
+}
+
+// HTTPOptions say whom requests over HTTP come from and what they may ask.
+type HTTPOptions struct {
+	// APIs are the namespaces; --http.api.
+	APIs []string
+	// Origins are the web sites whose pages may ask, "*" for all; --http.corsdomain.
+	Origins []string
+	// Hosts are the names that the node may be asked by, "*" for all; --http.vhosts.
+	// Addresses always may.
+	Hosts []string
+	// Prefix is the path, "/" if it is empty; --http.rpcprefix.
+	Prefix string
+}
+
+// WSOptions say whom requests over WebSocket come from and what they may ask.
+type WSOptions struct {
+	// APIs are the namespaces; --ws.api.
+	APIs []string
+	// Origins are the web sites whose pages may ask, "*" for all; --ws.origins.
+	Origins []string
+	// Prefix is the path, "/" if it is empty; --ws.rpcprefix.
+	Prefix string
+}
+
+// Handler serves HTTP or WebSocket or both at one address.
+type Handler struct {
+	http, ws             http.Handler // nil: not served
+	httpPrefix, wsPrefix string
+	servers              []*rpc.Server
+}
+
+// Handler returns what serves at an address; nil options are not served.
+func (s *Service) Handler(h *HTTPOptions, w *WSOptions) (*Handler, error) {
+	out := &Handler{}
+	if h != nil {
+		if err := checkPrefix("HTTP", h.Prefix); err != nil {
+			return nil, err
+		}
+		server, err := s.server(h.APIs)
+		if err != nil {
+			return nil, err
+		}
+		out.servers = append(out.servers, server)
+		out.http, out.httpPrefix = hosted(h.Hosts, crossing(h.Origins, zipped(server))), h.Prefix
+	}
+	if w != nil {
+		if err := checkPrefix("WebSocket", w.Prefix); err != nil {
+			return nil, err
+		}
+		server, err := s.server(w.APIs)
+		if err != nil {
+			return nil, err
+		}
+		out.servers = append(out.servers, server)
+		out.ws, out.wsPrefix = server.WebsocketHandler(w.Origins), w.Prefix
+	}
+	return out, nil
+}
+
+func checkPrefix(what, path string) error {
+	switch {
+	case path == "":
+	case path[0] != '/':
+		return fmt.Errorf(`%s RPC path prefix %q does not contain leading "/"`, what, path)
+	case strings.ContainsAny(path, "?#"):
+		return fmt.Errorf("%s RPC path prefix %q contains URL meta-characters", what, path)
+	}
+	return nil
+}
+
+// Close ends connections and what is being answered.
+func (h *Handler) Close() {
+	for _, s := range h.servers {
+		s.Stop()
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	upgrade := strings.EqualFold(r.Header.Get("Upgrade"), "websocket") && strings.Contains(strings.ToLower(r.Header.Get("Connection")), "upgrade")
+	switch {
+	case upgrade && h.ws != nil && under(r, h.wsPrefix):
+		h.ws.ServeHTTP(w, r)
+	case h.http != nil && under(r, h.httpPrefix):
+		h.http.ServeHTTP(w, r)
+	default:
+		w.WriteHeader(http.StatusNotFound)
+	}
+}
+
+// under tells whether a request's path is the one that is served.
+func under(r *http.Request, prefix string) bool {
+	if prefix == "" {
+		return r.URL.Path == "/"
+	}
+	return strings.HasPrefix(r.URL.Path, prefix)
+}
+
+// hosted refuses requests for other hosts: a web page can make its own name lead here.
+func hosted(hosts []string, next http.Handler) http.Handler {
+	allowed := map[string]bool{}
+	for _, host := range hosts {
+		allowed[strings.ToLower(host)] = true
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = r.Host
+		}
+		if host = strings.ToLower(host); host != "" && net.ParseIP(host) == nil && !allowed["*"] && !allowed[host] {
+			http.Error(w, "invalid host specified", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// crossing tells browsers which web sites' pages may ask.
+func crossing(origins []string, next http.Handler) http.Handler {
+	if len(origins) == 0 {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		origin := r.Header.Get("Origin")
+		any := slices.Contains(origins, "*")
+		if origin != "" && (any || slices.ContainsFunc(origins, func(o string) bool { return strings.EqualFold(o, origin) })) {
+			w.Header().Add("Vary", "Origin")
+			if any {
+				origin = "*"
+			}
+			w.Header().Set("Access-Control-Allow-Origin", origin)
+			if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+				w.Header().Set("Access-Control-Allow-Methods", "POST, GET")
+				w.Header().Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))
+				w.Header().Set("Access-Control-Max-Age", "600")
+				w.WriteHeader(http.StatusNoContent)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// zipped compresses answers for who takes them so.
+func zipped(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+			next.ServeHTTP(w, r)
+			return
+		}
+		z := &zipWriter{ResponseWriter: w}
+		next.ServeHTTP(z, r)
+		z.close()
+	})
+}
+
+// zipWriter compresses what is written, if anything is.
+type zipWriter struct {
+	http.ResponseWriter
+	to *gzip.Writer
+}
+
+// Write implements io.Writer.
+func (z *zipWriter) Write(b []byte) (int, error) {
+	if z.to == nil {
+		z.begin(http.StatusOK)
+	}
+	return z.to.Write(b)
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (z *zipWriter) WriteHeader(status int) {
+	if z.to == nil && status != http.StatusNoContent {
+		z.begin(status)
+	}
+}
+
+func (z *zipWriter) begin(status int) {
+	z.Header().Set("Content-Encoding", "gzip")
+	z.Header().Del("Content-Length")
+	z.ResponseWriter.WriteHeader(status)
+	z.to = gzip.NewWriter(z.ResponseWriter)
+}
+
+func (z *zipWriter) close() {
+	if z.to != nil {
+		// Who does not read to the end has gone.
+		_ = z.to.Close()
+	}
+}
+
+// Flush implements http.Flusher.
+func (z *zipWriter) Flush() {
+	if z.to != nil && z.to.Flush() == nil {
+		if f, ok := z.ResponseWriter.(http.Flusher); ok {
+			f.Flush()
+		}
+	}
+}
+
+// Socket is the local socket through which programs of this machine and this user ask.
+type Socket struct {
+	listener net.Listener
+	server   *rpc.Server
+	path     string
+	ended    chan error
+}
+
+// Listen serves all namespaces at a path. A socket that is there from before is removed,
+// any other file is an error.
+func (s *Service) Listen(path string) (*Socket, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o751); err != nil {
+		return nil, fmt.Errorf("make the folder of the socket %s: %w", path, err)
+	}
+	if info, err := os.Lstat(path); err == nil {
+		if info.Mode()&os.ModeSocket == 0 {
+			return nil, fmt.Errorf("listen at %s: a file that is no socket is in the way", path)
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, fmt.Errorf("remove the old socket %s: %w", path, err)
+		}
+	}
+	server, err := s.server(nil)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("unix", path)
+	if err == nil {
+		err = os.Chmod(path, 0o600)
+	}
+	if err != nil {
+		if listener != nil {
+			err = errors.Join(err, listener.Close())
+		}
+		return nil, fmt.Errorf("listen at %s: %w", path, err)
+	}
+	k := &Socket{listener: listener, server: server, path: path, ended: make(chan error, 1)}
+	go func() { k.ended <- server.ServeListener(listener) }()
+	return k, nil
+}
+
+// Close ends connections and removes the socket.
+func (k *Socket) Close() error {
+	err := k.listener.Close()
+	k.server.Stop()
+	if served := <-k.ended; served != nil && !errors.Is(served, net.ErrClosed) && !errors.Is(served, io.EOF) {
+		err = errors.Join(err, served)
+	}
+	return err
+}

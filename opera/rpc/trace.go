@@ -1,0 +1,434 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/tracing"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/eth/tracers"
+	"github.com/ethereum/go-ethereum/eth/tracers/logger"
+	"github.com/holiman/uint256"
+
+	_ "github.com/ethereum/go-ethereum/eth/tracers/js"     // tracers in JavaScript
+	_ "github.com/ethereum/go-ethereum/eth/tracers/native" // callTracer, prestateTracer and the others
+
+	"tarn/opera/evm"
+	"tarn/opera/state"
+)
+
+// debugTraces answers for debug what executions did, with go-ethereum's tracers.
+type debugTraces struct{ s *Service }
+
+// TraceConfig chooses a tracer. Without a name it is the one that tells each step.
+type TraceConfig struct {
+	*logger.Config
+	Tracer       *string         `json:"tracer"`
+	Timeout      *string         `json:"timeout"`
+	TracerConfig json.RawMessage `json:"tracerConfig"`
+}
+
+// CallTraceConfig has what a traced call takes accounts to be.
+type CallTraceConfig struct {
+	TraceConfig
+	StateOverrides *StateOverride `json:"stateOverrides"`
+}
+
+// hooked is a state that tells hooks of its changes.
+type hooked struct {
+	*state.Block
+	hooks *tracing.Hooks
+}
+
+// AddBalance implements vm.StateDB.
+func (h hooked) AddBalance(address common.Address, amount *uint256.Int, reason tracing.BalanceChangeReason) uint256.Int {
+	was := h.Block.AddBalance(address, amount, reason)
+	if h.hooks.OnBalanceChange != nil && !amount.IsZero() {
+		h.hooks.OnBalanceChange(address, was.ToBig(), new(uint256.Int).Add(&was, amount).ToBig(), reason)
+	}
+	return was
+}
+
+// SubBalance implements vm.StateDB.
+func (h hooked) SubBalance(address common.Address, amount *uint256.Int, reason tracing.BalanceChangeReason) uint256.Int {
+	was := h.Block.SubBalance(address, amount, reason)
+	if h.hooks.OnBalanceChange != nil && !amount.IsZero() {
+		h.hooks.OnBalanceChange(address, was.ToBig(), new(uint256.Int).Sub(&was, amount).ToBig(), reason)
+	}
+	return was
+}
+
+// SetNonce implements vm.StateDB.
+func (h hooked) SetNonce(address common.Address, nonce uint64, reason tracing.NonceChangeReason) {
+	was := h.Block.GetNonce(address)
+	h.Block.SetNonce(address, nonce, reason)
+	if h.hooks.OnNonceChangeV2 != nil {
+		h.hooks.OnNonceChangeV2(address, was, nonce, reason)
+	} else if h.hooks.OnNonceChange != nil {
+		h.hooks.OnNonceChange(address, was, nonce)
+	}
+}
+
+// SetState implements vm.StateDB.
+func (h hooked) SetState(address common.Address, slot, value common.Hash) common.Hash {
+	was := h.Block.SetState(address, slot, value)
+	if h.hooks.OnStorageChange != nil && was != value {
+		h.hooks.OnStorageChange(address, slot, was, value)
+	}
+	return was
+}
+
+// AddLog implements vm.StateDB.
+func (h hooked) AddLog(l *types.Log) {
+	h.Block.AddLog(l)
+	if h.hooks.OnLog != nil {
+		h.hooks.OnLog(l)
+	}
+}
+
+// tracer is one of go-ethereum's with the limits of a request.
+type tracer struct {
+	*tracers.Tracer
+	limit time.Duration
+	room  int // bytes that may still be copied
+	over  bool
+	stop  func()
+}
+
+var errTraceSize = errors.New("the trace is too large")
+
+// traceTime is the longest time that a client may ask for, in times of the limit of a
+// request.
+const traceTime = 4
+
+func (s *Service) newTracer(c *TraceConfig, about *tracers.Context, v *view) (*tracer, error) {
+	if c == nil {
+		c = &TraceConfig{}
+	}
+	t := &tracer{limit: s.limits.RequestTime, room: s.limits.Trace, stop: func() {}}
+	if c.Timeout != nil {
+		limit, err := time.ParseDuration(*c.Timeout)
+		if err != nil {
+			return nil, err
+		}
+		t.limit = min(limit, traceTime*s.limits.RequestTime)
+	}
+	if c.Tracer == nil {
+		config := logger.Config{}
+		if c.Config != nil {
+			config = *c.Config
+		}
+		if config.Limit <= 0 || config.Limit > s.limits.Trace {
+			config.Limit = s.limits.Trace
+		}
+		l := logger.NewStructLogger(&config)
+		t.Tracer = &tracers.Tracer{Hooks: l.Hooks(), GetResult: l.GetResult, Stop: l.Stop}
+	} else {
+		of, err := tracers.DefaultDirectory.New(*c.Tracer, about, c.TracerConfig, v.Config())
+		if err != nil {
+			return nil, err
+		}
+		t.Tracer = of
+	}
+	t.bound()
+	return t, nil
+}
+
+// bound counts what calls pass: it costs next to no gas, and tracers copy it each time.
+func (t *tracer) bound() {
+	hooks := *t.Hooks
+	of := t.Hooks
+	if of.OnEnter != nil || of.OnEnterV2 != nil {
+		hooks.OnEnterV2 = func(depth int, kind byte, from, to common.Address, input []byte, gas tracing.Gas, value *big.Int) {
+			if t.fits(len(input)) {
+				of.EmitEnter(depth, kind, from, to, input, gas, value)
+			} else {
+				of.EmitEnter(depth, kind, from, to, nil, gas, value)
+			}
+		}
+	}
+	t.Hooks = &hooks
+}
+
+// frame is what a call takes in an answer besides what it passes.
+const frame = 256
+
+func (t *tracer) fits(bytes int) bool {
+	if t.room -= 2*bytes + frame; t.room < 0 && !t.over {
+		t.over = true
+		t.Stop(errTraceSize)
+		t.stop()
+	}
+	return !t.over
+}
+
+// result is what the tracer tells in the end.
+func (t *tracer) result(limit int) (json.RawMessage, error) {
+	if t.over {
+		return nil, errTraceSize
+	}
+	text, err := t.GetResult()
+	if err == nil && len(text) > limit {
+		err = errTraceSize
+	}
+	return text, err
+}
+
+// replay is a block that is executed again.
+type replay struct {
+	v *view
+	b *block
+	h *evm.Header
+	// before is the state before the block, with what was executed so far.
+	before *state.Block
+	done   int
+}
+
+func (v *view) replay(b *block) (*replay, error) {
+	if b.Number == 0 {
+		return nil, errors.New("genesis is not traceable")
+	}
+	h, err := v.header(b.Number)
+	if err != nil {
+		return nil, err
+	}
+	st, err := v.stateAt(b.Number - 1)
+	if err != nil {
+		return nil, err
+	}
+	return &replay{v: v, b: b, h: h, before: st}, nil
+}
+
+// run executes the next transactions up to an index, and tells a tracer of them if there is
+// one. What they used must be what their receipts say.
+func (r *replay) run(ctx context.Context, until int, t *tracer) error {
+	var st evm.State = r.before
+	if t != nil {
+		st = hooked{r.before, t.Hooks}
+	}
+	block := evm.NewBlock(*r.h, st, r.v.service.analyses)
+	defer block.Close()
+	if t != nil {
+		block.Trace(t.Hooks)
+		t.stop = block.Cancel
+	}
+	stopped := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		if t != nil {
+			t.Stop(errors.New("execution timeout"))
+		}
+		block.Cancel()
+		close(stopped)
+	})
+	var failed error
+	for ; r.done < until && failed == nil && !block.Cancelled(); r.done++ {
+		tx := evm.Tx{Transaction: r.b.Txs[r.done], From: r.b.Senders[r.done]}
+		receipts, err := block.Execute([]evm.Tx{tx}, nil)
+		switch want := r.b.Receipts[r.done]; {
+		case err != nil:
+			failed = err
+		case block.Cancelled():
+		case len(receipts) != 1 || receipts[0].GasUsed != want.GasUsed:
+			failed = fmt.Errorf("transaction %v was not executed as it was in block %d", tx.Hash(), r.b.Number)
+		}
+	}
+	if !stop() {
+		<-stopped
+		return errors.New("execution timeout")
+	}
+	return failed
+}
+
+// about tells a tracer where a transaction stands.
+func (r *replay) about(index int) *tracers.Context {
+	return &tracers.Context{
+		BlockHash: common.Hash(r.b.ID), BlockNumber: new(big.Int).SetUint64(uint64(r.b.Number)), TxIndex: index, TxHash: r.b.Txs[index].Hash(),
+	}
+}
+
+// trace executes the next transaction up to an index with a tracer, and those before
+// without.
+func (r *replay) trace(ctx context.Context, index int, c *TraceConfig) (json.RawMessage, error) {
+	t, err := r.v.service.newTracer(c, r.about(index), r.v)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, t.limit)
+	defer cancel()
+	if err := r.run(ctx, index, nil); err != nil {
+		return nil, err
+	}
+	if err := r.run(ctx, index+1, t); err != nil && !t.over {
+		return nil, fmt.Errorf("tracing failed: %w", err)
+	}
+	return t.result(r.v.service.limits.Trace)
+}
+
+func (d debugTraces) TraceTransaction(ctx context.Context, hash common.Hash, c *TraceConfig) (json.RawMessage, error) {
+	return read(d.s, func(v *view) (json.RawMessage, error) {
+		b, index, err := v.find(hash)
+		if err == nil && b == nil {
+			err = errors.New("transaction not found")
+		}
+		if err != nil {
+			return nil, err
+		}
+		r, err := v.replay(b)
+		if err != nil {
+			return nil, err
+		}
+		return r.trace(ctx, int(index), c)
+	})
+}
+
+// txTraceJSON is what became of one transaction of a traced block.
+type txTraceJSON struct {
+	TxHash common.Hash     `json:"txHash"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  string          `json:"error,omitempty"`
+}
+
+// traces traces all transactions of a block. The limit of a trace is that of all together.
+func (v *view) traces(ctx context.Context, b *block, c *TraceConfig) ([]txTraceJSON, error) {
+	ctx, cancel := context.WithTimeout(ctx, traceTime*v.service.limits.RequestTime)
+	defer cancel()
+	r, err := v.replay(b)
+	if err != nil {
+		return nil, err
+	}
+	list, room := make([]txTraceJSON, 0, len(b.Txs)), v.service.limits.Trace
+	for i, tx := range b.Txs {
+		text, err := r.trace(ctx, i, c)
+		if err != nil {
+			return nil, err
+		}
+		if room -= len(text); room < 0 {
+			return nil, errTraceSize
+		}
+		list = append(list, txTraceJSON{TxHash: tx.Hash(), Result: text})
+	}
+	return list, nil
+}
+
+func (d debugTraces) block(ctx context.Context, get func(*view) (*block, error), what any, c *TraceConfig) ([]txTraceJSON, error) {
+	return read(d.s, func(v *view) ([]txTraceJSON, error) {
+		b, err := get(v)
+		if err == nil && b == nil {
+			err = fmt.Errorf("block %v not found", what)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return v.traces(ctx, b, c)
+	})
+}
+
+func (d debugTraces) TraceBlockByNumber(ctx context.Context, t BlockTag, c *TraceConfig) ([]txTraceJSON, error) {
+	return d.block(ctx, numbered(t), fmt.Sprintf("#%d", t), c)
+}
+
+func (d debugTraces) TraceBlockByHash(ctx context.Context, hash common.Hash, c *TraceConfig) ([]txTraceJSON, error) {
+	return d.block(ctx, hashed(hash), hash, c)
+}
+
+func (d debugTraces) TraceCall(ctx context.Context, a TransactionArgs, r *BlockRef, c *CallTraceConfig) (json.RawMessage, error) {
+	if r == nil {
+		ref := refTo(Latest)
+		r = &ref
+	}
+	if c == nil {
+		c = &CallTraceConfig{}
+	}
+	return read(d.s, func(v *view) (json.RawMessage, error) {
+		on, err := v.callee(*r)
+		if err != nil {
+			return nil, err
+		}
+		t, err := d.s.newTracer(&c.TraceConfig, &tracers.Context{BlockNumber: new(big.Int).SetUint64(uint64(on.header.Number))}, v)
+		if err != nil {
+			return nil, err
+		}
+		m, err := a.message(d.s.limits.GasCap, on.header.BaseFee)
+		if err != nil {
+			return nil, err
+		}
+		ctx, cancel := context.WithTimeout(ctx, t.limit)
+		defer cancel()
+		ctx, t.stop = context.WithCancel(ctx)
+		defer context.AfterFunc(ctx, func() { t.Stop(errors.New("execution timeout")) })()
+		if _, err := on.run(ctx, m, c.StateOverrides, t.Hooks, t.limit); err != nil && !t.over {
+			return nil, fmt.Errorf("tracing failed: %w", err)
+		}
+		return t.result(d.s.limits.Trace)
+	})
+}
+
+// flatTraces answers for trace what executions did, call by call, in the form of the
+// former Parity.
+type flatTraces struct{ s *Service }
+
+const flat = "flatCallTracer"
+
+func flatConfig() *TraceConfig {
+	name := flat
+	return &TraceConfig{Tracer: &name}
+}
+
+// flatten puts the traces of a block's transactions into one list.
+func flatten(all []txTraceJSON) ([]json.RawMessage, error) {
+	list := []json.RawMessage{}
+	for _, one := range all {
+		var calls []json.RawMessage
+		if err := json.Unmarshal(one.Result, &calls); err != nil {
+			return nil, fmt.Errorf("the trace of transaction %v: %w", one.TxHash, err)
+		}
+		list = append(list, calls...)
+	}
+	return list, nil
+}
+
+func (f flatTraces) Block(ctx context.Context, t BlockTag) ([]json.RawMessage, error) {
+	all, err := debugTraces{f.s}.TraceBlockByNumber(ctx, t, flatConfig())
+	if err != nil {
+		return nil, err
+	}
+	return flatten(all)
+}
+
+func (f flatTraces) Transaction(ctx context.Context, hash common.Hash) ([]json.RawMessage, error) {
+	text, err := debugTraces{f.s}.TraceTransaction(ctx, hash, flatConfig())
+	if err != nil {
+		return nil, err
+	}
+	return flatten([]txTraceJSON{{TxHash: hash, Result: text}})
+}
+
+// Get returns the call that stands at an address of a trace, null if there is none.
+func (f flatTraces) Get(ctx context.Context, hash common.Hash, at []hexutil.Uint) (json.RawMessage, error) {
+	list, err := f.Transaction(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range list {
+		var call struct {
+			Address []uint `json:"traceAddress"`
+		}
+		if err := json.Unmarshal(text, &call); err != nil {
+			return nil, fmt.Errorf("the trace of transaction %v: %w", hash, err)
+		}
+		same := len(call.Address) == len(at)
+		for i := 0; same && i < len(at); i++ {
+			same = call.Address[i] == uint(at[i])
+		}
+		if same {
+			return text, nil
+		}
+	}
+	return json.RawMessage("null"), nil
+}

@@ -1,0 +1,176 @@
+package rpc
+
+import (
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"tarn/opera/evm"
+)
+
+// TxJSON is a transaction as clients see it. What says where it was executed is null of one
+// that waits.
+type TxJSON struct {
+	BlockHash        *common.Hash      `json:"blockHash"`
+	BlockNumber      *hexutil.Uint64   `json:"blockNumber"`
+	From             common.Address    `json:"from"`
+	Gas              hexutil.Uint64    `json:"gas"`
+	GasPrice         *hexutil.Big      `json:"gasPrice"`
+	GasFeeCap        *hexutil.Big      `json:"maxFeePerGas,omitempty"`
+	GasTipCap        *hexutil.Big      `json:"maxPriorityFeePerGas,omitempty"`
+	Hash             common.Hash       `json:"hash"`
+	Input            hexutil.Bytes     `json:"input"`
+	Nonce            hexutil.Uint64    `json:"nonce"`
+	To               *common.Address   `json:"to"`
+	TransactionIndex *hexutil.Uint64   `json:"transactionIndex"`
+	Value            *hexutil.Big      `json:"value"`
+	Type             hexutil.Uint64    `json:"type"`
+	Accesses         *types.AccessList `json:"accessList,omitempty"`
+	ChainID          *hexutil.Big      `json:"chainId,omitempty"`
+	V                *hexutil.Big      `json:"v"`
+	R                *hexutil.Big      `json:"r"`
+	S                *hexutil.Big      `json:"s"`
+}
+
+// txJSON tells an executed transaction of a block.
+func (b *block) txJSON(index uint64) *TxJSON {
+	if index >= uint64(len(b.Txs)) {
+		return nil
+	}
+	t := newTxJSON(b.Txs[index], b.Senders[index])
+	hash, number, place := common.Hash(b.ID), hexutil.Uint64(b.Number), hexutil.Uint64(index)
+	t.BlockHash, t.BlockNumber, t.TransactionIndex = &hash, &number, &place
+	if tx := b.Txs[index]; tx.Type() == types.DynamicFeeTxType && b.BaseFee != nil {
+		t.GasPrice = (*hexutil.Big)(evm.Price(tx, b.BaseFee))
+	}
+	return t
+}
+
+// pendingJSON tells a transaction that waits.
+func pendingJSON(tx *types.Transaction) *TxJSON {
+	from, err := evm.Sender(types.LatestSignerForChainID(tx.ChainId()), tx)
+	if err != nil {
+		from = common.Address{}
+	}
+	return newTxJSON(tx, from)
+}
+
+func newTxJSON(tx *types.Transaction, from common.Address) *TxJSON {
+	v, r, s := tx.RawSignatureValues()
+	t := &TxJSON{
+		From: from, Gas: hexutil.Uint64(tx.Gas()), GasPrice: (*hexutil.Big)(tx.GasPrice()), Hash: tx.Hash(), Input: tx.Data(),
+		Nonce: hexutil.Uint64(tx.Nonce()), To: tx.To(), Value: (*hexutil.Big)(tx.Value()), Type: hexutil.Uint64(tx.Type()),
+		V: (*hexutil.Big)(v), R: (*hexutil.Big)(r), S: (*hexutil.Big)(s),
+	}
+	if tx.Type() == types.LegacyTxType {
+		return t
+	}
+	list := tx.AccessList()
+	t.Accesses, t.ChainID = &list, (*hexutil.Big)(tx.ChainId())
+	if tx.Type() == types.DynamicFeeTxType {
+		t.GasFeeCap, t.GasTipCap = (*hexutil.Big)(tx.GasFeeCap()), (*hexutil.Big)(tx.GasTipCap())
+		t.GasPrice = t.GasFeeCap
+	}
+	return t
+}
+
+// LogJSON is a log as clients see it.
+type LogJSON struct {
+	Address     common.Address `json:"address"`
+	Topics      []common.Hash  `json:"topics"`
+	Data        hexutil.Bytes  `json:"data"`
+	BlockNumber hexutil.Uint64 `json:"blockNumber"`
+	TxHash      common.Hash    `json:"transactionHash"`
+	TxIndex     hexutil.Uint   `json:"transactionIndex"`
+	BlockHash   common.Hash    `json:"blockHash"`
+	Index       hexutil.Uint   `json:"logIndex"`
+	Removed     bool           `json:"removed"` // never: blocks are final
+}
+
+func logJSON(l *types.Log) *LogJSON {
+	topics := l.Topics
+	if topics == nil {
+		topics = []common.Hash{}
+	}
+	return &LogJSON{
+		Address: l.Address, Topics: topics, Data: l.Data, BlockNumber: hexutil.Uint64(l.BlockNumber), TxHash: l.TxHash,
+		TxIndex: hexutil.Uint(l.TxIndex), BlockHash: l.BlockHash, Index: hexutil.Uint(l.Index),
+	}
+}
+
+func logsJSON(list []*types.Log) []*LogJSON {
+	all := make([]*LogJSON, len(list))
+	for i, l := range list {
+		all[i] = logJSON(l)
+	}
+	return all
+}
+
+// ReceiptJSON is a receipt as clients see it: in the order of the names.
+type ReceiptJSON struct {
+	BlockHash         common.Hash     `json:"blockHash"`
+	BlockNumber       hexutil.Uint64  `json:"blockNumber"`
+	ContractAddress   *common.Address `json:"contractAddress"`
+	CumulativeGasUsed hexutil.Uint64  `json:"cumulativeGasUsed"`
+	EffectiveGasPrice hexutil.Uint64  `json:"effectiveGasPrice"`
+	From              common.Address  `json:"from"`
+	GasUsed           hexutil.Uint64  `json:"gasUsed"`
+	Logs              []*LogJSON      `json:"logs"`
+	LogsBloom         types.Bloom     `json:"logsBloom"`
+	Root              *hexutil.Bytes  `json:"root,omitempty"`
+	Status            *hexutil.Uint64 `json:"status,omitempty"`
+	To                *common.Address `json:"to"`
+	TransactionHash   common.Hash     `json:"transactionHash"`
+	TransactionIndex  hexutil.Uint64  `json:"transactionIndex"`
+	Type              hexutil.Uint64  `json:"type"`
+}
+
+// receiptJSON tells the receipt of an executed transaction of a block, nil if there is
+// none.
+func (b *block) receiptJSON(index uint64) *ReceiptJSON {
+	if index >= uint64(len(b.Receipts)) || index >= uint64(len(b.Txs)) {
+		return nil
+	}
+	tx, r := b.Txs[index], b.Receipts[index]
+	t := &ReceiptJSON{
+		BlockHash: common.Hash(b.ID), BlockNumber: hexutil.Uint64(b.Number), CumulativeGasUsed: hexutil.Uint64(r.CumulativeGasUsed),
+		EffectiveGasPrice: hexutil.Uint64(paid(tx, b.BaseFee).Uint64()), From: b.Senders[index], GasUsed: hexutil.Uint64(r.GasUsed),
+		Logs: logsJSON(r.Logs), LogsBloom: r.Bloom, To: tx.To(), TransactionHash: tx.Hash(), TransactionIndex: hexutil.Uint64(index),
+		Type: hexutil.Uint64(tx.Type()),
+	}
+	if tx.To() == nil {
+		t.ContractAddress = &r.ContractAddress
+	}
+	if len(r.PostState) != 0 {
+		t.Root = (*hexutil.Bytes)(&r.PostState)
+	} else {
+		t.Status = (*hexutil.Uint64)(&r.Status)
+	}
+	return t
+}
+
+// paid is what go-opera tells as the price of a unit of gas: the base fee and the tip up to
+// what the transaction allows, which is less than the base fee only of internal ones.
+func paid(tx *types.Transaction, baseFee *big.Int) *big.Int {
+	if baseFee == nil {
+		return tx.GasPrice()
+	}
+	price := new(big.Int).Add(tx.GasTipCap(), baseFee)
+	if most := tx.GasFeeCap(); price.Cmp(most) > 0 {
+		return most
+	}
+	return price
+}
+
+// find returns an executed transaction's block and its index in it, nil if it was not
+// executed.
+func (v *view) find(hash common.Hash) (*block, uint64, error) {
+	place, found, err := v.Transaction(hash)
+	if err != nil || !found {
+		return nil, 0, err
+	}
+	b, err := v.block(place.Block)
+	return b, uint64(place.Index), err
+}

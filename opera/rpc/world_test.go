@@ -1,0 +1,76 @@
+package rpc
+
+import (
+	"context"
+	"net/http/httptest"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"tarn/opera/chain"
+	"tarn/opera/eventfile"
+	"tarn/opera/genesis/fakenet"
+	"tarn/store/engine"
+)
+
+// world is a chain that was made of events, and a service that answers for it.
+type world struct {
+	mu      sync.Mutex // the writer's
+	chain   *chain.Chain
+	service *Service
+	url     string
+}
+
+// Do implements Writer.
+func (w *world) Do(_ context.Context, work func(*chain.Chain) error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return work(w.chain)
+}
+
+// newWorld makes a fakenet of one of a file of events.
+func newWorld(t *testing.T, events string, options Options) *world {
+	t.Helper()
+	dir := t.TempDir()
+	history := chain.NewHistory(chain.HistoryOptions{Dir: filepath.Join(dir, "history")})
+	s, err := engine.Open(filepath.Join(dir, "state"), engine.Options{Kind: engine.Page, BeforeCheckpoint: history.Sync})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	g, err := fakenet.New(fakenet.Options{Validators: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := chain.Options{Store: s, History: history}
+	if err := chain.ApplyGenesis(o, g); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{}
+	if w.chain, err = chain.Open(o); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.chain.Close() })
+	in, err := eventfile.Open(events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if _, err := w.chain.Feed(t.Context(), in.Next, nil); err != nil {
+		t.Fatal(err)
+	}
+	options.Chain, options.Writer, options.Version = w.chain, w, "tarn"
+	w.service = New(options)
+	t.Cleanup(w.service.Close)
+	h, err := w.service.Handler(&HTTPOptions{}, &WSOptions{Origins: []string{"*"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(h)
+	t.Cleanup(func() {
+		h.Close()
+		server.Close()
+	})
+	w.url = server.URL
+	return w
+}
