@@ -72,8 +72,11 @@ func (n *Network) Twin(ctx context.Context, id inter.ValidatorID) error {
 // Diverge takes the twins out of the network for so long that they, and the validators that
 // they are, sign different events with the same numbers; then all hear of both.
 func (n *Network) Diverge(ctx context.Context) error {
-	const long = 4 * time.Second
+	const long = 5 * time.Second
 	for _, twin := range n.twins {
+		if err := n.catchUp(ctx, twin); err != nil {
+			return err
+		}
 		if err := twin.peers(ctx, "admin_removePeer", n.Nodes); err != nil {
 			return err
 		}
@@ -89,6 +92,22 @@ func (n *Network) Diverge(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// catchUp waits until a node is in the epoch of the network.
+func (n *Network) catchUp(ctx context.Context, node *Node) error {
+	for {
+		var there, here hexutil.Uint64
+		err := errors.Join(n.Nodes[0].Call(ctx, &there, "eth_currentEpoch"), node.Call(ctx, &here, "eth_currentEpoch"))
+		if err != nil || here == there {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("a node is in epoch %d, the network in %d: %w", here, there, ctx.Err())
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
 // peers does something with all of those of a node that run.

@@ -25,6 +25,13 @@ var work = flag.Int("oracle.work", 150, "transactions of each network of go-oper
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if words := os.Getenv(replayer); words != "" {
+		if err := beReplayer(words); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := scratch.OnDisk(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
