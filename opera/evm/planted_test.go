@@ -27,7 +27,7 @@ var planted = []struct{ fault, file, from, to string }{
 	{"a huge value is cut", "transition.go", "if huge {", "if huge && false {"},
 	{"a huge price is cut", "transition.go", "huge && m.Gas > 0 || dear", "huge && m.Gas == 0 || dear"},
 	{"a fee of more than a word is cut", "transition.go", "|| dear ||", "|| dear && m.Gas == 0 ||"},
-	{"contracts may send", "transition.go", "hash != (common.Hash{}) && hash != types.EmptyCodeHash", "false"},
+	{"contracts may send", "transition.go", "hash != (common.Hash{}) && hash != types.EmptyCodeHash", "hash == types.EmptyCodeHash && false"},
 	{"internal transactions are checked", "message.go", "IsInternal(tx.Transaction),", "false,"},
 	{"a nonce of the future is good", "transition.go", "m.Nonce != next", "m.Nonce < next"},
 	{"storage keys of the list are free", "../inter/gas.go", "uint64(list.StorageKeys())*params.TxAccessListStorageKeyGas", "0*uint64(list.StorageKeys())"},

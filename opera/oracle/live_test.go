@@ -125,21 +125,22 @@ func (l *live) drive(ctx context.Context, deeds int) error {
 	return l.settle(ctx)
 }
 
-// cheat has a validator sign twice, until the others know.
+// cheat has a validator sign twice, until the others know. A node that hears of its twin's
+// events before it tells its own keeps silent for the rest of the epoch, so there is another
+// epoch for another attempt.
 func (l *live) cheat(ctx context.Context, id inter.ValidatorID) error {
 	if err := l.Twin(ctx, id); err != nil {
 		return err
 	}
-	for range 5 {
+	for range 10 {
 		if err := l.Diverge(ctx); err != nil {
 			return err
 		}
-		// Something for a block to be made of.
-		if err := l.do(ctx, l.work.transfer()); err != nil {
-			return err
-		}
-		if err := l.settle(ctx); err != nil {
-			return err
+		// Something for a block to be made of, and a block after it.
+		for _, d := range []*Deed{l.work.transfer(), l.work.advance(), l.work.transfer()} {
+			if err := errors.Join(l.do(ctx, d), l.settle(ctx)); err != nil {
+				return err
+			}
 		}
 		if cheated, err := l.Cheated(ctx, id); err != nil || cheated {
 			return err

@@ -72,7 +72,7 @@ func (n *Network) Twin(ctx context.Context, id inter.ValidatorID) error {
 // Diverge takes the twins out of the network for so long that they, and the validators that
 // they are, sign different events with the same numbers; then all hear of both.
 func (n *Network) Diverge(ctx context.Context) error {
-	const long = 5 * time.Second
+	const long = 3 * time.Second
 	for _, twin := range n.twins {
 		if err := n.catchUp(ctx, twin); err != nil {
 			return err
