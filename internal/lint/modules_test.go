@@ -32,8 +32,10 @@ var linked = map[string][]string{
 		"github.com/consensys/gnark-crypto", "github.com/tetratelabs/wazero",
 		// With go-ethereum's tries and machine.
 		"github.com/crate-crypto/go-eth-kzg", "github.com/minio/sha256-simd", "github.com/tklauser/numcpus", "gopkg.in/yaml.v2",
+		// With its peers and JavaScript.
+		"github.com/google/pprof", "github.com/jackpal/go-nat-pmp",
 	},
-	"ISC": {"github.com/decred/dcrd/dcrec/secp256k1/v4"},
+	"ISC": {"github.com/decred/dcrd/dcrec/secp256k1/v4", "github.com/davecgh/go-spew"},
 	// Its library packages only; the commands are under the GPL. With cgo.
 	"LGPL-3.0": {
 		"github.com/ethereum/go-ethereum",
@@ -48,12 +50,16 @@ var linked = map[string][]string{
 		"filippo.io/nistec", "github.com/bits-and-blooms/bitset", "golang.org/x/crypto",
 		"github.com/ethereum/go-bigmodexpfix", "github.com/gofrs/flock", "github.com/holiman/uint256", "github.com/shirou/gopsutil",
 		"github.com/tklauser/go-sysconf", "golang.org/x/sync",
+		"github.com/fsnotify/fsnotify", "github.com/go-sourcemap/sourcemap", "github.com/google/uuid", "github.com/gorilla/websocket",
+		"github.com/huin/goupnp", "github.com/wlynxg/anet",
 	},
 	"MIT": {
 		"github.com/beorn7/perks", "github.com/cespare/xxhash/v2", "github.com/dustin/go-humanize",
 		"github.com/getsentry/sentry-go", "github.com/kr/pretty", "github.com/kr/text",
 		"github.com/BurntSushi/toml", "github.com/VictoriaMetrics/fastcache", "github.com/emicklei/dot", "github.com/ferranbt/fastssz",
 		"github.com/holiman/bloomfilter/v2", "github.com/klauspost/cpuid/v2", "github.com/mitchellh/mapstructure",
+		"github.com/deckarep/golang-set/v2", "github.com/dlclark/regexp2", "github.com/dop251/goja", "github.com/fjl/jsonw",
+		"github.com/pion/dtls/v3", "github.com/pion/logging", "github.com/pion/stun/v3", "github.com/pion/transport/v4",
 	},
 }
 

@@ -28,13 +28,18 @@ func (l *life) node(ctx context.Context) error {
 		for _, lack := range l.missing() {
 			l.log.Warn(lack)
 		}
+		r, err := l.serve(n)
+		if err != nil {
+			return err
+		}
 		<-ctx.Done()
+		err = r.close()
 		cause := context.Cause(ctx)
 		if errors.Is(cause, ErrSynced) || errors.Is(cause, context.Canceled) {
 			l.log.Info("Stopping", "reason", cause)
-			return nil
+			return err
 		}
-		return cause
+		return errors.Join(cause, err)
 	})
 }
 
@@ -47,8 +52,6 @@ func (l *life) missing() []string {
 			lacks = append(lacks, what)
 		}
 	}
-	lack(l.Node.HTTPHost != "", "JSON-RPC over HTTP was asked for, and is no part of this program yet")
-	lack(l.Node.WSHost != "", "JSON-RPC over WebSocket was asked for, and is no part of this program yet")
 	lack(l.Run.Metrics, "Metrics were asked for, and are no part of this program yet")
 	lack(l.Emitter.Validator.ID != 0, "A validator was named; this program does not speak for one yet, it makes no events")
 	lack(l.Node.P2P.MaxPeers > 0, "Peers are no part of this program yet: the chain goes on by `import events`")
