@@ -67,7 +67,7 @@ var linked = map[string][]string{
 var licenceText = map[string]*regexp.Regexp{
 	"Apache-2.0": regexp.MustCompile(`(?i)Apache License`),
 	"BSD":        regexp.MustCompile(`(?i)Redistribution and use in source and binary forms`),
-	"ISC":        regexp.MustCompile(`(?i)Permission to use, copy, modify, and (/or )?distribute this software`),
+	"ISC":        regexp.MustCompile(`(?i)Permission to use, copy, modify, and(/or)? distribute this software`),
 	"LGPL-3.0":   regexp.MustCompile(`(?i)GNU LESSER GENERAL PUBLIC LICENSE`),
 	"MIT":        regexp.MustCompile(`(?im)Permission is hereby granted, free of charge|^// MIT license$`),
 }
