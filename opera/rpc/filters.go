@@ -74,15 +74,20 @@ func (s *Service) subscribe(ctx context.Context, k kind, c Criteria) (*rpc.Subsc
 	waiting := make(chan any, outgoing)
 	slow := make(chan struct{})
 	full := false
-	end, err := s.hub.listen(&listener{kind: k, criteria: c, send: func(what any) {
+	stop := func() {
+		if !full {
+			full = true
+			close(slow)
+		}
+	}
+	end, err := s.hub.listen(&listener{kind: k, criteria: c, end: stop, send: func(what any) {
 		if full {
 			return
 		}
 		select {
 		case waiting <- what:
 		default:
-			full = true
-			close(slow)
+			stop()
 		}
 	}})
 	if err != nil {

@@ -23,8 +23,7 @@ type hub struct {
 	mu      sync.Mutex
 	wake    *sync.Cond
 	queue   []news
-	lost    bool // the queue was full: blocks are missing in it, and are read from the chain
-	next    inter.BlockNumber
+	lost    bool // the queue was full
 	closed  bool
 	filters map[rpc.ID]*filter
 	live    map[*listener]struct{}
@@ -37,8 +36,8 @@ type news struct {
 	txs   []common.Hash
 }
 
-// queued is how much news may wait. What is lost of blocks is read again from the chain,
-// what is lost of transactions is lost.
+// queued is how much news may wait. When there is more, filters say that changes were
+// dropped, and subscriptions end: nobody takes what has a hole for the whole.
 const queued = 4096
 
 // kind is what a filter or a subscription is of.
@@ -67,6 +66,7 @@ type listener struct {
 	kind     kind
 	criteria Criteria
 	send     func(any)
+	end      func() // like send; nothing is sent after it
 }
 
 func newHub(s *Service) *hub {
@@ -102,6 +102,8 @@ func (h *hub) push(n news) {
 	}
 	if len(h.queue) < queued {
 		h.queue = append(h.queue, n)
+	} else {
+		h.lost = true
 	}
 	h.wake.Signal()
 }
@@ -120,10 +122,24 @@ func (h *hub) run() {
 		list := h.queue
 		h.queue = nil
 		h.expire()
+		if h.lost {
+			h.lose()
+		}
 		h.mu.Unlock()
 		for _, n := range list {
 			h.tell(n)
 		}
+	}
+}
+
+// lose tells everybody that news was lost. The caller holds the lock.
+func (h *hub) lose() {
+	h.lost = false
+	for _, f := range h.filters {
+		f.over = true
+	}
+	for l := range h.live {
+		l.end()
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -253,6 +254,29 @@ func TestFiltersTellWhatIsNew(t *testing.T) {
 		t.Errorf("%v, %v", gone, err)
 	}
 	fails(t, c.Call(&hashes, "eth_getFilterChanges", txs), "filter not found")
+}
+
+// Who asks learns that news was lost.
+func TestNewsThatIsLostIsNotMissed(t *testing.T) {
+	w := newWorld(t, recordedEvents, Options{})
+	c := dial(t, w)
+	var id rpc.ID
+	if err := c.Call(&id, "eth_newPendingTransactionFilter"); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	end, err := w.service.hub.listen(&listener{kind: ofPending, send: func(any) {}, end: sync.OnceFunc(func() { close(ended) })})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	w.service.hub.mu.Lock()
+	w.service.hub.queue = make([]news, queued)
+	w.service.hub.mu.Unlock()
+	w.service.Added(types.Transactions{types.NewTx(&types.LegacyTx{})})
+	<-ended
+	var hashes []common.Hash
+	fails(t, c.Call(&hashes, "eth_getFilterChanges", id), "which are dropped")
 }
 
 func TestFiltersThatNobodyAsksForGo(t *testing.T) {
