@@ -1,0 +1,100 @@
+package node
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"tarn/opera/oracle"
+)
+
+// tarn runs a command of ours over a folder, and returns what it prints.
+func tarn(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	var out, said bytes.Buffer
+	c := Command("test")
+	c.SilenceErrors, c.SilenceUsage = true, true
+	c.SetOut(&out)
+	c.SetErr(&said)
+	c.SetArgs(append([]string{"--datadir", dir, "--datadir.minfreedisk", "0"}, args...))
+	if err := (*cobra.Command).ExecuteContext(c, t.Context()); err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, said.String())
+	}
+	return out.String()
+}
+
+// content is what is in a compressed file.
+func content(t *testing.T, path string) []byte {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// What either node exports, the other one imports, with the same records, root and events.
+// The chain is one that a go-opera made.
+func TestGoOperaImportsWhatIsExportedAndTheOtherWay(t *testing.T) {
+	if os.Getenv("TARN_OPERA") == "" {
+		t.Skip("TARN_OPERA names no go-opera")
+	}
+	ctx := context.Context(t.Context())
+	peer, err := oracle.Find(ctx)
+	if errors.Is(err, oracle.ErrNoPeer) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	tarn(t, at("ours"), "--fakenet", "0/1", "import", "events", events)
+	tarn(t, at("ours"), "export", "events", at("ours.gz"))
+	ours := tarn(t, at("ours"), "export", "genesis", at("ours.g"))
+
+	// From the fakenet's beginning, by our events.
+	theirs := oracle.Config{Dir: at("theirs"), Validators: 1}
+	must(peer.ImportEvents(ctx, theirs, at("ours.gz")))
+	must(peer.ExportEvents(ctx, theirs, at("theirs.gz"), 1))
+	must(peer.ExportGenesis(ctx, theirs, at("theirs.g"), "mpt"))
+	if !bytes.Equal(content(t, at("ours.gz")), content(t, at("theirs.gz"))) {
+		t.Error("the exported events differ")
+	}
+	// From our genesis, which it checks, by the events after it, to the same genesis again.
+	second := oracle.Config{Dir: at("second"), Genesis: at("ours.g")}
+	must(peer.ImportEvents(ctx, second, at("ours.gz")))
+	must(peer.ExportGenesis(ctx, second, at("second.g"), "mpt"))
+	// From either genesis, by ours.
+	for _, from := range []string{"theirs", "second"} {
+		place := at("ours from " + from)
+		tarn(t, place, "--genesis.allowExperimental", "import", "genesis", at(from+".g"))
+		tarn(t, place, "import", "events", at("theirs.gz"))
+		tarn(t, place, "check")
+		if got := tarn(t, place, "export", "genesis", dryRun); got != ours {
+			t.Errorf("from the genesis of %s\n%swant\n%s", from, got, ours)
+		}
+	}
+}
