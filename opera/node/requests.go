@@ -19,6 +19,7 @@ import (
 
 	"tarn/opera/config"
 	"tarn/opera/inter"
+	"tarn/opera/p2p"
 	"tarn/opera/rpc"
 )
 
@@ -32,10 +33,14 @@ type requests struct {
 // socketPath is the longest path of a local socket, on Linux.
 const socketPath = 107
 
-// serve begins to answer for a node.
-func (l *life) serve(n *Node) (_ *requests, err error) {
+// serve begins to answer for a node and its peers, nil for none.
+func (l *life) serve(n *Node, peers *p2p.Node) (_ *requests, err error) {
 	keys := l.keys()
-	r := &requests{l: l, service: rpc.New(l.rpcOptions(n, keys))}
+	o := l.rpcOptions(n, keys)
+	if peers != nil {
+		o.Peers = told{peers}
+	}
+	r := &requests{l: l, service: rpc.New(o)}
 	r.ends = append(r.ends, keys.Close, func() error { r.service.Close(); return nil })
 	stop := n.Subscribe(r.service.Connected)
 	r.ends = append(r.ends, func() error { stop(); return nil })

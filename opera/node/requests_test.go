@@ -41,7 +41,7 @@ func TestRequestsAreAnsweredUntilTheEnd(t *testing.T) {
 	address := net.JoinHostPort(c.Node.HTTPHost, strconv.Itoa(c.Node.HTTPPort))
 	urls := []string{"http://" + address, "ws://" + address, c.Node.IPCPath}
 	for range 2 { // nothing of the first time is in the way of the second
-		r, err := l.serve(n)
+		r, err := l.serve(n, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestRequestsAreAnsweredUntilTheEnd(t *testing.T) {
 		}
 	}
 	c.Node.HTTPModules = []string{"nonsense"}
-	if _, err := l.serve(n); err == nil {
+	if _, err := l.serve(n, nil); err == nil {
 		t.Error("a namespace that there is not is served")
 	}
 	shut(t, n)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tarn/opera/config"
+	"tarn/opera/p2p"
 	"tarn/store/vfs"
 )
 
@@ -28,12 +29,18 @@ func (l *life) node(ctx context.Context) error {
 		for _, lack := range l.missing() {
 			l.log.Warn(lack)
 		}
-		r, err := l.serve(n)
+		said := &news{log: l.log, now: time.Now}
+		defer n.Subscribe(said.block)()
+		peers, err := l.meet(n)
 		if err != nil {
 			return err
 		}
+		r, err := l.serve(n, peers)
+		if err != nil {
+			return errors.Join(err, leave(peers))
+		}
 		<-ctx.Done()
-		err = r.close()
+		err = errors.Join(r.close(), leave(peers))
 		cause := context.Cause(ctx)
 		if errors.Is(cause, ErrSynced) || errors.Is(cause, context.Canceled) {
 			l.log.Info("Stopping", "reason", cause)
@@ -41,6 +48,14 @@ func (l *life) node(ctx context.Context) error {
 		}
 		return errors.Join(cause, err)
 	})
+}
+
+// leave ends the connections to peers, if there are any.
+func leave(peers *p2p.Node) error {
+	if peers == nil {
+		return nil
+	}
+	return peers.Close()
 }
 
 // missing are the parts of a node that the options ask for, and that this program does not
@@ -54,7 +69,7 @@ func (l *life) missing() []string {
 	}
 	lack(l.Run.Metrics, "Metrics were asked for, and are no part of this program yet")
 	lack(l.Emitter.Validator.ID != 0, "A validator was named; this program does not speak for one yet, it makes no events")
-	lack(l.Node.P2P.MaxPeers > 0, "Peers are no part of this program yet: the chain goes on by `import events`")
+	lack(len(l.Node.P2P.IPRestrict)+len(l.Node.P2P.PrivateNodes) != 0, "iprestrict and privatenodes have no effect: netrestrict takes networks, a firewall does the rest")
 	return lacks
 }
 

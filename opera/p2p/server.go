@@ -87,6 +87,16 @@ func (n *Node) AddTrusted(url string) error {
 	return nil
 }
 
+// RemoveTrusted takes AddTrusted back.
+func (n *Node) RemoveTrusted(url string) error {
+	node, err := enode.Parse(enode.ValidSchemes, url)
+	if err != nil {
+		return fmt.Errorf("trust peer %q no more: %w", url, err)
+	}
+	n.server.RemoveTrustedPeer(node)
+	return nil
+}
+
 // Connections are those of the server, of peers that speak any of its protocols.
 func (n *Node) Connections() []*p2p.PeerInfo {
 	return n.server.PeersInfo()
