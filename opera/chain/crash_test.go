@@ -75,7 +75,8 @@ func TestAPowerCutAtAnyWriteLosesNothingSynced(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.events, p.head = reached, uint64(c.Head().Number)
+			// A checkpoint of no new block writes nothing: events after the last block may be lost.
+			p.events, p.head = max(p.events, int(c.counted.Events)), uint64(c.Head().Number)
 		}
 		p.at = disk.Position()
 		promises = append(promises, p)
