@@ -394,7 +394,7 @@ func flatten(all []txTraceJSON) ([]json.RawMessage, error) {
 }
 
 func (f flatTraces) Block(ctx context.Context, t BlockTag) ([]json.RawMessage, error) {
-	all, err := debugTraces{f.s}.TraceBlockByNumber(ctx, t, flatConfig())
+	all, err := debugTraces(f).TraceBlockByNumber(ctx, t, flatConfig())
 	if err != nil {
 		return nil, err
 	}
@@ -402,7 +402,7 @@ func (f flatTraces) Block(ctx context.Context, t BlockTag) ([]json.RawMessage, e
 }
 
 func (f flatTraces) Transaction(ctx context.Context, hash common.Hash) ([]json.RawMessage, error) {
-	text, err := debugTraces{f.s}.TraceTransaction(ctx, hash, flatConfig())
+	text, err := debugTraces(f).TraceTransaction(ctx, hash, flatConfig())
 	if err != nil {
 		return nil, err
 	}
