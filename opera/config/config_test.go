@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"tarn/opera/oracle"
 )
 
 var home = Environment{Home: "/operator"}
@@ -76,11 +77,11 @@ func TestEveryFlagOfGoOperaIsKnownWithItsDefault(t *testing.T) {
 
 // The list of flags is what a real go-opera prints.
 func TestTheListOfFlagsIsGoOperas(t *testing.T) {
-	program := os.Getenv("TARN_OPERA")
-	if program == "" {
-		t.Skip("TARN_OPERA names no go-opera")
+	peer, err := oracle.Find(t.Context())
+	if err != nil {
+		t.Skip(err)
 	}
-	out, err := exec.Command(program, "--help").Output()
+	out, err := peer.Help(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,6 +29,15 @@ func reason(out []byte) string {
 	return lastLine(out)
 }
 
+// Help returns what the program says of its flags.
+func (p *Peer) Help(ctx context.Context) ([]byte, error) {
+	out, err := exec.CommandContext(ctx, p.program, "--help").Output()
+	if err != nil {
+		return nil, fmt.Errorf("opera --help: %w", err)
+	}
+	return out, nil
+}
+
 // ExportGenesis writes a genesis of the chain up to its present epoch. The mode says
 // what of the state: mpt, ext-mpt or full.
 func (p *Peer) ExportGenesis(ctx context.Context, c Config, path, mode string) error {
