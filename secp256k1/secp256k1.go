@@ -1,7 +1,6 @@
-// Package secp256k1 finds the keys that made signatures on the curve secp256k1, many
-// signatures at a time: whose divisions are shared, and by whom keys that sign often can be
-// prepared, so that it costs less to see that a signature is theirs than to find whose it
-// is.
+// Package secp256k1 tells whether signatures on the curve secp256k1 are of certain keys, many
+// signatures at a time: keys that sign often are prepared, and divisions shared, so that it
+// costs less to see that a signature is theirs than to find whose it is.
 //
 // It owns the arithmetic for that and nothing else: it knows no form of keys of any
 // protocol, hashes nothing, signs nothing, and remembers nothing between calls. Its time
@@ -28,29 +27,15 @@ type Signature struct {
 	r, s, z fr.Element
 }
 
-// parse reads the numbers, and tells whether they may be those of a signature; s is zero if
-// not.
-func (g *Signature) parse() bool {
+// parse reads the numbers; s is zero if they cannot be those of a signature.
+func (g *Signature) parse() {
 	if g.Odd > 1 || g.r.SetBytesCanonical(g.R[:]) != nil || g.s.SetBytesCanonical(g.S[:]) != nil || g.r.IsZero() {
 		g.s.SetZero()
 	}
 	g.z.SetBytes(g.Digest[:]) // modulo the order
-	return !g.s.IsZero()
 }
 
-// Point is a point of the curve, not the one at infinity: the 32 bytes of x, then those of
-// y, the highest first.
-type Point [64]byte
-
-// Compressed returns x after 2 or 3, as y is even or odd.
-func (p *Point) Compressed() (b [33]byte) {
-	b[0] = 2 + p[63]&1
-	copy(b[1:], p[:32])
-	return b
-}
-
-// NewGenerator prepares the curve's generator: 2.5 MiB, for everybody who recovers or
-// matches. It takes some milliseconds.
+// NewGenerator prepares the curve's generator: 2.5 MiB, for everybody who matches. It takes some milliseconds.
 func NewGenerator() *Multiples {
 	_, g := secp256k1.Generators()
 	p := pointOf(&g)
