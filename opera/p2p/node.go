@@ -316,11 +316,9 @@ func (n *Node) wanted(from *peer, parents []inter.EventID) {
 	n.events.announce(from, parents, n.o.Now())
 }
 
-// entered begins with the ledger's epoch.
+// entered begins with the ledger's epoch. Whether the node has seen already that the ledger
+// is there says nothing: it looks on a goroutine of its own.
 func (n *Node) entered(epoch inter.Epoch) {
-	if n.at.Load().Epoch == epoch {
-		return
-	}
 	n.look()
 	n.leecher.enter(epoch, true)
 	n.leecher.tick(n.o.Now())

@@ -259,3 +259,18 @@ func TestWhoStandsWhileAPeerIsFartherAsksAgain(t *testing.T) {
 		t.Error("asked at the head")
 	}
 }
+
+// The node looks where the ledger is on a goroutine of its own, so it may know of an epoch
+// before the intake says that it begins: the stream enters it all the same.
+func TestTheStreamEntersAnEpochThatTheNodeSawBefore(t *testing.T) {
+	n, err := New(Options{Ledger: &graph{}, Server: Server{Key: newKey(t)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	epoch := n.at.Load().Epoch
+	n.leecher.enter(epoch-1, false)
+	n.intake.entered(epoch)
+	if n.leecher.epoch != epoch || !n.leecher.empty {
+		t.Errorf("the stream is of epoch %d, the ledger in %d", n.leecher.epoch, epoch)
+	}
+}
