@@ -2,6 +2,7 @@ package chain
 
 import (
 	"fmt"
+	"math/big"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -18,6 +19,7 @@ type Block struct {
 	Time    inter.Timestamp
 	ID      inter.EventID
 	GasUsed uint64
+	BaseFee *big.Int // nil before London
 	// Events with transactions, in the order of their ids, those excluded that did not
 	// fit into the block.
 	Events []inter.EventID
@@ -112,8 +114,9 @@ func executed(all types.Transactions, skipped []uint32) types.Transactions {
 	return kept
 }
 
-// derive fills in the senders where the log has none, and all that receipts leave out.
+// derive fills in the base fee, the senders where the log has none, and all that receipts leave out.
 func (b *Block) derive(h *evm.Header) error {
+	b.BaseFee = h.BaseFee
 	sent := make([]evm.Tx, len(b.Txs))
 	if len(b.Senders) != len(b.Txs) {
 		// Events had no type of transaction that was not allowed; now it may be again.

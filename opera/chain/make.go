@@ -183,8 +183,8 @@ func (b *draft) finish() (*Block, error) {
 		b.Receipt(tx, receipts[i].GasUsed, origins[tx.Hash()])
 	}
 	done := &Block{
-		Number: b.Info.Number, Time: b.Info.Time, ID: b.Info.Atropos, GasUsed: b.machine.GasUsed(),
-		Internal: b.internal, Txs: txs, Receipts: receipts, changes: changes,
+		Number: b.Info.Number, Time: b.Info.Time, ID: b.Info.Atropos, GasUsed: b.machine.GasUsed(), BaseFee: evm.BaseFee(&b.chain.epoch.Rules),
+		Internal: b.internal, Txs: txs, Senders: b.machine.Senders(), Receipts: receipts, changes: changes,
 	}
 	for _, p := range b.events {
 		done.Events = append(done.Events, p.ID())

@@ -31,6 +31,7 @@ type Block struct {
 	logs     uint // numbered so far
 	given    int  // transactions, with those left out
 	txs      types.Transactions
+	senders  []common.Address // of txs
 	receipts types.Receipts
 	skipped  []Skipped
 }
@@ -134,7 +135,7 @@ func (b *Block) execute(tx *Tx, r *types.Receipt, listen func(*types.Log)) error
 		}
 	}
 	b.state.Finalise(b.rules)
-	b.txs = append(b.txs, tx.Transaction)
+	b.txs, b.senders = append(b.txs, tx.Transaction), append(b.senders, tx.From)
 	b.receipts = append(b.receipts, r)
 	return nil
 }
@@ -171,6 +172,9 @@ func (b *Block) GasUsed() uint64 { return b.gasUsed }
 
 // Txs returns the transactions that were executed so far.
 func (b *Block) Txs() types.Transactions { return b.txs }
+
+// Senders returns the senders of Txs.
+func (b *Block) Senders() []common.Address { return b.senders }
 
 // Receipts returns the receipts of Txs. Everything is in them but the blooms: these cost
 // more than a plain transfer, and nothing that a block commits to needs them. Bloom makes
