@@ -25,14 +25,6 @@ func (z *element) read(b []byte) bool {
 	return z[1]&z[2]&z[3] != ^uint64(0) || z[0] < ^uint64(gap-1)
 }
 
-// bytes returns z in 32 bytes, the highest first.
-func (z *element) bytes() (b [32]byte) {
-	for i, w := range z {
-		binary.BigEndian.PutUint64(b[24-8*i:], w)
-	}
-	return b
-}
-
 func (z *element) isZero() bool { return z[0]|z[1]|z[2]|z[3] == 0 }
 
 // parity is the lowest bit of z.

@@ -1,6 +1,7 @@
 package secp256k1
 
 import (
+	"encoding/binary"
 	"math/big"
 	"math/rand/v2"
 	"testing"
@@ -40,6 +41,14 @@ func (r fieldNumbers) element() (x element) {
 			return x
 		}
 	}
+}
+
+// bytes returns z in 32 bytes, the highest first.
+func (z *element) bytes() (b [32]byte) {
+	for i, w := range z {
+		binary.BigEndian.PutUint64(b[24-8*i:], w)
+	}
+	return b
 }
 
 func (z *element) number() *big.Int {

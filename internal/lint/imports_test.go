@@ -72,6 +72,7 @@ var rules = []rule{
 	{"opera/eventlog", []string{"opera/inter", "store/vfs", "history", "internal/..."}},
 	{"opera/blocklog", []string{"opera/inter", "store/vfs", "history", "internal/..."}},
 	{"opera/state", []string{"opera/inter", "store", "history", "internal/..."}},
+	{"opera/chain/chaintest", []string{"opera/chain", "opera/genesis/fakenet", "store", "store/engine"}},
 	{"opera/chain/...", []string{"opera/...", "store", "store/vfs", "history", "internal/..."}},
 	{"opera/oracle/...", []string{"opera/...", "store", "store/engine", "history", "internal/..."}},
 	{"opera/rpc/...", []string{"opera/...", "serve/...", "probe", "internal/..."}},

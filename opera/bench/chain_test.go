@@ -1,9 +1,7 @@
 package bench
 
 import (
-	"errors"
 	"flag"
-	"io"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -42,11 +40,7 @@ func TestAChainIsMade(t *testing.T) {
 	}
 	defer in.Close()
 	txs := map[common.Hash]bool{} // an event may repeat what one before it has
-	for {
-		raw, err := in.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for raw, err := range in.All() {
 		if err != nil {
 			t.Fatal(err)
 		}

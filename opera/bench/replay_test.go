@@ -2,13 +2,11 @@ package bench
 
 import (
 	"flag"
-	"path/filepath"
 	"testing"
 	"time"
 
-	"tarn/opera/chain"
+	"tarn/opera/chain/chaintest"
 	"tarn/opera/eventfile"
-	"tarn/opera/genesis/fakenet"
 	"tarn/store/engine"
 )
 
@@ -25,21 +23,7 @@ func BenchmarkReplay(b *testing.B) {
 	}
 	for b.Loop() {
 		b.StopTimer()
-		dir := b.TempDir()
-		h := chain.NewHistory(chain.HistoryOptions{Dir: filepath.Join(dir, "history")})
-		s, err := engine.Open(filepath.Join(dir, "state"), engine.Options{Kind: engine.Kind(*engineKind), BeforeCheckpoint: h.Sync})
-		if err != nil {
-			b.Fatal(err)
-		}
-		g, err := fakenet.New(fakenet.Options{Validators: 1})
-		if err != nil {
-			b.Fatal(err)
-		}
-		o := chain.Options{Store: s, History: h}
-		if err := chain.ApplyGenesis(o, g); err != nil {
-			b.Fatal(err)
-		}
-		c, err := chain.Open(o)
+		c, err := chaintest.New(b.TempDir(), 1, chaintest.Options{Engine: engine.Options{Kind: engine.Kind(*engineKind)}})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -71,9 +55,6 @@ func BenchmarkReplay(b *testing.B) {
 			b.Fatal(err)
 		}
 		if err := c.Close(); err != nil {
-			b.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
 			b.Fatal(err)
 		}
 		b.StartTimer()

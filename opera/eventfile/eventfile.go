@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -128,8 +129,18 @@ func (r *Reader) Next() ([]byte, error) {
 	return raw, nil
 }
 
-// Read returns how many bytes of the content were read.
-func (r *Reader) Read() int64 { return r.in.read }
+// All yields the events from where the reader is, which are the caller's; an error is the
+// last thing that it yields.
+func (r *Reader) All() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for {
+			raw, err := r.Next()
+			if errors.Is(err, io.EOF) || !yield(raw, err) || err != nil {
+				return
+			}
+		}
+	}
+}
 
 // Position returns how many bytes of the file were read, compressed ones of a compressed
 // file: for progress. Any goroutine may ask.

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"tarn/opera/chain"
+	"tarn/opera/chain/chaintest"
 	"tarn/opera/eventfile"
-	"tarn/opera/genesis/fakenet"
 	"tarn/opera/inter"
 	"tarn/store/engine"
 )
@@ -38,31 +38,6 @@ func subjects() []engine.Options {
 		list = append(list, engine.Options{Kind: engine.Page, Mode: m})
 	}
 	return list
-}
-
-// openPlace opens a chain in a folder; new begins it.
-func openPlace(dir string, o engine.Options, begin bool) (*place, error) {
-	history := chain.NewHistory(chain.HistoryOptions{Dir: filepath.Join(dir, "history")})
-	o.BeforeCheckpoint = history.Sync
-	s, err := engine.Open(filepath.Join(dir, "state"), o)
-	if err != nil {
-		return nil, err
-	}
-	p := &place{store: s}
-	options := chain.Options{Store: s, History: history}
-	if begin {
-		g, err := fakenet.New(fakenet.Options{Validators: killedValidators})
-		if err == nil {
-			err = chain.ApplyGenesis(options, g)
-		}
-		if err != nil {
-			return nil, errors.Join(err, s.Close())
-		}
-	}
-	if p.Chain, err = chain.Open(options); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return p, nil
 }
 
 // replay connects the events of a file that a chain does not have. It says how many it has,
@@ -129,16 +104,13 @@ func raws(path string) (list [][]byte, err error) {
 		return nil, err
 	}
 	defer in.Close()
-	for {
-		raw, err := in.Next()
-		if errors.Is(err, io.EOF) {
-			return list, nil
-		}
+	for raw, err := range in.All() {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, append([]byte(nil), raw...))
+		list = append(list, raw)
 	}
+	return list, nil
 }
 
 // beReplayer is the program that is killed.
@@ -153,14 +125,14 @@ func beReplayer(words string) error {
 	if err != nil {
 		return err
 	}
-	p, err := openPlace(w[0], subjects()[number], false)
+	p, err := chaintest.Open(w[0], chaintest.Options{Engine: subjects()[number]})
 	if err != nil {
 		return err
 	}
 	if err := replay(p.Chain, w[2], rand.New(rand.NewPCG(seed, 1)), os.Stdout); err != nil {
 		return err
 	}
-	return p.close()
+	return p.Close()
 }
 
 // killed runs a replay and kills it after a while, and returns whether it came to its end,
@@ -227,11 +199,11 @@ func TestAKilledReplayComesToTheSameBlocks(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			place := filepath.Join(dir, name)
-			p, err := openPlace(place, o, true)
+			p, err := chaintest.New(place, killedValidators, chaintest.Options{Engine: o})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := p.close(); err != nil {
+			if err := p.Close(); err != nil {
 				t.Fatal(err)
 			}
 			certain, ended := 0, false
@@ -248,10 +220,10 @@ func TestAKilledReplayComesToTheSameBlocks(t *testing.T) {
 					t.Logf("killed after %v, when %d events were certain", after, certain)
 				}
 			}
-			if p, err = openPlace(place, o, false); err != nil {
+			if p, err = chaintest.Open(place, chaintest.Options{Engine: o}); err != nil {
 				t.Fatal(err)
 			}
-			defer p.close()
+			defer p.Close()
 			if err := sameChains(p.Chain, reference); err != nil {
 				t.Error(err)
 			}

@@ -194,5 +194,5 @@ func liveTrial(ctx context.Context, t *testing.T, p *Peer, r *trial) error {
 	if r.Events, err = countEvents(theirs.Events); err != nil {
 		return err
 	}
-	return errors.Join(compare(c.Chain, theirs), c.close())
+	return errors.Join(compare(c.Chain, theirs), c.Close())
 }

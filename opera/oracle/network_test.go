@@ -1,9 +1,7 @@
 package oracle
 
 import (
-	"errors"
 	"flag"
-	"io"
 	"math/big"
 	"math/rand/v2"
 	"testing"
@@ -24,11 +22,7 @@ func events(t *testing.T, path string) []*inter.Payload {
 	}
 	defer in.Close()
 	var list []*inter.Payload
-	for {
-		raw, err := in.Next()
-		if errors.Is(err, io.EOF) {
-			return list
-		}
+	for raw, err := range in.All() {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,6 +32,7 @@ func events(t *testing.T, path string) []*inter.Payload {
 		}
 		list = append(list, e)
 	}
+	return list
 }
 
 var validators = flag.Int("oracle.validators", 1, "go-operas in the network that is recorded")

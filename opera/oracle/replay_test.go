@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -13,56 +12,25 @@ import (
 	"github.com/ethereum/go-ethereum/trie"
 
 	"tarn/opera/chain"
+	"tarn/opera/chain/chaintest"
 	"tarn/opera/eventfile"
 	"tarn/opera/genesis"
-	"tarn/opera/genesis/fakenet"
 	"tarn/opera/inter"
-	"tarn/store"
-	"tarn/store/engine"
 )
 
-// place is a chain of ours in a folder.
-type place struct {
-	*chain.Chain
-	store store.Store
-}
-
-// close ends it, once.
-func (p *place) close() error {
-	if p.store == nil {
-		return nil
-	}
-	err := errors.Join(p.Chain.Close(), p.store.Close())
-	p.store = nil
-	return err
-}
-
 // newChain makes the chain of a fakenet with our own code.
-func newChain(t *testing.T, dir string, validators int) *place {
+func newChain(t *testing.T, dir string, validators int) *chaintest.Chain {
 	t.Helper()
-	history := chain.NewHistory(chain.HistoryOptions{Dir: filepath.Join(dir, "history")})
-	s, err := engine.Open(filepath.Join(dir, "state"), engine.Options{Kind: engine.Page, BeforeCheckpoint: history.Sync})
+	c, err := chaintest.New(dir, validators, chaintest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &place{store: s}
-	t.Cleanup(func() { p.close() })
-	g, err := fakenet.New(fakenet.Options{Validators: validators})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := chain.Options{Store: s, History: history}
-	if err := chain.ApplyGenesis(o, g); err != nil {
-		t.Fatal(err)
-	}
-	if p.Chain, err = chain.Open(o); err != nil {
-		t.Fatal(err)
-	}
-	return p
+	t.Cleanup(func() { c.Close() })
+	return c
 }
 
 // replayed makes the chain of a record with our own code.
-func replayed(t *testing.T, dir string, r *Record, validators int) (*place, error) {
+func replayed(t *testing.T, dir string, r *Record, validators int) (*chaintest.Chain, error) {
 	t.Helper()
 	c := newChain(t, dir, validators)
 	in, err := eventfile.Open(r.Events)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -119,7 +118,7 @@ func simulate(t *testing.T, p *Peer, r *trial) error {
 	if err == nil && taken != n.Events {
 		err = fmt.Errorf("go-opera took %d events, we %d", taken, n.Events)
 	}
-	return errors.Join(err, c.close())
+	return errors.Join(err, c.Close())
 }
 
 // countEvents counts those of a file.
@@ -129,14 +128,11 @@ func countEvents(path string) (n int, err error) {
 		return 0, err
 	}
 	defer in.Close()
-	for {
-		_, err := in.Next()
-		if errors.Is(err, io.EOF) {
-			return n, nil
-		}
+	for _, err := range in.All() {
 		if err != nil {
 			return n, err
 		}
 		n++
 	}
+	return n, nil
 }

@@ -220,7 +220,7 @@ func TestHonestPeersAreUnharmedBesideHostileOnes(t *testing.T) {
 		o.Notice = nil
 		o.Limits = Limits{ChunkWait: 300 * time.Millisecond, Restart: 100 * time.Millisecond, Progress: 100 * time.Millisecond, Handshake: time.Second, Arrive: 200 * time.Millisecond}
 	}
-	a, b, c := startNode(t, NewLedger(first.Chain, first), quick), startNode(t, NewLedger(middle.Chain, middle), quick), startNode(t, NewLedger(third.Chain, third), quick)
+	a, b, c := startNode(t, NewLedger(first.Chain.Chain, first), quick), startNode(t, NewLedger(middle.Chain.Chain, middle), quick), startNode(t, NewLedger(third.Chain.Chain, third), quick)
 	gone := map[string]<-chan struct{}{}
 	list := conducts(all)
 	var acted atomic.Int32

@@ -105,7 +105,7 @@ func TestANodeFollowsGoOperasNetworkAndGoOperaFollowsIt(t *testing.T) {
 
 	l := openLedger(t, filepath.Join(dir, "ours"), validators)
 	follow := func(o *Options) {}
-	n := startNode(t, NewLedger(l.Chain, l), follow)
+	n := startNode(t, NewLedger(l.Chain.Chain, l), follow)
 	began := time.Now()
 	for _, peer := range net.Nodes {
 		if err := n.AddPeer(enodeOf(t, ctx, peer)); err != nil {
@@ -122,7 +122,7 @@ func TestANodeFollowsGoOperasNetworkAndGoOperaFollowsIt(t *testing.T) {
 	l.close(t, false)
 	work(t, ctx, net, 6)
 	l = openLedger(t, filepath.Join(dir, "ours"), validators)
-	n = startNode(t, NewLedger(l.Chain, l), follow)
+	n = startNode(t, NewLedger(l.Chain.Chain, l), follow)
 	if err := n.AddPeer(enodeOf(t, ctx, net.Nodes[2])); err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -16,9 +16,7 @@ import (
 
 	"tarn/internal/scratch"
 	"tarn/opera/chain"
-	"tarn/opera/genesis/fakenet"
-	"tarn/store"
-	"tarn/store/engine"
+	"tarn/opera/chain/chaintest"
 )
 
 func TestMain(m *testing.M) {
@@ -32,16 +30,15 @@ func TestMain(m *testing.M) {
 
 // ledger is a chain in a folder, with a goroutine that owns it.
 type ledger struct {
-	*chain.Chain
-	store store.Store
-	work  chan func()
-	all   sync.WaitGroup
+	*chaintest.Chain
+	work chan func()
+	all  sync.WaitGroup
 }
 
 func (l *ledger) Do(ctx context.Context, work func(*chain.Chain) error) error {
 	done := make(chan error, 1)
 	select {
-	case l.work <- func() { done <- work(l.Chain) }:
+	case l.work <- func() { done <- work(l.Chain.Chain) }:
 		return <-done
 	case <-ctx.Done():
 		return ctx.Err()
@@ -51,26 +48,15 @@ func (l *ledger) Do(ctx context.Context, work func(*chain.Chain) error) error {
 // openLedger opens the chain of a fakenet in a folder, and makes it if there is none.
 func openLedger(t testing.TB, dir string, validators int) *ledger {
 	t.Helper()
-	history := chain.NewHistory(chain.HistoryOptions{Dir: filepath.Join(dir, "history"), Notice: func(err error) { t.Log(err) }})
-	s, err := engine.Open(filepath.Join(dir, "state"), engine.Options{Kind: engine.Page, BeforeCheckpoint: history.Sync})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := chain.Options{Store: s, History: history, Warn: func(err error) { t.Log(err) }}
-	c, err := chain.Open(o)
-	if errors.Is(err, chain.ErrEmpty) {
-		var g *fakenet.Genesis
-		if g, err = fakenet.New(fakenet.Options{Validators: validators}); err == nil {
-			err = chain.ApplyGenesis(o, g)
-		}
-		if err == nil {
-			c, err = chain.Open(o)
-		}
+	o := chaintest.Options{Warn: func(err error) { t.Log(err) }}
+	c, err := chaintest.Open(dir, o)
+	if errors.Is(err, chain.ErrEmpty) || errors.Is(err, fs.ErrNotExist) {
+		c, err = chaintest.New(dir, validators, o)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &ledger{Chain: c, store: s, work: make(chan func())}
+	l := &ledger{Chain: c, work: make(chan func())}
 	l.all.Go(func() {
 		for work := range l.work {
 			work()
@@ -94,9 +80,6 @@ func (l *ledger) close(t testing.TB, checkpoint bool) {
 		}
 	}
 	if err := l.Chain.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := l.store.Close(); err != nil {
 		t.Error(err)
 	}
 }

@@ -3,14 +3,12 @@ package rpc
 import (
 	"context"
 	"net/http/httptest"
-	"path/filepath"
 	"sync"
 	"testing"
 
 	"tarn/opera/chain"
+	"tarn/opera/chain/chaintest"
 	"tarn/opera/eventfile"
-	"tarn/opera/genesis/fakenet"
-	"tarn/store/engine"
 )
 
 // world is a chain that was made of events, and a service that answers for it.
@@ -31,26 +29,12 @@ func (w *world) Do(_ context.Context, work func(*chain.Chain) error) error {
 // newWorld makes a fakenet of one of a file of events.
 func newWorld(t *testing.T, events string, options Options) *world {
 	t.Helper()
-	dir := t.TempDir()
-	history := chain.NewHistory(chain.HistoryOptions{Dir: filepath.Join(dir, "history")})
-	s, err := engine.Open(filepath.Join(dir, "state"), engine.Options{Kind: engine.Page, BeforeCheckpoint: history.Sync})
+	c, err := chaintest.New(t.TempDir(), 1, chaintest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() })
-	g, err := fakenet.New(fakenet.Options{Validators: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := chain.Options{Store: s, History: history}
-	if err := chain.ApplyGenesis(o, g); err != nil {
-		t.Fatal(err)
-	}
-	w := &world{}
-	if w.chain, err = chain.Open(o); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { w.chain.Close() })
+	t.Cleanup(func() { c.Close() })
+	w := &world{chain: c.Chain}
 	in, err := eventfile.Open(events)
 	if err != nil {
 		t.Fatal(err)
