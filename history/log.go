@@ -29,6 +29,17 @@ type LogOptions struct {
 	Notice func(path string, offset, bytes int64)
 }
 
+// TornTail makes a Notice of a log out of one that is told an error: that the tail of an
+// unfinished entry was cut off, and what would have been in it. Nil stays nil.
+func TornTail(what string, notice func(error)) func(path string, offset, bytes int64) {
+	if notice == nil {
+		return nil
+	}
+	return func(path string, offset, bytes int64) {
+		notice(fmt.Errorf("cut %d bytes of an unfinished %s off %s at %d", bytes, what, path, offset))
+	}
+}
+
 // bufferBytes is how much is gathered before it is written.
 const bufferBytes = 1 << 20
 

@@ -103,13 +103,9 @@ func (l *Log) open(o Options) (err error) {
 		return filepath.Join(base, name)
 	}
 	logs := func(name string, first, need uint64) history.LogOptions {
-		lo := history.LogOptions{FS: o.FS, Dir: dir(o.Dir, name), OldDir: dir(o.OldDir, name), First: first, Need: need}
-		if o.Notice != nil {
-			lo.Notice = func(path string, offset, size int64) {
-				o.Notice(fmt.Errorf("cut %d bytes of an unfinished block off %s at %d", size, path, offset))
-			}
+		return history.LogOptions{
+			FS: o.FS, Dir: dir(o.Dir, name), OldDir: dir(o.OldDir, name), First: first, Need: need, Notice: history.TornTail("block", o.Notice),
 		}
-		return lo
 	}
 	if l.own, err = openPart(logs("own", uint64(o.First), uint64(o.Need)), o); err != nil {
 		return err
@@ -190,9 +186,6 @@ func (l *Log) AppendRoot(number inter.BlockNumber, root [32]byte) error {
 
 // Next is the number that the next block of the chain's own gets.
 func (l *Log) Next() inter.BlockNumber { return inter.BlockNumber(l.own.log.Next()) }
-
-// NextRoot is the block whose root comes next.
-func (l *Log) NextRoot() inter.BlockNumber { return inter.BlockNumber(l.roots.Next()) }
 
 // Brought is how many blocks came with the genesis.
 func (l *Log) Brought() uint64 { return l.brought.log.Next() }

@@ -37,11 +37,7 @@ func record(t testing.TB) recorded {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	for {
-		raw, err := in.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for raw, err := range in.All() {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,6 +91,17 @@ func closeChain(t testing.TB, c *Chain) {
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// filled is the chain of a record in a page store, both closed at the test's end.
+func filled(t testing.TB, r recorded) *Chain {
+	t.Helper()
+	s := openStore(t, t.TempDir(), engine.Options{Kind: engine.Page})
+	t.Cleanup(func() { s.Close() })
+	c := newChain(t, s)
+	t.Cleanup(func() { closeChain(t, c) })
+	feed(t, c, r.events)
+	return c
 }
 
 // newChain makes the chain of a fakenet of one validator.

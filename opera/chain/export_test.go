@@ -11,11 +11,7 @@ import (
 // at whatever epoch it was exported.
 func TestAnExportedGenesisGoesOnAsItsChain(t *testing.T) {
 	r := record(t)
-	s := openStore(t, t.TempDir(), engine.Options{Kind: engine.Page})
-	defer s.Close()
-	c := newChain(t, s)
-	defer closeChain(t, c)
-	feed(t, c, r.events)
+	c := filled(t, r)
 	v := viewOf(t, c)
 	for to := inter.Epoch(2); to <= v.Epoch().Epoch; to++ {
 		g, err := v.Genesis(GenesisOptions{To: to, Preimages: to%2 == 0})

@@ -122,15 +122,13 @@ func (h *History) open(at counted, head inter.BlockNumber) (*logs, error) {
 	}); err != nil {
 		return nil, errors.Join(err, l.close())
 	}
-	lo := history.LogOptions{FS: h.o.FS, Dir: h.dir("states"), OldDir: h.oldDir("states"), First: uint64(at.First), Need: uint64(head) + 1}
-	io := history.IndexOptions{FS: h.o.FS, Dir: h.dir("states")}
-	if h.o.Notice != nil {
-		lo.Notice = func(path string, offset, size int64) {
-			h.o.Notice(fmt.Errorf("cut %d bytes of an unfinished block's changes off %s at %d", size, path, offset))
-		}
-		io.Notice = h.o.Notice
-	}
-	if l.states, err = state.OpenArchive(state.ArchiveOptions{Log: lo, Index: io}); err != nil {
+	if l.states, err = state.OpenArchive(state.ArchiveOptions{
+		Log: history.LogOptions{
+			FS: h.o.FS, Dir: h.dir("states"), OldDir: h.oldDir("states"), First: uint64(at.First), Need: uint64(head) + 1,
+			Notice: history.TornTail("block's changes", h.o.Notice),
+		},
+		Index: history.IndexOptions{FS: h.o.FS, Dir: h.dir("states"), Notice: h.o.Notice},
+	}); err != nil {
 		return nil, errors.Join(err, l.close())
 	}
 	l.synced.Store(at.Events)

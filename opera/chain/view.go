@@ -142,7 +142,7 @@ func (v *View) Header(number inter.BlockNumber) (*evm.Header, error) {
 }
 
 func (v *View) header(number inter.BlockNumber, e *blocklog.Block) (*evm.Header, error) {
-	h := &evm.Header{Number: number, Time: e.Time, ID: e.ID, Config: v.shown.config, BlockID: v.blockID}
+	h := &evm.Header{Number: number, Time: e.Time, ID: e.ID, Config: v.shown.config, BlockID: v.BlockID}
 	fee, ok := v.chain.fees.get(e.ID.Epoch())
 	if ok {
 		h.BaseFee = fee
@@ -159,8 +159,9 @@ func (v *View) header(number inter.BlockNumber, e *blocklog.Block) (*evm.Header,
 	return h, nil
 }
 
-// blockID answers BLOCKHASH: zero where there is no such block, or none that can be read.
-func (v *View) blockID(number inter.BlockNumber) inter.EventID {
+// BlockID returns a block's id as BLOCKHASH does: zero where there is no such block, or none
+// that can be read.
+func (v *View) BlockID(number inter.BlockNumber) inter.EventID {
 	if number == 0 {
 		return v.chain.zero()
 	}
@@ -234,24 +235,12 @@ type TxPlace struct {
 	Index uint // among the block's executed ones
 }
 
-// Transaction returns where a transaction was executed, and whether it was.
-func (v *View) Transaction(hash common.Hash) (place TxPlace, found bool, err error) {
-	var failed error
-	err = v.chain.logs.blocks.Transactions(hash, func(n inter.BlockNumber, index uint) bool {
-		if !v.has(n) {
-			return true
-		}
-		b, err := v.chain.logs.block(n)
-		if err != nil {
-			failed = err
-			return false
-		}
-		if found = b != nil && index < uint(len(b.Txs)) && b.Txs[index].Hash() == hash; found {
-			place = TxPlace{n, index}
-		}
-		return !found
+// Places calls each for the places where a transaction may have been executed, until it
+// returns false: the log knows the beginnings of hashes.
+func (v *View) Places(hash common.Hash, each func(TxPlace) bool) error {
+	return v.chain.logs.blocks.Transactions(hash, func(n inter.BlockNumber, index uint) bool {
+		return !v.has(n) || each(TxPlace{n, index})
 	})
-	return place, found, errors.Join(err, failed)
 }
 
 // LogQuery is which logs are wanted: of the blocks From to To, by one of the addresses if

@@ -12,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"tarn/opera/evm"
 	"tarn/opera/inter"
 	"tarn/opera/state"
 	"tarn/store/engine"
@@ -43,19 +44,25 @@ func whole(t *testing.T, v *View) (blocks []*Block) {
 
 func TestAViewFindsWhatBlocksHave(t *testing.T) {
 	r := record(t)
-	s := openStore(t, t.TempDir(), engine.Options{Kind: engine.Page})
-	defer s.Close()
-	c := newChain(t, s)
-	defer closeChain(t, c)
-	feed(t, c, r.events)
+	c := filled(t, r)
 	v := viewOf(t, c)
 	var logs []*types.Log
 	for _, b := range whole(t, v) {
 		if n, ok, err := v.NumberOf(b.ID); n != b.Number || !ok || err != nil {
 			t.Errorf("block %d is found by its id as %d, %v, %v", b.Number, n, ok, err)
 		}
+		e, err := c.logs.blocks.Block(b.Number)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if own := b.Number >= c.counted.First; own != (len(e.Senders) == len(b.Txs)) && len(b.Txs) > 0 {
+			t.Errorf("block %d of %d transactions is kept with %d senders", b.Number, len(b.Txs), len(e.Senders))
+		}
 		for i, tx := range b.Txs {
-			place, ok, err := v.Transaction(tx.Hash())
+			if from, err := evm.Sender(c.Signer(), tx); err != nil || from != b.Senders[i] {
+				t.Errorf("transaction %d of block %d is from %v, recovered %v, %v", i, b.Number, b.Senders[i], from, err)
+			}
+			place, ok, err := placeOf(v, tx.Hash())
 			if want := (TxPlace{b.Number, uint(i)}); place != want || !ok || err != nil {
 				t.Errorf("transaction %d of block %d is found at %v, %v, %v", i, b.Number, place, ok, err)
 			}
@@ -67,13 +74,25 @@ func TestAViewFindsWhatBlocksHave(t *testing.T) {
 	if len(logs) == 0 {
 		t.Fatal("no block has a log")
 	}
-	if _, ok, err := v.Transaction(common.Hash{1}); ok || err != nil {
+	if _, ok, err := placeOf(v, common.Hash{1}); ok || err != nil {
 		t.Errorf("a transaction that is not there: %v, %v", ok, err)
 	}
 	if _, ok, err := v.NumberOf(inter.EventID{1}); ok || err != nil {
 		t.Errorf("a block that is not there: %v, %v", ok, err)
 	}
 	findLogs(t, v, logs)
+}
+
+// placeOf finds where a transaction was executed.
+func placeOf(v *View, hash common.Hash) (at TxPlace, found bool, err error) {
+	err = v.Places(hash, func(p TxPlace) bool {
+		b, err := v.Block(p.Block)
+		if found = err == nil && p.Index < uint(len(b.Txs)) && b.Txs[p.Index].Hash() == hash; found {
+			at = p
+		}
+		return !found
+	})
+	return at, found, err
 }
 
 // findLogs asks for logs in all ways and compares with a list of all.
@@ -108,11 +127,7 @@ func findLogs(t *testing.T, v *View, all []*types.Log) {
 // changed since; the state of that block says the same.
 func TestOldStatesAndProofsAgreeWithRoots(t *testing.T) {
 	r := record(t)
-	s := openStore(t, t.TempDir(), engine.Options{Kind: engine.Page})
-	defer s.Close()
-	c := newChain(t, s)
-	defer closeChain(t, c)
-	feed(t, c, r.events)
+	c := filled(t, r)
 	v := viewOf(t, c)
 	driver := common.HexToAddress("0xd100a01e00000000000000000000000000000000")
 	zero := common.Address{}
@@ -216,11 +231,7 @@ func readOn(t *testing.T, c *Chain, stop chan struct{}) {
 
 func TestEventsComeInTheOrderOfTheirIDs(t *testing.T) {
 	r := record(t)
-	s := openStore(t, t.TempDir(), engine.Options{Kind: engine.Page})
-	defer s.Close()
-	c := newChain(t, s)
-	defer closeChain(t, c)
-	feed(t, c, r.events)
+	c := filled(t, r)
 	var last inter.EventID
 	n := 0
 	err := c.Events(inter.EventID{}, func(id inter.EventID, raw []byte) bool {

@@ -47,13 +47,9 @@ const indexBytes = 4 << 20
 
 // Open opens the log, or makes one.
 func Open(o Options) (*Log, error) {
-	lo := history.LogOptions{FS: o.FS, Dir: o.Dir, OldDir: o.OldDir, Need: o.Need}
-	if o.Notice != nil {
-		lo.Notice = func(path string, offset, size int64) {
-			o.Notice(fmt.Errorf("cut %d bytes of an unfinished event off %s at %d", size, path, offset))
-		}
-	}
-	log, err := history.OpenLog(lo)
+	log, err := history.OpenLog(history.LogOptions{
+		FS: o.FS, Dir: o.Dir, OldDir: o.OldDir, Need: o.Need, Notice: history.TornTail("event", o.Notice),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("open the log of events: %w", err)
 	}

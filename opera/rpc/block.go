@@ -28,8 +28,7 @@ type view struct {
 // share it.
 type block struct {
 	*chain.Block
-	Parent  common.Hash
-	BaseFee *big.Int // nil before London
+	Parent common.Hash
 
 	once     sync.Once
 	txs      common.Hash // root
@@ -55,11 +54,7 @@ func (v *view) block(n inter.BlockNumber) (*block, error) {
 	if err != nil || of == nil {
 		return nil, err
 	}
-	h, err := v.header(n)
-	if err != nil || h == nil {
-		return nil, err
-	}
-	b := &block{Block: of, Parent: common.Hash(h.BlockID(n - 1)), BaseFee: h.BaseFee}
+	b := &block{Block: of, Parent: common.Hash(v.BlockID(n - 1))}
 	for i, r := range b.Receipts {
 		if r.Logs == nil {
 			r.Logs = []*types.Log{}

@@ -7,6 +7,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
 
+	"tarn/opera/chain"
 	"tarn/opera/evm"
 )
 
@@ -166,11 +167,20 @@ func paid(tx *types.Transaction, baseFee *big.Int) *big.Int {
 
 // find returns an executed transaction's block and its index in it, nil if it was not
 // executed.
-func (v *view) find(hash common.Hash) (*block, uint64, error) {
-	place, found, err := v.Transaction(hash)
-	if err != nil || !found {
-		return nil, 0, err
+func (v *view) find(hash common.Hash) (found *block, index uint64, err error) {
+	var failed error
+	err = v.Places(hash, func(p chain.TxPlace) bool {
+		b, err := v.block(p.Block)
+		if failed = err; err != nil {
+			return false
+		}
+		if b != nil && p.Index < uint(len(b.Txs)) && b.Txs[p.Index].Hash() == hash {
+			found, index = b, uint64(p.Index)
+		}
+		return found == nil
+	})
+	if err == nil {
+		err = failed // joined it would lose its code
 	}
-	b, err := v.block(place.Block)
-	return b, uint64(place.Index), err
+	return found, index, err
 }
