@@ -12,13 +12,11 @@ import (
 	"strings"
 
 	"github.com/ethereum/go-ethereum/crypto"
-	gethp2p "github.com/ethereum/go-ethereum/p2p"
 	"github.com/ethereum/go-ethereum/p2p/enode"
 	"github.com/ethereum/go-ethereum/p2p/nat"
 	"github.com/ethereum/go-ethereum/p2p/netutil"
 
 	"tarn/opera/config"
-	"tarn/opera/inter"
 	"tarn/opera/p2p"
 )
 
@@ -139,27 +137,3 @@ func (l *life) nodeKey(n *Node) (*ecdsa.PrivateKey, error) {
 	}
 	return key, nil
 }
-
-// told is what requests are told of peers.
-type told struct{ *p2p.Node }
-
-// PeerCount implements rpc.Peers.
-func (t told) PeerCount() int { return t.Peers() }
-
-// PeersInfo implements rpc.Peers.
-func (t told) PeersInfo() []*gethp2p.PeerInfo { return t.Connections() }
-
-// NodeInfo implements rpc.Peers.
-func (t told) NodeInfo() *gethp2p.NodeInfo { return t.Info() }
-
-// Highest implements rpc.Peers.
-func (t told) Highest() (inter.BlockNumber, inter.Epoch) {
-	at := t.Node.Highest()
-	return at.Block, at.Epoch
-}
-
-// AddTrustedPeer implements rpc.Peers.
-func (t told) AddTrustedPeer(url string) error { return t.AddTrusted(url) }
-
-// RemoveTrustedPeer implements rpc.Peers.
-func (t told) RemoveTrustedPeer(url string) error { return t.RemoveTrusted(url) }

@@ -52,7 +52,7 @@ func TestANodeFollowsAnother(t *testing.T) {
 	if err != nil || len(key) == 0 {
 		t.Fatalf("the key of the first node: %x, %v", key, err)
 	}
-	if info := (told{known}).NodeInfo(); info.ID != known.Self().ID().String() {
+	if info := known.NodeInfo(); info.ID != known.Self().ID().String() {
 		t.Errorf("the first node says that it is %s", info.ID)
 	}
 }

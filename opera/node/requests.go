@@ -38,7 +38,7 @@ func (l *life) serve(n *Node, peers *p2p.Node) (_ *requests, err error) {
 	keys := l.keys()
 	o := l.rpcOptions(n, keys)
 	if peers != nil {
-		o.Peers = told{peers}
+		o.Peers = peers
 	}
 	r := &requests{l: l, service: rpc.New(o)}
 	r.ends = append(r.ends, keys.Close, func() error { r.service.Close(); return nil })

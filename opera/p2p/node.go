@@ -135,7 +135,7 @@ func (n *Node) loop() {
 		}
 		now := n.o.Now()
 		n.look()
-		if still.behind(now, n.progress(), n.Highest(), 3*n.limits.Progress) {
+		if still.behind(now, n.progress(), n.highest(), 3*n.limits.Progress) {
 			n.leecher.force()
 		}
 		n.leecher.tick(now)

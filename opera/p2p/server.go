@@ -9,6 +9,8 @@ import (
 	"github.com/ethereum/go-ethereum/p2p/enode"
 	"github.com/ethereum/go-ethereum/p2p/enr"
 	"github.com/ethereum/go-ethereum/rlp"
+
+	"tarn/opera/inter"
 )
 
 // record is what this node's discovery record says of the protocol, under its name
@@ -59,55 +61,50 @@ func (n *Node) Self() *enode.Node { return n.server.Self() }
 
 // AddPeer keeps a connection to a node from now on.
 func (n *Node) AddPeer(url string) error {
-	node, err := enode.Parse(enode.ValidSchemes, url)
-	if err != nil {
-		return fmt.Errorf("add peer %q: %w", url, err)
-	}
-	n.server.AddPeer(node)
-	return nil
+	return named(fmt.Sprintf("add peer %q", url), url, n.server.AddPeer)
 }
 
 // RemovePeer ends the connection to a node, and keeps none any more.
 func (n *Node) RemovePeer(url string) error {
+	return named(fmt.Sprintf("remove peer %q", url), url, n.server.RemovePeer)
+}
+
+// AddTrustedPeer lets a node connect even if there are enough peers.
+func (n *Node) AddTrustedPeer(url string) error {
+	return named(fmt.Sprintf("trust peer %q", url), url, n.server.AddTrustedPeer)
+}
+
+// RemoveTrustedPeer takes AddTrustedPeer back.
+func (n *Node) RemoveTrustedPeer(url string) error {
+	return named(fmt.Sprintf("trust peer %q no more", url), url, n.server.RemoveTrustedPeer)
+}
+
+// named does something with the node of a URL.
+func named(what, url string, do func(*enode.Node)) error {
 	node, err := enode.Parse(enode.ValidSchemes, url)
 	if err != nil {
-		return fmt.Errorf("remove peer %q: %w", url, err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	n.server.RemovePeer(node)
+	do(node)
 	return nil
 }
 
-// AddTrusted lets a node connect even if there are enough peers.
-func (n *Node) AddTrusted(url string) error {
-	node, err := enode.Parse(enode.ValidSchemes, url)
-	if err != nil {
-		return fmt.Errorf("trust peer %q: %w", url, err)
-	}
-	n.server.AddTrustedPeer(node)
-	return nil
-}
-
-// RemoveTrusted takes AddTrusted back.
-func (n *Node) RemoveTrusted(url string) error {
-	node, err := enode.Parse(enode.ValidSchemes, url)
-	if err != nil {
-		return fmt.Errorf("trust peer %q no more: %w", url, err)
-	}
-	n.server.RemoveTrustedPeer(node)
-	return nil
-}
-
-// Connections are those of the server, of peers that speak any of its protocols.
-func (n *Node) Connections() []*p2p.PeerInfo {
+// PeersInfo tells of the connections of the server, of peers that speak any of its protocols.
+func (n *Node) PeersInfo() []*p2p.PeerInfo {
 	return n.server.PeersInfo()
 }
 
-// Info is what the server says of this node.
-func (n *Node) Info() *p2p.NodeInfo { return n.server.NodeInfo() }
+// NodeInfo is what the server says of this node.
+func (n *Node) NodeInfo() *p2p.NodeInfo { return n.server.NodeInfo() }
 
-// Highest is how far the peer says that it is which is the farthest, or this node if it is
-// farther.
-func (n *Node) Highest() Progress {
+// Highest is the last block and the epoch of the peer that says that it is the farthest, or
+// of this node if it is farther.
+func (n *Node) Highest() (inter.BlockNumber, inter.Epoch) {
+	most := n.highest()
+	return most.Block, most.Epoch
+}
+
+func (n *Node) highest() Progress {
 	most := n.progress()
 	for _, p := range n.list() {
 		if at := p.progressed(); at.Block > most.Block {
@@ -121,8 +118,8 @@ func (n *Node) Highest() Progress {
 // network is.
 func (n *Node) Synced() bool { return n.fresh.Load() }
 
-// Peers is how many speak the protocol.
-func (n *Node) Peers() int {
+// PeerCount is how many speak the protocol.
+func (n *Node) PeerCount() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return len(n.peers)
