@@ -32,10 +32,11 @@ func (l *Log) cut(next uint64) error {
 	if err := l.flush(l.last()); err != nil {
 		return err
 	}
-	if err := l.file.Close(); err != nil {
+	err := l.file.Close()
+	l.file = nil
+	if err != nil {
 		return err
 	}
-	l.file = nil
 	// From the newest on, so that a crash leaves a shorter log.
 	for len(l.segments) > 1 && l.last().first >= next {
 		if err := l.remove(l.last()); err != nil {
@@ -124,16 +125,12 @@ func (l *Log) removeBefore(sequence uint64) error {
 		from--
 	}
 	for ; from < sequence; from++ {
-		for _, dir := range []string{l.o.Dir, l.o.OldDir} {
-			s := &segment{sequence: from, dir: dir}
-			if there, err := l.o.FS.Exists(s.path()); err != nil {
-				return err
-			} else if !there {
-				continue
-			}
-			if err := l.remove(s); err != nil {
-				return err
-			}
+		dir, err := l.where(from)
+		if err != nil {
+			return err
+		}
+		if err := l.remove(&segment{sequence: from, dir: dir}); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -19,7 +19,7 @@ type IndexOptions struct {
 	FS  vfs.FS // vfs.OS
 	Dir string
 	// Log is what the index is about. It must outlive the index.
-	Log *Log
+	Log Entries
 	// Keys calls emit for each key of an entry, with a value of at most 1 KiB that Find
 	// gives back; a key has at most 1 KiB. What it emits is copied. It must answer the same for the same entry as long as the index lives.
 	Keys func(number uint64, entry []byte, emit func(key, value []byte)) error
@@ -30,6 +30,15 @@ type IndexOptions struct {
 	// Notice, if not nil, is told of runs that were given up because they are damaged or
 	// ahead of the log; the log is read for what they had.
 	Notice func(error)
+}
+
+// Entries are what an index is about: a [Log], or what is read like one.
+type Entries interface {
+	// First is the number of the oldest entry, Next the one that the next entry gets.
+	First() uint64
+	Next() uint64
+	// Read appends an entry to buf.
+	Read(number uint64, buf []byte) ([]byte, error)
 }
 
 // Index finds a log's entries by keys: in sorted runs, each of a stretch of entries, the
@@ -46,6 +55,7 @@ type Index struct {
 	memory  map[string][]memoryPosting
 	bytes   int64
 	next    uint64 // sequence of the next run
+	gone    []*run // whose files could not be removed yet
 	written int64
 }
 
@@ -129,7 +139,7 @@ func (x *Index) Add(number uint64, entry []byte) error {
 		x.bytes += int64(len(key)+len(value)) + postingCost
 	})
 	if err = errors.Join(err, refused); err != nil {
-		return fmt.Errorf("index entry %d of %s: %w", number, x.o.Log.o.Dir, err)
+		return fmt.Errorf("index %s: entry %d: %w", x.o.Dir, number, err)
 	}
 	return nil
 }
@@ -303,9 +313,11 @@ func (x *Index) replace(n int, r *run, then func()) error {
 
 // settleList makes a list of runs durable and the index's, then removes the others.
 func (x *Index) settleList(runs, gone []*run, next uint64, written int64, then func()) error {
+	gone = append(slices.Clone(x.gone), gone...)
 	if err := x.writeList(runs, gone, next); err != nil {
 		return err
 	}
+	x.gone = gone
 	x.mu.Lock()
 	x.runs, x.next = runs, next
 	x.written += written
@@ -317,6 +329,7 @@ func (x *Index) settleList(runs, gone []*run, next uint64, written int64, then f
 		if err := errors.Join(x.files.forget(r.path), vfs.RemoveDurably(x.o.FS, r.path)); err != nil {
 			return err
 		}
+		x.gone = x.gone[1:]
 	}
 	return nil
 }
@@ -334,15 +347,15 @@ func (x *Index) Cut(next uint64) error {
 		n--
 	}
 	runs, gone := slices.Clone(x.runs[:n]), slices.Clone(x.runs[n:])
-	if len(gone) != 0 {
-		clear(x.memory)
-		x.from, x.bytes = max(gone[0].from, x.o.Log.First()), 0
-	}
 	x.mu.Unlock()
 	if len(gone) == 0 {
 		return nil
 	}
-	if err := x.settleList(runs, gone, x.next, 0, nil); err != nil {
+	err := x.settleList(runs, gone, x.next, 0, func() {
+		clear(x.memory)
+		x.from, x.bytes = max(gone[0].from, x.o.Log.First()), 0
+	})
+	if err != nil {
 		return fmt.Errorf("cut index %s: %w", x.o.Dir, err)
 	}
 	return x.catchUp(next)

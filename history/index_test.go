@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -296,4 +297,60 @@ func FuzzRun(f *testing.F) {
 			r.scan(file, 0, func(*posting) (bool, error) { return true, nil }) //nolint:errcheck // no panic
 		}
 	})
+}
+
+// A list of runs that is damaged is made again with all that it listed.
+func TestADamagedListOfRunsIsMadeAgain(t *testing.T) {
+	mem := memfs.New()
+	l, err := OpenLog(smallLog(mem))
+	check(t, err)
+	x, err := OpenIndex(smallIndex(mem, l))
+	check(t, err)
+	r := rand.New(rand.NewPCG(4, 4))
+	check(t, grow(t, r, l, x, 200))
+	check(t, x.Close())
+	whole := mem.Blob(x.listPath()).Bytes()
+	for at := range whole {
+		fs := mem.Clone()
+		b := bytes.Clone(whole)
+		b[at] ^= 4
+		fs.Put(x.listPath(), memfs.NewBlob(b))
+		said := 0
+		o := smallIndex(fs, l)
+		o.Notice = func(error) { said++ }
+		for range 2 { // the second time it is whole
+			x, err := OpenIndex(o)
+			check(t, err)
+			check(t, agrees(t, x, l, r))
+			check(t, x.Close())
+		}
+		if said != 1 {
+			t.Fatalf("byte %d is damaged, and that was said %d times", at, said)
+		}
+	}
+	check(t, l.Close())
+}
+
+// Files of runs that cannot be removed are removed later.
+func TestARunThatCannotBeRemovedIsRemovedLater(t *testing.T) {
+	mem := memfs.New()
+	l, err := OpenLog(smallLog(mem))
+	check(t, err)
+	bad := errorfs.New(mem)
+	x, err := OpenIndex(smallIndex(bad, l))
+	check(t, err)
+	r := rand.New(rand.NewPCG(4, 4))
+	fired := bad.Inject(errorfs.Fault{Ops: errorfs.Remove, Err: syscall.EIO})
+	for fired() == 0 {
+		if err := grow(t, r, l, x, 20); err != nil && !errors.Is(err, syscall.EIO) {
+			t.Fatal(err)
+		}
+	}
+	check(t, x.Cut(l.First()))
+	for _, path := range mem.Paths() {
+		if strings.HasSuffix(path, ".run") {
+			t.Errorf("%s is still there", path)
+		}
+	}
+	check(t, errors.Join(x.Close(), l.Close()))
 }

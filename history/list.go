@@ -94,22 +94,16 @@ func (x *Index) readList() error {
 	if err != nil || !there {
 		return err
 	}
-	var raw []byte
-	err = x.files.use(x.listPath(), func(f vfs.File) error {
-		size, err := f.Size()
-		if err != nil {
-			return err
+	listed, gone, err := x.loadList()
+	var damage *CorruptError
+	if errors.As(err, &damage) {
+		// What it listed is made again from the log, over the files that it named.
+		x.next = 1
+		if x.o.Notice != nil {
+			x.o.Notice(err)
 		}
-		if size > 64<<20 {
-			return corrupt(x.listPath(), 0, "%d bytes", size)
-		}
-		raw = make([]byte, size)
-		return readFull(f, raw, 0)
-	})
-	if err = errors.Join(err, x.files.forget(x.listPath())); err != nil {
-		return err
+		return x.writeList(nil, nil, x.next)
 	}
-	listed, gone, err := x.parseList(raw)
 	if err != nil {
 		return err
 	}
@@ -163,6 +157,26 @@ func (x *Index) openRun(r *run, before []*run) error {
 		return errors.Join(err, x.files.forget(r.path))
 	}
 	return nil
+}
+
+// loadList reads which runs there are, and which are being removed.
+func (x *Index) loadList() (listed []*run, gone []uint64, err error) {
+	var raw []byte
+	err = x.files.use(x.listPath(), func(f vfs.File) error {
+		size, err := f.Size()
+		if err != nil {
+			return err
+		}
+		if size > 64<<20 {
+			return corrupt(x.listPath(), 0, "%d bytes", size)
+		}
+		raw = make([]byte, size)
+		return readFull(f, raw, 0)
+	})
+	if err = errors.Join(err, x.files.forget(x.listPath())); err != nil {
+		return nil, nil, err
+	}
+	return x.parseList(raw)
 }
 
 func (x *Index) parseList(raw []byte) (listed []*run, gone []uint64, err error) {

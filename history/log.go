@@ -1,10 +1,8 @@
 package history
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sort"
 	"sync"
@@ -71,130 +69,13 @@ func OpenLog(o LogOptions) (*Log, error) {
 	}
 	l := &Log{o: o, files: newFiles(o.FS)}
 	if err := l.open(); err != nil {
-		return nil, errors.Join(fmt.Errorf("open log %s: %w", o.Dir, err), l.files.close())
+		err = errors.Join(fmt.Errorf("open log %s: %w", o.Dir, err), l.files.close())
+		if l.file != nil {
+			err = errors.Join(err, l.file.Close())
+		}
+		return nil, err
 	}
 	return l, nil
-}
-
-func (l *Log) open() error {
-	for _, dir := range []string{l.o.Dir, l.o.OldDir} {
-		if dir != "" {
-			if err := vfs.MkdirAll(l.o.FS, dir); err != nil {
-				return err
-			}
-		}
-	}
-	begin, err := l.readBegin()
-	if err != nil {
-		return err
-	}
-	if err := l.find(begin); err != nil {
-		return err
-	}
-	if next := l.next(); next < l.o.Need {
-		return l.missing(next)
-	}
-	if err := l.removeBefore(begin.sequence); err != nil {
-		return err
-	}
-	if len(l.segments) == 0 {
-		return l.begin(begin.sequence, begin.first)
-	}
-	return l.resume()
-}
-
-// missing is the error for entries that are needed and not whole.
-func (l *Log) missing(next uint64) error {
-	if len(l.segments) == 0 {
-		return corrupt(l.o.Dir, 0, "entries from %d to %d are needed and not there", l.o.First, l.o.Need)
-	}
-	s := l.last()
-	return corrupt(s.path(), s.end, "entry %d is not whole, and entries up to %d are needed", next, l.o.Need)
-}
-
-// find reads the segments from the first on, until there is none.
-func (l *Log) find(begin beginning) error {
-	next := begin.first
-	for sequence := begin.sequence; ; sequence++ {
-		dir, err := l.where(sequence)
-		if err != nil {
-			return err
-		}
-		if dir == "" {
-			return nil
-		}
-		following, err := l.where(sequence + 1)
-		if err != nil {
-			return err
-		}
-		s := &segment{sequence: sequence, dir: dir}
-		err = l.files.use(s.path(), func(f vfs.File) error { return readSegment(f, s, following == "") })
-		var damage *CorruptError
-		if errors.As(err, &damage) && following == "" && next >= l.o.Need {
-			// A segment's header is durable before the segment is used: what has none was
-			// being made when the crash came.
-			return l.remove(s)
-		}
-		if err != nil {
-			return fmt.Errorf("read %s: %w", s.path(), err)
-		}
-		if s.first != next {
-			return corrupt(s.path(), 12, "begins with entry %d; the one before ends with %d", s.first, next)
-		}
-		l.segments, next = append(l.segments, s), next+s.count
-	}
-}
-
-// where tells in which folder a segment is, "" if in none. One that is in both was being
-// moved, and is whole in the other folder.
-func (l *Log) where(sequence uint64) (string, error) {
-	if l.o.OldDir != "" {
-		if there, err := l.o.FS.Exists(segmentPath(l.o.OldDir, sequence)); err != nil || there {
-			return l.o.OldDir, err
-		}
-	}
-	there, err := l.o.FS.Exists(segmentPath(l.o.Dir, sequence))
-	if err != nil || !there {
-		return "", err
-	}
-	return l.o.Dir, nil
-}
-
-func (l *Log) remove(s *segment) error {
-	if err := l.files.forget(s.path()); err != nil {
-		return err
-	}
-	return vfs.RemoveDurably(l.o.FS, s.path())
-}
-
-// resume makes the last segment ready for more, its torn tail cut off.
-func (l *Log) resume() error {
-	s := l.last()
-	if s.finished {
-		return l.begin(s.sequence+1, s.first+s.count)
-	}
-	if err := l.files.forget(s.path()); err != nil {
-		return err
-	}
-	f, err := l.o.FS.Open(s.path(), true)
-	if err != nil {
-		return err
-	}
-	l.file = f
-	size, err := f.Size()
-	if err != nil {
-		return err
-	}
-	if size > s.end {
-		if err := f.Truncate(s.end); err != nil {
-			return fmt.Errorf("cut the torn tail of %s at %d: %w", s.path(), s.end, err)
-		}
-		if l.o.Notice != nil {
-			l.o.Notice(s.path(), s.end, size-s.end)
-		}
-	}
-	// What is there may have been written by a process that was killed before it synced.
-	return f.Sync()
 }
 
 // begin makes a new last segment.
@@ -325,8 +206,11 @@ func (l *Log) Flush() error {
 	return l.fail(l.flush(l.last()))
 }
 
-// finish ends the last segment and begins the next. Readers go on meanwhile.
+// finish ends the last segment and begins the next. Readers go on meanwhile. A Sync does
+// not: of two that run at once on a file, the kernel tells only one that it failed.
 func (l *Log) finish() error {
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
 	s := l.last()
 	err := l.writeFinish(s)
 	if err == nil {
@@ -389,6 +273,9 @@ func (l *Log) Read(number uint64, buf []byte) ([]byte, error) {
 	}
 	s := l.segments[i]
 	if !s.finished {
+		if l.file == nil {
+			return nil, l.failed // in the middle of a cut
+		}
 		return l.readLast(s, number, buf)
 	}
 	err := l.files.use(s.path(), func(f vfs.File) (err error) {
@@ -440,51 +327,8 @@ func (l *Log) Close() error {
 		err = errors.Join(err, l.flush(l.last()))
 	}
 	l.failed = errors.Join(l.failed, fmt.Errorf("log %s is closed", l.o.Dir))
-	return errors.Join(err, l.file.Close(), l.files.close())
-}
-
-// beginning is the small file that says with which segment a log begins.
-type beginning struct {
-	sequence, first uint64
-}
-
-const (
-	beginMagic = "tarnlog1"
-	beginSize  = 8 + 8 + 8 + 4
-)
-
-func (l *Log) beginPath() string { return filepath.Join(l.o.Dir, "BEGIN") }
-
-func (l *Log) readBegin() (beginning, error) {
-	there, err := l.o.FS.Exists(l.beginPath())
-	if err != nil {
-		return beginning{}, err
+	if l.file != nil { // a cut that failed has closed it
+		err = errors.Join(err, l.file.Close())
 	}
-	if !there {
-		if old, err := l.where(1); err != nil || old != "" {
-			return beginning{}, errors.Join(err, corrupt(l.beginPath(), 0, "missing, and there is a segment in %s", old))
-		}
-		b := beginning{sequence: 1, first: l.o.First}
-		return b, l.writeBegin(b)
-	}
-	var b beginning
-	err = l.files.use(l.beginPath(), func(f vfs.File) error {
-		raw := make([]byte, beginSize)
-		if err := readFull(f, raw, 0); err != nil {
-			return corrupt(l.beginPath(), 0, "read: %v", err)
-		}
-		if string(raw[:8]) != beginMagic || checksum(raw[:24]) != binary.LittleEndian.Uint32(raw[24:]) {
-			return corrupt(l.beginPath(), 0, "not the beginning of a log")
-		}
-		b = beginning{binary.LittleEndian.Uint64(raw[8:]), binary.LittleEndian.Uint64(raw[16:])}
-		return nil
-	})
-	return b, errors.Join(err, l.files.forget(l.beginPath()))
-}
-
-func (l *Log) writeBegin(b beginning) error {
-	raw := binary.LittleEndian.AppendUint64([]byte(beginMagic), b.sequence)
-	raw = binary.LittleEndian.AppendUint64(raw, b.first)
-	raw = binary.LittleEndian.AppendUint32(raw, checksum(raw))
-	return vfs.WriteDurably(l.o.FS, l.beginPath(), raw)
+	return errors.Join(err, l.files.close())
 }

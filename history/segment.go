@@ -100,7 +100,8 @@ func readSegment(f vfs.File, s *segment, last bool) error {
 		return corrupt(s.path(), 0, "not a segment of a log")
 	}
 	if v := binary.LittleEndian.Uint32(head[8:]); v != version {
-		return corrupt(s.path(), 8, "format version %d; this program knows %d", v, version)
+		// Not damage: a segment of a newer program's is never taken for one half made.
+		return fmt.Errorf("format version %d; this program knows %d", v, version)
 	}
 	s.first = binary.LittleEndian.Uint64(head[12:])
 	if last {

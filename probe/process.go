@@ -119,3 +119,18 @@ func (p *Process) times(name string) error {
 	p.Start = time.Now().Add(time.Duration(start)*tick - time.Duration(up.Nano()))
 	return nil
 }
+
+// ReadEnded reads what is left of a process that has ended and that its parent has not
+// waited for: CPU time, major faults, bytes to and from disks, exactly and for good.
+func ReadEnded(pid int) (Process, error) {
+	var p Process
+	dir := fmt.Sprintf("/proc/%d", pid)
+	n, err := fields(filepath.Join(dir, "io"), map[string]*int64{
+		"read_bytes": &p.Disk.Read, "write_bytes": &p.Disk.Written, "cancelled_write_bytes": &p.Disk.Cancelled,
+	})
+	if err == nil && n < 3 {
+		err = fmt.Errorf("read an ended process: %s/io has %d of the numbers that are looked for", dir, n)
+	}
+	err = errors.Join(err, p.times(filepath.Join(dir, "stat")))
+	return p, err
+}

@@ -1,17 +1,18 @@
-// Package serve is the edge that both nodes share: an HTTP server that answers on
-// TCP addresses and unix sockets, each for some categories of endpoints, and that
-// holds whatever comes from outside to limits of size, number and time.
+// Package serve is HTTP at the edge of a node: it listens, and holds whoever asks to limits
+// of number, size and time, whatever handler answers.
 //
-// It knows paths, bodies and status codes. What an endpoint means, and what the
-// body of a refusal says, is its owner's (Faults).
+// It owns the listeners (TCP, unix sockets, TLS over either), the bounds on connections, on
+// bytes in flight and on requests that are worked on at once, and the patience with bodies
+// that come slowly. A handler is mounted as it is: what streams, or becomes a WebSocket, stays
+// under the bounds on connections. It knows no paths, no hosts, no form of an error: those
+// are the dialect of a protocol.
 package serve
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
-	"fmt"
 	"log/slog"
-	"math"
 	"net"
 	"net/http"
 	"runtime"
@@ -20,100 +21,19 @@ import (
 	"time"
 )
 
-// Category is a set of kinds of endpoints, one bit each. What the bits mean is the
-// owner's.
-type Category uint32
-
-// All is every category.
-const All Category = math.MaxUint32
-
-// Request is what an endpoint is asked.
-type Request struct {
-	Context    context.Context // ends with the connection and with the server
-	Target     string          // path and query, as they came
-	Body       string
-	Categories Category // that the address serves
-
-	server *Server // nil for a request that no server made
-	taken  int64   // bytes
-}
-
-// Take counts memory that the request takes besides its body as in flight, until it has
-// been answered. Its error is of type [*Busy]. One goroutine calls it.
-func (r *Request) Take(bytes int64) error {
-	if r.server == nil {
-		return nil
-	}
-	if total, ok := r.server.take(bytes); !ok {
-		return &Busy{total}
-	}
-	r.taken += bytes
-	return nil
-}
-
-// Busy means that too many bytes are in flight: so many with what was asked for. The
-// answer is the refusal [TooManyBytes].
-type Busy struct{ Bytes int64 }
-
-// Error implements error.
-func (b *Busy) Error() string { return fmt.Sprintf("too many bytes in flight: %d", b.Bytes) }
-
-// Handler answers a request: it appends the body to b, which is empty, and returns
-// it with the status. It is called from many goroutines, of requests that have waited
-// for their turn if it is not one that Waits.
-type Handler func(r *Request, b []byte) (status int, body []byte)
-
-// Endpoint is what is served at a path. It is found only on addresses that serve
-// one of its categories.
-type Endpoint struct {
-	Path     string
-	Category Category
-	Text     bool // the answer is text/plain, not JSON
-	Hidden   bool // Server.Paths leaves it out
-	// Waits tells that Handle may wait for something else than the processor, or is
-	// wanted at once, so that it is not one of the few that work at once.
-	Waits  bool
-	Handle Handler
-}
-
-// Refusal is why a request reached no endpoint.
-type Refusal int
-
-// The reasons.
-const (
-	BadTarget Refusal = iota // the path is not absolute, or climbs
-	BadHost                  // the Host header names another server
-	NotFound
-	TooManyBytes    // in flight
-	TooManyRequests // in flight
-)
-
-// Faults appends the body of a refusal and returns it with its status. n is the
-// number that is too large, if one is.
-type Faults func(b []byte, r Refusal, n int64) (status int, body []byte)
-
-// Options are the limits and habits of a server. The zero value of a limit is what
-// its comment says.
+// Options are the limits of a server.
 type Options struct {
-	MaxBody          int64 // bytes of a request's body; 0 is none but the empty one
-	MaxBytesInFlight int64 // bodies, also while they are read, what they become, and answers; below 0 is no limit
-	MaxConnections   int   // that get an answer; below 0 is as many as are taken at all
-
-	AnyHost bool     // take every Host header
-	Hosts   []string // names that a Host header may have besides the addresses
-	NoReuse bool     // close connections after one answer
-	Server  string   // Server header; empty for none
-
-	AllowOrigin, AllowHeaders, MaxAge string // Access-Control headers; empty for none
-	AllowCredentials                  bool
+	MaxBytesInFlight int64 // what Take counts, bodies among it; below 0 is no limit
+	MaxConnections   int   // above which Overload tells handlers so; below 0 is as many as are taken at all
+	NoReuse          bool  // close connections after one answer
 
 	HeaderTimeout time.Duration // for a request's headers; 0 is 10 s
 	BodyTimeout   time.Duration // for a request's body; 0 is 30 s
 	IdleTimeout   time.Duration // between requests; 0 is 5 min
-	WriteTimeout  time.Duration // for the client to take an answer; 0 is 30 s
+	WriteTimeout  time.Duration // for an answer, from the end of its request's headers; 0 is as long as its handler says
 
-	Log    *slog.Logger
-	Served func(target string) // is told of each request to an endpoint; nil for nobody
+	TLS *tls.Config  // nil for plain connections
+	Log *slog.Logger // nil for none
 }
 
 func orDefault(d, otherwise time.Duration) time.Duration {
@@ -127,132 +47,118 @@ func (o *Options) complete() {
 	o.HeaderTimeout = orDefault(o.HeaderTimeout, 10*time.Second)
 	o.BodyTimeout = orDefault(o.BodyTimeout, 30*time.Second)
 	o.IdleTimeout = orDefault(o.IdleTimeout, 5*time.Minute)
-	o.WriteTimeout = orDefault(o.WriteTimeout, 30*time.Second)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 }
 
-// Server serves endpoints. They are added before it listens.
+// Server serves handlers at listeners. Its methods may be called by all goroutines.
 type Server struct {
-	opt       Options
-	faults    Faults
-	endpoints map[string]*Endpoint
-	hosts     map[string]bool
-
-	working     chan struct{} // has one element for each Handle that is at work
+	opt         Options
+	working     chan struct{} // has one element for each request that has its turn
 	connections atomic.Int64
 	bytes       atomic.Int64 // in flight
-	buffers     sync.Pool    // of *[]byte, for answers
-	bodies      sync.Pool    // of *[]byte of firstRead, for what requests say
 
-	mu        sync.Mutex
-	listeners []*listener
-	closed    bool
+	mu      sync.Mutex
+	serving []*serving
+	closed  bool
+}
+
+// serving is what serves at one listener.
+type serving struct {
+	http *http.Server
+	done chan struct{} // closed when it has ended
 }
 
 // workEach is how many requests a processor works on at once. More would not be done
 // sooner, and each holds the answer that it makes.
 const workEach = 4
 
-// New returns a server without endpoints.
-func New(o Options, faults Faults) *Server {
+// New returns a server that listens nowhere yet.
+func New(o Options) *Server {
 	o.complete()
-	s := &Server{opt: o, faults: faults, endpoints: map[string]*Endpoint{}, hosts: map[string]bool{},
-		working: make(chan struct{}, workEach*runtime.GOMAXPROCS(0))}
-	for _, h := range o.Hosts {
-		host, _ := SplitHostPort(h)
-		s.hosts[host] = true
-	}
-	return s
+	return &Server{opt: o, working: make(chan struct{}, workEach*runtime.GOMAXPROCS(0))}
 }
 
-// Add adds endpoints, whose paths must be new.
-func (s *Server) Add(list ...Endpoint) error {
-	for i := range list {
-		e := &list[i]
-		if s.endpoints[e.Path] != nil {
-			return errors.New("http url " + e.Path + " is not unique")
-		}
-		s.endpoints[e.Path] = e
+// Serve lets a handler answer what comes in at a listener, which it takes over, until Stop.
+func (s *Server) Serve(l net.Listener, h http.Handler) error {
+	address := l.Addr()
+	l = &counting{l, s}
+	if s.opt.TLS != nil {
+		l = tls.NewListener(l, s.opt.TLS)
 	}
+	v := &serving{done: make(chan struct{}), http: &http.Server{
+		Handler:           s.limited(h),
+		ReadHeaderTimeout: s.opt.HeaderTimeout,
+		WriteTimeout:      s.opt.WriteTimeout,
+		IdleTimeout:       s.opt.IdleTimeout,
+		MaxHeaderBytes:    16 << 10,
+		ConnContext:       overloaded,
+		ErrorLog:          slog.NewLogLogger(s.opt.Log.Handler(), slog.LevelWarn),
+	}}
+	v.http.SetKeepAlivesEnabled(!s.opt.NoReuse)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errors.Join(http.ErrServerClosed, l.Close())
+	}
+	s.serving = append(s.serving, v)
+	go func() {
+		defer close(v.done)
+		if err := v.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			s.opt.Log.Error("HTTP service ended", "address", address, "error", err)
+		}
+	}()
 	return nil
 }
 
-// Paths returns the endpoints that are served for some of these categories, in
-// no order.
-func (s *Server) Paths(c Category) []string {
-	var list []string
-	for path, e := range s.endpoints {
-		if e.Category&c != 0 && !e.Hidden {
-			list = append(list, path)
+// Stop ends the server: it takes no more connections, lets those requests that
+// are under way end, and closes everything when ctx ends, but for connections that handlers
+// have taken over.
+func (s *Server) Stop(ctx context.Context) error {
+	return s.end(func(h *http.Server) error {
+		err := h.Shutdown(ctx)
+		if err != nil {
+			err = errors.Join(err, h.Close())
 		}
-	}
-	return list
+		return err
+	})
 }
 
-// Stop ends the server: it takes no more connections, lets those requests that
-// are under way end, and closes everything when ctx ends.
-func (s *Server) Stop(ctx context.Context) error {
+// Close ends the server at once.
+func (s *Server) Close() error { return s.end((*http.Server).Close) }
+
+func (s *Server) end(one func(*http.Server) error) error {
 	s.mu.Lock()
-	list := s.listeners
-	s.listeners, s.closed = nil, true
+	list := s.serving
+	s.serving, s.closed = nil, true
 	s.mu.Unlock()
 	var wg sync.WaitGroup
 	errs := make([]error, len(list))
-	for i, l := range list {
+	for i, v := range list {
 		wg.Go(func() {
-			if errs[i] = l.http.Shutdown(ctx); errs[i] != nil {
-				errs[i] = errors.Join(errs[i], l.http.Close())
-			}
-			<-l.done
+			errs[i] = one(v.http)
+			<-v.done
 		})
 	}
 	wg.Wait()
 	return errors.Join(errs...)
 }
 
-// overload marks the context of a connection that is one too many.
-type overload struct{}
-
-// maxSockets is how many connections there are at most, whatever Options say: each takes
-// some 15 kB, also if it says nothing. Those above it are closed at once.
-const maxSockets = 16 << 10
-
-// connected counts a connection.
-func (s *Server) connected(ctx context.Context, c net.Conn) context.Context {
-	n := s.connections.Add(1)
-	if n > maxSockets {
-		if err := c.Close(); err != nil {
-			s.opt.Log.Debug("close an HTTP connection", "error", err)
-		}
+// Turn waits until there is room for one more request to work on, or until its client
+// is gone: then ok is false. Where there is room it makes no difference that a client has
+// closed its half of the connection. The caller calls end.
+func (s *Server) Turn(ctx context.Context) (end func(), ok bool) {
+	end = func() { <-s.working }
+	select {
+	case s.working <- struct{}{}:
+		return end, true
+	default:
 	}
-	if s.opt.MaxConnections >= 0 && n > int64(s.opt.MaxConnections) {
-		ctx = context.WithValue(ctx, overload{}, n)
-	}
-	return ctx
-}
-
-// disconnected forgets a connection that ended.
-func (s *Server) disconnected(_ net.Conn, state http.ConnState) {
-	if state == http.StateClosed || state == http.StateHijacked {
-		s.connections.Add(-1)
-	}
-}
-
-// buffer returns an empty slice to append an answer to.
-func (s *Server) buffer() []byte {
-	if b, ok := s.buffers.Get().(*[]byte); ok {
-		return (*b)[:0]
-	}
-	return make([]byte, 0, 4096)
-}
-
-// maxBuffer is the largest slice that is kept for the next answer.
-const maxBuffer = 1 << 20
-
-func (s *Server) release(b []byte) {
-	if cap(b) > 0 && cap(b) <= maxBuffer {
-		s.buffers.Put(&b)
+	select {
+	case s.working <- struct{}{}:
+		return end, true
+	case <-ctx.Done():
+		return nil, false
 	}
 }

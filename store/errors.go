@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"syscall"
 )
 
 // Expected answers and misuse. Test with errors.Is.
@@ -35,18 +36,38 @@ var (
 	ErrFailed = errors.New("store stopped accepting changes")
 )
 
-// FullError: a change or a checkpoint needs more than the limit leaves. Nothing
-// was changed. Sizes in bytes.
+// FullError: a change, a checkpoint or an open needs more than there is. Nothing
+// was changed. Sizes in bytes. One of a disk is syscall.ENOSPC, too.
 type FullError struct {
 	Path              string
-	Need, Free, Limit int64
+	Of                Room
+	Need, Free, Limit int64 // Limit is the size of the disk where Of is RoomOnDisk
 }
 
+// Room is what a store can run out of.
+type Room int
+
+const (
+	RoomUnderLimit Room = iota // what the store may take
+	RoomOnDisk                 // of the store's folder
+	RoomInMemory               // for changes that no checkpoint holds
+)
+
 func (e *FullError) Error() string {
-	return fmt.Sprintf("%s: %v: %d bytes needed, %d free under the limit of %d; raise the limit or take a checkpoint, which frees replaced pages",
-		e.Path, ErrFull, e.Need, e.Free, e.Limit)
+	where := "under the limit of %d; raise the limit or take a checkpoint, which frees replaced pages"
+	switch e.Of {
+	case RoomOnDisk:
+		where = "on a disk of %d"
+	case RoomInMemory:
+		where = "of the %d that changes since the last checkpoint may take in memory; take a checkpoint"
+	}
+	return fmt.Sprintf("%s: %v: %d bytes needed, %d free "+where, e.Path, ErrFull, e.Need, e.Free, e.Limit)
 }
-func (e *FullError) Is(target error) bool { return target == ErrFull }
+
+// Is implements the interface of errors.Is.
+func (e *FullError) Is(target error) bool {
+	return target == ErrFull || e.Of == RoomOnDisk && target == syscall.ENOSPC
+}
 
 // LockedError: another process (or another open in this one) has the store.
 type LockedError struct {

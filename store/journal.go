@@ -29,6 +29,9 @@ const (
 	journalHeader  = 8
 	journalTrailer = 4
 	journalAbsent  = 1 << 31
+
+	// seenKeep is how long a hash table is kept for the next revision: 8 MiB.
+	seenKeep = 1 << 20
 )
 
 // Record notes that key held old, or nothing if existed is false.
@@ -98,6 +101,9 @@ func (j *Journal) reduce(mark int) (end int) {
 			end += n
 		}
 		at += n
+	}
+	if len(j.seen) > seenKeep {
+		j.seen = nil
 	}
 	return end
 }

@@ -43,6 +43,9 @@ func (w *Writer) Release() {
 // when they are given: an idle writer waits a moment for those before it publishes.
 func (w *Writer) Expect(n int) { w.coming.Add(int64(n)) }
 
+// Expected is how many answers are expected now.
+func (w *Writer) Expected() int64 { return w.coming.Load() }
+
 // show publishes and gives the answers, if any are held.
 func (w *Writer) show() {
 	if !w.answers.waiting() {

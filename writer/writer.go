@@ -8,9 +8,10 @@
 //
 // # Goroutines
 //
-// [Writer.Run] is the writer. [Writer.Put], [Writer.Call], [Ask], [Writer.Await] and
-// [Writer.Expect] may be called by any goroutine, also before Run, and after [Writer.Close]:
-// then they fail with [ErrStopped]. All other methods are for the goroutine that runs, that
+// [Writer.Run] is the writer. [Writer.Put], [Writer.Call], [Ask], [Writer.Await],
+// [Writer.Expect], [Writer.Expected], [Writer.Waiting] and [Writer.Closed] may be called by
+// any goroutine, also before Run, and after [Writer.Close]: then what waits for the writer
+// fails with [ErrStopped]. All other methods are for the goroutine that runs, that
 // is for jobs, the alarm and the functions of [Options]; before Run and after it, for whoever
 // owns the Writer. What runs on the writer must neither block nor call what waits for the
 // writer.
@@ -145,16 +146,33 @@ func (w *Writer) Close() {
 }
 
 // Call runs f on the writer, before all jobs but earlier calls, and waits for its error. When
-// ctx ends first, f may still run.
+// ctx ends before f has begun, f never runs, and the error is ctx's cause; once it has begun,
+// only its own end is waited for.
 func (w *Writer) Call(ctx context.Context, f func() error) error {
+	var settled atomic.Bool // f has begun, or never will
 	done := make(chan error, 1)
-	if !w.Put(Calls, Job{Do: func() { done <- f() }}) {
+	do := func() {
+		if settled.CompareAndSwap(false, true) {
+			done <- f()
+		}
+	}
+	if !w.Put(Calls, Job{Do: do}) {
 		return ErrStopped
+	}
+	select {
+	case <-ctx.Done():
+		if settled.CompareAndSwap(false, true) {
+			return context.Cause(ctx)
+		}
+		ctx = context.WithoutCancel(ctx)
+	case err := <-done:
+		return err
+	case <-w.inbox.closed:
 	}
 	return w.Await(ctx, done)
 }
 
-// Ask is Call for what f finds out. f must keep to itself: the caller may have gone.
+// Ask is Call for what f finds out; with an error that is nothing.
 func Ask[T any](ctx context.Context, w *Writer, f func() (T, error)) (T, error) {
 	var found, none T
 	err := w.Call(ctx, func() (err error) {
@@ -162,7 +180,7 @@ func Ask[T any](ctx context.Context, w *Writer, f func() (T, error)) (T, error) 
 		return err
 	})
 	if err != nil {
-		return none, err // found may still be written to
+		return none, err
 	}
 	return found, nil
 }
@@ -184,3 +202,7 @@ func (w *Writer) Await(ctx context.Context, done <-chan error) error {
 		}
 	}
 }
+
+// Closed is closed by [Writer.Close]: nothing is going to be done any more. Any goroutine may
+// wait for it.
+func (w *Writer) Closed() <-chan struct{} { return w.inbox.closed }

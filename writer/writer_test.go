@@ -93,6 +93,30 @@ func TestWhoDoesNotWaitAnyLongerGetsTheCause(t *testing.T) {
 	})
 }
 
+// What has begun is waited for, whatever its caller's context says: it may still use what the
+// caller owns. What has not begun never does.
+func TestACallIsGivenUpOnlyBeforeItBegins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := running(t, Options{})
+		ctx, leave := context.WithCancel(t.Context())
+		begun, end, ended := make(chan struct{}), make(chan struct{}), make(chan error, 2)
+		go func() {
+			ended <- w.Call(ctx, func() error { close(begun); <-end; return errors.New("its own end") })
+		}()
+		<-begun
+		go func() { ended <- w.Call(ctx, func() error { t.Error("it was given up"); return nil }) }()
+		synctest.Wait()
+		leave()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("the call that waits: %v", err)
+		}
+		close(end)
+		if err := <-ended; err == nil || err.Error() != "its own end" {
+			t.Errorf("the call that has begun: %v", err)
+		}
+	})
+}
+
 func TestAskReturnsWhatWasFound(t *testing.T) {
 	w, broken := running(t, Options{}), errors.New("broken")
 	if n, err := Ask(t.Context(), w, func() (int, error) { return 7, nil }); n != 7 || err != nil {

@@ -59,6 +59,8 @@ var linked = map[string][]string{
 		"github.com/BurntSushi/toml", "github.com/VictoriaMetrics/fastcache", "github.com/emicklei/dot", "github.com/ferranbt/fastssz",
 		"github.com/holiman/bloomfilter/v2", "github.com/klauspost/cpuid/v2", "github.com/mitchellh/mapstructure",
 		"github.com/deckarep/golang-set/v2", "github.com/dlclark/regexp2", "github.com/dop251/goja", "github.com/fjl/jsonw",
+		// With the terminal.
+		"github.com/clipperhouse/uax29/v2", "github.com/mattn/go-runewidth", "github.com/peterh/liner",
 		"github.com/pion/dtls/v3", "github.com/pion/logging", "github.com/pion/stun/v3", "github.com/pion/transport/v4",
 	},
 }
@@ -184,6 +186,20 @@ func TestNothingOfGoOperaIsLinkedButItsContracts(t *testing.T) {
 	}
 	if found != len(may) {
 		t.Errorf("%d of the %d packages of contracts are linked", found, len(may))
+	}
+}
+
+// go-ethereum's package for questions changes the terminal's mode when a process begins: a
+// node that a shell starts in the background would be stopped.
+func TestNothingTouchesTheTerminalAtTheStart(t *testing.T) {
+	cmd := exec.Command("go", "list", "-deps", "./cmd/tarn")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list -deps: %v", err)
+	}
+	if slices.Contains(strings.Fields(string(out)), "github.com/ethereum/go-ethereum/console/prompt") {
+		t.Error("go-ethereum's console/prompt is linked; opera/terminal asks")
 	}
 }
 

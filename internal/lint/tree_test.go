@@ -54,7 +54,7 @@ func walk(t *testing.T, fn func(name string)) {
 			return nil
 		}
 		hidden := strings.HasPrefix(d.Name(), ".") && rel != "." && rel != ".ci"
-		if hidden || rel == "devnet" || rel != "." && exists(filepath.Join(p, "go.mod")) {
+		if hidden || rel == "devnet" || rel == "fakenet" || rel != "." && exists(filepath.Join(p, "go.mod")) {
 			return filepath.SkipDir
 		}
 		return nil

@@ -17,6 +17,7 @@ type Kind string
 const (
 	Counter Kind = "counter"
 	Gauge   Kind = "gauge"
+	Buckets Kind = "histogram" // its samples are added with Distribution
 )
 
 // ContentType is that of the format.

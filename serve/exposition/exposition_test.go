@@ -38,3 +38,18 @@ func TestOthersReadWhatIsWritten(t *testing.T) {
 		}
 	}
 }
+
+func TestOthersReadSummaries(t *testing.T) {
+	w := To(nil)
+	w.Summary("took", "how long", []Quantile{{0.5, 7}, {0.999, 1.5}}, 3, 21)
+	w.One("after", Gauge, "", 1)
+	var p expfmt.TextParser
+	families, err := p.TextToMetricFamilies(bytes.NewReader(w.Bytes()))
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, w.Bytes())
+	}
+	s := families["took"].GetMetric()[0].GetSummary()
+	if q := s.GetQuantile(); len(q) != 2 || q[1].GetQuantile() != 0.999 || q[1].GetValue() != 1.5 || s.GetSampleCount() != 3 || s.GetSampleSum() != 21 || families["after"] == nil {
+		t.Errorf("%v", families)
+	}
+}

@@ -124,7 +124,7 @@ func (o *overlay) fits(size int64) error {
 		return nil
 	}
 	if used := o.used(); used+size > o.limit {
-		return &store.FullError{Need: size, Free: max(o.limit-used, 0), Limit: o.limit}
+		return &store.FullError{Of: store.RoomInMemory, Need: size, Free: max(o.limit-used, 0), Limit: o.limit}
 	}
 	return nil
 }

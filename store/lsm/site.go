@@ -304,7 +304,7 @@ func (s *Site) Room(need int64) error {
 		return fmt.Errorf("ask for free space: %w", &os.PathError{Op: "statfs", Path: s.path, Err: err})
 	}
 	if free := int64(st.Bavail) * st.Bsize; free < need {
-		return &store.FullError{Path: s.dir, Need: need, Free: free, Limit: int64(st.Blocks) * st.Bsize}
+		return &store.FullError{Path: s.dir, Of: store.RoomOnDisk, Need: need, Free: free, Limit: int64(st.Blocks) * st.Bsize}
 	}
 	return nil
 }

@@ -25,13 +25,16 @@ type Layer struct {
 
 func (l Layer) row() (value []byte, mark byte) {
 	v := l.Value()
-	if !l.Marked {
+	if !l.Marked || len(v) == 0 { // no mark: it could not be read
 		return v, Present
 	}
 	return v[1:], v[0]
 }
 
-func (l Layer) deleted() bool { return l.Marked && l.Value()[0] == Tombstone }
+func (l Layer) deleted() bool {
+	_, mark := l.row()
+	return mark == Tombstone
+}
 
 // Cursor walks several layers: of those that have the same key, the newest counts.
 // All of them stand at or beyond the cursor's own row in its direction. It is a
@@ -175,12 +178,18 @@ func (c *Cursor) Value() []byte {
 	return v
 }
 
-// Row is the row's value, and its mark: of use with tombstones.
+// Row is the row's value, and its mark: of use with tombstones. A value that cannot be
+// read leaves the cursor on no row, with the layer's error.
 func (c *Cursor) Row() (value []byte, mark byte) {
 	if c.at < 0 {
 		return nil, Tombstone
 	}
-	return c.layers[c.at].row()
+	l := c.layers[c.at]
+	value, mark = l.row()
+	if value == nil && !l.Valid() {
+		c.Fail(l.Err())
+	}
+	return value, mark
 }
 
 func (c *Cursor) Err() error { return c.err }

@@ -145,7 +145,11 @@ func (s *Store) Put(t store.Table, key, value []byte) error {
 	s.detach()
 	s.loans.kept()
 	defer s.loans.recall()
-	return s.engine.Put(t, key, value, s.record())
+	err := s.engine.Put(t, key, value, s.record())
+	if s.condensedFor(err) {
+		err = s.engine.Put(t, key, value, &s.journal)
+	}
+	return err
 }
 
 func (s *Store) Delete(t store.Table, key []byte) error {
@@ -155,7 +159,11 @@ func (s *Store) Delete(t store.Table, key []byte) error {
 	s.detach()
 	s.loans.kept()
 	defer s.loans.recall()
-	return s.engine.Delete(t, key, s.record())
+	err := s.engine.Delete(t, key, s.record())
+	if s.condensedFor(err) {
+		err = s.engine.Delete(t, key, &s.journal)
+	}
+	return err
 }
 
 func (s *Store) DeleteRange(t store.Table, from, to []byte) (int, error) {
@@ -306,6 +314,29 @@ func (s *Store) condense() {
 		s.journal.CompactFrom(mark)
 		s.condensed = s.journal.Len()
 	}
+}
+
+// condensedFor condenses the records of the innermost session because a change was
+// refused for the memory that they take, and tells whether to try it again. Records must
+// have grown by a quarter since the last time, so that the work stays in proportion.
+func (s *Store) condensedFor(err error) bool {
+	var full *store.FullError
+	if len(s.marks) == 0 || !errors.As(err, &full) || full.Of != store.RoomInMemory {
+		return false
+	}
+	length := s.journal.Len()
+	if length-s.condensed <= length/4 {
+		return false
+	}
+	s.journal.CompactFrom(s.marks[len(s.marks)-1])
+	s.condensed = s.journal.Len()
+	return s.condensed < length
+}
+
+// truncate forgets the records from a position on.
+func (s *Store) truncate(mark int) {
+	s.journal.Truncate(mark, journalKeep)
+	s.condensed = min(s.condensed, mark)
 }
 
 // fail closes the store to further use of the writer's state.

@@ -100,3 +100,49 @@ func TestARowChangedOftenKeepsOneOldValue(t *testing.T) {
 		}
 	}
 }
+
+// What a revision of many rows took is no measure for the next one.
+func TestALargeRevisionDoesNotRaiseTheBoundOfTheNext(t *testing.T) {
+	e, err := page.OpenVolatile(1 << 30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	s, err := revision.Open(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := s.CreateTable("rows")
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := make([]byte, 1<<20)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range byte(200) {
+		must(s.Put(rows, []byte{1, i}, value))
+	}
+	must(s.Begin())
+	for i := range byte(200) {
+		must(s.Put(rows, []byte{1, i}, value))
+	}
+	must(s.Push())
+	must(s.Commit(s.Head()))
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	must(s.Begin())
+	for range 190 {
+		must(s.Put(rows, []byte{1, 0}, value))
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	runtime.KeepAlive(s)
+	if took := int64(after.HeapAlloc) - int64(before.HeapAlloc); took > 130<<20 {
+		t.Errorf("undo data of one row of 1 MiB, changed 190 times, takes %d MiB", took>>20)
+	}
+}

@@ -136,7 +136,7 @@ func (e *engine) set(t store.Table, key, value []byte, mark byte, undo *store.Jo
 	at := 0
 	if undo != nil {
 		if at = undo.Len(); int64(at+len(key)+len(old)) > e.box.limit {
-			return &store.FullError{Path: "sandbox", Need: int64(len(key) + len(old)), Free: max(e.box.limit-int64(at), 0), Limit: e.box.limit}
+			return &store.FullError{Path: "sandbox", Of: store.RoomInMemory, Need: int64(len(key) + len(old)), Free: max(e.box.limit-int64(at), 0), Limit: e.box.limit}
 		}
 		undo.Record(t, key, old, !missing)
 	}
@@ -160,8 +160,13 @@ func (b *Sandbox) row(value []byte, mark byte) []byte {
 	return b.buf
 }
 
-// Restore implements store.Engine.
+// Restore implements store.Engine. A row that is again what the view shows leaves the
+// sandbox, so that work which is undone takes no room.
 func (e *engine) Restore(t store.Table, key, old []byte, existed bool) error {
+	below, err := e.view.Get(t, key)
+	if existed && err == nil && bytes.Equal(below, old) || !existed && errors.Is(err, store.ErrNotFound) {
+		return e.box.rows.Restore(t, key, nil, false)
+	}
 	mark := byte(merge.Tombstone)
 	if existed {
 		mark = merge.Present

@@ -259,3 +259,127 @@ func TestAFilledSandboxServesTheNext(t *testing.T) {
 		}
 	}
 }
+
+// Work that is undone takes no room, however often.
+func TestWhatIsUndoneLeavesTheSandbox(t *testing.T) {
+	base, table := newBase(t)
+	for i := range 3000 {
+		if err := base.Put(table, fmt.Appendf(nil, "old %d", i), make([]byte, 2000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v := view(t, base)
+	defer v.Close()
+	box, err := New(2 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Close()
+	s, err := box.Open(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3000 {
+		old, new := fmt.Appendf(nil, "old %d", i), fmt.Appendf(nil, "new %d", i)
+		for _, err := range []error{
+			s.Begin(),
+			s.Put(table, new, make([]byte, 2000)),
+			s.Put(table, old, []byte("changed")),
+			s.Undo(),
+			s.Begin(),
+			s.Delete(table, old),
+			s.Undo(),
+		} {
+			if err != nil {
+				t.Fatalf("after %d rows: %v", i, err)
+			}
+		}
+		if got, err := s.Get(table, old); err != nil || len(got) != 2000 {
+			t.Fatalf("row %d has %d bytes: %v", i, len(got), err)
+		}
+		if _, err := s.Get(table, new); !errors.Is(err, store.ErrNotFound) {
+			t.Fatalf("row %d is still there: %v", i, err)
+		}
+	}
+}
+
+// A row that is changed again and again in a sandbox takes its room once, as it does in
+// the store below.
+func TestARowChangedOftenFitsASandbox(t *testing.T) {
+	base, table := newBase(t)
+	v := view(t, base)
+	defer v.Close()
+	box, err := New(4 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Close()
+	s, err := box.Open(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5000 {
+		if err := s.Put(table, []byte("row"), bytes.Repeat([]byte{byte(i)}, 100_000)); err != nil {
+			t.Fatalf("change %d: %v", i, err)
+		}
+	}
+	if err := s.Undo(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Get(table, []byte("row")); !errors.Is(err, store.ErrNotFound) {
+		t.Error(err)
+	}
+}
+
+// unreadable is a view on a disk that has lost its values.
+type unreadable struct{ store.View }
+
+type unreadableCursor struct {
+	store.Cursor
+	err error
+}
+
+func (v unreadable) Cursor(t store.Table) (store.Cursor, error) {
+	c, err := v.View.Cursor(t)
+	return &unreadableCursor{Cursor: c}, err
+}
+
+func (c *unreadableCursor) Value() []byte {
+	c.err = &store.CorruptError{Path: "state", Detail: "checksum"}
+	return nil
+}
+func (c *unreadableCursor) Valid() bool { return c.err == nil && c.Cursor.Valid() }
+func (c *unreadableCursor) Err() error  { return c.err }
+
+// A value that the view cannot read is an error of the sandbox, not an empty value.
+func TestAValueThatCannotBeReadIsNoEmptyValue(t *testing.T) {
+	base, table := newBase(t)
+	if err := base.Put(table, []byte("row"), []byte("value")); err != nil {
+		t.Fatal(err)
+	}
+	v := view(t, base)
+	defer v.Close()
+	box, err := New(4 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer box.Close()
+	s, err := box.Open(unreadable{v})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.Cursor(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if !c.First() {
+		t.Fatal("there is no row")
+	}
+	if value := c.Value(); value != nil || !errors.Is(c.Err(), store.ErrCorrupt) || c.Valid() || c.Next() {
+		t.Errorf("the value is %q, and the error %v", value, c.Err())
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tarn/internal/disk"
 	"tarn/store"
 )
 
@@ -17,7 +18,7 @@ import (
 // typed and changes nothing, the store can be read and reopened, and goes on
 // when there is space again.
 func (s *Suite) NoSpace(t *testing.T) {
-	if reason := whyNoDisk(); reason != "" {
+	if reason := disk.Missing(); reason != "" {
 		s.skip(t, reason)
 	}
 	s.each(t, func(t *testing.T, e Engine) {
@@ -51,20 +52,20 @@ const (
 
 // fillDisk is a process's whole job.
 func fillDisk(e Engine, j job, out io.Writer) (err error) {
-	d, err := newDisk(j.Dir, smallDisk)
+	d, err := disk.New(j.Dir, smallDisk)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		if e := d.close(); err == nil {
+		if e := d.Close(); err == nil {
 			err = e
 		}
 	}()
-	ballast := filepath.Join(d.dir, "ballast")
+	ballast := filepath.Join(d.Dir, "ballast")
 	if err := allocate(ballast, ballastSize); err != nil {
 		return err
 	}
-	r := newRun(e, storeDir(d.dir), Knobs{}, source(j.Seed, e.Name, 0))
+	r := newRun(e, storeDir(d.Dir), Knobs{}, source(j.Seed, e.Name, 0))
 	r.alone = true
 	if err := r.open(); err != nil {
 		return fmt.Errorf("open: %w", err)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tarn/internal/disk"
 )
 
 // PowerCut is Kill with the power: the store is on a file system of its own that
@@ -17,7 +19,7 @@ import (
 // wrote the next one finds in the page cache, and a cut soon after takes away what
 // that one has not made durable before it stood on it.
 func (s *Suite) PowerCut(t *testing.T) {
-	if reason := whyNoDisk(); reason != "" {
+	if reason := disk.Missing(); reason != "" {
 		s.skip(t, reason)
 	}
 	s.each(t, func(t *testing.T, e Engine) {
@@ -49,12 +51,12 @@ const cutSize = 512 << 20
 
 // cutPower is a process's whole job: it strikes workers by power cuts.
 func cutPower(e Engine, j job, out io.Writer) (err error) {
-	d, err := newDisk(j.Dir, cutSize)
+	d, err := disk.New(j.Dir, cutSize)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.close()) }()
-	o := newOrdeal(e, d.dir, j.Seed)
+	defer func() { err = errors.Join(err, d.Close()) }()
+	o := newOrdeal(e, d.Dir, j.Seed)
 	cuts := 0
 	o.strike = func(p *process) ([]string, error) {
 		if o.rng.IntN(2) == 0 {
@@ -77,19 +79,19 @@ func cutPower(e Engine, j job, out io.Writer) (err error) {
 // strikePower cuts the power under a worker. What the worker reports after the
 // cut counts for nothing: a sync in flight may return well although its data is
 // lost.
-func strikePower(d *disk, p *process) ([]string, error) {
+func strikePower(d *disk.Disk, p *process) ([]string, error) {
 	lines := p.report()
 	select {
 	case <-p.ended:
 		return nil, fmt.Errorf("worker ended before the power cut: %w", p.wait())
 	default:
 	}
-	if err := d.cut(); err != nil {
+	if err := d.Cut(); err != nil {
 		return nil, err
 	}
 	p.kill() //nolint:errcheck // it may have ended over the errors of its disk
-	if err := d.unmount(); err != nil {
+	if err := d.Unmount(); err != nil {
 		return nil, err
 	}
-	return lines, d.mount()
+	return lines, d.Mount()
 }

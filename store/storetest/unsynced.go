@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tarn/internal/disk"
 	"tarn/store"
 )
 
@@ -18,7 +19,7 @@ import (
 // open. What it opened at must be there: whoever opened it may have let go of what
 // an older image needs.
 func (s *Suite) PowerCutAfterOpen(t *testing.T) {
-	if reason := whyNoDisk(); reason != "" {
+	if reason := disk.Missing(); reason != "" {
 		s.skip(t, reason)
 	}
 	s.each(t, func(t *testing.T, e Engine) {
@@ -30,16 +31,16 @@ func (s *Suite) PowerCutAfterOpen(t *testing.T) {
 
 // openUnsynced is a process's whole job.
 func openUnsynced(e Engine, j job, out io.Writer) (err error) {
-	d, err := newDisk(j.Dir, cutSize)
+	d, err := disk.New(j.Dir, cutSize)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.close()) }()
+	defer func() { err = errors.Join(err, d.Close()) }()
 	whole := filepath.Join(j.Dir, "whole")
-	if err := leaveUnsynced(e, whole, d.dir); err != nil {
+	if err := leaveUnsynced(e, whole, d.Dir); err != nil {
 		return err
 	}
-	p, err := start(job{Role: roleHold, Engine: e.Name, Dir: d.dir}, false)
+	p, err := start(job{Role: roleHold, Engine: e.Name, Dir: d.Dir}, false)
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func openUnsynced(e Engine, j job, out io.Writer) (err error) {
 	if _, err := strikePower(d, p); err != nil {
 		return err
 	}
-	s, err := e.Open(storeDir(d.dir), Knobs{})
+	s, err := e.Open(storeDir(d.Dir), Knobs{})
 	if err != nil {
 		return fmt.Errorf("open after the cut: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -37,6 +38,15 @@ var steps = []struct {
 	{"write beside it", func(files vfs.FS) error { return vfs.WriteDurably(files, file, []byte("third")) }, [2]string{"third", "second"}},
 	{"remove", func(files vfs.FS) error { return vfs.RemoveDurably(files, file) }, [2]string{"", "second"}},
 	{"remove what is not there", func(files vfs.FS) error { return vfs.RemoveDurably(files, file) }, [2]string{"", "second"}},
+	{"move", func(files vfs.FS) error { return vfs.MoveDurably(files, moved, file) }, [2]string{"second"}},
+	{"move to another file system", across, [2]string{"", "second"}},
+}
+
+// across moves a file as if its new name were on another file system.
+func across(files vfs.FS) error {
+	other := errorfs.New(files)
+	other.Inject(errorfs.Fault{Ops: errorfs.Rename, Err: syscall.EXDEV})
+	return vfs.MoveDurably(other, file, moved)
 }
 
 // found is what the two names have; a file without bytes is not what "" stands for.
@@ -151,7 +161,7 @@ func TestACallThatFailsIsAnErrorAndLeavesTheOldOrTheNew(t *testing.T) {
 				t.Errorf("%s: call %d failed, and there is %q", s.name, nth, got)
 			}
 			bad.Clear()
-			if err := s.do(bad); err != nil && !(s.name == "rename" && errors.Is(err, fs.ErrNotExist)) {
+			if err := s.do(bad); err != nil && !((s.name == "rename" || strings.HasPrefix(s.name, "move")) && errors.Is(err, fs.ErrNotExist)) {
 				t.Errorf("%s: call %d failed, and then: %v", s.name, nth, err)
 			}
 			if got := found(t, mem); got != s.want {

@@ -8,13 +8,17 @@ import (
 
 func TestAClientThatHasGoneIsNotWorkedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := New(Options{}, nil)
+		s := New(Options{})
+		var end func()
 		for range cap(s.working) {
-			s.working <- struct{}{}
+			end, _ = s.Turn(t.Context())
 		}
 		ctx, leave := context.WithCancel(t.Context())
 		begun := make(chan bool, 1)
-		go func() { begun <- s.begin(&Request{Context: ctx}) }()
+		go func() {
+			_, ok := s.Turn(ctx)
+			begun <- ok
+		}()
 		synctest.Wait()
 		if len(begun) > 0 {
 			t.Fatal("one too many has begun")
@@ -23,8 +27,8 @@ func TestAClientThatHasGoneIsNotWorkedFor(t *testing.T) {
 		if <-begun {
 			t.Error("it has begun")
 		}
-		<-s.working
-		if !s.begin(&Request{Context: ctx}) { // of half of a connection, perhaps
+		end()
+		if _, ok := s.Turn(ctx); !ok { // of half of a connection, perhaps
 			t.Error("there was room")
 		}
 	})

@@ -1,0 +1,89 @@
+package vfs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+)
+
+// copyBytes is how much of a file is in memory while it is copied.
+const copyBytes = 4 << 20
+
+// CopyTo copies the bytes from one offset to before another of a file to an offset of
+// another file. Nothing of it is durable. A file that ends before is an error.
+func CopyTo(out File, at int64, in File, from, to int64) error {
+	buf := make([]byte, min(copyBytes, max(0, to-from)))
+	for from < to {
+		b := buf[:min(int64(len(buf)), to-from)]
+		if n, err := in.ReadAt(b, from); n < len(b) {
+			if err == nil || errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return fmt.Errorf("copy: read %d bytes at offset %d: %w", len(b), from, err)
+		}
+		if _, err := out.WriteAt(b, at); err != nil {
+			return fmt.Errorf("copy: write %d bytes at offset %d: %w", len(b), at, err)
+		}
+		from, at = from+int64(len(b)), at+int64(len(b))
+	}
+	return nil
+}
+
+// CopyRange makes path a file of the bytes of a range of another, in place of one of that
+// name. Its bytes are durable when it returns nil, its name is not. After an error there
+// may be a part of it.
+func CopyRange(files FS, in File, from, to int64, path string) error {
+	out, err := files.Create(path)
+	if err != nil {
+		return err
+	}
+	if err = CopyTo(out, 0, in, from, to); err == nil {
+		err = out.Sync()
+	}
+	if err = errors.Join(err, out.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// CopyFile copies a file as CopyRange does.
+func CopyFile(files FS, from, to string) error {
+	in, err := files.Open(from, false)
+	if err != nil {
+		return err
+	}
+	size, err := in.Size()
+	if err == nil {
+		err = CopyRange(files, in, 0, size, to)
+	}
+	if err = errors.Join(err, in.Close()); err != nil {
+		return fmt.Errorf("copy %s: %w", from, err)
+	}
+	return nil
+}
+
+// MoveDurably gives a file, whose bytes must be durable, another name, in place of the
+// file that has it, also where that is on another file system: then it copies. When it
+// returns nil the name is durable, and that the old one is gone. A crash or an error
+// leaves the file whole under one of its names, or under both after a copy; done again it
+// comes to its end. A crash may leave a part of a copy, whose name ends with [NewSuffix].
+func MoveDurably(files FS, from, to string) error {
+	err := RenameDurably(files, from, to)
+	if !errors.Is(err, syscall.EXDEV) {
+		return err
+	}
+	// The name appears when all is there, and the source goes when the name is durable.
+	part := to + NewSuffix
+	if err := CopyFile(files, from, part); err != nil {
+		there, failed := files.Exists(part)
+		if there {
+			failed = files.Remove(part)
+		}
+		return errors.Join(err, failed)
+	}
+	if err := RenameDurably(files, part, to); err != nil {
+		return err
+	}
+	return RemoveDurably(files, from)
+}

@@ -1,0 +1,185 @@
+package vitals
+
+import (
+	"math"
+	"os"
+	"time"
+
+	"tarn/dashboard"
+	"tarn/probe"
+)
+
+// pagesEvery is how often the kernel is asked for private dirty memory: it walks the page
+// table for it.
+const pagesEvery = 10 * time.Second
+
+// paceOver is over how many samples the present pace of writing is measured.
+const paceOver = 300
+
+// Watch shows a meter's numbers on a dashboard. It is for one goroutine.
+type Watch struct {
+	m       *Meter
+	now     *reading
+	pages   probe.Pages // zero where they could not be read
+	pagesAt time.Time
+
+	written [paceOver]int64 // to disks, at the last samples
+	taken   [paceOver]time.Time
+	samples int
+}
+
+// Watch returns a new one. Read comes before each sample.
+func (m *Meter) Watch() *Watch { return &Watch{m: m, now: &reading{}} }
+
+// Read reads what the panels and figures show.
+func (w *Watch) Read() {
+	w.now = w.m.read()
+	now := time.Now()
+	if now.Sub(w.pagesAt) >= pagesEvery {
+		w.pagesAt = now
+		pages, err := probe.ReadPages(os.Getpid())
+		if err != nil {
+			pages = probe.Pages{}
+		}
+		w.pages = pages
+	}
+	i := w.samples % paceOver
+	w.written[i], w.taken[i] = w.now.process.Disk.Net(), now
+	w.samples++
+}
+
+// pace is what a year is at the pace of the last samples.
+func (w *Watch) pace() float64 {
+	n := min(w.samples, paceOver)
+	if n < 10 {
+		return math.NaN()
+	}
+	last, first := (w.samples-1)%paceOver, (w.samples-n)%paceOver
+	span := w.taken[last].Sub(w.taken[first])
+	return float64(max(0, w.written[last]-w.written[first])) * year.Seconds() / span.Seconds()
+}
+
+// gauge is a series of a number, total one of a number that grows.
+func (w *Watch) gauge(name string, v func(r *reading) int64) dashboard.Series {
+	return dashboard.Series{Name: name, Value: func() float64 { return float64(v(w.now)) }}
+}
+
+func (w *Watch) total(name string, v func(r *reading) int64) dashboard.Series {
+	s := w.gauge(name, v)
+	s.Rate = true
+	return s
+}
+
+// busy is the share of a processor that a time which grows is.
+func (w *Watch) busy(name string, v func(r *reading) time.Duration) dashboard.Series {
+	return dashboard.Series{Name: name, Rate: true, Scale: 100, Value: func() float64 { return v(w.now).Seconds() }}
+}
+
+// Disk are the panels about the disk.
+func (w *Watch) Disk() []dashboard.Panel {
+	causes := []dashboard.Series{
+		w.total("checkpoints", func(r *reading) int64 { return r.state.Written.Checkpoint + r.state.Written.Meta }),
+		w.total("early pages", func(r *reading) int64 { return r.state.Written.Spill }),
+		w.total("mapped pages", func(r *reading) int64 { return r.state.Written.Mapped }),
+		w.total("engine's files", func(r *reading) int64 {
+			return r.state.Written.Log + r.state.Written.Flush + r.state.Written.Compaction
+		}),
+	}
+	for i, f := range w.m.o.Files {
+		causes = append(causes, w.total(f.Name, func(r *reading) int64 { return r.files[i] }))
+	}
+	const group = "Disk"
+	return []dashboard.Panel{
+		{Group: group, Title: "Written to files, by cause", Unit: dashboard.BytesSecond, Stacked: true, Series: causes,
+			Help: "What the node counts. In mapped_private the state is written by checkpoints alone: peaks with nothing between them are normal."},
+		{Group: group, Title: "To and from disks", Unit: dashboard.BytesSecond, Series: []dashboard.Series{
+			w.total("written", func(r *reading) int64 { return r.process.Disk.Written }),
+			w.total("deleted before", func(r *reading) int64 { return r.process.Disk.Cancelled }),
+			w.total("read", func(r *reading) int64 { return r.process.Disk.Read }),
+		}, Help: "What the kernel counts for the whole process. Reads end once the state has been read into memory."},
+		{Group: group, Title: "Changed since the last checkpoint", Unit: dashboard.Bytes, Series: []dashboard.Series{
+			w.gauge("changed", func(r *reading) int64 { return r.state.DirtyBytes }),
+		}, Help: "What the next checkpoint writes, about. It falls to nothing when one has begun."},
+	}
+}
+
+// Memory are the panels about memory.
+func (w *Watch) Memory() []dashboard.Panel {
+	const group = "Memory"
+	return []dashboard.Panel{
+		{Group: group, Title: "Memory, by what stands behind it", Unit: dashboard.Bytes, Stacked: true, Series: []dashboard.Series{
+			w.gauge("swap", func(r *reading) int64 { return r.process.Memory.Swap }),
+			w.gauge("files", func(r *reading) int64 { return r.process.Memory.File }),
+			w.gauge("shared", func(r *reading) int64 { return r.process.Memory.Shared }),
+			w.gauge("anonymous", func(r *reading) int64 { return r.process.Memory.Anonymous }),
+		}, Help: "The kernel takes back what is of files when others need it; anonymous memory goes to swap at most."},
+		{Group: group, Title: "What cannot be taken back", Unit: dashboard.Bytes, Series: []dashboard.Series{
+			w.gauge("private dirty", func(*reading) int64 { return w.pages.PrivateDirty }),
+			w.gauge("of the state", func(r *reading) int64 { return r.state.PrivateBytes }),
+			w.gauge("Go's heap", func(r *reading) int64 { return r.runtime.HeapLive }),
+		}, Help: "Private dirty is read every 10 s. A checkpoint gives back what is of the state."},
+	}
+}
+
+// Processor are the panels about the processor; parts are of the second one, beside the
+// garbage collector.
+func (w *Watch) Processor(parts ...dashboard.Series) []dashboard.Panel {
+	const group = "Processor"
+	parts = append(parts, w.busy("collecting garbage", func(r *reading) time.Duration { return r.runtime.GCCPU }))
+	return []dashboard.Panel{
+		{Group: group, Title: "Processor", Unit: dashboard.Percent, Stacked: true, Series: []dashboard.Series{
+			w.busy("kernel", func(r *reading) time.Duration { return r.process.System }),
+			w.busy("program", func(r *reading) time.Duration { return r.process.User }),
+		}, Help: "100 % is one processor."},
+		{Group: group, Title: "Where the time goes", Unit: dashboard.Percent, Series: parts,
+			Help: "100 % is one at work all the time. A chain whose writer gets near 100 % cannot go faster."},
+	}
+}
+
+// Figures are the numbers about disk and memory.
+func (w *Watch) Figures() []dashboard.Figure {
+	const disk, memory = "Disk", "Memory"
+	list := []dashboard.Figure{
+		{Group: disk, Title: "Written a year", Unit: dashboard.BytesYear, Help: "Since the node began to serve, checkpoints over whole intervals; after 15 min and a checkpoint", Value: func() float64 {
+			if _, total, ok := w.m.project(&w.now.state, w.now.process.Disk.Written); ok {
+				return total
+			}
+			return math.NaN()
+		}},
+		{Group: disk, Title: "At the pace of 5 minutes", Unit: dashboard.BytesYear, Help: "A checkpoint in them makes it large, none small", Value: w.pace},
+		{Group: disk, Title: "Last checkpoint", Unit: dashboard.Seconds, Help: "ago", Value: func() float64 {
+			if at := w.now.state.LastCheckpoint.At; !at.IsZero() {
+				return time.Since(at).Seconds()
+			}
+			return math.NaN()
+		}},
+		{Group: disk, Title: "It wrote", Unit: dashboard.Bytes, Value: w.ofCheckpoint(func(r *reading) float64 { return float64(r.state.LastCheckpoint.Bytes) })},
+		{Group: disk, Title: "It took", Unit: dashboard.Seconds, Value: w.ofCheckpoint(func(r *reading) float64 { return r.state.LastCheckpoint.Duration.Seconds() })},
+		{Group: disk, Title: "Size of the state", Unit: dashboard.Bytes, Value: func() float64 { return float64(w.now.state.Used) }},
+		{Group: memory, Title: "State", Unit: dashboard.Text, Help: "how it is kept", Words: func() string {
+			s := &w.now.state
+			if s.Mode == "" {
+				return s.Engine
+			}
+			return s.Engine + ", " + s.Mode
+		}},
+	}
+	for i, f := range w.m.o.Folders {
+		list = append(list, dashboard.Figure{Group: disk, Title: "Free for " + f.Name, Unit: dashboard.Bytes, Value: func() float64 {
+			if i >= len(w.now.spaces) || w.now.spaces[i].Size == 0 {
+				return math.NaN()
+			}
+			return float64(w.now.spaces[i].Free)
+		}})
+	}
+	return list
+}
+
+func (w *Watch) ofCheckpoint(v func(r *reading) float64) func() float64 {
+	return func() float64 {
+		if w.now.state.LastCheckpoint.At.IsZero() {
+			return math.NaN()
+		}
+		return v(w.now)
+	}
+}

@@ -1,0 +1,223 @@
+// Package vitals is what a node of any protocol tells of itself as metrics: how its state is
+// kept, what goes to the disk and why, how old the last checkpoint is, and what the process
+// and Go's runtime use. The same readings are panels of a dashboard.
+//
+// It owns the names of those metrics and the projection of writes to a year. It reads what
+// the store and package probe count, keeps only where the node stood when it began to
+// serve, and starts nothing. What a chain, its peers and its requests are is told by
+// their owners.
+package vitals
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"tarn/probe"
+	"tarn/serve/exposition"
+	"tarn/store"
+)
+
+// Options are what a meter reads.
+type Options struct {
+	Stats   func() store.Stats
+	Durable func() store.Durable
+	// Files count the bytes written to what is not the state's, in files of one kind each.
+	Files []Files
+	// Folders are those whose disks' room is told, by what they are for.
+	Folders []Folder
+}
+
+// Files are files of one kind. Written may be called by all goroutines.
+type Files struct {
+	Name    string
+	Written func() int64 // bytes, ascending
+}
+
+// Folder is where something is kept.
+type Folder struct{ Name, Path string }
+
+// Meter tells of one store, and of this process. Its methods may be called by all
+// goroutines.
+type Meter struct {
+	o     Options
+	begin baseline
+
+	duration, pause *exposition.Histogram // of checkpoints
+	mu              sync.Mutex
+	counted         time.Time // when the newest checkpoint ended that they have
+}
+
+// New returns a meter. What was written before is left out of projections, so it is made
+// when the node begins to serve.
+func New(o Options) *Meter {
+	m := &Meter{o: o, duration: exposition.NewHistogram(exposition.Durations()...), pause: exposition.NewHistogram(exposition.Durations()...)}
+	m.begin = m.baseline()
+	m.counted = o.Stats().LastCheckpoint.At
+	return m
+}
+
+// reading is what a meter reads at once: the metrics are made of one, and so is a sample of
+// a dashboard.
+type reading struct {
+	state   store.Stats
+	process probe.Process
+	failed  error // why some of the process could not be read
+	runtime probe.Runtime
+	files   []int64       // of Options.Files
+	spaces  []probe.Space // of Options.Folders; zero for one that could not be read
+}
+
+func (m *Meter) read() *reading {
+	r := &reading{state: m.o.Stats(), runtime: probe.ReadRuntime(), files: make([]int64, len(m.o.Files)), spaces: make([]probe.Space, len(m.o.Folders))}
+	r.process, r.failed = probe.Self()
+	for i, f := range m.o.Files {
+		r.files[i] = f.Written()
+	}
+	for i, f := range m.o.Folders {
+		if space, err := probe.ReadSpace(f.Path); err == nil { // it may not be there yet
+			r.spaces[i] = space
+		}
+	}
+	m.count(&r.state)
+	return r
+}
+
+// count adds the last checkpoint to the histograms unless it is in them. One that nobody
+// looks at before the next one ends is in none: it needs a reading between the two.
+func (m *Meter) count(s *store.Stats) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c := &s.LastCheckpoint; c.At.After(m.counted) {
+		m.counted = c.At
+		m.duration.Observe(c.Duration.Seconds())
+		m.pause.Observe(c.Pause.Seconds())
+	}
+}
+
+// Append appends all metrics.
+func (m *Meter) Append(to *exposition.Writer) {
+	w, r := sheet{to}, m.read()
+	s := &r.state
+	w.Metric("tarn_state_info", exposition.Gauge, "How the state is kept; always 1")
+	w.Sample(1, "engine", s.Engine, "mode", s.Mode, "memory", word(s.Memory))
+	w.state(s)
+	w.writes(s.Written)
+	m.files(w, r)
+	m.checkpoints(w, s)
+	w.process(&r.process)
+	failed := 0.0
+	if r.failed != nil {
+		failed = 1
+	}
+	w.gauge("tarn_meter_failed", "1 if some of the numbers of the process could not be read", failed)
+	w.runtime(r.runtime)
+	m.perYear(w, s, r.process.Disk.Written)
+}
+
+// word is a label's value without spaces: simple readers of the format, Leap's tests among
+// them, split its lines there.
+func word(text string) string { return strings.ReplaceAll(text, " ", "_") }
+
+// files is what goes to all files, and what room there is for them.
+func (m *Meter) files(w sheet, r *reading) {
+	w.Metric("tarn_written_bytes_total", exposition.Counter, "Bytes written to files, by what they keep; tarn_state_written_bytes_total says why of the state's")
+	w.Sample(float64(r.state.Written.Total()), "files", "state")
+	for i, f := range m.o.Files {
+		w.Sample(float64(r.files[i]), "files", word(f.Name))
+	}
+	each := func(name, help string, of func(probe.Space) int64) {
+		w.Metric(name, exposition.Gauge, help)
+		for i, f := range m.o.Folders {
+			if r.spaces[i].Size > 0 {
+				w.Sample(float64(of(r.spaces[i])), "folder", word(f.Name))
+			}
+		}
+	}
+	each("tarn_disk_free_bytes", "Free space of the disk that a folder is on", func(s probe.Space) int64 { return s.Free })
+	each("tarn_disk_size_bytes", "Size of the disk that a folder is on", func(s probe.Space) int64 { return s.Size })
+}
+
+// sheet is the metrics under way.
+type sheet struct{ *exposition.Writer }
+
+func (w sheet) gauge(name, help string, v float64)   { w.One(name, exposition.Gauge, help, v) }
+func (w sheet) counter(name, help string, v float64) { w.One(name, exposition.Counter, help, v) }
+
+func (w sheet) state(s *store.Stats) {
+	bytes := func(name, help string, v int64) { w.gauge("tarn_state_"+name+"_bytes", help, float64(v)) }
+	bytes("size", "Size of the state's files", s.Size)
+	bytes("limit", "Limit of the state's size; 0 for none", s.Limit)
+	bytes("used", "What the newest state takes", s.Used)
+	bytes("free", "What the state can still grow by", s.Free)
+	bytes("dirty", "What has changed since the last checkpoint", s.DirtyBytes)
+	bytes("private", "Memory of the state that the kernel cannot take back", s.PrivateBytes)
+	w.gauge("tarn_state_open_views", "Views that readers hold", float64(s.OpenViews))
+	count := func(name, help string, v int64) { w.counter("tarn_state_"+name+"_total", help, float64(v)) }
+	count("cache_hits", "Reads that a cache answered", s.CacheHits)
+	count("cache_misses", "Reads that no cache answered", s.CacheMisses)
+	count("gets", "Rows read", s.Gets)
+	count("puts", "Rows written", s.Puts)
+	count("deletes", "Rows deleted", s.Deletes)
+}
+
+// writes is what goes to the state's files, by cause.
+func (w sheet) writes(now store.Written) {
+	w.Metric("tarn_state_written_bytes_total", exposition.Counter, "Bytes written to the state's files, by cause")
+	for _, c := range causes(&now) {
+		w.Sample(float64(c.bytes), "cause", c.name)
+	}
+}
+
+func (m *Meter) checkpoints(w sheet, s *store.Stats) {
+	w.counter("tarn_checkpoints_total", "Checkpoints finished", float64(s.Checkpoints))
+	w.counter("tarn_checkpoints_failed_total", "Checkpoints that failed", float64(s.CheckpointsFailed))
+	if c := &s.LastCheckpoint; !c.At.IsZero() {
+		w.gauge("tarn_checkpoint_age_seconds", "Time since the last checkpoint became durable", time.Since(c.At).Seconds())
+		w.gauge("tarn_checkpoint_duration_seconds", "How long the last checkpoint took", c.Duration.Seconds())
+		w.gauge("tarn_checkpoint_pause_seconds", "How long the chain stood still for it", c.Pause.Seconds())
+		w.gauge("tarn_checkpoint_bytes", "What the last checkpoint wrote", float64(c.Bytes))
+		w.gauge("tarn_checkpoint_pages", "Pages, or rows, that the last checkpoint wrote", float64(c.Pages))
+		w.gauge("tarn_checkpoint_returned_bytes", "Memory that was given back after it", float64(c.Returned))
+	}
+	w.Metric("tarn_checkpoint_time_seconds", exposition.Buckets, "How long checkpoints took, those that a reading of these metrics came after")
+	w.Distribution(m.duration.Read())
+	w.Metric("tarn_checkpoint_stop_seconds", exposition.Buckets, "How long the chain stood still for each of them")
+	w.Distribution(m.pause.Read())
+	d := m.o.Durable()
+	w.gauge("tarn_durable_block_num", "Block that a start after a crash begins with", float64(d.Head))
+	w.gauge("tarn_durable_irreversible_block_num", "Block that such a start can step back to", float64(d.Irreversible))
+}
+
+// process has the conventional names where there are some.
+func (w sheet) process(p *probe.Process) {
+	w.counter("process_cpu_seconds_total", "CPU time", (p.User + p.System).Seconds())
+	w.Metric("tarn_process_cpu_seconds_total", exposition.Counter, "CPU time, in the program and in the kernel for it")
+	w.Sample(p.User.Seconds(), "mode", "user")
+	w.Sample(p.System.Seconds(), "mode", "system")
+	w.gauge("process_start_time_seconds", "When the process began, in s since 1970", float64(p.Start.UnixMilli())/1000)
+	w.gauge("process_resident_memory_bytes", "Memory in RAM", float64(p.Memory.Resident()))
+	w.gauge("process_virtual_memory_bytes", "Address space", float64(p.Virtual))
+	w.gauge("process_open_fds", "Open files", float64(p.Files))
+	w.gauge("tarn_process_threads", "Threads", float64(p.Threads))
+	w.counter("tarn_process_major_faults_total", "Page faults that waited for a disk", float64(p.MajorFaults))
+	w.Metric("tarn_process_memory_bytes", exposition.Gauge, "Memory by what stands behind it; the kernel can take back what is of files")
+	w.Sample(float64(p.Memory.Anonymous), "kind", "anonymous")
+	w.Sample(float64(p.Memory.File), "kind", "file")
+	w.Sample(float64(p.Memory.Shared), "kind", "shared")
+	w.Sample(float64(p.Memory.Swap), "kind", "swap")
+	w.counter("tarn_process_disk_read_bytes_total", "Bytes read from disks", float64(p.Disk.Read))
+	w.counter("tarn_process_disk_written_bytes_total", "Bytes written to disks, the block log included", float64(p.Disk.Written))
+	w.counter("tarn_process_disk_cancelled_bytes_total", "Bytes of those that were deleted before they got to a disk", float64(p.Disk.Cancelled))
+}
+
+func (w sheet) runtime(r probe.Runtime) {
+	w.gauge("go_goroutines", "Goroutines", float64(r.Goroutines))
+	w.Metric("tarn_go_memory_bytes", exposition.Gauge, "Memory of Go's runtime; all of it is anonymous")
+	w.Sample(float64(r.HeapLive), "class", "heap")
+	w.Sample(float64(r.HeapIdle), "class", "heap_idle")
+	w.Sample(float64(r.Stacks), "class", "stacks")
+	w.Sample(float64(r.Other), "class", "other")
+	w.counter("tarn_go_gc_cycles_total", "Collections of garbage", float64(r.GCCycles))
+	w.counter("tarn_go_gc_cpu_seconds_total", "CPU time of the garbage collector, an estimate", r.GCCPU.Seconds())
+}
