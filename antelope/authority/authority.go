@@ -180,7 +180,10 @@ func (m *Manager) RemovePermission(l types.PermissionLevel) error {
 
 // UpdateUsage records when a permission was used last.
 func (m *Manager) UpdateUsage(l types.PermissionLevel, now types.TimePoint) error {
-	p, err := m.edit(l)
+	if _, err := m.Get(l); err != nil {
+		return err
+	}
+	p, err := m.s.Permissions.EditUnnoted(keyOf(l)) // permission_usage_object there
 	if err != nil {
 		return err
 	}

@@ -74,6 +74,10 @@ var OS FS = osFS{vfs.OS}
 
 type osFS struct{ vfs.FS }
 
+// Through is the machine's own file system, whose files are opened through fs: a layer over
+// vfs.OS.
+func Through(fs vfs.FS) FS { return osFS{fs} }
+
 func (osFS) List(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {

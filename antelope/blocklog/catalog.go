@@ -10,10 +10,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
-	"tarn/antelope/exception"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 )
@@ -21,7 +19,7 @@ import (
 var (
 	retainedName = regexp.MustCompile(`^blocks-[0-9]+-[0-9]+\.log$`)
 	// movedName is a copy to another file system that did not end.
-	movedName = regexp.MustCompile(`^blocks-[0-9]+-[0-9]+\.(log|index)\.part$`)
+	movedName = regexp.MustCompile(`^blocks-[0-9]+-[0-9]+\.(log|index)(\.part|\.new)$`)
 )
 
 // retainedLog is a finished partition.
@@ -112,7 +110,7 @@ func (c *catalog) admit(base string, log *slog.Logger, now func() time.Time) err
 	}
 	c.rebuilt = c.rebuilt || rebuilt
 	if c.chainID != (types.Checksum256{}) && c.chainID != id {
-		return exception.New(exception.BlockLog, "block log file %s has a different chain id", logPath(base))
+		return fault(Unsound, "block log file %s has a different chain id", logPath(base))
 	}
 	c.chainID = id
 	i := slices.IndexFunc(c.list, func(o retainedLog) bool { return o.first == r.first })
@@ -145,7 +143,7 @@ func inspect(fs FS, base string, log *slog.Logger, now func() time.Time) (r reta
 		return r, id, false, err
 	}
 	if !e.blocks {
-		return r, id, false, exception.New(exception.BlockLog, "block log file %s has no blocks", path)
+		return r, id, false, fault(Unsound, "block log file %s has no blocks", path)
 	}
 	job := &indexJob{fs: fs, source: s, path: indexPath(base), extent: e, first: s.preamble.First, window: 1,
 		surface: newProgress(log, now, "Recreating index for "+path, uint64(e.head.num-s.preamble.First)+1)}
@@ -175,7 +173,7 @@ func (s *source) closedExtent() (extent, error) {
 		l, ok, err = s.link(start, end)
 	}
 	if err == nil && !ok {
-		err = exception.New(exception.BlockLog, "block log file %s does not end with a whole block", s.path)
+		err = fault(Unsound, "block log file %s does not end with a whole block", s.path)
 	}
 	return extent{end: end, head: l, position: start, blocks: true}, err
 }
@@ -247,9 +245,8 @@ func (c *catalog) close() error {
 	return errors.Join(errs...)
 }
 
-// move renames a file, or copies it where the new name is on another file system. A
-// file that is there already stays, as nodeos has it, unless it is shorter: then it is
-// what an interrupted copy left.
+// move moves a file durably. A file that is there already stays, as nodeos has it, unless
+// it is shorter: then it is what an interrupted copy left.
 func move(fs FS, from, to string, log *slog.Logger) error {
 	there, err := holds(fs, to, from)
 	if err != nil {
@@ -263,19 +260,7 @@ func move(fs FS, from, to string, log *slog.Logger) error {
 		}
 		return fs.Remove(from)
 	}
-	err = fs.Rename(from, to)
-	if !errors.Is(err, syscall.EXDEV) {
-		return err
-	}
-	// The name appears when all is there, and the source goes when the name is durable.
-	part := to + ".part"
-	if err := copyFile(fs, from, part); err != nil {
-		return errors.Join(err, fs.Remove(part))
-	}
-	if err := vfs.RenameDurably(fs, part, to); err != nil {
-		return err
-	}
-	return fs.Remove(from)
+	return vfs.MoveDurably(fs, from, to)
 }
 
 // holds tells whether a file is there and is at least as long as another.

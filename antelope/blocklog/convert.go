@@ -264,11 +264,14 @@ func (c *cutter) cut(from int64, p Preamble, base string) (shift int64, err erro
 	return shift, errors.Join(log.Sync(), index.Sync())
 }
 
+// surfaceBytes is how much is copied between two words of progress.
+const surfaceBytes = 4 << 20
+
 func (c *cutter) copyEntries(from, at int64, out vfs.File) error {
 	for begin := from; from < c.end; {
-		to := min(from+copyBytes, c.end)
-		if err := transfer(c.source.file, from, to, out, at, c.source.path); err != nil {
-			return err
+		to := min(from+surfaceBytes, c.end)
+		if err := vfs.CopyTo(out, at, c.source.file, from, to); err != nil {
+			return fmt.Errorf("entries of %s: %w", c.source.path, err)
 		}
 		at += to - from
 		from = to

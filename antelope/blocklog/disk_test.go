@@ -97,7 +97,7 @@ func moveToAnotherDisk(t *testing.T, set func(*Options), left int64) {
 	must(t, l.Close())
 	var files []byte
 	for _, p := range disks.mem.Paths() {
-		if strings.HasSuffix(p, ".part") {
+		if strings.HasSuffix(p, vfs.NewSuffix) {
 			t.Errorf("%s is left", p)
 		}
 		files = append(files, disks.mem.Blob(p).Bytes()...)

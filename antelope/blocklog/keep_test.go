@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"tarn/antelope/exception"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 	"tarn/store/vfs/memfs"
@@ -55,12 +54,12 @@ func TestLogsOfAllVersionsAreReadAndGoneOnWith(t *testing.T) {
 }
 
 func TestUnknownPreamblesAreRefused(t *testing.T) {
-	for version, kind := range map[uint32]*exception.Kind{0: exception.BlockLog, 4: exception.BlockLogUnsupportedVersion} {
+	for version, kind := range map[uint32]Fault{0: Unsound, 4: Unsupported} {
 		fs := memory()
 		p := Preamble{Version: version, First: 2}
 		b := append(p.Append(nil), make([]byte, 100)...)
 		fs.mem.Put(logPath(workingBase(testDir)), memfs.NewBlob(b))
-		if _, err := Open(testOptions(fs)); !exception.Is(err, kind) {
+		if _, err := Open(testOptions(fs)); !is(err, kind) {
 			t.Errorf("version %d: %v", version, err)
 		}
 	}
@@ -344,7 +343,7 @@ func TestPartitionsAloneAreALog(t *testing.T) {
 	}
 	all = append(all, add(t, l, c, 25, 10)...)
 	must(t, check(l, all))
-	if err := l.Reset(types.Hash([]byte("another chain")), 500); !exception.Is(err, exception.BlockLog) {
+	if err := l.Reset(types.Hash([]byte("another chain")), 500); !is(err, Unsound) {
 		t.Errorf("reset to another chain: %v", err)
 	}
 	must(t, l.Close())
@@ -387,7 +386,7 @@ func TestALogOfAnotherChainIsNotMixedIn(t *testing.T) {
 	l, _, _ := produce(t, o, 25)
 	must(t, l.Close())
 	must(t, createLog(fs, workingBase(testDir), newPreamble(21, nil, testChainID)))
-	if _, err := Open(o); !exception.Is(err, exception.BlockLog) {
+	if _, err := Open(o); !is(err, Unsound) {
 		t.Errorf("opened: %v", err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"sync"
 
-	"tarn/antelope/exception"
 	"tarn/antelope/types"
 )
 
@@ -129,7 +128,7 @@ func (l *Log) Append(num uint32, id types.Checksum256, block []byte) error {
 	} else if !l.writer.TryLock() {
 		return nil // who holds it flushes
 	}
-	defer l.writer.Unlock()
+	defer l.yield()
 	if err := l.flush(); err != nil {
 		return err
 	}
@@ -151,14 +150,14 @@ func (l *Log) accept(num uint32, id types.Checksum256, block []byte) error {
 		l.durable = num // nothing that could be lost
 		return nil
 	case l.work == nil:
-		return exception.New(exception.BlockLogAppendFail,
+		return fault(NotNext,
 			"Cannot append to block log until the genesis is first written")
 	case num != l.next():
-		return exception.New(exception.BlockLogAppendFail,
+		return fault(NotNext,
 			"Append to index file occuring at wrong position. block %d, expected %d", num, l.next())
 	}
 	if is, ok := blockNumber(block); !ok || is != num || len(block) > maxBlockBytes {
-		return exception.New(exception.BlockLogAppendFail, "what is appended is not block %d", num)
+		return fault(NotNext, "what is appended is not block %d", num)
 	}
 	l.pending = append(l.pending, pendingBlock{num, block})
 	l.waiting += len(block) + positionBytes
@@ -172,11 +171,29 @@ func (l *Log) next() uint32 { return l.written + uint32(len(l.pending)) + 1 }
 // Flush hands everything that was appended to the kernel.
 func (l *Log) Flush() error {
 	l.writer.Lock()
-	defer l.writer.Unlock()
+	defer l.yield()
 	if err := l.usable(); err != nil {
 		return err
 	}
 	return l.flush()
+}
+
+// yield lets the next writer have its turn. Who appended meanwhile and found it taken
+// relies on it: what waits is written before the files are left alone.
+func (l *Log) yield() {
+	for {
+		l.writer.Unlock()
+		l.mu.RLock()
+		left := len(l.pending) > 0 && l.waiting > l.o.BufferBytes && l.failed == nil && !l.closed
+		l.mu.RUnlock()
+		if !left || !l.writer.TryLock() {
+			return
+		}
+		if l.flush() != nil { // the next call returns it
+			l.writer.Unlock()
+			return
+		}
+	}
 }
 
 // Sync makes all blocks up to a number durable, and what else was appended before. If
@@ -195,7 +212,7 @@ func (l *Log) Sync(upTo uint32) error {
 		return fmt.Errorf("sync block log up to block %d: its head is block %d", upTo, head)
 	}
 	l.writer.Lock()
-	defer l.writer.Unlock()
+	defer l.yield()
 	if err := l.usable(); err != nil {
 		return err
 	}

@@ -5,13 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 
-	"tarn/antelope/exception"
 	"tarn/antelope/types"
+	"tarn/store/vfs/errorfs"
 	"tarn/store/vfs/memfs"
 )
 
@@ -110,7 +111,7 @@ func TestWhatIsAppendedIsRead(t *testing.T) {
 				t.Error("an empty folder has a head")
 			}
 			s := newChain(c.rand, first).next(0)
-			if err := l.Append(s.num, s.id, s.data); !exception.Is(err, exception.BlockLogAppendFail) {
+			if err := l.Append(s.num, s.id, s.data); !is(err, NotNext) {
 				t.Errorf("append before a reset: %v", err)
 			}
 			want := begin(t, l, c)
@@ -119,7 +120,7 @@ func TestWhatIsAppendedIsRead(t *testing.T) {
 				must(t, check(l, want))
 			}
 			s = sample{num: 500}
-			if err := l.Append(s.num, s.id, s.data); !exception.Is(err, exception.BlockLogAppendFail) {
+			if err := l.Append(s.num, s.id, s.data); !is(err, NotNext) {
 				t.Errorf("append out of order: %v", err)
 			}
 			must(t, l.Sync(want[len(want)-1].num))
@@ -267,10 +268,48 @@ func TestOptionsAreRefusedAllAtOnceInNodeosWords(t *testing.T) {
 			t.Errorf("%v\nlacks %q", err, want)
 		}
 	}
-	if !exception.Is(err, exception.PluginConfig) {
+	if !is(err, BadOption) {
 		t.Errorf("%v is of another kind", err)
 	}
 	if err := (&Options{Dir: "x"}).Validate(); err != nil {
 		t.Error(err)
 	}
+}
+
+// An append that finds a sync under way returns at once. Its block must not wait in memory
+// for the append after it: a process may end before there is one.
+func TestAnAppendBesideASyncIsWrittenWhenTheSyncIsDone(t *testing.T) {
+	m := memfs.New()
+	slow := errorfs.New(m)
+	o := testOptions(testFS{slow, m})
+	o.SyncBytes = 1
+	l := mustOpen(t, o)
+	must(t, l.Reset(testChainID, 5))
+	c := newChain(rand.New(rand.NewPCG(1, 1)), 5)
+	first, second := c.next(100), c.next(100)
+	beside := make(chan error, 1)
+	var once sync.Once
+	slow.Trace(func(op errorfs.Op, path string) {
+		if op == errorfs.Sync && filepath.Base(path) == LogName {
+			once.Do(func() {
+				go func() { beside <- l.Append(second.num, second.id, second.data) }()
+				must(t, <-beside)
+			})
+		}
+	})
+	must(t, l.Append(first.num, first.id, first.data))
+	slow.Trace(nil)
+	l.mu.RLock()
+	waiting := len(l.pending)
+	l.mu.RUnlock()
+	if waiting > 0 || l.written != second.num {
+		t.Errorf("%d blocks are in memory only, block %d is the last that is written", waiting, l.written)
+	}
+	must(t, l.Close())
+}
+
+// is tells whether an error is of a kind.
+func is(err error, f Fault) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Fault == f
 }

@@ -122,7 +122,7 @@ func TestCopiesThatDidNotEndAreRemoved(t *testing.T) {
 	o.Dir, o.FS, o.Now = testDir, fs, testOptions(fs).Now
 	archive := filepath.Join(testDir, defaultArchiveDir)
 	must(t, vfs.MkdirAll(fs, archive))
-	for _, name := range []string{"blocks-1-5.log.part", "blocks-1-5.index.part", "mine.part"} {
+	for _, name := range []string{"blocks-1-5.log.part", "blocks-1-5.index.part", "blocks-1-5.log.new", "mine.part"} {
 		fs.mem.Put(filepath.Join(archive, name), memfs.NewBlob([]byte("half")))
 	}
 	must(t, mustOpen(t, o).Close())

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"tarn/antelope/exception"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
@@ -277,7 +276,7 @@ func (l *Log) setAside(f vfs.File, from, to int64, next uint32) error {
 		}
 		path = filepath.Join(l.o.Dir, fmt.Sprintf("%s-%d.log", name, i))
 	}
-	if err := copyRange(l.o.FS, f, from, to, path); err != nil {
+	if err := vfs.CopyRange(l.o.FS, f, from, to, path); err != nil {
 		return fmt.Errorf("save damaged end of block log: %w", err)
 	}
 	if err := l.o.FS.SyncDir(l.o.Dir); err != nil {
@@ -313,7 +312,7 @@ func (l *Log) adopt(e extent) error {
 	}
 	l.work = seg
 	if !l.retained.empty() && l.retained.chainID != seg.preamble.ChainID {
-		return exception.New(exception.BlockLog, "block log file %s has a different chain id", logPath(seg.base))
+		return fault(Unsound, "block log file %s has a different chain id", logPath(seg.base))
 	}
 	l.end, l.head, l.blocks, l.written = e.end, e.head, e.blocks, seg.preamble.First-1
 	if e.blocks {
@@ -355,7 +354,7 @@ func (l *Log) settleFiles() error {
 // must be first, above 1. What the log had is gone; finished partitions stay.
 func (l *Log) Reset(chainID types.Checksum256, first uint32) error {
 	if first <= 1 {
-		return exception.New(exception.BlockLog, "Block log version %d needs to be created with a genesis state if "+
+		return fault(Unsound, "Block log version %d needs to be created with a genesis state if "+
 			"starting from block number 1.", maxVersion)
 	}
 	return l.reset(newPreamble(first, nil, chainID))
@@ -386,7 +385,7 @@ func (l *Log) reset(p Preamble) error {
 		return nil
 	}
 	if !l.retained.empty() && l.retained.chainID != p.ChainID {
-		return exception.New(exception.BlockLog, "Trying to reset to the chain to a different chain id")
+		return fault(Unsound, "Trying to reset to the chain to a different chain id")
 	}
 	if err := l.begin(p); err != nil {
 		return l.fail("reset block log", err)
@@ -437,4 +436,19 @@ func createLog(fs FS, base string, p Preamble) error {
 		return err
 	}
 	return fs.SyncDir(filepath.Dir(base))
+}
+
+// writeFile makes a file of this content; its bytes are durable, its name not.
+func writeFile(fs FS, path string, b []byte) error {
+	f, err := fs.Create(path)
+	if err != nil {
+		return err
+	}
+	if _, err = f.WriteAt(b, 0); err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
 }

@@ -6,8 +6,6 @@ import (
 	"math"
 	"path/filepath"
 	"time"
-
-	"tarn/antelope/exception"
 )
 
 const (
@@ -78,10 +76,10 @@ func (o *Options) partitioned() bool {
 }
 
 // Validate returns all that is wrong with the options, as nodeos words it
-// (plugin_config_exception) where it does.
+// where it does: all of them are of type [*Error].
 func (o *Options) Validate() error {
 	var errs []error
-	bad := func(text string) { errs = append(errs, exception.New(exception.PluginConfig, "%s", text)) }
+	bad := func(text string) { errs = append(errs, fault(BadOption, "%s", text)) }
 	if o.Dir == "" {
 		bad("blocks-dir is empty")
 	}
@@ -93,7 +91,7 @@ func (o *Options) Validate() error {
 		bad("blocks-log-stride cannot be 0")
 	}
 	if n := o.PruneBytes; n < 0 || n&(n-1) != 0 {
-		errs = append(errs, exception.New(exception.BlockLog, "block log prune threshold must be power of 2"))
+		errs = append(errs, fault(Unsound, "block log prune threshold must be power of 2"))
 	}
 	if o.BufferBytes < 0 || o.SyncBytes < 0 {
 		bad("the block log's buffer and sync sizes cannot be negative")

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"tarn/antelope/exception"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
@@ -72,10 +71,10 @@ func (p *Preamble) Read(r *serial.Reader) {
 	case r.Err() != nil:
 		return
 	case p.Version == 0:
-		r.Fail(exception.New(exception.BlockLog, "Block log was not setup properly"))
+		r.Fail(fault(Unsound, "Block log was not setup properly"))
 		return
 	case p.Version > maxVersion:
-		r.Fail(exception.New(exception.BlockLogUnsupportedVersion,
+		r.Fail(fault(Unsupported,
 			"Unsupported version of block log. Block log version is %d while code supports version(s) [%d,%d]",
 			p.Version, minVersion, maxVersion))
 		return
@@ -84,7 +83,7 @@ func (p *Preamble) Read(r *serial.Reader) {
 		p.First = r.Uint32()
 	}
 	if r.Err() == nil && p.First == 0 {
-		r.Fail(exception.New(exception.BlockLog, "Block log is not supported. version: %d and first_block_num: 0 "+
+		r.Fail(fault(Unsound, "Block log is not supported. version: %d and first_block_num: 0 "+
 			"does not contain a genesis_state nor a chain_id.", p.Version))
 		return
 	}
@@ -97,7 +96,7 @@ func (p *Preamble) Read(r *serial.Reader) {
 	}
 	if p.Version >= anyFirst {
 		if totem := r.Uint64(); r.Err() == nil && totem != noPosition {
-			r.Fail(exception.New(exception.BlockLog,
+			r.Fail(fault(Unsound,
 				"Expected separator between block log header and blocks was not found( expected: %016x, actual: %016x )",
 				uint64(noPosition), totem))
 		}

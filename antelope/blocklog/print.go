@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"io"
 
-	"tarn/antelope/exception"
 	"tarn/antelope/types"
 )
 
@@ -43,12 +42,12 @@ func (t Tool) Print(w io.Writer, o PrintOptions) (err error) {
 	defer b.seg.close()
 	switch {
 	case !b.extent.blocks:
-		return exception.New(exception.BlockLog, "No blocks found in block log")
+		return fault(Unsound, "No blocks found in block log")
 	case b.extent.head.num <= 1:
-		return exception.New(exception.BlockLog, "Only one block found in block log")
+		return fault(Unsound, "Only one block found in block log")
 	}
 	if len(o.After) > 0 && o.After[0].BlockNum() != b.extent.head.num+1 {
-		return exception.New(exception.BlockLog, "fork_db does not start at end of block log")
+		return fault(Unsound, "fork_db does not start at end of block log")
 	}
 	if o.Last == 0 {
 		o.Last = 1<<32 - 1

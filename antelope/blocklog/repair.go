@@ -6,7 +6,6 @@ import (
 	"io"
 	"path/filepath"
 
-	"tarn/antelope/exception"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
@@ -27,25 +26,15 @@ type Repaired struct {
 // block. A pruned log cannot be repaired.
 func (t Tool) Repair(truncateAt uint32) (Repaired, error) {
 	t = t.settle()
-	base := workingBase(t.Dir)
-	exists, err := t.FS.Exists(logPath(base))
-	if err != nil {
+	if err := t.Repairable(); err != nil {
 		return Repaired{}, err
-	}
-	if !exists {
-		return Repaired{}, exception.New(exception.BlockLogNotFound, "Block log not found in '%s'", t.Dir)
-	}
-	if p, err := t.preamble(logPath(base)); err != nil {
-		return Repaired{}, err
-	} else if p.Pruned {
-		return Repaired{}, exception.New(exception.BlockLog, "pruned block log cannot be repaired")
 	}
 	now := isoTime(t.Now())
 	done := Repaired{Backup: t.Dir + "-" + now}
 	if exists, err := t.FS.Exists(done.Backup); err != nil {
 		return done, err
 	} else if exists {
-		return done, exception.New(exception.BlockLogBackupDirExist,
+		return done, fault(InTheWay,
 			"Cannot move existing blocks directory to already existing directory '%s'", done.Backup)
 	}
 	if err := t.backUp(done.Backup); err != nil {
@@ -53,6 +42,24 @@ func (t Tool) Repair(truncateAt uint32) (Repaired, error) {
 	}
 	t.Logger.Info("Moved existing blocks directory to backup location", "folder", done.Backup)
 	return t.recover(done, truncateAt, now)
+}
+
+// Repairable tells why Repair would refuse a log, before anything is changed.
+func (t Tool) Repairable() error {
+	t = t.settle()
+	path := logPath(workingBase(t.Dir))
+	exists, err := t.FS.Exists(path)
+	if err != nil {
+		return err
+	}
+	if !exists {
+		return fault(Missing, "Block log not found in '%s'", t.Dir)
+	}
+	p, err := t.preamble(path)
+	if err == nil && p.Pruned {
+		err = fault(Unsound, "pruned block log cannot be repaired")
+	}
+	return err
 }
 
 // backUp moves the files of a blocks directory away. The log goes last, so that a
@@ -110,14 +117,14 @@ func (t Tool) recover(done Repaired, truncateAt uint32, now string) (Repaired, e
 	}
 	if v.reason != nil {
 		done.Tail = filepath.Join(t.Dir, "blocks-bad-tail-"+now+".log")
-		if err := copyRange(t.FS, f, e.end, s.size, done.Tail); err != nil {
+		if err := vfs.CopyRange(t.FS, f, e.end, s.size, done.Tail); err != nil {
 			return done, fmt.Errorf("save damaged end of block log: %w", err)
 		}
 		t.Logger.Warn("Recovered only up to a block; the next one is damaged", "block", done.Head, "error", v.reason, "rest", done.Tail)
 	}
 	base := workingBase(t.Dir)
 	temporary := logPath(base) + ".tmp"
-	if err := copyRange(t.FS, f, 0, e.end, temporary); err != nil {
+	if err := vfs.CopyRange(t.FS, f, 0, e.end, temporary); err != nil {
 		return done, err
 	}
 	if err := vfs.RenameDurably(t.FS, temporary, logPath(base)); err != nil {
@@ -191,7 +198,7 @@ func (v *validator) entry(at int64) (link, int64, error) {
 			continue
 		}
 		if err == nil && position != uint64(at) {
-			err = exception.New(exception.BlockLog,
+			err = fault(Unsound,
 				"the block position for block %d at the end of a block entry is incorrect", block.BlockNum())
 		}
 		if err != nil {

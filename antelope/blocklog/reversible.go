@@ -354,7 +354,9 @@ func (r *Reversible) replace(keep []reversibleBlock) (err error) {
 			break
 		}
 		from := b.offset - recordHeaderBytes
-		if err = transfer(r.file, from, b.offset+int64(b.size), f, end, r.path); err == nil {
+		if err = vfs.CopyTo(f, end, r.file, from, b.offset+int64(b.size)); err != nil {
+			err = fmt.Errorf("blocks of %s: %w", r.path, err)
+		} else {
 			moved = append(moved, reversibleBlock{b.seq, b.num, end + recordHeaderBytes, b.size})
 			end += recordHeaderBytes + int64(b.size)
 		}

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"time"
 
-	"tarn/antelope/exception"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 )
@@ -74,11 +73,11 @@ func (b *bundle) inspect(agree bool) error {
 		return fmt.Errorf("size of %s: %w", indexPath(b.seg.base), err)
 	}
 	if size%positionBytes != 0 {
-		return exception.New(exception.BlockLog, "The size of %s is not a multiple of sizeof(uint64_t)", indexPath(b.seg.base))
+		return fault(Unsound, "The size of %s is not a multiple of sizeof(uint64_t)", indexPath(b.seg.base))
 	}
 	b.indexed = uint32(size / positionBytes)
 	if count := b.count(); agree && count != b.indexed {
-		return exception.New(exception.BlockLog, "%s says it has %d blocks which disagrees with %d indicated by %s",
+		return fault(Unsound, "%s says it has %d blocks which disagrees with %d indicated by %s",
 			b.path, count, b.indexed, indexPath(b.seg.base))
 	}
 	return nil
@@ -165,7 +164,7 @@ func (t Tool) extract(b *bundle, first, count uint32, base string) error {
 // whole refuses pruned logs, whose blocks do not lie from the preamble on.
 func (b *bundle) whole() error {
 	if b.preamble.Pruned {
-		return exception.New(exception.BlockLog, "%s is a pruned log; vacuum it first", b.path)
+		return fault(Unsound, "%s is a pruned log; vacuum it first", b.path)
 	}
 	return nil
 }
@@ -179,7 +178,7 @@ func (t Tool) TrimFront(first uint32, temporary string) error {
 		temporary = filepath.Join(t.Dir, "old")
 	}
 	if filepath.Clean(temporary) == t.Dir {
-		return exception.New(exception.BlockLog, "block_dir and temp_dir need to be different directories")
+		return fault(Unsound, "block_dir and temp_dir need to be different directories")
 	}
 	base, made, old := workingBase(t.Dir), filepath.Join(temporary, "blocks"), filepath.Join(temporary, "old")
 	b, err := t.open(base, true)
@@ -253,7 +252,7 @@ func (t Tool) shorten(path string, size int64) error {
 func (t Tool) Extract(first, last uint32, out string) error {
 	t = t.settle()
 	if last <= first {
-		return exception.New(exception.BlockLog, "extract range end must be greater than start")
+		return fault(Unsound, "extract range end must be greater than start")
 	}
 	b, err := t.open(workingBase(t.Dir), true)
 	if err != nil {
@@ -264,7 +263,7 @@ func (t Tool) Extract(first, last uint32, out string) error {
 		return err
 	}
 	if first < b.preamble.First {
-		return exception.New(exception.BlockLog, "The first available block is block %d.", b.preamble.First)
+		return fault(Unsound, "The first available block is block %d.", b.preamble.First)
 	}
 	if err := vfs.MkdirAll(t.FS, out); err != nil {
 		return err
@@ -281,7 +280,7 @@ func rangeBase(dir string, first, last uint32) string {
 func (t Tool) Split(stride uint32, out string) error {
 	t = t.settle()
 	if stride == 0 {
-		return exception.New(exception.BlockLog, "stride cannot be 0")
+		return fault(Unsound, "stride cannot be 0")
 	}
 	b, err := t.open(workingBase(t.Dir), true)
 	if err != nil {
@@ -412,7 +411,7 @@ func (t Tool) SmokeTest(interval uint32) error {
 			return err
 		}
 		if !ok || is != num {
-			return exception.New(exception.BlockLog, "At position %d expected to find block number %d but found %d", at, num, is)
+			return fault(Unsound, "At position %d expected to find block number %d but found %d", at, num, is)
 		}
 	}
 	return nil
@@ -494,6 +493,21 @@ func (t Tool) Context(retained string) (p Preamble, ok bool, err error) {
 	}
 	p, err = t.preamble(path)
 	return p, err == nil, err
+}
+
+// First returns the first block that can be read of a log with finished partitions in a
+// folder, see Context; 0 if there is no log.
+func (t Tool) First(retained string) (uint32, error) {
+	p, ok, err := t.Context(retained)
+	if err != nil || !ok || !p.Pruned {
+		return p.First, err
+	}
+	t = t.settle()
+	b, err := t.open(workingBase(t.Dir), false)
+	if err != nil {
+		return 0, err
+	}
+	return b.first, b.seg.close()
 }
 
 // Genesis returns the genesis state that a log begins with. It is nil if the log has

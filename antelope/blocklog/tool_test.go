@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"tarn/antelope/exception"
 	"tarn/antelope/types"
 	"tarn/store/vfs/memfs"
 )
@@ -87,7 +86,7 @@ func TestExtraction(t *testing.T) {
 	if g, err := again.Genesis(""); err != nil || g == nil {
 		t.Errorf("genesis: %v, %v", g, err)
 	}
-	if err := tool.Extract(7, 7, "/out"); !exception.Is(err, exception.BlockLog) {
+	if err := tool.Extract(7, 7, "/out"); !is(err, Unsound) {
 		t.Errorf("a range of one: %v", err)
 	}
 }
@@ -147,7 +146,7 @@ func TestSmokeTestSeesWhatDisagrees(t *testing.T) {
 	copy(swapped[80:88], good[88:96])
 	for name, index := range map[string][]byte{"short": good[:8*19], "odd": good[:77], "swapped": swapped} {
 		fs.mem.Put(path, memfs.NewBlob(index))
-		if err := tool.SmokeTest(1); !exception.Is(err, exception.BlockLog) {
+		if err := tool.SmokeTest(1); !is(err, Unsound) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -187,7 +186,7 @@ func TestPrinting(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	after.Previous[3] = 11
-	if err := tool.Print(&out, PrintOptions{Encode: encode, After: []*types.SignedBlock{after}}); !exception.Is(err, exception.BlockLog) {
+	if err := tool.Print(&out, PrintOptions{Encode: encode, After: []*types.SignedBlock{after}}); !is(err, Unsound) {
 		t.Errorf("a gap was printed: %v", err)
 	}
 }
@@ -236,7 +235,7 @@ func TestRepairKeepsTheSoundPrefix(t *testing.T) {
 		if name != "undamaged" && !bytes.Equal(fs.mem.Blob(done.Tail).Bytes(), b[starts[12]:]) {
 			t.Errorf("%s: the rest is not kept", name)
 		}
-		if _, err := tool.Repair(0); !exception.Is(err, exception.BlockLogBackupDirExist) {
+		if _, err := tool.Repair(0); !is(err, InTheWay) {
 			t.Errorf("%s: a second backup of the same name: %v", name, err)
 		}
 	}
@@ -255,10 +254,10 @@ func TestRepairStopsWhereItIsTold(t *testing.T) {
 	o := testOptions(fs)
 	o.RetainBlocks = ptr(uint32(3))
 	must(t, mustOpen(t, o).Close())
-	if _, err := tool.Repair(0); !exception.Is(err, exception.BlockLog) {
+	if _, err := tool.Repair(0); !is(err, Unsound) {
 		t.Errorf("a pruned log was repaired: %v", err)
 	}
-	if _, err := (Tool{Dir: "/nowhere", FS: fs}).Repair(0); !exception.Is(err, exception.BlockLogNotFound) {
+	if _, err := (Tool{Dir: "/nowhere", FS: fs}).Repair(0); !is(err, Missing) {
 		t.Errorf("no log was repaired: %v", err)
 	}
 	if _, ok, err := (Tool{Dir: "/nowhere", FS: fs}).Context("/no"); ok || err != nil {

@@ -25,6 +25,7 @@ type pendingBlock struct {
 	hasher     *hasher             // computes them and their root, if it is not nil
 	executed   int                 // how many action receipts there are
 	candidates []*Candidate        // input transactions that are in the block
+	applied    []Transaction       // that left a receipt, if somebody records them
 	report     Report
 }
 
@@ -72,12 +73,7 @@ func (c *Chain) StartBlock(s Start) (err error) {
 	if c.pending != nil {
 		return exception.New(exception.BlockValidate, "pending block already exists")
 	}
-	if c.observer.StartBlock != nil {
-		c.observer.StartBlock(c.head.BlockNum + 1)
-	}
-	if d := c.tracer(); d != nil {
-		d.StartBlock(c.head.BlockNum + 1)
-	}
+	c.hooks.startBlock(c.head.BlockNum + 1)
 	header, err := c.head.Next(s.Time, s.Confirmed)
 	if err != nil {
 		return err
@@ -93,7 +89,7 @@ func (c *Chain) StartBlock(s Start) (err error) {
 	}
 	c.last = nil // its trace is with whoever pushed it
 	c.activeAt = 0
-	if c.batch.open && s.Block != nil && c.opt.Applied == nil && c.opt.Tracer == nil {
+	if c.batch.open && s.Block != nil && !c.hooks.watched() {
 		c.pending.hasher = newHasher(header.BlockNum, s.Block.ActionMRoot, c.hashed)
 		c.batch.hashers = append(c.batch.hashers, c.pending.hasher)
 	}
@@ -297,6 +293,9 @@ func (c *Chain) commit(b *consensus.BlockState) error {
 		c.activeAt = 0
 		return nil
 	}
+	if err := c.record(b); err != nil {
+		return err
+	}
 	if err := c.state.SetHead(b.HeaderState.Append(nil)); err != nil {
 		return err
 	}
@@ -307,11 +306,23 @@ func (c *Chain) commit(b *consensus.BlockState) error {
 	valid := c.pending.status != Irreversible
 	c.head, c.pending = b, nil
 	c.activeAt = 0
-	if c.observer.AcceptedBlock != nil {
-		c.observer.AcceptedBlock(b)
+	c.hooks.acceptedBlock(b, valid)
+	return nil
+}
+
+// record lets those who keep histories keep the pending block.
+func (c *Chain) record(b *consensus.BlockState) (err error) {
+	if !c.hooks.records {
+		return nil
 	}
-	if d := c.tracer(); d != nil {
-		d.AcceptedBlock(b, valid)
+	x := &Executed{Block: b, Status: c.pending.status, Transactions: c.pending.applied}
+	if c.hooks.changes {
+		if x.Changes, err = c.state.Changes(); err != nil {
+			return fmt.Errorf("record block %d: %w", b.BlockNum, err)
+		}
+	}
+	if err := c.hooks.record(x); err != nil {
+		return fmt.Errorf("record block %d: %w", b.BlockNum, err)
 	}
 	return nil
 }
@@ -411,7 +422,7 @@ func (c *Chain) validateReceipt(p *Prepared, i int) error {
 // trace included, if nobody was told of it. Only who pushed it may call it, and may not
 // look at the trace any more.
 func (c *Chain) Recycle() {
-	if c.opt.Applied == nil && c.observer.Applied == nil && c.opt.Tracer == nil {
+	if !c.hooks.watched() {
 		c.spare = c.last
 	}
 	c.last = nil
@@ -481,9 +492,7 @@ func (c *Chain) addProduced(bs *consensus.BlockState) error {
 			return fmt.Errorf("keep block %d: %w", bs.BlockNum, err)
 		}
 	}
-	if c.observer.AcceptedHeader != nil {
-		c.observer.AcceptedHeader(bs)
-	}
+	c.hooks.acceptedHeader(bs)
 	if c.fork.Head().ID != bs.ID {
 		// It stays a branch that the chain may switch to, as in nodeos.
 		return exception.New(exception.ForkDatabase, "committed block did not become the new head in fork database")

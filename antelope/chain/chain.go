@@ -28,7 +28,6 @@ import (
 	"tarn/antelope/authority"
 	"tarn/antelope/consensus"
 	"tarn/antelope/crypto"
-	"tarn/antelope/deepmind"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/resource"
@@ -70,15 +69,8 @@ type Options struct {
 	// execute keeps, and of keys that are prepared to be checked; 0 for the default.
 	CacheBytes, InstanceBytes, KeyBytes int64
 	Log                                 *slog.Logger
-	Tracer                              deepmind.Tracer // deep-mind; nil for none
-	// Applied is called with the trace of each transaction that leaves a mark, on
-	// the writer's goroutine; nil for nobody.
-	Applied func(*types.TransactionTrace, *Candidate)
-	// Irreversible is called with each block that becomes irreversible, and Forked
-	// with the blocks that a switch of forks took back, newest first; both on the
-	// writer's goroutine. Nil for nobody.
-	Irreversible func(*consensus.BlockState)
-	Forked       func([]*consensus.BlockState)
+	// Hooks are told from the first block on, before those of Chain.Subscribe.
+	Hooks Hooks
 }
 
 func (o *Options) greylistLimit(n types.Name) uint32 {
@@ -119,7 +111,7 @@ type Chain struct {
 	digests, actionDigests []types.Checksum256
 	hashed                 chan []receiptJob
 	timed                  bool // somebody looks at how long things take
-	observer               Observer
+	hooks                  hooks
 	report                 Report        // of the last block
 	worked                 time.Duration // on all blocks
 
@@ -187,10 +179,11 @@ func assemble(st store.Store, o Options) (*Chain, error) {
 	c := &Chain{
 		opt: o, store: st, state: s, resources: resource.New(s),
 		features: feature.NewHistory(o.Features), fork: consensus.NewForkDatabase(),
-		timed: o.Applied != nil || o.Tracer != nil, signers: crypto.NewSigners(o.KeyBytes),
-		signed: sync.Pool{New: func() any { return new([]crypto.Signed) }},
-		hashed: make(chan []receiptJob, chunksAhead),
+		signers: crypto.NewSigners(o.KeyBytes),
+		signed:  sync.Pool{New: func() any { return new([]crypto.Signed) }},
+		hashed:  make(chan []receiptJob, chunksAhead),
 	}
+	c.Subscribe(o.Hooks)
 	c.authority = authority.New(s, authority.Options{
 		LinkRestrictionFixed: func() bool { return c.active(feature.FixLinkauthRestriction) },
 	})
@@ -201,7 +194,7 @@ func assemble(st store.Store, o Options) (*Chain, error) {
 // is told what they do.
 func (c *Chain) share() {
 	o := c.opt
-	o.Blocks, o.Reversible, o.Tracer, o.Applied, o.Irreversible, o.Forked = nil, nil, nil, nil, nil, nil
+	o.Blocks, o.Reversible, o.Hooks = nil, nil, Hooks{}
 	c.decided.Store(&o)
 }
 

@@ -77,7 +77,7 @@ func testerGenesis(t *testing.T) *types.Genesis {
 func openTold(t *testing.T) (*chain.Chain, *bytes.Buffer) {
 	t.Helper()
 	log := new(bytes.Buffer)
-	c, err := chain.Open(newStore(t), chain.Options{Tracer: deepmind.New(log, deepmind.Options{ZeroElapsed: true})})
+	c, err := chain.Open(newStore(t), chain.Options{Hooks: chain.Hooks{Tracer: deepmind.New(log, deepmind.Options{ZeroElapsed: true})}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func sameLines(t *testing.T, got, want []string) {
 // transaction from outside may look like the chain's own.
 func TestWhatIsOnlyTriedIsNotSaid(t *testing.T) {
 	var log bytes.Buffer
-	m, err := chaintest.New(newStore(t), chain.Options{Tracer: deepmind.New(&log, deepmind.Options{ZeroElapsed: true})})
+	m, err := chaintest.New(newStore(t), chain.Options{Hooks: chain.Hooks{Tracer: deepmind.New(&log, deepmind.Options{ZeroElapsed: true})}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,9 +97,7 @@ func (c *Chain) PushBlock(p *Prepared) error {
 			return fmt.Errorf("keep block %d: %w", p.State.BlockNum, err)
 		}
 	}
-	if c.observer.AcceptedHeader != nil {
-		c.observer.AcceptedHeader(p.State)
-	}
+	c.hooks.acceptedHeader(p.State)
 	return c.advance(p)
 }
 
@@ -196,12 +194,7 @@ func (c *Chain) switchFork(best *consensus.BlockState) error {
 			return err
 		}
 	}
-	if c.opt.Forked != nil {
-		c.opt.Forked(from)
-	}
-	if c.observer.Forked != nil {
-		c.observer.Forked(from)
-	}
+	c.hooks.forked(from)
 	for i := len(to) - 1; i >= 0; i-- {
 		status := Complete
 		if c.fork.IsValid(to[i].ID) {
@@ -284,11 +277,6 @@ func (c *Chain) finalise(b *consensus.BlockState) error {
 	if err := c.store.Commit(uint64(b.BlockNum)); err != nil {
 		return err
 	}
-	if c.opt.Irreversible != nil {
-		c.opt.Irreversible(b)
-	}
-	if c.observer.Irreversible != nil {
-		c.observer.Irreversible(b)
-	}
+	c.hooks.irreversible(b)
 	return nil
 }

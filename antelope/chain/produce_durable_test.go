@@ -41,7 +41,7 @@ func TestAnOwnBlockIsDurableBeforeAnybodyHearsOfIt(t *testing.T) {
 			t.Errorf("of %d blocks %d are durable when the last one is told of", r.appended, r.durable)
 		}
 	}
-	m.Chain.Observe(chain.Observer{AcceptedHeader: listen, AcceptedBlock: listen})
+	m.Chain.Subscribe(chain.Hooks{AcceptedHeader: listen, AcceptedBlock: listen})
 	for range 3 {
 		if _, err := m.Block(); err != nil {
 			t.Fatal(err)

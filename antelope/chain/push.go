@@ -148,6 +148,7 @@ func (t *transaction) accept(x *Candidate) error {
 	b.addActions(t)
 	t.c.count(t.trace)
 	t.c.applied(t.trace, x)
+	t.c.keepTrace(Transaction{t.trace, x.Kind, x.Raw, x.Packed})
 	if x.Kind == Input {
 		b.candidates = append(b.candidates, x)
 	}

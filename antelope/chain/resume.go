@@ -34,6 +34,14 @@ func (c *Chain) Resume(ctx context.Context, reversible iter.Seq2[*types.SignedBl
 	if err := c.tellStart(); err != nil {
 		return err
 	}
+	if c.hooks.records {
+		if err := c.store.Publish(); err != nil {
+			return err
+		}
+	}
+	if err := c.hooks.begin(c.head); err != nil {
+		return err
+	}
 	if err := c.replayLog(ctx, progress); err != nil {
 		return err
 	}
@@ -52,6 +60,9 @@ type Progress struct {
 	Transactions int    // applied since the start
 	Finished     bool   // the state is that of the block, and may be made durable
 }
+
+// withoutLog is what always helps a state that is whole beside a log that does not fit.
+const withoutLog = "move the log's files away from blocks-dir: the chain goes on from the state, with a new log"
 
 // rewind steps back from blocks that are not in the log: forks that lost, and
 // reversible blocks, which are applied again from their own file.
@@ -79,11 +90,11 @@ func (c *Chain) rewind() error {
 	}
 	if c.head.BlockNum > last {
 		return fmt.Errorf("the state cannot go back to before block %d, but the block log ends with %d: "+
-			"restore the log, or start from a snapshot", c.head.BlockNum, last)
+			"restore the log, or start from a snapshot, or %s", c.head.BlockNum, last, withoutLog)
 	}
 	if c.head.BlockNum+1 < c.opt.Blocks.First() {
 		return fmt.Errorf("the state is that of block %d, but the block log begins with %d: "+
-			"restore the log, or start from a snapshot", c.head.BlockNum, c.opt.Blocks.First())
+			"restore the log, or start from a snapshot, or %s", c.head.BlockNum, c.opt.Blocks.First(), withoutLog)
 	}
 	if c.head.BlockNum >= c.opt.Blocks.First() {
 		same, err := c.logged(c.head.HeaderState)
@@ -168,7 +179,7 @@ func (c *Chain) replayLog(ctx context.Context, progress func(Progress)) error {
 		if b.err != nil {
 			return errors.Join(b.err, c.endBatch())
 		}
-		c.batch.open = !c.opt.DisableReplayOpts && c.opt.Tracer == nil
+		c.batch.open = !c.opt.DisableReplayOpts && c.hooks.tracer == nil && !c.hooks.records
 		if err := c.Replay(b.block, b.candidates, Irreversible); err != nil {
 			return errors.Join(err, c.dropBatch())
 		}

@@ -48,6 +48,7 @@ func (c *Chain) PushScheduled(id types.Checksum256, b Billing) (*types.Transacti
 	}
 	c.count(trace)
 	c.applied(trace, nil)
+	c.keepTrace(Transaction{Trace: trace, Kind: Scheduled, Raw: d.Packed})
 	return trace, nil
 }
 

@@ -13,14 +13,14 @@ import (
 // it is a comparison with nil.
 
 // tracer is told what no transaction that is only tried does; nil for nobody.
-func (c *Chain) tracer() deepmind.Tracer { return c.opt.Tracer }
+func (c *Chain) tracer() deepmind.Tracer { return c.hooks.tracer }
 
 // deepMind is the same of what a transaction does.
 func (t *transaction) deepMind() deepmind.Tracer {
 	if t.kind.transient() {
 		return nil
 	}
-	return t.c.opt.Tracer
+	return t.c.hooks.tracer
 }
 
 func (a *action) deepMind() deepmind.Tracer { return a.trx.deepMind() }
@@ -33,11 +33,13 @@ func (c *Chain) applied(trace *types.TransactionTrace, x *Candidate) {
 		}
 		d.AppliedTransaction(c.head.BlockNum+1, trace)
 	}
-	if c.opt.Applied != nil {
-		c.opt.Applied(trace, x)
-	}
-	if c.observer.Applied != nil {
-		c.observer.Applied(trace, x)
+	c.hooks.transaction(trace, x)
+}
+
+// keepTrace keeps what was executed for those who record the block.
+func (c *Chain) keepTrace(x Transaction) {
+	if c.hooks.records && x.Trace.Receipt != nil {
+		c.pending.applied = append(c.pending.applied, x)
 	}
 }
 

@@ -11,33 +11,6 @@ import (
 	"tarn/antelope/types"
 )
 
-// Observer is who wants to know what happens to blocks. Its functions are called on
-// the writer's goroutine and must neither block nor change the chain; nil is for
-// nobody. Those of [Options] are called besides (Leap: controller's signals).
-type Observer struct {
-	// StartBlock comes before a block after the head is begun, whatever becomes of
-	// it. The head may be published then.
-	StartBlock func(num uint32)
-	// AcceptedHeader comes when a block is in the fork database, AcceptedBlock when
-	// its state is the head's: after a switch of forks again for each block.
-	AcceptedHeader func(*consensus.BlockState)
-	AcceptedBlock  func(*consensus.BlockState)
-	// Irreversible comes for each block in turn, Forked with the blocks that were
-	// taken back, newest first.
-	Irreversible func(*consensus.BlockState)
-	Forked       func([]*consensus.BlockState)
-	// Applied comes with the trace of each transaction that leaves a mark; the
-	// candidate is nil for a scheduled one and for one that failed.
-	Applied func(*types.TransactionTrace, *Candidate)
-}
-
-// Observe makes o the observer, in place of the one before. Not while a block is
-// pending.
-func (c *Chain) Observe(o Observer) {
-	c.observer = o
-	c.timed = o.Applied != nil || c.opt.Applied != nil || c.opt.Tracer != nil
-}
-
 // Report is what the transactions of a block used and took.
 type Report struct {
 	Net, CPU uint64        // bytes, and microseconds as billed

@@ -15,7 +15,7 @@ func TestAnObserverIsToldOfEachBlockInItsOrder(t *testing.T) {
 	c := follower(t, m)
 	var events []string
 	watch := func(c *chain.Chain) {
-		c.Observe(chain.Observer{
+		c.Subscribe(chain.Hooks{
 			StartBlock:     func(uint32) { events = append(events, "start") },
 			AcceptedHeader: func(*consensus.BlockState) { events = append(events, "header") },
 			AcceptedBlock:  func(*consensus.BlockState) { events = append(events, "block") },

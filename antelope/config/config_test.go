@@ -16,6 +16,7 @@ import (
 
 	"tarn/antelope/exception"
 	"tarn/antelope/oracle"
+	"tarn/internal/conversation"
 )
 
 // load loads a command line with a config.ini.
@@ -110,96 +111,55 @@ func TestTheCommandLineIsOverTheFileAndListsAreJoined(t *testing.T) {
 	}
 }
 
-// refusal is a command line that is refused, and what is said.
+// refusal is a command line with a config.ini, and what is said of it.
 type refusal struct {
 	ini  string
 	args []string
 	want string
 }
 
-// Those that nodeos 4.1 refuses with the same words.
-func syntaxRefusals() []refusal {
-	return []refusal{
-		{"", []string{"--foo"}, "Unknown option '--foo' passed as command line argument"},
-		{"", []string{"--foo=bar"}, "Unknown option '--foo=bar' passed as command line argument"},
-		{"", []string{"-z"}, "Unknown option '-z' passed as command line argument"},
-		{"", []string{"foo"}, "Unknown option 'foo' passed as command line argument"},
-		{"", []string{"--contracts-console", "true"}, "Unknown option 'true' passed as command line argument"},
-		{"", []string{"--", "-e"}, "Unknown option '-e' passed as command line argument"},
-		{"", []string{"-p", "a", "--", "b"}, "Unknown option 'b' passed as command line argument"},
-		{"", []string{"--chain-threads", "x"}, "the argument ('x') for option '--chain-threads' is invalid"},
-		{"", []string{"--chain-threads", "65536"}, "the argument ('65536') for option '--chain-threads' is invalid"},
-		{"", []string{"--chain-threads", " 1"}, "the argument (' 1') for option '--chain-threads' is invalid"},
-		{"", []string{"--max-transaction-time", "2147483648"}, "the argument ('2147483648') for option '--max-transaction-time' is invalid"},
-		{"", []string{"--http-validate-host", "maybe"}, "the argument ('maybe') for option '--http-validate-host' is invalid. Valid choices are 'on|off', 'yes|no', '1|0' and 'true|false'"},
-		{"", []string{"--http-v", "maybe"}, "the argument ('maybe') for option '--http-validate-host' is invalid. Valid choices are 'on|off', 'yes|no', '1|0' and 'true|false'"},
-		{"", []string{"--blocks-dir", "a b"}, "the argument ('a b') for option '--blocks-dir' is invalid"},
-		{"", []string{"--blocks-dir="}, "the argument for option '--blocks-dir' should follow immediately after the equal sign"},
-		{"", []string{"--contracts-console=true"}, "option '--contracts-console' does not take any arguments"},
-		{"", []string{"--plugin"}, "the required argument for option '--plugin' is missing"},
-		{"", []string{"--producer-name", "-e"}, "the required argument for option '--producer-name' is missing"},
-		{"", []string{"-p"}, "the required argument for option '--producer-name' is missing"},
-		{"", []string{"--read-mode", "x"}, "the argument for option '--read-mode' is invalid"},
-		{"", []string{"--max-clients", "5", "--max-clients", "6"}, "option '--max-clients' cannot be specified more than once"},
-		{"", []string{"--resource-monitor-not-shutdown-on-threshold-exceeded", "--resource-monitor-not-shutdown-on-threshold-exceeded"},
-			"option '--resource-monitor-not-shutdown-on-threshold-exceeded' cannot be specified more than once"},
-		{"", []string{"--trace-no"}, ""}, // --trace-no-abis
-		{"", []string{"--http-max-b"}, "the required argument for option '--http-max-bytes-in-flight-mb' is missing"},
-		{"", []string{"--p2p-a", "1"}, "option '--p2p-a' is ambiguous and matches '--p2p-accept-transactions', and '--p2p-auto-bp-peer'"},
-		{"chain-threads = x", nil, "the argument ('x') for option 'chain-threads' is invalid"},
-		{"chain-threads =", nil, "the argument for option 'chain-threads' is invalid"},
-		{"max-clients = 1\nmax-clients = 2", nil, "option 'max-clients' cannot be specified more than once"},
-		{"nonsense", nil, "the options configuration file contains an invalid line 'nonsense'"},
-		{"  nonsense here # no", nil, "the options configuration file contains an invalid line 'nonsense here'"},
-		{"foo = 1", nil, "Unknown option 'foo' inside the config file "},
-		{"[a]\nmax-clients = 1", nil, "Unknown option 'a.max-clients' inside the config file "},
-		{"data-dir = x", nil, "Unknown option 'data-dir' inside the config file "},
-		{"blocks-archive-dir =", nil, "the argument for option 'blocks-archive-dir' is invalid"},
-		{"plugin = eosio::nope", nil, "unable to find plugin: eosio::nope"},
-		{"plugin = chain_plugin", nil, "unable to find plugin: chain_plugin"},
-		{"plugin = eosio::chain_plugin, eosio::net_plugin", nil, "unable to find plugin: "},
+var argument = regexp.MustCompile(`'[^']*'|\S+`)
+
+// refusals are those of a file of testdata. Arguments with blanks have quotes.
+func refusals(t testing.TB, file string) []refusal {
+	t.Helper()
+	said, err := conversation.Read(filepath.Join("testdata", file))
+	if err != nil {
+		t.Fatal(err)
 	}
+	list := make([]refusal, len(said))
+	for i, e := range said {
+		line, ini, _ := strings.Cut(e.Ask, "\n")
+		list[i] = refusal{ini: ini, want: e.Answers[0]}
+		for _, a := range argument.FindAllString(line, -1)[1:] {
+			list[i].args = append(list[i].args, strings.Trim(a, "'"))
+		}
+	}
+	return list
 }
 
+const accepted = "accepted"
+
 func TestWhatIsNotUnderstoodIsRefusedAsNodeosDoes(t *testing.T) {
-	for _, c := range syntaxRefusals() {
+	for _, c := range refusals(t, "syntax.txt") {
 		_, err := load(t, c.ini, c.args...)
-		if c.want == "" {
+		if c.want == accepted {
 			if err != nil {
 				t.Errorf("%q %q: %v", c.args, c.ini, err)
 			}
 			continue
 		}
 		var refused *Error
-		if !errors.As(err, &refused) || refused.Code != ExitOther || !strings.HasPrefix(refused.Text, c.want) {
+		if !errors.As(err, &refused) || refused.Code != ExitOther || !conversation.Matches(c.want, refused.Text) {
 			t.Errorf("%q %q: %v, want %s", c.args, c.ini, err, c.want)
 		}
 	}
 }
 
 func TestValuesThatMakeNoSenseAreConfigurationExceptions(t *testing.T) {
-	for _, c := range []refusal{
-		{"", []string{"--chain-threads", "0"}, "chain-threads 0 must be greater than 0"},
-		{"", []string{"--chain-state-db-size-mb", "8388609"}, "is 8TiB"},
-		{"", []string{"--signature-cpu-billable-pct", "101"}, "must be 0 - 100, 101"},
-		{"", []string{"--action-blacklist", "eosio:transfer"}, "Invalid entry in action-blacklist: 'eosio:transfer'"},
-		{"", []string{"--genesis-timestamp", "now"}, "only valid if also passed in with --genesis-json"},
-		{"", []string{"--snapshot", "s", "--genesis-json", "g"}, "--snapshot is incompatible with --genesis-json"},
-		{"deep-mind = true", nil, "api-accept-transactions must be set to false"},
-		{"block-log-retain-blocks = 1\nblocks-log-stride = 2", nil, "block-log-retain-blocks cannot be specified together"},
-		{"transaction-retry-max-storage-size-gb = 1\nproducer-name = a", nil, "Transaction retry not allowed"},
-		{"transaction-retry-max-storage-size-gb = 1\ntransaction-retry-interval-sec = 19", nil, "must be greater than 2 times"},
-		{"plugin = eosio::http_plugin\nhttp-max-response-time-ms = -2", nil, "http-max-response-time-ms must be -1"},
-		{"plugin = eosio::chain_api_plugin\nhttp-category-address = chain_ro,127.0.0.1:1", nil, "when http-category-address is specified"},
-		{"resource-monitor-space-threshold = 5", nil, `"resource-monitor-space-threshold" must be between 6 and 99`},
-		{"resource-monitor-interval-seconds = 301", nil, "must be between 1 and 300"},
-		{"resource-monitor-warning-interval = 0", nil, "must be between 1 and 450"},
-		{"resource-monitor-space-absolute-gb = 0", nil, "must be greater than 0 GiB"},
-		{"read-only-threads = 129", nil, "(129) greater than the number of threads allowed (128)"},
-		{"read-only-threads = 1\nproducer-name = a", nil, "read-only-threads not allowed on producer node"},
-	} {
+	for _, c := range refusals(t, "values.txt") {
 		_, err := load(t, c.ini, c.args...)
-		if !exception.Is(err, exception.PluginConfig) || !strings.Contains(err.Error(), c.want) {
+		if !exception.Is(err, exception.PluginConfig) || !conversation.Matches(c.want, err.Error()) {
 			t.Errorf("%q %q: %v, want %s", c.args, c.ini, err, c.want)
 		}
 	}
@@ -465,7 +425,7 @@ func TestDefaultsAreThoseOfNodeos(t *testing.T) {
 	gone := []string{"cpu-effort-percent", "incoming-defer-ratio", "max-scheduled-transaction-time-per-block-ms", "max-nonprivileged-inline-action-size",
 		"wallet-dir", "unlock-timeout"} // until 4.1; the last two are keosd's
 	added := []string{"produce-block-offset-ms", "disable-replay-opts", // 5.0
-		"state-engine", "recovery-time-target", "state-private-mb", "log-format", "allow-missing-plugins"}
+		"state-engine", "recovery-time-target", "state-private-mb", "log-format", "dashboard-address"}
 	for name, value := range theirs {
 		got, ok := ours[name]
 		switch {
@@ -503,7 +463,7 @@ func TestHelpNamesTheOptionsOfNodeos(t *testing.T) {
 		"max-nonprivileged-inline-action-size", "wallet-dir", "unlock-timeout"} {
 		delete(theirs, name)
 	}
-	for _, name := range []string{"produce-block-offset-ms", "state-engine", "recovery-time-target", "state-private-mb", "log-format", "allow-missing-plugins"} {
+	for _, name := range []string{"produce-block-offset-ms", "state-engine", "recovery-time-target", "state-private-mb", "log-format", "dashboard-address"} {
 		delete(ours, name)
 	}
 	for name, form := range theirs {
@@ -521,8 +481,8 @@ func TestNodeosRefusesWithTheSameWords(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts nodeos many times")
 	}
-	for _, c := range syntaxRefusals() {
-		if c.want == "" {
+	for _, c := range refusals(t, "syntax.txt") {
+		if c.want == accepted {
 			continue
 		}
 		dir := t.TempDir()
@@ -530,14 +490,14 @@ func TestNodeosRefusesWithTheSameWords(t *testing.T) {
 			t.Fatal(err)
 		}
 		args := append([]string{"--config-dir", dir}, c.args...)
-		if got := ask(t, args...); !strings.Contains(got, c.want) {
+		if got := ask(t, args...); !conversation.Matches("…"+c.want, got) {
 			t.Errorf("%q %q: nodeos says %.600s, want %s", c.args, c.ini, got, c.want)
 		}
 	}
 }
 
 func FuzzCommandLine(f *testing.F) {
-	for _, c := range syntaxRefusals() {
+	for _, c := range refusals(f, "syntax.txt") {
 		f.Add(strings.Join(c.args, "\n"), c.ini)
 	}
 	t := newTable()

@@ -89,8 +89,8 @@ func ownOptions() []Option {
 			Help: "How long a start after a crash or a power cut may take to apply blocks again, in seconds or with a unit (90s, 5m): the state is saved when blocks took so long since the last time, or after an hour. Longer writes less."},
 		{Name: "state-private-mb", Kind: Uint64, Default: "0",
 			Help: "Bound (in MiB) of the memory for changed pages of the state, which only a checkpoint gives back; 0 for half of what the machine or the container has. For mapped_private."},
-		{Name: "allow-missing-plugins", Kind: Switch,
-			Help: "Start without the plugins of nodeos that this program does not have (state_history_plugin, trace_api_plugin), though the configuration names them. Nothing is recorded for them then."},
+		{Name: "dashboard-address", Kind: Text,
+			Help: "host:port of a page that shows what the node does: disk, memory, processor, chain, peers, API; empty for none. It asks nobody who they are: keep it on the machine (127.0.0.1:8887)."},
 		{Name: "log-format", Kind: Choice, Choices: []string{"text", "json"}, Default: "text",
 			Help: "Form of the log: text (the columns of nodeos) or json (one object on each line)."},
 	}

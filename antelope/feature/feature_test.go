@@ -422,3 +422,23 @@ func TestAFileMayHaveCommasTooMany(t *testing.T) {
 		t.Errorf("%+v, %v from %s", got, err, text)
 	}
 }
+
+func TestSupportedFeaturesComeAfterWhatTheyNeed(t *testing.T) {
+	s, err := Builtins()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := s.Supported(0, false, false)
+	if len(list) != len(s.All()) {
+		t.Fatalf("%d features of %d", len(list), len(s.All()))
+	}
+	seen := make(map[types.Checksum256]bool)
+	for _, f := range list {
+		for _, d := range f.Dependencies {
+			if !seen[d] {
+				t.Errorf("%s comes before %s", f.Digest, d)
+			}
+		}
+		seen[f.Digest] = true
+	}
+}

@@ -128,6 +128,38 @@ func (s *Set) Digest(c Codename) (types.Checksum256, bool) {
 // All returns the features by ascending digest. The slice must not be changed.
 func (s *Set) All() []*Feature { return s.features }
 
+// Supported returns the features that this node recognises, each after those that it needs.
+// Those that are disabled can be left out, and with them those that cannot be activated yet
+// in a block of time next (Leap: producer_plugin.cpp get_supported_protocol_features).
+func (s *Set) Supported(next types.TimePoint, excludeDisabled, excludeUnactivatable bool) []*Feature {
+	var list []*Feature
+	visited := make(map[types.Checksum256]bool)
+	var add func(f *Feature) bool
+	add = func(f *Feature) bool {
+		if f == nil || (excludeDisabled || excludeUnactivatable) && !f.Enabled || excludeUnactivatable && next < f.EarliestActivation {
+			return false
+		}
+		if done, ok := visited[f.Digest]; ok {
+			return done
+		}
+		visited[f.Digest] = false
+		n := len(list)
+		for _, d := range f.Dependencies {
+			if !add(s.Find(d)) {
+				list = list[:n]
+				return false
+			}
+		}
+		visited[f.Digest] = true
+		list = append(list, f)
+		return true
+	}
+	for _, f := range s.features {
+		add(f)
+	}
+	return list
+}
+
 // Recognition says whether a feature may be activated.
 type Recognition int
 

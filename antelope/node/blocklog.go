@@ -37,7 +37,7 @@ func blockLogCommand() *cobra.Command {
 func (b *blockLog) add(use, short string, define func(*cobra.Command), do func(*cobra.Command) error) {
 	c := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 		b.tool.Logger = slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
-		return do(c)
+		return throw(do(c))
 	}}
 	if define != nil {
 		define(c)
@@ -75,11 +75,16 @@ func (b *blockLog) addReading() {
 	b.add("genesis", "Print the genesis of a block log", func(c *cobra.Command) {
 		c.Flags().StringVar(&b.retained, "blocks-retained-dir", "", "folder of older parts")
 	}, func(c *cobra.Command) error {
-		g, err := b.tool.Genesis(b.retained)
-		if err != nil {
+		p, ok, err := b.tool.Context(b.retained)
+		switch {
+		case err != nil:
 			return err
+		case !ok:
+			return fmt.Errorf("No blocks log found at '%s'.", b.tool.Dir)
+		case p.Genesis == nil:
+			return fmt.Errorf("Block log at '%s' does not contain a genesis state, it only has the chain-id.", b.tool.Dir)
 		}
-		_, err = fmt.Fprintln(c.OutOrStdout(), string(g.AppendJSON(nil)))
+		_, err = fmt.Fprintln(c.OutOrStdout(), string(p.Genesis.AppendJSON(nil)))
 		return err
 	})
 }

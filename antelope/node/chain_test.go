@@ -25,9 +25,10 @@ import (
 )
 
 var (
-	seedFlag  = flag.Uint64("node.seed", 1, "seed of the random tests")
-	killsFlag = flag.Int("node.kills", 1, "kills of each kind on each engine")
-	tearsFlag = flag.Int("node.tears", 8, "damaged folders")
+	seedFlag   = flag.Uint64("node.seed", 1, "seed of the random tests")
+	killsFlag  = flag.Int("node.kills", 1, "kills of each kind on each engine")
+	startsFlag = flag.Int("node.starts", 1, "starts of each kind with changing options")
+	tearsFlag  = flag.Int("node.tears", 8, "damaged folders")
 )
 
 func TestMain(m *testing.M) {
@@ -59,6 +60,9 @@ type testChain struct {
 	midNum  uint32
 	final   types.Checksum256
 	logged  uint32 // last block in the log
+
+	recorded sync.Once
+	history  map[string]recording // of a node that was never disturbed
 }
 
 var forking = sync.OnceValues(makeTestChain)

@@ -3,19 +3,27 @@ package node
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"path/filepath"
-	"syscall"
-	"time"
 
 	"tarn/antelope/consensus"
+	"tarn/node"
 	"tarn/store"
 	"tarn/store/engine"
 )
 
-// beforeCheckpoint makes the blocks durable that an image is going to need.
+// beforeCheckpoint makes the blocks durable that an image is going to need, and what
+// will not be told again of those that it has.
 func (n *Node) beforeCheckpoint(uint64) error {
+	if n.history != nil {
+		if err := n.history.Sync(); err != nil {
+			return fmt.Errorf("make the state history durable: %w", err)
+		}
+	}
+	if n.traces != nil {
+		if err := n.traces.Sync(); err != nil {
+			return fmt.Errorf("make the traces durable: %w", err)
+		}
+	}
 	if head, _, ok := n.log.Head(); ok {
 		if err := n.log.Sync(head); err != nil {
 			return err
@@ -50,9 +58,6 @@ func (n *Node) retained() uint64 {
 // One that fails is tried again after as many blocks. Only the writer calls it, for
 // each block that becomes irreversible.
 func (n *Node) irreversible(b *consensus.BlockState) {
-	if f := n.o.Chain.Irreversible; f != nil {
-		f(b)
-	}
 	if n.store.Depth() > 0 {
 		return
 	}
@@ -66,64 +71,26 @@ func (n *Node) irreversible(b *consensus.BlockState) {
 	n.beginCheckpoint()
 }
 
-// maxAge is how old an image gets on a chain with so little work that its recovery would
-// take no time for days: the memory of changed pages is given back by then.
-const maxAge = time.Hour
-
 // checkpointDue begins a checkpoint when recovery from the last one would take as long as
 // it may. Only the writer calls it, between blocks.
 func (n *Node) checkpointDue() {
-	if n.o.Recovery > 0 && (n.chain.Worked()-n.saved >= n.o.Recovery || time.Since(n.checked) >= maxAge) {
+	if n.saver.Due() {
 		n.beginCheckpoint()
 	}
 }
 
-// beginCheckpoint begins a checkpoint unless one is under way. A failure costs
-// nothing but time after a crash: it is said, and the next one tries again.
+// beginCheckpoint begins a checkpoint unless one is under way.
 func (n *Node) beginCheckpoint() {
-	if n.checkpoint != nil {
-		select {
-		case <-n.checkpoint.Done():
-			err := n.checkpoint.Wait()
-			if err == nil {
-				err = n.finished()
-			}
-			if err != nil {
-				n.o.Log.Error("A checkpoint has failed; a start now would go on from an older block",
-					"block", n.store.Durable().Head, "error", err)
-			}
-			n.checkpoint = nil
-		default:
-			return
-		}
+	if err := n.saver.Begin(); err != nil {
+		n.o.Log.Error("A checkpoint has failed; a start now would go on from an older block",
+			"block", n.store.Durable().Head, "error", remedy(err))
 	}
-	if err := n.newCheckpoint(); err != nil {
-		n.o.Log.Error("A checkpoint could not begin", "error", err)
-	}
-}
-
-// newCheckpoint begins a checkpoint in the place of the one before. The next is due as if
-// it had begun, whether it did or not.
-func (n *Node) newCheckpoint() error {
-	n.checked, n.saved = time.Now(), n.chain.Worked()
-	c, err := n.store.Checkpoint()
-	if err == nil {
-		n.checkpoint = c
-	}
-	return err
 }
 
 // checkpointNow makes the state durable.
 func (n *Node) checkpointNow() error {
-	err := n.newCheckpoint()
-	if err == nil {
-		err = n.checkpoint.Wait()
-	}
-	if err == nil {
-		err = n.finished()
-	}
-	if err != nil {
-		return fmt.Errorf("the state was not saved, the next start goes on from block %d: checkpoint: %w", n.store.Durable().Head, diskRemedy(err))
+	if err := n.saver.Save(); err != nil {
+		return fmt.Errorf("the state was not saved, the next start goes on from block %d: checkpoint: %w", n.store.Durable().Head, remedy(err))
 	}
 	return nil
 }
@@ -132,17 +99,17 @@ func (n *Node) checkpointNow() error {
 // The node goes on meanwhile: after a crash the snapshot is loaded again.
 func (n *Node) finishLater() error {
 	n.unfinished.Store(true)
-	if err := n.newCheckpoint(); err != nil {
+	if err := n.saver.Begin(); err != nil {
 		return fmt.Errorf("save the state: %w", err)
 	}
-	c := n.checkpoint // the writer may forget it first
+	c := n.saver.Underway()
 	n.finishing.Go(func() {
 		err := c.Wait()
 		if err == nil {
 			err = n.finished()
 		}
 		if err != nil {
-			n.o.Log.Error("The state that was loaded is not saved yet; a start now would load the snapshot again", "error", diskRemedy(err))
+			n.o.Log.Error("The state that was loaded is not saved yet; a start now would load the snapshot again", "error", remedy(err))
 		}
 	})
 	return nil
@@ -159,22 +126,14 @@ func (n *Node) finished() error {
 	return err
 }
 
-// diskRemedy adds to the error of a disk that is full what helps.
-func diskRemedy(err error) error {
-	var at *fs.PathError
-	if errors.Is(err, syscall.ENOSPC) && errors.As(err, &at) {
-		return fmt.Errorf("free space on the disk of %s: %w", filepath.Dir(at.Path), err)
-	}
-	return err
-}
-
-// remedy adds to an error of a store that has no more room, or is damaged, what helps.
+// remedy adds to an error of a disk, memory or a store that has no more room, or is damaged,
+// what helps.
 func remedy(err error) error {
-	if errors.Is(err, syscall.ENOSPC) {
-		return diskRemedy(err)
-	}
 	if isDamage(err) {
 		return damageRemedy(err)
+	}
+	if helped, ok := node.Room(err); ok {
+		return helped
 	}
 	if errors.Is(err, store.ErrGuard) || errors.Is(err, store.ErrFull) {
 		return fmt.Errorf("Database has reached an unsafe level of usage, shutting down to avoid corrupting the database. "+

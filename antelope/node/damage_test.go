@@ -295,8 +295,8 @@ func TestAPrunedLogHasTheBlocksThatAStartNeeds(t *testing.T) {
 			if i%60 != 59 {
 				continue
 			}
-			if n.checkpoint != nil {
-				n.checkpoint.Wait() // so that the copy is of one moment
+			if err := n.saver.Wait(); err != nil { // so that the copy is of one moment
+				t.Fatal(err)
 			}
 			p := o
 			p.StateDir, p.BlocksDir = filepath.Join(dir, "state"), filepath.Join(dir, "blocks")

@@ -38,6 +38,9 @@ func clearFolders(o *Options) error {
 		}
 		return clearState(o.StateDir, func() error { return clearFolder(o.BlocksDir, engine.LockFile) })
 	case o.HardReplay:
+		if err := repairable(o.BlocksDir); err != nil {
+			return err
+		}
 		log.Info("Hard replay requested: deleting state database")
 		return clearState(o.StateDir, func() error { return recoverBlocks(o, o.TruncateAt) })
 	case o.Replay:
@@ -56,7 +59,36 @@ func clearFolders(o *Options) error {
 		log.Warn("A hard replay was interrupted before it had the blocks; it begins again")
 		return clearState(o.StateDir, func() error { return recoverBlocks(o, last) })
 	case o.Replay:
+		if err := replayable(o); err != nil {
+			return err
+		}
 		return clearState(o.StateDir, nil)
+	}
+	return nil
+}
+
+// replayable tells why a replay could not begin, while the state still is there. A log
+// that cannot be read in this way is opened later, with what mends it.
+func replayable(o *Options) error {
+	first, err := blocklog.Tool{Dir: o.BlocksDir}.First(o.retainedDir())
+	if o.Snapshot != "" || err != nil || first <= 1 {
+		return nil
+	}
+	reason := fmt.Errorf("block log does not start with genesis block, but with block %d", first)
+	if p, _, err := (blocklog.Tool{Dir: o.BlocksDir}).Context(o.retainedDir()); err == nil && p.Genesis == nil && o.Genesis == nil {
+		reason = errNoGenesis // nodeos asks for it first
+	}
+	return fmt.Errorf("%w: nothing was changed; start from a snapshot, or start without --replay-blockchain", reason)
+}
+
+// repairable tells why a hard replay would have no blocks, while the state still is there.
+func repairable(blocksDir string) error {
+	_, interrupted, err := interruptedRecovery(blocksDir)
+	if err != nil || interrupted { // then the log may be in the backup only
+		return err
+	}
+	if err := (blocklog.Tool{Dir: blocksDir}).Repairable(); err != nil {
+		return fmt.Errorf("recover blocks: %w; nothing was changed, start without --hard-replay-blockchain", err)
 	}
 	return nil
 }

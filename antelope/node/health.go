@@ -9,9 +9,9 @@ import (
 
 	"tarn/antelope/producer"
 	"tarn/antelope/rpc"
+	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
-	"tarn/serve"
 	"tarn/store"
 )
 
@@ -62,13 +62,13 @@ func (c *health) ready(now time.Time) error {
 }
 
 // healthEndpoints are served at all addresses. They are not in nodeos' list.
-func healthEndpoints(ready func() error) []serve.Endpoint {
-	return []serve.Endpoint{
+func healthEndpoints(ready func() error) []dialect.Endpoint {
+	return []dialect.Endpoint{
 		// They have no turn to wait for: who asks wants to know of this moment.
-		{Path: "/healthz", Category: serve.All, Text: true, Hidden: true, Waits: true, Handle: func(_ *serve.Request, b []byte) (int, []byte) {
+		{Path: "/healthz", Category: dialect.All, Text: true, Hidden: true, Waits: true, Handle: func(_ *dialect.Request, b []byte) (int, []byte) {
 			return http.StatusOK, append(b, "alive\n"...)
 		}},
-		{Path: "/readyz", Category: serve.All, Text: true, Hidden: true, Waits: true, Handle: func(_ *serve.Request, b []byte) (int, []byte) {
+		{Path: "/readyz", Category: dialect.All, Text: true, Hidden: true, Waits: true, Handle: func(_ *dialect.Request, b []byte) (int, []byte) {
 			if err := ready(); err != nil {
 				return http.StatusServiceUnavailable, append(append(b, err.Error()...), '\n')
 			}
@@ -83,7 +83,7 @@ var errStarting = errors.New("the node is starting: its state is being opened, l
 // with 503, until the function that it returns is called: while the node is brought to
 // its head, and before Serve.
 func Starting(ctx context.Context, h *HTTP) (stop func() error, err error) {
-	server := serve.New(h.Server, startingFaults)
+	server := dialect.New(h.Server, startingFaults)
 	if err := server.Add(healthEndpoints(func() error { return errStarting })...); err != nil {
 		return nil, err
 	}
@@ -99,8 +99,8 @@ func Starting(ctx context.Context, h *HTTP) (stop func() error, err error) {
 }
 
 // startingFaults refuses, in the form of nodeos' errors, what cannot be answered yet.
-func startingFaults(b []byte, r serve.Refusal, n int64) (int, []byte) {
-	if r != serve.NotFound {
+func startingFaults(b []byte, r dialect.Refusal, n int64) (int, []byte) {
+	if r != dialect.NotFound {
 		return rpc.Faults(b, r, n)
 	}
 	b = append(b, `{"code":503,"message":"Busy","error":{"code":503,"name":"Busy","what":`...)

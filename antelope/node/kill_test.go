@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -14,6 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"tarn/antelope/ship"
+	"tarn/antelope/ship/shiplog"
+	"tarn/antelope/tracelog"
+	"tarn/antelope/tracelog/slicefile"
 	"tarn/antelope/types"
 	"tarn/store/engine"
 	"tarn/store/page"
@@ -33,6 +39,11 @@ type job struct {
 	Stride, Files                  *uint32 // partitions of the log
 	Archive                        *string
 	Rare                           bool // checkpoints only where the log asks for one
+	Replay                         bool
+	Limit                          int64 // of a page store, in bytes; 0 for one that is never reached
+	Most                           int   // of Blocks, from the first; 0 for all of them
+	Make                           int   // blocks of its own, after those
+	History                        bool  // kept of traces and state
 }
 
 func play(role string) int {
@@ -43,7 +54,7 @@ func play(role string) int {
 	var j job
 	err := json.Unmarshal([]byte(role), &j)
 	if err == nil {
-		err = j.run()
+		err = remedy(j.run())
 	}
 	if err != nil {
 		fmt.Println("failed", strings.ReplaceAll(err.Error(), "\n", "; "))
@@ -53,13 +64,20 @@ func play(role string) int {
 }
 
 func (j *job) run() error {
-	o := options(j.Dir, engine.Options{Kind: j.Kind, Mode: j.Mode, LimitBytes: 256 << 20})
+	o := options(j.Dir, engine.Options{Kind: j.Kind, Mode: j.Mode, LimitBytes: j.Limit})
+	if o.Engine.LimitBytes == 0 {
+		o.Engine.LimitBytes = 256 << 20
+	}
 	if o.Recovery = time.Nanosecond; j.Rare {
 		o.Recovery = time.Hour
 	}
 	o.Blocks.RetainBlocks, o.Blocks.PruneBytes, o.Blocks.SyncBytes = j.Retain, 4096, 8192
 	o.Blocks.Stride, o.Blocks.MaxRetainedFiles, o.Blocks.ArchiveDir = j.Stride, j.Files, j.Archive
-	o.Snapshot, o.HardReplay = j.Snapshot, j.HardReplay
+	o.Snapshot, o.HardReplay, o.Replay = j.Snapshot, j.HardReplay, j.Replay
+	if j.History {
+		o.History = &History{Options: j.history()}
+		o.Traces = &tracelog.Options{Files: j.traces(), Plain: new(uint32(5)), Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))}
+	}
 	o.Chain.ForceAllChecks, o.Chain.DisableReplayOpts, o.Chain.Threads = j.ForceAll, j.NoBatch, 2
 	if j.Genesis != "" {
 		g, err := types.ParseGenesis(j.Genesis)
@@ -73,33 +91,63 @@ func (j *job) run() error {
 		return err
 	}
 	fmt.Println("opened")
-	if err := n.Start(context.Background()); err != nil {
-		return err
-	}
-	if err := j.say("started", n, true); err != nil {
-		return err
-	}
-	if j.Blocks != "" {
-		blocks, err := readBlocks(j.Blocks)
-		if err != nil {
-			return err
-		}
-		for _, b := range blocks {
-			if err := give(n.Chain(), b); err != nil {
-				return fmt.Errorf("block %d: %w", b.BlockNum(), err)
-			}
-			if err := j.say("head", n, false); err != nil {
-				return err
-			}
-		}
-	}
-	if err := j.say("done", n, true); err != nil {
-		return err
+	if err := j.work(n); err != nil {
+		return errors.Join(err, n.Close()) // as a node ends over an error
 	}
 	return n.Close()
 }
 
-func (j *job) say(what string, n *Node, hash bool) error {
+// work brings a node to its head, and further.
+func (j *job) work(n *Node) error {
+	if err := n.Start(context.Background()); err != nil {
+		return err
+	}
+	if j.Make > 0 {
+		return j.produce(n)
+	}
+	if err := j.say("started", n, true); err != nil {
+		return err
+	}
+	if err := j.follow(n); err != nil {
+		return err
+	}
+	return j.say("done", n, true)
+}
+
+// follow gives a node the blocks of the file.
+func (j *job) follow(n *Node) error {
+	if j.Blocks == "" {
+		return nil
+	}
+	blocks, err := readBlocks(j.Blocks)
+	if err != nil {
+		return err
+	}
+	if j.Most > 0 {
+		blocks = blocks[:min(j.Most, len(blocks))]
+	}
+	for _, b := range blocks {
+		if err := give(n.Chain(), b); err != nil {
+			return fmt.Errorf("block %d: %w", b.BlockNum(), err)
+		}
+		if err := j.say("head", n, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// history says where the history is kept.
+func (j *job) history() ship.Options {
+	return ship.Options{Dir: filepath.Join(j.Dir, "state-history"), Traces: true, State: true}
+}
+
+// traces says where the traces are.
+func (j *job) traces() slicefile.Options {
+	return slicefile.Options{Dir: filepath.Join(j.Dir, "traces"), Stride: 7}
+}
+
+func (j *job) say(what string, n *Node, hash bool, more ...string) error {
 	line := what + " " + n.Chain().Head().ID.String()
 	if hash {
 		h, err := n.IntegrityHash()
@@ -108,7 +156,7 @@ func (j *job) say(what string, n *Node, hash bool) error {
 		}
 		line += " " + h.String()
 	}
-	_, err := fmt.Println(line)
+	_, err := fmt.Println(strings.Join(append([]string{line}, more...), " "))
 	return err
 }
 
@@ -183,6 +231,7 @@ func (o *ordeal) survive(kills int, settle func(*job)) {
 			}
 			o.whole = min(o.whole, time.Since(begun))
 			if after == 0 {
+				o.checkHistory()
 				return
 			}
 			o.begin() // it was too fast: once more from the beginning
@@ -201,6 +250,126 @@ func (o *ordeal) begin() {
 	if o.log {
 		copyLog(o.t, filepath.Join(o.c.dir, "blocks"), filepath.Join(o.j.Dir, "blocks"))
 	}
+}
+
+// checkHistory looks for every block of the chain in the history: the one that it is, and
+// what an undisturbed node records of it.
+func (o *ordeal) checkHistory() {
+	o.t.Helper()
+	if !o.j.History {
+		return
+	}
+	want := o.c.histories(o.t)
+	for _, name := range []string{"trace_history", "chain_state_history"} {
+		got := historyOf(o.t, o.j.history().Dir, name)
+		for num := got.first + 1; num < got.end; num++ {
+			if g, w := got.entries[num], want[name].entries[num]; g != w {
+				o.t.Fatalf("after %d kills: %s has block %d with %d bytes, an undisturbed node's %d", o.kills, name, num, len(g), len(w))
+			}
+		}
+		if got.end != want[name].end || got.first > want[name].end-3 {
+			o.t.Fatalf("after %d kills: %s has blocks %d to %d, an undisturbed node's %d to %d", o.kills, name, got.first, got.end, want[name].first, want[name].end)
+		}
+	}
+	o.checkTraces()
+}
+
+// checkTraces looks for every block of the chain in the traces.
+func (o *ordeal) checkTraces() {
+	o.t.Helper()
+	want := o.c.history["traces"]
+	got := tracesOf(o.t, o.j.traces(), want.end)
+	missing := 0
+	for num := want.first; num < want.end; num++ {
+		if got.entries[num] == "" && missing == int(num-want.first) {
+			missing++ // before a snapshot
+			continue
+		}
+		if g, w := got.entries[num], want.entries[num]; g != w {
+			o.t.Fatalf("after %d kills: the traces of block %d are\n%s\nan undisturbed node's\n%s", o.kills, num, g, w)
+		}
+	}
+	if uint32(missing)+3 > want.end-want.first {
+		o.t.Fatalf("after %d kills: there are no traces", o.kills)
+	}
+}
+
+// tracesOf reads the traces of blocks before end.
+func tracesOf(t *testing.T, o slicefile.Options, end uint32) recording {
+	t.Helper()
+	l, err := slicefile.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	r := recording{first: 2, end: end, entries: map[uint32]string{}}
+	for num := r.first; num < end; num++ {
+		b, _, err := l.Read(num, nil)
+		if errors.Is(err, slicefile.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids, err := l.IDs(num)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range b.Transactions { // it depends on when a block was told
+			b.Transactions[i].Place.Producer = nil
+		}
+		r.entries[num] = fmt.Sprintf("%x %v", b.Append(nil), ids)
+	}
+	return r
+}
+
+// recording is what a history log has: ids and payloads.
+type recording struct {
+	first, end uint32
+	entries    map[uint32]string
+}
+
+func historyOf(t *testing.T, dir, name string) recording {
+	t.Helper()
+	l, err := shiplog.Open(shiplog.Options{Name: name, Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	r := recording{entries: map[uint32]string{}}
+	r.first, r.end = l.Range()
+	for num := r.first; num < r.end; num++ {
+		e, err := l.Read(num)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := e.Bytes(1 << 30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.entries[num] = e.ID.String() + string(b)
+	}
+	return r
+}
+
+// histories are those of a node that was never disturbed.
+func (c *testChain) histories(t *testing.T) map[string]recording {
+	t.Helper()
+	c.recorded.Do(func() {
+		dir := t.TempDir()
+		blocks := filepath.Join(dir, "all")
+		if err := writeBlocks(blocks, c.blocks); err != nil {
+			t.Fatal(err)
+		}
+		j := job{Dir: dir, Genesis: string(c.genesis.AppendJSON(nil)), Blocks: blocks, Kind: engine.Page, History: true}
+		runJob(t, j, 0)
+		c.history = map[string]recording{}
+		for _, name := range []string{"trace_history", "chain_state_history"} {
+			c.history[name] = historyOf(t, j.history().Dir, name)
+		}
+		c.history["traces"] = tracesOf(t, j.traces(), c.history["trace_history"].end)
+	})
+	return c.history
 }
 
 // judge compares what a process reported.
@@ -274,61 +443,12 @@ func TestAKilledNodeComesBackByItself(t *testing.T) {
 				t.Logf("repeat with -node.seed=%d", *seedFlag)
 				o := &ordeal{t: t, c: c, fresh: kind.j, log: kind.log, random: rand.New(rand.NewPCG(*seedFlag, uint64(10*i+k))), whole: 1200 * time.Millisecond}
 				o.fresh.Kind, o.fresh.Mode = e.kind, e.mode
-				o.fresh.ForceAll, o.fresh.NoBatch = (i+k)%2 == 0, (i+k)%3 == 0
+				o.fresh.ForceAll, o.fresh.NoBatch, o.fresh.History = (i+k)%2 == 0, (i+k)%3 == 0, (i+k)%2 == 1
 				o.begin()
 				o.survive(*killsFlag, kind.settle)
 				t.Logf("kills=%d", o.kills)
 			})
 		}
-	}
-}
-
-// Each start may have other options than the one before: how much of the log is kept,
-// where its parts go, how the state is mapped.
-func TestAKilledNodeComesBackWithOtherOptions(t *testing.T) {
-	c := theChain(t)
-	blocks := filepath.Join(t.TempDir(), "all")
-	if err := writeBlocks(blocks, c.blocks); err != nil {
-		t.Fatal(err)
-	}
-	for i, kind := range []engine.Kind{engine.Page, engine.LevelDB, engine.Pebble} {
-		for k, cut := range []func(*rand.Rand, *job){changePruning, changePartitions} {
-			t.Run(fmt.Sprintf("%s/%d", kind, k), func(t *testing.T) {
-				t.Logf("repeat with -node.seed=%d", *seedFlag)
-				o := &ordeal{t: t, c: c, random: rand.New(rand.NewPCG(*seedFlag, uint64(100+2*i+k))), whole: 1200 * time.Millisecond}
-				o.fresh = job{Genesis: string(c.genesis.AppendJSON(nil)), Blocks: blocks, Kind: kind}
-				change := func(j *job) {
-					cut(o.random, j)
-					j.ForceAll, j.NoBatch = o.random.IntN(2) == 0, o.random.IntN(2) == 0
-					j.Rare = o.random.IntN(3) > 0
-					if kind == engine.Page {
-						modes := engine.Modes()
-						j.Mode = modes[o.random.IntN(len(modes))]
-					}
-				}
-				change(&o.fresh)
-				o.begin()
-				o.survive(*killsFlag, change)
-				t.Logf("kills=%d", o.kills)
-			})
-		}
-	}
-}
-
-// changePruning chooses among a whole log, pruned ones, and none.
-func changePruning(r *rand.Rand, j *job) {
-	keeps := []uint32{0, 1, 3, 24}
-	if j.Retain = nil; r.IntN(3) > 0 {
-		j.Retain = &keeps[r.IntN(len(keeps))]
-	}
-}
-
-// changePartitions chooses how long parts are, how many stay, and where the others go.
-func changePartitions(r *rand.Rand, j *job) {
-	stride, files := 3+r.Uint32N(9), r.Uint32N(4)
-	j.Stride, j.Files, j.Archive = &stride, &files, nil
-	if r.IntN(2) == 0 {
-		j.Archive = new(string)
 	}
 }
 

@@ -12,8 +12,9 @@ import (
 
 	"tarn/antelope/p2p"
 	"tarn/antelope/producer"
+	"tarn/antelope/ship"
 	"tarn/serve/exposition"
-	"tarn/store"
+	"tarn/vitals"
 )
 
 // metrics are what /v1/prometheus/metrics shows: nodeos' under nodeos' names, and
@@ -22,13 +23,16 @@ type metrics struct {
 	// Where the numbers are; network and log may be nil.
 	head        func() *producer.Head
 	network     func() p2p.Metrics
-	store       func() store.Stats
-	durable     func() store.Durable
-	waiting     func() uint64 // scheduled transactions in the state
-	information []string      // labels of nodeos_info
+	vitals      *vitals.Meter
+	waiting     func() uint64                          // scheduled transactions in the state
+	history     func() (ship.Stats, *ship.ServerStats) // nil if none is kept
+	information []string                               // labels of nodeos_info
 
-	begin   baseline
 	served  sync.Map // target of requests -> *atomic.Uint64
+	answers answers
+	blocksTimes
+	producers producers
+
 	scrapes atomic.Uint64
 	bytes   atomic.Uint64 // of answers to scrapes
 
@@ -79,6 +83,7 @@ func (m *metrics) events() producer.Events {
 			t.unapplied, t.billed = t.unapplied+uint64(b.Unapplied), t.billed+uint64(b.BilledAccounts)
 			t.scheduled, t.transactions = t.scheduled+scheduled, t.transactions+uint64(b.Transactions)
 			t.cpu, t.net, t.elapsed, t.time = t.cpu+b.CPU, t.net+b.Net, t.elapsed+b.Elapsed, t.time+b.Time
+			m.produce.Observe(b.Time.Seconds())
 		},
 		Speculative: func(b producer.BlockTime) {
 			m.mu.Lock()
@@ -93,6 +98,8 @@ func (m *metrics) events() producer.Events {
 			t.blocks, t.transactions = t.blocks+1, t.transactions+uint64(b.Transactions)
 			t.cpu, t.net = t.cpu+b.CPU, t.net+b.Net
 			t.elapsed, t.time, t.latency = t.elapsed+b.Elapsed, t.time+b.Time, t.latency+b.Latency
+			m.apply.Observe(b.Time.Seconds())
+			m.late.Observe(b.Latency.Seconds())
 		},
 	}
 }
@@ -113,6 +120,7 @@ func (m *metrics) append(b []byte) []byte {
 	w.Metric("nodeos_info", exposition.Gauge, "About this node; always 1")
 	w.Sample(1, m.information...)
 	m.requests(w)
+	m.answers.append(w)
 	if m.network != nil {
 		n := m.network()
 		w.network(&n)
@@ -123,7 +131,13 @@ func (m *metrics) append(b []byte) []byte {
 	w.gauge("nodeos_head_block_num", "Number of the newest block", float64(head.Num))
 	w.gauge("tarn_head_age_seconds", "Age of the newest block", time.Since(head.Time.TimePoint().Time()).Seconds())
 	m.blocks(w)
-	m.own(w)
+	m.blocksTimes.append(w)
+	m.producers.append(w)
+	m.vitals.Append(w.Writer)
+	if m.history != nil {
+		kept, served := m.history()
+		w.history(&kept, served)
+	}
 	w.counter("exposer_transferred_bytes_total", "Bytes of answers to scrapes before this one", float64(m.bytes.Load()))
 	w.counter("exposer_scrapes_total", "Scrapes before this one", float64(m.scrapes.Load()))
 	b = w.Bytes()
@@ -298,13 +312,16 @@ func (n *Node) scheduled() uint64 {
 	return 0
 }
 
-// newMetrics returns the metrics of a node that begins to serve.
+// newMetrics returns the metrics of a node that begins to serve, and has them told what
+// happens. Of h only the versions are used.
 func (n *Node) newMetrics(p *producer.Producer, network *p2p.Network, h *HTTP) *metrics {
-	m := &metrics{head: p.Head, store: n.store.Stats, durable: n.store.Durable, waiting: n.scheduled}
+	m := &metrics{head: p.Head, vitals: n.meter(), waiting: n.scheduled, blocksTimes: newBlocksTimes(), answers: newAnswers()}
 	if network != nil {
 		m.network = network.Metrics
 	}
-	m.begin = m.baseline()
+	if n.history != nil {
+		m.history = func() (ship.Stats, *ship.ServerStats) { return n.history.Stats(), n.historyServer.Stats() }
+	}
 	first := n.log.First()
 	if first == 0 {
 		first = p.Head().IrreversibleNum
@@ -313,5 +330,6 @@ func (n *Node) newMetrics(p *producer.Producer, network *p2p.Network, h *HTTP) *
 		"server_version_string", h.API.VersionString, "server_full_version_string", h.API.FullVersion,
 		"earliest_available_block_num", strconv.FormatUint(uint64(first), 10)}
 	p.Subscribe(m.events())
+	n.chain.Subscribe(m.producers.hooks())
 	return m
 }

@@ -20,8 +20,11 @@ import (
 
 	"tarn/antelope/p2p"
 	"tarn/antelope/producer"
+	"tarn/antelope/ship"
+	"tarn/antelope/ship/shiplog"
 	"tarn/antelope/types"
 	"tarn/store"
+	"tarn/vitals"
 )
 
 // leapMetrics are the names of nodeos that are there from the start, with their
@@ -75,9 +78,9 @@ func value(f *dto.MetricFamily, label string) float64 {
 func testMetrics() (*metrics, *store.Stats) {
 	s := &store.Stats{Engine: "page", Mode: "mapped_private", Memory: "transparent huge pages", Written: store.Written{Checkpoint: 1000}, DirtyBytes: 11, PrivateBytes: 12, Checkpoints: 3}
 	m := &metrics{
+		blocksTimes: newBlocksTimes(), answers: newAnswers(),
 		head:    func() *producer.Head { return &producer.Head{Num: 77, IrreversibleNum: 70} },
-		store:   func() store.Stats { return *s },
-		durable: func() store.Durable { return store.Durable{Head: 60, Irreversible: 55} },
+		vitals:  vitals.New(vitals.Options{Stats: func() store.Stats { return *s }, Durable: func() store.Durable { return store.Durable{Head: 60, Irreversible: 55} }, Folders: []vitals.Folder{{Name: "state", Path: "."}}}),
 		waiting: func() uint64 { return 5 },
 		network: func() p2p.Metrics {
 			return p2p.Metrics{Peers: 1, BlockProducers: 2, Clients: 3, FailedConnections: 4, BytesIn: 8, Connections: []p2p.ConnectionMetrics{
@@ -87,8 +90,26 @@ func testMetrics() (*metrics, *store.Stats) {
 		},
 		information: []string{"server_version", "0000cafe", "chain_id", "00"},
 	}
-	m.begin = m.baseline()
 	return m, s
+}
+
+func TestMetricsTellOfTheHistoryIfThereIsOne(t *testing.T) {
+	m, _ := testMetrics()
+	if _, ok := scrape(t, m.append(nil))["tarn_history_block_num"]; ok {
+		t.Error("a node without a history tells of one")
+	}
+	served := &ship.ServerStats{}
+	served.Sessions.Store(3)
+	m.history = func() (ship.Stats, *ship.ServerStats) {
+		return ship.Stats{Head: 77, Traces: shiplog.Stats{Written: 1000}, State: shiplog.Stats{Written: 2000}, Waiting: 5}, served
+	}
+	got := string(m.append(nil))
+	for _, want := range []string{`tarn_history_written_bytes_total{log="trace_history"} 1000`, `tarn_history_written_bytes_total{log="chain_state_history"} 2000`,
+		"tarn_history_block_num 77", "tarn_history_clients 3", "tarn_history_waiting_bytes 5"} {
+		if !strings.Contains(got, want+"\n") {
+			t.Errorf("no %q", want)
+		}
+	}
 }
 
 func TestMetricsHaveTheNamesOfNodeos(t *testing.T) {
@@ -161,64 +182,6 @@ func TestBlocksAreCountedByWhereTheyComeFrom(t *testing.T) {
 		name, label, _ := strings.Cut(name, " ")
 		if got := value(families[name], label); got != want {
 			t.Errorf("%s %s is %v, want %v", name, label, got, want)
-		}
-	}
-}
-
-func TestWritesAreProjectedFromWhenServingBegan(t *testing.T) {
-	m, s := testMetrics()
-	s.Written.Checkpoint += 3_600_000 // 1 KB/s
-	s.Written.Spill += 7_200_000
-	m.begin.at = time.Now().Add(-2 * time.Hour)
-	s.LastCheckpoint = store.CheckpointStats{At: time.Now().Add(-time.Hour), Duration: 2 * time.Second}
-	families := scrape(t, m.append(nil))
-	if got := value(families["tarn_state_written_bytes_per_year"], "checkpoint"); got < 31e9 || got > 32e9 {
-		t.Errorf("1 KB/s is %v bytes a year", got)
-	}
-	if got := value(families["tarn_state_written_bytes_per_year"], "spill"); got < 31e9 || got > 32e9 {
-		t.Errorf("1 KB/s outside checkpoints is %v bytes a year", got)
-	}
-	if got := value(families["tarn_process_disk_written_bytes_per_year"], ""); got < 31e9 {
-		t.Errorf("with the checkpoints, %v bytes a year", got)
-	}
-	if got := value(families["tarn_state_written_bytes_total"], "checkpoint"); got != 3_601_000 {
-		t.Errorf("%v bytes", got)
-	}
-	if got := value(families["tarn_checkpoint_age_seconds"], ""); got < 3599 || got > 3700 {
-		t.Errorf("%v s since the checkpoint", got)
-	}
-	if value(families["tarn_process_memory_bytes"], "anonymous") <= 0 || value(families["process_cpu_seconds_total"], "") <= 0 {
-		t.Error("the process is not measured")
-	}
-}
-
-// A few seconds, or half of an interval between checkpoints, say nothing of a year.
-func TestNothingIsProjectedFromAShortTime(t *testing.T) {
-	for _, c := range []struct {
-		serving, checkpoint  time.Duration // ago; 0 for no checkpoint
-		outside, checkpoints bool
-	}{
-		{serving: 2 * time.Second},
-		{serving: 14 * time.Minute, checkpoint: time.Minute},
-		{serving: 16 * time.Minute, outside: true},
-		{serving: 16 * time.Minute, checkpoint: 5 * time.Minute, outside: true},
-		{serving: 40 * time.Minute, checkpoint: 10 * time.Minute, outside: true, checkpoints: true},
-	} {
-		m, s := testMetrics()
-		m.begin.at = time.Now().Add(-c.serving)
-		s.Written.Checkpoint += 1 << 20
-		s.LastCheckpoint = store.CheckpointStats{}
-		if c.checkpoint != 0 {
-			s.LastCheckpoint.At = time.Now().Add(-c.checkpoint)
-		}
-		families := scrape(t, m.append(nil))
-		causes := map[string]bool{}
-		for _, x := range families["tarn_state_written_bytes_per_year"].GetMetric() {
-			causes[x.Label[0].GetValue()] = true
-		}
-		total := families["tarn_process_disk_written_bytes_per_year"] != nil
-		if causes["spill"] != c.outside || causes["checkpoint"] != c.checkpoints || total != c.checkpoints {
-			t.Errorf("%+v: %v, a total: %v", c, causes, total)
 		}
 	}
 }

@@ -32,13 +32,19 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
 	"tarn/antelope/deepmind"
+	"tarn/antelope/ship"
 	"tarn/antelope/snapshot"
 	"tarn/antelope/state"
+	"tarn/antelope/tracelog"
 	"tarn/antelope/types"
+	"tarn/node"
 	"tarn/store"
 	"tarn/store/engine"
 	"tarn/store/vfs"
 )
+
+// progressEvery is the time between two lines about work that takes long.
+const progressEvery = 2 * time.Second
 
 // Node is a node whose files are open.
 type Node struct {
@@ -49,14 +55,17 @@ type Node struct {
 	again      bool // the loading of a snapshot was interrupted, and begins again
 	store      store.Store
 	chain      *chain.Chain
+	history    *ship.History     // nil if none is kept
+	traces     *tracelog.History // nil if none are recorded
+	written    written
 
-	checkpoint store.Checkpoint // under way, or the last one
-	unfinished atomic.Bool      // the state is marked: no image holds the whole snapshot yet
-	finishing  sync.WaitGroup   // who waits for that image
-	tried      uint64           // irreversible block of the last one that the log asked for
-	checked    time.Time        // when the last one was begun
-	damage     damage           // met by readers
-	saved      time.Duration    // of the chain's work, by then
+	historyServer *ship.Server // once the node serves
+
+	saver      *node.Saver
+	unfinished atomic.Bool    // the state is marked: no image holds the whole snapshot yet
+	finishing  sync.WaitGroup // who waits for that image
+	tried      uint64         // irreversible block of the last one that the log asked for
+	damage     damage         // met by readers
 }
 
 // Open opens the files of a node, after deleting what the options say, and gives an
@@ -65,7 +74,7 @@ func Open(ctx context.Context, o Options) (n *Node, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	n = &Node{o: o, checked: time.Now()}
+	n = &Node{o: o}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.closeFiles())
@@ -86,12 +95,16 @@ func Open(ctx context.Context, o Options) (n *Node, err error) {
 		return n, err
 	}
 	co := o.Chain
-	co.Log, co.Blocks, co.Reversible, co.StopAt = o.Log, n.log, n.reversible, o.TerminateAt
-	co.Irreversible = n.irreversible
+	co.Log, co.Blocks, co.Reversible, co.StopAt = o.Log, blocks{n.log}, n.reversible, o.TerminateAt
 	if o.DeepMind != nil {
-		co.Tracer = deepmind.New(o.DeepMind, deepmind.Options{Failed: n.stopTelling})
+		co.Hooks.Tracer = deepmind.New(o.DeepMind, deepmind.Options{Failed: n.stopTelling})
 	}
 	if n.chain, err = chain.Open(n.store, co); err != nil {
+		return n, err
+	}
+	n.saver = node.NewSaver(node.SaverOptions{Store: n.store, Recovery: o.Recovery, Worked: n.chain.Worked, Saved: n.finished})
+	n.chain.Subscribe(chain.Hooks{Irreversible: n.irreversible})
+	if err := errors.Join(n.openHistory(), n.openTraces()); err != nil {
 		return n, err
 	}
 	if n.chain.Head() == nil {
@@ -113,6 +126,7 @@ func (n *Node) openLogs() (err error) {
 	}
 	bo := n.o.Blocks
 	bo.Dir, bo.Logger, bo.Needed = n.o.BlocksDir, n.o.Log, n.needed
+	bo.FS = counted(bo.FS, &n.written.blocks)
 	if n.log, err = blocklog.Open(bo); err != nil {
 		return fmt.Errorf("open the block log: %w", err)
 	}
@@ -121,7 +135,9 @@ func (n *Node) openLogs() (err error) {
 		// Without a log only the state's image makes a block superfluous.
 		durable = func() uint32 { return n.needed() - 1 }
 	}
-	n.reversible, err = blocklog.OpenReversible(blocklog.ReversibleOptions{Dir: n.o.BlocksDir, Durable: durable, Logger: n.o.Log})
+	n.reversible, err = blocklog.OpenReversible(blocklog.ReversibleOptions{
+		Dir: n.o.BlocksDir, FS: counted(n.o.Blocks.FS, &n.written.reversible), Durable: durable, Logger: n.o.Log,
+	})
 	if err != nil {
 		return fmt.Errorf("open the reversible blocks: %w", err)
 	}
@@ -184,6 +200,10 @@ func (n *Node) openState() error {
 	return nil
 }
 
+// errNoGenesis says that there is nothing to begin with.
+var errNoGenesis = errors.New("Genesis state is necessary to initialize fresh blockchain state but genesis state could not be " +
+	"found in the blocks log. Please either load from snapshot or find a blocks log that starts from genesis.")
+
 // begin gives an empty state its first block: a snapshot's, or the genesis.
 func (n *Node) begin(ctx context.Context) error {
 	if n.o.Snapshot != "" {
@@ -192,14 +212,13 @@ func (n *Node) begin(ctx context.Context) error {
 	_, _, logged := n.log.Head()
 	g := n.o.Genesis
 	if _, known := n.log.ChainID(); known {
-		p, _, err := blocklog.Tool{Dir: n.o.BlocksDir}.Context(n.retainedDir())
+		p, _, err := blocklog.Tool{Dir: n.o.BlocksDir}.Context(n.o.retainedDir())
 		if err != nil {
 			return err
 		}
 		switch {
 		case p.Genesis == nil && g == nil:
-			return fmt.Errorf("Genesis state is necessary to initialize fresh blockchain state but genesis state could not be " +
-				"found in the blocks log. Please either load from snapshot or find a blocks log that starts from genesis.")
+			return errNoGenesis
 		case p.Genesis == nil && g.ChainID() != p.ChainID:
 			return fmt.Errorf("Genesis state, provided via command line arguments, has a chain ID (%s) that does not match the existing chain ID in blocks.log (%s).", g.ChainID(), p.ChainID)
 		case p.Genesis != nil && g != nil && *g != *p.Genesis:
@@ -230,20 +249,6 @@ func (n *Node) begin(ctx context.Context) error {
 	return n.checkpointNow()
 }
 
-// retainedDir is the folder of a partitioned log's older parts, "" for no such log.
-func (n *Node) retainedDir() string {
-	b := &n.o.Blocks
-	switch {
-	case b.RetainedDir != nil && filepath.IsAbs(*b.RetainedDir):
-		return *b.RetainedDir
-	case b.RetainedDir != nil:
-		return filepath.Join(n.o.BlocksDir, *b.RetainedDir)
-	case b.Stride != nil || b.MaxRetainedFiles != nil || b.ArchiveDir != nil:
-		return n.o.BlocksDir
-	}
-	return ""
-}
-
 func (n *Node) loadSnapshot(ctx context.Context) error {
 	f, err := os.Open(n.o.Snapshot)
 	if err != nil {
@@ -272,7 +277,8 @@ func (n *Node) loadSnapshot(ctx context.Context) error {
 	}
 	if last, _, _ := n.log.Head(); logged && (n.log.First() > head.BlockNum+1 || head.BlockNum > last) {
 		return fmt.Errorf("Block log is provided with snapshot but does not contain the head block from the snapshot nor a block right after it: "+
-			"the snapshot is of block %d, the log has blocks %d to %d", head.BlockNum, n.log.First(), last)
+			"the snapshot is of block %d, the log has blocks %d to %d; name a newer snapshot, or move the log away from %s",
+			head.BlockNum, n.log.First(), last, n.o.BlocksDir)
 	}
 	path, err := filepath.Abs(n.o.Snapshot)
 	if err != nil {
@@ -287,10 +293,10 @@ func (n *Node) loadSnapshot(ctx context.Context) error {
 		return err
 	}
 	n.o.Log.Info("Starting initialization from snapshot, this may take a significant amount of time", "snapshot", path)
-	watch := newProgress(n.o.Log, "Loading the snapshot", info.Size())
+	watch := node.NewProgress(n.o.Log, "Loading the snapshot", progressEvery)
 	err = n.chain.Load(func(s *state.State) (*consensus.HeaderState, error) {
 		return snapshot.Load(r, s, func(p snapshot.Progress) error {
-			watch.bytes(p.Bytes, "rows", p.Rows)
+			watch.Bytes(uint64(p.Bytes), uint64(info.Size()), "rows", p.Rows)
 			if err := n.store.Relieve(); err != nil {
 				return fmt.Errorf("save what was loaded so far: %w", err)
 			}
@@ -308,7 +314,7 @@ func (n *Node) loadSnapshot(ctx context.Context) error {
 	if err := n.finishLater(); err != nil {
 		return err
 	}
-	watch.done("Finished initialization from snapshot", "block", n.chain.Head().BlockNum, "id", n.chain.Head().ID)
+	watch.Done("Finished initialization from snapshot", "block", n.chain.Head().BlockNum, "id", n.chain.Head().ID)
 	return nil
 }
 
@@ -342,7 +348,7 @@ func moreProcessors() (back func()) {
 // goOn checks that a state that exists may be used as the options say.
 func (n *Node) goOn() error {
 	if n.o.Snapshot != "" {
-		return fmt.Errorf("Snapshot can only be used to initialize an empty database.")
+		return fmt.Errorf("Snapshot can only be used to initialize an empty database: start without --snapshot, or empty %s first", n.o.StateDir)
 	}
 	id := n.chain.ID()
 	if logID, ok := n.log.ChainID(); ok && logID != id {
@@ -369,7 +375,7 @@ func (n *Node) Start(ctx context.Context) error {
 	}
 	start := n.chain.Head().BlockNum
 	head, _, _ := n.log.Head()
-	watch := newProgress(n.o.Log, "Replaying blocks", int64(head)-int64(start))
+	watch := node.NewProgress(n.o.Log, "Replaying blocks", progressEvery)
 	if head > start {
 		n.o.Log.Info("existing block log, attempting to replay", "from", start+1, "to", head)
 	}
@@ -377,7 +383,7 @@ func (n *Node) Start(ctx context.Context) error {
 		defer moreProcessors()()
 	}
 	err := n.chain.Resume(ctx, n.reversibleBlocks(), func(p chain.Progress) {
-		watch.items(int64(p.Block)-int64(start), "block", p.Block, "transactions", p.Transactions)
+		watch.Items(uint64(p.Block-start), uint64(max(head, start)-start), "block", p.Block, "transactions", p.Transactions)
 		if p.Finished {
 			n.checkpointDue()
 		}
@@ -386,7 +392,7 @@ func (n *Node) Start(ctx context.Context) error {
 		return remedy(err)
 	}
 	h := n.chain.Head()
-	watch.done(fmt.Sprintf("Blockchain started; head block is #%d", h.BlockNum), "id", h.ID, "lib", n.store.Irreversible())
+	watch.Done(fmt.Sprintf("Blockchain started; head block is #%d", h.BlockNum), "id", h.ID, "lib", n.store.Irreversible())
 	if n.o.IntegrityHashOnStart {
 		return n.logIntegrityHash()
 	}
@@ -457,6 +463,12 @@ func (n *Node) save() error {
 // closeFiles closes what is open, without a checkpoint.
 func (n *Node) closeFiles() error {
 	var errs []error
+	if n.history != nil { // it may be reading the state
+		errs = append(errs, n.history.Close())
+	}
+	if n.traces != nil {
+		errs = append(errs, n.traces.Close())
+	}
 	if n.chain != nil {
 		errs = append(errs, n.chain.Close())
 	}

@@ -10,6 +10,7 @@ import (
 
 	"tarn/antelope/blocklog"
 	"tarn/antelope/chain"
+	"tarn/antelope/tracelog"
 	"tarn/antelope/types"
 	"tarn/store/engine"
 )
@@ -31,11 +32,13 @@ type Options struct {
 	TruncateAt      uint32 // with HardReplay; 0 for no end
 	TerminateAt     uint32 // stop after this block; 0 for never
 
-	Engine   engine.Options   // of the state; BeforeCheckpoint is the node's own
-	Blocks   blocklog.Options // Dir and Logger are the node's own
-	Chain    chain.Options    // the logs are the node's own
-	DeepMind io.Writer        // told all that the chain does, a line at a time; nil for nothing
-	Recovery time.Duration    // how long the blocks after the last checkpoint may take to be applied again; 0 for any time
+	Engine   engine.Options    // of the state; BeforeCheckpoint is the node's own
+	Blocks   blocklog.Options  // Dir and Logger are the node's own
+	Chain    chain.Options     // the logs are the node's own
+	History  *History          // nil for none
+	Traces   *tracelog.Options // nil for none
+	DeepMind io.Writer         // told all that the chain does, a line at a time; nil for nothing
+	Recovery time.Duration     // how long the blocks after the last checkpoint may take to be applied again; 0 for any time
 
 	IntegrityHashOnStart bool
 	IntegrityHashOnStop  bool
@@ -61,7 +64,24 @@ func (o *Options) Validate() error {
 	if o.Log == nil {
 		fail("no log")
 	}
+	if o.Traces != nil {
+		errs = append(errs, o.Traces.Files.Validate())
+	}
 	blocks := o.Blocks
 	blocks.Dir = o.BlocksDir
 	return errors.Join(append(errs, blocks.Validate())...)
+}
+
+// retainedDir is the folder of a partitioned log's older parts, "" for no such log.
+func (o *Options) retainedDir() string {
+	b := &o.Blocks
+	switch {
+	case b.RetainedDir != nil && filepath.IsAbs(*b.RetainedDir):
+		return *b.RetainedDir
+	case b.RetainedDir != nil:
+		return filepath.Join(o.BlocksDir, *b.RetainedDir)
+	case b.Stride != nil || b.MaxRetainedFiles != nil || b.ArchiveDir != nil:
+		return o.BlocksDir
+	}
+	return ""
 }

@@ -130,7 +130,7 @@ func TestStartsThatLeapRefusesAreRefused(t *testing.T) {
 		change func(o *Options)
 		want   string
 	}{
-		"snapshot, not empty":     {func(o *Options) { o.Snapshot = c.mid }, "Snapshot can only be used to initialize an empty database."},
+		"snapshot, not empty":     {func(o *Options) { o.Snapshot = c.mid }, "Snapshot can only be used to initialize an empty database: start without --snapshot"},
 		"snapshot and genesis":    {func(o *Options) { o.Snapshot, o.Genesis = c.mid, &c.genesis }, "--snapshot is incompatible with --genesis-json"},
 		"no snapshot":             {func(o *Options) { o.Replay, o.Snapshot = true, "nowhere.bin" }, "Cannot load snapshot, nowhere.bin does not exist"},
 		"snapshot of a chain":     {func(o *Options) { o.Replay, o.Snapshot, o.BlocksDir = true, c.mid, other.BlocksDir }, "does not match the chain ID"},
@@ -346,6 +346,44 @@ func TestWhatARunningNodeHasIsNotDeleted(t *testing.T) {
 	n = mustStart(t, o)
 	c.finish(t, "afterwards", n)
 	n.Close()
+}
+
+// A start that is refused has changed nothing: the state, which the log cannot replace, is
+// still there.
+func TestAReplayThatIsRefusedLeavesTheState(t *testing.T) {
+	c := theChain(t)
+	few := uint32(24)
+	for name, k := range map[string]struct {
+		change func(*Options)
+		want   string
+	}{
+		"replay of a pruned log":      {func(o *Options) { o.Replay, o.Blocks.RetainBlocks = true, &few }, "start without --replay-blockchain"},
+		"hard replay of a pruned log": {func(o *Options) { o.HardReplay, o.Blocks.RetainBlocks = true, &few }, "start without --hard-replay-blockchain"},
+		"hard replay of no log":       {func(o *Options) { o.HardReplay = true; os.RemoveAll(o.BlocksDir) }, "start without --hard-replay-blockchain"},
+	} {
+		o := options(t.TempDir(), engine.Options{})
+		o.Genesis, o.Blocks.RetainBlocks, o.Blocks.PruneBytes = &c.genesis, &few, 4096
+		n := mustStart(t, o)
+		for _, b := range c.blocks {
+			if err := give(n.Chain(), b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := n.Close(); err != nil {
+			t.Fatal(err)
+		}
+		again := o
+		k.change(&again)
+		if _, err := Open(context.Background(), again); err == nil || !strings.Contains(err.Error(), k.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		n = mustStart(t, o)
+		c.check(t, name, n)
+		if n.Chain().Head().BlockNum < c.midNum {
+			t.Errorf("%s: the state is gone, the head is block %d", name, n.Chain().Head().BlockNum)
+		}
+		n.Close()
+	}
 }
 
 func TestALogThatWasLostGoesOnFromTheState(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,8 +19,9 @@ import (
 	"tarn/antelope/p2p"
 	"tarn/antelope/producer"
 	"tarn/antelope/rpc"
+	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/types"
-	"tarn/serve"
+	"tarn/internal/loopback"
 	"tarn/store/engine"
 )
 
@@ -52,15 +52,11 @@ func workload(t *testing.T, name string) oracle.Workload {
 }
 
 // addresses finds some on loopback that nothing listens on.
-func addresses(t *testing.T, n int) (list []string) {
+func addresses(t *testing.T, n int) []string {
 	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		list = append(list, l.Addr().String())
+	list, err := loopback.Addresses(n)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return list
 }
@@ -111,8 +107,8 @@ func startTracking(t *testing.T, genesis *types.Genesis, producers map[types.Nam
 	ended := make(chan error, 1)
 	go func() {
 		ended <- n.Serve(ctx, node.Services{Producer: po, P2P: &no, HTTP: &node.HTTP{
-			Listen: []node.Listen{{Address: at[0], Categories: serve.All}}, Plugins: serve.All,
-			Server: serve.Options{MaxBody: 32 << 20, MaxBytesInFlight: -1, MaxConnections: -1, AnyHost: true},
+			Listen: []node.Listen{{Address: at[0], Categories: dialect.All}}, Plugins: dialect.All,
+			Server: dialect.Options{MaxBody: 32 << 20, MaxBytesInFlight: -1, MaxConnections: -1, AnyHost: true},
 			API:    rpc.Config{MaxResponseTime: 10 * time.Second, ABITime: 10 * time.Second, ReadOnly: true, VersionString: "v5.0.3"},
 			Track:  track,
 		}})

@@ -133,8 +133,8 @@ func (s *peers) Transactions(list []*p2p.Transaction, done func(*p2p.Transaction
 }
 
 // relay passes on what the chain accepted.
-func (s *peers) relay(network *p2p.Network) producer.Events {
-	return producer.Events{
+func (s *peers) relay(network *p2p.Network) {
+	s.n.chain.Subscribe(chain.Hooks{
 		AcceptedHeader: func(b *consensus.BlockState) {
 			if b.Block != nil {
 				network.BlockAccepted(p2p.NewBlock(b.Block))
@@ -143,10 +143,12 @@ func (s *peers) relay(network *p2p.Network) producer.Events {
 		AcceptedBlock: func(b *consensus.BlockState) {
 			network.SchedulesChanged(b.ActiveSchedule, b.Pending.Schedule)
 		},
+	})
+	s.p.Subscribe(producer.Events{
 		Acked: func(packed *types.PackedTransaction, x *chain.Candidate, err error) {
 			if err == nil && x != nil && x.Kind == chain.Input {
 				network.TransactionAccepted(&p2p.Transaction{ID: x.ID, Expiration: x.Trx.Expiration, Packed: packed})
 			}
 		},
-	}
+	})
 }

@@ -158,6 +158,7 @@ func (l *life) introduce(start bool) {
 
 // end turns how a run ended into how the process ends.
 func (l *life) end(log *slog.Logger, err error) error {
+	err = throw(err)
 	var refused *config.Error
 	switch {
 	case err == nil:
@@ -181,6 +182,8 @@ func (l *life) end(log *slog.Logger, err error) error {
 	switch {
 	case errors.Is(err, store.ErrGuard):
 		return nil // as nodeos: it has stopped in time
+	case errors.Is(err, syscall.ENOSPC):
+		return ended{config.ExitOther}
 	case errors.Is(err, store.ErrFull), errors.Is(err, store.ErrMemory):
 		return ended{config.ExitMemory}
 	}
@@ -197,17 +200,17 @@ func (l *life) live(ctx context.Context) (err error) {
 	}
 	o, err := l.options()
 	services, e := l.services(&o, l.version)
-	if err = errors.Join(l.missing(), err, e); err != nil {
+	if err = errors.Join(err, e); err != nil {
 		return err
 	}
 	if l.Bool("deep-mind") {
-		o.Chain.Tracer = deepmind.New(l.logs.DeepMind(), deepmind.Options{Failed: func(err error) { l.cause(fmt.Errorf("deep-mind: %w", err)) }})
+		o.Chain.Hooks.Tracer = deepmind.New(l.logs.DeepMind(), deepmind.Options{Failed: func(err error) { l.cause(fmt.Errorf("deep-mind: %w", err)) }})
 	}
 	memory := share(machine.ReadMemory())
 	for _, text := range memory.bound(&o, &services.Producer, l.Given) {
 		l.log.Info(text)
 	}
-	memory.limitHeap()
+	memory.LimitHeap()
 	if err := os.MkdirAll(l.DataDir, 0o755); err != nil {
 		return err
 	}

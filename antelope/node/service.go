@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
 	"tarn/antelope/p2p"
 	"tarn/antelope/producer"
 	"tarn/antelope/rpc"
+	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/types"
-	"tarn/serve"
 )
 
 // Services are the parts of a node that work once the chain is at its head.
@@ -21,17 +19,20 @@ type Services struct {
 	Producer producer.Options
 	P2P      *p2p.Options // nil for a node without peers
 	HTTP     *HTTP        // nil for a node without an API
+	// Dashboard is where the page of the node's numbers is served, host:port; "" for nowhere.
+	Dashboard string
+	Version   Version // that the dashboard shows
 }
 
 // HTTP is where and how the API is served.
 type HTTP struct {
-	Server serve.Options
+	Server dialect.Options
 	Listen []Listen
 	Dir    string // of unix sockets with relative paths
 
-	API     rpc.Config     // what is not the node's own: limits, versions, switches
-	Plugins serve.Category // of endpoints that are served at all
-	Track   Tracking       // for the endpoints of the chain
+	API     rpc.Config       // what is not the node's own: limits, versions, switches
+	Plugins dialect.Category // of endpoints that are served at all
+	Track   Tracking         // for the endpoints of the chain
 
 	HeadAge  uint32       // blocks that the newest one may be old in a node that is ready; 0 for a minute
 	DiskFull func() error // why a disk is full, for /readyz; nil for nobody to ask
@@ -40,7 +41,7 @@ type HTTP struct {
 // Listen is an address and the categories of endpoints that it serves.
 type Listen struct {
 	Address    string
-	Categories serve.Category
+	Categories dialect.Category
 }
 
 // stopTime is how long requests under way have when the node stops.
@@ -63,13 +64,27 @@ func (n *Node) Serve(ctx context.Context, s Services) error {
 			return errors.Join(err, p.Close())
 		}
 	}
-	var server *serve.Server
+	var server *dialect.Server
+	m := n.measured(p, network, &s)
 	if s.HTTP != nil {
-		if server, err = n.server(ctx, p, network, s.HTTP, func() { cancel(nil) }); err != nil {
+		if server, err = n.server(ctx, p, network, s.HTTP, m, func() { cancel(nil) }); err != nil {
 			return errors.Join(err, p.Close())
 		}
 	}
+	if n.history != nil {
+		if n.historyServer, err = n.history.Serve(n.o.History.Server); err != nil {
+			return errors.Join(err, p.Close())
+		}
+		defer n.historyServer.Close() //nolint:errcheck // the connections end either way
+	}
 	p.Subscribe(producer.Events{Between: n.checkpointDue})
+	if s.Dashboard != "" {
+		page, err := n.dashboard(ctx, &s, m)
+		if err != nil {
+			return errors.Join(err, p.Close())
+		}
+		defer page.Close() //nolint:errcheck // it only shows what ends now
+	}
 	// The writer comes last to its end: until then the others may ask it.
 	writer := make(chan error, 1)
 	running.Go(func() { writer <- p.Run(ctx) })
@@ -101,7 +116,6 @@ func (n *Node) Serve(ctx context.Context, s Services) error {
 func (n *Node) network(p *producer.Producer, o *p2p.Options) (*p2p.Network, error) {
 	options := *o
 	options.Producers = p.Producers()
-	options.Signer = func(k types.PublicKey, digest types.Checksum256) (types.Signature, error) { return p.Sign(k, digest) }
 	options.IsProducerKey = p.Signs
 	if options.Log == nil {
 		options.Log = n.o.Log
@@ -111,49 +125,67 @@ func (n *Node) network(p *producer.Producer, o *p2p.Options) (*p2p.Network, erro
 	if err != nil {
 		return nil, err
 	}
-	p.Subscribe(view.relay(network))
+	view.relay(network)
 	return network, nil
 }
 
-// server makes the API, until ctx ends; end ends the node.
-func (n *Node) server(ctx context.Context, p *producer.Producer, network *p2p.Network, h *HTTP, end func()) (*serve.Server, error) {
+// server makes the API, until ctx ends; end ends the node. m is nil if nobody asks for metrics.
+func (n *Node) server(ctx context.Context, p *producer.Producer, network *p2p.Network, h *HTTP, m *metrics, end func()) (*dialect.Server, error) {
 	c, health := h.API, n.newHealth(p, h)
 	c.Chain, c.Blocks, c.Billing = n.chain, n.log, p
 	c.Features = n.chain.Features()
 	c.Damaged = n.damaged
 	c.Transactions = transactions{p}
 	if h.Plugins&(rpc.ProducerRO|rpc.ProducerRW|rpc.Snapshot) != 0 {
-		c.Producer = control{p, ctx}
+		c.Producer = p
 	}
 	if network != nil && h.Plugins&(rpc.NetRO|rpc.NetRW) != 0 {
-		c.Net = netAPI{network}
+		c.Net = network
 	}
 	if h.Plugins&rpc.DBSize != 0 {
 		c.Size = n.size
+	}
+	if n.traces != nil && h.Plugins&rpc.TraceAPI != 0 {
+		c.Traces = recorded{n.traces}
 	}
 	if c.Log == nil {
 		c.Log = n.o.Log
 	}
 	if h.Plugins&rpc.TestControl != 0 {
 		k := &killer{log: n.o.Log, end: end, head: func() types.BlockTimestamp { return n.chain.Head().Header.Timestamp }}
-		p.Subscribe(k.events())
+		n.chain.Subscribe(k.hooks())
 		c.Kill = k.kill
 	}
 	var api *rpc.API
 	if h.Plugins&(rpc.ChainRO|rpc.ChainRW) != 0 {
-		n.track(ctx, p, network, &h.Track, &c, func(t *types.TransactionTrace) ([]byte, error) { return api.Trace(t) })
+		n.track(ctx, network, &h.Track, &c, func(t *types.TransactionTrace) ([]byte, error) { return api.Trace(t) })
 	}
 	o := h.Server
-	if h.Plugins&rpc.Prometheus != 0 {
-		m := n.newMetrics(p, network, h)
-		c.Metrics, o.Served = m.append, m.count
+	if m != nil {
+		o.Served, o.Answered = m.count, m.answers.add
 	}
-	server := serve.New(o, rpc.Faults)
+	if h.Plugins&rpc.Prometheus != 0 {
+		c.Metrics = m.append
+	}
+	server := dialect.New(o, rpc.Faults)
 	api = rpc.New(c)
 	return server, errors.Join(api.Register(server), server.Add(healthEndpoints(func() error { return health.ready(time.Now()) })...))
 }
 
-func listen(ctx context.Context, server *serve.Server, h *HTTP) error {
+// transactions is the writer as the API sees it.
+type transactions struct{ p *producer.Producer }
+
+// Transaction implements rpc.Transactions.
+func (t transactions) Transaction(ctx context.Context, packed *types.PackedTransaction, o rpc.TransactionOptions) (*types.TransactionTrace, error) {
+	return t.p.Transaction(ctx, packed, producer.TransactionOptions{Kind: o.Kind, API: true, FailureTrace: o.FailureTrace})
+}
+
+// Block implements rpc.Transactions.
+func (t transactions) Block(ctx context.Context, b *types.SignedBlock) error {
+	return t.p.Block(ctx, b, b.ID())
+}
+
+func listen(ctx context.Context, server *dialect.Server, h *HTTP) error {
 	for _, l := range h.Listen {
 		if _, err := server.Listen(ctx, l.Address, h.Dir, l.Categories); err != nil {
 			return fmt.Errorf("http: %w", err)
@@ -172,8 +204,6 @@ func (n *Node) size() (rpc.Size, error) {
 	}
 	return out, nil
 }
-
-func sortedNames(set map[types.Name]bool) []types.Name { return slices.Sorted(maps.Keys(set)) }
 
 // nameSet is a set of names; nil for a list that is nil.
 func nameSet(list []types.Name) map[types.Name]bool {

@@ -109,6 +109,8 @@ func (s *settings) options() (o Options, err error) {
 		func() (err error) { o.Chain, err = s.chain(); return err },
 		func() (err error) { o.Chain.Checkpoints, err = s.checkpoints(); return err },
 		func() (err error) { o.Genesis, err = s.genesis(); return err },
+		func() (err error) { o.History, err = s.history(); return err },
+		func() (err error) { o.Traces, err = s.traces(); return err },
 		func() error { return o.Validate() },
 	} {
 		errs = append(errs, part())
@@ -225,15 +227,25 @@ func parseCheckpoint(text string) (num uint32, id types.Checksum256, err error) 
 	return uint32(n), id, err
 }
 
-// monitor watches the node's disks. The folders must exist, but for that of the
-// snapshots, which is made.
+// monitor watches the node's disks. The folders must exist, but for those of the snapshots
+// and of the state history, which are made.
 func (s *settings) monitor(o *Options) (*space.Monitor, error) {
 	folders := []string{s.DataDir, o.BlocksDir, o.StateDir}
-	if o.SnapshotsDir != "" {
-		if err := vfs.MkdirAll(vfs.OS, o.SnapshotsDir); err != nil {
+	made := []string{o.SnapshotsDir}
+	if o.History != nil {
+		made = append(made, o.History.Dir)
+	}
+	for _, dir := range made {
+		if dir == "" {
+			continue
+		}
+		if err := vfs.MkdirAll(vfs.OS, dir); err != nil {
 			return nil, err
 		}
-		folders = append(folders, o.SnapshotsDir)
+		folders = append(folders, dir)
+	}
+	if o.Traces != nil {
+		folders = append(folders, o.Traces.Files.Dir)
 	}
 	for i := range folders {
 		folders[i] = filepath.Clean(folders[i])

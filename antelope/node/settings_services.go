@@ -9,10 +9,11 @@ import (
 	"tarn/antelope/p2p"
 	"tarn/antelope/producer"
 	"tarn/antelope/rpc"
+	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/rpc/finality"
 	"tarn/antelope/rpc/retry"
 	"tarn/antelope/types"
-	"tarn/serve"
+	"tarn/dashboard"
 )
 
 // readOnlyThreads is how many threads for read-only transactions a node with
@@ -26,12 +27,22 @@ func (s *settings) services(o *Options, v Version) (out Services, err error) {
 	network := s.network()
 	err = errors.Join(err, network.Validate())
 	out.P2P = &network
+	if out.Dashboard = s.Text("dashboard-address"); out.Dashboard != "" {
+		if e := dashboard.CheckAddress(out.Dashboard); e != nil {
+			err = errors.Join(err, badOption("dashboard-address: %s", e.Error()))
+		}
+	}
+	out.Version = v
 	if s.Plugins.Enabled("eosio::http_plugin") {
 		var e error
 		out.HTTP, e = s.http(v, len(out.Producer.Producers) > 0)
 		err = errors.Join(err, e)
 	}
-	return out, err
+	abis, e := s.traceABIs()
+	if out.HTTP != nil {
+		out.HTTP.API.TraceABIs = abis
+	}
+	return out, errors.Join(err, e)
 }
 
 func (s *settings) producer(o *Options) (p producer.Options, err error) {
@@ -95,7 +106,7 @@ func (s *settings) http(v Version, producing bool) (*HTTP, error) {
 	if bytes > 0 {
 		bytes <<= 20
 	}
-	h.Server = serve.Options{
+	h.Server = dialect.Options{
 		MaxBody: int64(s.Uint("max-body-size")), MaxBytesInFlight: bytes, MaxConnections: int(s.Int("http-max-in-flight-requests")),
 		AnyHost: !s.Bool("http-validate-host"), Hosts: s.Texts("http-alias"), NoReuse: !s.Bool("http-keep-alive"), Server: "nodeos/" + v.Short,
 		AllowOrigin: s.Text("access-control-allow-origin"), AllowHeaders: s.Text("access-control-allow-headers"),
@@ -109,13 +120,13 @@ func (s *settings) http(v Version, producing bool) (*HTTP, error) {
 	}
 	h.Track = s.tracking()
 	if address := s.Text("http-server-address"); address != "" && address != "http-category-address" {
-		h.Listen = append(h.Listen, Listen{Address: address, Categories: serve.All})
+		h.Listen = append(h.Listen, Listen{Address: address, Categories: dialect.All})
 	}
 	if path := s.Text("unix-socket-path"); path != "" {
 		if path[0] != '/' {
 			path = "./" + path
 		}
-		h.Listen = append(h.Listen, Listen{Address: path, Categories: serve.All})
+		h.Listen = append(h.Listen, Listen{Address: path, Categories: dialect.All})
 	}
 	return h, s.categoryAddresses(h)
 }
@@ -148,8 +159,8 @@ func (s *settings) tracking() Tracking {
 }
 
 // categories are those of the plugins that are enabled.
-func (s *settings) categories() (c serve.Category) {
-	for plugin, of := range map[string]serve.Category{
+func (s *settings) categories() (c dialect.Category) {
+	for plugin, of := range map[string]dialect.Category{
 		"eosio::chain_api_plugin": rpc.ChainRO | rpc.ChainRW, "eosio::db_size_api_plugin": rpc.DBSize, "eosio::net_api_plugin": rpc.NetRO | rpc.NetRW,
 		"eosio::producer_api_plugin": rpc.ProducerRO | rpc.ProducerRW | rpc.Snapshot, "eosio::prometheus_plugin": rpc.Prometheus,
 		"eosio::test_control_api_plugin": rpc.TestControl, "eosio::trace_api_plugin": rpc.TraceAPI,
@@ -179,7 +190,7 @@ func (s *settings) categoryAddresses(h *HTTP) (err error) {
 			err = errors.Join(err, badOption("--plugin=%s is required for --http-category-address=%s", plugin, spec))
 			continue
 		}
-		host, port := serve.SplitHostPort(address)
+		host, port := dialect.SplitHostPort(address)
 		if before, ok := hosts[port]; port != "" && ok && before != host {
 			err = errors.Join(err, badOption("unable to listen to port %s for both %s and %s", port, host, before))
 			continue

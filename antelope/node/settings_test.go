@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -25,10 +26,10 @@ import (
 	"tarn/antelope/p2p"
 	"tarn/antelope/producer"
 	"tarn/antelope/rpc"
+	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/rpc/finality"
 	"tarn/antelope/rpc/retry"
 	"tarn/antelope/types"
-	"tarn/serve"
 	"tarn/store"
 	"tarn/store/engine"
 )
@@ -168,7 +169,7 @@ func TestANodeThatAppliesIrreversibleBlocksTakesNoTransactions(t *testing.T) {
 	if !o.Chain.IrreversibleMode || v.P2P.AcceptTransactions || !v.HTTP.API.NoTransactions || !v.Producer.NoTransactions || !v.HTTP.API.ReadOnly {
 		t.Errorf("%+v", v)
 	}
-	if want := []Listen{{"127.0.0.1:8888", serve.All}, {"./node.sock", serve.All}}; !reflect.DeepEqual(v.HTTP.Listen, want) {
+	if want := []Listen{{"127.0.0.1:8888", dialect.All}, {"./node.sock", dialect.All}}; !reflect.DeepEqual(v.HTTP.Listen, want) {
 		t.Errorf("%+v", v.HTTP.Listen)
 	}
 }
@@ -212,21 +213,46 @@ func TestNoKeyReachesTheLogHoweverItIsWritten(t *testing.T) {
 	}
 }
 
-func TestANodeDoesNotStartWithoutWhatItLacksUnlessToldTo(t *testing.T) {
-	if err := understood(t, "plugin = eosio::chain_api_plugin").missing(); err != nil {
-		t.Error(err)
+// What is wrong with the options of traces is said at once, in nodeos' words.
+func TestOptionsOfTracesAreCheckedAsNodeosDoes(t *testing.T) {
+	const on = "plugin = eosio::trace_api_plugin\n"
+	good := filepath.Join(t.TempDir(), "token.abi")
+	if err := os.WriteFile(good, []byte(`{"version":"eosio::abi/1.1"}`), 0o644); err != nil {
+		t.Fatal(err)
 	}
-	for _, plugin := range []string{"eosio::state_history_plugin", "eosio::trace_api_plugin"} {
-		ini := "plugin = " + plugin + "\nplugin = eosio::test_control_api_plugin\nenable-account-queries = true\n"
-		err := understood(t, ini).missing()
-		if err == nil || !strings.Contains(err.Error(), plugin+" is not in this build") || !strings.Contains(err.Error(), "allow-missing-plugins = true") {
-			t.Errorf("%s: %v", plugin, err)
+	for _, c := range []struct {
+		ini  string
+		want []string
+	}{
+		{on + "trace-no-abis = true", nil},
+		{on + "trace-rpc-abi = eosio.token=" + good, nil},
+		{"trace-minimum-irreversible-history-blocks = -2", nil}, // without the plugin nobody asks
+		{on, []string{"Trace API is not configured with ABIs and trace-no-abis is not set"}},
+		{on + "trace-no-abis = true\ntrace-rpc-abi = a=" + good, []string{"Trace API is configured with ABIs however trace-no-abis is set"}},
+		{on + "trace-rpc-abi = a\ntrace-rpc-abi = =x\ntrace-rpc-abi = b=\ntrace-rpc-abi = c=/missing\ntrace-rpc-abi = C=" + good, []string{
+			`Malformed trace-rpc-abi provider: "a": `, `Missing "="`, "Missing Key", "Missing Value", "/missing does not exist or is not a file", `"C=`,
+		}},
+		{on + "trace-no-abis = true\ntrace-minimum-irreversible-history-blocks = -2\ntrace-minimum-uncompressed-irreversible-history-blocks = -3\ntrace-slice-stride = 0", []string{
+			`"trace-minimum-irreversible-history-blocks" must be greater to or equal to -1.`,
+			`"trace-minimum-uncompressed-irreversible-history-blocks" must be greater to or equal to -1.`,
+			"trace-slice-stride must be 1 or more",
+		}},
+	} {
+		s := understood(t, c.ini)
+		s.logs = logging.New(logging.Options{Err: io.Discard})
+		o, err := s.traces()
+		if o != nil {
+			err = errors.Join(err, o.Files.Validate())
 		}
-		s := understood(t, ini+"allow-missing-plugins = true")
-		var log bytes.Buffer
-		s.log = logging.New(logging.Options{Err: &log}).Logger("")
-		if err := s.missing(); err != nil || !strings.Contains(log.String(), plugin+" is not in this build") {
-			t.Errorf("%s, allowed: %v, the log: %s", plugin, err, log.String())
+		_, e := s.traceABIs()
+		err = errors.Join(err, e)
+		if len(c.want) == 0 && err != nil {
+			t.Errorf("%s: %v", c.ini, err)
+		}
+		for _, want := range c.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s\nsays %v\nnot %s", c.ini, err, want)
+			}
 		}
 	}
 }
@@ -297,7 +323,7 @@ func TestSettingsReadOptionsAsWhatTheyAre(t *testing.T) {
 	}
 	read := regexp.MustCompile(`\b(?:s|l|c)\.(Bool|Text|Texts|Uint|Int|Duration|names|unsigned|signed|given|accepts)\("([a-z0-9-]+)"`)
 	count := 0
-	for _, file := range []string{"settings.go", "settings_services.go", "genesis.go", "run.go", "missing.go"} {
+	for _, file := range []string{"settings.go", "settings_services.go", "genesis.go", "run.go", "idle.go"} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -481,6 +507,8 @@ func TestExitCodesAreThoseOfNodeos(t *testing.T) {
 	}{
 		{nil, 0, "nodeos successfully exiting"},
 		{remedy(fmt.Errorf("block 5: %w", store.ErrGuard)), 0, "Please increase the value set for \"chain-state-db-size-mb\""},
+		{remedy(&store.FullError{Path: "state", Of: store.RoomOnDisk}), 254, "free space on the disk of state"},
+		{remedy(&store.FullError{Path: "state", Of: store.RoomInMemory}), 1, "Give the node more memory"},
 		{remedy(&store.FullError{Path: "state"}), 1, "Please increase the value set for \"chain-state-db-size-mb\""},
 		{fmt.Errorf("open: %w", store.ErrMemory), 1, "not enough memory"},
 		{store.ErrCorrupt, 254, "store is damaged"},
@@ -579,12 +607,12 @@ func TestAllMistakesInValuesAreToldAtOnce(t *testing.T) {
 		"plugin = eosio::http_plugin\nplugin = eosio::trace_api_plugin\nhttp-server-address = http-category-address\nhttp-category-address = F", "--snapshot", "/nowhere")
 	o, err := s.options()
 	_, e := s.services(&o, Version{})
-	err = errors.Join(s.missing(), err, e)
+	err = errors.Join(err, e)
 	if err == nil {
 		t.Fatal("accepted")
 	}
 	lines := strings.Split(err.Error(), "\n")
-	for _, want := range []string{"trace_api_plugin", "/nowhere does not exist", "actor-blacklist: ", "key-blacklist: ", "checkpoint D", "producer-name: ",
+	for _, want := range []string{"Trace API is not configured", "/nowhere does not exist", "actor-blacklist: ", "key-blacklist: ", "checkpoint D", "producer-name: ",
 		"greylist-limit 0", "sync-fetch-span", "http-category-address 'F'"} {
 		if !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, want) }) {
 			t.Errorf("nothing is said of %q:\n%v", want, err)

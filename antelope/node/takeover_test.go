@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +20,7 @@ import (
 	"tarn/antelope/consensus"
 	"tarn/antelope/oracle"
 	"tarn/antelope/types"
+	"tarn/internal/loopback"
 	"tarn/store"
 	"tarn/store/engine"
 )
@@ -42,7 +42,7 @@ func TestNodeosAndThisNodeTakeTurnsOnOneFolder(t *testing.T) {
 	}
 	ini := fmt.Sprintf("plugin = eosio::chain_api_plugin\nplugin = eosio::producer_api_plugin\nhttp-server-address = %s\np2p-listen-endpoint = %s\n"+
 		"producer-name = eosio\nenable-stale-production = true\nmax-clients = 200\nhttp-validate-host = false\neos-vm-oc-enable = none\n"+
-		"resource-monitor-not-shutdown-on-threshold-exceeded = true\n", freeAddress(t), freeAddress(t))
+		"resource-monitor-not-shutdown-on-threshold-exceeded = true\n", loopback.Address(t), loopback.Address(t))
 	if err := os.WriteFile(filepath.Join(conf, "config.ini"), []byte(ini), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -92,16 +92,6 @@ func lastLogged(t *testing.T, dir string) uint32 {
 		t.Fatal(err)
 	}
 	return last
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // runUntil runs a program until it says something, stops it, and returns all that it

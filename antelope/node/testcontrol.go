@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"sync"
 
+	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
-	"tarn/antelope/producer"
 	"tarn/antelope/types"
 )
 
@@ -41,9 +41,9 @@ func (k *killer) kill(name types.Name, slot uint32, irreversible bool) {
 	k.producer, k.slot, k.irreversible, k.away, k.begun = name, slot, irreversible, false, false
 }
 
-// events are what it listens to.
-func (k *killer) events() producer.Events {
-	return producer.Events{
+// hooks are what it listens to.
+func (k *killer) hooks() chain.Hooks {
+	return chain.Hooks{
 		AcceptedBlock: func(b *consensus.BlockState) { k.block(b, false) },
 		Irreversible:  func(b *consensus.BlockState) { k.block(b, true) },
 	}

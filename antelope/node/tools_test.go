@@ -3,11 +3,13 @@ package node
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"tarn/antelope/blocklog"
 	"tarn/antelope/types"
 )
 
@@ -63,6 +65,26 @@ func TestAToolThatIsNotThereIsAnError(t *testing.T) {
 		tool.SetArgs(strings.Fields(args))
 		if err := tool.Execute(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", args, err)
+		}
+	}
+}
+
+// nodeos' tool says it in these words (Leap: leap-util).
+func TestALogWithoutAGenesisHasNoneToPrint(t *testing.T) {
+	dir := t.TempDir()
+	log, err := blocklog.Open(blocklog.Options{Dir: filepath.Join(dir, "later")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(log.Reset(types.Hash([]byte("chain")), 5), log.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"none": "No blocks log found at '", "later": "does not contain a genesis state, it only has the chain-id."} {
+		tool := Tools()
+		tool.SilenceErrors, tool.SilenceUsage = true, true
+		tool.SetArgs([]string{"block-log", "genesis", "--blocks-dir", filepath.Join(dir, name)})
+		if err := tool.Execute(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

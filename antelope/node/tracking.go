@@ -8,12 +8,12 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
 	"tarn/antelope/p2p"
-	"tarn/antelope/producer"
 	"tarn/antelope/rpc"
 	"tarn/antelope/rpc/authorizer"
 	"tarn/antelope/rpc/finality"
 	"tarn/antelope/rpc/retry"
 	"tarn/antelope/types"
+	"tarn/writer"
 )
 
 // Tracking says what the node remembers of transactions and permissions so that the
@@ -25,24 +25,24 @@ type Tracking struct {
 }
 
 // track begins to remember what the API is to answer for.
-func (n *Node) track(ctx context.Context, p *producer.Producer, network *p2p.Network, t *Tracking, c *rpc.Config, render func(*types.TransactionTrace) ([]byte, error)) {
+func (n *Node) track(ctx context.Context, network *p2p.Network, t *Tracking, c *rpc.Config, render func(*types.TransactionTrace) ([]byte, error)) {
 	if t.Authorizers {
-		n.trackAuthorizers(p, c)
+		n.trackAuthorizers(c)
 	}
 	if t.Finality != nil {
-		trackFinality(p, *t.Finality, c)
+		n.trackFinality(*t.Finality, c)
 	}
 	if t.Retry != nil {
-		d := retrying(p, *t.Retry, network, render)
+		d := n.retrying(*t.Retry, network, render)
 		// Who waits must not keep the node.
-		context.AfterFunc(ctx, func() { d.Stop(producer.ErrStopped) })
+		context.AfterFunc(ctx, func() { d.Stop(writer.ErrStopped) })
 		c.Retry = d
 	}
 }
 
 // trackAuthorizers makes the index of permissions, and keeps it up to date. A failure
 // costs only what the index is for, as in nodeos.
-func (n *Node) trackAuthorizers(p *producer.Producer, c *rpc.Config) {
+func (n *Node) trackAuthorizers(c *rpc.Config) {
 	n.o.Log.Info("Building account query DB")
 	start := time.Now()
 	x, err := n.indexPermissions()
@@ -51,7 +51,7 @@ func (n *Node) trackAuthorizers(p *producer.Producer, c *rpc.Config) {
 		return
 	}
 	n.o.Log.Info(fmt.Sprintf("Finished building account query DB in %g", time.Since(start).Seconds()))
-	p.Subscribe(producer.Events{
+	n.chain.Subscribe(chain.Hooks{
 		Applied:       func(t *types.TransactionTrace, _ *chain.Candidate) { x.Applied(t) },
 		AcceptedBlock: x.Accepted,
 	})
@@ -67,9 +67,9 @@ func (n *Node) indexPermissions() (*authorizer.Index, error) {
 	return authorizer.New(v)
 }
 
-func trackFinality(p *producer.Producer, o finality.Options, c *rpc.Config) {
+func (n *Node) trackFinality(o finality.Options, c *rpc.Config) {
 	t := finality.New(o)
-	p.Subscribe(producer.Events{
+	n.chain.Subscribe(chain.Hooks{
 		StartBlock: func(uint32) { t.StartBlock() },
 		Applied: func(trace *types.TransactionTrace, x *chain.Candidate) {
 			var expires types.TimePoint
@@ -86,7 +86,7 @@ func trackFinality(p *producer.Producer, o finality.Options, c *rpc.Config) {
 
 // retrying keeps transactions that are sent again. The functions of its options are
 // called once the node runs.
-func retrying(p *producer.Producer, o retry.Options, network *p2p.Network, render func(*types.TransactionTrace) ([]byte, error)) *retry.Database {
+func (n *Node) retrying(o retry.Options, network *p2p.Network, render func(*types.TransactionTrace) ([]byte, error)) *retry.Database {
 	o.Render = render
 	o.Send = func(packed *types.PackedTransaction) {
 		trx, _, err := packed.Unpack()
@@ -95,7 +95,7 @@ func retrying(p *producer.Producer, o retry.Options, network *p2p.Network, rende
 		}
 	}
 	d := retry.New(o)
-	p.Subscribe(producer.Events{
+	n.chain.Subscribe(chain.Hooks{
 		StartBlock:    d.StartBlock,
 		Applied:       func(t *types.TransactionTrace, _ *chain.Candidate) { d.Applied(t) },
 		AcceptedBlock: func(b *consensus.BlockState) { d.Accepted(b) },

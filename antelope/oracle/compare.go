@@ -33,7 +33,7 @@ func Compare(dir string, e engine.Options, o chain.Options, w io.Writer) error {
 	defer os.RemoveAll(work)
 	got := filepath.Join(work, SnapshotFile)
 	var last *types.TransactionTrace
-	o.Applied = func(t *types.TransactionTrace, _ *chain.Candidate) { last = t }
+	o.Hooks.Applied = func(t *types.TransactionTrace, _ *chain.Candidate) { last = t }
 	err = replay(dir, filepath.Join(work, "state"), got, e, o, m.Hashes)
 	var other *otherState
 	switch {

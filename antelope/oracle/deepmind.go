@@ -19,6 +19,7 @@ import (
 	"tarn/antelope/deepmind"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
+	"tarn/internal/loopback"
 	"tarn/store/engine"
 )
 
@@ -36,35 +37,18 @@ const deepMindLogging = `{"includes":[],
 // makes, starts it once more, and returns the path of the deep-mind log there.
 func (p *Peer) DeepMind(ctx context.Context, dir, work string) (string, error) {
 	config := filepath.Join(work, "config")
-	if err := errors.Join(os.MkdirAll(config, 0o755), os.MkdirAll(filepath.Join(work, "blocks"), 0o755)); err != nil {
+	if err := replayFolder(dir, work); err != nil {
 		return "", err
-	}
-	for _, name := range []string{"blocks.log", "blocks.index"} {
-		from := filepath.Join(dir, name)
-		info, err := os.Stat(from)
-		if err != nil {
-			return "", err
-		}
-		if err := copyFile(from, filepath.Join(work, "blocks", name), info.Size()); err != nil {
-			return "", err
-		}
 	}
 	logging := filepath.Join(config, "logging.json")
 	if err := os.WriteFile(logging, []byte(deepMindLogging), 0o644); err != nil {
 		return "", err
 	}
-	ports, err := freePorts(2)
+	ports, err := loopback.Addresses(2)
 	if err != nil {
 		return "", err
 	}
-	args := []string{"nodeos", "--data-dir", work, "--config-dir", config, "--logconf", logging,
-		"--plugin", "eosio::chain_plugin", "--plugin", "eosio::net_plugin", "--p2p-listen-endpoint", ports[0],
-		"--deep-mind", "--contracts-console",
-		// Without undo sessions end iterators mean other tables than when the blocks were made.
-		"--disable-replay-opts",
-		"--api-accept-transactions=false", "--p2p-accept-transactions=false",
-		"--chain-state-db-size-mb", "2048", "--abi-serializer-max-time-ms", "10000",
-		"--resource-monitor-not-shutdown-on-threshold-exceeded"}
+	args := append(replayArguments(work, ports[0]), "--logconf", logging, "--deep-mind", "--contracts-console")
 	out, err := os.Create(filepath.Join(work, deepMindFile))
 	if err != nil {
 		return "", err
@@ -74,6 +58,35 @@ func (p *Peer) DeepMind(ctx context.Context, dir, work string) (string, error) {
 		err = p.tellStart(ctx, out, filepath.Join(work, "start.log"), args...)
 	}
 	return out.Name(), errors.Join(err, out.Close())
+}
+
+// replayFolder makes work a data folder with the blocks of the case in dir.
+func replayFolder(dir, work string) error {
+	if err := errors.Join(os.MkdirAll(filepath.Join(work, "config"), 0o755), os.MkdirAll(filepath.Join(work, "blocks"), 0o755)); err != nil {
+		return err
+	}
+	for _, name := range []string{"blocks.log", "blocks.index"} {
+		from := filepath.Join(dir, name)
+		info, err := os.Stat(from)
+		if err != nil {
+			return err
+		}
+		if err := copyFile(from, filepath.Join(work, "blocks", name), info.Size()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replayArguments are nodeos' to replay the blocks of a data folder and no more.
+func replayArguments(work, p2p string) []string {
+	return []string{"nodeos", "--data-dir", work, "--config-dir", filepath.Join(work, "config"),
+		"--plugin", "eosio::chain_plugin", "--plugin", "eosio::net_plugin", "--p2p-listen-endpoint", p2p,
+		// Without undo sessions end iterators mean other tables than when the blocks were made.
+		"--disable-replay-opts",
+		"--api-accept-transactions=false", "--p2p-accept-transactions=false",
+		"--chain-state-db-size-mb", "2048", "--abi-serializer-max-time-ms", "10000",
+		"--resource-monitor-not-shutdown-on-threshold-exceeded"}
 }
 
 // tellStart runs nodeos until it has started, and replayed its blocks before if it
@@ -120,7 +133,7 @@ func CompareDeepMind(dir, theirs string, e engine.Options, o chain.Options) (lin
 	}
 	defer os.RemoveAll(work)
 	c := &deepMindCompare{want: bufio.NewReaderSize(f, 1<<20)}
-	o.Tracer, o.Console = deepmind.New(c, deepmind.Options{}), true
+	o.Hooks.Tracer, o.Console = deepmind.New(c, deepmind.Options{}), true
 	if err := tellReplay(dir, filepath.Join(work, "state"), e, o); err != nil {
 		c.err = errors.Join(c.err, err)
 	}

@@ -80,8 +80,12 @@ func (h *Hunt) one(ctx context.Context, w Workload, seed uint64) {
 		}
 		report = out.b
 	}
-	if err == nil && seed&2 == 0 {
+	switch {
+	case err != nil:
+	case seed&2 == 0:
 		err = h.deepMind(ctx, dir, o)
+	default:
+		err = h.history(ctx, dir, o)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,6 +119,21 @@ func (h *Hunt) deepMind(ctx context.Context, dir string, o engine.Options) error
 		return err
 	}
 	_, err = CompareDeepMind(dir, theirs, o, chain.Options{})
+	return err
+}
+
+// history compares what a case's blocks did.
+func (h *Hunt) history(ctx context.Context, dir string, o engine.Options) error {
+	work, err := os.MkdirTemp("", "tarn-oracle-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	theirs, err := h.Peer.StateHistory(ctx, dir, work)
+	if err != nil {
+		return err
+	}
+	_, err = CompareHistory(dir, theirs, o, chain.Options{})
 	return err
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 
 	"tarn/antelope/crypto"
 	"tarn/antelope/types"
+	"tarn/internal/loopback"
 )
 
 // patience is how long nodeos may take to answer at first, and to end.
@@ -83,7 +83,7 @@ func (x Executable) Launch(ctx context.Context, c Config) (*Node, error) {
 	if err := os.MkdirAll(filepath.Join(c.Dir, "config"), 0o755); err != nil {
 		return nil, err
 	}
-	ports, err := freePorts(2)
+	ports, err := loopback.Addresses(2)
 	if err != nil {
 		return nil, err
 	}
@@ -175,20 +175,6 @@ func genesisJSON(g *types.Genesis) []byte {
 		},
 	}, "", "  ")
 	return out
-}
-
-// freePorts finds addresses on loopback that nothing listens on.
-func freePorts(n int) ([]string, error) {
-	var addresses []string
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close()
-		addresses = append(addresses, l.Addr().String())
-	}
-	return addresses, nil
 }
 
 // Await waits until the node answers, or says why it never will. nodeos listens before

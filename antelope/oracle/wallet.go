@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"tarn/internal/loopback"
 )
 
 // Wallet is a running keosd, and the cleos that uses it.
@@ -19,7 +21,7 @@ type Wallet struct {
 // StartWallet runs keosd with its files in dir and with keys, until [Wallet.Stop] or
 // until ctx ends.
 func (p *Peer) StartWallet(ctx context.Context, dir string, keys ...string) (*Wallet, error) {
-	ports, err := freePorts(1)
+	ports, err := loopback.Addresses(1)
 	if err != nil {
 		return nil, err
 	}

@@ -61,3 +61,31 @@ func TestKeysAreFoundForNoBlockWithABadHeader(t *testing.T) {
 		t.Error("it was prepared")
 	}
 }
+
+// The last blocks may come on another way while ranges are fetched. What is held of those
+// is let go, and who waits to hand on more of it does not wait for ever.
+func TestASyncThatEndsEarlyHoldsNothing(t *testing.T) {
+	n := startNode(t, newFakeChain(100), nil)
+	other := startNode(t, newFakeChain(100), func(o *Options) { o.Peers = []string{n.address} })
+	settled(t, n, other)
+	c := (*n.conns.Load())[0]
+	b := NewBlock(newFakeChain(111).makeLocked(types.N("prod"), 0))
+	s := n.sync
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	info := n.Network.chain.Info()
+	s.setState(libCatchUp)
+	s.known, s.next, s.asked = info.HeadNum, 101, 120
+	s.spans = []*span{{c: c, next: 101, end: 110}, {c: c, next: 112, end: 120, blocks: []*Block{b}}}
+	s.held = maxHeld + 1
+	waits := s.released
+	s.finish(info)
+	if s.stage() != inSync || len(s.spans) > 0 || s.held > 0 {
+		t.Errorf("in %v there are %d ranges and %d bytes of blocks", s.stage(), len(s.spans), s.held)
+	}
+	select {
+	case <-waits:
+	default:
+		t.Error("who waits for room is not told")
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -317,14 +316,4 @@ func randomTransaction(r *rand.Rand) *types.PackedTransaction {
 		panic(err)
 	}
 	return p
-}
-
-// freeAddress is one that nobody listens on.
-func freeAddress(t testing.TB) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

@@ -55,8 +55,10 @@ func (c *conn) handshake(info Info, now int64) Handshake {
 		Generation:     c.generation,
 	}
 	token := tokenOf(now)
-	if sig, err := n.sign(h.Key, token); err == nil && sig != (types.Signature{}) {
-		h.Token, h.Sig = token, sig
+	if key, ok := n.config.private[h.Key]; ok {
+		if sig, err := key.Sign(token); err == nil {
+			h.Token, h.Sig = token, sig
+		}
 	}
 	if !c.takesBlocks() {
 		h.P2PAddress += ":trx"
@@ -66,17 +68,6 @@ func (c *conn) handshake(info Info, now int64) Handshake {
 	}
 	h.P2PAddress += " - " + h.NodeID.String()[:7]
 	return h
-}
-
-// sign signs with a key of this node; without one it returns nothing.
-func (n *Network) sign(key types.PublicKey, digest types.Checksum256) (types.Signature, error) {
-	if k, ok := n.config.private[key]; ok {
-		return k.Sign(digest)
-	}
-	if n.config.Signer != nil && key != (types.PublicKey{}) {
-		return n.config.Signer(key, digest)
-	}
-	return types.Signature{}, nil
 }
 
 // validHandshake tells whether it is worth looking at (Leap: connection::is_valid).

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"tarn/antelope/control"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 )
@@ -30,23 +31,7 @@ type Message interface {
 }
 
 // Handshake says who a node is and where its chain is.
-type Handshake struct {
-	NetworkVersion uint16
-	ChainID        types.Checksum256
-	NodeID         types.Checksum256
-	Key            types.PublicKey   // zero without authentication
-	Time           int64             // nanoseconds of the Unix epoch
-	Token          types.Checksum256 // hash of Time, zero without authentication
-	Sig            types.Signature   // of Token
-	P2PAddress     string
-	LIBNum         uint32 // last irreversible block
-	LIBID          types.Checksum256
-	HeadNum        uint32
-	HeadID         types.Checksum256
-	OS             string
-	Agent          string
-	Generation     int16 // counts the handshakes of a connection, from 1
-}
+type Handshake control.Handshake
 
 // ChainSize is a message that nobody acts on.
 type ChainSize struct {

@@ -5,11 +5,11 @@ import (
 	"encoding/hex"
 	"math/rand/v2"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
 	"tarn/antelope/types"
+	"tarn/internal/conversation"
 )
 
 func randomID(r *rand.Rand) (id types.Checksum256) {
@@ -74,28 +74,23 @@ func TestMessagesComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-func zeros(n int) string { return strings.Repeat("00", n) }
-
-// Sent by nodeos 4.1 on loopback, a chain of its own.
 func TestMessagesOfNodeosAreUnderstood(t *testing.T) {
-	for _, v := range []struct{ name, hex string }{
-		{"notice", "04020000001c00000000020000001e000000010000001e8a88e92527bd8b3951b3c74d95ee5d92c7d2efd173a96d0646d84069"},
-		{"handshake", "00bc043b51091935ad5aeb9ff0d68181b1567a00cfbb7caa98125548526ee8da38fca3ed15978ba765e0447efccfae9267ff30fcb46a971b847600fe75a937ed794891" + zeros(34) +
-			"d3337c0d91f1e918" + zeros(32) + zeros(66) + "193132372e302e302e313a3431343033202d20656431353937381c0000000000001cbc6502896efcdca813136727004f8abe1242ee4436a667412793fe70" +
-			"1e0000000000001e8a88e92527bd8b3951b3c74d95ee5d92c7d2efd173a96d0646d84069056c696e7578056a756467650100"},
-		{"block", "0780e3474500000000000000000100" + zeros(64) + "3b51091935ad5aeb9ff0d68181b1567a00cfbb7caa98125548526ee8da38fca3" + zeros(74)},
-	} {
-		b, err := hex.DecodeString(v.hex)
+	said, err := conversation.Read("testdata/nodeos.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range said {
+		b, err := hex.DecodeString(v.Answers[0])
 		if err != nil {
 			t.Fatal(err)
 		}
 		m, err := Decode(b)
 		if err != nil {
-			t.Fatalf("%s: %v", v.name, err)
+			t.Fatalf("%s: %v", v.Comment, err)
 		}
 		again, err := AppendFrame(nil, m)
 		if err != nil || !bytes.Equal(again[4:], b) {
-			t.Errorf("%s: %+v\nis encoded as %x\nnot           %x", v.name, m, again[4:], b)
+			t.Errorf("%s: %+v\nis encoded as %x\nnot           %x", v.Comment, m, again[4:], b)
 		}
 	}
 }

@@ -44,9 +44,7 @@ type Options struct {
 	// IsProducerKey tells whether this node produces with the key, which as in nodeos
 	// lets other nodes of the producer in; nil for never. Any goroutine calls it.
 	IsProducerKey func(types.PublicKey) bool
-	// Signer signs with keys other than PeerPrivateKeys; nil for none.
-	Signer func(types.PublicKey, types.Checksum256) (types.Signature, error)
-	Log    *slog.Logger // nil for silence
+	Log           *slog.Logger // nil for silence
 }
 
 // DefaultOptions returns nodeos' defaults.

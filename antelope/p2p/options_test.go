@@ -10,6 +10,7 @@ import (
 	"tarn/antelope/crypto"
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
+	"tarn/internal/loopback"
 )
 
 func TestListenersAreReadAsTheHelpTextSays(t *testing.T) {
@@ -210,7 +211,7 @@ func TestProducersKeepToTheirNeighbours(t *testing.T) {
 	n := startNode(t, chain, func(o *Options) {
 		o.Producers = []types.Name{types.N("c")}
 		for _, name := range names {
-			o.AutoBPPeers = append(o.AutoBPPeers, name.String()+","+freeAddress(t))
+			o.AutoBPPeers = append(o.AutoBPPeers, name.String()+","+loopback.Address(t))
 		}
 	})
 	schedule := func(version uint32, order string) *types.ProducerSchedule {

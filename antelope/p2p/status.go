@@ -7,69 +7,12 @@ import (
 	"slices"
 	"time"
 
+	"tarn/antelope/control"
 	"tarn/antelope/types"
-	"tarn/antelope/variant"
 )
 
-// Status is what the API tells of a connection.
-type Status struct {
-	Peer             string // the address that was connected to; empty if the peer connected
-	RemoteIP         string
-	RemotePort       string
-	Connecting       bool
-	Syncing          bool // it catches up from this node
-	BPPeer           bool
-	SocketOpen       bool
-	BlocksOnly       bool
-	TransactionsOnly bool
-	LastHandshake    Handshake // zero if none came
-}
-
-// AppendJSON appends the object that nodeos' API shows (Leap: connection_status).
-func (s Status) AppendJSON(b []byte) []byte {
-	text := func(key, v string) { b = variant.AppendString(variant.AppendKey(b, key), v) }
-	flag := func(key string, v bool) { b = variant.AppendBool(variant.AppendKey(b, key), v) }
-	b = append(b, '{')
-	text("peer", s.Peer)
-	text("remote_ip", s.RemoteIP)
-	text("remote_port", s.RemotePort)
-	flag("connecting", s.Connecting)
-	flag("syncing", s.Syncing)
-	flag("is_bp_peer", s.BPPeer)
-	flag("is_socket_open", s.SocketOpen)
-	flag("is_blocks_only", s.BlocksOnly)
-	flag("is_transactions_only", s.TransactionsOnly)
-	return append(s.LastHandshake.AppendJSON(variant.AppendKey(b, "last_handshake")), '}')
-}
-
-// AppendJSON appends the message as an object.
-func (m Handshake) AppendJSON(b []byte) []byte {
-	text := func(key, v string) { b = variant.AppendString(variant.AppendKey(b, key), v) }
-	value := func(key string, v interface{ AppendJSON([]byte) []byte }) {
-		b = v.AppendJSON(variant.AppendKey(b, key))
-	}
-	number := func(key string, v int64) { b = variant.AppendInt64(variant.AppendKey(b, key), v) }
-	b = append(b, '{')
-	number("network_version", int64(m.NetworkVersion))
-	value("chain_id", m.ChainID)
-	value("node_id", m.NodeID)
-	value("key", m.Key)
-	number("time", m.Time)
-	value("token", m.Token)
-	value("sig", m.Sig)
-	text("p2p_address", m.P2PAddress)
-	number("last_irreversible_block_num", int64(m.LIBNum))
-	value("last_irreversible_block_id", m.LIBID)
-	number("head_num", int64(m.HeadNum))
-	value("head_id", m.HeadID)
-	text("os", m.OS)
-	text("agent", m.Agent)
-	number("generation", int64(m.Generation))
-	return append(b, '}')
-}
-
-func (c *conn) status() Status {
-	s := Status{
+func (c *conn) status() control.Connection {
+	s := control.Connection{
 		RemoteIP: c.remoteIP, RemotePort: c.remotePort,
 		Connecting: !c.connected.Load(), Syncing: c.syncing.Load(), BPPeer: c.bp.Load(),
 		SocketOpen: c.ended.Err() == nil, BlocksOnly: !c.takesTransactions(), TransactionsOnly: !c.takesBlocks(),
@@ -78,18 +21,18 @@ func (c *conn) status() Status {
 		s.Peer = c.target.address
 	}
 	if h := c.received.Load(); h != nil {
-		s.LastHandshake = *h
+		s.LastHandshake = control.Handshake(*h)
 	}
 	return s
 }
 
-func (t *target) status() Status {
+func (t *target) status() control.Connection {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.conn != nil {
 		return t.conn.status()
 	}
-	s := Status{Peer: t.address, RemoteIP: "<unknown>", RemotePort: "<unknown>", Connecting: t.dialing}
+	s := control.Connection{Peer: t.address, RemoteIP: "<unknown>", RemotePort: "<unknown>", Connecting: t.dialing}
 	_, s.BPPeer = t.net.config.autoNames[t.address]
 	if _, _, kind, ok := splitPeer(t.address); ok {
 		k, _ := trafficOf(kind)
@@ -99,20 +42,20 @@ func (t *target) status() Status {
 }
 
 // Status returns what is known of a peer that was connected to, by its address.
-func (n *Network) Status(address string) (Status, bool) {
+func (n *Network) Status(address string) (control.Connection, bool) {
 	n.mu.Lock()
 	t := n.targets[address]
 	n.mu.Unlock()
 	if t == nil {
-		return Status{}, false
+		return control.Connection{}, false
 	}
 	return t.status(), true
 }
 
 // Connections returns all connections, those that are being tried to make included,
 // the oldest first.
-func (n *Network) Connections() []Status {
-	var list []Status
+func (n *Network) Connections() []control.Connection {
+	var list []control.Connection
 	for _, c := range *n.conns.Load() {
 		list = append(list, c.status())
 	}

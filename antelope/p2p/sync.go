@@ -544,11 +544,18 @@ func (s *syncer) closed(c *conn) {
 	s.finish(info)
 }
 
+// end leaves the stage of fetching. What of the ranges did not come is not waited for,
+// what came is let go, and peers whose blocks had to wait may go on. The caller holds mu.
+func (s *syncer) end() {
+	s.setState(inSync)
+	s.dropSpans()
+}
+
 // finish ends the stage when there is nothing more to fetch or to apply, else it
 // asks for more. The caller holds mu.
 func (s *syncer) finish(info Info) {
 	if info.HeadNum >= s.known || len(s.spans) == 0 && s.asked >= s.known && s.net.queue.empty() {
-		s.setState(inSync)
+		s.end()
 		return
 	}
 	s.request(info)
@@ -593,7 +600,7 @@ func (s *syncer) applied(c *conn, b *Block) {
 	case libCatchUp:
 		s.mu.Lock()
 		if b.Num >= s.known {
-			s.setState(inSync)
+			s.end()
 		} else {
 			s.request(s.net.chain.Info())
 		}

@@ -11,6 +11,7 @@ import (
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
+	"tarn/writer"
 )
 
 // Block is a block on its way to the writer. What can be found out about it before
@@ -125,7 +126,7 @@ func (p *Producer) Received(num uint32) { p.received.Store(num) }
 // Block takes a block from a peer or from push_block, and waits until it is
 // applied, or known to be on a branch that is not the best. A block that is known
 // already is no error. Errors are [ErrBusy], exceptions (UnlinkableBlock if the
-// block before is not known), [ErrStopped], or ctx's; the block may be applied even
+// block before is not known), [writer.ErrStopped], or ctx's; the block may be applied even
 // so.
 func (p *Producer) Block(ctx context.Context, b *types.SignedBlock, id types.Checksum256) error {
 	return p.give(ctx, p.NewBlock(b, id), false)
@@ -160,7 +161,7 @@ func (p *Producer) give(ctx context.Context, b *Block, patient bool) error {
 	}
 	defer p.headers.drop(b.ID)
 	done := make(chan error, 1)
-	take := func(p *Producer) {
+	take := func() {
 		err := p.applyBlock(b)
 		switch {
 		case !errors.Is(err, ErrBusy):
@@ -173,11 +174,11 @@ func (p *Producer) give(ctx context.Context, b *Block, patient bool) error {
 		}
 		done <- err
 	}
-	if !p.inbox.put(&p.inbox.blocks, job{do: take}) {
-		return ErrStopped
+	if !p.writer.Put(writer.Few, writer.Job{Do: take}) {
+		return writer.ErrStopped
 	}
 	p.giveWay()
-	return p.await(ctx, done)
+	return p.writer.Await(ctx, done)
 }
 
 // lateBlock is a block that came while a round was made here.
@@ -189,7 +190,7 @@ type lateBlock struct {
 // takeLate applies the blocks that came late once the round is over, and answers for those
 // that can be of no use any more.
 func (p *Producer) takeLate() {
-	for len(p.late) > 0 && p.fatal == nil {
+	for len(p.late) > 0 && p.writer.Failed() == nil {
 		l, lib := p.late[0], p.head.Load().IrreversibleNum
 		var err error
 		if types.BlockNum(l.b.ID) > lib {
@@ -201,23 +202,6 @@ func (p *Producer) takeLate() {
 		p.late[0] = lateBlock{}
 		p.late = p.late[1:]
 		l.done <- err
-	}
-}
-
-// await waits for the writer's answer.
-func (p *Producer) await(ctx context.Context, done <-chan error) error {
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-p.inbox.closed:
-		select {
-		case err := <-done:
-			return err
-		default:
-			return ErrStopped
-		}
 	}
 }
 
@@ -260,13 +244,13 @@ func (p *Producer) applyBlock(b *Block) error {
 		p.received.CompareAndSwap(num, 0)
 		if exception.Is(err, exception.ForkDatabase) {
 			p.log.main.Error(fmt.Sprintf("Cannot recover from %v. Shutting down.", err))
-			p.fatal = err
+			p.writer.Fail(err)
 		} else if !p.fail(err) {
 			p.rejected(b, err)
 		}
 		return err
 	}
-	p.answers.shown = false
+	p.shown = false
 	p.between()
 	head := p.chain.Head()
 	if now = time.Now(); !(head.Header.Timestamp + 1).TimePoint().Time().Before(now) {
@@ -317,10 +301,10 @@ func (p *Producer) abort() error {
 	pending, ok := p.chain.Pending()
 	list, err := p.chain.AbortBlock()
 	if err != nil {
-		p.fatal = err
+		p.writer.Fail(err)
 		return err
 	}
-	p.answers.release(p.fatal)
+	p.writer.Release()
 	p.queue.addAborted(list)
 	now := time.Now()
 	p.clock.other(now)

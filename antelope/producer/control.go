@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"tarn/antelope/chain"
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
-	"tarn/antelope/feature"
 	"tarn/antelope/snapshot"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
+	"tarn/writer"
 )
 
 // Chain is the chain that p writes. What its package allows for any goroutine may
@@ -25,17 +26,6 @@ func (p *Producer) Producers() []types.Name { return slices.Clone(p.opt.Producer
 
 // Signs tells whether this node has a provider for a key.
 func (p *Producer) Signs(k types.PublicKey) bool { return p.opt.Signers[k] != nil }
-
-// Sign signs with a key that this node has a provider for, as a peer that proves
-// who it is does. It may wait for a wallet.
-func (p *Producer) Sign(k types.PublicKey, digest types.Checksum256) (types.Signature, error) {
-	sign := p.opt.Signers[k]
-	if sign == nil {
-		return types.Signature{}, exception.New(exception.ProducerPrivKeyNotFound,
-			"Local producer has no private key in config.ini corresponding to public key %s", k)
-	}
-	return sign(digest)
-}
 
 // Subjective is the CPU that an account is billed by this node alone, in
 // microseconds.
@@ -58,7 +48,7 @@ func (p *Producer) Pause() {
 // Resume ends a pause.
 func (p *Producer) Resume(ctx context.Context) error {
 	p.paused.Store(false)
-	return p.call(ctx, func() error {
+	return p.writer.Call(ctx, func() error {
 		if p.producing {
 			p.log.plugin.Info("Producer resumed.")
 			return nil
@@ -72,19 +62,10 @@ func (p *Producer) Resume(ctx context.Context) error {
 	})
 }
 
-// RuntimeOptions can be changed while the node runs; nil stays what it is.
-type RuntimeOptions struct {
-	MaxTransactionTime *int32  // ms; below 0 for no bound
-	MaxIrreversibleAge *int32  // s; below 0 for any age
-	ProduceOffset      *int32  // ms, of a round
-	Leeway             *int32  // us; nil also if it is the default
-	GreylistLimit      *uint32 // 1 to 1000
-}
-
 // RuntimeOptions are the present ones.
-func (p *Producer) RuntimeOptions(ctx context.Context) (RuntimeOptions, error) {
-	return ask(ctx, p, func() (RuntimeOptions, error) {
-		o := RuntimeOptions{
+func (p *Producer) RuntimeOptions(ctx context.Context) (control.RuntimeOptions, error) {
+	return writer.Ask(ctx, p.writer, func() (control.RuntimeOptions, error) {
+		o := control.RuntimeOptions{
 			MaxTransactionTime: new(int32(p.maxTime.Load() / 1000)), MaxIrreversibleAge: new(int32(p.maxLIBAge / time.Second)),
 			ProduceOffset: new(int32(round * (blockInterval.Milliseconds() - p.effort.Milliseconds()))),
 			GreylistLimit: new(p.chain.GreylistLimit()),
@@ -101,8 +82,8 @@ func (p *Producer) RuntimeOptions(ctx context.Context) (RuntimeOptions, error) {
 }
 
 // SetRuntimeOptions changes them.
-func (p *Producer) SetRuntimeOptions(ctx context.Context, o RuntimeOptions) error {
-	return p.call(ctx, func() error {
+func (p *Producer) SetRuntimeOptions(ctx context.Context, o control.RuntimeOptions) error {
+	return p.writer.Call(ctx, func() error {
 		if o.MaxTransactionTime != nil {
 			p.maxTime.Store(int64(*o.MaxTransactionTime) * 1000)
 		}
@@ -153,7 +134,7 @@ func (p *Producer) changeGreylist(ctx context.Context, accounts []types.Name, ch
 	if len(accounts) == 0 {
 		return exception.New(exception.InvalidHTTPRequest, "At least one account is required")
 	}
-	return p.call(ctx, func() error {
+	return p.writer.Call(ctx, func() error {
 		list := maps.Clone(*p.greylist.Load())
 		for _, n := range accounts {
 			change(list, n)
@@ -166,7 +147,7 @@ func (p *Producer) changeGreylist(ctx context.Context, accounts []types.Name, ch
 
 // Lists are the white- and blacklists. The maps must not be changed.
 func (p *Producer) Lists(ctx context.Context) (chain.Lists, error) {
-	return ask(ctx, p, func() (chain.Lists, error) { return p.chain.Lists(), nil })
+	return writer.Ask(ctx, p.writer, func() (chain.Lists, error) { return p.chain.Lists(), nil })
 }
 
 // SetLists replaces those lists that are not nil.
@@ -176,7 +157,7 @@ func (p *Producer) SetLists(ctx context.Context, l chain.Lists) error {
 		return exception.New(exception.InvalidHTTPRequest, "At least one of actor_whitelist, actor_blacklist, contract_whitelist, "+
 			"contract_blacklist, action_blacklist, and key_blacklist is required")
 	}
-	return p.call(ctx, func() error {
+	return p.writer.Call(ctx, func() error {
 		now := p.chain.Lists()
 		replace(&now.ActorWhitelist, l.ActorWhitelist)
 		replace(&now.ActorBlacklist, l.ActorBlacklist)
@@ -198,13 +179,13 @@ func replace[K comparable](to *map[K]bool, from map[K]bool) {
 // ScheduledActivations are the protocol features that the next block that is
 // produced here is going to activate.
 func (p *Producer) ScheduledActivations(ctx context.Context) ([]types.Checksum256, error) {
-	return ask(ctx, p, func() ([]types.Checksum256, error) { return slices.Clone(p.features), nil })
+	return writer.Ask(ctx, p.writer, func() ([]types.Checksum256, error) { return slices.Clone(p.features), nil })
 }
 
 // ScheduleActivations replaces them. Only features that need no preactivation can
 // be scheduled.
 func (p *Producer) ScheduleActivations(ctx context.Context, list []types.Checksum256) error {
-	return p.call(ctx, func() error {
+	return p.writer.Call(ctx, func() error {
 		seen := make(map[types.Checksum256]bool, len(list))
 		for _, d := range list {
 			if seen[d] {
@@ -235,69 +216,16 @@ func (p *Producer) checkActivations(list []types.Checksum256) error {
 	return p.chain.Features().Check(h.Header.Timestamp.TimePoint(), h.Activated, list)
 }
 
-// SupportedFeatures are the features that this node recognises, each after those
-// that it needs. Those that are disabled can be left out, and those that cannot be
-// activated in the next block.
-func (p *Producer) SupportedFeatures(excludeDisabled, excludeUnactivatable bool) []*feature.Feature {
-	set, next := p.chain.Features(), (p.Head().Time + 1).TimePoint()
-	var list []*feature.Feature
-	visited := make(map[types.Checksum256]bool)
-	var add func(f *feature.Feature) bool
-	add = func(f *feature.Feature) bool {
-		if (excludeDisabled || excludeUnactivatable) && !f.Enabled || excludeUnactivatable && next < f.EarliestActivation {
-			return false
-		}
-		if done, ok := visited[f.Digest]; ok {
-			return done
-		}
-		visited[f.Digest] = false
-		n := len(list)
-		for _, d := range f.Dependencies {
-			if needed := set.Find(d); needed == nil || !add(needed) {
-				list = list[:n]
-				return false
-			}
-		}
-		visited[f.Digest] = true
-		list = append(list, f)
-		return true
-	}
-	for _, f := range set.All() {
-		add(f)
-	}
-	return list
-}
-
-// Unapplied is a transaction that waits for a block.
-type Unapplied struct {
-	ID            types.Checksum256
-	Expiration    types.TimePointSec
-	Type          string // forked, aborted, incoming_api, incoming_p2p, dry_run, read_only
-	FirstAuth     types.Name
-	FirstReceiver types.Name
-	FirstAction   types.Name
-	Actions       int
-	Billed        uint32 // us
-	Size          uint64
-}
-
-// UnappliedPage is a part of the list of them.
-type UnappliedPage struct {
-	Size, Incoming int // of the whole queue
-	Transactions   []Unapplied
-	More           *types.Checksum256 // where the next page begins; nil at the end
-}
-
 // Unapplied returns up to limit transactions that wait, from one on, nil for the
 // first. An unknown one gives an empty page. When within has passed since the writer
 // began there are no more than that far, but one at least; below 0 is no limit.
-func (p *Producer) Unapplied(ctx context.Context, from *types.Checksum256, limit int, within time.Duration) (UnappliedPage, error) {
-	return ask(ctx, p, func() (UnappliedPage, error) { return p.unapplied(from, limit, within), nil })
+func (p *Producer) Unapplied(ctx context.Context, from *types.Checksum256, limit int, within time.Duration) (control.UnappliedPage, error) {
+	return writer.Ask(ctx, p.writer, func() (control.UnappliedPage, error) { return p.unapplied(from, limit, within), nil })
 }
 
-func (p *Producer) unapplied(from *types.Checksum256, limit int, within time.Duration) UnappliedPage {
+func (p *Producer) unapplied(from *types.Checksum256, limit int, within time.Duration) control.UnappliedPage {
 	begin := time.Now()
-	page := UnappliedPage{Size: p.queue.len(), Incoming: p.queue.incoming()}
+	page := control.UnappliedPage{Size: p.queue.len(), Incoming: p.queue.incoming()}
 	found, over := from == nil, false
 	for _, e := range p.queue.waiting(forked, aborted, incomingAPI, incomingP2P) {
 		found = found || e.x.ID == *from
@@ -314,9 +242,9 @@ func (p *Producer) unapplied(from *types.Checksum256, limit int, within time.Dur
 	return page
 }
 
-func unapplied(e *entry) Unapplied {
+func unapplied(e *entry) control.Unapplied {
 	x := e.x
-	u := Unapplied{
+	u := control.Unapplied{
 		ID: x.ID, Expiration: x.Trx.Expiration, Type: e.from.String(), FirstAuth: x.Trx.FirstAuthorizer(),
 		Actions: len(x.Trx.Actions) + len(x.Trx.ContextFreeActions), Billed: uint32(x.Billed), Size: uint64(e.size),
 	}
@@ -354,7 +282,7 @@ func (p *Producer) waitHeadView(ctx context.Context) (*state.View, error) {
 	var v *state.View
 	// The second of the writer, who has the view, and the caller, who gives up, closes it.
 	var settled atomic.Bool
-	err := p.call(ctx, func() (err error) {
+	err := p.writer.Call(ctx, func() (err error) {
 		if v, err = p.headView(); err == nil && settled.Swap(true) {
 			err = v.Close()
 		}
@@ -367,35 +295,4 @@ func (p *Producer) waitHeadView(ctx context.Context) (*state.View, error) {
 		return nil, err
 	}
 	return v, nil
-}
-
-// RAMCorrections returns up to limit corrections of accounts from lower to upper,
-// both included, the other way round if reverse is set, and the account that the
-// next page begins with.
-func (p *Producer) RAMCorrections(lower, upper types.Name, limit int, reverse bool) (list []state.RAMCorrection, more *types.Name, err error) {
-	if upper < lower {
-		return nil, nil, nil
-	}
-	v, err := p.chain.View()
-	if err != nil {
-		return nil, nil, err
-	}
-	var all []state.RAMCorrection
-	err = v.RAMCorrections.Scan(lower, func(r *state.RAMCorrection) (bool, error) {
-		if r.Name > upper {
-			return false, nil
-		}
-		all = append(all, *r)
-		return reverse || len(all) <= limit, nil
-	})
-	if err = errors.Join(err, v.Close()); err != nil {
-		return nil, nil, err
-	}
-	if reverse {
-		slices.Reverse(all)
-	}
-	if len(all) > limit {
-		more, all = new(all[limit].Name), all[:limit]
-	}
-	return all, more, nil
 }

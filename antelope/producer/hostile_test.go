@@ -12,8 +12,10 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
+	"tarn/writer"
 )
 
 func TestWhatIsKeptOfTransactionsIsBoundedInBytes(t *testing.T) {
@@ -77,7 +79,7 @@ func TestFindingKeysIsBoundedByTheTransactionTime(t *testing.T) {
 		n.run()
 		time.Sleep(2 * time.Second)
 		x := n.candidate(t, n.maker.CreateAccount(name("alice")))
-		if err := n.SetRuntimeOptions(ctx, RuntimeOptions{MaxTransactionTime: new(int32)}); err != nil {
+		if err := n.SetRuntimeOptions(ctx, control.RuntimeOptions{MaxTransactionTime: new(int32)}); err != nil {
 			t.Fatal(err)
 		}
 		_, err := n.Transaction(ctx, x.Packed, TransactionOptions{API: true})
@@ -88,7 +90,7 @@ func TestFindingKeysIsBoundedByTheTransactionTime(t *testing.T) {
 		if errs := n.chain.RecoverKeys(chain.Unlimited, 1, []*chain.Candidate{x}); errs != nil || len(x.Keys) != 1 {
 			t.Errorf("%v, %d keys", errs, len(x.Keys))
 		}
-		if err := n.SetRuntimeOptions(ctx, RuntimeOptions{MaxTransactionTime: new(int32(-1))}); err != nil {
+		if err := n.SetRuntimeOptions(ctx, control.RuntimeOptions{MaxTransactionTime: new(int32(-1))}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := n.Transaction(ctx, x.Packed, TransactionOptions{API: true}); err != nil {
@@ -152,9 +154,7 @@ func TestAnAnswerThatNobodyWaitsForIsDropped(t *testing.T) {
 			impatient.Go(ask)
 		}
 		for queued := 0; queued < 6; time.Sleep(time.Millisecond) {
-			p.inbox.mu.Lock()
-			queued = len(p.inbox.commands)
-			p.inbox.mu.Unlock()
+			queued = p.writer.Waiting(writer.Calls)
 		}
 		leave()
 		impatient.Wait()
@@ -215,7 +215,7 @@ func TestAProducerThatNeverRunsIsClosed(t *testing.T) {
 	if n.snapshot.ctx.Err() == nil || len(n.readers.all) != 0 {
 		t.Error("snapshots or readers are not closed")
 	}
-	if _, err := n.Lists(context.Background()); err != ErrStopped {
+	if _, err := n.Lists(context.Background()); err != writer.ErrStopped {
 		t.Errorf("afterwards: %v", err)
 	}
 }

@@ -109,7 +109,7 @@ func newNode(t testing.TB, o chain.Options, change func(*Options)) *node {
 	if n.Producer, err = New(m.Chain, opt); err != nil {
 		t.Fatal(err)
 	}
-	n.Subscribe(Events{AcceptedBlock: func(b *consensus.BlockState) {
+	m.Chain.Subscribe(chain.Hooks{AcceptedBlock: func(b *consensus.BlockState) {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		n.blocks = append(n.blocks, b.Block)
@@ -204,7 +204,7 @@ func connect(ctx context.Context, from, to *node, delay time.Duration) *link {
 		due time.Time
 	}
 	queue := make(chan sent, 10_000)
-	from.Subscribe(Events{AcceptedBlock: func(b *consensus.BlockState) { queue <- sent{b.Block, time.Now().Add(delay)} }})
+	from.maker.Chain.Subscribe(chain.Hooks{AcceptedBlock: func(b *consensus.BlockState) { queue <- sent{b.Block, time.Now().Add(delay)} }})
 	go func() {
 		for {
 			select {

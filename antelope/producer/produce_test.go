@@ -12,9 +12,11 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/types"
+	"tarn/writer"
 )
 
 func TestASingleProducerMakesABlockForEverySlotInTime(t *testing.T) {
@@ -101,7 +103,7 @@ func TestNothingIsProducedOnAChainWhoseIrreversibleBlockIsTooOld(t *testing.T) {
 		if !strings.Contains(n.lines(), "Not producing block because the irreversible block is too old [age:") {
 			t.Error("the log does not say why there are no blocks")
 		}
-		if err := n.SetRuntimeOptions(context.Background(), RuntimeOptions{MaxIrreversibleAge: new(int32(-1))}); err != nil {
+		if err := n.SetRuntimeOptions(context.Background(), control.RuntimeOptions{MaxIrreversibleAge: new(int32(-1))}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -407,25 +409,6 @@ func TestAScheduledFeatureIsActivatedOnce(t *testing.T) {
 	})
 }
 
-func TestSupportedFeaturesComeAfterWhatTheyNeed(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
-		n := newNode(t, chain.Options{}, nil)
-		list := n.SupportedFeatures(false, false)
-		if len(list) != len(n.chain.Features().All()) {
-			t.Fatalf("%d features of %d", len(list), len(n.chain.Features().All()))
-		}
-		seen := make(map[types.Checksum256]bool)
-		for _, f := range list {
-			for _, d := range f.Dependencies {
-				if !seen[d] {
-					t.Errorf("%s comes before %s", f.Digest, d)
-				}
-			}
-			seen[f.Digest] = true
-		}
-	})
-}
-
 func TestARunEndsAfterTheBlockThatItIsToEndWith(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		n := newNode(t, chain.Options{}, func(o *Options) {
@@ -441,7 +424,7 @@ func TestARunEndsAfterTheBlockThatItIsToEndWith(t *testing.T) {
 		if h := n.Head().Num; h != 20 {
 			t.Errorf("head is block %d", h)
 		}
-		if _, err := n.push(n.maker.CreateAccount(name("late"))); err != ErrStopped {
+		if _, err := n.push(n.maker.CreateAccount(name("late"))); err != writer.ErrStopped {
 			t.Errorf("after the end: %v", err)
 		}
 	})

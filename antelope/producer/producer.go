@@ -1,7 +1,6 @@
-// Package producer runs the writer of a node's chain: it decides when which block is
-// begun, made, signed and taken back, what goes into it and in which order (Leap:
-// producer_plugin). It owns the one goroutine that may call the chain's writing
-// methods; all others ask it.
+// Package producer decides, on the writer of a node's chain, when which block is begun,
+// made, signed and taken back, what goes into it and in which order (Leap:
+// producer_plugin). Nobody else calls the chain's writing methods; all others ask it.
 //
 // It knows no wire formats and no rules of the chain: what a transaction or a block
 // does, and whether it is valid, is the chain's to say. It opens no files but
@@ -11,7 +10,7 @@
 //
 // [Producer.Run] is the writer. All other methods may be called by any goroutine,
 // also before Run, and after it has ended: then what would need the writer fails
-// with [ErrStopped]. Functions that are given to [Producer.Do], to
+// with [writer.ErrStopped]. Functions that are given to [Producer.Do], to
 // [Producer.Subscribe] and to [Producer.Submit] run on the writer: they must neither
 // block nor call what waits for the writer.
 package producer
@@ -20,7 +19,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,15 +27,12 @@ import (
 	"tarn/antelope/exception"
 	"tarn/antelope/resource"
 	"tarn/antelope/types"
+	"tarn/writer"
 )
 
-var (
-	// ErrStopped is the answer to whatever waits for a writer that has ended.
-	ErrStopped = errors.New("the node is stopping")
-	// ErrBusy means that a block is being made here, so that none from outside is
-	// taken just now; it may be given again.
-	ErrBusy = errors.New("a block is being produced")
-)
+// ErrBusy means that a block is being made here, so that none from outside is taken just
+// now; it may be given again.
+var ErrBusy = errors.New("a block is being produced")
 
 // Producer is the writer of a chain. See the package comment for goroutines.
 type Producer struct {
@@ -46,9 +41,10 @@ type Producer struct {
 	chain     *chain.Chain
 	resources *resource.Manager
 
-	inbox  inbox
-	head   atomic.Pointer[Head]
-	paused atomic.Bool
+	writer  *writer.Writer
+	waiting atomic.Int64 // bytes of transactions that wait for the writer
+	head    atomic.Pointer[Head]
+	paused  atomic.Bool
 	// maxTime bounds transactions, in microseconds; below 0 is no bound.
 	maxTime  atomic.Int64
 	received atomic.Uint32 // newest block that came in, applied or not
@@ -67,10 +63,9 @@ type Producer struct {
 	production bool // nothing speaks against it: the chain is not stale, or that does not matter
 	watermarks watermarks
 	queue      *queue
-	answers    answers
+	shown      bool // views show something of the pending block
 	failures   failures
 	clock      blockClock
-	wake       wake
 	applying   *Block              // the block that is being pushed
 	late       []lateBlock         // that came while a round was made here
 	making     []types.Checksum256 // transactions from outside in the block that is being signed
@@ -82,7 +77,6 @@ type Producer struct {
 	features   []types.Checksum256
 	signalled  bool // features are in the pending block
 	leewaySet  bool // SetRuntimeOptions has set the leeway
-	fatal      error
 }
 
 // Head is where the chain stands. It is immutable.
@@ -126,7 +120,7 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 		return nil, exception.New(exception.PluginConfig,
 			"node cannot have any producer-name configured because block production is not safe when validation_mode is not \"full\"")
 	}
-	p.inbox.init()
+	p.writer = writer.New(writer.Options{Before: p.takeLate, Publish: p.publish, Ended: p.terminated})
 	p.paused.Store(o.Paused)
 	p.maxTime.Store(o.MaxTransactionTime.Microseconds())
 	greylist := make(map[types.Name]bool, len(o.Greylist))
@@ -149,14 +143,14 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 		p.snapshot.stop()
 		return nil, err
 	}
-	p.observe()
+	c.Subscribe(p.hooks())
 	p.updateHead()
 	return p, nil
 }
 
 // Close ends a producer whose Run is never called.
 func (p *Producer) Close() error {
-	p.inbox.close()
+	p.writer.Close()
 	p.snapshot.stop()
 	return p.readers.stop()
 }
@@ -169,14 +163,11 @@ func (p *Producer) Run(ctx context.Context) error {
 	defer context.AfterFunc(ctx, p.giveWay)()
 	p.start()
 	p.schedule()
-	for p.fatal == nil && ctx.Err() == nil && !p.terminated() {
-		p.turn(ctx)
-	}
-	if p.fatal == nil && p.terminated() {
+	failed := p.writer.Run(ctx)
+	if failed == nil && p.terminated() {
 		p.log.main.Info(fmt.Sprintf("Reached configured maximum block %d; terminating", p.opt.StopAt))
 	}
-	p.shutdown()
-	return p.fatal
+	return errors.Join(failed, p.shutdown())
 }
 
 // start says what the node is going to do.
@@ -206,52 +197,18 @@ func (p *Producer) terminated() bool {
 }
 
 // shutdown ends what Run has begun.
-func (p *Producer) shutdown() {
+func (p *Producer) shutdown() error {
 	// Also after a failure: what the node makes durable now must be whole blocks.
-	if _, err := p.chain.AbortBlock(); err != nil {
-		p.fatal = errors.Join(p.fatal, err)
+	_, err := p.chain.AbortBlock()
+	if err != nil {
+		p.writer.Fail(err)
 	}
-	p.answers.release(p.fatal)
-	p.inbox.close()
-	p.queue.clear(ErrStopped)
+	p.writer.Close()
+	p.queue.clear(writer.ErrStopped)
 	p.snapshot.stop()
-	if err := p.readers.stop(); err != nil {
-		p.fatal = errors.Join(p.fatal, err)
-	}
+	err = errors.Join(err, p.readers.stop())
 	p.log.plugin.Info("exit shutdown")
-}
-
-// turn does one thing that there is to do, or waits for one.
-func (p *Producer) turn(ctx context.Context) {
-	if p.wake.due(time.Now()) {
-		p.wakeUp()
-		return
-	}
-	p.takeLate()
-	if job, ok := p.inbox.take(); ok {
-		job.do(p)
-		if p.answers.due() {
-			p.show()
-		}
-		return
-	}
-	until := p.wake.at
-	if patience := p.answers.patience(); patience <= 0 {
-		p.show()
-	} else if at := time.Now().Add(patience); until.IsZero() || at.Before(until) {
-		until = at
-	}
-	var alarm <-chan time.Time
-	if !until.IsZero() {
-		t := time.NewTimer(time.Until(until))
-		defer t.Stop()
-		alarm = t.C
-	}
-	select {
-	case <-ctx.Done():
-	case <-p.inbox.bell:
-	case <-alarm:
-	}
+	return err
 }
 
 // fail ends Run if err is not an exception: then it says something of the node.
@@ -259,9 +216,7 @@ func (p *Producer) fail(err error) bool {
 	if err == nil || exception.Of(err) != nil {
 		return false
 	}
-	if p.fatal == nil {
-		p.fatal = err
-	}
+	p.writer.Fail(err)
 	return true
 }
 
@@ -288,138 +243,13 @@ func (p *Producer) updateHead() {
 
 // Do runs f on the writer, between blocks: the pending block is aborted first, and
 // another is begun afterwards. An error of f that is no exception is the caller's,
-// not the node's. When ctx ends first, f may still run.
+// not the node's. When ctx ends before f begins, f never does; then it is waited for.
 func (p *Producer) Do(ctx context.Context, f func(*chain.Chain) error) error {
-	return p.call(ctx, func() error {
+	return p.writer.Call(ctx, func() error {
 		if err := p.abort(); err != nil {
 			return err
 		}
 		defer p.schedule()
 		return f(p.chain)
 	})
-}
-
-// call runs f on the writer, whatever the pending block, and waits.
-func (p *Producer) call(ctx context.Context, f func() error) error {
-	done := make(chan error, 1)
-	if !p.inbox.put(&p.inbox.commands, job{do: func(*Producer) { done <- f() }}) {
-		return ErrStopped
-	}
-	return p.await(ctx, done)
-}
-
-// ask is call for what f finds out. f must keep to itself: the caller may have gone.
-func ask[T any](ctx context.Context, p *Producer, f func() (T, error)) (T, error) {
-	var found, none T
-	err := p.call(ctx, func() (err error) {
-		found, err = f()
-		return err
-	})
-	if err != nil {
-		return none, err // found may still be written to
-	}
-	return found, nil
-}
-
-// job is something that the writer does, or drops when it ends before.
-type job struct {
-	do   func(*Producer)
-	drop func() // nil if somebody waits for the writer's end too
-}
-
-// inbox is what waits for the writer. Commands come first, then blocks, then
-// transactions, each in their order.
-type inbox struct {
-	bell   chan struct{} // has one in it when there may be something
-	closed chan struct{}
-
-	mu           sync.Mutex
-	commands     []job
-	blocks       []job
-	transactions []job
-	urgent       atomic.Int32 // commands and blocks
-	shut         bool
-
-	bytes atomic.Int64 // of the transactions
-	batch []job        // of transactions; the writer's
-}
-
-func (i *inbox) init() {
-	i.bell, i.closed = make(chan struct{}, 1), make(chan struct{})
-}
-
-// ring wakes the writer.
-func (i *inbox) ring() {
-	select {
-	case i.bell <- struct{}{}:
-	default:
-	}
-}
-
-// put adds a job to one of the lists; false if nobody is going to do it.
-func (i *inbox) put(list *[]job, j job) bool {
-	i.mu.Lock()
-	if i.shut {
-		i.mu.Unlock()
-		return false
-	}
-	*list = append(*list, j)
-	if list != &i.transactions {
-		i.urgent.Add(1)
-	}
-	i.mu.Unlock()
-	i.ring()
-	return true
-}
-
-// take returns what is to be done next, if there is anything. Only the writer calls
-// it. Transactions are taken many at a time, so that one of them costs no lock.
-func (i *inbox) take() (job, bool) {
-	if i.urgent.Load() > 0 {
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		for _, list := range [...]*[]job{&i.commands, &i.blocks} {
-			if len(*list) > 0 {
-				j := (*list)[0]
-				(*list)[0] = job{}
-				if *list = (*list)[1:]; len(*list) == 0 {
-					*list = nil
-				}
-				i.urgent.Add(-1)
-				return j, true
-			}
-		}
-	}
-	if len(i.batch) == 0 {
-		i.mu.Lock()
-		i.batch, i.transactions = i.transactions, nil
-		i.mu.Unlock()
-		if len(i.batch) == 0 {
-			return job{}, false
-		}
-	}
-	j := i.batch[0]
-	i.batch[0] = job{}
-	i.batch = i.batch[1:]
-	return j, true
-}
-
-// close lets nobody in any more, and drops what is left. Only the writer calls it,
-// or who closes a producer that has none.
-func (i *inbox) close() {
-	i.mu.Lock()
-	if i.shut {
-		i.mu.Unlock()
-		return
-	}
-	i.shut = true
-	left := append(i.batch, i.transactions...)
-	i.batch, i.transactions, i.commands, i.blocks = nil, nil, nil, nil
-	close(i.closed)
-	i.mu.Unlock()
-	for _, j := range left {
-		if j.drop != nil {
-			j.drop()
-		}
-	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/types"
+	"tarn/writer"
 )
 
 // readers execute transactions that leave nothing, on views: several at once, and
@@ -32,7 +33,7 @@ func openReaders(c *chain.Chain, n int) (*readers, error) {
 // stop makes what is being executed fail, and waits for its end.
 func (r *readers) stop() error {
 	for _, x := range r.all {
-		x.Interrupt(ErrStopped)
+		x.Interrupt(writer.ErrStopped)
 	}
 	for range r.all {
 		<-r.free
@@ -60,8 +61,8 @@ func (p *Producer) read(ctx context.Context, x *chain.Candidate, o TransactionOp
 	case r = <-p.readers.free:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
-	case <-p.inbox.closed:
-		return nil, ErrStopped
+	case <-p.writer.Closed():
+		return nil, writer.ErrStopped
 	}
 	trace, err := r.Execute(x, chain.Billing{MaxTime: max(p.maxTime.Load(), 0)}, time.Now())
 	p.readers.free <- r

@@ -9,40 +9,19 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 
 	"tarn/antelope/consensus"
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/snapshot"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
+	"tarn/writer"
 )
-
-// Snapshot is a snapshot that was made.
-type Snapshot struct {
-	HeadID   types.Checksum256
-	HeadNum  uint32
-	HeadTime types.BlockTimestamp
-	Version  uint32
-	Name     string // path
-}
-
-// SnapshotRequest asks for snapshots of the state after some blocks: of Start, or
-// with a spacing of every so many from there to End.
-type SnapshotRequest struct {
-	ID                  uint32
-	Spacing, Start, End uint32
-	Description         string
-}
-
-// SnapshotSchedule is a request with its snapshots whose block is not irreversible
-// yet.
-type SnapshotSchedule struct {
-	SnapshotRequest
-	Pending []Snapshot
-}
 
 // snapshots makes snapshots, at once and as scheduled (Leap: snapshot_scheduler).
 // They are written from views, on goroutines of their own. All fields belong to the
@@ -51,7 +30,7 @@ type snapshots struct {
 	p        *Producer
 	dir      string
 	files    vfs.FS
-	requests []*SnapshotSchedule
+	requests []*control.SnapshotSchedule
 	nextID   uint32
 	started  uint32 // block of which the schedule has been looked at, with
 	parent   types.Checksum256
@@ -64,13 +43,13 @@ type snapshots struct {
 
 // pendingSnapshot is one that is being written, or whose block may still lose.
 type pendingSnapshot struct {
-	Snapshot
+	control.Snapshot
 	written bool
 	naming  bool // the file is getting its final name
 	decided bool // the block is irreversible, or lost
 	lost    bool
-	request *SnapshotSchedule // nil if it was not scheduled
-	waiting []func(Snapshot, error)
+	request *control.SnapshotSchedule // nil if it was not scheduled
+	waiting []func(control.Snapshot, error)
 }
 
 const scheduleName = "snapshot-schedule.json"
@@ -99,7 +78,7 @@ func (s *snapshots) stop() {
 	s.work.Wait()
 	for id, e := range s.pending {
 		delete(s.pending, id)
-		e.answer(ErrStopped)
+		e.answer(writer.ErrStopped)
 	}
 }
 
@@ -116,27 +95,27 @@ func (s *snapshots) path(prefix string, id types.Checksum256) string {
 
 // CreateSnapshot makes a snapshot of the head's state, and waits until that block
 // is irreversible. Blocks go on meanwhile.
-func (p *Producer) CreateSnapshot(ctx context.Context) (Snapshot, error) {
-	var result Snapshot
+func (p *Producer) CreateSnapshot(ctx context.Context) (control.Snapshot, error) {
+	var result control.Snapshot
 	done := make(chan error, 1)
-	err := p.call(ctx, func() error {
-		return p.snapshot.create(nil, func(s Snapshot, err error) {
+	err := p.writer.Call(ctx, func() error {
+		return p.snapshot.create(nil, func(s control.Snapshot, err error) {
 			result = s
 			done <- err
 		})
 	})
 	if err == nil {
-		err = p.await(ctx, done)
+		err = p.writer.Await(ctx, done)
 	}
 	if err != nil {
-		return Snapshot{}, err
+		return control.Snapshot{}, err
 	}
 	return result, nil
 }
 
 // create begins to make a snapshot of the head's state. No session of the state is
 // open but the pending block's.
-func (s *snapshots) create(request *SnapshotSchedule, done func(Snapshot, error)) error {
+func (s *snapshots) create(request *control.SnapshotSchedule, done func(control.Snapshot, error)) error {
 	head := s.p.chain.Head()
 	if s.dir == "" {
 		return exception.New(exception.SnapshotDirectoryNotFound, "No such directory ''")
@@ -161,8 +140,11 @@ func (s *snapshots) create(request *SnapshotSchedule, done func(Snapshot, error)
 		return errors.Join(err, v.Close())
 	}
 	e := &pendingSnapshot{
-		Snapshot: Snapshot{head.ID, head.BlockNum, head.Header.Timestamp, snapshot.Version, s.path(".pending-", head.ID)},
-		request:  request, waiting: []func(Snapshot, error){done},
+		Snapshot: control.Snapshot{
+			HeadID: head.ID, HeadNum: head.BlockNum, HeadTime: head.Header.Timestamp.TimePoint(),
+			Version: snapshot.Version, Name: s.path(".pending-", head.ID),
+		},
+		request: request, waiting: []func(control.Snapshot, error){done},
 	}
 	root := s.p.chain.Fork().Root()
 	e.decided = s.p.opt.Irreversible || root != nil && root.ID == head.ID
@@ -172,7 +154,7 @@ func (s *snapshots) create(request *SnapshotSchedule, done func(Snapshot, error)
 	}
 	s.work.Go(func() {
 		err := s.write(v, h, s.path(".incomplete-", head.ID), e.Name)
-		s.p.inbox.put(&s.p.inbox.commands, job{do: func(*Producer) { s.finished(e, err) }})
+		s.p.writer.Put(writer.Calls, writer.Job{Do: func() { s.finished(e, err) }})
 	})
 	return nil
 }
@@ -240,7 +222,7 @@ func (s *snapshots) settle(e *pendingSnapshot) {
 	from, final := e.Name, s.path("", e.HeadID)
 	s.work.Go(func() {
 		err := vfs.RenameDurably(s.files, from, final)
-		s.p.inbox.put(&s.p.inbox.commands, job{do: func(*Producer) { s.named(e, final, err) }})
+		s.p.writer.Put(writer.Calls, writer.Job{Do: func() { s.named(e, final, err) }})
 	})
 }
 
@@ -295,7 +277,7 @@ func (s *snapshots) startBlock(num uint32) {
 		return
 	}
 	s.started, s.parent = num, head.ID
-	var due *SnapshotSchedule
+	var due *control.SnapshotSchedule
 	kept := s.requests[:0:0]
 	for _, r := range s.requests {
 		once := r.Spacing == 0 && num == r.Start+1
@@ -316,11 +298,16 @@ func (s *snapshots) startBlock(num uint32) {
 	if due == nil {
 		return
 	}
+	if late := s.unwritten(); late != nil {
+		s.p.log.plugin.Warn(fmt.Sprintf("The scheduled snapshot of block %d is left out: that of block %d is still being written; schedule them further apart",
+			head.BlockNum, late.HeadNum))
+		return
+	}
 	err := s.p.chain.Publish()
-	s.p.answers.shown = false
+	s.p.shown = false
 	if err == nil {
-		err = s.create(due, func(made Snapshot, err error) {
-			if err != nil && !errors.Is(err, ErrStopped) {
+		err = s.create(due, func(made control.Snapshot, err error) {
+			if err != nil && !errors.Is(err, writer.ErrStopped) {
 				s.failed(err)
 			}
 		})
@@ -328,6 +315,17 @@ func (s *snapshots) startBlock(num uint32) {
 	if err != nil {
 		s.failed(err)
 	}
+}
+
+// unwritten is a scheduled snapshot that is still being written; nil if none is. Each
+// holds the state of its block and a share of the disk, so only one is at work.
+func (s *snapshots) unwritten() *pendingSnapshot {
+	for _, e := range s.pending {
+		if e.request != nil && !e.written {
+			return e
+		}
+	}
+	return nil
 }
 
 // failed reports a scheduled snapshot that was not made. A disk that is full of
@@ -338,9 +336,9 @@ func (s *snapshots) failed(err error) {
 
 // ScheduleSnapshot adds a request. Its ID is chosen; End 0 is for ever (Leap:
 // schedule_snapshot). Without a Start it is the block after the head.
-func (p *Producer) ScheduleSnapshot(ctx context.Context, spacing uint32, start, end *uint32, description string) (SnapshotRequest, error) {
-	return ask(ctx, p, func() (SnapshotRequest, error) {
-		r := SnapshotRequest{Spacing: spacing, Start: p.chain.Head().BlockNum + 1, End: math.MaxUint32, Description: description}
+func (p *Producer) ScheduleSnapshot(ctx context.Context, spacing uint32, start, end *uint32, description string) (control.SnapshotRequest, error) {
+	return writer.Ask(ctx, p.writer, func() (control.SnapshotRequest, error) {
+		r := control.SnapshotRequest{Spacing: spacing, Start: p.chain.Head().BlockNum + 1, End: math.MaxUint32, Description: description}
 		if start != nil {
 			r.Start = *start
 		}
@@ -352,7 +350,7 @@ func (p *Producer) ScheduleSnapshot(ctx context.Context, spacing uint32, start, 
 	})
 }
 
-func (s *snapshots) schedule(r *SnapshotRequest) error {
+func (s *snapshots) schedule(r *control.SnapshotRequest) error {
 	for _, x := range s.requests {
 		if x.Spacing == r.Spacing && x.Start == r.Start && x.End == r.End {
 			return exception.New(exception.DuplicateSnapshotRequest, "Duplicate snapshot request")
@@ -366,14 +364,14 @@ func (s *snapshots) schedule(r *SnapshotRequest) error {
 	}
 	r.ID = s.nextID
 	s.nextID++
-	s.requests = append(s.requests, &SnapshotSchedule{SnapshotRequest: *r})
+	s.requests = append(s.requests, &control.SnapshotSchedule{SnapshotRequest: *r})
 	s.save()
 	return nil
 }
 
 // UnscheduleSnapshot removes a request.
-func (p *Producer) UnscheduleSnapshot(ctx context.Context, id uint32) (SnapshotRequest, error) {
-	return ask(ctx, p, func() (SnapshotRequest, error) {
+func (p *Producer) UnscheduleSnapshot(ctx context.Context, id uint32) (control.SnapshotRequest, error) {
+	return writer.Ask(ctx, p.writer, func() (control.SnapshotRequest, error) {
 		s := p.snapshot
 		for i, x := range s.requests {
 			if x.ID == id {
@@ -382,16 +380,16 @@ func (p *Producer) UnscheduleSnapshot(ctx context.Context, id uint32) (SnapshotR
 				return x.SnapshotRequest, nil
 			}
 		}
-		return SnapshotRequest{}, exception.New(exception.SnapshotRequestNotFound, "Snapshot request not found")
+		return control.SnapshotRequest{}, exception.New(exception.SnapshotRequestNotFound, "Snapshot request not found")
 	})
 }
 
 // SnapshotRequests are the requests that there are.
-func (p *Producer) SnapshotRequests(ctx context.Context) ([]SnapshotSchedule, error) {
-	return ask(ctx, p, func() ([]SnapshotSchedule, error) {
-		var list []SnapshotSchedule
+func (p *Producer) SnapshotRequests(ctx context.Context) ([]control.SnapshotSchedule, error) {
+	return writer.Ask(ctx, p.writer, func() ([]control.SnapshotSchedule, error) {
+		var list []control.SnapshotSchedule
 		for _, x := range p.snapshot.requests {
-			list = append(list, SnapshotSchedule{x.SnapshotRequest, append([]Snapshot(nil), x.Pending...)})
+			list = append(list, control.SnapshotSchedule{SnapshotRequest: x.SnapshotRequest, Pending: slices.Clone(x.Pending)})
 		}
 		return list, nil
 	})
@@ -470,8 +468,8 @@ func (s *snapshots) load() error {
 		if r.End == 0 {
 			r.End = math.MaxUint32
 		}
-		s.requests = append(s.requests, &SnapshotSchedule{SnapshotRequest: SnapshotRequest{
-			uint32(r.ID), uint32(r.Spacing), uint32(r.Start), uint32(r.End), r.Description,
+		s.requests = append(s.requests, &control.SnapshotSchedule{SnapshotRequest: control.SnapshotRequest{
+			ID: uint32(r.ID), Spacing: uint32(r.Spacing), Start: uint32(r.Start), End: uint32(r.End), Description: r.Description,
 		}})
 		s.nextID = max(s.nextID, uint32(r.ID)+1)
 	}

@@ -14,11 +14,13 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/snapshot"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 	"tarn/store/vfs/errorfs"
+	"tarn/writer"
 )
 
 func files(t *testing.T, dir string) []string {
@@ -64,7 +66,7 @@ func TestASnapshotGetsItsNameWhenItsBlockIsIrreversible(t *testing.T) {
 		time.Sleep(5*time.Second + 10*time.Millisecond)
 		head := n.Head()
 		type answer struct {
-			Snapshot
+			control.Snapshot
 			error
 		}
 		answers := make(chan answer, 2)
@@ -183,12 +185,35 @@ func TestSnapshotsAreMadeAsScheduled(t *testing.T) {
 	})
 }
 
+// Snapshots that are due while one is being written would hold one state after the other,
+// and a disk that is slower than the schedule would never be done.
+func TestScheduledSnapshotsDoNotPileUp(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		n := newNode(t, chain.Options{}, produces("eosio"))
+		slow := &pendingSnapshot{request: new(control.SnapshotSchedule)}
+		n.snapshot.pending[types.Checksum256{1}] = slow // that of a block, which is not written yet
+		n.run()
+		if _, err := n.ScheduleSnapshot(context.Background(), 1, nil, nil, "each block"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		for _, f := range files(t, n.opt.SnapshotsDir) {
+			if f != scheduleName {
+				t.Errorf("beside one that is being written there is %s", f)
+			}
+		}
+		if !strings.Contains(n.lines(), "is left out") {
+			t.Error("the log does not tell what was left out")
+		}
+	})
+}
+
 func TestTheScheduleOfSnapshotsOutlivesTheNode(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		ctx := context.Background()
 		n := newNode(t, chain.Options{}, nil)
 		n.run()
-		var want []SnapshotRequest
+		var want []control.SnapshotRequest
 		for i := range uint32(3) {
 			r, err := n.ScheduleSnapshot(ctx, 100*i, new(1000+i), nil, "a \"description\"")
 			if err != nil {
@@ -205,7 +230,7 @@ func TestTheScheduleOfSnapshotsOutlivesTheNode(t *testing.T) {
 		}
 		again := newNode(t, chain.Options{}, func(o *Options) { o.SnapshotsDir = n.opt.SnapshotsDir })
 		again.run()
-		var got []SnapshotRequest
+		var got []control.SnapshotRequest
 		list, err := again.SnapshotRequests(ctx)
 		for _, r := range list {
 			got = append(got, r.SnapshotRequest)
@@ -327,7 +352,7 @@ func TestASnapshotThatIsNotFinishedDoesNotOutliveTheNode(t *testing.T) {
 		}()
 		time.Sleep(time.Second)
 		n.stop(t)
-		if err := <-failed; err != ErrStopped {
+		if err := <-failed; err != writer.ErrStopped {
 			t.Errorf("the answer is %v", err)
 		}
 		for _, f := range files(t, n.opt.SnapshotsDir) {

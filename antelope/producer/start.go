@@ -1,14 +1,12 @@
 package producer
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
-	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
@@ -59,7 +57,7 @@ func (p *Producer) begin() outcome {
 		// The first of a round waits for its time; the others follow at once.
 		if start := p.roundStart(b.slot); b.now.Before(start) {
 			p.log.plugin.Debug("Not starting block until " + timeText(start))
-			p.wake = wake{at: start}
+			p.writer.WakeAt(start, p.awake(p.schedule))
 			return waitingForProduction
 		}
 	}
@@ -234,7 +232,7 @@ func (p *Producer) fill(b *beginning, pending chain.Pending) outcome {
 			return failedToStart
 		}
 	}
-	if p.fatal != nil {
+	if p.writer.Failed() != nil {
 		return failedToStart
 	}
 	if stop() || p.blockExhausted() {
@@ -247,7 +245,7 @@ func (p *Producer) fill(b *beginning, pending chain.Pending) outcome {
 }
 
 func (p *Producer) unlessFatal(o outcome) outcome {
-	if p.fatal != nil {
+	if p.writer.Failed() != nil {
 		return failedToStart
 	}
 	return o
@@ -274,7 +272,7 @@ func (p *Producer) tryAll(list []*entry, num uint32) bool {
 		}
 		p.clock.other(time.Now())
 		r := p.push(e, p.deadline)
-		if p.fatal != nil {
+		if p.writer.Failed() != nil {
 			return false
 		}
 		if !r.unfit {
@@ -351,158 +349,4 @@ func (p *Producer) retireDeferred() bool {
 		}
 	}
 	return !all || failed == 0
-}
-
-// signers are the providers for the keys of an authority.
-func (p *Producer) signers(a *types.BlockSigningAuthority) []SignatureProvider {
-	var list []SignatureProvider
-	for _, k := range a.Keys {
-		if s := p.opt.Signers[k.Key]; s != nil {
-			list = append(list, s)
-		}
-	}
-	return list
-}
-
-// schedule begins a block and says when the writer is to wake up (Leap:
-// schedule_production_loop).
-func (p *Producer) schedule() {
-	p.wake = wake{}
-	if p.fatal != nil {
-		return
-	}
-	o := p.begin()
-	if _, building := p.chain.Pending(); !building && (o == succeeded || o == exhausted) {
-		o = failedToStart // the block was given up
-	}
-	switch {
-	case o == failedToStart:
-		if p.fatal != nil || p.terminated() {
-			return
-		}
-		p.log.main.Error("Failed to start a pending block, will try again later")
-		p.wake = wake{at: time.Now().Add(blockInterval / 10)}
-	case o == waitingForBlock:
-		if len(p.opt.Producers) > 0 && !p.forbidden() {
-			p.log.plugin.Debug("Waiting till another block is received and scheduling Speculative/Production Change")
-			p.wakeAt(p.wakeUpTime(p.effort, p.chain.Head().BlockNum, p.pendingSlot(time.Now())))
-		}
-	case o == waitingForProduction:
-	case p.producing:
-		p.produceSoon(o == exhausted)
-	case len(p.opt.Producers) > 0 && !p.forbidden():
-		p.log.plugin.Debug("Speculative Block Created; Scheduling Speculative/Production Change")
-		pending, _ := p.chain.Pending()
-		at, ok := p.wakeUpTime(blockInterval, pending.Num, pending.Time)
-		if ok && time.Now().After(at) {
-			at = p.deadline
-		}
-		p.wakeAt(at, ok)
-	default:
-		p.log.plugin.Debug("Speculative Block Created")
-	}
-	p.clock.other(time.Now())
-}
-
-func (p *Producer) wakeAt(at time.Time, ok bool) {
-	if !ok {
-		p.log.plugin.Debug("Not Scheduling Speculative/Production, no local producers had valid wake up times")
-		return
-	}
-	p.log.plugin.Debug("Scheduling Speculative/Production Change at " + timeText(at))
-	p.wake = wake{at: at}
-}
-
-// produceSoon says when the pending block is to be finished: at its deadline, or at
-// once when it is full. That of an early one is said when it is early no more.
-func (p *Producer) produceSoon(full bool) {
-	now := time.Now()
-	pending, building := p.chain.Pending()
-	if !building {
-		p.wake = wake{at: now.Add(blockInterval / 10)}
-		return
-	}
-	if p.early(now) {
-		p.wake = wake{at: slotStart(pending.Time), confirm: true, full: full}
-		return
-	}
-	p.wake = wake{at: blockDeadline(p.effort, pending.Time), produce: true}
-	if full || !now.Before(p.wake.at) {
-		p.wake.at = now
-	}
-}
-
-// wakeUp does what the writer has been waiting for.
-func (p *Producer) wakeUp() {
-	w := p.wake
-	p.wake = wake{}
-	p.clock.idle(time.Now())
-	switch {
-	case w.confirm && p.forbidden():
-		p.restart()
-		return
-	case w.confirm:
-		p.produceSoon(w.full)
-		return
-	case !w.produce:
-		p.schedule()
-		return
-	}
-	err := p.produce()
-	if err == nil {
-		p.schedule()
-		return
-	}
-	if p.fail(err) {
-		return
-	}
-	p.log.main.Warn(err.Error())
-	p.log.plugin.Debug("Aborting block due to produce_block error")
-	if p.abort() == nil {
-		// The block is due already. Without a pause the next attempt, which may fail as
-		// well, would follow at once, and so on without end.
-		p.wake = wake{at: time.Now().Add(blockInterval / 10)}
-	}
-}
-
-// produce signs the pending block (Leap: produce_block).
-func (p *Producer) produce() error {
-	start := time.Now()
-	pending, building := p.chain.Pending()
-	if !building || !p.producing {
-		return exception.New(exception.MissingPendingBlockState, "pending_block_state does not exist but it should, another plugin may have corrupted it")
-	}
-	signers := p.signers(pending.Authority)
-	if len(signers) == 0 {
-		return exception.New(exception.ProducerPrivKeyNotFound, "Attempting to produce a block for which we don't have any relevant private keys")
-	}
-	if p.signalled {
-		p.features, p.signalled = nil, false
-	}
-	p.making = p.chain.PendingInput()
-	defer func() { p.making = nil }()
-	b, err := p.chain.ProduceBlock(func(digest types.Checksum256) ([]types.Signature, error) {
-		all := make([]types.Signature, 0, len(signers))
-		for _, sign := range signers {
-			s, err := sign(digest)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, s)
-		}
-		return all, nil
-	}, recoverKey)
-	if err != nil {
-		return err
-	}
-	p.producing = false
-	if err := errors.Join(p.chain.Publish(), p.chain.LogIrreversible()); err != nil {
-		p.fatal = err
-		return err
-	}
-	p.answers.shown = false
-	p.between()
-	p.answers.release(p.fatal)
-	p.reportProduced(b, start)
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
+	"tarn/writer"
 )
 
 func trxID(n byte) types.Checksum256 { return types.Checksum256{n} }
@@ -182,8 +183,8 @@ func TestTheQueueKeepsOrderAndAnswersOnce(t *testing.T) {
 		t.Errorf("answers %v", answers[20])
 	}
 	q.addIncoming(incoming(30, incomingAPI))
-	q.clear(ErrStopped)
-	if q.len() != 0 || q.size != 0 || len(q.expiry) != 0 || answers[30][0] != ErrStopped {
+	q.clear(writer.ErrStopped)
+	if q.len() != 0 || q.size != 0 || len(q.expiry) != 0 || answers[30][0] != writer.ErrStopped {
 		t.Errorf("%d left of %d bytes", q.len(), q.size)
 	}
 }

@@ -95,16 +95,6 @@ func (p *Producer) pendingSlot(now time.Time) types.BlockTimestamp {
 // timeText is a time as logs have it.
 func timeText(t time.Time) string { return types.TimePoint(t.UnixMicro()).String() }
 
-// wake is what the writer does when nothing else calls.
-type wake struct {
-	at      time.Time // zero for never
-	produce bool      // the pending block is to be finished; else another is to be begun,
-	confirm bool      // or the pending one, which was early, is to be kept,
-	full    bool      // and is full
-}
-
-func (w *wake) due(now time.Time) bool { return !w.at.IsZero() && !now.Before(w.at) }
-
 // BlockTime is where the time of a block that was begun here went (Leap:
 // speculative_block_metrics).
 type BlockTime struct {

@@ -11,6 +11,7 @@ import (
 	"tarn/antelope/exception"
 	"tarn/antelope/resource"
 	"tarn/antelope/types"
+	"tarn/writer"
 )
 
 // TransactionOptions say how a transaction from outside is executed.
@@ -28,7 +29,7 @@ type Done func(*types.TransactionTrace, error)
 
 // Transaction executes a transaction and waits for its trace. It unpacks it and
 // finds its keys on the caller's goroutine. One that leaves nothing is executed on a
-// view, beside the writer and beside others. Errors are exceptions, [ErrStopped], or
+// view, beside the writer and beside others. Errors are exceptions, [writer.ErrStopped], or
 // ctx's: then the transaction may be executed even so.
 func (p *Producer) Transaction(ctx context.Context, packed *types.PackedTransaction, o TransactionOptions) (*types.TransactionTrace, error) {
 	x, err := chain.NewCandidate(packed, o.Kind)
@@ -43,16 +44,16 @@ func (p *Producer) Transaction(ctx context.Context, packed *types.PackedTransact
 
 // submit is Submit with waiting.
 func (p *Producer) submit(ctx context.Context, x *chain.Candidate, o TransactionOptions) (*types.TransactionTrace, error) {
-	p.answers.coming.Add(1)
+	p.writer.Expect(1)
 	var trace *types.TransactionTrace
 	done := make(chan error, 1)
 	p.Submit(o, Submission{x, func(t *types.TransactionTrace, err error) {
-		p.answers.coming.Add(-1)
+		p.writer.Expect(-1)
 		trace = t
 		done <- err
 	}})
 	// The trace is read only after its error came.
-	if err := p.await(ctx, done); err != nil {
+	if err := p.writer.Await(ctx, done); err != nil {
 		return nil, err
 	}
 	return trace, nil
@@ -105,20 +106,20 @@ func (p *Producer) enqueue(x *chain.Candidate, o TransactionOptions, done Done, 
 		done(nil, err)
 		return
 	}
-	j := job{do: func(p *Producer) {
-		p.inbox.bytes.Add(-entrySize(x))
+	j := writer.Job{Do: func() {
+		p.waiting.Add(-entrySize(x))
 		p.incoming(x, o, done)
-	}, drop: func() { done(nil, ErrStopped) }}
-	if !p.inbox.put(&p.inbox.transactions, j) {
-		p.inbox.bytes.Add(-entrySize(x))
-		done(nil, ErrStopped)
+	}, Drop: func() { done(nil, writer.ErrStopped) }}
+	if !p.writer.Put(writer.Many, j) {
+		p.waiting.Add(-entrySize(x))
+		done(nil, writer.ErrStopped)
 	}
 }
 
 // admit counts a transaction that goes into the inbox, if there is room.
 func (p *Producer) admit(x *chain.Candidate) error {
-	if size := p.inbox.bytes.Add(entrySize(x)); size >= int64(p.opt.QueueBytes) {
-		p.inbox.bytes.Add(-entrySize(x))
+	if size := p.waiting.Add(entrySize(x)); size >= int64(p.opt.QueueBytes) {
+		p.waiting.Add(-entrySize(x))
 		return exception.New(exception.TxResourceExhaustion,
 			"Transaction %s, size %d bytes would exceed configured incoming-transaction-queue-size-mb %d, current queue size %d bytes",
 			x.ID, entrySize(x), p.opt.QueueBytes>>20, size-entrySize(x))
@@ -221,8 +222,8 @@ func (p *Producer) incoming(x *chain.Candidate, o TransactionOptions, done Done)
 		return
 	}
 	r := p.push(e, p.deadline)
-	if p.fatal != nil {
-		e.answer(nil, p.fatal)
+	if p.writer.Failed() != nil {
+		e.answer(nil, p.writer.Failed())
 		return
 	}
 	if r.unfit {
@@ -392,7 +393,7 @@ func (p *Producer) succeeded(e *entry, trace *types.TransactionTrace, first type
 		p.bills.bill(x.ID, x.Trx.Expiration, first, trace.Elapsed)
 	}
 	if e.from == incomingAPI && !transient(x) && p.shows() {
-		p.answers.hold(func(failed error) {
+		p.writer.Hold(func(failed error) {
 			if failed != nil {
 				e.answer(nil, failed)
 				return

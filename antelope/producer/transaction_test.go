@@ -17,9 +17,11 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/consensus"
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
+	"tarn/writer"
 )
 
 // A follower that gets all blocks that were produced, whatever is in them, has the
@@ -273,7 +275,7 @@ func TestWhatTheChainHasNotSeenIsAnsweredWhenItExpires(t *testing.T) {
 			t.Errorf("%+v, %v", page, err)
 		}
 		n.stop(t)
-		if err := <-failed; err != ErrStopped {
+		if err := <-failed; err != writer.ErrStopped {
 			t.Errorf("at the end: %v", err)
 		}
 	})
@@ -289,7 +291,7 @@ func TestOptionsCanBeChangedWhileTheNodeRuns(t *testing.T) {
 		if err != nil || *o.MaxTransactionTime != 499 || *o.MaxIrreversibleAge != -1 || *o.ProduceOffset != 456 || o.Leeway != nil || *o.GreylistLimit != 1000 {
 			t.Errorf("%d %d %d %v %d, %v", *o.MaxTransactionTime, *o.MaxIrreversibleAge, *o.ProduceOffset, o.Leeway, *o.GreylistLimit, err)
 		}
-		change := RuntimeOptions{MaxTransactionTime: new(int32(100)), ProduceOffset: new(int32(1200)), Leeway: new(int32(5)), GreylistLimit: new(uint32(7))}
+		change := control.RuntimeOptions{MaxTransactionTime: new(int32(100)), ProduceOffset: new(int32(1200)), Leeway: new(int32(5)), GreylistLimit: new(uint32(7))}
 		if err := n.SetRuntimeOptions(ctx, change); err != nil {
 			t.Fatal(err)
 		}
@@ -297,7 +299,7 @@ func TestOptionsCanBeChangedWhileTheNodeRuns(t *testing.T) {
 		if err != nil || *o.MaxTransactionTime != 100 || *o.ProduceOffset != 1200 || *o.Leeway != 5 || *o.GreylistLimit != 7 {
 			t.Errorf("%d %d %d %d, %v", *o.MaxTransactionTime, *o.ProduceOffset, *o.Leeway, *o.GreylistLimit, err)
 		}
-		if err := n.SetRuntimeOptions(ctx, RuntimeOptions{ProduceOffset: new(int32(6000))}); err == nil {
+		if err := n.SetRuntimeOptions(ctx, control.RuntimeOptions{ProduceOffset: new(int32(6000))}); err == nil {
 			t.Error("an offset as long as the round was accepted")
 		}
 		if err := n.AddGreylist(ctx, nil); !exception.Is(err, exception.InvalidHTTPRequest) {
@@ -385,9 +387,9 @@ func TestManyCallersAtOnce(t *testing.T) {
 	acks := 0
 	n.Subscribe(Events{
 		Acked:   func(*types.PackedTransaction, *chain.Candidate, error) { acks++ },
-		Applied: func(*types.TransactionTrace, *chain.Candidate) {},
 		Between: func() {},
 	})
+	n.maker.Chain.Subscribe(chain.Hooks{Applied: func(*types.TransactionTrace, *chain.Candidate) {}})
 	f := newNode(t, chain.Options{}, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
@@ -411,7 +413,7 @@ func TestManyCallersAtOnce(t *testing.T) {
 		for i := 0; ctx.Err() == nil; i++ {
 			n.Head()
 			n.Subjective(name("eosio"), time.Now())
-			switch i % 5 {
+			switch i % 4 {
 			case 0:
 				_, _, _ = n.IntegrityHash(ctx)
 			case 1:
@@ -421,8 +423,6 @@ func TestManyCallersAtOnce(t *testing.T) {
 			case 3:
 				_ = n.AddGreylist(ctx, []types.Name{accountName(i)})
 				n.Greylisted(accountName(i))
-			case 4:
-				_, _, _ = n.RAMCorrections(0, ^types.Name(0), 10, i%2 == 0)
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -431,7 +431,7 @@ func TestManyCallersAtOnce(t *testing.T) {
 	n.Pause()
 	time.Sleep(time.Second)
 	n.stop(t)
-	if c := n.answers.coming.Load(); c != 0 {
+	if c := n.writer.Expected(); c != 0 {
 		t.Errorf("%d transactions are said to be coming", c)
 	}
 	if n.Head().Num < 4 || acks == 0 {
@@ -524,12 +524,12 @@ func TestASubscriberMayWorkBetweenBlocks(t *testing.T) {
 				}
 				heads = append(heads, n.Head().Num)
 			},
-			AcceptedBlock: func(b *consensus.BlockState) {
-				if n.Head().Num >= b.BlockNum {
-					t.Error("the head comes before the block")
-				}
-			},
 		})
+		n.maker.Chain.Subscribe(chain.Hooks{AcceptedBlock: func(b *consensus.BlockState) {
+			if n.Head().Num >= b.BlockNum {
+				t.Error("the head comes before the block")
+			}
+		}})
 		n.run()
 		time.Sleep(5 * time.Second)
 		n.stop(t)
@@ -587,7 +587,7 @@ func TestEveryTransactionIsAnsweredOnce(t *testing.T) {
 			t.Fatalf("transaction %d was answered %d times", i, a)
 		}
 	}
-	if b := n.inbox.bytes.Load(); n.queue.len() != 0 || n.queue.size != 0 {
+	if b := n.waiting.Load(); n.queue.len() != 0 || n.queue.size != 0 {
 		t.Errorf("%d wait, %d bytes in the inbox", n.queue.len(), b)
 	}
 }
@@ -694,10 +694,10 @@ func TestABlockInterruptsATransactionThatIsNotItsProducers(t *testing.T) {
 		t.Fatal(err)
 	}
 	const limit = 2 * time.Second // of the chain, for a transaction
-	if err := n.SetRuntimeOptions(ctx, RuntimeOptions{MaxTransactionTime: new(int32(-1))}); err != nil {
+	if err := n.SetRuntimeOptions(ctx, control.RuntimeOptions{MaxTransactionTime: new(int32(-1))}); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.call(ctx, func() error {
+	if err := n.writer.Call(ctx, func() error {
 		n.deadline = time.Now().Add(time.Hour)
 		n.lastStart = time.Time{} // the chain is old, and begins a block even so
 		n.schedule()
@@ -721,7 +721,7 @@ func TestABlockInterruptsATransactionThatIsNotItsProducers(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.Submit(TransactionOptions{API: true}, Submission{x, func(_ *types.TransactionTrace, err error) {
-		if err != ErrStopped {
+		if err != writer.ErrStopped {
 			t.Errorf("the answer is %v", err)
 		}
 	}})

@@ -1,16 +1,15 @@
 package rpc_test
 
 import (
-	"encoding/base64"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/serial"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
-	"tarn/serve"
 )
 
 const systemABI = `{"version":"eosio::abi/1.1","structs":[
@@ -80,7 +79,7 @@ func (billing) Greylisted(types.Name) bool { return false }
 func TestAnAccountPrintsAsNodeosPrintsIt(t *testing.T) {
 	n := newNode(t, func(s *state.State) { fillAccounts(t, s) })
 	n.config.Billing = billing{}
-	n.start(serve.Options{})
+	n.start(dialect.Options{})
 	head := n.maker.Chain.Head()
 	auth := `{"threshold":1,"keys":[{"key":"` + aliceKey + `","weight":1}],"accounts":[],"waits":[]}`
 	unlimited := `{"used":-1,"available":-1,"max":-1,"last_usage_update_time":"2000-01-01T00:00:00.500","current_used":-1}`
@@ -116,7 +115,7 @@ func TestAnAccountPrintsAsNodeosPrintsIt(t *testing.T) {
 // What a transaction of the block that is being made set holds for readers at once, as
 // it holds for the account.
 func TestLimitsOfThePendingBlockAreShown(t *testing.T) {
-	n := newNode(t, func(s *state.State) { fillAccounts(t, s) }).start(serve.Options{})
+	n := newNode(t, func(s *state.State) { fillAccounts(t, s) }).start(dialect.Options{})
 	ask := func() string {
 		_, got := n.ask("/v1/chain/get_account", `{"account_name":"alice"}`)
 		return got
@@ -136,31 +135,13 @@ func TestLimitsOfThePendingBlockAreShown(t *testing.T) {
 }
 
 func TestCodeAndABIsInTheirForms(t *testing.T) {
-	n := newNode(t, func(s *state.State) { fillAccounts(t, s) }).start(serve.Options{})
-	raw := packedABI(t, tableABI)
-	zero := strings.Repeat("0", 64)
-	hash := types.Hash(raw).String()
-	encoded := base64.StdEncoding.EncodeToString(raw)
-	n.expect("/v1/chain/get_code_hash", `{"account_name":"alice"}`, 200, `{"account_name":"alice","code_hash":"`+zero+`"}`)
-	n.expect("/v1/chain/get_abi", `{"account_name":"alice"}`, 200, `{"account_name":"alice"}`)
-	n.contains("/v1/chain/get_abi", `{"account_name":"eosio.token"}`, 200, `{"account_name":"eosio.token","abi":{"version":"eosio::abi/1.1","types":[],"structs":[{"name":"row",`)
-	n.expect("/v1/chain/get_code", `{"account_name":"alice"}`, 200, `{"account_name":"alice","code_hash":"`+zero+`","wast":"","wasm":""}`)
-	n.expect("/v1/chain/get_raw_code_and_abi", `{"account_name":"eosio.token"}`, 200, `{"account_name":"eosio.token","wasm":"","abi":"`+encoded+`"}`)
-	n.expect("/v1/chain/get_raw_abi", `{"account_name":"eosio.token"}`, 200, `{"account_name":"eosio.token","code_hash":"`+zero+`","abi_hash":"`+hash+`","abi":"`+encoded+`"}`)
-	n.expect("/v1/chain/get_raw_abi", `{"account_name":"eosio.token","abi_hash":"`+hash+`"}`, 200, `{"account_name":"eosio.token","code_hash":"`+zero+`","abi_hash":"`+hash+`"}`)
+	newNode(t, func(s *state.State) { fillAccounts(t, s) }).start(dialect.Options{}).play("code.txt")
 }
 
 func TestProducersComeByVotesOrFromTheSchedule(t *testing.T) {
-	key := func(n *node) string { return n.maker.Key.Public().String() }
-	const path = "/v1/chain/get_producers"
-	n := newNode(t, nil).start(serve.Options{})
-	auth := `[0,{"threshold":1,"keys":[{"key":"` + key(n) + `","weight":1}]}]`
-	n.expect(path, `{"json":true}`, 200, `{"rows":[{"owner":"eosio","producer_authority":`+auth+`,"url":"","total_votes":"0.00000000000000000","producer_key":"`+key(n)+`"}],`+
-		`"total_producer_vote_weight":"0.00000000000000000","more":""}`)
-	n.expect("/v1/chain/get_producer_schedule", "", 200, `{"active":{"version":0,"producers":[{"producer_name":"eosio","authority":`+auth+`}]},"pending":null,"proposed":null}`)
-
+	newNode(t, nil).start(dialect.Options{}).play("producers_scheduled.txt")
 	double := func(bits uint64) []byte { return serial.AppendUint64(nil, bits) }
-	n = newNode(t, func(s *state.State) {
+	newNode(t, func(s *state.State) {
 		fillAccounts(t, s)
 		f := filler{t, s}
 		k := table("eosio", "eosio", "producers")
@@ -173,35 +154,15 @@ func TestProducersComeByVotesOrFromTheSchedule(t *testing.T) {
 		g := table("eosio", "eosio", "global")
 		f.table(g, 1)
 		f.row(g, uint64(types.N("global")), double(0x4008000000000000))
-	}).start(serve.Options{})
-	const a, b = `{"owner":"proda","total_votes":"1.00000000000000000"}`, `{"owner":"prodb","total_votes":"2.00000000000000000"}`
-	const total = `"total_producer_vote_weight":"3.00000000000000000"`
-	n.expect(path, `{"json":true}`, 200, `{"rows":[`+b+`,`+a+`],`+total+`,"more":""}`)
-	n.expect(path, `{"json":true,"limit":1}`, 200, `{"rows":[`+b+`],`+total+`,"more":"proda"}`)
-	n.expect(path, `{"json":true,"lower_bound":"proda"}`, 200, `{"rows":[`+a+`],`+total+`,"more":""}`)
-	n.expect(path, `{"limit":1,"lower_bound":"proda"}`, 200, `{"rows":["000000000093e8ad000000000000f03f"],`+total+`,"more":""}`)
+	}).start(dialect.Options{}).play("producers_voted.txt")
 }
 
 func TestDeferredTransactionsAreListed(t *testing.T) {
 	trx := types.Transaction{Actions: []types.Action{{Account: types.N("alice"), Name: types.N("act"), Data: []byte{1}}}}
-	ids := make([]types.Checksum256, 3)
-	n := newNode(t, func(s *state.State) {
+	newNode(t, func(s *state.State) {
 		for i := range 3 {
-			ids[i] = types.Hash([]byte{byte(i)})
-			must(t, s.CreateDeferred(&state.Deferred{TrxID: ids[i], Sender: types.N("alice"), SenderID: types.U128(uint64(i)), Payer: types.N("bob"),
+			must(t, s.CreateDeferred(&state.Deferred{TrxID: types.Hash([]byte{byte(i)}), Sender: types.N("alice"), SenderID: types.U128(uint64(i)), Payer: types.N("bob"),
 				DelayUntil: types.TimePoint(4_000_000_000_000_000 + i*1_000_000), Expiration: 4_100_000_000_000_000, Published: 1000, Packed: trx.Append(nil)}))
 		}
-	}).start(serve.Options{})
-	row := func(i int, transaction string) string {
-		return fmt.Sprintf(`{"trx_id":"%s","sender":"alice","sender_id":"%d","payer":"bob","delay_until":"%s","expiration":"2099-12-03T16:53:20.000","published":"1970-01-01T00:00:00.001","transaction":%s}`,
-			ids[i], i, types.TimePoint(4_000_000_000_000_000+i*1_000_000), transaction)
-	}
-	packed := fmt.Sprintf(`"%x"`, trx.Append(nil))
-	const path = "/v1/chain/get_scheduled_transactions"
-	n.expect(path, `{"limit":2}`, 200, `{"transactions":[`+row(0, packed)+`,`+row(1, packed)+`],"more":"`+ids[2].String()+`"}`)
-	n.expect(path, `{"lower_bound":"`+ids[2].String()+`"}`, 200, `{"transactions":[`+row(2, packed)+`],"more":""}`)
-	n.expect(path, `{"lower_bound":"`+types.TimePoint(4_000_000_000_500_000).String()+`","limit":1}`, 200, `{"transactions":[`+row(1, packed)+`],"more":"`+ids[2].String()+`"}`)
-	n.expect(path, `{"lower_bound":"00ff"}`, 200, `{"transactions":[],"more":""}`)
-	n.contains(path, `{"json":true,"limit":1}`, 200, `"transaction":{"expiration":"1970-01-01T00:00:00","ref_block_num":0,"ref_block_prefix":0,"max_net_usage_words":0,"max_cpu_usage_ms":0,"delay_sec":0,`+
-		`"context_free_actions":[],"actions":[{"account":"alice","name":"act","authorization":[],"data":"01","hex_data":"01"}]}`)
+	}).start(dialect.Options{}).play("deferred.txt")
 }

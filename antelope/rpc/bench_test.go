@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"testing"
 
+	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/serial"
 	"tarn/antelope/state"
-	"tarn/serve"
 )
 
 // benchmark asks over so many connections at once.
@@ -45,7 +45,7 @@ func benchNode(b *testing.B) *node {
 			f.row(k, i, serial.AppendString(serial.AppendUint64(nil, i), fmt.Sprint("row ", i)))
 		}
 	})
-	return n.start(serve.Options{})
+	return n.start(dialect.Options{})
 }
 
 const benchRows = `{"json":true,"code":"eosio.token","scope":"eosio.token","table":"rows","lower_bound":"500","limit":%d}`
@@ -81,7 +81,7 @@ func BenchmarkCalls(b *testing.B) {
 				b.ReportAllocs()
 				var buf []byte
 				for b.Loop() {
-					status, out := e.Handle(&serve.Request{Context: context.Background(), Body: c.body}, buf[:0])
+					status, out := e.Handle(&dialect.Request{Context: context.Background(), Body: c.body}, buf[:0])
 					if status != 200 {
 						b.Fatal(string(out))
 					}

@@ -3,10 +3,14 @@ package rpc
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"tarn/antelope/exception"
+	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
 	"tarn/serve"
@@ -25,7 +29,7 @@ const (
 // call is an endpoint.
 type call struct {
 	path     string
-	category serve.Category
+	category dialect.Category
 	status   int // of a success
 	bodies   bodies
 	waits    bool // for the writer, or for blocks
@@ -42,27 +46,45 @@ type query struct {
 	ctx   context.Context
 	api   *API
 	begin time.Time
-	take  func(bytes int64) error // counts memory, as serve.Request.Take
+	take  func(bytes int64) error // counts memory, as dialect.Request.Take
 	params
 }
 
 // handler returns what serves c.
-func (a *API) handler(c call) serve.Handler {
-	return func(r *serve.Request, b []byte) (int, []byte) {
+func (a *API) handler(c call) dialect.Handler {
+	return func(r *dialect.Request, b []byte) (int, []byte) {
 		q := query{ctx: r.Context, api: a, begin: time.Now(), take: r.Take}
 		out, err := c.run(&q, r.Body, b)
 		if busy := new(serve.Busy); errors.As(err, &busy) {
-			return Faults(b[:0], serve.TooManyBytes, busy.Bytes)
+			return Faults(b[:0], dialect.TooManyBytes, busy.Bytes)
 		}
 		if err != nil {
-			if a.Damaged != nil && a.Damaged(err) {
-				err = errDamaged
-			}
+			err = a.public(c.path, err)
 			a.Log.Debug("exception while processing a request", "path", c.path, "error", err)
 			return a.fault(b[:0], err)
 		}
 		return c.status, out
 	}
+}
+
+// public is what clients get of an error. Those of the node's own files are the
+// operator's: they go to the log, with their paths.
+func (a *API) public(path string, err error) error {
+	if a.Damaged != nil && a.Damaged(err) {
+		return errDamaged
+	}
+	if !errors.As(err, new(*fs.PathError)) && !errors.As(err, new(*os.LinkError)) {
+		return err
+	}
+	a.Log.Error("A request failed because of the node's files", "path", path, "error", err)
+	text := "the node cannot use one of its files; its log says which"
+	if errors.Is(err, syscall.ENOSPC) {
+		text = "a disk of the node is full; its log says which"
+	}
+	if e := exception.Of(err); e != nil {
+		return exception.New(e.Kind, "%s", text)
+	}
+	return errors.New(text)
 }
 
 // errDamaged is what clients get in place of the error of a state that cannot be read,

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"slices"
 
+	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/variant"
-	"tarn/serve"
 )
 
 // calls returns the endpoints that the configuration has an owner for.
@@ -31,7 +31,7 @@ func (a *API) calls() []call {
 }
 
 // group makes the calls of a category that have the same status.
-func group(prefix string, c serve.Category, status int, calls ...call) []call {
+func group(prefix string, c dialect.Category, status int, calls ...call) []call {
 	for i := range calls {
 		calls[i].path, calls[i].category, calls[i].status = prefix+calls[i].path, c, status
 	}

@@ -12,10 +12,10 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/rpc"
+	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
-	"tarn/serve"
 )
 
 // executor executes each transaction in a block of its own.
@@ -30,8 +30,7 @@ func (e *executor) Transaction(_ context.Context, p *types.PackedTransaction, o 
 	if err := e.m.StartBlock(); err != nil {
 		return nil, err
 	}
-	kind := map[rpc.Kind]chain.Kind{rpc.Input: chain.Input, rpc.DryRun: chain.DryRun, rpc.ReadOnly: chain.ReadOnly}[o.Kind]
-	x, err := chain.NewCandidate(p, kind)
+	x, err := chain.NewCandidate(p, o.Kind)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +58,7 @@ func (e *executor) Block(context.Context, *types.SignedBlock) error { return nil
 func executing(t testing.TB, fill func(*state.State)) *node {
 	n := newNode(t, fill)
 	n.config.Transactions, n.config.ReadOnly = &executor{m: n.maker}, true
-	return n.start(serve.Options{})
+	return n.start(dialect.Options{})
 }
 
 // packedJSON is a packed transaction as libraries send it.
@@ -68,7 +67,7 @@ func packedJSON(p *types.PackedTransaction) string { return string(p.AppendJSON(
 // wharfkit asks with GET and no body, eosjs posts braces as text, pyntelope posts
 // JSON.
 func TestClientsAskForInfoInTheirWays(t *testing.T) {
-	n := newNode(t, nil).start(serve.Options{})
+	n := newNode(t, nil).start(dialect.Options{})
 	_, want := n.ask("/v1/chain/get_info", "")
 	for _, c := range []struct{ method, body, contentType string }{
 		{http.MethodGet, "", ""}, {http.MethodPost, "{}", "text/plain;charset=UTF-8"}, {http.MethodPost, "{}", "application/json"}, {http.MethodPost, " ", "x/y"},
@@ -206,7 +205,7 @@ func TestBlocksCanBePushedAsTheyAreRead(t *testing.T) {
 	n := newNode(t, nil)
 	taker := &taking{executor: executor{m: n.maker}}
 	n.config.Transactions = taker
-	n.start(serve.Options{})
+	n.start(dialect.Options{})
 	p, err := n.maker.Sign(n.maker.CreateAccount(types.N("alice")))
 	must(t, err)
 	n.contains("/v1/chain/send_transaction", packedJSON(p), 202, "transaction_id")
@@ -231,7 +230,7 @@ func (t *taking) Block(_ context.Context, b *types.SignedBlock) error {
 }
 
 func TestAddressesListWhatTheyServe(t *testing.T) {
-	n := newNode(t, nil).start(serve.Options{})
+	n := newNode(t, nil).start(dialect.Options{})
 	n.base = n.listen(rpc.ProducerRO | rpc.DBSize)
 	n.expect("/v1/node/get_supported_apis", "", 200, `{"apis":["/v1/chain/get_info"]}`)
 	n.contains("/v1/chain/get_account", `{"account_name":"eosio"}`, 404, "Unknown Endpoint")
@@ -256,7 +255,7 @@ func TestARetriedTransactionAnswersLater(t *testing.T) {
 	n := newNode(t, nil)
 	r := &retrying{}
 	n.config.Transactions, n.config.Retry = &executor{m: n.maker}, r
-	n.start(serve.Options{})
+	n.start(dialect.Options{})
 	p, err := n.maker.Sign(n.maker.CreateAccount(types.N("alice")))
 	must(t, err)
 	trx, _, err := p.Unpack()

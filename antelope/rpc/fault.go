@@ -9,8 +9,8 @@ import (
 	"unicode"
 
 	"tarn/antelope/exception"
+	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/variant"
-	"tarn/serve"
 )
 
 // maxDetails is how many details an error has with verbose-http-errors (Leap:
@@ -144,21 +144,21 @@ func isControl(r rune) bool {
 
 // Faults is the bodies of requests that reach no endpoint (Leap:
 // beast_http_session.hpp).
-func Faults(b []byte, r serve.Refusal, n int64) (int, []byte) {
+func Faults(b []byte, r dialect.Refusal, n int64) (int, []byte) {
 	code, message := http.StatusServiceUnavailable, "Busy"
 	what := ""
 	switch r {
-	case serve.BadTarget:
+	case dialect.BadTarget:
 		code, message = http.StatusBadRequest, "Illegal request-target"
-	case serve.BadHost:
+	case dialect.BadHost:
 		code, message = http.StatusBadRequest, "Disallowed HTTP HOST header in the request"
-	case serve.NotFound:
+	case dialect.NotFound:
 		x := exception.New(exception.FCUnspecified, "Unknown Endpoint")
 		b = appendFault(b, http.StatusNotFound, "Not Found", x.Kind.Code, x.Kind.Name, x.Kind.What)
 		return http.StatusNotFound, append(details(x, 1)[0].append(b), `]}}`...)
-	case serve.TooManyBytes:
+	case dialect.TooManyBytes:
 		what = "Too many bytes in flight: " + strconv.FormatInt(n, 10)
-	case serve.TooManyRequests:
+	case dialect.TooManyRequests:
 		what = "Too many requests in flight: " + strconv.FormatInt(n, 10)
 	}
 	if code == http.StatusBadRequest {

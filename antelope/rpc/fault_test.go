@@ -1,17 +1,21 @@
 package rpc_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"tarn/antelope/exception"
 	"tarn/antelope/rpc"
+	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
-	"tarn/serve"
 	"tarn/store"
 )
 
@@ -39,7 +43,7 @@ func TestDamageIsToldTheOperatorAndNotTheClient(t *testing.T) {
 		}
 		return false
 	}
-	n.start(serve.Options{})
+	n.start(dialect.Options{})
 	for i, err := range []error{
 		fmt.Errorf("read a row: %w", hurt), exception.Wrap(exception.AccountQuery, hurt, "unable to retrieve account info (%s)", hurt),
 		exception.Wrap(exception.InvalidHTTPRequest, hurt, "Unable to parse valid input from POST body"),
@@ -48,6 +52,35 @@ func TestDamageIsToldTheOperatorAndNotTheClient(t *testing.T) {
 		status, answer := n.ask("/v1/chain/push_transaction", packedTrx)
 		if status != 500 || strings.Contains(answer, "secret") || !strings.Contains(answer, "the state of this node is damaged") || len(told) != i+1 {
 			t.Errorf("%v: %d %s, told %d times", err, status, answer, len(told))
+		}
+	}
+}
+
+// A full disk and a file that cannot be used are the operator's, too: the log has them,
+// with the paths that clients do not get.
+func TestFailuresOfFilesAreLoggedAndNotShown(t *testing.T) {
+	f := &failing{}
+	n := newNode(t, nil)
+	var log bytes.Buffer
+	n.config.Log = slog.New(slog.NewTextHandler(&log, nil))
+	n.config.Transactions = f
+	n.start(dialect.Options{})
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{fmt.Errorf("write: %w", &os.PathError{Op: "write", Path: "/srv/secret/.incomplete-1", Err: syscall.ENOSPC}), "a disk of the node is full"},
+		{exception.Wrap(exception.SnapshotFinalization, &os.LinkError{Op: "rename", Old: "/srv/secret/a", New: "/srv/secret/b", Err: syscall.EIO}, "Unable to finalize"),
+			"cannot use one of its files"},
+	} {
+		f.err = c.err
+		log.Reset()
+		status, answer := n.ask("/v1/chain/push_transaction", packedTrx)
+		if status != 500 || strings.Contains(answer, "secret") || !strings.Contains(answer, c.want) {
+			t.Errorf("%v: %d %s", c.err, status, answer)
+		}
+		if said := log.String(); !strings.Contains(said, "level=ERROR") || !strings.Contains(said, "/srv/secret") {
+			t.Errorf("%v: the log says %q", c.err, said)
 		}
 	}
 }
@@ -70,7 +103,7 @@ func TestFailuresHaveTheBodiesOfNodeos(t *testing.T) {
 	f := &failing{}
 	n := newNode(t, nil)
 	n.config.Transactions = f
-	n.start(serve.Options{})
+	n.start(dialect.Options{})
 	for _, c := range []struct {
 		err    error
 		status int
@@ -111,7 +144,7 @@ func TestDetailsAreMoreWhenTheyAreVerbose(t *testing.T) {
 	n.config.Verbose = true
 	third := exception.New(exception.FCAssert, "second")
 	n.config.Transactions = &failing{exception.Wrap(exception.PackedTransactionType, third, "first").With("${x}", exception.Datum{Key: "x", Value: "third"})}
-	n.start(serve.Options{})
+	n.start(dialect.Options{})
 	_, got := n.ask("/v1/chain/send_transaction", packedTrx)
 	first, second, last := strings.Index(got, `{"message":"first","file":"fault_test.go"`), strings.Index(got, `{"message":"second","file":"fault_test.go"`), strings.Index(got, `{"message":"third",`)
 	if strings.Count(got, `"message":`) != 4 || first < 0 || second < first || last < second {
@@ -127,7 +160,7 @@ func TestDetailsAreLimited(t *testing.T) {
 		err = exception.Wrap(exception.FCAssert, err, "%d", i).With("note")
 	}
 	n.config.Transactions = &failing{err}
-	n.start(serve.Options{})
+	n.start(dialect.Options{})
 	if _, got := n.ask("/v1/chain/send_transaction", packedTrx); strings.Count(got, `"line_number":`) != 10 {
 		t.Error(got)
 	}
@@ -137,7 +170,7 @@ func TestDetailsNameTheirPlace(t *testing.T) {
 	f := &failing{exception.New(exception.TxDuplicate, "x")}
 	n := newNode(t, nil)
 	n.config.Transactions = f
-	n.start(serve.Options{})
+	n.start(dialect.Options{})
 	n.contains("/v1/chain/send_transaction", packedTrx, 409, `"details":[{"message":"x","file":"fault_test.go","line_number":`)
 	n.contains("/v1/chain/send_transaction", packedTrx, 409, `"method":"TestDetailsNameTheirPlace"}]`)
 	n.contains("/v1/chain/none", packedTrx, 404, `"details":[{"message":"Unknown Endpoint","file":"fault.go","line_number":`)
@@ -151,7 +184,7 @@ func TestLongMessagesAreCutUnlessErrorsAreVerbose(t *testing.T) {
 		f := &failing{}
 		n := newNode(t, nil)
 		n.config.Transactions, n.config.Verbose = f, verbose
-		n.start(serve.Options{})
+		n.start(dialect.Options{})
 		for _, length := range []int{987, 988, 989, 1024} {
 			f.err = exception.New(exception.EosioAssertMessage, "%s%s", said, strings.Repeat("x", length))
 			want := said + strings.Repeat("x", length)
@@ -166,7 +199,7 @@ func TestLongMessagesAreCutUnlessErrorsAreVerbose(t *testing.T) {
 func TestANodeThatTakesNoTransactionsSaysSo(t *testing.T) {
 	n := newNode(t, nil)
 	n.config.Transactions, n.config.NoTransactions = &failing{}, true
-	n.start(serve.Options{})
+	n.start(dialect.Options{})
 	want := body(500, "Internal Service Error", 3110001, "missing_chain_api_plugin_exception", "Missing Chain API Plugin", "Not allowed, node has api-accept-transactions = false")
 	n.expect("/v1/chain/send_transaction", packedTrx, 500, want)
 	n.expect("/v1/chain/push_block", `{}`, 500, want)
@@ -176,68 +209,8 @@ func TestWhatIsAskedWronglyIsRefusedAsByNodeos(t *testing.T) {
 	n := tablesNode(t)
 	n.config.Finality = unknown{}
 	n.config.Authorizers = nobody{}
-	n.start(serve.Options{})
-	const needed = "A Request body is required"
-	table := func(detail string) string {
-		return body(500, "Internal Service Error", 3060003, "contract_table_query_exception", "Contract Table Query Exception", detail)
-	}
-	for _, c := range []struct {
-		call, ask string
-		status    int
-		body      string
-	}{
-		{"get_account", ``, 400, invalidRequest(needed)},
-		{"get_account", ` {	 } `, 400, invalidRequest(needed)},
-		{"get_account", `{"account_name":"Bad"}`, 400, invalidRequest(unparsed)},
-		{"get_account", `{"account_name":5}`, 400, invalidRequest(unparsed)},
-		{"get_account", `[1]`, 400, invalidRequest(unparsed)},
-		{"get_account", `null`, 400, invalidRequest(unparsed)},
-		{"get_activated_protocol_features", `null`, 400, invalidRequest(unparsed)},
-		{"get_account", `{"account_name":"Bad","account_name":"code"}`, 400, invalidRequest(unparsed)},
-		{"get_account", `{"account_name":"a"`, 400, invalidRequest(unparsed)},
-		{"get_info", `{"a":1}`, 400, invalidRequest(unparsed)},
-		{"get_table_rows", `{"code":"code","limit":"x"}`, 400, invalidRequest(unparsed)},
-		{"get_table_rows", `{"code":"code","json":"maybe"}`, 400, invalidRequest(unparsed)},
-		{"get_table_rows", `{"code":"none","scope":"a","table":"rows"}`, 400, body(400, "Account lookup", 3060002, "account_query_exception", "Account Query Exception", "Fail to retrieve account for none")},
-		{"get_table_rows", `{"code":"noabi","scope":"a","table":"rows"}`, 500, table("Table rows is not specified in the ABI")},
-		{"get_table_rows", `{"code":"code","scope":"a","table":"odd"}`, 500, table("Invalid table type i128")},
-		{"get_table_rows", `{"code":"code","scope":"a","table":"aaaaaaaaaaaa1"}`, 500, table("Unsupported table name: aaaaaaaaaaaa1")},
-		{"get_table_rows", `{"code":"code","scope":"a","table":"rows","index_position":"x"}`, 500, table("Invalid index_position: x")},
-		{"get_table_rows", `{"code":"code","scope":"a","table":"rows","index_position":2}`, 500, table("key type required for non-primary index")},
-		{"get_table_rows", `{"code":"code","scope":"a","table":"rows","index_position":2,"key_type":"i8"}`, 500, table("Unsupported secondary index type: i8")},
-		{"get_table_rows", `{"code":"code","scope":"scope","table":"rows","index_position":5,"key_type":"float64","lower_bound":"nan"}`, 500,
-			table("Converted lower_bound string 'nan' to NaN which is not a permitted value for the key type")},
-		{"get_table_rows", `{"code":"code","scope":"scope","table":"rows","lower_bound":"a b"}`, 500, body(500, "Internal Service Error", 3010000, "chain_type_exception",
-			"chain type exception", "Could not convert lower_bound string 'a b' to any of the following: uint64_t, valid name, or valid symbol (with or without the precision)")},
-		{"get_table_rows", `{"code":"code","scope":"scope","table":"odd","key_type":"i64","json":true}`, 500, body(500, "Internal Service Error", 3015013, "unpack_exception",
-			"Unpack data exception", "Unable to unpack built-in type 'uint64' while processing 'uint64'")},
-		{"get_code", `{"account_name":"none"}`, 400, body(400, "Account lookup", 3060002, "account_query_exception", "Account Query Exception",
-			"unable to retrieve account code (unknown key (eosio::chain::name): none)")},
-		{"get_code", `{"account_name":"code","code_as_wasm":false}`, 500, body(500, "Internal Service Error", 3100008, "unsupported_feature", "Feature is currently unsupported",
-			"Returning WAST from get_code is no longer supported")},
-		{"get_block", `{"block_num_or_id":"99"}`, 400, body(400, "Unknown Block", 3100002, "unknown_block_exception", "Unknown block", "Could not find block: 99")},
-		{"get_block", `{"block_num_or_id":""}`, 500, body(500, "Internal Service Error", 3010008, "block_id_type_exception", "Invalid block ID",
-			"Invalid Block number or ID, must be greater than 0 and less than 65 characters")},
-		{"get_block", `{"block_num_or_id":"xy"}`, 500, body(500, "Internal Service Error", 3010008, "block_id_type_exception", "Invalid block ID", "Invalid block ID: xy")},
-		{"get_block_info", `{"block_num":99}`, 400, body(400, "Unknown Block", 3100002, "unknown_block_exception", "Unknown block", "Could not find block: 99")},
-		{"get_block_header", `{"block_num_or_id":99}`, 400, body(400, "Unknown Block", 3100002, "unknown_block_exception", "Unknown block", "Could not find block header: 99")},
-		{"get_block_header_state", `{"block_num_or_id":"99"}`, 400, body(400, "Unknown Block", 3100002, "unknown_block_exception", "Unknown block", "Could not find reversible block: 99")},
-		{"get_transaction_status", ``, 400, invalidRequest(needed)},
-		{"get_transaction_status", `{}`, 400, invalidRequest("Invalid transaction id")},
-		{"get_transaction_status", `{"id":"xx"}`, 400, invalidRequest("Invalid transaction id")},
-		{"get_transaction_id", ``, 400, invalidRequest(needed)},
-		{"get_transaction_id", `[]`, 400, invalidRequest("Transaction object is missing or invalid")},
-		{"get_transaction_id", `{}`, 400, invalidRequest("Transaction actions are missing or invalid")},
-		{"get_transaction_id", `{"actions":[1]}`, 400, invalidRequest("Transaction contains invalid or empty action")},
-		{"get_transaction_id", `{"actions":[{"data":{}}]}`, 400, invalidRequest("Request supports only un-exploded 'data' (hex form)")},
-		{"get_transaction_id", `{"actions":[]}`, 400, invalidRequest("Invalid transaction object")},
-		{"get_accounts_by_authorizers", `{"accounts":[{"permission":"active"}]}`, 400, invalidRequest(unparsed)},
-		{"get_raw_abi", `{"account_name":"code","abi_hash":"abc"}`, 400, invalidRequest(unparsed)},
-		{"get_nothing", `{}`, 404, body(404, "Not Found", 0, "exception", "unspecified", "Unknown Endpoint")},
-		{"get_info?x=1", ``, 404, body(404, "Not Found", 0, "exception", "unspecified", "Unknown Endpoint")},
-	} {
-		n.expect("/v1/chain/"+c.call, c.ask, c.status, c.body)
-	}
+	n.start(dialect.Options{})
+	n.play("refused.txt")
 }
 
 // unknown tracks no transaction.

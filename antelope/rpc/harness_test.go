@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -16,9 +18,10 @@ import (
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/feature"
 	"tarn/antelope/rpc"
+	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
-	"tarn/serve"
+	"tarn/internal/conversation"
 	"tarn/store"
 	"tarn/store/page"
 	"tarn/store/revision"
@@ -75,7 +78,7 @@ type node struct {
 	log    *memoryLog
 	config rpc.Config
 	api    *rpc.API
-	server *serve.Server
+	server *dialect.Server
 	base   string
 }
 
@@ -119,7 +122,7 @@ func newNode(t testing.TB, fill func(*state.State)) *node {
 }
 
 // start serves the node's API.
-func (n *node) start(o serve.Options) *node {
+func (n *node) start(o dialect.Options) *node {
 	n.t.Helper()
 	if o.MaxBody == 0 {
 		o.MaxBody = 2 << 20
@@ -130,15 +133,15 @@ func (n *node) start(o serve.Options) *node {
 	if o.MaxConnections == 0 {
 		o.MaxConnections = -1
 	}
-	n.server = serve.New(o, rpc.Faults)
+	n.server = dialect.New(o, rpc.Faults)
 	n.api = rpc.New(n.config)
 	must(n.t, n.api.Register(n.server))
-	n.base = n.listen(serve.All)
+	n.base = n.listen(dialect.All)
 	n.t.Cleanup(func() { n.server.Stop(context.Background()) })
 	return n
 }
 
-func (n *node) listen(c serve.Category) string {
+func (n *node) listen(c dialect.Category) string {
 	n.t.Helper()
 	addrs, err := n.server.Listen(context.Background(), "127.0.0.1:0", "", c)
 	must(n.t, err)
@@ -170,17 +173,33 @@ func (n *node) askAs(method, url, body, contentType string) (int, string) {
 	return res.StatusCode, string(b)
 }
 
-// expect compares an answer.
 // somewhere is the place in the source that an error comes from; noPlace is instead.
 var somewhere = regexp.MustCompile(`"file":"[^"]*","line_number":\d+,"method":"[^"]*"`)
 
 const noPlace = `"file":"","line_number":0,"method":""`
 
+// expect compares an answer.
 func (n *node) expect(path, body string, status int, want string) {
 	n.t.Helper()
 	code, got := n.ask(path, body)
 	if got = somewhere.ReplaceAllString(got, noPlace); code != status || got != want {
 		n.t.Errorf("%s %s\n got %d %s\nwant %d %s", path, body, code, got, status, want)
+	}
+}
+
+// play asks what a file of testdata says, and compares the answers.
+func (n *node) play(file string) {
+	n.t.Helper()
+	file = filepath.Join("testdata", file)
+	list, err := conversation.Read(file)
+	must(n.t, err)
+	for _, e := range list {
+		method, call, _ := strings.Cut(e.Ask, " ")
+		path, body, _ := strings.Cut(call, " ")
+		status, answer := n.askAs(method, n.base+path, body, "application/json")
+		if got := fmt.Sprint(status, " ", answer); !conversation.Matches(e.Answers[0], got) {
+			n.t.Errorf("%s:%d: %s\n got %s\nwant %s", file, e.Line, e.Ask, got, e.Answers[0])
+		}
 	}
 }
 

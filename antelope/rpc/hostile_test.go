@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/types"
-	"tarn/serve"
 )
 
 // peak is how much the heap grows while f runs, in bytes.
@@ -45,7 +45,7 @@ func TestWhatBodiesBecomeIsBounded(t *testing.T) {
 	const inFlight = 64 << 20
 	n := newNode(t, nil)
 	n.config.Transactions = &executor{m: n.maker}
-	n.start(serve.Options{MaxBytesInFlight: inFlight})
+	n.start(dialect.Options{MaxBytesInFlight: inFlight})
 	values := "[" + strings.Repeat("{},", 600_000) + "{}]"
 	for path, body := range map[string]string{
 		"/v1/chain/push_transactions": values,

@@ -6,68 +6,79 @@ import (
 	"testing"
 	"time"
 
+	"tarn/antelope/chain"
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/rpc"
+	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
-	"tarn/serve"
 )
 
 // operator notes what it is told.
 type operator struct {
 	paused   bool
-	options  rpc.RuntimeOptions
+	options  control.RuntimeOptions
 	greylist []types.Name
-	lists    rpc.Lists
+	lists    chain.Lists
 	features []types.Checksum256
-	request  rpc.SnapshotRequest
+	spacing  uint32
 	from     *types.Checksum256
-	limit    uint32
+	limit    int
 	within   time.Duration
 	busy     error // of the writer
 }
 
-func (o *operator) Paused() bool                                 { return o.paused }
-func (o *operator) Pause() error                                 { o.paused = true; return nil }
-func (o *operator) Resume() error                                { o.paused = false; return nil }
-func (o *operator) RuntimeOptions() (rpc.RuntimeOptions, error)  { return o.options, o.busy }
-func (o *operator) SetRuntimeOptions(r rpc.RuntimeOptions) error { o.options = r; return nil }
-func (o *operator) Greylist() []types.Name                       { return o.greylist }
-func (o *operator) AddGreylist(n []types.Name) error {
+func (o *operator) Paused() bool                 { return o.paused }
+func (o *operator) Pause()                       { o.paused = true }
+func (o *operator) Resume(context.Context) error { o.paused = false; return nil }
+func (o *operator) Greylist() []types.Name       { return o.greylist }
+func (o *operator) RuntimeOptions(context.Context) (control.RuntimeOptions, error) {
+	return o.options, o.busy
+}
+func (o *operator) SetRuntimeOptions(_ context.Context, r control.RuntimeOptions) error {
+	o.options = r
+	return nil
+}
+func (o *operator) AddGreylist(_ context.Context, n []types.Name) error {
 	o.greylist = append(o.greylist, n...)
 	return nil
 }
-func (o *operator) RemoveGreylist(n []types.Name) error { o.greylist = nil; return nil }
-func (o *operator) Lists() (rpc.Lists, error)           { return o.lists, o.busy }
-func (o *operator) SetLists(l rpc.Lists) error          { o.lists = l; return nil }
+func (o *operator) RemoveGreylist(_ context.Context, n []types.Name) error {
+	o.greylist = nil
+	return nil
+}
+func (o *operator) Lists(context.Context) (chain.Lists, error)      { return o.lists, o.busy }
+func (o *operator) SetLists(_ context.Context, l chain.Lists) error { o.lists = l; return nil }
 func (o *operator) IntegrityHash(context.Context) (types.Checksum256, types.Checksum256, error) {
 	return types.Checksum256{1}, types.Checksum256{2}, nil
 }
-func (o *operator) CreateSnapshot(context.Context) (rpc.SnapshotInfo, error) {
-	return rpc.SnapshotInfo{HeadID: types.Checksum256{3}, HeadNum: 7, Version: 6, Name: "/a/b.bin"}, nil
+func (o *operator) CreateSnapshot(context.Context) (control.Snapshot, error) {
+	return control.Snapshot{HeadID: types.Checksum256{3}, HeadNum: 7, Version: 6, Name: "/a/b.bin"}, nil
 }
-func (o *operator) ScheduleSnapshot(r rpc.SnapshotRequest) (rpc.SnapshotSchedule, error) {
-	o.request = r
-	return rpc.SnapshotSchedule{ID: 4, Spacing: 5, Start: 6, End: 4294967295, Description: "d"}, nil
+func (o *operator) ScheduleSnapshot(_ context.Context, spacing uint32, start, end *uint32, description string) (control.SnapshotRequest, error) {
+	o.spacing = spacing
+	return control.SnapshotRequest{ID: 4, Spacing: 5, Start: 6, End: 4294967295, Description: "d"}, nil
 }
-func (o *operator) UnscheduleSnapshot(id uint32) (rpc.SnapshotSchedule, error) {
+func (o *operator) UnscheduleSnapshot(_ context.Context, id uint32) (control.SnapshotRequest, error) {
 	if id != 4 {
-		return rpc.SnapshotSchedule{}, exception.New(exception.SnapshotRequestNotFound, "Snapshot request not found")
+		return control.SnapshotRequest{}, exception.New(exception.SnapshotRequestNotFound, "Snapshot request not found")
 	}
-	return rpc.SnapshotSchedule{ID: id}, nil
+	return control.SnapshotRequest{ID: id}, nil
 }
-func (o *operator) SnapshotRequests() ([]rpc.SnapshotSchedule, error) {
-	return []rpc.SnapshotSchedule{{ID: 1, Pending: []rpc.SnapshotInfo{{HeadNum: 2}}}}, o.busy
+func (o *operator) SnapshotRequests(context.Context) ([]control.SnapshotSchedule, error) {
+	return []control.SnapshotSchedule{{SnapshotRequest: control.SnapshotRequest{ID: 1}, Pending: []control.Snapshot{{HeadNum: 2}}}}, o.busy
 }
-func (o *operator) ScheduledFeatures() ([]types.Checksum256, error) { return o.features, o.busy }
-func (o *operator) ScheduleFeatures(f []types.Checksum256) error    { o.features = f; return nil }
-func (o *operator) Unapplied(_ context.Context, from *types.Checksum256, limit uint32, within time.Duration) (rpc.Unapplied, error) {
+func (o *operator) ScheduledActivations(context.Context) ([]types.Checksum256, error) {
+	return o.features, o.busy
+}
+func (o *operator) ScheduleActivations(_ context.Context, f []types.Checksum256) error {
+	o.features = f
+	return nil
+}
+func (o *operator) Unapplied(_ context.Context, from *types.Checksum256, limit int, within time.Duration) (control.UnappliedPage, error) {
 	o.from, o.limit, o.within = from, limit, within
-	return rpc.Unapplied{Size: 2, IncomingSize: 1, Transactions: []rpc.UnappliedTransaction{{Type: "incoming_api", FirstAuth: types.N("a"), Size: 9}}, More: &types.Checksum256{5}}, nil
-}
-
-func zeros(first string) string {
-	return first + "00000000000000000000000000000000000000000000000000000000000000"
+	return control.UnappliedPage{Size: 2, Incoming: 1, Transactions: []control.Unapplied{{Type: "incoming_api", FirstAuth: types.N("a"), Size: 9}}, More: &types.Checksum256{5}}, nil
 }
 
 func TestTheOperatorsCalls(t *testing.T) {
@@ -79,52 +90,10 @@ func TestTheOperatorsCalls(t *testing.T) {
 	})
 	op := &operator{}
 	n.config.Producer = op
-	n.start(serve.Options{})
-	const ok = `{"result":"ok"}`
-	key := n.maker.Key.Public().String()
-	for _, c := range []struct {
-		call, ask string
-		status    int
-		want      string
-	}{
-		{"paused", ``, 201, `false`},
-		{"pause", `{}`, 201, ok},
-		{"paused", ``, 201, `true`},
-		{"paused", `{"a":1}`, 400, invalidRequest(unparsed)},
-		{"resume", ``, 201, ok},
-		{"get_runtime_options", ``, 201, `{}`},
-		{"update_runtime_options", `{"max_transaction_time":"30","max_irreversible_block_age":-1,"produce_block_offset_ms":null,"greylist_limit":1000}`, 201, ok},
-		{"get_runtime_options", ``, 201, `{"max_transaction_time":30,"max_irreversible_block_age":-1,"greylist_limit":1000}`},
-		{"update_runtime_options", ``, 400, invalidRequest("A Request body is required")},
-		{"update_runtime_options", `{"max_transaction_time":"x"}`, 400, invalidRequest(unparsed)},
-		{"add_greylist_accounts", `{"accounts":["a","b"]}`, 201, ok},
-		{"get_greylist", ``, 201, `{"accounts":["a","b"]}`},
-		{"remove_greylist_accounts", `{"accounts":["a"]}`, 201, ok},
-		{"get_greylist", ``, 201, `{"accounts":[]}`},
-		{"set_whitelist_blacklist", `{"actor_whitelist":["b","a","a"],"action_blacklist":[["x","y"]],"key_blacklist":["` + key + `"]}`, 201, ok},
-		{"get_whitelist_blacklist", ``, 201, `{"actor_whitelist":["a","b"],"actor_blacklist":[],"contract_whitelist":[],"contract_blacklist":[],"action_blacklist":[["x","y"]],"key_blacklist":["` + key + `"]}`},
-		{"get_integrity_hash", ``, 201, `{"head_block_id":"` + zeros("01") + `","integrity_hash":"` + zeros("02") + `"}`},
-		{"create_snapshot", `whatever`, 201, `{"head_block_id":"` + zeros("03") + `","head_block_num":7,"head_block_time":"1970-01-01T00:00:00.000","version":6,"snapshot_name":"/a/b.bin"}`},
-		{"schedule_snapshot", `{"block_spacing":5}`, 201, `{"snapshot_request_id":4,"block_spacing":5,"start_block_num":6,"end_block_num":4294967295,"snapshot_description":"d"}`},
-		{"schedule_snapshot", ``, 201, `{"snapshot_request_id":4,"block_spacing":5,"start_block_num":6,"end_block_num":4294967295,"snapshot_description":"d"}`},
-		{"schedule_snapshot", `{"snapshot_description":"../../x"}`, 400, body(400, "Invalid Request", exception.InvalidHTTPRequest.Code, exception.InvalidHTTPRequest.Name,
-			exception.InvalidHTTPRequest.What, "Unable to parse valid input from POST body")},
-		{"unschedule_snapshot", `{"snapshot_request_id":4}`, 201, `{"snapshot_request_id":4,"block_spacing":0,"start_block_num":0,"end_block_num":0,"snapshot_description":""}`},
-		{"unschedule_snapshot", `{"snapshot_request_id":5}`, 500, body(500, "Internal Service Error", exception.SnapshotRequestNotFound.Code, exception.SnapshotRequestNotFound.Name,
-			exception.SnapshotRequestNotFound.What, "Snapshot request not found")},
-		{"get_snapshot_requests", ``, 201, `{"snapshot_requests":[{"snapshot_request_id":1,"block_spacing":0,"start_block_num":0,"end_block_num":0,"snapshot_description":"","pending_snapshots":[` +
-			`{"head_block_id":"` + zeros("00") + `","head_block_num":2,"head_block_time":"1970-01-01T00:00:00.000","version":0,"snapshot_name":""}]}]}`},
-		{"schedule_protocol_feature_activations", `{"protocol_features_to_activate":["` + zeros("ab") + `"]}`, 201, ok},
-		{"get_scheduled_protocol_feature_activations", ``, 201, `{"protocol_features_to_activate":["` + zeros("ab") + `"]}`},
-		{"get_account_ram_corrections", `{"limit":2}`, 201, `{"rows":[{"name":"a","ram_correction":"5000000000"},{"name":"b","ram_correction":"5000000000"}],"more":"c"}`},
-		{"get_account_ram_corrections", `{"lower_bound":"b","upper_bound":"c","reverse":true}`, 201, `{"rows":[{"name":"c","ram_correction":"5000000000"},{"name":"b","ram_correction":"5000000000"}]}`},
-		{"get_unapplied_transactions", `{"lower_bound":"` + zeros("0a") + `","limit":3}`, 200, `{"size":2,"incoming_size":1,"trxs":[{"trx_id":"` + zeros("00") + `","expiration":"1970-01-01T00:00:00",` +
-			`"trx_type":"incoming_api","first_auth":"a","first_receiver":"","first_action":"","total_actions":0,"billed_cpu_time_us":0,"size":9}],"more":"` + zeros("05") + `"}`},
-	} {
-		n.expect("/v1/producer/"+c.call, c.ask, c.status, c.want)
-	}
-	if op.request.Spacing != nil || op.from == nil || op.from[0] != 10 || op.limit != 3 {
-		t.Errorf("asked %+v, from %v, %d", op.request, op.from, op.limit)
+	n.start(dialect.Options{})
+	n.play("operator.txt")
+	if op.spacing != 0 || op.from == nil || op.from[0] != 10 || op.limit != 3 {
+		t.Errorf("asked for every %d, from %v, %d", op.spacing, op.from, op.limit)
 	}
 	if status, _ := n.ask("/v1/producer/get_unapplied_transactions", `{"time_limit_ms":0}`); status != 200 || op.within != 0 {
 		t.Errorf("with no time: %d, %v", status, op.within)
@@ -135,10 +104,6 @@ func TestTheOperatorsCalls(t *testing.T) {
 			t.Errorf("%s of a writer that is stopping: %d", call, status)
 		}
 	}
-	n.contains("/v1/producer/get_supported_protocol_features", ``, 201, `{"feature_digest":"0ec7e080177b2c02b278d5088611686b49d739925a92d9bfcacd7fc6b74053bd",`+
-		`"subjective_restrictions":{"enabled":true,"preactivation_required":false,"earliest_allowed_activation_time":"1970-01-01T00:00:00.000"},`+
-		`"description_digest":"64fe7df32e9b86be2b296b3f81dfd527f84e82b98e363bc97e40bc7a83733310","dependencies":[],"protocol_feature_type":"builtin",`+
-		`"specification":[{"name":"builtin_feature_codename","value":"PREACTIVATE_FEATURE"}]}`)
 }
 
 // peers are one connection.
@@ -146,12 +111,12 @@ type peers struct{}
 
 func (peers) Connect(a string) string    { return "added connection " + a }
 func (peers) Disconnect(a string) string { return "no known connection for host " + a }
-func (peers) Status(a string) (rpc.Connection, bool) {
-	return rpc.Connection{Peer: a, Last: rpc.Handshake{Time: 1574265900144000000, Generation: -1}}, a == "known:1"
+func (peers) Status(a string) (control.Connection, bool) {
+	return control.Connection{Peer: a, LastHandshake: control.Handshake{Time: 1574265900144000000, Generation: -1}}, a == "known:1"
 }
-func (p peers) Connections() []rpc.Connection {
+func (p peers) Connections() []control.Connection {
 	c, _ := p.Status("known:1")
-	return []rpc.Connection{c}
+	return []control.Connection{c}
 }
 
 func TestPeersAreNamedInQuotes(t *testing.T) {
@@ -166,19 +131,8 @@ func TestPeersAreNamedInQuotes(t *testing.T) {
 			killed = p
 		}
 	}
-	n.start(serve.Options{})
-	const connection = `{"peer":"known:1","remote_ip":"","remote_port":"","connecting":false,"syncing":false,"is_bp_peer":false,"is_socket_open":false,"is_blocks_only":false,` +
-		`"is_transactions_only":false,"last_handshake":{"network_version":0,`
-	n.expect("/v1/net/connect", `"host:9876"`, 201, `"added connection host:9876"`)
-	n.expect("/v1/net/disconnect", `"host:9876"`, 201, `"no known connection for host host:9876"`)
-	n.expect("/v1/net/status", `"x"`, 201, `null`)
-	n.contains("/v1/net/status", `"known:1"`, 201, connection)
-	n.contains("/v1/net/connections", ``, 201, `[`+connection)
-	n.contains("/v1/net/connections", ``, 201, `"time":"1574265900144000000","token":"`+zeros("00")+`","sig":"SIG_K1_1111`)
-	n.expect("/v1/net/connect", `{}`, 400, invalidRequest("A Request body is required"))
-	n.expect("/v1/net/connect", `{"a":1}`, 400, invalidRequest(unparsed))
-	n.expect("/v1/db_size/get", ``, 200, `{"free_bytes":1,"used_bytes":2,"size":3,"indices":[{"index":"c","row_count":1},{"index":"a","row_count":9},{"index":"b","row_count":9}]}`)
-	n.expect("/v1/test_control/kill_node_on_producer", `{"producer":"eosio","where_in_sequence":3,"based_on_lib":true}`, 202, `{}`)
+	n.start(dialect.Options{})
+	n.play("peers.txt")
 	if killed != types.N("eosio") {
 		t.Errorf("killed %s", killed)
 	}
@@ -214,18 +168,8 @@ func (found) Accounts(_ *state.View, l []types.PermissionLevel, k []types.Public
 func TestStatusAndAuthorizers(t *testing.T) {
 	n := newNode(t, nil)
 	n.config.Finality, n.config.Authorizers = tracker{}, found{}
-	n.start(serve.Options{})
-	const epoch = `"1970-01-01T00:00:00.000"`
-	chain := `"head_number":9,"head_id":"` + zeros("00")[:6] + `09` + zeros("00")[8:] + `","head_timestamp":` + epoch + `,"irreversible_number":8,"irreversible_id":"000000` + `08` + zeros("00")[8:] +
-		`","irreversible_timestamp":` + epoch + `,"earliest_tracked_block_id":"00000007` + zeros("00")[8:] + `","earliest_tracked_block_number":7}`
-	const path = "/v1/chain/get_transaction_status"
-	n.expect(path, `{"id":"`+zeros("01")+`"}`, 200, `{"state":"IN_BLOCK","block_number":9,"block_id":"00000009`+zeros("00")[8:]+`","block_timestamp":"1970-01-01T00:00:01.000","expiration":"1970-01-01T00:00:02.000",`+chain)
-	n.expect(path, `{"id":"`+zeros("02")+`"}`, 200, `{"state":"FAILED","expiration":"1970-01-01T00:00:02.000",`+chain)
-	n.expect(path, `{"id":"`+zeros("03")+`"}`, 200, `{"state":"UNKNOWN",`+chain)
-	n.expect("/v1/chain/get_accounts_by_authorizers", `{"accounts":["bob",{"actor":"al","permission":"p"}],"keys":["`+types.DefaultGenesisKey+`"]}`, 200,
-		`{"accounts":[{"account_name":"x","permission_name":"active","authorizing_account":{"actor":"bob","permission":""},"weight":1,"threshold":2},`+
-			`{"account_name":"x","permission_name":"active","authorizing_account":{"actor":"al","permission":"p"},"weight":1,"threshold":2},`+
-			`{"account_name":"x","permission_name":"owner","authorizing_key":"`+types.DefaultGenesisKey+`","weight":1,"threshold":1}]}`)
+	n.start(dialect.Options{})
+	n.play("status.txt")
 }
 
 // No body may crash a call, and every answer is JSON with a status that is known.
@@ -243,7 +187,7 @@ func FuzzBody(f *testing.F) {
 	calls := rpc.New(n.config).Calls()
 	f.Fuzz(func(t *testing.T, which uint8, body string) {
 		c := calls[int(which)%len(calls)]
-		status, answer := c.Handle(&serve.Request{Context: context.Background(), Target: c.Path, Body: body}, nil)
+		status, answer := c.Handle(&dialect.Request{Context: context.Background(), Target: c.Path, Body: body}, nil)
 		if status < 200 || status > 503 || len(answer) == 0 {
 			t.Fatalf("%s: %d %q", c.Path, status, answer)
 		}

@@ -19,10 +19,10 @@ import (
 	"tarn/antelope/feature"
 	"tarn/antelope/oracle"
 	"tarn/antelope/rpc"
+	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/snapshot"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
-	"tarn/serve"
 )
 
 // What differs between the judge, which is of version 4.1 and shows the block that
@@ -136,7 +136,7 @@ func loaded(t *testing.T, path, blocks string) *node {
 	must(t, c.Publish())
 	n := &node{t: t, config: rpc.Config{Chain: c, Blocks: log, Features: features, MaxResponseTime: 10 * time.Second, ABITime: 10 * time.Second,
 		Transactions: new(refusing)}}
-	return n.start(serve.Options{AnyHost: true})
+	return n.start(dialect.Options{AnyHost: true})
 }
 
 // compare asks about all that there is in the state.

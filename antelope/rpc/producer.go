@@ -1,12 +1,16 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 	"time"
 
+	"tarn/antelope/chain"
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/state"
@@ -14,97 +18,53 @@ import (
 	"tarn/antelope/variant"
 )
 
-// RuntimeOptions are a producer's options that can be changed while it runs; nil is
-// what is not set, or not to be changed.
-type RuntimeOptions struct {
-	MaxTransactionTime   *int32 // ms
-	MaxIrreversibleAge   *int32 // s
-	ProduceBlockOffsetMS *int32
-	SubjectiveLeewayUS   *int32
-	GreylistLimit        *uint32
-}
-
-// ActionName names an action of a contract.
-type ActionName struct{ Account, Name types.Name }
-
-// Lists are whom a producer serves, and what it does not execute; nil is a list
-// that is not to be changed.
-type Lists struct {
-	ActorWhitelist, ActorBlacklist       []types.Name
-	ContractWhitelist, ContractBlacklist []types.Name
-	ActionBlacklist                      []ActionName
-	KeyBlacklist                         []types.PublicKey
-}
-
-// SnapshotInfo is a snapshot that was made, or waits for its block to become
-// irreversible.
-type SnapshotInfo struct {
-	HeadID   types.Checksum256
-	HeadNum  uint32
-	HeadTime types.TimePoint
-	Version  uint32
-	Name     string // path of the file
-}
-
-// SnapshotRequest asks for snapshots; nil is what was not said.
-type SnapshotRequest struct {
-	Spacing, Start, End *uint32
-	Description         *string
-}
-
-// SnapshotSchedule is a request that was taken.
-type SnapshotSchedule struct {
-	ID                  uint32
-	Spacing, Start, End uint32
-	Description         string
-	Pending             []SnapshotInfo
-}
-
-// UnappliedTransaction is a transaction that waits.
-type UnappliedTransaction struct {
-	ID            types.Checksum256
-	Expiration    types.TimePointSec
-	Type          string // forked, aborted, incoming_api, incoming_p2p, dry_run, read_only, unknown
-	FirstAuth     types.Name
-	FirstReceiver types.Name
-	FirstAction   types.Name
-	TotalActions  uint16
-	BilledCPU     uint32 // us
-	Size          uint64 // bytes
-}
-
-// Unapplied is a part of the transactions that wait.
-type Unapplied struct {
-	Size, IncomingSize uint64
-	Transactions       []UnappliedTransaction
-	More               *types.Checksum256 // the one after the last of these
-}
-
-// Producer is what the operator tells the node's producer. Its methods may be
-// called by all goroutines; errors are exceptions.
+// Producer is what the operator tells the node's producer (producer.Producer). Its methods
+// may be called by all goroutines; errors are exceptions.
 type Producer interface {
 	Paused() bool
-	Pause() error
-	Resume() error
-	RuntimeOptions() (RuntimeOptions, error)
-	SetRuntimeOptions(RuntimeOptions) error
+	Pause()
+	Resume(ctx context.Context) error
+	RuntimeOptions(ctx context.Context) (control.RuntimeOptions, error)
+	SetRuntimeOptions(ctx context.Context, o control.RuntimeOptions) error
 	Greylist() []types.Name
-	AddGreylist([]types.Name) error
-	RemoveGreylist([]types.Name) error
-	Lists() (Lists, error)
-	SetLists(Lists) error
+	AddGreylist(ctx context.Context, accounts []types.Name) error
+	RemoveGreylist(ctx context.Context, accounts []types.Name) error
+	Lists(ctx context.Context) (chain.Lists, error)
+	// SetLists replaces those lists that are not nil.
+	SetLists(ctx context.Context, l chain.Lists) error
 	// IntegrityHash is of the state at the head.
 	IntegrityHash(ctx context.Context) (head, hash types.Checksum256, err error)
 	// CreateSnapshot returns when the snapshot has its name.
-	CreateSnapshot(ctx context.Context) (SnapshotInfo, error)
-	ScheduleSnapshot(SnapshotRequest) (SnapshotSchedule, error)
-	UnscheduleSnapshot(id uint32) (SnapshotSchedule, error)
-	SnapshotRequests() ([]SnapshotSchedule, error)
-	ScheduledFeatures() ([]types.Checksum256, error)
-	ScheduleFeatures([]types.Checksum256) error
+	CreateSnapshot(ctx context.Context) (control.Snapshot, error)
+	// ScheduleSnapshot asks for snapshots of the state after some blocks; nil is what was
+	// not said.
+	ScheduleSnapshot(ctx context.Context, spacing uint32, start, end *uint32, description string) (control.SnapshotRequest, error)
+	UnscheduleSnapshot(ctx context.Context, id uint32) (control.SnapshotRequest, error)
+	SnapshotRequests(ctx context.Context) ([]control.SnapshotSchedule, error)
+	ScheduledActivations(ctx context.Context) ([]types.Checksum256, error)
+	ScheduleActivations(ctx context.Context, features []types.Checksum256) error
 	// Unapplied returns at most limit transactions from one on, nil for the first;
 	// fewer if listing them takes longer than within, but one; below 0 is no limit.
-	Unapplied(ctx context.Context, from *types.Checksum256, limit uint32, within time.Duration) (Unapplied, error)
+	Unapplied(ctx context.Context, from *types.Checksum256, limit int, within time.Duration) (control.UnappliedPage, error)
+}
+
+// writerTime bounds how long a call waits for the writer.
+const writerTime = 30 * time.Second
+
+// order gives the producer an order, which counts even if whoever gave it has gone since.
+func (q *query) order(give func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.ctx), writerTime)
+	defer cancel()
+	return give(ctx)
+}
+
+// inquire asks the producer, as order does.
+func inquire[T any](q *query, ask func(context.Context) (T, error)) (answer T, err error) {
+	err = q.order(func(ctx context.Context) error {
+		answer, err = ask(ctx)
+		return err
+	})
+	return answer, err
 }
 
 const resultOK = `{"result":"ok"}`
@@ -116,11 +76,15 @@ func (q *query) paused(b []byte) ([]byte, error) {
 	return variant.AppendBool(b, q.api.Producer.Paused()), nil
 }
 
-func (q *query) pause(b []byte) ([]byte, error)  { return done(b, q.api.Producer.Pause()) }
-func (q *query) resume(b []byte) ([]byte, error) { return done(b, q.api.Producer.Resume()) }
+func (q *query) pause(b []byte) ([]byte, error) {
+	q.api.Producer.Pause()
+	return done(b, nil)
+}
+
+func (q *query) resume(b []byte) ([]byte, error) { return done(b, q.order(q.api.Producer.Resume)) }
 
 func (q *query) getRuntimeOptions(b []byte) ([]byte, error) {
-	r, err := q.api.Producer.RuntimeOptions()
+	r, err := inquire(q, q.api.Producer.RuntimeOptions)
 	if err != nil {
 		return b, err
 	}
@@ -130,7 +94,7 @@ func (q *query) getRuntimeOptions(b []byte) ([]byte, error) {
 		v   *int32
 	}{
 		{"max_transaction_time", r.MaxTransactionTime}, {"max_irreversible_block_age", r.MaxIrreversibleAge},
-		{"produce_block_offset_ms", r.ProduceBlockOffsetMS}, {"subjective_cpu_leeway_us", r.SubjectiveLeewayUS},
+		{"produce_block_offset_ms", r.ProduceOffset}, {"subjective_cpu_leeway_us", r.Leeway},
 	} {
 		if m.v != nil {
 			o = o.int(m.key, int64(*m.v))
@@ -143,27 +107,27 @@ func (q *query) getRuntimeOptions(b []byte) ([]byte, error) {
 }
 
 func (q *query) updateRuntimeOptions(b []byte) ([]byte, error) {
-	r := RuntimeOptions{
+	r := control.RuntimeOptions{
 		MaxTransactionTime: q.optionalInt32("max_transaction_time"), MaxIrreversibleAge: q.optionalInt32("max_irreversible_block_age"),
-		ProduceBlockOffsetMS: q.optionalInt32("produce_block_offset_ms"), SubjectiveLeewayUS: q.optionalInt32("subjective_cpu_leeway_us"),
+		ProduceOffset: q.optionalInt32("produce_block_offset_ms"), Leeway: q.optionalInt32("subjective_cpu_leeway_us"),
 		GreylistLimit: q.optionalUint32("greylist_limit"),
 	}
 	if err := q.end(); err != nil {
 		return b, err
 	}
-	return done(b, q.api.Producer.SetRuntimeOptions(r))
+	return done(b, q.order(func(ctx context.Context) error { return q.api.Producer.SetRuntimeOptions(ctx, r) }))
 }
 
 func (q *query) getGreylist(b []byte) ([]byte, error) {
 	return append(list(object(append(b, '{')), "accounts", q.api.Producer.Greylist()), '}'), nil
 }
 
-func (q *query) changeGreylist(b []byte, change func([]types.Name) error) ([]byte, error) {
+func (q *query) changeGreylist(b []byte, change func(context.Context, []types.Name) error) ([]byte, error) {
 	names := q.names("accounts")
 	if err := q.end(); err != nil {
 		return b, err
 	}
-	return done(b, change(names))
+	return done(b, q.order(func(ctx context.Context) error { return change(ctx, names) }))
 }
 
 func (q *query) addGreylist(b []byte) ([]byte, error) {
@@ -175,59 +139,65 @@ func (q *query) removeGreylist(b []byte) ([]byte, error) {
 }
 
 func (q *query) getLists(b []byte) ([]byte, error) {
-	l, err := q.api.Producer.Lists()
+	l, err := inquire(q, q.api.Producer.Lists)
 	if err != nil {
 		return b, err
 	}
-	o := list(object(append(b, '{')), "actor_whitelist", l.ActorWhitelist)
-	o = list(list(o, "actor_blacklist", l.ActorBlacklist), "contract_whitelist", l.ContractWhitelist)
-	o = list(o, "contract_blacklist", l.ContractBlacklist)
-	o = variant.AppendList(variant.AppendKey(o, "action_blacklist"), l.ActionBlacklist, func(b []byte, a *ActionName) []byte {
+	o := list(object(append(b, '{')), "actor_whitelist", slices.Sorted(maps.Keys(l.ActorWhitelist)))
+	o = list(o, "actor_blacklist", slices.Sorted(maps.Keys(l.ActorBlacklist)))
+	o = list(o, "contract_whitelist", slices.Sorted(maps.Keys(l.ContractWhitelist)))
+	o = list(o, "contract_blacklist", slices.Sorted(maps.Keys(l.ContractBlacklist)))
+	actions := slices.SortedFunc(maps.Keys(l.ActionBlacklist), func(x, y chain.ActionName) int {
+		return cmp.Or(cmp.Compare(x.Account, y.Account), cmp.Compare(x.Name, y.Name))
+	})
+	o = variant.AppendList(variant.AppendKey(o, "action_blacklist"), actions, func(b []byte, a *chain.ActionName) []byte {
 		b = append(a.Account.AppendJSON(append(b, '[')), ',')
 		return append(a.Name.AppendJSON(b), ']')
 	})
-	return append(list(o, "key_blacklist", l.KeyBlacklist), '}'), nil
+	return append(list(o, "key_blacklist", slices.SortedFunc(maps.Keys(l.KeyBlacklist), types.PublicKey.Compare)), '}'), nil
 }
 
 // set reads an optional set of names: nil if it is missing.
-func (p *params) set(key string) []types.Name {
+func (p *params) set(key string) map[types.Name]bool {
 	if _, ok := p.optional(key); !ok {
 		return nil
 	}
-	names := p.names(key)
-	slices.Sort(names)
-	return append([]types.Name{}, slices.Compact(names)...)
+	set := map[types.Name]bool{}
+	for _, n := range p.names(key) {
+		set[n] = true
+	}
+	return set
 }
 
 func (q *query) setLists(b []byte) ([]byte, error) {
-	l := Lists{
+	l := chain.Lists{
 		ActorWhitelist: q.set("actor_whitelist"), ActorBlacklist: q.set("actor_blacklist"),
 		ContractWhitelist: q.set("contract_whitelist"), ContractBlacklist: q.set("contract_blacklist"),
 	}
 	if _, ok := q.optional("action_blacklist"); ok {
-		l.ActionBlacklist = []ActionName{}
+		l.ActionBlacklist = map[chain.ActionName]bool{}
 		q.elements("action_blacklist", func(v variant.Value) error {
 			a, err := actionNameOf(v)
-			l.ActionBlacklist = append(l.ActionBlacklist, a)
+			l.ActionBlacklist[a] = true
 			return err
 		})
 	}
 	if _, ok := q.optional("key_blacklist"); ok {
-		l.KeyBlacklist = []types.PublicKey{}
+		l.KeyBlacklist = map[types.PublicKey]bool{}
 		q.elements("key_blacklist", func(v variant.Value) error {
 			k, err := keyOf(v)
-			l.KeyBlacklist = append(l.KeyBlacklist, k)
+			l.KeyBlacklist[k] = true
 			return err
 		})
 	}
 	if err := q.end(); err != nil {
 		return b, err
 	}
-	return done(b, q.api.Producer.SetLists(l))
+	return done(b, q.order(func(ctx context.Context) error { return q.api.Producer.SetLists(ctx, l) }))
 }
 
 // actionNameOf reads a pair of an account and an action.
-func actionNameOf(v variant.Value) (a ActionName, err error) {
+func actionNameOf(v variant.Value) (a chain.ActionName, err error) {
 	pair, err := v.Elements()
 	if err != nil {
 		return a, err
@@ -245,13 +215,13 @@ func (q *query) getIntegrityHash(b []byte) ([]byte, error) {
 	return append(object(append(b, '{')).json("head_block_id", head).json("integrity_hash", hash), '}'), err
 }
 
-func (s *SnapshotInfo) append(b []byte) []byte {
+func appendSnapshot(b []byte, s *control.Snapshot) []byte {
 	o := object(append(b, '{')).json("head_block_id", s.HeadID).uint("head_block_num", uint64(s.HeadNum))
 	o = o.json("head_block_time", s.HeadTime).uint("version", uint64(s.Version))
 	return append(o.text("snapshot_name", s.Name), '}')
 }
 
-func (s *SnapshotSchedule) append(b []byte) object {
+func appendRequest(b []byte, s *control.SnapshotRequest) object {
 	o := object(append(b, '{')).uint("snapshot_request_id", uint64(s.ID)).uint("block_spacing", uint64(s.Spacing))
 	o = o.uint("start_block_num", uint64(s.Start)).uint("end_block_num", uint64(s.End))
 	return o.text("snapshot_description", s.Description)
@@ -259,23 +229,28 @@ func (s *SnapshotSchedule) append(b []byte) object {
 
 func (q *query) createSnapshot(b []byte) ([]byte, error) {
 	s, err := q.api.Producer.CreateSnapshot(q.ctx)
-	return s.append(b), err
+	return appendSnapshot(b, &s), err
 }
 
 func (q *query) scheduleSnapshot(b []byte) ([]byte, error) {
-	r := SnapshotRequest{Spacing: q.optionalUint32("block_spacing"), Start: q.optionalUint32("start_block_num"), End: q.optionalUint32("end_block_num")}
+	spacing, start, end := q.optionalUint32("block_spacing"), q.optionalUint32("start_block_num"), q.optionalUint32("end_block_num")
+	if spacing == nil {
+		spacing = new(uint32)
+	}
+	description := ""
 	if _, ok := q.optional("snapshot_description"); ok {
-		s := q.text("snapshot_description", "")
-		r.Description = &s
-		if slices.Contains(strings.FieldsFunc(s, func(c rune) bool { return c == '/' || c == '\\' }), "..") {
-			return b, invalid(exception.New(exception.InvalidHTTPRequest, "snapshot_description %s is a path", s))
+		description = q.text("snapshot_description", "")
+		if slices.Contains(strings.FieldsFunc(description, func(c rune) bool { return c == '/' || c == '\\' }), "..") {
+			return b, invalid(exception.New(exception.InvalidHTTPRequest, "snapshot_description %s is a path", description))
 		}
 	}
 	if err := q.end(); err != nil {
 		return b, err
 	}
-	s, err := q.api.Producer.ScheduleSnapshot(r)
-	return append(s.append(b), '}'), err
+	s, err := inquire(q, func(ctx context.Context) (control.SnapshotRequest, error) {
+		return q.api.Producer.ScheduleSnapshot(ctx, *spacing, start, end, description)
+	})
+	return append(appendRequest(b, &s), '}'), err
 }
 
 func (q *query) unscheduleSnapshot(b []byte) ([]byte, error) {
@@ -283,24 +258,26 @@ func (q *query) unscheduleSnapshot(b []byte) ([]byte, error) {
 	if err := q.end(); err != nil {
 		return b, err
 	}
-	s, err := q.api.Producer.UnscheduleSnapshot(id)
-	return append(s.append(b), '}'), err
+	s, err := inquire(q, func(ctx context.Context) (control.SnapshotRequest, error) {
+		return q.api.Producer.UnscheduleSnapshot(ctx, id)
+	})
+	return append(appendRequest(b, &s), '}'), err
 }
 
 func (q *query) getSnapshotRequests(b []byte) ([]byte, error) {
-	requests, err := q.api.Producer.SnapshotRequests()
+	requests, err := inquire(q, q.api.Producer.SnapshotRequests)
 	if err != nil {
 		return b, err
 	}
-	b = variant.AppendList(append(b, `{"snapshot_requests":`...), requests, func(b []byte, s *SnapshotSchedule) []byte {
-		o := variant.AppendKey(s.append(b), "pending_snapshots")
-		return append(variant.AppendList(o, s.Pending, func(b []byte, p *SnapshotInfo) []byte { return p.append(b) }), '}')
+	b = variant.AppendList(append(b, `{"snapshot_requests":`...), requests, func(b []byte, s *control.SnapshotSchedule) []byte {
+		o := variant.AppendKey(appendRequest(b, &s.SnapshotRequest), "pending_snapshots")
+		return append(variant.AppendList(o, s.Pending, appendSnapshot), '}')
 	})
 	return append(b, '}'), nil
 }
 
 func (q *query) getScheduledFeatures(b []byte) ([]byte, error) {
-	digests, err := q.api.Producer.ScheduledFeatures()
+	digests, err := inquire(q, q.api.Producer.ScheduledActivations)
 	if err != nil {
 		return b, err
 	}
@@ -317,7 +294,7 @@ func (q *query) scheduleFeatures(b []byte) ([]byte, error) {
 	if err := q.end(); err != nil {
 		return b, err
 	}
-	return done(b, q.api.Producer.ScheduleFeatures(digests))
+	return done(b, q.order(func(ctx context.Context) error { return q.api.Producer.ScheduleActivations(ctx, digests) }))
 }
 
 func (q *query) getSupportedFeatures(b []byte) ([]byte, error) {
@@ -334,32 +311,7 @@ func (q *query) getSupportedFeatures(b []byte) ([]byte, error) {
 	if err != nil {
 		return b, err
 	}
-	next := (head.Header.Timestamp + 1).TimePoint()
-	visited := map[types.Checksum256]bool{}
-	var found []*feature.Feature
-	var add func(f *feature.Feature) bool
-	add = func(f *feature.Feature) bool {
-		if f == nil || (enabled || activatable) && !f.Enabled || activatable && next < f.EarliestActivation {
-			return false
-		}
-		if ok, seen := visited[f.Digest]; seen {
-			return ok
-		}
-		visited[f.Digest] = false
-		mark := len(found)
-		for _, d := range f.Dependencies {
-			if !add(q.api.Features.Find(d)) {
-				found = found[:mark]
-				return false
-			}
-		}
-		visited[f.Digest] = true
-		found = append(found, f)
-		return true
-	}
-	for _, f := range q.api.Features.All() {
-		add(f)
-	}
+	found := q.api.Features.Supported((head.Header.Timestamp + 1).TimePoint(), enabled, activatable)
 	return variant.AppendList(b, found, func(b []byte, f **feature.Feature) []byte { return appendFeature(b, *f, nil) }), nil
 }
 
@@ -434,15 +386,17 @@ func (q *query) getUnapplied(b []byte) ([]byte, error) {
 	if watch.limited {
 		within = watch.end.Sub(q.begin)
 	}
-	u, err := q.api.Producer.Unapplied(q.ctx, from, q.itemLimit(limit), within)
+	ctx, cancel := context.WithTimeout(q.ctx, writerTime)
+	defer cancel()
+	u, err := q.api.Producer.Unapplied(ctx, from, int(q.itemLimit(limit)), within)
 	if err != nil {
 		return b, err
 	}
-	o := object(append(b, '{')).uint("size", u.Size).uint("incoming_size", u.IncomingSize)
-	o = variant.AppendList(variant.AppendKey(o, "trxs"), u.Transactions, func(b []byte, t *UnappliedTransaction) []byte {
+	o := object(append(b, '{')).uint("size", uint64(u.Size)).uint("incoming_size", uint64(u.Incoming))
+	o = variant.AppendList(variant.AppendKey(o, "trxs"), u.Transactions, func(b []byte, t *control.Unapplied) []byte {
 		o := object(append(b, '{')).json("trx_id", t.ID).json("expiration", t.Expiration).text("trx_type", t.Type)
 		o = o.name("first_auth", t.FirstAuth).name("first_receiver", t.FirstReceiver).name("first_action", t.FirstAction)
-		o = o.uint("total_actions", uint64(t.TotalActions)).uint("billed_cpu_time_us", uint64(t.BilledCPU))
+		o = o.uint("total_actions", uint64(uint16(t.Actions))).uint("billed_cpu_time_us", uint64(t.Billed))
 		return append(o.uint("size", t.Size), '}')
 	})
 	more := ""

@@ -1,5 +1,5 @@
 // Package rpc is the HTTP API of nodeos (Leap 5.0): the calls of chain_api, net_api,
-// producer_api, db_size_api and test_control_api, with nodeos' leniency towards
+// producer_api, db_size_api, trace_api and test_control_api, with nodeos' leniency towards
 // what it is asked and its bodies to the letter (Leap: plugins). Clients parse them.
 //
 // Reads take one view of the state each and wait for nobody: not for blocks, not
@@ -17,17 +17,19 @@ import (
 	"slices"
 	"time"
 
+	"tarn/antelope/abi"
+	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
 	"tarn/antelope/feature"
+	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
-	"tarn/serve"
 )
 
 // The categories of endpoints (Leap: api_category.hpp). Node is served everywhere.
 const (
-	ChainRO serve.Category = 1 << iota
+	ChainRO dialect.Category = 1 << iota
 	ChainRW
 	DBSize
 	NetRO
@@ -39,7 +41,7 @@ const (
 	Prometheus
 	TestControl
 
-	Node = serve.All
+	Node = dialect.All
 )
 
 // names of the categories in options, in the order of their bits
@@ -47,14 +49,14 @@ var categoryNames = [...]string{"chain_ro", "chain_rw", "db_size", "net_ro", "ne
 	"snapshot", "trace_api", "prometheus", "test_control"}
 
 // ParseCategory returns the category of a name in http-category-address.
-func ParseCategory(name string) (serve.Category, bool) {
+func ParseCategory(name string) (dialect.Category, bool) {
 	i := slices.Index(categoryNames[:], name)
 	return 1 << max(i, 0), i >= 0
 }
 
 // CategoryPlugin returns the plugin that must be loaded for the endpoints of a
 // category, as nodeos demands it.
-func CategoryPlugin(c serve.Category) string {
+func CategoryPlugin(c dialect.Category) string {
 	switch c {
 	case DBSize:
 		return "eosio::db_size_api_plugin"
@@ -96,19 +98,9 @@ type Billing interface {
 	Greylisted(account types.Name) bool
 }
 
-// Kind is what a transaction is executed as.
-type Kind uint8
-
-// The kinds.
-const (
-	Input    Kind = iota
-	DryRun        // executed on the head, leaves nothing, signatures may lack
-	ReadOnly      // may not even try to change something
-)
-
 // TransactionOptions say how a transaction is executed.
 type TransactionOptions struct {
-	Kind Kind
+	Kind chain.Kind // Input, DryRun or ReadOnly
 	// FailureTrace makes a failure's trace the answer; else the failure is an error.
 	FailureTrace bool
 }
@@ -200,6 +192,9 @@ type Config struct {
 	Net          Net
 	Producer     Producer
 	Size         func() (Size, error)
+	Traces       Traces // nil if they are not recorded
+	// TraceABIs are the operator's ABIs of accounts, by which traces are shown.
+	TraceABIs map[types.Name]*abi.Codec
 	// Damaged tells whether an error is of a state that cannot be read, and sees to it
 	// that the operator learns of it. Clients get no more than that.
 	Damaged func(error) bool
@@ -224,7 +219,7 @@ type API struct {
 	Config
 	codecs codecs
 	heads  headCache
-	apis   func(serve.Category) []string
+	apis   func(dialect.Category) []string
 }
 
 // New returns the API of a node.
@@ -240,24 +235,27 @@ func New(c Config) *API {
 
 // Register adds the endpoints that the configuration has an owner for to a server.
 // It is called once.
-func (a *API) Register(s *serve.Server) error {
+func (a *API) Register(s *dialect.Server) error {
 	a.apis = s.Paths
-	return s.Add(append(a.Calls(), serve.Endpoint{Path: "/v1/node/get_supported_apis", Category: Node, Hidden: true, Handle: a.supportedAPIs})...)
+	return s.Add(append(a.Calls(), dialect.Endpoint{Path: "/v1/node/get_supported_apis", Category: Node, Hidden: true, Handle: a.supportedAPIs})...)
 }
 
 // Calls returns the endpoints that the configuration has an owner for, but for the
 // list of them.
-func (a *API) Calls() []serve.Endpoint {
-	var list []serve.Endpoint
+func (a *API) Calls() []dialect.Endpoint {
+	var list []dialect.Endpoint
 	for _, c := range a.calls() {
-		list = append(list, serve.Endpoint{Path: c.path, Category: c.category, Text: c.category == Prometheus, Waits: c.waits, Handle: a.handler(c)})
+		list = append(list, dialect.Endpoint{Path: c.path, Category: c.category, Text: c.category == Prometheus, Waits: c.waits, Handle: a.handler(c)})
+	}
+	if a.Traces != nil {
+		list = append(list, a.traceEndpoints()...)
 	}
 	return list
 }
 
 func (q *query) metrics(b []byte) ([]byte, error) { return q.api.Metrics(b), nil }
 
-func (a *API) supportedAPIs(r *serve.Request, b []byte) (int, []byte) {
+func (a *API) supportedAPIs(r *dialect.Request, b []byte) (int, []byte) {
 	list := a.apis(r.Categories)
 	slices.Sort(list)
 	b = variant.AppendList(append(b, `{"apis":`...), list, func(b []byte, s *string) []byte { return variant.AppendString(b, *s) })

@@ -8,6 +8,7 @@ import (
 
 	"tarn/antelope/abi"
 	"tarn/antelope/authority"
+	"tarn/antelope/chain"
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
@@ -103,7 +104,7 @@ func (q *query) sendTransaction(b []byte) ([]byte, error) {
 	if err := q.end(); err != nil {
 		return b, err
 	}
-	return q.execute(b, q.value, TransactionOptions{Kind: Input})
+	return q.execute(b, q.value, TransactionOptions{Kind: chain.Input})
 }
 
 func (q *query) sendTransaction2(b []byte) ([]byte, error) {
@@ -118,7 +119,7 @@ func (q *query) sendTransaction2(b []byte) ([]byte, error) {
 		return b, err
 	}
 	if !retry {
-		return q.execute(b, trx, TransactionOptions{Kind: Input, FailureTrace: failure})
+		return q.execute(b, trx, TransactionOptions{Kind: chain.Input, FailureTrace: failure})
 	}
 	return q.retried(b, trx, failure, blocks)
 }
@@ -144,7 +145,7 @@ func (q *query) retried(b []byte, v variant.Value, failure bool, blocks *uint16)
 	if err != nil {
 		return b, err
 	}
-	t, err := q.api.Transactions.Transaction(q.ctx, p, TransactionOptions{Kind: Input, FailureTrace: failure})
+	t, err := q.api.Transactions.Transaction(q.ctx, p, TransactionOptions{Kind: chain.Input, FailureTrace: failure})
 	if err != nil || t.Except != nil {
 		tracked.Drop()
 	}
@@ -178,7 +179,7 @@ func (q *query) computeTransaction(b []byte) ([]byte, error) {
 	if err := q.end(); err != nil {
 		return b, err
 	}
-	return q.execute(b, trx, TransactionOptions{Kind: DryRun, FailureTrace: true})
+	return q.execute(b, trx, TransactionOptions{Kind: chain.DryRun, FailureTrace: true})
 }
 
 func (q *query) sendReadOnlyTransaction(b []byte) ([]byte, error) {
@@ -190,7 +191,7 @@ func (q *query) sendReadOnlyTransaction(b []byte) ([]byte, error) {
 		return b, exception.New(exception.UnsupportedFeature,
 			"read-only transactions execution not enabled on API node. Set read-only-threads > 0")
 	}
-	return q.execute(b, trx, TransactionOptions{Kind: ReadOnly})
+	return q.execute(b, trx, TransactionOptions{Kind: chain.ReadOnly})
 }
 
 func (q *query) pushTransaction(b []byte) ([]byte, error) {
@@ -206,7 +207,7 @@ func (q *query) push(b []byte, v variant.Value, i *inflater) ([]byte, error) {
 	if err != nil {
 		return b, err
 	}
-	t, err := q.api.Transactions.Transaction(q.ctx, p, TransactionOptions{Kind: Input})
+	t, err := q.api.Transactions.Transaction(q.ctx, p, TransactionOptions{Kind: chain.Input})
 	if err != nil {
 		return b, err
 	}

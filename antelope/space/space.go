@@ -12,8 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
-
-	"tarn/antelope/exception"
 )
 
 // Options are those of nodeos, by their names.
@@ -95,10 +93,24 @@ func (m *Monitor) introduce() {
 // warnGiB is the free space below which warnings begin before an absolute limit.
 func warnGiB(limit uint64) uint64 { return limit + max(limit/10, 1) }
 
+// Error says that the disk of a folder cannot be looked at.
+type Error struct {
+	Path string
+	Err  error
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	return "Unable to get space info for " + e.Path + ": " + e.Err.Error()
+}
+
+// Unwrap returns why.
+func (e *Error) Unwrap() error { return e.Err }
+
 func (m *Monitor) add(path string) error {
 	d, err := m.o.look(path)
 	if err != nil {
-		return exception.Wrap(exception.PluginConfig, err, "Unable to get space info for %s", path)
+		return &Error{path, err}
 	}
 	m.o.Log.Info(path + "'s file system to be monitored")
 	if slices.ContainsFunc(m.disks, func(w watched) bool { return w.id == d.id }) {

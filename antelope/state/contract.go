@@ -176,6 +176,9 @@ func (c *contract) LastRow(t TableKey) (uint64, bool, error) {
 
 // PutRow stores a contract's row.
 func (s *State) PutRow(k RowKey, payer types.Name, value []byte) error {
+	if err := s.noteRow(k); err != nil {
+		return err
+	}
 	key := rowKey(s.buf[:0], k)
 	s.buf = append(binary.LittleEndian.AppendUint64(key, uint64(payer)), value...)
 	return s.store.Put(s.t.contractRows, s.buf[:len(key)], s.buf[len(key):])
@@ -183,6 +186,9 @@ func (s *State) PutRow(k RowKey, payer types.Name, value []byte) error {
 
 // DeleteRow deletes a contract's row, which must exist.
 func (s *State) DeleteRow(k RowKey) error {
+	if err := s.noteRowGone(k); err != nil {
+		return err
+	}
 	s.buf = rowKey(s.buf[:0], k)
 	return s.store.Delete(s.t.contractRows, s.buf)
 }

@@ -63,6 +63,8 @@ type Rows[K comparable, V any] struct {
 	saved         []saved[K, V]
 	written       []written[K, V]
 	marks         []mark // where each open session starts in saved and written
+
+	notes *notes[K, V] // nil if nobody asks for changes
 }
 
 type mark struct{ saved, written int }
@@ -132,15 +134,46 @@ func (r *Rows[K, V]) Get(k K) (*V, error) {
 // Edit returns the row at k, to be changed in place; slices in it are to be
 // replaced, not changed. It fails if there is no such row.
 func (r *Rows[K, V]) Edit(k K) (*V, error) {
-	e, err := r.find(k)
+	e, err := r.edit(k)
 	if err != nil {
 		return nil, err
 	}
-	if !e.exists {
-		return nil, fmt.Errorf("edit a row of %s that does not exist", r.name)
+	if r.notes != nil {
+		r.notes.changed(k, e.value)
 	}
 	r.save(e)
 	return &e.value, nil
+}
+
+// EditUnnoted is Edit for a part of the row that is another object in nodeos: it is
+// none of the changes of this table.
+func (r *Rows[K, V]) EditUnnoted(k K) (*V, error) {
+	e, err := r.edit(k)
+	if err != nil {
+		return nil, err
+	}
+	r.save(e)
+	return &e.value, nil
+}
+
+func (r *Rows[K, V]) edit(k K) (*row[K, V], error) {
+	e, err := r.find(k)
+	if err == nil && !e.exists {
+		err = fmt.Errorf("edit a row of %s that does not exist", r.name)
+	}
+	return e, err
+}
+
+// note notes a change of the row at k, which exists, that is not made here.
+func (r *Rows[K, V]) note(k K) error {
+	if !r.notes.unseen(k) {
+		return nil
+	}
+	v, err := r.Get(k)
+	if err == nil && v != nil {
+		r.notes.changed(k, *v)
+	}
+	return err
 }
 
 // Create adds a row at k, which must not exist, and gives it the next id if rows
@@ -158,6 +191,7 @@ func (r *Rows[K, V]) Create(k K, v V) (*V, error) {
 			return nil, err
 		}
 	}
+	r.notes.made(k)
 	r.save(e)
 	e.value, e.exists = v, true
 	return &e.value, nil
@@ -172,6 +206,7 @@ func (r *Rows[K, V]) Remove(k K) error {
 	if !e.exists {
 		return fmt.Errorf("remove a row of %s that does not exist", r.name)
 	}
+	r.notes.removed(k, e.value)
 	r.save(e)
 	e.exists = false
 	return nil

@@ -62,6 +62,9 @@ type State struct {
 	caches   []cache
 	seen     seen
 
+	noted     noted
+	recorders []recorder // all notes, those of Rows too
+
 	level  uint64   // serial number of the innermost session, 0 without one
 	levels []uint64 // of the open sessions
 	last   uint64   // serial number given last
@@ -221,6 +224,9 @@ func (s *State) Begin() error {
 	for _, c := range s.caches {
 		c.begin()
 	}
+	for _, r := range s.recorders {
+		r.begin()
+	}
 	s.seen.begin()
 	return nil
 }
@@ -245,6 +251,9 @@ func (s *State) Squash() error {
 	for _, c := range s.caches {
 		c.squash()
 	}
+	for _, r := range s.recorders {
+		r.squash()
+	}
 	s.seen.squash()
 	return nil
 }
@@ -263,6 +272,9 @@ func (s *State) Undo() error {
 	for _, c := range s.caches {
 		c.undo()
 	}
+	for _, r := range s.recorders {
+		r.undo()
+	}
 	s.seen.undo()
 	if len(s.levels) == 0 {
 		for _, c := range s.caches {
@@ -275,6 +287,9 @@ func (s *State) Undo() error {
 func (s *State) forget() {
 	for _, c := range s.caches {
 		c.forget()
+	}
+	for _, r := range s.recorders {
+		r.forget()
 	}
 	s.seen.forget()
 }
@@ -312,6 +327,9 @@ func (s *State) Push() error {
 		c.squash()
 		c.age()
 	}
+	for _, r := range s.recorders {
+		r.squash()
+	}
 	s.seen.squash()
 	return nil
 }
@@ -342,6 +360,9 @@ func (s *State) ABI(n types.Name) ([]byte, error) { return s.t.abi(s.store, n) }
 
 // SetABI sets an account's ABI; an empty one removes it.
 func (s *State) SetABI(n types.Name, abi []byte) error {
+	if err := s.Accounts.note(n); err != nil {
+		return err
+	}
 	return s.setBlob(s.t.abis, nameKey(nil, n), abi)
 }
 
@@ -351,6 +372,9 @@ func (s *State) CodeBytes(k CodeKey) ([]byte, error) { return s.t.code(s.store, 
 
 // SetCodeBytes stores a contract's code; an empty one removes it.
 func (s *State) SetCodeBytes(k CodeKey, code []byte) error {
+	if err := s.noteCode(k, len(code) > 0); err != nil {
+		return err
+	}
 	return s.setBlob(s.t.codeBytes, codeKey(nil, k), code)
 }
 

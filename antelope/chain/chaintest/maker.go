@@ -25,11 +25,16 @@ type Maker struct {
 // Begin is the time of the genesis.
 const Begin = types.TimePoint(1_577_836_800_000_000) // 2020-01-01
 
-// New makes a chain on an empty store, with limits that no test reaches.
-func New(st store.Store, o chain.Options) (*Maker, error) {
+// Key is the key of everything in all chains that are made here.
+func Key() (crypto.PrivateKey, error) {
 	var seed [32]byte
 	copy(seed[:], "the key of all chains for testing")
-	key, err := crypto.NewPrivateKey(types.K1, seed)
+	return crypto.NewPrivateKey(types.K1, seed)
+}
+
+// New makes a chain on an empty store, with limits that no test reaches.
+func New(st store.Store, o chain.Options) (*Maker, error) {
+	key, err := Key()
 	if err != nil {
 		return nil, err
 	}

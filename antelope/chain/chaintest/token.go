@@ -1,6 +1,9 @@
 package chaintest
 
 import (
+	"cmp"
+	"slices"
+
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 )
@@ -8,10 +11,28 @@ import (
 // Token is a chain with a token contract in the interface of eosio.token.
 type Token struct {
 	*Maker
+	*Traffic
+}
+
+// Traffic chooses transfers between users: of the same seed the same ones.
+type Traffic struct {
 	Users  []types.Name
 	symbol types.Symbol
 	seed   uint64
 	memo   uint64
+}
+
+// NewTraffic is that of so many users, who need not be on a chain yet. Seed 0 is 1.
+func NewTraffic(users int, seed uint64) (*Traffic, error) {
+	symbol, err := types.ParseSymbol("4,TOK")
+	if err != nil {
+		return nil, err
+	}
+	t := &Traffic{symbol: symbol, seed: cmp.Or(seed, 1)}
+	for i := range users {
+		t.Users = append(t.Users, userName(i))
+	}
+	return t, nil
 }
 
 // TokenAccount is where the contract is.
@@ -19,13 +40,18 @@ var TokenAccount = types.N("eosio.token")
 
 // NewToken sets the contract's code and makes accounts that all hold tokens.
 func NewToken(m *Maker, code []byte, users int) (*Token, error) {
-	symbol, err := types.ParseSymbol("4,TOK")
+	traffic, err := NewTraffic(users, 1)
 	if err != nil {
 		return nil, err
 	}
-	t := &Token{Maker: m, symbol: symbol, seed: 1}
+	return NewTokenOf(m, code, traffic)
+}
+
+// NewTokenOf is NewToken with the users of some traffic.
+func NewTokenOf(m *Maker, code []byte, traffic *Traffic) (*Token, error) {
+	t := &Token{Maker: m, Traffic: traffic}
 	eosio := types.N("eosio")
-	amount := func(n int64) []byte { return types.Asset{Amount: n, Symbol: symbol}.Append(nil) }
+	amount := func(n int64) []byte { return types.Asset{Amount: n, Symbol: t.symbol}.Append(nil) }
 	create := append(serial.AppendUint64(nil, uint64(eosio)), amount(1<<61)...)
 	issue := append(serial.AppendUint64(nil, uint64(eosio)), amount(1<<60)...)
 	issue = serial.AppendString(issue, "")
@@ -33,11 +59,9 @@ func NewToken(m *Maker, code []byte, users int) (*Token, error) {
 		Action(TokenAccount, types.N("create"), TokenAccount, create), Action(TokenAccount, types.N("issue"), eosio, issue)); err != nil {
 		return nil, err
 	}
-	for len(t.Users) < users {
+	for users := range slices.Chunk(t.Users, 500) {
 		var actions []types.Action
-		for range min(500, users-len(t.Users)) {
-			n := userName(len(t.Users))
-			t.Users = append(t.Users, n)
+		for _, n := range users {
 			actions = append(actions, m.CreateAccount(n), t.transfer(eosio, n, 1_000_000_0000))
 		}
 		if _, err := m.Block(actions...); err != nil {
@@ -57,12 +81,12 @@ func userName(i int) types.Name {
 	return types.N(string(s))
 }
 
-func (t *Token) random(n int) int {
+func (t *Traffic) random(n int) int {
 	t.seed = t.seed*6364136223846793005 + 1442695040888963407
 	return int((t.seed >> 33) % uint64(n))
 }
 
-func (t *Token) transfer(from, to types.Name, amount int64) types.Action {
+func (t *Traffic) transfer(from, to types.Name, amount int64) types.Action {
 	t.memo++
 	b := serial.AppendUint64(serial.AppendUint64(nil, uint64(from)), uint64(to))
 	b = types.Asset{Amount: amount, Symbol: t.symbol}.Append(b)
@@ -71,7 +95,7 @@ func (t *Token) transfer(from, to types.Name, amount int64) types.Action {
 }
 
 // Transfer is a transfer between two random users.
-func (t *Token) Transfer() types.Action {
+func (t *Traffic) Transfer() types.Action {
 	from := t.random(len(t.Users))
 	to := (from + 1 + t.random(len(t.Users)-1)) % len(t.Users)
 	return t.transfer(t.Users[from], t.Users[to], 1+int64(t.random(100)))

@@ -39,6 +39,8 @@ func (s *sides) cleos(t *testing.T, ctx context.Context) {
 		}
 		wg.Wait()
 	}
+	sides[0].keep(t, "tarn")
+	sides[1].keep(t, "nodeos")
 	compareCalls(t, sides[0].recorded(), sides[1].recorded())
 	t.Logf("%d calls of %d lines", len(sides[1].recorded()), len(cleosLines))
 }

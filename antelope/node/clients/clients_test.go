@@ -205,6 +205,8 @@ func (s *sides) beside(t *testing.T, client func(r *recorder) *exec.Cmd) {
 		})
 	}
 	wg.Wait()
+	ours.keep(t, "tarn")
+	real.keep(t, "nodeos")
 	compareCalls(t, ours.recorded(), real.recorded())
 	got, want := strings.Split(out[0].String(), "\n"), strings.Split(out[1].String(), "\n")
 	for i := range max(len(got), len(want)) {

@@ -3,16 +3,20 @@ package clients_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
 	"tarn/antelope/oracle"
+	"tarn/internal/conversation"
 )
 
 // exchange is a call and its answer.
@@ -116,6 +120,31 @@ func (r *recorder) forward(q *http.Request) (exchange, error) {
 	defer res.Body.Close()
 	answer, err := io.ReadAll(res.Body)
 	return exchange{call: q.Method + " " + q.URL.RequestURI(), request: string(body), status: res.StatusCode, headers: res.Header, body: string(answer)}, err
+}
+
+// conversations is the folder in which what clients and nodes said is kept, one file for a
+// client and a node; empty for none.
+var conversations = os.Getenv("TARN_CLIENTS_RECORD")
+
+// keep writes what was said under a name, in the form of package conversation.
+func (r *recorder) keep(t *testing.T, name string) {
+	t.Helper()
+	if conversations == "" {
+		return
+	}
+	var b []byte
+	step := ""
+	for _, e := range r.recorded() {
+		x := conversation.Exchange{Ask: strings.TrimSuffix(e.call+" "+e.request, " "), Answers: []string{fmt.Sprint(e.status, " ", e.body)}}
+		if e.step != step {
+			step, x.Comment = e.step, e.step
+		}
+		b = x.Append(b)
+	}
+	path := filepath.Join(conversations, strings.NewReplacer("/", "-", " ", "-").Replace(t.Name())+"-"+name+".txt")
+	if err := errors.Join(os.MkdirAll(conversations, 0o755), os.WriteFile(path, b, 0o644)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // recorded are the calls until now.

@@ -14,19 +14,16 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"tarn/antelope/node"
 	"tarn/antelope/types"
-	"tarn/store"
-	"tarn/store/engine"
+	"tarn/playground"
 	"tarn/store/vfs"
 )
 
@@ -35,6 +32,7 @@ type Options struct {
 	Dir  string    // of the chain; it is made if it is not there
 	HTTP string    // host:port of the API
 	P2P  string    // host:port for other nodes
+	Page string    // host:port of the page that shows what the node does; "" for none
 	Args []string  // of nodeos, besides ours
 	Tarn string    // how this program is called
 	Out  io.Writer // is told how to use the chain once it is served
@@ -47,7 +45,6 @@ const (
 	genesisFile  = "genesis.json"
 	transferFile = "transfer.mjs"
 	configFile   = "config.ini"
-	logFile      = "node.log"
 	dataDir      = "data"
 	stateDir     = "state" // in dataDir
 )
@@ -60,7 +57,7 @@ func Command() *cobra.Command {
 		Use:   "devnet [-- nodeos options]",
 		Short: "A chain of your own at once: one producer, a token, two accounts that have some",
 		RunE: func(c *cobra.Command, args []string) error {
-			o.Args, o.Out, o.Tarn = args, c.OutOrStdout(), program()
+			o.Args, o.Out, o.Tarn = args, c.OutOrStdout(), playground.Program()
 			if verbose {
 				o.Log = c.ErrOrStderr()
 			}
@@ -71,73 +68,49 @@ func Command() *cobra.Command {
 	f.StringVarP(&o.Dir, "dir", "d", "devnet", "folder of the chain; with one in it, that goes on")
 	f.StringVar(&o.HTTP, "http", "127.0.0.1:8888", "where the API is served")
 	f.StringVar(&o.P2P, "p2p", "127.0.0.1:9876", "where other nodes connect to")
-	f.BoolVarP(&verbose, "verbose", "v", false, "show the node's log here and not in "+logFile)
+	f.StringVar(&o.Page, "dashboard", "127.0.0.1:8887", "where the page is that shows what the node does; empty for none")
+	f.BoolVarP(&verbose, "verbose", "v", false, "show the node's log here and not in "+playground.LogFile)
 	return c
-}
-
-// program is how whoever reads the guide calls this program.
-func program() string {
-	if strings.Contains(os.Args[0], "go-build") {
-		return "go run ./cmd/tarn"
-	}
-	return os.Args[0]
 }
 
 // Run makes the folder's chain unless it is there, and runs its node until ctx ends,
 // the process is told to stop, or the terminal that it was started from is closed.
-func Run(ctx context.Context, o Options) (err error) {
+func Run(ctx context.Context, o Options) error {
 	if err := refuse(o.Args); err != nil {
 		return err
 	}
-	lock, err := engine.Lock(o.Dir)
-	if errors.Is(err, store.ErrLocked) {
-		return fmt.Errorf("another devnet runs in this folder, choose one with --dir: %w", err)
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
-	defer stop()
-	keys, err := prepare(ctx, &o)
-	if err != nil {
-		return fmt.Errorf("make a chain in %s: %w", o.Dir, err)
-	}
-	if o.Log != nil {
-		return run(ctx, &o, keys, o.Log)
-	}
-	path := filepath.Join(o.Dir, logFile)
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
-	if err != nil {
-		return err
-	}
-	said := &reasons{to: f}
-	if err := run(ctx, &o, keys, said); err != nil {
-		return errors.Join(failure{err, path, said.text()}, f.Close())
-	}
-	return f.Close()
+	var keys *keyring
+	return playground.Run(ctx, playground.Chain{
+		Dir: o.Dir, Log: o.Log, Reason: reason,
+		Prepare: func(ctx context.Context) (err error) {
+			keys, err = prepare(ctx, &o)
+			return err
+		},
+		Node:   func(ctx context.Context, log io.Writer) error { return run(ctx, &o, log) },
+		Served: func(ctx context.Context) error { return served(ctx, &o) },
+		Tell:   func() error { return tell(&o, keys) },
+	})
 }
 
-// run runs the node, and says how to use the chain once it is served.
-func run(ctx context.Context, o *Options, keys *keyring, log io.Writer) error {
+// run runs the node.
+func run(ctx context.Context, o *Options, log io.Writer) error {
 	nodeos := node.Command()
 	nodeos.SetOut(log)
 	nodeos.SetErr(log)
 	nodeos.SilenceUsage, nodeos.SilenceErrors = true, true
 	nodeos.SetArgs(nodeosArgs(o))
-	serving, stop := context.WithCancel(ctx)
-	told := make(chan error, 1)
-	go func() { told <- tell(serving, o, keys) }()
-	err := nodeos.ExecuteContext(ctx)
-	stop()
-	said := <-told
-	if errors.As(said, new(unserved)) {
-		if err == nil && ctx.Err() == nil {
-			err = said
-		}
-		said = nil // the node's own end says why
+	return nodeos.ExecuteContext(ctx)
+}
+
+// reason is what an error in the log says, without time and place.
+func reason(line string) string {
+	if _, message, ok := strings.Cut(line, "] "); ok && strings.HasPrefix(line, "error ") {
+		return message
 	}
-	return errors.Join(err, said)
+	if strings.HasPrefix(line, "error ") || strings.Contains(line, `"level":"error"`) {
+		return line
+	}
+	return ""
 }
 
 // refuse tells which of nodeos' options would take the node away from the chain of the
@@ -159,6 +132,9 @@ func nodeosArgs(o *Options) []string {
 		"--config-dir", o.Dir, "--data-dir", filepath.Join(o.Dir, dataDir),
 		"--http-server-address", o.HTTP, "--p2p-listen-endpoint", o.P2P,
 	}
+	if o.Page != "" {
+		args = append(args, "--dashboard-address", o.Page)
+	}
 	if !slices.Contains(o.Args, fullDisk) {
 		args = append(args, fullDisk)
 	}
@@ -172,11 +148,8 @@ const perHost = "--p2p-max-nodes-per-host"
 
 const fullDisk = "--resource-monitor-not-shutdown-on-threshold-exceeded"
 
-// tell says how to use the chain once it is served.
-func tell(ctx context.Context, o *Options, keys *keyring) error {
-	if err := served(ctx, o); err != nil {
-		return unserved{err}
-	}
+// tell says how to use the chain.
+func tell(o *Options, keys *keyring) error {
 	script := filepath.Join(o.Dir, transferFile)
 	if err := os.WriteFile(script, []byte(transferScript(o, keys)), 0o600); err != nil {
 		return err
@@ -184,32 +157,6 @@ func tell(ctx context.Context, o *Options, keys *keyring) error {
 	_, err := io.WriteString(o.Out, guide(o, keys))
 	return err
 }
-
-// unserved is a node that ended before it served, even if it did so without an error.
-type unserved struct{ error }
-
-func (unserved) Error() string { return "the node has ended before it served" }
-
-// ExitCode is the process's.
-func (unserved) ExitCode() int { return 1 }
-
-// failure is how a node ended whose log is in a file.
-type failure struct {
-	error
-	log    string
-	reason string // the last errors in the log; "" for none
-}
-
-func (f failure) Error() string {
-	text := "the node has ended; its log is " + f.log
-	if f.reason != "" {
-		text += ", and says:\n" + f.reason
-	}
-	return text
-}
-
-// Unwrap returns the error that the node ended with, and its exit code.
-func (f failure) Unwrap() error { return f.error }
 
 // served waits until the API answers for this chain: another node may have the address.
 func served(ctx context.Context, o *Options) error {
@@ -258,7 +205,7 @@ func prepare(ctx context.Context, o *Options) (*keyring, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := keep(filepath.Join(o.Dir, configFile), config(keys)); err != nil {
+	if err := playground.Keep(filepath.Join(o.Dir, configFile), config(keys)); err != nil {
 		return nil, err
 	}
 	data := filepath.Join(o.Dir, dataDir)
@@ -282,19 +229,6 @@ func prepare(ctx context.Context, o *Options) (*keyring, error) {
 		return nil, err
 	}
 	return keys, vfs.RenameDurably(vfs.OS, part, data)
-}
-
-// keep writes a file unless there is one: it may have been changed.
-func keep(path, text string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(f, text)
-	return errors.Join(err, f.Close())
 }
 
 // config is the node's config.ini.

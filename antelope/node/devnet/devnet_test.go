@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -20,7 +19,9 @@ import (
 
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
+	"tarn/internal/loopback"
 	"tarn/internal/scratch"
+	"tarn/playground"
 )
 
 func TestMain(m *testing.M) {
@@ -29,17 +30,6 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
-}
-
-// freePort is one that nobody listened to a moment ago.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // text is written by one goroutine and read by others.
@@ -72,7 +62,7 @@ type devnet struct {
 func start(t *testing.T, dir string, args ...string) *devnet {
 	t.Helper()
 	d := &devnet{t: t, out: &text{}, done: make(chan error, 1)}
-	d.o = Options{Dir: dir, HTTP: freePort(t), P2P: freePort(t), Out: d.out, Tarn: "tarn", Args: args}
+	d.o = Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: d.out, Tarn: "tarn", Args: args}
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	go func() { d.done <- Run(ctx, d.o) }()
@@ -80,7 +70,7 @@ func start(t *testing.T, dir string, args ...string) *devnet {
 	for deadline := time.Now().Add(60 * time.Second); !strings.Contains(d.out.String(), "Ctrl-C"); time.Sleep(10 * time.Millisecond) {
 		select {
 		case err := <-d.done:
-			log, _ := os.ReadFile(filepath.Join(dir, logFile))
+			log, _ := os.ReadFile(filepath.Join(dir, playground.LogFile))
 			t.Fatalf("it has ended: %v\n%s", err, log)
 		default:
 		}
@@ -290,9 +280,9 @@ func TestTheGuideIsOfThisChain(t *testing.T) {
 // The guide of a chain is not said because another one is served where it should be.
 func TestAnAddressThatIsTakenIsAnError(t *testing.T) {
 	d := start(t, t.TempDir())
-	o := Options{Dir: t.TempDir(), HTTP: d.o.HTTP, P2P: freePort(t), Out: &text{}}
+	o := Options{Dir: t.TempDir(), HTTP: d.o.HTTP, P2P: loopback.Address(t), Out: &text{}}
 	err := Run(context.Background(), o)
-	if err == nil || !strings.Contains(err.Error(), logFile) || !strings.Contains(err.Error(), "address already in use") {
+	if err == nil || !strings.Contains(err.Error(), playground.LogFile) || !strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("the second node on one address: %v", err)
 	}
 	if said := o.Out.(*text).String(); said != "" {
@@ -310,7 +300,7 @@ func TestAChainMayBeOfAnotherEngine(t *testing.T) {
 	d = start(t, dir, "--state-engine=pebble", "--log-format", "json")
 	d.has("bob", "1000000.0000 SYS")
 	d.end()
-	err := Run(context.Background(), Options{Dir: dir, HTTP: freePort(t), P2P: freePort(t), Out: &text{}, Args: []string{"--state-engine", "leveldb"}})
+	err := Run(context.Background(), Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: &text{}, Args: []string{"--state-engine", "leveldb"}})
 	if err == nil || !strings.Contains(err.Error(), "holds a pebble store, not leveldb") {
 		t.Errorf("the state of one engine, asked for with another: %v", err)
 	}
@@ -332,12 +322,12 @@ func TestOptionsThatWouldLeaveTheChainAreRefused(t *testing.T) {
 func TestASecondDevnetLeavesTheFirstOnesFilesAlone(t *testing.T) {
 	dir := t.TempDir()
 	d := start(t, dir)
-	o := Options{Dir: dir, HTTP: freePort(t), P2P: freePort(t), Out: &text{}, Args: []string{"--agent-name", "the-second-one"}}
+	o := Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: &text{}, Args: []string{"--agent-name", "the-second-one"}}
 	err := Run(context.Background(), o)
 	if err == nil || !strings.Contains(err.Error(), "another devnet runs in this folder") {
 		t.Errorf("the second devnet: %v", err)
 	}
-	if log, err := os.ReadFile(filepath.Join(dir, logFile)); err != nil || bytes.Contains(log, []byte("the-second-one")) {
+	if log, err := os.ReadFile(filepath.Join(dir, playground.LogFile)); err != nil || bytes.Contains(log, []byte("the-second-one")) {
 		t.Errorf("the first one's log has lines of the second: %v", err)
 	}
 	d.end()
@@ -362,18 +352,18 @@ func TestAClosedTerminalEndsIt(t *testing.T) {
 // nodeos may end with 0 without having served.
 func TestANodeThatEndsBeforeItServesIsAFailure(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, logFile), []byte("of a node that runs\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, playground.LogFile), []byte("of a node that runs\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Dir: dir, HTTP: freePort(t), P2P: freePort(t), Out: &text{}, Args: []string{"--version"}}
+	o := Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: &text{}, Args: []string{"--version"}}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	err := Run(ctx, o)
 	var coded interface{ ExitCode() int }
-	if !errors.As(err, &coded) || coded.ExitCode() == 0 || !strings.Contains(err.Error(), filepath.Join(dir, logFile)) {
+	if !errors.As(err, &coded) || coded.ExitCode() == 0 || !strings.Contains(err.Error(), filepath.Join(dir, playground.LogFile)) {
 		t.Errorf("it ended with %v", err)
 	}
-	log, err := os.ReadFile(filepath.Join(dir, logFile))
+	log, err := os.ReadFile(filepath.Join(dir, playground.LogFile))
 	if err != nil || !strings.HasPrefix(string(log), "of a node that runs\n") || !strings.HasSuffix(string(log), "v5.0.3\n") {
 		t.Errorf("%v, the log is %s", err, log)
 	}

@@ -3,14 +3,16 @@ package devnet
 import (
 	"path/filepath"
 	"strings"
+
+	"tarn/playground"
 )
 
 // fill puts what belongs to this chain into a text.
 func fill(text string, o *Options, keys *keyring) string {
 	at := func(name string) string { return filepath.Join(o.Dir, name) }
 	return strings.NewReplacer(
-		"{dir}", o.Dir, "{second}", at("second"), "{http}", o.HTTP, "{p2p}", o.P2P, "{tarn}", o.Tarn,
-		"{keys}", at(keysFile), "{genesis}", at(genesisFile), "{transfer}", at(transferFile), "{log}", at(logFile),
+		"{dir}", o.Dir, "{second}", at("second"), "{http}", o.HTTP, "{p2p}", o.P2P, "{page}", o.Page, "{tarn}", o.Tarn,
+		"{keys}", at(keysFile), "{genesis}", at(genesisFile), "{transfer}", at(transferFile), "{log}", at(playground.LogFile),
 		"{eosio.public}", keys.of(producerName).Public,
 		"{alice.public}", keys.of(aliceName).Public, "{alice.private}", keys.of(aliceName).Private,
 		"{bob.public}", keys.of(bobName).Public, "{bob.private}", keys.of(bobName).Private,
@@ -20,6 +22,9 @@ func fill(text string, o *Options, keys *keyring) string {
 // guide is what is said when the chain is served.
 func guide(o *Options, keys *keyring) string {
 	text := guideText
+	if o.Page != "" {
+		text = strings.Replace(text, "API: http://{http}\n", "API: http://{http}\nWhat it does to disk, memory and processor, live: http://{page}/\n", 1)
+	}
 	if o.Log != nil {
 		text = strings.Replace(text, "\nThe node's log is {log}. ", "\n", 1)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"io/fs"
 	"os"
@@ -12,11 +11,6 @@ import (
 
 	"tarn/antelope/oracle"
 )
-
-// traces is what the tests' library gets in addition: see the file.
-//
-//go:embed traces.py
-var traces []byte
 
 // copied are the folders of a checkout that tests look into, by their names in a
 // build too.
@@ -70,8 +64,10 @@ func (s *settings) programs(ctx context.Context, peer *oracle.Peer) error {
 	if err := copyFile(own, self, 0o755); err != nil {
 		return err
 	}
-	if err := script(filepath.Join(s.build, "tests", generatorName, generatorName), nil, own+" "+generatorName); err != nil {
-		return err
+	for name, folder := range map[string]string{generatorName: generatorName, statusName: "", streamerName: ""} {
+		if err := script(filepath.Join(s.build, "tests", folder, name), nil, own+" "+name); err != nil {
+			return err
+		}
 	}
 	for _, name := range []string{"nodeos", "leap-util"} {
 		if err := os.Symlink("tarn", filepath.Join(bin, name)); err != nil {
@@ -108,25 +104,10 @@ func (s *settings) programs(ctx context.Context, peer *oracle.Peer) error {
 	return nil
 }
 
-// library completes the tests' library by what a build generates, and by the way
-// to find transactions without the plugin that has their traces.
+// library completes the tests' library by what a build generates.
 func (s *settings) library() error {
 	dir := filepath.Join(s.build, "tests", "TestHarness")
-	if err := os.WriteFile(filepath.Join(dir, "core_symbol.py"), []byte("CORE_SYMBOL = 'SYS'\n"), 0o644); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "traces.py"), traces, 0o644); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(filepath.Join(dir, "__init__.py"), os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		return err
-	}
-	if _, err := f.WriteString("\nfrom . import traces\n"); err != nil {
-		_ = f.Close()
-		return err
-	}
-	return f.Close()
+	return os.WriteFile(filepath.Join(dir, "core_symbol.py"), []byte("CORE_SYMBOL = 'SYS'\n"), 0o644)
 }
 
 // script writes a program that sets variables and goes on as a command.

@@ -22,7 +22,7 @@ func TestTheListIsThatOfTheBuild(t *testing.T) {
 	}
 	const text = `add_test(NAME unit COMMAND unit --all WORKING_DIRECTORY ${X})
 add_test(NAME first COMMAND tests/first.py -v ${UNSHARE} -n 2 WORKING_DIRECTORY ${X})
-  add_test(NAME history COMMAND tests/ship_test.py -v WORKING_DIRECTORY ${X})
+  add_test(NAME history COMMAND tests/keosd_auto_launch_test.py -v WORKING_DIRECTORY ${X})
 set_tests_properties(first PROPERTIES TIMEOUT 50 ENVIRONMENT "A=ON")
 `
 	if err := os.WriteFile(filepath.Join(dir, "tests", "CMakeLists.txt"), []byte(text), 0o644); err != nil {

@@ -24,8 +24,6 @@ var (
 // missing says which tests are not run unless they are named, and why.
 func missing(t test) (why string, is bool) {
 	for _, m := range []struct{ part, why string }{
-		{"ship_", "asks state_history_plugin"},
-		{"trace_plugin_test", "asks trace_api_plugin"},
 		{"keosd_auto_launch", "asks cleos and keosd alone"},
 		{"PerformanceHarness", "measures, and judges nothing"},
 		{"release-build", "asks how Leap was compiled"},

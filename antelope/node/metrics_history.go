@@ -1,0 +1,29 @@
+package node
+
+import (
+	"tarn/antelope/ship"
+	"tarn/antelope/ship/shiplog"
+	"tarn/serve/exposition"
+)
+
+// history is what the state history has written, and sent.
+func (w sheet) history(kept *ship.Stats, served *ship.ServerStats) {
+	logs := []struct {
+		name  string
+		stats shiplog.Stats
+	}{{"trace_history", kept.Traces}, {"chain_state_history", kept.State}}
+	w.Metric("tarn_history_written_bytes_total", exposition.Counter, "Bytes written to the logs of the state history")
+	for _, l := range logs {
+		w.Sample(float64(l.stats.Written), "log", l.name)
+	}
+	w.Metric("tarn_history_blocks_total", exposition.Counter, "Blocks written to the logs of the state history")
+	for _, l := range logs {
+		w.Sample(float64(l.stats.Entries), "log", l.name)
+	}
+	w.gauge("tarn_history_block_num", "Newest block in the state history", float64(kept.Head))
+	w.gauge("tarn_history_waiting_bytes", "Memory of blocks that wait to be written to the history, about", float64(kept.Waiting))
+	w.gauge("tarn_history_clients", "Clients of the state history", float64(served.Sessions.Load()))
+	w.counter("tarn_history_clients_refused_total", "Clients that were refused", float64(served.Refused.Load()))
+	w.counter("tarn_history_sent_blocks_total", "Blocks sent to clients", float64(served.Blocks.Load()))
+	w.counter("tarn_history_sent_bytes_total", "Bytes of those blocks", float64(served.Bytes.Load()))
+}

@@ -1,0 +1,317 @@
+package oracle
+
+import (
+	"bytes"
+	"encoding/binary"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"tarn/antelope/chain"
+	"tarn/antelope/ship"
+	"tarn/antelope/state"
+	"tarn/antelope/types"
+	"tarn/internal/loopback"
+	"tarn/store/engine"
+)
+
+// TARN_ORACLE_CASES is a folder with recorded cases to compare, instead of those that
+// are made.
+func TestOurStateHistoryIsThatOfNodeos(t *testing.T) {
+	p := peer(t)
+	cases := os.Getenv("TARN_ORACLE_CASES")
+	if cases == "" {
+		cases = t.TempDir()
+		seed := uint64(time.Now().UnixNano())
+		t.Logf("seed %d", seed)
+		for _, w := range Workloads() {
+			if !slices.Contains([]string{"mix"}, w.Name) {
+				continue
+			}
+			if _, err := p.RecordSteered(t.Context(), w, seed, 3*time.Second, filepath.Join(cases, w.Name), lines{t}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	dirs, err := filepath.Glob(filepath.Join(cases, "*", ManifestFile))
+	if err != nil || len(dirs) == 0 {
+		t.Fatalf("no cases in %s: %v", cases, err)
+	}
+	for _, d := range dirs {
+		dir := filepath.Dir(d)
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			theirs, err := p.StateHistory(t.Context(), dir, t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, err := CompareHistory(dir, theirs, deepMindEngine(), chain.Options{})
+			if err != nil {
+				t.Error(err)
+			}
+			t.Logf("%d blocks", n)
+		})
+	}
+}
+
+// caseSource is what a history reads of a case that was replayed.
+type caseSource struct {
+	c      *chain.Chain
+	blocks map[uint32]*types.SignedBlock
+}
+
+func (s caseSource) View() (*state.View, error) { return s.c.View() }
+
+func (s caseSource) ChainID() types.Checksum256 { return s.c.ID() }
+
+func (s caseSource) Earliest() uint32 { return 1 }
+
+func (s caseSource) Irreversible() (uint32, types.Checksum256) {
+	h := s.c.Head()
+	return h.BlockNum, h.ID
+}
+
+func (s caseSource) Block(num uint32, id types.Checksum256) ([]byte, error) {
+	if b := s.blocks[num]; b != nil && b.ID() == id {
+		return b.Append(nil), nil
+	}
+	return nil, nil
+}
+
+func (s caseSource) BlockID(num uint32) (types.Checksum256, bool, error) {
+	if b := s.blocks[num]; b != nil {
+		return b.ID(), true, nil
+	}
+	return types.Checksum256{}, false, nil
+}
+
+// serveCase replays a case with its history in dir, and serves it.
+func serveCase(t *testing.T, from, dir string) *ship.Server {
+	st, err := engine.Open(t.TempDir(), deepMindEngine())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	c, err := chain.Open(st, chain.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	h, err := ship.Open(ship.Options{Dir: dir, Traces: true, State: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	s := caseSource{c, map[uint32]*types.SignedBlock{}}
+	c.Subscribe(h.Hooks(s))
+	err = blocks(from, c.Genesis, func(b *types.SignedBlock) error {
+		s.blocks[b.BlockNum()] = b
+		if b.BlockNum() == 1 {
+			return c.Resume(t.Context(), nil, nil)
+		}
+		return c.Replay(b, nil, chain.Irreversible)
+	})
+	if err == nil {
+		err = h.Sync()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := h.Serve(ship.ServerOptions{Address: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	return server
+}
+
+// historyBench is a folder with a case to measure; see TestHistoryBesideNodeos.
+var historyBench = flag.String("history.bench", "", "a folder with a block log: replay it and stream it with nodeos and ours")
+
+// replayed is how nodeos says how long a replay took.
+var replayed = regexp.MustCompile(`replayed (\d+) blocks in \d+ seconds, ([0-9.]+) ms/block`)
+
+// TestHistoryBesideNodeos measures what both plugins take: a replay that records both
+// histories, and streams of all blocks with traces and changes to one client and to ten.
+func TestHistoryBesideNodeos(t *testing.T) {
+	if *historyBench == "" {
+		t.Skip("-history.bench names a folder with a block log")
+	}
+	p := peer(t)
+	dir := t.TempDir()
+	if _, err := p.StateHistory(t.Context(), *historyBench, dir); err != nil {
+		t.Fatal(err)
+	}
+	said, err := os.ReadFile(filepath.Join(dir, "replay.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := replayed.FindSubmatch(said)
+	if m == nil {
+		t.Fatal("nodeos does not say how long the replay took")
+	}
+	blocks, _ := strconv.ParseFloat(string(m[1]), 64)
+	each, _ := strconv.ParseFloat(string(m[2]), 64)
+	begun := time.Now()
+	server := serveCase(t, *historyBench, t.TempDir())
+	ours := time.Since(begun).Seconds()
+	theirs := blocks * each / 1000
+	t.Logf("replay with both histories: nodeos %.2f s, ours %.2f s, to the last byte written: %.2f times", theirs, ours, theirs/ours)
+	ports, err := loopback.Addresses(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := p.Start(t.Context(), Config{Dir: dir, Extra: []string{
+		"--plugin", "eosio::state_history_plugin", "--state-history-endpoint", ports[0], "--trace-history", "--chain-state-history",
+		"--disable-replay-opts", "--read-only-threads", "0",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Kill()
+	for _, clients := range []int{1, 10} {
+		a, b := streamRate(t, ports[0], clients, uint32(blocks)), streamRate(t, server.Addresses()[0].String(), clients, uint32(blocks))
+		t.Logf("stream to %d: nodeos %.0f blocks a second to each, ours %.0f: %.2f times", clients, a, b, b/a)
+	}
+}
+
+// stream asks for so many blocks and reads what comes, without looking at it.
+func stream(t *testing.T, address string, blocks uint32) {
+	c, _, err := websocket.DefaultDialer.DialContext(t.Context(), "ws://"+address, nil)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer c.Close()
+	ask := []byte{1}
+	for _, n := range []uint32{1, blocks + 1, 1 << 30} {
+		ask = binary.LittleEndian.AppendUint32(ask, n)
+	}
+	if err := c.WriteMessage(websocket.BinaryMessage, append(ask, 0, 0, 1, 1, 1)); err != nil {
+		t.Error(err)
+		return
+	}
+	for range blocks + 1 { // the ABI comes first
+		_, r, err := c.NextReader()
+		if err == nil {
+			_, err = io.Copy(io.Discard, r)
+		}
+		if err != nil {
+			t.Error(err)
+			return
+		}
+	}
+}
+
+// streamRate is how many blocks a second each of so many clients gets, the median of
+// three.
+func streamRate(t *testing.T, address string, clients int, blocks uint32) float64 {
+	var rates []float64
+	for range 3 {
+		begun := time.Now()
+		var wait sync.WaitGroup
+		for range clients {
+			wait.Go(func() { stream(t, address, blocks) })
+		}
+		wait.Wait()
+		rates = append(rates, float64(blocks)/time.Since(begun).Seconds())
+	}
+	slices.Sort(rates)
+	return rates[1]
+}
+
+// frames asks for the status and for all blocks up to the head, and returns what comes.
+func frames(t *testing.T, address string) (list [][]byte) {
+	c, _, err := websocket.DefaultDialer.DialContext(t.Context(), "ws://"+address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	next := func() []byte {
+		c.SetReadDeadline(time.Now().Add(20 * time.Second)) //nolint:errcheck // reading says it
+		_, b, err := c.ReadMessage()
+		if err != nil {
+			t.Fatalf("after %d messages of %s: %v", len(list), address, err)
+		}
+		list = append(list, b)
+		return b
+	}
+	next()
+	send := func(b []byte) {
+		if err := c.WriteMessage(websocket.BinaryMessage, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send([]byte{0})
+	head := binary.LittleEndian.Uint32(next()[1:])
+	ask := []byte{1}
+	for _, n := range []uint32{0, 1 << 30, 5} {
+		ask = binary.LittleEndian.AppendUint32(ask, n)
+	}
+	send(append(ask, 0, 0, 1, 1, 1))
+	for n := range head {
+		if n%5 == 4 {
+			send([]byte{2, 5, 0, 0, 0})
+		}
+		next()
+	}
+	return list
+}
+
+// nodeos opens the logs that we wrote, and sends the same of them as we do.
+func TestNodeosServesOurHistoryAsWeDo(t *testing.T) {
+	p := peer(t)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	from, dir := t.TempDir(), t.TempDir()
+	for _, w := range Workloads() {
+		if w.Name == "deferred" {
+			if _, err := p.RecordSteered(t.Context(), w, seed, 2*time.Second, from, lines{t}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ours := frames(t, serveCase(t, from, filepath.Join(dir, "state-history")).Addresses()[0].String())
+	if err := replayFolder(from, dir); err != nil {
+		t.Fatal(err)
+	}
+	ports, err := loopback.Addresses(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// It refuses to replay from genesis over a history that begins there.
+	out, err := os.Create(filepath.Join(dir, "replay.out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	if err := p.tellStart(t.Context(), out, filepath.Join(dir, "replay.log"), append(replayArguments(dir, ports[1]), "--replay-blockchain")...); err != nil {
+		t.Fatal(err)
+	}
+	n, err := p.Start(t.Context(), Config{Dir: dir, Extra: []string{
+		"--plugin", "eosio::state_history_plugin", "--state-history-endpoint", ports[0], "--trace-history", "--chain-state-history",
+		"--disable-replay-opts", "--read-only-threads", "0",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Kill()
+	theirs := frames(t, ports[0])
+	if len(ours) != len(theirs) {
+		t.Fatalf("%d frames here, %d of nodeos", len(ours), len(theirs))
+	}
+	for i := range ours {
+		if !bytes.Equal(ours[i], theirs[i]) {
+			t.Fatalf("frame %d of %d:\n%x here\n%x of nodeos", i, len(ours), ours[i][:min(len(ours[i]), 400)], theirs[i][:min(len(theirs[i]), 400)])
+		}
+	}
+	t.Logf("%d frames", len(ours))
+}

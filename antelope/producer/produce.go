@@ -1,0 +1,62 @@
+package producer
+
+import (
+	"errors"
+	"time"
+
+	"tarn/antelope/exception"
+	"tarn/antelope/types"
+)
+
+// signers are the providers for the keys of an authority.
+func (p *Producer) signers(a *types.BlockSigningAuthority) []SignatureProvider {
+	var list []SignatureProvider
+	for _, k := range a.Keys {
+		if s := p.opt.Signers[k.Key]; s != nil {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// produce signs the pending block (Leap: produce_block).
+func (p *Producer) produce() error {
+	start := time.Now()
+	pending, building := p.chain.Pending()
+	if !building || !p.producing {
+		return exception.New(exception.MissingPendingBlockState, "pending_block_state does not exist but it should, another plugin may have corrupted it")
+	}
+	signers := p.signers(pending.Authority)
+	if len(signers) == 0 {
+		return exception.New(exception.ProducerPrivKeyNotFound, "Attempting to produce a block for which we don't have any relevant private keys")
+	}
+	if p.signalled {
+		p.features, p.signalled = nil, false
+	}
+	p.making = p.chain.PendingInput()
+	defer func() { p.making = nil }()
+	b, err := p.chain.ProduceBlock(func(digest types.Checksum256) ([]types.Signature, error) {
+		all := make([]types.Signature, 0, len(signers))
+		for _, sign := range signers {
+			s, err := sign(digest)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, s)
+		}
+		return all, nil
+	}, recoverKey)
+	if err != nil {
+		return err
+	}
+	p.producing = false
+	if err := errors.Join(p.chain.Publish(), p.chain.LogIrreversible()); err != nil {
+		p.writer.Fail(err)
+		return err
+	}
+	p.shown = false
+	p.between()
+	p.writer.Release()
+	p.reportProduced(b, start)
+	return nil
+}

@@ -1,0 +1,199 @@
+package dialect
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"tarn/serve"
+)
+
+// ServeHTTP answers a request.
+func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s := l.s
+	h := w.Header()
+	h["Date"] = nil
+	h["Content-Type"] = jsonType
+	if s.opt.Server != "" {
+		h.Set("Server", s.opt.Server)
+	}
+	if n, over := serve.Overload(r.Context()); over {
+		h.Set("Connection", "close")
+		l.refuse(w, TooManyRequests, n)
+		return
+	}
+	if r.RequestURI == "" || r.RequestURI[0] != '/' || strings.Contains(r.RequestURI, "..") {
+		l.refuse(w, BadTarget, 0)
+		return
+	}
+	if !l.allows(r) {
+		l.refuse(w, BadHost, 0)
+		return
+	}
+	if l.tooLarge(w, r) {
+		return
+	}
+	l.allowOrigins(h)
+	if r.Method == http.MethodOptions {
+		l.write(w, http.StatusOK, []byte("{}"))
+		return
+	}
+	e := s.endpoints[r.RequestURI]
+	if e == nil || e.Category&l.categories == 0 {
+		l.refuse(w, NotFound, 0)
+		return
+	}
+	body, ok := l.body(w, r)
+	if !ok {
+		return
+	}
+	if s.opt.Served != nil {
+		s.opt.Served(r.RequestURI)
+	}
+	l.call(w, r, e, body)
+}
+
+// values of headers that are the same in every answer
+var jsonType, textType = []string{"application/json"}, []string{"text/plain"}
+
+func (l *listener) allowOrigins(h http.Header) {
+	o := &l.s.opt
+	if o.AllowOrigin != "" {
+		h.Set("Access-Control-Allow-Origin", o.AllowOrigin)
+	}
+	if o.AllowHeaders != "" {
+		h.Set("Access-Control-Allow-Headers", o.AllowHeaders)
+	}
+	if o.MaxAge != "" {
+		h.Set("Access-Control-Max-Age", o.MaxAge)
+	}
+	if o.AllowCredentials {
+		h.Set("Access-Control-Allow-Credentials", "true")
+	}
+}
+
+// tooLarge tells whether a body is announced that is too large, and ends the connection.
+func (l *listener) tooLarge(w http.ResponseWriter, r *http.Request) bool {
+	if r.ContentLength <= l.s.opt.MaxBody {
+		return false
+	}
+	if strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
+		h := w.Header()
+		h.Set("Connection", "close")
+		delete(h, "Content-Type")
+		w.WriteHeader(http.StatusUnauthorized)
+		return true
+	}
+	l.s.edge.Drop(w)
+	return true
+}
+
+// firstRead is how many bytes a body has room for at first.
+const firstRead = 4 << 10
+
+// body reads the request's body, which counts as in flight as it comes. If it does not come,
+// or there is no room for it, the connection has been closed or has got its answer, and ok is
+// false.
+func (l *listener) body(w http.ResponseWriter, r *http.Request) (body string, ok bool) {
+	if r.ContentLength == 0 {
+		return "", true
+	}
+	s := l.s
+	var b []byte
+	if first, pooled := s.bodies.Get().(*[]byte); pooled {
+		b = (*first)[:0]
+	} else {
+		b = make([]byte, 0, firstRead)
+	}
+	for {
+		n, err := r.Body.Read(b[len(b):cap(b)])
+		if busy := new(serve.Busy); errors.As(err, &busy) {
+			l.refuse(w, TooManyBytes, busy.Bytes)
+			return "", false
+		}
+		b = b[:len(b)+n]
+		if int64(len(b)) > s.opt.MaxBody || err != nil && err != io.EOF {
+			s.edge.Drop(w)
+			return "", false
+		}
+		if err == io.EOF {
+			body = string(b)
+			if cap(b) == firstRead {
+				s.bodies.Put(&b)
+			}
+			return body, true
+		}
+		if len(b) == cap(b) { // what is only announced takes no memory
+			b = append(make([]byte, 0, 2*cap(b)), b...)
+		}
+	}
+}
+
+// call lets the endpoint answer a request.
+func (l *listener) call(w http.ResponseWriter, r *http.Request, e *Endpoint, body string) {
+	s := l.s
+	if e.Text {
+		w.Header()["Content-Type"] = textType
+	}
+	begin := time.Now()
+	status, answer, ok := s.handle(e, r, &Request{Context: r.Context(), Target: r.RequestURI, Body: body, Categories: l.categories, server: s})
+	if !ok {
+		s.edge.Drop(w)
+		return
+	}
+	if s.opt.Answered != nil {
+		s.opt.Answered(Answered{Target: r.RequestURI, Status: status, Bytes: len(answer), Took: time.Since(begin)})
+	}
+	busy := new(serve.Busy)
+	if err := s.edge.Take(int64(len(answer))); errors.As(err, &busy) {
+		w.Header()["Content-Type"] = jsonType
+		l.refuse(w, TooManyBytes, busy.Bytes)
+	} else {
+		l.write(w, status, answer)
+		s.edge.Give(int64(len(answer)))
+	}
+	s.release(answer)
+}
+
+// handle calls the endpoint when it is its turn, while the request's body and what it takes
+// besides are in flight. ok is false if the client was gone before.
+func (s *Server) handle(e *Endpoint, from *http.Request, r *Request) (status int, answer []byte, ok bool) {
+	defer func() {
+		s.edge.Give(r.taken)
+		if err := from.Body.Close(); err != nil {
+			s.opt.Log.Debug("close the body of a request", "error", err)
+		}
+	}()
+	if !e.Waits {
+		end, ok := s.edge.Turn(r.Context)
+		if !ok {
+			return 0, nil, false
+		}
+		defer end()
+	}
+	status, answer = e.Handle(r, s.buffer())
+	return status, answer, true
+}
+
+func (l *listener) refuse(w http.ResponseWriter, why Refusal, n int64) {
+	b := l.s.buffer()
+	status, b := l.s.faults(b, why, n)
+	l.write(w, status, b)
+	l.s.release(b)
+}
+
+func (l *listener) write(w http.ResponseWriter, status int, body []byte) {
+	rc := http.NewResponseController(w)
+	err := rc.SetWriteDeadline(time.Now().Add(l.s.opt.WriteTimeout))
+	w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
+	w.WriteHeader(status)
+	if err == nil {
+		_, err = w.Write(body)
+	}
+	if err != nil {
+		l.s.opt.Log.Debug("write an HTTP answer", "error", err)
+	}
+}

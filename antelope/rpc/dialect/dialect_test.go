@@ -1,0 +1,370 @@
+package dialect_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tarn/antelope/rpc/dialect"
+)
+
+const (
+	public dialect.Category = 1 << iota
+	private
+)
+
+func faults(b []byte, r dialect.Refusal, n int64) (int, []byte) {
+	status := map[dialect.Refusal]int{dialect.BadTarget: 400, dialect.BadHost: 400, dialect.NotFound: 404, dialect.TooManyBytes: 503, dialect.TooManyRequests: 503}[r]
+	return status, fmt.Appendf(b, "refusal %d %d", r, n)
+}
+
+type edge struct {
+	t       testing.TB
+	s       *dialect.Server
+	address string
+	release chan struct{} // ends calls of /wait
+}
+
+func open(t testing.TB, o dialect.Options) *edge {
+	t.Helper()
+	e := &edge{t: t, release: make(chan struct{})}
+	if o.MaxBody == 0 {
+		o.MaxBody = 100
+	}
+	if o.MaxBytesInFlight == 0 {
+		o.MaxBytesInFlight = -1
+	}
+	if o.MaxConnections == 0 {
+		o.MaxConnections = -1
+	}
+	e.s = dialect.New(o, faults)
+	e.must(e.s.Add(
+		dialect.Endpoint{Path: "/echo", Category: public, Handle: func(r *dialect.Request, b []byte) (int, []byte) { return 200, append(b, r.Body...) }},
+		dialect.Endpoint{Path: "/text", Category: private, Text: true, Handle: func(_ *dialect.Request, b []byte) (int, []byte) { return 201, append(b, "text"...) }},
+		dialect.Endpoint{Path: "/hidden", Category: dialect.All, Hidden: true, Handle: func(r *dialect.Request, b []byte) (int, []byte) { return 200, b }},
+		dialect.Endpoint{Path: "/wait", Category: public, Waits: true, Handle: func(r *dialect.Request, b []byte) (int, []byte) {
+			<-e.release
+			return 200, append(b, "done"...)
+		}}))
+	e.address = e.listen("127.0.0.1:0", public)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		e.s.Stop(ctx)
+	})
+	return e
+}
+
+func (e *edge) must(err error) {
+	e.t.Helper()
+	if err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+func (e *edge) listen(address string, c dialect.Category) string {
+	e.t.Helper()
+	addrs, err := e.s.Listen(context.Background(), address, e.t.TempDir(), c)
+	e.must(err)
+	return addrs[0].String()
+}
+
+// ask sends raw text and returns the answer, nil if the connection was closed
+// without one.
+func (e *edge) ask(network, address, text string) (*http.Response, string) {
+	e.t.Helper()
+	c, err := net.Dial(network, address)
+	e.must(err)
+	defer c.Close()
+	e.must(c.SetDeadline(time.Now().Add(10 * time.Second)))
+	_, err = io.WriteString(c, text)
+	e.must(err)
+	res, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		if ne, ok := err.(net.Error); ok && ne.Timeout() {
+			e.t.Fatalf("no answer to %q", text)
+		}
+		return nil, ""
+	}
+	body, err := io.ReadAll(res.Body)
+	e.must(err)
+	return res, string(body)
+}
+
+func (e *edge) post(path, body string, headers ...string) (*http.Response, string) {
+	e.t.Helper()
+	h := strings.Join(append(headers, ""), "\r\n")
+	if !slices.ContainsFunc(headers, func(s string) bool { return strings.HasPrefix(s, "Host:") }) {
+		h += "Host: " + e.address + "\r\n"
+	}
+	return e.ask("tcp", e.address, fmt.Sprintf("POST %s HTTP/1.1\r\n%sContent-Length: %d\r\n\r\n%s", path, h, len(body), body))
+}
+
+func (e *edge) expect(res *http.Response, body string, status int, want string) {
+	e.t.Helper()
+	if res == nil {
+		e.t.Errorf("no answer, want %d %s", status, want)
+	} else if res.StatusCode != status || body != want {
+		e.t.Errorf("%d %s, want %d %s", res.StatusCode, body, status, want)
+	}
+}
+
+func TestAnEndpointIsFoundByItsWholeTarget(t *testing.T) {
+	e := open(t, dialect.Options{Server: "nodeos/v5"})
+	res, body := e.post("/echo", "hello")
+	e.expect(res, body, 200, "hello")
+	if h := res.Header; h.Get("Content-Type") != "application/json" || h.Get("Server") != "nodeos/v5" || h.Get("Content-Length") != "5" || h.Get("Date") != "" {
+		t.Errorf("headers %v", h)
+	}
+	res, body = e.post("/echo?x", "hello")
+	e.expect(res, body, 404, "refusal 2 0")
+	res, body = e.post("/text", "")
+	e.expect(res, body, 404, "refusal 2 0") // of another category
+	res, body = e.post("/echo/..", "")
+	e.expect(res, body, 400, "refusal 0 0")
+	res, body = e.ask("tcp", e.address, "GET /echo HTTP/1.1\r\nHost: "+e.address+"\r\n\r\n")
+	e.expect(res, body, 200, "")
+}
+
+func TestAddressesServeTheirCategories(t *testing.T) {
+	e := open(t, dialect.Options{})
+	second := e.listen("localhost:0", private)
+	res, body := e.ask("tcp", second, "GET /text HTTP/1.1\r\nHost: "+second+"\r\n\r\n")
+	e.expect(res, body, 201, "text")
+	if ct := res.Header.Get("Content-Type"); ct != "text/plain" {
+		t.Errorf("content type %s", ct)
+	}
+	res, body = e.ask("tcp", second, "GET /echo HTTP/1.1\r\nHost: "+second+"\r\n\r\n")
+	e.expect(res, body, 404, "refusal 2 0")
+	if got := e.s.Paths(private); !slices.Equal(got, []string{"/text"}) {
+		t.Errorf("paths %v", got)
+	}
+}
+
+func TestABodyOverTheLimitEndsTheConnection(t *testing.T) {
+	e := open(t, dialect.Options{MaxBody: 10})
+	res, body := e.post("/echo", "0123456789")
+	e.expect(res, body, 200, "0123456789")
+	if res, body := e.post("/echo", "0123456789a"); res != nil {
+		t.Errorf("%d %s", res.StatusCode, body)
+	}
+	chunk := "POST /echo HTTP/1.1\r\nHost: " + e.address + "\r\nTransfer-Encoding: chunked\r\n\r\nb\r\n0123456789a\r\n0\r\n\r\n"
+	if res, body := e.ask("tcp", e.address, chunk); res != nil {
+		t.Errorf("%d %s", res.StatusCode, body)
+	}
+	res, body = e.ask("tcp", e.address, "POST /echo HTTP/1.1\r\nHost: "+e.address+"\r\nExpect: 100-continue\r\nContent-Length: 11\r\n\r\n")
+	e.expect(res, body, 401, "")
+}
+
+func TestBytesInFlightAreBounded(t *testing.T) {
+	e := open(t, dialect.Options{MaxBytesInFlight: 5})
+	res, body := e.post("/echo", "12345")
+	e.expect(res, body, 200, "12345")
+	res, body = e.post("/echo", "123456")
+	e.expect(res, body, 503, "refusal 3 6")
+	res, body = e.post("/echo", "12345") // what was refused counts no more
+	e.expect(res, body, 200, "12345")
+}
+
+func TestConnectionsOverTheLimitAreToldSo(t *testing.T) {
+	e := open(t, dialect.Options{MaxConnections: 2})
+	var idle []net.Conn
+	for range 2 {
+		c, err := net.Dial("tcp", e.address)
+		e.must(err)
+		defer c.Close()
+		idle = append(idle, c)
+	}
+	res, body := e.post("/echo", "x")
+	e.expect(res, body, 503, "refusal 4 3")
+	if !res.Close {
+		t.Error("the connection stays")
+	}
+	e.must(idle[0].Close())
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if res, body = e.post("/echo", "x"); res.StatusCode == 200 || time.Now().After(deadline) {
+			break
+		}
+	}
+	e.expect(res, body, 200, "x")
+}
+
+func TestTheHostHeaderMustNameTheServer(t *testing.T) {
+	e := open(t, dialect.Options{Hosts: []string{"node.example:80", "bare"}})
+	_, port, _ := net.SplitHostPort(e.address)
+	for host, ok := range map[string]bool{
+		"127.0.0.1:0": true, "127.0.0.1:" + port: true, "127.0.0.1": true, "node.example": true, "node.example:1": true, "bare:8888": true,
+		"127.0.0.2": false, "localhost:" + port: false, "evil.example": false, "": false,
+	} {
+		res, _ := e.post("/echo", "", "Host: "+host)
+		if res == nil || (res.StatusCode == 200) != ok || !ok && res.StatusCode != 400 {
+			t.Errorf("host %q: %v", host, res)
+		}
+	}
+	any := open(t, dialect.Options{AnyHost: true})
+	res, body := any.post("/echo", "", "Host: evil.example")
+	any.expect(res, body, 200, "")
+}
+
+func TestCrossOriginHeaders(t *testing.T) {
+	e := open(t, dialect.Options{AllowOrigin: "*", AllowHeaders: "X", MaxAge: "7", AllowCredentials: true})
+	res, body := e.ask("tcp", e.address, "OPTIONS /no/such HTTP/1.1\r\nHost: "+e.address+"\r\n\r\n")
+	e.expect(res, body, 200, "{}")
+	for key, want := range map[string]string{"Origin": "*", "Headers": "X", "Credentials": "true"} {
+		if got := res.Header.Get("Access-Control-Allow-" + key); got != want {
+			t.Errorf("%s: %s", key, got)
+		}
+	}
+	if got := res.Header.Get("Access-Control-Max-Age"); got != "7" {
+		t.Errorf("max age %s", got)
+	}
+}
+
+func TestSlowClientsAreLetGo(t *testing.T) {
+	e := open(t, dialect.Options{HeaderTimeout: 100 * time.Millisecond, BodyTimeout: 100 * time.Millisecond, IdleTimeout: 100 * time.Millisecond})
+	host := "Host: " + e.address + "\r\n"
+	for _, text := range []string{"POST /ec", "POST /echo HTTP/1.1\r\n" + host, "POST /echo HTTP/1.1\r\n" + host + "Content-Length: 5\r\n\r\n123"} {
+		start := time.Now()
+		if res, _ := e.ask("tcp", e.address, text); res != nil && res.StatusCode == 200 || time.Since(start) > 5*time.Second {
+			t.Errorf("%q: %v after %v", text, res, time.Since(start))
+		}
+	}
+	c, err := net.Dial("tcp", e.address)
+	e.must(err)
+	defer c.Close()
+	e.must(c.SetDeadline(time.Now().Add(5 * time.Second)))
+	_, err = io.WriteString(c, "GET /echo HTTP/1.1\r\n"+host+"\r\n")
+	e.must(err)
+	if _, err := io.ReadAll(c); err != nil { // until it is closed
+		t.Errorf("idle: %v", err)
+	}
+}
+
+func TestAUnixSocketNeedsNoHost(t *testing.T) {
+	e := open(t, dialect.Options{})
+	dir := t.TempDir()
+	path := filepath.Join(dir, "node.sock")
+	_, err := e.s.Listen(context.Background(), "./node.sock", dir, public)
+	e.must(err)
+	res, body := e.ask("unix", path, "POST /echo HTTP/1.1\r\nHost: any\r\nContent-Length: 1\r\n\r\nx")
+	e.expect(res, body, 200, "x")
+	if _, err := e.s.Listen(context.Background(), path, "", public); err == nil {
+		t.Error("two listeners")
+	}
+	stale := filepath.Join(dir, "stale.sock")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: stale})
+	e.must(err)
+	l.SetUnlinkOnClose(false)
+	e.must(l.Close())
+	_, err = e.s.Listen(context.Background(), stale, "", public)
+	e.must(err)
+}
+
+func TestConnectionsAreReusedUnlessTheyMustNot(t *testing.T) {
+	for _, noReuse := range []bool{false, true} {
+		e := open(t, dialect.Options{NoReuse: noReuse})
+		res, _ := e.post("/echo", "")
+		if res.Close != noReuse {
+			t.Errorf("no reuse %v: closes %v", noReuse, res.Close)
+		}
+	}
+}
+
+func TestStopLetsCallsEnd(t *testing.T) {
+	e := open(t, dialect.Options{})
+	answer := make(chan string)
+	go func() {
+		_, body := e.post("/wait", "")
+		answer <- body
+	}()
+	time.Sleep(100 * time.Millisecond)
+	stopped := make(chan error)
+	go func() { stopped <- e.s.Stop(context.Background()) }()
+	select {
+	case <-stopped:
+		t.Error("stopped while a call was under way")
+	case <-time.After(100 * time.Millisecond):
+	}
+	close(e.release)
+	if got := <-answer; got != "done" {
+		t.Errorf("answer %q", got)
+	}
+	e.must(<-stopped)
+	if c, err := net.Dial("tcp", e.address); err == nil {
+		c.Close()
+		t.Error("it still listens")
+	}
+}
+
+// No request may crash the server or get what an endpoint did not say.
+func FuzzRequest(f *testing.F) {
+	for _, s := range []string{"GET /echo HTTP/1.1\r\nHost: x\r\n\r\n", "POST /echo HTTP/1.0\r\nContent-Length: 3\r\n\r\nabc", "\x00", "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n",
+		"POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", "POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 999\r\n\r\n"} {
+		f.Add([]byte(s))
+	}
+	e := open(f, dialect.Options{AnyHost: true, HeaderTimeout: 50 * time.Millisecond, BodyTimeout: 50 * time.Millisecond, IdleTimeout: 50 * time.Millisecond})
+	close(e.release)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c, err := net.Dial("tcp", e.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		c.SetDeadline(time.Now().Add(5 * time.Second))
+		if _, err := c.Write(b); err != nil {
+			return
+		}
+		c.(*net.TCPConn).CloseWrite()
+		answer, _ := io.ReadAll(c)
+		if len(answer) > 0 && !bytes.HasPrefix(answer, []byte("HTTP/1.")) {
+			t.Fatalf("%q", answer)
+		}
+	})
+}
+
+// Each request that is worked on holds the answer that it makes.
+func TestFewRequestsAreWorkedOnAtOnce(t *testing.T) {
+	e := open(t, dialect.Options{})
+	var working, most atomic.Int64
+	release := make(chan struct{})
+	work := func(_ *dialect.Request, b []byte) (int, []byte) {
+		now := working.Add(1)
+		for old := most.Load(); now > old && !most.CompareAndSwap(old, now); old = most.Load() {
+		}
+		<-release
+		working.Add(-1)
+		return 200, append(b, "done"...)
+	}
+	e.must(e.s.Add(dialect.Endpoint{Path: "/work", Category: public, Handle: work}))
+	limit := int64(4 * runtime.GOMAXPROCS(0))
+	var asking sync.WaitGroup
+	for range 3 * limit {
+		asking.Go(func() {
+			res, body := e.post("/work", "")
+			e.expect(res, body, 200, "done")
+		})
+	}
+	for end := time.Now().Add(10 * time.Second); working.Load() < limit && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	}
+	// One that waits for something else is not kept waiting by them.
+	close(e.release)
+	res, body := e.post("/wait", "")
+	e.expect(res, body, 200, "done")
+	close(release)
+	asking.Wait()
+	if most.Load() != limit {
+		t.Errorf("%d were worked on at once, not %d", most.Load(), limit)
+	}
+}

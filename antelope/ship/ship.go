@@ -1,0 +1,295 @@
+// Package ship keeps the history of a chain's state and traces, and serves it, as
+// nodeos' state_history_plugin does. It owns when a block is recorded, the sessions of
+// clients, and what is kept in memory for those who are up to date.
+//
+// It never changes the chain, and never lets a client hold it: blocks are packed and
+// written on a goroutine of their own, and a client reads files or memory.
+//
+// # What a crash leaves
+//
+// A checkpoint waits until the histories are durable up to its block (History.Sync), so
+// a start applies again at least what they lack. Blocks that they have are left as they
+// are. A history that misses blocks all the same, because files were taken away, ends
+// the start with what to do.
+package ship
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+
+	"tarn/antelope/chain"
+	"tarn/antelope/consensus"
+	"tarn/antelope/recorder"
+	"tarn/antelope/ship/shiplog"
+	"tarn/antelope/ship/wire"
+	"tarn/antelope/state"
+	"tarn/antelope/types"
+)
+
+// Options say what is kept, and where.
+type Options struct {
+	Dir       string
+	Traces    bool // trace-history
+	State     bool // chain-state-history
+	Debug     bool // trace-history-debug-mode
+	Retain    uint32
+	Partition *shiplog.Partition
+
+	// QueueBytes bounds the blocks that wait to be written, about; 0 is 64 MiB. A block
+	// waits for those before it, and the chain with it.
+	QueueBytes int64
+	// RecentBytes bounds what is kept in memory of the newest blocks, and of those that
+	// were read last, each; 0 is 32 MiB.
+	RecentBytes int64
+	Log         *slog.Logger
+}
+
+// Names of the logs' files.
+const (
+	traceName = "trace_history"
+	stateName = "chain_state_history"
+)
+
+// History is a chain's history. Its hooks are the writer's; Sync, Stats and what
+// sessions read may be called from anywhere.
+type History struct {
+	o             Options
+	traces, state *shiplog.Log // nil if they are not kept
+	recorder      *recorder.Recorder[job]
+	recent        *recent
+	shelf         *shelf
+	source        Source
+
+	mu       sync.Mutex
+	tip      tip
+	follower func(tip) // is told of each new head; nil for nobody
+}
+
+// job is what is written in one go: a block, or the whole state of a block.
+type job struct {
+	block        *chain.Executed
+	view         *state.View
+	id, prev     types.Checksum256
+	irreversible wire.Position
+}
+
+// tip is where the history stands.
+type tip struct{ head, irreversible wire.Position }
+
+// Source is what a history reads of the chain beside the writer.
+type Source interface {
+	// View shows the state that was published last.
+	View() (*state.View, error)
+	// Block is a packed block, by number and id; nil if it cannot be had.
+	Block(num uint32, id types.Checksum256) ([]byte, error)
+	// BlockID is the id of a block, by number; false if it is not known.
+	BlockID(num uint32) (types.Checksum256, bool, error)
+	// Earliest is the first block that can be had.
+	Earliest() uint32
+	ChainID() types.Checksum256
+	// Irreversible is the last one.
+	Irreversible() (num uint32, id types.Checksum256)
+}
+
+// Open opens the histories, or begins them.
+func Open(o Options) (*History, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.RecentBytes == 0 {
+		o.RecentBytes = 32 << 20
+	}
+	h := &History{o: o, recent: newRecent(o.RecentBytes), shelf: &shelf{most: o.RecentBytes}}
+	var err error
+	open := func(name string) *shiplog.Log {
+		if err != nil {
+			return nil
+		}
+		var l *shiplog.Log
+		l, err = shiplog.Open(o.log(name))
+		return l
+	}
+	if o.Traces {
+		h.traces = open(traceName)
+	}
+	if o.State {
+		h.state = open(stateName)
+	}
+	if err != nil {
+		return nil, errors.Join(err, h.closeLogs())
+	}
+	h.recorder = recorder.Start(recorder.Options[job]{Bytes: o.QueueBytes, Do: h.write, Sync: h.sync, Failed: func(err error) {
+		h.o.Log.Error("The history cannot be written: the node stops with its next block", "error", err)
+	}})
+	return h, nil
+}
+
+func (o *Options) log(name string) shiplog.Options {
+	return shiplog.Options{Name: name, Dir: o.Dir, Logger: o.Log, Retain: o.Retain, Partition: o.Partition}
+}
+
+// Remove deletes the histories, which are not open (delete-state-history).
+func Remove(o Options) error {
+	return errors.Join(shiplog.Remove(o.log(traceName)), shiplog.Remove(o.log(stateName)))
+}
+
+// Hooks are what the chain tells. Source comes from the same chain.
+func (h *History) Hooks(s Source) chain.Hooks {
+	h.source = s
+	return chain.Hooks{Begin: h.begin, Record: h.record, Changes: h.state != nil}
+}
+
+// begin records the whole state of the head if there is no history of it, and checks
+// that the history goes on from there.
+func (h *History) begin(head *consensus.BlockState) error {
+	at := wire.Position{Num: head.BlockNum, ID: head.ID}
+	num, id := h.source.Irreversible()
+	h.mu.Lock()
+	h.tip.head, h.tip.irreversible = at, wire.Position{Num: num, ID: id}
+	h.mu.Unlock()
+	for _, l := range []*shiplog.Log{h.traces, h.state} {
+		if l == nil || l.Empty() {
+			continue
+		}
+		if _, end := l.Range(); end <= head.BlockNum {
+			return fmt.Errorf("the history ends with block %d, and the state is that of block %d: the blocks between them are not recorded. "+
+				"Replay the chain (--replay-blockchain), or give the history up (--delete-state-history)", end-1, head.BlockNum)
+		}
+	}
+	if h.state == nil || !h.state.Empty() {
+		return nil
+	}
+	h.o.Log.Info(fmt.Sprintf("Placing initial state in block %d", head.BlockNum))
+	v, err := h.source.View()
+	if err != nil {
+		return err
+	}
+	if err := h.recorder.Put(job{view: v, id: head.ID, prev: head.Header.Previous}, 0); err != nil {
+		return errors.Join(err, v.Close())
+	}
+	return nil
+}
+
+// record hands a block over to be written.
+func (h *History) record(x *chain.Executed) error {
+	j := job{block: x, id: x.Block.ID, prev: x.Block.Header.Previous}
+	if j.irreversible.Num, j.irreversible.ID = h.source.Irreversible(); x.Status == chain.Irreversible {
+		j.irreversible = wire.Position{Num: x.Block.BlockNum, ID: x.Block.ID}
+	}
+	return h.recorder.Put(j, sizeOf(x))
+}
+
+// Sync waits until all blocks that were told are written, and makes them durable.
+func (h *History) Sync() error { return h.recorder.Sync() }
+
+// Close writes what waits, makes it durable, and closes the files. The chain tells
+// nothing more.
+func (h *History) Close() error { return errors.Join(h.recorder.Close(), h.closeLogs()) }
+
+func (h *History) closeLogs() (err error) {
+	for _, l := range []*shiplog.Log{h.traces, h.state} {
+		if l != nil {
+			err = errors.Join(err, l.Close())
+		}
+	}
+	return err
+}
+
+// write packs and writes what was told, on the recorder's goroutine.
+func (h *History) write(j job) error {
+	if j.view != nil {
+		err := h.state.Append(j.id, j.prev, func(w io.Writer) error { return wire.WriteState(w, j.view) })
+		return errors.Join(err, j.view.Close())
+	}
+	return h.block(j)
+}
+
+func (h *History) sync() (err error) {
+	for _, l := range []*shiplog.Log{h.traces, h.state} {
+		if l != nil {
+			err = errors.Join(err, l.Sync())
+		}
+	}
+	return err
+}
+
+// block packs a block, appends it to the logs, and shows it to sessions.
+func (h *History) block(j job) error {
+	x := &recorded{Position: wire.Position{Num: j.block.Block.BlockNum, ID: j.id}, prev: j.prev}
+	if b := j.block.Block.Block; b != nil {
+		x.block = b.Append(nil)
+	}
+	var err error
+	if h.traces != nil {
+		if x.traces, err = wire.AppendTraces(nil, j.block.Transactions, h.o.Debug); err == nil {
+			err = put(h.traces, x, x.traces)
+		}
+	}
+	if err == nil && h.state != nil {
+		x.deltas = wire.AppendDeltas(nil, j.block.Changes)
+		err = put(h.state, x, x.deltas)
+	}
+	if err != nil {
+		return fmt.Errorf("write the state history of block %d: %w", x.Num, err)
+	}
+	if x.Num <= h.at().head.Num { // in the place of others
+		h.shelf.drop(x.Num)
+	}
+	h.recent.add(x)
+	h.advance(x.Position, j.irreversible)
+	return nil
+}
+
+func put(l *shiplog.Log, x *recorded, b []byte) error {
+	return l.Append(x.ID, x.prev, func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
+}
+
+// advance makes a block the one that sessions are led to.
+func (h *History) advance(head, irreversible wire.Position) {
+	h.mu.Lock()
+	h.tip = tip{head, irreversible}
+	follower := h.follower
+	h.mu.Unlock()
+	if follower != nil {
+		follower(tip{head, irreversible})
+	}
+}
+
+// follow makes f the one that is told of new heads.
+func (h *History) follow(f func(tip)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.follower = f
+}
+
+// Stats are what a history has done since it was opened.
+type Stats struct {
+	Head          uint32        // newest block that is recorded
+	Traces, State shiplog.Stats // of the logs; zero if one is not kept
+	Waiting       int64         // memory of blocks that wait to be written, about, in bytes
+}
+
+// Stats returns what the history has done.
+func (h *History) Stats() Stats {
+	s := Stats{Head: h.at().head.Num, Waiting: h.recorder.Waiting()}
+	if h.traces != nil {
+		s.Traces = h.traces.Stats()
+	}
+	if h.state != nil {
+		s.State = h.state.Stats()
+	}
+	return s
+}
+
+// at is where the history stands.
+func (h *History) at() tip {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.tip
+}

@@ -1,0 +1,264 @@
+package ship_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"tarn/antelope/chain"
+	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/ship"
+	"tarn/antelope/state"
+	"tarn/antelope/types"
+	"tarn/store/page"
+	"tarn/store/revision"
+)
+
+// node is a chain with a history that is served.
+type node struct {
+	*chaintest.Maker
+	t       *testing.T
+	history *ship.History
+	server  *ship.Server
+	ids     sync.Map // of blocks, by number
+	broken  error    // that the history ends with
+}
+
+func (n *node) View() (*state.View, error) { return n.Chain.View() }
+
+func (n *node) ChainID() types.Checksum256 { return n.Chain.ID() }
+
+func (n *node) Earliest() uint32 { return 1 }
+
+func (n *node) Irreversible() (uint32, types.Checksum256) {
+	root := n.Chain.Fork().Root()
+	return root.BlockNum, root.ID
+}
+
+func (n *node) Block(_ uint32, id types.Checksum256) ([]byte, error) {
+	if b := n.Chain.Fork().Block(id); b != nil && b.Block != nil {
+		return b.Block.Append(nil), nil
+	}
+	return nil, nil
+}
+
+// BlockID knows each block from before it is the head, as a node with its block log does.
+func (n *node) BlockID(num uint32) (types.Checksum256, bool, error) {
+	id, ok := n.ids.Load(num)
+	if !ok {
+		return types.Checksum256{}, false, nil
+	}
+	return id.(types.Checksum256), true, nil
+}
+
+func start(t *testing.T, o ship.Options, server ship.ServerOptions) *node {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows, err := page.OpenVolatile(256 << 20)
+	must(err)
+	st, err := revision.Open(rows)
+	must(err)
+	t.Cleanup(func() { st.Close() })
+	n := &node{t: t}
+	n.Maker, err = chaintest.New(st, chain.Options{})
+	must(err)
+	t.Cleanup(func() { n.Chain.Close() })
+	o.Dir, o.Traces, o.State = t.TempDir(), true, true
+	n.history, err = ship.Open(o)
+	must(err)
+	t.Cleanup(func() {
+		if err := n.history.Close(); !errors.Is(err, n.broken) {
+			t.Error(err)
+		}
+	})
+	n.ids.Store(n.Chain.Head().BlockNum, n.Chain.Head().ID)
+	n.Chain.Subscribe(chain.Hooks{Record: func(x *chain.Executed) error {
+		n.ids.Store(x.Block.BlockNum, x.Block.ID)
+		return nil
+	}})
+	n.Chain.Subscribe(n.history.Hooks(n))
+	must(n.Chain.Publish())
+	must(n.Chain.Resume(t.Context(), nil, nil))
+	n.server, err = n.history.Serve(server)
+	must(err)
+	t.Cleanup(func() { n.server.Close() })
+	return n
+}
+
+func (n *node) produce(blocks int) {
+	n.t.Helper()
+	for range blocks {
+		if err := n.StartBlock(); err != nil {
+			n.t.Fatal(err)
+		}
+		if _, err := n.EndBlock(); err != nil {
+			n.t.Fatal(err)
+		}
+	}
+}
+
+// client is one that speaks the protocol.
+type client struct {
+	t *testing.T
+	c *websocket.Conn
+}
+
+func (n *node) dial(i int) *client {
+	n.t.Helper()
+	a := n.server.Addresses()[i]
+	d := websocket.Dialer{NetDial: func(string, string) (net.Conn, error) { return net.Dial(a.Network(), a.String()) }}
+	c, _, err := d.Dial("ws://history/", nil)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() { c.Close() })
+	if kind, b, err := c.ReadMessage(); err != nil || kind != websocket.TextMessage || len(b) != 29538 {
+		n.t.Fatalf("the first frame: %d, %d bytes, %v", kind, len(b), err)
+	}
+	return &client{n.t, c}
+}
+
+func (c *client) send(b ...byte) {
+	if err := c.c.WriteMessage(websocket.BinaryMessage, b); err != nil {
+		c.t.Error(err)
+	}
+}
+
+func (c *client) ask(start, end, credits uint32) {
+	b := []byte{1}
+	for _, n := range []uint32{start, end, credits} {
+		b = binary.LittleEndian.AppendUint32(b, n)
+	}
+	c.send(append(b, 0, 0, 1, 1, 1)...)
+}
+
+// next is the number and the rest of the next block.
+func (c *client) next() (uint32, []byte) {
+	c.c.SetReadDeadline(time.Now().Add(20 * time.Second)) //nolint:errcheck // reading says it
+	_, b, err := c.c.ReadMessage()
+	if err != nil {
+		c.t.Error(err)
+		return 0, nil
+	}
+	const head = 1 + 36 + 36
+	if b[0] != 1 || b[head] != 1 {
+		c.t.Errorf("answer % x", b[:min(len(b), head+8)])
+		return 0, nil
+	}
+	return binary.LittleEndian.Uint32(b[head+1:]), b[head:]
+}
+
+// Many clients, some of which take nothing, are served beside the chain, which waits for
+// none of them; those who read get every block once, from the log and from memory.
+func TestClientsDoNotHoldTheChain(t *testing.T) {
+	const blocks, readers = 150, 20
+	n := start(t, ship.Options{RecentBytes: 20 << 10}, ship.ServerOptions{Address: "127.0.0.1:0", Socket: filepath.Join(t.TempDir(), "history.sock")})
+	for i := range 30 {
+		c := n.dial(i % 2)
+		c.ask(0, 1<<30, 1<<30) // and it reads nothing
+	}
+	var wait sync.WaitGroup
+	for i := range readers {
+		c := n.dial(i % 2)
+		c.ask(1, blocks+1, 5)
+		wait.Go(func() {
+			for want := uint32(1); want <= blocks; want++ {
+				if want%5 == 0 {
+					c.send(2, 5, 0, 0, 0)
+				}
+				if num, _ := c.next(); num != want {
+					t.Errorf("block %d, want %d", num, want)
+					return
+				}
+			}
+		})
+	}
+	begun := time.Now()
+	n.produce(blocks)
+	took := time.Since(begun)
+	wait.Wait()
+	t.Logf("%d blocks in %s beside %d clients", blocks, took.Round(time.Millisecond), readers+30)
+	if took > 10*time.Second {
+		t.Errorf("%d blocks took %s", blocks, took)
+	}
+	if got := n.server.Stats().Sessions.Load(); got != readers+30 {
+		t.Errorf("%d sessions", got)
+	}
+}
+
+// What a client is sent of a block is the same from memory and from the log.
+func TestABlockIsTheSameFromMemoryAndFromTheLog(t *testing.T) {
+	n := start(t, ship.Options{}, ship.ServerOptions{Address: "127.0.0.1:0"})
+	n.produce(20)
+	if err := n.history.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	all := func() (list [][]byte) {
+		c := n.dial(0)
+		// Without the blocks: this chain has no log of them.
+		c.send(1, 1, 0, 0, 0, 21, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0, 1, 1)
+		for range 20 {
+			_, b := c.next()
+			list = append(list, b)
+		}
+		return list
+	}
+	fresh := all()
+	n.history.Forget()
+	if old := all(); !slices.EqualFunc(fresh, old, bytes.Equal) {
+		t.Error("they differ")
+	}
+}
+
+// A client that sends what is no request is ended, and nobody else is.
+func TestWhatIsNoRequestEndsItsClient(t *testing.T) {
+	n := start(t, ship.Options{}, ship.ServerOptions{Address: "127.0.0.1:0"})
+	n.produce(3)
+	good := n.dial(0)
+	for _, b := range [][]byte{{9}, {1, 2, 3}, {1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x0f}, bytes.Repeat([]byte{0xff}, 1<<20)} {
+		bad := n.dial(0)
+		bad.send(b...)
+		bad.c.SetReadDeadline(time.Now().Add(10 * time.Second)) //nolint:errcheck // reading says it
+		if _, _, err := bad.c.ReadMessage(); err == nil {
+			t.Errorf("% x is answered", b[:min(len(b), 20)])
+		}
+	}
+	good.ask(1, 3, 10)
+	for want := uint32(1); want < 3; want++ {
+		if num, _ := good.next(); num != want {
+			t.Errorf("block %d, want %d", num, want)
+		}
+	}
+}
+
+// A full disk keeps the next block from becoming the head.
+func TestWithoutRoomNoBlockGoesUnrecorded(t *testing.T) {
+	n := start(t, ship.Options{}, ship.ServerOptions{})
+	n.produce(3)
+	n.broken = fmt.Errorf("no space left")
+	n.history.Break(n.broken)
+	head := n.Chain.Head().BlockNum
+	if err := n.StartBlock(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.EndBlock(); err == nil || n.Chain.Head().BlockNum != head {
+		t.Errorf("head %d after %d, %v", n.Chain.Head().BlockNum, head, err)
+	}
+	if err := n.history.Sync(); err == nil {
+		t.Error("a checkpoint would be taken")
+	}
+}

@@ -1,0 +1,204 @@
+package shiplog
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/klauspost/compress/zlib"
+
+	"tarn/antelope/types"
+	"tarn/store/vfs"
+)
+
+// An entry is a header, a payload, and its own position. A payload is a word 1, how
+// long it is unpacked, and a zlib stream; old ones have another word, which is then the
+// low half of the stream's length, and no length unpacked (Leap: log.hpp).
+const (
+	magic       = 0xc35d_5000_0000_0000 // name("ship"), version 0
+	magicMask   = 0xffff_ffff_0000_ffff // without the features
+	featureGone = 1 << 16               // in the file's first entry: the entries after it may be gone
+
+	headerBytes  = 8 + 32 + 8
+	prefixBytes  = 4 + 8
+	trailerBytes = 8
+	countBytes   = 4 // at the end of a pruned file: how many entries are there
+	indexBytes   = 8
+
+	// smallest is an entry of an empty stream.
+	smallest = headerBytes + 4 + trailerBytes
+)
+
+// header is that of an entry.
+type header struct {
+	pruned  bool
+	id      types.Checksum256
+	payload uint64 // bytes
+}
+
+func (h *header) append(b []byte) []byte {
+	m := uint64(magic)
+	if h.pruned {
+		m |= featureGone
+	}
+	b = binary.LittleEndian.AppendUint64(b, m)
+	b = append(b, h.id[:]...)
+	return binary.LittleEndian.AppendUint64(b, h.payload)
+}
+
+// span is the size of the whole entry.
+func (h *header) span() int64 { return headerBytes + int64(h.payload) + trailerBytes }
+
+// decodeHeader reads a header of an entry of which at most room bytes can be there.
+func decodeHeader(b []byte, room int64) (h header, err error) {
+	m := binary.LittleEndian.Uint64(b)
+	if m&magicMask != magic {
+		return h, fmt.Errorf("magic number %x: %w", m, ErrCorrupt)
+	}
+	h.pruned = m&featureGone != 0
+	copy(h.id[:], b[8:])
+	h.payload = binary.LittleEndian.Uint64(b[40:])
+	if h.payload < 4 || h.payload > math.MaxInt64 || int64(h.payload) > room-headerBytes-trailerBytes {
+		return h, fmt.Errorf("a payload of %d bytes where %d follow: %w", h.payload, room, ErrCorrupt)
+	}
+	return h, nil
+}
+
+// readHeader reads the header at a position of a file that ends at end.
+func readHeader(f io.ReaderAt, at, end int64) (header, error) {
+	var b [headerBytes]byte
+	if at < 0 || end-at < smallest {
+		return header{}, fmt.Errorf("%d bytes for an entry: %w", end-at, ErrCorrupt)
+	}
+	if _, err := f.ReadAt(b[:], at); err != nil {
+		return header{}, err
+	}
+	return decodeHeader(b[:], end-at)
+}
+
+// unpacked is a payload that is being unpacked. Its length is -1 if the payload does
+// not say it.
+type unpacked struct {
+	io.ReadCloser
+	length int64
+}
+
+// openPayload reads a payload that begins at a position.
+func openPayload(f io.ReaderAt, at int64, payload uint64) (*unpacked, error) {
+	var b [prefixBytes]byte
+	n := min(int64(payload), prefixBytes)
+	if _, err := f.ReadAt(b[:n], at); err != nil {
+		return nil, err
+	}
+	u, skip := &unpacked{length: -1}, int64(4)
+	if binary.LittleEndian.Uint32(b[:]) == 1 && payload > prefixBytes-4 {
+		length := binary.LittleEndian.Uint64(b[4:])
+		if length > math.MaxInt64 {
+			return nil, fmt.Errorf("%d bytes unpacked: %w", length, ErrCorrupt)
+		}
+		u.length, skip = int64(length), prefixBytes
+	}
+	if int64(payload) == skip { // an empty stream is none at all in old logs
+		u.ReadCloser = io.NopCloser(bytes.NewReader(nil))
+		return u, nil
+	}
+	z, err := zlib.NewReader(bufio.NewReaderSize(io.NewSectionReader(f, at+skip, int64(payload)-skip), 64<<10))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	u.ReadCloser = z
+	return u, nil
+}
+
+// check unpacks a payload and keeps nothing of it: the stream has a checksum.
+func check(f io.ReaderAt, at int64, payload uint64) error {
+	u, err := openPayload(f, at, payload)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(io.Discard, u)
+	if err == nil && u.length >= 0 && n != u.length {
+		err = fmt.Errorf("%d bytes unpacked, %d expected", n, u.length)
+	}
+	if err = errors.Join(err, u.Close()); err != nil {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return nil
+}
+
+// spill is how much of an entry is gathered before it is written.
+const spill = 1 << 20
+
+// entryWriter packs an entry into a file, from a position on. The header goes last, so
+// that what is not whole is not taken for an entry.
+type entryWriter struct {
+	f       vfs.File
+	at      int64  // of the entry
+	buf     []byte // the part that is not written yet, at
+	written int64  // bytes of the entry before it
+	z       *zlib.Writer
+	length  uint64 // unpacked
+}
+
+func newEntryWriter(f vfs.File, at int64, z *zlib.Writer) *entryWriter {
+	w := &entryWriter{f: f, at: at, z: z, buf: make([]byte, headerBytes+prefixBytes, 4096)}
+	z.Reset(gather{w})
+	return w
+}
+
+// Write packs bytes.
+func (w *entryWriter) Write(b []byte) (int, error) {
+	w.length += uint64(len(b))
+	return w.z.Write(b)
+}
+
+// gather is where the packed bytes go.
+type gather struct{ w *entryWriter }
+
+// Write gathers, and writes what is much.
+func (g gather) Write(b []byte) (int, error) {
+	g.w.buf = append(g.w.buf, b...)
+	if len(g.w.buf) < spill {
+		return len(b), nil
+	}
+	return len(b), g.w.flush()
+}
+
+func (w *entryWriter) flush() error {
+	if w.written == 0 { // without what goes last
+		w.written = headerBytes + prefixBytes
+		w.buf = append(w.buf[:0], w.buf[w.written:]...)
+	}
+	if _, err := w.f.WriteAt(w.buf, w.at+w.written); err != nil {
+		return err
+	}
+	w.written += int64(len(w.buf))
+	w.buf = w.buf[:0]
+	return nil
+}
+
+// finish ends the entry, with more after it, and returns its size without that.
+func (w *entryWriter) finish(id types.Checksum256, pruned bool, more []byte) (int64, error) {
+	if err := w.z.Close(); err != nil {
+		return 0, err
+	}
+	size := w.written + int64(len(w.buf))
+	h := header{pruned: pruned, id: id, payload: uint64(size - headerBytes)}
+	b := binary.LittleEndian.AppendUint32(h.append(nil), 1)
+	b = binary.LittleEndian.AppendUint64(b, w.length)
+	w.buf = append(binary.LittleEndian.AppendUint64(w.buf, uint64(w.at)), more...)
+	if w.written == 0 {
+		copy(w.buf, b)
+		_, err := w.f.WriteAt(w.buf, w.at)
+		return h.span(), err
+	}
+	if err := w.flush(); err != nil {
+		return 0, err
+	}
+	_, err := w.f.WriteAt(b, w.at)
+	return h.span(), err
+}

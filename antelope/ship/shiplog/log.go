@@ -1,0 +1,250 @@
+package shiplog
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+
+	"github.com/klauspost/compress/zlib"
+
+	"tarn/antelope/types"
+	"tarn/store/vfs"
+)
+
+// Log is a history log. One goroutine at a time appends; any goroutine may read, and
+// neither waits for the other but while bytes are copied.
+type Log struct {
+	o  Options
+	fs vfs.FS
+	z  *zlib.Writer
+
+	mu     sync.RWMutex
+	live   *file // that is appended to
+	last   types.Checksum256
+	older  []part // retained files, oldest first
+	failed error  // a write that failed
+	cuts   uint64 // how often entries were taken back
+	stats  Stats
+
+	reading sync.Mutex // what follows, among readers
+	opened  *file      // the retained file that was read last
+	which   string     // its path
+
+	mark mark // what is durable
+}
+
+// Stats are what a log has done since it was opened.
+type Stats struct {
+	Written uint64 // bytes, without the index
+	Entries uint64
+	Syncs   uint64
+}
+
+// file is a log with its index. Positions are those of entries; the first is at 0.
+type file struct {
+	log, index vfs.File
+	base       uint32 // block of the first entry
+	first, end uint32 // of those that can be read: first <= n < end
+	size       int64  // end of the last entry
+	pruned     bool   // entries before first may be gone, and a count follows the last
+}
+
+func (f *file) empty() bool { return f.first == f.end }
+
+func (f *file) close() error { return errors.Join(f.log.Close(), f.index.Close()) }
+
+// position is where a block's entry is.
+func (f *file) position(num uint32) (int64, error) {
+	if num < f.base || num >= f.end {
+		return 0, ErrNotFound
+	}
+	var b [indexBytes]byte
+	if _, err := f.index.ReadAt(b[:], int64(num-f.base)*indexBytes); err != nil {
+		return 0, fmt.Errorf("read the position of block %d: %w", num, err)
+	}
+	return int64(binary.LittleEndian.Uint64(b[:])), nil
+}
+
+// header reads that of a block's entry.
+func (f *file) header(num uint32) (h header, at int64, err error) {
+	if num < f.first {
+		return h, 0, ErrNotFound
+	}
+	if at, err = f.position(num); err != nil {
+		return h, 0, err
+	}
+	if h, err = readHeader(f.log, at, f.size); err == nil && number(h.id) != num {
+		err = fmt.Errorf("block %d at position %d: %w", number(h.id), at, ErrCorrupt)
+	}
+	if err != nil {
+		return h, 0, fmt.Errorf("read the history of block %d: %w", num, err)
+	}
+	return h, at, nil
+}
+
+// Open opens a log or makes one. What a crash left at its end is cut off.
+func Open(o Options) (*Log, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.step == 0 {
+		o.step = usualStep
+	}
+	l := &Log{o: o, fs: o.fs(), z: zlib.NewWriter(io.Discard)}
+	if err := vfs.MkdirAll(l.fs, o.Dir); err != nil {
+		return nil, err
+	}
+	if err := l.open(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", o.logPath(), err), l.closeFiles())
+	}
+	return l, nil
+}
+
+func (l *Log) open() (err error) {
+	if l.o.Partition != nil {
+		if err := l.openParts(); err != nil {
+			return err
+		}
+	}
+	if l.live, err = l.openLive(); err != nil {
+		return err
+	}
+	if err := l.recover(); err != nil {
+		return err
+	}
+	if err := l.convert(); err != nil {
+		return err
+	}
+	if !l.live.empty() {
+		h, _, err := l.live.header(l.live.end - 1)
+		l.last = h.id
+		return err
+	}
+	if n := len(l.older); n > 0 {
+		id, _, err := l.id(l.older[n-1].last)
+		l.last = id
+		return err
+	}
+	return nil
+}
+
+// openLive opens the files that are appended to, or makes them.
+func (l *Log) openLive() (*file, error) {
+	f := &file{}
+	var err error
+	if f.log, err = l.openOrCreate(l.o.logPath()); err != nil {
+		return nil, err
+	}
+	if f.index, err = l.openOrCreate(l.o.indexPath()); err != nil {
+		return nil, errors.Join(err, f.log.Close())
+	}
+	return f, nil
+}
+
+func (l *Log) openOrCreate(path string) (vfs.File, error) {
+	there, err := l.fs.Exists(path)
+	if err != nil {
+		return nil, err
+	}
+	if there {
+		return l.fs.Open(path, true)
+	}
+	return l.fs.Create(path)
+}
+
+// Range returns the blocks that can be read, from the first to before end; both are
+// equal if there are none. With partitions they are then 1, as nodeos has them.
+func (l *Log) Range() (first, end uint32) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.bounds()
+}
+
+func (l *Log) bounds() (first, end uint32) {
+	f := l.live
+	switch {
+	case len(l.older) > 0 && f.empty():
+		return l.older[0].first, l.older[len(l.older)-1].last + 1
+	case len(l.older) > 0:
+		return min(l.older[0].first, f.first), f.end
+	case f.empty() && l.o.Partition != nil:
+		return 1, 1
+	}
+	return f.first, f.end
+}
+
+// Empty tells whether there are no entries.
+func (l *Log) Empty() bool {
+	first, end := l.Range()
+	return first == end
+}
+
+// ID is the id of a block, as the log has it; false if it has none.
+func (l *Log) ID(num uint32) (types.Checksum256, bool, error) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.id(num)
+}
+
+func (l *Log) id(num uint32) (id types.Checksum256, ok bool, err error) {
+	if _, end := l.bounds(); end > 0 && num == end-1 && !l.last.IsZero() {
+		return l.last, true, nil
+	}
+	f, _, err := l.fileOf(num)
+	if err != nil || f == nil {
+		return id, false, err
+	}
+	h, _, err := f.header(num)
+	if errors.Is(err, ErrNotFound) {
+		return id, false, nil
+	}
+	return h.id, err == nil, err
+}
+
+// fileOf is the file with a block, and where its log is; nil if there is none.
+func (l *Log) fileOf(num uint32) (*file, string, error) {
+	if f := l.live; num >= f.first && num < f.end {
+		return f, l.o.logPath(), nil
+	}
+	return l.part(num)
+}
+
+// Stats returns what was done.
+func (l *Log) Stats() Stats {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.stats
+}
+
+// fail notes a write that failed.
+func (l *Log) fail(err error) error {
+	l.failed = fmt.Errorf("%w: %w", ErrFailed, err)
+	return err
+}
+
+// Close makes everything durable and closes the files.
+func (l *Log) Close() error {
+	var err error
+	if l.failed == nil {
+		err = l.Sync()
+	}
+	return errors.Join(err, l.closeFiles())
+}
+
+func (l *Log) closeFiles() (err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.live != nil {
+		err = l.live.close()
+	}
+	if l.opened != nil {
+		err = errors.Join(err, l.opened.close())
+	}
+	return err
+}

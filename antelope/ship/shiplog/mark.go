@@ -1,0 +1,107 @@
+package shiplog
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+
+	"tarn/antelope/types"
+	"tarn/store/vfs"
+)
+
+// mark says how far a log is durable. nodeos does not know it, and its entries have no
+// checksums but those of their streams, so only what follows the mark is looked at again
+// after a crash.
+type mark struct {
+	first, end uint32 // of the blocks that can be read
+	size       int64  // end of the last entry
+	id         types.Checksum256
+}
+
+const markBytes = 4 + 4 + 8 + 32 + 4
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func (m *mark) append(b []byte) []byte {
+	n := len(b)
+	b = binary.LittleEndian.AppendUint32(b, m.first)
+	b = binary.LittleEndian.AppendUint32(b, m.end)
+	b = binary.LittleEndian.AppendUint64(b, uint64(m.size))
+	b = append(b, m.id[:]...)
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[n:], castagnoli))
+}
+
+func decodeMark(b []byte) (m mark, err error) {
+	if len(b) != markBytes || crc32.Checksum(b[:markBytes-4], castagnoli) != binary.LittleEndian.Uint32(b[markBytes-4:]) {
+		return m, fmt.Errorf("mark of %d bytes: %w", len(b), ErrCorrupt)
+	}
+	m.first, m.end = binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
+	m.size = int64(binary.LittleEndian.Uint64(b[8:]))
+	copy(m.id[:], b[16:])
+	return m, nil
+}
+
+// readMark reads the mark's file; false if there is none that is whole.
+func (l *Log) readMark() (mark, bool, error) {
+	f, err := l.fs.Open(l.o.markPath(), false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return mark{}, false, nil
+	}
+	if err != nil {
+		return mark{}, false, err
+	}
+	b := make([]byte, markBytes)
+	_, err = f.ReadAt(b, 0)
+	if err = errors.Join(err, f.Close()); err != nil && !errors.Is(err, io.EOF) {
+		return mark{}, false, err
+	}
+	m, err := decodeMark(b)
+	return m, err == nil, nil
+}
+
+// setMark makes a mark durable, and with it the names of the files in the folder.
+func (l *Log) setMark(m mark) error {
+	if err := vfs.WriteDurably(l.fs, l.o.markPath(), m.append(nil)); err != nil {
+		return fmt.Errorf("write %s: %w", l.o.markPath(), err)
+	}
+	l.mark = m
+	return nil
+}
+
+// markAt is the mark of a log that ends before the entry of block num, at a position.
+// Its last entry's id is left open: the file before it is trusted as it was.
+func (l *Log) markAt(at int64, num uint32) (m mark, err error) {
+	if at == 0 {
+		return mark{}, nil
+	}
+	h, _, err := l.live.header(num - 1)
+	return mark{first: l.live.first, end: num, size: at, id: h.id}, err
+}
+
+// Sync makes all entries durable.
+func (l *Log) Sync() error {
+	if l.failed != nil {
+		return l.failed
+	}
+	f := l.live
+	now := mark{first: f.first, end: f.end, size: f.size, id: l.last}
+	if f.empty() {
+		now = mark{}
+	}
+	if now == l.mark {
+		return nil
+	}
+	if err := errors.Join(f.log.Sync(), f.index.Sync()); err != nil {
+		return l.fail(fmt.Errorf("sync %s: %w", l.o.logPath(), err))
+	}
+	if err := l.setMark(now); err != nil {
+		return l.fail(err)
+	}
+	l.mu.Lock()
+	l.stats.Syncs++
+	l.mu.Unlock()
+	return nil
+}

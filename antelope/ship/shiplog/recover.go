@@ -1,0 +1,318 @@
+package shiplog
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+
+	"tarn/antelope/types"
+)
+
+// recover finds the end of the live file, cuts off what is not whole, and makes what it
+// stands on durable.
+func (l *Log) recover() error {
+	f := l.live
+	size, err := f.log.Size()
+	if err != nil {
+		return err
+	}
+	m, marked, err := l.readMark()
+	if err != nil {
+		return err
+	}
+	l.mark = m
+	switch {
+	case size == 0:
+		f.size = 0
+	case marked && m.size == 0:
+		err = l.scan(size)
+	case marked && l.fits(m, size) == nil:
+		if err = f.begin(size); err == nil {
+			f.first, f.end, f.size = m.first, m.end, m.size
+			err = l.scan(size)
+		}
+	default:
+		err = l.adopt(size)
+	}
+	if err != nil {
+		return err
+	}
+	if err := l.cut(size); err != nil {
+		return err
+	}
+	if f.empty() {
+		l.last = types.Checksum256{}
+	} else {
+		h, _, err := f.header(f.end - 1)
+		if err != nil {
+			return err
+		}
+		l.last = h.id
+	}
+	if !marked && f.empty() { // from now on the log is known to be ours
+		return l.setMark(mark{})
+	}
+	return l.Sync()
+}
+
+// begin reads what the first entry says of the file.
+func (f *file) begin(size int64) error {
+	h, err := readFirst(f.log, size)
+	if err != nil {
+		return err
+	}
+	f.base, f.pruned = number(h.id), h.pruned
+	return nil
+}
+
+// readFirst reads the first header of a file. Of a pruned file the payload may be gone.
+func readFirst(f io.ReaderAt, size int64) (header, error) {
+	h, err := readHeader(f, 0, size)
+	if err != nil {
+		return h, fmt.Errorf("the first entry: %w", err)
+	}
+	return h, nil
+}
+
+// fits checks that the last entry before the mark is the one that it names.
+func (l *Log) fits(m mark, size int64) error {
+	if m.size > size || m.first >= m.end {
+		return fmt.Errorf("%d bytes where %d were durable: %w", size, m.size, ErrCorrupt)
+	}
+	h, _, err := lastEntry(l.live.log, m.size)
+	if err == nil && h.id != m.id {
+		err = fmt.Errorf("block %s where %s was durable: %w", h.id, m.id, ErrCorrupt)
+	}
+	if err == nil {
+		err = l.live.begin(size)
+	}
+	if err == nil && (number(m.id)+1 != m.end || m.first < l.live.base) {
+		err = fmt.Errorf("blocks %d to %d: %w", m.first, m.end, ErrCorrupt)
+	}
+	return err
+}
+
+// lastEntry reads the header of the entry that ends at end.
+func lastEntry(f io.ReaderAt, end int64) (h header, at int64, err error) {
+	if end < smallest {
+		return h, 0, fmt.Errorf("%d bytes: %w", end, ErrCorrupt)
+	}
+	var b [trailerBytes]byte
+	if _, err := f.ReadAt(b[:], end-trailerBytes); err != nil {
+		return h, 0, err
+	}
+	at = int64(binary.LittleEndian.Uint64(b[:]))
+	if at < 0 || at >= end {
+		return h, 0, fmt.Errorf("position %d: %w", at, ErrCorrupt)
+	}
+	if h, err = readHeader(f, at, end); err == nil && at+h.span() != end {
+		err = fmt.Errorf("the entry at position %d ends at %d, not at %d: %w", at, at+h.span(), end, ErrCorrupt)
+	}
+	return h, at, err
+}
+
+// scan takes what follows the mark, entry by entry, as far as it is whole.
+func (l *Log) scan(size int64) error {
+	f := l.live
+	if f.size > 0 {
+		if err := f.indexUpTo(f.end); err != nil {
+			return err
+		}
+	}
+	for {
+		h, err := readHeader(f.log, f.size, size)
+		switch {
+		case errors.Is(err, ErrCorrupt):
+			return nil
+		case err != nil:
+			return err
+		case f.size > 0 && number(h.id) != f.end:
+			return nil
+		}
+		if err := check(f.log, f.size+headerBytes, h.payload); errors.Is(err, ErrCorrupt) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		var at [trailerBytes]byte
+		if _, err := f.log.ReadAt(at[:], f.size+headerBytes+int64(h.payload)); err != nil {
+			return err
+		}
+		if binary.LittleEndian.Uint64(at[:]) != uint64(f.size) {
+			return nil
+		}
+		if f.size == 0 {
+			f.base, f.first, f.end, f.pruned = number(h.id), number(h.id), number(h.id), h.pruned
+		}
+		if err := f.setPosition(f.end, f.size); err != nil {
+			return err
+		}
+		f.end, f.size = f.end+1, f.size+h.span()
+	}
+}
+
+// adopt takes over a file that has no mark: one of nodeos'. It looks at the last entry
+// only, and if that is not whole goes from entry to entry (Leap: state_history_log::
+// open_log, recover_blocks).
+func (l *Log) adopt(size int64) error {
+	f := l.live
+	if err := f.begin(size); err != nil {
+		return err
+	}
+	end := size
+	if f.pruned {
+		end -= countBytes
+	}
+	h, at, err := lastEntry(f.log, end)
+	if err == nil {
+		err = check(f.log, at+headerBytes, h.payload)
+	}
+	switch {
+	case err == nil && number(h.id) < f.base:
+		return fmt.Errorf("it begins with block %d and ends with %d: %w", f.base, number(h.id), ErrCorrupt)
+	case err == nil && f.pruned:
+		var b [countBytes]byte
+		if _, err := f.log.ReadAt(b[:], end); err != nil {
+			return err
+		}
+		f.end, f.size = number(h.id)+1, end
+		count := binary.LittleEndian.Uint32(b[:])
+		if count == 0 || count > f.end-f.base || int64(count)*smallest > size {
+			return fmt.Errorf("%d blocks where %d can be: %w", count, f.end-f.base, ErrCorrupt)
+		}
+		f.first = f.end - count
+		return f.indexBack()
+	case err == nil:
+		f.first, f.end, f.size = f.base, number(h.id)+1, size
+		return f.indexUpTo(f.end)
+	case f.pruned || !errors.Is(err, ErrCorrupt):
+		return fmt.Errorf("the end of a pruned log: %w", err)
+	}
+	l.o.Logger.Warn(fmt.Sprintf("recover %s.log", l.o.Name), "error", err)
+	f.first, f.end, f.size = f.base, f.base, 0
+	return l.skim(size)
+}
+
+// skim goes from header to header, and indexes what it finds.
+func (l *Log) skim(size int64) error {
+	f := l.live
+	for {
+		h, err := readHeader(f.log, f.size, size)
+		if err != nil || number(h.id) != f.end {
+			if err == nil || errors.Is(err, ErrCorrupt) {
+				return nil
+			}
+			return err
+		}
+		if err := f.setPosition(f.end, f.size); err != nil {
+			return err
+		}
+		f.end, f.size = f.end+1, f.size+h.span()
+	}
+}
+
+// indexUpTo makes sure that the index has the blocks before end of a file in which no
+// entries are gone. Most often it has.
+func (f *file) indexUpTo(end uint32) error {
+	want := int64(end-f.base) * indexBytes
+	size, err := f.index.Size()
+	if err != nil {
+		return err
+	}
+	if size >= want {
+		at, err := f.positionOf(end - 1)
+		if err != nil {
+			return err
+		}
+		if h, e := readHeader(f.log, at, f.size); e == nil && number(h.id) == end-1 && at+h.span() == f.size {
+			return nil
+		}
+	}
+	if f.pruned {
+		return f.indexBack()
+	}
+	at := int64(0)
+	for num := f.base; num < end; num++ {
+		h, err := readHeader(f.log, at, f.size)
+		if err == nil && number(h.id) != num {
+			err = fmt.Errorf("block %d where %d is expected: %w", number(h.id), num, ErrCorrupt)
+		}
+		if err != nil {
+			return fmt.Errorf("make the index, entry at position %d: %w", at, err)
+		}
+		if err := f.setPosition(num, at); err != nil {
+			return err
+		}
+		at += h.span()
+	}
+	return nil
+}
+
+// positionOf is position for a file whose end is not known yet.
+func (f *file) positionOf(num uint32) (int64, error) {
+	var b [indexBytes]byte
+	_, err := f.index.ReadAt(b[:], int64(num-f.base)*indexBytes)
+	return int64(binary.LittleEndian.Uint64(b[:])), err
+}
+
+// indexBack makes the index of what is left of a pruned file, from its end.
+func (f *file) indexBack() error {
+	end := f.size
+	for num := f.end; num > f.first; num-- {
+		h, at, err := lastEntry(f.log, end)
+		if err == nil && number(h.id) != num-1 {
+			err = fmt.Errorf("block %d where %d is expected: %w", number(h.id), num-1, ErrCorrupt)
+		}
+		if err != nil {
+			return fmt.Errorf("make the index, entry before position %d: %w", end, err)
+		}
+		if err := f.setPosition(num-1, at); err != nil {
+			return err
+		}
+		end = at
+	}
+	return nil
+}
+
+// cut removes what follows the last whole entry of a file of so many bytes.
+func (l *Log) cut(size int64) error {
+	f := l.live
+	want := f.size
+	if f.pruned && !f.empty() {
+		want += countBytes
+	}
+	if size > want {
+		l.o.Logger.Warn("the end of a history log is not whole, and is cut off", "file", l.o.logPath(), "bytes", size-want)
+	}
+	if f.pruned && !f.empty() {
+		if _, err := f.log.WriteAt(binary.LittleEndian.AppendUint32(nil, f.end-f.first), f.size); err != nil {
+			return err
+		}
+	}
+	if size != want {
+		if err := f.log.Truncate(want); err != nil {
+			return err
+		}
+	}
+	return f.index.Truncate(int64(f.end-f.base) * indexBytes)
+}
+
+// sortParts puts files in order, and leaves out those that others cover.
+func sortParts(list []part) []part {
+	sort.Slice(list, func(i, j int) bool {
+		if list[i].first != list[j].first {
+			return list[i].first < list[j].first
+		}
+		return list[i].last > list[j].last
+	})
+	var out []part
+	for _, p := range list {
+		if n := len(out); n > 0 && p.last <= out[n-1].last {
+			continue
+		}
+		out = append(out, p)
+	}
+	return out
+}

@@ -1,0 +1,219 @@
+package slicefile
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"tarn/store/vfs"
+)
+
+// mark says how far the files are durable: those of the slices that it names up to these
+// sizes, of others before end all, from there on nothing.
+type mark struct {
+	head, lib uint32
+	end       uint32
+	slices    []sizes
+}
+
+// sizes are those of a slice's files, in bytes.
+type sizes struct {
+	number             uint32
+	traces, index, ids int64
+}
+
+func (p *part) sizes() sizes { return sizes{p.number, p.traces.size, p.index.size, p.ids.size} }
+
+// covers tells whether what is appended to a slice now is cut off by the next Begin.
+func (m *mark) covers(number uint32) bool {
+	_, named := m.find(number)
+	return named || number >= m.end
+}
+
+// find returns the sizes of a slice.
+func (m *mark) find(number uint32) (sizes, bool) {
+	for _, s := range m.slices {
+		if s.number == number {
+			return s, true
+		}
+	}
+	return sizes{}, false
+}
+
+const (
+	markMagic  = "tarntrac"
+	sizesBytes = 4 + 3*8
+	markBytes  = len(markMagic) + 4 + 4 + 4 + 4 // and the sizes, and a checksum of 4
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func (m *mark) append(b []byte) []byte {
+	n := len(b)
+	b = append(b, markMagic...)
+	b = binary.LittleEndian.AppendUint32(b, m.head)
+	b = binary.LittleEndian.AppendUint32(b, m.lib)
+	b = binary.LittleEndian.AppendUint32(b, m.end)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(m.slices)))
+	for _, s := range m.slices {
+		b = binary.LittleEndian.AppendUint32(b, s.number)
+		for _, size := range []int64{s.traces, s.index, s.ids} {
+			b = binary.LittleEndian.AppendUint64(b, uint64(size))
+		}
+	}
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[n:], castagnoli))
+}
+
+func decodeMark(b []byte) (m mark, err error) {
+	n := len(b) - 4
+	if n < markBytes || (n-markBytes)%sizesBytes != 0 || string(b[:len(markMagic)]) != markMagic ||
+		crc32.Checksum(b[:n], castagnoli) != binary.LittleEndian.Uint32(b[n:]) {
+		return m, fmt.Errorf("%w: mark of %d bytes", ErrCorrupt, len(b))
+	}
+	r := b[len(markMagic):n]
+	m.head, m.lib, m.end = binary.LittleEndian.Uint32(r), binary.LittleEndian.Uint32(r[4:]), binary.LittleEndian.Uint32(r[8:])
+	if int(binary.LittleEndian.Uint32(r[12:])) != (n-markBytes)/sizesBytes {
+		return m, fmt.Errorf("%w: mark of %d bytes", ErrCorrupt, len(b))
+	}
+	for r = r[16:]; len(r) > 0; r = r[sizesBytes:] {
+		size := func(at int) int64 { return int64(binary.LittleEndian.Uint64(r[at:])) }
+		m.slices = append(m.slices, sizes{binary.LittleEndian.Uint32(r), size(4), size(12), size(20)})
+	}
+	return m, nil
+}
+
+// markPath is where the mark is: one for each stride, whose files have names of their own.
+func (l *Log) markPath() string {
+	return filepath.Join(l.o.Dir, fmt.Sprintf("trace_durable_%010d.mark", l.o.Stride))
+}
+
+// readMark reads the mark; false if there is none. It was written durably, so that one
+// that is not whole is damage.
+func (l *Log) readMark() (m mark, ok bool, err error) {
+	f, err := l.fs.Open(l.markPath(), false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return mark{}, false, nil
+	}
+	if err != nil {
+		return mark{}, false, err
+	}
+	size, err := f.Size()
+	b := make([]byte, min(size, 64<<20))
+	if err == nil {
+		_, err = f.ReadAt(b, 0)
+	}
+	if err = errors.Join(err, f.Close()); err != nil && !errors.Is(err, io.EOF) {
+		return mark{}, false, err
+	}
+	if m, err = decodeMark(b); err != nil {
+		return m, false, fmt.Errorf("%s: %w. Remove it if the files beside it are known to be whole", l.markPath(), err)
+	}
+	return m, true, nil
+}
+
+// newest is the number of the newest slice; with the lock held.
+func (l *Log) newest() uint32 {
+	newest := uint32(0)
+	for n := range l.slices {
+		newest = max(newest, n)
+	}
+	return newest
+}
+
+// setMark makes a mark durable, and before it the names of the files that it tells of.
+func (l *Log) setMark(m mark) error {
+	slices.SortFunc(m.slices, func(a, b sizes) int { return cmp.Compare(a.number, b.number) })
+	if l.names {
+		if err := l.fs.SyncDir(l.o.Dir); err != nil {
+			return fmt.Errorf("sync %s: %w", l.o.Dir, err)
+		}
+		l.names = false
+	}
+	b := m.append(nil)
+	if err := vfs.WriteDurably(l.fs, l.markPath(), b); err != nil {
+		return fmt.Errorf("write %s: %w", l.markPath(), err)
+	}
+	l.mark = m
+	l.mu.Lock()
+	l.stats.Marks += uint64(len(b))
+	l.mu.Unlock()
+	return nil
+}
+
+// Sync makes all blocks durable that were appended.
+func (l *Log) Sync() error {
+	if l.failed != nil {
+		return l.failed
+	}
+	if err := l.sync(); err != nil {
+		return l.fail(err)
+	}
+	return nil
+}
+
+func (l *Log) sync() error {
+	l.mu.RLock()
+	changed := l.passed
+	l.mu.RUnlock()
+	for _, p := range l.parts {
+		for _, t := range p.tails() {
+			if !t.dirty {
+				continue
+			}
+			if err := l.syncTail(t); err != nil {
+				return fmt.Errorf("sync %s: %w", t.path, err)
+			}
+			changed = true
+		}
+	}
+	if !changed {
+		return nil
+	}
+	l.mu.Lock()
+	m := mark{head: max(l.head, l.mark.head), lib: l.lib, end: l.newest() + 1}
+	l.passed = false
+	l.stats.Syncs++
+	l.mu.Unlock()
+	// A slice that ends before the irreversible block gets no more entries.
+	done := l.Slice(m.lib)
+	for number, p := range l.parts {
+		if number >= done {
+			m.slices = append(m.slices, p.sizes())
+		}
+	}
+	if err := l.setMark(m); err != nil {
+		return err
+	}
+	for number, p := range l.parts {
+		if number < done {
+			if err := p.close(); err != nil {
+				return err
+			}
+			delete(l.parts, number)
+		}
+	}
+	l.settle(done)
+	return nil
+}
+
+func (l *Log) syncTail(t *tail) error {
+	f := t.file
+	if f == nil {
+		var err error
+		if f, err = l.fs.Open(t.path, true); err != nil {
+			return err
+		}
+		defer f.Close() //nolint:errcheck // what was written is synced
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	t.dirty = false
+	return nil
+}

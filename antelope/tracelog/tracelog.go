@@ -1,0 +1,200 @@
+// Package tracelog keeps what the actions of a chain's blocks did, in the files of nodeos'
+// trace_api_plugin, and finds blocks and transactions in them. It owns when a block is
+// recorded, which slices are compressed and removed, and the index by which a transaction
+// is found.
+//
+// It never changes the chain, and never lets a reader hold it: blocks are packed and
+// written on a goroutine of their own, readers read files, and older slices are compressed
+// and removed beside both.
+//
+// # What a crash leaves
+//
+// A checkpoint waits until the traces are durable up to its block (History.Sync), so a
+// start applies again at least what they lack.
+package tracelog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"tarn/antelope/chain"
+	"tarn/antelope/consensus"
+	"tarn/antelope/recorder"
+	"tarn/antelope/tracelog/slicefile"
+	"tarn/antelope/tracelog/wire"
+	"tarn/antelope/types"
+)
+
+// Options say what is kept, and where.
+type Options struct {
+	Files slicefile.Options
+	// Keep is how many irreversible blocks are kept at least before a slice is removed
+	// (trace-minimum-irreversible-history-blocks); nil removes none.
+	Keep *uint32
+	// Plain is how many are kept at least before a slice is compressed
+	// (trace-minimum-uncompressed-irreversible-history-blocks); nil compresses none.
+	Plain *uint32
+	// QueueBytes bounds the blocks that wait to be written, about; 0 is 64 MiB. A block
+	// waits for those before it, and the chain with it.
+	QueueBytes int64
+	Log        *slog.Logger
+}
+
+// ErrNotFound says that there are no traces of a block.
+var ErrNotFound = slicefile.ErrNotFound
+
+// History is what is recorded of a chain. Its hooks are the writer's; all else may be
+// called from anywhere.
+type History struct {
+	o        Options
+	files    *slicefile.Log
+	recorder *recorder.Recorder[job]
+	finder   *finder
+	keeper   *keeper
+
+	stop   context.CancelFunc
+	beside sync.WaitGroup // finder and keeper
+}
+
+// job is what is written in one go: a block, that one is irreversible, or both.
+type job struct {
+	block        *chain.Executed
+	irreversible uint32            // 0 for none
+	id           types.Checksum256 // of that
+}
+
+// Open opens the files, or begins them.
+func Open(o Options) (*History, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Files.Logger == nil {
+		o.Files.Logger = o.Log
+	}
+	files, err := slicefile.Open(o.Files)
+	if err != nil {
+		return nil, err
+	}
+	h := &History{o: o, files: files}
+	h.finder = newFinder(files, &h.o)
+	h.keeper = newKeeper(h)
+	h.recorder = recorder.Start(recorder.Options[job]{Bytes: o.QueueBytes, Do: h.write, Sync: files.Sync, Failed: func(err error) {
+		h.o.Log.Error("The traces cannot be written: the node stops with its next block", "error", err)
+	}})
+	return h, nil
+}
+
+// Hooks are what the chain tells.
+func (h *History) Hooks() chain.Hooks {
+	return chain.Hooks{Begin: h.begin, Record: h.record, Irreversible: func(b *consensus.BlockState) {
+		// That the files are closed, or cannot be written, is told by the next block.
+		_ = h.recorder.Put(job{irreversible: b.BlockNum, id: b.ID}, 0)
+	}}
+}
+
+// begin goes on from the head, and begins what works beside the chain.
+func (h *History) begin(head *consensus.BlockState) error {
+	if err := h.files.Begin(head.BlockNum, head.ID); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	h.stop = stop
+	h.finder.begin()
+	h.beside.Go(func() { h.finder.run(ctx) })
+	h.beside.Go(func() { h.keeper.run(ctx) })
+	return nil
+}
+
+// record hands a block over to be written.
+func (h *History) record(x *chain.Executed) error {
+	j := job{block: x}
+	if x.Status == chain.Irreversible { // in a replay nothing else tells it
+		j.irreversible, j.id = x.Block.BlockNum, x.Block.ID
+	}
+	return h.recorder.Put(j, recorder.TracesSize(x))
+}
+
+// Sync waits until all blocks that were told are written, and makes them durable.
+func (h *History) Sync() error { return h.recorder.Sync() }
+
+// Close writes what waits, makes it durable, and closes the files. The chain tells
+// nothing more, and nobody asks.
+func (h *History) Close() error {
+	if h.stop != nil {
+		h.stop()
+	}
+	failed := h.recorder.Close()
+	h.beside.Wait()
+	return errors.Join(failed, h.finder.close(), h.files.Close())
+}
+
+// write packs and writes what was told, on the recorder's goroutine.
+func (h *History) write(j job) error {
+	if j.block != nil {
+		if err := h.block(j.block); err != nil {
+			return fmt.Errorf("write the traces of block %d: %w", j.block.Block.BlockNum, err)
+		}
+	}
+	if j.irreversible == 0 {
+		return nil
+	}
+	before := h.files.Irreversible()
+	if err := h.files.Finalise(j.irreversible, j.id); err != nil {
+		return fmt.Errorf("write that block %d is irreversible: %w", j.irreversible, err)
+	}
+	if j.irreversible > before {
+		h.finder.wait()
+		h.finder.wake()
+		h.keeper.wake()
+	}
+	return nil
+}
+
+// block records a block, unless its slice would be removed at once.
+func (h *History) block(x *chain.Executed) error {
+	num := x.Block.BlockNum
+	if end, some := h.keeper.due(h.o.Keep, h.files.Irreversible()); some && h.files.Slice(num) <= end {
+		h.files.Pass(num)
+		return nil
+	}
+	b, ids, err := wire.Record(x)
+	if err != nil {
+		return err
+	}
+	filled, err := h.files.Append(b, ids)
+	if err == nil {
+		h.finder.add(num, ids.IDs, filled)
+	}
+	return err
+}
+
+// Block returns what the transactions of a block did, and whether it is irreversible;
+// the error is ErrNotFound if there are no traces of it. take, unless nil, is asked
+// before memory is taken, in bytes; its error is the answer.
+func (h *History) Block(num uint32, take func(bytes int64) error) (*wire.Block, bool, error) {
+	return h.files.Read(num, take)
+}
+
+// Find returns the block that has a transaction: the last one, if several have it.
+func (h *History) Find(id types.Checksum256) (num uint32, ok bool, err error) {
+	return h.finder.find(id)
+}
+
+// Stats are what was done since the history was opened.
+type Stats struct {
+	Files    slicefile.Stats
+	Head     uint32 // block that was told last
+	Indexed  uint32 // blocks up to it are in the index of transactions
+	Waiting  int64  // memory of blocks that wait to be written, about, in bytes
+	IndexNew int64  // bytes written to the index
+}
+
+// Stats returns what was done.
+func (h *History) Stats() Stats {
+	s := Stats{Files: h.files.Stats(), Head: h.files.Head(), Waiting: h.recorder.Waiting()}
+	s.Indexed, s.IndexNew = h.finder.stats()
+	return s
+}
