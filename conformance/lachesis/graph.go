@@ -38,9 +38,10 @@ type graph struct {
 	start      opera.Timestamp
 	validators *pos.Validators
 
-	index  *vecmt.Index
-	store  *abft.Store
-	engine *abft.Lachesis
+	index   *vecmt.Index
+	store   *abft.Store
+	engine  *abft.Lachesis
+	watcher *watcher // nil until an event is watched
 
 	events  []*event // all, refused ones too
 	numbers map[hash.Event]int
@@ -172,7 +173,16 @@ func (g *graph) build(words []string) string {
 	if err := g.engine.Build(e); err != nil {
 		panic(err)
 	}
-	return fmt.Sprint("build ", e.Frame(), " ", median)
+	line := fmt.Sprint("build ", e.Frame(), " ", median)
+	seen := vecmt2dagidx.Wrap(g.index).GetMergedHighestBefore(e.ID())
+	for i := idx.Validator(0); i < g.validators.Len(); i++ {
+		if s := seen.Get(i); s.IsForkDetected() {
+			line += " fork"
+		} else {
+			line += fmt.Sprint(" ", s.Seq())
+		}
+	}
+	return line
 }
 
 // process does what a node does with an event that has passed the other checks.

@@ -11,12 +11,23 @@
 //	        line "decided FRAME ATROPOS : CHEATER... : EVENT..." for each block, with
 //	        the counts of the events in increasing order.
 //	build ID CREATOR SEQ FRAME CREATION MEDIAN PARENT...
-//	        Answer: "build FRAME MEDIAN", what such an event would claim if it were an
-//	        own one. It is not counted.
+//	        Answer: "build FRAME MEDIAN SEEN...", what such an event would claim if it were
+//	        an own one, and how much it would see of each validator: a sequence number, or
+//	        "fork". It is not counted.
 //	cause A B
 //	        Answer: "cause true" or "cause false", of event A by event B.
 //	roots FRAME
 //	        Answer: "roots EVENT..." in increasing order.
+//	watch ID CREATOR SEQ FRAME CREATION MEDIAN PARENT...
+//	        an event that is indexed and not judged, in a graph of such events alone.
+//	        Answer: "watch".
+//	worth ID CREATOR SEQ FRAME CREATION MEDIAN PARENT...
+//	        Answer: "worth NEWS PAST KNOWN": in what such an event of validator 1 would add
+//	        to what a quorum has seen, in millionths; the weight of those who know more roots
+//	        than that validator's last event; how many roots of the highest frame its parents
+//	        know to be known by whom. It is not counted.
+//	order COUNT SEED WEIGHT...
+//	        Answer: "order INDEX...", the first of a random order by weight. Needs no graph.
 //	load ID CREATOR SEQ FRAME CREATION MEDIAN PARENT...
 //	        an event that is only kept for bench. No answer.
 //	bench
@@ -52,6 +63,8 @@ func main() {
 		words := strings.Fields(line)
 		if words[0] == "graph" {
 			g = newGraph(words[1:])
+		} else if words[0] == "order" {
+			fmt.Fprintln(out, order(words[1:]))
 		} else if !g.ended {
 			answer(g, words, out)
 		}
@@ -71,6 +84,10 @@ func answer(g *graph, words []string, out *bufio.Writer) {
 		fmt.Fprintln(out, g.event(words[1:]))
 	case "build":
 		fmt.Fprintln(out, g.build(words[1:]))
+	case "watch":
+		fmt.Fprintln(out, g.watch(words[1:]))
+	case "worth":
+		fmt.Fprintln(out, g.worth(words[1:]))
 	case "load":
 		g.events = append(g.events, g.parse(words[1:]))
 	case "cause":

@@ -45,6 +45,7 @@ import (
 	"tarn/opera/eventcheck"
 	"tarn/opera/evm"
 	"tarn/opera/inter"
+	"tarn/opera/llr"
 	"tarn/opera/state"
 	"tarn/store"
 )
@@ -76,6 +77,7 @@ type Chain struct {
 	state   *state.Tables
 	roots   *state.Roots
 	rows    rows
+	votes   *llr.Ledger
 	logs    *logs
 	shown   atomic.Pointer[shown] // of the newest revision
 	fees    fees
@@ -127,6 +129,11 @@ func (c *Chain) Head() inter.BlockInfo { return c.block.LastBlock }
 
 // First returns the first block that is not of the genesis. Any goroutine may ask.
 func (c *Chain) First() inter.BlockNumber { return c.logs.blocks.First() }
+
+// Lowest returns the oldest block that there is. Any goroutine may ask.
+func (c *Chain) Lowest() inter.BlockNumber {
+	return c.First() - inter.BlockNumber(c.logs.blocks.Brought())
+}
 
 // Heads returns the events of the present epoch that no event has for a parent, by id.
 func (c *Chain) Heads() []inter.EventID {

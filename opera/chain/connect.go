@@ -42,6 +42,9 @@ func (c *Chain) Connect(p *inter.Payload) error {
 		return c.fail(err)
 	}
 	c.keep(p, number)
+	if err := c.vote(p); err != nil {
+		return c.fail(err)
+	}
 	return c.decide()
 }
 

@@ -43,7 +43,7 @@ func ApplyGenesis(o Options, g genesis.Source) (err error) {
 	if err := c.importState(&last, g); err != nil {
 		return fmt.Errorf("import the state of block %d: %w", last.LastBlock.Number, err)
 	}
-	return c.found(g.Header(), &begin)
+	return c.found(c.genesisHead(g.Header(), &begin))
 }
 
 // importBlocks takes the blocks of a genesis, newest first.
@@ -82,29 +82,32 @@ func (c *Chain) importState(last *inter.BlockState, g genesis.Source) error {
 	return in.Finish(uint64(last.LastBlock.Number), last.FinalizedStateRoot)
 }
 
-// found writes the head and makes everything durable.
-func (c *Chain) found(header genesis.Header, begin *genesis.Beginning) error {
-	content := &begin.Epoch.State
-	number := uint64(content.BlockState.LastBlock.Number)
-	err := c.rows.putHead(c.store, &head{
-		Network: Network{GenesisID: header.ID, ID: header.NetworkID, Name: header.NetworkName},
-		Block:   content.BlockState, Epoch: content.EpochState, Upgrades: begin.Upgrades, Logs: c.counted,
-	})
+// found makes the head that was made the store's, and everything durable.
+func (c *Chain) found(h *head) error {
+	err := c.rows.putHead(c.store, h)
 	if err == nil {
-		err = c.store.SetRevision(number)
+		err = c.store.SetRevision(uint64(h.Block.LastBlock.Number))
 	}
 	if err == nil {
 		err = c.store.Publish()
 	}
 	if err != nil {
-		return fmt.Errorf("write the head of the genesis: %w", err)
+		return fmt.Errorf("write the head of the chain: %w", err)
 	}
 	checkpoint, err := c.store.Checkpoint()
 	if err == nil {
 		err = checkpoint.Wait()
 	}
 	if err != nil {
-		return fmt.Errorf("make the genesis durable: %w", err)
+		return fmt.Errorf("make the chain durable: %w", err)
 	}
 	return nil
+}
+
+// genesisHead is the head of a chain of which there is nothing but its genesis.
+func (c *Chain) genesisHead(header genesis.Header, begin *genesis.Beginning) *head {
+	return &head{
+		Network: Network{GenesisID: header.ID, ID: header.NetworkID, Name: header.NetworkName},
+		Block:   begin.Epoch.State.BlockState, Epoch: begin.Epoch.State.EpochState, Upgrades: begin.Upgrades, Logs: c.counted,
+	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"tarn/opera/evm"
 	"tarn/opera/inter"
+	"tarn/opera/llr"
 	"tarn/opera/state"
 	"tarn/store"
 )
@@ -71,6 +72,9 @@ func prepare(o Options) (*Chain, error) {
 	if c.state, err = state.Open(o.Store); err != nil {
 		return nil, err
 	}
+	if c.votes, err = llr.Open(o.Store); err != nil {
+		return nil, err
+	}
 	if err := o.Store.Publish(); err != nil {
 		return nil, fmt.Errorf("publish the state: %w", err)
 	}
@@ -96,6 +100,9 @@ func (c *Chain) resume(h *head) error {
 		c.record = written
 	}
 	if err != nil {
+		return err
+	}
+	if err := c.votes.Resume(c.undecided); err != nil {
 		return err
 	}
 	sealed := written.State.BlockState.LastBlock.Number
@@ -145,6 +152,11 @@ func (c *Chain) refeed() error {
 			return fmt.Errorf("event %d of the log, %v: %w", n, id, err)
 		}
 		c.keep(p, n)
+		if n >= known {
+			if err := c.vote(p); err != nil {
+				return err
+			}
+		}
 		if c.options.Progress != nil {
 			c.options.Progress(n+1-c.counted.Begun, end-c.counted.Begun)
 		}

@@ -300,6 +300,19 @@ func wanted(q *LogQuery, l *types.Log) bool {
 // State returns the state after the last block, valid until Close.
 func (v *View) State() state.Source { return v.chain.state.Flat(v.from) }
 
+// Account returns an account after the last block; the one of an address that has none is
+// empty.
+func (v *View) Account(address common.Address) (state.Account, error) {
+	a, err := v.State().Account(crypto.Keccak256Hash(address[:]))
+	switch {
+	case err != nil:
+		return state.Account{}, fmt.Errorf("read the account %v: %w", address, err)
+	case a == nil:
+		return state.Account{}, nil
+	}
+	return *a, nil
+}
+
 // walkLimit is how many changed accounts and slots a walk over an old state may go
 // through, and proofLimit how many may be taken back for a proof.
 const (
@@ -388,22 +401,20 @@ func (v *View) EpochOf(number inter.BlockNumber) (inter.Epoch, error) {
 	return record.Epoch, nil
 }
 
-// recordOf returns the record of the epoch of a block.
+// recordOf returns the record of the epoch of a block. No epoch is known before the first one
+// of the genesis.
 func (v *View) recordOf(number inter.BlockNumber) (*inter.EpochRecord, error) {
 	first, last := inter.Epoch(0), v.shown.epoch.Epoch
 	var found *inter.EpochRecord
-	for first < last || found == nil {
+	for first < last {
 		middle := first + (last-first+1)/2
 		record, err := v.EpochRecord(middle)
 		if err != nil {
 			return nil, err
 		}
-		switch {
-		case record != nil && record.State.BlockState.LastBlock.Number < number:
+		if record == nil || record.State.BlockState.LastBlock.Number < number {
 			first, found = middle, record
-		case middle == first:
-			return found, nil
-		default:
+		} else {
 			last = middle - 1
 		}
 	}

@@ -150,6 +150,18 @@ func TestOldStatesAndProofsAgreeWithRoots(t *testing.T) {
 			}
 		}
 	}
+	for _, address := range []common.Address{driver, zero, {1, 2, 3}} {
+		want, err := v.State().Account(crypto.Keccak256Hash(address[:]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == nil {
+			want = &state.Account{}
+		}
+		if got, err := v.Account(address); err != nil || fmt.Sprint(values(&got)) != fmt.Sprint(values(want)) {
+			t.Errorf("the present account %v is %v, %v; want %v", address, got, err, want)
+		}
+	}
 	if _, err := v.StateAt(c.counted.First - 2); !errors.Is(err, state.ErrNoState) {
 		t.Errorf("the state before the genesis: %v", err)
 	}
@@ -217,6 +229,9 @@ func readOn(t *testing.T, c *Chain, stop chan struct{}) {
 		}
 		if record, err := v.EpochRecord(v.Epoch().Epoch); err != nil || record == nil || record.State.EpochState.Hash() != v.Epoch().Hash() {
 			t.Errorf("epoch %d: %+v, %v", v.Epoch().Epoch, record, err)
+		}
+		if of, err := v.EpochOf(number + 1); err != nil || of != v.Epoch().Epoch {
+			t.Errorf("block %d, which is to come in epoch %d, is of %d: %v", number+1, v.Epoch().Epoch, of, err)
 		}
 		for _, id := range b.Events {
 			if raw, err := c.Event(id); raw == nil || err != nil {

@@ -175,6 +175,9 @@ type Tarn struct {
 	States uint64
 	// MinFreeDiskMB is below which the node stops, 0 is never.
 	MinFreeDiskMB uint64
+	// HealthAge is how old the newest event of a node may be that is ready, and its newest
+	// block where peers have a newer one.
+	HealthAge time.Duration
 }
 
 // Run is what only the command line says.
@@ -196,6 +199,7 @@ type Run struct {
 	MetricsAddr,
 	JSPath, Exec, Preload string
 	MetricsPort int
+	Dashboard   string // host:port of the page of the node's numbers, "" is none
 	Log         Log
 	Profile     Profile
 	Export      Export

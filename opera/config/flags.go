@@ -23,6 +23,7 @@ type line struct {
 	rpcCors, rpcHosts, rpcAs []string
 	ipcDisable               bool
 	port                     int
+	listen                   string
 	bootnodes                []string
 	nodiscover               bool
 	fakenet, pubkey          string
@@ -163,6 +164,7 @@ func peerFlags(c *Config, l *line) []Flag {
 	return []Flag{
 		{Name: "bootnodes", Help: "Nodes to ask for peers at first (enode URLs), separated by commas", value: list(&l.bootnodes)},
 		{Name: "port", Help: "Port that peers reach", value: number(&l.port).shown("5050")},
+		{Name: "p2p.listen", Help: "Address that peers reach, host:port, instead of a port of all addresses", value: text(&l.listen)},
 		{Name: "maxpeers", Help: "Most peers; 0 is no network", value: number(&p.MaxPeers)},
 		{Name: "maxpendpeers", Help: "Most connections that are being made; 0 is the default", value: number(&p.MaxPendingPeers)},
 		{Name: "nat", Help: "How the router is told (any|none|upnp|pmp|extip:<IP>)", value: text(&p.NAT)},
@@ -180,10 +182,12 @@ func metricsFlags(c *Config) []Flag {
 	const push = "metrics are read from --metrics.addr, not pushed"
 	r := &c.Run
 	flags := []Flag{
-		{Name: "metrics", Help: "Serve metrics", value: toggle(&r.Metrics)},
+		{Name: "metrics", Help: "Serve metrics and health", value: toggle(&r.Metrics)},
 		{Name: "metrics.expensive", Help: "Metrics that cost much", Instead: "all metrics are cheap, and served with --metrics", value: unusedToggle()},
 		{Name: "metrics.addr", Help: "Address of the metrics", value: text(&r.MetricsAddr)},
 		{Name: "metrics.port", Help: "Port of the metrics", value: number(&r.MetricsPort)},
+		{Name: "dashboard.addr", Help: "host:port of a page that shows what the node does; none if empty. It asks nobody who they are: 127.0.0.1:8887 keeps it on the machine", value: text(&r.Dashboard)},
+		{Name: "health.age", Help: "Age of the newest event above which /readyz says that the node is not ready", value: period(&c.Tarn.HealthAge)},
 		{Name: "metrics.influxdb", Help: "Push metrics to InfluxDB", Instead: push, value: unusedToggle()},
 		{Name: "metrics.influxdbv2", Help: "Push metrics to InfluxDB v2", Instead: push, value: unusedToggle()},
 		{Name: "tracing", Help: "Collect traces of goroutines", Instead: "nothing is collected", value: unusedToggle()},

@@ -163,8 +163,13 @@ func (c *Config) finish(l *line, given map[string]string, env Environment) error
 	case l.ipcDisable:
 		n.IPCPath = ""
 	}
-	if has("port") {
+	switch {
+	case has("port") && has("p2p.listen"):
+		return errors.New("flags --port, --p2p.listen can't be used at the same time")
+	case has("port"):
 		n.P2P.ListenAddr = fmt.Sprintf(":%d", l.port)
+	case has("p2p.listen"):
+		n.P2P.ListenAddr = l.listen
 	}
 	if l.nodiscover {
 		n.P2P.NoDiscovery = true
@@ -276,6 +281,7 @@ func (c *Config) check(given map[string]string) error {
 	}
 	wrong(c.Emitter.Validator.ID != 0 && c.Emitter.Validator.PubKey.Type == 0, "validator public key is not set")
 	wrong(c.Run.Genesis != "" && c.Run.Fakenet.Validators != 0, "--genesis and --fakenet name different networks")
+	wrong(c.Tarn.HealthAge <= 0, "--health.age: %v is no age", c.Tarn.HealthAge)
 	wrong(c.Tarn.Recovery < 0, "--db.recovery: %v is negative", c.Tarn.Recovery)
 	wrong(c.Tarn.MapMode != "" && c.Tarn.Engine != "" && c.Tarn.Engine != "page", "--db.mapmode is for the page engine, not for %s", c.Tarn.Engine)
 	wrong(c.Run.Log.Verbosity > 5, "--verbosity: %d is more than 5", c.Run.Log.Verbosity)

@@ -78,7 +78,7 @@ type Event struct {
 	ID      inter.EventID
 	Creator inter.ValidatorID
 	Seq     inter.Seq
-	// Frame and MedianTime are what the creator claims. Build does not read them.
+	// Frame and MedianTime are what the creator claims. Propose does not read them.
 	Frame        inter.Frame
 	MedianTime   inter.Timestamp
 	CreationTime inter.Timestamp
@@ -187,22 +187,6 @@ func (e *Epoch) Has(id inter.EventID) bool {
 
 // Decided returns the last decided frame, 0 if there is none yet.
 func (e *Epoch) Decided() inter.Frame { return e.deciding - 1 }
-
-// Build returns what an own event with these parents must claim: its median time, and
-// the highest frame that it may claim, though not more than 100 above its self-parent's
-// (lachesis-base, abft: Build). The event needs no ID. Nothing is kept.
-func (e *Epoch) Build(ev *Event) (inter.Frame, inter.Timestamp, error) {
-	next, row, err := e.connect(ev)
-	if err != nil {
-		return 0, 0, fmt.Errorf("build an event: %w", err)
-	}
-	before := e.nodes[next.self].frame
-	frame := before
-	for frame < before+100 && e.causedByQuorum(&next, row, frame) {
-		frame++
-	}
-	return max(frame, 1), e.medianTime(row, ev.CreationTime), nil
-}
 
 // Add adds an event whose parents have been added before. The error is ErrWrongMedianTime
 // or ErrWrongFrame if the event claims what does not follow from its ancestors, in the

@@ -26,9 +26,9 @@ const (
 
 // TestLachesisBaseAgrees feeds random graphs to this package and to lachesis-base with
 // go-opera's vector index, and compares what they make of each event: the frame and the
-// median time that it could claim, whether it is accepted, the decisions that follow with
-// Atropos, cheaters and confirmed events, the roots of each frame, and which of them
-// cause some of the events.
+// median time that it could claim, how much it would see of each validator, whether it is
+// accepted, the decisions that follow with Atropos, cheaters and confirmed events, the roots
+// of each frame, and which of them cause some of the events.
 func TestLachesisBaseAgrees(t *testing.T) {
 	program := lachesisBase(t)
 	questions, lines := io.Pipe()
@@ -149,10 +149,11 @@ func (tr *transcript) begin(weights []inter.Weight) error {
 // add lets an event claim something, mostly what it may, and adds it. The error is
 // that nothing can be decided any more.
 func (tr *transcript) add(g *generator, e *Event) (bool, error) {
-	frame, median, err := tr.epoch.Build(e)
+	own, err := tr.epoch.Propose(e)
 	if err != nil {
 		return false, err
 	}
+	frame, median := own.Frame, own.MedianTime
 	e.Frame, e.MedianTime = frame, median
 	self := inter.Frame(1)
 	if e.Seq > 1 {
@@ -175,7 +176,7 @@ func (tr *transcript) add(g *generator, e *Event) (bool, error) {
 	}
 	if g.r.IntN(3) == 0 {
 		tr.lines = append(tr.lines, tr.line("build", e))
-		tr.answers = append(tr.answers, fmt.Sprint("build ", frame, " ", median))
+		tr.answers = append(tr.answers, fmt.Sprint("build ", frame, " ", median, sightLine(own.Sight)))
 	}
 	tr.index[e.ID] = len(tr.all)
 	tr.all = append(tr.all, *e)
@@ -193,6 +194,19 @@ func (tr *transcript) add(g *generator, e *Event) (bool, error) {
 	}
 	tr.answers = append(tr.answers, "event "+verdict)
 	return err == nil, nil
+}
+
+// sightLine names what an event has seen as the judge does.
+func sightLine(s Sight) string {
+	line := ""
+	for _, seq := range s {
+		if seq == SeenFork {
+			line += " fork"
+		} else {
+			line += fmt.Sprint(" ", seq)
+		}
+	}
+	return line
 }
 
 func (tr *transcript) line(verb string, e *Event) string {

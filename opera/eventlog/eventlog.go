@@ -107,16 +107,24 @@ func (l *Log) Has(id inter.EventID) (found bool, err error) {
 }
 
 // Get returns the event of an id as it travels, nil if there is none. It is the caller's.
-func (l *Log) Get(id inter.EventID) (raw []byte, err error) {
+func (l *Log) Get(id inter.EventID) ([]byte, error) {
+	_, raw, err := l.Find(id)
+	return raw, err
+}
+
+// Find returns the number of the event of an id and the event as it travels, which is nil
+// if there is none, and the caller's.
+func (l *Log) Find(id inter.EventID) (number uint64, raw []byte, err error) {
 	var failed error
-	err = l.index.Find(id[:keySize], 0, func(number uint64, _ []byte) bool {
+	err = l.index.Find(id[:keySize], 0, func(n uint64, _ []byte) bool {
 		var at inter.EventID
-		if at, raw, failed = l.Read(number); at != id {
+		if at, raw, failed = l.Read(n); at != id {
 			raw = nil
 		}
+		number = n
 		return failed == nil && raw == nil
 	})
-	return raw, errors.Join(err, failed)
+	return number, raw, errors.Join(err, failed)
 }
 
 // Ascend calls each for the ids from one up to another, that one excluded, in their order,

@@ -13,8 +13,12 @@ import (
 	gethlog "github.com/ethereum/go-ethereum/log"
 	"github.com/spf13/cobra"
 
+	"tarn/dashboard"
+	"tarn/internal/machine"
+	"tarn/node"
 	"tarn/opera/chain"
 	"tarn/opera/config"
+	"tarn/opera/terminal"
 	"tarn/store/engine"
 )
 
@@ -31,10 +35,21 @@ func (e ended) ExitCode() int { return e.code }
 type life struct {
 	*config.Config
 	words    []string // after the command's
+	in       io.Reader
 	out, err io.Writer
 	log      *slog.Logger
 	build    string // what says what the program was built from
+	observed observed
+
+	asked *terminal.Terminal // once somebody was asked
+	leave func() error
 }
+
+// fatal is an error that go-opera ends with at once, and says where scripts see it: on both
+// streams.
+type fatal struct{ error }
+
+func (f fatal) Unwrap() error { return f.error }
 
 // action is a command of go-opera's.
 type action struct {
@@ -44,20 +59,20 @@ type action struct {
 }
 
 func actions() []action {
-	return []action{
-		{"", "Run a node", (*life).node},
+	return slices.Concat([]action{{"", "Run a node", (*life).node}}, accountActions(), consoleActions(), []action{
 		{"checkconfig", "Check the configuration", func(*life, context.Context) error { return nil }},
 		{"dumpconfig", "Show the configuration: [FILE]", (*life).dumpConfig},
 		{"version", "Print version numbers", (*life).version},
 		{"license", "Print the licence", (*life).license},
 		{"import events", "Import events from files: FILE...", (*life).importEvents},
 		{"import genesis", "Begin a chain with a genesis file and end: FILE", (*life).importGenesis},
+		{"import datadir", "Take over the chain of a go-opera that has ended, and end: its DATADIR", (*life).importFolder},
 		{"export events", "Export events to a file, compressed if its name ends with .gz: FILE [FROM-EPOCH [TO-EPOCH]]", (*life).exportEvents},
 		{"export genesis", "Export the present epoch's beginning to a genesis file: FILE|dry-run [FROM-EPOCH [TO-EPOCH]]", (*life).exportGenesis},
 		{"check", "Compare the state with its tries, code with its hashes, history with its checksums", (*life).check},
 		{"check evm", "The same", (*life).check},
 		{"help", "Show this", (*life).help},
-	}
+	})
 }
 
 // elsewhere are commands of go-opera's that are none here, and what to do instead.
@@ -77,16 +92,53 @@ func Command(build string) *cobra.Command {
 		Args:               cobra.ArbitraryArgs,
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
-			l := &life{out: c.OutOrStdout(), err: c.ErrOrStderr(), build: build}
+			l := &life{in: c.InOrStdin(), out: c.OutOrStdout(), err: c.ErrOrStderr(), build: build}
 			err := l.run(c.Context(), args)
-			if err == nil {
-				return nil
+			if l.leave != nil {
+				err = errors.Join(err, l.leave())
 			}
-			fmt.Fprintln(l.err, err)
-			return ended{1} // as go-opera, whatever it was
+			return l.said(err)
 		},
 	}
 }
+
+// said says how the command ended. The code is 1, as go-opera's, whatever it was.
+func (l *life) said(err error) error {
+	var unknown unknownTopic
+	var end fatal
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &unknown):
+		fmt.Fprintln(l.err, err)
+		return ended{3}
+	case errors.As(err, &end):
+		fmt.Fprintf(l.err, "Fatal: %v\n", err)
+		if !same(l.out, l.err) {
+			fmt.Fprintf(l.out, "Fatal: %v\n", err)
+		}
+	default:
+		fmt.Fprintln(l.err, err)
+	}
+	return ended{1}
+}
+
+// same tells whether both streams go to the same file.
+func same(a, b io.Writer) bool {
+	f, ok := a.(*os.File)
+	g, also := b.(*os.File)
+	if !ok || !also {
+		return a == b
+	}
+	one, err := f.Stat()
+	other, failed := g.Stat()
+	return err == nil && failed == nil && os.SameFile(one, other)
+}
+
+// unknownTopic is a word behind one with which several commands begin.
+type unknownTopic string
+
+func (u unknownTopic) Error() string { return fmt.Sprintf("No help topic for '%s'", string(u)) }
 
 // run reads the command line and runs its command.
 func (l *life) run(ctx context.Context, args []string) (err error) {
@@ -116,19 +168,46 @@ func (l *life) run(ctx context.Context, args []string) (err error) {
 		if err != nil {
 			return err
 		}
-		return errors.Join(all[i].run(l, ctx), stop())
+		hide, err := l.observe()
+		if err != nil {
+			return errors.Join(err, stop())
+		}
+		return errors.Join(all[i].run(l, ctx), hide(), stop())
 	}
 	for n := min(2, len(words)); n > 0; n-- {
 		if instead, ok := elsewhere()[strings.Join(words[:n], " ")]; ok {
 			return fmt.Errorf("there is no command %q: %s", strings.Join(words[:n], " "), instead)
 		}
 	}
-	return fmt.Errorf("invalid command: %q", strings.Join(words[:min(2, len(words))], " "))
+	return l.group(words)
+}
+
+// group answers a word with which several commands begin.
+func (l *life) group(words []string) error {
+	all := slices.DeleteFunc(actions(), func(a action) bool { return !strings.HasPrefix(a.name, words[0]+" ") })
+	switch {
+	case len(all) == 0:
+		return fmt.Errorf("invalid command: %q", words[0])
+	case len(words) > 1:
+		return unknownTopic(words[1])
+	}
+	fmt.Fprintf(l.out, "USAGE:\n   opera %s command [command options] [arguments...]\n\nCOMMANDS:\n", words[0])
+	return list(l.out, all)
+}
+
+// list prints what commands are for.
+func list(w io.Writer, all []action) error {
+	for _, a := range all {
+		if _, err := fmt.Fprintf(w, "   %-18s %s\n", a.name, a.help); err != nil {
+			return fmt.Errorf("print the commands: %w", err)
+		}
+	}
+	return nil
 }
 
 // openLog makes the log, in go-opera's form.
 func (l *life) openLog() error {
-	var to slog.Handler = gethlog.NewTerminalHandler(l.err, terminal(l.err))
+	var to slog.Handler = gethlog.NewTerminalHandler(l.err, isTerminal(l.err))
 	if l.Run.Log.JSON {
 		to = gethlog.JSONHandler(l.err)
 	}
@@ -141,7 +220,7 @@ func (l *life) openLog() error {
 	return nil
 }
 
-func terminal(w io.Writer) bool {
+func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {
 		return false
@@ -152,8 +231,8 @@ func terminal(w io.Writer) bool {
 
 func (l *life) help(context.Context) error {
 	fmt.Fprint(l.out, "USAGE:\n   opera [flags] [command] [flags] [arguments]\n\nCOMMANDS:\n")
-	for _, a := range actions()[1:] {
-		fmt.Fprintf(l.out, "   %-16s %s\n", a.name, a.help)
+	if err := list(l.out, actions()[1:]); err != nil {
+		return err
 	}
 	config.Help(l.out, config.Environment{Home: os.Getenv("HOME")})
 	return nil
@@ -184,6 +263,11 @@ func (l *life) options() (Options, error) {
 		o.Genesis = &Beginning{Validators: l.Run.Fakenet.Validators}
 	}
 	var errs []error
+	if l.Run.Dashboard != "" {
+		if err := dashboard.CheckAddress(l.Run.Dashboard); err != nil {
+			errs = append(errs, fmt.Errorf("--dashboard.addr: %w", err))
+		}
+	}
 	if t.Engine != "" {
 		var err error
 		o.Engine.Kind, err = engine.ParseKind(t.Engine)
@@ -201,6 +285,16 @@ func (l *life) options() (Options, error) {
 	return o, errors.Join(errs...)
 }
 
+// limitHeap keeps Go's heap within its share of what the machine, or the container, has. The
+// engine is "" while nobody knows.
+func limitHeap(kind engine.Kind) {
+	m := node.ShareMemory(machine.ReadMemory())
+	if kind != "" && kind != engine.Page {
+		m.Library()
+	}
+	m.LimitHeap()
+}
+
 // withNode opens the node, does some work with it, and closes it.
 func (l *life) withNode(ctx context.Context, change func(*Options), work func(context.Context, *Node) error) error {
 	o, err := l.options()
@@ -210,14 +304,19 @@ func (l *life) withNode(ctx context.Context, change func(*Options), work func(co
 	if change != nil {
 		change(&o)
 	}
+	limitHeap(o.Engine.Kind)
 	n, err := Open(ctx, o)
 	if err != nil {
 		return err
 	}
+	limitHeap(n.o.Engine.Kind) // the one that was found
 	l.remember()
+	hide := l.observed.open(n)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stop := context.AfterFunc(n.ended, func() { cancel(n.Cause()) })
 	defer stop()
-	return errors.Join(work(ctx, n), n.Close())
+	err = work(ctx, n)
+	hide()
+	return errors.Join(err, n.Close())
 }

@@ -3,6 +3,8 @@ package node
 import (
 	"fmt"
 	"time"
+
+	"tarn/node"
 )
 
 // diskEvery is how often the node looks how full its disk is (go-opera: every half minute).
@@ -13,7 +15,7 @@ func (n *Node) watchDisk() {
 	tick := time.NewTicker(diskEvery)
 	defer tick.Stop()
 	for {
-		left, err := free(n.dir())
+		left, err := node.Free(n.dir())
 		switch {
 		case err != nil:
 			n.o.Log.Warn("Failed to get free disk space", "err", err)

@@ -7,11 +7,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
-
 	"tarn/opera/chain"
 	"tarn/store"
 	"tarn/store/engine"
+	"tarn/store/vfs"
 )
 
 func (n *Node) dir() string        { return filepath.Join(n.o.Dir, "chaindata") }
@@ -33,7 +32,7 @@ func (n *Node) openFolder() error {
 	}
 	for _, name := range operas {
 		if _, err := os.Stat(filepath.Join(n.dir(), name)); err == nil {
-			return fmt.Errorf("%s is a folder of go-opera's: export a genesis with it (opera export genesis FILE), and start with --genesis FILE in another --datadir", n.dir())
+			return fmt.Errorf("%s is a folder of go-opera's: take it over into another one, `tarn opera --datadir OTHER import datadir %s`, and start with --datadir OTHER", n.dir(), n.o.Dir)
 		}
 	}
 	if n.o.Genesis == nil {
@@ -57,6 +56,9 @@ func (n *Node) openFolder() error {
 func (n *Node) openStore(unfinished bool) error {
 	ho := n.o.History
 	ho.Dir = n.historyDir()
+	if ho.FS == nil {
+		ho.FS = vfs.Count(vfs.OS, &n.written)
+	}
 	ho.Notice = func(err error) { n.o.Log.Warn("History", "mended", err) }
 	n.history = chain.NewHistory(ho)
 	eo := n.o.Engine
@@ -79,13 +81,4 @@ func (n *Node) openStore(unfinished bool) error {
 	}
 	n.store = s
 	return nil
-}
-
-// free returns how many bytes of a folder's disk others than root may still write.
-func free(dir string) (uint64, error) {
-	var f unix.Statfs_t
-	if err := unix.Statfs(dir, &f); err != nil {
-		return 0, &fs.PathError{Op: "statfs", Path: dir, Err: err}
-	}
-	return f.Bavail * uint64(f.Frsize), nil
 }

@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	"tarn/node"
 	"tarn/opera/chain"
 	"tarn/opera/genesis"
 	"tarn/opera/genesis/fakenet"
@@ -21,7 +23,8 @@ import (
 // Beginning is a genesis that is opened when it is needed.
 type Beginning struct {
 	File       string // a genesis file, or
-	Validators int    // the size of a fakenet
+	Validators int    // the size of a fakenet, or
+	Folder     string // the data folder of a go-opera, whose chain is taken over
 	Trust      bool   // a file that is none of those known
 }
 
@@ -54,7 +57,7 @@ func (b *Beginning) open(n *Node, read func(unit string, done, size uint64)) (ge
 // begin applies the genesis to a folder without a chain. One that was interrupted is begun
 // again.
 func (n *Node) begin(ctx context.Context) error {
-	_, err := engine.Unfinished(n.stateDir())
+	note, err := engine.Unfinished(n.stateDir())
 	interrupted := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -72,31 +75,27 @@ func (n *Node) begin(ctx context.Context) error {
 	}
 	if n.o.Genesis == nil {
 		if interrupted {
-			return fmt.Errorf("the genesis of %s was interrupted: start with it again, --genesis FILE or --fakenet n/N", n.o.Dir)
+			return fmt.Errorf("the chain in %s is not whole: %s", n.o.Dir, strings.TrimSpace(string(note)))
 		}
 		return fmt.Errorf("%w in %s: start with --genesis FILE or --fakenet n/N", chain.ErrEmpty, n.o.Dir)
 	}
-	p := newProgress(n.o.Log, "Reading the genesis")
-	source, close, err := n.o.Genesis.open(n, func(unit string, done, size uint64) { p.bytes(done, size, "unit", unit) })
+	if interrupted {
+		n.o.Log.Warn("Making the chain was interrupted; it begins again", "dir", n.dir())
+	}
+	if n.o.Genesis.Folder != "" {
+		return n.takeOver(ctx)
+	}
+	p := node.NewProgress(n.o.Log, "Reading the genesis", progressEvery)
+	source, close, err := n.o.Genesis.open(n, func(unit string, done, size uint64) { p.Bytes(done, size, "unit", unit) })
 	if err != nil {
 		return err
-	}
-	if interrupted {
-		n.o.Log.Warn("Applying the genesis was interrupted; it begins again", "dir", n.dir())
 	}
 	return errors.Join(n.apply(ctx, source, p), close())
 }
 
 // apply makes the chain of a genesis. The state carries a mark until it is durable.
-func (n *Node) apply(ctx context.Context, source genesis.Source, p *progress) error {
-	dir := n.stateDir()
-	if err := engine.MarkUnfinished(dir, []byte("a genesis is being applied; the node begins it again if it was interrupted\n")); err != nil {
-		return err
-	}
-	if err := errors.Join(engine.Remove(dir), os.RemoveAll(n.historyDir())); err != nil { // an interrupted one's
-		return err
-	}
-	if err := n.openStore(true); err != nil {
+func (n *Node) apply(ctx context.Context, source genesis.Source, p *node.Progress) error {
+	if err := n.newStore("a genesis is being applied; start with it again: --genesis FILE or --fakenet n/N\n"); err != nil {
 		return err
 	}
 	n.o.Log.Info("Applying genesis", "header", fmt.Sprint(source.Header()), "engine", n.o.Engine.Kind)
@@ -110,19 +109,35 @@ func (n *Node) apply(ctx context.Context, source genesis.Source, p *progress) er
 	// Closed and opened anew: the chain's logs are open once.
 	err, n.store = n.store.Close(), nil
 	if err == nil {
-		err = engine.MarkFinished(dir)
+		err = engine.MarkFinished(n.stateDir())
 	}
 	if err != nil {
 		return err
 	}
-	p.done("Applied genesis", "epochs", watched.epochs, "blocks", watched.blocks, "items", watched.items.Load())
+	p.Done("Applied genesis", "epochs", watched.epochs, "blocks", watched.blocks, "items", watched.items.Load())
 	return nil
+}
+
+// newStore makes an empty store, with a mark that says what is being done, and drops what
+// was left of an interrupted one.
+func (n *Node) newStore(note string) error {
+	dir := n.stateDir()
+	if err := engine.MarkUnfinished(dir, []byte(note)); err != nil {
+		return err
+	}
+	if err := errors.Join(engine.Remove(dir), os.RemoveAll(n.historyDir())); err != nil {
+		return err
+	}
+	return n.openStore(true)
 }
 
 // compareGenesis refuses a chain of another network than the genesis that was named.
 func (n *Node) compareGenesis() error {
 	if n.o.Genesis == nil {
 		return nil
+	}
+	if n.o.Genesis.Folder != "" {
+		return fmt.Errorf("take over %s: %w in %s; name an empty folder with --datadir", n.o.Genesis.Folder, chain.ErrNotEmpty, n.dir())
 	}
 	source, close, err := n.o.Genesis.open(n, nil)
 	if err != nil {
@@ -149,7 +164,7 @@ func (n *Node) compareGenesis() error {
 type watched struct {
 	genesis.Source
 	ctx            context.Context
-	progress       *progress
+	progress       *node.Progress
 	epochs, blocks int
 	items          atomic.Uint64
 	puts           *counting
@@ -213,7 +228,7 @@ func (w *watched) tell(n *Node) (stop func()) {
 	n.running.Go(func() {
 		tick := time.NewTicker(progressEvery)
 		defer tick.Stop()
-		var p *progress
+		var p *node.Progress
 		for {
 			select {
 			case <-tick.C:
@@ -225,10 +240,9 @@ func (w *watched) tell(n *Node) (stop func()) {
 				continue
 			}
 			if p == nil {
-				p = newProgress(n.o.Log, "Making the state of the genesis")
-				p.every = 0
+				p = node.NewProgress(n.o.Log, "Making the rows of the genesis' state", 0)
 			}
-			p.say(w.puts.all.Load()-begun, w.items.Load(), func(rate float64) string { return fmt.Sprintf("%.0f rows/s", rate) }, nil)
+			p.Items(w.puts.all.Load()-begun, w.items.Load())
 		}
 	})
 	return cancel

@@ -28,10 +28,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tarn/node"
 	"tarn/opera/chain"
 	"tarn/opera/inter"
 	"tarn/store"
 	"tarn/store/engine"
+	"tarn/writer"
 )
 
 // Options are what a node is started with.
@@ -58,22 +60,27 @@ var (
 	ErrClosed = errors.New("the node is closed")
 )
 
+// progressEvery is the time between two lines about work that takes long (go-opera: 8 s).
+const progressEvery = 8 * time.Second
+
 // Node is a node whose chain is open. Its methods may be called by any goroutine.
 type Node struct {
 	o       Options
 	lock    io.Closer
 	store   store.Store
 	history *chain.History
+	written atomic.Int64 // bytes to its files
 	chain   *chain.Chain
 
-	saver   saver
+	saver   *node.Saver
+	effort  effort
 	version version
 
-	inbox   chan job
+	writer  *writer.Writer
 	stop    context.CancelCauseFunc // of what runs
 	ended   context.Context
 	running sync.WaitGroup
-	opening *progress // while blocks are made again at the start
+	opening *node.Progress // while blocks are made again at the start
 
 	mu        sync.Mutex
 	listeners map[int]func(*chain.Block)
@@ -83,7 +90,7 @@ type Node struct {
 
 // Open opens the chain of a data folder, after applying a genesis to an empty one.
 func Open(ctx context.Context, o Options) (n *Node, err error) {
-	n = &Node{o: o, inbox: make(chan job), listeners: map[int]func(*chain.Block){}}
+	n = &Node{o: o, writer: writer.New(writer.Options{}), listeners: map[int]func(*chain.Block){}}
 	n.ended, n.stop = context.WithCancelCause(context.Background())
 	defer func() {
 		if err != nil {
@@ -121,18 +128,20 @@ func (n *Node) openChain() (err error) {
 			return err
 		}
 	}
-	n.opening = newProgress(n.o.Log, "Giving events of the epoch to consensus again")
-	n.saver.began(n.store, n.o)
+	n.opening = node.NewProgress(n.o.Log, "Giving events of the epoch to consensus again", progressEvery)
+	n.saver = node.NewSaver(node.SaverOptions{Store: n.store, Recovery: n.o.Recovery, Worked: n.effort.total})
+	n.effort.begin()
+	defer n.effort.end()
 	n.chain, err = chain.Open(chain.Options{
 		Store: n.store, History: n.history, Connected: n.connected,
 		Warn:     func(err error) { n.o.Log.Warn(err.Error()) },
-		Progress: func(done, total uint64) { n.opening.items(done, total) },
+		Progress: func(done, total uint64) { n.opening.Items(done, total) },
 	})
 	if err != nil {
 		return remedy(err)
 	}
 	if again := n.made.Load(); again > 0 {
-		n.opening.done("Blocks after the last checkpoint are made again", "blocks", again, "head", n.chain.Head().Number)
+		n.opening.Done("Blocks after the last checkpoint are made again", "blocks", again, "head", n.chain.Head().Number)
 	}
 	n.opening = nil
 	h := n.chain.Head()
@@ -181,11 +190,20 @@ func (n *Node) connected(b *chain.Block) {
 			n.o.Log.Warn(err.Error())
 		}
 	}
-	if err := n.saver.block(); err != nil {
+	n.saveIfDue()
+	n.checkSynced(b.ID.Epoch(), b.Time)
+}
+
+// saveIfDue begins a checkpoint when it is time for one. Only the writer calls it, between
+// blocks.
+func (n *Node) saveIfDue() {
+	if !n.saver.Due() {
+		return
+	}
+	if err := n.saver.Begin(); err != nil {
 		n.o.Log.Error("A checkpoint has failed; a start now would go on from an older block",
 			"block", n.store.Durable().Irreversible, "err", remedy(err))
 	}
-	n.checkSynced(b.ID.Epoch(), b.Time)
 }
 
 // checkSynced ends the node when it has caught up as far as was asked for (go-opera,
@@ -210,7 +228,7 @@ func (n *Node) Cause() error { return context.Cause(n.ended) }
 func (n *Node) Close() error {
 	n.stop(ErrClosed)
 	n.running.Wait()
-	err := n.saver.save()
+	err := n.saver.Save()
 	if err != nil {
 		err = fmt.Errorf("the state was not saved, the next start goes on from block %d: %w", n.store.Durable().Irreversible, remedy(err))
 	}

@@ -173,7 +173,7 @@ func TestAnInterruptedGenesisIsMarkedAndBegunAgain(t *testing.T) {
 	}
 	without := o
 	without.Genesis = nil
-	if _, err := Open(t.Context(), without); err == nil || !strings.Contains(err.Error(), "was interrupted") {
+	if _, err := Open(t.Context(), without); err == nil || !strings.Contains(err.Error(), "is not whole") {
 		t.Errorf("without the genesis: %v", err)
 	}
 	n := open(t, o)
@@ -256,15 +256,13 @@ func TestCheckpointsKeepTheRecoveryTarget(t *testing.T) {
 		n := open(t, o)
 		// Each block finds the checkpoint before it at its end, however slow the disk is.
 		n.Subscribe(func(*chain.Block) {
-			if cp := n.saver.checkpoint; cp != nil {
+			if cp := n.saver.Underway(); cp != nil {
 				<-cp.Done()
 			}
 		})
 		imported(t, n)
-		if cp := n.saver.checkpoint; cp != nil {
-			if err := cp.Wait(); err != nil {
-				t.Fatal(err)
-			}
+		if err := n.saver.Wait(); err != nil {
+			t.Fatal(err)
 		}
 		if got := n.store.Durable().Irreversible; got < c.least || got > c.most {
 			t.Errorf("with a target of %v block %d is durable, want %d to %d", c.target, got, c.least, c.most)
@@ -395,18 +393,4 @@ func TestAVersionThatTheNetworkDemandsStopsTheWriter(t *testing.T) {
 	n.connected(log(0, func(l *types.Log) { clear(l.Data) })) // the network has thought better of it
 	imported(t, n)
 	shut(t, n)
-}
-
-func TestProgressSaysRateAndTimeLeft(t *testing.T) {
-	var said lines
-	p := newProgress(slog.New(slog.NewTextHandler(&said, nil)), "Working")
-	p.every, p.start = 0, time.Now().Add(-10*time.Second)
-	for range 16 {
-		p.items(50, 200, "block", 7)
-	}
-	for _, part := range []string{"msg=Working", "block=7", "percent=25.0", "left=30s", "rate=5/s"} {
-		if strings.Count(said.String(), part) != 1 {
-			t.Errorf("%q in %q", part, said.String())
-		}
-	}
 }

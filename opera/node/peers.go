@@ -25,8 +25,9 @@ import (
 //go:embed bootnodes.txt
 var bootnodes string
 
-// meet begins to connect to peers, nil if the options ask for none.
-func (l *life) meet(n *Node) (*p2p.Node, error) {
+// meet begins to connect to peers, nil if the options ask for none. They are told of what
+// waits, and tell of theirs; nil is a node that takes no transactions.
+func (l *life) meet(n *Node, w *waiting) (*p2p.Node, error) {
 	if l.Node.P2P.MaxPeers == 0 {
 		return nil, nil
 	}
@@ -34,12 +35,18 @@ func (l *life) meet(n *Node) (*p2p.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if w != nil {
+		o.Pool = w
+	}
 	peers, err := p2p.New(o)
 	if err == nil {
 		err = peers.Start()
 	}
 	if err != nil {
 		return nil, err
+	}
+	if w != nil {
+		w.Subscribe(peers.BroadcastTxs)
 	}
 	l.log.Info("Started P2P networking", "self", peers.Self().URLv4())
 	return peers, nil
@@ -67,8 +74,9 @@ func (l *life) peerOptions(n *Node) (p2p.Options, error) {
 		return urls
 	}
 	o := p2p.Options{
-		Ledger: p2p.NewLedger(n.Chain(), n),
-		Notice: func(err error) { l.log.Debug("Peer", "err", err) },
+		Ledger:  p2p.NewLedger(n.Chain(), n),
+		Records: p2p.NewRecords(n.Chain()),
+		Notice:  func(err error) { l.log.Debug("Peer", "err", err) },
 		Server: p2p.Server{
 			Name:   fmt.Sprintf("go-opera/v%s/tarn/%s-%s/%s", config.Version, runtime.GOOS, runtime.GOARCH, runtime.Version()),
 			Listen: c.ListenAddr, NoDial: c.NoDial, MaxPeers: c.MaxPeers, MaxPending: c.MaxPendingPeers,

@@ -20,7 +20,7 @@ func peered(t *testing.T, n *Node, dir string, static ...string) *p2p.Node {
 	c.Node.P2P.MaxPeers, c.Node.P2P.NoDiscovery, c.Node.P2P.ListenAddr = 5, true, "127.0.0.1:0"
 	c.Node.P2P.StaticNodes = static
 	l := &life{Config: c, out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler)}
-	peers, err := l.meet(n)
+	peers, err := l.meet(n, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestOptionsOfTheNetworkAreCheckedTogether(t *testing.T) {
 	c.Node.P2P.MaxPeers = 5
 	c.Node.P2P.StaticNodes, c.Node.P2P.NAT, c.Node.P2P.NetRestrict, c.Node.P2P.NodeKeyHex = []string{"nobody"}, "somehow", []string{"1.2.3"}, "12"
 	l := &life{Config: c, log: slog.New(slog.DiscardHandler)}
-	_, err := l.meet(n)
+	_, err := l.meet(n, nil)
 	if err == nil {
 		t.Fatal("they are taken")
 	}

@@ -6,21 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 	"net"
-	"net/http"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"time"
 
 	"github.com/ethereum/go-ethereum/accounts"
-	"github.com/ethereum/go-ethereum/accounts/keystore"
 
 	"tarn/opera/config"
 	"tarn/opera/inter"
 	"tarn/opera/p2p"
 	"tarn/opera/rpc"
+	"tarn/serve"
 )
 
 // requests answers JSON-RPC over what the options ask for, until it is closed.
@@ -33,17 +31,29 @@ type requests struct {
 // socketPath is the longest path of a local socket, on Linux.
 const socketPath = 107
 
-// serve begins to answer for a node and its peers, nil for none.
-func (l *life) serve(n *Node, peers *p2p.Node) (_ *requests, err error) {
-	keys := l.keys()
+// serve begins to answer for a node, its peers, nil for none, and what waits, nil for a node
+// that takes no transactions.
+func (l *life) serve(n *Node, peers *p2p.Node, w *waiting) (_ *requests, err error) {
+	keys, err := l.keys()
+	if err != nil {
+		return nil, err
+	}
+	if err := l.unlock(keys); err != nil {
+		return nil, errors.Join(err, keys.Close())
+	}
 	o := l.rpcOptions(n, keys)
 	if peers != nil {
 		o.Peers = peers
 	}
+	if w != nil {
+		o.Pool, o.Prices = w, w.prices
+	}
 	r := &requests{l: l, service: rpc.New(o)}
 	r.ends = append(r.ends, keys.Close, func() error { r.service.Close(); return nil })
-	stop := n.Subscribe(r.service.Connected)
-	r.ends = append(r.ends, func() error { stop(); return nil })
+	r.until(n.Subscribe(r.service.Connected))
+	if w != nil {
+		r.until(w.Subscribe(r.service.Added))
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.close())
@@ -73,6 +83,11 @@ func (l *life) serve(n *Node, peers *p2p.Node) (_ *requests, err error) {
 	return r, err
 }
 
+// until has something end with the requests.
+func (r *requests) until(stop func()) {
+	r.ends = append(r.ends, func() error { stop(); return nil })
+}
+
 // listen answers at the local socket.
 func (r *requests) listen() error {
 	path := r.l.Node.IPCPath
@@ -95,6 +110,10 @@ func (r *requests) listen() error {
 	return nil
 }
 
+// requestBytes is how many bytes of requests may be under way at an address. go-opera has no
+// bound.
+const requestBytes = 512 << 20
+
 // open answers at an address.
 func (r *requests) open(host string, port int, h *rpc.HTTPOptions, w *rpc.WSOptions) error {
 	handler, err := r.service.Handler(h, w)
@@ -107,20 +126,22 @@ func (r *requests) open(host string, port int, h *rpc.HTTPOptions, w *rpc.WSOpti
 		return fmt.Errorf("listen for JSON-RPC: %w", err)
 	}
 	t := r.l.Node.HTTPTimeouts
-	s := &http.Server{Handler: handler, ReadTimeout: t.ReadTimeout, ReadHeaderTimeout: t.ReadTimeout, WriteTimeout: t.WriteTimeout, IdleTimeout: t.IdleTimeout}
-	go func() {
-		if err := s.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			r.l.log.Error("JSON-RPC is not served any more", "address", listener.Addr(), "err", err)
-		}
-	}()
+	s := serve.New(serve.Options{
+		MaxBytesInFlight: requestBytes, MaxConnections: -1, HeaderTimeout: t.ReadTimeout, BodyTimeout: t.ReadTimeout,
+		WriteTimeout: t.WriteTimeout, IdleTimeout: t.IdleTimeout, Log: r.l.log,
+	})
+	if err := s.Serve(listener, r.l.observed.beside(handler)); err != nil {
+		handler.Close()
+		return err
+	}
 	r.ends = append(r.ends, func() error {
 		handler.Close()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		if s.Shutdown(ctx) != nil {
-			return s.Close()
+		if err := s.Stop(ctx); ctx.Err() == nil {
+			return err
 		}
-		return nil
+		return nil // who has not taken the answer in this time has none
 	})
 	r.l.log.Info("JSON-RPC is served", "http", h != nil, "ws", w != nil, "endpoint", listener.Addr())
 	return nil
@@ -136,33 +157,29 @@ func (r *requests) close() (err error) {
 }
 
 // keys are the accounts of the node's folder of keys.
-func (l *life) keys() *accounts.Manager {
-	n, p := keystore.StandardScryptN, keystore.StandardScryptP
-	if l.Node.UseLightweightKDF {
-		n, p = keystore.LightScryptN, keystore.LightScryptP
+func (l *life) keys() (*accounts.Manager, error) {
+	w, err := l.wallet(nil)
+	if err != nil {
+		return nil, err
 	}
-	dir := cmp.Or(l.Node.KeyStoreDir, filepath.Join(l.Node.DataDir, "keystore"))
-	return accounts.NewManager(nil, keystore.NewKeyStore(dir, n, p))
+	return accounts.NewManager(nil, w.Keystore()), nil
 }
 
 func (l *life) rpcOptions(n *Node, keys *accounts.Manager) rpc.Options {
 	c, o := &l.Node, &l.Opera
+	dir, err := filepath.Abs(c.DataDir)
+	if err != nil {
+		dir = c.DataDir // there is no working folder to tell
+	}
 	const longTime = 24 * time.Hour // go-opera's zero has no limit
 	limits := rpc.Limits{
 		GasCap: cmp.Or(o.RPCGasCap, math.MaxUint64), FeeCap: cmp.Or(o.RPCTxFeeCap, -1),
 		CallTime: cmp.Or(o.RPCEVMTimeout, longTime), RequestTime: cmp.Or(o.RPCTimeout, longTime),
 		UnindexedBlocks: inter.BlockNumber(o.FilterAPI.UnindexedLogsBlockRangeLimit),
 	}
-	wei := func(n uint64) *big.Int {
-		if n == 0 {
-			return nil
-		}
-		return new(big.Int).SetUint64(n)
-	}
 	return rpc.Options{
 		Chain: n.Chain(), Writer: n, Accounts: keys, InsecureUnlock: c.InsecureUnlockAllowed, Remote: c.HTTPHost != "" || c.WSHost != "",
-		AllowUnprotected: o.AllowUnprotectedTxs || c.AllowUnprotectedTxs, DataDir: c.DataDir, Limits: limits,
+		AllowUnprotected: o.AllowUnprotectedTxs || c.AllowUnprotectedTxs, DataDir: dir, Limits: limits,
 		Version: fmt.Sprintf("go-opera/v%s/tarn/%s-%s/%s", config.Version, runtime.GOOS, runtime.GOARCH, runtime.Version()),
-		Price:   rpc.PriceOptions{Max: wei(o.GPO.MaxGasPrice), Min: wei(o.GPO.MinGasPrice), MinTip: wei(o.GPO.MinGasTip), Certainty: o.GPO.DefaultCertainty},
 	}
 }

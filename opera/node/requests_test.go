@@ -12,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
 
+	"tarn/internal/loopback"
 	"tarn/opera/config"
 )
 
@@ -20,14 +21,7 @@ func TestRequestsAreAnsweredUntilTheEnd(t *testing.T) {
 	dir := t.TempDir()
 	n := open(t, options(dir, io.Discard))
 	imported(t, n)
-	port := func() int {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		return l.Addr().(*net.TCPAddr).Port
-	}
+	port := func() int { return loopback.Port(loopback.Address(t)) }
 	short, err := os.MkdirTemp("/tmp", "node")
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +35,7 @@ func TestRequestsAreAnsweredUntilTheEnd(t *testing.T) {
 	address := net.JoinHostPort(c.Node.HTTPHost, strconv.Itoa(c.Node.HTTPPort))
 	urls := []string{"http://" + address, "ws://" + address, c.Node.IPCPath}
 	for range 2 { // nothing of the first time is in the way of the second
-		r, err := l.serve(n, nil)
+		r, err := l.serve(n, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +62,7 @@ func TestRequestsAreAnsweredUntilTheEnd(t *testing.T) {
 		}
 	}
 	c.Node.HTTPModules = []string{"nonsense"}
-	if _, err := l.serve(n, nil); err == nil {
+	if _, err := l.serve(n, nil, nil); err == nil {
 		t.Error("a namespace that there is not is served")
 	}
 	shut(t, n)

@@ -4,19 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
-	"net/http/pprof"
 	"os"
 	"path/filepath"
 	"runtime"
 	rtpprof "runtime/pprof"
 	"runtime/trace"
-	"strconv"
+	"slices"
 	"time"
 
 	"tarn/opera/config"
 	"tarn/opera/p2p"
+	"tarn/opera/rpc"
 	"tarn/store/vfs"
 )
 
@@ -25,22 +23,25 @@ func (l *life) node(ctx context.Context) error {
 	if err := l.arguments(0, 0); err != nil {
 		return err
 	}
+	return l.running(ctx, func(ctx context.Context, _ *rpc.Service) error {
+		<-ctx.Done()
+		return nil
+	})
+}
+
+// running runs a node while something is done beside it.
+func (l *life) running(ctx context.Context, work func(context.Context, *rpc.Service) error) error {
 	return l.withNode(ctx, nil, func(ctx context.Context, n *Node) error {
 		for _, lack := range l.missing() {
 			l.log.Warn(lack)
 		}
 		said := &news{log: l.log, now: time.Now}
 		defer n.Subscribe(said.block)()
-		peers, err := l.meet(n)
+		service, end, err := l.begin(n)
 		if err != nil {
 			return err
 		}
-		r, err := l.serve(n, peers)
-		if err != nil {
-			return errors.Join(err, leave(peers))
-		}
-		<-ctx.Done()
-		err = errors.Join(r.close(), leave(peers))
+		err = errors.Join(work(ctx, service), end())
 		cause := context.Cause(ctx)
 		if errors.Is(cause, ErrSynced) || errors.Is(cause, context.Canceled) {
 			l.log.Info("Stopping", "reason", cause)
@@ -48,6 +49,51 @@ func (l *life) node(ctx context.Context) error {
 		}
 		return errors.Join(cause, err)
 	})
+}
+
+// begin begins what goes on beside the chain: what waits, peers, requests, a validator. The
+// function that is returned ends that in the opposite order.
+func (l *life) begin(n *Node) (_ *rpc.Service, end func() error, err error) {
+	var ends []func() error
+	stop := func() (err error) {
+		for _, e := range slices.Backward(ends) {
+			err = errors.Join(err, e())
+		}
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, stop())
+		}
+	}()
+	w, err := l.wait(n)
+	if err != nil {
+		return nil, nil, err
+	}
+	ends = append(ends, w.close)
+	peers, err := l.meet(n, w)
+	if err != nil {
+		return nil, nil, err
+	}
+	ends = append(ends, func() error { return leave(peers) })
+	r, err := l.serve(n, peers, w)
+	if err != nil {
+		return nil, nil, err
+	}
+	ends = append(ends, r.close)
+	v, err := l.validate(n, peers, offered{w.Pool})
+	if err != nil {
+		return nil, nil, err
+	}
+	ends = append(ends, func() error { v.close(); return nil })
+	hide := l.observed.serves(n, &beside{peers: peers, pool: w, validator: v}, l.Tarn.HealthAge)
+	ends = append(ends, func() error { hide(); return nil })
+	page, err := l.openDashboard(l.observed.metrics)
+	if err != nil {
+		return nil, nil, err
+	}
+	ends = append(ends, page)
+	return r.service, stop, nil
 }
 
 // leave ends the connections to peers, if there are any.
@@ -67,8 +113,6 @@ func (l *life) missing() []string {
 			lacks = append(lacks, what)
 		}
 	}
-	lack(l.Run.Metrics, "Metrics were asked for, and are no part of this program yet")
-	lack(l.Emitter.Validator.ID != 0, "A validator was named; this program does not speak for one yet, it makes no events")
 	lack(len(l.Node.P2P.IPRestrict)+len(l.Node.P2P.PrivateNodes) != 0, "iprestrict and privatenodes have no effect: netrestrict takes networks, a firewall does the rest")
 	return lacks
 }
@@ -138,34 +182,8 @@ func (l *life) profile() (stop func() error, err error) {
 	if err == nil {
 		err = create(p.Trace, func(f *os.File) error { return trace.Start(f) }, trace.Stop)
 	}
-	if err == nil && p.Serve {
-		err = l.serveProfiles(&ends)
-	}
 	if err != nil {
 		return nil, errors.Join(err, stop())
 	}
 	return stop, nil
-}
-
-func (l *life) serveProfiles(ends *[]func() error) error {
-	p := &l.Run.Profile
-	listener, err := net.Listen("tcp", net.JoinHostPort(p.Address, strconv.Itoa(p.Port)))
-	if err != nil {
-		return fmt.Errorf("--pprof: %w", err)
-	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	s := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
-	go func() {
-		if err := s.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			l.log.Error("Profiles are not served any more", "err", err)
-		}
-	}()
-	l.log.Info("Starting pprof server", "addr", fmt.Sprintf("http://%s/debug/pprof", listener.Addr()))
-	*ends = append(*ends, s.Close)
-	return nil
 }

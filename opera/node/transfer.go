@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"tarn/node"
 	"tarn/opera/chain"
 	"tarn/opera/eventfile"
 	"tarn/opera/genesis"
@@ -48,10 +49,10 @@ func (n *Node) Import(ctx context.Context, path string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	err = n.Do(ctx, func(c *chain.Chain) (err error) {
-		p := newProgress(n.o.Log, "Importing events")
+		p := node.NewProgress(n.o.Log, "Importing events", progressEvery)
 		fed, err = c.Feed(ctx, in.Next, func(f chain.Fed) {
 			head := c.Head()
-			p.items(uint64(in.Position()), uint64(info.Size()), "block", head.Number, "epoch", c.Epoch().Epoch, "events", f.Events+f.Known, "txs", f.Txs,
+			p.Items(uint64(in.Position()), uint64(info.Size()), "block", head.Number, "epoch", c.Epoch().Epoch, "events", f.Events+f.Known, "txs", f.Txs,
 				"txs/s", int(float64(f.Txs)/max(time.Since(begun).Seconds(), 1e-3)))
 			if err := n.version.unsupported(); err != nil {
 				cancel(err)
@@ -123,7 +124,7 @@ func (l *life) exportEvents(ctx context.Context) error {
 			return err
 		}
 		l.log.Info("Exporting events to file", "file", path)
-		p := newProgress(l.log, "Exporting events")
+		p := node.NewProgress(l.log, "Exporting events", progressEvery)
 		total := n.History().Events.LogBytes
 		var count, bytes uint64
 		var failed error
@@ -135,13 +136,13 @@ func (l *life) exportEvents(ctx context.Context) error {
 			}
 			failed = errors.Join(ctx.Err(), out.Write(raw))
 			last, count, bytes = id, count+1, bytes+uint64(len(raw))
-			p.bytes(bytes, uint64(total), "last", id, "exported", count)
+			p.Bytes(bytes, uint64(total), "last", id, "exported", count)
 			return failed == nil
 		})
 		if err = errors.Join(err, failed, out.Close()); err != nil {
 			return fmt.Errorf("export events: %s is not whole: %w", path, err)
 		}
-		p.done("Exported events", "last", last, "exported", count)
+		p.Done("Exported events", "last", last, "exported", count)
 		return nil
 	})
 }
@@ -265,7 +266,7 @@ func (x *genesisExport) blocks(u *genesis.UnitWriter) error {
 	if err != nil {
 		return err
 	}
-	p := newProgress(x.log, "Exporting blocks")
+	p := node.NewProgress(x.log, "Exporting blocks", progressEvery)
 	var total, done uint64
 	for r, err := range source.Blocks() {
 		if err = errors.Join(err, x.ctx.Err()); err != nil {
@@ -281,13 +282,13 @@ func (x *genesisExport) blocks(u *genesis.UnitWriter) error {
 			return err
 		}
 		done++
-		p.items(done, total, "last", r.Number)
+		p.Items(done, total, "last", r.Number)
 	}
 	return nil
 }
 
 func (x *genesisExport) items(source genesis.Source, u *genesis.UnitWriter) error {
-	p := newProgress(x.log, "Exporting EVM data")
+	p := node.NewProgress(x.log, "Exporting EVM data", progressEvery)
 	var done uint64
 	for item, err := range source.Items() {
 		if err = errors.Join(err, x.ctx.Err()); err != nil {
@@ -297,7 +298,7 @@ func (x *genesisExport) items(source genesis.Source, u *genesis.UnitWriter) erro
 			return err
 		}
 		done++
-		p.items(done, 0, "items", done)
+		p.Items(done, 0, "items", done)
 	}
 	return nil
 }
@@ -308,7 +309,7 @@ func (l *life) check(ctx context.Context) error {
 		return errors.New("This command doesn't require an argument.")
 	}
 	return l.existing(ctx, func(ctx context.Context, n *Node) error {
-		p := newProgress(l.log, "Checking")
+		p := node.NewProgress(l.log, "Checking", progressEvery)
 		wrong := 0
 		err := n.Do(ctx, func(c *chain.Chain) error {
 			counted, err := c.Check(func(err error) {
@@ -317,7 +318,7 @@ func (l *life) check(ctx context.Context) error {
 				}
 			})
 			if err == nil && wrong == 0 {
-				p.done("EVM storage is verified", "last", c.Head().Number, "accounts", counted.Accounts, "slots", counted.Slots,
+				p.Done("EVM storage is verified", "last", c.Head().Number, "accounts", counted.Accounts, "slots", counted.Slots,
 					"codes", counted.Codes, "nodes", counted.Nodes)
 			}
 			return err

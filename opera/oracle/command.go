@@ -19,6 +19,11 @@ func (p *Peer) run(ctx context.Context, c Config, command ...string) error {
 	return nil
 }
 
+// Command returns a command of go-opera, to be started, with arguments as they are.
+func (p *Peer) Command(ctx context.Context, arguments ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, p.program, arguments...)
+}
+
 // reason is what a program said when it ended badly: why it panicked, or its last line.
 func reason(out []byte) string {
 	for line := range strings.Lines(string(out)) {

@@ -18,15 +18,17 @@ import (
 	"tarn/opera/inter"
 )
 
-// Network is a fakenet of go-operas, one for each validator, all connected. Nothing in them
-// guards against signing twice. It is for one goroutine.
+// Network is a fakenet of nodes, one for each validator, all connected. It is for one
+// goroutine.
 type Network struct {
 	Nodes []*Node // of validators 1, 2, …; nil while one is stopped
 
-	peer  *Peer
-	dir   string
-	size  int
-	twins []*Node
+	programs []*Peer // of the validators
+	settings string
+	preset   string
+	dir      string
+	size     int
+	twins    []*Node
 
 	payers map[inter.ValidatorID]*Account // of transfers
 }
@@ -36,9 +38,28 @@ type Network struct {
 const unguarded = "[Emitter.EmitIntervals]\nMax = 1500000000\nDoublesignProtection = 0\nParallelInstanceProtection = 0\n" +
 	"[Emitter.PrevEmittedEventFile]\nPath = \"/dev/null\"\n"
 
-// StartNetwork starts a fakenet of that many validators in folders below dir.
+// StartNetwork starts a fakenet of that many validators in folders below dir. Nothing in
+// them guards against signing twice.
 func (p *Peer) StartNetwork(ctx context.Context, dir string, validators int) (*Network, error) {
-	n := &Network{peer: p, dir: dir, size: validators, Nodes: make([]*Node, validators), payers: map[inter.ValidatorID]*Account{}}
+	return startNetwork(ctx, dir, slices.Repeat([]*Peer{p}, validators), unguarded, "")
+}
+
+// guarded has a validator wait for a short while before it says something.
+const guarded = "[Emitter.EmitIntervals]\nMax = 1500000000\nDoublesignProtection = 1500000000\n"
+
+// StartMixed starts a fakenet of one validator for each program, which may be any that takes
+// go-opera's flags, in folders below dir. They guard against signing twice.
+func StartMixed(ctx context.Context, dir string, programs []string) (*Network, error) {
+	var peers []*Peer
+	for _, p := range programs {
+		peers = append(peers, &Peer{program: p})
+	}
+	return startNetwork(ctx, dir, peers, guarded, "ldb-1")
+}
+
+func startNetwork(ctx context.Context, dir string, programs []*Peer, settings, preset string) (*Network, error) {
+	size := len(programs)
+	n := &Network{programs: programs, settings: settings, preset: preset, dir: dir, size: size, Nodes: make([]*Node, size), payers: map[inter.ValidatorID]*Account{}}
 	for i := range n.Nodes {
 		if err := n.Return(ctx, inter.ValidatorID(i+1)); err != nil {
 			return nil, errors.Join(err, n.Kill())
@@ -52,6 +73,13 @@ func (n *Network) Leave(id inter.ValidatorID) error {
 	node := n.Nodes[id-1]
 	n.Nodes[id-1] = nil
 	return node.Stop()
+}
+
+// Crash ends a validator's node as a crash does.
+func (n *Network) Crash(id inter.ValidatorID) error {
+	node := n.Nodes[id-1]
+	n.Nodes[id-1] = nil
+	return node.Kill()
 }
 
 // Return starts a validator's node, with what it has, and connects it.
@@ -142,8 +170,8 @@ func (n *Network) Cheated(ctx context.Context, id inter.ValidatorID) (bool, erro
 
 // join starts a node and tells it of all others.
 func (n *Network) join(ctx context.Context, name string, id inter.ValidatorID) (*Node, error) {
-	node, err := n.peer.Start(ctx, Config{
-		Dir: filepath.Join(n.dir, name), Validators: n.size, Validator: int(id), Settings: unguarded,
+	node, err := n.programs[id-1].Start(ctx, Config{
+		Dir: filepath.Join(n.dir, name), Validators: n.size, Validator: int(id), Settings: n.settings, Preset: n.preset,
 	})
 	if err != nil {
 		return nil, err

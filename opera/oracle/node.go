@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
+
+	"tarn/internal/loopback"
 )
 
 // patience is how long a node may take to answer at first, and to end.
@@ -75,13 +76,13 @@ func (p *Peer) launch(ctx context.Context, c Config) (*Node, error) {
 	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
 		return nil, err
 	}
-	ports, err := freePorts(2)
+	at, err := loopback.Addresses(2)
 	if err != nil {
 		return nil, err
 	}
 	// Nothing but the TOML file can bind the peers' port to one address.
 	toml := filepath.Join(c.Dir, "node.toml")
-	text := fmt.Sprintf("%s\n[Node.P2P]\nListenAddr = \"127.0.0.1:%d\"\n", c.Settings, ports[0])
+	text := fmt.Sprintf("%s\n[Node.P2P]\nListenAddr = \"%s\"\n", c.Settings, at[0])
 	if err := os.WriteFile(toml, []byte(text), 0o644); err != nil {
 		return nil, err
 	}
@@ -91,10 +92,10 @@ func (p *Peer) launch(ctx context.Context, c Config) (*Node, error) {
 	}
 	defer log.Close()
 	args := append([]string{"--config", toml, "--nodiscover", "--nat", "none", "--lightkdf",
-		"--http", "--http.addr", "127.0.0.1", "--http.port", strconv.Itoa(ports[1]),
+		"--http", "--http.addr", "127.0.0.1", "--http.port", strconv.Itoa(loopback.Port(at[1])),
 		"--http.api", "eth,ftm,dag,abft,net,web3,txpool,debug,personal,admin"}, c.arguments()...)
 	n := &Node{
-		Client: &Client{url: fmt.Sprintf("http://127.0.0.1:%d", ports[1])},
+		Client: &Client{url: "http://" + at[1]},
 		config: c,
 		cmd:    exec.CommandContext(ctx, p.program, args...),
 		done:   make(chan struct{}),
@@ -153,18 +154,4 @@ func (n *Node) Kill() error {
 	}
 	<-n.done
 	return nil
-}
-
-// freePorts finds ports of this machine that nobody listens on.
-func freePorts(n int) ([]int, error) {
-	var ports []int
-	for range n {
-		l, err := net.Listen("tcp4", "127.0.0.1:0")
-		if err != nil {
-			return nil, fmt.Errorf("find a free port: %w", err)
-		}
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports, nil
 }

@@ -52,6 +52,8 @@ type Record struct {
 	Final  string
 	Blocks []BlockAnswer // the first block first
 	Rules  inter.Rules   // of the last epoch
+
+	config Config // of the node
 }
 
 // Record asks a node of the network for the blocks, stops the network, and exports the
@@ -64,14 +66,14 @@ func (n *Network) Record(ctx context.Context, node int) (*Record, error) {
 	if err := n.Stop(); err != nil {
 		return nil, err
 	}
-	return r, n.peer.export(ctx, n.Nodes[node].config, r)
+	return r, n.programs[node].export(ctx, n.Nodes[node].config, r)
 }
 
 // Replay has a go-opera in a new folder import a file of events that follow the genesis of
 // a fakenet, and records what it makes of them. Events that it refuses are missing from
 // what it exports.
 func (p *Peer) Replay(ctx context.Context, dir string, validators int, path string) (*Record, error) {
-	c := Config{Dir: dir, Validators: validators}
+	c := Config{Dir: dir, Validators: validators, Preset: "ldb-1"}
 	if err := p.ImportEvents(ctx, c, path); err != nil {
 		return nil, err
 	}
@@ -88,7 +90,7 @@ func (p *Peer) Replay(ctx context.Context, dir string, validators int, path stri
 
 // record asks a node what it has.
 func (n *Node) record(ctx context.Context) (r *Record, err error) {
-	r = &Record{Events: filepath.Join(n.config.Dir, "events.gz"), Final: filepath.Join(n.config.Dir, "final.g")}
+	r = &Record{config: n.config, Events: filepath.Join(n.config.Dir, "events.gz"), Final: filepath.Join(n.config.Dir, "final.g")}
 	if r.Blocks, err = n.Blocks(ctx); err != nil {
 		return nil, err
 	}

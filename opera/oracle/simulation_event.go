@@ -201,14 +201,11 @@ func (s *Simulation) anyEvent() *inter.Payload {
 
 // nonce is mostly an account's next one, counting what waits in events.
 func (s *Simulation) nonce(v *chain.View, a *Account) (uint64, error) {
-	account, err := v.State().Account(crypto.Keccak256Hash(a.Address[:]))
+	account, err := v.Account(a.Address)
 	if err != nil {
 		return 0, err
 	}
-	now := uint64(0)
-	if account != nil {
-		now = account.Nonce
-	}
+	now := account.Nonce
 	o := s.senders[a.Address]
 	if o == nil {
 		o = &sender{}

@@ -113,6 +113,9 @@ func simulate(t *testing.T, p *Peer, r *trial) error {
 	if err := compare(c.Chain, theirs); err != nil {
 		return err
 	}
+	if err := sameVotes(c.Chain, &theirs.config); err != nil {
+		return err
+	}
 	// What go-opera refuses it does not export.
 	taken, err := countEvents(theirs.Events)
 	if err == nil && taken != n.Events {

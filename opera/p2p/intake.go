@@ -37,8 +37,9 @@ type intake struct {
 	epoch   atomic.Uint32
 	highest atomic.Uint32 // lamport time of the epoch's events
 
-	work  chan *item // to be checked
-	items chan *item // in the order in which they came
+	work  chan *item    // to be checked
+	items chan *item    // in the order in which they came
+	moved chan struct{} // the ledger may be in another epoch, without an event of a peer
 
 	mu       sync.Mutex // of what follows
 	order    *order
@@ -63,7 +64,7 @@ func newIntake(l Ledger, limits *Limits) *intake {
 		ledger: l, limits: limits, budget: newBudget(limits.IntakeEvents, limits.IntakeBytes),
 		order: newOrder(limits.OrderEvents, limits.OrderBytes), checking: map[inter.EventID][]byte{},
 		running: map[inter.EventID]struct{}{},
-		work:    make(chan *item), items: make(chan *item, limits.IntakeEvents),
+		work:    make(chan *item), items: make(chan *item, limits.IntakeEvents), moved: make(chan struct{}, 1),
 	}
 }
 
@@ -93,9 +94,33 @@ func (in *intake) serve(ctx context.Context) {
 				}
 				return
 			}
+		case <-in.moved:
+			at, err := in.ledger.Present()
+			if err != nil {
+				in.failed(err)
+				return
+			}
+			if uint32(at.Epoch) != in.epoch.Load() {
+				in.enter(at.Epoch, 0)
+			}
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// own takes notice of an event that was connected and came from no peer.
+func (in *intake) own(id inter.EventID) {
+	in.mu.Lock()
+	in.raise(id)
+	in.mu.Unlock()
+	token(in.moved)
+}
+
+// raise notes that an event was connected. The lock is held.
+func (in *intake) raise(id inter.EventID) {
+	if high := uint32(id.Lamport()); uint32(id.Epoch()) == in.epoch.Load() && high > in.highest.Load() {
+		in.highest.Store(high)
 	}
 }
 
@@ -314,9 +339,7 @@ func (in *intake) settle(run []*arrival, results []error) {
 		if results[i] != nil {
 			continue
 		}
-		if high := uint32(a.event.Lamport); uint32(id.Epoch()) == in.epoch.Load() && high > in.highest.Load() {
-			in.highest.Store(high)
-		}
+		in.raise(id)
 		for _, child := range in.order.connected(id) {
 			rest = append(rest, child)
 			in.running[child.event.ID()] = struct{}{}

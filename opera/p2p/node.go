@@ -334,8 +334,14 @@ func (n *Node) fail(err error) {
 	n.cancel(err)
 }
 
-// Broadcast tells peers of an event that this node has made and connected.
-func (n *Node) Broadcast(p *inter.Payload) { n.broadcast(p, 0) }
+// Broadcast tells peers of an event that this node has made and connected. Who makes events
+// is at the head, so that the only validator of a network takes transactions of peers too,
+// which go-opera's does not.
+func (n *Node) Broadcast(p *inter.Payload) {
+	n.fresh.Store(true)
+	n.intake.own(p.ID())
+	n.broadcast(p, 0)
+}
 
 // broadcast sends an event to those that lack it: whole to some, its id to the others.
 func (n *Node) broadcast(p *inter.Payload, passed time.Duration) {

@@ -13,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"tarn/opera/evm"
+	"tarn/opera/gasprice"
 )
 
 // TransactionArgs are a transaction that somebody wants, or a call. What is nil was not said.
@@ -146,13 +147,13 @@ func (a *TransactionArgs) completePrice(v *view) error {
 			return errors.New("maxFeePerGas or maxPriorityFeePerGas specified but london is not active yet")
 		}
 		if a.GasPrice == nil {
-			price := v.service.prices.tip(v, byDefault)
+			price := v.service.options.Prices.Tip(v.View, gasprice.ByDefault)
 			a.GasPrice = (*hexutil.Big)(price.Add(price, v.minPrice()))
 		}
 		return nil
 	}
 	if a.MaxPriorityFeePerGas == nil {
-		a.MaxPriorityFeePerGas = (*hexutil.Big)(v.service.prices.tip(v, byDefault))
+		a.MaxPriorityFeePerGas = (*hexutil.Big)(v.service.options.Prices.Tip(v.View, gasprice.ByDefault))
 	}
 	if a.MaxFeePerGas == nil {
 		most := v.minPrice()

@@ -13,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"tarn/opera/gasprice"
 	"tarn/opera/inter"
 	"tarn/opera/state"
 )
@@ -30,17 +31,19 @@ func (e ethChain) BlockNumber() (hexutil.Uint64, error) {
 
 func (e ethChain) GasPrice() (*hexutil.Big, error) {
 	return read(e.s, func(v *view) (*hexutil.Big, error) {
-		tip := e.s.prices.tip(v, byDefault)
+		tip := e.s.options.Prices.Tip(v.View, gasprice.ByDefault)
 		return (*hexutil.Big)(tip.Add(tip, v.minPrice())), nil
 	})
 }
 
 func (e ethChain) MaxPriorityFeePerGas() (*hexutil.Big, error) {
-	return read(e.s, func(v *view) (*hexutil.Big, error) { return (*hexutil.Big)(e.s.prices.tip(v, byDefault)), nil })
+	return read(e.s, func(v *view) (*hexutil.Big, error) {
+		return (*hexutil.Big)(e.s.options.Prices.Tip(v.View, gasprice.ByDefault)), nil
+	})
 }
 
 func (e ethChain) EffectiveBaseFee() (*hexutil.Big, error) {
-	return read(e.s, func(v *view) (*hexutil.Big, error) { return (*hexutil.Big)(e.s.prices.effective(v)), nil })
+	return read(e.s, func(v *view) (*hexutil.Big, error) { return (*hexutil.Big)(e.s.options.Prices.Effective(v.View)), nil })
 }
 
 // syncedAge is how old the last block of a node may be that is not syncing.
@@ -137,15 +140,15 @@ func (s *Service) feeHistory(v *view, count Count, tag BlockTag, percentiles []f
 	h := &feeHistoryJSON{OldestBlock: (*hexutil.Big)(new(big.Int).SetUint64(uint64(oldest))), Note: feeHistoryNote}
 	var tips []*big.Int
 	for _, p := range percentiles {
-		tips = append(tips, s.prices.tip(v, uint64(unit*p/100)))
+		tips = append(tips, s.options.Prices.Tip(v.View, uint64(gasprice.Unit*p/100)))
 	}
 	fee := (*hexutil.Big)(v.minPrice())
 	for n := oldest; n <= last; n++ {
 		rewards := make([]*hexutil.Big, len(tips))
 		for i, tip := range tips {
 			if n < last {
-				tip = new(big.Int).Mul(tip, big.NewInt(int64(rand.Intn(unit/50)+unit)))
-				tip.Div(tip, big.NewInt(unit))
+				tip = new(big.Int).Mul(tip, big.NewInt(int64(rand.Intn(gasprice.Unit/50)+gasprice.Unit)))
+				tip.Div(tip, big.NewInt(gasprice.Unit))
 			}
 			rewards[i] = (*hexutil.Big)(tip)
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"tarn/internal/conversation"
 	"tarn/internal/scratch"
 	"tarn/opera/genesis/fakenet"
 	"tarn/opera/inter"
@@ -164,12 +165,17 @@ func TestAnswersAreGoOperas(t *testing.T) {
 	}
 }
 
-// answered is a request with go-opera's answer, a line of testdata.
-type answered struct{ Body, Answer string }
-
+// What go-opera said once: of the chain that recordedEvents make. Long answers are in a file of
+// their own, in the same form.
 const (
 	recordedEvents  = "testdata/events.gz"
-	recordedAnswers = "testdata/answers.gz"
+	recordedAnswers = "testdata/answers.txt"
+	recordedLong    = "testdata/long.txt.gz"
+
+	long = 2000 // bytes
+
+	recordedHead = "// What go-opera v1.1.3-rc.5 said of the chain that events.gz make: requests of JSON-RPC, and the\n" +
+		"// status with the body of their answers. go test -rpc.record writes it anew.\n\n"
 )
 
 // write keeps the chain, and what go-opera says of it.
@@ -182,51 +188,59 @@ func write(t *testing.T, theirs func(string) (string, error), list []string, eve
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := os.Create(recordedAnswers)
-	if err != nil {
-		t.Fatal(err)
-	}
-	z, err := gzip.NewWriterLevel(out, gzip.BestCompression)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := json.NewEncoder(z)
+	short, large := []byte(recordedHead), []byte(nil)
+	method := ""
 	for _, body := range list {
 		answer, err := theirs(body)
-		if err == nil && len(body) < 1<<20 && !strings.Contains(answer, "keystore://") {
-			err = lines.Encode(answered{body, answer})
-		}
 		if err != nil {
 			t.Fatal(err)
 		}
+		if len(body) >= 1<<20 || strings.Contains(answer, "keystore://") {
+			continue
+		}
+		e := conversation.Exchange{Ask: body, Answers: []string{answer}}
+		if m := methodOf(body); m != method {
+			method, e.Comment = m, m
+		}
+		if len(body)+len(answer) < long {
+			short = e.Append(short)
+		} else {
+			large = e.Append(large)
+		}
 	}
-	if err := errors.Join(z.Close(), out.Close()); err != nil {
+	var packed bytes.Buffer
+	z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err == nil {
+		_, err = z.Write(large)
+		err = errors.Join(err, z.Close())
+	}
+	if err = errors.Join(err, os.WriteFile(recordedAnswers, short, 0o644), os.WriteFile(recordedLong, packed.Bytes(), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 }
 
+// methodOf is what a request asks for; empty if that is not clear.
+func methodOf(body string) string {
+	var r struct{ Method string }
+	if json.Unmarshal([]byte(body), &r) != nil {
+		return ""
+	}
+	return r.Method
+}
+
 // The same, with what go-opera said once.
 func TestAnswersAreThoseThatWereRecorded(t *testing.T) {
-	in, err := os.Open(recordedAnswers)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	z, err := gzip.NewReader(in)
-	if err != nil {
-		t.Fatal(err)
-	}
 	said := map[string]string{}
 	var list []string
-	for lines := json.NewDecoder(z); ; {
-		var a answered
-		if err := lines.Decode(&a); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
+	for _, file := range []string{recordedAnswers, recordedLong} {
+		exchanges, err := conversation.Read(file)
+		if err != nil {
 			t.Fatal(err)
 		}
-		said[a.Body] = a.Answer
-		list = append(list, a.Body)
+		for _, e := range exchanges {
+			said[e.Ask] = e.Answers[0]
+			list = append(list, e.Ask)
+		}
 	}
 	// go-opera answered when the chain was young.
 	world := newWorld(t, recordedEvents, Options{Accounts: recordedAccounts(t), Remote: true, Now: func() time.Time { return time.Unix(0, 0) }})

@@ -64,6 +64,22 @@ func (p personal) DeriveAccount(url, path string, pin *bool) (accounts.Account, 
 	return w.Derive(derivation, pin != nil && *pin)
 }
 
+// InitializeWallet is about smart cards, of which this node knows none.
+func (p personal) InitializeWallet(url string) (string, error) {
+	if _, err := p.s.options.Accounts.Wallet(url); err != nil {
+		return "", err
+	}
+	return "", errors.New("specified wallet does not support initialization")
+}
+
+// Unpair is about smart cards, too.
+func (p personal) Unpair(url, pin string) error {
+	if _, err := p.s.options.Accounts.Wallet(url); err != nil {
+		return err
+	}
+	return errors.New("specified wallet does not support pairing")
+}
+
 // keys are the node's files of keys.
 func (p personal) keys() (*keystore.KeyStore, error) {
 	if all := p.s.options.Accounts.Backends(keystore.KeyStoreType); len(all) > 0 {

@@ -215,6 +215,8 @@ func askCalls(ask func(string, ...any), refs []any, ids []common.Hash, at common
 	ask("personal_sign", "0x00", me, "")
 	ask("personal_unlockAccount", me, "", 1)
 	ask("personal_lockAccount", me)
+	ask("personal_initializeWallet", "keystore://nowhere")
+	ask("personal_unpair", "keystore://nowhere", "")
 	ask("personal_ecRecover", "0x00", "0x00")
 	ask("personal_ecRecover", "0x00", "0x"+strings.Repeat("01", 64)+"1b")
 	ask("personal_signTransaction", object{"to": at}, "")

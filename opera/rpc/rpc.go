@@ -3,7 +3,7 @@
 // and admin.
 //
 // It owns the forms of blocks, transactions, receipts, logs and events in JSON, what a tag
-// of a block means, the estimates of gas and its price, filters and subscriptions, and the
+// of a block means, the estimates of gas, filters and subscriptions, and the
 // limits of all that. It reads a chain through its views, one a request, which is closed
 // with it, so that no answer waits for a block that is being made or mixes two. It never
 // changes a chain, knows no store, and keeps no transactions: those are the pool's.
@@ -25,6 +25,7 @@ import (
 
 	"tarn/opera/chain"
 	"tarn/opera/evm"
+	"tarn/opera/gasprice"
 	"tarn/opera/inter"
 )
 
@@ -77,6 +78,16 @@ type Peers interface {
 	RemovePeer(url string) error
 	AddTrustedPeer(url string) error
 	RemoveTrustedPeer(url string) error
+}
+
+// Prices estimates what gas costs, in wei. *gasprice.Oracle is one. Any goroutine calls its
+// methods. What they return is the caller's.
+type Prices interface {
+	// Tip returns how much above the least price to offer, for a certainty in millionths or
+	// gasprice.ByDefault.
+	Tip(v *chain.View, certainty uint64) *big.Int
+	// Effective returns the price below which validators take no transaction.
+	Effective(v *chain.View) *big.Int
 }
 
 // Limits bound what a request may cost. Zero is the default of each.
@@ -164,10 +175,10 @@ type Options struct {
 	Version string
 	// DataDir is what admin_datadir says.
 	DataDir string
-	Price   PriceOptions
-	Limits  Limits
-	// Now is the clock, which only eth_syncing and the estimate of prices look at;
-	// time.Now by default.
+	// Prices estimates what gas costs; nil is an oracle that knows no pool.
+	Prices Prices
+	Limits Limits
+	// Now is the clock, which only eth_syncing looks at; time.Now by default.
 	Now func() time.Time
 }
 
@@ -175,7 +186,6 @@ type Options struct {
 type Service struct {
 	options  Options
 	limits   Limits
-	prices   *prices
 	blocks   *blockCache
 	analyses *evm.Analyses
 	hub      *hub
@@ -196,13 +206,15 @@ func New(o Options) *Service {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Prices == nil {
+		o.Prices = gasprice.New(gasprice.Options{Chain: o.Chain, Writer: o.Writer, Now: o.Now})
+	}
 	s := &Service{options: o, limits: o.Limits.withDefaults(), blocks: newBlockCache(), analyses: evm.NewAnalyses(16 << 20)}
-	s.prices = newPrices(s)
 	s.hub = newHub(s)
 	return s
 }
 
-// Close ends filters, subscriptions and the estimate of prices.
+// Close ends filters and subscriptions.
 func (s *Service) Close() { s.hub.close() }
 
 // Connected tells of a block that was published. It never waits.
@@ -257,11 +269,8 @@ func (s *Service) nonce(v *view, sender common.Address) (uint64, error) {
 	if _, none := s.options.Pool.(noPool); !none {
 		return s.options.Pool.Nonce(sender), nil
 	}
-	st, err := v.stateAt(v.Head().Number)
-	if err != nil {
-		return 0, err
-	}
-	return st.GetNonce(sender), st.Error()
+	a, err := v.Account(sender)
+	return a.Nonce, err
 }
 
 // minPrice is the hard lower bound of the price of gas.

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/ethereum/go-ethereum/rpc"
+
+	"tarn/serve"
 )
 
 // namespaces are what answers in each.
@@ -270,25 +273,17 @@ type Socket struct {
 	ended    chan error
 }
 
-// Listen serves all namespaces at a path. A socket that is there from before is removed,
-// any other file is an error.
+// Listen serves all namespaces at a path. A socket that a killed process left there is removed;
+// one that is in use, or any other file, is an error.
 func (s *Service) Listen(path string) (*Socket, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o751); err != nil {
 		return nil, fmt.Errorf("make the folder of the socket %s: %w", path, err)
-	}
-	if info, err := os.Lstat(path); err == nil {
-		if info.Mode()&os.ModeSocket == 0 {
-			return nil, fmt.Errorf("listen at %s: a file that is no socket is in the way", path)
-		}
-		if err := os.Remove(path); err != nil {
-			return nil, fmt.Errorf("remove the old socket %s: %w", path, err)
-		}
 	}
 	server, err := s.server(nil)
 	if err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("unix", path)
+	listener, err := serve.ListenUnix(context.Background(), path)
 	if err == nil {
 		err = os.Chmod(path, 0o600)
 	}
@@ -301,6 +296,16 @@ func (s *Service) Listen(path string) (*Socket, error) {
 	k := &Socket{listener: listener, server: server, path: path, ended: make(chan error, 1)}
 	go func() { k.ended <- server.ServeListener(listener) }()
 	return k, nil
+}
+
+// Attach returns a client of all namespaces within the process, and what ends it.
+func (s *Service) Attach() (client *rpc.Client, end func(), err error) {
+	server, err := s.server(nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	client = rpc.DialInProc(server)
+	return client, func() { client.Close(); server.Stop() }, nil
 }
 
 // Close ends connections and removes the socket.

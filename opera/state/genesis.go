@@ -6,11 +6,7 @@ import (
 	"fmt"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
-	"github.com/ethereum/go-ethereum/rlp"
-	"github.com/ethereum/go-ethereum/trie"
-	"github.com/ethereum/go-ethereum/triedb/database"
 
 	"tarn/store"
 )
@@ -91,106 +87,33 @@ func (i *Import) put(t store.Table, key, value []byte) error {
 // Finish makes the state of a root out of the items, as that of a block; other items are
 // forgotten. A node or code that is missing is an error.
 func (i *Import) Finish(number uint64, root common.Hash) error {
-	if err := i.accounts(root); err != nil {
-		return fmt.Errorf("state of root %x: %w", root, err)
+	c := &Copy{Tables: i.tables, To: i.to, From: i}
+	if err := c.state(root); err != nil {
+		return err
 	}
 	if _, err := i.to.DeleteRange(i.tables.imported, nil, nil); err != nil {
 		return err
 	}
-	if err := i.tables.putRoot(i.to, number, root); err != nil {
-		return err
-	}
-	return i.tables.putProgress(i.to, progress{number: number, root: root})
+	return c.finish(number, root)
 }
 
-// leaves walks a trie of imported nodes. Each node is copied to its path on the way.
-func (i *Import) leaves(owner, root common.Hash, each func(hash common.Hash, leaf []byte) error) error {
-	tr, err := trie.New(trie.StorageTrieID(common.Hash{1}, owner, root), importReader{i})
-	if err != nil {
-		return err
-	}
-	nodes, err := tr.NodeIterator(nil)
-	if err != nil {
-		return err
-	}
-	for nodes.Next(true) {
-		if !nodes.Leaf() {
-			continue
-		}
-		if len(nodes.LeafKey()) != common.HashLength {
-			return fmt.Errorf("a leaf's path is %x", nodes.LeafKey())
-		}
-		if err := each(common.Hash(nodes.LeafKey()), nodes.LeafBlob()); err != nil {
-			return err
-		}
-	}
-	return nodes.Error()
-}
+var _ Nodes = (*Import)(nil)
 
-func (i *Import) accounts(root common.Hash) error {
-	return i.leaves(common.Hash{}, root, func(hash common.Hash, leaf []byte) error {
-		a := new(types.StateAccount)
-		if err := rlp.DecodeBytes(leaf, a); err != nil {
-			return fmt.Errorf("account %x: %w", hash, err)
-		}
-		row := &Account{Nonce: a.Nonce, Balance: *a.Balance, Code: common.BytesToHash(a.CodeHash)}
-		if row.Code != emptyCode {
-			if _, err := i.to.Get(i.tables.code, row.Code[:]); err != nil {
-				return fmt.Errorf("code %x of account %x: %w", row.Code, hash, err)
-			}
-		}
-		address, err := i.preimage(hash)
-		if err != nil {
-			return err
-		}
-		row.Address = common.BytesToAddress(address)
-		if err := i.put(i.tables.accounts, hash[:], appendAccount(nil, row)); err != nil {
-			return err
-		}
-		if err := i.slots(hash, a.Root); err != nil {
-			return fmt.Errorf("storage of account %x: %w", hash, err)
-		}
-		return nil
-	})
-}
+// Node implements [Nodes]: what was imported, whose hashes were compared.
+func (i *Import) Node(hash common.Hash) ([]byte, error) { return i.item(importedNode, hash) }
 
-func (i *Import) slots(address, root common.Hash) error {
-	return i.leaves(address, root, func(hash common.Hash, leaf []byte) error {
-		value, err := decodeWord(leaf)
-		if err != nil || value == (common.Hash{}) {
-			return fmt.Errorf("slot %x is %x", hash, leaf)
-		}
-		key, err := i.preimage(hash)
-		if err != nil {
-			return err
-		}
-		row := appendSlot(nil, value, common.BytesToHash(key), key != nil)
-		return i.put(i.tables.slots, slotKey(nil, address, hash), row)
-	})
-}
+// Preimage implements [Nodes].
+func (i *Import) Preimage(hash common.Hash) ([]byte, error) { return i.item(importedPreimage, hash) }
 
-// preimage returns what was hashed, nil if the genesis does not say.
-func (i *Import) preimage(hash common.Hash) ([]byte, error) {
-	row, err := i.to.Get(i.tables.imported, append([]byte{importedPreimage}, hash[:]...))
+// Code implements [Nodes]. Codes are put where they belong at once.
+func (i *Import) Code(common.Hash) ([]byte, error) { return nil, nil }
+
+func (i *Import) item(kind byte, hash common.Hash) ([]byte, error) {
+	row, err := i.to.Get(i.tables.imported, append([]byte{kind}, hash[:]...))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
 	return bytes.Clone(row), err
-}
-
-// importReader reads imported nodes by hash, and puts each at its path.
-type importReader struct{ *Import }
-
-func (i importReader) NodeReader(common.Hash) (database.NodeReader, error) { return i, nil }
-
-func (i importReader) Node(owner common.Hash, path []byte, hash common.Hash) ([]byte, error) {
-	row, err := i.to.Get(i.tables.imported, append([]byte{importedNode}, hash[:]...))
-	if err != nil {
-		return nil, err
-	}
-	node := bytes.Clone(row)
-	table, key := i.tables.nodeKey(nil, owner, path)
-	return node, i.put(table, key, node)
 }
 
 // Export calls each for the items of a genesis' unit "evm": every node of the tries, every

@@ -1,0 +1,104 @@
+package chain
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/ethereum/go-ethereum/rlp"
+
+	"tarn/opera/inter"
+	"tarn/opera/llr"
+)
+
+// undecided is what no votes can have decided when the chain began: what follows the
+// genesis.
+func (c *Chain) undecided() (llr.State, error) {
+	e, err := c.own().EpochOf(c.counted.First)
+	return llr.State{Block: c.counted.First, Epoch: e + 1}, err
+}
+
+// vote counts the votes of a connected event.
+func (c *Chain) vote(p *inter.Payload) error {
+	if len(p.BlockVotes.Votes) == 0 && p.EpochVote.Epoch == 0 {
+		return nil
+	}
+	signed := p.Locator()
+	e := &llr.Event{ID: p.ID(), Locator: signed.Locator.ID(), Creator: p.Creator}
+	if len(p.BlockVotes.Votes) > 0 {
+		if err := c.votes.AddBlocks(e, &p.BlockVotes, c.epoch.Validators); err != nil {
+			return fmt.Errorf("count the votes of event %v for blocks: %w", p.ID(), err)
+		}
+	}
+	if p.EpochVote.Epoch == 0 {
+		return nil
+	}
+	record, err := c.EpochRecord(p.EpochVote.Epoch - 1)
+	if err == nil && record == nil {
+		err = errors.New("the epoch before is not known")
+	}
+	if err == nil {
+		err = c.votes.AddEpoch(e, &p.EpochVote, record.State.EpochState.Validators)
+	}
+	if err != nil {
+		return fmt.Errorf("count the vote of event %v for an epoch: %w", p.ID(), err)
+	}
+	return nil
+}
+
+// Votes returns what is decided about records. It is the writer's.
+func (c *Chain) Votes() *llr.Ledger { return c.votes }
+
+// BlockVotes calls each for the votes for blocks, with their keys: epoch, last block and the
+// locator's id. It begins with a key, and ends when each returns false.
+func (v *View) BlockVotes(from []byte, each func(key []byte, votes *inter.SignedBlockVotes) bool) error {
+	var failed error
+	err := v.chain.votes.BlockVotes(v.from, from, func(key []byte, votes llr.Votes) bool {
+		var s inter.SignedBlockVotes
+		failed = v.chain.signed(votes, &s, func(p *inter.Payload) { s = p.SignedBlockVotes() })
+		return failed == nil && each(key, &s)
+	})
+	return errors.Join(err, failed)
+}
+
+// EpochVotes calls each for the votes for an epoch, then for those of later ones, until it
+// returns false.
+func (v *View) EpochVotes(e inter.Epoch, each func(*inter.SignedEpochVote) bool) error {
+	var failed error
+	err := v.chain.votes.EpochVotes(v.from, e, func(votes llr.Votes) bool {
+		var s inter.SignedEpochVote
+		failed = v.chain.signed(votes, &s, func(p *inter.Payload) { s = p.SignedEpochVote() })
+		return failed == nil && each(&s)
+	})
+	return errors.Join(err, failed)
+}
+
+// signed decodes votes, or takes them out of their event.
+func (c *Chain) signed(v llr.Votes, into any, take func(*inter.Payload)) error {
+	if v.Signed != nil {
+		if err := rlp.DecodeBytes(v.Signed, into); err != nil {
+			return fmt.Errorf("read votes of no event: %w", err)
+		}
+		return nil
+	}
+	p, err := c.payload(v.Event)
+	if err == nil {
+		take(p)
+	}
+	return err
+}
+
+// payload reads an event that was connected.
+func (c *Chain) payload(id inter.EventID) (*inter.Payload, error) {
+	raw, err := c.Event(id)
+	if err == nil && raw == nil {
+		err = errors.New("the log of events does not have it")
+	}
+	var p *inter.Payload
+	if err == nil {
+		p, err = inter.DecodePayload(raw)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read event %v for its votes: %w", id, err)
+	}
+	return p, nil
+}

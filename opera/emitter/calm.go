@@ -1,0 +1,154 @@
+package emitter
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"tarn/opera/chain"
+	"tarn/opera/inter"
+)
+
+// Why no events are made for now, in go-opera's words (lachesis-base,
+// emitter/doublesign).
+var (
+	ErrNoConnections       = errors.New("no connections")
+	ErrSyncOngoing         = errors.New("P2P synchronization isn't finished")
+	ErrSelfEventsOngoing   = errors.New("not downloaded all the self-events")
+	ErrJustBecameValidator = errors.New("just joined the validators group")
+	ErrJustConnected       = errors.New("recently connected")
+	ErrJustSynced          = errors.New("waiting additional time")
+)
+
+// ErrPaused is wrapped by what is noticed while no events are made for one of these reasons.
+var ErrPaused = errors.New("emitting is paused")
+
+// ErrLocked is wrapped by the error after which this validator must not make an event on
+// this node before an operator has looked: another instance of it seems to run, or the
+// ledger lacks own events. A node ends with it, and leaves it in its errlock file.
+var ErrLocked = errors.New("the validator may sign twice")
+
+// calm is what the protection against signing twice knows.
+type calm struct {
+	started   time.Time
+	connected time.Time // since then there is a peer
+	synced    time.Time // since then nothing lacked that the journal has
+	joined    time.Time // when this node saw the validator become one, zero if it did not
+
+	made    inter.EventID // the last event that was made here
+	created time.Time     // of the last own event from elsewhere
+	found   time.Time     // when that one came
+}
+
+// observe notes how the network is.
+func (em *Emitter) observe(now time.Time) {
+	if em.o.Network.PeerCount() == 0 {
+		em.calm.connected = now
+	}
+	if em.recovering {
+		em.calm.synced = now
+	}
+}
+
+// foreign notes an own event that was not made here since the start, and came after it.
+func (em *Emitter) foreign(a chain.Arrival, now time.Time) error {
+	created := time.Unix(0, int64(a.Event.CreationTime))
+	em.calm.found, em.calm.created = now, created
+	if !created.Before(em.calm.started) && now.Sub(created) < em.o.Intervals.ParallelInstance {
+		return fmt.Errorf("%w: event %v of validator %d was made %v ago, and not by this node; make sure that no other instance of the validator runs",
+			ErrLocked, a.ID, em.o.Validator, now.Sub(created).Round(time.Millisecond))
+	}
+	return nil
+}
+
+// mayEmit tells why no event may be made yet, nil if one may (lachesis-base,
+// emitter/doublesign: SyncedToEmit). What the journal has is waited for even where the
+// protection is switched off.
+func (em *Emitter) mayEmit(now time.Time) error {
+	if em.recovering {
+		return fmt.Errorf("%w: event %v lacks, which %s has for the last own one", ErrSyncOngoing, em.journal.id(), em.journal.path)
+	}
+	need := em.o.Intervals.DoubleSign
+	switch {
+	case need == 0:
+		return nil
+	case em.o.Network.PeerCount() == 0:
+		return ErrNoConnections
+	}
+	var longest time.Duration
+	var reason error
+	for _, since := range []struct {
+		at  time.Time
+		err error
+	}{
+		{em.calm.found, ErrSelfEventsOngoing}, {em.calm.created, ErrSelfEventsOngoing}, {em.calm.joined, ErrJustBecameValidator},
+		{em.calm.connected, ErrJustConnected}, {em.calm.synced, ErrJustSynced},
+	} {
+		if wait := need - now.Sub(since.at); wait > longest {
+			longest, reason = wait, since.err
+		}
+	}
+	if reason != nil {
+		return fmt.Errorf("%w: %v more", reason, longest.Round(time.Millisecond))
+	}
+	return nil
+}
+
+// recover connects the last own event that the journal has and the ledger lacks, as after
+// a crash. It may never have been sent; nobody can know. What is left to peers is waited
+// for.
+func (em *Emitter) recover(c *chain.Chain) error {
+	if !em.recovering {
+		return nil
+	}
+	id := em.journal.id()
+	if id.Epoch() < c.Epoch().Epoch || c.Header(id) != nil {
+		em.recovering = false
+		return nil
+	}
+	raw := em.journal.event()
+	if raw == nil || id.Epoch() > c.Epoch().Epoch {
+		return nil
+	}
+	p, err := c.Verifier().Decode(raw)
+	if err == nil && p.Creator != em.o.Validator {
+		err = fmt.Errorf("it is of validator %d", p.Creator)
+	}
+	if err == nil {
+		err = c.Verifier().Verify(p)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: the last own event in %s: %w", ErrLocked, em.journal.path, err)
+	}
+	self, _ := p.SelfParent()
+	switch last := c.LastEvents()[p.Creator]; {
+	case last == self:
+	case last.Lamport() < self.Lamport():
+		return nil
+	default:
+		return fmt.Errorf("%w: the ledger's last event of validator %d is %v, and %v in %s does not follow it",
+			ErrLocked, em.o.Validator, last, id, em.journal.path)
+	}
+	switch err := c.Connect(p); {
+	case c.Failed() != nil:
+		return fmt.Errorf("connect the last own event, of %s: %w", em.journal.path, err)
+	case errors.Is(err, chain.ErrParents):
+		return nil
+	case err != nil:
+		return fmt.Errorf("%w: the last own event in %s: %w", ErrLocked, em.journal.path, err)
+	}
+	em.recovering = false
+	em.calm.made, em.unsent = id, p
+	return nil
+}
+
+// isJournalled checks that the ledger's last own event is the one that was made last, as
+// go-opera does.
+func (em *Emitter) isJournalled(self inter.EventID) error {
+	last := em.journal.id()
+	if last.Epoch() < em.epoch.Epoch || self == last {
+		return nil
+	}
+	return fmt.Errorf("%w: the ledger is damaged, or another instance runs: its last event of validator %d is %v, not %v, which %s has",
+		ErrLocked, em.o.Validator, self, last, em.journal.path)
+}

@@ -1,0 +1,189 @@
+// Package emitter is what a validator says: it decides when to make an event, with which
+// parents, transactions and votes, signs it, and sees to it that nothing is signed twice.
+//
+// It owns the time between events, the choice, and the journal of the last own event. The
+// ledger judges: what an event claims is computed by opera/chain, and the event passes the
+// checks that a stranger's does. It opens no connection and keeps no transactions.
+//
+// # Order
+//
+// An event is drafted on the writer's goroutine and signed outside. Then it goes, durable,
+// into the journal; then the writer connects it, if nothing has come in between; then the
+// ledger makes it durable with all that it needs; then it is sent. So whatever anybody can
+// have seen of this validator is in the journal, or was replaced there by what follows it:
+// after any crash the journal's event is connected again before another one is made. An event
+// that was not connected after all leaves the journal again.
+//
+// # Invariants
+//
+//  1. Nobody sees an event, the ledger's own readers included, before the journal has it.
+//  2. An event is made only if the ledger's last event of the validator is the journal's, or
+//     the journal's is of an epoch that is over.
+//  3. An own event from elsewhere, younger than the start and than the parallel instance's
+//     protection, ends all.
+//
+// Frames and rules are the ledger's. What is here is advice by which good validators live;
+// other nodes cannot tell whether it was followed.
+package emitter
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"tarn/opera/chain"
+	"tarn/opera/inter"
+)
+
+// Emitter makes the events of a validator. One goroutine calls its methods.
+type Emitter struct {
+	o       Options
+	journal *journal
+	calm    calm
+	failed  error
+	noticed time.Time
+	unsent  *inter.Payload // connected again, to be sent
+	// recovering: the ledger may lack the journal's event.
+	recovering bool
+	offered    *offers // what waits, nil if that is to be asked for
+
+	offeredAt    time.Time
+	offeredCount int
+
+	// The rest changes on the writer's goroutine, while this one waits for it.
+	epoch       *inter.EpochState
+	index       int // of the validator, -1 if it is none
+	begun       bool
+	arrived     int // that many events of the epoch are known
+	decided     inter.Frame
+	head        inter.BlockNumber
+	emittedHead inter.BlockNumber // when the last event was made
+	emittedAt   time.Time
+	idleAt      time.Time // when there was nothing to confirm
+	waiting     []waiting
+	senders     map[common.Address]int // transactions in events that wait
+	pendingGas  uint64                 // of these events
+	progress    *progress
+	roots       *roots // in place of progress where the contract wishes that, else nil
+	payloads    *payloads
+	busy        busyness
+	votes       voter
+
+	least, confirming time.Duration
+	waits             []time.Duration // by validator, before it confirms
+	share             uint64          // of greater validators, in millionths
+	offline           []bool
+	deadlines         []time.Time
+	challenged        time.Time
+}
+
+// New returns an emitter, which makes nothing until Tick or Run.
+func New(o Options) (*Emitter, error) {
+	o.fill()
+	j, err := openJournal(o.FS, o.Journal)
+	if err != nil {
+		return nil, err
+	}
+	now := o.Now()
+	return &Emitter{
+		o: o, journal: j, recovering: !j.id().IsZero(), index: -1,
+		calm: calm{started: now, connected: now, synced: now},
+	}, nil
+}
+
+// tick is how often Run looks whether it is time.
+const tick = 11 * time.Millisecond
+
+// Run makes events until the context ends, which is no error, or until one wraps ErrLocked
+// or is the ledger's or the journal's.
+func (em *Emitter) Run(ctx context.Context) error {
+	timer := time.NewTicker(tick)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+			if _, err := em.Tick(ctx); err != nil {
+				if ctx.Err() != nil {
+					return nil
+				}
+				return err
+			}
+		}
+	}
+}
+
+// Tick makes an event if it is time, and returns it, nil if it is not. After an error it
+// returns that error for ever.
+func (em *Emitter) Tick(ctx context.Context) (*inter.Payload, error) {
+	if em.failed != nil {
+		return nil, em.failed
+	}
+	p, err := em.emit(ctx, em.o.Now())
+	if err != nil && ctx.Err() == nil {
+		em.failed = err
+	}
+	return p, err
+}
+
+func (em *Emitter) emit(ctx context.Context, now time.Time) (*inter.Payload, error) {
+	em.observe(now)
+	if err := em.prepare(now); err != nil {
+		return nil, err
+	}
+	var p *inter.Payload
+	err := em.o.Writer.Do(ctx, func(c *chain.Chain) (err error) {
+		if err = em.recover(c); err == nil {
+			err = em.follow(c, now)
+		}
+		if err == nil {
+			p, err = em.draft(c, now)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if again := em.unsent; again != nil {
+		em.unsent = nil
+		return again, em.send(again)
+	}
+	if p == nil {
+		return nil, nil
+	}
+	return em.publish(ctx, p)
+}
+
+// prepare does what needs no writer.
+func (em *Emitter) prepare(now time.Time) error {
+	if em.index < 0 || now.Sub(em.emittedAt) < em.least {
+		return nil
+	}
+	em.ask(now)
+	return em.prepareVotes()
+}
+
+// ask asks what waits, if that has become old, or there is more or less of it.
+func (em *Emitter) ask(now time.Time) {
+	if em.o.Pool == nil {
+		return
+	}
+	pending, _ := em.o.Pool.Stats()
+	if em.offered != nil && pending == em.offeredCount && now.Sub(em.offeredAt) < em.o.TxsStale {
+		return
+	}
+	em.offered = newOffers(em.o.Pool.Pending(), em.o.MaxTxsPerAddress, em.epoch.Rules.Economy.MinGasPrice)
+	em.offeredAt, em.offeredCount = now, pending
+}
+
+// notice tells the operator something, seldom.
+func (em *Emitter) notice(now time.Time, format string, values ...any) {
+	const often = 7 * time.Second
+	if em.o.Notice != nil && (em.noticed.IsZero() || now.Sub(em.noticed) >= often) {
+		em.noticed = now
+		em.o.Notice(fmt.Errorf(format, values...))
+	}
+}

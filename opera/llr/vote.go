@@ -1,0 +1,151 @@
+package llr
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"tarn/opera/inter"
+)
+
+// blockKey and epochKey name a record that is voted for: the keys of its rows begin with it.
+func blockKey(n inter.BlockNumber) []byte {
+	return binary.BigEndian.AppendUint64([]byte{ofBlock}, uint64(n))
+}
+
+func epochKey(e inter.Epoch) []byte {
+	return binary.BigEndian.AppendUint32([]byte{ofEpoch}, uint32(e))
+}
+
+// Event is what votes: by whom, and what names its votes where they are exchanged, which is
+// not its id.
+type Event struct {
+	ID, Locator inter.EventID
+	Creator     inter.ValidatorID
+}
+
+// AddBlocks counts the votes of a connected event for blocks. The group is the validators of
+// the event's epoch, whatever the blocks' is (go-opera, gossip: processBlockVotes).
+func (l *Ledger) AddBlocks(e *Event, v *inter.BlockVotes, group *inter.Validators) error {
+	by := e.Creator
+	place := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32([]byte{ofBlock}, uint32(v.Epoch)), uint64(v.Last()))
+	l.put(l.tables.votes, append(place, e.Locator[:]...), e.ID[:])
+	for i, vote := range v.Votes {
+		n := v.Start + inter.BlockNumber(i)
+		if n < l.state.Block {
+			continue
+		}
+		key := blockKey(n)
+		decided, err := l.count(key, append(binary.BigEndian.AppendUint32(bytes.Clone(key), uint32(v.Epoch)), vote[:]...), vote, by, group)
+		if err != nil {
+			return err
+		}
+		if decided && n == l.state.Block {
+			if err := l.advance(func() []byte { return blockKey(l.state.Block) }, func() { l.state.Block++ }); err != nil {
+				return err
+			}
+		}
+	}
+	was := l.lasts[by]
+	l.setLast(by, last{max(was.block, v.Last()), was.epoch})
+	return nil
+}
+
+// AddEpoch counts the vote of a connected event for an epoch. The group is the validators of
+// the epoch before that one.
+func (l *Ledger) AddEpoch(e *Event, v *inter.EpochVote, group *inter.Validators) error {
+	key, by := epochKey(v.Epoch), e.Creator
+	l.put(l.tables.votes, append(bytes.Clone(key), e.Locator[:]...), e.ID[:])
+	if v.Epoch >= l.state.Epoch {
+		decided, err := l.count(key, append(bytes.Clone(key), v.Vote[:]...), v.Vote, by, group)
+		if err != nil {
+			return err
+		}
+		if decided && v.Epoch == l.state.Epoch {
+			if err := l.advance(func() []byte { return epochKey(l.state.Epoch) }, func() { l.state.Epoch++ }); err != nil {
+				return err
+			}
+		}
+	}
+	was := l.lasts[by]
+	l.setLast(by, last{was.block, max(was.epoch, v.Epoch)})
+	return nil
+}
+
+func (l *Ledger) setLast(by inter.ValidatorID, v last) {
+	if l.lasts[by] == v {
+		return
+	}
+	l.lasts[by] = v
+	l.put(l.tables.lasts, binary.BigEndian.AppendUint32(nil, uint32(by)),
+		binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(nil, uint64(v.block)), uint32(v.epoch)))
+}
+
+// count adds a validator's weight to a tally, once, and tells whether the record is decided.
+// The first hash that more than a third of the weight has voted for is what is decided.
+func (l *Ledger) count(record, key []byte, vote [32]byte, by inter.ValidatorID, group *inter.Validators) (bool, error) {
+	index, ok := group.Index(by)
+	if !ok {
+		return false, nil
+	}
+	tally, err := l.get(l.tables.tallies, key)
+	if err != nil {
+		return false, err
+	}
+	// The weight, then a bit for each validator of whom there is a vote.
+	if tally == nil {
+		tally = make([]byte, 4)
+	}
+	for len(tally) < 4+index/8+1 {
+		tally = append(tally, 0)
+	}
+	weight := binary.BigEndian.Uint32(tally)
+	if tally[4+index/8]>>(index%8)&1 == 0 {
+		tally[4+index/8] |= 1 << (index % 8)
+		weight += uint32(group.At(index).Weight)
+		binary.BigEndian.PutUint32(tally, weight)
+		l.put(l.tables.tallies, key, tally)
+	}
+	won, err := l.get(l.tables.decided, record)
+	if err != nil || won != nil {
+		return won != nil, err
+	}
+	if weight < uint32(group.Total())/3+1 {
+		return false, nil
+	}
+	l.put(l.tables.decided, record, vote[:])
+	return true, nil
+}
+
+// advance passes over the records that are decided without a gap, and forgets how.
+func (l *Ledger) advance(record func() []byte, next func()) error {
+	for {
+		key := record()
+		won, err := l.get(l.tables.decided, key)
+		if err != nil || won == nil {
+			l.put(l.tables.state, stateKey,
+				binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(nil, uint64(l.state.Block)), uint32(l.state.Epoch)))
+			return err
+		}
+		if err := l.forget(key); err != nil {
+			return err
+		}
+		next()
+	}
+}
+
+// forget deletes the rows of a record.
+func (l *Ledger) forget(record []byte) error {
+	l.put(l.tables.decided, record, nil)
+	for r := range l.rows {
+		if r.table == l.tables.tallies && bytes.HasPrefix([]byte(r.key), record) {
+			l.rows[r] = nil
+		}
+	}
+	return ascend(l.from, l.tables.tallies, record, func(key, _ []byte) error {
+		if !bytes.HasPrefix(key, record) {
+			return errStop
+		}
+		l.put(l.tables.tallies, key, nil)
+		return nil
+	})
+}

@@ -1,0 +1,241 @@
+// Package devnet runs an EVM chain of one's own: a go-opera fakenet of one validator, in a
+// folder, from one command.
+//
+// It owns the files around the chain: the key by which the node is known to others, the
+// configuration of a node that follows, a first transfer. The node that runs is `tarn opera`
+// with flags; this package knows nothing of its insides.
+package devnet
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/spf13/cobra"
+
+	"tarn/opera/genesis/fakenet"
+	"tarn/opera/node"
+	"tarn/playground"
+)
+
+// Options are how a chain is run.
+type Options struct {
+	Dir   string    // of the chain; it is made if it is not there
+	HTTP  string    // host:port of JSON-RPC, over HTTP and WebSocket
+	P2P   string    // host:port for other nodes
+	Args  []string  // of opera, besides ours
+	Tarn  string    // how this program is called
+	Build string    // what says what the program was built from
+	Out   io.Writer // is told how to use the chain once it is served
+	Log   io.Writer // takes the node's log; nil for a file in the folder
+}
+
+// The files of a chain's folder.
+const (
+	dataDir      = "data"
+	keyFile      = "nodekey"
+	followFile   = "follow.toml"
+	transferFile = "transfer.mjs"
+)
+
+// Command is the opera subcommand of devnet.
+func Command(build string) *cobra.Command {
+	o := Options{Build: build}
+	verbose := false
+	c := &cobra.Command{
+		Use:   "opera [-- opera options]",
+		Short: "An EVM chain of your own at once: one validator, an unlocked account that has everything",
+		RunE: func(c *cobra.Command, args []string) error {
+			o.Args, o.Out, o.Tarn = args, c.OutOrStdout(), playground.Program()
+			if verbose {
+				o.Log = c.ErrOrStderr()
+			}
+			return Run(c.Context(), o)
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&o.Dir, "dir", "d", "fakenet", "folder of the chain; with one in it, that goes on")
+	f.StringVar(&o.HTTP, "http", "127.0.0.1:18545", "where JSON-RPC is served, over HTTP and WebSocket")
+	f.StringVar(&o.P2P, "p2p", "127.0.0.1:5050", "where other nodes connect to")
+	f.BoolVarP(&verbose, "verbose", "v", false, "show the node's log here and not in "+playground.LogFile)
+	return c
+}
+
+// Run makes the folder's chain unless it is there, and runs its node until ctx ends, the
+// process is told to stop, or the terminal that it was started from is closed.
+func Run(ctx context.Context, o Options) error {
+	if err := refuse(&o); err != nil {
+		return err
+	}
+	var keys keyring
+	return playground.Run(ctx, playground.Chain{
+		Dir: o.Dir, Log: o.Log, Reason: reason,
+		Prepare: func(context.Context) (err error) {
+			keys, err = prepare(&o)
+			return err
+		},
+		Node:   func(ctx context.Context, log io.Writer) error { return run(ctx, &o, log) },
+		Served: func(ctx context.Context) error { return served(ctx, o.HTTP) },
+		Tell:   func() error { return tell(&o, &keys) },
+	})
+}
+
+// ours are options of opera that would take the node away from the chain of the folder.
+var ours = []string{"datadir", "config", "genesis", "fakenet", "nodekey", "nodekeyhex", "http.addr", "http.port", "ws.addr", "ws.port", "p2p.listen", "port"}
+
+// refuse tells what is wrong with the options.
+func refuse(o *Options) error {
+	for _, a := range o.Args {
+		name, _, _ := strings.Cut(a, "=")
+		if bare := strings.TrimLeft(name, "-"); bare != name && slices.Contains(ours, bare) {
+			return fmt.Errorf("%s is not for devnet: --dir, --http and --p2p say where the chain is; delete its folder to begin another one", name)
+		}
+	}
+	for name, address := range map[string]string{"http": o.HTTP, "p2p": o.P2P} {
+		if _, _, err := net.SplitHostPort(address); err != nil {
+			return fmt.Errorf("--%s: want host:port: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// prepare makes what is missing in the folder, and what tells others how to follow. Another
+// node at an address would be taken for this one: all such chains have one id.
+func prepare(o *Options) (keyring, error) {
+	for name, address := range map[string]string{"http": o.HTTP, "p2p": o.P2P} {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			return keyring{}, fmt.Errorf("choose another address with --%s: %w", name, err)
+		}
+		if err := l.Close(); err != nil {
+			return keyring{}, err
+		}
+	}
+	keys, err := openKeys(filepath.Join(o.Dir, keyFile))
+	if err != nil {
+		return keys, err
+	}
+	files := map[string]string{followFile: followText, transferFile: scriptText}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(o.Dir, name), []byte(fill(text, o, &keys)), 0o600); err != nil {
+			return keys, err
+		}
+	}
+	return keys, nil
+}
+
+// openKeys reads the node's key, which is made if it is not there, and that of the account.
+func openKeys(path string) (k keyring, err error) {
+	account, err := fakenet.Key(1)
+	if err != nil {
+		return k, err
+	}
+	k.account, k.address = hexutil.Encode(crypto.FromECDSA(account)), crypto.PubkeyToAddress(account.PublicKey).Hex()
+	key, err := crypto.LoadECDSA(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if key, err = crypto.GenerateKey(); err == nil {
+			err = crypto.SaveECDSA(path, key)
+		}
+	}
+	if err != nil {
+		return k, fmt.Errorf("the node's key in %s: %w", path, err)
+	}
+	k.node = &key.PublicKey
+	return k, nil
+}
+
+// run runs the node.
+func run(ctx context.Context, o *Options, log io.Writer) error {
+	opera := node.Command(o.Build)
+	opera.SetOut(log)
+	opera.SetErr(log)
+	opera.SilenceUsage, opera.SilenceErrors = true, true
+	opera.SetArgs(operaArgs(o))
+	return opera.ExecuteContext(ctx)
+}
+
+// operaArgs are opera's arguments. A chain to play with does not end because the disk is
+// rather full, and its one key, which everybody knows, needs no slow lock. Pages of any
+// origin may ask.
+func operaArgs(o *Options) []string {
+	host, port, _ := net.SplitHostPort(o.HTTP)
+	const apis = "eth,ftm,dag,abft,net,web3,txpool,trace,debug"
+	return append([]string{
+		"--fakenet", "1/1", "--datadir", filepath.Join(o.Dir, dataDir), "--datadir.minfreedisk", "0", "--lightkdf",
+		"--nodekey", filepath.Join(o.Dir, keyFile), "--p2p.listen", o.P2P, "--nodiscover", "--nat", "none",
+		"--http", "--http.addr", host, "--http.port", port, "--http.api", apis, "--http.corsdomain", "*",
+		"--ws", "--ws.addr", host, "--ws.port", port, "--ws.api", apis, "--ws.origins", "*",
+	}, o.Args...)
+}
+
+// reason is what an error in the log says, without time; what is no line of the log is an
+// error with which the node ended.
+func reason(line string) string {
+	if strings.HasPrefix(line, "{") {
+		if strings.Contains(line, `"lvl":"error"`) || strings.Contains(line, `"lvl":"crit"`) {
+			return line
+		}
+		return ""
+	}
+	for level, bad := range map[string]bool{"TRACE": false, "DEBUG": false, "INFO": false, "WARN": false, "ERROR": true, "CRIT": true} {
+		rest, ok := strings.CutPrefix(line, level)
+		if !ok || !strings.HasPrefix(strings.TrimLeft(rest, " "), "[") {
+			continue
+		}
+		if _, message, ok := strings.Cut(rest, "] "); ok && bad {
+			return message
+		}
+		return ""
+	}
+	return line
+}
+
+// tell says how to use the chain.
+func tell(o *Options, keys *keyring) error {
+	_, err := io.WriteString(o.Out, guide(o, keys))
+	return err
+}
+
+// served waits until JSON-RPC is answered.
+func served(ctx context.Context, address string) error {
+	for {
+		if answers(ctx, address) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// answers tells whether a chain is served at an address.
+func answers(ctx context.Context, address string) bool {
+	body := bytes.NewBufferString(`{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}`)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address, body)
+	if err != nil {
+		return false
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	defer res.Body.Close()
+	var answer struct{ Result string }
+	return json.NewDecoder(io.LimitReader(res.Body, 1<<20)).Decode(&answer) == nil && answer.Result == chainID
+}

@@ -1,0 +1,232 @@
+package devnet
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/rpc"
+
+	"tarn/internal/loopback"
+	"tarn/internal/scratch"
+	"tarn/opera/config"
+	"tarn/playground"
+)
+
+func TestMain(m *testing.M) {
+	if err := scratch.OnDisk(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// text is written by one goroutine and read by others.
+type text struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (w *text) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.Write(p)
+}
+
+func (w *text) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.String()
+}
+
+// devnet is a chain that runs in this process.
+type devnet struct {
+	t    *testing.T
+	o    Options
+	stop context.CancelFunc
+	done chan error
+	*rpc.Client
+}
+
+func start(t *testing.T, dir string) *devnet {
+	t.Helper()
+	d := &devnet{t: t, done: make(chan error, 1)}
+	out := &text{}
+	d.o = Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: out, Tarn: "tarn", Args: []string{"--ipcdisable"}}
+	ctx, stop := context.WithCancel(context.Background())
+	d.stop = stop
+	go func() { d.done <- Run(ctx, d.o) }()
+	t.Cleanup(stop)
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(out.String(), "Ctrl-C"); time.Sleep(10 * time.Millisecond) {
+		select {
+		case err := <-d.done:
+			t.Fatal(err)
+		default:
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("it is not served")
+		}
+	}
+	var err error
+	if d.Client, err = rpc.Dial("ws://" + d.o.HTTP); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.Close)
+	return d
+}
+
+func (d *devnet) ended() {
+	d.t.Helper()
+	select {
+	case err := <-d.done:
+		if err != nil {
+			d.t.Fatal(err)
+		}
+	case <-time.After(30 * time.Second):
+		d.t.Fatal("it goes on")
+	}
+}
+
+const receiver = "0x1111111111111111111111111111111111111111"
+
+// transfer sends as the guide says, and waits until it is in a block.
+func (d *devnet) transfer() {
+	d.t.Helper()
+	var hash common.Hash
+	tx := map[string]string{"from": "0x239fA7623354eC26520dE878B52f13Fe84b06971", "to": receiver, "value": "0xde0b6b3a7640000"}
+	if err := d.Call(&hash, "eth_sendTransaction", tx); err != nil {
+		d.t.Fatal(err)
+	}
+	for range 400 {
+		var receipt *struct{ Status hexutil.Uint64 }
+		if err := d.Call(&receipt, "eth_getTransactionReceipt", hash); err != nil {
+			d.t.Fatal(err)
+		}
+		if receipt != nil {
+			if receipt.Status != 1 {
+				d.t.Error("the transfer has failed")
+			}
+			return
+		}
+		time.Sleep(25 * time.Millisecond)
+	}
+	d.t.Fatal("the transfer is in no block")
+}
+
+func (d *devnet) has(want string) {
+	d.t.Helper()
+	var got string
+	if err := d.Call(&got, "eth_getBalance", receiver, "latest"); err != nil || got != want {
+		d.t.Errorf("it has %s, %v; want %s", got, err, want)
+	}
+}
+
+// A terminal that is closed sends SIGHUP.
+func TestAChainOfOnesOwnTakesATransferAndGoesOnAfterAClosedTerminal(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "chain")
+	d := start(t, dir)
+	d.transfer()
+	d.has("0xde0b6b3a7640000")
+	follow, err := os.ReadFile(filepath.Join(dir, followFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	d.ended()
+
+	d = start(t, dir)
+	d.has("0xde0b6b3a7640000")
+	d.transfer()
+	d.has("0x1bc16d674ec80000")
+	again, err := os.ReadFile(filepath.Join(dir, followFile))
+	if _, key, _ := strings.Cut(string(follow), "enode://"); err != nil || len(key) < 128 || !strings.Contains(string(again), key[:128]) {
+		t.Errorf("the node has another key: %s, %v", again, err)
+	}
+	d.stop()
+	d.ended()
+}
+
+func TestAStartThatFailsSaysWhy(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for name, c := range map[string]struct {
+		o    Options
+		want string
+	}{
+		"taken":   {Options{HTTP: taken.Addr().String(), P2P: loopback.Address(t)}, "another address with --http"},
+		"unknown": {Options{HTTP: loopback.Address(t), P2P: loopback.Address(t), Args: []string{"--db.engine", "nonsense"}}, playground.LogFile + ", and says:\n"},
+		"version": {Options{HTTP: loopback.Address(t), P2P: loopback.Address(t), Args: []string{"version"}}, "its log is"},
+		"address": {Options{HTTP: "nowhere", P2P: loopback.Address(t)}, "--http: want host:port"},
+		"folder":  {Options{HTTP: loopback.Address(t), P2P: loopback.Address(t), Args: []string{"-datadir=x"}}, "is not for devnet"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := &text{}
+			c.o.Dir, c.o.Out = t.TempDir(), out
+			err := Run(t.Context(), c.o)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+			var coded interface{ ExitCode() int }
+			if errors.As(err, &coded) && coded.ExitCode() == 0 {
+				t.Error("it ends with 0")
+			}
+			if out.String() != "" {
+				t.Errorf("it said %s", out)
+			}
+		})
+	}
+}
+
+func TestReasonsAreErrorsOfTheLogAndWhatIsNoLineOfIt(t *testing.T) {
+	for line, want := range map[string]string{
+		"INFO [11-24|00:41:13.439] IPC endpoint opened":                   "",
+		"ERROR[11-24|00:41:13.439] A checkpoint has failed  err=\"disk\"": "A checkpoint has failed  err=\"disk\"",
+		"listen for JSON-RPC: address already in use":                     "listen for JSON-RPC: address already in use",
+		`{"t":"x","lvl":"info","msg":"y"}`:                                "",
+		`{"t":"x","lvl":"error","msg":"y"}`:                               `{"t":"x","lvl":"error","msg":"y"}`,
+	} {
+		if got := reason(line); got != want {
+			t.Errorf("%q: %q", line, got)
+		}
+	}
+}
+
+// All that the guide tells a second node is understood.
+func TestTheGuideIsOfThisChain(t *testing.T) {
+	keys, err := openKeys(filepath.Join(t.TempDir(), keyFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Dir: "somewhere", HTTP: "0.0.0.0:1", P2P: ":2", Tarn: "tarn"}
+	for _, text := range []string{guide(&o, &keys), fill(followText, &o, &keys), fill(scriptText, &o, &keys)} {
+		for _, left := range []string{"{http", "{dir", "{key", "{follow", "{transfer", "{log", "{address", "{tarn", "{second", "{url"} {
+			if strings.Contains(text, left) {
+				t.Errorf("%s is left in %s", left, text)
+			}
+		}
+	}
+	path := filepath.Join(t.TempDir(), followFile)
+	if err := os.WriteFile(path, []byte(fill(followText, &o, &keys)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, _, err := config.Load([]string{"--fakenet", "0/1", "--config", path, "--datadir", "x"}, config.Environment{})
+	if err != nil || len(c.Node.P2P.StaticNodes) != 1 || !strings.HasSuffix(c.Node.P2P.StaticNodes[0], "@127.0.0.1:2") || c.Node.P2P.ListenAddr != "127.0.0.1:5051" {
+		t.Errorf("%v %+v", err, c)
+	}
+}

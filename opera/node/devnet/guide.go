@@ -1,0 +1,122 @@
+package devnet
+
+import (
+	"crypto/ecdsa"
+	"net"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/p2p/enode"
+
+	"tarn/playground"
+)
+
+// keyring is what a chain's users are told of keys.
+type keyring struct {
+	account, address string // the account's private key and address, in hexadecimal
+	node             *ecdsa.PublicKey
+}
+
+// chainID is that of every fakenet, 4003.
+const chainID = "0xfa3"
+
+// fill puts what belongs to this chain into a text.
+func fill(text string, o *Options, keys *keyring) string {
+	at := func(name string) string { return filepath.Join(o.Dir, name) }
+	return strings.NewReplacer(
+		"{dir}", o.Dir, "{second}", at("second"), "{http}", reachable(o.HTTP), "{tarn}", o.Tarn, "{follow}", at(followFile), "{transfer}", at(transferFile),
+		"{log}", at(playground.LogFile), "{address}", keys.address, "{key}", keys.account, "{url}", url(o, keys),
+	).Replace(text)
+}
+
+// reachable is where a client of this machine finds what listens to all addresses.
+func reachable(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+		return net.JoinHostPort("127.0.0.1", port)
+	}
+	return address
+}
+
+// url is by what other nodes find this one.
+func url(o *Options, keys *keyring) string {
+	host, text, err := net.SplitHostPort(reachable(o.P2P))
+	if err != nil {
+		return ""
+	}
+	ip := net.ParseIP(host)
+	if ip == nil { // a name
+		ip = net.IPv4(127, 0, 0, 1)
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		return ""
+	}
+	return enode.NewV4(keys.node, ip, port, port).URLv4()
+}
+
+// guide is what is said when the chain is served.
+func guide(o *Options, keys *keyring) string {
+	text := guideText
+	if o.Log != nil {
+		text = strings.Replace(text, "\nThe node's log is {log}. ", "\n", 1)
+	}
+	return fill(text, o, keys)
+}
+
+const guideText = `
+An EVM chain of your own makes a block of each transaction within a second.
+JSON-RPC: http://{http} and ws://{http}, chain id 4003
+
+The account that has everything; the node signs for it too:
+
+  address  {address}
+  key      {key}
+
+The first transaction, one FTM, with nothing but curl:
+
+  curl -s -H 'Content-Type: application/json' http://{http} -d '{"jsonrpc":"2.0","id":1,"method":"eth_sendTransaction",
+    "params":[{"from":"{address}","to":"0x1111111111111111111111111111111111111111","value":"0xde0b6b3a7640000"}]}'
+
+The same with ethers 6, signed by the client; {transfer} is short:
+
+  npm install --prefix {dir} ethers && node {transfer}
+
+MetaMask: "Add a network manually", then "Import account" with the key above:
+
+  Network name     Fakenet
+  New RPC URL      http://{http}
+  Chain ID         4003
+  Currency symbol  FTM
+
+A second node that follows this one:
+
+  {tarn} opera --fakenet 0/1 --datadir {second} --config {follow} --nodiscover \
+    --http --http.port 18546
+
+The key is that of every fakenet, everybody knows it: for trying things out, not for value.
+The node's log is {log}. Ctrl-C stops it; the next start goes on from there.
+`
+
+// followText is the configuration of a node that follows.
+const followText = `# A node that follows the one of this folder. ` + "`tarn devnet opera`" + ` writes this at each start.
+[Node.P2P]
+ListenAddr = "127.0.0.1:5051"
+StaticNodes = ["{url}"]
+`
+
+// scriptText is a first transfer with a wallet library.
+const scriptText = `// One FTM: npm install --prefix {dir} ethers && node {transfer}
+import { ethers } from 'ethers'
+
+const provider = new ethers.JsonRpcProvider('http://{http}')
+const wallet = new ethers.Wallet('{key}', provider)
+const to = '0x1111111111111111111111111111111111111111'
+
+const sent = await wallet.sendTransaction({ to, value: ethers.parseEther('1') })
+const receipt = await sent.wait()
+console.log('transaction', receipt.hash, 'is in block', receipt.blockNumber)
+console.log(to, 'has', ethers.formatEther(await provider.getBalance(to)), 'FTM')
+provider.destroy()
+`

@@ -1,0 +1,162 @@
+package node
+
+import (
+	"sync/atomic"
+	"time"
+
+	"tarn/opera/chain"
+	"tarn/opera/inter"
+	"tarn/opera/p2p"
+	"tarn/serve/exposition"
+	"tarn/store"
+	"tarn/vitals"
+)
+
+// metrics are what a node whose chain is open tells of itself: under go-opera's names what
+// go-opera tells too, under tarn_ the rest. Its methods may be called by all goroutines.
+type metrics struct {
+	vitals  *vitals.Meter
+	store   func() store.Stats
+	history func() chain.HistoryStats
+	head    func() (place, error)
+	network string
+	made    madeTotals
+	beside  atomic.Pointer[beside] // nil until it runs
+}
+
+// place is where a chain is.
+type place struct {
+	block inter.BlockNumber
+	epoch inter.Epoch
+	at    time.Time
+}
+
+// beside is what runs beside a chain.
+type beside struct {
+	peers     *p2p.Node // nil without a network
+	pool      interface{ Stats() (pending, queued int) }
+	validator *validator // nil for none
+}
+
+// place returns where the chain is, as readers see it.
+func (n *Node) place() (place, error) {
+	v, err := n.chain.View()
+	if err != nil {
+		return place{}, err
+	}
+	defer v.Close()
+	h := v.Head()
+	return place{block: h.Number, epoch: v.Epoch().Epoch, at: time.Unix(0, int64(h.Time))}, nil
+}
+
+// meter is what the node tells of its disk, memory and processor.
+func (n *Node) meter() *vitals.Meter {
+	return vitals.New(vitals.Options{
+		Stats: n.store.Stats, Durable: n.store.Durable,
+		Files:   []vitals.Files{{Name: "history", Written: n.written.Load}},
+		Folders: []vitals.Folder{{Name: "state", Path: n.stateDir()}, {Name: "history", Path: n.historyDir()}},
+	})
+}
+
+func newMetrics(n *Node) *metrics {
+	return &metrics{
+		vitals: n.meter(), store: n.store.Stats, history: n.history.Stats,
+		head: n.place, network: n.chain.Network().Name,
+	}
+}
+
+// madeTotals are sums over blocks that were made.
+type madeTotals struct {
+	blocks, txs, skipped, gas atomic.Uint64
+}
+
+// block is told of each block by the writer.
+func (t *madeTotals) block(b *chain.Block) {
+	t.blocks.Add(1)
+	t.txs.Add(uint64(len(b.Txs)))
+	t.skipped.Add(uint64(len(b.Skipped)))
+	t.gas.Add(b.GasUsed)
+}
+
+// sheet is the metrics under way.
+type sheet struct{ *exposition.Writer }
+
+func (w sheet) gauge(name, help string, v float64) { w.One(name, exposition.Gauge, help, v) }
+
+func (w sheet) count(name, help string, n uint64) {
+	w.One(name, exposition.Counter, help, float64(n))
+}
+
+func (w sheet) whether(name, help string, is bool) {
+	v := 0.0
+	if is {
+		v = 1
+	}
+	w.gauge(name, help, v)
+}
+
+// append appends all metrics.
+func (m *metrics) append(b []byte) []byte {
+	w := sheet{exposition.To(b)}
+	w.Metric("tarn_opera_info", exposition.Gauge, "The network of this node; always 1")
+	w.Sample(1, "network", m.network)
+	m.chain(w)
+	if r := m.beside.Load(); r != nil {
+		r.append(w)
+	}
+	m.sizes(w)
+	m.vitals.Append(w.Writer)
+	w.library()
+	return w.Bytes()
+}
+
+// chain is about the blocks (go-opera: gossip/c_block_callbacks.go).
+func (m *metrics) chain(w sheet) {
+	if at, err := m.head(); err == nil {
+		for _, name := range []string{"chain_head_block", "chain_head_header", "chain_head_receipt"} {
+			w.gauge(name, "Number of the newest block", float64(at.block))
+		}
+		age := time.Since(at.at)
+		w.gauge("chain_block_age", "Age of the newest block, in ns; a network without transactions makes few", float64(age))
+		w.gauge("tarn_head_age_seconds", "Age of the newest block", age.Seconds())
+		w.gauge("tarn_opera_epoch", "The present epoch", float64(at.epoch))
+	}
+	w.count("tarn_opera_blocks_total", "Blocks made since the start", m.made.blocks.Load())
+	w.count("tarn_opera_transactions_total", "Transactions executed in those blocks", m.made.txs.Load())
+	w.count("tarn_opera_skipped_transactions_total", "Transactions in those blocks that could not be executed", m.made.skipped.Load())
+	w.count("tarn_opera_gas_total", "Gas used in those blocks", m.made.gas.Load())
+}
+
+// append appends what runs beside the chain (go-opera: evmcore/tx_pool.go).
+func (r *beside) append(w sheet) {
+	pending, queued := r.pool.Stats()
+	w.gauge("txpool_pending", "Transactions that could be executed now", float64(pending))
+	w.gauge("txpool_queued", "Transactions that wait for others of their senders", float64(queued))
+	if r.peers != nil {
+		block, epoch := r.peers.Highest()
+		w.gauge("tarn_opera_peers", "Peers that speak the protocol", float64(r.peers.PeerCount()))
+		w.gauge("tarn_opera_highest_block", "Newest block that a peer claims to have, or that this node has", float64(block))
+		w.gauge("tarn_opera_highest_epoch", "Epoch of that block", float64(epoch))
+		w.whether("tarn_opera_synced", "1 once a young event was seen", r.peers.Synced())
+	}
+	silent := r.validator.silence() != nil
+	w.whether("tarn_opera_validating", "1 while the node speaks for a validator", r.validator != nil && !silent)
+	w.whether("tarn_opera_validator_silent", "1 when the node's validator says nothing any more until the next start", silent)
+}
+
+// sizes are of what there is on disk (go-opera: cmd/opera/launcher/metrics, which measures
+// all of the data folder).
+func (m *metrics) sizes(w sheet) {
+	h := m.history()
+	indexes := h.Events.Index.RunBytes + h.Blocks.Index.RunBytes + h.Blocks.Brought.RunBytes + h.States.Index.RunBytes
+	total := m.store().Size
+	w.Metric("tarn_history_bytes", exposition.Gauge, "Size of the history beside the state; it is written once")
+	for _, part := range []struct {
+		of    string
+		bytes int64
+	}{{"events", h.Events.LogBytes}, {"blocks", h.Blocks.LogBytes}, {"states", h.States.LogBytes}, {"indexes", indexes}} {
+		w.Sample(float64(part.bytes), "of", part.of)
+		total += part.bytes
+	}
+	w.gauge("db_size", "Size of the state and the history", float64(total))
+}

@@ -1,0 +1,157 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"tarn/opera/chain"
+	"tarn/opera/emitter"
+	"tarn/opera/genesis/fakenet"
+	"tarn/opera/inter"
+	"tarn/opera/p2p"
+	"tarn/opera/wallet"
+	"tarn/store/vfs"
+)
+
+// validator is what speaks for the validator that the options name.
+type validator struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	silent atomic.Pointer[error]
+}
+
+// silence returns why the validator says nothing any more, nil if there is none, or none is
+// known.
+func (v *validator) silence() error {
+	if v == nil {
+		return nil
+	}
+	if err := v.silent.Load(); err != nil {
+		return fmt.Errorf("the validator makes no events any more, until the next start: %w", *err)
+	}
+	return nil
+}
+
+// validate begins to speak for the validator that the options name, with transactions of a
+// pool, which may be nil. It returns nil if they name none.
+func (l *life) validate(n *Node, peers *p2p.Node, pool emitter.Pool) (*validator, error) {
+	c := &l.Emitter
+	if c.Validator.ID == 0 {
+		return nil, nil
+	}
+	o, err := l.emitterOptions(n, pool)
+	if err == nil {
+		o.Signer, err = l.signer()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("validator %d: %w", c.Validator.ID, err)
+	}
+	if o.Network = peers; peers == nil {
+		o.Network = nobody{}
+	}
+	em, err := emitter.New(o)
+	if err != nil {
+		return nil, fmt.Errorf("validator %d: %w", c.Validator.ID, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	v := &validator{cancel: cancel, done: make(chan struct{})}
+	l.log.Info("Validating", "validator", c.Validator.ID, "journal", o.Journal, "protection", c.EmitIntervals.DoublesignProtection)
+	go func() {
+		defer close(v.done)
+		if err := em.Run(ctx); err != nil {
+			v.silent.Store(&err)
+			l.silenced(n, err)
+		}
+	}()
+	return v, nil
+}
+
+// silenced tells why the validator says nothing any more. If it may sign twice, the node
+// ends, and does not start again before an operator has looked (go-opera, utils/errlock).
+func (l *life) silenced(n *Node, err error) {
+	if n.Cause() != nil {
+		return // the node ends, with what it waited for
+	}
+	if !errors.Is(err, emitter.ErrLocked) {
+		l.log.Error("The validator makes no events any more, until the next start", "err", err)
+		return
+	}
+	path := filepath.Join(l.Node.DataDir, errlock)
+	err = fmt.Errorf("node is permanently stopping due to an issue; fix it and then delete file %q: %w", path, err)
+	n.Stop(errors.Join(err, vfs.WriteDurably(vfs.OS, path, []byte(err.Error()))))
+}
+
+// close ends it after the event that it is at.
+func (v *validator) close() {
+	if v != nil {
+		v.cancel()
+		<-v.done
+	}
+}
+
+// nobody is the network of a node without peers.
+type nobody struct{}
+
+func (nobody) PeerCount() int           { return 0 }
+func (nobody) Broadcast(*inter.Payload) {}
+
+func (l *life) emitterOptions(n *Node, pool emitter.Pool) (emitter.Options, error) {
+	c, i := &l.Emitter, &l.Emitter.EmitIntervals
+	o := emitter.Options{
+		Chain: n.Chain(), Writer: n, Pool: pool, Validator: inter.ValidatorID(c.Validator.ID), Journal: c.PrevEmittedEventFile.Path,
+		Intervals: emitter.Intervals{
+			Min: i.Min, Max: i.Max, Confirming: i.Confirming, ParallelInstance: i.ParallelInstanceProtection, DoubleSign: i.DoublesignProtection,
+		},
+		Thresholds:       emitter.Thresholds{LimitedTPS: c.LimitedTpsThreshold, NoTxs: c.NoTxsThreshold, Emergency: c.EmergencyThreshold},
+		MaxTxsPerAddress: c.MaxTxsPerAddress, MaxParents: int(c.MaxParents), TxsStale: c.TxsCacheInvalidation, Version: c.VersionToPublish,
+		Votes: func(c *chain.Chain) emitter.Votes { return c.Votes() },
+		Notice: func(err error) {
+			if errors.Is(err, emitter.ErrPaused) {
+				l.log.Info("Validator", "notice", err)
+				return
+			}
+			l.log.Warn("Validator", "err", err)
+		},
+	}
+	// The journal is replaced, which would put a file in the place of a device.
+	if info, err := os.Stat(o.Journal); err == nil && !info.Mode().IsRegular() {
+		return o, fmt.Errorf("%s cannot keep the last own event: it is no file", o.Journal)
+	}
+	return o, nil
+}
+
+// signer returns who signs for the validator.
+func (l *life) signer() (emitter.Signer, error) {
+	v := &l.Emitter.Validator
+	public := inter.PublicKey{Type: v.PubKey.Type, Raw: v.PubKey.Raw}
+	if id := l.Run.Fakenet.ID; id != 0 {
+		key, err := fakenet.Key(inter.ValidatorID(id))
+		if err != nil {
+			return nil, err
+		}
+		if bytes.Equal(crypto.FromECDSAPub(&key.PublicKey), public.Raw) && public.Type == inter.Secp256k1Key {
+			return emitter.Key{Private: key}, nil
+		}
+	}
+	passwords, err := wallet.ReadPasswords(l.Emitter.Password)
+	if err != nil {
+		return nil, err
+	}
+	w, err := l.wallet(passwords)
+	if err != nil {
+		return nil, err
+	}
+	key, err := w.UnlockValidator(public)
+	if err != nil {
+		return nil, fatal{fmt.Errorf("Failed to unlock validator key: %w", err)}
+	}
+	l.log.Info("Unlocked validator key", "pubkey", public)
+	return emitter.Key{Private: key}, nil
+}

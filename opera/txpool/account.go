@@ -1,0 +1,189 @@
+package txpool
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/holiman/uint256"
+)
+
+// slotBytes is how much of a transaction is counted as one slot, most the size of the
+// largest transaction that may wait.
+const (
+	slotBytes = 32 << 10
+	most      = 4 * slotBytes
+)
+
+// entry is a transaction that waits.
+type entry struct {
+	tx    *types.Transaction
+	from  common.Address
+	cost  uint256.Int // what it may take of the sender at most
+	slots int
+	local bool // no price pushes it out
+
+	in    *heapOf // the heap of prices where it stands, nil if in none
+	index int     // there
+}
+
+func (e *entry) nonce() uint64 { return e.tx.Nonce() }
+
+// account is what waits of one sender.
+type account struct {
+	address common.Address
+	nonce   uint64 // by the chain
+	txs     []*entry
+	ready   int  // of txs are pending
+	local   bool // see the package's comment
+	// beat is when a transaction of it became pending last, or the first of those that are
+	// queued was. It ends when the last queued transaction leaves, not before: that of a
+	// replaced pending one counts for what is queued later (as in go-opera's beats, which
+	// outlive even the account's last transaction; here they end with it).
+	beat time.Time
+}
+
+func (a *account) queued() int { return len(a.txs) - a.ready }
+
+// next is the nonce after the pending transactions.
+func (a *account) next() uint64 { return a.nonce + uint64(a.ready) }
+
+// find returns where a nonce stands or would stand.
+func (a *account) find(nonce uint64) (int, bool) {
+	return slices.BinarySearchFunc(a.txs, nonce, func(e *entry, n uint64) int { return cmp.Compare(e.nonce(), n) })
+}
+
+// contiguous is how many transactions follow the account's nonce without a gap.
+func (a *account) contiguous() (n int) {
+	for n < len(a.txs) && a.txs[n].nonce() == a.nonce+uint64(n) {
+		n++
+	}
+	return n
+}
+
+func transactions(list []*entry) types.Transactions {
+	txs := make(types.Transactions, len(list))
+	for i, e := range list {
+		txs[i] = e.tx
+	}
+	return txs
+}
+
+// account returns the account of a sender, which is made if there is none.
+func (p *Pool) account(sender common.Address, nonce uint64) *account {
+	a := p.accounts[sender]
+	if a == nil {
+		a = &account{address: sender, nonce: nonce, local: p.isLocal(sender)}
+		p.accounts[sender] = a
+	}
+	return a
+}
+
+// isLocal tells whether an account is local.
+func (p *Pool) isLocal(sender common.Address) bool {
+	if a := p.accounts[sender]; a != nil && a.local {
+		return true
+	}
+	if _, ok := p.local.always[sender]; ok {
+		return true
+	}
+	return p.local.known.Contains(sender)
+}
+
+// adopt makes an account local, with all that waits of it.
+func (p *Pool) adopt(a *account) {
+	p.local.known.Add(a.address, struct{}{})
+	if a.local {
+		return
+	}
+	a.local = true
+	for _, e := range a.txs {
+		if !e.local {
+			e.local = true
+			p.local.count++
+			p.local.bytes += e.tx.Size()
+			p.prices.remove(e)
+		}
+	}
+	p.noted(a)
+}
+
+// noted brings what is known of accounts up to date after one has changed.
+func (p *Pool) noted(a *account) {
+	mark := func(in map[*account]struct{}, does bool) {
+		if does {
+			in[a] = struct{}{}
+		} else {
+			delete(in, a)
+		}
+	}
+	switch _, had := p.gapped[a]; {
+	case a.queued() > 0 && a.beat.IsZero():
+		a.beat = p.o.Now()
+	case a.queued() == 0 && had:
+		a.beat = time.Time{}
+	}
+	mark(p.long, !a.local && uint64(a.ready) > p.o.Limits.AccountSlots)
+	mark(p.gapped, !a.local && a.queued() > 0)
+	if len(a.txs) == 0 {
+		delete(p.accounts, a.address)
+	}
+}
+
+// setReady says how many of an account's transactions are pending.
+func (p *Pool) setReady(a *account, n int) {
+	p.ready += n - a.ready
+	a.ready = n
+}
+
+// put lets a transaction wait at a place of an account's list, where it is queued.
+func (p *Pool) put(a *account, at int, e *entry) {
+	a.txs = slices.Insert(a.txs, at, e)
+	p.know(e)
+}
+
+// know adds a transaction to what is found by hash and by price.
+func (p *Pool) know(e *entry) {
+	p.all[e.tx.Hash()] = e
+	p.slots += e.slots
+	if e.local {
+		p.local.count++
+		p.local.bytes += e.tx.Size()
+	} else {
+		p.prices.put(e)
+	}
+}
+
+// forget is the opposite of know.
+func (p *Pool) forget(e *entry) {
+	delete(p.all, e.tx.Hash())
+	p.slots -= e.slots
+	if e.local {
+		p.local.count--
+		p.local.bytes -= e.tx.Size()
+	} else {
+		p.prices.remove(e)
+	}
+}
+
+// cut removes a range of an account's transactions; the caller notes the account. Pending
+// ones after them become queued.
+func (p *Pool) cut(a *account, from, to int) {
+	for _, e := range a.txs[from:to] {
+		p.forget(e)
+	}
+	if from < a.ready {
+		p.setReady(a, from)
+	}
+	a.txs = slices.Delete(a.txs, from, to)
+}
+
+// drop removes one transaction.
+func (p *Pool) drop(e *entry) {
+	a := p.accounts[e.from]
+	at, _ := a.find(e.nonce())
+	p.cut(a, at, at+1)
+	p.noted(a)
+}

@@ -1,0 +1,290 @@
+package txpool
+
+import (
+	"cmp"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+)
+
+// Add takes a transaction of this node's own client, whose account becomes local. Errors
+// are those of check.go, and of reading the chain.
+func (p *Pool) Add(tx *types.Transaction) error { return p.addLocals(types.Transactions{tx})[0] }
+
+func (p *Pool) addLocals(txs types.Transactions) []error {
+	errs := p.unknown(txs)
+	senders := p.senders(txs, errs)
+	p.add(txs, senders, errs, !p.o.NoLocals)
+	return errs
+}
+
+// AddRemotes takes transactions of peers, and tells of each why it was refused, nil if it
+// was not.
+func (p *Pool) AddRemotes(txs []*types.Transaction) []error {
+	errs := p.unknown(txs)
+	// What is refused in any case does not cost the recovery of its sender.
+	p.mu.RLock()
+	for i, tx := range txs {
+		if errs[i] == nil {
+			if errs[i] = p.head.checkForm(tx); errs[i] == nil {
+				errs[i] = p.checkPrice(tx, true)
+			}
+		}
+	}
+	p.mu.RUnlock()
+	senders := p.senders(txs, errs)
+	p.add(txs, senders, errs, false)
+	return errs
+}
+
+// unknown says which of the transactions are here already.
+func (p *Pool) unknown(txs []*types.Transaction) []error {
+	errs := make([]error, len(txs))
+	hashes := make([]common.Hash, len(txs))
+	for i, tx := range txs {
+		hashes[i] = tx.Hash()
+	}
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	for i, h := range hashes {
+		if p.all[h] != nil {
+			errs[i] = ErrAlreadyKnown
+		}
+	}
+	return errs
+}
+
+// workers is how many senders are recovered at a time, whoever asks.
+func workers() int { return runtime.GOMAXPROCS(0) }
+
+// senders recovers who sent the transactions that have no error yet, on all processors.
+func (p *Pool) senders(txs []*types.Transaction, errs []error) []common.Address {
+	senders := make([]common.Address, len(txs))
+	find := func(part int) {
+		p.workers <- struct{}{}
+		defer func() { <-p.workers }()
+		for i := part; i < len(txs); i += cap(p.workers) {
+			if errs[i] != nil {
+				continue
+			}
+			var err error
+			if senders[i], err = types.Sender(p.o.Signer, txs[i]); err != nil {
+				errs[i] = ErrInvalidSender
+			}
+		}
+	}
+	var running sync.WaitGroup
+	for part := 1; part < min(cap(p.workers), len(txs)); part++ {
+		running.Go(func() { find(part) })
+	}
+	find(0)
+	running.Wait()
+	return senders
+}
+
+// add inserts the transactions that have no error yet.
+func (p *Pool) add(txs []*types.Transaction, senders []common.Address, errs []error, local bool) {
+	if !slices.Contains(errs, nil) {
+		return
+	}
+	p.mu.Lock()
+	var kept types.Transactions // in the journal
+	var news []*entry
+	changed := map[common.Address]struct{}{}
+	for i, tx := range txs {
+		if errs[i] != nil {
+			continue
+		}
+		e, replaced, err := p.insert(tx, senders[i], local)
+		if errs[i] = err; err != nil {
+			continue
+		}
+		if a := p.accounts[senders[i]]; a.local {
+			kept = append(kept, tx)
+		}
+		if replaced == pendingOne {
+			news = append(news, e)
+		} else if replaced == none {
+			changed[senders[i]] = struct{}{}
+		}
+	}
+	for sender := range changed {
+		if a := p.accounts[sender]; a != nil {
+			news = append(news, p.promote(a)...)
+		}
+	}
+	p.truncate()
+	told := p.still(news)
+	p.mu.Unlock()
+	p.keep(kept)
+	p.tell(told)
+}
+
+// place is what a transaction has replaced.
+type place int
+
+const (
+	none place = iota
+	queuedOne
+	pendingOne
+)
+
+// insert lets a transaction wait, if it may.
+func (p *Pool) insert(tx *types.Transaction, from common.Address, local bool) (e *entry, replaced place, err error) {
+	if p.all[tx.Hash()] != nil {
+		return nil, none, ErrAlreadyKnown
+	}
+	e, nonce, err := p.check(tx, from, local || p.isLocal(from))
+	if err == nil {
+		err = p.makeRoom(e)
+	}
+	if err != nil {
+		return nil, none, err
+	}
+	if a := p.accounts[from]; a != nil {
+		if at, there := a.find(tx.Nonce()); there {
+			replaced, err = p.replace(a, at, e, local)
+			return e, replaced, err
+		}
+	}
+	a := p.account(from, nonce)
+	at, _ := a.find(tx.Nonce())
+	p.put(a, at, e)
+	if local {
+		p.adopt(a)
+	}
+	p.noted(a)
+	return e, none, nil
+}
+
+// makeRoom removes cheaper transactions for one that does not fit.
+func (p *Pool) makeRoom(e *entry) error {
+	l := &p.o.Limits
+	if e.local && (p.local.count >= l.Locals || p.local.bytes+e.tx.Size() > l.LocalBytes) {
+		return ErrOverflow
+	}
+	lacking := p.slots + e.slots - int(l.GlobalSlots+l.GlobalQueue)
+	if lacking <= 0 {
+		return nil
+	}
+	if !e.local && p.prices.underpriced(e) {
+		return ErrUnderpriced
+	}
+	cheapest, ok := p.prices.discard(lacking, e.local)
+	if !ok {
+		return ErrOverflow
+	}
+	for _, c := range cheapest {
+		p.drop(c)
+	}
+	return nil
+}
+
+// replace puts a transaction in the place of one that offers less. The account of a
+// client's does not become local by replacing a pending one (as in go-opera).
+func (p *Pool) replace(a *account, at int, e *entry, local bool) (place, error) {
+	old := a.txs[at]
+	if !p.replaces(e.tx, old.tx) {
+		return none, ErrReplaceUnderpriced
+	}
+	p.forget(old)
+	a.txs[at] = e
+	p.know(e)
+	if at < a.ready {
+		a.beat = p.o.Now()
+		p.noted(a)
+		return pendingOne, nil
+	}
+	if local {
+		p.adopt(a)
+	}
+	return queuedOne, nil
+}
+
+// promote makes pending what follows without a gap, returns it, and removes what is queued
+// beyond the account's limit.
+func (p *Pool) promote(a *account) []*entry {
+	ready := a.ready
+	if n := a.contiguous(); n > ready {
+		p.setReady(a, n)
+		a.beat = p.o.Now()
+	}
+	promoted := slices.Clone(a.txs[ready:a.ready])
+	if limit := int(p.o.Limits.AccountQueue); !a.local && a.queued() > limit {
+		p.cut(a, a.ready+limit, len(a.txs))
+	}
+	p.noted(a)
+	return promoted
+}
+
+// still returns those that have not been removed again, by nonces.
+func (p *Pool) still(news []*entry) types.Transactions {
+	news = slices.DeleteFunc(news, func(e *entry) bool { return p.all[e.tx.Hash()] != e })
+	slices.SortStableFunc(news, func(a, b *entry) int { return cmp.Compare(a.nonce(), b.nonce()) })
+	return transactions(news)
+}
+
+// truncate removes what is pending and queued beyond the limits of all accounts.
+func (p *Pool) truncate() {
+	p.truncatePending()
+	p.truncateQueue()
+}
+
+// truncatePending takes the last pending transactions of those who have most, all in turn,
+// until there are few enough, or nobody has more than what an account keeps in any case.
+func (p *Pool) truncatePending() {
+	l := &p.o.Limits
+	if p.ready <= int(l.GlobalSlots) || len(p.long) == 0 {
+		return
+	}
+	long := sorted(p.long, func(a, b *account) int { return cmp.Compare(b.ready, a.ready) })
+	for n := range long {
+		floor := int(l.AccountSlots)
+		if n+1 < len(long) {
+			floor = long[n+1].ready
+		}
+		for p.ready > int(l.GlobalSlots) && long[n].ready > floor {
+			for _, a := range long[:n+1] {
+				p.cutPending(a)
+			}
+		}
+	}
+	for _, a := range long {
+		p.noted(a)
+	}
+}
+
+// cutPending removes the last pending transaction of an account.
+func (p *Pool) cutPending(a *account) { p.cut(a, a.ready-1, a.ready) }
+
+// truncateQueue takes the last queued transactions of those whose account has become active
+// last, until there are few enough.
+func (p *Pool) truncateQueue() {
+	over := len(p.all) - p.ready - int(p.o.Limits.GlobalQueue)
+	if over <= 0 || len(p.gapped) == 0 {
+		return
+	}
+	for _, a := range sorted(p.gapped, func(a, b *account) int { return b.beat.Compare(a.beat) }) {
+		n := min(over, a.queued())
+		p.cut(a, len(a.txs)-n, len(a.txs))
+		p.noted(a)
+		if over -= n; over == 0 {
+			return
+		}
+	}
+}
+
+// sorted returns accounts in an order, equal ones by address.
+func sorted(of map[*account]struct{}, order func(a, b *account) int) []*account {
+	list := make([]*account, 0, len(of))
+	for a := range of {
+		list = append(list, a)
+	}
+	slices.SortFunc(list, func(a, b *account) int {
+		return cmp.Or(order(a, b), a.address.Cmp(b.address))
+	})
+	return list
+}

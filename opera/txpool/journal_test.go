@@ -1,0 +1,137 @@
+package txpool
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"runtime"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"tarn/store/vfs/errorfs"
+	"tarn/store/vfs/memfs"
+)
+
+// journaled is a journal of some transactions, and how many bytes each begins after.
+func journaled(t *testing.T, n int) (raw []byte, begins []int) {
+	t.Helper()
+	for i := range n {
+		begins = append(begins, len(raw))
+		o := offer{from: 1, nonce: uint64(i), fee: 20, tip: int64(i % 2), data: 100 * i}
+		b, err := encode(types.Transactions{o.tx()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw = append(raw, b...)
+	}
+	return raw, append(begins, len(raw))
+}
+
+// Wherever a journal is torn, all before the tear comes back, a tear is told of, and the
+// file is whole after the start.
+func TestATornJournalKeepsWhatIsWhole(t *testing.T) {
+	raw, begins := journaled(t, 4)
+	for cut := range len(raw) + 1 {
+		whole, torn := 0, true
+		for i, b := range begins {
+			if b <= cut {
+				whole, torn = i, b != cut
+			}
+		}
+		files := memfs.New()
+		files.Put("/journal", memfs.NewBlob(raw[:cut]))
+		warned := 0
+		p := newWorld().pool(t, Options{Journal: "/journal", FS: files, Warn: func(error) { warned++ }})
+		if pending, _ := p.Stats(); pending != whole || (warned > 0) != torn {
+			t.Fatalf("cut at %d: %d of %d transactions are back, warned %d times", cut, pending, whole, warned)
+		}
+		if got := files.Blob("/journal").Bytes(); !bytes.Equal(got, raw[:begins[whole]]) {
+			t.Fatalf("cut at %d: the journal has %d bytes", cut, len(got))
+		}
+	}
+}
+
+// Garbage in a journal costs neither the start nor memory, whatever sizes it speaks of.
+func TestAJournalOfGarbage(t *testing.T) {
+	garbage := [][]byte{
+		{0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff},
+		{0xbf, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff},
+		bytes.Repeat([]byte{0xf9, 0xff, 0xff}, 100_000),
+		bytes.Repeat([]byte{0xc1}, 1_000_000),
+		append([]byte{0xbb, 0x03, 0, 0, 0}, make([]byte, 64<<20)...),
+		{0x03, 0x03, 0x80},
+	}
+	good, _ := journaled(t, 2)
+	for i, g := range garbage {
+		path := journalIn(t)
+		if err := os.WriteFile(path, append(bytes.Clone(good), g...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		warned := 0
+		p := newWorld().pool(t, Options{Journal: path, Warn: func(error) { warned++ }})
+		runtime.ReadMemStats(&after)
+		if pending, _ := p.Stats(); pending != 2 || warned != 1 {
+			t.Errorf("garbage %d: %d transactions are back, warned %d times", i, pending, warned)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 4<<20 {
+			t.Errorf("garbage %d took %d bytes", i, took)
+		}
+	}
+}
+
+// A journal keeps local transactions only, those of the moment when it is written anew, and
+// goes on after that.
+func TestAJournalIsWrittenAnew(t *testing.T) {
+	w := newWorld()
+	path := journalIn(t)
+	p := w.pool(t, Options{Journal: path})
+	for n := range uint64(4) {
+		if err := p.Add(offer{from: 1, nonce: n, fee: 20}.tx()); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.AddRemotes([]*types.Transaction{offer{from: 2, nonce: n, fee: 20}.tx()})[0]; err != nil {
+			t.Fatal(err)
+		}
+		if n == 1 {
+			w.accounts[who(1)] = state{nonce: 1, balance: 1 << 40}
+			p.advance()
+			p.rejournal()
+		}
+	}
+	var want []byte
+	for n := range uint64(3) {
+		b, err := encode(types.Transactions{offer{from: 1, nonce: 1 + n, fee: 20}.tx()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, b...)
+	}
+	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the journal has %d bytes, %d are expected; %v", len(got), len(want), err)
+	}
+}
+
+// A disk that takes nothing costs the journal, and no transaction.
+func TestAFullDiskCostsTheJournalOnly(t *testing.T) {
+	disk := memfs.New()
+	files := errorfs.New(disk)
+	full := errors.New("no space")
+	var warned []error
+	w := newWorld()
+	p := w.pool(t, Options{Journal: "/journal", FS: files, Warn: func(err error) { warned = append(warned, err) }})
+	files.Inject(errorfs.Fault{Ops: errorfs.Change, Ever: true, Err: full})
+	if err := p.Add(offer{from: 1, fee: 20}.tx()); err != nil {
+		t.Fatal(err)
+	}
+	if len(warned) != 1 || !errors.Is(warned[0], full) {
+		t.Errorf("warned of %v", warned)
+	}
+	files.Clear()
+	p.rejournal()
+	if b := disk.Blob("/journal"); b == nil || b.Size() == 0 {
+		t.Error("the journal lacks what came while the disk was full")
+	}
+}
