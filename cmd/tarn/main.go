@@ -16,15 +16,17 @@ import (
 
 	"tarn/antelope/node"
 	"tarn/antelope/node/devnet"
+	"tarn/bench"
 	"tarn/dbtool"
 	opera "tarn/opera/node"
+	operadevnet "tarn/opera/node/devnet"
 )
 
 func main() { os.Exit(run()) }
 
 func run() int {
 	switch name := filepath.Base(os.Args[0]); name {
-	case "nodeos", "leap-util", "opera": // the programs that links stand in for
+	case "nodeos", "leap-util", "trace_api_util", "opera": // the programs that links stand in for
 		os.Args = append([]string{"tarn", name}, os.Args[1:]...)
 	}
 	// A second signal ends the program at once, but for a node, which listens itself.
@@ -46,7 +48,9 @@ func run() int {
 			return err
 		},
 	})
-	tarn.AddCommand(dbtool.Command(), node.Command(), node.Tools(), devnet.Command(), opera.Command(version()))
+	own := devnet.Command()
+	own.AddCommand(operadevnet.Command(version()))
+	tarn.AddCommand(bench.Command(), dbtool.Command(), node.Command(), node.Tools(), node.TraceTools(), own, opera.Command(version()))
 	if err := tarn.ExecuteContext(ctx); err != nil {
 		// What has no text has been said in a log.
 		if text := err.Error(); text != "" {

@@ -24,7 +24,7 @@ import (
 func TestMain(m *testing.M) {
 	end(scratch.OnDisk())
 	testscript.Main(m, map[string]func(){
-		"tarn": main, "nodeos": main, "leap-util": main, "opera": main,
+		"tarn": main, "nodeos": main, "leap-util": main, "trace_api_util": main, "opera": main,
 		"mkstore": func() { end(makeStore(os.Args[1:])) },
 		"hold":    func() { end(holdStore(os.Args[1])) },
 	})

@@ -1,0 +1,209 @@
+// Package antelope lets `tarn bench` measure nodes of Antelope chains: it makes the chain
+// that all of them are given, knows their command lines, and speaks their HTTP.
+//
+// It owns the chain's shape and the programs' options. It measures nothing: what it starts
+// and asks is somebody else's to time.
+package antelope
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"tarn/antelope/blocklog"
+	"tarn/antelope/chain"
+	"tarn/antelope/chain/chaintest"
+	"tarn/bench/record"
+	"tarn/contracts"
+	"tarn/store/engine"
+	"tarn/store/vfs"
+)
+
+// Shape is what a chain is made of. The same shape is the same chain, to the last byte.
+type Shape struct {
+	Seed      uint64
+	Accounts  int // that have tokens
+	Transfers int // between them
+}
+
+const (
+	blockTransfers = 500
+	accountBytes   = 32 << 10 // of state that an account takes while the chain is made, at most
+	chainFile      = "chain.json"
+	shapeVersion   = 1 // of all that is below, for the name of the folder
+)
+
+// Network is a chain of a shape, in a folder of made chains.
+type Network struct {
+	shape Shape
+	cache string
+	dir   string // of this chain
+	chain record.Chain
+}
+
+// New is the network of a chain, kept in the folder cache.
+func New(cache string, s Shape) *Network {
+	name := fmt.Sprintf("antelope-%d-%d-%d-%d", shapeVersion, s.Seed, s.Accounts, s.Transfers)
+	return &Network{shape: s, cache: cache, dir: filepath.Join(cache, name)}
+}
+
+// Chain makes the chain, unless the folder has it whole.
+func (n *Network) Chain(ctx context.Context, tell func(string)) (record.Chain, error) {
+	if n.chain.SHA256 != "" {
+		return n.chain, nil
+	}
+	made, err := n.found()
+	if err == nil {
+		n.chain = made
+		return made, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		tell(fmt.Sprintf("the chain in %s is made again: %s", n.dir, err))
+	}
+	tell(fmt.Sprintf("making a chain of %d accounts and %d transfers, which is kept in %s", n.shape.Accounts, n.shape.Transfers, n.dir))
+	if err := vfs.MkdirAll(vfs.OS, n.cache); err != nil {
+		return made, fmt.Errorf("make the folder of chains: %w", err)
+	}
+	part, err := os.MkdirTemp(n.cache, "making-")
+	if err != nil {
+		return made, fmt.Errorf("make a chain: %w", err)
+	}
+	defer os.RemoveAll(part)
+	if err := n.make(ctx, part); err != nil {
+		return made, fmt.Errorf("make a chain in %s: %w", part, err)
+	}
+	if err := errors.Join(os.RemoveAll(n.dir), os.Rename(filepath.Join(part, "chain"), n.dir)); err != nil {
+		return made, fmt.Errorf("keep the chain that was made: %w", err)
+	}
+	n.chain, err = n.found()
+	return n.chain, err
+}
+
+// found reads what is said of the chain in the folder, and holds its blocks against it.
+func (n *Network) found() (c record.Chain, err error) {
+	text, err := os.ReadFile(filepath.Join(n.dir, chainFile))
+	if err != nil {
+		return c, err
+	}
+	if err := json.Unmarshal(text, &c); err != nil {
+		return c, fmt.Errorf("read %s: %w", filepath.Join(n.dir, chainFile), err)
+	}
+	sum, _, err := hashed(filepath.Join(n.dir, "blocks.log"))
+	if err == nil && sum != c.SHA256 {
+		err = errors.New("its blocks are not those that were made")
+	}
+	return c, err
+}
+
+func hashed(name string) (sum string, size int64, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", 0, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	size, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), size, err
+}
+
+// make makes the chain in part/chain.
+func (n *Network) make(ctx context.Context, part string) (err error) {
+	mode, err := engine.ParseMode("heap")
+	if err != nil {
+		return err
+	}
+	limit := int64(1<<30) + accountBytes*int64(n.shape.Accounts)
+	st, err := engine.Open(filepath.Join(part, "state"), engine.Options{Kind: engine.Page, Mode: mode, LimitBytes: limit})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	dir := filepath.Join(part, "chain")
+	log, err := blocklog.Open(blocklog.Options{Dir: dir, BufferBytes: 1 << 20})
+	if err != nil {
+		return err
+	}
+	m, err := chaintest.New(st, chain.Options{Blocks: log})
+	if err != nil {
+		return errors.Join(err, log.Close())
+	}
+	err = errors.Join(n.fill(ctx, m, log), m.Chain.Close())
+	head, _, _ := log.Head()
+	if err := errors.Join(err, log.Close()); err != nil {
+		return err
+	}
+	c := record.Chain{Protocol: "antelope", Seed: n.shape.Seed, ID: m.Genesis.ChainID().String(), Accounts: n.shape.Accounts,
+		Transfers: n.shape.Transfers, Blocks: uint64(head)}
+	if c.SHA256, c.Bytes, err = hashed(filepath.Join(dir, "blocks.log")); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(c, "", "\t")
+	if err != nil {
+		return err
+	}
+	return vfs.WriteDurably(vfs.OS, filepath.Join(dir, chainFile), append(text, '\n'))
+}
+
+// fill makes the blocks.
+func (n *Network) fill(ctx context.Context, m *chaintest.Maker, log *blocklog.Log) error {
+	if err := log.ResetGenesis(m.Genesis, m.Chain.Head().Block.Append(nil)); err != nil {
+		return err
+	}
+	traffic, err := chaintest.NewTraffic(n.shape.Accounts, n.shape.Seed)
+	if err != nil {
+		return err
+	}
+	t, err := chaintest.NewTokenOf(m, contracts.Token().Code, traffic)
+	if err != nil {
+		return err
+	}
+	for left := n.shape.Transfers; left > 0; left -= blockTransfers {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if _, err := t.Transfers(min(left, blockTransfers), 1); err != nil {
+			return err
+		}
+	}
+	for range 3 { // a later block makes one irreversible, and what is goes to the log
+		if _, err := m.Block(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Install puts the chain's blocks where a node of the folder looks for them.
+func (n *Network) Install(dir string) error {
+	blocks := filepath.Join(dir, "blocks")
+	if err := os.MkdirAll(blocks, 0o755); err != nil {
+		return err
+	}
+	for _, name := range []string{"blocks.log", "blocks.index"} {
+		if err := copyFile(filepath.Join(n.dir, name), filepath.Join(blocks, name)); err != nil {
+			return fmt.Errorf("give the node its blocks: %w", err)
+		}
+	}
+	return nil
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Sync(), out.Close()) // not while it is measured
+}

@@ -1,0 +1,157 @@
+// Package load sends requests to a server over HTTP and times the answers: as many as
+// answers allow (a closed loop), or at a rate whether there are answers or not (an open
+// one). It knows no protocol: requests are made beforehand, and somebody else judges an
+// answer.
+package load
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tarn/internal/figures"
+)
+
+// Request is one that is ready to be sent.
+type Request struct {
+	URL  string
+	Body []byte
+}
+
+// Judge says why an answer is none that was wanted, nil if it is.
+type Judge func(status int, body []byte) error
+
+// Result is what a load came to.
+type Result struct {
+	Took      time.Duration
+	Answers   int               // that were good
+	Failures  int               // that were not
+	Failure   error             // the first of these
+	Latencies figures.Latencies // of all answers; in an open loop from when they should have been sent
+}
+
+const (
+	answerBytes = 1 << 20
+	patience    = 30 * time.Second // for an answer
+	openLimit   = 256              // requests under way in an open loop; beyond, they wait, and the wait counts
+)
+
+// lane adds up answers. Its methods are for one goroutine.
+type lane struct {
+	client *http.Client
+	judge  Judge
+	result Result
+}
+
+func (l *lane) send(ctx context.Context, r Request, since time.Time) {
+	err := l.ask(ctx, r)
+	if ctx.Err() != nil {
+		return // it was broken off by us
+	}
+	l.result.Latencies.Add(time.Since(since))
+	if err == nil {
+		l.result.Answers++
+		return
+	}
+	l.result.Failures++
+	if l.result.Failure == nil {
+		l.result.Failure = err
+	}
+}
+
+func (l *lane) ask(ctx context.Context, r Request) (err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, bytes.NewReader(r.Body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := l.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, res.Body.Close()) }()
+	text, err := io.ReadAll(io.LimitReader(res.Body, answerBytes))
+	if err != nil {
+		return err
+	}
+	return l.judge(res.StatusCode, text)
+}
+
+// lanes run at once over kept connections, and are added up.
+func lanes(count int, judge Judge, run func(l *lane)) *Result {
+	transport := &http.Transport{MaxIdleConnsPerHost: count, MaxConnsPerHost: count}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport, Timeout: patience}
+	all := make([]lane, count)
+	var wg sync.WaitGroup
+	begin := time.Now()
+	for i := range all {
+		all[i] = lane{client: client, judge: judge}
+		wg.Go(func() { run(&all[i]) })
+	}
+	wg.Wait()
+	sum := &Result{Took: time.Since(begin)}
+	for i := range all {
+		r := &all[i].result
+		sum.Answers, sum.Failures = sum.Answers+r.Answers, sum.Failures+r.Failures
+		if sum.Failure == nil {
+			sum.Failure = r.Failure
+		}
+		sum.Latencies.Merge(&r.Latencies)
+	}
+	return sum
+}
+
+// Closed sends all requests over so many connections, each the next as soon as its last
+// is answered.
+func Closed(ctx context.Context, connections int, all []Request, judge Judge) (*Result, error) {
+	var next atomic.Int64
+	r := lanes(connections, judge, func(l *lane) {
+		for ctx.Err() == nil {
+			i := next.Add(1) - 1
+			if i >= int64(len(all)) {
+				return
+			}
+			l.send(ctx, all[i], time.Now())
+		}
+	})
+	return r, ctx.Err()
+}
+
+// Open sends the requests at a rate per second. An answer's time counts from when its
+// request was due, so that a server that stalls does not hide what waited meanwhile.
+func Open(ctx context.Context, rate float64, all []Request, judge Judge) (*Result, error) {
+	if rate <= 0 {
+		return nil, fmt.Errorf("send at %g requests per second: the rate must be above 0", rate)
+	}
+	type due struct {
+		request Request
+		at      time.Time
+	}
+	queue := make(chan due, len(all)) // never full: nothing but the clock holds the sender back
+	go func() {
+		defer close(queue)
+		begin := time.Now()
+		for i, r := range all {
+			at := begin.Add(time.Duration(float64(i) / rate * float64(time.Second)))
+			select {
+			case <-time.After(time.Until(at)):
+				queue <- due{r, at}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	r := lanes(min(openLimit, len(all)), judge, func(l *lane) {
+		for d := range queue {
+			l.send(ctx, d.request, d.at)
+		}
+	})
+	return r, ctx.Err()
+}

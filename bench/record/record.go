@@ -1,0 +1,146 @@
+// Package record is what `tarn bench` found, as a file: the machine, the programs, each
+// command line, each round with its values and curves, and what failed
+// (docs/formats/bench.md). It also says what the values come to: medians, ratios of
+// pairs, and how sure they are.
+//
+// It owns the file's format and the statistics. It measures nothing and draws nothing.
+package record
+
+import "time"
+
+// Kinds of files, and the version of the format.
+const (
+	KindRun   = "tarn-bench-run"
+	KindWatch = "tarn-bench-watch"
+	Schema    = 2
+)
+
+// How a run or a watch ended.
+const (
+	EndWhole       = "whole"
+	EndInterrupted = "interrupted"
+	EndTime        = "out of time"
+	EndFailed      = "failed"
+	EndGone        = "the process ended"
+	EndUnreadable  = "it could not be read any more"
+)
+
+// Run is one `tarn bench run`, or a tour.
+type Run struct {
+	Kind    string    `json:"kind"`
+	Schema  int       `json:"schema"`
+	Command []string  `json:"command"`
+	Began   time.Time `json:"began"`
+	Seconds float64   `json:"seconds"`
+	Ended   string    `json:"ended"`
+
+	Options  Options   `json:"options"`
+	Machine  Machine   `json:"machine"`
+	Chain    Chain     `json:"chain"`
+	Subjects []Subject `json:"subjects"`
+	Suites   []Suite   `json:"suites"`
+	Lives    []Life    `json:"lives"`
+	Left     []string  `json:"left_out,omitempty"` // what was not measured, and why
+}
+
+// Options are all that decides what a run does: with them it can be done again.
+type Options struct {
+	Suites   []string `json:"suites"`
+	Subjects []string `json:"subjects"`
+	Rounds   int      `json:"rounds"`
+	Seed     uint64   `json:"seed"`
+	Accounts int      `json:"accounts"`  // of the chain
+	Work     int      `json:"transfers"` // of the chain
+	Rate     float64  `json:"rate"`      // transfers per second in disk
+	For      float64  `json:"for_seconds"`
+	Push     int      `json:"push"`            // transfers in push
+	Connect  int      `json:"connections"`     // in push
+	Between  float64  `json:"between_seconds"` // two checkpoints, for the projection to a year
+	Limit    float64  `json:"limit_seconds,omitempty"`
+}
+
+// Chain is what all subjects were given.
+type Chain struct {
+	Protocol  string `json:"protocol"`
+	Seed      uint64 `json:"seed"`
+	ID        string `json:"id"`
+	Accounts  int    `json:"accounts"`
+	Transfers int    `json:"transfers"`
+	Blocks    uint64 `json:"blocks"`
+	Bytes     int64  `json:"bytes"`
+	SHA256    string `json:"sha256"` // of the file of blocks
+}
+
+// Subject is a program in one of its modes.
+type Subject struct {
+	Name    string `json:"name"` // as given with --on
+	Program string `json:"program"`
+	Path    string `json:"path"`
+	SHA256  string `json:"sha256"`
+	Version string `json:"version"`
+	Mode    string `json:"mode"` // engine, map mode or preset
+}
+
+// Suite is a kind of measurement.
+type Suite struct {
+	Name    string   `json:"name"`
+	How     string   `json:"how"`
+	Metrics []Metric `json:"metrics"`
+}
+
+// Metric is a value of each life in a suite.
+type Metric struct {
+	Name string `json:"name"`
+	Unit string `json:"unit"` // s, B, B/s, %, 1/s, TB/year, µs, or "" for a number
+	More bool   `json:"more_is_better,omitempty"`
+}
+
+// Life is one subject in one round of one suite.
+type Life struct {
+	Suite    string             `json:"suite"`
+	Round    int                `json:"round"` // from 1; lives of one round are pairs
+	Subject  string             `json:"subject"`
+	Began    time.Time          `json:"began"`
+	Commands [][]string         `json:"commands"`
+	Values   map[string]float64 `json:"values,omitempty"`
+	Samples  []Sample           `json:"samples,omitempty"`
+	Failure  string             `json:"failure,omitempty"`
+	// The same work for the processor, before and after: how fast the machine was.
+	CalibrationBefore float64 `json:"calibration_before_seconds"`
+	CalibrationAfter  float64 `json:"calibration_after_seconds"`
+	Others            float64 `json:"others_share"` // of all processors, used by others meanwhile
+	Unsteady          bool    `json:"unsteady,omitempty"`
+}
+
+// Sample is one reading of a process. Counters are since the watch began, in bytes and
+// seconds.
+type Sample struct {
+	Seconds      float64 `json:"seconds"`
+	User         float64 `json:"user_seconds"`
+	System       float64 `json:"system_seconds"`
+	Anonymous    int64   `json:"anonymous"`
+	File         int64   `json:"file"`
+	Shared       int64   `json:"shared"`
+	Swap         int64   `json:"swap"`
+	PrivateDirty int64   `json:"private_dirty,omitempty"` // in the readings that asked for it
+	Read         int64   `json:"read"`
+	Written      int64   `json:"written"` // less what was deleted before it got to a disk
+	MajorFaults  int64   `json:"major_faults"`
+	Threads      int64   `json:"threads"`
+}
+
+// Watch is one `tarn bench watch`.
+type Watch struct {
+	Kind    string             `json:"kind"`
+	Schema  int                `json:"schema"`
+	PID     int                `json:"pid"`
+	Began   time.Time          `json:"began"`
+	Ended   string             `json:"ended"`
+	Rating  float64            `json:"rating_terabytes,omitempty"`
+	Samples []Sample           `json:"samples"`
+	ByName  map[string]float64 `json:"thread_seconds"` // CPU by thread name, of those that ran at the end
+	Walk    float64            `json:"slowest_page_walk_seconds"`
+	URL     string             `json:"url,omitempty"`
+	ByCause map[string]float64 `json:"written_by_cause,omitempty"` // bytes, as the node itself says
+	Unasked string             `json:"url_failure,omitempty"`      // why the node could not be asked at last
+}

@@ -1,0 +1,154 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+
+	"tarn/bench/record"
+)
+
+// pointsMost is the most points of a line in the page: what a screen can show.
+const pointsMost = 1000
+
+// point is one of a line: seconds, value.
+type point struct{ x, y float64 }
+
+// line is one of a plot.
+type line struct {
+	name   string
+	points []point
+}
+
+// plot is what the page's script draws: times, and for each line a value or nothing.
+type plot struct {
+	Title string       `json:"title"`
+	Unit  string       `json:"unit"`
+	Names []string     `json:"names"`
+	Data  [][]*float64 `json:"data"` // times first
+}
+
+// newPlot puts lines over one row of times, as the library wants them.
+func newPlot(title, unit string, lines []line) plot {
+	p := plot{Title: title, Unit: unit}
+	var times []float64
+	for i, l := range lines {
+		lines[i].points = thin(l.points, pointsMost)
+		for _, at := range lines[i].points {
+			times = append(times, at.x)
+		}
+	}
+	slices.Sort(times)
+	times = slices.Compact(times)
+	column := make([]*float64, len(times))
+	for i := range times {
+		column[i] = &times[i]
+	}
+	p.Data = append(p.Data, column)
+	for _, l := range lines {
+		column := make([]*float64, len(times))
+		for i := range l.points {
+			at, _ := slices.BinarySearch(times, l.points[i].x)
+			column[at] = &l.points[i].y
+		}
+		p.Names, p.Data = append(p.Names, l.name), append(p.Data, column)
+	}
+	return p
+}
+
+// thin leaves at most so many points, the least and the greatest of each part among them.
+func thin(points []point, most int) []point {
+	if len(points) <= most {
+		return points
+	}
+	size := (2*len(points) + most - 1) / most
+	var some []point
+	for part := range slices.Chunk(points, size) {
+		by := func(a, b point) int { return cmp.Compare(a.y, b.y) }
+		low, high := slices.MinFunc(part, by), slices.MaxFunc(part, by)
+		if low.x > high.x {
+			low, high = high, low
+		}
+		some = append(some, low)
+		if high != low {
+			some = append(some, high)
+		}
+	}
+	return some
+}
+
+// The lines that readings give.
+func processorLine(samples []record.Sample) (all []point) {
+	for i := 1; i < len(samples); i++ {
+		a, b := samples[i-1], samples[i]
+		if b.Seconds > a.Seconds {
+			all = append(all, point{b.Seconds, 100 * (b.User + b.System - a.User - a.System) / (b.Seconds - a.Seconds)})
+		}
+	}
+	return all
+}
+
+func writtenLine(samples []record.Sample) (all []point) {
+	for _, s := range samples {
+		all = append(all, point{s.Seconds, float64(s.Written) / 1e6})
+	}
+	return all
+}
+
+// memoryLine is what is the process's alone. The last reading, of a process that has ended,
+// has no memory and is left out.
+func memoryLine(samples []record.Sample) (all []point) {
+	for _, s := range samples {
+		if s.Anonymous+s.File > 0 {
+			all = append(all, point{s.Seconds, float64(s.Anonymous) / 1e6})
+		}
+	}
+	return all
+}
+
+func residentLine(samples []record.Sample) (all []point) {
+	for _, s := range samples {
+		if s.Anonymous+s.File > 0 {
+			all = append(all, point{s.Seconds, float64(s.Anonymous+s.File+s.Shared) / 1e6})
+		}
+	}
+	return all
+}
+
+// runPlots are those of a run: of each suite with readings, each subject's first life that
+// did not fail.
+func runPlots(r *record.Run) (all []plot) {
+	for _, s := range r.Suites {
+		lines := func(of func([]record.Sample) []point) (lines []line) {
+			for _, x := range r.Subjects {
+				i := slices.IndexFunc(r.Lives, func(l record.Life) bool {
+					return l.Suite == s.Name && l.Subject == x.Name && l.Failure == "" && len(l.Samples) > 1
+				})
+				if i >= 0 {
+					lines = append(lines, line{x.Name, of(r.Lives[i].Samples)})
+				}
+			}
+			return lines
+		}
+		if written := lines(writtenLine); len(written) > 0 {
+			all = append(all, newPlot(s.Name+": written", "MB", written), newPlot(s.Name+": memory without a file", "MB", lines(memoryLine)),
+				newPlot(s.Name+": resident memory", "MB", lines(residentLine)), newPlot(s.Name+": processor", "% of a core", lines(processorLine)))
+		}
+	}
+	return all
+}
+
+// watchPlots are those of a watch.
+func watchPlots(w *record.Watch) []plot {
+	var dirty []point
+	for _, s := range w.Samples {
+		if s.PrivateDirty > 0 {
+			dirty = append(dirty, point{s.Seconds, float64(s.PrivateDirty) / 1e6})
+		}
+	}
+	one := func(name string, points []point) []line { return []line{{name, points}} }
+	return []plot{
+		newPlot("Written", "MB", one("written", writtenLine(w.Samples))),
+		newPlot("Memory", "MB", []line{{"resident", residentLine(w.Samples)}, {"without a file", memoryLine(w.Samples)}, {"private dirty", dirty}}),
+		newPlot("Processor", "% of a core", one("processor", processorLine(w.Samples))),
+	}
+}

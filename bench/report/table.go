@@ -1,0 +1,170 @@
+// Package report shows what `tarn bench` found to people: tables for a terminal, and one
+// HTML file that needs no network and is readable without scripts.
+//
+// It owns words, tables and the page. Everything in them comes from a record.
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"tarn/bench/record"
+	"tarn/internal/figures"
+)
+
+// Tables are those of a run: one for each suite, then what was lost.
+func Tables(r *record.Run) []figures.Table {
+	var all []figures.Table
+	for _, s := range r.Suites {
+		all = append(all, medians(r, s))
+		if len(r.Subjects) > 1 {
+			all = append(all, ratios(r, s))
+		}
+	}
+	if t := lost(r); len(t.Rows) > 0 {
+		all = append(all, t)
+	}
+	return all
+}
+
+// medians is the table of a suite's values.
+func medians(r *record.Run, s record.Suite) figures.Table {
+	t := figures.Table{Title: s.Name, How: s.How + " Medians.", Head: []string{"subject", "rounds"}}
+	scales := make([]scale, len(s.Metrics))
+	for i, m := range s.Metrics {
+		greatest := 0.0
+		for _, x := range r.Subjects {
+			if e := record.Estimated(r.Values(s.Name, x.Name, m.Name)); e.N > 0 {
+				greatest = max(greatest, math.Abs(e.Median))
+			}
+		}
+		scales[i] = scaleOf(m.Unit, greatest)
+		t.Head = append(t.Head, strings.TrimSpace(m.Name+" "+scales[i].unit))
+	}
+	for _, x := range r.Subjects {
+		row := []string{x.Name, rounds(r, s.Name, x.Name)}
+		for i, m := range s.Metrics {
+			row = append(row, scales[i].text(record.Estimated(r.Values(s.Name, x.Name, m.Name)).Median))
+		}
+		t.Add(row...)
+	}
+	return t
+}
+
+// rounds is how many of a subject's rounds there are, and how many were lost.
+func rounds(r *record.Run, suite, name string) string {
+	good, bad := 0, 0
+	for _, l := range r.Lives {
+		if l.Suite != suite || l.Subject != name {
+			continue
+		}
+		if l.Failure == "" {
+			good++
+		} else {
+			bad++
+		}
+	}
+	if bad > 0 {
+		return fmt.Sprintf("%d, %d lost", good, bad)
+	}
+	return fmt.Sprint(good)
+}
+
+// ratios is the table of a suite's ratios to the first subject, in pairs.
+func ratios(r *record.Run, s record.Suite) figures.Table {
+	first := r.Subjects[0].Name
+	t := figures.Table{Title: s.Name + ", times " + first, Head: []string{"subject", "pairs"},
+		How: "Median of the ratios of pairs (of one round), and the interval that holds it with 95 %. " +
+			"With fewer than six pairs there is none: the least and the greatest stand in brackets, and prove nothing."}
+	for _, m := range s.Metrics {
+		t.Head = append(t.Head, m.Name)
+	}
+	for _, x := range r.Subjects[1:] {
+		row, pairs := []string{x.Name}, 0
+		var cells []string
+		for _, m := range s.Metrics {
+			e := record.Estimated(r.Ratios(s.Name, x.Name, first, m.Name))
+			pairs = max(pairs, e.N)
+			cells = append(cells, ratio(e))
+		}
+		t.Add(append(append(row, fmt.Sprint(pairs)), cells...)...)
+	}
+	return t
+}
+
+// ratio writes one with how sure it is.
+func ratio(e record.Estimate) string {
+	switch {
+	case e.N == 0:
+		return figures.None
+	case e.Sure:
+		return fmt.Sprintf("%s, %s–%s", figures.Ratio(e.Median), figures.Ratio(e.Low), figures.Ratio(e.High))
+	case e.N == 1:
+		return fmt.Sprintf("(%s)", figures.Ratio(e.Median))
+	}
+	return fmt.Sprintf("%s (%s–%s)", figures.Ratio(e.Median), figures.Ratio(e.Least), figures.Ratio(e.Most))
+}
+
+// lost is the table of lives that failed.
+func lost(r *record.Run) figures.Table {
+	t := figures.Table{Title: "Lost", How: "What could not be measured, and why.", Head: []string{"suite", "round", "subject", "why"}}
+	for _, l := range r.Lives {
+		if l.Failure != "" {
+			t.Add(l.Suite, fmt.Sprint(l.Round), l.Subject, strings.ReplaceAll(l.Failure, "\n", " "))
+		}
+	}
+	return t
+}
+
+// Notes say how much the figures are worth.
+func Notes(r *record.Run) []string {
+	notes := []string{fmt.Sprintf("%s; %d processors (%s), %s MB of memory, Linux %s, disk %s; load averages at the start %s.",
+		r.Began.UTC().Format(time.DateTime+" UTC"), r.Machine.CPUs, r.Machine.CPU, figures.Megabytes(r.Machine.RAM), r.Machine.Kernel, r.Machine.Disk, r.Machine.Load)}
+	if r.Machine.InMemory {
+		notes = append(notes, "The nodes' folder is in memory: nothing was written to a disk, and the bytes written mean nothing.")
+	}
+	if r.Ended != record.EndWhole {
+		notes = append(notes, "The run is not whole: "+r.Ended+".")
+	}
+	for _, l := range r.Left {
+		notes = append(notes, "Left out: "+l+".")
+	}
+	slowest, fastest, others, unsteady, n := 0.0, math.Inf(1), 0.0, 0, 0
+	for _, l := range r.Lives {
+		slowest, fastest = max(slowest, l.CalibrationBefore, l.CalibrationAfter), min(fastest, l.CalibrationBefore, l.CalibrationAfter)
+		if n++; l.Others > 0.10 {
+			others++
+		}
+		if l.Unsteady {
+			unsteady++
+		}
+	}
+	if n > 0 && fastest > 0 {
+		notes = append(notes, fmt.Sprintf("The same work for the processor took %s to %s ms: the machine's speed varied by %s.",
+			figures.Significant(1e3*fastest), figures.Significant(1e3*slowest), figures.Percent(slowest/fastest-1)))
+	}
+	if others > 0 {
+		notes = append(notes, fmt.Sprintf("In %.0f of %d lives others used more than 10 %% of the processors: these figures were not measured quietly.", others, n))
+	}
+	if unsteady > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %d lives ran at a speed that differs by more than 10 %% from their pair's; they are in the medians and in the record, and no ratio is made of them.", unsteady, n))
+	}
+	c := r.Chain
+	return append(notes, fmt.Sprintf("The chain: %s, seed %d, %s accounts, %s transfers, %s blocks, %s MB; sha256 of its blocks %s.",
+		c.Protocol, c.Seed, figures.Count(float64(c.Accounts)), figures.Count(float64(c.Transfers)), figures.Count(float64(c.Blocks)), figures.Megabytes(c.Bytes), c.SHA256),
+		"What a disk itself writes more (amplification) is not in any figure.")
+}
+
+// WriteText writes a run for a terminal, as Markdown.
+func WriteText(w io.Writer, r *record.Run) error {
+	for _, t := range Tables(r) {
+		if err := t.Write(w); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "- %s\n", strings.Join(Notes(r), "\n- "))
+	return err
+}

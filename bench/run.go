@@ -1,0 +1,178 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tarn/bench/antelope"
+	"tarn/bench/record"
+	"tarn/bench/report"
+	"tarn/bench/subject"
+	"tarn/bench/suite"
+	"tarn/store/vfs"
+)
+
+// runBytes must be free for `tarn bench run` with chains of the usual size: for each
+// subject, and twice over.
+const runBytes = 1_000_000_000
+
+func runCommand() *cobra.Command {
+	o := tourOptions()
+	o.Limit, o.Suites = 0, nil
+	var f files
+	var dir, from string
+	var on []string
+	length, between := time.Duration(o.For)*time.Second, time.Duration(o.Between)*time.Second
+	c := &cobra.Command{
+		Use:   "run SUITE... --on SUBJECT,...",
+		Short: "Measure suites on subjects, in pairs",
+		Long: "Measure suites (`tarn bench list`) on subjects, one after the other, in rounds whose order\n" +
+			"turns. The first subject is what the others are compared with. A subject is\n" +
+			"tarn[=PATH][:MODE] or nodeos=PATH[:MODE]; MODE is the map mode or, of tarn, the engine.",
+		RunE: func(c *cobra.Command, args []string) error {
+			o.Suites, o.For, o.Between = args, length.Seconds(), between.Seconds()
+			if from != "" {
+				again, err := optionsOf(from)
+				if err != nil {
+					return err
+				}
+				if len(args) > 0 || len(on) > 0 {
+					return usage(errors.New("--from says the suites and subjects: none may be named besides"))
+				}
+				o, on = again, again.Subjects
+			}
+			if err := f.check(); err != nil {
+				return err
+			}
+			return measure(c, o, on, dir, int64(runBytes*(1+len(on))), f, nil)
+		},
+	}
+	f.flags(c, "tarn-bench.json", "tarn-bench.html")
+	c.Flags().StringSliceVar(&on, "on", nil, "subjects, separated by commas")
+	c.Flags().StringVar(&dir, "dir", "", "folder for chains that are made and for the nodes; default one in the user's cache")
+	c.Flags().StringVar(&from, "from", "", "a run's JSON: do the same again")
+	c.Flags().IntVar(&o.Rounds, "rounds", o.Rounds, "rounds; fewer than six give no interval")
+	c.Flags().Uint64Var(&o.Seed, "seed", o.Seed, "of the chain and the transfers")
+	c.Flags().IntVar(&o.Accounts, "accounts", o.Accounts, "accounts of the chain")
+	c.Flags().IntVar(&o.Work, "transfers", o.Work, "transfers of the chain")
+	c.Flags().IntVar(&o.Push, "push", o.Push, "transfers that push sends")
+	c.Flags().IntVar(&o.Connect, "connections", o.Connect, "connections that push sends them over")
+	c.Flags().Float64Var(&o.Rate, "rate", o.Rate, "transfers per second in disk")
+	c.Flags().DurationVar(&length, "for", length, "how long disk takes in each round")
+	c.Flags().DurationVar(&between, "checkpoint-every", between, "time between checkpoints that the projection to a year assumes")
+	return c
+}
+
+// optionsOf are those of a run that was saved.
+func optionsOf(name string) (record.Options, error) {
+	r, _, err := record.Load(name)
+	if err == nil && r == nil {
+		err = fmt.Errorf("%s is a watch, which cannot be done again", name)
+	}
+	if err != nil {
+		return record.Options{}, usage(err)
+	}
+	return r.Options, nil
+}
+
+// measure makes a run and its reports.
+func measure(c *cobra.Command, o record.Options, on []string, dir string, free int64, f files, left []string) error {
+	config, err := configured(c, o, on, dir, free)
+	if err != nil {
+		return err
+	}
+	r, broken := suite.Run(c.Context(), *config)
+	if r == nil {
+		if errors.Is(broken, context.Canceled) {
+			return &failure{errors.New("interrupted before anything was measured"), exitPartial}
+		}
+		return failed(broken)
+	}
+	r.Left = append(r.Left, left...)
+	err = errors.Join(report.WriteText(c.OutOrStdout(), r), save(f, r))
+	for _, name := range []string{f.json, f.html} {
+		if name != "" && err == nil {
+			fmt.Fprintln(c.OutOrStdout(), "written: "+name) //nolint:errcheck // the report is there
+		}
+	}
+	switch {
+	case c.Context().Err() != nil && err == nil:
+		return &failure{errors.New("interrupted: the report is of what was measured until then"), exitPartial}
+	case errors.Join(broken, err) != nil:
+		return failed(errors.Join(broken, err))
+	case !anything(r):
+		return failed(errors.New("nothing could be measured; the report says why"))
+	}
+	return nil
+}
+
+func anything(r *record.Run) bool {
+	for _, l := range r.Lives {
+		if l.Values != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func save(f files, r *record.Run) (err error) {
+	if f.json != "" {
+		err = record.Save(f.json, r)
+	}
+	if f.html != "" {
+		err = errors.Join(err, report.SaveHTML(f.html, r))
+	}
+	return err
+}
+
+// configured is the run that the command line asks for.
+func configured(c *cobra.Command, o record.Options, on []string, dir string, free int64) (*suite.Config, error) {
+	own, err := os.Executable()
+	if err != nil {
+		return nil, failed(fmt.Errorf("find this program: %w", err))
+	}
+	o.Subjects = nil
+	var subjects []subject.Subject
+	if text := strings.Join(on, ","); text != "" {
+		if subjects, err = subject.Parse(text, own); err != nil {
+			return nil, usage(err)
+		}
+	}
+	for _, s := range subjects {
+		o.Subjects = append(o.Subjects, s.Name)
+	}
+	if err := suite.Validate(o); err != nil {
+		return nil, usage(err)
+	}
+	protocol, err := subject.Protocol(subjects)
+	if err != nil {
+		return nil, usage(err)
+	}
+	if protocol != subject.Antelope {
+		return nil, usage(errors.New("subjects of Opera cannot be measured yet: tarn[:MODE] and nodeos=PATH[:MODE] can"))
+	}
+	above, err := parent(dir)
+	if err != nil {
+		return nil, usage(err)
+	}
+	if err := vfs.MkdirAll(vfs.OS, above); err != nil {
+		return nil, failed(fmt.Errorf("make the folder for the nodes: %w", err))
+	}
+	inMemory, err := vfs.OS.InMemory(above)
+	if err != nil {
+		return nil, failed(err)
+	}
+	return &suite.Config{
+		Options: o, Subjects: subjects, Dir: filepath.Join(above, fmt.Sprintf("nodes-%d", os.Getpid())), Free: free, InMemory: inMemory, Command: called(),
+		Network: antelope.New(filepath.Join(above, "chains"), antelope.Shape{Seed: cmp.Or(o.Seed, 1), Accounts: o.Accounts, Transfers: o.Work}),
+		Tell:    func(line string) { fmt.Fprintln(c.ErrOrStderr(), line) }, //nolint:errcheck // it is only company
+	}, nil
+}

@@ -1,0 +1,85 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"tarn/bench/record"
+	"tarn/bench/report"
+	"tarn/bench/suite"
+	"tarn/internal/figures"
+)
+
+func listCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the suites", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			t := figures.Table{Head: []string{"suite", "in the articles", "time of a life", "what is done"}}
+			for _, d := range suite.All() {
+				t.Add(d.Name, d.Article, d.Time, d.How)
+			}
+			return t.Write(c.OutOrStdout())
+		},
+	}
+}
+
+func compareCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "compare A.json B.json", Short: "Compare two runs, value by value", Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			var runs [2]*record.Run
+			for i, name := range args {
+				r, _, err := record.Load(name)
+				if err == nil && r == nil {
+					err = fmt.Errorf("%s is a watch: two runs can be compared", name)
+				}
+				if err != nil {
+					return usage(err)
+				}
+				runs[i] = r
+			}
+			tables := report.Compare(runs[0], runs[1])
+			if len(tables) == 0 {
+				return failed(errors.New("the two have no subject in the same suite"))
+			}
+			for _, t := range tables {
+				if err := t.Write(c.OutOrStdout()); err != nil {
+					return failed(fmt.Errorf("write the tables: %w", err))
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func reportCommand() *cobra.Command {
+	var html string
+	c := &cobra.Command{
+		Use: "report RUN.json", Short: "Show a run or a watch that was saved", Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := (&files{html: html}).check(); err != nil {
+				return err
+			}
+			r, w, err := record.Load(args[0])
+			if err != nil {
+				return usage(err)
+			}
+			if w != nil {
+				err = report.WriteWatch(c.OutOrStdout(), w)
+				if html != "" {
+					err = errors.Join(err, report.SaveWatchHTML(html, w))
+				}
+			} else {
+				err = errors.Join(report.WriteText(c.OutOrStdout(), r), save(files{html: html}, r))
+			}
+			if err != nil {
+				return failed(err)
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&html, "html", "", "file for the report, one page")
+	return c
+}

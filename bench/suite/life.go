@@ -1,0 +1,200 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tarn/bench/record"
+	"tarn/bench/subject"
+	"tarn/bench/watcher"
+	"tarn/internal/figures"
+)
+
+// How long a node may take to answer at first, to import the chain, and to end.
+const (
+	startPatience  = 5 * time.Minute
+	importPatience = time.Hour
+	stopPatience   = 10 * time.Minute
+)
+
+// every is how often a child is read.
+const every = 50 * time.Millisecond
+
+// life is one subject in one round: a process, or two, and what suites saw of them.
+type life struct {
+	runner   *runner
+	subject  subject.Subject
+	round    int
+	suites   []string // that are wanted
+	commands [][]string
+	values   map[string]map[string]float64 // by suite
+	samples  map[string][]record.Sample
+}
+
+// group is suites that share a process.
+type group struct {
+	suites []string
+	run    func(*life, context.Context) error
+}
+
+func groups() []group {
+	return []group{
+		{[]string{Import}, (*life).importChain},
+		{[]string{Start, Push, Stop}, (*life).serve},
+		{[]string{Disk}, (*life).disk},
+		{[]string{Snapshot}, (*life).snapshot},
+	}
+}
+
+// live runs a life and keeps it, whatever becomes of it.
+func (r *runner) live(ctx context.Context, l *life, run func(*life, context.Context) error) {
+	began, before := time.Now(), calibrate()
+	busy, own := figures.ProcessorTime()
+	begin := time.Now()
+	err := run(l, ctx)
+	elapsed := time.Since(begin).Seconds()
+	busyAfter, ownAfter := figures.ProcessorTime()
+	after := calibrate()
+	others := max((busyAfter-busy)-(ownAfter-own), 0) / max(elapsed, 1e-9) / float64(max(r.run.Machine.CPUs, 1))
+	for _, name := range l.suites {
+		kept := record.Life{Suite: name, Round: l.round, Subject: l.subject.Name, Began: began, Commands: l.commands, Values: l.values[name],
+			Samples: l.samples[name], CalibrationBefore: before, CalibrationAfter: after, Others: others}
+		if kept.Values == nil && err != nil {
+			kept.Failure = err.Error()
+			r.tell("%s: %s failed: %s", l.subject.Name, name, err)
+		}
+		r.run.Lives = append(r.run.Lives, kept)
+	}
+}
+
+// folder is a new one for a node.
+func (r *runner) folder() (string, error) {
+	r.lived++
+	dir := filepath.Join(r.config.Dir, fmt.Sprintf("node-%d", r.lived))
+	return dir, os.Mkdir(dir, 0o700)
+}
+
+// start starts a process of the subject.
+func (l *life) start(dir string, args []string) (*watcher.Child, error) {
+	c, err := watcher.Start(watcher.Command{Path: l.subject.Path, Args: args, Log: filepath.Join(dir, "log"), Every: every})
+	if err == nil {
+		l.commands = append(l.commands, c.Line())
+	}
+	return c, err
+}
+
+// imported is a new folder with the chain's state, and the process that made it.
+func (l *life) imported(ctx context.Context) (dir string, c *watcher.Child, took time.Duration, err error) {
+	if dir, err = l.runner.folder(); err != nil {
+		return "", nil, 0, err
+	}
+	if err = l.runner.config.Network.Install(dir); err != nil {
+		return dir, nil, 0, err
+	}
+	args, err := l.runner.config.Network.Import(l.subject, dir)
+	if err != nil {
+		return dir, nil, 0, err
+	}
+	within, cancel := context.WithTimeout(ctx, importPatience)
+	defer cancel()
+	begin := time.Now()
+	if c, err = l.start(dir, args); err != nil {
+		return dir, nil, 0, err
+	}
+	err = c.Wait(within)
+	return dir, c, time.Since(begin), err
+}
+
+// importChain is the suite of that name.
+func (l *life) importChain(ctx context.Context) error {
+	dir, c, length, err := l.imported(ctx)
+	if dir != "" {
+		defer os.RemoveAll(dir)
+	}
+	if err != nil {
+		return err
+	}
+	cpu, disk, _ := c.Total()
+	l.samples[Import] = c.Samples()
+	l.values[Import] = map[string]float64{
+		took: length.Seconds(), processor: cpu.Seconds(), written: float64(disk.Net()), onDisk: float64(stateBytes(dir)),
+		private: mostPrivate(c.Samples()), resident: float64(c.Peak()),
+	}
+	return nil
+}
+
+// stateBytes is what all files of a folder occupy, but for blocks and logs of words.
+func stateBytes(dir string) (sum int64) {
+	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() && slices.Contains([]string{"blocks", "config"}, d.Name()) {
+			return filepath.SkipDir // what cannot be read is not counted
+		}
+		var st unix.Stat_t
+		if !d.IsDir() && d.Name() != "log" && unix.Lstat(path, &st) == nil {
+			sum += st.Blocks * 512
+		}
+		return nil
+	})
+	return sum
+}
+
+// mostPrivate is the most memory that was the process's alone: dirty, or with no file
+// behind it.
+func mostPrivate(samples []record.Sample) (most float64) {
+	for _, s := range samples {
+		most = max(most, float64(max(s.PrivateDirty, s.Anonymous)))
+	}
+	return most
+}
+
+// base is a folder with the chain's state and maybe more blocks of earlier rounds. It is
+// the subject's for the whole run.
+func (l *life) base(ctx context.Context) (string, error) {
+	bases := l.runner.bases
+	if dir := bases[l.subject.Name]; dir != "" {
+		return dir, nil
+	}
+	dir, _, _, err := l.imported(ctx)
+	if err != nil {
+		if dir != "" {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+		return "", err
+	}
+	bases[l.subject.Name] = dir
+	return dir, nil
+}
+
+// spoiled forgets a folder whose node did not end well.
+func (l *life) spoiled(dir string) {
+	delete(l.runner.bases, l.subject.Name)
+	_ = os.RemoveAll(dir) // the run's end removes what is left
+}
+
+// evict puts a folder's files out of the page cache, as far as they are on the disk.
+func evict(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := f.Sync(); err != nil {
+			return fmt.Errorf("sync %s: %w", path, err)
+		}
+		if err := unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED); err != nil {
+			return fmt.Errorf("put %s out of the page cache: %w", path, err)
+		}
+		return nil
+	})
+}

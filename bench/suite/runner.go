@@ -1,0 +1,231 @@
+package suite
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tarn/bench/record"
+	"tarn/bench/subject"
+)
+
+// Config is a run.
+type Config struct {
+	Options  record.Options
+	Subjects []subject.Subject
+	Network  Network
+	Dir      string // folder for the nodes, new: the run removes it
+	Free     int64  // bytes that must be free there
+	InMemory bool   // it is no disk
+	Command  []string
+	Tell     func(string) // is told each step
+}
+
+// ErrSpace says that a disk has too little room.
+var ErrSpace = errors.New("too little space on the disk")
+
+// Run measures until all rounds are done, the limit of time is near, or ctx ends. What it
+// found until then comes with any error but those of the beginning.
+func Run(ctx context.Context, c Config) (_ *record.Run, err error) {
+	if err := Validate(c.Options); err != nil {
+		return nil, err
+	}
+	if err := room(filepath.Dir(c.Dir), c.Free); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(c.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of the nodes: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(c.Dir)) }()
+	r := &runner{config: c, run: &record.Run{
+		Kind: record.KindRun, Schema: record.Schema, Command: c.Command, Began: time.Now(), Ended: record.EndWhole,
+		Options: c.Options, Machine: record.Describe(c.Dir),
+	}}
+	r.run.Machine.InMemory = c.InMemory
+	for _, d := range All() {
+		if slices.Contains(c.Options.Suites, d.Name) {
+			r.run.Suites = append(r.run.Suites, d.Suite)
+		}
+	}
+	if err := r.prepare(ctx); err != nil {
+		return nil, err
+	}
+	r.warm(ctx)
+	err = r.rounds(ctx)
+	r.run.Seconds = time.Since(r.run.Began).Seconds()
+	switch {
+	case ctx.Err() != nil:
+		r.run.Ended = record.EndInterrupted
+	case err != nil:
+		r.run.Ended = record.EndFailed
+	}
+	return r.run, err
+}
+
+// room tells whether a folder's disk has so many bytes free.
+func room(dir string, want int64) error {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return fmt.Errorf("ask how much is free in %s: %w", dir, err)
+	}
+	if free := int64(st.Bavail) * st.Bsize; free < want {
+		return fmt.Errorf("%w: %d MB are free in %s, and %d MB are wanted; another folder can be named with --dir",
+			ErrSpace, free/1e6, dir, want/1e6)
+	}
+	return nil
+}
+
+// runner makes one run.
+type runner struct {
+	config Config
+	run    *record.Run
+	lived  int // lives so far, for the names of folders
+	bases  map[string]string
+}
+
+func (r *runner) tell(format string, args ...any) {
+	r.config.Tell(fmt.Sprintf("%6.1f s  %s", time.Since(r.run.Began).Seconds(), fmt.Sprintf(format, args...)))
+}
+
+// prepare makes the chain and looks at the programs.
+func (r *runner) prepare(ctx context.Context) (err error) {
+	r.bases = map[string]string{}
+	sums := map[string]string{}
+	for _, s := range r.config.Subjects {
+		if sums[s.Path] == "" {
+			if sums[s.Path], err = hashed(s.Path); err != nil {
+				return fmt.Errorf("read the program of %s: %w", s.Name, err)
+			}
+		}
+		version, err := r.config.Network.Version(ctx, s)
+		if err != nil {
+			return err
+		}
+		r.run.Subjects = append(r.run.Subjects, record.Subject{Name: s.Name, Program: s.Program, Path: s.Path, SHA256: sums[s.Path], Version: version, Mode: s.Mode})
+	}
+	r.run.Chain, err = r.config.Network.Chain(ctx, func(line string) { r.tell("%s", line) })
+	return err
+}
+
+// warm has each subject make the chain's state once, unmeasured: for the suites that
+// begin with it, and so that no subject's first round pays for cold caches. What fails
+// here fails again where it is measured, and is said there.
+func (r *runner) warm(ctx context.Context) {
+	for _, s := range r.config.Subjects {
+		if ctx.Err() != nil {
+			return
+		}
+		r.tell("warm-up: %s", s.Name)
+		l := &life{runner: r, subject: s}
+		_, _ = l.base(ctx)
+	}
+}
+
+func hashed(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// rounds goes round the subjects, the other way round every other time. A pair that the
+// machine's speed made unlike is measured once more at the end.
+func (r *runner) rounds(ctx context.Context) error {
+	var again []subject.Subject
+	longest := time.Duration(0)
+	enough := func() bool {
+		return r.config.Options.Limit > 0 && time.Since(r.run.Began)+longest > time.Duration(r.config.Options.Limit*float64(time.Second))
+	}
+	round := 1
+	for ; round <= r.config.Options.Rounds; round++ {
+		if round > 1 && enough() {
+			r.run.Ended = record.EndTime
+			r.run.Left = append(r.run.Left, fmt.Sprintf("%d of %d rounds, for want of time", r.config.Options.Rounds-round+1, r.config.Options.Rounds))
+			return nil
+		}
+		begin := time.Now()
+		all := slices.Clone(r.config.Subjects)
+		if round%2 == 0 {
+			slices.Reverse(all)
+		}
+		if err := r.round(ctx, round, all); err != nil {
+			return err
+		}
+		longest = max(longest, time.Since(begin))
+		again = append(again, r.unsteady(round)...)
+	}
+	for i, s := range again {
+		if enough() {
+			r.run.Left = append(r.run.Left, fmt.Sprintf("%d pairs that the machine's changing speed made unlike, once more", len(again)-i))
+			return nil
+		}
+		pair := []subject.Subject{r.config.Subjects[0], s}
+		if i%2 == 1 {
+			slices.Reverse(pair)
+		}
+		r.tell("once more, for the machine's speed was not the same: %s", s.Name)
+		if err := r.round(ctx, round, pair); err != nil {
+			return err
+		}
+		r.unsteady(round)
+		round++
+	}
+	return nil
+}
+
+// round measures subjects, one after the other. Only the end of ctx stops it.
+func (r *runner) round(ctx context.Context, round int, all []subject.Subject) error {
+	for _, s := range all {
+		for _, g := range groups() {
+			wanted := slices.DeleteFunc(slices.Clone(g.suites), func(name string) bool { return !slices.Contains(r.config.Options.Suites, name) })
+			if len(wanted) == 0 {
+				continue
+			}
+			r.tell("round %d of %d: %s: %v", round, r.config.Options.Rounds, s.Name, wanted)
+			r.live(ctx, &life{runner: r, subject: s, round: round, suites: wanted, values: map[string]map[string]float64{}, samples: map[string][]record.Sample{}}, g.run)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+		}
+	}
+	return nil
+}
+
+// unsteady marks the lives of a round whose machine was of another speed than the first
+// subject's, and returns their subjects.
+func (r *runner) unsteady(round int) (again []subject.Subject) {
+	speed := func(l record.Life) float64 { return (l.CalibrationBefore + l.CalibrationAfter) / 2 }
+	reference := map[string]float64{} // by suite
+	for _, l := range r.run.Lives {
+		if l.Round == round && l.Subject == r.config.Subjects[0].Name {
+			reference[l.Suite] = speed(l)
+		}
+	}
+	for i, l := range r.run.Lives {
+		of := reference[l.Suite]
+		if l.Round != round || of == 0 || l.Subject == r.config.Subjects[0].Name {
+			continue
+		}
+		if ratio := speed(l) / of; ratio > 1+steadyWithin || ratio < 1/(1+steadyWithin) {
+			r.run.Lives[i].Unsteady = true
+			s := r.config.Subjects[slices.IndexFunc(r.config.Subjects, func(s subject.Subject) bool { return s.Name == l.Subject })]
+			if !slices.Contains(again, s) {
+				again = append(again, s)
+			}
+		}
+	}
+	return again
+}

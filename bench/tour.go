@@ -1,0 +1,62 @@
+package bench
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"tarn/bench/record"
+	"tarn/bench/suite"
+)
+
+// The tour takes no longer than this, the last round's overrun excepted, and no more of
+// the disk.
+const (
+	tourSeconds = 180
+	tourBytes   = 2_000_000_000
+)
+
+// tourSubjects are all ways in which this program keeps a state.
+const tourSubjects = "tarn:mapped_private,tarn:mapped,tarn:heap,tarn:locked,tarn:pebble,tarn:leveldb,tarn:badger"
+
+// tourOptions are those of the tour: what fits into three minutes on two processors.
+func tourOptions() record.Options {
+	return record.Options{
+		Suites: []string{suite.Import, suite.Start, suite.Push, suite.Stop}, Rounds: 6, Seed: 1, Accounts: 20_000, Work: 40_000,
+		Push: 3000, Connect: 16, Rate: 15, For: 600, Between: 3600, Limit: tourSeconds,
+	}
+}
+
+func tourCommand() *cobra.Command {
+	o := tourOptions()
+	var f files
+	var dir string
+	c := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure what a node costs: processor, memory, disk",
+		Long: "Without a subcommand: a tour of three minutes, 2 GB of disk and no download. It makes a\n" +
+			"chain from a seed, gives it to this program in each of its engines and map modes, one\n" +
+			"after the other, and says what they cost: a table here, and one page of HTML.\n" +
+			"An interrupt ends it early with the report of what was measured until then.",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage(fmt.Errorf("unknown command %q for %q", args[0], c.CommandPath()))
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			return measure(c, o, []string{tourSubjects}, dir, tourBytes, f, []string{
+				"bytes written in hours at a steady rate: `tarn bench run disk`", "other programs beside this one: `tarn bench run --on`"})
+		},
+	}
+	f.flags(c, "tarn-bench.json", "tarn-bench.html")
+	c.Flags().StringVar(&dir, "dir", "", "folder for chains that are made and for the nodes; default one in the user's cache")
+	c.Flags().Uint64Var(&o.Seed, "seed", o.Seed, "of the chain and the transfers")
+	c.Flags().IntVar(&o.Rounds, "rounds", o.Rounds, "rounds, as far as they fit into the time")
+	c.Flags().IntVar(&o.Accounts, "accounts", o.Accounts, "accounts of the chain")
+	c.Flags().IntVar(&o.Work, "transfers", o.Work, "transfers of the chain")
+	return c
+}

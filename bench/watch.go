@@ -1,0 +1,130 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tarn/bench/record"
+	"tarn/bench/report"
+	"tarn/bench/watcher"
+)
+
+// Readings come each second; those that are dear take at most a five-hundredth of the time.
+const (
+	every       = time.Second
+	pagesEvery  = 10 * time.Second
+	walkedShare = 500
+)
+
+// Watched says what is watched.
+type Watched struct {
+	PID    int
+	For    time.Duration
+	Rating float64 // terabytes that the disk may be written; 0: not known
+	URL    string  // of the node's API, which is asked what it writes for; "" for none
+}
+
+func watchCommand() *cobra.Command {
+	var o Watched
+	var f files
+	c := &cobra.Command{
+		Use:   "watch --pid N",
+		Short: "Watch a process, of this program or any other, and say what it costs",
+		Long: "Watch a process by the kernel's files alone and print what it used of the processor,\n" +
+			"memory and disk, and what it would write in a year. An interrupt ends it early with\n" +
+			"the report of the time until then.",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if o.PID <= 0 || o.For < time.Second || !(o.Rating >= 0) {
+				return usage(errors.New("--pid must be a process, --for at least 1s, --tbw not below 0"))
+			}
+			if o.URL != "" {
+				if err := checkURL(o.URL); err != nil {
+					return usage(err)
+				}
+			}
+			if err := f.check(); err != nil {
+				return err
+			}
+			return watch(c, o, f)
+		},
+	}
+	c.Flags().IntVar(&o.PID, "pid", 0, "the process")
+	c.Flags().DurationVar(&o.For, "for", 10*time.Minute, "how long")
+	c.Flags().Float64Var(&o.Rating, "tbw", 600, "terabytes that the disk is rated to be written, for the years that it lasts; 0: not told")
+	c.Flags().StringVar(&o.URL, "url", "", "the node's API, for what it writes by cause: http://127.0.0.1:8888")
+	f.flags(c, "", "")
+	return c
+}
+
+// watch makes the reports of one watch.
+func watch(c *cobra.Command, o Watched, f files) error {
+	w, broken := Watch(c.Context(), o)
+	if w == nil {
+		return failed(broken)
+	}
+	// The table first: it is there even if a file can't be written.
+	err := report.WriteWatch(c.OutOrStdout(), w)
+	if f.json != "" {
+		err = errors.Join(err, record.Save(f.json, w))
+	}
+	if f.html != "" {
+		err = errors.Join(err, report.SaveWatchHTML(f.html, w))
+	}
+	if err := errors.Join(broken, err); err != nil {
+		return failed(err)
+	}
+	if w.Ended == record.EndInterrupted {
+		return &failure{errors.New("interrupted: the report is of the time until then"), exitPartial}
+	}
+	return nil
+}
+
+// Watch reads the process each second until the time is over, ctx ends, or the process
+// does; the last two are no errors. If the process can't be read any more for another
+// reason, the error comes with what was found until then.
+func Watch(ctx context.Context, o Watched) (*record.Watch, error) {
+	w, err := watcher.New(watcher.Options{PID: o.PID, Pages: pagesEvery, WalkShare: walkedShare})
+	if err != nil {
+		return nil, fmt.Errorf("watch process %d (only its own user and root may): %w", o.PID, err)
+	}
+	causes := askCauses(ctx, o.URL)
+	ended, err := follow(ctx, w, o.For)
+	r := &record.Watch{
+		Kind: record.KindWatch, Schema: record.Schema, PID: o.PID, Began: w.Began, Ended: ended, Rating: o.Rating,
+		Samples: w.Samples, ByName: w.ByName, Walk: w.Walk.Seconds(), URL: o.URL,
+	}
+	r.ByCause, r.Unasked = causes.since()
+	if err != nil {
+		err = fmt.Errorf("watch process %d after %.0f s: %w", o.PID, time.Since(w.Began).Seconds(), err)
+	}
+	return r, err
+}
+
+// follow reads until something ends, and says what.
+func follow(ctx context.Context, w *watcher.Watcher, length time.Duration) (ended string, err error) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	end := time.NewTimer(length)
+	defer end.Stop()
+	for ended == "" {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			ended = record.EndInterrupted
+		case <-end.C:
+			ended = record.EndWhole
+		}
+		switch err := w.Sample(); {
+		case watcher.Gone(err):
+			return record.EndGone, nil
+		case err != nil:
+			return record.EndUnreadable, err
+		}
+	}
+	return ended, nil
+}
