@@ -1,6 +1,6 @@
 // Package loopback finds addresses of this machine for processes that must be told where to
-// listen. It keeps nothing: between its answer and their listening somebody else may take an
-// address, which it makes unlikely.
+// listen. What it has given to a process it gives to no other until that one ends; somebody
+// who does not ask it may take an address before the process listens, which it makes unlikely.
 package loopback
 
 import (
@@ -9,7 +9,8 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // The ports are below those that Linux gives to connections and to whoever asks for any
@@ -20,7 +21,8 @@ const (
 	most   = 20000 // ports from there on
 )
 
-// Addresses are some on 127.0.0.1, each another, that nothing listens on now.
+// Addresses are some on 127.0.0.1, each another, that nothing listens on now and that stay
+// this process's until it ends: tests of many packages ask at once, and listen later.
 func Addresses(n int) ([]string, error) {
 	var list []string
 	for range 100 * (n + 1) {
@@ -28,17 +30,43 @@ func Addresses(n int) ([]string, error) {
 			return list, nil
 		}
 		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(lowest+rand.IntN(most)))
-		l, err := net.Listen("tcp", address)
-		if errors.Is(err, syscall.EADDRINUSE) {
+		err := free(address)
+		if err == nil {
+			err = claim(address)
+		}
+		if errors.Is(err, unix.EADDRINUSE) {
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("find a free port: %w", err)
 		}
-		defer l.Close() // held until all are found, so that none is found twice
 		list = append(list, address)
 	}
 	return nil, fmt.Errorf("find %d free ports from %d to %d: nearly all are in use", n, lowest, lowest+most-1)
+}
+
+// free says with EADDRINUSE that something listens on an address.
+func free(address string) error {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	return l.Close()
+}
+
+// claim keeps an address for this process, with EADDRINUSE if one has it. The claim is a
+// socket of the abstract name space of Linux, which has no file and ends with its process;
+// its descriptor is therefore never closed here.
+func claim(address string) error {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("claim %s: %w", address, err)
+	}
+	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: "@tarn-loopback/" + address}); err != nil {
+		unix.Close(fd)
+		return fmt.Errorf("claim %s: %w", address, err)
+	}
+	return nil
 }
 
 // Test is what a test is to Address.

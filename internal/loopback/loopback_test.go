@@ -1,8 +1,13 @@
 package loopback
 
 import (
+	"errors"
 	"net"
+	"os"
+	"os/exec"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestAddressesCanBeListenedOnAndAreOutOfTheKernelsRange(t *testing.T) {
@@ -24,5 +29,26 @@ func TestAddressesCanBeListenedOnAndAreOutOfTheKernelsRange(t *testing.T) {
 	}
 	if Port("nonsense") != 0 {
 		t.Error("nonsense has a port")
+	}
+}
+
+// An address that was given is given to nobody else while its process lives, though nothing
+// listens on it yet.
+func TestAnAddressIsOneProcesss(t *testing.T) {
+	const other = "TARN_LOOPBACK_CLAIM"
+	if address := os.Getenv(other); address != "" {
+		if err := claim(address); !errors.Is(err, unix.EADDRINUSE) {
+			t.Errorf("another process has %s too: %v", address, err)
+		}
+		return
+	}
+	address := Address(t)
+	if err := claim(address); !errors.Is(err, unix.EADDRINUSE) {
+		t.Errorf("%s is given twice: %v", address, err)
+	}
+	child := exec.Command(os.Args[0], "-test.run=^TestAnAddressIsOneProcesss$")
+	child.Env = append(os.Environ(), other+"="+address)
+	if out, err := child.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
