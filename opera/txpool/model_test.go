@@ -242,6 +242,7 @@ func TestModel(t *testing.T) {
 	p := w.pool(t, Options{Limits: Limits{AccountQueue: 5, GlobalQueue: 1 << 20, GlobalSlots: 1 << 20}})
 	m := &model{w: w, pending: map[int]map[uint64]offer{}, queued: map[int]map[uint64]offer{}, local: map[int]bool{}, queue: 5, price: w.minPrice}
 	seen := map[error]int{}
+	var last offer
 	for i := range *modelSteps {
 		if r.IntN(15) == 0 {
 			w.step(r)
@@ -249,6 +250,10 @@ func TestModel(t *testing.T) {
 			m.block()
 		} else {
 			o, local := someOffer(r, w), r.IntN(20) == 0
+			if last.from != 0 && r.IntN(20) == 0 {
+				o = last
+			}
+			last = o
 			var got error
 			if local {
 				got = p.Add(o.tx())
