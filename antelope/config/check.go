@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"tarn/antelope/exception"
+	"tarn/antelope/control"
 )
 
 // check checks what nodeos' plugins check of their options when they are
@@ -23,11 +23,10 @@ func (c *Config) check() error {
 // mistakes are those that were found so far.
 type mistakes []error
 
-// bad adds what nodeos throws for a value that it understands and does not take, if it
-// is one.
+// bad adds a *control.BadOption if a value is one.
 func (m *mistakes) bad(is bool, format string, args ...any) {
 	if is {
-		*m = append(*m, exception.New(exception.PluginConfig, format, args...))
+		*m = append(*m, control.NewBadOption(format, args...))
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"tarn/antelope/exception"
+	"tarn/antelope/control"
 	"tarn/antelope/oracle"
 	"tarn/internal/conversation"
 )
@@ -156,10 +156,11 @@ func TestWhatIsNotUnderstoodIsRefusedAsNodeosDoes(t *testing.T) {
 	}
 }
 
-func TestValuesThatMakeNoSenseAreConfigurationExceptions(t *testing.T) {
+func TestValuesThatMakeNoSenseAreBadOptions(t *testing.T) {
 	for _, c := range refusals(t, "values.txt") {
 		_, err := load(t, c.ini, c.args...)
-		if !exception.Is(err, exception.PluginConfig) || !conversation.Matches(c.want, err.Error()) {
+		var bad *control.BadOption
+		if !errors.As(err, &bad) || !conversation.Matches(c.want, err.Error()) {
 			t.Errorf("%q %q: %v, want %s", c.args, c.ini, err, c.want)
 		}
 	}

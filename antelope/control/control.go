@@ -7,9 +7,24 @@
 package control
 
 import (
+	"fmt"
+
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
 )
+
+// BadOption is an option that is understood and makes no sense. The text is for the operator
+// and names the option. Each part says it of its own options; what nodeos throws for it is
+// the node's to say.
+type BadOption struct{ Text string }
+
+// NewBadOption returns a *BadOption with a text that is formatted as by fmt.Sprintf.
+func NewBadOption(format string, args ...any) error {
+	return &BadOption{Text: fmt.Sprintf(format, args...)}
+}
+
+// Error implements error.
+func (b *BadOption) Error() string { return b.Text }
 
 // RuntimeOptions are options of a producer that can be changed while it runs; nil is what is
 // not set, or stays what it is.

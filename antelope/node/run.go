@@ -59,6 +59,7 @@ func run(ctx context.Context, args []string, s streams) error {
 	}
 	c, err := config.Load(args, config.Environment{Home: os.Getenv("HOME"), Dir: dir, Version: l.version.Short, Full: l.version.Full})
 	if err != nil {
+		err = throw(err)
 		log := newLogs(s, false).Logger("")
 		for _, line := range strings.Split(err.Error(), "\n") {
 			log.Error(line)
@@ -87,7 +88,6 @@ func run(ctx context.Context, args []string, s streams) error {
 	return l.end(l.log, err)
 }
 
-// newLogs makes the logs of a process.
 // broken tells whether one of the streams leads nowhere any more.
 func (s streams) broken() bool {
 	for _, w := range [2]io.Writer{s.out, s.err} {
@@ -112,6 +112,7 @@ func (s streams) broken() bool {
 	return false
 }
 
+// newLogs makes the logs of a process.
 func newLogs(s streams, objects bool) *logging.Logs {
 	terminal := func(w io.Writer) bool {
 		f, ok := w.(*os.File)

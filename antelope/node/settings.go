@@ -12,7 +12,7 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/config"
-	"tarn/antelope/exception"
+	"tarn/antelope/control"
 	"tarn/antelope/feature"
 	"tarn/antelope/logging"
 	"tarn/antelope/space"
@@ -29,10 +29,6 @@ type settings struct {
 	log  *slog.Logger // the default logger
 	// stop ends the node with a reason, from any goroutine.
 	stop func(error)
-}
-
-func badOption(format string, args ...any) error {
-	return exception.New(exception.PluginConfig, format, args...)
 }
 
 // ms and its like read numbers as times; a negative one stays negative.
@@ -93,7 +89,7 @@ func (s *settings) options() (o Options, err error) {
 	var errs []error
 	if o.Snapshot != "" {
 		if _, err := os.Stat(o.Snapshot); err != nil {
-			errs = append(errs, badOption("Cannot load snapshot, %s does not exist", o.Snapshot))
+			errs = append(errs, control.NewBadOption("Cannot load snapshot, %s does not exist", o.Snapshot))
 		}
 	}
 	o.Blocks.RetainBlocks, o.Blocks.Stride, o.Blocks.MaxRetainedFiles =
@@ -134,7 +130,7 @@ func (s *settings) engine(dir string) (o engine.Options, err error) {
 		o.Kind = engine.Page
 	}
 	if o.Kind == engine.Page && o.LimitBytes > 0 && o.GuardBytes >= o.LimitBytes {
-		return o, badOption("chain-state-db-guard-size-mb %d must be less than chain-state-db-size-mb %d", o.GuardBytes>>20, o.LimitBytes>>20)
+		return o, control.NewBadOption("chain-state-db-guard-size-mb %d must be less than chain-state-db-size-mb %d", o.GuardBytes>>20, o.LimitBytes>>20)
 	}
 	// The one there is holds also if its state is deleted before it is opened.
 	return o, nil
@@ -197,10 +193,10 @@ func (s *settings) checkpoints() (map[uint32]types.Checksum256, error) {
 	for _, text := range s.Texts("checkpoint") {
 		num, id, err := parseCheckpoint(text)
 		if err != nil {
-			return nil, badOption("checkpoint %s is not [BLOCK_NUM,BLOCK_ID]: %v", text, err)
+			return nil, control.NewBadOption("checkpoint %s is not [BLOCK_NUM,BLOCK_ID]: %v", text, err)
 		}
 		if other, ok := known[num]; ok && other != id {
-			return nil, badOption("redefining existing checkpoint at block number %d: original: %s new: %s", num, other, id)
+			return nil, control.NewBadOption("redefining existing checkpoint at block number %d: original: %s new: %s", num, other, id)
 		}
 		known[num] = id
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"tarn/antelope/control"
 	"tarn/antelope/p2p"
 	"tarn/antelope/producer"
 	"tarn/antelope/rpc"
@@ -29,7 +30,7 @@ func (s *settings) services(o *Options, v Version) (out Services, err error) {
 	out.P2P = &network
 	if out.Dashboard = s.Text("dashboard-address"); out.Dashboard != "" {
 		if e := dashboard.CheckAddress(out.Dashboard); e != nil {
-			err = errors.Join(err, badOption("dashboard-address: %s", e.Error()))
+			err = errors.Join(err, control.NewBadOption("dashboard-address: %s", e.Error()))
 		}
 	}
 	out.Version = v
@@ -75,9 +76,9 @@ func (s *settings) producer(o *Options) (p producer.Options, err error) {
 			// What is no public key may be a private one in the wrong place.
 			public, _, _ := strings.Cut(spec, "=")
 			if _, notKey := types.ParsePublicKey(public); notKey != nil {
-				public, err = "***", badOption("it does not begin with a public key and =")
+				public, err = "***", control.NewBadOption("it does not begin with a public key and =")
 			}
-			s.log.Error("Malformed signature provider, ignoring!", "number", i+1, "key", public, "error", err)
+			s.log.Error("Malformed signature provider, ignoring!", "number", i+1, "key", public, "error", throw(err))
 			continue
 		}
 		p.Signers[key] = sign
@@ -178,21 +179,21 @@ func (s *settings) categoryAddresses(h *HTTP) (err error) {
 	for _, spec := range s.Texts("http-category-address") {
 		name, address, ok := strings.Cut(spec, ",")
 		if !ok || name == "" {
-			err = errors.Join(err, badOption("http-category-address '%s' does not contain a required comma to separate the category and address", spec))
+			err = errors.Join(err, control.NewBadOption("http-category-address '%s' does not contain a required comma to separate the category and address", spec))
 			continue
 		}
 		category, ok := rpc.ParseCategory(name)
 		if !ok {
-			err = errors.Join(err, badOption("invalid category name `%s` for http_category_address", name))
+			err = errors.Join(err, control.NewBadOption("invalid category name `%s` for http_category_address", name))
 			continue
 		}
 		if plugin := rpc.CategoryPlugin(category); !s.Plugins.Enabled(plugin) {
-			err = errors.Join(err, badOption("--plugin=%s is required for --http-category-address=%s", plugin, spec))
+			err = errors.Join(err, control.NewBadOption("--plugin=%s is required for --http-category-address=%s", plugin, spec))
 			continue
 		}
 		host, port := dialect.SplitHostPort(address)
 		if before, ok := hosts[port]; port != "" && ok && before != host {
-			err = errors.Join(err, badOption("unable to listen to port %s for both %s and %s", port, host, before))
+			err = errors.Join(err, control.NewBadOption("unable to listen to port %s for both %s and %s", port, host, before))
 			continue
 		}
 		hosts[port] = host

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"tarn/antelope/config"
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/logging"
 	"tarn/antelope/p2p"
@@ -193,7 +194,7 @@ func TestCategoriesNeedTheirPluginAndOneHostForEachPort(t *testing.T) {
 		if err == nil {
 			_, err = s.services(&o, Version{})
 		}
-		if !exception.Is(err, exception.PluginConfig) || !strings.Contains(err.Error(), want) {
+		if !exception.Is(throw(err), exception.PluginConfig) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", ini, err)
 		}
 	}
@@ -512,7 +513,7 @@ func TestExitCodesAreThoseOfNodeos(t *testing.T) {
 		{remedy(&store.FullError{Path: "state"}), 1, "Please increase the value set for \"chain-state-db-size-mb\""},
 		{fmt.Errorf("open: %w", store.ErrMemory), 1, "not enough memory"},
 		{store.ErrCorrupt, 254, "store is damaged"},
-		{exception.New(exception.PluginConfig, "no"), 254, "nodeos ends with plugin_config_exception: "},
+		{control.NewBadOption("no"), 254, "nodeos ends with plugin_config_exception: "},
 		{errReported, 5, ""},
 		{&config.Error{Text: "no", Code: config.ExitInitialize}, 255, ""},
 	} {

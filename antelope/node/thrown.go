@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"tarn/antelope/blocklog"
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/space"
 	"tarn/antelope/types"
@@ -74,6 +75,8 @@ func exceptionOf(err error) *exception.Error {
 			kind = exception.BlockLog
 		}
 		return exception.New(kind, "%s", e.Text)
+	case *control.BadOption:
+		return exception.New(exception.PluginConfig, "%s", e.Text)
 	case *space.Error:
 		return exception.Wrap(exception.PluginConfig, e.Err, "Unable to get space info for %s", e.Path)
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"tarn/antelope/control"
 	"tarn/antelope/crypto"
-	"tarn/antelope/exception"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
 )
@@ -95,15 +95,11 @@ const (
 	allowAny
 )
 
-// Validate checks the options, all of them at once. Its errors are of the kind
-// exception.PluginConfig.
+// Validate checks the options, all of them at once. Its error joins a
+// *control.BadOption for each mistake.
 func (o *Options) Validate() error {
 	_, err := o.resolve("")
 	return err
-}
-
-func bad(format string, args ...any) error {
-	return exception.New(exception.PluginConfig, format, args...)
 }
 
 // resolve checks the options, each part whatever the others are like. hostname stands
@@ -125,7 +121,7 @@ func (c *config) checkNumbers() error {
 	var errs []error
 	check := func(wrong bool, format string, args ...any) {
 		if wrong {
-			errs = append(errs, bad(format, args...))
+			errs = append(errs, control.NewBadOption(format, args...))
 		}
 	}
 	check(c.KeepAlive <= 0, "p2p-keepalive_interval-ms must be greater than 0")
@@ -147,11 +143,11 @@ func (c *config) readListeners(hostname string) error {
 	slices.Sort(list)
 	list = slices.Compact(list)
 	if len(c.Server) > len(list) {
-		return bad("p2p-server-address may not be specified more times than p2p-listen-endpoint")
+		return control.NewBadOption("p2p-server-address may not be specified more times than p2p-listen-endpoint")
 	}
 	for i, s := range list {
 		if len(s) > maxAddress {
-			return bad("p2p-listen-endpoint %s too long, must be less than %d", s, maxAddress)
+			return control.NewBadOption("p2p-listen-endpoint %s too long, must be less than %d", s, maxAddress)
 		}
 		l, err := ParseListener(s)
 		if err != nil {
@@ -169,7 +165,7 @@ func (c *config) readListeners(hostname string) error {
 			e.public = c.Server[i]
 		}
 		if len(e.public) > maxAddress {
-			return bad("p2p-server-address %s too long, must be less than %d", e.public, maxAddress)
+			return control.NewBadOption("p2p-server-address %s too long, must be less than %d", e.public, maxAddress)
 		}
 		c.listeners = append(c.listeners, e)
 	}
@@ -190,17 +186,17 @@ func (c *config) readPeers() error {
 	for _, p := range c.AutoBPPeers {
 		account, address, ok := strings.Cut(p, ",")
 		if !ok {
-			return bad("auto-bp-peer must consists an account name and server address separated by a comma token")
+			return control.NewBadOption("auto-bp-peer must consists an account name and server address separated by a comma token")
 		}
 		name, err := types.ParseName(account)
 		if err != nil {
-			return bad("the account supplied by --auto-bp-peer option is invalid")
+			return control.NewBadOption("the account supplied by --auto-bp-peer option is invalid")
 		}
 		if !valid(address) {
 			continue
 		}
 		if slices.Contains(c.Peers, address) {
-			return bad(`"%s" should only appear in either p2p-peer-address or p2p-auto-bp-peer option, not both.`, address)
+			return control.NewBadOption(`"%s" should only appear in either p2p-peer-address or p2p-auto-bp-peer option, not both.`, address)
 		}
 		c.autoPeers[name], c.autoNames[address] = address, name
 	}
@@ -223,7 +219,7 @@ func (c *config) readAllowed() error {
 		}
 	}
 	if c.allowed&allowSpecified != 0 && len(c.PeerKeys) == 0 {
-		return bad("At least one peer-key must accompany 'allowed-connection=specified'")
+		return control.NewBadOption("At least one peer-key must accompany 'allowed-connection=specified'")
 	}
 	return nil
 }
@@ -232,7 +228,7 @@ func (c *config) readKeys() error {
 	for _, s := range c.PeerKeys {
 		k, err := types.ParsePublicKey(strings.Trim(s, `"`))
 		if err != nil {
-			return bad("peer-key %s: %v", s, err)
+			return control.NewBadOption("peer-key %s: %v", s, err)
 		}
 		c.keys = append(c.keys, k)
 	}
@@ -240,7 +236,7 @@ func (c *config) readKeys() error {
 	for _, s := range c.PeerPrivateKeys {
 		public, private, err := parseKeyPair(s)
 		if err != nil {
-			return bad("a peer-private-key is not [\"public key\",\"private key\"]") // it is not to be shown
+			return control.NewBadOption("a peer-private-key is not [\"public key\",\"private key\"]") // it is not to be shown
 		}
 		c.private[public] = private
 		if len(c.private) == 1 || public.Compare(c.authKey) < 0 {
@@ -258,7 +254,7 @@ func parseKeyPair(s string) (public types.PublicKey, private crypto.PrivateKey, 
 	}
 	list, err := v.Elements()
 	if err != nil || len(list) != 2 {
-		return public, private, bad("not an array of two")
+		return public, private, control.NewBadOption("not an array of two")
 	}
 	var text [2]string
 	for i := range text {

@@ -2,13 +2,14 @@ package p2p
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"tarn/antelope/control"
 	"tarn/antelope/crypto"
-	"tarn/antelope/exception"
 	"tarn/antelope/types"
 	"tarn/internal/loopback"
 )
@@ -35,7 +36,8 @@ func TestListenersAreReadAsTheHelpTextSays(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"2001:db8::1:9876:250KB/s", "a:1:-1KB/s", "a:1:1kB/s", "a:1:1KB", "a:1:1XB/s", "a:1:fast", "a:1:99999999999TiB/s", "a:1:1iB/s", "a:1:KB/s"} {
-		if l, err := ParseListener(s); !exception.Is(err, exception.PluginConfig) {
+		var bad *control.BadOption
+		if l, err := ParseListener(s); !errors.As(err, &bad) {
 			t.Errorf("%s is %+v, %v", s, l, err)
 		}
 	}
@@ -99,7 +101,8 @@ func TestOptionsAreValidatedAtOnce(t *testing.T) {
 		o := DefaultOptions()
 		c.change(&o)
 		err := o.Validate()
-		if !exception.Is(err, exception.PluginConfig) || !strings.Contains(err.Error(), c.want) {
+		var bad *control.BadOption
+		if !errors.As(err, &bad) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "secret") {

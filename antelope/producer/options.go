@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"tarn/antelope/exception"
+	"tarn/antelope/control"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 )
@@ -61,12 +61,12 @@ func Defaults() Options {
 	}
 }
 
-// Validate checks the options, with the exceptions that nodeos throws, all in one error.
+// Validate checks the options. Its error joins a *control.BadOption for each mistake.
 func (o *Options) Validate() error {
 	var errs []error
 	bad := func(is bool, format string, args ...any) {
 		if is {
-			errs = append(errs, exception.New(exception.PluginConfig, format, args...))
+			errs = append(errs, control.NewBadOption(format, args...))
 		}
 	}
 	const round = 12 * blockInterval

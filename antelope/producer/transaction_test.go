@@ -2,6 +2,7 @@ package producer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -654,7 +655,8 @@ func TestANodeWithoutTransactionsBeginsNoBlock(t *testing.T) {
 		if h.Num != want.IrreversibleNum || h.ForkID != want.ID {
 			t.Errorf("applied block %d, heard of %d; want %d and %d", h.Num, h.ForkNum, want.IrreversibleNum, want.Num)
 		}
-		if _, err := New(i.chain, func() Options { o := i.opt; o.Producers = []types.Name{name("eosio")}; return o }()); !exception.Is(err, exception.PluginConfig) {
+		var bad *control.BadOption
+		if _, err := New(i.chain, func() Options { o := i.opt; o.Producers = []types.Name{name("eosio")}; return o }()); !errors.As(err, &bad) {
 			t.Errorf("a producer in irreversible mode: %v", err)
 		}
 	})
@@ -664,7 +666,8 @@ func TestAProducerValidatesEverything(t *testing.T) {
 	n := newNode(t, chain.Options{LightValidation: true}, nil)
 	o := n.opt
 	o.Producers = []types.Name{name("eosio")}
-	if _, err := New(n.chain, o); !exception.Is(err, exception.PluginConfig) || !strings.Contains(err.Error(), `block production is not safe when validation_mode is not "full"`) {
+	var bad *control.BadOption
+	if _, err := New(n.chain, o); !errors.As(err, &bad) || !strings.Contains(err.Error(), `block production is not safe when validation_mode is not "full"`) {
 		t.Errorf("a producer in light mode: %v", err)
 	}
 }

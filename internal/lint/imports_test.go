@@ -53,6 +53,7 @@ var rules = []rule{
 	// What nodeos throws for their errors is the node's to say.
 	{"antelope/blocklog", []string{"antelope/types", "antelope/serial", "store/vfs", "internal/..."}},
 	{"antelope/space", []string{"internal/..."}},
+	{"antelope/config", []string{"antelope/control", "internal/..."}},
 	{"antelope/consensus", []string{"antelope/...", "store/vfs", "internal/..."}},
 	{"antelope/producer", []string{"antelope/...", "store", "store/vfs", "serve/...", "probe", "writer", "internal/..."}},
 	// Transactions that leave nothing run above a view.
