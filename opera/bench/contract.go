@@ -13,7 +13,7 @@ import (
 // first tokens, and workGas for a heavy call.
 const (
 	mintGas     = 60_000
-	transferGas = 80_000
+	transferGas = 60_000
 	workGas     = 400_000
 	createGas   = 400_000
 )
