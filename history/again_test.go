@@ -133,8 +133,11 @@ func (l *lives) choose() (after act, doing string, call func() error) {
 		after.durable = end
 		return after, "sync", l.log.Sync
 	case k < 20:
-		keep := l.r.IntN(2)
-		return after, "move", func() error { return l.log.Move(keep) }
+		before := l.now.first + uint64(l.r.IntN(len(l.now.forks)+1))
+		return after, "move", func() error {
+			_, err := l.log.Move(before)
+			return err
+		}
 	case k < 22:
 		before := l.now.first + uint64(l.r.IntN(8))
 		for i, s := range l.log.segments[1:] {

@@ -3,7 +3,6 @@ package history
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"tarn/store/vfs"
@@ -136,68 +135,6 @@ func (l *Log) removeBefore(sequence uint64) error {
 	return nil
 }
 
-// Move copies the finished segments before the newest keep of them into OldDir, and
-// removes them where they were. Reads wait while names change, not while bytes are copied.
-func (l *Log) Move(keep int) error {
-	if l.o.OldDir == "" {
-		return fmt.Errorf("move segments of %s: there is no other folder", l.o.Dir)
-	}
-	l.mu.RLock()
-	var todo []*segment
-	for i := 0; i < len(l.segments)-1-keep; i++ {
-		if l.segments[i].dir == l.o.Dir {
-			todo = append(todo, l.segments[i])
-		}
-	}
-	l.mu.RUnlock()
-	for _, s := range todo {
-		to := segmentPath(l.o.OldDir, s.sequence)
-		if err := copyDurably(l.o.FS, s.path(), to); err != nil {
-			return fmt.Errorf("copy %s to %s: %w", s.path(), to, err)
-		}
-		l.mu.Lock()
-		from := *s
-		s.dir = l.o.OldDir
-		err := l.remove(&from)
-		l.mu.Unlock()
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// copyDurably makes to a copy of from; there is none, or the whole of it.
-func copyDurably(fs vfs.FS, from, to string) (err error) {
-	in, err := fs.Open(from, false)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, in.Close()) }()
-	size, err := in.Size()
-	if err != nil {
-		return err
-	}
-	out, err := fs.Create(to + vfs.NewSuffix)
-	if err != nil {
-		return err
-	}
-	buf := make([]byte, bufferBytes)
-	for at := int64(0); at < size && err == nil; at += int64(len(buf)) {
-		part := buf[:min(int64(len(buf)), size-at)]
-		if err = readFull(in, part, at); err == nil {
-			_, err = out.WriteAt(part, at)
-		}
-	}
-	if err == nil {
-		err = out.Sync()
-	}
-	if err = errors.Join(err, out.Close()); err != nil {
-		return errors.Join(err, fs.Remove(to+vfs.NewSuffix))
-	}
-	return vfs.RenameDurably(fs, to+vfs.NewSuffix, to)
-}
-
 // Verify reads everything and reports what is not as it was written.
 func (l *Log) Verify(report func(error)) error {
 	l.mu.RLock()
@@ -209,11 +146,7 @@ func (l *Log) Verify(report func(error)) error {
 		first, count, finished := s.first, s.count, s.finished
 		l.mu.RUnlock()
 		if finished {
-			err := l.files.use(s.path(), func(f vfs.File) error {
-				_, err := readOffsets(f, s)
-				return err
-			})
-			if err != nil {
+			if err := l.verifyOffsets(s); err != nil {
 				report(err)
 			}
 		}
@@ -227,4 +160,14 @@ func (l *Log) Verify(report func(error)) error {
 		}
 	}
 	return nil
+}
+
+// verifyOffsets reads the table of a finished segment, which does not move meanwhile.
+func (l *Log) verifyOffsets(s *segment) error {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.files.use(s.path(), func(f vfs.File) error {
+		_, err := readOffsets(f, s)
+		return err
+	})
 }

@@ -21,13 +21,14 @@
 //
 // # Segments
 //
-// A finished segment is never written to again. Old ones go away as files (Drop), or lie
-// on another disk (Move), and can be copied as they are.
+// A finished segment is never written to again. Old ones go away as files (Drop), or move to
+// another disk (Move), whose folder belongs to one history ([Pair]), and can be copied as they
+// are.
 //
 // # Goroutines
 //
-// One goroutine at a time appends, cuts, drops and moves. Reads, and Sync, may run beside
-// it and each other.
+// One goroutine at a time appends and cuts. Another one may move and drop, but not while a
+// cut runs. Reads, and Sync, may run beside them and each other.
 package history
 
 import (

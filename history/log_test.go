@@ -81,7 +81,8 @@ func life(t *testing.T, r *rand.Rand, disk *recordfs.FS) []act {
 			check(t, l.Sync())
 			now.durable = l.Next()
 		case k == 24:
-			check(t, l.Move(r.IntN(2)))
+			_, err := l.Move(now.first + uint64(r.IntN(len(now.forks)+1)))
+			check(t, err)
 		case k == 25:
 			check(t, l.Drop(now.first+uint64(r.IntN(8))))
 			now.first = l.First()

@@ -58,7 +58,9 @@ const HashBytes = 8
 type Options struct {
 	FS     vfs.FS // vfs.OS
 	Dir    string
-	OldDir string // where segments of blocks may lie that were moved; "" is nowhere
+	OldDir string // where segments move to; "" is nowhere
+	// SegmentBytes is from which size on a file is finished; 0 is history's default.
+	SegmentBytes int64
 	// First is the number of the first block of the chain's own.
 	First inter.BlockNumber
 	// Brought is how many blocks of a genesis must be there; Need and NeedRoots are the
@@ -104,7 +106,8 @@ func (l *Log) open(o Options) (err error) {
 	}
 	logs := func(name string, first, need uint64) history.LogOptions {
 		return history.LogOptions{
-			FS: o.FS, Dir: dir(o.Dir, name), OldDir: dir(o.OldDir, name), First: first, Need: need, Notice: history.TornTail("block", o.Notice),
+			FS: o.FS, Dir: dir(o.Dir, name), OldDir: dir(o.OldDir, name), First: first, Need: need,
+			SegmentBytes: o.SegmentBytes, Notice: history.TornTail("block", o.Notice),
 		}
 	}
 	if l.own, err = openPart(logs("own", uint64(o.First), uint64(o.Need)), o); err != nil {
@@ -252,6 +255,16 @@ func (l *Log) Sync() error {
 // goroutine that appends, but not beside Cut.
 func (l *Log) Settle(before inter.BlockNumber) error {
 	return errors.Join(l.brought.index.Settle(l.Brought()), l.own.index.Settle(uint64(before)))
+}
+
+// Move moves a segment of each log that has nothing but blocks before a number, or such that a
+// genesis brought, to OldDir, and tells whether there was one. It may run beside the goroutine
+// that appends, but not beside Cut.
+func (l *Log) Move(before inter.BlockNumber) (bool, error) {
+	own, err := l.own.log.Move(uint64(before))
+	brought, err2 := l.brought.log.Move(l.Brought())
+	roots, err3 := l.roots.Move(uint64(before))
+	return own || brought || roots, errors.Join(err, err2, err3)
 }
 
 // Cut forgets the blocks and the roots from two numbers on.

@@ -17,9 +17,10 @@ import (
 
 var crashStates = flag.Int("crash.states", 40, "states that power cuts may leave, which a chain is opened from")
 
-// diskOf opens a store with its history on a stand-in of the disk.
+// diskOf opens a store with its history on a stand-in of the disk. Files of the history are
+// finished early, and moved.
 func diskOf(disk vfs.FS) (place, error) {
-	p := place{history: NewHistory(HistoryOptions{FS: disk, Dir: "/history"})}
+	p := place{history: NewHistory(HistoryOptions{FS: disk, Dir: "/history", OldDir: "/old", SegmentBytes: 4 << 10})}
 	e, err := page.Open(page.Options{Dir: "/state", FS: disk, Mode: page.Heap, GrowBytes: 2 << 20, BeforeMeta: p.history.Sync})
 	if err != nil {
 		return p, err

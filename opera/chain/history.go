@@ -19,9 +19,11 @@ import (
 type HistoryOptions struct {
 	FS  vfs.FS // vfs.OS
 	Dir string
-	// OldDir is where finished files may lie that were moved to another disk; "" is
-	// nowhere.
+	// OldDir is a folder, perhaps on another disk, to which finished files are moved once the
+	// state counts on them; "" is nowhere. It belongs to one chain.
 	OldDir string
+	// SegmentBytes is from which size on files are finished; 0 is history's default.
+	SegmentBytes int64
 	// States is of how many blocks before the last one old states are kept, about: files
 	// go as wholes. 0 is all.
 	States uint64
@@ -44,15 +46,30 @@ type logs struct {
 	states *state.Archive
 	synced atomic.Uint64 // how many events are durable
 
-	settling sync.Mutex // held while files are sorted, cut or dropped
+	settling sync.Mutex // held while files are sorted, moved, cut or dropped
 	sorted   uint64     // the revision up to which that was done
+	moving   patience
 	running  sync.WaitGroup
 	mu       sync.Mutex
 	failed   error
 }
 
 // NewHistory returns a history that is not open yet.
-func NewHistory(o HistoryOptions) *History { return &History{o: o} }
+func NewHistory(o HistoryOptions) *History {
+	if o.FS == nil {
+		o.FS = vfs.OS
+	}
+	return &History{o: o}
+}
+
+// GiveUp gives the other folder up, for a history that is made anew from its beginning: before
+// there is a chain nothing is moved.
+func (h *History) GiveUp() error {
+	if h.o.OldDir == "" {
+		return nil
+	}
+	return history.Unpair(h.o.FS, h.o.Dir, h.o.OldDir)
+}
 
 // Sync makes durable what was appended so far. It is what the engine of the chain's store
 // calls before each checkpoint counts on the logs, from any goroutine.
@@ -110,25 +127,14 @@ func (h *History) oldDir(name string) string {
 // know. Events are left: they are connected again.
 func (h *History) open(at counted, head inter.BlockNumber) (*logs, error) {
 	l := new(logs)
-	var err error
-	if l.events, err = eventlog.Open(eventlog.Options{
-		FS: h.o.FS, Dir: h.dir("events"), OldDir: h.oldDir("events"), Need: at.Events, Notice: h.o.Notice,
-	}); err != nil {
+	other, err := h.pair()
+	if err != nil {
 		return nil, err
 	}
-	if l.blocks, err = blocklog.Open(blocklog.Options{
-		FS: h.o.FS, Dir: h.dir("blocks"), OldDir: h.oldDir("blocks"), First: at.First, Brought: at.Brought,
-		Need: head + 1, NeedRoots: at.Roots, Notice: h.o.Notice,
-	}); err != nil {
-		return nil, errors.Join(err, l.close())
-	}
-	if l.states, err = state.OpenArchive(state.ArchiveOptions{
-		Log: history.LogOptions{
-			FS: h.o.FS, Dir: h.dir("states"), OldDir: h.oldDir("states"), First: uint64(at.First), Need: uint64(head) + 1,
-			Notice: history.TornTail("block's changes", h.o.Notice),
-		},
-		Index: history.IndexOptions{FS: h.o.FS, Dir: h.dir("states"), Notice: h.o.Notice},
-	}); err != nil {
+	if err := h.openLogs(l, at, head); err != nil {
+		if other != "" && h.o.OldDir == "" {
+			err = fmt.Errorf("%w; some of it may have been moved to %s: name that folder (--history.dir)", err, other)
+		}
 		return nil, errors.Join(err, l.close())
 	}
 	l.synced.Store(at.Events)
@@ -138,6 +144,38 @@ func (h *History) open(at counted, head inter.BlockNumber) (*logs, error) {
 	}
 	h.logs.Store(l)
 	return l, nil
+}
+
+// pair makes the other folder this history's, and returns to which one files may have been
+// moved before.
+func (h *History) pair() (other string, err error) {
+	if h.o.OldDir != "" {
+		return h.o.OldDir, history.Pair(h.o.FS, h.o.Dir, h.o.OldDir)
+	}
+	return history.Paired(h.o.FS, h.o.Dir)
+}
+
+// openLogs opens the logs; where it fails, some of them are open.
+func (h *History) openLogs(l *logs, at counted, head inter.BlockNumber) (err error) {
+	if l.events, err = eventlog.Open(eventlog.Options{
+		FS: h.o.FS, Dir: h.dir("events"), OldDir: h.oldDir("events"), Need: at.Events, SegmentBytes: h.o.SegmentBytes, Notice: h.o.Notice,
+	}); err != nil {
+		return err
+	}
+	if l.blocks, err = blocklog.Open(blocklog.Options{
+		FS: h.o.FS, Dir: h.dir("blocks"), OldDir: h.oldDir("blocks"), First: at.First, Brought: at.Brought,
+		Need: head + 1, NeedRoots: at.Roots, SegmentBytes: h.o.SegmentBytes, Notice: h.o.Notice,
+	}); err != nil {
+		return err
+	}
+	l.states, err = state.OpenArchive(state.ArchiveOptions{
+		Log: history.LogOptions{
+			FS: h.o.FS, Dir: h.dir("states"), OldDir: h.oldDir("states"), First: uint64(at.First), Need: uint64(head) + 1,
+			SegmentBytes: h.o.SegmentBytes, Notice: history.TornTail("block's changes", h.o.Notice),
+		},
+		Index: history.IndexOptions{FS: h.o.FS, Dir: h.dir("states"), Notice: h.o.Notice},
+	})
+	return err
 }
 
 func (l *logs) close() (err error) {
@@ -163,9 +201,11 @@ func (l *logs) pressure() bool {
 	return l.blocks.Stats().Index.MemoryBytes+l.states.Stats().Index.MemoryBytes > pressing
 }
 
-// settle sorts, beside the writer, what an image of the store counts on, and forgets old
-// states of which fewer are kept. It returns the error of a run before.
-func (l *logs) settle(durable uint64, keep uint64) error {
+// settle sorts, beside the writer, what an image of the store counts on, forgets old states of
+// which fewer are kept, and moves finished files. It returns the error of a run before; a move
+// that fails is only told.
+func (l *logs) settle(durable uint64, o *HistoryOptions) error {
+	keep, move, notice := o.States, o.OldDir != "", o.Notice
 	l.mu.Lock()
 	failed := l.failed
 	l.mu.Unlock()
@@ -183,7 +223,47 @@ func (l *logs) settle(durable uint64, keep uint64) error {
 			l.mu.Lock()
 			l.failed = fmt.Errorf("sort the history up to block %d: %w", durable, err)
 			l.mu.Unlock()
+			return
+		}
+		if move && l.moving.ready() {
+			err := l.move(durable)
+			l.moving.tried(err)
+			if err != nil && notice != nil {
+				notice(fmt.Errorf("finished files stay where they are for now: %w", err))
+			}
 		}
 	})
 	return nil
+}
+
+// move moves at most one file of each log, so that nobody waits for long.
+func (l *logs) move(durable uint64) error {
+	_, err1 := l.events.Move(l.synced.Load())
+	_, err2 := l.blocks.Move(inter.BlockNumber(durable) + 1)
+	_, err3 := l.states.Move(durable)
+	return errors.Join(err1, err2, err3)
+}
+
+// patience lets something that failed be tried again after one chance has passed, then after
+// two, four, and so on: each try may write much before it fails.
+type patience struct{ pass, left int }
+
+const mostPatience = 1 << 10
+
+// ready tells whether a chance is to be taken.
+func (p *patience) ready() bool {
+	if p.left > 0 {
+		p.left--
+		return false
+	}
+	return true
+}
+
+func (p *patience) tried(err error) {
+	if err == nil {
+		p.pass = 0
+		return
+	}
+	p.pass = min(max(1, 2*p.pass), mostPatience)
+	p.left = p.pass
 }

@@ -57,7 +57,7 @@ func (c *Chain) settle() error {
 			return fmt.Errorf("checkpoint for the history's indexes: %w", err)
 		}
 	}
-	return c.logs.settle(c.store.Durable().Irreversible, c.options.History.o.States)
+	return c.logs.settle(c.store.Durable().Irreversible, &c.options.History.o)
 }
 
 func done(c store.Checkpoint) bool {

@@ -90,7 +90,7 @@ func storeFlags(c *Config, l *line) []Flag {
 		{Name: "db.mapmode", Help: "How the page engine maps its file: mapped, mapped_private, heap or locked", value: choice(&c.Tarn.MapMode, "", "mapped", "mapped_private", "heap", "locked")},
 		{Name: "db.limit", Help: "How large the page engine's file may get, in MB", value: number(&c.Tarn.LimitMB)},
 		{Name: "db.recovery", Help: "How long a start after a crash may take to make blocks again; longer writes less", value: period(&c.Tarn.Recovery)},
-		{Name: "history.dir", Help: "Folder, perhaps on another disk, that finished files of history were moved to", value: text(&c.Tarn.HistoryDir)},
+		{Name: "history.dir", Help: "Folder, perhaps on another disk, to which finished files of history are moved", value: text(&c.Tarn.HistoryDir)},
 		{Name: "history.states", Help: "Of how many last blocks old states are kept; 0 is all", value: number(&c.Tarn.States)},
 		{Name: "db.preset", Help: "Layout of go-opera's databases: pbl-1, ldb-1, legacy-ldb or legacy-pbl", Instead: "there is one layout; --db.engine chooses the engine", value: choice(&l.preset, "pbl-1", "ldb-1", "legacy-ldb", "legacy-pbl")},
 		{Name: "db.migration.mode", Help: "Migration of go-opera's databases: reformat or rebuild", Instead: "`tarn db convert` moves a state from one engine to another", value: text(&l.migration)},

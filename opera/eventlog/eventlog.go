@@ -21,7 +21,9 @@ import (
 type Options struct {
 	FS     vfs.FS // vfs.OS
 	Dir    string
-	OldDir string // where segments may lie that were moved; "" is nowhere
+	OldDir string // where segments move to; "" is nowhere
+	// SegmentBytes is from which size on a file is finished; 0 is history's default.
+	SegmentBytes int64
 	// Need is how many events must be there: those that the store counts on.
 	Need uint64
 	// Notice, if not nil, is told what a crash or damage left to mend, and that it is.
@@ -48,7 +50,7 @@ const indexBytes = 4 << 20
 // Open opens the log, or makes one.
 func Open(o Options) (*Log, error) {
 	log, err := history.OpenLog(history.LogOptions{
-		FS: o.FS, Dir: o.Dir, OldDir: o.OldDir, Need: o.Need, Notice: history.TornTail("event", o.Notice),
+		FS: o.FS, Dir: o.Dir, OldDir: o.OldDir, Need: o.Need, SegmentBytes: o.SegmentBytes, Notice: history.TornTail("event", o.Notice),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open the log of events: %w", err)
@@ -152,6 +154,10 @@ func (l *Log) Sync() error { return l.log.Sync() }
 // as sorting some of them does, and may run beside the goroutine that appends, but not
 // beside Cut.
 func (l *Log) Settle(before uint64) error { return l.index.Settle(before) }
+
+// Move moves a segment of nothing but events before a number to OldDir, and tells whether there
+// was one. It may run beside the goroutine that appends, but not beside Cut.
+func (l *Log) Move(before uint64) (bool, error) { return l.log.Move(before) }
 
 // Cut forgets the events from a number on.
 func (l *Log) Cut(next uint64) error { return errors.Join(l.log.Cut(next), l.index.Cut(next)) }

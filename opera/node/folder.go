@@ -54,13 +54,7 @@ func (n *Node) openFolder() error {
 
 // openStore opens the store, and makes the logs ready to be opened by the chain.
 func (n *Node) openStore(unfinished bool) error {
-	ho := n.o.History
-	ho.Dir = n.historyDir()
-	if ho.FS == nil {
-		ho.FS = vfs.Count(vfs.OS, &n.written)
-	}
-	ho.Notice = func(err error) { n.o.Log.Warn("History", "mended", err) }
-	n.history = chain.NewHistory(ho)
+	n.history = chain.NewHistory(n.historyOptions())
 	eo := n.o.Engine
 	eo.BeforeCheckpoint, eo.Unfinished = n.history.Sync, unfinished
 	if eo.Kind == "" {
@@ -81,4 +75,26 @@ func (n *Node) openStore(unfinished bool) error {
 	}
 	n.store = s
 	return nil
+}
+
+// historyOptions say where the logs are. Folders that are written down in files have whole paths.
+func (n *Node) historyOptions() chain.HistoryOptions {
+	o := n.o.History
+	o.Dir = whole(n.historyDir())
+	if o.OldDir != "" {
+		o.OldDir = whole(o.OldDir)
+	}
+	if o.FS == nil {
+		o.FS = vfs.Count(vfs.OS, &n.written)
+	}
+	o.Notice = func(err error) { n.o.Log.Warn("History", "notice", err) }
+	return o
+}
+
+// whole is the whole path of a folder, where that can be known.
+func whole(dir string) string {
+	if path, err := filepath.Abs(dir); err == nil {
+		return path
+	}
+	return dir
 }

@@ -125,7 +125,10 @@ func (n *Node) newStore(note string) error {
 	if err := engine.MarkUnfinished(dir, []byte(note)); err != nil {
 		return err
 	}
-	if err := errors.Join(engine.Remove(dir), os.RemoveAll(n.historyDir())); err != nil {
+	if err := errors.Join(engine.Remove(dir), chain.NewHistory(n.historyOptions()).GiveUp()); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(n.historyDir()); err != nil {
 		return err
 	}
 	return n.openStore(true)

@@ -23,7 +23,8 @@ type ArchiveOptions struct {
 // store counts on, if the owner calls Sync before the store's meta page, and Cut after an
 // open.
 //
-// Append, Cut and Drop are the writer's. Sync, and what reads, are anybody's.
+// Append and Cut are the writer's. Drop, Move and Settle are of one goroutine, beside the writer
+// but for Cut. Sync, and what reads, are anybody's.
 type Archive struct {
 	log   *history.Log
 	index *history.Index
@@ -108,6 +109,10 @@ func (a *Archive) Cut(head uint64) error {
 func (a *Archive) Drop(block uint64) error {
 	return errors.Join(a.log.Drop(block+1), a.index.Drop())
 }
+
+// Move moves a segment of nothing but blocks up to head to the other folder, and tells whether
+// there was one.
+func (a *Archive) Move(head uint64) (bool, error) { return a.log.Move(head + 1) }
 
 // Verify reads everything and reports what is not as it was written.
 func (a *Archive) Verify(report func(error)) error {
