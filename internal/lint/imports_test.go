@@ -95,6 +95,8 @@ var rules = []rule{
 	{"opera/console", []string{"opera/terminal", "store/vfs", "internal/..."}},
 	{"opera/terminal", []string{"internal/..."}},
 	{"opera/wallet", []string{"opera/inter", "store/vfs", "internal/..."}},
+	// What it measures are processes.
+	{"opera/bench/...", []string{"opera/...", "bench/watcher", "bench/record", "store", "store/engine", "probe", "internal/..."}},
 	{"opera/oracle/...", []string{"opera/...", "store", "store/engine", "history", "internal/..."}},
 	{"opera/rpc/...", []string{"opera/...", "serve/...", "probe", "internal/..."}},
 	{"opera/p2p/...", []string{"opera/...", "serve/...", "probe", "internal/..."}},

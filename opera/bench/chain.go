@@ -41,12 +41,19 @@ type Work struct {
 	Tokens   int // transfers of tokens
 	Plain    int // transfers of money
 	Heavy    int // calls of a heavy contract
+	Slots    int // calls that fill SlotsEach fresh slots
 }
+
+// all is how many transactions there are once everything is prepared.
+func (w *Work) all() int { return w.Tokens + w.Plain + w.Heavy + w.Slots }
+
+// txs is how many transactions there are, those included that prepare the others.
+func (w *Work) txs() int { return 3 + 2*w.Accounts + w.all() }
 
 // name is the file of a chain of this work: the same work is the same transactions, in blocks
 // that differ from one making to the next.
 func (w *Work) name() string {
-	return fmt.Sprintf("opera-%d-%d-%d-%d-%d.events", w.Seed, w.Accounts, w.Tokens, w.Plain, w.Heavy)
+	return fmt.Sprintf("opera-%d-%d-%d-%d-%d-%d.events", w.Seed, w.Accounts, w.Tokens, w.Plain, w.Heavy, w.Slots)
 }
 
 // Events returns the path of the events of a chain of this work, made by a go-opera fakenet
@@ -115,16 +122,19 @@ func (w *Work) drive(ctx context.Context, node *oracle.Node, log io.Writer) erro
 	}
 	p := &pusher{node: node, log: log}
 	var txs types.Transactions
-	for _, code := range [][]byte{token(), worker()} {
+	for _, code := range [][]byte{token(), worker(), keeper()} {
 		tx, err := rich.sign(signer, nil, new(big.Int), createGas, creation(code))
 		if err != nil {
 			return err
 		}
 		txs = append(txs, tx)
 	}
-	tokens, heavy := crypto.CreateAddress(rich.address, 0), crypto.CreateAddress(rich.address, 1)
+	var made [3]common.Address
+	for i := range made {
+		made[i] = crypto.CreateAddress(rich.address, uint64(i))
+	}
 	fund := new(big.Int).Mul(big.NewInt(20_000_000), gasPrice)
-	fund.Mul(fund, big.NewInt(int64(1+(w.Tokens+w.Plain+w.Heavy)/w.Accounts)))
+	fund.Mul(fund, big.NewInt(int64(1+w.all()/w.Accounts)))
 	for _, s := range senders {
 		tx, err := rich.sign(signer, &s.address, fund, 21_000, nil)
 		if err != nil {
@@ -136,21 +146,21 @@ func (w *Work) drive(ctx context.Context, node *oracle.Node, log io.Writer) erro
 		return err
 	}
 	if txs, err = each(senders, func(s *sender) (*types.Transaction, error) {
-		return s.sign(signer, &tokens, new(big.Int), mintGas, []byte{1, 2, 3, 4})
+		return s.sign(signer, &made[0], new(big.Int), mintGas, []byte{1, 2, 3, 4})
 	}); err != nil {
 		return err
 	}
 	if err := p.push(ctx, txs); err != nil {
 		return err
 	}
-	return w.mix(ctx, p, signer, senders, tokens, heavy)
+	return w.mix(ctx, p, signer, senders, made)
 }
 
 // mix sends the transfers and calls, shuffled, one of each account in turn.
-func (w *Work) mix(ctx context.Context, p *pusher, signer types.Signer, senders []*sender, tokens, heavy common.Address) error {
+func (w *Work) mix(ctx context.Context, p *pusher, signer types.Signer, senders []*sender, made [3]common.Address) error {
 	r := rand.New(rand.NewPCG(w.Seed, 1))
-	kinds := make([]byte, 0, w.Tokens+w.Plain+w.Heavy)
-	for kind, n := range []int{w.Tokens, w.Plain, w.Heavy} {
+	kinds := make([]byte, 0, w.all())
+	for kind, n := range []int{w.Tokens, w.Plain, w.Heavy, w.Slots} {
 		kinds = append(kinds, bytes.Repeat([]byte{byte(kind)}, n)...)
 	}
 	r.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
@@ -166,11 +176,14 @@ func (w *Work) mix(ctx context.Context, p *pusher, signer types.Signer, senders 
 			i++
 			switch part[at] {
 			case 0:
-				return s.sign(signer, &tokens, new(big.Int), transferGas, transferCall(others[at], 1+uint64(at)))
+				return s.sign(signer, &made[0], new(big.Int), transferGas, transferCall(others[at], 1+uint64(at)))
 			case 1:
 				return s.sign(signer, &others[at], big.NewInt(1+int64(at)), 21_000, nil)
+			case 2:
+				return s.sign(signer, &made[1], new(big.Int), workGas, nil)
 			}
-			return s.sign(signer, &heavy, new(big.Int), workGas, nil)
+			first := new(big.Int).SetUint64(uint64(from+at) * SlotsEach)
+			return s.sign(signer, &made[2], new(big.Int), slotsGas, common.LeftPadBytes(first.Bytes(), 32))
 		})
 		if err != nil {
 			return err

@@ -17,6 +17,7 @@ var (
 	tokens   = flag.Int("bench.tokens", 150, "transfers of tokens in it")
 	plain    = flag.Int("bench.plain", 100, "transfers of money in it")
 	heavy    = flag.Int("bench.heavy", 5, "calls of a heavy contract in it")
+	slots    = flag.Int("bench.slots", 2, "calls in it that fill 300 fresh slots")
 )
 
 // A chain has all the transactions of its work, and those that prepare it.
@@ -29,7 +30,7 @@ func TestAChainIsMade(t *testing.T) {
 	if dir == "" {
 		dir = t.TempDir()
 	}
-	w := Work{Seed: 1, Accounts: *accounts, Tokens: *tokens, Plain: *plain, Heavy: *heavy}
+	w := Work{Seed: 1, Accounts: *accounts, Tokens: *tokens, Plain: *plain, Heavy: *heavy, Slots: *slots}
 	path, err := w.Events(t.Context(), peer, dir, t.TempDir(), t.Output())
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +53,7 @@ func TestAChainIsMade(t *testing.T) {
 			txs[tx.Hash()] = true
 		}
 	}
-	if want := 2 + 2*w.Accounts + w.Tokens + w.Plain + w.Heavy; len(txs) != want {
+	if want := w.txs(); len(txs) != want {
 		t.Errorf("%d transactions in %s, want %d", len(txs), path, want)
 	}
 }
