@@ -72,15 +72,16 @@ type Options struct {
 
 // Chain is the ledger. See the package comment for who may call what.
 type Chain struct {
-	options Options
-	store   store.Store
-	state   *state.Tables
-	roots   *state.Roots
-	rows    rows
-	votes   *llr.Ledger
-	logs    *logs
-	shown   atomic.Pointer[shown] // of the newest revision
-	fees    fees
+	options   Options
+	store     store.Store
+	state     *state.Tables
+	roots     *state.Roots
+	rows      rows
+	votes     *llr.Ledger
+	decisions []llr.Decision // to be compared
+	logs      *logs
+	shown     atomic.Pointer[shown] // of the newest revision
+	fees      fees
 
 	network  Network
 	counted  counted

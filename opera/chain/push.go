@@ -45,6 +45,9 @@ func (c *Chain) push(b *draft, done *Block, frame inter.Frame) error {
 	if c.options.Connected != nil {
 		c.options.Connected(done)
 	}
+	if err := c.compare(); err != nil {
+		return err
+	}
 	return c.settle()
 }
 

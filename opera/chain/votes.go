@@ -29,6 +29,7 @@ func (c *Chain) vote(p *inter.Payload) error {
 			return fmt.Errorf("count the votes of event %v for blocks: %w", p.ID(), err)
 		}
 	}
+	defer c.note()
 	if p.EpochVote.Epoch == 0 {
 		return nil
 	}
@@ -42,6 +43,66 @@ func (c *Chain) vote(p *inter.Payload) error {
 	if err != nil {
 		return fmt.Errorf("count the vote of event %v for an epoch: %w", p.ID(), err)
 	}
+	return nil
+}
+
+// noted bounds the decisions that wait for their blocks.
+const noted = 1 << 12
+
+// note keeps decisions that are to be compared with the chain's own records: those about
+// epochs, and the last one of each event about blocks, since a difference of states lasts.
+func (c *Chain) note() {
+	all := c.votes.Decisions()
+	for i, d := range all {
+		if d.Before != nil {
+			c.warn(fmt.Errorf("two records of %s are decided, %x and %x: more than a third of the stake is of validators that cheat, or of nodes that went wrong", named(d), d.Before, d.Hash))
+		}
+		if len(c.decisions) < noted && (d.Epoch != 0 || i == len(all)-1 || all[i+1].Epoch != 0) {
+			c.decisions = append(c.decisions, d)
+		}
+	}
+}
+
+func named(d llr.Decision) string {
+	if d.Epoch != 0 {
+		return fmt.Sprintf("epoch %d", d.Epoch)
+	}
+	return fmt.Sprintf("block %d", d.Block)
+}
+
+// compare warns of records that are decided, and are others here: then this node has another
+// state than the network. It looks at those whose roots are known. What waits when the process
+// ends is not compared.
+func (c *Chain) compare() error {
+	left := c.decisions[:0]
+	for _, d := range c.decisions {
+		var own [32]byte
+		var known bool
+		switch {
+		case d.Epoch != 0 && d.Epoch <= c.epoch.Epoch:
+			record, err := c.EpochRecord(d.Epoch)
+			if err != nil {
+				return fmt.Errorf("compare the record of epoch %d with what is decided: %w", d.Epoch, err)
+			}
+			if known = record != nil; known {
+				own = record.State.Hash()
+			}
+		case d.Epoch == 0 && d.Block < c.counted.Roots:
+			record, err := c.BlockRecord(d.Block)
+			if err != nil {
+				return fmt.Errorf("compare the record of block %d with what is decided: %w", d.Block, err)
+			}
+			if known = record != nil; known {
+				own = record.Block.Hash()
+			}
+		default:
+			left = append(left, d)
+		}
+		if known && own != d.Hash {
+			c.warn(fmt.Errorf("THIS NODE DIFFERS FROM THE NETWORK: validators with a third of the stake say that the record of %s is %x, and here it is %x. Stop using its answers, keep its files, and report it", named(d), d.Hash, own))
+		}
+	}
+	c.decisions = left
 	return nil
 }
 

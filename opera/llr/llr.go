@@ -4,7 +4,7 @@
 //
 // It owns the rows of votes in a chain's store, and what is decided. The chain tells it of the
 // votes of connected events, whose right to vote was checked, and has it write what changed
-// into the revision of its next block. It makes no records, compares none, and sends nothing.
+// into the revision of its next block. It makes no records, and sends nothing.
 //
 // # What is kept
 //
@@ -48,7 +48,8 @@ type Ledger struct {
 	state  State
 	lasts  map[inter.ValidatorID]last
 	// Changed since the last Write; nil is a row that goes.
-	rows map[row][]byte
+	rows      map[row][]byte
+	decisions []Decision // since they were asked for
 }
 
 // row is a row's place.

@@ -106,14 +106,43 @@ func (l *Ledger) count(record, key []byte, vote [32]byte, by inter.ValidatorID, 
 		l.put(l.tables.tallies, key, tally)
 	}
 	won, err := l.get(l.tables.decided, record)
-	if err != nil || won != nil {
-		return won != nil, err
+	enough := weight >= uint32(group.Total())/3+1
+	switch {
+	case err != nil:
+	case won == nil && enough:
+		l.put(l.tables.decided, record, vote[:])
+		l.decide(record, vote, nil)
+	case won != nil && enough && !bytes.Equal(won, vote[:]):
+		l.decide(record, vote, won)
 	}
-	if weight < uint32(group.Total())/3+1 {
-		return false, nil
+	return won != nil || enough, err
+}
+
+// Decision is that enough validators have voted for the record of a block, or of an epoch if
+// that is not 0.
+type Decision struct {
+	Block inter.BlockNumber
+	Epoch inter.Epoch
+	Hash  [32]byte
+	// Before is what was decided before, if that was another hash; nil otherwise.
+	Before []byte
+}
+
+func (l *Ledger) decide(record []byte, vote [32]byte, before []byte) {
+	d := Decision{Hash: vote, Before: before}
+	if record[0] == ofBlock {
+		d.Block = inter.BlockNumber(binary.BigEndian.Uint64(record[1:]))
+	} else {
+		d.Epoch = inter.Epoch(binary.BigEndian.Uint32(record[1:]))
 	}
-	l.put(l.tables.decided, record, vote[:])
-	return true, nil
+	l.decisions = append(l.decisions, d)
+}
+
+// Decisions returns what was decided since the last call, in the order of the votes.
+func (l *Ledger) Decisions() []Decision {
+	all := l.decisions
+	l.decisions = nil
+	return all
 }
 
 // advance passes over the records that are decided without a gap, and forgets how.
