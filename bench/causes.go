@@ -13,10 +13,12 @@ import (
 	"time"
 )
 
-// A node says what it writes for in its metrics (Prometheus' text): each counter whose
-// name ends so, with a label "cause".
+// A node says what it writes in its metrics (Prometheus' text): why, of its state, in each
+// counter whose name ends so, with a label "cause"; and to which files in one of its own.
 const (
 	causeSuffix  = "_written_bytes_total"
+	filesFamily  = "tarn_written_bytes_total"
+	stateFiles   = "state" // of those, what the causes tell
 	metricsPath  = "/v1/prometheus/metrics"
 	metricsBytes = 8 << 20
 	metricsTime  = 5 * time.Second
@@ -33,10 +35,14 @@ func checkURL(text string) error {
 	return nil
 }
 
-// causes is what a node said it had written, by cause, when a watch began.
+// told is what a node says it has written, in bytes: its state by cause, the rest by what
+// the files keep.
+type told struct{ causes, files map[string]float64 }
+
+// causes is what a node said when a watch began.
 type causes struct {
 	url   string
-	first map[string]float64
+	first told
 	err   error
 }
 
@@ -50,28 +56,38 @@ func askCauses(ctx context.Context, url string) *causes {
 }
 
 // since asks again, and says what was written since then, or why that is not known.
-func (c *causes) since() (grown map[string]float64, why string) {
+func (c *causes) since() (_ told, why string) {
 	if c.url == "" {
-		return nil, ""
+		return told{}, ""
 	}
 	if c.err != nil {
-		return nil, c.err.Error()
+		return told{}, c.err.Error()
 	}
 	now, err := readCauses(context.Background(), c.url) // also after an interrupt
 	if err != nil {
-		return nil, err.Error()
+		return told{}, err.Error()
 	}
-	grown = map[string]float64{}
-	for name, n := range now {
-		if n < c.first[name] {
-			return nil, "the node began anew meanwhile"
-		}
-		grown[name] = n - c.first[name]
+	causes, ok1 := grown(c.first.causes, now.causes)
+	files, ok2 := grown(c.first.files, now.files)
+	if !ok1 || !ok2 {
+		return told{}, "the node began anew meanwhile"
 	}
-	return grown, ""
+	return told{causes, files}, ""
 }
 
-func readCauses(ctx context.Context, base string) (_ map[string]float64, err error) {
+// grown is by how much counters grew; false if one shrank.
+func grown(from, to map[string]float64) (map[string]float64, bool) {
+	all := map[string]float64{}
+	for name, n := range to {
+		if n < from[name] {
+			return nil, false
+		}
+		all[name] = n - from[name]
+	}
+	return all, true
+}
+
+func readCauses(ctx context.Context, base string) (_ told, err error) {
 	ctx, cancel := context.WithTimeout(ctx, metricsTime)
 	defer cancel()
 	where := strings.TrimSuffix(base, "/")
@@ -80,49 +96,65 @@ func readCauses(ctx context.Context, base string) (_ map[string]float64, err err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where, nil)
 	if err != nil {
-		return nil, fmt.Errorf("ask the node: %w", err)
+		return told{}, fmt.Errorf("ask the node: %w", err)
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("ask the node: %w", err)
+		return told{}, fmt.Errorf("ask the node: %w", err)
 	}
 	defer func() { err = errors.Join(err, res.Body.Close()) }()
 	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("ask the node: %s answers %s (tarn nodeos serves it with --plugin eosio::prometheus_plugin)", where, res.Status)
+		return told{}, fmt.Errorf("ask the node: %s answers %s (tarn nodeos serves it with --plugin eosio::prometheus_plugin)", where, res.Status)
 	}
 	all, err := parseCauses(io.LimitReader(res.Body, metricsBytes))
-	if err == nil && len(all) == 0 {
-		err = errors.New("it tells nothing by cause")
+	if err == nil && len(all.causes)+len(all.files) == 0 {
+		err = errors.New("it tells nothing of what it writes")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the metrics of %s: %w", where, err)
+		return told{}, fmt.Errorf("read the metrics of %s: %w", where, err)
 	}
 	return all, nil
 }
 
-// causesMost is the most causes that are read.
+// causesMost is the most causes, and the most kinds of files, that are read.
 const causesMost = 100
 
-// parseCauses finds the counters of bytes in Prometheus' text, by cause.
-func parseCauses(in io.Reader) (map[string]float64, error) {
-	all := map[string]float64{}
+// parseCauses finds the counters of bytes in Prometheus' text.
+func parseCauses(in io.Reader) (told, error) {
+	all := told{map[string]float64{}, map[string]float64{}}
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		name, value, ok := strings.Cut(lines.Text(), "} ")
 		number := strings.Fields(value)
 		family, labels, labelled := strings.Cut(name, "{")
-		_, rest, has := strings.Cut(labels, `cause="`)
-		cause, _, whole := strings.Cut(rest, `"`)
-		if !ok || len(number) == 0 || !labelled || !has || !whole || !strings.HasSuffix(family, causeSuffix) {
+		if !ok || len(number) == 0 || !labelled || !strings.HasSuffix(family, causeSuffix) {
+			continue
+		}
+		into, of := all.causes, label(labels, "cause")
+		if family == filesFamily {
+			into, of = all.files, label(labels, "files")
+		}
+		if of == "" || family == filesFamily && of == stateFiles {
 			continue
 		}
 		n, err := strconv.ParseFloat(number[0], 64)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return told{}, fmt.Errorf("%s: %w", name, err)
 		}
-		if all[cause] += n; len(all) > causesMost {
-			return nil, fmt.Errorf("more than %d causes", causesMost)
+		if into[of] += n; len(into) > causesMost {
+			return told{}, fmt.Errorf("more than %d causes", causesMost)
 		}
 	}
 	return all, lines.Err()
+}
+
+// label is the value of one of a counter's labels, "" if it has none of that name.
+func label(labels, name string) string {
+	for part := range strings.SplitSeq(labels, ",") {
+		if value, ok := strings.CutPrefix(part, name+`="`); ok {
+			value, _, _ = strings.Cut(value, `"`)
+			return value
+		}
+	}
+	return ""
 }

@@ -98,7 +98,8 @@ func Watch(ctx context.Context, o Watched) (*record.Watch, error) {
 		Kind: record.KindWatch, Schema: record.Schema, PID: o.PID, Began: w.Began, Ended: ended, Rating: o.Rating,
 		Samples: w.Samples, ByName: w.ByName, Walk: w.Walk.Seconds(), URL: o.URL,
 	}
-	r.ByCause, r.Unasked = causes.since()
+	said, why := causes.since()
+	r.ByCause, r.ByFiles, r.Unasked = said.causes, said.files, why
 	if err != nil {
 		err = fmt.Errorf("watch process %d after %.0f s: %w", o.PID, time.Since(w.Began).Seconds(), err)
 	}

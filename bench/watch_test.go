@@ -190,15 +190,18 @@ func TestANodeIsAskedWhatItWritesFor(t *testing.T) {
 			return
 		}
 		n := asked.Add(1) * 1000
-		fmt.Fprintf(w, "# HELP x\ntarn_state_written_bytes_total{cause=\"check point\"} %d\ntarn_state_written_bytes_total{cause=\"growth\"} 7 1700000000\nother{cause=\"x\"} 3\ntarn_state_written_bytes_total{cause=\"empty\"} \n", n)
+		fmt.Fprintf(w, "# HELP x\ntarn_state_written_bytes_total{cause=\"check point\"} %d\ntarn_state_written_bytes_total{cause=\"growth\"} 7 1700000000\nother{cause=\"x\"} 3\ntarn_state_written_bytes_total{cause=\"empty\"} \ntarn_written_bytes_total{files=\"state\"} %d\ntarn_written_bytes_total{node=\"a\",files=\"block_log\"} %d\n", n, n, 3*n)
 	}))
 	defer server.Close()
 	c := askCauses(t.Context(), server.URL)
 	grown, why := c.since()
-	if why != "" || len(grown) != 2 || grown["check point"] != 1000 || grown["growth"] != 0 {
+	if why != "" || len(grown.causes) != 2 || grown.causes["check point"] != 1000 || grown.causes["growth"] != 0 {
 		t.Errorf("%v, %s", grown, why)
 	}
-	c.first["growth"] = 8
+	if len(grown.files) != 1 || grown.files["block_log"] != 3000 {
+		t.Errorf("other files: %v", grown.files)
+	}
+	c.first.causes["growth"] = 8
 	if _, why := c.since(); !strings.Contains(why, "anew") {
 		t.Errorf("%s", why)
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/crypto"
 	"tarn/antelope/types"
 	"tarn/bench/load"
 	"tarn/bench/subject"
@@ -150,13 +151,9 @@ func (n *Network) Head(ctx context.Context, url string) (uint64, error) {
 	return i.Number, err
 }
 
-// Transfers makes the requests that send a node so many transfers, one a transaction,
-// signed, good for the time that is given. Of another seed they are others.
-func (n *Network) Transfers(ctx context.Context, url string, seed uint64, count int, good time.Duration) ([]load.Request, error) {
-	i, err := getInfo(ctx, url)
-	if err != nil {
-		return nil, err
-	}
+// Transfers makes requests that send a node transfers, one a transaction, signed, with
+// the node's head of the moment. Of another seed they are others.
+func (n *Network) Transfers(url string, seed uint64) (load.Source, error) {
 	key, err := chaintest.Key()
 	if err != nil {
 		return nil, err
@@ -165,25 +162,38 @@ func (n *Network) Transfers(ctx context.Context, url string, seed uint64, count 
 	if err != nil {
 		return nil, err
 	}
-	expiration := types.TimePointSec(time.Now().Add(good + time.Minute).Unix())
-	all := make([]load.Request, count)
-	for k := range all {
-		t := &types.Transaction{Actions: []types.Action{traffic.Transfer()}, TransactionHeader: types.TransactionHeader{Expiration: expiration}}
-		t.SetRefBlock(i.HeadID)
-		t.MaxNetUsageWords = 1_000_000 + uint32(k) // so that no two are the same
-		signature, err := key.Sign(t.SigningDigest(i.ChainID, nil))
+	made := uint32(0)
+	return func(ctx context.Context, count int, good time.Duration) ([]load.Request, error) {
+		i, err := getInfo(ctx, url)
 		if err != nil {
 			return nil, err
 		}
-		packed, err := types.Pack(t, []types.Signature{signature}, nil, types.CompressionNone)
-		if err != nil {
-			return nil, err
+		expiration := types.TimePointSec(time.Now().Add(good).Unix())
+		all := make([]load.Request, count)
+		for k := range all {
+			made++
+			packed, err := signed(key, i, traffic.Transfer(), expiration, made)
+			if err != nil {
+				return nil, fmt.Errorf("make transfers: %w", err)
+			}
+			all[k] = load.Request{URL: url + "/v1/chain/send_transaction2", Body: fmt.Appendf(nil,
+				`{"return_failure_trace":false,"retry_trx":false,"transaction":{"signatures":["%s"],"compression":"none","packed_context_free_data":"","packed_trx":"%s"}}`,
+				packed.Signatures[0], hex.EncodeToString(packed.PackedTrx))}
 		}
-		all[k] = load.Request{URL: url + "/v1/chain/send_transaction2", Body: fmt.Appendf(nil,
-			`{"return_failure_trace":false,"retry_trx":false,"transaction":{"signatures":["%s"],"compression":"none","packed_context_free_data":"","packed_trx":"%s"}}`,
-			signature, hex.EncodeToString(packed.PackedTrx))}
+		return all, nil
+	}, nil
+}
+
+// signed is a transaction of one action. Of another number it is another one.
+func signed(key crypto.PrivateKey, i info, action types.Action, expiration types.TimePointSec, number uint32) (*types.PackedTransaction, error) {
+	t := &types.Transaction{Actions: []types.Action{action}, TransactionHeader: types.TransactionHeader{Expiration: expiration}}
+	t.SetRefBlock(i.HeadID)
+	t.MaxNetUsageWords = 1_000_000 + number
+	signature, err := key.Sign(t.SigningDigest(i.ChainID, nil))
+	if err != nil {
+		return nil, err
 	}
-	return all, nil
+	return types.Pack(t, []types.Signature{signature}, nil, types.CompressionNone)
 }
 
 // Accepted tells whether an answer says that the transaction was taken.

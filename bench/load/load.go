@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -34,6 +33,7 @@ type Result struct {
 	Failures  int               // that were not
 	Failure   error             // the first of these
 	Latencies figures.Latencies // of all answers; in an open loop from when they should have been sent
+	Windows   []Window          // of the time, one after the other; the last may be shorter
 }
 
 const (
@@ -44,9 +44,10 @@ const (
 
 // lane adds up answers. Its methods are for one goroutine.
 type lane struct {
-	client *http.Client
-	judge  Judge
-	result Result
+	client  *http.Client
+	judge   Judge
+	windows *windows
+	result  Result
 }
 
 func (l *lane) send(ctx context.Context, r Request, since time.Time) {
@@ -54,7 +55,9 @@ func (l *lane) send(ctx context.Context, r Request, since time.Time) {
 	if ctx.Err() != nil {
 		return // it was broken off by us
 	}
-	l.result.Latencies.Add(time.Since(since))
+	took := time.Since(since)
+	l.result.Latencies.Add(took)
+	l.windows.add(since, took)
 	if err == nil {
 		l.result.Answers++
 		return
@@ -91,12 +94,13 @@ func lanes(count int, judge Judge, run func(l *lane)) *Result {
 	all := make([]lane, count)
 	var wg sync.WaitGroup
 	begin := time.Now()
+	seen := &windows{begin: begin}
 	for i := range all {
-		all[i] = lane{client: client, judge: judge}
+		all[i] = lane{client: client, judge: judge, windows: seen}
 		wg.Go(func() { run(&all[i]) })
 	}
 	wg.Wait()
-	sum := &Result{Took: time.Since(begin)}
+	sum := &Result{Took: time.Since(begin), Windows: seen.found()}
 	for i := range all {
 		r := &all[i].result
 		sum.Answers, sum.Failures = sum.Answers+r.Answers, sum.Failures+r.Failures
@@ -124,34 +128,29 @@ func Closed(ctx context.Context, connections int, all []Request, judge Judge) (*
 	return r, ctx.Err()
 }
 
-// Open sends the requests at a rate per second. An answer's time counts from when its
-// request was due, so that a server that stalls does not hide what waited meanwhile.
-func Open(ctx context.Context, rate float64, all []Request, judge Judge) (*Result, error) {
-	if rate <= 0 {
-		return nil, fmt.Errorf("send at %g requests per second: the rate must be above 0", rate)
-	}
-	type due struct {
-		request Request
-		at      time.Time
-	}
-	queue := make(chan due, len(all)) // never full: nothing but the clock holds the sender back
-	go func() {
-		defer close(queue)
-		begin := time.Now()
-		for i, r := range all {
-			at := begin.Add(time.Duration(float64(i) / rate * float64(time.Second)))
-			select {
-			case <-time.After(time.Until(at)):
-				queue <- due{r, at}
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	r := lanes(min(openLimit, len(all)), judge, func(l *lane) {
-		for d := range queue {
-			l.send(ctx, d.request, d.at)
+// Cycle sends requests over so many connections for a time, each connection the next as soon
+// as its last is answered, and begins again when all were sent.
+func Cycle(ctx context.Context, connections int, length time.Duration, all []Request, judge Judge) (*Result, error) {
+	var next atomic.Int64
+	end := time.Now().Add(length)
+	r := lanes(connections, judge, func(l *lane) {
+		for ctx.Err() == nil && time.Now().Before(end) {
+			l.send(ctx, all[int(next.Add(1)-1)%len(all)], time.Now())
 		}
 	})
 	return r, ctx.Err()
+}
+
+// Again is a source that begins again when all were sent: of requests that ask and change
+// nothing.
+func Again(all []Request) Source {
+	next := 0
+	return func(_ context.Context, count int, _ time.Duration) ([]Request, error) {
+		some := make([]Request, count)
+		for i := range some {
+			some[i] = all[next%len(all)]
+			next++
+		}
+		return some, nil
+	}
 }

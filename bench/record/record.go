@@ -12,7 +12,7 @@ import "time"
 const (
 	KindRun   = "tarn-bench-run"
 	KindWatch = "tarn-bench-watch"
-	Schema    = 2
+	Schema    = 3
 )
 
 // How a run or a watch ended.
@@ -141,6 +141,7 @@ type Watch struct {
 	ByName  map[string]float64 `json:"thread_seconds"` // CPU by thread name, of those that ran at the end
 	Walk    float64            `json:"slowest_page_walk_seconds"`
 	URL     string             `json:"url,omitempty"`
-	ByCause map[string]float64 `json:"written_by_cause,omitempty"` // bytes, as the node itself says
+	ByCause map[string]float64 `json:"written_by_cause,omitempty"` // the state, in bytes, as the node itself says
+	ByFiles map[string]float64 `json:"written_by_files,omitempty"` // the node's other files, as it says
 	Unasked string             `json:"url_failure,omitempty"`      // why the node could not be asked at last
 }

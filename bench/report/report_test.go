@@ -48,7 +48,7 @@ func fixed() *record.Run {
 
 func watched() *record.Watch {
 	return &record.Watch{Kind: record.KindWatch, Schema: record.Schema, PID: 4711, Began: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), Ended: record.EndWhole,
-		Rating: 378.432, ByName: map[string]float64{"writer": 4.5}, Walk: 0.003, URL: "http://127.0.0.1:8888", ByCause: map[string]float64{"checkpoint": 60_000},
+		Rating: 378.432, ByName: map[string]float64{"writer": 4.5}, Walk: 0.003, URL: "http://127.0.0.1:8888", ByCause: map[string]float64{"checkpoint": 60_000}, ByFiles: map[string]float64{"block_log": 30_000},
 		Samples: []record.Sample{{Anonymous: 1e6, File: 2e6}, {Seconds: 5, User: 2, Anonymous: 2e6, File: 2e6, PrivateDirty: 1e6, Written: 60_000}, {Seconds: 10, User: 5, Anonymous: 1e6, File: 2e6, Written: 120_000}}}
 }
 

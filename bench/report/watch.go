@@ -50,6 +50,9 @@ func watchTable(w *record.Watch) figures.Table {
 	for _, cause := range slices.Sorted(maps.Keys(w.ByCause)) {
 		t.Add("the state's, as the node says: "+cause, "KB/s", per(w.ByCause[cause]/1000))
 	}
+	for _, files := range slices.Sorted(maps.Keys(w.ByFiles)) {
+		t.Add("other files, as the node says: "+files, "KB/s", per(w.ByFiles[files]/1000))
+	}
 	t.Add("written in a year", "TB", figures.Small(TerabytesOfYear(w)))
 	if year := TerabytesOfYear(w); w.Rating > 0 && year > 0 {
 		t.Add(fmt.Sprintf("a disk of %g TBW lasts", w.Rating), "years", figures.Small(w.Rating/year))

@@ -55,13 +55,13 @@ func groups() []group {
 
 // live runs a life and keeps it, whatever becomes of it.
 func (r *runner) live(ctx context.Context, l *life, run func(*life, context.Context) error) {
-	began, before := time.Now(), calibrate()
+	began, before := time.Now(), r.config.speed()
 	busy, own := figures.ProcessorTime()
 	begin := time.Now()
 	err := run(l, ctx)
 	elapsed := time.Since(begin).Seconds()
 	busyAfter, ownAfter := figures.ProcessorTime()
-	after := calibrate()
+	after := r.config.speed()
 	others := max((busyAfter-busy)-(ownAfter-own), 0) / max(elapsed, 1e-9) / float64(max(r.run.Machine.CPUs, 1))
 	for _, name := range l.suites {
 		kept := record.Life{Suite: name, Round: l.round, Subject: l.subject.Name, Began: began, Commands: l.commands, Values: l.values[name],
@@ -150,6 +150,14 @@ func stateBytes(dir string) (sum int64) {
 func mostPrivate(samples []record.Sample) (most float64) {
 	for _, s := range samples {
 		most = max(most, float64(max(s.PrivateDirty, s.Anonymous)))
+	}
+	return most
+}
+
+// mostSwapped is the most memory that was out on swap.
+func mostSwapped(samples []record.Sample) (most float64) {
+	for _, s := range samples {
+		most = max(most, float64(s.Swap))
 	}
 	return most
 }

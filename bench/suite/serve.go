@@ -129,8 +129,16 @@ func (l *life) serve(ctx context.Context) (err error) {
 	return nil
 }
 
-// cost is processor time, in seconds.
-type cost struct{ node, client float64 }
+// pushGood is how long transfers of push are good, those included that take longest.
+const pushGood = 10 * time.Minute
+
+// cost is what a load took of both sides: processor time, in seconds, and what the node
+// wrote meanwhile.
+type cost struct {
+	node, client float64
+	wrote        int64
+	elapsed      float64
+}
 
 // push sends the transfers of one life as fast as they are answered.
 func (l *life) push(ctx context.Context, s *server) (*load.Result, cost, error) {
@@ -142,15 +150,20 @@ func (l *life) push(ctx context.Context, s *server) (*load.Result, cost, error) 
 	if err != nil {
 		return nil, cost{}, err
 	}
-	requests, err := n.Transfers(ctx, s.url, l.seed(), o.Push, time.Minute*10)
+	source, err := n.Transfers(s.url, l.seed())
 	if err != nil {
-		return nil, cost{}, fmt.Errorf("make transfers: %w", err)
+		return nil, cost{}, err
 	}
-	var used cost
-	result, err := l.charged(s, &used, func() (*load.Result, error) {
+	requests, err := source(ctx, o.Push, pushGood)
+	if err != nil {
+		return nil, cost{}, err
+	}
+	return l.charged(s, func(ready func() error) (*load.Result, error) {
+		if err := ready(); err != nil {
+			return nil, err
+		}
 		return load.Closed(ctx, o.Connect, requests, n.Accepted)
 	})
-	return result, used, err
 }
 
 // seed is that of the transfers of this life: no two lives of a run send the same.
@@ -158,25 +171,28 @@ func (l *life) seed() uint64 {
 	return l.runner.config.Options.Seed + uint64(l.round)<<32 + 1
 }
 
-// charged runs a load and counts what both sides used of the processor. A load of which
-// anything was refused is a failure.
-func (l *life) charged(s *server, used *cost, f func() (*load.Result, error)) (*load.Result, error) {
-	node, err1 := s.Now()
-	own, err2 := probe.Self()
-	if err := errors.Join(err1, err2); err != nil {
-		return nil, err
-	}
-	result, err := f()
+// charged runs a load and counts what it costs both sides, from when the load says that it
+// is ready. A load of which anything was refused is a failure.
+func (l *life) charged(s *server, f func(ready func() error) (*load.Result, error)) (*load.Result, cost, error) {
+	var node, own probe.Process
+	var begin time.Time
+	result, err := f(func() (err error) {
+		begin = time.Now()
+		if own, err = probe.Self(); err == nil {
+			node, err = s.Now()
+		}
+		return err
+	})
 	if err != nil {
-		return nil, err
+		return nil, cost{}, err
 	}
 	if result.Failures > 0 {
-		return nil, fmt.Errorf("%d of %d transfers were not taken; the first: %w", result.Failures, result.Failures+result.Answers, result.Failure)
+		return nil, cost{}, fmt.Errorf("%d of %d requests were not taken; the first: %w", result.Failures, result.Failures+result.Answers, result.Failure)
 	}
 	nodeAfter, err1 := s.Now()
 	ownAfter, err2 := probe.Self()
-	*used = cost{(nodeAfter.CPU() - node.CPU()).Seconds(), (ownAfter.CPU() - own.CPU()).Seconds()}
-	return result, errors.Join(err1, err2)
+	return result, cost{(nodeAfter.CPU() - node.CPU()).Seconds(), (ownAfter.CPU() - own.CPU()).Seconds(),
+		nodeAfter.Disk.Net() - node.Disk.Net(), time.Since(begin).Seconds()}, errors.Join(err1, err2)
 }
 
 const secondsOfYear = 365 * 24 * 3600
@@ -202,22 +218,13 @@ func (l *life) disk(ctx context.Context) (err error) {
 		return err
 	}
 	n, o := l.runner.config.Network, l.runner.config.Options
-	requests, err := n.Transfers(ctx, s.url, l.seed(), max(1, int(o.Rate*o.For)), time.Duration(o.For*float64(time.Second)))
-	if err != nil {
-		return fmt.Errorf("make transfers: %w", err)
-	}
-	before, err := s.Now()
+	source, err := n.Transfers(s.url, l.seed())
 	if err != nil {
 		return err
 	}
-	var used cost
-	begin := time.Now()
-	result, err := l.charged(s, &used, func() (*load.Result, error) { return load.Open(ctx, o.Rate, requests, n.Accepted) })
-	if err != nil {
-		return err
-	}
-	elapsed := time.Since(begin).Seconds()
-	after, err := s.Now()
+	result, used, err := l.charged(s, func(ready func() error) (*load.Result, error) {
+		return load.Open(ctx, o.Rate, time.Duration(o.For*float64(time.Second)), source, n.Accepted, ready)
+	})
 	if err != nil {
 		return err
 	}
@@ -225,10 +232,10 @@ func (l *life) disk(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	perSecond := float64(after.Disk.Net()-before.Disk.Net()) / elapsed
+	perSecond := float64(used.wrote) / used.elapsed
 	l.values[Disk] = map[string]float64{
 		running: perSecond, atEnd: float64(wrote), year: (perSecond + float64(wrote)/o.Between) * secondsOfYear,
-		share: 100 * used.node / elapsed, nearAll: result.Latencies.Quantile(0.99) / 1e9, private: mostPrivate(s.Samples()),
+		share: 100 * used.node / used.elapsed, nearAll: result.Latencies.Quantile(0.99) / 1e9, private: mostPrivate(s.Samples()),
 	}
 	l.samples[Disk] = s.Samples()
 	return nil
@@ -268,9 +275,15 @@ func (l *life) snapshot(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("begin with the snapshot: %w", err)
 	}
-	defer again.Kill()
-	values[loading] = again.ready.Seconds()
-	l.values[Snapshot], l.samples[Snapshot] = values, s.Samples()
+	_, wrote, err := l.stopped(ctx, again)
+	if err != nil {
+		again.Kill()
+		return fmt.Errorf("end the node that began with the snapshot: %w", err)
+	}
+	values[loading], values[processor] = again.ready.Seconds(), again.first.CPU().Seconds()
+	values[loadWritten], values[atEnd], values[faults] = float64(again.first.Disk.Net()), float64(wrote), float64(again.first.MajorFaults)
+	values[private], values[resident], values[swap] = mostPrivate(again.Samples()), float64(again.Peak()), mostSwapped(again.Samples())
+	l.values[Snapshot], l.samples[Snapshot] = values, again.Samples()
 	return nil
 }
 

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"tarn/bench/load"
 	"tarn/bench/record"
@@ -31,8 +30,9 @@ type Network interface {
 	Serve(s subject.Subject, dir, snapshot string) (args []string, url string, err error)
 	// Head asks a node for its newest block.
 	Head(ctx context.Context, url string) (uint64, error)
-	// Transfers makes requests that send transfers, good for a time.
-	Transfers(ctx context.Context, url string, seed uint64, count int, good time.Duration) ([]load.Request, error)
+	// Transfers makes requests that send a node transfers.
+	Transfers(url string, seed uint64) (load.Source, error)
+	// Accepted says why an answer is not that a transfer was taken.
 	Accepted(status int, body []byte) error
 	// Snapshot has a node write one, and returns its path.
 	Snapshot(ctx context.Context, url string) (string, error)
@@ -75,6 +75,7 @@ const (
 	atEnd     = "written at the end"
 	year      = "written in a year"
 	size      = "size"
+	swap      = "swap, most"
 )
 
 // Units of values, all without prefixes: seconds, bytes.
@@ -110,13 +111,19 @@ func All() []Description {
 			"(a checkpoint) once in the time that lies between checkpoints.",
 			Metrics: append([]record.Metric{{Name: running, Unit: byteRate}, {Name: atEnd, Unit: bytesUnit}, {Name: year, Unit: yearly}, {Name: share, Unit: percent}, {Name: nearAll, Unit: seconds}}, memory[0])},
 			"writes to the drive at 10-15 and 15-40 transactions per second, and the years that it lasts", "--for"},
-		{record.Suite{Name: Snapshot, How: "A snapshot of the state while the node serves: from the question to the answer; then a new node from it until it answers.",
-			Metrics: []record.Metric{{Name: took, Unit: seconds}, {Name: size, Unit: bytesUnit}, {Name: written, Unit: bytesUnit}, {Name: loading, Unit: seconds}}},
+		{record.Suite{Name: Snapshot, How: "A snapshot of the state while the node serves: from the question to the answer. Then a new node starts from the snapshot, until it answers, and ends well. " +
+			"Processor, waits, memory and the curves are the new node's.",
+			Metrics: append([]record.Metric{{Name: took, Unit: seconds}, {Name: size, Unit: bytesUnit}, {Name: written, Unit: bytesUnit}, {Name: loading, Unit: seconds}, {Name: processor, Unit: seconds},
+				{Name: loadWritten, Unit: bytesUnit}, {Name: atEnd, Unit: bytesUnit}, {Name: faults, Unit: number}, {Name: swap, Unit: bytesUnit}}, memory...)},
 			"first start, from a snapshot", "seconds"},
 	}
 }
 
-const loading = "start from it"
+// Names of values of a start from a snapshot.
+const (
+	loading     = "start from it"
+	loadWritten = "written by the start"
+)
 
 // Bounds of what can be asked.
 const (
@@ -124,7 +131,8 @@ const (
 	accountsMost = 10_000_000
 	workMost     = 100_000_000
 	pushMost     = 1_000_000
-	openMost     = 10_000_000 // transfers of one life of disk, which are signed beforehand
+	openMost     = 10_000_000 // transfers of one life of disk
+	rateLeast    = 0.01       // a transfer is signed up to two of its intervals before it is sent, and good for an hour
 )
 
 // Validate names everything that is wrong with options.
@@ -147,7 +155,7 @@ func Validate(o record.Options) error {
 	bad(o.Work < 1 || o.Work > workMost, "%d transfers in the chain: from 1 to %d", o.Work, workMost)
 	bad(o.Push < 1 || o.Push > pushMost, "%d transfers to push: from 1 to %d", o.Push, pushMost)
 	bad(o.Connect < 1 || o.Connect > 1000, "%d connections: from 1 to 1000", o.Connect)
-	bad(!(o.Rate > 0) || !(o.For > 0) || o.Rate*o.For > openMost, "a rate of %g per second for %g s: both above 0, and at most %d transfers", o.Rate, o.For, openMost)
+	bad(!(o.Rate >= rateLeast) || !(o.For > 0) || o.Rate*o.For > openMost, "a rate of %g per second for %g s: at least %g, above 0, and at most %d transfers", o.Rate, o.For, rateLeast, openMost)
 	bad(!(o.Between > 0), "%g s between checkpoints: above 0", o.Between)
 	bad(!(o.Limit >= 0), "a limit of %g s", o.Limit)
 	return errors.Join(errs...)

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -65,6 +67,9 @@ func params(dir, name string) testscript.Params {
 			"exits":   exits,
 			"appears": appears,
 			"pause":   pause,
+
+			"interrupted": interrupted,
+			"idle":        idle,
 		},
 	}
 }
@@ -225,5 +230,40 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("%s ended with %d, want %s", args[1], code, args[0])
+	}
+}
+
+// interrupted: interrupted CODE TEXT PROGRAM ARGS... runs a program, interrupts it a second
+// after it said the text on its error output, and wants that exit code of it.
+func interrupted(ts *testscript.TestScript, neg bool, args []string) {
+	c := exec.Command(args[2], args[3:]...)
+	c.Dir, c.Env = ts.MkAbs("."), append(os.Environ(), "HOME="+ts.Getenv("HOME"))
+	out, err := c.StderrPipe()
+	ts.Check(err)
+	ts.Check(c.Start())
+	said := false
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		fmt.Fprintln(ts.Stderr(), lines.Text()) //nolint:errcheck // the script's own
+		if !said && strings.Contains(lines.Text(), args[1]) {
+			said = true
+			time.Sleep(time.Second)
+			ts.Check(c.Process.Signal(os.Interrupt))
+		}
+	}
+	var exit interface{ ExitCode() int }
+	if err := c.Wait(); !said || !errors.As(err, &exit) || strconv.Itoa(exit.ExitCode()) != args[0] {
+		ts.Fatalf("%s ended with %v, want %s after it said %q", args[2], err, args[0], args[1])
+	}
+}
+
+// idle: idle PATH wants no process that has the path, or what begins so, in its command line.
+func idle(ts *testscript.TestScript, neg bool, args []string) {
+	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	ts.Check(err)
+	for _, name := range all {
+		text, err := os.ReadFile(name) // it may have ended
+		if err == nil && strings.Contains(string(text), ts.MkAbs(args[0])) {
+			ts.Fatalf("%s runs: %q", name, strings.ReplaceAll(string(text), "\x00", " "))
+		}
 	}
 }
