@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/state"
@@ -217,10 +218,10 @@ func (a *action) checkLists() error {
 	if !a.trx.enforceLists || !a.c.speculative() {
 		return nil
 	}
-	if err := a.c.opt.Lists.checkContract(a.receiver); err != nil {
+	if err := checkContract(&a.c.opt.Lists, a.receiver); err != nil {
 		return err
 	}
-	return a.c.opt.Lists.checkAction(a.act.Account, a.act.Name)
+	return checkAction(&a.c.opt.Lists, a.act.Account, a.act.Name)
 }
 
 func (a *action) runCode(account *state.AccountMetadata) error {
@@ -241,7 +242,7 @@ func (a *action) runCode(account *state.AccountMetadata) error {
 	a.trx.codeKey = key
 	code := wasm.Code{Hash: account.CodeHash, Limits: limits, Load: a.trx.loadCode, Compiling: a.trx.compiling}
 	a.env.Chain, a.env.Receiver, a.env.Privileged = a, a.receiver, a.privileged
-	a.env.ContextFree, a.env.ReadOnly = a.contextFree, a.trx.kind == ReadOnly
+	a.env.ContextFree, a.env.ReadOnly = a.contextFree, a.trx.kind == control.ReadOnly
 	a.env.Speculative, a.env.Console = a.c.speculative(), a.c.opt.Console
 	a.env.Data = a.act.Data
 	return a.c.machine.Apply(&a.env, code, uint64(a.receiver), uint64(a.act.Account), uint64(a.act.Name), a.trx.checktime)
@@ -278,7 +279,7 @@ func (a *action) checkRAMDeltas() error {
 func (a *action) receipt(digest types.Checksum256) (*types.ActionReceipt, error) {
 	a.trx.receipts = append(a.trx.receipts, types.ActionReceipt{Receiver: a.receiver, ActDigest: digest})
 	r := &a.trx.receipts[len(a.trx.receipts)-1]
-	counted := a.trx.kind != ReadOnly // a read-only transaction's are 0
+	counted := a.trx.kind != control.ReadOnly // a read-only transaction's are 0
 	if counted {
 		g, err := a.c.state.EditDynamic()
 		if err != nil {

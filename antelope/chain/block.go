@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tarn/antelope/consensus"
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
 )
@@ -168,7 +169,7 @@ func (c *Chain) onblock() error {
 		return err
 	}
 	raw := trx.Append(nil)
-	x := &Candidate{Kind: Implicit, Trx: trx, Raw: raw, ID: types.Hash(raw)}
+	x := &Candidate{Kind: control.Implicit, Trx: trx, Raw: raw, ID: types.Hash(raw)}
 	trace, err := c.PushTransaction(x, Billing{Explicit: true, CPU: int64(g.Configuration.MinTransactionCPUUsage)})
 	if err != nil {
 		if exception.Of(err) == nil {

@@ -27,6 +27,7 @@ import (
 
 	"tarn/antelope/authority"
 	"tarn/antelope/consensus"
+	"tarn/antelope/control"
 	"tarn/antelope/crypto"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
@@ -42,7 +43,7 @@ import (
 // node that validates everything.
 type Options struct {
 	Features *feature.Set // what is recognised; nil for all builtins with their defaults
-	Lists    Lists
+	Lists    control.Lists
 
 	Console              bool                         // keep what contracts print
 	ForceAllChecks       bool                         // check replayed blocks as if they were new

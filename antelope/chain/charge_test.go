@@ -12,6 +12,7 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
 	"tarn/antelope/wasm"
@@ -278,7 +279,7 @@ func runUntil(t *testing.T, name string, code []byte, interpreter bool, most tim
 	if err := m.Chain.RunInstead(code, hostile, interpreter); err != nil {
 		t.Fatal(err)
 	}
-	x := dryRun(t, m, chain.Input, chaintest.Action(hostile, types.N("loop"), hostile, nil))
+	x := dryRun(t, m, control.Input, chaintest.Action(hostile, types.N("loop"), hostile, nil))
 	if name == "get_context_free_data" {
 		x.Trx.ContextFreeActions = []types.Action{{Account: hostile, Name: types.N("loop")}}
 		x.CFD = [][]byte{make([]byte, 1<<20)}

@@ -7,6 +7,7 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/control"
 	"tarn/antelope/feature"
 	"tarn/antelope/types"
 )
@@ -25,7 +26,7 @@ func TestAFailuresLogSaysWhereItPassed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := chain.NewCandidate(packed, chain.Input)
+	x, err := chain.NewCandidate(packed, control.Input)
 	if err != nil {
 		t.Fatal(err)
 	}

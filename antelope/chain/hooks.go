@@ -2,6 +2,7 @@ package chain
 
 import (
 	"tarn/antelope/consensus"
+	"tarn/antelope/control"
 	"tarn/antelope/deepmind"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
@@ -53,7 +54,7 @@ type Executed struct {
 type Transaction struct {
 	// Trace is that of the handler if a deferred transaction failed and was handled.
 	Trace *types.TransactionTrace
-	Kind  Kind
+	Kind  control.Kind
 	// Raw is the transaction, encoded: of a scheduled one as the state had it.
 	Raw []byte
 	// Signed is the transaction as it came; nil if nobody signed it.

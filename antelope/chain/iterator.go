@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
@@ -219,7 +220,7 @@ func (a *action) writable(t state.TableKey) error {
 
 // refuseReadOnly refuses a change in a read-only transaction.
 func (a *action) refuseReadOnly(what string) error {
-	if a.trx.kind == ReadOnly {
+	if a.trx.kind == control.ReadOnly {
 		return exception.New(exception.TableOperationNotPermitted, "cannot %s a db record when executing a readonly transaction", what)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"tarn/antelope/authority"
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/state"
@@ -37,7 +38,7 @@ func invalid(format string, args ...any) error {
 }
 
 func (a *action) refuseTransient(name string) error {
-	if a.trx.kind == ReadOnly {
+	if a.trx.kind == control.ReadOnly {
 		return invalid("%s not allowed in read-only transaction", name)
 	}
 	return nil
@@ -127,7 +128,7 @@ func (a *action) checkReferences(auth *types.Authority) error {
 		return nil
 	}
 	for i := range auth.Keys {
-		if err := a.c.opt.Lists.checkKey(auth.Keys[i].Key); err != nil {
+		if err := checkKey(&a.c.opt.Lists, auth.Keys[i].Key); err != nil {
 			return err
 		}
 	}
@@ -252,7 +253,7 @@ func (a *action) billBlob(account types.Name, family, unique string, before, aft
 }
 
 func (a *action) setABI() error {
-	if a.trx.kind == ReadOnly {
+	if a.trx.kind == control.ReadOnly {
 		return invalid("setabi ot allowed in read-only transaction") // as nodeos says it
 	}
 	var set types.SetABI

@@ -2,6 +2,7 @@ package chain
 
 import (
 	"tarn/antelope/consensus"
+	"tarn/antelope/control"
 	"tarn/antelope/types"
 )
 
@@ -17,7 +18,7 @@ func Unpack(b *types.SignedBlock) ([]*Candidate, error) {
 	list := make([]*Candidate, len(b.Transactions))
 	for i := range b.Transactions {
 		if packed := b.Transactions[i].Packed; packed != nil {
-			x, err := NewCandidate(packed, Input)
+			x, err := NewCandidate(packed, control.Input)
 			if err != nil {
 				return nil, err
 			}
@@ -37,7 +38,7 @@ func (p *Prepared) candidate(c *Chain, i int) (*Candidate, error) {
 			return x, nil
 		}
 	}
-	x, err := NewCandidate(p.State.Block.Transactions[i].Packed, Input)
+	x, err := NewCandidate(p.State.Block.Transactions[i].Packed, control.Input)
 	if err != nil || c.skipChecks() {
 		return x, err
 	}

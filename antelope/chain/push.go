@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/types"
@@ -14,7 +15,7 @@ import (
 // Candidate is a transaction on its way into a block, with what was found out
 // about it on other goroutines.
 type Candidate struct {
-	Kind    Kind
+	Kind    control.Kind
 	Packed  *types.PackedTransaction
 	Trx     *types.Transaction
 	CFD     [][]byte // context-free data
@@ -29,7 +30,7 @@ type Candidate struct {
 
 // NewCandidate unpacks a transaction; its keys are not recovered. It may run on any
 // goroutine.
-func NewCandidate(p *types.PackedTransaction, kind Kind) (*Candidate, error) {
+func NewCandidate(p *types.PackedTransaction, kind control.Kind) (*Candidate, error) {
 	trx, cfd, err := p.Unpack()
 	if err != nil {
 		return nil, err
@@ -38,7 +39,7 @@ func NewCandidate(p *types.PackedTransaction, kind Kind) (*Candidate, error) {
 }
 
 // UnpackedCandidate is NewCandidate for a transaction that was unpacked before.
-func UnpackedCandidate(p *types.PackedTransaction, trx *types.Transaction, cfd [][]byte, kind Kind) (*Candidate, error) {
+func UnpackedCandidate(p *types.PackedTransaction, trx *types.Transaction, cfd [][]byte, kind control.Kind) (*Candidate, error) {
 	c := &Candidate{Kind: kind, Packed: p, Trx: trx, CFD: cfd}
 	// Not what came: longer encodings than need be are accepted, and have the same
 	// id.
@@ -97,13 +98,13 @@ func (c *Chain) PushTransaction(x *Candidate, b Billing) (*types.TransactionTrac
 		c.last = t
 		return t.trace, t.accept(x)
 	}
-	return t.reject(err, x.Kind.transient())
+	return t.reject(err, x.Kind.Transient())
 }
 
 // perform runs a transaction from outside, or the chain's own.
 func (t *transaction) perform(x *Candidate) error {
 	var err error
-	if x.Kind == Implicit {
+	if x.Kind == control.Implicit {
 		err = t.initImplicit()
 		t.enforceLists = false
 	} else {
@@ -113,7 +114,7 @@ func (t *transaction) perform(x *Candidate) error {
 		return err
 	}
 	t.delay = int64(x.Trx.DelaySec)
-	if x.Kind != Implicit && x.Kind != ReadOnly && !t.c.skipChecks() {
+	if x.Kind != control.Implicit && x.Kind != control.ReadOnly && !t.c.skipChecks() {
 		if err := t.authorize(x.Keys); err != nil {
 			return err
 		}
@@ -128,7 +129,7 @@ func (t *transaction) perform(x *Candidate) error {
 func (t *transaction) accept(x *Candidate) error {
 	b := t.c.pending
 	mark := b.mark()
-	if x.Kind == Input || x.Kind == DryRun {
+	if x.Kind == control.Input || x.Kind == control.DryRun {
 		r := types.TransactionReceiptHeader{Status: types.StatusExecuted}
 		if t.delay != 0 {
 			r.Status = types.StatusDelayed
@@ -141,7 +142,7 @@ func (t *transaction) accept(x *Candidate) error {
 			Status: types.StatusExecuted, CPUUsageUS: uint32(t.timer.cpu), NetUsageWords: uint32(t.trace.NetUsage / 8),
 		}
 	}
-	if x.Kind.transient() {
+	if x.Kind.Transient() {
 		b.restore(mark)
 		return t.undo()
 	}
@@ -149,7 +150,7 @@ func (t *transaction) accept(x *Candidate) error {
 	t.c.count(t.trace)
 	t.c.applied(t.trace, x)
 	t.c.keepTrace(Transaction{t.trace, x.Kind, x.Raw, x.Packed})
-	if x.Kind == Input {
+	if x.Kind == control.Input {
 		b.candidates = append(b.candidates, x)
 	}
 	if b.status == Ephemeral && !t.c.opt.Speculative {

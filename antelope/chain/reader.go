@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
 	"tarn/antelope/wasm"
@@ -67,7 +68,7 @@ func (r *Reader) begins(c *Chain) {
 // its failure included; an error says why it was not executed, an exception if that
 // is the transaction's fault.
 func (r *Reader) Execute(x *Candidate, b Billing, now time.Time) (_ *types.TransactionTrace, err error) {
-	if !x.Kind.transient() {
+	if !x.Kind.Transient() {
 		return nil, fmt.Errorf("a reader executes no transaction of kind %d", x.Kind)
 	}
 	v, err := r.chain.store.View()
@@ -102,7 +103,7 @@ func (c *Chain) try(x *Candidate, b Billing, now types.TimePoint) (*types.Transa
 	if err := c.StartBlock(Start{Time: slot, Status: Ephemeral}); err != nil {
 		return nil, err
 	}
-	if now, expires := slot.TimePoint(), x.Trx.Expiration.TimePoint(); x.Kind == DryRun && expires < now {
+	if now, expires := slot.TimePoint(), x.Trx.Expiration.TimePoint(); x.Kind == control.DryRun && expires < now {
 		return nil, Expired(x.ID, expires, now)
 	}
 	if err := c.state.SeeExpiring(x.Trx.Expiration); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/snapshot"
 	"tarn/antelope/types"
@@ -45,7 +46,7 @@ func newToken(t testing.TB, users int) *chaintest.Token {
 	return token
 }
 
-func dryRun(t testing.TB, m *chaintest.Maker, kind chain.Kind, actions ...types.Action) *chain.Candidate {
+func dryRun(t testing.TB, m *chaintest.Maker, kind control.Kind, actions ...types.Action) *chain.Candidate {
 	t.Helper()
 	p, err := m.Sign(actions...)
 	if err != nil {
@@ -71,14 +72,14 @@ func TestAReaderExecutesWhatTheWriterWould(t *testing.T) {
 	fails := token.Transfer()
 	fails.Data = append([]byte(nil), fails.Data...)
 	fails.Data[23] = 0x7f // more than anybody has
-	unsigned := dryRun(t, token.Maker, chain.DryRun, token.Transfer())
+	unsigned := dryRun(t, token.Maker, control.DryRun, token.Transfer())
 	unsigned.Keys = nil
 	for i, x := range []*chain.Candidate{
-		dryRun(t, token.Maker, chain.DryRun, token.Transfer(), token.Transfer()),
-		dryRun(t, token.Maker, chain.DryRun, fails),
-		dryRun(t, token.Maker, chain.DryRun, token.CreateAccount(types.N("alice"))),
-		dryRun(t, token.Maker, chain.ReadOnly, token.Transfer()),
-		dryRun(t, token.Maker, chain.DryRun, token.Transfer()),
+		dryRun(t, token.Maker, control.DryRun, token.Transfer(), token.Transfer()),
+		dryRun(t, token.Maker, control.DryRun, fails),
+		dryRun(t, token.Maker, control.DryRun, token.CreateAccount(types.N("alice"))),
+		dryRun(t, token.Maker, control.ReadOnly, token.Transfer()),
+		dryRun(t, token.Maker, control.DryRun, token.Transfer()),
 		unsigned,
 	} {
 		if err := c.Publish(); err != nil {
@@ -112,7 +113,7 @@ func TestReadersWorkBesideTheWriter(t *testing.T) {
 		c := token.Chain
 		var dry []*chain.Candidate
 		for range 50 {
-			dry = append(dry, dryRun(t, token.Maker, chain.DryRun, token.Transfer(), token.Transfer()))
+			dry = append(dry, dryRun(t, token.Maker, control.DryRun, token.Transfer(), token.Transfer()))
 		}
 		if err := c.Publish(); err != nil {
 			t.Fatal(err)
@@ -193,7 +194,7 @@ func TestAReaderRefusesWhatIsKnownAndWhatItMayNot(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	x := dryRun(t, token.Maker, chain.Input, token.Transfer())
+	x := dryRun(t, token.Maker, control.Input, token.Transfer())
 	if _, err := r.Execute(x, chain.Billing{}, time.Now()); err == nil {
 		t.Error("a reader executed a transaction that is to be kept")
 	}
@@ -211,13 +212,13 @@ func TestAReaderRefusesWhatIsKnownAndWhatItMayNot(t *testing.T) {
 	}
 	now := c.Head().Header.Timestamp.TimePoint().Time()
 	again := *x
-	again.Kind = chain.DryRun
+	again.Kind = control.DryRun
 	if _, err := r.Execute(&again, chain.Billing{}, now); !exception.Is(err, exception.TxDuplicate) {
 		t.Errorf("a transaction that is in a block: %v", err)
 	}
 	stop := exception.New(exception.Deadline, "stopping")
 	r.Interrupt(stop)
-	trace, err := r.Execute(dryRun(t, token.Maker, chain.DryRun, token.Transfer()), chain.Billing{}, now)
+	trace, err := r.Execute(dryRun(t, token.Maker, control.DryRun, token.Transfer()), chain.Billing{}, now)
 	if err == nil && (trace.Except == nil || trace.Except.Message != "stopping") {
 		t.Errorf("after the interruption: %+v", trace)
 	}
@@ -234,7 +235,7 @@ func BenchmarkReader(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer r.Close()
-	x := dryRun(b, token.Maker, chain.DryRun, token.Transfer())
+	x := dryRun(b, token.Maker, control.DryRun, token.Transfer())
 	b.ReportAllocs()
 	for b.Loop() {
 		trace, err := r.Execute(x, chain.Billing{}, now)

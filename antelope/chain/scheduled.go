@@ -3,6 +3,7 @@ package chain
 import (
 	"time"
 
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/state"
@@ -48,7 +49,7 @@ func (c *Chain) PushScheduled(id types.Checksum256, b Billing) (*types.Transacti
 	}
 	c.count(trace)
 	c.applied(trace, nil)
-	c.keepTrace(Transaction{Trace: trace, Kind: Scheduled, Raw: d.Packed})
+	c.keepTrace(Transaction{Trace: trace, Kind: control.Scheduled, Raw: d.Packed})
 	return trace, nil
 }
 
@@ -132,13 +133,13 @@ func (r *retirement) execute() (t *transaction, failure *exception.Error, err er
 	if err := types.Decode(r.d.Packed, &trx); err != nil {
 		return &transaction{}, nil, err
 	}
-	if t, err = c.newTransaction(Scheduled, &trx, r.d.TrxID, r.start, r.b); err != nil {
+	if t, err = c.newTransaction(control.Scheduled, &trx, r.d.TrxID, r.start, r.b); err != nil {
 		return &transaction{}, nil, err
 	}
 	defer t.end()
 	t.packed = r.d.Packed
 	t.timer.leeway = 0
-	t.enforceLists = r.d.Sender == 0 || !c.opt.Lists.bypassed(r.d.Sender)
+	t.enforceLists = r.d.Sender == 0 || !c.opt.Lists.SenderBypass[r.d.Sender]
 	err = t.initDeferred(r.d.Published)
 	if err == nil {
 		err = r.checkActors(t)
@@ -196,7 +197,7 @@ func (r *retirement) checkActors(t *transaction) error {
 			actors = putName(actors, level.Actor)
 		}
 	}
-	return r.c.opt.Lists.checkActors(actors)
+	return checkActors(&r.c.opt.Lists, actors)
 }
 
 // onError lets the sender handle the failure of its transaction (Leap:
@@ -209,7 +210,7 @@ func (r *retirement) onError(failed *transaction) (*types.TransactionTrace, erro
 		Authorization: []types.PermissionLevel{{Actor: r.d.Sender, Permission: nameActive}},
 	})
 	raw := trx.Append(nil)
-	t, err := c.newTransaction(Implicit, trx, types.Hash(raw), failed.timer.start, r.b)
+	t, err := c.newTransaction(control.Implicit, trx, types.Hash(raw), failed.timer.start, r.b)
 	if err != nil {
 		return nil, err
 	}

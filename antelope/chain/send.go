@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"tarn/antelope/authority"
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/state"
@@ -80,15 +81,15 @@ func (a *action) SendInline(act types.Action) error {
 		}
 	}
 	if lists {
-		if err := a.c.opt.Lists.checkActors(actors); err != nil {
+		if err := checkActors(&a.c.opt.Lists, actors); err != nil {
 			return err
 		}
 	}
-	if !a.c.skipChecks() && !a.privileged && a.trx.kind != ReadOnly {
+	if !a.c.skipChecks() && !a.privileged && a.trx.kind != control.ReadOnly {
 		err := a.c.authority.CheckAuthorization([]types.Action{act}, &authority.Check{
 			Provided:  []types.PermissionLevel{{Actor: a.receiver, Permission: nameCode}},
 			Delay:     int64(a.c.pendingTime() - a.trx.published),
-			Satisfied: inherited, Checktime: a.trx.checktime, Tolerant: a.trx.kind == DryRun,
+			Satisfied: inherited, Checktime: a.trx.checktime, Tolerant: a.trx.kind == control.DryRun,
 		})
 		if err := a.forgiveSelf(err, noBypass || !toSelf, "Authorization failure with inline action sent to self"); err != nil {
 			return err
@@ -223,13 +224,13 @@ func (a *action) SendDeferred(id types.Uint128, payer types.Name, trx *types.Tra
 	if a.c.active(feature.DisableDeferredTrxsStage1) {
 		return nil
 	}
-	if a.trx.kind == ReadOnly {
+	if a.trx.kind == control.ReadOnly {
 		return exception.New(exception.Transaction, "cannot schedule a deferred transaction from within a readonly transaction")
 	}
 	if len(trx.ContextFreeActions) > 0 {
 		return exception.New(exception.CFAInsideGeneratedTx, "context free actions are not currently allowed in generated transactions")
 	}
-	lists := a.trx.enforceLists && a.c.speculative() && !a.c.opt.Lists.bypassed(a.receiver)
+	lists := a.trx.enforceLists && a.c.speculative() && !a.c.opt.Lists.SenderBypass[a.receiver]
 	if err := a.trx.checkAccounts(trx, lists); err != nil {
 		return err
 	}
@@ -427,7 +428,7 @@ func (a *action) cancelDeferred(k state.DeferredKey) (bool, error) {
 	if a.c.active(feature.DisableDeferredTrxsStage1) {
 		return false, nil
 	}
-	if a.trx.kind == ReadOnly {
+	if a.trx.kind == control.ReadOnly {
 		return false, exception.New(exception.Transaction, "cannot cancel a deferred transaction from within a readonly transaction")
 	}
 	d, err := a.c.state.Deferred(k)
@@ -458,6 +459,6 @@ func (a *action) SenderOf() types.Name {
 // authorize checks the signatures of a transaction from outside.
 func (t *transaction) authorize(keys []types.PublicKey) error {
 	return t.c.authority.CheckAuthorization(t.trx.Actions, &authority.Check{
-		Keys: keys, Delay: t.delay * 1_000_000, Checktime: t.checktime, Tolerant: t.kind == DryRun,
+		Keys: keys, Delay: t.delay * 1_000_000, Checktime: t.checktime, Tolerant: t.kind == control.DryRun,
 	})
 }

@@ -17,7 +17,7 @@ func (c *Chain) tracer() deepmind.Tracer { return c.hooks.tracer }
 
 // deepMind is the same of what a transaction does.
 func (t *transaction) deepMind() deepmind.Tracer {
-	if t.kind.transient() {
+	if t.kind.Transient() {
 		return nil
 	}
 	return t.c.hooks.tracer

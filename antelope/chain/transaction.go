@@ -5,27 +5,13 @@ import (
 	"slices"
 	"time"
 
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/resource"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
 )
-
-// Kind is what a transaction is executed as.
-type Kind uint8
-
-// The kinds (Leap: transaction_metadata::trx_type).
-const (
-	Input     Kind = iota // signed, from outside
-	Implicit              // the chain's own: onblock, onerror
-	Scheduled             // deferred, from the state
-	DryRun                // undone at the end; may have too few signatures
-	ReadOnly              // changes nothing
-)
-
-// transient tells whether nothing of a transaction of this kind stays.
-func (k Kind) transient() bool { return k == DryRun || k == ReadOnly }
 
 // Billing is how long a transaction may run and what it is billed. Durations are
 // microseconds.
@@ -45,7 +31,7 @@ type Billing struct {
 // transaction is one being executed (Leap: transaction_context).
 type transaction struct {
 	c       *Chain
-	kind    Kind
+	kind    control.Kind
 	trx     *types.Transaction
 	packed  []byte                   // trx, encoded
 	signed  *types.PackedTransaction // as it came; nil if nobody signed it
@@ -82,7 +68,7 @@ type transaction struct {
 
 // newTransaction begins the execution of a transaction, in a session of its own
 // unless it changes nothing or is replayed.
-func (c *Chain) newTransaction(kind Kind, trx *types.Transaction, id types.Checksum256, start time.Time, b Billing) (*transaction, error) {
+func (c *Chain) newTransaction(kind control.Kind, trx *types.Transaction, id types.Checksum256, start time.Time, b Billing) (*transaction, error) {
 	t := c.blankTransaction()
 	t.kind, t.trx, t.id = kind, trx, id
 	t.applyContextFree, t.enforceLists, t.netDueToBlock = true, true, true
@@ -90,7 +76,7 @@ func (c *Chain) newTransaction(kind Kind, trx *types.Transaction, id types.Check
 	t.trace.ProducerBlockID = c.pending.producerBlockID
 	t.timer.begin(t, start, b)
 	t.room = newRoom(c.speculative())
-	if kind != ReadOnly && !c.skipSessions() {
+	if kind != control.ReadOnly && !c.skipSessions() {
 		if err := c.state.Begin(); err != nil {
 			return nil, err
 		}
@@ -178,7 +164,7 @@ func (t *transaction) init(netUsage uint64) error {
 		return err
 	}
 	t.timer.objective = int64(blockCPU)
-	if t.kind != ReadOnly {
+	if t.kind != control.ReadOnly {
 		if uint64(cfg.MaxTransactionNetUsage) <= t.netLimit {
 			t.netLimit, t.netDueToBlock = uint64(cfg.MaxTransactionNetUsage), false
 		}
@@ -194,13 +180,13 @@ func (t *transaction) init(netUsage uint64) error {
 	}
 	t.timer.initialObjective = t.timer.objective
 	t.eagerNetLimit = t.netLimit
-	if t.kind != ReadOnly {
+	if t.kind != control.ReadOnly {
 		if err := t.initBilling(cfg); err != nil {
 			return err
 		}
 	}
 	t.timer.limitSubjective()
-	if t.kind != ReadOnly {
+	if t.kind != control.ReadOnly {
 		if err := t.timer.estimate(); err != nil {
 			return err
 		}
@@ -293,7 +279,7 @@ func (t *transaction) canPay(force bool) (net, cpu int64, err error) {
 
 // initInput begins a transaction from outside (Leap: init_for_input_trx).
 func (t *transaction) initInput(unprunable, prunable uint64) error {
-	if t.c.active(feature.DisableDeferredTrxsStage1) || t.kind.transient() {
+	if t.c.active(feature.DisableDeferredTrxsStage1) || t.kind.Transient() {
 		if t.trx.DelaySec != 0 {
 			return exception.New(exception.Transaction, "transaction cannot be delayed")
 		}
@@ -316,7 +302,7 @@ func (t *transaction) initInput(unprunable, prunable uint64) error {
 	t.published = t.c.pendingTime()
 	t.input = true
 	if !t.c.skipChecks() {
-		if t.kind != ReadOnly {
+		if t.kind != control.ReadOnly {
 			if err := t.c.checkExpiration(t.trx); err != nil {
 				return err
 			}
@@ -331,7 +317,7 @@ func (t *transaction) initInput(unprunable, prunable uint64) error {
 	if err := t.init(usage); err != nil {
 		return err
 	}
-	if t.kind == ReadOnly {
+	if t.kind == control.ReadOnly {
 		return nil
 	}
 	isNew, err := t.c.state.RecordTransaction(t.id, t.trx.Expiration)
@@ -429,7 +415,7 @@ func (t *transaction) execute(ordinal, depth uint32) error {
 
 // finish bills the transaction (Leap: transaction_context::finalize).
 func (t *transaction) finish() error {
-	if t.kind == ReadOnly {
+	if t.kind == control.ReadOnly {
 		t.roundNet()
 		t.trace.Elapsed = t.timer.elapsed()
 		return nil
@@ -542,7 +528,7 @@ func (t *transaction) checkAccounts(trx *types.Transaction, lists bool) error {
 		if err := t.checkCodeAccount(a.Account); err != nil {
 			return err
 		}
-		if t.kind == ReadOnly && len(a.Authorization) > 0 {
+		if t.kind == control.ReadOnly && len(a.Authorization) > 0 {
 			return exception.New(exception.Transaction, "read-only action '%s' cannot have authorizations", a.Name)
 		}
 		for _, level := range a.Authorization {
@@ -555,11 +541,11 @@ func (t *transaction) checkAccounts(trx *types.Transaction, lists bool) error {
 			}
 		}
 	}
-	if !authorised && t.kind != ReadOnly {
+	if !authorised && t.kind != control.ReadOnly {
 		return exception.New(exception.TxNoAuths, "transaction must have at least one authorization")
 	}
 	if lists {
-		return t.c.opt.Lists.checkActors(actors)
+		return checkActors(&t.c.opt.Lists, actors)
 	}
 	return nil
 }

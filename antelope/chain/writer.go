@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tarn/antelope/consensus"
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/types"
@@ -74,11 +75,11 @@ func (c *Chain) Active(f feature.Codename) bool { return c.active(f) }
 // transactions.
 
 // Lists are the white- and blacklists. The maps must not be changed.
-func (c *Chain) Lists() Lists { return c.opt.Lists }
+func (c *Chain) Lists() control.Lists { return c.opt.Lists }
 
 // SetLists replaces the white- and blacklists. The maps must not be changed
 // afterwards.
-func (c *Chain) SetLists(l Lists) { c.opt.Lists = l; c.share() }
+func (c *Chain) SetLists(l control.Lists) { c.opt.Lists = l; c.share() }
 
 // SetGreylist replaces the accounts that only their own stake counts of. The map
 // must not be changed afterwards.
@@ -139,7 +140,7 @@ func (c *Chain) unpackBlock(b *types.SignedBlock, known func(id types.Checksum25
 			if packed == nil {
 				continue
 			}
-			if list[i], errs[i] = NewCandidate(packed, Input); errs[i] != nil {
+			if list[i], errs[i] = NewCandidate(packed, control.Input); errs[i] != nil {
 				return false
 			}
 			if !list[i].takeKeys(known) {

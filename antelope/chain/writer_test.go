@@ -7,6 +7,7 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/consensus"
+	"tarn/antelope/control"
 	"tarn/antelope/types"
 )
 
@@ -124,7 +125,7 @@ func TestKnownKeysAreUsedForTheSameSignaturesOnly(t *testing.T) {
 	for _, same := range []bool{true, false} {
 		known := func(id types.Checksum256) *chain.Candidate {
 			for i := range b.Transactions {
-				x, err := chain.NewCandidate(b.Transactions[i].Packed, chain.Input)
+				x, err := chain.NewCandidate(b.Transactions[i].Packed, control.Input)
 				if err != nil || x.ID != id {
 					continue
 				}

@@ -2,8 +2,7 @@
 // other: the API asks, and the producer and the network answer, in the same structs.
 //
 // They are values and nothing more: the package knows none of the parts, checks nothing and
-// changes nothing. What the chain itself has a word for, its lists and the kinds of
-// transactions, is the chain's.
+// changes nothing.
 package control
 
 import (

@@ -6,6 +6,7 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/p2p"
 	"tarn/antelope/producer"
@@ -122,14 +123,14 @@ func (s *peers) Apply(ctx context.Context, b *p2p.Block) error {
 func (s *peers) Transactions(list []*p2p.Transaction, done func(*p2p.Transaction, error)) {
 	given := make([]producer.Submission, 0, len(list))
 	for _, t := range list {
-		x, err := chain.UnpackedCandidate(t.Packed, t.Trx, t.ContextFreeData, chain.Input)
+		x, err := chain.UnpackedCandidate(t.Packed, t.Trx, t.ContextFreeData, control.Input)
 		if err != nil {
 			done(t, err)
 			continue
 		}
 		given = append(given, producer.Submission{Candidate: x, Done: func(_ *types.TransactionTrace, err error) { done(t, err) }})
 	}
-	s.p.Submit(producer.TransactionOptions{Kind: chain.Input, Lent: true}, given...)
+	s.p.Submit(control.TransactionOptions{Kind: control.Input, Lent: true}, given...)
 }
 
 // relay passes on what the chain accepted.
@@ -146,7 +147,7 @@ func (s *peers) relay(network *p2p.Network) {
 	})
 	s.p.Subscribe(producer.Events{
 		Acked: func(packed *types.PackedTransaction, x *chain.Candidate, err error) {
-			if err == nil && x != nil && x.Kind == chain.Input {
+			if err == nil && x != nil && x.Kind == control.Input {
 				network.TransactionAccepted(&p2p.Transaction{ID: x.ID, Expiration: x.Trx.Expiration, Packed: packed})
 			}
 		},

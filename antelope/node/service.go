@@ -132,10 +132,9 @@ func (n *Node) network(p *producer.Producer, o *p2p.Options) (*p2p.Network, erro
 // server makes the API, until ctx ends; end ends the node. m is nil if nobody asks for metrics.
 func (n *Node) server(ctx context.Context, p *producer.Producer, network *p2p.Network, h *HTTP, m *metrics, end func()) (*dialect.Server, error) {
 	c, health := h.API, n.newHealth(p, h)
-	c.Chain, c.Blocks, c.Billing = n.chain, n.log, p
+	c.Chain, c.Blocks, c.Billing, c.Transactions = n.chain, n.log, p, p
 	c.Features = n.chain.Features()
 	c.Damaged = n.damaged
-	c.Transactions = transactions{p}
 	if h.Plugins&(rpc.ProducerRO|rpc.ProducerRW|rpc.Snapshot) != 0 {
 		c.Producer = p
 	}
@@ -170,19 +169,6 @@ func (n *Node) server(ctx context.Context, p *producer.Producer, network *p2p.Ne
 	server := dialect.New(o, rpc.Faults)
 	api = rpc.New(c)
 	return server, errors.Join(api.Register(server), server.Add(healthEndpoints(func() error { return health.ready(time.Now()) })...))
-}
-
-// transactions is the writer as the API sees it.
-type transactions struct{ p *producer.Producer }
-
-// Transaction implements rpc.Transactions.
-func (t transactions) Transaction(ctx context.Context, packed *types.PackedTransaction, o rpc.TransactionOptions) (*types.TransactionTrace, error) {
-	return t.p.Transaction(ctx, packed, producer.TransactionOptions{Kind: o.Kind, API: true, FailureTrace: o.FailureTrace})
-}
-
-// Block implements rpc.Transactions.
-func (t transactions) Block(ctx context.Context, b *types.SignedBlock) error {
-	return t.p.Block(ctx, b, b.ID())
 }
 
 func listen(ctx context.Context, server *dialect.Server, h *HTTP) error {

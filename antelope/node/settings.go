@@ -153,7 +153,7 @@ func (s *settings) chain() (o chain.Options, err error) {
 }
 
 // lists are who and what may not. The error names all that is none.
-func (s *settings) lists() (l chain.Lists, err error) {
+func (s *settings) lists() (l control.Lists, err error) {
 	for _, list := range []struct {
 		option string
 		set    *map[types.Name]bool
@@ -164,10 +164,10 @@ func (s *settings) lists() (l chain.Lists, err error) {
 		names, e := s.names(list.option)
 		*list.set, err = nameSet(names), errors.Join(err, e)
 	}
-	l.ActionBlacklist, l.KeyBlacklist = map[chain.ActionName]bool{}, map[types.PublicKey]bool{}
+	l.ActionBlacklist, l.KeyBlacklist = map[control.ActionName]bool{}, map[types.PublicKey]bool{}
 	for _, a := range s.Texts("action-blacklist") {
 		account, name, _ := strings.Cut(a, "::")
-		var x chain.ActionName
+		var x control.ActionName
 		var e error
 		if x.Account, e = types.ParseName(account); e == nil {
 			x.Name, e = types.ParseName(name)

@@ -9,6 +9,7 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/control"
 	"tarn/antelope/types"
 )
 
@@ -25,7 +26,7 @@ func candidates(b *testing.B, m *chaintest.Maker, n int) []*chain.Candidate {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if list[i], err = chain.NewCandidate(p, chain.Input); err != nil {
+		if list[i], err = chain.NewCandidate(p, control.Input); err != nil {
 			b.Fatal(err)
 		}
 		list[i].Keys = []types.PublicKey{m.Key.Public()}
@@ -45,7 +46,7 @@ func BenchmarkSubmit(b *testing.B) {
 	var done sync.WaitGroup
 	done.Add(b.N)
 	for _, x := range list {
-		n.Submit(TransactionOptions{API: true}, Submission{x, func(_ *types.TransactionTrace, err error) {
+		n.Submit(control.TransactionOptions{API: true}, Submission{x, func(_ *types.TransactionTrace, err error) {
 			if err != nil {
 				b.Error(err)
 			}

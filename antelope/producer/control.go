@@ -146,12 +146,12 @@ func (p *Producer) changeGreylist(ctx context.Context, accounts []types.Name, ch
 }
 
 // Lists are the white- and blacklists. The maps must not be changed.
-func (p *Producer) Lists(ctx context.Context) (chain.Lists, error) {
-	return writer.Ask(ctx, p.writer, func() (chain.Lists, error) { return p.chain.Lists(), nil })
+func (p *Producer) Lists(ctx context.Context) (control.Lists, error) {
+	return writer.Ask(ctx, p.writer, func() (control.Lists, error) { return p.chain.Lists(), nil })
 }
 
 // SetLists replaces those lists that are not nil.
-func (p *Producer) SetLists(ctx context.Context, l chain.Lists) error {
+func (p *Producer) SetLists(ctx context.Context, l control.Lists) error {
 	if l.ActorWhitelist == nil && l.ActorBlacklist == nil && l.ContractWhitelist == nil && l.ContractBlacklist == nil &&
 		l.ActionBlacklist == nil && l.KeyBlacklist == nil {
 		return exception.New(exception.InvalidHTTPRequest, "At least one of actor_whitelist, actor_blacklist, contract_whitelist, "+
@@ -249,9 +249,9 @@ func unapplied(e *entry) control.Unapplied {
 		Actions: len(x.Trx.Actions) + len(x.Trx.ContextFreeActions), Billed: uint32(x.Billed), Size: uint64(e.size),
 	}
 	switch x.Kind {
-	case chain.DryRun:
+	case control.DryRun:
 		u.Type = "dry_run"
-	case chain.ReadOnly:
+	case control.ReadOnly:
 		u.Type = "read_only"
 	}
 	if len(x.Trx.Actions) > 0 {

@@ -62,7 +62,7 @@ func TestKeysAreNotKeptOfWhatIsRefused(t *testing.T) {
 		a := n.maker.CreateAccount(name("alice"))
 		for _, refused := range []bool{false, true} {
 			x := n.candidate(t, a)
-			if _, err := n.Transaction(ctx, x.Packed, TransactionOptions{API: true}); (err != nil) != refused {
+			if _, err := n.Transaction(ctx, x.Packed, control.TransactionOptions{API: true}); (err != nil) != refused {
 				t.Fatal(err)
 			}
 			if kept := n.keys.get(x.ID) != nil; kept == refused {
@@ -82,7 +82,7 @@ func TestFindingKeysIsBoundedByTheTransactionTime(t *testing.T) {
 		if err := n.SetRuntimeOptions(ctx, control.RuntimeOptions{MaxTransactionTime: new(int32)}); err != nil {
 			t.Fatal(err)
 		}
-		_, err := n.Transaction(ctx, x.Packed, TransactionOptions{API: true})
+		_, err := n.Transaction(ctx, x.Packed, control.TransactionOptions{API: true})
 		if !exception.Is(err, exception.TxCPUUsageExceeded) || exception.Of(err).Message != "transaction signature verification executed for too long 0us" {
 			t.Errorf("with no time: %v", err)
 		}
@@ -93,7 +93,7 @@ func TestFindingKeysIsBoundedByTheTransactionTime(t *testing.T) {
 		if err := n.SetRuntimeOptions(ctx, control.RuntimeOptions{MaxTransactionTime: new(int32(-1))}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := n.Transaction(ctx, x.Packed, TransactionOptions{API: true}); err != nil {
+		if _, err := n.Transaction(ctx, x.Packed, control.TransactionOptions{API: true}); err != nil {
 			t.Errorf("without a limit: %v", err)
 		}
 	})
@@ -108,8 +108,8 @@ func TestADryRunOfAnExpiredTransactionSaysSo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, kind := range []chain.Kind{chain.DryRun, chain.Input} {
-			_, err = n.Transaction(context.Background(), p, TransactionOptions{Kind: kind, API: true, FailureTrace: true})
+		for _, kind := range []control.Kind{control.DryRun, control.Input} {
+			_, err = n.Transaction(context.Background(), p, control.TransactionOptions{Kind: kind, API: true, FailureTrace: true})
 			if !exception.Is(err, exception.ExpiredTx) || !strings.HasPrefix(exception.Of(err).Message, "expired transaction ") ||
 				!strings.Contains(exception.Of(err).Message, ".000, block time ") {
 				t.Errorf("kind %d: %v", kind, err)
@@ -243,7 +243,7 @@ func TestWaitingTransactionsCountUnpacked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := chain.NewCandidate(p, chain.Input)
+		x, err := chain.NewCandidate(p, control.Input)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/consensus"
+	"tarn/antelope/control"
 	"tarn/antelope/crypto"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
@@ -259,7 +260,7 @@ func (n *node) push(actions ...types.Action) (*types.TransactionTrace, error) {
 	if err != nil {
 		return nil, err
 	}
-	return n.Transaction(context.Background(), p, TransactionOptions{API: true})
+	return n.Transaction(context.Background(), p, control.TransactionOptions{API: true})
 }
 
 var nonce struct {
@@ -292,7 +293,7 @@ func (n *node) candidate(t testing.TB, actions ...types.Action) *chain.Candidate
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := chain.NewCandidate(p, chain.Input)
+	x, err := chain.NewCandidate(p, control.Input)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -218,7 +218,7 @@ func submitLarge(t *testing.T, n *node, count int, done chan<- error) {
 	t.Helper()
 	for i := range count {
 		a := chaintest.Action(name("eosio"), name("nothing"), name("eosio"), make([]byte, 5<<20+i))
-		n.Submit(TransactionOptions{API: true}, Submission{n.candidate(t, a), func(_ *types.TransactionTrace, err error) { done <- err }})
+		n.Submit(control.TransactionOptions{API: true}, Submission{n.candidate(t, a), func(_ *types.TransactionTrace, err error) { done <- err }})
 	}
 }
 
@@ -365,7 +365,7 @@ func TestTransactionsOfAnAbortedBlockAreInTheNextOnes(t *testing.T) {
 		var got []types.Checksum256
 		for _, b := range n.chainBlocks() {
 			for _, r := range b.Transactions {
-				x, err := chain.NewCandidate(r.Packed, chain.Input)
+				x, err := chain.NewCandidate(r.Packed, control.Input)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -551,7 +551,7 @@ func TestProducersThatWereApartAgreeAgain(t *testing.T) {
 		found := false
 		for _, b := range nodes[1].chainBlocks() {
 			for _, r := range b.Transactions {
-				x, err := chain.NewCandidate(r.Packed, chain.Input)
+				x, err := chain.NewCandidate(r.Packed, control.Input)
 				found = found || err == nil && x.ID == trace.ID
 			}
 		}
@@ -584,11 +584,11 @@ func TestProducersThatAreCutAtRandomAgreeInTheEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, k := range random.Perm(3)[:1+random.IntN(3)] {
-				x, err := chain.NewCandidate(p, chain.Input)
+				x, err := chain.NewCandidate(p, control.Input)
 				if err != nil {
 					t.Fatal(err)
 				}
-				nodes[k].Submit(TransactionOptions{}, Submission{x, func(*types.TransactionTrace, error) {}})
+				nodes[k].Submit(control.TransactionOptions{}, Submission{x, func(*types.TransactionTrace, error) {}})
 			}
 			time.Sleep(time.Duration(random.IntN(600)) * time.Millisecond)
 		}

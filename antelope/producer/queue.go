@@ -6,6 +6,7 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
 )
@@ -120,7 +121,7 @@ func (q *queue) addForked(blocks []*consensus.BlockState) {
 			if r.Packed == nil {
 				continue
 			}
-			x, err := chain.NewCandidate(r.Packed, chain.Input)
+			x, err := chain.NewCandidate(r.Packed, control.Input)
 			if err == nil && q.byID[x.ID] == nil {
 				q.add(&entry{x: x, from: forked, lent: true, keyless: true})
 			}

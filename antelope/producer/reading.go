@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tarn/antelope/chain"
+	"tarn/antelope/control"
 	"tarn/antelope/types"
 	"tarn/writer"
 )
@@ -52,7 +53,7 @@ func (r *readers) close() error {
 
 // read executes a transaction on a reader. Only where the pending block that is
 // shown has no room left does the writer execute it, in the next block.
-func (p *Producer) read(ctx context.Context, x *chain.Candidate, o TransactionOptions) (*types.TransactionTrace, error) {
+func (p *Producer) read(ctx context.Context, x *chain.Candidate, o control.TransactionOptions) (*types.TransactionTrace, error) {
 	if err := p.examine([]*chain.Candidate{x})[0]; err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func (p *Producer) logResult(x *chain.Candidate, trace *types.TransactionTrace, 
 // logTrace is logResult for any goroutine, if place is.
 func (p *Producer) logTrace(place func() string, x *chain.Candidate, trace *types.TransactionTrace, err error) {
 	good, bad, word := p.log.success, p.log.failure, ""
-	if transient(x) {
+	if x.Kind.Transient() {
 		good, bad, word = p.log.transientGood, p.log.transient, "transient "
 	}
 	if err == nil && trace.Except == nil {
@@ -148,7 +148,7 @@ func escaped(text string) string {
 
 func (p *Producer) logUnfit(x *chain.Candidate) {
 	l := p.log.failure
-	if transient(x) {
+	if x.Kind.Transient() {
 		l = p.log.transient
 	}
 	if !enabled(l) {

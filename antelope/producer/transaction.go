@@ -8,19 +8,12 @@ import (
 	"time"
 
 	"tarn/antelope/chain"
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/resource"
 	"tarn/antelope/types"
 	"tarn/writer"
 )
-
-// TransactionOptions say how a transaction from outside is executed.
-type TransactionOptions struct {
-	Kind         chain.Kind // Input, DryRun or ReadOnly
-	API          bool       // it came from a client of this node, not from a peer
-	FailureTrace bool       // a failure's trace is the answer; else the failure is an error
-	Lent         bool       // whoever gets the answer looks at the trace only until it returns
-}
 
 // Done gets the answer to a transaction, once: its trace, or why it was refused. It
 // runs on the writer, or on the caller's goroutine if the transaction never came
@@ -31,19 +24,19 @@ type Done func(*types.TransactionTrace, error)
 // finds its keys on the caller's goroutine. One that leaves nothing is executed on a
 // view, beside the writer and beside others. Errors are exceptions, [writer.ErrStopped], or
 // ctx's: then the transaction may be executed even so.
-func (p *Producer) Transaction(ctx context.Context, packed *types.PackedTransaction, o TransactionOptions) (*types.TransactionTrace, error) {
+func (p *Producer) Transaction(ctx context.Context, packed *types.PackedTransaction, o control.TransactionOptions) (*types.TransactionTrace, error) {
 	x, err := chain.NewCandidate(packed, o.Kind)
 	if err != nil {
 		return nil, err
 	}
-	if transient(x) {
+	if x.Kind.Transient() {
 		return p.read(ctx, x, o)
 	}
 	return p.submit(ctx, x, o)
 }
 
 // submit is Submit with waiting.
-func (p *Producer) submit(ctx context.Context, x *chain.Candidate, o TransactionOptions) (*types.TransactionTrace, error) {
+func (p *Producer) submit(ctx context.Context, x *chain.Candidate, o control.TransactionOptions) (*types.TransactionTrace, error) {
 	p.writer.Expect(1)
 	var trace *types.TransactionTrace
 	done := make(chan error, 1)
@@ -69,7 +62,7 @@ type Submission struct {
 // Submit is Transaction without waiting for the writer, for transactions of o's kind
 // that are to be executed in their order. Keys are found for those that have none, on
 // as many processors as there are. It does not keep the list.
-func (p *Producer) Submit(o TransactionOptions, list ...Submission) {
+func (p *Producer) Submit(o control.TransactionOptions, list ...Submission) {
 	candidates := make([]*chain.Candidate, len(list))
 	for i, s := range list {
 		candidates[i] = s.Candidate
@@ -81,8 +74,8 @@ func (p *Producer) Submit(o TransactionOptions, list ...Submission) {
 }
 
 // enqueue lets a transaction into the inbox, unless err is why it may not.
-func (p *Producer) enqueue(x *chain.Candidate, o TransactionOptions, done Done, err error) {
-	if x.Kind == chain.Input {
+func (p *Producer) enqueue(x *chain.Candidate, o control.TransactionOptions, done Done, err error) {
+	if x.Kind == control.Input {
 		answer := done
 		done = func(t *types.TransactionTrace, err error) {
 			answer(t, err)
@@ -139,7 +132,7 @@ func (p *Producer) examine(list []*chain.Candidate) []error {
 			errs[i] = exception.New(exception.Transaction, "this node accepts no transactions")
 		case x.Trx.DelaySec != 0:
 			errs[i] = exception.New(exception.Transaction, "transaction cannot be delayed")
-		case x.Kind != chain.ReadOnly && x.Keys == nil:
+		case x.Kind != control.ReadOnly && x.Keys == nil:
 			if errs[i] = p.checkSignatures(x); errs[i] == nil {
 				wanting, places = append(wanting, x), append(places, i)
 			}
@@ -182,7 +175,7 @@ func (p *Producer) recoverKeys(list []*chain.Candidate) []error {
 	}
 	errs := p.chain.RecoverKeys(limit, runtime.GOMAXPROCS(0), list)
 	for i, x := range list {
-		if x.Kind == chain.Input && (errs == nil || errs[i] == nil) {
+		if x.Kind == control.Input && (errs == nil || errs[i] == nil) {
 			p.keys.put(x)
 		}
 	}
@@ -191,7 +184,7 @@ func (p *Producer) recoverKeys(list []*chain.Candidate) []error {
 
 // incoming executes a transaction that came from outside, or lets it wait (Leap:
 // process_incoming_transaction_async).
-func (p *Producer) incoming(x *chain.Candidate, o TransactionOptions, done Done) {
+func (p *Producer) incoming(x *chain.Candidate, o control.TransactionOptions, done Done) {
 	p.clock.idle(time.Now())
 	now := p.chain.Head().Header.Timestamp.TimePoint()
 	pending, building := p.chain.Pending()
@@ -208,7 +201,7 @@ func (p *Producer) incoming(x *chain.Candidate, o TransactionOptions, done Done)
 		return
 	}
 	if known {
-		p.clock.transaction(time.Now(), transient(x), false)
+		p.clock.transaction(time.Now(), x.Kind.Transient(), false)
 		done(nil, chain.Duplicate(x.ID))
 		return
 	}
@@ -243,7 +236,7 @@ func (p *Producer) incoming(x *chain.Candidate, o TransactionOptions, done Done)
 // refuse answers a transaction that was not executed.
 func (p *Producer) refuse(x *chain.Candidate, done Done, err error) {
 	p.logResult(x, nil, err)
-	p.clock.transaction(time.Now(), transient(x), false)
+	p.clock.transaction(time.Now(), x.Kind.Transient(), false)
 	if done != nil {
 		done(nil, err)
 	}
@@ -255,8 +248,6 @@ func (p *Producer) restart() {
 		p.schedule()
 	}
 }
-
-func transient(x *chain.Candidate) bool { return x.Kind == chain.DryRun || x.Kind == chain.ReadOnly }
 
 // result is how the execution of a transaction went.
 type result struct {
@@ -272,7 +263,7 @@ func (p *Producer) push(e *entry, deadline time.Time) result {
 	x := e.x
 	first := x.Trx.FirstAuthorizer()
 	unbilled := e.from == incomingAPI && p.opt.NoAPIBilling || e.from != incomingAPI && p.opt.NoP2PBilling ||
-		p.bills.exempts(first) || transient(x)
+		p.bills.exempts(first) || x.Kind.Transient()
 	if !unbilled && p.failures.exceeded(first) {
 		h := p.chain.Head()
 		err := exception.New(exception.TxCPUUsageExceeded, "transaction %s exceeded failure limit for account %s until %s",
@@ -295,7 +286,7 @@ func (p *Producer) push(e *entry, deadline time.Time) result {
 	}
 	trace, err := p.execute(x, bill)
 	if err != nil {
-		p.clock.transaction(time.Now(), transient(x), false)
+		p.clock.transaction(time.Now(), x.Kind.Transient(), false)
 		e.answer(nil, err)
 		p.fail(err)
 		return result{failed: true, broken: true}
@@ -362,11 +353,11 @@ func (p *Producer) billing(x *chain.Candidate, first types.Name, unbilled bool, 
 func (p *Producer) failed(e *entry, trace *types.TransactionTrace, first types.Name, unbilled bool) result {
 	x := e.x
 	if exhausts(trace.Except) {
-		p.clock.transaction(time.Now(), transient(x), true)
+		p.clock.transaction(time.Now(), x.Kind.Transient(), true)
 		p.logUnfit(x)
-		return result{unfit: true, exhausted: x.Kind != chain.ReadOnly && p.blockExhausted()}
+		return result{unfit: true, exhausted: x.Kind != control.ReadOnly && p.blockExhausted()}
 	}
-	p.clock.transaction(time.Now(), transient(x), false)
+	p.clock.transaction(time.Now(), x.Kind.Transient(), false)
 	if trace.Except.Kind != exception.TxDuplicate {
 		if !unbilled {
 			p.bills.billFailure(first, trace.Elapsed, time.Now())
@@ -384,15 +375,15 @@ func (p *Producer) failed(e *entry, trace *types.TransactionTrace, first types.N
 
 func (p *Producer) succeeded(e *entry, trace *types.TransactionTrace, first types.Name, unbilled bool) {
 	x := e.x
-	p.clock.transaction(time.Now(), transient(x), true)
-	if trace.Receipt != nil && !transient(x) {
+	p.clock.transaction(time.Now(), x.Kind.Transient(), true)
+	if trace.Receipt != nil && !x.Kind.Transient() {
 		x.Billed = int64(trace.Receipt.CPUUsageUS)
 	}
 	p.logResult(x, trace, nil)
 	if !unbilled && !p.producing {
 		p.bills.bill(x.ID, x.Trx.Expiration, first, trace.Elapsed)
 	}
-	if e.from == incomingAPI && !transient(x) && p.shows() {
+	if e.from == incomingAPI && !x.Kind.Transient() && p.shows() {
 		p.writer.Hold(func(failed error) {
 			if failed != nil {
 				e.answer(nil, failed)

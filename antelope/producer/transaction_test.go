@@ -54,7 +54,7 @@ func TestAFollowerOfRandomBlocksHasTheSameState(t *testing.T) {
 			}
 			// Each node may hear of it first, and executes it on its own.
 			for _, k := range random.Perm(len(nodes))[:1+random.IntN(3)] {
-				_, err := nodes[k].Transaction(ctx, p, TransactionOptions{API: random.IntN(2) == 0})
+				_, err := nodes[k].Transaction(ctx, p, control.TransactionOptions{API: random.IntN(2) == 0})
 				if nodes[k] != n {
 					continue
 				}
@@ -145,7 +145,7 @@ func TestATransactionIsRefusedForTheReasonThatNodeosGives(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		send := func(p *types.PackedTransaction, err error) error {
 			if err == nil {
-				_, err = n.Transaction(ctx, p, TransactionOptions{API: true})
+				_, err = n.Transaction(ctx, p, control.TransactionOptions{API: true})
 			}
 			return err
 		}
@@ -181,7 +181,7 @@ func TestATransactionIsRefusedForTheReasonThatNodeosGives(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		trace, err := n.Transaction(ctx, p, TransactionOptions{API: true, FailureTrace: true})
+		trace, err := n.Transaction(ctx, p, control.TransactionOptions{API: true, FailureTrace: true})
 		if err != nil || trace.Except == nil || trace.Except.Kind != exception.AccountNameExists {
 			t.Errorf("a failure's trace: %+v, %v", trace, err)
 		}
@@ -199,7 +199,7 @@ func TestADryRunAndAReadOnlyTransactionLeaveNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			trace, err := n.Transaction(ctx, p, TransactionOptions{Kind: chain.DryRun, API: true, FailureTrace: true})
+			trace, err := n.Transaction(ctx, p, control.TransactionOptions{Kind: control.DryRun, API: true, FailureTrace: true})
 			if err != nil || trace.Except != nil || trace.Receipt == nil {
 				t.Fatalf("%+v, %v", trace, err)
 			}
@@ -209,7 +209,7 @@ func TestADryRunAndAReadOnlyTransactionLeaveNothing(t *testing.T) {
 		if p, err = n.sign(a); err != nil {
 			t.Fatal(err)
 		}
-		trace, err := n.Transaction(ctx, p, TransactionOptions{Kind: chain.ReadOnly, API: true, FailureTrace: true})
+		trace, err := n.Transaction(ctx, p, control.TransactionOptions{Kind: control.ReadOnly, API: true, FailureTrace: true})
 		if err != nil || trace.Except != nil {
 			t.Fatalf("%+v, %v", trace, err)
 		}
@@ -266,7 +266,7 @@ func TestWhatTheChainHasNotSeenIsAnsweredWhenItExpires(t *testing.T) {
 		}
 		failed := make(chan error, 1)
 		go func() {
-			_, err := n.Transaction(context.Background(), p, TransactionOptions{API: true})
+			_, err := n.Transaction(context.Background(), p, control.TransactionOptions{API: true})
 			failed <- err
 		}()
 		synctest.Wait()
@@ -315,10 +315,10 @@ func TestOptionsCanBeChangedWhileTheNodeRuns(t *testing.T) {
 		if l := n.Greylist(); !slices.Equal(l, []types.Name{name("alice")}) || !n.Greylisted(name("alice")) || n.Greylisted(name("bob")) {
 			t.Errorf("greylist %v", l)
 		}
-		if err := n.SetLists(ctx, chain.Lists{}); !exception.Is(err, exception.InvalidHTTPRequest) {
+		if err := n.SetLists(ctx, control.Lists{}); !exception.Is(err, exception.InvalidHTTPRequest) {
 			t.Errorf("no lists: %v", err)
 		}
-		if err := n.SetLists(ctx, chain.Lists{ActorBlacklist: map[types.Name]bool{name("eosio"): true}}); err != nil {
+		if err := n.SetLists(ctx, control.Lists{ActorBlacklist: map[types.Name]bool{name("eosio"): true}}); err != nil {
 			t.Fatal(err)
 		}
 		if l, err := n.Lists(ctx); err != nil || !l.ActorBlacklist[name("eosio")] {
@@ -572,11 +572,11 @@ func TestEveryTransactionIsAnsweredOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := chain.NewCandidate(packed, chain.Input)
+		x, err := chain.NewCandidate(packed, control.Input)
 		if err != nil {
 			t.Fatal(err)
 		}
-		n.Submit(TransactionOptions{}, Submission{x, func(*types.TransactionTrace, error) {
+		n.Submit(control.TransactionOptions{}, Submission{x, func(*types.TransactionTrace, error) {
 			answers[i]++
 			ended.Done()
 		}})
@@ -628,7 +628,7 @@ func TestTransactionsThatAreGivenTogetherAreExecutedInTheirOrder(t *testing.T) {
 			}
 		}})
 	}
-	n.Submit(TransactionOptions{}, list...)
+	n.Submit(control.TransactionOptions{}, list...)
 	ended.Wait()
 	if len(order) != unsigned || !slices.IsSorted(order) {
 		t.Errorf("executed: %v", order)
@@ -719,11 +719,11 @@ func TestABlockInterruptsATransactionThatIsNotItsProducers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := chain.NewCandidate(p, chain.Input)
+	x, err := chain.NewCandidate(p, control.Input)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.Submit(TransactionOptions{API: true}, Submission{x, func(_ *types.TransactionTrace, err error) {
+	n.Submit(control.TransactionOptions{API: true}, Submission{x, func(_ *types.TransactionTrace, err error) {
 		if err != writer.ErrStopped {
 			t.Errorf("the answer is %v", err)
 		}
@@ -768,7 +768,7 @@ func TestTraceLinesAreThoseOfNodeos(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bad, err := n.Transaction(context.Background(), p, TransactionOptions{FailureTrace: true})
+		bad, err := n.Transaction(context.Background(), p, control.TransactionOptions{FailureTrace: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/control"
 	"tarn/antelope/rpc"
 	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/state"
@@ -24,7 +25,7 @@ type executor struct {
 	m  *chaintest.Maker
 }
 
-func (e *executor) Transaction(_ context.Context, p *types.PackedTransaction, o rpc.TransactionOptions) (*types.TransactionTrace, error) {
+func (e *executor) Transaction(_ context.Context, p *types.PackedTransaction, o control.TransactionOptions) (*types.TransactionTrace, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err := e.m.StartBlock(); err != nil {
@@ -52,7 +53,7 @@ func (e *executor) Transaction(_ context.Context, p *types.PackedTransaction, o 
 	return t, e.m.Chain.Publish()
 }
 
-func (e *executor) Block(context.Context, *types.SignedBlock) error { return nil }
+func (e *executor) Block(context.Context, *types.SignedBlock, types.Checksum256) error { return nil }
 
 // executing is a node that takes transactions.
 func executing(t testing.TB, fill func(*state.State)) *node {
@@ -224,7 +225,7 @@ type taking struct {
 	block *types.SignedBlock
 }
 
-func (t *taking) Block(_ context.Context, b *types.SignedBlock) error {
+func (t *taking) Block(_ context.Context, b *types.SignedBlock, _ types.Checksum256) error {
 	t.block = b
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/rpc"
 	"tarn/antelope/rpc/dialect"
@@ -22,11 +23,11 @@ import (
 // failing refuses every transaction with err.
 type failing struct{ err error }
 
-func (f *failing) Transaction(context.Context, *types.PackedTransaction, rpc.TransactionOptions) (*types.TransactionTrace, error) {
+func (f *failing) Transaction(context.Context, *types.PackedTransaction, control.TransactionOptions) (*types.TransactionTrace, error) {
 	return nil, f.err
 }
 
-func (f *failing) Block(context.Context, *types.SignedBlock) error { return f.err }
+func (f *failing) Block(context.Context, *types.SignedBlock, types.Checksum256) error { return f.err }
 
 // A state that cannot be read is the operator's emergency, whatever the call made of it,
 // and no mistake of the client's, who does not learn where the files are.

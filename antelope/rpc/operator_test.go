@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"tarn/antelope/chain"
 	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/rpc"
@@ -20,7 +19,7 @@ type operator struct {
 	paused   bool
 	options  control.RuntimeOptions
 	greylist []types.Name
-	lists    chain.Lists
+	lists    control.Lists
 	features []types.Checksum256
 	spacing  uint32
 	from     *types.Checksum256
@@ -48,8 +47,8 @@ func (o *operator) RemoveGreylist(_ context.Context, n []types.Name) error {
 	o.greylist = nil
 	return nil
 }
-func (o *operator) Lists(context.Context) (chain.Lists, error)      { return o.lists, o.busy }
-func (o *operator) SetLists(_ context.Context, l chain.Lists) error { o.lists = l; return nil }
+func (o *operator) Lists(context.Context) (control.Lists, error)      { return o.lists, o.busy }
+func (o *operator) SetLists(_ context.Context, l control.Lists) error { o.lists = l; return nil }
 func (o *operator) IntegrityHash(context.Context) (types.Checksum256, types.Checksum256, error) {
 	return types.Checksum256{1}, types.Checksum256{2}, nil
 }

@@ -16,6 +16,7 @@ import (
 	"tarn/antelope/blocklog"
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
+	"tarn/antelope/control"
 	"tarn/antelope/feature"
 	"tarn/antelope/oracle"
 	"tarn/antelope/rpc"
@@ -108,11 +109,13 @@ func standing(t *testing.T, d *oracle.Driver, f func(*node) error) error {
 // refusing takes no transaction.
 type refusing struct{}
 
-func (*refusing) Transaction(context.Context, *types.PackedTransaction, rpc.TransactionOptions) (*types.TransactionTrace, error) {
+func (*refusing) Transaction(context.Context, *types.PackedTransaction, control.TransactionOptions) (*types.TransactionTrace, error) {
 	return nil, errors.New("refused")
 }
 
-func (*refusing) Block(context.Context, *types.SignedBlock) error { return errors.New("refused") }
+func (*refusing) Block(context.Context, *types.SignedBlock, types.Checksum256) error {
+	return errors.New("refused")
+}
 
 // loaded serves a snapshot.
 func loaded(t *testing.T, path, blocks string) *node {

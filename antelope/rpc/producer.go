@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"tarn/antelope/chain"
 	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
@@ -29,9 +28,9 @@ type Producer interface {
 	Greylist() []types.Name
 	AddGreylist(ctx context.Context, accounts []types.Name) error
 	RemoveGreylist(ctx context.Context, accounts []types.Name) error
-	Lists(ctx context.Context) (chain.Lists, error)
+	Lists(ctx context.Context) (control.Lists, error)
 	// SetLists replaces those lists that are not nil.
-	SetLists(ctx context.Context, l chain.Lists) error
+	SetLists(ctx context.Context, l control.Lists) error
 	// IntegrityHash is of the state at the head.
 	IntegrityHash(ctx context.Context) (head, hash types.Checksum256, err error)
 	// CreateSnapshot returns when the snapshot has its name.
@@ -147,10 +146,10 @@ func (q *query) getLists(b []byte) ([]byte, error) {
 	o = list(o, "actor_blacklist", slices.Sorted(maps.Keys(l.ActorBlacklist)))
 	o = list(o, "contract_whitelist", slices.Sorted(maps.Keys(l.ContractWhitelist)))
 	o = list(o, "contract_blacklist", slices.Sorted(maps.Keys(l.ContractBlacklist)))
-	actions := slices.SortedFunc(maps.Keys(l.ActionBlacklist), func(x, y chain.ActionName) int {
+	actions := slices.SortedFunc(maps.Keys(l.ActionBlacklist), func(x, y control.ActionName) int {
 		return cmp.Or(cmp.Compare(x.Account, y.Account), cmp.Compare(x.Name, y.Name))
 	})
-	o = variant.AppendList(variant.AppendKey(o, "action_blacklist"), actions, func(b []byte, a *chain.ActionName) []byte {
+	o = variant.AppendList(variant.AppendKey(o, "action_blacklist"), actions, func(b []byte, a *control.ActionName) []byte {
 		b = append(a.Account.AppendJSON(append(b, '[')), ',')
 		return append(a.Name.AppendJSON(b), ']')
 	})
@@ -170,12 +169,12 @@ func (p *params) set(key string) map[types.Name]bool {
 }
 
 func (q *query) setLists(b []byte) ([]byte, error) {
-	l := chain.Lists{
+	l := control.Lists{
 		ActorWhitelist: q.set("actor_whitelist"), ActorBlacklist: q.set("actor_blacklist"),
 		ContractWhitelist: q.set("contract_whitelist"), ContractBlacklist: q.set("contract_blacklist"),
 	}
 	if _, ok := q.optional("action_blacklist"); ok {
-		l.ActionBlacklist = map[chain.ActionName]bool{}
+		l.ActionBlacklist = map[control.ActionName]bool{}
 		q.elements("action_blacklist", func(v variant.Value) error {
 			a, err := actionNameOf(v)
 			l.ActionBlacklist[a] = true
@@ -197,7 +196,7 @@ func (q *query) setLists(b []byte) ([]byte, error) {
 }
 
 // actionNameOf reads a pair of an account and an action.
-func actionNameOf(v variant.Value) (a chain.ActionName, err error) {
+func actionNameOf(v variant.Value) (a control.ActionName, err error) {
 	pair, err := v.Elements()
 	if err != nil {
 		return a, err

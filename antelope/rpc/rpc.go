@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"tarn/antelope/abi"
-	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
+	"tarn/antelope/control"
 	"tarn/antelope/feature"
 	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/state"
@@ -98,19 +98,12 @@ type Billing interface {
 	Greylisted(account types.Name) bool
 }
 
-// TransactionOptions say how a transaction is executed.
-type TransactionOptions struct {
-	Kind chain.Kind // Input, DryRun or ReadOnly
-	// FailureTrace makes a failure's trace the answer; else the failure is an error.
-	FailureTrace bool
-}
-
 // Transactions executes transactions and takes blocks. Errors are exceptions.
 type Transactions interface {
 	// Transaction executes a transaction and returns its trace.
-	Transaction(ctx context.Context, p *types.PackedTransaction, o TransactionOptions) (*types.TransactionTrace, error)
-	// Block takes a block as if a peer had sent it.
-	Block(ctx context.Context, b *types.SignedBlock) error
+	Transaction(ctx context.Context, p *types.PackedTransaction, o control.TransactionOptions) (*types.TransactionTrace, error)
+	// Block takes a block as if a peer had sent it; id is the block's.
+	Block(ctx context.Context, b *types.SignedBlock, id types.Checksum256) error
 }
 
 // Retry keeps transactions until they are where they should be

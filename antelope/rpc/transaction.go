@@ -8,7 +8,7 @@ import (
 
 	"tarn/antelope/abi"
 	"tarn/antelope/authority"
-	"tarn/antelope/chain"
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
@@ -88,7 +88,7 @@ func (a *API) result(b []byte, id types.Checksum256, trace func(*abi.Contents, [
 }
 
 // execute sends a transaction and answers with its trace.
-func (q *query) execute(b []byte, v variant.Value, o TransactionOptions) ([]byte, error) {
+func (q *query) execute(b []byte, v variant.Value, o control.TransactionOptions) ([]byte, error) {
 	p, err := q.api.packed(v, new(inflater))
 	if err != nil {
 		return b, err
@@ -104,7 +104,7 @@ func (q *query) sendTransaction(b []byte) ([]byte, error) {
 	if err := q.end(); err != nil {
 		return b, err
 	}
-	return q.execute(b, q.value, TransactionOptions{Kind: chain.Input})
+	return q.execute(b, q.value, control.TransactionOptions{API: true, Kind: control.Input})
 }
 
 func (q *query) sendTransaction2(b []byte) ([]byte, error) {
@@ -119,7 +119,7 @@ func (q *query) sendTransaction2(b []byte) ([]byte, error) {
 		return b, err
 	}
 	if !retry {
-		return q.execute(b, trx, TransactionOptions{Kind: chain.Input, FailureTrace: failure})
+		return q.execute(b, trx, control.TransactionOptions{API: true, Kind: control.Input, FailureTrace: failure})
 	}
 	return q.retried(b, trx, failure, blocks)
 }
@@ -145,7 +145,7 @@ func (q *query) retried(b []byte, v variant.Value, failure bool, blocks *uint16)
 	if err != nil {
 		return b, err
 	}
-	t, err := q.api.Transactions.Transaction(q.ctx, p, TransactionOptions{Kind: chain.Input, FailureTrace: failure})
+	t, err := q.api.Transactions.Transaction(q.ctx, p, control.TransactionOptions{API: true, Kind: control.Input, FailureTrace: failure})
 	if err != nil || t.Except != nil {
 		tracked.Drop()
 	}
@@ -179,7 +179,7 @@ func (q *query) computeTransaction(b []byte) ([]byte, error) {
 	if err := q.end(); err != nil {
 		return b, err
 	}
-	return q.execute(b, trx, TransactionOptions{Kind: chain.DryRun, FailureTrace: true})
+	return q.execute(b, trx, control.TransactionOptions{API: true, Kind: control.DryRun, FailureTrace: true})
 }
 
 func (q *query) sendReadOnlyTransaction(b []byte) ([]byte, error) {
@@ -191,7 +191,7 @@ func (q *query) sendReadOnlyTransaction(b []byte) ([]byte, error) {
 		return b, exception.New(exception.UnsupportedFeature,
 			"read-only transactions execution not enabled on API node. Set read-only-threads > 0")
 	}
-	return q.execute(b, trx, TransactionOptions{Kind: chain.ReadOnly})
+	return q.execute(b, trx, control.TransactionOptions{API: true, Kind: control.ReadOnly})
 }
 
 func (q *query) pushTransaction(b []byte) ([]byte, error) {
@@ -207,7 +207,7 @@ func (q *query) push(b []byte, v variant.Value, i *inflater) ([]byte, error) {
 	if err != nil {
 		return b, err
 	}
-	t, err := q.api.Transactions.Transaction(q.ctx, p, TransactionOptions{Kind: chain.Input})
+	t, err := q.api.Transactions.Transaction(q.ctx, p, control.TransactionOptions{API: true, Kind: control.Input})
 	if err != nil {
 		return b, err
 	}
@@ -338,7 +338,7 @@ func (q *query) pushBlock(b []byte) ([]byte, error) {
 		return b, invalid(err)
 	}
 	// Like nodeos: whoever pushes a block learns nothing of what became of it.
-	if err := q.api.Transactions.Block(q.ctx, block); err != nil {
+	if err := q.api.Transactions.Block(q.ctx, block, block.ID()); err != nil {
 		q.api.Log.Info("a block that was pushed is refused", "error", err)
 	}
 	return append(b, "{}"...), nil

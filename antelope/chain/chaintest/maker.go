@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"tarn/antelope/chain"
+	"tarn/antelope/control"
 	"tarn/antelope/crypto"
 	"tarn/antelope/feature"
 	"tarn/antelope/types"
@@ -114,7 +115,7 @@ func (m *Maker) Push(actions ...types.Action) (*types.TransactionTrace, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := chain.NewCandidate(p, chain.Input)
+	x, err := chain.NewCandidate(p, control.Input)
 	if err != nil {
 		return nil, err
 	}

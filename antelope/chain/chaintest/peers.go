@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"tarn/antelope/chain"
+	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/serial"
@@ -257,7 +258,7 @@ func (p *Peers) fill(m *Maker) error {
 		return err
 	}
 	for _, t := range p.pool {
-		x, err := chain.NewCandidate(t, chain.Input)
+		x, err := chain.NewCandidate(t, control.Input)
 		if err != nil {
 			return err
 		}

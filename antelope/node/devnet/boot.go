@@ -11,6 +11,7 @@ import (
 
 	"tarn/antelope/abi"
 	"tarn/antelope/chain"
+	"tarn/antelope/control"
 	"tarn/antelope/crypto"
 	"tarn/antelope/feature"
 	"tarn/antelope/node"
@@ -160,7 +161,7 @@ func (b *boot) push(actions []types.Action) error {
 	if err != nil {
 		return err
 	}
-	x, err := chain.NewCandidate(packed, chain.Input)
+	x, err := chain.NewCandidate(packed, control.Input)
 	if err != nil {
 		return err
 	}
