@@ -3,8 +3,12 @@ package config
 import (
 	"bytes"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -262,6 +266,71 @@ func TestFlagsWithoutAnEffectSaySo(t *testing.T) {
 	if c.Run.Preset != "pbl-1" {
 		t.Errorf("preset %q", c.Run.Preset)
 	}
+}
+
+func TestValuesWithoutAnEffectSaySo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.toml")
+	text := "[Opera]\nAllowSnapsync = true\nTxIndex = false\nRPCBlockExt = false\n[Emitter.PrevBlockVotesFile]\nPath = \"votes\"\n[Emitter.PrevEpochVoteFile]\nPath = \"vote\"\n[Emitter.PrevEmittedEventFile]\nSyncMode = true\n"
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		want []string // what is said has no effect
+	}{
+		{[]string{"--syncmode", "snap"}, []string{"--syncmode snap"}},
+		{[]string{"--syncmode", "full"}, nil},
+		{[]string{"--export.evm.mode", "full"}, []string{"--export.evm.mode full"}},
+		{[]string{"--config", path}, []string{"Opera.AllowSnapsync in the file", "Opera.TxIndex = false", "Opera.RPCBlockExt = false", "Emitter.PrevBlockVotesFile.Path", "Emitter.PrevEpochVoteFile.Path", "Emitter.PrevEmittedEventFile.SyncMode"}},
+		{[]string{"--config", path, "--syncmode", "full"}, []string{"Opera.TxIndex = false", "Opera.RPCBlockExt = false", "Emitter.PrevBlockVotesFile.Path", "Emitter.PrevEpochVoteFile.Path", "Emitter.PrevEmittedEventFile.SyncMode"}},
+	} {
+		got, _ := load(t, c.args...)
+		var said []string
+		for _, n := range got.Notices {
+			what, _, _ := strings.Cut(n, " has no effect: ")
+			said = append(said, what)
+		}
+		if !slices.Equal(said, c.want) {
+			t.Errorf("%v: %q", c.args, said)
+		}
+	}
+}
+
+// Whatever can be configured reaches the node, or a line says what holds instead.
+func TestNoValueIsTakenWithoutAWord(t *testing.T) {
+	here := []string{"SyncMode", "GCMode", "File", "Exclude"} // AllowSnapsync, Tarn.States; read here; a flag that says so itself
+	used := map[string]bool{}
+	files, err := filepath.Glob("../node/*.go")
+	if err != nil || len(files) < 10 {
+		t.Fatal(files, err)
+	}
+	for _, file := range append(files, "inert.go") {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok {
+				used[s.Sel.Name] = true
+			}
+			return true
+		})
+	}
+	var look func(path string, of reflect.Type)
+	look = func(path string, of reflect.Type) {
+		for i := range of.NumField() {
+			f := of.Field(i)
+			if f.Type.Kind() == reflect.Struct {
+				look(path+f.Name+".", f.Type)
+			} else if !used[f.Name] && !slices.Contains(here, f.Name) {
+				t.Errorf("%s%s has no effect, and nothing says so", path, f.Name)
+			}
+		}
+	}
+	look("", reflect.TypeFor[Config]())
 }
 
 func TestPruningKeepsTheLastStates(t *testing.T) {

@@ -55,6 +55,7 @@ func groups(c *Config, l *line) []group {
 			{Name: "export.evm.exclude", Help: "Database of keys to leave out of a genesis", Instead: "no key is left out", value: text(&c.Run.Export.Exclude)},
 			{Name: "export.sections", Help: "Sections of an exported genesis, separated by commas", value: text(&c.Run.Export.Sections)},
 		}},
+		{"DATABASE COMMANDS' OPTIONS", maintenanceFlags()},
 		{"ALIASED (deprecated) OPTIONS", legacyFlags(l)},
 		{"MISC OPTIONS", []Flag{{Name: "help", Help: "Show help", value: toggle(&c.Run.Help)}, {Name: "h", value: toggle(&c.Run.Help)}}},
 	}
@@ -218,6 +219,19 @@ func debugFlags(c *Config) []Flag {
 		{Name: "pprof.blockprofilerate", Help: "Rate of the profile of waiting", Instead: rates, value: unused("0")},
 		{Name: "pprof.cpuprofile", Help: "File of a CPU profile of the whole run", value: text(&p.CPU)},
 		{Name: "trace", Help: "File of a trace of the whole run", value: text(&p.Trace)},
+	}
+}
+
+// maintenanceFlags are those of go-opera's commands db and snapshot.
+func maintenanceFlags() []Flag {
+	const nothing = "nothing is pruned offline"
+	return []Flag{
+		{Name: "experimental", Help: "Let db heal work", Instead: "each start recovers, and db heal does no more", value: unusedToggle()},
+		{Name: "prune.exact", Help: "Prune without a filter", Instead: nothing, value: unusedToggle()},
+		{Name: "prune.genesis", Help: "Prune the genesis' state", Instead: nothing, value: unusedToggle().shown("true")},
+		{Name: "bloomfilter.size", Help: "Memory of the filter for pruning, in MB", Instead: nothing, value: unused("2048")},
+		{Name: "cache.trie.journal", Help: "Folder of the tries' cache", Instead: "tries have no cache on the disk", value: unused("")},
+		{Name: "datadir.ancient", Help: "Folder of old blocks", Instead: "--history.dir moves finished files of history", value: unused("")},
 	}
 }
 

@@ -69,17 +69,14 @@ func actions() []action {
 		{"import datadir", "Take over the chain of a go-opera that has ended, and end: its DATADIR", (*life).importFolder},
 		{"export events", "Export events to a file, compressed if its name ends with .gz: FILE [FROM-EPOCH [TO-EPOCH]]", (*life).exportEvents},
 		{"export genesis", "Export the present epoch's beginning to a genesis file: FILE|dry-run [FROM-EPOCH [TO-EPOCH]]", (*life).exportGenesis},
-		{"check", "Compare the state with its tries, code with its hashes, history with its checksums", (*life).check},
-		{"check evm", "The same", (*life).check},
-		{"help", "Show this", (*life).help},
-	})
+	}, maintenance(), []action{{"help", "Show this", (*life).help}})
 }
 
-// elsewhere are commands of go-opera's that are none here, and what to do instead.
+// elsewhere are commands of go-opera's that mean nothing here, and what to do instead.
 func elsewhere() map[string]string {
 	return map[string]string{
-		"db": "use `tarn db` on chaindata/state: info, verify, convert", "snapshot": "there is nothing to prune or verify offline; --gcmode full keeps no old states, `check` verifies",
-		"import evm": "state comes with a genesis file", "export evm-keys": "states are exported by `export genesis`",
+		"import evm":      "the state has no nodes by their hashes to add to; it comes whole with `import genesis` or `import datadir`",
+		"export evm-keys": "the keys are those of nodes by their hashes, for --export.evm.exclude, which leaves nothing out here; `export genesis` exports the state",
 	}
 }
 

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/crypto"
@@ -16,7 +16,6 @@ import (
 	"github.com/ethereum/go-ethereum/p2p/nat"
 	"github.com/ethereum/go-ethereum/p2p/netutil"
 
-	"tarn/opera/config"
 	"tarn/opera/p2p"
 )
 
@@ -78,12 +77,17 @@ func (l *life) peerOptions(n *Node) (p2p.Options, error) {
 		Records: p2p.NewRecords(n.Chain()),
 		Notice:  func(err error) { l.log.Debug("Peer", "err", err) },
 		Server: p2p.Server{
-			Name:   fmt.Sprintf("go-opera/v%s/tarn/%s-%s/%s", config.Version, runtime.GOOS, runtime.GOARCH, runtime.Version()),
+			Name:   l.name(),
 			Listen: c.ListenAddr, NoDial: c.NoDial, MaxPeers: c.MaxPeers, MaxPending: c.MaxPendingPeers,
 			DiscoveryV4: !c.NoDiscovery, DiscoveryV5: !c.NoDiscovery && c.DiscoveryV5, Database: n.Dir("nodes"),
 			Bootstrap: nodes("bootnodes", known(c.BootstrapNodes)), BootstrapV5: nodes("bootnodes", known(c.BootstrapNodesV5)),
 			Static: nodes("StaticNodes", c.StaticNodes), Trusted: nodes("TrustedNodes", c.TrustedNodes),
 		},
+	}
+	private := nodes("privatenodes", c.PrivateNodes)
+	o.Server.Static, o.Server.Trusted = append(private, o.Server.Static...), append(private, o.Server.Trusted...)
+	if len(private) > 0 && o.Server.DiscoveryV4 {
+		l.log.Warn("Private nodes are kept connected and trusted, but discovery tells of those that take part in it; --nodiscover here or there prevents that")
 	}
 	var err error
 	if o.Server.Key, err = l.nodeKey(n); err != nil {
@@ -92,15 +96,42 @@ func (l *life) peerOptions(n *Node) (p2p.Options, error) {
 	if o.Server.NAT, err = nat.Parse(c.NAT); err != nil {
 		fail(fmt.Errorf("nat: %w", err))
 	}
-	if len(c.NetRestrict) != 0 {
-		if o.Server.Restrict, err = netutil.ParseNetlist(strings.Join(c.NetRestrict, ",")); err != nil {
-			fail(fmt.Errorf("netrestrict: %w", err))
-		}
+	if o.Server.Restrict, err = restriction(c.NetRestrict, c.IPRestrict); err != nil {
+		fail(err)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return o, fmt.Errorf("options of the network: %w", err)
 	}
 	return o, nil
+}
+
+// restriction is where peers may be: in one of the networks, and at one of the addresses.
+// Nothing named is no restriction, nil if both are.
+func restriction(networks, addresses []string) (*netutil.Netlist, error) {
+	if len(networks)+len(addresses) == 0 {
+		return nil, nil
+	}
+	var within *netutil.Netlist
+	if len(networks) != 0 {
+		var err error
+		if within, err = netutil.ParseNetlist(strings.Join(networks, ",")); err != nil {
+			return nil, fmt.Errorf("netrestrict: %w", err)
+		}
+	}
+	if len(addresses) == 0 {
+		return within, nil
+	}
+	at := netutil.Netlist{}
+	for _, text := range addresses {
+		address, err := netip.ParseAddr(strings.TrimSpace(text))
+		if err != nil {
+			return nil, fmt.Errorf("iprestrict: couldn't parse IP address %s: %w", text, err)
+		}
+		if address = address.Unmap(); within == nil || within.ContainsAddr(address) {
+			at = append(at, netip.PrefixFrom(address, address.BitLen()))
+		}
+	}
+	return &at, nil
 }
 
 // bootnodesOf are the nodes of a network that know others.

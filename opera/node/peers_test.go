@@ -1,8 +1,11 @@
 package node
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"strings"
 	"testing"
@@ -79,5 +82,76 @@ func TestOptionsOfTheNetworkAreCheckedTogether(t *testing.T) {
 func TestKnownNetworksHaveNodesToAsk(t *testing.T) {
 	if len(bootnodesOf("main")) != 10 || len(bootnodesOf("test")) != 4 || bootnodesOf("fake") != nil {
 		t.Error(bootnodesOf("main"), bootnodesOf("test"), bootnodesOf("fake"))
+	}
+}
+
+// Who is at another address than those named gets no connection; who is at one of them does.
+func TestOnlyNamedAddressesConnect(t *testing.T) {
+	dir := t.TempDir()
+	n := open(t, options(dir, io.Discard))
+	for _, c := range []struct {
+		networks, addresses []string
+		taken               bool
+	}{
+		{nil, nil, true},
+		{nil, []string{"127.0.0.1"}, true}, {nil, []string{" ::ffff:127.0.0.1"}, true}, {nil, []string{"10.1.2.3"}, false},
+		{[]string{"127.0.0.0/8"}, []string{"127.0.0.1"}, true}, {[]string{"10.0.0.0/8"}, []string{"127.0.0.1"}, false},
+		{[]string{"127.0.0.0/8"}, []string{"127.0.0.9"}, false},
+	} {
+		o := &config.Config{}
+		o.Node.DataDir = dir
+		o.Node.P2P.MaxPeers, o.Node.P2P.NoDiscovery, o.Node.P2P.ListenAddr = 5, true, "127.0.0.1:0"
+		o.Node.P2P.NetRestrict, o.Node.P2P.IPRestrict = c.networks, c.addresses
+		l := &life{Config: o, out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler)}
+		peers, err := l.meet(n, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", peers.Self().TCP()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		wait := 10 * time.Second // for an end that comes at once
+		if c.taken {
+			wait = 100 * time.Millisecond
+		}
+		if err := conn.SetReadDeadline(time.Now().Add(wait)); err != nil {
+			t.Fatal(err)
+		}
+		_, err = conn.Read(make([]byte, 1))
+		if silent := errors.Is(err, os.ErrDeadlineExceeded); silent != c.taken {
+			t.Errorf("%v, %v: %v", c.networks, c.addresses, err)
+		}
+		if err := errors.Join(conn.Close(), peers.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := restriction(nil, []string{"nowhere"}); err == nil || !strings.Contains(err.Error(), "iprestrict: couldn't parse IP address nowhere") {
+		t.Error(err)
+	}
+}
+
+// Private nodes are connected and trusted.
+func TestPrivateNodesAreKeptAndTrusted(t *testing.T) {
+	first, second := t.TempDir(), t.TempDir()
+	a, b := open(t, options(first, io.Discard)), open(t, options(second, io.Discard))
+	known := peered(t, a, first)
+	c := &config.Config{}
+	c.Node.DataDir = second
+	c.Node.P2P.MaxPeers, c.Node.P2P.NoDiscovery, c.Node.P2P.ListenAddr = 5, true, "127.0.0.1:0"
+	c.Node.P2P.PrivateNodes = []string{known.Self().URLv4()}
+	l := &life{Config: c, out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler)}
+	peers, err := l.meet(b, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer peers.Close()
+	for deadline := time.Now().Add(30 * time.Second); peers.PeerCount() == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the private node is not connected")
+		}
+	}
+	if info := peers.PeersInfo(); !info[0].Network.Static || !info[0].Network.Trusted {
+		t.Errorf("%+v", info[0].Network)
 	}
 }

@@ -70,6 +70,9 @@ func (l *life) serve(n *Node, peers *p2p.Node, w *waiting) (_ *requests, err err
 	}
 	if c.WSHost != "" {
 		overWS = &rpc.WSOptions{APIs: c.WSModules, Origins: c.WSOrigins, Prefix: c.WSPathPrefix}
+		if c.WSExposeAll {
+			overWS.APIs = nil
+		}
 	}
 	if overHTTP != nil && overWS != nil && c.HTTPHost == c.WSHost && c.HTTPPort == c.WSPort {
 		return r, r.open(c.HTTPHost, c.HTTPPort, overHTTP, overWS)
@@ -176,10 +179,22 @@ func (l *life) rpcOptions(n *Node, keys *accounts.Manager) rpc.Options {
 		GasCap: cmp.Or(o.RPCGasCap, math.MaxUint64), FeeCap: cmp.Or(o.RPCTxFeeCap, -1),
 		CallTime: cmp.Or(o.RPCEVMTimeout, longTime), RequestTime: cmp.Or(o.RPCTimeout, longTime),
 		UnindexedBlocks: inter.BlockNumber(o.FilterAPI.UnindexedLogsBlockRangeLimit),
+		IndexedBlocks:   inter.BlockNumber(o.FilterAPI.IndexedLogsBlockRangeLimit),
 	}
 	return rpc.Options{
 		Chain: n.Chain(), Writer: n, Accounts: keys, InsecureUnlock: c.InsecureUnlockAllowed, Remote: c.HTTPHost != "" || c.WSHost != "",
 		AllowUnprotected: o.AllowUnprotectedTxs || c.AllowUnprotectedTxs, DataDir: dir, Limits: limits,
-		Version: fmt.Sprintf("go-opera/v%s/tarn/%s-%s/%s", config.Version, runtime.GOOS, runtime.GOARCH, runtime.Version()),
+		IPRestrict: c.P2P.IPRestrict, PrivateNodes: c.P2P.PrivateNodes,
+		Version: l.name(),
 	}
+}
+
+// name is what the node says that it is, to peers and clients: go-opera's name with ours
+// behind the version. --identity stands where go-opera has it.
+func (l *life) name() string {
+	name := "go-opera"
+	if l.Node.UserIdent != "" {
+		name += "/" + l.Node.UserIdent
+	}
+	return fmt.Sprintf("%s/v%s/tarn/%s-%s/%s", name, config.Version, runtime.GOOS, runtime.GOARCH, runtime.Version())
 }

@@ -32,9 +32,6 @@ func (l *life) node(ctx context.Context) error {
 // running runs a node while something is done beside it.
 func (l *life) running(ctx context.Context, work func(context.Context, *rpc.Service) error) error {
 	return l.withNode(ctx, nil, func(ctx context.Context, n *Node) error {
-		for _, lack := range l.missing() {
-			l.log.Warn(lack)
-		}
 		said := &news{log: l.log, now: time.Now}
 		defer n.Subscribe(said.block)()
 		service, end, err := l.begin(n)
@@ -102,19 +99,6 @@ func leave(peers *p2p.Node) error {
 		return nil
 	}
 	return peers.Close()
-}
-
-// missing are the parts of a node that the options ask for, and that this program does not
-// have.
-func (l *life) missing() []string {
-	var lacks []string
-	lack := func(asked bool, what string) {
-		if asked {
-			lacks = append(lacks, what)
-		}
-	}
-	lack(len(l.Node.P2P.IPRestrict)+len(l.Node.P2P.PrivateNodes) != 0, "iprestrict and privatenodes have no effect: netrestrict takes networks, a firewall does the rest")
-	return lacks
 }
 
 // remember keeps the preset that was named, as go-opera does. Nobody depends on it.

@@ -302,33 +302,3 @@ func (x *genesisExport) items(source genesis.Source, u *genesis.UnitWriter) erro
 	}
 	return nil
 }
-
-// check compares everything with everything.
-func (l *life) check(ctx context.Context) error {
-	if len(l.words) != 0 {
-		return errors.New("This command doesn't require an argument.")
-	}
-	return l.existing(ctx, func(ctx context.Context, n *Node) error {
-		p := node.NewProgress(l.log, "Checking", progressEvery)
-		wrong := 0
-		err := n.Do(ctx, func(c *chain.Chain) error {
-			counted, err := c.Check(func(err error) {
-				if wrong++; wrong <= reported {
-					l.log.Error("Not as it should be", "err", err)
-				}
-			})
-			if err == nil && wrong == 0 {
-				p.Done("EVM storage is verified", "last", c.Head().Number, "accounts", counted.Accounts, "slots", counted.Slots,
-					"codes", counted.Codes, "nodes", counted.Nodes)
-			}
-			return err
-		})
-		if err == nil && wrong > 0 {
-			err = fmt.Errorf("%d things in %s are not as they should be", wrong, n.dir())
-		}
-		return err
-	})
-}
-
-// reported is how many of the things that are wrong are named.
-const reported = 100

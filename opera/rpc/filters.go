@@ -66,7 +66,7 @@ func (e ethFilters) GetFilterLogs(ctx context.Context, id rpc.ID) ([]*LogJSON, e
 const outgoing = 10_000
 
 // subscribe sends a client what is new, until it goes or is too slow.
-func (s *Service) subscribe(ctx context.Context, k kind, c Criteria) (*rpc.Subscription, error) {
+func (s *Service) subscribe(ctx context.Context, l *listener) (*rpc.Subscription, error) {
 	notifier, ok := rpc.NotifierFromContext(ctx)
 	if !ok {
 		return nil, rpc.ErrNotificationsUnsupported
@@ -80,7 +80,7 @@ func (s *Service) subscribe(ctx context.Context, k kind, c Criteria) (*rpc.Subsc
 			close(slow)
 		}
 	}
-	end, err := s.hub.listen(&listener{kind: k, criteria: c, end: stop, send: func(what any) {
+	l.end, l.send = stop, func(what any) {
 		if full {
 			return
 		}
@@ -89,7 +89,8 @@ func (s *Service) subscribe(ctx context.Context, k kind, c Criteria) (*rpc.Subsc
 		default:
 			stop()
 		}
-	}})
+	}
+	end, err := s.hub.listen(l)
 	if err != nil {
 		return nil, err
 	}
@@ -115,18 +116,18 @@ func (s *Service) subscribe(ctx context.Context, k kind, c Criteria) (*rpc.Subsc
 }
 
 func (e ethFilters) NewHeads(ctx context.Context) (*rpc.Subscription, error) {
-	return e.s.subscribe(ctx, ofBlocks, Criteria{})
+	return e.s.subscribe(ctx, &listener{kind: ofBlocks})
 }
 
 func (e ethFilters) NewPendingTransactions(ctx context.Context) (*rpc.Subscription, error) {
-	return e.s.subscribe(ctx, ofPending, Criteria{})
+	return e.s.subscribe(ctx, &listener{kind: ofPending})
 }
 
 func (e ethFilters) Logs(ctx context.Context, c Criteria) (*rpc.Subscription, error) {
 	if err := e.s.checkFilter(&c); err != nil {
 		return nil, err
 	}
-	return e.s.subscribe(ctx, ofLogs, c)
+	return e.s.subscribe(ctx, &listener{kind: ofLogs, criteria: c})
 }
 
 // headJSON is a header in the form of newHeads.

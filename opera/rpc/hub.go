@@ -65,6 +65,7 @@ type filter struct {
 type listener struct {
 	kind     kind
 	criteria Criteria
+	syncing  bool // what the listener of ofSync knows
 	send     func(any)
 	end      func() // like send; nothing is sent after it
 }
@@ -73,6 +74,7 @@ func newHub(s *Service) *hub {
 	h := &hub{s: s, filters: map[rpc.ID]*filter{}, live: map[*listener]struct{}{}, done: make(chan struct{})}
 	h.wake = sync.NewCond(&h.mu)
 	go h.run()
+	go h.watch()
 	return h
 }
 

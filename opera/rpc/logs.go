@@ -173,8 +173,12 @@ func (v *view) logs(ctx context.Context, c *Criteria) ([]*LogJSON, error) {
 		if c.To != nil {
 			q.To = v.number(*c.To)
 		}
-		if q.From <= q.To && !c.indexed() && q.To-q.From > limits.UnindexedBlocks {
-			return nil, fmt.Errorf("too wide blocks range, the limit is %d", limits.UnindexedBlocks)
+		most := limits.IndexedBlocks
+		if !c.indexed() {
+			most = limits.UnindexedBlocks
+		}
+		if q.From <= q.To && q.To-q.From > most {
+			return nil, fmt.Errorf("too wide blocks range, the limit is %d", most)
 		}
 	}
 	list := []*LogJSON{}

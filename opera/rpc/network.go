@@ -1,11 +1,13 @@
 package rpc
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/p2p"
+	"github.com/ethereum/go-ethereum/p2p/enode"
 )
 
 // netInfo answers for net.
@@ -48,4 +50,18 @@ func (a admin) AddTrustedPeer(url string) (bool, error) {
 
 func (a admin) RemoveTrustedPeer(url string) (bool, error) {
 	return done(a.s.options.Peers.RemoveTrustedPeer(url))
+}
+
+func (a admin) Iprestrict() []string { return a.s.options.IPRestrict }
+
+func (a admin) PrivateNodes() ([]*p2p.NodeInfo, error) {
+	infos := []*p2p.NodeInfo{}
+	for _, url := range a.s.options.PrivateNodes {
+		n, err := enode.Parse(enode.ValidSchemes, url)
+		if err != nil {
+			return nil, fmt.Errorf("private node %q: %w", url, err)
+		}
+		infos = append(infos, &p2p.NodeInfo{ID: n.ID().String(), Enode: n.URLv4(), IP: n.IPAddr().String()})
+	}
+	return infos, nil
 }

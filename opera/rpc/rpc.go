@@ -115,6 +115,9 @@ type Limits struct {
 	// UnindexedBlocks is how many blocks may be searched for logs with neither an address
 	// nor a topic; 100.
 	UnindexedBlocks inter.BlockNumber
+	// IndexedBlocks is how many blocks may be searched for logs with an address or a topic;
+	// go-opera's 999,999,999,999,999,999.
+	IndexedBlocks inter.BlockNumber
 	// Criteria is how many addresses and topics a search may name; 2,000.
 	Criteria int
 	// Filters is how many filters may be installed; 1,000.
@@ -147,6 +150,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Answer, 25<<20)
 	set(&l.Logs, 20_000)
 	set(&l.UnindexedBlocks, 100)
+	set(&l.IndexedBlocks, 999_999_999_999_999_999)
 	set(&l.Criteria, 2_000)
 	set(&l.Filters, 1_000)
 	set(&l.FilterHeld, 20_000)
@@ -175,6 +179,9 @@ type Options struct {
 	Version string
 	// DataDir is what admin_datadir says.
 	DataDir string
+	// IPRestrict are the addresses that peers may have, nil for any, and PrivateNodes the URLs
+	// of nodes that others are not told of, as the operator named them.
+	IPRestrict, PrivateNodes []string
 	// Prices estimates what gas costs; nil is an oracle that knows no pool.
 	Prices Prices
 	Limits Limits

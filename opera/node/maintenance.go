@@ -1,0 +1,162 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"tarn/node"
+	"tarn/opera/chain"
+	"tarn/opera/state"
+)
+
+// maintenance are go-opera's commands about its databases. Scripts that call them go on:
+// what they ask for is done, or is always done, which a line says.
+func maintenance() []action {
+	return []action{
+		{"check", "Compare the state with its tries, code with its hashes, history with its checksums", (*life).check},
+		{"check evm", "The same", (*life).check},
+		{"db compact", "Say why there is nothing to compact", (*life).compact},
+		{"db heal", "Open the chain as it is after a crash, make blocks again, save", (*life).heal},
+		{"db transform", "Say why there is nothing to transform", (*life).transform},
+		{"snapshot verify-state", "Check all, and that the root is the last state's: [ROOT]", (*life).verifyState},
+		{"snapshot traverse-state", "The same: [ROOT]", (*life).traverseState},
+		{"snapshot traverse-rawstate", "The same: [ROOT]", (*life).traverseState},
+		{"snapshot prune-state", "Say which old states are kept, and how fewer are: [ROOT]", (*life).pruneState},
+	}
+}
+
+// check compares everything with everything.
+func (l *life) check(ctx context.Context) error {
+	if len(l.words) != 0 {
+		return errors.New("This command doesn't require an argument.")
+	}
+	return l.existing(ctx, func(ctx context.Context, n *Node) error {
+		p := node.NewProgress(l.log, "Checking", progressEvery)
+		head, counted, err := l.compare(ctx, n)
+		if err == nil {
+			p.Done("EVM storage is verified", "last", head, "accounts", counted.Accounts, "slots", counted.Slots,
+				"codes", counted.Codes, "nodes", counted.Nodes)
+		}
+		return err
+	})
+}
+
+// compare compares everything of a chain, and returns its head and what was gone through.
+func (l *life) compare(ctx context.Context, n *Node) (head uint64, counted state.Counted, err error) {
+	wrong := 0
+	err = n.Do(ctx, func(c *chain.Chain) (err error) {
+		head = uint64(c.Head().Number)
+		counted, err = c.Check(func(err error) {
+			if wrong++; wrong <= reported {
+				l.log.Error("Not as it should be", "err", err)
+			}
+		})
+		return err
+	})
+	if err == nil && wrong > 0 {
+		err = fmt.Errorf("%d things in %s are not as they should be", wrong, n.dir())
+	}
+	return head, counted, err
+}
+
+// reported is how many of the things that are wrong are named.
+const reported = 100
+
+// compact says why nothing is compacted.
+func (l *life) compact(ctx context.Context) error {
+	if err := l.arguments(0, 0); err != nil {
+		return err
+	}
+	return l.existing(ctx, func(_ context.Context, n *Node) error {
+		s := n.Store()
+		l.log.Info("Nothing is to be compacted: freed pages are used again, and libraries compact by themselves; `tarn db convert` makes a smaller copy",
+			"engine", n.o.Engine.Kind, "bytes", s.Size, "used", s.Used)
+		return nil
+	})
+}
+
+// heal does what each start does: it opens at the last image, makes the blocks after it
+// again, and saves.
+func (l *life) heal(ctx context.Context) error {
+	if err := l.arguments(0, 0); err != nil {
+		return err
+	}
+	return l.existing(ctx, func(_ context.Context, n *Node) error {
+		head := n.Chain().Head()
+		l.log.Info("Recovery is complete, as at every start", "block", head.Number, "id", head.Atropos, "epoch", n.Chain().Epoch().Epoch, "again", n.made.Load())
+		return nil
+	})
+}
+
+// transform says why there is nothing to transform.
+func (l *life) transform(ctx context.Context) error {
+	if err := l.arguments(0, 0); err != nil {
+		return err
+	}
+	return l.existing(ctx, func(_ context.Context, n *Node) error {
+		l.log.Info("No DB transformation is needed: there is one layout; `tarn db convert` moves a state to another engine", "engine", n.o.Engine.Kind)
+		return nil
+	})
+}
+
+func (l *life) verifyState(ctx context.Context) error { return l.last(ctx, "Verified the state") }
+
+func (l *life) traverseState(ctx context.Context) error { return l.last(ctx, "State is complete") }
+
+// last checks everything, and that the root that was named, if any, is that of the last
+// state.
+func (l *life) last(ctx context.Context, done string) error {
+	root, named, err := l.root()
+	if err != nil {
+		return err
+	}
+	return l.existing(ctx, func(ctx context.Context, n *Node) error {
+		v, err := n.chain.View()
+		if err != nil {
+			return err
+		}
+		have, err := v.Root(v.Head().Number)
+		if err = errors.Join(err, v.Close()); err != nil {
+			return err
+		}
+		if named && root != have {
+			return fmt.Errorf("%v is not the root of the last state, which is %v: only the last one is checked whole, older ones node by node when they are asked for", root, common.Hash(have))
+		}
+		p := node.NewProgress(l.log, "Checking", progressEvery)
+		head, counted, err := l.compare(ctx, n)
+		if err == nil {
+			p.Done(done, "root", common.Hash(have).Hex(), "last", head, "accounts", counted.Accounts, "slots", counted.Slots, "codes", counted.Codes)
+		}
+		return err
+	})
+}
+
+// root reads the root that a command may name.
+func (l *life) root() (root common.Hash, named bool, err error) {
+	if len(l.words) > 1 {
+		return root, false, errors.New("too many arguments")
+	}
+	if len(l.words) == 0 {
+		return root, false, nil
+	}
+	if err := root.UnmarshalText([]byte(l.words[0])); err != nil {
+		return root, false, fmt.Errorf("the root %q: %w", l.words[0], err)
+	}
+	return root, true, nil
+}
+
+// pruneState says which old states there are.
+func (l *life) pruneState(ctx context.Context) error {
+	if _, _, err := l.root(); err != nil {
+		return err
+	}
+	return l.existing(ctx, func(_ context.Context, n *Node) error {
+		s := n.History().States
+		l.log.Info("Nothing is to be pruned: the last state stands alone, and old states are files beside it; a start with --gcmode full or --history.states N keeps fewer",
+			"bytes", s.LogBytes+s.Index.RunBytes)
+		return nil
+	})
+}
