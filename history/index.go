@@ -405,20 +405,7 @@ func (x *Index) Verify(report func(error)) error {
 	runs := x.runs
 	x.mu.RUnlock()
 	for _, r := range runs {
-		var n uint64
-		var last posting
-		err := x.files.use(r.path, func(f vfs.File) error {
-			return r.scan(f, 0, func(p *posting) (bool, error) {
-				if n++; n > 1 && p.before(&last) {
-					report(corrupt(r.path, 0, "key %x comes after %x", p.key, last.key))
-				}
-				last = posting{key: append(last.key[:0], p.key...), number: p.number}
-				return true, nil
-			})
-		})
-		if err == nil && n != r.postings {
-			err = corrupt(r.path, 0, "%d postings, want %d", n, r.postings)
-		}
+		err := x.files.use(r.path, func(f vfs.File) error { return r.verify(f, report) })
 		if err != nil {
 			report(err)
 		}

@@ -175,18 +175,23 @@ const (
 func (l *Log) beginPath() string { return filepath.Join(l.o.Dir, "BEGIN") }
 
 func (l *Log) readBegin() (beginning, error) {
-	there, err := l.o.FS.Exists(l.beginPath())
-	if err != nil {
-		return beginning{}, err
+	b, there, err := l.loadBegin()
+	if err != nil || there {
+		return b, err
 	}
-	if !there {
-		if old, err := l.where(1); err != nil || old != "" {
-			return beginning{}, errors.Join(err, corrupt(l.beginPath(), 0, "missing, and there is a segment in %s", old))
-		}
-		b := beginning{sequence: 1, first: l.o.First}
-		return b, l.writeBegin(b)
+	if old, err := l.where(1); err != nil || old != "" {
+		return beginning{}, errors.Join(err, corrupt(l.beginPath(), 0, "missing, and there is a segment in %s", old))
 	}
-	var b beginning
+	b = beginning{sequence: 1, first: l.o.First}
+	return b, l.writeBegin(b)
+}
+
+// loadBegin reads the file, and tells whether there is one.
+func (l *Log) loadBegin() (b beginning, there bool, err error) {
+	there, err = l.o.FS.Exists(l.beginPath())
+	if err != nil || !there {
+		return beginning{}, false, err
+	}
 	err = l.files.use(l.beginPath(), func(f vfs.File) error {
 		raw := make([]byte, beginSize)
 		if err := readFull(f, raw, 0); err != nil {
@@ -198,7 +203,7 @@ func (l *Log) readBegin() (beginning, error) {
 		b = beginning{binary.LittleEndian.Uint64(raw[8:]), binary.LittleEndian.Uint64(raw[16:])}
 		return nil
 	})
-	return b, errors.Join(err, l.files.forget(l.beginPath()))
+	return b, true, errors.Join(err, l.files.forget(l.beginPath()))
 }
 
 func (l *Log) writeBegin(b beginning) error {

@@ -98,7 +98,8 @@ type sender struct {
 	nonce   uint64
 }
 
-var gasPrice = big.NewInt(400e9)
+// gasPrice stays above the network's least one, which grows with each busy epoch.
+var gasPrice = big.NewInt(5000e9)
 
 func (s *sender) sign(signer types.Signer, to *common.Address, value *big.Int, gas uint64, data []byte) (*types.Transaction, error) {
 	tx, err := types.SignNewTx(s.key, signer, &types.LegacyTx{
