@@ -24,7 +24,7 @@ func Command() *cobra.Command {
 A store is named by its folder: the one that holds state.tarn, or a folder
 leveldb, pebble or badger.
 
-Exit codes: 0 done, 1 the store is damaged, 2 the command could not do its work,
+Exit codes: 0 done, 1 the store, or its history, is damaged, 2 the command could not do its work,
 130 interrupted.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
@@ -119,9 +119,13 @@ const damageListed = 10_000
 func verifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify DIR",
-		Short: "Read all of a store and check every checksum and every tree",
+		Short: "Read all of a store, or of a history, and check every checksum and every tree",
 		Long: `Read all of a store and check every checksum and every invariant of its format.
-Each piece of damage is printed as soon as it is found.`,
+Each piece of damage is printed as soon as it is found.
+
+DIR may also be a folder of history, or the folder of an Opera chain (chaindata),
+which has a store and a history. What a crash left at the end of a log, and the
+next start mends, is no damage.`,
 		Args: cobra.ExactArgs(1),
 	}
 	asJSON := jsonFlag(cmd)
@@ -140,12 +144,24 @@ Each piece of damage is printed as soon as it is found.`,
 		}
 		if *asJSON {
 			v.Damage = damage
+			if v.Notices == nil {
+				v.Notices = []string{}
+			}
 			err = writeJSON(cmd.OutOrStdout(), v)
-		} else if v.Sound {
-			v.print(cmd.OutOrStdout())
+		} else {
+			for _, n := range v.Notices {
+				printNotice(cmd.OutOrStdout(), n)
+			}
+			if v.Sound {
+				v.print(cmd.OutOrStdout())
+			}
 		}
 		if err == nil && !v.Sound {
-			err = fmt.Errorf("%s: %w: %s found", v.Path, errDamaged, grouped(v.Found))
+			what := errDamaged
+			if v.Engine == "" {
+				what = errHistory
+			}
+			err = fmt.Errorf("%s: %w: %s found", v.Path, what, grouped(v.Found))
 		}
 		return err
 	})

@@ -1,5 +1,5 @@
 // Package dbtool is `tarn db`: it looks into state stores of any engine, verifies
-// them, prints their rows, and moves them from one engine to another. It owns
+// them and the logs of history, prints their rows, and moves them from one engine to another. It owns
 // the commands' words, their exit codes and the fields of their JSON
 // (docs/db.md). It never repairs a store in place, and opens what it only looks at
 // for reading only.
@@ -25,6 +25,7 @@ const (
 
 var (
 	errDamaged     = errors.New("the store is damaged")
+	errHistory     = errors.New("the history is damaged")
 	errInterrupted = errors.New("interrupted")
 )
 
@@ -59,6 +60,9 @@ func explain(err error) error {
 	case errors.Is(err, errDamaged):
 		f.code = exitDamaged
 		f.remedy = "restore the folder from a copy or a snapshot; `tarn db dump` prints what can still be read"
+	case errors.Is(err, errHistory):
+		f.code = exitDamaged
+		f.remedy = "restore the files from a copy; indexes (RUNS, .run) are made again by a start"
 	case errors.Is(err, store.ErrCorrupt), errors.Is(err, store.ErrFault):
 		f.code = exitDamaged
 		f.remedy = "`tarn db verify` on the folder lists all of the damage"

@@ -24,8 +24,9 @@ type progress struct {
 	terminal bool // lines may be overwritten
 
 	what  string
-	total int64 // rows; below 0 if unknown
-	base  int64 // rows done before it started
+	unit  string // of what is counted; rows if it is empty
+	total int64  // below 0 if unknown
+	base  int64  // done before it started
 	done  int64
 	start time.Time
 	next  time.Time // when to speak again
@@ -45,16 +46,16 @@ func newProgress(out io.Writer) *progress {
 
 // begin starts a piece of work of which base of total rows are done.
 func (p *progress) begin(what string, base, total int64) {
-	p.what, p.base, p.done, p.total = what, base, base, total
+	p.what, p.unit, p.base, p.done, p.total = what, "rows", base, base, total
 	p.start = p.now()
 	p.next = p.start.Add(progressAfter)
 	p.shown = false
 }
 
-// add counts rows. It looks at the clock every 256 rows only.
-func (p *progress) add(rows int64) {
+// add counts what is done. It looks at the clock every 256 units only.
+func (p *progress) add(n int64) {
 	before := p.done
-	p.done += rows
+	p.done += n
 	if before>>8 != p.done>>8 {
 		p.tick()
 	}
@@ -94,11 +95,11 @@ func (p *progress) line(elapsed time.Duration) string {
 	rate := float64(p.done-p.base) / elapsed.Seconds()
 	fmt.Fprintf(&s, "%s: %s", p.what, grouped(p.done))
 	if p.total > 0 {
-		fmt.Fprintf(&s, " of %s rows (%.1f %%)", grouped(p.total), 100*float64(p.done)/float64(p.total))
+		fmt.Fprintf(&s, " of %s %s (%.1f %%)", grouped(p.total), p.unit, 100*float64(p.done)/float64(p.total))
 	} else {
-		s.WriteString(" rows")
+		s.WriteString(" " + p.unit)
 	}
-	fmt.Fprintf(&s, ", %s rows/s", grouped(int64(rate)))
+	fmt.Fprintf(&s, ", %s %s/s", grouped(int64(rate)), p.unit)
 	if left := p.total - p.done; left > 0 && rate >= 1 {
 		fmt.Fprintf(&s, ", %v left", time.Duration(math.Ceil(float64(left)/rate))*time.Second)
 	}

@@ -68,6 +68,14 @@ type Verification struct {
 	Rows    int64       `json:"rows"`
 	Bytes   int64       `json:"bytes"`
 	Seconds float64     `json:"seconds"`
+
+	// Of the history: logs and indexes that were read, their entries, postings and bytes, and
+	// what the next start mends.
+	Logs         int      `json:"logs"`
+	Entries      int64    `json:"entries"`
+	Postings     int64    `json:"postings"`
+	HistoryBytes int64    `json:"history_bytes"`
+	Notices      []string `json:"notices"`
 }
 
 // Damage is one finding of a verification. Table, Page and Offset are -1 where
@@ -170,6 +178,12 @@ func known(n int64) string {
 }
 
 func (v Verification) print(w io.Writer) {
+	if v.Logs > 0 {
+		fmt.Fprintf(w, "%s, checked in %.1f s\n", v.historyText(), v.Seconds)
+	}
+	if v.Engine == "" {
+		return
+	}
 	rows := ""
 	if v.Rows >= 0 {
 		rows = grouped(v.Rows) + " rows, "

@@ -34,8 +34,8 @@ type Verified struct {
 // nothing. An error says that it could not go on.
 //
 // What follows the last whole entry of a log's last segment is a torn tail, which a crash
-// leaves, unless a whole entry comes behind it. A log does not know what is needed of it: that
-// is its owner's to say.
+// leaves, unless it has the length of an entry, or a whole entry comes behind it. A log does not
+// know what is needed of it: that is its owner's to say.
 func Verify(o VerifyOptions) (Verified, error) {
 	if o.FS == nil {
 		o.FS = vfs.OS
@@ -162,7 +162,7 @@ func (v *verification) segment(f vfs.File, s *segment, last bool) error {
 		return err
 	}
 	if follows {
-		return corrupt(s.path(), s.end, "entry %d is not whole, and whole ones follow", v.next)
+		return corrupt(s.path(), s.end, "checksum of entry %d, or its length: it is not torn off", v.next)
 	}
 	v.Notice(fmt.Errorf("%s: offset %d: %d bytes of entry %d, which is not whole: the next start cuts them off, unless it needs them", s.path(), s.end, size-s.end, v.next))
 	return nil
@@ -195,8 +195,9 @@ func (v *verification) finished(f vfs.File, s *segment, size int64) error {
 // tornWindow is how far behind an entry that is not whole one that is whole is looked for.
 const tornWindow = 1 << 20
 
-// goesOn tells whether a whole entry, the one after the next, or the end of a finished segment
-// follows what is not whole at the end of an unfinished one.
+// goesOn tells whether what is not whole at the end of an unfinished segment is no torn tail: it
+// has its length, or a whole entry, the one after the next, or the end of a finished segment
+// follows.
 func (s *segment) goesOn(f vfs.File, size int64) (bool, error) {
 	if size-s.end >= trailerSize {
 		t := make([]byte, trailerSize)
@@ -210,6 +211,9 @@ func (s *segment) goesOn(f vfs.File, size int64) (bool, error) {
 	raw := make([]byte, min(size-s.end, tornWindow))
 	if err := readFull(f, raw, s.end); err != nil {
 		return false, err
+	}
+	if len(raw) >= entryHead && int64(binary.LittleEndian.Uint32(raw))+entryHead <= size-s.end {
+		return true, nil
 	}
 	number := s.first + s.count + 1
 	for at := entryHead; at+entryHead <= len(raw); at++ {

@@ -54,7 +54,10 @@ func params(dir, name string) testscript.Params {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("ENGINE", name)
-			return nil
+			// A file of a fakenet's events, several epochs of them.
+			events, err := filepath.Abs("../../opera/chain/testdata/fakenet1.events.gz")
+			env.Setenv("EVENTS", events)
+			return err
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "page" {

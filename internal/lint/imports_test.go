@@ -113,7 +113,7 @@ var rules = []rule{
 	// Of a ledger the bench has what makes a chain; nodes it meets as processes.
 	{"bench/antelope", []string{"antelope/blocklog", "antelope/chain", "antelope/chain/chaintest", "antelope/crypto", "antelope/p2p", "antelope/p2p/peer", "antelope/types", "contracts", "bench/...", "store/engine", "store/vfs", "internal/..."}},
 	{"bench/...", []string{"bench/...", "store/vfs", "serve/...", "probe", "internal/..."}},
-	{"dbtool/...", []string{"dbtool/...", "store/...", "internal/..."}},
+	{"dbtool/...", []string{"dbtool/...", "store/...", "history", "internal/..."}},
 	{"internal/...", []string{"internal/..."}},
 	{"cmd/tarn", []string{"dbtool", "antelope/node", "antelope/node/devnet", "opera/node", "opera/node/devnet", "bench"}},
 }
