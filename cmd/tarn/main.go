@@ -29,7 +29,7 @@ func run() int {
 	case "nodeos", "leap-util", "trace_api_util", "opera": // the programs that links stand in for
 		os.Args = append([]string{"tarn", name}, os.Args[1:]...)
 	}
-	// A second signal ends the program at once, but for a node, which listens itself.
+	// A second signal ends the program at once, but for nodes, which listen themselves.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	defer stop()

@@ -1,0 +1,41 @@
+package node
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// heard gives a log's lines to who waits for them.
+type heard chan string
+
+func (l heard) Write(b []byte) (int, error) {
+	l <- string(b)
+	return len(b), nil
+}
+
+// Signals after the one that stops a node do not end it while it saves its state.
+func TestANodeThatStopsOutlivesFurtherSignals(t *testing.T) {
+	said := make(heard, 1000)
+	l := &life{log: slog.New(slog.NewTextHandler(said, nil))}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer l.again(ctx)()
+	cancel()
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGINT} {
+		for answered := false; !answered; {
+			// The listener may still be on its way: then nobody hears the signal.
+			if err := syscall.Kill(os.Getpid(), s); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case line := <-said:
+				answered = strings.Contains(line, "Received "+s.String()+" again")
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}
+}
