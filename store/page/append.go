@@ -19,10 +19,10 @@ type tip struct {
 
 // setTip notes that the last row went to the end of p's leaf. The three rows before
 // it did so too: random keys shall not pay for what they do not use.
-func (e *Engine) setTip(p *path, table store.Table) {
+func (ed *editor) setTip(p *path, table store.Table) {
 	n, _ := p.leaf()
-	t := &e.tip
-	t.table, t.leaf, t.generation, t.bounded = table, n, e.generation, false
+	t := &ed.tip
+	t.table, t.leaf, t.generation, t.bounded = table, n, ed.generation, false
 	for d := p.depth - 2; d >= 0; d-- {
 		if parent, i := p.nodes[d], p.slots[d]+1; i < int(parent.count) {
 			t.bounded, t.bound = true, parent.key(t.bound[:0], i)
@@ -34,9 +34,9 @@ func (e *Engine) setTip(p *path, table store.Table) {
 // appendRow adds a row behind all others of the tip, and reports whether that is where
 // it belongs and fits. Whatever else changes a tree has cleared the tip or ended its
 // generation.
-func (e *Engine) appendRow(t *tree, table store.Table, key, value []byte, undo *store.Journal) bool {
-	tip := &e.tip
-	if tip.table != table || tip.generation != e.generation || len(key)+len(value) > inlined {
+func (ed *editor) appendRow(t *tree, table store.Table, key, value []byte, undo *store.Journal) bool {
+	tip := &ed.tip
+	if tip.table != table || tip.generation != ed.generation || len(key)+len(value) > inlined {
 		return false
 	}
 	if tip.bounded && bytes.Compare(key, tip.bound) >= 0 {
@@ -52,8 +52,8 @@ func (e *Engine) appendRow(t *tree, table store.Table, key, value []byte, undo *
 	}
 	t.rows++
 	t.bytes += int64(len(key) + len(value))
-	n.insertValue(last+1, key, value, false, e.spare)
-	e.noteInsert(n, last+1)
+	n.insertValue(last+1, key, value, false, ed.spare)
+	ed.noteInsert(n, last+1)
 	return true
 }
 

@@ -334,12 +334,12 @@ const backChunks = 64 << 20 / hugePage
 // uncheck has pages verified again that are to be read from the file. A run is verified
 // as a whole and marked at its first page, which may lie before them, but not before
 // from.
-func (e *Engine) uncheck(from, page, pages uint32, raw bitmap) {
+func (ps *pages) uncheck(from, page, pages uint32, raw bitmap) {
 	first := page
 	for first > from && page-first < uint32(runPages(store.MaxValue)) && raw.get(first-1) {
 		first--
 	}
-	e.clearChecked(first, page-first+pages)
+	ps.clearChecked(first, page-first+pages)
 }
 
 // settle takes in the outcome of a checkpoint that has ended.
@@ -437,11 +437,11 @@ func (e *Engine) unprivate(c *checkpoint) {
 	}
 }
 
-func (e *Engine) notPrivate(page, pages uint32) {
+func (ps *pages) notPrivate(page, pages uint32) {
 	for p := page; p < page+pages; p++ {
-		if e.private.get(p) && !e.dirty.get(p) {
-			e.private.clear(p)
-			e.privatePages--
+		if ps.private.get(p) && !ps.dirty.get(p) {
+			ps.private.clear(p)
+			ps.privatePages--
 		}
 	}
 }

@@ -33,9 +33,7 @@
 package page
 
 import (
-	"fmt"
 	"io"
-	"sync"
 	"sync/atomic"
 
 	"tarn/store"
@@ -43,57 +41,32 @@ import (
 )
 
 // Engine implements store.Engine. Goroutine rules are those of store.Store.
+//
+// It has many methods because the checkpoint, the bound of memory, the room in the file and
+// what a start finds there work on one set of facts, under one list of invariants. What stands
+// below them, pages and the changes of trees, are types of their own.
 type Engine struct {
+	editor
 	opts Options
-	path string
 	fs   vfs.FS
 	lock io.Closer
 	file vfs.File // for writing; nil when volatile or read-only
 	view vfs.File // for mapping and reading
-	mem  *memory
 
 	// The writer's.
-	generation uint64
-	tables     []table
-	space      space
-	dirty      bitmap // allocated since the last write-out
-	private    bitmap // in memory that only a give-back returns to the kernel
-	raw        bitmap // part of a run: no node header to fill in
-	size       int64  // of the file, bytes
-	room       room   // that the change under way has
-	live       []*snapshot
-	durable    *snapshot
-	image      meta     // the durable one
-	blobs      []extent // its catalog, free list and undo data
-	catalog    []byte   // of the image, encoded; nil if it is not known
-	recovered  store.Image
-	pending    *checkpoint
-	failed     error         // the writer's state is in doubt
-	doubtful   []*checkpoint // failed, but the disk may give them back
-	spilled    bool          // pages were written and dropped since the last image
-
-	dirtyPages, privatePages int64
-
-	// Scratch of the writer.
-	way           path
-	known         known
-	spare, spare2 *node
-	separator     []byte
-	scratch       [runRefSize]byte
-	aliased       []byte
-
-	// Where the last row was inserted.
-	lastPage  uint32
-	lastSlot  int
-	ascending int
-	tip       tip
+	tables    []table
+	durable   *snapshot
+	image     meta     // the durable one
+	blobs     []extent // its catalog, free list and undo data
+	catalog   []byte   // of the image, encoded; nil if it is not known
+	recovered store.Image
+	pending   *checkpoint
+	doubtful  []*checkpoint // failed, but the disk may give them back
+	spilled   bool          // pages were written and dropped since the last image
 
 	// Shared with readers.
-	checked   bitmap // pages verified since they were last read from disk; atomic
-	end       atomic.Uint32
-	mu        sync.Mutex // guards live, published, views, and refs of snapshots
-	published *snapshot
-	views     int
+	published *snapshot // under mu
+	views     int       // under mu
 	closed    atomic.Bool
 	left      bool // closed, and no checkpoint under way; under mu
 	counters  counters
@@ -107,186 +80,3 @@ type table struct {
 }
 
 var _ store.Engine = (*Engine)(nil)
-
-// node returns a tree node, verified on first touch.
-func (e *Engine) node(r ref, t store.Table, level int) (*node, error) {
-	n := e.nodeAt(r.page)
-	if e.isChecked(r.page) && uint32(n.generation) == r.generation {
-		return n, nil
-	}
-	return e.checkNode(r, t, level)
-}
-
-func (e *Engine) nodeAt(page uint32) *node {
-	return (*node)(e.mem.at(page))
-}
-
-func (e *Engine) isChecked(page uint32) bool {
-	w := int(page >> 6)
-	return w < len(e.checked) && atomic.LoadUint64(&e.checked[w])&(1<<(page&63)) != 0
-}
-
-func (e *Engine) setChecked(page uint32) {
-	atomic.OrUint64(&e.checked[page>>6], 1<<(page&63))
-}
-
-func (e *Engine) clearChecked(page, pages uint32) {
-	for p := page; p < page+pages; {
-		w, bit := p>>6, p&63
-		n := min(64-bit, page+pages-p)
-		atomic.AndUint64(&e.checked[w], ^(^uint64(0) >> (64 - n) << bit))
-		p += n
-	}
-}
-
-func (e *Engine) checkNode(r ref, t store.Table, level int) (*node, error) {
-	if r.page < firstPage || r.page >= e.end.Load() {
-		return nil, corruptPage(e.path, int64(r.page), int64(t), "is outside the file")
-	}
-	n := e.nodeAt(r.page)
-	if e.isChecked(r.page) {
-		if uint32(n.generation) == r.generation { // another reader was faster
-			return n, nil
-		}
-		return nil, corruptPage(e.path, int64(r.page), int64(t),
-			fmt.Sprintf("is of generation %d instead of %d", uint32(n.generation), r.generation))
-	}
-	if planted != skipChecksum {
-		if what := n.sound(r.page, r.generation, t, level); what != "" {
-			return nil, corruptPage(e.path, int64(r.page), int64(t), what)
-		}
-	}
-	e.setChecked(r.page)
-	return n, nil
-}
-
-// alloc returns a free page, dirty and of the present generation. The caller has
-// reserved it.
-func (e *Engine) alloc() uint32 {
-	page, ok := e.takeWarm()
-	if !ok {
-		page, ok = e.space.single(e.room.all)
-		if !ok {
-			page = e.space.end
-			e.moveEnd(page + 1)
-			e.markUsed(page)
-			return page
-		}
-		e.space.take(page, 1)
-	}
-	e.markUsed(page)
-	return page
-}
-
-// takeWarm prefers a page whose memory is private already: it costs no page fault
-// and nothing more to write.
-func (e *Engine) takeWarm() (uint32, bool) {
-	s := &e.space
-	for len(s.warm) > 0 {
-		page := s.warm[len(s.warm)-1]
-		s.warm = s.warm[:len(s.warm)-1]
-		if page < s.end && (page < s.bound || e.room.all) && s.free.get(page) && e.private.get(page) {
-			s.take(page, 1)
-			return page, true
-		}
-	}
-	return 0, false
-}
-
-func (e *Engine) markUsed(page uint32) {
-	if !e.dirty.get(page) {
-		e.dirty.set(page)
-		e.dirtyPages++
-	}
-	if !e.private.get(page) {
-		e.private.set(page)
-		e.privatePages++
-	}
-	e.raw.clear(page)
-	e.setChecked(page)
-}
-
-// allocRun returns a run of free pages, as raw bytes. The caller has reserved it.
-func (e *Engine) allocRun(pages uint32) uint32 {
-	page, ok := e.space.run(pages, 64, e.room.all)
-	if !ok && !e.fitsAtEnd(pages) {
-		page, ok = e.space.run(pages, int(e.space.end), e.room.all)
-	}
-	if ok {
-		e.space.take(page, pages)
-	} else {
-		page = e.space.end
-		e.moveEnd(page + pages)
-	}
-	for p := page; p < page+pages; p++ {
-		e.markUsed(p)
-		e.raw.set(p)
-	}
-	return page
-}
-
-// moveEnd takes pages behind the last one into use. When that enters another chunk
-// of new memory the one after it is made ready meanwhile.
-func (e *Engine) moveEnd(end uint32) {
-	if chunk := (end - 1) / hugePages; chunk != (e.space.end-1)/hugePages {
-		e.mem.populate(chunk + 1)
-	}
-	e.space.end = end
-	e.end.Store(end)
-}
-
-func (e *Engine) fitsAtEnd(pages uint32) bool {
-	return int64(e.space.end+pages)<<pageShift <= min(e.size, e.room.ceiling)
-}
-
-// newNode returns an empty node.
-func (e *Engine) newNode(t store.Table, level uint8) *node {
-	page := e.alloc()
-	n := e.nodeAt(page)
-	*n = node{kind: kindNode, table: uint16(t), number: page, generation: e.generation}
-	n.reset(level, nil)
-	return n
-}
-
-// copyNode returns a copy of n that may be changed, and lets go of n.
-func (e *Engine) copyNode(n *node) *node {
-	page := e.alloc()
-	c := e.nodeAt(page)
-	*c = *n
-	c.number, c.generation = page, e.generation
-	e.freeNode(n)
-	return c
-}
-
-func (e *Engine) freeNode(n *node) {
-	e.free(extent{n.number, 1, n.generation})
-}
-
-// free lets go of pages that the newest state no longer uses. They become free at
-// once unless a live snapshot can reach them.
-func (e *Engine) free(x extent) {
-	if n := len(e.live); n > 0 && e.live[n-1].generation >= x.born {
-		s := e.live[n-1]
-		s.block(x)
-		return
-	}
-	e.release(x)
-}
-
-// release makes pages free.
-func (e *Engine) release(x extent) {
-	e.space.put(x.page, x.pages)
-	for p := x.page; p < x.page+x.pages; p++ {
-		if e.dirty.get(p) {
-			e.dirty.clear(p)
-			e.dirtyPages--
-		}
-		if e.private.get(p) && len(e.space.warm) < warmLimit {
-			e.space.warm = append(e.space.warm, p)
-		}
-	}
-}
-
-// warmLimit bounds the list of warm pages; beyond it pages are found in the
-// bitmap.
-const warmLimit = 1 << 16

@@ -23,7 +23,8 @@ func Open(o Options) (_ *Engine, err error) {
 	chosen := o.Mode != 0
 	o.setDefaults()
 	o.bound()
-	e := &Engine{opts: o, fs: o.FS, path: filepath.Join(o.Dir, fileName)}
+	e := &Engine{opts: o, fs: o.FS}
+	e.path = filepath.Join(o.Dir, fileName)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, e.discard())
@@ -74,7 +75,8 @@ func OpenVolatile(limitBytes int64) (*Engine, error) {
 		return nil, err
 	}
 	o.setDefaults()
-	e := &Engine{opts: o, path: "volatile store"}
+	e := &Engine{opts: o}
+	e.path = "volatile store"
 	if err := e.prepareMemory(nil); err != nil {
 		return nil, errors.Join(err, e.discard())
 	}

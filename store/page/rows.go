@@ -75,13 +75,13 @@ func (e *Engine) Restore(t store.Table, key, old []byte, existed bool) (err erro
 
 // unalias copies arguments that lie in the store's own pages, which the change
 // is about to move.
-func (e *Engine) unalias(key, value []byte) ([]byte, []byte) {
-	inKey, inValue := e.mem.contains(key), e.mem.contains(value)
+func (ed *editor) unalias(key, value []byte) ([]byte, []byte) {
+	inKey, inValue := ed.mem.contains(key), ed.mem.contains(value)
 	if !inKey && !inValue {
 		return key, value
 	}
-	e.aliased = append(append(e.aliased[:0], key...), value...)
-	return e.aliased[:len(key)], e.aliased[len(key):]
+	ed.aliased = append(append(ed.aliased[:0], key...), value...)
+	return ed.aliased[:len(key)], ed.aliased[len(key):]
 }
 
 // CreateTable implements store.Engine.

@@ -24,19 +24,19 @@ type runHeader struct {
 }
 
 // writeRun stores b. The caller has reserved the pages.
-func (e *Engine) writeRun(kind uint8, t store.Table, b []byte) runRef {
-	page := e.allocRun(uint32(runPages(int64(len(b)))))
-	r := runRef{ref{page, uint32(e.generation)}, uint32(len(b))}
-	e.fillRun(r, kind, t, b)
+func (ps *pages) writeRun(kind uint8, t store.Table, b []byte) runRef {
+	page := ps.allocRun(uint32(runPages(int64(len(b)))))
+	r := runRef{ref{page, uint32(ps.generation)}, uint32(len(b))}
+	ps.fillRun(r, kind, t, b)
 	return r
 }
 
 // fillRun writes b, which may be shorter than the run was made for, and returns
 // the reference to what was written.
-func (e *Engine) fillRun(r runRef, kind uint8, t store.Table, b []byte) runRef {
-	at := e.mem.at(r.page)
+func (ps *pages) fillRun(r runRef, kind uint8, t store.Table, b []byte) runRef {
+	at := ps.mem.at(r.page)
 	*(*runHeader)(at) = runHeader{
-		kind: kind, table: uint16(t), number: r.page, size: uint32(len(b)), generation: e.generation,
+		kind: kind, table: uint16(t), number: r.page, size: uint32(len(b)), generation: ps.generation,
 	}
 	copy(unsafe.Slice((*byte)(unsafe.Add(at, headerSize)), len(b)), b)
 	(*runHeader)(at).checksum = sum(at, headerSize+len(b))
@@ -45,17 +45,17 @@ func (e *Engine) fillRun(r runRef, kind uint8, t store.Table, b []byte) runRef {
 }
 
 // readRun returns the bytes of a run in place, verified on first touch.
-func (e *Engine) readRun(r runRef, t store.Table) ([]byte, error) {
-	at := e.mem.at(r.page)
-	if !e.isChecked(r.page) || uint32((*runHeader)(at).generation) != r.generation {
+func (ps *pages) readRun(r runRef, t store.Table) ([]byte, error) {
+	at := ps.mem.at(r.page)
+	if !ps.isChecked(r.page) || uint32((*runHeader)(at).generation) != r.generation {
 		end := int64(r.page) + runPages(int64(r.size))
-		if r.page < firstPage || end > int64(e.end.Load()) {
-			return nil, corruptPage(e.path, int64(r.page), int64(t), "run reaches outside the file")
+		if r.page < firstPage || end > int64(ps.end.Load()) {
+			return nil, corruptPage(ps.path, int64(r.page), int64(t), "run reaches outside the file")
 		}
 		if what := soundRun(at, r, kindValue, t); what != "" && planted != skipChecksum {
-			return nil, corruptPage(e.path, int64(r.page), int64(t), what)
+			return nil, corruptPage(ps.path, int64(r.page), int64(t), what)
 		}
-		e.setChecked(r.page)
+		ps.setChecked(r.page)
 	}
 	return unsafe.Slice((*byte)(unsafe.Add(at, headerSize)), r.size), nil
 }

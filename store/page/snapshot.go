@@ -37,35 +37,35 @@ func (e *Engine) endGeneration(revision uint64) *snapshot {
 }
 
 // letGo drops a reference. The writer finds out in reap.
-func (e *Engine) letGo(s *snapshot) {
-	e.mu.Lock()
+func (ps *pages) letGo(s *snapshot) {
+	ps.mu.Lock()
 	s.refs--
-	e.mu.Unlock()
+	ps.mu.Unlock()
 }
 
 // reap forgets the snapshots that nobody needs any more and frees the pages that
 // only they could reach.
-func (e *Engine) reap() {
-	e.mu.Lock()
+func (ps *pages) reap() {
+	ps.mu.Lock()
 	var dead []*snapshot
-	e.live = slices.DeleteFunc(e.live, func(s *snapshot) bool {
+	ps.live = slices.DeleteFunc(ps.live, func(s *snapshot) bool {
 		if s.refs > 0 {
 			return false
 		}
 		dead = append(dead, s)
 		return true
 	})
-	e.mu.Unlock()
+	ps.mu.Unlock()
 	for _, s := range dead {
-		e.unblock(s)
+		ps.unblock(s)
 	}
 }
 
 // unblock hands the pages that s blocked to the next older snapshot that can
 // reach them, or frees them.
-func (e *Engine) unblock(s *snapshot) {
+func (ps *pages) unblock(s *snapshot) {
 	var older *snapshot
-	for _, t := range e.live {
+	for _, t := range ps.live {
 		if t.generation <= s.generation {
 			older = t
 		}
@@ -74,7 +74,7 @@ func (e *Engine) unblock(s *snapshot) {
 		if older != nil && older.generation >= x.born {
 			older.block(x)
 		} else {
-			e.release(x)
+			ps.release(x)
 		}
 	}
 	s.blocked, s.pages = nil, 0
