@@ -27,6 +27,8 @@ type Options struct {
 
 // Logger writes what it is told as lines, each with one call of the writer. It is
 // used by one goroutine.
+//
+// It has a method for each kind of line of the format.
 type Logger struct {
 	w   io.Writer
 	o   Options

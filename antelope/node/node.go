@@ -47,6 +47,9 @@ import (
 const progressEvery = 2 * time.Second
 
 // Node is a node whose files are open.
+//
+// It has many methods because starts, checkpoints and the end concern all of a node's files at
+// once, and their order is what a crash relies on.
 type Node struct {
 	o          Options
 	log        *blocklog.Log

@@ -29,6 +29,9 @@ const (
 
 // conn is an open connection. It is made by an accepted or a dialled socket and
 // never used again when it has ended.
+//
+// It has many methods because each kind of message has some, and all of them judge by the same
+// few facts: what this peer has shown, promised and cost so far.
 type conn struct {
 	net    *Network
 	id     uint32

@@ -20,6 +20,9 @@ import (
 
 // Network is a node's part in the peer-to-peer network. [New] makes it, Run works;
 // all other methods may be called at any time by any goroutine, and do not wait.
+//
+// It has many methods because what it tells its peers, what they ask and what an operator asks
+// go through one list of connections.
 type Network struct {
 	config *config
 	chain  Chain

@@ -42,6 +42,8 @@ type call struct {
 }
 
 // query is one request to a call.
+//
+// It has a method for each call of nodeos' API, which [calls] names.
 type query struct {
 	ctx   context.Context
 	api   *API

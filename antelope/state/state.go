@@ -37,6 +37,9 @@ import (
 
 // State is the writer's state. One goroutine at a time may use it; readers take a
 // View.
+//
+// It has many methods because it has some for each table, and those of sessions, which all
+// tables and caches go through together.
 type State struct {
 	Accounts       *Rows[types.Name, Account]
 	Metadata       *Rows[types.Name, AccountMetadata]

@@ -57,6 +57,9 @@ const (
 //
 // Code that cannot be reached is dropped, and with it what nodeos accepts there and
 // the specification does not.
+//
+// It has many methods because it has one for each kind of instruction that is rewritten, all in
+// one pass over one module.
 type rewriter struct {
 	m       *module
 	types   []funcType

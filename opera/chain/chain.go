@@ -71,6 +71,9 @@ type Options struct {
 }
 
 // Chain is the ledger. See the package comment for who may call what.
+//
+// It has many methods because the events of an epoch, the blocks that they come to, what is
+// remembered for readers and what a start makes again are one state with one writer.
 type Chain struct {
 	options   Options
 	store     store.Store

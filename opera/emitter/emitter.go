@@ -38,6 +38,9 @@ import (
 )
 
 // Emitter makes the events of a validator. One goroutine calls its methods.
+//
+// It has many methods because each reason to speak or to stay silent is one, and all of them
+// look at one view of the epoch.
 type Emitter struct {
 	o       Options
 	journal *journal

@@ -32,6 +32,8 @@ func (e ended) Error() string { return "" }
 func (e ended) ExitCode() int { return e.code }
 
 // life is one run of a command.
+//
+// It has many methods because it has one or more for each command.
 type life struct {
 	*config.Config
 	words    []string // after the command's

@@ -20,6 +20,8 @@ const others = 6
 
 // Work thinks up what accounts do: all of it follows from a seed, and from what is told of
 // the network. It is for one goroutine.
+//
+// It has many methods because it has one for each kind of work.
 type Work struct {
 	*rand.Rand
 	// Virtual says that the network's time is made: periods of days pass, and no pool

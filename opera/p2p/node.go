@@ -21,6 +21,9 @@ import (
 )
 
 // Node is this node among others. Any goroutine may call its methods.
+//
+// It has many methods because each message and each question of an operator has one, and all
+// share the list of peers.
 type Node struct {
 	o       Options
 	limits  Limits

@@ -27,6 +27,8 @@ import (
 // One goroutine at a time may use it. Methods of vm.StateDB return no errors: when the
 // source fails they answer as if there were nothing, and [Block.Error] says so; a block
 // or call with an error must be thrown away.
+//
+// It has many methods because vm.StateDB asks for most of them.
 type Block struct {
 	source  Source
 	objects map[common.Address]*object

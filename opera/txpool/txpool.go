@@ -113,6 +113,9 @@ func (o *Options) fill() {
 }
 
 // Pool is the transactions that wait. Any goroutine may call its methods.
+//
+// It has many methods because each rule that keeps the pool within its limits changes the same
+// lists under one lock.
 type Pool struct {
 	o       Options
 	journal *journal // nil: there is none

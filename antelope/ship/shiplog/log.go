@@ -16,6 +16,9 @@ import (
 
 // Log is a history log. One goroutine at a time appends; any goroutine may read, and
 // neither waits for the other but while bytes are copied.
+//
+// It has many methods because appending, reading, pruning, parts and a start after a crash keep
+// one list of files true under one lock.
 type Log struct {
 	o  Options
 	fs vfs.FS

@@ -71,6 +71,9 @@ func (o *Options) Validate() error {
 }
 
 // Log is the slices of a chain.
+//
+// It has many methods because appending, finding, compressing and a start after a crash keep
+// one list of files true under one lock.
 type Log struct {
 	o  Options
 	fs blocklog.FS
