@@ -80,9 +80,9 @@ func start(t *testing.T, ctx context.Context, extra ...string) *sides {
 	var wg sync.WaitGroup
 	var errOurs, errReal error
 	wg.Go(func() {
-		s.ours, errOurs = chain(t, ctx, p, oracle.Executable{Name: "tarn", Path: self, Args: []string{"nodeos"}, Env: append(os.Environ(), asNodeos+"=1")}, extra)
+		s.ours, errOurs = startChain(t, ctx, p, oracle.Executable{Name: "tarn", Path: self, Args: []string{"nodeos"}, Env: append(os.Environ(), asNodeos+"=1")}, extra)
 	})
-	wg.Go(func() { s.real, errReal = chain(t, ctx, p, p.Nodeos(), extra) })
+	wg.Go(func() { s.real, errReal = startChain(t, ctx, p, p.Nodeos(), extra) })
 	wg.Wait()
 	if err := errors.Join(errOurs, errReal); err != nil {
 		t.Fatal(err)
@@ -90,8 +90,8 @@ func start(t *testing.T, ctx context.Context, extra ...string) *sides {
 	return s
 }
 
-// chain starts a node and gives it the system contract, users and tokens.
-func chain(t *testing.T, ctx context.Context, p *oracle.Peer, program oracle.Executable, extra []string) (*oracle.Node, error) {
+// startChain starts a node and gives it the system contract, users and tokens.
+func startChain(t *testing.T, ctx context.Context, p *oracle.Peer, program oracle.Executable, extra []string) (*oracle.Node, error) {
 	list := oracle.Workloads()
 	w := list[slices.IndexFunc(list, func(w oracle.Workload) bool { return w.Name == "system-all" })]
 	g, keys := oracle.Genesis(w, seed)
