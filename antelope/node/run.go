@@ -11,7 +11,6 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -20,6 +19,7 @@ import (
 	"tarn/antelope/exception"
 	"tarn/antelope/logging"
 	"tarn/internal/machine"
+	"tarn/node"
 	"tarn/serve/systemd"
 	"tarn/store"
 )
@@ -251,7 +251,7 @@ func (l *life) serve(ctx context.Context, n *Node, o *Options, services Services
 		}
 	}()
 	defer func() { stop(); <-ended }()
-	l.tell(l.manager.Status("replaying"))
+	l.watch().Tell(l.manager.Status("replaying"))
 	if err := n.Start(ctx); err != nil {
 		return err
 	}
@@ -264,8 +264,7 @@ func (l *life) serve(ctx context.Context, n *Node, o *Options, services Services
 	if err := l.started(); err != nil {
 		return err
 	}
-	l.tell(l.manager.Ready())
-	l.tell(l.manager.Status("serving"))
+	l.watch().Serving()
 	return n.Serve(ctx, services)
 }
 
@@ -329,7 +328,7 @@ func (l *life) signals(said streams) func() {
 			default:
 				stopping = true
 				l.log.Info(fmt.Sprintf("Received %v: stopping", s))
-				l.tell(l.manager.Stopping())
+				l.watch().Stopping()
 				l.cause(errStopped)
 			}
 		}
@@ -341,52 +340,13 @@ func (l *life) signals(said streams) func() {
 	}
 }
 
-// tell logs that the service manager did not hear something.
-func (l *life) tell(err error) {
-	if err != nil {
-		l.log.Debug(err.Error())
-	}
-}
-
-// stopStep is how often the end of a node tells how far it is.
-const stopStep = 2 * time.Second
-
 // close closes a node, with progress, and with the service manager's patience.
 func (l *life) close(n *Node) error {
 	if n.chain.Head() == nil {
 		return n.closeFiles()
 	}
-	before := n.store.Stats()
-	start := time.Now()
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		t := time.NewTicker(stopStep)
-		defer t.Stop()
-		for {
-			select {
-			case <-stop:
-				return
-			case <-t.C:
-			}
-			l.tell(l.manager.Extend(10 * stopStep))
-			written := n.store.Stats().Written.Total() - before.Written.Total()
-			taken := time.Since(start)
-			args := []any{"written_mb", written >> 20, "of_mb", before.DirtyBytes >> 20, "seconds", int(taken.Seconds())}
-			if left := before.DirtyBytes - written; written > 0 && left > 0 {
-				args = append(args, "seconds_left", int(taken.Seconds()*float64(left)/float64(written)))
-			}
-			l.log.Info("Saving the state", args...)
-		}
-	}()
-	err := n.save()
-	close(stop)
-	<-stopped
-	if err != nil {
-		return errors.Join(err, n.closeFiles())
-	}
-	after := n.store.Stats()
-	l.log.Info("The state is saved", "block", n.store.Durable().Head, "mb", (after.Written.Total()-before.Written.Total())>>20,
-		"seconds", fmt.Sprintf("%.1f", time.Since(start).Seconds()))
-	return n.closeFiles()
+	return errors.Join(l.watch().Save(n.store, n.save), n.closeFiles())
 }
+
+// watch is who hears how the node is doing.
+func (l *life) watch() node.Watch { return node.Watch{Log: l.log, Manager: l.manager} }

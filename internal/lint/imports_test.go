@@ -67,7 +67,7 @@ var rules = []rule{
 	{"antelope/...", []string{"antelope/...", "store", "serve/...", "probe", "internal/..."}},
 
 	// Rooms of both protocols know neither.
-	{"node", []string{"store", "internal/..."}},
+	{"node", []string{"store", "serve/systemd", "internal/..."}},
 	{"writer", []string{"internal/..."}},
 	// What is written once: it knows the disk, and no protocol.
 	{"history/...", []string{"history/...", "store/vfs", "internal/..."}},

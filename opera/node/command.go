@@ -252,7 +252,8 @@ func (l *life) arguments(least, most int) error {
 func (l *life) options() (Options, error) {
 	t := &l.Tarn
 	o := Options{
-		Dir: l.Node.DataDir, Log: l.log, Recovery: t.Recovery, ExitAge: l.Run.ExitAge, ExitEpoch: l.Run.ExitEpoch, MinFree: t.MinFreeDiskMB << 20,
+		Manager: manager(),
+		Dir:     l.Node.DataDir, Log: l.log, Recovery: t.Recovery, ExitAge: l.Run.ExitAge, ExitEpoch: l.Run.ExitEpoch, MinFree: t.MinFreeDiskMB << 20,
 		History: chain.HistoryOptions{OldDir: t.HistoryDir, States: t.States},
 	}
 	switch {

@@ -31,6 +31,7 @@ import (
 	"tarn/node"
 	"tarn/opera/chain"
 	"tarn/opera/inter"
+	"tarn/serve/systemd"
 	"tarn/store"
 	"tarn/store/engine"
 	"tarn/writer"
@@ -52,6 +53,8 @@ type Options struct {
 	ExitAge   *time.Duration
 	ExitEpoch *uint64
 	MinFree   uint64 // bytes of the disk below which the node stops; 0 for never
+	// Manager hears that saving the state at the end needs time.
+	Manager systemd.Manager
 }
 
 // Why a node stops by itself.
@@ -228,7 +231,7 @@ func (n *Node) Cause() error { return context.Cause(n.ended) }
 func (n *Node) Close() error {
 	n.stop(ErrClosed)
 	n.running.Wait()
-	err := n.saver.Save()
+	err := node.Watch{Log: n.o.Log, Manager: n.o.Manager}.Save(n.store, n.saver.Save)
 	if err != nil {
 		err = fmt.Errorf("the state was not saved, the next start goes on from block %d: %w", n.store.Durable().Irreversible, remedy(err))
 	}

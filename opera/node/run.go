@@ -12,9 +12,11 @@ import (
 	"slices"
 	"time"
 
+	"tarn/node"
 	"tarn/opera/config"
 	"tarn/opera/p2p"
 	"tarn/opera/rpc"
+	"tarn/serve/systemd"
 	"tarn/store/vfs"
 )
 
@@ -39,7 +41,11 @@ func (l *life) running(ctx context.Context, work func(context.Context, *rpc.Serv
 		if err != nil {
 			return err
 		}
-		err = errors.Join(work(ctx, service), end())
+		watch := node.Watch{Log: l.log, Manager: manager()}
+		watch.Serving()
+		err = work(ctx, service)
+		watch.Stopping()
+		err = errors.Join(err, end())
 		cause := context.Cause(ctx)
 		if errors.Is(cause, ErrSynced) || errors.Is(cause, context.Canceled) {
 			l.log.Info("Stopping", "reason", cause)
@@ -48,6 +54,9 @@ func (l *life) running(ctx context.Context, work func(context.Context, *rpc.Serv
 		return errors.Join(cause, err)
 	})
 }
+
+// manager is the service manager that started the process, if one did.
+func manager() systemd.Manager { return systemd.Manager{Socket: os.Getenv("NOTIFY_SOCKET")} }
 
 // begin begins what goes on beside the chain: what waits, peers, requests, a validator. The
 // function that is returned ends that in the opposite order.
