@@ -9,15 +9,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"tarn/opera/inter"
 )
 
-var mixed = flag.Int("oracle.mixed", 0, "rounds of work and crashes of a network of our validators and go-opera's; 0 is no such network")
+var mixed = flag.Int("oracle.mixed", 0, "rounds of work, crashes and partitions of a network of our validators and go-opera's; 0 is no such network")
 
 // tarn builds our program, which is an opera if that is its name.
 func tarn(ctx context.Context, t *testing.T) string {
@@ -30,13 +32,18 @@ func tarn(ctx context.Context, t *testing.T) string {
 }
 
 // Validators of ours and of go-opera's make one chain, whoever crashes or stops on the way,
-// and nobody signs twice.
+// and however the network falls apart, and nobody signs twice.
 func TestAMixedNetworkAgrees(t *testing.T) {
 	if *mixed == 0 {
 		t.Skip("-oracle.mixed says for how many rounds")
 	}
-	p, ctx := peer(t)
-	seed := uint64(time.Now().UnixNano())
+	p, _ := peer(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(*mixed+3)*3*time.Minute)
+	defer cancel()
+	seed := *firstSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
 	t.Logf("seed %d", seed)
 	m := mixture{random: rand.New(rand.NewPCG(seed, 0))}
 	ours := tarn(ctx, t)
@@ -50,7 +57,11 @@ func TestAMixedNetworkAgrees(t *testing.T) {
 		return
 	}
 	for round := range *mixed {
-		if err := m.round(ctx); err != nil {
+		work := m.round
+		if round%2 == 1 {
+			work = m.partition
+		}
+		if err := work(ctx); err != nil {
 			t.Fatalf("round %d: %v\n%s", round, err, m.logs())
 		}
 	}
@@ -72,8 +83,8 @@ func TestAMixedNetworkAgrees(t *testing.T) {
 		t.Error(err)
 	}
 	block, epoch := c.Votes().Undecided()
-	t.Logf("%d blocks, %d epochs, %d transactions, %d crashes, %d stops; events by validator: %v; block %d and epoch %d are undecided",
-		blocks, c.Epoch().Epoch, m.sent, m.crashes, m.stops, made, block, epoch)
+	t.Logf("%d blocks, %d epochs, %d transactions, %d of them sent to ours, %d crashes, %d stops, %v partitions; events by validator: %v; block %d and epoch %d are undecided",
+		blocks, c.Epoch().Epoch, m.sent, m.toOurs, m.crashes, m.stops, m.partitions, made, block, epoch)
 	for id := inter.ValidatorID(1); id <= 4; id++ {
 		if made[id] < 3 {
 			t.Errorf("validator %d made %d events", id, made[id])
@@ -84,29 +95,39 @@ func TestAMixedNetworkAgrees(t *testing.T) {
 	}
 }
 
+// mixture is a network of two validators of ours, 1 and 2, and two of go-opera's.
 type mixture struct {
 	*Network
-	random               *rand.Rand
-	sent, crashes, stops int
+	random                       *rand.Rand
+	sent, toOurs, crashes, stops int
+	partitions                   map[string]int
+}
+
+// pay has a validator pay somebody, by way of another's node.
+func (m *mixture) pay(ctx context.Context, from, node inter.ValidatorID) (common.Hash, error) {
+	to := common.BigToAddress(big.NewInt(int64(1 + m.random.IntN(9))))
+	hash, err := m.Transfer(ctx, int(node-1), from, to, big.NewInt(m.random.Int64N(1e18)))
+	if err != nil {
+		return hash, fmt.Errorf("validator %d pays by way of node %d: %w", from, node, err)
+	}
+	if m.sent++; node <= 2 {
+		m.toOurs++
+	}
+	return hash, nil
 }
 
 // round has some pay others, and one node away for a while. All must have executed all when
-// it is over. Transactions go to nodes of go-opera's that stay.
+// it is over. Transactions go to any node that stays.
 func (m *mixture) round(ctx context.Context) error {
 	away := inter.ValidatorID(1 + m.random.IntN(4))
-	stays := 2
-	if away == 3 {
-		stays = 3
-	}
+	others := slices.DeleteFunc([]inter.ValidatorID{1, 2, 3, 4}, func(id inter.ValidatorID) bool { return id == away })
 	var last []common.Hash
 	pay := func() error {
 		for from := inter.ValidatorID(1); from <= 4; from++ {
-			to := common.BigToAddress(big.NewInt(int64(1 + m.random.IntN(9))))
-			hash, err := m.Transfer(ctx, stays, from, to, big.NewInt(m.random.Int64N(1e18)))
+			hash, err := m.pay(ctx, from, others[m.random.IntN(3)])
 			if err != nil {
 				return err
 			}
-			m.sent++
 			last = append(last, hash)
 		}
 		return nil
@@ -116,7 +137,7 @@ func (m *mixture) round(ctx context.Context) error {
 	}
 	if m.random.IntN(2) == 0 { // the epoch ends
 		d := &Deed{From: m.payers[1], To: &driverAuth, Data: call("advanceEpochs(uint256)").Number(1).Encode(), Gas: 900_000, Price: gwei(400)}
-		if _, err := m.Do(ctx, stays, d); err != nil {
+		if _, err := m.Do(ctx, int(others[m.random.IntN(3)]-1), d); err != nil {
 			return err
 		}
 	}
@@ -138,14 +159,84 @@ func (m *mixture) round(ctx context.Context) error {
 	if err := m.Return(ctx, away); err != nil {
 		return fmt.Errorf("validator %d returns: %w", away, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, 90*time.Second)
+	return m.all(ctx, last)
+}
+
+// all waits until all nodes have executed all.
+func (m *mixture) all(ctx context.Context, list []common.Hash) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	for _, hash := range last {
+	for _, hash := range list {
 		if _, err := m.Await(ctx, hash); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// partition has the network fall apart for a while, and has everybody pay by way of their
+// own nodes meanwhile. Three make blocks without the fourth; two and two make none, for
+// neither have a quorum. All must have executed all when the network is whole again.
+func (m *mixture) partition(ctx context.Context) error {
+	ids := []inter.ValidatorID{1, 2, 3, 4}
+	first := [][]inter.ValidatorID{{1, 2}, {1, 3}, {1, 4}, {1}, {2}, {3}, {4}}[m.random.IntN(7)]
+	second := slices.DeleteFunc(slices.Clone(ids), func(id inter.ValidatorID) bool { return slices.Contains(first, id) })
+	if m.partitions == nil {
+		m.partitions = map[string]int{}
+	}
+	m.partitions[fmt.Sprintf("%v|%v", first, second)]++
+	if err := m.Split(ctx, first, second); err != nil {
+		return err
+	}
+	time.Sleep(time.Second) // what was under way comes to an end
+	before, err := m.heads(ctx)
+	if err != nil {
+		return err
+	}
+	var list, ofMost []common.Hash
+	for _, id := range ids {
+		hash, err := m.pay(ctx, id, id)
+		if err != nil {
+			return err
+		}
+		if list = append(list, hash); len(second) == 3 && id != first[0] {
+			ofMost = append(ofMost, hash)
+		}
+	}
+	if len(second) == 3 {
+		most := &mixture{Network: &Network{Nodes: m.of(second)}}
+		if err := most.all(ctx, ofMost); err != nil {
+			return fmt.Errorf("three of four, %v: %w", second, err)
+		}
+	} else {
+		time.Sleep(time.Duration(3000+m.random.IntN(3000)) * time.Millisecond)
+	}
+	after, err := m.heads(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range ids {
+		quorum := len(second) == 3 && ids[i] != first[0]
+		if !quorum && after[i] != before[i] {
+			return fmt.Errorf("validator %d has made the blocks %d to %d without a quorum: %v|%v", ids[i], before[i]+1, after[i], first, second)
+		}
+	}
+	if err := m.Heal(ctx); err != nil {
+		return err
+	}
+	return m.all(ctx, list)
+}
+
+// heads are the numbers of the nodes' last blocks.
+func (m *mixture) heads(ctx context.Context) (list []uint64, err error) {
+	for _, n := range m.Nodes {
+		var head hexutil.Uint64
+		if err := n.Call(ctx, &head, "eth_blockNumber"); err != nil {
+			return nil, err
+		}
+		list = append(list, uint64(head))
+	}
+	return list, nil
 }
 
 // agree compares the blocks of all nodes, as far as all have them.
