@@ -18,6 +18,7 @@ import (
 	"tarn/node"
 	"tarn/opera/chain"
 	"tarn/opera/config"
+	"tarn/opera/rpc"
 	"tarn/opera/terminal"
 	"tarn/store/engine"
 )
@@ -40,7 +41,8 @@ type life struct {
 	in       io.Reader
 	out, err io.Writer
 	log      *slog.Logger
-	build    string // what says what the program was built from
+	filter   rpc.LogControl // of the log
+	build    string         // what says what the program was built from
 	observed observed
 
 	asked *terminal.Terminal // once somebody was asked
@@ -215,8 +217,15 @@ func (l *life) openLog() error {
 	if err := filter.Vmodule(l.Run.Log.Modules); err != nil {
 		return fmt.Errorf("--vmodule: %w", err)
 	}
-	l.log = slog.New(filter)
+	l.log, l.filter = slog.New(filter), leveled{filter}
 	return nil
+}
+
+// leveled is a log whose verbosity is said in go-opera's numbers.
+type leveled struct{ *gethlog.GlogHandler }
+
+func (l leveled) Verbosity(level int) {
+	l.GlogHandler.Verbosity(gethlog.FromLegacyLevel(min(max(level, 0), 5)))
 }
 
 func isTerminal(w io.Writer) bool {

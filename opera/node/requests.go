@@ -2,14 +2,11 @@ package node
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"math"
-	"net"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"time"
 
 	"github.com/ethereum/go-ethereum/accounts"
@@ -18,14 +15,14 @@ import (
 	"tarn/opera/inter"
 	"tarn/opera/p2p"
 	"tarn/opera/rpc"
-	"tarn/serve"
 )
 
 // requests answers JSON-RPC over what the options ask for, until it is closed.
 type requests struct {
-	l       *life
-	service *rpc.Service
-	ends    []func() error // in the order of their beginning
+	l         *life
+	service   *rpc.Service
+	endpoints *endpoints
+	ends      []func() error // in the order of their beginning
 }
 
 // socketPath is the longest path of a local socket, on Linux.
@@ -48,8 +45,11 @@ func (l *life) serve(n *Node, peers *p2p.Node, w *waiting) (_ *requests, err err
 	if w != nil {
 		o.Pool, o.Prices = w, w.prices
 	}
-	r := &requests{l: l, service: rpc.New(o)}
-	r.ends = append(r.ends, keys.Close, func() error { r.service.Close(); return nil })
+	r := &requests{l: l}
+	r.endpoints = &endpoints{r: r}
+	o.Endpoints = r.endpoints
+	r.service = rpc.New(o)
+	r.ends = append(r.ends, keys.Close, func() error { r.service.Close(); return nil }, r.endpoints.close)
 	r.until(n.Subscribe(r.service.Connected))
 	if w != nil {
 		r.until(w.Subscribe(r.service.Added))
@@ -62,26 +62,11 @@ func (l *life) serve(n *Node, peers *p2p.Node, w *waiting) (_ *requests, err err
 	if err := r.listen(); err != nil {
 		return nil, err
 	}
-	c := &l.Node
-	var overHTTP *rpc.HTTPOptions
-	var overWS *rpc.WSOptions
-	if c.HTTPHost != "" {
-		overHTTP = &rpc.HTTPOptions{APIs: c.HTTPModules, Origins: c.HTTPCors, Hosts: c.HTTPVirtualHosts, Prefix: c.HTTPPathPrefix}
+	if l.Node.HTTPHost != "" {
+		err = r.endpoints.StartHTTP("", 0, rpc.HTTPOptions{})
 	}
-	if c.WSHost != "" {
-		overWS = &rpc.WSOptions{APIs: c.WSModules, Origins: c.WSOrigins, Prefix: c.WSPathPrefix}
-		if c.WSExposeAll {
-			overWS.APIs = nil
-		}
-	}
-	if overHTTP != nil && overWS != nil && c.HTTPHost == c.WSHost && c.HTTPPort == c.WSPort {
-		return r, r.open(c.HTTPHost, c.HTTPPort, overHTTP, overWS)
-	}
-	if overHTTP != nil {
-		err = r.open(c.HTTPHost, c.HTTPPort, overHTTP, nil)
-	}
-	if overWS != nil && err == nil {
-		err = r.open(c.WSHost, c.WSPort, nil, overWS)
+	if l.Node.WSHost != "" && err == nil {
+		err = r.endpoints.StartWS("", 0, rpc.WSOptions{})
 	}
 	return r, err
 }
@@ -110,43 +95,6 @@ func (r *requests) listen() error {
 	}
 	r.ends = append(r.ends, socket.Close)
 	r.l.log.Info("IPC endpoint opened", "url", path)
-	return nil
-}
-
-// requestBytes is how many bytes of requests may be under way at an address. go-opera has no
-// bound.
-const requestBytes = 512 << 20
-
-// open answers at an address.
-func (r *requests) open(host string, port int, h *rpc.HTTPOptions, w *rpc.WSOptions) error {
-	handler, err := r.service.Handler(h, w)
-	if err != nil {
-		return err
-	}
-	listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
-	if err != nil {
-		handler.Close()
-		return fmt.Errorf("listen for JSON-RPC: %w", err)
-	}
-	t := r.l.Node.HTTPTimeouts
-	s := serve.New(serve.Options{
-		MaxBytesInFlight: requestBytes, MaxConnections: -1, HeaderTimeout: t.ReadTimeout, BodyTimeout: t.ReadTimeout,
-		WriteTimeout: t.WriteTimeout, IdleTimeout: t.IdleTimeout, Log: r.l.log,
-	})
-	if err := s.Serve(listener, r.l.observed.beside(handler)); err != nil {
-		handler.Close()
-		return err
-	}
-	r.ends = append(r.ends, func() error {
-		handler.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		if err := s.Stop(ctx); ctx.Err() == nil {
-			return err
-		}
-		return nil // who has not taken the answer in this time has none
-	})
-	r.l.log.Info("JSON-RPC is served", "http", h != nil, "ws", w != nil, "endpoint", listener.Addr())
 	return nil
 }
 
@@ -185,6 +133,7 @@ func (l *life) rpcOptions(n *Node, keys *accounts.Manager) rpc.Options {
 		Chain: n.Chain(), Writer: n, Accounts: keys, InsecureUnlock: c.InsecureUnlockAllowed, Remote: c.HTTPHost != "" || c.WSHost != "",
 		AllowUnprotected: o.AllowUnprotectedTxs || c.AllowUnprotectedTxs, DataDir: dir, Limits: limits,
 		IPRestrict: c.P2P.IPRestrict, PrivateNodes: c.P2P.PrivateNodes,
+		Log:     l.filter,
 		Version: l.name(),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ethereum/go-ethereum/core/forkid"
+	"github.com/ethereum/go-ethereum/event"
 	"github.com/ethereum/go-ethereum/p2p"
 	"github.com/ethereum/go-ethereum/p2p/enode"
 	"github.com/ethereum/go-ethereum/p2p/enr"
@@ -92,6 +93,11 @@ func named(what, url string, do func(*enode.Node)) error {
 // PeersInfo tells of the connections of the server, of peers that speak any of its protocols.
 func (n *Node) PeersInfo() []*p2p.PeerInfo {
 	return n.server.PeersInfo()
+}
+
+// SubscribeEvents has connections and their ends told to a channel, which must be read.
+func (n *Node) SubscribeEvents(to chan *p2p.PeerEvent) event.Subscription {
+	return n.server.SubscribeEvents(to)
 }
 
 // NodeInfo is what the server says of this node.

@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -113,6 +114,29 @@ func (d debugBlocks) BlocksTransactionTimes(ctx context.Context, until BlockTag,
 		return times, nil
 	})
 }
+
+// PrintBlock shows a block to a person. go-opera prints its memory.
+func (d debugBlocks) PrintBlock(n uint64) (string, error) {
+	return read(d.s, func(v *view) (string, error) {
+		b, err := d.numbered(v, n)
+		if err != nil {
+			return "", err
+		}
+		shown, err := v.blockJSON(b, true, false)
+		if err != nil {
+			return "", err
+		}
+		text, err := json.MarshalIndent(shown, "", "  ")
+		return string(text), err
+	})
+}
+
+// ChaindbProperty and ChaindbCompact are about go-opera's LevelDB.
+func (debugBlocks) ChaindbProperty(string) (string, error) {
+	return "", errors.New("the state is in no LevelDB of go-opera's: --metrics has its accounting, `tarn db info` more")
+}
+
+func (debugBlocks) ChaindbCompact() error { return nil } // there is never anything to compact
 
 // debugRuntime answers for debug about the process.
 type debugRuntime struct{}

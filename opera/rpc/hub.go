@@ -9,6 +9,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/p2p"
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"tarn/opera/chain"
@@ -30,10 +31,11 @@ type hub struct {
 	done    chan struct{}
 }
 
-// news is a block, or transactions that came into the pool.
+// news is a block, or transactions that came into the pool, or what became of a connection.
 type news struct {
 	block inter.BlockNumber
 	txs   []common.Hash
+	peer  *p2p.PeerEvent
 }
 
 // queued is how much news may wait. When there is more, filters say that changes were
@@ -48,6 +50,7 @@ const (
 	ofLogs
 	ofPending
 	ofSync
+	ofPeers
 )
 
 // filter collects what a client asks for now and then.
@@ -75,6 +78,7 @@ func newHub(s *Service) *hub {
 	h.wake = sync.NewCond(&h.mu)
 	go h.run()
 	go h.watch()
+	go h.hear()
 	return h
 }
 
@@ -158,6 +162,10 @@ func (h *hub) expire() {
 func (h *hub) tell(n news) {
 	if n.txs != nil {
 		h.tellPending(n.txs)
+		return
+	}
+	if n.peer != nil {
+		h.tellPeer(n.peer)
 		return
 	}
 	b, root, err := h.read(n.block)

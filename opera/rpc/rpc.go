@@ -21,6 +21,7 @@ import (
 	"github.com/ethereum/go-ethereum/accounts"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/event"
 	"github.com/ethereum/go-ethereum/p2p"
 
 	"tarn/opera/chain"
@@ -73,6 +74,8 @@ type Peers interface {
 	NodeInfo() *p2p.NodeInfo
 	// Highest returns the newest block and epoch that a peer has told of.
 	Highest() (inter.BlockNumber, inter.Epoch)
+	// SubscribeEvents has connections and their ends told to a channel, which must be read.
+	SubscribeEvents(to chan *p2p.PeerEvent) event.Subscription
 	// AddPeer and the three below change whom the node connects to, by the URL of a node.
 	AddPeer(url string) error
 	RemovePeer(url string) error
@@ -118,6 +121,8 @@ type Limits struct {
 	// IndexedBlocks is how many blocks may be searched for logs with an address or a topic;
 	// go-opera's 999,999,999,999,999,999.
 	IndexedBlocks inter.BlockNumber
+	// TraceBlocks is how many blocks trace_filter may go through; 100.
+	TraceBlocks inter.BlockNumber
 	// Criteria is how many addresses and topics a search may name; 2,000.
 	Criteria int
 	// Filters is how many filters may be installed; 1,000.
@@ -157,6 +162,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.FilterTime, 5*time.Minute)
 	set(&l.Subscriptions, 1_000)
 	set(&l.Trace, 32<<20)
+	set(&l.TraceBlocks, 100)
 	return l
 }
 
@@ -182,6 +188,10 @@ type Options struct {
 	// IPRestrict are the addresses that peers may have, nil for any, and PrivateNodes the URLs
 	// of nodes that others are not told of, as the operator named them.
 	IPRestrict, PrivateNodes []string
+	// Log is nil where the log cannot be changed.
+	Log LogControl
+	// Endpoints is nil where the addresses that are served cannot be changed.
+	Endpoints Endpoints
 	// Prices estimates what gas costs; nil is an oracle that knows no pool.
 	Prices Prices
 	Limits Limits
@@ -196,6 +206,7 @@ type Service struct {
 	blocks   *blockCache
 	analyses *evm.Analyses
 	hub      *hub
+	profiles debugProfiles
 	nonces   locks
 }
 
@@ -216,7 +227,7 @@ func New(o Options) *Service {
 	if o.Prices == nil {
 		o.Prices = gasprice.New(gasprice.Options{Chain: o.Chain, Writer: o.Writer, Now: o.Now})
 	}
-	s := &Service{options: o, limits: o.Limits.withDefaults(), blocks: newBlockCache(), analyses: evm.NewAnalyses(16 << 20)}
+	s := &Service{options: o, limits: o.Limits.withDefaults(), blocks: newBlockCache(), analyses: evm.NewAnalyses(16 << 20), profiles: newProfiles()}
 	s.hub = newHub(s)
 	return s
 }
@@ -266,10 +277,13 @@ func (noPeers) PeerCount() int                            { return 0 }
 func (noPeers) PeersInfo() []*p2p.PeerInfo                { return []*p2p.PeerInfo{} }
 func (noPeers) NodeInfo() *p2p.NodeInfo                   { return &p2p.NodeInfo{} }
 func (noPeers) Highest() (inter.BlockNumber, inter.Epoch) { return 0, 0 }
-func (noPeers) AddPeer(string) error                      { return errNoPeers }
-func (noPeers) RemovePeer(string) error                   { return errNoPeers }
-func (noPeers) AddTrustedPeer(string) error               { return errNoPeers }
-func (noPeers) RemoveTrustedPeer(string) error            { return errNoPeers }
+func (noPeers) SubscribeEvents(chan *p2p.PeerEvent) event.Subscription {
+	return event.NewSubscription(func(end <-chan struct{}) error { <-end; return nil })
+}
+func (noPeers) AddPeer(string) error           { return errNoPeers }
+func (noPeers) RemovePeer(string) error        { return errNoPeers }
+func (noPeers) AddTrustedPeer(string) error    { return errNoPeers }
+func (noPeers) RemoveTrustedPeer(string) error { return errNoPeers }
 
 // nonce is what the next transaction of a sender has.
 func (s *Service) nonce(v *view, sender common.Address) (uint64, error) {

@@ -29,7 +29,7 @@ func (s *Service) namespaces() map[string][]any {
 		"net":      {netInfo{s}},
 		"web3":     {web3{s}},
 		"txpool":   {txpool{s}},
-		"debug":    {debugBlocks{s}, debugTraces{s}, debugRuntime{}},
+		"debug":    {debugBlocks{s}, debugTraces{s}, debugRuntime{}, debugLog{s}, s.profiles},
 		"trace":    {flatTraces{s}},
 		"personal": {personal{s}},
 		"admin":    {admin{s}},

@@ -1,0 +1,121 @@
+package node
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/rpc"
+
+	"tarn/internal/loopback"
+	"tarn/opera/config"
+)
+
+// HTTP and WebSocket begin and end while the node runs, each for itself, at one address or
+// at two.
+func TestAddressesAreOpenedAndClosedWhileTheNodeRuns(t *testing.T) {
+	dir := t.TempDir()
+	n := open(t, options(dir, io.Discard))
+	imported(t, n)
+	short, err := os.MkdirTemp("/tmp", "node")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(short)
+	c := &config.Config{}
+	c.Node.DataDir, c.Node.IPCPath = dir, filepath.Join(short, "ipc")
+	c.Node.HTTPModules, c.Node.WSModules = []string{"eth"}, []string{"eth"}
+	l := &life{Config: c, out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler)}
+	r, err := l.serve(n, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := rpc.Dial(c.Node.IPCPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	call := func(want string, method string, args ...any) {
+		t.Helper()
+		var done bool
+		err := client.Call(&done, method, args...)
+		if want == "" && (err != nil || !done) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", method, err, want)
+		}
+	}
+	answers := func(url string) bool {
+		c, err := rpc.Dial(url)
+		if err != nil {
+			return false
+		}
+		defer c.Close()
+		var head hexutil.Uint64
+		return c.Call(&head, "eth_blockNumber") == nil && head > 0
+	}
+	first, second := loopback.Address(t), loopback.Address(t)
+	see := func(http, ws bool, at string) {
+		t.Helper()
+		if got := answers("http://" + at); got != http {
+			t.Errorf("HTTP answers: %v", got)
+		}
+		if got := answers("ws://" + at); got != ws {
+			t.Errorf("WebSocket answers: %v", got)
+		}
+	}
+	call("", "admin_startHTTP", "127.0.0.1", loopback.Port(first))
+	see(true, false, first)
+	call("JSON-RPC over HTTP is already enabled", "admin_startHTTP", "127.0.0.1", loopback.Port(first))
+	call("HTTP server already running on "+first, "admin_startHTTP", "127.0.0.1", loopback.Port(second))
+	call("", "admin_startWS", "127.0.0.1", loopback.Port(first))
+	see(true, true, first)
+	call("", "admin_stopHTTP")
+	see(false, true, first)
+	call("", "admin_startHTTP", "127.0.0.1", loopback.Port(second), "*", "net,eth")
+	see(true, false, second)
+	call("", "admin_stopWS")
+	call("there is no namespace", "admin_startWS", "127.0.0.1", loopback.Port(first), "*", "nonsense")
+	see(false, false, first)
+	see(true, false, second)
+	// Who asks by what ends gets the answer.
+	call("", "admin_stopHTTP")
+	call("", "admin_startHTTP", "127.0.0.1", loopback.Port(second), "", "admin")
+	body, err := http.Post("http://"+second, "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"admin_stopHTTP"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(body.Body); err != nil || !strings.Contains(string(text), `"result":true`) {
+		t.Errorf("%s, %v", text, err)
+	}
+	body.Body.Close()
+	http.DefaultClient.CloseIdleConnections()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		conn, err := net.Dial("tcp", second)
+		if err != nil {
+			break
+		}
+		conn.Close()
+		if time.Now().After(deadline) {
+			t.Fatal("it is served after the end")
+		}
+	}
+	busy, err := net.Listen("tcp", first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	call("address already in use", "admin_startHTTP", "127.0.0.1", loopback.Port(first))
+	call("", "admin_startHTTP", "127.0.0.1", loopback.Port(second))
+	if err := errors.Join(busy.Close(), r.close()); err != nil {
+		t.Fatal(err)
+	}
+	see(false, false, net.JoinHostPort("127.0.0.1", strconv.Itoa(loopback.Port(second))))
+	shut(t, n)
+}

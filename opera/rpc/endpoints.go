@@ -1,0 +1,103 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/p2p"
+	"github.com/ethereum/go-ethereum/rpc"
+)
+
+// Endpoints changes the addresses at which requests are answered. Any goroutine may call it.
+// The zero value of what is served stands for what the node was started with.
+type Endpoints interface {
+	StartHTTP(host string, port int, o HTTPOptions) error
+	StopHTTP() error
+	StartWS(host string, port int, o WSOptions) error
+	StopWS() error
+}
+
+var errNoEndpoints = errors.New("this node's addresses cannot be changed while it runs")
+
+func words(list *string) []string {
+	if list == nil {
+		return nil
+	}
+	var all []string
+	for word := range strings.SplitSeq(*list, ",") {
+		all = append(all, strings.TrimSpace(word))
+	}
+	return all
+}
+
+// given is what a pointer leads to, the zero value if it is nil.
+func given[T any](p *T) (of T) {
+	if p != nil {
+		of = *p
+	}
+	return of
+}
+
+func (a admin) endpoints(do func(Endpoints) error) (bool, error) {
+	if a.s.options.Endpoints == nil {
+		return false, errNoEndpoints
+	}
+	return done(do(a.s.options.Endpoints))
+}
+
+func (a admin) StartHTTP(host *string, port *int, cors, apis, vhosts *string) (bool, error) {
+	return a.endpoints(func(e Endpoints) error {
+		return e.StartHTTP(given(host), given(port), HTTPOptions{APIs: words(apis), Origins: words(cors), Hosts: words(vhosts)})
+	})
+}
+
+// StartRPC is the former name.
+func (a admin) StartRPC(host *string, port *int, cors, apis, vhosts *string) (bool, error) {
+	return a.StartHTTP(host, port, cors, apis, vhosts)
+}
+
+func (a admin) StopHTTP() (bool, error) { return a.endpoints(Endpoints.StopHTTP) }
+
+// StopRPC is the former name.
+func (a admin) StopRPC() (bool, error) { return a.StopHTTP() }
+
+func (a admin) StartWS(host *string, port *int, origins, apis *string) (bool, error) {
+	return a.endpoints(func(e Endpoints) error {
+		return e.StartWS(given(host), given(port), WSOptions{APIs: words(apis), Origins: words(origins)})
+	})
+}
+
+func (a admin) StopWS() (bool, error) { return a.endpoints(Endpoints.StopWS) }
+
+// PeerEvents tells of connections to peers and of their ends.
+func (a admin) PeerEvents(ctx context.Context) (*rpc.Subscription, error) {
+	return a.s.subscribe(ctx, &listener{kind: ofPeers})
+}
+
+// hear hears of connections until the hub ends.
+func (h *hub) hear() {
+	events := make(chan *p2p.PeerEvent, 16)
+	heard := h.s.options.Peers.SubscribeEvents(events)
+	defer heard.Unsubscribe()
+	for {
+		select {
+		case e := <-events:
+			h.push(news{peer: e})
+		case <-heard.Err():
+			return
+		case <-h.done:
+			return
+		}
+	}
+}
+
+func (h *hub) tellPeer(e *p2p.PeerEvent) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for l := range h.live {
+		if l.kind == ofPeers {
+			l.send(e)
+		}
+	}
+}
