@@ -30,7 +30,7 @@ func runCommand() *cobra.Command {
 	var f files
 	var dir, from string
 	var on []string
-	length, between := time.Duration(o.For)*time.Second, time.Duration(o.Between)*time.Second
+	times := timesOf(&o)
 	c := &cobra.Command{
 		Use:   "run SUITE... --on SUBJECT,...",
 		Short: "Measure suites on subjects, in pairs",
@@ -38,7 +38,10 @@ func runCommand() *cobra.Command {
 			"turns. The first subject is what the others are compared with. A subject is\n" +
 			"tarn[=PATH][:MODE] or nodeos=PATH[:MODE]; MODE is the map mode or, of tarn, the engine.",
 		RunE: func(c *cobra.Command, args []string) error {
-			o.Suites, o.For, o.Between = args, length.Seconds(), between.Seconds()
+			o.Suites = args
+			for _, t := range times {
+				*t.into = t.value.Seconds()
+			}
 			if from != "" {
 				again, err := optionsOf(from)
 				if err != nil {
@@ -59,16 +62,48 @@ func runCommand() *cobra.Command {
 	c.Flags().StringSliceVar(&on, "on", nil, "subjects, separated by commas")
 	c.Flags().StringVar(&dir, "dir", "", "folder for chains that are made and for the nodes; default one in the user's cache")
 	c.Flags().StringVar(&from, "from", "", "a run's JSON: do the same again")
-	c.Flags().IntVar(&o.Rounds, "rounds", o.Rounds, "rounds; fewer than six give no interval")
-	c.Flags().Uint64Var(&o.Seed, "seed", o.Seed, "of the chain and the transfers")
-	c.Flags().IntVar(&o.Accounts, "accounts", o.Accounts, "accounts of the chain")
-	c.Flags().IntVar(&o.Work, "transfers", o.Work, "transfers of the chain")
-	c.Flags().IntVar(&o.Push, "push", o.Push, "transfers that push sends")
-	c.Flags().IntVar(&o.Connect, "connections", o.Connect, "connections that push sends them over")
-	c.Flags().Float64Var(&o.Rate, "rate", o.Rate, "transfers per second in disk")
-	c.Flags().DurationVar(&length, "for", length, "how long disk takes in each round")
-	c.Flags().DurationVar(&between, "checkpoint-every", between, "time between checkpoints that the projection to a year assumes")
+	runFlags(c, &o)
+	for _, t := range times {
+		c.Flags().DurationVar(&t.value, t.name, t.value, t.help)
+	}
 	return c
+}
+
+// timed is an option that is a time on the command line, and seconds in the record.
+type timed struct {
+	name, help string
+	into       *float64
+	value      time.Duration
+}
+
+func timesOf(o *record.Options) []*timed {
+	all := []*timed{
+		{name: "for", into: &o.For, help: "how long disk takes in each round"},
+		{name: "checkpoint-every", into: &o.Between, help: "time between checkpoints that the projection to a year assumes"},
+		{name: "ask-for", into: &o.AskFor, help: "how long each of rpc's two loops takes"},
+		{name: "peer-for", into: &o.PeerFor, help: "how long peer and serve-blocks measure"},
+		{name: "window", into: &o.Window, help: "time of window, in which the chain must not end"},
+	}
+	for _, t := range all {
+		t.value = time.Duration(*t.into * float64(time.Second))
+	}
+	return all
+}
+
+func runFlags(c *cobra.Command, o *record.Options) {
+	f := c.Flags()
+	f.IntVar(&o.Rounds, "rounds", o.Rounds, "rounds; fewer than six give no interval")
+	f.Uint64Var(&o.Seed, "seed", o.Seed, "of the chain and the transfers")
+	f.IntVar(&o.Accounts, "accounts", o.Accounts, "accounts of the chain")
+	f.IntVar(&o.Work, "transfers", o.Work, "transfers of the chain")
+	f.StringVar(&o.Blocks, "blocks", o.Blocks, "folder with the blocks of a recorded chain, in place of one that is made: import, sync and window can be measured on it")
+	f.IntVar(&o.Push, "push", o.Push, "transfers that push and p2p send")
+	f.IntVar(&o.Connect, "connections", o.Connect, "connections of push and rpc")
+	f.Float64Var(&o.Rate, "rate", o.Rate, "transfers per second in disk and peer")
+	f.Float64Var(&o.Rating, "tbw", o.Rating, "terabytes that the disk is rated to be written, for the years that it lasts in disk; 0: not told")
+	f.Float64Var(&o.AskRate, "ask-rate", o.AskRate, "questions per second of rpc's second loop")
+	f.IntVar(&o.Peers, "peers", o.Peers, "light peers in peer and serve-blocks")
+	f.IntVar(&o.Syncing, "syncing", o.Syncing, "peers that fetch the chain, of those of serve-blocks")
 }
 
 // optionsOf are those of a run that was saved.
@@ -159,6 +194,11 @@ func configured(c *cobra.Command, o record.Options, on []string, dir string, fre
 	if protocol != subject.Antelope {
 		return nil, usage(errors.New("subjects of Opera cannot be measured yet: tarn[:MODE] and nodeos=PATH[:MODE] can"))
 	}
+	if o.Blocks != "" {
+		if o.Blocks, err = filepath.Abs(o.Blocks); err != nil {
+			return nil, usage(fmt.Errorf("find the recorded chain: %w", err))
+		}
+	}
 	above, err := parent(dir)
 	if err != nil {
 		return nil, usage(err)
@@ -170,9 +210,21 @@ func configured(c *cobra.Command, o record.Options, on []string, dir string, fre
 	if err != nil {
 		return nil, failed(err)
 	}
+	network := chainOf(o, above)
+	if err := suite.Able(network, o.Suites); err != nil {
+		return nil, usage(err)
+	}
 	return &suite.Config{
-		Options: o, Subjects: subjects, Dir: filepath.Join(above, fmt.Sprintf("nodes-%d", os.Getpid())), Free: free, InMemory: inMemory, Command: called(),
-		Network: antelope.New(filepath.Join(above, "chains"), antelope.Shape{Seed: cmp.Or(o.Seed, 1), Accounts: o.Accounts, Transfers: o.Work}),
+		Options: o, Subjects: subjects, Source: subject.Subject{Name: "the source", Program: subject.Tarn, Path: own, Mode: "heap"}, Dir: filepath.Join(above, fmt.Sprintf("nodes-%d", os.Getpid())), Free: free, InMemory: inMemory, Command: called(),
+		Network: network,
 		Tell:    func(line string) { fmt.Fprintln(c.ErrOrStderr(), line) }, //nolint:errcheck // it is only company
 	}, nil
+}
+
+// chainOf is the chain that the options ask for.
+func chainOf(o record.Options, above string) suite.Network {
+	if o.Blocks != "" {
+		return antelope.NewRecorded(o.Blocks)
+	}
+	return antelope.New(filepath.Join(above, "chains"), antelope.Shape{Seed: cmp.Or(o.Seed, 1), Accounts: o.Accounts, Transfers: o.Work})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tarn/bench/causes"
 	"tarn/bench/record"
 	"tarn/bench/report"
 	"tarn/bench/watcher"
@@ -43,7 +44,7 @@ func watchCommand() *cobra.Command {
 				return usage(errors.New("--pid must be a process, --for at least 1s, --tbw not below 0"))
 			}
 			if o.URL != "" {
-				if err := checkURL(o.URL); err != nil {
+				if err := causes.CheckURL(o.URL); err != nil {
 					return usage(err)
 				}
 			}
@@ -92,14 +93,14 @@ func Watch(ctx context.Context, o Watched) (*record.Watch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watch process %d (only its own user and root may): %w", o.PID, err)
 	}
-	causes := askCauses(ctx, o.URL)
+	asked := ask(ctx, o.URL)
 	ended, err := follow(ctx, w, o.For)
 	r := &record.Watch{
 		Kind: record.KindWatch, Schema: record.Schema, PID: o.PID, Began: w.Began, Ended: ended, Rating: o.Rating,
 		Samples: w.Samples, ByName: w.ByName, Walk: w.Walk.Seconds(), URL: o.URL,
 	}
-	said, why := causes.since()
-	r.ByCause, r.ByFiles, r.Unasked = said.causes, said.files, why
+	said, why := asked.since()
+	r.ByCause, r.ByFiles, r.Unasked = said.State, said.Files, why
 	if err != nil {
 		err = fmt.Errorf("watch process %d after %.0f s: %w", o.PID, time.Since(w.Began).Seconds(), err)
 	}

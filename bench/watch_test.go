@@ -3,13 +3,10 @@ package bench
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -122,6 +119,13 @@ func TestWrongCommandLinesAreRefused(t *testing.T) {
 		{"run disk --on tarn --for 0s", "for 0 s"},
 		{"run disk --on tarn --connections 0", "connections"},
 		{"run disk --on tarn --checkpoint-every 0s", "between checkpoints"},
+		{"run disk --on tarn --tbw -1", "rated"},
+		{"run rpc --on tarn --ask-for 0s", "0 s"},
+		{"run rpc --on tarn --ask-rate 0", "0 questions"},
+		{"run peer --on tarn --peers 0", "0 peers"},
+		{"run serve-blocks --on tarn --peers 2 --syncing 3", "3 peers that fetch"},
+		{"run window --on tarn --window 0s", "a window of 0 s"},
+		{"run push --on tarn --dir " + dir + " --blocks " + dir, "push cannot be measured on this chain"},
 		{"run --from " + dir + "/missing", "missing"},
 		{"run --from " + broken, "broken.json"},
 		{"compare x", "accepts 2"},
@@ -149,7 +153,7 @@ func TestADiskWithoutRoomIsSaidAtOnce(t *testing.T) {
 
 func TestSuitesAreListed(t *testing.T) {
 	out, _, code := bench(t, t.Context(), "list")
-	for _, name := range []string{"import", "start", "push", "stop", "disk", "snapshot"} {
+	for _, name := range []string{"import", "start", "push", "stop", "disk", "snapshot", "rpc", "sync", "window", "p2p", "peer", "serve-blocks"} {
 		if code != 0 || !strings.Contains(out, "| "+name) {
 			t.Errorf("%d: no %s in\n%s", code, name, out)
 		}
@@ -178,44 +182,5 @@ func TestTwoRunsAreCompared(t *testing.T) {
 		if code != 0 || !strings.Contains(out, c.want) {
 			t.Errorf("%d, no %q in\n%s%s", code, c.want, out, log)
 		}
-	}
-}
-
-// What a node says of itself, as Prometheus' text.
-func TestANodeIsAskedWhatItWritesFor(t *testing.T) {
-	var asked atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != metricsPath {
-			http.NotFound(w, r)
-			return
-		}
-		n := asked.Add(1) * 1000
-		fmt.Fprintf(w, "# HELP x\ntarn_state_written_bytes_total{cause=\"check point\"} %d\ntarn_state_written_bytes_total{cause=\"growth\"} 7 1700000000\nother{cause=\"x\"} 3\ntarn_state_written_bytes_total{cause=\"empty\"} \ntarn_written_bytes_total{files=\"state\"} %d\ntarn_written_bytes_total{node=\"a\",files=\"block_log\"} %d\n", n, n, 3*n)
-	}))
-	defer server.Close()
-	c := askCauses(t.Context(), server.URL)
-	grown, why := c.since()
-	if why != "" || len(grown.causes) != 2 || grown.causes["check point"] != 1000 || grown.causes["growth"] != 0 {
-		t.Errorf("%v, %s", grown, why)
-	}
-	if len(grown.files) != 1 || grown.files["block_log"] != 3000 {
-		t.Errorf("other files: %v", grown.files)
-	}
-	c.first.causes["growth"] = 8
-	if _, why := c.since(); !strings.Contains(why, "anew") {
-		t.Errorf("%s", why)
-	}
-	if _, why := askCauses(t.Context(), server.URL+"/other").since(); !strings.Contains(why, "404") {
-		t.Errorf("%s", why)
-	}
-	var many strings.Builder
-	for i := range causesMost + 1 {
-		fmt.Fprintf(&many, "a_written_bytes_total{cause=\"%d\"} 1\n", i)
-	}
-	if _, err := parseCauses(strings.NewReader(many.String())); err == nil {
-		t.Error("any number of causes is kept")
-	}
-	if _, err := parseCauses(strings.NewReader("a_written_bytes_total{cause=\"x\"} much")); err == nil {
-		t.Error("what is no number is taken")
 	}
 }

@@ -42,16 +42,15 @@ const (
 
 // Network is a chain of a shape, in a folder of made chains.
 type Network struct {
+	blocks
 	shape Shape
 	cache string
-	dir   string // of this chain
-	chain record.Chain
 }
 
 // New is the network of a chain, kept in the folder cache.
 func New(cache string, s Shape) *Network {
 	name := fmt.Sprintf("antelope-%d-%d-%d-%d", shapeVersion, s.Seed, s.Accounts, s.Transfers)
-	return &Network{shape: s, cache: cache, dir: filepath.Join(cache, name)}
+	return &Network{blocks: blocks{dir: filepath.Join(cache, name)}, shape: s, cache: cache}
 }
 
 // Chain makes the chain, unless the folder has it whole.
@@ -95,7 +94,7 @@ func (n *Network) found() (c record.Chain, err error) {
 	if err := json.Unmarshal(text, &c); err != nil {
 		return c, fmt.Errorf("read %s: %w", filepath.Join(n.dir, chainFile), err)
 	}
-	sum, _, err := hashed(filepath.Join(n.dir, "blocks.log"))
+	sum, _, err := hashed(filepath.Join(n.dir, blocklog.LogName))
 	if err == nil && sum != c.SHA256 {
 		err = errors.New("its blocks are not those that were made")
 	}
@@ -141,7 +140,7 @@ func (n *Network) make(ctx context.Context, part string) (err error) {
 	}
 	c := record.Chain{Protocol: "antelope", Seed: n.shape.Seed, ID: m.Genesis.ChainID().String(), Accounts: n.shape.Accounts,
 		Transfers: n.shape.Transfers, Blocks: uint64(head)}
-	if c.SHA256, c.Bytes, err = hashed(filepath.Join(dir, "blocks.log")); err != nil {
+	if c.SHA256, c.Bytes, err = hashed(filepath.Join(dir, blocklog.LogName)); err != nil {
 		return err
 	}
 	text, err := json.MarshalIndent(c, "", "\t")
@@ -178,32 +177,4 @@ func (n *Network) fill(ctx context.Context, m *chaintest.Maker, log *blocklog.Lo
 		}
 	}
 	return nil
-}
-
-// Install puts the chain's blocks where a node of the folder looks for them.
-func (n *Network) Install(dir string) error {
-	blocks := filepath.Join(dir, "blocks")
-	if err := os.MkdirAll(blocks, 0o755); err != nil {
-		return err
-	}
-	for _, name := range []string{"blocks.log", "blocks.index"} {
-		if err := copyFile(filepath.Join(n.dir, name), filepath.Join(blocks, name)); err != nil {
-			return fmt.Errorf("give the node its blocks: %w", err)
-		}
-	}
-	return nil
-}
-
-func copyFile(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Sync(), out.Close()) // not while it is measured
 }

@@ -4,23 +4,24 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"tarn/antelope/chain/chaintest"
-	"tarn/antelope/crypto"
 	"tarn/antelope/types"
-	"tarn/bench/load"
 	"tarn/bench/subject"
+	"tarn/bench/suite"
 	"tarn/internal/loopback"
 )
 
@@ -32,7 +33,7 @@ const stateMB = 4096
 const versionPatience = 5 * time.Second
 
 // Version is what a program calls itself.
-func (n *Network) Version(ctx context.Context, s subject.Subject) (string, error) {
+func (b *blocks) Version(ctx context.Context, s subject.Subject) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionPatience)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, s.Path, append(command(s), "--full-version")...).Output()
@@ -51,65 +52,113 @@ func command(s subject.Subject) []string {
 	return nil
 }
 
-// arguments are those of every node. The chain plugin must be named first: nodeos
-// initialises plugins in this order.
-func arguments(s subject.Subject, dir, http, p2p string) []string {
-	args := append(command(s),
+// started is a node of a folder, with the arguments that all nodes have. The chain plugin
+// must be named first: nodeos initialises plugins in this order.
+func started(s subject.Subject, dir string) (suite.Node, error) {
+	addresses, err := loopback.Addresses(2)
+	if err != nil {
+		return suite.Node{}, err
+	}
+	n := suite.Node{URL: "http://" + addresses[0], Peers: addresses[1]}
+	n.Args = append(command(s),
 		"--data-dir", dir, "--config-dir", dir+"/config",
 		"--plugin", "eosio::chain_plugin", "--plugin", "eosio::chain_api_plugin",
 		"--plugin", "eosio::producer_plugin", "--plugin", "eosio::producer_api_plugin",
-		"--http-server-address", http, "--p2p-listen-endpoint", p2p, "--http-validate-host", "0",
+		"--http-server-address", addresses[0], "--p2p-listen-endpoint", addresses[1], "--http-validate-host", "0",
 		"--http-max-response-time-ms", "10000", "--abi-serializer-max-time-ms", "10000",
 		"--chain-state-db-size-mb", strconv.Itoa(stateMB), "--resource-monitor-not-shutdown-on-threshold-exceeded")
 	switch {
 	case s.Program == subject.Nodeos || slices.Contains(subject.Modes(subject.Nodeos), s.Mode):
-		args = append(args, "--database-map-mode", s.Mode)
+		n.Args = append(n.Args, "--database-map-mode", s.Mode)
 	default:
-		args = append(args, "--state-engine", s.Mode)
+		n.Args = append(n.Args, "--state-engine", s.Mode)
 	}
 	if s.Program == subject.Tarn && slices.Contains(subject.Modes(subject.Nodeos), s.Mode) {
-		args = append(args, "--state-engine", "page")
+		n.Args = append(n.Args, "--state-engine", "page")
 	}
-	return args
+	return n, nil
 }
 
 // Import are the arguments of a node that makes the state of the blocks in its folder,
 // makes it durable, and ends.
-func (n *Network) Import(s subject.Subject, dir string) ([]string, error) {
-	addresses, err := loopback.Addresses(2)
-	if err != nil {
-		return nil, err
-	}
-	return append(arguments(s, dir, addresses[0], addresses[1]), "--terminate-at-block", strconv.FormatUint(n.chain.Blocks, 10)), nil
+func (b *blocks) Import(s subject.Subject, dir string) ([]string, error) {
+	n, err := started(s, dir)
+	return append(n.Args, "--terminate-at-block", strconv.FormatUint(b.chain.Blocks, 10)), err
 }
 
-// Serve are the arguments of a node that goes on producing on the chain in its folder, and
-// its URL. With a snapshot, of a folder that is empty, it begins with that.
-func (n *Network) Serve(s subject.Subject, dir, snapshot string) (args []string, url string, err error) {
-	addresses, err := loopback.Addresses(2)
+// Peers that may connect, and how often it is seen to those that are gone.
+const (
+	clientsMost = "10050"
+	cleanSecond = "1"
+)
+
+func crowdable(args []string) []string {
+	return append(args, "--max-clients", clientsMost, "--p2p-max-nodes-per-host", clientsMost, "--connection-cleanup-period", cleanSecond)
+}
+
+// Source is a node that gives the blocks in its folder to peers.
+func (b *blocks) Source(s subject.Subject, dir string) (suite.Node, error) {
+	n, err := started(s, dir)
+	n.Args = crowdable(n.Args)
+	return n, err
+}
+
+// Follow is a node that gets blocks from a peer, after those in its folder, or from the first.
+func (b *blocks) Follow(s subject.Subject, dir, peer string) (suite.Node, error) {
+	n, err := started(s, dir)
 	if err != nil {
-		return nil, "", err
+		return n, err
 	}
+	n.Args = append(crowdable(n.Args), "--p2p-peer-address", peer)
+	if _, err := os.Stat(filepath.Join(dir, "blocks")); errors.Is(err, fs.ErrNotExist) {
+		g, err := b.genesis()
+		if err != nil {
+			return n, err
+		}
+		name := filepath.Join(dir, "genesis.json")
+		if err := os.WriteFile(name, g.AppendJSON(nil), 0o644); err != nil {
+			return n, err
+		}
+		n.Args = append(n.Args, "--genesis-json", name)
+	}
+	return n, nil
+}
+
+// Serve is a node that goes on producing on the chain in its folder. With a snapshot, of a
+// folder that is empty, it begins with that.
+func (n *Network) Serve(s subject.Subject, dir, snapshot string) (suite.Node, error) {
 	key, err := chaintest.Key()
 	if err != nil {
-		return nil, "", err
+		return suite.Node{}, err
 	}
-	args = append(arguments(s, dir, addresses[0], addresses[1]),
+	node, err := started(s, dir)
+	if err != nil {
+		return node, err
+	}
+	node.Args = append(crowdable(node.Args),
 		"--enable-stale-production", "--producer-name", "eosio", "--signature-provider", fmt.Sprintf("%s=KEY:%s", key.Public(), key.Text()),
 		"--max-transaction-time", "400", "--subjective-account-max-failures", "1000000")
-	if snapshot != "" {
-		args = append(args, "--snapshot", snapshot)
+	if s.Program == subject.Tarn {
+		node.Args = append(node.Args, "--plugin", "eosio::prometheus_plugin")
+		node.Metrics = node.URL
 	}
-	return args, "http://" + addresses[0], nil
+	if snapshot != "" {
+		node.Args = append(node.Args, "--snapshot", snapshot)
+	}
+	return node, nil
 }
 
 // info is what get_info says, of that the bench wants.
 type info struct {
 	ChainID types.Checksum256 `json:"-"`
 	HeadID  types.Checksum256 `json:"-"`
+	LIBID   types.Checksum256 `json:"-"`
 	Chain   string            `json:"chain_id"`
 	Head    string            `json:"head_block_id"`
 	Number  uint64            `json:"head_block_num"`
+	LIB     string            `json:"last_irreversible_block_id"`
+
+	LIBNumber uint32 `json:"last_irreversible_block_num"`
 }
 
 func getInfo(ctx context.Context, url string) (i info, err error) {
@@ -118,6 +167,9 @@ func getInfo(ctx context.Context, url string) (i info, err error) {
 	}
 	if i.ChainID, err = types.ParseChecksum256(i.Chain); err == nil {
 		i.HeadID, err = types.ParseChecksum256(i.Head)
+	}
+	if err == nil {
+		i.LIBID, err = types.ParseChecksum256(i.LIB)
 	}
 	return i, err
 }
@@ -146,72 +198,7 @@ func call(ctx context.Context, url string, body []byte, into any) (err error) {
 }
 
 // Head is the number of a running node's newest block.
-func (n *Network) Head(ctx context.Context, url string) (uint64, error) {
+func (b *blocks) Head(ctx context.Context, url string) (uint64, error) {
 	i, err := getInfo(ctx, url)
 	return i.Number, err
-}
-
-// Transfers makes requests that send a node transfers, one a transaction, signed, with
-// the node's head of the moment. Of another seed they are others.
-func (n *Network) Transfers(url string, seed uint64) (load.Source, error) {
-	key, err := chaintest.Key()
-	if err != nil {
-		return nil, err
-	}
-	traffic, err := chaintest.NewTraffic(n.shape.Accounts, seed)
-	if err != nil {
-		return nil, err
-	}
-	made := uint32(0)
-	return func(ctx context.Context, count int, good time.Duration) ([]load.Request, error) {
-		i, err := getInfo(ctx, url)
-		if err != nil {
-			return nil, err
-		}
-		expiration := types.TimePointSec(time.Now().Add(good).Unix())
-		all := make([]load.Request, count)
-		for k := range all {
-			made++
-			packed, err := signed(key, i, traffic.Transfer(), expiration, made)
-			if err != nil {
-				return nil, fmt.Errorf("make transfers: %w", err)
-			}
-			all[k] = load.Request{URL: url + "/v1/chain/send_transaction2", Body: fmt.Appendf(nil,
-				`{"return_failure_trace":false,"retry_trx":false,"transaction":{"signatures":["%s"],"compression":"none","packed_context_free_data":"","packed_trx":"%s"}}`,
-				packed.Signatures[0], hex.EncodeToString(packed.PackedTrx))}
-		}
-		return all, nil
-	}, nil
-}
-
-// signed is a transaction of one action. Of another number it is another one.
-func signed(key crypto.PrivateKey, i info, action types.Action, expiration types.TimePointSec, number uint32) (*types.PackedTransaction, error) {
-	t := &types.Transaction{Actions: []types.Action{action}, TransactionHeader: types.TransactionHeader{Expiration: expiration}}
-	t.SetRefBlock(i.HeadID)
-	t.MaxNetUsageWords = 1_000_000 + number
-	signature, err := key.Sign(t.SigningDigest(i.ChainID, nil))
-	if err != nil {
-		return nil, err
-	}
-	return types.Pack(t, []types.Signature{signature}, nil, types.CompressionNone)
-}
-
-// Accepted tells whether an answer says that the transaction was taken.
-func (n *Network) Accepted(status int, body []byte) error {
-	if status/100 != 2 {
-		return fmt.Errorf("refused with %d: %.300s", status, body)
-	}
-	return nil
-}
-
-// Snapshot has a node write a snapshot of its state, and returns its path once it is
-// whole.
-func (n *Network) Snapshot(ctx context.Context, url string) (path string, err error) {
-	var answer struct {
-		Name string `json:"snapshot_name"`
-	}
-	if err := call(ctx, url+"/v1/producer/create_snapshot", nil, &answer); err != nil {
-		return "", fmt.Errorf("ask for a snapshot: %w", err)
-	}
-	return answer.Name, nil
 }

@@ -57,6 +57,15 @@ type Options struct {
 	Connect  int      `json:"connections"`     // in push
 	Between  float64  `json:"between_seconds"` // two checkpoints, for the projection to a year
 	Limit    float64  `json:"limit_seconds,omitempty"`
+
+	Rating  float64 `json:"rating_terabytes"` // that the disk may be written, for disk's years
+	AskFor  float64 `json:"ask_seconds"`      // of each loop in rpc
+	AskRate float64 `json:"ask_rate"`         // questions per second of rpc's open loop
+	Peers   int     `json:"peers"`            // in peer and serve-blocks
+	Syncing int     `json:"syncing_peers"`    // of those, in serve-blocks
+	PeerFor float64 `json:"peer_seconds"`     // of peer and serve-blocks
+	Window  float64 `json:"window_seconds"`   // of window
+	Blocks  string  `json:"blocks,omitempty"` // folder of a recorded chain, in place of one that is made
 }
 
 // Chain is what all subjects were given.
@@ -105,11 +114,24 @@ type Life struct {
 	Values   map[string]float64 `json:"values,omitempty"`
 	Samples  []Sample           `json:"samples,omitempty"`
 	Failure  string             `json:"failure,omitempty"`
+	Waits    []Wait             `json:"waits,omitempty"` // of rpc, in parts of 10 s
+	// What the node itself says it wrote while it served, in bytes per second: its state by
+	// cause, its other files by what they keep.
+	ByCause map[string]float64 `json:"written_by_cause,omitempty"`
+	ByFiles map[string]float64 `json:"written_by_files,omitempty"`
 	// The same work for the processor, before and after: how fast the machine was.
 	CalibrationBefore float64 `json:"calibration_before_seconds"`
 	CalibrationAfter  float64 `json:"calibration_after_seconds"`
 	Others            float64 `json:"others_share"` // of all processors, used by others meanwhile
 	Unsteady          bool    `json:"unsteady,omitempty"`
+}
+
+// Wait is what answers took that were due in a part of a loop.
+type Wait struct {
+	Loop    string  `json:"loop"`    // over connections, or at a rate
+	Seconds float64 `json:"seconds"` // the part's end, from the loop's begin
+	NearAll float64 `json:"near_all_seconds"`
+	Longest float64 `json:"longest_seconds"`
 }
 
 // Sample is one reading of a process. Counters are since the watch began, in bytes and

@@ -133,6 +133,31 @@ func runPlots(r *record.Run) (all []plot) {
 			all = append(all, newPlot(s.Name+": written", "MB", written), newPlot(s.Name+": memory without a file", "MB", lines(memoryLine)),
 				newPlot(s.Name+": resident memory", "MB", lines(residentLine)), newPlot(s.Name+": processor", "% of a core", lines(processorLine)))
 		}
+		if waits := waitLines(r, s.Name); len(waits) > 0 {
+			all = append(all, newPlot(s.Name+": longest of each 10 s, seconds from the loop's begin", "ms", waits))
+		}
+	}
+	return all
+}
+
+// waitLines are the longest answers of each part of the loops, of each subject's first life
+// that has them.
+func waitLines(r *record.Run, suite string) (all []line) {
+	for _, x := range r.Subjects {
+		i := slices.IndexFunc(r.Lives, func(l record.Life) bool { return l.Suite == suite && l.Subject == x.Name && len(l.Waits) > 0 })
+		if i < 0 {
+			continue
+		}
+		at := map[string]int{}
+		for _, w := range r.Lives[i].Waits {
+			name := x.Name + ", " + w.Loop
+			if _, ok := at[name]; !ok {
+				at[name] = len(all)
+				all = append(all, line{name: name})
+			}
+			l := &all[at[name]]
+			l.points = append(l.points, point{w.Seconds, 1e3 * w.Longest})
+		}
 	}
 	return all
 }

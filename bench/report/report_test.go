@@ -34,6 +34,10 @@ func fixed() *record.Run {
 				CalibrationBefore: 0.05, CalibrationAfter: 0.052, Others: 0.01,
 				Values:  map[string]float64{"time": float64(1+i) * (1 + 0.01*float64(round)), "written": float64(1+9*i) * 1e6, "answers": 1000},
 				Samples: []record.Sample{{Seconds: 0.1, User: 0.05, Anonymous: 5e6, File: 1e6, Written: 1e5}, {Seconds: 0.2, User: 0.15, Anonymous: 9e6, File: 1e6, Written: 9e5}, {Seconds: 0.3, User: 0.2, Written: 1e6}}}
+			if i == 0 {
+				l.ByCause, l.ByFiles = map[string]float64{"checkpoint": 100 * float64(round), "growth": 0}, map[string]float64{"block_log": 50}
+				l.Waits = []record.Wait{{Loop: "rate", Seconds: 10, NearAll: 0.01, Longest: 0.02}, {Loop: "rate", Seconds: 20, NearAll: 0.01, Longest: 0.03}}
+			}
 			if i == 1 && round == 2 {
 				l.Values, l.Samples, l.Failure = nil, nil, "it ended: exit status 1;\nits last words: <full>"
 			}

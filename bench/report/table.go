@@ -7,7 +7,9 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +22,9 @@ func Tables(r *record.Run) []figures.Table {
 	var all []figures.Table
 	for _, s := range r.Suites {
 		all = append(all, medians(r, s))
+		if t := told(r, s); len(t.Rows) > 0 {
+			all = append(all, t)
+		}
 		if len(r.Subjects) > 1 {
 			all = append(all, ratios(r, s))
 		}
@@ -50,6 +55,32 @@ func medians(r *record.Run, s record.Suite) figures.Table {
 			row = append(row, scales[i].text(record.Estimated(r.Values(s.Name, x.Name, m.Name)).Median))
 		}
 		t.Add(row...)
+	}
+	return t
+}
+
+// told is the table of what nodes say they wrote, of those that say it.
+func told(r *record.Run, s record.Suite) figures.Table {
+	t := figures.Table{Title: s.Name + ", as the nodes say", Head: []string{"subject", "what", "B/s"},
+		How: "What a node says it wrote while it served, of its state by cause, of its other files by what they keep. Medians; causes without bytes are left out."}
+	for _, x := range r.Subjects {
+		found := map[string][]float64{}
+		for _, l := range r.Lives {
+			if l.Suite != s.Name || l.Subject != x.Name {
+				continue
+			}
+			for name, v := range l.ByCause {
+				found["state, "+name] = append(found["state, "+name], v)
+			}
+			for name, v := range l.ByFiles {
+				found[name] = append(found[name], v)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(found)) {
+			if m := record.Estimated(found[name]).Median; m > 0 {
+				t.Add(x.Name, name, figures.Significant(m))
+			}
+		}
 	}
 	return t
 }

@@ -18,6 +18,7 @@ func scaleOf(unit string, greatest float64) scale {
 		"s":      {{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}},
 		"B":      {{1e9, "GB"}, {1e6, "MB"}, {1e3, "KB"}, {1, "B"}},
 		"B/s":    {{1e6, "MB/s"}, {1e3, "KB/s"}, {1, "B/s"}},
+		"bit/s":  {{1e6, "Mbit/s"}, {1e3, "kbit/s"}},
 		"B/year": {{1e12, "TB/year"}, {1e9, "GB/year"}},
 	}[unit]
 	for _, s := range steps {

@@ -35,6 +35,8 @@ const (
 	endWrites      = 3 << 20
 )
 
+const fakeBlocks = 12 // the node has one more with each question
+
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == nodeArgument {
 		if err := node(os.Args[2:]); err != nil {
@@ -76,6 +78,9 @@ func node(args []string) error {
 	http.HandleFunc("/head", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, atomic.AddInt64(&head, 1)) //nolint:errcheck // whoever asked is gone
 	})
+	http.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, "tarn_state_written_bytes_total{cause=\"growth\"} %d\n", atomic.AddInt64(&head, 1)) //nolint:errcheck // whoever asked is gone
+	})
 	http.HandleFunc("/snapshot", func(w http.ResponseWriter, _ *http.Request) {
 		if err := write(dir, "snapshot", snapshotWrites); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -102,7 +107,7 @@ type fake struct {
 
 func (f *fake) Chain(context.Context, func(string)) (record.Chain, error) {
 	f.chains.Add(1)
-	return record.Chain{Protocol: "fake", SHA256: "of it"}, nil
+	return record.Chain{Protocol: "fake", SHA256: "of it", Blocks: fakeBlocks}, nil
 }
 
 func (f *fake) Version(context.Context, subject.Subject) (string, error) { return "v1", nil }
@@ -113,12 +118,51 @@ func (f *fake) Import(s subject.Subject, dir string) ([]string, error) {
 	return []string{nodeArgument, "import", dir, s.Mode}, nil
 }
 
-func (f *fake) Serve(s subject.Subject, dir, snapshot string) (args []string, url string, err error) {
+func (f *fake) Serve(s subject.Subject, dir, snapshot string) (Node, error) {
 	addresses, err := loopback.Addresses(1)
 	if err != nil {
-		return nil, "", err
+		return Node{}, err
 	}
-	return []string{nodeArgument, "serve", dir, s.Mode, addresses[0], snapshot}, "http://" + addresses[0], nil
+	url := "http://" + addresses[0]
+	return Node{Args: []string{nodeArgument, "serve", dir, s.Mode, addresses[0], snapshot}, URL: url, Peers: url, Metrics: url + "/metrics"}, nil
+}
+
+func (f *fake) Source(s subject.Subject, dir string) (Node, error) { return f.Serve(s, dir, "") }
+
+func (f *fake) Follow(s subject.Subject, dir, peer string) (Node, error) {
+	if _, err := f.ask(context.Background(), peer+"/head"); err != nil {
+		return Node{}, err
+	}
+	return f.Serve(s, dir, "")
+}
+
+func (f *fake) Questions(ctx context.Context, url string, seed uint64, count int) ([]load.Request, error) {
+	transfers, err := f.Transfers(url, seed)
+	if err != nil {
+		return nil, err
+	}
+	return transfers(ctx, count, time.Minute)
+}
+
+func (f *fake) Answered(status int, body []byte) error { return f.Accepted(status, body) }
+
+func (f *fake) Gossip(_ context.Context, _ Node, _ uint64, count int, ready func() error) (int, time.Duration, error) {
+	return count - 1, time.Second, ready()
+}
+
+func (f *fake) Crowd(_ context.Context, _, _ Node, peers, fetching int) (Crowd, error) {
+	return fakeCrowd{peers, fetching}, nil
+}
+
+// fakeCrowd was sent a byte by each peer, and a chain by each that fetches.
+type fakeCrowd struct{ peers, fetching int }
+
+func (c fakeCrowd) Begin() {}
+func (c fakeCrowd) Close() {}
+func (c fakeCrowd) Seen() Sight {
+	s := Sight{Bytes: int64(c.peers), Chains: int64(c.fetching), Failed: map[string]int{"sent away": 2}}
+	s.Delays.Add(time.Millisecond)
+	return s
 }
 
 func (f *fake) ask(ctx context.Context, url string) (_ string, err error) {
@@ -174,8 +218,9 @@ func config(t *testing.T, f *fake, suites []string, rounds int, modes ...string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{speed: func() float64 { return 0.05 }, Dir: filepath.Join(t.TempDir(), "nodes"), Network: f, Tell: func(line string) { t.Log(line) }, Command: []string{"tarn", "bench"},
-		Options: record.Options{Suites: suites, Rounds: rounds, Seed: 1, Accounts: 2, Work: 1, Push: 50, Connect: 4, Rate: 100, For: 0.1, Between: 3600}}
+	c := Config{Source: subject.Subject{Name: "the source", Program: subject.Tarn, Path: own, Mode: "heap"}, warm: time.Millisecond, speed: func() float64 { return 0.05 }, Dir: filepath.Join(t.TempDir(), "nodes"), Network: f, Tell: func(line string) { t.Log(line) }, Command: []string{"tarn", "bench"},
+		Options: record.Options{Suites: suites, Rounds: rounds, Seed: 1, Accounts: 2, Work: 1, Push: 50, Connect: 4, Rate: 100, For: 0.1, Between: 3600,
+			Rating: 600, AskFor: 0.1, AskRate: 100, Peers: 5, Syncing: 2, PeerFor: 0.1, Window: 0.05}}
 	for _, mode := range modes {
 		name := "tarn:" + mode
 		c.Subjects = append(c.Subjects, subject.Subject{Name: name, Program: subject.Tarn, Path: own, Mode: mode})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tarn/bench/causes"
 	"tarn/bench/record"
 	"tarn/bench/subject"
 	"tarn/bench/watcher"
@@ -36,6 +38,8 @@ type life struct {
 	commands [][]string
 	values   map[string]map[string]float64 // by suite
 	samples  map[string][]record.Sample
+	waits    []record.Wait // of rpc
+	told     causes.Told   // bytes per second while it served, as the node says; of disk
 }
 
 // group is suites that share a process.
@@ -50,6 +54,12 @@ func groups() []group {
 		{[]string{Start, Push, Stop}, (*life).serve},
 		{[]string{Disk}, (*life).disk},
 		{[]string{Snapshot}, (*life).snapshot},
+		{[]string{RPC}, (*life).answer},
+		{[]string{Sync}, (*life).sync},
+		{[]string{Window}, (*life).window},
+		{[]string{P2P}, (*life).gossip},
+		{[]string{Peer}, (*life).peer},
+		{[]string{Serve}, (*life).serveBlocks},
 	}
 }
 
@@ -66,6 +76,12 @@ func (r *runner) live(ctx context.Context, l *life, run func(*life, context.Cont
 	for _, name := range l.suites {
 		kept := record.Life{Suite: name, Round: l.round, Subject: l.subject.Name, Began: began, Commands: l.commands, Values: l.values[name],
 			Samples: l.samples[name], CalibrationBefore: before, CalibrationAfter: after, Others: others}
+		switch name {
+		case Disk:
+			kept.ByCause, kept.ByFiles = l.told.State, l.told.Files
+		case RPC:
+			kept.Waits = l.waits
+		}
 		if kept.Values == nil && err != nil {
 			kept.Failure = err.Error()
 			r.tell("%s: %s failed: %s", l.subject.Name, name, err)
@@ -81,9 +97,9 @@ func (r *runner) folder() (string, error) {
 	return dir, os.Mkdir(dir, 0o700)
 }
 
-// start starts a process of the subject.
-func (l *life) start(dir string, args []string) (*watcher.Child, error) {
-	c, err := watcher.Start(watcher.Command{Path: l.subject.Path, Args: args, Log: filepath.Join(dir, "log"), Every: every})
+// start starts a process of a subject.
+func (l *life) start(of subject.Subject, dir string, args []string) (*watcher.Child, error) {
+	c, err := watcher.Start(watcher.Command{Path: of.Path, Args: args, Log: filepath.Join(dir, "log"), Every: every})
 	if err == nil {
 		l.commands = append(l.commands, c.Line())
 	}
@@ -91,21 +107,21 @@ func (l *life) start(dir string, args []string) (*watcher.Child, error) {
 }
 
 // imported is a new folder with the chain's state, and the process that made it.
-func (l *life) imported(ctx context.Context) (dir string, c *watcher.Child, took time.Duration, err error) {
+func (l *life) imported(ctx context.Context, of subject.Subject) (dir string, c *watcher.Child, took time.Duration, err error) {
 	if dir, err = l.runner.folder(); err != nil {
 		return "", nil, 0, err
 	}
 	if err = l.runner.config.Network.Install(dir); err != nil {
 		return dir, nil, 0, err
 	}
-	args, err := l.runner.config.Network.Import(l.subject, dir)
+	args, err := l.runner.config.Network.Import(of, dir)
 	if err != nil {
 		return dir, nil, 0, err
 	}
 	within, cancel := context.WithTimeout(ctx, importPatience)
 	defer cancel()
 	begin := time.Now()
-	if c, err = l.start(dir, args); err != nil {
+	if c, err = l.start(of, dir, args); err != nil {
 		return dir, nil, 0, err
 	}
 	err = c.Wait(within)
@@ -114,7 +130,7 @@ func (l *life) imported(ctx context.Context) (dir string, c *watcher.Child, took
 
 // importChain is the suite of that name.
 func (l *life) importChain(ctx context.Context) error {
-	dir, c, length, err := l.imported(ctx)
+	dir, c, length, err := l.imported(ctx, l.subject)
 	if dir != "" {
 		defer os.RemoveAll(dir)
 	}
@@ -131,9 +147,13 @@ func (l *life) importChain(ctx context.Context) error {
 }
 
 // stateBytes is what all files of a folder occupy, but for blocks and logs of words.
-func stateBytes(dir string) (sum int64) {
+func stateBytes(dir string) int64 { return occupied(dir, "blocks", "config") }
+
+// occupied is what files of a folder occupy on the disk, but for folders of some names and
+// logs of words.
+func occupied(dir string, but ...string) (sum int64) {
 	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() && slices.Contains([]string{"blocks", "config"}, d.Name()) {
+		if err != nil || d.IsDir() && slices.Contains(but, d.Name()) {
 			return filepath.SkipDir // what cannot be read is not counted
 		}
 		var st unix.Stat_t
@@ -162,27 +182,37 @@ func mostSwapped(samples []record.Sample) (most float64) {
 	return most
 }
 
+// mostThreads is the most threads that ran at once.
+func mostThreads(samples []record.Sample) (most float64) {
+	for _, s := range samples {
+		most = max(most, float64(s.Threads))
+	}
+	return most
+}
+
 // base is a folder with the chain's state and maybe more blocks of earlier rounds. It is
 // the subject's for the whole run.
-func (l *life) base(ctx context.Context) (string, error) {
+func (l *life) base(ctx context.Context) (string, error) { return l.baseOf(ctx, l.subject) }
+
+func (l *life) baseOf(ctx context.Context, of subject.Subject) (string, error) {
 	bases := l.runner.bases
-	if dir := bases[l.subject.Name]; dir != "" {
+	if dir := bases[of.Name]; dir != "" {
 		return dir, nil
 	}
-	dir, _, _, err := l.imported(ctx)
+	dir, _, _, err := l.imported(ctx, of)
 	if err != nil {
 		if dir != "" {
 			err = errors.Join(err, os.RemoveAll(dir))
 		}
 		return "", err
 	}
-	bases[l.subject.Name] = dir
+	bases[of.Name] = dir
 	return dir, nil
 }
 
 // spoiled forgets a folder whose node did not end well.
 func (l *life) spoiled(dir string) {
-	delete(l.runner.bases, l.subject.Name)
+	maps.DeleteFunc(l.runner.bases, func(_, base string) bool { return base == dir })
 	_ = os.RemoveAll(dir) // the run's end removes what is left
 }
 

@@ -23,12 +23,14 @@ type Config struct {
 	Options  record.Options
 	Subjects []subject.Subject
 	Network  Network
-	Dir      string // folder for the nodes, new: the run removes it
-	Free     int64  // bytes that must be free there
-	InMemory bool   // it is no disk
+	Source   subject.Subject // gives blocks to those that are measured
+	Dir      string          // folder for the nodes, new: the run removes it
+	Free     int64           // bytes that must be free there
+	InMemory bool            // it is no disk
 	Command  []string
 	Tell     func(string) // is told each step
 
+	warm  time.Duration  // how long peers are connected before anything is measured
 	speed func() float64 // how long a fixed work of the processor takes; tests have machines of their own
 }
 
@@ -41,6 +43,9 @@ func Run(ctx context.Context, c Config) (_ *record.Run, err error) {
 	if err := Validate(c.Options); err != nil {
 		return nil, err
 	}
+	if err := Able(c.Network, c.Options.Suites); err != nil {
+		return nil, err
+	}
 	if err := room(filepath.Dir(c.Dir), c.Free); err != nil {
 		return nil, err
 	}
@@ -49,17 +54,16 @@ func Run(ctx context.Context, c Config) (_ *record.Run, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(c.Dir)) }()
 	if c.speed == nil {
-		c.speed = calibrate
+		c.speed, c.warm = calibrate, crowdWarm
 	}
 	r := &runner{config: c, run: &record.Run{
 		Kind: record.KindRun, Schema: record.Schema, Command: c.Command, Began: time.Now(), Ended: record.EndWhole,
 		Options: c.Options, Machine: record.Describe(c.Dir),
 	}}
 	r.run.Machine.InMemory = c.InMemory
-	for _, d := range All() {
-		if slices.Contains(c.Options.Suites, d.Name) {
-			r.run.Suites = append(r.run.Suites, d.Suite)
-		}
+	r.serving, _ = c.Network.(Serving)
+	for _, d := range wanted(c.Options) {
+		r.run.Suites = append(r.run.Suites, d.Suite)
 	}
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
@@ -74,6 +78,11 @@ func Run(ctx context.Context, c Config) (_ *record.Run, err error) {
 		r.run.Ended = record.EndFailed
 	}
 	return r.run, err
+}
+
+// wanted are the suites that options name, in their own order.
+func wanted(o record.Options) []Description {
+	return slices.DeleteFunc(All(), func(d Description) bool { return !slices.Contains(o.Suites, d.Name) })
 }
 
 // room tells whether a folder's disk has so many bytes free.
@@ -91,10 +100,11 @@ func room(dir string, want int64) error {
 
 // runner makes one run.
 type runner struct {
-	config Config
-	run    *record.Run
-	lived  int // lives so far, for the names of folders
-	bases  map[string]string
+	config  Config
+	serving Serving // the network, if it can; else no suite asks for it
+	run     *record.Run
+	lived   int // lives so far, for the names of folders
+	bases   map[string]string
 }
 
 func (r *runner) tell(format string, args ...any) {

@@ -7,14 +7,12 @@ package suite
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"slices"
-	"strings"
+	"time"
 
 	"tarn/bench/load"
 	"tarn/bench/record"
 	"tarn/bench/subject"
+	"tarn/internal/figures"
 )
 
 // Network is a chain that all subjects are given, and how its programs are spoken to.
@@ -26,144 +24,76 @@ type Network interface {
 	Install(dir string) error
 	// Import are the arguments of a node that makes the state of that chain, and ends.
 	Import(s subject.Subject, dir string) ([]string, error)
-	// Serve are those of a node that takes transactions on it, and its URL.
-	Serve(s subject.Subject, dir, snapshot string) (args []string, url string, err error)
 	// Head asks a node for its newest block.
 	Head(ctx context.Context, url string) (uint64, error)
-	// Transfers makes requests that send a node transfers.
-	Transfers(url string, seed uint64) (load.Source, error)
-	// Accepted says why an answer is not that a transfer was taken.
-	Accepted(status int, body []byte) error
-	// Snapshot has a node write one, and returns its path.
-	Snapshot(ctx context.Context, url string) (string, error)
 }
 
-// Names of the suites.
-const (
-	Import   = "import"
-	Start    = "start"
-	Push     = "push"
-	Stop     = "stop"
-	Disk     = "disk"
-	Snapshot = "snapshot"
-)
-
-// Description says what a suite is, for people who choose.
-type Description struct {
-	record.Suite
-	Article string // what it is in the articles
-	Time    string // of one life
+// Node is how a node is started, and where it is spoken to.
+type Node struct {
+	Args    []string
+	URL     string // where it answers
+	Peers   string // where it waits for peers
+	Metrics string // where it says what it writes, "" if it does not
 }
 
-// Names of values.
-const (
-	took      = "time"
-	processor = "processor"
-	written   = "written"
-	read      = "read"
-	faults    = "waits for a page"
-	private   = "private memory, most"
-	resident  = "resident, most"
-	onDisk    = "on disk"
-	rate      = "answers"
-	half      = "half within"
-	nearAll   = "99 % within"
-	each      = "processor each"
-	client    = "client's each"
-	share     = "processor"
-	running   = "written while it serves"
-	atEnd     = "written at the end"
-	year      = "written in a year"
-	size      = "size"
-	swap      = "swap, most"
-)
-
-// Units of values, all without prefixes: seconds, bytes.
-const (
-	seconds   = "s"
-	bytesUnit = "B"
-	perSecond = "1/s"
-	byteRate  = "B/s"
-	percent   = "% of a core"
-	yearly    = "B/year"
-	number    = ""
-)
-
-// All describes every suite, in the order in which they run.
-func All() []Description {
-	memory := []record.Metric{{Name: private, Unit: bytesUnit}, {Name: resident, Unit: bytesUnit}}
-	return []Description{
-		{record.Suite{Name: Import, How: "A new process makes the state of the chain's blocks, makes it durable, and ends; each subject did so once before, unmeasured. " +
-			"Written is what the kernel counts for the process, less what was deleted before it got to the disk.",
-			Metrics: append([]record.Metric{{Name: took, Unit: seconds}, {Name: processor, Unit: seconds}, {Name: written, Unit: bytesUnit}, {Name: onDisk, Unit: bytesUnit}}, memory...)},
-			"sync from genesis, without the network", "seconds"},
-		{record.Suite{Name: Start, How: "From the start of the process on a state that exists until it answers. Its files were put out of the page cache.",
-			Metrics: append([]record.Metric{{Name: took, Unit: seconds}, {Name: processor, Unit: seconds}, {Name: read, Unit: bytesUnit}, {Name: faults, Unit: number}}, memory[0])},
-			"processor and memory of the second start", "seconds"},
-		{record.Suite{Name: Push, How: "Transfers signed beforehand, one a transaction, all signed with one key, sent over HTTP, each connection the next as soon as its last is answered. " +
-			"The client shares the processors with the node.",
-			Metrics: append([]record.Metric{{Name: rate, Unit: perSecond, More: true}, {Name: half, Unit: seconds}, {Name: nearAll, Unit: seconds}, {Name: each, Unit: seconds}, {Name: client, Unit: seconds}}, memory[0])},
-			"requests answered", "seconds"},
-		{record.Suite{Name: Stop, How: "From SIGTERM until the process is gone, after the transfers of `push`, with what it writes meanwhile.",
-			Metrics: []record.Metric{{Name: took, Unit: seconds}, {Name: written, Unit: bytesUnit}}},
-			"exit: dirty pages are written", "seconds"},
-		{record.Suite{Name: Disk, How: "Transfers at a steady rate over HTTP, then the end of the process. A year is the bytes per second while it serves, and what is written at the end " +
-			"(a checkpoint) once in the time that lies between checkpoints.",
-			Metrics: append([]record.Metric{{Name: running, Unit: byteRate}, {Name: atEnd, Unit: bytesUnit}, {Name: year, Unit: yearly}, {Name: share, Unit: percent}, {Name: nearAll, Unit: seconds}}, memory[0])},
-			"writes to the drive at 10-15 and 15-40 transactions per second, and the years that it lasts", "--for"},
-		{record.Suite{Name: Snapshot, How: "A snapshot of the state while the node serves: from the question to the answer. Then a new node starts from the snapshot, until it answers, and ends well. " +
-			"Processor, waits, memory and the curves are the new node's.",
-			Metrics: append([]record.Metric{{Name: took, Unit: seconds}, {Name: size, Unit: bytesUnit}, {Name: written, Unit: bytesUnit}, {Name: loading, Unit: seconds}, {Name: processor, Unit: seconds},
-				{Name: loadWritten, Unit: bytesUnit}, {Name: atEnd, Unit: bytesUnit}, {Name: faults, Unit: number}, {Name: swap, Unit: bytesUnit}}, memory...)},
-			"first start, from a snapshot", "seconds"},
+// What a network's nodes can do besides. A suite that needs more of a network than it has is
+// refused.
+type (
+	// Serving makes blocks of transactions. Without it, a chain was recorded elsewhere.
+	Serving interface {
+		// Serve is a node that takes transactions on the chain, or on a snapshot of it.
+		Serve(s subject.Subject, dir, snapshot string) (Node, error)
+		// Transfers makes requests that send a node transfers.
+		Transfers(url string, seed uint64) (load.Source, error)
+		// Accepted says why an answer is not that a transfer was taken.
+		Accepted(status int, body []byte) error
 	}
+	// Saving can write snapshots.
+	Saving interface {
+		// Snapshot has a node write one, and returns its path.
+		Snapshot(ctx context.Context, url string) (string, error)
+	}
+	// Asking answers questions that change nothing.
+	Asking interface {
+		Questions(ctx context.Context, url string, seed uint64, count int) ([]load.Request, error)
+		// Answered says why an answer is none.
+		Answered(status int, body []byte) error
+	}
+	// Following gets blocks from other nodes.
+	Following interface {
+		// Source is a node that gives the chain's blocks to peers, and makes none.
+		Source(s subject.Subject, dir string) (Node, error)
+		// Follow is a node that gets blocks from a peer, after those that its folder has, or
+		// from the first.
+		Follow(s subject.Subject, dir, peer string) (Node, error)
+	}
+	// Crowded lets many light peers connect.
+	Crowded interface {
+		// Crowd connects peers to a node, of which some fetch its chain again and again. Another
+		// node that the node follows may be named: its blocks are seen there first.
+		Crowd(ctx context.Context, node, source Node, peers, fetching int) (Crowd, error)
+	}
+	// Gossiping takes transactions from peers.
+	Gossiping interface {
+		// Gossip makes transfers, says that it is ready, sends them as a peer, and returns when
+		// they are in blocks: how many are, and how long that took.
+		Gossip(ctx context.Context, node Node, seed uint64, count int, ready func() error) (int, time.Duration, error)
+	}
+)
+
+// Crowd is light peers that are connected.
+type Crowd interface {
+	// Begin forgets what was seen until now.
+	Begin()
+	// Seen is what was seen since then.
+	Seen() Sight
+	Close()
 }
 
-// Names of values of a start from a snapshot.
-const (
-	loading     = "start from it"
-	loadWritten = "written by the start"
-)
-
-// Bounds of what can be asked.
-const (
-	roundsMost   = 1000
-	accountsMost = 10_000_000
-	workMost     = 100_000_000
-	pushMost     = 1_000_000
-	openMost     = 10_000_000 // transfers of one life of disk
-	rateLeast    = 0.01       // a transfer is signed up to two of its intervals before it is sent, and good for an hour
-)
-
-// Validate names everything that is wrong with options.
-func Validate(o record.Options) error {
-	var errs []error
-	bad := func(cond bool, format string, args ...any) {
-		if cond {
-			errs = append(errs, fmt.Errorf(format, args...))
-		}
-	}
-	for i, name := range o.Suites {
-		known := slices.ContainsFunc(All(), func(d Description) bool { return d.Name == name })
-		bad(!known, "no suite is called %q; there are %s", name, strings.Join(names(), ", "))
-		bad(slices.Contains(o.Suites[:i], name), "suite %q is named twice", name)
-	}
-	bad(len(o.Suites) == 0, "no suite is named; there are %s", strings.Join(names(), ", "))
-	bad(len(o.Subjects) == 0, "no subject is named")
-	bad(o.Rounds < 1 || o.Rounds > roundsMost, "%d rounds: from 1 to %d", o.Rounds, roundsMost)
-	bad(o.Accounts < 2 || o.Accounts > accountsMost, "%d accounts: from 2 to %d", o.Accounts, accountsMost)
-	bad(o.Work < 1 || o.Work > workMost, "%d transfers in the chain: from 1 to %d", o.Work, workMost)
-	bad(o.Push < 1 || o.Push > pushMost, "%d transfers to push: from 1 to %d", o.Push, pushMost)
-	bad(o.Connect < 1 || o.Connect > 1000, "%d connections: from 1 to 1000", o.Connect)
-	bad(!(o.Rate >= rateLeast) || !(o.For > 0) || o.Rate*o.For > openMost, "a rate of %g per second for %g s: at least %g, above 0, and at most %d transfers", o.Rate, o.For, rateLeast, openMost)
-	bad(!(o.Between > 0), "%g s between checkpoints: above 0", o.Between)
-	bad(!(o.Limit >= 0), "a limit of %g s", o.Limit)
-	return errors.Join(errs...)
-}
-
-func names() (all []string) {
-	for _, d := range All() {
-		all = append(all, d.Name)
-	}
-	return all
+// Sight is what a crowd was sent.
+type Sight struct {
+	Bytes          int64
+	Blocks, Chains int64             // blocks that are new; whole chains that were fetched
+	Delays         figures.Latencies // from when anybody had a block to a peer's having it
+	Failed         map[string]int    // peers that ended, by why
 }

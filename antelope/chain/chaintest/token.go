@@ -81,7 +81,8 @@ func userName(i int) types.Name {
 	return types.N(string(s))
 }
 
-func (t *Traffic) random(n int) int {
+// Random is a number from 0 to n-1, the next of the seed's.
+func (t *Traffic) Random(n int) int {
 	t.seed = t.seed*6364136223846793005 + 1442695040888963407
 	return int((t.seed >> 33) % uint64(n))
 }
@@ -96,9 +97,9 @@ func (t *Traffic) transfer(from, to types.Name, amount int64) types.Action {
 
 // Transfer is a transfer between two random users.
 func (t *Traffic) Transfer() types.Action {
-	from := t.random(len(t.Users))
-	to := (from + 1 + t.random(len(t.Users)-1)) % len(t.Users)
-	return t.transfer(t.Users[from], t.Users[to], 1+int64(t.random(100)))
+	from := t.Random(len(t.Users))
+	to := (from + 1 + t.Random(len(t.Users)-1)) % len(t.Users)
+	return t.transfer(t.Users[from], t.Users[to], 1+int64(t.Random(100)))
 }
 
 // Transfers makes a block of so many transactions of so many transfers each.

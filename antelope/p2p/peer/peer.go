@@ -26,8 +26,10 @@ type Peer struct {
 	// Hello is what [Peer.SendHandshake] says. It may be changed before.
 	Hello p2p.Handshake
 
-	// What [Peer.Follow] has seen, in messages; Bytes of all of them.
-	Blocks, Transactions, Others, Bytes atomic.Int64
+	// What [Peer.Follow] has seen, in messages.
+	Blocks, Transactions, Others atomic.Int64
+	// Bytes of all messages that came.
+	Bytes atomic.Int64
 
 	// Seen, if it is set, is given each block and transaction that [Peer.Follow]
 	// receives, as the frame after its length, good until Seen returns.
@@ -107,7 +109,8 @@ func (p *Peer) frame() ([]byte, error) {
 		p.buf = make([]byte, size)
 	}
 	p.buf = p.buf[:size]
-	_, err := io.ReadFull(p.in, p.buf)
+	n, err := io.ReadFull(p.in, p.buf)
+	p.Bytes.Add(int64(n))
 	return p.buf, err
 }
 
@@ -188,7 +191,6 @@ func (p *Peer) Follow(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p.Bytes.Add(int64(len(b)))
 		if err := p.follow(b); err != nil {
 			return err
 		}

@@ -1,0 +1,89 @@
+package antelope
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"tarn/antelope/blocklog"
+	"tarn/antelope/types"
+	"tarn/bench/record"
+)
+
+// blocks is a chain whose blocks lie in a folder.
+type blocks struct {
+	dir   string
+	chain record.Chain
+}
+
+// Recorded is the chain of a block log that a node left. Nobody here has its keys: it can be
+// applied and synced, and goes no further.
+type Recorded struct{ blocks }
+
+// NewRecorded is the network of a folder with a block log, such as a node's folder blocks.
+func NewRecorded(dir string) *Recorded { return &Recorded{blocks{dir: dir}} }
+
+// Chain reads all of the log, for its hash.
+func (r *Recorded) Chain(ctx context.Context, tell func(string)) (record.Chain, error) {
+	if r.chain.SHA256 != "" {
+		return r.chain, nil
+	}
+	tell("reading the chain in " + r.dir)
+	c := record.Chain{Protocol: "antelope"}
+	genesis, err := r.genesis()
+	if err != nil {
+		return c, err
+	}
+	c.ID = genesis.ChainID().String()
+	last, err := (blocklog.Tool{Dir: r.dir}).Last()
+	if err != nil {
+		return c, fmt.Errorf("read the chain in %s: %w", r.dir, err)
+	}
+	c.Blocks = uint64(last)
+	c.SHA256, c.Bytes, err = hashed(filepath.Join(r.dir, blocklog.LogName))
+	r.chain = c
+	return c, err
+}
+
+// genesis is what the log begins with.
+func (b *blocks) genesis() (*types.Genesis, error) {
+	g, err := (blocklog.Tool{Dir: b.dir}).Genesis("")
+	if err == nil && g == nil {
+		err = errors.New("it does not begin with a genesis: only a log from the first block can be measured")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the genesis of the chain in %s: %w", b.dir, err)
+	}
+	return g, nil
+}
+
+// Install puts the chain's blocks where a node of the folder looks for them.
+func (b *blocks) Install(dir string) error {
+	to := filepath.Join(dir, "blocks")
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	for _, name := range []string{blocklog.LogName, blocklog.IndexName} {
+		if err := copyFile(filepath.Join(b.dir, name), filepath.Join(to, name)); err != nil {
+			return fmt.Errorf("give the node its blocks: %w", err)
+		}
+	}
+	return nil
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Sync(), out.Close()) // not while it is measured
+}

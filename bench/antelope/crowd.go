@@ -1,0 +1,291 @@
+package antelope
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/p2p"
+	"tarn/antelope/p2p/peer"
+	"tarn/antelope/types"
+	"tarn/bench/suite"
+)
+
+// crowd is light peers of a node.
+type crowd struct {
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup
+	last   uint32 // block of the chain that is fetched
+
+	mu    sync.Mutex
+	peers []*peer.Peer
+	bytes int64 // that had come when it began
+	first map[uint32]time.Time
+	seen  suite.Sight
+}
+
+// Crowd connects peers to a node, of which some fetch its chain again and again. With a
+// source, one more listens there.
+func (n *Network) Crowd(ctx context.Context, node, source suite.Node, peers, fetching int) (suite.Crowd, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	c := &crowd{cancel: cancel, last: uint32(n.chain.Blocks)}
+	c.forget()
+	if source.URL != "" {
+		if err := c.connect(ctx, source, c.noted, false); err != nil {
+			c.Close()
+			return nil, err
+		}
+		c.peers = nil // what it is sent is not the node's
+	}
+	for i := range peers {
+		if err := c.connect(ctx, node, c.told, i < fetching); err != nil {
+			c.Close()
+			return nil, fmt.Errorf("peer %d: %w", i+1, err)
+		}
+	}
+	return c, nil
+}
+
+// hello connects to a node as a peer that has all blocks.
+func hello(ctx context.Context, node suite.Node) (*peer.Peer, error) {
+	i, err := getInfo(ctx, node.URL)
+	if err != nil {
+		return nil, err
+	}
+	p, err := peer.Dial(ctx, node.Peers, i.ChainID)
+	if err != nil {
+		return nil, err
+	}
+	p.Hello.HeadNum, p.Hello.HeadID = uint32(i.Number), i.HeadID
+	p.Hello.LIBNum, p.Hello.LIBID = i.LIBNumber, i.LIBID
+	return p, nil
+}
+
+// connect adds a peer, which lives until ctx ends or the node sends it away.
+func (c *crowd) connect(ctx context.Context, node suite.Node, told func(uint32), fetches bool) error {
+	p, err := hello(ctx, node)
+	if err != nil {
+		return err
+	}
+	p.Seen = func(t p2p.Type, frame []byte) {
+		if t != p2p.TypeBlock {
+			return
+		}
+		num := numberOf(frame)
+		if !fetches {
+			told(num)
+		} else if num == c.last {
+			c.whole(p)
+		}
+	}
+	c.mu.Lock()
+	c.peers = append(c.peers, p)
+	c.mu.Unlock()
+	err = p.SendHandshake()
+	if err == nil && fetches {
+		err = p.Send(p2p.SyncRequest{Start: 1, End: c.last})
+	}
+	if err != nil {
+		return errors.Join(err, p.Close())
+	}
+	c.tasks.Go(func() {
+		defer p.Close()
+		if err := p.Follow(ctx); ctx.Err() == nil {
+			c.mu.Lock()
+			c.seen.Failed[err.Error()]++
+			c.mu.Unlock()
+		}
+	})
+	return nil
+}
+
+// again is how long a peer that has a chain waits before it fetches it again: nodes close
+// connections over which questions come too fast.
+const again = 20 * time.Millisecond
+
+// whole counts a chain, and asks for the next. That fails only if the peer is gone, which
+// is seen where it listens.
+func (c *crowd) whole(p *peer.Peer) {
+	c.mu.Lock()
+	c.seen.Chains++
+	c.mu.Unlock()
+	time.AfterFunc(again, func() { _ = p.Send(p2p.SyncRequest{Start: 1, End: c.last}) })
+}
+
+// noted is the listener's at the source: it has a block, and so has anybody.
+func (c *crowd) noted(num uint32) {
+	now := time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.first[num]; !ok {
+		c.first[num] = now
+		c.seen.Blocks++
+	}
+}
+
+// told is a peer's that has a block.
+func (c *crowd) told(num uint32) {
+	now := time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	since, ok := c.first[num]
+	if !ok {
+		c.first[num], since = now, now
+		c.seen.Blocks++
+	}
+	c.seen.Delays.Add(now.Sub(since))
+}
+
+// numberOf finds the number of a block in its frame.
+func numberOf(frame []byte) uint32 {
+	const previous = 1 + 4 + 8 + 2 // after the type, the time, the producer, what is confirmed
+	if len(frame) < previous+4 {
+		return 0
+	}
+	return binary.BigEndian.Uint32(frame[previous:]) + 1
+}
+
+// forget begins anew; the lock is held, or nobody else has it yet.
+func (c *crowd) forget() {
+	failed := c.seen.Failed // a peer that is gone stays gone
+	if failed == nil {
+		failed = map[string]int{}
+	}
+	c.seen, c.first, c.bytes = suite.Sight{Failed: failed}, map[uint32]time.Time{}, c.came()
+}
+
+// came is what came to all peers so far, in bytes.
+func (c *crowd) came() (sum int64) {
+	for _, p := range c.peers {
+		sum += p.Bytes.Load()
+	}
+	return sum
+}
+
+// Begin forgets what was seen until now.
+func (c *crowd) Begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forget()
+}
+
+// Seen is what was seen since then.
+func (c *crowd) Seen() suite.Sight {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.seen
+	s.Bytes, s.Failed = c.came()-c.bytes, maps.Clone(c.seen.Failed)
+	return s
+}
+
+// Close ends all peers, and waits for them.
+func (c *crowd) Close() {
+	c.cancel()
+	c.tasks.Wait()
+}
+
+// How many transactions may be under way, which nodeos drops beyond; how long nothing may
+// get into a block before no more is waited for; how long transfers are good.
+const (
+	underWay  = 40_000
+	gossipEnd = 10 * time.Second
+	good      = 20 * time.Minute
+)
+
+// Gossip sends transfers as a peer, and returns when they are in blocks, or when there come
+// no more.
+func (n *Network) Gossip(ctx context.Context, node suite.Node, seed uint64, count int, ready func() error) (taken int, took time.Duration, err error) {
+	frames, err := n.frames(ctx, node.URL, seed, count)
+	if err != nil {
+		return 0, 0, err
+	}
+	p, err := hello(ctx, node)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer p.Close()
+	inBlocks := make(chan int, 1024)
+	p.Seen = func(t p2p.Type, frame []byte) {
+		if t != p2p.TypeBlock {
+			return
+		}
+		if m, err := p2p.Decode(frame); err == nil {
+			if b, ok := m.(*types.SignedBlock); ok {
+				inBlocks <- len(b.Transactions)
+			}
+		}
+	}
+	if err := p.SendHandshake(); err != nil {
+		return 0, 0, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- p.Follow(ctx) }()
+	if err := ready(); err != nil {
+		return 0, 0, err
+	}
+	return sendAll(ctx, p, frames, inBlocks, ended)
+}
+
+// frames are transfers as peers send them.
+func (n *Network) frames(ctx context.Context, url string, seed uint64, count int) ([][]byte, error) {
+	key, err := chaintest.Key()
+	if err != nil {
+		return nil, err
+	}
+	traffic, err := chaintest.NewTraffic(n.shape.Accounts, seed)
+	if err != nil {
+		return nil, err
+	}
+	i, err := getInfo(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	all := make([][]byte, count)
+	expiration := types.TimePointSec(time.Now().Add(good).Unix())
+	for k := range all {
+		t, err := signed(key, i, traffic.Transfer(), expiration, uint32(k))
+		if err != nil {
+			return nil, err
+		}
+		if all[k], err = p2p.AppendFrame(nil, t); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func sendAll(ctx context.Context, p *peer.Peer, frames [][]byte, inBlocks <-chan int, ended <-chan error) (taken int, took time.Duration, err error) {
+	begin := time.Now()
+	last := begin
+	for sent := 0; taken < len(frames); {
+		for ; sent < len(frames) && sent-taken < underWay && len(inBlocks) == 0; sent++ {
+			if err := p.SendRaw(frames[sent]); err != nil {
+				return taken, took, fmt.Errorf("send transfer %d: %w", sent, err)
+			}
+		}
+		select {
+		case k := <-inBlocks:
+			if taken += k; k > 0 {
+				last = time.Now()
+				took = last.Sub(begin)
+			}
+		case <-ctx.Done():
+			return taken, took, ctx.Err()
+		case err := <-ended:
+			return taken, took, fmt.Errorf("the connection ended: %w", err)
+		case <-time.After(time.Until(last.Add(gossipEnd))):
+			if taken == 0 {
+				return 0, 0, fmt.Errorf("none of %d transfers got into a block within %s", sent, gossipEnd)
+			}
+			return taken, took, nil
+		}
+	}
+	return taken, took, nil
+}

@@ -1,0 +1,78 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tarn/bench/load"
+	"tarn/bench/record"
+)
+
+// questions is how many different ones there are.
+const questions = 4096
+
+// answer is the suite rpc.
+func (l *life) answer(ctx context.Context) error {
+	return l.with(ctx, func(s *server) error {
+		n, o := l.runner.config.Network.(Asking), l.runner.config.Options
+		all, err := n.Questions(ctx, s.URL, l.seed(), questions)
+		if err != nil {
+			return fmt.Errorf("make questions: %w", err)
+		}
+		length := time.Duration(o.AskFor * float64(time.Second))
+		before, err := s.Now()
+		if err != nil {
+			return err
+		}
+		closed, used, err := l.charged(s, func(ready func() error) (*load.Result, error) {
+			if err := ready(); err != nil {
+				return nil, err
+			}
+			return load.Cycle(ctx, o.Connect, length, all, n.Answered)
+		})
+		if err != nil {
+			return err
+		}
+		open, atRate, err := l.charged(s, func(ready func() error) (*load.Result, error) {
+			return load.Open(ctx, o.AskRate, length, load.Again(all), n.Answered, ready)
+		})
+		if err != nil {
+			return err
+		}
+		after, err := s.Now()
+		if err != nil {
+			return err
+		}
+		if _, _, err := l.stopped(ctx, s); err != nil {
+			return err
+		}
+		count := float64(closed.Answers)
+		l.values[RPC] = map[string]float64{
+			rate: count / closed.Took.Seconds(), each: used.node / count, client: used.client / count,
+			half: closed.Latencies.Quantile(0.5) / 1e9, nearAll: closed.Latencies.Quantile(0.99) / 1e9, longest: longestMean(closed.Windows),
+			openShare: 100 * atRate.node / atRate.elapsed, openHalf: open.Latencies.Quantile(0.5) / 1e9,
+			openNearAll: open.Latencies.Quantile(0.99) / 1e9, openLongest: longestMean(open.Windows),
+			read: float64(after.Disk.Read - before.Disk.Read), written: float64(after.Disk.Net() - before.Disk.Net()),
+			threads: mostThreads(s.Samples()), private: mostPrivate(s.Samples()),
+		}
+		l.samples[RPC], l.waits = s.Samples(), append(waits("connections", closed.Windows), waits("rate", open.Windows)...)
+		return nil
+	})
+}
+
+// longestMean is the mean of the windows' longest, in seconds.
+func longestMean(all []load.Window) (mean float64) {
+	for _, w := range all {
+		mean += w.Longest.Seconds() / float64(len(all))
+	}
+	return mean
+}
+
+// waits are a loop's windows, for its curve.
+func waits(loop string, all []load.Window) (kept []record.Wait) {
+	for i, w := range all {
+		kept = append(kept, record.Wait{Loop: loop, Seconds: float64(i+1) * load.Span.Seconds(), NearAll: w.NearAll.Seconds(), Longest: w.Longest.Seconds()})
+	}
+	return kept
+}

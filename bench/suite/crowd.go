@@ -1,0 +1,200 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"tarn/bench/load"
+	"tarn/probe"
+)
+
+// crowdWarm is how long peers are connected before anything is measured.
+const crowdWarm = 3 * time.Second
+
+// gossip is the suite p2p.
+func (l *life) gossip(ctx context.Context) error {
+	return l.with(ctx, func(s *server) error {
+		o := l.runner.config.Options
+		if _, err := l.producing(ctx, s); err != nil {
+			return err
+		}
+		var node, own probe.Process
+		taken, length, err := l.runner.config.Network.(Gossiping).Gossip(ctx, s.Node, l.seed(), o.Push, func() (err error) {
+			if own, err = probe.Self(); err == nil {
+				node, err = s.Now()
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		nodeAfter, err1 := s.Now()
+		ownAfter, err2 := probe.Self()
+		if err := errors.Join(err1, err2); err != nil {
+			return err
+		}
+		if _, _, err := l.stopped(ctx, s); err != nil {
+			return err
+		}
+		count := float64(taken)
+		l.values[P2P] = map[string]float64{
+			rate: count / length.Seconds(), lost: float64(o.Push - taken), each: (nodeAfter.CPU() - node.CPU()).Seconds() / count,
+			client: (ownAfter.CPU() - own.CPU()).Seconds() / count, private: mostPrivate(s.Samples()),
+		}
+		l.samples[P2P] = s.Samples()
+		return nil
+	})
+}
+
+// producing waits until a node has made a block.
+func (l *life) producing(ctx context.Context, s *server) (uint64, error) {
+	head, err := l.head(ctx, s, 0)
+	if err != nil {
+		return 0, err
+	}
+	return l.head(ctx, s, head+1)
+}
+
+// seen is what a crowd and a node did in a time.
+type seen struct {
+	sight   Sight
+	node    float64 // seconds of its processor
+	elapsed float64
+}
+
+// watched lets a crowd look at a node for a time, while f does something.
+func (l *life) watched(ctx context.Context, c Crowd, s *server, f func(length time.Duration) error) (v seen, err error) {
+	if err := pause(ctx, l.runner.config.warm); err != nil {
+		return v, err
+	}
+	before, err := s.Now()
+	if err != nil {
+		return v, err
+	}
+	begin := time.Now()
+	c.Begin()
+	if err := f(time.Duration(l.runner.config.Options.PeerFor * float64(time.Second))); err != nil {
+		return v, err
+	}
+	v.sight, v.elapsed = c.Seen(), time.Since(begin).Seconds()
+	after, err := s.Now()
+	v.node = (after.CPU() - before.CPU()).Seconds()
+	for why, n := range v.sight.Failed {
+		l.runner.tell("%s: %d peers are lost: %s", l.subject.Name, n, why)
+	}
+	if err == nil && v.sight.Bytes == 0 {
+		err = fmt.Errorf("no peer was sent anything: %v", v.sight.Failed)
+	}
+	return v, err
+}
+
+func pause(ctx context.Context, length time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(length):
+		return nil
+	}
+}
+
+func (v seen) failed() (n float64) {
+	for _, k := range v.sight.Failed {
+		n += float64(k)
+	}
+	return n
+}
+
+// peer is the suite of that name. Both nodes are new in each life: the one that makes blocks
+// and the one that follows must have the same.
+func (l *life) peer(ctx context.Context) error {
+	of, n, o := l.runner.config.Source, l.runner.config.Network, l.runner.config.Options
+	maker, _, _, err := l.imported(ctx, of)
+	if maker != "" {
+		defer os.RemoveAll(maker)
+	}
+	if err != nil {
+		return err
+	}
+	dir, _, _, err := l.imported(ctx, l.subject)
+	if dir != "" {
+		defer os.RemoveAll(dir)
+	}
+	if err != nil {
+		return err
+	}
+	from, err := l.answering(ctx, of, maker, func() (Node, error) { return l.runner.serving.Serve(of, maker, "") })
+	if err != nil {
+		return err
+	}
+	defer from.Kill()
+	s, err := l.answering(ctx, l.subject, dir, func() (Node, error) { return n.(Following).Follow(l.subject, dir, from.Peers) })
+	if err != nil {
+		return err
+	}
+	defer s.Kill()
+	head, err := l.producing(ctx, from)
+	if err == nil {
+		_, err = l.head(ctx, s, head)
+	}
+	if err != nil {
+		return fmt.Errorf("follow the node that makes blocks: %w", err)
+	}
+	crowd, err := n.(Crowded).Crowd(ctx, s.Node, from.Node, o.Peers, 0)
+	if err != nil {
+		return fmt.Errorf("connect %d peers: %w", o.Peers, err)
+	}
+	defer crowd.Close()
+	transfers, err := l.runner.serving.Transfers(from.URL, l.seed())
+	if err != nil {
+		return err
+	}
+	v, err := l.watched(ctx, crowd, s, func(length time.Duration) error {
+		r, err := load.Open(ctx, o.Rate, length, transfers, l.runner.serving.Accepted, nil)
+		if err == nil && r.Failures > 0 {
+			err = fmt.Errorf("%d transfers were not taken; the first: %w", r.Failures, r.Failure)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if _, _, err := l.stopped(ctx, s); err != nil {
+		return err
+	}
+	l.values[Peer] = map[string]float64{
+		share: 100 * v.node / v.elapsed, delay: v.sight.Delays.Quantile(0.5) / 1e9, nearAllTold: v.sight.Delays.Quantile(0.99) / 1e9,
+		sent: 8 * float64(v.sight.Bytes) / v.elapsed, peersLost: v.failed(), threads: mostThreads(s.Samples()), private: mostPrivate(s.Samples()),
+	}
+	l.samples[Peer] = s.Samples()
+	return nil
+}
+
+// serveBlocks is the suite serve-blocks.
+func (l *life) serveBlocks(ctx context.Context) error {
+	return l.with(ctx, func(s *server) error {
+		o := l.runner.config.Options
+		crowd, err := l.runner.config.Network.(Crowded).Crowd(ctx, s.Node, Node{}, o.Peers, o.Syncing)
+		if err != nil {
+			return fmt.Errorf("connect %d peers: %w", o.Peers, err)
+		}
+		defer crowd.Close()
+		v, err := l.watched(ctx, crowd, s, func(length time.Duration) error { return pause(ctx, length) })
+		if err != nil {
+			return err
+		}
+		crowd.Close()
+		if _, _, err := l.stopped(ctx, s); err != nil {
+			return err
+		}
+		bits := 8 * float64(v.sight.Bytes)
+		l.values[Serve] = map[string]float64{
+			sent: bits / v.elapsed, perCore: bits / max(v.node, 1e-9), share: 100 * v.node / v.elapsed, chains: float64(v.sight.Chains),
+			peersLost: v.failed(), private: mostPrivate(s.Samples()),
+		}
+		l.samples[Serve] = s.Samples()
+		return nil
+	})
+}

@@ -1,0 +1,158 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"tarn/bench/causes"
+	"tarn/bench/load"
+	"tarn/internal/figures"
+)
+
+const secondsOfYear = 365 * 24 * 3600
+
+// footprint is what a node's files and its disk were at a moment, in bytes.
+type footprint struct {
+	blocks, state int64
+	device        int64 // written to the whole disk so far; -1: the kernel does not tell
+}
+
+func footprintOf(dir string) footprint {
+	return footprint{occupied(filepath.Join(dir, "blocks")), stateBytes(dir), figures.DeviceWrites(dir)}
+}
+
+// disk is the suite of that name.
+func (l *life) disk(ctx context.Context) error {
+	return l.with(ctx, func(s *server) error {
+		n, o := l.runner.serving, l.runner.config.Options
+		transfers, err := n.Transfers(s.URL, l.seed())
+		if err != nil {
+			return err
+		}
+		if err := figures.FlushDisk(s.dir); err != nil { // what others wrote before is not in the device's bytes
+			return err
+		}
+		var first causes.Told
+		before := footprintOf(s.dir)
+		result, used, err := l.charged(s, func(ready func() error) (*load.Result, error) {
+			return load.Open(ctx, o.Rate, time.Duration(o.For*float64(time.Second)), transfers, n.Accepted, func() (err error) {
+				if s.Metrics != "" {
+					if first, err = causes.Read(ctx, s.Metrics); err != nil {
+						return err
+					}
+				}
+				return ready()
+			})
+		})
+		if err != nil {
+			return err
+		}
+		if err := l.tell(ctx, s, first, used.elapsed); err != nil {
+			return err
+		}
+		_, wrote, err := l.stopped(ctx, s)
+		if err != nil {
+			return err
+		}
+		if err := figures.FlushDisk(s.dir); err != nil {
+			return err
+		}
+		after := footprintOf(s.dir)
+		perSecond := float64(used.wrote) / used.elapsed
+		aYear := (perSecond + float64(wrote)/o.Between) * secondsOfYear
+		values := map[string]float64{
+			running: perSecond, atEnd: float64(wrote), year: aYear,
+			blocksGrew: float64(after.blocks - before.blocks), stateGrew: float64(after.state - before.state),
+			share: 100 * used.node / used.elapsed, nearAll: result.Latencies.Quantile(0.99) / 1e9, private: mostPrivate(s.Samples()),
+		}
+		if o.Rating > 0 && aYear > 0 {
+			values[lasts] = o.Rating * 1e12 / aYear
+		}
+		if before.device >= 0 && after.device >= 0 {
+			values[device] = float64(after.device - before.device)
+		}
+		l.values[Disk], l.samples[Disk] = values, s.Samples()
+		return nil
+	})
+}
+
+// tell keeps what a node says it wrote, per second, while it served.
+func (l *life) tell(ctx context.Context, s *server, first causes.Told, elapsed float64) error {
+	if s.Metrics == "" {
+		return nil
+	}
+	now, err := causes.Read(ctx, s.Metrics)
+	if err == nil {
+		l.told, err = now.Since(first)
+	}
+	if err != nil {
+		return err
+	}
+	for _, all := range []map[string]float64{l.told.State, l.told.Files} {
+		for name := range all {
+			all[name] /= elapsed
+		}
+	}
+	return nil
+}
+
+// snapshot is the suite of that name.
+func (l *life) snapshot(ctx context.Context) error {
+	var path string
+	var values map[string]float64
+	if err := l.with(ctx, func(s *server) (err error) {
+		path, values, err = l.snapshotOf(ctx, s)
+		return err
+	}); err != nil {
+		return err
+	}
+	defer os.Remove(path)
+	fresh, err := l.runner.folder()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(fresh)
+	again, err := l.serving(ctx, fresh, path)
+	if err != nil {
+		return fmt.Errorf("begin with the snapshot: %w", err)
+	}
+	_, wrote, err := l.stopped(ctx, again)
+	if err != nil {
+		again.Kill()
+		return fmt.Errorf("end the node that began with the snapshot: %w", err)
+	}
+	values[loading], values[processor] = again.ready.Seconds(), again.first.CPU().Seconds()
+	values[loadWritten], values[atEnd], values[faults] = float64(again.first.Disk.Net()), float64(wrote), float64(again.first.MajorFaults)
+	values[private], values[resident], values[swap] = mostPrivate(again.Samples()), float64(again.Peak()), mostSwapped(again.Samples())
+	l.values[Snapshot], l.samples[Snapshot] = values, again.Samples()
+	return nil
+}
+
+// snapshotOf has a node write a snapshot, which the caller removes.
+func (l *life) snapshotOf(ctx context.Context, s *server) (string, map[string]float64, error) {
+	before, err := s.Now()
+	if err != nil {
+		return "", nil, err
+	}
+	begin := time.Now()
+	path, err := l.runner.config.Network.(Saving).Snapshot(ctx, s.URL)
+	if err != nil {
+		return "", nil, err
+	}
+	length := time.Since(begin)
+	after, err := s.Now()
+	if err != nil {
+		return "", nil, err
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.dir, path)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", nil, fmt.Errorf("look at the snapshot that the node names: %w", err)
+	}
+	return path, map[string]float64{took: length.Seconds(), size: float64(info.Size()), written: float64(after.Disk.Net() - before.Disk.Net())}, nil
+}
