@@ -62,6 +62,7 @@ var linked = map[string][]string{
 		// With the terminal.
 		"github.com/clipperhouse/uax29/v2", "github.com/mattn/go-runewidth", "github.com/peterh/liner",
 		"github.com/pion/dtls/v3", "github.com/pion/logging", "github.com/pion/stun/v3", "github.com/pion/transport/v4",
+		"github.com/rs/cors",
 	},
 }
 

@@ -464,6 +464,39 @@ func TestWhoIsServedIsChosen(t *testing.T) {
 	}
 }
 
+// A browser asks first, and is told what go-opera tells it.
+func TestPagesOfOtherSitesAreToldWhatTheyMay(t *testing.T) {
+	w := newWorld(t, recordedEvents, Options{})
+	h, err := w.service.Handler(&HTTPOptions{APIs: []string{"eth"}, Origins: []string{"https://*.example.com"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	for _, x := range []struct{ method, origin, allowed, methods string }{
+		{http.MethodOptions, "https://a.example.com", "https://a.example.com", "POST"}, {http.MethodOptions, "https://example.org", "", ""},
+		{http.MethodPost, "https://a.example.com", "https://a.example.com", ""}, {http.MethodPost, "", "", ""},
+	} {
+		rec := httptest.NewRecorder()
+		r, err := http.NewRequestWithContext(t.Context(), x.method, "http://127.0.0.1/", strings.NewReader(request("eth_chainId")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		if x.origin != "" {
+			r.Header.Set("Origin", x.origin)
+		}
+		if x.method == http.MethodOptions {
+			r.Header.Set("Access-Control-Request-Method", "POST")
+			r.Header.Set("Access-Control-Request-Headers", "content-type")
+		}
+		h.ServeHTTP(rec, r)
+		got := rec.Header()
+		if rec.Code != http.StatusOK || got.Get("Access-Control-Allow-Origin") != x.allowed || got.Get("Access-Control-Allow-Methods") != x.methods || got.Values("Vary")[0] != "Origin" {
+			t.Errorf("%+v: %d %v", x, rec.Code, got)
+		}
+	}
+}
+
 func TestTheLocalSocketHasEverything(t *testing.T) {
 	w := newWorld(t, recordedEvents, Options{DataDir: "there"})
 	dir, err := os.MkdirTemp("/tmp", "rpc")

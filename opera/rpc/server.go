@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/ethereum/go-ethereum/rpc"
+	"github.com/rs/cors"
 
 	"tarn/serve"
 )
@@ -182,30 +183,16 @@ func hosted(hosts []string, next http.Handler) http.Handler {
 	})
 }
 
-// crossing tells browsers which web sites' pages may ask.
+// crossing tells browsers which web sites' pages may ask, as go-opera does: by the same library,
+// so that patterns such as https://*.example.com mean the same.
 func crossing(origins []string, next http.Handler) http.Handler {
 	if len(origins) == 0 {
 		return next
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		origin := r.Header.Get("Origin")
-		any := slices.Contains(origins, "*")
-		if origin != "" && (any || slices.ContainsFunc(origins, func(o string) bool { return strings.EqualFold(o, origin) })) {
-			w.Header().Add("Vary", "Origin")
-			if any {
-				origin = "*"
-			}
-			w.Header().Set("Access-Control-Allow-Origin", origin)
-			if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
-				w.Header().Set("Access-Control-Allow-Methods", "POST, GET")
-				w.Header().Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))
-				w.Header().Set("Access-Control-Max-Age", "600")
-				w.WriteHeader(http.StatusNoContent)
-				return
-			}
-		}
-		next.ServeHTTP(w, r)
+	c := cors.New(cors.Options{
+		AllowedOrigins: origins, AllowedMethods: []string{http.MethodPost, http.MethodGet}, AllowedHeaders: []string{"*"}, MaxAge: 600,
 	})
+	return c.Handler(next)
 }
 
 // zipped compresses answers for who takes them so.
