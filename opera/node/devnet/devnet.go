@@ -36,6 +36,7 @@ type Options struct {
 	Dir   string    // of the chain; it is made if it is not there
 	HTTP  string    // host:port of JSON-RPC, over HTTP and WebSocket
 	P2P   string    // host:port for other nodes
+	Page  string    // host:port of the page that shows what the node does; "" for none
 	Args  []string  // of opera, besides ours
 	Tarn  string    // how this program is called
 	Build string    // what says what the program was built from
@@ -70,6 +71,7 @@ func Command(build string) *cobra.Command {
 	f.StringVarP(&o.Dir, "dir", "d", "fakenet", "folder of the chain; with one in it, that goes on")
 	f.StringVar(&o.HTTP, "http", "127.0.0.1:18545", "where JSON-RPC is served, over HTTP and WebSocket")
 	f.StringVar(&o.P2P, "p2p", "127.0.0.1:5050", "where other nodes connect to")
+	f.StringVar(&o.Page, "dashboard", "127.0.0.1:8887", "where the page is that shows what the node does; empty for none")
 	f.BoolVarP(&verbose, "verbose", "v", false, "show the node's log here and not in "+playground.LogFile)
 	return c
 }
@@ -94,17 +96,17 @@ func Run(ctx context.Context, o Options) error {
 }
 
 // ours are options of opera that would take the node away from the chain of the folder.
-var ours = []string{"datadir", "config", "genesis", "fakenet", "nodekey", "nodekeyhex", "http.addr", "http.port", "ws.addr", "ws.port", "p2p.listen", "port"}
+var ours = []string{"datadir", "config", "genesis", "fakenet", "nodekey", "nodekeyhex", "http.addr", "http.port", "ws.addr", "ws.port", "p2p.listen", "port", "dashboard.addr"}
 
 // refuse tells what is wrong with the options.
 func refuse(o *Options) error {
 	for _, a := range o.Args {
 		name, _, _ := strings.Cut(a, "=")
 		if bare := strings.TrimLeft(name, "-"); bare != name && slices.Contains(ours, bare) {
-			return fmt.Errorf("%s is not for devnet: --dir, --http and --p2p say where the chain is; delete its folder to begin another one", name)
+			return fmt.Errorf("%s is not for devnet: --dir, --http, --p2p and --dashboard say where the chain is; delete its folder to begin another one", name)
 		}
 	}
-	for name, address := range map[string]string{"http": o.HTTP, "p2p": o.P2P} {
+	for name, address := range o.addresses() {
 		if _, _, err := net.SplitHostPort(address); err != nil {
 			return fmt.Errorf("--%s: want host:port: %w", name, err)
 		}
@@ -112,10 +114,19 @@ func refuse(o *Options) error {
 	return nil
 }
 
+// addresses are those that are listened at, by the names of their flags.
+func (o *Options) addresses() map[string]string {
+	list := map[string]string{"http": o.HTTP, "p2p": o.P2P}
+	if o.Page != "" {
+		list["dashboard"] = o.Page
+	}
+	return list
+}
+
 // prepare makes what is missing in the folder, and what tells others how to follow. Another
 // node at an address would be taken for this one: all such chains have one id.
 func prepare(o *Options) (keyring, error) {
-	for name, address := range map[string]string{"http": o.HTTP, "p2p": o.P2P} {
+	for name, address := range o.addresses() {
 		l, err := net.Listen("tcp", address)
 		if err != nil {
 			return keyring{}, fmt.Errorf("choose another address with --%s: %w", name, err)
@@ -173,12 +184,16 @@ func run(ctx context.Context, o *Options, log io.Writer) error {
 func operaArgs(o *Options) []string {
 	host, port, _ := net.SplitHostPort(o.HTTP)
 	const apis = "eth,ftm,dag,abft,net,web3,txpool,trace,debug"
-	return append([]string{
+	args := []string{
 		"--fakenet", "1/1", "--datadir", filepath.Join(o.Dir, dataDir), "--datadir.minfreedisk", "0", "--lightkdf",
 		"--nodekey", filepath.Join(o.Dir, keyFile), "--p2p.listen", o.P2P, "--nodiscover", "--nat", "none",
 		"--http", "--http.addr", host, "--http.port", port, "--http.api", apis, "--http.corsdomain", "*",
 		"--ws", "--ws.addr", host, "--ws.port", port, "--ws.api", apis, "--ws.origins", "*",
-	}, o.Args...)
+	}
+	if o.Page != "" {
+		args = append(args, "--dashboard.addr", o.Page)
+	}
+	return append(args, o.Args...)
 }
 
 // reason is what an error in the log says, without time; what is no line of the log is an

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,7 +64,7 @@ func start(t *testing.T, dir string) *devnet {
 	t.Helper()
 	d := &devnet{t: t, done: make(chan error, 1)}
 	out := &text{}
-	d.o = Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: out, Tarn: "tarn", Args: []string{"--ipcdisable"}}
+	d.o = Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Page: loopback.Address(t), Out: out, Tarn: "tarn", Args: []string{"--ipcdisable"}}
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	go func() { d.done <- Run(ctx, d.o) }()
@@ -138,6 +139,13 @@ func TestAChainOfOnesOwnTakesATransferAndGoesOnAfterAClosedTerminal(t *testing.T
 	d := start(t, dir)
 	d.transfer()
 	d.has("0xde0b6b3a7640000")
+	page, err := http.Get("http://" + d.o.Page + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := page.Body.Close(); err != nil || page.StatusCode != http.StatusOK {
+		t.Errorf("the page that shows what the node does: %s, %v", page.Status, err)
+	}
 	follow, err := os.ReadFile(filepath.Join(dir, followFile))
 	if err != nil {
 		t.Fatal(err)
@@ -172,6 +180,7 @@ func TestAStartThatFailsSaysWhy(t *testing.T) {
 		"taken":   {Options{HTTP: taken.Addr().String(), P2P: loopback.Address(t)}, "another address with --http"},
 		"unknown": {Options{HTTP: loopback.Address(t), P2P: loopback.Address(t), Args: []string{"--db.engine", "nonsense"}}, playground.LogFile + ", and says:\n"},
 		"version": {Options{HTTP: loopback.Address(t), P2P: loopback.Address(t), Args: []string{"version"}}, "its log is"},
+		"page":    {Options{HTTP: loopback.Address(t), P2P: loopback.Address(t), Page: taken.Addr().String()}, "another address with --dashboard"},
 		"address": {Options{HTTP: "nowhere", P2P: loopback.Address(t)}, "--http: want host:port"},
 		"folder":  {Options{HTTP: loopback.Address(t), P2P: loopback.Address(t), Args: []string{"-datadir=x"}}, "is not for devnet"},
 	} {
@@ -213,13 +222,20 @@ func TestTheGuideIsOfThisChain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Dir: "somewhere", HTTP: "0.0.0.0:1", P2P: ":2", Tarn: "tarn"}
+	o := Options{Dir: "somewhere", HTTP: "0.0.0.0:1", P2P: ":2", Page: ":3", Tarn: "tarn"}
 	for _, text := range []string{guide(&o, &keys), fill(followText, &o, &keys), fill(scriptText, &o, &keys)} {
-		for _, left := range []string{"{http", "{dir", "{key", "{follow", "{transfer", "{log", "{address", "{tarn", "{second", "{url"} {
+		for _, left := range []string{"{http", "{dir", "{key", "{follow", "{transfer", "{log", "{address", "{tarn", "{second", "{url", "{page"} {
 			if strings.Contains(text, left) {
 				t.Errorf("%s is left in %s", left, text)
 			}
 		}
+	}
+	if with := guide(&o, &keys); !strings.Contains(with, "live: http://127.0.0.1:3/\n") {
+		t.Errorf("the page is not in %s", with)
+	}
+	o.Page = ""
+	if without := guide(&o, &keys); strings.Contains(without, "live:") {
+		t.Errorf("a page that there is not is in %s", without)
 	}
 	path := filepath.Join(t.TempDir(), followFile)
 	if err := os.WriteFile(path, []byte(fill(followText, &o, &keys)), 0o600); err != nil {

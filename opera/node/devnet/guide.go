@@ -25,7 +25,7 @@ const chainID = "0xfa3"
 func fill(text string, o *Options, keys *keyring) string {
 	at := func(name string) string { return filepath.Join(o.Dir, name) }
 	return strings.NewReplacer(
-		"{dir}", o.Dir, "{second}", at("second"), "{http}", reachable(o.HTTP), "{tarn}", o.Tarn, "{follow}", at(followFile), "{transfer}", at(transferFile),
+		"{dir}", o.Dir, "{second}", at("second"), "{http}", reachable(o.HTTP), "{page}", reachable(o.Page), "{tarn}", o.Tarn, "{follow}", at(followFile), "{transfer}", at(transferFile),
 		"{log}", at(playground.LogFile), "{address}", keys.address, "{key}", keys.account, "{url}", url(o, keys),
 	).Replace(text)
 }
@@ -59,6 +59,10 @@ func url(o *Options, keys *keyring) string {
 // guide is what is said when the chain is served.
 func guide(o *Options, keys *keyring) string {
 	text := guideText
+	if o.Page != "" {
+		const api = "ws://{http}, chain id 4003\n"
+		text = strings.Replace(text, api, api+"What it does to disk, memory and processor, live: http://{page}/\n", 1)
+	}
 	if o.Log != nil {
 		text = strings.Replace(text, "\nThe node's log is {log}. ", "\n", 1)
 	}
