@@ -72,6 +72,10 @@ func Find(ctx context.Context) (*Peer, error) {
 	return &Peer{program: program}, nil
 }
 
+// At returns a program that takes go-opera's flags, such as ours under the name opera, to be
+// started in its place.
+func At(program string) *Peer { return &Peer{program: program} }
+
 func executable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
