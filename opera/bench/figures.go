@@ -28,7 +28,9 @@ type Config struct {
 	Work     Work     // of the chain that is imported
 	Slots    int      // calls of the chain of fresh slots
 	Recovery time.Duration
-	Log      io.Writer `json:"-"` // receives a line for each step; may be nil
+	Readable Readable      // the chain that is asked about
+	Asking   time.Duration // for which each kind of requests is made in a round
+	Log      io.Writer     `json:"-"` // receives a line for each step; may be nil
 }
 
 // Default is the full size. With the chains made it takes half an hour; they take ten minutes
@@ -36,6 +38,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Rounds: 3, Engines: Engines(), Slots: 300, Recovery: time.Minute,
+		Readable: Readable{Seed: 1, Blocks: 3000, Accounts: 500}, Asking: 5 * time.Second,
 		Work: Work{Seed: 1, Accounts: 10_000, Tokens: 110_000, Plain: 85_000, Heavy: 1000},
 	}
 }
@@ -44,6 +47,7 @@ func Default() Config {
 func Short() Config {
 	return Config{
 		Rounds: 1, Engines: Engines(), Slots: 5, Recovery: time.Minute,
+		Readable: Readable{Seed: 1, Blocks: 50, Accounts: 50}, Asking: 200 * time.Millisecond,
 		Work: Work{Seed: 1, Accounts: 50, Tokens: 500, Plain: 300, Heavy: 5},
 	}
 }
@@ -68,6 +72,7 @@ func (c *Config) Validate() error {
 	bad(c.Tarn == "", "no program given")
 	bad(c.Rounds < 1, "no round")
 	bad(c.Work.Accounts < 1 || c.Work.all() < 1 || c.Slots < 1, "a number of accounts or transactions is below 1")
+	bad(c.Readable.Blocks < 10 || c.Readable.Accounts < 2*eachBlock+1 || c.Asking <= 0, "too little to ask, or no time for it")
 	bad(c.Recovery < 0, "a negative time of recovery")
 	bad(len(c.Engines) == 0, "no engine")
 	for _, e := range c.Engines {
@@ -98,6 +103,8 @@ type Section struct {
 
 	Imports []Import `json:",omitempty"`
 	Starts  []Start  `json:",omitempty"`
+	Asked   []Asked  `json:",omitempty"`
+	Served  []Served `json:",omitempty"`
 }
 
 type section struct {
@@ -110,6 +117,7 @@ func sections() []section {
 		{"import", "a file of events, from the start of the process to its end", (*measurement).imports},
 		{"slots", "fresh slots, from a file of events: bytes written", (*measurement).slots},
 		{"start", "a start after a kill in the middle of an import", (*measurement).starts},
+		{"requests", "JSON-RPC of a chain at rest, as fast as it is answered; a second start, an end", (*measurement).requests},
 	}
 }
 

@@ -51,7 +51,9 @@ func serve(args []string) int {
 	c := node.Command("bench")
 	c.SilenceUsage, c.SilenceErrors = true, true
 	c.SetArgs(args)
-	err := c.ExecuteContext(context.Background())
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := c.ExecuteContext(ctx)
 	var coded interface{ ExitCode() int }
 	switch {
 	case err == nil:
@@ -130,6 +132,8 @@ func parse(args []string, log io.Writer) (o options, c bench.Config, err error) 
 	f.IntVar(&c.Work.Plain, "plain", c.Work.Plain, "transfers of money")
 	f.IntVar(&c.Work.Heavy, "heavy", c.Work.Heavy, "calls of a heavy contract")
 	f.IntVar(&c.Slots, "slots", c.Slots, fmt.Sprintf("transactions that fill %d fresh slots each", bench.SlotsEach))
+	f.IntVar(&c.Readable.Blocks, "blocks", c.Readable.Blocks, "blocks of the chain that is asked about")
+	f.DurationVar(&c.Asking, "asking", c.Asking, "how long each kind of requests is made in a round")
 	f.DurationVar(&c.Recovery, "recovery", c.Recovery, "ours: how long a start may take to make blocks again (--db.recovery)")
 	if err := f.Parse(args); err != nil {
 		return o, c, err

@@ -51,7 +51,7 @@ func below(path string, d *json.Decoder, list []leaf) ([]leaf, error) {
 	}
 	if !d.More() {
 		closed, err := d.Token()
-		return append(list, leaf{path, empty(fmt.Sprint(opened, closed))}), err
+		return append(list, leaf{path, empty(fmt.Sprintf("%v%v", opened, closed))}), err
 	}
 	for i := 0; d.More(); i++ {
 		at := fmt.Sprintf("%s[%d]", path, i)
