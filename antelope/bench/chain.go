@@ -12,6 +12,7 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/consensus"
+	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/oracle"
 	"tarn/antelope/snapshot"
@@ -167,7 +168,7 @@ func (b *bench) filled(size int64) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	ch, err := chain.Open(st, chain.Options{Features: features})
+	ch, err := chain.Open(st, chain.Options{Options: execute.Options{Features: features}})
 	if err != nil {
 		return "", err
 	}

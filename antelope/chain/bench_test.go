@@ -8,6 +8,7 @@ import (
 
 	"tarn/antelope/blocklog"
 	"tarn/antelope/chain"
+	"tarn/antelope/execute"
 	"tarn/store/engine"
 	"tarn/store/page"
 )
@@ -49,7 +50,7 @@ func replayOnce(b *testing.B, dir string, all bool) (transactions int, took time
 		b.Fatal(err)
 	}
 	defer st.Close()
-	c, err := chain.Open(st, chain.Options{Blocks: log, ForceAllChecks: all, Threads: 2})
+	c, err := chain.Open(st, chain.Options{Options: execute.Options{ForceAllChecks: all}, Blocks: log, Threads: 2})
 	if err != nil {
 		b.Fatal(err)
 	}

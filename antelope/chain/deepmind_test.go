@@ -15,6 +15,7 @@ import (
 	"tarn/antelope/control"
 	"tarn/antelope/crypto"
 	"tarn/antelope/deepmind"
+	"tarn/antelope/execute"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 )
@@ -123,18 +124,18 @@ func TestTheBlocksOfNodeosAreMadeAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.StartBlock(chain.Start{Time: b.Timestamp, Confirmed: b.Confirmed, Activations: h.Activations(), Status: chain.Incomplete}); err != nil {
+		if err := c.StartBlock(execute.Start{Time: b.Timestamp, Confirmed: b.Confirmed, Activations: h.Activations(), Status: execute.Incomplete}); err != nil {
 			t.Fatal(err)
 		}
 		for i := range b.Transactions {
-			x, err := chain.NewCandidate(b.Transactions[i].Packed, control.Input)
+			x, err := execute.NewCandidate(b.Transactions[i].Packed, control.Input)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if errs := c.RecoverKeys(chain.Unlimited, 1, []*chain.Candidate{x}); errs != nil {
+			if errs := c.Keys().Recover(execute.Unlimited, 1, []*execute.Candidate{x}); errs != nil {
 				t.Fatal(errs[0])
 			}
-			trace, err := c.PushTransaction(x, chain.Billing{Explicit: true, CPU: 2000})
+			trace, err := c.PushTransaction(x, execute.Billing{Explicit: true, CPU: 2000})
 			if err != nil || trace.Except != nil {
 				t.Fatalf("transaction %s: %v %v", x.ID, err, trace.Except)
 			}
@@ -190,13 +191,13 @@ func TestWhatIsOnlyTriedIsNotSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := chain.NewCandidate(p, kind)
+		x, err := execute.NewCandidate(p, kind)
 		if err != nil {
 			t.Fatal(err)
 		}
 		x.Keys = []types.PublicKey{m.Key.Public()}
 		log.Reset()
-		if _, err := m.Chain.PushTransaction(x, chain.Billing{Explicit: true, CPU: 100}); err != nil {
+		if _, err := m.Chain.PushTransaction(x, execute.Billing{Explicit: true, CPU: 100}); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(log.String()) {

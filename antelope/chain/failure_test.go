@@ -8,6 +8,7 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/control"
+	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/types"
 )
@@ -26,12 +27,12 @@ func TestAFailuresLogSaysWhereItPassed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := chain.NewCandidate(packed, control.Input)
+	x, err := execute.NewCandidate(packed, control.Input)
 	if err != nil {
 		t.Fatal(err)
 	}
 	x.Keys = []types.PublicKey{m.Key.Public()}
-	trace, err := m.Chain.PushTransaction(x, chain.Billing{Explicit: true, CPU: 100})
+	trace, err := m.Chain.PushTransaction(x, execute.Billing{Explicit: true, CPU: 100})
 	if err != nil || trace.Except == nil {
 		t.Fatalf("an account twice: %v, %+v", err, trace)
 	}

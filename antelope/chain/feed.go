@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"tarn/antelope/execute"
 	"tarn/antelope/types"
 )
 
@@ -18,7 +19,7 @@ type feed struct {
 // fed is a block that was read, or why it could not be.
 type fed struct {
 	block      *types.SignedBlock
-	candidates []*Candidate
+	candidates []*execute.Candidate
 	err        error
 }
 
@@ -90,9 +91,9 @@ func (c *Chain) unpackRaw(raw []byte) fed {
 		return r
 	}
 	if c.opt.ForceAllChecks {
-		r.candidates, r.err = c.unpackBlock(r.block, nil, 1)
+		r.candidates, r.err = c.keys.Unpack(r.block, nil, 1)
 	} else {
-		r.candidates, r.err = Unpack(r.block)
+		r.candidates, r.err = execute.Unpack(r.block)
 	}
 	return r
 }

@@ -6,6 +6,7 @@ import (
 
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/types"
 )
 
@@ -80,7 +81,7 @@ func (c *Chain) trusts(producer types.Name) bool {
 // Options.StopAt on it does nothing and returns ErrStopped (Leap:
 // controller_impl::push_block).
 func (c *Chain) PushBlock(p *Prepared) error {
-	if c.pending != nil {
+	if c.executor.Block() != nil {
 		return exception.New(exception.BlockValidate, "it is not valid to push a block when there is a pending block")
 	}
 	if c.opt.StopAt > 0 && c.head.BlockNum >= c.opt.StopAt {
@@ -141,7 +142,7 @@ func (c *Chain) follow(best *consensus.BlockState) error {
 	case best.ID == c.head.ID:
 		return nil
 	case best.Header.Previous == c.head.ID:
-		if err := c.applyFork(best, Complete); err != nil {
+		if err := c.applyFork(best, execute.Complete); err != nil {
 			return c.forget(best, err)
 		}
 	default:
@@ -168,7 +169,7 @@ func (c *Chain) forget(b *consensus.BlockState, err error) error {
 }
 
 // applyFork applies a block of the fork database, and marks it valid.
-func (c *Chain) applyFork(b *consensus.BlockState, status Status) error {
+func (c *Chain) applyFork(b *consensus.BlockState, status execute.Status) error {
 	p := c.prepared[b.ID]
 	if p == nil {
 		p = &Prepared{State: b}
@@ -182,7 +183,7 @@ func (c *Chain) applyFork(b *consensus.BlockState, status Status) error {
 func (c *Chain) switchFork(best *consensus.BlockState) error {
 	old := c.head
 	c.opt.Log.Info("switching forks", "from", old.ID, "to", best.ID)
-	if d := c.tracer(); d != nil {
+	if d := c.hooks.tracer; d != nil {
 		d.SwitchForks(old.ID, best.ID)
 	}
 	to, from, err := c.fork.FetchBranchFrom(best.ID, old.ID)
@@ -196,9 +197,9 @@ func (c *Chain) switchFork(best *consensus.BlockState) error {
 	}
 	c.hooks.forked(from)
 	for i := len(to) - 1; i >= 0; i-- {
-		status := Complete
+		status := execute.Complete
 		if c.fork.IsValid(to[i].ID) {
-			status = Validated
+			status = execute.Validated
 		}
 		err := c.applyFork(to[i], status)
 		if err == nil {
@@ -218,7 +219,7 @@ func (c *Chain) switchBack(applied int, from []*consensus.BlockState, err error)
 		}
 	}
 	for i := len(from) - 1; i >= 0; i-- {
-		if e := c.applyFork(from[i], Validated); e != nil {
+		if e := c.applyFork(from[i], execute.Validated); e != nil {
 			return fmt.Errorf("%w; then, switching back: %w", err, e)
 		}
 	}
@@ -262,7 +263,7 @@ func (c *Chain) LogIrreversible() error {
 // needs a block that the log does not have.
 func (c *Chain) finalise(b *consensus.BlockState) error {
 	if c.opt.IrreversibleMode {
-		if err := c.applyFork(b, Complete); err != nil {
+		if err := c.applyFork(b, execute.Complete); err != nil {
 			return err
 		}
 		if err := c.store.Publish(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/snapshot"
 	"tarn/antelope/types"
 )
@@ -275,7 +276,7 @@ func TestABlockThatWaitsToBeIrreversibleKeepsItsKeys(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				candidates, err := chain.Unpack(b)
+				candidates, err := execute.Unpack(b)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -2,8 +2,8 @@ package chain
 
 import (
 	"tarn/antelope/consensus"
-	"tarn/antelope/control"
 	"tarn/antelope/deepmind"
+	"tarn/antelope/execute"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
 )
@@ -21,7 +21,7 @@ type Hooks struct {
 	// Applied comes with the trace of each transaction that was executed in a block,
 	// whether it failed or not. In blocks that are given up they come again. The
 	// candidate is nil for a scheduled one and for one that failed.
-	Applied func(*types.TransactionTrace, *Candidate)
+	Applied func(*types.TransactionTrace, *execute.Candidate)
 	// Record comes with each block that is about to become the head, in a replay
 	// too: the one who keeps a history. On an error the block does not become the
 	// head, and the node cannot go on.
@@ -43,22 +43,11 @@ type Hooks struct {
 // Executed is a block whose transactions were executed. Who gets it may keep it.
 type Executed struct {
 	Block  *consensus.BlockState
-	Status Status
+	Status execute.Status
 	// Transactions are those that left a receipt: the chain's own at the block's start
 	// first, if it succeeded, then one for each receipt of the block, in their order.
-	Transactions []Transaction
+	Transactions []execute.Transaction
 	Changes      *state.Changes // nil if nobody asks for them
-}
-
-// Transaction is one that was executed in a block.
-type Transaction struct {
-	// Trace is that of the handler if a deferred transaction failed and was handled.
-	Trace *types.TransactionTrace
-	Kind  control.Kind
-	// Raw is the transaction, encoded: of a scheduled one as the state had it.
-	Raw []byte
-	// Signed is the transaction as it came; nil if nobody signed it.
-	Signed *types.PackedTransaction
 }
 
 // Subscribe adds who wants to know. It is called while no block is pending.
@@ -73,7 +62,11 @@ func (c *Chain) Subscribe(h Hooks) {
 		c.hooks.changes = true
 		c.state.NoteChanges()
 	}
-	c.timed = c.hooks.applied || c.hooks.records || c.hooks.tracer != nil
+	w := execute.Watch{Tracer: c.hooks.tracer, Keep: c.hooks.records}
+	if c.hooks.applied {
+		w.Applied = c.hooks.transaction
+	}
+	c.executor.Watch(w)
 }
 
 // hooks are all subscribers, and what they ask for together. Each event is fanned out
@@ -84,9 +77,6 @@ type hooks struct {
 	changes          bool
 	tracer           deepmind.Tracer // nil for nobody
 }
-
-// watched tells whether somebody keeps traces, or is told what happens in transactions.
-func (h *hooks) watched() bool { return h.applied || h.records || h.tracer != nil }
 
 func (h *hooks) begin(head *consensus.BlockState) error {
 	for i := range h.list {
@@ -110,7 +100,7 @@ func (h *hooks) startBlock(num uint32) {
 	}
 }
 
-func (h *hooks) transaction(trace *types.TransactionTrace, x *Candidate) {
+func (h *hooks) transaction(trace *types.TransactionTrace, x *execute.Candidate) {
 	for i := range h.list {
 		if f := h.list[i].Applied; f != nil {
 			f(trace, x)

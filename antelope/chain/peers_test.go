@@ -11,6 +11,7 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/types"
 	"tarn/store"
 	"tarn/store/page"
@@ -255,7 +256,7 @@ func TestFollowersOfAForkingChainAgreeInEveryOrder(t *testing.T) {
 		n.feedShuffled(p.Blocks, seed*10+4, true)
 		n.sameAs("follower that trusts", p.Chain(0))
 		// The log of a follower, replayed from the genesis.
-		replayed := newLoggedChain(t, &p.Genesis, chain.Options{ForceAllChecks: seed%2 == 0})
+		replayed := newLoggedChain(t, &p.Genesis, chain.Options{Options: execute.Options{ForceAllChecks: seed%2 == 0}})
 		replayed.log.blocks, replayed.log.reversible = n.log.blocks, n.log.reversible
 		if err := replayed.Resume(context.Background(), reversibleOf(slices.Clone(n.log.reversible)), nil); err != nil {
 			t.Fatal(err)
@@ -305,8 +306,8 @@ func produceOn(t *testing.T, c *chain.Chain, p *chaintest.Peers, slots int) *typ
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := chain.Start{
-		Time: c.Head().Header.Timestamp + types.BlockTimestamp(slots), Status: chain.Incomplete, Activations: slices.Clone(protocol.Preactivated),
+	s := execute.Start{
+		Time: c.Head().Header.Timestamp + types.BlockTimestamp(slots), Status: execute.Incomplete, Activations: slices.Clone(protocol.Preactivated),
 	}
 	if err := c.StartBlock(s); err != nil {
 		t.Fatal(err)

@@ -7,14 +7,15 @@ import (
 	"tarn/antelope/consensus"
 	"tarn/antelope/crypto"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/types"
 )
 
 // Replay applies the block after the head, which is known to be good: from the
 // block log with status Irreversible, from the fork database with Validated.
 // candidates may be nil (Leap: controller_impl::replay_push_block).
-func (c *Chain) Replay(b *types.SignedBlock, candidates []*Candidate, status Status) error {
-	if status != Irreversible && status != Validated {
+func (c *Chain) Replay(b *types.SignedBlock, candidates []*execute.Candidate, status execute.Status) error {
+	if status != execute.Irreversible && status != execute.Validated {
 		return exception.New(exception.BlockValidate, "invalid block status for replay")
 	}
 	if len(c.opt.Checkpoints) > 0 {
@@ -33,7 +34,7 @@ func (c *Chain) Replay(b *types.SignedBlock, candidates []*Candidate, status Sta
 	if err := c.validate(&Prepared{bs, candidates}, status); err != nil {
 		return fmt.Errorf("replay block %d: %w", bs.BlockNum, err)
 	}
-	if status == Irreversible && !c.batch.open {
+	if status == execute.Irreversible && !c.batch.open {
 		return c.store.Commit(uint64(bs.BlockNum))
 	}
 	return nil
@@ -45,8 +46,8 @@ func (c *Chain) Replay(b *types.SignedBlock, candidates []*Candidate, status Sta
 type batch struct {
 	open     bool
 	blocks   int
-	receipts int       // of its actions
-	hashers  []*hasher // of its blocks
+	receipts int               // of its actions
+	hashers  []*execute.Hasher // of its blocks
 }
 
 // How large a batch becomes: so much a failure, or the end of the process, costs. A
@@ -72,9 +73,8 @@ func (c *Chain) endBatch() error {
 		return nil
 	}
 	for _, h := range c.batch.hashers {
-		if root := <-h.root; root != h.want {
-			return errors.Join(fmt.Errorf("replay block %d: %w", h.block, exception.New(exception.BlockValidate,
-				"Block ID does not match: action_mroot %s != %s", h.want, root)), c.dropBatch())
+		if err := h.Check(); err != nil {
+			return errors.Join(err, c.dropBatch())
 		}
 	}
 	c.batch = batch{}
@@ -101,7 +101,7 @@ func (c *Chain) dropBatch() error {
 		return nil
 	}
 	for _, h := range c.batch.hashers {
-		h.end()
+		h.End()
 	}
 	c.batch = batch{}
 	for c.state.Depth() > 0 {

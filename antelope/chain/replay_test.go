@@ -8,6 +8,7 @@ import (
 
 	"tarn/antelope/blocklog"
 	"tarn/antelope/chain"
+	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/serial"
 	"tarn/store"
@@ -68,7 +69,7 @@ func replayLog(t testing.TB, dir string, st store.Store, o chain.Options, after 
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Replay(b, nil, chain.Irreversible); err != nil {
+		if err := c.Replay(b, nil, execute.Irreversible); err != nil {
 			t.Fatal(err)
 		}
 		if after != nil {
@@ -112,7 +113,7 @@ func TestTheReferenceChainsReplayToTheirHashOnEveryEngine(t *testing.T) {
 				var got []string
 				for _, all := range []bool{false, true} {
 					got = got[:0]
-					c := replayLog(t, dir, openStore(t, e.options), chain.Options{ForceAllChecks: all}, func(c *chain.Chain) {
+					c := replayLog(t, dir, openStore(t, e.options), chain.Options{Options: execute.Options{ForceAllChecks: all}}, func(c *chain.Chain) {
 						got = append(got, hash(t, c).String())
 					})
 					if which == "leap-snapshots" && hash(t, c).String() != referenceHash {

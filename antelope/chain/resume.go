@@ -10,6 +10,8 @@ import (
 
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
+	"tarn/antelope/state"
 	"tarn/antelope/types"
 )
 
@@ -180,7 +182,7 @@ func (c *Chain) replayLog(ctx context.Context, progress func(Progress)) error {
 			return errors.Join(b.err, c.endBatch())
 		}
 		c.batch.open = !c.opt.DisableReplayOpts && c.hooks.tracer == nil && !c.hooks.records
-		if err := c.Replay(b.block, b.candidates, Irreversible); err != nil {
+		if err := c.Replay(b.block, b.candidates, execute.Irreversible); err != nil {
 			return errors.Join(err, c.dropBatch())
 		}
 		stop := context.Cause(ctx)
@@ -253,4 +255,45 @@ func (c *Chain) PublishPending() error {
 		return fmt.Errorf("publish the pending block: %w", err)
 	}
 	return c.store.Publish()
+}
+
+// tellStart tells where the chain stands before it goes on.
+func (c *Chain) tellStart() error {
+	d := c.hooks.tracer
+	if d == nil {
+		return nil
+	}
+	p, err := c.state.Protocol()
+	if err != nil {
+		return err
+	}
+	for _, a := range p.Activated {
+		f, err := c.opt.Features.Get(a.Digest)
+		if err != nil {
+			return err
+		}
+		d.ActivateFeature(f)
+	}
+	g, err := c.state.Dynamic()
+	if err != nil {
+		return err
+	}
+	if err := c.store.Publish(); err != nil { // a view has the accounts in their order
+		return err
+	}
+	v, err := c.state.View()
+	if err != nil {
+		return err
+	}
+	var failure error
+	d.Startup(c.head.BlockNum, g.ActionSequence, func(yield func(types.Name, []byte) bool) {
+		failure = v.Accounts.EachByID(func(a *state.Account) error {
+			abi, err := c.state.ABI(a.Name)
+			if err == nil && !yield(a.Name, abi) {
+				err = errors.New("the tracer wants no more ABIs")
+			}
+			return err
+		})
+	})
+	return errors.Join(failure, v.Close())
 }

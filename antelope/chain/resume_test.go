@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tarn/antelope/chain"
+	"tarn/antelope/execute"
 	"tarn/antelope/types"
 	"tarn/store"
 	"tarn/store/engine"
@@ -35,7 +36,7 @@ func TestACancelledReplayDoesNotPassForAWholeOne(t *testing.T) {
 	ended := 0
 	for at := uint32(2); at < last; at += 3 {
 		ctx, cancel := context.WithCancel(context.Background())
-		n := newLoggedChain(t, &p.Genesis, chain.Options{Threads: 2, DisableReplayOpts: at%2 == 0})
+		n := newLoggedChain(t, &p.Genesis, chain.Options{Options: execute.Options{DisableReplayOpts: at%2 == 0}, Threads: 2})
 		n.Close()
 		n.log.blocks = whole.log.blocks
 		n.opt.Blocks = &cancelling{n.log, at, cancel}

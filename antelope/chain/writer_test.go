@@ -8,6 +8,7 @@ import (
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/consensus"
 	"tarn/antelope/control"
+	"tarn/antelope/execute"
 	"tarn/antelope/types"
 )
 
@@ -21,7 +22,7 @@ func TestAnObserverIsToldOfEachBlockInItsOrder(t *testing.T) {
 			AcceptedHeader: func(*consensus.BlockState) { events = append(events, "header") },
 			AcceptedBlock:  func(*consensus.BlockState) { events = append(events, "block") },
 			Irreversible:   func(*consensus.BlockState) { events = append(events, "irreversible") },
-			Applied:        func(trace *types.TransactionTrace, _ *chain.Candidate) { events = append(events, "applied") },
+			Applied:        func(trace *types.TransactionTrace, _ *execute.Candidate) { events = append(events, "applied") },
 		})
 	}
 	watch(m.Chain)
@@ -74,7 +75,7 @@ func TestThePendingBlockIsDescribed(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, ok := m.Chain.Pending()
-	if !ok || p.Num != 2 || p.Producer != types.N("eosio") || p.Status != chain.Incomplete || p.Time != m.Chain.Head().Header.Timestamp+1 {
+	if !ok || p.Num != 2 || p.Producer != types.N("eosio") || p.Status != execute.Incomplete || p.Time != m.Chain.Head().Header.Timestamp+1 {
 		t.Errorf("%+v, %v", p, ok)
 	}
 	if len(p.Authority.Keys) != 1 || p.Authority.Keys[0].Key != m.Key.Public() {
@@ -85,9 +86,9 @@ func TestThePendingBlockIsDescribed(t *testing.T) {
 // What is executed in a block that no one will sign comes back when it is aborted,
 // for one that somebody will.
 func TestAbortingABlockReturnsItsTransactions(t *testing.T) {
-	for _, status := range []chain.Status{chain.Incomplete, chain.Ephemeral} {
+	for _, status := range []execute.Status{execute.Incomplete, execute.Ephemeral} {
 		m := maker(t)
-		if err := m.Chain.StartBlock(chain.Start{Time: m.Chain.Head().Header.Timestamp + 1, Status: status}); err != nil {
+		if err := m.Chain.StartBlock(execute.Start{Time: m.Chain.Head().Header.Timestamp + 1, Status: status}); err != nil {
 			t.Fatal(err)
 		}
 		trace, err := m.Push(m.CreateAccount(types.N("alice")))
@@ -123,9 +124,9 @@ func TestKnownKeysAreUsedForTheSameSignaturesOnly(t *testing.T) {
 	}
 	fake := types.PublicKey{Point: [33]byte{2}}
 	for _, same := range []bool{true, false} {
-		known := func(id types.Checksum256) *chain.Candidate {
+		known := func(id types.Checksum256) *execute.Candidate {
 			for i := range b.Transactions {
-				x, err := chain.NewCandidate(b.Transactions[i].Packed, control.Input)
+				x, err := execute.NewCandidate(b.Transactions[i].Packed, control.Input)
 				if err != nil || x.ID != id {
 					continue
 				}

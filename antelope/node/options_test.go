@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"tarn/antelope/blocklog"
-	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
 
+	"tarn/antelope/execute"
 	"tarn/store/engine"
 	"tarn/store/vfs"
 )
@@ -442,7 +442,7 @@ func TestAPendingBlockDoesNotKeepTheStateFromBeingSaved(t *testing.T) {
 	o := wholeNode(t, c)
 	o.Replay = true
 	n := mustStart(t, o)
-	s := chain.Start{Time: n.Chain().Head().Header.Timestamp + 1, Status: chain.Ephemeral}
+	s := execute.Start{Time: n.Chain().Head().Header.Timestamp + 1, Status: execute.Ephemeral}
 	if err := n.Chain().StartBlock(s); err != nil {
 		t.Fatal(err)
 	}

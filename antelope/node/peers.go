@@ -8,6 +8,7 @@ import (
 	"tarn/antelope/consensus"
 	"tarn/antelope/control"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/p2p"
 	"tarn/antelope/producer"
 	"tarn/antelope/types"
@@ -123,7 +124,7 @@ func (s *peers) Apply(ctx context.Context, b *p2p.Block) error {
 func (s *peers) Transactions(list []*p2p.Transaction, done func(*p2p.Transaction, error)) {
 	given := make([]producer.Submission, 0, len(list))
 	for _, t := range list {
-		x, err := chain.UnpackedCandidate(t.Packed, t.Trx, t.ContextFreeData, control.Input)
+		x, err := execute.UnpackedCandidate(t.Packed, t.Trx, t.ContextFreeData, control.Input)
 		if err != nil {
 			done(t, err)
 			continue
@@ -146,7 +147,7 @@ func (s *peers) relay(network *p2p.Network) {
 		},
 	})
 	s.p.Subscribe(producer.Events{
-		Acked: func(packed *types.PackedTransaction, x *chain.Candidate, err error) {
+		Acked: func(packed *types.PackedTransaction, x *execute.Candidate, err error) {
 			if err == nil && x != nil && x.Kind == control.Input {
 				network.TransactionAccepted(&p2p.Transaction{ID: x.ID, Expiration: x.Trx.Expiration, Packed: packed})
 			}

@@ -13,6 +13,7 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/config"
 	"tarn/antelope/control"
+	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/logging"
 	"tarn/antelope/space"
@@ -138,12 +139,15 @@ func (s *settings) engine(dir string) (o engine.Options, err error) {
 
 // chain are the options of the controller.
 func (s *settings) chain() (o chain.Options, err error) {
-	o = chain.Options{
+	o = chain.Options{IrreversibleMode: s.irreversible(), Threads: int(s.Uint("chain-threads"))}
+	o.Options = execute.Options{
 		Console: s.Bool("contracts-console"), ForceAllChecks: s.Bool("force-all-checks"), DisableReplayOpts: s.Bool("disable-replay-opts"),
-		LightValidation: s.Text("validation-mode") == "light", IrreversibleMode: s.irreversible(), Speculative: s.Text("read-mode") == "speculative",
-		Leeway: s.signed("subjective-cpu-leeway-us", time.Microsecond), SignatureCPUPercent: uint32(s.Uint("signature-cpu-billable-pct")) * 100,
+		LightValidation: s.Text("validation-mode") == "light", Speculative: s.Text("read-mode") == "speculative",
+		SignatureCPUPercent:  uint32(s.Uint("signature-cpu-billable-pct")) * 100,
 		MaxVariableSignature: uint32(s.Uint("maximum-variable-signature-length")), NotifyBilling: s.Bool("disable-ram-billing-notify-checks"),
-		GreylistLimit: uint32(s.Uint("greylist-limit")), Threads: int(s.Uint("chain-threads")),
+		Policy: execute.Policy{
+			Leeway: s.signed("subjective-cpu-leeway-us", time.Microsecond), GreylistLimit: uint32(s.Uint("greylist-limit")),
+		},
 	}
 	var names, lists, features error
 	o.TrustedProducers, names = s.names("trusted-producer")

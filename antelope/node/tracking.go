@@ -7,6 +7,7 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
+	"tarn/antelope/execute"
 	"tarn/antelope/p2p"
 	"tarn/antelope/rpc"
 	"tarn/antelope/rpc/authorizer"
@@ -52,7 +53,7 @@ func (n *Node) trackAuthorizers(c *rpc.Config) {
 	}
 	n.o.Log.Info(fmt.Sprintf("Finished building account query DB in %g", time.Since(start).Seconds()))
 	n.chain.Subscribe(chain.Hooks{
-		Applied:       func(t *types.TransactionTrace, _ *chain.Candidate) { x.Applied(t) },
+		Applied:       func(t *types.TransactionTrace, _ *execute.Candidate) { x.Applied(t) },
 		AcceptedBlock: x.Accepted,
 	})
 	c.Authorizers = x
@@ -71,7 +72,7 @@ func (n *Node) trackFinality(o finality.Options, c *rpc.Config) {
 	t := finality.New(o)
 	n.chain.Subscribe(chain.Hooks{
 		StartBlock: func(uint32) { t.StartBlock() },
-		Applied: func(trace *types.TransactionTrace, x *chain.Candidate) {
+		Applied: func(trace *types.TransactionTrace, x *execute.Candidate) {
 			var expires types.TimePoint
 			if x != nil {
 				expires = x.Trx.Expiration.TimePoint()
@@ -97,7 +98,7 @@ func (n *Node) retrying(o retry.Options, network *p2p.Network, render func(*type
 	d := retry.New(o)
 	n.chain.Subscribe(chain.Hooks{
 		StartBlock:    d.StartBlock,
-		Applied:       func(t *types.TransactionTrace, _ *chain.Candidate) { d.Applied(t) },
+		Applied:       func(t *types.TransactionTrace, _ *execute.Candidate) { d.Applied(t) },
 		AcceptedBlock: func(b *consensus.BlockState) { d.Accepted(b) },
 		Irreversible:  d.Irreversible,
 	})

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"tarn/antelope/chain"
+	"tarn/antelope/execute"
 	"tarn/antelope/snapshot"
 	"tarn/antelope/types"
 	"tarn/store/engine"
@@ -33,7 +34,7 @@ func Compare(dir string, e engine.Options, o chain.Options, w io.Writer) error {
 	defer os.RemoveAll(work)
 	got := filepath.Join(work, SnapshotFile)
 	var last *types.TransactionTrace
-	o.Hooks.Applied = func(t *types.TransactionTrace, _ *chain.Candidate) { last = t }
+	o.Hooks.Applied = func(t *types.TransactionTrace, _ *execute.Candidate) { last = t }
 	err = replay(dir, filepath.Join(work, "state"), got, e, o, m.Hashes)
 	var other *otherState
 	switch {
@@ -91,7 +92,7 @@ func replay(dir, state, to string, e engine.Options, o chain.Options, hashes map
 		if b.BlockNum() == 1 {
 			return nil
 		}
-		if err := c.Replay(b, nil, chain.Irreversible); err != nil {
+		if err := c.Replay(b, nil, execute.Irreversible); err != nil {
 			return err
 		}
 		return checkHash(c, hashes[b.BlockNum()])

@@ -17,6 +17,7 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/deepmind"
+	"tarn/antelope/execute"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 	"tarn/internal/loopback"
@@ -164,7 +165,7 @@ func tellReplay(dir, state string, e engine.Options, o chain.Options) (err error
 		if b.BlockNum() == 1 {
 			return c.Resume(context.Background(), nil, nil)
 		}
-		return c.Replay(b, nil, chain.Irreversible)
+		return c.Replay(b, nil, execute.Irreversible)
 	})
 	if err = errors.Join(err, c.Close()); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"tarn/antelope/chain"
+	"tarn/antelope/execute"
 	"tarn/antelope/serial"
 	"tarn/antelope/ship/wire"
 	"tarn/antelope/types"
@@ -119,7 +120,7 @@ func (c *historyCompare) block(x *chain.Executed) error {
 
 // handlerFailed tells whether a block has a handler of errors that failed, which does
 // nothing in this nodeos: it fails before, see the script contract.
-func handlerFailed(list []chain.Transaction) bool {
+func handlerFailed(list []execute.Transaction) bool {
 	for _, x := range list {
 		if x.Trace.FailedDeferred != nil && x.Trace.Except != nil {
 			return true

@@ -17,6 +17,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"tarn/antelope/chain"
+	"tarn/antelope/execute"
 	"tarn/antelope/ship"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
@@ -117,7 +118,7 @@ func serveCase(t *testing.T, from, dir string) *ship.Server {
 		if b.BlockNum() == 1 {
 			return c.Resume(t.Context(), nil, nil)
 		}
-		return c.Replay(b, nil, chain.Irreversible)
+		return c.Replay(b, nil, execute.Irreversible)
 	})
 	if err == nil {
 		err = h.Sync()

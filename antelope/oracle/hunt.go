@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tarn/antelope/chain"
+	"tarn/antelope/execute"
 	"tarn/store/engine"
 )
 
@@ -73,10 +74,10 @@ func (h *Hunt) one(ctx context.Context, w Workload, seed uint64) {
 	var report []byte
 	if err == nil {
 		out := &writer{}
-		err = Compare(dir, o, chain.Options{ForceAllChecks: seed%2 == 0}, out)
+		err = Compare(dir, o, chain.Options{Options: execute.Options{ForceAllChecks: seed%2 == 0}}, out)
 		var other *otherState
 		if h.Steered && errors.As(err, &other) && h.Peer.Explain(ctx, dir, other.block) == nil {
-			err = Compare(dir, o, chain.Options{ForceAllChecks: seed%2 == 0}, out)
+			err = Compare(dir, o, chain.Options{Options: execute.Options{ForceAllChecks: seed%2 == 0}}, out)
 		}
 		report = out.b
 	}

@@ -7,6 +7,7 @@ import (
 	"tarn/antelope/blocklog"
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
@@ -28,7 +29,7 @@ func newReplaced(t *testing.T, dir string) *replaced {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newMaker(t, chain.Options{Features: set, NoMitigations: true})
+	m := newMaker(t, chain.Options{Options: execute.Options{Features: set, NoMitigations: true}})
 	log, err := blocklog.Open(blocklog.Options{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +110,7 @@ func (r *replaced) run() (sender, sent *state.Deferred) {
 		r.block(r.push(r.CreateAccount(types.Name(r.Chain.Head().BlockNum) << 20)))
 	}
 	r.block(func() error {
-		trace, err := r.Chain.PushScheduled(sender.TrxID, chain.Billing{Explicit: true, CPU: 100})
+		trace, err := r.Chain.PushScheduled(sender.TrxID, execute.Billing{Explicit: true, CPU: 100})
 		if err == nil && trace.Except != nil {
 			err = trace.Except
 		}

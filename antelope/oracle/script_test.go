@@ -8,6 +8,7 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/execute"
 	"tarn/antelope/types"
 	"tarn/store/page"
 	"tarn/store/revision"
@@ -103,7 +104,7 @@ func newMaker(t *testing.T, o chain.Options) *chaintest.Maker {
 }
 
 func TestTheEndOfARemovedTableIsThatOfTheTableInItsPlace(t *testing.T) {
-	m := newMaker(t, chain.Options{Console: true})
+	m := newMaker(t, chain.Options{Options: execute.Options{Console: true}})
 	account := types.N("scripta")
 	noFeature := func(string) bool { return false }
 	if _, err := m.Block(m.CreateAccount(account), chaintest.SetCode(account, scriptContract(noFeature))); err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tarn/antelope/chain"
+	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/store/engine"
 )
@@ -90,7 +91,7 @@ func TestADifferenceIsOneWithoutASnapshotToo(t *testing.T) {
 		if err := c.m.write(dir); err != nil {
 			t.Fatal(err)
 		}
-		err := Compare(dir, engine.Options{Kind: engine.Page, Mode: engine.Modes()[2], LimitBytes: 64 << 20}, chain.Options{Features: set, NoMitigations: true}, io.Discard)
+		err := Compare(dir, engine.Options{Kind: engine.Page, Mode: engine.Modes()[2], LimitBytes: 64 << 20}, chain.Options{Options: execute.Options{Features: set, NoMitigations: true}}, io.Discard)
 		var other *otherState
 		switch {
 		case c.block == 0 && err != nil:

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tarn/antelope/chain"
+	"tarn/antelope/execute"
 	"tarn/antelope/rpc"
 	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/tracelog"
@@ -77,7 +78,7 @@ func ourTraces(t *testing.T, from, dir string, o tracelog.Options, e engine.Opti
 		if b.BlockNum() == 1 {
 			return c.Resume(t.Context(), nil, nil)
 		}
-		return c.Replay(b, nil, chain.Irreversible)
+		return c.Replay(b, nil, execute.Irreversible)
 	})
 	if err = errors.Join(err, h.Sync()); err != nil {
 		t.Fatal(err)

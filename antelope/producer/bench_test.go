@@ -10,13 +10,14 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/control"
+	"tarn/antelope/execute"
 	"tarn/antelope/types"
 )
 
 // candidates are transactions of one empty action each, whose keys are known.
-func candidates(b *testing.B, m *chaintest.Maker, n int) []*chain.Candidate {
+func candidates(b *testing.B, m *chaintest.Maker, n int) []*execute.Candidate {
 	b.Helper()
-	list := make([]*chain.Candidate, n)
+	list := make([]*execute.Candidate, n)
 	head := m.Chain.Head()
 	for i := range list {
 		trx := &types.Transaction{Actions: []types.Action{chaintest.Action(name("eosio"), name("nothing"), name("eosio"), fmt.Append(nil, i))}}
@@ -26,7 +27,7 @@ func candidates(b *testing.B, m *chaintest.Maker, n int) []*chain.Candidate {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if list[i], err = chain.NewCandidate(p, control.Input); err != nil {
+		if list[i], err = execute.NewCandidate(p, control.Input); err != nil {
 			b.Fatal(err)
 		}
 		list[i].Keys = []types.PublicKey{m.Key.Public()}
@@ -63,7 +64,7 @@ func BenchmarkPush(b *testing.B) {
 	slot := types.NewBlockTimestamp(types.TimePoint(time.Now().UnixMicro()))
 	start := func() {
 		slot++
-		if err := n.chain.StartBlock(chain.Start{Time: slot, Status: chain.Incomplete}); err != nil {
+		if err := n.chain.StartBlock(execute.Start{Time: slot, Status: execute.Incomplete}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -76,7 +77,7 @@ func BenchmarkPush(b *testing.B) {
 			}
 			start()
 		}
-		trace, err := n.chain.PushTransaction(x, chain.Billing{Deadline: time.Now().Add(time.Second)})
+		trace, err := n.chain.PushTransaction(x, execute.Billing{Deadline: time.Now().Add(time.Second)})
 		if err != nil || trace.Except != nil {
 			b.Fatal(err, trace)
 		}

@@ -10,6 +10,7 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/types"
 	"tarn/writer"
 )
@@ -22,12 +23,12 @@ type Block struct {
 
 	header     sync.Mutex
 	state      *consensus.BlockState
-	candidates func() ([]*chain.Candidate, error)
+	candidates func() ([]*execute.Candidate, error)
 }
 
 // NewBlock is a block that came from outside, with its id.
 func (p *Producer) NewBlock(b *types.SignedBlock, id types.Checksum256) *Block {
-	return &Block{Signed: b, ID: id, candidates: sync.OnceValues(func() ([]*chain.Candidate, error) {
+	return &Block{Signed: b, ID: id, candidates: sync.OnceValues(func() ([]*execute.Candidate, error) {
 		return p.chain.UnpackBlock(b, p.keys.get)
 	})}
 }

@@ -11,6 +11,7 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/control"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/snapshot"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
@@ -65,13 +66,14 @@ func (p *Producer) Resume(ctx context.Context) error {
 // RuntimeOptions are the present ones.
 func (p *Producer) RuntimeOptions(ctx context.Context) (control.RuntimeOptions, error) {
 	return writer.Ask(ctx, p.writer, func() (control.RuntimeOptions, error) {
+		policy := p.chain.Policy()
 		o := control.RuntimeOptions{
 			MaxTransactionTime: new(int32(p.maxTime.Load() / 1000)), MaxIrreversibleAge: new(int32(p.maxLIBAge / time.Second)),
 			ProduceOffset: new(int32(round * (blockInterval.Milliseconds() - p.effort.Milliseconds()))),
-			GreylistLimit: new(p.chain.GreylistLimit()),
+			GreylistLimit: new(policy.Multiple()),
 		}
 		// nodeos has none until one is set that is not the default.
-		if us := int32(p.chain.Leeway().Microseconds()); p.leewaySet || us != int32(Defaults().Leeway.Microseconds()) {
+		if us := int32(policy.Leeway.Microseconds()); p.leewaySet || us != int32(Defaults().Leeway.Microseconds()) {
 			o.Leeway = &us
 		}
 		if p.maxLIBAge < 0 {
@@ -105,16 +107,23 @@ func (p *Producer) SetRuntimeOptions(ctx context.Context, o control.RuntimeOptio
 		}
 		if o.Leeway != nil {
 			p.leewaySet = true
-			p.chain.SetLeeway(time.Duration(*o.Leeway) * time.Microsecond)
+			p.decide(func(now *execute.Policy) { now.Leeway = time.Duration(*o.Leeway) * time.Microsecond })
 		}
 		if o.GreylistLimit != nil {
 			if *o.GreylistLimit == 0 || *o.GreylistLimit > 1000 {
 				return exception.New(exception.Misc, "Invalid limit (%d) passed into set_greylist_limit. Must be between 1 and 1000.", *o.GreylistLimit)
 			}
-			p.chain.SetGreylistLimit(*o.GreylistLimit)
+			p.decide(func(now *execute.Policy) { now.GreylistLimit = *o.GreylistLimit })
 		}
 		return nil
 	})
+}
+
+// decide changes the policy, on the writer.
+func (p *Producer) decide(change func(*execute.Policy)) {
+	now := p.chain.Policy()
+	change(&now)
+	p.chain.SetPolicy(now)
 }
 
 // Greylist are the accounts that only their own stake counts of, ascending.
@@ -140,14 +149,14 @@ func (p *Producer) changeGreylist(ctx context.Context, accounts []types.Name, ch
 			change(list, n)
 		}
 		p.greylist.Store(&list)
-		p.chain.SetGreylist(list)
+		p.decide(func(now *execute.Policy) { now.Greylist = list })
 		return nil
 	})
 }
 
 // Lists are the white- and blacklists. The maps must not be changed.
 func (p *Producer) Lists(ctx context.Context) (control.Lists, error) {
-	return writer.Ask(ctx, p.writer, func() (control.Lists, error) { return p.chain.Lists(), nil })
+	return writer.Ask(ctx, p.writer, func() (control.Lists, error) { return p.chain.Policy().Lists, nil })
 }
 
 // SetLists replaces those lists that are not nil.
@@ -158,14 +167,14 @@ func (p *Producer) SetLists(ctx context.Context, l control.Lists) error {
 			"contract_blacklist, action_blacklist, and key_blacklist is required")
 	}
 	return p.writer.Call(ctx, func() error {
-		now := p.chain.Lists()
-		replace(&now.ActorWhitelist, l.ActorWhitelist)
-		replace(&now.ActorBlacklist, l.ActorBlacklist)
-		replace(&now.ContractWhitelist, l.ContractWhitelist)
-		replace(&now.ContractBlacklist, l.ContractBlacklist)
-		replace(&now.ActionBlacklist, l.ActionBlacklist)
-		replace(&now.KeyBlacklist, l.KeyBlacklist)
-		p.chain.SetLists(now)
+		p.decide(func(now *execute.Policy) {
+			replace(&now.Lists.ActorWhitelist, l.ActorWhitelist)
+			replace(&now.Lists.ActorBlacklist, l.ActorBlacklist)
+			replace(&now.Lists.ContractWhitelist, l.ContractWhitelist)
+			replace(&now.Lists.ContractBlacklist, l.ContractBlacklist)
+			replace(&now.Lists.ActionBlacklist, l.ActionBlacklist)
+			replace(&now.Lists.KeyBlacklist, l.KeyBlacklist)
+		})
 		return nil
 	})
 }

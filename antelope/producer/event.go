@@ -5,6 +5,7 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
+	"tarn/antelope/execute"
 	"tarn/antelope/types"
 )
 
@@ -14,7 +15,7 @@ import (
 type Events struct {
 	// Acked comes when a transaction from outside was answered: err says why it was
 	// refused (Leap: channel transaction_ack). What was accepted goes to peers.
-	Acked func(packed *types.PackedTransaction, x *chain.Candidate, err error)
+	Acked func(packed *types.PackedTransaction, x *execute.Candidate, err error)
 	// Rejected comes with a block that is not valid.
 	Rejected func(*types.SignedBlock, error)
 	// Between comes after each block that was applied or produced, when none is

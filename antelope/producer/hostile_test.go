@@ -14,14 +14,15 @@ import (
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/control"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/types"
 	"tarn/writer"
 )
 
 func TestWhatIsKeptOfTransactionsIsBoundedInBytes(t *testing.T) {
 	var f foundKeys
-	add := func(i, size int) *chain.Candidate {
-		x := &chain.Candidate{Packed: &types.PackedTransaction{PackedTrx: make([]byte, size)}, Unprunable: uint64(size)}
+	add := func(i, size int) *execute.Candidate {
+		x := &execute.Candidate{Packed: &types.PackedTransaction{PackedTrx: make([]byte, size)}, Unprunable: uint64(size)}
 		binary.LittleEndian.PutUint64(x.ID[:], uint64(i))
 		f.put(x)
 		return x
@@ -33,7 +34,7 @@ func TestWhatIsKeptOfTransactionsIsBoundedInBytes(t *testing.T) {
 		add(i, 30_000)
 	}
 	kept := 0
-	for _, m := range []map[types.Checksum256]*chain.Candidate{f.young, f.old} {
+	for _, m := range []map[types.Checksum256]*execute.Candidate{f.young, f.old} {
 		for _, x := range m {
 			kept += len(x.Packed.PackedTrx)
 		}
@@ -42,7 +43,7 @@ func TestWhatIsKeptOfTransactionsIsBoundedInBytes(t *testing.T) {
 		t.Errorf("%d bytes are kept, %d counted", kept, f.bytes)
 	}
 	x := add(5000, 100)
-	f.drop(&chain.Candidate{ID: x.ID, Packed: &types.PackedTransaction{}})
+	f.drop(&execute.Candidate{ID: x.ID, Packed: &types.PackedTransaction{}})
 	if f.get(x.ID) == nil {
 		t.Error("one has gone because another of its id was refused")
 	}
@@ -87,7 +88,7 @@ func TestFindingKeysIsBoundedByTheTransactionTime(t *testing.T) {
 			t.Errorf("with no time: %v", err)
 		}
 		// In a block it has all the time that it needs.
-		if errs := n.chain.RecoverKeys(chain.Unlimited, 1, []*chain.Candidate{x}); errs != nil || len(x.Keys) != 1 {
+		if errs := n.chain.Keys().Recover(execute.Unlimited, 1, []*execute.Candidate{x}); errs != nil || len(x.Keys) != 1 {
 			t.Errorf("%v, %d keys", errs, len(x.Keys))
 		}
 		if err := n.SetRuntimeOptions(ctx, control.RuntimeOptions{MaxTransactionTime: new(int32(-1))}); err != nil {
@@ -180,7 +181,7 @@ func TestWaitingTransactionsAreListedInTheTimeThereIs(t *testing.T) {
 		synctest.Wait()
 		err := n.Do(context.Background(), func(*chain.Chain) error {
 			for i := range 3 {
-				x := &chain.Candidate{Trx: &types.Transaction{}, Packed: &types.PackedTransaction{}}
+				x := &execute.Candidate{Trx: &types.Transaction{}, Packed: &types.PackedTransaction{}}
 				x.ID[0] = byte(i)
 				x.Trx.Expiration = types.TimePointSec(time.Now().Add(time.Hour).Unix())
 				n.queue.addIncoming(&entry{x: x, from: incomingAPI})
@@ -212,8 +213,11 @@ func TestAProducerThatNeverRunsIsClosed(t *testing.T) {
 	if err := n.Close(); err != nil {
 		t.Error(err)
 	}
-	if n.snapshot.ctx.Err() == nil || len(n.readers.all) != 0 {
-		t.Error("snapshots or readers are not closed")
+	if n.snapshot.ctx.Err() == nil {
+		t.Error("snapshots are not closed")
+	}
+	if _, err := n.readers.Execute(context.Background(), nil, execute.Billing{}); err != writer.ErrStopped {
+		t.Errorf("readers are not stopped: %v", err)
 	}
 	if _, err := n.Lists(context.Background()); err != writer.ErrStopped {
 		t.Errorf("afterwards: %v", err)
@@ -243,7 +247,7 @@ func TestWaitingTransactionsCountUnpacked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := chain.NewCandidate(p, control.Input)
+		x, err := execute.NewCandidate(p, control.Input)
 		if err != nil {
 			t.Fatal(err)
 		}

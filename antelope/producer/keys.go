@@ -3,7 +3,7 @@ package producer
 import (
 	"sync"
 
-	"tarn/antelope/chain"
+	"tarn/antelope/execute"
 	"tarn/antelope/types"
 )
 
@@ -11,7 +11,7 @@ import (
 // found again when a block brings them. It keeps the newest.
 type foundKeys struct {
 	mu         sync.Mutex
-	young, old map[types.Checksum256]*chain.Candidate
+	young, old map[types.Checksum256]*execute.Candidate
 	bytes      int64 // of young
 }
 
@@ -23,13 +23,13 @@ const (
 )
 
 // keptSize is how much a candidate counts of which only what came is kept, with its keys.
-func keptSize(x *chain.Candidate) int64 {
+func keptSize(x *execute.Candidate) int64 {
 	const fields = 400
 	return int64(x.Unprunable+x.Prunable)*2 + fields
 }
 
 // put remembers a transaction, unless it is large or another of its id is known.
-func (f *foundKeys) put(x *chain.Candidate) {
+func (f *foundKeys) put(x *execute.Candidate) {
 	size := keptSize(x)
 	if size > maxFoundKey {
 		return
@@ -40,14 +40,14 @@ func (f *foundKeys) put(x *chain.Candidate) {
 		return
 	}
 	if f.young == nil || f.bytes+size > maxFoundKeys {
-		f.young, f.old, f.bytes = make(map[types.Checksum256]*chain.Candidate), f.young, 0
+		f.young, f.old, f.bytes = make(map[types.Checksum256]*execute.Candidate), f.young, 0
 	}
-	f.young[x.ID] = &chain.Candidate{Packed: x.Packed, Keys: x.Keys} // what a block needs of it
+	f.young[x.ID] = &execute.Candidate{Packed: x.Packed, Keys: x.Keys} // what a block needs of it
 	f.bytes += size
 }
 
 // drop forgets a transaction that was refused.
-func (f *foundKeys) drop(x *chain.Candidate) {
+func (f *foundKeys) drop(x *execute.Candidate) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if k := f.young[x.ID]; k != nil && k.Packed == x.Packed {
@@ -58,7 +58,7 @@ func (f *foundKeys) drop(x *chain.Candidate) {
 	}
 }
 
-func (f *foundKeys) get(id types.Checksum256) *chain.Candidate {
+func (f *foundKeys) get(id types.Checksum256) *execute.Candidate {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if x := f.young[id]; x != nil {

@@ -18,6 +18,7 @@ import (
 	"tarn/antelope/consensus"
 	"tarn/antelope/control"
 	"tarn/antelope/crypto"
+	"tarn/antelope/execute"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 	"tarn/store"
@@ -287,13 +288,13 @@ func (n *node) signUntil(expires time.Duration, actions ...types.Action) (*types
 }
 
 // candidate is sign, unpacked for the writer.
-func (n *node) candidate(t testing.TB, actions ...types.Action) *chain.Candidate {
+func (n *node) candidate(t testing.TB, actions ...types.Action) *execute.Candidate {
 	t.Helper()
 	p, err := n.sign(actions...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := chain.NewCandidate(p, control.Input)
+	x, err := execute.NewCandidate(p, control.Input)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/control"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/types"
 	"tarn/writer"
@@ -365,7 +366,7 @@ func TestTransactionsOfAnAbortedBlockAreInTheNextOnes(t *testing.T) {
 		var got []types.Checksum256
 		for _, b := range n.chainBlocks() {
 			for _, r := range b.Transactions {
-				x, err := chain.NewCandidate(r.Packed, control.Input)
+				x, err := execute.NewCandidate(r.Packed, control.Input)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -551,7 +552,7 @@ func TestProducersThatWereApartAgreeAgain(t *testing.T) {
 		found := false
 		for _, b := range nodes[1].chainBlocks() {
 			for _, r := range b.Transactions {
-				x, err := chain.NewCandidate(r.Packed, control.Input)
+				x, err := execute.NewCandidate(r.Packed, control.Input)
 				found = found || err == nil && x.ID == trace.ID
 			}
 		}
@@ -584,7 +585,7 @@ func TestProducersThatAreCutAtRandomAgreeInTheEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, k := range random.Perm(3)[:1+random.IntN(3)] {
-				x, err := chain.NewCandidate(p, control.Input)
+				x, err := execute.NewCandidate(p, control.Input)
 				if err != nil {
 					t.Fatal(err)
 				}

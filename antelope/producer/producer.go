@@ -26,6 +26,7 @@ import (
 	"tarn/antelope/consensus"
 	"tarn/antelope/control"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/resource"
 	"tarn/antelope/types"
 	"tarn/writer"
@@ -57,7 +58,7 @@ type Producer struct {
 	// speculation is what a block interrupts.
 	speculation speculation
 	snapshot    *snapshots
-	readers     *readers
+	readers     *execute.Readers
 
 	// The rest is the writer's.
 	producing  bool // the pending block is one that is going to be signed
@@ -127,9 +128,9 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 		greylist[n] = true
 	}
 	p.greylist.Store(&greylist)
-	c.SetGreylist(greylist)
-	c.SetGreylistLimit(o.GreylistLimit)
-	c.SetLeeway(o.Leeway)
+	p.decide(func(now *execute.Policy) {
+		now.Greylist, now.GreylistLimit, now.Leeway = greylist, o.GreylistLimit, o.Leeway
+	})
 	p.bills.disabled = o.NoP2PBilling && o.NoAPIBilling
 	for _, n := range o.UnbilledAccounts {
 		p.bills.exempt[n] = true
@@ -138,7 +139,7 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 	if p.snapshot, err = openSnapshots(p); err != nil {
 		return nil, err
 	}
-	if p.readers, err = openReaders(c, max(1, o.Readers)); err != nil {
+	if p.readers, err = execute.NewReaders(max(1, o.Readers), c.NewReader); err != nil {
 		p.snapshot.stop()
 		return nil, err
 	}
@@ -151,7 +152,7 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 func (p *Producer) Close() error {
 	p.writer.Close()
 	p.snapshot.stop()
-	return p.readers.stop()
+	return p.readers.Stop(writer.ErrStopped)
 }
 
 // Run is the writer, until ctx ends or the block is applied after which the node is
@@ -205,7 +206,7 @@ func (p *Producer) shutdown() error {
 	p.writer.Close()
 	p.queue.clear(writer.ErrStopped)
 	p.snapshot.stop()
-	err = errors.Join(err, p.readers.stop())
+	err = errors.Join(err, p.readers.Stop(writer.ErrStopped))
 	p.log.plugin.Info("exit shutdown")
 	return err
 }

@@ -4,10 +4,10 @@ import (
 	"container/heap"
 	"container/list"
 
-	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
 	"tarn/antelope/control"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/types"
 )
 
@@ -28,7 +28,7 @@ func (o origin) String() string {
 
 // entry is a transaction that waits for a block.
 type entry struct {
-	x            *chain.Candidate
+	x            *execute.Candidate
 	from         origin
 	failureTrace bool
 	lent         bool // nobody keeps the trace
@@ -65,7 +65,7 @@ func (q *queue) incoming() int { return q.lists[incomingAPI].Len() + q.lists[inc
 
 // entrySize is how much a candidate counts: it is there packed and unpacked. What is
 // compressed, or has many small parts, takes more than nodeos counts for it.
-func entrySize(x *chain.Candidate) int64 {
+func entrySize(x *execute.Candidate) int64 {
 	const fields = 400
 	return max(int64(x.Unprunable+x.Prunable)*2, x.Packed.Footprint(x.Trx, x.CFD)+int64(len(x.Raw))) + fields
 }
@@ -92,7 +92,7 @@ func (q *queue) addIncoming(e *entry) {
 	switch {
 	case old != nil && old.x == e.x:
 	case old != nil:
-		e.answer(nil, chain.Duplicate(e.x.ID))
+		e.answer(nil, execute.Duplicate(e.x.ID))
 	case q.size+entrySize(e.x) >= q.maximum:
 		e.answer(nil, exception.New(exception.TxResourceExhaustion,
 			"Transaction %s, size %d bytes would exceed configured incoming-transaction-queue-size-mb %d, current queue size %d bytes",
@@ -103,7 +103,7 @@ func (q *queue) addIncoming(e *entry) {
 }
 
 // addAborted lets the transactions of an aborted block wait for the next one.
-func (q *queue) addAborted(candidates []*chain.Candidate) {
+func (q *queue) addAborted(candidates []*execute.Candidate) {
 	for _, x := range candidates {
 		if q.byID[x.ID] == nil {
 			q.add(&entry{x: x, from: aborted, lent: true})
@@ -121,7 +121,7 @@ func (q *queue) addForked(blocks []*consensus.BlockState) {
 			if r.Packed == nil {
 				continue
 			}
-			x, err := chain.NewCandidate(r.Packed, control.Input)
+			x, err := execute.NewCandidate(r.Packed, control.Input)
 			if err == nil && q.byID[x.ID] == nil {
 				q.add(&entry{x: x, from: forked, lent: true, keyless: true})
 			}
@@ -134,7 +134,7 @@ func (q *queue) removeApplied(ids []types.Checksum256) {
 	for _, id := range ids {
 		if e := q.byID[id]; e != nil {
 			q.remove(e)
-			e.answer(nil, chain.Duplicate(id))
+			e.answer(nil, execute.Duplicate(id))
 		}
 	}
 }
@@ -152,7 +152,7 @@ func (q *queue) removeExpired(now types.TimePoint, stop func() bool) (removed in
 		}
 		q.remove(e)
 		removed++
-		e.answer(nil, chain.Expired(e.x.ID, e.x.Trx.Expiration, now))
+		e.answer(nil, execute.Expired(e.x.ID, e.x.Trx.Expiration, now))
 	}
 	return removed, true
 }

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
 	"tarn/antelope/crypto"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/types"
 )
 
@@ -65,12 +65,12 @@ func (p *Producer) place() string {
 const speculating = "Speculative execution"
 
 // logResult writes the trace lines of nodeos, which tools read.
-func (p *Producer) logResult(x *chain.Candidate, trace *types.TransactionTrace, err error) {
+func (p *Producer) logResult(x *execute.Candidate, trace *types.TransactionTrace, err error) {
 	p.logTrace(p.place, x, trace, err)
 }
 
 // logTrace is logResult for any goroutine, if place is.
-func (p *Producer) logTrace(place func() string, x *chain.Candidate, trace *types.TransactionTrace, err error) {
+func (p *Producer) logTrace(place func() string, x *execute.Candidate, trace *types.TransactionTrace, err error) {
 	good, bad, word := p.log.success, p.log.failure, ""
 	if x.Kind.Transient() {
 		good, bad, word = p.log.transientGood, p.log.transient, "transient "
@@ -146,7 +146,7 @@ func escaped(text string) string {
 	return string(b) + rest
 }
 
-func (p *Producer) logUnfit(x *chain.Candidate) {
+func (p *Producer) logUnfit(x *execute.Candidate) {
 	l := p.log.failure
 	if x.Kind.Transient() {
 		l = p.log.transient

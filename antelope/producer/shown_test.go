@@ -7,6 +7,7 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/control"
+	"tarn/antelope/execute"
 	"tarn/antelope/state"
 )
 
@@ -29,7 +30,7 @@ func TestWhoHasAnAnswerFindsTheTransactionInTheState(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		ctx := context.Background()
 		producing := newNode(t, chain.Options{}, produces("eosio"))
-		speculative := newNode(t, chain.Options{Speculative: true}, nil)
+		speculative := newNode(t, chain.Options{Options: execute.Options{Speculative: true}}, nil)
 		following := newNode(t, chain.Options{}, nil)
 		nodes := []*node{producing, speculative, following}
 		connect(t.Context(), producing, speculative, 0)

@@ -7,6 +7,7 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
+	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
@@ -164,9 +165,9 @@ func (p *Producer) startBlock(b *beginning, producing bool) error {
 	if err != nil {
 		return err
 	}
-	start := chain.Start{Time: b.slot, Activations: slices.Clone(protocol.Preactivated), Status: chain.Ephemeral}
+	start := execute.Start{Time: b.slot, Activations: slices.Clone(protocol.Preactivated), Status: execute.Ephemeral}
 	if producing {
-		start.Status = chain.Incomplete
+		start.Status = execute.Incomplete
 		start.Confirmed = confirmedBlocks(b, p.chain.Head().HeaderState)
 		p.signalFeatures(b.num, &start)
 	}
@@ -184,7 +185,7 @@ func confirmedBlocks(b *beginning, head *consensus.HeaderState) uint16 {
 }
 
 // signalFeatures adds the features that an operator has scheduled.
-func (p *Producer) signalFeatures(num uint32, s *chain.Start) {
+func (p *Producer) signalFeatures(num uint32, s *execute.Start) {
 	if len(p.features) == 0 {
 		return
 	}
@@ -327,7 +328,7 @@ func (p *Producer) retireDeferred() bool {
 			break
 		}
 		p.clock.other(time.Now())
-		trace, err := p.chain.PushScheduled(id, chain.Billing{Deadline: p.deadline})
+		trace, err := p.chain.PushScheduled(id, execute.Billing{Deadline: p.deadline})
 		p.clock.transaction(time.Now(), false, err == nil && trace.Except == nil)
 		switch {
 		case err != nil:

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"tarn/antelope/chain"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/types"
 	"tarn/writer"
 )
@@ -141,8 +141,8 @@ func TestThreeFailuresKeepAnAccountOutUntilTheWindowIsOver(t *testing.T) {
 	}
 }
 
-func candidate(id byte, expires types.TimePointSec) *chain.Candidate {
-	return &chain.Candidate{ID: trxID(id), Packed: new(types.PackedTransaction), Trx: &types.Transaction{TransactionHeader: types.TransactionHeader{Expiration: expires}}, Unprunable: 100}
+func candidate(id byte, expires types.TimePointSec) *execute.Candidate {
+	return &execute.Candidate{ID: trxID(id), Packed: new(types.PackedTransaction), Trx: &types.Transaction{TransactionHeader: types.TransactionHeader{Expiration: expires}}, Unprunable: 100}
 }
 
 func TestTheQueueKeepsOrderAndAnswersOnce(t *testing.T) {
@@ -155,7 +155,7 @@ func TestTheQueueKeepsOrderAndAnswersOnce(t *testing.T) {
 	}
 	q.addIncoming(incoming(5, incomingP2P))
 	q.addIncoming(incoming(3, incomingAPI))
-	q.addAborted([]*chain.Candidate{candidate(9, 9), candidate(1, 1), candidate(5, 5)})
+	q.addAborted([]*execute.Candidate{candidate(9, 9), candidate(1, 1), candidate(5, 5)})
 	again := incoming(3, incomingAPI)
 	q.addIncoming(again)
 	if q.len() != 4 || q.incoming() != 2 {
@@ -198,7 +198,7 @@ func TestAFullQueueRefusesWhatComesAndKeepsWhatWasAborted(t *testing.T) {
 	if q.len() != 1 || !exception.Is(refused, exception.TxResourceExhaustion) {
 		t.Errorf("%d wait, %v", q.len(), refused)
 	}
-	q.addAborted([]*chain.Candidate{candidate(7, 1), candidate(8, 1)})
+	q.addAborted([]*execute.Candidate{candidate(7, 1), candidate(8, 1)})
 	if q.len() != 3 {
 		t.Errorf("%d wait", q.len())
 	}

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"tarn/antelope/chain"
 	"tarn/antelope/control"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/resource"
 	"tarn/antelope/types"
 	"tarn/writer"
@@ -25,7 +25,7 @@ type Done func(*types.TransactionTrace, error)
 // view, beside the writer and beside others. Errors are exceptions, [writer.ErrStopped], or
 // ctx's: then the transaction may be executed even so.
 func (p *Producer) Transaction(ctx context.Context, packed *types.PackedTransaction, o control.TransactionOptions) (*types.TransactionTrace, error) {
-	x, err := chain.NewCandidate(packed, o.Kind)
+	x, err := execute.NewCandidate(packed, o.Kind)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (p *Producer) Transaction(ctx context.Context, packed *types.PackedTransact
 }
 
 // submit is Submit with waiting.
-func (p *Producer) submit(ctx context.Context, x *chain.Candidate, o control.TransactionOptions) (*types.TransactionTrace, error) {
+func (p *Producer) submit(ctx context.Context, x *execute.Candidate, o control.TransactionOptions) (*types.TransactionTrace, error) {
 	p.writer.Expect(1)
 	var trace *types.TransactionTrace
 	done := make(chan error, 1)
@@ -53,9 +53,9 @@ func (p *Producer) submit(ctx context.Context, x *chain.Candidate, o control.Tra
 }
 
 // Submission is a transaction that is given to the writer, and who gets its answer.
-// The candidate was made by chain.NewCandidate.
+// The candidate was made by execute.NewCandidate.
 type Submission struct {
-	Candidate *chain.Candidate
+	Candidate *execute.Candidate
 	Done      Done
 }
 
@@ -63,7 +63,7 @@ type Submission struct {
 // that are to be executed in their order. Keys are found for those that have none, on
 // as many processors as there are. It does not keep the list.
 func (p *Producer) Submit(o control.TransactionOptions, list ...Submission) {
-	candidates := make([]*chain.Candidate, len(list))
+	candidates := make([]*execute.Candidate, len(list))
 	for i, s := range list {
 		candidates[i] = s.Candidate
 	}
@@ -74,7 +74,7 @@ func (p *Producer) Submit(o control.TransactionOptions, list ...Submission) {
 }
 
 // enqueue lets a transaction into the inbox, unless err is why it may not.
-func (p *Producer) enqueue(x *chain.Candidate, o control.TransactionOptions, done Done, err error) {
+func (p *Producer) enqueue(x *execute.Candidate, o control.TransactionOptions, done Done, err error) {
 	if x.Kind == control.Input {
 		answer := done
 		done = func(t *types.TransactionTrace, err error) {
@@ -110,7 +110,7 @@ func (p *Producer) enqueue(x *chain.Candidate, o control.TransactionOptions, don
 }
 
 // admit counts a transaction that goes into the inbox, if there is room.
-func (p *Producer) admit(x *chain.Candidate) error {
+func (p *Producer) admit(x *execute.Candidate) error {
 	if size := p.waiting.Add(entrySize(x)); size >= int64(p.opt.QueueBytes) {
 		p.waiting.Add(-entrySize(x))
 		return exception.New(exception.TxResourceExhaustion,
@@ -122,9 +122,9 @@ func (p *Producer) admit(x *chain.Candidate) error {
 
 // examine checks what needs no chain, and finds keys. It returns an error or nil for
 // each transaction.
-func (p *Producer) examine(list []*chain.Candidate) []error {
+func (p *Producer) examine(list []*execute.Candidate) []error {
 	errs := make([]error, len(list))
-	wanting := make([]*chain.Candidate, 0, len(list))
+	wanting := make([]*execute.Candidate, 0, len(list))
 	places := make([]int, 0, len(list))
 	for i, x := range list {
 		switch {
@@ -145,7 +145,7 @@ func (p *Producer) examine(list []*chain.Candidate) []error {
 }
 
 // checkSignatures refuses signatures that are too long.
-func (p *Producer) checkSignatures(x *chain.Candidate) error {
+func (p *Producer) checkSignatures(x *execute.Candidate) error {
 	for i := range x.Packed.Signatures {
 		if uint64(x.Packed.Signatures[i].VariableSize()) > uint64(p.opt.MaxSignature) {
 			return exception.New(exception.SigVariableSizeLimit, "signature variable length component size (%d) greater than subjective maximum (%d)",
@@ -156,24 +156,24 @@ func (p *Producer) checkSignatures(x *chain.Candidate) error {
 }
 
 // findKeys is recoverKeys for one transaction whose signatures nobody looked at.
-func (p *Producer) findKeys(x *chain.Candidate) error {
+func (p *Producer) findKeys(x *execute.Candidate) error {
 	if err := p.checkSignatures(x); err != nil {
 		return err
 	}
-	if errs := p.recoverKeys([]*chain.Candidate{x}); errs != nil {
+	if errs := p.recoverKeys([]*execute.Candidate{x}); errs != nil {
 		return errs[0]
 	}
 	return nil
 }
 
-// recoverKeys is chain.RecoverKeys within the time that a transaction may take; what it
+// recoverKeys is [execute.Keys.Recover] within the time that a transaction may take; what it
 // finds is remembered for blocks.
-func (p *Producer) recoverKeys(list []*chain.Candidate) []error {
-	limit := chain.Unlimited
+func (p *Producer) recoverKeys(list []*execute.Candidate) []error {
+	limit := execute.Unlimited
 	if us := p.maxTime.Load(); us >= 0 {
 		limit = time.Duration(us) * time.Microsecond
 	}
-	errs := p.chain.RecoverKeys(limit, runtime.GOMAXPROCS(0), list)
+	errs := p.chain.Keys().Recover(limit, runtime.GOMAXPROCS(0), list)
 	for i, x := range list {
 		if x.Kind == control.Input && (errs == nil || errs[i] == nil) {
 			p.keys.put(x)
@@ -184,7 +184,7 @@ func (p *Producer) recoverKeys(list []*chain.Candidate) []error {
 
 // incoming executes a transaction that came from outside, or lets it wait (Leap:
 // process_incoming_transaction_async).
-func (p *Producer) incoming(x *chain.Candidate, o control.TransactionOptions, done Done) {
+func (p *Producer) incoming(x *execute.Candidate, o control.TransactionOptions, done Done) {
 	p.clock.idle(time.Now())
 	now := p.chain.Head().Header.Timestamp.TimePoint()
 	pending, building := p.chain.Pending()
@@ -192,7 +192,7 @@ func (p *Producer) incoming(x *chain.Candidate, o control.TransactionOptions, do
 		now = pending.Time.TimePoint()
 	}
 	if x.Trx.Expiration.TimePoint() < now {
-		p.refuse(x, done, chain.Expired(x.ID, x.Trx.Expiration.TimePoint(), now))
+		p.refuse(x, done, execute.Expired(x.ID, x.Trx.Expiration.TimePoint(), now))
 		return
 	}
 	known, err := p.chain.State().HasTransaction(x.ID)
@@ -202,7 +202,7 @@ func (p *Producer) incoming(x *chain.Candidate, o control.TransactionOptions, do
 	}
 	if known {
 		p.clock.transaction(time.Now(), x.Kind.Transient(), false)
-		done(nil, chain.Duplicate(x.ID))
+		done(nil, execute.Duplicate(x.ID))
 		return
 	}
 	e := &entry{x: x, from: incomingP2P, failureTrace: o.FailureTrace, lent: o.Lent, done: done}
@@ -234,7 +234,7 @@ func (p *Producer) incoming(x *chain.Candidate, o control.TransactionOptions, do
 }
 
 // refuse answers a transaction that was not executed.
-func (p *Producer) refuse(x *chain.Candidate, done Done, err error) {
+func (p *Producer) refuse(x *execute.Candidate, done Done, err error) {
 	p.logResult(x, nil, err)
 	p.clock.transaction(time.Now(), x.Kind.Transient(), false)
 	if done != nil {
@@ -305,7 +305,7 @@ type speculation struct {
 	running bool
 }
 
-func (p *Producer) execute(x *chain.Candidate, bill chain.Billing) (*types.TransactionTrace, error) {
+func (p *Producer) execute(x *execute.Candidate, bill execute.Billing) (*types.TransactionTrace, error) {
 	if p.producing {
 		return p.chain.PushTransaction(x, bill)
 	}
@@ -332,8 +332,8 @@ func (p *Producer) giveWay() {
 }
 
 // billing says how long a transaction may run.
-func (p *Producer) billing(x *chain.Candidate, first types.Name, unbilled bool, deadline time.Time) (chain.Billing, error) {
-	b := chain.Billing{Deadline: deadline, MaxTime: max(p.maxTime.Load(), 0), CPU: x.Billed}
+func (p *Producer) billing(x *execute.Candidate, first types.Name, unbilled bool, deadline time.Time) (execute.Billing, error) {
+	b := execute.Billing{Deadline: deadline, MaxTime: max(p.maxTime.Load(), 0), CPU: x.Billed}
 	if !unbilled {
 		b.Subjective = p.bills.Subjective(first, time.Now())
 	}

@@ -20,6 +20,7 @@ import (
 	"tarn/antelope/consensus"
 	"tarn/antelope/control"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 	"tarn/writer"
@@ -36,7 +37,7 @@ func TestAFollowerOfRandomBlocksHasTheSameState(t *testing.T) {
 		defer cancel()
 		n := newNode(t, chain.Options{}, produces("eosio"))
 		f := newNode(t, chain.Options{Threads: 2}, nil)
-		s := newNode(t, chain.Options{Speculative: true}, nil)
+		s := newNode(t, chain.Options{Options: execute.Options{Speculative: true}}, nil)
 		connect(ctx, n, f, 20*time.Millisecond)
 		connect(ctx, n, s, 700*time.Millisecond)
 		nodes := []*node{n, f, s}
@@ -387,10 +388,10 @@ func TestManyCallersAtOnce(t *testing.T) {
 	})
 	acks := 0
 	n.Subscribe(Events{
-		Acked:   func(*types.PackedTransaction, *chain.Candidate, error) { acks++ },
+		Acked:   func(*types.PackedTransaction, *execute.Candidate, error) { acks++ },
 		Between: func() {},
 	})
-	n.maker.Chain.Subscribe(chain.Hooks{Applied: func(*types.TransactionTrace, *chain.Candidate) {}})
+	n.maker.Chain.Subscribe(chain.Hooks{Applied: func(*types.TransactionTrace, *execute.Candidate) {}})
 	f := newNode(t, chain.Options{}, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
@@ -572,7 +573,7 @@ func TestEveryTransactionIsAnsweredOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := chain.NewCandidate(packed, control.Input)
+		x, err := execute.NewCandidate(packed, control.Input)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -663,7 +664,7 @@ func TestANodeWithoutTransactionsBeginsNoBlock(t *testing.T) {
 }
 
 func TestAProducerValidatesEverything(t *testing.T) {
-	n := newNode(t, chain.Options{LightValidation: true}, nil)
+	n := newNode(t, chain.Options{Options: execute.Options{LightValidation: true}}, nil)
 	o := n.opt
 	o.Producers = []types.Name{name("eosio")}
 	var bad *control.BadOption
@@ -719,7 +720,7 @@ func TestABlockInterruptsATransactionThatIsNotItsProducers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := chain.NewCandidate(p, control.Input)
+	x, err := execute.NewCandidate(p, control.Input)
 	if err != nil {
 		t.Fatal(err)
 	}

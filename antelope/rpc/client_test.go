@@ -9,9 +9,9 @@ import (
 	"sync"
 	"testing"
 
-	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/control"
+	"tarn/antelope/execute"
 	"tarn/antelope/rpc"
 	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/state"
@@ -31,12 +31,12 @@ func (e *executor) Transaction(_ context.Context, p *types.PackedTransaction, o 
 	if err := e.m.StartBlock(); err != nil {
 		return nil, err
 	}
-	x, err := chain.NewCandidate(p, o.Kind)
+	x, err := execute.NewCandidate(p, o.Kind)
 	if err != nil {
 		return nil, err
 	}
 	x.Keys = []types.PublicKey{e.m.Key.Public()}
-	t, err := e.m.Chain.PushTransaction(x, chain.Billing{Explicit: true, CPU: 100})
+	t, err := e.m.Chain.PushTransaction(x, execute.Billing{Explicit: true, CPU: 100})
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"tarn/antelope/abi"
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/rpc"
 	"tarn/antelope/rpc/dialect"
@@ -105,7 +106,7 @@ func newNode(t testing.TB, fill func(*state.State)) *node {
 	n := &node{t: t, store: volatile(t), log: &memoryLog{}}
 	features, err := feature.Builtins()
 	must(t, err)
-	n.maker, err = chaintest.New(n.store, chain.Options{Blocks: n.log, Features: features})
+	n.maker, err = chaintest.New(n.store, chain.Options{Options: execute.Options{Features: features}, Blocks: n.log})
 	must(t, err)
 	t.Cleanup(func() { n.maker.Chain.Close() })
 	if fill != nil {

@@ -17,6 +17,7 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
 	"tarn/antelope/control"
+	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/oracle"
 	"tarn/antelope/rpc"
@@ -132,7 +133,7 @@ func loaded(t *testing.T, path, blocks string) *node {
 	t.Cleanup(func() { log.Close() })
 	features, err := feature.Builtins()
 	must(t, err)
-	c, err := chain.Open(volatile(t), chain.Options{Features: features})
+	c, err := chain.Open(volatile(t), chain.Options{Options: execute.Options{Features: features}})
 	must(t, err)
 	t.Cleanup(func() { c.Close() })
 	must(t, c.Load(func(s *state.State) (*consensus.HeaderState, error) { return snapshot.Load(r, s, nil) }))

@@ -22,6 +22,7 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
+	"tarn/antelope/execute"
 	"tarn/antelope/recorder"
 	"tarn/antelope/ship/shiplog"
 	"tarn/antelope/ship/wire"
@@ -176,7 +177,7 @@ func (h *History) begin(head *consensus.BlockState) error {
 // record hands a block over to be written.
 func (h *History) record(x *chain.Executed) error {
 	j := job{block: x, id: x.Block.ID, prev: x.Block.Header.Previous}
-	if j.irreversible.Num, j.irreversible.ID = h.source.Irreversible(); x.Status == chain.Irreversible {
+	if j.irreversible.Num, j.irreversible.ID = h.source.Irreversible(); x.Status == execute.Irreversible {
 		j.irreversible = wire.Position{Num: x.Block.BlockNum, ID: x.Block.ID}
 	}
 	return h.recorder.Put(j, sizeOf(x))

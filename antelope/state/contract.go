@@ -20,7 +20,7 @@ type RowKey struct {
 // contracts walk step by step.
 type contract struct {
 	src     store.Reader
-	t       *tables
+	t       *Layout
 	cursors [1 + 2*kinds]walker
 	key     [rowKeyLen]byte // of the row being read
 }

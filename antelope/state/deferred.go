@@ -56,7 +56,7 @@ func decodeDeferred(v []byte) (*Deferred, error) {
 	return d, nil
 }
 
-func (t *tables) deferredAt(src store.Reader, key []byte) (*Deferred, error) {
+func (t *Layout) deferredAt(src store.Reader, key []byte) (*Deferred, error) {
 	v, err := optional(src.Get(t.deferred.rows, key))
 	if err != nil || v == nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (s *State) RemoveDeferred(d *Deferred) error {
 	return nil
 }
 
-func (t *tables) eachDeferred(src store.Reader, order store.Table, f func(*Deferred) (bool, error)) error {
+func (t *Layout) eachDeferred(src store.Reader, order store.Table, f func(*Deferred) (bool, error)) error {
 	c, err := src.Cursor(order)
 	if err != nil {
 		return err

@@ -61,7 +61,7 @@ type State struct {
 
 	contract // contract rows
 	store    store.Store
-	t        *tables
+	t        *Layout
 	caches   []cache
 	seen     seen
 
@@ -92,6 +92,15 @@ func Open(st store.Store) (*State, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the chain state: %w", err)
 	}
+	return t.Open(st), nil
+}
+
+// Layout is how the state's tables lie in its store.
+func (s *State) Layout() *Layout { return s.t }
+
+// Open takes over a store whose tables lie so: the one that the layout was found in, or
+// one above a view of it. The store stays the caller's to close.
+func (t *Layout) Open(st store.Store) *State {
 	s := &State{store: st, t: t, buf: make([]byte, 0, 4096), seed: rand.Uint64()}
 	s.contract = contract{src: st, t: t}
 	s.Accounts = newRows(s, &t.accounts)
@@ -110,7 +119,7 @@ func Open(st store.Store) (*State, error) {
 	s.resourceConfig = newRows(s, &t.resourceConfig)
 	s.resourceState = newRows(s, &t.resourceState)
 	s.counters = newRows(s, &t.counters)
-	return s, nil
+	return s
 }
 
 func newRows[K comparable, V any](s *State, t *table[K, V]) *Rows[K, V] {

@@ -9,8 +9,9 @@ import (
 	"tarn/store"
 )
 
-// tables are the handles of a state's tables in its store, with their codecs.
-type tables struct {
+// Layout is the handles of a state's tables in its store, with their codecs. It never
+// changes: whoever knows it opens the states of views without looking names up.
+type Layout struct {
 	accounts       table[types.Name, Account]
 	metadata       table[types.Name, AccountMetadata]
 	ramCorrections table[types.Name, RAMCorrection]
@@ -66,9 +67,9 @@ func openTable[K comparable, V any](f *finder, c codec[K, V]) table[K, V] {
 	return t
 }
 
-func openTables(st store.Store) (*tables, error) {
+func openTables(st store.Store) (*Layout, error) {
 	f := &finder{st: st}
-	t := &tables{
+	t := &Layout{
 		accounts:       openTable(f, accountCodec),
 		metadata:       openTable(f, metadataCodec),
 		ramCorrections: openTable(f, ramCorrectionCodec),
@@ -110,16 +111,16 @@ func openTables(st store.Store) (*tables, error) {
 	return t, checkFormat(st, t.about)
 }
 
-func (t *tables) abi(src store.Reader, n types.Name) ([]byte, error) {
+func (t *Layout) abi(src store.Reader, n types.Name) ([]byte, error) {
 	var k [8]byte
 	return optional(src.Get(t.abis, nameKey(k[:0], n)))
 }
 
-func (t *tables) code(src store.Reader, k CodeKey) ([]byte, error) {
+func (t *Layout) code(src store.Reader, k CodeKey) ([]byte, error) {
 	return optional(src.Get(t.codeBytes, codeKey(nil, k)))
 }
 
-func (t *tables) blockSummary(src store.Reader, num uint16) (id types.Checksum256, err error) {
+func (t *Layout) blockSummary(src store.Reader, num uint16) (id types.Checksum256, err error) {
 	var k [2]byte
 	binary.BigEndian.PutUint16(k[:], num)
 	v, err := optional(src.Get(t.summaries, k[:]))

@@ -82,7 +82,7 @@ func parseTransaction(k, v []byte) (t Transaction, err error) {
 }
 
 // eachTransaction calls f with every row, by expiration and id.
-func (t *tables) eachTransaction(src store.Reader, f func(Transaction) error) error {
+func (t *Layout) eachTransaction(src store.Reader, f func(Transaction) error) error {
 	c, err := src.Cursor(t.transactions)
 	if err != nil {
 		return err
@@ -224,7 +224,7 @@ func (s *State) ForgetTransactions(before types.TimePointSec) (int, error) {
 
 // transactionsByID returns all rows in the order of their ids, as snapshots have
 // them. It holds them in memory: 48 bytes each.
-func (t *tables) transactionsByID(src store.Reader) ([]Transaction, error) {
+func (t *Layout) transactionsByID(src store.Reader) ([]Transaction, error) {
 	var all []Transaction
 	err := t.eachTransaction(src, func(row Transaction) error {
 		all = append(all, row)

@@ -44,7 +44,7 @@ func (s *State) View() (*View, error) {
 	return s.t.view(v), nil
 }
 
-func (t *tables) view(v store.View) *View {
+func (t *Layout) view(v store.View) *View {
 	return &View{
 		Accounts:       Table[types.Name, Account]{&t.accounts, v},
 		Metadata:       Table[types.Name, AccountMetadata]{&t.metadata, v},

@@ -22,6 +22,7 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
+	"tarn/antelope/execute"
 	"tarn/antelope/recorder"
 	"tarn/antelope/tracelog/slicefile"
 	"tarn/antelope/tracelog/wire"
@@ -111,7 +112,7 @@ func (h *History) begin(head *consensus.BlockState) error {
 // record hands a block over to be written.
 func (h *History) record(x *chain.Executed) error {
 	j := job{block: x}
-	if x.Status == chain.Irreversible { // in a replay nothing else tells it
+	if x.Status == execute.Irreversible { // in a replay nothing else tells it
 		j.irreversible, j.id = x.Block.BlockNum, x.Block.ID
 	}
 	return h.recorder.Put(j, recorder.TracesSize(x))

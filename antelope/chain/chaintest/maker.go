@@ -10,6 +10,7 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/control"
 	"tarn/antelope/crypto"
+	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/types"
 	"tarn/store"
@@ -60,7 +61,7 @@ func New(st store.Store, o chain.Options) (*Maker, error) {
 // since its last one.
 func (m *Maker) StartBlock(activations ...types.Checksum256) error {
 	head := m.Chain.Head()
-	s := chain.Start{Time: head.Header.Timestamp + 1, Activations: activations, Status: chain.Incomplete}
+	s := execute.Start{Time: head.Header.Timestamp + 1, Activations: activations, Status: execute.Incomplete}
 	last, _ := head.LastProduced.Get(head.ScheduledProducer(s.Time).Producer)
 	if since := max(last, head.Irreversible); since < head.BlockNum {
 		s.Confirmed = uint16(head.BlockNum - since)
@@ -115,12 +116,12 @@ func (m *Maker) Push(actions ...types.Action) (*types.TransactionTrace, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := chain.NewCandidate(p, control.Input)
+	x, err := execute.NewCandidate(p, control.Input)
 	if err != nil {
 		return nil, err
 	}
 	x.Keys = []types.PublicKey{m.Key.Public()}
-	trace, err := m.Chain.PushTransaction(x, chain.Billing{Explicit: true, CPU: 100})
+	trace, err := m.Chain.PushTransaction(x, execute.Billing{Explicit: true, CPU: 100})
 	if err == nil && trace.Except != nil {
 		err = fmt.Errorf("transaction %s: %w", trace.ID, trace.Except)
 	}

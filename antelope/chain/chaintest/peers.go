@@ -10,6 +10,7 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/control"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/serial"
 	"tarn/antelope/state"
@@ -215,7 +216,7 @@ func (p *Peers) produce(i int) (*types.SignedBlock, error) {
 	if err != nil {
 		return nil, err
 	}
-	start := chain.Start{Time: p.slot, Status: chain.Incomplete, Activations: slices.Clone(protocol.Preactivated)}
+	start := execute.Start{Time: p.slot, Status: execute.Incomplete, Activations: slices.Clone(protocol.Preactivated)}
 	if since := max(p.watermark[i], head.Irreversible); since < head.BlockNum {
 		start.Confirmed = uint16(head.BlockNum - since)
 	}
@@ -244,7 +245,7 @@ func (p *Peers) retire(c *chain.Chain) error {
 		return true, nil
 	})
 	for _, id := range due {
-		if _, e := c.PushScheduled(id, chain.Billing{Explicit: true, CPU: 100}); e != nil && exception.Of(e) == nil {
+		if _, e := c.PushScheduled(id, execute.Billing{Explicit: true, CPU: 100}); e != nil && exception.Of(e) == nil {
 			return e
 		}
 	}
@@ -258,12 +259,12 @@ func (p *Peers) fill(m *Maker) error {
 		return err
 	}
 	for _, t := range p.pool {
-		x, err := chain.NewCandidate(t, control.Input)
+		x, err := execute.NewCandidate(t, control.Input)
 		if err != nil {
 			return err
 		}
 		x.Keys = []types.PublicKey{m.Key.Public()}
-		if _, err := m.Chain.PushTransaction(x, chain.Billing{Explicit: true, CPU: 100}); err != nil && exception.Of(err) == nil {
+		if _, err := m.Chain.PushTransaction(x, execute.Billing{Explicit: true, CPU: 100}); err != nil && exception.Of(err) == nil {
 			return err
 		}
 	}

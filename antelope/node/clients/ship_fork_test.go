@@ -20,6 +20,7 @@ import (
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/oracle"
 	"tarn/antelope/p2p/peer"
@@ -129,7 +130,7 @@ func (f *forkedChain) follow(t *testing.T) {
 				beyond = beyond || b.Activated.HasBuiltin(set, c)
 			}
 		},
-		Applied: func(x *types.TransactionTrace, _ *chain.Candidate) { beyond = beyond || x.FailedDeferred != nil },
+		Applied: func(x *types.TransactionTrace, _ *execute.Candidate) { beyond = beyond || x.FailedDeferred != nil },
 	})
 	if err := errors.Join(c.Genesis(&f.genesis), c.Resume(t.Context(), nil, nil)); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/control"
 	"tarn/antelope/crypto"
+	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/node"
 	"tarn/antelope/serial"
@@ -125,7 +126,7 @@ func (b *boot) accounts(keys *keyring) error {
 
 // block makes the next block, with a transaction of each list of actions.
 func (b *boot) block(activations []types.Checksum256, transactions ...[]types.Action) error {
-	start := chain.Start{Time: b.chain.Head().Header.Timestamp + 1, Activations: activations, Status: chain.Incomplete}
+	start := execute.Start{Time: b.chain.Head().Header.Timestamp + 1, Activations: activations, Status: execute.Incomplete}
 	if err := b.chain.StartBlock(start); err != nil {
 		return err
 	}
@@ -161,14 +162,14 @@ func (b *boot) push(actions []types.Action) error {
 	if err != nil {
 		return err
 	}
-	x, err := chain.NewCandidate(packed, control.Input)
+	x, err := execute.NewCandidate(packed, control.Input)
 	if err != nil {
 		return err
 	}
-	if errs := b.chain.RecoverKeys(chain.Unlimited, 1, []*chain.Candidate{x}); errs != nil {
+	if errs := b.chain.Keys().Recover(execute.Unlimited, 1, []*execute.Candidate{x}); errs != nil {
 		return errs[0]
 	}
-	trace, err := b.chain.PushTransaction(x, chain.Billing{Explicit: true, CPU: 1000})
+	trace, err := b.chain.PushTransaction(x, execute.Billing{Explicit: true, CPU: 1000})
 	if err == nil && trace.Except != nil {
 		err = trace.Except
 	}

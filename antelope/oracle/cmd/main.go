@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tarn/antelope/chain"
+	"tarn/antelope/execute"
 	"tarn/antelope/node"
 	"tarn/antelope/oracle"
 	"tarn/store/engine"
@@ -186,7 +187,7 @@ func compare(args []string, out io.Writer) error {
 	different := 0
 	for _, dir := range flags.Args() {
 		start := time.Now()
-		if err := oracle.Compare(dir, o, chain.Options{ForceAllChecks: *all}, out); err != nil {
+		if err := oracle.Compare(dir, o, chain.Options{Options: execute.Options{ForceAllChecks: *all}}, out); err != nil {
 			fmt.Fprintln(out, err)
 			different++
 			continue

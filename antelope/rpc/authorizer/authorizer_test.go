@@ -7,6 +7,7 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/execute"
 	"tarn/antelope/rpc/authorizer"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
@@ -34,7 +35,7 @@ func newLedger(t testing.TB) *ledger {
 	st, err := revision.Open(rows)
 	l.must(err)
 	t.Cleanup(func() { st.Close() })
-	l.m, err = chaintest.New(st, chain.Options{Hooks: chain.Hooks{Applied: func(trace *types.TransactionTrace, _ *chain.Candidate) {
+	l.m, err = chaintest.New(st, chain.Options{Hooks: chain.Hooks{Applied: func(trace *types.TransactionTrace, _ *execute.Candidate) {
 		if l.x != nil {
 			l.x.Applied(trace)
 		}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"tarn/antelope/chain"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 	"tarn/antelope/wasm/intrinsic"
@@ -14,7 +14,7 @@ import (
 // AppendTraces appends the transactions of a block (transaction_trace[]). Without debug,
 // what differs from node to node is left out: times, what contracts print, the texts of
 // exceptions (trace-history-debug-mode; Leap: serialization.hpp).
-func AppendTraces(b []byte, list []chain.Transaction, debug bool) ([]byte, error) {
+func AppendTraces(b []byte, list []execute.Transaction, debug bool) ([]byte, error) {
 	b = serial.AppendCount(b, len(list))
 	for i := range list {
 		x := &list[i]
@@ -29,7 +29,7 @@ func AppendTraces(b []byte, list []chain.Transaction, debug bool) ([]byte, error
 }
 
 // partialOf encodes what is shown of the transaction besides its actions.
-func partialOf(x *chain.Transaction) ([]byte, error) {
+func partialOf(x *execute.Transaction) ([]byte, error) {
 	var trx types.Transaction
 	if err := types.Decode(x.Raw, &trx); err != nil {
 		return nil, err

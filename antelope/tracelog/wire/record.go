@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tarn/antelope/chain"
+	"tarn/antelope/execute"
 	"tarn/antelope/types"
 )
 
@@ -44,7 +45,7 @@ func shown(t *types.TransactionTrace) bool {
 	return t.Receipt != nil && (t.Receipt.Status == types.StatusExecuted || t.Receipt.Status == types.StatusSoftFail)
 }
 
-func recordTransaction(x *chain.Transaction) (Transaction, error) {
+func recordTransaction(x *execute.Transaction) (Transaction, error) {
 	var trx types.Transaction
 	if err := types.Decode(x.Raw, &trx); err != nil {
 		return Transaction{}, err

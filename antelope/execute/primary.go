@@ -1,4 +1,4 @@
-package chain
+package execute
 
 import (
 	"bytes"
@@ -48,7 +48,7 @@ func (a *action) load(it *iterator[primaryRow]) (payer types.Name, value []byte,
 		return it.row.payer, it.row.value, nil
 	}
 	k := a.rows.key(it)
-	payer, value, found, err := a.c.state.Row(k)
+	payer, value, found, err := a.e.state.Row(k)
 	if err == nil && !found {
 		err = missingRow(k)
 	}
@@ -76,14 +76,14 @@ func (a *action) StoreI64(scope, table, payer types.Name, id uint64, data []byte
 	if payer == 0 {
 		return 0, exception.New(exception.InvalidTablePayer, "must specify a valid account to pay for new record")
 	}
-	_, _, found, err := a.c.state.Row(k)
+	_, _, found, err := a.e.state.Row(k)
 	if err != nil {
 		return 0, err
 	}
 	if found {
 		return 0, notUnique()
 	}
-	if err := a.c.state.PutRow(k, payer, data); err != nil {
+	if err := a.e.state.PutRow(k, payer, data); err != nil {
 		return 0, err
 	}
 	tab, err := a.countRows(k.TableKey, 1)
@@ -140,7 +140,7 @@ func (a *action) UpdateI64(i int32, payer types.Name, data []byte) error {
 	} else {
 		it.row = a.rows.keep(payer, data)
 	}
-	return a.c.state.PutRow(k, payer, data)
+	return a.e.state.PutRow(k, payer, data)
 }
 
 // recharge moves the charge for a row from one payer and size to another.
@@ -196,7 +196,7 @@ func (a *action) RemoveI64(i int32) error {
 	if d != nil {
 		d.RemoveRow(k, payer, old)
 	}
-	if err := a.c.state.DeleteRow(k); err != nil {
+	if err := a.e.state.DeleteRow(k); err != nil {
 		return err
 	}
 	if err := a.uncount(k.TableKey); err != nil {
@@ -247,7 +247,7 @@ func (a *action) NextI64(i int32) (int32, uint64, error) {
 		return 0, 0, err
 	}
 	t := it.table
-	primary, found, err := a.c.state.NextRow(a.rows.key(it))
+	primary, found, err := a.e.state.NextRow(a.rows.key(it))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -262,7 +262,7 @@ func (a *action) PreviousI64(i int32) (int32, uint64, error) {
 	if i < -1 {
 		tab, there, err := a.rows.endTable(a, i)
 		if err == nil && there {
-			primary, found, err = a.c.state.LastRow(tab.key)
+			primary, found, err = a.e.state.LastRow(tab.key)
 		}
 		if err != nil || !found {
 			return -1, 0, err
@@ -274,7 +274,7 @@ func (a *action) PreviousI64(i int32) (int32, uint64, error) {
 			return 0, 0, err
 		}
 		t = it.table
-		if primary, found, err = a.c.state.PreviousRow(a.rows.key(it)); err != nil {
+		if primary, found, err = a.e.state.PreviousRow(a.rows.key(it)); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -287,7 +287,7 @@ func (a *action) PreviousI64(i int32) (int32, uint64, error) {
 // FindI64 implements intrinsic.Primary.
 func (a *action) FindI64(code, scope, table types.Name, id uint64) (int32, error) {
 	k := state.RowKey{TableKey: state.TableKey{Code: code, Scope: scope, Table: table}, Primary: id}
-	tab, err := a.c.state.Tables.Get(k.TableKey)
+	tab, err := a.e.state.Tables.Get(k.TableKey)
 	if err != nil || tab == nil {
 		return -1, err
 	}
@@ -295,7 +295,7 @@ func (a *action) FindI64(code, scope, table types.Name, id uint64) (int32, error
 	if i, ok := a.rows.find(rowID{t, id}); ok {
 		return i, nil
 	}
-	payer, value, found, err := a.c.state.Row(k)
+	payer, value, found, err := a.e.state.Row(k)
 	if err != nil || !found {
 		return end(t), err
 	}
@@ -305,16 +305,16 @@ func (a *action) FindI64(code, scope, table types.Name, id uint64) (int32, error
 
 // LowerBoundI64 implements intrinsic.Primary.
 func (a *action) LowerBoundI64(code, scope, table types.Name, id uint64) (int32, error) {
-	return a.bound(state.RowKey{TableKey: state.TableKey{Code: code, Scope: scope, Table: table}, Primary: id}, a.c.state.LowerRow)
+	return a.bound(state.RowKey{TableKey: state.TableKey{Code: code, Scope: scope, Table: table}, Primary: id}, a.e.state.LowerRow)
 }
 
 // UpperBoundI64 implements intrinsic.Primary.
 func (a *action) UpperBoundI64(code, scope, table types.Name, id uint64) (int32, error) {
-	return a.bound(state.RowKey{TableKey: state.TableKey{Code: code, Scope: scope, Table: table}, Primary: id}, a.c.state.NextRow)
+	return a.bound(state.RowKey{TableKey: state.TableKey{Code: code, Scope: scope, Table: table}, Primary: id}, a.e.state.NextRow)
 }
 
 func (a *action) bound(k state.RowKey, seek func(state.RowKey) (uint64, bool, error)) (int32, error) {
-	tab, err := a.c.state.Tables.Get(k.TableKey)
+	tab, err := a.e.state.Tables.Get(k.TableKey)
 	if err != nil || tab == nil {
 		return -1, err
 	}
@@ -328,7 +328,7 @@ func (a *action) bound(k state.RowKey, seek func(state.RowKey) (uint64, bool, er
 
 // EndI64 implements intrinsic.Primary.
 func (a *action) EndI64(code, scope, table types.Name) (int32, error) {
-	tab, err := a.c.state.Tables.Get(state.TableKey{Code: code, Scope: scope, Table: table})
+	tab, err := a.e.state.Tables.Get(state.TableKey{Code: code, Scope: scope, Table: table})
 	if err != nil || tab == nil {
 		return -1, err
 	}

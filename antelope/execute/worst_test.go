@@ -1,4 +1,4 @@
-package chain_test
+package execute_test
 
 // worst are the arguments with which a function works longest, by name: a number; $n,
 // which counts the calls; $r, an iterator; $self. The functions that compilers

@@ -1,4 +1,4 @@
-package chain_test
+package execute_test
 
 import (
 	"errors"
@@ -11,9 +11,13 @@ import (
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/control"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/snapshot"
 	"tarn/antelope/types"
 	"tarn/contracts"
+	"tarn/store"
+	"tarn/store/engine"
+	"tarn/store/page"
 )
 
 // pinned is a trace without what differs from run to run.
@@ -32,6 +36,20 @@ func pinned(t *types.TransactionTrace) types.TransactionTrace {
 	return c
 }
 
+func newStore(t testing.TB) store.Store {
+	t.Helper()
+	st, err := engine.Open(t.TempDir(), engine.Options{Kind: engine.Page, Mode: page.MappedPrivate, LimitBytes: 4 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return st
+}
+
 func newToken(t testing.TB, users int) *chaintest.Token {
 	t.Helper()
 	m, err := chaintest.New(newStore(t), chain.Options{})
@@ -46,13 +64,13 @@ func newToken(t testing.TB, users int) *chaintest.Token {
 	return token
 }
 
-func dryRun(t testing.TB, m *chaintest.Maker, kind control.Kind, actions ...types.Action) *chain.Candidate {
+func dryRun(t testing.TB, m *chaintest.Maker, kind control.Kind, actions ...types.Action) *execute.Candidate {
 	t.Helper()
 	p, err := m.Sign(actions...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := chain.NewCandidate(p, kind)
+	x, err := execute.NewCandidate(p, kind)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +92,7 @@ func TestAReaderExecutesWhatTheWriterWould(t *testing.T) {
 	fails.Data[23] = 0x7f // more than anybody has
 	unsigned := dryRun(t, token.Maker, control.DryRun, token.Transfer())
 	unsigned.Keys = nil
-	for i, x := range []*chain.Candidate{
+	for i, x := range []*execute.Candidate{
 		dryRun(t, token.Maker, control.DryRun, token.Transfer(), token.Transfer()),
 		dryRun(t, token.Maker, control.DryRun, fails),
 		dryRun(t, token.Maker, control.DryRun, token.CreateAccount(types.N("alice"))),
@@ -85,14 +103,14 @@ func TestAReaderExecutesWhatTheWriterWould(t *testing.T) {
 		if err := c.Publish(); err != nil {
 			t.Fatal(err)
 		}
-		got, err := r.Execute(x, chain.Billing{}, c.Head().Header.Timestamp.TimePoint().Time())
+		got, err := r.Execute(x, execute.Billing{}, c.Head().Header.Timestamp.TimePoint().Time())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.StartBlock(chain.Start{Time: c.Head().Header.Timestamp + 1, Status: chain.Ephemeral}); err != nil {
+		if err := c.StartBlock(execute.Start{Time: c.Head().Header.Timestamp + 1, Status: execute.Ephemeral}); err != nil {
 			t.Fatal(err)
 		}
-		want, err := c.PushTransaction(x, chain.Billing{})
+		want, err := c.PushTransaction(x, execute.Billing{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +129,7 @@ func TestReadersWorkBesideTheWriter(t *testing.T) {
 	run := func(readers int) types.Checksum256 {
 		token := newToken(t, 20)
 		c := token.Chain
-		var dry []*chain.Candidate
+		var dry []*execute.Candidate
 		for range 50 {
 			dry = append(dry, dryRun(t, token.Maker, control.DryRun, token.Transfer(), token.Transfer()))
 		}
@@ -135,7 +153,7 @@ func TestReadersWorkBesideTheWriter(t *testing.T) {
 						return
 					default:
 					}
-					trace, err := r.Execute(dry[i%len(dry)], chain.Billing{}, chaintest.Begin.Time())
+					trace, err := r.Execute(dry[i%len(dry)], execute.Billing{}, chaintest.Begin.Time())
 					if err == nil && trace.Except != nil {
 						err = trace.Except
 					}
@@ -195,13 +213,13 @@ func TestAReaderRefusesWhatIsKnownAndWhatItMayNot(t *testing.T) {
 	}
 	defer r.Close()
 	x := dryRun(t, token.Maker, control.Input, token.Transfer())
-	if _, err := r.Execute(x, chain.Billing{}, time.Now()); err == nil {
+	if _, err := r.Execute(x, execute.Billing{}, time.Now()); err == nil {
 		t.Error("a reader executed a transaction that is to be kept")
 	}
 	if err := token.StartBlock(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.PushTransaction(x, chain.Billing{Explicit: true, CPU: 100}); err != nil {
+	if _, err := c.PushTransaction(x, execute.Billing{Explicit: true, CPU: 100}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := token.EndBlock(); err != nil {
@@ -213,12 +231,12 @@ func TestAReaderRefusesWhatIsKnownAndWhatItMayNot(t *testing.T) {
 	now := c.Head().Header.Timestamp.TimePoint().Time()
 	again := *x
 	again.Kind = control.DryRun
-	if _, err := r.Execute(&again, chain.Billing{}, now); !exception.Is(err, exception.TxDuplicate) {
+	if _, err := r.Execute(&again, execute.Billing{}, now); !exception.Is(err, exception.TxDuplicate) {
 		t.Errorf("a transaction that is in a block: %v", err)
 	}
 	stop := exception.New(exception.Deadline, "stopping")
 	r.Interrupt(stop)
-	trace, err := r.Execute(dryRun(t, token.Maker, control.DryRun, token.Transfer()), chain.Billing{}, now)
+	trace, err := r.Execute(dryRun(t, token.Maker, control.DryRun, token.Transfer()), execute.Billing{}, now)
 	if err == nil && (trace.Except == nil || trace.Except.Message != "stopping") {
 		t.Errorf("after the interruption: %+v", trace)
 	}
@@ -238,7 +256,7 @@ func BenchmarkReader(b *testing.B) {
 	x := dryRun(b, token.Maker, control.DryRun, token.Transfer())
 	b.ReportAllocs()
 	for b.Loop() {
-		trace, err := r.Execute(x, chain.Billing{}, now)
+		trace, err := r.Execute(x, execute.Billing{}, now)
 		if err != nil || trace.Except != nil {
 			b.Fatal(trace, err)
 		}

@@ -1,4 +1,4 @@
-package chain
+package execute
 
 import "tarn/antelope/exception"
 

@@ -1,4 +1,4 @@
-package chain
+package execute
 
 import (
 	"fmt"
@@ -110,7 +110,7 @@ func (x *timer) estimate() error {
 		can -= can * 1000 / 10000
 	}
 	can = max(can, 0)
-	if x.cpu < 0 || x.t.c.skipChecks() {
+	if x.cpu < 0 || x.t.e.skipChecks() {
 		return nil
 	}
 	byAccount := can <= x.objective
@@ -153,7 +153,7 @@ func (x *timer) arm() {
 }
 
 // elapsed is how long the transaction has run, pauses included.
-func (x *timer) elapsed() int64 { return x.t.c.now().Sub(x.start).Microseconds() }
+func (x *timer) elapsed() int64 { return x.t.e.now().Sub(x.start).Microseconds() }
 
 // ran is the same without the pauses.
 func (x *timer) ran() int64 { return x.elapsed() - x.waiting }
@@ -180,11 +180,11 @@ func (x *timer) resume() {
 // check fails when time is over.
 func (x *timer) check() error {
 	if x.off || x.duration >= forever {
-		return x.t.c.interrupted()
+		return x.t.e.interrupted()
 	}
 	ran := time.Since(x.start).Microseconds() - x.waiting
 	if ran <= x.duration {
-		return x.t.c.interrupted()
+		return x.t.e.interrupted()
 	}
 	switch x.kind {
 	case exception.BlockCPUUsageExceeded:
@@ -226,7 +226,7 @@ func (x *timer) bill(cfg *types.ChainConfig) {
 
 // validate checks what is billed against what the chain and the account allow.
 func (x *timer) validate(cfg *types.ChainConfig, cpu, account int64, minimum bool) error {
-	if x.t.c.skipChecks() {
+	if x.t.e.skipChecks() {
 		return nil
 	}
 	if minimum && cpu < int64(cfg.MinTransactionCPUUsage) {

@@ -1,4 +1,4 @@
-package chain
+package execute
 
 import (
 	"tarn/antelope/control"
@@ -206,7 +206,7 @@ func (it *iterators[R]) endTable(a *action, i int32) (tableRef, bool, error) {
 	if slot, ok := slots.slot(ref.id); ok {
 		return slots.held[slot], slots.full[slot], nil
 	}
-	t, err := a.c.state.Tables.Get(ref.key)
+	t, err := a.e.state.Tables.Get(ref.key)
 	return ref, t != nil && t.ID == ref.id, err
 }
 
@@ -229,7 +229,7 @@ func (a *action) refuseReadOnly(what string) error {
 // createTable makes sure that there is a table, and charges the payer for a new
 // one.
 func (a *action) createTable(k state.TableKey, payer types.Name) error {
-	t, err := a.c.state.Tables.Get(k)
+	t, err := a.e.state.Tables.Get(k)
 	if err != nil || t != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func (a *action) createTable(k state.TableKey, payer types.Name) error {
 	if err := a.chargeRow(payer, billableTable); err != nil {
 		return err
 	}
-	if t, err = a.c.state.Tables.Create(k, state.ContractTable{Key: k, Payer: payer}); err != nil {
+	if t, err = a.e.state.Tables.Create(k, state.ContractTable{Key: k, Payer: payer}); err != nil {
 		return err
 	}
 	a.trx.tables.put(refer(t))
@@ -251,7 +251,7 @@ func (a *action) createTable(k state.TableKey, payer types.Name) error {
 
 // countRows changes the number of a table's rows.
 func (a *action) countRows(k state.TableKey, delta int32) (*state.ContractTable, error) {
-	t, err := a.c.state.Tables.Edit(k)
+	t, err := a.e.state.Tables.Edit(k)
 	if err != nil {
 		return nil, err
 	}
@@ -272,7 +272,7 @@ func (a *action) removeTable(t *state.ContractTable) error {
 		d.RemoveTable(k, payer)
 	}
 	a.trx.tables.take(t.ID)
-	return a.c.state.Tables.Remove(k)
+	return a.e.state.Tables.Remove(k)
 }
 
 // notUnique is what a contract gets that stores a primary key twice (chainbase:

@@ -1,4 +1,4 @@
-package chain
+package execute
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tarn/antelope/control"
 	"tarn/antelope/crypto"
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
@@ -14,15 +15,32 @@ import (
 // Unlimited is the limit of those that are in a block.
 const Unlimited time.Duration = -1
 
-// RecoverKeys finds out with which keys transactions are signed (Leap:
+// Keys finds out with which keys transactions are signed. Any goroutine may use it.
+type Keys struct {
+	chain   types.Checksum256
+	signers *crypto.Signers
+	signed  sync.Pool // of *[]crypto.Signed
+}
+
+// NewKeys makes one that keeps so many bytes of keys that are prepared to be checked;
+// 0 is the default.
+func NewKeys(bytes int64) *Keys {
+	return &Keys{signers: crypto.NewSigners(bytes), signed: sync.Pool{New: func() any { return new([]crypto.Signed) }}}
+}
+
+// SignFor says which chain transactions are signed for. It is called once, before
+// others use k.
+func (k *Keys) SignFor(chain types.Checksum256) { k.chain = chain }
+
+// Recover finds out with which keys transactions are signed (Leap:
 // transaction::get_signature_keys), on up to so many goroutines. One whose keys take
 // longer than limit fails with exception.TxCPUUsageExceeded. It returns an error or nil
 // for each transaction, or nil if none failed. Any goroutine may call it, before others
 // see the transactions.
-func (c *Chain) RecoverKeys(limit time.Duration, goroutines int, list []*Candidate) []error {
+func (k *Keys) Recover(limit time.Duration, goroutines int, list []*Candidate) []error {
 	errs := make([]error, len(list))
 	spread(goroutines, len(list), func(from, to int) bool {
-		c.recoverKeys(limit, list[from:to], errs[from:to])
+		k.recover(limit, list[from:to], errs[from:to])
 		return true
 	})
 	if firstError(errs) == nil {
@@ -54,15 +72,15 @@ func spread(goroutines, n int, do func(from, to int) bool) {
 	others.Wait()
 }
 
-// recoverKeys is RecoverKeys on one goroutine.
-func (c *Chain) recoverKeys(limit time.Duration, list []*Candidate, errs []error) {
+// recover is Recover on one goroutine.
+func (k *Keys) recover(limit time.Duration, list []*Candidate, errs []error) {
 	for len(list) > 0 {
 		n, signatures := 1, len(list[0].Packed.Signatures)
 		for n < len(list) && signatures+len(list[n].Packed.Signatures) <= crypto.Together {
 			signatures += len(list[n].Packed.Signatures)
 			n++
 		}
-		c.recoverTogether(limit, signatures, list[:n], errs[:n])
+		k.recoverTogether(limit, signatures, list[:n], errs[:n])
 		list, errs = list[n:], errs[n:]
 	}
 }
@@ -77,18 +95,18 @@ func firstError(errs []error) error {
 	return nil
 }
 
-func (c *Chain) recoverTogether(limit time.Duration, signatures int, list []*Candidate, errs []error) {
-	memory := c.signed.Get().(*[]crypto.Signed)
-	defer c.signed.Put(memory)
+func (k *Keys) recoverTogether(limit time.Duration, signatures int, list []*Candidate, errs []error) {
+	memory := k.signed.Get().(*[]crypto.Signed)
+	defer k.signed.Put(memory)
 	signed, start := (*memory)[:0], time.Now()
 	for _, x := range list {
-		signed = x.appendSigned(signed, c.chainID)
+		signed = x.appendSigned(signed, k.chain)
 	}
 	found, spent := 0, time.Since(start)
 	hashing := spent / time.Duration(len(list))
 	for found < signatures && (limit < 0 || spent < limit) {
 		next := signed[found:min(found+crypto.Together, signatures)]
-		c.signers.Recover(next)
+		k.signers.Recover(next)
 		found, spent = found+len(next), spent+timeOf(next)
 	}
 	if *memory = signed; cap(signed) > 4*crypto.Together {
@@ -117,26 +135,6 @@ func timeOf(signed []crypto.Signed) (sum time.Duration) {
 	return sum
 }
 
-// appendSigned appends the signatures of a transaction.
-func (x *Candidate) appendSigned(list []crypto.Signed, chain types.Checksum256) []crypto.Signed {
-	if len(x.Packed.Signatures) == 0 {
-		return list
-	}
-	digest := x.Trx.SigningDigest(chain, x.CFD)
-	var by crypto.Signer
-	for i := range x.Trx.Actions {
-		if a := x.Trx.Actions[i].Authorization; len(a) > 0 {
-			by.PermissionLevel = a[0]
-			break
-		}
-	}
-	for i := range x.Packed.Signatures {
-		by.Place = i
-		list = append(list, crypto.Signed{Signature: &x.Packed.Signatures[i], Digest: digest, By: by})
-	}
-	return list
-}
-
 // keysOf returns the keys of a transaction's signatures, ascending.
 func keysOf(signed []crypto.Signed) ([]types.PublicKey, error) {
 	keys := make([]types.PublicKey, 0, len(signed))
@@ -160,4 +158,31 @@ func keysOf(signed []crypto.Signed) ([]types.PublicKey, error) {
 	}
 	slices.SortFunc(keys, types.PublicKey.Compare)
 	return keys, nil
+}
+
+// Unpack unpacks the transactions of a block and finds their keys, on up to so many
+// goroutines. known returns what is known of a transaction, nil for nothing: keys that
+// were found for the same signatures are not found again; it may be nil. Any goroutine
+// may call it.
+func (k *Keys) Unpack(b *types.SignedBlock, known func(id types.Checksum256) *Candidate, goroutines int) ([]*Candidate, error) {
+	list := make([]*Candidate, len(b.Transactions))
+	errs := make([]error, len(list))
+	spread(goroutines, len(list), func(from, to int) bool {
+		unknown := make([]*Candidate, 0, to-from)
+		for i := from; i < to; i++ {
+			packed := b.Transactions[i].Packed
+			if packed == nil {
+				continue
+			}
+			if list[i], errs[i] = NewCandidate(packed, control.Input); errs[i] != nil {
+				return false
+			}
+			if !list[i].takeKeys(known) {
+				unknown = append(unknown, list[i])
+			}
+		}
+		k.recover(Unlimited, unknown, errs[from:])
+		return firstError(errs[from:to]) == nil
+	})
+	return list, firstError(errs)
 }

@@ -1,4 +1,4 @@
-package chain
+package execute
 
 import (
 	"encoding/binary"
@@ -63,14 +63,14 @@ func (a *action) SendInline(act types.Action) error {
 	if err := a.checkInlineAccount(act.Account); err != nil {
 		return err
 	}
-	noBypass := a.c.active(feature.RestrictActionToSelf)
+	noBypass := a.e.active(feature.RestrictActionToSelf)
 	toSelf := act.Account == a.receiver
-	inherit := !noBypass && toSelf && a.receiver == a.act.Account && a.c.speculative()
-	lists := a.trx.enforceLists && a.c.speculative()
+	inherit := !noBypass && toSelf && a.receiver == a.act.Account && a.e.speculative()
+	lists := a.trx.enforceLists && a.e.speculative()
 	var inherited []types.PermissionLevel
 	var actors []types.Name
 	for _, level := range act.Authorization {
-		if err := a.c.checkLevel(level, exception.ActionValidate, "inline action"); err != nil {
+		if err := a.e.checkLevel(level, exception.ActionValidate, "inline action"); err != nil {
 			return err
 		}
 		if lists {
@@ -81,14 +81,14 @@ func (a *action) SendInline(act types.Action) error {
 		}
 	}
 	if lists {
-		if err := checkActors(&a.c.opt.Lists, actors); err != nil {
+		if err := checkActors(&a.e.policy.Lists, actors); err != nil {
 			return err
 		}
 	}
-	if !a.c.skipChecks() && !a.privileged && a.trx.kind != control.ReadOnly {
-		err := a.c.authority.CheckAuthorization([]types.Action{act}, &authority.Check{
+	if !a.e.skipChecks() && !a.privileged && a.trx.kind != control.ReadOnly {
+		err := a.e.authority.CheckAuthorization([]types.Action{act}, &authority.Check{
 			Provided:  []types.PermissionLevel{{Actor: a.receiver, Permission: nameCode}},
-			Delay:     int64(a.c.pendingTime() - a.trx.published),
+			Delay:     int64(a.e.block.time() - a.trx.published),
 			Satisfied: inherited, Checktime: a.trx.checktime, Tolerant: a.trx.kind == control.DryRun,
 		})
 		if err := a.forgiveSelf(err, noBypass || !toSelf, "Authorization failure with inline action sent to self"); err != nil {
@@ -112,7 +112,7 @@ func (a *action) forgiveSelf(err error, strict bool, message string) error {
 	switch {
 	case err == nil || strict || exception.Of(err) == nil:
 		return err
-	case a.c.speculative():
+	case a.e.speculative():
 		return exception.Wrap(exception.SubjectiveBlockProduction, err, "%s", message)
 	}
 	return nil
@@ -133,28 +133,9 @@ func putLevel(list []types.PermissionLevel, l types.PermissionLevel) []types.Per
 }
 
 func (a *action) checkInlineAccount(n types.Name) error {
-	account, err := a.c.state.Accounts.Get(n)
+	account, err := a.e.state.Accounts.Get(n)
 	if err == nil && account == nil {
 		err = invalid("inline action's code account %s does not exist", n)
-	}
-	return err
-}
-
-// checkLevel checks that the actor and the permission of a level exist.
-func (c *Chain) checkLevel(l types.PermissionLevel, kind *exception.Kind, what string) error {
-	account, err := c.state.Accounts.Get(l.Actor)
-	if err != nil {
-		return err
-	}
-	if account == nil {
-		if kind == exception.Transaction {
-			return exception.New(kind, "%s's authorizing actor '%s' does not exist", what, l.Actor)
-		}
-		return exception.New(kind, "%s's authorizing actor %s does not exist", what, l.Actor)
-	}
-	p, err := c.authority.Find(l)
-	if err == nil && p == nil {
-		err = exception.New(kind, "%s's authorizations include a non-existent permission: %s", what, l)
 	}
 	return err
 }
@@ -186,7 +167,7 @@ func delayedID(id types.Checksum256) types.Uint128 {
 // postpone stores a delayed transaction (Leap: transaction_context::
 // schedule_transaction).
 func (t *transaction) postpone() error {
-	g, err := t.c.state.Global()
+	g, err := t.e.state.Global()
 	if err != nil {
 		return err
 	}
@@ -196,7 +177,7 @@ func (t *transaction) postpone() error {
 			return err
 		}
 	}
-	now := t.c.pendingTime()
+	now := t.e.block.time()
 	d := &state.Deferred{
 		TrxID: t.id, Payer: t.trx.FirstAuthorizer(), SenderID: delayedID(t.id),
 		Published: now, DelayUntil: now.AddSeconds(t.delay),
@@ -207,7 +188,7 @@ func (t *transaction) postpone() error {
 	if m != nil { // before: nodeos tells of rows that it then cannot insert
 		m.CreateDeferred("PUSH_CREATE", d, t.signed)
 	}
-	if err := t.c.createDeferred(d); err != nil {
+	if err := t.e.createDeferred(d); err != nil {
 		return err
 	}
 	if m != nil {
@@ -221,7 +202,7 @@ func (t *transaction) postpone() error {
 // SendDeferred implements intrinsic.Sender (Leap: apply_context::
 // schedule_deferred_transaction).
 func (a *action) SendDeferred(id types.Uint128, payer types.Name, trx *types.Transaction, replace bool) error {
-	if a.c.active(feature.DisableDeferredTrxsStage1) {
+	if a.e.active(feature.DisableDeferredTrxsStage1) {
 		return nil
 	}
 	if a.trx.kind == control.ReadOnly {
@@ -230,14 +211,14 @@ func (a *action) SendDeferred(id types.Uint128, payer types.Name, trx *types.Tra
 	if len(trx.ContextFreeActions) > 0 {
 		return exception.New(exception.CFAInsideGeneratedTx, "context free actions are not currently allowed in generated transactions")
 	}
-	lists := a.trx.enforceLists && a.c.speculative() && !a.c.opt.Lists.SenderBypass[a.receiver]
+	lists := a.trx.enforceLists && a.e.speculative() && !a.e.policy.Lists.SenderBypass[a.receiver]
 	if err := a.trx.checkAccounts(trx, lists); err != nil {
 		return err
 	}
 	if err := a.stampDeferred(id, trx); err != nil {
 		return err
 	}
-	g, err := a.c.state.Global()
+	g, err := a.e.state.Global()
 	if err != nil {
 		return err
 	}
@@ -248,7 +229,7 @@ func (a *action) SendDeferred(id types.Uint128, payer types.Name, trx *types.Tra
 	if err := a.authorizeDeferred(payer, trx); err != nil {
 		return err
 	}
-	now := a.c.pendingTime()
+	now := a.e.block.time()
 	packed := trx.Append(nil)
 	d := &state.Deferred{
 		TrxID: types.Hash(packed), Sender: a.receiver, SenderID: id, Payer: payer,
@@ -258,7 +239,7 @@ func (a *action) SendDeferred(id types.Uint128, payer types.Name, trx *types.Tra
 	if err := a.storeDeferred(d, replace); err != nil {
 		return err
 	}
-	if !a.c.active(feature.RAMRestrictions) && !a.c.ramBillingInNotifyAllowed() &&
+	if !a.e.active(feature.RAMRestrictions) && !a.e.ramBillingInNotifyAllowed() &&
 		a.receiver != a.act.Account && a.receiver != payer && !a.privileged {
 		return exception.New(exception.SubjectiveBlockProduction, "Cannot charge RAM to other accounts during notify.")
 	}
@@ -268,9 +249,9 @@ func (a *action) SendDeferred(id types.Uint128, payer types.Name, trx *types.Tra
 // stampDeferred gives a deferred transaction what keeps its id unique, or what
 // passes the checks of a signed one.
 func (a *action) stampDeferred(id types.Uint128, trx *types.Transaction) error {
-	if !a.c.active(feature.NoDuplicateDeferredID) {
-		trx.Expiration = roundUp(a.c.pendingTime())
-		trx.SetRefBlock(a.c.head.ID)
+	if !a.e.active(feature.NoDuplicateDeferredID) {
+		trx.Expiration = roundUp(a.e.block.time())
+		trx.SetRefBlock(a.e.head.ID)
 		return nil
 	}
 	given, err := trx.ExtractExtensions()
@@ -297,12 +278,12 @@ func illFormed(field string) error {
 }
 
 func (a *action) authorizeDeferred(payer types.Name, trx *types.Transaction) error {
-	if a.c.skipChecks() || a.privileged {
+	if a.e.skipChecks() || a.privileged {
 		return nil
 	}
 	if payer != a.receiver {
 		switch {
-		case !a.c.active(feature.RAMRestrictions):
+		case !a.e.active(feature.RAMRestrictions):
 			if err := a.RequireAuth(payer); err != nil {
 				return err
 			}
@@ -316,19 +297,19 @@ func (a *action) authorizeDeferred(payer types.Name, trx *types.Transaction) err
 	for i := range trx.Actions {
 		toSelf = toSelf && trx.Actions[i].Account == a.receiver
 	}
-	err := a.c.authority.CheckAuthorization(trx.Actions, &authority.Check{
+	err := a.e.authority.CheckAuthorization(trx.Actions, &authority.Check{
 		Provided:  []types.PermissionLevel{{Actor: a.receiver, Permission: nameCode}},
 		Delay:     int64(trx.DelaySec) * 1_000_000,
 		Checktime: a.trx.checktime,
 	})
-	return a.forgiveSelf(err, a.c.active(feature.RestrictActionToSelf) || !toSelf,
+	return a.forgiveSelf(err, a.e.active(feature.RestrictActionToSelf) || !toSelf,
 		"Authorization failure with sent deferred transaction consisting only of actions to self")
 }
 
 // storeDeferred stores the transaction, in place of one with the same key if that
 // is wanted.
 func (a *action) storeDeferred(d *state.Deferred, replace bool) error {
-	old, err := a.c.state.Deferred(state.DeferredKey{Sender: d.Sender, SenderID: d.SenderID})
+	old, err := a.e.state.Deferred(state.DeferredKey{Sender: d.Sender, SenderID: d.SenderID})
 	if err != nil {
 		return err
 	}
@@ -337,7 +318,7 @@ func (a *action) storeDeferred(d *state.Deferred, replace bool) error {
 		if m != nil {
 			m.CreateDeferred("CREATE", d, nil)
 		}
-		if err := a.c.createDeferred(d); err != nil {
+		if err := a.e.createDeferred(d); err != nil {
 			return err
 		}
 		if m != nil {
@@ -348,8 +329,8 @@ func (a *action) storeDeferred(d *state.Deferred, replace bool) error {
 	if !replace {
 		return exception.New(exception.DeferredTxDuplicate, "deferred transaction with the same sender_id and payer already exists")
 	}
-	fixed := a.c.active(feature.ReplaceDeferred)
-	if !fixed && a.c.speculative() && !a.c.opt.NoMitigations {
+	fixed := a.e.active(feature.ReplaceDeferred)
+	if !fixed && a.e.speculative() && !a.e.opt.NoMitigations {
 		return exception.New(exception.SubjectiveBlockProduction, "Replacing a deferred transaction is temporarily disabled.")
 	}
 	if m != nil {
@@ -360,7 +341,7 @@ func (a *action) storeDeferred(d *state.Deferred, replace bool) error {
 		err = a.addRAM(old.Payer, -size)
 	} else {
 		d.TrxID = old.TrxID
-		err = a.c.addRAMCorrection(old.Payer, uint64(size))
+		err = a.e.addRAMCorrection(old.Payer, uint64(size))
 	}
 	if err != nil {
 		return err
@@ -368,53 +349,17 @@ func (a *action) storeDeferred(d *state.Deferred, replace bool) error {
 	if m != nil {
 		m.CancelDeferred("MODIFY_CANCEL", old)
 	}
-	if err := a.c.state.RemoveDeferred(old); err != nil {
+	if err := a.e.state.RemoveDeferred(old); err != nil {
 		return err
 	}
 	if m != nil {
 		m.CreateDeferred("MODIFY_CREATE", d, nil)
 	}
-	if err := a.c.createDeferred(d); err != nil {
+	if err := a.e.createDeferred(d); err != nil {
 		return err
 	}
 	if m != nil {
 		m.RAMEvent(idEvent(d.ID), "deferred_trx", "update", "deferred_trx_add")
-	}
-	return nil
-}
-
-// createDeferred adds a deferred transaction. Its id must be new, as its sender's key
-// must: before NO_DUPLICATE_DEFERRED_ID two senders could make the same one (Leap:
-// generated_transaction_object.hpp).
-func (c *Chain) createDeferred(d *state.Deferred) error {
-	other, err := c.state.DeferredByTrxID(d.TrxID)
-	if err == nil && other != nil {
-		err = notUnique()
-	}
-	if err != nil {
-		return err
-	}
-	return c.state.CreateDeferred(d)
-}
-
-// addRAMCorrection notes bytes that an account was charged too much, to be given
-// back when REPLACE_DEFERRED is activated.
-func (c *Chain) addRAMCorrection(n types.Name, bytes uint64) error {
-	row, err := c.state.RAMCorrections.Get(n)
-	if err != nil {
-		return err
-	}
-	if row == nil {
-		row, err = c.state.RAMCorrections.Create(n, state.RAMCorrection{Name: n})
-	} else {
-		row, err = c.state.RAMCorrections.Edit(n)
-	}
-	if err != nil {
-		return err
-	}
-	row.Correction += bytes
-	if d := c.tracer(); d != nil {
-		d.RAMCorrection(row, bytes)
 	}
 	return nil
 }
@@ -425,13 +370,13 @@ func (a *action) CancelDeferred(id types.Uint128) (bool, error) {
 }
 
 func (a *action) cancelDeferred(k state.DeferredKey) (bool, error) {
-	if a.c.active(feature.DisableDeferredTrxsStage1) {
+	if a.e.active(feature.DisableDeferredTrxsStage1) {
 		return false, nil
 	}
 	if a.trx.kind == control.ReadOnly {
 		return false, exception.New(exception.Transaction, "cannot cancel a deferred transaction from within a readonly transaction")
 	}
-	d, err := a.c.state.Deferred(k)
+	d, err := a.e.state.Deferred(k)
 	if err != nil || d == nil {
 		return false, err
 	}
@@ -442,7 +387,7 @@ func (a *action) cancelDeferred(k state.DeferredKey) (bool, error) {
 	if err := a.addRAM(d.Payer, -billableDeferred-int64(len(d.Packed))); err != nil {
 		return false, err
 	}
-	return true, a.c.state.RemoveDeferred(d)
+	return true, a.e.state.RemoveDeferred(d)
 }
 
 // SetReturnValue implements intrinsic.Sender.
@@ -458,7 +403,7 @@ func (a *action) SenderOf() types.Name {
 
 // authorize checks the signatures of a transaction from outside.
 func (t *transaction) authorize(keys []types.PublicKey) error {
-	return t.c.authority.CheckAuthorization(t.trx.Actions, &authority.Check{
+	return t.e.authority.CheckAuthorization(t.trx.Actions, &authority.Check{
 		Keys: keys, Delay: t.delay * 1_000_000, Checktime: t.checktime, Tolerant: t.kind == control.DryRun,
 	})
 }

@@ -1,14 +1,17 @@
-package chain
+package execute
 
 import (
+	"fmt"
+
 	"tarn/antelope/consensus"
+	"tarn/antelope/exception"
 	"tarn/antelope/types"
 )
 
-// hasher computes the action root of a block on a goroutine of its own, while the
+// Hasher computes the action root of a block on a goroutine of its own, while the
 // writer goes on. It is used in batches only, where the root is compared later, and
 // only if nobody reads the receipts' digests.
-type hasher struct {
+type Hasher struct {
 	block  uint32
 	want   types.Checksum256
 	chunks chan []receiptJob
@@ -35,14 +38,14 @@ const (
 )
 
 // newHasher starts to hash. used is shared by the hashers of a chain.
-func newHasher(block uint32, want types.Checksum256, used chan []receiptJob) *hasher {
-	h := &hasher{block: block, want: want, used: used, chunks: make(chan []receiptJob, chunksAhead), root: make(chan types.Checksum256, 1)}
+func newHasher(block uint32, want types.Checksum256, used chan []receiptJob) *Hasher {
+	h := &Hasher{block: block, want: want, used: used, chunks: make(chan []receiptJob, chunksAhead), root: make(chan types.Checksum256, 1)}
 	go h.run()
 	return h
 }
 
-// run ends when the writer calls end.
-func (h *hasher) run() {
+// run ends when the writer calls End.
+func (h *Hasher) run() {
 	var leaves []types.Checksum256
 	var shared types.Checksum256
 	known := false // shared is the digest of the action without a value
@@ -74,7 +77,7 @@ func (h *hasher) run() {
 }
 
 // add takes the receipts of a transaction that succeeded.
-func (h *hasher) add(jobs []receiptJob) {
+func (h *Hasher) add(jobs []receiptJob) {
 	if h.next == nil {
 		select {
 		case h.next = <-h.used:
@@ -89,8 +92,8 @@ func (h *hasher) add(jobs []receiptJob) {
 	}
 }
 
-// end says that all receipts are there. More calls do nothing.
-func (h *hasher) end() {
+// End says that all receipts are there. More calls do nothing.
+func (h *Hasher) End() {
 	if h.ended {
 		return
 	}
@@ -99,4 +102,14 @@ func (h *hasher) end() {
 		h.chunks <- h.next
 	}
 	close(h.chunks)
+}
+
+// Check waits for the root, after End, and compares it with the block's.
+func (h *Hasher) Check() error {
+	root := <-h.root
+	if root == h.want {
+		return nil
+	}
+	return fmt.Errorf("replay block %d: %w", h.block, exception.New(exception.BlockValidate,
+		"Block ID does not match: action_mroot %s != %s", h.want, root))
 }

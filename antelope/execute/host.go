@@ -1,4 +1,4 @@
-package chain
+package execute
 
 import (
 	"tarn/antelope/authority"
@@ -15,13 +15,13 @@ import (
 // together and stay for ever: the metadata is asked because a notification of the
 // account, which mostly follows, needs it anyway.
 func (a *action) IsAccount(n types.Name) (bool, error) {
-	m, err := a.c.state.Metadata.Get(n)
+	m, err := a.e.state.Metadata.Get(n)
 	return m != nil, err
 }
 
 // CodeOf implements intrinsic.Authorizer.
 func (a *action) CodeOf(n types.Name) (intrinsic.Code, error) {
-	m, err := a.c.state.Metadata.Get(n)
+	m, err := a.e.state.Metadata.Get(n)
 	if err != nil || m == nil {
 		return intrinsic.Code{}, err
 	}
@@ -33,23 +33,23 @@ func (a *action) CodeOf(n types.Name) (intrinsic.Code, error) {
 
 // CheckTransactionAuthorization implements intrinsic.Permissions.
 func (a *action) CheckTransactionAuthorization(actions []types.Action, keys []types.PublicKey, levels []types.PermissionLevel, delay int64) error {
-	return a.c.authority.CheckAuthorization(actions, &authority.Check{Keys: keys, Provided: levels, Delay: delay, Checktime: a.trx.checktime})
+	return a.e.authority.CheckAuthorization(actions, &authority.Check{Keys: keys, Provided: levels, Delay: delay, Checktime: a.trx.checktime})
 }
 
 // CheckPermissionAuthorization implements intrinsic.Permissions.
 func (a *action) CheckPermissionAuthorization(account, permission types.Name, keys []types.PublicKey, levels []types.PermissionLevel, delay int64) error {
-	return a.c.authority.CheckPermission(types.PermissionLevel{Actor: account, Permission: permission},
+	return a.e.authority.CheckPermission(types.PermissionLevel{Actor: account, Permission: permission},
 		&authority.Check{Keys: keys, Provided: levels, Delay: delay, Checktime: a.trx.checktime})
 }
 
 // PermissionLastUsed implements intrinsic.Permissions.
 func (a *action) PermissionLastUsed(account, permission types.Name) (types.TimePoint, error) {
-	return a.c.authority.LastUsed(types.PermissionLevel{Actor: account, Permission: permission})
+	return a.e.authority.LastUsed(types.PermissionLevel{Actor: account, Permission: permission})
 }
 
 // AccountCreation implements intrinsic.Permissions.
 func (a *action) AccountCreation(n types.Name) (types.TimePoint, bool, error) {
-	account, err := a.c.state.Accounts.Get(n)
+	account, err := a.e.state.Accounts.Get(n)
 	if err != nil || account == nil {
 		return 0, false, err
 	}
@@ -59,18 +59,18 @@ func (a *action) AccountCreation(n types.Name) (types.TimePoint, bool, error) {
 // PreactivateFeature implements intrinsic.Privileges (Leap: controller::
 // preactivate_feature).
 func (a *action) PreactivateFeature(digest types.Checksum256) error {
-	c, set := a.c, a.c.features.Set()
+	e, set := a.e, a.e.features.Set()
 	bad := exception.ProtocolFeatureBadBlock
-	if c.speculative() {
+	if e.speculative() {
 		bad = exception.SubjectiveBlockProduction
 	}
-	if err := set.CheckRecognised(digest, c.pendingTime(), bad); err != nil {
+	if err := set.CheckRecognised(digest, e.block.time(), bad); err != nil {
 		return err
 	}
-	if c.featureActivated(digest) {
+	if e.block.featureActivated(digest) {
 		return exception.New(exception.ProtocolFeature, "protocol feature with digest '%s' is already activated", digest)
 	}
-	p, err := c.state.Protocol()
+	p, err := e.state.Protocol()
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (a *action) PreactivateFeature(digest types.Checksum256) error {
 	if preactivated(digest) {
 		return exception.New(exception.ProtocolFeature, "protocol feature with digest '%s' is already pre-activated", digest)
 	}
-	if !set.DependenciesMet(digest, func(d types.Checksum256) bool { return c.featureActivated(d) || preactivated(d) }) {
+	if !set.DependenciesMet(digest, func(d types.Checksum256) bool { return e.block.featureActivated(d) || preactivated(d) }) {
 		return exception.New(exception.ProtocolFeature, "not all dependencies of protocol feature with digest '%s' have been activated or pre-activated", digest)
 	}
 	if d := a.deepMind(); d != nil {
@@ -93,7 +93,7 @@ func (a *action) PreactivateFeature(digest types.Checksum256) error {
 			d.PreactivateFeature(f)
 		}
 	}
-	if p, err = c.state.EditProtocol(); err != nil {
+	if p, err = e.state.EditProtocol(); err != nil {
 		return err
 	}
 	p.Preactivated = append(p.Preactivated[:len(p.Preactivated):len(p.Preactivated)], digest)
@@ -102,12 +102,12 @@ func (a *action) PreactivateFeature(digest types.Checksum256) error {
 
 // SetResourceLimits implements intrinsic.Privileges.
 func (a *action) SetResourceLimits(account types.Name, ram, net, cpu int64) error {
-	decreased, err := a.c.resources.SetLimits(account, ram, net, cpu)
+	decreased, err := a.e.resources.SetLimits(account, ram, net, cpu)
 	if err != nil {
 		return err
 	}
 	if d := a.deepMind(); d != nil {
-		l, err := a.c.state.PendingLimits.Get(account)
+		l, err := a.e.state.PendingLimits.Get(account)
 		if err != nil {
 			return err
 		}
@@ -121,21 +121,21 @@ func (a *action) SetResourceLimits(account types.Name, ram, net, cpu int64) erro
 
 // ResourceLimits implements intrinsic.Privileges.
 func (a *action) ResourceLimits(account types.Name) (ram, net, cpu int64, err error) {
-	return a.c.resources.Limits(account)
+	return a.e.resources.Limits(account)
 }
 
 // SetProposedProducers implements intrinsic.Privileges (Leap: controller::
 // set_proposed_producers).
 func (a *action) SetProposedProducers(producers []types.ProducerAuthority) (int64, error) {
-	c := a.c
-	if len(producers) == 0 && c.active(feature.DisallowEmptyProducerSchedule) {
+	e := a.e
+	if len(producers) == 0 && e.active(feature.DisallowEmptyProducerSchedule) {
 		return -1, nil
 	}
-	g, err := c.state.Global()
+	g, err := e.state.Global()
 	if err != nil {
 		return 0, err
 	}
-	block := c.head.BlockNum + 1
+	block := e.head.BlockNum + 1
 	wanted := types.ProducerSchedule{Producers: producers}
 	same := func(s *types.ProducerSchedule) bool {
 		wanted.Version = s.Version
@@ -144,15 +144,15 @@ func (a *action) SetProposedProducers(producers []types.ProducerAuthority) (int6
 	if g.ProposedScheduleBlock != nil && (*g.ProposedScheduleBlock != block || same(&g.ProposedSchedule)) {
 		return -1, nil
 	}
-	current := c.pendingSchedule()
+	current := e.block.nextSchedule()
 	if len(current.Producers) == 0 {
-		current = c.pending.header.ActiveSchedule
+		current = e.block.header.ActiveSchedule
 	}
 	if same(current) {
 		return -1, nil
 	}
 	wanted.Version = current.Version + 1
-	if g, err = c.state.EditGlobal(); err != nil {
+	if g, err = e.state.EditGlobal(); err != nil {
 		return 0, err
 	}
 	g.ProposedScheduleBlock, g.ProposedSchedule = &block, wanted
@@ -161,7 +161,7 @@ func (a *action) SetProposedProducers(producers []types.ProducerAuthority) (int6
 
 // ChainConfig implements intrinsic.Privileges.
 func (a *action) ChainConfig() *types.ChainConfig {
-	g, err := a.c.state.Global()
+	g, err := a.e.state.Global()
 	if err != nil {
 		return &types.ChainConfig{}
 	}
@@ -170,7 +170,7 @@ func (a *action) ChainConfig() *types.ChainConfig {
 
 // SetChainConfig implements intrinsic.Privileges.
 func (a *action) SetChainConfig(config types.ChainConfig) error {
-	g, err := a.c.state.EditGlobal()
+	g, err := a.e.state.EditGlobal()
 	if err == nil {
 		g.Configuration = config
 	}
@@ -179,7 +179,7 @@ func (a *action) SetChainConfig(config types.ChainConfig) error {
 
 // WasmConfig implements intrinsic.Privileges.
 func (a *action) WasmConfig() *types.WasmConfig {
-	g, err := a.c.state.Global()
+	g, err := a.e.state.Global()
 	if err != nil {
 		return &types.WasmConfig{}
 	}
@@ -188,7 +188,7 @@ func (a *action) WasmConfig() *types.WasmConfig {
 
 // SetWasmConfig implements intrinsic.Privileges.
 func (a *action) SetWasmConfig(config types.WasmConfig) error {
-	g, err := a.c.state.EditGlobal()
+	g, err := a.e.state.EditGlobal()
 	if err == nil {
 		g.Wasm = config
 	}
@@ -197,7 +197,7 @@ func (a *action) SetWasmConfig(config types.WasmConfig) error {
 
 // IsPrivileged implements intrinsic.Privileges.
 func (a *action) IsPrivileged(n types.Name) (bool, error) {
-	m, err := a.c.metadata(n)
+	m, err := a.e.metadata(n)
 	if err != nil {
 		return false, err
 	}
@@ -206,7 +206,7 @@ func (a *action) IsPrivileged(n types.Name) (bool, error) {
 
 // SetPrivileged implements intrinsic.Privileges.
 func (a *action) SetPrivileged(n types.Name, privileged bool) error {
-	m, err := a.c.editMetadata(n)
+	m, err := a.e.editMetadata(n)
 	if err != nil {
 		return err
 	}
@@ -216,11 +216,11 @@ func (a *action) SetPrivileged(n types.Name, privileged bool) error {
 
 // EmptyScheduleAllowed implements intrinsic.Privileges.
 func (a *action) EmptyScheduleAllowed() bool {
-	return !a.c.active(feature.DisallowEmptyProducerSchedule)
+	return !a.e.active(feature.DisallowEmptyProducerSchedule)
 }
 
 // ReturnValueConfigured implements intrinsic.Privileges.
-func (a *action) ReturnValueConfigured() bool { return a.c.active(feature.ActionReturnValue) }
+func (a *action) ReturnValueConfigured() bool { return a.e.active(feature.ActionReturnValue) }
 
 // Transaction implements intrinsic.Surroundings.
 func (a *action) Transaction() *types.Transaction { return a.trx.trx }
@@ -237,22 +237,22 @@ func (a *action) ContextFreeData(i uint32) ([]byte, bool) {
 }
 
 // BlockTime implements intrinsic.Surroundings.
-func (a *action) BlockTime() types.TimePoint { return a.c.pendingTime() }
+func (a *action) BlockTime() types.TimePoint { return a.e.block.time() }
 
 // BlockNum implements intrinsic.Surroundings.
-func (a *action) BlockNum() uint32 { return a.c.head.BlockNum + 1 }
+func (a *action) BlockNum() uint32 { return a.e.head.BlockNum + 1 }
 
 // PublicationTime implements intrinsic.Surroundings.
 func (a *action) PublicationTime() types.TimePoint { return a.trx.published }
 
 // FeatureActivated implements intrinsic.Surroundings.
 func (a *action) FeatureActivated(digest types.Checksum256) bool {
-	return a.c.featureActivated(digest)
+	return a.e.block.featureActivated(digest)
 }
 
 // ActiveProducers implements intrinsic.Surroundings.
 func (a *action) ActiveProducers() []types.Name {
-	list := a.c.pending.header.ActiveSchedule.Producers
+	list := a.e.block.header.ActiveSchedule.Producers
 	names := make([]types.Name, len(list))
 	for i := range list {
 		names[i] = list[i].Producer
@@ -262,7 +262,7 @@ func (a *action) ActiveProducers() []types.Name {
 
 // KeyTypes implements intrinsic.Surroundings.
 func (a *action) KeyTypes() int {
-	p, err := a.c.state.Protocol()
+	p, err := a.e.state.Protocol()
 	if err != nil {
 		return 2
 	}
@@ -270,7 +270,7 @@ func (a *action) KeyTypes() int {
 }
 
 // MaxSignatureSize implements intrinsic.Surroundings.
-func (a *action) MaxSignatureSize() uint32 { return a.c.opt.MaxVariableSignature }
+func (a *action) MaxSignatureSize() uint32 { return a.e.opt.MaxVariableSignature }
 
 // Print implements intrinsic.Surroundings.
 func (a *action) Print(text []byte) {

@@ -1,4 +1,4 @@
-package chain
+package execute
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ import (
 // apply_context). It answers its contracts' host functions ([intrinsic.Context]).
 // The chain keeps one for each depth of inline actions and uses it again.
 type action struct {
-	c     *Chain
+	e     *Executor
 	trx   *transaction
 	depth uint32
 
@@ -74,7 +74,7 @@ func (a *action) run() error {
 	if len(a.cfaInline)+len(a.inline) == 0 {
 		return nil
 	}
-	g, err := a.c.state.Global()
+	g, err := a.e.state.Global()
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (a *action) run() error {
 
 // runOne executes the action on one receiver (Leap: apply_context::exec_one).
 func (a *action) runOne() error {
-	start := a.c.now()
+	start := a.e.now()
 	err := a.trx.checktime() // receivers without code take time, too
 	var digest types.Checksum256
 	if err == nil {
@@ -111,9 +111,9 @@ func (a *action) runOne() error {
 	if trace.Receipt, err = a.receipt(digest); err != nil {
 		return err
 	}
-	if a.c.pending.hasher != nil {
+	if a.e.block.hasher != nil {
 		a.trx.jobs = append(a.trx.jobs, receiptJob{
-			*trace.Receipt, *a.act, trace.ReturnValue, a.c.active(feature.ActionReturnValue), a.ordinal != a.firstOrdinal,
+			*trace.Receipt, *a.act, trace.ReturnValue, a.e.active(feature.ActionReturnValue), a.ordinal != a.firstOrdinal,
 		})
 	} else {
 		a.trx.actionDigests = append(a.trx.actionDigests, trace.Receipt.Digest())
@@ -156,20 +156,20 @@ func (a *action) trace() *types.ActionTrace { return &a.trx.trace.ActionTraces[a
 func (a *action) finishTrace(t *types.ActionTrace, start time.Time) {
 	t.AccountRAMDeltas, a.ramDeltas = a.ramDeltas, nil
 	t.Console, a.console = string(a.console), a.console[:0]
-	t.Elapsed = a.c.now().Sub(start).Microseconds()
+	t.Elapsed = a.e.now().Sub(start).Microseconds()
 }
 
 // runReceiver runs native code and contract of the receiver, and returns the
 // digest of the action.
 func (a *action) runReceiver() (digest types.Checksum256, err error) {
 	a.returnValue = nil
-	account, err := a.c.metadata(a.receiver)
+	account, err := a.e.metadata(a.receiver)
 	if err != nil {
 		return digest, err
 	}
-	if !a.contextFree || !a.c.skipChecks() {
+	if !a.contextFree || !a.e.skipChecks() {
 		a.privileged = account.Privileged()
-		if native := a.c.native(a.receiver, a.act.Account, a.act.Name); native != nil {
+		if native := a.e.native(a.receiver, a.act.Account, a.act.Name); native != nil {
 			if err := a.checkLists(); err != nil {
 				return digest, err
 			}
@@ -177,7 +177,7 @@ func (a *action) runReceiver() (digest types.Checksum256, err error) {
 				return digest, err
 			}
 			// It may have been edited, or read anew.
-			if account, err = a.c.metadata(a.receiver); err != nil {
+			if account, err = a.e.metadata(a.receiver); err != nil {
 				return digest, err
 			}
 		}
@@ -197,10 +197,10 @@ func (a *action) runReceiver() (digest types.Checksum256, err error) {
 // digest is that of the action, and of its return value once that counts. Most
 // receivers return nothing, and share it. It is zero if a hasher computes it.
 func (a *action) digest() types.Checksum256 {
-	if a.c.pending.hasher != nil {
+	if a.e.block.hasher != nil {
 		return types.Checksum256{}
 	}
-	returns := a.c.active(feature.ActionReturnValue)
+	returns := a.e.active(feature.ActionReturnValue)
 	switch {
 	case returns && len(a.returnValue) > 0:
 		return a.act.DigestWithReturn(a.returnValue)
@@ -215,26 +215,26 @@ func (a *action) digest() types.Checksum256 {
 
 // checkLists applies this node's white- and blacklists while it produces.
 func (a *action) checkLists() error {
-	if !a.trx.enforceLists || !a.c.speculative() {
+	if !a.trx.enforceLists || !a.e.speculative() {
 		return nil
 	}
-	if err := checkContract(&a.c.opt.Lists, a.receiver); err != nil {
+	if err := checkContract(&a.e.policy.Lists, a.receiver); err != nil {
 		return err
 	}
-	return checkAction(&a.c.opt.Lists, a.act.Account, a.act.Name)
+	return checkAction(&a.e.policy.Lists, a.act.Account, a.act.Name)
 }
 
 func (a *action) runCode(account *state.AccountMetadata) error {
 	if account.CodeHash.IsZero() {
 		return nil
 	}
-	if a.act.Account == nameEosio && a.act.Name == nameSetcode && a.receiver == nameEosio && !a.c.active(feature.ForwardSetcode) {
+	if a.act.Account == nameEosio && a.act.Name == nameSetcode && a.receiver == nameEosio && !a.e.active(feature.ForwardSetcode) {
 		return nil
 	}
 	if err := a.checkLists(); err != nil {
 		return err
 	}
-	limits, err := a.c.wasmLimits()
+	limits, err := a.e.wasmLimits()
 	if err != nil {
 		return err
 	}
@@ -243,15 +243,15 @@ func (a *action) runCode(account *state.AccountMetadata) error {
 	code := wasm.Code{Hash: account.CodeHash, Limits: limits, Load: a.trx.loadCode, Compiling: a.trx.compiling}
 	a.env.Chain, a.env.Receiver, a.env.Privileged = a, a.receiver, a.privileged
 	a.env.ContextFree, a.env.ReadOnly = a.contextFree, a.trx.kind == control.ReadOnly
-	a.env.Speculative, a.env.Console = a.c.speculative(), a.c.opt.Console
+	a.env.Speculative, a.env.Console = a.e.speculative(), a.e.opt.Console
 	a.env.Data = a.act.Data
-	return a.c.machine.Apply(&a.env, code, uint64(a.receiver), uint64(a.act.Account), uint64(a.act.Name), a.trx.checktime)
+	return a.e.machine.Apply(&a.env, code, uint64(a.receiver), uint64(a.act.Account), uint64(a.act.Name), a.trx.checktime)
 }
 
 // checkRAMDeltas keeps unprivileged contracts from charging others
 // (RAM_RESTRICTIONS).
 func (a *action) checkRAMDeltas() error {
-	if a.privileged || !a.c.active(feature.RAMRestrictions) {
+	if a.privileged || !a.e.active(feature.RAMRestrictions) {
 		return nil
 	}
 	for i, d := range a.ramDeltas {
@@ -281,29 +281,29 @@ func (a *action) receipt(digest types.Checksum256) (*types.ActionReceipt, error)
 	r := &a.trx.receipts[len(a.trx.receipts)-1]
 	counted := a.trx.kind != control.ReadOnly // a read-only transaction's are 0
 	if counted {
-		g, err := a.c.state.EditDynamic()
+		g, err := a.e.state.EditDynamic()
 		if err != nil {
 			return nil, err
 		}
 		g.ActionSequence++
 		r.GlobalSequence = g.ActionSequence
-		m, err := a.c.state.Metadata.Edit(a.receiver)
+		m, err := a.e.state.Metadata.Edit(a.receiver)
 		if err != nil {
 			return nil, err
 		}
 		m.RecvSequence++
 		r.RecvSequence = m.RecvSequence
 	}
-	first, err := a.c.metadata(a.act.Account)
+	first, err := a.e.metadata(a.act.Account)
 	if err != nil {
 		return nil, err
 	}
 	r.CodeSequence, r.ABISequence = uint32(first.CodeSequence), uint32(first.ABISequence)
 	if n := len(a.act.Authorization); n > 0 {
-		r.AuthSequence = a.c.roomForSequences(n)
+		r.AuthSequence = a.e.roomForSequences(n)
 	}
 	for _, level := range a.act.Authorization {
-		m, err := a.c.editMetadata(level.Actor)
+		m, err := a.e.editMetadata(level.Actor)
 		if err != nil {
 			return nil, err
 		}
@@ -352,8 +352,8 @@ func (a *action) addRAM(account types.Name, delta int64) error {
 // chargeRow charges for a contract's rows, which is allowed less than charging in
 // general (Leap: apply_context::update_db_usage).
 func (a *action) chargeRow(payer types.Name, delta int64) error {
-	if delta > 0 && !a.privileged && payer != a.receiver && !a.c.active(feature.RAMRestrictions) {
-		if !a.c.ramBillingInNotifyAllowed() && a.receiver != a.act.Account {
+	if delta > 0 && !a.privileged && payer != a.receiver && !a.e.active(feature.RAMRestrictions) {
+		if !a.e.ramBillingInNotifyAllowed() && a.receiver != a.act.Account {
 			return exception.New(exception.SubjectiveBlockProduction, "Cannot charge RAM to other accounts during notify.")
 		}
 		if err := a.RequireAuth(payer); err != nil {

@@ -1,6 +1,7 @@
-package chain_test
+package execute_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"regexp"
@@ -12,12 +13,16 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/consensus"
 	"tarn/antelope/control"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
+	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/antelope/wasm"
 	"tarn/antelope/wasm/intrinsic"
 	"tarn/contracts/assembler"
+	"tarn/store"
 )
 
 var everyFunction = flag.Bool("charge.all", false, "try every host function, not a sample, on a quiet machine")
@@ -257,10 +262,34 @@ func outlives(t *testing.T, name string, code []byte, interpreter bool) time.Dur
 	return late
 }
 
+// newExecutor makes an executor on the state of a chain, which stands at head, until
+// end.
+func newExecutor(t *testing.T, st store.Store, head *consensus.HeaderState) (e *execute.Executor, end func()) {
+	t.Helper()
+	shared, err := execute.NewShared(execute.Options{Console: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := state.Open(st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e = execute.New(s, shared)
+	if err := e.Load(head); err != nil {
+		t.Fatal(err)
+	}
+	return e, func() {
+		if err := errors.Join(e.Close(), s.Close(), shared.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // runUntil runs a contract with a deadline, and returns how late it ended, and why.
 func runUntil(t *testing.T, name string, code []byte, interpreter bool, most time.Duration) (late time.Duration, why error) {
 	t.Helper()
-	m, err := chaintest.New(newStore(t), chain.Options{Console: true})
+	st := newStore(t)
+	m, err := chaintest.New(st, chain.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,10 +302,13 @@ func runUntil(t *testing.T, name string, code []byte, interpreter bool, most tim
 	if _, err := m.Block(m.CreateAccount(hostile), chaintest.SetCode(hostile, empty)); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.StartBlock(); err != nil {
+	// The chain's own executor stands aside.
+	e, end := newExecutor(t, st, m.Chain.Head().HeaderState)
+	defer end()
+	if err := e.Begin(execute.Start{Time: m.Chain.Head().Header.Timestamp + 1, Status: execute.Incomplete}); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Chain.RunInstead(code, hostile, interpreter); err != nil {
+	if err := e.RunInstead(code, hostile, interpreter); err != nil {
 		t.Fatal(err)
 	}
 	x := dryRun(t, m, control.Input, chaintest.Action(hostile, types.N("loop"), hostile, nil))
@@ -285,7 +317,7 @@ func runUntil(t *testing.T, name string, code []byte, interpreter bool, most tim
 		x.CFD = [][]byte{make([]byte, 1<<20)}
 	}
 	deadline := time.Now().Add(most)
-	trace, err := m.Chain.PushTransaction(x, chain.Billing{Explicit: true, CPU: 100, Deadline: deadline})
+	trace, err := e.Push(x, execute.Billing{Explicit: true, CPU: 100, Deadline: deadline})
 	late = time.Since(deadline)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package chain
+package execute
 
 import (
 	"math"
@@ -38,7 +38,7 @@ func (a *action) SecondaryStore(index intrinsic.Index, scope, table, payer types
 	if err := a.createTable(k.TableKey, payer); err != nil {
 		return 0, err
 	}
-	_, found, err := a.c.state.IndexRow(kind, k)
+	_, found, err := a.e.state.IndexRow(kind, k)
 	if err != nil {
 		return 0, err
 	}
@@ -46,7 +46,7 @@ func (a *action) SecondaryStore(index intrinsic.Index, scope, table, payer types
 		return 0, notUnique()
 	}
 	r := state.IndexRow{Primary: id, Payer: payer, Secondary: secondaryKey(key)}
-	if err := a.c.state.PutIndexRow(kind, k.TableKey, r); err != nil {
+	if err := a.e.state.PutIndexRow(kind, k.TableKey, r); err != nil {
 		return 0, err
 	}
 	tab, err := a.countRows(k.TableKey, 1)
@@ -96,7 +96,7 @@ func (a *action) SecondaryUpdate(index intrinsic.Index, i int32, payer types.Nam
 		}
 	}
 	it.row = state.IndexRow{Primary: old.Primary, Payer: payer, Secondary: secondaryKey(key)}
-	return a.c.state.UpdateIndexRow(kind, k.TableKey, old, it.row)
+	return a.e.state.UpdateIndexRow(kind, k.TableKey, old, it.row)
 }
 
 // SecondaryRemove implements intrinsic.Secondary.
@@ -119,7 +119,7 @@ func (a *action) SecondaryRemove(index intrinsic.Index, i int32) error {
 	if err := a.chargeRow(it.row.Payer, -billableIndex[kind]); err != nil {
 		return err
 	}
-	if err := a.c.state.DeleteIndexRow(kind, k.TableKey, it.row); err != nil {
+	if err := a.e.state.DeleteIndexRow(kind, k.TableKey, it.row); err != nil {
 		return err
 	}
 	if err := a.uncount(k.TableKey); err != nil {
@@ -140,7 +140,7 @@ func (a *action) SecondaryNext(index intrinsic.Index, i int32) (int32, uint64, e
 		return 0, 0, err
 	}
 	t := it.table
-	r, found, err := a.c.state.NextSecondary(state.Kind(index), x.tables[t].key, it.row.Secondary, it.row.Primary)
+	r, found, err := a.e.state.NextSecondary(state.Kind(index), x.tables[t].key, it.row.Secondary, it.row.Primary)
 	if err != nil || !found {
 		return end(t), 0, err
 	}
@@ -156,7 +156,7 @@ func (a *action) SecondaryPrevious(index intrinsic.Index, i int32) (int32, uint6
 	if i < -1 {
 		tab, there, err := x.endTable(a, i)
 		if err == nil && there {
-			r, found, err = a.c.state.LastSecondary(kind, tab.key)
+			r, found, err = a.e.state.LastSecondary(kind, tab.key)
 		}
 		if err != nil || !found {
 			return -1, 0, err
@@ -168,7 +168,7 @@ func (a *action) SecondaryPrevious(index intrinsic.Index, i int32) (int32, uint6
 			return 0, 0, err
 		}
 		t = it.table
-		if r, found, err = a.c.state.PreviousSecondary(kind, x.tables[t].key, it.row.Secondary, it.row.Primary); err != nil {
+		if r, found, err = a.e.state.PreviousSecondary(kind, x.tables[t].key, it.row.Secondary, it.row.Primary); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -180,7 +180,7 @@ func (a *action) SecondaryPrevious(index intrinsic.Index, i int32) (int32, uint6
 
 // openIndex returns the number of a table in the cache; false if there is none.
 func (a *action) openIndex(x *indexCache, code, scope, table types.Name) (int32, bool, error) {
-	tab, err := a.c.state.Tables.Get(state.TableKey{Code: code, Scope: scope, Table: table})
+	tab, err := a.e.state.Tables.Get(state.TableKey{Code: code, Scope: scope, Table: table})
 	if err != nil || tab == nil {
 		return 0, false, err
 	}
@@ -194,7 +194,7 @@ func (a *action) SecondaryFind(index intrinsic.Index, code, scope, table types.N
 	if err != nil || !ok {
 		return -1, 0, err
 	}
-	r, found, err := a.c.state.LowerSecondary(state.Kind(index), x.tables[t].key, secondaryKey(key), 0)
+	r, found, err := a.e.state.LowerSecondary(state.Kind(index), x.tables[t].key, secondaryKey(key), 0)
 	if err != nil || !found || !r.Secondary.Equal(secondaryKey(key), state.Kind(index)) {
 		return end(t), 0, err
 	}
@@ -208,7 +208,7 @@ func (a *action) SecondaryFindPrimary(index intrinsic.Index, code, scope, table 
 	if err != nil || !ok {
 		return -1, intrinsic.SecondaryKey{}, err
 	}
-	r, found, err := a.c.state.IndexRow(state.Kind(index), state.RowKey{TableKey: x.tables[t].key, Primary: primary})
+	r, found, err := a.e.state.IndexRow(state.Kind(index), state.RowKey{TableKey: x.tables[t].key, Primary: primary})
 	if err != nil || !found {
 		return end(t), intrinsic.SecondaryKey{}, err
 	}
@@ -218,14 +218,14 @@ func (a *action) SecondaryFindPrimary(index intrinsic.Index, code, scope, table 
 // SecondaryLowerBound implements intrinsic.Secondary.
 func (a *action) SecondaryLowerBound(index intrinsic.Index, code, scope, table types.Name, key intrinsic.SecondaryKey) (int32, uint64, intrinsic.SecondaryKey, error) {
 	return a.secondaryBound(index, code, scope, table, func(t state.TableKey) (state.IndexRow, bool, error) {
-		return a.c.state.LowerSecondary(state.Kind(index), t, secondaryKey(key), 0)
+		return a.e.state.LowerSecondary(state.Kind(index), t, secondaryKey(key), 0)
 	})
 }
 
 // SecondaryUpperBound implements intrinsic.Secondary.
 func (a *action) SecondaryUpperBound(index intrinsic.Index, code, scope, table types.Name, key intrinsic.SecondaryKey) (int32, uint64, intrinsic.SecondaryKey, error) {
 	return a.secondaryBound(index, code, scope, table, func(t state.TableKey) (state.IndexRow, bool, error) {
-		return a.c.state.NextSecondary(state.Kind(index), t, secondaryKey(key), math.MaxUint64)
+		return a.e.state.NextSecondary(state.Kind(index), t, secondaryKey(key), math.MaxUint64)
 	})
 }
 

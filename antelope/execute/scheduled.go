@@ -1,4 +1,4 @@
-package chain
+package execute
 
 import (
 	"time"
@@ -13,23 +13,23 @@ import (
 // PushScheduled retires a deferred transaction in the pending block: executes it,
 // or lets its sender handle its failure, or drops it (Leap: controller_impl::
 // push_scheduled_transaction).
-func (c *Chain) PushScheduled(id types.Checksum256, b Billing) (*types.TransactionTrace, error) {
-	if c.pending == nil {
+func (e *Executor) PushScheduled(id types.Checksum256, b Billing) (*types.TransactionTrace, error) {
+	if e.block == nil {
 		return nil, exception.New(exception.MissingPendingBlockState, "there is no pending block")
 	}
-	d, err := c.state.DeferredByTrxID(id)
+	d, err := e.state.DeferredByTrxID(id)
 	if err != nil {
 		return nil, err
 	}
 	if d == nil {
 		return nil, exception.New(exception.UnknownTransaction, "unknown transaction")
 	}
-	if !c.speculative() && !b.Explicit {
+	if !e.speculative() && !b.Explicit {
 		return nil, exception.New(exception.Transaction, "validating requires explicit billing")
 	}
-	r := &retirement{c: c, d: d, b: b, start: c.now()}
-	if !c.skipSessions() {
-		if err := c.state.Begin(); err != nil {
+	r := &retirement{e: e, d: d, b: b, start: e.now()}
+	if !e.skipSessions() {
+		if err := e.state.Begin(); err != nil {
 			return nil, err
 		}
 		r.session = true
@@ -39,23 +39,23 @@ func (c *Chain) PushScheduled(id types.Checksum256, b Billing) (*types.Transacti
 		return nil, err // with the whole block
 	}
 	if r.session {
-		end := c.state.Undo
+		end := e.state.Undo
 		if keep {
-			end = c.state.Squash
+			end = e.state.Squash
 		}
 		if err := end(); err != nil {
 			return nil, err
 		}
 	}
-	c.count(trace)
-	c.applied(trace, nil)
-	c.keepTrace(Transaction{Trace: trace, Kind: control.Scheduled, Raw: d.Packed})
+	e.block.count(trace)
+	e.applied(trace, nil)
+	e.block.keepTrace(Transaction{Trace: trace, Kind: control.Scheduled, Raw: d.Packed})
 	return trace, nil
 }
 
 // retirement is a deferred transaction on its way out of the state.
 type retirement struct {
-	c       *Chain
+	e       *Executor
 	d       *state.Deferred
 	b       Billing
 	start   time.Time
@@ -66,19 +66,19 @@ type retirement struct {
 // retire returns the trace and whether what happened stays: a subjective failure
 // leaves the transaction for another block.
 func (r *retirement) retire() (trace *types.TransactionTrace, keep bool, err error) {
-	c := r.c
-	if r.refund, err = c.removeDeferred(r.d); err != nil {
+	e := r.e
+	if r.refund, err = e.removeDeferred(r.d); err != nil {
 		return nil, false, err
 	}
-	stopped := c.active(feature.DisableDeferredTrxsStage1)
-	if !stopped && r.d.DelayUntil > c.pendingTime() {
+	stopped := e.active(feature.DisableDeferredTrxsStage1)
+	if !stopped && r.d.DelayUntil > e.block.time() {
 		return nil, false, exception.New(exception.Transaction, "this transaction isn't ready")
 	}
-	if stopped || r.d.Expiration < c.pendingTime() {
+	if stopped || r.d.Expiration < e.block.time() {
 		trace, err = r.expire()
 		return trace, true, err
 	}
-	defer c.checking()()
+	defer e.checking()()
 	t, failure, err := r.execute()
 	if err != nil || failure == nil {
 		return t.trace, true, err
@@ -90,7 +90,7 @@ func (r *retirement) retire() (trace *types.TransactionTrace, keep bool, err err
 			return nil, false, err
 		}
 		handled.FailedDeferred, trace = trace, handled
-		trace.Elapsed = c.now().Sub(r.start).Microseconds()
+		trace.Elapsed = e.now().Sub(r.start).Microseconds()
 		if trace.Except == nil {
 			trace.AccountRAMDelta = r.delta()
 			return trace, true, nil
@@ -109,37 +109,37 @@ func (r *retirement) delta() *types.AccountDelta {
 // isSubjective judges a failure. A producer does not hold the length of a
 // transaction against it for good.
 func (r *retirement) isSubjective(e *exception.Error) bool {
-	return subjective(e) || r.c.speculative() && e.Kind == exception.TxCPUUsageExceeded
+	return subjective(e) || r.e.speculative() && e.Kind == exception.TxCPUUsageExceeded
 }
 
 // expire drops the transaction.
 func (r *retirement) expire() (*types.TransactionTrace, error) {
-	c := r.c
+	e := r.e
 	trace := &types.TransactionTrace{
-		ID: r.d.TrxID, BlockNum: c.head.BlockNum + 1, BlockTime: c.pending.header.Timestamp,
-		ProducerBlockID: c.pending.producerBlockID, Scheduled: true, AccountRAMDelta: r.delta(),
+		ID: r.d.TrxID, BlockNum: e.head.BlockNum + 1, BlockTime: e.block.header.Timestamp,
+		ProducerBlockID: e.block.producerBlockID, Scheduled: true, AccountRAMDelta: r.delta(),
 	}
 	receipt := types.TransactionReceipt{ID: r.d.TrxID}
 	receipt.Status, receipt.CPUUsageUS = types.StatusExpired, uint32(r.b.CPU)
-	err := c.pushReceipt(trace, receipt, 0)
-	trace.Elapsed = c.now().Sub(r.start).Microseconds()
+	err := e.block.pushReceipt(trace, receipt, 0)
+	trace.Elapsed = e.now().Sub(r.start).Microseconds()
 	return trace, err
 }
 
 // execute runs the transaction. failure is the exception that ended it.
 func (r *retirement) execute() (t *transaction, failure *exception.Error, err error) {
-	c := r.c
+	e := r.e
 	var trx types.Transaction
 	if err := types.Decode(r.d.Packed, &trx); err != nil {
 		return &transaction{}, nil, err
 	}
-	if t, err = c.newTransaction(control.Scheduled, &trx, r.d.TrxID, r.start, r.b); err != nil {
+	if t, err = e.newTransaction(control.Scheduled, &trx, r.d.TrxID, r.start, r.b); err != nil {
 		return &transaction{}, nil, err
 	}
 	defer t.end()
 	t.packed = r.d.Packed
 	t.timer.leeway = 0
-	t.enforceLists = r.d.Sender == 0 || !c.opt.Lists.SenderBypass[r.d.Sender]
+	t.enforceLists = r.d.Sender == 0 || !e.policy.Lists.SenderBypass[r.d.Sender]
 	err = t.initDeferred(r.d.Published)
 	if err == nil {
 		err = r.checkActors(t)
@@ -155,7 +155,7 @@ func (r *retirement) execute() (t *transaction, failure *exception.Error, err er
 		if err = t.pushReceipt(receipt); err != nil {
 			return t, nil, err
 		}
-		c.pending.addActions(t)
+		e.block.addActions(t)
 		t.trace.AccountRAMDelta = r.delta()
 		return t, nil, t.keep()
 	}
@@ -181,14 +181,14 @@ func (t *transaction) fail(err error) *exception.Error {
 	}
 	t.trace.Except, t.trace.ErrorCode = e, code
 	t.trace.Elapsed = t.timer.elapsed()
-	if g, err := t.c.state.Global(); err == nil {
+	if g, err := t.e.state.Global(); err == nil {
 		t.timer.bill(&g.Configuration)
 	}
 	return e
 }
 
 func (r *retirement) checkActors(t *transaction) error {
-	if !t.enforceLists || !r.c.speculative() {
+	if !t.enforceLists || !r.e.speculative() {
 		return nil
 	}
 	var actors []types.Name
@@ -197,20 +197,20 @@ func (r *retirement) checkActors(t *transaction) error {
 			actors = putName(actors, level.Actor)
 		}
 	}
-	return checkActors(&r.c.opt.Lists, actors)
+	return checkActors(&r.e.policy.Lists, actors)
 }
 
 // onError lets the sender handle the failure of its transaction (Leap:
 // apply_onerror).
 func (r *retirement) onError(failed *transaction) (*types.TransactionTrace, error) {
-	c := r.c
+	e := r.e
 	data := types.OnError{SenderID: r.d.SenderID, SentTrx: r.d.Packed}
-	trx := c.implicit(types.Action{
+	trx := e.implicit(types.Action{
 		Account: nameEosio, Name: nameOnerror, Data: data.Append(nil),
 		Authorization: []types.PermissionLevel{{Actor: r.d.Sender, Permission: nameActive}},
 	})
 	raw := trx.Append(nil)
-	t, err := c.newTransaction(control.Implicit, trx, types.Hash(raw), failed.timer.start, r.b)
+	t, err := e.newTransaction(control.Implicit, trx, types.Hash(raw), failed.timer.start, r.b)
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +235,7 @@ func (r *retirement) onError(failed *transaction) (*types.TransactionTrace, erro
 		if err := t.pushReceipt(receipt); err != nil {
 			return nil, err
 		}
-		c.pending.addActions(t)
+		e.block.addActions(t)
 		return t.trace, t.keep()
 	}
 	if t.fail(err) == nil {
@@ -247,11 +247,11 @@ func (r *retirement) onError(failed *transaction) (*types.TransactionTrace, erro
 
 // fail bills a transaction that failed for good.
 func (r *retirement) fail(t *transaction, trace *types.TransactionTrace) error {
-	c := r.c
+	e := r.e
 	cpu := t.timer.cpu
-	slot := uint32(c.pending.header.Timestamp)
-	if c.speculative() {
-		if err := c.resources.UpdateAccountUsage(t.billTo, slot); err != nil {
+	slot := uint32(e.block.header.Timestamp)
+	if e.speculative() {
+		if err := e.resources.UpdateAccountUsage(t.billTo, slot); err != nil {
 			return err
 		}
 		_, can, err := t.canPay(true)
@@ -264,25 +264,11 @@ func (r *retirement) fail(t *transaction, trace *types.TransactionTrace) error {
 		}
 		cpu = limited
 	}
-	if err := c.billUsage(c.tracer(), t.billTo, uint64(cpu), 0); err != nil {
+	if err := e.billUsage(e.tracer, t.billTo, uint64(cpu), 0, e.block.header.Timestamp); err != nil {
 		return err
 	}
 	receipt := types.TransactionReceipt{ID: r.d.TrxID}
 	receipt.Status, receipt.CPUUsageUS = types.StatusHardFail, uint32(cpu)
 	trace.AccountRAMDelta = r.delta()
-	return c.pushReceipt(trace, receipt, 0)
-}
-
-// removeDeferred takes a deferred transaction out of the state and refunds its
-// payer; it returns the change of RAM.
-func (c *Chain) removeDeferred(d *state.Deferred) (int64, error) {
-	m := c.tracer()
-	if m != nil {
-		m.RAMEvent(idEvent(d.ID), "deferred_trx", "remove", "deferred_trx_removed")
-	}
-	delta := -(billableDeferred + int64(len(d.Packed)))
-	if err := c.chargeRAM(m, d.Payer, delta); err != nil {
-		return 0, err
-	}
-	return delta, c.state.RemoveDeferred(d)
+	return e.block.pushReceipt(trace, receipt, 0)
 }

@@ -1,4 +1,4 @@
-package chain
+package execute
 
 import (
 	"strings"
@@ -26,7 +26,7 @@ var nativeActions = map[types.Name]func(*action) error{
 	types.N("canceldelay"): (*action).cancelDelay,
 }
 
-func (c *Chain) native(receiver, account, name types.Name) func(*action) error {
+func (e *Executor) native(receiver, account, name types.Name) func(*action) error {
 	if receiver != nameEosio || account != nameEosio {
 		return nil
 	}
@@ -62,8 +62,8 @@ func (a *action) createAccount(create *types.NewAccount) error {
 	if err := a.checkNewAccount(create); err != nil {
 		return err
 	}
-	s, now := a.c.state, a.c.pendingTime()
-	if _, err := s.Accounts.Create(create.Name, state.Account{Name: create.Name, Created: a.c.pending.header.Timestamp}); err != nil {
+	s, now := a.e.state, a.e.block.time()
+	if _, err := s.Accounts.Create(create.Name, state.Account{Name: create.Name, Created: a.e.block.header.Timestamp}); err != nil {
 		return err
 	}
 	if _, err := s.Metadata.Create(create.Name, state.AccountMetadata{Name: create.Name}); err != nil {
@@ -76,13 +76,13 @@ func (a *action) createAccount(create *types.NewAccount) error {
 	}
 	ram := int64(billableAccount) + authority.BillableSize(&create.Owner) + authority.BillableSize(&create.Active)
 	d := a.deepMind()
-	if _, err := a.c.createPermission(d, create.Name, nameOwner, 0, create.Owner, now); err != nil {
+	if _, err := a.e.createPermission(d, create.Name, nameOwner, 0, create.Owner, now); err != nil {
 		return err
 	}
-	if _, err := a.c.createPermission(d, create.Name, nameActive, nameOwner, create.Active, now); err != nil {
+	if _, err := a.e.createPermission(d, create.Name, nameActive, nameOwner, create.Active, now); err != nil {
 		return err
 	}
-	if err := a.c.initialiseAccount(d, create.Name); err != nil {
+	if err := a.e.initialiseAccount(d, create.Name); err != nil {
 		return err
 	}
 	if d != nil {
@@ -105,14 +105,14 @@ func (a *action) checkNewAccount(create *types.NewAccount) error {
 	if len(name) > 12 {
 		return invalid("account names can only be 12 chars long")
 	}
-	creator, err := a.c.metadata(create.Creator)
+	creator, err := a.e.metadata(create.Creator)
 	if err != nil {
 		return err
 	}
 	if !creator.Privileged() && strings.HasPrefix(name, reservedName) {
 		return invalid("only privileged accounts can have names that start with 'eosio.'")
 	}
-	existing, err := a.c.state.Accounts.Get(create.Name)
+	existing, err := a.e.state.Accounts.Get(create.Name)
 	if err == nil && existing != nil {
 		err = exception.New(exception.AccountNameExists, "Cannot create account named %s, as that name is already taken", create.Name)
 	}
@@ -121,14 +121,14 @@ func (a *action) checkNewAccount(create *types.NewAccount) error {
 
 // checkReferences checks what an authority names, and this node's list of keys.
 func (a *action) checkReferences(auth *types.Authority) error {
-	if err := a.c.authority.CheckReferences(auth); err != nil {
+	if err := a.e.authority.CheckReferences(auth); err != nil {
 		return err
 	}
-	if !a.trx.enforceLists || !a.c.speculative() {
+	if !a.trx.enforceLists || !a.e.speculative() {
 		return nil
 	}
 	for i := range auth.Keys {
-		if err := checkKey(&a.c.opt.Lists, auth.Keys[i].Key); err != nil {
+		if err := checkKey(&a.e.policy.Lists, auth.Keys[i].Key); err != nil {
 			return err
 		}
 	}
@@ -155,11 +155,11 @@ func (a *action) setCode() error {
 	key := state.CodeKey{VMType: set.VMType, VMVersion: set.VMVersion}
 	if len(set.Code) > 0 {
 		key.Hash = types.Hash(set.Code)
-		if err := a.c.validateCode(set.Code); err != nil {
+		if err := a.e.validateCode(set.Code); err != nil {
 			return err
 		}
 	}
-	account, err := a.c.metadata(set.Account)
+	account, err := a.e.metadata(set.Account)
 	if err != nil {
 		return err
 	}
@@ -174,14 +174,14 @@ func (a *action) setCode() error {
 	if err := a.addCode(key, set.Code); err != nil {
 		return err
 	}
-	if account, err = a.c.editMetadata(set.Account); err != nil {
+	if account, err = a.e.editMetadata(set.Account); err != nil {
 		return err
 	}
 	account.CodeSequence++
 	account.CodeHash, account.VMType, account.VMVersion = key.Hash, key.VMType, key.VMVersion
-	account.LastCodeUpdate = a.c.pendingTime()
+	account.LastCodeUpdate = a.e.block.time()
 	if len(set.Code) > 0 {
-		a.c.cache.Warm(key.Hash, set.Code)
+		a.e.shared.cache.Warm(key.Hash, set.Code)
 	}
 	return a.billBlob(set.Account, "code", "setcode", oldSize*billableCode, int64(len(set.Code))*billableCode)
 }
@@ -195,12 +195,12 @@ func (a *action) dropCode(old, key state.CodeKey) (int64, error) {
 	if old.Hash == key.Hash {
 		return 0, exception.New(exception.SetExactCode, "contract is already running this version of code")
 	}
-	code, err := a.c.state.CodeBytes(old)
+	code, err := a.e.state.CodeBytes(old)
 	if err != nil {
 		return 0, err
 	}
 	size := int64(len(code))
-	row, err := a.c.state.Codes.Edit(old)
+	row, err := a.e.state.Codes.Edit(old)
 	if err != nil {
 		return 0, err
 	}
@@ -208,31 +208,31 @@ func (a *action) dropCode(old, key state.CodeKey) (int64, error) {
 		row.RefCount--
 		return size, nil
 	}
-	if err := a.c.state.Codes.Remove(old); err != nil {
+	if err := a.e.state.Codes.Remove(old); err != nil {
 		return 0, err
 	}
-	return size, a.c.state.SetCodeBytes(old, nil)
+	return size, a.e.state.SetCodeBytes(old, nil)
 }
 
 func (a *action) addCode(key state.CodeKey, code []byte) error {
 	if len(code) == 0 {
 		return nil
 	}
-	row, err := a.c.state.Codes.Get(key)
+	row, err := a.e.state.Codes.Get(key)
 	if err != nil {
 		return err
 	}
 	if row != nil {
-		if row, err = a.c.state.Codes.Edit(key); err == nil {
+		if row, err = a.e.state.Codes.Edit(key); err == nil {
 			row.RefCount++
 		}
 		return err
 	}
-	_, err = a.c.state.Codes.Create(key, state.Code{Key: key, RefCount: 1, FirstBlockUsed: a.c.head.BlockNum + 1})
+	_, err = a.e.state.Codes.Create(key, state.Code{Key: key, RefCount: 1, FirstBlockUsed: a.e.head.BlockNum + 1})
 	if err != nil {
 		return err
 	}
-	return a.c.state.SetCodeBytes(key, code)
+	return a.e.state.SetCodeBytes(key, code)
 }
 
 // billBlob bills an account for code or ABI of another size.
@@ -263,16 +263,16 @@ func (a *action) setABI() error {
 	if err := a.RequireAuth(set.Account); err != nil {
 		return err
 	}
-	old, err := a.c.state.ABI(set.Account)
+	old, err := a.e.state.ABI(set.Account)
 	if err != nil {
 		return err
 	}
 	before := int64(len(old))
-	account, err := a.c.editMetadata(set.Account)
+	account, err := a.e.editMetadata(set.Account)
 	if err != nil {
 		return err
 	}
-	if err := a.c.state.SetABI(set.Account, set.ABI); err != nil {
+	if err := a.e.state.SetABI(set.Account, set.ABI); err != nil {
 		return err
 	}
 	account.ABISequence++
@@ -294,18 +294,18 @@ func (a *action) updateAuth() error {
 		return err
 	}
 	level := types.PermissionLevel{Actor: update.Account, Permission: update.Permission}
-	permission, err := a.c.authority.Find(level)
+	permission, err := a.e.authority.Find(level)
 	if err != nil {
 		return err
 	}
 	if update.Permission != nameOwner {
-		if _, err := a.c.authority.Get(types.PermissionLevel{Actor: update.Account, Permission: update.Parent}); err != nil {
+		if _, err := a.e.authority.Get(types.PermissionLevel{Actor: update.Account, Permission: update.Parent}); err != nil {
 			return err
 		}
 	}
 	d, size := a.deepMind(), authority.BillableSize(&update.Authority)
 	if permission == nil {
-		p, err := a.c.createPermission(d, update.Account, update.Permission, update.Parent, update.Authority, a.c.pendingTime())
+		p, err := a.e.createPermission(d, update.Account, update.Permission, update.Parent, update.Authority, a.e.block.time())
 		if err != nil {
 			return err
 		}
@@ -318,7 +318,7 @@ func (a *action) updateAuth() error {
 		return invalid("Changing parent authority is not currently supported")
 	}
 	before := authority.BillableSize(&permission.Authority)
-	if err := a.c.modifyPermission(d, level, permission, update.Authority); err != nil {
+	if err := a.e.modifyPermission(d, level, permission, update.Authority, a.e.block.time()); err != nil {
 		return err
 	}
 	if d != nil {
@@ -336,7 +336,7 @@ func (a *action) checkUpdateAuth(u *types.UpdateAuth) error {
 	case u.Permission == u.Parent:
 		return invalid("Cannot set an authority as its own parent")
 	}
-	if _, err := a.c.account(u.Account); err != nil {
+	if _, err := a.e.account(u.Account); err != nil {
 		return err
 	}
 	switch {
@@ -350,7 +350,7 @@ func (a *action) checkUpdateAuth(u *types.UpdateAuth) error {
 		return invalid("Only owner permission can have empty parent")
 	}
 	if n := len(u.Authority.Waits); n > 0 {
-		g, err := a.c.state.Global()
+		g, err := a.e.state.Global()
 		if err != nil {
 			return err
 		}
@@ -379,14 +379,14 @@ func (a *action) deleteAuth() error {
 		return invalid("Cannot delete owner authority")
 	}
 	level := types.PermissionLevel{Actor: remove.Account, Permission: remove.Permission}
-	link, err := a.c.authority.LinkTo(level)
+	link, err := a.e.authority.LinkTo(level)
 	if err != nil {
 		return err
 	}
 	if link != nil {
 		return invalid("Cannot delete a linked authority. Unlink the authority first. This authority is linked to %s::%s.", link.Key.Code, link.Key.Action)
 	}
-	permission, err := a.c.authority.Get(level)
+	permission, err := a.e.authority.Get(level)
 	if err != nil {
 		return err
 	}
@@ -394,7 +394,7 @@ func (a *action) deleteAuth() error {
 	if d != nil {
 		d.RAMEvent(idEvent(permission.ID), "auth", "remove", "deleteauth")
 	}
-	if err := a.c.removePermission(d, level, permission); err != nil {
+	if err := a.e.removePermission(d, level, permission); err != nil {
 		return err
 	}
 	return a.addRAM(remove.Account, -size)
@@ -419,7 +419,7 @@ func (a *action) link(link *types.LinkAuth) error {
 		return err
 	}
 	for i, n := range []types.Name{link.Account, link.Code} {
-		found, err := a.c.state.Accounts.Get(n)
+		found, err := a.e.state.Accounts.Get(n)
 		if err != nil {
 			return err
 		}
@@ -431,12 +431,12 @@ func (a *action) link(link *types.LinkAuth) error {
 		return err
 	}
 	key := state.LinkKey{Account: link.Account, Code: link.Code, Action: link.Action}
-	created, err := a.c.authority.SetLink(key, link.Requirement)
+	created, err := a.e.authority.SetLink(key, link.Requirement)
 	if err != nil || !created {
 		return err
 	}
 	if d := a.deepMind(); d != nil {
-		l, err := a.c.authority.Link(key)
+		l, err := a.e.authority.Link(key)
 		if err != nil {
 			return err
 		}
@@ -453,11 +453,11 @@ func (a *action) checkRequirement(link *types.LinkAuth) error {
 	}
 	var found bool
 	var err error
-	if a.c.active(feature.OnlyLinkToExistingPermission) {
-		p, e := a.c.authority.Find(types.PermissionLevel{Actor: link.Account, Permission: link.Requirement})
+	if a.e.active(feature.OnlyLinkToExistingPermission) {
+		p, e := a.e.authority.Find(types.PermissionLevel{Actor: link.Account, Permission: link.Requirement})
 		found, err = p != nil, e
 	} else {
-		found, err = a.c.authority.NameInUse(link.Requirement, link.Account)
+		found, err = a.e.authority.NameInUse(link.Requirement, link.Account)
 	}
 	if err == nil && !found {
 		err = exception.New(exception.PermissionQuery, "Failed to retrieve permission: %s", link.Requirement)
@@ -477,7 +477,7 @@ func (a *action) unlinkAuth() error {
 		return err
 	}
 	key := state.LinkKey{Account: unlink.Account, Code: unlink.Code, Action: unlink.Action}
-	link, err := a.c.authority.Link(key)
+	link, err := a.e.authority.Link(key)
 	if err != nil {
 		return err
 	}
@@ -490,7 +490,7 @@ func (a *action) unlinkAuth() error {
 	if err := a.addRAM(unlink.Account, -authority.LinkRAM); err != nil {
 		return err
 	}
-	return a.c.authority.RemoveLink(key)
+	return a.e.authority.RemoveLink(key)
 }
 
 func (a *action) cancelDelay() error {
@@ -509,16 +509,16 @@ func (a *action) cancelDelay() error {
 }
 
 // validateCode checks a module by the rules that hold now.
-func (c *Chain) validateCode(code []byte) error {
-	g, err := c.state.Global()
+func (e *Executor) validateCode(code []byte) error {
+	g, err := e.state.Global()
 	if err != nil {
 		return err
 	}
-	p, err := c.state.Protocol()
+	p, err := e.state.Protocol()
 	if err != nil {
 		return err
 	}
-	return wasm.Validate(code, c.codeRules(&g.Wasm, p.Intrinsics))
+	return wasm.Validate(code, e.codeRules(&g.Wasm, p.Intrinsics))
 }
 
 var _ intrinsic.Context = (*action)(nil)

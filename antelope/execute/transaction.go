@@ -1,4 +1,4 @@
-package chain
+package execute
 
 import (
 	"math"
@@ -30,7 +30,7 @@ type Billing struct {
 
 // transaction is one being executed (Leap: transaction_context).
 type transaction struct {
-	c       *Chain
+	e       *Executor
 	kind    control.Kind
 	trx     *types.Transaction
 	packed  []byte                   // trx, encoded
@@ -68,16 +68,17 @@ type transaction struct {
 
 // newTransaction begins the execution of a transaction, in a session of its own
 // unless it changes nothing or is replayed.
-func (c *Chain) newTransaction(kind control.Kind, trx *types.Transaction, id types.Checksum256, start time.Time, b Billing) (*transaction, error) {
-	t := c.blankTransaction()
+func (e *Executor) newTransaction(kind control.Kind, trx *types.Transaction, id types.Checksum256, start time.Time, b Billing) (*transaction, error) {
+	e.policy = e.shared.policy.Load()
+	t := e.blankTransaction()
 	t.kind, t.trx, t.id = kind, trx, id
 	t.applyContextFree, t.enforceLists, t.netDueToBlock = true, true, true
-	t.trace.ID, t.trace.BlockNum, t.trace.BlockTime = id, c.head.BlockNum+1, c.pending.header.Timestamp
-	t.trace.ProducerBlockID = c.pending.producerBlockID
+	t.trace.ID, t.trace.BlockNum, t.trace.BlockTime = id, e.head.BlockNum+1, e.block.header.Timestamp
+	t.trace.ProducerBlockID = e.block.producerBlockID
 	t.timer.begin(t, start, b)
-	t.room = newRoom(c.speculative())
-	if kind != control.ReadOnly && !c.skipSessions() {
-		if err := c.state.Begin(); err != nil {
+	t.room = newRoom(e.speculative())
+	if kind != control.ReadOnly && !e.skipSessions() {
+		if err := e.state.Begin(); err != nil {
 			return nil, err
 		}
 		t.session = true
@@ -90,13 +91,13 @@ func (c *Chain) newTransaction(kind control.Kind, trx *types.Transaction, id typ
 
 // blankTransaction returns a transaction to be filled in: the one that was recycled
 // last, with its memory, or a new one.
-func (c *Chain) blankTransaction() *transaction {
-	t := c.spare
-	c.spare = nil
+func (e *Executor) blankTransaction() *transaction {
+	t := e.spare
+	e.spare = nil
 	if t == nil {
-		t = &transaction{c: c, trace: new(types.TransactionTrace)}
+		t = &transaction{e: e, trace: new(types.TransactionTrace)}
 		t.checktime = t.timer.check
-		t.loadCode = func(types.Checksum256) ([]byte, error) { return c.state.CodeBytes(t.codeKey) }
+		t.loadCode = func(types.Checksum256) ([]byte, error) { return e.state.CodeBytes(t.codeKey) }
 		t.compiling = func(active bool) {
 			if active {
 				t.timer.pause()
@@ -108,7 +109,7 @@ func (c *Chain) blankTransaction() *transaction {
 	}
 	*t.trace = types.TransactionTrace{ActionTraces: t.trace.ActionTraces[:0]}
 	*t = transaction{
-		c: c, trace: t.trace, checktime: t.checktime, loadCode: t.loadCode, compiling: t.compiling,
+		e: e, trace: t.trace, checktime: t.checktime, loadCode: t.loadCode, compiling: t.compiling,
 		actionDigests: t.actionDigests[:0], billTo: t.billTo[:0], verifyRAM: t.verifyRAM[:0], receipts: t.receipts[:0], jobs: t.jobs[:0],
 		tables: t.tables,
 	}
@@ -119,14 +120,14 @@ func (c *Chain) blankTransaction() *transaction {
 // roomForSequences returns an empty list with room for n: a part of a longer one, so that
 // a receipt's need not be allocated each. Who keeps a receipt may keep some hundred
 // entries more.
-func (c *Chain) roomForSequences(n int) []types.AuthSequence {
+func (e *Executor) roomForSequences(n int) []types.AuthSequence {
 	const slab = 128
-	from := len(c.sequences)
-	if from+n > cap(c.sequences) {
-		c.sequences, from = make([]types.AuthSequence, 0, max(n, slab)), 0
+	from := len(e.sequences)
+	if from+n > cap(e.sequences) {
+		e.sequences, from = make([]types.AuthSequence, 0, max(n, slab)), 0
 	}
-	c.sequences = c.sequences[:from+n]
-	return c.sequences[from : from : from+n]
+	e.sequences = e.sequences[:from+n]
+	return e.sequences[from : from : from+n]
 }
 
 // keep makes what the transaction did part of what is around it; undo takes it
@@ -136,7 +137,7 @@ func (t *transaction) keep() error {
 		return nil
 	}
 	t.session = false
-	return t.c.state.Squash()
+	return t.e.state.Squash()
 }
 
 func (t *transaction) undo() error {
@@ -144,22 +145,22 @@ func (t *transaction) undo() error {
 		return nil
 	}
 	t.session = false
-	return t.c.state.Undo()
+	return t.e.state.Undo()
 }
 
 // init computes the limits and bills what is known in advance (Leap:
 // transaction_context::init).
 func (t *transaction) init(netUsage uint64) error {
-	c := t.c
-	g, err := c.state.Global()
+	e := t.e
+	g, err := e.state.Global()
 	if err != nil {
 		return err
 	}
 	cfg := &g.Configuration
-	if t.netLimit, err = c.resources.BlockNetLimit(); err != nil {
+	if t.netLimit, err = e.resources.BlockNetLimit(); err != nil {
 		return err
 	}
-	blockCPU, err := c.resources.BlockCPULimit()
+	blockCPU, err := e.resources.BlockCPULimit()
 	if err != nil {
 		return err
 	}
@@ -198,7 +199,7 @@ func (t *transaction) init(netUsage uint64) error {
 			return err
 		}
 	}
-	if c.skipChecks() {
+	if e.skipChecks() {
 		t.timer.off = true
 		return nil
 	}
@@ -212,7 +213,7 @@ func (t *transaction) initBilling(cfg *types.ChainConfig) error {
 			return err
 		}
 	}
-	if t.c.active(feature.OnlyBillFirstAuthorizer) {
+	if t.e.active(feature.OnlyBillFirstAuthorizer) {
 		t.billTo = append(t.billTo, t.trx.FirstAuthorizer())
 	} else {
 		for i := range t.trx.Actions {
@@ -221,10 +222,10 @@ func (t *transaction) initBilling(cfg *types.ChainConfig) error {
 			}
 		}
 	}
-	if err := t.c.resources.UpdateAccountUsage(t.billTo, uint32(t.c.pending.header.Timestamp)); err != nil {
+	if err := t.e.resources.UpdateAccountUsage(t.billTo, uint32(t.e.block.header.Timestamp)); err != nil {
 		return err
 	}
-	if t.c.skipChecks() {
+	if t.e.skipChecks() {
 		return nil // what they can pay has been decided
 	}
 	net, cpu, err := t.canPay(false)
@@ -252,13 +253,13 @@ func putName(list []types.Name, n types.Name) []types.Name {
 // greylist counts only in speculative blocks, and never with force.
 func (t *transaction) canPay(force bool) (net, cpu int64, err error) {
 	net, cpu = math.MaxInt64/2, math.MaxInt64/2
-	greylisting := !force && t.c.speculative()
+	greylisting := !force && t.e.speculative()
 	for _, n := range t.billTo {
 		most := uint32(resource.MaxElasticMultiplier)
 		if greylisting {
-			most = t.c.opt.greylistLimit(n)
+			most = t.e.policy.greylistLimit(n)
 		}
-		limit, listed, err := t.c.resources.AccountNetLimit(n, most)
+		limit, listed, err := t.e.resources.AccountNetLimit(n, most)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -266,7 +267,7 @@ func (t *transaction) canPay(force bool) (net, cpu int64, err error) {
 			net = min(net, limit)
 			t.netDueToGreylist = t.netDueToGreylist || listed
 		}
-		if limit, listed, err = t.c.resources.AccountCPULimit(n, most); err != nil {
+		if limit, listed, err = t.e.resources.AccountCPULimit(n, most); err != nil {
 			return 0, 0, err
 		}
 		if limit >= 0 {
@@ -279,7 +280,7 @@ func (t *transaction) canPay(force bool) (net, cpu int64, err error) {
 
 // initInput begins a transaction from outside (Leap: init_for_input_trx).
 func (t *transaction) initInput(unprunable, prunable uint64) error {
-	if t.c.active(feature.DisableDeferredTrxsStage1) || t.kind.Transient() {
+	if t.e.active(feature.DisableDeferredTrxsStage1) || t.kind.Transient() {
 		if t.trx.DelaySec != 0 {
 			return exception.New(exception.Transaction, "transaction cannot be delayed")
 		}
@@ -287,7 +288,7 @@ func (t *transaction) initInput(unprunable, prunable uint64) error {
 	if len(t.trx.Extensions) > 0 {
 		return t.noExtensions("no transaction extensions supported yet for input transactions")
 	}
-	g, err := t.c.state.Global()
+	g, err := t.e.state.Global()
 	if err != nil {
 		return err
 	}
@@ -299,18 +300,18 @@ func (t *transaction) initInput(unprunable, prunable uint64) error {
 	if t.trx.DelaySec > 0 { // what retiring it later takes
 		usage += uint64(cfg.BasePerTransactionNetUsage) + transactionIDNetUsage
 	}
-	t.published = t.c.pendingTime()
+	t.published = t.e.block.time()
 	t.input = true
-	if !t.c.skipChecks() {
+	if !t.e.skipChecks() {
 		if t.kind != control.ReadOnly {
-			if err := t.c.checkExpiration(t.trx); err != nil {
+			if err := t.e.checkExpiration(t.trx); err != nil {
 				return err
 			}
-			if err := t.c.checkRefBlock(t.trx); err != nil {
+			if err := t.e.checkRefBlock(t.trx); err != nil {
 				return err
 			}
 		}
-		if err := t.checkAccounts(t.trx, t.enforceLists && t.c.speculative()); err != nil {
+		if err := t.checkAccounts(t.trx, t.enforceLists && t.e.speculative()); err != nil {
 			return err
 		}
 	}
@@ -320,7 +321,7 @@ func (t *transaction) initInput(unprunable, prunable uint64) error {
 	if t.kind == control.ReadOnly {
 		return nil
 	}
-	isNew, err := t.c.state.RecordTransaction(t.id, t.trx.Expiration)
+	isNew, err := t.e.state.RecordTransaction(t.id, t.trx.Expiration)
 	if err == nil && !isNew {
 		err = Duplicate(t.id)
 	}
@@ -332,7 +333,7 @@ func (t *transaction) initImplicit() error {
 	if len(t.trx.Extensions) > 0 {
 		return t.noExtensions("no transaction extensions supported yet for implicit transactions")
 	}
-	t.published = t.c.pendingTime()
+	t.published = t.e.block.time()
 	return t.init(0)
 }
 
@@ -348,7 +349,7 @@ func (t *transaction) initDeferred(published types.TimePoint) error {
 }
 
 func (t *transaction) noExtensions(message string) error {
-	if t.c.speculative() {
+	if t.e.speculative() {
 		return exception.New(exception.SubjectiveBlockProduction, "%s", message)
 	}
 	return exception.New(exception.DisallowedTransactionExtensionsBadBlock, "%s", message)
@@ -400,10 +401,10 @@ func (t *transaction) schedule(act types.Action, receiver types.Name, contextFre
 
 // execute runs a scheduled action with all that it causes.
 func (t *transaction) execute(ordinal, depth uint32) error {
-	for uint32(len(t.c.actions)) <= depth {
-		t.c.actions = append(t.c.actions, &action{c: t.c})
+	for uint32(len(t.e.actions)) <= depth {
+		t.e.actions = append(t.e.actions, &action{e: t.e})
 	}
-	a := t.c.actions[depth]
+	a := t.e.actions[depth]
 	a.reset(t, ordinal, depth)
 	if depth == 0 {
 		if d := t.deepMind(); d != nil {
@@ -423,21 +424,21 @@ func (t *transaction) finish() error {
 	if t.input {
 		for i := range t.trx.Actions {
 			for _, level := range t.trx.Actions[i].Authorization {
-				if err := t.c.authority.UpdateUsage(level, t.c.pendingTime()); err != nil {
+				if err := t.e.authority.UpdateUsage(level, t.e.block.time()); err != nil {
 					return err
 				}
 			}
 		}
 	}
 	for _, n := range t.verifyRAM {
-		if err := t.c.resources.VerifyRAM(n); err != nil {
+		if err := t.e.resources.VerifyRAM(n); err != nil {
 			return err
 		}
 	}
 	if err := t.checkBill(); err != nil {
 		return err
 	}
-	return t.c.billUsage(t.deepMind(), t.billTo, uint64(t.timer.cpu), t.trace.NetUsage)
+	return t.e.billUsage(t.deepMind(), t.billTo, uint64(t.timer.cpu), t.trace.NetUsage, t.e.block.header.Timestamp)
 }
 
 // roundNet rounds the bytes up to words. The trace of a transaction that fails before
@@ -446,12 +447,12 @@ func (t *transaction) roundNet() { t.trace.NetUsage = (t.trace.NetUsage + 7) / 8
 
 // checkBill settles what the transaction is billed, and checks that it can be paid.
 func (t *transaction) checkBill() error {
-	g, err := t.c.state.Global()
+	g, err := t.e.state.Global()
 	if err != nil {
 		return err
 	}
 	t.trace.Elapsed = t.timer.elapsed()
-	if t.c.skipChecks() {
+	if t.e.skipChecks() {
 		t.roundNet()
 		t.timer.bill(&g.Configuration)
 		return nil
@@ -482,7 +483,7 @@ func (t *transaction) addNet(n uint64) error {
 }
 
 func (t *transaction) checkNet() error {
-	if t.trace.NetUsage <= t.eagerNetLimit || t.c.skipChecks() {
+	if t.trace.NetUsage <= t.eagerNetLimit || t.e.skipChecks() {
 		return nil
 	}
 	kind, what := exception.TxNetUsageExceeded, "transaction net usage is too high"
@@ -500,7 +501,7 @@ func (t *transaction) addRAM(account types.Name, delta int64) error {
 	if err := t.room.grow(delta); err != nil {
 		return err
 	}
-	if err := t.c.chargeRAM(t.deepMind(), account, delta); err != nil {
+	if err := t.e.chargeRAM(t.deepMind(), account, delta); err != nil {
 		return err
 	}
 	if delta > 0 {
@@ -533,7 +534,7 @@ func (t *transaction) checkAccounts(trx *types.Transaction, lists bool) error {
 		}
 		for _, level := range a.Authorization {
 			authorised = true
-			if err := t.c.checkLevel(level, exception.Transaction, "action"); err != nil {
+			if err := t.e.checkLevel(level, exception.Transaction, "action"); err != nil {
 				return err
 			}
 			if lists {
@@ -545,13 +546,13 @@ func (t *transaction) checkAccounts(trx *types.Transaction, lists bool) error {
 		return exception.New(exception.TxNoAuths, "transaction must have at least one authorization")
 	}
 	if lists {
-		return checkActors(&t.c.opt.Lists, actors)
+		return checkActors(&t.e.policy.Lists, actors)
 	}
 	return nil
 }
 
 func (t *transaction) checkCodeAccount(n types.Name) error {
-	a, err := t.c.state.Accounts.Get(n)
+	a, err := t.e.state.Accounts.Get(n)
 	if err == nil && a == nil {
 		err = exception.New(exception.Transaction, "action's code account '%s' does not exist", n)
 	}

@@ -1,0 +1,135 @@
+package execute
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"tarn/antelope/consensus"
+	"tarn/antelope/control"
+	"tarn/antelope/exception"
+	"tarn/antelope/state"
+	"tarn/antelope/types"
+	"tarn/store"
+	"tarn/store/sandbox"
+)
+
+// Source shows a store's newest published state ([store.Store]).
+type Source interface {
+	View() (store.View, error)
+}
+
+// Reader executes transactions of which nothing is kept, dry runs and read-only
+// ones, on what views show: beside the writer, and beside other readers. One
+// goroutine at a time may use it, but for Interrupt.
+type Reader struct {
+	executor *Executor // whose state is another for each transaction
+	source   Source
+	layout   *state.Layout
+	box      *sandbox.Sandbox
+
+	// What the last view said, decoded: most views say the same.
+	encoded   []byte // the head
+	head      *consensus.HeaderState
+	activated []state.ActivatedFeature
+}
+
+// readerBytes bounds what a transaction may change, in bytes. Blocks hold far less.
+const readerBytes = 64 << 20
+
+// NewReader makes a reader of a store whose tables lie as layout says. It must be
+// closed before shared and the store.
+func NewReader(source Source, layout *state.Layout, shared *Shared) (*Reader, error) {
+	box, err := sandbox.New(readerBytes)
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{executor: New(nil, shared), source: source, layout: layout, box: box}, nil
+}
+
+// Close frees what the reader holds.
+func (r *Reader) Close() error { return errors.Join(r.executor.Close(), r.box.Close()) }
+
+// Interrupt makes the transaction that is being executed, and all after it, fail
+// with err. Any goroutine may call it.
+func (r *Reader) Interrupt(err error) { r.executor.Interrupt(err) }
+
+// Execute executes a dry run or a read-only transaction on the newest published
+// state, in a block that is no one's and is begun now. The trace says what it did,
+// its failure included; an error says why it was not executed, an exception if that
+// is the transaction's fault.
+func (r *Reader) Execute(x *Candidate, b Billing, now time.Time) (_ *types.TransactionTrace, err error) {
+	if !x.Kind.Transient() {
+		return nil, fmt.Errorf("a reader executes no transaction of kind %d", x.Kind)
+	}
+	v, err := r.source.View()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, v.Close()) }()
+	st, err := r.box.Open(v)
+	if err != nil {
+		return nil, err
+	}
+	s := r.layout.Open(st)
+	defer func() { err = errors.Join(err, s.Close()) }()
+	defer r.executor.leave()
+	if err := r.stand(s); err != nil {
+		return nil, err
+	}
+	return r.try(x, b, types.TimePoint(now.UnixMicro()))
+}
+
+// stand makes the executor stand where a state stands.
+func (r *Reader) stand(s *state.State) error {
+	encoded, err := s.Head()
+	if err != nil {
+		return err
+	}
+	if encoded == nil {
+		return exception.New(exception.MissingPendingBlockState, "there is no block yet")
+	}
+	if !bytes.Equal(encoded, r.encoded) {
+		head := new(consensus.HeaderState)
+		if err := types.Decode(encoded, head); err != nil {
+			return fmt.Errorf("decode the head of the chain state: %w", err)
+		}
+		r.encoded, r.head = append(r.encoded[:0], encoded...), head
+	}
+	p, err := s.Protocol()
+	if err != nil {
+		return err
+	}
+	r.executor.open(s)
+	if r.activated != nil && slices.Equal(p.Activated, r.activated) {
+		r.executor.At(r.head)
+		return nil
+	}
+	r.activated = slices.Clone(p.Activated)
+	return r.executor.Load(r.head)
+}
+
+// try executes a transaction in a block that is begun for it.
+func (r *Reader) try(x *Candidate, b Billing, now types.TimePoint) (*types.TransactionTrace, error) {
+	e := r.executor
+	slot := types.NewBlockTimestamp(max(now, e.head.Header.Timestamp.TimePoint())) + 1
+	if err := e.Begin(Start{Time: slot, Status: Ephemeral}); err != nil {
+		return nil, err
+	}
+	if now, expires := slot.TimePoint(), x.Trx.Expiration.TimePoint(); x.Kind == control.DryRun && expires < now {
+		return nil, Expired(x.ID, expires, now)
+	}
+	if err := e.state.SeeExpiring(x.Trx.Expiration); err != nil {
+		return nil, err
+	}
+	known, err := e.state.HasTransaction(x.ID)
+	if err != nil {
+		return nil, err
+	}
+	if known {
+		return nil, Duplicate(x.ID)
+	}
+	return e.Push(x, b)
+}
