@@ -33,6 +33,22 @@
 // until the end given at each method. Page engines hand out the mapped page itself, so
 // a slice kept too long shows other bytes or faults; builds with the
 // `invariants` tag hand out copies that are overwritten when they end.
+//
+// # Beside a store
+//
+// A store keeps one state, its undo data, and the states that views hold. Two things are not
+// its own:
+//
+//   - old data, which is written once and never changes (blocks, events, receipts, traces):
+//     it goes to logs of its owner's;
+//   - old states: a state that no view holds is gone. An owner who wants it keeps what each
+//     revision changed, in such a log, and finds the value that was there.
+//
+// The order between them is the engine's to keep. Before a checkpoint names a revision on the
+// disk it calls its owner with that revision (BeforeCheckpoint of store/engine), on a
+// goroutine that is not the writer's. The owner syncs its logs up to there; an error makes the
+// checkpoint fail and leaves the one before. So a log may be ahead of the image after a crash
+// and is never behind it; a start cuts the log to the image, or applies what is ahead.
 package store
 
 // Limits of keys and values, in bytes. A longer one is refused with
