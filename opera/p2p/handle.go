@@ -237,13 +237,18 @@ func (p *peer) stream(code uint64, items int, records source, limits *Limits) *s
 	return s
 }
 
-// serveTxs sends those of the transactions that wait.
+// serveTxs sends those of the transactions that wait, each once however often it is named.
 func (n *Node) serveTxs(p *peer, hashes []common.Hash) error {
 	if n.o.Pool == nil {
 		return nil
 	}
 	var txs types.Transactions
+	named := make(map[common.Hash]bool, len(hashes))
 	for _, h := range hashes {
+		if named[h] {
+			continue
+		}
+		named[h] = true
 		if tx := n.o.Pool.Get(h); tx != nil {
 			txs = append(txs, tx)
 		}

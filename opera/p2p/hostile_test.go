@@ -87,9 +87,18 @@ func connectStranger(t testing.TB, n *Node, name string, behave func(s *stranger
 		}
 		_ = p2p.Send(rw, codeHandshake, &handshake{Version: newest, Genesis: network.GenesisID})
 		_ = p2p.Send(rw, codeProgress, &Progress{Epoch: 1})
+		if strings.Contains(name, "state") { // which is said in the other protocol
+			s.read()
+			return nil
+		}
 		behave(s)
 		return nil
-	}}, {Name: stateProtocol, Version: 1, Length: stateCodes, Run: func(_ *p2p.Peer, rw p2p.MsgReadWriter) error { return speakState(rw) }}}
+	}}, {Name: stateProtocol, Version: 1, Length: stateCodes, Run: func(_ *p2p.Peer, rw p2p.MsgReadWriter) error {
+		if strings.Contains(name, "state") {
+			behave(&stranger{rw: rw, node: n, over: over})
+		}
+		return speakState(rw)
+	}}}
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -275,6 +284,15 @@ func bounded(t testing.TB, n *Node) {
 		}
 	}
 	n.events.mu.Unlock()
+	if n.txs != nil {
+		n.txs.mu.Lock()
+		for p, load := range n.txs.load {
+			if load > n.limits.Announced {
+				t.Errorf("%d transactions that %s announced are wanted", load, p.name)
+			}
+		}
+		n.txs.mu.Unlock()
+	}
 	n.intake.mu.Lock()
 	if len(n.intake.order.waiting) > n.limits.OrderEvents {
 		t.Errorf("%d events wait for parents", len(n.intake.order.waiting))

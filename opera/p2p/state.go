@@ -1,6 +1,7 @@
 package p2p
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/ethereum/go-ethereum/p2p"
@@ -24,14 +25,7 @@ func speakState(rw p2p.MsgReadWriter) error {
 		if err != nil {
 			return err
 		}
-		if m.Size > maxMessage {
-			return errTooLong
-		}
-		var parts []rlp.RawValue
-		var id uint64
-		if err = m.Decode(&parts); err == nil && len(parts) > 0 {
-			err = rlp.DecodeBytes(parts[0], &id)
-		}
+		id, err := stateRequest(m)
 		if err != nil {
 			return fmt.Errorf("%w: %w", errDecode, err)
 		}
@@ -39,6 +33,19 @@ func speakState(rw p2p.MsgReadWriter) error {
 			return err
 		}
 	}
+}
+
+// stateRequest reads the number that a message begins with, and nothing of the rest, which
+// may be as long as it likes.
+func stateRequest(m p2p.Msg) (id uint64, err error) {
+	if m.Size > maxMessage {
+		return 0, errTooLong
+	}
+	s := rlp.NewStream(m.Payload, uint64(m.Size))
+	if _, err = s.List(); err == nil {
+		id, err = s.Uint64()
+	}
+	return id, errors.Join(err, m.Discard())
 }
 
 func answerState(w p2p.MsgWriter, code, id uint64) error {

@@ -1,0 +1,216 @@
+package p2p
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"io"
+	"math/big"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/p2p"
+
+	"tarn/opera/chain"
+	"tarn/opera/genesis/fakenet"
+	"tarn/opera/txpool"
+)
+
+// least has transactions cost what the rules say.
+type least struct{}
+
+func (least) Effective(v *chain.View) *big.Int {
+	return new(big.Int).Set(v.Epoch().Rules.Economy.MinGasPrice)
+}
+
+// openPool opens the pool of a chain.
+func openPool(t testing.TB, l *ledger) *txpool.Pool {
+	t.Helper()
+	pool, err := txpool.New(txpool.Options{Head: txpool.Heads(l.Chain.Chain, least{}), Signer: l.Chain.Chain.Signer(), NoLocals: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := pool.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return pool
+}
+
+// payment is a transaction of a key's account.
+func payment(t testing.TB, l *ledger, key *ecdsa.PrivateKey, nonce uint64, data []byte) *types.Transaction {
+	t.Helper()
+	tx, err := types.SignNewTx(key, l.Chain.Chain.Signer(), &types.LegacyTx{
+		Nonce: nonce, GasPrice: big.NewInt(1e13), Gas: 100_000 + 16*uint64(len(data)), To: &common.Address{9}, Value: big.NewInt(1), Data: data,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tx
+}
+
+// poolConducts are what hostile peers do with transactions, and with requests of state. waits
+// is a transaction that the node has.
+func poolConducts(t testing.TB, l *ledger, waits *types.Transaction) map[string]conduct {
+	poor := newKey(t)
+	var of []*types.Transaction
+	for i := range 50 {
+		of = append(of, payment(t, l, poor, uint64(i), make([]byte, 4000)))
+	}
+	same := make([]common.Hash, hardItems)
+	for i := range same {
+		same[i] = waits.Hash()
+	}
+	empty := bytes.Repeat([]byte{0x80}, 9<<20)
+	return map[string]conduct{
+		"transactions that are none": {true, func(_ testing.TB, s *stranger) {
+			s.send(codeTxs, [][]byte{{1, 2, 3}, {4}})
+			s.read()
+		}},
+		"a list of millions of transactions": {true, func(_ testing.TB, s *stranger) {
+			_ = s.rw.WriteMsg(p2p.Msg{Code: codeTxs, Size: uint32(len(empty) + 4), Payload: io.MultiReader(bytes.NewReader([]byte{0xfa, 0x90, 0, 0}), bytes.NewReader(empty))})
+			s.read()
+		}},
+		"transactions of who has no money": {false, func(_ testing.TB, s *stranger) {
+			loop(s, time.Millisecond, func(int) bool { return s.send(codeTxs, of) })
+		}},
+		"announced hashes without end": {false, func(_ testing.TB, s *stranger) {
+			loop(s, time.Millisecond, func(i int) bool {
+				list := make([]common.Hash, hardItems)
+				for k := range list {
+					list[k] = common.Hash{byte(k), byte(k >> 8), byte(i), byte(i >> 8), 7}
+				}
+				return s.send(codeTxHashes, list)
+			})
+		}},
+		"the same transaction is asked for a thousand times in a loop": {false, func(_ testing.TB, s *stranger) {
+			loop(s, time.Millisecond, func(int) bool { return s.send(codeGetTxs, same) })
+		}},
+		"transactions are asked for and not read": {false, func(_ testing.TB, s *stranger) {
+			for i := 0; i < 2000 && s.send(codeGetTxs, same); i++ {
+				continue
+			}
+			<-s.over
+		}},
+		"state is asked for in garbage": {true, func(_ testing.TB, s *stranger) { s.send(4, "text") }},
+		"state is asked for in a list of millions": {false, func(_ testing.TB, s *stranger) {
+			for range 3 {
+				_ = s.rw.WriteMsg(p2p.Msg{Code: 6, Size: uint32(len(empty) + 4), Payload: io.MultiReader(bytes.NewReader([]byte{0xfa, 0x90, 0, 0}), bytes.NewReader(empty))})
+			}
+		}},
+		"state is asked for in a loop": {false, func(_ testing.TB, s *stranger) {
+			go s.read()
+			for i := 0; s.send(0, []any{uint64(i), common.Hash{1}, common.Hash{}, common.Hash{255}, uint64(1 << 20)}); i++ {
+				time.Sleep(100 * time.Microsecond)
+			}
+		}},
+	}
+}
+
+// Transactions go from one node over a second to a third, while strangers do all of this to
+// the second one at the same time.
+func TestTransactionsComeThroughBesideHostilePeers(t *testing.T) {
+	first, middle, third := openLedger(t, t.TempDir(), 1), openLedger(t, t.TempDir(), 1), openLedger(t, t.TempDir(), 1)
+	for _, l := range []*ledger{first, middle, third} {
+		fill(t, l)
+	}
+	// The recorded events are young by the nodes' clock.
+	offset := time.Since(time.Unix(0, int64(headOf(t, first).Time)))
+	now := func() time.Time { return time.Now().Add(-offset) }
+	pools := []*txpool.Pool{openPool(t, first), openPool(t, middle), openPool(t, third)}
+	var nodes []*Node
+	for i, l := range []*ledger{first, middle, third} {
+		n := startNode(t, NewLedger(l.Chain.Chain, l), func(o *Options) {
+			o.Notice, o.Now, o.Pool = nil, now, pools[i]
+			o.Limits = Limits{ArriveTx: 100 * time.Millisecond, Handshake: time.Second}
+		})
+		n.fresh.Store(true) // all events were there at the start
+		defer pools[i].Subscribe(n.BroadcastTxs)()
+		nodes = append(nodes, n)
+	}
+	key, err := fakenet.Key(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := first.View()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rich, err := v.Account(crypto.PubkeyToAddress(key.PublicKey))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Close(); err != nil {
+		t.Fatal(err)
+	}
+	waits := payment(t, first, key, rich.Nonce, make([]byte, 60_000))
+	if err := pools[1].Add(waits); err != nil {
+		t.Fatal(err)
+	}
+	gone, list := map[string]<-chan struct{}{}, poolConducts(t, first, waits)
+	var acted atomic.Int32
+	for name, how := range list {
+		gone[name] = connectStranger(t, nodes[1], "opera-"+strings.ReplaceAll(name, " ", "-"), func(s *stranger) {
+			acted.Add(1)
+			how.behave(t, s)
+		})
+	}
+	await(t, "all strangers have begun", 20*time.Second, func() bool { return int(acted.Load()) >= len(list) })
+	for _, to := range []int{0, 2} {
+		if err := nodes[to].AddPeer(nodes[1].Self().URLv4()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	await(t, "the honest nodes are connected", 20*time.Second, func() bool { return nodes[0].PeerCount() > 0 && nodes[2].PeerCount() > 0 })
+	for nonce := rich.Nonce + 1; nonce <= rich.Nonce+5; nonce++ {
+		began, tx := time.Now(), payment(t, first, key, nonce, nil)
+		if err := pools[0].Add(tx); err != nil {
+			t.Fatal(err)
+		}
+		await(t, "a transaction at the third node", 20*time.Second, func() bool { return pools[2].Get(tx.Hash()) != nil })
+		t.Logf("after %v", time.Since(began).Round(time.Millisecond))
+	}
+	for name, how := range list {
+		if how.left {
+			select {
+			case <-gone[name]:
+			case <-time.After(10 * time.Second):
+				t.Errorf("%s: it is not left", name)
+			}
+		}
+	}
+	if pending, queued := pools[1].Stats(); pending+queued != 6 {
+		t.Errorf("%d and %d transactions wait, of which 6 are honest", pending, queued)
+	}
+	bounded(t, nodes[1])
+	for _, n := range nodes {
+		closeNode(t, n)
+	}
+	for _, l := range []*ledger{first, middle, third} {
+		l.close(t, false)
+	}
+}
+
+// A request of state is answered by its number alone, however long it is.
+func TestARequestOfStateCostsNoMemory(t *testing.T) {
+	bomb := append([]byte{0xfa, 0x9f, 0xff, 0xfa}, bytes.Repeat([]byte{0x80}, 0x9ffffa)...)
+	var before, later runtime.MemStats
+	runtime.ReadMemStats(&before)
+	id, err := stateRequest(p2p.Msg{Size: uint32(len(bomb)), Payload: bytes.NewReader(bomb)})
+	runtime.ReadMemStats(&later)
+	if id != 0 || err != nil {
+		t.Errorf("%d, %v", id, err)
+	}
+	if took := later.TotalAlloc - before.TotalAlloc; took > 64<<10 {
+		t.Errorf("it took %d bytes", took)
+	}
+	if _, err := stateRequest(p2p.Msg{Size: maxMessage + 1, Payload: bytes.NewReader(nil)}); err == nil {
+		t.Error("a message larger than any is read")
+	}
+}
