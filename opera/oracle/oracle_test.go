@@ -24,6 +24,9 @@ var networks = flag.String("oracle.networks", "3", "sizes of the fakenets that a
 var work = flag.Int("oracle.work", 150, "transactions of each network of go-operas that is replayed")
 
 func TestMain(m *testing.M) {
+	if os.Getenv(operaVariable) != "" {
+		os.Exit(beOpera())
+	}
 	flag.Parse()
 	if words := os.Getenv(replayer); words != "" {
 		if err := beReplayer(words); err != nil {
