@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 
 	"tarn/store/vfs"
@@ -194,8 +195,10 @@ func (l *Log) loadBegin() (b beginning, there bool, err error) {
 	}
 	err = l.files.use(l.beginPath(), func(f vfs.File) error {
 		raw := make([]byte, beginSize)
-		if err := readFull(f, raw, 0); err != nil {
-			return corrupt(l.beginPath(), 0, "read: %v", err)
+		if err := readFull(f, raw, 0); errors.Is(err, io.ErrUnexpectedEOF) {
+			return corrupt(l.beginPath(), 0, "too short")
+		} else if err != nil {
+			return fmt.Errorf("read %s: %w", l.beginPath(), err)
 		}
 		if string(raw[:8]) != beginMagic || checksum(raw[:24]) != binary.LittleEndian.Uint32(raw[24:]) {
 			return corrupt(l.beginPath(), 0, "not the beginning of a log")

@@ -2,26 +2,39 @@ package chain
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
+	"syscall"
 	"testing"
 
 	"tarn/opera/genesis/fakenet"
 	"tarn/store/page"
 	"tarn/store/revision"
 	"tarn/store/vfs"
+	"tarn/store/vfs/errorfs"
 	"tarn/store/vfs/memfs"
 	"tarn/store/vfs/recordfs"
 )
 
-var crashStates = flag.Int("crash.states", 40, "states that power cuts may leave, which a chain is opened from")
+var (
+	crashStates = flag.Int("crash.states", 40, "states that power cuts may leave, which a chain is opened from")
+	crashFaults = flag.Int("crash.faults", 60, "calls to the disk of which each fails once in a chain's life")
+)
 
 // diskOf opens a store with its history on a stand-in of the disk. Files of the history are
 // finished early, and moved.
-func diskOf(disk vfs.FS) (place, error) {
-	p := place{history: NewHistory(HistoryOptions{FS: disk, Dir: "/history", OldDir: "/old", SegmentBytes: 4 << 10})}
-	e, err := page.Open(page.Options{Dir: "/state", FS: disk, Mode: page.Heap, GrowBytes: 2 << 20, BeforeMeta: p.history.Sync})
+func diskOf(disk vfs.FS) (place, error) { return diskBelow(disk, "/", page.Heap) }
+
+// diskBelow is diskOf below a folder, with the page engine in a mode. In mode mapped the kernel
+// writes pages, which no stand-in sees.
+func diskBelow(disk vfs.FS, dir string, mode page.Mode) (place, error) {
+	p := place{history: NewHistory(HistoryOptions{FS: disk, Dir: filepath.Join(dir, "history"), OldDir: filepath.Join(dir, "old"), SegmentBytes: 4 << 10})}
+	e, err := page.Open(page.Options{
+		Dir: filepath.Join(dir, "state"), FS: disk, Mode: mode, LimitBytes: 64 << 20, GrowBytes: 2 << 20, BeforeMeta: p.history.Sync,
+	})
 	if err != nil {
 		return p, err
 	}
@@ -39,12 +52,26 @@ type promise struct {
 // A power cut at any write leaves a chain that opens by itself with all that was synced,
 // and goes on to the same blocks.
 func TestAPowerCutAtAnyWriteLosesNothingSynced(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		disk vfs.FS
+		dir  string
+		mode page.Mode
+	}{
+		{"heap", memfs.New(), "/", page.Heap},
+		{"mapped_private", vfs.OS, t.TempDir(), page.MappedPrivate},
+	} {
+		t.Run(c.name, func(t *testing.T) { powerCuts(t, recordfs.New(c.disk), c.dir, c.mode) })
+	}
+}
+
+// powerCuts records a chain's life, and opens chains from what power cuts may leave of it.
+func powerCuts(t *testing.T, disk *recordfs.FS, dir string, mode page.Mode) {
 	r := record(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	disk := recordfs.New(memfs.New())
-	s, err := diskOf(disk)
+	s, err := diskBelow(disk, dir, mode)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,16 +125,16 @@ func TestAPowerCutAtAnyWriteLosesNothingSynced(t *testing.T) {
 				kept = p
 			}
 		}
-		if err := survives(state.FS, r, kept); err != nil {
+		if err := survives(state.FS, dir, r, kept); err != nil {
 			t.Fatalf("%v\n%v", err, state)
 		}
 	}
 	t.Logf("%d states", states)
 }
 
-// survives opens a chain from what a power cut left.
-func survives(disk *memfs.FS, r recorded, kept promise) error {
-	s, err := diskOf(disk)
+// survives opens a chain from what a power cut left. An image is the same in all modes.
+func survives(disk *memfs.FS, dir string, r recorded, kept promise) error {
+	s, err := diskBelow(disk, dir, page.Heap)
 	if err != nil {
 		return err
 	}
@@ -132,4 +159,90 @@ func survives(disk *memfs.FS, r recorded, kept promise) error {
 		}
 	}
 	return c.Close()
+}
+
+// live makes a chain, feeds it with checkpoints in between, and closes it. It ends with the
+// first error, and says how many events were made durable before.
+func live(disk vfs.FS, r recorded) (synced int, err error) {
+	s, err := diskOf(disk)
+	if err != nil {
+		return 0, err
+	}
+	defer s.Close() //nolint:errcheck // after an error of the disk
+	g, err := fakenet.New(fakenet.Options{Validators: 1})
+	if err == nil {
+		err = ApplyGenesis(Options{Store: s, History: s.history}, g)
+	}
+	if err != nil {
+		return 0, err
+	}
+	c, err := Open(Options{Store: s, History: s.history})
+	if err != nil {
+		return 0, err
+	}
+	for reached := 0; reached < len(r.events) && err == nil; {
+		reached = min(len(r.events), reached+7)
+		if _, err = c.Feed(context.Background(), source(r.events[:reached]), nil); err == nil {
+			err = c.SyncEvents()
+		}
+		if err == nil {
+			synced = reached
+			var done interface{ Wait() error }
+			if done, err = c.Checkpoint(); err == nil {
+				err = done.Wait()
+			}
+		}
+	}
+	return synced, errors.Join(err, c.Close())
+}
+
+// Each call to the disk fails once. Either nobody needed it, or an error says so; and what is
+// there goes on to the same blocks, with all events that were synced.
+func TestAnyCallToTheDiskMayFail(t *testing.T) {
+	r := record(t)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	calls := 0
+	counted := errorfs.New(memfs.New())
+	counted.Trace(func(errorfs.Op, string) { calls++ })
+	if synced, err := live(counted, r); err != nil || synced != len(r.events) {
+		t.Fatalf("without a fault: %d events, %v", synced, err)
+	}
+	faults, unseen := 0, 0
+	for range *crashFaults {
+		nth := 1 + random.IntN(calls)
+		mem := memfs.New()
+		bad := errorfs.New(mem)
+		fired := bad.Inject(errorfs.Fault{Ops: errorfs.All, Nth: nth, Err: syscall.EIO, Part: random.IntN(2) == 0})
+		synced, err := live(bad, r)
+		switch {
+		case fired() == 0:
+			continue // what runs beside the writer made fewer calls this time
+		case err == nil:
+			unseen++ // a file that is to be moved, say, is moved later
+		case !errors.Is(err, syscall.EIO):
+			t.Fatalf("call %d of %d failed, and the error is %v", nth, calls, err)
+		}
+		faults++
+		if err := survives(mem, "/", r, promise{events: synced}); err != nil && !begins(mem, err) {
+			t.Fatalf("call %d of %d failed, and then: %v", nth, calls, err)
+		}
+	}
+	t.Logf("%d of %d calls failed, %d were not needed", faults, calls, unseen)
+	if unseen > faults/2 {
+		t.Errorf("of %d faults %d were no errors", faults, unseen)
+	}
+}
+
+// begins tells whether what is there is a chain whose genesis was interrupted, which carries a
+// mark of whoever applies it, and is begun again.
+func begins(disk *memfs.FS, err error) bool {
+	s, failed := diskOf(disk)
+	if failed != nil {
+		return false
+	}
+	defer s.Close()
+	_, none := NetworkOf(s)
+	return errors.Is(none, ErrEmpty) && errors.Is(err, ErrEmpty)
 }

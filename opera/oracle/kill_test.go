@@ -3,6 +3,7 @@ package oracle
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
@@ -13,9 +14,13 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/ethereum/go-ethereum/rlp"
+
+	"tarn/internal/disk"
 	"tarn/opera/chain"
 	"tarn/opera/chain/chaintest"
 	"tarn/opera/eventfile"
@@ -26,7 +31,8 @@ import (
 var kills = flag.Int("oracle.kills", 2, "times that a replay is killed on each engine")
 
 // replayer is the variable that makes the test's program one that replays events and is
-// killed: the folder, the engine's number, the file, a seed.
+// killed: the folder, the engine's number, the file, a seed. Without a file it makes the chain,
+// and ends.
 const replayer = "TARN_ORACLE_REPLAY"
 
 const killedValidators = 4
@@ -125,59 +131,140 @@ func beReplayer(words string) error {
 	if err != nil {
 		return err
 	}
-	p, err := chaintest.Open(w[0], chaintest.Options{Engine: subjects()[number]})
+	o := chaintest.Options{Engine: subjects()[number]}
+	if w[2] == "" {
+		p, err := chaintest.New(w[0], killedValidators, o)
+		if err != nil {
+			return err
+		}
+		return p.Close()
+	}
+	p, err := chaintest.Open(w[0], o)
 	if err != nil {
 		return err
 	}
 	if err := replay(p.Chain, w[2], rand.New(rand.NewPCG(seed, 1)), os.Stdout); err != nil {
 		return err
 	}
+	if err := digest(p.Chain, os.Stdout); err != nil {
+		return err
+	}
 	return p.Close()
 }
 
-// killed runs a replay and kills it after a while, and returns whether it came to its end,
-// and of how many events it was certain. It must have found as many as the one before was
-// certain of.
-func killed(t *testing.T, words string, after time.Duration, before int) (ended bool, certain int, err error) {
+// digest writes a line that says what blocks and what epoch a chain has.
+func digest(c *chain.Chain, out io.Writer) error {
+	sum := sha256.New()
+	for number := inter.BlockNumber(1); number <= c.Head().Number; number++ {
+		record, err := c.BlockRecord(number)
+		if err == nil {
+			err = rlp.Encode(sum, record)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	record, err := c.EpochRecord(c.Epoch().Epoch)
+	if err == nil {
+		err = rlp.Encode(sum, record)
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(out, "chain %d blocks %x\n", c.Head().Number, sum.Sum(nil))
+	}
+	return err
+}
+
+// run is a replay that is struck: by a kill, or a power cut under it.
+type run struct {
+	words  string
+	strike func(*os.Process) error
+
+	mu      sync.Mutex
+	struck  bool   // what it says from then on counts for nothing
+	found   bool   // it said how many events are there
+	certain int    // events that must be there
+	chain   string // what it came to
+	err     error  // of the strike
+}
+
+// goes starts the replay, strikes it after a while, and returns whether it came to its end. It
+// must have found as many events as the one before was certain of.
+func (r *run) goes(t *testing.T, after time.Duration) (ended bool, err error) {
 	t.Helper()
 	program, err := os.Executable()
 	if err != nil {
-		return false, 0, err
+		return false, err
 	}
 	cmd := exec.CommandContext(t.Context(), program, "-test.run=^$")
-	cmd.Env = append(os.Environ(), replayer+"="+words)
+	cmd.Env = append(os.Environ(), replayer+"="+r.words)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
 	if err != nil {
-		return false, 0, err
+		return false, err
 	}
-	if err := cmd.Start(); err != nil {
-		return false, 0, err
-	}
-	certain = before
-	found := false
+	r.struck, r.found = false, false
+	done := make(chan struct{})
+	var beside sync.WaitGroup
 	for lines := bufio.NewScanner(out); lines.Scan(); {
-		word, text, _ := strings.Cut(lines.Text(), " ")
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			return false, 0, errors.Join(err, cmd.Process.Kill(), cmd.Wait())
+		if err = r.hear(lines.Text()); err != nil {
+			break
 		}
-		if word == "certain" {
-			certain = max(certain, n)
-		}
-		if word == "found" {
-			if found = true; n < before {
-				return false, 0, errors.Join(fmt.Errorf("%d events are there, %d were certain", n, before), cmd.Process.Kill(), cmd.Wait())
-			}
-			time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
+		if r.found && strings.HasPrefix(lines.Text(), "found") {
+			beside.Go(func() {
+				select {
+				case <-time.After(after):
+					r.mu.Lock()
+					r.struck = true
+					r.mu.Unlock()
+					r.err = r.strike(cmd.Process)
+				case <-done:
+				}
+			})
 		}
 	}
-	err = cmd.Wait()
+	if err != nil {
+		_ = cmd.Process.Kill() // it may have ended
+	}
+	failed := cmd.Wait()
+	close(done)
+	beside.Wait()
 	var exit *exec.ExitError
-	if errors.As(err, &exit) && !exit.Exited() && found {
-		return false, certain, nil
+	switch {
+	case err != nil || r.err != nil:
+		return false, errors.Join(err, r.err)
+	case r.struck && errors.As(failed, &exit): // over the kill, or the errors of its disk
+		return false, nil
 	}
-	return err == nil, certain, err
+	return failed == nil, failed
+}
+
+// hear takes a line that the replay says.
+func (r *run) hear(line string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	word, text, _ := strings.Cut(line, " ")
+	if r.struck {
+		return nil
+	}
+	if word == "chain" {
+		r.chain = line
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	switch {
+	case err != nil:
+		return fmt.Errorf("it says %q", line)
+	case word == "certain":
+		r.certain = max(r.certain, n)
+	case n < r.certain:
+		return fmt.Errorf("%d events are there, %d were certain", n, r.certain)
+	default:
+		r.found = true
+	}
+	return nil
 }
 
 // A replay that is killed again and again comes to the same blocks, on every engine, and
@@ -206,18 +293,18 @@ func TestAKilledReplayComesToTheSameBlocks(t *testing.T) {
 			if err := p.Close(); err != nil {
 				t.Fatal(err)
 			}
-			certain, ended := 0, false
-			for round := 0; !ended; round++ {
+			r := run{strike: (*os.Process).Kill}
+			for round, ended := 0, false; !ended; round++ {
 				after := time.Hour
 				if round < *kills {
 					after = time.Duration(random.Int64N(int64(120 * time.Millisecond)))
 				}
-				words := fmt.Sprintf("%s|%d|%s|%d", place, i, path, random.Uint64())
-				if ended, certain, err = killed(t, words, after, certain); err != nil {
+				r.words = fmt.Sprintf("%s|%d|%s|%d", place, i, path, random.Uint64())
+				if ended, err = r.goes(t, after); err != nil {
 					t.Fatal(err)
 				}
 				if !ended {
-					t.Logf("killed after %v, when %d events were certain", after, certain)
+					t.Logf("killed after %v, when %d events were certain", after, r.certain)
 				}
 			}
 			if p, err = chaintest.Open(place, chaintest.Options{Engine: o}); err != nil {
@@ -228,6 +315,86 @@ func TestAKilledReplayComesToTheSameBlocks(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A replay under which the power is cut again and again, on a disk of its own, comes to the same
+// blocks, on every engine, and loses nothing that it had made durable.
+func TestAReplayWithoutPowerComesToTheSameBlocks(t *testing.T) {
+	if reason := disk.Missing(); reason != "" {
+		t.Skip(reason)
+	}
+	seed := *firstSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("seed %d", seed)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "made.events")
+	var want strings.Builder
+	if err := digest(lifeOf(t, dir, path, seed), &want); err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(seed, 3))
+	for i, o := range subjects() {
+		name := string(o.Kind)
+		if o.Kind == engine.Page {
+			name += "-" + o.Mode.String()
+		}
+		t.Run(name, func(t *testing.T) {
+			got, err := withoutPower(t, i, path, random)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got+"\n" != want.String() {
+				t.Errorf("it comes to %s, want %s", got, want.String())
+			}
+		})
+	}
+}
+
+// withoutPower has the power cut as often as is asked for, and returns what chain it comes to.
+// Only processes that this goroutine starts see the disk.
+func withoutPower(t *testing.T, number int, path string, random *rand.Rand) (chain string, err error) {
+	t.Helper()
+	if err := disk.Apart(); err != nil {
+		return "", err
+	}
+	d, err := disk.New(t.TempDir(), 512<<20)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	place := filepath.Join(d.Dir, "chain")
+	r := run{strike: func(p *os.Process) error {
+		err := d.Cut()
+		_ = p.Kill() // it may have ended over the errors of its disk
+		return err
+	}}
+	r.words = fmt.Sprintf("%s|%d||0", place, number)
+	if ended, err := r.goes(t, time.Hour); err != nil || !ended {
+		return "", fmt.Errorf("make the chain: %w", err)
+	}
+	for cut := 0; ; cut++ {
+		after := time.Hour
+		if cut < *kills {
+			after = time.Duration(random.Int64N(int64(200 * time.Millisecond)))
+		}
+		r.words = fmt.Sprintf("%s|%d|%s|%d", place, number, path, random.Uint64())
+		ended, err := r.goes(t, after)
+		if err != nil {
+			return "", err
+		}
+		if ended && !r.struck {
+			return r.chain, nil
+		}
+		t.Logf("without power after %v, when %d events were certain", after, r.certain)
+		if err := d.Unmount(); err != nil {
+			return "", err
+		}
+		if err := d.Mount(); err != nil {
+			return "", err
+		}
 	}
 }
 
