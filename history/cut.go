@@ -135,8 +135,9 @@ func (l *Log) removeBefore(sequence uint64) error {
 	return nil
 }
 
-// Verify reads everything and reports what is not as it was written.
-func (l *Log) Verify(report func(error)) error {
+// Verify reads everything and reports what is not as it was written. Read, if not nil, is told
+// how many bytes were read since the last time; its error ends this.
+func (l *Log) Verify(report func(error), read func(bytes int64) error) error {
 	l.mu.RLock()
 	segments := append([]*segment(nil), l.segments...)
 	l.mu.RUnlock()
@@ -154,9 +155,15 @@ func (l *Log) Verify(report func(error)) error {
 			entry, err := l.Read(number, buf[:0])
 			if err != nil {
 				report(err)
+			} else {
+				buf = entry
+			}
+			if read == nil {
 				continue
 			}
-			buf = entry
+			if err := read(entryHead + int64(len(entry))); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -127,10 +127,15 @@ func (x *Index) catchUp(next uint64) error {
 
 // Add takes an entry that was appended to the log. Entries come in order.
 func (x *Index) Add(number uint64, entry []byte) error {
+	return x.AddKeys(number, func(emit func(key, value []byte)) error { return x.o.Keys(number, entry, emit) })
+}
+
+// AddKeys is Add for who has an entry decoded: keys calls emit as Keys does for the entry.
+func (x *Index) AddKeys(number uint64, keys func(emit func(key, value []byte)) error) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var refused error
-	err := x.o.Keys(number, entry, func(key, value []byte) {
+	err := keys(func(key, value []byte) {
 		if len(key) > maxIndexed || len(value) > maxIndexed {
 			refused = fmt.Errorf("a key of %d bytes with a value of %d", len(key), len(value))
 			return
@@ -399,8 +404,9 @@ func (x *Index) Stats() IndexStats {
 	return s
 }
 
-// Verify reads all runs and reports what is not as it was written.
-func (x *Index) Verify(report func(error)) error {
+// Verify reads all runs and reports what is not as it was written. Read, if not nil, is told
+// how many bytes were read since the last time; its error ends this.
+func (x *Index) Verify(report func(error), read func(bytes int64) error) error {
 	x.mu.RLock()
 	runs := x.runs
 	x.mu.RUnlock()
@@ -408,6 +414,12 @@ func (x *Index) Verify(report func(error)) error {
 		err := x.files.use(r.path, func(f vfs.File) error { return r.verify(f, report) })
 		if err != nil {
 			report(err)
+		}
+		if read == nil {
+			continue
+		}
+		if err := read(r.size); err != nil {
+			return err
 		}
 	}
 	return nil

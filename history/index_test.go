@@ -156,7 +156,7 @@ func TestAnIndexFindsWhatTheLogHas(t *testing.T) {
 		for range 4 {
 			check(t, grow(t, r, l, x, 120))
 			check(t, agrees(t, x, l, r))
-			check(t, x.Verify(func(err error) { t.Error(err) }))
+			check(t, x.Verify(func(err error) { t.Error(err) }, nil))
 			// A cut that reaches into runs: a store of before that was put back.
 			if r.IntN(3) == 0 && l.Next() > l.First() {
 				next := l.First() + uint64(r.IntN(int(l.Next()-l.First())))
@@ -263,7 +263,7 @@ func TestEachDamagedByteOfARunIsFound(t *testing.T) {
 		x, err := OpenIndex(o)
 		check(t, err)
 		found := 0
-		check(t, x.Verify(func(error) { found++ }))
+		check(t, x.Verify(func(error) { found++ }, nil))
 		if again+found == 0 {
 			t.Fatalf("byte %d is damaged, and nothing finds it", at)
 		}

@@ -163,7 +163,7 @@ func TestALogSurvivesAPowerCutAnywhere(t *testing.T) {
 			if got, err := l.Read(next, nil); err != nil || string(got) != "more" {
 				t.Fatalf("%q, %v\n%v", got, err, s)
 			}
-			check(t, l.Verify(func(err error) { t.Errorf("%v\n%v", err, s) }))
+			check(t, l.Verify(func(err error) { t.Errorf("%v\n%v", err, s) }, nil))
 			check(t, l.Close())
 		}
 	}
@@ -245,7 +245,7 @@ func TestEachDamagedByteIsFound(t *testing.T) {
 				continue
 			}
 			found := 0
-			check(t, l.Verify(func(error) { found++ }))
+			check(t, l.Verify(func(error) { found++ }, nil))
 			if found == 0 {
 				t.Fatalf("%s at %d is damaged, and nothing finds it", path, at)
 			}

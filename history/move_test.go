@@ -63,7 +63,7 @@ func TestFinishedSegmentsMoveBesideReadersAndAppends(t *testing.T) {
 				t.Errorf("entry %d is %q, %v", number, got, err)
 			}
 		}
-		check(t, l.Verify(func(err error) { t.Error(err) }))
+		check(t, l.Verify(func(err error) { t.Error(err) }, nil))
 	})
 	moveAll(t, l, 100)
 	beside.Wait()

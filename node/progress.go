@@ -1,30 +1,44 @@
 package node
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 )
 
 // Progress says every few seconds how far a long piece of work is, how fast it goes, and how
-// long it will take. One goroutine may use it.
+// long it will take. Where the log is written through a [Live], that is shown in one line which
+// changes in its place, until End or Done. One goroutine may use it.
 type Progress struct {
 	log   *slog.Logger
+	live  *Live // nil where there is none
 	what  string
 	every time.Duration
 	start time.Time
-	said  time.Time
-	count int // calls since the clock was read
+	next  time.Time // when there is a line again
+	count int       // calls since the clock was read
 }
 
-// skipped is how many calls cost no look at the clock.
-const skipped = 15
+const (
+	// skipped is how many calls cost no look at the clock.
+	skipped = 15
+	// firstAfter is how long work takes of which there is a line at all.
+	firstAfter = 2 * time.Second
+	// liveEvery is between two changes of a line in its place.
+	liveEvery = 200 * time.Millisecond
+)
 
-// NewProgress begins to watch a piece of work, of which there is a line each so often; 0 is a
-// line for each report.
+// NewProgress begins to watch a piece of work, of which there is a line each so often, the
+// first after two seconds; 0 is a line for each report.
 func NewProgress(log *slog.Logger, what string, every time.Duration) *Progress {
 	now := time.Now()
-	return &Progress{log: log, what: what, every: every, start: now, said: now}
+	p := &Progress{log: log, what: what, every: every, start: now, next: now.Add(min(every, firstAfter))}
+	if h, ok := log.Handler().(liveHandler); ok && log.Enabled(context.Background(), slog.LevelInfo) {
+		p.live = h.live
+	}
+	return p
 }
 
 // Items reports how many items are done, of how many; total is 0 where that is not known.
@@ -48,21 +62,55 @@ func (p *Progress) looks() bool {
 func (p *Progress) say(done, total uint64, rate func(float64) string, args []any) bool {
 	p.count = 0
 	now := time.Now()
-	if now.Sub(p.said) < p.every {
+	if now.Before(p.next) {
 		return false
 	}
-	p.said = now
+	p.next = now.Add(p.every)
 	speed := float64(done) / now.Sub(p.start).Seconds()
 	all := append([]any{}, args...)
 	if total > 0 {
 		left := time.Duration(float64(total-min(done, total)) / max(speed, 1e-9) * float64(time.Second))
-		all = append(all, "percent", fmt.Sprintf("%.1f", 100*float64(done)/float64(total)), "left", left.Round(time.Second))
+		all = append(all, "percent", fmt.Sprintf("%.1f", 100*float64(min(done, total))/float64(total)), "left", left.Round(time.Second))
 	}
-	p.log.Info(p.what, append(all, "rate", rate(speed))...)
+	all = append(all, "rate", rate(speed))
+	if p.live == nil {
+		p.log.Info(p.what, all...)
+		return true
+	}
+	p.next = now.Add(liveEvery)
+	p.live.Show(lineOf(p.what, all))
 	return true
+}
+
+// lineOf is a line in its place: what matters first, since a narrow terminal cuts the rest off.
+func lineOf(what string, args []any) string {
+	first := map[string]int{"percent": 0, "left": 1, "rate": 2}
+	head, rest := make([]string, len(first)), []string{}
+	for i := 0; i+1 < len(args); i += 2 {
+		name := fmt.Sprint(args[i])
+		switch at, ok := first[name]; {
+		case !ok:
+			rest = append(rest, fmt.Sprintf("%s=%v", name, args[i+1]))
+		case name == "percent":
+			head[at] = fmt.Sprintf(" %v %%", args[i+1])
+		case name == "left":
+			head[at] = fmt.Sprintf(" %v left", args[i+1])
+		default:
+			head[at] = fmt.Sprintf(" %v", args[i+1])
+		}
+	}
+	return strings.TrimSpace(what + strings.Join(head, "") + "  " + strings.Join(rest, " "))
+}
+
+// End takes the line in its place away, if there is one: the work has ended, whichever way.
+func (p *Progress) End() {
+	if p.live != nil {
+		p.live.Show("")
+	}
 }
 
 // Done says that the work is done.
 func (p *Progress) Done(what string, args ...any) {
+	p.End()
 	p.log.Info(what, append(args, "took", time.Since(p.start).Round(time.Millisecond))...)
 }

@@ -2,6 +2,8 @@ package bench
 
 import (
 	"flag"
+	"math"
+	"runtime/metrics"
 	"testing"
 	"time"
 
@@ -31,6 +33,7 @@ func BenchmarkReplay(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
+		before := garbage()
 		b.StartTimer()
 		begun := time.Now()
 		fed, err := c.Feed(b.Context(), in.Next, nil)
@@ -49,6 +52,7 @@ func BenchmarkReplay(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.StopTimer()
+		garbage().report(b, before, fed.Txs)
 		b.ReportMetric(float64(connected.Microseconds())/float64(fed.Txs), "us/tx")
 		b.ReportMetric(float64(fed.Txs)/time.Since(begun).Seconds(), "tx/s")
 		if err := in.Close(); err != nil {
@@ -59,4 +63,31 @@ func BenchmarkReplay(b *testing.B) {
 		}
 		b.StartTimer()
 	}
+}
+
+// counts are what the runtime has counted since the process began.
+type counts struct {
+	bytes, objects, cycles uint64
+	pauses                 *metrics.Float64Histogram // seconds in which the world stood still for the collector
+}
+
+func garbage() counts {
+	samples := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/allocs:objects"}, {Name: "/gc/cycles/total:gc-cycles"}, {Name: "/sched/pauses/total/gc:seconds"}}
+	metrics.Read(samples)
+	return counts{samples[0].Value.Uint64(), samples[1].Value.Uint64(), samples[2].Value.Uint64(), samples[3].Value.Float64Histogram()}
+}
+
+// report tells what came since: garbage a transaction, collections, and their longest pause.
+func (c counts) report(b *testing.B, before counts, txs int) {
+	b.ReportMetric(float64(c.bytes-before.bytes)/float64(txs), "garbage-B/tx")
+	b.ReportMetric(float64(c.objects-before.objects)/float64(txs), "objects/tx")
+	b.ReportMetric(float64(c.cycles-before.cycles), "collections")
+	longest := 0.0
+	for i, n := range c.pauses.Counts {
+		// The last bucket has no end.
+		if end := c.pauses.Buckets[i+1]; n > before.pauses.Counts[i] && !math.IsInf(end, 1) {
+			longest = max(longest, end)
+		}
+	}
+	b.ReportMetric(longest*1e3, "longest-pause-ms")
 }

@@ -152,7 +152,10 @@ func (p *part) append(number uint64, b *Block) error {
 	if _, err := p.log.Append(entry); err != nil {
 		return err
 	}
-	return p.index.Add(number, entry)
+	return p.index.AddKeys(number, func(emit func(key, value []byte)) error {
+		b.keys(emit)
+		return nil
+	})
 }
 
 // Append adds the next block of the chain's own.
@@ -272,13 +275,14 @@ func (l *Log) Cut(blocks, roots inter.BlockNumber) error {
 	return errors.Join(l.own.log.Cut(uint64(blocks)), l.own.index.Cut(uint64(blocks)), l.roots.Cut(uint64(roots)))
 }
 
-// Verify reads everything and reports what is not as it was written.
-func (l *Log) Verify(report func(error)) error {
+// Verify reads everything and reports what is not as it was written. Read, if not nil, is told
+// how many bytes were read since the last time; its error ends this.
+func (l *Log) Verify(report func(error), read func(bytes int64) error) error {
 	var errs []error
 	for _, log := range l.logs() {
-		errs = append(errs, log.Verify(report))
+		errs = append(errs, log.Verify(report, read))
 	}
-	return errors.Join(append(errs, l.own.index.Verify(report), l.brought.index.Verify(report))...)
+	return errors.Join(append(errs, l.own.index.Verify(report, read), l.brought.index.Verify(report, read))...)
 }
 
 // First returns the number of the first block that is the chain's own. Any goroutine may ask.

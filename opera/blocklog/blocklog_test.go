@@ -134,7 +134,7 @@ func TestBlocksAreFound(t *testing.T) {
 	if l.own.index.Stats().Runs == 0 || l.brought.index.Stats().Runs == 0 {
 		t.Error("nothing was sorted")
 	}
-	must(t, l.Verify(func(err error) { t.Error(err) }))
+	must(t, l.Verify(func(err error) { t.Error(err) }, nil))
 	must(t, l.Close())
 }
 

@@ -33,6 +33,12 @@ func keys(_ uint64, entry []byte, emit func(key, value []byte)) error {
 	if err := rlp.DecodeBytes(entry, b); err != nil {
 		return fmt.Errorf("decode a block: %w", err)
 	}
+	b.keys(emit)
+	return nil
+}
+
+// keys emits the keys of a block that is decoded.
+func (b *Block) keys(emit func(key, value []byte)) {
 	emit(key(kindID, b.ID[:]), nil)
 	for i := 0; i+HashBytes <= len(b.Found); i += HashBytes {
 		emit(key(kindTx, b.Found[i:]), binary.AppendUvarint(nil, uint64(i/HashBytes)))
@@ -53,7 +59,6 @@ func keys(_ uint64, entry []byte, emit func(key, value []byte)) error {
 			}
 		}
 	}
-	return nil
 }
 
 // number is of which block an entry of a part is.

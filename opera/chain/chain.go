@@ -78,6 +78,7 @@ type Chain struct {
 	options   Options
 	store     store.Store
 	state     *state.Tables
+	hashes    *state.Hashes
 	roots     *state.Roots
 	rows      rows
 	votes     *llr.Ledger

@@ -18,9 +18,45 @@ type Fed struct {
 	Known       int // passed over: connected before, or of an epoch that is over
 }
 
-// ahead is how many events are decoded and not connected yet: enough for all processors,
-// and few enough for the largest ones to have room.
-const ahead = 64
+// How many events are decoded and not connected yet, and how many bytes they have, about: so
+// many that all processors have work while the writer waits for a root, and so few that there
+// is room for the largest ones.
+const (
+	ahead      = 1024
+	aheadBytes = 16 << 20
+)
+
+// room is a number of bytes that are taken and given back.
+type room struct {
+	mu   sync.Mutex
+	free sync.Cond
+	left int
+}
+
+func newRoom(bytes int) *room {
+	r := &room{left: bytes}
+	r.free.L = &r.mu
+	return r
+}
+
+// take waits until something is left, takes so many bytes, which may be more, and tells
+// whether the context still goes on.
+func (r *room) take(ctx context.Context, bytes int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.left <= 0 && ctx.Err() == nil {
+		r.free.Wait()
+	}
+	r.left -= bytes
+	return ctx.Err() == nil
+}
+
+func (r *room) give(bytes int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left += bytes
+	r.free.Broadcast()
+}
 
 // item is an event on its way from the source to the writer.
 type item struct {
@@ -40,13 +76,15 @@ func (c *Chain) Feed(ctx context.Context, next func() ([]byte, error), each func
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	order, work := make(chan *item, ahead), make(chan *item, ahead)
+	r := newRoom(aheadBytes)
+	defer context.AfterFunc(ctx, func() { r.give(0) })()
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer cancel()
 	for range runtime.GOMAXPROCS(0) {
 		all.Go(func() { c.verifier.decode(work) })
 	}
-	all.Go(func() { read(ctx, next, order, work) })
+	all.Go(func() { read(ctx, next, r, order, work) })
 	var fed Fed
 	for {
 		if err := ctx.Err(); err != nil { // before an event that is ready
@@ -66,6 +104,7 @@ func (c *Chain) Feed(ctx context.Context, next func() ([]byte, error), each func
 			if err := c.take(it, &fed); err != nil {
 				return fed, fmt.Errorf("event %d: %w", fed.Events+fed.Known, err)
 			}
+			r.give(len(it.raw))
 			if each != nil {
 				each(fed)
 			}
@@ -74,7 +113,7 @@ func (c *Chain) Feed(ctx context.Context, next func() ([]byte, error), each func
 }
 
 // read reads a source and hands each event to who decodes and to who connects.
-func read(ctx context.Context, next func() ([]byte, error), order, work chan<- *item) {
+func read(ctx context.Context, next func() ([]byte, error), r *room, order, work chan<- *item) {
 	defer close(work)
 	defer close(order)
 	for {
@@ -82,6 +121,8 @@ func read(ctx context.Context, next func() ([]byte, error), order, work chan<- *
 		it.raw, it.err = next()
 		if it.err != nil {
 			close(it.ready)
+		} else if !r.take(ctx, len(it.raw)) {
+			return
 		}
 		select {
 		case order <- it:

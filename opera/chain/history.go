@@ -96,6 +96,11 @@ type HistoryStats struct {
 	States state.ArchiveStats
 }
 
+// Bytes is how many the files have, about.
+func (s *HistoryStats) Bytes() int64 {
+	return s.Events.LogBytes + s.Events.Index.RunBytes + s.Blocks.LogBytes + s.Blocks.Index.RunBytes + s.Blocks.Brought.RunBytes + s.States.LogBytes + s.States.Index.RunBytes
+}
+
 // Stats may be called by any goroutine. They are zero while the chain is not open.
 func (h *History) Stats() HistoryStats {
 	l := h.logs.Load()
@@ -105,13 +110,14 @@ func (h *History) Stats() HistoryStats {
 	return HistoryStats{Events: l.events.Stats(), Blocks: l.blocks.Stats(), States: l.states.Stats()}
 }
 
-// Verify reads everything and reports what is not as it was written.
-func (h *History) Verify(report func(error)) error {
+// Verify reads everything and reports what is not as it was written. Read, if not nil, is told
+// how many bytes were read since the last time, of about [HistoryStats.Bytes]; its error ends this.
+func (h *History) Verify(report func(error), read func(bytes int64) error) error {
 	l := h.logs.Load()
 	if l == nil {
 		return errors.New("verify the history: it is not open")
 	}
-	return errors.Join(l.events.Verify(report), l.blocks.Verify(report), l.states.Verify(report))
+	return errors.Join(l.events.Verify(report, read), l.blocks.Verify(report, read), l.states.Verify(report, read))
 }
 
 func (h *History) dir(name string) string { return filepath.Join(h.o.Dir, name) }

@@ -51,7 +51,7 @@ func TestFinishedFilesMoveToTheOtherFolder(t *testing.T) {
 	c := newChain(t, s)
 	grown(t, c, r.events)
 	compare(t, c, r)
-	if err := s.history.Verify(func(err error) { t.Error(err) }); err != nil {
+	if err := s.history.Verify(func(err error) { t.Error(err) }, nil); err != nil {
 		t.Error(err)
 	}
 	closeChain(t, c)

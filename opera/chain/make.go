@@ -85,7 +85,7 @@ func (b *draft) confirm(ids []inter.EventID) error {
 // after an epoch is sealed, then those of the events, the newest that fit into a block.
 func (b *draft) execute() error {
 	c := b.chain
-	b.state = state.NewBlock(c.state.Flat(c.store))
+	b.state = state.NewBlock(c.state.Flat(c.store)).Remember(c.hashes)
 	b.machine = evm.NewBlock(evm.Header{
 		Number: b.Info.Number, Time: b.Info.Time, ID: b.Info.Atropos,
 		Config: c.config, BaseFee: evm.BaseFee(&c.epoch.Rules), BlockID: c.ids.get,

@@ -64,7 +64,7 @@ func prepare(o Options) (*Chain, error) {
 	if o.Analyses == 0 {
 		o.Analyses = 16 << 20
 	}
-	c := &Chain{options: o, store: o.Store, analyses: evm.NewAnalyses(o.Analyses)}
+	c := &Chain{options: o, store: o.Store, analyses: evm.NewAnalyses(o.Analyses), hashes: state.NewHashes()}
 	var err error
 	if c.rows, err = openRows(o.Store); err != nil {
 		return nil, err

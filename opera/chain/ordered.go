@@ -7,6 +7,9 @@ import (
 	"sync"
 )
 
+// inOrder is how many items are worked on ahead of who takes them.
+const inOrder = 64
+
 // ordered does some work for items on all processors, and hands what comes of it to the
 // caller's function in the order of the items. It ends with the first error, of whichever
 // item comes first, and when the context ends. The items are read by another goroutine.
@@ -18,7 +21,7 @@ func ordered[I, T any](ctx context.Context, items iter.Seq2[I, error], work func
 		err   error
 		ready chan struct{}
 	}
-	order, jobs := make(chan *result, ahead), make(chan *result, ahead)
+	order, jobs := make(chan *result, inOrder), make(chan *result, inOrder)
 	var all sync.WaitGroup
 	defer all.Wait()
 	defer cancel()

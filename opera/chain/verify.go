@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"tarn/opera/eventcheck"
@@ -20,6 +21,47 @@ type Verifier struct {
 	signatures *eventcheck.Signatures // of the present epoch
 	present    eventcheck.Beginning
 	past       map[inter.Epoch]eventcheck.Beginning // that were asked for
+
+	sent sent
+}
+
+// sent remembers the last transactions with their senders, because events repeat those of
+// other events, and to find a sender costs more than to execute a transfer.
+type sent struct {
+	mu         sync.Mutex
+	young, old map[common.Hash]*types.Transaction
+	bytes      uint64 // of the young ones
+}
+
+// sentBytes bounds the transactions of each of the two generations, as they travel.
+const sentBytes = 4 << 20
+
+// same returns the transactions, those that are remembered in the place of their equals.
+func (s *sent) same(txs types.Transactions) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, tx := range txs {
+		if known := s.young[tx.Hash()]; known != nil {
+			txs[i] = known
+		} else if known = s.old[tx.Hash()]; known != nil {
+			txs[i] = known
+		}
+	}
+}
+
+// remember takes transactions whose senders are found.
+func (s *sent) remember(txs types.Transactions) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, tx := range txs {
+		if s.bytes >= sentBytes || s.young == nil {
+			s.old, s.young, s.bytes = s.young, map[common.Hash]*types.Transaction{}, 0
+		}
+		if s.young[tx.Hash()] == nil {
+			s.young[tx.Hash()] = tx
+			s.bytes += tx.Size()
+		}
+	}
 }
 
 // remembered is how many beginnings of epochs are kept: a validator's votes are of the last
@@ -77,11 +119,16 @@ func (v *Verifier) Decode(raw []byte) (*inter.Payload, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, tx := range p.Txs {
+		tx.Hash() // which is kept
+	}
+	v.sent.same(p.Txs)
 	for i, tx := range p.Txs {
 		if _, err := types.Sender(v.signer, tx); err != nil {
 			return nil, fmt.Errorf("transaction %d of event %v: %w", i, p.ID(), eventcheck.ErrMalformedTxSig)
 		}
 	}
+	v.sent.remember(p.Txs)
 	return p, nil
 }
 

@@ -162,9 +162,10 @@ func (l *Log) Move(before uint64) (bool, error) { return l.log.Move(before) }
 // Cut forgets the events from a number on.
 func (l *Log) Cut(next uint64) error { return errors.Join(l.log.Cut(next), l.index.Cut(next)) }
 
-// Verify reads everything and reports what is not as it was written.
-func (l *Log) Verify(report func(error)) error {
-	return errors.Join(l.log.Verify(report), l.index.Verify(report))
+// Verify reads everything and reports what is not as it was written. Read, if not nil, is told
+// how many bytes were read since the last time; its error ends this.
+func (l *Log) Verify(report func(error), read func(bytes int64) error) error {
+	return errors.Join(l.log.Verify(report, read), l.index.Verify(report, read))
 }
 
 // Stats are the log's figures.

@@ -62,7 +62,7 @@ func TestEventsAreFound(t *testing.T) {
 		}
 		compare(t, r, l, ids, raws)
 	}
-	must(t, l.Verify(func(err error) { t.Error(err) }))
+	must(t, l.Verify(func(err error) { t.Error(err) }, nil))
 	must(t, l.Close())
 }
 

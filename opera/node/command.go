@@ -208,16 +208,21 @@ func list(w io.Writer, all []action) error {
 
 // openLog makes the log, in go-opera's form.
 func (l *life) openLog() error {
-	var to slog.Handler = gethlog.NewTerminalHandler(l.err, isTerminal(l.err))
+	out := l.err
+	live := node.NewLive(l.err)
+	if live != nil {
+		out = live
+	}
+	var to slog.Handler = gethlog.NewTerminalHandler(out, isTerminal(l.err))
 	if l.Run.Log.JSON {
-		to = gethlog.JSONHandler(l.err)
+		to = gethlog.JSONHandler(out)
 	}
 	filter := gethlog.NewGlogHandler(to)
 	filter.Verbosity(gethlog.FromLegacyLevel(l.Run.Log.Verbosity))
 	if err := filter.Vmodule(l.Run.Log.Modules); err != nil {
 		return fmt.Errorf("--vmodule: %w", err)
 	}
-	l.log, l.filter = slog.New(filter), leveled{filter}
+	l.log, l.filter = slog.New(live.Handler(filter)), leveled{filter}
 	return nil
 }
 

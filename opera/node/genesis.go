@@ -86,6 +86,7 @@ func (n *Node) begin(ctx context.Context) error {
 		return n.takeOver(ctx)
 	}
 	p := node.NewProgress(n.o.Log, "Reading the genesis", progressEvery)
+	defer p.End()
 	source, close, err := n.o.Genesis.open(n, func(unit string, done, size uint64) { p.Bytes(done, size, "unit", unit) })
 	if err != nil {
 		return err
@@ -236,6 +237,9 @@ func (w *watched) tell(n *Node) (stop func()) {
 			select {
 			case <-tick.C:
 			case <-ctx.Done():
+				if p != nil {
+					p.End()
+				}
 				return
 			}
 			begun := w.puts.second.Load()

@@ -47,15 +47,31 @@ func (l *life) check(ctx context.Context) error {
 // compare compares everything of a chain, and returns its head and what was gone through.
 func (l *life) compare(ctx context.Context, n *Node) (head uint64, counted state.Counted, err error) {
 	wrong := 0
+	var p *node.Progress
+	var doing string
+	progress := func(what string, done, total uint64) error {
+		if what != doing {
+			p, doing = node.NewProgress(l.log, "Checking "+what, progressEvery), what
+		}
+		if what == chain.Bytes {
+			p.Bytes(done, total, "wrong", wrong)
+		} else {
+			p.Items(done, total, "done", done, "wrong", wrong)
+		}
+		return context.Cause(ctx)
+	}
 	err = n.Do(ctx, func(c *chain.Chain) (err error) {
 		head = uint64(c.Head().Number)
 		counted, err = c.Check(func(err error) {
 			if wrong++; wrong <= reported {
 				l.log.Error("Not as it should be", "err", err)
 			}
-		})
+		}, progress)
 		return err
 	})
+	if p != nil {
+		p.End()
+	}
 	if err == nil && wrong > 0 {
 		err = fmt.Errorf("%d things in %s are not as they should be", wrong, n.dir())
 	}

@@ -140,6 +140,7 @@ func (n *Node) openChain() (err error) {
 		Warn:     func(err error) { n.o.Log.Warn(err.Error()) },
 		Progress: func(done, total uint64) { n.opening.Items(done, total) },
 	})
+	n.opening.End()
 	if err != nil {
 		return remedy(err)
 	}

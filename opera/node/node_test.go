@@ -108,7 +108,7 @@ func summary(t *testing.T, n *Node) string {
 func checked(t *testing.T, n *Node) {
 	t.Helper()
 	err := n.Do(t.Context(), func(c *chain.Chain) error {
-		counted, err := c.Check(func(err error) { t.Error(err) })
+		counted, err := c.Check(func(err error) { t.Error(err) }, nil)
 		if counted.Accounts == 0 || counted.Nodes == 0 {
 			t.Errorf("%+v", counted)
 		}

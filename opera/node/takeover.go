@@ -56,6 +56,7 @@ func (n *Node) take(ctx context.Context, t chain.Takeover) error {
 	defer cancel(nil)
 	n.o.Log.Info("Taking over the folder of a go-opera", "from", t.From.Path(), "databases", t.From, "engine", n.o.Engine.Kind)
 	all := node.NewProgress(n.o.Log, "", progressEvery)
+	defer all.End()
 	var part *node.Progress
 	var doing string
 	t.Progress = func(what string, done, total uint64) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -17,10 +18,18 @@ import (
 	"tarn/opera/inter"
 )
 
+// importGarbage is how much garbage there may be beside what is in use, in percent, while
+// events are imported: an import makes much of it, and little stays. The limit of the heap
+// bounds it.
+const importGarbage = 300
+
 // importEvents feeds files of events to the chain.
 func (l *life) importEvents(ctx context.Context) error {
 	if err := l.arguments(1, -1); err != nil {
 		return err
+	}
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(importGarbage))
 	}
 	return l.withNode(ctx, nil, func(ctx context.Context, n *Node) error {
 		for _, path := range l.words {
@@ -50,9 +59,10 @@ func (n *Node) Import(ctx context.Context, path string) error {
 	defer cancel(nil)
 	err = n.Do(ctx, func(c *chain.Chain) (err error) {
 		p := node.NewProgress(n.o.Log, "Importing events", progressEvery)
+		defer p.End()
 		fed, err = c.Feed(ctx, in.Next, func(f chain.Fed) {
 			head := c.Head()
-			p.Items(uint64(in.Position()), uint64(info.Size()), "block", head.Number, "epoch", c.Epoch().Epoch, "events", f.Events+f.Known, "txs", f.Txs,
+			p.Bytes(uint64(in.Position()), uint64(info.Size()), "block", head.Number, "epoch", c.Epoch().Epoch, "events", f.Events+f.Known, "txs", f.Txs,
 				"txs/s", int(float64(f.Txs)/max(time.Since(begun).Seconds(), 1e-3)))
 			if err := n.version.unsupported(); err != nil {
 				cancel(err)
@@ -125,6 +135,7 @@ func (l *life) exportEvents(ctx context.Context) error {
 		}
 		l.log.Info("Exporting events to file", "file", path)
 		p := node.NewProgress(l.log, "Exporting events", progressEvery)
+		defer p.End()
 		total := n.History().Events.LogBytes
 		var count, bytes uint64
 		var failed error
@@ -267,6 +278,7 @@ func (x *genesisExport) blocks(u *genesis.UnitWriter) error {
 		return err
 	}
 	p := node.NewProgress(x.log, "Exporting blocks", progressEvery)
+	defer p.End()
 	var total, done uint64
 	for r, err := range source.Blocks() {
 		if err = errors.Join(err, x.ctx.Err()); err != nil {
@@ -289,6 +301,7 @@ func (x *genesisExport) blocks(u *genesis.UnitWriter) error {
 
 func (x *genesisExport) items(source genesis.Source, u *genesis.UnitWriter) error {
 	p := node.NewProgress(x.log, "Exporting EVM data", progressEvery)
+	defer p.End()
 	var done uint64
 	for item, err := range source.Items() {
 		if err = errors.Join(err, x.ctx.Err()); err != nil {

@@ -114,9 +114,10 @@ func (a *Archive) Drop(block uint64) error {
 // there was one.
 func (a *Archive) Move(head uint64) (bool, error) { return a.log.Move(head + 1) }
 
-// Verify reads everything and reports what is not as it was written.
-func (a *Archive) Verify(report func(error)) error {
-	return errors.Join(a.log.Verify(report), a.index.Verify(report))
+// Verify reads everything and reports what is not as it was written. Read, if not nil, is told
+// how many bytes were read since the last time; its error ends this.
+func (a *Archive) Verify(report func(error), read func(bytes int64) error) error {
+	return errors.Join(a.log.Verify(report, read), a.index.Verify(report, read))
 }
 
 // ArchiveStats are an archive's figures.

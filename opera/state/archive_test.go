@@ -94,7 +94,7 @@ func TestEachOldStateIsWhatItWas(t *testing.T) {
 		check(t, a.archive.Close())
 		a.crashTo()
 	}
-	check(t, a.archive.Verify(func(err error) { t.Error(err) }))
+	check(t, a.archive.Verify(func(err error) { t.Error(err) }, nil))
 	a.roots.Close()
 	check(t, errors.Join(a.archive.Close(), a.store.Close()))
 }

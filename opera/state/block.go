@@ -31,6 +31,7 @@ import (
 // It has many methods because vm.StateDB asks for most of them.
 type Block struct {
 	source  Source
+	hashes  *Hashes
 	objects map[common.Address]*object
 	journal []undo
 	touched []*object // changed in the present transaction, some of them taken back since
@@ -65,6 +66,12 @@ func NewBlock(source Source) *Block {
 	}
 }
 
+// Remember has hashes taken from those that are remembered, and remembered. It returns b.
+func (b *Block) Remember(h *Hashes) *Block {
+	b.hashes = h
+	return b
+}
+
 // Error returns the source's first error.
 func (b *Block) Error() error { return b.err }
 
@@ -79,7 +86,7 @@ func (b *Block) load(address common.Address) *object {
 	if o := b.objects[address]; o != nil {
 		return o
 	}
-	o := &object{origin: &origin{address: address, hash: crypto.Keccak256Hash(address[:])}}
+	o := &object{origin: &origin{address: address, hash: b.hashes.address(address)}}
 	before, err := b.source.Account(o.hash)
 	b.fail(err)
 	if before != nil {
@@ -249,7 +256,7 @@ func (b *Block) committed(o *object, slot common.Hash) common.Hash {
 	w, ok := o.read[slot]
 	if !ok {
 		var err error
-		w.hash = crypto.Keccak256Hash(slot[:])
+		w.hash = b.hashes.slot(slot)
 		w.value, err = b.source.Slot(o.hash, w.hash)
 		b.fail(err)
 		if o.read == nil {

@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -36,13 +37,17 @@ func (t *Tables) settled(from store.Reader) (progress, error) {
 // Check builds the tries anew from the flat rows, and compares each node and the root with
 // what the rows have; it hashes each code, and looks for rows that belong to nothing. What
 // is wrong goes to report, which may be called often. An error says that the check could
-// not go on. It holds one path of a trie in memory.
-func (t *Tables) Check(from store.Reader, report func(error)) (Counted, error) {
+// not go on. It holds one path of a trie in memory. Progress, if not nil, is told what is being read, how much
+// of it was, and how much there is, about; its error ends the check.
+func (t *Tables) Check(from store.Reader, report func(error), progress func(what string, done, total uint64) error) (Counted, error) {
 	p, err := t.settled(from)
 	if err != nil {
 		return Counted{}, err
 	}
-	c := &checker{tables: t, from: from, report: report, flat: t.Flat(from)}
+	if progress == nil {
+		progress = func(string, uint64, uint64) error { return nil }
+	}
+	c := &checker{tables: t, from: from, report: report, progress: progress, flat: t.Flat(from)}
 	slots, err := from.Cursor(t.slots)
 	if err != nil {
 		return Counted{}, err
@@ -60,10 +65,13 @@ func (t *Tables) Check(from store.Reader, report func(error)) (Counted, error) {
 }
 
 type checker struct {
-	tables  *Tables
-	from    store.Reader
-	flat    *Flat
-	report  func(error)
+	tables *Tables
+	from   store.Reader
+	flat   *Flat
+	report func(error)
+
+	progress func(what string, done, total uint64) error
+
 	slots   store.Cursor // walks beside the accounts
 	more    bool
 	counted Counted
@@ -83,6 +91,9 @@ func (c *checker) accounts(want common.Hash) error {
 		if leaf, c.err = encodeLeaf(a, root); c.err == nil {
 			c.err = tr.Update(hash[:], leaf)
 		}
+		if c.err == nil {
+			c.err = c.walked(hash)
+		}
 		return c.err == nil
 	})
 	if err = errors.Join(err, c.err); err != nil {
@@ -95,6 +106,14 @@ func (c *checker) accounts(want common.Hash) error {
 		c.report(fmt.Errorf("the flat rows have root %x, the trie %x", root, want))
 	}
 	return c.slots.Err()
+}
+
+// walked tells how many accounts and slots there were up to an account. Hashes are spread
+// evenly, so that the account's says what part of all that is.
+func (c *checker) walked(hash common.Hash) error {
+	done := c.counted.Accounts + c.counted.Slots
+	part := (float64(binary.BigEndian.Uint64(hash[:])) + 1) / (1 << 64)
+	return c.progress("accounts and slots", done, uint64(float64(done)/part))
 }
 
 func (c *checker) account(hash common.Hash, a *Account) {
@@ -168,7 +187,7 @@ func (c *checker) nodeRows() error {
 	for _, table := range []store.Table{c.tables.accountNodes, c.tables.slotNodes} {
 		err := c.flat.walk(table, nil, nil, func(_, _ []byte) (bool, error) {
 			rows++
-			return true, nil
+			return true, c.progress("nodes of tries", rows, c.counted.Nodes)
 		})
 		if err != nil {
 			return err

@@ -20,7 +20,7 @@ import (
 
 var (
 	slotsFlag    = flag.Int("state.slots", 9_000, "fresh slots that are written, 300 a transaction, for the bytes that reach the disk; 90,000 is the figure")
-	accountsFlag = flag.Int("state.accounts", 100_000, "accounts among which a benchmark reads")
+	accountsFlag = flag.Int("state.accounts", 100_000, "accounts, or slots of one contract, among which a benchmark reads")
 )
 
 // TestMain has the figures' folders on a disk.
@@ -107,13 +107,15 @@ func TestFreshSlotsAreWrittenOnce(t *testing.T) {
 
 func mega(n int64) float64 { return float64(n) / 1e6 }
 
-// BenchmarkFlatAccount reads accounts of a view, in random order.
-func BenchmarkFlatAccount(b *testing.B) {
+// distinct is how many different rows a benchmark reads before it reads one again: more than
+// the processor's caches hold.
+const distinct = 1 << 21
+
+// readFlat puts rows, and has some of them read from a view, in random order.
+func readFlat(b *testing.B, put func(s store.Store, tables *Tables, hash common.Hash, i uint64), read func(flat *Flat, hash common.Hash) bool) {
 	s, tables, _ := onDisk(b)
 	for i := range *accountsFlag {
-		hash := hashOf(uint64(i))
-		a := &Account{Nonce: uint64(i), Code: emptyCode, Address: common.BytesToAddress(hash[:])}
-		check(b, s.Put(tables.accounts, hash[:], appendAccount(nil, a)))
+		put(s, tables, hashOf(uint64(i)), uint64(i))
 		if i%100_000 == 0 {
 			check(b, s.Relieve())
 		}
@@ -125,16 +127,38 @@ func BenchmarkFlatAccount(b *testing.B) {
 	view, err := s.View()
 	check(b, err)
 	flat := tables.Flat(view)
-	hashes := make([]common.Hash, 1<<16)
+	hashes := make([]common.Hash, min(distinct, *accountsFlag))
 	for i := range hashes {
 		hashes[i] = hashOf(uint64(i) * 7919 % uint64(*accountsFlag))
 	}
 	b.ResetTimer()
 	for i := range b.N {
-		if a, err := flat.Account(hashes[i%len(hashes)]); err != nil || a == nil {
-			b.Fatal(a, err)
+		if !read(flat, hashes[i%len(hashes)]) {
+			b.Fatalf("row %d of %d is not there, or wrong", i, *accountsFlag)
 		}
 	}
 	b.StopTimer()
 	check(b, errors.Join(view.Close(), s.Close()))
+}
+
+// BenchmarkFlatAccount reads accounts of a view, in random order.
+func BenchmarkFlatAccount(b *testing.B) {
+	readFlat(b, func(s store.Store, tables *Tables, hash common.Hash, i uint64) {
+		a := &Account{Nonce: i, Code: emptyCode, Address: common.BytesToAddress(hash[:])}
+		check(b, s.Put(tables.accounts, hash[:], appendAccount(nil, a)))
+	}, func(flat *Flat, hash common.Hash) bool {
+		a, err := flat.Account(hash)
+		return err == nil && a != nil && a.Address == common.BytesToAddress(hash[:])
+	})
+}
+
+// BenchmarkFlatSlot reads slots of one contract from a view, in random order.
+func BenchmarkFlatSlot(b *testing.B) {
+	contract := hashOf(1 << 40)
+	readFlat(b, func(s store.Store, tables *Tables, hash common.Hash, i uint64) {
+		check(b, s.Put(tables.slots, slotKey(nil, contract, hash), appendSlot(nil, common.BigToHash(uint256.NewInt(i+1).ToBig()), hash, true)))
+	}, func(flat *Flat, hash common.Hash) bool {
+		value, err := flat.Slot(contract, hash)
+		return err == nil && value != common.Hash{}
+	})
 }

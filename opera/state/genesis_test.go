@@ -70,7 +70,7 @@ func TestAnExportedStateIsImported(t *testing.T) {
 			}
 		}
 	}
-	_, err = tables.Check(s, func(err error) { t.Error(err) })
+	_, err = tables.Check(s, func(err error) { t.Error(err) }, nil)
 	check(t, err)
 	check(t, s.Publish())
 	roots, err := tables.StartRoots(s, RootsOptions{})
@@ -94,7 +94,7 @@ func TestAStateWithoutPreimagesIsImported(t *testing.T) {
 	number, root := c.newest()
 	s, tables, err := importAll(t, items, number, root)
 	check(t, err)
-	_, err = tables.Check(s, func(err error) { t.Error(err) })
+	_, err = tables.Check(s, func(err error) { t.Error(err) }, nil)
 	check(t, err)
 	if got, want := sight(NewBlock(tables.Flat(s))), sight(NewBlock(c.tables.Flat(c.store))); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -156,7 +156,7 @@ func TestRootsAreGoEthereums(t *testing.T) {
 // whole fails the test if the full check finds anything.
 func (c *chain) whole() Counted {
 	c.t.Helper()
-	counted, err := c.tables.Check(c.store, func(err error) { c.t.Error(err) })
+	counted, err := c.tables.Check(c.store, func(err error) { c.t.Error(err) }, nil)
 	check(c.t, err)
 	return counted
 }
@@ -193,7 +193,7 @@ func TestAFullCheckFindsEachDamage(t *testing.T) {
 			check(t, c.store.Put(table, k, v))
 		}
 		found := 0
-		_, err = c.tables.Check(c.store, func(error) { found++ })
+		_, err = c.tables.Check(c.store, func(error) { found++ }, nil)
 		if err == nil && found == 0 {
 			t.Errorf("%s: not found", name)
 		}
@@ -217,7 +217,7 @@ func TestAFullCheckFindsEachDamage(t *testing.T) {
 	}
 	damage("code that an account has", c.tables.code, func(_, _ []byte) ([]byte, []byte) { return used[:], nil })
 	c.block()
-	if _, err := c.tables.Check(c.store, func(error) {}); !errors.Is(err, ErrTrieBehind) {
+	if _, err := c.tables.Check(c.store, func(error) {}, nil); !errors.Is(err, ErrTrieBehind) {
 		t.Errorf("check while the trie is behind: %v", err)
 	}
 	c.roots.Close()

@@ -54,7 +54,7 @@ func TestAGenesisBecomesAState(t *testing.T) {
 	if err := i.Finish(1, common.Hash(g.block.Block.Root)); err != nil {
 		t.Fatal(err)
 	}
-	counted, err := tables.Check(s, func(err error) { t.Error(err) })
+	counted, err := tables.Check(s, func(err error) { t.Error(err) }, nil)
 	if err != nil || counted.Accounts != 10 || counted.Slots != 74 || counted.Codes != 6 {
 		t.Errorf("%+v: %v", counted, err)
 	}
