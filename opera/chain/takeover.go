@@ -145,6 +145,7 @@ func (x *takeover) span() error {
 	if x.lowest == 0 {
 		low = high
 	}
+	wanted := low
 	for low < high {
 		middle := low + (high-low)/2
 		kept, err := x.kept(middle)
@@ -156,6 +157,9 @@ func (x *takeover) span() error {
 		} else {
 			low = middle + 1
 		}
+	}
+	if high > wanted {
+		x.warn(fmt.Errorf("the folder does not have the states of the blocks %d to %d, which were pruned or never there: old states begin with block %d", wanted, high-1, high))
 	}
 	x.counted = counted{First: high + 1, Roots: high + 1}
 	return nil
