@@ -44,6 +44,7 @@ type job struct {
 	Most                           int   // of Blocks, from the first; 0 for all of them
 	Make                           int   // blocks of its own, after those
 	History                        bool  // kept of traces and state
+	DeleteHistory                  bool  // of the state, before
 }
 
 func play(role string) int {
@@ -75,7 +76,7 @@ func (j *job) run() error {
 	o.Blocks.Stride, o.Blocks.MaxRetainedFiles, o.Blocks.ArchiveDir = j.Stride, j.Files, j.Archive
 	o.Snapshot, o.HardReplay, o.Replay = j.Snapshot, j.HardReplay, j.Replay
 	if j.History {
-		o.History = &History{Options: j.history()}
+		o.History = &History{Options: j.history(), Delete: j.DeleteHistory}
 		o.Traces = &tracelog.Options{Files: j.traces(), Plain: new(uint32(5)), Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))}
 	}
 	o.Chain.ForceAllChecks, o.Chain.DisableReplayOpts, o.Chain.Threads = j.ForceAll, j.NoBatch, 2

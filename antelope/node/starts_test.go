@@ -33,6 +33,7 @@ type lives struct {
 	last   int  // index of the head that a start must reach, in c or own
 	whole  bool // the log has all blocks from the first: the state may be deleted
 	counts map[string]int
+	keeps  *keeping
 	story  []string // of each run, for who reads a failure
 }
 
@@ -89,9 +90,11 @@ func (l *lives) makeDisk(base string) {
 
 // run goes through the starts, and at last to the head.
 func (l *lives) run() {
+	l.keeps = &keeping{from: l.random.IntN(*startsFlag + 1)}
 	l.begin()
-	for range *startsFlag {
+	for i := range *startsFlag {
 		j := l.choose()
+		j.History = l.keeps.choose(l.random, i)
 		l.prepare(&j)
 		e := &ending{heads: l.random.IntN(60), cut: l.disk != nil && l.random.IntN(2) == 0}
 		if e.heads < 20 {
@@ -105,7 +108,7 @@ func (l *lives) run() {
 		}
 		l.live(j, e)
 	}
-	j := job{Kind: l.kind, Most: 0}
+	j := job{Kind: l.kind, Most: 0, History: true}
 	if l.own != nil {
 		j.Make = 3
 	}
@@ -113,6 +116,7 @@ func (l *lives) run() {
 	if l.own == nil && l.last != len(l.c.heads)-1 {
 		l.fail("the node ends at head %d of %d", l.last, len(l.c.heads)-1)
 	}
+	l.checkHistories()
 }
 
 func (l *lives) begin() {
@@ -233,6 +237,7 @@ func (l *lives) live(j job, e *ending) {
 		}
 		text, _ := json.Marshal(j) //nolint:errcheck // of plain values
 		l.note("%s, ends %+v", text, e)
+		l.keeps.tell(&j)
 		reason := l.process(j, e)
 		if reason == "" {
 			break
@@ -269,6 +274,8 @@ func (l *lives) remedy(reason string, j *job) string {
 			l.t.Fatal(err)
 		}
 		return "room is made"
+	case says("--delete-state-history"):
+		return l.mendHistory(j)
 	case says(`increase the value set for "chain-state-db-size-mb"`) && j.Limit > 0:
 		j.Limit = 0
 		return "the limit is raised"
