@@ -174,7 +174,7 @@ func (c *conn) newBlock(b *Block) error {
 		}
 		n.blocks.begin(b.ID, c)
 	}
-	n.queue.push(queued{block: b, from: c})
+	n.queue.push(queued{block: b, from: c, checked: linked})
 	c.delivering.Store(true)
 	n.queue.room(c.ended)
 	c.delivering.Store(false)
@@ -225,11 +225,11 @@ func (n *Network) applyBlocks(ctx context.Context) {
 	}
 }
 
-// early tells whether the block before is still being prepared: it came over another
-// connection, and this one has overtaken it.
+// early tells whether the block before is still being prepared, or waits for one that is:
+// that one came over another connection, and this one has overtaken it.
 func (n *Network) early(q queued) bool {
 	previous := q.block.Signed.Previous
-	return !q.synced && !n.chain.Knows(previous) && n.blocks.underWay(previous)
+	return !q.synced && !n.chain.Knows(previous) && (n.blocks.underWay(previous) || n.blocks.waits(previous))
 }
 
 // checkAhead checks the headers of blocks of ranges while those before them are

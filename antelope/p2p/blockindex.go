@@ -20,8 +20,8 @@ type blockIndex struct {
 	peers      map[types.Checksum256]*blockEntry
 	way        map[types.Checksum256]bool
 	bad        map[types.Checksum256]time.Time // hashes of whole blocks that the chain refused, and when
-	unlinkable []queued
-	held       int
+	unlinkable []queued                        // that wait for the block before
+	held       int                             // bytes of them
 }
 
 // A block that the chain refused is not applied again for a while, whoever sends it: the
@@ -206,7 +206,9 @@ func (x *blockIndex) drop(i int) queued {
 }
 
 // hold keeps a block until the one before it comes, with who sent it and answers for
-// it. The oldest give way.
+// it. There are few whose headers nothing is known about: of them the oldest give way. Of
+// the others, if they are too large together, the last one does: those before it are wanted
+// first. What gives way may come again.
 func (x *blockIndex) hold(q queued) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -217,15 +219,30 @@ func (x *blockIndex) hold(q queued) {
 	}
 	x.unlinkable = append(x.unlinkable, q)
 	x.held += q.block.size
-	for len(x.unlinkable) > unlinkableBlocks || x.held > maxUnlinkable {
-		oldest := 0
+	for {
+		oldest, unchecked := len(x.unlinkable)-1, 0
 		for i, o := range x.unlinkable {
-			if o.block.Signed.Timestamp < x.unlinkable[oldest].block.Signed.Timestamp {
+			if o.checked {
+				continue
+			}
+			if unchecked++; unchecked == 1 || o.block.Signed.Timestamp < x.unlinkable[oldest].block.Signed.Timestamp {
 				oldest = i
 			}
 		}
-		x.drop(oldest)
+		if unchecked <= unlinkableBlocks && x.held <= maxUnlinkable {
+			return
+		}
+		id := x.drop(oldest).block.ID
+		delete(x.way, id)
+		delete(x.peers, id)
 	}
+}
+
+// waits tells whether a block whose header was checked waits for the one before it.
+func (x *blockIndex) waits(id types.Checksum256) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.ContainsFunc(x.unlinkable, func(q queued) bool { return q.checked && q.block.ID == id })
 }
 
 // unhold takes a block back; false if it is gone.
@@ -266,6 +283,8 @@ type queued struct {
 	block  *Block
 	from   *conn
 	synced bool // one of a range
+
+	checked bool // its header is good, seen from that of the block before
 }
 
 // applyQueue holds the blocks that wait to be applied, in their order. Adding never

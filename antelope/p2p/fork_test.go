@@ -82,6 +82,41 @@ func TestABlockThatOvertakesAnotherWaits(t *testing.T) {
 	}
 }
 
+// However many follow the block that is slow, all wait, and nobody is to blame.
+func TestManyBlocksThatOvertakeAnotherWait(t *testing.T) {
+	a := startNode(t, newFakeChain(100), nil)
+	b := startNode(t, newFakeChain(100), nil)
+	chain, release := newFakeChain(100), make(chan struct{})
+	chain.headers = map[types.Checksum256]bool{}
+	chain.prepare = func(b *Block) {
+		if b.Num == 101 {
+			<-release
+		}
+	}
+	n := startNode(t, chain, func(o *Options) { o.Peers = []string{a.address, b.address} })
+	settled(t, a, n)
+	settled(t, b, n)
+	const last = 101 + 4*unlinkableBlocks
+	donor := newFakeChain(last)
+	block := func(num uint32) *Block { return NewBlock(donor.blocks[donor.branch[num]]) }
+	first := block(101)
+	a.broadcastBlock(first)
+	eventually(t, "the first block is under way", func() bool { return n.blocks.underWay(first.ID) })
+	for num := uint32(102); num <= last; num++ {
+		b.broadcastBlock(block(num))
+	}
+	eventually(t, "the others wait", func() bool {
+		n.blocks.mu.Lock()
+		defer n.blocks.mu.Unlock()
+		return len(n.blocks.unlinkable) == last-101
+	})
+	close(release)
+	eventually(t, "all are applied", func() bool { return chain.head() == last })
+	if n.log.contains("unlinkable_block_exception") {
+		t.Error("some were refused")
+	}
+}
+
 // A block that waited until others were irreversible is not held against its peer.
 func TestABlockThatIsOvertakenIsNobodysFault(t *testing.T) {
 	chain := newFakeChain(100)
