@@ -38,7 +38,9 @@ func (l *Log) begin(head uint32, id types.Checksum256) error {
 		if len(l.slices) > 0 {
 			l.mark.end = l.newest() + 1
 		}
-		err = l.mend()
+		if err = l.mend(); err == nil {
+			err = l.syncAfter(&m)
+		}
 	}
 	if err != nil {
 		return err
@@ -109,6 +111,24 @@ func (l *Log) cutFile(path string, size int64) error {
 		err = f.Truncate(size)
 	}
 	return errors.Join(err, f.Close())
+}
+
+// syncAfter makes what the mark does not tell of durable, before a mark tells of it. nodeos
+// syncs what it writes; a node of ours that was killed before its first mark did not.
+func (l *Log) syncAfter(m *mark) error {
+	for _, number := range l.Slices() {
+		if !m.covers(number) {
+			continue
+		}
+		for _, prefix := range []string{tracesPrefix, indexPrefix, idsPrefix} {
+			t := tail{path: l.path(prefix, number, logSuffix)}
+			if err := l.syncTail(&t); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("sync %s: %w", t.path, err)
+			}
+		}
+	}
+	l.names = true
+	return nil
 }
 
 // mend cuts off an entry that another program has not finished, at the end of the two

@@ -177,6 +177,42 @@ func goesOn(mem *memfs.FS, head uint32) error {
 	return nil
 }
 
+// What a node that was killed left without a mark is durable before a mark relies on it.
+func TestAPowerCutAfterAKillLeavesNoGap(t *testing.T) {
+	s := *seedFlag
+	if s == 0 {
+		s = rand.Uint64()
+	}
+	t.Logf("-slicefile.seed=%d", s)
+	mem := memfs.New()
+	disk := recordfs.New(mem)
+	o := Options{Dir: folder, Stride: stride, FS: testFS{disk, mem}}
+	begin := func(head uint32) *Log {
+		l, err := Open(o)
+		if err == nil {
+			b, _ := told(head, 0)
+			err = l.Begin(head, b.ID)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	killed := begin(1)
+	for num := uint32(2); num <= 12; num++ {
+		if err := tell(killed, num, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := disk.Position()
+	begin(14) // from a snapshot: the mark that there is does not tell what came since
+	for st := range disk.Recording().States(recordfs.Options{From: at, Count: *statesFlag, Seed: s}) {
+		if err := goesOn(st.FS, 1); err != nil {
+			t.Fatalf("a power cut at %d: %v", st.At, err)
+		}
+	}
+}
+
 // A chain that is another one is refused, at its head or where it is irreversible.
 func TestAnotherChainIsRefused(t *testing.T) {
 	mem := memfs.New()
