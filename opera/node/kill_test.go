@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -30,6 +31,7 @@ type role struct {
 	Kind  engine.Kind
 	Mode  page.Mode
 	Often bool // checkpoints
+	End   bool // in order, after the import or an error; then it says where the chain is
 }
 
 func play(text string) int {
@@ -66,7 +68,15 @@ func (r *role) run() error {
 		fmt.Println("block", b.Number)
 		time.Sleep(time.Millisecond)
 	})
-	if err := n.Import(context.Background(), events); err != nil {
+	err = n.Import(context.Background(), events)
+	if r.End {
+		at, failed := position(n)
+		if err = errors.Join(err, failed, n.Close()); err == nil {
+			fmt.Println("end", at)
+		}
+		return err
+	}
+	if err != nil {
 		return err
 	}
 	time.Sleep(time.Minute) // until it is killed

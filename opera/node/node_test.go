@@ -92,16 +92,21 @@ func imported(t *testing.T, n *Node) {
 // summary is where a chain stands: its head, epoch and root.
 func summary(t *testing.T, n *Node) string {
 	t.Helper()
+	at, err := position(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+func position(n *Node) (string, error) {
 	v, err := n.Chain().View()
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
-	defer v.Close()
 	root, err := v.Root(v.Head().Number)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprintf("block %d %x root %x epoch %d", v.Head().Number, v.Head().Atropos, root, v.Epoch().Epoch)
+	at := fmt.Sprintf("block %d %x root %x epoch %d", v.Head().Number, v.Head().Atropos, root, v.Epoch().Epoch)
+	return at, errors.Join(err, v.Close())
 }
 
 // checked fails the test unless a chain is whole.
