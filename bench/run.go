@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tarn/bench/antelope"
+	"tarn/bench/opera"
 	"tarn/bench/record"
 	"tarn/bench/report"
 	"tarn/bench/subject"
@@ -36,7 +37,8 @@ func runCommand() *cobra.Command {
 		Short: "Measure suites on subjects, in pairs",
 		Long: "Measure suites (`tarn bench list`) on subjects, one after the other, in rounds whose order\n" +
 			"turns. The first subject is what the others are compared with. A subject is\n" +
-			"tarn[=PATH][:MODE] or nodeos=PATH[:MODE]; MODE is the map mode or, of tarn, the engine.",
+			"tarn[=PATH][:MODE], nodeos=PATH[:MODE] or opera=PATH[:PRESET]; MODE is the map mode or, of\n" +
+			"tarn, the engine.",
 		RunE: func(c *cobra.Command, args []string) error {
 			o.Suites = args
 			for _, t := range times {
@@ -96,6 +98,7 @@ func runFlags(c *cobra.Command, o *record.Options) {
 	f.Uint64Var(&o.Seed, "seed", o.Seed, "of the chain and the transfers")
 	f.IntVar(&o.Accounts, "accounts", o.Accounts, "accounts of the chain")
 	f.IntVar(&o.Work, "transfers", o.Work, "transfers of the chain")
+	f.StringVar(&o.Protocol, "chain", o.Protocol, "chain of the subjects, antelope or opera; needed where all are tarn and it is not antelope")
 	f.StringVar(&o.Blocks, "blocks", o.Blocks, "folder with the blocks of a recorded chain, in place of one that is made: import, sync and window can be measured on it")
 	f.IntVar(&o.Push, "push", o.Push, "transfers that push and p2p send")
 	f.IntVar(&o.Connect, "connections", o.Connect, "connections of push and rpc")
@@ -187,12 +190,8 @@ func configured(c *cobra.Command, o record.Options, on []string, dir string, fre
 	if err := suite.Validate(o); err != nil {
 		return nil, usage(err)
 	}
-	protocol, err := subject.Protocol(subjects)
-	if err != nil {
+	if o.Protocol, err = subject.Protocol(subjects, o.Protocol); err != nil {
 		return nil, usage(err)
-	}
-	if protocol != subject.Antelope {
-		return nil, usage(errors.New("subjects of Opera cannot be measured yet: tarn[:MODE] and nodeos=PATH[:MODE] can"))
 	}
 	if o.Blocks != "" {
 		if o.Blocks, err = filepath.Abs(o.Blocks); err != nil {
@@ -210,7 +209,10 @@ func configured(c *cobra.Command, o record.Options, on []string, dir string, fre
 	if err != nil {
 		return nil, failed(err)
 	}
-	network := chainOf(o, above)
+	network, err := chainOf(o, above)
+	if err != nil {
+		return nil, usage(err)
+	}
 	if err := suite.Able(network, o.Suites); err != nil {
 		return nil, usage(err)
 	}
@@ -222,9 +224,15 @@ func configured(c *cobra.Command, o record.Options, on []string, dir string, fre
 }
 
 // chainOf is the chain that the options ask for.
-func chainOf(o record.Options, above string) suite.Network {
-	if o.Blocks != "" {
-		return antelope.NewRecorded(o.Blocks)
+func chainOf(o record.Options, above string) (suite.Network, error) {
+	chains, seed := filepath.Join(above, "chains"), cmp.Or(o.Seed, 1)
+	switch {
+	case o.Protocol == subject.OperaNet && o.Blocks != "":
+		return nil, errors.New("--blocks is for chains of Antelope")
+	case o.Protocol == subject.OperaNet:
+		return opera.New(chains, opera.Shape{Seed: seed, Accounts: o.Accounts, Transfers: o.Work})
+	case o.Blocks != "":
+		return antelope.NewRecorded(o.Blocks), nil
 	}
-	return antelope.New(filepath.Join(above, "chains"), antelope.Shape{Seed: cmp.Or(o.Seed, 1), Accounts: o.Accounts, Transfers: o.Work})
+	return antelope.New(chains, antelope.Shape{Seed: seed, Accounts: o.Accounts, Transfers: o.Work}), nil
 }

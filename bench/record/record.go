@@ -45,6 +45,7 @@ type Run struct {
 
 // Options are all that decides what a run does: with them it can be done again.
 type Options struct {
+	Protocol string   `json:"chain,omitempty"` // "antelope" or "opera"; "": what the subjects say
 	Suites   []string `json:"suites"`
 	Subjects []string `json:"subjects"`
 	Rounds   int      `json:"rounds"`

@@ -116,17 +116,20 @@ func (s *Subject) find(own string, given bool) error {
 	return nil
 }
 
-// Protocol is the one that all subjects speak; tarn speaks those of its neighbours, and
-// Antelope alone.
-func Protocol(all []Subject) (string, error) {
-	found := ""
+// Protocol is the one that all subjects speak: asked, or that of nodeos or opera, whose
+// neighbour tarn speaks it too, or Antelope.
+func Protocol(all []Subject, asked string) (string, error) {
+	if asked != "" && asked != Antelope && asked != OperaNet {
+		return "", fmt.Errorf("no chain is called %q: %s or %s", asked, Antelope, OperaNet)
+	}
+	found := asked
 	for _, s := range all {
 		p := map[string]string{Nodeos: Antelope, Opera: OperaNet}[s.Program]
 		if p == "" {
 			continue
 		}
 		if found != "" && p != found {
-			return "", errors.New("nodeos and opera have different chains: they cannot be measured beside each other")
+			return "", fmt.Errorf("%s has a chain of %s, not of %s: they cannot be measured beside each other", s.Name, p, found)
 		}
 		found = p
 	}

@@ -66,10 +66,11 @@ func TestWhatIsNoSubjectIsRefused(t *testing.T) {
 func TestOneProtocolIsMeasuredAtATime(t *testing.T) {
 	tarn, nodeos, opera := Subject{Program: Tarn}, Subject{Program: Nodeos}, Subject{Program: Opera}
 	for _, c := range []struct {
-		all  []Subject
-		want string
-	}{{nil, Antelope}, {[]Subject{tarn}, Antelope}, {[]Subject{tarn, nodeos}, Antelope}, {[]Subject{opera, tarn}, OperaNet}, {[]Subject{nodeos, tarn, opera}, ""}} {
-		if got, err := Protocol(c.all); got != c.want || (err == nil) != (c.want != "") {
+		all         []Subject
+		asked, want string
+	}{{nil, "", Antelope}, {[]Subject{tarn}, "", Antelope}, {[]Subject{tarn, nodeos}, "", Antelope}, {[]Subject{opera, tarn}, "", OperaNet}, {[]Subject{nodeos, tarn, opera}, "", ""},
+		{[]Subject{tarn}, OperaNet, OperaNet}, {[]Subject{tarn, nodeos}, OperaNet, ""}, {[]Subject{tarn}, "bitcoin", ""}} {
+		if got, err := Protocol(c.all, c.asked); got != c.want || (err == nil) != (c.want != "") {
 			t.Errorf("%v: %q, %v, want %q", c.all, got, err, c.want)
 		}
 	}

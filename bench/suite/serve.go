@@ -26,7 +26,19 @@ type server struct {
 
 // serving starts a node of the subject that takes transactions.
 func (l *life) serving(ctx context.Context, dir, snapshot string) (*server, error) {
-	return l.answering(ctx, l.subject, dir, func() (Node, error) { return l.runner.serving.Serve(l.subject, dir, snapshot) })
+	s, err := l.answering(ctx, l.subject, dir, func() (Node, error) { return l.runner.serving.Serve(l.subject, dir, snapshot) })
+	if err != nil {
+		return nil, err
+	}
+	head, err := l.head(ctx, s, 0)
+	if all := l.runner.run.Chain.Blocks; err == nil && head < all {
+		err = fmt.Errorf("%s has block %d of the chain's %d: it did not take all of it", l.subject.Name, head, all)
+	}
+	if err != nil {
+		s.Kill()
+		return nil, err
+	}
+	return s, nil
 }
 
 // answering starts a node and waits for its first answer. One that fails is gone.

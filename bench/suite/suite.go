@@ -59,6 +59,9 @@ type (
 		// Answered says why an answer is none.
 		Answered(status int, body []byte) error
 	}
+	// Resting says whether its nodes make blocks only of transactions; without it they make
+	// them all the time.
+	Resting interface{ Idle() bool }
 	// Following gets blocks from other nodes.
 	Following interface {
 		// Source is a node that gives the chain's blocks to peers, and makes none.

@@ -95,6 +95,7 @@ var rules = []rule{
 	{"opera/txpool", []string{"opera/chain", "opera/inter", "store/vfs", "internal/..."}},
 	{"opera/emitter", []string{"opera/chain", "opera/curve", "opera/dag", "opera/eventcheck", "opera/inter", "store/vfs", "internal/..."}},
 	{"opera/console", []string{"opera/terminal", "store/vfs", "internal/..."}},
+	{"opera/traffic", []string{"opera/chain", "opera/eventfile", "opera/genesis/fakenet", "opera/inter", "store/engine"}},
 	{"opera/terminal", []string{"internal/..."}},
 	{"opera/wallet", []string{"opera/inter", "store/vfs", "internal/..."}},
 	// What it measures are processes.
@@ -114,6 +115,7 @@ var rules = []rule{
 	{"dashboard/...", []string{"dashboard/...", "serve/...", "probe", "internal/..."}},
 	// Of a ledger the bench has what makes a chain; nodes it meets as processes.
 	{"bench/antelope", []string{"antelope/blocklog", "antelope/chain", "antelope/chain/chaintest", "antelope/crypto", "antelope/p2p", "antelope/p2p/peer", "antelope/types", "contracts", "bench/...", "store/engine", "store/vfs", "internal/..."}},
+	{"bench/opera", []string{"opera/traffic", "bench/...", "store/vfs", "internal/..."}},
 	{"bench/...", []string{"bench/...", "store/vfs", "serve/...", "probe", "internal/..."}},
 	{"dbtool/...", []string{"dbtool/...", "store/...", "history", "internal/..."}},
 	{"internal/...", []string{"internal/..."}},
