@@ -16,6 +16,7 @@ import (
 type Fed struct {
 	Events, Txs int // connected
 	Known       int // passed over: connected before, or of an epoch that is over
+	Bytes       int // of both, as the source handed them out, which is ahead
 }
 
 // How many events are decoded and not connected yet, and how many bytes they have, about: so
@@ -156,6 +157,7 @@ func (c *Chain) take(it *item, fed *Fed) error {
 	if it.err != nil {
 		return it.err
 	}
+	fed.Bytes += len(it.raw)
 	p := it.event
 	known := p.Epoch < c.epoch.Epoch
 	if !known {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"tarn/node"
@@ -60,9 +61,16 @@ func (n *Node) Import(ctx context.Context, path string) error {
 	err = n.Do(ctx, func(c *chain.Chain) (err error) {
 		p := node.NewProgress(n.o.Log, "Importing events", progressEvery)
 		defer p.End()
-		fed, err = c.Feed(ctx, in.Next, func(f chain.Fed) {
+		var read atomic.Int64 // bytes of events, of which many are not connected yet
+		next := func() ([]byte, error) {
+			raw, err := in.Next()
+			read.Add(int64(len(raw)))
+			return raw, err
+		}
+		fed, err = c.Feed(ctx, next, func(f chain.Fed) {
 			head := c.Head()
-			p.Bytes(uint64(in.Position()), uint64(info.Size()), "block", head.Number, "epoch", c.Epoch().Epoch, "events", f.Events+f.Known, "txs", f.Txs,
+			done := float64(in.Position()) * float64(f.Bytes) / float64(max(read.Load(), 1))
+			p.Bytes(uint64(done), uint64(info.Size()), "block", head.Number, "epoch", c.Epoch().Epoch, "events", f.Events+f.Known, "txs", f.Txs,
 				"txs/s", int(float64(f.Txs)/max(time.Since(begun).Seconds(), 1e-3)))
 			if err := n.version.unsupported(); err != nil {
 				cancel(err)
