@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -30,6 +31,8 @@ import (
 	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/rpc/finality"
 	"tarn/antelope/rpc/retry"
+	"tarn/antelope/ship"
+	"tarn/antelope/ship/shiplog"
 	"tarn/antelope/types"
 	"tarn/store"
 	"tarn/store/engine"
@@ -254,6 +257,70 @@ func TestOptionsOfTracesAreCheckedAsNodeosDoes(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s\nsays %v\nnot %s", c.ini, err, want)
 			}
+		}
+	}
+}
+
+// What the options of state history come to (Leap: state_history_plugin.cpp, plugin_initialize,
+// and log_catalog's defaults).
+func TestOptionsOfStateHistoryAreReadAsNodeosDoes(t *testing.T) {
+	const on = "plugin = eosio::state_history_plugin\n"
+	parts := func(change func(p *shiplog.Partition)) *shiplog.Partition {
+		p := &shiplog.Partition{Retained: "/data/state-history/retained", Archive: "/data/state-history/archive", Stride: 1_000_000, MaxFiles: math.MaxUint32}
+		change(p)
+		return p
+	}
+	read := func(t *testing.T, ini string) (*History, error) {
+		s := understood(t, ini)
+		s.logs, s.DataDir = logging.New(logging.Options{Err: io.Discard}), "/data"
+		return s.history()
+	}
+	for ini, want := range map[string]History{
+		"": {},
+		"trace-history = true\nchain-state-history = true\ntrace-history-debug-mode = true": {Options: ship.Options{Traces: true, State: true, Debug: true}},
+		"state-history-dir = /other":                            {Options: ship.Options{Dir: "/other"}},
+		"state-history-endpoint =":                              {Server: ship.ServerOptions{Address: "none"}},
+		"state-history-endpoint = 127.0.0.1:1":                  {Server: ship.ServerOptions{Address: "127.0.0.1:1"}},
+		"state-history-unix-socket-path = s.sock":               {Server: ship.ServerOptions{Socket: "/data/s.sock"}},
+		"state-history-log-retain-blocks = 1000":                {Options: ship.Options{Retain: 1000}},
+		"state-history-stride = 5":                              {Options: ship.Options{Partition: parts(func(p *shiplog.Partition) { p.Stride = 5 })}},
+		"max-retained-history-files = 0":                        {Options: ship.Options{Partition: parts(func(p *shiplog.Partition) { p.MaxFiles = 0 })}},
+		"state-history-retained-dir = old":                      {Options: ship.Options{Partition: parts(func(p *shiplog.Partition) { p.Retained = "/data/state-history/old" })}},
+		`state-history-archive-dir = ""`:                        {Options: ship.Options{Partition: parts(func(p *shiplog.Partition) { p.Archive = "" })}},
+		"state-history-archive-dir = /far":                      {Options: ship.Options{Partition: parts(func(p *shiplog.Partition) { p.Archive = "/far" })}},
+		"state-history-dir = h\nstate-history-retained-dir = r": {Options: ship.Options{Dir: "/data/h", Partition: &shiplog.Partition{Retained: "/data/h/r", Archive: "/data/h/archive", Stride: 1_000_000, MaxFiles: math.MaxUint32}}},
+	} {
+		h, err := read(t, on+ini)
+		if err != nil {
+			t.Errorf("%q: %v", ini, err)
+			continue
+		}
+		if want.Dir == "" {
+			want.Dir = "/data/state-history"
+		}
+		switch want.Server.Address {
+		case "":
+			want.Server.Address = "127.0.0.1:8080"
+		case "none":
+			want.Server.Address = ""
+		}
+		h.Log = nil
+		if !reflect.DeepEqual(*h, want) {
+			t.Errorf("%q is\n%+v, want\n%+v", ini, *h, want)
+		}
+	}
+	for ini, want := range map[string]string{
+		"state-history-log-retain-blocks = 999":                                   "state-history-log-retain-blocks must be 1000 blocks or greater",
+		"state-history-log-retain-blocks = 2000\nstate-history-stride = 5":        "state-history-log-retain-blocks cannot be used together with state-history-retained-dir",
+		"state-history-log-retain-blocks = 2000\nstate-history-archive-dir = far": "state-history-log-retain-blocks cannot be used together with state-history-retained-dir",
+		"state-history-log-retain-blocks = 2000\nmax-retained-history-files=1":    "state-history-log-retain-blocks cannot be used together with state-history-retained-dir",
+		"state-history-stride = 0":                                                "state-history-stride must be 1 or more",
+	} {
+		if _, err := read(t, on+ini); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", ini, err, want)
+		}
+		if h, err := read(t, ini); h != nil || err != nil {
+			t.Errorf("%q without the plugin: %v, %v", ini, h, err)
 		}
 	}
 }
