@@ -44,7 +44,10 @@ type Options struct {
 	Hooks Hooks
 }
 
-// Chain is the controller. See the package comment for goroutines.
+// Chain is the controller. See the package comment for goroutines. It has many methods,
+// because it is all that a writer asks of a chain: a block is begun, filled, finished and
+// taken back, blocks of others are checked and pushed, and forks, logs, store and hooks must
+// agree after each step. What a block does is the executor's, the start a [resumption]'s.
 type Chain struct {
 	opt      Options
 	store    store.Store

@@ -27,8 +27,8 @@ type fed struct {
 const ahead = 32
 
 // feed starts to read. Keys are found only where the checks ask for them.
-func (c *Chain) feed(ctx context.Context, first, last uint32) *feed {
-	ctx, cancel := context.WithCancel(ctx)
+func (r *resumption) feed(first, last uint32) *feed {
+	ctx, cancel := context.WithCancel(r.ctx)
 	// Each block has a place in the queue before it is unpacked, so that several are
 	// unpacked at a time and still come in order.
 	queue := make(chan chan fed, ahead)
@@ -40,13 +40,13 @@ func (c *Chain) feed(ctx context.Context, first, last uint32) *feed {
 		defer close(work)
 		for n := first; n <= last; n++ {
 			place := make(chan fed, 1)
-			raw, err := c.opt.Blocks.ReadRaw(n)
+			raw, err := r.opt.Blocks.ReadRaw(n)
 			job := func() {
 				if err != nil {
 					place <- fed{err: err}
 					return
 				}
-				place <- c.unpackRaw(raw)
+				place <- r.unpackRaw(raw)
 			}
 			for _, send := range []func() bool{
 				func() bool { return offer(ctx, work, job) },
@@ -61,7 +61,7 @@ func (c *Chain) feed(ctx context.Context, first, last uint32) *feed {
 			}
 		}
 	})
-	for range max(1, c.opt.Threads) {
+	for range max(1, r.opt.Threads) {
 		f.done.Go(func() {
 			for job := range work {
 				job()
@@ -72,8 +72,8 @@ func (c *Chain) feed(ctx context.Context, first, last uint32) *feed {
 		defer close(out)
 		for place := range queue {
 			select {
-			case r := <-place:
-				if !offer(ctx, out, r) {
+			case next := <-place:
+				if !offer(ctx, out, next) {
 					return
 				}
 			case <-ctx.Done():
@@ -85,17 +85,17 @@ func (c *Chain) feed(ctx context.Context, first, last uint32) *feed {
 }
 
 // unpackRaw decodes a block and its transactions.
-func (c *Chain) unpackRaw(raw []byte) fed {
-	r := fed{block: new(types.SignedBlock)}
-	if r.err = types.Decode(raw, r.block); r.err != nil {
-		return r
+func (r *resumption) unpackRaw(raw []byte) fed {
+	f := fed{block: new(types.SignedBlock)}
+	if f.err = types.Decode(raw, f.block); f.err != nil {
+		return f
 	}
-	if c.opt.ForceAllChecks {
-		r.candidates, r.err = c.keys.Unpack(r.block, nil, 1)
+	if r.opt.ForceAllChecks {
+		f.candidates, f.err = r.keys.Unpack(f.block, nil, 1)
 	} else {
-		r.candidates, r.err = execute.Unpack(r.block)
+		f.candidates, f.err = execute.Unpack(f.block)
 	}
-	return r
+	return f
 }
 
 // offer sends v unless ctx ends first.

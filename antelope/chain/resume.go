@@ -27,14 +27,11 @@ func (c *Chain) Resume(ctx context.Context, reversible iter.Seq2[*types.SignedBl
 	if c.head == nil {
 		return fmt.Errorf("the chain state is empty: it needs a genesis or a snapshot")
 	}
-	if err := c.rewind(); err != nil {
-		return err
-	}
-	if err := c.checkPast(); err != nil {
-		return err
-	}
-	if err := c.tellStart(); err != nil {
-		return err
+	r := resumption{Chain: c, ctx: ctx, progress: progress}
+	for _, step := range []func() error{r.rewind, r.checkPast, r.tellStart} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
 	if c.hooks.records {
 		if err := c.store.Publish(); err != nil {
@@ -44,16 +41,23 @@ func (c *Chain) Resume(ctx context.Context, reversible iter.Seq2[*types.SignedBl
 	if err := c.hooks.begin(c.head); err != nil {
 		return err
 	}
-	if err := c.replayLog(ctx, progress); err != nil {
+	if err := r.replayLog(); err != nil {
 		return err
 	}
 	c.fork.Reset(c.head.HeaderState)
 	if reversible != nil {
-		if err := c.reapply(ctx, reversible); err != nil {
+		if err := r.reapply(reversible); err != nil {
 			return err
 		}
 	}
 	return c.store.Publish()
+}
+
+// resumption is the way of a chain from the state to the newest block, once.
+type resumption struct {
+	*Chain
+	ctx      context.Context
+	progress func(Progress) // nil for nobody
 }
 
 // Progress is how far a replay is.
@@ -68,14 +72,14 @@ const withoutLog = "move the log's files away from blocks-dir: the chain goes on
 
 // rewind steps back from blocks that are not in the log: forks that lost, and
 // reversible blocks, which are applied again from their own file.
-func (c *Chain) rewind() error {
-	last, ok := c.logHead()
+func (r *resumption) rewind() error {
+	last, ok := r.logHead()
 	for {
-		if uint64(c.head.BlockNum) == c.store.Irreversible() {
+		if uint64(r.head.BlockNum) == r.store.Irreversible() {
 			break
 		}
-		if ok && c.head.BlockNum <= last {
-			same, err := c.logged(c.head.HeaderState)
+		if ok && r.head.BlockNum <= last {
+			same, err := r.logged(r.head.HeaderState)
 			if err != nil {
 				return err
 			}
@@ -83,50 +87,50 @@ func (c *Chain) rewind() error {
 				break
 			}
 		}
-		if err := c.stepBack(); err != nil {
+		if err := r.stepBack(); err != nil {
 			return err
 		}
 	}
 	if !ok {
 		return nil
 	}
-	if c.head.BlockNum > last {
+	if r.head.BlockNum > last {
 		return fmt.Errorf("the state cannot go back to before block %d, but the block log ends with %d: "+
-			"restore the log, or start from a snapshot, or %s", c.head.BlockNum, last, withoutLog)
+			"restore the log, or start from a snapshot, or %s", r.head.BlockNum, last, withoutLog)
 	}
-	if c.head.BlockNum+1 < c.opt.Blocks.First() {
+	if r.head.BlockNum+1 < r.opt.Blocks.First() {
 		return fmt.Errorf("the state is that of block %d, but the block log begins with %d: "+
-			"restore the log, or start from a snapshot, or %s", c.head.BlockNum, c.opt.Blocks.First(), withoutLog)
+			"restore the log, or start from a snapshot, or %s", r.head.BlockNum, r.opt.Blocks.First(), withoutLog)
 	}
-	if c.head.BlockNum >= c.opt.Blocks.First() {
-		same, err := c.logged(c.head.HeaderState)
+	if r.head.BlockNum >= r.opt.Blocks.First() {
+		same, err := r.logged(r.head.HeaderState)
 		if err == nil && !same {
 			err = exception.New(exception.BlockLog, "block %d of the block log is not the %s of the state, which cannot go back further: "+
-				"restore the log that belongs to the state, or give the state up with --replay-blockchain", c.head.BlockNum, c.head.ID)
+				"restore the log that belongs to the state, or give the state up with --replay-blockchain", r.head.BlockNum, r.head.ID)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return c.store.Commit(uint64(c.head.BlockNum))
+	return r.store.Commit(uint64(r.head.BlockNum))
 }
 
 // checkPast holds the blocks up to the head, as far as the log has them, against the
 // checkpoints: they may have been applied before the operator knew better.
-func (c *Chain) checkPast() error {
-	for _, num := range slices.Sorted(maps.Keys(c.opt.Checkpoints)) {
-		id := c.head.ID
-		switch last, ok := c.logHead(); {
-		case num > c.head.BlockNum, num < c.head.BlockNum && (!ok || num < c.opt.Blocks.First() || num > last):
+func (r *resumption) checkPast() error {
+	for _, num := range slices.Sorted(maps.Keys(r.opt.Checkpoints)) {
+		id := r.head.ID
+		switch last, ok := r.logHead(); {
+		case num > r.head.BlockNum, num < r.head.BlockNum && (!ok || num < r.opt.Blocks.First() || num > last):
 			continue
-		case num < c.head.BlockNum:
-			b, err := c.opt.Blocks.Read(num)
+		case num < r.head.BlockNum:
+			b, err := r.opt.Blocks.Read(num)
 			if err != nil {
 				return fmt.Errorf("compare block %d with its checkpoint: %w", num, err)
 			}
 			id = b.ID()
 		}
-		if err := c.checkpoint(num, id); err != nil {
+		if err := r.checkpoint(num, id); err != nil {
 			return fmt.Errorf("the state was made of blocks that a checkpoint forbids (remove the state and the blocks from there on, "+
 				"and start again, or correct the option checkpoint): %w", err)
 		}
@@ -134,23 +138,23 @@ func (c *Chain) checkPast() error {
 	return nil
 }
 
-func (c *Chain) logHead() (uint32, bool) {
-	if c.opt.Blocks == nil {
+func (r *resumption) logHead() (uint32, bool) {
+	if r.opt.Blocks == nil {
 		return 0, false
 	}
-	n, _, ok := c.opt.Blocks.Head()
+	n, _, ok := r.opt.Blocks.Head()
 	return n, ok
 }
 
 // logged tells whether a block is the one in the log.
-func (c *Chain) logged(h *consensus.HeaderState) (bool, error) {
-	if h.BlockNum < c.opt.Blocks.First() {
+func (r *resumption) logged(h *consensus.HeaderState) (bool, error) {
+	if h.BlockNum < r.opt.Blocks.First() {
 		return true, nil
 	}
-	if num, id, ok := c.opt.Blocks.Head(); ok && num == h.BlockNum {
+	if num, id, ok := r.opt.Blocks.Head(); ok && num == h.BlockNum {
 		return id == h.ID, nil // without reading it: a log may keep no blocks at all
 	}
-	b, err := c.opt.Blocks.Read(h.BlockNum)
+	b, err := r.opt.Blocks.Read(h.BlockNum)
 	if err != nil {
 		return false, err
 	}
@@ -158,87 +162,87 @@ func (c *Chain) logged(h *consensus.HeaderState) (bool, error) {
 }
 
 // stepBack takes the head block back, whose parent only the state knows.
-func (c *Chain) stepBack() error {
-	if err := c.state.Undo(); err != nil {
-		return fmt.Errorf("take back block %d: %w", c.head.BlockNum, err)
+func (r *resumption) stepBack() error {
+	if err := r.state.Undo(); err != nil {
+		return fmt.Errorf("take back block %d: %w", r.head.BlockNum, err)
 	}
-	return c.load()
+	return r.load()
 }
 
 // replayLog applies what the block log has after the head.
-func (c *Chain) replayLog(ctx context.Context, progress func(Progress)) error {
-	last, ok := c.logHead()
-	if !ok || last <= c.head.BlockNum {
+func (r *resumption) replayLog() error {
+	last, ok := r.logHead()
+	if !ok || last <= r.head.BlockNum {
 		return nil
 	}
-	if c.opt.StopAt > 0 {
-		last = min(last, c.opt.StopAt)
+	if r.opt.StopAt > 0 {
+		last = min(last, r.opt.StopAt)
 	}
-	feed := c.feed(ctx, c.head.BlockNum+1, last)
+	feed := r.feed(r.head.BlockNum+1, last)
 	defer feed.stop()
-	done := Progress{Block: c.head.BlockNum, Last: last}
+	done := Progress{Block: r.head.BlockNum, Last: last}
 	for b := range feed.blocks {
 		if b.err != nil {
-			return errors.Join(b.err, c.endBatch())
+			return errors.Join(b.err, r.endBatch())
 		}
-		c.batch.open = !c.opt.DisableReplayOpts && c.hooks.tracer == nil && !c.hooks.records
-		if err := c.Replay(b.block, b.candidates, execute.Irreversible); err != nil {
-			return errors.Join(err, c.dropBatch())
+		r.batch.open = !r.opt.DisableReplayOpts && r.hooks.tracer == nil && !r.hooks.records
+		if err := r.Replay(b.block, b.candidates, execute.Irreversible); err != nil {
+			return errors.Join(err, r.dropBatch())
 		}
-		stop := context.Cause(ctx)
-		done.Finished = !c.batch.open || c.batch.full() || stop != nil || b.block.BlockNum() == last
+		stop := context.Cause(r.ctx)
+		done.Finished = !r.batch.open || r.batch.full() || stop != nil || b.block.BlockNum() == last
 		if done.Finished {
-			if err := c.endBatch(); err != nil {
+			if err := r.endBatch(); err != nil {
 				return err
 			}
 		}
 		done.Block++
 		done.Transactions += len(b.block.Transactions)
-		if progress != nil {
-			progress(done)
+		if r.progress != nil {
+			r.progress(done)
 		}
 		if stop != nil {
 			return stop
 		}
 	}
-	if err := c.endBatch(); err != nil {
+	if err := r.endBatch(); err != nil {
 		return err
 	}
-	if c.head.BlockNum < last { // the feed stopped before its end, which only a cancelled context does
-		return fmt.Errorf("replay stopped at block %d of %d: %w", c.head.BlockNum, last, context.Cause(ctx))
+	if r.head.BlockNum < last { // the feed stopped before its end, which only a cancelled context does
+		return fmt.Errorf("replay stopped at block %d of %d: %w", r.head.BlockNum, last, context.Cause(r.ctx))
 	}
 	return nil
 }
 
 // reapply applies reversible blocks. One that does not link, or is not valid, is
 // left out: peers will send what is missing.
-func (c *Chain) reapply(ctx context.Context, blocks iter.Seq2[*types.SignedBlock, error]) error {
+func (r *resumption) reapply(blocks iter.Seq2[*types.SignedBlock, error]) error {
 	for b, err := range blocks {
 		if err != nil {
 			return err
 		}
-		if err := context.Cause(ctx); err != nil {
+		if err := context.Cause(r.ctx); err != nil {
 			return err
 		}
-		if b.BlockNum() <= c.fork.Root().BlockNum || c.opt.StopAt > 0 && b.BlockNum() > c.opt.StopAt {
+		if b.BlockNum() <= r.fork.Root().BlockNum || r.opt.StopAt > 0 && b.BlockNum() > r.opt.StopAt {
 			continue
 		}
 		id := b.ID()
-		p, err := c.Prepare(b, id)
+		p, err := r.Prepare(b, id)
 		if err == nil {
-			err = c.checkpoint(b.BlockNum(), id)
+			err = r.checkpoint(b.BlockNum(), id)
 		}
 		if err == nil {
-			err = c.fork.Add(p.State, true)
+			err = r.fork.Add(p.State, true)
 		}
 		if err == nil {
-			err = c.advance(p)
+			err = r.advance(p)
 		}
 		if err != nil {
 			if exception.Of(err) == nil {
 				return err
 			}
-			c.opt.Log.Warn("a reversible block is left out", "block", b.BlockNum(), "id", id, "error", err)
+			r.opt.Log.Warn("a reversible block is left out", "block", b.BlockNum(), "id", id, "error", err)
 		}
 	}
 	return nil
@@ -258,37 +262,37 @@ func (c *Chain) PublishPending() error {
 }
 
 // tellStart tells where the chain stands before it goes on.
-func (c *Chain) tellStart() error {
-	d := c.hooks.tracer
+func (r *resumption) tellStart() error {
+	d := r.hooks.tracer
 	if d == nil {
 		return nil
 	}
-	p, err := c.state.Protocol()
+	p, err := r.state.Protocol()
 	if err != nil {
 		return err
 	}
 	for _, a := range p.Activated {
-		f, err := c.opt.Features.Get(a.Digest)
+		f, err := r.opt.Features.Get(a.Digest)
 		if err != nil {
 			return err
 		}
 		d.ActivateFeature(f)
 	}
-	g, err := c.state.Dynamic()
+	g, err := r.state.Dynamic()
 	if err != nil {
 		return err
 	}
-	if err := c.store.Publish(); err != nil { // a view has the accounts in their order
+	if err := r.store.Publish(); err != nil { // a view has the accounts in their order
 		return err
 	}
-	v, err := c.state.View()
+	v, err := r.state.View()
 	if err != nil {
 		return err
 	}
 	var failure error
-	d.Startup(c.head.BlockNum, g.ActionSequence, func(yield func(types.Name, []byte) bool) {
+	d.Startup(r.head.BlockNum, g.ActionSequence, func(yield func(types.Name, []byte) bool) {
 		failure = v.Accounts.EachByID(func(a *state.Account) error {
-			abi, err := c.state.ABI(a.Name)
+			abi, err := r.state.ABI(a.Name)
 			if err == nil && !yield(a.Name, abi) {
 				err = errors.New("the tracer wants no more ABIs")
 			}

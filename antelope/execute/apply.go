@@ -14,8 +14,9 @@ import (
 )
 
 // action is one action with the notifications that it causes (Leap:
-// apply_context). It answers its contracts' host functions ([intrinsic.Context]).
-// The chain keeps one for each depth of inline actions and uses it again.
+// apply_context). It answers its contracts' host functions ([intrinsic.Context]), which is
+// why it has so many methods: nearly each is one function of contracts, or one action of the
+// system's own. The executor keeps one for each depth of inline actions and uses it again.
 type action struct {
 	e     *Executor
 	trx   *transaction

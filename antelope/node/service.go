@@ -136,7 +136,7 @@ func (n *Node) server(ctx context.Context, p *producer.Producer, network *p2p.Ne
 	c.Features = n.chain.Features()
 	c.Damaged = n.damaged
 	if h.Plugins&(rpc.ProducerRO|rpc.ProducerRW|rpc.Snapshot) != 0 {
-		c.Producer = p
+		c.Producer = p.Operator()
 	}
 	if network != nil && h.Plugins&(rpc.NetRO|rpc.NetRW) != 0 {
 		c.Net = network

@@ -48,6 +48,15 @@ func (p *Producer) each(f func(*Events)) {
 	}
 }
 
+// tellAcked tells what became of a transaction from outside.
+func (p *Producer) tellAcked(x *execute.Candidate, err error) {
+	p.each(func(e *Events) {
+		if e.Acked != nil {
+			e.Acked(x.Packed, x, err)
+		}
+	})
+}
+
 // hooks are what the producer itself has to hear of the chain, before others do.
 func (p *Producer) hooks() chain.Hooks {
 	return chain.Hooks{
@@ -56,13 +65,6 @@ func (p *Producer) hooks() chain.Hooks {
 		AcceptedBlock:  p.onBlock,
 		Irreversible:   p.onIrreversible,
 		Forked:         p.queue.addForked,
-	}
-}
-
-// onHeader notes what producers of this node have signed, wherever it came from.
-func (p *Producer) onHeader(b *consensus.BlockState) {
-	if n := b.Header.Producer; p.opt.isProducer(n) {
-		p.watermarks.consider(n, b.BlockNum, b.Header.Timestamp)
 	}
 }
 

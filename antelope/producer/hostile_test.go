@@ -137,7 +137,7 @@ func TestAnAnswerThatNobodyWaitsForIsDropped(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx) }()
-	before := st.Stats().OpenViews
+	before, op := st.Stats().OpenViews, p.Operator()
 	for range 50 {
 		release, held := make(chan struct{}), make(chan struct{})
 		var busy, impatient sync.WaitGroup
@@ -149,8 +149,8 @@ func TestAnAnswerThatNobodyWaitsForIsDropped(t *testing.T) {
 		<-held
 		leaving, leave := context.WithCancel(ctx)
 		for _, ask := range []func(){
-			func() { p.IntegrityHash(leaving) }, func() { p.Lists(leaving) }, func() { p.RuntimeOptions(leaving) },
-			func() { p.ScheduledActivations(leaving) }, func() { p.SnapshotRequests(leaving) }, func() { p.Unapplied(leaving, nil, 1, -1) },
+			func() { op.IntegrityHash(leaving) }, func() { op.Lists(leaving) }, func() { op.RuntimeOptions(leaving) },
+			func() { op.ScheduledActivations(leaving) }, func() { op.SnapshotRequests(leaving) }, func() { op.Unapplied(leaving, nil, 1, -1) },
 		} {
 			impatient.Go(ask)
 		}
@@ -192,7 +192,7 @@ func TestWaitingTransactionsAreListedInTheTimeThereIs(t *testing.T) {
 				within time.Duration
 				count  int
 			}{{10, 0, 1}, {10, -1, 3}, {0, 0, 0}, {10, time.Second, 3}, {2, -1, 2}} {
-				page := n.unapplied(nil, c.limit, c.within)
+				page := n.queue.page(nil, c.limit, c.within)
 				if len(page.Transactions) != c.count || page.Size != 3 || (page.More == nil) != (c.count == 3) {
 					t.Errorf("%+v: %+v", c, page)
 				}

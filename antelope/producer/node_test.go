@@ -30,6 +30,7 @@ import (
 // that of the bubble, and work takes no time.
 type node struct {
 	*Producer
+	*Operator
 	maker  *chaintest.Maker
 	cancel context.CancelFunc
 	ended  chan error
@@ -111,6 +112,7 @@ func newNode(t testing.TB, o chain.Options, change func(*Options)) *node {
 	if n.Producer, err = New(m.Chain, opt); err != nil {
 		t.Fatal(err)
 	}
+	n.Operator = n.Producer.Operator()
 	m.Chain.Subscribe(chain.Hooks{AcceptedBlock: func(b *consensus.BlockState) {
 		n.mu.Lock()
 		defer n.mu.Unlock()

@@ -91,27 +91,3 @@ func (o *Options) isProducer(n types.Name) bool {
 	}
 	return false
 }
-
-// loggers are where the lines go.
-type loggers struct {
-	main, plugin             *slog.Logger
-	success, failure         *slog.Logger // [TRX_TRACE] lines
-	transientGood, transient *slog.Logger
-}
-
-func newLoggers(o Options) loggers {
-	named := func(name string, other *slog.Logger) *slog.Logger {
-		if o.Logger != nil {
-			if l := o.Logger(name); l != nil {
-				return l
-			}
-		}
-		return other
-	}
-	none := slog.New(slog.DiscardHandler)
-	return loggers{
-		main: o.Log, plugin: named("producer_plugin", o.Log),
-		success: named("transaction_success_tracing", none), failure: named("transaction_failure_tracing", none),
-		transientGood: named("transient_trx_success_tracing", none), transient: named("transient_trx_failure_tracing", none),
-	}
-}

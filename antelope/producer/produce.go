@@ -8,17 +8,6 @@ import (
 	"tarn/antelope/types"
 )
 
-// signers are the providers for the keys of an authority.
-func (p *Producer) signers(a *types.BlockSigningAuthority) []SignatureProvider {
-	var list []SignatureProvider
-	for _, k := range a.Keys {
-		if s := p.opt.Signers[k.Key]; s != nil {
-			list = append(list, s)
-		}
-	}
-	return list
-}
-
 // produce signs the pending block (Leap: produce_block).
 func (p *Producer) produce() error {
 	start := time.Now()

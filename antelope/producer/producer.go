@@ -8,17 +8,18 @@
 //
 // # Goroutines
 //
-// [Producer.Run] is the writer. All other methods may be called by any goroutine,
-// also before Run, and after it has ended: then what would need the writer fails
-// with [writer.ErrStopped]. Functions that are given to [Producer.Do], to
-// [Producer.Subscribe] and to [Producer.Submit] run on the writer: they must neither
-// block nor call what waits for the writer.
+// [Producer.Run] is the writer. All other methods, and those of the [Operator], may be
+// called by any goroutine, also before Run, and after it has ended: then what would need the
+// writer fails with [writer.ErrStopped]. Functions that are given to [Producer.Do], to
+// [Producer.Subscribe] and to Producer.Submit run on the writer: they must neither block nor
+// call what waits for the writer.
 package producer
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -36,49 +37,41 @@ import (
 // now; it may be given again.
 var ErrBusy = errors.New("a block is being produced")
 
-// Producer is the writer of a chain. See the package comment for goroutines.
+// Producer is the writer of a chain. See the package comment for goroutines. Most of its
+// methods are the writer's decisions about the one pending block: when it is begun, what
+// goes into it, whether it is finished, shown or given up. Each may end in another of them,
+// which is why they are methods of one type. What needs no pending block is a thing of its
+// own: arrivals, intake, turns, the queue, bills, snapshots, the [Operator].
 type Producer struct {
+	arrivals // blocks on their way here
+	intake   // transactions on their way here
+	turns
+
 	opt       Options
 	log       loggers
 	chain     *chain.Chain
 	resources *resource.Manager
 
-	writer  *writer.Writer
-	waiting atomic.Int64 // bytes of transactions that wait for the writer
-	head    atomic.Pointer[Head]
-	paused  atomic.Bool
-	// maxTime bounds transactions, in microseconds; below 0 is no bound.
-	maxTime  atomic.Int64
-	received atomic.Uint32 // newest block that came in, applied or not
+	writer   *writer.Writer
+	head     atomic.Pointer[Head]
 	greylist atomic.Pointer[map[types.Name]bool]
 	events   atomic.Pointer[[]Events]
-	headers  headers
 	keys     foundKeys
 	bills    *subjectiveBilling
 	// speculation is what a block interrupts.
 	speculation speculation
 	snapshot    *snapshots
-	readers     *execute.Readers
 
 	// The rest is the writer's.
-	producing  bool // the pending block is one that is going to be signed
-	production bool // nothing speaks against it: the chain is not stale, or that does not matter
-	watermarks watermarks
-	queue      *queue
-	shown      bool // views show something of the pending block
-	failures   failures
-	clock      blockClock
-	applying   *Block              // the block that is being pushed
-	late       []lateBlock         // that came while a round was made here
-	making     []types.Checksum256 // transactions from outside in the block that is being signed
-	deadline   time.Time           // of the pending block
-	lastStart  time.Time           // of a speculative block
-	lib        time.Time           // of the last irreversible block
-	maxLIBAge  time.Duration
-	effort     time.Duration // time for each block of a round
-	features   []types.Checksum256
-	signalled  bool // features are in the pending block
-	leewaySet  bool // SetRuntimeOptions has set the leeway
+	producing bool // the pending block is one that is going to be signed
+	queue     *queue
+	shown     bool // views show something of the pending block
+	failures  failures
+	clock     blockClock
+	applying  *Block              // the block that is being pushed
+	making    []types.Checksum256 // transactions from outside in the block that is being signed
+	deadline  time.Time           // of the pending block
+	leewaySet bool                // SetRuntimeOptions has set the leeway
 }
 
 // Head is where the chain stands. It is immutable.
@@ -107,9 +100,8 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 	}
 	p := &Producer{
 		opt: o, log: newLoggers(o), chain: c, resources: resource.New(c.State()),
-		production: o.StaleProduction, watermarks: watermarks{}, queue: newQueue(int64(o.QueueBytes)),
-		failures: newFailures(o.MaxFailures, o.FailureWindow), maxLIBAge: o.MaxIrreversibleAge,
-		bills: newSubjectiveBilling(o.DecayTime), effort: blockEffort(o.ProduceOffset),
+		queue: newQueue(int64(o.QueueBytes)), failures: newFailures(o.MaxFailures, o.FailureWindow),
+		bills: newSubjectiveBilling(o.DecayTime),
 	}
 	if p.opt.Irreversible = c.IrreversibleMode(); p.opt.Irreversible {
 		if len(o.Producers) > 0 {
@@ -121,8 +113,7 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 		return nil, control.NewBadOption("node cannot have any producer-name configured because block production is not safe when validation_mode is not \"full\"")
 	}
 	p.writer = writer.New(writer.Options{Before: p.takeLate, Publish: p.publish, Ended: p.terminated})
-	p.paused.Store(o.Paused)
-	p.maxTime.Store(o.MaxTransactionTime.Microseconds())
+	p.connect()
 	greylist := make(map[types.Name]bool, len(o.Greylist))
 	for _, n := range o.Greylist {
 		greylist[n] = true
@@ -146,6 +137,22 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 	c.Subscribe(p.hooks())
 	p.updateHead()
 	return p, nil
+}
+
+// connect makes the parts that others than the writer use, and lets them reach it.
+func (p *Producer) connect() {
+	p.arrivals.chain, p.arrivals.writer, p.arrivals.log, p.arrivals.keys = p.chain, p.writer, &p.log, &p.keys
+	p.hurry, p.take, p.arrivals.refuse = p.giveWay, p.applyBlock, p.rejected
+	p.irreversible = func() uint32 { return p.head.Load().IrreversibleNum }
+
+	p.intake.opt, p.intake.chain, p.intake.writer, p.intake.log, p.intake.keys = &p.opt, p.chain, p.writer, &p.log, &p.keys
+	p.maxTime.Store(p.opt.MaxTransactionTime.Microseconds())
+	p.intake.incoming, p.acked = p.incoming, p.tellAcked
+
+	p.turns.opt, p.turns.chain, p.turns.log = &p.opt, p.chain, &p.log
+	p.paused.Store(p.opt.Paused)
+	p.production, p.watermarks = p.opt.StaleProduction, watermarks{}
+	p.maxLIBAge, p.effort = p.opt.MaxIrreversibleAge, blockEffort(p.opt.ProduceOffset)
 }
 
 // Close ends a producer whose Run is never called.
@@ -253,3 +260,29 @@ func (p *Producer) Do(ctx context.Context, f func(*chain.Chain) error) error {
 		return f(p.chain)
 	})
 }
+
+// decide changes the policy, on the writer.
+func (p *Producer) decide(change func(*execute.Policy)) {
+	now := p.chain.Policy()
+	change(&now)
+	p.chain.SetPolicy(now)
+}
+
+// Chain is the chain that p writes. What its package allows for any goroutine may
+// be called; the rest is the writer's.
+func (p *Producer) Chain() *chain.Chain { return p.chain }
+
+// Producers are the producers of this node.
+func (p *Producer) Producers() []types.Name { return slices.Clone(p.opt.Producers) }
+
+// Signs tells whether this node has a provider for a key.
+func (p *Producer) Signs(k types.PublicKey) bool { return p.opt.Signers[k] != nil }
+
+// Subjective is the CPU that an account is billed by this node alone, in
+// microseconds.
+func (p *Producer) Subjective(account types.Name, now time.Time) int64 {
+	return p.bills.Subjective(account, now)
+}
+
+// Greylisted tells whether only an account's own stake counts.
+func (p *Producer) Greylisted(account types.Name) bool { return (*p.greylist.Load())[account] }

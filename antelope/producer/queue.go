@@ -3,6 +3,7 @@ package producer
 import (
 	"container/heap"
 	"container/list"
+	"time"
 
 	"tarn/antelope/consensus"
 	"tarn/antelope/control"
@@ -211,4 +212,42 @@ func (h *expiries) Pop() any {
 	(*h)[last] = nil
 	*h = (*h)[:last]
 	return e
+}
+
+// page is the part of the queue that Operator.Unapplied shows.
+func (q *queue) page(from *types.Checksum256, limit int, within time.Duration) control.UnappliedPage {
+	begin := time.Now()
+	page := control.UnappliedPage{Size: q.len(), Incoming: q.incoming()}
+	found, over := from == nil, false
+	for _, e := range q.waiting(forked, aborted, incomingAPI, incomingP2P) {
+		found = found || e.x.ID == *from
+		if !found {
+			continue
+		}
+		if len(page.Transactions) >= limit || over {
+			page.More = new(e.x.ID)
+			break
+		}
+		page.Transactions = append(page.Transactions, unapplied(e))
+		over = within >= 0 && time.Since(begin) >= within
+	}
+	return page
+}
+
+func unapplied(e *entry) control.Unapplied {
+	x := e.x
+	u := control.Unapplied{
+		ID: x.ID, Expiration: x.Trx.Expiration, Type: e.from.String(), FirstAuth: x.Trx.FirstAuthorizer(),
+		Actions: len(x.Trx.Actions) + len(x.Trx.ContextFreeActions), Billed: uint32(x.Billed), Size: uint64(e.size),
+	}
+	switch x.Kind {
+	case control.DryRun:
+		u.Type = "dry_run"
+	case control.ReadOnly:
+		u.Type = "read_only"
+	}
+	if len(x.Trx.Actions) > 0 {
+		u.FirstReceiver, u.FirstAction = x.Trx.Actions[0].Account, x.Trx.Actions[0].Name
+	}
+	return u
 }

@@ -13,6 +13,12 @@ func (p *Producer) publish() error {
 	return p.chain.PublishPending()
 }
 
+// showHead shows the head, and nothing of a pending block.
+func (p *Producer) showHead() error {
+	p.shown = false
+	return p.chain.Publish()
+}
+
 // headView shows the head's state, and nothing of a pending block: that is given up
 // if views show it (Leap does so whatever they show). The writer calls it.
 func (p *Producer) headView() (*state.View, error) {

@@ -9,10 +9,10 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"sync"
 
+	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
 	"tarn/antelope/control"
 	"tarn/antelope/exception"
@@ -27,7 +27,10 @@ import (
 // They are written from views, on goroutines of their own. All fields belong to the
 // writer.
 type snapshots struct {
-	p        *Producer
+	chain    *chain.Chain
+	writer   *writer.Writer
+	log      *loggers
+	final    bool // the chain applies irreversible blocks only
 	dir      string
 	files    vfs.FS
 	requests []*control.SnapshotSchedule
@@ -35,6 +38,9 @@ type snapshots struct {
 	started  uint32 // block of which the schedule has been looked at, with
 	parent   types.Checksum256
 	pending  map[types.Checksum256]*pendingSnapshot
+
+	headView func() (*state.View, error) // shows the head's state
+	showHead func() error                // publishes it
 
 	ctx    context.Context // of the writing
 	cancel context.CancelFunc
@@ -55,7 +61,10 @@ type pendingSnapshot struct {
 const scheduleName = "snapshot-schedule.json"
 
 func openSnapshots(p *Producer) (*snapshots, error) {
-	s := &snapshots{p: p, dir: p.opt.SnapshotsDir, files: p.opt.Files, pending: make(map[types.Checksum256]*pendingSnapshot)}
+	s := &snapshots{
+		chain: p.chain, writer: p.writer, log: &p.log, final: p.opt.Irreversible, dir: p.opt.SnapshotsDir, files: p.opt.Files,
+		pending: make(map[types.Checksum256]*pendingSnapshot), headView: p.headView, showHead: p.showHead,
+	}
 	if s.files == nil {
 		s.files = vfs.OS
 	}
@@ -93,30 +102,10 @@ func (s *snapshots) path(prefix string, id types.Checksum256) string {
 	return filepath.Join(s.dir, fmt.Sprintf("%ssnapshot-%s.bin", prefix, id))
 }
 
-// CreateSnapshot makes a snapshot of the head's state, and waits until that block
-// is irreversible. Blocks go on meanwhile.
-func (p *Producer) CreateSnapshot(ctx context.Context) (control.Snapshot, error) {
-	var result control.Snapshot
-	done := make(chan error, 1)
-	err := p.writer.Call(ctx, func() error {
-		return p.snapshot.create(nil, func(s control.Snapshot, err error) {
-			result = s
-			done <- err
-		})
-	})
-	if err == nil {
-		err = p.writer.Await(ctx, done)
-	}
-	if err != nil {
-		return control.Snapshot{}, err
-	}
-	return result, nil
-}
-
 // create begins to make a snapshot of the head's state. No session of the state is
 // open but the pending block's.
 func (s *snapshots) create(request *control.SnapshotSchedule, done func(control.Snapshot, error)) error {
-	head := s.p.chain.Head()
+	head := s.chain.Head()
 	if s.dir == "" {
 		return exception.New(exception.SnapshotDirectoryNotFound, "No such directory ''")
 	}
@@ -128,7 +117,7 @@ func (s *snapshots) create(request *control.SnapshotSchedule, done func(control.
 	if _, err := os.Stat(final); err == nil {
 		return exception.New(exception.SnapshotExists, "snapshot named %s already exists", s.dir)
 	}
-	v, err := s.p.headView()
+	v, err := s.headView()
 	if err != nil {
 		return err
 	}
@@ -146,15 +135,15 @@ func (s *snapshots) create(request *control.SnapshotSchedule, done func(control.
 		},
 		request: request, waiting: []func(control.Snapshot, error){done},
 	}
-	root := s.p.chain.Fork().Root()
-	e.decided = s.p.opt.Irreversible || root != nil && root.ID == head.ID
+	root := s.chain.Fork().Root()
+	e.decided = s.final || root != nil && root.ID == head.ID
 	s.pending[head.ID] = e
 	if request != nil {
 		request.Pending = append(request.Pending, e.Snapshot)
 	}
 	s.work.Go(func() {
 		err := s.write(v, h, s.path(".incomplete-", head.ID), e.Name)
-		s.p.writer.Put(writer.Calls, writer.Job{Do: func() { s.finished(e, err) }})
+		s.writer.Put(writer.Calls, writer.Job{Do: func() { s.finished(e, err) }})
 	})
 	return nil
 }
@@ -222,7 +211,7 @@ func (s *snapshots) settle(e *pendingSnapshot) {
 	from, final := e.Name, s.path("", e.HeadID)
 	s.work.Go(func() {
 		err := vfs.RenameDurably(s.files, from, final)
-		s.p.writer.Put(writer.Calls, writer.Job{Do: func() { s.named(e, final, err) }})
+		s.writer.Put(writer.Calls, writer.Job{Do: func() { s.named(e, final, err) }})
 	})
 }
 
@@ -272,7 +261,7 @@ func (s *snapshots) settleAll() {
 // startBlock makes the snapshots that are due when the block after the head is
 // begun, once for each head.
 func (s *snapshots) startBlock(num uint32) {
-	head := s.p.chain.Head()
+	head := s.chain.Head()
 	if len(s.requests) == 0 || s.started == num && s.parent == head.ID {
 		return
 	}
@@ -299,12 +288,11 @@ func (s *snapshots) startBlock(num uint32) {
 		return
 	}
 	if late := s.unwritten(); late != nil {
-		s.p.log.plugin.Warn(fmt.Sprintf("The scheduled snapshot of block %d is left out: that of block %d is still being written; schedule them further apart",
+		s.log.plugin.Warn(fmt.Sprintf("The scheduled snapshot of block %d is left out: that of block %d is still being written; schedule them further apart",
 			head.BlockNum, late.HeadNum))
 		return
 	}
-	err := s.p.chain.Publish()
-	s.p.shown = false
+	err := s.showHead()
 	if err == nil {
 		err = s.create(due, func(made control.Snapshot, err error) {
 			if err != nil && !errors.Is(err, writer.ErrStopped) {
@@ -331,23 +319,7 @@ func (s *snapshots) unwritten() *pendingSnapshot {
 // failed reports a scheduled snapshot that was not made. A disk that is full of
 // snapshots is no reason to stop a node, which nodeos does.
 func (s *snapshots) failed(err error) {
-	s.p.log.plugin.Error(fmt.Sprintf("Exception during snapshot execution: Snapshot creation error: %v", err))
-}
-
-// ScheduleSnapshot adds a request. Its ID is chosen; End 0 is for ever (Leap:
-// schedule_snapshot). Without a Start it is the block after the head.
-func (p *Producer) ScheduleSnapshot(ctx context.Context, spacing uint32, start, end *uint32, description string) (control.SnapshotRequest, error) {
-	return writer.Ask(ctx, p.writer, func() (control.SnapshotRequest, error) {
-		r := control.SnapshotRequest{Spacing: spacing, Start: p.chain.Head().BlockNum + 1, End: math.MaxUint32, Description: description}
-		if start != nil {
-			r.Start = *start
-		}
-		if end != nil && *end != 0 {
-			r.End = *end
-		}
-		err := p.snapshot.schedule(&r)
-		return r, err
-	})
+	s.log.plugin.Error(fmt.Sprintf("Exception during snapshot execution: Snapshot creation error: %v", err))
 }
 
 func (s *snapshots) schedule(r *control.SnapshotRequest) error {
@@ -367,32 +339,6 @@ func (s *snapshots) schedule(r *control.SnapshotRequest) error {
 	s.requests = append(s.requests, &control.SnapshotSchedule{SnapshotRequest: *r})
 	s.save()
 	return nil
-}
-
-// UnscheduleSnapshot removes a request.
-func (p *Producer) UnscheduleSnapshot(ctx context.Context, id uint32) (control.SnapshotRequest, error) {
-	return writer.Ask(ctx, p.writer, func() (control.SnapshotRequest, error) {
-		s := p.snapshot
-		for i, x := range s.requests {
-			if x.ID == id {
-				s.requests = append(s.requests[:i:i], s.requests[i+1:]...)
-				s.save()
-				return x.SnapshotRequest, nil
-			}
-		}
-		return control.SnapshotRequest{}, exception.New(exception.SnapshotRequestNotFound, "Snapshot request not found")
-	})
-}
-
-// SnapshotRequests are the requests that there are.
-func (p *Producer) SnapshotRequests(ctx context.Context) ([]control.SnapshotSchedule, error) {
-	return writer.Ask(ctx, p.writer, func() ([]control.SnapshotSchedule, error) {
-		var list []control.SnapshotSchedule
-		for _, x := range p.snapshot.requests {
-			list = append(list, control.SnapshotSchedule{SnapshotRequest: x.SnapshotRequest, Pending: slices.Clone(x.Pending)})
-		}
-		return list, nil
-	})
 }
 
 // number is written as a string and read as either, as nodeos' property tree does.
@@ -440,7 +386,7 @@ func (s *snapshots) save() {
 		err = vfs.WriteDurably(s.files, path, append(text, '\n'))
 	}
 	if err != nil {
-		s.p.log.main.Error(fmt.Sprintf("unable to store snapshots schedule to filesystem to %s, details: %v", path, err))
+		s.log.main.Error(fmt.Sprintf("unable to store snapshots schedule to filesystem to %s, details: %v", path, err))
 	}
 }
 

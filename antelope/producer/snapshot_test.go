@@ -328,7 +328,6 @@ func FuzzSnapshotSchedule(f *testing.F) {
 				t.Errorf("%+v, next %d", r.SnapshotRequest, s.nextID)
 			}
 		}
-		s.p = &Producer{}
 		s.save()
 		again := &snapshots{dir: dir}
 		if err := again.load(); err != nil || len(again.requests) != len(s.requests) {

@@ -86,21 +86,6 @@ func (p *Producer) begin() outcome {
 	return p.fill(&b, pending)
 }
 
-// roundStart is when the first block of a round of this node may be begun. Where the
-// round before was this node's too, nobody is handed over to: then that is when its last
-// block was to be finished, so that transactions are executed in the offset too (nodeos
-// leaves them waiting for it). Such a block is [Producer.early].
-func (p *Producer) roundStart(slot types.BlockTimestamp) time.Time {
-	start, head := slotStart(slot), &p.chain.Head().Header
-	if head.Timestamp == slot-1 && p.opt.isProducer(head.Producer) {
-		if before := blockDeadline(p.effort, slot-1); start.Sub(before) < blockInterval {
-			return before
-		}
-		return start.Add(-blockInterval)
-	}
-	return start
-}
-
 // early tells whether the pending block is the first of a round and nodeos would not have
 // begun it yet. Until it would have, the block is not finished, however full it is, a pause
 // stops it, and a block from outside takes its place: the rest of the network sees nothing
@@ -112,51 +97,6 @@ func (p *Producer) early(now time.Time) bool {
 
 func sameAuthority(a, b *types.BlockSigningAuthority) bool {
 	return a.Threshold == b.Threshold && slices.Equal(a.Keys, b.Keys)
-}
-
-// mayProduce tells whether the block is one that this node has to sign, and may.
-func (p *Producer) mayProduce(b *beginning) bool {
-	n := b.scheduled.Producer
-	no := func(format string, args ...any) bool {
-		p.log.main.Error("Not producing block because " + fmt.Sprintf(format, args...))
-		return false
-	}
-	head := p.chain.Head()
-	switch {
-	case !p.production || !p.opt.isProducer(n):
-		return false
-	case len(p.signers(&b.scheduled.Authority)) == 0:
-		return no("I don't have any private keys relevant to authority: %+v", b.scheduled.Authority)
-	case p.paused.Load():
-		return no("production is explicitly paused")
-	case p.irreversibleTooOld(b.now):
-		return no("the irreversible block is too old [age:%ds, max:%ds]", int64(b.now.Sub(p.lib).Seconds()), int64(p.maxLIBAge.Seconds()))
-	case b.marked && b.mark.num > head.BlockNum:
-		return no("\"%s\" signed a block at a higher block number (%d) than the current fork's head (%d)", n, b.mark.num, head.BlockNum)
-	case b.marked && b.mark.slot >= b.slot:
-		return no("\"%s\" signed a block at the next block time or later (%s) than the pending block time (%s)", n, b.mark.slot, b.slot)
-	}
-	return true
-}
-
-func (p *Producer) irreversibleTooOld(now time.Time) bool {
-	return p.maxLIBAge >= 0 && max(0, now.Sub(p.lib)) >= p.maxLIBAge
-}
-
-// forbidden tells whether nothing may be produced, whoever's turn it is.
-func (p *Producer) forbidden() bool {
-	return !p.production || p.paused.Load() || p.irreversibleTooOld(time.Now())
-}
-
-// syncing tells whether blocks come so fast that it is no use to begin one: the last
-// one was begun a moment ago, and the head is old.
-func (p *Producer) syncing(now time.Time) bool {
-	if !p.lastStart.IsZero() && p.lastStart.Before(now.Add(blockInterval)) &&
-		now.Sub(p.chain.Head().Header.Timestamp.TimePoint().Time()) > 5*time.Second {
-		return true
-	}
-	p.lastStart = now
-	return false
 }
 
 // startBlock begins a block in the chain.
@@ -182,26 +122,6 @@ func confirmedBlocks(b *beginning, head *consensus.HeaderState) uint16 {
 		return 0
 	}
 	return uint16(min(head.BlockNum-b.mark.num, head.BlockNum-head.Irreversible, 1<<16-1))
-}
-
-// signalFeatures adds the features that an operator has scheduled.
-func (p *Producer) signalFeatures(num uint32, s *execute.Start) {
-	if len(p.features) == 0 {
-		return
-	}
-	if err := p.checkActivations(p.features); err != nil {
-		p.log.main.Warn(fmt.Sprintf("protocol features to activate are no longer all valid: %v", err))
-		p.features = nil
-		return
-	}
-	all := slices.Clone(p.features)
-	for _, d := range s.Activations {
-		if !slices.Contains(all, d) {
-			all = append(all, d)
-		}
-	}
-	s.Activations, p.signalled = all, true
-	p.log.main.Info(fmt.Sprintf("signaling activation of the following protocol features in block %d: %s", num, all))
 }
 
 // fill lets in what waits: of blocks that were given up or lost, then what is
@@ -343,10 +263,10 @@ func (p *Producer) retireDeferred() bool {
 				return true
 			}
 		case trace.Except != nil:
-			p.logScheduled(trace)
+			p.log.scheduled(p.place, trace)
 			failed++
 		default:
-			p.logScheduled(trace)
+			p.log.scheduled(p.place, trace)
 		}
 	}
 	return !all || failed == 0

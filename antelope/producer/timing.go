@@ -69,29 +69,6 @@ func nextSlot(mark watermark, current types.BlockTimestamp, num uint32, index, p
 	return least - least%round + types.BlockTimestamp(distance*round)
 }
 
-// wakeUpTime is when the next block of one of this node's producers is to be begun;
-// ok is false if none of them is in the schedule.
-func (p *Producer) wakeUpTime(effort time.Duration, num uint32, slot types.BlockTimestamp) (t time.Time, ok bool) {
-	schedule := p.chain.Head().ActiveSchedule.Producers
-	var first types.BlockTimestamp
-	for i := range schedule {
-		n := schedule[i].Producer
-		if !p.opt.isProducer(n) {
-			continue
-		}
-		if s := nextSlot(p.watermarks[n], slot, num, i, len(schedule)); !ok || s < first {
-			first, ok = s, true
-		}
-	}
-	return roundBlockStart(effort, first), ok
-}
-
-// pendingSlot is the slot of a block that is begun now.
-func (p *Producer) pendingSlot(now time.Time) types.BlockTimestamp {
-	base := max(types.TimePoint(now.UnixMicro()), p.chain.Head().Header.Timestamp.TimePoint())
-	return types.NewBlockTimestamp(base) + 1
-}
-
 // timeText is a time as logs have it.
 func timeText(t time.Time) string { return types.TimePoint(t.UnixMicro()).String() }
 

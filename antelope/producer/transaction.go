@@ -1,9 +1,7 @@
 package producer
 
 import (
-	"context"
 	"fmt"
-	"runtime"
 	"sync"
 	"time"
 
@@ -12,175 +10,7 @@ import (
 	"tarn/antelope/execute"
 	"tarn/antelope/resource"
 	"tarn/antelope/types"
-	"tarn/writer"
 )
-
-// Done gets the answer to a transaction, once: its trace, or why it was refused. It
-// runs on the writer, or on the caller's goroutine if the transaction never came
-// that far, and must not block.
-type Done func(*types.TransactionTrace, error)
-
-// Transaction executes a transaction and waits for its trace. It unpacks it and
-// finds its keys on the caller's goroutine. One that leaves nothing is executed on a
-// view, beside the writer and beside others. Errors are exceptions, [writer.ErrStopped], or
-// ctx's: then the transaction may be executed even so.
-func (p *Producer) Transaction(ctx context.Context, packed *types.PackedTransaction, o control.TransactionOptions) (*types.TransactionTrace, error) {
-	x, err := execute.NewCandidate(packed, o.Kind)
-	if err != nil {
-		return nil, err
-	}
-	if x.Kind.Transient() {
-		return p.read(ctx, x, o)
-	}
-	return p.submit(ctx, x, o)
-}
-
-// submit is Submit with waiting.
-func (p *Producer) submit(ctx context.Context, x *execute.Candidate, o control.TransactionOptions) (*types.TransactionTrace, error) {
-	p.writer.Expect(1)
-	var trace *types.TransactionTrace
-	done := make(chan error, 1)
-	p.Submit(o, Submission{x, func(t *types.TransactionTrace, err error) {
-		p.writer.Expect(-1)
-		trace = t
-		done <- err
-	}})
-	// The trace is read only after its error came.
-	if err := p.writer.Await(ctx, done); err != nil {
-		return nil, err
-	}
-	return trace, nil
-}
-
-// Submission is a transaction that is given to the writer, and who gets its answer.
-// The candidate was made by execute.NewCandidate.
-type Submission struct {
-	Candidate *execute.Candidate
-	Done      Done
-}
-
-// Submit is Transaction without waiting for the writer, for transactions of o's kind
-// that are to be executed in their order. Keys are found for those that have none, on
-// as many processors as there are. It does not keep the list.
-func (p *Producer) Submit(o control.TransactionOptions, list ...Submission) {
-	candidates := make([]*execute.Candidate, len(list))
-	for i, s := range list {
-		candidates[i] = s.Candidate
-	}
-	errs := p.examine(candidates)
-	for i, s := range list {
-		p.enqueue(s.Candidate, o, s.Done, errs[i])
-	}
-}
-
-// enqueue lets a transaction into the inbox, unless err is why it may not.
-func (p *Producer) enqueue(x *execute.Candidate, o control.TransactionOptions, done Done, err error) {
-	if x.Kind == control.Input {
-		answer := done
-		done = func(t *types.TransactionTrace, err error) {
-			answer(t, err)
-			if err == nil && t.Except != nil {
-				err = t.Except
-			}
-			if err != nil {
-				p.keys.drop(x)
-			}
-			p.each(func(e *Events) {
-				if e.Acked != nil {
-					e.Acked(x.Packed, x, err)
-				}
-			})
-		}
-	}
-	if err == nil {
-		err = p.admit(x)
-	}
-	if err != nil {
-		done(nil, err)
-		return
-	}
-	j := writer.Job{Do: func() {
-		p.waiting.Add(-entrySize(x))
-		p.incoming(x, o, done)
-	}, Drop: func() { done(nil, writer.ErrStopped) }}
-	if !p.writer.Put(writer.Many, j) {
-		p.waiting.Add(-entrySize(x))
-		done(nil, writer.ErrStopped)
-	}
-}
-
-// admit counts a transaction that goes into the inbox, if there is room.
-func (p *Producer) admit(x *execute.Candidate) error {
-	if size := p.waiting.Add(entrySize(x)); size >= int64(p.opt.QueueBytes) {
-		p.waiting.Add(-entrySize(x))
-		return exception.New(exception.TxResourceExhaustion,
-			"Transaction %s, size %d bytes would exceed configured incoming-transaction-queue-size-mb %d, current queue size %d bytes",
-			x.ID, entrySize(x), p.opt.QueueBytes>>20, size-entrySize(x))
-	}
-	return nil
-}
-
-// examine checks what needs no chain, and finds keys. It returns an error or nil for
-// each transaction.
-func (p *Producer) examine(list []*execute.Candidate) []error {
-	errs := make([]error, len(list))
-	wanting := make([]*execute.Candidate, 0, len(list))
-	places := make([]int, 0, len(list))
-	for i, x := range list {
-		switch {
-		case p.opt.NoTransactions:
-			errs[i] = exception.New(exception.Transaction, "this node accepts no transactions")
-		case x.Trx.DelaySec != 0:
-			errs[i] = exception.New(exception.Transaction, "transaction cannot be delayed")
-		case x.Kind != control.ReadOnly && x.Keys == nil:
-			if errs[i] = p.checkSignatures(x); errs[i] == nil {
-				wanting, places = append(wanting, x), append(places, i)
-			}
-		}
-	}
-	for i, err := range p.recoverKeys(wanting) {
-		errs[places[i]] = err
-	}
-	return errs
-}
-
-// checkSignatures refuses signatures that are too long.
-func (p *Producer) checkSignatures(x *execute.Candidate) error {
-	for i := range x.Packed.Signatures {
-		if uint64(x.Packed.Signatures[i].VariableSize()) > uint64(p.opt.MaxSignature) {
-			return exception.New(exception.SigVariableSizeLimit, "signature variable length component size (%d) greater than subjective maximum (%d)",
-				x.Packed.Signatures[i].VariableSize(), p.opt.MaxSignature)
-		}
-	}
-	return nil
-}
-
-// findKeys is recoverKeys for one transaction whose signatures nobody looked at.
-func (p *Producer) findKeys(x *execute.Candidate) error {
-	if err := p.checkSignatures(x); err != nil {
-		return err
-	}
-	if errs := p.recoverKeys([]*execute.Candidate{x}); errs != nil {
-		return errs[0]
-	}
-	return nil
-}
-
-// recoverKeys is [execute.Keys.Recover] within the time that a transaction may take; what it
-// finds is remembered for blocks.
-func (p *Producer) recoverKeys(list []*execute.Candidate) []error {
-	limit := execute.Unlimited
-	if us := p.maxTime.Load(); us >= 0 {
-		limit = time.Duration(us) * time.Microsecond
-	}
-	errs := p.chain.Keys().Recover(limit, runtime.GOMAXPROCS(0), list)
-	for i, x := range list {
-		if x.Kind == control.Input && (errs == nil || errs[i] == nil) {
-			p.keys.put(x)
-		}
-	}
-	return errs
-}
 
 // incoming executes a transaction that came from outside, or lets it wait (Leap:
 // process_incoming_transaction_async).
@@ -354,7 +184,7 @@ func (p *Producer) failed(e *entry, trace *types.TransactionTrace, first types.N
 	x := e.x
 	if exhausts(trace.Except) {
 		p.clock.transaction(time.Now(), x.Kind.Transient(), true)
-		p.logUnfit(x)
+		p.log.unfit(p.place, x)
 		return result{unfit: true, exhausted: x.Kind != control.ReadOnly && p.blockExhausted()}
 	}
 	p.clock.transaction(time.Now(), x.Kind.Transient(), false)

@@ -1,0 +1,158 @@
+package producer
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"tarn/antelope/chain"
+	"tarn/antelope/consensus"
+	"tarn/antelope/execute"
+	"tarn/antelope/types"
+)
+
+// turns says whose turn it is, and whether this node may make a block when it is its own.
+// It changes nothing of the chain. But for paused, all is the writer's.
+type turns struct {
+	opt   *Options
+	chain *chain.Chain
+	log   *loggers
+
+	paused     atomic.Bool
+	production bool // nothing speaks against it: the chain is not stale, or that does not matter
+	watermarks watermarks
+	lastStart  time.Time // of a speculative block
+	lib        time.Time // of the last irreversible block
+	maxLIBAge  time.Duration
+	effort     time.Duration       // time for each block of a round
+	features   []types.Checksum256 // to be activated by the next block of this node
+	signalled  bool                // they are in the pending block
+}
+
+// roundStart is when the first block of a round of this node may be begun. Where the
+// round before was this node's too, nobody is handed over to: then that is when its last
+// block was to be finished, so that transactions are executed in the offset too (nodeos
+// leaves them waiting for it). Such a block is [Producer.early].
+func (t *turns) roundStart(slot types.BlockTimestamp) time.Time {
+	start, head := slotStart(slot), &t.chain.Head().Header
+	if head.Timestamp == slot-1 && t.opt.isProducer(head.Producer) {
+		if before := blockDeadline(t.effort, slot-1); start.Sub(before) < blockInterval {
+			return before
+		}
+		return start.Add(-blockInterval)
+	}
+	return start
+}
+
+// mayProduce tells whether the block is one that this node has to sign, and may.
+func (t *turns) mayProduce(b *beginning) bool {
+	n := b.scheduled.Producer
+	no := func(format string, args ...any) bool {
+		t.log.main.Error("Not producing block because " + fmt.Sprintf(format, args...))
+		return false
+	}
+	head := t.chain.Head()
+	switch {
+	case !t.production || !t.opt.isProducer(n):
+		return false
+	case len(t.signers(&b.scheduled.Authority)) == 0:
+		return no("I don't have any private keys relevant to authority: %+v", b.scheduled.Authority)
+	case t.paused.Load():
+		return no("production is explicitly paused")
+	case t.irreversibleTooOld(b.now):
+		return no("the irreversible block is too old [age:%ds, max:%ds]", int64(b.now.Sub(t.lib).Seconds()), int64(t.maxLIBAge.Seconds()))
+	case b.marked && b.mark.num > head.BlockNum:
+		return no("\"%s\" signed a block at a higher block number (%d) than the current fork's head (%d)", n, b.mark.num, head.BlockNum)
+	case b.marked && b.mark.slot >= b.slot:
+		return no("\"%s\" signed a block at the next block time or later (%s) than the pending block time (%s)", n, b.mark.slot, b.slot)
+	}
+	return true
+}
+
+func (t *turns) irreversibleTooOld(now time.Time) bool {
+	return t.maxLIBAge >= 0 && max(0, now.Sub(t.lib)) >= t.maxLIBAge
+}
+
+// forbidden tells whether nothing may be produced, whoever's turn it is.
+func (t *turns) forbidden() bool {
+	return !t.production || t.paused.Load() || t.irreversibleTooOld(time.Now())
+}
+
+// syncing tells whether blocks come so fast that it is no use to begin one: the last
+// one was begun a moment ago, and the head is old.
+func (t *turns) syncing(now time.Time) bool {
+	if !t.lastStart.IsZero() && t.lastStart.Before(now.Add(blockInterval)) &&
+		now.Sub(t.chain.Head().Header.Timestamp.TimePoint().Time()) > 5*time.Second {
+		return true
+	}
+	t.lastStart = now
+	return false
+}
+
+// signalFeatures adds the features that an operator has scheduled.
+func (t *turns) signalFeatures(num uint32, s *execute.Start) {
+	if len(t.features) == 0 {
+		return
+	}
+	if err := t.checkActivations(t.features); err != nil {
+		t.log.main.Warn(fmt.Sprintf("protocol features to activate are no longer all valid: %v", err))
+		t.features = nil
+		return
+	}
+	all := slices.Clone(t.features)
+	for _, d := range s.Activations {
+		if !slices.Contains(all, d) {
+			all = append(all, d)
+		}
+	}
+	s.Activations, t.signalled = all, true
+	t.log.main.Info(fmt.Sprintf("signaling activation of the following protocol features in block %d: %s", num, all))
+}
+
+// wakeUpTime is when the next block of one of this node's producers is to be begun;
+// ok is false if none of them is in the schedule.
+func (t *turns) wakeUpTime(effort time.Duration, num uint32, slot types.BlockTimestamp) (at time.Time, ok bool) {
+	schedule := t.chain.Head().ActiveSchedule.Producers
+	var first types.BlockTimestamp
+	for i := range schedule {
+		n := schedule[i].Producer
+		if !t.opt.isProducer(n) {
+			continue
+		}
+		if s := nextSlot(t.watermarks[n], slot, num, i, len(schedule)); !ok || s < first {
+			first, ok = s, true
+		}
+	}
+	return roundBlockStart(effort, first), ok
+}
+
+// pendingSlot is the slot of a block that is begun now.
+func (t *turns) pendingSlot(now time.Time) types.BlockTimestamp {
+	base := max(types.TimePoint(now.UnixMicro()), t.chain.Head().Header.Timestamp.TimePoint())
+	return types.NewBlockTimestamp(base) + 1
+}
+
+// onHeader notes what producers of this node have signed, wherever it came from.
+func (t *turns) onHeader(b *consensus.BlockState) {
+	if n := b.Header.Producer; t.opt.isProducer(n) {
+		t.watermarks.consider(n, b.BlockNum, b.Header.Timestamp)
+	}
+}
+
+// signers are the providers for the keys of an authority.
+func (t *turns) signers(a *types.BlockSigningAuthority) []SignatureProvider {
+	var list []SignatureProvider
+	for _, k := range a.Keys {
+		if s := t.opt.Signers[k.Key]; s != nil {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// checkActivations tells why features cannot be activated after the head.
+func (t *turns) checkActivations(list []types.Checksum256) error {
+	h := t.chain.Head()
+	return t.chain.Features().Check(h.Header.Timestamp.TimePoint(), h.Activated, list)
+}
