@@ -29,6 +29,7 @@ type Config struct {
 	Slots    int      // calls of the chain of fresh slots
 	Recovery time.Duration
 	Readable Readable      // the chain that is asked about
+	Living   time.Duration // for which a validator is busy, and idle
 	Asking   time.Duration // for which each kind of requests is made in a round
 	Log      io.Writer     `json:"-"` // receives a line for each step; may be nil
 }
@@ -38,7 +39,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Rounds: 3, Engines: Engines(), Slots: 300, Recovery: time.Minute,
-		Readable: Readable{Seed: 1, Blocks: 3000, Accounts: 500}, Asking: 5 * time.Second,
+		Readable: Readable{Seed: 1, Blocks: 3000, Accounts: 500}, Asking: 5 * time.Second, Living: 10 * time.Minute,
 		Work: Work{Seed: 1, Accounts: 10_000, Tokens: 110_000, Plain: 85_000, Heavy: 1000},
 	}
 }
@@ -47,7 +48,7 @@ func Default() Config {
 func Short() Config {
 	return Config{
 		Rounds: 1, Engines: Engines(), Slots: 5, Recovery: time.Minute,
-		Readable: Readable{Seed: 1, Blocks: 50, Accounts: 50}, Asking: 200 * time.Millisecond,
+		Readable: Readable{Seed: 1, Blocks: 50, Accounts: 50}, Asking: 200 * time.Millisecond, Living: 3 * time.Second,
 		Work: Work{Seed: 1, Accounts: 50, Tokens: 500, Plain: 300, Heavy: 5},
 	}
 }
@@ -72,7 +73,7 @@ func (c *Config) Validate() error {
 	bad(c.Tarn == "", "no program given")
 	bad(c.Rounds < 1, "no round")
 	bad(c.Work.Accounts < 1 || c.Work.all() < 1 || c.Slots < 1, "a number of accounts or transactions is below 1")
-	bad(c.Readable.Blocks < 10 || c.Readable.Accounts < 2*eachBlock+1 || c.Asking <= 0, "too little to ask, or no time for it")
+	bad(c.Readable.Blocks < 10 || c.Readable.Accounts < 2*eachBlock+1 || c.Asking <= 0 || c.Living <= 0, "too little to ask, or no time for it")
 	bad(c.Recovery < 0, "a negative time of recovery")
 	bad(len(c.Engines) == 0, "no engine")
 	for _, e := range c.Engines {
@@ -105,6 +106,7 @@ type Section struct {
 	Starts  []Start  `json:",omitempty"`
 	Asked   []Asked  `json:",omitempty"`
 	Served  []Served `json:",omitempty"`
+	Lives   []Living `json:",omitempty"`
 }
 
 type section struct {
@@ -118,6 +120,7 @@ func sections() []section {
 		{"slots", "fresh slots, from a file of events: bytes written", (*measurement).slots},
 		{"start", "a start after a kill in the middle of an import", (*measurement).starts},
 		{"requests", "JSON-RPC of a chain at rest, as fast as it is answered; a second start, an end", (*measurement).requests},
+		{"live", "a validator with ten transactions a second, idle, killed: bytes written, what is lost", (*measurement).lives},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -34,6 +35,12 @@ type block struct {
 	txs      common.Hash // root
 	receipts common.Hash // root
 	bloom    types.Bloom
+
+	// What clients were told of it, with whole transactions and with their hashes; nil until
+	// somebody asks.
+	fullText, hashesText atomic.Pointer[json.RawMessage]
+	receiptTexts         []atomic.Pointer[json.RawMessage] // of its transactions
+	told                 atomic.Int64                      // bytes of all texts
 }
 
 // genesisTime is that of block 0, which is never made (go-opera, evmcore.FakeGenesisTime).
@@ -54,7 +61,7 @@ func (v *view) block(n inter.BlockNumber) (*block, error) {
 	if err != nil || of == nil {
 		return nil, err
 	}
-	b := &block{Block: of, Parent: common.Hash(v.BlockID(n - 1))}
+	b := &block{Block: of, Parent: common.Hash(v.BlockID(n - 1)), receiptTexts: make([]atomic.Pointer[json.RawMessage], len(of.Receipts))}
 	for i, r := range b.Receipts {
 		if r.Logs == nil {
 			r.Logs = []*types.Log{}
@@ -225,15 +232,29 @@ func (v *view) blockJSON(b *block, full, pending bool) (*HeaderJSON, error) {
 	return h, nil
 }
 
-// cachedGas bounds the blocks that are remembered by the gas that they used: a byte of a
-// transaction or of a log costs at least 4, and a block without any counts as a transfer.
-const cachedGas = 400_000_000
+// cachedBytes bounds the memory of the blocks that are remembered, roughly.
+const cachedBytes = 128 << 20
+
+// weight is roughly how many bytes of memory a block takes.
+func (b *block) weight() int {
+	const each, eachLog, whole = 1 << 10, 256, 1 << 10 // values around the bytes that are counted
+	n := whole
+	for _, tx := range b.Txs {
+		n += each + int(tx.Size())
+	}
+	for _, r := range b.Receipts {
+		for _, l := range r.Logs {
+			n += eachLog + len(l.Data) + common.HashLength*len(l.Topics)
+		}
+	}
+	return n
+}
 
 // blockCache remembers blocks that were asked for.
 type blockCache struct {
 	mu         sync.Mutex
 	young, old map[inter.BlockNumber]*block
-	gas        uint64 // of young
+	bytes      int // of young
 }
 
 func newBlockCache() *blockCache { return &blockCache{young: map[inter.BlockNumber]*block{}} }
@@ -246,22 +267,30 @@ func (c *blockCache) get(n inter.BlockNumber) *block {
 	}
 	b := c.old[n]
 	if b != nil {
-		c.put(n, b)
+		c.put(n, b, b.weight()+int(b.told.Load()))
 	}
 	return b
 }
 
 func (c *blockCache) set(n inter.BlockNumber, b *block) {
+	weight := b.weight()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.put(n, b)
+	c.put(n, b, weight)
 }
 
-func (c *blockCache) put(n inter.BlockNumber, b *block) {
-	cost := b.GasUsed + 21_000
-	if c.gas+cost > cachedGas/2 {
-		c.old, c.young, c.gas = c.young, map[inter.BlockNumber]*block{}, 0
+// grown counts a text that is kept with a block.
+func (c *blockCache) grown(b *block, bytes int) {
+	b.told.Add(int64(bytes))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bytes += bytes
+}
+
+func (c *blockCache) put(n inter.BlockNumber, b *block, weight int) {
+	if c.bytes+weight > cachedBytes/2 {
+		c.old, c.young, c.bytes = c.young, map[inter.BlockNumber]*block{}, 0
 	}
 	c.young[n] = b
-	c.gas += cost
+	c.bytes += weight
 }

@@ -109,7 +109,7 @@ func (s *Service) Handler(h *HTTPOptions, w *WSOptions) (*Handler, error) {
 			return nil, err
 		}
 		out.servers = append(out.servers, server)
-		out.http, out.httpPrefix = hosted(h.Hosts, crossing(h.Origins, zipped(server))), h.Prefix
+		out.http, out.httpPrefix = hosted(h.Hosts, crossing(h.Origins, zipped(s.quick(server, h.APIs)))), h.Prefix
 	}
 	if w != nil {
 		if err := checkPrefix("WebSocket", w.Prefix); err != nil {

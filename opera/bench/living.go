@@ -1,0 +1,262 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net/http"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"tarn/internal/figures"
+	"tarn/opera/genesis/fakenet"
+	"tarn/opera/inter"
+)
+
+// Living is what a validator of a fakenet of one came to, that some transactions a second were
+// sent to, that had nothing to do, and that was killed after its last receipt.
+type Living struct {
+	Subject   string
+	Busy      float64 // bytes written a second, with transactions
+	Idle      float64 // the same, without
+	Told      int     // transactions that had receipts when it was killed
+	Lost      int     // of those, without one after the next start
+	Again     float64 // seconds until the first answer of that start
+	Processor float64 // share of one processor, with transactions
+}
+
+// livingRate is transactions a second.
+const livingRate = 10
+
+// lives lets all subjects live at once: bytes do not depend on who else uses the processor.
+func (m *measurement) lives() (*Section, error) {
+	s := &Section{}
+	type result struct {
+		living *Living
+		err    error
+	}
+	folders := map[string]string{}
+	for _, subject := range m.subjects() {
+		var err error
+		if folders[subject], err = m.folder(subject); err != nil {
+			return nil, err
+		}
+	}
+	ended := make(chan result)
+	for subject, dir := range folders {
+		go func() {
+			l, err := m.live(subject, dir)
+			if err != nil {
+				err = fmt.Errorf("%s: %w", subject, err)
+			}
+			ended <- result{l, err}
+		}()
+	}
+	found := map[string]Living{}
+	var errs []error
+	for range m.subjects() {
+		r := <-ended
+		if errs = append(errs, r.err); r.err == nil {
+			found[r.living.Subject] = *r.living
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	for _, subject := range m.subjects() {
+		s.Lives = append(s.Lives, found[subject])
+	}
+	m.tellLives(s)
+	return s, nil
+}
+
+// live is the life of one validator, and the beginning of its second.
+func (m *measurement) live(subject, dir string) (*Living, error) {
+	node, err := m.serve(subject, dir, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer node.Kill()
+	p := &payer{url: "http://" + node.address, signer: types.NewLondonSigner(new(big.Int).SetUint64(inter.FakeNetwork))}
+	l := &Living{Subject: subject}
+	// The first epoch ends at once.
+	time.Sleep(3 * time.Second)
+	busy, cpu, err := m.written(node, func(end time.Time) error { return p.pay(end) })
+	if err != nil {
+		return nil, err
+	}
+	l.Busy, l.Processor = busy, cpu
+	if l.Idle, _, err = m.written(node, func(end time.Time) error { time.Sleep(time.Until(end)); return nil }); err != nil {
+		return nil, err
+	}
+	for range 6 { // each in a block of its own
+		hash, err := p.send()
+		if err == nil {
+			err = p.await(hash)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	node.Kill()
+	l.Told = len(p.sent)
+	again, err := m.serve(subject, dir, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer again.Kill()
+	l.Again = again.took.Seconds()
+	p.url = "http://" + again.address
+	for _, hash := range p.sent {
+		found, err := p.has(hash)
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			l.Lost++
+		}
+	}
+	m.logf("%s: %.0f B/s busy, %.0f B/s idle, %d of %d transactions lost", subject, l.Busy, l.Idle, l.Lost, l.Told)
+	return l, nil
+}
+
+// written is what a node writes a second while something is done until the given time, and how
+// much of a processor it uses.
+func (m *measurement) written(node *serving, do func(end time.Time) error) (bytes, cpu float64, err error) {
+	before, err := node.Now()
+	if err != nil {
+		return 0, 0, err
+	}
+	begun := time.Now()
+	if err := do(begun.Add(m.config.Living)); err != nil {
+		return 0, 0, err
+	}
+	after, err := node.Now()
+	if err != nil {
+		return 0, 0, err
+	}
+	took := time.Since(begun).Seconds()
+	return float64(after.Disk.Net()-before.Disk.Net()) / took, (after.CPU() - before.CPU()).Seconds() / took, nil
+}
+
+// payer sends transfers of the account that has everything.
+type payer struct {
+	url    string
+	signer types.Signer
+	sender *sender
+	sent   []common.Hash
+}
+
+// pay sends at a rate until a time, and waits until the last is in a block.
+func (p *payer) pay(end time.Time) error {
+	last := common.Hash{}
+	for tick := time.Now(); tick.Before(end); tick = tick.Add(time.Second / livingRate) {
+		time.Sleep(time.Until(tick))
+		hash, err := p.send()
+		if err != nil {
+			return err
+		}
+		last = hash
+	}
+	return p.await(last)
+}
+
+func (p *payer) send() (common.Hash, error) {
+	if p.sender == nil {
+		key, err := fakenet.Key(1)
+		if err != nil {
+			return common.Hash{}, err
+		}
+		p.sender = &sender{key: key, address: crypto.PubkeyToAddress(key.PublicKey)}
+	}
+	to := common.BigToAddress(big.NewInt(int64(1000 + len(p.sent)%1000)))
+	tx, err := p.sender.sign(p.signer, &to, big.NewInt(1), 21_000, nil)
+	if err != nil {
+		return common.Hash{}, err
+	}
+	raw, err := tx.MarshalBinary()
+	if err != nil {
+		return common.Hash{}, err
+	}
+	var hash common.Hash
+	err = p.ask(&hash, "eth_sendRawTransaction", hexutil.Encode(raw))
+	p.sent = append(p.sent, hash)
+	return hash, err
+}
+
+func (p *payer) has(hash common.Hash) (bool, error) {
+	var receipt *struct{ Status hexutil.Uint64 }
+	err := p.ask(&receipt, "eth_getTransactionReceipt", hash.Hex())
+	return receipt != nil, err
+}
+
+func (p *payer) await(hash common.Hash) error {
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if found, err := p.has(hash); err != nil || found {
+			return err
+		}
+	}
+	return fmt.Errorf("transaction %v is in no block", hash)
+}
+
+func (p *payer) ask(result any, method, argument string) (err error) {
+	res, err := http.Post(p.url, "application/json", bytes.NewReader(call(method, fmt.Sprintf("%q", argument))))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, res.Body.Close()) }()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		return err
+	}
+	var answer struct {
+		Result json.RawMessage
+		Error  json.RawMessage
+	}
+	if err := json.Unmarshal(text, &answer); err != nil || answer.Error != nil {
+		return errors.Join(err, fmt.Errorf("%s: %s", method, text))
+	}
+	return json.Unmarshal(answer.Result, result)
+}
+
+// tellLives makes the table.
+func (m *measurement) tellLives(s *Section) {
+	t := figures.Table{
+		Title: "A validator of a fakenet of one",
+		How:   fmt.Sprintf("%d transfers a second for %s, then nothing for as long; what checkpoints write is in it as far as they fall into that time. Then six transfers one after the other, each with its receipt, kill -9, a start: how many of all transactions that had receipts have none.", livingRate, m.config.Living),
+		Head:  []string{"", "busy, B/s", "idle, B/s", "busy, share of a processor", "had receipts", "lost", "start after the kill, s"},
+	}
+	least := func(of func(Living) float64) float64 {
+		x := 0.0
+		for _, l := range s.Lives {
+			if !ours(l.Subject) && (x == 0 || of(l) < x) {
+				x = of(l)
+			}
+		}
+		return x
+	}
+	busy, idle := least(func(l Living) float64 { return l.Busy }), least(func(l Living) float64 { return l.Idle })
+	for _, l := range s.Lives {
+		name := l.Subject
+		if ours(name) {
+			if busy > 0 {
+				s.Targets.AtMost("bytes with transactions, "+name+", by the better go-opera's", l.Busy/busy, 0.1, "times")
+			}
+			if idle > 0 {
+				s.Targets.AtMost("bytes idle, "+name+", by the better go-opera's", l.Idle/idle, 0.1, "times")
+			}
+			s.Targets.AtMost("transactions lost, "+name, float64(l.Lost), 0, "")
+		} else {
+			name = "go-opera " + name
+		}
+		t.Add(name, figures.Count(l.Busy), figures.Count(l.Idle), figures.Percent(l.Processor), figures.Count(float64(l.Told)), figures.Count(float64(l.Lost)), figures.Significant(l.Again))
+	}
+	s.Tables = append(s.Tables, t)
+}

@@ -1,0 +1,326 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/log"
+	"github.com/ethereum/go-ethereum/metrics"
+	"github.com/ethereum/go-ethereum/rpc"
+)
+
+// quick answers over HTTP what clients ask most, one request in a body, without go-ethereum's
+// server, which makes a connection of its own for each body. It takes a request only where the
+// answer is the one that the server would give; all else, errors in a request among it, goes to the
+// server.
+type quick struct {
+	server  http.Handler
+	methods map[string]quickMethod
+	bodies  sync.Pool // of *bytes.Buffer, to be used again
+}
+
+// quickMethod answers a request with such parameters. It has not taken a request whose parameters
+// it cannot read.
+type quickMethod func(ctx context.Context, params []json.RawMessage) (result any, err error, taken bool)
+
+// quickBytes is the longest body that is looked at.
+const quickBytes = 16 << 10
+
+// quickTime is how long a call or a search may take at most, so that it ends before the server
+// would end it.
+const quickTime = 20 * time.Second
+
+// quick returns the handler of some namespaces, of all if none is named.
+func (s *Service) quick(server http.Handler, names []string) *quick {
+	q := &quick{server: server, methods: map[string]quickMethod{}}
+	served := func(name string) bool {
+		return len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return strings.TrimSpace(n) == name })
+	}
+	if served("eth") && s.limits.RequestTime <= quickTime {
+		q.methods["eth_getLogs"] = func(ctx context.Context, params []json.RawMessage) (any, error, bool) {
+			c, ok := parameter[Criteria](params, 0)
+			if !ok || len(params) != 1 {
+				return nil, nil, false
+			}
+			result, err := ethFilters{s}.GetLogs(ctx, c)
+			return result, err, true
+		}
+	}
+	for _, space := range []string{"eth", "ftm"} {
+		if !served(space) {
+			continue
+		}
+		of := func(name string, m quickMethod) { q.methods[space+"_"+name] = m }
+		of("chainId", without(ethChain{s}.ChainId))
+		of("blockNumber", without(ethChain{s}.BlockNumber))
+		of("gasPrice", without(ethChain{s}.GasPrice))
+		of("getBalance", two(ethState{s}.GetBalance))
+		of("getTransactionCount", two(ethState{s}.GetTransactionCount))
+		of("getCode", two(ethState{s}.GetCode))
+		of("getTransactionByHash", one(ethBlocks{s}.GetTransactionByHash))
+		of("getTransactionReceipt", one(s.receiptText))
+		of("getBlockByNumber", two(func(t BlockTag, full bool) (json.RawMessage, error) {
+			return s.blockText(numbered(t), full, t == Pending)
+		}))
+		of("getBlockByHash", two(func(hash common.Hash, full bool) (json.RawMessage, error) {
+			return s.blockText(hashed(hash), full, false)
+		}))
+		if s.limits.CallTime <= quickTime {
+			of("call", func(ctx context.Context, params []json.RawMessage) (any, error, bool) {
+				args, ok := parameter[TransactionArgs](params, 0)
+				ref, also := parameter[BlockRef](params, 1)
+				if !ok || !also || len(params) != 2 {
+					return nil, nil, false
+				}
+				result, err := ethCalls{s}.Call(ctx, args, ref, nil)
+				return result, err, true
+			})
+		}
+	}
+	return q
+}
+
+// parameter reads one; a null is for the server to refuse.
+func parameter[T any](params []json.RawMessage, i int) (value T, ok bool) {
+	if i >= len(params) || string(params[i]) == "null" {
+		return value, false
+	}
+	return value, json.Unmarshal(params[i], &value) == nil
+}
+
+func without[R any](f func() (R, error)) quickMethod {
+	return func(_ context.Context, params []json.RawMessage) (any, error, bool) {
+		if len(params) != 0 {
+			return nil, nil, false
+		}
+		result, err := f()
+		return result, err, true
+	}
+}
+
+func one[A, R any](f func(A) (R, error)) quickMethod {
+	return func(_ context.Context, params []json.RawMessage) (any, error, bool) {
+		a, ok := parameter[A](params, 0)
+		if !ok || len(params) != 1 {
+			return nil, nil, false
+		}
+		result, err := f(a)
+		return result, err, true
+	}
+}
+
+func two[A, B, R any](f func(A, B) (R, error)) quickMethod {
+	return func(_ context.Context, params []json.RawMessage) (any, error, bool) {
+		a, ok := parameter[A](params, 0)
+		b, also := parameter[B](params, 1)
+		if !ok || !also || len(params) != 2 {
+			return nil, nil, false
+		}
+		result, err := f(a, b)
+		return result, err, true
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (q *quick) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost || r.ContentLength <= 0 || r.ContentLength > quickBytes || r.Header.Get("Content-Type") != "application/json" {
+		q.server.ServeHTTP(w, r)
+		return
+	}
+	body, ok := q.bodies.Get().(*bytes.Buffer)
+	if !ok {
+		body = new(bytes.Buffer)
+	}
+	body.Reset()
+	defer q.bodies.Put(body)
+	_, err := body.ReadFrom(r.Body)
+	if err == nil {
+		if answer := q.answer(r, body.Bytes()); answer != nil {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write(answer) // who has gone needs none
+			return
+		}
+	}
+	r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body.Bytes()), r.Body))
+	q.server.ServeHTTP(w, r)
+}
+
+// envelope is a request without what is odd: names of members in other cases, members besides,
+// escapes, and what is not ASCII are for the server.
+type envelope struct {
+	id     json.RawMessage
+	method string
+	params []json.RawMessage
+}
+
+func open(body []byte) (e envelope, ok bool) {
+	if len(body) == 0 || body[0] != '{' || slices.ContainsFunc(body, func(b byte) bool { return b >= 0x80 || b == '\\' }) {
+		return e, false
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(body, &members) != nil || string(members["jsonrpc"]) != `"2.0"` || !plainID(members["id"]) {
+		return e, false
+	}
+	want := 3
+	if params, given := members["params"]; given {
+		want++
+		if json.Unmarshal(params, &e.params) != nil {
+			return e, false
+		}
+	}
+	e.id = members["id"]
+	return e, len(members) == want && json.Unmarshal(members["method"], &e.method) == nil
+}
+
+// answer answers a body, nil if it is for the server.
+func (q *quick) answer(r *http.Request, body []byte) []byte {
+	of, ok := open(body)
+	method := q.methods[of.method]
+	if !ok || method == nil {
+		return nil
+	}
+	begun := time.Now()
+	result, err, taken := method(r.Context(), of.params)
+	if !taken {
+		return nil
+	}
+	out := make([]byte, 0, 256)
+	out = append(append(append(out, `{"jsonrpc":"2.0","id":`...), of.id...), ',')
+	if err == nil {
+		out = append(out, `"result":`...)
+		out, err = appendResult(out, result)
+		if err != nil {
+			return nil // the server says so
+		}
+	} else {
+		out = appendError(append(out, `"error":`...), err)
+		log.Warn("Served "+of.method, "conn", r.RemoteAddr, "reqid", string(of.id), "duration", time.Since(begun), "err", err)
+	}
+	counted(of.method, err == nil, time.Since(begun))
+	return append(out, '}')
+}
+
+// plainID tells whether an id is a number without a sign or a fraction, or a text of letters and
+// digits: such a one is answered as it is.
+func plainID(id []byte) bool {
+	if len(id) > 2 && id[0] == '"' && id[len(id)-1] == '"' {
+		return !slices.ContainsFunc(id[1:len(id)-1], func(b byte) bool {
+			return (b < '0' || b > '9') && (b < 'a' || b > 'z') && (b < 'A' || b > 'Z') && b != '-' && b != '_'
+		})
+	}
+	return len(id) > 0 && !slices.ContainsFunc(id, func(b byte) bool { return b < '0' || b > '9' })
+}
+
+func appendResult(out []byte, result any) ([]byte, error) {
+	switch result := result.(type) {
+	case json.RawMessage:
+		if result == nil {
+			return append(out, "null"...), nil
+		}
+		return append(out, result...), nil
+	case hexutil.Bytes: // hexadecimal needs no look for what has to be escaped
+		return append(append(append(out, '"'), hexutil.Encode(result)...), '"'), nil
+	}
+	text, err := json.Marshal(result)
+	return append(out, text...), err
+}
+
+// appendError appends an error as go-ethereum's server tells it.
+func appendError(out []byte, err error) []byte {
+	said := struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+		Data    any    `json:"data,omitempty"`
+	}{Code: -32000, Message: err.Error()}
+	if of, ok := err.(rpc.Error); ok {
+		said.Code = of.ErrorCode()
+	}
+	if of, ok := err.(rpc.DataError); ok {
+		said.Data = of.ErrorData()
+	}
+	text, failed := json.Marshal(&said)
+	if failed != nil { // data of an odd kind
+		said.Data = nil
+		text, _ = json.Marshal(&said)
+	}
+	return append(out, text...)
+}
+
+// counted counts an answer where go-ethereum's server counts its own.
+func counted(method string, good bool, took time.Duration) {
+	if !metrics.Enabled() {
+		return
+	}
+	metrics.GetOrRegisterGauge("rpc/requests", nil).Inc(1)
+	what, note := "rpc/success", "success"
+	if !good {
+		what, note = "rpc/failure", "failure"
+	}
+	metrics.GetOrRegisterGauge(what, nil).Inc(1)
+	metrics.GetOrRegisterTimer("rpc/duration/all", nil).Update(took)
+	metrics.GetOrRegisterHistogramLazy("rpc/duration/"+method+"/"+note, nil, func() metrics.Sample {
+		return metrics.ResettingSample(metrics.NewExpDecaySample(1028, 0.015))
+	}).Update(took.Nanoseconds())
+}
+
+// text is a value as JSON. It is kept with its block in a place that it has there, unless that is
+// nil.
+func (s *Service) text(b *block, place *atomic.Pointer[json.RawMessage], value func() (any, error)) (json.RawMessage, error) {
+	if place != nil {
+		if text := place.Load(); text != nil {
+			return *text, nil
+		}
+	}
+	of, err := value()
+	if err != nil {
+		return nil, err
+	}
+	raw, err := json.Marshal(of)
+	if err != nil {
+		return nil, err
+	}
+	text := json.RawMessage(raw)
+	if place != nil && place.CompareAndSwap(nil, &text) {
+		s.blocks.grown(b, len(text))
+	}
+	return text, nil
+}
+
+// blockText is a block as JSON, nil if there is none.
+func (s *Service) blockText(get func(*view) (*block, error), full, pending bool) (json.RawMessage, error) {
+	return read(s, func(v *view) (json.RawMessage, error) {
+		b, err := get(v)
+		if err != nil || b == nil {
+			return nil, err
+		}
+		place := &b.hashesText
+		if full {
+			place = &b.fullText
+		}
+		if pending || b.Number == 0 { // it is told otherwise, or is not remembered
+			place = nil
+		}
+		return s.text(b, place, func() (any, error) { return v.blockJSON(b, full, pending) })
+	})
+}
+
+// receiptText is the receipt of an executed transaction as JSON, nil if there is none.
+func (s *Service) receiptText(hash common.Hash) (json.RawMessage, error) {
+	return read(s, func(v *view) (json.RawMessage, error) {
+		b, index, err := v.find(hash)
+		if err != nil || b == nil || index >= uint64(len(b.receiptTexts)) {
+			return nil, err
+		}
+		return s.text(b, &b.receiptTexts[index], func() (any, error) { return b.receiptJSON(index), nil })
+	})
+}
