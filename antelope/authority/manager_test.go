@@ -117,6 +117,14 @@ func TestPermissionsAreFoundOrReportedAsNodeosDoes(t *testing.T) {
 	for _, l := range []types.PermissionLevel{level("", "active"), level("alice", "")} {
 		_, err = c.Get(l)
 		c.fails(err, exception.InvalidPermission, "Invalid permission")
+		var e *exception.Error
+		if !errors.As(err, &e) || len(e.Notes()) != 1 {
+			t.Fatalf("%v has not one note", err)
+		}
+		want := `Failed to retrieve permission: {"actor":"` + l.Actor.String() + `","permission":"` + l.Permission.String() + `"}`
+		if got := e.Notes()[0].Message(); got != want {
+			t.Errorf("the note is %q, want %q", got, want)
+		}
 	}
 }
 

@@ -23,26 +23,45 @@ func TestAFailuresLogSaysWhereItPassed(t *testing.T) {
 	if err := m.StartBlock(); err != nil {
 		t.Fatal(err)
 	}
-	packed, err := m.Sign(m.CreateAccount(types.N("eosio")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := execute.NewCandidate(packed, control.Input)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x.Keys = []types.PublicKey{m.Key.Public()}
-	trace, err := m.Chain.PushTransaction(x, execute.Billing{Explicit: true, CPU: 100})
-	if err != nil || trace.Except == nil {
-		t.Fatalf("an account twice: %v, %+v", err, trace)
-	}
-	want := []string{"", "eosio <= eosio::newaccount pending console output: "}
-	var notes []string
-	for _, n := range trace.Except.Notes() {
-		notes = append(notes, n.Message())
-	}
-	if e := trace.Except; e.Message != "Cannot create account named eosio, as that name is already taken" || !slices.Equal(notes, want) {
-		t.Errorf("%q and %q, want %q", e.Message, notes, want)
+	eosio, active := types.N("eosio"), types.N("active")
+	key := m.Key.Public()
+	update := types.UpdateAuth{Account: eosio, Permission: types.N("a"), Parent: active,
+		Authority: types.Authority{Threshold: 3, Keys: []types.KeyWeight{{Key: key, Weight: 2}}}}
+	link := types.LinkAuth{Account: eosio, Code: eosio, Action: types.N("b"), Requirement: types.N("nobody")}
+	nameless := link
+	nameless.Requirement = 0
+	const passed = " pending console output: "
+	for _, x := range []struct {
+		action  types.Action
+		message string
+		notes   []string
+	}{
+		{m.CreateAccount(eosio), "Cannot create account named eosio, as that name is already taken", []string{"", "eosio <= eosio::newaccount" + passed}},
+		{chaintest.Action(eosio, types.N("updateauth"), eosio, update.Append(nil)),
+			`Invalid authority: {"threshold":3,"keys":[{"key":"` + key.String() + `","weight":2}],"accounts":[],"waits":[]}`, []string{"eosio <= eosio::updateauth" + passed}},
+		{chaintest.Action(eosio, types.N("linkauth"), eosio, link.Append(nil)), "Failed to retrieve permission: nobody", []string{"", "eosio <= eosio::linkauth" + passed}},
+		{chaintest.Action(eosio, types.N("linkauth"), eosio, nameless.Append(nil)), "Required permission cannot be empty", []string{"", "eosio <= eosio::linkauth" + passed}},
+	} {
+		packed, err := m.Sign(x.action)
+		if err != nil {
+			t.Fatal(err)
+		}
+		candidate, err := execute.NewCandidate(packed, control.Input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		candidate.Keys = []types.PublicKey{key}
+		trace, err := m.Chain.PushTransaction(candidate, execute.Billing{Explicit: true, CPU: 100})
+		if err != nil || trace.Except == nil {
+			t.Fatalf("%s: %v, %+v", x.action.Name, err, trace)
+		}
+		var notes []string
+		for _, n := range trace.Except.Notes() {
+			notes = append(notes, n.Message())
+		}
+		if e := trace.Except; e.Message != x.message || !slices.Equal(notes, x.notes) {
+			t.Errorf("%s: %q and %q, want %q and %q", x.action.Name, e.Message, notes, x.message, x.notes)
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ func TestModulesAreEncodedAsTheFormatSays(t *testing.T) {
   (func $h (export "apply") (param $a i32) (result i32) (local $b i64) (local i64 i32)
     (if (i32.eqz (local.get $a)) (then (return (i32.const 0x7fffffff))) (else (unreachable)))
     (block $out (loop $again (br_if $out (i32.const 1)) (br $again))) (; another ;)
+    (block $x (block $y (br_table $y $x $y (local.get $a))))
     (call $f (i32.load8_u offset=300 (local.get $a)) (global.get $g))
     (select (i32.const 1) (i32.const 2) (i64.ne (local.get $b) (i64.const 128))))
   (data (i32.const 16) "a\00\"" "b"))`
@@ -30,9 +31,10 @@ func TestModulesAreEncodedAsTheFormatSays(t *testing.T) {
 		"05 03 01 00 01",                        // memory
 		"06 06 01 7e 01 427f 0b",                // global
 		"07 09 01 05 6170706c79 00 01",          // export
-		"0a 38 01 36 02 02 7e 01 7f",            // code: three locals
+		"0a 45 01 43 02 02 7e 01 7f",            // code: three locals
 		"2000 45 04 40 41ffffffff07 0f 05 00 0b",
 		"02 40 03 40 4101 0d 01 0c 00 0b 0b",
+		"0240 0240 2000 0e 02 00 01 00 0b 0b",
 		"2000 2d 00 ac02 2300 1000",
 		"4101 4102 2001 428001 52 1b 0b",
 		"0b 0a 01 00 4110 0b 04 61002262",
@@ -49,24 +51,26 @@ func TestModulesAreEncodedAsTheFormatSays(t *testing.T) {
 
 func TestErrorsNameTheLine(t *testing.T) {
 	for source, want := range map[string]string{
-		"":                                            "line 1: the source ends too early",
-		"(module":                                     "line 1: the source ends too early",
-		"(module))":                                   "line 1: something after",
-		"\n(modul)":                                   "line 2: not a module",
-		"(module\n(func (nop2)))":                     `line 2: no instruction "nop2"`,
-		"(module (func\n(local.get $x)))":             "line 2: local.get of $x, which is not there",
-		"(module (func\n(call $x)))":                  "line 2: call of $x",
-		"(module (func\n(br $x)))":                    "line 2: no label $x",
-		"(module (func nop))":                         "parentheses",
-		"(module (func (i32.const)))":                 "i32.const of what?",
-		"(module (func (i32.const 1.5)))":             `"1.5" is not a number of 32 bits`,
-		"(module (func (i64.const 1 ) )":              "ends too early",
-		"(module (func $a) (func $a))":                "$a is there twice",
-		"(module (func (param v128)))":                `"v128" is no type`,
-		"(module (func (if (i32.const 1))))":          "an if is",
-		"(module (memory 1) (memory 1))":              "one memory",
-		"(module (memory 65537))":                     "a memory of 65537 pages",
-		"(module (func) (import \"a\" \"b\" (func)))": "an import after a function",
+		"":                                "line 1: the source ends too early",
+		"(module":                         "line 1: the source ends too early",
+		"(module))":                       "line 1: something after",
+		"\n(modul)":                       "line 2: not a module",
+		"(module\n(func (nop2)))":         `line 2: no instruction "nop2"`,
+		"(module (func\n(local.get $x)))": "line 2: local.get of $x, which is not there",
+		"(module (func\n(call $x)))":      "line 2: call of $x",
+		"(module (func\n(br $x)))":        "line 2: no label $x",
+		"(module (func\n(br_table $x)))":  "line 2: no label $x",
+		"(module (func\n(br_table (i32.const 1))))":                        "line 2: br_table of what?",
+		"(module (func nop))":                                              "parentheses",
+		"(module (func (i32.const)))":                                      "i32.const of what?",
+		"(module (func (i32.const 1.5)))":                                  `"1.5" is not a number of 32 bits`,
+		"(module (func (i64.const 1 ) )":                                   "ends too early",
+		"(module (func $a) (func $a))":                                     "$a is there twice",
+		"(module (func (param v128)))":                                     `"v128" is no type`,
+		"(module (func (if (i32.const 1))))":                               "an if is",
+		"(module (memory 1) (memory 1))":                                   "one memory",
+		"(module (memory 65537))":                                          "a memory of 65537 pages",
+		"(module (func) (import \"a\" \"b\" (func)))":                      "an import after a function",
 		"(module (data (i32.const 5) \"abc\") (data (i32.const 7) \"d\"))": "are over others",
 		"(module (data (i32.const 5) \"a":                                  "a string without end",
 		"(module (data (i32.const 5) \"\\zz\"))":                           `\zz in a string`,

@@ -18,7 +18,8 @@ const (
 	localName
 	globalName
 	labelName
-	address // offset=n, optional
+	labelNames // of a table
+	address    // offset=n, optional
 	number32
 	number64
 	zero // of the memory
@@ -32,6 +33,8 @@ func operationOf(name string) (operation, bool) {
 		return operation{code: 0x0c, immediate: labelName}, true
 	case "br_if":
 		return operation{code: 0x0d, immediate: labelName}, true
+	case "br_table":
+		return operation{code: 0x0e, immediate: labelNames}, true
 	case "return":
 		return operation{code: 0x0f}, true
 	case "call":
@@ -198,6 +201,8 @@ func (m *module) immediate(b *body, n *node, o operation, operands []node) ([]by
 			operands = operands[1:]
 		}
 		return appendUnsigned([]byte{o.align}, uint64(offset)), operands, nil
+	case labelNames:
+		return b.table(n, operands)
 	}
 	if len(operands) == 0 || operands[0].kind != 'a' {
 		return nil, nil, wrong(n.line, "%s of what?", n.head())
@@ -212,12 +217,8 @@ func (m *module) immediate(b *body, n *node, o operation, operands []node) ([]by
 		v, err := x.integer(bits)
 		return appendSigned(nil, v), operands, err
 	case labelName:
-		for depth := range b.labels {
-			if b.labels[len(b.labels)-1-depth] == x.text {
-				return appendUnsigned(nil, uint64(depth)), operands, nil
-			}
-		}
-		return nil, nil, wrong(n.line, "no label %s around", x.text)
+		depth, err := b.depth(n, x)
+		return appendUnsigned(nil, depth), operands, err
 	}
 	names := map[immediate]map[string]int{functionName: m.functions, localName: b.locals, globalName: m.globals}[o.immediate]
 	number, ok := names[x.text]
@@ -225,6 +226,34 @@ func (m *module) immediate(b *body, n *node, o operation, operands []node) ([]by
 		return nil, nil, wrong(n.line, "%s of %s, which is not there", n.head(), x.text)
 	}
 	return appendUnsigned(nil, uint64(number)), operands, nil
+}
+
+// depth is how many blocks lie between an instruction and the one with that label.
+func (b *body) depth(n, label *node) (uint64, error) {
+	for depth := range b.labels {
+		if b.labels[len(b.labels)-1-depth] == label.text {
+			return uint64(depth), nil
+		}
+	}
+	return 0, wrong(n.line, "no label %s around", label.text)
+}
+
+// table encodes the labels of a br_table, of which the last is for all other numbers.
+func (b *body) table(n *node, operands []node) ([]byte, []node, error) {
+	var depths []byte
+	count := uint64(0)
+	for ; len(operands) > 0 && operands[0].kind == 'a'; operands = operands[1:] {
+		depth, err := b.depth(n, &operands[0])
+		if err != nil {
+			return nil, nil, err
+		}
+		depths = appendUnsigned(depths, depth)
+		count++
+	}
+	if count == 0 {
+		return nil, nil, wrong(n.line, "br_table of what?")
+	}
+	return append(appendUnsigned(nil, count-1), depths...), operands, nil
 }
 
 // open begins a block with a label and a result, which may both be missing.

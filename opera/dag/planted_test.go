@@ -1,17 +1,14 @@
 package dag
 
 import (
-	"encoding/json"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
-	"strings"
 	"testing"
+
+	"tarn/internal/planted"
 )
 
-// planted are faults, each a piece of this package's source and what it is changed into.
-var planted = []struct{ fault, file, from, to string }{
+// faults are pieces of the source, each with what it is changed into.
+var faults = []planted.Fault{
 	{"a tie of votes is a no", "election.go", "if yes[s] < no {", "if yes[s] <= no {"},
 	{"a vote decides one short of a quorum", "election.go", "if yes[s] >= e.quorum ||", "if yes[s]+1 >= e.quorum ||"},
 	{"a no needs more than a quorum", "election.go", "|| no >= e.quorum {", "|| no > e.quorum {"},
@@ -42,61 +39,11 @@ var planted = []struct{ fault, file, from, to string }{
 	{"cheaters are those who forked", "decision.go", "if seen == forkMark {", "if seen >= 0 && e.forked[i] {"},
 }
 
-var failedTest = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
-
 // TestPlantedFaultsAreCaught builds this package with each planted fault and demands
 // that a test fails, and that none fails without.
 func TestPlantedFaultsAreCaught(t *testing.T) {
-	if os.Getenv("TARN_PLANTED") == "" {
-		t.Skip("set TARN_PLANTED=1 to build and test the package once for each planted fault; takes some minutes")
+	if os.Getenv("TARN_PLANTED") != "" {
+		lachesisBase(t)
 	}
-	lachesisBase(t)
-	if out, err := testWith(t, "dag.go", "package dag", "package dag"); err != nil {
-		t.Fatalf("without a planted fault: %v\n%s", err, out)
-	}
-	for _, p := range planted {
-		t.Run(p.fault, func(t *testing.T) {
-			out, err := testWith(t, p.file, p.from, p.to)
-			caught := failedTest.FindAllStringSubmatch(out, -1)
-			switch {
-			case err == nil:
-				t.Errorf("no test noticed that %s", p.fault)
-			case len(caught) == 0 && !strings.Contains(out, "panic: "):
-				t.Errorf("the tests did not run: %v\n%s", err, out)
-			}
-			for _, m := range caught {
-				t.Logf("caught by %s", m[1])
-			}
-		})
-	}
-}
-
-// testWith runs the tests with a piece of one file changed.
-func testWith(t *testing.T, file, from, to string) (out string, err error) {
-	t.Helper()
-	source, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed := strings.Replace(string(source), from, to, 1)
-	if !strings.Contains(string(source), from) {
-		t.Fatalf("%s has no %q", file, from)
-	}
-	dir := t.TempDir()
-	original, err := filepath.Abs(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{original: filepath.Join(dir, file)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, data := range map[string][]byte{file: []byte(changed), "overlay.json": overlay} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	b, err := exec.Command("go", "test", "-overlay", filepath.Join(dir, "overlay.json"), "-count=1",
-		"-skip=Planted", ".", "-dag.graphs=400").CombinedOutput()
-	return string(b), err
+	planted.Test(t, faults, "-dag.graphs=400")
 }

@@ -1,17 +1,14 @@
 package evm
 
 import (
-	"encoding/json"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
-	"strings"
 	"testing"
+
+	"tarn/internal/planted"
 )
 
-// planted are faults, each a piece of this package's source and what it is changed into.
-var planted = []struct{ fault, file, from, to string }{
+// faults are pieces of the source, each with what it is changed into.
+var faults = []planted.Fault{
 	{"nothing is burnt", "transition.go", "left -= left / 10", "left -= 0"},
 	{"the burn is rounded up", "transition.go", "left -= left / 10", "left -= (left + 9) / 10"},
 	{"internal transactions burn", "transition.go", "if m.From != (common.Address{}) {", "if true {"},
@@ -62,61 +59,11 @@ var planted = []struct{ fault, file, from, to string }{
 	{"the first height counts", "header.go", "if i > 0 {", "if i >= 0 {"},
 }
 
-var failedTest = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
-
 // TestPlantedFaultsAreCaught builds this package with each planted fault and demands
 // that a test fails, and that none fails without.
 func TestPlantedFaultsAreCaught(t *testing.T) {
-	if os.Getenv("TARN_PLANTED") == "" {
-		t.Skip("set TARN_PLANTED=1 to build and test the package once for each planted fault; takes some minutes")
+	if os.Getenv("TARN_PLANTED") != "" {
+		processor(t)
 	}
-	processor(t)
-	if out, err := testWith(t, "evm.go", "package evm", "package evm"); err != nil {
-		t.Fatalf("without a planted fault: %v\n%s", err, out)
-	}
-	for _, p := range planted {
-		t.Run(p.fault, func(t *testing.T) {
-			out, err := testWith(t, p.file, p.from, p.to)
-			caught := failedTest.FindAllStringSubmatch(out, -1)
-			switch {
-			case err == nil:
-				t.Errorf("no test noticed that %s", p.fault)
-			case len(caught) == 0 && !strings.Contains(out, "panic: "):
-				t.Errorf("the tests did not run: %v\n%s", err, out)
-			}
-			for _, m := range caught {
-				t.Logf("caught by %s", m[1])
-			}
-		})
-	}
-}
-
-// testWith runs the tests with a piece of one file changed.
-func testWith(t *testing.T, file, from, to string) (out string, err error) {
-	t.Helper()
-	source, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(source), from) {
-		t.Fatalf("%s has no %q", file, from)
-	}
-	changed := strings.Replace(string(source), from, to, 1)
-	dir := t.TempDir()
-	original, err := filepath.Abs(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{original: filepath.Join(dir, filepath.Base(file))}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, data := range map[string][]byte{filepath.Base(file): []byte(changed), "overlay.json": overlay} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	b, err := exec.Command("go", "test", "-vet=off", "-failfast", "-overlay", filepath.Join(dir, "overlay.json"), "-count=1",
-		"-skip=Planted", ".", "-evm.scenes=400").CombinedOutput()
-	return string(b), err
+	planted.Test(t, faults, "-evm.scenes=400")
 }
