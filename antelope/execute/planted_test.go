@@ -16,5 +16,5 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 		{Name: "a transaction's memory has no end", File: "room.go", From: "r.left < 0 && n > 0 && r.binding", To: "false"},
 		{Name: "console text has no end", File: "room.go", From: "text = text[:max(0, min(int64(len(text)), r.console, r.left))]", To: ""},
 		{Name: "every old value of a row is kept", File: "../../store/revision/store.go", From: "if length-mark > max(condenseFrom, 2*kept) {", To: "if kept < 0 {"},
-	}, "-timeout=45s", "-run=^(TestNoLoopOutlivesItsDeadline|TestTheMemoryOfATransactionHasABound)$")
+	}, "-timeout=25s", "-run=^(TestNoLoopOutlivesItsDeadline|TestTheMemoryOfATransactionHasABound)$")
 }

@@ -32,6 +32,10 @@ type Workload struct {
 	Leaps     bool     // whether it needs a chain that leaves out hours to months, where time can be chosen
 	Genesis   func(*types.Genesis)
 	Run       func(d *Driver, until time.Time) error
+
+	// Reached returns what a chain of the workload lacks of what it is for, where time
+	// can be chosen; nil if nothing can be missing.
+	Reached func(m *Manifest) error
 }
 
 // Manifest says what a case's folder holds.
@@ -46,8 +50,15 @@ type Manifest struct {
 	Executed      int    `json:"transactions_accepted"`
 	Refused       int    `json:"transactions_refused"`
 
-	// Receipts counts what is in the blocks, by outcome.
-	Receipts map[string]int `json:"receipts"`
+	// Actions counts those of transactions that were accepted, by account::name, those
+	// that are delayed too. Refusals counts the other transactions by their error's name.
+	Actions  map[string]int `json:"actions"`
+	Refusals map[string]int `json:"refusals"`
+
+	// Receipts counts what is in the blocks, by outcome. LargestSchedule is how many
+	// producers the largest schedule in them has.
+	Receipts        map[string]int `json:"receipts"`
+	LargestSchedule int            `json:"largest_schedule"`
 
 	// Hashes are integrity hashes after some of the blocks, the head among them, where
 	// blocks were made by nodeos' controller; there is no snapshot then.
@@ -112,7 +123,7 @@ func (p *Peer) Record(ctx context.Context, w Workload, seed uint64, length time.
 		return nil, errors.Join(fmt.Errorf("workload %s, seed %d: %w", w.Name, seed, err),
 			os.WriteFile(filepath.Join(dir, "nodeos.log"), b, 0o644))
 	}
-	if m.Receipts, err = Receipts(dir); err != nil {
+	if err := m.count(dir); err != nil {
 		return nil, err
 	}
 	return m, m.write(dir)
@@ -137,6 +148,8 @@ func (d *Driver) work(w Workload, m *Manifest, length time.Duration, dir string)
 	out := bufio.NewWriter(zip)
 	d.Rand, d.Seed = rand.New(rand.NewPCG(m.Seed, 1)), m.Seed
 	d.keys, d.pushes = map[types.Name]Signer{}, json.NewEncoder(out)
+	m.Actions, m.Refusals = map[string]int{}, map[string]int{}
+	d.done, d.refused = m.Actions, m.Refusals
 	if d.chain, err = types.ParseChecksum256(m.ChainID); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@
 import json
 import logging
 import os
+import re
 import sys
 from datetime import datetime, timedelta
 
@@ -113,10 +114,18 @@ calls = {
 }
 
 
+def filled(entry):
+    """The text of an entry of an exception's stack, its data in their places."""
+    data = entry.get("data")
+    if not isinstance(data, dict):
+        return entry["format"]
+    return re.sub(r"\$\{(\w+)\}", lambda m: str(data.get(m[1], m[0])), entry["format"])
+
+
 def refusal(e):
     body = e.json()
     body = body.get("except") or body
-    details = [x.get("format", "") for x in body.get("stack") or [] if x.get("format")]
+    details = [filled(x) for x in body.get("stack") or [] if x.get("format")]
     return {"code": body.get("code", 0), "name": body.get("name", ""), "message": (details or [body.get("message", "")])[0]}
 
 

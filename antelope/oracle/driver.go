@@ -28,7 +28,9 @@ type Driver struct {
 	count   uint32
 	pushes  *json.Encoder
 	ok, bad int
-	prepare func() error // what a workload adds to the chain before it works
+	done    map[string]int // actions of transactions that were accepted, by account::name
+	refused map[string]int // transactions that were not, by the name of the error
+	prepare func() error   // what a workload adds to the chain before it works
 	Say     io.Writer
 }
 
@@ -143,9 +145,13 @@ func (d *Driver) push(p *types.PackedTransaction, trx *types.Transaction, billed
 	line := push{N: d.ok + d.bad, ID: trx.ID().String(), Packed: hex.EncodeToString(p.Append(nil)), Trace: trace}
 	if errors.As(err, &refused) {
 		d.bad++
+		d.refused[refused.Name]++
 		line.Code, line.Name, line.What = refused.Code, refused.Name, refused.Message
 	} else if err == nil {
 		d.ok++
+		for _, a := range trx.Actions {
+			d.done[a.Account.String()+"::"+a.Name.String()]++
+		}
 	}
 	if werr := d.pushes.Encode(line); werr != nil {
 		return nil, werr

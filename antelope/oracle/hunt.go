@@ -83,6 +83,8 @@ func (h *Hunt) one(ctx context.Context, w Workload, seed uint64) {
 	}
 	switch {
 	case err != nil:
+	case h.Steered && w.Reached != nil && w.Reached(m) != nil:
+		err = w.Reached(m)
 	case seed&2 == 0:
 		err = h.deepMind(ctx, dir, o)
 	default:

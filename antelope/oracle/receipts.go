@@ -46,19 +46,35 @@ func blocks(dir string, begin func(*types.Genesis) error, each func(*types.Signe
 	return nil
 }
 
-// Receipts counts the transactions of a case's blocks by their outcome.
-func Receipts(dir string) (map[string]int, error) {
+// count notes what the blocks of the case in dir hold.
+func (m *Manifest) count(dir string) error {
 	names := [...]string{"executed", "soft_fail", "hard_fail", "delayed", "expired"}
-	counts := map[string]int{}
-	err := blocks(dir, func(*types.Genesis) error { return nil }, func(b *types.SignedBlock) error {
+	m.Receipts = map[string]int{}
+	return blocks(dir, func(*types.Genesis) error { return nil }, func(b *types.SignedBlock) error {
 		for _, t := range b.Transactions {
 			name := names[min(int(t.Status), len(names)-1)]
 			if t.Packed == nil {
 				name += " (scheduled)"
 			}
-			counts[name]++
+			m.Receipts[name]++
+		}
+		x, err := b.BlockHeader.ExtractExtensions()
+		if err != nil {
+			return fmt.Errorf("%s: block %d: %w", dir, b.BlockNum(), err)
+		}
+		if x.ScheduleChange != nil {
+			m.LargestSchedule = max(m.LargestSchedule, len(x.ScheduleChange.Producers))
+		}
+		if b.NewProducers != nil {
+			m.LargestSchedule = max(m.LargestSchedule, len(b.NewProducers.Producers))
 		}
 		return nil
 	})
-	return counts, err
+}
+
+// Receipts counts the transactions of a case's blocks by their outcome.
+func Receipts(dir string) (map[string]int, error) {
+	var m Manifest
+	err := m.count(dir)
+	return m.Receipts, err
 }

@@ -335,3 +335,10 @@ func (s *steered) activate(_ context.Context, digests ...string) error {
 func (s *steered) now() time.Time              { return time.Unix(0, 0).Add(s.clock) }
 func (s *steered) chainTime() time.Time        { return s.time.Time() }
 func (s *steered) pause(d time.Duration) error { return s.pass(d) }
+
+func (s *steered) leap(d time.Duration) error {
+	if err := s.end(); err != nil {
+		return err
+	}
+	return s.begin(max(1, types.TimePoint(d.Microseconds())/slotLength), true)
+}

@@ -48,7 +48,7 @@ func (p *Peer) RecordSteered(ctx context.Context, w Workload, seed uint64, lengt
 		return nil, errors.Join(fmt.Errorf("workload %s, seed %d: %w", w.Name, seed, err),
 			copyFile(filepath.Join(work, "controller.log"), filepath.Join(dir, "controller.log"), -1))
 	}
-	if m.Receipts, err = Receipts(dir); err != nil {
+	if err := m.count(dir); err != nil {
 		return nil, err
 	}
 	return m, m.write(dir)

@@ -50,12 +50,35 @@ func TestOurChainComesToTheStateOfNodeosController(t *testing.T) {
 		seed = uint64(time.Now().UnixNano())
 	}
 	for w := range slices.Values(Workloads()) {
-		if h.Only == nil && w.Name == "mix" || slices.Contains(h.Only, w.Name) {
+		if h.Only == nil && (w.Name == "mix" || w.Name == "elect-all") || slices.Contains(h.Only, w.Name) {
 			h.one(t.Context(), w, seed)
 		}
 	}
 	if h.different+h.failed > 0 || h.cases == 0 {
 		t.Errorf("seed %d: %d cases, %d differ, %d failed", seed, h.cases, h.different, h.failed)
+	}
+}
+
+// An election whose chain lacks what it is for is no success, whatever the two programs
+// agree on.
+func TestAnElectionWithoutRewardsIsNoSuccess(t *testing.T) {
+	whole := func() *Manifest {
+		return &Manifest{LargestSchedule: 21, Actions: map[string]int{"eosio::claimrewards": 1, "eosio::refund": 1, "eosio::bidname": 1, "eosio::newaccount": 48}}
+	}
+	if err := reachedByElection(whole()); err != nil {
+		t.Error(err)
+	}
+	for lack, change := range map[string]func(*Manifest){
+		"eosio::claimrewards":        func(m *Manifest) { delete(m.Actions, "eosio::claimrewards") },
+		"eosio::refund":              func(m *Manifest) { delete(m.Actions, "eosio::refund") },
+		"a name that is sold":        func(m *Manifest) { m.Actions["eosio::newaccount"]-- },
+		"a schedule of 21, not of 3": func(m *Manifest) { m.LargestSchedule = 3 },
+	} {
+		m := whole()
+		change(m)
+		if err := reachedByElection(m); err == nil || !strings.Contains(err.Error(), lack) {
+			t.Errorf("without %s: %v", lack, err)
+		}
 	}
 }
 

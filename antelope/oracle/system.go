@@ -24,9 +24,7 @@ func (d *Driver) bootSystem(users int, features bool) (*world, error) {
 	if err := d.Blocks(2); err != nil {
 		return nil, err
 	}
-	if err := d.create(names("eosio.bpay", "eosio.msig", "eosio.names", "eosio.ram", "eosio.ramfee",
-		"eosio.saving", "eosio.stake", "eosio.vpay", "eosio.rex", "eosio.wrap", "eosio.reserv", "eosio.pay",
-		"eosio.svpay", "eosio.fees")...); err != nil {
+	if err := d.create(systemAccounts()...); err != nil {
 		return nil, err
 	}
 	if err := d.mint("SYS"); err != nil {
@@ -50,6 +48,13 @@ func (d *Driver) bootSystem(users int, features bool) (*world, error) {
 		return nil, err
 	}
 	return d.systemWorld(users)
+}
+
+// systemAccounts are those that eosio.system works with.
+func systemAccounts() []types.Name {
+	return names("eosio.bpay", "eosio.msig", "eosio.names", "eosio.ram", "eosio.ramfee",
+		"eosio.saving", "eosio.stake", "eosio.vpay", "eosio.rex", "eosio.wrap", "eosio.reserv", "eosio.pay",
+		"eosio.svpay", "eosio.fees")
 }
 
 // systemWorld makes users through the system contract.
