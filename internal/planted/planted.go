@@ -15,7 +15,7 @@ import (
 )
 
 // Fault is a piece of a source file and what it is changed into.
-type Fault struct {
+type Fault = struct {
 	Name     string // what is wrong then
 	File     string // its path from the folder of the tests
 	From, To string // of the first place where it stands
