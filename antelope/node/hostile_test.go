@@ -20,15 +20,15 @@ import (
 )
 
 var (
-	hostileFlag = flag.Duration("node.hostile", 1500*time.Millisecond, "how long each attack lasts")
-	idleFlag    = flag.Int("node.idle", 300, "connections that say nothing, of peers and of the API each")
+	hostileFlag = flag.Duration("node.hostile", time.Second, "how long each attack lasts")
+	idleFlag    = flag.Int("node.idle", 300, "connections that say nothing, of peers and of the API each, and of bodies that come slowly")
 )
 
 // victim is a producing node with honest peers.
 type victim struct {
 	*oracle.Node
 	chain types.Checksum256
-	next  byte // address of the next attacker, 127.0.8.next
+	next  int // address of the next attacker, from 127.0.8.1 on
 
 	mu     sync.Mutex
 	delays []time.Duration // of blocks since they were asked for last
@@ -38,7 +38,7 @@ type victim struct {
 func (v *victim) connect(t *testing.T, to string) net.Conn {
 	t.Helper()
 	v.next++
-	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 8, v.next)}, Timeout: 5 * time.Second}
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, byte(8+v.next/250), byte(1+v.next%250))}, Timeout: 5 * time.Second}
 	c, err := d.DialContext(t.Context(), "tcp", to)
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +120,10 @@ func TestHonestPeersHearBlocksBesideHostileOnes(t *testing.T) {
 		on   func(*testing.T, context.Context)
 	}{
 		{"ranges in a loop", v.askForRanges}, {"peers that never read", v.neverRead}, {"idle connections", v.idle},
-		{"bad bounds", v.badBounds},
+		{"bad bounds", v.badBounds}, {"lies about irreversible blocks", v.lie},
+		{"one compressed transaction", v.inflateOne}, {"invalid compressed transactions", v.inflateMany},
+		{"half of messages", v.sendHalf}, {"lists of empty objects", v.pushNothing}, {"compressed transactions in a call", v.pushBombs},
+		{"slow bodies", v.sendSlowly}, {"failing names", v.failAs},
 	} {
 		// A machine that is late by itself is late here, too: the best of three counts.
 		most, least := time.Second+2*max(0, quiet), 3*int(hostileFlag.Seconds())
@@ -171,7 +174,6 @@ func (v *victim) neverRead(t *testing.T, ctx context.Context) {
 
 // idle opens connections and says nothing; where there are too many they are refused.
 func (v *victim) idle(t *testing.T, ctx context.Context) {
-	v.next++
 	for _, to := range []string{v.P2P(), v.HTTP()} {
 		for i := range *idleFlag {
 			d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 1, byte(i/250), byte(1+i%250))}, Timeout: 5 * time.Second}
