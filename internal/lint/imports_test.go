@@ -58,7 +58,7 @@ var rules = []rule{
 	{"antelope/producer", []string{"antelope/...", "store/vfs", "writer", "internal/..."}},
 	// What executes knows no forks and no logs. Transactions that leave nothing run above a view.
 	{"antelope/execute", []string{"antelope/abi", "antelope/authority", "antelope/consensus", "antelope/control", "antelope/crypto", "antelope/deepmind", "antelope/exception",
-		"antelope/feature", "antelope/resource", "antelope/state", "antelope/types", "antelope/wasm", "antelope/wasm/intrinsic", "store", "store/sandbox", "internal/..."}},
+		"antelope/feature", "antelope/resource", "antelope/state", "antelope/types", "antelope/wasm", "antelope/wasm/intrinsic", "store", "store/sandbox", "probe", "internal/..."}},
 	{"antelope/chain", []string{"antelope/...", "store", "internal/..."}},
 	{"antelope/chain/chaintest/make", []string{"antelope/...", "store/engine", "store/page"}},
 	{"antelope/oracle/...", []string{"antelope/...", "contracts", "store/engine", "probe", "internal/..."}},
