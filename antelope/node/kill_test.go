@@ -344,8 +344,8 @@ func historyOf(t *testing.T, dir, name string) recording {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := e.Bytes(1 << 30)
-		if err != nil {
+		b, err := io.ReadAll(e)
+		if err = errors.Join(err, e.Close()); err != nil {
 			t.Fatal(err)
 		}
 		r.entries[num] = e.ID.String() + string(b)

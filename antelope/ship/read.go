@@ -73,21 +73,21 @@ func (h *History) send(out *sender, d due) error {
 	if err != nil {
 		return err
 	}
-	head := wire.BlockHead{Head: d.at.head, Irreversible: d.at.irreversible}
-	x := h.recent.get(d.num)
-	if x == nil {
-		if id, ok := h.id(d.num); ok {
-			x = &recorded{Position: wire.Position{Num: d.num, ID: id}}
-			if before, ok := h.id(d.num - 1); ok && d.num > 0 {
-				x.prev = before
-			}
-		}
-	} else if _, ok := h.id(d.num - 1); !ok { // as nodeos: only what it can look up
-		x = &recorded{Position: x.Position, block: x.block, traces: x.traces, deltas: x.deltas}
+	kept := h.recent.get(d.num)
+	x := kept
+	if kept != nil && h.shelf.hold(kept) {
+		defer h.shelf.letGo(kept)
+	} else {
+		x = h.named(d.num, kept)
 	}
+	head := wire.BlockHead{Head: d.at.head, Irreversible: d.at.irreversible}
 	if x != nil {
 		head.This = &x.Position
-		if !x.prev.IsZero() {
+		known := kept == nil
+		if !known { // as nodeos: only what it can look up
+			_, known = h.id(d.num - 1)
+		}
+		if known && !x.prev.IsZero() {
 			head.Prev = &wire.Position{Num: d.num - 1, ID: x.prev}
 		}
 	}
@@ -98,18 +98,38 @@ func (h *History) send(out *sender, d due) error {
 	if err := h.sendBlock(m, x, d.request.Block); err != nil {
 		return err
 	}
-	if err := sendEntry(m, x, h.shelf, h.traces, d.request.Traces, func() []byte { return x.traces }); err != nil {
+	if err := h.sendEntry(m, x, h.traces, d.request.Traces, func() []byte { return x.traces }); err != nil {
 		return err
 	}
-	if err := sendEntry(m, x, h.shelf, h.state, d.request.Deltas, func() []byte { return x.deltas }); err != nil {
+	if err := h.sendEntry(m, x, h.state, d.request.Deltas, func() []byte { return x.deltas }); err != nil {
 		return err
 	}
 	return m.end()
 }
 
-// ahead unpacks the block after the one that is being sent, if it has to be read.
+// named is a block with nothing but its names; kept is the one that memory has, if it does.
+// It is nil if the block is not known.
+func (h *History) named(num uint32, kept *recorded) *recorded {
+	if kept != nil {
+		return &recorded{Position: kept.Position, prev: kept.prev}
+	}
+	id, ok := h.id(num)
+	if !ok {
+		return nil
+	}
+	x := &recorded{Position: wire.Position{Num: num, ID: id}}
+	if num > 0 {
+		x.prev, _ = h.id(num - 1)
+	}
+	return x
+}
+
+// aheadBlocks is how many blocks are unpacked before they are asked for.
+const aheadBlocks = 2
+
+// ahead unpacks the blocks after the one that is being sent, if they have to be read.
 func (h *History) ahead(d due) {
-	if num := d.num + 1; h.recent.get(num) == nil && num < d.request.End {
+	for num := d.num + 1; num <= d.num+aheadBlocks && num < d.request.End && h.recent.get(num) == nil; num++ {
 		if h.traces != nil && d.request.Traces {
 			h.shelf.ahead(h.traces, num)
 		}
@@ -121,83 +141,141 @@ func (h *History) ahead(d due) {
 
 func (h *History) sendBlock(m *message, x *recorded, asked bool) error {
 	if x == nil || !asked {
-		_, err := m.Write(wire.AppendNothing(nil))
-		return err
+		return m.nothing()
 	}
-	b := x.block
-	if b == nil {
-		var err error
-		if b, err = h.source.Block(x.Num, x.ID); err != nil {
+	if x.block != nil {
+		return m.bytes(x.block)
+	}
+	at := 0
+	for first := true; ; first = false {
+		b, whole, err := h.blockFrom(m, x, at)
+		switch {
+		case err != nil:
+			return err
+		case b == nil && first:
+			return m.nothing()
+		case b == nil:
+			return fmt.Errorf("block %d was replaced while it was sent: %w", x.Num, shiplog.ErrNotFound)
+		case b.held > 0:
+			defer h.shelf.unreserve(b.held)
+			return m.bytes(b.piece)
+		case first:
+			if _, err := m.Write(wire.AppendLength(nil, uint64(whole))); err != nil {
+				return err
+			}
+		}
+		if _, err := m.Write(b.piece); err != nil {
 			return err
 		}
+		if at += len(b.piece); at >= whole {
+			return nil
+		}
 	}
-	if b == nil {
-		_, err := m.Write(wire.AppendNothing(nil))
-		return err
+}
+
+// part is a part of a packed block: all of it if it is held in memory.
+type part struct {
+	piece []byte
+	held  int64
+}
+
+// blockFrom reads a block, and copies a piece of it from a position on if there is no room
+// for all of it: who takes it slowly holds no more. It is nil if there is no such block.
+func (h *History) blockFrom(m *message, x *recorded, at int) (*part, int, error) {
+	h.shelf.work <- struct{}{}
+	defer func() { <-h.shelf.work }()
+	b, err := h.source.Block(x.Num, x.ID)
+	if err != nil || b == nil {
+		return nil, 0, err
 	}
-	_, err := m.Write(append(wire.AppendLength(nil, uint64(len(b))), b...))
-	return err
+	if at == 0 && h.shelf.reserve(int64(len(b))) {
+		return &part{b, int64(len(b))}, len(b), nil
+	}
+	if at > len(b) {
+		return nil, 0, nil
+	}
+	return &part{piece: m.room()[:copy(m.room(), b[at:])]}, len(b), nil
 }
 
 // sendEntry sends what a log has of a block, from memory if it is there.
-func sendEntry(m *message, x *recorded, s *shelf, l *shiplog.Log, asked bool, kept func() []byte) error {
+func (h *History) sendEntry(m *message, x *recorded, l *shiplog.Log, asked bool, kept func() []byte) error {
 	if x == nil || l == nil || !asked {
-		_, err := m.Write(wire.AppendNothing(nil))
-		return err
+		return m.nothing()
 	}
 	if b := kept(); b != nil {
-		if _, err := m.Write(wire.AppendLength(nil, uint64(len(b)))); err != nil {
-			return err
-		}
-		_, err := m.Write(b)
-		return err
+		return m.bytes(b)
 	}
-	if id, b, err := s.get(l, x.Num); err == nil && b != nil && id == x.ID {
-		if _, err := m.Write(wire.AppendLength(nil, uint64(len(b)))); err != nil {
-			return err
+	if y := h.shelf.get(l, x.Num); y != nil {
+		defer h.shelf.release(y)
+		if y.id == x.ID {
+			return m.bytes(y.b)
 		}
-		_, err := m.Write(b)
-		return err
 	}
+	return h.streamEntry(m, x, l)
+}
+
+// streamEntry sends what a log has of a block as it is unpacked.
+func (h *History) streamEntry(m *message, x *recorded, l *shiplog.Log) error {
 	e, err := l.Read(x.Num)
-	if errors.Is(err, shiplog.ErrNotFound) || err == nil && e.ID != x.ID {
-		if e != nil {
-			err = e.Close()
-		} else {
-			err = nil
-		}
-		_, e := m.Write(wire.AppendNothing(nil))
-		return errors.Join(err, e)
+	if errors.Is(err, shiplog.ErrNotFound) {
+		return m.nothing()
 	}
 	if err != nil {
 		return err
 	}
-	return errors.Join(stream(m, e), e.Close())
+	if e.ID != x.ID {
+		return errors.Join(e.Close(), m.nothing())
+	}
+	return errors.Join(h.stream(m, x, l, e), e.Close())
 }
 
-// stream sends an entry piece by piece. One of an old log does not say how long it is,
-// and is unpacked first.
-func stream(m *message, e *shiplog.Entry) error {
+// stream sends an entry piece by piece. One of an old log does not say how long it is, and
+// is unpacked once more for that.
+func (h *History) stream(m *message, x *recorded, l *shiplog.Log, e *shiplog.Entry) (err error) {
 	length := e.Length
-	var in io.Reader = e
 	if length < 0 {
-		b, err := io.ReadAll(e)
-		if err != nil {
+		if length, err = h.measure(l, x); err != nil {
 			return err
 		}
-		if _, err := m.Write(wire.AppendLength(nil, uint64(len(b)))); err != nil {
-			return err
-		}
-		_, err = m.Write(b)
-		return err
 	}
 	if _, err := m.Write(wire.AppendLength(nil, uint64(length))); err != nil {
 		return err
 	}
-	buf := make([]byte, min(max(length, 1), piece))
-	n, err := io.CopyBuffer(struct{ io.Writer }{m}, struct{ io.Reader }{in}, buf)
-	if err == nil && n != length {
-		err = fmt.Errorf("%d bytes of history where %d are said: %w", n, length, shiplog.ErrCorrupt)
+	var done int64
+	for err == nil {
+		h.shelf.work <- struct{}{}
+		var n int
+		n, err = io.ReadFull(e, m.room())
+		<-h.shelf.work
+		if done += int64(n); done > length {
+			break
+		}
+		if n > 0 {
+			if _, err := m.Write(m.room()[:n]); err != nil {
+				return err
+			}
+		}
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && done == length {
+		err = nil
+	}
+	if done != length {
+		err = errors.Join(err, fmt.Errorf("%d bytes of history where %d are said: %w", done, length, shiplog.ErrCorrupt))
 	}
 	return err
+}
+
+// measure is how long the entry of a block is.
+func (h *History) measure(l *shiplog.Log, x *recorded) (int64, error) {
+	e, err := l.Read(x.Num)
+	if err != nil {
+		return 0, err
+	}
+	h.shelf.work <- struct{}{}
+	n, err := io.Copy(io.Discard, e)
+	<-h.shelf.work
+	if err == nil && e.ID != x.ID {
+		err = shiplog.ErrNotFound
+	}
+	return n, errors.Join(err, e.Close())
 }

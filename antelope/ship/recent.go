@@ -7,11 +7,13 @@ import (
 	"tarn/antelope/types"
 )
 
-// recorded is what sessions are sent of a block. It does not change.
+// recorded is what sessions are sent of a block. It does not change, but for who use it.
 type recorded struct {
 	wire.Position
 	prev                  types.Checksum256
 	block, traces, deltas []byte // nil if they are not kept
+
+	users int // who are being sent it; the shelf's
 }
 
 func (r *recorded) size() int64 {

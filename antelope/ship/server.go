@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"tarn/antelope/ship/wire"
+	"tarn/serve"
 )
 
 // ServerOptions say where a history is served.
@@ -26,21 +26,24 @@ type ServerOptions struct {
 }
 
 // The server's bounds. A client that takes nothing for so long is dropped: it holds one
-// message, of which a megabyte is in memory, and whatever the kernel keeps for it.
+// message, of which the shelf counts what is in memory, some 200 kB of its own, and whatever
+// the kernel keeps for it.
 const (
 	mostSessions = 1000
 	requestBytes = 16 << 20
 	patience     = 5 * time.Minute
-	piece        = 1 << 20
+	sentAtOnce   = 1 << 20  // of what is in memory, in bytes
+	piece        = 64 << 10 // of what is read while it is sent
 )
 
 // Server serves a history to clients, each in a session of its own.
 type Server struct {
 	h         *History
 	o         ServerOptions
-	http      *http.Server
-	listeners []net.Listener
+	edge      *serve.Server
+	addresses []net.Addr
 	upgrade   websocket.Upgrader
+	requests  ration
 	first     uint32
 	running   sync.WaitGroup
 	stats     ServerStats
@@ -65,60 +68,51 @@ func (h *History) Serve(o ServerOptions) (*Server, error) {
 	if o.Log == nil {
 		o.Log = h.o.Log
 	}
-	s := &Server{h: h, o: o, sessions: make(map[*session]*websocket.Conn), first: h.earliest()}
+	s := &Server{h: h, o: o, sessions: make(map[*session]*websocket.Conn), first: h.earliest(), requests: ration{most: requestsBytes}}
 	s.upgrade = websocket.Upgrader{
-		ReadBufferSize: 4096, WriteBufferSize: 64 << 10,
+		ReadBufferSize: 4096, WriteBufferSize: 16 << 10,
 		CheckOrigin: func(*http.Request) bool { return true }, // as nodeos: it is not for the outside
 	}
-	s.http = &http.Server{Handler: http.HandlerFunc(s.connect), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug)}
-	for _, l := range []struct{ network, address string }{{"tcp", o.Address}, {"unix", o.Socket}} {
-		if l.address == "" {
-			continue
-		}
-		if l.network == "unix" { // one that a node before left
-			if err := removeSocket(l.address); err != nil {
-				return nil, errors.Join(err, s.Close())
-			}
-		}
-		listener, err := net.Listen(l.network, l.address)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("serve state history: %w", err), s.Close())
-		}
-		s.listeners = append(s.listeners, listener)
-	}
+	s.edge = serve.New(serve.Options{MaxConnections: -1, MaxBytesInFlight: -1, Log: o.Log})
 	h.follow(s.accepted)
-	for _, l := range s.listeners {
-		s.running.Go(func() {
-			if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-				o.Log.Error("State history is not served any more", "address", l.Addr(), "error", err)
-			}
-		})
+	if err := s.listenAll(); err != nil {
+		return nil, errors.Join(fmt.Errorf("serve state history: %w", err), s.Close())
 	}
 	return s, nil
 }
 
-// removeSocket removes a socket that nobody listens on.
-func removeSocket(path string) error {
-	info, err := os.Stat(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
+// listenAll begins to take connections.
+func (s *Server) listenAll() error {
+	var list []net.Listener
+	if s.o.Address != "" {
+		host, port, err := net.SplitHostPort(s.o.Address)
+		if err != nil {
+			return err
+		}
+		if list, err = serve.ListenTCP(context.Background(), host, port); err != nil {
+			return err
+		}
 	}
-	if err == nil && info.Mode()&os.ModeSocket == 0 {
-		err = fmt.Errorf("%s is not a socket", path)
+	if s.o.Socket != "" {
+		l, err := serve.ListenUnix(context.Background(), s.o.Socket)
+		if err != nil {
+			for _, l := range list {
+				err = errors.Join(err, l.Close())
+			}
+			return fmt.Errorf("%s: %w", s.o.Socket, err)
+		}
+		list = append(list, l)
 	}
-	if err == nil {
-		err = os.Remove(path)
+	var errs []error
+	for _, l := range list {
+		s.addresses = append(s.addresses, l.Addr())
+		errs = append(errs, s.edge.Serve(l, http.HandlerFunc(s.connect)))
 	}
-	return err
+	return errors.Join(errs...)
 }
 
 // Addresses are those that are listened on.
-func (s *Server) Addresses() (list []net.Addr) {
-	for _, l := range s.listeners {
-		list = append(list, l.Addr())
-	}
-	return list
-}
+func (s *Server) Addresses() []net.Addr { return s.addresses }
 
 // Stats are what has been served.
 func (s *Server) Stats() *ServerStats { return &s.stats }
@@ -126,10 +120,7 @@ func (s *Server) Stats() *ServerStats { return &s.stats }
 // Close ends all sessions.
 func (s *Server) Close() error {
 	s.h.follow(nil)
-	err := s.http.Close()
-	for _, l := range s.listeners { // of a server that has not begun
-		l.Close() //nolint:errcheck // most are closed
-	}
+	err := s.edge.Close()
 	s.mu.Lock()
 	s.closed = true
 	for _, c := range s.sessions {
@@ -199,18 +190,31 @@ var errTooMany = errors.New("it asks for more than it takes")
 // listen takes requests until the connection ends.
 func (s *Server) listen(x *session, c *websocket.Conn) error {
 	c.SetReadLimit(requestBytes)
+	var held int64 // by what the last request for blocks lists
+	defer func() { s.requests.giveBack(held) }()
 	for {
-		_, b, err := c.ReadMessage()
+		_, r, err := c.NextReader()
 		if err != nil {
+			return err
+		}
+		b, taken, err := s.requests.read(r)
+		if err != nil {
+			s.requests.giveBack(taken)
 			return err
 		}
 		q, err := wire.DecodeRequest(b)
 		if err != nil {
+			s.requests.giveBack(taken)
 			return fmt.Errorf("a request of %d bytes: %w", len(b), err)
 		}
 		if !x.asked(q, s.h.has) {
+			s.requests.giveBack(taken)
 			return errTooMany
 		}
+		if q.Blocks != nil { // its list is about as long as it was
+			taken, held = held, taken
+		}
+		s.requests.giveBack(taken)
 	}
 }
 
@@ -249,6 +253,7 @@ func (s *Server) talk(ctx context.Context, x *session, out *sender) error {
 type sender struct {
 	c     *websocket.Conn
 	stats *ServerStats
+	room  []byte
 }
 
 func (o *sender) text(b []byte) error {
@@ -284,6 +289,35 @@ func (m *message) Write(b []byte) (int, error) {
 	n, err := m.w.Write(b)
 	m.o.stats.Bytes.Add(uint64(n))
 	return n, err
+}
+
+// nothing says that there is nothing of a kind.
+func (m *message) nothing() error {
+	_, err := m.Write(wire.AppendNothing(nil))
+	return err
+}
+
+// bytes sends bytes that are all in memory, after their length.
+func (m *message) bytes(b []byte) error {
+	if _, err := m.Write(wire.AppendLength(nil, uint64(len(b)))); err != nil {
+		return err
+	}
+	for len(b) > 0 {
+		n := min(len(b), sentAtOnce)
+		if _, err := m.Write(b[:n]); err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
+}
+
+// room is memory for a piece, the same one each time.
+func (m *message) room() []byte {
+	if m.o.room == nil {
+		m.o.room = make([]byte, piece)
+	}
+	return m.o.room
 }
 
 func (m *message) end() error { return m.w.Close() }

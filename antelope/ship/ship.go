@@ -42,8 +42,8 @@ type Options struct {
 	// QueueBytes bounds the blocks that wait to be written, about; 0 is 64 MiB. A block
 	// waits for those before it, and the chain with it.
 	QueueBytes int64
-	// RecentBytes bounds what is kept in memory of the newest blocks, and of those that
-	// were read last, each; 0 is 32 MiB.
+	// RecentBytes bounds what is kept in memory of the newest blocks, and what clients are
+	// sent from memory or is kept of what they read last, each; 0 is 32 MiB.
 	RecentBytes int64
 	Log         *slog.Logger
 }
@@ -84,7 +84,7 @@ type tip struct{ head, irreversible wire.Position }
 type Source interface {
 	// View shows the state that was published last.
 	View() (*state.View, error)
-	// Block is a packed block, by number and id; nil if it cannot be had.
+	// Block is a packed block, by number and id, which does not change; nil if it cannot be had.
 	Block(num uint32, id types.Checksum256) ([]byte, error)
 	// BlockID is the id of a block, by number; false if it is not known.
 	BlockID(num uint32) (types.Checksum256, bool, error)
@@ -103,7 +103,7 @@ func Open(o Options) (*History, error) {
 	if o.RecentBytes == 0 {
 		o.RecentBytes = 32 << 20
 	}
-	h := &History{o: o, recent: newRecent(o.RecentBytes), shelf: &shelf{most: o.RecentBytes}}
+	h := &History{o: o, recent: newRecent(o.RecentBytes), shelf: newShelf(o.RecentBytes)}
 	var err error
 	open := func(name string) *shiplog.Log {
 		if err != nil {

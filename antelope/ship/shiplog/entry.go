@@ -1,10 +1,7 @@
 package shiplog
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -78,56 +75,6 @@ func readHeader(f io.ReaderAt, at, end int64) (header, error) {
 		return header{}, err
 	}
 	return decodeHeader(b[:], end-at)
-}
-
-// unpacked is a payload that is being unpacked. Its length is -1 if the payload does
-// not say it.
-type unpacked struct {
-	io.ReadCloser
-	length int64
-}
-
-// openPayload reads a payload that begins at a position.
-func openPayload(f io.ReaderAt, at int64, payload uint64) (*unpacked, error) {
-	var b [prefixBytes]byte
-	n := min(int64(payload), prefixBytes)
-	if _, err := f.ReadAt(b[:n], at); err != nil {
-		return nil, err
-	}
-	u, skip := &unpacked{length: -1}, int64(4)
-	if binary.LittleEndian.Uint32(b[:]) == 1 && payload > prefixBytes-4 {
-		length := binary.LittleEndian.Uint64(b[4:])
-		if length > math.MaxInt64 {
-			return nil, fmt.Errorf("%d bytes unpacked: %w", length, ErrCorrupt)
-		}
-		u.length, skip = int64(length), prefixBytes
-	}
-	if int64(payload) == skip { // an empty stream is none at all in old logs
-		u.ReadCloser = io.NopCloser(bytes.NewReader(nil))
-		return u, nil
-	}
-	z, err := zlib.NewReader(bufio.NewReaderSize(io.NewSectionReader(f, at+skip, int64(payload)-skip), 64<<10))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
-	}
-	u.ReadCloser = z
-	return u, nil
-}
-
-// check unpacks a payload and keeps nothing of it: the stream has a checksum.
-func check(f io.ReaderAt, at int64, payload uint64) error {
-	u, err := openPayload(f, at, payload)
-	if err != nil {
-		return err
-	}
-	n, err := io.Copy(io.Discard, u)
-	if err == nil && u.length >= 0 && n != u.length {
-		err = fmt.Errorf("%d bytes unpacked, %d expected", n, u.length)
-	}
-	if err = errors.Join(err, u.Close()); err != nil {
-		return fmt.Errorf("%w: %w", ErrCorrupt, err)
-	}
-	return nil
 }
 
 // spill is how much of an entry is gathered before it is written.

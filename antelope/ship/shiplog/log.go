@@ -24,6 +24,8 @@ type Log struct {
 	fs vfs.FS
 	z  *zlib.Writer
 
+	inflaters sync.Pool // that nobody uses
+
 	mu     sync.RWMutex
 	live   *file // that is appended to
 	last   types.Checksum256

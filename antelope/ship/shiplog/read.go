@@ -40,7 +40,7 @@ func (l *Log) Read(num uint32) (*Entry, error) {
 	if e.from, err = l.fs.Open(path, false); err != nil {
 		return nil, err
 	}
-	if e.in, err = openPayload(e.from, at+headerBytes, h.payload); err != nil {
+	if e.in, err = openPayload(e.from, at+headerBytes, h.payload, &l.inflaters); err != nil {
 		return nil, errors.Join(fmt.Errorf("read the history of block %d in %s: %w", num, path, err), e.from.Close())
 	}
 	e.Length = e.in.length
@@ -66,11 +66,19 @@ func (e *Entry) Read(b []byte) (int, error) {
 // Close ends the reading.
 func (e *Entry) Close() error { return errors.Join(e.in.Close(), e.from.Close()) }
 
-// Bytes unpacks all of an entry of at most so many bytes, and closes it.
-func (e *Entry) Bytes(most int64) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(e, most+1))
-	if err == nil && int64(len(b)) > most {
-		err = fmt.Errorf("the history of block %d has more than %d bytes", number(e.ID), most)
+// Fill unpacks a whole entry into b, which is as long as the entry.
+func (e *Entry) Fill(b []byte) error {
+	n, err := io.ReadFull(e, b)
+	if err == nil || errors.Is(err, io.EOF) && len(b) == 0 {
+		var more [1]byte // the end of the stream has a checksum, which is looked at there
+		var over int
+		if over, err = io.ReadFull(e, more[:]); errors.Is(err, io.EOF) {
+			return nil
+		}
+		n += over
 	}
-	return b, errors.Join(err, e.Close())
+	if err == nil || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = fmt.Errorf("%d bytes or more where %d are said: %w", n, len(b), ErrCorrupt)
+	}
+	return fmt.Errorf("unpack the history of block %d: %w", number(e.ID), err)
 }

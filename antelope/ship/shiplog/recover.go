@@ -131,7 +131,7 @@ func (l *Log) scan(size int64) error {
 		case f.size > 0 && number(h.id) != f.end:
 			return nil
 		}
-		if err := check(f.log, f.size+headerBytes, h.payload); errors.Is(err, ErrCorrupt) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		if err := check(f.log, f.size+headerBytes, h.payload, &l.inflaters); errors.Is(err, ErrCorrupt) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err
@@ -167,7 +167,7 @@ func (l *Log) adopt(size int64) error {
 	}
 	h, at, err := lastEntry(f.log, end)
 	if err == nil {
-		err = check(f.log, at+headerBytes, h.payload)
+		err = check(f.log, at+headerBytes, h.payload, &l.inflaters)
 	}
 	switch {
 	case err == nil && number(h.id) < f.base:

@@ -176,8 +176,8 @@ func read(t *testing.T, l *Log, num uint32, want block) {
 		t.Fatalf("block %d: %v", num, err)
 	}
 	length := e.Length
-	got, err := e.Bytes(8 << 20)
-	if err != nil || !bytes.Equal(got, want.payload) || e.ID != want.id || length != int64(len(want.payload)) {
+	got, err := io.ReadAll(e)
+	if err = errors.Join(err, e.Close()); err != nil || !bytes.Equal(got, want.payload) || e.ID != want.id || length != int64(len(want.payload)) {
 		t.Fatalf("block %d: %d bytes of %s, %v; want %d of %s", num, len(got), e.ID, err, len(want.payload), want.id)
 	}
 }
@@ -463,7 +463,7 @@ func takeOver(t *testing.T, from, name string, index bool) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.Bytes(1 << 20); err != nil {
+		if err := errors.Join(e.Fill(make([]byte, e.Length)), e.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -533,7 +533,8 @@ func FuzzLog(f *testing.F) {
 		first, end := l.Range()
 		for n := first; n < min(end, first+10); n++ {
 			if e, err := l.Read(n); err == nil {
-				e.Bytes(1 << 20) //nolint:errcheck // damaged streams are refused
+				io.Copy(io.Discard, e) //nolint:errcheck // damaged streams are refused
+				e.Close()              //nolint:errcheck // it was only read
 			}
 		}
 		l.closeFiles() //nolint:errcheck // of memory

@@ -1,0 +1,49 @@
+package ship
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+)
+
+// ration is memory for what clients ask, shared by all of them: a request may be large, and
+// come slowly.
+type ration struct {
+	most  int64
+	taken atomic.Int64
+}
+
+const (
+	requestsBytes = 64 << 20 // for all clients
+	freeRequest   = 4 << 10  // what a request may have beside
+)
+
+// read reads a request, and returns how much of the ration it takes, until giveBack, also
+// after an error.
+func (r *ration) read(in io.Reader) (b []byte, taken int64, err error) {
+	b = make([]byte, 0, 512)
+	for {
+		n, err := in.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if errors.Is(err, io.EOF) {
+			return b, taken, nil
+		}
+		if err != nil {
+			return nil, taken, err
+		}
+		if len(b) < cap(b) {
+			continue
+		}
+		if size := int64(2 * cap(b)); size > freeRequest {
+			if r.taken.Add(size-taken) > r.most {
+				r.taken.Add(taken - size)
+				return nil, taken, fmt.Errorf("its request has %d bytes and more, for which the other clients' requests leave no room", len(b))
+			}
+			taken = size
+		}
+		b = append(make([]byte, 0, 2*cap(b)), b...)
+	}
+}
+
+func (r *ration) giveBack(n int64) { r.taken.Add(-n) }
