@@ -49,6 +49,7 @@ var rules = []rule{
 	{"antelope/tracelog", []string{"antelope/chain", "antelope/consensus", "antelope/execute", "antelope/recorder", "antelope/tracelog/slicefile", "antelope/tracelog/wire", "antelope/types", "history", "internal/..."}},
 	{"antelope/tracelog/wire", []string{"antelope/chain", "antelope/execute", "antelope/serial", "antelope/types", "internal/..."}},
 	{"antelope/ship/shiplog", []string{"antelope/blocklog", "antelope/types", "store/vfs", "internal/..."}},
+	{"antelope/ship", []string{"antelope/chain", "antelope/consensus", "antelope/execute", "antelope/recorder", "antelope/ship/...", "antelope/state", "antelope/types", "serve", "internal/..."}},
 	{"antelope/ship/wire", []string{"antelope/exception", "antelope/execute", "antelope/serial", "antelope/state", "antelope/types", "antelope/wasm/intrinsic", "internal/..."}},
 	// What nodeos throws for their errors is the node's to say.
 	{"antelope/blocklog", []string{"antelope/types", "antelope/serial", "store/vfs", "internal/..."}},
@@ -58,7 +59,7 @@ var rules = []rule{
 	{"antelope/producer", []string{"antelope/...", "store/vfs", "writer", "internal/..."}},
 	// What executes knows no forks and no logs. Transactions that leave nothing run above a view.
 	{"antelope/execute", []string{"antelope/abi", "antelope/authority", "antelope/consensus", "antelope/control", "antelope/crypto", "antelope/deepmind", "antelope/exception",
-		"antelope/feature", "antelope/resource", "antelope/state", "antelope/types", "antelope/wasm", "antelope/wasm/intrinsic", "store", "store/sandbox", "probe", "internal/..."}},
+		"antelope/feature", "antelope/resource", "antelope/state", "antelope/types", "antelope/wasm", "antelope/wasm/intrinsic", "store", "store/sandbox", "internal/..."}},
 	{"antelope/chain", []string{"antelope/...", "store", "internal/..."}},
 	{"antelope/chain/chaintest/make", []string{"antelope/...", "store/engine", "store/page"}},
 	{"antelope/oracle/...", []string{"antelope/...", "contracts", "store/engine", "probe", "internal/..."}},

@@ -81,7 +81,7 @@ func TestEveryFlagOfGoOperaIsKnownWithItsDefault(t *testing.T) {
 
 // The list of flags is what a real go-opera prints.
 func TestTheListOfFlagsIsGoOperas(t *testing.T) {
-	peer, err := oracle.Find(t.Context())
+	peer, err := oracle.Judge(t.Context())
 	if err != nil {
 		t.Skip(err)
 	}

@@ -41,6 +41,15 @@ type Peer struct {
 	program string
 }
 
+// Judge is Find for tests: they start a go-opera only if TARN_OPERA is set, for that takes
+// minutes. Errors wrap [ErrNoPeer] if they shall not.
+func Judge(ctx context.Context) (*Peer, error) {
+	if os.Getenv("TARN_OPERA") == "" {
+		return nil, fmt.Errorf("%w: TARN_OPERA is not set; \"build\" builds one into the user's cache folder if none is there", ErrNoPeer)
+	}
+	return Find(ctx)
+}
+
 // Find returns the go-opera in the user's cache folder. TARN_OPERA may name another
 // program, be "off", or be "build": then it is built if it is not there, from the Go
 // module proxy, which takes minutes once. Errors wrap [ErrNoPeer] if there is none.

@@ -50,7 +50,7 @@ func peer(t *testing.T) (*Peer, context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), *forTime+8*time.Minute)
 	t.Cleanup(cancel)
-	p, err := Find(ctx)
+	p, err := Judge(ctx)
 	if errors.Is(err, ErrNoPeer) {
 		t.Skip(err)
 	}

@@ -128,7 +128,7 @@ func TestAnswersAreGoOperas(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	p, err := oracle.Find(ctx)
+	p, err := oracle.Judge(ctx)
 	if errors.Is(err, oracle.ErrNoPeer) {
 		t.Skip(err)
 	}
