@@ -42,6 +42,12 @@ func (n *Node) meter() *vitals.Meter {
 			return int64(s.Traces.Written + s.State.Written)
 		}})
 	}
+	if n.traces != nil {
+		o.Files = append(o.Files, vitals.Files{Name: "traces", Written: func() int64 {
+			s := n.traces.Stats()
+			return int64(s.Files.Traces+s.Files.Index+s.Files.IDs+s.Files.Marks+s.Files.Compressed) + s.IndexNew
+		}})
+	}
 	return vitals.New(o)
 }
 

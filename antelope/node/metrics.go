@@ -13,6 +13,7 @@ import (
 	"tarn/antelope/p2p"
 	"tarn/antelope/producer"
 	"tarn/antelope/ship"
+	"tarn/antelope/tracelog"
 	"tarn/serve/exposition"
 	"tarn/vitals"
 )
@@ -26,6 +27,7 @@ type metrics struct {
 	vitals      *vitals.Meter
 	waiting     func() uint64                          // scheduled transactions in the state
 	history     func() (ship.Stats, *ship.ServerStats) // nil if none is kept
+	traces      func() tracelog.Stats                  // nil if none are recorded
 	information []string                               // labels of nodeos_info
 
 	served  sync.Map // target of requests -> *atomic.Uint64
@@ -137,6 +139,10 @@ func (m *metrics) append(b []byte) []byte {
 	if m.history != nil {
 		kept, served := m.history()
 		w.history(&kept, served)
+	}
+	if m.traces != nil {
+		recorded := m.traces()
+		w.traces(&recorded)
 	}
 	w.counter("exposer_transferred_bytes_total", "Bytes of answers to scrapes before this one", float64(m.bytes.Load()))
 	w.counter("exposer_scrapes_total", "Scrapes before this one", float64(m.scrapes.Load()))
@@ -318,6 +324,9 @@ func (n *Node) newMetrics(p *producer.Producer, network *p2p.Network, h *HTTP) *
 	m := &metrics{head: p.Head, vitals: n.meter(), waiting: n.scheduled, blocksTimes: newBlocksTimes(), answers: newAnswers()}
 	if network != nil {
 		m.network = network.Metrics
+	}
+	if n.traces != nil {
+		m.traces = n.traces.Stats
 	}
 	if n.history != nil {
 		m.history = func() (ship.Stats, *ship.ServerStats) { return n.history.Stats(), n.historyServer.Stats() }

@@ -3,6 +3,7 @@ package node
 import (
 	"tarn/antelope/ship"
 	"tarn/antelope/ship/shiplog"
+	"tarn/antelope/tracelog"
 	"tarn/serve/exposition"
 )
 
@@ -26,4 +27,22 @@ func (w sheet) history(kept *ship.Stats, served *ship.ServerStats) {
 	w.counter("tarn_history_clients_refused_total", "Clients that were refused", float64(served.Refused.Load()))
 	w.counter("tarn_history_sent_blocks_total", "Blocks sent to clients", float64(served.Blocks.Load()))
 	w.counter("tarn_history_sent_bytes_total", "Bytes of those blocks", float64(served.Bytes.Load()))
+}
+
+// traces is what the traces of blocks have come to.
+func (w sheet) traces(t *tracelog.Stats) {
+	w.Metric("tarn_traces_written_bytes_total", exposition.Counter, "Bytes written to the files of traces")
+	for _, f := range []struct {
+		files string
+		bytes uint64
+	}{
+		{"slices", t.Files.Traces}, {"indexes", t.Files.Index}, {"transactions", t.Files.IDs}, {"marks", t.Files.Marks},
+		{"compressed", t.Files.Compressed}, {"index of transactions", uint64(t.IndexNew)},
+	} {
+		w.Sample(float64(f.bytes), "files", f.files)
+	}
+	w.counter("tarn_traces_blocks_total", "Blocks whose traces were written", float64(t.Files.Blocks))
+	w.gauge("tarn_traces_block_num", "Newest block whose traces were told", float64(t.Head))
+	w.gauge("tarn_traces_indexed_block_num", "Blocks up to it are in the index of transactions", float64(t.Indexed))
+	w.gauge("tarn_traces_waiting_bytes", "Memory of blocks whose traces wait to be written, about", float64(t.Waiting))
 }

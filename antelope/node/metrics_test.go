@@ -22,6 +22,8 @@ import (
 	"tarn/antelope/producer"
 	"tarn/antelope/ship"
 	"tarn/antelope/ship/shiplog"
+	"tarn/antelope/tracelog"
+	"tarn/antelope/tracelog/slicefile"
 	"tarn/antelope/types"
 	"tarn/store"
 	"tarn/vitals"
@@ -106,6 +108,24 @@ func TestMetricsTellOfTheHistoryIfThereIsOne(t *testing.T) {
 	got := string(m.append(nil))
 	for _, want := range []string{`tarn_history_written_bytes_total{log="trace_history"} 1000`, `tarn_history_written_bytes_total{log="chain_state_history"} 2000`,
 		"tarn_history_block_num 77", "tarn_history_clients 3", "tarn_history_waiting_bytes 5"} {
+		if !strings.Contains(got, want+"\n") {
+			t.Errorf("no %q", want)
+		}
+	}
+}
+
+func TestMetricsTellOfTracesIfThereAreAny(t *testing.T) {
+	m, _ := testMetrics()
+	if _, ok := scrape(t, m.append(nil))["tarn_traces_block_num"]; ok {
+		t.Error("a node without traces tells of some")
+	}
+	m.traces = func() tracelog.Stats {
+		return tracelog.Stats{Head: 77, Indexed: 70, Waiting: 5, IndexNew: 9, Files: slicefile.Stats{Blocks: 8, Traces: 1000, Index: 6, IDs: 7, Marks: 4, Compressed: 3}}
+	}
+	got := string(m.append(nil))
+	scrape(t, []byte(got))
+	for _, want := range []string{`tarn_traces_written_bytes_total{files="slices"} 1000`, `tarn_traces_written_bytes_total{files="index of transactions"} 9`,
+		"tarn_traces_blocks_total 8", "tarn_traces_block_num 77", "tarn_traces_indexed_block_num 70", "tarn_traces_waiting_bytes 5"} {
 		if !strings.Contains(got, want+"\n") {
 			t.Errorf("no %q", want)
 		}
