@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -21,6 +20,7 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/bench/record"
+	"tarn/bench/suite"
 	"tarn/contracts"
 	"tarn/store/engine"
 	"tarn/store/vfs"
@@ -58,31 +58,12 @@ func (n *Network) Chain(ctx context.Context, tell func(string)) (record.Chain, e
 	if n.chain.SHA256 != "" {
 		return n.chain, nil
 	}
-	made, err := n.found()
+	about := fmt.Sprintf("%d accounts and %d transfers", n.shape.Accounts, n.shape.Transfers)
+	made, err := suite.Kept{Cache: n.cache, Dir: n.dir, About: about, Found: n.found, Make: n.make}.Chain(ctx, tell)
 	if err == nil {
 		n.chain = made
-		return made, nil
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		tell(fmt.Sprintf("the chain in %s is made again: %s", n.dir, err))
-	}
-	tell(fmt.Sprintf("making a chain of %d accounts and %d transfers, which is kept in %s", n.shape.Accounts, n.shape.Transfers, n.dir))
-	if err := vfs.MkdirAll(vfs.OS, n.cache); err != nil {
-		return made, fmt.Errorf("make the folder of chains: %w", err)
-	}
-	part, err := os.MkdirTemp(n.cache, "making-")
-	if err != nil {
-		return made, fmt.Errorf("make a chain: %w", err)
-	}
-	defer os.RemoveAll(part)
-	if err := n.make(ctx, part); err != nil {
-		return made, fmt.Errorf("make a chain in %s: %w", part, err)
-	}
-	if err := errors.Join(os.RemoveAll(n.dir), os.Rename(filepath.Join(part, "chain"), n.dir)); err != nil {
-		return made, fmt.Errorf("keep the chain that was made: %w", err)
-	}
-	n.chain, err = n.found()
-	return n.chain, err
+	return made, err
 }
 
 // found reads what is said of the chain in the folder, and holds its blocks against it.
