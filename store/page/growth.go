@@ -222,6 +222,27 @@ func (e *Engine) truncate() {
 	e.size = size
 }
 
+// shorten gives the file system the blocks that a shared mapping had for changes to come,
+// when the store ends. No page of an image or of the newest state lies there, so it does
+// not matter whether a crash undoes it; failing to do so is no error. Where there are
+// revisions to undo, the room for that stays: the disk may be full when the store is
+// opened again.
+func (e *Engine) shorten() {
+	if e.opts.Mode != Mapped || e.file == nil {
+		return
+	}
+	size, image := int64(e.space.end)<<pageShift, e.image
+	if e.pending != nil && e.pending.err == nil {
+		image = e.pending.meta // it has ended, and the writer has not come by
+	}
+	if image.head > image.irreversible {
+		size += undoRoomPages << pageShift
+	}
+	if size < e.size {
+		e.file.Truncate(size) //nolint:errcheck // see above
+	}
+}
+
 // punch gives whole free chunks inside the file back to the file system.
 func (e *Engine) punch() {
 	chunks := uint32(len(e.space.chunks))

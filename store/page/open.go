@@ -443,7 +443,11 @@ func (e *Engine) Close() error {
 
 // vacate gives memory, files and lock back, when nobody can come by any more.
 func (e *Engine) vacate() error {
-	return errors.Join(e.unmap(), e.closeFiles())
+	err := e.unmap()
+	if e.left {
+		e.shorten()
+	}
+	return errors.Join(err, e.closeFiles())
 }
 
 func (e *Engine) unmap() error {
