@@ -14,9 +14,8 @@ import (
 )
 
 // action is one action with the notifications that it causes (Leap:
-// apply_context). It answers its contracts' host functions ([intrinsic.Context]), which is
-// why it has so many methods: nearly each is one function of contracts, or one action of the
-// system's own. The executor keeps one for each depth of inline actions and uses it again.
+// apply_context). What its contracts' host functions ask is answered by the parts that
+// newAction names. The executor keeps one for each depth of inline actions and uses it again.
 type action struct {
 	e     *Executor
 	trx   *transaction
@@ -29,18 +28,35 @@ type action struct {
 	contextFree  bool
 	privileged   bool
 
-	notified          []notification
-	inline, cfaInline []uint32 // ordinals, to run after all receivers
-	ramDeltas         []types.AccountDelta
-	console           []byte
-	returnValue       []byte
+	notified    []notification
+	ramDeltas   []types.AccountDelta
+	console     []byte
+	returnValue []byte
 
 	shared   types.Checksum256 // digest without a return value
 	digested bool
 
-	rows    rowCache
-	indices [5]indexCache
+	rows    rows
+	indices indices
+	sender  sender
 	env     intrinsic.Apply
+}
+
+// newAction returns an action that is to be reset. Each interface of [intrinsic.Context] is
+// answered in a file of its own.
+func newAction(e *Executor) *action {
+	a := &action{e: e}
+	a.rows, a.indices, a.sender = rows{action: a, tables: tables{a}}, indices{action: a, tables: tables{a}}, sender{action: a}
+	a.env.Chain = intrinsic.Context{
+		Authorizer:   a,
+		Primary:      &a.rows,
+		Secondary:    &a.indices,
+		Sender:       &a.sender,
+		Permissions:  permissions{a},
+		Privileges:   privileges{a},
+		Surroundings: surroundings{a},
+	}
+	return a
 }
 
 type notification struct {
@@ -55,11 +71,11 @@ func (a *action) reset(t *transaction, ordinal, depth uint32) {
 	a.receiver, a.act, a.contextFree = at.Receiver, &at.Action, at.ContextFree
 	a.privileged, a.digested = false, false
 	a.notified = append(a.notified[:0], notification{at.Receiver, ordinal})
-	a.inline, a.cfaInline = a.inline[:0], a.cfaInline[:0]
+	a.sender.inline, a.sender.contextFree = a.sender.inline[:0], a.sender.contextFree[:0]
 	a.ramDeltas, a.console, a.returnValue = nil, nil, nil
-	a.rows.reset()
-	for i := range a.indices {
-		a.indices[i].reset()
+	a.rows.cache.reset()
+	for i := range a.indices.caches {
+		a.indices.caches[i].reset()
 	}
 }
 
@@ -72,7 +88,7 @@ func (a *action) run() error {
 			return err
 		}
 	}
-	if len(a.cfaInline)+len(a.inline) == 0 {
+	if len(a.sender.contextFree)+len(a.sender.inline) == 0 {
 		return nil
 	}
 	g, err := a.e.state.Global()
@@ -82,7 +98,7 @@ func (a *action) run() error {
 	if a.depth >= uint32(g.Configuration.MaxInlineActionDepth) {
 		return exception.New(exception.Transaction, "max inline action depth per transaction reached")
 	}
-	for _, list := range [2][]uint32{a.cfaInline, a.inline} {
+	for _, list := range [2][]uint32{a.sender.contextFree, a.sender.inline} {
 		for _, ordinal := range list {
 			if err := a.trx.execute(ordinal, a.depth+1); err != nil {
 				return err
@@ -174,7 +190,7 @@ func (a *action) runReceiver() (digest types.Checksum256, err error) {
 			if err := a.checkLists(); err != nil {
 				return digest, err
 			}
-			if err := native(a); err != nil {
+			if err := native(system{a}); err != nil {
 				return digest, err
 			}
 			// It may have been edited, or read anew.
@@ -242,7 +258,7 @@ func (a *action) runCode(account *state.AccountMetadata) error {
 	key := state.CodeKey{Hash: account.CodeHash, VMType: account.VMType, VMVersion: account.VMVersion}
 	a.trx.codeKey = key
 	code := wasm.Code{Hash: account.CodeHash, Limits: limits, Load: a.trx.loadCode, Compiling: a.trx.compiling}
-	a.env.Chain, a.env.Receiver, a.env.Privileged = a, a.receiver, a.privileged
+	a.env.Receiver, a.env.Privileged = a.receiver, a.privileged
 	a.env.ContextFree, a.env.ReadOnly = a.contextFree, a.trx.kind == control.ReadOnly
 	a.env.Speculative, a.env.Console = a.e.speculative(), a.e.opt.Console
 	a.env.Data = a.act.Data

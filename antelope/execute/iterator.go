@@ -1,10 +1,8 @@
 package execute
 
 import (
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/state"
-	"tarn/antelope/types"
 )
 
 // iterators numbers the rows and tables of one kind of index as contracts see
@@ -208,71 +206,6 @@ func (it *iterators[R]) endTable(a *action, i int32) (tableRef, bool, error) {
 	}
 	t, err := a.e.state.Tables.Get(ref.key)
 	return ref, t != nil && t.ID == ref.id, err
-}
-
-// writable checks that a contract may change the rows of a table.
-func (a *action) writable(t state.TableKey) error {
-	if t.Code != a.receiver {
-		return exception.New(exception.TableAccessViolation, "db access violation")
-	}
-	return nil
-}
-
-// refuseReadOnly refuses a change in a read-only transaction.
-func (a *action) refuseReadOnly(what string) error {
-	if a.trx.kind == control.ReadOnly {
-		return exception.New(exception.TableOperationNotPermitted, "cannot %s a db record when executing a readonly transaction", what)
-	}
-	return nil
-}
-
-// createTable makes sure that there is a table, and charges the payer for a new
-// one.
-func (a *action) createTable(k state.TableKey, payer types.Name) error {
-	t, err := a.e.state.Tables.Get(k)
-	if err != nil || t != nil {
-		return err
-	}
-	if d := a.deepMind(); d != nil {
-		d.RAMEvent(tableEvent(k), "table", "add", "create_table")
-	}
-	if err := a.chargeRow(payer, billableTable); err != nil {
-		return err
-	}
-	if t, err = a.e.state.Tables.Create(k, state.ContractTable{Key: k, Payer: payer}); err != nil {
-		return err
-	}
-	a.trx.tables.put(refer(t))
-	if d := a.deepMind(); d != nil {
-		d.CreateTable(k, payer)
-	}
-	return nil
-}
-
-// countRows changes the number of a table's rows.
-func (a *action) countRows(k state.TableKey, delta int32) (*state.ContractTable, error) {
-	t, err := a.e.state.Tables.Edit(k)
-	if err != nil {
-		return nil, err
-	}
-	t.Count = uint32(int32(t.Count) + delta)
-	return t, nil
-}
-
-// removeTable removes a table without rows, and refunds its payer.
-func (a *action) removeTable(t *state.ContractTable) error {
-	k, payer := t.Key, t.Payer
-	if d := a.deepMind(); d != nil {
-		d.RAMEvent(tableEvent(k), "table", "remove", "remove_table")
-	}
-	if err := a.chargeRow(payer, -billableTable); err != nil {
-		return err
-	}
-	if d := a.deepMind(); d != nil {
-		d.RemoveTable(k, payer)
-	}
-	a.trx.tables.take(t.ID)
-	return a.e.state.Tables.Remove(k)
 }
 
 // notUnique is what a contract gets that stores a primary key twice (chainbase:

@@ -10,23 +10,26 @@ import (
 	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/antelope/wasm"
-	"tarn/antelope/wasm/intrinsic"
 )
+
+// system is an action of the account eosio that the chain handles itself. It may do all
+// that an action may.
+type system struct{ *action }
 
 // nativeActions are the actions of the system account that the chain handles
 // itself, before the account's contract (Leap: eosio_contract.cpp).
-var nativeActions = map[types.Name]func(*action) error{
-	types.N("newaccount"):  (*action).newAccount,
-	nameSetcode:            (*action).setCode,
-	types.N("setabi"):      (*action).setABI,
-	types.N("updateauth"):  (*action).updateAuth,
-	types.N("deleteauth"):  (*action).deleteAuth,
-	types.N("linkauth"):    (*action).linkAuth,
-	types.N("unlinkauth"):  (*action).unlinkAuth,
-	types.N("canceldelay"): (*action).cancelDelay,
+var nativeActions = map[types.Name]func(system) error{
+	types.N("newaccount"):  system.newAccount,
+	nameSetcode:            system.setCode,
+	types.N("setabi"):      system.setABI,
+	types.N("updateauth"):  system.updateAuth,
+	types.N("deleteauth"):  system.deleteAuth,
+	types.N("linkauth"):    system.linkAuth,
+	types.N("unlinkauth"):  system.unlinkAuth,
+	types.N("canceldelay"): system.cancelDelay,
 }
 
-func (e *Executor) native(receiver, account, name types.Name) func(*action) error {
+func (e *Executor) native(receiver, account, name types.Name) func(system) error {
 	if receiver != nameEosio || account != nameEosio {
 		return nil
 	}
@@ -37,14 +40,14 @@ func invalid(format string, args ...any) error {
 	return exception.New(exception.ActionValidate, format, args...)
 }
 
-func (a *action) refuseTransient(name string) error {
+func (a system) refuseTransient(name string) error {
 	if a.trx.kind == control.ReadOnly {
 		return invalid("%s not allowed in read-only transaction", name)
 	}
 	return nil
 }
 
-func (a *action) newAccount() error {
+func (a system) newAccount() error {
 	if err := a.refuseTransient("newaccount"); err != nil {
 		return err
 	}
@@ -55,7 +58,7 @@ func (a *action) newAccount() error {
 	return note(a.createAccount(&create), "")
 }
 
-func (a *action) createAccount(create *types.NewAccount) error {
+func (a system) createAccount(create *types.NewAccount) error {
 	if err := a.RequireAuth(create.Creator); err != nil {
 		return err
 	}
@@ -91,7 +94,7 @@ func (a *action) createAccount(create *types.NewAccount) error {
 	return a.addRAM(create.Name, ram)
 }
 
-func (a *action) checkNewAccount(create *types.NewAccount) error {
+func (a system) checkNewAccount(create *types.NewAccount) error {
 	if !create.Owner.Valid() {
 		return invalid("Invalid owner authority")
 	}
@@ -120,7 +123,7 @@ func (a *action) checkNewAccount(create *types.NewAccount) error {
 }
 
 // checkReferences checks what an authority names, and this node's list of keys.
-func (a *action) checkReferences(auth *types.Authority) error {
+func (a system) checkReferences(auth *types.Authority) error {
 	if err := a.e.authority.CheckReferences(auth); err != nil {
 		return err
 	}
@@ -135,7 +138,7 @@ func (a *action) checkReferences(auth *types.Authority) error {
 	return nil
 }
 
-func (a *action) setCode() error {
+func (a system) setCode() error {
 	if err := a.refuseTransient("setcode"); err != nil {
 		return err
 	}
@@ -188,7 +191,7 @@ func (a *action) setCode() error {
 
 // dropCode takes an account's reference off its code, and the code away with the
 // last one. It returns the code's length.
-func (a *action) dropCode(old, key state.CodeKey) (int64, error) {
+func (a system) dropCode(old, key state.CodeKey) (int64, error) {
 	if old.Hash.IsZero() {
 		return 0, nil
 	}
@@ -214,7 +217,7 @@ func (a *action) dropCode(old, key state.CodeKey) (int64, error) {
 	return size, a.e.state.SetCodeBytes(old, nil)
 }
 
-func (a *action) addCode(key state.CodeKey, code []byte) error {
+func (a system) addCode(key state.CodeKey, code []byte) error {
 	if len(code) == 0 {
 		return nil
 	}
@@ -236,7 +239,7 @@ func (a *action) addCode(key state.CodeKey, code []byte) error {
 }
 
 // billBlob bills an account for code or ABI of another size.
-func (a *action) billBlob(account types.Name, family, unique string, before, after int64) error {
+func (a system) billBlob(account types.Name, family, unique string, before, after int64) error {
 	if before == after {
 		return nil
 	}
@@ -252,7 +255,7 @@ func (a *action) billBlob(account types.Name, family, unique string, before, aft
 	return a.addRAM(account, after-before)
 }
 
-func (a *action) setABI() error {
+func (a system) setABI() error {
 	if a.trx.kind == control.ReadOnly {
 		return invalid("setabi ot allowed in read-only transaction") // as nodeos says it
 	}
@@ -279,7 +282,7 @@ func (a *action) setABI() error {
 	return a.billBlob(set.Account, "abi", "setabi", before, int64(len(set.ABI)))
 }
 
-func (a *action) updateAuth() error {
+func (a system) updateAuth() error {
 	if err := a.refuseTransient("updateauth"); err != nil {
 		return err
 	}
@@ -327,7 +330,7 @@ func (a *action) updateAuth() error {
 	return a.addRAM(update.Account, size-before)
 }
 
-func (a *action) checkUpdateAuth(u *types.UpdateAuth) error {
+func (a system) checkUpdateAuth(u *types.UpdateAuth) error {
 	switch {
 	case u.Permission == 0:
 		return invalid("Cannot create authority with empty name")
@@ -361,7 +364,7 @@ func (a *action) checkUpdateAuth(u *types.UpdateAuth) error {
 	return a.checkReferences(&u.Authority)
 }
 
-func (a *action) deleteAuth() error {
+func (a system) deleteAuth() error {
 	if err := a.refuseTransient("deleteauth"); err != nil {
 		return err
 	}
@@ -400,7 +403,7 @@ func (a *action) deleteAuth() error {
 	return a.addRAM(remove.Account, -size)
 }
 
-func (a *action) linkAuth() error {
+func (a system) linkAuth() error {
 	if err := a.refuseTransient("linkauth"); err != nil {
 		return err
 	}
@@ -411,7 +414,7 @@ func (a *action) linkAuth() error {
 	return note(a.link(&link), "")
 }
 
-func (a *action) link(link *types.LinkAuth) error {
+func (a system) link(link *types.LinkAuth) error {
 	if link.Requirement == 0 {
 		return invalid("Required permission cannot be empty")
 	}
@@ -447,7 +450,7 @@ func (a *action) link(link *types.LinkAuth) error {
 
 // checkRequirement checks that the permission to link exists: once, that of any
 // account was enough.
-func (a *action) checkRequirement(link *types.LinkAuth) error {
+func (a system) checkRequirement(link *types.LinkAuth) error {
 	if link.Requirement == nameAny {
 		return nil
 	}
@@ -465,7 +468,7 @@ func (a *action) checkRequirement(link *types.LinkAuth) error {
 	return err
 }
 
-func (a *action) unlinkAuth() error {
+func (a system) unlinkAuth() error {
 	if err := a.refuseTransient("unlinkauth"); err != nil {
 		return err
 	}
@@ -493,7 +496,7 @@ func (a *action) unlinkAuth() error {
 	return a.e.authority.RemoveLink(key)
 }
 
-func (a *action) cancelDelay() error {
+func (a system) cancelDelay() error {
 	if err := a.refuseTransient("canceldelay"); err != nil {
 		return err
 	}
@@ -504,7 +507,7 @@ func (a *action) cancelDelay() error {
 	if err := a.RequireAuth(cancel.CancelingAuth.Actor); err != nil {
 		return err
 	}
-	_, err := a.cancelDeferred(state.DeferredKey{SenderID: delayedID(cancel.TrxID)})
+	_, err := a.sender.cancel(state.DeferredKey{SenderID: delayedID(cancel.TrxID)})
 	return err
 }
 
@@ -520,5 +523,3 @@ func (e *Executor) validateCode(code []byte) error {
 	}
 	return wasm.Validate(code, e.codeRules(&g.Wasm, p.Intrinsics))
 }
-
-var _ intrinsic.Context = (*action)(nil)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"tarn/antelope/authority"
 	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
@@ -402,7 +403,7 @@ func (t *transaction) schedule(act types.Action, receiver types.Name, contextFre
 // execute runs a scheduled action with all that it causes.
 func (t *transaction) execute(ordinal, depth uint32) error {
 	for uint32(len(t.e.actions)) <= depth {
-		t.e.actions = append(t.e.actions, &action{e: t.e})
+		t.e.actions = append(t.e.actions, newAction(t.e))
 	}
 	a := t.e.actions[depth]
 	a.reset(t, ordinal, depth)
@@ -557,4 +558,11 @@ func (t *transaction) checkCodeAccount(n types.Name) error {
 		err = exception.New(exception.Transaction, "action's code account '%s' does not exist", n)
 	}
 	return err
+}
+
+// authorize checks the signatures of a transaction from outside.
+func (t *transaction) authorize(keys []types.PublicKey) error {
+	return t.e.authority.CheckAuthorization(t.trx.Actions, &authority.Check{
+		Keys: keys, Delay: t.delay * 1_000_000, Checktime: t.checktime, Tolerant: t.kind == control.DryRun,
+	})
 }

@@ -4,7 +4,7 @@ import "testing"
 
 func BenchmarkCall(b *testing.B) {
 	h := newHarness(nil)
-	h.a.Chain, h.chain.itr, h.a.Data = silent{h.chain}, 3, make([]byte, 64)
+	h.a.Chain, h.chain.itr, h.a.Data = by(silent{h.chain}), 3, make([]byte, 64)
 	for _, c := range []struct {
 		name string
 		s    []uint64

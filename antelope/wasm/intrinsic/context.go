@@ -45,8 +45,8 @@ const (
 	RestrictedErrorCode uint64 = 10_000_000_000_000_000_001
 )
 
-// Context is what the chain does for a running contract: the apply context and what
-// is behind it. A host function calls it only with arguments that nodeos would have
+// Context is what the chain does for a running contract (Leap: apply_context and what is
+// behind it), as one answerer for each kind of question. A host function calls it only with arguments that nodeos would have
 // accepted so far: the function's own checks (context-free, privileged, bounds,
 // decoding, size limits) are done, in nodeos' order. What a comment calls "refuses"
 // is left to the chain.
@@ -58,7 +58,7 @@ const (
 // Byte slices passed in are borrowed until the method returns: they are the
 // contract's memory. Byte slices that methods return are read before the next call
 // and never changed.
-type Context interface {
+type Context struct {
 	Authorizer
 	Primary
 	Secondary

@@ -169,7 +169,7 @@ func TestMemoryThatHostFunctionsWroteToIsCleared(t *testing.T) {
 		hash := types.Hash(b)
 		code := wasm.Code{Hash: hash, Limits: wasm.DefaultLimits(), Load: func(types.Checksum256) ([]byte, error) { return b, nil }}
 		for action := range 3 {
-			a := &Apply{Chain: newHarness(t).chain, Receiver: types.N("receiver"), Data: []byte("the data")}
+			a := &Apply{Chain: by(newHarness(t).chain), Receiver: types.N("receiver"), Data: []byte("the data")}
 			if err := machine.Apply(a, code, 1, 2, 3, nil); err != nil {
 				t.Errorf("%s, action %d: %v", name, action, err)
 			}

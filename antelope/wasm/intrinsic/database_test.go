@@ -278,7 +278,7 @@ func (h *harness) overlaps(fn string, i Index, align uint64, key func(p int) []u
 
 func TestHotFunctionsDoNotAllocate(t *testing.T) {
 	h := newHarness(t)
-	h.a.Chain = silent{h.chain}
+	h.a.Chain = by(silent{h.chain})
 	h.a.Data, h.chain.data, h.chain.itr = make([]byte, 100), make([]byte, 50), 3
 	for name, s := range map[string][]uint64{
 		"read_action_data": {100, 100}, "action_data_size": {0}, "current_receiver": {0}, "require_auth": {1},

@@ -41,22 +41,30 @@ func (r *rowCache) keep(payer types.Name, v []byte) primaryRow {
 	return primaryRow{payer, r.arena[n:len(r.arena):len(r.arena)], true}
 }
 
+// rows answers what contracts ask and change through the primary index of their tables
+// ([intrinsic.Primary]).
+type rows struct {
+	*action
+	tables tables
+	cache  rowCache
+}
+
 // load returns the row of an iterator, which it reads unless it was kept. The value is
 // valid until the state changes.
-func (a *action) load(it *iterator[primaryRow]) (payer types.Name, value []byte, err error) {
+func (r *rows) load(it *iterator[primaryRow]) (payer types.Name, value []byte, err error) {
 	if it.row.read {
 		return it.row.payer, it.row.value, nil
 	}
-	k := a.rows.key(it)
-	payer, value, found, err := a.e.state.Row(k)
+	k := r.cache.key(it)
+	payer, value, found, err := r.e.state.Row(k)
 	if err == nil && !found {
 		err = missingRow(k)
 	}
 	if err != nil {
 		return 0, nil, err
 	}
-	a.env.Charge(uint64(len(value)))
-	it.row = a.rows.keep(payer, value)
+	r.env.Charge(uint64(len(value)))
+	it.row = r.cache.keep(payer, value)
 	return payer, value, nil
 }
 
@@ -65,71 +73,71 @@ func (a *action) load(it *iterator[primaryRow]) (payer types.Name, value []byte,
 const undoCost = 8
 
 // StoreI64 implements intrinsic.Primary.
-func (a *action) StoreI64(scope, table, payer types.Name, id uint64, data []byte) (int32, error) {
-	if err := a.refuseReadOnly("store"); err != nil {
+func (r *rows) StoreI64(scope, table, payer types.Name, id uint64, data []byte) (int32, error) {
+	if err := r.tables.refuseReadOnly("store"); err != nil {
 		return 0, err
 	}
-	k := state.RowKey{TableKey: state.TableKey{Code: a.receiver, Scope: scope, Table: table}, Primary: id}
-	if err := a.createTable(k.TableKey, payer); err != nil {
+	k := state.RowKey{TableKey: state.TableKey{Code: r.receiver, Scope: scope, Table: table}, Primary: id}
+	if err := r.tables.create(k.TableKey, payer); err != nil {
 		return 0, err
 	}
 	if payer == 0 {
 		return 0, exception.New(exception.InvalidTablePayer, "must specify a valid account to pay for new record")
 	}
-	_, _, found, err := a.e.state.Row(k)
+	_, _, found, err := r.e.state.Row(k)
 	if err != nil {
 		return 0, err
 	}
 	if found {
 		return 0, notUnique()
 	}
-	if err := a.e.state.PutRow(k, payer, data); err != nil {
+	if err := r.e.state.PutRow(k, payer, data); err != nil {
 		return 0, err
 	}
-	tab, err := a.countRows(k.TableKey, 1)
+	tab, err := r.tables.count(k.TableKey, 1)
 	if err != nil {
 		return 0, err
 	}
-	if d := a.deepMind(); d != nil {
+	if d := r.deepMind(); d != nil {
 		d.RAMEvent(rowEvent(k), "table_row", "add", "primary_index_add")
 	}
-	if err := a.chargeRow(payer, int64(len(data))+billableRow); err != nil {
+	if err := r.chargeRow(payer, int64(len(data))+billableRow); err != nil {
 		return 0, err
 	}
-	if d := a.deepMind(); d != nil {
+	if d := r.deepMind(); d != nil {
 		d.StoreRow(k, payer, data)
 	}
-	t := a.rows.table(refer(tab))
-	return a.rows.add(rowID{t, id}, a.rows.keep(payer, data)), nil
+	t := r.cache.table(refer(tab))
+	return r.cache.add(rowID{t, id}, r.cache.keep(payer, data)), nil
 }
 
 // UpdateI64 implements intrinsic.Primary.
-func (a *action) UpdateI64(i int32, payer types.Name, data []byte) error {
-	if err := a.refuseReadOnly("update"); err != nil {
+func (r *rows) UpdateI64(i int32, payer types.Name, data []byte) error {
+	if err := r.tables.refuseReadOnly("update"); err != nil {
 		return err
 	}
-	it, err := a.rows.get(i)
+	it, err := r.cache.get(i)
 	if err != nil {
 		return err
 	}
-	k := a.rows.key(it)
-	if err := a.writable(k.TableKey); err != nil {
+	k := r.cache.key(it)
+	if err := r.tables.writable(k.TableKey); err != nil {
 		return err
 	}
-	from, old, err := a.load(it)
+	from, old, err := r.load(it)
 	if err != nil {
 		return err
 	}
-	a.env.Charge(undoCost * uint64(len(old)))
+	r.env.Charge(undoCost * uint64(len(old)))
 	if payer == 0 {
 		payer = from
 	}
-	d := a.deepMind()
+	d := r.deepMind()
 	if d != nil {
 		old = bytes.Clone(old) // it is told of after other changes
 	}
 	before, after := int64(len(old))+billableRow, int64(len(data))+billableRow
-	if err := a.recharge(k, from, payer, before, after); err != nil {
+	if err := r.recharge(k, from, payer, before, after); err != nil {
 		return err
 	}
 	if d != nil {
@@ -138,199 +146,190 @@ func (a *action) UpdateI64(i int32, payer types.Name, data []byte) error {
 	if it.row.read && len(data) <= len(it.row.value) {
 		it.row.payer, it.row.value = payer, it.row.value[:copy(it.row.value, data)]
 	} else {
-		it.row = a.rows.keep(payer, data)
+		it.row = r.cache.keep(payer, data)
 	}
-	return a.e.state.PutRow(k, payer, data)
+	return r.e.state.PutRow(k, payer, data)
 }
 
 // recharge moves the charge for a row from one payer and size to another.
-func (a *action) recharge(k state.RowKey, from, to types.Name, before, after int64) error {
-	d := a.deepMind()
+func (r *rows) recharge(k state.RowKey, from, to types.Name, before, after int64) error {
+	d := r.deepMind()
 	switch {
 	case from != to:
 		if d != nil {
 			d.RAMEvent(rowEvent(k), "table_row", "remove", "primary_index_update_remove_old_payer")
 		}
-		if err := a.chargeRow(from, -before); err != nil {
+		if err := r.chargeRow(from, -before); err != nil {
 			return err
 		}
 		if d != nil {
 			d.RAMEvent(rowEvent(k), "table_row", "add", "primary_index_update_add_new_payer")
 		}
-		return a.chargeRow(to, after)
+		return r.chargeRow(to, after)
 	case before != after:
 		if d != nil {
 			d.RAMEvent(rowEvent(k), "table_row", "update", "primary_index_update")
 		}
-		return a.chargeRow(to, after-before)
+		return r.chargeRow(to, after-before)
 	}
 	return nil
 }
 
 // RemoveI64 implements intrinsic.Primary.
-func (a *action) RemoveI64(i int32) error {
-	if err := a.refuseReadOnly("remove"); err != nil {
+func (r *rows) RemoveI64(i int32) error {
+	if err := r.tables.refuseReadOnly("remove"); err != nil {
 		return err
 	}
-	it, err := a.rows.get(i)
+	it, err := r.cache.get(i)
 	if err != nil {
 		return err
 	}
-	k := a.rows.key(it)
-	if err := a.writable(k.TableKey); err != nil {
+	k := r.cache.key(it)
+	if err := r.tables.writable(k.TableKey); err != nil {
 		return err
 	}
-	payer, old, err := a.load(it)
+	payer, old, err := r.load(it)
 	if err != nil {
 		return err
 	}
-	a.env.Charge(undoCost * uint64(len(old)))
-	d := a.deepMind()
+	r.env.Charge(undoCost * uint64(len(old)))
+	d := r.deepMind()
 	if d != nil {
 		old = bytes.Clone(old) // it is told of after other changes
 		d.RAMEvent(rowEvent(k), "table_row", "remove", "primary_index_remove")
 	}
-	if err := a.chargeRow(payer, -int64(len(old))-billableRow); err != nil {
+	if err := r.chargeRow(payer, -int64(len(old))-billableRow); err != nil {
 		return err
 	}
 	if d != nil {
 		d.RemoveRow(k, payer, old)
 	}
-	if err := a.e.state.DeleteRow(k); err != nil {
+	if err := r.e.state.DeleteRow(k); err != nil {
 		return err
 	}
-	if err := a.uncount(k.TableKey); err != nil {
+	if err := r.tables.uncount(k.TableKey); err != nil {
 		return err
 	}
-	a.rows.remove(i)
+	r.cache.remove(i)
 	return nil
 }
 
-// uncount takes one row off a table, and the table away with the last.
-func (a *action) uncount(k state.TableKey) error {
-	t, err := a.countRows(k, -1)
-	if err != nil || t.Count > 0 {
-		return err
-	}
-	return a.removeTable(t)
-}
-
 // GetI64 implements intrinsic.Primary.
-func (a *action) GetI64(i int32) ([]byte, error) {
-	it, err := a.rows.get(i)
+func (r *rows) GetI64(i int32) ([]byte, error) {
+	it, err := r.cache.get(i)
 	if err != nil {
 		return nil, err
 	}
-	_, value, err := a.load(it)
+	_, value, err := r.load(it)
 	return value, err
 }
 
-// rowIterator returns the iterator of a row of a table, or the table's end.
-func (a *action) rowIterator(t int32, primary uint64, found bool) int32 {
+// iterator returns the iterator of a row of a table, or the table's end.
+func (r *rows) iterator(t int32, primary uint64, found bool) int32 {
 	if !found {
 		return end(t)
 	}
 	id := rowID{t, primary}
-	if i, ok := a.rows.find(id); ok {
+	if i, ok := r.cache.find(id); ok {
 		return i
 	}
-	return a.rows.add(id, primaryRow{})
+	return r.cache.add(id, primaryRow{})
 }
 
 // NextI64 implements intrinsic.Primary.
-func (a *action) NextI64(i int32) (int32, uint64, error) {
+func (r *rows) NextI64(i int32) (int32, uint64, error) {
 	if i < -1 {
 		return -1, 0, nil
 	}
-	it, err := a.rows.get(i)
+	it, err := r.cache.get(i)
 	if err != nil {
 		return 0, 0, err
 	}
 	t := it.table
-	primary, found, err := a.e.state.NextRow(a.rows.key(it))
+	primary, found, err := r.e.state.NextRow(r.cache.key(it))
 	if err != nil {
 		return 0, 0, err
 	}
-	return a.rowIterator(t, primary, found), primary, nil
+	return r.iterator(t, primary, found), primary, nil
 }
 
 // PreviousI64 implements intrinsic.Primary.
-func (a *action) PreviousI64(i int32) (int32, uint64, error) {
+func (r *rows) PreviousI64(i int32) (int32, uint64, error) {
 	var t int32
 	var primary uint64
 	var found bool
 	if i < -1 {
-		tab, there, err := a.rows.endTable(a, i)
+		tab, there, err := r.cache.endTable(r.action, i)
 		if err == nil && there {
-			primary, found, err = a.e.state.LastRow(tab.key)
+			primary, found, err = r.e.state.LastRow(tab.key)
 		}
 		if err != nil || !found {
 			return -1, 0, err
 		}
-		t = a.rows.table(tab)
+		t = r.cache.table(tab)
 	} else {
-		it, err := a.rows.get(i)
+		it, err := r.cache.get(i)
 		if err != nil {
 			return 0, 0, err
 		}
 		t = it.table
-		if primary, found, err = a.e.state.PreviousRow(a.rows.key(it)); err != nil {
+		if primary, found, err = r.e.state.PreviousRow(r.cache.key(it)); err != nil {
 			return 0, 0, err
 		}
 	}
 	if !found {
 		return -1, 0, nil
 	}
-	return a.rowIterator(t, primary, true), primary, nil
+	return r.iterator(t, primary, true), primary, nil
 }
 
 // FindI64 implements intrinsic.Primary.
-func (a *action) FindI64(code, scope, table types.Name, id uint64) (int32, error) {
+func (r *rows) FindI64(code, scope, table types.Name, id uint64) (int32, error) {
 	k := state.RowKey{TableKey: state.TableKey{Code: code, Scope: scope, Table: table}, Primary: id}
-	tab, err := a.e.state.Tables.Get(k.TableKey)
+	tab, err := r.e.state.Tables.Get(k.TableKey)
 	if err != nil || tab == nil {
 		return -1, err
 	}
-	t := a.rows.table(refer(tab))
-	if i, ok := a.rows.find(rowID{t, id}); ok {
+	t := r.cache.table(refer(tab))
+	if i, ok := r.cache.find(rowID{t, id}); ok {
 		return i, nil
 	}
-	payer, value, found, err := a.e.state.Row(k)
+	payer, value, found, err := r.e.state.Row(k)
 	if err != nil || !found {
 		return end(t), err
 	}
-	a.env.Charge(uint64(len(value)))
-	return a.rows.add(rowID{t, id}, a.rows.keep(payer, value)), nil
+	r.env.Charge(uint64(len(value)))
+	return r.cache.add(rowID{t, id}, r.cache.keep(payer, value)), nil
 }
 
 // LowerBoundI64 implements intrinsic.Primary.
-func (a *action) LowerBoundI64(code, scope, table types.Name, id uint64) (int32, error) {
-	return a.bound(state.RowKey{TableKey: state.TableKey{Code: code, Scope: scope, Table: table}, Primary: id}, a.e.state.LowerRow)
+func (r *rows) LowerBoundI64(code, scope, table types.Name, id uint64) (int32, error) {
+	return r.bound(state.RowKey{TableKey: state.TableKey{Code: code, Scope: scope, Table: table}, Primary: id}, r.e.state.LowerRow)
 }
 
 // UpperBoundI64 implements intrinsic.Primary.
-func (a *action) UpperBoundI64(code, scope, table types.Name, id uint64) (int32, error) {
-	return a.bound(state.RowKey{TableKey: state.TableKey{Code: code, Scope: scope, Table: table}, Primary: id}, a.e.state.NextRow)
+func (r *rows) UpperBoundI64(code, scope, table types.Name, id uint64) (int32, error) {
+	return r.bound(state.RowKey{TableKey: state.TableKey{Code: code, Scope: scope, Table: table}, Primary: id}, r.e.state.NextRow)
 }
 
-func (a *action) bound(k state.RowKey, seek func(state.RowKey) (uint64, bool, error)) (int32, error) {
-	tab, err := a.e.state.Tables.Get(k.TableKey)
+func (r *rows) bound(k state.RowKey, seek func(state.RowKey) (uint64, bool, error)) (int32, error) {
+	tab, err := r.e.state.Tables.Get(k.TableKey)
 	if err != nil || tab == nil {
 		return -1, err
 	}
-	t := a.rows.table(refer(tab))
+	t := r.cache.table(refer(tab))
 	primary, found, err := seek(k)
 	if err != nil {
 		return 0, err
 	}
-	return a.rowIterator(t, primary, found), nil
+	return r.iterator(t, primary, found), nil
 }
 
 // EndI64 implements intrinsic.Primary.
-func (a *action) EndI64(code, scope, table types.Name) (int32, error) {
-	tab, err := a.e.state.Tables.Get(state.TableKey{Code: code, Scope: scope, Table: table})
+func (r *rows) EndI64(code, scope, table types.Name) (int32, error) {
+	tab, err := r.e.state.Tables.Get(state.TableKey{Code: code, Scope: scope, Table: table})
 	if err != nil || tab == nil {
 		return -1, err
 	}
-	return end(a.rows.table(refer(tab))), nil
+	return end(r.cache.table(refer(tab))), nil
 }
