@@ -88,28 +88,46 @@ func (m *Multiples) appendTerms(low, high []term, scalar *fr.Element) (l, h []te
 // appendHalf appends the terms whose sum is the product with one that was split. What a
 // digit is decides no branch, for nobody could predict it.
 func (m *Multiples) appendHalf(list []term, scalar *fr.Element) []term {
-	k, negative := *scalar, 0
-	if scalar.LexicographicallyLargest() {
-		k.Neg(&k)
-		negative = 1
-	}
-	words := k.Bits()
-	half, at, carry := 1<<(m.bits-1), 0, 0
+	d, half := digitsOf(scalar, m.bits), 1<<(m.bits-1)
 	for row := m.of; len(row) > 0; row = row[half:] {
-		digit := words[at/64] >> (at % 64)
-		if at%64+m.bits > 64 {
-			digit |= words[at/64+1] << (64 - at%64)
-		}
-		at += m.bits
-		value := int(digit&(1<<m.bits-1)) + carry
-		carry = int(uint(half-value) >> 63) // whether it is above half
-		if value += carry * 2 * (half - value); value != 0 {
+		if value, minus := d.next(); value != 0 {
 			p := &row[value-1]
 			prefetch(p)
-			list = append(list, term{p, carry ^ negative})
+			list = append(list, term{p, minus})
 		}
 	}
 	return list
+}
+
+// digits are those of half of a scalar that was split, the lowest first, each of at most half
+// the base.
+type digits struct {
+	words           [4]uint64
+	bits, at        int
+	carry, negative int
+}
+
+func digitsOf(k *fr.Element, bits int) (d digits) {
+	positive := *k
+	if k.LexicographicallyLargest() {
+		positive.Neg(k)
+		d.negative = 1
+	}
+	d.words, d.bits = positive.Bits(), bits
+	return d
+}
+
+// next returns a digit, and one as minus if the digit is below zero.
+func (d *digits) next() (value, minus int) {
+	digit := d.words[d.at/64] >> (d.at % 64)
+	if d.at%64+d.bits > 64 {
+		digit |= d.words[d.at/64+1] << (64 - d.at%64)
+	}
+	d.at += d.bits
+	half := 1 << (d.bits - 1)
+	value = int(digit&(1<<d.bits-1)) + d.carry
+	d.carry = int(uint(half-value) >> 63) // whether it is above half
+	return value + d.carry*2*(half-value), d.carry ^ d.negative
 }
 
 // appendPoints appends the points of terms.

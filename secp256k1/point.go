@@ -8,6 +8,9 @@ import (
 // point is a point of the curve but the one at infinity.
 type point struct{ x, y element }
 
+// pointBytes are those of a point in memory.
+const pointBytes = 64
+
 // pointOf is a point of the library's.
 func pointOf(p *secp256k1.G1Affine) point { return point{element(p.X.Bits()), element(p.Y.Bits())} }
 

@@ -1,6 +1,8 @@
-// Package secp256k1 tells whether signatures on the curve secp256k1 are of certain keys, many
-// signatures at a time: keys that sign often are prepared, and divisions shared, so that it
-// costs less to see that a signature is theirs than to find whose it is.
+// Package secp256k1 tells whose signatures on the curve secp256k1 are, many signatures at a
+// time. Whether they are of certain keys ([Matcher]): keys that sign often are prepared, and
+// divisions shared, so that it costs less to see that a signature is theirs than to find whose
+// it is. And of which keys they are ([Recoverer]), on processors that multiply eight numbers at
+// once.
 //
 // It owns the arithmetic for that and nothing else: it knows no form of keys of any
 // protocol, hashes nothing, signs nothing, and remembers nothing between calls. Its time
@@ -35,7 +37,8 @@ func (g *Signature) parse() {
 	g.z.SetBytes(g.Digest[:]) // modulo the order
 }
 
-// NewGenerator prepares the curve's generator: 2.5 MiB, for everybody who matches. It takes some milliseconds.
+// NewGenerator prepares the curve's generator: 2.5 MiB, for everybody who matches or
+// recovers. It takes some milliseconds.
 func NewGenerator() *Multiples {
 	_, g := secp256k1.Generators()
 	p := pointOf(&g)

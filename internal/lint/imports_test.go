@@ -36,7 +36,7 @@ var rules = []rule{
 	{"antelope/softfloat", []string{"internal/..."}},
 	{"antelope/variant", []string{"antelope/exception", "internal/..."}},
 	{"antelope/types", []string{"antelope/variant", "antelope/serial", "antelope/exception", "internal/..."}},
-	{"secp256k1", nil},
+	{"secp256k1", []string{"internal/..."}},
 	{"antelope/crypto/...", []string{"antelope/crypto/...", "secp256k1", "antelope/types", "antelope/exception", "internal/..."}},
 	{"antelope/control", []string{"antelope/types", "antelope/variant", "internal/..."}},
 	{"antelope/abi", []string{"antelope/types", "antelope/variant", "antelope/serial", "antelope/exception", "internal/..."}},

@@ -1,0 +1,37 @@
+package secp256k1
+
+import (
+	"testing"
+
+	"tarn/internal/planted"
+)
+
+// faults are pieces of the source, each with what it is changed into.
+var faults = []planted.Fault{
+	{"one lane loses a carry", "lanes_amd64.s", "	VPADDQ Z7, Z13, Z13; \\\n", "	MOVL $0xf7, BX; \\\n	KMOVW BX, K3; \\\n	VPADDQ Z7, Z13, K3, Z13; \\\n"},
+	{"a carry into the last limb is lost", "lanes_amd64.s", "	VPADDQ Z8, Z14, Z14\n", "	VPANDQ Z8, Z8, Z8\n"},
+	{"a column's upper bits are lost", "lanes_amd64.s", "	VPMADD52LUQ Z3, Z30, Z14\n", "	VPANDQ Z3, Z3, Z3\n"},
+	{"what is above 260 bits of a product's upper half is lost", "lanes_amd64.s", "	VPMADD52HUQ Z27, Z30, Z4; \\\n", ""},
+	{"what is above 256 bits is folded by its lower half", "lanes_amd64.s", "	VPMADD52HUQ Z4, Z29, Z11; \\\n", ""},
+	{"a difference is of too small a multiple of the prime", "lanes_amd64.s", "MULTIPLE(fourfold)", "MULTIPLE(twice)"},
+	{"a limb of four times the prime is one less", "lanes_amd64.s", "$0x3ffffbfffff0bc", "$0x3ffffbfffff0bb"},
+	{"points of two lanes are exchanged", "lanes_amd64.s", "VEXTRACTI32X4 $2, Z1, (at+320)(DI)", "VEXTRACTI32X4 $3, Z1, (at+320)(DI)"},
+	{"one bit between two limbs is lost", "lanes_amd64.s", "MIDDLE(40, Z17, 24, Z18, Z12)", "MIDDLE(41, Z17, 24, Z18, Z12)"},
+	{"lanes that add nothing take y over", "lanes_amd64.s", "	KEEP(Y, DI)\n", ""},
+	{"beta is another number", "lanes_amd64.s", "$0x7106e64479ea", "$0x7106e64479eb"},
+	{"the endomorphism is of both halves", "group_amd64.go", "c.mapped = uint16(half)", "c.mapped = 1"},
+	{"the root's parity is not asked for", "group_amd64.go", "p.y.parity() ^ list[lane].Odd", "list[lane].Odd"},
+	{"what is no root is taken for one", "group_amd64.go", "g.usable[lane] = square == g.roots[lane]", "g.usable[lane] = true"},
+	{"a lane without a point is found", "group_amd64.go", "g.usable[lane] && !z.isZero()", "g.usable[lane]"},
+	{"sums keep what they began with", "recover.go", "	p.Neg(&p)\n", ""},
+	{"a carry between digits is lost", "multiples.go", "+ d.carry\n", "\n"},
+}
+
+// TestPlantedFaultsAreCaught builds this package with each planted fault and demands that a
+// test fails, and that none fails without.
+func TestPlantedFaultsAreCaught(t *testing.T) {
+	if !wide {
+		t.Skip("the processor has no AVX-512 IFMA")
+	}
+	planted.Test(t, faults)
+}
