@@ -2,7 +2,8 @@
 // finds them by ids, transactions and logs.
 //
 // Blocks of the chain's own are a log, in their order; those that a genesis brought are
-// another one, newest first, because genesis files have them so. Roots are a log of their
+// another one, newest first, because genesis files have them so; those that came as records
+// after that are a third one, in the order in which they came. Roots are a log of their
 // own, because they are known later than their blocks. Transactions of events lie in the
 // events; a block has their numbers in the log of events, and of each transaction what it
 // takes to find it and to show it: the beginning of its hash, and its sender.
@@ -46,7 +47,8 @@ type Block struct {
 	Found []byte
 	// Senders are those of the executed transactions; none if they must be recovered.
 	Senders []common.Address
-	// Root is that of the state after the block; only of blocks that a genesis brought.
+	// Root is that of the state after the block; only of blocks that came as records, with a
+	// genesis or after it.
 	Root []byte
 }
 
@@ -75,10 +77,11 @@ type Options struct {
 
 // Log is the blocks.
 type Log struct {
-	first   inter.BlockNumber
-	own     part
-	brought part
-	roots   *history.Log
+	first    inter.BlockNumber
+	own      part
+	brought  part
+	recorded records
+	roots    *history.Log
 }
 
 // part is a log of blocks with its index.
@@ -110,17 +113,26 @@ func (l *Log) open(o Options) (err error) {
 			SegmentBytes: o.SegmentBytes, Notice: history.TornTail("block", o.Notice),
 		}
 	}
-	if l.own, err = openPart(logs("own", uint64(o.First), uint64(o.Need)), o); err != nil {
+	if l.own, err = openPart(logs("own", uint64(o.First), uint64(o.Need)), o, keys); err != nil {
 		return err
 	}
-	if l.brought, err = openPart(logs("brought", 0, o.Brought), o); err != nil {
+	if l.brought, err = openPart(logs("brought", 0, o.Brought), o, keys); err != nil {
+		return err
+	}
+	if l.recorded.part, err = openPart(logs("recorded", 0, 0), o, recordKeys); err != nil {
+		return err
+	}
+	if err = l.recorded.find(); err != nil {
 		return err
 	}
 	l.roots, err = history.OpenLog(logs("roots", uint64(o.First), uint64(o.NeedRoots)))
 	return err
 }
 
-func openPart(lo history.LogOptions, o Options) (p part, err error) {
+// keysOf emits the keys of an entry.
+type keysOf func(number uint64, entry []byte, emit func(key, value []byte)) error
+
+func openPart(lo history.LogOptions, o Options, keys keysOf) (p part, err error) {
 	if p.log, err = history.OpenLog(lo); err != nil {
 		return p, err
 	}
@@ -209,7 +221,7 @@ func (l *Log) Block(number inter.BlockNumber) (*Block, error) {
 	p, at := l.place(number)
 	entry, err := p.log.Read(at, nil)
 	if errors.Is(err, history.ErrNoEntry) {
-		return nil, nil
+		return l.Recorded(number)
 	}
 	b := new(Block)
 	if err == nil {
@@ -241,33 +253,39 @@ func (l *Log) Root(number inter.BlockNumber) (root [32]byte, ok bool, err error)
 }
 
 func (l *Log) logs() []*history.Log {
-	return []*history.Log{l.own.log, l.brought.log, l.roots}
+	return []*history.Log{l.own.log, l.brought.log, l.recorded.log, l.roots}
 }
 
 // Sync makes durable what was appended.
 func (l *Log) Sync() error {
+	records := l.Records()
 	var errs []error
 	for _, log := range l.logs() {
 		errs = append(errs, log.Sync())
 	}
-	return errors.Join(errs...)
+	err := errors.Join(errs...)
+	if err == nil {
+		l.recorded.synced.Store(records)
+	}
+	return err
 }
 
-// Settle tells that the blocks before a number, and all that the genesis brought, will not
-// be cut any more. It takes as long as sorting some of them does, and may run beside the
+// Settle tells that the blocks before a number, all that the genesis brought, and all records
+// that are synced, will not be cut any more. It takes as long as sorting some of them does, and may run beside the
 // goroutine that appends, but not beside Cut.
 func (l *Log) Settle(before inter.BlockNumber) error {
-	return errors.Join(l.brought.index.Settle(l.Brought()), l.own.index.Settle(uint64(before)))
+	return errors.Join(l.brought.index.Settle(l.Brought()), l.recorded.index.Settle(l.recorded.synced.Load()), l.own.index.Settle(uint64(before)))
 }
 
-// Move moves a segment of each log that has nothing but blocks before a number, or such that a
-// genesis brought, to OldDir, and tells whether there was one. It may run beside the goroutine
+// Move moves a segment of each log that has nothing but blocks before a number, such that a
+// genesis brought, or records that are synced, to OldDir, and tells whether there was one. It may run beside the goroutine
 // that appends, but not beside Cut.
 func (l *Log) Move(before inter.BlockNumber) (bool, error) {
 	own, err := l.own.log.Move(uint64(before))
 	brought, err2 := l.brought.log.Move(l.Brought())
-	roots, err3 := l.roots.Move(uint64(before))
-	return own || brought || roots, errors.Join(err, err2, err3)
+	recorded, err3 := l.recorded.log.Move(l.recorded.synced.Load())
+	roots, err4 := l.roots.Move(uint64(before))
+	return own || brought || recorded || roots, errors.Join(err, err2, err3, err4)
 }
 
 // Cut forgets the blocks and the roots from two numbers on.
@@ -282,7 +300,7 @@ func (l *Log) Verify(report func(error), read func(bytes int64) error) error {
 	for _, log := range l.logs() {
 		errs = append(errs, log.Verify(report, read))
 	}
-	return errors.Join(append(errs, l.own.index.Verify(report, read), l.brought.index.Verify(report, read))...)
+	return errors.Join(append(errs, l.own.index.Verify(report, read), l.brought.index.Verify(report, read), l.recorded.index.Verify(report, read))...)
 }
 
 // First returns the number of the first block that is the chain's own. Any goroutine may ask.
@@ -291,13 +309,14 @@ func (l *Log) First() inter.BlockNumber { return l.first }
 // Stats are the log's figures.
 type Stats struct {
 	LogBytes int64 // of the logs' files, written once
-	// Index is of the chain's own blocks, Brought of those of the genesis.
-	Index, Brought history.IndexStats
+	// Index is of the chain's own blocks, Brought of those of the genesis, Recorded of those
+	// that came as records.
+	Index, Brought, Recorded history.IndexStats
 }
 
 // Stats may be called by any goroutine.
 func (l *Log) Stats() Stats {
-	s := Stats{Index: l.own.index.Stats(), Brought: l.brought.index.Stats()}
+	s := Stats{Index: l.own.index.Stats(), Brought: l.brought.index.Stats(), Recorded: l.recorded.index.Stats()}
 	for _, log := range l.logs() {
 		s.LogBytes += log.Size()
 	}
@@ -306,7 +325,7 @@ func (l *Log) Stats() Stats {
 
 // Close closes the files; what was not synced may be lost.
 func (l *Log) Close() error {
-	err := errors.Join(l.own.close(), l.brought.close())
+	err := errors.Join(l.own.close(), l.brought.close(), l.recorded.close())
 	if l.roots != nil {
 		err = errors.Join(err, l.roots.Close())
 	}

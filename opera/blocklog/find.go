@@ -3,6 +3,7 @@ package blocklog
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -81,7 +82,8 @@ func (l *Log) Numbers(id inter.EventID, each func(inter.BlockNumber) bool) error
 			return err
 		}
 	}
-	return nil
+	_, err := l.recordNumbers(key(kindID, id[:]), func(n inter.BlockNumber, _ []byte) bool { return each(n) })
+	return err
 }
 
 // Transactions calls each for the places of transactions whose hashes begin as one does,
@@ -98,7 +100,8 @@ func (l *Log) Transactions(hash common.Hash, each func(block inter.BlockNumber, 
 			return err
 		}
 	}
-	return nil
+	_, err := l.recordedTransactions(hash, each)
+	return err
 }
 
 // Query is which logs are wanted: of the blocks From to To, of one of the addresses if there
@@ -139,6 +142,14 @@ const window = 1 << 16
 func (l *Log) Logging(ctx context.Context, q *Query, each func(inter.BlockNumber) bool) error {
 	groups := q.keys()
 	oldest := l.first - inter.BlockNumber(l.Brought())
+	if q.From < oldest {
+		before := *q
+		before.To = min(q.To, oldest-1)
+		more, err := l.LoggingRecords(ctx, &before, each)
+		if err != nil || !more {
+			return err
+		}
+	}
 	for from, to := max(q.From, oldest), min(q.To+1, l.Next()); from < to; {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -154,6 +165,68 @@ func (l *Log) Logging(ctx context.Context, q *Query, each func(inter.BlockNumber
 		from = end
 	}
 	return nil
+}
+
+// LoggingRecords is Logging over the blocks that came as records, whether or not the chain has
+// blocks of these numbers. It tells whether each wants more.
+func (l *Log) LoggingRecords(ctx context.Context, q *Query, each func(inter.BlockNumber) bool) (bool, error) {
+	if l.Records() == 0 {
+		return true, nil
+	}
+	groups := q.keys()
+	lowest, highest := l.RecordSpan()
+	for from, to := max(q.From, lowest), min(q.To, highest); from <= to; from = (from/window + 1) * window {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		found, err := l.recordsIn(ctx, groups, from, min(to, (from/window+1)*window-1))
+		if err != nil {
+			return false, err
+		}
+		for _, n := range found {
+			if !each(n) {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}
+
+// recordsIn returns the numbers from one to another, of one window, of records that have one key
+// of each group.
+func (l *Log) recordsIn(ctx context.Context, groups [][][]byte, from, to inter.BlockNumber) (found []inter.BlockNumber, err error) {
+	if len(groups) == 0 {
+		for n := from; n <= to; n++ {
+			if has, err := l.HasRecord(n); err != nil || ctx.Err() != nil {
+				return nil, errors.Join(err, ctx.Err())
+			} else if has {
+				found = append(found, n)
+			}
+		}
+		return found, nil
+	}
+	for i, group := range groups {
+		var of []inter.BlockNumber
+		for _, key := range group {
+			if _, err := l.recordNumbers(inWindow(key, from), func(n inter.BlockNumber, _ []byte) bool {
+				if from <= n && n <= to {
+					of = append(of, n)
+				}
+				return true
+			}); err != nil {
+				return nil, err
+			}
+		}
+		slices.Sort(of)
+		if of = slices.Compact(of); i > 0 {
+			of = slices.DeleteFunc(of, func(n inter.BlockNumber) bool {
+				_, also := slices.BinarySearch(found, n)
+				return !also
+			})
+		}
+		found = of
+	}
+	return found, nil
 }
 
 // loggingIn looks over the blocks from one to another, that one excluded, all of one part.

@@ -89,6 +89,7 @@ type Chain struct {
 
 	network  Network
 	counted  counted
+	beyond   beyond
 	block    inter.BlockState // after the last frame; its root lacks, see root
 	epoch    *inter.EpochState
 	upgrades []inter.UpgradeHeight

@@ -34,7 +34,7 @@ func ApplyGenesis(o Options, g genesis.Source) (err error) {
 	if c.logs, err = o.History.open(c.counted, last.LastBlock.Number); err != nil {
 		return err
 	}
-	if c.logs.events.Next() != 0 || c.logs.blocks.Brought() != 0 {
+	if c.logs.events.Next() != 0 || c.logs.blocks.Brought() != 0 || c.logs.blocks.Records() != 0 {
 		return fmt.Errorf("the history in %s: %w", o.History.o.Dir, ErrNotEmpty)
 	}
 	if err := c.importBlocks(g); err != nil {

@@ -47,12 +47,15 @@ type logs struct {
 	synced atomic.Uint64 // how many events are durable
 
 	settling sync.Mutex // held while files are sorted, moved, cut or dropped
-	sorted   uint64     // the revision up to which that was done
+	sorted   sorted     // up to where that was done
 	moving   patience
 	running  sync.WaitGroup
 	mu       sync.Mutex
 	failed   error
 }
+
+// sorted is a revision, and how many blocks had come as records.
+type sorted struct{ revision, records uint64 }
 
 // NewHistory returns a history that is not open yet.
 func NewHistory(o HistoryOptions) *History {
@@ -98,7 +101,7 @@ type HistoryStats struct {
 
 // Bytes is how many the files have, about.
 func (s *HistoryStats) Bytes() int64 {
-	return s.Events.LogBytes + s.Events.Index.RunBytes + s.Blocks.LogBytes + s.Blocks.Index.RunBytes + s.Blocks.Brought.RunBytes + s.States.LogBytes + s.States.Index.RunBytes
+	return s.Events.LogBytes + s.Events.Index.RunBytes + s.Blocks.LogBytes + s.Blocks.Index.RunBytes + s.Blocks.Brought.RunBytes + s.Blocks.Recorded.RunBytes + s.States.LogBytes + s.States.Index.RunBytes
 }
 
 // Stats may be called by any goroutine. They are zero while the chain is not open.
@@ -204,7 +207,8 @@ const pressing = 128 << 20
 
 // pressure tells whether the indexes ask for a checkpoint.
 func (l *logs) pressure() bool {
-	return l.blocks.Stats().Index.MemoryBytes+l.states.Stats().Index.MemoryBytes > pressing
+	blocks := l.blocks.Stats()
+	return blocks.Index.MemoryBytes+blocks.Recorded.MemoryBytes+l.states.Stats().Index.MemoryBytes > pressing
 }
 
 // settle sorts, beside the writer, what an image of the store counts on, forgets old states of
@@ -215,10 +219,11 @@ func (l *logs) settle(durable uint64, o *HistoryOptions) error {
 	l.mu.Lock()
 	failed := l.failed
 	l.mu.Unlock()
-	if failed != nil || durable == l.sorted || !l.settling.TryLock() {
+	now := sorted{durable, l.blocks.DurableRecords()}
+	if failed != nil || now == l.sorted || !l.settling.TryLock() {
 		return failed
 	}
-	l.sorted = durable
+	l.sorted = now
 	l.running.Go(func() {
 		defer l.settling.Unlock()
 		err := errors.Join(l.events.Settle(l.synced.Load()), l.blocks.Settle(inter.BlockNumber(durable)+1), l.states.Settle(durable))

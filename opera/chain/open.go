@@ -102,7 +102,7 @@ func (c *Chain) resume(h *head) error {
 	if err != nil {
 		return err
 	}
-	if err := c.votes.Resume(c.undecided); err != nil {
+	if err := errors.Join(c.votes.Resume(c.undecided, c.inventory()), c.resumeRecords()); err != nil {
 		return err
 	}
 	sealed := written.State.BlockState.LastBlock.Number

@@ -93,6 +93,7 @@ func (c *Chain) write(b *draft, done *Block, decided inter.Frame, upgrades []int
 		func() error {
 			return c.rows.putHead(s, &head{Network: c.network, Block: b.State, Epoch: *b.Epoch, Decided: decided, Upgrades: upgrades, Logs: at})
 		},
+		func() error { return c.fillOwn(s, b) },
 		func() error { return c.votes.Write(s) },
 		s.Push,
 		func() error { return s.Commit(uint64(done.Number)) },

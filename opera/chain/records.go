@@ -7,7 +7,8 @@ import (
 	"tarn/opera/inter"
 )
 
-// records is what the chain knows of the past, for proofs. Where a row cannot be read it
+// records is what the chain knows of the past, for proofs: not what records say of blocks and
+// epochs to come, because what a proof comes to must not depend on which of them a node has. Where a row cannot be read it
 // answers that there is none, and keeps the error, with which no block can be made.
 type records struct {
 	chain *Chain
@@ -32,6 +33,9 @@ func (r *records) BlockEpoch(number inter.BlockNumber) inter.Epoch {
 
 // BlockHash implements epoch.Records.
 func (r *records) BlockHash(number inter.BlockNumber) ([32]byte, bool) {
+	if number > r.chain.block.LastBlock.Number {
+		return [32]byte{}, false
+	}
 	record, err := r.chain.BlockRecord(number)
 	if r.failed(err) || record == nil {
 		return [32]byte{}, false
@@ -41,6 +45,9 @@ func (r *records) BlockHash(number inter.BlockNumber) ([32]byte, bool) {
 
 // EpochHash implements epoch.Records.
 func (r *records) EpochHash(number inter.Epoch) ([32]byte, bool) {
+	if number > r.chain.epoch.Epoch {
+		return [32]byte{}, false
+	}
 	record, err := r.chain.EpochRecord(number)
 	if r.failed(err) || record == nil {
 		return [32]byte{}, false

@@ -14,6 +14,7 @@ import (
 // rows are the chain's tables. docs/formats/opera-chain.md has their bytes.
 type rows struct {
 	head, epochs store.Table
+	ahead        store.Table // records of epochs that the chain has not come to
 }
 
 var headKey = []byte("head")
@@ -42,7 +43,7 @@ func openRows(s store.Store) (r rows, err error) {
 	for _, t := range []struct {
 		name string
 		to   *store.Table
-	}{{"head", &r.head}, {"epochs", &r.epochs}} {
+	}{{"head", &r.head}, {"epochs", &r.epochs}, {"ahead", &r.ahead}} {
 		if *t.to, err = s.CreateTable("chain/" + t.name); err != nil {
 			return r, fmt.Errorf("open the chain's table %s: %w", t.name, err)
 		}
@@ -86,6 +87,19 @@ func (r *rows) getHead(from store.Reader) (*head, error) {
 }
 
 func epochKey(e inter.Epoch) []byte { return binary.BigEndian.AppendUint32(nil, uint32(e)) }
+
+func epochOf(key []byte) inter.Epoch { return inter.Epoch(binary.BigEndian.Uint32(key)) }
+
+// getRecord reads the record of an epoch, made or added, nil if there is none.
+func (r *rows) getRecord(from store.Reader, e inter.Epoch) (*inter.EpochRecord, error) {
+	for _, t := range []store.Table{r.epochs, r.ahead} {
+		record := new(inter.EpochRecord)
+		if ok, err := get(from, t, epochKey(e), record); err != nil || ok {
+			return record, err
+		}
+	}
+	return nil, nil
+}
 
 // putRecord writes the record of an epoch's beginning, if there is one.
 func (r *rows) putRecord(s store.Store, record *inter.EpochRecord) error {

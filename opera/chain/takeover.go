@@ -67,7 +67,7 @@ func TakeOver(ctx context.Context, o Options, t Takeover) (err error) {
 	if c.logs, err = o.History.open(c.counted, c.counted.First-1); err != nil {
 		return err
 	}
-	if c.logs.events.Next() != 0 || c.logs.blocks.Brought() != 0 || c.logs.blocks.Next() != c.counted.First {
+	if c.logs.events.Next() != 0 || c.logs.blocks.Brought() != 0 || c.logs.blocks.Records() != 0 || c.logs.blocks.Next() != c.counted.First {
 		return fmt.Errorf("the history in %s: %w", o.History.o.Dir, ErrNotEmpty)
 	}
 	for _, part := range []func() error{x.oldStates, x.state, x.events, x.ownBlocks, x.broughtBlocks, x.epochs, x.takeVotes} {

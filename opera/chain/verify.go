@@ -98,8 +98,8 @@ func (v *Verifier) beginning(e inter.Epoch) (eventcheck.Beginning, bool) {
 		return eventcheck.Beginning{}, false
 	}
 	defer view.Close()
-	record := new(inter.EpochRecord)
-	if ok, err := get(view, v.chain.rows.epochs, epochKey(e), record); err != nil || !ok {
+	record, err := v.chain.rows.getRecord(view, e)
+	if err != nil || record == nil {
 		return eventcheck.Beginning{}, false
 	}
 	b = eventcheck.Beginning{LastBlock: record.State.BlockState.LastBlock.Number, Profiles: record.State.EpochState.Profiles}
@@ -134,8 +134,28 @@ func (v *Verifier) Decode(raw []byte) (*inter.Payload, error) {
 
 // Verify checks the signatures of an event of the present epoch.
 func (v *Verifier) Verify(p *inter.Payload) error {
+	return v.now().Event(p)
+}
+
+// now returns who checks the signatures of the present epoch.
+func (v *Verifier) now() *eventcheck.Signatures {
 	v.mu.RLock()
-	s := v.signatures
-	v.mu.RUnlock()
-	return s.Event(p)
+	defer v.mu.RUnlock()
+	return v.signatures
+}
+
+// BlockVotes checks votes for blocks that came without their event.
+func (v *Verifier) BlockVotes(votes *inter.SignedBlockVotes) error {
+	if err := eventcheck.BlockVotes(votes); err != nil {
+		return err
+	}
+	return v.now().BlockVotes(votes)
+}
+
+// EpochVote checks a vote for an epoch that came without its event.
+func (v *Verifier) EpochVote(vote *inter.SignedEpochVote) error {
+	if err := eventcheck.EpochVote(vote); err != nil {
+		return err
+	}
+	return v.now().EpochVote(vote)
 }

@@ -103,13 +103,18 @@ func (v *View) Present() *inter.BlockState { return &v.shown.block }
 
 func (v *View) has(number inter.BlockNumber) bool { return number <= v.Head().Number }
 
+// entry returns a block, nil if there is none: the chain's own, or one that came as a record.
+func (v *View) entry(number inter.BlockNumber) (*blocklog.Block, error) {
+	if v.has(number) {
+		return v.chain.logs.blocks.Block(number)
+	}
+	return v.chain.logs.blocks.Recorded(number)
+}
+
 // Block returns a block with its receipts, which have everything in them; nil if there is
 // none.
 func (v *View) Block(number inter.BlockNumber) (*Block, error) {
-	if !v.has(number) {
-		return nil, nil
-	}
-	e, err := v.chain.logs.blocks.Block(number)
+	e, err := v.entry(number)
 	if err != nil || e == nil {
 		return nil, err
 	}
@@ -131,10 +136,7 @@ func (v *View) complete(number inter.BlockNumber, e *blocklog.Block) (*Block, er
 
 // Header returns what transactions of a block see of it, nil if there is none.
 func (v *View) Header(number inter.BlockNumber) (*evm.Header, error) {
-	if !v.has(number) {
-		return nil, nil
-	}
-	b, err := v.chain.logs.blocks.Block(number)
+	b, err := v.entry(number)
 	if err != nil || b == nil {
 		return nil, err
 	}
@@ -165,10 +167,7 @@ func (v *View) BlockID(number inter.BlockNumber) inter.EventID {
 	if number == 0 {
 		return v.chain.zero()
 	}
-	if !v.has(number) {
-		return inter.EventID{}
-	}
-	b, err := v.chain.logs.blocks.Block(number)
+	b, err := v.entry(number)
 	if err != nil || b == nil {
 		return inter.EventID{}
 	}
@@ -177,10 +176,17 @@ func (v *View) BlockID(number inter.BlockNumber) inter.EventID {
 
 // Root waits for the root of the state after a block, and returns it.
 func (v *View) Root(number inter.BlockNumber) ([32]byte, error) {
-	if !v.has(number) {
-		return [32]byte{}, fmt.Errorf("the root of block %d: the last one is %d", number, v.Head().Number)
+	if v.has(number) {
+		return v.chain.root(number)
 	}
-	return v.chain.root(number)
+	b, err := v.chain.logs.blocks.Recorded(number)
+	if err == nil && b == nil {
+		err = fmt.Errorf("the last one is %d", v.Head().Number)
+	}
+	if err != nil {
+		return [32]byte{}, fmt.Errorf("the root of block %d: %w", number, err)
+	}
+	return [32]byte(b.Root), nil
 }
 
 // root waits for the root of a block that was published.
@@ -213,10 +219,7 @@ func (c *Chain) root(number inter.BlockNumber) ([32]byte, error) {
 func (v *View) NumberOf(id inter.EventID) (number inter.BlockNumber, found bool, err error) {
 	var failed error
 	err = v.chain.logs.blocks.Numbers(id, func(n inter.BlockNumber) bool {
-		if !v.has(n) {
-			return true
-		}
-		b, err := v.chain.logs.blocks.Block(n)
+		b, err := v.entry(n)
 		if err != nil {
 			failed = err
 			return false
@@ -238,9 +241,15 @@ type TxPlace struct {
 // Places calls each for the places where a transaction may have been executed, until it
 // returns false: the log knows the beginnings of hashes.
 func (v *View) Places(hash common.Hash, each func(TxPlace) bool) error {
-	return v.chain.logs.blocks.Transactions(hash, func(n inter.BlockNumber, index uint) bool {
-		return !v.has(n) || each(TxPlace{n, index})
+	var failed error
+	err := v.chain.logs.blocks.Transactions(hash, func(n inter.BlockNumber, index uint) bool {
+		has := v.has(n)
+		if !has {
+			has, failed = v.chain.logs.blocks.HasRecord(n)
+		}
+		return failed == nil && (!has || each(TxPlace{n, index}))
 	})
+	return errors.Join(err, failed)
 }
 
 // LogQuery is which logs are wanted: of the blocks From to To, by one of the addresses if
@@ -250,11 +259,13 @@ type LogQuery = blocklog.Query
 // Logs calls each for the logs that a query wants, oldest first, until it returns false.
 // A log is the callee's.
 func (v *View) Logs(ctx context.Context, q LogQuery, each func(*types.Log) bool) error {
-	q.To = min(q.To, v.Head().Number)
+	before, after := q, q
+	before.To, after.From = min(q.To, v.Head().Number), max(q.From, v.Head().Number+1)
 	var failed error
-	err := v.chain.logs.blocks.Logging(ctx, &q, func(n inter.BlockNumber) bool {
+	ended := false
+	look := func(n inter.BlockNumber) bool {
 		// Most blocks without any are known as such before they are put together.
-		e, err := v.chain.logs.blocks.Block(n)
+		e, err := v.entry(n)
 		if err != nil {
 			failed = err
 			return false
@@ -272,12 +283,17 @@ func (v *View) Logs(ctx context.Context, q LogQuery, each func(*types.Log) bool)
 		for _, r := range b.Receipts {
 			for _, l := range r.Logs {
 				if wanted(&q, l) && !each(l) {
+					ended = true
 					return false
 				}
 			}
 		}
 		return ctx.Err() == nil
-	})
+	}
+	err := v.chain.logs.blocks.Logging(ctx, &before, look)
+	if err == nil && failed == nil && !ended && after.From <= q.To {
+		_, err = v.chain.logs.blocks.LoggingRecords(ctx, &after, look)
+	}
 	return errors.Join(err, failed, ctx.Err())
 }
 
@@ -356,11 +372,12 @@ func (v *View) Proof(number inter.BlockNumber, address common.Address, slots []c
 // BlockRecord returns a block as it is exchanged, nil if there is none. It waits for the
 // block's root.
 func (v *View) BlockRecord(number inter.BlockNumber) (*inter.BlockRecord, error) {
-	if !v.has(number) {
-		return nil, nil
+	e, err := v.entry(number)
+	if err != nil || e == nil {
+		return nil, err
 	}
-	b, err := v.chain.logs.block(number)
-	if err != nil || b == nil {
+	b, err := v.chain.logs.assemble(number, e)
+	if err != nil {
 		return nil, err
 	}
 	record := &inter.BlockRecord{Number: number, Block: inter.BlockContent{
@@ -382,7 +399,7 @@ func (v *View) EpochRecord(number inter.Epoch) (*inter.EpochRecord, error) {
 		return record, err
 	}
 	if number != v.shown.epoch.Epoch {
-		return nil, nil
+		return v.chain.rows.getRecord(v.from, number)
 	}
 	s, err := v.BlockState()
 	if err != nil {

@@ -72,6 +72,9 @@ func (em *Emitter) epochVote(v *chain.View) (vote inter.EpochVote, err error) {
 	if !em.first() && v.Epoch().Epoch <= em.votes.lowestEpoch+2 && em.o.Random.IntN(30) != 0 {
 		return vote, nil
 	}
+	if e > v.Epoch().Epoch {
+		return vote, nil // others' record may be there, but this node has not made it
+	}
 	for _, of := range []inter.Epoch{e - 1, e} {
 		if ok, err := em.member(v, of); err != nil || !ok {
 			return vote, err
@@ -121,7 +124,7 @@ func (em *Emitter) votable(v *chain.View) (start, last inter.BlockNumber, over b
 			return 1, 0, false, err
 		}
 		last = v.Head().Number
-		if over = next != nil; over {
+		if over = next != nil && epoch < v.Epoch().Epoch; over {
 			last = next.State.BlockState.LastBlock.Number
 		}
 		if ok, err := em.member(v, epoch); err != nil || ok {

@@ -9,8 +9,9 @@
 // # What is kept
 //
 // Votes stand in their events, which the chain's log has; a row says that an event votes for
-// blocks or for an epoch. Tallies and decisions are kept from the first undecided block or
-// epoch on: whoever has the blocks needs no older ones.
+// blocks or for an epoch, or has the votes if they came without their event. Tallies and
+// decisions are kept from the first undecided block or epoch on, and below it for records that
+// the chain does not have: whoever has the blocks needs no older ones.
 //
 // # Goroutines
 //
@@ -41,9 +42,16 @@ type last struct {
 	epoch inter.Epoch
 }
 
+// Filled tells which records the chain has, made or added.
+type Filled interface {
+	HasBlock(inter.BlockNumber) (bool, error)
+	HasEpoch(inter.Epoch) (bool, error)
+}
+
 // Ledger is the votes of a chain.
 type Ledger struct {
 	tables tables
+	filled Filled
 	from   store.Reader
 	state  State
 	lasts  map[inter.ValidatorID]last
@@ -87,7 +95,8 @@ func Open(s store.Store) (*Ledger, error) {
 
 // Resume goes on from what a revision has. Before anything was decided, begin says what is
 // undecided at first.
-func (l *Ledger) Resume(begin func() (State, error)) error {
+func (l *Ledger) Resume(begin func() (State, error), filled Filled) error {
+	l.filled = filled
 	raw, err := l.get(l.tables.state, stateKey)
 	switch {
 	case err == nil && raw == nil:

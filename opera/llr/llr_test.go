@@ -30,13 +30,19 @@ func opened(t *testing.T, s store.Store) *Ledger {
 	t.Helper()
 	l, err := Open(s)
 	if err == nil {
-		err = l.Resume(func() (State, error) { return State{11, 6}, nil })
+		err = l.Resume(func() (State, error) { return State{11, 6}, nil }, full{})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	return l
 }
+
+// full is a chain that has everything.
+type full struct{}
+
+func (full) HasBlock(inter.BlockNumber) (bool, error) { return true, nil }
+func (full) HasEpoch(inter.Epoch) (bool, error)       { return true, nil }
 
 func write(t *testing.T, s store.Store, l *Ledger) {
 	t.Helper()

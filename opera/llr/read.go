@@ -48,14 +48,27 @@ func takeVotes(key []byte, size int, row []byte, each func(Votes) bool) error {
 	return nil
 }
 
-// DecidedBlock returns the hash of the record that is decided for a block at or above the
-// lowest undecided one, nil if none is.
+// HasBlockVotes tells whether votes for blocks were counted.
+func (l *Ledger) HasBlockVotes(v *inter.SignedBlockVotes) (bool, error) {
+	id := v.Signed.Locator.ID()
+	row, err := l.get(l.tables.votes, append(blockVotesKey(&v.Val), id[:]...))
+	return row != nil, err
+}
+
+// HasEpochVote tells whether a vote for an epoch was counted.
+func (l *Ledger) HasEpochVote(v *inter.SignedEpochVote) (bool, error) {
+	id := v.Signed.Locator.ID()
+	row, err := l.get(l.tables.votes, append(epochKey(v.Val.Epoch), id[:]...))
+	return row != nil, err
+}
+
+// DecidedBlock returns the hash of the record that is decided for a block that the chain does
+// not have, or that is not below the lowest undecided one; nil if none is.
 func (l *Ledger) DecidedBlock(n inter.BlockNumber) ([]byte, error) {
 	return l.get(l.tables.decided, blockKey(n))
 }
 
-// DecidedEpoch returns the hash of the record that is decided for an epoch above the lowest
-// undecided one, nil if none is.
+// DecidedEpoch is DecidedBlock for the record of an epoch.
 func (l *Ledger) DecidedEpoch(e inter.Epoch) ([]byte, error) {
 	return l.get(l.tables.decided, epochKey(e))
 }

@@ -45,8 +45,7 @@ func kindKey(block bool, key []byte) []byte {
 // TakeBlockVotes takes votes for blocks without counting them. The event is zero if the chain
 // does not have it.
 func (l *Ledger) TakeBlockVotes(event inter.EventID, v *inter.SignedBlockVotes) error {
-	at := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32([]byte{ofBlock}, uint32(v.Val.Epoch)), uint64(v.Val.Last()))
-	return l.takeVotes(at, event, &v.Signed.Locator, v)
+	return l.takeVotes(blockVotesKey(&v.Val), event, &v.Signed.Locator, v)
 }
 
 // TakeEpochVote takes a vote for an epoch without counting it. The event is zero if the chain

@@ -16,6 +16,11 @@ func epochKey(e inter.Epoch) []byte {
 	return binary.BigEndian.AppendUint32([]byte{ofEpoch}, uint32(e))
 }
 
+// blockVotesKey is with what the key of votes for blocks begins.
+func blockVotesKey(v *inter.BlockVotes) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32([]byte{ofBlock}, uint32(v.Epoch)), uint64(v.Last()))
+}
+
 // Event is what votes: by whom, and what names its votes where they are exchanged, which is
 // not its id.
 type Event struct {
@@ -26,21 +31,34 @@ type Event struct {
 // AddBlocks counts the votes of a connected event for blocks. The group is the validators of
 // the event's epoch, whatever the blocks' is (go-opera, gossip: processBlockVotes).
 func (l *Ledger) AddBlocks(e *Event, v *inter.BlockVotes, group *inter.Validators) error {
-	by := e.Creator
-	place := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32([]byte{ofBlock}, uint32(v.Epoch)), uint64(v.Last()))
-	l.put(l.tables.votes, append(place, e.Locator[:]...), e.ID[:])
+	l.put(l.tables.votes, append(blockVotesKey(v), e.Locator[:]...), e.ID[:])
+	return l.addBlocks(e.Creator, v, group)
+}
+
+// AddSignedBlocks counts votes for blocks that came without their event. They must not have been
+// counted before.
+func (l *Ledger) AddSignedBlocks(v *inter.SignedBlockVotes, group *inter.Validators) error {
+	if err := l.TakeBlockVotes(inter.EventID{}, v); err != nil {
+		return err
+	}
+	return l.addBlocks(v.Signed.Locator.Creator, &v.Val, group)
+}
+
+func (l *Ledger) addBlocks(by inter.ValidatorID, v *inter.BlockVotes, group *inter.Validators) error {
 	for i, vote := range v.Votes {
 		n := v.Start + inter.BlockNumber(i)
-		if n < l.state.Block {
+		key := blockKey(n)
+		if over, err := l.over(key, n < l.state.Block, func() (bool, error) { return l.filled.HasBlock(n) }); err != nil {
+			return err
+		} else if over {
 			continue
 		}
-		key := blockKey(n)
 		decided, err := l.count(key, append(binary.BigEndian.AppendUint32(bytes.Clone(key), uint32(v.Epoch)), vote[:]...), vote, by, group)
 		if err != nil {
 			return err
 		}
 		if decided && n == l.state.Block {
-			if err := l.advance(func() []byte { return blockKey(l.state.Block) }, func() { l.state.Block++ }); err != nil {
+			if err := l.advance(&blocks{l}); err != nil {
 				return err
 			}
 		}
@@ -53,15 +71,32 @@ func (l *Ledger) AddBlocks(e *Event, v *inter.BlockVotes, group *inter.Validator
 // AddEpoch counts the vote of a connected event for an epoch. The group is the validators of
 // the epoch before that one.
 func (l *Ledger) AddEpoch(e *Event, v *inter.EpochVote, group *inter.Validators) error {
-	key, by := epochKey(v.Epoch), e.Creator
-	l.put(l.tables.votes, append(bytes.Clone(key), e.Locator[:]...), e.ID[:])
-	if v.Epoch >= l.state.Epoch {
+	l.put(l.tables.votes, append(epochKey(v.Epoch), e.Locator[:]...), e.ID[:])
+	return l.addEpoch(e.Creator, v, group)
+}
+
+// AddSignedEpoch counts a vote for an epoch that came without its event. It must not have been
+// counted before.
+func (l *Ledger) AddSignedEpoch(v *inter.SignedEpochVote, group *inter.Validators) error {
+	if err := l.TakeEpochVote(inter.EventID{}, v); err != nil {
+		return err
+	}
+	return l.addEpoch(v.Signed.Locator.Creator, &v.Val, group)
+}
+
+func (l *Ledger) addEpoch(by inter.ValidatorID, v *inter.EpochVote, group *inter.Validators) error {
+	key := epochKey(v.Epoch)
+	over, err := l.over(key, v.Epoch < l.state.Epoch, func() (bool, error) { return l.filled.HasEpoch(v.Epoch) })
+	if err != nil {
+		return err
+	}
+	if !over {
 		decided, err := l.count(key, append(bytes.Clone(key), v.Vote[:]...), v.Vote, by, group)
 		if err != nil {
 			return err
 		}
 		if decided && v.Epoch == l.state.Epoch {
-			if err := l.advance(func() []byte { return epochKey(l.state.Epoch) }, func() { l.state.Epoch++ }); err != nil {
+			if err := l.advance(&epochs{l}); err != nil {
 				return err
 			}
 		}
@@ -145,26 +180,81 @@ func (l *Ledger) Decisions() []Decision {
 	return all
 }
 
-// advance passes over the records that are decided without a gap, and forgets how.
-func (l *Ledger) advance(record func() []byte, next func()) error {
+// over tells whether no vote for a record counts any more: all before it are decided, and the
+// chain has the record, or which one it is is decided.
+func (l *Ledger) over(record []byte, below bool, has func() (bool, error)) (bool, error) {
+	if !below {
+		return false, nil
+	}
+	if over, err := has(); over || err != nil {
+		return over, err
+	}
+	won, err := l.get(l.tables.decided, record)
+	return won != nil, err
+}
+
+// kind is one of the two kinds of records.
+type kind interface {
+	lowest() []byte // the key of the lowest undecided one
+	has() (bool, error)
+	next()
+}
+
+type blocks struct{ *Ledger }
+
+func (b *blocks) lowest() []byte     { return blockKey(b.state.Block) }
+func (b *blocks) has() (bool, error) { return b.filled.HasBlock(b.state.Block) }
+func (b *blocks) next()              { b.state.Block++ }
+
+type epochs struct{ *Ledger }
+
+func (e *epochs) lowest() []byte     { return epochKey(e.state.Epoch) }
+func (e *epochs) has() (bool, error) { return e.filled.HasEpoch(e.state.Epoch) }
+func (e *epochs) next()              { e.state.Epoch++ }
+
+// advance passes over the records that are decided without a gap, and forgets how; what is
+// decided is forgotten too where the chain has the record.
+func (l *Ledger) advance(k kind) error {
 	for {
-		key := record()
+		key := k.lowest()
 		won, err := l.get(l.tables.decided, key)
 		if err != nil || won == nil {
 			l.put(l.tables.state, stateKey,
 				binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(nil, uint64(l.state.Block)), uint32(l.state.Epoch)))
 			return err
 		}
-		if err := l.forget(key); err != nil {
+		has, err := k.has()
+		if err == nil {
+			err = l.forget(key, has)
+		}
+		if err != nil {
 			return err
 		}
-		next()
+		k.next()
 	}
 }
 
-// forget deletes the rows of a record.
-func (l *Ledger) forget(record []byte) error {
-	l.put(l.tables.decided, record, nil)
+// FillBlock tells that the chain has a block from now on.
+func (l *Ledger) FillBlock(n inter.BlockNumber) error {
+	if n >= l.state.Block {
+		return nil
+	}
+	return l.forget(blockKey(n), true)
+}
+
+// FillEpoch tells that the chain knows the beginning of an epoch from now on.
+func (l *Ledger) FillEpoch(e inter.Epoch) error {
+	if e >= l.state.Epoch {
+		return nil
+	}
+	return l.forget(epochKey(e), true)
+}
+
+// forget deletes the tallies of a record, and what is decided if that is asked for.
+func (l *Ledger) forget(record []byte, decided bool) error {
+	if decided {
+		l.put(l.tables.decided, record, nil)
+	}
 	for r := range l.rows {
 		if r.table == l.tables.tallies && bytes.HasPrefix([]byte(r.key), record) {
 			l.rows[r] = nil

@@ -46,12 +46,11 @@ type block struct {
 // genesisTime is that of block 0, which is never made (go-opera, evmcore.FakeGenesisTime).
 const genesisTime = inter.Timestamp(1608600000*time.Second) - 1
 
-// block returns a block, nil if there is none.
+// block returns a block, nil if there is none. One after the head came as a record; it is not
+// remembered, because the chain's own will be in its place.
 func (v *view) block(n inter.BlockNumber) (*block, error) {
-	if n > v.Head().Number {
-		return nil, nil
-	}
-	if b := v.service.blocks.get(n); b != nil {
+	ahead := n > v.Head().Number
+	if b := v.service.blocks.get(n); b != nil && !ahead {
 		return b, nil
 	}
 	if n == 0 {
@@ -70,7 +69,9 @@ func (v *view) block(n inter.BlockNumber) (*block, error) {
 			b.Receipts[i].Bloom = types.CreateBloom(r)
 		}
 	}
-	v.service.blocks.set(n, b)
+	if !ahead {
+		v.service.blocks.set(n, b)
+	}
 	return b, nil
 }
 
