@@ -246,14 +246,8 @@ func (c *Chain) addProduced(bs *consensus.BlockState) error {
 	if err := c.fork.MarkValid(bs.ID); err != nil {
 		return err
 	}
-	if c.opt.Reversible != nil {
-		err := c.opt.Reversible.Append(bs.Block.Append(nil))
-		if err == nil {
-			err = c.opt.Reversible.Sync()
-		}
-		if err != nil {
-			return fmt.Errorf("keep block %d: %w", bs.BlockNum, err)
-		}
+	if err := c.logs.keepOwn(bs); err != nil {
+		return err
 	}
 	c.hooks.acceptedHeader(bs)
 	if c.fork.Head().ID != bs.ID {

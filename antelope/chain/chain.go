@@ -56,6 +56,7 @@ type Chain struct {
 	executor *execute.Executor
 	keys     *execute.Keys
 	fork     *consensus.ForkDatabase
+	logs     logs
 
 	chainID  types.Checksum256
 	head     *consensus.BlockState
@@ -81,7 +82,7 @@ func Open(st store.Store, o Options) (*Chain, error) {
 	o.Options = *shared.Options()
 	c := &Chain{
 		opt: o, store: st, state: s, shared: shared, executor: execute.New(s, shared),
-		keys: execute.NewKeys(o.KeyBytes), fork: consensus.NewForkDatabase(),
+		keys: execute.NewKeys(o.KeyBytes), fork: consensus.NewForkDatabase(), logs: logs{o.Blocks, o.Reversible},
 	}
 	c.Subscribe(o.Hooks)
 	if err := c.load(); err != nil {

@@ -40,7 +40,7 @@ func (r *resumption) feed(first, last uint32) *feed {
 		defer close(work)
 		for n := first; n <= last; n++ {
 			place := make(chan fed, 1)
-			raw, err := r.opt.Blocks.ReadRaw(n)
+			raw, err := r.logs.blocks.ReadRaw(n)
 			job := func() {
 				if err != nil {
 					place <- fed{err: err}

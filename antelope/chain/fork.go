@@ -10,23 +10,6 @@ import (
 	"tarn/antelope/types"
 )
 
-// BlockLog is where irreversible blocks go ([blocklog.Log]).
-type BlockLog interface {
-	Append(num uint32, id types.Checksum256, block []byte) error
-	Head() (num uint32, id types.Checksum256, ok bool)
-	First() uint32
-	Read(num uint32) (*types.SignedBlock, error)
-	ReadRaw(num uint32) ([]byte, error)
-}
-
-// ReversibleLog is where blocks wait that are not irreversible yet
-// ([blocklog.Reversible]).
-type ReversibleLog interface {
-	Append(block []byte) error
-	Sync() error // makes what was appended durable
-	Obsolete(upTo uint32) error
-}
-
 // ErrStopped says that the block was reached after which the chain is to stop
 // (Options.StopAt).
 var ErrStopped = errors.New("reached configured maximum block")
@@ -93,10 +76,8 @@ func (c *Chain) PushBlock(p *Prepared) error {
 	if err := c.fork.Add(p.State, false); err != nil {
 		return err
 	}
-	if c.opt.Reversible != nil {
-		if err := c.opt.Reversible.Append(p.State.Block.Append(nil)); err != nil {
-			return fmt.Errorf("keep block %d: %w", p.State.BlockNum, err)
-		}
+	if err := c.logs.keep(p.State); err != nil {
+		return err
 	}
 	c.hooks.acceptedHeader(p.State)
 	return c.advance(p)
@@ -253,10 +234,7 @@ func (c *Chain) LogIrreversible() error {
 	if err := c.fork.AdvanceRoot(branch[0].ID); err != nil {
 		return err
 	}
-	if c.opt.Reversible != nil {
-		return c.opt.Reversible.Obsolete(branch[0].BlockNum)
-	}
-	return nil
+	return c.logs.obsolete(branch[0].BlockNum)
 }
 
 // finalise makes one block irreversible: the log first, so that the state never
@@ -270,10 +248,8 @@ func (c *Chain) finalise(b *consensus.BlockState) error {
 			return err
 		}
 	}
-	if c.opt.Blocks != nil {
-		if err := c.opt.Blocks.Append(b.BlockNum, b.ID, b.Block.Append(nil)); err != nil {
-			return fmt.Errorf("log block %d: %w", b.BlockNum, err)
-		}
+	if err := c.logs.append(b); err != nil {
+		return err
 	}
 	if err := c.store.Commit(uint64(b.BlockNum)); err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 
-	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/state"
@@ -73,13 +72,13 @@ const withoutLog = "move the log's files away from blocks-dir: the chain goes on
 // rewind steps back from blocks that are not in the log: forks that lost, and
 // reversible blocks, which are applied again from their own file.
 func (r *resumption) rewind() error {
-	last, ok := r.logHead()
+	last, ok := r.logs.head()
 	for {
 		if uint64(r.head.BlockNum) == r.store.Irreversible() {
 			break
 		}
 		if ok && r.head.BlockNum <= last {
-			same, err := r.logged(r.head.HeaderState)
+			same, err := r.logs.has(r.head.HeaderState)
 			if err != nil {
 				return err
 			}
@@ -98,12 +97,12 @@ func (r *resumption) rewind() error {
 		return fmt.Errorf("the state cannot go back to before block %d, but the block log ends with %d: "+
 			"restore the log, or start from a snapshot, or %s", r.head.BlockNum, last, withoutLog)
 	}
-	if r.head.BlockNum+1 < r.opt.Blocks.First() {
+	if r.head.BlockNum+1 < r.logs.blocks.First() {
 		return fmt.Errorf("the state is that of block %d, but the block log begins with %d: "+
-			"restore the log, or start from a snapshot, or %s", r.head.BlockNum, r.opt.Blocks.First(), withoutLog)
+			"restore the log, or start from a snapshot, or %s", r.head.BlockNum, r.logs.blocks.First(), withoutLog)
 	}
-	if r.head.BlockNum >= r.opt.Blocks.First() {
-		same, err := r.logged(r.head.HeaderState)
+	if r.head.BlockNum >= r.logs.blocks.First() {
+		same, err := r.logs.has(r.head.HeaderState)
 		if err == nil && !same {
 			err = exception.New(exception.BlockLog, "block %d of the block log is not the %s of the state, which cannot go back further: "+
 				"restore the log that belongs to the state, or give the state up with --replay-blockchain", r.head.BlockNum, r.head.ID)
@@ -120,11 +119,11 @@ func (r *resumption) rewind() error {
 func (r *resumption) checkPast() error {
 	for _, num := range slices.Sorted(maps.Keys(r.opt.Checkpoints)) {
 		id := r.head.ID
-		switch last, ok := r.logHead(); {
-		case num > r.head.BlockNum, num < r.head.BlockNum && (!ok || num < r.opt.Blocks.First() || num > last):
+		switch last, ok := r.logs.head(); {
+		case num > r.head.BlockNum, num < r.head.BlockNum && (!ok || num < r.logs.blocks.First() || num > last):
 			continue
 		case num < r.head.BlockNum:
-			b, err := r.opt.Blocks.Read(num)
+			b, err := r.logs.blocks.Read(num)
 			if err != nil {
 				return fmt.Errorf("compare block %d with its checkpoint: %w", num, err)
 			}
@@ -138,29 +137,6 @@ func (r *resumption) checkPast() error {
 	return nil
 }
 
-func (r *resumption) logHead() (uint32, bool) {
-	if r.opt.Blocks == nil {
-		return 0, false
-	}
-	n, _, ok := r.opt.Blocks.Head()
-	return n, ok
-}
-
-// logged tells whether a block is the one in the log.
-func (r *resumption) logged(h *consensus.HeaderState) (bool, error) {
-	if h.BlockNum < r.opt.Blocks.First() {
-		return true, nil
-	}
-	if num, id, ok := r.opt.Blocks.Head(); ok && num == h.BlockNum {
-		return id == h.ID, nil // without reading it: a log may keep no blocks at all
-	}
-	b, err := r.opt.Blocks.Read(h.BlockNum)
-	if err != nil {
-		return false, err
-	}
-	return b.ID() == h.ID, nil
-}
-
 // stepBack takes the head block back, whose parent only the state knows.
 func (r *resumption) stepBack() error {
 	if err := r.state.Undo(); err != nil {
@@ -171,7 +147,7 @@ func (r *resumption) stepBack() error {
 
 // replayLog applies what the block log has after the head.
 func (r *resumption) replayLog() error {
-	last, ok := r.logHead()
+	last, ok := r.logs.head()
 	if !ok || last <= r.head.BlockNum {
 		return nil
 	}

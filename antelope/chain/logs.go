@@ -1,0 +1,100 @@
+package chain
+
+import (
+	"fmt"
+
+	"tarn/antelope/consensus"
+	"tarn/antelope/types"
+)
+
+// BlockLog is where irreversible blocks go ([blocklog.Log]).
+type BlockLog interface {
+	Append(num uint32, id types.Checksum256, block []byte) error
+	Head() (num uint32, id types.Checksum256, ok bool)
+	First() uint32
+	Read(num uint32) (*types.SignedBlock, error)
+	ReadRaw(num uint32) ([]byte, error)
+}
+
+// ReversibleLog is where blocks wait that are not irreversible yet
+// ([blocklog.Reversible]).
+type ReversibleLog interface {
+	Append(block []byte) error
+	Sync() error // makes what was appended durable
+	Obsolete(upTo uint32) error
+}
+
+// logs is where a chain keeps blocks: what became irreversible in one log, what may still
+// be taken back in the other. Either may be missing; then nothing is kept there.
+type logs struct {
+	blocks     BlockLog
+	reversible ReversibleLog
+}
+
+// keep keeps a block of somebody else's, which peers have too: it may be lost.
+func (l logs) keep(b *consensus.BlockState) error {
+	if l.reversible == nil {
+		return nil
+	}
+	if err := l.reversible.Append(b.Block.Append(nil)); err != nil {
+		return fmt.Errorf("keep block %d: %w", b.BlockNum, err)
+	}
+	return nil
+}
+
+// keepOwn keeps a block that was made here, durably.
+func (l logs) keepOwn(b *consensus.BlockState) error {
+	if l.reversible == nil {
+		return nil
+	}
+	if err := l.keep(b); err != nil {
+		return err
+	}
+	if err := l.reversible.Sync(); err != nil {
+		return fmt.Errorf("keep block %d: %w", b.BlockNum, err)
+	}
+	return nil
+}
+
+// obsolete says that the reversible blocks up to one are not needed any more.
+func (l logs) obsolete(upTo uint32) error {
+	if l.reversible == nil {
+		return nil
+	}
+	return l.reversible.Obsolete(upTo)
+}
+
+// append logs a block that is irreversible.
+func (l logs) append(b *consensus.BlockState) error {
+	if l.blocks == nil {
+		return nil
+	}
+	if err := l.blocks.Append(b.BlockNum, b.ID, b.Block.Append(nil)); err != nil {
+		return fmt.Errorf("log block %d: %w", b.BlockNum, err)
+	}
+	return nil
+}
+
+// head is the last block of the log; false if there is none.
+func (l logs) head() (uint32, bool) {
+	if l.blocks == nil {
+		return 0, false
+	}
+	n, _, ok := l.blocks.Head()
+	return n, ok
+}
+
+// has tells whether a block is the one in the log, which has its number or begins after it.
+func (l logs) has(h *consensus.HeaderState) (bool, error) {
+	if h.BlockNum < l.blocks.First() {
+		return true, nil
+	}
+	if num, id, ok := l.blocks.Head(); ok && num == h.BlockNum {
+		return id == h.ID, nil // without reading it: a log may keep no blocks at all
+	}
+	b, err := l.blocks.Read(h.BlockNum)
+	if err != nil {
+		return false, err
+	}
+	return b.ID() == h.ID, nil
+}
