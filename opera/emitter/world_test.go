@@ -36,7 +36,7 @@ type place struct {
 // open opens the chain that is on a disk, or begins one.
 func open(disk vfs.FS, validators int, begin bool) (*place, error) {
 	p := &place{disk: disk, history: chain.NewHistory(chain.HistoryOptions{FS: disk, Dir: "/history"})}
-	e, err := page.Open(page.Options{Dir: "/state", FS: disk, Mode: page.Heap, GrowBytes: 2 << 20, BeforeMeta: p.history.Sync})
+	e, err := page.Open(page.Options{Dir: "/state", FS: disk, Mode: page.Heap, GrowBytes: 2 << 20, BeforeCheckpoint: p.history.Sync})
 	if err != nil {
 		return nil, err
 	}

@@ -116,13 +116,13 @@ func OpenRows(dir string, o Options) (store.Engine, error) {
 
 func openPage(dir string, o Options) (store.Engine, error) {
 	e, err := page.Open(page.Options{
-		Dir:          dir,
-		Mode:         o.Mode,
-		LimitBytes:   o.LimitBytes,
-		GuardBytes:   o.GuardBytes,
-		PrivateBytes: o.PrivateBytes,
-		ReadOnly:     o.ReadOnly,
-		BeforeMeta:   o.BeforeCheckpoint,
+		Dir:              dir,
+		Mode:             o.Mode,
+		LimitBytes:       o.LimitBytes,
+		GuardBytes:       o.GuardBytes,
+		PrivateBytes:     o.PrivateBytes,
+		ReadOnly:         o.ReadOnly,
+		BeforeCheckpoint: o.BeforeCheckpoint,
 	})
 	if err != nil {
 		return nil, err // not a nil engine in an interface

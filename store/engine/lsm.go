@@ -14,9 +14,9 @@ func openLSM(dir string, k Kind, o Options) (store.Engine, error) {
 		return nil, err
 	}
 	e, err := lsm.Open(base, lsm.Options{
-		CacheBytes:   o.CacheBytes,
-		OverlayBytes: o.OverlayBytes,
-		BeforeFlush:  o.BeforeCheckpoint,
+		CacheBytes:       o.CacheBytes,
+		OverlayBytes:     o.OverlayBytes,
+		BeforeCheckpoint: o.BeforeCheckpoint,
 	})
 	if err != nil {
 		return nil, err // not a nil engine in an interface

@@ -120,8 +120,8 @@ func (e *Engine) flush(f *flush) (*ground, error) {
 	if undone != nil {
 		defer undone.drop()
 	}
-	if e.opts.BeforeFlush != nil {
-		if err := e.opts.BeforeFlush(f.image.Irreversible); err != nil {
+	if e.opts.BeforeCheckpoint != nil {
+		if err := e.opts.BeforeCheckpoint(f.image.Irreversible); err != nil {
 			return nil, fmt.Errorf("before the flush: %w", err)
 		}
 	}

@@ -202,17 +202,17 @@ var failures = map[string]struct {
 	plant     func(*world)
 	committed bool
 }{
-	"BeforeFlush":  {plant: func(w *world) { w.e.opts.BeforeFlush = func(uint64) error { return errPlanted } }},
-	"FirstRow":     {plant: func(w *world) { w.base.failPut = w.base.puts + 1 }},
-	"MiddleRow":    {plant: func(w *world) { w.base.failPut = w.base.puts + 4 }},
-	"Commit":       {plant: func(w *world) { w.base.failCommit = true }},
-	"LyingCommit":  {plant: func(w *world) { w.base.lieCommit = true }, committed: true},
-	"Seal":         {plant: func(w *world) { w.e.site.path += "/gone" }, committed: true},
-	"AfterTheSeal": {plant: func(w *world) { w.base.failSnapshot = true }, committed: true},
+	"BeforeCheckpoint": {plant: func(w *world) { w.e.opts.BeforeCheckpoint = func(uint64) error { return errPlanted } }},
+	"FirstRow":         {plant: func(w *world) { w.base.failPut = w.base.puts + 1 }},
+	"MiddleRow":        {plant: func(w *world) { w.base.failPut = w.base.puts + 4 }},
+	"Commit":           {plant: func(w *world) { w.base.failCommit = true }},
+	"LyingCommit":      {plant: func(w *world) { w.base.lieCommit = true }, committed: true},
+	"Seal":             {plant: func(w *world) { w.e.site.path += "/gone" }, committed: true},
+	"AfterTheSeal":     {plant: func(w *world) { w.base.failSnapshot = true }, committed: true},
 }
 
 func (w *world) heal() {
-	w.e.opts.BeforeFlush = nil
+	w.e.opts.BeforeCheckpoint = nil
 	w.base.failPut, w.base.failCommit, w.base.lieCommit, w.base.failSnapshot = 0, false, false, false
 	w.e.site.path = strings.TrimSuffix(w.e.site.path, "/gone")
 }
@@ -292,7 +292,7 @@ func TestTheWriterGoesOnDuringAFlush(t *testing.T) {
 	block(t, w.s, table, "a=1", "b=1")
 	commit(t, w.s, 1)
 	begun, release := make(chan bool), make(chan bool)
-	w.e.opts.BeforeFlush = func(uint64) error {
+	w.e.opts.BeforeCheckpoint = func(uint64) error {
 		begun <- true
 		<-release
 		return nil
@@ -320,7 +320,7 @@ func TestTheWriterGoesOnDuringAFlush(t *testing.T) {
 
 func TestAWriterWithoutFlushesIsStopped(t *testing.T) {
 	w, table := fresh(t)
-	w.e.opts.BeforeFlush = func(uint64) error { return errPlanted }
+	w.e.opts.BeforeCheckpoint = func(uint64) error { return errPlanted }
 	value := strings.Repeat("v", 10_000)
 	var err error
 	for i := 0; err == nil; i++ {
@@ -475,7 +475,7 @@ func TestWhatIsLentOutlivesEverythingButAChange(t *testing.T) {
 	want := map[string]string{"base": strings.Repeat("B", 100), "frozen": strings.Repeat("F", 100), "live": strings.Repeat("L", 100)}
 	w.must(w.s.Put(table, []byte("base"), []byte(want["base"])))
 	w.must(checkpoint(t, w.s))
-	w.e.opts.BeforeFlush = func(uint64) error { return errPlanted }
+	w.e.opts.BeforeCheckpoint = func(uint64) error { return errPlanted }
 	w.must(w.s.Put(table, []byte("frozen"), []byte(want["frozen"])))
 	if checkpoint(t, w.s) == nil {
 		t.Fatal("the flush did not fail")

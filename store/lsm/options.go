@@ -19,10 +19,10 @@ type Options struct {
 	// again can gather above it. Changes are refused, as of a full store, at
 	// four times of it.
 	OverlayBytes int64
-	// BeforeFlush is called, from a goroutine of its own, before the batch of a
+	// BeforeCheckpoint is called, from a goroutine of its own, before the batch of a
 	// flush is committed: the block log must be durable up to revision when it
 	// returns nil. Its error fails the checkpoint.
-	BeforeFlush func(revision uint64) error
+	BeforeCheckpoint func(revision uint64) error
 }
 
 // MinCache is the least Options.CacheBytes.

@@ -89,7 +89,7 @@ func newLife(t *testing.T, r *rand.Rand, disk *memfs.FS, on *span) *life {
 // start opens the store, which holds on, and notes that this is promised from now on.
 func (l *life) start(on span) {
 	l.t.Helper()
-	l.options.FS, l.options.BeforeMeta = l.fs, l.appendLog
+	l.options.FS, l.options.BeforeCheckpoint = l.fs, l.appendLog
 	l.stopped, l.failures, l.waiting, l.tables = false, nil, false, nil
 	log, err := l.fs.Open(storeDir+"/blocks.log", true)
 	l.try(err)
@@ -130,7 +130,7 @@ func (l *life) goOnAfterKill() {
 	l.fs = errorfs.New(l.record)
 	l.kill = l.fs.(*errorfs.FS)
 	o := l.options
-	o.FS, o.BeforeMeta = l.fs, nil
+	o.FS, o.BeforeCheckpoint = l.fs, nil
 	found, err := l.verify(o, l.candidates(l.position()))
 	l.try(err)
 	l.start(found)
@@ -153,7 +153,7 @@ func (l *life) cut() (states int, next *life) {
 		return states, nil
 	}
 	o := l.options
-	o.FS, o.BeforeMeta = chosen.FS.Clone(), nil
+	o.FS, o.BeforeCheckpoint = chosen.FS.Clone(), nil
 	l.try(vfs.MkdirAll(o.FS, storeDir))
 	found, err := l.verify(o, l.candidates(chosen.At))
 	if err != nil {

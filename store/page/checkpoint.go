@@ -209,18 +209,18 @@ func (e *Engine) commit(c *checkpoint) (err error) {
 			return &syncError{fmt.Errorf("sync %s: %w", e.path, err)}
 		}
 	}
-	if e.opts.BeforeMeta != nil && planted != logAfterMeta {
-		if err := e.opts.BeforeMeta(c.meta.head); err != nil {
+	if e.opts.BeforeCheckpoint != nil && planted != logAfterMeta {
+		if err := e.opts.BeforeCheckpoint(c.meta.head); err != nil {
 			return fmt.Errorf("before the meta page: %w", err)
 		}
 	}
 	c.meta.at = time.Now().UnixNano()
 	c.meta.duration = int64(time.Since(c.started))
 	c.named = true
-	if err := e.writeMeta(&c.meta); err != nil || planted != logAfterMeta || e.opts.BeforeMeta == nil {
+	if err := e.writeMeta(&c.meta); err != nil || planted != logAfterMeta || e.opts.BeforeCheckpoint == nil {
 		return err
 	}
-	return e.opts.BeforeMeta(c.meta.head)
+	return e.opts.BeforeCheckpoint(c.meta.head)
 }
 
 // syncError marks a failed sync: what was written before it may be lost.

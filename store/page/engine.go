@@ -29,7 +29,7 @@
 //  4. dirty: memory differs from the file. Every page allocated since the last
 //     write-out is dirty, no other.
 //  5. A meta page is written only after a successful sync of everything it
-//     reaches, and after BeforeMeta.
+//     reaches, and after BeforeCheckpoint.
 package page
 
 import (

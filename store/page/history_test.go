@@ -75,7 +75,7 @@ func newHistory(t testing.TB, seed uint64, fs vfs.FS, record *recordfs.FS, o pag
 	if h.options.Dir == "" {
 		h.options.Dir = storeDir
 	}
-	h.options.BeforeMeta = h.appendLog
+	h.options.BeforeCheckpoint = h.appendLog
 	h.try(vfs.MkdirAll(fs, h.options.Dir))
 	log, err := fs.Create(h.options.Dir + "/blocks.log")
 	h.try(err)

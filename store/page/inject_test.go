@@ -300,7 +300,7 @@ func (s *script) after(f errorfs.Fault, op errorfs.Op) {
 // reopened opens the file as it is.
 func (s *script) reopened() {
 	o := s.options
-	o.BeforeMeta = nil
+	o.BeforeCheckpoint = nil
 	if _, err := s.verify(o, s.candidates(s.position())); err != nil {
 		s.t.Errorf("opened again: %v", err)
 	}

@@ -67,10 +67,10 @@ type Options struct {
 
 	ReadOnly bool
 	FS       vfs.FS // default vfs.OS
-	// BeforeMeta is called, from a goroutine of its own, between the sync of an
+	// BeforeCheckpoint is called, from a goroutine of its own, between the sync of an
 	// image's pages and the writing of its meta page: the block log must be
 	// durable up to revision when it returns nil.
-	BeforeMeta func(revision uint64) error
+	BeforeCheckpoint func(revision uint64) error
 }
 
 const (
