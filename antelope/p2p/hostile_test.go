@@ -5,11 +5,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"math"
 	"math/rand/v2"
 	"os"
 	"runtime"
-	"strings"
 	"testing"
 	"time"
 
@@ -50,40 +48,6 @@ func sent(p *peer.Peer) (p2p.Reason, error) {
 	return m.Reason, err
 }
 
-func TestPeersThatCannotBeUsedHearWhy(t *testing.T) {
-	chain := p2p.NewTestChain(100)
-	n := p2p.StartNode(t, chain, nil)
-	for _, c := range []struct {
-		name   string
-		change func(*p2p.Handshake)
-		reason p2p.Reason
-		log    string
-	}{
-		{"another chain", func(h *p2p.Handshake) { h.ChainID = types.Hash(nil) }, p2p.WrongChain, "Peer on a different chain"},
-		{"itself", func(h *p2p.Handshake) { h.NodeID = n.NodeID() }, p2p.Self, "Self connection detected"},
-		{"a fork", func(h *p2p.Handshake) { h.LIBID = types.Hash(nil) }, p2p.Forked, "Peer chain is forked"},
-		{"no address", func(h *p2p.Handshake) { h.P2PAddress = "" }, p2p.FatalOther, "p2p_address is null string"},
-		{"a long address", func(h *p2p.Handshake) { h.P2PAddress = strings.Repeat("x", 385) }, p2p.FatalOther, "p2p_address too large"},
-		{"a long agent", func(h *p2p.Handshake) { h.Agent = strings.Repeat("x", 385) }, p2p.FatalOther, "agent field too large"},
-		{"no system", func(h *p2p.Handshake) { h.OS = "" }, p2p.FatalOther, "os field is null string"},
-		{"LIB above head", func(h *p2p.Handshake) { h.LIBNum = h.HeadNum + 1 }, p2p.FatalOther, "is greater than head block"},
-		{"a wrong token", func(h *p2p.Handshake) { h.Token[0] = 1 }, p2p.FatalOther, "token field invalid"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			p := dial(t, n)
-			c.change(&p.Hello)
-			must(t, p.SendHandshake())
-			if r, err := sent(p); err != nil || r != c.reason {
-				t.Errorf("heard %v, %v; want %v", r, err, c.reason)
-			}
-			if _, err := p.Receive(); err == nil {
-				t.Error("the connection stays")
-			}
-			n.Eventually(t, "the reason in the log: "+c.log, func() bool { return n.Logged(c.log) })
-		})
-	}
-}
-
 func TestPeersThatMisbehaveAreDroppedWithAReason(t *testing.T) {
 	chain := p2p.NewTestChain(100)
 	n := p2p.StartNode(t, chain, func(o *p2p.Options) { o.KeepAlive = 700 * time.Millisecond })
@@ -104,22 +68,8 @@ func TestPeersThatMisbehaveAreDroppedWithAReason(t *testing.T) {
 		send []byte
 		log  string
 	}{
-		{"an empty frame", raw(0), "incoming message length unexpected (0)"},
-		{"a frame over 8 MiB", raw(8<<20+1, 7), "incoming message length unexpected (8388609)"},
-		{"a frame of 4 GiB", raw(math.MaxUint32, 7), "incoming message length unexpected (4294967295)"},
-		{"an unknown type", raw(2, 9, 0), "message of type 9"},
-		{"a type of six bytes", raw(6, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01), "message of type"},
-		{"a short handshake", raw(3, 0, 1, 2), "message of type 0"},
-		{"more ids than bytes", raw(13, append([]byte{4}, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0x0f)...), "message of type 4"},
-		{"a short block", raw(5, 7, 1, 2, 3, 4), "message of type 7"},
-		{"a short transaction", raw(5, 8, 1, 2, 3, 4), "message of type 8"},
-		{"three ids in a notice", frame(p2p.Notice{Blocks: p2p.IDs{Mode: p2p.ModeCatchUp, IDs: make([]types.Checksum256, 3)}}), "known_blocks.ids.size 3"},
-		{"two ids in a request", frame(p2p.Request{Blocks: p2p.IDs{Mode: p2p.ModeNormal, IDs: make([]types.Checksum256, 2)}}), "req_blocks.ids.size 2"},
-		{"transaction ids in a request", frame(p2p.Request{Trx: p2p.IDs{Mode: p2p.ModeNormal, IDs: make([]types.Checksum256, 1)}}), "req_trx.ids.size 1"},
 		{"a flood of messages", many(p2p.ChainSize{}, 20_000), "too many messages"},
 		{"a flood of old blocks", many(chain.At(1), 20_000), "too many blocks that are no news"},
-		{"blocks after block 0 for ever", many(p2p.SyncRequest{Start: 0, End: math.MaxUint32}, 1), "unable to fetch block 0"},
-		{"blocks that are not there", frame(p2p.SyncRequest{Start: info.HeadNum + 1, End: math.MaxUint32}), "unable to fetch block 101"},
 		{"a block with a bad signature", frame(chain.Bad()), "block_validate_exception"},
 		{"a block with a WebAuthn signature", frame(chain.WebAuthn()), "WebAuthn signed block received"},
 		{"silence", nil, "heartbeat timed out"},
