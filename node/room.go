@@ -7,8 +7,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
+	"tarn/probe"
 	"tarn/store"
 )
 
@@ -42,9 +41,6 @@ func Room(err error) (helped error, ok bool) {
 
 // Free is how many bytes of a folder's disk others than root may still write.
 func Free(dir string) (uint64, error) {
-	var f unix.Statfs_t
-	if err := unix.Statfs(dir, &f); err != nil {
-		return 0, &fs.PathError{Op: "statfs", Path: dir, Err: err}
-	}
-	return f.Bavail * uint64(f.Frsize), nil
+	s, err := probe.ReadSpace(dir)
+	return uint64(s.Free), err
 }

@@ -61,7 +61,7 @@ func (m *Meter) project(s *store.Stats, disk int64) (state []yearly, total float
 }
 
 // perYear shows the projection, as far as there is one.
-func (m *Meter) perYear(w sheet, s *store.Stats, disk int64) {
+func (m *Meter) perYear(w *exposition.Writer, s *store.Stats, disk int64) {
 	state, total, whole := m.project(s, disk)
 	if len(state) > 0 {
 		w.Metric("tarn_state_written_bytes_per_year", exposition.Gauge, "Bytes written to the state's files, by cause, since the node began to serve, as if for a year")
@@ -70,7 +70,7 @@ func (m *Meter) perYear(w sheet, s *store.Stats, disk int64) {
 		}
 	}
 	if whole {
-		w.gauge("tarn_process_disk_written_bytes_per_year", "What the process writes to disks, since it began to serve, as if for a year", total)
+		w.Gauge("tarn_process_disk_written_bytes_per_year", "What the process writes to disks, since it began to serve, as if for a year", total)
 	}
 }
 

@@ -97,21 +97,21 @@ func (m *Meter) count(s *store.Stats) {
 
 // Append appends all metrics.
 func (m *Meter) Append(to *exposition.Writer) {
-	w, r := sheet{to}, m.read()
+	w, r := to, m.read()
 	s := &r.state
 	w.Metric("tarn_state_info", exposition.Gauge, "How the state is kept; always 1")
 	w.Sample(1, "engine", s.Engine, "mode", s.Mode, "memory", word(s.Memory))
-	w.state(s)
-	w.writes(s.Written)
+	writeState(w, s)
+	writeWrites(w, s.Written)
 	m.files(w, r)
 	m.checkpoints(w, s)
-	w.process(&r.process)
+	writeProcess(w, &r.process)
 	failed := 0.0
 	if r.failed != nil {
 		failed = 1
 	}
-	w.gauge("tarn_meter_failed", "1 if some of the numbers of the process could not be read", failed)
-	w.runtime(r.runtime)
+	w.Gauge("tarn_meter_failed", "1 if some of the numbers of the process could not be read", failed)
+	writeRuntime(w, r.runtime)
 	m.perYear(w, s, r.process.Disk.Written)
 }
 
@@ -120,7 +120,7 @@ func (m *Meter) Append(to *exposition.Writer) {
 func word(text string) string { return strings.ReplaceAll(text, " ", "_") }
 
 // files is what goes to all files, and what room there is for them.
-func (m *Meter) files(w sheet, r *reading) {
+func (m *Meter) files(w *exposition.Writer, r *reading) {
 	w.Metric("tarn_written_bytes_total", exposition.Counter, "Bytes written to files, by what they keep; tarn_state_written_bytes_total says why of the state's")
 	w.Sample(float64(r.state.Written.Total()), "files", "state")
 	for i, f := range m.o.Files {
@@ -138,22 +138,16 @@ func (m *Meter) files(w sheet, r *reading) {
 	each("tarn_disk_size_bytes", "Size of the disk that a folder is on", func(s probe.Space) int64 { return s.Size })
 }
 
-// sheet is the metrics under way.
-type sheet struct{ *exposition.Writer }
-
-func (w sheet) gauge(name, help string, v float64)   { w.One(name, exposition.Gauge, help, v) }
-func (w sheet) counter(name, help string, v float64) { w.One(name, exposition.Counter, help, v) }
-
-func (w sheet) state(s *store.Stats) {
-	bytes := func(name, help string, v int64) { w.gauge("tarn_state_"+name+"_bytes", help, float64(v)) }
+func writeState(w *exposition.Writer, s *store.Stats) {
+	bytes := func(name, help string, v int64) { w.Gauge("tarn_state_"+name+"_bytes", help, float64(v)) }
 	bytes("size", "Size of the state's files", s.Size)
 	bytes("limit", "Limit of the state's size; 0 for none", s.Limit)
 	bytes("used", "What the newest state takes", s.Used)
 	bytes("free", "What the state can still grow by", s.Free)
 	bytes("dirty", "What has changed since the last checkpoint", s.DirtyBytes)
 	bytes("private", "Memory of the state that the kernel cannot take back", s.PrivateBytes)
-	w.gauge("tarn_state_open_views", "Views that readers hold", float64(s.OpenViews))
-	count := func(name, help string, v int64) { w.counter("tarn_state_"+name+"_total", help, float64(v)) }
+	w.Gauge("tarn_state_open_views", "Views that readers hold", float64(s.OpenViews))
+	count := func(name, help string, v int64) { w.Counter("tarn_state_"+name+"_total", help, float64(v)) }
 	count("cache_hits", "Reads that a cache answered", s.CacheHits)
 	count("cache_misses", "Reads that no cache answered", s.CacheMisses)
 	count("gets", "Rows read", s.Gets)
@@ -161,63 +155,63 @@ func (w sheet) state(s *store.Stats) {
 	count("deletes", "Rows deleted", s.Deletes)
 }
 
-// writes is what goes to the state's files, by cause.
-func (w sheet) writes(now store.Written) {
+// writeWrites is what goes to the state's files, by cause.
+func writeWrites(w *exposition.Writer, now store.Written) {
 	w.Metric("tarn_state_written_bytes_total", exposition.Counter, "Bytes written to the state's files, by cause")
 	for _, c := range causes(&now) {
 		w.Sample(float64(c.bytes), "cause", c.name)
 	}
 }
 
-func (m *Meter) checkpoints(w sheet, s *store.Stats) {
-	w.counter("tarn_checkpoints_total", "Checkpoints finished", float64(s.Checkpoints))
-	w.counter("tarn_checkpoints_failed_total", "Checkpoints that failed", float64(s.CheckpointsFailed))
+func (m *Meter) checkpoints(w *exposition.Writer, s *store.Stats) {
+	w.Counter("tarn_checkpoints_total", "Checkpoints finished", float64(s.Checkpoints))
+	w.Counter("tarn_checkpoints_failed_total", "Checkpoints that failed", float64(s.CheckpointsFailed))
 	if c := &s.LastCheckpoint; !c.At.IsZero() {
-		w.gauge("tarn_checkpoint_age_seconds", "Time since the last checkpoint became durable", time.Since(c.At).Seconds())
-		w.gauge("tarn_checkpoint_duration_seconds", "How long the last checkpoint took", c.Duration.Seconds())
-		w.gauge("tarn_checkpoint_pause_seconds", "How long the chain stood still for it", c.Pause.Seconds())
-		w.gauge("tarn_checkpoint_bytes", "What the last checkpoint wrote", float64(c.Bytes))
-		w.gauge("tarn_checkpoint_pages", "Pages, or rows, that the last checkpoint wrote", float64(c.Pages))
-		w.gauge("tarn_checkpoint_returned_bytes", "Memory that was given back after it", float64(c.Returned))
+		w.Gauge("tarn_checkpoint_age_seconds", "Time since the last checkpoint became durable", time.Since(c.At).Seconds())
+		w.Gauge("tarn_checkpoint_duration_seconds", "How long the last checkpoint took", c.Duration.Seconds())
+		w.Gauge("tarn_checkpoint_pause_seconds", "How long the chain stood still for it", c.Pause.Seconds())
+		w.Gauge("tarn_checkpoint_bytes", "What the last checkpoint wrote", float64(c.Bytes))
+		w.Gauge("tarn_checkpoint_pages", "Pages, or rows, that the last checkpoint wrote", float64(c.Pages))
+		w.Gauge("tarn_checkpoint_returned_bytes", "Memory that was given back after it", float64(c.Returned))
 	}
 	w.Metric("tarn_checkpoint_time_seconds", exposition.Buckets, "How long checkpoints took, those that a reading of these metrics came after")
 	w.Distribution(m.duration.Read())
 	w.Metric("tarn_checkpoint_stop_seconds", exposition.Buckets, "How long the chain stood still for each of them")
 	w.Distribution(m.pause.Read())
 	d := m.o.Durable()
-	w.gauge("tarn_durable_block_num", "Block that a start after a crash begins with", float64(d.Head))
-	w.gauge("tarn_durable_irreversible_block_num", "Block that such a start can step back to", float64(d.Irreversible))
+	w.Gauge("tarn_durable_block_num", "Block that a start after a crash begins with", float64(d.Head))
+	w.Gauge("tarn_durable_irreversible_block_num", "Block that such a start can step back to", float64(d.Irreversible))
 }
 
-// process has the conventional names where there are some.
-func (w sheet) process(p *probe.Process) {
-	w.counter("process_cpu_seconds_total", "CPU time", (p.User + p.System).Seconds())
+// writeProcess has the conventional names where there are some.
+func writeProcess(w *exposition.Writer, p *probe.Process) {
+	w.Counter("process_cpu_seconds_total", "CPU time", (p.User + p.System).Seconds())
 	w.Metric("tarn_process_cpu_seconds_total", exposition.Counter, "CPU time, in the program and in the kernel for it")
 	w.Sample(p.User.Seconds(), "mode", "user")
 	w.Sample(p.System.Seconds(), "mode", "system")
-	w.gauge("process_start_time_seconds", "When the process began, in s since 1970", float64(p.Start.UnixMilli())/1000)
-	w.gauge("process_resident_memory_bytes", "Memory in RAM", float64(p.Memory.Resident()))
-	w.gauge("process_virtual_memory_bytes", "Address space", float64(p.Virtual))
-	w.gauge("process_open_fds", "Open files", float64(p.Files))
-	w.gauge("tarn_process_threads", "Threads", float64(p.Threads))
-	w.counter("tarn_process_major_faults_total", "Page faults that waited for a disk", float64(p.MajorFaults))
+	w.Gauge("process_start_time_seconds", "When the process began, in s since 1970", float64(p.Start.UnixMilli())/1000)
+	w.Gauge("process_resident_memory_bytes", "Memory in RAM", float64(p.Memory.Resident()))
+	w.Gauge("process_virtual_memory_bytes", "Address space", float64(p.Virtual))
+	w.Gauge("process_open_fds", "Open files", float64(p.Files))
+	w.Gauge("tarn_process_threads", "Threads", float64(p.Threads))
+	w.Counter("tarn_process_major_faults_total", "Page faults that waited for a disk", float64(p.MajorFaults))
 	w.Metric("tarn_process_memory_bytes", exposition.Gauge, "Memory by what stands behind it; the kernel can take back what is of files")
 	w.Sample(float64(p.Memory.Anonymous), "kind", "anonymous")
 	w.Sample(float64(p.Memory.File), "kind", "file")
 	w.Sample(float64(p.Memory.Shared), "kind", "shared")
 	w.Sample(float64(p.Memory.Swap), "kind", "swap")
-	w.counter("tarn_process_disk_read_bytes_total", "Bytes read from disks", float64(p.Disk.Read))
-	w.counter("tarn_process_disk_written_bytes_total", "Bytes written to disks, the block log included", float64(p.Disk.Written))
-	w.counter("tarn_process_disk_cancelled_bytes_total", "Bytes of those that were deleted before they got to a disk", float64(p.Disk.Cancelled))
+	w.Counter("tarn_process_disk_read_bytes_total", "Bytes read from disks", float64(p.Disk.Read))
+	w.Counter("tarn_process_disk_written_bytes_total", "Bytes written to disks, the block log included", float64(p.Disk.Written))
+	w.Counter("tarn_process_disk_cancelled_bytes_total", "Bytes of those that were deleted before they got to a disk", float64(p.Disk.Cancelled))
 }
 
-func (w sheet) runtime(r probe.Runtime) {
-	w.gauge("go_goroutines", "Goroutines", float64(r.Goroutines))
+func writeRuntime(w *exposition.Writer, r probe.Runtime) {
+	w.Gauge("go_goroutines", "Goroutines", float64(r.Goroutines))
 	w.Metric("tarn_go_memory_bytes", exposition.Gauge, "Memory of Go's runtime; all of it is anonymous")
 	w.Sample(float64(r.HeapLive), "class", "heap")
 	w.Sample(float64(r.HeapIdle), "class", "heap_idle")
 	w.Sample(float64(r.Stacks), "class", "stacks")
 	w.Sample(float64(r.Other), "class", "other")
-	w.counter("tarn_go_gc_cycles_total", "Collections of garbage", float64(r.GCCycles))
-	w.counter("tarn_go_gc_cpu_seconds_total", "CPU time of the garbage collector, an estimate", r.GCCPU.Seconds())
+	w.Counter("tarn_go_gc_cycles_total", "Collections of garbage", float64(r.GCCycles))
+	w.Counter("tarn_go_gc_cpu_seconds_total", "CPU time of the garbage collector, an estimate", r.GCCPU.Seconds())
 }

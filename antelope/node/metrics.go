@@ -118,53 +118,45 @@ func (m *metrics) count(target string) {
 // append appends all metrics.
 func (m *metrics) append(b []byte) []byte {
 	before := len(b)
-	w := sheet{exposition.To(b)}
+	w := exposition.To(b)
 	w.Metric("nodeos_info", exposition.Gauge, "About this node; always 1")
 	w.Sample(1, m.information...)
 	m.requests(w)
 	m.answers.append(w)
 	if m.network != nil {
 		n := m.network()
-		w.network(&n)
-		w.connections(n.Connections)
+		writeNetwork(w, &n)
+		writeConnections(w, n.Connections)
 	}
 	head := m.head()
-	w.gauge("nodeos_last_irreversible", "Number of the last irreversible block", float64(head.IrreversibleNum))
-	w.gauge("nodeos_head_block_num", "Number of the newest block", float64(head.Num))
-	w.gauge("tarn_head_age_seconds", "Age of the newest block", time.Since(head.Time.TimePoint().Time()).Seconds())
+	w.Gauge("nodeos_last_irreversible", "Number of the last irreversible block", float64(head.IrreversibleNum))
+	w.Gauge("nodeos_head_block_num", "Number of the newest block", float64(head.Num))
+	w.Gauge("tarn_head_age_seconds", "Age of the newest block", time.Since(head.Time.TimePoint().Time()).Seconds())
 	m.blocks(w)
 	m.blocksTimes.append(w)
 	m.producers.append(w)
-	m.vitals.Append(w.Writer)
+	m.vitals.Append(w)
 	if m.history != nil {
 		kept, served := m.history()
-		w.history(&kept, served)
+		writeHistory(w, &kept, served)
 	}
 	if m.traces != nil {
 		recorded := m.traces()
-		w.traces(&recorded)
+		writeTraces(w, &recorded)
 	}
-	w.counter("exposer_transferred_bytes_total", "Bytes of answers to scrapes before this one", float64(m.bytes.Load()))
-	w.counter("exposer_scrapes_total", "Scrapes before this one", float64(m.scrapes.Load()))
+	w.Counter("exposer_transferred_bytes_total", "Bytes of answers to scrapes before this one", float64(m.bytes.Load()))
+	w.Counter("exposer_scrapes_total", "Scrapes before this one", float64(m.scrapes.Load()))
 	b = w.Bytes()
 	m.bytes.Add(uint64(len(b) - before))
 	m.scrapes.Add(1)
 	return b
 }
 
-// sheet is the metrics under way.
-type sheet struct{ *exposition.Writer }
-
-func (w sheet) gauge(name, help string, v float64)   { w.One(name, exposition.Gauge, help, v) }
-func (w sheet) counter(name, help string, v float64) { w.One(name, exposition.Counter, help, v) }
-
-func (w sheet) count(name, help string, n uint64) { w.counter(name, help, float64(n)) }
-
-func (w sheet) micros(name, help string, d time.Duration) {
-	w.counter(name, help, float64(d.Microseconds()))
+func writeMicros(w *exposition.Writer, name, help string, d time.Duration) {
+	w.Counter(name, help, float64(d.Microseconds()))
 }
 
-func (m *metrics) requests(w sheet) {
+func (m *metrics) requests(w *exposition.Writer) {
 	totals := map[string]uint64{}
 	m.served.Range(func(target, n any) bool {
 		totals[target.(string)] = n.(*atomic.Uint64).Load()
@@ -178,14 +170,14 @@ func (m *metrics) requests(w sheet) {
 
 // blocks are those that were begun here and those that came (Leap:
 // prometheus_plugin/metrics.hpp).
-func (m *metrics) blocks(w sheet) {
+func (m *metrics) blocks(w *exposition.Writer) {
 	m.mu.Lock()
 	block, p, s, in := m.block, m.produced, m.speculative, m.incoming
 	m.mu.Unlock()
-	w.count("nodeos_unapplied_transactions_total", "Transactions that waited when a block was produced, over all produced blocks", p.unapplied)
-	w.count("nodeos_subjective_bill_account_size_total", "Accounts with a subjective bill when a block was produced, over all produced blocks", p.billed)
-	w.count("nodeos_scheduled_trxs_total", "Scheduled transactions when a block was produced, over all produced blocks", p.scheduled)
-	w.count("nodeos_trxs_produced_total", "Transactions in produced blocks", p.transactions)
+	w.Count("nodeos_unapplied_transactions_total", "Transactions that waited when a block was produced, over all produced blocks", p.unapplied)
+	w.Count("nodeos_subjective_bill_account_size_total", "Accounts with a subjective bill when a block was produced, over all produced blocks", p.billed)
+	w.Count("nodeos_scheduled_trxs_total", "Scheduled transactions when a block was produced, over all produced blocks", p.scheduled)
+	w.Count("nodeos_trxs_produced_total", "Transactions in produced blocks", p.transactions)
 	for _, u := range []struct {
 		name, help         string
 		produced, incoming uint64
@@ -197,26 +189,26 @@ func (m *metrics) blocks(w sheet) {
 		w.Sample(float64(u.produced), "block_type", "produced")
 		w.Sample(float64(u.incoming), "block_type", "incoming")
 	}
-	w.micros("nodeos_produced_elapsed_us_total", "Time in the transactions of produced blocks", p.elapsed)
-	w.micros("nodeos_produced_us_total", "Time in produced blocks", p.time)
-	w.gauge("nodeos_block_num", "Number of the block that was begun here last", float64(block))
-	w.count("nodeos_blocks_produced", "Blocks produced", p.blocks)
-	w.totals("produced", &p.blockTotals)
-	w.count("nodeos_blocks_speculative_num", "Blocks begun and given up", s.blocks)
-	w.totals("speculative", &s)
-	w.count("nodeos_trxs_incoming_total", "Transactions in blocks that came", in.transactions)
-	w.micros("nodeos_incoming_elapsed_us_total", "Time in the transactions of blocks that came", in.elapsed)
-	w.micros("nodeos_incoming_us_total", "Time in blocks that came", in.time)
-	w.micros("nodeos_incoming_us_block_latency", "Age of blocks when they were applied, summed", in.latency)
-	w.count("nodeos_blocks_incoming", "Blocks that came", in.blocks)
+	writeMicros(w, "nodeos_produced_elapsed_us_total", "Time in the transactions of produced blocks", p.elapsed)
+	writeMicros(w, "nodeos_produced_us_total", "Time in produced blocks", p.time)
+	w.Gauge("nodeos_block_num", "Number of the block that was begun here last", float64(block))
+	w.Count("nodeos_blocks_produced", "Blocks produced", p.blocks)
+	writeTotals(w, "produced", &p.blockTotals)
+	w.Count("nodeos_blocks_speculative_num", "Blocks begun and given up", s.blocks)
+	writeTotals(w, "speculative", &s)
+	w.Count("nodeos_trxs_incoming_total", "Transactions in blocks that came", in.transactions)
+	writeMicros(w, "nodeos_incoming_elapsed_us_total", "Time in the transactions of blocks that came", in.elapsed)
+	writeMicros(w, "nodeos_incoming_us_total", "Time in blocks that came", in.time)
+	writeMicros(w, "nodeos_incoming_us_block_latency", "Age of blocks when they were applied, summed", in.latency)
+	w.Count("nodeos_blocks_incoming", "Blocks that came", in.blocks)
 }
 
-func (w sheet) totals(kind string, t *blockTotals) {
+func writeTotals(w *exposition.Writer, kind string, t *blockTotals) {
 	time := func(what, help string, d time.Duration) {
-		w.micros("nodeos_"+what+"_time_us_"+kind+"_block", help+" of "+kind+" blocks, in us", d)
+		writeMicros(w, "nodeos_"+what+"_time_us_"+kind+"_block", help+" of "+kind+" blocks, in us", d)
 	}
 	count := func(what string, n uint64) {
-		w.count("nodeos_num_"+what+"_trx_"+kind+"_block", "Transactions ("+what+") in "+kind+" blocks", n)
+		w.Count("nodeos_num_"+what+"_trx_"+kind+"_block", "Transactions ("+what+") in "+kind+" blocks", n)
 	}
 	time("total", "Time", t.total)
 	time("idle", "Time without work", t.idle)
@@ -229,13 +221,13 @@ func (w sheet) totals(kind string, t *blockTotals) {
 	time("other", "All other time", t.other)
 }
 
-// network are the connections together.
-func (w sheet) network(n *p2p.Metrics) {
-	w.count("nodeos_p2p_failed_connections", "Attempts to connect to a peer that failed", n.FailedConnections)
-	w.count("nodeos_p2p_dropped_trxs_total", "Transactions of peers that were dropped because too many waited", n.DroppedTransactions)
-	w.gauge("nodeos_p2p_peers", "Peers that this node is connected to", float64(n.Peers+n.BlockProducers))
-	w.gauge("nodeos_p2p_clients", "Peers that are connected to this node", float64(n.Clients))
-	w.count("tarn_p2p_refused_connections_total", "Peers that were not let in", n.RefusedConnections)
+// writeNetwork are the connections together.
+func writeNetwork(w *exposition.Writer, n *p2p.Metrics) {
+	w.Count("nodeos_p2p_failed_connections", "Attempts to connect to a peer that failed", n.FailedConnections)
+	w.Count("nodeos_p2p_dropped_trxs_total", "Transactions of peers that were dropped because too many waited", n.DroppedTransactions)
+	w.Gauge("nodeos_p2p_peers", "Peers that this node is connected to", float64(n.Peers+n.BlockProducers))
+	w.Gauge("nodeos_p2p_clients", "Peers that are connected to this node", float64(n.Clients))
+	w.Count("tarn_p2p_refused_connections_total", "Peers that were not let in", n.RefusedConnections)
 	both := func(name, help string, in, out uint64) {
 		w.Metric(name, exposition.Counter, help)
 		w.Sample(float64(in), "direction", "in")
@@ -244,11 +236,11 @@ func (w sheet) network(n *p2p.Metrics) {
 	both("tarn_p2p_bytes_total", "Bytes from and to all peers", n.BytesIn, n.BytesOut)
 	both("tarn_p2p_blocks_total", "Blocks from peers, and blocks that peers asked for", n.BlocksIn, n.BlocksOut)
 	both("tarn_p2p_transactions_total", "Transactions from and to peers", n.TransactionsIn, n.TransactionsOut)
-	w.count("tarn_p2p_duplicate_blocks_total", "Blocks that came again", n.DuplicateBlocks)
-	w.count("tarn_p2p_bad_blocks_total", "Blocks that were not valid", n.BadBlocks)
-	w.count("tarn_p2p_duplicate_transactions_total", "Transactions that came again", n.DuplicateTrx)
-	w.gauge("tarn_p2p_waiting_transaction_bytes", "Transactions of peers that the chain has not answered", float64(n.TransactionBytes))
-	w.gauge("tarn_p2p_syncing", "1 while this node catches up with a peer", float64(bit(n.Syncing)))
+	w.Count("tarn_p2p_duplicate_blocks_total", "Blocks that came again", n.DuplicateBlocks)
+	w.Count("tarn_p2p_bad_blocks_total", "Blocks that were not valid", n.BadBlocks)
+	w.Count("tarn_p2p_duplicate_transactions_total", "Transactions that came again", n.DuplicateTrx)
+	w.Gauge("tarn_p2p_waiting_transaction_bytes", "Transactions of peers that the chain has not answered", float64(n.TransactionBytes))
+	w.Gauge("tarn_p2p_syncing", "1 while this node catches up with a peer", float64(bit(n.Syncing)))
 }
 
 func bit(b bool) int64 {
@@ -258,9 +250,9 @@ func bit(b bool) int64 {
 	return 0
 }
 
-// connections are the connections one by one. Two with one id cannot be told apart;
+// writeConnections are the connections one by one. Two with one id cannot be told apart;
 // the newer one is shown.
-func (w sheet) connections(all []p2p.ConnectionMetrics) {
+func writeConnections(w *exposition.Writer, all []p2p.ConnectionMetrics) {
 	newest := map[string]int{}
 	for i := range all {
 		newest[all[i].NodeID] = i

@@ -22,7 +22,7 @@ func newBlocksTimes() blocksTimes {
 	}
 }
 
-func (t *blocksTimes) append(w sheet) {
+func (t *blocksTimes) append(w *exposition.Writer) {
 	for _, h := range []struct {
 		name, help string
 		of         *exposition.Histogram
@@ -113,7 +113,7 @@ func (p *producers) count(producer types.Name) *produced {
 	return at
 }
 
-// totals are sums over all producers.
+// writeTotals are sums over all producers.
 func (p *producers) totals() (all produced, forks uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,7 +123,7 @@ func (p *producers) totals() (all produced, forks uint64) {
 	return all, p.forks
 }
 
-func (p *producers) append(w sheet) {
+func (p *producers) append(w *exposition.Writer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	names := slices.Sorted(maps.Keys(p.of))
@@ -136,6 +136,6 @@ func (p *producers) append(w sheet) {
 	each("tarn_producer_blocks_total", "Blocks that became the head, by who produced them", func(at *produced) uint64 { return at.blocks })
 	each("tarn_producer_late_blocks_total", "Those that became the head 1 to 30 s after their time", func(at *produced) uint64 { return at.late })
 	each("tarn_producer_missed_blocks_total", "Blocks that were not there, by whose turn it was in the schedule of the block before them", func(at *produced) uint64 { return at.missed })
-	w.count("tarn_forks_total", "Switches to another fork", p.forks)
-	w.count("tarn_forked_blocks_total", "Blocks that a switch of forks took back", p.undone)
+	w.Count("tarn_forks_total", "Switches to another fork", p.forks)
+	w.Count("tarn_forked_blocks_total", "Blocks that a switch of forks took back", p.undone)
 }

@@ -7,8 +7,8 @@ import (
 	"tarn/serve/exposition"
 )
 
-// history is what the state history has written, and sent.
-func (w sheet) history(kept *ship.Stats, served *ship.ServerStats) {
+// writeHistory tells what the state history has written, and sent.
+func writeHistory(w *exposition.Writer, kept *ship.Stats, served *ship.ServerStats) {
 	logs := []struct {
 		name  string
 		stats shiplog.Stats
@@ -21,16 +21,16 @@ func (w sheet) history(kept *ship.Stats, served *ship.ServerStats) {
 	for _, l := range logs {
 		w.Sample(float64(l.stats.Entries), "log", l.name)
 	}
-	w.gauge("tarn_history_block_num", "Newest block in the state history", float64(kept.Head))
-	w.gauge("tarn_history_waiting_bytes", "Memory of blocks that wait to be written to the history, about", float64(kept.Waiting))
-	w.gauge("tarn_history_clients", "Clients of the state history", float64(served.Sessions.Load()))
-	w.counter("tarn_history_clients_refused_total", "Clients that were refused", float64(served.Refused.Load()))
-	w.counter("tarn_history_sent_blocks_total", "Blocks sent to clients", float64(served.Blocks.Load()))
-	w.counter("tarn_history_sent_bytes_total", "Bytes of those blocks", float64(served.Bytes.Load()))
+	w.Gauge("tarn_history_block_num", "Newest block in the state history", float64(kept.Head))
+	w.Gauge("tarn_history_waiting_bytes", "Memory of blocks that wait to be written to the history, about", float64(kept.Waiting))
+	w.Gauge("tarn_history_clients", "Clients of the state history", float64(served.Sessions.Load()))
+	w.Counter("tarn_history_clients_refused_total", "Clients that were refused", float64(served.Refused.Load()))
+	w.Counter("tarn_history_sent_blocks_total", "Blocks sent to clients", float64(served.Blocks.Load()))
+	w.Counter("tarn_history_sent_bytes_total", "Bytes of those blocks", float64(served.Bytes.Load()))
 }
 
-// traces is what the traces of blocks have come to.
-func (w sheet) traces(t *tracelog.Stats) {
+// writeTraces tells what the traces of blocks have come to.
+func writeTraces(w *exposition.Writer, t *tracelog.Stats) {
 	w.Metric("tarn_traces_written_bytes_total", exposition.Counter, "Bytes written to the files of traces")
 	for _, f := range []struct {
 		files string
@@ -41,8 +41,8 @@ func (w sheet) traces(t *tracelog.Stats) {
 	} {
 		w.Sample(float64(f.bytes), "files", f.files)
 	}
-	w.counter("tarn_traces_blocks_total", "Blocks whose traces were written", float64(t.Files.Blocks))
-	w.gauge("tarn_traces_block_num", "Newest block whose traces were told", float64(t.Head))
-	w.gauge("tarn_traces_indexed_block_num", "Blocks up to it are in the index of transactions", float64(t.Indexed))
-	w.gauge("tarn_traces_waiting_bytes", "Memory of blocks whose traces wait to be written, about", float64(t.Waiting))
+	w.Counter("tarn_traces_blocks_total", "Blocks whose traces were written", float64(t.Files.Blocks))
+	w.Gauge("tarn_traces_block_num", "Newest block whose traces were told", float64(t.Head))
+	w.Gauge("tarn_traces_indexed_block_num", "Blocks up to it are in the index of transactions", float64(t.Indexed))
+	w.Gauge("tarn_traces_waiting_bytes", "Memory of blocks whose traces wait to be written, about", float64(t.Waiting))
 }

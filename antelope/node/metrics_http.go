@@ -60,7 +60,7 @@ func (a *answers) byCode() map[int]uint64 {
 	return list
 }
 
-func (a *answers) append(w sheet) {
+func (a *answers) append(w *exposition.Writer) {
 	times := map[string]exposition.Distribution{}
 	a.of.Range(func(target, h any) bool {
 		times[target.(string)] = h.(*exposition.Histogram).Read()
@@ -75,5 +75,5 @@ func (a *answers) append(w sheet) {
 	for _, code := range slices.Sorted(maps.Keys(codes)) {
 		w.Sample(float64(codes[code]), "code", strconv.Itoa(code))
 	}
-	w.count("tarn_http_answer_bytes_total", "Bytes of those answers, without headers", a.bytes.Load())
+	w.Count("tarn_http_answer_bytes_total", "Bytes of those answers, without headers", a.bytes.Load())
 }

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"tarn/probe"
 )
 
 // Options are those of nodeos, by their names.
@@ -23,13 +25,7 @@ type Options struct {
 	WarningEvery uint64        // resource-monitor-warning-interval, looks
 	Log          *slog.Logger  // required
 
-	look func(path string) (disk, error) // nil asks the system
-}
-
-// disk is what a system knows about the file system of a path.
-type disk struct {
-	id                  uint64
-	capacity, available uint64 // bytes; available to those who are not root
+	look func(path string) (probe.Space, error) // nil asks the system
 }
 
 // warnBefore is how many percent before the threshold warnings begin.
@@ -53,7 +49,7 @@ type watched struct {
 // be mounts.
 func New(o Options, folders ...string) (*Monitor, error) {
 	if o.look == nil {
-		o.look = system
+		o.look = probe.ReadSpace
 	}
 	m := &Monitor{o: o}
 	m.introduce()
@@ -113,18 +109,18 @@ func (m *Monitor) add(path string) error {
 		return &Error{path, err}
 	}
 	m.o.Log.Info(path + "'s file system to be monitored")
-	if slices.ContainsFunc(m.disks, func(w watched) bool { return w.id == d.id }) {
+	if slices.ContainsFunc(m.disks, func(w watched) bool { return w.id == d.Device }) {
 		return nil
 	}
-	w := watched{path: path, id: d.id}
+	w := watched{path: path, id: d.Device}
 	if n := m.o.Absolute; n > 0 {
 		w.stop, w.warn = n<<30, warnGiB(n)<<30
 	} else {
-		w.stop, w.warn = (100-m.o.Threshold)*(d.capacity/100), (100-m.o.Threshold+warnBefore)*(d.capacity/100)
+		w.stop, w.warn = (100-m.o.Threshold)*(uint64(d.Size)/100), (100-m.o.Threshold+warnBefore)*(uint64(d.Size)/100)
 	}
 	m.disks = append(m.disks, w)
 	m.o.Log.Info(fmt.Sprintf("%s's file system monitored. shutdown_available: %d GiB, capacity: %d GiB, threshold: %s",
-		path, w.stop>>30, d.capacity>>30, m.threshold()))
+		path, w.stop>>30, uint64(d.Size)>>30, m.threshold()))
 	return nil
 }
 
@@ -159,9 +155,9 @@ func (m *Monitor) Run(ctx context.Context) error {
 // logs nothing; any goroutine may call it.
 func (m *Monitor) Full() error {
 	for _, w := range m.disks {
-		if d, err := m.o.look(w.path); err == nil && d.available < w.stop {
+		if d, err := m.o.look(w.path); err == nil && uint64(d.Free) < w.stop {
 			return fmt.Errorf("the disk of %s has %d MiB left of %d: it is fuller than resource-monitor-space-threshold or -absolute-gb allow (%s)",
-				w.path, d.available>>20, d.capacity>>20, m.threshold())
+				w.path, uint64(d.Free)>>20, uint64(d.Size)>>20, m.threshold())
 		}
 	}
 	return nil
@@ -178,15 +174,15 @@ func (m *Monitor) check() string {
 			continue
 		}
 		switch {
-		case d.available < w.stop:
+		case uint64(d.Free) < w.stop:
 			if say || !m.o.KeepRunning {
 				m.o.Log.Error(fmt.Sprintf("Space usage warning: %s's file system exceeded threshold %s, available: %d GiB, Capacity: %d GiB, shutdown_available: %d GiB",
-					w.path, m.threshold(), d.available>>30, d.capacity>>30, w.stop>>30))
+					w.path, m.threshold(), uint64(d.Free)>>30, uint64(d.Size)>>30, w.stop>>30))
 			}
 			return w.path
-		case d.available < w.warn && say:
+		case uint64(d.Free) < w.warn && say:
 			m.o.Log.Warn(fmt.Sprintf("Space usage warning: %s's file system approaching threshold. available: %d GiB, warning_available: %d GiB",
-				w.path, d.available>>30, w.warn>>30))
+				w.path, uint64(d.Free)>>30, w.warn>>30))
 			if !m.o.KeepRunning {
 				m.o.Log.Warn(fmt.Sprintf("nodeos will shutdown when space usage exceeds threshold %s", m.threshold()))
 			}

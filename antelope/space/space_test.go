@@ -9,15 +9,19 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tarn/probe"
 )
 
-func options(b *bytes.Buffer, look func(string) (disk, error)) Options {
+func options(b *bytes.Buffer, look func(string) (probe.Space, error)) Options {
 	return Options{Interval: time.Millisecond, Threshold: 90, WarningEvery: 3, Log: slog.New(slog.NewTextHandler(b, nil)), look: look}
 }
 
 // a disk of 1000 GiB
-func withAvailable(available *uint64) func(string) (disk, error) {
-	return func(string) (disk, error) { return disk{id: 1, capacity: 1000 << 30, available: *available << 30}, nil }
+func withAvailable(available *uint64) func(string) (probe.Space, error) {
+	return func(string) (probe.Space, error) {
+		return probe.Space{Device: 1, Size: 1000 << 30, Free: int64(*available) << 30}, nil
+	}
 }
 
 func TestANodeStopsBeforeItsDiskIsFull(t *testing.T) {
@@ -99,13 +103,13 @@ func TestEachDiskIsWatchedOnce(t *testing.T) {
 	}
 	fails := false
 	var b bytes.Buffer
-	m, err := New(options(&b, func(path string) (disk, error) {
+	m, err := New(options(&b, func(path string) (probe.Space, error) {
 		if fails {
-			return disk{}, errors.New("gone")
+			return probe.Space{}, errors.New("gone")
 		}
-		d := disk{id: 1, capacity: 1000 << 30, available: 500 << 30}
+		d := probe.Space{Device: 1, Size: 1000 << 30, Free: 500 << 30}
 		if filepath.Base(path) == "mounted" {
-			d.id, d.available = 2, 0
+			d.Device, d.Free = 2, 0
 		}
 		return d, nil
 	}), dir, filepath.Join(dir, "state"))
@@ -119,14 +123,14 @@ func TestEachDiskIsWatchedOnce(t *testing.T) {
 	if fails = true; m.check() != "" || !strings.Contains(b.String(), "Ignore this failure") {
 		t.Error(b.String())
 	}
-	if _, err := New(options(&b, func(string) (disk, error) { return disk{}, errors.New("gone") }), dir); err == nil {
+	if _, err := New(options(&b, func(string) (probe.Space, error) { return probe.Space{}, errors.New("gone") }), dir); err == nil {
 		t.Error("a folder that cannot be asked about at the start is watched")
 	}
 }
 
 func TestTheSystemKnowsItsDisks(t *testing.T) {
-	d, err := system(t.TempDir())
-	if err != nil || d.capacity == 0 || d.available > d.capacity {
+	d, err := probe.ReadSpace(t.TempDir())
+	if err != nil || d.Size == 0 || d.Free > d.Size {
 		t.Error(d, err)
 	}
 }

@@ -53,7 +53,7 @@ var rules = []rule{
 	{"antelope/ship/wire", []string{"antelope/exception", "antelope/execute", "antelope/serial", "antelope/state", "antelope/types", "antelope/wasm/intrinsic", "internal/..."}},
 	// What nodeos throws for their errors is the node's to say.
 	{"antelope/blocklog", []string{"antelope/types", "antelope/serial", "store/vfs", "internal/..."}},
-	{"antelope/space", []string{"internal/..."}},
+	{"antelope/space", []string{"probe", "internal/..."}},
 	{"antelope/config", []string{"antelope/control", "internal/..."}},
 	{"antelope/consensus", []string{"antelope/...", "store/vfs", "internal/..."}},
 	{"antelope/producer", []string{"antelope/...", "store/vfs", "writer", "internal/..."}},
@@ -70,7 +70,7 @@ var rules = []rule{
 	{"antelope/...", []string{"antelope/...", "store", "internal/..."}},
 
 	// Rooms of both protocols know neither.
-	{"node", []string{"store", "serve/systemd", "internal/..."}},
+	{"node", []string{"store", "serve/systemd", "probe", "internal/..."}},
 	{"writer", []string{"internal/..."}},
 	// What is written once: it knows the disk, and no protocol.
 	{"history/...", []string{"history/...", "store/vfs", "internal/..."}},

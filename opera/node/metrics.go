@@ -78,26 +78,9 @@ func (t *madeTotals) block(b *chain.Block) {
 	t.gas.Add(b.GasUsed)
 }
 
-// sheet is the metrics under way.
-type sheet struct{ *exposition.Writer }
-
-func (w sheet) gauge(name, help string, v float64) { w.One(name, exposition.Gauge, help, v) }
-
-func (w sheet) count(name, help string, n uint64) {
-	w.One(name, exposition.Counter, help, float64(n))
-}
-
-func (w sheet) whether(name, help string, is bool) {
-	v := 0.0
-	if is {
-		v = 1
-	}
-	w.gauge(name, help, v)
-}
-
 // append appends all metrics.
 func (m *metrics) append(b []byte) []byte {
-	w := sheet{exposition.To(b)}
+	w := exposition.To(b)
 	w.Metric("tarn_opera_info", exposition.Gauge, "The network of this node; always 1")
 	w.Sample(1, "network", m.network)
 	m.chain(w)
@@ -105,48 +88,48 @@ func (m *metrics) append(b []byte) []byte {
 		r.append(w)
 	}
 	m.sizes(w)
-	m.vitals.Append(w.Writer)
-	w.library()
+	m.vitals.Append(w)
+	writeLibrary(w)
 	return w.Bytes()
 }
 
 // chain is about the blocks (go-opera: gossip/c_block_callbacks.go).
-func (m *metrics) chain(w sheet) {
+func (m *metrics) chain(w *exposition.Writer) {
 	if at, err := m.head(); err == nil {
 		for _, name := range []string{"chain_head_block", "chain_head_header", "chain_head_receipt"} {
-			w.gauge(name, "Number of the newest block", float64(at.block))
+			w.Gauge(name, "Number of the newest block", float64(at.block))
 		}
 		age := time.Since(at.at)
-		w.gauge("chain_block_age", "Age of the newest block, in ns; a network without transactions makes few", float64(age))
-		w.gauge("tarn_head_age_seconds", "Age of the newest block", age.Seconds())
-		w.gauge("tarn_opera_epoch", "The present epoch", float64(at.epoch))
+		w.Gauge("chain_block_age", "Age of the newest block, in ns; a network without transactions makes few", float64(age))
+		w.Gauge("tarn_head_age_seconds", "Age of the newest block", age.Seconds())
+		w.Gauge("tarn_opera_epoch", "The present epoch", float64(at.epoch))
 	}
-	w.count("tarn_opera_blocks_total", "Blocks made since the start", m.made.blocks.Load())
-	w.count("tarn_opera_transactions_total", "Transactions executed in those blocks", m.made.txs.Load())
-	w.count("tarn_opera_skipped_transactions_total", "Transactions in those blocks that could not be executed", m.made.skipped.Load())
-	w.count("tarn_opera_gas_total", "Gas used in those blocks", m.made.gas.Load())
+	w.Count("tarn_opera_blocks_total", "Blocks made since the start", m.made.blocks.Load())
+	w.Count("tarn_opera_transactions_total", "Transactions executed in those blocks", m.made.txs.Load())
+	w.Count("tarn_opera_skipped_transactions_total", "Transactions in those blocks that could not be executed", m.made.skipped.Load())
+	w.Count("tarn_opera_gas_total", "Gas used in those blocks", m.made.gas.Load())
 }
 
 // append appends what runs beside the chain (go-opera: evmcore/tx_pool.go).
-func (r *beside) append(w sheet) {
+func (r *beside) append(w *exposition.Writer) {
 	pending, queued := r.pool.Stats()
-	w.gauge("txpool_pending", "Transactions that could be executed now", float64(pending))
-	w.gauge("txpool_queued", "Transactions that wait for others of their senders", float64(queued))
+	w.Gauge("txpool_pending", "Transactions that could be executed now", float64(pending))
+	w.Gauge("txpool_queued", "Transactions that wait for others of their senders", float64(queued))
 	if r.peers != nil {
 		block, epoch := r.peers.Highest()
-		w.gauge("tarn_opera_peers", "Peers that speak the protocol", float64(r.peers.PeerCount()))
-		w.gauge("tarn_opera_highest_block", "Newest block that a peer claims to have, or that this node has", float64(block))
-		w.gauge("tarn_opera_highest_epoch", "Epoch of that block", float64(epoch))
-		w.whether("tarn_opera_synced", "1 once a young event was seen", r.peers.Synced())
+		w.Gauge("tarn_opera_peers", "Peers that speak the protocol", float64(r.peers.PeerCount()))
+		w.Gauge("tarn_opera_highest_block", "Newest block that a peer claims to have, or that this node has", float64(block))
+		w.Gauge("tarn_opera_highest_epoch", "Epoch of that block", float64(epoch))
+		w.Whether("tarn_opera_synced", "1 once a young event was seen", r.peers.Synced())
 	}
 	silent := r.validator.silence() != nil
-	w.whether("tarn_opera_validating", "1 while the node speaks for a validator", r.validator != nil && !silent)
-	w.whether("tarn_opera_validator_silent", "1 when the node's validator says nothing any more until the next start", silent)
+	w.Whether("tarn_opera_validating", "1 while the node speaks for a validator", r.validator != nil && !silent)
+	w.Whether("tarn_opera_validator_silent", "1 when the node's validator says nothing any more until the next start", silent)
 }
 
 // sizes are of what there is on disk (go-opera: cmd/opera/launcher/metrics, which measures
 // all of the data folder).
-func (m *metrics) sizes(w sheet) {
+func (m *metrics) sizes(w *exposition.Writer) {
 	h := m.history()
 	indexes := h.Events.Index.RunBytes + h.Blocks.Index.RunBytes + h.Blocks.Brought.RunBytes + h.States.Index.RunBytes
 	total := m.store().Size
@@ -158,5 +141,5 @@ func (m *metrics) sizes(w sheet) {
 		w.Sample(float64(part.bytes), "of", part.of)
 		total += part.bytes
 	}
-	w.gauge("db_size", "Size of the state and the history", float64(total))
+	w.Gauge("db_size", "Size of the state and the history", float64(total))
 }

@@ -26,8 +26,8 @@ func collectLibrary() {
 	go library.CollectProcessMetrics(3 * time.Second)
 }
 
-// library appends what go-ethereum's library counts, under go-opera's names.
-func (w sheet) library() {
+// writeLibrary appends what go-ethereum's library counts, under go-opera's names.
+func writeLibrary(w *exposition.Writer) {
 	counted := map[string]any{}
 	library.DefaultRegistry.Each(func(name string, m any) {
 		if slices.ContainsFunc(libraryParts, func(part string) bool { return strings.HasPrefix(name, part) }) {
@@ -35,7 +35,7 @@ func (w sheet) library() {
 		}
 	})
 	for _, name := range slices.Sorted(maps.Keys(counted)) {
-		w.counted(name, counted[name])
+		writeCounted(w, name, counted[name])
 	}
 }
 
@@ -51,30 +51,30 @@ func metricName(name string) string {
 
 const libraryHelp = "Counted by go-ethereum's library"
 
-// counted appends one of the library's metrics.
-func (w sheet) counted(name string, m any) {
+// writeCounted appends one of the library's metrics.
+func writeCounted(w *exposition.Writer, name string, m any) {
 	switch m := m.(type) {
 	case *library.Counter:
 		w.One(name, exposition.Counter, libraryHelp, float64(m.Snapshot().Count()))
 	case *library.CounterFloat64:
 		w.One(name, exposition.Counter, libraryHelp, m.Snapshot().Count())
 	case *library.Gauge:
-		w.gauge(name, libraryHelp, float64(m.Snapshot().Value()))
+		w.Gauge(name, libraryHelp, float64(m.Snapshot().Value()))
 	case *library.GaugeFloat64:
-		w.gauge(name, libraryHelp, m.Snapshot().Value())
+		w.Gauge(name, libraryHelp, m.Snapshot().Value())
 	case *library.Meter:
 		w.One(name, exposition.Counter, libraryHelp, float64(m.Snapshot().Count()))
 	case *library.Timer:
 		s := m.Snapshot()
-		w.distribution(name, s.Percentiles, s.Count(), s.Sum())
+		writeDistribution(w, name, s.Percentiles, s.Count(), s.Sum())
 	case library.Histogram:
 		s := m.Snapshot()
-		w.distribution(name, s.Percentiles, s.Count(), s.Sum())
+		writeDistribution(w, name, s.Percentiles, s.Count(), s.Sum())
 	}
 }
 
-// distribution appends the quantiles that go-opera has.
-func (w sheet) distribution(name string, percentiles func([]float64) []float64, count, sum int64) {
+// writeDistribution appends the quantiles that go-opera has.
+func writeDistribution(w *exposition.Writer, name string, percentiles func([]float64) []float64, count, sum int64) {
 	of := []float64{0.5, 0.75, 0.95, 0.99, 0.999, 0.9999}
 	quantiles := make([]exposition.Quantile, len(of))
 	for i, v := range percentiles(of) {

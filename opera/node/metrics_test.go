@@ -127,7 +127,7 @@ func TestOperatorsSeeANodeFromItsBeginningToItsEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := sheet{exposition.To(nil)}
+	text := exposition.To(nil)
 	(&beside{peers: peers, pool: nothingWaits{}}).append(text)
 	if err := peers.Close(); err != nil {
 		t.Error(err)

@@ -81,6 +81,24 @@ func (w *Writer) One(name string, kind Kind, help string, v float64) {
 	w.Sample(v)
 }
 
+// Gauge is a metric that goes up and down, with one sample.
+func (w *Writer) Gauge(name, help string, v float64) { w.One(name, Gauge, help, v) }
+
+// Counter is a metric that only grows, with one sample.
+func (w *Writer) Counter(name, help string, v float64) { w.One(name, Counter, help, v) }
+
+// Count is Counter for a number of things.
+func (w *Writer) Count(name, help string, n uint64) { w.Counter(name, help, float64(n)) }
+
+// Whether is a gauge of 1 or 0.
+func (w *Writer) Whether(name, help string, is bool) {
+	v := 0.0
+	if is {
+		v = 1
+	}
+	w.Gauge(name, help, v)
+}
+
 func appendEscaped(b []byte, s string) []byte {
 	for _, r := range s { // what is not UTF-8 becomes the replacement character
 		switch r {
