@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"sort"
 	"tarn/store/vfs"
 )
 
@@ -152,7 +153,13 @@ func (x *Index) AddKeys(number uint64, keys func(emit func(key, value []byte)) e
 // Find calls each for the entries with a key, from a number on, ascending, with the values
 // that Keys gave, until it returns false. A value is valid during the call.
 func (x *Index) Find(key []byte, from uint64, each func(number uint64, value []byte) bool) error {
-	runs, handles, last, err := x.take(key, from)
+	return x.FindIn(key, from, math.MaxUint64, each)
+}
+
+// FindIn is Find for the entries from one number to another, both included. It costs what lies
+// between them, however many entries have the key.
+func (x *Index) FindIn(key []byte, from, to uint64, each func(number uint64, value []byte) bool) error {
+	runs, handles, last, err := x.take(key, from, to)
 	defer func() {
 		for _, h := range handles {
 			x.files.leave(h) //nolint:errcheck // a file that was only read
@@ -166,6 +173,9 @@ func (x *Index) Find(key []byte, from uint64, each func(number uint64, value []b
 		r := runs[i]
 		err := r.scan(handles[i].file, r.seek(key, from), func(p *posting) (bool, error) {
 			c := bytes.Compare(p.key, key)
+			if c == 0 && p.number > to {
+				return false, nil
+			}
 			if c == 0 && p.number >= from {
 				more = each(p.number, p.value)
 			}
@@ -176,20 +186,20 @@ func (x *Index) Find(key []byte, from uint64, each func(number uint64, value []b
 		}
 	}
 	for _, p := range last {
-		if more && p.number >= from {
+		if more {
 			more = each(p.number, []byte(p.value))
 		}
 	}
 	return nil
 }
 
-// take opens the runs that may have entries from a number on, before a merge can remove
-// them, and copies what memory has.
-func (x *Index) take(key []byte, from uint64) (runs []*run, handles []*handle, last []memoryPosting, err error) {
+// take opens the runs that may have entries from one number to another, before a merge can
+// remove them, and copies what memory has of these.
+func (x *Index) take(key []byte, from, to uint64) (runs []*run, handles []*handle, last []memoryPosting, err error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for _, r := range x.runs {
-		if r.to <= from {
+		if r.to <= from || r.from > to {
 			continue
 		}
 		h, err := x.files.take(r.path)
@@ -198,7 +208,10 @@ func (x *Index) take(key []byte, from uint64) (runs []*run, handles []*handle, l
 		}
 		runs, handles = append(runs, r), append(handles, h)
 	}
-	return runs, handles, slices.Clone(x.memory[string(key)]), nil
+	all := x.memory[string(key)]
+	first := sort.Search(len(all), func(i int) bool { return all[i].number >= from })
+	after := sort.Search(len(all), func(i int) bool { return all[i].number > to })
+	return runs, handles, slices.Clone(all[first:max(first, after)]), nil
 }
 
 // Settle tells that entries before a number will not be cut any more: the store counts on

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -59,8 +60,17 @@ func agrees(t *testing.T, x *Index, l *Log, r *rand.Rand) error {
 			fmt.Sscan(all[skip], &from)
 			all = all[skip:]
 		}
+		to := uint64(math.MaxUint64)
+		if r.IntN(2) == 0 {
+			to = from + uint64(r.IntN(30))
+			all = slices.DeleteFunc(slices.Clone(all), func(one string) bool {
+				var number uint64
+				fmt.Sscan(one, &number)
+				return number > to
+			})
+		}
 		var got []string
-		err := x.Find([]byte(key), from, func(number uint64, value []byte) bool {
+		err := x.FindIn([]byte(key), from, to, func(number uint64, value []byte) bool {
 			if number >= l.First() { // a run may have more than the log
 				got = append(got, fmt.Sprint(number, " ", string(value)))
 			}
@@ -70,7 +80,7 @@ func agrees(t *testing.T, x *Index, l *Log, r *rand.Rand) error {
 			return err
 		}
 		if fmt.Sprint(got) != fmt.Sprint(all[:min(limit, len(all))]) {
-			return fmt.Errorf("%s from %d: %v, want %v", key, from, got, all)
+			return fmt.Errorf("%s from %d to %d: %v, want %v", key, from, to, got, all)
 		}
 	}
 	return nil

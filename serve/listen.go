@@ -91,8 +91,21 @@ type connection struct {
 	net.Conn
 	s      *Server
 	closed sync.Once
-	number int64 // how many there were with it
-	over   bool  // one too many
+	unread []byte // what a lane has read of it that comes first
+	number int64  // how many there were with it
+	over   bool   // one too many
+}
+
+// Read implements net.Conn.
+func (c *connection) Read(b []byte) (int, error) {
+	if len(c.unread) > 0 && len(b) > 0 {
+		n := copy(b, c.unread)
+		if c.unread = c.unread[n:]; len(c.unread) == 0 {
+			c.unread = nil
+		}
+		return n, nil
+	}
+	return c.Conn.Read(b)
 }
 
 // Close implements net.Conn.

@@ -66,8 +66,10 @@ type Server struct {
 
 // serving is what serves at one listener.
 type serving struct {
-	http *http.Server
-	done chan struct{} // closed when it has ended
+	http  *http.Server
+	lanes *lanes        // nil: all is net/http's
+	from  net.Listener  // of the lanes
+	done  chan struct{} // closed when net/http has ended, and the lanes' accepting
 }
 
 // workEach is how many requests a processor works on at once. More would not be done
@@ -81,7 +83,11 @@ func New(o Options) *Server {
 }
 
 // Serve lets a handler answer what comes in at a listener, which it takes over, until Stop.
-func (s *Server) Serve(l net.Listener, h http.Handler) error {
+func (s *Server) Serve(l net.Listener, h http.Handler) error { return s.ServePlain(l, h, nil) }
+
+// ServePlain does what Serve does, and lets p, unless it is nil, answer what is plain. Where
+// connections are encrypted or not kept, or may be one too many, all is the handler's.
+func (s *Server) ServePlain(l net.Listener, h http.Handler, p Plain) error {
 	address := l.Addr()
 	l = &counting{l, s}
 	if s.opt.TLS != nil {
@@ -97,6 +103,13 @@ func (s *Server) Serve(l net.Listener, h http.Handler) error {
 		ErrorLog:          slog.NewLogLogger(s.opt.Log.Handler(), slog.LevelWarn),
 	}}
 	v.http.SetKeepAlivesEnabled(!s.opt.NoReuse)
+	to := l
+	if p != nil && s.opt.TLS == nil && !s.opt.NoReuse && s.opt.MaxConnections < 0 {
+		v.from = l
+		h := &handed{at: address, conns: make(chan net.Conn), ended: make(chan struct{})}
+		v.lanes = &lanes{s: s, plain: p, handed: h, all: map[*lane]struct{}{}}
+		to = h
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -105,18 +118,53 @@ func (s *Server) Serve(l net.Listener, h http.Handler) error {
 	s.serving = append(s.serving, v)
 	go func() {
 		defer close(v.done)
-		if err := v.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		if err := v.serve(to); !errors.Is(err, http.ErrServerClosed) {
 			s.opt.Log.Error("HTTP service ended", "address", address, "error", err)
 		}
 	}()
 	return nil
 }
 
+// serve serves until the end.
+func (v *serving) serve(l net.Listener) error {
+	if v.lanes == nil {
+		return v.http.Serve(l)
+	}
+	end := make(chan struct{})
+	var beside sync.WaitGroup
+	beside.Go(func() { v.lanes.watch(end) })
+	accepting := make(chan error, 1)
+	beside.Go(func() {
+		err := v.lanes.accept(v.from)
+		if err != nil {
+			err = errors.Join(err, l.Close()) // which ends what is served
+		}
+		accepting <- err
+	})
+	err := v.http.Serve(l)
+	close(end)
+	beside.Wait()
+	return errors.Join(err, <-accepting)
+}
+
+// end ends what serves: connections on which plain requests came first, because they may hand
+// themselves over, and then net/http's.
+func (v *serving) end(ctx context.Context, one func(*http.Server) error) error {
+	var err error
+	if v.lanes != nil {
+		err = v.from.Close()
+		v.lanes.end(ctx)
+	}
+	err = errors.Join(err, one(v.http))
+	<-v.done
+	return err
+}
+
 // Stop ends the server: it takes no more connections, lets those requests that
 // are under way end, and closes everything when ctx ends, but for connections that handlers
 // have taken over.
 func (s *Server) Stop(ctx context.Context) error {
-	return s.end(func(h *http.Server) error {
+	return s.end(ctx, func(h *http.Server) error {
 		err := h.Shutdown(ctx)
 		if err != nil {
 			err = errors.Join(err, h.Close())
@@ -126,9 +174,13 @@ func (s *Server) Stop(ctx context.Context) error {
 }
 
 // Close ends the server at once.
-func (s *Server) Close() error { return s.end((*http.Server).Close) }
+func (s *Server) Close() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return s.end(ctx, (*http.Server).Close)
+}
 
-func (s *Server) end(one func(*http.Server) error) error {
+func (s *Server) end(ctx context.Context, one func(*http.Server) error) error {
 	s.mu.Lock()
 	list := s.serving
 	s.serving, s.closed = nil, true
@@ -136,10 +188,7 @@ func (s *Server) end(one func(*http.Server) error) error {
 	var wg sync.WaitGroup
 	errs := make([]error, len(list))
 	for i, v := range list {
-		wg.Go(func() {
-			errs[i] = one(v.http)
-			<-v.done
-		})
+		wg.Go(func() { errs[i] = v.end(ctx, one) })
 	}
 	wg.Wait()
 	return errors.Join(errs...)

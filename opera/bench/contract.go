@@ -29,8 +29,7 @@ func token() []byte {
 	}
 	code := func(transfer, enough uint64) (*program.Program, uint64, uint64) {
 		p := program.New()
-		p.Push(4).Op(vm.CALLDATASIZE, vm.GT).Op(vm.ISZERO) // more than a selector, or as much
-		p.Push(36).Op(vm.CALLDATASIZE, vm.LT).Op(vm.ISZERO, vm.AND)
+		p.Push(67).Op(vm.CALLDATASIZE, vm.GT) // a selector and two words
 		p.Append([]byte{byte(vm.PUSH2), byte(transfer >> 8), byte(transfer)}).Op(vm.JUMPI)
 		p.Push(new(big.Int).Lsh(big.NewInt(1), 64)).Op(vm.CALLER)
 		slot(p)

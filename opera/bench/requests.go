@@ -25,6 +25,7 @@ type Asked struct {
 	Rate          float64 // answers a second
 	Half, Most    float64 // seconds, within which half and 99 % are answered
 	Processor     float64 // seconds of the node's, for an answer
+	Clients       float64 // the same of the clients'
 }
 
 // Served is a node's second start, with data, until its first answer, and its end.
@@ -76,9 +77,10 @@ func kinds() []kind {
 	}
 }
 
-// hasResult refuses answers without one.
+// hasResult refuses answers without one. The beginning of one says so.
 func hasResult(answer []byte) error {
-	if !bytes.Contains(answer, []byte(`"result":`)) || bytes.Contains(answer, []byte(`"result":null`)) {
+	_, result, found := bytes.Cut(answer[:min(len(answer), 100)], []byte(`"result":`))
+	if !found || bytes.HasPrefix(result, []byte("null")) {
 		return errors.New("no result")
 	}
 	return nil
@@ -203,9 +205,9 @@ func (m *measurement) askAll(s *Section, r *readable, subject, dir string) error
 			return err
 		}
 		asked := Asked{Subject: subject, Kind: k.name, Rate: a.rate(), Half: a.latencies.Quantile(0.5) / 1e9, Most: a.latencies.Quantile(0.99) / 1e9,
-			Processor: (after.CPU() - before.CPU()).Seconds() / float64(a.count)}
+			Processor: (after.CPU() - before.CPU()).Seconds() / float64(a.count), Clients: a.processor.Seconds() / float64(a.count)}
 		s.Asked = append(s.Asked, asked)
-		m.logf("%s: %s: %.0f a second, 99 %% within %.2f ms, processor %.1f us", subject, k.name, asked.Rate, asked.Most*1e3, asked.Processor*1e6)
+		m.logf("%s: %s: %.0f a second, 99 %% within %.2f ms, processor %.1f us, of clients %.1f us", subject, k.name, asked.Rate, asked.Most*1e3, asked.Processor*1e6, asked.Clients*1e6)
 	}
 	begun := time.Now()
 	if err := node.Stop(m.ctx, time.Minute); err != nil {

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"context"
 	"math/rand/v2"
 	"net/http/httptest"
@@ -56,13 +57,20 @@ func TestAReadableChainAnswersEachKindOfRequest(t *testing.T) {
 	r, address := served(t, &Readable{Seed: 1, Blocks: 30, Accounts: 20})
 	random := rand.New(rand.NewPCG(1, 1))
 	for _, k := range kinds() {
-		l := loop{address: address, connections: 2, good: hasResult}
+		logs := 0
+		l := loop{address: address, connections: 2, good: func(answer []byte) error {
+			logs += bytes.Count(answer, []byte(`"topics":`))
+			return hasResult(answer)
+		}}
 		for range 50 {
 			l.questions = append(l.questions, k.ask(r, random))
 		}
 		a, err := l.run(t.Context(), 100*time.Millisecond)
 		if err != nil || a.count == 0 {
 			t.Errorf("%s: %+v, %v", k.name, a, err)
+		}
+		if logs == 0 && (k.name == "eth_getLogs" || k.name == "eth_getTransactionReceipt") {
+			t.Errorf("%s: no answer has a log", k.name)
 		}
 	}
 	if len(r.txs) != 30*(2*eachBlock+1) || r.last-r.first < 25 {

@@ -268,11 +268,9 @@ func (l *Log) loggingIn(groups [][][]byte, from, end inter.BlockNumber, each fun
 // ascending.
 func (p *part) any(keys [][]byte, from, to uint64) (found []uint64, err error) {
 	for _, key := range keys {
-		err := p.index.Find(key, from, func(entry uint64, _ []byte) bool {
-			if entry <= to {
-				found = append(found, entry)
-			}
-			return entry < to
+		err := p.index.FindIn(key, from, to, func(entry uint64, _ []byte) bool {
+			found = append(found, entry)
+			return true
 		})
 		if err != nil {
 			return nil, err

@@ -256,44 +256,55 @@ func (v *View) Places(hash common.Hash, each func(TxPlace) bool) error {
 // there are any, and with one of the topics at each place that has any.
 type LogQuery = blocklog.Query
 
+// Logging calls each for the numbers of the blocks that may have logs that a query wants, oldest
+// first, until it returns false.
+func (v *View) Logging(ctx context.Context, q LogQuery, each func(inter.BlockNumber) bool) error {
+	before, after := q, q
+	before.To, after.From = min(q.To, v.Head().Number), max(q.From, v.Head().Number+1)
+	more := true
+	err := v.chain.logs.blocks.Logging(ctx, &before, func(n inter.BlockNumber) bool {
+		more = each(n)
+		return more
+	})
+	if err == nil && more && after.From <= q.To {
+		_, err = v.chain.logs.blocks.LoggingRecords(ctx, &after, each)
+	}
+	return err
+}
+
+// BlockWith returns a block as Block does if it has a log that is wanted, else nil. Of one that
+// has none less is read.
+func (v *View) BlockWith(number inter.BlockNumber, wanted func(*types.Log) bool) (*Block, error) {
+	e, err := v.entry(number)
+	if err != nil || e == nil || !slices.ContainsFunc(e.Receipts, func(r *types.ReceiptForStorage) bool { return slices.ContainsFunc(r.Logs, wanted) }) {
+		return nil, err
+	}
+	return v.complete(number, e)
+}
+
 // Logs calls each for the logs that a query wants, oldest first, until it returns false.
 // A log is the callee's.
 func (v *View) Logs(ctx context.Context, q LogQuery, each func(*types.Log) bool) error {
-	before, after := q, q
-	before.To, after.From = min(q.To, v.Head().Number), max(q.From, v.Head().Number+1)
+	is := func(l *types.Log) bool { return wanted(&q, l) }
 	var failed error
-	ended := false
-	look := func(n inter.BlockNumber) bool {
-		// Most blocks without any are known as such before they are put together.
-		e, err := v.entry(n)
+	err := v.Logging(ctx, q, func(n inter.BlockNumber) bool {
+		b, err := v.BlockWith(n, is)
 		if err != nil {
 			failed = err
 			return false
 		}
-		if e == nil || !slices.ContainsFunc(e.Receipts, func(r *types.ReceiptForStorage) bool {
-			return slices.ContainsFunc(r.Logs, func(l *types.Log) bool { return wanted(&q, l) })
-		}) {
+		if b == nil {
 			return ctx.Err() == nil
-		}
-		b, err := v.complete(n, e)
-		if err != nil {
-			failed = err
-			return false
 		}
 		for _, r := range b.Receipts {
 			for _, l := range r.Logs {
-				if wanted(&q, l) && !each(l) {
-					ended = true
+				if is(l) && !each(l) {
 					return false
 				}
 			}
 		}
 		return ctx.Err() == nil
-	}
-	err := v.chain.logs.blocks.Logging(ctx, &before, look)
-	if err == nil && failed == nil && !ended && after.From <= q.To {
-		_, err = v.chain.logs.blocks.LoggingRecords(ctx, &after, look)
-	}
+	})
 	return errors.Join(err, failed, ctx.Err())
 }
 

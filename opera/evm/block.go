@@ -146,7 +146,10 @@ func (b *Block) execute(tx *Tx, r *types.Receipt, listen func(*types.Log)) error
 func (b *Block) Call(m *Message) (Result, error) {
 	b.pool = math.MaxUint64
 	b.state.SetTxContext(common.Hash{}, len(b.txs), 0)
-	end := b.begin(m.transaction(), m.From)
+	end := func(*types.Receipt, error) {}
+	if b.hooks != nil {
+		end = b.begin(m.transaction(), m.From)
+	}
 	result, refusal := b.apply(m)
 	if err := b.state.Error(); err != nil {
 		return Result{}, fmt.Errorf("call %v on block %d: %w", m.To, b.header.Number, err)

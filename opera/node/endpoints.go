@@ -46,6 +46,15 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	handler.ServeHTTP(w, r)
 }
 
+// Answer implements serve.Plain.
+func (e *endpoint) Answer(ctx context.Context, r *serve.PlainRequest, out []byte) (body []byte, header string, taken bool) {
+	handler := e.http.Load()
+	if handler == nil {
+		return nil, "", false
+	}
+	return handler.Answer(ctx, r, out)
+}
+
 // StartHTTP begins to answer over HTTP. What is not said is as the node was configured.
 func (e *endpoints) StartHTTP(host string, port int, o rpc.HTTPOptions) error {
 	c := &e.r.l.Node
@@ -150,7 +159,7 @@ func (e *endpoints) open(at string, other *endpoint, put func(*endpoint)) (*endp
 		MaxBytesInFlight: requestBytes, MaxConnections: -1, HeaderTimeout: t.ReadTimeout, BodyTimeout: t.ReadTimeout,
 		WriteTimeout: t.WriteTimeout, IdleTimeout: t.IdleTimeout, Log: e.r.l.log,
 	})
-	if err := to.server.Serve(listener, e.r.l.observed.beside(to)); err != nil {
+	if err := to.server.ServePlain(listener, e.r.l.observed.beside(to), to); err != nil {
 		return nil, err
 	}
 	return to, nil

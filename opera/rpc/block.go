@@ -60,7 +60,16 @@ func (v *view) block(n inter.BlockNumber) (*block, error) {
 	if err != nil || of == nil {
 		return nil, err
 	}
-	b := &block{Block: of, Parent: common.Hash(v.BlockID(n - 1)), receiptTexts: make([]atomic.Pointer[json.RawMessage], len(of.Receipts))}
+	b := v.told(of)
+	if !ahead {
+		v.service.blocks.set(n, b)
+	}
+	return b, nil
+}
+
+// told is a block that was read, to be told.
+func (v *view) told(of *chain.Block) *block {
+	b := &block{Block: of, Parent: common.Hash(v.BlockID(of.Number - 1)), receiptTexts: make([]atomic.Pointer[json.RawMessage], len(of.Receipts))}
 	for i, r := range b.Receipts {
 		if r.Logs == nil {
 			r.Logs = []*types.Log{}
@@ -69,14 +78,19 @@ func (v *view) block(n inter.BlockNumber) (*block, error) {
 			b.Receipts[i].Bloom = types.CreateBloom(r)
 		}
 	}
-	if !ahead {
-		v.service.blocks.set(n, b)
-	}
-	return b, nil
+	return b
 }
 
 // header returns what transactions of a block see of it, nil if there is none.
 func (v *view) header(n inter.BlockNumber) (*evm.Header, error) {
+	if b := v.service.blocks.get(n); b != nil && n <= v.Head().Number {
+		return &evm.Header{Number: n, Time: b.Time, ID: b.ID, Config: v.Config(), BaseFee: b.BaseFee, BlockID: v.BlockID}, nil
+	}
+	if n == v.Head().Number && n != 0 { // it will be asked about again
+		if _, err := v.block(n); err != nil {
+			return nil, err
+		}
+	}
 	if n != 0 {
 		return v.Header(n)
 	}

@@ -132,7 +132,9 @@ func (v *view) callee(r BlockRef) (*callee, error) {
 // run executes a message and leaves nothing. limit is the time that is told if ctx ends
 // before it does.
 func (c *callee) run(ctx context.Context, m *evm.Message, o *StateOverride, hooks *tracing.Hooks, limit time.Duration) (evm.Result, error) {
-	st := state.NewBlock(o.source(c.source))
+	known, back := c.v.service.hashers.take()
+	defer back()
+	st := state.NewBlock(coded{o.source(c.source), c.v.service.codes}).Remember(known)
 	if err := o.apply(st); err != nil {
 		return evm.Result{}, err
 	}

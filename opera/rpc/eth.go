@@ -237,23 +237,33 @@ func account[T any](s *Service, r BlockRef, f func(v *view, n inter.BlockNumber)
 	})
 }
 
+// accountAt returns an account after a block; the one of an address that has none is empty.
+func (v *view) accountAt(n inter.BlockNumber, address common.Address) (state.Source, state.Account, error) {
+	source, err := v.source(n)
+	if err != nil {
+		return nil, state.Account{}, err
+	}
+	a, err := source.Account(crypto.Keccak256Hash(address[:]))
+	if err != nil || a == nil {
+		return source, state.Account{Code: types.EmptyCodeHash}, err
+	}
+	return source, *a, nil
+}
+
 func (e ethState) GetBalance(address common.Address, r BlockRef) (*hexutil.Big, error) {
 	return account(e.s, r, func(v *view, n inter.BlockNumber) (*hexutil.Big, error) {
-		st, err := v.stateAt(n)
-		if err != nil {
-			return nil, err
-		}
-		return (*hexutil.Big)(st.GetBalance(address).ToBig()), st.Error()
+		_, a, err := v.accountAt(n, address)
+		return (*hexutil.Big)(a.Balance.ToBig()), err
 	})
 }
 
 func (e ethState) GetCode(address common.Address, r BlockRef) (hexutil.Bytes, error) {
 	return account(e.s, r, func(v *view, n inter.BlockNumber) (hexutil.Bytes, error) {
-		st, err := v.stateAt(n)
-		if err != nil {
+		source, a, err := v.accountAt(n, address)
+		if err != nil || a.Code == types.EmptyCodeHash {
 			return nil, err
 		}
-		return st.GetCode(address), st.Error()
+		return source.Code(a.Code)
 	})
 }
 
@@ -274,12 +284,8 @@ func (e ethState) GetTransactionCount(address common.Address, r BlockRef) (*hexu
 			nonce, err := e.s.nonce(v, address)
 			return (*hexutil.Uint64)(&nonce), err
 		}
-		st, err := v.stateAt(n)
-		if err != nil {
-			return nil, err
-		}
-		nonce := st.GetNonce(address)
-		return (*hexutil.Uint64)(&nonce), st.Error()
+		_, a, err := v.accountAt(n, address)
+		return (*hexutil.Uint64)(&a.Nonce), err
 	})
 }
 

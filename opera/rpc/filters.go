@@ -14,7 +14,10 @@ import (
 type ethFilters struct{ s *Service }
 
 func (e ethFilters) GetLogs(ctx context.Context, c Criteria) ([]*LogJSON, error) {
-	return read(e.s, func(v *view) ([]*LogJSON, error) { return v.logs(ctx, &c) })
+	return read(e.s, func(v *view) ([]*LogJSON, error) {
+		list, err := v.logs(ctx, &c)
+		return logsJSON(list), err
+	})
 }
 
 func (e ethFilters) NewFilter(c Criteria) (rpc.ID, error) {

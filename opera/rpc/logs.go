@@ -146,71 +146,115 @@ func (c *Criteria) match(l *types.Log) bool {
 	return true
 }
 
-// find returns the logs that fit, oldest first.
-func (v *view) logs(ctx context.Context, c *Criteria) ([]*LogJSON, error) {
+// logs returns the logs that fit, oldest first. They are shared: nobody changes them.
+func (v *view) logs(ctx context.Context, c *Criteria) ([]*types.Log, error) {
 	limits := &v.service.limits
 	if err := c.bounded(limits); err != nil {
 		return nil, err
 	}
+	q, err := v.query(c)
+	if err != nil || q.From > q.To {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, limits.RequestTime)
 	defer cancel()
-	q := chain.LogQuery{From: v.Head().Number, To: v.Head().Number, Addresses: c.Addresses, Topics: c.Topics}
-	if c.BlockHash != nil && *c.BlockHash == (common.Hash{}) {
-		q.From, q.To = 0, 0
-	} else if c.BlockHash != nil {
-		n, found, err := v.numberOf(*c.BlockHash)
-		if err == nil && !found {
-			err = errors.New("unknown block")
-		}
+	var list []*types.Log
+	more, at, searched := false, inter.BlockNumber(0), 0
+	var failed error
+	err = v.Logging(ctx, *q, func(n inter.BlockNumber) bool {
+		b, err := v.logging(n, c, searched < rememberedLogging)
 		if err != nil {
-			return nil, err
+			failed = err
+			return false
 		}
-		q.From, q.To = n, n
-	} else {
-		if c.From != nil {
-			q.From = v.number(*c.From)
+		if b == nil {
+			return ctx.Err() == nil
 		}
-		if c.To != nil {
-			q.To = v.number(*c.To)
+		searched++
+		for _, r := range b.Receipts {
+			for _, l := range r.Logs {
+				if !c.match(l) {
+					continue
+				}
+				at = n
+				if more = len(list) >= limits.Logs; more {
+					return false
+				}
+				list = append(list, l)
+			}
 		}
-		most := limits.IndexedBlocks
-		if !c.indexed() {
-			most = limits.UnindexedBlocks
-		}
-		if q.From <= q.To && q.To-q.From > most {
-			return nil, fmt.Errorf("too wide blocks range, the limit is %d", most)
-		}
-	}
-	list := []*LogJSON{}
-	if q.From > q.To {
-		return list, nil
-	}
-	more, at := false, inter.BlockNumber(0)
-	err := v.Logs(ctx, q, func(l *types.Log) bool {
-		at = inter.BlockNumber(l.BlockNumber)
-		if more = len(list) >= limits.Logs; !more {
-			list = append(list, logJSON(l))
-		}
-		return !more
+		return ctx.Err() == nil
 	})
-	switch {
-	case more:
-		return nil, tooManyLogs(list, &q, at, limits.Logs)
-	case errors.Is(err, context.DeadlineExceeded):
-		return nil, timeOverLogs(list, &q)
+	if err = errors.Join(err, failed, ctx.Err()); more {
+		return nil, tooManyLogs(q, at, limits.Logs)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, timeOverLogs(list, q)
 	}
 	return list, err
 }
 
+// rememberedLogging is how many blocks of a search are remembered, so that a wide one does not
+// push out what others ask for.
+const rememberedLogging = 64
+
+// logging returns a block that may have logs that fit, nil if it has none.
+func (v *view) logging(n inter.BlockNumber, c *Criteria, remember bool) (*block, error) {
+	ahead := n > v.Head().Number
+	if b := v.service.blocks.get(n); b != nil && !ahead {
+		return b, nil
+	}
+	of, err := v.BlockWith(n, c.match)
+	if err != nil || of == nil {
+		return nil, err
+	}
+	b := v.told(of)
+	if remember && !ahead {
+		v.service.blocks.set(n, b)
+	}
+	return b, nil
+}
+
+// query says which blocks and what of them is searched.
+func (v *view) query(c *Criteria) (*chain.LogQuery, error) {
+	q := &chain.LogQuery{From: v.Head().Number, To: v.Head().Number, Addresses: c.Addresses, Topics: c.Topics}
+	if c.BlockHash != nil && *c.BlockHash == (common.Hash{}) {
+		q.From, q.To = 0, 0
+		return q, nil
+	}
+	if c.BlockHash != nil {
+		n, found, err := v.numberOf(*c.BlockHash)
+		if err == nil && !found {
+			err = errors.New("unknown block")
+		}
+		q.From, q.To = n, n
+		return q, err
+	}
+	if c.From != nil {
+		q.From = v.number(*c.From)
+	}
+	if c.To != nil {
+		q.To = v.number(*c.To)
+	}
+	most := v.service.limits.IndexedBlocks
+	if !c.indexed() {
+		most = v.service.limits.UnindexedBlocks
+	}
+	if q.From <= q.To && q.To-q.From > most {
+		return q, fmt.Errorf("too wide blocks range, the limit is %d", most)
+	}
+	return q, nil
+}
+
 // tooManyLogs says how to go on: which blocks fit into an answer, and where the next begins.
-func tooManyLogs(list []*LogJSON, q *chain.LogQuery, at inter.BlockNumber, limit int) error {
+func tooManyLogs(q *chain.LogQuery, at inter.BlockNumber, limit int) error {
 	if at == q.From {
 		return fmt.Errorf("query returned more than %d results, all of them of block %#x: name addresses or topics to get fewer", limit, uint64(at))
 	}
 	return fmt.Errorf("query returned more than %d results. Try with this block range [%#x, %#x], and go on from %#x", limit, uint64(q.From), uint64(at-1), uint64(at))
 }
 
-func timeOverLogs(list []*LogJSON, q *chain.LogQuery) error {
+func timeOverLogs(list []*types.Log, q *chain.LogQuery) error {
 	const why = "the search for logs took too long"
 	middle := q.From + (q.To-q.From)/2
 	if len(list) > 0 {

@@ -3,10 +3,12 @@ package rpc
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,9 +31,9 @@ type quick struct {
 	bodies  sync.Pool // of *bytes.Buffer, to be used again
 }
 
-// quickMethod answers a request with such parameters. It has not taken a request whose parameters
-// it cannot read.
-type quickMethod func(ctx context.Context, params []json.RawMessage) (result any, err error, taken bool)
+// quickMethod answers a request with such parameters: it appends the result to out. It has not
+// taken a request whose parameters it cannot read.
+type quickMethod func(ctx context.Context, params [][]byte, out []byte) (answer []byte, err error, taken bool)
 
 // quickBytes is the longest body that is looked at.
 const quickBytes = 16 << 10
@@ -47,13 +49,16 @@ func (s *Service) quick(server http.Handler, names []string) *quick {
 		return len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return strings.TrimSpace(n) == name })
 	}
 	if served("eth") && s.limits.RequestTime <= quickTime {
-		q.methods["eth_getLogs"] = func(ctx context.Context, params []json.RawMessage) (any, error, bool) {
+		q.methods["eth_getLogs"] = func(ctx context.Context, params [][]byte, out []byte) ([]byte, error, bool) {
 			c, ok := parameter[Criteria](params, 0)
 			if !ok || len(params) != 1 {
 				return nil, nil, false
 			}
-			result, err := ethFilters{s}.GetLogs(ctx, c)
-			return result, err, true
+			text, err := read(s, func(v *view) ([]byte, error) {
+				list, err := v.logs(ctx, &c)
+				return appendLogs(out, list), err
+			})
+			return text, err, true
 		}
 	}
 	for _, space := range []string{"eth", "ftm"} {
@@ -76,14 +81,20 @@ func (s *Service) quick(server http.Handler, names []string) *quick {
 			return s.blockText(hashed(hash), full, false)
 		}))
 		if s.limits.CallTime <= quickTime {
-			of("call", func(ctx context.Context, params []json.RawMessage) (any, error, bool) {
-				args, ok := parameter[TransactionArgs](params, 0)
+			of("call", func(ctx context.Context, params [][]byte, out []byte) ([]byte, error, bool) {
+				if len(params) != 2 {
+					return nil, nil, false
+				}
+				args, ok := plainArgs(params[0])
+				if !ok {
+					args, ok = parameter[TransactionArgs](params, 0)
+				}
 				ref, also := parameter[BlockRef](params, 1)
-				if !ok || !also || len(params) != 2 {
+				if !ok || !also {
 					return nil, nil, false
 				}
 				result, err := ethCalls{s}.Call(ctx, args, ref, nil)
-				return result, err, true
+				return appended(out, result, err)
 			})
 		}
 	}
@@ -91,44 +102,60 @@ func (s *Service) quick(server http.Handler, names []string) *quick {
 }
 
 // parameter reads one; a null is for the server to refuse.
-func parameter[T any](params []json.RawMessage, i int) (value T, ok bool) {
+func parameter[T any](params [][]byte, i int) (value T, ok bool) {
 	if i >= len(params) || string(params[i]) == "null" {
 		return value, false
 	}
-	return value, json.Unmarshal(params[i], &value) == nil
+	raw := params[i]
+	if raw[0] == '"' { // a text that needs no decoding
+		if to, itself := any(&value).(json.Unmarshaler); itself {
+			return value, to.UnmarshalJSON(raw) == nil
+		}
+	}
+	return value, json.Unmarshal(raw, &value) == nil
 }
 
 func without[R any](f func() (R, error)) quickMethod {
-	return func(_ context.Context, params []json.RawMessage) (any, error, bool) {
+	return func(_ context.Context, params [][]byte, out []byte) ([]byte, error, bool) {
 		if len(params) != 0 {
 			return nil, nil, false
 		}
 		result, err := f()
-		return result, err, true
+		return appended(out, result, err)
 	}
 }
 
 func one[A, R any](f func(A) (R, error)) quickMethod {
-	return func(_ context.Context, params []json.RawMessage) (any, error, bool) {
+	return func(_ context.Context, params [][]byte, out []byte) ([]byte, error, bool) {
 		a, ok := parameter[A](params, 0)
 		if !ok || len(params) != 1 {
 			return nil, nil, false
 		}
 		result, err := f(a)
-		return result, err, true
+		return appended(out, result, err)
 	}
 }
 
 func two[A, B, R any](f func(A, B) (R, error)) quickMethod {
-	return func(_ context.Context, params []json.RawMessage) (any, error, bool) {
+	return func(_ context.Context, params [][]byte, out []byte) ([]byte, error, bool) {
 		a, ok := parameter[A](params, 0)
 		b, also := parameter[B](params, 1)
 		if !ok || !also || len(params) != 2 {
 			return nil, nil, false
 		}
 		result, err := f(a, b)
-		return result, err, true
+		return appended(out, result, err)
 	}
+}
+
+// appended appends a result that there is if there is no error. What cannot be told is the
+// server's to say.
+func appended(out []byte, result any, err error) ([]byte, error, bool) {
+	if err != nil {
+		return nil, err, true
+	}
+	out, failed := appendResult(out, result)
+	return out, nil, failed == nil
 }
 
 // ServeHTTP implements http.Handler.
@@ -145,8 +172,9 @@ func (q *quick) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer q.bodies.Put(body)
 	_, err := body.ReadFrom(r.Body)
 	if err == nil {
-		if answer := q.answer(r, body.Bytes()); answer != nil {
+		if answer, taken := q.answer(r.Context(), body.Bytes(), nil, func() string { return r.RemoteAddr }); taken {
 			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
 			_, _ = w.Write(answer) // who has gone needs none
 			return
 		}
@@ -155,81 +183,46 @@ func (q *quick) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q.server.ServeHTTP(w, r)
 }
 
-// envelope is a request without what is odd: names of members in other cases, members besides,
-// escapes, and what is not ASCII are for the server.
-type envelope struct {
-	id     json.RawMessage
-	method string
-	params []json.RawMessage
-}
-
-func open(body []byte) (e envelope, ok bool) {
-	if len(body) == 0 || body[0] != '{' || slices.ContainsFunc(body, func(b byte) bool { return b >= 0x80 || b == '\\' }) {
-		return e, false
-	}
-	var members map[string]json.RawMessage
-	if json.Unmarshal(body, &members) != nil || string(members["jsonrpc"]) != `"2.0"` || !plainID(members["id"]) {
-		return e, false
-	}
-	want := 3
-	if params, given := members["params"]; given {
-		want++
-		if json.Unmarshal(params, &e.params) != nil {
-			return e, false
-		}
-	}
-	e.id = members["id"]
-	return e, len(members) == want && json.Unmarshal(members["method"], &e.method) == nil
-}
-
-// answer answers a body, nil if it is for the server.
-func (q *quick) answer(r *http.Request, body []byte) []byte {
+// answer appends the answer to a body to out. It has not taken a body that is for the server.
+func (q *quick) answer(ctx context.Context, body, out []byte, remote func() string) (answer []byte, taken bool) {
 	of, ok := open(body)
-	method := q.methods[of.method]
+	method := q.methods[string(of.method)]
 	if !ok || method == nil {
-		return nil
+		return nil, false
 	}
 	begun := time.Now()
-	result, err, taken := method(r.Context(), of.params)
-	if !taken {
-		return nil
-	}
-	out := make([]byte, 0, 256)
 	out = append(append(append(out, `{"jsonrpc":"2.0","id":`...), of.id...), ',')
-	if err == nil {
-		out = append(out, `"result":`...)
-		out, err = appendResult(out, result)
-		if err != nil {
-			return nil // the server says so
-		}
-	} else {
-		out = appendError(append(out, `"error":`...), err)
-		log.Warn("Served "+of.method, "conn", r.RemoteAddr, "reqid", string(of.id), "duration", time.Since(begun), "err", err)
+	answer, err, taken := method(ctx, of.params, append(out, `"result":`...))
+	switch {
+	case !taken:
+		return nil, false
+	case err != nil:
+		answer = appendError(append(out, `"error":`...), err)
+		log.Warn("Served "+string(of.method), "conn", remote(), "reqid", string(of.id), "duration", time.Since(begun), "err", err)
 	}
-	counted(of.method, err == nil, time.Since(begun))
-	return append(out, '}')
-}
-
-// plainID tells whether an id is a number without a sign or a fraction, or a text of letters and
-// digits: such a one is answered as it is.
-func plainID(id []byte) bool {
-	if len(id) > 2 && id[0] == '"' && id[len(id)-1] == '"' {
-		return !slices.ContainsFunc(id[1:len(id)-1], func(b byte) bool {
-			return (b < '0' || b > '9') && (b < 'a' || b > 'z') && (b < 'A' || b > 'Z') && b != '-' && b != '_'
-		})
-	}
-	return len(id) > 0 && !slices.ContainsFunc(id, func(b byte) bool { return b < '0' || b > '9' })
+	counted(of.method, err == nil, begun)
+	return append(answer, '}'), true
 }
 
 func appendResult(out []byte, result any) ([]byte, error) {
 	switch result := result.(type) {
+	case *hexutil.Big:
+		if result != nil && result.ToInt().Sign() >= 0 {
+			return append(result.ToInt().Append(append(out, `"0x`...), 16), '"'), nil
+		}
+	case hexutil.Uint64:
+		return append(strconv.AppendUint(append(out, `"0x`...), uint64(result), 16), '"'), nil
+	case *hexutil.Uint64:
+		if result != nil {
+			return appendResult(out, *result)
+		}
 	case json.RawMessage:
 		if result == nil {
 			return append(out, "null"...), nil
 		}
 		return append(out, result...), nil
 	case hexutil.Bytes: // hexadecimal needs no look for what has to be escaped
-		return append(append(append(out, '"'), hexutil.Encode(result)...), '"'), nil
+		return append(hex.AppendEncode(append(out, `"0x`...), result), '"'), nil
 	}
 	text, err := json.Marshal(result)
 	return append(out, text...), err
@@ -257,10 +250,11 @@ func appendError(out []byte, err error) []byte {
 }
 
 // counted counts an answer where go-ethereum's server counts its own.
-func counted(method string, good bool, took time.Duration) {
+func counted(method []byte, good bool, begun time.Time) {
 	if !metrics.Enabled() {
 		return
 	}
+	took := time.Since(begun)
 	metrics.GetOrRegisterGauge("rpc/requests", nil).Inc(1)
 	what, note := "rpc/success", "success"
 	if !good {
@@ -268,7 +262,7 @@ func counted(method string, good bool, took time.Duration) {
 	}
 	metrics.GetOrRegisterGauge(what, nil).Inc(1)
 	metrics.GetOrRegisterTimer("rpc/duration/all", nil).Update(took)
-	metrics.GetOrRegisterHistogramLazy("rpc/duration/"+method+"/"+note, nil, func() metrics.Sample {
+	metrics.GetOrRegisterHistogramLazy("rpc/duration/"+string(method)+"/"+note, nil, func() metrics.Sample {
 		return metrics.ResettingSample(metrics.NewExpDecaySample(1028, 0.015))
 	}).Update(took.Nanoseconds())
 }

@@ -205,6 +205,8 @@ type Service struct {
 	limits   Limits
 	blocks   *blockCache
 	analyses *evm.Analyses
+	codes    *codes
+	hashers  hashers
 	hub      *hub
 	profiles debugProfiles
 	nonces   locks
@@ -227,7 +229,7 @@ func New(o Options) *Service {
 	if o.Prices == nil {
 		o.Prices = gasprice.New(gasprice.Options{Chain: o.Chain, Writer: o.Writer, Now: o.Now})
 	}
-	s := &Service{options: o, limits: o.Limits.withDefaults(), blocks: newBlockCache(), analyses: evm.NewAnalyses(16 << 20), profiles: newProfiles()}
+	s := &Service{options: o, limits: o.Limits.withDefaults(), blocks: newBlockCache(), analyses: evm.NewAnalyses(16 << 20), codes: newCodes(), hashers: newHashers(), profiles: newProfiles()}
 	s.hub = newHub(s)
 	return s
 }

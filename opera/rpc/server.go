@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -95,6 +94,7 @@ type Handler struct {
 	http, ws             http.Handler // nil: not served
 	httpPrefix, wsPrefix string
 	servers              []*rpc.Server
+	plain                *plainly // of HTTP
 }
 
 // Handler returns what serves at an address; nil options are not served.
@@ -109,7 +109,9 @@ func (s *Service) Handler(h *HTTPOptions, w *WSOptions) (*Handler, error) {
 			return nil, err
 		}
 		out.servers = append(out.servers, server)
-		out.http, out.httpPrefix = hosted(h.Hosts, crossing(h.Origins, zipped(s.quick(server, h.APIs)))), h.Prefix
+		q, hosts := s.quick(server, h.APIs), newHosts(h.Hosts)
+		out.http, out.httpPrefix = hosted(hosts, crossing(h.Origins, zipped(q))), h.Prefix
+		out.plain = newPlainly(q, hosts, h)
 	}
 	if w != nil {
 		if err := checkPrefix("WebSocket", w.Prefix); err != nil {
@@ -164,18 +166,31 @@ func under(r *http.Request, prefix string) bool {
 	return strings.HasPrefix(r.URL.Path, prefix)
 }
 
-// hosted refuses requests for other hosts: a web page can make its own name lead here.
-func hosted(hosts []string, next http.Handler) http.Handler {
-	allowed := map[string]bool{}
-	for _, host := range hosts {
-		allowed[strings.ToLower(host)] = true
+// hosts are the names that a node may be asked by. Addresses always may.
+type hosts map[string]bool
+
+func newHosts(names []string) hosts {
+	all := hosts{}
+	for _, name := range names {
+		all[strings.ToLower(name)] = true
 	}
+	return all
+}
+
+// allow tells whether a request may name such a host.
+func (h hosts) allow(named string) bool {
+	host, _, err := net.SplitHostPort(named)
+	if err != nil {
+		host = named
+	}
+	host = strings.ToLower(host)
+	return host == "" || net.ParseIP(host) != nil || h["*"] || h[host]
+}
+
+// hosted refuses requests for other hosts: a web page can make its own name lead here.
+func hosted(of hosts, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host, _, err := net.SplitHostPort(r.Host)
-		if err != nil {
-			host = r.Host
-		}
-		if host = strings.ToLower(host); host != "" && net.ParseIP(host) == nil && !allowed["*"] && !allowed[host] {
+		if !of.allow(r.Host) {
 			http.Error(w, "invalid host specified", http.StatusForbidden)
 			return
 		}
@@ -193,63 +208,6 @@ func crossing(origins []string, next http.Handler) http.Handler {
 		AllowedOrigins: origins, AllowedMethods: []string{http.MethodPost, http.MethodGet}, AllowedHeaders: []string{"*"}, MaxAge: 600,
 	})
 	return c.Handler(next)
-}
-
-// zipped compresses answers for who takes them so.
-func zipped(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-			next.ServeHTTP(w, r)
-			return
-		}
-		z := &zipWriter{ResponseWriter: w}
-		next.ServeHTTP(z, r)
-		z.close()
-	})
-}
-
-// zipWriter compresses what is written, if anything is.
-type zipWriter struct {
-	http.ResponseWriter
-	to *gzip.Writer
-}
-
-// Write implements io.Writer.
-func (z *zipWriter) Write(b []byte) (int, error) {
-	if z.to == nil {
-		z.begin(http.StatusOK)
-	}
-	return z.to.Write(b)
-}
-
-// WriteHeader implements http.ResponseWriter.
-func (z *zipWriter) WriteHeader(status int) {
-	if z.to == nil && status != http.StatusNoContent {
-		z.begin(status)
-	}
-}
-
-func (z *zipWriter) begin(status int) {
-	z.Header().Set("Content-Encoding", "gzip")
-	z.Header().Del("Content-Length")
-	z.ResponseWriter.WriteHeader(status)
-	z.to = gzip.NewWriter(z.ResponseWriter)
-}
-
-func (z *zipWriter) close() {
-	if z.to != nil {
-		// Who does not read to the end has gone.
-		_ = z.to.Close()
-	}
-}
-
-// Flush implements http.Flusher.
-func (z *zipWriter) Flush() {
-	if z.to != nil && z.to.Flush() == nil {
-		if f, ok := z.ResponseWriter.(http.Flusher); ok {
-			f.Flush()
-		}
-	}
 }
 
 // Socket is the local socket through which programs of this machine and this user ask.

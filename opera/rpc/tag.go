@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -69,6 +70,9 @@ type BlockRef struct {
 
 // UnmarshalJSON reads a tag, an id, or an object with one of both.
 func (r *BlockRef) UnmarshalJSON(data []byte) error {
+	if len(data) >= 2 && data[0] == '"' && bytes.IndexByte(data, '\\') < 0 && isASCII(data) {
+		return r.read(string(data[1 : len(data)-1]))
+	}
 	var object struct {
 		BlockNumber      *BlockTag    `json:"blockNumber"`
 		BlockHash        *common.Hash `json:"blockHash"`
@@ -85,6 +89,20 @@ func (r *BlockRef) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &text); err != nil {
 		return err
 	}
+	return r.read(text)
+}
+
+func isASCII(data []byte) bool {
+	for _, b := range data {
+		if b >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// read reads a text.
+func (r *BlockRef) read(text string) error {
 	if tag, ok := tags[text]; ok {
 		r.Tag = &tag
 		return nil

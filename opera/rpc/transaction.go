@@ -1,7 +1,9 @@
 package rpc
 
 import (
+	"encoding/hex"
 	"math/big"
+	"strconv"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -99,6 +101,36 @@ func logJSON(l *types.Log) *LogJSON {
 		Address: l.Address, Topics: topics, Data: l.Data, BlockNumber: hexutil.Uint64(l.BlockNumber), TxHash: l.TxHash,
 		TxIndex: hexutil.Uint(l.TxIndex), BlockHash: l.BlockHash, Index: hexutil.Uint(l.Index),
 	}
+}
+
+// appendLogs appends what logsJSON makes of logs, as JSON.
+func appendLogs(out []byte, list []*types.Log) []byte {
+	out = append(out, '[')
+	for i, l := range list {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = appendLog(out, l)
+	}
+	return append(out, ']')
+}
+
+func appendLog(out []byte, l *types.Log) []byte {
+	out = hex.AppendEncode(append(out, `{"address":"0x`...), l.Address[:])
+	out = append(out, `","topics":[`...)
+	for i := range l.Topics {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(hex.AppendEncode(append(out, `"0x`...), l.Topics[i][:]), '"')
+	}
+	out = hex.AppendEncode(append(out, `],"data":"0x`...), l.Data)
+	out = strconv.AppendUint(append(out, `","blockNumber":"0x`...), l.BlockNumber, 16)
+	out = hex.AppendEncode(append(out, `","transactionHash":"0x`...), l.TxHash[:])
+	out = strconv.AppendUint(append(out, `","transactionIndex":"0x`...), uint64(l.TxIndex), 16)
+	out = hex.AppendEncode(append(out, `","blockHash":"0x`...), l.BlockHash[:])
+	out = strconv.AppendUint(append(out, `","logIndex":"0x`...), uint64(l.Index), 16)
+	return append(out, `","removed":false}`...)
 }
 
 func logsJSON(list []*types.Log) []*LogJSON {

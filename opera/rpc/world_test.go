@@ -27,7 +27,7 @@ func (w *world) Do(_ context.Context, work func(*chain.Chain) error) error {
 }
 
 // newWorld makes a fakenet of one of a file of events.
-func newWorld(t *testing.T, events string, options Options) *world {
+func newWorld(t testing.TB, events string, options Options) *world {
 	t.Helper()
 	c, err := chaintest.New(t.TempDir(), 1, chaintest.Options{})
 	if err != nil {

@@ -1,0 +1,86 @@
+package rpc
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"sync/atomic"
+
+	"tarn/serve"
+)
+
+// plainly answers what is asked most and comes in the plainest form of HTTP/1.1, as the handler of
+// the same address would.
+type plainly struct {
+	quick  *quick
+	hosts  hosts
+	prefix string
+	header string                 // lines of an answer
+	last   atomic.Pointer[string] // the host that was named last and is allowed
+}
+
+func newPlainly(q *quick, of hosts, o *HTTPOptions) *plainly {
+	p := &plainly{quick: q, hosts: of, prefix: o.Prefix, header: "Content-Type: application/json\r\n"}
+	if len(o.Origins) > 0 {
+		p.header += "Vary: Origin\r\n" // as the library says that tells browsers who may ask
+	}
+	return p
+}
+
+// zipFrom is from which length on answers are compressed for who takes them so: a shorter one is
+// one packet in either form.
+const zipFrom = 1400
+
+// Answer implements serve.Plain.
+func (h *Handler) Answer(ctx context.Context, r *serve.PlainRequest, out []byte) (body []byte, header string, taken bool) {
+	if h.plain == nil {
+		return nil, "", false
+	}
+	return h.plain.answer(ctx, r, out)
+}
+
+func (p *plainly) answer(ctx context.Context, r *serve.PlainRequest, out []byte) (body []byte, header string, taken bool) {
+	if string(r.Type) != "application/json" || len(r.Body) > quickBytes || !p.under(r.Path) || !p.allowed(r.Host) {
+		return nil, "", false
+	}
+	body, taken = p.quick.answer(ctx, r.Body, out, r.Remote)
+	if !taken {
+		return nil, "", false
+	}
+	if text := body[len(out):]; r.Gzip && len(text) >= zipFrom {
+		return p.zip(body, len(out))
+	}
+	return body, p.header, true
+}
+
+func (p *plainly) under(path []byte) bool {
+	if p.prefix == "" {
+		return string(path) == "/"
+	}
+	return bytes.HasPrefix(path, []byte(p.prefix))
+}
+
+func (p *plainly) allowed(host []byte) bool {
+	if last := p.last.Load(); last != nil && *last == string(host) {
+		return true
+	}
+	name := string(host)
+	if !p.hosts.allow(name) {
+		return false
+	}
+	p.last.Store(&name)
+	return true
+}
+
+// zip compresses what a body has from a place on.
+func (p *plainly) zip(body []byte, from int) ([]byte, string, bool) {
+	to := bytes.NewBuffer(make([]byte, 0, from+len(body)/2))
+	to.Write(body[:from])
+	z := zippers.Get().(*gzip.Writer)
+	defer zippers.Put(z)
+	z.Reset(to)
+	if _, err := z.Write(body[from:]); err != nil || z.Close() != nil {
+		return nil, "", false
+	}
+	return to.Bytes(), p.header + "Content-Encoding: gzip\r\n", true
+}

@@ -1,0 +1,143 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+	"strings"
+)
+
+// Plain answers requests that come in the plainest form of HTTP/1.1, without net/http, whose
+// connections cost more than most answers do. What is not plain, or what it does not take, goes
+// to the handler of the same address, and so does all that comes on that connection later.
+type Plain interface {
+	// Answer appends an answer's body to out, and returns it with the answer's own lines of
+	// header, each with its end. It has not taken a request that the handler shall answer. The
+	// request is only valid until it returns; its context ends when the client has gone.
+	Answer(ctx context.Context, r *PlainRequest, out []byte) (body []byte, header string, taken bool)
+}
+
+// PlainRequest is a POST with a short body of a length that was said, and with no header that
+// changes what HTTP does.
+type PlainRequest struct {
+	Path, Host, Type []byte // as they were sent; Type is that of the content, nil if none was sent
+	Gzip             bool   // the client takes answers compressed so
+	Body             []byte
+	Remote           func() string // the client's address
+}
+
+// plainBytes is the longest plain request, its head included.
+const plainBytes = 16 << 10
+
+// verdict is what a parser found.
+type verdict int
+
+const (
+	odd   verdict = iota // it is for net/http
+	more                 // it is not whole yet
+	plain                // it is whole
+)
+
+// parse reads a request from the beginning of what has come, and returns how many bytes it takes.
+// Whatever net/http would refuse, and whatever may mean something to it, is odd.
+func (r *PlainRequest) parse(in []byte) (size int, v verdict) {
+	const method = "POST "
+	if n := min(len(in), len(method)); string(in[:n]) != method[:n] {
+		return 0, odd
+	}
+	head := bytes.Index(in, []byte("\r\n\r\n"))
+	if head < 0 {
+		if len(in) >= plainBytes || bytes.Contains(in, []byte("\n\n")) || bytes.Contains(in, []byte("\n\r\n")) {
+			return 0, odd
+		}
+		return 0, more
+	}
+	line, rest, _ := bytes.Cut(in[len(method):head+2], []byte("\r\n"))
+	path, ok := bytes.CutSuffix(line, []byte(" HTTP/1.1"))
+	if !ok || len(path) == 0 || path[0] != '/' || !all(path, pathByte) {
+		return 0, odd
+	}
+	r.Path, r.Host, r.Type, r.Gzip, r.Body = path, nil, nil, false, nil
+	length, ok := r.header(rest)
+	if !ok || r.Host == nil || length <= 0 {
+		return 0, odd
+	}
+	size = head + len("\r\n\r\n") + length
+	switch {
+	case size > plainBytes:
+		return 0, odd
+	case len(in) < size:
+		return 0, more
+	}
+	r.Body = in[size-length : size]
+	return size, plain
+}
+
+// header reads the lines of a header, and returns the length of the body.
+func (r *PlainRequest) header(lines []byte) (length int, ok bool) {
+	encoding := false
+	for len(lines) > 0 {
+		var line []byte
+		line, lines, _ = bytes.Cut(lines, []byte("\r\n"))
+		name, value, found := bytes.Cut(line, []byte(":"))
+		value = bytes.Trim(value, " \t")
+		if !found || len(name) == 0 || !all(name, nameByte) || !all(value, valueByte) {
+			return 0, false
+		}
+		switch {
+		case named(name, "host"):
+			ok = r.Host == nil && len(value) > 0 && all(value, hostByte)
+			r.Host = value
+		case named(name, "content-type"):
+			ok = r.Type == nil
+			r.Type = value
+		case named(name, "content-length"):
+			n, err := strconv.ParseUint(string(value), 10, 31)
+			ok = err == nil && length == 0
+			length = int(n)
+		case named(name, "accept-encoding"):
+			ok = !encoding
+			encoding, r.Gzip = true, bytes.Contains(value, []byte("gzip"))
+		case named(name, "connection"):
+			ok = named(value, "keep-alive")
+		default:
+			ok = !meaning(name)
+		}
+		if !ok {
+			return 0, false
+		}
+	}
+	return length, true
+}
+
+// meaning tells whether a header may change how a request is read or answered.
+func meaning(name []byte) bool {
+	for _, one := range []string{"transfer-encoding", "expect", "upgrade", "trailer", "te", "origin", "content-encoding", "proxy-connection", "http2-settings"} {
+		if named(name, one) {
+			return true
+		}
+	}
+	const crossing = "access-control-"
+	return len(name) >= len(crossing) && named(name[:len(crossing)], crossing)
+}
+
+// named compares in lower case.
+func named(name []byte, lower string) bool {
+	return len(name) == len(lower) && strings.EqualFold(string(name), lower)
+}
+
+func all(text []byte, is func(byte) bool) bool {
+	for _, b := range text {
+		if !is(b) {
+			return false
+		}
+	}
+	return true
+}
+
+func letter(b byte) bool { return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' }
+
+func nameByte(b byte) bool  { return letter(b) || b == '-' || b == '_' }
+func valueByte(b byte) bool { return b >= ' ' && b < 0x7f || b == '\t' }
+func pathByte(b byte) bool  { return nameByte(b) || b == '/' || b == '.' }
+func hostByte(b byte) bool  { return nameByte(b) || b == '.' || b == ':' || b == '[' || b == ']' }
