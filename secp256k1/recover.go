@@ -28,8 +28,8 @@ type Search struct {
 // Recoverer finds keys, eight at a time. It has 50 KiB. Not for concurrent use.
 type Recoverer struct {
 	generator   *Multiples
-	begin, back point // where sums begin, and what they have of it in the end, the opposite
-	group       *group
+	begin, back point  // where sums begin, and what they have of it in the end, the opposite
+	group       *group // nil: the processor is not wide
 	r           []fr.Element
 	ends        []end
 	divisors    divisors
@@ -41,13 +41,16 @@ type end struct {
 	x, y, z element
 }
 
-// NewRecoverer returns a recoverer with the multiples of the curve's generator, or false on
-// a processor that cannot multiply eight numbers at once (AVX-512 IFMA).
-func NewRecoverer(generator *Multiples) (*Recoverer, bool) {
-	if !wide {
-		return nil, false
+// Wide tells whether the processor multiplies eight numbers at once (AVX-512 IFMA), without
+// which no key is found.
+func Wide() bool { return wide }
+
+// NewRecoverer returns a recoverer with the multiples of the curve's generator.
+func NewRecoverer(generator *Multiples) *Recoverer {
+	r := &Recoverer{generator: generator}
+	if wide {
+		r.group = new(group)
 	}
-	r := &Recoverer{generator: generator, group: new(group)}
 	// Of which multiple of the generator this is, nobody knows, so that sums do not meet
 	// points that are added.
 	for x := (element{0, 0, 0, 1 << 62}); !r.begin.lift(&x, 0); x[0]++ {
@@ -61,7 +64,7 @@ func NewRecoverer(generator *Multiples) (*Recoverer, bool) {
 	p.Neg(&p)
 	first.FromJacobian(&p)
 	r.back = pointOf(&first)
-	return r, true
+	return r
 }
 
 // Recover finds whose the signatures are: for (r, s) of z, and R the point whose x is r and
@@ -69,6 +72,12 @@ func NewRecoverer(generator *Multiples) (*Recoverer, bool) {
 // has to look for: what is no signature, what has no key, and what makes equal or opposite
 // points meet in a sum, which happens to nobody who does not look for it.
 func (m *Recoverer) Recover(list []Search) {
+	if m.group == nil {
+		for i := range list {
+			list[i].Found = false
+		}
+		return
+	}
 	m.r = slices.Grow(m.r[:0], len(list))[:len(list)]
 	for i := range list {
 		g := &list[i]

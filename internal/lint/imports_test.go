@@ -79,7 +79,8 @@ var rules = []rule{
 	{"opera/dag/...", []string{"opera/inter", "opera/dag/...", "internal/..."}},
 	{"opera/evm", []string{"opera/inter", "internal/..."}},
 	{"opera/eventfile", []string{"opera/inter", "internal/..."}},
-	{"opera/eventcheck", []string{"opera/inter", "internal/..."}},
+	{"opera/sender", []string{"secp256k1", "internal/..."}},
+	{"opera/eventcheck", []string{"opera/inter", "opera/sender", "internal/..."}},
 	{"opera/epoch", []string{"opera/inter", "internal/..."}},
 	{"opera/genesis", []string{"opera/inter", "internal/..."}},
 	{"opera/genesis/fakenet", []string{"opera/inter", "opera/genesis", "opera/epoch", "opera/evm", "opera/state", "internal/..."}},
@@ -93,7 +94,7 @@ var rules = []rule{
 	{"opera/curve", nil},
 	{"opera/gasprice", []string{"opera/chain", "opera/curve", "opera/eventcheck", "opera/inter", "internal/..."}},
 	// Their journals are written through the layer that tests can break.
-	{"opera/txpool", []string{"opera/chain", "opera/inter", "store/vfs", "internal/..."}},
+	{"opera/txpool", []string{"opera/chain", "opera/inter", "opera/sender", "store/vfs", "internal/..."}},
 	{"opera/emitter", []string{"opera/chain", "opera/curve", "opera/dag", "opera/eventcheck", "opera/inter", "store/vfs", "internal/..."}},
 	{"opera/console", []string{"opera/terminal", "store/vfs", "internal/..."}},
 	{"opera/traffic", []string{"opera/chain", "opera/eventfile", "opera/genesis/fakenet", "opera/inter", "store/engine"}},

@@ -8,8 +8,11 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/ethereum/go-ethereum/core/types"
+
 	"tarn/opera/eventcheck"
 	"tarn/opera/inter"
+	"tarn/opera/sender"
 )
 
 // Fed counts what came of events that were fed.
@@ -137,18 +140,49 @@ func read(ctx context.Context, next func() ([]byte, error), r *room, order, work
 	}
 }
 
-// decode decodes and verifies what comes.
+// decode decodes and verifies what comes: several events together, as long as they have few
+// transactions, because senders are found together.
 func (v *Verifier) decode(work <-chan *item) {
+	var list []*item
+	var txs types.Transactions
 	for it := range work {
-		if it.event, it.err = v.Decode(it.raw); it.err == nil {
-			err := v.Verify(it.event)
-			it.verified = err == nil
-			// Of which epoch it is, only the writer knows for certain.
-			if !errors.Is(err, eventcheck.ErrNotRelevant) && !errors.Is(err, eventcheck.ErrUnknownEpochBVs) && !errors.Is(err, eventcheck.ErrUnknownEpochEV) {
-				it.err = err
+		list, txs = list[:0], txs[:0]
+		for it != nil {
+			list = append(list, it)
+			if it.event, it.err = v.parse(it.raw); it.err == nil {
+				txs = append(txs, it.event.Txs...)
+			}
+			it = nil
+			if len(txs) < sender.Together && len(list) < sender.Together {
+				select {
+				case it = <-work: // nil at the end
+				default:
+				}
 			}
 		}
-		close(it.ready)
+		v.senders.Find(txs)
+		for _, it := range list {
+			v.finish(it)
+			close(it.ready)
+		}
+		clear(list)
+		clear(txs)
+	}
+}
+
+// finish verifies an event that was decoded.
+func (v *Verifier) finish(it *item) {
+	if it.err == nil {
+		it.err = v.find(it.event)
+	}
+	if it.err != nil {
+		return
+	}
+	err := v.Verify(it.event)
+	it.verified = err == nil
+	// Of which epoch it is, only the writer knows for certain.
+	if !errors.Is(err, eventcheck.ErrNotRelevant) && !errors.Is(err, eventcheck.ErrUnknownEpochBVs) && !errors.Is(err, eventcheck.ErrUnknownEpochEV) {
+		it.err = err
 	}
 }
 

@@ -9,13 +9,15 @@ import (
 
 	"tarn/opera/eventcheck"
 	"tarn/opera/inter"
+	"tarn/opera/sender"
 )
 
 // Verifier makes the checks that need no writer: decoding, signatures, hashes. Any
 // goroutine may use it, beside the writer.
 type Verifier struct {
-	chain  *Chain
-	signer types.Signer
+	chain   *Chain
+	signer  types.Signer
+	senders *sender.Finder
 
 	mu         sync.RWMutex
 	signatures *eventcheck.Signatures // of the present epoch
@@ -72,13 +74,15 @@ const remembered = 64
 func (c *Chain) Verifier() *Verifier { return c.verifier }
 
 // newVerifier returns one that knows no epoch.
-func newVerifier(c *Chain) *Verifier { return &Verifier{chain: c, signer: c.Signer()} }
+func newVerifier(c *Chain) *Verifier {
+	return &Verifier{chain: c, signer: c.Signer(), senders: sender.New(c.network.ID)}
+}
 
 // enter makes an epoch the present one. Its record may not be in the store yet.
 func (v *Verifier) enter(e *inter.EpochState, last inter.BlockNumber) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.signatures = &eventcheck.Signatures{Epoch: e.Epoch, Profiles: e.Profiles, Signer: v.signer, Past: v.beginning}
+	v.signatures = &eventcheck.Signatures{Epoch: e.Epoch, Profiles: e.Profiles, Signer: v.signer, Senders: v.senders, Past: v.beginning}
 	v.present = eventcheck.Beginning{LastBlock: last, Profiles: e.Profiles}
 }
 
@@ -115,6 +119,19 @@ func (v *Verifier) beginning(e inter.Epoch) (eventcheck.Beginning, bool) {
 // Decode decodes an event and finds the senders of its transactions, which costs most and
 // needs no epoch. It keeps raw.
 func (v *Verifier) Decode(raw []byte) (*inter.Payload, error) {
+	p, err := v.parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	v.senders.Find(p.Txs)
+	if err := v.find(p); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// parse decodes an event and takes the transactions that are remembered.
+func (v *Verifier) parse(raw []byte) (*inter.Payload, error) {
 	p, err := inter.DecodePayload(raw)
 	if err != nil {
 		return nil, err
@@ -123,14 +140,22 @@ func (v *Verifier) Decode(raw []byte) (*inter.Payload, error) {
 		tx.Hash() // which is kept
 	}
 	v.sent.same(p.Txs)
+	return p, nil
+}
+
+// find finds the senders that are not found yet, and remembers the transactions.
+func (v *Verifier) find(p *inter.Payload) error {
 	for i, tx := range p.Txs {
 		if _, err := types.Sender(v.signer, tx); err != nil {
-			return nil, fmt.Errorf("transaction %d of event %v: %w", i, p.ID(), eventcheck.ErrMalformedTxSig)
+			return fmt.Errorf("transaction %d of event %v: %w", i, p.ID(), eventcheck.ErrMalformedTxSig)
 		}
 	}
 	v.sent.remember(p.Txs)
-	return p, nil
+	return nil
 }
+
+// Senders returns what finds many senders at a time, for the signer of the chain.
+func (v *Verifier) Senders() *sender.Finder { return v.senders }
 
 // Verify checks the signatures of an event of the present epoch.
 func (v *Verifier) Verify(p *inter.Payload) error {

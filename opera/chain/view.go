@@ -131,6 +131,9 @@ func (v *View) complete(number inter.BlockNumber, e *blocklog.Block) (*Block, er
 	if err != nil {
 		return nil, err
 	}
+	if len(b.Senders) != len(b.Txs) {
+		v.chain.verifier.senders.Find(b.Txs)
+	}
 	return b, b.derive(h)
 }
 

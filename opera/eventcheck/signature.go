@@ -5,6 +5,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"tarn/opera/inter"
+	"tarn/opera/sender"
 )
 
 // votable is how many blocks from an epoch's beginning on its validators may vote for:
@@ -23,6 +24,7 @@ type Signatures struct {
 	Epoch    inter.Epoch    // the present one
 	Profiles inter.Profiles // of its validators
 	Signer   types.Signer   // of transactions
+	Senders  *sender.Finder // for the signer; nil finds each by itself
 	// Past returns the beginning of an epoch, false if it is not known. Any goroutine may
 	// call it at any time.
 	Past func(inter.Epoch) (Beginning, bool)
@@ -51,6 +53,7 @@ func (s *Signatures) Event(p *inter.Payload) error {
 			return err
 		}
 	}
+	s.Senders.Find(p.Txs)
 	for _, tx := range p.Txs {
 		if _, err := types.Sender(s.Signer, tx); err != nil {
 			return ErrMalformedTxSig

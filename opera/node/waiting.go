@@ -26,6 +26,7 @@ func (l *life) wait(n *Node) (*waiting, error) {
 	w := &waiting{prices: gasprice.New(gasprice.Options{Chain: n.Chain(), Writer: n, Bounds: l.priceBounds()})}
 	o := l.poolOptions(n)
 	o.Head, o.Signer = txpool.Heads(n.Chain(), w.prices), n.Chain().Signer()
+	o.Senders = n.Chain().Verifier().Senders()
 	var err error
 	if w.Pool, err = txpool.New(o); err != nil {
 		w.prices.Close()

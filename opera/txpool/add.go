@@ -60,13 +60,24 @@ func (p *Pool) unknown(txs []*types.Transaction) []error {
 // workers is how many senders are recovered at a time, whoever asks.
 func workers() int { return runtime.GOMAXPROCS(0) }
 
+// eachPart is how many transactions have their senders found by one processor with profit.
+const eachPart = 8
+
 // senders recovers who sent the transactions that have no error yet, on all processors.
 func (p *Pool) senders(txs []*types.Transaction, errs []error) []common.Address {
 	senders := make([]common.Address, len(txs))
+	parts := min(cap(p.workers), (len(txs)+eachPart-1)/eachPart)
 	find := func(part int) {
 		p.workers <- struct{}{}
 		defer func() { <-p.workers }()
-		for i := part; i < len(txs); i += cap(p.workers) {
+		var together types.Transactions
+		for i := part; i < len(txs); i += parts {
+			if errs[i] == nil {
+				together = append(together, txs[i])
+			}
+		}
+		p.o.Senders.Find(together)
+		for i := part; i < len(txs); i += parts {
 			if errs[i] != nil {
 				continue
 			}
@@ -77,7 +88,7 @@ func (p *Pool) senders(txs []*types.Transaction, errs []error) []common.Address 
 		}
 	}
 	var running sync.WaitGroup
-	for part := 1; part < min(cap(p.workers), len(txs)); part++ {
+	for part := 1; part < parts; part++ {
 		running.Go(func() { find(part) })
 	}
 	find(0)

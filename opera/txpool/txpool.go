@@ -36,6 +36,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/holiman/uint256"
 
+	"tarn/opera/sender"
 	"tarn/store/vfs"
 )
 
@@ -78,7 +79,9 @@ type Options struct {
 	// that follows the chain, never by the chain's writer.
 	Head   func() (*Head, error)
 	Signer types.Signer // of the chain
-	Limits Limits
+	// Senders finds many of the signer's senders together; nil finds each by itself.
+	Senders *sender.Finder
+	Limits  Limits
 	// Locals are accounts that are local from the beginning. NoLocals treats what clients
 	// send as what peers send, and keeps no journal.
 	Locals   []common.Address

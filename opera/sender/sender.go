@@ -1,0 +1,164 @@
+// Package sender finds who sent transactions, many at a time, where the processor can find
+// eight keys together.
+//
+// It owns how a transaction's signature is taken apart for that, and nothing else: which
+// signatures are accepted, and who sent what it does not find, go-ethereum's signer says. It
+// does the common kind only, and keeps nothing between calls but room to work in.
+package sender
+
+import (
+	"errors"
+	"math/big"
+	"sync"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"tarn/secp256k1"
+)
+
+// Together is how many senders are found together with profit: more gain little.
+const Together = 64
+
+// Finder finds senders. Any goroutine may use it. A nil one finds none.
+type Finder struct {
+	signer types.Signer
+	probe  types.Signer // asks whether a sender is in a transaction
+	chain  *big.Int
+	once   sync.Once
+	of     *secp256k1.Multiples // the generator's
+	idle   sync.Pool            // of *work
+	off    bool
+}
+
+// New returns a finder for the transactions of a network with London's types. What all need,
+// 2.5 MiB, it makes when it is used for the first time, and some 100 KiB for each goroutine
+// that uses it at a time.
+func New(network uint64) *Finder {
+	chain := new(big.Int).SetUint64(network)
+	signer := types.NewLondonSigner(chain)
+	return &Finder{signer: signer, probe: found{Signer: signer}, chain: chain}
+}
+
+// Signer returns the signer whose senders are found.
+func (f *Finder) Signer() types.Signer { return f.signer }
+
+// Find puts into transactions who sent them, for [types.Sender] with the same signer, which
+// does not look for them again. What it cannot find it leaves to types.Sender, with the error
+// that there may be; so whether it is called changes no result.
+func (f *Finder) Find(txs types.Transactions) {
+	if f == nil || f.off {
+		return
+	}
+	w := f.work()
+	if w == nil {
+		return
+	}
+	defer f.idle.Put(w)
+	for _, tx := range txs {
+		if w.add(f, tx); len(w.txs) == Together {
+			w.find(f)
+		}
+	}
+	w.find(f)
+}
+
+// work returns room to work in, nil on a processor that cannot.
+func (f *Finder) work() *work {
+	if w, ok := f.idle.Get().(*work); ok {
+		return w
+	}
+	if !secp256k1.Wide() {
+		return nil
+	}
+	f.once.Do(func() { f.of = secp256k1.NewGenerator() })
+	return &work{keys: secp256k1.NewRecoverer(f.of)}
+}
+
+// work is room for some transactions.
+type work struct {
+	keys *secp256k1.Recoverer
+	txs  []*types.Transaction
+	list []secp256k1.Search
+}
+
+// add takes a transaction whose sender is not known yet and may be found.
+func (w *work) add(f *Finder, tx *types.Transaction) {
+	if _, err := types.Sender(f.probe, tx); err == nil {
+		return
+	}
+	if s, ok := f.signature(tx); ok {
+		w.txs, w.list = append(w.txs, tx), append(w.list, secp256k1.Search{Signature: s})
+	}
+}
+
+// find finds the senders of the transactions that were taken, and forgets them. One alone the
+// library finds in the same time.
+func (w *work) find(f *Finder) {
+	if len(w.txs) > 1 {
+		w.keys.Recover(w.list)
+		for i, tx := range w.txs {
+			if s := &w.list[i]; s.Found {
+				from := common.BytesToAddress(crypto.Keccak256(s.Key[:])[12:])
+				types.Sender(found{f.signer, &from}, tx) //nolint:errcheck // it is found's, which has none
+			}
+		}
+	}
+	clear(w.txs)
+	w.txs, w.list = w.txs[:0], w.list[:0]
+}
+
+// signature takes a transaction apart, if it is of a type and a form whose rules are here.
+func (f *Finder) signature(tx *types.Transaction) (g secp256k1.Signature, ok bool) {
+	v, r, s := tx.RawSignatureValues()
+	switch tx.Type() {
+	case types.LegacyTxType:
+		if !tx.Protected() {
+			return g, false
+		}
+		v = new(big.Int).Sub(v, big.NewInt(35))
+		v.Sub(v, f.chain)
+		v.Sub(v, f.chain)
+	case types.AccessListTxType, types.DynamicFeeTxType:
+	default:
+		return g, false
+	}
+	if tx.ChainId().Cmp(f.chain) != 0 || v.Sign() < 0 || v.BitLen() > 1 {
+		return g, false
+	}
+	if g.Odd = byte(v.Uint64()); !crypto.ValidateSignatureValues(g.Odd, r, s, true) {
+		return g, false
+	}
+	r.FillBytes(g.R[:])
+	s.FillBytes(g.S[:])
+	g.Digest = f.signer.Hash(tx)
+	return g, true
+}
+
+// found is a signer that knows the sender of one transaction: so it comes into the
+// transaction, for everybody who asks the signer's equal. Without a sender it asks whether one
+// is in there.
+type found struct {
+	types.Signer
+	from *common.Address
+}
+
+// errUnknown says that no sender is in a transaction.
+var errUnknown = errors.New("the sender is not known")
+
+// Sender returns who was found.
+func (s found) Sender(*types.Transaction) (common.Address, error) {
+	if s.from == nil {
+		return common.Address{}, errUnknown
+	}
+	return *s.from, nil
+}
+
+// Equal tells whether the other has the same senders.
+func (s found) Equal(other types.Signer) bool {
+	if o, ok := other.(found); ok {
+		other = o.Signer
+	}
+	return s.Signer.Equal(other)
+}
