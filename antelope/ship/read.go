@@ -49,6 +49,15 @@ func (h *History) position(num uint32) (wire.Position, bool) {
 	return wire.Position{Num: num, ID: id}, ok
 }
 
+// tip is where the history stood when the block of a number became the head, if memory has it.
+func (h *History) tip(num uint32) (tip, bool) {
+	x := h.recent.get(num)
+	if x == nil {
+		return tip{}, false
+	}
+	return tip{head: x.Position, irreversible: x.irreversible}, true
+}
+
 // has tells whether a block is the one that we have of its number.
 func (h *History) has(p wire.Position) bool {
 	id, ok := h.id(p.Num)
@@ -83,6 +92,9 @@ func (h *History) send(out *sender, d due) error {
 	head := wire.BlockHead{Head: d.at.head, Irreversible: d.at.irreversible}
 	if x != nil {
 		head.This = &x.Position
+		if x.Num == d.at.head.Num { // which may have been replaced since
+			head.Head = x.Position
+		}
 		known := kept == nil
 		if !known { // as nodeos: only what it can look up
 			_, known = h.id(d.num - 1)

@@ -11,7 +11,8 @@ import (
 type recorded struct {
 	wire.Position
 	prev                  types.Checksum256
-	block, traces, deltas []byte // nil if they are not kept
+	irreversible          wire.Position // when it became the head
+	block, traces, deltas []byte        // nil if they are not kept
 
 	users int // who are being sent it; the shelf's
 }

@@ -224,7 +224,7 @@ func (s *Server) talk(ctx context.Context, x *session, out *sender) error {
 		return err
 	}
 	for {
-		d, ok := x.take(s.h.position)
+		d, ok := x.take(s.h)
 		switch {
 		case !ok:
 			select {

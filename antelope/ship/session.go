@@ -14,7 +14,8 @@ type session struct {
 	wake  chan struct{} // something has changed; it has room for one
 
 	mu       sync.Mutex
-	at       tip // where the history stands, for this session
+	at       tip    // where the history stands
+	news     uint32 // first head that it has not answered yet; the one after the head if there is none
 	statuses int
 	request  *wire.BlocksRequest // nil until the client has asked
 	credits  uint32
@@ -26,8 +27,17 @@ type session struct {
 // mostStatuses bounds answers that a client has asked for and does not take.
 const mostStatuses = 64
 
+// names are what a session asks of the history. The chain does not wait for the answers.
+type names interface {
+	// position is the block that we have of a number.
+	position(num uint32) (wire.Position, bool)
+	// tip is where the history stood when the block of a number became the head; false if
+	// that is not in memory any more. It reads no files.
+	tip(num uint32) (tip, bool)
+}
+
 func newSession(first uint32, at tip) *session {
-	return &session{first: first, at: at, wake: make(chan struct{}, 1)}
+	return &session{first: first, at: at, news: at.head.Num + 1, wake: make(chan struct{}, 1)}
 }
 
 func (s *session) stir() {
@@ -78,6 +88,7 @@ func (s *session) begin(q *wire.BlocksRequest, known func(wire.Position) bool) {
 	defer s.mu.Unlock()
 	s.request, s.credits, s.have = q, q.Credits, q.Have
 	s.next = min(next, s.lowest)
+	s.news = min(s.at.head.Num+1, s.lowest)
 	s.stir()
 }
 
@@ -87,6 +98,10 @@ func (s *session) begin(q *wire.BlocksRequest, known func(wire.Position) bool) {
 func (s *session) accepted(t tip) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.news = min(s.news, t.head.Num)
+	if s.request == nil || s.credits == 0 { // nodeos tells of no head in the past
+		s.news = t.head.Num + 1
+	}
 	s.at = t
 	s.lowest = min(s.lowest, t.head.Num)
 	if s.request != nil {
@@ -97,53 +112,82 @@ func (s *session) accepted(t tip) {
 
 // due is what a session is to send.
 type due struct {
-	at      tip
+	at      tip // where the message says that the history stands
 	status  bool
 	num     uint32
 	request *wire.BlocksRequest
 }
 
 // take returns what is to be sent next, if anything is. A block that the client said it
-// has is passed over; id returns the one that we have, and is not waited for by the chain.
-func (s *session) take(id func(num uint32) (wire.Position, bool)) (due, bool) {
+// has is passed over.
+//
+// Each head that comes is answered by at most one block, in a message that names that head,
+// even if others have come since: after a switch of several blocks each of them is named as
+// the head by its own message. When all heads are answered, messages name the newest.
+func (s *session) take(c names) (due, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.statuses > 0 {
 		s.statuses--
 		return due{at: s.at, status: true}, true
 	}
-	for s.ready() {
-		num, request := s.next, s.request
-		s.next++
-		if len(s.have) > 0 && s.have[0].Num == num {
-			p := s.have[0]
-			s.have = s.have[1:]
-			s.mu.Unlock()
-			ours, ok := id(num)
-			s.mu.Lock()
-			// What has changed meanwhile is looked at again.
-			if ok && ours == p || s.request != request || s.next != num+1 {
-				continue
+	for s.request != nil && s.credits > 0 {
+		answered := s.news > s.at.head.Num
+		at := s.look(c)
+		switch {
+		case s.ready(at):
+			if d, ok := s.pick(c, at); ok {
+				return d, true
 			}
-			if s.credits == 0 {
-				s.next = num
-				break
-			}
+		case answered:
+			return due{}, false
 		}
-		s.credits--
-		return due{at: s.at, num: num, request: s.request}, true
 	}
+	s.news = s.at.head.Num + 1
 	return due{}, false
 }
 
-// ready tells whether the next block may be sent.
-func (s *session) ready() bool {
-	if s.request == nil || s.credits == 0 {
-		return false
+// look returns the oldest head that is not answered, which is answered then; the newest one
+// if all are, or if memory does not have that one any more.
+func (s *session) look(c names) tip {
+	if s.news <= s.at.head.Num {
+		if t, ok := c.tip(s.news); ok {
+			s.news++
+			return t
+		}
+		s.news = s.at.head.Num + 1
 	}
-	last := s.at.head.Num
+	return s.at
+}
+
+// pick takes the next block, which may be sent; false if there is reason to look again.
+func (s *session) pick(c names, at tip) (due, bool) {
+	num, request := s.next, s.request
+	s.next++
+	if len(s.have) > 0 && s.have[0].Num == num {
+		p := s.have[0]
+		s.have = s.have[1:]
+		s.mu.Unlock()
+		ours, ok := c.position(num)
+		s.mu.Lock()
+		// What has changed meanwhile is looked at again.
+		if ok && ours == p || s.request != request || s.next != num+1 {
+			return due{}, false
+		}
+		if s.credits == 0 {
+			s.next = num
+			return due{}, false
+		}
+	}
+	s.credits--
+	return due{at: at, num: num, request: request}, true
+}
+
+// ready tells whether the next block may be sent when the history stands so.
+func (s *session) ready(at tip) bool {
+	last := at.head.Num
 	if s.request.Irreversible {
-		last = s.at.irreversible.Num
+		last = at.irreversible.Num
 	}
 	return s.next <= last && s.next < s.request.End && s.next != math.MaxUint32
 }

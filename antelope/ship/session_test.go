@@ -3,6 +3,7 @@ package ship
 import (
 	"encoding/binary"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"tarn/antelope/ship/wire"
@@ -14,6 +15,7 @@ type forked struct {
 	ids  []types.Checksum256 // by number, from 1 on
 	salt uint32
 	lib  uint32
+	kept uint32 // how many blocks memory has
 }
 
 func (f *forked) add(num uint32) {
@@ -39,10 +41,17 @@ func (f *forked) has(p wire.Position) bool {
 	return ok && p == q
 }
 
-func (f *forked) tip() tip {
+func (f *forked) now() tip {
 	h, _ := f.position(f.head())
 	l, _ := f.position(f.lib)
 	return tip{h, l}
+}
+
+// tip knows the newest heads, as memory does.
+func (f *forked) tip(num uint32) (tip, bool) {
+	h, ok := f.position(num)
+	l, _ := f.position(min(f.lib, num))
+	return tip{h, l}, ok && num+f.kept > f.head()
 }
 
 // reader is a client that takes a number it has for a fork, as indexers do.
@@ -68,12 +77,12 @@ func TestAClientEndsWithTheChain(t *testing.T) {
 	for range 2000 {
 		seed := rand.Uint64()
 		r := rand.New(rand.NewPCG(seed, 0))
-		f := &forked{}
+		f := &forked{kept: uint32(r.IntN(10))}
 		for range 1 + r.IntN(20) {
 			f.add(f.head() + 1)
 		}
 		start := uint32(1 + r.IntN(int(f.head())))
-		s, c := newSession(1, f.tip()), &reader{blocks: map[uint32]types.Checksum256{}}
+		s, c := newSession(1, f.now()), &reader{blocks: map[uint32]types.Checksum256{}}
 		ask := func() {
 			q := &wire.BlocksRequest{Start: start, End: 1 << 31, Credits: uint32(r.IntN(4))}
 			for n := range uint32(50) { // what it has, the newest first in no order
@@ -90,13 +99,16 @@ func TestAClientEndsWithTheChain(t *testing.T) {
 		ask()
 		drain := func() {
 			for {
-				d, ok := s.take(f.position)
+				d, ok := s.take(f)
 				if !ok {
 					return
 				}
 				p, known := f.position(d.num)
 				if !known {
 					t.Fatalf("seed %d: block %d beyond the head %d", seed, d.num, f.head())
+				}
+				if at, known := f.position(d.at.head.Num); !known || at != d.at.head || d.num > at.Num {
+					t.Fatalf("seed %d: block %d with the head %v of %d", seed, d.num, d.at.head, f.head())
 				}
 				c.take(t, seed, p)
 			}
@@ -105,13 +117,13 @@ func TestAClientEndsWithTheChain(t *testing.T) {
 			switch r.IntN(6) {
 			case 0, 1:
 				f.add(f.head() + 1)
-				s.accepted(f.tip())
+				s.accepted(f.now())
 			case 2: // a switch of forks, block by block
 				from := max(f.lib+1, f.head()-min(f.head()-1, uint32(r.IntN(5))))
 				to := f.head() + 1
 				for n := from; n <= to; n++ {
 					f.add(n)
-					s.accepted(f.tip())
+					s.accepted(f.now())
 					if r.IntN(3) == 0 {
 						drain()
 					}
@@ -138,6 +150,52 @@ func TestAClientEndsWithTheChain(t *testing.T) {
 	}
 }
 
+// Heads that come while a client is being sent others are answered one by one: a message
+// names the head that it answers. Who is behind, or allows nothing, is told the newest.
+func TestEachBlockOfASwitchNamesItselfAsTheHead(t *testing.T) {
+	f := &forked{kept: 5}
+	grow := func(s *session, from, to uint32) {
+		for n := from; n <= to; n++ {
+			f.add(n)
+			s.accepted(f.now())
+		}
+	}
+	sent := func(s *session) (list [][2]uint32) {
+		for {
+			d, ok := s.take(f)
+			if !ok {
+				return list
+			}
+			list = append(list, [2]uint32{d.num, d.at.head.Num})
+		}
+	}
+	s := newSession(1, f.now())
+	want := func(what string, list ...[2]uint32) {
+		t.Helper()
+		if got := sent(s); !slices.Equal(got, list) {
+			t.Errorf("%s: %v, want %v", what, got, list)
+		}
+	}
+	grow(s, 1, 10)
+	s.asked(wire.Request{Blocks: &wire.BlocksRequest{Start: 9, End: 100, Credits: 12}}, f.has)
+	want("before the request there was one head", [2]uint32{9, 10}, [2]uint32{10, 10})
+	grow(s, 8, 11)
+	want("a switch", [2]uint32{8, 8}, [2]uint32{9, 9}, [2]uint32{10, 10}, [2]uint32{11, 11})
+	grow(s, 12, 14)
+	grow(s, 13, 14)
+	want("a switch before the one before is answered", [2]uint32{12, 12}, [2]uint32{13, 13}, [2]uint32{14, 14})
+	grow(s, 8, 15)
+	want("more than memory has, and more than is allowed", [2]uint32{8, 15}, [2]uint32{9, 15}, [2]uint32{10, 15})
+	grow(s, 16, 17)
+	n := uint32(3)
+	s.asked(wire.Request{Ack: &n}, f.has)
+	want("what was a head while nothing was allowed", [2]uint32{11, 17}, [2]uint32{12, 17}, [2]uint32{13, 17})
+	n = 20
+	s.asked(wire.Request{Ack: &n}, f.has)
+	grow(s, 18, 19)
+	want("one that is behind", [2]uint32{14, 18}, [2]uint32{15, 19}, [2]uint32{16, 19}, [2]uint32{17, 19}, [2]uint32{18, 19}, [2]uint32{19, 19})
+}
+
 func TestPositionsThatAClientHasAreTold(t *testing.T) {
 	f := &forked{}
 	for range 10 {
@@ -159,12 +217,12 @@ func TestPositionsThatAClientHasAreTold(t *testing.T) {
 		{"irreversible ones", wire.BlocksRequest{Start: 1, End: 20, Irreversible: true}, 1, []uint32{1, 2, 3}},
 	} {
 		f.lib = 3
-		s := newSession(c.first, f.tip())
+		s := newSession(c.first, f.now())
 		c.q.Credits = 100
 		s.asked(wire.Request{Blocks: &c.q}, f.has)
 		var got []uint32
 		for {
-			d, ok := s.take(f.position)
+			d, ok := s.take(f)
 			if !ok {
 				break
 			}

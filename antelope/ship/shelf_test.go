@@ -194,6 +194,17 @@ func TestTheShelfKeepsWhatIsAskedFor(t *testing.T) {
 	}
 }
 
+// slowly is a chain of which something happens before a position is found.
+type slowly struct {
+	*forked
+	before func()
+}
+
+func (s slowly) position(num uint32) (wire.Position, bool) {
+	s.before()
+	return s.forked.position(num)
+}
+
 // The chain does not wait for somebody's list of positions to be looked up, neither when it
 // is asked for nor when it is sent.
 func TestPositionsAreLookedUpBesideTheChain(t *testing.T) {
@@ -201,7 +212,7 @@ func TestPositionsAreLookedUpBesideTheChain(t *testing.T) {
 	for range 10 {
 		f.add(f.head() + 1)
 	}
-	s := newSession(1, f.tip())
+	s := newSession(1, f.now())
 	mine := make([]wire.Position, 0, 5)
 	for n := uint32(3); n < 8; n++ {
 		p, _ := f.position(n)
@@ -209,7 +220,7 @@ func TestPositionsAreLookedUpBesideTheChain(t *testing.T) {
 	}
 	meanwhile := func() {
 		done := make(chan struct{})
-		go func() { s.accepted(f.tip()); close(done) }()
+		go func() { s.accepted(f.now()); close(done) }()
 		select {
 		case <-done:
 		case <-time.After(10 * time.Second):
@@ -226,7 +237,7 @@ func TestPositionsAreLookedUpBesideTheChain(t *testing.T) {
 	})
 	var got []uint32
 	for {
-		d, ok := s.take(func(num uint32) (wire.Position, bool) { meanwhile(); return f.position(num) })
+		d, ok := s.take(slowly{f, meanwhile})
 		if !ok {
 			break
 		}

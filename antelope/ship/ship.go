@@ -65,7 +65,7 @@ type History struct {
 	source        Source
 
 	mu       sync.Mutex
-	tip      tip
+	now      tip
 	follower func(tip) // is told of each new head; nil for nobody
 }
 
@@ -149,7 +149,7 @@ func (h *History) begin(head *consensus.BlockState) error {
 	at := wire.Position{Num: head.BlockNum, ID: head.ID}
 	num, id := h.source.Irreversible()
 	h.mu.Lock()
-	h.tip.head, h.tip.irreversible = at, wire.Position{Num: num, ID: id}
+	h.now.head, h.now.irreversible = at, wire.Position{Num: num, ID: id}
 	h.mu.Unlock()
 	for _, l := range []*shiplog.Log{h.traces, h.state} {
 		if l == nil || l.Empty() {
@@ -219,7 +219,7 @@ func (h *History) sync() (err error) {
 
 // block packs a block, appends it to the logs, and shows it to sessions.
 func (h *History) block(j job) error {
-	x := &recorded{Position: wire.Position{Num: j.block.Block.BlockNum, ID: j.id}, prev: j.prev}
+	x := &recorded{Position: wire.Position{Num: j.block.Block.BlockNum, ID: j.id}, prev: j.prev, irreversible: j.irreversible}
 	if b := j.block.Block.Block; b != nil {
 		x.block = b.Append(nil)
 	}
@@ -254,7 +254,7 @@ func put(l *shiplog.Log, x *recorded, b []byte) error {
 // advance makes a block the one that sessions are led to.
 func (h *History) advance(head, irreversible wire.Position) {
 	h.mu.Lock()
-	h.tip = tip{head, irreversible}
+	h.now = tip{head, irreversible}
 	follower := h.follower
 	h.mu.Unlock()
 	if follower != nil {
@@ -292,5 +292,5 @@ func (h *History) Stats() Stats {
 func (h *History) at() tip {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.tip
+	return h.now
 }
