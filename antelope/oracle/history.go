@@ -82,7 +82,11 @@ func CompareHistory(dir, theirs string, e engine.Options, o chain.Options) (bloc
 	}
 	defer os.RemoveAll(work)
 	o.Hooks.Changes, o.Hooks.Record = true, c.block
-	if err := tellReplay(dir, filepath.Join(work, "state"), e, o); err != nil {
+	err = c.replay(dir, filepath.Join(work, "state"), e, o)
+	if err == nil && (c.blocks != len(c.rows) || c.blocks != len(c.traces)) {
+		err = fmt.Errorf("%w: %d blocks here, %d with rows and %d with traces at nodeos", ErrDifferent, c.blocks, len(c.rows), len(c.traces))
+	}
+	if err != nil {
 		return c.blocks, fmt.Errorf("%s: %w", dir, err)
 	}
 	return c.blocks, nil
@@ -94,12 +98,56 @@ type historyCompare struct {
 	blocks       int
 }
 
+// wholeState is the block with which nodeos, which replays with an empty log, shows the
+// whole state: the first one that it applies.
+const wholeState = 2
+
+func (c *historyCompare) replay(dir, folder string, e engine.Options, o chain.Options) (err error) {
+	st, err := engine.Open(folder, e)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	x, err := chain.Open(st, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, x.Close()) }()
+	return blocks(dir, x.Genesis, func(b *types.SignedBlock) error {
+		if b.BlockNum() == 1 {
+			return x.Resume(context.Background(), nil, nil)
+		}
+		if err := x.Replay(b, nil, execute.Irreversible); err != nil || b.BlockNum() != wholeState {
+			return err
+		}
+		return c.whole(x)
+	})
+}
+
+// whole compares the whole state.
+func (c *historyCompare) whole(x *chain.Chain) error {
+	if err := x.Publish(); err != nil {
+		return err
+	}
+	v, err := x.View()
+	if err != nil {
+		return err
+	}
+	defer v.Close()
+	var got bytes.Buffer
+	if err := wire.WriteState(&got, v); err != nil {
+		return err
+	}
+	if want := c.rows[wholeState]; !bytes.Equal(got.Bytes(), want) {
+		return fmt.Errorf("%w: the whole state of block %d:\n%s", ErrDifferent, wholeState, differingRows(want, got.Bytes()))
+	}
+	return nil
+}
+
 func (c *historyCompare) block(x *chain.Executed) error {
 	num := x.Block.BlockNum
 	c.blocks++
-	// nodeos, which replays with an empty log, shows the whole state in the first block
-	// that it applies.
-	if num > 2 {
+	if num != wholeState {
 		want, got := c.rows[num], wire.AppendDeltas(nil, x.Changes)
 		if !bytes.Equal(got, want) {
 			return fmt.Errorf("%w: rows of block %d:\n%s", ErrDifferent, num, differingRows(want, got))

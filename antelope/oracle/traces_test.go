@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"tarn/antelope/chain"
 	"tarn/antelope/execute"
@@ -114,26 +113,7 @@ func traceAnswers(h *tracelog.History) func(call, body string) string {
 // block and every transaction, and of what is none.
 func TestOurTracesAreThoseOfNodeos(t *testing.T) {
 	p := peer(t)
-	cases := os.Getenv("TARN_ORACLE_CASES")
-	if cases == "" {
-		cases = t.TempDir()
-		seed := uint64(time.Now().UnixNano())
-		t.Logf("seed %d", seed)
-		for _, w := range Workloads() {
-			if w.Name != "mix" && w.Name != "deferred" {
-				continue
-			}
-			if _, err := p.RecordSteered(t.Context(), w, seed, 2*time.Second, filepath.Join(cases, w.Name), lines{t}); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	dirs, err := filepath.Glob(filepath.Join(cases, "*", ManifestFile))
-	if err != nil || len(dirs) == 0 {
-		t.Fatalf("no cases in %s: %v", cases, err)
-	}
-	for _, d := range dirs {
-		dir := filepath.Dir(d)
+	for _, dir := range historyCases(t, p, "mix", "deferred") {
 		t.Run(filepath.Base(dir), func(t *testing.T) { compareTraces(t, p, dir) })
 	}
 }
@@ -144,6 +124,11 @@ func compareTraces(t *testing.T, p *Peer, dir string) {
 	theirs := filepath.Join(work, "traces")
 	h := ourTraces(t, dir, ours, tracelog.Options{}, deepMindEngine())
 	sameFiles(t, ours, theirs)
+	for _, e := range everyEngine() {
+		again := t.TempDir()
+		ourTraces(t, dir, again, tracelog.Options{}, e)
+		sameFiles(t, again, theirs)
+	}
 	// nodeos goes on with compressed files of ours.
 	packed := t.TempDir()
 	ourTraces(t, dir, packed, tracelog.Options{Plain: new(uint32(0))}, deepMindEngine())
