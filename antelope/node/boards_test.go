@@ -18,7 +18,7 @@ func TestBoardsAndAlertsNameWhatTheNodeTells(t *testing.T) {
 	m, s := testMetrics()
 	m.count("/v1/chain/get_info")
 	m.answers.add(dialect.Answered{Target: "/v1/chain/get_info", Status: 200})
-	m.history = func() (ship.Stats, *ship.ServerStats) { return ship.Stats{}, new(ship.ServerStats) }
+	m.history = func() (ship.Stats, ship.ServerStats) { return ship.Stats{}, ship.ServerStats{} }
 	s.LastCheckpoint = store.CheckpointStats{At: time.Now(), Duration: time.Second}
 	l := line{schedule: scheduleOf("alice")}
 	m.producers.accepted(l.block(1), time.Now())

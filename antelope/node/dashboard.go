@@ -250,11 +250,15 @@ func (v *shown) history() []dashboard.Panel {
 	return []dashboard.Panel{
 		{Group: group, Title: "To clients of the state history", Unit: dashboard.BitsSecond, Series: []dashboard.Series{{Name: "sent", Rate: true, Scale: 8, Value: func() float64 {
 			_, served := v.m.history()
-			return float64(served.Bytes.Load())
+			return float64(served.Bytes)
 		}}}},
 		{Group: group, Title: "Clients", Unit: dashboard.Count, Series: []dashboard.Series{v.number("clients", func() float64 {
 			_, served := v.m.history()
-			return float64(served.Sessions.Load())
+			return float64(served.Sessions)
+		})}},
+		{Group: group, Title: "Behind, the slowest client", Unit: dashboard.Count, Help: "Blocks that it has asked for and has not been sent yet.", Series: []dashboard.Series{v.number("blocks", func() float64 {
+			_, served := v.m.history()
+			return float64(served.Behind)
 		})}},
 		{Group: group, Title: "Behind the chain", Unit: dashboard.Count, Help: "Blocks that are not recorded yet; a few are normal.", Series: []dashboard.Series{v.number("blocks", func() float64 {
 			kept, _ := v.m.history()

@@ -25,10 +25,10 @@ type metrics struct {
 	head        func() *producer.Head
 	network     func() p2p.Metrics
 	vitals      *vitals.Meter
-	waiting     func() uint64                          // scheduled transactions in the state
-	history     func() (ship.Stats, *ship.ServerStats) // nil if none is kept
-	traces      func() tracelog.Stats                  // nil if none are recorded
-	information []string                               // labels of nodeos_info
+	waiting     func() uint64                         // scheduled transactions in the state
+	history     func() (ship.Stats, ship.ServerStats) // nil if none is kept
+	traces      func() tracelog.Stats                 // nil if none are recorded
+	information []string                              // labels of nodeos_info
 
 	served  sync.Map // target of requests -> *atomic.Uint64
 	answers answers
@@ -138,7 +138,7 @@ func (m *metrics) append(b []byte) []byte {
 	m.vitals.Append(w)
 	if m.history != nil {
 		kept, served := m.history()
-		writeHistory(w, &kept, served)
+		writeHistory(w, &kept, &served)
 	}
 	if m.traces != nil {
 		recorded := m.traces()
@@ -321,7 +321,7 @@ func (n *Node) newMetrics(p *producer.Producer, network *p2p.Network, h *HTTP) *
 		m.traces = n.traces.Stats
 	}
 	if n.history != nil {
-		m.history = func() (ship.Stats, *ship.ServerStats) { return n.history.Stats(), n.historyServer.Stats() }
+		m.history = func() (ship.Stats, ship.ServerStats) { return n.history.Stats(), n.historyServer.Stats() }
 	}
 	first := n.log.First()
 	if first == 0 {

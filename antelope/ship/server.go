@@ -46,21 +46,25 @@ type Server struct {
 	requests  ration
 	first     uint32
 	running   sync.WaitGroup
-	stats     ServerStats
+	counts    counts
 
 	mu       sync.Mutex
 	sessions map[*session]*websocket.Conn
 	closed   bool
 }
 
-// ServerStats count what clients were sent; any goroutine may read them.
+// ServerStats are what a server has done since it began, and how its clients are.
 type ServerStats struct {
-	Sessions atomic.Int64 // at the moment
-	Accepted atomic.Uint64
-	Refused  atomic.Uint64
-	Blocks   atomic.Uint64
-	Bytes    atomic.Uint64
+	Sessions          int // at the moment
+	Accepted, Refused uint64
+	Blocks, Bytes     uint64 // that were sent
+	// Behind is how many blocks the slowest client has not been sent yet, of those that are
+	// recorded and that it has asked for.
+	Behind uint32
 }
+
+// counts are what goes into the stats; any goroutine counts.
+type counts struct{ accepted, refused, blocks, bytes atomic.Uint64 }
 
 // Serve begins to serve, until Close. The history's hooks have been subscribed and its
 // chain stands at its head.
@@ -115,7 +119,16 @@ func (s *Server) listenAll() error {
 func (s *Server) Addresses() []net.Addr { return s.addresses }
 
 // Stats are what has been served.
-func (s *Server) Stats() *ServerStats { return &s.stats }
+func (s *Server) Stats() ServerStats {
+	out := ServerStats{Accepted: s.counts.accepted.Load(), Refused: s.counts.refused.Load(), Blocks: s.counts.blocks.Load(), Bytes: s.counts.bytes.Load()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out.Sessions = len(s.sessions)
+	for x := range s.sessions {
+		out.Behind = max(out.Behind, x.behind())
+	}
+	return out
+}
 
 // Close ends all sessions.
 func (s *Server) Close() error {
@@ -149,8 +162,7 @@ func (s *Server) admit(c *websocket.Conn) *session {
 	}
 	x := newSession(s.first, s.h.at())
 	s.sessions[x] = c
-	s.stats.Sessions.Add(1)
-	s.stats.Accepted.Add(1)
+	s.counts.accepted.Add(1)
 	return x
 }
 
@@ -158,7 +170,6 @@ func (s *Server) leave(x *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.sessions, x)
-	s.stats.Sessions.Add(-1)
 }
 
 // connect serves one client.
@@ -170,7 +181,7 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 	defer c.Close()
 	x := s.admit(c)
 	if x == nil {
-		s.stats.Refused.Add(1)
+		s.counts.refused.Add(1)
 		s.o.Log.Warn("a client of state history is refused: there are too many", "client", r.RemoteAddr, "most", mostSessions)
 		return
 	}
@@ -181,7 +192,7 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	go func() { cancel(s.listen(x, c)) }()
-	err = s.talk(ctx, x, &sender{c: c, stats: &s.stats})
+	err = s.talk(ctx, x, &sender{c: c, bytes: &s.counts.bytes})
 	s.o.Log.Info(fmt.Sprintf("Closing connection from %s", r.RemoteAddr), "reason", errors.Join(err, context.Cause(ctx)))
 }
 
@@ -241,7 +252,7 @@ func (s *Server) talk(ctx context.Context, x *session, out *sender) error {
 			if err := s.h.send(out, d); err != nil {
 				return err
 			}
-			s.stats.Blocks.Add(1)
+			s.counts.blocks.Add(1)
 		}
 		if ctx.Err() != nil {
 			return nil
@@ -252,7 +263,7 @@ func (s *Server) talk(ctx context.Context, x *session, out *sender) error {
 // sender writes messages, each in pieces as they come.
 type sender struct {
 	c     *websocket.Conn
-	stats *ServerStats
+	bytes *atomic.Uint64 // that all senders have sent
 	room  []byte
 }
 
@@ -287,7 +298,7 @@ func (m *message) Write(b []byte) (int, error) {
 		return 0, err
 	}
 	n, err := m.w.Write(b)
-	m.o.stats.Bytes.Add(uint64(n))
+	m.o.bytes.Add(uint64(n))
 	return n, err
 }
 

@@ -185,9 +185,27 @@ func (s *session) pick(c names, at tip) (due, bool) {
 
 // ready tells whether the next block may be sent when the history stands so.
 func (s *session) ready(at tip) bool {
-	last := at.head.Num
+	return s.next <= s.last(at) && s.next < s.request.End && s.next != math.MaxUint32
+}
+
+// last is the newest block that may be sent.
+func (s *session) last(at tip) uint32 {
 	if s.request.Irreversible {
-		last = at.irreversible.Num
+		return at.irreversible.Num
 	}
-	return s.next <= last && s.next < s.request.End && s.next != math.MaxUint32
+	return at.head.Num
+}
+
+// behind is how many blocks the client has asked for, and could be sent, but for what it
+// allows and how fast it takes them.
+func (s *session) behind() uint32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.request == nil || s.request.End == 0 {
+		return 0
+	}
+	if last := min(s.last(s.at), s.request.End-1); s.next <= last {
+		return last - s.next + 1
+	}
+	return 0
 }

@@ -195,7 +195,7 @@ func TestClientsDoNotHoldTheChain(t *testing.T) {
 	if took > 10*time.Second {
 		t.Errorf("%d blocks took %s", blocks, took)
 	}
-	if got := n.server.Stats().Sessions.Load(); got != readers+30 {
+	if got := n.server.Stats().Sessions; got != readers+30 {
 		t.Errorf("%d sessions", got)
 	}
 }
