@@ -12,10 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"tarn/antelope/node"
 	"tarn/antelope/oracle"
 	"tarn/antelope/p2p"
 	"tarn/antelope/p2p/peer"
 	"tarn/antelope/serial"
+	"tarn/antelope/ship"
 	"tarn/antelope/types"
 )
 
@@ -28,7 +30,8 @@ var (
 type victim struct {
 	*oracle.Node
 	chain types.Checksum256
-	next  int // address of the next attacker, from 127.0.8.1 on
+	ship  string // where its state history is served
+	next  int    // address of the next attacker, from 127.0.8.1 on
 
 	mu     sync.Mutex
 	delays []time.Duration // of blocks since they were asked for last
@@ -107,10 +110,20 @@ func TestHonestPeersHearBlocksBesideHostileOnes(t *testing.T) {
 	t.Parallel()
 	w := workload(t, "token")
 	g, keys := oracle.Genesis(w, 1)
-	v := &victim{Node: startTarn(t, &g, keys), chain: g.ChainID()}
+	v := &victim{chain: g.ChainID(), ship: addresses(t, 1)[0]}
+	n, stop := startTracking(t, &g, keys, node.Tracking{}, &node.History{
+		Options: ship.Options{Dir: t.TempDir(), Traces: true, State: true}, Server: ship.ServerOptions{Address: v.ship},
+	})
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Error("the node ends with", err)
+		}
+	})
+	v.Node = n
 	for range 3 {
 		v.follow(t)
 	}
+	v.followHistory(t)
 	time.Sleep(time.Second) // what they are sent to catch up
 	v.late()
 	time.Sleep(*hostileFlag)
@@ -124,6 +137,7 @@ func TestHonestPeersHearBlocksBesideHostileOnes(t *testing.T) {
 		{"one compressed transaction", v.inflateOne}, {"invalid compressed transactions", v.inflateMany},
 		{"half of messages", v.sendHalf}, {"lists of empty objects", v.pushNothing}, {"compressed transactions in a call", v.pushBombs},
 		{"slow bodies", v.sendSlowly}, {"failing names", v.failAs},
+		{"clients of state history", v.askForHistory},
 	} {
 		// A machine that is late by itself is late here, too: the best of three counts.
 		most, least := time.Second+2*max(0, quiet), 3*int(hostileFlag.Seconds())

@@ -65,7 +65,7 @@ func addresses(t *testing.T, n int) []string {
 // command does, and waits until it answers.
 func startTarn(t *testing.T, genesis *types.Genesis, producers map[types.Name]crypto.PrivateKey, peers ...string) *oracle.Node {
 	t.Helper()
-	client, ended := startTracking(t, genesis, producers, node.Tracking{}, peers...)
+	client, ended := startTracking(t, genesis, producers, node.Tracking{}, nil, peers...)
 	t.Cleanup(func() {
 		if err := ended(); err != nil {
 			t.Error("the node ends with", err)
@@ -74,9 +74,9 @@ func startTarn(t *testing.T, genesis *types.Genesis, producers map[types.Name]cr
 	return client
 }
 
-// startTracking is startTarn for a node that remembers something. The function that
+// startTracking is startTarn for a node that remembers something, and keeps a history. The function that
 // it returns stops the node, if it has not ended by itself, and tells how it ended.
-func startTracking(t *testing.T, genesis *types.Genesis, producers map[types.Name]crypto.PrivateKey, track node.Tracking, peers ...string) (*oracle.Node, func() error) {
+func startTracking(t *testing.T, genesis *types.Genesis, producers map[types.Name]crypto.PrivateKey, track node.Tracking, history *node.History, peers ...string) (*oracle.Node, func() error) {
 	t.Helper()
 	at, dir := addresses(t, 2), t.TempDir()
 	f, err := os.Create(filepath.Join(dir, "tarn.log"))
@@ -96,7 +96,7 @@ func startTracking(t *testing.T, genesis *types.Genesis, producers map[types.Nam
 	no.Listen, no.Peers, no.Log, no.MaxNodesPerHost = []string{at[1]}, peers, log, 10
 	ctx, cancel := context.WithCancel(t.Context())
 	n, err := node.Open(ctx, node.Options{StateDir: filepath.Join(dir, "state"), BlocksDir: filepath.Join(dir, "blocks"),
-		SnapshotsDir: po.SnapshotsDir, Log: log, Genesis: genesis, Recovery: 50 * time.Millisecond,
+		SnapshotsDir: po.SnapshotsDir, Log: log, Genesis: genesis, Recovery: 50 * time.Millisecond, History: history,
 		Engine: engine.Options{Kind: engine.Page, Mode: engine.Modes()[1], LimitBytes: 1 << 30, GuardBytes: 64 << 20}})
 	if err == nil {
 		err = n.Start(ctx)

@@ -121,7 +121,7 @@ func TestAnAPINodeTracksWhatItPassesOn(t *testing.T) {
 	defer cancel()
 	g, keys := oracle.Genesis(workload(t, "token"), 7)
 	maker := startTarn(t, &g, keys)
-	n, stop := startTracking(t, &g, nil, everything(), maker.P2P())
+	n, stop := startTracking(t, &g, nil, everything(), nil, maker.P2P())
 	tracks(t, ctx, n, newSender(t, &g, keys))
 
 	// What is off is not served, in nodeos' words.
@@ -234,7 +234,7 @@ func TestTrackingAnswersAsNodeosDoes(t *testing.T) {
 	p := findPeer(t, ctx)
 	g, keys := oracle.Genesis(workload(t, "token"), 7)
 	maker := startTarn(t, &g, keys)
-	ours, _ := startTracking(t, &g, nil, everything(), maker.P2P())
+	ours, _ := startTracking(t, &g, nil, everything(), nil, maker.P2P())
 	theirs := startNodeos(t, ctx, p, &g, nil, append(everythingOfNodeos, "--p2p-peer-address", maker.P2P())...)
 	s := newSender(t, &g, keys)
 	followed(t, ctx, ours, theirs)
