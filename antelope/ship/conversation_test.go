@@ -1,0 +1,116 @@
+package ship_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"tarn/antelope/abi"
+	"tarn/antelope/ship"
+	"tarn/internal/conversation"
+)
+
+// What a client and the state history say stands in testdata/clients.txt, each message as its
+// name in the protocol's ABI, which the server sends first, and its members as JSON. A comment
+// begins another connection. What is answered may be ended with "end", when the server closes
+// the connection.
+func TestClientsConverseAsTheFileSays(t *testing.T) {
+	const path = "testdata/clients.txt"
+	list, err := conversation.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := start(t, ship.Options{}, ship.ServerOptions{Address: "127.0.0.1:0"})
+	n.produce(4)
+	if err := n.history.Sync(); err != nil { // from then on it tells of all of them
+		t.Fatal(err)
+	}
+	var c *speaker
+	for i, x := range list {
+		if x.Comment != "" || i == 0 {
+			c = n.meet()
+		}
+		if x.Ask != "" {
+			c.say(x.Ask)
+		}
+		for _, want := range x.Answers {
+			if got := c.heard(); !conversation.Matches(want, got) {
+				t.Errorf("%s:%d: %s\nheard %s\nwant  %s", path, x.Line, x.Ask, got, want)
+			}
+		}
+	}
+}
+
+// speaker is a client that knows of the protocol what the server says of it.
+type speaker struct {
+	t   *testing.T
+	c   *websocket.Conn
+	abi *abi.Codec
+}
+
+func (n *node) meet() *speaker {
+	n.t.Helper()
+	c, _, err := websocket.DefaultDialer.Dial("ws://"+n.server.Addresses()[0].String(), nil)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() { c.Close() })
+	_, text, err := c.ReadMessage()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
+		n.t.Fatal(err)
+	}
+	delete(members, "tables") // whose names are longer than those of contracts
+	if text, err = json.Marshal(members); err != nil {
+		n.t.Fatal(err)
+	}
+	d, err := abi.Parse(string(text))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	codec, err := abi.New(d, nil)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return &speaker{n.t, c, codec}
+}
+
+func (s *speaker) say(text string) {
+	s.t.Helper()
+	name, members, _ := strings.Cut(text, " ")
+	b, err := s.abi.EncodeJSON(nil, "request", `["`+name+`",`+members+`]`, nil)
+	if err != nil {
+		s.t.Fatalf("%s: %v", text, err)
+	}
+	if err := s.c.WriteMessage(websocket.BinaryMessage, b); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// heard is the next answer.
+func (s *speaker) heard() string {
+	s.t.Helper()
+	s.c.SetReadDeadline(time.Now().Add(10 * time.Second)) //nolint:errcheck // reading says it
+	_, b, err := s.c.ReadMessage()
+	if websocket.IsCloseError(err, websocket.CloseAbnormalClosure, websocket.CloseNormalClosure) {
+		return "end"
+	}
+	if err != nil {
+		return err.Error()
+	}
+	text, err := s.abi.Decode(nil, "result", b, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var answer [2]json.RawMessage
+	if err := json.Unmarshal(text, &answer); err != nil {
+		s.t.Fatalf("%s: %v", text, err)
+	}
+	return strings.Trim(string(answer[0]), `"`) + " " + string(answer[1])
+}
