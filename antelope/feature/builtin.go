@@ -3,8 +3,8 @@
 // from the protocol_features directory), which are active on a branch of headers
 // ([Active]) and since which block ([History]).
 //
-// It never touches state: what an activation changes there is the chain's
-// business. Apart from [Load] it does no I/O.
+// It never touches state: what an activation changes there is package execute's
+// business (onActivation). Apart from [Load] it does no I/O.
 package feature
 
 import (
