@@ -33,14 +33,15 @@ type Block struct {
 	Receipts types.Receipts     // of Txs; without blooms where the block has just been made
 
 	changes *state.Changes
-	events  []uint64 // the numbers of Events in their log
+	names   map[int]common.Hash // of Txs that are told by other hashes than their own
+	events  []uint64            // the numbers of Events in their log
 }
 
 // entry is the block for the log.
 func (b *Block) entry() *blocklog.Block {
 	e := &blocklog.Block{
 		ID: b.ID, Time: b.Time, GasUsed: b.GasUsed, Events: b.events, Txs: b.Internal, Skipped: b.Skipped,
-		Receipts: make([]*types.ReceiptForStorage, len(b.Receipts)), Found: found(b.Txs), Senders: b.Senders,
+		Receipts: make([]*types.ReceiptForStorage, len(b.Receipts)), Found: b.found(), Senders: b.Senders,
 	}
 	for i, receipt := range b.Receipts {
 		e.Receipts[i] = (*types.ReceiptForStorage)(receipt)
@@ -52,18 +53,8 @@ func (b *Block) entry() *blocklog.Block {
 func recordEntry(b *inter.BlockRecord) *blocklog.Block {
 	return &blocklog.Block{
 		ID: b.Block.Atropos, Time: b.Block.Time, GasUsed: b.Block.GasUsed, Txs: b.Block.Txs, Receipts: b.Block.Receipts,
-		Found: found(b.Block.Txs), Root: b.Block.Root[:],
+		Found: (&Block{Txs: b.Block.Txs}).found(), Root: b.Block.Root[:],
 	}
-}
-
-// found is by what the log finds transactions.
-func found(txs types.Transactions) []byte {
-	b := make([]byte, 0, blocklog.HashBytes*len(txs))
-	for _, tx := range txs {
-		hash := tx.Hash()
-		b = append(b, hash[:blocklog.HashBytes]...)
-	}
-	return b
 }
 
 // block reads a block, its receipts without what can be derived; nil if there is none.
@@ -85,6 +76,7 @@ func (l *logs) assemble(number inter.BlockNumber, e *blocklog.Block) (*Block, er
 		b.Receipts[i] = (*types.Receipt)(r)
 	}
 	all := append(types.Transactions(nil), e.Txs...)
+	payloads := make([]*inter.Payload, 0, len(e.Events))
 	for _, n := range e.Events {
 		id, raw, err := l.events.Read(n)
 		if err != nil {
@@ -96,8 +88,10 @@ func (l *logs) assemble(number inter.BlockNumber, e *blocklog.Block) (*Block, er
 		}
 		b.Events = append(b.Events, id)
 		all = append(all, p.Txs...)
+		payloads = append(payloads, p)
 	}
 	b.Txs = executed(all, e.Skipped)
+	b.renameAll(payloads)
 	return b, nil
 }
 
@@ -133,5 +127,9 @@ func (b *Block) derive(h *evm.Header) error {
 	for i, tx := range b.Txs {
 		sent[i] = evm.Tx{Transaction: tx, From: b.Senders[i]}
 	}
-	return evm.Derive(h, sent, b.Receipts)
+	err := evm.Derive(h, sent, b.Receipts)
+	if err == nil {
+		b.renameReceipts()
+	}
+	return err
 }

@@ -190,6 +190,8 @@ func (b *draft) finish() (*Block, error) {
 		done.Events = append(done.Events, p.ID())
 		done.events = append(done.events, b.chain.graph[p.ID()].number)
 	}
+	done.renameAll(b.events)
+	done.renameReceipts()
 	for _, s := range b.machine.Skipped() {
 		done.Skipped = append(done.Skipped, uint32(s.Index))
 	}

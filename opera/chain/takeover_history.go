@@ -163,6 +163,7 @@ func (x *takeover) takeBlock(n inter.BlockNumber) (t takenBlock, err error) {
 		ID: b.ID, Time: b.Time, GasUsed: b.GasUsed, Txs: b.Txs, Skipped: b.Skipped, Receipts: b.Receipts, Root: b.Root[:],
 	}
 	all := append(types.Transactions(nil), b.Txs...)
+	payloads := make([]*inter.Payload, 0, len(b.Events))
 	for _, id := range b.Events {
 		number, raw, err := x.logs.events.Find(id)
 		if err == nil && raw == nil {
@@ -177,12 +178,15 @@ func (x *takeover) takeBlock(n inter.BlockNumber) (t takenBlock, err error) {
 		}
 		t.entry.Events = append(t.entry.Events, number)
 		all = append(all, p.Txs...)
+		payloads = append(payloads, p)
 	}
-	txs := executed(all, b.Skipped)
+	whole := &Block{Txs: executed(all, b.Skipped)}
+	whole.renameAll(payloads)
+	txs := whole.Txs
 	if len(txs) != len(b.Receipts) {
 		return t, fmt.Errorf("it has %d transactions and %d receipts: %w", len(txs), len(b.Receipts), ErrDiffers)
 	}
-	t.entry.Found = found(txs)
+	t.entry.Found = whole.found()
 	decided, err := x.From.DecidedBlock(n)
 	if err != nil || decided == nil {
 		return t, err

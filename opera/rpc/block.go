@@ -233,11 +233,11 @@ func (v *view) blockJSON(b *block, full, pending bool) (*HeaderJSON, error) {
 		return nil, err
 	}
 	list := make([]any, len(b.Txs))
-	for i, tx := range b.Txs {
+	for i := range b.Txs {
 		if full {
 			list[i] = b.txJSON(uint64(i))
 		} else {
-			list[i] = tx.Hash()
+			list[i] = b.TxHash(i)
 		}
 	}
 	if h.Transactions, err = json.Marshal(list); err != nil {

@@ -149,8 +149,8 @@ func (d dagEvents) GetEventPayload(id string, inclTx bool) (*EventJSON, error) {
 	e.Size = &size
 	if inclTx {
 		txs := make([]common.Hash, len(p.Txs))
-		for i, tx := range p.Txs {
-			txs[i] = tx.Hash()
+		for i := range p.Txs {
+			txs[i] = chain.TxHash(p, i)
 		}
 		e.Transactions = &txs
 	}

@@ -248,7 +248,7 @@ func (r *replay) run(ctx context.Context, until int, t *tracer) error {
 // about tells a tracer where a transaction stands.
 func (r *replay) about(index int) *tracers.Context {
 	return &tracers.Context{
-		BlockHash: common.Hash(r.b.ID), BlockNumber: new(big.Int).SetUint64(uint64(r.b.Number)), TxIndex: index, TxHash: r.b.Txs[index].Hash(),
+		BlockHash: common.Hash(r.b.ID), BlockNumber: new(big.Int).SetUint64(uint64(r.b.Number)), TxIndex: index, TxHash: r.b.TxHash(index),
 	}
 }
 
@@ -303,7 +303,7 @@ func (v *view) traces(ctx context.Context, b *block, c *TraceConfig) ([]txTraceJ
 		return nil, err
 	}
 	list, room := make([]txTraceJSON, 0, len(b.Txs)), v.service.limits.Trace
-	for i, tx := range b.Txs {
+	for i := range b.Txs {
 		text, err := r.trace(ctx, i, c)
 		if err != nil {
 			return nil, err
@@ -311,7 +311,7 @@ func (v *view) traces(ctx context.Context, b *block, c *TraceConfig) ([]txTraceJ
 		if room -= len(text); room < 0 {
 			return nil, errTraceSize
 		}
-		list = append(list, txTraceJSON{TxHash: tx.Hash(), Result: text})
+		list = append(list, txTraceJSON{TxHash: b.TxHash(i), Result: text})
 	}
 	return list, nil
 }

@@ -43,6 +43,7 @@ func (b *block) txJSON(index uint64) *TxJSON {
 		return nil
 	}
 	t := newTxJSON(b.Txs[index], b.Senders[index])
+	t.Hash = b.TxHash(int(index))
 	hash, number, place := common.Hash(b.ID), hexutil.Uint64(b.Number), hexutil.Uint64(index)
 	t.BlockHash, t.BlockNumber, t.TransactionIndex = &hash, &number, &place
 	if tx := b.Txs[index]; tx.Type() == types.DynamicFeeTxType && b.BaseFee != nil {
@@ -170,7 +171,7 @@ func (b *block) receiptJSON(index uint64) *ReceiptJSON {
 	t := &ReceiptJSON{
 		BlockHash: common.Hash(b.ID), BlockNumber: hexutil.Uint64(b.Number), CumulativeGasUsed: hexutil.Uint64(r.CumulativeGasUsed),
 		EffectiveGasPrice: hexutil.Uint64(paid(tx, b.BaseFee).Uint64()), From: b.Senders[index], GasUsed: hexutil.Uint64(r.GasUsed),
-		Logs: logsJSON(r.Logs), LogsBloom: r.Bloom, To: tx.To(), TransactionHash: tx.Hash(), TransactionIndex: hexutil.Uint64(index),
+		Logs: logsJSON(r.Logs), LogsBloom: r.Bloom, To: tx.To(), TransactionHash: b.TxHash(int(index)), TransactionIndex: hexutil.Uint64(index),
 		Type: hexutil.Uint64(tx.Type()),
 	}
 	if tx.To() == nil {
@@ -206,7 +207,7 @@ func (v *view) find(hash common.Hash) (found *block, index uint64, err error) {
 		if failed = err; err != nil {
 			return false
 		}
-		if b != nil && p.Index < uint(len(b.Txs)) && b.Txs[p.Index].Hash() == hash {
+		if b != nil && p.Index < uint(len(b.Txs)) && b.TxHash(int(p.Index)) == hash {
 			found, index = b, uint64(p.Index)
 		}
 		return found == nil
