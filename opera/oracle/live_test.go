@@ -78,7 +78,8 @@ func (l *live) settle(ctx context.Context) error {
 			time.Sleep(40 * time.Millisecond)
 		}
 	}
-	return l.Nodes[0].Call(ctx, &l.rules, "eth_getRules", "latest")
+	// The latest are those of the epoch's record, which is not there for a moment when it begins.
+	return l.Nodes[0].Call(ctx, &l.rules, "eth_getRules", "pending")
 }
 
 // drive is what happens to a network: work all the time, a validator that is away for a

@@ -94,7 +94,7 @@ func (n *Node) record(ctx context.Context) (r *Record, err error) {
 	if r.Blocks, err = n.Blocks(ctx); err != nil {
 		return nil, err
 	}
-	return r, n.Call(ctx, &r.Rules, "eth_getRules", "latest")
+	return r, n.Call(ctx, &r.Rules, "eth_getRules", "pending")
 }
 
 // export makes the files of a record.
