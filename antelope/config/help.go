@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"tarn/internal/synopsis"
 )
 
 const (
@@ -53,6 +55,23 @@ func (t *table) help() string {
 	return b.String()
 }
 
+// description is what --help says of the option.
+func (o *Option) description() string {
+	if o.Instead != "" {
+		return strings.TrimRight(o.Help, "\n") + "\nHas no effect: " + o.Instead + "."
+	}
+	return o.Help
+}
+
+// Synopsis is the option for whoever lists options.
+func (o *Option) Synopsis() synopsis.Option {
+	s := synopsis.Option{Name: o.Name, Short: o.Short, Default: o.Default, Help: o.description()}
+	if o.takesValue() {
+		s.Value = "arg"
+	}
+	return s
+}
+
 func (o *Option) appendHelp(b *strings.Builder) {
 	head := "  --" + o.Name
 	if o.Short != "" {
@@ -70,11 +89,7 @@ func (o *Option) appendHelp(b *strings.Builder) {
 		b.WriteString("\n")
 		column = 0
 	}
-	text := o.Help
-	if o.Instead != "" {
-		text = strings.TrimRight(text, "\n") + "\nHas no effect: " + o.Instead + "."
-	}
-	for _, paragraph := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
+	for _, paragraph := range strings.Split(strings.TrimRight(o.description(), "\n"), "\n") {
 		indent := len(paragraph) - len(strings.TrimLeft(paragraph, " "))
 		for _, line := range wrap(strings.TrimLeft(paragraph, " "), helpWidth-helpColumn-indent) {
 			b.WriteString(strings.Repeat(" ", helpColumn+indent-column) + line + "\n")

@@ -6,6 +6,9 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"tarn/antelope/config"
+	"tarn/internal/synopsis"
 )
 
 // Version is what a node says of itself.
@@ -40,7 +43,7 @@ func version() Version {
 // Command is the nodeos subcommand. Its arguments are nodeos' own, read by
 // nodeos' rules, but for a tool in the first place.
 func Command() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:                "nodeos",
 		Short:              "An Antelope node, in the place of Leap's nodeos (see --help), and `nodeos block-log`, `nodeos snapshot`",
 		Args:               cobra.ArbitraryArgs,
@@ -57,4 +60,10 @@ func Command() *cobra.Command {
 			return run(c.Context(), args, streams{out: c.OutOrStdout(), err: c.ErrOrStderr()})
 		},
 	}
+	for _, g := range config.Groups() {
+		for _, o := range g.Options {
+			synopsis.Add(c, []synopsis.Option{o.Synopsis()})
+		}
+	}
+	return c
 }

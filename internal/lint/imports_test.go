@@ -118,10 +118,12 @@ var rules = []rule{
 	// Of a ledger the bench has what makes a chain; nodes it meets as processes.
 	{"bench/antelope", []string{"antelope/blocklog", "antelope/chain", "antelope/chain/chaintest", "antelope/crypto", "antelope/p2p", "antelope/p2p/peer", "antelope/types", "contracts", "bench/...", "store/engine", "store/vfs", "internal/..."}},
 	{"bench/opera", []string{"opera/traffic", "bench/...", "store/vfs", "internal/..."}},
-	{"bench/...", []string{"bench/...", "store/vfs", "probe", "internal/..."}},
+	{"bench/...", []string{"bench/...", "store/bench", "store/vfs", "probe", "internal/..."}},
 	{"dbtool/...", []string{"dbtool/...", "store/...", "history", "internal/..."}},
 	{"internal/...", []string{"internal/..."}},
-	{"cmd/tarn", []string{"dbtool", "antelope/node", "antelope/node/devnet", "opera/node", "opera/node/devnet", "bench"}},
+	{"cmd/tarn/tree", []string{"dbtool", "antelope/node", "antelope/node/devnet", "opera/node", "opera/node/devnet", "bench"}},
+	{"cmd/tarn", []string{"cmd/tarn/tree"}},
+	{"deploy/package", []string{"cmd/tarn/tree"}},
 }
 
 func fits(pattern, pkg string) bool {

@@ -4,7 +4,37 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"tarn/internal/synopsis"
 )
+
+// Synopsis is the flags for whoever lists them.
+func Synopsis(env Environment) []synopsis.Option {
+	var all []synopsis.Option
+	for _, g := range groups(defaults(env.Home), new(line)) {
+		for _, f := range g.flags {
+			o := synopsis.Option{Name: f.Name, Default: f.value.show, Help: f.description()}
+			switch {
+			case f.Name == "help":
+				o.Short = "h"
+			case !f.value.bool:
+				o.Value = "value"
+			}
+			if f.Help != "" {
+				all = append(all, o)
+			}
+		}
+	}
+	return all
+}
+
+// description is what --help says of the flag, but for its default.
+func (f *Flag) description() string {
+	if f.Instead != "" {
+		return f.Help + " (no effect: " + f.Instead + ")"
+	}
+	return f.Help
+}
 
 // Help writes the flags, with their defaults.
 func Help(w io.Writer, env Environment) {
@@ -19,10 +49,7 @@ func Help(w io.Writer, env Environment) {
 			if f.Help == "" {
 				continue
 			}
-			text := f.Help
-			if f.Instead != "" {
-				text += " (no effect: " + f.Instead + ")"
-			}
+			text := f.description()
 			if f.value.show != "" {
 				text += " (default: " + f.value.show + ")"
 			}

@@ -15,6 +15,7 @@ import (
 
 	"tarn/dashboard"
 	"tarn/internal/machine"
+	"tarn/internal/synopsis"
 	"tarn/node"
 	"tarn/opera/chain"
 	"tarn/opera/config"
@@ -87,7 +88,7 @@ func elsewhere() map[string]string {
 // Command is the opera subcommand. Its arguments are go-opera's own, read by go-opera's
 // rules. build says what the program was built from.
 func Command(build string) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:                "opera",
 		Short:              "An Opera node, in the place of Fantom's opera (see --help)",
 		Args:               cobra.ArbitraryArgs,
@@ -101,6 +102,27 @@ func Command(build string) *cobra.Command {
 			return l.said(err)
 		},
 	}
+	c.ValidArgsFunction = nextWords
+	synopsis.Add(c, config.Synopsis(config.Environment{Home: "~"}))
+	return c
+}
+
+// nextWords is for shells: the words of commands that may come after those that are there.
+func nextWords(_ *cobra.Command, before []string, _ string) ([]string, cobra.ShellCompDirective) {
+	before = slices.DeleteFunc(slices.Clone(before), func(word string) bool { return strings.HasPrefix(word, "-") })
+	var next []string
+	for _, a := range actions()[1:] {
+		words := strings.Fields(a.name)
+		if len(words) <= len(before) || !slices.Equal(words[:len(before)], before) {
+			continue
+		}
+		word := words[len(before)]
+		if len(words) == len(before)+1 {
+			word += "\t" + a.help
+		}
+		next = append(next, word)
+	}
+	return slices.Compact(next), cobra.ShellCompDirectiveDefault
 }
 
 // said says how the command ended. The code is 1, as go-opera's, whatever it was.
@@ -292,7 +314,7 @@ func (l *life) options() (Options, error) {
 		o.Engine.Mode, err = engine.ParseMode(t.MapMode)
 		errs = append(errs, err)
 	}
-	o.Engine.LimitBytes = int64(t.LimitMB) << 20
+	o.Engine.LimitBytes, o.Engine.SeekCompaction = int64(t.LimitMB)<<20, t.SeekCompaction
 	// Half of the memory is for what has changed.
 	cache := int64(t.CacheMB) << 20
 	o.Engine.PrivateBytes, o.Engine.OverlayBytes, o.Engine.CacheBytes = cache/2, cache/2, cache/2

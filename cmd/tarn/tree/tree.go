@@ -1,0 +1,57 @@
+// Package tree is the tree of tarn's subcommands, and the names of the programs that links to
+// it stand in for. It runs nothing.
+package tree
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"tarn/antelope/node"
+	"tarn/antelope/node/devnet"
+	"tarn/bench"
+	"tarn/dbtool"
+	opera "tarn/opera/node"
+	operadevnet "tarn/opera/node/devnet"
+)
+
+// Programs are the names under which a link to tarn is that subcommand of it.
+func Programs() []string { return []string{"nodeos", "leap-util", "trace_api_util", "opera"} }
+
+// Line is the command line that tarn was meant to get when it was called as argv: under the
+// name of a program, that subcommand with the rest. A shell that asks a program what may
+// come next asks tarn.
+func Line(argv []string) []string {
+	name := filepath.Base(argv[0])
+	if !slices.Contains(Programs(), name) {
+		return argv
+	}
+	if len(argv) > 1 && (argv[1] == cobra.ShellCompRequestCmd || argv[1] == cobra.ShellCompNoDescRequestCmd) {
+		return slices.Concat([]string{"tarn", argv[1], name}, argv[2:])
+	}
+	return slices.Concat([]string{"tarn", name}, argv[1:])
+}
+
+// Command is tarn's. version is what it says of itself.
+func Command(version string) *cobra.Command {
+	tarn := &cobra.Command{
+		Use:           "tarn",
+		Short:         "A blockchain node that leaves the disk alone",
+		Version:       version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	tarn.AddCommand(&cobra.Command{
+		Use: "version", Short: "Print the version and what this was built from", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(c.OutOrStdout(), "tarn version %s\n", version)
+			return err
+		},
+	})
+	own := devnet.Command()
+	own.AddCommand(operadevnet.Command(version))
+	tarn.AddCommand(bench.Command(), dbtool.Command(), node.Command(), node.Tools(), node.TraceTools(), own, opera.Command(version))
+	return tarn
+}
