@@ -2,40 +2,49 @@ package bench
 
 import (
 	"context"
+	"time"
 
 	"tarn/bench/causes"
+	"tarn/bench/record"
 )
 
 // asked is what a node said when a watch began.
 type asked struct {
 	url   string
 	first causes.Told
+	at    time.Time
 	err   error
 }
 
 // ask asks the node now; "" is none.
 func ask(ctx context.Context, url string) *asked {
-	a := &asked{url: url}
+	a := &asked{url: url, at: time.Now()}
 	if url != "" {
 		a.first, a.err = causes.Read(ctx, url)
 	}
 	return a
 }
 
-// since asks again, and says what was written since then, or why that is not known.
-func (a *asked) since() (grown causes.Told, why string) {
+// since asks again, and puts into a record what was written since then, or why that is not
+// known.
+func (a *asked) since(r *record.Watch) {
 	if a.url == "" {
-		return causes.Told{}, ""
+		return
 	}
-	err := a.err
+	now, err := causes.Told{}, a.err
 	if err == nil {
-		grown, err = causes.Read(context.Background(), a.url) // also after an interrupt
+		now, err = causes.Read(context.Background(), a.url) // also after an interrupt
 	}
+	grown := causes.Told{}
 	if err == nil {
-		grown, err = grown.Since(a.first)
+		grown, err = now.Since(a.first)
 	}
 	if err != nil {
-		return causes.Told{}, err.Error()
+		r.Unasked = err.Error()
+		return
 	}
-	return grown, ""
+	r.ByCause, r.ByFiles = grown.State, grown.Files
+	if c, ok := now.Checkpoints(a.first, time.Since(a.at).Seconds()); ok {
+		r.Checkpoints = &c
+	}
 }

@@ -89,7 +89,7 @@ func watch(c *cobra.Command, o Watched, f files) error {
 // does; the last two are no errors. If the process can't be read any more for another
 // reason, the error comes with what was found until then.
 func Watch(ctx context.Context, o Watched) (*record.Watch, error) {
-	w, err := watcher.New(watcher.Options{PID: o.PID, Pages: pagesEvery, WalkShare: walkedShare})
+	w, err := watcher.New(watcher.Options{PID: o.PID, Pages: pagesEvery, WalkShare: walkedShare, Around: true})
 	if err != nil {
 		return nil, fmt.Errorf("watch process %d (only its own user and root may): %w", o.PID, err)
 	}
@@ -98,9 +98,9 @@ func Watch(ctx context.Context, o Watched) (*record.Watch, error) {
 	r := &record.Watch{
 		Kind: record.KindWatch, Schema: record.Schema, PID: o.PID, Began: w.Began, Ended: ended, Rating: o.Rating,
 		Samples: w.Samples, ByName: w.ByName, Walk: w.Walk.Seconds(), URL: o.URL,
+		Files: w.Files(), Device: w.Device, Network: w.Network(),
 	}
-	said, why := asked.since()
-	r.ByCause, r.ByFiles, r.Unasked = said.State, said.Files, why
+	asked.since(r)
 	if err != nil {
 		err = fmt.Errorf("watch process %d after %.0f s: %w", o.PID, time.Since(w.Began).Seconds(), err)
 	}

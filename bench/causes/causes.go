@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"tarn/bench/record"
 )
 
 // A node says what it writes in its metrics (Prometheus' text): why, of its state, in each
@@ -41,9 +43,37 @@ func CheckURL(text string) error {
 	return nil
 }
 
+// What a node of ours says of its checkpoints, without labels.
+const (
+	finished  = "tarn_checkpoints_total"
+	lastAge   = "tarn_checkpoint_age_seconds"
+	lastBytes = "tarn_checkpoint_bytes"
+)
+
 // Told is what a node says it has written, in bytes: its state by cause, the rest by what
-// the files keep.
-type Told struct{ State, Files map[string]float64 }
+// the files keep. Plain is what it says of its checkpoints, by the metrics' names.
+type Told struct{ State, Files, Plain map[string]float64 }
+
+// Checkpoints are those between two answers that so many seconds lie between; false if the
+// node does not tell, or never had one.
+func (t Told) Checkpoints(first Told, seconds float64) (record.Checkpoints, bool) {
+	all, tells := t.Plain[finished]
+	age, one := t.Plain[lastAge]
+	if !tells || !one {
+		return record.Checkpoints{}, false
+	}
+	n := all - first.Plain[finished]
+	if n <= 0 {
+		return record.Checkpoints{Bytes: t.Plain[lastBytes], Between: age}, true
+	}
+	written := 0.0
+	for _, cause := range []string{"checkpoint", "meta"} {
+		written += t.State[cause] - first.State[cause]
+	}
+	// From the last one before the first answer, or from there if there was none.
+	length := seconds + first.Plain[lastAge] - age
+	return record.Checkpoints{Number: n, Bytes: written, Between: length / n}, true
+}
 
 // Since is what was written between two answers; an error if the node began anew meanwhile.
 func (t Told) Since(first Told) (Told, error) {
@@ -52,7 +82,7 @@ func (t Told) Since(first Told) (Told, error) {
 	if !ok1 || !ok2 {
 		return Told{}, errors.New("the node began anew meanwhile")
 	}
-	return Told{state, files}, nil
+	return Told{State: state, Files: files}, nil
 }
 
 // grown is by how much counters grew; false if one shrank.
@@ -102,9 +132,17 @@ const most = 100
 
 // parse finds the counters of bytes in Prometheus' text.
 func parse(in io.Reader) (Told, error) {
-	all := Told{map[string]float64{}, map[string]float64{}}
+	all := Told{map[string]float64{}, map[string]float64{}, map[string]float64{}}
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
+		if name, value, ok := strings.Cut(lines.Text(), " "); ok && (name == finished || name == lastAge || name == lastBytes) {
+			n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+			if err != nil {
+				return Told{}, fmt.Errorf("%s: %w", name, err)
+			}
+			all.Plain[name] = n
+			continue
+		}
 		name, value, ok := strings.Cut(lines.Text(), "} ")
 		number := strings.Fields(value)
 		family, labels, labelled := strings.Cut(name, "{")

@@ -48,3 +48,30 @@ func TestANodeIsAskedWhatItWritesFor(t *testing.T) {
 		t.Error("what is no number is taken")
 	}
 }
+
+// The time between checkpoints is from the last one before the first answer to the last one
+// before the second.
+func TestANodeTellsOfItsCheckpoints(t *testing.T) {
+	answer := func(n, age, checkpoint, meta float64) Told {
+		text := fmt.Sprintf("tarn_checkpoints_total %g\ntarn_checkpoint_age_seconds %g\ntarn_checkpoint_bytes 500\n"+
+			"tarn_state_written_bytes_total{cause=\"checkpoint\"} %g\ntarn_state_written_bytes_total{cause=\"meta\"} %g\ntarn_state_written_bytes_total{cause=\"growth\"} 77\n", n, age, checkpoint, meta)
+		told, err := parse(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return told
+	}
+	first := answer(3, 40, 1000, 10)
+	if c, ok := answer(5, 20, 1900, 30).Checkpoints(first, 180); !ok || c.Number != 2 || c.Bytes != 920 || c.Between != 100 {
+		t.Errorf("%+v, %v", c, ok)
+	}
+	if c, ok := answer(3, 220, 1000, 10).Checkpoints(first, 180); !ok || c.Number != 0 || c.Bytes != 500 || c.Between != 220 {
+		t.Errorf("none meanwhile: %+v, %v", c, ok)
+	}
+	if c, ok := (Told{}).Checkpoints(Told{}, 180); ok {
+		t.Errorf("a node that does not tell: %+v", c)
+	}
+	if _, err := parse(strings.NewReader("tarn_checkpoints_total many")); err == nil {
+		t.Error("what is no number is taken")
+	}
+}

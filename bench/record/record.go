@@ -12,7 +12,7 @@ import "time"
 const (
 	KindRun   = "tarn-bench-run"
 	KindWatch = "tarn-bench-watch"
-	Schema    = 3
+	Schema    = 4
 )
 
 // How a run or a watch ended.
@@ -150,6 +150,35 @@ type Sample struct {
 	Written      int64   `json:"written"` // less what was deleted before it got to a disk
 	MajorFaults  int64   `json:"major_faults"`
 	Threads      int64   `json:"threads"`
+
+	// Of a watch only. Device and network count everybody.
+	Device     int64              `json:"device,omitempty"` // written to the disk
+	NetworkIn  int64              `json:"network_in,omitempty"`
+	NetworkOut int64              `json:"network_out,omitempty"`
+	ByThread   map[string]float64 `json:"thread_seconds,omitempty"` // in the readings that walked the page table
+}
+
+// Whose network a watch's samples count.
+const (
+	NetworkOwn    = "own"    // one that the watching program is not in
+	NetworkShared = "shared" // that of all programs that have no network of their own
+)
+
+// File is what became of a file, or of all in a folder whose names are numbers.
+type File struct {
+	Name     string `json:"name"`
+	Grew     int64  `json:"grew"`               // by size, in bytes
+	Occupied int64  `json:"occupied"`           // by blocks: a hole that was filled counts
+	InPlace  int    `json:"in_place,omitempty"` // readings in which it had changed and not grown
+}
+
+// Checkpoints are those that a node told of during a watch.
+type Checkpoints struct {
+	Number float64 `json:"number"`
+	Bytes  float64 `json:"bytes"` // of all of them; of the last one before if Number is 0
+	// The mean time from one to the next; if Number is 0, how long there was none, so that
+	// a year of them is at most what comes of it.
+	Between float64 `json:"between_seconds"`
 }
 
 // Watch is one `tarn bench watch`.
@@ -167,4 +196,9 @@ type Watch struct {
 	ByCause map[string]float64 `json:"written_by_cause,omitempty"` // the state, in bytes, as the node itself says
 	ByFiles map[string]float64 `json:"written_by_files,omitempty"` // the node's other files, as it says
 	Unasked string             `json:"url_failure,omitempty"`      // why the node could not be asked at last
+
+	Checkpoints *Checkpoints `json:"checkpoints,omitempty"` // if the node tells
+	Files       []File       `json:"files,omitempty"`       // that were written
+	Device      string       `json:"device,omitempty"`      // a folder on the disk that samples count
+	Network     string       `json:"network,omitempty"`
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"tarn/bench/record"
@@ -170,10 +171,64 @@ func watchPlots(w *record.Watch) []plot {
 			dirty = append(dirty, point{s.Seconds, float64(s.PrivateDirty) / 1e6})
 		}
 	}
-	one := func(name string, points []point) []line { return []line{{name, points}} }
-	return []plot{
-		newPlot("Written", "MB", one("written", writtenLine(w.Samples))),
-		newPlot("Memory", "MB", []line{{"resident", residentLine(w.Samples)}, {"without a file", memoryLine(w.Samples)}, {"private dirty", dirty}}),
-		newPlot("Processor", "% of a core", one("processor", processorLine(w.Samples))),
+	written := []line{{"the process", writtenLine(w.Samples)}}
+	if w.Device != "" {
+		written = append(written, line{"its disk", megabytes(w.Samples, func(s record.Sample) int64 { return s.Device })})
 	}
+	all := []plot{
+		newPlot("Written", "MB", written),
+		newPlot("Memory", "MB", []line{{"resident", residentLine(w.Samples)}, {"without a file", memoryLine(w.Samples)}, {"private dirty", dirty}}),
+		newPlot("Processor", "% of a core", []line{{"processor", processorLine(w.Samples)}}),
+	}
+	if threads := threadLines(w.Samples); len(threads) > 0 {
+		all = append(all, newPlot("Threads", "% of a core", threads))
+	}
+	if w.Network != "" {
+		all = append(all, newPlot("Network", "MB", []line{
+			{"in", megabytes(w.Samples, func(s record.Sample) int64 { return s.NetworkIn })},
+			{"out", megabytes(w.Samples, func(s record.Sample) int64 { return s.NetworkOut })},
+		}))
+	}
+	return all
+}
+
+func megabytes(samples []record.Sample, of func(record.Sample) int64) (all []point) {
+	for _, s := range samples {
+		all = append(all, point{s.Seconds, float64(of(s)) / 1e6})
+	}
+	return all
+}
+
+// threadsDrawn is the most names of threads that have a line; the others share one.
+const threadsDrawn = 7
+
+// threadLines are the threads' use of the processor by name, between the readings that have
+// it. What used most comes first.
+func threadLines(samples []record.Sample) (all []line) {
+	detailed := slices.DeleteFunc(slices.Clone(samples), func(s record.Sample) bool { return s.ByThread == nil })
+	if len(detailed) < 2 {
+		return nil
+	}
+	last := detailed[len(detailed)-1].ByThread
+	names := slices.SortedFunc(maps.Keys(last), func(a, b string) int {
+		return cmp.Or(cmp.Compare(last[b], last[a]), cmp.Compare(a, b))
+	})
+	const others = "others"
+	at := map[string]int{}
+	for i, name := range names {
+		if i >= threadsDrawn {
+			name = others
+		}
+		if _, ok := at[name]; !ok {
+			at[name] = len(all)
+			all = append(all, line{name: name, points: make([]point, len(detailed)-1)})
+		}
+		l := all[at[name]]
+		for n := 1; n < len(detailed); n++ {
+			a, b := detailed[n-1], detailed[n]
+			l.points[n-1].x = b.Seconds
+			l.points[n-1].y += 100 * max(0, b.ByThread[names[i]]-a.ByThread[names[i]]) / max(b.Seconds-a.Seconds, 1e-9)
+		}
+	}
+	return all
 }

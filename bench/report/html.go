@@ -111,8 +111,7 @@ func WriteHTML(w io.Writer, r *record.Run) error { return write(w, runPage(r)) }
 
 // WriteWatchHTML writes a watch as one page.
 func WriteWatchHTML(out io.Writer, w *record.Watch) error {
-	t := watchTable(w)
-	return write(out, page{Title: fmt.Sprintf("What process %d costs", w.PID), Tables: []figures.Table{t}, Plots: watchPlots(w)})
+	return write(out, page{Title: fmt.Sprintf("What process %d costs", w.PID), Tables: watchTables(w), Plots: watchPlots(w)})
 }
 
 func write(w io.Writer, p page) error {

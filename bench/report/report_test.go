@@ -53,7 +53,10 @@ func fixed() *record.Run {
 func watched() *record.Watch {
 	return &record.Watch{Kind: record.KindWatch, Schema: record.Schema, PID: 4711, Began: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), Ended: record.EndWhole,
 		Rating: 378.432, ByName: map[string]float64{"writer": 4.5}, Walk: 0.003, URL: "http://127.0.0.1:8888", ByCause: map[string]float64{"checkpoint": 60_000}, ByFiles: map[string]float64{"block_log": 30_000},
-		Samples: []record.Sample{{Anonymous: 1e6, File: 2e6}, {Seconds: 5, User: 2, Anonymous: 2e6, File: 2e6, PrivateDirty: 1e6, Written: 60_000}, {Seconds: 10, User: 5, Anonymous: 1e6, File: 2e6, Written: 120_000}}}
+		Device: "/var/lib/nodeos/state", Network: record.NetworkShared,
+		Files: []record.File{{Name: "/var/lib/nodeos/blocks/blocks.log", Grew: 2e6, Occupied: 2e6}, {Name: "/var/lib/nodeos/state/shared_memory.bin", InPlace: 3}},
+		Samples: []record.Sample{{Anonymous: 1e6, File: 2e6, ByThread: map[string]float64{}}, {Seconds: 5, User: 2, Anonymous: 2e6, File: 2e6, PrivateDirty: 1e6, Written: 60_000, Device: 1e6, NetworkIn: 5e5},
+			{Seconds: 10, User: 5, Anonymous: 1e6, File: 2e6, Written: 120_000, Device: 3e6, NetworkIn: 9e5, NetworkOut: 1e5, ByThread: map[string]float64{"writer": 4.5}}}}
 }
 
 // golden compares with a file of testdata.
@@ -133,12 +136,30 @@ func TestThePageNeedsNoNetworkAndNothingInItIsMarkup(t *testing.T) {
 
 func TestAYearIsTheWatchedTimeOverAndOver(t *testing.T) {
 	// The articles' 12 KB/s.
-	if y := TerabytesOfYear(watched()); math.Abs(y-0.378432) > 1e-9 {
-		t.Errorf("%g TB a year", y)
+	if y := YearOf(watched()); math.Abs(y.Rest-0.378432) > 1e-9 || y.Checkpoints != 0 {
+		t.Errorf("%+v TB a year", y)
 	}
 	none := &record.Watch{Samples: []record.Sample{{}}}
-	if y := TerabytesOfYear(none); y != 0 {
-		t.Errorf("%g TB a year of no time", y)
+	if y := YearOf(none); y != (Year{}) {
+		t.Errorf("%+v TB a year of no time", y)
+	}
+}
+
+// A checkpoint counts by the time to the next, however many of them a watch saw.
+func TestAYearHasTwoTermsWhereTheNodeTellsOfCheckpoints(t *testing.T) {
+	w := watched() // 120,000 bytes in 10 s
+	w.Checkpoints = &record.Checkpoints{Number: 1, Bytes: 100_000, Between: 1000}
+	if y := YearOf(w); math.Abs(y.Rest-2e3*secondsOfYear/1e12) > 1e-9 || math.Abs(y.Checkpoints-100*secondsOfYear/1e12) > 1e-9 {
+		t.Errorf("with one: %+v", y)
+	}
+	w.Checkpoints = &record.Checkpoints{Bytes: 100_000, Between: 1000} // before the watch
+	y := YearOf(w)
+	if math.Abs(y.Rest-0.378432) > 1e-9 || math.Abs(y.Checkpoints-100*secondsOfYear/1e12) > 1e-9 {
+		t.Errorf("with none: %+v", y)
+	}
+	var b strings.Builder
+	if err := WriteWatch(&b, w); err != nil || !strings.Contains(b.String(), "by checkpoints, at most") || !strings.Contains(b.String(), "There was no checkpoint meanwhile") {
+		t.Errorf("%v\n%s", err, b.String())
 	}
 }
 

@@ -12,13 +12,100 @@ import (
 
 const secondsOfYear = 365 * 24 * 3600
 
-// TerabytesOfYear is what a year like the watched time would write, in 10^12 bytes.
-func TerabytesOfYear(w *record.Watch) float64 {
+// Year is what a year like the watched time would write, in 10^12 bytes: what checkpoints
+// write, and the rest. Without word of checkpoints all is the rest.
+type Year struct{ Rest, Checkpoints float64 }
+
+// Whole is both.
+func (y Year) Whole() float64 { return y.Rest + y.Checkpoints }
+
+// YearOf projects a watch. Checkpoints are taken by the time between them, not by how many
+// fell into the watch.
+func YearOf(w *record.Watch) Year {
 	last := w.Samples[len(w.Samples)-1]
-	if last.Seconds <= 0 || last.Written < 0 { // more was deleted than written
-		return 0
+	if last.Seconds <= 0 {
+		return Year{}
 	}
-	return float64(last.Written) / last.Seconds * secondsOfYear / 1e12
+	outside, y := float64(last.Written), Year{}
+	if c := w.Checkpoints; c != nil && c.Between > 0 {
+		each := c.Bytes
+		if c.Number > 0 {
+			outside -= c.Bytes
+			each /= c.Number
+		}
+		y.Checkpoints = each / c.Between * secondsOfYear / 1e12
+	}
+	y.Rest = max(0, outside) / last.Seconds * secondsOfYear / 1e12 // below 0 more was deleted than written
+	return y
+}
+
+// yearRows adds the year, in its two terms where they are known.
+func yearRows(t *figures.Table, w *record.Watch) {
+	y := YearOf(w)
+	if c := w.Checkpoints; c != nil && c.Between > 0 {
+		each, most := c.Bytes/max(c.Number, 1), ""
+		if c.Number == 0 {
+			most = ", at most"
+			t.Notes = append(t.Notes, "There was no checkpoint meanwhile. The term of checkpoints is that of the one before, as if the next came at the end: it is less if it comes later.")
+		}
+		t.Add("checkpoints meanwhile", "", figures.Small(c.Number))
+		t.Add("a checkpoint writes", "MB", figures.Megabytes(int64(each)))
+		t.Add("from one to the next", "s", figures.Small(c.Between))
+		t.Add("written in a year outside checkpoints", "TB", figures.Small(y.Rest))
+		t.Add("written in a year by checkpoints"+most, "TB", figures.Small(y.Checkpoints))
+	} else {
+		t.Notes = append(t.Notes, "A year is the watched time over and over: a time without a checkpoint or a compaction tells too little.")
+	}
+	t.Add("written in a year", "TB", figures.Small(y.Whole()))
+	if w.Rating > 0 && y.Whole() > 0 {
+		t.Add(fmt.Sprintf("a disk of %g TBW lasts", w.Rating), "years", figures.Small(w.Rating/y.Whole()))
+	}
+}
+
+// aroundRows adds what the kernel counts for everybody.
+func aroundRows(t *figures.Table, w *record.Watch) {
+	last := w.Samples[len(w.Samples)-1]
+	per := func(n int64) string { return figures.Small(float64(n) / max(last.Seconds, 1e-9) / 1000) }
+	if w.Device != "" {
+		t.Add("written to the disk, by whomever", "KB/s", per(last.Device))
+		t.Notes = append(t.Notes, "The disk is that of "+w.Device+".")
+	} else {
+		t.Notes = append(t.Notes, "The disk under the files is not one that the kernel counts.")
+	}
+	whose := map[string]string{record.NetworkOwn: "of the network that the process is in", record.NetworkShared: "of the whole machine"}[w.Network]
+	if whose == "" {
+		t.Notes = append(t.Notes, "The network could not be read.")
+		return
+	}
+	t.Add("network in, "+whose, "KB/s", per(last.NetworkIn))
+	t.Add("network out, "+whose, "KB/s", per(last.NetworkOut))
+	t.Notes = append(t.Notes, "The kernel counts no network by process: the bytes are those of all programs in the same network, without the loopback.")
+}
+
+// filesShown is the most files in the table; the record has all.
+const filesShown = 12
+
+// filesTable is which files were written; false if none was.
+func filesTable(w *record.Watch) (figures.Table, bool) {
+	t := figures.Table{Title: "Files that were written", Head: []string{"file", "grew, MB", "occupies more, MB", "changed in place"},
+		How: "Open files and mappings, looked at each 10 s or more rarely. * is a number. Changed in place is the number of looks that found a file changed and no larger. What a mapping wrote shows in the file's time only when the kernel has written it back."}
+	for i, f := range w.Files {
+		if i == filesShown {
+			t.Notes = append(t.Notes, fmt.Sprintf("%d more are in the record.", len(w.Files)-filesShown))
+			break
+		}
+		t.Add(f.Name, figures.Megabytes(f.Grew), figures.Megabytes(f.Occupied), fmt.Sprint(f.InPlace))
+	}
+	return t, len(w.Files) > 0
+}
+
+// watchTables are all tables of a watch.
+func watchTables(w *record.Watch) []figures.Table {
+	all := []figures.Table{watchTable(w)}
+	if t, any := filesTable(w); any {
+		all = append(all, t)
+	}
+	return all
 }
 
 // watchTable is what the readings come to.
@@ -53,16 +140,13 @@ func watchTable(w *record.Watch) figures.Table {
 	for _, files := range slices.Sorted(maps.Keys(w.ByFiles)) {
 		t.Add("other files, as the node says: "+files, "KB/s", per(w.ByFiles[files]/1000))
 	}
-	t.Add("written in a year", "TB", figures.Small(TerabytesOfYear(w)))
-	if year := TerabytesOfYear(w); w.Rating > 0 && year > 0 {
-		t.Add(fmt.Sprintf("a disk of %g TBW lasts", w.Rating), "years", figures.Small(w.Rating/year))
-	}
+	yearRows(&t, w)
+	aroundRows(&t, w)
 	t.Add("waits for a page", "1/s", per(float64(last.MajorFaults)))
 	for _, name := range slices.Sorted(maps.Keys(w.ByName)) {
 		t.Add("processor, thread "+name, "s", figures.Small(w.ByName[name]))
 	}
 	t.Notes = append(t.Notes,
-		"A year is the watched time over and over: a time without a checkpoint or a compaction tells too little.",
 		"What the disk itself writes more (amplification) is not in it.")
 	if w.Unasked != "" {
 		t.Notes = append(t.Notes, "What the node writes for is not known: "+w.Unasked+".")
@@ -71,4 +155,11 @@ func watchTable(w *record.Watch) figures.Table {
 }
 
 // WriteWatch writes what the readings of a watch come to, as Markdown.
-func WriteWatch(out io.Writer, w *record.Watch) error { return watchTable(w).Write(out) }
+func WriteWatch(out io.Writer, w *record.Watch) error {
+	for _, t := range watchTables(w) {
+		if err := t.Write(out); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tarn/bench/record"
+	"tarn/internal/figures"
 	"tarn/probe"
 )
 
@@ -24,6 +25,7 @@ type Options struct {
 	PID       int
 	Pages     time.Duration
 	WalkShare int
+	Around    bool // also its threads' curves, its files, their disk, its network
 }
 
 // Watcher keeps the readings of one process. One goroutine uses it.
@@ -33,11 +35,17 @@ type Watcher struct {
 	ByName  map[string]float64 // CPU seconds by thread name, of those that ran at the last walk
 	Walk    time.Duration      // the slowest walk of the page table
 	Peak    int64              // the most that was resident since the process began, in bytes
+	Device  string             // a folder on the disk whose bytes are in the samples, with Around; "" if none is counted
 
 	options Options
 	first   probe.Process
 	threads map[string]time.Duration // at the beginning
 	next    time.Time                // when the page table may be walked again
+
+	files   files
+	device  int64 // the disk's count at the beginning
+	network probe.Network
+	apart   error // why there is no network
 }
 
 // ErrOther says that the process is gone, and that another has its number.
@@ -49,7 +57,35 @@ func New(o Options) (*Watcher, error) {
 	var err, terr error
 	w.first, err = probe.Read(o.PID)
 	w.threads, terr = probe.ReadThreads(o.PID)
+	if o.Around {
+		w.files = files{began: w.Began, grown: map[string]*record.File{}}
+		terr = errors.Join(terr, w.files.read(o.PID))
+		w.Device = w.files.device()
+		w.device = figures.DeviceWrites(w.Device)
+		w.network, w.apart = probe.ReadNetwork(o.PID)
+	}
 	return w, errors.Join(err, terr, w.Sample())
+}
+
+// Files are those that were written, as far as readings saw them. It reads once more if the
+// process is there.
+func (w *Watcher) Files() []record.File {
+	if w.options.Around {
+		w.files.read(w.options.PID) //nolint:errcheck // it may have ended
+	}
+	return w.files.list()
+}
+
+// Network says whose network the samples count: that which others share, "shared"; one that
+// this program is not in, "own"; or none, "".
+func (w *Watcher) Network() string {
+	switch {
+	case !w.options.Around || w.apart != nil:
+		return ""
+	case w.network.Own:
+		return record.NetworkOwn
+	}
+	return record.NetworkShared
 }
 
 // FromBirth begins to watch a process that was just started: its counters began at 0, and
@@ -74,6 +110,9 @@ func (w *Watcher) Sample() error {
 	}
 	s := w.sampled(p)
 	w.Peak = max(w.Peak, p.PeakSize)
+	if err := w.around(&s); err != nil {
+		return err
+	}
 	if !time.Now().Before(w.next) {
 		if err := w.detail(&s); err != nil {
 			return err
@@ -93,6 +132,22 @@ func (w *Watcher) sampled(p probe.Process) record.Sample {
 	}
 }
 
+// around reads what the kernel counts around the process.
+func (w *Watcher) around(s *record.Sample) error {
+	if !w.options.Around {
+		return nil
+	}
+	if w.Device != "" {
+		s.Device = figures.DeviceWrites(w.Device) - w.device
+	}
+	if w.apart != nil {
+		return nil
+	}
+	n, err := probe.ReadNetwork(w.options.PID)
+	s.NetworkIn, s.NetworkOut = n.In-w.network.In, n.Out-w.network.Out
+	return err
+}
+
 // detail reads what is too dear for each reading.
 func (w *Watcher) detail(s *record.Sample) error {
 	begin := time.Now()
@@ -110,6 +165,10 @@ func (w *Watcher) detail(s *record.Sample) error {
 	w.ByName = map[string]float64{}
 	for name, used := range threads {
 		w.ByName[name] = max(0, used-w.threads[name]).Seconds()
+	}
+	if w.options.Around {
+		s.ByThread = w.ByName
+		return w.files.read(w.options.PID)
 	}
 	return nil
 }
