@@ -85,6 +85,8 @@ func ownOptions() []Option {
 		{Name: "state-engine", Kind: Choice, Choices: []string{"page", "leveldb", "pebble", "badger"},
 			Help: "What keeps the chain's state: page (mapped files, see database-map-mode), leveldb, pebble or badger. " +
 				"Not given, a state that exists keeps its engine and a new one is page. `tarn db convert` moves a state from one to another."},
+		{Name: "state-seek-compaction", Kind: Switch,
+			Help: "Of leveldb: compact the files that many reads looked through in vain, as LevelDB does by itself elsewhere. It costs writes for reads."},
 		{Name: "recovery-time-target", Kind: Duration, Default: "60",
 			Help: "How long a start after a crash or a power cut may take to apply blocks again, in seconds or with a unit (90s, 5m): the state is saved when blocks took so long since the last time, or after an hour. Longer writes less."},
 		{Name: "state-private-mb", Kind: Uint64, Default: "0",

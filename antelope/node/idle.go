@@ -18,6 +18,9 @@ func (s *settings) idle(state store.Stats) []string {
 			}
 		}
 	}
+	if state.Engine != string(engine.LevelDB) {
+		say("it is for leveldb, and the state's engine is "+state.Engine, "state-seek-compaction")
+	}
 	switch {
 	case state.Engine != string(engine.Page):
 		say("it is for the page engine, and the state's is "+state.Engine,

@@ -118,6 +118,7 @@ func (s *settings) options() (o Options, err error) {
 func (s *settings) engine(dir string) (o engine.Options, err error) {
 	mb := func(name string) int64 { return int64(s.Uint(name)) << 20 }
 	o.LimitBytes, o.GuardBytes, o.PrivateBytes = mb("chain-state-db-size-mb"), mb("chain-state-db-guard-size-mb"), mb("state-private-mb")
+	o.SeekCompaction = s.Bool("state-seek-compaction")
 	if s.Given("database-map-mode") { // else what suits the folder
 		if o.Mode, err = engine.ParseMode(s.Text("database-map-mode")); err != nil {
 			return o, fmt.Errorf("database-map-mode: %w", err)

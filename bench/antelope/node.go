@@ -71,7 +71,11 @@ func started(s subject.Subject, dir string) (suite.Node, error) {
 	case s.Program == subject.Nodeos || slices.Contains(subject.Modes(subject.Nodeos), s.Mode):
 		n.Args = append(n.Args, "--database-map-mode", s.Mode)
 	default:
-		n.Args = append(n.Args, "--state-engine", s.Mode)
+		kind, seeking := s.Engine()
+		n.Args = append(n.Args, "--state-engine", kind)
+		if seeking {
+			n.Args = append(n.Args, "--state-seek-compaction")
+		}
 	}
 	if s.Program == subject.Tarn && slices.Contains(subject.Modes(subject.Nodeos), s.Mode) {
 		n.Args = append(n.Args, "--state-engine", "page")

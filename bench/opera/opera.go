@@ -156,7 +156,11 @@ func arguments(s subject.Subject, dir string) []string {
 	case slices.Contains(subject.Modes(subject.Nodeos), s.Mode):
 		return append(args, "--db.engine", "page", "--db.mapmode", s.Mode)
 	}
-	return append(args, "--db.engine", s.Mode)
+	kind, seeking := s.Engine()
+	if seeking {
+		args = append(args, "--db.seekcompaction")
+	}
+	return append(args, "--db.engine", kind)
 }
 
 // Import are the arguments of a node that makes the state of the chain's events, and ends.

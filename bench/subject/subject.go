@@ -26,6 +26,17 @@ const (
 	OperaNet = "opera"
 )
 
+// SeekingLevelDB is LevelDB that compacts the files that many reads looked through in vain,
+// as go-opera uses it; tarn's leveldb does not.
+const SeekingLevelDB = "leveldb+seek"
+
+// Engine is what keeps the state of a tarn in a mode that is no map mode, and whether it
+// compacts what reads looked through.
+func (s Subject) Engine() (kind string, seeking bool) {
+	kind, _, seeking = strings.Cut(s.Mode, "+")
+	return kind, seeking
+}
+
 // Subject is a program in one of its modes.
 type Subject struct {
 	Name    string // as it was given
@@ -39,7 +50,7 @@ type Subject struct {
 func Modes(program string) []string {
 	switch program {
 	case Tarn:
-		return []string{"mapped_private", "mapped", "heap", "locked", "pebble", "leveldb", "badger"}
+		return []string{"mapped_private", "mapped", "heap", "locked", "pebble", "leveldb", SeekingLevelDB, "badger"}
 	case Nodeos:
 		return []string{"mapped", "mapped_private", "heap", "locked"}
 	case Opera:

@@ -31,6 +31,15 @@ func TestSubjectsAreRead(t *testing.T) {
 			t.Fatalf("%q is %+v, want %+v", text, all, want)
 		}
 	}
+	all, err = Parse("tarn:leveldb+seek,tarn:leveldb", plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, seeks := range []bool{true, false} {
+		if kind, seeking := all[i].Engine(); kind != "leveldb" || seeking != seeks {
+			t.Errorf("%s is %s, %v", all[i].Name, kind, seeking)
+		}
+	}
 	all, err = Parse("opera="+plain, plain)
 	if err != nil || all[0] != (Subject{"opera=" + plain, Opera, plain, "pbl-1"}) {
 		t.Errorf("%+v, %v", all, err)

@@ -54,7 +54,7 @@ var linked = map[string][]string{
 		"github.com/huin/goupnp", "github.com/wlynxg/anet",
 	},
 	"MIT": {
-		"github.com/beorn7/perks", "github.com/cespare/xxhash/v2", "github.com/dustin/go-humanize",
+		"github.com/beorn7/perks", "go.etcd.io/bbolt", "github.com/cespare/xxhash/v2", "github.com/dustin/go-humanize",
 		"github.com/getsentry/sentry-go", "github.com/kr/pretty", "github.com/kr/text",
 		"github.com/BurntSushi/toml", "github.com/VictoriaMetrics/fastcache", "github.com/emicklei/dot", "github.com/ferranbt/fastssz",
 		"github.com/holiman/bloomfilter/v2", "github.com/klauspost/cpuid/v2", "github.com/mitchellh/mapstructure",

@@ -163,6 +163,8 @@ type Tarn struct {
 	// MapMode is how the page engine maps its file: mapped, mapped_private, heap, locked;
 	// "" is its own choice.
 	MapMode string
+	// SeekCompaction lets leveldb compact the files that many reads looked through in vain.
+	SeekCompaction bool
 	// CacheMB is the memory of the store, 0 is the engine's choice.
 	CacheMB int
 	// LimitMB is how large a page engine's file may get, 0 is its own choice.
