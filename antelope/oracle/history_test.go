@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -28,7 +29,7 @@ import (
 var historyAll = flag.Duration("history.all", 0, "compare both histories of all workloads, each at work for so long, on every engine; 0 for a short while of some")
 
 // historyCases are folders with block logs, by name: those in the folder TARN_ORACLE_CASES if it
-// is set, or new ones of some workloads, of all with -history.all.
+// is set, or new ones of some workloads, of all, or those of -steered.only, with -history.all.
 func historyCases(t *testing.T, p *Peer, some ...string) []string {
 	t.Helper()
 	cases := os.Getenv("TARN_ORACLE_CASES")
@@ -37,7 +38,7 @@ func historyCases(t *testing.T, p *Peer, some ...string) []string {
 		seed := uint64(time.Now().UnixNano())
 		t.Logf("seed %d", seed)
 		for _, w := range Workloads() {
-			if *historyAll == 0 && !slices.Contains(some, w.Name) {
+			if *historyAll == 0 && !slices.Contains(some, w.Name) || *steeredOnly != "" && !slices.Contains(strings.Split(*steeredOnly, ","), w.Name) {
 				continue
 			}
 			if _, err := p.RecordSteered(t.Context(), w, seed, max(*historyAll, 2*time.Second), filepath.Join(cases, w.Name), lines{t}); err != nil {
