@@ -122,14 +122,12 @@ func Run(ctx context.Context, c Config, names ...string) (_ *Report, err error) 
 			continue
 		}
 		start := time.Now()
-		busy, own := figures.ProcessorTime()
+		others := figures.Watch(r.Machine.CPUs)
 		section, err := s.run(b)
 		if err != nil {
 			return r, fmt.Errorf("bench %s: %w", s.name, err)
 		}
-		section.Name, section.Took = s.name, time.Since(start)
-		busyAfter, ownAfter := figures.ProcessorTime()
-		section.Others = max((busyAfter-busy)-(ownAfter-own), 0) / section.Took.Seconds() / float64(max(r.Machine.CPUs, 1))
+		section.Name, section.Took, section.Others = s.name, time.Since(start), others()
 		r.Sections = append(r.Sections, *section)
 	}
 	r.Took = time.Since(r.Started)

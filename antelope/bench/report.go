@@ -79,16 +79,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 		return err
 	}
 	for _, s := range r.Sections {
-		for _, t := range s.Tables {
-			if err := t.Write(w); err != nil {
-				return err
-			}
-		}
-		if _, err := fmt.Fprintf(w, "Section `%s` took %s; others used %s of the processors meanwhile.\n\n",
-			s.Name, s.Took.Round(time.Second), figures.Percent(s.Others)); err != nil {
-			return err
-		}
-		if err := s.Targets.Write(w); err != nil {
+		if err := figures.WriteSection(w, s.Name, s.Took, s.Others, s.Tables, s.Targets); err != nil {
 			return err
 		}
 	}

@@ -168,14 +168,12 @@ func Run(ctx context.Context, c Config, names ...string) (_ *Report, err error) 
 			continue
 		}
 		start := time.Now()
-		busy, own := figures.ProcessorTime()
+		others := figures.Watch(r.Machine.CPUs)
 		section, err := s.run(m)
 		if err != nil {
 			return r, fmt.Errorf("bench %s: %w", s.name, err)
 		}
-		section.Name, section.Took = s.name, time.Since(start)
-		busyAfter, ownAfter := figures.ProcessorTime()
-		section.Others = max((busyAfter-busy)-(ownAfter-own), 0) / section.Took.Seconds() / float64(max(r.Machine.CPUs, 1))
+		section.Name, section.Took, section.Others = s.name, time.Since(start), others()
 		r.Sections = append(r.Sections, *section)
 	}
 	r.Took = time.Since(r.Started)
@@ -216,16 +214,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 		return err
 	}
 	for _, s := range r.Sections {
-		for _, t := range s.Tables {
-			if err := t.Write(w); err != nil {
-				return err
-			}
-		}
-		if _, err := fmt.Fprintf(w, "Section `%s` took %s; others used %s of the processors meanwhile.\n\n",
-			s.Name, s.Took.Round(time.Second), figures.Percent(s.Others)); err != nil {
-			return err
-		}
-		if err := s.Targets.Write(w); err != nil {
+		if err := figures.WriteSection(w, s.Name, s.Took, s.Others, s.Tables, s.Targets); err != nil {
 			return err
 		}
 	}

@@ -13,7 +13,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -27,6 +26,7 @@ import (
 
 	"tarn/antelope/bench"
 	"tarn/antelope/node"
+	"tarn/internal/figures"
 )
 
 func main() {
@@ -90,12 +90,7 @@ func report(ctx context.Context, args []string, out, log io.Writer) (err error) 
 	if r == nil {
 		return err
 	}
-	err = errors.Join(err, r.WriteMarkdown(out))
-	if o.json != "" {
-		text, jsonErr := json.MarshalIndent(r, "", "\t")
-		err = errors.Join(err, jsonErr, os.WriteFile(o.json, append(text, '\n'), 0o644))
-	}
-	return err
+	return errors.Join(err, figures.Publish(r, out, o.json))
 }
 
 func parse(args []string, log io.Writer) (o options, c bench.Config, err error) {
@@ -107,7 +102,7 @@ func parse(args []string, log io.Writer) (o options, c bench.Config, err error) 
 	f := flag.NewFlagSet("report", flag.ContinueOnError)
 	f.SetOutput(log)
 	f.StringVar(&o.dir, "dir", "", "folder for the nodes' data; default the system's temporary one")
-	f.StringVar(&o.only, "only", "", "sections to measure, separated by commas:\n"+sectionHelp()+"default all")
+	f.StringVar(&o.only, "only", "", "sections to measure, separated by commas:\n"+figures.Help(bench.Sections())+"default all")
 	f.StringVar(&o.json, "json", "", "file for all results as measured")
 	f.BoolVar(&o.short, "short", o.short, "small and quick; shows that everything runs")
 	f.StringVar(&c.Tarn, "tarn", "", "program that is measured; default this one")
@@ -140,12 +135,4 @@ func parse(args []string, log io.Writer) (o options, c bench.Config, err error) 
 		return o, c, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
 	return o, c, nil
-}
-
-func sectionHelp() string {
-	var b strings.Builder
-	for _, s := range bench.Sections() {
-		fmt.Fprintf(&b, "  %-9s %s\n", s[0], s[1])
-	}
-	return b.String()
 }

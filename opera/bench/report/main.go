@@ -12,7 +12,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -24,6 +23,7 @@ import (
 	"strings"
 	"syscall"
 
+	"tarn/internal/figures"
 	"tarn/opera/bench"
 	"tarn/opera/node"
 )
@@ -99,12 +99,7 @@ func report(ctx context.Context, args []string, out, log io.Writer) (err error) 
 	if r == nil {
 		return err
 	}
-	err = errors.Join(err, r.WriteMarkdown(out))
-	if o.json != "" {
-		text, jsonErr := json.MarshalIndent(r, "", "\t")
-		err = errors.Join(err, jsonErr, os.WriteFile(o.json, append(text, '\n'), 0o644))
-	}
-	return err
+	return errors.Join(err, figures.Publish(r, out, o.json))
 }
 
 func parse(args []string, log io.Writer) (o options, c bench.Config, err error) {
@@ -117,7 +112,7 @@ func parse(args []string, log io.Writer) (o options, c bench.Config, err error) 
 	f.SetOutput(log)
 	f.StringVar(&o.dir, "dir", "", "folder for the nodes' data; default the system's temporary one")
 	f.StringVar(&c.Chains, "chains", "", "folder in which chains are kept for the next time; default none")
-	f.StringVar(&o.only, "only", "", "sections to measure, separated by commas:\n"+sectionHelp()+"default all")
+	f.StringVar(&o.only, "only", "", "sections to measure, separated by commas:\n"+figures.Help(bench.Sections())+"default all")
 	f.StringVar(&o.json, "json", "", "file for all results as measured")
 	f.Bool("short", short, "small and quick; shows that everything runs")
 	f.StringVar(&c.Tarn, "tarn", "", "another build of this command that is measured")
@@ -143,12 +138,4 @@ func parse(args []string, log io.Writer) (o options, c bench.Config, err error) 
 		return o, c, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
 	return o, c, nil
-}
-
-func sectionHelp() string {
-	var b strings.Builder
-	for _, s := range bench.Sections() {
-		fmt.Fprintf(&b, "  %-9s %s\n", s[0], s[1])
-	}
-	return b.String()
 }

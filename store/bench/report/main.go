@@ -9,7 +9,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -21,6 +20,7 @@ import (
 	"strings"
 	"syscall"
 
+	"tarn/internal/figures"
 	"tarn/store/bench"
 )
 
@@ -81,12 +81,7 @@ func report(ctx context.Context, args []string, out, log io.Writer) (err error) 
 	if r == nil {
 		return err
 	}
-	err = errors.Join(err, r.WriteMarkdown(out))
-	if o.json != "" {
-		text, jsonErr := json.MarshalIndent(r, "", "\t")
-		err = errors.Join(err, jsonErr, os.WriteFile(o.json, append(text, '\n'), 0o644))
-	}
-	return err
+	return errors.Join(err, figures.Publish(r, out, o.json))
 }
 
 func parse(args []string, log io.Writer) (o options, c bench.Config, err error) {
@@ -101,7 +96,7 @@ func parse(args []string, log io.Writer) (o options, c bench.Config, err error) 
 	f := flag.NewFlagSet("report", flag.ContinueOnError)
 	f.SetOutput(log)
 	f.StringVar(&o.dir, "dir", "", "folder for the stores; default the system's temporary one")
-	f.StringVar(&o.only, "only", "", "sections to measure, separated by commas:\n"+sectionHelp()+"default all")
+	f.StringVar(&o.only, "only", "", "sections to measure, separated by commas:\n"+figures.Help(bench.Sections())+"default all")
 	f.StringVar(&o.stores, "stores", "", "stores to measure, separated by commas:\n  "+strings.Join(storeNames(), ", ")+"\ndefault all")
 	f.StringVar(&o.json, "json", "", "file for all results as measured")
 	f.BoolVar(&o.short, "short", o.short, "small and quick; shows that everything runs")
@@ -145,12 +140,4 @@ func storeNames() (names []string) {
 		names = append(names, s.Name)
 	}
 	return names
-}
-
-func sectionHelp() string {
-	var b strings.Builder
-	for _, s := range bench.Sections() {
-		fmt.Fprintf(&b, "  %-11s %s\n", s[0], s[1])
-	}
-	return b.String()
 }
