@@ -33,17 +33,9 @@ func parseHex(dst []byte, s string) error {
 	return nil
 }
 
-// ParseChecksum160 reads hex, as leniently as nodeos: a short text is filled up
-// with zeros.
-func ParseChecksum160(s string) (c Checksum160, err error) { return c, parseHex(c[:], s) }
-
 // ParseChecksum256 reads hex, as leniently as nodeos: a short text is filled up
 // with zeros.
 func ParseChecksum256(s string) (c Checksum256, err error) { return c, parseHex(c[:], s) }
-
-// ParseChecksum512 reads hex, as leniently as nodeos: a short text is filled up
-// with zeros.
-func ParseChecksum512(s string) (c Checksum512, err error) { return c, parseHex(c[:], s) }
 
 // String returns c as hex.
 func (c Checksum160) String() string { return hex.EncodeToString(c[:]) }

@@ -57,15 +57,6 @@ func recordEntry(b *inter.BlockRecord) *blocklog.Block {
 	}
 }
 
-// block reads a block, its receipts without what can be derived; nil if there is none.
-func (l *logs) block(number inter.BlockNumber) (*Block, error) {
-	e, err := l.blocks.Block(number)
-	if err != nil || e == nil {
-		return nil, err
-	}
-	return l.assemble(number, e)
-}
-
 // assemble puts a block together from its entry and its events.
 func (l *logs) assemble(number inter.BlockNumber, e *blocklog.Block) (*Block, error) {
 	b := &Block{
