@@ -121,23 +121,6 @@ func (e *edge) expect(res *http.Response, body string, status int, want string) 
 	}
 }
 
-func TestAnEndpointIsFoundByItsWholeTarget(t *testing.T) {
-	e := open(t, dialect.Options{Server: "nodeos/v5"})
-	res, body := e.post("/echo", "hello")
-	e.expect(res, body, 200, "hello")
-	if h := res.Header; h.Get("Content-Type") != "application/json" || h.Get("Server") != "nodeos/v5" || h.Get("Content-Length") != "5" || h.Get("Date") != "" {
-		t.Errorf("headers %v", h)
-	}
-	res, body = e.post("/echo?x", "hello")
-	e.expect(res, body, 404, "refusal 2 0")
-	res, body = e.post("/text", "")
-	e.expect(res, body, 404, "refusal 2 0") // of another category
-	res, body = e.post("/echo/..", "")
-	e.expect(res, body, 400, "refusal 0 0")
-	res, body = e.ask("tcp", e.address, "GET /echo HTTP/1.1\r\nHost: "+e.address+"\r\n\r\n")
-	e.expect(res, body, 200, "")
-}
-
 func TestAddressesServeTheirCategories(t *testing.T) {
 	e := open(t, dialect.Options{})
 	second := e.listen("localhost:0", private)
@@ -151,21 +134,6 @@ func TestAddressesServeTheirCategories(t *testing.T) {
 	if got := e.s.Paths(private); !slices.Equal(got, []string{"/text"}) {
 		t.Errorf("paths %v", got)
 	}
-}
-
-func TestABodyOverTheLimitEndsTheConnection(t *testing.T) {
-	e := open(t, dialect.Options{MaxBody: 10})
-	res, body := e.post("/echo", "0123456789")
-	e.expect(res, body, 200, "0123456789")
-	if res, body := e.post("/echo", "0123456789a"); res != nil {
-		t.Errorf("%d %s", res.StatusCode, body)
-	}
-	chunk := "POST /echo HTTP/1.1\r\nHost: " + e.address + "\r\nTransfer-Encoding: chunked\r\n\r\nb\r\n0123456789a\r\n0\r\n\r\n"
-	if res, body := e.ask("tcp", e.address, chunk); res != nil {
-		t.Errorf("%d %s", res.StatusCode, body)
-	}
-	res, body = e.ask("tcp", e.address, "POST /echo HTTP/1.1\r\nHost: "+e.address+"\r\nExpect: 100-continue\r\nContent-Length: 11\r\n\r\n")
-	e.expect(res, body, 401, "")
 }
 
 func TestBytesInFlightAreBounded(t *testing.T) {
@@ -216,20 +184,6 @@ func TestTheHostHeaderMustNameTheServer(t *testing.T) {
 	any := open(t, dialect.Options{AnyHost: true})
 	res, body := any.post("/echo", "", "Host: evil.example")
 	any.expect(res, body, 200, "")
-}
-
-func TestCrossOriginHeaders(t *testing.T) {
-	e := open(t, dialect.Options{AllowOrigin: "*", AllowHeaders: "X", MaxAge: "7", AllowCredentials: true})
-	res, body := e.ask("tcp", e.address, "OPTIONS /no/such HTTP/1.1\r\nHost: "+e.address+"\r\n\r\n")
-	e.expect(res, body, 200, "{}")
-	for key, want := range map[string]string{"Origin": "*", "Headers": "X", "Credentials": "true"} {
-		if got := res.Header.Get("Access-Control-Allow-" + key); got != want {
-			t.Errorf("%s: %s", key, got)
-		}
-	}
-	if got := res.Header.Get("Access-Control-Max-Age"); got != "7" {
-		t.Errorf("max age %s", got)
-	}
 }
 
 func TestSlowClientsAreLetGo(t *testing.T) {
