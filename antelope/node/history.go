@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"tarn/antelope/control"
+	"tarn/antelope/serial"
 	"tarn/antelope/ship"
 	"tarn/antelope/ship/shiplog"
 	"tarn/antelope/state"
@@ -54,11 +55,19 @@ func (s historySource) Block(num uint32, id types.Checksum256) ([]byte, error) {
 	if !s.logged(num) {
 		return nil, nil
 	}
-	b, err := s.n.log.Read(num)
-	if err != nil || b.ID() != id {
+	b, err := s.n.log.ReadRaw(num)
+	if err != nil {
 		return nil, err
 	}
-	return b.Append(nil), nil
+	var h types.BlockHeader
+	r := serial.NewReader(b)
+	if h.Read(r); r.Err() != nil {
+		return nil, fmt.Errorf("decode the header of block %d of the block log: %w", num, r.Err())
+	}
+	if h.ID() != id {
+		return nil, nil
+	}
+	return b, nil
 }
 
 func (s historySource) BlockID(num uint32) (types.Checksum256, bool, error) {
@@ -74,11 +83,11 @@ func (s historySource) BlockID(num uint32) (types.Checksum256, bool, error) {
 	if !s.logged(num) {
 		return types.Checksum256{}, false, nil
 	}
-	b, err := s.n.log.Read(num)
+	h, err := s.n.log.ReadHeader(num)
 	if err != nil {
 		return types.Checksum256{}, false, err
 	}
-	return b.ID(), true, nil
+	return h.ID(), true, nil
 }
 
 // logged tells whether the block log has a block.

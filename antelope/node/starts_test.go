@@ -276,9 +276,6 @@ func (l *lives) remedy(reason string, j *job) string {
 		return "room is made"
 	case says("--delete-state-history"):
 		return l.mendHistory(j)
-	case says("the traces are of another chain"): // reversible blocks from before a gap
-		l.remove("traces")
-		return "the traces are away"
 	case says(`increase the value set for "chain-state-db-size-mb"`) && j.Limit > 0:
 		j.Limit = 0
 		return "the limit is raised"

@@ -21,7 +21,9 @@ func (n *Node) openTraces() (err error) {
 	if n.o.Traces == nil {
 		return nil
 	}
-	if n.traces, err = tracelog.Open(*n.o.Traces); err != nil {
+	o := *n.o.Traces
+	o.BlockID = historySource{n}.BlockID
+	if n.traces, err = tracelog.Open(o); err != nil {
 		return fmt.Errorf("open the traces: %w", err)
 	}
 	n.chain.Subscribe(n.traces.Hooks())

@@ -159,6 +159,10 @@ func (h *History) begin(head *consensus.BlockState) error {
 			return fmt.Errorf("the history ends with block %d, and the state is that of block %d: the blocks between them are not recorded. "+
 				"Replay the chain (--replay-blockchain), or give the history up (--delete-state-history)", end-1, head.BlockNum)
 		}
+		if id, ok, err := l.ID(head.BlockNum); err != nil || ok && id != head.ID {
+			return errors.Join(err, fmt.Errorf("the history has block %d as %s, and the state is that of %s: its last blocks are of a branch that has lost. "+
+				"Replay the chain (--replay-blockchain), or give the history up (--delete-state-history)", head.BlockNum, id, head.ID))
+		}
 	}
 	if h.state == nil || !h.state.Empty() {
 		return nil

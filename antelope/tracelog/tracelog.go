@@ -10,7 +10,8 @@
 // # What a crash leaves
 //
 // A checkpoint waits until the traces are durable up to its block (History.Sync), so a
-// start applies again at least what they lack.
+// start applies again at least what they lack. Where the chain has gone ahead of them, blocks
+// stay missing; what is kept is of the chain all the same (slicefile).
 package tracelog
 
 import (
@@ -41,7 +42,9 @@ type Options struct {
 	// QueueBytes bounds the blocks that wait to be written, about; 0 is 64 MiB. A block
 	// waits for those before it, and the chain with it.
 	QueueBytes int64
-	Log        *slog.Logger
+	// BlockID is the id of an irreversible block, false if it cannot be had; nil knows none.
+	BlockID func(num uint32) (types.Checksum256, bool, error)
+	Log     *slog.Logger
 }
 
 // ErrNotFound says that there are no traces of a block.
@@ -98,7 +101,7 @@ func (h *History) Hooks() chain.Hooks {
 
 // begin goes on from the head, and begins what works beside the chain.
 func (h *History) begin(head *consensus.BlockState) error {
-	if err := h.files.Begin(head.BlockNum, head.ID); err != nil {
+	if err := h.files.Begin(slicefile.Chain{Head: head.BlockNum, ID: head.ID, Known: h.o.BlockID}); err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(context.Background())

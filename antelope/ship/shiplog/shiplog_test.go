@@ -325,7 +325,7 @@ func checkCut(t *testing.T, x *life, st recordfs.State, now, next promise, all m
 func TestACallThatFailsIsToldAndLosesNothing(t *testing.T) {
 	for name, change := range kinds() {
 		t.Run(name, func(t *testing.T) {
-			for nth := 1; ; nth += 3 {
+			for nth := 1; ; nth++ {
 				r := rand.New(rand.NewPCG(7, 3))
 				mem := memfs.New()
 				bad := errorfs.New(mem)

@@ -66,6 +66,9 @@ func (l *Log) part(number uint32) (*part, error) {
 			}
 		}
 	}
+	if err := l.cover(number); err != nil {
+		return nil, err
+	}
 	if err := l.openPart(p); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
@@ -76,6 +79,28 @@ func (l *Log) part(number uint32) (*part, error) {
 		l.parts[number] = p
 	}
 	return p, nil
+}
+
+// cover makes the mark tell how far a slice is durable, before more is written to it.
+func (l *Log) cover(number uint32) error {
+	if l.mark.covers(number) {
+		return nil
+	}
+	m := l.mark
+	m.open = max(m.open, l.reach(number))
+	if _, named := m.find(number); !named && number < m.end {
+		var size [len(prefixes)]int64
+		for i, prefix := range prefixes {
+			if _, err := l.use(l.path(prefix, number, logSuffix), func(_ vfs.File, n int64) error {
+				size[i] = n
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		m.slices = append(m.slices[:len(m.slices):len(m.slices)], sizes{number, size[0], size[1], size[2]})
+	}
+	return l.setMark(m)
 }
 
 func (l *Log) openPart(p *part) error {
@@ -104,8 +129,7 @@ func (l *Log) openPart(p *part) error {
 	return nil
 }
 
-// announce makes the table of a slice that is appended to stay, and its sizes be in the
-// mark if Begin would not cut it off otherwise.
+// announce makes the table of a slice that is appended to stay.
 func (l *Log) announce(p *part) error {
 	t, err := l.load(p.number)
 	if err != nil {
@@ -115,6 +139,7 @@ func (l *Log) announce(p *part) error {
 		return err
 	}
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	s := l.slices[p.number]
 	if s == nil {
 		s = &slice{number: p.number}
@@ -124,20 +149,7 @@ func (l *Log) announce(p *part) error {
 		l.kept -= s.table.blocks
 	}
 	s.table, s.live = t, true
-	l.mu.Unlock()
-	if l.mark.covers(p.number) {
-		return nil
-	}
-	for _, t := range p.tails() {
-		if t.dirty {
-			if err := l.syncTail(t); err != nil {
-				return fmt.Errorf("sync %s: %w", t.path, err)
-			}
-		}
-	}
-	m := l.mark
-	m.slices = append(m.slices[:len(m.slices):len(m.slices)], p.sizes())
-	return l.setMark(m)
+	return nil
 }
 
 // bound gives the last entry of a table its end, which the next one moves.
@@ -170,42 +182,21 @@ func (l *Log) write(t *tail, b []byte, count *uint64) error {
 	return nil
 }
 
-// again is what is known of blocks that the chain may tell another time.
-type again struct {
-	on     bool
-	last   uint32 // newest block that may come again
-	lib    uint32 // irreversible one of the files
-	number uint32 // of the slice whose ids are in memory
-	ids    map[uint32]types.Checksum256
-	warned bool
-}
-
-// known returns the id that a block has in the files, since before they were opened.
-func (l *Log) known(num uint32) (types.Checksum256, bool, error) {
-	a := &l.again
-	if number := l.Slice(num); a.ids == nil || a.number != number {
-		var err error
-		if a.ids, err = l.idsOf(number); err != nil {
-			return types.Checksum256{}, false, err
-		}
-		a.number = number
-	}
-	id, there := a.ids[num]
-	return id, there, nil
-}
-
 // Append adds a block, and the ids of its transactions. One that the files had when they
 // were opened is left as it is, until another block comes in the place of one. filled
-// tells that the block was missing in files that say that it is irreversible.
+// tells that the block is missing in files that say that it is irreversible: they have it
+// when the chain says so too.
 func (l *Log) Append(b *wire.Block, ids *wire.Transactions) (filled bool, err error) {
 	if l.failed != nil {
 		return false, l.failed
 	}
-	skip, err := l.has(b.Number, b.ID)
-	if err != nil {
+	f, err := l.fate(b.Number, b.ID)
+	switch {
+	case err != nil:
 		return false, err
-	}
-	if !skip {
+	case f == missed:
+		l.again.hold(b, ids)
+	case f == written:
 		if err := l.append(b, ids); err != nil {
 			return false, l.fail(err)
 		}
@@ -213,7 +204,7 @@ func (l *Log) Append(b *wire.Block, ids *wire.Transactions) (filled bool, err er
 	l.mu.Lock()
 	l.head = b.Number
 	l.mu.Unlock()
-	return l.again.on && !skip, nil
+	return f == missed, nil
 }
 
 func (l *Log) append(b *wire.Block, ids *wire.Transactions) error {
@@ -247,32 +238,6 @@ func (l *Log) append(b *wire.Block, ids *wire.Transactions) error {
 	return nil
 }
 
-// has tells whether a block is in the files already, or must not get there.
-func (l *Log) has(num uint32, id types.Checksum256) (bool, error) {
-	a := &l.again
-	if !a.on || num > a.last {
-		a.on = false
-		return false, nil
-	}
-	old, there, err := l.known(num)
-	if err != nil || there && old == id {
-		return true, err
-	}
-	if num > a.lib { // a fork: what follows in the files may be of another one
-		a.on = false
-		return false, nil
-	}
-	if there { // of a fork that has lost already; Finalise tells whether it is another chain
-		return true, nil
-	}
-	packed, err := l.fs.Exists(l.path(tracesPrefix, l.Slice(num), clogSuffix))
-	if err == nil && packed && !a.warned {
-		a.warned = true
-		l.o.Logger.Warn("A block is not in its slice, which is compressed already; it stays missing", "block", num)
-	}
-	return packed, err
-}
-
 // Pass tells of a block that is not to be kept.
 func (l *Log) Pass(num uint32) {
 	l.mu.Lock()
@@ -292,7 +257,15 @@ func (l *Log) Finalise(num uint32, id types.Checksum256) error {
 		if err == nil && there && old != id {
 			err = l.otherChain(num, old, id)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+	}
+	if err := l.fill(num); err != nil {
+		return l.fail(err)
+	}
+	if num <= l.again.lib {
+		return nil
 	}
 	l.again.ids = nil
 	if num <= l.Irreversible() {

@@ -13,94 +13,156 @@ import (
 	"tarn/store/vfs"
 )
 
-// Begin makes the files ready for the blocks after the head of the chain, which is
-// irreversible: it cuts off what a crash may have left, or repairs what another program
-// left.
-func (l *Log) Begin(head uint32, id types.Checksum256) error {
-	if err := l.begin(head, id); err != nil {
-		return l.fail(fmt.Errorf("go on with the traces in %s after block %d: %w", l.o.Dir, head, err))
+// Chain is what the files are compared with: a chain that goes on after its head, which is
+// irreversible.
+type Chain struct {
+	Head uint32
+	ID   types.Checksum256 // of the head
+	// Known is the id of a block before the head, false if the chain does not have it; nil
+	// knows none. Without it blocks that are not known to be irreversible are taken back
+	// where the head is not among them.
+	Known func(num uint32) (types.Checksum256, bool, error)
+}
+
+func (c *Chain) known(num uint32) (types.Checksum256, bool, error) {
+	if c.Known == nil {
+		return types.Checksum256{}, false, nil
+	}
+	return c.Known(num)
+}
+
+// Begin makes the files ready for the blocks after the head of the chain: it cuts off what
+// a crash may have left, repairs what another program left, and takes back blocks that may
+// be of a branch that has lost.
+func (l *Log) Begin(c Chain) error {
+	if err := l.begin(c); err != nil {
+		return l.fail(fmt.Errorf("go on with the traces in %s after block %d: %w", l.o.Dir, c.Head, err))
 	}
 	return nil
 }
 
-func (l *Log) begin(head uint32, id types.Checksum256) error {
+func (l *Log) begin(c Chain) error {
 	m, ok, err := l.readMark()
 	if err != nil {
 		return err
 	}
-	// What another program has added since is not told again.
-	ours := ok && head <= m.head
-	if ours {
+	again := ok && c.Head <= m.head // the chain tells all that follows the mark
+	switch {
+	case again:
 		l.mark = m
 		err = l.cut(&m)
-	} else {
-		l.mark = mark{}
+	default:
+		l.mark = mark{lib: m.lib}
+		if err = l.cutUnsure(&m); err == nil {
+			err = l.mend(m.open)
+		}
 		if len(l.slices) > 0 {
 			l.mark.end = l.newest() + 1
 		}
-		if err = l.mend(); err == nil {
+		if err == nil {
 			err = l.syncAfter(&m)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	last, err := l.goOn()
+	last, err := l.goOn(m.lib)
 	if err != nil {
 		return err
 	}
-	if !ours {
-		l.mark.head, l.mark.lib = max(last, head), l.lib // what follows is ours
+	if !again {
+		l.mark.head, l.mark.lib = max(last, c.Head), l.lib // what follows is ours
 		if err := l.setMark(l.mark); err != nil {
 			return err
 		}
 	}
 	l.settle(l.Slice(l.lib))
-	return l.join(last, head, id)
+	return l.join(last, c)
 }
 
 // cut takes off what follows the mark.
 func (l *Log) cut(m *mark) error {
 	for _, number := range l.Slices() {
-		want, named := m.find(number)
-		if !named && number < m.end {
-			continue
-		}
-		packed, err := l.fs.Exists(l.path(tracesPrefix, number, clogSuffix))
-		if err != nil {
+		if _, err := l.cutSlice(m, number); err != nil {
 			return err
-		}
-		if packed { // it was whole by then
-			continue
-		}
-		if !named {
-			if err := l.removeFiles(number); err != nil {
-				return err
-			}
-			continue
-		}
-		for _, f := range []struct {
-			prefix string
-			size   int64
-		}{{tracesPrefix, want.traces}, {indexPrefix, want.index}, {idsPrefix, want.ids}} {
-			if err := l.cutFile(l.path(f.prefix, number, logSuffix), f.size); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
 }
 
-func (l *Log) cutFile(path string, size int64) error {
+// cutUnsure takes off what this package may have written after the mark. After a power cut
+// it can be anything, and the chain, which has gone ahead, does not tell it again.
+func (l *Log) cutUnsure(m *mark) error {
+	bytes := int64(0)
+	for _, number := range l.Slices() {
+		if number >= m.open {
+			continue
+		}
+		n, err := l.cutSlice(m, number)
+		if err != nil {
+			return err
+		}
+		bytes += n
+	}
+	if bytes > 0 {
+		l.o.Logger.Warn(fmt.Sprintf("The node ended before the traces after block %d were saved, and the chain has gone ahead of them: as nothing "+
+			"tells whether they are whole, they are cut off. A replay (--replay-blockchain) records them", m.head), "folder", l.o.Dir, "bytes", bytes)
+	}
+	return nil
+}
+
+// cutSlice takes off what of a slice follows the mark, and tells how much that was.
+func (l *Log) cutSlice(m *mark, number uint32) (bytes int64, err error) {
+	want, named := m.find(number)
+	if !named && number < m.end {
+		return 0, nil
+	}
+	packed, err := l.fs.Exists(l.path(tracesPrefix, number, clogSuffix))
+	if err != nil || packed { // it was whole by then
+		return 0, err
+	}
+	if !named {
+		bytes, err = l.bytesOf(number)
+		l.names = true
+		return bytes, errors.Join(err, l.removeFiles(number))
+	}
+	for i, prefix := range prefixes {
+		n, err := l.cutFile(l.path(prefix, number, logSuffix), want.of()[i])
+		if err != nil {
+			return 0, err
+		}
+		bytes += n
+	}
+	return bytes, nil
+}
+
+// prefixes are those of a slice's files, in the order of a mark.
+var prefixes = [...]string{tracesPrefix, indexPrefix, idsPrefix}
+
+// bytesOf is how large the files of a slice are.
+func (l *Log) bytesOf(number uint32) (bytes int64, err error) {
+	for _, prefix := range prefixes {
+		if _, err := l.use(l.path(prefix, number, logSuffix), func(_ vfs.File, size int64) error {
+			bytes += size
+			return nil
+		}); err != nil {
+			return 0, err
+		}
+	}
+	return bytes, nil
+}
+
+// cutFile makes a file end after so many bytes, and tells how many it had more.
+func (l *Log) cutFile(path string, size int64) (more int64, err error) {
 	f, err := l.fs.Open(path, true)
 	if errors.Is(err, fs.ErrNotExist) {
 		if size > 0 {
-			return fmt.Errorf("%w: %s is missing, and had %d bytes. Restore it, or move all files of the folder away", ErrCorrupt, path, size)
+			return 0, fmt.Errorf("%w: %s is missing, and had %d bytes. Restore it, or move all files of the folder away", ErrCorrupt, path, size)
 		}
-		return nil
+		return 0, nil
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
 	is, err := f.Size()
 	if err == nil && is < size {
@@ -108,19 +170,21 @@ func (l *Log) cutFile(path string, size int64) error {
 	}
 	if err == nil && is > size {
 		l.o.Logger.Info("Traces that were not saved are cut off; their blocks come again", "file", path, "bytes", is-size)
-		err = f.Truncate(size)
+		if err = f.Truncate(size); err == nil {
+			err = f.Sync() // a later mark may tell nothing of this file but that it is durable
+		}
 	}
-	return errors.Join(err, f.Close())
+	return max(0, is-size), errors.Join(err, f.Close())
 }
 
 // syncAfter makes what the mark does not tell of durable, before a mark tells of it. nodeos
-// syncs what it writes; a node of ours that was killed before its first mark did not.
+// syncs what it writes; a folder that has lost its mark may have come from anywhere.
 func (l *Log) syncAfter(m *mark) error {
 	for _, number := range l.Slices() {
-		if !m.covers(number) {
+		if _, named := m.find(number); !named && number < m.end {
 			continue
 		}
-		for _, prefix := range []string{tracesPrefix, indexPrefix, idsPrefix} {
+		for _, prefix := range prefixes {
 			t := tail{path: l.path(prefix, number, logSuffix)}
 			if err := l.syncTail(&t); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("sync %s: %w", t.path, err)
@@ -132,10 +196,13 @@ func (l *Log) syncAfter(m *mark) error {
 }
 
 // mend cuts off an entry that another program has not finished, at the end of the two
-// newest slices.
-func (l *Log) mend() error {
+// newest slices, unless they are before one that this package has cut.
+func (l *Log) mend(from uint32) error {
 	list := l.Slices()
 	for _, number := range list[max(0, len(list)-2):] {
+		if number < from {
+			continue
+		}
 		packed, err := l.fs.Exists(l.path(tracesPrefix, number, clogSuffix))
 		if err != nil {
 			return err
@@ -158,7 +225,7 @@ func (l *Log) mendSlice(number uint32) error {
 		return err
 	})
 	if err == nil {
-		err = l.cutFile(ids, whole)
+		_, err = l.cutFile(ids, whole)
 	}
 	if err != nil {
 		return err
@@ -195,10 +262,11 @@ func (l *Log) mendSlice(number uint32) error {
 			whole, blocks = h.Bytes, blocks[:len(blocks)-1]
 		}
 	}
-	if err := l.cutFile(index, whole); err != nil {
+	if _, err := l.cutFile(index, whole); err != nil {
 		return err
 	}
-	return l.cutFile(l.path(tracesPrefix, number, logSuffix), end)
+	_, err = l.cutFile(l.path(tracesPrefix, number, logSuffix), end)
+	return err
 }
 
 // endOf is where the entry of a block ends that an index tells of last; 0 if the file
@@ -223,9 +291,9 @@ func (l *Log) endOf(number uint32, h *wire.Head) (end int64, err error) {
 	return end, err
 }
 
-// goOn opens the slices that may be appended to, and finds what is irreversible. It
-// returns the newest block.
-func (l *Log) goOn() (last uint32, err error) {
+// goOn opens the slices that may be appended to, and finds what is irreversible, which a
+// mark may tell too. It returns the newest block.
+func (l *Log) goOn(marked uint32) (last uint32, err error) {
 	list := l.Slices()
 	var live []uint32
 	for _, number := range slices.Backward(list) {
@@ -252,43 +320,15 @@ func (l *Log) goOn() (last uint32, err error) {
 			return 0, err
 		}
 	}
-	return last, nil
-}
-
-// join compares the files with the chain, and makes irreversible what the chain says.
-func (l *Log) join(last, head uint32, id types.Checksum256) error {
-	l.again = again{on: last > 0, last: last, lib: l.lib}
-	if last == 0 {
-		return nil
+	if l.lib >= marked || !slices.Contains(list, l.Slice(marked)) {
+		return last, nil
 	}
-	if last < head {
-		l.o.Logger.Warn(fmt.Sprintf("The traces end with block %d, and the chain is at block %d: the blocks between them were applied without "+
-			"the traces being recorded, and stay missing. A replay (--replay-blockchain) records them", last, head))
-		return nil
+	// Its entry was cut off, with blocks that were taken back.
+	packed, err := l.fs.Exists(l.path(tracesPrefix, l.Slice(marked), clogSuffix))
+	if err != nil || packed {
+		return last, err
 	}
-	ids, err := l.idsOf(l.Slice(head))
-	if err != nil {
-		return err
-	}
-	old, there := ids[head]
-	if there && old != id && head <= l.lib {
-		return l.otherChain(head, old, id)
-	}
-	if !there || old != id {
-		return nil
-	}
-	for _, number := range l.Slices() {
-		if number < l.Slice(l.lib) || number > l.Slice(head) {
-			continue
-		}
-		end := min(head, uint32(min(int64(number+1)*int64(l.o.Stride)-1, int64(head))))
-		if end > l.lib {
-			if err := l.finalise(end); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return last, l.finalise(marked)
 }
 
 // removeFiles removes a slice's files, its index first, so that nobody finds what is not

@@ -15,10 +15,12 @@ import (
 )
 
 // mark says how far the files are durable: those of the slices that it names up to these
-// sizes, of others before end all, from there on nothing.
+// sizes, of others before end all, from there on nothing. In slices before open this
+// package may have written more; what follows in others is another program's.
 type mark struct {
 	head, lib uint32
 	end       uint32
+	open      uint32
 	slices    []sizes
 }
 
@@ -28,13 +30,24 @@ type sizes struct {
 	traces, index, ids int64
 }
 
+// of are the sizes in the order of prefixes.
+func (s sizes) of() [3]int64 { return [3]int64{s.traces, s.index, s.ids} }
+
 func (p *part) sizes() sizes { return sizes{p.number, p.traces.size, p.index.size, p.ids.size} }
 
-// covers tells whether what is appended to a slice now is cut off by the next Begin.
+// covers tells whether what is appended to a slice is cut off by a Begin after a crash.
 func (m *mark) covers(number uint32) bool {
 	_, named := m.find(number)
-	return named || number >= m.end
+	return number < m.open && (named || number >= m.end)
 }
+
+// ahead is how many blocks after one that is written may be written, at least, before a
+// mark has to tell of them. What another program wrote into a slice before that, after a
+// crash, is cut off too.
+const ahead = 1000
+
+// reach is the slice before which a block, and some after it, may be written.
+func (l *Log) reach(number uint32) uint32 { return number + 1 + ahead/l.o.Stride }
 
 // find returns the sizes of a slice.
 func (m *mark) find(number uint32) (sizes, bool) {
@@ -49,7 +62,7 @@ func (m *mark) find(number uint32) (sizes, bool) {
 const (
 	markMagic  = "tarntrac"
 	sizesBytes = 4 + 3*8
-	markBytes  = len(markMagic) + 4 + 4 + 4 + 4 // and the sizes, and a checksum of 4
+	markBytes  = len(markMagic) + 4 + 4 + 4 + 4 + 4 // and the sizes, and a checksum of 4
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -60,10 +73,11 @@ func (m *mark) append(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint32(b, m.head)
 	b = binary.LittleEndian.AppendUint32(b, m.lib)
 	b = binary.LittleEndian.AppendUint32(b, m.end)
+	b = binary.LittleEndian.AppendUint32(b, m.open)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(m.slices)))
 	for _, s := range m.slices {
 		b = binary.LittleEndian.AppendUint32(b, s.number)
-		for _, size := range []int64{s.traces, s.index, s.ids} {
+		for _, size := range s.of() {
 			b = binary.LittleEndian.AppendUint64(b, uint64(size))
 		}
 	}
@@ -78,10 +92,11 @@ func decodeMark(b []byte) (m mark, err error) {
 	}
 	r := b[len(markMagic):n]
 	m.head, m.lib, m.end = binary.LittleEndian.Uint32(r), binary.LittleEndian.Uint32(r[4:]), binary.LittleEndian.Uint32(r[8:])
-	if int(binary.LittleEndian.Uint32(r[12:])) != (n-markBytes)/sizesBytes {
+	m.open = binary.LittleEndian.Uint32(r[12:])
+	if int(binary.LittleEndian.Uint32(r[16:])) != (n-markBytes)/sizesBytes {
 		return m, fmt.Errorf("%w: mark of %d bytes", ErrCorrupt, len(b))
 	}
-	for r = r[16:]; len(r) > 0; r = r[sizesBytes:] {
+	for r = r[20:]; len(r) > 0; r = r[sizesBytes:] {
 		size := func(at int) int64 { return int64(binary.LittleEndian.Uint64(r[at:])) }
 		m.slices = append(m.slices, sizes{binary.LittleEndian.Uint32(r), size(4), size(12), size(20)})
 	}
@@ -151,15 +166,16 @@ func (l *Log) Sync() error {
 	if l.failed != nil {
 		return l.failed
 	}
-	if err := l.sync(); err != nil {
+	if err := l.sync(l.mark.open); err != nil {
 		return l.fail(err)
 	}
 	return nil
 }
 
-func (l *Log) sync() error {
+// sync makes a mark that says up to which slice more may be written.
+func (l *Log) sync(open uint32) error {
 	l.mu.RLock()
-	changed := l.passed
+	changed := l.passed || open != l.mark.open
 	l.mu.RUnlock()
 	for _, p := range l.parts {
 		for _, t := range p.tails() {
@@ -176,7 +192,7 @@ func (l *Log) sync() error {
 		return nil
 	}
 	l.mu.Lock()
-	m := mark{head: max(l.head, l.mark.head), lib: l.lib, end: l.newest() + 1}
+	m := mark{head: max(l.head, l.mark.head), lib: l.lib, end: l.newest() + 1, open: open}
 	l.passed = false
 	l.stats.Syncs++
 	l.mu.Unlock()

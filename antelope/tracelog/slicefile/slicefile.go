@@ -13,8 +13,14 @@
 //     save a state before a Sync of its blocks, tells those blocks again.
 //  3. A block that a slice has is left as it is when the chain tells it again, so files
 //     do not grow in a replay.
-//  4. What nodeos wrote after the mark, or without one, is kept: nodeos syncs each entry.
-//  5. A slice whose blocks are all irreversible, and before the mark, is never appended to.
+//  4. If the chain goes on after a later block than the mark's, it does not tell them again.
+//     What this package wrote after the mark is cut off then too, as a power cut may have
+//     torn it; the mark says where that can be. What nodeos wrote since, or without a mark,
+//     is kept: nodeos syncs each entry.
+//  5. A block above the last irreversible one stays only if the head of the chain is it, or
+//     comes after it by the ids of blocks before. Another one may be of a branch that has
+//     lost, and would count as irreversible with the next one that is.
+//  6. A slice whose blocks are all irreversible, and before the mark, is never appended to.
 //
 // # Goroutines
 //
@@ -234,7 +240,7 @@ func (l *Log) fail(err error) error {
 func (l *Log) Close() error {
 	var err error
 	if l.failed == nil {
-		err = l.Sync()
+		err = l.sync(0)
 	}
 	for _, p := range l.parts {
 		err = errors.Join(err, p.close())

@@ -99,7 +99,7 @@ func (l *Log) use(path string, do func(f vfs.File, size int64) error) (missing b
 const indexHeader = 4
 
 // scanIndex calls each with the entries of a slice's index.
-func (l *Log) scanIndex(number uint32, each func(h *wire.Head) error) (missing bool, err error) {
+func (l *Log) scanIndex(number uint32, each func(h *wire.Head, at int64) error) (missing bool, err error) {
 	return l.use(l.path(indexPrefix, number, logSuffix), func(f vfs.File, size int64) error {
 		if size < indexHeader {
 			return nil
@@ -107,11 +107,11 @@ func (l *Log) scanIndex(number uint32, each func(h *wire.Head) error) (missing b
 		if err := checkHeader(f); err != nil {
 			return err
 		}
-		_, err := scan(f, indexHeader, size, func(h *wire.Head, _ int64) error {
+		_, err := scan(f, indexHeader, size, func(h *wire.Head, at int64) error {
 			if err := l.mayHave(number, h, wire.BlockKind); err != nil {
 				return err
 			}
-			return each(h)
+			return each(h, at)
 		})
 		return err
 	})
@@ -156,7 +156,7 @@ func (l *Log) load(number uint32) (*table, error) {
 		return nil
 	}
 	var waiting uint32 // told since the last block, whose entry came before
-	_, err := l.scanIndex(number, func(h *wire.Head) error {
+	_, err := l.scanIndex(number, func(h *wire.Head, _ int64) error {
 		if h.Kind == wire.IrreversibleKind {
 			waiting = max(waiting, h.Number)
 			return nil
@@ -303,7 +303,7 @@ func (l *Log) Slices() []uint32 {
 func (l *Log) idsOf(number uint32) (map[uint32]types.Checksum256, error) {
 	ids := map[uint32]types.Checksum256{}
 	lib := uint32(0)
-	_, err := l.scanIndex(number, func(h *wire.Head) error {
+	_, err := l.scanIndex(number, func(h *wire.Head, _ int64) error {
 		if h.Kind == wire.IrreversibleKind {
 			lib = max(lib, h.Number)
 		} else if _, there := ids[h.Number]; !there || h.Number > lib {

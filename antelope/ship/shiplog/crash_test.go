@@ -1,0 +1,151 @@
+package shiplog
+
+import (
+	"flag"
+	"math/rand/v2"
+	"testing"
+
+	"tarn/antelope/types"
+	"tarn/store/vfs/memfs"
+	"tarn/store/vfs/recordfs"
+)
+
+var livesFlag = flag.Int("shiplog.lives", 4, "lives of a log of each kind that is closed, killed, or loses its power, again and again")
+
+// crasher is a log through several ends.
+type crasher struct {
+	*life
+	mem   *memfs.FS
+	disk  *recordfs.FS
+	all   map[types.Checksum256]block // that were ever appended
+	floor uint32                      // blocks before it are durable
+	list  []promise
+}
+
+// record begins a record of a disk on which all files are durable.
+func (x *crasher) record(mem *memfs.FS) {
+	x.t.Helper()
+	x.mem, x.disk = mem, recordfs.New(mem)
+	for _, p := range mem.Paths() {
+		f, err := x.disk.Open(p, false)
+		if err == nil {
+			err = f.Close()
+		}
+		if err != nil {
+			x.t.Fatal(err)
+		}
+	}
+	x.o.FS = testFS{x.disk, mem}
+	x.list = []promise{{at: x.disk.Position(), upTo: x.floor}}
+}
+
+// start opens the log, and takes what it has for what it should have: blocks that were
+// appended, each after the one before, and all before the floor.
+func (x *crasher) start(floor uint32) {
+	x.t.Helper()
+	if err := x.open(); err != nil {
+		x.t.Fatal(err)
+	}
+	first, end := x.log.Range()
+	if first == end {
+		if floor > x.first && x.o.Partition == nil {
+			x.t.Fatalf("nothing is left, and blocks before %d were synced", floor)
+		}
+		x.end = x.first
+		return
+	}
+	if end < floor {
+		x.t.Fatalf("blocks %d to %d, and those before %d were synced", first, end, floor)
+	}
+	x.end, x.want = end, map[uint32]block{}
+	for n := first; n < end; n++ {
+		id, ok, err := x.log.ID(n)
+		b, known := x.all[id]
+		if err != nil || !ok || !known {
+			x.t.Fatalf("block %d has the id %s, %v", n, id, err)
+		}
+		if n > first && b.prev != x.want[n-1].id {
+			x.t.Fatalf("block %d does not follow the one before", n)
+		}
+		read(x.t, x.log, n, b)
+		x.want[n] = b
+	}
+}
+
+// work does some steps, and notes what is promised after each.
+func (x *crasher) work() {
+	for range x.r.IntN(20) {
+		if err := x.step(); err != nil {
+			x.t.Fatal(err)
+		}
+		for _, b := range x.want {
+			x.all[b.id] = b
+		}
+		_, end := x.log.Range()
+		x.floor = min(end, max(x.log.mark.end, min(x.floor, x.log.mark.end)))
+		if x.o.Partition != nil && len(x.log.older) > 0 { // files before the live one are durable
+			x.floor = max(x.floor, min(end, x.log.older[len(x.log.older)-1].last+1))
+		}
+		x.list = append(x.list, promise{at: x.disk.Position(), upTo: x.floor})
+	}
+}
+
+// stop ends the process or the power; it returns before which block all has to be there.
+func (x *crasher) stop() uint32 {
+	x.t.Helper()
+	switch x.r.IntN(3) {
+	case 0:
+		if err := x.log.Close(); err != nil {
+			x.t.Fatal(err)
+		}
+		x.floor = x.end
+		x.list = append(x.list, promise{at: x.disk.Position(), upTo: x.floor})
+		return x.end
+	case 1:
+		if err := x.log.closeFiles(); err != nil {
+			x.t.Fatal(err)
+		}
+		return x.end
+	}
+	x.log.closeFiles() //nolint:errcheck // the power is cut
+	begin, end := x.list[0].at, x.disk.Position()
+	var states []recordfs.State
+	for st := range x.disk.Recording().States(recordfs.Options{From: begin + x.r.IntN(end-begin+1), Count: 20, Seed: x.r.Uint64()}) {
+		if states = append(states, st); len(states) > 60 {
+			break
+		}
+	}
+	st := states[x.r.IntN(len(states))]
+	floor := x.list[0].upTo
+	for i, p := range x.list {
+		if p.at <= st.At { // between two steps either may hold
+			floor = min(p.upTo, x.list[min(i+1, len(x.list)-1)].upTo)
+		}
+	}
+	x.floor = floor
+	x.record(st.FS)
+	return floor
+}
+
+// A log that is closed, killed and loses its power in any order has all that was synced,
+// and one branch of blocks that were appended.
+func TestCrashesAfterCrashesLoseNothingThatWasSynced(t *testing.T) {
+	s := seed(t)
+	for name, change := range kinds() {
+		t.Run(name, func(t *testing.T) {
+			for n := range uint64(*livesFlag) {
+				r := rand.New(rand.NewPCG(s, n))
+				mem := memfs.New()
+				x := &crasher{life: newLife(t, r, change, mem, mem), all: map[types.Checksum256]block{}}
+				x.floor = x.end
+				x.record(mem)
+				floor := x.floor
+				for range 8 {
+					x.start(floor)
+					x.work()
+					floor = x.stop()
+				}
+			}
+		})
+	}
+}
