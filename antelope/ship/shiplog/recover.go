@@ -247,7 +247,7 @@ func (f *file) indexUpTo(end uint32) error {
 		}
 		at += h.span()
 	}
-	return nil
+	return f.index.Sync() // only its last entry is looked at again
 }
 
 // positionOf is position for a file whose end is not known yet.
@@ -273,7 +273,7 @@ func (f *file) indexBack() error {
 		}
 		end = at
 	}
-	return nil
+	return f.index.Sync()
 }
 
 // cut removes what follows the last whole entry of a file of so many bytes.
