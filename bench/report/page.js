@@ -29,7 +29,7 @@
       return new uPlot({
         title: p.title + ", " + p.unit,
         width: Math.max(280, box.clientWidth), height: 260,
-        scales: { x: { time: false } },
+        scales: { x: { time: false }, y: { range: (u, low, high) => [Math.min(0, low ?? 0), (high ?? 0) > 0 ? high * 1.05 : 1] } },
         axes: [axis, { ...axis, size: 60 }],
         series: [{ label: "s" }, ...p.names.map((name, i) => ({
           label: name, stroke: palette[i % palette.length], width: 1.5, spanGaps: true, points: { show: false },

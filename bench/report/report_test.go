@@ -145,6 +145,21 @@ func TestAYearIsTheWatchedTimeOverAndOver(t *testing.T) {
 	}
 }
 
+// A table of ratios without one says less than a line that there is none.
+func TestNoPairIsOneLine(t *testing.T) {
+	r := &record.Run{Subjects: []record.Subject{{Name: "a"}, {Name: "b"}}, Suites: []record.Suite{{Name: "stop", Metrics: []record.Metric{{Name: "time", Unit: "s"}}}}}
+	for i, unsteady := range []bool{true, false} {
+		r.Lives = nil
+		for _, name := range []string{"a", "b"} {
+			r.Lives = append(r.Lives, record.Life{Suite: "stop", Round: 1, Subject: name, Values: map[string]float64{"time": 1}, Unsteady: unsteady})
+		}
+		all := Tables(r)
+		if len(all) != 1+i || (len(all[0].Notes) == 0) == unsteady {
+			t.Errorf("unsteady %v: %+v", unsteady, all)
+		}
+	}
+}
+
 // A checkpoint counts by the time to the next, however many of them a watch saw.
 func TestAYearHasTwoTermsWhereTheNodeTellsOfCheckpoints(t *testing.T) {
 	w := watched() // 120,000 bytes in 10 s

@@ -22,11 +22,17 @@ func Tables(r *record.Run) []figures.Table {
 	var all []figures.Table
 	for _, s := range r.Suites {
 		all = append(all, medians(r, s))
+		at := len(all) - 1
 		if t := told(r, s); len(t.Rows) > 0 {
 			all = append(all, t)
 		}
-		if len(r.Subjects) > 1 {
-			all = append(all, ratios(r, s))
+		if len(r.Subjects) < 2 {
+			continue
+		}
+		if t, pairs := ratios(r, s); pairs > 0 {
+			all = append(all, t)
+		} else {
+			all[at].Notes = append(all[at].Notes, "There are no ratios: no pair is whole and was measured at one speed of the machine.")
 		}
 	}
 	if t := lost(r); len(t.Rows) > 0 {
@@ -104,10 +110,11 @@ func rounds(r *record.Run, suite, name string) string {
 	return fmt.Sprint(good)
 }
 
-// ratios is the table of a suite's ratios to the first subject, in pairs.
-func ratios(r *record.Run, s record.Suite) figures.Table {
+// ratios is the table of a suite's ratios to the first subject, and the most pairs that one
+// of them comes from.
+func ratios(r *record.Run, s record.Suite) (t figures.Table, most int) {
 	first := r.Subjects[0].Name
-	t := figures.Table{Title: s.Name + ", times " + first, Head: []string{"subject", "pairs"},
+	t = figures.Table{Title: s.Name + ", times " + first, Head: []string{"subject", "pairs"},
 		How: "Median of the ratios of pairs (of one round), and the interval that holds it with 95 %. " +
 			"With fewer than six pairs there is none: the least and the greatest stand in brackets, and prove nothing."}
 	for _, m := range s.Metrics {
@@ -121,9 +128,10 @@ func ratios(r *record.Run, s record.Suite) figures.Table {
 			pairs = max(pairs, e.N)
 			cells = append(cells, ratio(e))
 		}
+		most = max(most, pairs)
 		t.Add(append(append(row, fmt.Sprint(pairs)), cells...)...)
 	}
-	return t
+	return t, most
 }
 
 // ratio writes one with how sure it is.
