@@ -29,6 +29,7 @@ type Start struct {
 	Killed   float64 // seconds after the beginning of the import
 	Open     float64 // seconds from the beginning of the process until the chain was open
 	Finished bool    // the import went on to the head of one that was not killed
+	Refused  string  // what go-opera said if it did not start: nothing is found then
 }
 
 // Tell opens the chain of a folder on one of [Engines], imports a file of events, and writes a
@@ -102,7 +103,11 @@ func (m *measurement) starts() (*Section, error) {
 			if err != nil {
 				return nil, err
 			}
-			m.logf("%s: killed after %.2f s and block %d, open after %.2f s at block %d", subject, start.Killed, start.Told, start.Open, start.Found)
+			if start.Refused != "" {
+				m.logf("%s: killed after %.2f s and block %d, does not start: %s", subject, start.Killed, start.Told, start.Refused)
+			} else {
+				m.logf("%s: killed after %.2f s and block %d, open after %.2f s at block %d", subject, start.Killed, start.Told, start.Open, start.Found)
+			}
 			s.Starts = append(s.Starts, *start)
 		}
 	}
@@ -225,10 +230,16 @@ func (m *measurement) startAgain(s *Start, c watcher.Command, head uint64) error
 	return err
 }
 
-// startPeer starts go-opera as a node, until it answers.
+// startPeer starts go-opera as a node, until it answers. After some kills it does not start
+// again: then its database says that it is dirty, or that its genesis is not whole.
 func (m *measurement) startPeer(s *Start, dir string) error {
 	begun := time.Now()
 	node, err := m.peer.Start(m.ctx, oracle.Config{Dir: dir, Validators: 1, Preset: s.Subject})
+	var ended *oracle.EndedError
+	if errors.As(err, &ended) && ended.Said != "" {
+		s.Refused = ended.Said
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -244,23 +255,31 @@ func (m *measurement) startPeer(s *Start, dir string) error {
 func startTable(subjects []string, all []Start) figures.Table {
 	t := figures.Table{
 		Title: "Start after a kill",
-		How:   "kill -9 in the middle of the import, then a start. A block is told when whoever subscribed to blocks, or reads go-opera's log, has heard of it. Open is from the beginning of the process until the chain is at its head; go-opera's until its first answer, which has more to begin.",
-		Head:  []string{"", "killed after, s", "open after, s", "blocks told and lost"},
+		How:   "kill -9 in the middle of the import, then a start. A block is told when whoever subscribed to blocks, or reads go-opera's log, has heard of it. Open is from the beginning of the process until the chain is at its head; go-opera's until its first answer, which has more to begin. A go-opera that does not start has lost all blocks; its times are of the rounds in which it started.",
+		Head:  []string{"", "killed after, s", "open after, s", "blocks told and lost", "did not start"},
 	}
 	for _, subject := range subjects {
-		var own []Start
+		var own, opened []Start
 		for _, s := range all {
-			if s.Subject == subject {
-				own = append(own, s)
+			if s.Subject != subject {
+				continue
+			}
+			own = append(own, s)
+			if s.Refused == "" {
+				opened = append(opened, s)
 			}
 		}
 		name := subject
 		if !ours(subject) {
 			name = "go-opera " + subject
 		}
-		t.Add(name, figures.Significant(figures.Median(own, func(s Start) float64 { return s.Killed })),
-			figures.Significant(figures.Median(own, func(s Start) float64 { return s.Open })),
-			figures.Count(figures.Median(own, func(s Start) float64 { return max(0, float64(s.Told)-float64(s.Found)) })))
+		open := "–"
+		if len(opened) > 0 {
+			open = figures.Significant(figures.Median(opened, func(s Start) float64 { return s.Open }))
+		}
+		t.Add(name, figures.Significant(figures.Median(own, func(s Start) float64 { return s.Killed })), open,
+			figures.Count(figures.Median(own, func(s Start) float64 { return max(0, float64(s.Told)-float64(s.Found)) })),
+			fmt.Sprintf("%d of %d", len(own)-len(opened), len(own)))
 	}
 	return t
 }

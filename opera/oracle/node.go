@@ -111,6 +111,19 @@ func (p *Peer) launch(ctx context.Context, c Config) (*Node, error) {
 	return n, nil
 }
 
+// EndedError is that a node ended instead of answering.
+type EndedError struct {
+	Log  string // its file
+	Said string // why, as its log has it
+	Err  error
+}
+
+func (e *EndedError) Error() string {
+	return fmt.Sprintf("it ended, and said %q: %v; its log is %s", e.Said, e.Err, e.Log)
+}
+
+func (e *EndedError) Unwrap() error { return e.Err }
+
 // await waits for the first answer.
 func (n *Node) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -123,7 +136,9 @@ func (n *Node) await(ctx context.Context) error {
 		}
 		select {
 		case <-n.done:
-			return fmt.Errorf("it ended: %w; its log is %s", errors.Join(n.err, err), filepath.Join(n.config.Dir, "log"))
+			log := filepath.Join(n.config.Dir, "log")
+			said, _ := os.ReadFile(log)
+			return &EndedError{Log: log, Said: reason(said), Err: errors.Join(n.err, err)}
 		case <-ctx.Done():
 			return fmt.Errorf("it does not answer: %w; its log is %s", err, filepath.Join(n.config.Dir, "log"))
 		case <-time.After(50 * time.Millisecond):
