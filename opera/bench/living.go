@@ -29,6 +29,7 @@ type Living struct {
 	Told      int     // transactions that had receipts when it was killed
 	Lost      int     // of those, without one after the next start
 	Again     float64 // seconds until the first answer of that start
+	Refused   string  // why it does not start again; empty if it does
 	Processor float64 // share of one processor, with transactions
 }
 
@@ -108,6 +109,12 @@ func (m *measurement) live(subject, dir string) (*Living, error) {
 	node.Kill()
 	l.Told = len(p.sent)
 	again, err := m.serve(subject, dir, 1)
+	if err != nil && !ours(subject) && m.ctx.Err() == nil {
+		// A go-opera that has lost events of its own refuses to start as a validator.
+		l.Refused = err.Error()
+		m.logf("%s: %.0f B/s busy, %.0f B/s idle, after the kill: %v", subject, l.Busy, l.Idle, err)
+		return l, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +214,14 @@ func (p *payer) await(hash common.Hash) error {
 }
 
 func (p *payer) ask(result any, method, argument string) (err error) {
-	res, err := http.Post(p.url, "application/json", bytes.NewReader(call(method, fmt.Sprintf("%q", argument))))
+	req, err := http.NewRequest(http.MethodPost, p.url, bytes.NewReader(call(method, fmt.Sprintf("%q", argument))))
+	if err != nil {
+		return err
+	}
+	// A server may have closed a connection that was kept while nothing was asked.
+	req.Close = true
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err
 	}
@@ -245,6 +259,10 @@ func (m *measurement) tellLives(s *Section) {
 	busy, idle := least(func(l Living) float64 { return l.Busy }), least(func(l Living) float64 { return l.Idle })
 	for _, l := range s.Lives {
 		name := l.Subject
+		lost, again := figures.Count(float64(l.Lost)), figures.Significant(l.Again)
+		if l.Refused != "" {
+			lost, again = "–", "does not start"
+		}
 		if ours(name) {
 			if busy > 0 {
 				s.Targets.AtMost("bytes with transactions, "+name+", by the better go-opera's", l.Busy/busy, 0.1, "times")
@@ -256,7 +274,7 @@ func (m *measurement) tellLives(s *Section) {
 		} else {
 			name = "go-opera " + name
 		}
-		t.Add(name, figures.Count(l.Busy), figures.Count(l.Idle), figures.Percent(l.Processor), figures.Count(float64(l.Told)), figures.Count(float64(l.Lost)), figures.Significant(l.Again))
+		t.Add(name, figures.Count(l.Busy), figures.Count(l.Idle), figures.Percent(l.Processor), figures.Count(float64(l.Told)), lost, again)
 	}
 	s.Tables = append(s.Tables, t)
 }

@@ -103,6 +103,12 @@ func (v *View) Present() *inter.BlockState { return &v.shown.block }
 
 func (v *View) has(number inter.BlockNumber) bool { return number <= v.Head().Number }
 
+// Made tells whether the chain has made a block itself, by executing it: it did not come with the
+// genesis, or as a record.
+func (v *View) Made(number inter.BlockNumber) bool {
+	return v.has(number) && number >= v.chain.logs.blocks.First()
+}
+
 // entry returns a block, nil if there is none: the chain's own, or one that came as a record.
 func (v *View) entry(number inter.BlockNumber) (*blocklog.Block, error) {
 	if v.has(number) {

@@ -190,9 +190,14 @@ type replay struct {
 	done   int
 }
 
+var errNotMade = errors.New("this block came with the genesis or as a record: it was not executed here, and has no trace")
+
 func (v *view) replay(b *block) (*replay, error) {
 	if b.Number == 0 {
 		return nil, errors.New("genesis is not traceable")
+	}
+	if !v.Made(b.Number) {
+		return nil, errNotMade
 	}
 	h, err := v.header(b.Number)
 	if err != nil {

@@ -80,5 +80,9 @@ func TestFilteredTracesAreThoseOfTheBlocks(t *testing.T) {
 	}
 	fails(t, c.Call(&part, "trace_filter", object{"fromBlock": "0x1", "toBlock": "latest"}), "too wide blocks range, the limit is 8. Try with this block range [0x1, 0x8], and go on from 0x9")
 	fails(t, c.Call(&part, "trace_filter", object{"fromBlock": "0x0", "toBlock": "0x3"}), "block 0x1 cannot be traced")
+	fails(t, c.Call(&part, "trace_filter", object{"fromBlock": "0x1", "toBlock": "0x3"}), "block 0x1 cannot be traced: this block came with the genesis or as a record: it was not executed here, and has no trace. Leave it out, and go on from 0x2")
+	for _, method := range []string{"trace_block", "debug_traceBlockByNumber"} {
+		fails(t, c.Call(&part, method, "0x1"), "this block came with the genesis or as a record: it was not executed here, and has no trace")
+	}
 	fails(t, c.Call(&part, "trace_filter", object{"fromAddress": make([]common.Address, 3000)}), "too many addresses: 3000")
 }
