@@ -46,7 +46,7 @@ func yearRows(t *figures.Table, w *record.Watch) {
 		each, most := c.Bytes/max(c.Number, 1), ""
 		if c.Number == 0 {
 			most = ", at most"
-			t.Notes = append(t.Notes, "There was no checkpoint meanwhile. The term of checkpoints is that of the one before, as if the next came at the end: it is less if it comes later.")
+			t.Notes = append(t.Notes, "There was no checkpoint meanwhile. The term of checkpoints is that of the one before, as if another of its size came at the end: it is less if the next comes later.")
 		}
 		t.Add("checkpoints meanwhile", "", figures.Small(c.Number))
 		t.Add("a checkpoint writes", "MB", figures.Megabytes(int64(each)))
