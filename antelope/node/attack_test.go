@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tarn/antelope/node"
 	"tarn/antelope/p2p"
 	"tarn/antelope/p2p/peer"
 	"tarn/antelope/types"
@@ -136,21 +137,10 @@ func (v *victim) pushBombs(t *testing.T, ctx context.Context) {
 }
 
 // sendSlowly announces bodies of a megabyte and sends a byte now and then.
-func (v *victim) sendSlowly(_ *testing.T, ctx context.Context) {
+func (v *victim) sendSlowly(t *testing.T, ctx context.Context) {
 	address := strings.TrimPrefix(v.HTTP(), "http://")
-	clients(ctx, *idleFlag, func(n int) {
-		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 2, byte(n/250), byte(1+n%250))}, Timeout: 5 * time.Second}
-		c, err := d.DialContext(ctx, "tcp", address)
-		if err != nil {
-			_ = pause(ctx, 10*time.Millisecond)
-			return
-		}
-		defer c.Close()
-		_, err = fmt.Fprintf(c, "POST /v1/chain/push_transaction HTTP/1.1\r\nHost: %s\r\nContent-Length: 1000000\r\n\r\n", address)
-		for err == nil && pause(ctx, 100*time.Millisecond) == nil {
-			_, err = c.Write([]byte{' '})
-		}
-	})
+	node.Crowd{To: address, Net: 2, Size: *idleFlag, Drip: true,
+		Greet: fmt.Sprintf("POST /v1/chain/push_transaction HTTP/1.1\r\nHost: %s\r\nContent-Length: 1000000\r\n\r\n", address)}.Gather(t, ctx)
 }
 
 // failAs sends transactions that fail, each in another name.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -38,6 +39,15 @@ func TestMain(m *testing.M) {
 	}
 	if role := os.Getenv(roleVariable); role != "" {
 		os.Exit(play(role))
+	}
+	if role := os.Getenv(crowdVariable); role != "" {
+		var c Crowd
+		if err := json.Unmarshal([]byte(role), &c); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		c.play()
+		os.Exit(0)
 	}
 	code := m.Run()
 	if chainFolder != "" {

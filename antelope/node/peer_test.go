@@ -65,7 +65,31 @@ func addresses(t *testing.T, n int) []string {
 // command does, and waits until it answers.
 func startTarn(t *testing.T, genesis *types.Genesis, producers map[types.Name]crypto.PrivateKey, peers ...string) *oracle.Node {
 	t.Helper()
-	client, ended := startTracking(t, genesis, producers, node.Tracking{}, nil, peers...)
+	return launch{genesis: genesis, producers: producers, peers: peers, clients: p2p.DefaultOptions().MaxClients}.untilTheEnd(t)
+}
+
+// startTracking is startTarn for a node that remembers something, and keeps a history. The
+// function that it returns stops the node, if it has not ended by itself, and tells how it ended.
+func startTracking(t *testing.T, genesis *types.Genesis, producers map[types.Name]crypto.PrivateKey, track node.Tracking, history *node.History, peers ...string) (*oracle.Node, func() error) {
+	t.Helper()
+	return launch{genesis: genesis, producers: producers, peers: peers, clients: p2p.DefaultOptions().MaxClients, track: track, history: history}.start(t)
+}
+
+// launch is what a node of ours is started with.
+type launch struct {
+	genesis   *types.Genesis
+	snapshot  string // instead of a genesis
+	producers map[types.Name]crypto.PrivateKey
+	peers     []string
+	clients   uint32 // peers that may connect; 0 for any number
+	track     node.Tracking
+	history   *node.History // nil for none
+}
+
+// untilTheEnd runs the node until the test ends, which fails if the node ends with an error.
+func (l launch) untilTheEnd(t *testing.T) *oracle.Node {
+	t.Helper()
+	client, ended := l.start(t)
 	t.Cleanup(func() {
 		if err := ended(); err != nil {
 			t.Error("the node ends with", err)
@@ -74,9 +98,8 @@ func startTarn(t *testing.T, genesis *types.Genesis, producers map[types.Name]cr
 	return client
 }
 
-// startTracking is startTarn for a node that remembers something, and keeps a history. The function that
-// it returns stops the node, if it has not ended by itself, and tells how it ended.
-func startTracking(t *testing.T, genesis *types.Genesis, producers map[types.Name]crypto.PrivateKey, track node.Tracking, history *node.History, peers ...string) (*oracle.Node, func() error) {
+// start is what startTracking does.
+func (l launch) start(t *testing.T) (*oracle.Node, func() error) {
 	t.Helper()
 	at, dir := addresses(t, 2), t.TempDir()
 	f, err := os.Create(filepath.Join(dir, "tarn.log"))
@@ -85,19 +108,20 @@ func startTracking(t *testing.T, genesis *types.Genesis, producers map[types.Nam
 	}
 	log := slog.New(slog.NewTextHandler(f, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	po := producer.Defaults()
-	po.Log, po.StaleProduction, po.SnapshotsDir = log, len(producers) > 0, filepath.Join(dir, "snapshots")
+	po.Log, po.StaleProduction, po.SnapshotsDir = log, len(l.producers) > 0, filepath.Join(dir, "snapshots")
 	po.MaxTransactionTime, po.MaxFailures = 400*time.Millisecond, 1e6
 	po.Signers = map[types.PublicKey]producer.SignatureProvider{}
-	for name, key := range producers {
+	for name, key := range l.producers {
 		po.Producers = append(po.Producers, name)
 		po.Signers[key.Public()] = func(d types.Checksum256) (types.Signature, error) { return key.Sign(d) }
 	}
 	no := p2p.DefaultOptions()
-	no.Listen, no.Peers, no.Log, no.MaxNodesPerHost = []string{at[1]}, peers, log, 10
+	no.Listen, no.Peers, no.Log, no.MaxNodesPerHost = []string{at[1]}, l.peers, log, 10
+	no.MaxClients = l.clients
 	ctx, cancel := context.WithCancel(t.Context())
 	n, err := node.Open(ctx, node.Options{StateDir: filepath.Join(dir, "state"), BlocksDir: filepath.Join(dir, "blocks"),
-		SnapshotsDir: po.SnapshotsDir, Log: log, Genesis: genesis, Recovery: 50 * time.Millisecond, History: history,
-		Engine: engine.Options{Kind: engine.Page, Mode: engine.Modes()[1], LimitBytes: 1 << 30, GuardBytes: 64 << 20}})
+		SnapshotsDir: po.SnapshotsDir, Log: log, Genesis: l.genesis, Snapshot: l.snapshot, Recovery: 50 * time.Millisecond, History: l.history,
+		Engine: engine.Options{Kind: engine.Page, Mode: engine.Modes()[1], LimitBytes: 8 << 30, GuardBytes: 64 << 20}})
 	if err == nil {
 		err = n.Start(ctx)
 	}
@@ -110,7 +134,7 @@ func startTracking(t *testing.T, genesis *types.Genesis, producers map[types.Nam
 			Listen: []node.Listen{{Address: at[0], Categories: dialect.All}}, Plugins: dialect.All,
 			Server: dialect.Options{MaxBody: 32 << 20, MaxBytesInFlight: -1, MaxConnections: -1, AnyHost: true},
 			API:    rpc.Config{MaxResponseTime: 10 * time.Second, ABITime: 10 * time.Second, ReadOnly: true, VersionString: "v5.0.3"},
-			Track:  track,
+			Track:  l.track,
 		}})
 	}()
 	end := sync.OnceValue(func() error {
