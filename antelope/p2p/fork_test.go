@@ -1,6 +1,7 @@
 package p2p
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -115,6 +116,36 @@ func TestManyBlocksThatOvertakeAnotherWait(t *testing.T) {
 	if n.log.contains("unlinkable_block_exception") {
 		t.Error("some were refused")
 	}
+}
+
+// A block that gave way to others that wait comes again, from whoever has it, and is
+// taken then.
+func TestABlockThatGaveWayMayComeAgain(t *testing.T) {
+	a := startNode(t, newFakeChain(100), nil)
+	b := startNode(t, newFakeChain(100), nil)
+	chain := newFakeChain(100)
+	n := startNode(t, chain, func(o *Options) { o.Peers = []string{a.address, b.address} })
+	settled(t, a, n)
+	settled(t, b, n)
+	const last = 102 + unlinkableBlocks // one more than may wait
+	donor := newFakeChain(last)
+	block := func(num uint32) *Block { return NewBlock(donor.blocks[donor.branch[num]]) }
+	for num := uint32(102); num <= last; num++ {
+		a.broadcastBlock(block(num))
+	}
+	oldest := block(102)
+	eventually(t, "the newest wait, and the oldest gave way", func() bool {
+		n.blocks.mu.Lock()
+		defer n.blocks.mu.Unlock()
+		holds := func(id types.Checksum256) bool {
+			return slices.ContainsFunc(n.blocks.unlinkable, func(q queued) bool { return q.block.ID == id })
+		}
+		return holds(block(last).ID) && !holds(oldest.ID)
+	})
+	b.broadcastBlock(block(101))
+	eventually(t, "the first is applied", func() bool { return chain.head() == 101 })
+	b.broadcastBlock(oldest)
+	eventually(t, "all are applied", func() bool { return chain.head() == last })
 }
 
 // A block that waited until others were irreversible is not held against its peer.

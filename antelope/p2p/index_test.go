@@ -103,6 +103,30 @@ func TestUnlinkableBlocksAreFew(t *testing.T) {
 	}
 }
 
+// Nothing is remembered of a block that gave way, even if its header is good and its bytes
+// were too many: it may come again.
+func TestNothingIsRememberedOfABlockThatGaveWay(t *testing.T) {
+	x := newBlockIndex()
+	from := &conn{ended: t.Context()}
+	for i := range byte(3) {
+		s := genesisBlock()
+		s.Previous = types.Hash([]byte{i})
+		b := NewBlock(s)
+		b.size = maxUnlinkable/2 - 1
+		if !x.begin(b.ID, from) {
+			t.Fatalf("block %d is on its way", i)
+		}
+		x.add(b.ID, from)
+		x.hold(queued{block: b, from: from, checked: true})
+		if seen := x.seen(b.ID, 0); seen != (i < 2) {
+			t.Errorf("block %d is known: %v", i, seen)
+		}
+		if again := x.begin(b.ID, from); again != (i == 2) {
+			t.Errorf("block %d may come again: %v", i, again)
+		}
+	}
+}
+
 func TestTheQueueKeepsOrderAndMakesRoom(t *testing.T) {
 	q := newApplyQueue()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
