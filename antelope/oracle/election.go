@@ -88,7 +88,9 @@ func runElection(features bool) func(d *Driver, until time.Time) error {
 	}
 }
 
-// reachedByElection tells what of an election did not come about.
+// reachedByElection tells what of an election did not come about. It counts actions only.
+// What they paid is rows of the token contract and of the system contract, and these are
+// in the hash of the state, which has to be nodeos'.
 func reachedByElection(m *Manifest) error {
 	var lacks []string
 	for _, name := range []string{"eosio::claimrewards", "eosio::refund", "eosio::bidname"} {
