@@ -18,6 +18,7 @@ type flush struct {
 	image  store.Image
 	from   *ground // all that is above the base and has to go down, over the base
 	tables []store.TableInfo
+	engine *Engine
 
 	started time.Time
 	pause   time.Duration
@@ -38,7 +39,7 @@ func (e *Engine) Checkpoint(im store.Image) (store.Checkpoint, error) {
 	if e.flushing != nil {
 		retry = e.flushing.Wait() != nil
 	}
-	f := &flush{done: make(chan struct{}), image: im, started: time.Now()}
+	f := &flush{done: make(chan struct{}), engine: e, image: im, started: time.Now()}
 	e.adopt()
 	if !retry && !e.bare && im.Irreversible == e.Durable().Irreversible {
 		// Nothing that can no longer be undone has changed.
@@ -62,7 +63,7 @@ func (e *Engine) rotate(f *flush) error {
 		return err
 	}
 	// What can be undone comes back into the new overlay.
-	fresh, err := newOverlay(e.overlayLimit(), top.bytes+g.bytes(), len(*e.tables.Load()))
+	fresh, err := e.newOverlay(e.overlayLimit(), top.bytes+g.bytes(), len(*e.tables.Load()))
 	if err != nil {
 		top.drop()
 		return err
@@ -170,7 +171,7 @@ func (f *flush) undone() (*overlay, error) {
 	if size == 0 {
 		return nil, nil
 	}
-	o, err := newOverlay(8*size, 0, len(f.tables))
+	o, err := f.engine.newOverlay(8*size, 0, len(f.tables))
 	if err != nil {
 		return nil, err
 	}
@@ -331,7 +332,7 @@ func (f *flush) join(limit int64) (*ground, error) {
 
 // gather makes a layer of what fill puts into an overlay, table by table.
 func (f *flush) gather(limit int64, fill func(to *overlay, t store.Table) error) (*layer, error) {
-	to, err := newOverlay(limit, f.from.bytes(), len(f.tables))
+	to, err := f.engine.newOverlay(limit, f.from.bytes(), len(f.tables))
 	if err != nil {
 		return nil, err
 	}

@@ -116,7 +116,7 @@ func (e *Engine) start() error {
 	if err := e.readTables(); err != nil {
 		return err
 	}
-	live, err := newOverlay(e.overlayLimit(), 0, e.named)
+	live, err := e.newOverlay(e.overlayLimit(), 0, e.named)
 	if err != nil {
 		return err
 	}

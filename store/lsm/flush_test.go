@@ -207,14 +207,14 @@ var failures = map[string]struct {
 	"MiddleRow":        {plant: func(w *world) { w.base.failPut = w.base.puts + 4 }},
 	"Commit":           {plant: func(w *world) { w.base.failCommit = true }},
 	"LyingCommit":      {plant: func(w *world) { w.base.lieCommit = true }, committed: true},
-	"Seal":             {plant: func(w *world) { w.e.site.path += "/gone" }, committed: true},
+	"Seal":             {plant: func(w *world) { w.e.site.file.path += "/gone" }, committed: true},
 	"AfterTheSeal":     {plant: func(w *world) { w.base.failSnapshot = true }, committed: true},
 }
 
 func (w *world) heal() {
 	w.e.opts.BeforeCheckpoint = nil
 	w.base.failPut, w.base.failCommit, w.base.lieCommit, w.base.failSnapshot = 0, false, false, false
-	w.e.site.path = strings.TrimSuffix(w.e.site.path, "/gone")
+	w.e.site.file.path = strings.TrimSuffix(w.e.site.file.path, "/gone")
 }
 
 func TestAFailedFlushLosesNothing(t *testing.T) {
@@ -402,7 +402,7 @@ func TestCloseWithAnOpenViewKeepsTheLock(t *testing.T) {
 	if _, err := v.Get(table, []byte("a")); !errors.Is(err, store.ErrClosed) {
 		t.Errorf("get: %v", err)
 	}
-	if _, err := Enter(w.dir, "memory", false); !errors.Is(err, store.ErrLocked) {
+	if _, err := Enter(nil, w.dir, "memory", false); !errors.Is(err, store.ErrLocked) {
 		t.Errorf("the lock was given back: %v", err)
 	}
 	w.must(v.Close())

@@ -148,7 +148,7 @@ func (c *memoryCursor) Close() error           { return nil }
 // openMemory opens an engine on a disk in memory; the folder has lock and seal.
 func openMemory(t testing.TB, dir string, disk *memoryDisk, o Options) (*Engine, *memoryBase) {
 	t.Helper()
-	site, err := Enter(dir, "memory", false)
+	site, err := Enter(nil, dir, "memory", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,9 @@ type Options struct {
 	// flush is committed: the block log must be durable up to revision when it
 	// returns nil. Its error fails the checkpoint.
 	BeforeCheckpoint func(revision uint64) error
+	// BeforeOverlay, if not nil, is called before memory is taken for the rows of an
+	// overlay; its error is that there is none.
+	BeforeOverlay func() error
 }
 
 // MinCache is the least Options.CacheBytes.

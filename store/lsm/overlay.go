@@ -75,6 +75,16 @@ func newOverlay(limit, room int64, tables int) (*overlay, error) {
 	return o, nil
 }
 
+// newOverlay is newOverlay if there is memory.
+func (e *Engine) newOverlay(limit, room int64, tables int) (*overlay, error) {
+	if e.opts.BeforeOverlay != nil {
+		if err := e.opts.BeforeOverlay(); err != nil {
+			return nil, fmt.Errorf("make an overlay: %w", err)
+		}
+	}
+	return newOverlay(limit, room, tables)
+}
+
 // grow makes tables up to t known.
 func (o *overlay) grow(t store.Table) error {
 	for o.tables < t {

@@ -3,10 +3,13 @@ package lsm
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 
 	"tarn/store"
+	"tarn/store/vfs"
 )
 
 // A seal says how far the base is known to be durable. Libraries recover what
@@ -26,7 +29,8 @@ const (
 type seal struct {
 	kind string // the library, at most 8 bytes
 	head
-	slot int64 // where it lies in the file
+	slot  int64 // where it lies in the file
+	alone bool  // the other slot is not sound
 }
 
 // encode: magic, version u32, crc32c u32 of all other bytes, kind, sequence u64,
@@ -47,11 +51,66 @@ func sealSum(b []byte) uint32 {
 	return crc32.Update(crc32.Checksum(b[:12], table), table, b[16:])
 }
 
+// sealFile is the file of a store's seal.
+type sealFile struct {
+	fs   vfs.FS
+	path string
+}
+
+// make makes the file with one slot.
+func (f sealFile) make(s seal) error {
+	if err := vfs.WriteDurably(f.fs, f.path, s.encode()); err != nil {
+		return fmt.Errorf("make the seal: %w", err)
+	}
+	return nil
+}
+
+// read returns the newest sound seal. Without a file the error is fs.ErrNotExist.
+func (f sealFile) read() (_ seal, err error) {
+	file, err := f.fs.Open(f.path, false)
+	if err != nil {
+		return seal{}, fmt.Errorf("read the seal: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	b := make([]byte, sealSlot+sealSize)
+	n, err := file.ReadAt(b, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return seal{}, fmt.Errorf("read the seal: %w", err)
+	}
+	return decodeSeal(f.path, b[:n])
+}
+
+// write writes a seal into its slot, durably.
+func (f sealFile) write(next seal) error {
+	file, err := f.fs.Open(f.path, true)
+	if err != nil {
+		return fmt.Errorf("write the seal: %w", err)
+	}
+	_, err = file.WriteAt(next.encode(), next.slot)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err := errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("write the seal: %w", err)
+	}
+	return nil
+}
+
+// settle makes a seal that was read durable: its last sync may have failed. A slot that
+// is the only sound one is durable, since the other slot is written only then; that slot
+// is left alone, because a power cut may leave nothing of a sector that is being written.
+func (f sealFile) settle(s seal) error {
+	if s.alone {
+		return nil
+	}
+	return f.write(s)
+}
+
 // decodeSeal reads the newer of the two slots that is sound. One of them may be
 // torn or empty.
 func decodeSeal(path string, file []byte) (seal, error) {
 	var best seal
-	found := false
+	sound := 0
 	for at := 0; at <= sealSlot && at+sealSize <= len(file); at += sealSlot {
 		b := file[at : at+sealSize]
 		if string(b[:8]) != sealMagic || sealSum(b) != binary.LittleEndian.Uint32(b[12:]) {
@@ -65,13 +124,14 @@ func decodeSeal(path string, file []byte) (seal, error) {
 			head: head{sequence: binary.LittleEndian.Uint64(b[24:]), revision: binary.LittleEndian.Uint64(b[32:])},
 			slot: int64(at),
 		}
-		if !found || s.sequence > best.sequence {
-			best, found = s, true
+		if sound++; sound == 1 || s.sequence > best.sequence {
+			best = s
 		}
 	}
-	if !found {
+	if sound == 0 {
 		return seal{}, corrupt(path, "neither of its two slots is sound")
 	}
+	best.alone = sound == 1
 	return best, nil
 }
 

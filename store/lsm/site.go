@@ -25,6 +25,7 @@ type Site struct {
 	fs       vfs.FS
 	dir      string
 	path     string // the library's folder
+	file     sealFile
 	readOnly bool
 	lock     io.Closer
 
@@ -38,12 +39,17 @@ type Site struct {
 // has no store of this kind yet becomes one whose seal says that nothing is
 // durable, and all that the folder holds is made durable before anything stands on
 // it: a process that was killed may have left it in the page cache only. kind is the
-// library's name, of at most 8 bytes.
+// library's name, of at most 8 bytes. The lock, the seal and names are reached by way of
+// files; nil is vfs.OS.
 //
 // The errors are store.LockedError, store.VersionError, store.CorruptError, and
 // fs.ErrNotExist where there is nothing to read.
-func Enter(dir, kind string, readOnly bool) (*Site, error) {
-	s := &Site{fs: vfs.OS, dir: dir, path: filepath.Join(dir, kind), readOnly: readOnly}
+func Enter(files vfs.FS, dir, kind string, readOnly bool) (*Site, error) {
+	if files == nil {
+		files = vfs.OS
+	}
+	s := &Site{fs: files, dir: dir, path: filepath.Join(dir, kind), readOnly: readOnly}
+	s.file = sealFile{files, filepath.Join(s.path, sealName)}
 	if readOnly {
 		if _, err := os.Stat(s.path); err != nil {
 			return nil, fmt.Errorf("open %s for reading: %w", dir, err)
@@ -64,16 +70,14 @@ func Enter(dir, kind string, readOnly bool) (*Site, error) {
 	return s, nil
 }
 
-// settle makes durable what the folder holds. The seal's sound slot is written
-// again, since its last sync may have failed; of the library's own files each
+// settle makes durable what the folder holds. Of the library's own files each
 // library writes anew at its opening what it had not synced.
 func (s *Site) settle() error {
 	if s.sealed.sequence > 0 {
-		path := filepath.Join(s.path, sealName)
-		if err := s.writeSeal(s.sealed); err != nil {
+		if err := s.file.settle(s.sealed); err != nil {
 			return err
 		}
-		if err := os.Chtimes(path, s.at, s.at); err != nil { // it tells when that flush was
+		if err := os.Chtimes(s.file.path, s.at, s.at); err != nil { // it tells when that flush was
 			return fmt.Errorf("keep the seal's time: %w", err)
 		}
 	}
@@ -119,26 +123,25 @@ func (s *Site) takeLock() error {
 
 // readSeal finds the seal, or makes the first one in a new folder.
 func (s *Site) readSeal(kind string) error {
-	path := filepath.Join(s.path, sealName)
-	file, err := os.ReadFile(path)
+	path := s.file.path
+	sealed, err := s.file.read()
 	switch {
 	case err == nil:
+		if s.sealed = sealed; sealed.kind != kind {
+			return &store.FormatError{Path: path, Detail: fmt.Sprintf("it seals a %q store in the folder of %q", sealed.kind, kind)}
+		}
 		if info, err := os.Stat(path); err == nil {
 			s.at = info.ModTime()
 		}
-		s.sealed, err = decodeSeal(path, file)
-		if err == nil && s.sealed.kind != kind {
-			err = &store.FormatError{Path: path, Detail: fmt.Sprintf("it seals a %q store in the folder of %q", s.sealed.kind, kind)}
-		}
-		if err != nil || s.sealed.sequence > 0 {
-			return err
+		if sealed.sequence > 0 {
+			return nil
 		}
 		if s.readOnly {
 			return fmt.Errorf("open %s for reading: its creation was interrupted: %w", s.dir, fs.ErrNotExist)
 		}
 		return s.wipe() // nothing was ever durable
 	case !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("read the seal: %w", err)
+		return err
 	}
 	entries, err := os.ReadDir(s.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -160,10 +163,7 @@ func (s *Site) firstSeal() error {
 	if err := vfs.MkdirAll(s.fs, s.path); err != nil {
 		return fmt.Errorf("make the library's folder: %w", err)
 	}
-	if err := vfs.WriteDurably(s.fs, filepath.Join(s.path, sealName), s.sealed.encode()); err != nil {
-		return fmt.Errorf("make the seal: %w", err)
-	}
-	return nil
+	return s.file.make(s.sealed)
 }
 
 // wipe removes what an interrupted creation left.
@@ -253,7 +253,7 @@ func (s *Site) seal(h head) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next := seal{kind: s.sealed.kind, head: h, slot: sealSlot - s.sealed.slot}
-	if err := s.writeSeal(next); err != nil {
+	if err := s.file.write(next); err != nil {
 		return err
 	}
 	s.sealed = next
@@ -266,22 +266,6 @@ func (s *Site) behind(h head) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.readOnly && s.sealed.sequence < h.sequence
-}
-
-// writeSeal writes a seal into its slot, durably.
-func (s *Site) writeSeal(next seal) error {
-	f, err := s.fs.Open(filepath.Join(s.path, sealName), true)
-	if err != nil {
-		return fmt.Errorf("write the seal: %w", err)
-	}
-	_, err = f.WriteAt(next.encode(), next.slot)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("write the seal: %w", err)
-	}
-	return nil
 }
 
 // Leave gives the lock back. The library is closed before.

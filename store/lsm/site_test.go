@@ -17,7 +17,7 @@ import (
 
 func enter(t *testing.T, dir string) *Site {
 	t.Helper()
-	s, err := Enter(dir, "memory", false)
+	s, err := Enter(nil, dir, "memory", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestATornSealFallsBackToTheOneBefore(t *testing.T) {
 		if err := os.WriteFile(path, both, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Enter(dir, "memory", false); !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), path) {
+		if _, err := Enter(nil, dir, "memory", false); !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), path) {
 			t.Errorf("both slots damaged: %v", err)
 		}
 	}
@@ -116,16 +116,16 @@ func TestAnotherVersionOrLibraryIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	var version *store.VersionError
-	if _, err := Enter(dir, "memory", false); !errors.As(err, &version) || version.Found != formatVersion+1 {
+	if _, err := Enter(nil, dir, "memory", false); !errors.As(err, &version) || version.Found != formatVersion+1 {
 		t.Errorf("another version: %v", err)
 	}
 	if err := os.WriteFile(path, seal{kind: "other", head: head{sequence: 9}}.encode(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Enter(dir, "memory", false); !errors.Is(err, store.ErrFormat) {
+	if _, err := Enter(nil, dir, "memory", false); !errors.Is(err, store.ErrFormat) {
 		t.Errorf("another library: %v", err)
 	}
-	if _, err := Enter(dir, "memory", false); errors.Is(err, store.ErrLocked) {
+	if _, err := Enter(nil, dir, "memory", false); errors.Is(err, store.ErrLocked) {
 		t.Error("a refused opening keeps the lock")
 	}
 }
@@ -138,7 +138,7 @@ func TestAFolderWithoutItsSealIsRefused(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Enter(dir, "memory", false); !errors.Is(err, store.ErrCorrupt) {
+	if _, err := Enter(nil, dir, "memory", false); !errors.Is(err, store.ErrCorrupt) {
 		t.Errorf("the seal is gone: %v", err)
 	}
 }
@@ -156,7 +156,7 @@ func TestAnInterruptedCreationIsBegunAnew(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "MANIFEST"), []byte("half"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Enter(dir, "memory", true); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Enter(nil, dir, "memory", true); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("for reading: %v", err)
 	}
 	s := enter(t, dir)

@@ -276,7 +276,7 @@ func (o opCheckpoint) do(r *run) error {
 	if r.m.depth() > 0 {
 		return differ(err, store.ErrSessionOpen)
 	}
-	if r.isFull(err) {
+	if err != nil && r.mayFail(err) {
 		return nil
 	}
 	if err != nil {

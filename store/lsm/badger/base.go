@@ -33,6 +33,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/dgraph-io/badger/v4"
@@ -40,6 +41,7 @@ import (
 
 	"tarn/store"
 	"tarn/store/lsm"
+	"tarn/store/vfs"
 )
 
 // Kind is the name of the library and of its folder.
@@ -48,6 +50,7 @@ const Kind = "badger"
 // Options say how the library is opened. Sizes are in bytes.
 type Options struct {
 	Dir string // of the store
+	FS  vfs.FS // by which the lock and the seal are reached; default vfs.OS
 	// CacheBytes is shared out as lsm.Share says; default lsm.DefaultCache. The
 	// library's memtables take at least 12 MiB, whatever their share.
 	CacheBytes int64
@@ -127,7 +130,7 @@ func Open(o Options) (*Base, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	site, err := lsm.Enter(o.Dir, Kind, o.ReadOnly)
+	site, err := lsm.Enter(o.FS, o.Dir, Kind, o.ReadOnly)
 	if err != nil {
 		return nil, err
 	}
@@ -259,7 +262,13 @@ func (b *Base) damaged(err error) error {
 	if errors.As(err, &system) && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	return &store.CorruptError{Path: b.site.Path(), Table: -1, Page: -1, Offset: -1, Detail: err.Error()}
+	path := b.site.Path()
+	for _, says := range []string{"key registry", "sanity text", "Encryption key mismatch"} {
+		if strings.Contains(err.Error(), says) {
+			path = filepath.Join(path, "KEYREGISTRY")
+		}
+	}
+	return lsm.Damaged(path, err)
 }
 
 // Site implements lsm.Base.

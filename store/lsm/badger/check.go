@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"tarn/store"
+	"tarn/store/lsm"
 )
 
 // checkTables reads every table that the library's list names and returns the
@@ -82,7 +83,7 @@ func tableDamaged(path string, err error) error {
 	if errors.As(err, &damaged) {
 		return err
 	}
-	return &store.CorruptError{Path: path, Table: -1, Page: -1, Offset: -1, Detail: err.Error()}
+	return lsm.Damaged(path, err)
 }
 
 // checkTable reads a table from the disk: blocks, then the index, its length u32,
@@ -113,7 +114,9 @@ func checkTable(name string) (err error) {
 			return tableDamaged(name, fmt.Errorf("block %d lies outside", i))
 		}
 		if buf, err = checkBlock(f, buf, int64(block.Offset()), int(block.Len())); err != nil {
-			return &store.CorruptError{Path: name, Table: -1, Page: -1, Offset: int64(block.Offset()), Detail: err.Error()}
+			damaged := lsm.Damaged(name, err)
+			damaged.Offset = int64(block.Offset())
+			return damaged
 		}
 	}
 	return nil

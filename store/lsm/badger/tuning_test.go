@@ -26,7 +26,7 @@ func BenchmarkTuning(b *testing.B) {
 			for _, w := range lsmtest.Workloads() {
 				b.Run(w.Name, func(b *testing.B) {
 					lsmtest.Tune(b, w, func(dir string) (lsm.Base, error) {
-						site, err := lsm.Enter(dir, Kind, false)
+						site, err := lsm.Enter(nil, dir, Kind, false)
 						if err != nil {
 							return nil, err
 						}

@@ -20,6 +20,7 @@ import (
 
 	"tarn/store"
 	"tarn/store/lsm"
+	"tarn/store/vfs"
 )
 
 // Kind is the name of the library and of its folder.
@@ -28,6 +29,7 @@ const Kind = "leveldb"
 // Options say how the library is opened. Sizes are in bytes.
 type Options struct {
 	Dir string // of the store
+	FS  vfs.FS // by which the lock and the seal are reached; default vfs.OS
 	// CacheBytes is shared out as lsm.Share says; default lsm.DefaultCache.
 	CacheBytes int64
 	ReadOnly   bool
@@ -86,7 +88,7 @@ func Open(o Options) (*Base, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	site, err := lsm.Enter(o.Dir, Kind, o.ReadOnly)
+	site, err := lsm.Enter(o.FS, o.Dir, Kind, o.ReadOnly)
 	if err != nil {
 		return nil, err
 	}
@@ -362,5 +364,5 @@ func corrupt(path string, fd storage.FileDesc, err error) error {
 	if !fd.Zero() {
 		path = filepath.Join(path, fd.String())
 	}
-	return &store.CorruptError{Path: path, Table: -1, Page: -1, Offset: -1, Detail: err.Error()}
+	return lsm.Damaged(path, err)
 }

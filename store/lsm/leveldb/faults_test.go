@@ -69,7 +69,7 @@ func TestAFailingDiskEndsTheWritingOnly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			faulty := &faultyStorage{kind: c.kind, sync: c.sync}
 			open := func(dir string) (lsm.Base, error) {
-				site, err := lsm.Enter(dir, Kind, false)
+				site, err := lsm.Enter(nil, dir, Kind, false)
 				if err != nil {
 					return nil, err
 				}

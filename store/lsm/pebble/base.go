@@ -6,12 +6,14 @@ package pebble
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
 
 	"tarn/store"
 	"tarn/store/lsm"
+	"tarn/store/vfs"
 )
 
 // Kind is the name of the library and of its folder.
@@ -20,6 +22,7 @@ const Kind = "pebble"
 // Options say how the library is opened. Sizes are in bytes.
 type Options struct {
 	Dir string // of the store
+	FS  vfs.FS // by which the lock and the seal are reached; default vfs.OS
 	// CacheBytes is shared out as lsm.Share says; default lsm.DefaultCache.
 	CacheBytes int64
 	ReadOnly   bool
@@ -87,7 +90,7 @@ func Open(o Options) (*Base, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	site, err := lsm.Enter(o.Dir, Kind, o.ReadOnly)
+	site, err := lsm.Enter(o.FS, o.Dir, Kind, o.ReadOnly)
 	if err != nil {
 		return nil, err
 	}
@@ -142,9 +145,23 @@ func openLibrary(site *lsm.Site, f *files, options *pebble.Options) (*Base, erro
 		return err
 	})
 	if err != nil {
+		if !site.New() {
+			err = gone(site.Path(), err)
+		}
 		return nil, fmt.Errorf("open %s: %w", site.Path(), translate(site.Path(), err))
 	}
 	return &Base{site: site, files: f, db: db, options: options}, nil
+}
+
+// gone makes damage of an opening that failed for want of a file, of a store that is there.
+func gone(path string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return damaged(path, err)
+	case errors.Is(err, pebble.ErrDBDoesNotExist), errors.Is(err, pebble.ErrDBNotPristine), errors.Is(err, pebble.ErrDBAlreadyExists):
+		return &store.CorruptError{Path: path, Table: -1, Page: -1, Offset: -1, Detail: "a file is missing whose name begins with marker"}
+	}
+	return err
 }
 
 // Site implements lsm.Base.
@@ -289,6 +306,4 @@ func translate(path string, err error) error {
 	return err
 }
 
-func damaged(path string, err error) error {
-	return &store.CorruptError{Path: path, Table: -1, Page: -1, Offset: -1, Detail: err.Error()}
-}
+func damaged(path string, err error) error { return lsm.Damaged(path, err) }

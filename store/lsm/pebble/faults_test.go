@@ -44,7 +44,7 @@ func TestAFailingDiskEndsTheWritingOnly(t *testing.T) {
 				return nil
 			})
 			open := func(dir string) (lsm.Base, error) {
-				site, err := lsm.Enter(dir, Kind, false)
+				site, err := lsm.Enter(nil, dir, Kind, false)
 				if err != nil {
 					return nil, err
 				}

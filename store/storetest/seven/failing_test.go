@@ -3,8 +3,6 @@ package seven
 import (
 	"errors"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"sync"
 
 	"tarn/store"
@@ -14,6 +12,8 @@ import (
 	"tarn/store/lsm/pebble"
 	"tarn/store/revision"
 	"tarn/store/storetest"
+	"tarn/store/vfs"
+	"tarn/store/vfs/errorfs"
 )
 
 var errPlanted = errors.New("planted failure")
@@ -21,28 +21,34 @@ var errPlanted = errors.New("planted failure")
 // failing is a library whose flushes fail at a step of choice; see steps.
 type failing struct {
 	lsm.Base
-	seal string
+	seal *errorfs.FS
 
-	mu   sync.Mutex
-	step string
-	rows int // that a batch takes before it fails
+	mu     sync.Mutex
+	step   string
+	rows   int  // that a batch takes before it fails
+	shown  bool // the flush has taken its snapshot
+	barred bool // the flush must write nothing
+	joins  bool // layers are joined after a flush without a residue
 }
 
 // steps are those of a flush, in their order. A commit that lies has done all of its
-// work.
+// work. The seal cannot be opened, is written by half, or not synced. Memory ends for
+// the new overlay of the writer and all others, or for the residue and whatever comes
+// after it, until the writer needs some.
 func steps() []string {
-	return []string{"batch", "row", "commit", "lying commit", "seal", "snapshot"}
+	return []string{"memory", "before", "batch", "row", "commit", "lying commit",
+		"seal open", "seal write", "seal sync", "snapshot", "residue"}
 }
 
 // openFailing opens an LSM store whose flushes can be made to fail.
 func openFailing(kind string) func(string, storetest.Knobs) (store.Store, storetest.Sabotage, error) {
 	return func(dir string, _ storetest.Knobs) (store.Store, storetest.Sabotage, error) {
-		base, err := openBase(kind, dir)
-		if err != nil {
+		f := &failing{seal: errorfs.New(vfs.OS)}
+		var err error
+		if f.Base, err = openBase(kind, dir, f.seal); err != nil {
 			return nil, nil, err
 		}
-		f := &failing{Base: base, seal: filepath.Join(base.Site().Path(), "SEAL")}
-		e, err := lsm.Open(f, lsm.Options{})
+		e, err := lsm.Open(f, lsm.Options{BeforeCheckpoint: f.before, BeforeOverlay: f.memory})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -54,39 +60,64 @@ func openFailing(kind string) func(string, storetest.Knobs) (store.Store, storet
 	}
 }
 
-func openBase(kind, dir string) (lsm.Base, error) {
+func openBase(kind, dir string, files vfs.FS) (lsm.Base, error) {
 	switch kind {
 	case leveldb.Kind:
-		return leveldb.Open(leveldb.Options{Dir: dir})
+		return leveldb.Open(leveldb.Options{Dir: dir, FS: files})
 	case pebble.Kind:
-		return pebble.Open(pebble.Options{Dir: dir})
+		return pebble.Open(pebble.Options{Dir: dir, FS: files})
 	}
-	return badger.Open(badger.Options{Dir: dir})
+	return badger.Open(badger.Options{Dir: dir, FS: files})
 }
 
 func (f *failing) Fail(r *rand.Rand) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.step, f.rows = steps()[r.IntN(len(steps()))], r.IntN(40)
-	if f.step == "seal" {
-		f.rename(f.seal, f.seal+".away")
+	f.step, f.rows, f.shown = steps()[r.IntN(len(steps()))], r.IntN(40), false
+	fault := errorfs.Fault{Path: "SEAL", Ever: true, Err: errPlanted, Part: true}
+	switch f.step {
+	case "seal open":
+		fault.Ops = errorfs.Open
+	case "seal write":
+		fault.Ops = errorfs.Write
+	case "seal sync":
+		fault.Ops = errorfs.Sync
+	default:
+		return f.step
 	}
+	f.seal.Inject(fault)
 	return f.step
 }
 
 func (f *failing) Heal() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.step == "seal" {
-		f.rename(f.seal+".away", f.seal)
-	}
+	f.seal.Clear()
 	f.step = ""
 }
 
-func (f *failing) rename(from, to string) {
-	if err := os.Rename(from, to); err != nil {
-		panic(err)
+// before is what must succeed before anything of a flush is written.
+func (f *failing) before(uint64) error {
+	err := f.at("before")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.barred = err != nil
+	return err
+}
+
+// memory is asked for by overlays.
+func (f *failing) memory() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.step == "residue" && f.shown {
+		f.shown = f.joins
+		f.joins = !f.joins
+		return errPlanted
 	}
+	if f.step == "memory" {
+		return errPlanted
+	}
+	return nil
 }
 
 // at returns the failure if this step is the one.
@@ -103,10 +134,22 @@ func (f *failing) Snapshot() (lsm.Snapshot, error) {
 	if err := f.at("snapshot"); err != nil {
 		return nil, err
 	}
+	f.mu.Lock()
+	f.shown = true
+	f.mu.Unlock()
 	return f.Base.Snapshot()
 }
 
+func (f *failing) isBarred() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.barred
+}
+
 func (f *failing) Batch(size int64) (lsm.Batch, error) {
+	if f.isBarred() {
+		panic("a flush goes on although BeforeCheckpoint failed")
+	}
 	if err := f.at("batch"); err != nil {
 		return nil, err
 	}
