@@ -2,7 +2,6 @@ package dbtool
 
 import (
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"runtime/debug"
 
@@ -29,6 +28,7 @@ Exit codes: 0 done, 1 the store, or its history, is damaged, 2 the command could
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	db.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return wrongUse(c, "%v", err) })
 	db.AddCommand(infoCommand(), verifyCommand(), convertCommand(), dumpCommand(), checkpointCommand())
 	return db
 }
@@ -60,6 +60,25 @@ func faulted(dir string, r any) error {
 	return fmt.Errorf("%s: %w: file cut short or unreadable: %w", dir, store.ErrFault, fault)
 }
 
+// folders demands so many arguments.
+func folders(n int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == n {
+			return nil
+		}
+		want := "one folder"
+		if n == 2 {
+			want = "two folders"
+		}
+		return wrongUse(c, "the command takes %s, and %d arguments were given", want, len(args))
+	}
+}
+
+// wrongUse is an error of the command line, with how the command is to be used.
+func wrongUse(c *cobra.Command, format string, args ...any) error {
+	return fmt.Errorf("%s: %s\nusage: %s", c.CommandPath(), fmt.Sprintf(format, args...), c.UseLine())
+}
+
 func jsonFlag(cmd *cobra.Command) *bool {
 	return cmd.Flags().Bool("json", false, "print JSON for scripts")
 }
@@ -73,7 +92,7 @@ func infoCommand() *cobra.Command {
 
 Works beside a running node for page stores: then only what the last checkpoint's
 meta page says is shown.`,
-		Args: cobra.ExactArgs(1),
+		Args: folders(1),
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.Flags().BoolVar(&count, "count", false, "count the rows of tables by reading them, where the engine keeps no count")
@@ -95,7 +114,7 @@ func checkpointCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "checkpoint DIR",
 		Short: "Show the age, revision, duration and size of the last checkpoint",
-		Args:  cobra.ExactArgs(1),
+		Args:  folders(1),
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = action(func(cmd *cobra.Command, args []string) error {
@@ -126,7 +145,7 @@ Each piece of damage is printed as soon as it is found.
 DIR may also be a folder of history, or the folder of an Opera chain (chaindata),
 which has a store and a history. What a crash left at the end of a log, and the
 next start mends, is no damage.`,
-		Args: cobra.ExactArgs(1),
+		Args: folders(1),
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = action(func(cmd *cobra.Command, args []string) error {
@@ -183,7 +202,7 @@ revision. The source is opened for reading only.
 
 Until all is copied and compared, DST holds a file UNFINISHED and is not opened by
 any node. An interrupted conversion goes on when the same command is run again.`,
-		Args: cobra.ExactArgs(2),
+		Args: folders(2),
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.Flags().StringVar(&kind, "engine", "", "engine of the new store: page, leveldb, pebble or badger")
@@ -191,7 +210,7 @@ any node. An interrupted conversion goes on when the same command is run again.`
 	cmd.Flags().Var(&limit, "limit", "how large a page store may become, such as 64G (default: the engine's)")
 	cmd.RunE = action(func(cmd *cobra.Command, args []string) error {
 		if kind == "" {
-			return errors.New("the new store's engine is missing: --engine page, leveldb, pebble or badger")
+			return wrongUse(cmd, "the new store's engine is missing: --engine page, leveldb, pebble or badger")
 		}
 		k, err := engine.ParseKind(kind)
 		if err != nil {
@@ -223,7 +242,7 @@ func dumpCommand() *cobra.Command {
 		Short: "Print rows",
 		Long: `Print rows of the durable state in key order, one a line: table, key and value in
 hex, and both as text. With --format json each line is an object.`,
-		Args: cobra.ExactArgs(1),
+		Args: folders(1),
 	}
 	cmd.Flags().StringVar(&o.table, "table", "", "only this table")
 	cmd.Flags().StringVar(&from, "from", "", "start at this key, in hex")
