@@ -37,6 +37,7 @@ var states = []struct {
 	{"mapped", true, []string{"--database-map-mode", "mapped"}},
 	{"mapped_private", true, []string{"--database-map-mode", "mapped_private"}},
 	{"heap", false, []string{"--database-map-mode", "heap"}},
+	{"locked", false, []string{"--database-map-mode", "locked"}},
 	{"leveldb", true, []string{"--state-engine", "leveldb"}},
 	{"pebble", true, []string{"--state-engine", "pebble"}},
 	{"badger", true, []string{"--state-engine", "badger"}},
