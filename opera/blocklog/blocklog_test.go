@@ -2,6 +2,8 @@ package blocklog
 
 import (
 	"context"
+	"fmt"
+	"math/big"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -18,7 +20,8 @@ import (
 type maker struct{ *rand.Rand }
 
 func (m maker) hash(of int) (h common.Hash) {
-	h[0], h[12] = byte(m.IntN(of)), byte(m.IntN(2)) // some share the bytes of a key
+	twice := byte(m.IntN(2)) // some share a key
+	h[0], h[12], h[20] = byte(m.IntN(of)), twice, twice
 	return h
 }
 
@@ -167,6 +170,25 @@ func compare(t *testing.T, m maker, l *Log, blocks map[inter.BlockNumber]*Block,
 		}
 		if !slices.Equal(got, want) {
 			t.Fatalf("%+v: blocks %v, want %v", q, got, want)
+		}
+	}
+}
+
+// Topics that differ only where addresses, numbers or short texts differ have keys of their own,
+// or each block with such a topic would be read for a search.
+func TestWhatTopicsAreAsksForDifferentKeys(t *testing.T) {
+	keys := map[string]common.Hash{}
+	for i := range 1000 {
+		for _, topic := range []common.Hash{
+			common.BigToHash(new(big.Int).Lsh(big.NewInt(int64(i)), 90)),
+			common.BigToHash(big.NewInt(int64(1_000_000 + i))),
+			common.BytesToHash(common.RightPadBytes([]byte(fmt.Sprintf("text %d", i)), 32)),
+		} {
+			k := string(topicKey(0, topic))
+			if other, had := keys[k]; had && other != topic {
+				t.Fatalf("%x and %x have one key", other, topic)
+			}
+			keys[k] = topic
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"tarn/opera/inter"
 )
 
-// The kinds of keys of the index: a letter, and the first bytes of what is looked for.
-// Different ones may share these; whoever looks compares what it finds.
+// The kinds of keys of the index: a letter, and the first bytes of what is looked for, or a word
+// made of a topic. Different ones may share these; whoever looks compares what it finds.
 const (
 	kindID      = 'b'
 	kindTx      = 'x'
@@ -26,6 +26,16 @@ const (
 
 func key(kind byte, of []byte) []byte {
 	return append([]byte{kind}, of[:keyBytes]...)
+}
+
+// topicKey is the key of a topic at a place. All of its four words count: those of an address or
+// a small number begin with zeros, those of a short text end with them.
+func topicKey(place int, topic common.Hash) []byte {
+	var word uint64
+	for at := 0; at < len(topic); at += keyBytes {
+		word ^= binary.BigEndian.Uint64(topic[at:])
+	}
+	return binary.BigEndian.AppendUint64([]byte{kindTopic + byte(place)}, word)
 }
 
 // keys emits the keys of a block. The value of a transaction's is its index.
@@ -45,8 +55,8 @@ func (b *Block) keys(emit func(key, value []byte)) {
 		emit(key(kindTx, b.Found[i:]), binary.AppendUvarint(nil, uint64(i/HashBytes)))
 	}
 	seen := map[[1 + keyBytes]byte]bool{}
-	once := func(kind byte, of []byte) {
-		k := [1 + keyBytes]byte(key(kind, of))
+	once := func(of []byte) {
+		k := [1 + keyBytes]byte(of)
 		if !seen[k] {
 			seen[k] = true
 			emit(k[:], nil)
@@ -54,9 +64,9 @@ func (b *Block) keys(emit func(key, value []byte)) {
 	}
 	for _, r := range b.Receipts {
 		for _, l := range r.Logs {
-			once(kindAddress, l.Address[:])
+			once(key(kindAddress, l.Address[:]))
 			for i, topic := range l.Topics[:min(maxTopics, len(l.Topics))] {
-				once(kindTopic+byte(i), topic[:])
+				once(topicKey(i, topic))
 			}
 		}
 	}
@@ -124,7 +134,7 @@ func (q *Query) keys() (groups [][][]byte) {
 	for i, topics := range q.Topics[:min(maxTopics, len(q.Topics))] {
 		group = nil
 		for _, topic := range topics {
-			group = append(group, key(kindTopic+byte(i), topic[:]))
+			group = append(group, topicKey(i, topic))
 		}
 		if len(group) != 0 {
 			groups = append(groups, group)
