@@ -171,19 +171,24 @@ func (m *measurement) start(subject, events string, after time.Duration, head ui
 		return nil, err
 	}
 	begun := time.Now()
-	select {
-	case <-time.After(after):
-	case <-child.Done():
-		return nil, errors.Join(fmt.Errorf("%s ended within %v", subject, after), child.Wait(m.ctx))
-	case <-m.ctx.Done():
+	// A short import has told nothing by then.
+	for told := uint64(0); told == 0 && err == nil; {
+		select {
+		case <-time.After(max(after-time.Since(begun), time.Millisecond)):
+			told, err = lastTold(c.Log)
+		case <-child.Done():
+			return nil, errors.Join(fmt.Errorf("%s ended within %v", subject, time.Since(begun)), child.Wait(m.ctx))
+		case <-m.ctx.Done():
+			err = m.ctx.Err()
+		}
 	}
 	child.Kill()
+	if err != nil {
+		return nil, err
+	}
 	s := &Start{Subject: subject, Killed: time.Since(begun).Seconds()}
 	if s.Told, err = lastTold(c.Log); err != nil {
 		return nil, err
-	}
-	if s.Told == 0 {
-		return nil, fmt.Errorf("%s told no block within %v", subject, after)
 	}
 	if ours(subject) {
 		err = m.startAgain(s, c, head)
