@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"tarn/antelope/abi"
 	"tarn/antelope/chain"
 	"tarn/antelope/execute"
 	"tarn/antelope/rpc"
@@ -243,4 +244,67 @@ func sameFiles(t *testing.T, ours, theirs string) {
 			t.Fatalf("%s has %d bytes, nodeos' %d: %v", filepath.Base(name), len(got), len(want), err)
 		}
 	}
+}
+
+// With an ABI of the operator's both show what actions were called with, of each block.
+func TestTracesAreDecodedByABIsAsNodeosDoes(t *testing.T) {
+	p := peer(t)
+	path, err := filepath.Abs("../../contracts/bios/bios.abi")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	def, err := abi.Parse(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	codec, err := abi.New(def, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := historyCases(t, p, "mix")[0]
+	work := t.TempDir()
+	nodeosTraces(t, p, dir, work)
+	h := ourTraces(t, dir, t.TempDir(), tracelog.Options{}, deepMindEngine())
+	n, err := p.Start(t.Context(), Config{Dir: work, Extra: []string{
+		"--plugin", "eosio::trace_api_plugin", "--trace-rpc-abi", "eosio=" + path, "--trace-slice-stride", fmt.Sprint(traceStride),
+		"--disable-replay-opts", "--read-only-threads", "0",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Kill()
+	calls := map[string]dialect.Handler{}
+	for _, e := range rpc.New(rpc.Config{Traces: ownTraces{h}, TraceABIs: map[types.Name]*abi.Codec{types.N("eosio"): codec}}).Calls() {
+		calls[e.Path] = e.Handle
+	}
+	decoded := 0
+	compare := func(call, body string) {
+		want := askTraces(t, n, call, body)
+		if strings.HasPrefix(want, "404") && strings.Contains(want, "transaction trace missing") { // of a later block, where nodeos does not look
+			return
+		}
+		status, answer := calls[call](&dialect.Request{Body: body}, nil)
+		if got := fmt.Sprint(status, " ", string(answer)); got != want {
+			t.Fatalf("%s %s\nnodeos %s\n  ours %s", call, body, want, got)
+		}
+		decoded += strings.Count(want, `"params":{`)
+	}
+	for num := uint32(2); num <= h.Stats().Head; num++ {
+		compare("/v1/trace_api/get_block", fmt.Sprintf(`{"block_num":%d}`, num))
+		b, _, err := h.Block(num, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range b.Transactions {
+			compare("/v1/trace_api/get_transaction_trace", fmt.Sprintf(`{"id":"%s"}`, b.Transactions[i].ID))
+		}
+	}
+	if decoded < 10 {
+		t.Errorf("only %d actions are shown with what they were called with", decoded)
+	}
+	t.Logf("%d actions are shown with what they were called with", decoded)
 }
