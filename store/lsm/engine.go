@@ -189,7 +189,7 @@ func (e *Engine) CreateTable(name string) (store.Table, error) {
 	}
 	infos := *e.tables.Load()
 	if len(infos) == maxTables {
-		return 0, fmt.Errorf("%s: %d tables are the most there can be: %w", e.site.dir, maxTables, store.ErrNoTable)
+		return 0, fmt.Errorf("%s: %d tables are the most there can be: %w", e.site.dir, maxTables, store.ErrFull)
 	}
 	id := store.Table(len(infos) + 1)
 	if err := e.live.Load().grow(id); err != nil {

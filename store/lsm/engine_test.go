@@ -312,3 +312,16 @@ func (w *world) step() {
 		w.crash()
 	}
 }
+
+// The most tables that there can be are a bound of room, as on the page engine.
+func TestTooManyTablesAreAFullStore(t *testing.T) {
+	w, _ := fresh(t)
+	var err error
+	for i := 0; err == nil && i <= maxTables; i++ {
+		_, err = w.s.CreateTable(fmt.Sprint("table", i))
+	}
+	if !errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrNoTable) {
+		t.Errorf("%d tables: %v", maxTables, err)
+	}
+	w.must(w.s.Close())
+}
