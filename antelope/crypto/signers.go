@@ -9,10 +9,11 @@ import (
 	"tarn/secp256k1"
 )
 
-// Signers finds the keys that made signatures, and remembers who signs often: most of a
-// chain's transactions are signed with few keys, and whether a signature is of a certain
-// key takes half the time of finding the key, or less, if the key was prepared. What it
-// remembers never changes what it finds, only how fast. Any goroutine may use it.
+// Signers finds the keys that made signatures, many together where the processor can, and
+// remembers who signs often: most of a chain's transactions are signed with few keys, and whether
+// a signature is of a certain key takes half the time of finding the key, or less, if the key was
+// prepared. What it remembers never changes what it finds, only how fast. Any goroutine may use
+// it.
 type Signers struct {
 	mu         sync.Mutex
 	young, old map[Signer]*signingKey
@@ -23,6 +24,7 @@ type Signers struct {
 	swept      uint64 // when there was no room the last time
 
 	queue     queue
+	wide      bool // whether eight keys can be found in the time of one
 	generator func() *secp256k1.Multiples
 	matchings sync.Pool
 }
@@ -75,6 +77,10 @@ const Together = secp256k1.Together
 // few signatures wait for others.
 const few = 4
 
+// wideFrom is how many signatures eight lanes find the keys of in less time than it takes to
+// check them one by one for prepared keys.
+const wideFrom = 4
+
 // NewSigners returns one that knows nobody. Prepared keys take memory of so many bytes at
 // the most, or 156 MiB if that is less or bytes is 0.
 func NewSigners(bytes int64) *Signers {
@@ -83,7 +89,7 @@ func NewSigners(bytes int64) *Signers {
 		room = int(min(bytes/preparedBytes, maxPrepared))
 	}
 	return &Signers{
-		most:  room,
+		most: room, wide: secp256k1.Wide(),
 		young: make(map[Signer]*signingKey), keys: make(map[[33]byte]*signingKey),
 		matchings: sync.Pool{New: func() any { return new(matching) }},
 		generator: sync.OnceValue(secp256k1.NewGenerator),
@@ -93,10 +99,12 @@ func NewSigners(bytes int64) *Signers {
 // matching is the memory for signatures that are looked at together.
 type matching struct {
 	secp256k1.Matcher
-	list   []*Signed
-	claims []secp256k1.Claim
-	of     []int // in list, by claim
-	keys   []*signingKey
+	list     []*Signed
+	claims   []secp256k1.Claim
+	searches []secp256k1.Search
+	of       []int // in list, by claim or search
+	keys     []*signingKey
+	finder   *secp256k1.Recoverer // nil until it is needed
 }
 
 // Recover finds the key of each signature. Few signatures may be looked at together with
@@ -123,17 +131,11 @@ func (s *Signers) recoverNow(groups ...[]Signed) {
 			m.list = append(m.list, &g[i])
 		}
 	}
-	var generator *secp256k1.Multiples
-	if s.guess(m); len(m.claims) > 0 {
-		generator = s.generator() // the first makes it, for all: nobody is billed for that
-	}
-	start := time.Now()
-	m.Match(m.claims, generator)
-	for i, at := range m.of {
-		if x := m.list[at]; m.claims[i].Right {
-			x.Key, x.Err = types.PublicKey{Type: types.K1, Point: m.keys[i].point}, nil
-			m.list[at] = nil
-		}
+	var start time.Time
+	if s.wide && len(m.list) >= wideFrom {
+		start = s.search(m)
+	} else {
+		start = s.match(m)
 	}
 	for _, x := range m.list {
 		if x == nil {
@@ -154,6 +156,67 @@ func (s *Signers) recoverNow(groups ...[]Signed) {
 	clear(m.keys)
 }
 
+// match takes out of the list those that are of the keys with which their signers signed last.
+// It tells when that began: nobody is billed for the generator's multiples, which the first
+// makes for all.
+func (s *Signers) match(m *matching) (start time.Time) {
+	var generator *secp256k1.Multiples
+	if s.guess(m); len(m.claims) > 0 {
+		generator = s.generator()
+	}
+	start = time.Now()
+	m.Match(m.claims, generator)
+	for i, at := range m.of {
+		if m.claims[i].Right {
+			m.found(at, m.keys[i].point)
+		}
+	}
+	return start
+}
+
+// search takes out of the list those whose keys are found eight at a time. It tells when that
+// began, as match does.
+func (s *Signers) search(m *matching) (start time.Time) {
+	if m.finder == nil {
+		m.finder = secp256k1.NewRecoverer(s.generator())
+	}
+	start = time.Now()
+	m.searches, m.of = m.searches[:0], m.of[:0]
+	for i, x := range m.list {
+		var g secp256k1.Search
+		if mayBeKnown(x, &g.Signature) {
+			m.searches, m.of = append(m.searches, g), append(m.of, i)
+		}
+	}
+	m.finder.Recover(m.searches)
+	for i, at := range m.of {
+		if g := &m.searches[i]; g.Found {
+			m.found(at, compressed(&g.Key))
+		}
+	}
+	return start
+}
+
+// found writes a key down, and takes its signature out of the list.
+func (m *matching) found(at int, point [33]byte) {
+	x := m.list[at]
+	x.Key, x.Err = types.PublicKey{Type: types.K1, Point: point}, nil
+	m.list[at] = nil
+}
+
+// compressed is a point with the parity of y instead of y.
+func compressed(key *[64]byte) (point [33]byte) {
+	point[0] = 2 | key[63]&1
+	copy(point[1:], key[:32])
+	return point
+}
+
+// mayBeKnown reads a signature whose key can be found otherwise than by the library, with the
+// same result.
+func mayBeKnown(x *Signed, g *secp256k1.Signature) bool {
+	return x.Signature.Type == types.K1 && IsCanonical(&x.Signature.Compact) && setSignature(g, &x.Signature.Compact, x.Digest)
+}
+
 // guess claims that signatures are of the keys with which their signers signed last, if
 // those are prepared.
 func (s *Signers) guess(m *matching) {
@@ -162,15 +225,12 @@ func (s *Signers) guess(m *matching) {
 	defer s.mu.Unlock()
 	s.clock += uint64(len(m.list))
 	for i, x := range m.list {
-		if x.Signature.Type != types.K1 || !IsCanonical(&x.Signature.Compact) {
-			continue
-		}
 		k := s.last(x.By)
 		if k == nil || k.multiples == nil {
 			continue
 		}
 		c := secp256k1.Claim{Key: k.multiples}
-		if !setSignature(&c.Signature, &x.Signature.Compact, x.Digest) {
+		if !mayBeKnown(x, &c.Signature) {
 			continue
 		}
 		k.used = s.clock

@@ -85,7 +85,20 @@ func randomSigned(r *rand.Rand, keys []testKey) (compact [65]byte, digest [32]by
 
 // Signers find what Recover finds, whoever is said to have signed, from many goroutines.
 func TestSignersFindWhatRecoveryFinds(t *testing.T) {
-	s := NewSigners(0)
+	for _, wide := range []bool{true, false} {
+		t.Run(fmt.Sprintf("wide %v", wide), func(t *testing.T) {
+			s := NewSigners(0)
+			s.wide = s.wide && wide
+			findAsRecovery(t, s)
+			if !s.wide && len(s.prepared) == 0 {
+				t.Error("no key was prepared")
+			}
+		})
+	}
+}
+
+func findAsRecovery(t *testing.T, s *Signers) {
+	t.Helper()
 	var done sync.WaitGroup
 	for w := range 4 {
 		done.Go(func() {
@@ -111,9 +124,6 @@ func TestSignersFindWhatRecoveryFinds(t *testing.T) {
 		})
 	}
 	done.Wait()
-	if len(s.prepared) == 0 {
-		t.Error("no key was prepared")
-	}
 }
 
 // Few signatures of many goroutines are looked at together, and each gets its own key.
@@ -239,17 +249,20 @@ func BenchmarkSigners(b *testing.B) {
 		}
 	}
 	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	for _, known := range []bool{true, false} {
-		for _, n := range []int{1, 4, 16} {
-			b.Run(fmt.Sprintf("known=%v/together=%d", known, n), func(b *testing.B) {
+	for _, how := range []string{"checked", "recovered", "wide"} {
+		for _, n := range []int{1, 2, 4, 8, 16, 64} {
+			b.Run(fmt.Sprintf("%s/together=%d", how, n), func(b *testing.B) {
 				s := NewSigners(0)
+				wide := s.wide && how == "wide"
+				s.wide = false
 				list := slices.Clone(all)
-				if !known {
+				if how == "recovered" {
 					for i := range list {
 						list[i].By = Signer{}
 					}
 				}
 				s.Recover(list)
+				s.wide = wide
 				b.ResetTimer()
 				for i := 0; b.Loop(); i = (i + n) % signatures {
 					s.Recover(list[i : i+n])
