@@ -56,17 +56,16 @@ type Record struct {
 	config Config // of the node
 }
 
-// Record asks a node of the network for the blocks, stops the network, and exports the
-// node's chain into its folder.
+// Record stops the network, asks one of its nodes, started again alone and as no validator, for
+// the blocks, and exports its chain into its folder. What is asked and what is exported are the
+// same chain: nobody adds to it.
 func (n *Network) Record(ctx context.Context, node int) (*Record, error) {
-	r, err := n.Nodes[node].record(ctx)
-	if err != nil {
-		return nil, err
-	}
+	c := n.Nodes[node].config
+	c.Validator = 0
 	if err := n.Stop(); err != nil {
 		return nil, err
 	}
-	return r, n.programs[node].export(ctx, n.Nodes[node].config, r)
+	return n.programs[node].record(ctx, c)
 }
 
 // Replay has a go-opera in a new folder import a file of events that follow the genesis of
@@ -77,30 +76,26 @@ func (p *Peer) Replay(ctx context.Context, dir string, validators int, path stri
 	if err := p.ImportEvents(ctx, c, path); err != nil {
 		return nil, err
 	}
+	return p.record(ctx, c)
+}
+
+// record starts a node on a folder, asks it what it has, stops it and makes the files of a
+// record.
+func (p *Peer) record(ctx context.Context, c Config) (*Record, error) {
 	n, err := p.Start(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	r, err := n.record(ctx)
+	r := &Record{config: c, Events: filepath.Join(c.Dir, "events.gz"), Final: filepath.Join(c.Dir, "final.g")}
+	r.Blocks, err = n.Blocks(ctx)
+	if err == nil {
+		err = n.Call(ctx, &r.Rules, "eth_getRules", "pending")
+	}
 	if err = errors.Join(err, n.Stop()); err != nil {
 		return nil, err
 	}
-	return r, p.export(ctx, c, r)
-}
-
-// record asks a node what it has.
-func (n *Node) record(ctx context.Context) (r *Record, err error) {
-	r = &Record{config: n.config, Events: filepath.Join(n.config.Dir, "events.gz"), Final: filepath.Join(n.config.Dir, "final.g")}
-	if r.Blocks, err = n.Blocks(ctx); err != nil {
+	if err := p.ExportEvents(ctx, c, r.Events, inter.Epoch(1)); err != nil {
 		return nil, err
 	}
-	return r, n.Call(ctx, &r.Rules, "eth_getRules", "pending")
-}
-
-// export makes the files of a record.
-func (p *Peer) export(ctx context.Context, c Config, r *Record) error {
-	if err := p.ExportEvents(ctx, c, r.Events, inter.Epoch(1)); err != nil {
-		return err
-	}
-	return p.ExportGenesis(ctx, c, r.Final, "mpt")
+	return r, p.ExportGenesis(ctx, c, r.Final, "mpt")
 }
