@@ -107,7 +107,13 @@ func filled(t testing.TB, r recorded) *Chain {
 // newChain makes the chain of a fakenet of one validator.
 func newChain(t testing.TB, s place) *Chain {
 	t.Helper()
-	g, err := fakenet.New(fakenet.Options{Validators: 1})
+	return newChainOf(t, s, 1)
+}
+
+// newChainOf makes the chain of a fakenet.
+func newChainOf(t testing.TB, s place, validators int) *Chain {
+	t.Helper()
+	g, err := fakenet.New(fakenet.Options{Validators: validators})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,14 @@ func again[T any](t testing.TB, v *T) *T {
 func signed(t testing.TB, of inter.Epoch, blocks inter.BlockVotes, epoch inter.EpochVote) *inter.Payload {
 	t.Helper()
 	p := &inter.Payload{Event: inter.Event{Version: 1, Epoch: of, Seq: 1, Frame: 1, Lamport: 1, Creator: 1}, BlockVotes: blocks, EpochVote: epoch}
-	key, err := fakenet.Key(1)
+	sign(t, p, 1)
+	return p
+}
+
+// sign makes an event one of whoever has a fakenet's key.
+func sign(t testing.TB, p *inter.Payload, by inter.ValidatorID) {
+	t.Helper()
+	key, err := fakenet.Key(by)
 	if err == nil {
 		err = p.Seal()
 	}
@@ -60,7 +67,6 @@ func signed(t testing.TB, of inter.Epoch, blocks inter.BlockVotes, epoch inter.E
 		t.Fatal(err)
 	}
 	copy(p.Signature[:], sig)
-	return p
 }
 
 // send collects the blocks and epochs of a chain after its genesis, and has its validator vouch
