@@ -18,7 +18,7 @@ import (
 	"tarn/internal/figures"
 )
 
-// With TARN_BENCH every section runs, in its short form, in some two minutes.
+// With TARN_BENCH every section runs, in its short form, in some four minutes.
 func TestEverySectionMeasuresSomething(t *testing.T) {
 	if os.Getenv("TARN_BENCH") == "" {
 		t.Skip("TARN_BENCH is not set")

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"tarn/internal/figures"
@@ -17,21 +18,31 @@ type Read struct {
 
 const readConnections = 30
 
-// question is a call that is measured, with what is asked of its ratio to nodeos; 0 for
-// nothing.
+// question is a call that is measured, with the bodies that it is asked with in turn, and
+// what is asked of its ratio to nodeos; 0 for nothing.
 type question struct {
-	name, path, body string
-	asked            float64
+	name, path string
+	bodies     []string
+	asked      float64
 }
 
 func questions() []question {
 	return []question{
-		{"get_account", "/v1/chain/get_account", `{"account_name":"sysusrbaaa"}`, 3},
-		{"get_table_rows, 10 rows", "/v1/chain/get_table_rows", `{"json":true,"code":"eosio","scope":"eosio","table":"voters","limit":10}`, 3},
+		{"get_account", "/v1/chain/get_account", []string{`{"account_name":"sysusrbaaa"}`}, 3},
+		{"get_table_rows, 10 rows", "/v1/chain/get_table_rows", []string{`{"json":true,"code":"eosio","scope":"eosio","table":"voters","limit":10}`}, 3},
 		{"get_table_rows, index of doubles", "/v1/chain/get_table_rows",
-			`{"json":true,"code":"eosio","scope":"eosio","table":"producers","limit":10,"index_position":2,"key_type":"float64"}`, 3},
-		{"get_info", "/v1/chain/get_info", `{}`, 0},
+			[]string{`{"json":true,"code":"eosio","scope":"eosio","table":"producers","limit":10,"index_position":2,"key_type":"float64"}`}, 3},
+		{"get_info", "/v1/chain/get_info", []string{`{}`}, 0},
 	}
+}
+
+// requests are those of the question, whole.
+func (q question) requests() [][]byte {
+	list := make([][]byte, len(q.bodies))
+	for i, body := range q.bodies {
+		list[i] = request(q.path, body)
+	}
+	return list
 }
 
 func (b *bench) reads() (*Section, error) {
@@ -62,13 +73,14 @@ func (b *bench) reads() (*Section, error) {
 			}
 		}
 	}
-	s.readTable(b)
+	s.readTable(b, questions(), fmt.Sprintf("The same question over %d kept-alive connections, on a state with the system contract that stands still.", readConnections))
 	return s, nil
 }
 
 func (b *bench) readOnce(n *node, q question) (r Read, err error) {
 	r.Subject, r.Call = n.subject, q.name
-	text := request(q.path, q.body)
+	texts := q.requests()
+	var next atomic.Uint64
 	var took *figures.Latencies
 	begin := time.Now()
 	r.Node, r.Client, err = charged(n, 1, func() (err error) {
@@ -76,7 +88,7 @@ func (b *bench) readOnce(n *node, q question) (r Read, err error) {
 			if time.Since(begin) > b.config.Reads {
 				return nil
 			}
-			return text
+			return texts[next.Add(1)%uint64(len(texts))]
 		})
 		return err
 	})
@@ -90,11 +102,11 @@ func (b *bench) readOnce(n *node, q question) (r Read, err error) {
 	return r, nil
 }
 
-func (s *Section) readTable(b *bench) {
-	t := figures.Table{Title: "Requests", How: fmt.Sprintf("The same question over %d kept-alive connections, on a state with the system contract that stands still.", readConnections),
+func (s *Section) readTable(b *bench, questions []question, how string) {
+	t := figures.Table{Title: "Requests", How: how,
 		Head: []string{"call", "node", "answers/s", "to nodeos", "p50 ms", "p99 ms", "node µs each", "client µs each", "spread"}}
 	rate := func(r Read) float64 { return r.Rate }
-	for _, q := range questions() {
+	for _, q := range questions {
 		of := func(subject string) []Read {
 			return only(s.Reads, func(r Read) bool { return r.Subject == subject && r.Call == q.name })
 		}

@@ -1,7 +1,7 @@
 // Command report measures this node beside nodeos and writes tables:
 //
-//	go run ./antelope/bench/report                    # full size: an hour and a half, 30 GB of disk
-//	go run ./antelope/bench/report -short             # that everything runs: some two minutes
+//	go run ./antelope/bench/report                    # full size: two hours and a half, 30 GB of disk
+//	go run ./antelope/bench/report -short             # that everything runs: some four minutes
 //	go run ./antelope/bench/report -only push,p2p -rounds 5
 //	go run ./antelope/bench/report -only memory -snapshot-size 3072   # as root
 //	go run ./antelope/bench/report -only push -other /path/to/an/older/tarn
@@ -113,10 +113,11 @@ func parse(args []string, log io.Writer) (o options, c bench.Config, err error) 
 	f.IntVar(&c.Full, "full", c.Full, "transfers in the chain of full blocks")
 	f.IntVar(&c.Empty, "empty", c.Empty, "blocks in the chain of empty ones")
 	f.DurationVar(&c.Reads, "reads", c.Reads, "of one call in a round")
-	f.DurationVar(&c.Load, "load", c.Load, "of the load in section disk")
+	f.IntVar(&c.Traced, "traced", c.Traced, "transfers in the chain of section traces")
+	f.DurationVar(&c.Load, "load", c.Load, "of the load in section disk, and of each part of recording and streams")
 	f.DurationVar(&c.Idle, "idle", c.Idle, "of no load in section disk")
 	f.DurationVar(&c.Slow, "slow", c.Slow, "of a few transfers per second in section disk")
-	f.IntVar(&c.LoadRate, "load-rate", c.LoadRate, "transfers per second in -load, start and setcode")
+	f.IntVar(&c.LoadRate, "load-rate", c.LoadRate, "transfers per second in -load, start, setcode, recording and streams")
 	f.IntVar(&c.SlowRate, "slow-rate", c.SlowRate, "transfers per second in -slow")
 	f.IntVar(&c.Deployments, "deployments", c.Deployments, "of the contract in section setcode")
 	f.DurationVar(&c.Pause, "pause", c.Pause, "between these")
