@@ -135,7 +135,8 @@ func Run(ctx context.Context, c Config, names ...string) (_ *Report, err error) 
 	return r, nil
 }
 
-// bench runs the sections.
+// bench runs the sections. It has many methods because each section has its own, and all
+// need the nodes' folders and the chain that is recorded once.
 type bench struct {
 	ctx    context.Context
 	config Config
