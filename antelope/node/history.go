@@ -28,6 +28,9 @@ func (n *Node) openHistory() (err error) {
 	if h == nil {
 		return nil
 	}
+	if err := n.lockFolder(h.Dir); err != nil {
+		return err
+	}
 	if h.Delete {
 		n.o.Log.Info("Deleting state history")
 		if err := ship.Remove(h.Options); err != nil {

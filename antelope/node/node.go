@@ -53,7 +53,8 @@ const progressEvery = 2 * time.Second
 type Node struct {
 	o          Options
 	log        *blocklog.Log
-	lock       io.Closer // of the blocks' folder
+	lock       io.Closer            // of the blocks' folder
+	histories  map[string]io.Closer // locks of the histories' folders
 	reversible *blocklog.Reversible
 	again      bool // the loading of a snapshot was interrupted, and begins again
 	store      store.Store
@@ -484,6 +485,9 @@ func (n *Node) closeFiles() error {
 	}
 	if n.log != nil {
 		errs = append(errs, n.log.Close())
+	}
+	for _, lock := range n.histories {
+		errs = append(errs, lock.Close())
 	}
 	if n.lock != nil {
 		errs = append(errs, n.lock.Close())

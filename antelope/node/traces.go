@@ -22,6 +22,9 @@ func (n *Node) openTraces() (err error) {
 		return nil
 	}
 	o := *n.o.Traces
+	if err := n.lockFolder(o.Files.Dir); err != nil {
+		return err
+	}
 	o.BlockID = historySource{n}.BlockID
 	if n.traces, err = tracelog.Open(o); err != nil {
 		return fmt.Errorf("open the traces: %w", err)

@@ -27,8 +27,9 @@ func TestMain(m *testing.M) {
 	end(scratch.OnDisk())
 	testscript.Main(m, map[string]func(){
 		"tarn": main, "nodeos": main, "leap-util": main, "trace_api_util": main, "opera": main,
-		"mkstore": func() { end(makeStore(os.Args[1:])) },
-		"hold":    func() { end(holdStore(os.Args[1])) },
+		"mkstore":    func() { end(makeStore(os.Args[1:])) },
+		"hold":       func() { end(holdStore(os.Args[1])) },
+		"holdfolder": func() { end(holdFolder(os.Args[1])) },
 	})
 }
 
@@ -168,6 +169,21 @@ func holdStore(dir string) error {
 		return err
 	}
 	defer s.Close()
+	if err := os.WriteFile(dir+".held", nil, 0o644); err != nil {
+		return err
+	}
+	time.Sleep(time.Minute)
+	return errors.New("nobody ended the hold")
+}
+
+// holdFolder: holdfolder DIR takes the lock of a folder, makes the file DIR.held, and waits
+// until it is killed.
+func holdFolder(dir string) error {
+	lock, err := engine.Lock(dir)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
 	if err := os.WriteFile(dir+".held", nil, 0o644); err != nil {
 		return err
 	}

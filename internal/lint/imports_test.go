@@ -48,9 +48,10 @@ var rules = []rule{
 	{"antelope/tracelog/slicefile", []string{"antelope/blocklog", "antelope/serial", "antelope/tracelog/clog", "antelope/tracelog/wire", "antelope/types", "store/vfs", "internal/..."}},
 	{"antelope/tracelog", []string{"antelope/chain", "antelope/consensus", "antelope/execute", "antelope/recorder", "antelope/tracelog/slicefile", "antelope/tracelog/wire", "antelope/types", "history", "internal/..."}},
 	{"antelope/tracelog/wire", []string{"antelope/chain", "antelope/execute", "antelope/serial", "antelope/types", "internal/..."}},
-	{"antelope/ship/shiplog", []string{"antelope/blocklog", "antelope/types", "store/vfs", "internal/..."}},
-	{"antelope/ship", []string{"antelope/chain", "antelope/consensus", "antelope/execute", "antelope/recorder", "antelope/ship/...", "antelope/state", "antelope/types", "serve", "internal/..."}},
-	{"antelope/ship/wire", []string{"antelope/exception", "antelope/execute", "antelope/serial", "antelope/state", "antelope/types", "antelope/wasm/intrinsic", "internal/..."}},
+	{"antelope/survey", []string{}},
+	{"antelope/ship/shiplog", []string{"antelope/blocklog", "antelope/survey", "antelope/types", "store/vfs", "internal/..."}},
+	{"antelope/ship", []string{"antelope/chain", "antelope/consensus", "antelope/execute", "antelope/recorder", "antelope/ship/...", "antelope/state", "antelope/survey", "antelope/types", "serve", "internal/..."}},
+	{"antelope/ship/wire", []string{"antelope/abi", "antelope/exception", "antelope/execute", "antelope/serial", "antelope/state", "antelope/types", "antelope/wasm/intrinsic", "internal/..."}},
 	// What nodeos throws for their errors is the node's to say.
 	{"antelope/blocklog", []string{"antelope/types", "antelope/serial", "store/vfs", "internal/..."}},
 	{"antelope/space", []string{"probe", "internal/..."}},

@@ -1,0 +1,134 @@
+package shiplog
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"tarn/antelope/survey"
+)
+
+// begin finds the first entry that is to be read; false if there is none.
+func (s *scanner) begin() (bool, error) {
+	if s.size < smallest {
+		s.wait(survey.Finding{Offset: 0, Detail: fmt.Sprintf("%d bytes, which is no entry", s.size)})
+		return false, s.end()
+	}
+	var b [headerBytes]byte
+	if _, err := s.log.ReadAt(b[:], 0); err != nil {
+		return false, err
+	}
+	s.num = binary.BigEndian.Uint32(b[8:])
+	if s.part != nil {
+		s.num = s.part.first
+	}
+	s.base, s.first = s.num, s.num
+	m := binary.LittleEndian.Uint64(b[:])
+	pruned, certain, err := s.form()
+	if err != nil {
+		return false, err
+	}
+	s.pruned = certain && pruned || !certain && m == magic|featureGone
+	if !s.pruned && m != magic|featureGone { // what else is wrong is looked at with the entry
+		return true, nil
+	}
+	want := uint64(magic)
+	if s.pruned {
+		want |= featureGone
+	}
+	if m != want {
+		s.found(survey.Finding{Offset: 0, Block: s.num, Detail: fmt.Sprintf("magic number %x where %x belongs: the end of the file tells whether it is pruned", m, want),
+			Mend: s.mendBytes([]write{{0, binary.LittleEndian.AppendUint64(nil, want), "magic number"}})})
+		binary.LittleEndian.PutUint64(b[:], want)
+	}
+	if !s.pruned {
+		s.magic = true
+		return true, nil
+	}
+	if ok, err := s.beginPruned(); err != nil || !ok {
+		return false, err
+	}
+	if _, err := decodeHeader(b[:], s.size); errors.Is(err, ErrCorrupt) && s.from > 0 {
+		// Nobody reads that entry, but its length has to fit the file.
+		length := binary.LittleEndian.AppendUint64(nil, uint64(s.from-headerBytes-trailerBytes))
+		s.found(survey.Finding{Offset: 40, Block: s.base, Detail: err.Error(), Mend: s.mendBytes([]write{{40, length, "length"}})})
+	}
+	return true, nil
+}
+
+// form tells by the end of the file whether it is pruned; uncertain if its last entry is
+// not whole.
+func (s *scanner) form() (pruned, certain bool, err error) {
+	_, _, err = lastEntry(s.log, s.size)
+	if err == nil || !errors.Is(err, ErrCorrupt) {
+		return false, err == nil, err
+	}
+	h, _, err := lastEntry(s.log, s.size-countBytes)
+	if errors.Is(err, ErrCorrupt) {
+		return false, false, nil
+	}
+	if err != nil {
+		return false, false, err
+	}
+	n, err := s.entries()
+	// Other bytes at the end would hardly be a number that can be.
+	return true, n > 0 && n <= number(h.id)-s.base+1, err
+}
+
+// entries is how many a pruned file says that it ends with.
+func (s *scanner) entries() (uint32, error) {
+	var b [countBytes]byte
+	_, err := s.log.ReadAt(b[:], s.size-countBytes)
+	return binary.LittleEndian.Uint32(b[:]), err
+}
+
+// beginPruned finds the first entry of a pruned file, as the count at its end says, or at
+// the first whole entry.
+func (s *scanner) beginPruned() (bool, error) {
+	s.limit = s.size - countBytes
+	n, err := s.entries()
+	if err != nil {
+		return false, err
+	}
+	there, torn, err := s.back(n)
+	if err != nil {
+		return false, err
+	}
+	if there == 0 {
+		at, num, ok, err := s.whole(0, 0)
+		if err != nil {
+			return false, err
+		}
+		if !ok {
+			s.found(survey.Finding{Offset: headerBytes, Detail: "no whole entry is left"})
+			return false, nil
+		}
+		s.at, s.num = at, num
+	}
+	if !torn && (n == 0 || there < n) {
+		s.count0 = fmt.Sprintf("the log says that it ends with %d entries, and there are others", n)
+	}
+	s.first, s.from = s.num, s.at
+	if s.base > s.first {
+		s.found(survey.Finding{Offset: 8, Block: s.first, Detail: fmt.Sprintf("the first header is of block %d, which comes after the first entry", s.base)})
+		s.lost, s.base = true, s.first
+	}
+	return true, nil
+}
+
+// back goes from the end of the file from entry to entry, at most n, and tells how many
+// there are, and whether the last one is not whole.
+func (s *scanner) back(n uint32) (there uint32, torn bool, err error) {
+	end := s.limit
+	for want := max(n, 1); there < want && end > 0; there++ {
+		h, at, err := lastEntry(s.log, end)
+		if errors.Is(err, ErrCorrupt) || err == nil && there > 0 && number(h.id)+1 != s.num {
+			return there, there == 0, nil
+		}
+		if err != nil {
+			return 0, false, err
+		}
+		s.num, s.at, end = number(h.id), at, at
+	}
+	return there, false, nil
+}

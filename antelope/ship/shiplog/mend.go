@@ -1,0 +1,244 @@
+package shiplog
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"tarn/antelope/survey"
+	"tarn/antelope/types"
+	"tarn/store/vfs"
+)
+
+// oddIndex is what of an index is not as the log says.
+type oddIndex struct {
+	buf   []byte
+	begin int64 // in the index, of buf
+	size  int64 // of the index; -1 until it is asked
+	wrong int64
+	first int64 // offset of the first that is wrong
+	block uint32
+}
+
+// compare holds the position of an entry against the index. What the index lacks at its
+// end counts elsewhere.
+func (x *oddIndex) compare(s *scanner, num uint32, at int64) error {
+	if s.index == nil || num < s.base {
+		return nil
+	}
+	if x.buf == nil {
+		var err error
+		if x.size, err = s.index.Size(); err != nil {
+			return err
+		}
+	}
+	offset := int64(num-s.base) * indexBytes
+	if offset+indexBytes > x.size {
+		return nil
+	}
+	if x.buf == nil || offset < x.begin || offset+indexBytes > x.begin+int64(len(x.buf)) {
+		x.begin = offset
+		x.buf = make([]byte, min(64<<10, x.size-offset)/indexBytes*indexBytes)
+		if _, err := s.index.ReadAt(x.buf, offset); err != nil {
+			return err
+		}
+	}
+	if binary.LittleEndian.Uint64(x.buf[offset-x.begin:]) != uint64(at) {
+		if x.wrong == 0 {
+			x.first, x.block = offset, num
+		}
+		x.wrong++
+	}
+	return nil
+}
+
+// end looks at what follows the last whole entry, at the index and at the mark.
+func (s *scanner) end() error {
+	torn := len(s.waiting) > 0
+	if !torn {
+		s.keep, s.kept = s.at, s.num
+	}
+	if m := s.mark; m != nil && m.size == s.keep && (m.size == 0 || m.id == s.last) {
+		s.fits = true
+	}
+	end := s.size
+	if s.pruned {
+		end -= countBytes
+	}
+	switch {
+	case torn:
+		s.tail()
+	case s.count0 != "":
+		s.found(survey.Finding{Offset: end, Detail: s.count0, Mend: s.cut("write the number of entries in it")})
+	}
+	if p := s.part; p != nil && !torn && s.num != p.last+1 {
+		s.found(survey.Finding{Offset: s.at, Block: s.num, Detail: fmt.Sprintf("the file ends before this block, and is named as if it had block %d", p.last)})
+	}
+	if err := s.checkIndex(); err != nil {
+		return err
+	}
+	return s.checkMark(torn)
+}
+
+// tail tells of what is broken at the end of the file, and mends it by cutting it off.
+func (s *scanner) tail() {
+	list := s.waiting
+	s.waiting = nil
+	_, err := readHeader(s.log, s.keep, s.size)
+	start := s.part == nil && (s.mark != nil && s.keep >= s.mark.size || s.mark == nil && !s.pruned && s.keep > 0 && err != nil)
+	for i := range list {
+		list[i].Start = start
+	}
+	last := &list[len(list)-1]
+	switch {
+	case s.part != nil && s.kept != s.part.last+1, s.keep == 0 && !start:
+		s.lost = true
+	default:
+		last.Mend = s.cut(fmt.Sprintf("cut off %d bytes from offset %d on of", s.size-s.keep, s.keep))
+	}
+	for _, f := range list {
+		s.found(f)
+	}
+}
+
+// cut makes a file end after its last whole entry.
+func (s *scanner) cut(what string) *survey.Mend {
+	pruned, path, files, keep, count, m := s.pruned && s.keep > 0, s.path(), s.o.FS, s.keep, s.kept-s.first, s.newMark()
+	markPath := ""
+	if s.part == nil && s.mark != nil {
+		markPath = s.stem + ".mark"
+	}
+	return &survey.Mend{What: what + " " + path, Do: func() error {
+		f, err := files.Open(path, true)
+		if err != nil {
+			return err
+		}
+		size := keep
+		if pruned { // before the rest goes: a pruned file without a count is refused
+			size += countBytes
+			if _, err = f.WriteAt(binary.LittleEndian.AppendUint32(nil, count), keep); err == nil {
+				err = f.Sync()
+			}
+		}
+		if err == nil {
+			err = f.Truncate(size)
+		}
+		if err == nil {
+			err = f.Sync()
+		}
+		if err = errors.Join(err, f.Close()); err == nil && markPath != "" {
+			err = vfs.WriteDurably(files, markPath, m.append(nil))
+		}
+		return err
+	}}
+}
+
+// newMark is that of the whole entries.
+func (s *scanner) newMark() mark {
+	if s.keep == 0 {
+		return mark{}
+	}
+	return mark{first: s.first, end: s.kept, size: s.keep, id: s.last}
+}
+
+// checkIndex tells what is wrong with the index.
+func (s *scanner) checkIndex() error {
+	path := s.stem + ".index"
+	want := int64(s.kept-s.base) * indexBytes
+	if s.keep == 0 {
+		want = 0
+	}
+	if s.index == nil {
+		s.found(survey.Finding{Path: path, Offset: -1, Detail: "there is no index", Start: true, Mend: s.rebuild()})
+		return nil
+	}
+	size, err := s.index.Size()
+	if err != nil {
+		return err
+	}
+	x := &s.odd
+	switch {
+	case x.wrong > 0 && x.first < want:
+		s.found(survey.Finding{Path: path, Offset: x.first, Block: x.block, Detail: fmt.Sprintf("%d positions are not where the log has the blocks", x.wrong), Mend: s.rebuild()})
+	case size != want && !s.lost:
+		s.found(survey.Finding{Path: path, Offset: min(size, want), Detail: fmt.Sprintf("%d bytes where %d belong", size, want), Start: true, Mend: s.rebuild()})
+	}
+	return nil
+}
+
+// rebuild makes the index again; nil if headers are lost that would be needed.
+func (s *scanner) rebuild() *survey.Mend {
+	if s.lost {
+		return nil
+	}
+	files, logPath, path := s.o.FS, s.path(), s.stem+".index"
+	f := file{base: s.base, first: s.first, end: s.kept, size: s.keep}
+	from := s.from
+	if s.keep == 0 {
+		f.end = f.first
+	}
+	return &survey.Mend{What: "make " + path + " again", Do: func() (err error) {
+		log, err := files.Open(logPath, false)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, log.Close()) }()
+		to, err := files.Create(path + vfs.NewSuffix)
+		if err != nil {
+			return err
+		}
+		if err = writeIndex(log, to, &f, from); err == nil {
+			err = to.Sync()
+		}
+		if err = errors.Join(err, to.Close()); err != nil {
+			return errors.Join(fmt.Errorf("make %s: %w", path, err), files.Remove(path+vfs.NewSuffix))
+		}
+		return vfs.RenameDurably(files, path+vfs.NewSuffix, path)
+	}}
+}
+
+// writeIndex writes the positions of the entries of a file, from the first one's on.
+func writeIndex(log, to vfs.File, f *file, at int64) error {
+	var b []byte
+	offset := int64(f.first-f.base) * indexBytes
+	for num := f.first; num < f.end; num++ {
+		h, err := readHeader(log, at, f.size)
+		if err == nil && number(h.id) != num {
+			err = fmt.Errorf("block %d where %d is expected: %w", number(h.id), num, ErrCorrupt)
+		}
+		if err != nil {
+			return fmt.Errorf("entry at position %d: %w", at, err)
+		}
+		b = binary.LittleEndian.AppendUint64(b, uint64(at))
+		at += h.span()
+		if len(b) >= 64<<10 || num+1 == f.end {
+			if _, err := to.WriteAt(b, offset); err != nil {
+				return err
+			}
+			offset, b = offset+int64(len(b)), b[:0]
+		}
+	}
+	return nil
+}
+
+// checkMark tells what is wrong with the mark; one that is cut with its file is mended so.
+func (s *scanner) checkMark(torn bool) error {
+	m := s.mark
+	if m == nil || s.fits || torn && s.keep < m.size {
+		return nil
+	}
+	f := survey.Finding{Path: s.stem + ".mark", Offset: -1}
+	if m.size > s.keep {
+		f.Path, f.Offset = s.path(), s.keep
+		f.Detail = fmt.Sprintf("the log ends here, and %d bytes, up to block %d, were durable", m.size, m.end-1)
+	} else {
+		f.Detail = fmt.Sprintf("no entry ends at offset %d with block %s, as the mark says; without a mark that fits the last entry of the log is looked at", m.size, m.id)
+		f.Start = true
+	}
+	if s.last != (types.Checksum256{}) || s.keep == 0 {
+		path, files, to := s.stem+".mark", s.o.FS, s.newMark()
+		f.Mend = &survey.Mend{What: "write " + path + " for what the log has", Do: func() error { return vfs.WriteDurably(files, path, to.append(nil)) }}
+	}
+	s.found(f)
+	return nil
+}

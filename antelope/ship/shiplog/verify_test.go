@@ -1,0 +1,253 @@
+package shiplog
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"tarn/antelope/survey"
+	"tarn/antelope/types"
+	"tarn/store/vfs"
+	"tarn/store/vfs/memfs"
+)
+
+// inspect verifies a log and returns what was found.
+func inspect(t *testing.T, x *life) []survey.Finding {
+	t.Helper()
+	var list []survey.Finding
+	o := VerifyOptions{Name: x.o.Name, Dir: folder, FS: x.o.FS}
+	if x.o.Partition != nil {
+		o.Old = []string{x.o.Partition.Retained, x.o.Partition.Archive}
+	}
+	o.Reporter = survey.Reporter{Found: func(f survey.Finding) { list = append(list, f) }, Read: func(int64) error { return nil }}
+	if _, err := Verify(o); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// mendAll makes all that mends findings.
+func mendAll(t *testing.T, list []survey.Finding) {
+	t.Helper()
+	for _, f := range list {
+		if f.Mend == nil {
+			continue
+		}
+		if err := f.Mend.Do(); err != nil {
+			t.Fatalf("%v: %s: %v", f, f.Mend.What, err)
+		}
+	}
+}
+
+// grown is a closed log of some blocks, and its blocks.
+func grown(t *testing.T, r *rand.Rand, change func(*Options), blocks int) *life {
+	t.Helper()
+	mem := memfs.New()
+	x := newLife(t, r, change, mem, mem)
+	if x.o.step == 0 {
+		x.o.step = usualStep
+	}
+	if err := x.open(); err != nil {
+		t.Fatal(err)
+	}
+	for range blocks {
+		if err := x.add(x.end); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := x.log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func contents(t *testing.T, fs vfs.FS, path string) []byte {
+	t.Helper()
+	f, err := fs.Open(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, err := f.Size()
+	b := make([]byte, size)
+	if err == nil && size > 0 {
+		_, err = f.ReadAt(b, 0)
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestASoundLogHasNoFindings(t *testing.T) {
+	s := seed(t)
+	for name, change := range kinds() {
+		for round := range uint64(5) {
+			x := grown(t, rand.New(rand.NewPCG(s, round)), change, 40)
+			if list := inspect(t, x); len(list) > 0 {
+				t.Errorf("%s: %v", name, list)
+			}
+		}
+	}
+}
+
+// Whatever single byte is damaged, it is found, or what is read is as it was. What is mended
+// leaves a log that opens, and has all blocks as they were but those that were cut off.
+func TestADamagedByteIsFoundOrHarmless(t *testing.T) {
+	s := seed(t)
+	for name, change := range kinds() {
+		t.Run(name, func(t *testing.T) {
+			for round := range uint64(60) {
+				r := rand.New(rand.NewPCG(s, round))
+				x := grown(t, r, change, 30)
+				damageOne(t, r, x)
+			}
+		})
+	}
+}
+
+func damageOne(t *testing.T, r *rand.Rand, x *life) {
+	t.Helper()
+	mem := x.o.FS.(testFS).mem
+	paths := slices.DeleteFunc(mem.Paths(), func(p string) bool { return len(contents(t, x.o.FS, p)) == 0 })
+	path := paths[r.IntN(len(paths))]
+	size := len(contents(t, x.o.FS, path))
+	at := int64(r.IntN(size))
+	if r.IntN(3) == 0 { // the end, or the first header
+		at = int64(max(0, size-1-r.IntN(min(size, 70))))
+	} else if r.IntN(3) == 0 {
+		at = int64(r.IntN(min(size, headerBytes)))
+	}
+	flip(t, x.o.FS, path, at, byte(1<<r.IntN(8)))
+	list := inspect(t, x)
+	where := fmt.Sprintf("%s, offset %d of %d", path, at, size)
+	mended := true
+	for _, f := range list {
+		mended = mended && f.Mend != nil
+	}
+	mendAll(t, list)
+	if len(list) > 0 && !mended {
+		return // nothing but recording again helps
+	}
+	if left := inspect(t, x); len(list) > 0 && len(left) > 0 {
+		t.Fatalf("%s: found %v; after mending there is %v", where, list, left)
+	}
+	if err := x.open(); err != nil {
+		t.Fatalf("%s: found %v; after mending it does not open: %v", where, list, err)
+	}
+	first, end := x.log.Range()
+	if end+1 < x.end {
+		t.Fatalf("%s: found %v; of blocks to %d there are those to %d", where, list, x.end, end)
+	}
+	for num := first; num < end; num++ {
+		e, err := x.log.Read(num)
+		if err != nil {
+			t.Fatalf("%s: found %v; block %d: %v", where, list, num, err)
+		}
+		b, err := io.ReadAll(e)
+		if err := errors.Join(err, e.Close()); err != nil {
+			t.Fatalf("%s: found %v; block %d: %v", where, list, num, err)
+		}
+		want := x.want[num]
+		if len(list) == 0 && want.id != e.ID && filepath.Ext(path) == ".log" {
+			continue // the rest of an id: only another file tells it, see TestAnIDIsHeldAgainstAnother
+		}
+		if !bytes.Equal(b, want.payload) || e.ID != want.id {
+			t.Fatalf("%s: found %v; block %d is another one", where, list, num)
+		}
+	}
+	if err := x.log.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func flip(t *testing.T, fs vfs.FS, path string, at int64, bit byte) {
+	t.Helper()
+	f, err := fs.Open(path, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b [1]byte
+	_, err = f.ReadAt(b[:], at)
+	b[0] ^= bit
+	if err == nil {
+		_, err = f.WriteAt(b[:], at)
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A log that is cut anywhere, or has anything at its end, is mended to its last whole entry.
+func TestATornEndIsCutOff(t *testing.T) {
+	s := seed(t)
+	for _, marked := range []bool{true, false} {
+		for round := range uint64(40) {
+			r := rand.New(rand.NewPCG(s, round))
+			x := grown(t, r, func(*Options) {}, 20)
+			path := x.o.logPath()
+			b := contents(t, x.o.FS, path)
+			whole := int64(len(b))
+			cut := 400 + r.Int64N(whole-400)
+			f, err := x.o.FS.Open(path, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.IntN(2) == 0 {
+				err, whole = f.Truncate(cut), cut
+			} else {
+				_, err = f.WriteAt(b[:r.IntN(40)+1], whole)
+			}
+			if err := errors.Join(err, f.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if !marked {
+				err = x.o.FS.Remove(x.o.markPath())
+			}
+			list := inspect(t, x)
+			mendAll(t, list)
+			if left := inspect(t, x); err != nil || len(list) == 0 || len(left) > 0 {
+				t.Fatalf("marked %v, %d of %d bytes: %v, then %v, %v", marked, whole, len(b), list, left, err)
+			}
+			got := contents(t, x.o.FS, path)
+			if !bytes.HasPrefix(b, got) || int64(len(got)) > whole || int64(len(got)) < whole-400 {
+				t.Fatalf("%d bytes of %d are left", len(got), whole)
+			}
+		}
+	}
+}
+
+func TestAnIDIsHeldAgainstAnother(t *testing.T) {
+	x := grown(t, rand.New(rand.NewPCG(1, 1)), func(*Options) {}, 10)
+	flip(t, x.o.FS, x.o.logPath(), 30, 1)
+	id := x.want[x.first].id
+	var list []survey.Finding
+	o := VerifyOptions{Name: x.o.Name, Dir: folder, FS: x.o.FS}
+	o.Reporter = survey.Reporter{Found: func(f survey.Finding) { list = append(list, f) }, Read: func(int64) error { return nil }}
+	ids, err := OpenIDs(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, ok, err := ids.ID(x.first)
+	if err != nil || !ok || got == id || binary.BigEndian.Uint32(got[:]) != x.first {
+		t.Fatal(got, ok, err)
+	}
+	o.ID = ids.ID
+	if _, err := Verify(o); err != nil || len(list) > 0 {
+		t.Fatal(list, err)
+	}
+	flip(t, x.o.FS, x.o.logPath(), 31, 1)
+	want := got
+	o.ID = func(uint32) (types.Checksum256, bool, error) { return want, true, nil }
+	if _, err := Verify(o); err != nil || len(list) != 10 || list[0].Offset != 8 {
+		t.Fatal(list, err)
+	}
+	if err := ids.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
