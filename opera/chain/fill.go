@@ -152,9 +152,10 @@ func (c *Chain) AddBlockRecord(r *inter.BlockRecord) error {
 	return nil
 }
 
-// ShowRecords shows the votes and records that were taken since the last time, and sees to it
-// that a kill does not lose them from then on, nor a power cut once a checkpoint is durable. It
-// costs about as much as a small block: callers call it after many.
+// ShowRecords shows the votes and records that were taken since the last time. A kill loses no
+// record of a block from then on. Votes and records of epochs outlive the process with the next
+// checkpoint, and all outlives a power cut once that checkpoint is durable: what is lost comes
+// again, and is taken again. It costs about as much as a small block: callers call it after many.
 func (c *Chain) ShowRecords() error {
 	if c.failed != nil {
 		return c.failed

@@ -25,16 +25,26 @@ type world struct {
 	lastE  inter.Epoch
 	lastB  inter.BlockNumber
 	nonce  uint64
+	people inter.ValidatorID // the highest number of a validator
 }
 
-// people is the highest number of a validator in a world.
-const people = 8
+// Most worlds have few people, some have many. go-opera panics at a vote of a validator whose index
+// is beyond the bytes that hold a bit for each of those who may vote, which comes about where the
+// epoch of the event has more validators than that of the votes: at few people there is one byte.
+const (
+	few  = 8
+	many = 20
+)
 
 // newWorld makes epochs like a first one.
 func newWorld(t testing.TB, r *rand.Rand, first *inter.EpochRecord, epochs int) *world {
 	w := &world{
 		t: t, r: r, epochs: map[inter.Epoch][]*inter.EpochRecord{}, blocks: map[inter.BlockNumber][]*inter.BlockRecord{},
 		of: map[inter.BlockNumber]inter.Epoch{}, lastE: first.Epoch, lastB: first.State.BlockState.LastBlock.Number,
+		people: few,
+	}
+	if r.IntN(3) == 0 {
+		w.people = many
 	}
 	for e := first.Epoch; ; e++ {
 		for range 1 + r.IntN(5) {
@@ -70,7 +80,7 @@ func (w *world) epoch(like *inter.EpochRecord, e inter.Epoch) *inter.EpochRecord
 	s.Profiles = inter.Profiles{}
 	var list []inter.Validator
 	most := 1 + w.r.IntN(9)
-	for id := inter.ValidatorID(1); id <= people; id++ {
+	for id := inter.ValidatorID(1); id <= w.people; id++ {
 		weight := inter.Weight(1 + w.r.IntN(most))
 		if w.r.IntN(3) == 0 && len(list) > 0 {
 			if w.r.IntN(2) == 0 {
@@ -102,7 +112,7 @@ func (w *world) epoch(like *inter.EpochRecord, e inter.Epoch) *inter.EpochRecord
 // holder returns whose key somebody has in an epoch.
 func (w *world) holder(e inter.Epoch, id inter.ValidatorID) inter.ValidatorID {
 	if (uint32(e)+uint32(id))%11 == 0 {
-		return id + people
+		return id + w.people
 	}
 	return id
 }
