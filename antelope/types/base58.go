@@ -13,6 +13,9 @@ const base58Alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwx
 // less than quadratic.
 const manyBytes = 128
 
+// limbBase is 58^5, the greatest power that is below 2^32.
+const limbBase = 58 * 58 * 58 * 58 * 58
+
 // appendBase58 appends the base58 text of data.
 func appendBase58(b, data []byte) []byte {
 	zeros := 0
@@ -25,27 +28,45 @@ func appendBase58(b, data []byte) []byte {
 		}
 		return appendBigBase58(b, data[zeros:])
 	}
-	// digits has the number in base 58, the lowest digit first.
-	digits := make([]byte, 0, len(data)*138/100+1)
-	for _, v := range data[zeros:] {
-		carry := uint(v)
-		for i := range digits {
-			carry += uint(digits[i]) << 8
-			digits[i] = byte(carry % 58)
-			carry /= 58
-		}
-		for carry != 0 {
-			digits = append(digits, byte(carry%58))
-			carry /= 58
-		}
-	}
 	for range zeros {
 		b = append(b, base58Alphabet[0])
 	}
-	for i := len(digits) - 1; i >= 0; i-- {
-		b = append(b, base58Alphabet[digits[i]])
+	// limbs has the number to the base 58^5, the lowest first: a division makes five digits
+	// of four bytes.
+	var limbs [(manyBytes*138/100 + 5) / 5]uint32
+	used := 0
+	for data = data[zeros:]; len(data) > 0; {
+		size := (len(data)-1)%4 + 1
+		carry := uint64(0)
+		for _, v := range data[:size] {
+			carry = carry<<8 | uint64(v)
+		}
+		data = data[size:]
+		for i := range limbs[:used] {
+			carry += uint64(limbs[i]) << (8 * size)
+			limbs[i] = uint32(carry % limbBase)
+			carry /= limbBase
+		}
+		for ; carry != 0; carry /= limbBase {
+			limbs[used] = uint32(carry % limbBase)
+			used++
+		}
 	}
-	return b
+	from := len(b)
+	for i := used - 1; i >= 0; i-- {
+		b = append(b, "11111"...)
+		v := limbs[i]
+		for at := len(b) - 1; v != 0; at-- {
+			b[at] = base58Alphabet[v%58]
+			v /= 58
+		}
+	}
+	// The number does not begin with a zero digit.
+	first := from
+	for first < len(b) && b[first] == base58Alphabet[0] {
+		first++
+	}
+	return append(b[:from], b[first:]...)
 }
 
 // appendBigBase58 appends the text of a number that does not begin with a zero.
