@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 
 	"tarn/antelope/ship"
 	"tarn/antelope/survey"
+	"tarn/antelope/tracelog/slicefile"
 	"tarn/node"
 )
 
@@ -20,7 +22,8 @@ import (
 type historyTool struct {
 	retained, archive string
 
-	ship string // folder of state history
+	ship   string // folder of state history, "" if there is none
+	traces string // folder of traces
 }
 
 func (t *historyTool) flags(c *cobra.Command) {
@@ -42,14 +45,32 @@ func (t *historyTool) open(dir string, write bool) (unlock func() error, err err
 			t.ship = at
 		}
 	}
-	if t.ship == "" {
-		return nil, fmt.Errorf("%s: no state history in this folder: neither trace_history.log nor chain_state_history.log, nor a folder state-history with them", dir)
+	for _, at := range []string{dir, filepath.Join(dir, "traces")} {
+		if t.traces == "" && has(at, "trace_index_*.log", "trace_??????????-??????????.*log", "trace_trx_id_*.log") {
+			t.traces = at
+		}
 	}
-	lock, err := lockHistory(t.ship, write)
-	if err != nil {
-		return nil, err
+	if t.ship == "" && t.traces == "" {
+		return nil, fmt.Errorf("%s: no history in this folder: neither trace_history.log or chain_state_history.log, nor slices of traces, nor folders state-history or traces with them", dir)
 	}
-	return lock.Close, nil
+	var locks []io.Closer
+	unlock = func() (err error) {
+		for _, l := range locks {
+			err = errors.Join(err, l.Close())
+		}
+		return err
+	}
+	for _, at := range []string{t.ship, t.traces} {
+		if at == "" || at == t.ship && len(locks) > 0 {
+			continue
+		}
+		lock, err := lockHistory(at, write)
+		if err != nil {
+			return nil, errors.Join(err, unlock())
+		}
+		locks = append(locks, lock)
+	}
+	return unlock, nil
 }
 
 // lockFolder takes the lock of a folder of histories until the node ends, so that nobody
@@ -94,12 +115,18 @@ func (t *historyTool) read(c *cobra.Command, found func(survey.Finding)) (survey
 			return counts, err
 		}
 	}
+	if t.traces != "" {
+		n, err := slicefile.Verify(slicefile.VerifyOptions{Dir: t.traces, Reporter: report})
+		if counts.Add(n); err != nil {
+			return counts, err
+		}
+	}
 	return counts, nil
 }
 
 // bytes is how much there is to read, about.
 func (t *historyTool) bytes() (n uint64) {
-	for _, dir := range []string{t.ship, t.retained, t.archive} {
+	for _, dir := range []string{t.ship, t.traces, t.retained, t.archive} {
 		if dir == "" {
 			continue
 		}

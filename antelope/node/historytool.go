@@ -45,8 +45,9 @@ func (e *historyError) Unwrap() error { return e.err }
 func (e *historyError) ExitCode() int { return e.code }
 
 // recordAgain is what helps where nothing can be mended.
-const recordAgain = "what cannot be mended has to be recorded again: start the node once with --replay-blockchain --delete-state-history, " +
-	"if its block log begins with block 1, else with --snapshot and --delete-state-history. Or restore the files from a copy"
+const recordAgain = "what cannot be mended has to be recorded again. State history: start the node once with --replay-blockchain --delete-state-history, " +
+	"if its block log begins with block 1, else with --snapshot and --delete-state-history. " +
+	"Traces: move trace-dir away and start once with --replay-blockchain. Or restore the files from a copy"
 
 // explainHistory gives an error its exit code and its remedy.
 func explainHistory(err error) error {
@@ -62,14 +63,16 @@ func explainHistory(err error) error {
 	return &historyError{err, historyFailed, ""}
 }
 
-// HistoryTools is `tarn history`: it checks and repairs state history.
+// HistoryTools is `tarn history`: it checks and repairs state history and traces.
 func HistoryTools() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "history",
-		Short: "Verify and repair an Antelope node's state history",
-		Long: `Verify and repair an Antelope node's state history (state_history_plugin), that of nodeos too.
+		Short: "Verify and repair an Antelope node's state history and traces",
+		Long: `Verify and repair an Antelope node's state history (state_history_plugin) and traces
+(trace_api_plugin), those that nodeos wrote too.
 
-DIR is a folder of state history, or a data folder with the folder state-history.
+DIR is a folder of state history, a folder of traces, or a data folder with the folders
+state-history and traces.
 
 Exit codes: 0 done, 1 the history is damaged, or not all of it could be mended, 2 the command could
 not do its work, 130 interrupted.`,

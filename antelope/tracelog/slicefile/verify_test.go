@@ -1,0 +1,170 @@
+package slicefile
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"tarn/antelope/survey"
+	"tarn/store/vfs/memfs"
+)
+
+func inspect(t *testing.T, mem *memfs.FS) []survey.Finding {
+	t.Helper()
+	var list []survey.Finding
+	_, err := Verify(VerifyOptions{Dir: folder, FS: testFS{mem, mem}, Reporter: survey.Reporter{
+		Found: func(f survey.Finding) { list = append(list, f) }, Read: func(int64) error { return nil },
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// sound is a folder of traces that was closed, with a compressed slice.
+func sound(t *testing.T) *memfs.FS {
+	t.Helper()
+	mem := memfs.New()
+	l, err := Open(Options{Dir: folder, Stride: stride, FS: testFS{mem, mem}})
+	if err == nil {
+		err = l.Begin(Chain{Head: 1})
+	}
+	for num := uint32(2); num <= length && err == nil; num++ {
+		err = tell(l, num, 0)
+	}
+	if err == nil {
+		err = errors.Join(l.Sync(), l.Compress(t.Context(), 1), l.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list := inspect(t, mem); len(list) > 0 {
+		t.Fatalf("sound traces have %v", list)
+	}
+	return mem
+}
+
+func read(t *testing.T, mem *memfs.FS, path string) []byte {
+	t.Helper()
+	f, err := mem.Open(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	size, err := f.Size()
+	b := make([]byte, size)
+	if err == nil && size > 0 {
+		_, err = f.ReadAt(b, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// Each byte of an index counts: one that is damaged is found, and the index that is made again
+// is the one that was there. Of other files damage is found or read over, and nothing fails;
+// what is mended is sound.
+func TestADamagedByteIsFound(t *testing.T) {
+	seed := *seedFlag
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("-slicefile.seed=%d", seed)
+	r := rand.New(rand.NewPCG(seed, 9))
+	mended := 0
+	for range 300 {
+		mem := sound(t)
+		paths := mem.Paths()
+		path := paths[r.IntN(len(paths))]
+		was := read(t, mem, path)
+		if len(was) == 0 {
+			continue
+		}
+		f, err := mem.Open(path, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := r.IntN(len(was))
+		_, err = f.WriteAt([]byte{was[at] ^ byte(1<<r.IntN(8))}, int64(at))
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		list := inspect(t, mem)
+		isIndex := strings.Contains(path, indexPrefix)
+		if len(list) == 0 && (isIndex || strings.HasSuffix(path, ".mark")) {
+			t.Fatalf("%s, offset %d of %d: not found", path, at, len(was))
+		}
+		all := len(list) > 0
+		for _, x := range list {
+			all = all && x.Mend != nil
+		}
+		if !all {
+			continue
+		}
+		for _, x := range list {
+			if err := x.Mend.Do(); err != nil {
+				t.Fatalf("%s, offset %d: %v: %v", path, at, x, err)
+			}
+		}
+		if left := inspect(t, mem); len(left) > 0 {
+			t.Fatalf("%s, offset %d: %v, then %v", path, at, list, left)
+		}
+		if isIndex {
+			mended++
+			if !bytes.Equal(read(t, mem, path), was) {
+				t.Fatalf("%s, offset %d: the index is another one", path, at)
+			}
+		}
+	}
+	if mended == 0 {
+		t.Error("no index was made again")
+	}
+}
+
+// The file of a slice that is cut is mended to what is whole, and the node goes on with it.
+func TestACutSliceIsMended(t *testing.T) {
+	for _, prefix := range prefixes {
+		for cut := int64(1); cut < 40; cut += 3 {
+			mem := sound(t)
+			l := &Log{o: Options{Dir: folder, Stride: stride}}
+			if err := mem.Remove(l.markPath()); err != nil {
+				t.Fatal(err)
+			}
+			path := l.path(prefix, length/stride, logSuffix)
+			f, err := mem.Open(path, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			size, err := f.Size()
+			if err := errors.Join(err, f.Truncate(max(indexHeader, size-cut)), f.Close()); err != nil {
+				t.Fatal(err)
+			}
+			list := inspect(t, mem)
+			for _, x := range list {
+				if x.Mend != nil {
+					if err := x.Mend.Do(); err != nil {
+						t.Fatalf("%s, %d bytes less: %v: %v", path, cut, x, err)
+					}
+				}
+			}
+			if prefix == idsPrefix && slices.ContainsFunc(list, func(x survey.Finding) bool { return x.Mend == nil }) {
+				continue // the index tells of more than is left
+			}
+			head, _ := told(length-lag, 0)
+			if left := inspect(t, mem); len(list) == 0 || len(left) > 0 {
+				t.Fatalf("%s, %d bytes less: %v; then %v", path, cut, list, left)
+			}
+			again, err := Open(Options{Dir: folder, Stride: stride, FS: testFS{mem, mem}})
+			if err == nil {
+				err = errors.Join(again.Begin(Chain{Head: length - lag, ID: head.ID}), again.Close())
+			}
+			if err != nil {
+				t.Fatalf("%s, %d bytes less: %v; then %v", path, cut, list, err)
+			}
+		}
+	}
+}
