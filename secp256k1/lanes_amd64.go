@@ -51,7 +51,7 @@ func squareLanes(z, x *lanes, n int)
 // multiplies z by h.
 type sum struct {
 	x, y, z, h lanes
-	rest       [5]lanes // what additions need meanwhile
+	_          [5]lanes // what additions need meanwhile
 }
 
 // doubleLanes doubles n times, for n of one or more.

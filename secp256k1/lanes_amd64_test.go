@@ -134,7 +134,7 @@ func TestLanesMultiply(t *testing.T) {
 func TestLanesDoubleAndAdd(t *testing.T) {
 	needLanes(t)
 	r := laneNumbers{rand.New(rand.NewPCG(*seed, 2))}
-	e := fieldNumbers{r.Rand}
+	e := fieldNumbers(r)
 	for range rounds(3000) {
 		s := sum{x: r.lanes(), y: r.lanes(), z: r.lanes()}
 		before := s

@@ -133,7 +133,7 @@ func TestLogsAreToldAsTheLibraryTellsThem(t *testing.T) {
 			t.Fatalf("%s\nwant %s", got, want)
 		}
 	}
-	if got := fmt.Sprintf("%s", appendLogs(nil, nil)); got != "[]" {
+	if got := string(appendLogs(nil, nil)); got != "[]" {
 		t.Error(got)
 	}
 }
