@@ -122,7 +122,12 @@ func (s *scanner) back(n uint32) (there uint32, torn bool, err error) {
 	end := s.limit
 	for want := max(n, 1); there < want && end > 0; there++ {
 		h, at, err := lastEntry(s.log, end)
-		if errors.Is(err, ErrCorrupt) || err == nil && there > 0 && number(h.id)+1 != s.num {
+		if err == nil && there > 0 && number(h.id)+1 != s.num {
+			s.lost = true
+			s.found(survey.Finding{Offset: at + 8, Block: s.num - 1, Detail: fmt.Sprintf("block %d is before block %d", number(h.id), s.num)})
+			return there, true, nil
+		}
+		if errors.Is(err, ErrCorrupt) {
 			return there, there == 0, nil
 		}
 		if err != nil {

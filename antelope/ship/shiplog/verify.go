@@ -217,7 +217,11 @@ func (s *scanner) misnumbered(h header) error {
 		f.Mend = s.mendBytes([]write{{s.at + 8, id[:], "id"}})
 		s.found(f)
 		s.last = id
-	case err == nil || errors.Is(err, ErrCorrupt):
+	case err == nil: // it is whole but for its id, and is not cut off
+		s.settle()
+		s.lost = true
+		s.found(f)
+	case errors.Is(err, ErrCorrupt):
 		s.wait(f)
 		s.unsure = true
 	default:
