@@ -233,9 +233,9 @@ func (s *scanner) checkMark(torn bool) error {
 		f.Detail = fmt.Sprintf("the log ends here, and %d bytes, up to block %d, were durable", m.size, m.end-1)
 	} else {
 		f.Detail = fmt.Sprintf("no entry ends at offset %d with block %s, as the mark says; without a mark that fits the last entry of the log is looked at", m.size, m.id)
-		f.Start = true
+		f.Start = m.size != s.keep // else the last id is wrong, or its number
 	}
-	if !s.lost && (s.last != (types.Checksum256{}) || s.keep == 0) {
+	if !s.lost && m.size != s.keep && (s.last != (types.Checksum256{}) || s.keep == 0) {
 		path, files, to := s.stem+".mark", s.o.FS, s.newMark()
 		f.Mend = &survey.Mend{What: "write " + path + " for what the log has", Do: func() error { return vfs.WriteDurably(files, path, to.append(nil)) }}
 	}
