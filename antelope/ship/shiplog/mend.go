@@ -172,22 +172,21 @@ func (s *scanner) rebuild() *survey.Mend {
 		return nil
 	}
 	files, logPath, path := s.o.FS, s.path(), s.stem+".index"
-	f := file{base: s.base, first: s.first, end: s.kept, size: s.keep}
-	from := s.from
+	f := file{base: s.base, end: s.kept, size: s.keep}
+	first, from := s.first, s.from
 	if s.keep == 0 {
-		f.end = f.first
+		f.end = first
 	}
 	return &survey.Mend{What: "make " + path + " again", Do: func() (err error) {
-		log, err := files.Open(logPath, false)
-		if err != nil {
+		if f.log, err = files.Open(logPath, false); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, log.Close()) }()
+		defer func() { err = errors.Join(err, f.log.Close()) }()
 		to, err := files.Create(path + vfs.NewSuffix)
 		if err != nil {
 			return err
 		}
-		if err = writeIndex(log, to, &f, from); err == nil {
+		if err = f.writeIndex(to, first, from); err == nil {
 			err = to.Sync()
 		}
 		if err = errors.Join(err, to.Close()); err != nil {
@@ -195,30 +194,6 @@ func (s *scanner) rebuild() *survey.Mend {
 		}
 		return vfs.RenameDurably(files, path+vfs.NewSuffix, path)
 	}}
-}
-
-// writeIndex writes the positions of the entries of a file, from the first one's on.
-func writeIndex(log, to vfs.File, f *file, at int64) error {
-	var b []byte
-	offset := int64(f.first-f.base) * indexBytes
-	for num := f.first; num < f.end; num++ {
-		h, err := readHeader(log, at, f.size)
-		if err == nil && number(h.id) != num {
-			err = fmt.Errorf("block %d where %d is expected: %w", number(h.id), num, ErrCorrupt)
-		}
-		if err != nil {
-			return fmt.Errorf("entry at position %d: %w", at, err)
-		}
-		b = binary.LittleEndian.AppendUint64(b, uint64(at))
-		at += h.span()
-		if len(b) >= 64<<10 || num+1 == f.end {
-			if _, err := to.WriteAt(b, offset); err != nil {
-				return err
-			}
-			offset, b = offset+int64(len(b)), b[:0]
-		}
-	}
-	return nil
 }
 
 // checkMark tells what is wrong with the mark; one that is cut with its file is mended so.

@@ -120,7 +120,7 @@ func (l *Log) openPart(p part) (*file, error) {
 	}
 	if err == nil {
 		f.first, f.end = p.first, p.last+1
-		err = f.indexUpTo(f.end)
+		err = f.ensureIndex()
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s.log: %w", p.path, err), f.close())

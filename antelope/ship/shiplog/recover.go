@@ -8,6 +8,7 @@ import (
 	"sort"
 
 	"tarn/antelope/types"
+	"tarn/store/vfs"
 )
 
 // recover finds the end of the live file, cuts off what is not whole, and makes what it
@@ -117,7 +118,7 @@ func lastEntry(f io.ReaderAt, end int64) (h header, at int64, err error) {
 func (l *Log) scan(size int64) error {
 	f := l.live
 	if f.size > 0 {
-		if err := f.indexUpTo(f.end); err != nil {
+		if err := f.ensureIndex(); err != nil {
 			return err
 		}
 	}
@@ -186,7 +187,7 @@ func (l *Log) adopt(size int64) error {
 		return f.indexBack()
 	case err == nil:
 		f.first, f.end, f.size = f.base, number(h.id)+1, size
-		return f.indexUpTo(f.end)
+		return f.ensureIndex()
 	case f.pruned || !errors.Is(err, ErrCorrupt):
 		return fmt.Errorf("the end of a pruned log: %w", err)
 	}
@@ -213,48 +214,53 @@ func (l *Log) skim(size int64) error {
 	}
 }
 
-// indexUpTo makes sure that the index has the blocks before end of a file in which no
-// entries are gone. Most often it has.
-func (f *file) indexUpTo(end uint32) error {
-	want := int64(end-f.base) * indexBytes
+// ensureIndex makes sure that the index has the blocks of a file. Most often it has.
+func (f *file) ensureIndex() error {
 	size, err := f.index.Size()
 	if err != nil {
 		return err
 	}
-	if size >= want {
-		at, err := f.positionOf(end - 1)
+	if size >= int64(f.end-f.base)*indexBytes {
+		at, err := f.position(f.end - 1)
 		if err != nil {
 			return err
 		}
-		if h, e := readHeader(f.log, at, f.size); e == nil && number(h.id) == end-1 && at+h.span() == f.size {
+		if h, e := readHeader(f.log, at, f.size); e == nil && number(h.id) == f.end-1 && at+h.span() == f.size {
 			return nil
 		}
 	}
 	if f.pruned {
 		return f.indexBack()
 	}
-	at := int64(0)
-	for num := f.base; num < end; num++ {
+	if err := f.writeIndex(f.index, f.base, 0); err != nil {
+		return fmt.Errorf("make the index: %w", err)
+	}
+	return f.index.Sync() // only its last entry is looked at again
+}
+
+// writeIndex writes the positions of the entries of a file, from a block on, whose entry
+// begins at a position.
+func (f *file) writeIndex(to vfs.File, from uint32, at int64) error {
+	var b []byte
+	offset := int64(from-f.base) * indexBytes
+	for num := from; num < f.end; num++ {
 		h, err := readHeader(f.log, at, f.size)
 		if err == nil && number(h.id) != num {
 			err = fmt.Errorf("block %d where %d is expected: %w", number(h.id), num, ErrCorrupt)
 		}
 		if err != nil {
-			return fmt.Errorf("make the index, entry at position %d: %w", at, err)
+			return fmt.Errorf("entry at position %d: %w", at, err)
 		}
-		if err := f.setPosition(num, at); err != nil {
-			return err
-		}
+		b = binary.LittleEndian.AppendUint64(b, uint64(at))
 		at += h.span()
+		if len(b) >= 64<<10 || num+1 == f.end {
+			if _, err := to.WriteAt(b, offset); err != nil {
+				return err
+			}
+			offset, b = offset+int64(len(b)), b[:0]
+		}
 	}
-	return f.index.Sync() // only its last entry is looked at again
-}
-
-// positionOf is position for a file whose end is not known yet.
-func (f *file) positionOf(num uint32) (int64, error) {
-	var b [indexBytes]byte
-	_, err := f.index.ReadAt(b[:], int64(num-f.base)*indexBytes)
-	return int64(binary.LittleEndian.Uint64(b[:])), err
+	return nil
 }
 
 // indexBack makes the index of what is left of a pruned file, from its end.
