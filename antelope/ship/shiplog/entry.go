@@ -77,6 +77,29 @@ func readHeader(f io.ReaderAt, at, end int64) (header, error) {
 	return decodeHeader(b[:], end-at)
 }
 
+// readEnds reads the header at a position, and where the entry says at its end that it
+// begins: an entry whose two ends agree is certain of its length.
+func readEnds(f io.ReaderAt, at, end int64) (h header, back int64, err error) {
+	if h, err = readHeader(f, at, end); err == nil {
+		back, err = readTrailer(f, at+h.span())
+	}
+	return h, back, err
+}
+
+// readTrailer reads where an entry begins that ends at end, as it says.
+func readTrailer(f io.ReaderAt, end int64) (int64, error) {
+	var b [trailerBytes]byte
+	_, err := f.ReadAt(b[:], end-trailerBytes)
+	return int64(binary.LittleEndian.Uint64(b[:])), err
+}
+
+// readCount reads how many entries a pruned file of so many bytes says that it ends with.
+func readCount(f io.ReaderAt, size int64) (uint32, error) {
+	var b [countBytes]byte
+	_, err := f.ReadAt(b[:], size-countBytes)
+	return binary.LittleEndian.Uint32(b[:]), err
+}
+
 // spill is how much of an entry is gathered before it is written.
 const spill = 1 << 20
 

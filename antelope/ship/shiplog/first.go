@@ -70,23 +70,16 @@ func (s *scanner) form() (pruned, certain bool, err error) {
 	if err != nil {
 		return false, false, err
 	}
-	n, err := s.entries()
+	n, err := readCount(s.log, s.size)
 	// Other bytes at the end would hardly be a number that can be.
 	return true, n > 0 && n <= number(h.id)-s.base+1, err
-}
-
-// entries is how many a pruned file says that it ends with.
-func (s *scanner) entries() (uint32, error) {
-	var b [countBytes]byte
-	_, err := s.log.ReadAt(b[:], s.size-countBytes)
-	return binary.LittleEndian.Uint32(b[:]), err
 }
 
 // beginPruned finds the first entry of a pruned file, as the count at its end says, or at
 // the first whole entry.
 func (s *scanner) beginPruned() (bool, error) {
 	s.limit = s.size - countBytes
-	n, err := s.entries()
+	n, err := readCount(s.log, s.size)
 	if err != nil {
 		return false, err
 	}

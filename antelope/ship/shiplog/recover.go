@@ -100,11 +100,9 @@ func lastEntry(f io.ReaderAt, end int64) (h header, at int64, err error) {
 	if end < smallest {
 		return h, 0, fmt.Errorf("%d bytes: %w", end, ErrCorrupt)
 	}
-	var b [trailerBytes]byte
-	if _, err := f.ReadAt(b[:], end-trailerBytes); err != nil {
+	if at, err = readTrailer(f, end); err != nil {
 		return h, 0, err
 	}
-	at = int64(binary.LittleEndian.Uint64(b[:]))
 	if at < 0 || at >= end {
 		return h, 0, fmt.Errorf("position %d: %w", at, ErrCorrupt)
 	}
@@ -123,26 +121,19 @@ func (l *Log) scan(size int64) error {
 		}
 	}
 	for {
-		h, err := readHeader(f.log, f.size, size)
+		h, back, err := readEnds(f.log, f.size, size)
 		switch {
 		case errors.Is(err, ErrCorrupt):
 			return nil
 		case err != nil:
 			return err
-		case f.size > 0 && number(h.id) != f.end:
+		case back != f.size || f.size > 0 && number(h.id) != f.end:
 			return nil
 		}
 		if err := check(f.log, f.size+headerBytes, h.payload, &l.inflaters); errors.Is(err, ErrCorrupt) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err
-		}
-		var at [trailerBytes]byte
-		if _, err := f.log.ReadAt(at[:], f.size+headerBytes+int64(h.payload)); err != nil {
-			return err
-		}
-		if binary.LittleEndian.Uint64(at[:]) != uint64(f.size) {
-			return nil
 		}
 		if f.size == 0 {
 			f.base, f.first, f.end, f.pruned = number(h.id), number(h.id), number(h.id), h.pruned
@@ -174,12 +165,11 @@ func (l *Log) adopt(size int64) error {
 	case err == nil && number(h.id) < f.base:
 		return fmt.Errorf("it begins with block %d and ends with %d: %w", f.base, number(h.id), ErrCorrupt)
 	case err == nil && f.pruned:
-		var b [countBytes]byte
-		if _, err := f.log.ReadAt(b[:], end); err != nil {
+		count, err := readCount(f.log, size)
+		if err != nil {
 			return err
 		}
 		f.end, f.size = number(h.id)+1, end
-		count := binary.LittleEndian.Uint32(b[:])
 		if count == 0 || count > f.end-f.base || int64(count)*smallest > size {
 			return fmt.Errorf("%d blocks where %d can be: %w", count, f.end-f.base, ErrCorrupt)
 		}

@@ -35,14 +35,10 @@ func (s *scanner) whole(from int64, num uint32) (at int64, found uint32, ok bool
 			if i < lead {
 				continue
 			}
-			h, err := readHeader(s.log, at, s.limit)
+			h, back, err := readEnds(s.log, at, s.limit)
 			if errors.Is(err, ErrCorrupt) {
 				continue
 			}
-			if err != nil {
-				return 0, 0, false, err
-			}
-			back, err := s.trailer(at + h.span())
 			if err != nil {
 				return 0, 0, false, err
 			}
@@ -78,7 +74,7 @@ func (s *scanner) derive(end int64) (header, *survey.Mend, error) {
 	} else if err != nil {
 		return h, nil, err
 	}
-	back, err := s.trailer(end)
+	back, err := readTrailer(s.log, end)
 	if err != nil {
 		return h, nil, err
 	}

@@ -1,7 +1,6 @@
 package shiplog
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -172,14 +171,10 @@ func (s *scanner) entry() error {
 	if s.mark != nil && s.at == s.mark.size && s.last == s.mark.id {
 		s.fits = true
 	}
-	h, err := readHeader(s.log, s.at, s.limit)
+	h, back, err := readEnds(s.log, s.at, s.limit)
 	if errors.Is(err, ErrCorrupt) {
 		return s.resume(err)
 	}
-	if err != nil {
-		return err
-	}
-	back, err := s.trailer(s.at + h.span())
 	if err != nil {
 		return err
 	}
@@ -249,12 +244,6 @@ func (s *scanner) known(end int64) (id types.Checksum256, ok bool, err error) {
 func (s *scanner) read(bytes int64) error {
 	s.count.Bytes += bytes
 	return s.o.Read(bytes)
-}
-
-func (s *scanner) trailer(end int64) (int64, error) {
-	var b [trailerBytes]byte
-	_, err := s.log.ReadAt(b[:], end-trailerBytes)
-	return int64(binary.LittleEndian.Uint64(b[:])), err
 }
 
 // content reads what an entry has, whose length is certain.
