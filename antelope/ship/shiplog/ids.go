@@ -1,8 +1,8 @@
 package shiplog
 
 import (
-	"encoding/binary"
 	"errors"
+	"io"
 	"io/fs"
 	"path/filepath"
 
@@ -13,14 +13,7 @@ import (
 
 // IDs looks up which blocks a log has, for another that is held against it. It changes
 // nothing, and says nothing of what it cannot read. One goroutine uses it.
-type IDs struct{ files []*idFile }
-
-type idFile struct {
-	log, index  vfs.File
-	first, last uint32
-	base        uint32
-	size        int64
-}
+type IDs struct{ files []*file }
 
 // OpenIDs opens the files of a log.
 func OpenIDs(o VerifyOptions) (*IDs, error) {
@@ -34,7 +27,7 @@ func OpenIDs(o VerifyOptions) (*IDs, error) {
 			return nil, errors.Join(err, x.Close())
 		}
 		for _, p := range list {
-			if err := x.open(o.FS, p.path, p.first, p.last); err != nil {
+			if err := x.open(o.FS, p.path, p.first, p.last+1); err != nil {
 				return nil, errors.Join(err, x.Close())
 			}
 		}
@@ -46,7 +39,7 @@ func OpenIDs(o VerifyOptions) (*IDs, error) {
 }
 
 // open opens a file that has an index, and a first header that can be read.
-func (x *IDs) open(files vfs.FS, stem string, first, last uint32) error {
+func (x *IDs) open(files vfs.FS, stem string, first, end uint32) error {
 	log, err := files.Open(stem+".log", false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -61,16 +54,14 @@ func (x *IDs) open(files vfs.FS, stem string, first, last uint32) error {
 		}
 		return errors.Join(err, log.Close())
 	}
-	f := &idFile{log: log, index: index, first: first, last: last}
+	f := &file{log: log, index: index}
 	x.files = append(x.files, f)
 	if f.size, err = log.Size(); err != nil {
 		return err
 	}
-	if h, err := readHeader(log, 0, f.size); err == nil {
-		f.base = number(h.id)
-	} else if errors.Is(err, ErrCorrupt) {
-		f.size = 0
-	} else {
+	if err := f.begin(f.size); err == nil {
+		f.first, f.end = max(first, f.base), end
+	} else if !errors.Is(err, ErrCorrupt) {
 		return err
 	}
 	return nil
@@ -79,20 +70,11 @@ func (x *IDs) open(files vfs.FS, stem string, first, last uint32) error {
 // ID is the id of a block; false if the log does not tell it.
 func (x *IDs) ID(num uint32) (id types.Checksum256, ok bool, err error) {
 	for _, f := range x.files {
-		if f.size == 0 || num < f.base || num < f.first || num > f.last {
+		if num < f.first || num >= f.end {
 			continue
 		}
-		size, err := f.index.Size()
-		offset := int64(num-f.base) * indexBytes
-		if err != nil || offset+indexBytes > size {
-			return id, false, err
-		}
-		var b [indexBytes]byte
-		if _, err := f.index.ReadAt(b[:], offset); err != nil {
-			return id, false, err
-		}
-		h, err := readHeader(f.log, int64(binary.LittleEndian.Uint64(b[:])), f.size)
-		if errors.Is(err, ErrCorrupt) || err == nil && number(h.id) != num {
+		h, _, err := f.header(num)
+		if errors.Is(err, ErrCorrupt) || errors.Is(err, io.EOF) { // its index ends before it
 			return id, false, nil
 		}
 		return h.id, err == nil, err
@@ -103,7 +85,7 @@ func (x *IDs) ID(num uint32) (id types.Checksum256, ok bool, err error) {
 // Close closes the files.
 func (x *IDs) Close() (err error) {
 	for _, f := range x.files {
-		err = errors.Join(err, f.log.Close(), f.index.Close())
+		err = errors.Join(err, f.close())
 	}
 	return err
 }
