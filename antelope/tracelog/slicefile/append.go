@@ -89,16 +89,11 @@ func (l *Log) cover(number uint32) error {
 	m := l.mark
 	m.open = max(m.open, l.reach(number))
 	if _, named := m.find(number); !named && number < m.end {
-		var size [len(prefixes)]int64
-		for i, prefix := range prefixes {
-			if _, err := l.use(l.path(prefix, number, logSuffix), func(_ vfs.File, n int64) error {
-				size[i] = n
-				return nil
-			}); err != nil {
-				return err
-			}
+		is, err := l.sizesOf(number)
+		if err != nil {
+			return err
 		}
-		m.slices = append(m.slices[:len(m.slices):len(m.slices)], sizes{number, size[0], size[1], size[2]})
+		m.slices = append(m.slices[:len(m.slices):len(m.slices)], is)
 	}
 	return l.setMark(m)
 }

@@ -122,9 +122,9 @@ func (l *Log) cutSlice(m *mark, number uint32) (bytes int64, err error) {
 		return 0, err
 	}
 	if !named {
-		bytes, err = l.bytesOf(number)
+		is, err := l.sizesOf(number)
 		l.names = true
-		return bytes, errors.Join(err, l.removeFiles(number))
+		return is.traces + is.index + is.ids, errors.Join(err, l.removeFiles(number))
 	}
 	for i, prefix := range prefixes {
 		n, err := l.cutFile(l.path(prefix, number, logSuffix), want.of()[i])
@@ -139,17 +139,18 @@ func (l *Log) cutSlice(m *mark, number uint32) (bytes int64, err error) {
 // prefixes are those of a slice's files, in the order of a mark.
 var prefixes = [...]string{tracesPrefix, indexPrefix, idsPrefix}
 
-// bytesOf is how large the files of a slice are.
-func (l *Log) bytesOf(number uint32) (bytes int64, err error) {
-	for _, prefix := range prefixes {
+// sizesOf are those of a slice's files as they are; 0 for one that is not there.
+func (l *Log) sizesOf(number uint32) (sizes, error) {
+	var is [len(prefixes)]int64
+	for i, prefix := range prefixes {
 		if _, err := l.use(l.path(prefix, number, logSuffix), func(_ vfs.File, size int64) error {
-			bytes += size
+			is[i] = size
 			return nil
 		}); err != nil {
-			return 0, err
+			return sizes{}, err
 		}
 	}
-	return bytes, nil
+	return sizes{number, is[0], is[1], is[2]}, nil
 }
 
 // cutFile makes a file end after so many bytes, and tells how many it had more.
@@ -218,36 +219,20 @@ func (l *Log) mend(from uint32) error {
 }
 
 func (l *Log) mendSlice(number uint32) error {
-	ids := l.path(idsPrefix, number, logSuffix)
-	whole := int64(0)
-	_, err := l.use(ids, func(f vfs.File, size int64) (err error) {
-		whole, err = scan(f, 0, size, func(h *wire.Head, _ int64) error { return l.mayHave(number, h, wire.IDsKind) })
-		return err
-	})
+	whole, err := l.scanIDs(number, func(*wire.Head, int64) error { return nil })
 	if err == nil {
-		_, err = l.cutFile(ids, whole)
+		_, err = l.cutFile(l.path(idsPrefix, number, logSuffix), whole)
 	}
 	if err != nil {
 		return err
 	}
 	var blocks []wire.Head // with where each begins in the index, in Bytes
-	index := l.path(indexPrefix, number, logSuffix)
-	whole = 0
-	_, err = l.use(index, func(f vfs.File, size int64) error {
-		if size < indexHeader {
-			return nil
+	whole, err = l.scanIndex(number, func(h *wire.Head, at int64) error {
+		if h.Kind == wire.BlockKind {
+			blocks = append(blocks, *h)
+			blocks[len(blocks)-1].Bytes = at
 		}
-		if err := checkHeader(f); err != nil {
-			return err
-		}
-		whole, err = scan(f, indexHeader, size, func(h *wire.Head, at int64) error {
-			if h.Kind == wire.BlockKind {
-				blocks = append(blocks, *h)
-				blocks[len(blocks)-1].Bytes = at
-			}
-			return l.mayHave(number, h, wire.BlockKind)
-		})
-		return err
+		return nil
 	})
 	if err != nil {
 		return err
@@ -262,7 +247,7 @@ func (l *Log) mendSlice(number uint32) error {
 			whole, blocks = h.Bytes, blocks[:len(blocks)-1]
 		}
 	}
-	if _, err := l.cutFile(index, whole); err != nil {
+	if _, err := l.cutFile(l.path(indexPrefix, number, logSuffix), whole); err != nil {
 		return err
 	}
 	_, err = l.cutFile(l.path(tracesPrefix, number, logSuffix), end)

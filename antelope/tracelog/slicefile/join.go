@@ -7,7 +7,6 @@ import (
 
 	"tarn/antelope/tracelog/wire"
 	"tarn/antelope/types"
-	"tarn/store/vfs"
 )
 
 // join compares the files with the chain, and makes irreversible what the chain says.
@@ -210,29 +209,24 @@ func (l *Log) forget(number uint32) (err error) {
 func (l *Log) certain(number uint32) (s sizes, err error) {
 	s.number = number
 	var index, ids []wire.Head
-	missing, err := l.scanIndex(number, func(h *wire.Head, _ int64) error {
+	end, err := l.scanIndex(number, func(h *wire.Head, _ int64) error {
 		index = append(index, *h)
 		return nil
 	})
 	if err == nil {
-		_, err = l.use(l.path(idsPrefix, number, logSuffix), func(f vfs.File, size int64) error {
-			_, err := scan(f, 0, size, func(h *wire.Head, _ int64) error {
-				ids = append(ids, *h)
-				return nil
-			})
-			return err
-		})
-	}
-	if err == nil {
-		_, err = l.use(l.path(tracesPrefix, number, logSuffix), func(_ vfs.File, size int64) error {
-			s.traces = size
+		_, err = l.scanIDs(number, func(h *wire.Head, _ int64) error {
+			ids = append(ids, *h)
 			return nil
 		})
 	}
-	if err != nil || missing {
-		return sizes{number: number}, err
+	if err != nil || end == 0 {
+		return s, err
 	}
-	s.index = indexHeader
+	is, err := l.sizesOf(number)
+	if err != nil {
+		return s, err
+	}
+	s.traces, s.index = is.traces, indexHeader
 	stay := certain(index, l.lib)
 	for _, h := range index[:stay] {
 		s.index += h.Bytes

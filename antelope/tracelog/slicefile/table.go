@@ -98,23 +98,40 @@ func (l *Log) use(path string, do func(f vfs.File, size int64) error) (missing b
 // indexHeader is the bytes that an index begins with.
 const indexHeader = 4
 
-// scanIndex calls each with the entries of a slice's index.
-func (l *Log) scanIndex(number uint32, each func(h *wire.Head, at int64) error) (missing bool, err error) {
-	return l.use(l.path(indexPrefix, number, logSuffix), func(f vfs.File, size int64) error {
+// scanIndex calls each with the entries of a slice's index, and where each begins. It returns
+// where the last whole one ends; 0 without an index that has its header.
+func (l *Log) scanIndex(number uint32, each func(h *wire.Head, at int64) error) (end int64, err error) {
+	_, err = l.use(l.path(indexPrefix, number, logSuffix), func(f vfs.File, size int64) (err error) {
 		if size < indexHeader {
 			return nil
 		}
 		if err := checkHeader(f); err != nil {
 			return err
 		}
-		_, err := scan(f, indexHeader, size, func(h *wire.Head, at int64) error {
-			if err := l.mayHave(number, h, wire.BlockKind); err != nil {
-				return err
-			}
-			return each(h, at)
-		})
+		end, err = scan(f, indexHeader, size, l.allowed(number, wire.BlockKind, each))
 		return err
 	})
+	return end, err
+}
+
+// scanIDs calls each with the entries of a slice's file of ids, and where each begins. It
+// returns where the last whole one ends.
+func (l *Log) scanIDs(number uint32, each func(h *wire.Head, at int64) error) (end int64, err error) {
+	_, err = l.use(l.path(idsPrefix, number, logSuffix), func(f vfs.File, size int64) (err error) {
+		end, err = scan(f, 0, size, l.allowed(number, wire.IDsKind, each))
+		return err
+	})
+	return end, err
+}
+
+// allowed calls each with the entries that a slice may have; others are an error.
+func (l *Log) allowed(number uint32, kind wire.Kind, each func(h *wire.Head, at int64) error) func(h *wire.Head, at int64) error {
+	return func(h *wire.Head, at int64) error {
+		if err := l.mayHave(number, h, kind); err != nil {
+			return err
+		}
+		return each(h, at)
+	}
 }
 
 // mayHave tells what is wrong with an entry of a slice.
@@ -181,19 +198,13 @@ func (l *Log) load(number uint32) (*table, error) {
 
 func (l *Log) loadIDs(number uint32, t *table) error {
 	lib := uint32(0)
-	_, err := l.use(l.path(idsPrefix, number, logSuffix), func(f vfs.File, size int64) error {
-		_, err := scan(f, 0, size, func(h *wire.Head, at int64) error {
-			if err := l.mayHave(number, h, wire.IDsKind); err != nil {
-				return err
-			}
-			if h.Kind == wire.IrreversibleKind {
-				lib = max(lib, h.Number)
-			} else if t.counts(t.ids, h.Number, lib) {
-				t.ids.set(h.Number, span{at, at + h.Bytes})
-			}
-			return nil
-		})
-		return err
+	_, err := l.scanIDs(number, func(h *wire.Head, at int64) error {
+		if h.Kind == wire.IrreversibleKind {
+			lib = max(lib, h.Number)
+		} else if t.counts(t.ids, h.Number, lib) {
+			t.ids.set(h.Number, span{at, at + h.Bytes})
+		}
+		return nil
 	})
 	return err
 }

@@ -288,20 +288,15 @@ func (v *verifier) forget(number uint32) error {
 	if !v.has || !named {
 		return nil
 	}
-	for i, prefix := range prefixes {
-		short := false
-		if _, err := v.l.use(v.l.path(prefix, number, logSuffix), func(_ vfs.File, size int64) error {
-			short = size < want.of()[i]
-			return nil
-		}); err != nil {
-			return err
-		}
-		if short {
-			v.has = false
-			return vfs.RemoveDurably(v.l.fs, v.l.markPath())
-		}
+	is, err := v.l.sizesOf(number)
+	if err != nil {
+		return err
 	}
-	return nil
+	if is.traces >= want.traces && is.index >= want.index && is.ids >= want.ids {
+		return nil
+	}
+	v.has = false
+	return vfs.RemoveDurably(v.l.fs, v.l.markPath())
 }
 
 // packed reads compressed traces.
