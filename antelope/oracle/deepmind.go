@@ -17,7 +17,6 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/deepmind"
-	"tarn/antelope/execute"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 	"tarn/internal/loopback"
@@ -161,12 +160,7 @@ func tellReplay(dir, state string, e engine.Options, o chain.Options) (err error
 	if err != nil {
 		return err
 	}
-	err = blocks(dir, c.Genesis, func(b *types.SignedBlock) error {
-		if b.BlockNum() == 1 {
-			return c.Resume(context.Background(), nil, nil)
-		}
-		return c.Replay(b, nil, execute.Irreversible)
-	})
+	err = blocks(dir, c.Genesis, replaying(context.Background(), c))
 	if err = errors.Join(err, c.Close()); err != nil {
 		return err
 	}

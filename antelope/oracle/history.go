@@ -113,11 +113,9 @@ func (c *historyCompare) replay(dir, folder string, e engine.Options, o chain.Op
 		return err
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
+	apply := replaying(context.Background(), x)
 	return blocks(dir, x.Genesis, func(b *types.SignedBlock) error {
-		if b.BlockNum() == 1 {
-			return x.Resume(context.Background(), nil, nil)
-		}
-		if err := x.Replay(b, nil, execute.Irreversible); err != nil || b.BlockNum() != wholeState {
+		if err := apply(b); err != nil || b.BlockNum() != wholeState {
 			return err
 		}
 		return c.whole(x)

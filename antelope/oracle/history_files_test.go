@@ -11,7 +11,6 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/consensus"
-	"tarn/antelope/execute"
 	"tarn/antelope/serial"
 	"tarn/antelope/ship"
 	"tarn/antelope/ship/shiplog"
@@ -160,21 +159,17 @@ func TestTheStateAfterASnapshotIsThatOfNodeos(t *testing.T) {
 // snapshotOfCase replays a case and writes a snapshot of its end.
 func snapshotOfCase(t *testing.T, dir, path string) {
 	t.Helper()
-	c := newChain(t)
-	err := blocks(dir, c.Genesis, func(b *types.SignedBlock) error {
-		if b.BlockNum() == 1 {
-			return c.Resume(t.Context(), nil, nil)
-		}
-		return c.Replay(b, nil, execute.Irreversible)
-	})
+	c := newChain(t, deepMindEngine())
+	err := blocks(dir, c.Genesis, replaying(t.Context(), c))
 	if err = errors.Join(err, writeSnapshot(c, path)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func newChain(t *testing.T) *chain.Chain {
+// newChain is a chain without blocks, on an engine.
+func newChain(t *testing.T, e engine.Options) *chain.Chain {
 	t.Helper()
-	st, err := engine.Open(t.TempDir(), deepMindEngine())
+	st, err := engine.Open(t.TempDir(), e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +216,7 @@ func stateAfter(t *testing.T, path string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, c := t.TempDir(), newChain(t)
+	dir, c := t.TempDir(), newChain(t, deepMindEngine())
 	if err := c.Load(func(s *state.State) (*consensus.HeaderState, error) { return snapshot.Load(r, s, nil) }); err != nil {
 		t.Fatal(err)
 	}

@@ -96,7 +96,7 @@ type follower struct {
 // later versions, handlers of errors.
 func follow(t *testing.T, peers *chaintest.Peers) *follower {
 	t.Helper()
-	f, c := &follower{dir: t.TempDir(), end: math.MaxUint32}, newChain(t)
+	f, c := &follower{dir: t.TempDir(), end: math.MaxUint32}, newChain(t, deepMindEngine())
 	h, err := ship.Open(ship.Options{Dir: f.dir, Traces: true, State: true})
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func (f *follower) log(t *testing.T, peers *chaintest.Peers) string {
 		}
 	}
 	slices.Reverse(list)
-	first := newChain(t)
+	first := newChain(t, deepMindEngine())
 	g := peers.Genesis
 	if err := first.Genesis(&g); err != nil {
 		t.Fatal(err)

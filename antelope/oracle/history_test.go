@@ -17,7 +17,6 @@ import (
 	"github.com/gorilla/websocket"
 
 	"tarn/antelope/chain"
-	"tarn/antelope/execute"
 	"tarn/antelope/ship"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
@@ -140,16 +139,7 @@ func serveCase(t *testing.T, from, dir string) *ship.Server {
 // serveHistory is serveCase with options; if it does not record, the history is there already.
 func serveHistory(t *testing.T, from string, o ship.Options, record bool) *ship.Server {
 	t.Helper()
-	st, err := engine.Open(t.TempDir(), deepMindEngine())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { st.Close() })
-	c, err := chain.Open(st, chain.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
+	c := newChain(t, deepMindEngine())
 	o.Traces, o.State = true, true
 	h, err := ship.Open(o)
 	if err != nil {
@@ -161,12 +151,10 @@ func serveHistory(t *testing.T, from string, o ship.Options, record bool) *ship.
 	if record {
 		c.Subscribe(hooks)
 	}
+	apply := replaying(t.Context(), c)
 	err = blocks(from, c.Genesis, func(b *types.SignedBlock) error {
 		s.blocks[b.BlockNum()] = b
-		if b.BlockNum() == 1 {
-			return c.Resume(t.Context(), nil, nil)
-		}
-		return c.Replay(b, nil, execute.Irreversible)
+		return apply(b)
 	})
 	if err == nil && !record {
 		err = hooks.Begin(c.Head())

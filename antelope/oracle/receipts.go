@@ -1,12 +1,15 @@
 package oracle
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"tarn/antelope/blocklog"
+	"tarn/antelope/chain"
+	"tarn/antelope/execute"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 )
@@ -44,6 +47,16 @@ func blocks(dir string, begin func(*types.Genesis) error, each func(*types.Signe
 		}
 	}
 	return nil
+}
+
+// replaying returns what applies the blocks of a case to a chain, from the first one on.
+func replaying(ctx context.Context, c *chain.Chain) func(*types.SignedBlock) error {
+	return func(b *types.SignedBlock) error {
+		if b.BlockNum() == 1 {
+			return c.Resume(ctx, nil, nil)
+		}
+		return c.Replay(b, nil, execute.Irreversible)
+	}
 }
 
 // count notes what the blocks of the case in dir hold.

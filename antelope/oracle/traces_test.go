@@ -14,8 +14,6 @@ import (
 	"testing"
 
 	"tarn/antelope/abi"
-	"tarn/antelope/chain"
-	"tarn/antelope/execute"
 	"tarn/antelope/rpc"
 	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/tracelog"
@@ -57,16 +55,7 @@ func traceArguments() []string {
 // ourTraces replays a case with our chain, which records traces in dir.
 func ourTraces(t *testing.T, from, dir string, o tracelog.Options, e engine.Options) *tracelog.History {
 	t.Helper()
-	st, err := engine.Open(t.TempDir(), e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { st.Close() })
-	c, err := chain.Open(st, chain.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
+	c := newChain(t, e)
 	o.Files = slicefile.Options{Dir: dir, Stride: traceStride}
 	h, err := tracelog.Open(o)
 	if err != nil {
@@ -74,12 +63,7 @@ func ourTraces(t *testing.T, from, dir string, o tracelog.Options, e engine.Opti
 	}
 	t.Cleanup(func() { h.Close() })
 	c.Subscribe(h.Hooks())
-	err = blocks(from, c.Genesis, func(b *types.SignedBlock) error {
-		if b.BlockNum() == 1 {
-			return c.Resume(t.Context(), nil, nil)
-		}
-		return c.Replay(b, nil, execute.Irreversible)
-	})
+	err = blocks(from, c.Genesis, replaying(t.Context(), c))
 	if err = errors.Join(err, h.Sync()); err != nil {
 		t.Fatal(err)
 	}
