@@ -1,14 +1,11 @@
 package node
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -33,34 +30,13 @@ type Crowd struct {
 // until ctx ends.
 func (c Crowd) Gather(t *testing.T, ctx context.Context) {
 	t.Helper()
-	text, err := json.Marshal(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(exe)
-	cmd.Env, cmd.Stderr = append(os.Environ(), crowdVariable+"="+string(text)), os.Stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	said := bufio.NewScanner(stdout)
-	if said.Scan(); said.Text() != "gathered" {
-		t.Errorf("%d connections to %s: %s", c.Size, c.To, said.Text())
+	p := startProcess(t, crowdVariable, c)
+	if p.lines.Scan(); p.lines.Text() != "gathered" {
+		t.Errorf("%d connections to %s: %s", c.Size, c.To, p.lines.Text())
 	}
 	context.AfterFunc(ctx, func() {
-		stdin.Close()
-		cmd.Wait() //nolint:errcheck // the crowd ends with its standard input
+		p.stdin.Close()
+		p.cmd.Wait() //nolint:errcheck // the crowd ends with its standard input
 	})
 }
 

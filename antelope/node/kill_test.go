@@ -161,11 +161,18 @@ func (j *job) say(what string, n *Node, hash bool, more ...string) error {
 	return err
 }
 
-// runJob runs a process and kills it after so long, 0 for never. It returns what the
-// process said, and whether it was killed.
-func runJob(t *testing.T, j job, after time.Duration) (lines []string, killed bool) {
+// process is the test binary, run again by a test.
+type process struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+	lines *bufio.Scanner // that it says
+}
+
+// startProcess runs the test binary again, which finds in a variable of its environment what
+// it is to do.
+func startProcess(t *testing.T, variable string, role any) *process {
 	t.Helper()
-	text, err := json.Marshal(j)
+	text, err := json.Marshal(role)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,29 +180,46 @@ func runJob(t *testing.T, j job, after time.Duration) (lines []string, killed bo
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), roleVariable+"="+string(text))
-	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
+	p := &process{cmd: exec.Command(exe)}
+	p.cmd.Env = append(os.Environ(), variable+"="+string(text))
+	p.cmd.Stderr = os.Stderr
+	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
+	p.lines = bufio.NewScanner(stdout)
+	p.lines.Buffer(nil, 1<<20)
+	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	return p
+}
+
+// end waits for the process, which has said its last, and returns its exit code; -1 if a
+// signal ended it.
+func (p *process) end() int {
+	p.cmd.Wait() //nolint:errcheck // the code is in its state
+	p.stdin.Close()
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// runJob runs a process and kills it after so long, 0 for never. It returns what the
+// process said, and whether it was killed.
+func runJob(t *testing.T, j job, after time.Duration) (lines []string, killed bool) {
+	t.Helper()
+	p := startProcess(t, roleVariable, j)
 	if after > 0 {
-		defer time.AfterFunc(after, func() { cmd.Process.Kill() }).Stop() //nolint:errcheck // it may have ended
+		defer time.AfterFunc(after, func() { p.cmd.Process.Kill() }).Stop() //nolint:errcheck // it may have ended
 	}
-	for in := bufio.NewScanner(stdout); in.Scan(); {
-		lines = append(lines, in.Text())
+	for p.lines.Scan() {
+		lines = append(lines, p.lines.Text())
 	}
-	err = cmd.Wait()
-	stdin.Close()
-	if err != nil && cmd.ProcessState.ExitCode() != 1 {
+	err := p.cmd.Wait()
+	p.stdin.Close()
+	if err != nil && p.cmd.ProcessState.ExitCode() != 1 {
 		killed = true
 	}
 	return lines, killed

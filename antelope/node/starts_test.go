@@ -1,14 +1,11 @@
 package node
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -317,7 +314,7 @@ func (l *lives) remedy(reason string, j *job) string {
 // process runs a node and ends it; it returns why the node ended with an error.
 func (l *lives) process(j job, e *ending) (reason string) {
 	l.t.Helper()
-	p := startProcess(l.t, j)
+	p := startProcess(l.t, roleVariable, j)
 	heads, struck := 0, false
 	if e != nil && e.heads == 0 {
 		time.Sleep(e.delay)
@@ -422,49 +419,6 @@ func (l *lives) hashAt(id types.Checksum256) string {
 		return l.own.hashAt(l.t, id).String()
 	}
 	return l.c.hashAt(l.t, id).String()
-}
-
-// process is a node at work.
-type process struct {
-	cmd   *exec.Cmd
-	stdin io.Closer
-	lines *bufio.Scanner
-}
-
-func startProcess(t *testing.T, j job) *process {
-	t.Helper()
-	text, err := json.Marshal(j)
-	if err != nil {
-		t.Fatal(err)
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &process{cmd: exec.Command(exe)}
-	p.cmd.Env = append(os.Environ(), roleVariable+"="+string(text))
-	p.cmd.Stderr = os.Stderr
-	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.lines = bufio.NewScanner(stdout)
-	p.lines.Buffer(nil, 1<<20)
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-// end waits for the process, which has said its last, and returns its exit code; -1 if a
-// signal ended it.
-func (p *process) end() int {
-	p.cmd.Wait() //nolint:errcheck // the code is in its state
-	p.stdin.Close()
-	return p.cmd.ProcessState.ExitCode()
 }
 
 // changePruning chooses among a whole log, pruned ones, and none.
