@@ -214,11 +214,7 @@ func (x *folderLife) cut() {
 // from a saved state, a newer one or the first block, never has a block of a branch that has
 // lost, nor a torn one; it has all blocks that the chain has told or that were safe.
 func TestCrashesAfterCrashesLeaveOnlyBlocksOfTheChain(t *testing.T) {
-	s := *seedFlag
-	if s == 0 {
-		s = rand.Uint64()
-	}
-	t.Logf("-slicefile.seed=%d", s)
+	s := seed(t)
 	for life := range uint64(max(1, *roundsFlag/6)) {
 		x := &folderLife{t: t, r: rand.New(rand.NewPCG(s, life)), tip: 1, head: 1, gap: map[uint32]bool{}}
 		x.record(memfs.New())

@@ -22,6 +22,16 @@ var (
 	statesFlag = flag.Int("slicefile.states", 100, "crash states, at least two for each write")
 )
 
+// seed is the one that a random test begins with, which it prints.
+func seed(t *testing.T) uint64 {
+	s := *seedFlag
+	if s == 0 {
+		s = rand.Uint64()
+	}
+	t.Logf("-slicefile.seed=%d", s)
+	return s
+}
+
 // testFS lists what a file system in memory holds.
 type testFS struct {
 	vfs.FS
@@ -132,11 +142,7 @@ func live(t *testing.T, l *Log, r *rand.Rand, disk *recordfs.FS) (list []saved) 
 // After a power cut at any moment, whatever of the writes before it survived, a chain that
 // goes on from its last saved state has all its blocks in the traces.
 func TestAPowerCutLeavesNoGap(t *testing.T) {
-	s := *seedFlag
-	if s == 0 {
-		s = rand.Uint64()
-	}
-	t.Logf("-slicefile.seed=%d", s)
+	s := seed(t)
 	mem := memfs.New()
 	disk := recordfs.New(mem)
 	l, err := Open(Options{Dir: folder, Stride: stride, FS: testFS{disk, mem}})
@@ -181,11 +187,7 @@ func goesOn(mem *memfs.FS, head uint32) error {
 
 // What there is without a mark, as after a copy, is durable before a mark relies on it.
 func TestAPowerCutAfterACopyLeavesNoGap(t *testing.T) {
-	s := *seedFlag
-	if s == 0 {
-		s = rand.Uint64()
-	}
-	t.Logf("-slicefile.seed=%d", s)
+	s := seed(t)
 	mem := memfs.New()
 	disk := recordfs.New(mem)
 	o := Options{Dir: folder, Stride: stride, FS: testFS{disk, mem}}

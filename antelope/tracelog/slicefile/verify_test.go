@@ -69,12 +69,7 @@ func read(t *testing.T, mem *memfs.FS, path string) []byte {
 // is the one that was there. Of other files damage is found or read over, and nothing fails;
 // what is mended is sound.
 func TestADamagedByteIsFound(t *testing.T) {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = rand.Uint64()
-	}
-	t.Logf("-slicefile.seed=%d", seed)
-	r := rand.New(rand.NewPCG(seed, 9))
+	r := rand.New(rand.NewPCG(seed(t), 9))
 	mended := 0
 	for range 300 {
 		mem := sound(t)
