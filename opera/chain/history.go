@@ -101,7 +101,12 @@ type HistoryStats struct {
 
 // Bytes is how many the files have, about.
 func (s *HistoryStats) Bytes() int64 {
-	return s.Events.LogBytes + s.Events.Index.RunBytes + s.Blocks.LogBytes + s.Blocks.Index.RunBytes + s.Blocks.Brought.RunBytes + s.Blocks.Recorded.RunBytes + s.States.LogBytes + s.States.Index.RunBytes
+	return s.Events.LogBytes + s.Blocks.LogBytes + s.States.LogBytes + s.IndexBytes()
+}
+
+// IndexBytes is how many of them find entries of the logs.
+func (s *HistoryStats) IndexBytes() int64 {
+	return s.Events.Index.RunBytes + s.Blocks.Index.RunBytes + s.Blocks.Brought.RunBytes + s.Blocks.Recorded.RunBytes + s.States.Index.RunBytes
 }
 
 // Stats may be called by any goroutine. They are zero while the chain is not open.

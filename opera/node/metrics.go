@@ -131,15 +131,12 @@ func (r *beside) append(w *exposition.Writer) {
 // all of the data folder).
 func (m *metrics) sizes(w *exposition.Writer) {
 	h := m.history()
-	indexes := h.Events.Index.RunBytes + h.Blocks.Index.RunBytes + h.Blocks.Brought.RunBytes + h.States.Index.RunBytes
-	total := m.store().Size
 	w.Metric("tarn_history_bytes", exposition.Gauge, "Size of the history beside the state; it is written once")
 	for _, part := range []struct {
 		of    string
 		bytes int64
-	}{{"events", h.Events.LogBytes}, {"blocks", h.Blocks.LogBytes}, {"states", h.States.LogBytes}, {"indexes", indexes}} {
+	}{{"events", h.Events.LogBytes}, {"blocks", h.Blocks.LogBytes}, {"states", h.States.LogBytes}, {"indexes", h.IndexBytes()}} {
 		w.Sample(float64(part.bytes), "of", part.of)
-		total += part.bytes
 	}
-	w.Gauge("db_size", "Size of the state and the history", float64(total))
+	w.Gauge("db_size", "Size of the state and the history", float64(m.store().Size+h.Bytes()))
 }

@@ -55,15 +55,15 @@ const libraryHelp = "Counted by go-ethereum's library"
 func writeCounted(w *exposition.Writer, name string, m any) {
 	switch m := m.(type) {
 	case *library.Counter:
-		w.One(name, exposition.Counter, libraryHelp, float64(m.Snapshot().Count()))
+		w.Counter(name, libraryHelp, float64(m.Snapshot().Count()))
 	case *library.CounterFloat64:
-		w.One(name, exposition.Counter, libraryHelp, m.Snapshot().Count())
+		w.Counter(name, libraryHelp, m.Snapshot().Count())
 	case *library.Gauge:
 		w.Gauge(name, libraryHelp, float64(m.Snapshot().Value()))
 	case *library.GaugeFloat64:
 		w.Gauge(name, libraryHelp, m.Snapshot().Value())
 	case *library.Meter:
-		w.One(name, exposition.Counter, libraryHelp, float64(m.Snapshot().Count()))
+		w.Counter(name, libraryHelp, float64(m.Snapshot().Count()))
 	case *library.Timer:
 		s := m.Snapshot()
 		writeDistribution(w, name, s.Percentiles, s.Count(), s.Sum())

@@ -22,6 +22,7 @@ import (
 	"tarn/internal/boards"
 	"tarn/internal/loopback"
 	"tarn/node"
+	"tarn/opera/chain"
 	"tarn/opera/config"
 	"tarn/opera/inter"
 	"tarn/serve/exposition"
@@ -64,6 +65,23 @@ func scrape(t *testing.T, url string) map[string]*dto.MetricFamily {
 type nothingWaits struct{}
 
 func (nothingWaits) Stats() (pending, queued int) { return 0, 0 }
+
+// The sizes that are told have every file of the history in them, indexes of blocks that came as
+// records among them.
+func TestSizesHaveEveryFile(t *testing.T) {
+	var h chain.HistoryStats
+	h.Events.LogBytes, h.Blocks.LogBytes, h.States.LogBytes = 1, 2, 4
+	h.Events.Index.RunBytes, h.Blocks.Index.RunBytes, h.Blocks.Brought.RunBytes = 8, 16, 32
+	h.Blocks.Recorded.RunBytes, h.States.Index.RunBytes = 64, 128
+	m := metrics{store: func() store.Stats { return store.Stats{Size: 256} }, history: func() chain.HistoryStats { return h }}
+	text := exposition.To(nil)
+	m.sizes(text)
+	for _, want := range []string{`{of="events"} 1`, `{of="blocks"} 2`, `{of="states"} 4`, `{of="indexes"} 248`, "\ndb_size 511"} {
+		if !bytes.Contains(text.Bytes(), []byte(want+"\n")) {
+			t.Errorf("no %q in\n%s", want, text.Bytes())
+		}
+	}
+}
 
 // A node's metrics are where go-opera's are, and its health at all its addresses, from the
 // process's beginning to its end.
