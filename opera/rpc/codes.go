@@ -2,63 +2,39 @@ package rpc
 
 import (
 	"runtime"
-	"sync"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/lru"
 
 	"tarn/opera/state"
 )
 
-// codes remembers contracts' code, which calls ask for again and again: the store's is copied each
-// time. Any goroutine may use it.
-type codes struct {
-	mu         sync.RWMutex
-	young, old map[common.Hash][]byte
-	bytes      int // of young
+// codes is remembered code, by its hash.
+type codes = lru.SizeConstrainedCache[common.Hash, []byte]
+
+// newCodes returns a memory of 32 MiB, of which each code takes some bytes for its entry.
+func newCodes() *codes {
+	return lru.NewSizeConstrainedCacheWithKeySize[common.Hash, []byte](32<<20, func(common.Hash) uint64 { return 128 })
 }
 
-// codeBytes bounds the memory of remembered code.
-const codeBytes = 32 << 20
-
-func newCodes() *codes { return &codes{young: map[common.Hash][]byte{}} }
-
-// get returns the code of a hash, from a state if it is not remembered. Nobody changes it.
-func (c *codes) get(of state.Source, hash common.Hash) ([]byte, error) {
-	c.mu.RLock()
-	code, young := c.young[hash]
-	if !young {
-		code = c.old[hash]
-	}
-	c.mu.RUnlock()
-	if young {
-		return code, nil
-	}
-	if code == nil {
-		var err error
-		if code, err = of.Code(hash); err != nil || len(code) == 0 {
-			return code, err
-		}
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.bytes+len(code) > codeBytes/2 {
-		c.old, c.young, c.bytes = c.young, map[common.Hash][]byte{}, 0
-	}
-	if c.young[hash] == nil {
-		c.young[hash] = code
-		c.bytes += len(code)
-	}
-	return code, nil
-}
-
-// coded is a state whose code is remembered.
+// coded is a state whose code is remembered: calls ask for the same again and again, and the
+// store's is copied each time. Nobody changes the code.
 type coded struct {
 	state.Source
 	codes *codes
 }
 
 // Code implements state.Source.
-func (c coded) Code(hash common.Hash) ([]byte, error) { return c.codes.get(c.Source, hash) }
+func (c coded) Code(hash common.Hash) ([]byte, error) {
+	if code, ok := c.codes.Get(hash); ok {
+		return code, nil
+	}
+	code, err := c.Source.Code(hash)
+	if err == nil && len(code) > 0 {
+		c.codes.Add(hash, code)
+	}
+	return code, err
+}
 
 // hashers are memories of hashes that calls take in turn, as many as calls can run at once. One
 // that finds none remembers nothing.
