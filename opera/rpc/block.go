@@ -46,11 +46,9 @@ type block struct {
 // genesisTime is that of block 0, which is never made (go-opera, evmcore.FakeGenesisTime).
 const genesisTime = inter.Timestamp(1608600000*time.Second) - 1
 
-// block returns a block, nil if there is none. One after the head came as a record; it is not
-// remembered, because the chain's own will be in its place.
+// block returns a block, nil if there is none.
 func (v *view) block(n inter.BlockNumber) (*block, error) {
-	ahead := n > v.Head().Number
-	if b := v.service.blocks.get(n); b != nil && !ahead {
+	if b := v.remembered(n); b != nil {
 		return b, nil
 	}
 	if n == 0 {
@@ -60,15 +58,20 @@ func (v *view) block(n inter.BlockNumber) (*block, error) {
 	if err != nil || of == nil {
 		return nil, err
 	}
-	b := v.told(of)
-	if !ahead {
-		v.service.blocks.set(n, b)
-	}
-	return b, nil
+	return v.told(of, true), nil
 }
 
-// told is a block that was read, to be told.
-func (v *view) told(of *chain.Block) *block {
+// remembered returns a block that was asked for before, nil if it is not remembered. One after the
+// head came as a record; it is not remembered, because the chain's own will be in its place.
+func (v *view) remembered(n inter.BlockNumber) *block {
+	if n > v.Head().Number {
+		return nil
+	}
+	return v.service.blocks.get(n)
+}
+
+// told is a block that was read, to be told, and perhaps to be remembered.
+func (v *view) told(of *chain.Block, remember bool) *block {
 	b := &block{Block: of, Parent: common.Hash(v.BlockID(of.Number - 1)), receiptTexts: make([]atomic.Pointer[json.RawMessage], len(of.Receipts))}
 	for i, r := range b.Receipts {
 		if r.Logs == nil {
@@ -78,23 +81,28 @@ func (v *view) told(of *chain.Block) *block {
 			b.Receipts[i].Bloom = types.CreateBloom(r)
 		}
 	}
+	if remember && of.Number <= v.Head().Number {
+		v.service.blocks.set(of.Number, b)
+	}
 	return b
 }
 
 // header returns what transactions of a block see of it, nil if there is none.
 func (v *view) header(n inter.BlockNumber) (*evm.Header, error) {
-	if b := v.service.blocks.get(n); b != nil && n <= v.Head().Number {
-		return &evm.Header{Number: n, Time: b.Time, ID: b.ID, Config: v.Config(), BaseFee: b.BaseFee, BlockID: v.BlockID}, nil
+	if n == 0 {
+		return &evm.Header{Time: genesisTime, ID: inter.EventID(v.zero()), Config: v.Config(), BlockID: func(inter.BlockNumber) inter.EventID { return inter.EventID{} }}, nil
 	}
-	if n == v.Head().Number && n != 0 { // it will be asked about again
-		if _, err := v.block(n); err != nil {
+	b := v.remembered(n)
+	if b == nil && n == v.Head().Number { // it will be asked about again
+		var err error
+		if b, err = v.block(n); err != nil {
 			return nil, err
 		}
 	}
-	if n != 0 {
+	if b == nil {
 		return v.Header(n)
 	}
-	return &evm.Header{Time: genesisTime, ID: inter.EventID(v.zero()), Config: v.Config(), BlockID: func(inter.BlockNumber) inter.EventID { return inter.EventID{} }}, nil
+	return &evm.Header{Number: n, Time: b.Time, ID: b.ID, Config: v.Config(), BaseFee: b.BaseFee, BlockID: v.BlockID}, nil
 }
 
 // stateAt returns the state after a block, to read from and to change.

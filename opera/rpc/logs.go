@@ -200,19 +200,14 @@ const rememberedLogging = 64
 
 // logging returns a block that may have logs that fit, nil if it has none.
 func (v *view) logging(n inter.BlockNumber, c *Criteria, remember bool) (*block, error) {
-	ahead := n > v.Head().Number
-	if b := v.service.blocks.get(n); b != nil && !ahead {
+	if b := v.remembered(n); b != nil {
 		return b, nil
 	}
 	of, err := v.BlockWith(n, c.match)
 	if err != nil || of == nil {
 		return nil, err
 	}
-	b := v.told(of)
-	if remember && !ahead {
-		v.service.blocks.set(n, b)
-	}
-	return b, nil
+	return v.told(of, remember), nil
 }
 
 // query says which blocks and what of them is searched.
