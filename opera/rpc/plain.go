@@ -40,7 +40,7 @@ func (h *Handler) Answer(ctx context.Context, r *serve.PlainRequest, out []byte)
 }
 
 func (p *plainly) answer(ctx context.Context, r *serve.PlainRequest, out []byte) (body []byte, header string, taken bool) {
-	if string(r.Type) != "application/json" || len(r.Body) > quickBytes || !p.under(r.Path) || !p.allowed(r.Host) {
+	if string(r.Type) != "application/json" || len(r.Body) > quickBytes || !under(string(r.Path), p.prefix) || !p.allowed(r.Host) {
 		return nil, "", false
 	}
 	body, taken = p.quick.answer(ctx, r.Body, out, r.Remote)
@@ -51,13 +51,6 @@ func (p *plainly) answer(ctx context.Context, r *serve.PlainRequest, out []byte)
 		return p.zip(body, len(out))
 	}
 	return body, p.header, true
-}
-
-func (p *plainly) under(path []byte) bool {
-	if p.prefix == "" {
-		return string(path) == "/"
-	}
-	return bytes.HasPrefix(path, []byte(p.prefix))
 }
 
 func (p *plainly) allowed(host []byte) bool {

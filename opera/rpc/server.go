@@ -149,9 +149,9 @@ func (h *Handler) Close() {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	upgrade := strings.EqualFold(r.Header.Get("Upgrade"), "websocket") && strings.Contains(strings.ToLower(r.Header.Get("Connection")), "upgrade")
 	switch {
-	case upgrade && h.ws != nil && under(r, h.wsPrefix):
+	case upgrade && h.ws != nil && under(r.URL.Path, h.wsPrefix):
 		h.ws.ServeHTTP(w, r)
-	case h.http != nil && under(r, h.httpPrefix):
+	case h.http != nil && under(r.URL.Path, h.httpPrefix):
 		h.http.ServeHTTP(w, r)
 	default:
 		w.WriteHeader(http.StatusNotFound)
@@ -159,11 +159,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // under tells whether a request's path is the one that is served.
-func under(r *http.Request, prefix string) bool {
+func under(path, prefix string) bool {
 	if prefix == "" {
-		return r.URL.Path == "/"
+		return path == "/"
 	}
-	return strings.HasPrefix(r.URL.Path, prefix)
+	return strings.HasPrefix(path, prefix)
 }
 
 // hosts are the names that a node may be asked by. Addresses always may.
