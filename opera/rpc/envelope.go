@@ -101,37 +101,39 @@ func (s *scanner) text() ([]byte, bool) {
 // value takes a value as it stands. Of one that is no text only where it ends is looked for.
 func (s *scanner) value() ([]byte, bool) {
 	s.space()
-	all, depth := s.rest, 0
-	for len(s.rest) > 0 {
+	all := s.rest
+	if len(all) > 0 && all[0] == '"' {
+		_, ok := s.text()
+		return s.since(all), ok
+	}
+	for depth := 0; len(s.rest) > 0; {
 		switch b := s.rest[0]; {
-		case b == '"':
+		case depth == 0 && (b == ',' || b == '}' || b == ']' || b == ' ' || b == '\t' || b == '\n' || b == '\r'):
+			return s.since(all), len(s.rest) < len(all)
+		case b == '"' && depth > 0:
 			if _, ok := s.text(); !ok {
 				return nil, false
 			}
-			if depth == 0 {
-				// More than a text is for the reader to refuse, who gets it all.
-				if end := len(all) - len(s.rest); end >= 2 && all[0] == '"' {
-					return all[:end:end], true
-				}
-				return nil, false
-			}
 			continue
+		case b == '"' || b >= 0x7f || b == '\\':
+			return nil, false
 		case b == '{' || b == '[':
 			depth++
-		case depth > 0 && (b == '}' || b == ']'):
+		case b == '}' || b == ']':
 			if depth--; depth == 0 {
 				s.rest = s.rest[1:]
-				return all[: len(all)-len(s.rest) : len(all)-len(s.rest)], true
+				return s.since(all), true
 			}
-		case depth == 0 && (b == ',' || b == '}' || b == ']' || b == ' ' || b == '\t' || b == '\n' || b == '\r'):
-			end := len(all) - len(s.rest)
-			return all[:end:end], end > 0
-		case b >= 0x7f || b == '\\':
-			return nil, false
 		}
 		s.rest = s.rest[1:]
 	}
 	return nil, false
+}
+
+// since returns what was taken of all that there was.
+func (s *scanner) since(all []byte) []byte {
+	n := len(all) - len(s.rest)
+	return all[:n:n]
 }
 
 // list takes a list, and appends its elements to some.

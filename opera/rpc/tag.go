@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,8 +69,9 @@ type BlockRef struct {
 
 // UnmarshalJSON reads a tag, an id, or an object with one of both.
 func (r *BlockRef) UnmarshalJSON(data []byte) error {
-	if len(data) >= 2 && data[0] == '"' && bytes.IndexByte(data, '\\') < 0 && isASCII(data) {
-		return r.read(string(data[1 : len(data)-1]))
+	s := scanner{data}
+	if text, ok := s.text(); ok && len(s.rest) == 0 { // which needs no decoding
+		return r.read(string(text))
 	}
 	var object struct {
 		BlockNumber      *BlockTag    `json:"blockNumber"`
@@ -90,15 +90,6 @@ func (r *BlockRef) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	return r.read(text)
-}
-
-func isASCII(data []byte) bool {
-	for _, b := range data {
-		if b >= 0x80 {
-			return false
-		}
-	}
-	return true
 }
 
 // read reads a text.
