@@ -1,6 +1,7 @@
 package blocklog
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -215,28 +216,15 @@ func (l *Log) recordsIn(ctx context.Context, groups [][][]byte, from, to inter.B
 		}
 		return found, nil
 	}
-	for i, group := range groups {
-		var of []inter.BlockNumber
-		for _, key := range group {
-			if _, err := l.recordNumbers(inWindow(key, from), func(n inter.BlockNumber, _ []byte) bool {
-				if from <= n && n <= to {
-					of = append(of, n)
-				}
-				return true
-			}); err != nil {
-				return nil, err
+	return ofEach(groups, func(key []byte, add func(inter.BlockNumber)) error {
+		_, err := l.recordNumbers(inWindow(key, from), func(n inter.BlockNumber, _ []byte) bool {
+			if from <= n && n <= to {
+				add(n)
 			}
-		}
-		slices.Sort(of)
-		if of = slices.Compact(of); i > 0 {
-			of = slices.DeleteFunc(of, func(n inter.BlockNumber) bool {
-				_, also := slices.BinarySearch(found, n)
-				return !also
-			})
-		}
-		found = of
-	}
-	return found, nil
+			return true
+		})
+		return err
+	})
 }
 
 // loggingIn looks over the blocks from one to another, that one excluded, all of one part.
@@ -251,15 +239,12 @@ func (l *Log) loggingIn(groups [][][]byte, from, end inter.BlockNumber, each fun
 	}
 	p, first := l.place(from)
 	_, last := l.place(end - 1)
-	found, err := p.any(groups[0], min(first, last), max(first, last))
-	for i := 1; i < len(groups) && err == nil && len(found) != 0; i++ {
-		var also []uint64
-		also, err = p.any(groups[i], min(first, last), max(first, last))
-		found = slices.DeleteFunc(found, func(n uint64) bool {
-			_, ok := slices.BinarySearch(also, n)
-			return !ok
+	found, err := ofEach(groups, func(key []byte, add func(uint64)) error {
+		return p.index.FindIn(key, min(first, last), max(first, last), func(entry uint64, _ []byte) bool {
+			add(entry)
+			return true
 		})
-	}
+	})
 	if err != nil {
 		return false, err
 	}
@@ -274,18 +259,26 @@ func (l *Log) loggingIn(groups [][][]byte, from, end inter.BlockNumber, each fun
 	return true, nil
 }
 
-// any returns the entries from one to another, both included, that have one of some keys,
-// ascending.
-func (p *part) any(keys [][]byte, from, to uint64) (found []uint64, err error) {
-	for _, key := range keys {
-		err := p.index.FindIn(key, from, to, func(entry uint64, _ []byte) bool {
-			found = append(found, entry)
-			return true
-		})
-		if err != nil {
-			return nil, err
+// ofEach returns the numbers that have one key of each group, ascending; find adds those that have
+// a key.
+func ofEach[N cmp.Ordered](groups [][][]byte, find func(key []byte, add func(N)) error) (found []N, err error) {
+	for i, group := range groups {
+		var of []N
+		for _, key := range group {
+			if err := find(key, func(n N) { of = append(of, n) }); err != nil {
+				return nil, err
+			}
+		}
+		slices.Sort(of)
+		if of = slices.Compact(of); i > 0 {
+			of = slices.DeleteFunc(of, func(n N) bool {
+				_, also := slices.BinarySearch(found, n)
+				return !also
+			})
+		}
+		if found = of; len(found) == 0 {
+			break
 		}
 	}
-	slices.Sort(found)
-	return slices.Compact(found), nil
+	return found, nil
 }

@@ -139,8 +139,7 @@ func (l *Log) HasRecord(number inter.BlockNumber) (bool, error) {
 }
 
 func (l *Log) recordAt(number inter.BlockNumber) (entry uint64, found bool, err error) {
-	lowest, highest := l.RecordSpan()
-	if l.recorded.span.Load() == nil || number < lowest || number > highest {
+	if s := l.recorded.span.Load(); s == nil || number < s.lowest || number > s.highest {
 		return 0, false, nil
 	}
 	err = l.recorded.index.Find(binary.BigEndian.AppendUint64([]byte{kindNumber}, uint64(number)), 0, func(n uint64, _ []byte) bool {
@@ -163,8 +162,8 @@ func (l *Log) Recorded(number inter.BlockNumber) (*Block, error) {
 	return &r.Block, nil
 }
 
-// recordNumbers calls each for the numbers of records that have a key of an id or transaction,
-// with the rest of the value, and tells whether it wants more.
+// recordNumbers calls each for the numbers of records that have a key, with the rest of the value,
+// and tells whether it wants more.
 func (l *Log) recordNumbers(key []byte, each func(n inter.BlockNumber, rest []byte) bool) (more bool, err error) {
 	more = true
 	bad := error(nil)
