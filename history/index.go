@@ -8,9 +8,9 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"sort"
 	"sync"
 
-	"sort"
 	"tarn/store/vfs"
 )
 
