@@ -29,7 +29,7 @@ type Finder struct {
 	once   sync.Once
 	of     *secp256k1.Multiples // the generator's
 	idle   sync.Pool            // of *work
-	off    bool
+	wide   bool                 // whether the processor can
 }
 
 // New returns a finder for the transactions of a network with London's types. What all need,
@@ -38,7 +38,7 @@ type Finder struct {
 func New(network uint64) *Finder {
 	chain := new(big.Int).SetUint64(network)
 	signer := types.NewLondonSigner(chain)
-	return &Finder{signer: signer, probe: found{Signer: signer}, chain: chain}
+	return &Finder{signer: signer, probe: found{Signer: signer}, chain: chain, wide: secp256k1.Wide()}
 }
 
 // Signer returns the signer whose senders are found.
@@ -48,13 +48,10 @@ func (f *Finder) Signer() types.Signer { return f.signer }
 // does not look for them again. What it cannot find it leaves to types.Sender, with the error
 // that there may be; so whether it is called changes no result.
 func (f *Finder) Find(txs types.Transactions) {
-	if f == nil || f.off {
+	if f == nil || !f.wide {
 		return
 	}
 	w := f.work()
-	if w == nil {
-		return
-	}
 	defer f.idle.Put(w)
 	for _, tx := range txs {
 		if w.add(f, tx); len(w.txs) == Together {
@@ -64,13 +61,10 @@ func (f *Finder) Find(txs types.Transactions) {
 	w.find(f)
 }
 
-// work returns room to work in, nil on a processor that cannot.
+// work returns room to work in.
 func (f *Finder) work() *work {
 	if w, ok := f.idle.Get().(*work); ok {
 		return w
-	}
-	if !secp256k1.Wide() {
-		return nil
 	}
 	f.once.Do(func() { f.of = secp256k1.NewGenerator() })
 	return &work{keys: secp256k1.NewRecoverer(f.of)}

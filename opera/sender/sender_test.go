@@ -150,7 +150,7 @@ func TestSendersAreThoseOfTheSigner(t *testing.T) {
 	a := newAuthor(t)
 	signer := types.NewLondonSigner(big.NewInt(network))
 	off := New(network)
-	off.off = true
+	off.wide = false
 	for _, c := range []struct {
 		name string
 		f    *Finder
