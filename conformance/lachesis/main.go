@@ -39,28 +39,17 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
-	"os"
+	"io"
 	"runtime/debug"
-	"strings"
+
+	"line"
 )
 
 func main() {
 	debug.SetGCPercent(800)
-	in := bufio.NewReaderSize(os.Stdin, 1<<20)
-	out := bufio.NewWriterSize(os.Stdout, 1<<20)
-	defer out.Flush()
 	var g *graph
-	for {
-		if in.Buffered() == 0 {
-			out.Flush()
-		}
-		line, err := in.ReadString('\n')
-		if err != nil {
-			return
-		}
-		words := strings.Fields(line)
+	line.Serve(func(words []string, out io.Writer) {
 		if words[0] == "graph" {
 			g = newGraph(words[1:])
 		} else if words[0] == "order" {
@@ -68,11 +57,11 @@ func main() {
 		} else if !g.ended {
 			answer(g, words, out)
 		}
-	}
+	})
 }
 
 // answer writes what the originals make of a line. They panic where a node would end.
-func answer(g *graph, words []string, out *bufio.Writer) {
+func answer(g *graph, words []string, out io.Writer) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			g.ended = true

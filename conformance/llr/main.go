@@ -28,54 +28,10 @@
 // "panic REASON".
 package main
 
-import (
-	"bufio"
-	"encoding/hex"
-	"fmt"
-	"os"
-	"strings"
-)
+import "line"
 
 func main() {
-	in := bufio.NewReaderSize(os.Stdin, 1<<20)
-	out := bufio.NewWriterSize(os.Stdout, 1<<20)
-	defer out.Flush()
 	s := new(service)
 	defer s.end()
-	for {
-		if in.Buffered() == 0 {
-			out.Flush()
-		}
-		line, err := in.ReadString('\n')
-		if err != nil {
-			return
-		}
-		fmt.Fprintln(out, strings.ReplaceAll(answer(s, strings.Fields(line)), "\n", " "))
-	}
-}
-
-// answer returns what go-opera makes of a line.
-func answer(s *service, words []string) (text string) {
-	defer func() {
-		if reason := recover(); reason != nil {
-			text = fmt.Sprint("panic ", reason)
-		}
-	}()
-	text, err := s.ask(words[0], words[1:])
-	if err != nil {
-		return "refused " + err.Error()
-	}
-	return text
-}
-
-// unhex returns the bytes that a word stands for; "-" stands for none.
-func unhex(word string) []byte {
-	if word == "-" {
-		return nil
-	}
-	b, err := hex.DecodeString(word)
-	if err != nil {
-		panic("not hexadecimal: " + word)
-	}
-	return b
+	line.Serve(line.Each(s.ask))
 }

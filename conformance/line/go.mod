@@ -1,0 +1,3 @@
+module line
+
+go 1.26
