@@ -66,13 +66,10 @@ func groups() []group {
 // live runs a life and keeps it, whatever becomes of it.
 func (r *runner) live(ctx context.Context, l *life, run func(*life, context.Context) error) {
 	began, before := time.Now(), r.config.speed()
-	busy, own := figures.ProcessorTime()
-	begin := time.Now()
+	watch := figures.Watch(r.run.Machine.CPUs)
 	err := run(l, ctx)
-	elapsed := time.Since(begin).Seconds()
-	busyAfter, ownAfter := figures.ProcessorTime()
+	others := watch()
 	after := r.config.speed()
-	others := max((busyAfter-busy)-(ownAfter-own), 0) / max(elapsed, 1e-9) / float64(max(r.run.Machine.CPUs, 1))
 	for _, name := range l.suites {
 		kept := record.Life{Suite: name, Round: l.round, Subject: l.subject.Name, Began: began, Commands: l.commands, Values: l.values[name],
 			Samples: l.samples[name], CalibrationBefore: before, CalibrationAfter: after, Others: others}

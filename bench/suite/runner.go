@@ -12,10 +12,9 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"tarn/bench/record"
 	"tarn/bench/subject"
+	"tarn/probe"
 )
 
 // Config is a run.
@@ -87,13 +86,13 @@ func wanted(o record.Options) []Description {
 
 // room tells whether a folder's disk has so many bytes free.
 func room(dir string, want int64) error {
-	var st unix.Statfs_t
-	if err := unix.Statfs(dir, &st); err != nil {
-		return fmt.Errorf("ask how much is free in %s: %w", dir, err)
+	s, err := probe.ReadSpace(dir)
+	if err != nil {
+		return err
 	}
-	if free := int64(st.Bavail) * st.Bsize; free < want {
+	if s.Free < want {
 		return fmt.Errorf("%w: %d MB are free in %s, and %d MB are wanted; another folder can be named with --dir",
-			ErrSpace, free/1e6, dir, want/1e6)
+			ErrSpace, s.Free/1e6, dir, want/1e6)
 	}
 	return nil
 }

@@ -53,9 +53,9 @@ func deviceOf(dir string) string {
 	return fmt.Sprintf("%d:%d", unix.Major(st.Dev), unix.Minor(st.Dev))
 }
 
-// ProcessorTime is what all processors were busy so far, and the part of it that
+// processorTime is what all processors were busy so far, and the part of it that
 // was this process and its children, in seconds.
-func ProcessorTime() (busy, own float64) {
+func processorTime() (busy, own float64) {
 	f := strings.Fields(firstLine("/proc/stat"))
 	for i, v := range f {
 		// cpu user nice system idle iowait irq softirq steal

@@ -46,9 +46,9 @@ func Help(sections [][2]string) string {
 // since then with what is neither this process nor its children.
 func Watch(processors int) (others func() float64) {
 	start := time.Now()
-	busy, own := ProcessorTime()
+	busy, own := processorTime()
 	return func() float64 {
-		busyAfter, ownAfter := ProcessorTime()
+		busyAfter, ownAfter := processorTime()
 		return max((busyAfter-busy)-(ownAfter-own), 0) / time.Since(start).Seconds() / float64(max(processors, 1))
 	}
 }
