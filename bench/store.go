@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tarn/internal/figures"
 	stores "tarn/store/bench"
 	"tarn/store/vfs"
 )
@@ -30,7 +31,7 @@ func storeCommand() *cobra.Command {
 		Use:   "store [SECTION...]",
 		Short: "Measure the engines without a chain, beside each other and beside their libraries alone",
 		Long: "Make stores on every engine and measure them beside each other, each measurement in a process\n" +
-			"of its own. Without sections all are measured; at full size that takes hours and 40 GB of disk.\n\n" + sections(),
+			"of its own. Without sections all are measured; at full size that takes hours and 40 GB of disk.\n\n" + "Sections:\n" + figures.Help(stores.Sections()),
 		ValidArgs: sectionNames(), Args: cobra.OnlyValidArgs,
 		RunE: func(c *cobra.Command, names []string) error {
 			if e.short {
@@ -65,15 +66,6 @@ func sectionNames() (names []string) {
 		names = append(names, s[0])
 	}
 	return names
-}
-
-func sections() string {
-	var b strings.Builder
-	b.WriteString("Sections:\n")
-	for _, s := range stores.Sections() {
-		fmt.Fprintf(&b, "  %-11s %s\n", s[0], s[1])
-	}
-	return b.String()
 }
 
 // megabytes is a number of bytes that is given in MB.
