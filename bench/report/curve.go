@@ -88,9 +88,13 @@ func processorLine(samples []record.Sample) (all []point) {
 	return all
 }
 
-func writtenLine(samples []record.Sample) (all []point) {
+func writtenLine(samples []record.Sample) []point {
+	return megabytes(samples, func(s record.Sample) int64 { return s.Written })
+}
+
+func megabytes(samples []record.Sample, of func(record.Sample) int64) (all []point) {
 	for _, s := range samples {
-		all = append(all, point{s.Seconds, float64(s.Written) / 1e6})
+		all = append(all, point{s.Seconds, float64(of(s)) / 1e6})
 	}
 	return all
 }
@@ -188,13 +192,6 @@ func watchPlots(w *record.Watch) []plot {
 			{"in", megabytes(w.Samples, func(s record.Sample) int64 { return s.NetworkIn })},
 			{"out", megabytes(w.Samples, func(s record.Sample) int64 { return s.NetworkOut })},
 		}))
-	}
-	return all
-}
-
-func megabytes(samples []record.Sample, of func(record.Sample) int64) (all []point) {
-	for _, s := range samples {
-		all = append(all, point{s.Seconds, float64(of(s)) / 1e6})
 	}
 	return all
 }

@@ -85,8 +85,8 @@ func aroundRows(t *figures.Table, w *record.Watch) {
 // filesShown is the most files in the table; the record has all.
 const filesShown = 12
 
-// filesTable is which files were written; false if none was.
-func filesTable(w *record.Watch) (figures.Table, bool) {
+// filesTable is which files were written.
+func filesTable(w *record.Watch) figures.Table {
 	t := figures.Table{Title: "Files that were written", Head: []string{"file", "grew, MB", "occupies more, MB", "changed in place"},
 		How: "Open files and mappings, looked at each 10 s or more rarely. * is a number. Changed in place is the number of looks that found a file changed and no larger. What a mapping wrote shows in the file's time only when the kernel has written it back."}
 	for i, f := range w.Files {
@@ -96,13 +96,13 @@ func filesTable(w *record.Watch) (figures.Table, bool) {
 		}
 		t.Add(f.Name, figures.Megabytes(f.Grew), figures.Megabytes(f.Occupied), fmt.Sprint(f.InPlace))
 	}
-	return t, len(w.Files) > 0
+	return t
 }
 
 // watchTables are all tables of a watch.
 func watchTables(w *record.Watch) []figures.Table {
 	all := []figures.Table{watchTable(w)}
-	if t, any := filesTable(w); any {
+	if t := filesTable(w); len(t.Rows) > 0 {
 		all = append(all, t)
 	}
 	return all
