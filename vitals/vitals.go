@@ -96,8 +96,8 @@ func (m *Meter) count(s *store.Stats) {
 }
 
 // Append appends all metrics.
-func (m *Meter) Append(to *exposition.Writer) {
-	w, r := to, m.read()
+func (m *Meter) Append(w *exposition.Writer) {
+	r := m.read()
 	s := &r.state
 	w.Metric("tarn_state_info", exposition.Gauge, "How the state is kept; always 1")
 	w.Sample(1, "engine", s.Engine, "mode", s.Mode, "memory", word(s.Memory))
