@@ -157,7 +157,7 @@ func openLibrary(site *lsm.Site, f *files, options *pebble.Options) (*Base, erro
 func gone(path string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return damaged(path, err)
+		return lsm.Damaged(path, err)
 	case errors.Is(err, pebble.ErrDBDoesNotExist), errors.Is(err, pebble.ErrDBNotPristine), errors.Is(err, pebble.ErrDBAlreadyExists):
 		return &store.CorruptError{Path: path, Table: -1, Page: -1, Offset: -1, Detail: "a file is missing whose name begins with marker"}
 	}
@@ -301,9 +301,7 @@ func translate(path string, err error) error {
 	case errors.Is(err, pebble.ErrClosed):
 		return store.ErrClosed
 	case pebble.IsCorruptionError(err):
-		return damaged(path, err)
+		return lsm.Damaged(path, err)
 	}
 	return err
 }
-
-func damaged(path string, err error) error { return lsm.Damaged(path, err) }

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 
 	"github.com/cockroachdb/pebble/v2/sstable"
+
+	"tarn/store/lsm"
 )
 
 // Verify implements lsm.Base: every block of every table is read from the disk,
@@ -21,7 +23,7 @@ func (b *Base) Verify(report func(error)) error {
 			switch err := b.verifyTable(name); {
 			case err == nil, errors.Is(err, fs.ErrNotExist): // a compaction has replaced it
 			default:
-				report(damaged(name, err))
+				report(lsm.Damaged(name, err))
 			}
 		}
 	}
