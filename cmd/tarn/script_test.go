@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,9 +28,11 @@ func TestMain(m *testing.M) {
 	end(scratch.OnDisk())
 	testscript.Main(m, map[string]func(){
 		"tarn": main, "nodeos": main, "leap-util": main, "trace_api_util": main, "opera": main,
-		"mkstore":    func() { end(makeStore(os.Args[1:])) },
-		"hold":       func() { end(holdStore(os.Args[1])) },
-		"holdfolder": func() { end(holdFolder(os.Args[1])) },
+		"mkstore": func() { end(makeStore(os.Args[1:])) },
+		"hold": func() {
+			end(hold(func(dir string) (io.Closer, error) { return engine.Open(dir, engine.Options{}) }))
+		},
+		"holdfolder": func() { end(hold(engine.Lock)) },
 	})
 }
 
@@ -161,29 +164,15 @@ func fill(s store.Store, rows, undoable int) error {
 
 func account(i int) []byte { return fmt.Appendf(nil, "account%07d", i) }
 
-// holdStore: hold DIR opens a store for writing, makes the file DIR.held, and
-// waits until it is killed.
-func holdStore(dir string) error {
-	s, err := engine.Open(dir, engine.Options{})
+// hold: hold DIR opens a store for writing, and holdfolder DIR takes the lock of a folder. Both
+// make the file DIR.held then, and wait until they are killed.
+func hold(take func(dir string) (io.Closer, error)) error {
+	dir := os.Args[1]
+	held, err := take(dir)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
-	if err := os.WriteFile(dir+".held", nil, 0o644); err != nil {
-		return err
-	}
-	time.Sleep(time.Minute)
-	return errors.New("nobody ended the hold")
-}
-
-// holdFolder: holdfolder DIR takes the lock of a folder, makes the file DIR.held, and waits
-// until it is killed.
-func holdFolder(dir string) error {
-	lock, err := engine.Lock(dir)
-	if err != nil {
-		return err
-	}
-	defer lock.Close()
+	defer held.Close()
 	if err := os.WriteFile(dir+".held", nil, 0o644); err != nil {
 		return err
 	}
