@@ -3,7 +3,6 @@ package main
 import (
 	"archive/tar"
 	"bytes"
-	"compress/gzip"
 	"crypto/md5"
 	_ "embed"
 	"errors"
@@ -166,8 +165,7 @@ func folders(dir, name string) error {
 // archive writes the tree as a compressed tar, below a folder of that name.
 func (t *files) archive(to, folder string) error {
 	var b bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level exists
-	w := tar.NewWriter(z)
+	w := tar.NewWriter(&b)
 	for _, e := range t.entries {
 		h := &tar.Header{Name: path.Join(folder, e.name), Mode: int64(e.mode), Size: int64(len(e.data)), ModTime: t.at, Typeflag: tar.TypeReg, Uname: "root", Gname: "root", Format: tar.FormatPAX}
 		if e.target != "" {
@@ -183,8 +181,5 @@ func (t *files) archive(to, folder string) error {
 	if err := w.Close(); err != nil {
 		return fmt.Errorf("%s: %w", to, err)
 	}
-	if err := z.Close(); err != nil {
-		return fmt.Errorf("%s: %w", to, err)
-	}
-	return os.WriteFile(to, b.Bytes(), 0o644)
+	return os.WriteFile(to, compressed(b.Bytes()), 0o644)
 }
