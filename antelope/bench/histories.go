@@ -114,16 +114,14 @@ func (b *bench) histories() (*Section, error) {
 		return nil, err
 	}
 	s := &Section{}
-	for round := range b.config.Rounds {
-		for _, subject := range b.subjects(round) {
-			for _, records := range []string{recordsNone, recordsTrace, recordsState, recordsBoth} {
-				b.logf("histories, round %d: %s, %s", round+1, subject, records)
-				r, err := b.replayOnce(c, subject, records)
-				if err != nil {
-					return nil, fmt.Errorf("%s: %w", records, err)
-				}
-				s.Replays = append(s.Replays, r)
+	for round, subject := range b.turns() {
+		for _, records := range []string{recordsNone, recordsTrace, recordsState, recordsBoth} {
+			b.logf("histories, round %d: %s, %s", round+1, subject, records)
+			r, err := b.replayOnce(c, subject, records)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", records, err)
 			}
+			s.Replays = append(s.Replays, r)
 		}
 	}
 	s.replayTable(b, c)

@@ -45,18 +45,16 @@ func (b *bench) eachRound(what string, f func(n *node) error) error {
 	if err != nil {
 		return err
 	}
-	for round := range b.config.Rounds {
-		for _, s := range b.subjects(round) {
-			b.logf("%s, round %d: %s", what, round+1, s)
-			err := b.with(plan{subject: s, snapshot: c.snapshot, produce: true}, func(n *node) error {
-				if err := n.Blocks(b.ctx, 2); err != nil {
-					return err
-				}
-				return f(n)
-			})
-			if err != nil {
+	for round, s := range b.turns() {
+		b.logf("%s, round %d: %s", what, round+1, s)
+		err := b.with(plan{subject: s, snapshot: c.snapshot, produce: true}, func(n *node) error {
+			if err := n.Blocks(b.ctx, 2); err != nil {
 				return err
 			}
+			return f(n)
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

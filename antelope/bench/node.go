@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,6 +34,19 @@ func (b *bench) subjects(round int) []string {
 		slices.Reverse(list)
 	}
 	return list
+}
+
+// turns are the rounds of a comparison, from 0, each with its subjects one after the other.
+func (b *bench) turns() iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		for round := range b.config.Rounds {
+			for _, subject := range b.subjects(round) {
+				if !yield(round, subject) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // program is what runs a subject, with further variables of its environment.

@@ -55,22 +55,20 @@ func (b *bench) reads() (*Section, error) {
 		return nil, err
 	}
 	s := &Section{}
-	for round := range b.config.Rounds {
-		for _, subject := range b.subjects(round) {
-			b.logf("reads, round %d: %s", round+1, subject)
-			err := b.with(plan{subject: subject, snapshot: c.snapshot}, func(n *node) error {
-				for _, q := range questions() {
-					r, err := b.readOnce(n, q)
-					if err != nil {
-						return fmt.Errorf("%s: %w", q.name, err)
-					}
-					s.Reads = append(s.Reads, r)
+	for round, subject := range b.turns() {
+		b.logf("reads, round %d: %s", round+1, subject)
+		err := b.with(plan{subject: subject, snapshot: c.snapshot}, func(n *node) error {
+			for _, q := range questions() {
+				r, err := b.readOnce(n, q)
+				if err != nil {
+					return fmt.Errorf("%s: %w", q.name, err)
 				}
-				return nil
-			})
-			if err != nil {
-				return nil, err
+				s.Reads = append(s.Reads, r)
 			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	s.readTable(b, questions(), fmt.Sprintf("The same question over %d kept-alive connections, on a state with the system contract that stands still.", readConnections))

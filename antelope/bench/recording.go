@@ -28,23 +28,21 @@ func (b *bench) recording() (*Section, error) {
 		return nil, err
 	}
 	s := &Section{}
-	for round := range b.config.Rounds {
-		for _, subject := range b.subjects(round) {
-			for _, records := range []string{recordsNone, recordsBoth} {
-				b.logf("recording, round %d: %s, %s", round+1, subject, records)
-				options, _, err := recorders(records)
-				if err != nil {
-					return nil, err
-				}
-				err = b.with(plan{subject: subject, snapshot: c.snapshot, produce: true, extra: options}, func(n *node) error {
-					r, err := b.recordOnce(n)
-					r.Records = records
-					s.Recordings = append(s.Recordings, r)
-					return err
-				})
-				if err != nil {
-					return nil, fmt.Errorf("%s: %w", records, err)
-				}
+	for round, subject := range b.turns() {
+		for _, records := range []string{recordsNone, recordsBoth} {
+			b.logf("recording, round %d: %s, %s", round+1, subject, records)
+			options, _, err := recorders(records)
+			if err != nil {
+				return nil, err
+			}
+			err = b.with(plan{subject: subject, snapshot: c.snapshot, produce: true, extra: options}, func(n *node) error {
+				r, err := b.recordOnce(n)
+				r.Records = records
+				s.Recordings = append(s.Recordings, r)
+				return err
+			})
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", records, err)
 			}
 		}
 	}

@@ -13,12 +13,10 @@ import (
 // Deployment is how a node's blocks went under steady transfers, alone or while a
 // large contract was put on accounts. Times are in nanoseconds, sizes in bytes.
 type Deployment struct {
-	Subject         string
-	Deploying       bool
-	Blocks          int
-	P50, P99, Worst float64 // between two blocks
-	Making          float64 // longest that a block took, as the node says
-	Peak            int64   // memory since the node's start
+	Subject   string
+	Deploying bool
+	Pace
+	Peak int64 // memory since the node's start
 
 	// Of Go's runtime, for tarn: see GODEBUG=gctrace=1.
 	Collections int
@@ -89,11 +87,7 @@ func (b *bench) deployOnce(n *node, deploying bool) (d Deployment, err error) {
 	if err := w.read(); err != nil {
 		return d, err
 	}
-	gaps := w.gaps()
-	d.Blocks, d.P50, d.P99, d.Worst = int(gaps.Count), gaps.Quantile(0.5), gaps.Quantile(0.99), gaps.Quantile(1-1e-9)
-	for _, x := range w.blocks {
-		d.Making = max(d.Making, float64(x.making))
-	}
+	d.Pace = w.pace()
 	d.collected(w)
 	d.Peak, err = n.peak()
 	return d, err

@@ -26,17 +26,15 @@ func (b *bench) snapshot() (*Section, error) {
 	}
 	defer os.Remove(path)
 	s := &Section{}
-	for round := range b.config.Rounds {
-		for _, subject := range b.subjects(round) {
-			b.logf("snapshot, round %d: %s", round+1, subject)
-			err := b.with(plan{subject: subject, snapshot: path, produce: true}, func(n *node) error {
-				r, err := b.snapshotOnce(n)
-				s.Snapshots = append(s.Snapshots, r)
-				return err
-			})
-			if err != nil {
-				return nil, err
-			}
+	for round, subject := range b.turns() {
+		b.logf("snapshot, round %d: %s", round+1, subject)
+		err := b.with(plan{subject: subject, snapshot: path, produce: true}, func(n *node) error {
+			r, err := b.snapshotOnce(n)
+			s.Snapshots = append(s.Snapshots, r)
+			return err
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	s.snapshotTable(b)

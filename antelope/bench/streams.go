@@ -17,13 +17,11 @@ import (
 // Stream is how a node's blocks went while so many clients read its state history. Times
 // are in nanoseconds.
 type Stream struct {
-	Subject         string
-	Clients         int
-	Blocks          int
-	P50, P99, Worst float64       // between two blocks
-	Making          float64       // longest that a block took, as the node says
-	Sent            float64       // blocks per second to each client
-	Node            time.Duration // processor time of a second
+	Subject string
+	Clients int
+	Pace
+	Sent float64       // blocks per second to each client
+	Node time.Duration // processor time of a second
 }
 
 func (b *bench) streams() (*Section, error) {
@@ -32,34 +30,32 @@ func (b *bench) streams() (*Section, error) {
 		return nil, err
 	}
 	s := &Section{}
-	for round := range b.config.Rounds {
-		for _, subject := range b.subjects(round) {
-			b.logf("streams, round %d: %s replays the chain", round+1, subject)
-			options, address, err := recorders(recordsState)
-			if err != nil {
-				return nil, err
+	for round, subject := range b.turns() {
+		b.logf("streams, round %d: %s replays the chain", round+1, subject)
+		options, address, err := recorders(recordsState)
+		if err != nil {
+			return nil, err
+		}
+		dir := b.folder("node")
+		if err := c.copyLog(dir); err != nil {
+			return nil, err
+		}
+		err = b.with(plan{subject: subject, dir: dir, produce: true, extra: options}, func(n *node) error {
+			if err := n.AwaitHead(b.ctx, c.last+2, false); err != nil {
+				return err
 			}
-			dir := b.folder("node")
-			if err := c.copyLog(dir); err != nil {
-				return nil, err
-			}
-			err = b.with(plan{subject: subject, dir: dir, produce: true, extra: options}, func(n *node) error {
-				if err := n.AwaitHead(b.ctx, c.last+2, false); err != nil {
-					return err
+			for _, clients := range []int{0, 1, 10} {
+				b.logf("%d clients", clients)
+				r, err := b.streamOnce(n, address, c.last, clients)
+				if err != nil {
+					return fmt.Errorf("%d clients: %w", clients, err)
 				}
-				for _, clients := range []int{0, 1, 10} {
-					b.logf("%d clients", clients)
-					r, err := b.streamOnce(n, address, c.last, clients)
-					if err != nil {
-						return fmt.Errorf("%d clients: %w", clients, err)
-					}
-					s.Streams = append(s.Streams, r)
-				}
-				return nil
-			})
-			if err != nil {
-				return nil, err
+				s.Streams = append(s.Streams, r)
 			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	s.streamTable(b, c)
@@ -98,11 +94,7 @@ func (b *bench) streamOnce(n *node, address string, last uint32, clients int) (r
 	if err != nil {
 		return r, err
 	}
-	gaps := w.gaps()
-	r.Blocks, r.P50, r.P99, r.Worst = int(gaps.Count), gaps.Quantile(0.5), gaps.Quantile(0.99), gaps.Quantile(1-1e-9)
-	for _, x := range w.blocks {
-		r.Making = max(r.Making, float64(x.making))
-	}
+	r.Pace = w.pace()
 	r.Sent = float64(got) / took.Seconds() / float64(max(1, clients))
 	r.Node = time.Duration(float64(r.Node) / took.Seconds())
 	return r, nil

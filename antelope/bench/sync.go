@@ -64,18 +64,16 @@ func (b *bench) syncFrom(s *Section, name string, c *chainFolder, from string) e
 		if err := source.AwaitHead(b.ctx, c.last, false); err != nil {
 			return err
 		}
-		for round := range b.config.Rounds {
-			for _, subject := range b.subjects(round) {
-				b.logf("sync of %s from %s, round %d: %s", name, from, round+1, subject)
-				err := b.with(plan{subject: subject, genesis: genesis, extra: []string{"--p2p-peer-address", source.P2P()}}, func(n *node) error {
-					r, err := b.syncOnce(n, source, c)
-					r.Chain, r.From = name, from
-					s.Syncs = append(s.Syncs, r)
-					return err
-				})
-				if err != nil {
-					return err
-				}
+		for round, subject := range b.turns() {
+			b.logf("sync of %s from %s, round %d: %s", name, from, round+1, subject)
+			err := b.with(plan{subject: subject, genesis: genesis, extra: []string{"--p2p-peer-address", source.P2P()}}, func(n *node) error {
+				r, err := b.syncOnce(n, source, c)
+				r.Chain, r.From = name, from
+				s.Syncs = append(s.Syncs, r)
+				return err
+			})
+			if err != nil {
+				return err
 			}
 		}
 		return nil

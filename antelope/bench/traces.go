@@ -31,19 +31,17 @@ func (b *bench) traces() (*Section, error) {
 		return nil, err
 	}
 	s := &Section{}
-	for round := range b.config.Rounds {
-		for _, subject := range b.subjects(round) {
-			b.logf("traces, round %d: %s", round+1, subject)
-			dir := b.folder("node")
-			if err := c.copyLog(dir); err != nil {
-				return nil, err
-			}
-			err := b.with(plan{subject: subject, dir: dir, extra: options}, func(n *node) error {
-				return b.askTraces(n, c, questions, s)
-			})
-			if err != nil {
-				return nil, err
-			}
+	for round, subject := range b.turns() {
+		b.logf("traces, round %d: %s", round+1, subject)
+		dir := b.folder("node")
+		if err := c.copyLog(dir); err != nil {
+			return nil, err
+		}
+		err := b.with(plan{subject: subject, dir: dir, extra: options}, func(n *node) error {
+			return b.askTraces(n, c, questions, s)
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	s.readTable(b, questions, fmt.Sprintf("Over %d kept-alive connections, of a chain that stands still: %d blocks, %s transactions, %d of them a second. "+

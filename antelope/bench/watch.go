@@ -131,6 +131,22 @@ func (w *watcher) full() float64 {
 	return float64(sum) / busy[len(busy)-2].slot.Sub(busy[0].slot).Seconds()
 }
 
+// Pace is how a node's blocks went. Times are in nanoseconds.
+type Pace struct {
+	Blocks          int     // that came after another
+	P50, P99, Worst float64 // between two blocks
+	Making          float64 // longest that a block took, as the node says
+}
+
+func (w *watcher) pace() Pace {
+	gaps := w.gaps()
+	p := Pace{Blocks: int(gaps.Count), P50: gaps.Quantile(0.5), P99: gaps.Quantile(0.99), Worst: gaps.Quantile(1 - 1e-9)}
+	for _, x := range w.blocks {
+		p.Making = max(p.Making, float64(x.making))
+	}
+	return p
+}
+
 // gaps are the times between two blocks.
 func (w *watcher) gaps() *figures.Latencies {
 	var l figures.Latencies
