@@ -120,12 +120,11 @@ func (s *checked) path(i int) string { return s.v.l.path(prefixes[i], s.number, 
 
 func (s *checked) run() error {
 	l := s.v.l
-	packed, err := l.fs.Exists(l.path(tracesPrefix, s.number, clogSuffix))
-	if err != nil {
+	var err error
+	if s.packedUp, err = l.fs.Exists(l.path(tracesPrefix, s.number, clogSuffix)); err != nil {
 		return err
 	}
-	s.packedUp = packed
-	if skip, err := s.measure(packed); err != nil || skip {
+	if skip, err := s.measure(); err != nil || skip {
 		return err
 	}
 	if s.index, s.at, err = s.entries(1, indexHeader, wire.BlockKind); err != nil {
@@ -137,7 +136,7 @@ func (s *checked) run() error {
 	gone, err := l.use(s.path(0), func(f vfs.File, _ int64) error {
 		return s.traces(io.NewSectionReader(f, 0, s.limits[0]), s.path(0))
 	})
-	if err == nil && gone && packed {
+	if err == nil && gone && s.packedUp {
 		path := l.path(tracesPrefix, s.number, clogSuffix)
 		_, err = l.use(path, func(f vfs.File, size int64) error { return s.packed(f, size, path) })
 	} else if err == nil && gone && len(s.index) > 0 {
@@ -152,10 +151,10 @@ func (s *checked) run() error {
 }
 
 // measure finds how much of the files is to be read, and what they lack of what was durable.
-func (s *checked) measure(packed bool) (skip bool, err error) {
+func (s *checked) measure() (skip bool, err error) {
 	v := s.v
 	want, named := v.mark.find(s.number)
-	ours := v.has && v.mark.covers(s.number) && !packed
+	ours := v.has && v.mark.covers(s.number) && !s.packedUp
 	for i := range prefixes {
 		if _, err := v.l.use(s.path(i), func(_ vfs.File, size int64) error {
 			s.limits[i] = size
@@ -165,7 +164,7 @@ func (s *checked) measure(packed bool) (skip bool, err error) {
 		}); err != nil {
 			return false, err
 		}
-		if !named || packed {
+		if !named || s.packedUp {
 			continue
 		}
 		durable := want.of()[i]
@@ -320,13 +319,19 @@ func (s *checked) packed(f vfs.File, size int64, path string) error {
 	return s.traces(z, path)
 }
 
+// placed is what an index tells of a block, and where it does.
+type placed struct {
+	*wire.Position
+	at int64
+}
+
 // traces reads the blocks, and holds them against index and ids.
 func (s *checked) traces(r io.Reader, path string) error {
 	w := &window{r: r, read: s.v.o.Read}
-	var places []*wire.Position
+	var places []placed
 	for i := range s.index {
 		if p := s.index[i].Block; p != nil {
-			places = append(places, p)
+			places = append(places, placed{p, s.at[i]})
 		}
 	}
 	var told []*wire.Transactions
@@ -347,63 +352,64 @@ func (s *checked) traces(r io.Reader, path string) error {
 			return nil
 		}
 		if err != nil {
-			if w.failed != nil {
-				err = w.failed
-			}
-			if stop := s.v.o.Read(0); stop != nil {
-				return stop
-			}
-			next := k
-			for next < len(places) && int64(places[next].Offset) <= at {
-				next++
-			}
-			short := errors.Is(err, serial.ErrShort) && w.failed == nil
-			detail, ok := fmt.Sprintf("an entry cannot be decoded: %v", err), false
-			if next < len(places) && w.failed == nil {
-				if ok, err = w.skip(int64(places[next].Offset)); err != nil {
-					return err
-				}
-			}
-			if !ok && short && next <= k+1 {
-				s.torn(path, at, detail)
-				return nil
-			}
-			s.unsure = true
-			s.v.report(survey.Finding{Path: path, Offset: at, Detail: detail})
-			if !ok {
-				return nil
+			next, there, err := s.resume(w, path, at, places, k, err)
+			if err != nil || !there {
+				return err
 			}
 			k = next - 1
 			continue
 		}
-		s.v.count.Entries++
-		s.block(&b, path, at)
-		pos := &wire.Position{ID: b.ID, Number: b.Number, Offset: uint64(at)}
-		s.blocks = append(s.blocks, wire.Entry{Block: pos})
-		if k >= len(places) || *places[k] != *pos {
-			s.odd(1, s.offset(k), fmt.Sprintf("it does not have block %d at offset %d of the traces", b.Number, at))
-			if k < len(places) && places[k].ID != b.ID {
-				s.doubt = b.ID
-			}
-		}
+		s.count(&b, path, at, places, k)
 		if k < len(told) {
 			s.compareIDs(&b, told[k])
 		}
 	}
 }
 
-// offset is that of the entry of a block in the index; -1 if it has none.
-func (s *checked) offset(k int) int64 {
-	for i := range s.index {
-		if s.index[i].Block == nil {
-			continue
+// count takes note of a block, and holds it against the entry of the index that has its place.
+func (s *checked) count(b *wire.Block, path string, at int64, places []placed, k int) {
+	s.v.count.Entries++
+	s.block(b, path, at)
+	pos := &wire.Position{ID: b.ID, Number: b.Number, Offset: uint64(at)}
+	s.blocks = append(s.blocks, wire.Entry{Block: pos})
+	where := int64(-1)
+	if k < len(places) {
+		if *places[k].Position == *pos {
+			return
 		}
-		if k == 0 {
-			return s.at[i]
+		where = places[k].at
+		if places[k].ID != b.ID {
+			s.doubt = b.ID
 		}
-		k--
 	}
-	return -1
+	s.odd(1, where, fmt.Sprintf("it does not have block %d at offset %d of the traces", b.Number, at))
+}
+
+// resume goes on behind an entry that cannot be decoded, with the next one that the index tells
+// of; false if there is none.
+func (s *checked) resume(w *window, path string, at int64, places []placed, k int, why error) (next int, there bool, err error) {
+	if stop := s.v.o.Read(0); stop != nil {
+		return 0, false, stop
+	}
+	if w.failed != nil {
+		why = w.failed
+	}
+	for next = k; next < len(places) && int64(places[next].Offset) <= at; {
+		next++
+	}
+	if next < len(places) && w.failed == nil {
+		if there, err = w.skip(int64(places[next].Offset)); err != nil {
+			return 0, false, err
+		}
+	}
+	detail := fmt.Sprintf("an entry cannot be decoded: %v", why)
+	if !there && w.failed == nil && errors.Is(why, serial.ErrShort) && next <= k+1 {
+		s.torn(path, at, detail)
+		return 0, false, nil
+	}
+	s.unsure = true
+	s.v.report(survey.Finding{Path: path, Offset: at, Detail: detail})
+	return next, there, nil
 }
 
 // block checks what a block says of itself, and which one it follows.
