@@ -17,7 +17,7 @@ var faults = []planted.Fault{
 	{"all votes for a record are of one tally", "../llr/vote.go", "append(bytes.Clone(key), v.Vote[:]...)", "bytes.Clone(key)"},
 	{"votes of other epochs are of one tally", "../llr/vote.go", "bytes.Clone(key), uint32(v.Epoch)), vote[:]...)", "bytes.Clone(key), 0), vote[:]...)"},
 	{"the last record that has enough votes is decided", "../llr/vote.go", "case won == nil && enough:", "case enough:"},
-	{"what is undecided does not go on", "../llr/vote.go", "		k.next()\n", "		k.next()\n		return nil\n"},
+	{"what is undecided does not go on", "../llr/vote.go", "		next()\n", "		next()\n		return nil\n"},
 	{"last votes go back", "../llr/vote.go", "max(was.block, v.Last())", "v.Last()"},
 	{"last votes for epochs go back", "../llr/vote.go", "max(was.epoch, v.Epoch)", "v.Epoch"},
 	{"what is decided is forgotten before its record came", "../llr/vote.go", "err = l.forget(key, has)", "err = l.forget(key, has || true)"},

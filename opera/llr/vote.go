@@ -16,6 +16,14 @@ func epochKey(e inter.Epoch) []byte {
 	return binary.BigEndian.AppendUint32([]byte{ofEpoch}, uint32(e))
 }
 
+// named returns which block or epoch such a key names; the other is 0.
+func named(record []byte) (inter.BlockNumber, inter.Epoch) {
+	if record[0] == ofBlock {
+		return inter.BlockNumber(binary.BigEndian.Uint64(record[1:])), 0
+	}
+	return 0, inter.Epoch(binary.BigEndian.Uint32(record[1:]))
+}
+
 // blockVotesKey is with what the key of votes for blocks begins.
 func blockVotesKey(v *inter.BlockVotes) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32([]byte{ofBlock}, uint32(v.Epoch)), uint64(v.Last()))
@@ -48,7 +56,7 @@ func (l *Ledger) addBlocks(by inter.ValidatorID, v *inter.BlockVotes, group *int
 	for i, vote := range v.Votes {
 		n := v.Start + inter.BlockNumber(i)
 		key := blockKey(n)
-		if over, err := l.over(key, n < l.state.Block, func() (bool, error) { return l.filled.HasBlock(n) }); err != nil {
+		if over, err := l.over(key, n < l.state.Block); err != nil {
 			return err
 		} else if over {
 			continue
@@ -58,7 +66,7 @@ func (l *Ledger) addBlocks(by inter.ValidatorID, v *inter.BlockVotes, group *int
 			return err
 		}
 		if decided && n == l.state.Block {
-			if err := l.advance(&blocks{l}); err != nil {
+			if err := l.advance(func() []byte { return blockKey(l.state.Block) }, func() { l.state.Block++ }); err != nil {
 				return err
 			}
 		}
@@ -86,7 +94,7 @@ func (l *Ledger) AddSignedEpoch(v *inter.SignedEpochVote, group *inter.Validator
 
 func (l *Ledger) addEpoch(by inter.ValidatorID, v *inter.EpochVote, group *inter.Validators) error {
 	key := epochKey(v.Epoch)
-	over, err := l.over(key, v.Epoch < l.state.Epoch, func() (bool, error) { return l.filled.HasEpoch(v.Epoch) })
+	over, err := l.over(key, v.Epoch < l.state.Epoch)
 	if err != nil {
 		return err
 	}
@@ -96,7 +104,7 @@ func (l *Ledger) addEpoch(by inter.ValidatorID, v *inter.EpochVote, group *inter
 			return err
 		}
 		if decided && v.Epoch == l.state.Epoch {
-			if err := l.advance(&epochs{l}); err != nil {
+			if err := l.advance(func() []byte { return epochKey(l.state.Epoch) }, func() { l.state.Epoch++ }); err != nil {
 				return err
 			}
 		}
@@ -165,11 +173,7 @@ type Decision struct {
 
 func (l *Ledger) decide(record []byte, vote [32]byte, before []byte) {
 	d := Decision{Hash: vote, Before: before}
-	if record[0] == ofBlock {
-		d.Block = inter.BlockNumber(binary.BigEndian.Uint64(record[1:]))
-	} else {
-		d.Epoch = inter.Epoch(binary.BigEndian.Uint32(record[1:]))
-	}
+	d.Block, d.Epoch = named(record)
 	l.decisions = append(l.decisions, d)
 }
 
@@ -182,55 +186,45 @@ func (l *Ledger) Decisions() []Decision {
 
 // over tells whether no vote for a record counts any more: all before it are decided, and the
 // chain has the record, or which one it is is decided.
-func (l *Ledger) over(record []byte, below bool, has func() (bool, error)) (bool, error) {
+func (l *Ledger) over(record []byte, below bool) (bool, error) {
 	if !below {
 		return false, nil
 	}
-	if over, err := has(); over || err != nil {
+	if over, err := l.has(record); over || err != nil {
 		return over, err
 	}
 	won, err := l.get(l.tables.decided, record)
 	return won != nil, err
 }
 
-// kind is one of the two kinds of records.
-type kind interface {
-	lowest() []byte // the key of the lowest undecided one
-	has() (bool, error)
-	next()
+// has tells whether the chain has a record.
+func (l *Ledger) has(record []byte) (bool, error) {
+	n, e := named(record)
+	if record[0] == ofBlock {
+		return l.filled.HasBlock(n)
+	}
+	return l.filled.HasEpoch(e)
 }
-
-type blocks struct{ *Ledger }
-
-func (b *blocks) lowest() []byte     { return blockKey(b.state.Block) }
-func (b *blocks) has() (bool, error) { return b.filled.HasBlock(b.state.Block) }
-func (b *blocks) next()              { b.state.Block++ }
-
-type epochs struct{ *Ledger }
-
-func (e *epochs) lowest() []byte     { return epochKey(e.state.Epoch) }
-func (e *epochs) has() (bool, error) { return e.filled.HasEpoch(e.state.Epoch) }
-func (e *epochs) next()              { e.state.Epoch++ }
 
 // advance passes over the records that are decided without a gap, and forgets how; what is
 // decided is forgotten too where the chain has the record.
-func (l *Ledger) advance(k kind) error {
+func (l *Ledger) advance(lowest func() []byte, next func()) error {
 	for {
-		key := k.lowest()
+		key := lowest()
 		won, err := l.get(l.tables.decided, key)
 		if err != nil || won == nil {
 			l.put(l.tables.state, stateKey,
 				binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(nil, uint64(l.state.Block)), uint32(l.state.Epoch)))
 			return err
 		}
-		has, err := k.has()
+		has, err := l.has(key)
 		if err == nil {
 			err = l.forget(key, has)
 		}
 		if err != nil {
 			return err
 		}
-		k.next()
+		next()
 	}
 }
 
