@@ -138,6 +138,27 @@ func TestStatesAreTheSameForTheSameSeed(t *testing.T) {
 	}
 }
 
+// Of a record that is long for its count some states come, each of those that all are, in their
+// order; of a short one all.
+func TestSomeStatesAreOfAll(t *testing.T) {
+	h := live(t, memfs.New(), mistakes{})
+	for _, count := range []int{1, h.recording.Len()} {
+		o := recordfs.Options{Seed: 7, Count: count}
+		var all []string
+		for s := range h.recording.States(o) {
+			all = append(all, s.String())
+		}
+		n, at := 0, 0
+		for s := range h.recording.Some(o) {
+			for n++; at < len(all) && all[at] != s.String(); at++ {
+			}
+		}
+		if n == 0 || at == len(all) || (count > 1) != (n == len(all)) {
+			t.Errorf("%d of %d states of %d positions for a count of %d", n, len(all), h.recording.Len(), count)
+		}
+	}
+}
+
 func TestPositionsHaveTheirEnds(t *testing.T) {
 	inner := memfs.New()
 	fs := recordfs.New(inner)

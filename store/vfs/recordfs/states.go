@@ -89,6 +89,23 @@ func (r *Recording) States(o Options) iter.Seq[State] {
 	}
 }
 
+// Some yields some of what States does, drawn at random and the same for the same recording and
+// options: of a record with more positions than Count, about Count for each state that a position
+// has.
+func (r *Recording) Some(o Options) iter.Seq[State] {
+	if o.To == 0 {
+		o.To = len(r.events)
+	}
+	return func(yield func(State) bool) {
+		drawn := rand.New(rand.NewPCG(o.Seed, 2))
+		for s := range r.States(o) {
+			if drawn.IntN(max(1, o.To-o.From)) <= o.Count && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
 // sampler draws the states of one position after the other.
 type sampler struct {
 	recording *Recording
