@@ -10,6 +10,7 @@ import (
 	"tarn/antelope/oracle"
 	"tarn/antelope/types"
 	"tarn/internal/figures"
+	"tarn/probe"
 )
 
 // Load is what one run of many transfers came to.
@@ -66,13 +67,19 @@ func charged(n *node, count int, f func() error) (node, client time.Duration, er
 	if err != nil {
 		return 0, 0, err
 	}
-	own := ownProcessor()
+	own, err := probe.Self()
+	if err != nil {
+		return 0, 0, err
+	}
 	if err := f(); err != nil {
 		return 0, 0, err
 	}
-	own = ownProcessor() - own
+	ended, err := probe.Self()
+	if err != nil {
+		return 0, 0, err
+	}
 	after, err := n.processor()
-	return (after - before) / time.Duration(count), own / time.Duration(count), err
+	return (after - before) / time.Duration(count), (ended.CPU() - own.CPU()) / time.Duration(count), err
 }
 
 const pushConnections = 32

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"tarn/antelope/crypto"
 	"tarn/antelope/oracle"
 	"tarn/antelope/types"
@@ -139,15 +137,6 @@ func (b *bench) head(n *node) (chain, head types.Checksum256, num uint32, err er
 func (n *node) processor() (time.Duration, error) {
 	p, err := probe.Read(n.PID())
 	return p.CPU(), err
-}
-
-// ownProcessor is what this process has used so far.
-func ownProcessor() time.Duration {
-	var u unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // written is what the process has had written to disks so far, in bytes: counted when

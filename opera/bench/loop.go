@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tarn/internal/figures"
+	"tarn/probe"
 )
 
 // loop asks a server as fast as it answers, each connection the next question as soon as its last
@@ -111,7 +112,10 @@ func (l *loop) ask(ctx context.Context, poll int, lanes []lane, length time.Dura
 	}
 	a := &answered{}
 	next := 0
-	before := ownProcessor()
+	before, err := probe.Self()
+	if err != nil {
+		return nil, err
+	}
 	begun := time.Now()
 	send := func(c *lane) error {
 		c.asked, c.begun, c.in = next%len(requests), time.Now(), c.in[:0]
@@ -155,8 +159,10 @@ func (l *loop) ask(ctx context.Context, poll int, lanes []lane, length time.Dura
 			}
 		}
 	}
-	a.took, a.processor = time.Since(begun), ownProcessor()-before
-	return a, nil
+	a.took = time.Since(begun)
+	after, err := probe.Self()
+	a.processor = after.CPU() - before.CPU()
+	return a, err
 }
 
 // receive reads what has come, and tells whether the answer is whole. One that is not good is an
@@ -245,13 +251,4 @@ func chunked(rest []byte) (body []byte, whole bool, err error) {
 		body = append(body, all[at:at+int(n)]...)
 		at += int(n) + 2
 	}
-}
-
-// ownProcessor is how much processor time this process has used.
-func ownProcessor() time.Duration {
-	var u unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
