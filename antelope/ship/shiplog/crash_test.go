@@ -153,3 +153,35 @@ func TestCrashesAfterCrashesLoseNothingThatWasSynced(t *testing.T) {
 		})
 	}
 }
+
+// An index that is lost is made again. Whatever a crash leaves of the new one, the next start
+// has all blocks.
+func TestACrashWhileAnIndexIsMadeAgainLosesNothing(t *testing.T) {
+	s := seed(t)
+	for name, change := range map[string]func(*Options){"whole": func(*Options) {}, "pruned": func(o *Options) { o.Retain, o.step = 600, 512 }} {
+		t.Run(name, func(t *testing.T) {
+			x := &crasher{life: grown(t, rand.New(rand.NewPCG(s, 5)), change, 700)}
+			mem := x.o.FS.(testFS).mem
+			if err := mem.Remove(x.o.indexPath()); err != nil {
+				t.Fatal(err)
+			}
+			x.record(mem)
+			if err := x.open(); err != nil {
+				t.Fatal(err)
+			}
+			if err := x.log.Close(); err != nil {
+				t.Fatal(err)
+			}
+			for st := range x.disk.Recording().States(recordfs.Options{From: x.list[0].at, Count: 200, Seed: s}) {
+				x.o.FS = testFS{st.FS, st.FS}
+				if err := x.open(); err != nil {
+					t.Fatalf("%v\n%v", err, st)
+				}
+				x.check()
+				if err := x.log.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -174,7 +174,7 @@ func (l *Log) adopt(size int64) error {
 			return fmt.Errorf("%d blocks where %d can be: %w", count, f.end-f.base, ErrCorrupt)
 		}
 		f.first = f.end - count
-		return f.indexBack()
+		return f.makeIndex()
 	case err == nil:
 		f.first, f.end, f.size = f.base, number(h.id)+1, size
 		return f.ensureIndex()
@@ -219,17 +219,44 @@ func (f *file) ensureIndex() error {
 			return nil
 		}
 	}
+	return f.makeIndex()
+}
+
+// makeIndex makes the index of a file.
+func (f *file) makeIndex() error {
+	from, at := f.base, int64(0)
 	if f.pruned {
-		return f.indexBack()
+		var err error
+		if from, at, err = f.goBack(); err != nil {
+			return fmt.Errorf("make the index: %w", err)
+		}
 	}
-	if err := f.writeIndex(f.index, f.base, 0); err != nil {
+	if err := f.writeIndex(f.index, from, at); err != nil {
 		return fmt.Errorf("make the index: %w", err)
 	}
-	return f.index.Sync() // only its last entry is looked at again
+	return f.index.Sync()
+}
+
+// goBack goes from the end of a pruned file to the first entry that is left, and returns its
+// block and where it begins.
+func (f *file) goBack() (first uint32, at int64, err error) {
+	at = f.size
+	for num := f.end; num > f.first; num-- {
+		h, before, err := lastEntry(f.log, at)
+		if err == nil && number(h.id) != num-1 {
+			err = fmt.Errorf("block %d where %d is expected: %w", number(h.id), num-1, ErrCorrupt)
+		}
+		if err != nil {
+			return 0, 0, fmt.Errorf("entry before position %d: %w", at, err)
+		}
+		at = before
+	}
+	return f.first, at, nil
 }
 
 // writeIndex writes the positions of the entries of a file, from a block on, whose entry
-// begins at a position.
+// begins at a position. The last one is written when the others are durable: a start takes
+// it for the whole index.
 func (f *file) writeIndex(to vfs.File, from uint32, at int64) error {
 	var b []byte
 	offset := int64(from-f.base) * indexBytes
@@ -241,35 +268,22 @@ func (f *file) writeIndex(to vfs.File, from uint32, at int64) error {
 		if err != nil {
 			return fmt.Errorf("entry at position %d: %w", at, err)
 		}
-		b = binary.LittleEndian.AppendUint64(b, uint64(at))
-		at += h.span()
-		if len(b) >= 64<<10 || num+1 == f.end {
+		if last := num+1 == f.end; last || len(b) >= 64<<10 {
 			if _, err := to.WriteAt(b, offset); err != nil {
 				return err
 			}
 			offset, b = offset+int64(len(b)), b[:0]
+			if last {
+				if err := to.Sync(); err != nil {
+					return err
+				}
+			}
 		}
+		b = binary.LittleEndian.AppendUint64(b, uint64(at))
+		at += h.span()
 	}
-	return nil
-}
-
-// indexBack makes the index of what is left of a pruned file, from its end.
-func (f *file) indexBack() error {
-	end := f.size
-	for num := f.end; num > f.first; num-- {
-		h, at, err := lastEntry(f.log, end)
-		if err == nil && number(h.id) != num-1 {
-			err = fmt.Errorf("block %d where %d is expected: %w", number(h.id), num-1, ErrCorrupt)
-		}
-		if err != nil {
-			return fmt.Errorf("make the index, entry before position %d: %w", end, err)
-		}
-		if err := f.setPosition(num-1, at); err != nil {
-			return err
-		}
-		end = at
-	}
-	return f.index.Sync()
+	_, err := to.WriteAt(b, offset)
+	return err
 }
 
 // cut removes what follows the last whole entry of a file of so many bytes.
