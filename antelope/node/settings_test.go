@@ -459,7 +459,8 @@ func TestSignalsStopANodeAndHUPReadsTheLogsConfiguration(t *testing.T) {
 	var log buffer
 	ended := make(chan error, 1)
 	go func() {
-		ended <- run(context.Background(), []string{"--config-dir", dir, "--data-dir", dir, "--p2p-listen-endpoint", "127.0.0.1:0", "-e", "-p", "eosio"}, streams{&log, &log})
+		ended <- run(context.Background(), []string{"--config-dir", dir, "--data-dir", dir, "--p2p-listen-endpoint", "127.0.0.1:0", "-e", "-p", "eosio",
+			"--resource-monitor-not-shutdown-on-threshold-exceeded"}, streams{&log, &log})
 	}()
 	log.await(t, "Produced block")
 	say := func(s syscall.Signal) {
@@ -529,7 +530,8 @@ func TestABrokenPipeStopsANodeOnlyIfItIsItsOutput(t *testing.T) {
 	var log buffer
 	ended := make(chan error, 1)
 	go func() {
-		ended <- run(context.Background(), []string{"--config-dir", dir, "--data-dir", dir, "--p2p-listen-endpoint", "127.0.0.1:0", "-e", "-p", "eosio"}, streams{write, &log})
+		ended <- run(context.Background(), []string{"--config-dir", dir, "--data-dir", dir, "--p2p-listen-endpoint", "127.0.0.1:0", "-e", "-p", "eosio",
+			"--resource-monitor-not-shutdown-on-threshold-exceeded"}, streams{write, &log})
 	}()
 	log.await(t, "Produced block")
 	pipe := func() {

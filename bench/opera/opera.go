@@ -149,7 +149,8 @@ func command(s subject.Subject) []string {
 
 // arguments are those of every node.
 func arguments(s subject.Subject, dir string) []string {
-	args := append(command(s), "--fakenet", "1/1", "--datadir", dir, "--nodiscover", "--maxpeers", "0", "--ipcdisable")
+	args := append(command(s), "--fakenet", "1/1", "--datadir", dir, "--nodiscover", "--maxpeers", "0", "--ipcdisable",
+		"--datadir.minfreedisk", "0")
 	switch {
 	case s.Program == subject.Opera:
 		return append(args, "--db.preset", s.Mode)
