@@ -42,7 +42,7 @@ func served(t testing.TB, w *Readable) (*readable, string) {
 	}
 	t.Cleanup(func() { c.Close() })
 	service := rpc.New(rpc.Options{Chain: c.Chain, Writer: &idle{c: c.Chain}})
-	t.Cleanup(service.Close)
+	t.Cleanup(func() { service.Close() })
 	h, err := service.Handler(&rpc.HTTPOptions{APIs: []string{"eth"}}, nil)
 	if err != nil {
 		t.Fatal(err)

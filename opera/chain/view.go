@@ -198,12 +198,29 @@ func (v *View) Root(number inter.BlockNumber) ([32]byte, error) {
 	return [32]byte(b.Root), nil
 }
 
+// Whole waits until the root of the state after the last block is computed, or the context ends:
+// after that Root does not wait.
+func (v *View) Whole(ctx context.Context) error {
+	number, c := v.Head().Number, v.chain
+	if _, ok, err := c.logs.blocks.Root(number); err != nil || ok || number < c.logs.blocks.First() {
+		return err
+	}
+	err := c.roots.Wait(ctx, uint64(number))
+	if err != nil {
+		// It may have gone into the log meanwhile.
+		if _, ok, again := c.logs.blocks.Root(number); again == nil && ok {
+			return nil
+		}
+	}
+	return err
+}
+
 // root waits for the root of a block that was published.
 func (c *Chain) root(number inter.BlockNumber) ([32]byte, error) {
 	if root, ok, err := c.logs.blocks.Root(number); err != nil || ok {
 		return root, err
 	}
-	if number < c.counted.First {
+	if number < c.logs.blocks.First() {
 		b, err := c.logs.blocks.Block(number)
 		if err == nil && (b == nil || len(b.Root) != common.HashLength) {
 			err = state.ErrNoState

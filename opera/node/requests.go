@@ -11,6 +11,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/accounts"
 
+	"tarn/opera/chain"
 	"tarn/opera/config"
 	"tarn/opera/inter"
 	"tarn/opera/p2p"
@@ -49,8 +50,9 @@ func (l *life) serve(n *Node, peers *p2p.Node, w *waiting) (_ *requests, err err
 	r.endpoints = &endpoints{r: r}
 	o.Endpoints = r.endpoints
 	r.service = rpc.New(o)
-	r.ends = append(r.ends, keys.Close, func() error { r.service.Close(); return nil }, r.endpoints.close)
-	r.until(n.Subscribe(r.service.Connected))
+	r.ends = append(r.ends, keys.Close, r.service.Close, r.endpoints.close)
+	r.until(n.Subscribe(func(*chain.Block) { r.service.Follow() }))
+	r.service.Follow() // a block may have come meanwhile
 	if w != nil {
 		r.until(w.Subscribe(r.service.Added))
 	}

@@ -118,10 +118,11 @@ func (e ethBlocks) GetTransactionByHash(hash common.Hash) (*TxJSON, error) {
 		if b != nil {
 			return b.txJSON(index), nil
 		}
-		if tx := e.s.options.Pool.Get(hash); tx != nil {
-			return pendingJSON(tx), nil
+		tx, err := e.s.waiting(v, hash)
+		if err != nil || tx == nil {
+			return nil, err
 		}
-		return nil, nil
+		return pendingJSON(tx), nil
 	})
 }
 
@@ -134,10 +135,11 @@ func (e ethBlocks) GetRawTransactionByHash(hash common.Hash) (hexutil.Bytes, err
 		if b != nil {
 			return raw(hexutil.Uint(index))(v, b)
 		}
-		if tx := e.s.options.Pool.Get(hash); tx != nil {
-			return tx.MarshalBinary()
+		tx, err := e.s.waiting(v, hash)
+		if err != nil || tx == nil {
+			return nil, err
 		}
-		return nil, nil
+		return tx.MarshalBinary()
 	})
 }
 

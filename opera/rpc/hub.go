@@ -12,11 +12,10 @@ import (
 	"github.com/ethereum/go-ethereum/p2p"
 	"github.com/ethereum/go-ethereum/rpc"
 
-	"tarn/opera/chain"
 	"tarn/opera/inter"
 )
 
-// hub tells filters and subscriptions of new blocks and transactions. The writer and the
+// hub tells filters and subscriptions of new blocks and transactions. Who shows blocks and the
 // pool leave what is new in a queue and go on; a goroutine of the hub takes it from there.
 type hub struct {
 	s *Service
@@ -90,7 +89,12 @@ func (h *hub) close() {
 	<-h.done
 }
 
-func (h *hub) connected(b *chain.Block) { h.push(news{block: b.Number}) }
+// shown tells of blocks that requests can read from now on.
+func (h *hub) shown(first, last inter.BlockNumber) {
+	for n := first; n <= last; n++ {
+		h.push(news{block: n})
+	}
+}
 
 func (h *hub) added(txs types.Transactions) {
 	hashes := make([]common.Hash, len(txs))
@@ -204,7 +208,7 @@ func (h *hub) tell(n news) {
 	}
 }
 
-// read returns a block that was published.
+// read returns a block that is shown.
 func (h *hub) read(n inter.BlockNumber) (*block, common.Hash, error) {
 	type found struct {
 		b    *block

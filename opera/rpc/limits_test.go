@@ -192,7 +192,7 @@ func published(t *testing.T, w *world, from inter.BlockNumber) (n int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.service.Connected(b)
+		w.service.hub.shown(b.Number, b.Number)
 		n++
 	}
 	return n

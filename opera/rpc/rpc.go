@@ -208,6 +208,7 @@ type Service struct {
 	codes    *codes
 	hashers  hashers
 	hub      *hub
+	latest   *latest
 	profiles debugProfiles
 	nonces   locks
 }
@@ -231,29 +232,36 @@ func New(o Options) *Service {
 	}
 	s := &Service{options: o, limits: o.Limits.withDefaults(), blocks: newBlockCache(), analyses: evm.NewAnalyses(16 << 20), codes: newCodes(), hashers: newHashers(), profiles: newProfiles()}
 	s.hub = newHub(s)
+	s.latest = newLatest(o.Chain, s.hub.shown)
 	return s
 }
 
-// Close ends filters and subscriptions.
-func (s *Service) Close() { s.hub.close() }
+// Close ends filters and subscriptions. Requests that come later are refused; the chain must stay
+// open until those that are being answered have ended.
+func (s *Service) Close() error {
+	err := s.latest.close()
+	s.hub.close()
+	return err
+}
 
-// Connected tells of a block that was published. It never waits.
-func (s *Service) Connected(b *chain.Block) { s.hub.connected(b) }
+// Follow has the chain's newest block looked at, which is shown when it is whole. It must be called
+// after each block, and never waits.
+func (s *Service) Follow() { s.latest.follow() }
 
 // Added tells of transactions that came into the pool. It never waits.
 func (s *Service) Added(txs types.Transactions) { s.hub.added(txs) }
 
-// read gives a request its view.
+// read gives a request its view: that of the newest block that is whole.
 func read[T any](s *Service, f func(v *view) (T, error)) (T, error) {
-	of, err := s.options.Chain.View()
+	of, err := s.latest.take()
 	if err != nil {
 		var none T
 		return none, err
 	}
-	v := &view{View: of, service: s}
+	v := &view{View: of.View, service: s}
 	result, err := f(v)
 	// An error keeps its code, which a joined one would not.
-	if closed := of.Close(); err == nil {
+	if closed := s.latest.give(of); err == nil {
 		err = closed
 	}
 	return result, err

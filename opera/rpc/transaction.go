@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"encoding/hex"
+	"errors"
 	"math/big"
 	"strconv"
 
@@ -216,4 +217,26 @@ func (v *view) find(hash common.Hash) (found *block, index uint64, err error) {
 		err = failed // joined it would lose its code
 	}
 	return found, index, err
+}
+
+// waiting returns a transaction that waits as a view shows the chain, nil if there is none: one of
+// the pool, or of a block that is not shown yet, which the pool has forgotten already.
+func (s *Service) waiting(v *view, hash common.Hash) (tx *types.Transaction, err error) {
+	if tx := s.options.Pool.Get(hash); tx != nil {
+		return tx, nil
+	}
+	of, err := s.options.Chain.View()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, of.Close()) }()
+	if of.Head().Number == v.Head().Number {
+		return nil, nil
+	}
+	newest := &view{View: of, service: s}
+	b, index, err := newest.find(hash)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	return b.Txs[index], nil
 }

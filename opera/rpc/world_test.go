@@ -26,15 +26,11 @@ func (w *world) Do(_ context.Context, work func(*chain.Chain) error) error {
 	return work(w.chain)
 }
 
-// newWorld makes a fakenet of one of a file of events.
+// newWorld makes a fakenet of one of a file of events, and serves it.
 func newWorld(t testing.TB, events string, options Options) *world {
 	t.Helper()
-	c, err := chaintest.New(t.TempDir(), 1, chaintest.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	w := &world{chain: c.Chain}
+	w := &world{}
+	w.open(t, chaintest.Options{})
 	in, err := eventfile.Open(events)
 	if err != nil {
 		t.Fatal(err)
@@ -43,9 +39,30 @@ func newWorld(t testing.TB, events string, options Options) *world {
 	if _, err := w.chain.Feed(t.Context(), in.Next, nil); err != nil {
 		t.Fatal(err)
 	}
+	w.serve(t, options)
+	return w
+}
+
+// open makes a fakenet of one.
+func (w *world) open(t testing.TB, o chaintest.Options) {
+	t.Helper()
+	c, err := chaintest.New(t.TempDir(), 1, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	w.chain = c.Chain
+}
+
+func (w *world) serve(t testing.TB, options Options) {
+	t.Helper()
 	options.Chain, options.Writer, options.Version = w.chain, w, "tarn"
 	w.service = New(options)
-	t.Cleanup(w.service.Close)
+	t.Cleanup(func() {
+		if err := w.service.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	h, err := w.service.Handler(&HTTPOptions{}, &WSOptions{Origins: []string{"*"}})
 	if err != nil {
 		t.Fatal(err)
@@ -56,5 +73,4 @@ func newWorld(t testing.TB, events string, options Options) *world {
 		server.Close()
 	})
 	w.url = server.URL
-	return w
 }

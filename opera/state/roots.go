@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ type RootsOptions struct {
 // the package comment for what is durable when.
 //
 // Write and Start are the writer's; Follow and Settle belong to one goroutine, which may be
-// the writer; Root and Close are anybody's.
+// the writer; Root, Wait and Close are anybody's.
 type Roots struct {
 	tables  *Tables
 	from    store.Store // for views only
@@ -253,19 +254,43 @@ func (r *Roots) Settle() error {
 func (r *Roots) Root(number uint64) (common.Hash, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.any || number > r.told {
-		return common.Hash{}, fmt.Errorf("root of block %d: no such block was followed", number)
-	}
-	for !r.has(number) && r.err == nil && !r.closed {
-		r.changed.Wait()
+	if err := r.wait(context.Background(), number); err != nil {
+		return common.Hash{}, err
 	}
 	if root, ok := r.roots[number]; ok {
 		return root, nil
 	}
-	if !r.has(number) {
-		return common.Hash{}, fmt.Errorf("root of block %d: %w", number, r.ending())
-	}
 	return r.stored(number)
+}
+
+// Wait waits until the root of a block that was followed is computed, or the context ends.
+func (r *Roots) Wait(ctx context.Context, number uint64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.wait(ctx, number)
+}
+
+// wait is Wait with the lock held.
+func (r *Roots) wait(ctx context.Context, number uint64) error {
+	if !r.any || number > r.told {
+		return fmt.Errorf("root of block %d: no such block was followed", number)
+	}
+	stop := context.AfterFunc(ctx, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.changed.Broadcast()
+	})
+	defer stop()
+	for !r.has(number) && r.err == nil && !r.closed && ctx.Err() == nil {
+		r.changed.Wait()
+	}
+	switch {
+	case r.has(number):
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("root of block %d: %w", number, ctx.Err())
+	}
+	return fmt.Errorf("root of block %d: %w", number, r.ending())
 }
 
 // has tells whether a block's root is computed; with the lock held.

@@ -18,6 +18,10 @@ import (
 // Options of a chain. Zero values stand for the defaults.
 type Options struct {
 	Engine engine.Options // of a new store; page by default
+	// Store, if not nil, returns what stands between the chain and its store.
+	Store func(store.Store) store.Store
+	// Connected, if not nil, is told of each block after it was published.
+	Connected func(*chain.Block)
 	// Warn, if not nil, is told what the chain and its history warn of.
 	Warn func(error)
 }
@@ -54,7 +58,10 @@ func open(dir string, o Options, begin func(chain.Options) error) (*Chain, error
 	if err != nil {
 		return nil, err
 	}
-	co := chain.Options{Store: s, History: history, Warn: o.Warn}
+	co := chain.Options{Store: s, History: history, Connected: o.Connected, Warn: o.Warn}
+	if o.Store != nil {
+		co.Store = o.Store(s)
+	}
 	c := &Chain{store: s}
 	if err = begin(co); err == nil {
 		c.Chain, err = chain.Open(co)
