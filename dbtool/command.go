@@ -97,7 +97,7 @@ meta page says is shown.`,
 	asJSON := jsonFlag(cmd)
 	cmd.Flags().BoolVar(&count, "count", false, "count the rows of tables by reading them, where the engine keeps no count")
 	cmd.RunE = action(func(cmd *cobra.Command, args []string) error {
-		info, err := inspect(cmd.Context(), args[0], count, newProgress(cmd.ErrOrStderr()))
+		info, err := inspect(cmd.Context(), args[0], count, newDisplay(cmd.ErrOrStderr()))
 		if err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func checkpointCommand() *cobra.Command {
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = action(func(cmd *cobra.Command, args []string) error {
-		info, err := inspect(cmd.Context(), args[0], false, newProgress(cmd.ErrOrStderr()))
+		info, err := inspect(cmd.Context(), args[0], false, newDisplay(cmd.ErrOrStderr()))
 		if err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ next start mends, is no damage.`,
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = action(func(cmd *cobra.Command, args []string) error {
 		damage := []Damage{}
-		v, err := verify(cmd.Context(), args[0], newProgress(cmd.ErrOrStderr()), func(err error) {
+		v, err := verify(cmd.Context(), args[0], newDisplay(cmd.ErrOrStderr()), func(err error) {
 			switch {
 			case !*asJSON:
 				printDamage(cmd.OutOrStdout(), err)
@@ -221,7 +221,7 @@ any node. An interrupted conversion goes on when the same command is run again.`
 			return err
 		}
 		o := convertOptions{kind: k, mode: m, limit: int64(limit)}
-		c, err := convert(cmd.Context(), args[0], args[1], o, newProgress(cmd.ErrOrStderr()))
+		c, err := convert(cmd.Context(), args[0], args[1], o, newDisplay(cmd.ErrOrStderr()))
 		if err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ const batchBytes = 128 << 20
 // checkpoint made durable.
 type conversion struct {
 	ctx      context.Context
-	progress *progress
+	progress *display
 
 	srcDir, dstDir string
 	src            store.Engine
@@ -64,7 +64,7 @@ type note struct {
 const noteAbout = "A conversion into this folder has not finished. Run the same `tarn db convert` again, or delete the folder."
 
 // convert is the whole of `tarn db convert`.
-func convert(ctx context.Context, srcDir, dstDir string, o convertOptions, p *progress) (Conversion, error) {
+func convert(ctx context.Context, srcDir, dstDir string, o convertOptions, p *display) (Conversion, error) {
 	c := &conversion{
 		ctx: ctx, progress: p, srcDir: srcDir, dstDir: dstDir, batch: batchBytes,
 		options: engine.Options{Kind: o.kind, Mode: o.mode, LimitBytes: o.limit, Unfinished: true},

@@ -31,7 +31,7 @@ func (f *fuse) Err() error {
 // small is a conversion that checkpoints and looks at its context often.
 func small(ctx context.Context, src, dst string, kind engine.Kind) *conversion {
 	return &conversion{
-		ctx: ctx, progress: newProgress(io.Discard), srcDir: src, dstDir: dst, batch: 100,
+		ctx: ctx, progress: newDisplay(io.Discard), srcDir: src, dstDir: dst, batch: 100,
 		options: engine.Options{Kind: kind, Mode: page.MappedPrivate, Unfinished: true},
 	}
 }
@@ -164,14 +164,14 @@ func TestAFullDestinationSaysWhatToDo(t *testing.T) {
 	check(t, err)
 	check(t, ck.Wait())
 	check(t, s.Close())
-	_, err = convert(context.Background(), src, dst, convertOptions{kind: engine.Page, limit: 2 << 20}, newProgress(io.Discard))
+	_, err = convert(context.Background(), src, dst, convertOptions{kind: engine.Page, limit: 2 << 20}, newDisplay(io.Discard))
 	if !errors.Is(err, store.ErrFull) || !strings.Contains(explain(err).Error(), "--limit") {
 		t.Fatalf("%v", explain(err))
 	}
 	if _, err := os.Stat(filepath.Join(dst, "UNFINISHED")); err != nil {
 		t.Fatal(err)
 	}
-	_, err = convert(context.Background(), src, dst, convertOptions{kind: engine.Page, limit: 64 << 20}, newProgress(io.Discard))
+	_, err = convert(context.Background(), src, dst, convertOptions{kind: engine.Page, limit: 64 << 20}, newDisplay(io.Discard))
 	check(t, err)
 	if digestOf(t, src) != digestOf(t, dst) {
 		t.Fatal("the copy differs")

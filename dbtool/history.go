@@ -86,7 +86,7 @@ func other(log string) (string, error) {
 }
 
 // verifyHistory reads the logs and indexes of a folder.
-func (v *Verification) verifyHistory(ctx context.Context, t *target, p *progress, report func(error)) error {
+func (v *Verification) verifyHistory(ctx context.Context, t *target, p *display, report func(error)) error {
 	if t.lock != "" {
 		lock, err := engine.Lock(t.lock)
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 
 // inspect reads what a store says about itself. With count it reads every row of
 // the tables that the engine does not count.
-func inspect(ctx context.Context, dir string, count bool, p *progress) (_ Info, err error) {
+func inspect(ctx context.Context, dir string, count bool, p *display) (_ Info, err error) {
 	kind, err := engine.Detect(dir)
 	if err != nil {
 		return Info{}, err
@@ -91,7 +91,7 @@ func total(tables []Table) (rows, bytes int64) {
 }
 
 // countTables reads every row of the tables whose counts are missing.
-func countTables(ctx context.Context, r store.Reader, tables []Table, p *progress) error {
+func countTables(ctx context.Context, r store.Reader, tables []Table, p *display) error {
 	p.begin("counting", 0, -1)
 	defer p.end()
 	for i := range tables {
@@ -106,7 +106,7 @@ func countTables(ctx context.Context, r store.Reader, tables []Table, p *progres
 	return nil
 }
 
-func countTable(ctx context.Context, r store.Reader, t *Table, p *progress) (err error) {
+func countTable(ctx context.Context, r store.Reader, t *Table, p *display) (err error) {
 	w, err := walk(r, t.ID, nil, nil)
 	if err != nil {
 		return err

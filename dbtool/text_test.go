@@ -40,7 +40,7 @@ func (c *clock) now() time.Time { return c.at }
 func TestProgressIsSilentWhenWorkIsQuick(t *testing.T) {
 	var out strings.Builder
 	c := &clock{at: time.Unix(1000, 0)}
-	p := &progress{out: &out, now: c.now}
+	p := &display{out: &out, now: c.now}
 	p.begin("copying", 0, 1<<20)
 	for range 1000 {
 		c.at = c.at.Add(time.Millisecond)
@@ -55,7 +55,7 @@ func TestProgressIsSilentWhenWorkIsQuick(t *testing.T) {
 func TestProgressTellsRateAndTimeLeft(t *testing.T) {
 	var out strings.Builder
 	c := &clock{at: time.Unix(1000, 0)}
-	p := &progress{out: &out, now: c.now}
+	p := &display{out: &out, now: c.now}
 	p.begin("copying", 1024, 1024+4096)
 	for range 4 {
 		c.at = c.at.Add(time.Second)
@@ -70,7 +70,7 @@ func TestProgressTellsRateAndTimeLeft(t *testing.T) {
 func TestProgressOnATerminalStaysOnItsLine(t *testing.T) {
 	var out strings.Builder
 	c := &clock{at: time.Unix(1000, 0)}
-	p := &progress{out: &out, now: c.now, terminal: true}
+	p := &display{out: &out, now: c.now, terminal: true}
 	p.begin("verifying", 0, -1)
 	for range 30 {
 		c.at = c.at.Add(100 * time.Millisecond)

@@ -14,7 +14,7 @@ import (
 // verify reads all of what a folder has, a durable store, logs of history, or both, and reports
 // what is broken, each finding as soon as it is known. It returns an error only if it could not
 // go on.
-func verify(ctx context.Context, dir string, p *progress, found func(error)) (Verification, error) {
+func verify(ctx context.Context, dir string, p *display, found func(error)) (Verification, error) {
 	start := time.Now()
 	v := Verification{Path: dir, Rows: -1}
 	t, err := find(dir)
@@ -41,7 +41,7 @@ func verify(ctx context.Context, dir string, p *progress, found func(error)) (Ve
 }
 
 // verifyStore reads all of a store.
-func (v *Verification) verifyStore(ctx context.Context, dir string, p *progress, report func(error)) error {
+func (v *Verification) verifyStore(ctx context.Context, dir string, p *display, report func(error)) error {
 	kind, err := engine.Detect(dir)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (v *Verification) verifyStore(ctx context.Context, dir string, p *progress,
 }
 
 // wait waits for work that cannot say how far it is.
-func (p *progress) wait(ctx context.Context, what string, done <-chan error) error {
+func (p *display) wait(ctx context.Context, what string, done <-chan error) error {
 	p.begin(what, 0, -1)
 	defer p.end()
 	tick := time.NewTicker(terminalEvery)

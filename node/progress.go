@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"strings"
 	"time"
+
+	"tarn/internal/progress"
 )
 
 // Progress says every few seconds how far a long piece of work is, how fast it goes, and how
@@ -15,10 +17,9 @@ type Progress struct {
 	log   *slog.Logger
 	live  *Live // nil where there is none
 	what  string
-	every time.Duration
-	start time.Time
-	next  time.Time // when there is a line again
-	count int       // calls since the clock was read
+	every time.Duration // between two lines
+	work  progress.Work
+	count int // calls since the clock was read
 }
 
 const (
@@ -33,8 +34,7 @@ const (
 // NewProgress begins to watch a piece of work, of which there is a line each so often, the
 // first after two seconds; 0 is a line for each report.
 func NewProgress(log *slog.Logger, what string, every time.Duration) *Progress {
-	now := time.Now()
-	p := &Progress{log: log, what: what, every: every, start: now, next: now.Add(min(every, firstAfter))}
+	p := &Progress{log: log, what: what, every: every, work: progress.Begin(nil, 0, min(every, firstAfter))}
 	if h, ok := log.Handler().(liveHandler); ok && log.Enabled(context.Background(), slog.LevelInfo) {
 		p.live = h.live
 	}
@@ -61,23 +61,23 @@ func (p *Progress) looks() bool {
 
 func (p *Progress) say(done, total uint64, rate func(float64) string, args []any) bool {
 	p.count = 0
-	now := time.Now()
-	if now.Before(p.next) {
+	every := p.every
+	if p.live != nil {
+		every = liveEvery
+	}
+	if !p.work.Due(every) {
 		return false
 	}
-	p.next = now.Add(p.every)
-	speed := float64(done) / now.Sub(p.start).Seconds()
 	all := append([]any{}, args...)
 	if total > 0 {
-		left := time.Duration(float64(total-min(done, total)) / max(speed, 1e-9) * float64(time.Second))
+		left := time.Duration(p.work.Left(done, total) * float64(time.Second))
 		all = append(all, "percent", fmt.Sprintf("%.1f", 100*float64(min(done, total))/float64(total)), "left", left.Round(time.Second))
 	}
-	all = append(all, "rate", rate(speed))
+	all = append(all, "rate", rate(p.work.Rate(done)))
 	if p.live == nil {
 		p.log.Info(p.what, all...)
 		return true
 	}
-	p.next = now.Add(liveEvery)
 	p.live.Show(lineOf(p.what, all))
 	return true
 }
@@ -112,5 +112,5 @@ func (p *Progress) End() {
 // Done says that the work is done.
 func (p *Progress) Done(what string, args ...any) {
 	p.End()
-	p.log.Info(what, append(args, "took", time.Since(p.start).Round(time.Millisecond))...)
+	p.log.Info(what, append(args, "took", p.work.Took().Round(time.Millisecond))...)
 }

@@ -146,7 +146,7 @@ func inspect(fs FS, base string, log *slog.Logger, now func() time.Time) (r reta
 		return r, id, false, fault(Unsound, "block log file %s has no blocks", path)
 	}
 	job := &indexJob{fs: fs, source: s, path: indexPath(base), extent: e, first: s.preamble.First, window: 1,
-		surface: newProgress(log, now, "Recreating index for "+path, uint64(e.head.num-s.preamble.First)+1)}
+		surface: newSurface(log, now, "Recreating index for "+path, uint64(e.head.num-s.preamble.First)+1)}
 	state, err := job.mend()
 	if err != nil {
 		return r, id, false, err

@@ -202,7 +202,7 @@ func (l *Log) vacuum(s *source, e *extent) error {
 		return nil
 	}
 	c := &cutter{fs: l.o.FS, source: s, end: e.end,
-		surface: newProgress(l.o.Logger, l.o.Now, "Vacuuming pruned block log, bytes", uint64(e.end-plain))}
+		surface: newSurface(l.o.Logger, l.o.Now, "Vacuuming pruned block log, bytes", uint64(e.end-plain))}
 	temporary := workingBase(l.o.Dir) + ".tmp"
 	preamble := newPreamble(l.first, s.preamble.Genesis, s.preamble.ChainID)
 	shift, err := c.cut(plain, preamble, temporary)
@@ -232,7 +232,7 @@ type cutter struct {
 	fs      FS
 	source  *source
 	end     int64 // where to stop
-	surface *progress
+	surface *surface
 }
 
 // cut makes a new log and index under a path without extension, durable but for

@@ -28,7 +28,7 @@ type indexJob struct {
 	extent  extent
 	first   uint32 // the first block whose entry exists; others have position 0
 	window  int64  // bytes of the log whose entries may be wrong without their count being so
-	surface *progress
+	surface *surface
 }
 
 // samples is how many entries before the window are looked at when an index is

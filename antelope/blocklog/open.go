@@ -292,7 +292,7 @@ func (l *Log) setAside(f vfs.File, from, to int64, next uint32) error {
 func (l *Log) mendIndex(s *source, e extent, first uint32) error {
 	job := &indexJob{fs: l.o.FS, source: s, path: indexPath(workingBase(l.o.Dir)), extent: e, first: first,
 		window:  max(l.o.doubtful()+l.o.doubtful()/2, e.doubtful+1),
-		surface: newProgress(l.o.Logger, l.o.Now, "Rebuilding blocks.index", uint64(e.head.num-first)+1)}
+		surface: newSurface(l.o.Logger, l.o.Now, "Rebuilding blocks.index", uint64(e.head.num-first)+1)}
 	state, err := job.mend()
 	if err != nil {
 		return err

@@ -53,7 +53,7 @@ func (t Tool) Print(w io.Writer, o PrintOptions) (err error) {
 		o.Last = 1<<32 - 1
 	}
 	p := &printer{w: bufio.NewWriterSize(w, 1<<16), o: o}
-	surface := t.progress("blocks printed", uint64(min(o.Last, b.extent.head.num)))
+	surface := t.surface("blocks printed", uint64(min(o.Last, b.extent.head.num)))
 	if o.Array {
 		p.text("[")
 	}

@@ -106,7 +106,7 @@ func (t Tool) recover(done Repaired, truncateAt uint32, now string) (Repaired, e
 	if err != nil {
 		return done, err
 	}
-	v := &validator{source: s, surface: t.progress("blocks verified, bytes", uint64(s.size))}
+	v := &validator{source: s, surface: t.surface("blocks verified, bytes", uint64(s.size))}
 	e, err := v.run(truncateAt)
 	if err != nil {
 		return done, err
@@ -141,7 +141,7 @@ func (t Tool) recover(done Repaired, truncateAt uint32, now string) (Repaired, e
 // validator reads a log from its beginning and checks every block.
 type validator struct {
 	*source
-	surface *progress
+	surface *surface
 	buf     []byte
 	offset  int64 // of buf
 	reason  error

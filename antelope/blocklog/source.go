@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"tarn/internal/progress"
 	"tarn/store/vfs"
 )
 
@@ -135,29 +136,24 @@ func (w *walker) previous() (int64, error) {
 	return w.at, nil
 }
 
-// progress says every few seconds how far something is.
-type progress struct {
-	log         *slog.Logger
-	now         func() time.Time
-	what        string
-	total       uint64
-	began, last time.Time
+// surface says every few seconds how far a walk over a log is.
+type surface struct {
+	log   *slog.Logger
+	what  string
+	total uint64
+	work  progress.Work
 }
 
-const progressEvery = 5 * time.Second
+const surfaceEvery = 5 * time.Second
 
-func newProgress(log *slog.Logger, now func() time.Time, what string, total uint64) *progress {
-	t := now()
-	return &progress{log: log, now: now, what: what, total: total, began: t, last: t}
+func newSurface(log *slog.Logger, now func() time.Time, what string, total uint64) *surface {
+	return &surface{log: log, what: what, total: total, work: progress.Begin(now, 0, surfaceEvery)}
 }
 
-func (p *progress) at(done uint64) {
-	t := p.now()
-	if t.Sub(p.last) < progressEvery || done == 0 {
+func (s *surface) at(done uint64) {
+	if done == 0 || !s.work.Due(surfaceEvery) {
 		return
 	}
-	p.last = t
-	rate := float64(done) / t.Sub(p.began).Seconds()
-	left := time.Duration(float64(p.total-min(done, p.total)) / rate * float64(time.Second))
-	p.log.Info(p.what, "done", done, "total", p.total, "per_second", int64(rate), "left", left.Round(time.Second))
+	left := time.Duration(s.work.Left(done, s.total) * float64(time.Second))
+	s.log.Info(s.what, "done", done, "total", s.total, "per_second", int64(s.work.Rate(done)), "left", left.Round(time.Second))
 }

@@ -27,8 +27,8 @@ func (t Tool) settle() Tool {
 	return t
 }
 
-func (t Tool) progress(what string, total uint64) *progress {
-	return newProgress(t.Logger, t.Now, what, total)
+func (t Tool) surface(what string, total uint64) *surface {
+	return newSurface(t.Logger, t.Now, what, total)
 }
 
 // bundle is a finished log with its index.
@@ -133,7 +133,7 @@ func (t Tool) MakeIndex(out string) error {
 	t.Logger.Info("Will write new blocks.index file", "file", out, "version", s.preamble.Version,
 		"first", s.preamble.First, "last", e.head.num)
 	job := &indexJob{fs: t.FS, source: s, path: out, extent: e, first: first,
-		surface: t.progress("blocks indexed", uint64(e.head.num-first)+1)}
+		surface: t.surface("blocks indexed", uint64(e.head.num-first)+1)}
 	return job.rebuild()
 }
 
@@ -154,7 +154,7 @@ func (t Tool) extract(b *bundle, first, count uint32, base string) error {
 	if first != p.First {
 		p = newPreamble(first, nil, p.ChainID)
 	}
-	c := &cutter{fs: t.FS, source: b.source, end: to, surface: t.progress("bytes copied", uint64(to-from))}
+	c := &cutter{fs: t.FS, source: b.source, end: to, surface: t.surface("bytes copied", uint64(to-from))}
 	if _, err := c.cut(from, p, base); err != nil {
 		return fmt.Errorf("extract blocks of %s: %w", b.path, err)
 	}
@@ -378,7 +378,7 @@ func (t Tool) joinOne(r retainedLog, log, index vfs.File, end, count int64) (int
 		}
 		end = int64(len(head))
 	}
-	c := &cutter{fs: t.FS, source: b.source, end: b.extent.end, surface: t.progress("bytes merged", uint64(b.size))}
+	c := &cutter{fs: t.FS, source: b.source, end: b.extent.end, surface: t.surface("bytes merged", uint64(b.size))}
 	if err := c.copyEntries(from, end, log); err != nil {
 		return 0, err
 	}
