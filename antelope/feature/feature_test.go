@@ -3,6 +3,7 @@ package feature
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -354,7 +355,7 @@ func TestLoadRefusesWhatItCannotRead(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := load(t, file, true); !exception.Is(err, exception.Plugin) {
+	if _, _, err := load(t, file, true); !errors.As(err, new(*FolderError)) {
 		t.Errorf("a file for a directory: %v", err)
 	}
 	if s, _, err := load(t, filepath.Join(t.TempDir(), "none"), false); err != nil || s.Builtin(0).Enabled {
@@ -367,14 +368,14 @@ func TestLoadRefusesWhatItCannotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := load(t, dir, true); !exception.Is(err, exception.Plugin) {
+	if _, _, err := load(t, dir, true); !errors.As(err, new(*FolderError)) {
 		t.Errorf("two files for a feature: %v", err)
 	}
 	dir = t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "BUILTIN-GET_SENDER.json"), []byte("{"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := load(t, dir, true); !exception.Is(err, exception.Plugin) {
+	if _, _, err := load(t, dir, true); !errors.As(err, new(*FolderError)) {
 		t.Errorf("a broken file where the default belongs: %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"tarn/antelope/blocklog"
 	"tarn/antelope/control"
 	"tarn/antelope/exception"
+	"tarn/antelope/feature"
 	"tarn/antelope/space"
 	"tarn/antelope/types"
 )
@@ -77,6 +78,8 @@ func exceptionOf(err error) *exception.Error {
 		return exception.New(kind, "%s", e.Text)
 	case *control.BadOption:
 		return exception.New(exception.PluginConfig, "%s", e.Text)
+	case *feature.FolderError:
+		return exception.New(exception.Plugin, "%s", e.Text)
 	case *space.Error:
 		return exception.Wrap(exception.PluginConfig, e.Err, "Unable to get space info for %s", e.Path)
 	}

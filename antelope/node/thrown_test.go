@@ -8,6 +8,7 @@ import (
 	"tarn/antelope/blocklog"
 	"tarn/antelope/control"
 	"tarn/antelope/exception"
+	"tarn/antelope/feature"
 	"tarn/antelope/space"
 )
 
@@ -26,6 +27,7 @@ func TestErrorsHaveTheNamesThatNodeosHasForThem(t *testing.T) {
 			"3110006 plugin_config_exception: Incorrect plugin configuration: same\nno disk\n3110006 plugin_config_exception: Incorrect plugin configuration: same"},
 		{fmt.Errorf("watch: %w", &space.Error{Path: "/a", Err: disk}), exception.PluginConfig, "watch: 3110006 plugin_config_exception: Incorrect plugin configuration: Unable to get space info for /a: no disk"},
 		{fmt.Errorf("p2p: %w", control.NewBadOption("a-size %d is odd", 3)), exception.PluginConfig, "p2p: 3110006 plugin_config_exception: Incorrect plugin configuration: a-size 3 is odd"},
+		{fmt.Errorf("features: %w", &feature.FolderError{Text: "no folder"}), exception.Plugin, "features: 3110000 plugin_exception: Plugin exception: no folder"},
 		{fmt.Errorf("other: %w", disk), nil, "other: no disk"},
 		{fmt.Errorf("block 5: %w", exception.New(exception.BlockLogNotFound, "own")), exception.BlockLogNotFound, "block 5: 3190003 block_log_not_found: block log can not be found: own"},
 	} {

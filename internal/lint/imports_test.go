@@ -175,6 +175,11 @@ func TestImportRulesSayWhatTheArchitectureSays(t *testing.T) {
 		{"cmd/tarn", "store/engine", false},
 		{"antelope/blocklog", "antelope/exception", false},
 		{"antelope/config", "antelope/exception", false},
+		{"antelope/control", "antelope/exception", false},
+		{"antelope/space", "antelope/exception", false},
+		{"antelope/survey", "antelope/exception", false},
+		{"antelope/ship/shiplog", "antelope/exception", false},
+		{"antelope/tracelog/slicefile", "antelope/exception", false},
 		{"writer", "store", false},
 		{"node", "antelope/types", false},
 		{"history", "store/page", false},
@@ -211,6 +216,30 @@ func TestPackagesImportOnlyWhatTheirRuleAllows(t *testing.T) {
 			if ok, _ := mayImport(importer, imported); !ok {
 				t.Errorf("%s:%d: %s must not import %s", f.path, f.line(spec.Pos()), importer, imported)
 			}
+		}
+	}
+}
+
+// plain are the files that read options and files of the operator. What is wrong with those
+// they say in plain errors; which exception nodeos has for one, antelope/node/thrown.go says.
+var plain = []string{"antelope/*/options.go", "antelope/node/settings*.go", "antelope/p2p/address.go", "antelope/feature/load.go"}
+
+func TestOptionsThrowNothing(t *testing.T) {
+	for _, pattern := range plain {
+		fitting := 0
+		for _, f := range goFiles(t) {
+			if ok, err := path.Match(pattern, f.path); err != nil || !ok || f.isTest() {
+				continue
+			}
+			fitting++
+			for _, spec := range f.ast.Imports {
+				if spec.Path.Value == strconv.Quote(module+"/antelope/exception") {
+					t.Errorf("%s:%d: options throw nothing: say what is wrong as control.BadOption, or with a type of your own", f.path, f.line(spec.Pos()))
+				}
+			}
+		}
+		if fitting == 0 {
+			t.Errorf("no file fits %s", pattern)
 		}
 	}
 }
