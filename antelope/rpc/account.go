@@ -61,7 +61,7 @@ func findAccount(v *state.View, n types.Name, what string) (*account, error) {
 	return &account{*a, *m}, nil
 }
 
-func (q *query) getCode(b []byte) ([]byte, error) {
+func (q accounts) getCode(b []byte) ([]byte, error) {
 	n, asWasm := q.name("account_name"), q.boolean("code_as_wasm", true)
 	if err := q.end(); err != nil {
 		return b, err
@@ -81,7 +81,7 @@ func (q *query) getCode(b []byte) ([]byte, error) {
 }
 
 // ofAccount answers with an object about an account that must exist.
-func (q *query) ofAccount(b []byte, n types.Name, what string, members func(*state.View, *account, object) (object, error)) ([]byte, error) {
+func (q accounts) ofAccount(b []byte, n types.Name, what string, members func(*state.View, *account, object) (object, error)) ([]byte, error) {
 	v, err := q.api.Chain.View()
 	if err != nil {
 		return b, err
@@ -111,7 +111,7 @@ func (a *API) withABI(v *state.View, o object, n types.Name) (object, error) {
 	return o.json("abi", e.def), nil
 }
 
-func (q *query) getCodeHash(b []byte) ([]byte, error) {
+func (q accounts) getCodeHash(b []byte) ([]byte, error) {
 	n := q.name("account_name")
 	if err := q.end(); err != nil {
 		return b, err
@@ -121,7 +121,7 @@ func (q *query) getCodeHash(b []byte) ([]byte, error) {
 	})
 }
 
-func (q *query) getABI(b []byte) ([]byte, error) {
+func (q accounts) getABI(b []byte) ([]byte, error) {
 	n := q.name("account_name")
 	if err := q.end(); err != nil {
 		return b, err
@@ -136,7 +136,7 @@ func (o object) base64(key string, data []byte) object {
 	return append(base64.StdEncoding.AppendEncode(o, data), '"')
 }
 
-func (q *query) getRawCodeAndABI(b []byte) ([]byte, error) {
+func (q accounts) getRawCodeAndABI(b []byte) ([]byte, error) {
 	n := q.name("account_name")
 	if err := q.end(); err != nil {
 		return b, err
@@ -151,7 +151,7 @@ func (q *query) getRawCodeAndABI(b []byte) ([]byte, error) {
 	})
 }
 
-func (q *query) getRawABI(b []byte) ([]byte, error) {
+func (q accounts) getRawABI(b []byte) ([]byte, error) {
 	n := q.name("account_name")
 	var known *types.Checksum256
 	if h, ok := q.optional("abi_hash"); ok {
@@ -179,7 +179,7 @@ func (q *query) getRawABI(b []byte) ([]byte, error) {
 // nullTypes is how the types of a tuple's unused places print.
 var nullTypes = strings.Repeat(", boost::tuples::null_type", 8)
 
-func (q *query) getAccount(b []byte) ([]byte, error) {
+func (q accounts) getAccount(b []byte) ([]byte, error) {
 	n := q.name("account_name")
 	var core *types.Symbol
 	if s, ok := q.optional("expected_core_symbol"); ok {
@@ -202,7 +202,7 @@ func (q *query) getAccount(b []byte) ([]byte, error) {
 }
 
 // account appends the answer of get_account (Leap: read_only::get_account).
-func (q *query) account(b []byte, v *state.View, n types.Name, core *types.Symbol) ([]byte, error) {
+func (q accounts) account(b []byte, v *state.View, n types.Name, core *types.Symbol) ([]byte, error) {
 	const what = "unable to retrieve account info"
 	limits, err := limitsOf(v, n)
 	if err != nil {
@@ -270,7 +270,7 @@ func appendLimit(b []byte, l resource.AccountLimit) object {
 }
 
 // resources adds an account's limits of network and CPU, and its RAM.
-func (q *query) resources(v *state.View, o object, a *account, l *state.ResourceLimits, now types.BlockTimestamp) (object, error) {
+func (q accounts) resources(v *state.View, o object, a *account, l *state.ResourceLimits, now types.BlockTimestamp) (object, error) {
 	usage, err := v.Usages.Get(a.Name)
 	if err != nil {
 		return o, err
@@ -358,7 +358,7 @@ func permissions(v *state.View, o object, n types.Name, l links) (object, error)
 }
 
 // systemRows adds what the system contract has in its tables about an account.
-func (q *query) systemRows(v *state.View, o object, n types.Name, system *codecEntry) (object, error) {
+func (q accounts) systemRows(v *state.View, o object, n types.Name, system *codecEntry) (object, error) {
 	clock := clock{limit: q.api.ABITime}
 	budget := clock.budget()
 	for _, row := range []struct {

@@ -16,7 +16,7 @@ type blockName struct {
 	id   types.Checksum256
 }
 
-func (q *query) block() (n blockName, err error) {
+func (q blocks) block() (n blockName, err error) {
 	n.text = q.text("block_num_or_id", "")
 	return n, q.end()
 }
@@ -80,7 +80,7 @@ func (a *API) fetch(n *blockName) *types.SignedBlock {
 }
 
 // named returns the block that was asked for.
-func (q *query) named() (*types.SignedBlock, error) {
+func (q blocks) named() (*types.SignedBlock, error) {
 	n, err := q.block()
 	if err == nil {
 		err = n.sized()
@@ -98,7 +98,7 @@ func (q *query) named() (*types.SignedBlock, error) {
 	return b, nil
 }
 
-func (q *query) getRawBlock(b []byte) ([]byte, error) {
+func (q blocks) getRawBlock(b []byte) ([]byte, error) {
 	block, err := q.named()
 	if err != nil {
 		return b, err
@@ -111,7 +111,7 @@ func refPrefix(id types.Checksum256) uint64 {
 	return uint64(binary.LittleEndian.Uint32(id[8:]))
 }
 
-func (q *query) getBlock(b []byte) ([]byte, error) {
+func (q blocks) getBlock(b []byte) ([]byte, error) {
 	block, err := q.named()
 	if err != nil {
 		return b, err
@@ -130,7 +130,7 @@ func (q *query) getBlock(b []byte) ([]byte, error) {
 	return append(o.uint("ref_block_prefix", refPrefix(id)), '}'), nil
 }
 
-func (q *query) getBlockInfo(b []byte) ([]byte, error) {
+func (q blocks) getBlockInfo(b []byte) ([]byte, error) {
 	num := q.uint32("block_num", 0)
 	if err := q.end(); err != nil {
 		return b, err
@@ -147,7 +147,7 @@ func (q *query) getBlockInfo(b []byte) ([]byte, error) {
 	return append(o.uint("ref_block_prefix", refPrefix(id)), '}'), nil
 }
 
-func (q *query) getBlockHeader(b []byte) ([]byte, error) {
+func (q blocks) getBlockHeader(b []byte) ([]byte, error) {
 	extensions := q.boolean("include_extensions", false)
 	n, err := q.block()
 	if err == nil {
@@ -194,7 +194,7 @@ func (a *API) fetchHeader(n *blockName) *types.SignedBlockHeader {
 	return h
 }
 
-func (q *query) getBlockHeaderState(b []byte) ([]byte, error) {
+func (q blocks) getBlockHeaderState(b []byte) ([]byte, error) {
 	n, err := q.block()
 	if err == nil {
 		err = n.parse()

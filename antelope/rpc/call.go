@@ -41,9 +41,7 @@ type call struct {
 	answer func(q *query, b []byte) ([]byte, error)
 }
 
-// query is one request to a call.
-//
-// It has a method for each call of nodeos' API, which [calls] names.
+// query is one request to a call. Who answers it is named for what is asked.
 type query struct {
 	ctx   context.Context
 	api   *API
@@ -51,6 +49,20 @@ type query struct {
 	take  func(bytes int64) error // counts memory, as dialect.Request.Take
 	params
 }
+
+// What is asked. Each has a method for each of its calls, which [API.calls] names.
+type (
+	chain        struct{ *query } // the head, parameters, features and producers in force
+	blocks       struct{ *query } // blocks and their headers
+	accounts     struct{ *query } // accounts, their code and ABIs; who may act for whom
+	tables       struct{ *query } // rows of contracts, those of tokens and producers among them
+	transactions struct{ *query } // transactions: executed, looked for, waiting
+	peers        struct{ *query } // connections
+	operator     struct{ *query } // what an operator orders of the node, and asks about it
+	traces       struct{ *query } // what blocks' actions did
+)
+
+type asked interface{ ~struct{ *query } }
 
 // handler returns what serves c.
 func (a *API) handler(c call) dialect.Handler {

@@ -19,13 +19,13 @@ func (a *API) calls() []call {
 		list = append(list, producerCalls()...)
 	}
 	if a.Size != nil {
-		list = append(list, call{path: "/v1/db_size/get", category: DBSize, status: http.StatusOK, answer: (*query).getSize})
+		list = append(list, call{path: "/v1/db_size/get", category: DBSize, status: http.StatusOK, answer: of(operator.getSize)})
 	}
 	if a.Metrics != nil {
-		list = append(list, call{path: "/v1/prometheus/metrics", category: Prometheus, status: http.StatusOK, answer: (*query).metrics})
+		list = append(list, call{path: "/v1/prometheus/metrics", category: Prometheus, status: http.StatusOK, answer: of(operator.metrics)})
 	}
 	if a.Kill != nil {
-		list = append(list, call{path: "/v1/test_control/kill_node_on_producer", category: TestControl, status: http.StatusAccepted, bodies: required, answer: (*query).kill})
+		list = append(list, call{path: "/v1/test_control/kill_node_on_producer", category: TestControl, status: http.StatusAccepted, bodies: required, answer: of(operator.kill)})
 	}
 	return list
 }
@@ -46,8 +46,13 @@ func waiting(calls []call) []call {
 	return calls
 }
 
-func named(name string, b bodies, answer func(*query, []byte) ([]byte, error)) call {
-	return call{path: name, bodies: b, answer: answer}
+func named[G asked](name string, b bodies, answer func(G, []byte) ([]byte, error)) call {
+	return call{path: name, bodies: b, answer: of(answer)}
+}
+
+// of makes a method of what is asked the answer of a call.
+func of[G asked](answer func(G, []byte) ([]byte, error)) func(*query, []byte) ([]byte, error) {
+	return func(q *query, b []byte) ([]byte, error) { return answer(G{q}, b) }
 }
 
 func (a *API) chainCalls() []call {
@@ -56,48 +61,48 @@ func (a *API) chainCalls() []call {
 		return nil
 	}
 	list := group(prefix, ChainRO, http.StatusOK,
-		named("get_activated_protocol_features", possible, (*query).getActivatedFeatures),
-		named("get_block", required, (*query).getBlock),
-		named("get_block_info", required, (*query).getBlockInfo),
-		named("get_block_header_state", required, (*query).getBlockHeaderState),
-		named("get_account", required, (*query).getAccount),
-		named("get_code", required, (*query).getCode),
-		named("get_code_hash", required, (*query).getCodeHash),
-		named("get_consensus_parameters", noParameters, (*query).getConsensusParameters),
-		named("get_abi", required, (*query).getABI),
-		named("get_raw_code_and_abi", required, (*query).getRawCodeAndABI),
-		named("get_raw_abi", required, (*query).getRawABI),
-		named("get_table_rows", required, (*query).getTableRows),
-		named("get_table_by_scope", required, (*query).getTableByScope),
-		named("get_currency_balance", required, (*query).getCurrencyBalance),
-		named("get_currency_stats", required, (*query).getCurrencyStats),
-		named("get_producers", required, (*query).getProducers),
-		named("get_producer_schedule", noParameters, (*query).getProducerSchedule),
-		named("get_scheduled_transactions", required, (*query).getScheduledTransactions),
-		named("get_required_keys", required, (*query).getRequiredKeys),
-		call{path: "get_transaction_id", raw: plainTransaction, answer: (*query).getTransactionID},
-		named("get_raw_block", required, (*query).getRawBlock),
-		named("get_block_header", required, (*query).getBlockHeader),
+		named("get_activated_protocol_features", possible, chain.getActivatedFeatures),
+		named("get_block", required, blocks.getBlock),
+		named("get_block_info", required, blocks.getBlockInfo),
+		named("get_block_header_state", required, blocks.getBlockHeaderState),
+		named("get_account", required, accounts.getAccount),
+		named("get_code", required, accounts.getCode),
+		named("get_code_hash", required, accounts.getCodeHash),
+		named("get_consensus_parameters", noParameters, chain.getConsensusParameters),
+		named("get_abi", required, accounts.getABI),
+		named("get_raw_code_and_abi", required, accounts.getRawCodeAndABI),
+		named("get_raw_abi", required, accounts.getRawABI),
+		named("get_table_rows", required, tables.getTableRows),
+		named("get_table_by_scope", required, tables.getTableByScope),
+		named("get_currency_balance", required, tables.getCurrencyBalance),
+		named("get_currency_stats", required, tables.getCurrencyStats),
+		named("get_producers", required, tables.getProducers),
+		named("get_producer_schedule", noParameters, chain.getProducerSchedule),
+		named("get_scheduled_transactions", required, transactions.getScheduledTransactions),
+		named("get_required_keys", required, transactions.getRequiredKeys),
+		call{path: "get_transaction_id", raw: plainTransaction, answer: of(transactions.getTransactionID)},
+		named("get_raw_block", required, blocks.getRawBlock),
+		named("get_block_header", required, blocks.getBlockHeader),
 	)
-	list = append(list, group(prefix, Node, http.StatusOK, named("get_info", noParameters, (*query).getInfo))...)
+	list = append(list, group(prefix, Node, http.StatusOK, named("get_info", noParameters, chain.getInfo))...)
 	if a.Transactions != nil {
 		list = append(list, waiting(group(prefix, ChainRO, http.StatusOK,
-			named("compute_transaction", required, (*query).computeTransaction),
-			named("send_read_only_transaction", required, (*query).sendReadOnlyTransaction)))...)
+			named("compute_transaction", required, transactions.computeTransaction),
+			named("send_read_only_transaction", required, transactions.sendReadOnlyTransaction)))...)
 		list = append(list, waiting(group(prefix, ChainRW, http.StatusAccepted,
-			named("push_transaction", required, (*query).pushTransaction),
-			call{path: "push_transactions", bodies: required, most: maxPushed, answer: (*query).pushTransactions},
-			named("send_transaction", required, (*query).sendTransaction),
-			named("send_transaction2", required, (*query).sendTransaction2),
-			named("push_block", required, (*query).pushBlock)))...)
+			named("push_transaction", required, transactions.pushTransaction),
+			call{path: "push_transactions", bodies: required, most: maxPushed, answer: of(transactions.pushTransactions)},
+			named("send_transaction", required, transactions.sendTransaction),
+			named("send_transaction2", required, transactions.sendTransaction2),
+			named("push_block", required, blocks.pushBlock)))...)
 	}
 	if a.Authorizers != nil {
 		list = append(list, group(prefix, ChainRO, http.StatusOK,
-			named("get_accounts_by_authorizers", required, (*query).getAccountsByAuthorizers))...)
+			named("get_accounts_by_authorizers", required, accounts.getAccountsByAuthorizers))...)
 	}
 	if a.Finality != nil {
 		list = append(list, group(prefix, ChainRO, http.StatusOK,
-			call{path: "get_transaction_status", raw: statusBody, answer: (*query).getTransactionStatus})...)
+			call{path: "get_transaction_status", raw: statusBody, answer: of(transactions.getTransactionStatus)})...)
 	}
 	return list
 }
@@ -106,11 +111,11 @@ func netCalls() []call {
 	const prefix = "/v1/net/"
 	return append(
 		group(prefix, NetRW, http.StatusCreated,
-			named("connect", requiredText, (*query).connect),
-			named("disconnect", requiredText, (*query).disconnect)),
+			named("connect", requiredText, peers.connect),
+			named("disconnect", requiredText, peers.disconnect)),
 		group(prefix, NetRO, http.StatusCreated,
-			named("status", requiredText, (*query).connectionStatus),
-			named("connections", noParameters, (*query).connections))...)
+			named("status", requiredText, peers.connectionStatus),
+			named("connections", noParameters, peers.connections))...)
 }
 
 // anyBody takes whatever comes for no parameters.
@@ -119,10 +124,10 @@ func anyBody(string, variant.Limits) (v variant.Value, err error) { return v, ni
 func producerCalls() []call {
 	const prefix = "/v1/producer/"
 	list := group(prefix, ProducerRO, http.StatusCreated,
-		named("paused", noParameters, (*query).paused),
-		named("get_greylist", noParameters, (*query).getGreylist),
-		named("get_supported_protocol_features", possible, (*query).getSupportedFeatures),
-		named("get_account_ram_corrections", required, (*query).getRAMCorrections),
+		named("paused", noParameters, operator.paused),
+		named("get_greylist", noParameters, operator.getGreylist),
+		named("get_supported_protocol_features", possible, operator.getSupportedFeatures),
+		named("get_account_ram_corrections", required, operator.getRAMCorrections),
 	)
 	return append(list, waiting(writerCalls(prefix))...)
 }
@@ -130,28 +135,28 @@ func producerCalls() []call {
 // writerCalls are those that the producer's writer answers.
 func writerCalls(prefix string) []call {
 	list := group(prefix, ProducerRO, http.StatusCreated,
-		named("get_runtime_options", noParameters, (*query).getRuntimeOptions),
-		named("get_whitelist_blacklist", noParameters, (*query).getLists),
-		named("get_scheduled_protocol_feature_activations", noParameters, (*query).getScheduledFeatures),
-		named("get_snapshot_requests", noParameters, (*query).getSnapshotRequests))
+		named("get_runtime_options", noParameters, operator.getRuntimeOptions),
+		named("get_whitelist_blacklist", noParameters, operator.getLists),
+		named("get_scheduled_protocol_feature_activations", noParameters, operator.getScheduledFeatures),
+		named("get_snapshot_requests", noParameters, operator.getSnapshotRequests))
 	list = append(list, group(prefix, ProducerRO, http.StatusOK,
-		named("get_unapplied_transactions", possible, (*query).getUnapplied))...)
+		named("get_unapplied_transactions", possible, operator.getUnapplied))...)
 	list = append(list, group(prefix, ProducerRW, http.StatusCreated,
-		named("pause", noParameters, (*query).pause),
-		named("resume", noParameters, (*query).resume),
-		named("update_runtime_options", required, (*query).updateRuntimeOptions),
-		named("add_greylist_accounts", required, (*query).addGreylist),
-		named("remove_greylist_accounts", required, (*query).removeGreylist),
-		named("set_whitelist_blacklist", required, (*query).setLists),
-		named("get_integrity_hash", noParameters, (*query).getIntegrityHash),
-		named("schedule_protocol_feature_activations", required, (*query).scheduleFeatures))...)
+		named("pause", noParameters, operator.pause),
+		named("resume", noParameters, operator.resume),
+		named("update_runtime_options", required, operator.updateRuntimeOptions),
+		named("add_greylist_accounts", required, operator.addGreylist),
+		named("remove_greylist_accounts", required, operator.removeGreylist),
+		named("set_whitelist_blacklist", required, operator.setLists),
+		named("get_integrity_hash", noParameters, operator.getIntegrityHash),
+		named("schedule_protocol_feature_activations", required, operator.scheduleFeatures))...)
 	return append(list, group(prefix, Snapshot, http.StatusCreated,
-		call{path: "create_snapshot", raw: anyBody, answer: (*query).createSnapshot},
-		named("schedule_snapshot", possible, (*query).scheduleSnapshot),
-		named("unschedule_snapshot", required, (*query).unscheduleSnapshot))...)
+		call{path: "create_snapshot", raw: anyBody, answer: of(operator.createSnapshot)},
+		named("schedule_snapshot", possible, operator.scheduleSnapshot),
+		named("unschedule_snapshot", required, operator.unscheduleSnapshot))...)
 }
 
-func (q *query) getSize(b []byte) ([]byte, error) {
+func (q operator) getSize(b []byte) ([]byte, error) {
 	s, err := q.api.Size()
 	if err != nil {
 		return b, err
@@ -164,7 +169,7 @@ func (q *query) getSize(b []byte) ([]byte, error) {
 	return append(o, '}'), nil
 }
 
-func (q *query) kill(b []byte) ([]byte, error) {
+func (q operator) kill(b []byte) ([]byte, error) {
 	producer, slot, irreversible := q.name("producer"), q.uint32("where_in_sequence", 0), q.boolean("based_on_lib", false)
 	if err := q.end(); err != nil {
 		return b, err

@@ -76,7 +76,7 @@ type infoEntry struct {
 	json             []byte
 }
 
-func (q *query) getInfo(b []byte) ([]byte, error) {
+func (q chain) getInfo(b []byte) ([]byte, error) {
 	a := q.api
 	v, err := a.Chain.View()
 	if err != nil {
@@ -125,7 +125,7 @@ func (a *API) earliest(fork *consensus.ForkDatabase) uint32 {
 	return fork.Root().BlockNum
 }
 
-func (q *query) getConsensusParameters(b []byte) ([]byte, error) {
+func (q chain) getConsensusParameters(b []byte) ([]byte, error) {
 	v, err := q.api.Chain.View()
 	if err != nil {
 		return b, err
@@ -169,7 +169,7 @@ func appendFeature(b []byte, f *feature.Feature, at *activation) []byte {
 	return append(o, `}]}`...)
 }
 
-func (q *query) getActivatedFeatures(b []byte) ([]byte, error) {
+func (q chain) getActivatedFeatures(b []byte) ([]byte, error) {
 	lower, upper := q.optionalUint32("lower_bound"), q.optionalUint32("upper_bound")
 	q.uint32("limit", 0)
 	byBlock, reverse := q.boolean("search_by_block_num", false), q.boolean("reverse", false)
@@ -216,7 +216,7 @@ func (q *query) getActivatedFeatures(b []byte) ([]byte, error) {
 	return append(b, `]}`...), nil
 }
 
-func (q *query) getProducerSchedule(b []byte) ([]byte, error) {
+func (q chain) getProducerSchedule(b []byte) ([]byte, error) {
 	v, err := q.api.Chain.View()
 	if err != nil {
 		return b, err

@@ -11,7 +11,7 @@ import (
 	"tarn/antelope/variant"
 )
 
-func (q *query) getCurrencyBalance(b []byte) ([]byte, error) {
+func (q tables) getCurrencyBalance(b []byte) ([]byte, error) {
 	code, owner := q.name("code"), q.name("account")
 	var symbol *string
 	if _, ok := q.optional("symbol"); ok {
@@ -56,7 +56,7 @@ func (q *query) getCurrencyBalance(b []byte) ([]byte, error) {
 	return append(b, ']'), err
 }
 
-func (q *query) getCurrencyStats(b []byte) ([]byte, error) {
+func (q tables) getCurrencyStats(b []byte) ([]byte, error) {
 	code, symbol := q.name("code"), q.text("symbol", "")
 	if err := q.end(); err != nil {
 		return b, err
@@ -104,7 +104,7 @@ var (
 	nameGlobal    = types.N("global")
 )
 
-func (q *query) getProducers(b []byte) ([]byte, error) {
+func (q tables) getProducers(b []byte) ([]byte, error) {
 	json, lower, limit := q.boolean("json", false), q.text("lower_bound", ""), q.uint32("limit", 50)
 	ms := q.optionalUint32("time_limit_ms")
 	if err := q.end(); err != nil {
@@ -115,7 +115,7 @@ func (q *query) getProducers(b []byte) ([]byte, error) {
 		return b, err
 	}
 	defer v.Close()
-	w := rowWriter{q: q, r: &rowsQuery{json: json, table: nameProducers}, view: v, b: b, watch: q.timeLimit(ms), limit: q.itemLimit(limit)}
+	w := rowWriter{q: q.query, r: &rowsQuery{json: json, table: nameProducers}, view: v, b: b, watch: q.timeLimit(ms), limit: q.itemLimit(limit)}
 	if err := w.producers(lower); err == nil {
 		return w.b, nil
 	}
@@ -216,7 +216,7 @@ func (w *rowWriter) totalVotes() (float64, error) {
 }
 
 // scheduled lists the active producers in the form of the system contract's rows.
-func (q *query) scheduled(b []byte, v *state.View) ([]byte, error) {
+func (q tables) scheduled(b []byte, v *state.View) ([]byte, error) {
 	head, err := q.api.headOf(v)
 	if err != nil {
 		return b, err
@@ -233,7 +233,7 @@ func (q *query) scheduled(b []byte, v *state.View) ([]byte, error) {
 	return append(b, `,"more":""}`...), nil
 }
 
-func (q *query) getScheduledTransactions(b []byte) ([]byte, error) {
+func (q transactions) getScheduledTransactions(b []byte) ([]byte, error) {
 	json, lower, limit := q.boolean("json", false), q.text("lower_bound", ""), q.uint32("limit", 50)
 	ms := q.optionalUint32("time_limit_ms")
 	if err := q.end(); err != nil {

@@ -14,7 +14,7 @@ type Net interface {
 }
 
 // peer reads a body that is an address.
-func (q *query) peer() (string, error) {
+func (q peers) peer() (string, error) {
 	s, err := q.value.AsText()
 	if err != nil {
 		return "", invalid(err)
@@ -22,7 +22,7 @@ func (q *query) peer() (string, error) {
 	return s, nil
 }
 
-func (q *query) connect(b []byte) ([]byte, error) {
+func (q peers) connect(b []byte) ([]byte, error) {
 	s, err := q.peer()
 	if err != nil {
 		return b, err
@@ -30,7 +30,7 @@ func (q *query) connect(b []byte) ([]byte, error) {
 	return variant.AppendString(b, q.api.Net.Connect(s)), nil
 }
 
-func (q *query) disconnect(b []byte) ([]byte, error) {
+func (q peers) disconnect(b []byte) ([]byte, error) {
 	s, err := q.peer()
 	if err != nil {
 		return b, err
@@ -38,7 +38,7 @@ func (q *query) disconnect(b []byte) ([]byte, error) {
 	return variant.AppendString(b, q.api.Net.Disconnect(s)), nil
 }
 
-func (q *query) connectionStatus(b []byte) ([]byte, error) {
+func (q peers) connectionStatus(b []byte) ([]byte, error) {
 	s, err := q.peer()
 	if err != nil {
 		return b, err
@@ -50,6 +50,6 @@ func (q *query) connectionStatus(b []byte) ([]byte, error) {
 	return c.AppendJSON(b), nil
 }
 
-func (q *query) connections(b []byte) ([]byte, error) {
+func (q peers) connections(b []byte) ([]byte, error) {
 	return variant.AppendList(b, q.api.Net.Connections(), func(b []byte, c *control.Connection) []byte { return c.AppendJSON(b) }), nil
 }

@@ -51,14 +51,14 @@ type Producer interface {
 const writerTime = 30 * time.Second
 
 // order gives the producer an order, which counts even if whoever gave it has gone since.
-func (q *query) order(give func(context.Context) error) error {
+func (q operator) order(give func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.ctx), writerTime)
 	defer cancel()
 	return give(ctx)
 }
 
 // inquire asks the producer, as order does.
-func inquire[T any](q *query, ask func(context.Context) (T, error)) (answer T, err error) {
+func inquire[T any](q operator, ask func(context.Context) (T, error)) (answer T, err error) {
 	err = q.order(func(ctx context.Context) error {
 		answer, err = ask(ctx)
 		return err
@@ -71,18 +71,18 @@ const resultOK = `{"result":"ok"}`
 // done answers a command.
 func done(b []byte, err error) ([]byte, error) { return append(b, resultOK...), err }
 
-func (q *query) paused(b []byte) ([]byte, error) {
+func (q operator) paused(b []byte) ([]byte, error) {
 	return variant.AppendBool(b, q.api.Producer.Paused()), nil
 }
 
-func (q *query) pause(b []byte) ([]byte, error) {
+func (q operator) pause(b []byte) ([]byte, error) {
 	q.api.Producer.Pause()
 	return done(b, nil)
 }
 
-func (q *query) resume(b []byte) ([]byte, error) { return done(b, q.order(q.api.Producer.Resume)) }
+func (q operator) resume(b []byte) ([]byte, error) { return done(b, q.order(q.api.Producer.Resume)) }
 
-func (q *query) getRuntimeOptions(b []byte) ([]byte, error) {
+func (q operator) getRuntimeOptions(b []byte) ([]byte, error) {
 	r, err := inquire(q, q.api.Producer.RuntimeOptions)
 	if err != nil {
 		return b, err
@@ -105,7 +105,7 @@ func (q *query) getRuntimeOptions(b []byte) ([]byte, error) {
 	return append(o, '}'), nil
 }
 
-func (q *query) updateRuntimeOptions(b []byte) ([]byte, error) {
+func (q operator) updateRuntimeOptions(b []byte) ([]byte, error) {
 	r := control.RuntimeOptions{
 		MaxTransactionTime: q.optionalInt32("max_transaction_time"), MaxIrreversibleAge: q.optionalInt32("max_irreversible_block_age"),
 		ProduceOffset: q.optionalInt32("produce_block_offset_ms"), Leeway: q.optionalInt32("subjective_cpu_leeway_us"),
@@ -117,11 +117,11 @@ func (q *query) updateRuntimeOptions(b []byte) ([]byte, error) {
 	return done(b, q.order(func(ctx context.Context) error { return q.api.Producer.SetRuntimeOptions(ctx, r) }))
 }
 
-func (q *query) getGreylist(b []byte) ([]byte, error) {
+func (q operator) getGreylist(b []byte) ([]byte, error) {
 	return append(list(object(append(b, '{')), "accounts", q.api.Producer.Greylist()), '}'), nil
 }
 
-func (q *query) changeGreylist(b []byte, change func(context.Context, []types.Name) error) ([]byte, error) {
+func (q operator) changeGreylist(b []byte, change func(context.Context, []types.Name) error) ([]byte, error) {
 	names := q.names("accounts")
 	if err := q.end(); err != nil {
 		return b, err
@@ -129,15 +129,15 @@ func (q *query) changeGreylist(b []byte, change func(context.Context, []types.Na
 	return done(b, q.order(func(ctx context.Context) error { return change(ctx, names) }))
 }
 
-func (q *query) addGreylist(b []byte) ([]byte, error) {
+func (q operator) addGreylist(b []byte) ([]byte, error) {
 	return q.changeGreylist(b, q.api.Producer.AddGreylist)
 }
 
-func (q *query) removeGreylist(b []byte) ([]byte, error) {
+func (q operator) removeGreylist(b []byte) ([]byte, error) {
 	return q.changeGreylist(b, q.api.Producer.RemoveGreylist)
 }
 
-func (q *query) getLists(b []byte) ([]byte, error) {
+func (q operator) getLists(b []byte) ([]byte, error) {
 	l, err := inquire(q, q.api.Producer.Lists)
 	if err != nil {
 		return b, err
@@ -168,7 +168,7 @@ func (p *params) set(key string) map[types.Name]bool {
 	return set
 }
 
-func (q *query) setLists(b []byte) ([]byte, error) {
+func (q operator) setLists(b []byte) ([]byte, error) {
 	l := control.Lists{
 		ActorWhitelist: q.set("actor_whitelist"), ActorBlacklist: q.set("actor_blacklist"),
 		ContractWhitelist: q.set("contract_whitelist"), ContractBlacklist: q.set("contract_blacklist"),
@@ -209,7 +209,7 @@ func actionNameOf(v variant.Value) (a control.ActionName, err error) {
 	return a, err
 }
 
-func (q *query) getIntegrityHash(b []byte) ([]byte, error) {
+func (q operator) getIntegrityHash(b []byte) ([]byte, error) {
 	head, hash, err := q.api.Producer.IntegrityHash(q.ctx)
 	return append(object(append(b, '{')).json("head_block_id", head).json("integrity_hash", hash), '}'), err
 }
@@ -226,12 +226,12 @@ func appendRequest(b []byte, s *control.SnapshotRequest) object {
 	return o.text("snapshot_description", s.Description)
 }
 
-func (q *query) createSnapshot(b []byte) ([]byte, error) {
+func (q operator) createSnapshot(b []byte) ([]byte, error) {
 	s, err := q.api.Producer.CreateSnapshot(q.ctx)
 	return appendSnapshot(b, &s), err
 }
 
-func (q *query) scheduleSnapshot(b []byte) ([]byte, error) {
+func (q operator) scheduleSnapshot(b []byte) ([]byte, error) {
 	spacing, start, end := q.optionalUint32("block_spacing"), q.optionalUint32("start_block_num"), q.optionalUint32("end_block_num")
 	if spacing == nil {
 		spacing = new(uint32)
@@ -252,7 +252,7 @@ func (q *query) scheduleSnapshot(b []byte) ([]byte, error) {
 	return append(appendRequest(b, &s), '}'), err
 }
 
-func (q *query) unscheduleSnapshot(b []byte) ([]byte, error) {
+func (q operator) unscheduleSnapshot(b []byte) ([]byte, error) {
 	id := q.uint32("snapshot_request_id", 0)
 	if err := q.end(); err != nil {
 		return b, err
@@ -263,7 +263,7 @@ func (q *query) unscheduleSnapshot(b []byte) ([]byte, error) {
 	return append(appendRequest(b, &s), '}'), err
 }
 
-func (q *query) getSnapshotRequests(b []byte) ([]byte, error) {
+func (q operator) getSnapshotRequests(b []byte) ([]byte, error) {
 	requests, err := inquire(q, q.api.Producer.SnapshotRequests)
 	if err != nil {
 		return b, err
@@ -275,7 +275,7 @@ func (q *query) getSnapshotRequests(b []byte) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-func (q *query) getScheduledFeatures(b []byte) ([]byte, error) {
+func (q operator) getScheduledFeatures(b []byte) ([]byte, error) {
 	digests, err := inquire(q, q.api.Producer.ScheduledActivations)
 	if err != nil {
 		return b, err
@@ -283,7 +283,7 @@ func (q *query) getScheduledFeatures(b []byte) ([]byte, error) {
 	return append(list(object(append(b, '{')), "protocol_features_to_activate", digests), '}'), nil
 }
 
-func (q *query) scheduleFeatures(b []byte) ([]byte, error) {
+func (q operator) scheduleFeatures(b []byte) ([]byte, error) {
 	var digests []types.Checksum256
 	q.elements("protocol_features_to_activate", func(v variant.Value) error {
 		c, err := checksumOf(v)
@@ -296,7 +296,7 @@ func (q *query) scheduleFeatures(b []byte) ([]byte, error) {
 	return done(b, q.order(func(ctx context.Context) error { return q.api.Producer.ScheduleActivations(ctx, digests) }))
 }
 
-func (q *query) getSupportedFeatures(b []byte) ([]byte, error) {
+func (q operator) getSupportedFeatures(b []byte) ([]byte, error) {
 	enabled, activatable := q.boolean("exclude_disabled", false), q.boolean("exclude_unactivatable", false)
 	if err := q.end(); err != nil {
 		return b, err
@@ -314,7 +314,7 @@ func (q *query) getSupportedFeatures(b []byte) ([]byte, error) {
 	return variant.AppendList(b, found, func(b []byte, f **feature.Feature) []byte { return appendFeature(b, *f, nil) }), nil
 }
 
-func (q *query) getRAMCorrections(b []byte) ([]byte, error) {
+func (q operator) getRAMCorrections(b []byte) ([]byte, error) {
 	lower, upper := q.optionalName("lower_bound"), q.optionalName("upper_bound")
 	limit, reverse := q.uint32("limit", 10), q.boolean("reverse", false)
 	if err := q.end(); err != nil {
@@ -361,7 +361,7 @@ func (q *query) getRAMCorrections(b []byte) ([]byte, error) {
 	return append(o, '}'), err
 }
 
-func (q *query) getUnapplied(b []byte) ([]byte, error) {
+func (q operator) getUnapplied(b []byte) ([]byte, error) {
 	lower, limit := q.text("lower_bound", ""), uint32(100)
 	if v, ok := q.find("limit"); ok {
 		limit = math.MaxUint32

@@ -246,7 +246,7 @@ func (a *API) Calls() []dialect.Endpoint {
 	return list
 }
 
-func (q *query) metrics(b []byte) ([]byte, error) { return q.api.Metrics(b), nil }
+func (q operator) metrics(b []byte) ([]byte, error) { return q.api.Metrics(b), nil }
 
 func (a *API) supportedAPIs(r *dialect.Request, b []byte) (int, []byte) {
 	list := a.apis(r.Categories)

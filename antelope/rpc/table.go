@@ -76,7 +76,7 @@ func (r *rowsQuery) indexNumber() (number uint64, primary bool, err error) {
 	return (n - 2) & 0xf, false, nil
 }
 
-func (q *query) getTableRows(b []byte) ([]byte, error) {
+func (q tables) getTableRows(b []byte) ([]byte, error) {
 	r, err := q.rows()
 	if err != nil {
 		return b, err
@@ -94,7 +94,7 @@ func (q *query) getTableRows(b []byte) ([]byte, error) {
 	if err != nil {
 		return b, err
 	}
-	w := rowWriter{q: q, r: &r, e: e, view: v, b: b, watch: q.timeLimit(r.timeLimit), limit: q.itemLimit(r.limit)}
+	w := rowWriter{q: q.query, r: &r, e: e, view: v, b: b, watch: q.timeLimit(r.timeLimit), limit: q.itemLimit(r.limit)}
 	if primary {
 		err = w.primary()
 	} else {
@@ -340,7 +340,7 @@ func (w *rowWriter) firstOfIndex(kt keyType, index state.TableKey, lower, upper 
 	return w.view.PreviousSecondary(kt.kind, index, upper, math.MaxUint64)
 }
 
-func (q *query) getTableByScope(b []byte) ([]byte, error) {
+func (q tables) getTableByScope(b []byte) ([]byte, error) {
 	code, table := q.name("code"), q.name("table")
 	lower, upper, limit := q.text("lower_bound", ""), q.text("upper_bound", ""), q.uint32("limit", 10)
 	reverse, ms := q.flag("reverse"), q.optionalUint32("time_limit_ms")
@@ -382,7 +382,7 @@ type scopeWalk struct {
 	watch     stopwatch
 }
 
-func (q *query) walkScopes(b []byte, v *state.View, w scopeWalk) ([]byte, error) {
+func (q tables) walkScopes(b []byte, v *state.View, w scopeWalk) ([]byte, error) {
 	b = append(b, `{"rows":[`...)
 	first, over, count, more := len(b), false, uint32(0), ""
 	from := w.low

@@ -33,8 +33,8 @@ type Traces interface {
 func (a *API) traceEndpoints() []dialect.Endpoint {
 	const prefix = "/v1/trace_api/"
 	return []dialect.Endpoint{
-		{Path: prefix + "get_block", Category: TraceAPI, Handle: a.traces(prefix+"get_block", (*query).blockTrace)},
-		{Path: prefix + "get_transaction_trace", Category: TraceAPI, Handle: a.traces(prefix+"get_transaction_trace", (*query).transactionTrace)},
+		{Path: prefix + "get_block", Category: TraceAPI, Handle: a.traces(prefix+"get_block", traces.blockTrace)},
+		{Path: prefix + "get_transaction_trace", Category: TraceAPI, Handle: a.traces(prefix+"get_transaction_trace", traces.transactionTrace)},
 	}
 }
 
@@ -46,10 +46,10 @@ type refusal struct {
 
 func (r refusal) Error() string { return r.text }
 
-func (a *API) traces(path string, answer func(q *query, body string, b []byte) ([]byte, error)) dialect.Handler {
+func (a *API) traces(path string, answer func(q traces, body string, b []byte) ([]byte, error)) dialect.Handler {
 	return func(r *dialect.Request, b []byte) (int, []byte) {
 		q := query{ctx: r.Context, api: a, take: r.Take}
-		out, err := answer(&q, r.Body, b)
+		out, err := answer(traces{&q}, r.Body, b)
 		var refused refusal
 		busy := new(serve.Busy)
 		switch {
@@ -68,7 +68,7 @@ func (a *API) traces(path string, answer func(q *query, body string, b []byte) (
 
 // member reads a member of the object in a body, as text or number; false if it is not
 // there, or the body is no object.
-func (q *query) member(body, key string) (variant.Value, error) {
+func (q traces) member(body, key string) (variant.Value, error) {
 	v, err := variant.ParseWithin(body, variant.Limits{Take: q.take})
 	if err != nil {
 		return v, err
@@ -94,9 +94,9 @@ func unusable(err error, text string) error {
 // the text of a small action has some six.
 const tracedSize = 8
 
-func (q *query) takeTraces(bytes int64) error { return q.take(tracedSize * bytes) }
+func (q traces) takeTraces(bytes int64) error { return q.take(tracedSize * bytes) }
 
-func (q *query) blockTrace(body string, b []byte) ([]byte, error) {
+func (q traces) blockTrace(body string, b []byte) ([]byte, error) {
 	v, err := q.member(body, "block_num")
 	num := uint64(0)
 	if err == nil {
@@ -115,7 +115,7 @@ func (q *query) blockTrace(body string, b []byte) ([]byte, error) {
 	return q.api.appendBlockTrace(b, x, irreversible)
 }
 
-func (q *query) transactionTrace(body string, b []byte) ([]byte, error) {
+func (q traces) transactionTrace(body string, b []byte) ([]byte, error) {
 	const unread = "Bad or missing transaction ID"
 	v, err := q.member(body, "id")
 	text := ""

@@ -88,7 +88,7 @@ func (a *API) result(b []byte, id types.Checksum256, trace func(*abi.Contents, [
 }
 
 // execute sends a transaction and answers with its trace.
-func (q *query) execute(b []byte, v variant.Value, o control.TransactionOptions) ([]byte, error) {
+func (q transactions) execute(b []byte, v variant.Value, o control.TransactionOptions) ([]byte, error) {
 	p, err := q.api.packed(v, new(inflater))
 	if err != nil {
 		return b, err
@@ -100,14 +100,14 @@ func (q *query) execute(b []byte, v variant.Value, o control.TransactionOptions)
 	return q.api.result(b, t.ID, func(c *abi.Contents, b []byte) []byte { return c.AppendTransactionTrace(b, t) })
 }
 
-func (q *query) sendTransaction(b []byte) ([]byte, error) {
+func (q transactions) sendTransaction(b []byte) ([]byte, error) {
 	if err := q.end(); err != nil {
 		return b, err
 	}
 	return q.execute(b, q.value, control.TransactionOptions{API: true, Kind: control.Input})
 }
 
-func (q *query) sendTransaction2(b []byte) ([]byte, error) {
+func (q transactions) sendTransaction2(b []byte) ([]byte, error) {
 	failure, retry := q.boolean("return_failure_trace", true), q.boolean("retry_trx", false)
 	var blocks *uint16
 	if n := q.optionalUint32("retry_trx_num_blocks"); n != nil {
@@ -125,7 +125,7 @@ func (q *query) sendTransaction2(b []byte) ([]byte, error) {
 }
 
 // retried sends a transaction and answers once it is where it should be.
-func (q *query) retried(b []byte, v variant.Value, failure bool, blocks *uint16) ([]byte, error) {
+func (q transactions) retried(b []byte, v variant.Value, failure bool, blocks *uint16) ([]byte, error) {
 	p, err := q.api.packed(v, new(inflater))
 	if err != nil {
 		return b, err
@@ -174,7 +174,7 @@ func (a *API) Trace(t *types.TransactionTrace) ([]byte, error) {
 	return a.contents(view).AppendTransactionTrace(nil, t), nil
 }
 
-func (q *query) computeTransaction(b []byte) ([]byte, error) {
+func (q transactions) computeTransaction(b []byte) ([]byte, error) {
 	trx, _ := q.find("transaction")
 	if err := q.end(); err != nil {
 		return b, err
@@ -182,7 +182,7 @@ func (q *query) computeTransaction(b []byte) ([]byte, error) {
 	return q.execute(b, trx, control.TransactionOptions{API: true, Kind: control.DryRun, FailureTrace: true})
 }
 
-func (q *query) sendReadOnlyTransaction(b []byte) ([]byte, error) {
+func (q transactions) sendReadOnlyTransaction(b []byte) ([]byte, error) {
 	trx, _ := q.find("transaction")
 	if err := q.end(); err != nil {
 		return b, err
@@ -194,7 +194,7 @@ func (q *query) sendReadOnlyTransaction(b []byte) ([]byte, error) {
 	return q.execute(b, trx, control.TransactionOptions{API: true, Kind: control.ReadOnly})
 }
 
-func (q *query) pushTransaction(b []byte) ([]byte, error) {
+func (q transactions) pushTransaction(b []byte) ([]byte, error) {
 	if err := q.end(); err != nil {
 		return b, err
 	}
@@ -202,7 +202,7 @@ func (q *query) pushTransaction(b []byte) ([]byte, error) {
 }
 
 // push sends a transaction and answers with the traces of its actions as a tree.
-func (q *query) push(b []byte, v variant.Value, i *inflater) ([]byte, error) {
+func (q transactions) push(b []byte, v variant.Value, i *inflater) ([]byte, error) {
 	p, err := q.api.packed(v, i)
 	if err != nil {
 		return b, err
@@ -214,7 +214,7 @@ func (q *query) push(b []byte, v variant.Value, i *inflater) ([]byte, error) {
 	return q.api.result(b, t.ID, func(c *abi.Contents, b []byte) []byte { return appendTree(c, b, t) })
 }
 
-func (q *query) pushTransactions(b []byte) ([]byte, error) {
+func (q transactions) pushTransactions(b []byte) ([]byte, error) {
 	list, err := q.value.Elements()
 	for _, v := range list {
 		if err == nil {
@@ -332,7 +332,7 @@ func withReceipt(json []byte, a *types.ActionTrace) []byte {
 	return bytes.Replace(json, []byte(`"receipt":null`), append(o, '}'), 1)
 }
 
-func (q *query) pushBlock(b []byte) ([]byte, error) {
+func (q blocks) pushBlock(b []byte) ([]byte, error) {
 	block, err := blockOf(q.value)
 	if err != nil {
 		return b, invalid(err)
@@ -344,7 +344,7 @@ func (q *query) pushBlock(b []byte) ([]byte, error) {
 	return append(b, "{}"...), nil
 }
 
-func (q *query) getRequiredKeys(b []byte) ([]byte, error) {
+func (q transactions) getRequiredKeys(b []byte) ([]byte, error) {
 	trx, _ := q.find("transaction")
 	var keys []types.PublicKey
 	q.elements("available_keys", func(v variant.Value) error {
@@ -373,7 +373,7 @@ func (q *query) getRequiredKeys(b []byte) ([]byte, error) {
 	return append(list(object(append(b, '{')), "required_keys", needed), '}'), nil
 }
 
-func (q *query) getTransactionID(b []byte) ([]byte, error) {
+func (q transactions) getTransactionID(b []byte) ([]byte, error) {
 	t, err := transactionOf(q.value)
 	if err == nil && t.ID() == new(types.Transaction).ID() {
 		err = exception.New(exception.InvalidHTTPRequest, "Invalid transaction object")
@@ -423,7 +423,7 @@ func plainTransaction(body string, l variant.Limits) (variant.Value, error) {
 	return v, nil
 }
 
-func (q *query) getTransactionStatus(b []byte) ([]byte, error) {
+func (q transactions) getTransactionStatus(b []byte) ([]byte, error) {
 	v, _ := q.find("id")
 	id, err := checksumOf(v)
 	if err != nil {
@@ -464,7 +464,7 @@ func statusBody(body string, l variant.Limits) (variant.Value, error) {
 	return v, exception.New(exception.InvalidHTTPRequest, "Invalid transaction id")
 }
 
-func (q *query) getAccountsByAuthorizers(b []byte) ([]byte, error) {
+func (q accounts) getAccountsByAuthorizers(b []byte) ([]byte, error) {
 	var levels []types.PermissionLevel
 	q.elements("accounts", func(v variant.Value) error {
 		l, err := levelOf(v)
