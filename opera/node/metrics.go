@@ -120,6 +120,8 @@ func (r *beside) append(w *exposition.Writer) {
 		w.Gauge("tarn_opera_peers", "Peers that speak the protocol", float64(r.peers.PeerCount()))
 		w.Gauge("tarn_opera_highest_block", "Newest block that a peer claims to have, or that this node has", float64(block))
 		w.Gauge("tarn_opera_highest_epoch", "Epoch of that block", float64(epoch))
+		w.Metric("tarn_opera_refused_handshakes_total", exposition.Counter, "Connections that ended because handshakes did not agree, on either side")
+		r.peers.Refusals(func(why p2p.Reason, count uint64) { w.Sample(float64(count), "reason", why.String()) })
 		w.Whether("tarn_opera_synced", "1 once a young event was seen", r.peers.Synced())
 	}
 	silent := r.validator.silence() != nil

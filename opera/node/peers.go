@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/p2p/enode"
@@ -76,6 +77,7 @@ func (l *life) peerOptions(n *Node) (p2p.Options, error) {
 		Ledger:  p2p.NewLedger(n.Chain(), n),
 		Records: p2p.NewRecords(n.Chain()),
 		Notice:  func(err error) { l.log.Debug("Peer", "err", err) },
+		Refused: (&refusals{log: l.log, now: time.Now}).refused,
 		Server: p2p.Server{
 			Name:   l.name(),
 			Listen: c.ListenAddr, NoDial: c.NoDial, MaxPeers: c.MaxPeers, MaxPending: c.MaxPendingPeers,

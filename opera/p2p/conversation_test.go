@@ -224,7 +224,10 @@ func TestPeersConverseAsTheFileSays(t *testing.T) {
 		ids = append(ids, p.ID())
 	}
 	var notices lines
-	n := startNode(t, NewLedger(l.Chain.Chain, l), func(o *Options) { o.Notice = notices.add })
+	n := startNode(t, NewLedger(l.Chain.Chain, l), func(o *Options) {
+		o.Notice = notices.add
+		o.Refused = func(r Refusal) { notices.add(fmt.Errorf("%v: %w", r.Reason, r.Err)) }
+	})
 	defer closeNode(t, n)
 	var s *speaker
 	for i, x := range list {

@@ -41,6 +41,8 @@ type Node struct {
 	at    atomic.Pointer[Present]
 	fresh atomic.Bool // an event that is young was seen
 
+	refusals [reasons]atomic.Uint64
+
 	mu     sync.Mutex
 	peers  map[enode.ID]*peer
 	failed error
@@ -57,6 +59,9 @@ func New(o Options) (*Node, error) {
 	}
 	if o.Notice == nil {
 		o.Notice = func(error) {}
+	}
+	if o.Refused == nil {
+		o.Refused = func(Refusal) {}
 	}
 	n := &Node{o: o, limits: o.Limits, peers: map[enode.ID]*peer{}}
 	n.limits.fill()
@@ -230,6 +235,7 @@ func (n *Node) run(version uint, conn *p2p.Peer, rw p2p.MsgReadWriter) error {
 	}
 	network := n.o.Ledger.Network()
 	if err := p.shake(network.GenesisID, network.ID, n.progress(), n.reading, n.limits.Handshake); err != nil {
+		n.refused(p, conn, err)
 		return fmt.Errorf("shake hands with %s: %w", p.name, err)
 	}
 	if err := n.join(p); err != nil {

@@ -22,6 +22,9 @@ type Options struct {
 	// Notice, if not nil, is told why a peer was left, and what else an operator may want
 	// to know. Any goroutine may call it.
 	Notice func(error)
+	// Refused, if not nil, is told of connections that end because handshakes do not agree. Any
+	// goroutine may call it.
+	Refused func(Refusal)
 }
 
 // Server says how connections are made. All addresses are of the form host:port.

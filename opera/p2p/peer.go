@@ -1,6 +1,7 @@
 package p2p
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,30 +128,33 @@ func (p *peer) read(room *budget) (m message, release func(), err error) {
 // shake exchanges handshakes, and tells how far this node is. Nothing else is read or
 // written meanwhile.
 func (p *peer) shake(genesis [32]byte, network uint64, at Progress, room *budget, patience time.Duration) error {
-	errs := make(chan error, 2)
+	wrote, read := make(chan error, 1), make(chan error, 1)
 	go func() {
 		err := p2p.Send(p.rw, codeHandshake, &handshake{Version: uint32(p.version), Genesis: genesis})
 		if err == nil {
 			err = p2p.Send(p.rw, codeProgress, &at)
 		}
-		errs <- err
+		wrote <- err
 	}()
-	go func() { errs <- p.readHandshake(genesis, network, room) }()
+	go func() { read <- p.readHandshake(genesis, network, room) }()
 	timeout := time.NewTimer(patience)
 	defer timeout.Stop()
-	for range 2 {
+	// What the peer says is read even where nothing can be written, because it tells why the peer
+	// left; and the peer is told who this node is even if it is not wanted, so that it knows why.
+	var first error
+	for _, part := range []chan error{read, wrote} {
 		select {
-		case err := <-errs:
-			if err != nil {
-				return err
+		case err := <-part:
+			if first == nil {
+				first = err
 			}
 		case <-timeout.C:
-			return p2p.DiscReadTimeout
+			return cmp.Or(first, error(p2p.DiscReadTimeout))
 		case <-p.ctx.Done():
 			return context.Cause(p.ctx)
 		}
 	}
-	return nil
+	return first
 }
 
 func (p *peer) readHandshake(genesis [32]byte, network uint64, room *budget) error {

@@ -1,0 +1,73 @@
+package p2p
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/p2p/enode"
+)
+
+// refusals are what an operator is told of handshakes.
+type refusals struct {
+	mu   sync.Mutex
+	list []Refusal
+}
+
+func (r *refusals) add(x Refusal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = append(r.list, x)
+}
+
+func (r *refusals) first() (x Refusal, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.list) == 0 {
+		return Refusal{}, false
+	}
+	return r.list[0], true
+}
+
+// Of two nodes of different networks either is told why they part, who was dialled and who dials,
+// and the one whose operator named the other knows that.
+func TestBothSidesOfAFailedHandshakeAreToldWhy(t *testing.T) {
+	one, two := openLedger(t, t.TempDir(), 1), openLedger(t, t.TempDir(), 2)
+	defer one.close(t, false)
+	defer two.close(t, false)
+	var dialled, dials refusals
+	a := startNode(t, NewLedger(one.Chain.Chain, one), func(o *Options) { o.Refused = dialled.add })
+	defer closeNode(t, a)
+	b := startNode(t, NewLedger(two.Chain.Chain, two), func(o *Options) {
+		o.Refused, o.Server.Static = dials.add, []*enode.Node{a.Self()}
+	})
+	defer closeNode(t, b)
+	for _, side := range []struct {
+		of   *refusals
+		node *Node
+		kept bool
+	}{{&dialled, a, false}, {&dials, b, true}} {
+		var r Refusal
+		await(t, "a refusal", 20*time.Second, func() (ok bool) { r, ok = side.of.first(); return ok })
+		if r.Reason != OtherGenesis || r.Kept != side.kept || r.Peer == "" || !strings.HasPrefix(r.Address, "127.0.0.1:") || !strings.Contains(r.Err.Error(), "Genesis object mismatch") {
+			t.Errorf("told is %+v", r)
+		}
+		side.node.Refusals(func(why Reason, count uint64) {
+			if (count > 0) != (why == OtherGenesis) {
+				t.Errorf("%d connections ended for %v", count, why)
+			}
+		})
+	}
+}
+
+// Each reason has a word of its own.
+func TestReasonsHaveNames(t *testing.T) {
+	names := map[string]bool{}
+	for r := range reasons {
+		names[r.String()] = true
+	}
+	if len(names) != int(reasons) || names[""] {
+		t.Errorf("names are %v", names)
+	}
+}
