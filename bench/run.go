@@ -82,7 +82,8 @@ func timesOf(o *record.Options) []*timed {
 	all := []*timed{
 		{name: "for", into: &o.For, help: "how long disk takes in each round"},
 		{name: "checkpoint-every", into: &o.Between, help: "time between checkpoints that the projection to a year assumes"},
-		{name: "ask-for", into: &o.AskFor, help: "how long each of rpc's two loops takes"},
+		{name: "ask-for", into: &o.AskFor, help: "how long each of the two loops of rpc and of traces takes"},
+		{name: "load-for", into: &o.LoadFor, help: "how long the load of each part of recording and streams takes"},
 		{name: "peer-for", into: &o.PeerFor, help: "how long peer and serve-blocks measure"},
 		{name: "window", into: &o.Window, help: "time of window, in which the chain must not end"},
 	}
@@ -98,14 +99,17 @@ func runFlags(c *cobra.Command, o *record.Options) {
 	f.Uint64Var(&o.Seed, "seed", o.Seed, "of the chain and the transfers")
 	f.IntVar(&o.Accounts, "accounts", o.Accounts, "accounts of the chain")
 	f.IntVar(&o.Work, "transfers", o.Work, "transfers of the chain")
+	f.IntVar(&o.PerBlock, "block-transfers", o.PerBlock, "transfers in each block of the chain, of Antelope; 0: as many as there usually are")
 	f.StringVar(&o.Protocol, "chain", o.Protocol, "chain of the subjects, antelope or opera; needed where all are tarn and it is not antelope")
-	f.StringVar(&o.Blocks, "blocks", o.Blocks, "folder with the blocks of a recorded chain, in place of one that is made: import, sync and window can be measured on it")
+	f.StringVar(&o.Blocks, "blocks", o.Blocks, "folder with the blocks of a recorded chain, in place of one that is made: import, sync, window, traces and histories can be measured on it")
 	f.IntVar(&o.Push, "push", o.Push, "transfers that push and p2p send")
-	f.IntVar(&o.Connect, "connections", o.Connect, "connections of push and rpc")
+	f.IntVar(&o.Connect, "connections", o.Connect, "connections of push, rpc and traces")
 	f.Float64Var(&o.Rate, "rate", o.Rate, "transfers per second in disk and peer")
 	f.Float64Var(&o.Rating, "tbw", o.Rating, "terabytes that the disk is rated to be written, for the years that it lasts in disk; 0: not told")
 	f.Float64Var(&o.AskRate, "ask-rate", o.AskRate, "questions per second of rpc's second loop")
 	f.IntVar(&o.Peers, "peers", o.Peers, "light peers in peer and serve-blocks")
+	f.Float64Var(&o.Load, "load-rate", o.Load, "transfers per second in recording and streams")
+	f.IntVar(&o.Clients, "clients", o.Clients, "clients in the last part of streams")
 	f.IntVar(&o.Syncing, "syncing", o.Syncing, "peers that fetch the chain, of those of serve-blocks")
 }
 
@@ -229,10 +233,12 @@ func chainOf(o record.Options, above string) (suite.Network, error) {
 	switch {
 	case o.Protocol == subject.OperaNet && o.Blocks != "":
 		return nil, errors.New("--blocks is for chains of Antelope")
+	case o.Protocol == subject.OperaNet && o.PerBlock != 0:
+		return nil, errors.New("--block-transfers is for chains of Antelope")
 	case o.Protocol == subject.OperaNet:
 		return opera.New(chains, opera.Shape{Seed: seed, Accounts: o.Accounts, Transfers: o.Work})
 	case o.Blocks != "":
 		return antelope.NewRecorded(o.Blocks), nil
 	}
-	return antelope.New(chains, antelope.Shape{Seed: seed, Accounts: o.Accounts, Transfers: o.Work}), nil
+	return antelope.New(chains, antelope.Shape{Seed: seed, Accounts: o.Accounts, Transfers: o.Work, PerBlock: o.PerBlock}), nil
 }

@@ -39,10 +39,9 @@ type Config struct {
 	Full      int // transfers in the chain of full blocks that is synced
 	Empty     int // empty blocks in the other
 
-	Reads  time.Duration // of one call in a round
-	Traced int           // transfers in the chain of section traces
+	Reads time.Duration // of one call in a round
 
-	Load, Idle, Slow time.Duration // of the sections of disk; Load in recording and streams too
+	Load, Idle, Slow time.Duration // of the sections of disk
 	LoadRate         int           // transfers per second in Load and setcode
 	SlowRate         int           // in Slow
 
@@ -58,7 +57,7 @@ type Config struct {
 // Default is the full size: two hours and a half, and 30 GB of disk.
 func Default() Config {
 	return Config{
-		Seed: 1, Rounds: 3, Transfers: 150_000, Full: 250_000, Empty: 20_000, Reads: 5 * time.Second, Traced: 24_000,
+		Seed: 1, Rounds: 3, Transfers: 150_000, Full: 250_000, Empty: 20_000, Reads: 5 * time.Second,
 		Load: 60 * time.Second, Idle: 40 * time.Second, Slow: 10 * time.Minute, LoadRate: 4000, SlowRate: 15,
 		StateBytes: 4 << 30, SnapshotBytes: 1 << 30, Deployments: 10, Pause: 3 * time.Second,
 	}
@@ -67,7 +66,7 @@ func Default() Config {
 // Short shows in some four minutes that everything runs. Its figures mean nothing.
 func Short() Config {
 	return Config{
-		Seed: 1, Rounds: 1, Transfers: 4000, Full: 4000, Empty: 500, Reads: 300 * time.Millisecond, Traced: 1000,
+		Seed: 1, Rounds: 1, Transfers: 4000, Full: 4000, Empty: 500, Reads: 300 * time.Millisecond,
 		Load: 3 * time.Second, Idle: time.Second, Slow: 2 * time.Second, LoadRate: 1000, SlowRate: 15,
 		StateBytes: 16 << 20, SnapshotBytes: 16 << 20, Deployments: 1, Pause: time.Second,
 	}
@@ -84,7 +83,7 @@ func (c Config) Validate() error {
 	bad(c.Dir == "", "no folder given")
 	bad(c.Tarn == "", "no program given")
 	bad(c.Rounds < 1, "no round")
-	bad(c.Transfers < 1000 || c.Full < 1000 || c.Traced < 1000 || c.Empty < 100, "a number of transfers below 1000 or of blocks below 100")
+	bad(c.Transfers < 1000 || c.Full < 1000 || c.Empty < 100, "a number of transfers below 1000 or of blocks below 100")
 	bad(c.Reads <= 0 || c.Load <= 0 || c.Idle <= 0 || c.Slow <= 0 || c.Pause <= 0, "a duration is not positive")
 	bad(c.LoadRate < 1 || c.SlowRate < 1 || c.Deployments < 1, "a rate or number is not positive")
 	bad(c.StateBytes < 1<<20 || c.SnapshotBytes < 1<<20, "a state is below 1 MiB")

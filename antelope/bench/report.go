@@ -34,9 +34,6 @@ type Section struct {
 	Snapshots   []Snapshot   `json:",omitempty"`
 	Deployments []Deployment `json:",omitempty"`
 	Memories    []Memory     `json:",omitempty"`
-	Replays     []Replay     `json:",omitempty"`
-	Recordings  []Recording  `json:",omitempty"`
-	Streams     []Stream     `json:",omitempty"`
 }
 
 // section is one that can be chosen.
@@ -52,10 +49,6 @@ func sections() []section {
 		{"p2p", "transfers from a peer", (*bench).p2p},
 		{"sync", "blocks from a peer, full ones and empty ones", (*bench).sync},
 		{"reads", "get_account and get_table_rows, 30 connections", (*bench).reads},
-		{"traces", "get_block and get_transaction_trace of trace_api, 30 connections", (*bench).traces},
-		{"histories", "replays that record traces, state history, both and none", (*bench).histories},
-		{"recording", "bytes written while both histories are recorded under load, by file", (*bench).recording},
-		{"streams", "block times while clients stream state history from block 1", (*bench).streams},
 		{"disk", "bytes written under load, idle, and at a few transfers per second", (*bench).disk},
 		{"start", "start and stop with a large state", (*bench).start},
 		{"snapshot", "writing and loading a snapshot", (*bench).snapshot},

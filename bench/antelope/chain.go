@@ -31,13 +31,14 @@ type Shape struct {
 	Seed      uint64
 	Accounts  int // that have tokens
 	Transfers int // between them
+	PerBlock  int // transfers of one block; 0: usualPerBlock
 }
 
 const (
-	blockTransfers = 500
-	accountBytes   = 32 << 10 // of state that an account takes while the chain is made, at most
-	chainFile      = "chain.json"
-	shapeVersion   = 1 // of all that is below, for the name of the folder
+	usualPerBlock = 500
+	accountBytes  = 32 << 10 // of state that an account takes while the chain is made, at most
+	chainFile     = "chain.json"
+	shapeVersion  = 1 // of all that is below, for the name of the folder
 )
 
 // Network is a chain of a shape, in a folder of made chains.
@@ -50,6 +51,12 @@ type Network struct {
 // New is the network of a chain, kept in the folder cache.
 func New(cache string, s Shape) *Network {
 	name := fmt.Sprintf("antelope-%d-%d-%d-%d", shapeVersion, s.Seed, s.Accounts, s.Transfers)
+	if s.PerBlock == 0 {
+		s.PerBlock = usualPerBlock
+	}
+	if s.PerBlock != usualPerBlock {
+		name += fmt.Sprintf("-%d", s.PerBlock)
+	}
 	return &Network{blocks: blocks{dir: filepath.Join(cache, name)}, shape: s, cache: cache}
 }
 
@@ -144,11 +151,11 @@ func (n *Network) fill(ctx context.Context, m *chaintest.Maker, log *blocklog.Lo
 	if err != nil {
 		return err
 	}
-	for left := n.shape.Transfers; left > 0; left -= blockTransfers {
+	for left := n.shape.Transfers; left > 0; left -= n.shape.PerBlock {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if _, err := t.Transfers(min(left, blockTransfers), 1); err != nil {
+		if _, err := t.Transfers(min(left, n.shape.PerBlock), 1); err != nil {
 			return err
 		}
 	}

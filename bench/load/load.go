@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -23,7 +24,8 @@ type Request struct {
 	Body []byte
 }
 
-// Judge says why an answer is none that was wanted, nil if it is.
+// Judge says why an answer is none that was wanted, nil if it is. The body is good until it
+// returns.
 type Judge func(status int, body []byte) error
 
 // Result is what a load came to.
@@ -37,7 +39,7 @@ type Result struct {
 }
 
 const (
-	answerBytes = 1 << 20
+	answerBytes = 64 << 20         // of an answer; a larger one is none
 	patience    = 30 * time.Second // for an answer
 	openLimit   = 256              // requests under way in an open loop; beyond, they wait, and the wait counts
 )
@@ -48,6 +50,7 @@ type lane struct {
 	judge   Judge
 	windows *windows
 	result  Result
+	body    bytes.Buffer // of the last answer
 }
 
 func (l *lane) send(ctx context.Context, r Request, since time.Time) {
@@ -79,11 +82,14 @@ func (l *lane) ask(ctx context.Context, r Request) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, res.Body.Close()) }()
-	text, err := io.ReadAll(io.LimitReader(res.Body, answerBytes))
-	if err != nil {
+	l.body.Reset()
+	if _, err := l.body.ReadFrom(io.LimitReader(res.Body, answerBytes+1)); err != nil {
 		return err
 	}
-	return l.judge(res.StatusCode, text)
+	if l.body.Len() > answerBytes {
+		return fmt.Errorf("the answer has more than %d bytes", answerBytes)
+	}
+	return l.judge(res.StatusCode, l.body.Bytes())
 }
 
 // lanes run at once over kept connections, and are added up.

@@ -92,6 +92,13 @@ func (r *Run) validate() error {
 			return fmt.Errorf("suite %q is there twice", s.Name)
 		}
 		suites[s.Name] = true
+		keys := map[string]bool{}
+		for _, m := range s.Metrics {
+			if keys[m.Key()] {
+				return fmt.Errorf("suite %q has the value %q twice", s.Name, m.Key())
+			}
+			keys[m.Key()] = true
+		}
 	}
 	for _, s := range r.Subjects {
 		if subjects[s.Name] {

@@ -12,7 +12,7 @@ import "time"
 const (
 	KindRun   = "tarn-bench-run"
 	KindWatch = "tarn-bench-watch"
-	Schema    = 4
+	Schema    = 5
 )
 
 // How a run or a watch ended.
@@ -50,9 +50,10 @@ type Options struct {
 	Subjects []string `json:"subjects"`
 	Rounds   int      `json:"rounds"`
 	Seed     uint64   `json:"seed"`
-	Accounts int      `json:"accounts"`  // of the chain
-	Work     int      `json:"transfers"` // of the chain
-	Rate     float64  `json:"rate"`      // transfers per second in disk
+	Accounts int      `json:"accounts"`                  // of the chain
+	Work     int      `json:"transfers"`                 // of the chain
+	PerBlock int      `json:"block_transfers,omitempty"` // transfers of one block of the chain; 0: as many as there usually are
+	Rate     float64  `json:"rate"`                      // transfers per second in disk
 	For      float64  `json:"for_seconds"`
 	Push     int      `json:"push"`            // transfers in push
 	Connect  int      `json:"connections"`     // in push
@@ -66,6 +67,9 @@ type Options struct {
 	Syncing int     `json:"syncing_peers"`    // of those, in serve-blocks
 	PeerFor float64 `json:"peer_seconds"`     // of peer and serve-blocks
 	Window  float64 `json:"window_seconds"`   // of window
+	Load    float64 `json:"load_rate"`        // transfers per second in recording and streams
+	LoadFor float64 `json:"load_seconds"`     // of each part of these
+	Clients int     `json:"clients"`          // of the last part of streams
 	Blocks  string  `json:"blocks,omitempty"` // folder of a recorded chain, in place of one that is made
 }
 
@@ -101,8 +105,36 @@ type Suite struct {
 // Metric is a value of each life in a suite.
 type Metric struct {
 	Name string `json:"name"`
-	Unit string `json:"unit"` // s, B, B/s, %, 1/s, TB/year, µs, or "" for a number
+	Part string `json:"part,omitempty"` // of the suite, "" if it has none; each part has a table of its own
+	Unit string `json:"unit"`           // s, B, B/s, %, 1/s, TB/year, µs, or "" for a number
 	More bool   `json:"more_is_better,omitempty"`
+}
+
+// Key is the metric's name among a life's values.
+func (m Metric) Key() string {
+	if m.Part == "" {
+		return m.Name
+	}
+	return m.Part + ": " + m.Name
+}
+
+// Parts are those of the suite, as suites with the part's metrics only; itself if it has none.
+func (s Suite) Parts() (all []Suite) {
+	for _, m := range s.Metrics {
+		name := s.Name
+		if m.Part != "" {
+			name += ", " + m.Part
+		}
+		if len(all) == 0 || all[len(all)-1].Name != name {
+			all = append(all, Suite{Name: name})
+		}
+		last := &all[len(all)-1]
+		last.Metrics = append(last.Metrics, m)
+	}
+	if len(all) > 0 {
+		all[0].How = s.How
+	}
+	return all
 }
 
 // Life is one subject in one round of one suite.

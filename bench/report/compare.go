@@ -19,7 +19,7 @@ func Compare(a, b *record.Run) (all []figures.Table) {
 			How: "Medians of two runs; a difference that may be an accident (two-sided Mann-Whitney U test, p above 0.05) is ~."}
 		for _, x := range a.Subjects {
 			for _, m := range s.Metrics {
-				before, after := a.Values(s.Name, x.Name, m.Name), b.Values(s.Name, x.Name, m.Name)
+				before, after := a.Values(s.Name, x.Name, m.Key()), b.Values(s.Name, x.Name, m.Key())
 				if len(before) == 0 || len(after) == 0 {
 					continue
 				}
@@ -54,7 +54,7 @@ func difference(m record.Metric, before, after []float64) []string {
 	case p <= doubt:
 		told = "from nothing"
 	}
-	return []string{m.Name, scale.unit, scale.text(x), scale.text(y), told, fmt.Sprintf("%.3f", p), fmt.Sprintf("%d+%d", len(before), len(after))}
+	return []string{m.Key(), scale.unit, scale.text(x), scale.text(y), told, fmt.Sprintf("%.3f", p), fmt.Sprintf("%d+%d", len(before), len(after))}
 }
 
 // choose is how many sets of k there are in n.

@@ -52,44 +52,50 @@ func runPage(r *record.Run) page {
 // lives are the tables of all single values.
 func lives(r *record.Run) (all []figures.Table) {
 	for _, s := range r.Suites {
-		t := figures.Table{Title: s.Name, Head: []string{"subject", "round"}}
-		scales := make([]scale, len(s.Metrics))
-		for i, m := range s.Metrics {
-			greatest := 0.0
-			for _, x := range r.Subjects {
-				for _, v := range r.Values(s.Name, x.Name, m.Name) {
-					greatest = max(greatest, v)
-				}
-			}
-			scales[i] = scaleOf(m.Unit, greatest)
-			t.Head = append(t.Head, strings.TrimSpace(m.Name+" "+scales[i].unit))
+		for _, part := range s.Parts() {
+			all = append(all, livesOf(r, s.Name, part))
 		}
-		t.Head = append(t.Head, "calibration ms", "others %", "pair")
-		for _, l := range r.Lives {
-			if l.Suite != s.Name {
-				continue
-			}
-			row := []string{l.Subject, fmt.Sprint(l.Round)}
-			for i, m := range s.Metrics {
-				if v, ok := l.Values[m.Name]; ok {
-					row = append(row, scales[i].text(v))
-				} else {
-					row = append(row, figures.None)
-				}
-			}
-			pair := "counts"
-			if l.Unsteady {
-				pair = "another speed"
-			}
-			if l.Failure != "" {
-				pair = "lost"
-			}
-			t.Add(append(row, figures.Significant(1e3*l.CalibrationBefore)+", "+figures.Significant(1e3*l.CalibrationAfter),
-				figures.Significant(100*l.Others), pair)...)
-		}
-		all = append(all, t)
 	}
 	return all
+}
+
+func livesOf(r *record.Run, suite string, part record.Suite) figures.Table {
+	t := figures.Table{Title: part.Name, Head: []string{"subject", "round"}}
+	scales := make([]scale, len(part.Metrics))
+	for i, m := range part.Metrics {
+		greatest := 0.0
+		for _, x := range r.Subjects {
+			for _, v := range r.Values(suite, x.Name, m.Key()) {
+				greatest = max(greatest, v)
+			}
+		}
+		scales[i] = scaleOf(m.Unit, greatest)
+		t.Head = append(t.Head, strings.TrimSpace(m.Name+" "+scales[i].unit))
+	}
+	t.Head = append(t.Head, "calibration ms", "others %", "pair")
+	for _, l := range r.Lives {
+		if l.Suite != suite {
+			continue
+		}
+		row := []string{l.Subject, fmt.Sprint(l.Round)}
+		for i, m := range part.Metrics {
+			if v, ok := l.Values[m.Key()]; ok {
+				row = append(row, scales[i].text(v))
+			} else {
+				row = append(row, figures.None)
+			}
+		}
+		pair := "counts"
+		if l.Unsteady {
+			pair = "another speed"
+		}
+		if l.Failure != "" {
+			pair = "lost"
+		}
+		t.Add(append(row, figures.Significant(1e3*l.CalibrationBefore)+", "+figures.Significant(1e3*l.CalibrationAfter),
+			figures.Significant(100*l.Others), pair)...)
+	}
+	return t
 }
 
 // commands are the command lines of the first life of each subject and suite.

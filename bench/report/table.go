@@ -21,18 +21,8 @@ import (
 func Tables(r *record.Run) []figures.Table {
 	var all []figures.Table
 	for _, s := range r.Suites {
-		all = append(all, medians(r, s))
-		at := len(all) - 1
-		if t := told(r, s); len(t.Rows) > 0 {
-			all = append(all, t)
-		}
-		if len(r.Subjects) < 2 {
-			continue
-		}
-		if t, pairs := ratios(r, s); pairs > 0 {
-			all = append(all, t)
-		} else {
-			all[at].Notes = append(all[at].Notes, "There are no ratios: no pair is whole and was measured at one speed of the machine.")
+		for i, part := range s.Parts() {
+			all = append(all, ofPart(r, s, part, i == 0)...)
 		}
 	}
 	if t := lost(r); len(t.Rows) > 0 {
@@ -41,14 +31,31 @@ func Tables(r *record.Run) []figures.Table {
 	return all
 }
 
-// medians is the table of a suite's values.
-func medians(r *record.Run, s record.Suite) figures.Table {
-	t := figures.Table{Title: s.Name, How: s.How + " Medians.", Head: []string{"subject", "rounds"}}
-	scales := make([]scale, len(s.Metrics))
-	for i, m := range s.Metrics {
+// ofPart are the tables of a suite's part. With the first stands what the nodes themselves
+// say, which is of all parts.
+func ofPart(r *record.Run, s, part record.Suite, first bool) []figures.Table {
+	all := []figures.Table{medians(r, s.Name, part)}
+	if t := told(r, s); first && len(t.Rows) > 0 {
+		all = append(all, t)
+	}
+	if len(r.Subjects) < 2 {
+		return all
+	}
+	if t, pairs := ratios(r, s.Name, part); pairs > 0 {
+		return append(all, t)
+	}
+	all[0].Notes = append(all[0].Notes, "There are no ratios: no pair is whole and was measured at one speed of the machine.")
+	return all
+}
+
+// medians is the table of the values of a suite's part.
+func medians(r *record.Run, suite string, part record.Suite) figures.Table {
+	t := figures.Table{Title: part.Name, How: strings.TrimSpace(part.How + " Medians."), Head: []string{"subject", "rounds"}}
+	scales := make([]scale, len(part.Metrics))
+	for i, m := range part.Metrics {
 		greatest := 0.0
 		for _, x := range r.Subjects {
-			if e := record.Estimated(r.Values(s.Name, x.Name, m.Name)); e.N > 0 {
+			if e := record.Estimated(r.Values(suite, x.Name, m.Key())); e.N > 0 {
 				greatest = max(greatest, math.Abs(e.Median))
 			}
 		}
@@ -56,9 +63,9 @@ func medians(r *record.Run, s record.Suite) figures.Table {
 		t.Head = append(t.Head, strings.TrimSpace(m.Name+" "+scales[i].unit))
 	}
 	for _, x := range r.Subjects {
-		row := []string{x.Name, rounds(r, s.Name, x.Name)}
-		for i, m := range s.Metrics {
-			row = append(row, scales[i].text(record.Estimated(r.Values(s.Name, x.Name, m.Name)).Median))
+		row := []string{x.Name, rounds(r, suite, x.Name)}
+		for i, m := range part.Metrics {
+			row = append(row, scales[i].text(record.Estimated(r.Values(suite, x.Name, m.Key())).Median))
 		}
 		t.Add(row...)
 	}
@@ -110,21 +117,23 @@ func rounds(r *record.Run, suite, name string) string {
 	return fmt.Sprint(good)
 }
 
-// ratios is the table of a suite's ratios to the first subject, and the most pairs that one
-// of them comes from.
-func ratios(r *record.Run, s record.Suite) (t figures.Table, most int) {
+// ratios is the table of the ratios to the first subject in a suite's part, and the most
+// pairs that one of them comes from.
+func ratios(r *record.Run, suite string, part record.Suite) (t figures.Table, most int) {
 	first := r.Subjects[0].Name
-	t = figures.Table{Title: s.Name + ", times " + first, Head: []string{"subject", "pairs"},
-		How: "Median of the ratios of pairs (of one round), and the interval that holds it with 95 %. " +
-			"With fewer than six pairs there is none: the least and the greatest stand in brackets, and prove nothing."}
-	for _, m := range s.Metrics {
+	t = figures.Table{Title: part.Name + ", times " + first, Head: []string{"subject", "pairs"}}
+	if part.How != "" { // of further parts it is the same
+		t.How = "Median of the ratios of pairs (of one round), and the interval that holds it with 95 %. " +
+			"With fewer than six pairs there is none: the least and the greatest stand in brackets, and prove nothing."
+	}
+	for _, m := range part.Metrics {
 		t.Head = append(t.Head, m.Name)
 	}
 	for _, x := range r.Subjects[1:] {
 		row, pairs := []string{x.Name}, 0
 		var cells []string
-		for _, m := range s.Metrics {
-			e := record.Estimated(r.Ratios(s.Name, x.Name, first, m.Name))
+		for _, m := range part.Metrics {
+			e := record.Estimated(r.Ratios(suite, x.Name, first, m.Key()))
 			pairs = max(pairs, e.N)
 			cells = append(cells, ratio(e))
 		}

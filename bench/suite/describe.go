@@ -22,6 +22,11 @@ const (
 	P2P      = "p2p"
 	Peer     = "peer"
 	Serve    = "serve-blocks"
+
+	Traces    = "traces"
+	Histories = "histories"
+	Recording = "recording"
+	Streams   = "streams"
 )
 
 // Description says what a suite is, for people who choose.
@@ -77,6 +82,19 @@ const (
 	peersLost   = "peers lost"
 	chains      = "chains fetched"
 	threads     = "threads, most"
+	actions     = "actions"
+	rows        = "rows"
+	traceBytes  = "traces"
+	index       = "index of transactions"
+	taken       = "transfers in blocks"
+	logGrew     = "log of words grew"
+	others      = "the rest"
+	othersEach  = "the rest, each"
+	gapHalf     = "half of gaps within"
+	gapNearAll  = "99 % of gaps within"
+	gapLongest  = "longest gap"
+	latest      = "latest block"
+	streamed    = "blocks per second to each"
 )
 
 // Units of values, all without prefixes: seconds, bytes.
@@ -109,6 +127,20 @@ func more(unit string, names ...string) []record.Metric {
 	return all
 }
 
+// inParts makes the metrics of parts, each of which has all of them.
+func inParts(metrics []record.Metric, names ...string) (all []record.Metric) {
+	for _, part := range names {
+		for _, m := range metrics {
+			m.Part = part
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// keyOf is the name among a life's values of a part's value.
+func keyOf(part, name string) string { return record.Metric{Part: part, Name: name}.Key() }
+
 func list(parts ...[]record.Metric) (all []record.Metric) {
 	for _, p := range parts {
 		all = append(all, p...)
@@ -124,6 +156,14 @@ func follows(n Network) bool { _, ok := n.(Following); return ok }
 func gossips(n Network) bool { _, ok := n.(Gossiping); return ok && serves(n) }
 func crowds(n Network) bool  { _, ok := n.(Crowded); return ok && serves(n) && follows(n) }
 
+func keeps(n Network) bool  { _, ok := n.(Keeping); return ok && follows(n) }
+func traces(n Network) bool { _, ok := n.(Tracing); return ok && keeps(n) }
+func loads(n Network) bool  { _, ok := n.(Loading); return ok && keeps(n) && serves(n) }
+func streams(n Network) bool {
+	_, ok := n.(Streaming)
+	return ok && loads(n)
+}
+
 // Able says which suites cannot be measured on a network.
 func Able(n Network, suites []string) error {
 	var errs []error
@@ -133,64 +173,4 @@ func Able(n Network, suites []string) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// All describes every suite, in the order in which they run.
-func All() []Description { return append(ownLife(), others()...) }
-
-// ownLife are the suites that need nothing but the node.
-func ownLife() []Description {
-	memory := of(bytesUnit, private, resident)
-	return []Description{
-		{record.Suite{Name: Import, How: "A new process makes the state of the chain's blocks, makes it durable, and ends; each subject did so once before, unmeasured. " +
-			"Written is what the kernel counts for the process, less what was deleted before it got to the disk.",
-			Metrics: list(of(seconds, took, processor), of(bytesUnit, written, onDisk), memory)},
-			"sync from genesis, without the network (F6)", "seconds", "the chain", nil},
-		{record.Suite{Name: Start, How: "From the start of the process on a state that exists until it answers. Its files were put out of the page cache.",
-			Metrics: list(of(seconds, took, processor), of(bytesUnit, read), of(number, faults), memory[:1])},
-			"processor and memory of the second start (E3, E4, W3, W4)", "seconds", "the chain", serves},
-		{record.Suite{Name: Push, How: "Transfers signed beforehand, one a transaction, all signed with one key, sent over HTTP, each connection the next as soon as its last is answered. " +
-			"The client shares the processors with the node.",
-			Metrics: list(more(perSecond, rate), of(seconds, half, nearAll, each, client), memory[:1])},
-			"–", "seconds", "the chain", serves},
-		{record.Suite{Name: Stop, How: "From SIGTERM until the process is gone, after the transfers of `push`, with what it writes meanwhile.",
-			Metrics: list(of(seconds, took), of(bytesUnit, written))},
-			"exit: dirty pages are written (E7)", "seconds", "the chain", serves},
-		{record.Suite{Name: Disk, How: "Transfers at a steady rate over HTTP, then the end of the process. A year is the bytes per second while it serves, and what is written at the end " +
-			"(a checkpoint) once in the time that lies between checkpoints. The device's bytes are those of the whole disk, whoever wrote them, its end included.",
-			Metrics: list(of(byteRate, running), of(bytesUnit, atEnd), of(yearly, year), more(years, lasts), of(bytesUnit, device, blocksGrew, stateGrew), of(percent, share), of(seconds, nearAll), memory[:1])},
-			"writes to the drive at 10-15 and 15-40 transactions per second, and the years that it lasts (E5, E6, E8, W5, W6)", "--for", "the chain, and what is written", serves},
-		{record.Suite{Name: Snapshot, How: "A snapshot of the state while the node serves: from the question to the answer. Then a new node starts from the snapshot, until it answers, and ends well. " +
-			"Processor, waits, memory and the curves are the new node's.",
-			Metrics: list(of(seconds, took), of(bytesUnit, size, written), of(seconds, loading, processor), of(bytesUnit, loadWritten, atEnd), of(number, faults), of(bytesUnit, swap), memory)},
-			"first start, from a snapshot (E2)", "seconds", "the state, twice", saves},
-	}
-}
-
-// others are the suites in which a node has clients or peers.
-func others() []Description {
-	memory := of(bytesUnit, private, resident)
-	return []Description{
-		{record.Suite{Name: RPC, How: "Questions over HTTP that change nothing, of accounts that are chosen at random, first over connections, each the next as soon as its last is answered; " +
-			"then at a rate, where a question's time counts from when it was due. The longest of each 10 s are averaged. The client shares the processors with the node.",
-			Metrics: list(more(perSecond, rate), of(seconds, half, nearAll, longest, each, client), of(percent, openShare), of(seconds, openHalf, openNearAll, openLongest), of(bytesUnit, read, written), of(number, threads), memory[:1])},
-			"requests answered over 30 connections, the longest of each interval, the processor at 50 per second, disk meanwhile (F1-F5, F8-F10)", "twice --ask-for", "the chain", asks},
-		{record.Suite{Name: Sync, How: "A new node gets all blocks from a node of this program that makes none, with all checks; from the first block that a question finds until the last; then it ends. " +
-			"The source shares the processors with the node.",
-			Metrics: list(of(seconds, took), more(perSecond, blockRate), of(seconds, processor, source), of(bytesUnit, written), memory)},
-			"sync from genesis (F6)", "seconds; of a recorded chain hours", "the chain, twice", follows},
-		{record.Suite{Name: Window, How: "As `sync`, on a chain that is longer than the time: blocks that the node has after it, and what it wrote until its end.",
-			Metrics: list(more(number, blocks), more(perSecond, blockRate), of(seconds, processor, source), of(bytesUnit, written), memory)},
-			"blocks in 60 minutes (F7)", "--window", "the chain, twice", follows},
-		{record.Suite{Name: P2P, How: "Transfers signed beforehand, one a transaction, from one peer, until they are in blocks: the last may wait for half a second for its block.",
-			Metrics: list(more(perSecond, rate), of(number, lost), of(seconds, each, client), memory[:1])},
-			"–", "seconds", "the chain", gossips},
-		{record.Suite{Name: Peer, How: "Light peers follow the node, which gets its blocks from another node of this program; that one takes transfers at the rate. " +
-			"A block's time counts from when anybody has it. Peers and the other node share the processors with the node.",
-			Metrics: list(of(percent, share), of(seconds, delay, nearAllTold), of(bitRate, sent), of(number, peersLost, threads), memory[:1])},
-			"processor with 180-200 peers (E1, W1)", "--peer-for", "the chain, twice", crowds},
-		{record.Suite{Name: Serve, How: "Light peers are connected, and some of them fetch the whole chain again and again. Sent is what the peers received.",
-			Metrics: list(more(bitRate, sent, perCore), of(percent, share), of(number, chains, peersLost), memory[:1])},
-			"outbound network (W2)", "--peer-for", "the chain", crowds},
-	}
 }

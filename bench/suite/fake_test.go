@@ -25,7 +25,7 @@ import (
 )
 
 // The test's program is also the node that is measured.
-const nodeArgument = "be-a-node" // ACTION FOLDER MODE [ADDRESS [SNAPSHOT]]
+const nodeArgument = "be-a-node" // ACTION FOLDER MODE [ADDRESS [SNAPSHOT [HISTORIES]]]
 
 // What the node writes, in bytes.
 const (
@@ -33,6 +33,12 @@ const (
 	snapshotWrites = 2 << 20
 	loadWrites     = 5 << 20
 	endWrites      = 3 << 20
+)
+
+// What the node adds to its files in a load, in bytes, whatever it keeps, and of histories.
+var (
+	loadAdds    = map[string]int{"block": 1 << 20, "other": 3 << 20}
+	historyAdds = map[string]int{"actions": 2 << 20, "rows": 4 << 20, "traces": 5 << 20, "index": 6 << 20}
 )
 
 const fakeBlocks = 12 // the node has one more with each question
@@ -55,6 +61,33 @@ func TestMain(m *testing.M) {
 // write adds to the disk what a node would.
 func write(dir, name string, size int) error {
 	return os.WriteFile(filepath.Join(dir, name), make([]byte, size), 0o644)
+}
+
+// adds appends to files.
+func adds(dir string, sizes map[string]int) error {
+	for name, size := range sizes {
+		f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(make([]byte, size))
+		if err = errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addsOf appends to the histories that are kept.
+func addsOf(dir, keeps string) error {
+	some := map[string]int{}
+	for name, size := range historyAdds {
+		traces := name == "traces" || name == "index"
+		if keeps == string(KeepBoth) || keeps == string(KeepTraces) && traces || keeps == string(KeepStates) && !traces {
+			some[name] = size
+		}
+	}
+	return adds(dir, some)
 }
 
 func node(args []string) error {
@@ -90,6 +123,21 @@ func node(args []string) error {
 		}
 		fmt.Fprint(w, "snapshot") //nolint:errcheck // whoever asked is gone
 	})
+	keeps := ""
+	if len(args) > 5 {
+		keeps = args[5]
+	}
+	http.HandleFunc("/load", func(w http.ResponseWriter, _ *http.Request) {
+		if err := adds(dir, loadAdds); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+		if err := addsOf(dir, keeps); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	})
+	if err := addsOf(dir, keeps); err != nil {
+		return err
+	}
 	http.HandleFunc("/transfer", func(w http.ResponseWriter, r *http.Request) {
 		if mode == "refusing" {
 			http.Error(w, "no", http.StatusForbidden)
@@ -148,6 +196,58 @@ func (f *fake) Questions(ctx context.Context, url string, seed uint64, count int
 }
 
 func (f *fake) Answered(status int, body []byte) error { return f.Accepted(status, body) }
+
+func (f *fake) Keep(n Node, what Choice) (Node, error) {
+	n.Args, n.History = append(n.Args, string(what)), n.URL
+	return n, nil
+}
+
+func (f *fake) Logs(dir string) LogBytes {
+	size := func(name string) int64 {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			return 0
+		}
+		return info.Size()
+	}
+	return LogBytes{Blocks: size("block"), Actions: size("actions"), Rows: size("rows"), Traces: size("traces"), Index: size("index")}
+}
+
+func (f *fake) TraceQuestions(url string, seed uint64, count int) (blocks, transactions []load.Request, err error) {
+	all := make([]load.Request, count)
+	for i := range all {
+		all[i] = load.Request{URL: url + "/head"}
+	}
+	return all, all, nil
+}
+
+func (f *fake) Traced(status int, body []byte) error { return f.Accepted(status, body) }
+
+func (f *fake) Load(ctx context.Context, node Node, o Load) (Pace, error) {
+	if err := o.Ready(); err != nil {
+		return Pace{}, err
+	}
+	p := Pace{Sent: int(o.Rate * o.For.Seconds()), Blocks: 3, Longest: time.Second, Late: time.Second}
+	p.Taken = p.Sent - 1
+	p.Gaps.Add(time.Second)
+	if f.pushed != nil {
+		f.pushed()
+	}
+	if _, err := f.ask(ctx, node.URL+"/load"); err != nil {
+		return p, err
+	}
+	return p, pause(ctx, o.For)
+}
+
+func (f *fake) Stream(ctx context.Context, node Node, last uint64, told func()) error {
+	for range last {
+		if _, err := f.ask(ctx, node.History+"/metrics"); err != nil {
+			return err
+		}
+		told()
+	}
+	return nil
+}
 
 func (f *fake) Gossip(_ context.Context, _ Node, _ uint64, count int, ready func() error) (int, time.Duration, error) {
 	return count - 1, time.Second, ready()
@@ -223,7 +323,7 @@ func config(t *testing.T, f *fake, suites []string, rounds int, modes ...string)
 	}
 	c := Config{Source: subject.Subject{Name: "the source", Program: subject.Tarn, Path: own, Mode: "heap"}, warm: time.Millisecond, speed: func() float64 { return 0.05 }, Dir: filepath.Join(t.TempDir(), "nodes"), Network: f, Tell: func(line string) { t.Log(line) }, Command: []string{"tarn", "bench"},
 		Options: record.Options{Suites: suites, Rounds: rounds, Seed: 1, Accounts: 2, Work: 1, Push: 50, Connect: 4, Rate: 100, For: 0.1, Between: 3600,
-			Rating: 600, AskFor: 0.1, AskRate: 100, Peers: 5, Syncing: 2, PeerFor: 0.1, Window: 0.05}}
+			Rating: 600, AskFor: 0.1, AskRate: 100, Peers: 5, Syncing: 2, PeerFor: 0.1, Window: 0.05, Load: 100, LoadFor: 0.1, Clients: 2}}
 	for _, mode := range modes {
 		name := "tarn:" + mode
 		c.Subjects = append(c.Subjects, subject.Subject{Name: name, Program: subject.Tarn, Path: own, Mode: mode})

@@ -40,6 +40,7 @@ type life struct {
 	samples  map[string][]record.Sample
 	waits    []record.Wait // of rpc
 	told     causes.Told   // bytes per second while it served, as the node says; of disk
+	loads    int           // of steady transfers so far
 }
 
 // group is suites that share a process.
@@ -60,6 +61,10 @@ func groups() []group {
 		{[]string{P2P}, (*life).gossip},
 		{[]string{Peer}, (*life).peer},
 		{[]string{Serve}, (*life).serveBlocks},
+		{[]string{Traces}, (*life).traces},
+		{[]string{Histories}, (*life).histories},
+		{[]string{Recording}, (*life).recording},
+		{[]string{Streams}, (*life).streams},
 	}
 }
 

@@ -36,8 +36,8 @@ func TestEverySuiteOfARunHasAllItsValues(t *testing.T) {
 		order[l.Suite] = append(order[l.Suite], l.Subject)
 		s := r.Suites[slices.IndexFunc(r.Suites, func(s record.Suite) bool { return s.Name == l.Suite })]
 		for _, m := range s.Metrics {
-			if _, ok := l.Values[m.Name]; !ok {
-				t.Errorf("%s of %s has no %q", l.Suite, l.Subject, m.Name)
+			if _, ok := l.Values[m.Key()]; !ok {
+				t.Errorf("%s of %s has no %q", l.Suite, l.Subject, m.Key())
 			}
 		}
 		if len(l.Values) != len(s.Metrics) {

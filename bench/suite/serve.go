@@ -22,6 +22,8 @@ type server struct {
 	began time.Time
 	ready time.Duration
 	first probe.Process // when it answered
+
+	patience time.Duration // for its first answer, and for a block
 }
 
 // serving starts a node of the subject that takes transactions.
@@ -43,11 +45,17 @@ func (l *life) serving(ctx context.Context, dir, snapshot string) (*server, erro
 
 // answering starts a node and waits for its first answer. One that fails is gone.
 func (l *life) answering(ctx context.Context, of subject.Subject, dir string, how func() (Node, error)) (*server, error) {
+	return l.answeringWithin(ctx, startPatience, of, dir, how)
+}
+
+// answeringWithin is answering, of a node that has so much time for each block that is waited
+// for.
+func (l *life) answeringWithin(ctx context.Context, patience time.Duration, of subject.Subject, dir string, how func() (Node, error)) (*server, error) {
 	n, err := how()
 	if err != nil {
 		return nil, err
 	}
-	s := &server{Node: n, of: of, dir: dir, began: time.Now()}
+	s := &server{Node: n, of: of, dir: dir, patience: patience, began: time.Now()}
 	if s.Child, err = l.start(of, dir, n.Args); err != nil {
 		return nil, err
 	}
@@ -99,7 +107,7 @@ const asked = 5 * time.Second
 
 // head waits until a node's newest block is at least so high.
 func (l *life) head(ctx context.Context, s *server, least uint64) (uint64, error) {
-	for end := time.Now().Add(startPatience); ; {
+	for end := time.Now().Add(s.patience); ; {
 		within, cancel := context.WithTimeout(ctx, asked)
 		n, err := l.runner.config.Network.Head(within, s.URL)
 		cancel()
@@ -109,7 +117,7 @@ func (l *life) head(ctx context.Context, s *server, least uint64) (uint64, error
 		case ctx.Err() != nil:
 			return 0, ctx.Err()
 		case time.Now().After(end):
-			return 0, errors.Join(fmt.Errorf("no block %d within %s", least, startPatience), err)
+			return 0, errors.Join(fmt.Errorf("no block %d within %s", least, s.patience), err)
 		}
 		select {
 		case <-s.Done():
@@ -211,10 +219,21 @@ func (l *life) seed() uint64 {
 
 // charged runs a load and counts what it costs both sides, from when the load says that it
 // is ready. A load of which anything was refused is a failure.
-func (l *life) charged(s *server, f func(ready func() error) (*load.Result, error)) (*load.Result, cost, error) {
+func (l *life) charged(s *server, f func(ready func() error) (*load.Result, error)) (result *load.Result, used cost, err error) {
+	used, err = l.costOf(s, func(ready func() error) (err error) {
+		if result, err = f(ready); err == nil && result.Failures > 0 {
+			err = fmt.Errorf("%d of %d requests were not taken; the first: %w", result.Failures, result.Failures+result.Answers, result.Failure)
+		}
+		return err
+	})
+	return result, used, err
+}
+
+// costOf counts what work costs both sides, from when f says that it is ready.
+func (l *life) costOf(s *server, f func(ready func() error) error) (cost, error) {
 	var node, own probe.Process
 	var begin time.Time
-	result, err := f(func() (err error) {
+	err := f(func() (err error) {
 		begin = time.Now()
 		if own, err = probe.Self(); err == nil {
 			node, err = s.Now()
@@ -222,13 +241,10 @@ func (l *life) charged(s *server, f func(ready func() error) (*load.Result, erro
 		return err
 	})
 	if err != nil {
-		return nil, cost{}, err
-	}
-	if result.Failures > 0 {
-		return nil, cost{}, fmt.Errorf("%d of %d requests were not taken; the first: %w", result.Failures, result.Failures+result.Answers, result.Failure)
+		return cost{}, err
 	}
 	nodeAfter, err1 := s.Now()
 	ownAfter, err2 := probe.Self()
-	return result, cost{(nodeAfter.CPU() - node.CPU()).Seconds(), (ownAfter.CPU() - own.CPU()).Seconds(),
+	return cost{(nodeAfter.CPU() - node.CPU()).Seconds(), (ownAfter.CPU() - own.CPU()).Seconds(),
 		nodeAfter.Disk.Net() - node.Disk.Net(), time.Since(begin).Seconds()}, errors.Join(err1, err2)
 }

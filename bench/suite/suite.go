@@ -34,6 +34,7 @@ type Node struct {
 	URL     string // where it answers
 	Peers   string // where it waits for peers
 	Metrics string // where it says what it writes, "" if it does not
+	History string // where it serves its state history, "" if it keeps none
 }
 
 // What a network's nodes can do besides. A suite that needs more of a network than it has is
@@ -76,6 +77,30 @@ type (
 		// node that the node follows may be named: its blocks are seen there first.
 		Crowd(ctx context.Context, node, source Node, peers, fetching int) (Crowd, error)
 	}
+	// Keeping can keep histories beside the chain.
+	Keeping interface {
+		// Keep is the node with histories of a choice.
+		Keep(n Node, what Choice) (Node, error)
+		// Logs are the sizes of the logs in a node's folder.
+		Logs(dir string) LogBytes
+	}
+	// Tracing answers questions for the traces that it keeps.
+	Tracing interface {
+		// TraceQuestions ask for blocks with transactions, and for transactions, of the chain.
+		TraceQuestions(url string, seed uint64, count int) (blocks, transactions []load.Request, err error)
+		// Traced says why an answer is none.
+		Traced(status int, body []byte) error
+	}
+	// Loading takes transactions from peers, at any rate, and tells them its blocks.
+	Loading interface {
+		// Load sends transfers as a peer, and sees what blocks come.
+		Load(ctx context.Context, node Node, o Load) (Pace, error)
+	}
+	// Streaming serves the state history that it keeps.
+	Streaming interface {
+		// Stream reads the history of all blocks up to one, once, and tells of each.
+		Stream(ctx context.Context, node Node, last uint64, told func()) error
+	}
 	// Gossiping takes transactions from peers.
 	Gossiping interface {
 		// Gossip makes transfers, says that it is ready, sends them as a peer, and returns when
@@ -83,6 +108,14 @@ type (
 		Gossip(ctx context.Context, node Node, seed uint64, count int, ready func() error) (int, time.Duration, error)
 	}
 )
+
+// Load is transfers at a steady rate.
+type Load struct {
+	Seed  uint64
+	Rate  float64 // per second
+	For   time.Duration
+	Ready func() error // is called before the first is sent
+}
 
 // Crowd is light peers that are connected.
 type Crowd interface {

@@ -13,10 +13,14 @@ import (
 const (
 	roundsMost   = 1000
 	accountsMost = 10_000_000
+	blockMost    = 5000 // transfers in one block of a chain that is made
 	workMost     = 100_000_000
 	pushMost     = 1_000_000
 	openMost     = 10_000_000 // transfers of one life of disk
 	peersMost    = 10_000
+	loadMost     = 100_000 // transfers per second
+	clientsMost  = 1000
+	loadForMost  = 3600 // seconds: the load's transfers are good for an hour
 	rateLeast    = 0.01 // a transfer is signed up to two of its intervals before it is sent, and good for an hour
 )
 
@@ -47,6 +51,9 @@ func Validate(o record.Options) error {
 	bad(o.Peers < 1 || o.Peers > peersMost, "%d peers: from 1 to %d", o.Peers, peersMost)
 	bad(o.Syncing < 1 || o.Syncing > o.Peers, "%d peers that fetch the chain: from 1 to all %d", o.Syncing, o.Peers)
 	bad(!(o.PeerFor > 0) || !(o.Window > 0), "%g s of peers, a window of %g s: both above 0", o.PeerFor, o.Window)
+	bad(o.PerBlock < 0 || o.PerBlock > blockMost, "%d transfers in a block of the chain: from 1 to %d, or 0 for the usual number", o.PerBlock, blockMost)
+	bad(!(o.Load > 0) || o.Load > loadMost || !(o.LoadFor > 0) || o.LoadFor > loadForMost, "a load of %g per second for %g s: both above 0, and at most %d per second and %d s", o.Load, o.LoadFor, loadMost, loadForMost)
+	bad(o.Clients < 1 || o.Clients > clientsMost, "%d clients: from 1 to %d", o.Clients, clientsMost)
 	bad(!(o.Limit >= 0), "a limit of %g s", o.Limit)
 	return errors.Join(errs...)
 }

@@ -1,0 +1,96 @@
+package suite
+
+import (
+	"slices"
+
+	"tarn/bench/record"
+)
+
+// All describes every suite, in the order in which they run.
+func All() []Description { return slices.Concat(ownLife(), withOthers(), keepingHistories()) }
+
+// ownLife are the suites that need nothing but the node.
+func ownLife() []Description {
+	memory := of(bytesUnit, private, resident)
+	return []Description{
+		{record.Suite{Name: Import, How: "A new process makes the state of the chain's blocks, makes it durable, and ends; each subject did so once before, unmeasured. " +
+			"Written is what the kernel counts for the process, less what was deleted before it got to the disk.",
+			Metrics: list(of(seconds, took, processor), of(bytesUnit, written, onDisk), memory)},
+			"sync from genesis, without the network (F6)", "seconds", "the chain", nil},
+		{record.Suite{Name: Start, How: "From the start of the process on a state that exists until it answers. Its files were put out of the page cache.",
+			Metrics: list(of(seconds, took, processor), of(bytesUnit, read), of(number, faults), memory[:1])},
+			"processor and memory of the second start (E3, E4, W3, W4)", "seconds", "the chain", serves},
+		{record.Suite{Name: Push, How: "Transfers signed beforehand, one a transaction, all signed with one key, sent over HTTP, each connection the next as soon as its last is answered. " +
+			"The client shares the processors with the node.",
+			Metrics: list(more(perSecond, rate), of(seconds, half, nearAll, each, client), memory[:1])},
+			"–", "seconds", "the chain", serves},
+		{record.Suite{Name: Stop, How: "From SIGTERM until the process is gone, after the transfers of `push`, with what it writes meanwhile.",
+			Metrics: list(of(seconds, took), of(bytesUnit, written))},
+			"exit: dirty pages are written (E7)", "seconds", "the chain", serves},
+		{record.Suite{Name: Disk, How: "Transfers at a steady rate over HTTP, then the end of the process. A year is the bytes per second while it serves, and what is written at the end " +
+			"(a checkpoint) once in the time that lies between checkpoints. The device's bytes are those of the whole disk, whoever wrote them, its end included.",
+			Metrics: list(of(byteRate, running), of(bytesUnit, atEnd), of(yearly, year), more(years, lasts), of(bytesUnit, device, blocksGrew, stateGrew), of(percent, share), of(seconds, nearAll), memory[:1])},
+			"writes to the drive at 10-15 and 15-40 transactions per second, and the years that it lasts (E5, E6, E8, W5, W6)", "--for", "the chain, and what is written", serves},
+		{record.Suite{Name: Snapshot, How: "A snapshot of the state while the node serves: from the question to the answer. Then a new node starts from the snapshot, until it answers, and ends well. " +
+			"Processor, waits, memory and the curves are the new node's.",
+			Metrics: list(of(seconds, took), of(bytesUnit, size, written), of(seconds, loading, processor), of(bytesUnit, loadWritten, atEnd), of(number, faults), of(bytesUnit, swap), memory)},
+			"first start, from a snapshot (E2)", "seconds", "the state, twice", saves},
+	}
+}
+
+// withOthers are the suites in which a node has clients or peers.
+func withOthers() []Description {
+	memory := of(bytesUnit, private, resident)
+	return []Description{
+		{record.Suite{Name: RPC, How: "Questions over HTTP that change nothing, of accounts that are chosen at random, first over connections, each the next as soon as its last is answered; " +
+			"then at a rate, where a question's time counts from when it was due. The longest of each 10 s are averaged. The client shares the processors with the node.",
+			Metrics: list(more(perSecond, rate), of(seconds, half, nearAll, longest, each, client), of(percent, openShare), of(seconds, openHalf, openNearAll, openLongest), of(bytesUnit, read, written), of(number, threads), memory[:1])},
+			"requests answered over 30 connections, the longest of each interval, the processor at 50 per second, disk meanwhile (F1-F5, F8-F10)", "twice --ask-for", "the chain", asks},
+		{record.Suite{Name: Sync, How: "A new node gets all blocks from a node of this program that makes none, with all checks; from the first block that a question finds until the last; then it ends. " +
+			"The source shares the processors with the node.",
+			Metrics: list(of(seconds, took), more(perSecond, blockRate), of(seconds, processor, source), of(bytesUnit, written), memory)},
+			"sync from genesis (F6)", "seconds; of a recorded chain hours", "the chain, twice", follows},
+		{record.Suite{Name: Window, How: "As `sync`, on a chain that is longer than the time: blocks that the node has after it, and what it wrote until its end.",
+			Metrics: list(more(number, blocks), more(perSecond, blockRate), of(seconds, processor, source), of(bytesUnit, written), memory)},
+			"blocks in 60 minutes (F7)", "--window", "the chain, twice", follows},
+		{record.Suite{Name: P2P, How: "Transfers signed beforehand, one a transaction, from one peer, until they are in blocks: the last may wait for half a second for its block.",
+			Metrics: list(more(perSecond, rate), of(number, lost), of(seconds, each, client), memory[:1])},
+			"–", "seconds", "the chain", gossips},
+		{record.Suite{Name: Peer, How: "Light peers follow the node, which gets its blocks from another node of this program; that one takes transfers at the rate. " +
+			"A block's time counts from when anybody has it. Peers and the other node share the processors with the node.",
+			Metrics: list(of(percent, share), of(seconds, delay, nearAllTold), of(bitRate, sent), of(number, peersLost, threads), memory[:1])},
+			"processor with 180-200 peers (E1, W1)", "--peer-for", "the chain, twice", crowds},
+		{record.Suite{Name: Serve, How: "Light peers are connected, and some of them fetch the whole chain again and again. Sent is what the peers received.",
+			Metrics: list(more(bitRate, sent, perCore), of(percent, share), of(number, chains, peersLost), memory[:1])},
+			"outbound network (W2)", "--peer-for", "the chain", crowds},
+	}
+}
+
+// keepingHistories are the suites of nodes that keep histories beside their chain.
+func keepingHistories() []Description {
+	memory := of(bytesUnit, private)
+	ofTraces, ofStates := of(bytesUnit, traceBytes, index), of(bytesUnit, actions, rows)
+	replay := list(of(seconds, took, processor), of(bytesUnit, written), memory)
+	grew := list(more(number, taken), of(number, lost), of(bytesUnit, written, blocksGrew, logGrew, others, othersEach), of(percent, share), memory)
+	pace := list(of(number, blocks), of(seconds, gapHalf, gapNearAll, gapLongest, latest), more(number, taken), of(number, lost), of(percent, share), memory)
+	served := list(pace[:len(pace)-2], more(perSecond, streamed), pace[len(pace)-2:])
+	return []Description{
+		{record.Suite{Name: Traces, How: "A new node replays the chain and keeps traces. Then questions over HTTP, over connections, each the next as soon as its last is answered: for blocks with transactions, then for transactions; " +
+			"half of them from anywhere in the chain, half from its last tenth. The chain stands still. The client shares the processors with the node.",
+			Metrics: inParts(list(more(perSecond, rate), of(seconds, half, nearAll, each, client), memory), askBlocks, askTransactions)},
+			"–", "twice --ask-for", "the chain and its traces", traces},
+		{record.Suite{Name: Histories, How: "New nodes, each from the start of the process on the chain's blocks until it has all of them and the last byte of a history is written: one that keeps nothing beside the chain, one traces, one the state history, one both. " +
+			"What a history costs is what a replay takes more than the one that keeps nothing. The histories are the sizes of their files.",
+			Metrics: list(inParts(replay, string(KeepNothing)), inParts(list(replay, ofTraces), string(KeepTraces)),
+				inParts(list(replay, ofStates), string(KeepStates)), inParts(list(replay, ofStates, ofTraces), string(KeepBoth)))},
+			"–", "seconds, four times", "the chain and its histories", keeps},
+		{record.Suite{Name: Recording, How: "A peer sends transfers at the load's rate to a new node that makes blocks: to one that keeps no history, then to one that keeps both. Written is what the kernel counts for the process meanwhile; " +
+			"the other bytes are what files grew by. The rest is what was written to other files, such as the state: that of a node that keeps histories is to be no more than that of the other.",
+			Metrics: list(inParts(grew, string(KeepNothing)), inParts(list(grew, ofStates, ofTraces), string(KeepBoth)))},
+			"–", "twice --load-for", "the chain, and what is written", loads},
+		{record.Suite{Name: Streams, How: "A new node replays the chain, keeps its state history, and makes blocks. A peer sends transfers at the load's rate, while no client, one, and all of them read blocks with traces and rows from the first block to the chain's last, again and again. " +
+			"Gaps are the times between two blocks that come to the peer: there should be half a second. The latest is that of a block from when its half second began.",
+			Metrics: list(inParts(pace, noClient), inParts(served, oneClient, allClients))},
+			"–", "three times --load-for", "the chain, its history, and what is written", streams},
+	}
+}
