@@ -29,7 +29,8 @@ const (
 // every is how often a child is read.
 const every = 50 * time.Millisecond
 
-// life is one subject in one round: a process, or two, and what suites saw of them.
+// life is one subject in one round: a process, or two, and what suites saw of them. Each suite is
+// methods of it, for all start nodes of the subject and put values under their name.
 type life struct {
 	runner   *runner
 	subject  subject.Subject
