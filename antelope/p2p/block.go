@@ -37,9 +37,7 @@ func (c *conn) handleBlock(frame []byte, r *serial.Reader) error {
 	}
 	if n.blocks.seen(id, c.slot) {
 		n.duplicateBlocks.Add(1)
-		c.mu.Lock()
 		c.rejected.accepted() // it is as good as another's
-		c.mu.Unlock()
 		n.sync.came(id)
 		return c.spendUseless(0)
 	}
@@ -155,7 +153,7 @@ func (c *conn) newBlock(b *Block) error {
 	if linked {
 		c.debugf("validated block header, broadcasting immediately, blk num = %d, id = %v", b.Num, b.ID)
 		n.blocks.add(b.ID, c)
-		c.keepsPromise()
+		c.promised.keep()
 		n.broadcastBlock(b)
 		if err := n.prepare(b); err != nil {
 			n.refuse(c, b, err)
@@ -349,10 +347,7 @@ func (n *Network) rejected(c *conn, num uint32) {
 	if c.ended.Err() != nil {
 		return // the block waited longer than its sender
 	}
-	c.mu.Lock()
-	tooMany := c.rejected.rejected(time.Now())
-	c.mu.Unlock()
-	if tooMany {
+	if c.rejected.rejected(time.Now()) {
 		c.finalf(slog.LevelWarn, "block %d not accepted, closing connection", num)
 		c.close(true, "too many blocks not accepted")
 		return

@@ -28,77 +28,52 @@ const (
 )
 
 // conn is an open connection. It is made by an accepted or a dialled socket and
-// never used again when it has ended.
-//
-// It has many methods because each kind of message has some, and all of them judge by the same
-// few facts: what this peer has shown, promised and cost so far.
+// never used again when it has ended. What its parts share is what this peer has shown and
+// cost so far.
 type conn struct {
-	net    *Network
-	id     uint32
-	slot   int // in sets of connections
-	socket net.Conn
-	raw    syscall.RawConn // of the socket; nil if it has none
-	target *target         // what was dialled; nil for an incoming one
-	public string          // the address that is told to the peer
-	rate   uint64          // bytes a second of blocks to one that catches up; 0 is no limit
+	link
+	greeting
+	clock
+	feed
+	promised promise
+	rejected rejections
 
-	remoteIP, remotePort, localIP, localPort string
-	started                                  time.Time
+	net     *Network
+	slot    int     // in sets of connections
+	target  *target // what was dialled; nil for an incoming one
+	public  string  // the address that is told to the peer
+	started time.Time
 
 	traffic   atomic.Uint32 // Traffic
 	bp        atomic.Bool   // a producer's, by p2p-auto-bp-peer
 	connected atomic.Bool   // it has said something that counts
-	// introduced says that its first handshake was accepted.
-	introduced atomic.Bool
-	gave       atomic.Bool   // it has sent a transaction that was new
-	syncing    atomic.Bool   // it catches up from us
-	noRetry    atomic.Uint32 // Reason
-	ping       atomic.Int64  // nanoseconds of the round trip, math.MaxInt64 if unknown
-	received   atomic.Pointer[Handshake]
-	protocol   atomic.Uint32 // the peer's version
-	version    atomic.Uint32 // ours, for this peer
+	used      atomic.Bool   // a message came
+	gave      atomic.Bool   // it has sent a transaction that was new
+	syncing   atomic.Bool   // it catches up from us
+	noRetry   atomic.Uint32 // Reason
 
-	lastMessage, lastBlock                   atomic.Int64 // Unix nanoseconds; 0 is never
-	peerLIB, peerHead, peerFirst             atomic.Uint32
-	lastReceived, unique                     atomic.Uint32
-	bytesIn, bytesOut, lastIn, lastOut       atomic.Int64
-	syncIn, syncOut, trxBytes                atomic.Int64
-	throttled                                atomic.Bool
-	delivering                               atomic.Bool // is handing on a block, or waiting for room for it
-	due                                      time.Time   // for the next block of a span; the syncer's lock guards it
-	ordinal                                  atomic.Uint32
-	large                                    atomic.Int64 // bytes of its read buffer, while that is larger than usual
-	largeSince                               atomic.Int64 // when it began to be, in Unix nanoseconds
-	lines, control, useless, failures, spare bucket
-	inflating                                bucket
-
-	mu         sync.Mutex
-	sent       Handshake
-	generation int16
-	forkHead   types.Checksum256 // what it has promised to send blocks up to; zero for nothing
-	forkNum    uint32
-	forkSince  time.Time // it has promised that, or has sent some of it
-	origin     int64     // of the time message that is out; 0 for none
-	transmit   int64     // of the last one that came
-	label      string
-	node       types.Checksum256
-	rejected   rejections
+	lastMessage, lastBlock            atomic.Int64 // Unix nanoseconds; 0 is never
+	peerLIB, peerHead, peerFirst      atomic.Uint32
+	lastReceived, unique              atomic.Uint32
+	bytesIn, lastIn, syncIn, trxBytes atomic.Int64
+	delivering                        atomic.Bool // is handing on a block, or waiting for room for it
+	due                               time.Time   // for the next block of a span; the syncer's lock guards it
+	ordinal                           atomic.Uint32
+	large                             atomic.Int64 // bytes of its read buffer, while that is larger than usual
+	largeSince                        atomic.Int64 // when it began to be, in Unix nanoseconds
+	control, useless, failures        bucket
+	inflating                         bucket
 
 	arrived []*Transaction // not given to the chain yet; the reader's
-
-	out    outbox
-	cancel context.CancelCauseFunc
-	ended  context.Context
-	retry  atomic.Bool  // dial again at once
-	used   atomic.Bool  // a message came
-	unsaid atomic.Int64 // lines that were too many for the log
 }
 
 // errGone ends reading after a go_away was sent.
 var errGone = errors.New("sent away")
 
 func newConn(n *Network, socket net.Conn, t *target, public string, rate uint64) *conn {
-	c := &conn{net: n, socket: socket, target: t, public: public, rate: rate, started: time.Now()}
+	c := &conn{net: n, target: t, public: public, started: time.Now()}
+	c.greeting.c, c.clock.c, c.feed.c = c, c, c
+	c.log, c.format, c.socket, c.total, c.rate = n.log, n.config.PeerLogFormat, socket, &n.bytesOut, rate
 	c.remoteIP, c.remotePort = splitHostPort(socket.RemoteAddr())
 	c.localIP, c.localPort = splitHostPort(socket.LocalAddr())
 	if s, ok := socket.(syscall.Conn); ok {
@@ -117,7 +92,7 @@ func newConn(n *Network, socket net.Conn, t *target, public string, rate uint64)
 	c.lastMessage.Store(time.Now().UnixNano())
 	c.ended, c.cancel = context.WithCancelCause(context.Background())
 	if t != nil {
-		c.label = t.address
+		c.setName(t.address)
 		c.setTraffic(t.address)
 		c.markProducer(t.address)
 	}
@@ -125,9 +100,6 @@ func newConn(n *Network, socket net.Conn, t *target, public string, rate uint64)
 }
 
 func (c *conn) incoming() bool { return c.target == nil }
-
-// stranger tells whether the peer still has to prove who it is.
-func (c *conn) stranger() bool { return c.net.config.allowed != allowAny && !c.introduced.Load() }
 
 // current tells whether blocks and transactions are passed on to the peer.
 func (c *conn) current() bool {
@@ -137,18 +109,6 @@ func (c *conn) current() bool {
 func (c *conn) takesBlocks() bool { return Traffic(c.traffic.Load()) != TransactionsOnly }
 
 func (c *conn) takesTransactions() bool { return Traffic(c.traffic.Load()) != BlocksOnly }
-
-func (c *conn) name() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.label
-}
-
-func (c *conn) peerID() types.Checksum256 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.node
-}
 
 // setTraffic takes the kind of traffic from the end of an address.
 func (c *conn) setTraffic(address string) {
@@ -162,15 +122,6 @@ func (c *conn) setTraffic(address string) {
 		return
 	}
 	c.traffic.Store(uint32(t))
-}
-
-// close ends the connection; retry says that a dialled peer is to be dialled again
-// at once. It may be called more than once.
-func (c *conn) close(retry bool, reason string) {
-	if !retry {
-		c.retry.Store(false)
-	}
-	c.cancel(errors.New(reason))
 }
 
 // goAway tells the peer why it has to leave. Nothing that it says afterwards is
@@ -191,7 +142,7 @@ func (c *conn) run(ctx context.Context) {
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
-		if err := c.write(); err != nil {
+		if err := c.write(c.fetch); err != nil {
 			c.cancel(fmt.Errorf("Error sending to peer: %w", err))
 		}
 		_ = c.socket.SetReadDeadline(time.Now()) // the reader is to see that it is over
@@ -209,24 +160,6 @@ func (c *conn) run(ctx context.Context) {
 	<-written
 	c.connected.Store(false)
 	c.finalf(slog.LevelInfo, "closing: %v", context.Cause(c.ended))
-}
-
-// partWays gives the peer the time to hear why it is sent away: what it still
-// sends is read and dropped, as a socket closed over unread data takes back what
-// was written.
-func (c *conn) partWays(written <-chan struct{}) {
-	const patience = time.Second
-	select {
-	case <-written:
-	case <-time.After(patience):
-		return
-	case <-c.ended.Done():
-		return
-	}
-	if t, ok := c.socket.(interface{ CloseWrite() error }); ok && t.CloseWrite() == nil {
-		_ = c.socket.SetReadDeadline(time.Now().Add(patience / 4))
-		_, _ = io.CopyN(io.Discard, c.socket, 1<<20)
-	}
 }
 
 // Sizes of the buffer that a connection reads with, in bytes.
@@ -343,16 +276,23 @@ func (c *conn) mayRead() error {
 }
 
 // rejections counts windows of time in which all blocks of a peer were refused
-// (Leap: block_status_monitor). The conn's lock guards it.
+// (Leap: block_status_monitor).
 type rejections struct {
+	mu      sync.Mutex
 	since   time.Time // zero while blocks are accepted
 	windows int
 }
 
-func (r *rejections) accepted() { *r = rejections{} }
+func (r *rejections) accepted() {
+	r.mu.Lock()
+	r.since, r.windows = time.Time{}, 0
+	r.mu.Unlock()
+}
 
 // rejected tells whether it has been too many.
 func (r *rejections) rejected(now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	switch {
 	case r.since.IsZero():
 		r.since, r.windows = now, 0

@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"time"
 
-	"tarn/antelope/exception"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 )
@@ -86,86 +84,10 @@ func (c *conn) handleGoAway(m GoAway) {
 		retry = false
 	}
 	if m.Reason == Duplicate {
-		c.mu.Lock()
-		c.node = m.NodeID
-		c.mu.Unlock()
+		c.setPeerID(m.NodeID)
 	}
 	c.noRetry.Store(uint32(reason))
 	c.close(retry, "the peer said: "+m.Reason.String())
-}
-
-// startPing sends a time message, unless the answer to another is awaited.
-func (c *conn) startPing() {
-	c.mu.Lock()
-	if c.origin != 0 {
-		c.mu.Unlock()
-		return
-	}
-	c.origin = time.Now().UnixNano()
-	m := Time{Transmit: c.origin}
-	c.mu.Unlock()
-	c.send(m)
-}
-
-// handleTime measures the round trip, and how far the clocks are apart.
-func (c *conn) handleTime(m Time) {
-	if m.Transmit == 0 {
-		return
-	}
-	m.Destination = time.Now().UnixNano()
-	c.mu.Lock()
-	if m.Origin != 0 {
-		if m.Origin != c.origin {
-			c.mu.Unlock()
-			return
-		}
-		c.measured(max(0, m.Destination-m.Origin))
-	}
-	transmit := nanoseconds(m.Transmit)
-	if transmit == c.transmit {
-		c.mu.Unlock()
-		return
-	}
-	c.transmit = transmit
-	if m.Origin == 0 {
-		c.mu.Unlock()
-		c.send(Time{Origin: m.Transmit, Receive: m.Destination, Transmit: time.Now().UnixNano()})
-		return
-	}
-	origin := c.origin
-	c.origin = 0
-	c.mu.Unlock()
-	receive := nanoseconds(m.Receive)
-	offset := (float64(receive-origin) + float64(transmit-m.Destination)) / 2
-	if math.Abs(offset) > float64(blockInterval) {
-		c.warnf("Clock offset is %dus, calculation: (rec %d - org %d + xmt %d - dst %d)/2",
-			int64(offset)/1000, receive, origin, transmit, m.Destination)
-	}
-	if c.received.Load() == nil {
-		c.sendHandshake()
-	}
-}
-
-// measured notes how long the answer to a time message took. While a peer catches
-// up from this node it doesn't count: the message waited behind the blocks. Nor does
-// it while this node catches up, unless nothing better is known.
-func (c *conn) measured(ping int64) {
-	if c.syncing.Load() || c.net.sync.absorbed() && c.ping.Load() != math.MaxInt64 {
-		return
-	}
-	c.ping.Store(ping)
-}
-
-// nanoseconds takes a time since the epoch in whatever unit a peer has sent it, for
-// some that are older than Leap 5 send microseconds.
-func nanoseconds(v int64) int64 {
-	const recent = 1686211688 // seconds
-	for unit := int64(1); unit <= 1e9; unit *= 1000 {
-		if v >= recent*(1e9/unit) {
-			return v * unit
-		}
-	}
-	return 0
 }
 
 // heartbeat ends a connection that has been silent, asks a peer that sent no blocks
@@ -192,10 +114,7 @@ func (c *conn) heartbeat() {
 			return
 		}
 	}
-	c.mu.Lock()
-	c.origin = 0
-	c.mu.Unlock()
-	c.startPing()
+	c.ask()
 }
 
 func (c *conn) handleNotice(m Notice) error {
@@ -220,77 +139,4 @@ func (c *conn) handleNotice(m Notice) error {
 		c.warnf("bad notice_message : invalid known_blocks.mode %d", m.Blocks.Mode)
 	}
 	return nil
-}
-
-func (c *conn) handleRequest(m Request) error {
-	if len(m.Blocks.IDs) > 1 {
-		return fmt.Errorf("Invalid request_message, req_blocks.ids.size %d, closing", len(m.Blocks.IDs))
-	}
-	if len(m.Trx.IDs) > 0 && (m.Trx.Mode == ModeNone || m.Trx.Mode == ModeNormal) {
-		return fmt.Errorf("Invalid request_message, req_trx.ids.size %d", len(m.Trx.IDs))
-	}
-	switch m.Blocks.Mode {
-	case ModeCatchUp:
-		var id types.Checksum256
-		if len(m.Blocks.IDs) > 0 {
-			id = m.Blocks.IDs[0]
-		}
-		c.sendBranch(id)
-	case ModeNormal:
-		if len(m.Blocks.IDs) > 0 && !c.out.want(m.Blocks.IDs[0]) {
-			return errors.New("more blocks asked for than read")
-		}
-	case ModeNone:
-		if m.Trx.Mode == ModeNone {
-			c.syncing.Store(false)
-		}
-	}
-	return nil
-}
-
-// sendBranch sends the blocks after a peer's head, or if that is not of our branch
-// those after its last irreversible block (Leap: blk_send_branch).
-func (c *conn) sendBranch(id types.Checksum256) {
-	info := c.net.chain.Info()
-	if info.HeadNum == 0 {
-		c.send(Notice{Blocks: IDs{Mode: ModeNormal}})
-		return
-	}
-	lib := c.peerLIB.Load()
-	if lib == 0 {
-		return // no handshake yet
-	}
-	num := types.BlockNum(id)
-	if num != 0 {
-		ours, err := c.net.chain.BlockID(num)
-		switch {
-		case exception.Is(err, exception.UnknownBlock):
-			c.infof("Peer asked for unknown block %d, sending: benign_other go away", num)
-			c.goAway(BenignOther, types.Checksum256{})
-			return
-		case err != nil || ours != id:
-			num = 0
-		}
-	}
-	from, to := c.out.serveBranch(num, lib, info.HeadNum)
-	if from <= to {
-		c.infof("enqueue %d - %d", from, to)
-	} else {
-		c.infof("nothing to enqueue")
-	}
-}
-
-func (c *conn) handleSyncRequest(m SyncRequest) {
-	c.debugf("peer requested %d to %d", m.Start, m.End)
-	if m.End == 0 {
-		c.out.stopServing()
-		return
-	}
-	// What there is not ends the range, and the connection, when it is come to.
-	if m.Start == 0 || m.Start > m.End {
-		c.infof("enqueue sync, unable to fetch block %d, sending benign_other go away", m.Start)
-		c.goAway(BenignOther, types.Checksum256{})
-		return
-	}
-	c.out.serve(m.Start, m.End)
 }

@@ -3,6 +3,8 @@ package p2p
 import (
 	"encoding/binary"
 	"math"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"tarn/antelope/crypto"
@@ -17,42 +19,60 @@ func tokenOf(t int64) types.Checksum256 {
 	return types.Hash(b[:])
 }
 
+// greeting is what two nodes tell each other of themselves and of their chains: who the peer
+// is, whether it may be here, and what of the protocol both know.
+type greeting struct {
+	c *conn
+	// introduced says that the peer's first handshake was accepted.
+	introduced atomic.Bool
+	received   atomic.Pointer[Handshake]
+	protocol   atomic.Uint32 // the peer's version
+	version    atomic.Uint32 // ours, for this peer
+
+	mu         sync.Mutex
+	sent       Handshake
+	generation int16
+}
+
+// stranger tells whether the peer still has to prove who it is.
+func (g *greeting) stranger() bool { return g.c.net.config.allowed != allowAny && !g.introduced.Load() }
+
 // sendHandshake tells the peer where the chain is, unless it has just been told.
-func (c *conn) sendHandshake() {
-	info, now := c.net.chain.Info(), time.Now().UnixNano()
-	c.mu.Lock()
-	if c.generation > 0 && c.sent.HeadID == info.HeadID && now < c.sent.Time+int64(handshakeInterval) {
-		c.mu.Unlock()
+func (g *greeting) sendHandshake() {
+	info, now := g.c.net.chain.Info(), time.Now().UnixNano()
+	g.mu.Lock()
+	if g.generation > 0 && g.sent.HeadID == info.HeadID && now < g.sent.Time+int64(handshakeInterval) {
+		g.mu.Unlock()
 		return
 	}
-	if c.generation == math.MaxInt16 {
-		c.generation = 1
+	if g.generation == math.MaxInt16 {
+		g.generation = 1
 	}
-	c.generation++
-	c.sent = c.handshake(info, now)
-	h := c.sent
-	c.mu.Unlock()
-	c.infof("Sending handshake generation %d, lib %d, head %d, id %s", h.Generation, h.LIBNum, h.HeadNum, shortID(h.HeadID))
-	c.send(h)
+	g.generation++
+	g.sent = g.handshake(info, now)
+	h := g.sent
+	g.mu.Unlock()
+	g.c.infof("Sending handshake generation %d, lib %d, head %d, id %s", h.Generation, h.LIBNum, h.HeadNum, shortID(h.HeadID))
+	g.c.send(h)
 }
 
 // handshake is what the peer is told. The caller holds mu.
-func (c *conn) handshake(info Info, now int64) Handshake {
-	n := c.net
+func (g *greeting) handshake(info Info, now int64) Handshake {
+	n := g.c.net
 	h := Handshake{
-		NetworkVersion: versionBase + uint16(c.version.Load()),
+		NetworkVersion: versionBase + uint16(g.version.Load()),
 		ChainID:        n.chain.ID(),
 		NodeID:         n.nodeID,
 		Key:            n.config.authKey,
 		Time:           now,
-		P2PAddress:     c.public,
+		P2PAddress:     g.c.public,
 		LIBNum:         info.LIBNum,
 		LIBID:          info.LIBID,
 		HeadNum:        info.HeadNum,
 		HeadID:         info.HeadID,
 		OS:             osName(),
 		Agent:          n.config.AgentName,
-		Generation:     c.generation,
+		Generation:     g.generation,
 	}
 	token := tokenOf(now)
 	if key, ok := n.config.private[h.Key]; ok {
@@ -60,10 +80,10 @@ func (c *conn) handshake(info Info, now int64) Handshake {
 			h.Token, h.Sig = token, sig
 		}
 	}
-	if !c.takesBlocks() {
+	if !g.c.takesBlocks() {
 		h.P2PAddress += ":trx"
 	}
-	if !c.takesTransactions() || !n.config.AcceptTransactions {
+	if !g.c.takesTransactions() || !n.config.AcceptTransactions {
 		h.P2PAddress += ":blk"
 	}
 	h.P2PAddress += " - " + h.NodeID.String()[:7]
@@ -71,10 +91,10 @@ func (c *conn) handshake(info Info, now int64) Handshake {
 }
 
 // validHandshake tells whether it is worth looking at (Leap: connection::is_valid).
-func (c *conn) validHandshake(m *Handshake) bool {
+func (g *greeting) validHandshake(m *Handshake) bool {
 	valid := true
 	fault := func(format string, args ...any) {
-		c.warnf("Handshake message validation: "+format, args...)
+		g.c.warnf("Handshake message validation: "+format, args...)
 		valid = false
 	}
 	if m.LIBNum > m.HeadNum {
@@ -98,105 +118,101 @@ func (c *conn) validHandshake(m *Handshake) bool {
 
 // handleHandshake looks at who the peer is, with its first one, and where its chain
 // is (Leap: connection::handle_message(handshake_message)).
-func (c *conn) handleHandshake(m *Handshake) {
-	if !c.validHandshake(m) {
-		c.warnf("bad handshake message")
-		c.goAway(FatalOther, types.Checksum256{})
+func (g *greeting) handleHandshake(m *Handshake) {
+	if !g.validHandshake(m) {
+		g.c.warnf("bad handshake message")
+		g.c.goAway(FatalOther, types.Checksum256{})
 		return
 	}
-	c.debugf("received handshake gen %d, lib %d, head %d", m.Generation, m.LIBNum, m.HeadNum)
-	c.peerLIB.Store(m.LIBNum)
-	c.peerHead.Store(m.HeadNum)
-	c.received.Store(m)
-	c.connected.Store(true)
+	g.c.debugf("received handshake gen %d, lib %d, head %d", m.Generation, m.LIBNum, m.HeadNum)
+	g.c.peerLIB.Store(m.LIBNum)
+	g.c.peerHead.Store(m.HeadNum)
+	g.received.Store(m)
+	g.c.connected.Store(true)
 	// nodeos goes by the generation, which is the peer's word.
-	if !c.introduced.Load() && !c.introduce(m) {
+	if !g.introduced.Load() && !g.introduce(m) {
 		return
 	}
-	c.net.sync.handshake(c, m, c.blockLatency())
+	g.c.net.sync.handshake(g.c, m, g.c.blockLatency())
 }
 
 // introduce decides about a peer by its first handshake. It returns false when
 // there is nothing more to do with that.
-func (c *conn) introduce(m *Handshake) bool {
-	n := c.net
+func (g *greeting) introduce(m *Handshake) bool {
+	n := g.c.net
 	if m.NodeID == n.nodeID {
-		c.infof("Self connection detected node_id %v. Closing connection", m.NodeID)
-		c.goAway(Self, types.Checksum256{})
+		g.c.infof("Self connection detected node_id %v. Closing connection", m.NodeID)
+		g.c.goAway(Self, types.Checksum256{})
 		return false
 	}
-	c.mu.Lock()
-	c.label = printable(m.P2PAddress)
-	c.mu.Unlock()
-	c.markProducer(m.P2PAddress)
-	if n.peering.enabled() && n.config.MaxClients != 0 && !c.bp.Load() && c.incoming() && n.clients() > int(n.config.MaxClients) {
-		c.debugf("max_client_count %d exceeded", n.config.MaxClients)
-		c.close(false, "max_client_count exceeded")
+	g.c.setName(printable(m.P2PAddress))
+	g.c.markProducer(m.P2PAddress)
+	if n.peering.enabled() && n.config.MaxClients != 0 && !g.c.bp.Load() && g.c.incoming() && n.clients() > int(n.config.MaxClients) {
+		g.c.debugf("max_client_count %d exceeded", n.config.MaxClients)
+		g.c.close(false, "max_client_count exceeded")
 		return false
 	}
-	if c.incoming() {
-		c.setTraffic(m.P2PAddress)
-		if c.duplicate(m) {
-			c.debugf("sending go_away duplicate, msg.p2p_address: %s", printable(m.P2PAddress))
-			c.goAway(Duplicate, c.peerID())
+	if g.c.incoming() {
+		g.c.setTraffic(m.P2PAddress)
+		if g.duplicate(m) {
+			g.c.debugf("sending go_away duplicate, msg.p2p_address: %s", printable(m.P2PAddress))
+			g.c.goAway(Duplicate, g.c.peerID())
 			return false
 		}
 	}
 	if m.ChainID != n.chain.ID() {
-		c.infof("Peer on a different chain. Closing connection")
-		c.goAway(WrongChain, types.Checksum256{})
+		g.c.infof("Peer on a different chain. Closing connection")
+		g.c.goAway(WrongChain, types.Checksum256{})
 		return false
 	}
-	c.protocol.Store(uint32(protocolOf(m.NetworkVersion)))
-	if p := c.protocol.Load(); p != c.version.Load() {
-		c.infof("Local network version different: %d Remote version: %d", c.version.Load(), p)
+	g.protocol.Store(uint32(protocolOf(m.NetworkVersion)))
+	if p := g.protocol.Load(); p != g.version.Load() {
+		g.c.infof("Local network version different: %d Remote version: %d", g.version.Load(), p)
 	} else {
-		c.infof("Local network version: %d", p)
+		g.c.infof("Local network version: %d", p)
 	}
-	c.mu.Lock()
-	c.node = m.NodeID
-	c.mu.Unlock()
-	if !c.authentic(m) {
-		c.warnf("Peer not authenticated.  Closing connection.")
-		c.goAway(Authentication, types.Checksum256{})
+	g.c.setPeerID(m.NodeID)
+	if !g.authentic(m) {
+		g.c.warnf("Peer not authenticated.  Closing connection.")
+		g.c.goAway(Authentication, types.Checksum256{})
 		return false
 	}
-	if c.forked(m) {
-		c.warnf("Peer chain is forked, sending: forked go away")
-		c.goAway(Forked, types.Checksum256{})
+	if g.forked(m) {
+		g.c.warnf("Peer chain is forked, sending: forked go away")
+		g.c.goAway(Forked, types.Checksum256{})
 		return false
 	}
-	c.introduced.Store(true)
-	return c.answerVersion()
+	g.introduced.Store(true)
+	return g.answerVersion()
 }
 
 // answerVersion sends the first handshake back. A peer of EOSIO 2.1 is told that
 // this node is 2.0, whose blocks and transactions it then sends.
-func (c *conn) answerVersion() bool {
-	p := c.protocol.Load()
+func (g *greeting) answerVersion() bool {
+	p := g.protocol.Load()
 	if p >= protocolPrunedTypes && p < protocolLeap {
-		c.version.Store(protocolExplicitSync)
-		c.mu.Lock()
-		c.generation, c.sent = 0, Handshake{}
-		c.mu.Unlock()
-		c.sendHandshake()
+		g.version.Store(protocolExplicitSync)
+		g.mu.Lock()
+		g.generation, g.sent = 0, Handshake{}
+		g.mu.Unlock()
+		g.sendHandshake()
 		return false
 	}
-	c.mu.Lock()
-	first := c.generation == 0
-	c.mu.Unlock()
+	g.mu.Lock()
+	first := g.generation == 0
+	g.mu.Unlock()
 	if first {
-		c.sendHandshake()
+		g.sendHandshake()
 	}
 	return true
 }
 
 // duplicate tells whether there is another connection with the same node, and this
 // is the one to give up. Both nodes must come to the same.
-func (c *conn) duplicate(m *Handshake) bool {
-	n := c.net
+func (g *greeting) duplicate(m *Handshake) bool {
+	n := g.c.net
 	for _, o := range *n.conns.Load() {
-		if o == c || !o.connected.Load() || o.ended.Err() != nil {
+		if o == g.c || !o.connected.Load() || o.ended.Err() != nil {
 			continue
 		}
 		r := o.received.Load()
@@ -205,17 +221,11 @@ func (c *conn) duplicate(m *Handshake) bool {
 		}
 		switch {
 		case m.NetworkVersion < versionBase+protocolDuplicateByName:
-			c.mu.Lock()
-			mine := c.sent.Time
-			c.mu.Unlock()
-			o.mu.Lock()
-			theirs := o.sent.Time
-			o.mu.Unlock()
-			if m.Time+mine <= theirs+r.Time {
+			if m.Time+g.sentAt() <= o.sentAt()+r.Time {
 				continue
 			}
 		case m.NetworkVersion < versionBase+protocolDuplicateByID:
-			if c.public < m.P2PAddress {
+			if g.c.public < m.P2PAddress {
 				continue
 			}
 		case n.nodeID.Compare(m.NodeID) < 0:
@@ -228,17 +238,17 @@ func (c *conn) duplicate(m *Handshake) bool {
 
 // forked tells whether the peer's last irreversible block is another than ours of
 // that number.
-func (c *conn) forked(m *Handshake) bool {
-	if m.LIBNum == 0 || m.LIBNum > c.net.chain.Info().LIBNum {
+func (g *greeting) forked(m *Handshake) bool {
+	if m.LIBNum == 0 || m.LIBNum > g.c.net.chain.Info().LIBNum {
 		return false
 	}
-	id, err := c.net.chain.BlockID(m.LIBNum)
+	id, err := g.c.net.chain.BlockID(m.LIBNum)
 	switch {
 	case exception.Is(err, exception.UnknownBlock):
-		c.debugf("peer last irreversible block %d is unknown", m.LIBNum)
+		g.c.debugf("peer last irreversible block %d is unknown", m.LIBNum)
 		return false // found out when syncing
 	case err != nil:
-		c.warnf("caught an exception getting block id for %d: %v", m.LIBNum, err)
+		g.c.warnf("caught an exception getting block id for %d: %v", m.LIBNum, err)
 		return true
 	}
 	return id != m.LIBID
@@ -246,29 +256,29 @@ func (c *conn) forked(m *Handshake) bool {
 
 // authentic tells whether allowed-connection lets the peer in (Leap:
 // authenticate_peer).
-func (c *conn) authentic(m *Handshake) bool {
-	conf := c.net.config
+func (g *greeting) authentic(m *Handshake) bool {
+	conf := g.c.net.config
 	if conf.allowed == 0 {
 		return false
 	}
 	if conf.allowed == allowAny {
 		return true
 	}
-	if !c.net.allowedKey(m.Key) {
-		c.warnf("Peer %s sent a handshake with an unauthorized key: %v.", printable(m.P2PAddress), m.Key)
+	if !g.c.net.allowedKey(m.Key) {
+		g.c.warnf("Peer %s sent a handshake with an unauthorized key: %v.", printable(m.P2PAddress), m.Key)
 		return false
 	}
 	if m.Sig == (types.Signature{}) || m.Token.IsZero() {
-		c.debugf("Peer sent a handshake with blank signature and token, but this node accepts only authenticated connections.")
+		g.c.debugf("Peer sent a handshake with blank signature and token, but this node accepts only authenticated connections.")
 		return false
 	}
 	key, err := crypto.Recover(m.Sig, m.Token, true)
 	if err != nil {
-		c.warnf("Peer %s sent a handshake with an unrecoverable key.", printable(m.P2PAddress))
+		g.c.warnf("Peer %s sent a handshake with an unrecoverable key.", printable(m.P2PAddress))
 		return false
 	}
 	if key != m.Key {
-		c.warnf("Peer %s sent a handshake with an unauthenticated key.", printable(m.P2PAddress))
+		g.c.warnf("Peer %s sent a handshake with an unauthenticated key.", printable(m.P2PAddress))
 		return false
 	}
 	return true
@@ -295,22 +305,19 @@ func (n *Network) clients() (count int) {
 	return count
 }
 
-// blockLatency is by how many blocks the peer's news are old when the answer is
-// there (Leap: calc_block_latency).
-func (c *conn) blockLatency() uint32 {
-	ping := c.ping.Load()
-	if ping == math.MaxInt64 {
-		return 0
-	}
-	return uint32(math.Round(float64(ping) / float64(blockInterval)))
-}
-
 // checkHandshake ends a connection whose peer does not introduce itself, unless it
 // came to send transactions: where anybody may connect they are taken without a
 // handshake, as by nodeos, and there are programs that send nothing else.
-func (c *conn) checkHandshake() {
-	if c.received.Load() == nil && !c.gave.Load() && time.Since(c.started) > 2*c.net.config.KeepAlive {
-		c.warnf("no handshake in %v", 2*c.net.config.KeepAlive)
-		c.close(false, "no handshake")
+func (g *greeting) checkHandshake() {
+	if g.received.Load() == nil && !g.c.gave.Load() && time.Since(g.c.started) > 2*g.c.net.config.KeepAlive {
+		g.c.warnf("no handshake in %v", 2*g.c.net.config.KeepAlive)
+		g.c.close(false, "no handshake")
 	}
+}
+
+// sentAt is when the last handshake was sent, in Unix nanoseconds; 0 is never.
+func (g *greeting) sentAt() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.sent.Time
 }

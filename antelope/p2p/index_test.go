@@ -107,7 +107,7 @@ func TestUnlinkableBlocksAreFew(t *testing.T) {
 // were too many: it may come again.
 func TestNothingIsRememberedOfABlockThatGaveWay(t *testing.T) {
 	x := newBlockIndex()
-	from := &conn{ended: t.Context()}
+	from := &conn{link: link{ended: t.Context()}}
 	for i := range byte(3) {
 		s := genesisBlock()
 		s.Previous = types.Hash([]byte{i})

@@ -7,7 +7,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"tarn/antelope/types"
 )
 
 // Lines a second that one peer, and that all newcomers together, may cause.
@@ -78,41 +81,82 @@ func (b *bucket) full() bool {
 	return b.used-b.rate*time.Since(b.last).Seconds()+1 > b.burst
 }
 
+// peerLog is the log about a peer, whose lines begin with who it is and are limited in number.
+type peerLog struct {
+	log    *logger
+	format string // of the beginnings of lines: peer-log-format
+	id     uint32 // of the connection
+
+	remoteIP, remotePort, localIP, localPort string
+
+	lines  bucket
+	unsaid atomic.Int64 // lines that were too many for the log
+
+	mu    sync.Mutex
+	label string
+	node  types.Checksum256
+}
+
+// name is the address that the peer gave, or that was dialled.
+func (p *peerLog) name() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.label
+}
+
+func (p *peerLog) peerID() types.Checksum256 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.node
+}
+
+func (p *peerLog) setName(label string) {
+	p.mu.Lock()
+	p.label = label
+	p.mu.Unlock()
+}
+
+func (p *peerLog) setPeerID(node types.Checksum256) {
+	p.mu.Lock()
+	p.node = node
+	p.mu.Unlock()
+}
+
 // logf logs a line about the connection, with the prefix that the operator chose.
-func (c *conn) logf(level slog.Level, format string, args ...any) {
-	l := c.net.log
+func (p *peerLog) logf(level slog.Level, format string, args ...any) {
+	l := p.log
 	if !l.Enabled(context.Background(), level) {
 		return
 	}
-	if level > slog.LevelDebug && !c.lines.take(1) {
-		c.unsaid.Add(1)
+	if level > slog.LevelDebug && !p.lines.take(1) {
+		p.unsaid.Add(1)
 		return
 	}
-	l.Log(context.Background(), level, c.prefix()+fmt.Sprintf(format, args...))
+	l.Log(context.Background(), level, p.prefix()+fmt.Sprintf(format, args...))
 }
 
 // finalf logs why the connection ends, however much was logged before.
-func (c *conn) finalf(level slog.Level, format string, args ...any) {
-	if n := c.unsaid.Swap(0); n > 0 {
+func (p *peerLog) finalf(level slog.Level, format string, args ...any) {
+	if n := p.unsaid.Swap(0); n > 0 {
 		format += fmt.Sprintf(" (%d lines about this peer were left out)", n)
 	}
-	if l := c.net.log; l.Enabled(context.Background(), level) {
-		l.Log(context.Background(), level, c.prefix()+fmt.Sprintf(format, args...))
+	if l := p.log; l.Enabled(context.Background(), level) {
+		l.Log(context.Background(), level, p.prefix()+fmt.Sprintf(format, args...))
 	}
 }
 
 // debugging tells whether debugf writes, for where even its arguments cost.
-func (c *conn) debugging() bool { return c.net.log.Enabled(context.Background(), slog.LevelDebug) }
+func (p *peerLog) debugging() bool { return p.log.Enabled(context.Background(), slog.LevelDebug) }
 
-func (c *conn) debugf(format string, args ...any) { c.logf(slog.LevelDebug, format, args...) }
-func (c *conn) infof(format string, args ...any)  { c.logf(slog.LevelInfo, format, args...) }
-func (c *conn) warnf(format string, args ...any)  { c.logf(slog.LevelWarn, format, args...) }
-func (c *conn) errorf(format string, args ...any) { c.logf(slog.LevelError, format, args...) }
+func (p *peerLog) debugf(format string, args ...any) { p.logf(slog.LevelDebug, format, args...) }
+func (p *peerLog) infof(format string, args ...any)  { p.logf(slog.LevelInfo, format, args...) }
+func (p *peerLog) warnf(format string, args ...any)  { p.logf(slog.LevelWarn, format, args...) }
+func (p *peerLog) errorf(format string, args ...any) { p.logf(slog.LevelError, format, args...) }
 
 // prefix fills peer-log-format.
-func (c *conn) prefix() string {
+func (p *peerLog) prefix() string {
 	var b strings.Builder
-	rest := c.net.config.PeerLogFormat
+	rest := p.format
 	for {
 		before, after, found := strings.Cut(rest, "${")
 		b.WriteString(before)
@@ -124,29 +168,29 @@ func (c *conn) prefix() string {
 			b.WriteString("${" + after)
 			return b.String()
 		}
-		b.WriteString(c.logValue(name))
+		b.WriteString(p.logValue(name))
 		rest = tail
 	}
 }
 
-func (c *conn) logValue(name string) string {
+func (p *peerLog) logValue(name string) string {
 	switch name {
 	case "_name":
-		return c.name()
+		return p.name()
 	case "_cid":
-		return strconv.FormatUint(uint64(c.id), 10)
+		return strconv.FormatUint(uint64(p.id), 10)
 	case "_id":
-		return c.peerID().String()
+		return p.peerID().String()
 	case "_sid":
-		return c.peerID().String()[:7]
+		return p.peerID().String()[:7]
 	case "_ip":
-		return c.remoteIP
+		return p.remoteIP
 	case "_port":
-		return c.remotePort
+		return p.remotePort
 	case "_lip":
-		return c.localIP
+		return p.localIP
 	case "_lport":
-		return c.localPort
+		return p.localPort
 	}
 	return "${" + name + "}"
 }

@@ -192,12 +192,9 @@ func (s *syncer) catchUp(c *conn, num uint32, id types.Checksum256) {
 		if !o.takesBlocks() {
 			continue
 		}
-		o.mu.Lock()
-		promised := o.promises(now) && (o.forkNum > num || o.forkHead == id)
-		o.mu.Unlock()
-		if promised {
+		if o.promised.covers(num, id, now) {
 			c.infof("none notice while in %v, fork head num = %d, id %s...", s.stage(), num, shortID(id))
-			c.setFork(types.Checksum256{}, 0)
+			c.promised.set(types.Checksum256{}, 0)
 			c.send(Request{})
 			return
 		}
@@ -209,27 +206,8 @@ func (s *syncer) catchUp(c *conn, num uint32, id types.Checksum256) {
 	if !s.syncing() {
 		s.setState(headCatchUp)
 	}
-	c.setFork(id, num)
+	c.promised.set(id, num)
 	c.send(Request{Blocks: IDs{Mode: ModeCatchUp, IDs: []types.Checksum256{info.HeadID}}})
-}
-
-func (c *conn) setFork(id types.Checksum256, num uint32) {
-	c.mu.Lock()
-	c.forkHead, c.forkNum, c.forkSince = id, num, time.Now()
-	c.mu.Unlock()
-}
-
-// promises tells whether the peer is to be expected to send blocks up to a head. The
-// caller holds mu.
-func (c *conn) promises(now time.Time) bool {
-	return !c.forkHead.IsZero() && now.Sub(c.forkSince) <= responseTime
-}
-
-// keepsPromise notes that the peer has sent a block that is good, and news.
-func (c *conn) keepsPromise() {
-	c.mu.Lock()
-	c.forkSince = time.Now()
-	c.mu.Unlock()
 }
 
 // notice acts on what a peer has (Leap: sync_recv_notice).
@@ -593,9 +571,7 @@ func (s *syncer) check(now time.Time) {
 // applied notes a block that the chain has now, or had already (Leap:
 // sync_recv_block).
 func (s *syncer) applied(c *conn, b *Block) {
-	c.mu.Lock()
 	c.rejected.accepted()
-	c.mu.Unlock()
 	switch s.stage() {
 	case libCatchUp:
 		s.mu.Lock()
@@ -617,15 +593,7 @@ func (s *syncer) came(id types.Checksum256) {
 	}
 	promised, num, now := false, types.BlockNum(id), time.Now()
 	for _, o := range *s.net.conns.Load() {
-		o.mu.Lock()
-		if o.promises(now) {
-			if o.forkNum < num || o.forkHead == id {
-				o.forkHead, o.forkNum = types.Checksum256{}, 0
-			} else {
-				promised = true
-			}
-		}
-		o.mu.Unlock()
+		promised = o.promised.open(num, id, now) || promised
 	}
 	if !promised {
 		s.setState(inSync)

@@ -1,11 +1,9 @@
 package p2p
 
 import (
-	"log/slog"
 	"net"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"tarn/antelope/types"
@@ -47,7 +45,7 @@ func (o *outbox) signal() {
 }
 
 // add queues a frame, which nobody changes any more, and returns how much is queued.
-// What is relayed stays until the writer or [conn.writeNow] is called for.
+// What is relayed stays until the writer or [link.writeNow] is called for.
 func (o *outbox) add(frame []byte, relayed bool) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -232,190 +230,4 @@ func (o *outbox) sentTo(from, num uint32) {
 		o.from = num + 1
 	}
 	o.signal()
-}
-
-// encode makes the frame of a message of this package.
-func (c *conn) encode(m Message) []byte {
-	frame, err := AppendFrame(nil, m)
-	if err != nil {
-		c.errorf("%v", err) // a fault of ours
-	}
-	return frame
-}
-
-// send queues a message.
-func (c *conn) send(m Message) { c.enqueue(c.encode(m), false) }
-
-func (c *conn) enqueue(frame []byte, relayed bool) {
-	if queued := c.out.add(frame, relayed); queued > hardQueue {
-		c.warnf("write_queue full %d bytes, giving up on connection", queued)
-		c.close(true, "write queue full")
-	}
-}
-
-// writeNow writes what is queued as far as the kernel takes it at once, and leaves
-// the rest to the writer. With hundreds of peers it costs more to wake a goroutine
-// for each of them than to write a few hundred bytes.
-func (c *conn) writeNow() {
-	if c.raw == nil {
-		c.out.signal()
-		return
-	}
-	frame := c.out.takeFew()
-	if frame == nil {
-		return
-	}
-	n := 0
-	err := c.raw.Control(func(fd uintptr) { n, _ = syscall.Write(int(fd), frame) })
-	if err != nil || n < 0 {
-		n = 0 // the writer finds out why
-	}
-	c.countOut(int64(n), time.Now())
-	c.out.giveBack(frame[n:])
-}
-
-// write sends what is queued until the connection ends, or until the last message
-// was written.
-func (c *conn) write() error {
-	var deadline time.Time
-	for {
-		select {
-		case <-c.ended.Done():
-			return nil
-		case <-c.out.wake:
-		}
-		for c.ended.Err() == nil {
-			w := c.out.take()
-			frames, wait := c.fetch(&w)
-			if len(frames) > 0 {
-				if err := c.flush(frames, &deadline); err != nil {
-					return err
-				}
-			}
-			if w.final {
-				return nil
-			}
-			if wait > 0 {
-				c.wakeIn(wait)
-			}
-			if len(frames) == 0 {
-				break
-			}
-		}
-	}
-}
-
-// wakeIn makes the writer look again later, when a limit of rate allows more.
-func (c *conn) wakeIn(d time.Duration) {
-	time.AfterFunc(d, c.out.signal)
-}
-
-// flush writes frames. deadline is that of the socket, which is moved only when
-// there is not much left of it: that costs as much as a small write.
-func (c *conn) flush(frames net.Buffers, deadline *time.Time) (err error) {
-	size := 0
-	for _, f := range frames {
-		size += len(f)
-	}
-	now := time.Now()
-	need := writeTime + time.Duration(size/slowestPeer)*time.Second
-	if deadline.Before(now.Add(need)) {
-		*deadline = now.Add(need + writeTime/2)
-		_ = c.socket.SetWriteDeadline(*deadline) // closed is found by the write
-	}
-	var n int64
-	if len(frames) == 1 {
-		var k int
-		k, err = c.socket.Write(frames[0])
-		n = int64(k)
-	} else {
-		n, err = frames.WriteTo(c.socket)
-	}
-	c.countOut(n, now)
-	return err
-}
-
-func (c *conn) countOut(n int64, now time.Time) {
-	c.bytesOut.Add(n)
-	c.lastOut.Store(now.UnixNano())
-	c.net.bytesOut.Add(uint64(n))
-}
-
-// fetch adds the blocks that the peer asked for to what is written. wait is how
-// long the peer's limit forbids more of them.
-func (c *conn) fetch(w *work) (frames net.Buffers, wait time.Duration) {
-	frames = w.frames
-	for _, id := range w.wanted {
-		block, err := c.net.chain.BlockByID(id)
-		switch {
-		case err != nil:
-			c.errorf("caught exception fetching block id %v: %v", id, err)
-		case block == nil:
-			c.infof("fetch block by id returned null, id %v", id)
-		default:
-			frames = append(frames, appendRawFrame(make([]byte, 0, len(block)+5), TypeBlock, block))
-		}
-	}
-	if w.from > w.to {
-		return frames, 0
-	}
-	if c.rate > 0 {
-		// What is newer than the last irreversible block is not throttled.
-		if wait = c.spare.spend(0); wait > 0 && (c.syncing.Load() || w.from <= c.net.chain.Info().LIBNum) {
-			c.throttle(true)
-			return frames, wait
-		}
-		c.throttle(false)
-	}
-	return c.fetchRange(w, frames), 0
-}
-
-// fetchRange fetches the next blocks of a range.
-func (c *conn) fetchRange(w *work, frames net.Buffers) net.Buffers {
-	limit := writeBatch
-	if c.rate > 0 {
-		limit = int(min(uint64(limit), c.rate/4+1))
-	}
-	var small []byte
-	num, size := w.from, 0
-	for ; num <= w.to && size < limit && num != 0; num++ {
-		block, err := c.net.chain.Block(num)
-		if err != nil || block == nil {
-			c.infof("enqueue sync, unable to fetch block %d, sending benign_other go away", num)
-			if err != nil {
-				c.logf(slog.LevelError, "block %d: %v", num, err)
-			}
-			c.out.stopServing()
-			c.goAway(BenignOther, types.Checksum256{})
-			break
-		}
-		size += len(block) + 5
-		if len(block) <= copiedBlock {
-			small = appendRawFrame(small, TypeBlock, block)
-			continue
-		}
-		if len(small) > 0 {
-			frames, small = append(frames, small), nil
-		}
-		frames = append(frames, appendRawFrame(make([]byte, 0, len(block)+5), TypeBlock, block))
-	}
-	if len(small) > 0 {
-		frames = append(frames, small)
-	}
-	c.net.blocksOut.Add(uint64(num - w.from))
-	c.syncOut.Add(int64(size))
-	c.lastBlock.Store(time.Now().UnixNano())
-	if num > w.from {
-		c.out.sentTo(w.from, num-1)
-	}
-	if c.rate > 0 {
-		c.spare.spend(float64(size))
-	}
-	return frames
-}
-
-func (c *conn) throttle(on bool) {
-	if c.throttled.Swap(on) != on && on {
-		c.debugf("throttling block sync to peer %s:%s", c.remoteIP, c.remotePort)
-	}
 }
