@@ -90,7 +90,8 @@ type Chain struct {
 	network  Network
 	counted  counted
 	beyond   beyond
-	block    inter.BlockState // after the last frame; its root lacks, see root
+	frontier atomic.Pointer[Frontier] // that views show
+	block    inter.BlockState         // after the last frame; its root lacks, see root
 	epoch    *inter.EpochState
 	upgrades []inter.UpgradeHeight
 	record   *inter.EpochRecord // of the epoch that began with the last block, until it is written

@@ -164,6 +164,7 @@ func (c *Chain) ShowRecords() error {
 		c.logs.blocks.FlushRecords,
 		func() error { return c.votes.Write(c.store) },
 		c.store.Publish,
+		c.lookAhead,
 		c.store.Relieve,
 		c.compare,
 		c.settle,

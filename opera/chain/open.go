@@ -110,6 +110,9 @@ func (c *Chain) resume(h *head) error {
 		return err
 	}
 	c.show()
+	if err := c.lookAhead(); err != nil {
+		return err
+	}
 	return c.refeed()
 }
 

@@ -42,6 +42,9 @@ func (c *Chain) push(b *draft, done *Block, frame inter.Frame) error {
 		}
 	}
 	c.show()
+	if err := c.lookAhead(); err != nil {
+		return err
+	}
 	if c.options.Connected != nil {
 		c.options.Connected(done)
 	}

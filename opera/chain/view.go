@@ -448,17 +448,17 @@ func (v *View) EpochRecord(number inter.Epoch) (*inter.EpochRecord, error) {
 // EpochOf returns the epoch of a block by where epochs begin, 0 if it is before them all.
 // Of a block that is still to come it is the present one.
 func (v *View) EpochOf(number inter.BlockNumber) (inter.Epoch, error) {
-	record, err := v.recordOf(number)
+	record, err := v.recordOf(number, v.shown.epoch.Epoch)
 	if err != nil || record == nil {
 		return 0, err
 	}
 	return record.Epoch, nil
 }
 
-// recordOf returns the record of the epoch of a block. No epoch is known before the first one
-// of the genesis.
-func (v *View) recordOf(number inter.BlockNumber) (*inter.EpochRecord, error) {
-	first, last := inter.Epoch(0), v.shown.epoch.Epoch
+// recordOf returns the record of the epoch of a block, which is none after the last one. No
+// epoch is known before the first one of the genesis, all from there to the last one are.
+func (v *View) recordOf(number inter.BlockNumber, last inter.Epoch) (*inter.EpochRecord, error) {
+	first := inter.Epoch(0)
 	var found *inter.EpochRecord
 	for first < last {
 		middle := first + (last-first+1)/2

@@ -80,11 +80,16 @@ func (b *BlockContent) DecodeRLP(s *rlp.Stream) error {
 	if err := s.Decode(&p); err != nil {
 		return fmt.Errorf("decode a block's record: %w", err)
 	}
-	for i, tx := range p.Txs {
+	*b = BlockContent(p)
+	return supported(p.Txs)
+}
+
+// supported refuses a block's transactions of other types.
+func supported(txs types.Transactions) error {
+	for i, tx := range txs {
 		if !Supported(tx) {
 			return fmt.Errorf("decode a block's record: transaction %d has the type %d", i, tx.Type())
 		}
 	}
-	*b = BlockContent(p)
 	return nil
 }

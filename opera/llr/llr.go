@@ -15,7 +15,8 @@
 //
 // # Goroutines
 //
-// The chain's writer calls all methods of a [Ledger] but those that take a reader.
+// The chain's writer calls all methods of a [Ledger] but those that take a reader; what
+// [Ledger.Shown] returns belongs to whoever has the reader.
 package llr
 
 import (

@@ -48,6 +48,10 @@ func takeVotes(key []byte, size int, row []byte, each func(Votes) bool) error {
 	return nil
 }
 
+// Shown returns what a revision has of the votes, for [Ledger.HasBlockVotes], [Ledger.HasEpochVote],
+// [Ledger.DecidedBlock] and [Ledger.DecidedEpoch] on any goroutine that has the reader.
+func (l *Ledger) Shown(from store.Reader) *Ledger { return &Ledger{tables: l.tables, from: from} }
+
 // HasBlockVotes tells whether votes for blocks were counted.
 func (l *Ledger) HasBlockVotes(v *inter.SignedBlockVotes) (bool, error) {
 	id := v.Signed.Locator.ID()

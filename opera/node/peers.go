@@ -76,6 +76,8 @@ func (l *life) peerOptions(n *Node) (p2p.Options, error) {
 	o := p2p.Options{
 		Ledger:  p2p.NewLedger(n.Chain(), n),
 		Records: p2p.NewRecords(n.Chain()),
+		Filler:  p2p.NewFiller(n.Chain(), n),
+		Snap:    l.Opera.AllowSnapsync,
 		Notice:  func(err error) { l.log.Debug("Peer", "err", err) },
 		Refused: (&refusals{log: l.log, now: time.Now}).refused,
 		Server: p2p.Server{

@@ -40,8 +40,11 @@ func (a archive) BlockVotes(from []byte, each func(key, item []byte) bool) error
 }
 
 func (a archive) BlockRecords(from []byte, each func(key, item []byte) bool) error {
+	// Blocks that came as records follow the chain's own. Those beyond a gap are told when it is
+	// filled: nobody has it walked through.
+	end := a.chain.Frontier().Unfilled.Block
 	return a.walk(func(v *chain.View) error {
-		for n := max(inter.BlockNumber(binary.BigEndian.Uint64(from)), a.chain.Lowest()); n <= v.Head().Number; n++ {
+		for n := max(inter.BlockNumber(binary.BigEndian.Uint64(from)), a.chain.Lowest()); n < max(end, v.Head().Number+1); n++ {
 			record, err := v.BlockRecord(n)
 			if err != nil || record == nil {
 				return err

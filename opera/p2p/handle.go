@@ -56,7 +56,7 @@ func (n *Node) handle(p *peer, m message, release func()) error {
 			return context.Cause(p.ctx)
 		}
 	case codeBlockVotesChunk, codeBlockRecordsChunk, codeEpochPacksChunk:
-		return nil // nobody asked for them
+		return n.takeRecords(p, m)
 	}
 	return fmt.Errorf("%w: %d", errCode, m.code)
 }

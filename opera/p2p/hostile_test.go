@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/p2p"
 	"github.com/ethereum/go-ethereum/p2p/enode"
+	"github.com/ethereum/go-ethereum/rlp"
 
 	"tarn/opera/eventfile"
 	"tarn/opera/genesis/fakenet"
@@ -116,10 +118,17 @@ func forged(t testing.TB, epoch inter.Epoch, number int, parents ...inter.EventI
 		Version: 1, Epoch: epoch, Seq: 2, Frame: 1, Lamport: 2, Creator: 1, Parents: parents,
 		CreationTime: inter.Timestamp(1e18 + number), MedianTime: 1e18, GasPowerUsed: 28_000,
 	}}
-	if err := p.Seal(); err != nil {
-		t.Fatal(err)
+	signAs(t, p, 1)
+	return p
+}
+
+// signAs makes an event one of a validator of the fakenet.
+func signAs(t testing.TB, p *inter.Payload, id inter.ValidatorID) {
+	t.Helper()
+	key, err := fakenet.Key(id)
+	if err == nil {
+		err = p.Seal()
 	}
-	key, err := fakenet.Key(1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +138,6 @@ func forged(t testing.TB, epoch inter.Epoch, number int, parents ...inter.EventI
 		t.Fatal(err)
 	}
 	copy(p.Signature[:], signature)
-	return p
 }
 
 // conduct is what a hostile peer does, and whether it has to be left for it.
@@ -148,6 +156,7 @@ func loop(s *stranger, pause time.Duration, do func(i int) bool) {
 
 func conducts(all [][]byte) map[string]conduct {
 	empty := bytes.Repeat([]byte{0x80}, 9<<20)
+	list := append([]byte{0xfa, 0x90, 0, 0}, empty...)
 	return map[string]conduct{
 		"a message larger than any": {true, func(_ testing.TB, s *stranger) {
 			s.send(codeEvents, make([]byte, maxMessage+1))
@@ -158,7 +167,7 @@ func conducts(all [][]byte) map[string]conduct {
 			s.read()
 		}},
 		"a list of millions": {true, func(_ testing.TB, s *stranger) {
-			_ = s.rw.WriteMsg(p2p.Msg{Code: codeEvents, Size: uint32(len(empty) + 4), Payload: io.MultiReader(bytes.NewReader([]byte{0xfa, 0x90, 0, 0}), bytes.NewReader(empty))})
+			_ = s.rw.WriteMsg(p2p.Msg{Code: codeEvents, Size: uint32(len(list)), Payload: bytes.NewReader(list)})
 			s.read()
 		}},
 		"an unknown code of a second handshake": {true, func(_ testing.TB, s *stranger) {
@@ -208,6 +217,28 @@ func conducts(all [][]byte) map[string]conduct {
 				return s.send(codeEventsChunk, &eventsChunk{Session: uint32(i), IDs: []inter.EventID{{1}}})
 			})
 		}},
+		"votes and records in garbage": {true, func(_ testing.TB, s *stranger) {
+			s.send(codeBlockVotesChunk, []any{uint(1), false, []any{"text"}})
+			s.read()
+		}},
+		"an epoch that is garbage": {true, func(_ testing.TB, s *stranger) {
+			s.send(codeEpochPacksChunk, []any{uint(1), false, []any{[]any{[]any{}, "text"}}})
+			s.read()
+		}},
+		"more votes than a chunk has": {true, func(_ testing.TB, s *stranger) {
+			s.send(codeBlockVotesChunk, []any{uint(1), false, make([]uint, hardItems)})
+			s.read()
+		}},
+		"votes of epochs that are not known": {false, func(t testing.TB, s *stranger) {
+			votes := ballot(t, 1<<20, 7, inter.BlockVotes{Start: 1 << 30, Epoch: 1 << 20, Votes: make([][32]byte, 64)}, inter.EpochVote{}).SignedBlockVotes()
+			list := slices.Repeat([]*inter.SignedBlockVotes{&votes}, 999)
+			loop(s, time.Millisecond, func(i int) bool { return s.send(codeBlockVotesChunk, []any{uint(i), false, list}) })
+		}},
+		"blocks of nine megabytes that nobody voted for": {false, func(_ testing.TB, s *stranger) {
+			loop(s, 10*time.Millisecond, func(i int) bool {
+				return s.send(codeBlockRecordsChunk, []any{uint(i), false, []any{[]any{[]any{[32]byte{}, [32]byte{}, []any{}, rlp.RawValue(list), uint(1), uint(1)}, uint(1 << 40)}}})
+			})
+		}},
 		"it is far ahead, and serves nothing": {false, func(_ testing.TB, s *stranger) {
 			loop(s, 10*time.Millisecond, func(int) bool { return s.send(codeProgress, &Progress{Epoch: 1 << 20, Block: 1 << 40}) })
 		}},
@@ -229,7 +260,13 @@ func TestHonestPeersAreUnharmedBesideHostileOnes(t *testing.T) {
 		o.Notice = nil
 		o.Limits = Limits{ChunkWait: 300 * time.Millisecond, Restart: 100 * time.Millisecond, Progress: 100 * time.Millisecond, Handshake: time.Second, Arrive: 200 * time.Millisecond}
 	}
-	a, b, c := startNode(t, NewLedger(first.Chain.Chain, first), quick), startNode(t, NewLedger(middle.Chain.Chain, middle), quick), startNode(t, NewLedger(third.Chain.Chain, third), quick)
+	follower := func(l *ledger) *Node {
+		return startNode(t, NewLedger(l.Chain.Chain, l), func(o *Options) {
+			quick(o)
+			o.Records, o.Filler, o.Snap = NewRecords(l.Chain.Chain), NewFiller(l.Chain.Chain, l), true
+		})
+	}
+	a, b, c := follower(first), follower(middle), follower(third)
 	gone := map[string]<-chan struct{}{}
 	list := conducts(all)
 	var acted atomic.Int32
@@ -298,6 +335,13 @@ func bounded(t testing.TB, n *Node) {
 		t.Errorf("%d events wait for parents", len(n.intake.order.waiting))
 	}
 	n.intake.mu.Unlock()
+	if r := n.filling.repeater; r != nil {
+		r.budget.mu.Lock()
+		if r.budget.n > n.limits.FillChunks || r.budget.size > n.limits.FillBytes {
+			t.Errorf("%d chunks of votes and records wait, of %d bytes", r.budget.n, r.budget.size)
+		}
+		r.budget.mu.Unlock()
+	}
 	for _, p := range n.list() {
 		p.queue.mu.Lock()
 		if len(p.queue.list) > n.limits.QueueItems || p.queue.size > n.limits.QueueBytes+maxMessage {

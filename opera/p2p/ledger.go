@@ -15,6 +15,7 @@ import (
 // Present is where a ledger is.
 type Present struct {
 	Epoch inter.Epoch
+	Began inter.Timestamp // the epoch
 	Last  inter.BlockInfo
 }
 
@@ -82,7 +83,7 @@ func (l *chained) Present() (Present, error) {
 		return Present{}, err
 	}
 	l.enter(v.Epoch())
-	return Present{Epoch: v.Epoch().Epoch, Last: v.Head()}, v.Close()
+	return Present{Epoch: v.Epoch().Epoch, Began: v.Epoch().EpochStart, Last: v.Head()}, v.Close()
 }
 
 func (l *chained) Verify(p *inter.Payload) error {

@@ -2,7 +2,6 @@ package p2p
 
 import (
 	"encoding/binary"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -16,30 +15,20 @@ import (
 // of the epoch: go-opera does so only when the peer is in a later epoch, and otherwise
 // fetches each by its id. And it remembers whose streams brought nothing.
 type leecher struct {
-	limits *Limits
-	has    func(inter.EventID) bool // connected
-	busy   func(*peer) bool         // nothing more should be asked of a peer
-	ask    func(*peer, *request[[]byte])
+	has  func(inter.EventID) bool // connected
+	busy func(*peer) bool         // nothing more should be asked of a peer
+	ask  func(*peer, *request[[]byte])
 
-	mu     sync.Mutex
-	peers  map[*peer]int // how many streams of theirs brought nothing, since one that did
+	mu sync.Mutex
+	asker
 	epoch  inter.Epoch
 	empty  bool // no event of the epoch was connected before its first stream
-	try    uint32
 	forced bool // somebody is far ahead
-	ended  time.Time
 
 	// The stream that goes on.
-	from     *peer // nil: none
-	judged   *peer // of the one before, until it is judged
-	ahead    bool  // it said that it is in a later epoch, so there must be something
-	kind     uint8
-	session  uint32
-	began    time.Time
-	received time.Time       // the last chunk
-	asked    int             // chunks
-	open     []inter.EventID // last events of chunks that came and are not connected
-	finished int             // chunks that are
+	ahead bool // who sends it said that it is in a later epoch, so there must be something
+	kind  uint8
+	open  []inter.EventID // last events of chunks that came and are not connected
 }
 
 // enter begins with an epoch, of which there may be events. The stream of the one before
@@ -62,10 +51,7 @@ func (l *leecher) add(p *peer) {
 func (l *leecher) gone(p *peer, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.from == p {
-		l.end(now)
-	}
-	delete(l.peers, p)
+	l.asker.gone(p, now)
 }
 
 // force has the next stream begin even if no peer is in a later epoch.
@@ -75,38 +61,21 @@ func (l *leecher) force() {
 	l.forced = true
 }
 
-func (l *leecher) end(now time.Time) { l.judged, l.from, l.ended = l.from, nil, now }
-
-// judge notes what the last stream was worth. Before the next one begins there was time to
-// connect what came last.
-func (l *leecher) judge() {
-	l.sweep()
-	if vain, here := l.peers[l.judged]; here && l.finished > 0 {
-		l.peers[l.judged] = 0
-	} else if here && l.ahead {
-		l.peers[l.judged] = vain + 1
-	}
-	l.judged = nil
-}
-
 // tick begins, goes on with, and ends streams. It is called often.
 func (l *leecher) tick(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.from != nil {
-		patience := time.Duration(l.try + 5)
-		if now.Sub(l.received) >= l.limits.ChunkWait*patience/5 || now.Sub(l.began) >= l.limits.SessionWait*patience/5 {
-			l.end(now)
-		}
+	if l.from != nil && l.late(now) {
+		l.end(now)
 	}
 	if l.from == nil {
-		l.begin(now)
+		l.start(now)
 	}
 	l.goOn()
 }
 
-// begin begins a stream, if there is somebody to ask.
-func (l *leecher) begin(now time.Time) {
+// start begins a stream, if there is somebody to ask.
+func (l *leecher) start(now time.Time) {
 	var ahead, beside []*peer
 	for p := range l.peers {
 		switch e := p.progressed().Epoch; {
@@ -121,7 +90,8 @@ func (l *leecher) begin(now time.Time) {
 	if l.try > 0 && (idle <= l.limits.Restart || len(ahead) == 0 && !l.forced && idle < l.limits.IdleRestart) {
 		return
 	}
-	l.judge()
+	l.sweep()
+	l.judge(l.finished > 0, l.ahead)
 	ahead, vain := l.best(ahead)
 	if len(beside) > 0 && (len(ahead) == 0 || l.try%5 == 4 || vain > 0 && l.try%2 == 1) {
 		ahead, _ = l.best(beside)
@@ -129,28 +99,13 @@ func (l *leecher) begin(now time.Time) {
 	if len(ahead) == 0 {
 		return
 	}
-	l.from, l.kind = ahead[rand.IntN(len(ahead))], typeIDs
-	l.ahead = l.from.progressed().Epoch > l.epoch
+	l.kind = typeIDs
 	if l.empty && l.try == 0 {
 		l.kind = typeEvents
 	}
-	l.session = uint32(l.epoch)<<12 ^ l.try
-	l.try++
-	l.began, l.received, l.forced = now, now, false
-	l.asked, l.open, l.finished = 0, nil, 0
-}
-
-// best returns those whose streams brought nothing the fewest times, and how often.
-func (l *leecher) best(peers []*peer) (best []*peer, vain int) {
-	for _, p := range peers {
-		switch n := l.peers[p]; {
-		case len(best) == 0 || n < vain:
-			best, vain = []*peer{p}, n
-		case n == vain:
-			best = append(best, p)
-		}
-	}
-	return best, vain
+	l.begin(ahead, uint32(l.epoch)<<12^l.try, now)
+	l.ahead = l.from.progressed().Epoch > l.epoch
+	l.forced, l.open = false, nil
 }
 
 // sweep counts the chunks that are connected.
@@ -172,11 +127,10 @@ func (l *leecher) goOn() {
 		return
 	}
 	l.sweep()
-	more := l.finished + l.limits.StreamAhead - l.asked
-	if more <= 0 {
+	more := l.more()
+	if more == 0 {
 		return
 	}
-	l.asked += more
 	l.ask(l.from, &request[[]byte]{
 		Session:   session[[]byte]{l.session, epochKey(l.epoch), epochKey(l.epoch + 1)},
 		Limit:     limit{uint32(l.limits.StreamItems), uint64(l.limits.StreamBytes)},

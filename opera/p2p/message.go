@@ -166,6 +166,27 @@ func splitStrings(list []byte, least, most int) ([][]byte, error) {
 	return items, nil
 }
 
+// splitItem returns the first item of a list's content, as it is encoded, and what comes after it.
+func splitItem(list []byte) (item, rest []byte, err error) {
+	_, _, rest, err = rlp.Split(list)
+	return list[:len(list)-len(rest)], rest, err
+}
+
+// splitItems returns the items of a list's content as they are encoded, which stay in it.
+func splitItems(list []byte, least, most int) ([][]byte, error) {
+	n, err := count(list, least, most)
+	if err != nil {
+		return nil, err
+	}
+	items := make([][]byte, n)
+	for i := range items {
+		if items[i], list, err = splitItem(list); err != nil {
+			return nil, fmt.Errorf("%w: item %d: %w", errDecode, i, err)
+		}
+	}
+	return items, nil
+}
+
 // hash32 is an id of an event or the hash of a transaction.
 type hash32 interface{ inter.EventID | common.Hash }
 
@@ -224,31 +245,54 @@ func decodeTxs(raw []byte) (types.Transactions, error) {
 	return txs, nil
 }
 
-// decodeEventsChunk decodes a part of a stream of events. What it returns stays in raw.
-func decodeEventsChunk(raw []byte) (*eventsChunk, error) {
+// splitChunk decodes what any part of a stream begins with, and returns the rest.
+func splitChunk(raw []byte) (session uint32, done bool, rest []byte, err error) {
 	list, err := whole(raw)
 	if err != nil {
-		return nil, err
+		return 0, false, nil, err
 	}
 	number, list, err := rlp.SplitUint64(list)
 	if err == nil && number > math.MaxUint32 {
 		err = errors.New("a session above 32 bits")
 	}
-	var done uint64
+	var is uint64
 	if err == nil {
-		done, list, err = rlp.SplitUint64(list)
+		is, list, err = rlp.SplitUint64(list)
 	}
-	if err == nil && done > 1 {
+	if err == nil && is > 1 {
 		err = errors.New("neither done nor not")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errDecode, err)
+		return 0, false, nil, fmt.Errorf("%w: %w", errDecode, err)
 	}
-	c := &eventsChunk{Session: uint32(number), Done: done == 1}
+	return uint32(number), is == 1, list, nil
+}
+
+// decodeEventsChunk decodes a part of a stream of events. What it returns stays in raw.
+func decodeEventsChunk(raw []byte) (*eventsChunk, error) {
+	session, done, list, err := splitChunk(raw)
+	if err != nil {
+		return nil, err
+	}
+	c := &eventsChunk{Session: session, Done: done}
 	if err := c.items(list); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// decodeRecordsChunk decodes a part of a stream of votes or records. What it returns stays in
+// raw.
+func decodeRecordsChunk(raw []byte) (session uint32, done bool, items [][]byte, err error) {
+	session, done, rest, err := splitChunk(raw)
+	if err != nil {
+		return 0, false, nil, err
+	}
+	list, err := whole(rest)
+	if err == nil {
+		items, err = splitItems(list, 0, hardItems-1)
+	}
+	return session, done, items, err
 }
 
 // items decodes both lists of a part of a stream, one of which must be empty.

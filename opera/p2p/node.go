@@ -31,6 +31,7 @@ type Node struct {
 	reading *budget // messages that are being handled
 	intake  *intake
 	leecher *leecher
+	filling filling
 	events  *fetcher[inter.EventID]
 	txs     *fetcher[common.Hash]
 
@@ -38,8 +39,9 @@ type Node struct {
 	cancel context.CancelCauseFunc
 	all    sync.WaitGroup // everything that runs but the server
 
-	at    atomic.Pointer[Present]
-	fresh atomic.Bool // an event that is young was seen
+	at     atomic.Pointer[Present]
+	fresh  atomic.Bool // an event that is young was seen
+	behind atomic.Bool // by so much that blocks are asked for as records
 
 	refusals [reasons]atomic.Uint64
 
@@ -73,13 +75,14 @@ func New(o Options) (*Node, error) {
 		n.txs = newFetcher(&n.limits, n.limits.ArriveTx, o.Pool.Missing, func(p *peer, ids []common.Hash) { _ = p.send(codeGetTxs, ids) })
 	}
 	n.leecher = &leecher{
-		limits: &n.limits, peers: map[*peer]int{},
-		has:  func(id inter.EventID) bool { has, err := o.Ledger.HasEvent(id); return err == nil && has },
-		busy: func(p *peer) bool { return n.intake.busy() || n.events.busy(p) },
-		ask:  func(p *peer, r *request[[]byte]) { _ = p.send(codeRequestEvents, r) },
+		asker: newAsker(&n.limits),
+		has:   func(id inter.EventID) bool { has, err := o.Ledger.HasEvent(id); return err == nil && has },
+		busy:  func(p *peer) bool { return n.intake.busy() || n.events.busy(p) },
+		ask:   func(p *peer, r *request[[]byte]) { _ = p.send(codeRequestEvents, r) },
 	}
 	n.intake.connected, n.intake.dropped, n.intake.wanted = n.connected, n.dropped, n.wanted
 	n.intake.entered, n.intake.failed = n.entered, n.fail
+	n.makeFilling()
 	if err := n.begin(); err != nil {
 		return nil, err
 	}
@@ -93,6 +96,7 @@ func (n *Node) begin() error {
 		return fmt.Errorf("begin with the present epoch: %w", err)
 	}
 	n.at.Store(&at)
+	n.lookBehind(&at)
 	var highest inter.Lamport
 	err = n.o.Ledger.Events(inter.NewEventID(at.Epoch, 0, [32]byte{}), func(id inter.EventID, _ []byte) bool {
 		highest = max(highest, id.Lamport())
@@ -113,6 +117,9 @@ func (n *Node) Start() error {
 		return fmt.Errorf("start to listen to peers on %s: %w", n.o.Server.Listen, err)
 	}
 	n.all.Go(func() { n.intake.serve(n.ctx) })
+	if n.filling.repeater != nil {
+		n.all.Go(func() { n.filling.repeater.serve(n.ctx) })
+	}
 	n.all.Go(n.loop)
 	return nil
 }
@@ -147,6 +154,9 @@ func (n *Node) loop() {
 			n.leecher.force()
 		}
 		n.leecher.tick(now)
+		for _, l := range n.filling.of {
+			l.tick(now)
+		}
 		if now.Sub(fetched) >= n.limits.ArriveTx/8 {
 			n.events.tick(now)
 			if n.txs != nil {
@@ -189,6 +199,7 @@ func (n *Node) look() {
 		return
 	}
 	n.at.Store(&at)
+	n.lookBehind(&at)
 }
 
 // progress is what peers are told.
@@ -289,6 +300,11 @@ func (n *Node) join(p *peer) error {
 		return p2p.DiscAlreadyConnected
 	}
 	n.leecher.add(p)
+	if p.version > withoutChunks {
+		for _, l := range n.filling.of {
+			l.add(p)
+		}
+	}
 	return nil
 }
 
@@ -297,6 +313,9 @@ func (n *Node) part(p *peer) {
 	delete(n.peers, p.id)
 	n.mu.Unlock()
 	n.leecher.gone(p, n.o.Now())
+	for _, l := range n.filling.of {
+		l.gone(p, n.o.Now())
+	}
 	n.events.gone(p)
 	if n.txs != nil {
 		n.txs.gone(p)

@@ -14,11 +14,15 @@ import (
 // Options of a node. Zero values of Limits and Server stand for the defaults.
 type Options struct {
 	Ledger  Ledger
-	Pool    Pool             // nil: no transactions are taken or told
-	Records Records          // nil: there are none
-	Server  Server           // how others reach this node
-	Limits  Limits           // what peers may cost
-	Now     func() time.Time // nil: the clock
+	Pool    Pool    // nil: no transactions are taken or told
+	Records Records // nil: there are none
+	Filler  Filler  // nil: no votes and records are asked for or taken
+	// Snap has blocks asked for as records as long as the present epoch is older than
+	// Limits.Behind, and votes for them too, before the node is at the head.
+	Snap   bool
+	Server Server           // how others reach this node
+	Limits Limits           // what peers may cost
+	Now    func() time.Time // nil: the clock
 	// Notice, if not nil, is told why a peer was left, and what else an operator may want
 	// to know. Any goroutine may call it.
 	Notice func(error)
@@ -79,6 +83,11 @@ type Limits struct {
 	SessionWait time.Duration // the same, however many chunks come: 150 seconds
 	Restart     time.Duration // between streams: 5 seconds
 	IdleRestart time.Duration // between streams when nobody is ahead: 4 minutes
+	IdleFill    time.Duration // the same of votes and records: 5 minutes
+
+	FillChunks int           // of votes and records that wait to be worked through: 512
+	FillBytes  int           // 15 MiB
+	Behind     time.Duration // an epoch older than this is filled in by records: 14 days
 
 	Handshake   time.Duration // 5 seconds
 	Progress    time.Duration // between words about it: 10 seconds
@@ -94,6 +103,7 @@ func (l *Limits) fill() {
 		&l.QueueItems: 4096, &l.QueueBytes: 4 << 20, &l.Known: 24576, &l.Requests: 16, &l.Sessions: 3, &l.Chunks: 12,
 		&l.ChunkBytes: 1 << 20, &l.Messages: 1000, &l.MessageBytes: 30 << 20, &l.IntakeEvents: 10000, &l.IntakeBytes: 30 << 20, &l.OrderEvents: 3250, &l.OrderBytes: 11 << 20,
 		&l.Announced: 4096, &l.Announcers: 4, &l.StreamItems: 500, &l.StreamBytes: 512 << 10, &l.StreamAhead: 6,
+		&l.FillChunks: 512, &l.FillBytes: 15 << 20,
 		&l.FirstTxs: 20000, &l.RandomTxs: 128,
 	} {
 		if *p == 0 {
@@ -102,7 +112,7 @@ func (l *Limits) fill() {
 	}
 	for p, v := range map[*time.Duration]time.Duration{
 		&l.Forget: time.Minute, &l.ArriveTx: time.Second, &l.Arrive: 4 * time.Second, &l.ChunkWait: 5 * time.Second,
-		&l.SessionWait: 150 * time.Second, &l.Restart: 5 * time.Second, &l.IdleRestart: 4 * time.Minute, &l.Handshake: 5 * time.Second,
+		&l.SessionWait: 150 * time.Second, &l.Restart: 5 * time.Second, &l.IdleRestart: 4 * time.Minute, &l.IdleFill: 5 * time.Minute, &l.Behind: 14 * 24 * time.Hour, &l.Handshake: 5 * time.Second,
 		&l.Progress: 10 * time.Second, &l.Fresh: 10 * time.Minute, &l.RandomEvery: 20 * time.Second,
 	} {
 		if *p == 0 {

@@ -2,8 +2,8 @@
 // it.
 //
 // It owns connections, the messages of the protocol opera/62 and /63, who is told what,
-// what is asked of whom, the events that wait for their parents, and the streams of events
-// between nodes. It never decides what a right event is (opera/chain does, and
+// what is asked of whom, the events that wait for their parents, and the streams of events,
+// votes and records between nodes. It never decides what a right event is (opera/chain does, and
 // opera/eventcheck), writes nothing to a store, and keeps no file but the database of
 // nodes that go-ethereum's discovery has.
 //
@@ -15,8 +15,10 @@
 //     on all processors, put in order (order), and connected in runs.
 //   - order: events whose parents are missing.
 //   - fetcher: ids that peers announced, and who was asked for them.
-//   - seeder: streams of records that a peer asks for; leecher: the one stream that this
-//     node asks for.
+//   - seeder: streams that a peer asks for; leecher: the one of events that this node asks
+//     for; recordLeecher: those of votes and records.
+//   - repeater: votes and records from peers on their way to the filler, who checks them and has
+//     the chain's writer add them.
 //
 // # What a stranger costs
 //
@@ -24,6 +26,7 @@
 //     of its own of what others need too: places in the order, announcements, answers.
 //  2. Nothing of an event is computed before its epoch, size and novelty are looked at, and
 //     no signature of a transaction before that of a validator.
-//  3. A peer that does not read loses what is gossiped to it, and its own answers; nobody
+//  3. No record is decoded before validators have voted for one of its number.
+//  4. A peer that does not read loses what is gossiped to it, and its own answers; nobody
 //     else waits.
 package p2p

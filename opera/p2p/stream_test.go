@@ -143,10 +143,10 @@ type asking struct {
 func newAsking() *asking {
 	a := &asking{now: time.Unix(1e9, 0), here: map[inter.EventID]bool{}}
 	a.leecher = &leecher{
-		limits: defaults(), peers: map[*peer]int{},
-		has:  func(id inter.EventID) bool { return a.here[id] },
-		busy: func(*peer) bool { return a.stuck },
-		ask:  func(p *peer, r *request[[]byte]) { a.asks, a.of = append(a.asks, r), append(a.of, p) },
+		asker: newAsker(defaults()),
+		has:   func(id inter.EventID) bool { return a.here[id] },
+		busy:  func(*peer) bool { return a.stuck },
+		ask:   func(p *peer, r *request[[]byte]) { a.asks, a.of = append(a.asks, r), append(a.of, p) },
 	}
 	return a
 }

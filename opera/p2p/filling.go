@@ -1,0 +1,126 @@
+package p2p
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+)
+
+// aheadEpochs is how many epochs beyond the lowest undecided one are asked for (go-opera, handler).
+const aheadEpochs = 10_000
+
+// filling is the part of a node that takes votes and records: what peers are asked for, and what
+// is done with what they send.
+type filling struct {
+	repeater *repeater
+	of       map[uint64]*recordLeecher // by the code of their chunks
+}
+
+// makeFilling prepares it. Nothing is asked for and nothing taken if the options have no Filler.
+func (n *Node) makeFilling() {
+	n.filling.of = map[uint64]*recordLeecher{}
+	n.behind.Store(n.o.Snap)
+	if n.o.Filler == nil {
+		return
+	}
+	r := newRepeater(n.o.Filler, &n.limits)
+	r.failed = n.fail
+	r.blamed = func(from *peer, err error) { from.leave(fmt.Errorf("votes and records: %w", err)) }
+	r.worked = func(l *load, took int) { n.filling.of[l.code].worked(l.from, l.session, took) }
+	n.filling.repeater = r
+	f := n.o.Filler
+	epochs := func(p Progress) uint64 { return uint64(p.Epoch) }
+	blocks := func(p Progress) uint64 { return uint64(p.Block) }
+	// Who gets the events has the votes in them (go-opera, syncStatus.RequestLLR).
+	votes := func() bool { return n.behind.Load() || n.fresh.Load() }
+	for code, l := range map[uint64]*recordLeecher{
+		codeEpochPacksChunk: {
+			wanted: votes, reaches: epochs, stretch: n.epochStretch,
+			lowest: func() uint64 {
+				at := f.Frontier()
+				return uint64(min(at.Unfilled.Epoch, at.Undecided.Epoch))
+			},
+		},
+		codeBlockVotesChunk: {
+			wanted: votes, reaches: blocks, stretch: n.voteStretch,
+			lowest: func() uint64 { return uint64(f.Frontier().Undecided.Block) },
+		},
+		codeBlockRecordsChunk: {
+			wanted: n.behind.Load, reaches: blocks, stretch: n.blockStretch,
+			lowest: func() uint64 { return uint64(f.Frontier().Unfilled.Block) },
+		},
+	} {
+		l.asker, l.busy = newAsker(&n.limits), r.busy
+		n.filling.of[code] = l
+	}
+}
+
+// lookBehind notes when the node is no more behind its network by so much that blocks are asked
+// for as records. It never is again.
+func (n *Node) lookBehind(at *Present) {
+	if n.o.Now().Sub(time.Unix(0, int64(at.Began))) <= n.limits.Behind {
+		n.behind.Store(false)
+	}
+}
+
+// stretched has a peer asked for a range of keys.
+func stretched[K any](n *Node, code uint64, from, to K) inquiry {
+	return func(p *peer, id, chunks uint32) {
+		_ = p.send(code, &request[K]{
+			Session: session[K]{id, from, to}, MaxChunks: chunks,
+			Limit: limit{uint32(n.limits.StreamItems), uint64(n.limits.StreamBytes)},
+		})
+	}
+}
+
+func (n *Node) epochStretch() (inquiry, bool) {
+	at := n.o.Filler.Frontier()
+	return stretched(n, codeRequestEpochPacks, min(at.Unfilled.Epoch, at.Undecided.Epoch), at.Undecided.Epoch+aheadEpochs), true
+}
+
+func (n *Node) voteStretch() (inquiry, bool) {
+	at := n.o.Filler.Frontier()
+	epoch, err := n.o.Filler.EpochBeyond(at.Undecided.Block)
+	if err != nil {
+		n.o.Notice(fmt.Errorf("ask for votes from block %d on: %w", at.Undecided.Block, err))
+		return nil, false
+	}
+	from := binary.BigEndian.AppendUint64(epochKey(epoch), uint64(at.Undecided.Block))
+	return stretched(n, codeRequestBlockVotes, from, epochKey(at.Unfilled.Epoch)), epoch < at.Unfilled.Epoch
+}
+
+func (n *Node) blockStretch() (inquiry, bool) {
+	const hop = 100 // blocks that may be there beyond a gap
+	at := n.o.Filler.Frontier()
+	from, to := at.Unfilled.Block, at.Undecided.Block
+	if to > from+hop {
+		has, err := n.o.Filler.HasBlock(from + hop)
+		if err != nil {
+			n.o.Notice(fmt.Errorf("ask for blocks from %d on: %w", from, err))
+			return nil, false
+		}
+		if has {
+			to = from + hop
+		}
+	}
+	return stretched(n, codeRequestBlockRecords, from, to), from < to
+}
+
+// takeRecords takes a part of a stream of votes or records. As go-opera's, it need not have been
+// asked for: what comes late is of use too. Blocks are of none to a node that makes its own.
+func (n *Node) takeRecords(p *peer, m message) error {
+	l := n.filling.of[m.code]
+	if l == nil || m.code == codeBlockRecordsChunk && !n.behind.Load() {
+		return nil
+	}
+	id, done, items, err := decodeRecordsChunk(m.raw)
+	if err != nil {
+		return err
+	}
+	l.chunk(p, id, done, n.o.Now())
+	if len(items) == 0 {
+		l.worked(p, id, 0)
+		return nil
+	}
+	return n.filling.repeater.submit(p.ctx, &load{code: m.code, from: p, session: id, items: items, weight: len(m.raw)})
+}
