@@ -200,11 +200,7 @@ func loadFilled(s *state.State, path string, rows int64) (*consensus.HeaderState
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	r, err := snapshot.NewReader(f, info.Size())
+	r, err := snapshot.FromFile(f)
 	if err != nil {
 		return nil, err
 	}

@@ -259,13 +259,9 @@ func (n *Node) loadSnapshot(ctx context.Context) error {
 		return fmt.Errorf("Cannot load snapshot, %s does not exist: %w", n.o.Snapshot, err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
+	r, err := snapshot.FromFile(f)
 	if err != nil {
 		return err
-	}
-	r, err := snapshot.NewReader(f, info.Size())
-	if err != nil {
-		return fmt.Errorf("snapshot %s: %w", n.o.Snapshot, err)
 	}
 	id, err := snapshot.ChainID(r)
 	if err != nil {
@@ -300,7 +296,7 @@ func (n *Node) loadSnapshot(ctx context.Context) error {
 	watch := node.NewProgress(n.o.Log, "Loading the snapshot", progressEvery)
 	err = n.chain.Load(func(s *state.State) (*consensus.HeaderState, error) {
 		return snapshot.Load(r, s, func(p snapshot.Progress) error {
-			watch.Bytes(uint64(p.Bytes), uint64(info.Size()), "rows", p.Rows)
+			watch.Bytes(uint64(p.Bytes), uint64(r.Size()), "rows", p.Rows)
 			if err := n.store.Relieve(); err != nil {
 				return fmt.Errorf("save what was loaded so far: %w", err)
 			}

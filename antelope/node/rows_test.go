@@ -96,11 +96,7 @@ func loadRows(s *state.State, path string, rows int) (*consensus.HeaderState, er
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	r, err := snapshot.NewReader(f, info.Size())
+	r, err := snapshot.FromFile(f)
 	if err != nil {
 		return nil, err
 	}

@@ -91,13 +91,9 @@ func snapshotJSON(in, out, id string, limit uint64) (err error) {
 		return fmt.Errorf("cannot load snapshot, %s does not exist: %w", in, err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
+	r, err := snapshot.FromFile(f)
 	if err != nil {
 		return err
-	}
-	r, err := snapshot.NewReader(f, info.Size())
-	if err != nil {
-		return fmt.Errorf("snapshot %s: %w", in, err)
 	}
 	if err := ofChain(r, id); err != nil {
 		return fmt.Errorf("snapshot %s: %w", in, err)

@@ -208,11 +208,7 @@ func stateAfter(t *testing.T, path string) []byte {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := snapshot.NewReader(f, info.Size())
+	r, err := snapshot.FromFile(f)
 	if err != nil {
 		t.Fatal(err)
 	}

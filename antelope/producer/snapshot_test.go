@@ -44,11 +44,7 @@ func headerOf(t *testing.T, path string) *consensus.HeaderState {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := snapshot.NewReader(f, info.Size())
+	r, err := snapshot.FromFile(f)
 	if err != nil {
 		t.Fatal(err)
 	}

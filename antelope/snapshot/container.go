@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 
 	"tarn/antelope/exception"
 	"tarn/antelope/serial"
@@ -173,6 +174,19 @@ func NewReader(src io.ReaderAt, size int64) (*Reader, error) {
 		}
 		at = next
 	}
+}
+
+// FromFile is NewReader for an open file, which its errors name.
+func FromFile(f *os.File) (*Reader, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	r, err := NewReader(f, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("snapshot %s: %w", f.Name(), err)
+	}
+	return r, nil
 }
 
 func (r *Reader) read(b []byte, at int64) error {
