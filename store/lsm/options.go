@@ -72,6 +72,22 @@ func (o Options) Validate() error {
 	return nil
 }
 
+// CheckOptions names everything that is wrong with what all libraries are told: the store's
+// folder, and the size of the cache, where 0 is the default.
+func CheckOptions(kind, dir string, cacheBytes int64) error {
+	var errs []error
+	if dir == "" {
+		errs = append(errs, errors.New("no folder given"))
+	}
+	if cacheBytes != 0 && cacheBytes < MinCache {
+		errs = append(errs, fmt.Errorf("cache of %d bytes is below %d", cacheBytes, MinCache))
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("%s options: %w", kind, errors.Join(errs...))
+	}
+	return nil
+}
+
 // Budget is how CacheBytes is split, the same way for every library.
 type Budget struct {
 	Rows      int64 // the engine's row cache

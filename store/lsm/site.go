@@ -70,6 +70,21 @@ func Enter(files vfs.FS, dir, kind string, readOnly bool) (*Site, error) {
 	return s, nil
 }
 
+// Inside enters a store's folder, opens its library there, and leaves the folder if that
+// fails. The arguments are Enter's.
+func Inside[B Base](files vfs.FS, dir, kind string, readOnly bool, open func(*Site) (B, error)) (B, error) {
+	var none B
+	site, err := Enter(files, dir, kind, readOnly)
+	if err != nil {
+		return none, err
+	}
+	b, err := open(site)
+	if err != nil {
+		return none, errors.Join(err, site.Leave())
+	}
+	return b, nil
+}
+
 // settle makes durable what the folder holds. Of the library's own files each
 // library writes anew at its opening what it had not synced.
 func (s *Site) settle() error {
@@ -209,6 +224,16 @@ func (s *Site) New() bool {
 func (s *Site) Check(get func(key []byte) ([]byte, error)) error {
 	_, err := s.head(get)
 	return err
+}
+
+// CheckBase is Check of what a library shows.
+func (s *Site) CheckBase(b Base) error {
+	shown, err := b.Snapshot()
+	if err != nil {
+		return err
+	}
+	err = s.Check(func(key []byte) ([]byte, error) { return shown.Get(nil, key) })
+	return errors.Join(err, shown.Close())
 }
 
 // head reads the base's format and head rows. Of a new store that has none it

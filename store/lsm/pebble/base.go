@@ -29,19 +29,7 @@ type Options struct {
 }
 
 // Validate names everything that is wrong with o.
-func (o Options) Validate() error {
-	var errs []error
-	if o.Dir == "" {
-		errs = append(errs, errors.New("no folder given"))
-	}
-	if o.CacheBytes != 0 && o.CacheBytes < lsm.MinCache {
-		errs = append(errs, fmt.Errorf("cache of %d bytes is below %d", o.CacheBytes, lsm.MinCache))
-	}
-	if len(errs) > 0 {
-		return fmt.Errorf("pebble options: %w", errors.Join(errs...))
-	}
-	return nil
-}
+func (o Options) Validate() error { return lsm.CheckOptions(Kind, o.Dir, o.CacheBytes) }
 
 // library translates the options. docs/decisions/lsm-tuning.md has the reasons.
 func (o Options) library(f *files) *pebble.Options {
@@ -90,15 +78,7 @@ func Open(o Options) (*Base, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	site, err := lsm.Enter(o.FS, o.Dir, Kind, o.ReadOnly)
-	if err != nil {
-		return nil, err
-	}
-	b, err := open(site, o)
-	if err != nil {
-		return nil, errors.Join(err, site.Leave())
-	}
-	return b, nil
+	return lsm.Inside(o.FS, o.Dir, Kind, o.ReadOnly, func(site *lsm.Site) (*Base, error) { return open(site, o) })
 }
 
 func open(site *lsm.Site, o Options) (*Base, error) {
@@ -125,12 +105,7 @@ func look(site *lsm.Site, o Options) error {
 	if err != nil {
 		return err
 	}
-	s, err := b.Snapshot()
-	if err == nil {
-		err = site.Check(func(key []byte) ([]byte, error) { return s.Get(nil, key) })
-		err = errors.Join(err, s.Close())
-	}
-	return errors.Join(err, b.closeLibrary())
+	return errors.Join(site.CheckBase(b), b.closeLibrary())
 }
 
 func openLibrary(site *lsm.Site, f *files, options *pebble.Options) (*Base, error) {
