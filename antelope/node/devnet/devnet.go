@@ -27,18 +27,6 @@ import (
 	"tarn/store/vfs"
 )
 
-// Options are how a chain is run.
-type Options struct {
-	Dir  string    // of the chain; it is made if it is not there
-	HTTP string    // host:port of the API
-	P2P  string    // host:port for other nodes
-	Page string    // host:port of the page that shows what the node does; "" for none
-	Args []string  // of nodeos, besides ours
-	Tarn string    // how this program is called
-	Out  io.Writer // is told how to use the chain once it is served
-	Log  io.Writer // takes the node's log; nil for a file in the folder
-}
-
 // The files of a chain's folder.
 const (
 	keysFile     = "keys.json"
@@ -51,31 +39,15 @@ const (
 
 // Command is the devnet subcommand.
 func Command() *cobra.Command {
-	var o Options
-	verbose := false
-	c := &cobra.Command{
+	return playground.Flags(&cobra.Command{
 		Use:   "devnet [-- nodeos options]",
 		Short: "A chain of your own at once: one producer, a token, two accounts that have some",
-		RunE: func(c *cobra.Command, args []string) error {
-			o.Args, o.Out, o.Tarn = args, c.OutOrStdout(), playground.Program()
-			if verbose {
-				o.Log = c.ErrOrStderr()
-			}
-			return Run(c.Context(), o)
-		},
-	}
-	f := c.Flags()
-	f.StringVarP(&o.Dir, "dir", "d", "devnet", "folder of the chain; with one in it, that goes on")
-	f.StringVar(&o.HTTP, "http", "127.0.0.1:8888", "where the API is served")
-	f.StringVar(&o.P2P, "p2p", "127.0.0.1:9876", "where other nodes connect to")
-	f.StringVar(&o.Page, "dashboard", "127.0.0.1:8887", "where the page is that shows what the node does; empty for none")
-	f.BoolVarP(&verbose, "verbose", "v", false, "show the node's log here and not in "+playground.LogFile)
-	return c
+	}, playground.Options{Dir: "devnet", HTTP: "127.0.0.1:8888", P2P: "127.0.0.1:9876", Page: "127.0.0.1:8887"}, "the API is served", Run)
 }
 
 // Run makes the folder's chain unless it is there, and runs its node until ctx ends,
 // the process is told to stop, or the terminal that it was started from is closed.
-func Run(ctx context.Context, o Options) error {
+func Run(ctx context.Context, o playground.Options) error {
 	if err := refuse(o.Args); err != nil {
 		return err
 	}
@@ -86,20 +58,12 @@ func Run(ctx context.Context, o Options) error {
 			keys, err = prepare(ctx, &o)
 			return err
 		},
-		Node:   func(ctx context.Context, log io.Writer) error { return run(ctx, &o, log) },
+		Node: func(ctx context.Context, log io.Writer) error {
+			return playground.Execute(ctx, node.Command(), nodeosArgs(&o), log)
+		},
 		Served: func(ctx context.Context) error { return served(ctx, &o) },
 		Tell:   func() error { return tell(&o, keys) },
 	})
-}
-
-// run runs the node.
-func run(ctx context.Context, o *Options, log io.Writer) error {
-	nodeos := node.Command()
-	nodeos.SetOut(log)
-	nodeos.SetErr(log)
-	nodeos.SilenceUsage, nodeos.SilenceErrors = true, true
-	nodeos.SetArgs(nodeosArgs(o))
-	return nodeos.ExecuteContext(ctx)
 }
 
 // reason is what an error in the log says, without time and place.
@@ -127,7 +91,7 @@ func refuse(args []string) error {
 
 // nodeosArgs are nodeos' arguments. A chain to play with does not end because the disk
 // is rather full.
-func nodeosArgs(o *Options) []string {
+func nodeosArgs(o *playground.Options) []string {
 	args := []string{
 		"--config-dir", o.Dir, "--data-dir", filepath.Join(o.Dir, dataDir),
 		"--http-server-address", o.HTTP, "--p2p-listen-endpoint", o.P2P,
@@ -149,7 +113,7 @@ const perHost = "--p2p-max-nodes-per-host"
 const fullDisk = "--resource-monitor-not-shutdown-on-threshold-exceeded"
 
 // tell says how to use the chain.
-func tell(o *Options, keys *keyring) error {
+func tell(o *playground.Options, keys *keyring) error {
 	script := filepath.Join(o.Dir, transferFile)
 	if err := os.WriteFile(script, []byte(transferScript(o, keys)), 0o600); err != nil {
 		return err
@@ -159,7 +123,7 @@ func tell(o *Options, keys *keyring) error {
 }
 
 // served waits until the API answers for this chain: another node may have the address.
-func served(ctx context.Context, o *Options) error {
+func served(ctx context.Context, o *playground.Options) error {
 	text, err := os.ReadFile(filepath.Join(o.Dir, genesisFile))
 	if err != nil {
 		return err
@@ -168,16 +132,10 @@ func served(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	for {
-		if id, err := chainAt(ctx, o.HTTP); err == nil && id == g.ChainID().String() {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
+	return playground.Wait(ctx, func() bool {
+		id, err := chainAt(ctx, o.HTTP)
+		return err == nil && id == g.ChainID().String()
+	})
 }
 
 // chainAt asks for the id of the chain that is served at an address.
@@ -200,7 +158,7 @@ func chainAt(ctx context.Context, address string) (id string, err error) {
 
 // prepare makes what is missing in the folder. The chain is made beside its place and
 // moved there, so that there is a whole one or none.
-func prepare(ctx context.Context, o *Options) (*keyring, error) {
+func prepare(ctx context.Context, o *playground.Options) (*keyring, error) {
 	keys, err := openKeys(filepath.Join(o.Dir, keysFile))
 	if err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ func (w *text) String() string {
 // devnet is a chain that runs in this process.
 type devnet struct {
 	t    *testing.T
-	o    Options
+	o    playground.Options
 	out  *text
 	stop context.CancelFunc
 	done chan error
@@ -62,7 +62,7 @@ type devnet struct {
 func start(t *testing.T, dir string, args ...string) *devnet {
 	t.Helper()
 	d := &devnet{t: t, out: &text{}, done: make(chan error, 1)}
-	d.o = Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: d.out, Tarn: "tarn", Args: args}
+	d.o = playground.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: d.out, Tarn: "tarn", Args: args}
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	go func() { d.done <- Run(ctx, d.o) }()
@@ -264,7 +264,7 @@ func TestTheGuideIsOfThisChain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Dir: "somewhere", HTTP: "127.0.0.1:1", P2P: "127.0.0.1:2", Tarn: "tarn"}
+	o := playground.Options{Dir: "somewhere", HTTP: "127.0.0.1:1", P2P: "127.0.0.1:2", Tarn: "tarn"}
 	for _, text := range []string{guide(&o, keys), transferScript(&o, keys), config(keys)} {
 		for _, left := range []string{"{http", "{p2p", "{dir", "{keys", "{genesis", "{transfer", "{log", "{alice", "{bob", "{eosio", "{tarn", "{second"} {
 			if strings.Contains(text, left) {
@@ -280,7 +280,7 @@ func TestTheGuideIsOfThisChain(t *testing.T) {
 // The guide of a chain is not said because another one is served where it should be.
 func TestAnAddressThatIsTakenIsAnError(t *testing.T) {
 	d := start(t, t.TempDir())
-	o := Options{Dir: t.TempDir(), HTTP: d.o.HTTP, P2P: loopback.Address(t), Out: &text{}}
+	o := playground.Options{Dir: t.TempDir(), HTTP: d.o.HTTP, P2P: loopback.Address(t), Out: &text{}}
 	err := Run(context.Background(), o)
 	if err == nil || !strings.Contains(err.Error(), playground.LogFile) || !strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("the second node on one address: %v", err)
@@ -300,7 +300,7 @@ func TestAChainMayBeOfAnotherEngine(t *testing.T) {
 	d = start(t, dir, "--state-engine=pebble", "--log-format", "json")
 	d.has("bob", "1000000.0000 SYS")
 	d.end()
-	err := Run(context.Background(), Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: &text{}, Args: []string{"--state-engine", "leveldb"}})
+	err := Run(context.Background(), playground.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: &text{}, Args: []string{"--state-engine", "leveldb"}})
 	if err == nil || !strings.Contains(err.Error(), "holds a pebble store, not leveldb") {
 		t.Errorf("the state of one engine, asked for with another: %v", err)
 	}
@@ -309,7 +309,7 @@ func TestAChainMayBeOfAnotherEngine(t *testing.T) {
 func TestOptionsThatWouldLeaveTheChainAreRefused(t *testing.T) {
 	for _, args := range [][]string{{"--data-dir", "x"}, {"-d", "x"}, {"--blocks-dir=x"}, {"--delete-all-blocks"}} {
 		dir := filepath.Join(t.TempDir(), "none")
-		err := Run(context.Background(), Options{Dir: dir, Out: &text{}, Args: args})
+		err := Run(context.Background(), playground.Options{Dir: dir, Out: &text{}, Args: args})
 		if err == nil || !strings.Contains(err.Error(), "is not for devnet") {
 			t.Errorf("%q: %v", args, err)
 		}
@@ -322,7 +322,7 @@ func TestOptionsThatWouldLeaveTheChainAreRefused(t *testing.T) {
 func TestASecondDevnetLeavesTheFirstOnesFilesAlone(t *testing.T) {
 	dir := t.TempDir()
 	d := start(t, dir)
-	o := Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: &text{}, Args: []string{"--agent-name", "the-second-one"}}
+	o := playground.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: &text{}, Args: []string{"--agent-name", "the-second-one"}}
 	err := Run(context.Background(), o)
 	if err == nil || !strings.Contains(err.Error(), "another devnet runs in this folder") {
 		t.Errorf("the second devnet: %v", err)
@@ -355,7 +355,7 @@ func TestANodeThatEndsBeforeItServesIsAFailure(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, playground.LogFile), []byte("of a node that runs\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: &text{}, Args: []string{"--version"}}
+	o := playground.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: &text{}, Args: []string{"--version"}}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	err := Run(ctx, o)
@@ -376,7 +376,7 @@ func TestANodeThatEndsBeforeItServesIsAFailure(t *testing.T) {
 func TestANodeOfOnesOwnDoesNotEndForAFullDisk(t *testing.T) {
 	for _, args := range [][]string{nil, {"--resource-monitor-space-threshold", "6"}, {fullDisk}} {
 		n := 0
-		for _, a := range nodeosArgs(&Options{Args: args}) {
+		for _, a := range nodeosArgs(&playground.Options{Args: args}) {
 			if a == fullDisk {
 				n++
 			}
@@ -394,7 +394,7 @@ func TestManyNodesOfOneHostMayFollow(t *testing.T) {
 		perHost + " 3":   {perHost, "3"},
 		perHost + "=3":   {perHost + "=3"},
 	} {
-		all := strings.Join(nodeosArgs(&Options{Args: args}), " ")
+		all := strings.Join(nodeosArgs(&playground.Options{Args: args}), " ")
 		if strings.Count(all, perHost) != 1 || !strings.Contains(all, want) {
 			t.Errorf("with %q: %s", args, all)
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // fill puts what belongs to this chain into a text.
-func fill(text string, o *Options, keys *keyring) string {
+func fill(text string, o *playground.Options, keys *keyring) string {
 	at := func(name string) string { return filepath.Join(o.Dir, name) }
 	return strings.NewReplacer(
 		"{dir}", o.Dir, "{second}", at("second"), "{http}", o.HTTP, "{p2p}", o.P2P, "{page}", o.Page, "{tarn}", o.Tarn,
@@ -20,7 +20,7 @@ func fill(text string, o *Options, keys *keyring) string {
 }
 
 // guide is what is said when the chain is served.
-func guide(o *Options, keys *keyring) string {
+func guide(o *playground.Options, keys *keyring) string {
 	text := guideText
 	if o.Page != "" {
 		text = strings.Replace(text, "API: http://{http}\n", "API: http://{http}\nWhat it does to disk, memory and processor, live: http://{page}/\n", 1)
@@ -61,7 +61,7 @@ The node's log is {log}. Ctrl-C stops it; the next start goes on from there.
 `
 
 // transferScript is a first transfer with a wallet library.
-func transferScript(o *Options, keys *keyring) string { return fill(scriptText, o, keys) }
+func transferScript(o *playground.Options, keys *keyring) string { return fill(scriptText, o, keys) }
 
 const scriptText = `// A transfer from alice to bob: npm install --prefix {dir} @wharfkit/antelope && node {transfer}
 import { Action, APIClient, PrivateKey, SignedTransaction, Transaction } from '@wharfkit/antelope'

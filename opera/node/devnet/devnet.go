@@ -20,7 +20,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -31,19 +30,6 @@ import (
 	"tarn/playground"
 )
 
-// Options are how a chain is run.
-type Options struct {
-	Dir   string    // of the chain; it is made if it is not there
-	HTTP  string    // host:port of JSON-RPC, over HTTP and WebSocket
-	P2P   string    // host:port for other nodes
-	Page  string    // host:port of the page that shows what the node does; "" for none
-	Args  []string  // of opera, besides ours
-	Tarn  string    // how this program is called
-	Build string    // what says what the program was built from
-	Out   io.Writer // is told how to use the chain once it is served
-	Log   io.Writer // takes the node's log; nil for a file in the folder
-}
-
 // The files of a chain's folder.
 const (
 	dataDir      = "data"
@@ -52,33 +38,18 @@ const (
 	transferFile = "transfer.mjs"
 )
 
-// Command is the opera subcommand of devnet.
+// Command is the opera subcommand of devnet. build says what the program was built from.
 func Command(build string) *cobra.Command {
-	o := Options{Build: build}
-	verbose := false
-	c := &cobra.Command{
+	return playground.Flags(&cobra.Command{
 		Use:   "opera [-- opera options]",
 		Short: "An EVM chain of your own at once: one validator, an unlocked account that has everything",
-		RunE: func(c *cobra.Command, args []string) error {
-			o.Args, o.Out, o.Tarn = args, c.OutOrStdout(), playground.Program()
-			if verbose {
-				o.Log = c.ErrOrStderr()
-			}
-			return Run(c.Context(), o)
-		},
-	}
-	f := c.Flags()
-	f.StringVarP(&o.Dir, "dir", "d", "fakenet", "folder of the chain; with one in it, that goes on")
-	f.StringVar(&o.HTTP, "http", "127.0.0.1:18545", "where JSON-RPC is served, over HTTP and WebSocket")
-	f.StringVar(&o.P2P, "p2p", "127.0.0.1:5050", "where other nodes connect to")
-	f.StringVar(&o.Page, "dashboard", "127.0.0.1:8887", "where the page is that shows what the node does; empty for none")
-	f.BoolVarP(&verbose, "verbose", "v", false, "show the node's log here and not in "+playground.LogFile)
-	return c
+	}, playground.Options{Dir: "fakenet", HTTP: "127.0.0.1:18545", P2P: "127.0.0.1:5050", Page: "127.0.0.1:8887"}, "JSON-RPC is served, over HTTP and WebSocket",
+		func(ctx context.Context, o playground.Options) error { return Run(ctx, build, o) })
 }
 
 // Run makes the folder's chain unless it is there, and runs its node until ctx ends, the
 // process is told to stop, or the terminal that it was started from is closed.
-func Run(ctx context.Context, o Options) error {
+func Run(ctx context.Context, build string, o playground.Options) error {
 	if err := refuse(&o); err != nil {
 		return err
 	}
@@ -89,9 +60,13 @@ func Run(ctx context.Context, o Options) error {
 			keys, err = prepare(&o)
 			return err
 		},
-		Node:   func(ctx context.Context, log io.Writer) error { return run(ctx, &o, log) },
-		Served: func(ctx context.Context) error { return served(ctx, o.HTTP) },
-		Tell:   func() error { return tell(&o, &keys) },
+		Node: func(ctx context.Context, log io.Writer) error {
+			return playground.Execute(ctx, node.Command(build), operaArgs(&o), log)
+		},
+		Served: func(ctx context.Context) error {
+			return playground.Wait(ctx, func() bool { return answers(ctx, o.HTTP) })
+		},
+		Tell: func() error { return tell(&o, &keys) },
 	})
 }
 
@@ -99,14 +74,14 @@ func Run(ctx context.Context, o Options) error {
 var ours = []string{"datadir", "config", "genesis", "fakenet", "nodekey", "nodekeyhex", "http.addr", "http.port", "ws.addr", "ws.port", "p2p.listen", "port", "dashboard.addr"}
 
 // refuse tells what is wrong with the options.
-func refuse(o *Options) error {
+func refuse(o *playground.Options) error {
 	for _, a := range o.Args {
 		name, _, _ := strings.Cut(a, "=")
 		if bare := strings.TrimLeft(name, "-"); bare != name && slices.Contains(ours, bare) {
 			return fmt.Errorf("%s is not for devnet: --dir, --http, --p2p and --dashboard say where the chain is; delete its folder to begin another one", name)
 		}
 	}
-	for name, address := range o.addresses() {
+	for name, address := range addresses(o) {
 		if _, _, err := net.SplitHostPort(address); err != nil {
 			return fmt.Errorf("--%s: want host:port: %w", name, err)
 		}
@@ -115,7 +90,7 @@ func refuse(o *Options) error {
 }
 
 // addresses are those that are listened at, by the names of their flags.
-func (o *Options) addresses() map[string]string {
+func addresses(o *playground.Options) map[string]string {
 	list := map[string]string{"http": o.HTTP, "p2p": o.P2P}
 	if o.Page != "" {
 		list["dashboard"] = o.Page
@@ -125,8 +100,8 @@ func (o *Options) addresses() map[string]string {
 
 // prepare makes what is missing in the folder, and what tells others how to follow. Another
 // node at an address would be taken for this one: all such chains have one id.
-func prepare(o *Options) (keyring, error) {
-	for name, address := range o.addresses() {
+func prepare(o *playground.Options) (keyring, error) {
+	for name, address := range addresses(o) {
 		l, err := net.Listen("tcp", address)
 		if err != nil {
 			return keyring{}, fmt.Errorf("choose another address with --%s: %w", name, err)
@@ -168,20 +143,10 @@ func openKeys(path string) (k keyring, err error) {
 	return k, nil
 }
 
-// run runs the node.
-func run(ctx context.Context, o *Options, log io.Writer) error {
-	opera := node.Command(o.Build)
-	opera.SetOut(log)
-	opera.SetErr(log)
-	opera.SilenceUsage, opera.SilenceErrors = true, true
-	opera.SetArgs(operaArgs(o))
-	return opera.ExecuteContext(ctx)
-}
-
 // operaArgs are opera's arguments. A chain to play with does not end because the disk is
 // rather full, and its one key, which everybody knows, needs no slow lock. Pages of any
 // origin may ask.
-func operaArgs(o *Options) []string {
+func operaArgs(o *playground.Options) []string {
 	host, port, _ := net.SplitHostPort(o.HTTP)
 	const apis = "eth,ftm,dag,abft,net,web3,txpool,trace,debug"
 	args := []string{
@@ -219,23 +184,9 @@ func reason(line string) string {
 }
 
 // tell says how to use the chain.
-func tell(o *Options, keys *keyring) error {
+func tell(o *playground.Options, keys *keyring) error {
 	_, err := io.WriteString(o.Out, guide(o, keys))
 	return err
-}
-
-// served waits until JSON-RPC is answered.
-func served(ctx context.Context, address string) error {
-	for {
-		if answers(ctx, address) {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
 }
 
 // answers tells whether a chain is served at an address.

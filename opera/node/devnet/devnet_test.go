@@ -54,7 +54,7 @@ func (w *text) String() string {
 // devnet is a chain that runs in this process.
 type devnet struct {
 	t    *testing.T
-	o    Options
+	o    playground.Options
 	stop context.CancelFunc
 	done chan error
 	*rpc.Client
@@ -64,10 +64,10 @@ func start(t *testing.T, dir string) *devnet {
 	t.Helper()
 	d := &devnet{t: t, done: make(chan error, 1)}
 	out := &text{}
-	d.o = Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Page: loopback.Address(t), Out: out, Tarn: "tarn", Args: []string{"--ipcdisable"}}
+	d.o = playground.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Page: loopback.Address(t), Out: out, Tarn: "tarn", Args: []string{"--ipcdisable"}}
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
-	go func() { d.done <- Run(ctx, d.o) }()
+	go func() { d.done <- Run(ctx, "", d.o) }()
 	t.Cleanup(stop)
 	for deadline := time.Now().Add(time.Minute); !strings.Contains(out.String(), "Ctrl-C"); time.Sleep(10 * time.Millisecond) {
 		select {
@@ -174,20 +174,20 @@ func TestAStartThatFailsSaysWhy(t *testing.T) {
 	}
 	defer taken.Close()
 	for name, c := range map[string]struct {
-		o    Options
+		o    playground.Options
 		want string
 	}{
-		"taken":   {Options{HTTP: taken.Addr().String(), P2P: loopback.Address(t)}, "another address with --http"},
-		"unknown": {Options{HTTP: loopback.Address(t), P2P: loopback.Address(t), Args: []string{"--db.engine", "nonsense"}}, playground.LogFile + ", and says:\n"},
-		"version": {Options{HTTP: loopback.Address(t), P2P: loopback.Address(t), Args: []string{"version"}}, "its log is"},
-		"page":    {Options{HTTP: loopback.Address(t), P2P: loopback.Address(t), Page: taken.Addr().String()}, "another address with --dashboard"},
-		"address": {Options{HTTP: "nowhere", P2P: loopback.Address(t)}, "--http: want host:port"},
-		"folder":  {Options{HTTP: loopback.Address(t), P2P: loopback.Address(t), Args: []string{"-datadir=x"}}, "is not for devnet"},
+		"taken":   {playground.Options{HTTP: taken.Addr().String(), P2P: loopback.Address(t)}, "another address with --http"},
+		"unknown": {playground.Options{HTTP: loopback.Address(t), P2P: loopback.Address(t), Args: []string{"--db.engine", "nonsense"}}, playground.LogFile + ", and says:\n"},
+		"version": {playground.Options{HTTP: loopback.Address(t), P2P: loopback.Address(t), Args: []string{"version"}}, "its log is"},
+		"page":    {playground.Options{HTTP: loopback.Address(t), P2P: loopback.Address(t), Page: taken.Addr().String()}, "another address with --dashboard"},
+		"address": {playground.Options{HTTP: "nowhere", P2P: loopback.Address(t)}, "--http: want host:port"},
+		"folder":  {playground.Options{HTTP: loopback.Address(t), P2P: loopback.Address(t), Args: []string{"-datadir=x"}}, "is not for devnet"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := &text{}
 			c.o.Dir, c.o.Out = t.TempDir(), out
-			err := Run(t.Context(), c.o)
+			err := Run(t.Context(), "", c.o)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
@@ -222,7 +222,7 @@ func TestTheGuideIsOfThisChain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Dir: "somewhere", HTTP: "0.0.0.0:1", P2P: ":2", Page: ":3", Tarn: "tarn"}
+	o := playground.Options{Dir: "somewhere", HTTP: "0.0.0.0:1", P2P: ":2", Page: ":3", Tarn: "tarn"}
 	for _, text := range []string{guide(&o, &keys), fill(followText, &o, &keys), fill(scriptText, &o, &keys)} {
 		for _, left := range []string{"{http", "{dir", "{key", "{follow", "{transfer", "{log", "{address", "{tarn", "{second", "{url", "{page"} {
 			if strings.Contains(text, left) {

@@ -22,7 +22,7 @@ type keyring struct {
 const chainID = "0xfa3"
 
 // fill puts what belongs to this chain into a text.
-func fill(text string, o *Options, keys *keyring) string {
+func fill(text string, o *playground.Options, keys *keyring) string {
 	at := func(name string) string { return filepath.Join(o.Dir, name) }
 	return strings.NewReplacer(
 		"{dir}", o.Dir, "{second}", at("second"), "{http}", reachable(o.HTTP), "{page}", reachable(o.Page), "{tarn}", o.Tarn, "{follow}", at(followFile), "{transfer}", at(transferFile),
@@ -40,7 +40,7 @@ func reachable(address string) string {
 }
 
 // url is by what other nodes find this one.
-func url(o *Options, keys *keyring) string {
+func url(o *playground.Options, keys *keyring) string {
 	host, text, err := net.SplitHostPort(reachable(o.P2P))
 	if err != nil {
 		return ""
@@ -57,7 +57,7 @@ func url(o *Options, keys *keyring) string {
 }
 
 // guide is what is said when the chain is served.
-func guide(o *Options, keys *keyring) string {
+func guide(o *playground.Options, keys *keyring) string {
 	text := guideText
 	if o.Page != "" {
 		const api = "ws://{http}, chain id 4003\n"
