@@ -48,6 +48,8 @@ type Config struct {
 	StateBytes    int64 // of rows in the state that is started
 	SnapshotBytes int64 // of rows in the snapshot that is written and loaded
 
+	States []string // that section memory tries; none for all
+
 	Deployments int           // of the contract in setcode
 	Pause       time.Duration // between them
 
@@ -86,6 +88,9 @@ func (c Config) Validate() error {
 	bad(c.Transfers < 1000 || c.Full < 1000 || c.Empty < 100, "a number of transfers below 1000 or of blocks below 100")
 	bad(c.Reads <= 0 || c.Load <= 0 || c.Idle <= 0 || c.Slow <= 0 || c.Pause <= 0, "a duration is not positive")
 	bad(c.LoadRate < 1 || c.SlowRate < 1 || c.Deployments < 1, "a rate or number is not positive")
+	for _, name := range c.States {
+		bad(!slices.ContainsFunc(states, func(st stateKind) bool { return st.name == name }), fmt.Sprintf("%q is no way to keep a state", name))
+	}
 	bad(c.StateBytes < 1<<20 || c.SnapshotBytes < 1<<20, "a state is below 1 MiB")
 	if len(errs) > 0 {
 		return fmt.Errorf("bench: %w", errors.Join(errs...))

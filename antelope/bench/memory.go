@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,13 +28,16 @@ type Memory struct {
 	End    string        // the node's last words, if it ended by itself
 }
 
-// states are the ways to keep a state that are tried, and whether a state that is larger
-// than memory can be kept so.
-var states = []struct {
+// stateKind is a way to keep a state, and whether a state that is larger than memory can be
+// kept so.
+type stateKind struct {
 	name  string
 	fits  bool
 	extra []string
-}{
+}
+
+// states are the ways that are tried.
+var states = []stateKind{
 	{"mapped", true, []string{"--database-map-mode", "mapped"}},
 	{"mapped_private", true, []string{"--database-map-mode", "mapped_private"}},
 	{"heap", false, []string{"--database-map-mode", "heap"}},
@@ -55,6 +59,9 @@ func (b *bench) memoryLimit() (*Section, error) {
 	}
 	s := &Section{}
 	for _, st := range states {
+		if len(b.config.States) > 0 && !slices.Contains(b.config.States, st.name) {
+			continue
+		}
 		m := Memory{State: st.name, Bytes: info.Size(), Limit: max(info.Size()/5*2, leastLimit)}
 		if err := b.memoryOnce(&m, path, st.extra); err != nil {
 			return nil, fmt.Errorf("%s: %w", st.name, err)

@@ -120,6 +120,10 @@ func parse(args []string, log io.Writer) (o options, c bench.Config, err error) 
 	f.IntVar(&c.SlowRate, "slow-rate", c.SlowRate, "transfers per second in -slow")
 	f.IntVar(&c.Deployments, "deployments", c.Deployments, "of the contract in section setcode")
 	f.DurationVar(&c.Pause, "pause", c.Pause, "between these")
+	f.Func("states", "that section memory tries, of database-map-mode or state-engine, separated by commas (default all)", func(v string) error {
+		c.States = strings.Split(v, ",")
+		return nil
+	})
 	for name, to := range map[string]*int64{"state-size": &c.StateBytes, "snapshot-size": &c.SnapshotBytes} {
 		f.Func(name, fmt.Sprintf("rows in the state of section %s, in `MB` (default %d)", name[:strings.IndexByte(name, '-')], *to>>20), func(v string) error {
 			var mb int64

@@ -52,7 +52,9 @@ type Options struct {
 	Dir string // of the store
 	FS  vfs.FS // by which the lock and the seal are reached; default vfs.OS
 	// CacheBytes is shared out as lsm.Share says; default lsm.DefaultCache. The
-	// library's memtables take at least 12 MiB, whatever their share.
+	// library's memtables take at least 12 MiB, whatever their share. What the library
+	// takes while it writes tables comes on top, some times as much: tables' sizes follow
+	// CacheBytes.
 	CacheBytes int64
 	// ReadOnly refuses a store that was not closed: the library cannot read the
 	// logs of one without finishing them.
@@ -67,10 +69,23 @@ const (
 	minMemtable = 4 << 20 // a transaction may be 15 % of it
 
 	maxInline = 512 << 10 // longer values lie in files of their own, for ever
+
+	minTable, maxTable = 256 << 10, 8 << 20 // bytes of a table's file
 )
+
+// tableSize is the size of a table's file. While the library makes a table it holds all of
+// its rows, not compressed, and each block once more; up to thirteen tables are being made at
+// a time by each of two compactions. So a table is small where the memory is. The files are
+// few all the same: mapping each of them, a process can have 65,530.
+func tableSize(cacheBytes int64) int64 {
+	return min(max(cacheBytes/64, minTable), maxTable)
+}
 
 // library translates the options. docs/decisions/lsm-tuning.md has the reasons.
 func (o Options) library(path string, l *logger) badger.Options {
+	if o.CacheBytes == 0 {
+		o.CacheBytes = lsm.DefaultCache()
+	}
 	budget := lsm.Share(o.CacheBytes)
 	b := badger.DefaultOptions(path)
 	b.Logger = l
@@ -81,7 +96,8 @@ func (o Options) library(path string, l *logger) badger.Options {
 	b.BlockCacheSize = budget.Blocks
 	b.Compression = options.Snappy
 	b.BloomFalsePositive = 0.01 // about 10 bits a key
-	b.BaseTableSize = 8 << 20
+	b.BaseTableSize = tableSize(o.CacheBytes)
+	b.TableSizeMultiplier = 1 // on every level
 	b.BaseLevelSize = 64 << 20
 	b.NumCompactors = 2
 	b.ValueThreshold = min(maxInline, b.MemTableSize/10)

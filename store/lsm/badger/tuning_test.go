@@ -18,6 +18,7 @@ func BenchmarkTuning(b *testing.B) {
 		tune func(*badger.Options)
 	}{
 		{"chosen", func(*badger.Options) {}},
+		{"large-tables", func(o *badger.Options) { o.BaseTableSize, o.TableSizeMultiplier = 8<<20, 2 }},
 		{"small-levels", func(o *badger.Options) { o.BaseTableSize, o.BaseLevelSize = 2<<20, 10<<20 }},
 		{"no-compression", func(o *badger.Options) { o.Compression = options.None }},
 		{"separate-values", func(o *badger.Options) { o.ValueThreshold = 1 << 10 }},
