@@ -34,6 +34,7 @@ const (
 	slack        = 100 * time.Millisecond // the same, on a machine that has other work
 	heldMemory   = 512 << 20              // what the process may grow by meanwhile: rows, undo data, the contract's memory, garbage
 	loopDeadline = 30 * time.Millisecond
+	attempts     = 4
 
 	largest = " of 33 MiB" // the end of names of loops over the largest row
 	copies  = 5            // of it in one call: the contract's memory, the old value, the new one, room for more old ones
@@ -209,7 +210,7 @@ func copying(t *testing.T) time.Duration {
 }
 
 // Whatever a contract does in a loop, it ends when its time is up, within the memory
-// that it may take. On a machine that has other work the best of three runs counts,
+// that it may take. On a machine that has other work the best of a few runs counts,
 // beside a loop that does nothing; where the largest row is copied, beside a few copies.
 func TestNoLoopOutlivesItsDeadline(t *testing.T) {
 	functions := map[string]wasm.Function{}
@@ -239,7 +240,7 @@ func TestNoLoopOutlivesItsDeadline(t *testing.T) {
 			if strings.HasSuffix(name, largest) {
 				most += copies * copying(t)
 			}
-			for range 3 {
+			for range attempts {
 				if best = min(best, outlives(t, name, code, interpreter)); best < most {
 					break
 				}
@@ -294,7 +295,10 @@ func newExecutor(t *testing.T, st store.Store, head *consensus.HeaderState) (e *
 	}
 }
 
-// runUntil runs a contract with a deadline, and returns how late it ended, and why.
+// runUntil runs a contract with a deadline, and returns how late it ended, and why. Where
+// the process waited for a processor, it is as late as its processors worked longer than
+// there was time: a loop that goes on works. That leaves out no more than the time until the
+// deadline. On a machine that is said to be quiet the clock alone counts.
 func runUntil(t *testing.T, name string, code []byte, interpreter bool, most time.Duration) (late time.Duration, why error) {
 	t.Helper()
 	st := newStore(t)
@@ -325,14 +329,18 @@ func runUntil(t *testing.T, name string, code []byte, interpreter bool, most tim
 		x.Trx.ContextFreeActions = []types.Action{{Account: hostile, Name: types.N("loop")}}
 		x.CFD = [][]byte{make([]byte, 1<<20)}
 	}
-	before := lowestPeak(t)
+	before, began := lowestPeak(t), resident(t)
 	deadline := time.Now().Add(most)
 	trace, err := e.Push(x, execute.Billing{Explicit: true, CPU: 100, Deadline: deadline})
 	late = time.Since(deadline)
 	if err != nil {
 		t.Fatal(err)
 	}
-	grown := resident(t).PeakSize - before
+	ended := resident(t)
+	if !*everyFunction {
+		late = min(late, ended.CPU()-began.CPU()-most)
+	}
+	grown := ended.PeakSize - before
 	t.Logf("%s, interpreter %t: %d MiB", name, interpreter, grown>>20)
 	if grown > heldMemory {
 		t.Errorf("%s, interpreter %t: the process grew by %d MiB, bound %d MiB", name, interpreter, grown>>20, heldMemory>>20)
