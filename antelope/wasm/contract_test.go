@@ -163,7 +163,10 @@ func name(s string) uint64 {
 
 // token prepares a token with two holders, and the data of a transfer.
 func token(tb testing.TB, interpreter bool) (*ledger, func() error) {
-	code := contract(tb, "eosio.token")
+	return tokenOf(tb, contract(tb, "eosio.token"), interpreter)
+}
+
+func tokenOf(tb testing.TB, code []byte, interpreter bool) (*ledger, func() error) {
 	l := &ledger{rows: map[[3]uint64]int32{}}
 	c, err := NewCache(Options{Functions: stubs(tb, code, l.functions()...), Interpreter: interpreter})
 	if err != nil {
