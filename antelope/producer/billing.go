@@ -28,7 +28,7 @@ type subjectiveBilling struct {
 	names    []types.Name // of accounts, in no order
 	hand     int          // in names, where sweeping goes on
 	pending  map[types.Checksum256]*pendingBill
-	expiry   pendingBills
+	expiry   expiries[*pendingBill]
 }
 
 // Strangers choose the names that are billed, for a transaction that fails needs no
@@ -276,31 +276,9 @@ func (d *decaying) add(units uint64, ordinal, window uint32) {
 	}
 }
 
-// pendingBills is a heap by expiration.
-type pendingBills []*pendingBill
+func (b *pendingBill) before(o *pendingBill) bool { return b.expires < o.expires }
 
-func (h pendingBills) Len() int           { return len(h) }
-func (h pendingBills) Less(i, j int) bool { return h[i].expires < h[j].expires }
-func (h pendingBills) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
-}
-
-// Push is heap.Interface's.
-func (h *pendingBills) Push(v any) {
-	b := v.(*pendingBill)
-	b.index = len(*h)
-	*h = append(*h, b)
-}
-
-// Pop is heap.Interface's.
-func (h *pendingBills) Pop() any {
-	last := len(*h) - 1
-	b := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	return b
-}
+func (b *pendingBill) moved(to int) { b.index = to }
 
 // failures keeps accounts whose transactions fail again and again from being tried
 // more, for some blocks (Leap: account_failures).

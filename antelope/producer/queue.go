@@ -47,7 +47,7 @@ type entry struct {
 type queue struct {
 	byID    map[types.Checksum256]*entry
 	lists   [origins]*list.List
-	expiry  expiries
+	expiry  expiries[*entry]
 	size    int64 // bytes
 	maximum int64
 }
@@ -188,31 +188,9 @@ func (e *entry) answer(trace *types.TransactionTrace, err error) {
 	}
 }
 
-// expiries is a heap by expiration.
-type expiries []*entry
+func (e *entry) before(o *entry) bool { return e.x.Trx.Expiration < o.x.Trx.Expiration }
 
-func (h expiries) Len() int           { return len(h) }
-func (h expiries) Less(i, j int) bool { return h[i].x.Trx.Expiration < h[j].x.Trx.Expiration }
-func (h expiries) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
-}
-
-// Push is heap.Interface's.
-func (h *expiries) Push(v any) {
-	e := v.(*entry)
-	e.index = len(*h)
-	*h = append(*h, e)
-}
-
-// Pop is heap.Interface's.
-func (h *expiries) Pop() any {
-	last := len(*h) - 1
-	e := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	return e
-}
+func (e *entry) moved(to int) { e.index = to }
 
 // page is the part of the queue that Operator.Unapplied shows.
 func (q *queue) page(from *types.Checksum256, limit int, within time.Duration) control.UnappliedPage {
