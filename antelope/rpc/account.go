@@ -189,10 +189,7 @@ func (q accounts) getAccount(b []byte) ([]byte, error) {
 		q.fail(err)
 		core = &symbol
 	}
-	if err := q.end(); err != nil {
-		return b, err
-	}
-	v, err := q.api.Chain.View()
+	v, err := q.view()
 	if err != nil {
 		return b, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"tarn/antelope/exception"
 	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
 	"tarn/serve"
@@ -202,6 +203,14 @@ func (p *params) end() error {
 		return invalid(p.err)
 	}
 	return nil
+}
+
+// view ends the reading of the parameters, and returns the state, which the caller closes.
+func (q *query) view() (*state.View, error) {
+	if err := q.end(); err != nil {
+		return nil, err
+	}
+	return q.api.Chain.View()
 }
 
 func nameOf(v variant.Value) (types.Name, error) {

@@ -174,10 +174,7 @@ func (q chain) getActivatedFeatures(b []byte) ([]byte, error) {
 	q.uint32("limit", 0)
 	byBlock, reverse := q.boolean("search_by_block_num", false), q.boolean("reverse", false)
 	q.optionalUint32("time_limit_ms")
-	if err := q.end(); err != nil {
-		return b, err
-	}
-	v, err := q.api.Chain.View()
+	v, err := q.view()
 	if err != nil {
 		return b, err
 	}

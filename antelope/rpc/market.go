@@ -18,10 +18,7 @@ func (q tables) getCurrencyBalance(b []byte) ([]byte, error) {
 		s := q.text("symbol", "")
 		symbol = &s
 	}
-	if err := q.end(); err != nil {
-		return b, err
-	}
-	v, err := q.api.Chain.View()
+	v, err := q.view()
 	if err != nil {
 		return b, err
 	}
@@ -58,10 +55,7 @@ func (q tables) getCurrencyBalance(b []byte) ([]byte, error) {
 
 func (q tables) getCurrencyStats(b []byte) ([]byte, error) {
 	code, symbol := q.name("code"), q.text("symbol", "")
-	if err := q.end(); err != nil {
-		return b, err
-	}
-	v, err := q.api.Chain.View()
+	v, err := q.view()
 	if err != nil {
 		return b, err
 	}
@@ -107,10 +101,7 @@ var (
 func (q tables) getProducers(b []byte) ([]byte, error) {
 	json, lower, limit := q.boolean("json", false), q.text("lower_bound", ""), q.uint32("limit", 50)
 	ms := q.optionalUint32("time_limit_ms")
-	if err := q.end(); err != nil {
-		return b, err
-	}
-	v, err := q.api.Chain.View()
+	v, err := q.view()
 	if err != nil {
 		return b, err
 	}
@@ -236,10 +227,7 @@ func (q tables) scheduled(b []byte, v *state.View) ([]byte, error) {
 func (q transactions) getScheduledTransactions(b []byte) ([]byte, error) {
 	json, lower, limit := q.boolean("json", false), q.text("lower_bound", ""), q.uint32("limit", 50)
 	ms := q.optionalUint32("time_limit_ms")
-	if err := q.end(); err != nil {
-		return b, err
-	}
-	v, err := q.api.Chain.View()
+	v, err := q.view()
 	if err != nil {
 		return b, err
 	}

@@ -298,10 +298,7 @@ func (q operator) scheduleFeatures(b []byte) ([]byte, error) {
 
 func (q operator) getSupportedFeatures(b []byte) ([]byte, error) {
 	enabled, activatable := q.boolean("exclude_disabled", false), q.boolean("exclude_unactivatable", false)
-	if err := q.end(); err != nil {
-		return b, err
-	}
-	v, err := q.api.Chain.View()
+	v, err := q.view()
 	if err != nil {
 		return b, err
 	}

@@ -477,10 +477,7 @@ func (q accounts) getAccountsByAuthorizers(b []byte) ([]byte, error) {
 		keys = append(keys, k)
 		return err
 	})
-	if err := q.end(); err != nil {
-		return b, err
-	}
-	v, err := q.api.Chain.View()
+	v, err := q.view()
 	if err != nil {
 		return b, err
 	}
