@@ -10,6 +10,8 @@ import (
 	"tarn/store/vfs/recordfs"
 )
 
+var spoilFlag = flag.Int("shiplog.spoiled", 40, "logs of each kind whose repair is cut short at each write")
+
 var livesFlag = flag.Int("shiplog.lives", 4, "lives of a log of each kind that is closed, killed, or loses its power, again and again")
 
 // crasher is a log through several ends.

@@ -38,7 +38,7 @@ func (s *scanner) begin() (bool, error) {
 	}
 	if m != want {
 		s.found(survey.Finding{Offset: 0, Block: s.num, Detail: fmt.Sprintf("magic number %x where %x belongs: the end of the file tells whether it is pruned", m, want),
-			Mend: s.mendBytes([]write{{0, binary.LittleEndian.AppendUint64(nil, want), "magic number"}})})
+			Mend: s.mendBytes([]write{{"magic number", []piece{{0, binary.LittleEndian.AppendUint64(nil, want)}}}})})
 		binary.LittleEndian.PutUint64(b[:], want)
 	}
 	if !s.pruned {
@@ -51,7 +51,7 @@ func (s *scanner) begin() (bool, error) {
 	if _, err := decodeHeader(b[:], s.size); errors.Is(err, ErrCorrupt) && s.from > 0 {
 		// Nobody reads that entry, but its length has to fit the file.
 		length := binary.LittleEndian.AppendUint64(nil, uint64(s.from-headerBytes-trailerBytes))
-		s.found(survey.Finding{Offset: 40, Block: s.base, Detail: err.Error(), Mend: s.mendBytes([]write{{40, length, "length"}})})
+		s.found(survey.Finding{Offset: 40, Block: s.base, Detail: err.Error(), Mend: s.mendBytes([]write{{"length", []piece{{40, length}}}})})
 	}
 	return true, nil
 }
@@ -75,58 +75,84 @@ func (s *scanner) form() (pruned, certain bool, err error) {
 	return true, n > 0 && n <= number(h.id)-s.base+1, err
 }
 
-// beginPruned finds the first entry of a pruned file, as the count at its end says, or at
-// the first whole entry.
+// beginPruned finds the first entry of a pruned file, as the count at its end says. If the
+// entries before the end are not as many, it is the first whole one that is left.
 func (s *scanner) beginPruned() (bool, error) {
 	s.limit = s.size - countBytes
 	n, err := readCount(s.log, s.size)
 	if err != nil {
 		return false, err
 	}
-	there, torn, err := s.back(n)
+	there, err := s.back(n)
 	if err != nil {
 		return false, err
 	}
-	if there == 0 {
-		at, num, ok, err := s.whole(0, 0)
+	if there < n || n == 0 {
+		at, num, ok, err := s.firstLeft()
 		if err != nil {
 			return false, err
 		}
-		if !ok {
+		if !ok && there == 0 {
 			s.found(survey.Finding{Offset: headerBytes, Detail: "no whole entry is left"})
 			return false, nil
 		}
-		s.at, s.num = at, num
+		if ok {
+			s.at, s.num = at, num
+		}
 	}
-	if !torn && (n == 0 || there < n) {
-		s.count0 = fmt.Sprintf("the log says that it ends with %d entries, and there are others", n)
-	}
+	s.said = n
 	s.first, s.from = s.num, s.at
-	if s.base > s.first {
-		s.found(survey.Finding{Offset: 8, Block: s.first, Detail: fmt.Sprintf("the first header is of block %d, which comes after the first entry", s.base)})
+	if s.base > s.first || int64(s.first-s.base) > s.at/smallest { // there was no room for so many
+		s.found(survey.Finding{Offset: 8, Block: s.first, Detail: fmt.Sprintf("the first header is of block %d, and the first entry, at offset %d, of block %d", s.base, s.at, s.first)})
 		s.lost, s.base = true, s.first
 	}
 	return true, nil
 }
 
+// firstLeft finds the first whole entry that is not let go. Those that are let go are zeros but
+// for a crash, and then the mark tells which is the first.
+func (s *scanner) firstLeft() (at int64, num uint32, ok bool, err error) {
+	var before uint32
+	if m := s.mark; m != nil && m.first > 0 {
+		before = m.first - 1
+	}
+	at, num, ok, err = s.whole(0, before)
+	if err != nil || !ok || at > 0 {
+		return at, num, ok, err
+	}
+	hole, err := s.hole()
+	if err == nil && hole {
+		return s.whole(headerBytes, before)
+	}
+	return at, num, true, err
+}
+
+// hole tells whether the payload of the entry at 0 is let go. The zeros in its place look as if
+// the entry said at its end that it begins at 0.
+func (s *scanner) hole() (bool, error) {
+	var b [4]byte // a payload does not begin with zeros
+	_, err := s.log.ReadAt(b[:], headerBytes)
+	return b == [4]byte{}, err
+}
+
 // back goes from the end of the file from entry to entry, at most n, and tells how many
-// there are, and whether the last one is not whole.
-func (s *scanner) back(n uint32) (there uint32, torn bool, err error) {
+// there are.
+func (s *scanner) back(n uint32) (there uint32, err error) {
 	end := s.limit
 	for want := max(n, 1); there < want && end > 0; there++ {
 		h, at, err := lastEntry(s.log, end)
-		if err == nil && there > 0 && number(h.id)+1 != s.num {
-			s.lost = true
-			s.found(survey.Finding{Offset: at + 8, Block: s.num - 1, Detail: fmt.Sprintf("block %d is before block %d", number(h.id), s.num)})
-			return there, true, nil
+		if err == nil && at == 0 {
+			if hole, err := s.hole(); err != nil || hole {
+				return there, err
+			}
 		}
-		if errors.Is(err, ErrCorrupt) {
-			return there, there == 0, nil
+		if errors.Is(err, ErrCorrupt) || err == nil && there > 0 && number(h.id)+1 != s.num {
+			return there, nil
 		}
 		if err != nil {
-			return 0, false, err
+			return 0, err
 		}
 		s.num, s.at, end = number(h.id), at, at
 	}
-	return there, false, nil
+	return there, nil
 }

@@ -61,15 +61,13 @@ func (s *scanner) end() error {
 	if m := s.mark; m != nil && m.size == s.keep && (m.size == 0 || m.id == s.last) {
 		s.fits = true
 	}
-	end := s.size
-	if s.pruned {
-		end -= countBytes
-	}
 	switch {
 	case torn:
 		s.tail()
-	case s.count0 != "":
-		s.found(survey.Finding{Offset: end, Detail: s.count0, Mend: s.cut("write the number of entries in it")})
+	case s.pruned && !s.lost && s.keep > s.limit:
+		s.found(survey.Finding{Offset: s.keep, Detail: "the end, with the number of entries, is cut off", Mend: s.cut("write the number of entries in it")})
+	case s.pruned && !s.lost && s.said != s.kept-s.first:
+		s.found(survey.Finding{Offset: s.limit, Detail: fmt.Sprintf("the log says that it ends with %d entries, and there are %d", s.said, s.kept-s.first), Mend: s.cut("write the number of entries in it")})
 	}
 	if p := s.part; p != nil && !torn && s.num != p.last+1 {
 		s.found(survey.Finding{Offset: s.at, Block: s.num, Detail: fmt.Sprintf("the file ends before this block, and is named as if it had block %d", p.last)})
@@ -93,6 +91,7 @@ func (s *scanner) tail() {
 	switch {
 	case s.part != nil && s.kept != s.part.last+1, s.keep == 0 && !start:
 		s.lost = true
+	case s.pruned && s.lost: // nobody can tell how many entries the rest has
 	default:
 		last.Mend = s.cut(fmt.Sprintf("cut off %d bytes from offset %d on of", s.size-s.keep, s.keep))
 	}
@@ -105,7 +104,7 @@ func (s *scanner) tail() {
 func (s *scanner) cut(what string) *survey.Mend {
 	pruned, path, files, keep, count, m := s.pruned && s.keep > 0, s.path(), s.o.FS, s.keep, s.kept-s.first, s.newMark()
 	markPath := ""
-	if s.part == nil && s.mark != nil {
+	if s.mark != nil && s.mark.size > keep && !s.lost { // else nobody can tell the blocks of a mark
 		markPath = s.stem + ".mark"
 	}
 	return &survey.Mend{What: what + " " + path, Do: func() error {

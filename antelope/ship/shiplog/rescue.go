@@ -5,8 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 
 	"tarn/antelope/survey"
+	"tarn/antelope/types"
+	"tarn/store/vfs"
 )
 
 // scanWindow is how much is looked through at once for the next entry, in bytes.
@@ -20,8 +23,8 @@ var magicTail = []byte{0x50, 0x5d, 0xc3}
 func (s *scanner) whole(from int64, num uint32) (at int64, found uint32, ok bool, err error) {
 	buf := make([]byte, scanWindow)
 	const lead = 8 - 3 // bytes of the magic number before its tail
-	for from < s.limit {
-		n := min(int64(len(buf)), s.limit-from)
+	for from < s.size {
+		n := min(int64(len(buf)), s.size-from)
 		if _, err := s.log.ReadAt(buf[:n], from); err != nil {
 			return 0, 0, false, err
 		}
@@ -35,7 +38,7 @@ func (s *scanner) whole(from int64, num uint32) (at int64, found uint32, ok bool
 			if i < lead {
 				continue
 			}
-			h, back, err := readEnds(s.log, at, s.limit)
+			h, back, err := readEnds(s.log, at, s.size)
 			if errors.Is(err, ErrCorrupt) {
 				continue
 			}
@@ -74,6 +77,9 @@ func (s *scanner) derive(end int64) (header, *survey.Mend, error) {
 	} else if err != nil {
 		return h, nil, err
 	}
+	if more, err := s.longer(h); err != nil || more {
+		return h, nil, err
+	}
 	back, err := readTrailer(s.log, end)
 	if err != nil {
 		return h, nil, err
@@ -86,21 +92,49 @@ func (s *scanner) derive(end int64) (header, *survey.Mend, error) {
 	if s.at == 0 && s.magic {
 		copy(head, b[:8])
 	}
-	var writes []write
-	if !bytes.Equal(head, b[:]) {
-		writes = append(writes, write{s.at, head, "header"})
+	var list []write
+	if !bytes.Equal(head, b[:]) { // its id is what it is there: only another mend may touch that
+		list = append(list, write{"header", []piece{{s.at, head[:8]}, {s.at + 40, head[40:]}}})
 	}
 	if back != s.at {
-		writes = append(writes, write{end - trailerBytes, binary.LittleEndian.AppendUint64(nil, uint64(s.at)), "last 8 bytes"})
+		list = append(list, write{"last 8 bytes", []piece{{end - trailerBytes, binary.LittleEndian.AppendUint64(nil, uint64(s.at))}}})
 	}
-	return h, s.mendBytes(writes), nil
+	return h, s.mendBytes(list), nil
 }
 
-// write is a piece of an entry that is written anew.
+// longer tells whether the payload of the entry that is next goes on behind its stream, which
+// is whole: then it is not of the length that it was taken for.
+func (s *scanner) longer(h header) (bool, error) {
+	u, err := openPayload(s.log, s.at+headerBytes, h.payload, &s.idle)
+	if err != nil {
+		return false, err
+	}
+	defer u.Close() //nolint:errcheck // it was only read
+	if _, err := io.Copy(io.Discard, u); err != nil || u.inflater == nil {
+		return false, err
+	}
+	_, err = u.in.ReadByte()
+	if errors.Is(err, io.EOF) {
+		return false, nil
+	}
+	return true, err
+}
+
+// write is a part of an entry that is written anew: pieces, each durable before the next.
 type write struct {
+	what   string
+	pieces []piece
+}
+
+type piece struct {
 	at    int64
 	bytes []byte
-	what  string
+}
+
+// writeID writes an id in the header at a position. The block's number, by which the next
+// repair sees that the id is wrong, is right only when the rest is.
+func writeID(at int64, id *types.Checksum256) write {
+	return write{"id", []piece{{at + 12, id[4:]}, {at + 8, id[:4]}}}
 }
 
 func (s *scanner) mendBytes(list []write) *survey.Mend {
@@ -108,15 +142,32 @@ func (s *scanner) mendBytes(list []write) *survey.Mend {
 		return nil
 	}
 	w, path, files := list[0], s.path(), s.o.FS
-	return &survey.Mend{What: fmt.Sprintf("write the %s of the entry of block %d in %s anew: %d bytes at offset %d", w.what, s.num, path, len(w.bytes), w.at), Do: func() error {
+	return &survey.Mend{What: fmt.Sprintf("write the %s of the entry of block %d, at offset %d of %s, anew", w.what, s.num, w.pieces[0].at, path), Do: func() error {
 		f, err := files.Open(path, true)
 		if err != nil {
 			return err
 		}
-		_, err = f.WriteAt(w.bytes, w.at)
-		if err == nil {
-			err = f.Sync()
+		for _, p := range w.pieces {
+			if err == nil {
+				err = p.write(f)
+			}
 		}
 		return errors.Join(err, f.Close())
 	}}
+}
+
+// write makes a piece durable. What is right stays untouched: a power cut may leave anything
+// of bytes that are being written.
+func (p *piece) write(f vfs.File) error {
+	was := make([]byte, len(p.bytes))
+	if _, err := f.ReadAt(was, p.at); err != nil {
+		return err
+	}
+	if bytes.Equal(was, p.bytes) {
+		return nil
+	}
+	if _, err := f.WriteAt(p.bytes, p.at); err != nil {
+		return err
+	}
+	return f.Sync()
 }

@@ -93,7 +93,7 @@ func (l *Log) put(b block) error {
 
 // life is a log beside what it should have.
 type life struct {
-	t     *testing.T
+	t     testing.TB
 	r     *rand.Rand
 	o     Options
 	log   *Log
@@ -172,7 +172,7 @@ func (x *life) check() {
 	}
 }
 
-func read(t *testing.T, l *Log, num uint32, want block) {
+func read(t testing.TB, l *Log, num uint32, want block) {
 	t.Helper()
 	e, err := l.Read(num)
 	if err != nil {
@@ -194,7 +194,7 @@ func kinds() map[string]func(*Options) {
 	}
 }
 
-func newLife(t *testing.T, r *rand.Rand, change func(*Options), files vfs.FS, mem *memfs.FS) *life {
+func newLife(t testing.TB, r *rand.Rand, change func(*Options), files vfs.FS, mem *memfs.FS) *life {
 	x := &life{t: t, r: r, want: map[uint32]block{}, first: uint32(1 + r.IntN(3)), o: Options{Name: "trace_history", Dir: folder, FS: testFS{files, mem}}}
 	x.end = x.first
 	change(&x.o)

@@ -112,7 +112,7 @@ type scanner struct {
 	stop    bool   // what follows is cut off by a start
 	lost    bool   // headers are lost: nobody can tell where blocks are
 	unsure  bool   // so it is, if a whole entry follows what waits
-	count0  string // what is wrong with the count of a pruned file
+	said    uint32 // how many entries a pruned file says that it ends with
 	odd     oddIndex
 	idle    sync.Pool
 }
@@ -172,6 +172,11 @@ func (s *scanner) entry() error {
 		s.fits = true
 	}
 	h, back, err := readEnds(s.log, s.at, s.limit)
+	if errors.Is(err, ErrCorrupt) && s.limit < s.size { // the end with the count may be cut off
+		if x, from, e := readEnds(s.log, s.at, s.size); e == nil && from == s.at {
+			h, back, err = x, from, nil
+		}
+	}
 	if errors.Is(err, ErrCorrupt) {
 		return s.resume(err)
 	}
@@ -209,7 +214,7 @@ func (s *scanner) misnumbered(h header) error {
 	switch {
 	case err == nil && ok:
 		s.settle()
-		f.Mend = s.mendBytes([]write{{s.at + 8, id[:], "id"}})
+		f.Mend = s.mendBytes([]write{writeID(s.at, &id)})
 		s.found(f)
 		s.last = id
 	case err == nil: // it is whole but for its id, and is not cut off
@@ -278,7 +283,7 @@ func (s *scanner) isWhole(h header) error {
 	if m := s.mark; m != nil && m.size == end && m.end == s.num+1 && m.id != h.id {
 		id := m.id
 		s.found(survey.Finding{Offset: s.at + 8, Block: s.num, Detail: fmt.Sprintf("the entry is of block %s, and %s was durable", h.id, id),
-			Mend: s.mendBytes([]write{{s.at + 8, id[:], "id"}})})
+			Mend: s.mendBytes([]write{writeID(s.at, &id)})})
 		s.last, s.fits = id, true
 		return nil
 	}
@@ -337,9 +342,10 @@ func (s *scanner) unpack(at int64, h header) error {
 func (s *scanner) resume(why error) error {
 	if s.mark != nil && s.at >= s.mark.size {
 		s.wait(survey.Finding{Offset: s.at, Block: s.num, Detail: why.Error()})
+		s.stop = true
 		return nil
 	}
-	at, num, ok, err := s.whole(s.at+1, s.num)
+	at, num, ok, err := s.whole(s.at+1, 0) // its number may be any: that which is expected may be wrong
 	if err != nil {
 		return err
 	}

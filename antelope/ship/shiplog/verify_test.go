@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 
 	"tarn/antelope/survey"
@@ -21,12 +22,24 @@ import (
 // inspect verifies a log and returns what was found.
 func inspect(t *testing.T, x *life) []survey.Finding {
 	t.Helper()
+	return inspectBeside(t, x, nil)
+}
+
+// inspectBeside verifies a log beside another one, which has the ids of blocks.
+func inspectBeside(t *testing.T, x *life, known map[uint32]types.Checksum256) []survey.Finding {
+	t.Helper()
 	var list []survey.Finding
 	o := VerifyOptions{Name: x.o.Name, Dir: folder, FS: x.o.FS}
 	if x.o.Partition != nil {
 		o.Old = []string{x.o.Partition.Retained, x.o.Partition.Archive}
 	}
 	o.Reporter = survey.Reporter{Found: func(f survey.Finding) { list = append(list, f) }, Read: func(int64) error { return nil }}
+	if known != nil {
+		o.ID = func(num uint32) (types.Checksum256, bool, error) {
+			id, there := known[num]
+			return id, there, nil
+		}
+	}
 	if _, err := Verify(o); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +60,7 @@ func mendAll(t *testing.T, list []survey.Finding) {
 }
 
 // grown is a closed log of some blocks, and its blocks.
-func grown(t *testing.T, r *rand.Rand, change func(*Options), blocks int) *life {
+func grown(t testing.TB, r *rand.Rand, change func(*Options), blocks int) *life {
 	t.Helper()
 	mem := memfs.New()
 	x := newLife(t, r, change, mem, mem)
@@ -68,7 +81,7 @@ func grown(t *testing.T, r *rand.Rand, change func(*Options), blocks int) *life 
 	return x
 }
 
-func contents(t *testing.T, fs vfs.FS, path string) []byte {
+func contents(t testing.TB, fs vfs.FS, path string) []byte {
 	t.Helper()
 	f, err := fs.Open(path, false)
 	if err != nil {
@@ -254,4 +267,44 @@ func TestAnIDIsHeldAgainstAnother(t *testing.T) {
 	if err := ids.Close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// FuzzVerify: whatever the files, all of them are read to their end, and what is said to mend
+// them can be done, until nothing is left that can be mended.
+func FuzzVerify(f *testing.F) {
+	for name, change := range kinds() {
+		x := grown(f, rand.New(rand.NewPCG(1, uint64(len(name)))), change, 9)
+		mem := x.o.FS.(testFS).mem
+		f.Add(contents(f, mem, x.o.logPath()), contents(f, mem, x.o.indexPath()), contents(f, mem, x.o.markPath()))
+		f.Add(contents(f, mem, x.o.logPath()), []byte(nil), []byte(nil))
+	}
+	f.Fuzz(func(t *testing.T, log, index, mark []byte) {
+		mem := memfs.New()
+		x := &life{t: t, o: Options{Name: "trace_history", Dir: folder, FS: testFS{small{mem}, mem}}}
+		if err := vfs.MkdirAll(mem, folder); err != nil {
+			t.Fatal(err)
+		}
+		for path, b := range map[string][]byte{x.o.logPath(): log, x.o.indexPath(): index, x.o.markPath(): mark} {
+			if err := vfs.WriteDurably(x.o.FS, path, b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 3 {
+			list := inspect(t, x)
+			if !slices.ContainsFunc(list, func(f survey.Finding) bool { return f.Mend != nil }) {
+				return
+			}
+			for _, f := range list {
+				if f.Mend == nil {
+					continue
+				}
+				if err := f.Mend.Do(); errors.Is(err, syscall.EFBIG) { // an index of many blocks that are let go
+					return
+				} else if err != nil {
+					t.Fatalf("%v: %s: %v", f, f.Mend.What, err)
+				}
+			}
+		}
+		t.Fatalf("after three repairs there is %v", told(inspect(t, x)))
+	})
 }
