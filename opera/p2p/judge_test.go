@@ -45,12 +45,17 @@ func same(t *testing.T, ctx context.Context, l *ledger, n *oracle.Node) (inter.B
 	}
 	last := inter.BlockNumber(blocks[len(blocks)-1].Number)
 	await(t, "the block that go-opera has", 20*time.Second, func() bool { return headOf(t, l).Number >= last })
+	return last, sameBlocks(t, l, blocks)
+}
+
+// sameBlocks compares blocks of a go-opera with ours, and counts their transactions.
+func sameBlocks(t *testing.T, l *ledger, blocks []oracle.BlockAnswer) (txs int) {
+	t.Helper()
 	v, err := l.View()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer v.Close()
-	txs := 0
 	for _, want := range blocks {
 		b, err := v.BlockRecord(inter.BlockNumber(want.Number))
 		if err != nil {
@@ -62,7 +67,7 @@ func same(t *testing.T, ctx context.Context, l *ledger, n *oracle.Node) (inter.B
 		}
 		txs += len(want.Transactions)
 	}
-	return last, txs
+	return txs
 }
 
 func headOf(t *testing.T, l *ledger) inter.BlockInfo {
