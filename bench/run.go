@@ -84,6 +84,7 @@ func timesOf(o *record.Options) []*timed {
 		{name: "checkpoint-every", into: &o.Between, help: "time between checkpoints that the projection to a year assumes"},
 		{name: "ask-for", into: &o.AskFor, help: "how long each of the two loops of rpc and of traces takes"},
 		{name: "load-for", into: &o.LoadFor, help: "how long the load of each part of recording and streams takes"},
+		{name: "deploy-every", into: &o.DeployEvery, help: "time from one deployment in setcode to the next"},
 		{name: "peer-for", into: &o.PeerFor, help: "how long peer and serve-blocks measure"},
 		{name: "window", into: &o.Window, help: "time of window, in which the chain must not end"},
 	}
@@ -108,7 +109,8 @@ func runFlags(c *cobra.Command, o *record.Options) {
 	f.Float64Var(&o.Rating, "tbw", o.Rating, "terabytes that the disk is rated to be written, for the years that it lasts in disk; 0: not told")
 	f.Float64Var(&o.AskRate, "ask-rate", o.AskRate, "questions per second of rpc's second loop")
 	f.IntVar(&o.Peers, "peers", o.Peers, "light peers in peer and serve-blocks")
-	f.Float64Var(&o.Load, "load-rate", o.Load, "transfers per second in recording and streams")
+	f.Float64Var(&o.Load, "load-rate", o.Load, "transfers per second in recording, streams and setcode")
+	f.IntVar(&o.Deployments, "deployments", o.Deployments, "contracts that are deployed in setcode")
 	f.IntVar(&o.Clients, "clients", o.Clients, "clients in the last part of streams")
 	f.IntVar(&o.Syncing, "syncing", o.Syncing, "peers that fetch the chain, of those of serve-blocks")
 }

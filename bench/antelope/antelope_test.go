@@ -1,6 +1,7 @@
 package antelope
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,9 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"tarn/antelope/chain"
+	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/p2p"
 	"tarn/antelope/types"
 	"tarn/bench/suite"
+	"tarn/contracts"
+	"tarn/store/engine"
 )
 
 func TestLogsAreToldApartByTheirFiles(t *testing.T) {
@@ -146,5 +151,41 @@ func TestQuestionsForTracesAreOfTheChain(t *testing.T) {
 	}
 	if last < count/2 {
 		t.Errorf("%d of %d questions are for the last tenth", last, count)
+	}
+}
+
+// A contract is taken by a chain, called, and lets others' transfers pass.
+func TestContractsAreDifferentAndCanBeCalled(t *testing.T) {
+	first, err := contract(1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second, err := contract(1, 1); err != nil || bytes.Equal(first, second) || len(first) < 300_000 || len(first) > 600_000 {
+		t.Fatalf("%d and %d bytes, %v", len(first), len(second), err)
+	}
+	mode, err := engine.ParseMode("heap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := engine.Open(filepath.Join(t.TempDir(), "state"), engine.Options{Kind: engine.Page, Mode: mode, LimitBytes: 1 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	m, err := chaintest.New(st, chain.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Chain.Close()
+	token, err := chaintest.NewToken(m, contracts.Token().Code, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	who := token.Users[0]
+	if _, err := m.Block(chaintest.SetCode(who, first), chaintest.Action(who, types.N("work"), who, nil)); err != nil {
+		t.Error(err)
+	}
+	if _, err := token.Transfers(4, 1); err != nil {
+		t.Error(err)
 	}
 }

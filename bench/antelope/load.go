@@ -97,13 +97,13 @@ func (n *Network) Load(ctx context.Context, node suite.Node, o suite.Load) (suit
 	if err = o.Ready(); err == nil {
 		c.begin()
 		if sent, err = n.sendSteadily(ctx, p, node.URL, o, ended); err == nil {
-			err = c.drain(ctx, sent, ended)
+			err = c.drain(ctx, sent+o.Besides, ended)
 		}
 	}
 	cancel()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pace.Sent = sent
+	c.pace.Sent, c.pace.Taken = sent, max(0, c.pace.Taken-o.Besides)
 	return c.pace, errors.Join(err, c.failure)
 }
 

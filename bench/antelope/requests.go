@@ -2,7 +2,6 @@ package antelope
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -37,9 +36,7 @@ func (n *Network) Transfers(url string, seed uint64) (load.Source, error) {
 			if err != nil {
 				return nil, fmt.Errorf("make transfers: %w", err)
 			}
-			all[k] = load.Request{URL: url + "/v1/chain/send_transaction2", Body: fmt.Appendf(nil,
-				`{"return_failure_trace":false,"retry_trx":false,"transaction":{"signatures":["%s"],"compression":"none","packed_context_free_data":"","packed_trx":"%s"}}`,
-				packed.Signatures[0], hex.EncodeToString(packed.PackedTrx))}
+			all[k] = sending(url, packed)
 		}
 		return all, nil
 	}, nil

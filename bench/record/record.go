@@ -69,8 +69,11 @@ type Options struct {
 	Window  float64 `json:"window_seconds"`   // of window
 	Load    float64 `json:"load_rate"`        // transfers per second in recording and streams
 	LoadFor float64 `json:"load_seconds"`     // of each part of these
-	Clients int     `json:"clients"`          // of the last part of streams
-	Blocks  string  `json:"blocks,omitempty"` // folder of a recorded chain, in place of one that is made
+
+	Deployments int     `json:"deployments"`          // of contracts in setcode
+	DeployEvery float64 `json:"deploy_every_seconds"` // in setcode
+	Clients     int     `json:"clients"`              // of the last part of streams
+	Blocks      string  `json:"blocks,omitempty"`     // folder of a recorded chain, in place of one that is made
 }
 
 // Chain is what all subjects were given.

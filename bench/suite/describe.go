@@ -27,6 +27,7 @@ const (
 	Histories = "histories"
 	Recording = "recording"
 	Streams   = "streams"
+	Setcode   = "setcode"
 )
 
 // Description says what a suite is, for people who choose.
@@ -95,6 +96,14 @@ const (
 	gapLongest  = "longest gap"
 	latest      = "latest block"
 	streamed    = "blocks per second to each"
+
+	deployHalf    = "half of deployments within"
+	deployLongest = "longest deployment"
+	collections   = "collections"
+	pauseNearAll  = "99 % of pauses within"
+	pauseLongest  = "longest pause"
+	heap          = "heap, most"
+	garbage       = "garbage each"
 )
 
 // Units of values, all without prefixes: seconds, bytes.
@@ -161,6 +170,10 @@ func traces(n Network) bool { _, ok := n.(Tracing); return ok && keeps(n) }
 func loads(n Network) bool  { _, ok := n.(Loading); return ok && keeps(n) && serves(n) }
 func streams(n Network) bool {
 	_, ok := n.(Streaming)
+	return ok && loads(n)
+}
+func deploys(n Network) bool {
+	_, ok := n.(Deploying)
 	return ok && loads(n)
 }
 

@@ -74,6 +74,8 @@ func keepingHistories() []Description {
 	grew := list(more(number, taken), of(number, lost), of(bytesUnit, written, blocksGrew, logGrew, others, othersEach), of(percent, share), memory)
 	pace := list(of(number, blocks), of(seconds, gapHalf, gapNearAll, gapLongest, latest), more(number, taken), of(number, lost), of(percent, share), memory)
 	served := list(pace[:len(pace)-2], more(perSecond, streamed), pace[len(pace)-2:])
+	collects := list(of(bytesUnit, resident), of(number, collections), of(seconds, pauseNearAll, pauseLongest), of(bytesUnit, heap, garbage))
+	still := list(pace[:len(pace)-1], collects)
 	return []Description{
 		{record.Suite{Name: Traces, How: "A new node replays the chain and keeps traces. Then questions over HTTP, over connections, each the next as soon as its last is answered: for blocks with transactions, then for transactions; " +
 			"half of them from anywhere in the chain, half from its last tenth. The chain stands still. The client shares the processors with the node.",
@@ -92,5 +94,9 @@ func keepingHistories() []Description {
 			"Gaps are the times between two blocks that come to the peer: there should be half a second. The latest is that of a block from when its half second began.",
 			Metrics: list(inParts(pace, noClient), inParts(served, oneClient, allClients))},
 			"–", "three times --load-for", "the chain, its history, and what is written", streams},
+		{record.Suite{Name: Setcode, How: "A peer sends transfers at the load's rate to a node that makes blocks: first without deployments, then while contracts of 400 KB are put on accounts over HTTP, another code each time, and called at once. " +
+			"Gaps are as in streams; a deployment takes until the answer to the call. A program in Go tells of its collections of garbage, which are made twice as often as usual; garbage is what is allocated for each transfer in the last two thirds of the time.",
+			Metrics: list(inParts(still, noDeployment), inParts(list(still, of(seconds, deployHalf, deployLongest)), deploying))},
+			"–", "twice (--deployments + 1) * --deploy-every", "the chain, and what is written", deploys},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"sync/atomic"
 	"syscall"
@@ -128,6 +129,10 @@ func node(args []string) error {
 		keeps = args[5]
 	}
 	http.HandleFunc("/load", func(w http.ResponseWriter, _ *http.Request) {
+		for range 3 { // so that there is something to tell of
+			runtime.GC()
+			time.Sleep(50 * time.Millisecond)
+		}
 		if err := adds(dir, loadAdds); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		}
@@ -239,6 +244,10 @@ func (f *fake) Load(ctx context.Context, node Node, o Load) (Pace, error) {
 	return p, pause(ctx, o.For)
 }
 
+func (f *fake) Deployments(url string, seed uint64) (load.Source, error) {
+	return f.Transfers(url, seed)
+}
+
 func (f *fake) Stream(ctx context.Context, node Node, last uint64, told func()) error {
 	for range last {
 		if _, err := f.ask(ctx, node.History+"/metrics"); err != nil {
@@ -279,6 +288,9 @@ func (f *fake) ask(ctx context.Context, url string) (_ string, err error) {
 	}
 	defer func() { err = errors.Join(err, res.Body.Close()) }()
 	text, err := io.ReadAll(res.Body)
+	if err == nil && res.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", res.Status, text)
+	}
 	return string(text), err
 }
 
@@ -321,9 +333,9 @@ func config(t *testing.T, f *fake, suites []string, rounds int, modes ...string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Source: subject.Subject{Name: "the source", Program: subject.Tarn, Path: own, Mode: "heap"}, warm: time.Millisecond, speed: func() float64 { return 0.05 }, Dir: filepath.Join(t.TempDir(), "nodes"), Network: f, Tell: func(line string) { t.Log(line) }, Command: []string{"tarn", "bench"},
+	c := Config{Source: subject.Subject{Name: "the source", Program: subject.Tarn, Path: own, Mode: "heap"}, warm: time.Millisecond, quiet: 50 * time.Millisecond, speed: func() float64 { return 0.05 }, Dir: filepath.Join(t.TempDir(), "nodes"), Network: f, Tell: func(line string) { t.Log(line) }, Command: []string{"tarn", "bench"},
 		Options: record.Options{Suites: suites, Rounds: rounds, Seed: 1, Accounts: 2, Work: 1, Push: 50, Connect: 4, Rate: 100, For: 0.1, Between: 3600,
-			Rating: 600, AskFor: 0.1, AskRate: 100, Peers: 5, Syncing: 2, PeerFor: 0.1, Window: 0.05, Load: 100, LoadFor: 0.1, Clients: 2}}
+			Rating: 600, AskFor: 0.1, AskRate: 100, Peers: 5, Syncing: 2, PeerFor: 0.1, Window: 0.05, Load: 100, LoadFor: 0.1, Clients: 2, Deployments: 2, DeployEvery: 0.05}}
 	for _, mode := range modes {
 		name := "tarn:" + mode
 		c.Subjects = append(c.Subjects, subject.Subject{Name: name, Program: subject.Tarn, Path: own, Mode: mode})

@@ -49,15 +49,15 @@ func (b LogBytes) put(what Choice, values map[string]float64) {
 	}
 }
 
-// quiet is how long the files of histories must not have grown for all to be written.
-const quiet = 400 * time.Millisecond
+// historyQuiet is how long the files of histories must not have grown for all to be written.
+const historyQuiet = 400 * time.Millisecond
 
 // settled waits until a node's histories grow no more, and returns their sizes and when they
 // grew last.
 func (l *life) settled(ctx context.Context, s *server) (b LogBytes, last time.Time, err error) {
 	n := l.runner.config.Network.(Keeping)
 	b, last = n.Logs(s.dir), time.Now()
-	for time.Since(last) < quiet {
+	for time.Since(last) < l.runner.config.quiet {
 		if err := pause(ctx, 10*time.Millisecond); err != nil {
 			return b, last, err
 		}

@@ -42,6 +42,7 @@ type life struct {
 	waits    []record.Wait // of rpc
 	told     causes.Told   // bytes per second while it served, as the node says; of disk
 	loads    int           // of steady transfers so far
+	env      []string      // that nodes have besides
 }
 
 // group is suites that share a process.
@@ -66,6 +67,7 @@ func groups() []group {
 		{[]string{Histories}, (*life).histories},
 		{[]string{Recording}, (*life).recording},
 		{[]string{Streams}, (*life).streams},
+		{[]string{Setcode}, (*life).setcode},
 	}
 }
 
@@ -101,8 +103,8 @@ func (r *runner) folder() (string, error) {
 }
 
 // start starts a process of a subject.
-func (l *life) start(of subject.Subject, dir string, args []string) (*watcher.Child, error) {
-	c, err := watcher.Start(watcher.Command{Path: of.Path, Args: args, Log: filepath.Join(dir, "log"), Every: every})
+func (l *life) start(of subject.Subject, dir string, args, env []string) (*watcher.Child, error) {
+	c, err := watcher.Start(watcher.Command{Path: of.Path, Args: args, Env: env, Log: filepath.Join(dir, "log"), Every: every})
 	if err == nil {
 		l.commands = append(l.commands, c.Line())
 	}
@@ -124,7 +126,7 @@ func (l *life) imported(ctx context.Context, of subject.Subject) (dir string, c 
 	within, cancel := context.WithTimeout(ctx, importPatience)
 	defer cancel()
 	begin := time.Now()
-	if c, err = l.start(of, dir, args); err != nil {
+	if c, err = l.start(of, dir, args, nil); err != nil {
 		return dir, nil, 0, err
 	}
 	err = c.Wait(within)

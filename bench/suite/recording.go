@@ -55,7 +55,7 @@ func (l *life) countOnce(ctx context.Context, s *server, what Choice, values map
 	}
 	var before LogBytes
 	var said int64
-	pace, used, err := l.loaded(ctx, s, func() error {
+	pace, used, err := l.loaded(ctx, s, l.loadFor(), 0, func() error {
 		if err := figures.FlushDisk(s.dir); err != nil {
 			return err
 		}

@@ -30,6 +30,7 @@ type Config struct {
 	Tell     func(string) // is told each step
 
 	warm  time.Duration  // how long peers are connected before anything is measured
+	quiet time.Duration  // how long histories must not have grown for all to be written
 	speed func() float64 // how long a fixed work of the processor takes; tests have machines of their own
 }
 
@@ -53,7 +54,7 @@ func Run(ctx context.Context, c Config) (_ *record.Run, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(c.Dir)) }()
 	if c.speed == nil {
-		c.speed, c.warm = calibrate, crowdWarm
+		c.speed, c.warm, c.quiet = calibrate, crowdWarm, historyQuiet
 	}
 	r := &runner{config: c, run: &record.Run{
 		Kind: record.KindRun, Schema: record.Schema, Command: c.Command, Began: time.Now(), Ended: record.EndWhole,

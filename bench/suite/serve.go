@@ -55,8 +55,9 @@ func (l *life) answeringWithin(ctx context.Context, patience time.Duration, of s
 	if err != nil {
 		return nil, err
 	}
+	n.Env = append(n.Env, l.env...)
 	s := &server{Node: n, of: of, dir: dir, patience: patience, began: time.Now()}
-	if s.Child, err = l.start(of, dir, n.Args); err != nil {
+	if s.Child, err = l.start(of, dir, n.Args, n.Env); err != nil {
 		return nil, err
 	}
 	if _, err = l.head(ctx, s, 0); err == nil {

@@ -34,14 +34,13 @@ func (p *Pace) put(values map[string]float64) {
 	values[taken], values[lost] = float64(p.Taken), float64(p.Sent-p.Taken)
 }
 
-// loaded gives a node steady transfers, and counts what that costs. Before they begin,
-// begins is called.
-func (l *life) loaded(ctx context.Context, s *server, begins func() error) (pace Pace, used cost, err error) {
-	o := l.runner.config.Options
+// loaded gives a node steady transfers for a time, beside so many transactions of others, and
+// counts what that costs. Before they begin, begins is called.
+func (l *life) loaded(ctx context.Context, s *server, length time.Duration, besides int, begins func() error) (pace Pace, used cost, err error) {
 	used, err = l.costOf(s, func(ready func() error) (err error) {
 		l.loads++
 		pace, err = l.runner.config.Network.(Loading).Load(ctx, s.Node, Load{
-			Seed: l.seed() + uint64(l.loads)<<16, Rate: o.Load, For: time.Duration(o.LoadFor * float64(time.Second)),
+			Seed: l.seed() + uint64(l.loads)<<16, Rate: l.runner.config.Options.Load, For: length, Besides: besides,
 			Ready: func() error {
 				if err := begins(); err != nil {
 					return err
@@ -51,9 +50,14 @@ func (l *life) loaded(ctx context.Context, s *server, begins func() error) (pace
 		return err
 	})
 	if err == nil && pace.Gaps.Count == 0 {
-		err = fmt.Errorf("a peer saw no two blocks within %g s", o.LoadFor)
+		err = fmt.Errorf("a peer saw no two blocks within %s", length)
 	}
 	return pace, used, err
+}
+
+// loadFor is how long the load of a part lasts.
+func (l *life) loadFor() time.Duration {
+	return time.Duration(l.runner.config.Options.LoadFor * float64(time.Second))
 }
 
 // streams is the suite of that name.
@@ -94,7 +98,7 @@ func (l *life) streamOnce(ctx context.Context, s *server, clients int, values ma
 	defer wg.Wait()
 	failed := make(chan error, max(1, clients))
 	var got int64
-	pace, used, err := l.loaded(ctx, s, func() error {
+	pace, used, err := l.loaded(ctx, s, l.loadFor(), 0, func() error {
 		for range clients {
 			wg.Go(func() { failed <- l.stream(ctx, s, &sent) })
 		}

@@ -31,10 +31,11 @@ type Network interface {
 // Node is how a node is started, and where it is spoken to.
 type Node struct {
 	Args    []string
-	URL     string // where it answers
-	Peers   string // where it waits for peers
-	Metrics string // where it says what it writes, "" if it does not
-	History string // where it serves its state history, "" if it keeps none
+	URL     string   // where it answers
+	Peers   string   // where it waits for peers
+	Metrics string   // where it says what it writes, "" if it does not
+	Env     []string // besides the bench's own
+	History string   // where it serves its state history, "" if it keeps none
 }
 
 // What a network's nodes can do besides. A suite that needs more of a network than it has is
@@ -101,6 +102,11 @@ type (
 		// Stream reads the history of all blocks up to one, once, and tells of each.
 		Stream(ctx context.Context, node Node, last uint64, told func()) error
 	}
+	// Deploying takes contracts.
+	Deploying interface {
+		// Deployments makes requests in pairs: a large contract, and its first call.
+		Deployments(url string, seed uint64) (load.Source, error)
+	}
 	// Gossiping takes transactions from peers.
 	Gossiping interface {
 		// Gossip makes transfers, says that it is ready, sends them as a peer, and returns when
@@ -115,6 +121,8 @@ type Load struct {
 	Rate  float64 // per second
 	For   time.Duration
 	Ready func() error // is called before the first is sent
+
+	Besides int // transactions that others send meanwhile
 }
 
 // Crowd is light peers that are connected.

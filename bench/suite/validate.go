@@ -20,8 +20,10 @@ const (
 	peersMost    = 10_000
 	loadMost     = 100_000 // transfers per second
 	clientsMost  = 1000
-	loadForMost  = 3600 // seconds: the load's transfers are good for an hour
-	rateLeast    = 0.01 // a transfer is signed up to two of its intervals before it is sent, and good for an hour
+
+	deploymentsMost = 1000
+	loadForMost     = 3600 // seconds: the load's transfers are good for an hour
+	rateLeast       = 0.01 // a transfer is signed up to two of its intervals before it is sent, and good for an hour
 )
 
 // Validate names everything that is wrong with options.
@@ -53,6 +55,8 @@ func Validate(o record.Options) error {
 	bad(!(o.PeerFor > 0) || !(o.Window > 0), "%g s of peers, a window of %g s: both above 0", o.PeerFor, o.Window)
 	bad(o.PerBlock < 0 || o.PerBlock > blockMost, "%d transfers in a block of the chain: from 1 to %d, or 0 for the usual number", o.PerBlock, blockMost)
 	bad(!(o.Load > 0) || o.Load > loadMost || !(o.LoadFor > 0) || o.LoadFor > loadForMost, "a load of %g per second for %g s: both above 0, and at most %d per second and %d s", o.Load, o.LoadFor, loadMost, loadForMost)
+	bad(o.Deployments < 1 || o.Deployments > deploymentsMost || !(o.DeployEvery > 0) || float64(o.Deployments+1)*o.DeployEvery > loadForMost,
+		"%d deployments, each %g s: from 1 to %d, above 0, and at most %d s in all", o.Deployments, o.DeployEvery, deploymentsMost, loadForMost)
 	bad(o.Clients < 1 || o.Clients > clientsMost, "%d clients: from 1 to %d", o.Clients, clientsMost)
 	bad(!(o.Limit >= 0), "a limit of %g s", o.Limit)
 	return errors.Join(errs...)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -108,8 +109,10 @@ func (c *Child) PID() int { return c.cmd.Process.Pid }
 // Done is closed when the process has ended.
 func (c *Child) Done() <-chan struct{} { return c.done }
 
-// Line is the command line, the program first.
-func (c *Child) Line() []string { return append([]string{c.command.Path}, c.command.Args...) }
+// Line is the command line, the program first, or what its environment has besides.
+func (c *Child) Line() []string {
+	return slices.Concat(c.command.Env, []string{c.command.Path}, c.command.Args)
+}
 
 // Wait waits for the end of the process, which it brings about when ctx ends.
 func (c *Child) Wait(ctx context.Context) error {

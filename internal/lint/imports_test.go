@@ -117,7 +117,7 @@ var rules = []rule{
 	{"vitals", []string{"store", "serve/exposition", "probe", "dashboard", "internal/..."}},
 	{"dashboard/...", []string{"dashboard/...", "serve/...", "internal/..."}},
 	// Of a ledger the bench has what makes a chain; nodes it meets as processes.
-	{"bench/antelope", []string{"antelope/blocklog", "antelope/chain", "antelope/chain/chaintest", "antelope/crypto", "antelope/p2p", "antelope/p2p/peer", "antelope/types", "contracts", "bench/...", "store/engine", "store/vfs", "internal/..."}},
+	{"bench/antelope", []string{"antelope/blocklog", "antelope/chain", "antelope/chain/chaintest", "antelope/crypto", "antelope/p2p", "antelope/p2p/peer", "antelope/types", "contracts", "contracts/assembler", "bench/...", "store/engine", "store/vfs", "internal/..."}},
 	{"bench/opera", []string{"opera/traffic", "bench/...", "store/vfs", "internal/..."}},
 	{"bench/...", []string{"bench/...", "store/bench", "store/vfs", "probe", "internal/..."}},
 	{"dbtool/...", []string{"dbtool/...", "store/...", "history", "internal/..."}},

@@ -116,10 +116,8 @@ func parse(args []string, log io.Writer) (o options, c bench.Config, err error) 
 	f.DurationVar(&c.Load, "load", c.Load, "of the load in section disk")
 	f.DurationVar(&c.Idle, "idle", c.Idle, "of no load in section disk")
 	f.DurationVar(&c.Slow, "slow", c.Slow, "of a few transfers per second in section disk")
-	f.IntVar(&c.LoadRate, "load-rate", c.LoadRate, "transfers per second in -load, start and setcode")
+	f.IntVar(&c.LoadRate, "load-rate", c.LoadRate, "transfers per second in -load and start")
 	f.IntVar(&c.SlowRate, "slow-rate", c.SlowRate, "transfers per second in -slow")
-	f.IntVar(&c.Deployments, "deployments", c.Deployments, "of the contract in section setcode")
-	f.DurationVar(&c.Pause, "pause", c.Pause, "between these")
 	f.Func("states", "that section memory tries, of database-map-mode or state-engine, separated by commas (default all)", func(v string) error {
 		c.States = strings.Split(v, ",")
 		return nil

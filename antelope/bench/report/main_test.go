@@ -16,7 +16,7 @@ func TestFlagsChooseAndScale(t *testing.T) {
 		t.Error("an argument that is no flag is no error")
 	}
 	var help bytes.Buffer
-	if _, _, err := parse([]string{"-help"}, &help); err == nil || !strings.Contains(help.String(), "setcode") {
+	if _, _, err := parse([]string{"-help"}, &help); err == nil || !strings.Contains(help.String(), "snapshot") {
 		t.Errorf("%v: %s", err, help.String())
 	}
 }
