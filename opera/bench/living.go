@@ -108,30 +108,62 @@ func (m *measurement) live(subject, dir string) (*Living, error) {
 	}
 	node.Kill()
 	l.Told = len(p.sent)
-	again, err := m.serve(subject, dir, 1)
-	if err != nil && !ours(subject) && m.ctx.Err() == nil {
-		// A go-opera that has lost events of its own refuses to start as a validator.
+	if err := m.revive(l, p, dir); err != nil {
+		return nil, fmt.Errorf("after the kill: %w", err)
+	}
+	if l.Refused != "" {
+		m.logf("%s: %.0f B/s busy, %.0f B/s idle, after the kill: %s", subject, l.Busy, l.Idle, l.Refused)
+	} else {
+		m.logf("%s: %.0f B/s busy, %.0f B/s idle, %d of %d transactions lost", subject, l.Busy, l.Idle, l.Lost, l.Told)
+	}
+	return l, nil
+}
+
+// fallTime is how long a node that has failed to answer may take to end.
+const fallTime = 10 * time.Second
+
+// revive starts a validator that was killed, and counts what it has lost. A go-opera that has lost
+// events of its own ends: before its first answer, or when it is about to say something, which may
+// be after some answers. That is a result; ours must go on.
+func (m *measurement) revive(l *Living, p *payer, dir string) error {
+	again, err := m.serve(l.Subject, dir, 1)
+	if err != nil && !ours(l.Subject) && m.ctx.Err() == nil {
 		l.Refused = err.Error()
-		m.logf("%s: %.0f B/s busy, %.0f B/s idle, after the kill: %v", subject, l.Busy, l.Idle, err)
-		return l, nil
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer again.Kill()
 	l.Again = again.took.Seconds()
 	p.url = "http://" + again.address
+	if l.Lost, err = p.lost(); err == nil {
+		return nil
+	}
+	if !ours(l.Subject) {
+		select {
+		case <-again.Done():
+			l.Refused, l.Again = fmt.Sprintf("it answered, and ended: %v", again.Wait(m.ctx)), 0
+			return nil
+		case <-time.After(fallTime):
+		case <-m.ctx.Done():
+		}
+	}
+	return err
+}
+
+// lost counts the transactions that have no receipt.
+func (p *payer) lost() (count int, err error) {
 	for _, hash := range p.sent {
 		found, err := p.has(hash)
 		if err != nil {
-			return nil, err
+			return count, err
 		}
 		if !found {
-			l.Lost++
+			count++
 		}
 	}
-	m.logf("%s: %.0f B/s busy, %.0f B/s idle, %d of %d transactions lost", subject, l.Busy, l.Idle, l.Lost, l.Told)
-	return l, nil
+	return count, nil
 }
 
 // written is what a node writes a second while something is done until the given time, and how
