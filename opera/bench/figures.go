@@ -31,6 +31,7 @@ type Config struct {
 	Readable Readable      // the chain that is asked about
 	Living   time.Duration // for which a validator is busy, and idle
 	Asking   time.Duration // for which each kind of requests is made in a round
+	Syncing  time.Duration // for which a node that syncs is asked in a round
 	Log      io.Writer     `json:"-"` // receives a line for each step; may be nil
 }
 
@@ -39,7 +40,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Rounds: 3, Engines: Engines(), Slots: 300, Recovery: time.Minute,
-		Readable: Readable{Seed: 1, Blocks: 3000, Accounts: 500}, Asking: 5 * time.Second, Living: 10 * time.Minute,
+		Readable: Readable{Seed: 1, Blocks: 3000, Accounts: 500}, Asking: 5 * time.Second, Living: 10 * time.Minute, Syncing: 10 * time.Second,
 		Work: Work{Seed: 1, Accounts: 10_000, Tokens: 110_000, Plain: 85_000, Heavy: 1000},
 	}
 }
@@ -48,7 +49,7 @@ func Default() Config {
 func Short() Config {
 	return Config{
 		Rounds: 1, Engines: Engines(), Slots: 5, Recovery: time.Minute,
-		Readable: Readable{Seed: 1, Blocks: 50, Accounts: 50}, Asking: 200 * time.Millisecond, Living: 3 * time.Second,
+		Readable: Readable{Seed: 1, Blocks: 50, Accounts: 50}, Asking: 200 * time.Millisecond, Living: 3 * time.Second, Syncing: 500 * time.Millisecond,
 		Work: Work{Seed: 1, Accounts: 50, Tokens: 500, Plain: 300, Heavy: 5},
 	}
 }
@@ -73,7 +74,7 @@ func (c *Config) Validate() error {
 	bad(c.Tarn == "", "no program given")
 	bad(c.Rounds < 1, "no round")
 	bad(c.Work.Accounts < 1 || c.Work.all() < 1 || c.Slots < 1, "a number of accounts or transactions is below 1")
-	bad(c.Readable.Blocks < 10 || c.Readable.Accounts < 2*eachBlock+1 || c.Asking <= 0 || c.Living <= 0, "too little to ask, or no time for it")
+	bad(c.Readable.Blocks < 10 || c.Readable.Accounts < 2*eachBlock+1 || c.Asking <= 0 || c.Living <= 0 || c.Syncing <= 0, "too little to ask, or no time for it")
 	bad(c.Recovery < 0, "a negative time of recovery")
 	bad(len(c.Engines) == 0, "no engine")
 	for _, e := range c.Engines {
@@ -102,11 +103,13 @@ type Section struct {
 	Tables  []figures.Table
 	Targets figures.Targets
 
-	Imports []Import `json:",omitempty"`
-	Starts  []Start  `json:",omitempty"`
-	Asked   []Asked  `json:",omitempty"`
-	Served  []Served `json:",omitempty"`
-	Lives   []Living `json:",omitempty"`
+	Imports []Import  `json:",omitempty"`
+	Starts  []Start   `json:",omitempty"`
+	Asked   []Asked   `json:",omitempty"`
+	Served  []Served  `json:",omitempty"`
+	Lives   []Living  `json:",omitempty"`
+	Synced  []Synced  `json:",omitempty"`
+	Syncing []Syncing `json:",omitempty"`
 }
 
 type section struct {
@@ -121,6 +124,8 @@ func sections() []section {
 		{"start", "a start after a kill in the middle of an import", (*measurement).starts},
 		{"requests", "JSON-RPC of a chain at rest, as fast as it is answered; a second start, an end", (*measurement).requests},
 		{"live", "a validator with ten transactions a second, idle, killed: bytes written, what is lost", (*measurement).lives},
+		{"sync", "a chain from a peer, from the start of the process until it has the last block", (*measurement).syncs},
+		{"syncing", "JSON-RPC of a node that gets a chain from a peer, asked at fixed times", (*measurement).syncings},
 	}
 }
 

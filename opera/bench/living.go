@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/big"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -80,7 +81,7 @@ func (m *measurement) lives() (*Section, error) {
 
 // live is the life of one validator, and the beginning of its second.
 func (m *measurement) live(subject, dir string) (*Living, error) {
-	node, err := m.serve(subject, dir, 1)
+	node, err := m.serve(subject, dir, life{validator: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +127,7 @@ const fallTime = 10 * time.Second
 // events of its own ends: before its first answer, or when it is about to say something, which may
 // be after some answers. That is a result; ours must go on.
 func (m *measurement) revive(l *Living, p *payer, dir string) error {
-	again, err := m.serve(l.Subject, dir, 1)
+	again, err := m.serve(l.Subject, dir, life{validator: 1})
 	if err != nil && !ours(l.Subject) && m.ctx.Err() == nil {
 		l.Refused = err.Error()
 		return nil
@@ -225,14 +226,14 @@ func (p *payer) send() (common.Hash, error) {
 		return common.Hash{}, err
 	}
 	var hash common.Hash
-	err = p.ask(&hash, "eth_sendRawTransaction", hexutil.Encode(raw))
+	err = ask(p.url, &hash, "eth_sendRawTransaction", strconv.Quote(hexutil.Encode(raw)))
 	p.sent = append(p.sent, hash)
 	return hash, err
 }
 
 func (p *payer) has(hash common.Hash) (bool, error) {
 	var receipt *struct{ Status hexutil.Uint64 }
-	err := p.ask(&receipt, "eth_getTransactionReceipt", hash.Hex())
+	err := ask(p.url, &receipt, "eth_getTransactionReceipt", strconv.Quote(hash.Hex()))
 	return receipt != nil, err
 }
 
@@ -245,8 +246,9 @@ func (p *payer) await(hash common.Hash) error {
 	return fmt.Errorf("transaction %v is in no block", hash)
 }
 
-func (p *payer) ask(result any, method, argument string) (err error) {
-	req, err := http.NewRequest(http.MethodPost, p.url, bytes.NewReader(call(method, fmt.Sprintf("%q", argument))))
+// ask asks a node on a connection of its own, and reads the result.
+func ask(url string, result any, method, params string) (err error) {
+	req, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(call(method, params)))
 	if err != nil {
 		return err
 	}

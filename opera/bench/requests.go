@@ -89,26 +89,38 @@ func hasResult(answer []byte) error {
 // serving is a node that answers.
 type serving struct {
 	*watcher.Child
-	address string
+	address string        // of JSON-RPC
+	peers   string        // its address among peers
 	took    time.Duration // until its first answer
 }
 
-// serve starts a subject's node over a folder; validator 0 makes nothing.
-func (m *measurement) serve(subject, dir string, validator int) (*serving, error) {
+// life says how a node is started.
+type life struct {
+	validator int      // 0 makes nothing
+	peer      string   // the node that it connects to; empty for none
+	more      []string // arguments
+}
+
+// serve starts a subject's node over a folder.
+func (m *measurement) serve(subject, dir string, l life) (*serving, error) {
 	at, err := loopback.Addresses(2)
 	if err != nil {
 		return nil, err
 	}
 	// Nothing but the file can bind the peers' port to one address.
 	file := filepath.Join(dir, "bench.toml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, "[Node.P2P]\nListenAddr = %q\n", at[0]), 0o644); err != nil {
+	text := fmt.Sprintf("[Node.P2P]\nListenAddr = %q\n", at[0])
+	if l.peer != "" {
+		text += fmt.Sprintf("StaticNodes = [%q]\n", l.peer)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return nil, err
 	}
-	c := m.command(subject, dir, "--config", file, "--nodiscover", "--nat", "none", "--ipcdisable", "--lightkdf",
-		"--http", "--http.addr", "127.0.0.1", "--http.port", strconv.Itoa(loopback.Port(at[1])), "--http.api", "eth,txpool")
+	c := m.command(subject, dir, append([]string{"--config", file, "--nodiscover", "--nat", "none", "--ipcdisable", "--lightkdf",
+		"--http", "--http.addr", "127.0.0.1", "--http.port", strconv.Itoa(loopback.Port(at[1])), "--http.api", "eth,txpool"}, l.more...)...)
 	for i, a := range c.Args {
 		if a == "0/1" {
-			c.Args[i] = fmt.Sprintf("%d/1", validator)
+			c.Args[i] = fmt.Sprintf("%d/1", l.validator)
 		}
 	}
 	c.Every = 200 * time.Millisecond
@@ -117,7 +129,7 @@ func (m *measurement) serve(subject, dir string, validator int) (*serving, error
 	if err != nil {
 		return nil, err
 	}
-	s := &serving{Child: child, address: at[1]}
+	s := &serving{Child: child, address: at[1], peers: at[0]}
 	for {
 		first := loop{address: s.address, connections: 1, questions: [][]byte{call("eth_blockNumber", "")}, good: hasResult}
 		a, failed := first.run(m.ctx, 20*time.Millisecond)
@@ -178,7 +190,7 @@ func (m *measurement) requests() (*Section, error) {
 
 // askAll is one life of a node that is asked.
 func (m *measurement) askAll(s *Section, r *readable, subject, dir string) error {
-	node, err := m.serve(subject, dir, 0)
+	node, err := m.serve(subject, dir, life{})
 	if err != nil {
 		return err
 	}

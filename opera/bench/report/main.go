@@ -130,6 +130,7 @@ func parse(args []string, log io.Writer) (o options, c bench.Config, err error) 
 	f.IntVar(&c.Readable.Blocks, "blocks", c.Readable.Blocks, "blocks of the chain that is asked about")
 	f.DurationVar(&c.Living, "living", c.Living, "how long a validator is busy, and idle")
 	f.DurationVar(&c.Asking, "asking", c.Asking, "how long each kind of requests is made in a round")
+	f.DurationVar(&c.Syncing, "syncing", c.Syncing, "how long a node that syncs is asked in a round")
 	f.DurationVar(&c.Recovery, "recovery", c.Recovery, "ours: how long a start may take to make blocks again (--db.recovery)")
 	if err := f.Parse(args); err != nil {
 		return o, c, err
