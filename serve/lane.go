@@ -33,6 +33,7 @@ type lanes struct {
 	s      *Server
 	plain  Plain
 	handed *handed
+	idle   sync.Pool // of *[]byte, for answers
 
 	mu      sync.Mutex
 	all     map[*lane]struct{}
@@ -76,9 +77,6 @@ const (
 	// it is not set anew for each request.
 	lateness = 8
 )
-
-// answers are buffers of answers.
-var answers = sync.Pool{New: func() any { return new([]byte) }}
 
 // accept takes connections until the listener is closed.
 func (l *lanes) accept(from net.Listener) error {
@@ -219,11 +217,14 @@ func (n *lane) answer() bool {
 	now := time.Now()
 	n.begun.Store(now.UnixNano())
 	defer n.begun.Store(0)
-	buffer := answers.Get().(*[]byte)
+	buffer, ok := n.lanes.idle.Get().(*[]byte)
+	if !ok {
+		buffer = new([]byte)
+	}
 	out := append((*buffer)[:0], make([]byte, headBytes)...)
 	out, header, taken := n.lanes.plain.Answer(n.ctx, &n.request, out)
 	if !taken || len(header) > headBytes/2 {
-		answers.Put(buffer)
+		n.lanes.idle.Put(buffer)
 		return false
 	}
 	var head [headBytes]byte
@@ -236,7 +237,7 @@ func (n *lane) answer() bool {
 	if cap(out) <= keptAnswer {
 		*buffer = out
 	}
-	answers.Put(buffer)
+	n.lanes.idle.Put(buffer)
 	return true
 }
 

@@ -35,7 +35,7 @@ type Config struct {
 	Log      io.Writer     `json:"-"` // receives a line for each step; may be nil
 }
 
-// Default is the full size. With the chains made it takes half an hour; they take ten minutes
+// Default is the full size. With the chains made it takes an hour; they take ten minutes
 // more.
 func Default() Config {
 	return Config{
@@ -45,7 +45,7 @@ func Default() Config {
 	}
 }
 
-// Short shows in some two minutes that everything runs. Its figures mean nothing.
+// Short shows in some four minutes that everything runs. Its figures mean nothing.
 func Short() Config {
 	return Config{
 		Rounds: 1, Engines: Engines(), Slots: 5, Recovery: time.Minute,

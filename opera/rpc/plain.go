@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"sync/atomic"
 
@@ -12,15 +11,16 @@ import (
 // plainly answers what is asked most and comes in the plainest form of HTTP/1.1, as the handler of
 // the same address would.
 type plainly struct {
-	quick  *quick
-	hosts  hosts
-	prefix string
-	header string                 // lines of an answer
-	last   atomic.Pointer[string] // the host that was named last and is allowed
+	quick   *quick
+	hosts   hosts
+	zippers *zippers
+	prefix  string
+	header  string                 // lines of an answer
+	last    atomic.Pointer[string] // the host that was named last and is allowed
 }
 
-func newPlainly(q *quick, of hosts, o *HTTPOptions) *plainly {
-	p := &plainly{quick: q, hosts: of, prefix: o.Prefix, header: "Content-Type: application/json\r\n"}
+func newPlainly(q *quick, of hosts, z *zippers, o *HTTPOptions) *plainly {
+	p := &plainly{quick: q, hosts: of, zippers: z, prefix: o.Prefix, header: "Content-Type: application/json\r\n"}
 	if len(o.Origins) > 0 {
 		p.header += "Vary: Origin\r\n" // as the library says that tells browsers who may ask
 	}
@@ -69,9 +69,8 @@ func (p *plainly) allowed(host []byte) bool {
 func (p *plainly) zip(body []byte, from int) ([]byte, string, bool) {
 	to := bytes.NewBuffer(make([]byte, 0, from+len(body)/2))
 	to.Write(body[:from])
-	z := zippers.Get().(*gzip.Writer)
-	defer zippers.Put(z)
-	z.Reset(to)
+	z := p.zippers.take(to)
+	defer p.zippers.give(z)
 	if _, err := z.Write(body[from:]); err != nil || z.Close() != nil {
 		return nil, "", false
 	}

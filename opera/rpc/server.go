@@ -109,9 +109,9 @@ func (s *Service) Handler(h *HTTPOptions, w *WSOptions) (*Handler, error) {
 			return nil, err
 		}
 		out.servers = append(out.servers, server)
-		q, hosts := s.quick(server, h.APIs), newHosts(h.Hosts)
-		out.http, out.httpPrefix = hosted(hosts, crossing(h.Origins, zipped(q))), h.Prefix
-		out.plain = newPlainly(q, hosts, h)
+		q, hosts, z := s.quick(server, h.APIs), newHosts(h.Hosts), new(zippers)
+		out.http, out.httpPrefix = hosted(hosts, crossing(h.Origins, z.zipped(q))), h.Prefix
+		out.plain = newPlainly(q, hosts, z, h)
 	}
 	if w != nil {
 		if err := checkPrefix("WebSocket", w.Prefix); err != nil {

@@ -2,31 +2,45 @@ package rpc
 
 import (
 	"compress/gzip"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
 )
 
-// zippers are used again: one takes much more memory than what it compresses.
-var zippers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+// zippers compress answers at an address. They are used again: one takes much more memory than what
+// it compresses.
+type zippers struct{ idle sync.Pool } // of *gzip.Writer
+
+func (z *zippers) take(to io.Writer) *gzip.Writer {
+	w, ok := z.idle.Get().(*gzip.Writer)
+	if !ok {
+		return gzip.NewWriter(to)
+	}
+	w.Reset(to)
+	return w
+}
+
+func (z *zippers) give(w *gzip.Writer) { z.idle.Put(w) }
 
 // zipped compresses answers for who takes them so.
-func zipped(next http.Handler) http.Handler {
+func (z *zippers) zipped(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 			next.ServeHTTP(w, r)
 			return
 		}
-		z := &zipWriter{ResponseWriter: w}
-		next.ServeHTTP(z, r)
-		z.close()
+		to := &zipWriter{ResponseWriter: w, zippers: z}
+		next.ServeHTTP(to, r)
+		to.close()
 	})
 }
 
 // zipWriter compresses what is written, if anything is.
 type zipWriter struct {
 	http.ResponseWriter
-	to *gzip.Writer
+	zippers *zippers
+	to      *gzip.Writer // nil until something is written
 }
 
 // Write implements io.Writer.
@@ -48,15 +62,14 @@ func (z *zipWriter) begin(status int) {
 	z.Header().Set("Content-Encoding", "gzip")
 	z.Header().Del("Content-Length")
 	z.ResponseWriter.WriteHeader(status)
-	z.to = zippers.Get().(*gzip.Writer)
-	z.to.Reset(z.ResponseWriter)
+	z.to = z.zippers.take(z.ResponseWriter)
 }
 
 func (z *zipWriter) close() {
 	if z.to != nil {
 		// Who does not read to the end has gone.
 		_ = z.to.Close()
-		zippers.Put(z.to)
+		z.zippers.give(z.to)
 	}
 }
 

@@ -1,7 +1,7 @@
 // Command report measures this node beside go-opera and writes tables:
 //
-//	go run ./opera/bench/report -chains DIR           # full size: half an hour, the first time more
-//	go run ./opera/bench/report -short                # that everything runs: some two minutes
+//	go run ./opera/bench/report -chains DIR           # full size: an hour, the first time more
+//	go run ./opera/bench/report -short                # that everything runs: some four minutes
 //	go run ./opera/bench/report -only import -rounds 5 -engines mapped_private,leveldb
 //
 // It needs a go-opera in the user's cache folder, which TARN_OPERA=build has built. The node
