@@ -30,22 +30,16 @@
 package chain
 
 import (
-	"bytes"
 	"fmt"
-	"maps"
 	"math/big"
-	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/params"
 
-	"tarn/opera/dag"
-	"tarn/opera/eventcheck"
 	"tarn/opera/evm"
 	"tarn/opera/inter"
-	"tarn/opera/llr"
 	"tarn/opera/state"
 	"tarn/store"
 )
@@ -72,43 +66,38 @@ type Options struct {
 
 // Chain is the ledger. See the package comment for who may call what.
 //
-// It has many methods because the events of an epoch, the blocks that they come to, what is
-// remembered for readers and what a start makes again are one state with one writer.
+// The present epoch is its Graph; what was written once, its logs; what validators say about
+// records, its ballot. It has many methods still, because connecting, deciding, making a block
+// and writing its revision are steps of one writer over one state.
 type Chain struct {
-	options   Options
-	store     store.Store
-	state     *state.Tables
-	hashes    *state.Hashes
-	roots     *state.Roots
-	rows      rows
-	votes     *llr.Ledger
-	decisions []llr.Decision // to be compared
-	logs      *logs
-	shown     atomic.Pointer[shown] // of the newest revision
-	fees      fees
+	*logs
+	Graph
+	ballot
+
+	options Options
+	store   store.Store
+	state   *state.Tables
+	hashes  *state.Hashes
+	roots   *state.Roots
+	rows    rows
+	shown   atomic.Pointer[shown] // of the newest revision
+	fees    fees
 
 	network  Network
 	counted  counted
 	beyond   beyond
 	frontier atomic.Pointer[Frontier] // that views show
 	block    inter.BlockState         // after the last frame; its root lacks, see root
-	epoch    *inter.EpochState
 	upgrades []inter.UpgradeHeight
 	record   *inter.EpochRecord // of the epoch that began with the last block, until it is written
 
-	verifier  *Verifier
-	checks    *eventcheck.Epoch
-	dag       *dag.Epoch
-	connected uint64      // how many events of the log are
-	decided   inter.Frame // the last frame of the epoch that was made a block, or skipped
-	graph     map[inter.EventID]*vertex
-	heads     map[inter.EventID]struct{}          // that no event has for a parent
-	lasts     map[inter.ValidatorID]inter.EventID // of each validator
-	settled   store.Checkpoint                    // the last that was asked for
-	config    *params.ChainConfig
-	analyses  *evm.Analyses
-	ids       recent
-	failed    error // why the writer cannot go on
+	verifier *Verifier
+	decided  inter.Frame      // the last frame of the epoch that was made a block, or skipped
+	settled  store.Checkpoint // the last that was asked for
+	config   *params.ChainConfig
+	analyses *evm.Analyses
+	ids      recent
+	failed   error // why the writer cannot go on
 }
 
 // Network is what chain it is.
@@ -116,13 +105,6 @@ type Network struct {
 	GenesisID [32]byte
 	ID        uint64
 	Name      string
-}
-
-// vertex is an event of the epoch.
-type vertex struct {
-	event   inter.Event    // without extra data and parents
-	payload *inter.Payload // until the event is confirmed
-	number  uint64         // in the log of events
 }
 
 // Network returns what chain it is.
@@ -133,25 +115,6 @@ func (c *Chain) Epoch() *inter.EpochState { return c.epoch }
 
 // Head returns the last block.
 func (c *Chain) Head() inter.BlockInfo { return c.block.LastBlock }
-
-// First returns the first block that is not of the genesis. Any goroutine may ask.
-func (c *Chain) First() inter.BlockNumber { return c.logs.blocks.First() }
-
-// Lowest returns the oldest block that there is. Any goroutine may ask.
-func (c *Chain) Lowest() inter.BlockNumber {
-	return c.First() - inter.BlockNumber(c.logs.blocks.Brought())
-}
-
-// Heads returns the events of the present epoch that no event has for a parent, by id.
-func (c *Chain) Heads() []inter.EventID {
-	heads := slices.Collect(maps.Keys(c.heads))
-	slices.SortFunc(heads, func(a, b inter.EventID) int { return bytes.Compare(a[:], b[:]) })
-	return heads
-}
-
-// LastEvents returns the event of each validator that was connected last in the present
-// epoch.
-func (c *Chain) LastEvents() map[inter.ValidatorID]inter.EventID { return maps.Clone(c.lasts) }
 
 // Root waits for the root of the state after a block, and returns it.
 func (c *Chain) Root(number inter.BlockNumber) ([32]byte, error) { return c.own().Root(number) }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"tarn/opera/dag"
-	"tarn/opera/eventcheck"
 	"tarn/opera/inter"
 )
 
@@ -28,6 +27,9 @@ func (c *Chain) Connect(p *inter.Payload) error {
 		return c.failed
 	}
 	if err := c.check(p); err != nil {
+		return err
+	}
+	if err := c.checkVote(p); err != nil {
 		return err
 	}
 	if err := c.dag.Add(consensusEvent(p)); err != nil {
@@ -60,73 +62,6 @@ func consensusEvent(p *inter.Payload) *dag.Event {
 	}
 }
 
-// keep makes an event, with its number in the log, one of the epoch's graph.
-func (c *Chain) keep(p *inter.Payload, number uint64) {
-	v := &vertex{event: p.Event, payload: p, number: number}
-	v.event.Extra, v.event.Parents, v.event.PrevEpochHash = nil, nil, nil
-	id := p.ID()
-	c.graph[id], c.connected = v, number+1
-	for _, parent := range p.Parents {
-		delete(c.heads, parent)
-	}
-	c.heads[id] = struct{}{}
-	c.lasts[p.Creator] = id
-}
-
-// check makes all checks of an event but consensus', in go-opera's order.
-func (c *Chain) check(p *inter.Payload) error {
-	if _, ok := c.graph[p.ID()]; ok {
-		return eventcheck.ErrAlreadyConnected
-	}
-	if err := eventcheck.Basic(p); err != nil {
-		return err
-	}
-	if err := c.checks.Check(p); err != nil {
-		return err
-	}
-	parents := make([]*inter.Event, len(p.Parents))
-	for i, id := range p.Parents {
-		v, ok := c.graph[id]
-		if !ok {
-			return fmt.Errorf("%w: %v of event %v", ErrParents, id, p.ID())
-		}
-		parents[i] = &v.event
-	}
-	if err := eventcheck.Parents(&p.Event, parents); err != nil {
-		return err
-	}
-	var selfParent *inter.Event
-	if _, follows := p.SelfParent(); follows {
-		selfParent = parents[0]
-	}
-	if err := c.checks.CheckGasPower(&p.Event, selfParent); err != nil {
-		return err
-	}
-	if p.PrevEpochHash != nil && *p.PrevEpochHash != c.epoch.Hash() {
-		return ErrWrongEpochHash
-	}
-	return c.checkVote(p)
-}
-
-// checkVote checks that the creator could vote for the epoch for which it does: it was a
-// validator of the one before.
-func (c *Chain) checkVote(p *inter.Payload) error {
-	if p.EpochVote.Epoch == 0 {
-		return nil
-	}
-	record, err := c.EpochRecord(p.EpochVote.Epoch - 1)
-	if err != nil {
-		return err
-	}
-	if record == nil {
-		return eventcheck.ErrUnknownEpochEV
-	}
-	if _, ok := record.State.EpochState.Validators.Index(p.Creator); !ok {
-		return ErrNoValidator
-	}
-	return nil
-}
-
 // decide makes blocks of the frames that are decided now.
 func (c *Chain) decide() error {
 	for {
@@ -149,18 +84,12 @@ func (c *Chain) decide() error {
 
 // begin begins the present epoch, without events, after the block that sealed the one
 // before.
-func (c *Chain) begin(sealed inter.BlockNumber) (err error) {
-	c.checks = eventcheck.NewEpoch(c.epoch)
+func (c *Chain) begin(sealed inter.BlockNumber) error {
 	if c.verifier == nil {
 		c.verifier = newVerifier(c)
 	}
 	c.verifier.enter(c.epoch, sealed)
-	c.graph, c.heads = map[inter.EventID]*vertex{}, map[inter.EventID]struct{}{}
-	c.lasts = map[inter.ValidatorID]inter.EventID{}
-	c.dag, err = dag.New(dag.Options{
-		Number: c.epoch.Epoch, Validators: c.epoch.Validators, Start: c.epoch.EpochStart, Decided: c.decided,
-	})
-	if err != nil {
+	if err := c.start(c.decided); err != nil {
 		return fmt.Errorf("begin epoch %d: %w", c.epoch.Epoch, err)
 	}
 	return nil

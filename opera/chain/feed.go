@@ -195,7 +195,7 @@ func (c *Chain) take(it *item, fed *Fed) error {
 	p := it.event
 	known := p.Epoch < c.epoch.Epoch
 	if !known {
-		_, known = c.graph[p.ID()]
+		_, known = c.vertices[p.ID()]
 	}
 	if known {
 		fed.Known++

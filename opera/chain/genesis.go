@@ -15,10 +15,11 @@ var ErrNotEmpty = errors.New("there is a chain already")
 // state's root is compared with the one that the genesis names. Interrupted, the store is
 // of no use: whoever calls this marks it until it returns.
 func ApplyGenesis(o Options, g genesis.Source) (err error) {
-	c, err := prepare(o)
+	made, err := prepare(o)
 	if err != nil {
 		return err
 	}
+	c := opening{made}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	if h, err := c.rows.getHead(c.store); err != nil || h != nil {
 		return errors.Join(err, ErrNotEmpty)
@@ -47,7 +48,7 @@ func ApplyGenesis(o Options, g genesis.Source) (err error) {
 }
 
 // importBlocks takes the blocks of a genesis, newest first.
-func (c *Chain) importBlocks(g genesis.Source) error {
+func (c opening) importBlocks(g genesis.Source) error {
 	for record, err := range g.Blocks() {
 		if err != nil {
 			return err
@@ -69,7 +70,7 @@ func (c *Chain) importBlocks(g genesis.Source) error {
 const settleAfter = 1 << 10
 
 // importState imports the state of the last block.
-func (c *Chain) importState(last *inter.BlockState, g genesis.Source) error {
+func (c opening) importState(last *inter.BlockState, g genesis.Source) error {
 	in := c.state.Import(c.store)
 	for item, err := range g.Items() {
 		if err != nil {
@@ -83,7 +84,7 @@ func (c *Chain) importState(last *inter.BlockState, g genesis.Source) error {
 }
 
 // found makes the head that was made the store's, and everything durable.
-func (c *Chain) found(h *head) error {
+func (c opening) found(h *head) error {
 	err := c.rows.putHead(c.store, h)
 	if err == nil {
 		err = c.store.SetRevision(uint64(h.Block.LastBlock.Number))
@@ -105,7 +106,7 @@ func (c *Chain) found(h *head) error {
 }
 
 // genesisHead is the head of a chain of which there is nothing but its genesis.
-func (c *Chain) genesisHead(header genesis.Header, begin *genesis.Beginning) *head {
+func (c opening) genesisHead(header genesis.Header, begin *genesis.Beginning) *head {
 	return &head{
 		Network: Network{GenesisID: header.ID, ID: header.NetworkID, Name: header.NetworkName},
 		Block:   begin.Epoch.State.BlockState, Epoch: begin.Epoch.State.EpochState, Upgrades: begin.Upgrades, Logs: c.counted,

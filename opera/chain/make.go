@@ -59,7 +59,7 @@ func (c *Chain) make(d *dag.Decision) (sealed bool, err error) {
 // confirm counts the events that the block confirms, and what they prove.
 func (b *draft) confirm(ids []inter.EventID) error {
 	for _, id := range ids {
-		v := b.chain.graph[id]
+		v := b.chain.vertices[id]
 		p := v.payload
 		if p == nil {
 			return fmt.Errorf("event %v is confirmed twice", id)
@@ -188,7 +188,7 @@ func (b *draft) finish() (*Block, error) {
 	}
 	for _, p := range b.events {
 		done.Events = append(done.Events, p.ID())
-		done.events = append(done.events, b.chain.graph[p.ID()].number)
+		done.events = append(done.events, b.chain.vertices[p.ID()].number)
 	}
 	done.renameAll(b.events)
 	done.renameReceipts()

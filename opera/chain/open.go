@@ -36,7 +36,7 @@ func Open(o Options) (*Chain, error) {
 		c.roots.Close()
 		return nil, err
 	}
-	if err := c.resume(h); err != nil {
+	if err := (opening{c}).resume(h); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
@@ -65,6 +65,7 @@ func prepare(o Options) (*Chain, error) {
 		o.Analyses = 16 << 20
 	}
 	c := &Chain{options: o, store: o.Store, analyses: evm.NewAnalyses(o.Analyses), hashes: state.NewHashes()}
+	c.ballot.c = c
 	var err error
 	if c.rows, err = openRows(o.Store); err != nil {
 		return nil, err
@@ -84,8 +85,11 @@ func prepare(o Options) (*Chain, error) {
 	return c, nil
 }
 
+// opening is a chain that is not yet used: what is done once, before its first event.
+type opening struct{ *Chain }
+
 // resume goes on from what a revision holds.
-func (c *Chain) resume(h *head) error {
+func (c opening) resume(h *head) error {
 	c.network, c.block, c.epoch, c.decided, c.upgrades = h.Network, h.Block, &h.Epoch, h.Decided, h.Upgrades
 	c.config = evm.ChainConfig(c.network.ID, c.upgrades)
 	if err := c.remember(); err != nil {
@@ -117,7 +121,7 @@ func (c *Chain) resume(h *head) error {
 }
 
 // remember reads the ids of the last blocks.
-func (c *Chain) remember() error {
+func (c opening) remember() error {
 	last := c.block.LastBlock.Number
 	for n := last; n > 0 && n+256 >= last; n-- {
 		b, err := c.logs.blocks.Block(n)
@@ -138,7 +142,7 @@ func (c *Chain) remember() error {
 // refeed gives the epoch's events to consensus again, and connects those that the store
 // does not know of once more. Of confirmed events that a decided frame names the payload is
 // not needed any more.
-func (c *Chain) refeed() error {
+func (c opening) refeed() error {
 	known, end := c.counted.Events, c.logs.events.Next()
 	c.connected = known
 	for n := c.counted.Begun; n < end; n++ {

@@ -76,7 +76,7 @@ func TakeOver(ctx context.Context, o Options, t Takeover) (err error) {
 		}
 	}
 	c.counted.Roots = last + 1
-	return c.found(&head{
+	return opening{c}.found(&head{
 		Network: c.network, Block: c.block, Epoch: *c.epoch, Decided: c.decided, Upgrades: c.upgrades, Logs: c.counted,
 	})
 }

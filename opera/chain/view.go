@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -474,30 +473,3 @@ func (v *View) recordOf(number inter.BlockNumber, last inter.Epoch) (*inter.Epoc
 	}
 	return found, nil
 }
-
-// HasEvent tells whether an event was connected. Any goroutine may ask.
-func (c *Chain) HasEvent(id inter.EventID) (bool, error) { return c.logs.events.Has(id) }
-
-// Event returns an event as it travels, nil if it was not connected. Any goroutine may
-// ask.
-func (c *Chain) Event(id inter.EventID) ([]byte, error) { return c.logs.events.Get(id) }
-
-// Events calls each for the events from an id on, in the order of ids, in which parents
-// come before their children, until it returns false. Any goroutine may call it.
-func (c *Chain) Events(from inter.EventID, each func(id inter.EventID, raw []byte) bool) error {
-	var failed error
-	last := inter.EventID(bytes.Repeat([]byte{math.MaxUint8}, len(from)))
-	err := c.logs.events.Ascend(from, last, func(_ inter.EventID, number uint64) bool {
-		id, raw, err := c.logs.events.Read(number)
-		if err != nil {
-			failed = err
-			return false
-		}
-		return bytes.Compare(id[:], from[:]) < 0 || each(id, raw)
-	})
-	return errors.Join(err, failed)
-}
-
-// SyncEvents makes durable what was connected: an own event must be, before anybody gets
-// it. Any goroutine may call it.
-func (c *Chain) SyncEvents() error { return c.logs.events.Sync() }

@@ -4,41 +4,47 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ethereum/go-ethereum/rlp"
-
+	"tarn/opera/eventcheck"
 	"tarn/opera/inter"
 	"tarn/opera/llr"
 )
 
+// ballot is what validators say about records, counted, and compared with what is so here.
+type ballot struct {
+	c         *Chain
+	votes     *llr.Ledger
+	decisions []llr.Decision // to be compared
+}
+
 // undecided is what no votes can have decided when the chain began: what follows the
 // genesis.
-func (c *Chain) undecided() (llr.State, error) {
-	e, err := c.own().EpochOf(c.counted.First)
-	return llr.State{Block: c.counted.First, Epoch: e + 1}, err
+func (b *ballot) undecided() (llr.State, error) {
+	e, err := b.c.own().EpochOf(b.c.counted.First)
+	return llr.State{Block: b.c.counted.First, Epoch: e + 1}, err
 }
 
 // vote counts the votes of a connected event.
-func (c *Chain) vote(p *inter.Payload) error {
+func (b *ballot) vote(p *inter.Payload) error {
 	if len(p.BlockVotes.Votes) == 0 && p.EpochVote.Epoch == 0 {
 		return nil
 	}
 	signed := p.Locator()
 	e := &llr.Event{ID: p.ID(), Locator: signed.Locator.ID(), Creator: p.Creator}
 	if len(p.BlockVotes.Votes) > 0 {
-		if err := c.votes.AddBlocks(e, &p.BlockVotes, c.epoch.Validators); err != nil {
+		if err := b.votes.AddBlocks(e, &p.BlockVotes, b.c.epoch.Validators); err != nil {
 			return fmt.Errorf("count the votes of event %v for blocks: %w", p.ID(), err)
 		}
 	}
-	defer c.note()
+	defer b.note()
 	if p.EpochVote.Epoch == 0 {
 		return nil
 	}
-	record, err := c.EpochRecord(p.EpochVote.Epoch - 1)
+	record, err := b.c.EpochRecord(p.EpochVote.Epoch - 1)
 	if err == nil && record == nil {
 		err = errors.New("the epoch before is not known")
 	}
 	if err == nil {
-		err = c.votes.AddEpoch(e, &p.EpochVote, record.State.EpochState.Validators)
+		err = b.votes.AddEpoch(e, &p.EpochVote, record.State.EpochState.Validators)
 	}
 	if err != nil {
 		return fmt.Errorf("count the vote of event %v for an epoch: %w", p.ID(), err)
@@ -51,14 +57,14 @@ const noted = 1 << 12
 
 // note keeps decisions that are to be compared with the chain's own records: those about
 // epochs, and the last one of each event about blocks, since a difference of states lasts.
-func (c *Chain) note() {
-	all := c.votes.Decisions()
+func (b *ballot) note() {
+	all := b.votes.Decisions()
 	for i, d := range all {
 		if d.Before != nil {
-			c.warn(fmt.Errorf("two records of %s are decided, %x and %x: more than a third of the stake is of validators that cheat, or of nodes that went wrong", named(d), d.Before, d.Hash))
+			b.c.warn(fmt.Errorf("two records of %s are decided, %x and %x: more than a third of the stake is of validators that cheat, or of nodes that went wrong", named(d), d.Before, d.Hash))
 		}
-		if len(c.decisions) < noted && (d.Epoch != 0 || i == len(all)-1 || all[i+1].Epoch != 0) {
-			c.decisions = append(c.decisions, d)
+		if len(b.decisions) < noted && (d.Epoch != 0 || i == len(all)-1 || all[i+1].Epoch != 0) {
+			b.decisions = append(b.decisions, d)
 		}
 	}
 }
@@ -73,22 +79,22 @@ func named(d llr.Decision) string {
 // compare warns of records that are decided, and are others here: then this node has another
 // state than the network. It looks at those whose roots are known. What waits when the process
 // ends is not compared.
-func (c *Chain) compare() error {
-	left := c.decisions[:0]
-	for _, d := range c.decisions {
+func (b *ballot) compare() error {
+	left := b.decisions[:0]
+	for _, d := range b.decisions {
 		var own [32]byte
 		var known bool
 		switch {
-		case d.Epoch != 0 && d.Epoch <= c.epoch.Epoch:
-			record, err := c.EpochRecord(d.Epoch)
+		case d.Epoch != 0 && d.Epoch <= b.c.epoch.Epoch:
+			record, err := b.c.EpochRecord(d.Epoch)
 			if err != nil {
 				return fmt.Errorf("compare the record of epoch %d with what is decided: %w", d.Epoch, err)
 			}
 			if known = record != nil; known {
 				own = record.State.Hash()
 			}
-		case d.Epoch == 0 && d.Block < c.counted.Roots:
-			record, err := c.BlockRecord(d.Block)
+		case d.Epoch == 0 && d.Block < b.c.counted.Roots:
+			record, err := b.c.BlockRecord(d.Block)
 			if err != nil {
 				return fmt.Errorf("compare the record of block %d with what is decided: %w", d.Block, err)
 			}
@@ -99,15 +105,15 @@ func (c *Chain) compare() error {
 			left = append(left, d)
 		}
 		if known && own != d.Hash {
-			c.warn(fmt.Errorf("THIS NODE DIFFERS FROM THE NETWORK: validators with a third of the stake say that the record of %s is %x, and here it is %x. Stop using its answers, keep its files, and report it", named(d), d.Hash, own))
+			b.c.warn(fmt.Errorf("THIS NODE DIFFERS FROM THE NETWORK: validators with a third of the stake say that the record of %s is %x, and here it is %x. Stop using its answers, keep its files, and report it", named(d), d.Hash, own))
 		}
 	}
-	c.decisions = left
+	b.decisions = left
 	return nil
 }
 
 // Votes returns what is decided about records. It is the writer's.
-func (c *Chain) Votes() *llr.Ledger { return c.votes }
+func (b *ballot) Votes() *llr.Ledger { return b.votes }
 
 // BlockVotes calls each for the votes for blocks, with their keys: epoch, last block and the
 // locator's id. It begins with a key, and ends when each returns false.
@@ -133,33 +139,21 @@ func (v *View) EpochVotes(e inter.Epoch, each func(*inter.SignedEpochVote) bool)
 	return errors.Join(err, failed)
 }
 
-// signed decodes votes, or takes them out of their event.
-func (c *Chain) signed(v llr.Votes, into any, take func(*inter.Payload)) error {
-	if v.Signed != nil {
-		if err := rlp.DecodeBytes(v.Signed, into); err != nil {
-			return fmt.Errorf("read votes of no event: %w", err)
-		}
+// checkVote checks that the creator could vote for the epoch for which it does: it was a
+// validator of the one before.
+func (b *ballot) checkVote(p *inter.Payload) error {
+	if p.EpochVote.Epoch == 0 {
 		return nil
 	}
-	p, err := c.payload(v.Event)
-	if err == nil {
-		take(p)
-	}
-	return err
-}
-
-// payload reads an event that was connected.
-func (c *Chain) payload(id inter.EventID) (*inter.Payload, error) {
-	raw, err := c.Event(id)
-	if err == nil && raw == nil {
-		err = errors.New("the log of events does not have it")
-	}
-	var p *inter.Payload
-	if err == nil {
-		p, err = inter.DecodePayload(raw)
-	}
+	record, err := b.c.EpochRecord(p.EpochVote.Epoch - 1)
 	if err != nil {
-		return nil, fmt.Errorf("read event %v for its votes: %w", id, err)
+		return err
 	}
-	return p, nil
+	if record == nil {
+		return eventcheck.ErrUnknownEpochEV
+	}
+	if _, ok := record.State.EpochState.Validators.Index(p.Creator); !ok {
+		return ErrNoValidator
+	}
+	return nil
 }
