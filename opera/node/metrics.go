@@ -122,6 +122,14 @@ func (r *beside) append(w *exposition.Writer) {
 		w.Gauge("tarn_opera_highest_epoch", "Epoch of that block", float64(epoch))
 		w.Metric("tarn_opera_refused_handshakes_total", exposition.Counter, "Connections that ended because handshakes did not agree, on either side")
 		r.peers.Refusals(func(why p2p.Reason, count uint64) { w.Sample(float64(count), "reason", why.String()) })
+		t := r.peers.Taken()
+		w.Metric("tarn_opera_records_total", exposition.Counter, "Votes and records of peers that were taken, beside those of events")
+		for _, part := range []struct {
+			of    string
+			count uint64
+		}{{"epoch_votes", t.EpochVotes}, {"epochs", t.EpochRecords}, {"block_votes", t.BlockVotes}, {"blocks", t.BlockRecords}} {
+			w.Sample(float64(part.count), "of", part.of)
+		}
 		w.Whether("tarn_opera_synced", "1 once a young event was seen", r.peers.Synced())
 	}
 	silent := r.validator.silence() != nil

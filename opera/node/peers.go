@@ -52,6 +52,15 @@ func (l *life) meet(n *Node, w *waiting) (*p2p.Node, error) {
 	return peers, nil
 }
 
+// summary says which votes and records of peers were taken, in go-opera's words.
+func (l *life) summary(n *Node) func(p2p.Taken) {
+	return func(t p2p.Taken) {
+		at := n.Chain().Frontier().Unfilled
+		l.log.Info("New LLR summary", "last_epoch", at.Epoch-1, "last_block", at.Block-1,
+			"new_evs", t.EpochVotes, "new_ers", t.EpochRecords, "new_bvs", t.BlockVotes, "new_brs", t.BlockRecords)
+	}
+}
+
 func (l *life) peerOptions(n *Node) (p2p.Options, error) {
 	c := &l.Node.P2P
 	var errs []error
@@ -78,6 +87,7 @@ func (l *life) peerOptions(n *Node) (p2p.Options, error) {
 		Records: p2p.NewRecords(n.Chain()),
 		Filler:  p2p.NewFiller(n.Chain(), n),
 		Snap:    l.Opera.AllowSnapsync,
+		Taken:   l.summary(n),
 		Notice:  func(err error) { l.log.Debug("Peer", "err", err) },
 		Refused: (&refusals{log: l.log, now: time.Now}).refused,
 		Server: p2p.Server{

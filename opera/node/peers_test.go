@@ -155,3 +155,15 @@ func TestPrivateNodesAreKeptAndTrusted(t *testing.T) {
 		t.Errorf("%+v", info[0].Network)
 	}
 }
+
+// What came of peers' votes and records is said in go-opera's words.
+func TestTakenRecordsAreSaid(t *testing.T) {
+	n := open(t, options(t.TempDir(), io.Discard))
+	var out strings.Builder
+	l := &life{log: slog.New(slog.NewTextHandler(&out, nil))}
+	l.summary(n)(p2p.Taken{EpochVotes: 1, EpochRecords: 2, BlockVotes: 3, BlockRecords: 4})
+	const want = `msg="New LLR summary" last_epoch=2 last_block=1 new_evs=1 new_ers=2 new_bvs=3 new_brs=4`
+	if !strings.Contains(out.String(), want) {
+		t.Errorf("it says %s", out.String())
+	}
+}

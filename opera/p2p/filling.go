@@ -14,6 +14,35 @@ const aheadEpochs = 10_000
 type filling struct {
 	repeater *repeater
 	of       map[uint64]*recordLeecher // by the code of their chunks
+	said     Taken
+	saidAt   time.Time
+}
+
+// Taken is how many votes and records of peers were taken.
+type Taken struct{ EpochVotes, EpochRecords, BlockVotes, BlockRecords uint64 }
+
+// Taken is what was taken since the start.
+func (n *Node) Taken() Taken {
+	r := n.filling.repeater
+	if r == nil {
+		return Taken{}
+	}
+	t := &r.taken
+	return Taken{t.epochVotes.Load(), t.epochRecords.Load(), t.blockVotes.Load(), t.blockRecords.Load()}
+}
+
+// tick asks for votes and records, and says now and then which were taken.
+func (f *filling) tick(now time.Time, n *Node) {
+	const pause = 8 * time.Second // go-opera, proclogger
+	for _, l := range f.of {
+		l.tick(now)
+	}
+	taken, was := n.Taken(), f.said
+	if n.o.Taken == nil || taken == was || now.Sub(f.saidAt) < pause {
+		return
+	}
+	n.o.Taken(Taken{taken.EpochVotes - was.EpochVotes, taken.EpochRecords - was.EpochRecords, taken.BlockVotes - was.BlockVotes, taken.BlockRecords - was.BlockRecords})
+	f.said, f.saidAt = taken, now
 }
 
 // makeFilling prepares it. Nothing is asked for and nothing taken if the options have no Filler.

@@ -50,14 +50,22 @@ func TestHistoryIsFilledInByRecords(t *testing.T) {
 	s.same(t, source.l)
 	want := source.l.Frontier()
 	second, third := openLedger(t, t.TempDir(), 1), openLedger(t, t.TempDir(), 1)
+	told := make(chan Taken, 100)
 	small := func(o *Options) { o.Limits.StreamItems = 30 } // many chunks, and streams
-	a, b, c := filled(t, source.l, nil), filled(t, second, small), filled(t, third, small)
+	teller := func(o *Options) { small(o); o.Taken = func(t Taken) { told <- t } }
+	a, b, c := filled(t, source.l, nil), filled(t, second, teller), filled(t, third, small)
 	if err := errors.Join(b.AddPeer(a.Self().URLv4()), c.AddPeer(b.Self().URLv4())); err != nil {
 		t.Fatal(err)
 	}
 	for _, l := range []*ledger{second, third} {
 		await(t, "a node has the records", 60*time.Second, func() bool { return l.Frontier().Unfilled == want.Unfilled })
 		s.same(t, l)
+	}
+	if got, all := b.Taken(), (Taken{40, 40, 800, 800}); got != all {
+		t.Errorf("%+v are taken, want %+v", got, all)
+	}
+	if first := <-told; first == (Taken{}) {
+		t.Error("it is told that nothing was taken")
 	}
 	if n := headOf(t, third).Number; n >= third.First() {
 		t.Errorf("a node without events made block %d", n)

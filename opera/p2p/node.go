@@ -154,9 +154,7 @@ func (n *Node) loop() {
 			n.leecher.force()
 		}
 		n.leecher.tick(now)
-		for _, l := range n.filling.of {
-			l.tick(now)
-		}
+		n.filling.tick(now, n)
 		if now.Sub(fetched) >= n.limits.ArriveTx/8 {
 			n.events.tick(now)
 			if n.txs != nil {

@@ -19,7 +19,10 @@ type Options struct {
 	Filler  Filler  // nil: no votes and records are asked for or taken
 	// Snap has blocks asked for as records as long as the present epoch is older than
 	// Limits.Behind, and votes for them too, before the node is at the head.
-	Snap   bool
+	Snap bool
+	// Taken, if not nil, is told every few seconds what votes and records were taken since the last
+	// time, if any were. It must not wait.
+	Taken  func(Taken)
 	Server Server           // how others reach this node
 	Limits Limits           // what peers may cost
 	Now    func() time.Time // nil: the clock

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/ethereum/go-ethereum/rlp"
 
@@ -22,6 +23,7 @@ type repeater struct {
 	filler Filler
 	budget *budget
 	queue  chan *load
+	taken  struct{ epochVotes, epochRecords, blockVotes, blockRecords atomic.Uint64 }
 	// Told of what happens, on the goroutine that works.
 	worked func(l *load, took int)   // a chunk is worked through, so many items of it were taken
 	failed func(error)               // the ledger, for good
@@ -76,10 +78,11 @@ func (r *repeater) serve(ctx context.Context) {
 // take works through a chunk until its peer is left, and tells how many votes and records of it
 // were taken.
 func (r *repeater) take(ctx context.Context, l *load) (took int, err error) {
-	note := func(err error) {
+	note := func(of *atomic.Uint64, n int, err error) {
 		switch {
 		case err == nil:
 			took++
+			of.Add(uint64(n))
 		case eventcheck.Bans(err):
 			r.blamed(l.from, err)
 		}
@@ -96,7 +99,7 @@ func (r *repeater) take(ctx context.Context, l *load) (took int, err error) {
 		case codeBlockVotesChunk:
 			err = r.takeBlockVotes(ctx, run, note)
 		case codeBlockRecordsChunk:
-			err = r.filler.AddBlockRecords(ctx, run, func(_ int, err error) { note(err) })
+			err = r.filler.AddBlockRecords(ctx, run, func(_ int, err error) { note(&r.taken.blockRecords, 1, err) })
 		case codeEpochPacksChunk:
 			err = r.takePack(ctx, l.from, run[0], note)
 		}
@@ -104,21 +107,26 @@ func (r *repeater) take(ctx context.Context, l *load) (took int, err error) {
 	return took, err
 }
 
-func (r *repeater) takeBlockVotes(ctx context.Context, run [][]byte, note func(error)) error {
+// note is told what came of votes or records, and what they are counted among.
+type note func(of *atomic.Uint64, n int, err error)
+
+func (r *repeater) takeBlockVotes(ctx context.Context, run [][]byte, note note) error {
+	of := &r.taken.blockVotes
 	votes, err := decodeAll[inter.SignedBlockVotes](run)
 	if err != nil {
-		note(err)
+		note(of, 0, err)
 		return nil
 	}
-	return r.filler.AddBlockVotes(ctx, votes, func(_ int, err error) { note(err) })
+	return r.filler.AddBlockVotes(ctx, votes, func(i int, err error) { note(of, len(votes[i].Val.Votes), err) })
 }
 
 // takePack takes an epoch with votes for it. The votes come first: they decide which record is
 // the right one.
-func (r *repeater) takePack(ctx context.Context, from *peer, raw []byte, note func(error)) error {
+func (r *repeater) takePack(ctx context.Context, from *peer, raw []byte, note note) error {
+	of := &r.taken.epochVotes
 	number, list, record, err := splitPack(raw)
 	if err != nil {
-		note(err)
+		note(of, 0, err)
 		return nil
 	}
 	for run := range slices.Chunk(list, runLength) {
@@ -129,15 +137,15 @@ func (r *repeater) takePack(ctx context.Context, from *peer, raw []byte, note fu
 			}
 		}
 		if err != nil {
-			note(err)
+			note(of, 0, err)
 			return nil
 		}
-		err = r.filler.AddEpochVotes(ctx, votes, func(_ int, err error) { note(err) })
+		err = r.filler.AddEpochVotes(ctx, votes, func(_ int, err error) { note(of, 1, err) })
 		if err != nil || from.ctx.Err() != nil {
 			return err
 		}
 	}
-	return r.filler.AddEpochRecord(ctx, number, record, note)
+	return r.filler.AddEpochRecord(ctx, number, record, func(err error) { note(&r.taken.epochRecords, 1, err) })
 }
 
 // splitPack splits an epoch pack into its votes and its record, whose number it returns.
