@@ -35,13 +35,16 @@ func (c *Chain) known(num uint32) (types.Checksum256, bool, error) {
 // a crash may have left, repairs what another program left, and takes back blocks that may
 // be of a branch that has lost.
 func (l *Log) Begin(c Chain) error {
-	if err := l.begin(c); err != nil {
+	if err := (recovery{l}).begin(c); err != nil {
 		return l.fail(fmt.Errorf("go on with the traces in %s after block %d: %w", l.o.Dir, c.Head, err))
 	}
 	return nil
 }
 
-func (l *Log) begin(c Chain) error {
+// recovery is a log that is not yet appended to: what makes its files ready.
+type recovery struct{ *Log }
+
+func (l recovery) begin(c Chain) error {
 	m, ok, err := l.readMark()
 	if err != nil {
 		return err
@@ -81,7 +84,7 @@ func (l *Log) begin(c Chain) error {
 }
 
 // cut takes off what follows the mark.
-func (l *Log) cut(m *mark) error {
+func (l recovery) cut(m *mark) error {
 	for _, number := range l.Slices() {
 		if _, err := l.cutSlice(m, number); err != nil {
 			return err
@@ -92,7 +95,7 @@ func (l *Log) cut(m *mark) error {
 
 // cutUnsure takes off what this package may have written after the mark. After a power cut
 // it can be anything, and the chain, which has gone ahead, does not tell it again.
-func (l *Log) cutUnsure(m *mark) error {
+func (l recovery) cutUnsure(m *mark) error {
 	bytes := int64(0)
 	for _, number := range l.Slices() {
 		if number >= m.open {
@@ -112,7 +115,7 @@ func (l *Log) cutUnsure(m *mark) error {
 }
 
 // cutSlice takes off what of a slice follows the mark, and tells how much that was.
-func (l *Log) cutSlice(m *mark, number uint32) (bytes int64, err error) {
+func (l recovery) cutSlice(m *mark, number uint32) (bytes int64, err error) {
 	want, named := m.find(number)
 	if !named && number < m.end {
 		return 0, nil
@@ -140,10 +143,10 @@ func (l *Log) cutSlice(m *mark, number uint32) (bytes int64, err error) {
 var prefixes = [...]string{tracesPrefix, indexPrefix, idsPrefix}
 
 // sizesOf are those of a slice's files as they are; 0 for one that is not there.
-func (l *Log) sizesOf(number uint32) (sizes, error) {
+func (d *directory) sizesOf(number uint32) (sizes, error) {
 	var is [len(prefixes)]int64
 	for i, prefix := range prefixes {
-		if _, err := l.use(l.path(prefix, number, logSuffix), func(_ vfs.File, size int64) error {
+		if _, err := d.use(d.path(prefix, number, logSuffix), func(_ vfs.File, size int64) error {
 			is[i] = size
 			return nil
 		}); err != nil {
@@ -154,8 +157,8 @@ func (l *Log) sizesOf(number uint32) (sizes, error) {
 }
 
 // cutFile makes a file end after so many bytes, and tells how many it had more.
-func (l *Log) cutFile(path string, size int64) (more int64, err error) {
-	f, err := l.fs.Open(path, true)
+func (d *directory) cutFile(path string, size int64) (more int64, err error) {
+	f, err := d.fs.Open(path, true)
 	if errors.Is(err, fs.ErrNotExist) {
 		if size > 0 {
 			return 0, fmt.Errorf("%w: %s is missing, and had %d bytes. Restore it, or move all files of the folder away", ErrCorrupt, path, size)
@@ -170,7 +173,7 @@ func (l *Log) cutFile(path string, size int64) (more int64, err error) {
 		err = fmt.Errorf("%w: %s has %d bytes, and had %d. Restore it, or move all files of the folder away", ErrCorrupt, path, is, size)
 	}
 	if err == nil && is > size {
-		l.o.Logger.Info("Traces that were not saved are cut off; their blocks come again", "file", path, "bytes", is-size)
+		d.o.Logger.Info("Traces that were not saved are cut off; their blocks come again", "file", path, "bytes", is-size)
 		if err = f.Truncate(size); err == nil {
 			err = f.Sync() // a later mark may tell nothing of this file but that it is durable
 		}
@@ -180,7 +183,7 @@ func (l *Log) cutFile(path string, size int64) (more int64, err error) {
 
 // syncAfter makes what the mark does not tell of durable, before a mark tells of it. nodeos
 // syncs what it writes; a folder that has lost its mark may have come from anywhere.
-func (l *Log) syncAfter(m *mark) error {
+func (l recovery) syncAfter(m *mark) error {
 	for _, number := range l.Slices() {
 		if _, named := m.find(number); !named && number < m.end {
 			continue
@@ -198,7 +201,7 @@ func (l *Log) syncAfter(m *mark) error {
 
 // mend cuts off an entry that another program has not finished, at the end of the two
 // newest slices, unless they are before one that this package has cut.
-func (l *Log) mend(from uint32) error {
+func (l recovery) mend(from uint32) error {
 	list := l.Slices()
 	for _, number := range list[max(0, len(list)-2):] {
 		if number < from {
@@ -218,16 +221,16 @@ func (l *Log) mend(from uint32) error {
 	return nil
 }
 
-func (l *Log) mendSlice(number uint32) error {
-	whole, err := l.scanIDs(number, func(*wire.Head, int64) error { return nil })
+func (d *directory) mendSlice(number uint32) error {
+	whole, err := d.scanIDs(number, func(*wire.Head, int64) error { return nil })
 	if err == nil {
-		_, err = l.cutFile(l.path(idsPrefix, number, logSuffix), whole)
+		_, err = d.cutFile(d.path(idsPrefix, number, logSuffix), whole)
 	}
 	if err != nil {
 		return err
 	}
 	var blocks []wire.Head // with where each begins in the index, in Bytes
-	whole, err = l.scanIndex(number, func(h *wire.Head, at int64) error {
+	whole, err = d.scanIndex(number, func(h *wire.Head, at int64) error {
 		if h.Kind == wire.BlockKind {
 			blocks = append(blocks, *h)
 			blocks[len(blocks)-1].Bytes = at
@@ -240,24 +243,24 @@ func (l *Log) mendSlice(number uint32) error {
 	end := int64(0)
 	for len(blocks) > 0 && end == 0 {
 		h := &blocks[len(blocks)-1]
-		if end, err = l.endOf(number, h); err != nil {
+		if end, err = d.endOf(number, h); err != nil {
 			return err
 		}
 		if end == 0 {
 			whole, blocks = h.Bytes, blocks[:len(blocks)-1]
 		}
 	}
-	if _, err := l.cutFile(l.path(indexPrefix, number, logSuffix), whole); err != nil {
+	if _, err := d.cutFile(d.path(indexPrefix, number, logSuffix), whole); err != nil {
 		return err
 	}
-	_, err = l.cutFile(l.path(tracesPrefix, number, logSuffix), end)
+	_, err = d.cutFile(d.path(tracesPrefix, number, logSuffix), end)
 	return err
 }
 
 // endOf is where the entry of a block ends that an index tells of last; 0 if the file
 // does not have it whole.
-func (l *Log) endOf(number uint32, h *wire.Head) (end int64, err error) {
-	_, err = l.use(l.path(tracesPrefix, number, logSuffix), func(f vfs.File, size int64) error {
+func (d *directory) endOf(number uint32, h *wire.Head) (end int64, err error) {
+	_, err = d.use(d.path(tracesPrefix, number, logSuffix), func(f vfs.File, size int64) error {
 		at := int64(h.Offset)
 		if at < 0 || at >= size || size-at > MaxEntry {
 			return nil
@@ -278,7 +281,7 @@ func (l *Log) endOf(number uint32, h *wire.Head) (end int64, err error) {
 
 // goOn opens the slices that may be appended to, and finds what is irreversible, which a
 // mark may tell too. It returns the newest block.
-func (l *Log) goOn(marked uint32) (last uint32, err error) {
+func (l recovery) goOn(marked uint32) (last uint32, err error) {
 	list := l.Slices()
 	var live []uint32
 	for _, number := range slices.Backward(list) {

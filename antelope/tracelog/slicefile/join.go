@@ -11,7 +11,7 @@ import (
 
 // join compares the files with the chain, and makes irreversible what the chain says.
 // Blocks that the chain does not tell again stay only if the chain has them.
-func (l *Log) join(last uint32, c Chain) error {
+func (l recovery) join(last uint32, c Chain) error {
 	newest := max(last, l.lib) // blocks up to it may come again
 	l.again = again{on: newest > 0, last: newest, lib: l.lib}
 	if newest == 0 {
@@ -53,7 +53,7 @@ func (l *Log) join(last uint32, c Chain) error {
 
 // common returns the last block that the files and the chain have, up to the head, if all
 // between the irreversible one and it are of its branch; else that is 0.
-func (l *Log) common(last uint32, c Chain) (uint32, error) {
+func (l recovery) common(last uint32, c Chain) (uint32, error) {
 	var ids map[uint32]types.Checksum256 // of a slice
 	of := uint32(0)
 	for num := min(last, c.Head); num > l.lib; num-- {
@@ -87,7 +87,7 @@ func (l *Log) common(last uint32, c Chain) (uint32, error) {
 
 // leadsTo tells whether the blocks between the irreversible one and a block are those that
 // come before it.
-func (l *Log) leadsTo(num uint32, id types.Checksum256) (bool, error) {
+func (l recovery) leadsTo(num uint32, id types.Checksum256) (bool, error) {
 	for ; num > l.lib; num-- {
 		b, _, err := l.Read(num, nil)
 		if errors.Is(err, ErrNotFound) { // recorded since the next one, if none is before it
@@ -102,7 +102,7 @@ func (l *Log) leadsTo(num uint32, id types.Checksum256) (bool, error) {
 }
 
 // noneIn tells whether there are no blocks above one and before another.
-func (l *Log) noneIn(above, before uint32) (bool, error) {
+func (l recovery) noneIn(above, before uint32) (bool, error) {
 	for _, number := range l.Slices() {
 		if number < l.Slice(above) || number > l.Slice(before) {
 			continue
@@ -122,7 +122,7 @@ func (l *Log) noneIn(above, before uint32) (bool, error) {
 
 // confirm writes that a block, which the files have, is irreversible, into each slice that
 // has blocks up to it.
-func (l *Log) confirm(num uint32) error {
+func (l recovery) confirm(num uint32) error {
 	for _, number := range l.Slices() {
 		if number < l.Slice(l.lib) || number > l.Slice(num) {
 			continue
@@ -140,7 +140,7 @@ func (l *Log) confirm(num uint32) error {
 // takeBack removes the blocks above the irreversible one. Entries were only appended, so an
 // entry goes with all that follow it in its slice. Irreversible blocks that came again with
 // a switch of forks may be among those, and are missing from then on.
-func (l *Log) takeBack() error {
+func (l recovery) takeBack() error {
 	number := l.Slice(l.lib)
 	m := mark{head: l.mark.head, lib: l.lib, open: l.mark.open}
 	if l.lib > 0 {
@@ -184,7 +184,7 @@ func (l *Log) takeBack() error {
 
 // forget lets go of what is known of a slice whose files are about to be cut, and makes
 // durable what they have.
-func (l *Log) forget(number uint32) (err error) {
+func (l recovery) forget(number uint32) (err error) {
 	if p := l.parts[number]; p != nil {
 		for _, t := range p.tails() {
 			if t.dirty {
@@ -206,7 +206,7 @@ func (l *Log) forget(number uint32) (err error) {
 }
 
 // certain returns the sizes up to which the files of a slice have only irreversible blocks.
-func (l *Log) certain(number uint32) (s sizes, err error) {
+func (l recovery) certain(number uint32) (s sizes, err error) {
 	s.number = number
 	var index, ids []wire.Head
 	end, err := l.scanIndex(number, func(h *wire.Head, _ int64) error {

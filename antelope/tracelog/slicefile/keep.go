@@ -60,8 +60,8 @@ func (l *Log) Compress(ctx context.Context, number uint32) error {
 	return nil
 }
 
-func (l *Log) compress(ctx context.Context, from vfs.File, plain int64, path string) (size int64, err error) {
-	out, err := l.fs.Create(path)
+func (d *directory) compress(ctx context.Context, from vfs.File, plain int64, path string) (size int64, err error) {
+	out, err := d.fs.Create(path)
 	if err != nil {
 		return 0, err
 	}
@@ -71,7 +71,7 @@ func (l *Log) compress(ctx context.Context, from vfs.File, plain int64, path str
 		err = out.Sync()
 	}
 	if err = errors.Join(err, out.Close()); err != nil {
-		return 0, errors.Join(err, l.fs.Remove(path))
+		return 0, errors.Join(err, d.fs.Remove(path))
 	}
 	return w.at, nil
 }

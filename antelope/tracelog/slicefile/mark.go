@@ -47,7 +47,7 @@ func (m *mark) covers(number uint32) bool {
 const ahead = 1000
 
 // reach is the slice before which a block, and some after it, may be written.
-func (l *Log) reach(number uint32) uint32 { return number + 1 + ahead/l.o.Stride }
+func (d *directory) reach(number uint32) uint32 { return number + 1 + ahead/d.o.Stride }
 
 // find returns the sizes of a slice.
 func (m *mark) find(number uint32) (sizes, bool) {
@@ -104,14 +104,14 @@ func decodeMark(b []byte) (m mark, err error) {
 }
 
 // markPath is where the mark is: one for each stride, whose files have names of their own.
-func (l *Log) markPath() string {
-	return filepath.Join(l.o.Dir, fmt.Sprintf("trace_durable_%010d.mark", l.o.Stride))
+func (d *directory) markPath() string {
+	return filepath.Join(d.o.Dir, fmt.Sprintf("trace_durable_%010d.mark", d.o.Stride))
 }
 
 // readMark reads the mark; false if there is none. It was written durably, so that one
 // that is not whole is damage.
-func (l *Log) readMark() (m mark, ok bool, err error) {
-	f, err := l.fs.Open(l.markPath(), false)
+func (d *directory) readMark() (m mark, ok bool, err error) {
+	f, err := d.fs.Open(d.markPath(), false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return mark{}, false, nil
 	}
@@ -127,7 +127,7 @@ func (l *Log) readMark() (m mark, ok bool, err error) {
 		return mark{}, false, err
 	}
 	if m, err = decodeMark(b); err != nil {
-		return m, false, fmt.Errorf("%s: %w. Remove it if the files beside it are known to be whole", l.markPath(), err)
+		return m, false, fmt.Errorf("%s: %w. Remove it if the files beside it are known to be whole", d.markPath(), err)
 	}
 	return m, true, nil
 }
@@ -218,11 +218,11 @@ func (l *Log) sync(open uint32) error {
 	return nil
 }
 
-func (l *Log) syncTail(t *tail) error {
+func (d *directory) syncTail(t *tail) error {
 	f := t.file
 	if f == nil {
 		var err error
-		if f, err = l.fs.Open(t.path, true); err != nil {
+		if f, err = d.fs.Open(t.path, true); err != nil {
 			return err
 		}
 		defer f.Close() //nolint:errcheck // what was written is synced

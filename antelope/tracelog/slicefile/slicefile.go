@@ -78,11 +78,11 @@ func (o *Options) Validate() error {
 
 // Log is the slices of a chain.
 //
-// It has many methods because appending, finding, compressing and a start after a crash keep
-// one list of files true under one lock.
+// Its directory reads and cuts files, and a recovery makes them ready at a start. It has many
+// methods still, because appending, finding, and what is let go of keep one list of slices
+// true under one lock.
 type Log struct {
-	o  Options
-	fs blocklog.FS
+	directory
 
 	mu      sync.RWMutex
 	slices  map[uint32]*slice // that exist
@@ -102,6 +102,13 @@ type Log struct {
 	names  bool // files were made whose names are not durable
 	failed error
 	again  again
+}
+
+// directory is where the files are, and what can be done with one by itself. It changes
+// nothing of what is known of them.
+type directory struct {
+	o  Options
+	fs blocklog.FS
 }
 
 // Stats are what a log has done since it was opened.
@@ -131,7 +138,7 @@ func Open(o Options) (*Log, error) {
 	if o.FS == nil {
 		o.FS = blocklog.OS
 	}
-	l := &Log{o: o, fs: o.FS, slices: map[uint32]*slice{}, parts: map[uint32]*part{}}
+	l := &Log{directory: directory{o, o.FS}, slices: map[uint32]*slice{}, parts: map[uint32]*part{}}
 	if err := vfs.MkdirAll(l.fs, o.Dir); err != nil {
 		return nil, err
 	}
@@ -170,9 +177,9 @@ const (
 )
 
 // path is a slice's file. nodeos prints the numbers as signed ones.
-func (l *Log) path(prefix string, number uint32, suffix string) string {
-	first := number * l.o.Stride
-	return filepath.Join(l.o.Dir, fmt.Sprintf("%s%010d-%010d%s", prefix, int32(first), int32(first+l.o.Stride), suffix))
+func (d *directory) path(prefix string, number uint32, suffix string) string {
+	first := number * d.o.Stride
+	return filepath.Join(d.o.Dir, fmt.Sprintf("%s%010d-%010d%s", prefix, int32(first), int32(first+d.o.Stride), suffix))
 }
 
 // parseName reads which blocks a file of a slice is of.
@@ -198,7 +205,7 @@ func parseName(name string) (first, end uint32, ok bool) {
 }
 
 // Slice is the number of the slice that a block is in.
-func (l *Log) Slice(num uint32) uint32 { return num / l.o.Stride }
+func (d *directory) Slice(num uint32) uint32 { return num / d.o.Stride }
 
 // Irreversible is the last irreversible block that was told; Head the newest block.
 func (l *Log) Irreversible() uint32 {
@@ -250,4 +257,4 @@ func (l *Log) Close() error {
 }
 
 // FS is where the files are.
-func (l *Log) FS() blocklog.FS { return l.fs }
+func (d *directory) FS() blocklog.FS { return d.fs }

@@ -78,8 +78,8 @@ func scan(f io.ReaderAt, from, size int64, each func(h *wire.Head, at int64) err
 }
 
 // use calls do with a file that is only read; missing tells that there is none.
-func (l *Log) use(path string, do func(f vfs.File, size int64) error) (missing bool, err error) {
-	f, err := l.fs.Open(path, false)
+func (d *directory) use(path string, do func(f vfs.File, size int64) error) (missing bool, err error) {
+	f, err := d.fs.Open(path, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}
@@ -100,15 +100,15 @@ const indexHeader = 4
 
 // scanIndex calls each with the entries of a slice's index, and where each begins. It returns
 // where the last whole one ends; 0 without an index that has its header.
-func (l *Log) scanIndex(number uint32, each func(h *wire.Head, at int64) error) (end int64, err error) {
-	_, err = l.use(l.path(indexPrefix, number, logSuffix), func(f vfs.File, size int64) (err error) {
+func (d *directory) scanIndex(number uint32, each func(h *wire.Head, at int64) error) (end int64, err error) {
+	_, err = d.use(d.path(indexPrefix, number, logSuffix), func(f vfs.File, size int64) (err error) {
 		if size < indexHeader {
 			return nil
 		}
 		if err := checkHeader(f); err != nil {
 			return err
 		}
-		end, err = scan(f, indexHeader, size, l.allowed(number, wire.BlockKind, each))
+		end, err = scan(f, indexHeader, size, d.allowed(number, wire.BlockKind, each))
 		return err
 	})
 	return end, err
@@ -116,18 +116,18 @@ func (l *Log) scanIndex(number uint32, each func(h *wire.Head, at int64) error) 
 
 // scanIDs calls each with the entries of a slice's file of ids, and where each begins. It
 // returns where the last whole one ends.
-func (l *Log) scanIDs(number uint32, each func(h *wire.Head, at int64) error) (end int64, err error) {
-	_, err = l.use(l.path(idsPrefix, number, logSuffix), func(f vfs.File, size int64) (err error) {
-		end, err = scan(f, 0, size, l.allowed(number, wire.IDsKind, each))
+func (d *directory) scanIDs(number uint32, each func(h *wire.Head, at int64) error) (end int64, err error) {
+	_, err = d.use(d.path(idsPrefix, number, logSuffix), func(f vfs.File, size int64) (err error) {
+		end, err = scan(f, 0, size, d.allowed(number, wire.IDsKind, each))
 		return err
 	})
 	return end, err
 }
 
 // allowed calls each with the entries that a slice may have; others are an error.
-func (l *Log) allowed(number uint32, kind wire.Kind, each func(h *wire.Head, at int64) error) func(h *wire.Head, at int64) error {
+func (d *directory) allowed(number uint32, kind wire.Kind, each func(h *wire.Head, at int64) error) func(h *wire.Head, at int64) error {
 	return func(h *wire.Head, at int64) error {
-		if err := l.mayHave(number, h, kind); err != nil {
+		if err := d.mayHave(number, h, kind); err != nil {
 			return err
 		}
 		return each(h, at)
@@ -135,11 +135,11 @@ func (l *Log) allowed(number uint32, kind wire.Kind, each func(h *wire.Head, at 
 }
 
 // mayHave tells what is wrong with an entry of a slice.
-func (l *Log) mayHave(number uint32, h *wire.Head, kind wire.Kind) error {
+func (d *directory) mayHave(number uint32, h *wire.Head, kind wire.Kind) error {
 	if h.Kind != kind && h.Kind != wire.IrreversibleKind {
 		return fmt.Errorf("%w: entry of kind %d", ErrCorrupt, h.Kind)
 	}
-	if l.Slice(h.Number) != number {
+	if d.Slice(h.Number) != number {
 		return fmt.Errorf("%w: block %d, which is not in this slice", ErrCorrupt, h.Number)
 	}
 	return nil

@@ -44,7 +44,7 @@ func Verify(o VerifyOptions) (total survey.Counts, err error) {
 		stride := end - first
 		if logs[stride] == nil {
 			lo := Options{Dir: o.Dir, Stride: stride, FS: o.FS, Logger: slog.New(slog.DiscardHandler)}
-			logs[stride] = &Log{o: lo, fs: o.FS, slices: map[uint32]*slice{}}
+			logs[stride] = &Log{directory: directory{lo, o.FS}, slices: map[uint32]*slice{}}
 		}
 		logs[stride].slices[first/stride] = &slice{number: first / stride}
 	}
