@@ -90,21 +90,26 @@ func (h *BlockHeader) ExtractExtensions() (HeaderExtensions, error) {
 }
 
 func readProtocolFeatures(r *serial.Reader) []Checksum256 {
-	list := ReadChecksums(r)
+	return distinct(r, ReadChecksums(r), exception.IllFormedProtocolFeatureActivation,
+		"Protocol feature activation extension must have at least one protocol feature digest",
+		"Protocol feature digest %s was repeated in the protocol feature activation extension")
+}
+
+// distinct fails unless the list, which was read, has elements and each of them once.
+func distinct[T comparable](r *serial.Reader, list []T, kind *exception.Kind, none, repeated string) []T {
 	if r.Err() != nil {
 		return nil
 	}
-	kind := exception.IllFormedProtocolFeatureActivation
 	if len(list) == 0 {
-		r.Fail(exception.New(kind, "Protocol feature activation extension must have at least one protocol feature digest"))
+		r.Fail(exception.New(kind, "%s", none))
 	}
-	seen := make(map[Checksum256]bool, len(list))
-	for _, digest := range list {
-		if seen[digest] {
-			r.Fail(exception.New(kind, "Protocol feature digest %s was repeated in the protocol feature activation extension", digest))
+	seen := make(map[T]bool, len(list))
+	for _, e := range list {
+		if seen[e] {
+			r.Fail(exception.New(kind, repeated, e))
 			break
 		}
-		seen[digest] = true
+		seen[e] = true
 	}
 	return list
 }
@@ -124,23 +129,9 @@ func (b *SignedBlock) ExtractExtensions() ([]Signature, error) {
 }
 
 func readMoreSignatures(r *serial.Reader) []Signature {
-	list := ReadSignatures(r)
-	if r.Err() != nil {
-		return nil
-	}
-	kind := exception.IllFormedAdditionalBlockSignaturesExtension
-	if len(list) == 0 {
-		r.Fail(exception.New(kind, "Additional block signatures extension must contain at least one signature"))
-	}
-	seen := make(map[Signature]bool, len(list))
-	for _, s := range list {
-		if seen[s] {
-			r.Fail(exception.New(kind, "Signature %s was repeated in the additional block signatures extension", s))
-			break
-		}
-		seen[s] = true
-	}
-	return list
+	return distinct(r, ReadSignatures(r), exception.IllFormedAdditionalBlockSignaturesExtension,
+		"Additional block signatures extension must contain at least one signature",
+		"Signature %s was repeated in the additional block signatures extension")
 }
 
 // TransactionGenerationContext is the type of the one extension of transactions.
