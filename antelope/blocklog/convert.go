@@ -11,7 +11,7 @@ import (
 
 // mendPruned finds the first block that a pruned log still has, and makes its index
 // and trailer say so.
-func (l *Log) mendPruned(s *source, e extent) (uint32, error) {
+func (l opening) mendPruned(s *source, e extent) (uint32, error) {
 	first := s.preamble.First
 	count, ok, err := s.trailer()
 	if err != nil {
@@ -53,7 +53,7 @@ func (l *Log) mendPruned(s *source, e extent) (uint32, error) {
 }
 
 // readable tells whether a block is whole where the index, as it is, says it begins.
-func (l *Log) readable(s *source, e extent, num uint32) (bool, error) {
+func (l opening) readable(s *source, e extent, num uint32) (bool, error) {
 	if num == e.head.num {
 		return true, nil
 	}
@@ -70,7 +70,7 @@ func (l *Log) readable(s *source, e extent, num uint32) (bool, error) {
 }
 
 // indexed reads positions from the index of the log that is being opened.
-func (l *Log) indexed(s *source, num uint32, n int) ([]int64, error) {
+func (l opening) indexed(s *source, num uint32, n int) ([]int64, error) {
 	path := indexPath(workingBase(l.o.Dir))
 	f, err := l.o.FS.Open(path, false)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *source) writeTrailer(end int64, count uint32) error {
 }
 
 // convert makes the log pruned or not, as the options want it.
-func (l *Log) convert(s *source, e *extent) error {
+func (l opening) convert(s *source, e *extent) error {
 	switch {
 	case l.mode == pruned && !s.preamble.Pruned:
 		l.recovery.Converted = true
@@ -136,7 +136,7 @@ func (l *Log) convert(s *source, e *extent) error {
 
 // toPruned appends the count of blocks, and then sets the flag: before that, the
 // count is only something to be cut off an ordinary log.
-func (l *Log) toPruned(s *source, e extent) error {
+func (l opening) toPruned(s *source, e extent) error {
 	count := uint32(0)
 	if e.blocks {
 		count = e.head.num - l.first + 1
@@ -180,7 +180,7 @@ func (s *source) writeVersion() error {
 
 // vacuum makes an ordinary log of a pruned one, of the newest version. Where nothing
 // was given back it only takes the flag and the trailer away.
-func (l *Log) vacuum(s *source, e *extent) error {
+func (l opening) vacuum(s *source, e *extent) error {
 	l.o.Logger.Info("Vacuuming pruned block log", "first", l.first)
 	sameLength := s.preamble.Version == maxVersion || s.preamble.Version == anyFirst && s.preamble.First == 1
 	plain := s.start

@@ -12,8 +12,9 @@ import (
 // Log is a block log that is open for appending. One goroutine appends; any number
 // read beside it, and wait neither for the disk's syncs nor for each other.
 //
-// It has many methods because appending, reading, starting anew and letting go of blocks, in
-// one file or in parts, keep one list of files true under one lock.
+// What a start repairs is an opening's. It has many methods still, because appending, reading,
+// starting anew and letting go of blocks, in one file or in parts, keep one list of files true
+// under one lock.
 type Log struct {
 	o    Options
 	mode mode

@@ -22,13 +22,16 @@ func Open(o Options) (*Log, error) {
 		return nil, err
 	}
 	l := &Log{o: o, mode: o.mode()}
-	if err := l.open(); err != nil {
+	if err := (opening{l}).open(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open block log in %s: %w", o.Dir, err), l.shut(false))
 	}
 	return l, nil
 }
 
-func (l *Log) open() error {
+// opening is a log that nobody uses yet: what makes its files whole, and fit the options.
+type opening struct{ *Log }
+
+func (l opening) open() error {
 	fs := l.o.FS
 	if err := vfs.MkdirAll(fs, l.o.Dir); err != nil {
 		return err
@@ -59,7 +62,7 @@ func (l *Log) open() error {
 
 // useUp is for a log that is not wanted any more. As long as a start may ask for its
 // blocks it is gone on with as a pruned one of a single block, and it tells so.
-func (l *Log) useUp() (bool, error) {
+func (l opening) useUp() (bool, error) {
 	if l.o.Needed == nil {
 		return false, nil
 	}
@@ -79,7 +82,7 @@ func (l *Log) useUp() (bool, error) {
 }
 
 // recoverAny is recover where there may be no working log.
-func (l *Log) recoverAny() (extent, error) {
+func (l opening) recoverAny() (extent, error) {
 	size, err := fileSize(l.o.FS, logPath(workingBase(l.o.Dir)))
 	if err != nil || size == 0 {
 		return extent{}, err
@@ -89,7 +92,7 @@ func (l *Log) recoverAny() (extent, error) {
 
 // removeUnfinished removes what was being written when the process ended: none of it
 // was in use.
-func (l *Log) removeUnfinished() error {
+func (l opening) removeUnfinished() error {
 	base := workingBase(l.o.Dir)
 	vacuumed := base + ".tmp"
 	for _, path := range []string{logPath(base) + ".tmp", indexPath(base) + ".tmp", logPath(vacuumed), indexPath(vacuumed)} {
@@ -101,7 +104,7 @@ func (l *Log) removeUnfinished() error {
 }
 
 // removeAll leaves no log, as block-log-retain-blocks = 0 wants it.
-func (l *Log) removeAll() error {
+func (l opening) removeAll() error {
 	base := workingBase(l.o.Dir)
 	for _, path := range []string{logPath(base), indexPath(base), l.tailPath()} {
 		if err := removeFile(l.o.FS, path); err != nil {
@@ -113,7 +116,7 @@ func (l *Log) removeAll() error {
 
 // openNothing is for a directory without a working log. Finished partitions are
 // gone on with.
-func (l *Log) openNothing() error {
+func (l opening) openNothing() error {
 	base := workingBase(l.o.Dir)
 	if l.retained.empty() {
 		if err := removeFile(l.o.FS, l.tailPath()); err != nil {
@@ -131,7 +134,7 @@ func (l *Log) openNothing() error {
 }
 
 // headFromRetained is for a working log without blocks behind finished partitions.
-func (l *Log) headFromRetained() error {
+func (l opening) headFromRetained() error {
 	l.head, l.blocks = link{num: l.retained.last()}, true
 	b, err := l.ReadRaw(l.retained.last())
 	if err != nil {
@@ -146,7 +149,7 @@ func (l *Log) headFromRetained() error {
 }
 
 // recover makes the files of the working log whole and tells how far they go.
-func (l *Log) recover() (extent, error) {
+func (l opening) recover() (extent, error) {
 	base := workingBase(l.o.Dir)
 	f, err := l.o.FS.Open(logPath(base), true)
 	if err != nil {
@@ -187,7 +190,7 @@ func (l *Log) recover() (extent, error) {
 
 // sound tells how far the log is whole: by the checksums of the tail's file if it
 // is of this log, by the log's own structure if not.
-func (l *Log) sound(s *source) (extent, error) {
+func (l opening) sound(s *source) (extent, error) {
 	m, records, ok, err := readTail(l.o.FS, l.tailPath())
 	if err != nil {
 		return extent{}, err
@@ -243,7 +246,7 @@ func (s *source) trailer() (uint32, bool, error) {
 
 // cut removes what is behind the last whole entry, after saving it. A pruned log's
 // trailer is neither saved nor missed here.
-func (l *Log) cut(s *source, e extent) error {
+func (l opening) cut(s *source, e extent) error {
 	rest := s.size - e.end
 	if rest == 0 || s.preamble.Pruned && rest == trailerBytes {
 		return nil
@@ -263,7 +266,7 @@ func (l *Log) cut(s *source, e extent) error {
 }
 
 // setAside saves a damaged range of the log in a file of its own.
-func (l *Log) setAside(f vfs.File, from, to int64, next uint32) error {
+func (l opening) setAside(f vfs.File, from, to int64, next uint32) error {
 	name := "blocks-bad-tail-" + isoTime(l.o.Now())
 	path := filepath.Join(l.o.Dir, name+".log")
 	for i := 1; ; i++ {
@@ -289,7 +292,7 @@ func (l *Log) setAside(f vfs.File, from, to int64, next uint32) error {
 }
 
 // mendIndex repairs the index of a log whose blocks from first on are there.
-func (l *Log) mendIndex(s *source, e extent, first uint32) error {
+func (l opening) mendIndex(s *source, e extent, first uint32) error {
 	job := &indexJob{fs: l.o.FS, source: s, path: indexPath(workingBase(l.o.Dir)), extent: e, first: first,
 		window:  max(l.o.doubtful()+l.o.doubtful()/2, e.doubtful+1),
 		surface: newSurface(l.o.Logger, l.o.Now, "Rebuilding blocks.index", uint64(e.head.num-first)+1)}
@@ -305,7 +308,7 @@ func (l *Log) mendIndex(s *source, e extent, first uint32) error {
 }
 
 // adopt opens the recovered files for appending.
-func (l *Log) adopt(e extent) error {
+func (l opening) adopt(e extent) error {
 	seg, err := openSegment(l.o.FS, workingBase(l.o.Dir), true)
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 )
 
 // openRetained makes the directories of a partitioned log and lists what they have.
-func (l *Log) openRetained() error {
+func (l opening) openRetained() error {
 	for _, dir := range []string{l.o.retainedDir(), l.o.archiveDir()} {
 		if dir == "" {
 			continue
@@ -36,7 +36,7 @@ func (l *Log) openRetained() error {
 // settleMoves removes what interrupted copies into a folder left, and makes the names
 // in it durable: a process that was killed may have moved a file there whose old name
 // is about to be used again.
-func (l *Log) settleMoves(dir string) error {
+func (l opening) settleMoves(dir string) error {
 	names, err := l.o.FS.List(dir)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (l *Log) settleMoves(dir string) error {
 }
 
 // recall lists the partitions in the archive that a start may ask for.
-func (l *Log) recall() error {
+func (l opening) recall() error {
 	dir := l.o.archiveDir()
 	if dir == "" || l.o.Needed == nil {
 		return nil
