@@ -167,3 +167,18 @@ func TestTakenRecordsAreSaid(t *testing.T) {
 		t.Errorf("it says %s", out.String())
 	}
 }
+
+// With --syncmode snap block records are asked for, too; votes and epochs always are.
+func TestSyncmodeSnapAsksForBlockRecords(t *testing.T) {
+	dir := t.TempDir()
+	n := open(t, options(dir, io.Discard))
+	for _, snap := range []bool{false, true} {
+		c := &config.Config{}
+		c.Node.DataDir, c.Opera.AllowSnapsync = dir, snap
+		l := &life{Config: c, log: slog.New(slog.DiscardHandler)}
+		o, err := l.peerOptions(n)
+		if err != nil || o.Snap != snap || o.Filler == nil || o.Records == nil {
+			t.Errorf("with %v: %v, %v, %v", snap, o.Snap, o.Filler, err)
+		}
+	}
+}

@@ -62,25 +62,26 @@ func (n *Node) makeFilling() {
 	blocks := func(p Progress) uint64 { return uint64(p.Block) }
 	// Who gets the events has the votes in them (go-opera, syncStatus.RequestLLR).
 	votes := func() bool { return n.behind.Load() || n.fresh.Load() }
-	for code, l := range map[uint64]*recordLeecher{
-		codeEpochPacksChunk: {
-			wanted: votes, reaches: epochs, stretch: n.epochStretch,
-			lowest: func() uint64 {
-				at := f.Frontier()
-				return uint64(min(at.Unfilled.Epoch, at.Undecided.Epoch))
-			},
-		},
-		codeBlockVotesChunk: {
-			wanted: votes, reaches: blocks, stretch: n.voteStretch,
-			lowest: func() uint64 { return uint64(f.Frontier().Undecided.Block) },
-		},
-		codeBlockRecordsChunk: {
-			wanted: n.behind.Load, reaches: blocks, stretch: n.blockStretch,
-			lowest: func() uint64 { return uint64(f.Frontier().Unfilled.Block) },
-		},
+	lowestEpoch := func() uint64 {
+		at := f.Frontier()
+		return uint64(min(at.Unfilled.Epoch, at.Undecided.Epoch))
+	}
+	undecided := func() uint64 { return uint64(f.Frontier().Undecided.Block) }
+	unfilled := func() uint64 { return uint64(f.Frontier().Unfilled.Block) }
+	for _, kind := range []struct {
+		code    uint64
+		wanted  func() bool
+		reaches func(Progress) uint64
+		lowest  func() uint64
+		stretch func() (inquiry, bool)
+	}{
+		{codeEpochPacksChunk, votes, epochs, lowestEpoch, n.epochStretch},
+		{codeBlockVotesChunk, votes, blocks, undecided, n.voteStretch},
+		{codeBlockRecordsChunk, n.behind.Load, blocks, unfilled, n.blockStretch},
 	} {
-		l.asker, l.busy = newAsker(&n.limits), r.busy
-		n.filling.of[code] = l
+		l := newRecordLeecher(&n.limits)
+		l.wanted, l.reaches, l.lowest, l.stretch, l.busy = kind.wanted, kind.reaches, kind.lowest, kind.stretch, r.busy
+		n.filling.of[kind.code] = l
 	}
 }
 
@@ -135,18 +136,17 @@ func (n *Node) blockStretch() (inquiry, bool) {
 	return stretched(n, codeRequestBlockRecords, from, to), from < to
 }
 
-// takeRecords takes a part of a stream of votes or records. As go-opera's, it need not have been
-// asked for: what comes late is of use too. Blocks are of none to a node that makes its own.
+// takeRecords takes a part of a stream of votes or records. Blocks are of no use to a node that makes
+// its own.
 func (n *Node) takeRecords(p *peer, m message) error {
 	l := n.filling.of[m.code]
 	if l == nil || m.code == codeBlockRecordsChunk && !n.behind.Load() {
 		return nil
 	}
 	id, done, items, err := decodeRecordsChunk(m.raw)
-	if err != nil {
+	if err != nil || !l.chunk(p, id, done, n.o.Now()) {
 		return err
 	}
-	l.chunk(p, id, done, n.o.Now())
 	if len(items) == 0 {
 		l.worked(p, id, 0)
 		return nil

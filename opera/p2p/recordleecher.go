@@ -20,10 +20,23 @@ type recordLeecher struct {
 
 	mu sync.Mutex
 	asker
+	accounts map[*peer]*account
+
+	// The stream that goes on.
 	ask     inquiry
 	first   uint64 // the lowest number when the stream began
 	took    int    // votes and records of it
 	checked time.Time
+}
+
+// account is the chunks of a peer.
+type account struct {
+	owed int // that it was asked for
+	idle int // that it was not asked for, since one of which something was taken
+}
+
+func newRecordLeecher(limits *Limits) *recordLeecher {
+	return &recordLeecher{asker: newAsker(limits), accounts: map[*peer]*account{}}
 }
 
 // inquiry asks a peer for the next chunks of a stretch of votes or records.
@@ -32,13 +45,14 @@ type inquiry func(p *peer, session, chunks uint32)
 func (l *recordLeecher) add(p *peer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.peers[p] = 0
+	l.peers[p], l.accounts[p] = 0, &account{}
 }
 
 func (l *recordLeecher) gone(p *peer, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.asker.gone(p, now)
+	delete(l.accounts, p)
 }
 
 // tick begins, goes on with, and ends streams. It is called often.
@@ -56,6 +70,7 @@ func (l *recordLeecher) tick(now time.Time) {
 		return
 	}
 	if more := l.more(); more > 0 {
+		l.accounts[l.from].owed += more
 		l.ask(l.from, l.session, uint32(more))
 	}
 }
@@ -95,22 +110,38 @@ func (l *recordLeecher) start(now time.Time) {
 	l.ask, l.first, l.took = ask, first, 0
 }
 
-// chunk notes that a part of a stream came.
-func (l *recordLeecher) chunk(p *peer, session uint32, done bool, now time.Time) {
+// chunk notes that a part of a stream came, and tells whether it may be taken. One that was not asked
+// for may, as long as such ones are of use: an honest peer sends none, and to look at one costs
+// more than to send it.
+func (l *recordLeecher) chunk(p *peer, session uint32, done bool, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if p != l.from || session != l.session {
-		return
+	a := l.accounts[p]
+	switch {
+	case a == nil:
+		return false
+	case a.owed > 0:
+		a.owed--
+	case a.idle >= 2*l.limits.StreamAhead:
+		return false
+	default:
+		a.idle++
 	}
-	if l.received = now; done {
-		l.stop(now)
+	if p == l.from && session == l.session {
+		if l.received = now; done {
+			l.stop(now)
+		}
 	}
+	return true
 }
 
 // worked notes that a part of a stream is worked through, of which so much was taken.
 func (l *recordLeecher) worked(p *peer, session uint32, took int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if a := l.accounts[p]; a != nil && took > 0 {
+		a.idle = 0
+	}
 	if session != l.session || p != l.from && p != l.judged {
 		return
 	}

@@ -10,27 +10,25 @@ import (
 // askingRecords is a leecher of records with a clock of the test's.
 type askingRecords struct {
 	*recordLeecher
-	now          time.Time
-	low, high    uint64
-	off, stuck   bool
-	sessions     []uint32
-	chunks       []uint32
-	of           []*peer
-	stretchAsked int
+	now        time.Time
+	low, high  uint64
+	off, stuck bool
+	sessions   []uint32
+	chunks     []uint32
+	of         []*peer
 }
 
 func newAskingRecords() *askingRecords {
 	a := &askingRecords{now: time.Unix(1e9, 0), low: 100, high: 1 << 40}
-	a.recordLeecher = &recordLeecher{
-		asker: newAsker(defaults()), wanted: func() bool { return !a.off }, lowest: func() uint64 { return a.low },
-		reaches: func(p Progress) uint64 { return uint64(p.Block) }, busy: func() bool { return a.stuck },
-		stretch: func() (inquiry, bool) {
-			a.stretchAsked++
-			return func(p *peer, session, chunks uint32) {
-				a.sessions, a.chunks, a.of = append(a.sessions, session), append(a.chunks, chunks), append(a.of, p)
-			}, a.low < a.high
-		},
+	l := newRecordLeecher(defaults())
+	l.wanted, l.busy = func() bool { return !a.off }, func() bool { return a.stuck }
+	l.lowest, l.reaches = func() uint64 { return a.low }, func(p Progress) uint64 { return uint64(p.Block) }
+	l.stretch = func() (inquiry, bool) {
+		return func(p *peer, session, chunks uint32) {
+			a.sessions, a.chunks, a.of = append(a.sessions, session), append(a.chunks, chunks), append(a.of, p)
+		}, a.low < a.high
 	}
+	a.recordLeecher = l
 	return a
 }
 
@@ -151,5 +149,45 @@ func TestRecordsAreSeldomAskedForWhenNobodyIsFarther(t *testing.T) {
 	}
 	if n := len(a.of); n < 11 || n > 13 {
 		t.Errorf("asked %d times in an hour", n)
+	}
+}
+
+// Chunks that nobody asked for are taken as long as they are of use; those that were asked for
+// always, if they come late too.
+func TestChunksThatNobodyAskedForAreTakenAsLongAsTheyAreOfUse(t *testing.T) {
+	a := newAskingRecords()
+	gossip, asked := a.at(1), a.at(200)
+	for i := range 1000 {
+		if !a.chunk(gossip, 7, false, a.now) {
+			t.Fatalf("chunk %d is dropped although they are of use", i)
+		}
+		a.worked(gossip, 7, i%10)
+	}
+	taken := 0
+	for range 1000 {
+		if a.chunk(gossip, 7, true, a.now) {
+			taken++
+			a.worked(gossip, 7, 0)
+		}
+	}
+	if want := 2 * a.limits.StreamAhead; taken != want {
+		t.Errorf("%d chunks are taken that are of no use, want %d", taken, want)
+	}
+	a.pass(time.Second)
+	a.pass(time.Hour) // it is given up
+	if a.from == asked && len(a.of) == 1 {
+		t.Fatal("the stream goes on")
+	}
+	late := 0
+	for range 1000 {
+		if a.chunk(asked, a.sessions[0], false, a.now) {
+			late++
+		}
+	}
+	if least := a.limits.StreamAhead; late < least {
+		t.Errorf("%d chunks are taken that come late, %d were asked for", late, least)
+	}
+	if a.chunk(strangerPeer(a.limits), 7, false, a.now) {
+		t.Error("a chunk of nobody is taken")
 	}
 }
