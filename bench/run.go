@@ -215,6 +215,10 @@ func configured(c *cobra.Command, o record.Options, on []string, dir string, fre
 	if err != nil {
 		return nil, failed(err)
 	}
+	source := subject.Subject{Name: "the source", Program: subject.Tarn, Path: own, Mode: "heap"}
+	if inMemory { // where heap would keep the state twice
+		source.Mode = "mapped"
+	}
 	network, err := chainOf(o, above)
 	if err != nil {
 		return nil, usage(err)
@@ -223,7 +227,7 @@ func configured(c *cobra.Command, o record.Options, on []string, dir string, fre
 		return nil, usage(err)
 	}
 	return &suite.Config{
-		Options: o, Subjects: subjects, Source: subject.Subject{Name: "the source", Program: subject.Tarn, Path: own, Mode: "heap"}, Dir: filepath.Join(above, fmt.Sprintf("nodes-%d", os.Getpid())), Free: free, InMemory: inMemory, Command: called(),
+		Options: o, Subjects: subjects, Source: source, Dir: filepath.Join(above, fmt.Sprintf("nodes-%d", os.Getpid())), Free: free, InMemory: inMemory, Command: called(),
 		Network: network,
 		Tell:    func(line string) { fmt.Fprintln(c.ErrOrStderr(), line) }, //nolint:errcheck // it is only company
 	}, nil

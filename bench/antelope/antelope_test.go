@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/p2p"
@@ -187,5 +189,17 @@ func TestContractsAreDifferentAndCanBeCalled(t *testing.T) {
 	}
 	if _, err := token.Transfers(4, 1); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestAChainCanBeMadeInMemory(t *testing.T) {
+	disk := t.TempDir()
+	if err := unix.Mount("tmpfs", disk, "tmpfs", 0, "size=200m"); err != nil {
+		t.Skipf("mount a file system in memory: %v", err)
+	}
+	defer unix.Unmount(disk, unix.MNT_DETACH) //nolint:errcheck // the container's end does it too
+	n := New(disk, Shape{Seed: 1, Accounts: 20, Transfers: 20})
+	if made, err := n.Chain(t.Context(), func(string) {}); err != nil || made.Blocks == 0 {
+		t.Errorf("%+v, %v", made, err)
 	}
 }

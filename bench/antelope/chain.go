@@ -102,7 +102,15 @@ func hashed(name string) (sum string, size int64, err error) {
 
 // make makes the chain in part/chain.
 func (n *Network) make(ctx context.Context, part string) (err error) {
-	mode, err := engine.ParseMode("heap")
+	inMemory, err := vfs.OS.InMemory(part)
+	if err != nil {
+		return err
+	}
+	name := "heap"
+	if inMemory { // where heap would keep it twice
+		name = "mapped"
+	}
+	mode, err := engine.ParseMode(name)
 	if err != nil {
 		return err
 	}

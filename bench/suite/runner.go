@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"tarn/bench/record"
@@ -201,7 +202,12 @@ func (r *runner) rounds(ctx context.Context) error {
 	return nil
 }
 
-// round measures subjects, one after the other. Only the end of ctx stops it.
+// spareBytes must be free before each life, if as many were asked for at all: on a full disk
+// programs fail in ways that say nothing of them.
+const spareBytes = 100_000_000
+
+// round measures subjects, one after the other. Only the end of ctx stops it, and a disk that
+// is full.
 func (r *runner) round(ctx context.Context, round int, all []subject.Subject) error {
 	for _, s := range all {
 		for _, g := range groups() {
@@ -213,6 +219,9 @@ func (r *runner) round(ctx context.Context, round int, all []subject.Subject) er
 				r.tell("round %d of %d: %s: %v", round, r.config.Options.Rounds, s.Name, wanted)
 			} else {
 				r.tell("once more: %s: %v", s.Name, wanted)
+			}
+			if err := room(r.config.Dir, min(r.config.Free, spareBytes)); err != nil {
+				return fmt.Errorf("before %s is measured on %s: %w", strings.Join(wanted, ", "), s.Name, err)
 			}
 			r.live(ctx, &life{runner: r, subject: s, round: round, suites: wanted, values: map[string]map[string]float64{}, samples: map[string][]record.Sample{}}, g.run)
 			if ctx.Err() != nil {

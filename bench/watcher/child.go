@@ -153,10 +153,13 @@ func (c *Child) failure() error {
 	return fmt.Errorf("%s ended: %w; its last words: %s", c.command.Path, c.err, lastWords(c.command.Log))
 }
 
-// wordsBytes is how much of a log's end is looked at.
-const wordsBytes = 4 << 10
+// How much of a log's end is looked at, and how much of a line of it is told.
+const (
+	wordsBytes = 16 << 10
+	lineLength = 400
+)
 
-// lastWords are the last lines of a log.
+// lastWords are the last lines of a log; of the errors among them, if there are any.
 func lastWords(name string) string {
 	f, err := os.Open(name)
 	if err != nil {
@@ -172,7 +175,16 @@ func lastWords(name string) string {
 		return err.Error()
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	return strings.Join(lines[max(0, len(lines)-3):], " | ")
+	last := lines[max(0, len(lines)-3):]
+	if errs := slices.DeleteFunc(slices.Clone(last), func(line string) bool { return !strings.HasPrefix(strings.ToLower(line), "error") }); len(errs) > 0 {
+		last = errs
+	}
+	for i, line := range last {
+		if len(line) > lineLength { // what happened stands at its begin, why at its end
+			last[i] = strings.ToValidUTF8(line[:lineLength/2], "") + " … " + strings.ToValidUTF8(line[len(line)-lineLength/2:], "")
+		}
+	}
+	return strings.Join(last, " | ")
 }
 
 // Samples are the readings; to be asked for after the end.
