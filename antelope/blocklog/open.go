@@ -73,7 +73,7 @@ func (l opening) useUp() (bool, error) {
 		return false, err
 	}
 	if e.blocks && e.head.num >= l.o.needed() {
-		l.o.Logger.Info("The block log has blocks that the saved state does not have yet. It goes at the next start after they are saved",
+		l.o.Logger.Info("The block log has blocks that the saved state does not have yet, so it is kept. A start after the state is saved removes it",
 			"first_needed", l.o.needed(), "head", e.head.num)
 		return true, l.adopt(e)
 	}

@@ -67,7 +67,7 @@ func (l opening) recall() error {
 		}
 		base := filepath.Join(dir, strings.TrimSuffix(name, ".log"))
 		if err := l.retained.admit(base, l.o.Logger, l.o.Now); err != nil {
-			l.o.Logger.Warn("an archived block log is of no use", "file", logPath(base), "error", err)
+			l.o.Logger.Warn("an archived block log cannot be used", "file", logPath(base), "error", err)
 			continue
 		}
 		l.o.Logger.Info("An archived block log has blocks that the saved state does not have yet: they are read from there", "file", logPath(base))

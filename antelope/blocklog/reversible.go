@@ -129,7 +129,7 @@ var errNotReversible = errors.New("does not begin like a file of reversible bloc
 // setAside keeps a file that is something else under another name and begins anew:
 // peers have the blocks.
 func (r *Reversible) setAside(cause error) error {
-	r.log.Warn("The reversible blocks cannot be read; beginning anew", "error", cause, "kept", r.path+".bad")
+	r.log.Warn("The file of reversible blocks cannot be read. It is renamed, and a new one is begun", "error", cause, "kept", r.path+".bad")
 	if err := errors.Join(r.file.Close(), r.fs.Rename(r.path, r.path+".bad")); err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (r *Reversible) Append(block []byte) error {
 
 func (r *Reversible) fail(what string, err error) error {
 	r.failed = fmt.Errorf("%s %s: %w: %w", what, r.path, err, ErrFailed)
-	r.log.Error("the file of reversible blocks takes no more", "error", r.failed)
+	r.log.Error("the file of reversible blocks takes no more blocks", "error", r.failed)
 	return r.failed
 }
 

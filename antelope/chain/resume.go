@@ -105,7 +105,7 @@ func (r *resumption) rewind() error {
 		same, err := r.logs.has(r.head.HeaderState)
 		if err == nil && !same {
 			err = exception.New(exception.BlockLog, "block %d of the block log is not the %s of the state, which cannot go back further: "+
-				"restore the log that belongs to the state, or give the state up with --replay-blockchain", r.head.BlockNum, r.head.ID)
+				"restore the log that belongs to the state, or make the state again with --replay-blockchain", r.head.BlockNum, r.head.ID)
 		}
 		if err != nil {
 			return err
@@ -218,7 +218,7 @@ func (r *resumption) reapply(blocks iter.Seq2[*types.SignedBlock, error]) error 
 			if exception.Of(err) == nil {
 				return err
 			}
-			r.opt.Log.Warn("a reversible block is left out", "block", b.BlockNum(), "id", id, "error", err)
+			r.opt.Log.Warn("A reversible block cannot be applied and is left out", "block", b.BlockNum(), "id", id, "error", err)
 		}
 	}
 	return nil

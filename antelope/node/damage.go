@@ -40,5 +40,5 @@ func isDamage(err error) bool {
 // damageRemedy adds to the error of a damaged state what helps.
 func damageRemedy(err error) error {
 	return fmt.Errorf("The state is damaged. Stop the node and start it once with --replay-blockchain, if its block log begins with block 1; "+
-		"else empty state-dir and start with --snapshot. Look for what damaged it, memory and disk: %w", err)
+		"else empty state-dir and start with --snapshot. Test the machine's memory and disk, which may have damaged it: %w", err)
 }

@@ -168,9 +168,9 @@ func (n *Node) dropUnfinished(note string) error {
 		return err
 	}
 	n.again = asked == path
-	n.o.Log.Warn("The state was being loaded from a snapshot when the node ended; it is loaded again", "snapshot", n.o.Snapshot)
+	n.o.Log.Warn("The node ended while it loaded a snapshot; the snapshot is loaded again", "snapshot", n.o.Snapshot)
 	if _, err := os.Stat(n.o.Snapshot); err != nil {
-		return fmt.Errorf("%w; name another --snapshot, or give it up with --replay-blockchain", err)
+		return fmt.Errorf("%w; name another file with --snapshot, or replay the block log instead with --replay-blockchain", err)
 	}
 	lock, err := engine.Lock(n.o.StateDir)
 	if err != nil {
@@ -286,7 +286,7 @@ func (n *Node) loadSnapshot(ctx context.Context) error {
 	}
 	if !logged && !n.again {
 		if err := n.forgetReversible(); err != nil {
-			return fmt.Errorf("forget the reversible blocks of before the snapshot: %w", err)
+			return fmt.Errorf("forget the reversible blocks from before the snapshot: %w", err)
 		}
 	}
 	if err := engine.MarkUnfinished(n.o.StateDir, []byte(snapshotNote+path)); err != nil {

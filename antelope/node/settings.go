@@ -215,11 +215,11 @@ func parseCheckpoint(text string) (num uint32, id types.Checksum256, err error) 
 	}
 	list, err := v.Elements()
 	if err != nil || len(list) != 2 {
-		return 0, id, fmt.Errorf("it has not two elements")
+		return 0, id, fmt.Errorf("it must be a list of a block's number and its id")
 	}
 	n, err := list[0].AsUint64()
 	if err != nil || n > math.MaxUint32 {
-		return 0, id, fmt.Errorf("no block has that number")
+		return 0, id, fmt.Errorf("a block's number is between 0 and 4294967295")
 	}
 	s, err := list[1].AsText()
 	if err == nil {

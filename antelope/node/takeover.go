@@ -25,7 +25,7 @@ func (n *Node) takeOver() error {
 	f := consensus.NewForkDatabase()
 	found, err := f.Load(path, n.chain.Features())
 	if err != nil {
-		return fmt.Errorf("take over the reversible blocks of nodeos: %w; without the file they come from peers again", err)
+		return fmt.Errorf("take over the reversible blocks of nodeos: %w; if you remove the file, peers send these blocks again", err)
 	}
 	if !found {
 		return nil

@@ -69,7 +69,7 @@ func (c *conn) spendUseless(bytes int) error {
 	if c.useless.take(1 + float64(bytes/unit)) {
 		return nil
 	}
-	return errors.New("too many blocks that are no news")
+	return errors.New("the peer sent too many blocks that this node had already")
 }
 
 // readBlock decodes a block, and refuses signatures that blocks may not have.

@@ -38,7 +38,7 @@ func (f *feed) handleRequest(m Request) error {
 		f.sendBranch(id)
 	case ModeNormal:
 		if len(m.Blocks.IDs) > 0 && !f.c.out.want(m.Blocks.IDs[0]) {
-			return errors.New("more blocks asked for than read")
+			return errors.New("the peer asks for more blocks than it reads")
 		}
 	case ModeNone:
 		if m.Trx.Mode == ModeNone {

@@ -34,7 +34,7 @@ func (c *conn) handle(frame []byte) error {
 		err = c.handleTransaction(frame, r)
 	default:
 		if !c.control.take(1) {
-			return errors.New("too many messages")
+			return errors.New("the peer sent too many messages")
 		}
 		var m Message
 		if m, err = decode(t, r); err == nil {

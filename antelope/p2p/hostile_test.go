@@ -69,7 +69,7 @@ func TestPeersThatMisbehaveAreDroppedWithAReason(t *testing.T) {
 		log  string
 	}{
 		{"a flood of messages", many(p2p.ChainSize{}, 20_000), "too many messages"},
-		{"a flood of old blocks", many(chain.At(1), 20_000), "too many blocks that are no news"},
+		{"a flood of old blocks", many(chain.At(1), 20_000), "too many blocks that this node had already"},
 		{"a block with a bad signature", frame(chain.Bad()), "block_validate_exception"},
 		{"a block with a WebAuthn signature", frame(chain.WebAuthn()), "WebAuthn signed block received"},
 		{"silence", nil, "heartbeat timed out"},
@@ -185,7 +185,7 @@ func TestAPeerThatDoesNotReadHoldsLittle(t *testing.T) {
 			// It may be closed before all is sent.
 			_ = p.Send(p2p.Request{Blocks: p2p.IDs{Mode: p2p.ModeNormal, IDs: []types.Checksum256{n.ChainInfo().HeadID}}})
 		}
-		return n.Logged("more blocks asked for than read") || n.Metrics().Clients == 0
+		return n.Logged("asks for more blocks than it reads") || n.Metrics().Clients == 0
 	})
 }
 

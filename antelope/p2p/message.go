@@ -246,7 +246,7 @@ func typeOf(m Message) (Type, error) {
 	case types.PackedTransaction, *types.PackedTransaction:
 		return TypeTransaction, nil
 	}
-	return 0, fmt.Errorf("%T is no message", m)
+	return 0, fmt.Errorf("%T is not a message", m)
 }
 
 // AppendFrame appends a message as it goes over the wire: the length of what

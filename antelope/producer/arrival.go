@@ -134,7 +134,7 @@ func (a *arrivals) give(ctx context.Context, b *Block, patient bool) error {
 		switch {
 		case !errors.Is(err, ErrBusy):
 		case patient:
-			a.log.plugin.Warn(fmt.Sprintf("incoming block #%d id: %s waits for the end of the round that is made here", types.BlockNum(b.ID), b.ID))
+			a.log.plugin.Warn(fmt.Sprintf("incoming block #%d id: %s waits until the round that this node produces has ended", types.BlockNum(b.ID), b.ID))
 			a.late = append(a.late, lateBlock{b, done})
 			return
 		default:

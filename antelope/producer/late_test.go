@@ -10,7 +10,7 @@ import (
 	"tarn/antelope/types"
 )
 
-const waitsLine = "waits for the end of the round"
+const waitsLine = "waits until the round that this node produces has ended"
 
 // A block that comes while a round is made here is applied when that is over, and costs
 // one line.

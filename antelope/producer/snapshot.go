@@ -288,7 +288,7 @@ func (s *snapshots) startBlock(num uint32) {
 		return
 	}
 	if late := s.unwritten(); late != nil {
-		s.log.plugin.Warn(fmt.Sprintf("The scheduled snapshot of block %d is left out: that of block %d is still being written; schedule them further apart",
+		s.log.plugin.Warn(fmt.Sprintf("The scheduled snapshot of block %d is left out, because the snapshot of block %d is still being written. Schedule snapshots further apart",
 			head.BlockNum, late.HeadNum))
 		return
 	}

@@ -103,7 +103,7 @@ func (p *Peer) frame() ([]byte, error) {
 	}
 	size := int(binary.LittleEndian.Uint32(head[:]))
 	if size == 0 || size > 64<<20 {
-		return nil, fmt.Errorf("frame of %d bytes", size)
+		return nil, fmt.Errorf("a message says that it has %d bytes", size)
 	}
 	if size > cap(p.buf) {
 		p.buf = make([]byte, size)
@@ -159,7 +159,7 @@ func (p *Peer) Fetch(ctx context.Context, from, to uint32) error {
 		case p2p.Time:
 			err = p.answer(m)
 		case p2p.GoAway:
-			err = fmt.Errorf("sent away: %v", m.Reason)
+			err = fmt.Errorf("the node sent us away: %v", m.Reason)
 		}
 		if err != nil {
 			return err
@@ -229,7 +229,7 @@ func (p *Peer) follow(b []byte) error {
 	case p2p.Time:
 		return p.answer(m)
 	case p2p.GoAway:
-		return fmt.Errorf("sent away: %v", m.Reason)
+		return fmt.Errorf("the node sent us away: %v", m.Reason)
 	}
 	return nil
 }
