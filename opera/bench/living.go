@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"tarn/bench/watcher"
 	"tarn/internal/figures"
 	"tarn/opera/genesis/fakenet"
 	"tarn/opera/inter"
@@ -141,16 +143,25 @@ func (m *measurement) revive(l *Living, p *payer, dir string) error {
 	if l.Lost, err = p.lost(); err == nil {
 		return nil
 	}
-	if !ours(l.Subject) {
-		select {
-		case <-again.Done():
-			l.Refused, l.Again = fmt.Sprintf("it answered, and ended: %v", again.Wait(m.ctx)), 0
-			return nil
-		case <-time.After(fallTime):
-		case <-m.ctx.Done():
-		}
+	if why := fallen(m.ctx, again.Child, fallTime); !ours(l.Subject) && why != nil {
+		l.Refused, l.Lost, l.Again = fmt.Sprintf("it answered, and ended: %v", why), 0, 0
+		return nil
 	}
 	return err
+}
+
+// fallen returns how a node ended that does so within some time, nil for one that goes on.
+func fallen(ctx context.Context, node *watcher.Child, within time.Duration) error {
+	select {
+	case <-node.Done():
+		if err := node.Wait(ctx); err != nil {
+			return err
+		}
+		return errors.New("without an error")
+	case <-time.After(within):
+	case <-ctx.Done():
+	}
+	return nil
 }
 
 // lost counts the transactions that have no receipt.
