@@ -1,6 +1,7 @@
 package p2p
 
 import (
+	"bytes"
 	"errors"
 	"testing"
 	"time"
@@ -108,4 +109,103 @@ func TestBlockRecordsAreForThoseWhoAreFarBehind(t *testing.T) {
 		}
 		closeNode(t, n)
 	}
+}
+
+// vouch has the fakenet's validator vote for all blocks and epochs that a chain has made.
+func vouch(t *testing.T, l *ledger) {
+	t.Helper()
+	v, err := l.View()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	var blocks []*inter.SignedBlockVotes
+	var epochs []*inter.SignedEpochVote
+	for n := l.First(); n <= v.Head().Number; n++ {
+		r, err := v.BlockRecord(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := v.EpochOf(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := ballot(t, e, 1000+int(n), inter.BlockVotes{Start: n, Epoch: e, Votes: [][32]byte{r.Block.Hash()}}, inter.EpochVote{}).SignedBlockVotes()
+		blocks = append(blocks, &s)
+	}
+	for e := inter.Epoch(3); e <= v.Epoch().Epoch; e++ {
+		r, err := v.EpochRecord(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := ballot(t, e, 2000, inter.BlockVotes{}, inter.EpochVote{Epoch: e, Vote: r.State.Hash()}).SignedEpochVote()
+		epochs = append(epochs, &s)
+	}
+	f := NewFiller(l.Chain.Chain, l)
+	none := func(i int, err error) {
+		if err != nil {
+			t.Errorf("vote %d: %v", i, err)
+		}
+	}
+	if err := errors.Join(f.AddEpochVotes(t.Context(), epochs, none), f.AddBlockVotes(t.Context(), blocks, none)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A node whose history is filled in by records up to the head comes there by events after a crash,
+// with the same blocks, and makes all of them itself.
+func TestAFilledNodeComesToTheHeadByEvents(t *testing.T) {
+	dir := t.TempDir()
+	first, second := openLedger(t, t.TempDir(), 1), openLedger(t, dir, 1)
+	fill(t, first)
+	vouch(t, first)
+	head := headOf(t, first)
+	a, b := filled(t, first, nil), filled(t, second, nil)
+	if err := b.AddPeer(a.Self().URLv4()); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "records up to the head", 20*time.Second, func() bool { return second.Frontier().Unfilled.Block > head.Number })
+	closeNode(t, b)
+	second.close(t, false)
+
+	second = openLedger(t, dir, 1)
+	if at := second.Frontier(); at.Unfilled.Block <= head.Number || headOf(t, second).Number >= second.First() {
+		t.Errorf("after a crash records end at %+v, the head is %d", at, headOf(t, second).Number)
+	}
+	b = startNode(t, NewLedger(second.Chain.Chain, second), func(o *Options) {
+		soon(o)
+		o.Records, o.Filler, o.Snap = NewRecords(second.Chain.Chain), NewFiller(second.Chain.Chain, second), true
+	})
+	if err := b.AddPeer(a.Self().URLv4()); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the head by events", 20*time.Second, func() bool { return headOf(t, second) == head })
+	v, err := second.View()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := first.View()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := first.First(); n <= head.Number; n++ {
+		got, err := v.BlockRecord(n)
+		if err != nil || !v.Made(n) {
+			t.Fatalf("block %d: %v, made: %v", n, err, v.Made(n))
+		}
+		want, err := w.BlockRecord(n)
+		if err != nil || !bytes.Equal(encode(t, got), encode(t, want)) {
+			t.Errorf("block %d is another one: %v", n, err)
+		}
+	}
+	if err := errors.Join(v.Close(), w.Close()); err != nil {
+		t.Error(err)
+	}
+	if at := second.Frontier(); at.Unfilled.Block != head.Number+1 {
+		t.Errorf("records end at %+v, the head is %d", at, head.Number)
+	}
+	closeNode(t, b)
+	closeNode(t, a)
+	second.close(t, true)
+	first.close(t, true)
 }
