@@ -18,7 +18,7 @@ import (
 // governed is what bios decides about.
 func (n *network) governed(account string) string {
 	n.t.Helper()
-	g, err := n.Chain.State().Global()
+	g, err := n.Chain.State().Global.Get()
 	must(n.t, err)
 	must(n.t, n.Chain.Publish())
 	v, err := n.Chain.View()

@@ -55,7 +55,7 @@ func newNetwork(t *testing.T) *network {
 	}
 	_, err = m.Block(actions...)
 	must(t, err)
-	protocol, err := m.Chain.State().Protocol()
+	protocol, err := m.Chain.State().Protocol.Get()
 	must(t, err)
 	must(t, m.StartBlock(slices.Clone(protocol.Preactivated)...))
 	_, err = m.EndBlock()

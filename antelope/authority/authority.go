@@ -110,7 +110,7 @@ func (m *Manager) checkKeyTypes(a *types.Authority, doing string) error {
 	if len(a.Keys) == 0 {
 		return nil
 	}
-	p, err := m.s.Protocol()
+	p, err := m.s.Protocol.Get()
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func (d due) compare(o due) int {
 // prepare resets the checker, and returns the longest delay that there can be and
 // the one that c provides: as long as that, or longer, is forever.
 func (m *Manager) prepare(c *Check) (longest, provided int64, err error) {
-	g, err := m.s.Global()
+	g, err := m.s.Global.Get()
 	if err != nil {
 		return 0, 0, err
 	}

@@ -160,7 +160,7 @@ func TestKeysOfTypesThatAreNotActivatedAreRefused(t *testing.T) {
 	_, err := c.CreatePermission(types.N("alice"), types.N("web"), types.N("active"), a, 1)
 	c.fails(err, exception.UnactivatedKeyType, "Unactivated key type used when creating permission")
 	c.fails(c.ModifyPermission(level("alice", "active"), a, 1), exception.UnactivatedKeyType, "Unactivated key type used when modifying permission")
-	p, err := c.s.EditProtocol()
+	p, err := c.s.Protocol.Edit()
 	c.must(err)
 	p.KeyTypes = 3
 	c.must(c.ModifyPermission(level("alice", "active"), a, 1))

@@ -130,7 +130,7 @@ func (c *Chain) load() error {
 		return fmt.Errorf("the head of the chain state is block %d, its revision %d: %w", h.BlockNum, c.store.Head(), state.ErrFormat)
 	}
 	c.head = &consensus.BlockState{HeaderState: h}
-	g, err := c.state.Global()
+	g, err := c.state.Global.Get()
 	if err != nil {
 		return err
 	}

@@ -302,7 +302,7 @@ func mainBranch(p *chaintest.Peers) []*types.SignedBlock {
 // produceOn makes an empty block after a chain's head.
 func produceOn(t *testing.T, c *chain.Chain, p *chaintest.Peers, slots int) *types.SignedBlock {
 	t.Helper()
-	protocol, err := c.State().Protocol()
+	protocol, err := c.State().Protocol.Get()
 	if err != nil {
 		t.Fatal(err)
 	}

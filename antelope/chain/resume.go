@@ -243,7 +243,7 @@ func (r *resumption) tellStart() error {
 	if d == nil {
 		return nil
 	}
-	p, err := r.state.Protocol()
+	p, err := r.state.Protocol.Get()
 	if err != nil {
 		return err
 	}
@@ -254,7 +254,7 @@ func (r *resumption) tellStart() error {
 		}
 		d.ActivateFeature(f)
 	}
-	g, err := r.state.Dynamic()
+	g, err := r.state.Dynamic.Get()
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func (a *action) run() error {
 	if len(a.sender.contextFree)+len(a.sender.inline) == 0 {
 		return nil
 	}
-	g, err := a.e.state.Global()
+	g, err := a.e.state.Global.Get()
 	if err != nil {
 		return err
 	}
@@ -298,7 +298,7 @@ func (a *action) receipt(digest types.Checksum256) (*types.ActionReceipt, error)
 	r := &a.trx.receipts[len(a.trx.receipts)-1]
 	counted := a.trx.kind != control.ReadOnly // a read-only transaction's are 0
 	if counted {
-		g, err := a.e.state.EditDynamic()
+		g, err := a.e.state.Dynamic.Edit()
 		if err != nil {
 			return nil, err
 		}

@@ -85,7 +85,7 @@ func (b *Block) prepare() error {
 // promoteSchedule makes a proposed schedule the pending one once its proposal is
 // irreversible.
 func (b *Block) promoteSchedule() error {
-	g, err := b.e.state.Global()
+	g, err := b.e.state.Global.Get()
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (b *Block) promoteSchedule() error {
 	}
 	schedule := g.ProposedSchedule
 	b.schedule = &schedule
-	if g, err = b.e.state.EditGlobal(); err != nil {
+	if g, err = b.e.state.Global.Edit(); err != nil {
 		return err
 	}
 	g.ProposedScheduleBlock, g.ProposedSchedule = nil, types.ProducerSchedule{}
@@ -111,7 +111,7 @@ func (b *Block) onblock() error {
 		Account: nameEosio, Name: nameOnblock, Data: b.e.head.Header.BlockHeader.Append(nil),
 		Authorization: []types.PermissionLevel{{Actor: nameEosio, Permission: nameActive}},
 	})
-	g, err := b.e.state.Global()
+	g, err := b.e.state.Global.Get()
 	if err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func sameProducers(a *types.Authority, threshold uint32, producers []types.Produ
 // activateFeatures activates what the pending block says, which must include all
 // that was preactivated.
 func (b *Block) activateFeatures() error {
-	p, err := b.e.state.Protocol()
+	p, err := b.e.state.Protocol.Get()
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (b *Block) activateFeatures() error {
 	if len(waiting) > 0 {
 		return notActivated()
 	}
-	if p, err = b.e.state.EditProtocol(); err != nil {
+	if p, err = b.e.state.Protocol.Edit(); err != nil {
 		return err
 	}
 	p.Preactivated = nil
@@ -237,7 +237,7 @@ func notActivated() error {
 // controller_impl::on_activation).
 func (b *Block) onActivation(f feature.Codename) error {
 	if names := f.Intrinsics(); len(names) > 0 {
-		p, err := b.e.state.EditProtocol()
+		p, err := b.e.state.Protocol.Edit()
 		if err != nil {
 			return err
 		}
@@ -252,7 +252,7 @@ func (b *Block) onActivation(f feature.Codename) error {
 	}
 	switch f {
 	case feature.WebAuthnKey:
-		p, err := b.e.state.EditProtocol()
+		p, err := b.e.state.Protocol.Edit()
 		if err != nil {
 			return err
 		}

@@ -70,7 +70,7 @@ func (b *books) tellResourceState() error {
 	if d == nil {
 		return nil
 	}
-	s, err := b.state.ResourceState()
+	s, err := b.state.ResourceState.Get()
 	if err == nil {
 		d.UpdateResourceState(s)
 	}
@@ -83,7 +83,7 @@ func (b *books) setBlockParameters(cpu, net state.ElasticLimit) error {
 	if d == nil {
 		return b.resources.SetBlockParameters(cpu, net)
 	}
-	now, err := b.state.ResourceConfig()
+	now, err := b.state.ResourceConfig.Get()
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (b *books) setBlockParameters(cpu, net state.ElasticLimit) error {
 	if err := b.resources.SetBlockParameters(cpu, net); err != nil {
 		return err
 	}
-	if now, err = b.state.ResourceConfig(); err == nil && *now != was {
+	if now, err = b.state.ResourceConfig.Get(); err == nil && *now != was {
 		d.UpdateResourceConfig(now)
 	}
 	return err

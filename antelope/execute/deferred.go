@@ -30,7 +30,7 @@ func (s *sender) SendDeferred(id types.Uint128, payer types.Name, trx *types.Tra
 	if err := s.stamp(id, trx); err != nil {
 		return err
 	}
-	g, err := s.e.state.Global()
+	g, err := s.e.state.Global.Get()
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (s *sender) cancel(k state.DeferredKey) (bool, error) {
 // postpone stores a delayed transaction (Leap: transaction_context::
 // schedule_transaction).
 func (t *transaction) postpone() error {
-	g, err := t.e.state.Global()
+	g, err := t.e.state.Global.Get()
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (b *Block) finishLimits() error {
 	if err := b.e.tellResourceState(); err != nil {
 		return err
 	}
-	g, err := b.e.state.Global()
+	g, err := b.e.state.Global.Get()
 	if err != nil {
 		return err
 	}

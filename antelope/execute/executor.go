@@ -112,7 +112,7 @@ func (e *Executor) Watch(w Watch) {
 
 // Load makes the executor stand at head, which is what the state stands at.
 func (e *Executor) Load(head *consensus.HeaderState) error {
-	p, err := e.state.Protocol()
+	p, err := e.state.Protocol.Get()
 	if err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func (e *Executor) wasmLimits() (wasm.Limits, error) {
 	if !e.active(feature.ConfigurableWasmLimits) {
 		return wasm.DefaultLimits(), nil
 	}
-	g, err := e.state.Global()
+	g, err := e.state.Global.Get()
 	if err != nil {
 		return wasm.Limits{}, err
 	}

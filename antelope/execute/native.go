@@ -353,7 +353,7 @@ func (a system) checkUpdateAuth(u *types.UpdateAuth) error {
 		return invalid("Only owner permission can have empty parent")
 	}
 	if n := len(u.Authority.Waits); n > 0 {
-		g, err := a.e.state.Global()
+		g, err := a.e.state.Global.Get()
 		if err != nil {
 			return err
 		}
@@ -513,11 +513,11 @@ func (a system) cancelDelay() error {
 
 // validateCode checks a module by the rules that hold now.
 func (e *Executor) validateCode(code []byte) error {
-	g, err := e.state.Global()
+	g, err := e.state.Global.Get()
 	if err != nil {
 		return err
 	}
-	p, err := e.state.Protocol()
+	p, err := e.state.Protocol.Get()
 	if err != nil {
 		return err
 	}

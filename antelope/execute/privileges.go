@@ -23,7 +23,7 @@ func (p privileges) PreactivateFeature(digest types.Checksum256) error {
 	if e.block.featureActivated(digest) {
 		return exception.New(exception.ProtocolFeature, "protocol feature with digest '%s' is already activated", digest)
 	}
-	protocol, err := e.state.Protocol()
+	protocol, err := e.state.Protocol.Get()
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (p privileges) PreactivateFeature(digest types.Checksum256) error {
 			d.PreactivateFeature(f)
 		}
 	}
-	if protocol, err = e.state.EditProtocol(); err != nil {
+	if protocol, err = e.state.Protocol.Edit(); err != nil {
 		return err
 	}
 	protocol.Preactivated = append(protocol.Preactivated[:len(protocol.Preactivated):len(protocol.Preactivated)], digest)
@@ -84,7 +84,7 @@ func (p privileges) SetProposedProducers(producers []types.ProducerAuthority) (i
 	if len(producers) == 0 && e.active(feature.DisallowEmptyProducerSchedule) {
 		return -1, nil
 	}
-	g, err := e.state.Global()
+	g, err := e.state.Global.Get()
 	if err != nil {
 		return 0, err
 	}
@@ -105,7 +105,7 @@ func (p privileges) SetProposedProducers(producers []types.ProducerAuthority) (i
 		return -1, nil
 	}
 	wanted.Version = current.Version + 1
-	if g, err = e.state.EditGlobal(); err != nil {
+	if g, err = e.state.Global.Edit(); err != nil {
 		return 0, err
 	}
 	g.ProposedScheduleBlock, g.ProposedSchedule = &block, wanted
@@ -114,7 +114,7 @@ func (p privileges) SetProposedProducers(producers []types.ProducerAuthority) (i
 
 // ChainConfig implements intrinsic.Privileges.
 func (p privileges) ChainConfig() *types.ChainConfig {
-	g, err := p.e.state.Global()
+	g, err := p.e.state.Global.Get()
 	if err != nil {
 		return &types.ChainConfig{}
 	}
@@ -123,7 +123,7 @@ func (p privileges) ChainConfig() *types.ChainConfig {
 
 // SetChainConfig implements intrinsic.Privileges.
 func (p privileges) SetChainConfig(config types.ChainConfig) error {
-	g, err := p.e.state.EditGlobal()
+	g, err := p.e.state.Global.Edit()
 	if err == nil {
 		g.Configuration = config
 	}
@@ -132,7 +132,7 @@ func (p privileges) SetChainConfig(config types.ChainConfig) error {
 
 // WasmConfig implements intrinsic.Privileges.
 func (p privileges) WasmConfig() *types.WasmConfig {
-	g, err := p.e.state.Global()
+	g, err := p.e.state.Global.Get()
 	if err != nil {
 		return &types.WasmConfig{}
 	}
@@ -141,7 +141,7 @@ func (p privileges) WasmConfig() *types.WasmConfig {
 
 // SetWasmConfig implements intrinsic.Privileges.
 func (p privileges) SetWasmConfig(config types.WasmConfig) error {
-	g, err := p.e.state.EditGlobal()
+	g, err := p.e.state.Global.Edit()
 	if err == nil {
 		g.Wasm = config
 	}

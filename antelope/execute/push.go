@@ -127,7 +127,7 @@ func (t *transaction) pushReceipt(r types.TransactionReceipt) error {
 // late. Failures of it and of checkRefBlock pass once more than others (Leap:
 // FC_CAPTURE_AND_RETHROW).
 func (e *Executor) checkExpiration(t *types.Transaction) error {
-	g, err := e.state.Global()
+	g, err := e.state.Global.Get()
 	if err != nil {
 		return err
 	}

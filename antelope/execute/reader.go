@@ -98,7 +98,7 @@ func (r *Reader) stand(s *state.State) error {
 		}
 		r.encoded, r.head = append(r.encoded[:0], encoded...), head
 	}
-	p, err := s.Protocol()
+	p, err := s.Protocol.Get()
 	if err != nil {
 		return err
 	}

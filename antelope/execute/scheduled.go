@@ -181,7 +181,7 @@ func (t *transaction) fail(err error) *exception.Error {
 	}
 	t.trace.Except, t.trace.ErrorCode = e, code
 	t.trace.Elapsed = t.timer.elapsed()
-	if g, err := t.e.state.Global(); err == nil {
+	if g, err := t.e.state.Global.Get(); err == nil {
 		t.timer.bill(&g.Configuration)
 	}
 	return e

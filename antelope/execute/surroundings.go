@@ -48,7 +48,7 @@ func (s surroundings) ActiveProducers() []types.Name {
 
 // KeyTypes implements intrinsic.Surroundings.
 func (s surroundings) KeyTypes() int {
-	p, err := s.e.state.Protocol()
+	p, err := s.e.state.Protocol.Get()
 	if err != nil {
 		return 2
 	}

@@ -153,7 +153,7 @@ func (t *transaction) undo() error {
 // transaction_context::init).
 func (t *transaction) init(netUsage uint64) error {
 	e := t.e
-	g, err := e.state.Global()
+	g, err := e.state.Global.Get()
 	if err != nil {
 		return err
 	}
@@ -289,7 +289,7 @@ func (t *transaction) initInput(unprunable, prunable uint64) error {
 	if len(t.trx.Extensions) > 0 {
 		return t.noExtensions("no transaction extensions supported yet for input transactions")
 	}
-	g, err := t.e.state.Global()
+	g, err := t.e.state.Global.Get()
 	if err != nil {
 		return err
 	}
@@ -448,7 +448,7 @@ func (t *transaction) roundNet() { t.trace.NetUsage = (t.trace.NetUsage + 7) / 8
 
 // checkBill settles what the transaction is billed, and checks that it can be paid.
 func (t *transaction) checkBill() error {
-	g, err := t.e.state.Global()
+	g, err := t.e.state.Global.Get()
 	if err != nil {
 		return err
 	}

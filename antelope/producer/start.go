@@ -101,7 +101,7 @@ func sameAuthority(a, b *types.BlockSigningAuthority) bool {
 
 // startBlock begins a block in the chain.
 func (p *Producer) startBlock(b *beginning, producing bool) error {
-	protocol, err := p.chain.State().Protocol()
+	protocol, err := p.chain.State().Protocol.Get()
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func TestTheFirstBlocksCountAsNodeosRecordedThem(t *testing.T) {
 	} {
 		c.must(c.use(alice, b.cpu, b.net, b.number))
 		c.must(c.ProcessBlockUsage(b.number))
-		if got, err := c.S.ResourceState(); err != nil || *got != b.want {
+		if got, err := c.S.ResourceState.Get(); err != nil || *got != b.want {
 			t.Fatalf("block %d: %+v, %v; want %+v", b.number, got, err, b.want)
 		}
 	}

@@ -86,11 +86,11 @@ func (m *Manager) SetBlockParameters(cpu, net state.ElasticLimit) error {
 	if err := validate(&net); err != nil {
 		return err
 	}
-	c, err := m.S.ResourceConfig()
+	c, err := m.S.ResourceConfig.Get()
 	if err != nil || c.CPU == cpu && c.Net == net {
 		return err
 	}
-	if c, err = m.S.EditResourceConfig(); err != nil {
+	if c, err = m.S.ResourceConfig.Edit(); err != nil {
 		return err
 	}
 	c.CPU, c.Net = cpu, net
@@ -247,7 +247,7 @@ func (m *Manager) VerifyRAM(n types.Name) error {
 // VirtualBlockCPULimit returns how much CPU blocks could use, in us, were they as
 // large as the chain's load lets accounts believe.
 func (m *Manager) VirtualBlockCPULimit() (uint64, error) {
-	st, err := m.S.ResourceState()
+	st, err := m.S.ResourceState.Get()
 	if err != nil {
 		return 0, err
 	}
@@ -256,7 +256,7 @@ func (m *Manager) VirtualBlockCPULimit() (uint64, error) {
 
 // VirtualBlockNetLimit is the same of network, in bytes.
 func (m *Manager) VirtualBlockNetLimit() (uint64, error) {
-	st, err := m.S.ResourceState()
+	st, err := m.S.ResourceState.Get()
 	if err != nil {
 		return 0, err
 	}
@@ -282,10 +282,10 @@ func (m *Manager) BlockNetLimit() (uint64, error) {
 }
 
 func (m *Manager) rows() (*state.ResourceConfig, *state.ResourceState, error) {
-	c, err := m.S.ResourceConfig()
+	c, err := m.S.ResourceConfig.Get()
 	if err != nil {
 		return nil, nil, err
 	}
-	st, err := m.S.ResourceState()
+	st, err := m.S.ResourceState.Get()
 	return c, st, err
 }

@@ -264,7 +264,7 @@ func TestPendingLimitsHoldForRAMAtOnceAndForTotalsAfterTheBlock(t *testing.T) {
 			t.Errorf("RAM %d: decreased %v, %v", step.ram, decreased, c.VerifyRAM(alice))
 		}
 	}
-	st, err := c.S.ResourceState()
+	st, err := c.S.ResourceState.Get()
 	c.must(err)
 	if st.TotalRAM != 1000 || st.TotalNetWeight != 5 || st.TotalCPUWeight != 7 {
 		t.Errorf("totals before the block's end %+v", st)
@@ -327,7 +327,7 @@ func TestParametersOfBlocksMustMakeSense(t *testing.T) {
 		c.fails(c.SetBlockParameters(good, bad), exception.ResourceLimit, "")
 	}
 	c.must(c.SetBlockParameters(good, good))
-	if r, err := c.S.ResourceConfig(); err != nil || r.CPU != good || r.Net != good {
+	if r, err := c.S.ResourceConfig.Get(); err != nil || r.CPU != good || r.Net != good {
 		t.Errorf("configuration %+v, %v", r, err)
 	}
 }

@@ -86,7 +86,7 @@ func scale(v uint64, r state.Ratio) (uint64, error) {
 // UpdateAccountUsage lets the averages of accounts sink until slot, before a
 // transaction that will be billed to them runs.
 func (m *Manager) UpdateAccountUsage(accounts []types.Name, slot uint32) error {
-	c, err := m.S.ResourceConfig()
+	c, err := m.S.ResourceConfig.Get()
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (m *Manager) AddTransactionUsage(accounts []types.Name, cpuUS, netBytes uin
 			return err
 		}
 	}
-	if st, err = m.S.EditResourceState(); err != nil {
+	if st, err = m.S.ResourceState.Edit(); err != nil {
 		return err
 	}
 	st.PendingCPU += cpuUS
@@ -186,7 +186,7 @@ func windowLimit(virtual uint64, window uint32, weight int64, total uint64) type
 // ProcessPendingLimits makes the limits that were set in the block those that
 // hold, in the order of accounts.
 func (m *Manager) ProcessPendingLimits() error {
-	st, err := m.S.EditResourceState()
+	st, err := m.S.ResourceState.Edit()
 	if err != nil {
 		return err
 	}
@@ -254,11 +254,11 @@ func replace(total *uint64, value *int64, pending int64, which string) error {
 // ProcessBlockUsage ends a block: what it used goes into the averages, and the
 // virtual limits grow or shrink.
 func (m *Manager) ProcessBlockUsage(blockNum uint32) error {
-	c, err := m.S.ResourceConfig()
+	c, err := m.S.ResourceConfig.Get()
 	if err != nil {
 		return err
 	}
-	st, err := m.S.EditResourceState()
+	st, err := m.S.ResourceState.Edit()
 	if err != nil {
 		return err
 	}

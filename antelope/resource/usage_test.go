@@ -220,7 +220,7 @@ func TestCurrentUseDecaysWithTime(t *testing.T) {
 func TestTheGreylistCapsTheVirtualLimit(t *testing.T) {
 	c := newChain(t)
 	c.account(alice, -1, 1, 1)
-	st, err := c.S.EditResourceState()
+	st, err := c.S.ResourceState.Edit()
 	c.must(err)
 	st.VirtualCPU, st.VirtualNet = 10*blockCPU, 10*blockNet
 	for _, g := range []struct {

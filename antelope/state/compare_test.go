@@ -37,7 +37,7 @@ func (m *model) compare() {
 		_, want := m.now.transactions[id]
 		m.same("a transaction is there", has, want)
 	}
-	d, err := m.s.Dynamic()
+	d, err := m.s.Dynamic.Get()
 	m.must(err)
 	m.same("action sequence", d.ActionSequence, m.now.sequence)
 	head, err := m.s.Head()

@@ -289,7 +289,7 @@ func setBlob[K comparable](to map[K]string, k K, b []byte) {
 }
 
 func (m *model) single() {
-	d, err := m.s.EditDynamic()
+	d, err := m.s.Dynamic.Edit()
 	m.must(err)
 	m.same("action sequence", d.ActionSequence, m.now.sequence)
 	d.ActionSequence++

@@ -52,12 +52,13 @@ type State struct {
 	PendingLimits  *Rows[types.Name, ResourceLimits] // at most until the block's end
 	Usages         *Rows[types.Name, ResourceUsage]
 
-	global         *Rows[none, GlobalProperty]
-	protocol       *Rows[none, ProtocolState]
-	dynamic        *Rows[none, DynamicGlobal]
-	resourceConfig *Rows[none, ResourceConfig]
-	resourceState  *Rows[none, ResourceState]
-	counters       *Rows[store.Table, uint64]
+	Global         One[GlobalProperty]
+	Protocol       One[ProtocolState] // of features
+	Dynamic        One[DynamicGlobal] // the global action counter
+	ResourceConfig One[ResourceConfig]
+	ResourceState  One[ResourceState] // totals and averages
+
+	counters *Rows[store.Table, uint64]
 
 	contract // contract rows
 	store    store.Store
@@ -113,11 +114,11 @@ func (t *Layout) Open(st store.Store) *State {
 	s.Limits = newRows(s, &t.limits)
 	s.PendingLimits = newRows(s, &t.pendingLimits)
 	s.Usages = newRows(s, &t.usages)
-	s.global = newRows(s, &t.global)
-	s.protocol = newRows(s, &t.protocol)
-	s.dynamic = newRows(s, &t.dynamic)
-	s.resourceConfig = newRows(s, &t.resourceConfig)
-	s.resourceState = newRows(s, &t.resourceState)
+	s.Global.rows = newRows(s, &t.global)
+	s.Protocol.rows = newRows(s, &t.protocol)
+	s.Dynamic.rows = newRows(s, &t.dynamic)
+	s.ResourceConfig.rows = newRows(s, &t.resourceConfig)
+	s.ResourceState.rows = newRows(s, &t.resourceState)
 	s.counters = newRows(s, &t.counters)
 	return s
 }
@@ -134,52 +135,25 @@ func (s *State) Close() error { return s.contract.close() }
 
 // Empty tells whether the state has never been initialised.
 func (s *State) Empty() (bool, error) {
-	g, err := s.global.Get(none{})
+	g, err := s.Global.rows.Get(none{})
 	return g == nil, err
 }
 
-// The tables of one row. Each fails if the state was never initialised; Set makes
-// the row if need be.
+// One is a table of one row, which is there from [State.Initialise] on.
+type One[V any] struct{ rows *Rows[none, V] }
 
-// Global returns the global properties, to be read.
-func (s *State) Global() (*GlobalProperty, error) { return one(s.global) }
-
-// EditGlobal returns them to be changed.
-func (s *State) EditGlobal() (*GlobalProperty, error) { return s.global.Edit(none{}) }
-
-// Protocol returns the state of protocol features, to be read.
-func (s *State) Protocol() (*ProtocolState, error) { return one(s.protocol) }
-
-// EditProtocol returns it to be changed.
-func (s *State) EditProtocol() (*ProtocolState, error) { return s.protocol.Edit(none{}) }
-
-// Dynamic returns the global action counter, to be read.
-func (s *State) Dynamic() (*DynamicGlobal, error) { return one(s.dynamic) }
-
-// EditDynamic returns it to be changed.
-func (s *State) EditDynamic() (*DynamicGlobal, error) { return s.dynamic.Edit(none{}) }
-
-// ResourceConfig returns the parameters of block resources, to be read.
-func (s *State) ResourceConfig() (*ResourceConfig, error) { return one(s.resourceConfig) }
-
-// EditResourceConfig returns them to be changed.
-func (s *State) EditResourceConfig() (*ResourceConfig, error) {
-	return s.resourceConfig.Edit(none{})
-}
-
-// ResourceState returns the totals and averages of resources, to be read.
-func (s *State) ResourceState() (*ResourceState, error) { return one(s.resourceState) }
-
-// EditResourceState returns them to be changed.
-func (s *State) EditResourceState() (*ResourceState, error) { return s.resourceState.Edit(none{}) }
-
-func one[V any](r *Rows[none, V]) (*V, error) {
-	v, err := r.Get(none{})
+// Get returns the row, to be read. The error wraps [ErrFormat] if the state was never
+// initialised.
+func (o One[V]) Get() (*V, error) {
+	v, err := o.rows.Get(none{})
 	if err == nil && v == nil {
-		err = fmt.Errorf("the chain state has no %s: %w", r.name, ErrFormat)
+		err = fmt.Errorf("the chain state has no %s: %w", o.rows.name, ErrFormat)
 	}
 	return v, err
 }
+
+// Edit returns the row to be changed.
+func (o One[V]) Edit() (*V, error) { return o.rows.Edit(none{}) }
 
 // Singletons are the tables of one row together, for genesis and snapshots.
 type Singletons struct {
@@ -192,11 +166,11 @@ type Singletons struct {
 
 // Initialise creates the tables of one row, which must not exist.
 func (s *State) Initialise(v Singletons) error {
-	_, err1 := s.global.Create(none{}, v.Global)
-	_, err2 := s.protocol.Create(none{}, v.Protocol)
-	_, err3 := s.dynamic.Create(none{}, v.Dynamic)
-	_, err4 := s.resourceConfig.Create(none{}, v.ResourceConfig)
-	_, err5 := s.resourceState.Create(none{}, v.ResourceState)
+	_, err1 := s.Global.rows.Create(none{}, v.Global)
+	_, err2 := s.Protocol.rows.Create(none{}, v.Protocol)
+	_, err3 := s.Dynamic.rows.Create(none{}, v.Dynamic)
+	_, err4 := s.ResourceConfig.rows.Create(none{}, v.ResourceConfig)
+	_, err5 := s.ResourceState.rows.Create(none{}, v.ResourceState)
 	return errors.Join(err1, err2, err3, err4, err5)
 }
 

@@ -28,7 +28,7 @@ func TestUndoOfABlockKeepsWhatWasThereBefore(t *testing.T) {
 	if want := (state.Account{Name: 1, Created: 7}); got == nil || *got != want {
 		t.Errorf("the account is %+v, want %+v", got, want)
 	}
-	if g, err := s.Dynamic(); err != nil || g.ActionSequence != 5 {
+	if g, err := s.Dynamic.Get(); err != nil || g.ActionSequence != 5 {
 		t.Errorf("the global action sequence is %+v, %v", g, err)
 	}
 }
@@ -57,7 +57,7 @@ func TestAnEmptyStateSaysSo(t *testing.T) {
 	if empty, err := s.Empty(); err != nil || !empty {
 		t.Errorf("empty %v, %v", empty, err)
 	}
-	if _, err := s.Global(); !errors.Is(err, state.ErrFormat) {
+	if _, err := s.Global.Get(); !errors.Is(err, state.ErrFormat) {
 		t.Errorf("global properties of an empty state: %v", err)
 	}
 }

@@ -212,7 +212,7 @@ func (p *Peers) give(c *chain.Chain, b *types.SignedBlock) error {
 func (p *Peers) produce(i int) (*types.SignedBlock, error) {
 	m := p.makers[i]
 	c, head := m.Chain, m.Chain.Head()
-	protocol, err := c.State().Protocol()
+	protocol, err := c.State().Protocol.Get()
 	if err != nil {
 		return nil, err
 	}

@@ -93,7 +93,7 @@ func (b *boot) features() error {
 // accounts makes a block with the contracts, the accounts, and their tokens. The
 // features that were preactivated become active with it.
 func (b *boot) accounts(keys *keyring) error {
-	protocol, err := b.chain.State().Protocol()
+	protocol, err := b.chain.State().Protocol.Get()
 	if err != nil {
 		return err
 	}
