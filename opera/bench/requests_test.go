@@ -2,32 +2,16 @@ package bench
 
 import (
 	"bytes"
-	"context"
 	"math/rand/v2"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"tarn/opera/chain"
 	"tarn/opera/chain/chaintest"
 	"tarn/opera/rpc"
 )
-
-// idle is the writer of a chain on which nothing happens.
-type idle struct {
-	mu sync.Mutex
-	c  *chain.Chain
-}
-
-// Do implements rpc.Writer.
-func (w *idle) Do(_ context.Context, work func(*chain.Chain) error) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return work(w.c)
-}
 
 // served is a readable chain that answers within this process.
 func served(t testing.TB, w *Readable) (*readable, string) {
@@ -41,7 +25,7 @@ func served(t testing.TB, w *Readable) (*readable, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	service := rpc.New(rpc.Options{Chain: c.Chain, Writer: &idle{c: c.Chain}})
+	service := rpc.New(rpc.Options{Chain: c.Chain})
 	t.Cleanup(func() { service.Close() })
 	h, err := service.Handler(&rpc.HTTPOptions{APIs: []string{"eth"}}, nil)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"tarn/opera/dag"
 	"tarn/opera/eventcheck"
@@ -25,15 +26,38 @@ type Arrival struct {
 }
 
 // Graph is the present epoch: what holds in it, its events, and what consensus makes of them.
-// It keeps nothing durable, and all of it is the writer's.
+// It keeps nothing durable, and all of it is the writer's but for the newest events, which all may
+// ask for.
 type Graph struct {
 	epoch     *inter.EpochState
 	checks    *eventcheck.Epoch
 	dag       *dag.Epoch
 	connected uint64 // how many events of the log are
 	vertices  map[inter.EventID]*vertex
-	heads     map[inter.EventID]struct{}          // that no event has for a parent
-	lasts     map[inter.ValidatorID]inter.EventID // of each validator
+	frontier  frontier
+}
+
+// frontier is the newest events of the epoch, which readers ask for while the writer executes.
+type frontier struct {
+	mu    sync.RWMutex
+	heads map[inter.EventID]struct{}          // that no event has for a parent
+	lasts map[inter.ValidatorID]inter.EventID // of each validator
+}
+
+func (f *frontier) clear() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.heads, f.lasts = map[inter.EventID]struct{}{}, map[inter.ValidatorID]inter.EventID{}
+}
+
+func (f *frontier) add(p *inter.Payload) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, parent := range p.Parents {
+		delete(f.heads, parent)
+	}
+	f.heads[p.ID()] = struct{}{}
+	f.lasts[p.Creator] = p.ID()
 }
 
 // vertex is an event of the epoch.
@@ -46,8 +70,8 @@ type vertex struct {
 // start begins the epoch, without events, after a decided frame of it.
 func (g *Graph) start(decided inter.Frame) (err error) {
 	g.checks = eventcheck.NewEpoch(g.epoch)
-	g.vertices, g.heads = map[inter.EventID]*vertex{}, map[inter.EventID]struct{}{}
-	g.lasts = map[inter.ValidatorID]inter.EventID{}
+	g.vertices = map[inter.EventID]*vertex{}
+	g.frontier.clear()
 	g.dag, err = dag.New(dag.Options{
 		Number: g.epoch.Epoch, Validators: g.epoch.Validators, Start: g.epoch.EpochStart, Decided: decided,
 	})
@@ -132,16 +156,23 @@ func (g *Graph) Propose(p *inter.Payload) (dag.Sight, error) {
 	return own.Sight, nil
 }
 
-// Heads returns the events of the present epoch that no event has for a parent, by id.
+// Heads returns the events of the present epoch that no event has for a parent, by id. Any goroutine
+// may ask, and does not wait for blocks.
 func (g *Graph) Heads() []inter.EventID {
-	heads := slices.Collect(maps.Keys(g.heads))
+	g.frontier.mu.RLock()
+	heads := slices.Collect(maps.Keys(g.frontier.heads))
+	g.frontier.mu.RUnlock()
 	slices.SortFunc(heads, func(a, b inter.EventID) int { return bytes.Compare(a[:], b[:]) })
 	return heads
 }
 
 // LastEvents returns the event of each validator that was connected last in the present
-// epoch.
-func (g *Graph) LastEvents() map[inter.ValidatorID]inter.EventID { return maps.Clone(g.lasts) }
+// epoch. Any goroutine may ask, and does not wait for blocks.
+func (g *Graph) LastEvents() map[inter.ValidatorID]inter.EventID {
+	g.frontier.mu.RLock()
+	defer g.frontier.mu.RUnlock()
+	return maps.Clone(g.frontier.lasts)
+}
 
 // keep makes an event, with its number in the log, one of the epoch's graph.
 func (g *Graph) keep(p *inter.Payload, number uint64) {
@@ -149,11 +180,7 @@ func (g *Graph) keep(p *inter.Payload, number uint64) {
 	v.event.Extra, v.event.Parents, v.event.PrevEpochHash = nil, nil, nil
 	id := p.ID()
 	g.vertices[id], g.connected = v, number+1
-	for _, parent := range p.Parents {
-		delete(g.heads, parent)
-	}
-	g.heads[id] = struct{}{}
-	g.lasts[p.Creator] = id
+	g.frontier.add(p)
 }
 
 // check makes all checks of an event but consensus', in go-opera's order.

@@ -227,6 +227,14 @@ func readOn(t *testing.T, c *Chain, stop chan struct{}) {
 		if _, err := v.Root(number); err != nil {
 			t.Error(err)
 		}
+		for _, id := range c.Heads() {
+			if has, err := c.HasEvent(id); !has || err != nil {
+				t.Errorf("there is no event %v without a child: %v", id, err)
+			}
+		}
+		if lasts := c.LastEvents(); len(lasts) > 1 {
+			t.Errorf("last events of one validator: %v", lasts)
+		}
 		if record, err := v.EpochRecord(v.Epoch().Epoch); err != nil || record == nil || record.State.EpochState.Hash() != v.Epoch().Hash() {
 			t.Errorf("epoch %d: %+v, %v", v.Epoch().Epoch, record, err)
 		}

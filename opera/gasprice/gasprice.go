@@ -2,12 +2,11 @@
 // the greater of what the pool's dearest transactions pay, and of what validators ask for
 // when they have little gas power left.
 //
-// It owns the estimate and its samples of the pool. It reads the chain through views, waits
-// for the writer only for a moment, and decides nothing that the chain depends on.
+// It owns the estimate and its samples of the pool. It reads the chain through views,
+// never waits for its writer, and decides nothing that the chain depends on.
 package gasprice
 
 import (
-	"context"
 	"math"
 	"math/big"
 	"sync"
@@ -33,11 +32,8 @@ type Chain interface {
 	View() (*chain.View, error)
 	// Event returns an event as it travels, nil if there is none.
 	Event(id inter.EventID) ([]byte, error)
-}
-
-// Writer runs work on the goroutine that owns the chain, between two of its events.
-type Writer interface {
-	Do(ctx context.Context, work func(*chain.Chain) error) error
+	// LastEvents returns each validator's newest event of the present epoch.
+	LastEvents() map[inter.ValidatorID]inter.EventID
 }
 
 // Bounds of the estimate, in wei. Zero is the default.
@@ -53,7 +49,6 @@ type Bounds struct {
 // Options of an oracle.
 type Options struct {
 	Chain  Chain
-	Writer Writer // nil: only confirmed events are known
 	Bounds Bounds
 	Now    func() time.Time // time.Now by default
 }

@@ -1,19 +1,13 @@
 package gasprice
 
 import (
-	"context"
-	"time"
-
 	"tarn/opera/chain"
 	"tarn/opera/eventcheck"
 	"tarn/opera/inter"
 )
 
-// patience is how long the estimate waits for the writer to tell the newest events.
-const patience = 100 * time.Millisecond
-
 // powerLeft is how much gas power all validators have together by their newest events, or
-// by their newest confirmed ones if the writer is too busy to tell.
+// by their newest confirmed ones if an epoch began meanwhile.
 func (p *Oracle) powerLeft(v *chain.View) uint64 {
 	epoch := v.Epoch()
 	block := v.Present()
@@ -38,24 +32,12 @@ func (p *Oracle) powerLeft(v *chain.View) uint64 {
 	return total
 }
 
-// newest returns the validators' newest events, nil if the writer does not tell.
+// newest returns the validators' newest events, nil if they are of another epoch.
 func (p *Oracle) newest(epoch inter.Epoch) map[inter.ValidatorID]inter.EventID {
-	if p.o.Writer == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	told := make(chan map[inter.ValidatorID]inter.EventID, 1)
-	if err := p.o.Writer.Do(ctx, func(c *chain.Chain) error {
-		told <- c.LastEvents()
-		return nil
-	}); err != nil {
-		return nil
-	}
-	events := <-told
+	events := p.o.Chain.LastEvents()
 	for _, id := range events {
 		if id.Epoch() != epoch {
-			return nil // an epoch began meanwhile
+			return nil
 		}
 	}
 	return events

@@ -132,7 +132,7 @@ func (l *life) rpcOptions(n *Node, keys *accounts.Manager) rpc.Options {
 		IndexedBlocks:   inter.BlockNumber(o.FilterAPI.IndexedLogsBlockRangeLimit),
 	}
 	return rpc.Options{
-		Chain: n.Chain(), Writer: n, Accounts: keys, InsecureUnlock: c.InsecureUnlockAllowed, Remote: c.HTTPHost != "" || c.WSHost != "",
+		Chain: n.Chain(), Accounts: keys, InsecureUnlock: c.InsecureUnlockAllowed, Remote: c.HTTPHost != "" || c.WSHost != "",
 		AllowUnprotected: o.AllowUnprotectedTxs || c.AllowUnprotectedTxs, DataDir: dir, Limits: limits,
 		IPRestrict: c.P2P.IPRestrict, PrivateNodes: c.P2P.PrivateNodes,
 		Log:     l.filter,

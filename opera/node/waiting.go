@@ -23,7 +23,7 @@ type waiting struct {
 
 // wait begins to take transactions.
 func (l *life) wait(n *Node) (*waiting, error) {
-	w := &waiting{prices: gasprice.New(gasprice.Options{Chain: n.Chain(), Writer: n, Bounds: l.priceBounds()})}
+	w := &waiting{prices: gasprice.New(gasprice.Options{Chain: n.Chain(), Bounds: l.priceBounds()})}
 	o := l.poolOptions(n)
 	o.Head, o.Signer = txpool.Heads(n.Chain(), w.prices), n.Chain().Signer()
 	o.Senders = n.Chain().Verifier().Senders()

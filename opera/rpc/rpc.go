@@ -13,7 +13,6 @@
 package rpc
 
 import (
-	"context"
 	"errors"
 	"math/big"
 	"time"
@@ -38,11 +37,10 @@ type Chain interface {
 	Event(id inter.EventID) ([]byte, error)
 	// Events calls each for the events from an id on, ascending, until it returns false.
 	Events(from inter.EventID, each func(id inter.EventID, raw []byte) bool) error
-}
-
-// Writer runs work on the goroutine that owns the chain, between two of its events.
-type Writer interface {
-	Do(ctx context.Context, work func(*chain.Chain) error) error
+	// Heads returns the events of the present epoch that no event has for a parent, by id.
+	Heads() []inter.EventID
+	// LastEvents returns each validator's newest event of the present epoch.
+	LastEvents() map[inter.ValidatorID]inter.EventID
 }
 
 // Pool is where transactions wait. Any goroutine calls its methods. What it returns is the
@@ -168,8 +166,7 @@ func (l Limits) withDefaults() Limits {
 
 // Options of a service.
 type Options struct {
-	Chain  Chain
-	Writer Writer
+	Chain Chain
 	// Pool is nil in a node that takes no transactions.
 	Pool Pool
 	// Peers is nil in a node that has none.
@@ -228,7 +225,7 @@ func New(o Options) *Service {
 		o.Now = time.Now
 	}
 	if o.Prices == nil {
-		o.Prices = gasprice.New(gasprice.Options{Chain: o.Chain, Writer: o.Writer, Now: o.Now})
+		o.Prices = gasprice.New(gasprice.Options{Chain: o.Chain, Now: o.Now})
 	}
 	s := &Service{options: o, limits: o.Limits.withDefaults(), blocks: newBlockCache(), analyses: evm.NewAnalyses(16 << 20), codes: newCodes(), hashers: newHashers(), profiles: newProfiles()}
 	s.hub = newHub(s)

@@ -1,9 +1,7 @@
 package rpc
 
 import (
-	"context"
 	"net/http/httptest"
-	"sync"
 	"testing"
 
 	"tarn/opera/chain"
@@ -13,17 +11,9 @@ import (
 
 // world is a chain that was made of events, and a service that answers for it.
 type world struct {
-	mu      sync.Mutex // the writer's
 	chain   *chain.Chain
 	service *Service
 	url     string
-}
-
-// Do implements Writer.
-func (w *world) Do(_ context.Context, work func(*chain.Chain) error) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return work(w.chain)
 }
 
 // newWorld makes a fakenet of one of a file of events, and serves it.
@@ -56,7 +46,7 @@ func (w *world) open(t testing.TB, o chaintest.Options) {
 
 func (w *world) serve(t testing.TB, options Options) {
 	t.Helper()
-	options.Chain, options.Writer, options.Version = w.chain, w, "tarn"
+	options.Chain, options.Version = w.chain, "tarn"
 	w.service = New(options)
 	t.Cleanup(func() {
 		if err := w.service.Close(); err != nil {

@@ -15,11 +15,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"tarn/internal/conversation"
-	"tarn/opera/chain"
 	"tarn/opera/chain/chaintest"
 	"tarn/opera/eventfile"
 	"tarn/opera/oracle"
@@ -163,19 +161,6 @@ func write(t *testing.T, list, said []string, events string) {
 	}
 }
 
-// idle is the writer of a chain on which nothing happens.
-type idle struct {
-	mu sync.Mutex
-	c  *chain.Chain
-}
-
-// Do implements rpc.Writer.
-func (w *idle) Do(_ context.Context, work func(*chain.Chain) error) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return work(w.c)
-}
-
 // What clients asked once is answered as go-opera answered it.
 func TestClientsAreAnsweredAsTheyWere(t *testing.T) {
 	exchanges, err := conversation.Read(recordedAnswers)
@@ -195,7 +180,7 @@ func TestClientsAreAnsweredAsTheyWere(t *testing.T) {
 	if _, err := c.Feed(t.Context(), in.Next, nil); err != nil {
 		t.Fatal(err)
 	}
-	service := rpc.New(rpc.Options{Chain: c.Chain, Writer: &idle{c: c.Chain}, Version: "tarn"})
+	service := rpc.New(rpc.Options{Chain: c.Chain, Version: "tarn"})
 	defer service.Close()
 	h, err := service.Handler(&rpc.HTTPOptions{APIs: append(slices.Clone(namespaces), "debug", "personal", "admin")}, nil)
 	if err != nil {
