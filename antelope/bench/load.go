@@ -186,7 +186,7 @@ const (
 )
 
 // relay sends transactions, and waits until they are in blocks.
-func (b *bench) relay(link *oracle.PeerLink, w *watcher, all []*types.PackedTransaction) error {
+func (b *bench) relay(link *oracle.PeerLink, w *logReader, all []*types.PackedTransaction) error {
 	queue := make(chan *types.PackedTransaction, 1024)
 	var wg sync.WaitGroup
 	defer wg.Wait()

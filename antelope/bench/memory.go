@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"tarn/bench/watcher"
 	"tarn/internal/figures"
 )
 
@@ -81,11 +82,11 @@ const leastLimit = 384 << 20
 // memoryOnce loads a snapshot in a container, reads the whole state, works, stops and
 // starts again.
 func (b *bench) memoryOnce(m *Memory, snapshot string, extra []string) (err error) {
-	group, err := newGroup(b.folder("group"), m.Limit)
+	group, err := watcher.NewGroup(m.Limit)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.Remove(group)) }()
+	defer func() { err = errors.Join(err, group.Close()) }()
 	dir := b.folder("node")
 	defer os.RemoveAll(dir)
 	p := plan{subject: tarn, dir: dir, snapshot: snapshot, produce: true, group: group, extra: extra}
@@ -132,24 +133,6 @@ func lastError(log string) (last string) {
 		}
 	}
 	return last
-}
-
-// newGroup makes a control group with so much memory, in version 1's hierarchy for
-// memory or in the unified one, and returns its folder.
-func newGroup(name string, limit int64) (folder string, err error) {
-	parent, file := "/sys/fs/cgroup/memory", "memory.limit_in_bytes"
-	if _, err := os.Stat(parent); err != nil {
-		parent, file = "/sys/fs/cgroup", "memory.max"
-		os.WriteFile(filepath.Join(parent, "cgroup.subtree_control"), []byte("+memory"), 0) //nolint:errcheck // it shows below
-	}
-	folder, err = os.MkdirTemp(parent, "tarn-"+filepath.Base(name)+"-")
-	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, file), fmt.Append(nil, limit), 0)
-	}
-	if err != nil {
-		return "", fmt.Errorf("a control group with a limit of memory, which takes root and the controller for it: %w", err)
-	}
-	return folder, nil
 }
 
 func (s *Section) memoryTable() {

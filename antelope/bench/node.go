@@ -11,6 +11,7 @@ import (
 	"tarn/antelope/crypto"
 	"tarn/antelope/oracle"
 	"tarn/antelope/types"
+	"tarn/bench/watcher"
 	"tarn/probe"
 )
 
@@ -68,7 +69,7 @@ type plan struct {
 	snapshot string         // to begin with
 	genesis  *types.Genesis // to begin with
 	produce  bool
-	group    string // folder of the control group that it runs in, "" for none
+	group    *watcher.Group // that it runs in, nil for none
 	env      []string
 	extra    []string
 }
@@ -96,9 +97,8 @@ func (b *bench) starts(p plan) (*node, error) {
 	}
 	begin := time.Now()
 	program := b.program(p.subject, p.env)
-	if p.group != "" {
-		program.Args = append([]string{"-c", `echo $$ >"$0/cgroup.procs" && exec "$@"`, p.group, program.Path}, program.Args...)
-		program.Path = "/bin/sh"
+	if p.group != nil {
+		program.Path, program.Args = p.group.Within(program.Path, program.Args)
 	}
 	n, err := program.Start(b.ctx, c)
 	if err != nil {

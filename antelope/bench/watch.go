@@ -18,8 +18,8 @@ type produced struct {
 	trxs int
 }
 
-// watcher reads a node's log while it grows.
-type watcher struct {
+// logReader reads a node's log while it grows.
+type logReader struct {
 	file   *os.File
 	rest   []byte
 	blocks []produced
@@ -29,19 +29,19 @@ type watcher struct {
 var producedLine = regexp.MustCompile(`(\S+T\S+) .*Produced block \S+ #(\d+)(?: \d+)? @ (\S+) .*\[trxs: (\d+),`)
 
 // watch begins at the log's present end.
-func (n *node) watch() (*watcher, error) {
+func (n *node) watch() (*logReader, error) {
 	f, err := os.Open(n.LogFile())
 	if err != nil {
 		return nil, err
 	}
 	_, err = f.Seek(0, io.SeekEnd)
-	return &watcher{file: f}, err
+	return &logReader{file: f}, err
 }
 
-func (w *watcher) close() { w.file.Close() }
+func (w *logReader) close() { w.file.Close() }
 
 // read takes what has been written since.
-func (w *watcher) read() error {
+func (w *logReader) read() error {
 	more, err := io.ReadAll(w.file)
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (w *watcher) read() error {
 	}
 }
 
-func (w *watcher) line(line []byte) (err error) {
+func (w *logReader) line(line []byte) (err error) {
 	m := producedLine.FindSubmatch(line)
 	if m == nil {
 		return nil
@@ -79,7 +79,7 @@ func (w *watcher) line(line []byte) (err error) {
 }
 
 // accepted counts the transactions in the blocks.
-func (w *watcher) accepted() (sum int) {
+func (w *logReader) accepted() (sum int) {
 	for _, b := range w.blocks {
 		sum += b.trxs
 	}
@@ -89,7 +89,7 @@ func (w *watcher) accepted() (sum int) {
 // full is how many transactions there are in a second of blocks, those in the first
 // and the last block that have some left out: it was being filled for a part of its
 // time only. It is 0 if there are no others.
-func (w *watcher) full() float64 {
+func (w *logReader) full() float64 {
 	busy := only(w.blocks, func(b produced) bool { return b.trxs > 0 })
 	if len(busy) < 3 {
 		return 0

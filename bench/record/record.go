@@ -72,6 +72,7 @@ type Options struct {
 
 	Deployments int     `json:"deployments"`          // of contracts in setcode
 	DeployEvery float64 `json:"deploy_every_seconds"` // in setcode
+	Memory      int     `json:"memory_megabytes"`     // of the control group in memory
 	Clients     int     `json:"clients"`              // of the last part of streams
 	Blocks      string  `json:"blocks,omitempty"`     // folder of a recorded chain, in place of one that is made
 }

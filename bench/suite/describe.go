@@ -28,6 +28,7 @@ const (
 	Recording = "recording"
 	Streams   = "streams"
 	Setcode   = "setcode"
+	Memory    = "memory"
 )
 
 // Description says what a suite is, for people who choose.

@@ -7,7 +7,9 @@ import (
 )
 
 // All describes every suite, in the order in which they run.
-func All() []Description { return slices.Concat(ownLife(), withOthers(), keepingHistories()) }
+func All() []Description {
+	return slices.Concat(ownLife(), withOthers(), keepingHistories(), withLimits())
+}
 
 // ownLife are the suites that need nothing but the node.
 func ownLife() []Description {
@@ -98,5 +100,17 @@ func keepingHistories() []Description {
 			"Gaps are as in streams; a deployment takes until the answer to the call. A program in Go tells of its collections of garbage, which are made twice as often as usual; garbage is what is allocated for each transfer in the last two thirds of the time.",
 			Metrics: list(inParts(still, noDeployment), inParts(list(still, of(seconds, deployHalf, deployLongest)), deploying))},
 			"–", "twice (--deployments + 1) * --deploy-every", "the chain, and what is written", deploys},
+	}
+}
+
+// withLimits are the suites of nodes that have less than they want.
+func withLimits() []Description {
+	answered := list(more(perSecond, rate), of(seconds, half, nearAll, each, client), of(bytesUnit, read))
+	return []Description{
+		{record.Suite{Name: Memory, How: "A node in a control group whose memory, the page cache included, is less than the files of its state, which was made without the group. It starts with its files out of the page cache, " +
+			"answers questions of accounts that are chosen at random, over connections, takes transfers, and ends. The client is not in the group. A node that cannot live so is a row that failed.",
+			Metrics: list(inParts(list(of(seconds, took), of(bytesUnit, onDisk, read), of(number, faults)), Start),
+				inParts(answered, askQuestions, sendTransfers), inParts(list(of(seconds, took), of(bytesUnit, written, private, swap)), Stop))},
+			"32 GB of memory, the rest on swap (E2)", "--ask-for, and seconds", "the chain", asks},
 	}
 }

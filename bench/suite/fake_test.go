@@ -31,6 +31,7 @@ const nodeArgument = "be-a-node" // ACTION FOLDER MODE [ADDRESS [SNAPSHOT [HISTO
 // What the node writes, in bytes.
 const (
 	importWrites   = 1 << 20
+	largeWrites    = 80 << 20 // of mode "large"
 	snapshotWrites = 2 << 20
 	loadWrites     = 5 << 20
 	endWrites      = 3 << 20
@@ -71,7 +72,10 @@ func adds(dir string, sizes map[string]int) error {
 		if err != nil {
 			return err
 		}
-		_, err = f.Write(make([]byte, size))
+		for part := 1 << 20; size > 0 && err == nil; size -= part {
+			part = min(part, size)
+			_, err = f.Write(make([]byte, part))
+		}
 		if err = errors.Join(err, f.Close()); err != nil {
 			return err
 		}
@@ -95,6 +99,14 @@ func node(args []string) error {
 	action, dir, mode := args[0], args[1], args[2]
 	if mode == "broken" {
 		return errors.New("this mode is broken")
+	}
+	if action == "import" && (mode == "large" || mode == "greedy") {
+		return adds(dir, map[string]int{"state": largeWrites})
+	}
+	if mode == "greedy" {
+		for i := range greed {
+			greed[i] = 1
+		}
 	}
 	if action == "import" {
 		return write(dir, "state", importWrites)
@@ -154,6 +166,9 @@ func node(args []string) error {
 	<-end
 	return write(dir, "saved", endWrites)
 }
+
+// greed is more memory than there is for mode "greedy".
+var greed [256 << 20]byte
 
 // fake is the network of these nodes.
 type fake struct {
@@ -335,7 +350,7 @@ func config(t *testing.T, f *fake, suites []string, rounds int, modes ...string)
 	}
 	c := Config{Source: subject.Subject{Name: "the source", Program: subject.Tarn, Path: own, Mode: "heap"}, warm: time.Millisecond, quiet: 50 * time.Millisecond, speed: func() float64 { return 0.05 }, Dir: filepath.Join(t.TempDir(), "nodes"), Network: f, Tell: func(line string) { t.Log(line) }, Command: []string{"tarn", "bench"},
 		Options: record.Options{Suites: suites, Rounds: rounds, Seed: 1, Accounts: 2, Work: 1, Push: 50, Connect: 4, Rate: 100, For: 0.1, Between: 3600,
-			Rating: 600, AskFor: 0.1, AskRate: 100, Peers: 5, Syncing: 2, PeerFor: 0.1, Window: 0.05, Load: 100, LoadFor: 0.1, Clients: 2, Deployments: 2, DeployEvery: 0.05}}
+			Rating: 600, AskFor: 0.1, AskRate: 100, Peers: 5, Syncing: 2, PeerFor: 0.1, Window: 0.05, Load: 100, LoadFor: 0.1, Clients: 2, Deployments: 2, DeployEvery: 0.05, Memory: 384}}
 	for _, mode := range modes {
 		name := "tarn:" + mode
 		c.Subjects = append(c.Subjects, subject.Subject{Name: name, Program: subject.Tarn, Path: own, Mode: mode})

@@ -43,6 +43,7 @@ type life struct {
 	told     causes.Told   // bytes per second while it served, as the node says; of disk
 	loads    int           // of steady transfers so far
 	env      []string      // that nodes have besides
+	group    *watcher.Group
 }
 
 // group is suites that share a process.
@@ -68,6 +69,7 @@ func groups() []group {
 		{[]string{Recording}, (*life).recording},
 		{[]string{Streams}, (*life).streams},
 		{[]string{Setcode}, (*life).setcode},
+		{[]string{Memory}, (*life).memory},
 	}
 }
 
@@ -104,7 +106,7 @@ func (r *runner) folder() (string, error) {
 
 // start starts a process of a subject.
 func (l *life) start(of subject.Subject, dir string, args, env []string) (*watcher.Child, error) {
-	c, err := watcher.Start(watcher.Command{Path: of.Path, Args: args, Env: env, Log: filepath.Join(dir, "log"), Every: every})
+	c, err := watcher.Start(watcher.Command{Path: of.Path, Args: args, Env: env, Group: l.group, Log: filepath.Join(dir, "log"), Every: every})
 	if err == nil {
 		l.commands = append(l.commands, c.Line())
 	}

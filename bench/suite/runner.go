@@ -50,6 +50,9 @@ func Run(ctx context.Context, c Config) (_ *record.Run, err error) {
 	if err := room(filepath.Dir(c.Dir), c.Free); err != nil {
 		return nil, err
 	}
+	if err := limitable(c.Options); err != nil {
+		return nil, err
+	}
 	if err := os.Mkdir(c.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of the nodes: %w", err)
 	}

@@ -22,6 +22,7 @@ const (
 	clientsMost  = 1000
 
 	deploymentsMost = 1000
+	memoryLeast     = 64   // MB: no program of those that are measured starts with less
 	loadForMost     = 3600 // seconds: the load's transfers are good for an hour
 	rateLeast       = 0.01 // a transfer is signed up to two of its intervals before it is sent, and good for an hour
 )
@@ -57,6 +58,7 @@ func Validate(o record.Options) error {
 	bad(!(o.Load > 0) || o.Load > loadMost || !(o.LoadFor > 0) || o.LoadFor > loadForMost, "a load of %g per second for %g s: both above 0, and at most %d per second and %d s", o.Load, o.LoadFor, loadMost, loadForMost)
 	bad(o.Deployments < 1 || o.Deployments > deploymentsMost || !(o.DeployEvery > 0) || float64(o.Deployments+1)*o.DeployEvery > loadForMost,
 		"%d deployments, each %g s: from 1 to %d, above 0, and at most %d s in all", o.Deployments, o.DeployEvery, deploymentsMost, loadForMost)
+	bad(o.Memory < memoryLeast, "%d MB of memory: at least %d", o.Memory, memoryLeast)
 	bad(o.Clients < 1 || o.Clients > clientsMost, "%d clients: from 1 to %d", o.Clients, clientsMost)
 	bad(!(o.Limit >= 0), "a limit of %g s", o.Limit)
 	return errors.Join(errs...)

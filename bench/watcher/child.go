@@ -25,6 +25,7 @@ type Command struct {
 	Env   []string // besides this process's own
 	Log   string   // file that its words are appended to
 	Every time.Duration
+	Group *Group // that it runs in; nil for this process's
 }
 
 // Child is a process that was started, and is read until it ends. Its methods are for
@@ -52,7 +53,11 @@ func Start(c Command) (*Child, error) {
 		return nil, fmt.Errorf("start %s: %w", c.Path, err)
 	}
 	defer log.Close()
-	cmd := exec.Command(c.Path, c.Args...)
+	path, args := c.Path, c.Args
+	if c.Group != nil {
+		path, args = c.Group.Within(path, args)
+	}
+	cmd := exec.Command(path, args...)
 	cmd.Env = append(os.Environ(), c.Env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	// A terminal's Ctrl-C is for this program alone, which then ends its children.

@@ -64,7 +64,7 @@ var rules = []rule{
 	{"antelope/chain", []string{"antelope/...", "store", "internal/..."}},
 	{"antelope/chain/chaintest/make", []string{"antelope/...", "store/engine", "store/page"}},
 	{"antelope/oracle/...", []string{"antelope/...", "contracts", "store/engine", "probe", "internal/..."}},
-	{"antelope/bench/...", []string{"antelope/...", "store", "store/engine", "probe", "internal/..."}},
+	{"antelope/bench/...", []string{"antelope/...", "bench/watcher", "store", "store/engine", "probe", "internal/..."}},
 	{"antelope/rpc/...", []string{"antelope/...", "serve/...", "internal/..."}},
 	{"antelope/p2p/...", []string{"antelope/...", "internal/..."}},
 	{"antelope/node/...", []string{"antelope/...", "contracts", "store", "store/engine", "store/vfs", "serve/...", "vitals", "playground", "dashboard/...", "writer", "node", "internal/..."}},
