@@ -222,15 +222,12 @@ func (l recovery) mend(from uint32) error {
 }
 
 func (d *directory) mendSlice(number uint32) error {
-	whole, err := d.scanIDs(number, func(*wire.Head, int64) error { return nil })
-	if err == nil {
-		_, err = d.cutFile(d.path(idsPrefix, number, logSuffix), whole)
-	}
+	ids, err := d.scanIDs(number, func(*wire.Head, int64) error { return nil })
 	if err != nil {
 		return err
 	}
 	var blocks []wire.Head // with where each begins in the index, in Bytes
-	whole, err = d.scanIndex(number, func(h *wire.Head, at int64) error {
+	whole, err := d.scanIndex(number, func(h *wire.Head, at int64) error {
 		if h.Kind == wire.BlockKind {
 			blocks = append(blocks, *h)
 			blocks[len(blocks)-1].Bytes = at
@@ -250,11 +247,13 @@ func (d *directory) mendSlice(number uint32) error {
 			whole, blocks = h.Bytes, blocks[:len(blocks)-1]
 		}
 	}
-	if _, err := d.cutFile(d.path(indexPrefix, number, logSuffix), whole); err != nil {
-		return err
+	// The index goes after the traces: what it tells too much of is found again after a crash.
+	for i, size := range [...]int64{end, whole, ids} {
+		if _, err := d.cutFile(d.path(prefixes[i], number, logSuffix), size); err != nil {
+			return err
+		}
 	}
-	_, err = d.cutFile(d.path(tracesPrefix, number, logSuffix), end)
-	return err
+	return nil
 }
 
 // endOf is where the entry of a block ends that an index tells of last; 0 if the file

@@ -64,12 +64,12 @@ type verifier struct {
 	count *survey.Counts
 	mark  mark
 	has   bool // a mark
-	found int  // pieces of damage
+	left  int  // pieces of damage that cannot be mended
 }
 
 func (v *verifier) report(f survey.Finding) {
-	if !f.Start {
-		v.found++
+	if !f.Start && f.Mend == nil {
+		v.left++
 	}
 	v.o.Found(f)
 }
@@ -90,7 +90,7 @@ func (v *verifier) run() (err error) {
 	}
 	if bad != nil {
 		f := survey.Finding{Path: v.l.markPath(), Offset: -1, Detail: bad.Error()}
-		if v.found == 0 { // then nothing is lost without it
+		if v.left == 0 { // then nothing is lost without it
 			path := f.Path
 			f.Mend = &survey.Mend{What: "remove " + path + ": the files beside it are whole", Do: func() error { return vfs.RemoveDurably(v.l.fs, path) }}
 		}
@@ -111,6 +111,9 @@ type checked struct {
 
 	ids, before map[uint32][]types.Checksum256 // of blocks of this slice, and of the one before it
 	wrong       *survey.Finding                // the first that is wrong with the index
+	short       *survey.Finding                // the index ends too early
+	ends        []survey.Finding               // that are not whole
+	oddIDs      bool                           // the file of ids has what it may not have
 	unsure      bool                           // the index cannot be made of what there is
 	doubt       types.Checksum256              // id that only one of two files has
 	packedUp    bool                           // the traces are compressed
@@ -141,6 +144,8 @@ func (s *checked) run() error {
 		_, err = l.use(path, func(f vfs.File, size int64) error { return s.packed(f, size, path) })
 	} else if err == nil && gone && len(s.index) > 0 {
 		s.v.report(survey.Finding{Path: s.path(0), Offset: -1, Detail: "the file is missing, and its index is there"})
+		s.oddIDs = true
+		s.tellEnds()
 		return nil
 	}
 	if err != nil {
@@ -169,7 +174,12 @@ func (s *checked) measure() (skip bool, err error) {
 		}
 		durable := want.of()[i]
 		if s.limits[i] < durable {
-			s.torn(s.path(i), s.limits[i], fmt.Sprintf("the file ends here, and %d bytes were durable", durable))
+			detail := fmt.Sprintf("the file ends here, and %d bytes were durable", durable)
+			if i == 1 { // it can be made again
+				s.short = &survey.Finding{Path: s.path(1), Offset: s.limits[1], Detail: detail}
+			} else if err := s.torn(s.path(i), s.limits[i], detail); err != nil {
+				return false, err
+			}
 		} else if ours && s.limits[i] > durable {
 			v.report(survey.Finding{Path: s.path(i), Offset: durable, Start: true, Detail: "what follows was not saved; a start cuts it off and records its blocks again"})
 			s.limits[i] = durable
@@ -206,13 +216,12 @@ func (s *checked) entries(i int, from int64, kind wire.Kind) (list []wire.Entry,
 					s.odd(i, start, err.Error())
 					return nil
 				}
-				s.torn(path, start, "the last entry is not whole")
-				return nil
+				return s.torn(path, start, "the last entry is not whole")
 			}
 			if err == nil {
 				err = s.belongs(&e, kind)
 			}
-			if errors.Is(err, serial.ErrValue) || errors.Is(err, ErrCorrupt) {
+			if errors.Is(err, serial.ErrValue) || errors.Is(err, serial.ErrLimit) || errors.Is(err, ErrCorrupt) {
 				s.odd(i, start, err.Error())
 				return nil
 			}
@@ -259,43 +268,64 @@ func (s *checked) odd(i int, at int64, detail string) {
 		}
 		return
 	}
-	s.unsure = true
+	s.unsure, s.oddIDs = true, true
 	s.v.report(f)
 }
 
 // torn tells of an end that is not whole. A start mends the two newest slices of a folder
 // without a mark.
-func (s *checked) torn(path string, at int64, detail string) {
+func (s *checked) torn(path string, at int64, detail string) error {
 	v := s.v
 	list := v.l.Slices()
 	f := survey.Finding{Path: path, Offset: at, Detail: detail, Start: !v.has && slices.Contains(list[max(0, len(list)-2):], s.number)}
 	s.unsure = true
-	if !s.packedUp && at > 0 { // a file that is gone is no end that is not whole
+	there, err := v.l.fs.Exists(path)
+	if err != nil {
+		return err
+	}
+	if !s.packedUp && there { // a file that is gone is no end that is not whole
 		f.Mend = &survey.Mend{What: "cut off what is not whole at the ends of " + s.path(0) + " and its index and ids", Do: func() error {
-			if err := v.l.mendSlice(s.number); err != nil {
-				return err
+			// First the mark, which tells of more: without it the next repair finds the rest.
+			if _, named := v.mark.find(s.number); v.has && named {
+				if err := v.forget(); err != nil {
+					return err
+				}
 			}
-			return v.forget(s.number)
+			return v.l.mendSlice(s.number)
 		}}
 	}
-	v.report(f)
+	s.ends = append(s.ends, f)
+	return nil
 }
 
-// forget removes a mark that tells of more than a slice has: the files count as nodeos' then.
-func (v *verifier) forget(number uint32) error {
+// tellEnds tells of the ends that are not whole. They are cut off if index and ids tell where
+// what is whole ends: an index that ends too early would take sound traces away.
+func (s *checked) tellEnds() {
+	for _, f := range s.ends {
+		if s.wrong != nil || s.short != nil || s.oddIDs {
+			f.Mend = nil
+		}
+		s.v.report(f)
+	}
+}
+
+// forget removes the mark: the files count as nodeos' then.
+func (v *verifier) forget() error {
+	v.has = false
+	return vfs.RemoveDurably(v.l.fs, v.l.markPath())
+}
+
+// forgetMore removes a mark that tells of more than a slice has.
+func (v *verifier) forgetMore(number uint32) error {
 	want, named := v.mark.find(number)
 	if !v.has || !named {
 		return nil
 	}
 	is, err := v.l.sizesOf(number)
-	if err != nil {
+	if err != nil || is.traces >= want.traces && is.index >= want.index && is.ids >= want.ids {
 		return err
 	}
-	if is.traces >= want.traces && is.index >= want.index && is.ids >= want.ids {
-		return nil
-	}
-	v.has = false
-	return vfs.RemoveDurably(v.l.fs, v.l.markPath())
+	return v.forget()
 }
 
 // packed reads compressed traces.
@@ -345,7 +375,7 @@ func (s *checked) traces(r io.Reader, path string) error {
 		at, err := w.next(b.Read)
 		if errors.Is(err, io.EOF) {
 			if k < len(places) && !s.packedUp {
-				s.torn(path, w.off, fmt.Sprintf("the file has %d blocks, and its index %d", k, len(places)))
+				return s.torn(path, w.off, fmt.Sprintf("the file has %d blocks, and its index %d", k, len(places)))
 			} else if k < len(places) {
 				s.odd(1, -1, fmt.Sprintf("it has %d blocks, and the traces have %d", len(places), k))
 			}
@@ -372,17 +402,16 @@ func (s *checked) count(b *wire.Block, path string, at int64, places []placed, k
 	s.block(b, path, at)
 	pos := &wire.Position{ID: b.ID, Number: b.Number, Offset: uint64(at)}
 	s.blocks = append(s.blocks, wire.Entry{Block: pos})
-	where := int64(-1)
-	if k < len(places) {
-		if *places[k].Position == *pos {
-			return
-		}
-		where = places[k].at
+	detail := fmt.Sprintf("it does not have block %d at offset %d of the traces", b.Number, at)
+	switch {
+	case k >= len(places) && s.short == nil:
+		s.short = &survey.Finding{Path: s.path(1), Offset: -1, Detail: detail}
+	case k < len(places) && *places[k].Position != *pos:
 		if places[k].ID != b.ID {
 			s.doubt = b.ID
 		}
+		s.odd(1, places[k].at, detail)
 	}
-	s.odd(1, where, fmt.Sprintf("it does not have block %d at offset %d of the traces", b.Number, at))
 }
 
 // resume goes on behind an entry that cannot be decoded, with the next one that the index tells
@@ -403,9 +432,9 @@ func (s *checked) resume(w *window, path string, at int64, places []placed, k in
 		}
 	}
 	detail := fmt.Sprintf("an entry cannot be decoded: %v", why)
-	if !there && w.failed == nil && errors.Is(why, serial.ErrShort) && next <= k+1 {
-		s.torn(path, at, detail)
-		return 0, false, nil
+	last := s.wrong == nil && s.short == nil || errors.Is(why, serial.ErrShort) && next <= k+1 // the index tells of nothing behind it
+	if !there && w.failed == nil && last {
+		return 0, false, s.torn(path, at, detail)
 	}
 	s.unsure = true
 	s.v.report(survey.Finding{Path: path, Offset: at, Detail: detail})
@@ -480,6 +509,9 @@ func (s *checked) checkIndex() {
 		s.wrong = &survey.Finding{Path: s.path(1), Offset: -1, Detail: "it does not say what the file of ids says of irreversible blocks"}
 		s.unsure = true // nobody knows which of the two is right
 	}
+	if s.tellEnds(); s.wrong == nil {
+		s.wrong = s.short
+	}
 	if s.wrong == nil {
 		return
 	}
@@ -493,7 +525,7 @@ func (s *checked) checkIndex() {
 			if err := vfs.WriteDurably(v.l.fs, path, b); err != nil {
 				return err
 			}
-			return v.forget(s.number)
+			return v.forgetMore(s.number)
 		}}
 	}
 	s.v.report(*s.wrong)

@@ -12,10 +12,15 @@ import (
 	"tarn/store/vfs/memfs"
 )
 
-func inspect(t *testing.T, mem *memfs.FS) []survey.Finding {
+func inspect(t testing.TB, mem *memfs.FS) []survey.Finding {
+	t.Helper()
+	return inspectAll(t, testFS{mem, mem})
+}
+
+func inspectAll(t testing.TB, files testFS) []survey.Finding {
 	t.Helper()
 	var list []survey.Finding
-	_, err := Verify(VerifyOptions{Dir: folder, FS: testFS{mem, mem}, Reporter: survey.Reporter{
+	_, err := Verify(VerifyOptions{Dir: folder, FS: files, Reporter: survey.Reporter{
 		Found: func(f survey.Finding) { list = append(list, f) }, Read: func(int64) error { return nil },
 	}})
 	if err != nil {
@@ -25,7 +30,7 @@ func inspect(t *testing.T, mem *memfs.FS) []survey.Finding {
 }
 
 // sound is a folder of traces that was closed, with a compressed slice.
-func sound(t *testing.T) *memfs.FS {
+func sound(t testing.TB) *memfs.FS {
 	t.Helper()
 	mem := memfs.New()
 	l, err := Open(Options{Dir: folder, Stride: stride, FS: testFS{mem, mem}})
