@@ -69,7 +69,7 @@ func (c *Contents) appendData(b []byte, account types.Name, typeOf func(*Codec, 
 	if typ == "" {
 		return b, false
 	}
-	out, err := codec.decode(b, typ, data, c.scope(), true)
+	out, _, err := codec.decode(b, typ, data, c.scope(), true)
 	return out, err == nil
 }
 

@@ -2,6 +2,7 @@ package abi
 
 import (
 	"errors"
+	"fmt"
 
 	"tarn/antelope/exception"
 	"tarn/antelope/serial"
@@ -20,25 +21,36 @@ type decoder struct {
 // Decode appends the JSON of the value of a type that data begins with. What
 // follows it is ignored, as by nodeos.
 func (c *Codec) Decode(b []byte, typ string, data []byte, budget Budget) ([]byte, error) {
-	return c.decode(b, typ, data, newScope(budget), false)
+	out, _, err := c.decode(b, typ, data, newScope(budget), false)
+	return out, err
+}
+
+// DecodeAll is [Codec.Decode] of data that has the value and nothing behind it.
+func (c *Codec) DecodeAll(b []byte, typ string, data []byte, budget Budget) ([]byte, error) {
+	out, used, err := c.decode(b, typ, data, newScope(budget), false)
+	if err == nil && used < len(data) {
+		return b, fmt.Errorf("%d bytes follow the value", len(data)-used)
+	}
+	return out, err
 }
 
 // DecodeShort is [Codec.Decode] with messages that name types, not fields, as
 // nodeos has them where contents of a transaction are shown.
 func (c *Codec) DecodeShort(b []byte, typ string, data []byte, budget Budget) ([]byte, error) {
-	return c.decode(b, typ, data, newScope(budget), true)
+	out, _, err := c.decode(b, typ, data, newScope(budget), true)
+	return out, err
 }
 
-func (c *Codec) decode(b []byte, typ string, data []byte, s scope, short bool) ([]byte, error) {
+// decode also returns how many bytes the value takes.
+func (c *Codec) decode(b []byte, typ string, data []byte, s scope, short bool) (out []byte, used int, err error) {
 	n := c.lookup(typ)
 	d := decoder{c: c, r: serial.NewReader(data), scope: s, path: newPath(n, short)}
 	d.scope.depth++ // the scope of the whole
 	start := len(b)
-	out, err := d.value(b, n)
-	if err != nil {
-		return b[:start], err
+	if out, err = d.value(b, n); err != nil {
+		return b[:start], 0, err
 	}
-	return out, nil
+	return out, d.r.Offset(), nil
 }
 
 // DecodeAction appends the JSON of an action's data; it fails with

@@ -58,7 +58,7 @@ func (c *Checker) Traces(r io.Reader) error {
 }
 
 func (c *Checker) value(typ string, b []byte) error {
-	text, err := c.codec.Decode(c.text[:0], typ, b, nil)
+	text, err := c.codec.DecodeAll(c.text[:0], typ, b, nil)
 	c.text = text[:0]
 	if cap(c.text) > 16<<20 {
 		c.text = nil
