@@ -38,7 +38,7 @@ func writeTraces(w *exposition.Writer, t *tracelog.Stats) {
 		bytes uint64
 	}{
 		{"slices", t.Files.Traces}, {"indexes", t.Files.Index}, {"transactions", t.Files.IDs}, {"marks", t.Files.Marks},
-		{"compressed", t.Files.Compressed}, {"index of transactions", uint64(t.IndexNew)},
+		{"compressed", t.Files.Compressed}, {"transaction_index", uint64(t.IndexNew)},
 	} {
 		w.Sample(float64(f.bytes), "files", f.files)
 	}
