@@ -21,6 +21,9 @@ type Memory struct {
 // leastMemory is what a node needs: less is taken for so much.
 const leastMemory = 256 << 20
 
+// mostBesideState is what a node with all of its state in memory keeps for the rest at most.
+const mostBesideState = 4 << 30
+
 // ShareMemory shares m out to a node on the page engine. Where the machine's memory is
 // unknown, it is taken for endless.
 func ShareMemory(m machine.Memory) Memory {
@@ -28,7 +31,7 @@ func ShareMemory(m machine.Memory) Memory {
 	if m.Bytes == 0 {
 		total = 1 << 40
 	}
-	return Memory{Memory: m, Total: total, Heap: total / 4, Private: total / 2, State: (total + m.Swap) / 8 * 7}
+	return Memory{Memory: m, Total: total, Heap: total / 4, Private: total / 2, State: (total+m.Swap)/8*7 - min(total/4, mostBesideState)}
 }
 
 // Library shares out anew for a node on an LSM library: much of the library's memory is Go's,

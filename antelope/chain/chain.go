@@ -40,6 +40,7 @@ type Options struct {
 	StopAt           uint32                       // apply no block after this one (terminate-at-block); 0 for no end
 	Threads          int                          // that unpack and check blocks ahead of the writer; 0 is 1
 	KeyBytes         int64                        // memory for keys that are prepared to be checked; 0 for the default
+	RowBytes         int64                        // memory for decoded rows of the state; 0 for the default
 	// Hooks are told from the first block on, before those of Chain.Subscribe.
 	Hooks Hooks
 }
@@ -74,6 +75,9 @@ func Open(st store.Store, o Options) (*Chain, error) {
 	s, err := state.Open(st)
 	if err != nil {
 		return nil, err
+	}
+	if o.RowBytes > 0 {
+		s.CacheRows(int(min(o.RowBytes/state.CachedRowBytes, state.DefaultCacheRows)))
 	}
 	shared, err := execute.NewShared(o.Options)
 	if err != nil {

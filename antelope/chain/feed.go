@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
+
 	"tarn/antelope/execute"
 	"tarn/antelope/types"
 )
@@ -21,10 +23,16 @@ type fed struct {
 	block      *types.SignedBlock
 	candidates []*execute.Candidate
 	err        error
+	weight     int64 // of aheadBytes
 }
 
-// ahead is how many blocks are read before they are needed.
-const ahead = 32
+// ahead is how many blocks are read before they are needed, and aheadBytes how many bytes they
+// have in the log at most: unpacked they take some fifteen times as much. A larger block is read
+// alone.
+const (
+	ahead      = 32
+	aheadBytes = 2 << 20
+)
 
 // feed starts to read. Keys are found only where the checks ask for them.
 func (r *resumption) feed(first, last uint32) *feed {
@@ -33,6 +41,7 @@ func (r *resumption) feed(first, last uint32) *feed {
 	// unpacked at a time and still come in order.
 	queue := make(chan chan fed, ahead)
 	work := make(chan func(), ahead)
+	room := semaphore.NewWeighted(aheadBytes)
 	out := make(chan fed)
 	f := &feed{blocks: out, cancel: cancel}
 	f.done.Go(func() {
@@ -41,12 +50,17 @@ func (r *resumption) feed(first, last uint32) *feed {
 		for n := first; n <= last; n++ {
 			place := make(chan fed, 1)
 			raw, err := r.logs.blocks.ReadRaw(n)
+			weight := min(int64(len(raw)), aheadBytes)
+			if room.Acquire(ctx, weight) != nil {
+				return
+			}
 			job := func() {
-				if err != nil {
-					place <- fed{err: err}
-					return
+				next := fed{err: err}
+				if err == nil {
+					next = r.unpackRaw(raw)
 				}
-				place <- r.unpackRaw(raw)
+				next.weight = weight
+				place <- next
 			}
 			for _, send := range []func() bool{
 				func() bool { return offer(ctx, work, job) },
@@ -76,6 +90,7 @@ func (r *resumption) feed(first, last uint32) *feed {
 				if !offer(ctx, out, next) {
 					return
 				}
+				room.Release(next.weight)
 			case <-ctx.Done():
 				return
 			}

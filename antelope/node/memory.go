@@ -16,6 +16,7 @@ type shares struct {
 	modules   int64 // compiled contracts
 	instances int64 // of contracts, of each of those who execute
 	keys      int64 // prepared to be checked
+	rows      int64 // decoded, of the state
 	queue     int64 // transactions that wait
 }
 
@@ -25,6 +26,7 @@ func share(m machine.Memory) shares {
 	s.modules = min(s.Total/16, 256<<20)
 	s.instances = min(s.Total/32, 256<<20)
 	s.keys = min(s.Total/32, 156<<20)
+	s.rows = min(s.Total/16, 256<<20)
 	s.queue = min(s.Total/8, 1<<30)
 	return s
 }
@@ -38,7 +40,7 @@ func (m *shares) bound(o *Options, p *producer.Options, given func(option string
 	if o.Chain.CacheBytes == 0 {
 		o.Chain.CacheBytes = m.modules
 	}
-	o.Chain.InstanceBytes, o.Chain.KeyBytes = m.instances, m.keys
+	o.Chain.InstanceBytes, o.Chain.KeyBytes, o.Chain.RowBytes = m.instances, m.keys, m.rows
 	e := &o.Engine
 	switch {
 	case e.Kind != engine.Page:
@@ -60,6 +62,6 @@ func (m *shares) String() string {
 	if m.Limit != "" {
 		from = "as " + m.Limit + " says"
 	}
-	return fmt.Sprintf("Memory: %d MiB %s; for changed pages of the state %d, Go's heap %d, contracts %d, keys %d, waiting transactions %d",
-		m.Bytes>>20, from, m.Private>>20, m.Heap>>20, (m.modules+m.instances)>>20, m.keys>>20, m.queue>>20)
+	return fmt.Sprintf("Memory: %d MiB %s; for changed pages of the state %d, Go's heap %d, contracts %d, keys %d, decoded rows %d, waiting transactions %d",
+		m.Bytes>>20, from, m.Private>>20, m.Heap>>20, (m.modules+m.instances)>>20, m.keys>>20, m.rows>>20, m.queue>>20)
 }

@@ -47,7 +47,7 @@ func TestSharesAreForWhatWasNotGiven(t *testing.T) {
 		"nothing":        {engine: engine.Options{Kind: engine.Page, LimitBytes: 8 << 30}, private: 512 << 20, most: 8 << 30, queue: 128 << 20, said: "1024 MiB as /sys/fs/cgroup/memory.max says"},
 		"private memory": {engine: engine.Options{Kind: engine.Page, LimitBytes: 8 << 30, PrivateBytes: 7 << 20}, private: 7 << 20, most: 8 << 30, queue: 128 << 20},
 		"a queue":        {engine: engine.Options{Kind: engine.Page, LimitBytes: 8 << 30}, given: "incoming-transaction-queue-size-mb", private: 512 << 20, most: 8 << 30, queue: 1 << 30},
-		"heap":           {engine: engine.Options{Kind: engine.Page, Mode: modes[2], LimitBytes: 8 << 30}, private: 512 << 20, most: 896 << 20, queue: 128 << 20, said: "The state may grow to 896 MiB"},
+		"heap":           {engine: engine.Options{Kind: engine.Page, Mode: modes[2], LimitBytes: 8 << 30}, private: 512 << 20, most: 640 << 20, queue: 128 << 20, said: "The state may grow to 640 MiB"},
 		"locked, small":  {engine: engine.Options{Kind: engine.Page, Mode: modes[3], LimitBytes: 100 << 20}, private: 512 << 20, most: 100 << 20, queue: 128 << 20},
 		"pebble":         {engine: engine.Options{Kind: engine.Pebble, LimitBytes: 8 << 30}, most: 8 << 30, queue: 128 << 20, said: "Go's heap 512"},
 	} {
@@ -59,8 +59,8 @@ func TestSharesAreForWhatWasNotGiven(t *testing.T) {
 		if !strings.Contains(said, c.said) {
 			t.Errorf("%s: said %q, not %q", name, said, c.said)
 		}
-		if o.Chain.CacheBytes != 64<<20 || o.Chain.InstanceBytes != 32<<20 || o.Chain.KeyBytes != 32<<20 {
-			t.Errorf("%s: %d of contracts, %d of instances, %d of keys", name, o.Chain.CacheBytes, o.Chain.InstanceBytes, o.Chain.KeyBytes)
+		if o.Chain.CacheBytes != 64<<20 || o.Chain.InstanceBytes != 32<<20 || o.Chain.KeyBytes != 32<<20 || o.Chain.RowBytes != 64<<20 {
+			t.Errorf("%s: %d of contracts, %d of instances, %d of keys, %d of rows", name, o.Chain.CacheBytes, o.Chain.InstanceBytes, o.Chain.KeyBytes, o.Chain.RowBytes)
 		}
 	}
 }

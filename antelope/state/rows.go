@@ -95,8 +95,13 @@ type written[K comparable, V any] struct {
 	id     uint64
 }
 
-// generation is how many rows a cache holds before the oldest are dropped.
-const generation = 1 << 16
+// DefaultCacheRows is how many rows of each table are kept decoded where [State.CacheRows] sets
+// nothing. More than the accounts that are at work at a time bring nothing.
+const DefaultCacheRows = 1 << 16
+
+// CachedRowBytes is about what a row of each table takes, decoded, in both generations of its
+// cache: some hundred bytes in each of ten tables.
+const CachedRowBytes = 3 << 10
 
 func (r *Rows[K, V]) find(k K) (*row[K, V], error) {
 	if e := r.last; e != nil && e.key == k {
@@ -360,7 +365,7 @@ func (r *Rows[K, V]) forget() {
 
 // age starts a new generation when the present one is full. Nothing may be dirty.
 func (r *Rows[K, V]) age() {
-	if r.recent.used > generation {
+	if r.recent.used > r.s.generation {
 		r.older, r.recent, r.last = r.recent, index[K, V]{}, nil
 	}
 }

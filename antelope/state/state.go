@@ -72,8 +72,11 @@ type State struct {
 	level  uint64   // serial number of the innermost session, 0 without one
 	levels []uint64 // of the open sessions
 	last   uint64   // serial number given last
-	buf    []byte
-	seed   uint64 // of the caches' hashes; nothing that is stored depends on it
+
+	generation int // rows that a cache holds before the oldest are dropped
+
+	buf  []byte
+	seed uint64 // of the caches' hashes; nothing that is stored depends on it
 }
 
 // none is the key of tables of one row.
@@ -102,7 +105,7 @@ func (s *State) Layout() *Layout { return s.t }
 // Open takes over a store whose tables lie so: the one that the layout was found in, or
 // one above a view of it. The store stays the caller's to close.
 func (t *Layout) Open(st store.Store) *State {
-	s := &State{store: st, t: t, buf: make([]byte, 0, 4096), seed: rand.Uint64()}
+	s := &State{store: st, t: t, buf: make([]byte, 0, 4096), seed: rand.Uint64(), generation: DefaultCacheRows}
 	s.contract = contract{src: st, t: t}
 	s.Accounts = newRows(s, &t.accounts)
 	s.Metadata = newRows(s, &t.metadata)
@@ -122,6 +125,10 @@ func (t *Layout) Open(st store.Store) *State {
 	s.counters = newRows(s, &t.counters)
 	return s
 }
+
+// CacheRows sets how many rows of each table, read or written last, are kept decoded: at least n,
+// and at most twice as many beside those of one block. It is looked at between blocks.
+func (s *State) CacheRows(n int) { s.generation = n }
 
 func newRows[K comparable, V any](s *State, t *table[K, V]) *Rows[K, V] {
 	r := &Rows[K, V]{table: t, s: s}
