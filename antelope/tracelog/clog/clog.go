@@ -63,8 +63,7 @@ func Compress(to io.Writer, from io.Reader, size, stride int64) error {
 		} else {
 			// A new dictionary after the flush is what lets reading begin there.
 			if err = z.Flush(); err == nil {
-				table = binary.LittleEndian.AppendUint64(table, uint64(at))
-				table = binary.LittleEndian.AppendUint64(table, uint64(out.n))
+				table = point{plain: at, packed: out.n}.append(table)
 			}
 			z.Reset(out)
 		}
@@ -91,6 +90,17 @@ func (c *counter) Write(b []byte) (int, error) {
 // point is a place in the file from which it can be read: bytes before it, as they were
 // and compressed.
 type point struct{ plain, packed int64 }
+
+// append appends the point as nodeos writes it: it writes a std::tuple as it lies in memory, and
+// libstdc++ has the last member first.
+func (p point) append(b []byte) []byte {
+	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, uint64(p.packed)), uint64(p.plain))
+}
+
+// readPoint reads what append appends.
+func readPoint(b []byte) point {
+	return point{packed: int64(binary.LittleEndian.Uint64(b)), plain: int64(binary.LittleEndian.Uint64(b[8:]))}
+}
 
 // Reader reads a compressed file. Its methods may be called by all goroutines.
 type Reader struct {
@@ -119,7 +129,7 @@ func NewReader(from io.ReaderAt, size int64) (*Reader, error) {
 	}
 	last := point{}
 	for i := range r.points {
-		p := point{int64(binary.LittleEndian.Uint64(table[i*pointBytes:])), int64(binary.LittleEndian.Uint64(table[i*pointBytes+8:]))}
+		p := readPoint(table[i*pointBytes:])
 		if p.plain <= last.plain || p.packed < last.packed || p.packed > r.packed {
 			return nil, fmt.Errorf("%w: offset %d: point %d is at %d of %d bytes", ErrCorrupt, r.packed+int64(i)*pointBytes, i, p.packed, r.packed)
 		}

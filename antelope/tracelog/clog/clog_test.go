@@ -68,6 +68,20 @@ func same(t *testing.T, r *Reader, at int64, want []byte) {
 	}
 }
 
+// A point's place in the file stands before its place in the slice, as in nodeos' files.
+func TestAPointBeginsWithItsPlaceInTheFile(t *testing.T) {
+	var out bytes.Buffer
+	if err := Compress(&out, bytes.NewReader(make([]byte, 1000)), 1000, 600); err != nil {
+		t.Fatal(err)
+	}
+	b := out.Bytes()
+	entry := b[len(b)-countBytes-pointBytes:]
+	packed, plain := binary.LittleEndian.Uint64(entry), binary.LittleEndian.Uint64(entry[8:])
+	if plain != 600 || packed == 0 || packed >= uint64(len(b)) || binary.LittleEndian.Uint16(entry[pointBytes:]) != 1 {
+		t.Fatalf("the table of a file of %d bytes is % x", len(b), entry)
+	}
+}
+
 // The count of points has two bytes: a stride that would need more is widened.
 func TestPointsNeverOverflowTheirCount(t *testing.T) {
 	for _, c := range []struct {
