@@ -3,6 +3,7 @@ package rpc
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"math"
 	"net/http"
@@ -24,8 +25,9 @@ type Traces interface {
 	// nil if there are no traces of it. take is asked before memory is taken, in bytes; its
 	// error is the answer.
 	Block(num uint32, take func(bytes int64) error) (b *wire.Block, irreversible bool, err error)
-	// Find returns the block that has a transaction; false if there is none.
-	Find(id types.Checksum256) (num uint32, ok bool, err error)
+	// Find returns the block that has a transaction; false if there is none. It may take long, and
+	// ends early when ctx does.
+	Find(ctx context.Context, id types.Checksum256) (num uint32, ok bool, err error)
 }
 
 // traceEndpoints are the calls of trace_api_plugin. What is wrong with a request they say
@@ -129,7 +131,7 @@ func (q traces) transactionTrace(body string, b []byte) ([]byte, error) {
 	if err != nil {
 		return b, unusable(err, unread)
 	}
-	num, ok, err := q.api.Traces.Find(id)
+	num, ok, err := q.api.Traces.Find(q.ctx, id)
 	if err != nil {
 		return b, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"tarn/antelope/tracelog/slicefile"
@@ -32,12 +33,14 @@ type finder struct {
 	ended   bool   // nothing gets into the index any more
 	awake   chan struct{}
 
-	using sync.RWMutex // the index, among those who look into it and who makes it again
+	using    sync.RWMutex  // the index, among those who look into it and who makes it again
+	scanning chan struct{} // holds one: who looks through the files
 }
 
 func newFinder(files *slicefile.Log, o *Options) *finder {
 	f := &finder{
 		files: files, o: o, recent: map[types.Checksum256]uint32{}, blocks: map[uint32][]types.Checksum256{}, awake: make(chan struct{}, 1),
+		scanning: make(chan struct{}, 1),
 	}
 	f.change.L = &f.mu
 	return f
@@ -245,8 +248,27 @@ func (f *finder) again(ctx context.Context) error {
 	return f.open(ctx)
 }
 
-// find returns the last block with a transaction.
-func (f *finder) find(id types.Checksum256) (num uint32, ok bool, err error) {
+// find returns the last block with a transaction. Anybody can ask, and to look through files takes
+// long: it is done for one at a time, until ctx ends.
+func (f *finder) find(ctx context.Context, id types.Checksum256) (num uint32, ok bool, err error) {
+	num, ok, err = f.look(ctx, id, false)
+	if !errors.Is(err, errScan) {
+		return num, ok, err
+	}
+	select {
+	case f.scanning <- struct{}{}:
+	case <-ctx.Done():
+		return 0, false, ctx.Err()
+	}
+	defer func() { <-f.scanning }()
+	return f.look(ctx, id, true)
+}
+
+// errScan says that files have to be looked through.
+var errScan = errors.New("neither memory nor the index has all blocks")
+
+// look is find, which looks through files only if it is to.
+func (f *finder) look(ctx context.Context, id types.Checksum256, scan bool) (num uint32, ok bool, err error) {
 	f.using.RLock()
 	defer f.using.RUnlock()
 	f.mu.Lock()
@@ -256,27 +278,40 @@ func (f *finder) find(id types.Checksum256) (num uint32, ok bool, err error) {
 	if ok {
 		return num, true, nil
 	}
-	first := max(next, f.files.First())
-	for num := low; num > first; num-- {
-		ids, err := f.files.IDs(num - 1)
-		if err != nil {
-			return 0, false, err
+	if first := max(next, f.files.First()); low > first {
+		if !scan {
+			return 0, false, errScan
 		}
-		for _, x := range ids {
-			if x == id {
-				return num - 1, true, nil
-			}
+		if num, ok, err = f.scan(ctx, id, first, low); ok || err != nil {
+			return num, ok, err
 		}
 	}
 	if x == nil {
 		return 0, false, nil
 	}
-	first = f.files.First()
-	err = x.Find(id[:keyBytes], uint64(first), func(n uint64, _ []byte) bool {
+	err = x.Find(id[:keyBytes], uint64(f.files.First()), func(n uint64, _ []byte) bool {
 		num, ok = uint32(n), true
 		return true
 	})
 	return num, ok, err
+}
+
+// scan looks through the files for the last block with a transaction, from first on and before
+// end.
+func (f *finder) scan(ctx context.Context, id types.Checksum256, first, end uint32) (num uint32, ok bool, err error) {
+	for num := end; num > first; num-- {
+		if err := ctx.Err(); err != nil {
+			return 0, false, err
+		}
+		ids, err := f.files.IDs(num - 1)
+		if err != nil {
+			return 0, false, err
+		}
+		if slices.Contains(ids, id) {
+			return num - 1, true, nil
+		}
+	}
+	return 0, false, nil
 }
 
 func (f *finder) stats() (indexed uint32, written int64) {

@@ -182,9 +182,10 @@ func (h *History) Block(num uint32, take func(bytes int64) error) (*wire.Block, 
 	return h.files.Read(num, take)
 }
 
-// Find returns the block that has a transaction: the last one, if several have it.
-func (h *History) Find(id types.Checksum256) (num uint32, ok bool, err error) {
-	return h.finder.find(id)
+// Find returns the block that has a transaction: the last one, if several have it. It ends early
+// when ctx does.
+func (h *History) Find(ctx context.Context, id types.Checksum256) (num uint32, ok bool, err error) {
+	return h.finder.find(ctx, id)
 }
 
 // Stats are what was done since the history was opened.

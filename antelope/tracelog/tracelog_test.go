@@ -2,6 +2,7 @@ package tracelog_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"tarn/antelope/serial"
 	"tarn/antelope/tracelog"
 	"tarn/antelope/tracelog/slicefile"
+	"tarn/antelope/types"
 	"tarn/store/page"
 	"tarn/store/revision"
 )
@@ -113,7 +115,7 @@ func answers(t *testing.T, h *tracelog.History, last uint32) (list []string) {
 		}
 		for i := range b.Transactions {
 			b.Transactions[i].Place.Producer = nil
-			at, ok, err := h.Find(b.Transactions[i].ID)
+			at, ok, err := h.Find(t.Context(), b.Transactions[i].ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -173,6 +175,36 @@ func TestOursAndNodeosFilesAnswerTheSame(t *testing.T) {
 			t.Errorf("%s was changed: %d bytes, and %d before", name, len(after[name]), len(b))
 		}
 	}
+}
+
+// Where there can be no index, files are looked through, as long as somebody waits for it.
+func TestWithoutAnIndexTransactionsAreFoundInTheFiles(t *testing.T) {
+	dir, folder := sample(t), t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "trace_find_0000000020"), []byte("in the way"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	h := open(t, tracelog.Options{Files: slicefile.Options{Dir: folder}})
+	defer h.Close()
+	replay(t, dir, h)
+	last := h.Stats().Head
+	indexed := open(t, tracelog.Options{Files: slicefile.Options{Dir: t.TempDir()}})
+	defer indexed.Close()
+	replay(t, dir, indexed)
+	same(t, answers(t, h, last), answers(t, indexed, last))
+	eventually(t, "blocks leave memory", func() bool {
+		_, _, err := h.Find(ended(t), types.Checksum256{})
+		return errors.Is(err, context.Canceled)
+	})
+	if num, ok, err := h.Find(t.Context(), types.Checksum256{}); ok || err != nil {
+		t.Errorf("a transaction that is none is in block %d, %v", num, err)
+	}
+}
+
+// ended is a context that has ended.
+func ended(t *testing.T) context.Context {
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	return ctx
 }
 
 func contents(t *testing.T, dir string) map[string][]byte {
