@@ -3,6 +3,7 @@ package oracle
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/ship"
+	"tarn/antelope/tracelog"
 	"tarn/antelope/types"
 	"tarn/store"
 	"tarn/store/engine"
@@ -32,9 +34,51 @@ func TestTheHistoryOfAForkingChainIsNodeosOwn(t *testing.T) {
 	for f == nil || f.switches < 3 || f.blocks < 40 { // what nodeos does not know comes too early in many chains
 		seed++
 		peers = forking(t, seed)
-		f = follow(t, peers)
+		f = follow(t, peers, false)
 	}
 	t.Logf("seed %d", seed)
+	f.compare(t, p, peers)
+}
+
+// The same of chains whose handlers of errors run, and beyond the features of nodeos 4.1: a nodeos of
+// Leap 5 records what ours does, traces too.
+func TestLeap5RecordsTheSameOfHandlersOfErrors(t *testing.T) {
+	program := os.Getenv("TARN_LEAP_NODEOS")
+	if program == "" {
+		t.Skip("TARN_LEAP_NODEOS names no nodeos of Leap 5")
+	}
+	p := leap(t, program)
+	seed := uint64(time.Now().UnixNano())
+	var peers *chaintest.Peers
+	var f *follower
+	for f == nil || f.handled == 0 || f.switches == 0 {
+		seed++
+		peers = forking(t, seed)
+		f = follow(t, peers, true)
+	}
+	t.Logf("seed %d, %d handlers of errors", seed, f.handled)
+	f.compare(t, p, peers)
+	log, work, ours := f.log(t, peers), t.TempDir(), t.TempDir()
+	nodeosTraces(t, p, log, work)
+	ourTraces(t, log, ours, tracelog.Options{}, deepMindEngine())
+	sameFiles(t, ours, filepath.Join(work, "traces"))
+}
+
+// leap stands a nodeos in the place of the package's, which takes the name of a program first.
+func leap(t *testing.T, program string) *Peer {
+	t.Helper()
+	p := &Peer{root: t.TempDir()}
+	path := p.Program()
+	script := fmt.Sprintf("#!/bin/sh\nshift\nexec '%s' \"$@\"\n", program)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(script), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// compare compares the follower's state history with that of a nodeos that replays its blocks.
+func (f *follower) compare(t *testing.T, p *Peer, peers *chaintest.Peers) {
+	t.Helper()
 	work := t.TempDir()
 	theirs, err := p.StateHistory(t.Context(), f.log(t, peers), work)
 	if err != nil {
@@ -90,11 +134,12 @@ type follower struct {
 	blocks   int    // that were given to it
 	head     types.Checksum256
 	end      uint32 // the first block that nodeos' package cannot apply
+	handled  int    // handlers of errors that ran
 }
 
 // follow goes on until a block that the package's nodeos does not know, or fails at: features of
-// later versions, handlers of errors.
-func follow(t *testing.T, peers *chaintest.Peers) *follower {
+// later versions, handlers of errors; or to the end.
+func follow(t *testing.T, peers *chaintest.Peers, all bool) *follower {
 	t.Helper()
 	f, c := &follower{dir: t.TempDir(), end: math.MaxUint32}, newChain(t, deepMindEngine())
 	h, err := ship.Open(ship.Options{Dir: f.dir, Traces: true, State: true})
@@ -108,7 +153,10 @@ func follow(t *testing.T, peers *chaintest.Peers) *follower {
 	c.Subscribe(h.Hooks(caseSource{c, nil}))
 	c.Subscribe(chain.Hooks{Record: func(x *chain.Executed) error {
 		for i := range x.Transactions {
-			if x.Transactions[i].Trace.FailedDeferred != nil {
+			if x.Transactions[i].Trace.FailedDeferred == nil {
+				continue
+			}
+			if f.handled++; !all {
 				f.end = min(f.end, x.Block.BlockNum)
 			}
 		}
@@ -123,7 +171,7 @@ func follow(t *testing.T, peers *chaintest.Peers) *follower {
 		if exception.Is(err, exception.UnlinkableBlock) { // of a branch that has lost
 			continue
 		}
-		if tooNew(t, b) || f.end < math.MaxUint32 {
+		if !all && tooNew(t, b) || f.end < math.MaxUint32 {
 			break
 		}
 		if err == nil {
