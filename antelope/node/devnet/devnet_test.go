@@ -266,7 +266,7 @@ func TestTheGuideIsOfThisChain(t *testing.T) {
 	}
 	o := playground.Options{Dir: "somewhere", HTTP: "127.0.0.1:1", P2P: "127.0.0.1:2", Tarn: "tarn"}
 	for _, text := range []string{guide(&o, keys), transferScript(&o, keys), config(keys)} {
-		for _, left := range []string{"{http", "{p2p", "{dir", "{keys", "{genesis", "{transfer", "{log", "{alice", "{bob", "{eosio", "{tarn", "{second"} {
+		for _, left := range []string{"{http", "{p2p", "{dir", "{keys", "{genesis", "{transfer", "{log", "{alice", "{bob", "{eosio", "{tarn", "{second", "{disk"} {
 			if strings.Contains(text, left) {
 				t.Errorf("%s is left in %s", left, text)
 			}

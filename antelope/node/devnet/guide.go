@@ -11,7 +11,7 @@ import (
 func fill(text string, o *playground.Options, keys *keyring) string {
 	at := func(name string) string { return filepath.Join(o.Dir, name) }
 	return strings.NewReplacer(
-		"{dir}", o.Dir, "{second}", at("second"), "{http}", o.HTTP, "{p2p}", o.P2P, "{page}", o.Page, "{tarn}", o.Tarn,
+		"{dir}", o.Dir, "{second}", at("second"), "{http}", o.HTTP, "{p2p}", o.P2P, "{page}", o.Page, "{tarn}", o.Tarn, "{disk}", fullDisk,
 		"{keys}", at(keysFile), "{genesis}", at(genesisFile), "{transfer}", at(transferFile), "{log}", at(playground.LogFile),
 		"{eosio.public}", keys.of(producerName).Public,
 		"{alice.public}", keys.of(aliceName).Public, "{alice.private}", keys.of(aliceName).Private,
@@ -54,7 +54,8 @@ A second node that follows this one:
 
   {tarn} nodeos --config-dir {second} --data-dir {second}/data --genesis-json {genesis} \
     --p2p-peer-address {p2p} --p2p-listen-endpoint 127.0.0.1:9877 \
-    --plugin eosio::chain_api_plugin --http-server-address 127.0.0.1:8889
+    --plugin eosio::chain_api_plugin --http-server-address 127.0.0.1:8889 \
+    {disk}
 
 All keys are in {keys}, that of eosio too: for trying things out, not for value.
 The node's log is {log}. Ctrl-C stops it; the next start goes on from there.

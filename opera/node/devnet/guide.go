@@ -97,7 +97,7 @@ MetaMask: "Add a network manually", then "Import account" with the key above:
 A second node that follows this one:
 
   {tarn} opera --fakenet 0/1 --datadir {second} --config {follow} --nodiscover \
-    --http --http.port 18546
+    --datadir.minfreedisk 0 --http --http.port 18546
 
 The key is that of every fakenet, everybody knows it: for trying things out, not for value.
 The node's log is {log}. Ctrl-C stops it; the next start goes on from there.
