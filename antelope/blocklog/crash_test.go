@@ -305,11 +305,7 @@ func TestACrashDuringRepairLosesNothingMore(t *testing.T) {
 				}
 				inner := state.FS.Clone()
 				record := recordfs.New(inner)
-				for _, p := range inner.Paths() { // it must know what was there
-					f, err := record.Open(p, false)
-					must(t, err)
-					must(t, f.Close())
-				}
+				must(t, record.Adopt(inner.Paths()...))
 				from := record.Position()
 				ro := l.o
 				ro.FS = testFS{record, inner}

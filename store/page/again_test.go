@@ -73,11 +73,7 @@ func newLife(t *testing.T, r *rand.Rand, disk *memfs.FS, on *span) *life {
 	} else {
 		l.history = &history{t: t, fs: l.kill, record: record, options: heap(16 << 20), keys: 60, sizes: 3000}
 		l.options.Dir = storeDir
-		for _, path := range disk.Paths() { // the record knows a file from its first call on
-			f, err := record.Open(path, false)
-			l.try(err)
-			l.try(f.Close())
-		}
+		l.try(record.Adopt(disk.Paths()...))
 		l.opened = l.position()
 		l.spans = []span{*on}
 		l.start(*on)

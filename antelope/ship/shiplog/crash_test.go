@@ -28,14 +28,8 @@ type crasher struct {
 func (x *crasher) record(mem *memfs.FS) {
 	x.t.Helper()
 	x.mem, x.disk = mem, recordfs.New(mem)
-	for _, p := range mem.Paths() {
-		f, err := x.disk.Open(p, false)
-		if err == nil {
-			err = f.Close()
-		}
-		if err != nil {
-			x.t.Fatal(err)
-		}
+	if err := x.disk.Adopt(mem.Paths()...); err != nil {
+		x.t.Fatal(err)
 	}
 	x.o.FS = testFS{x.disk, mem}
 	x.list = []promise{{at: x.disk.Position(), upTo: x.floor}}

@@ -55,13 +55,7 @@ func (x *folderLife) fail(err error) {
 // record begins a record of a disk on which all files are durable.
 func (x *folderLife) record(mem *memfs.FS) {
 	x.mem, x.disk = mem, recordfs.New(mem)
-	for _, p := range mem.Paths() {
-		f, err := x.disk.Open(p, false)
-		if err == nil {
-			err = f.Close()
-		}
-		x.fail(err)
-	}
+	x.fail(x.disk.Adopt(mem.Paths()...))
 	x.list = nil
 	x.promise()
 }

@@ -25,6 +25,7 @@ package recordfs
 import (
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -67,6 +68,23 @@ func (fs *FS) Recording() *Recording {
 }
 
 func (fs *FS) add(e event) { fs.log = append(fs.log, e) }
+
+// Adopt takes files that exist as durable, touched or not: a crash state has no file that the
+// record does not know.
+func (fs *FS) Adopt(paths ...string) error {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	for _, path := range paths {
+		n, err := fs.adopt(filepath.Clean(path))
+		if err == nil && n < 0 {
+			err = os.ErrNotExist
+		}
+		if err != nil {
+			return fmt.Errorf("record %s: %w", path, err)
+		}
+	}
+	return nil
+}
 
 // adopt finds the node of a path, noting the content of a file that was there
 // before the recording. It returns -1 if there is no such file.

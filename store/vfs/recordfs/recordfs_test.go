@@ -184,6 +184,26 @@ func TestPositionsHaveTheirEnds(t *testing.T) {
 	}
 }
 
+// A file that was there before is in the states once the record knows it.
+func TestAFileThatIsAdoptedIsDurableUntouched(t *testing.T) {
+	inner := memfs.New()
+	inner.Put("/a", memfs.NewBlob([]byte("a")))
+	fs := recordfs.New(inner)
+	for _, want := range []string{"[]", "[/a]"} {
+		for s := range fs.Recording().States(recordfs.Options{From: fs.Position()}) {
+			if got := fmt.Sprint(s.FS.Paths()); got != want || want != "[]" && string(s.FS.Blob("/a").Bytes()) != "a" {
+				t.Errorf("the files %s, want %s", got, want)
+			}
+		}
+		if err := fs.Adopt(inner.Paths()...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := fs.Adopt("/b"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
 func TestUnsyncedNamesComeAndGoByThemselves(t *testing.T) {
 	fs := recordfs.New(memfs.New())
 	a, _ := fs.Create("/a")
