@@ -11,25 +11,16 @@ import (
 	"testing"
 
 	"tarn/antelope/survey"
+	"tarn/antelope/survey/surveytest"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 	"tarn/store/vfs/memfs"
-	"tarn/store/vfs/recordfs"
 )
-
-// repair verifies a log and makes all mends, as `tarn history repair` does. Known are ids that
-// another log has.
-func repair(t *testing.T, x *life, known map[uint32]types.Checksum256) []survey.Finding {
-	t.Helper()
-	list := inspectBeside(t, x, known)
-	mendAll(t, list)
-	return list
-}
 
 // spoil damages a log in one way, and tells which.
 func spoil(t *testing.T, r *rand.Rand, mem *memfs.FS, whole map[string][]int64) string {
 	t.Helper()
-	paths := slices.DeleteFunc(mem.Paths(), func(p string) bool { return len(mem.Blob(p).Bytes()) == 0 })
+	paths := slices.DeleteFunc(mem.Paths(), func(p string) bool { return mem.Blob(p).Size() == 0 })
 	logs := slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return !strings.HasSuffix(p, ".log") })
 	if len(logs) == 0 {
 		return "nothing"
@@ -106,33 +97,6 @@ func (x *life) entries(path string) (list []int64) {
 	return list
 }
 
-// files are the contents of files, without what is left of those that were not finished.
-func files(mem *memfs.FS) map[string]string {
-	all := map[string]string{}
-	for _, p := range mem.Paths() {
-		if !strings.HasSuffix(p, vfs.NewSuffix) {
-			all[p] = string(bytes.Clone(mem.Blob(p).Bytes()))
-		}
-	}
-	return all
-}
-
-// differing names the files that are not the same.
-func differing(a, b map[string]string) (list []string) {
-	for p, was := range a {
-		if is, there := b[p]; !there || is != was {
-			list = append(list, fmt.Sprintf("%s, %d bytes and %d", p, len(was), len(is)))
-		}
-	}
-	for p := range b {
-		if _, there := a[p]; !there {
-			list = append(list, p)
-		}
-	}
-	slices.Sort(list)
-	return list
-}
-
 // A repair that a kill or a power cut ends at any write leaves files which the next repair
 // brings to where the first would have come.
 func TestARepairThatIsCutShortIsEndedByTheNext(t *testing.T) {
@@ -154,10 +118,9 @@ func cutShort(t *testing.T, r *rand.Rand, change func(*Options), s uint64) (mend
 	t.Helper()
 	x := grown(t, r, change, 10+r.IntN(30))
 	mem := x.o.FS.(testFS).mem
-	was := map[string]string{}
-	whole := map[string][]int64{}
-	for p, b := range files(mem) {
-		if was[p] = b; strings.HasSuffix(p, ".log") {
+	was, whole := mem.Clone(), map[string][]int64{}
+	for _, p := range mem.Paths() {
+		if strings.HasSuffix(p, ".log") {
 			whole[p] = x.entries(p)
 		}
 	}
@@ -172,56 +135,28 @@ func cutShort(t *testing.T, r *rand.Rand, change func(*Options), s uint64) (mend
 			known[num] = b.id
 		}
 	}
-	spoiled := files(mem)
-	c := &crasher{life: x}
-	c.record(mem)
-	from := c.disk.Position()
-	list := repair(t, x, known)
-	end := files(mem)
+	spoiled := mem.Clone()
+	list, mended := surveytest.CutShort(t, mem, func(files vfs.FS, disk *memfs.FS) []survey.Finding {
+		x.o.FS = testFS{files, disk}
+		return inspectBeside(t, x, known)
+	}, s, note)
 	for p, at := range whole {
+		before, now, after := contents(t, was, p), contents(t, spoiled, p), contents(t, mem, p)
 		for _, at := range at {
-			h, err := readHeader(strings.NewReader(was[p]), at, int64(len(was[p])))
+			h, err := readHeader(bytes.NewReader(before), at, int64(len(before)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			sound := was[p][at : at+h.span()]
-			if holds(spoiled[p], at, sound) && !holds(end[p], at, sound) {
-				t.Fatalf("%v\nfound %v\nthe entry at %d of %s was sound, and is gone", note, told(list), at, p)
+			sound := before[at : at+h.span()]
+			if holds(now, at, sound) && !holds(after, at, sound) {
+				t.Fatalf("%v\nfound %v\nthe entry at %d of %s was sound, and is gone", note, surveytest.Told(list), at, p)
 			}
-		}
-	}
-	for _, f := range list {
-		if f.Mend != nil {
-			mended++
-		}
-	}
-	for _, f := range inspectBeside(t, x, known) {
-		if f.Mend != nil {
-			t.Fatalf("%v\nfound %v\nand when that was mended %v => %s", note, told(list), f, f.Mend.What)
-		}
-	}
-	for st := range c.disk.Recording().States(recordfs.Options{From: from, Count: 60, Seed: s}) {
-		x.o.FS = testFS{st.FS, st.FS}
-		again := repair(t, x, known)
-		if odd := differing(end, files(st.FS)); len(odd) > 0 {
-			t.Fatalf("%v\nfirst found %v\nthen %v\nother than without the crash: %v\n%v", note, told(list), told(again), odd, st)
 		}
 	}
 	return mended
 }
 
 // holds tells whether a file has something at a position.
-func holds(file string, at int64, what string) bool {
-	return int64(len(file)) >= at+int64(len(what)) && file[at:at+int64(len(what))] == what
-}
-
-func told(list []survey.Finding) (text []string) {
-	for _, f := range list {
-		s := "\n" + f.String()
-		if f.Mend != nil {
-			s += " => " + f.Mend.What
-		}
-		text = append(text, s)
-	}
-	return text
+func holds(file []byte, at int64, what []byte) bool {
+	return int64(len(file)) >= at && bytes.HasPrefix(file[at:], what)
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"tarn/antelope/survey"
+	"tarn/antelope/survey/surveytest"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 	"tarn/store/vfs/memfs"
@@ -44,19 +45,6 @@ func inspectBeside(t *testing.T, x *life, known map[uint32]types.Checksum256) []
 		t.Fatal(err)
 	}
 	return list
-}
-
-// mendAll makes all that mends findings.
-func mendAll(t *testing.T, list []survey.Finding) {
-	t.Helper()
-	for _, f := range list {
-		if f.Mend == nil {
-			continue
-		}
-		if err := f.Mend.Do(); err != nil {
-			t.Fatalf("%v: %s: %v", f, f.Mend.What, err)
-		}
-	}
 }
 
 // grown is a closed log of some blocks, and its blocks.
@@ -144,7 +132,7 @@ func damageOne(t *testing.T, r *rand.Rand, x *life) {
 	for _, f := range list {
 		mended = mended && f.Mend != nil
 	}
-	mendAll(t, list)
+	surveytest.Mend(t, list)
 	if len(list) > 0 && !mended {
 		return // nothing but recording again helps
 	}
@@ -227,7 +215,7 @@ func TestATornEndIsCutOff(t *testing.T) {
 				err = x.o.FS.Remove(x.o.markPath())
 			}
 			list := inspect(t, x)
-			mendAll(t, list)
+			surveytest.Mend(t, list)
 			if left := inspect(t, x); err != nil || len(list) == 0 || len(left) > 0 {
 				t.Fatalf("marked %v, %d of %d bytes: %v, then %v, %v", marked, whole, len(b), list, left, err)
 			}
@@ -291,7 +279,7 @@ func FuzzVerify(f *testing.F) {
 		}
 		for range 3 {
 			list := inspect(t, x)
-			if !slices.ContainsFunc(list, func(f survey.Finding) bool { return f.Mend != nil }) {
+			if !surveytest.Mendable(list) {
 				return
 			}
 			for _, f := range list {
@@ -305,6 +293,6 @@ func FuzzVerify(f *testing.F) {
 				}
 			}
 		}
-		t.Fatalf("after three repairs there is %v", told(inspect(t, x)))
+		t.Fatalf("after three repairs there is %v", surveytest.Told(inspect(t, x)))
 	})
 }

@@ -2,18 +2,16 @@ package slicefile
 
 import (
 	"bytes"
-	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"tarn/antelope/survey"
+	"tarn/antelope/survey/surveytest"
 	"tarn/store/vfs"
 	"tarn/store/vfs/memfs"
-	"tarn/store/vfs/recordfs"
 )
 
 var spoiledFlag = flag.Int("slicefile.spoiled", 50, "folders of traces whose repair is cut short at each write")
@@ -60,63 +58,11 @@ func spoil(t *testing.T, r *rand.Rand, mem *memfs.FS) string {
 	return what
 }
 
-// repair verifies a folder and makes all mends, as `tarn history repair` does.
-func repair(t *testing.T, files testFS) []survey.Finding {
-	t.Helper()
-	list := inspectAll(t, files)
-	for _, f := range list {
-		if f.Mend != nil {
-			if err := f.Mend.Do(); err != nil {
-				t.Fatalf("%v: %s: %v", f, f.Mend.What, err)
-			}
-		}
-	}
-	return list
-}
-
-// files are the contents of files, without what is left of those that were not finished.
-func files(mem *memfs.FS) map[string]string {
-	all := map[string]string{}
-	for _, p := range mem.Paths() {
-		if !strings.HasSuffix(p, vfs.NewSuffix) {
-			all[p] = string(bytes.Clone(mem.Blob(p).Bytes()))
-		}
-	}
-	return all
-}
-
-// differing names the files that are not the same.
-func differing(a, b map[string]string) (list []string) {
-	for p, was := range a {
-		if is, there := b[p]; !there || is != was {
-			list = append(list, fmt.Sprintf("%s, %d bytes and %d", p, len(was), len(is)))
-		}
-	}
-	for p := range b {
-		if _, there := a[p]; !there {
-			list = append(list, p)
-		}
-	}
-	slices.Sort(list)
-	return list
-}
-
-// listed are findings as text, with what mends them.
-func listed(list []survey.Finding) (text []string) {
-	for _, f := range list {
-		s := "\n" + f.String()
-		if f.Mend != nil {
-			s += " => " + f.Mend.What
-		}
-		text = append(text, s)
-	}
-	return text
-}
-
 // A repair that a kill or a power cut ends at any write leaves files which the next repair
 // brings to where the first would have come, and which have nothing left that can be mended.
 func TestARepairThatIsCutShortIsEndedByTheNext(t *testing.T) {
 	s := max(1, *seedFlag) // a new one is for long runs
+	verify := func(files vfs.FS, disk *memfs.FS) []survey.Finding { return inspectAll(t, testFS{files, disk}) }
 	mended := 0
 	for round := range uint64(*spoiledFlag) {
 		r := rand.New(rand.NewPCG(s, round))
@@ -130,32 +76,8 @@ func TestARepairThatIsCutShortIsEndedByTheNext(t *testing.T) {
 		for range 1 + r.IntN(3) {
 			note = append(note, spoil(t, r, mem))
 		}
-		disk := recordfs.New(mem)
-		for _, p := range mem.Paths() { // all that there is is durable
-			f, err := disk.Open(p, false)
-			if err := errors.Join(err, f.Close()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		from := disk.Position()
-		list := repair(t, testFS{disk, mem})
-		end := files(mem)
-		for _, f := range list {
-			if f.Mend != nil {
-				mended++
-			}
-		}
-		for _, f := range inspect(t, mem) {
-			if f.Mend != nil {
-				t.Fatalf("%v\nfound %v\nand when that was mended %v => %s", note, listed(list), f, f.Mend.What)
-			}
-		}
-		for st := range disk.Recording().States(recordfs.Options{From: from, Count: 60, Seed: s}) {
-			again := repair(t, testFS{st.FS, st.FS})
-			if odd := differing(end, files(st.FS)); len(odd) > 0 {
-				t.Fatalf("%v\nfirst found %v\nthen %v\nother than without the crash: %v\n%v", note, listed(list), listed(again), odd, st)
-			}
-		}
+		_, n := surveytest.CutShort(t, mem, verify, s, note)
+		mended += n
 	}
 	if mended == 0 {
 		t.Error("nothing was mended")
@@ -194,7 +116,7 @@ func FuzzVerify(f *testing.F) {
 			}
 		}
 		files := testFS{mem, mem}
-		repair(t, files)
+		surveytest.Mend(t, inspectAll(t, files))
 		inspectAll(t, files)
 	})
 }

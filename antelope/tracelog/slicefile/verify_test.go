@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tarn/antelope/survey"
+	"tarn/antelope/survey/surveytest"
 	"tarn/store/vfs/memfs"
 )
 
@@ -105,11 +106,7 @@ func TestADamagedByteIsFound(t *testing.T) {
 		if !all {
 			continue
 		}
-		for _, x := range list {
-			if err := x.Mend.Do(); err != nil {
-				t.Fatalf("%s, offset %d: %v: %v", path, at, x, err)
-			}
-		}
+		surveytest.Mend(t, list)
 		if left := inspect(t, mem); len(left) > 0 {
 			t.Fatalf("%s, offset %d: %v, then %v", path, at, list, left)
 		}
@@ -144,13 +141,7 @@ func TestACutSliceIsMended(t *testing.T) {
 				t.Fatal(err)
 			}
 			list := inspect(t, mem)
-			for _, x := range list {
-				if x.Mend != nil {
-					if err := x.Mend.Do(); err != nil {
-						t.Fatalf("%s, %d bytes less: %v: %v", path, cut, x, err)
-					}
-				}
-			}
+			surveytest.Mend(t, list)
 			if prefix == idsPrefix && slices.ContainsFunc(list, func(x survey.Finding) bool { return x.Mend == nil }) {
 				continue // the index tells of more than is left
 			}
