@@ -185,10 +185,7 @@ func (s *scanner) rebuild() *survey.Mend {
 		if err != nil {
 			return err
 		}
-		if err = f.writeIndex(to, first, from); err == nil {
-			err = to.Sync()
-		}
-		if err = errors.Join(err, to.Close()); err != nil {
+		if err = errors.Join(f.writeIndex(to, first, from), to.Close()); err != nil {
 			return errors.Join(fmt.Errorf("make %s: %w", path, err), files.Remove(path+vfs.NewSuffix))
 		}
 		return vfs.RenameDurably(files, path+vfs.NewSuffix, path)

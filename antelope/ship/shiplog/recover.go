@@ -234,7 +234,7 @@ func (f *file) makeIndex() error {
 	if err := f.writeIndex(f.index, from, at); err != nil {
 		return fmt.Errorf("make the index: %w", err)
 	}
-	return f.index.Sync()
+	return nil
 }
 
 // goBack goes from the end of a pruned file to the first entry that is left, and returns its
@@ -254,9 +254,9 @@ func (f *file) goBack() (first uint32, at int64, err error) {
 	return f.first, at, nil
 }
 
-// writeIndex writes the positions of the entries of a file, from a block on, whose entry
-// begins at a position. The last one is written when the others are durable: a start takes
-// it for the whole index.
+// writeIndex writes the positions of the entries of a file durably, from a block on, whose
+// entry begins at a position. The last one is written when the others are durable: a start
+// takes it for the whole index.
 func (f *file) writeIndex(to vfs.File, from uint32, at int64) error {
 	var b []byte
 	offset := int64(from-f.base) * indexBytes
@@ -282,8 +282,10 @@ func (f *file) writeIndex(to vfs.File, from uint32, at int64) error {
 		b = binary.LittleEndian.AppendUint64(b, uint64(at))
 		at += h.span()
 	}
-	_, err := to.WriteAt(b, offset)
-	return err
+	if _, err := to.WriteAt(b, offset); err != nil {
+		return err
+	}
+	return to.Sync()
 }
 
 // cut removes what follows the last whole entry of a file of so many bytes.
