@@ -144,8 +144,7 @@ func (s *checked) run() error {
 		_, err = l.use(path, func(f vfs.File, size int64) error { return s.packed(f, size, path) })
 	} else if err == nil && gone && len(s.index) > 0 {
 		s.v.report(survey.Finding{Path: s.path(0), Offset: -1, Detail: "the file is missing, and its index is there"})
-		s.oddIDs = true
-		s.tellEnds()
+		s.tellEnds(false)
 		return nil
 	}
 	if err != nil {
@@ -298,11 +297,11 @@ func (s *checked) torn(path string, at int64, detail string) error {
 	return nil
 }
 
-// tellEnds tells of the ends that are not whole. They are cut off if index and ids tell where
-// what is whole ends: an index that ends too early would take sound traces away.
-func (s *checked) tellEnds() {
+// tellEnds tells of the ends that are not whole. They are cut off if it is certain where what
+// is whole ends.
+func (s *checked) tellEnds(certain bool) {
 	for _, f := range s.ends {
-		if s.wrong != nil || s.short != nil || s.oddIDs {
+		if !certain {
 			f.Mend = nil
 		}
 		s.v.report(f)
@@ -509,7 +508,9 @@ func (s *checked) checkIndex() {
 		s.wrong = &survey.Finding{Path: s.path(1), Offset: -1, Detail: "it does not say what the file of ids says of irreversible blocks"}
 		s.unsure = true // nobody knows which of the two is right
 	}
-	if s.tellEnds(); s.wrong == nil {
+	// An index that ends too early would take sound traces away.
+	s.tellEnds(s.wrong == nil && s.short == nil && !s.oddIDs)
+	if s.wrong == nil {
 		s.wrong = s.short
 	}
 	if s.wrong == nil {
