@@ -217,12 +217,8 @@ func runJob(t *testing.T, j job, after time.Duration) (lines []string, killed bo
 	for p.lines.Scan() {
 		lines = append(lines, p.lines.Text())
 	}
-	err := p.cmd.Wait()
-	p.stdin.Close()
-	if err != nil && p.cmd.ProcessState.ExitCode() != 1 {
-		killed = true
-	}
-	return lines, killed
+	code := p.end()
+	return lines, code != 0 && code != 1
 }
 
 // ordeal is a data folder whose node is killed again and again.
