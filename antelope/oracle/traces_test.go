@@ -203,10 +203,7 @@ func withPoints(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	for _, name := range names[:len(names)-1] {
-		plain, err := os.ReadFile(name)
-		if err == nil && filepath.Ext(name) == ".clog" {
-			plain, err = io.ReadAll(flate.NewReader(bytes.NewReader(plain)))
-		}
+		plain, err := inflated(name)
 		var out bytes.Buffer
 		size := int64(len(plain))
 		if err == nil {
@@ -222,6 +219,15 @@ func withPoints(t *testing.T, dir string) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// inflated is what a file of traces has, compressed or not.
+func inflated(name string) ([]byte, error) {
+	b, err := os.ReadFile(name)
+	if err != nil || filepath.Ext(name) != ".clog" {
+		return b, err
+	}
+	return io.ReadAll(flate.NewReader(bytes.NewReader(b)))
 }
 
 func askTraces(t *testing.T, n *Node, call, body string) string {
@@ -246,16 +252,11 @@ func sameFiles(t *testing.T, ours, theirs string) {
 		t.Fatalf("nodeos has %d files: %v", len(names), err)
 	}
 	for _, name := range names {
-		want, err := os.ReadFile(name)
+		want, err := inflated(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if filepath.Ext(name) == ".clog" {
-			name = strings.TrimSuffix(name, ".clog") + ".log"
-			if want, err = io.ReadAll(flate.NewReader(bytes.NewReader(want))); err != nil {
-				t.Fatal(err)
-			}
-		}
+		name = strings.TrimSuffix(name, filepath.Ext(name)) + ".log"
 		got, err := os.ReadFile(filepath.Join(ours, filepath.Base(name)))
 		if err != nil || !bytes.Equal(got, want) {
 			t.Fatalf("%s has %d bytes, nodeos' %d: %v", filepath.Base(name), len(got), len(want), err)
