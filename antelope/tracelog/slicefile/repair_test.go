@@ -1,7 +1,6 @@
 package slicefile
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -68,7 +67,7 @@ func TestARepairThatIsCutShortIsEndedByTheNext(t *testing.T) {
 		r := rand.New(rand.NewPCG(s, round))
 		mem := sound(t)
 		if r.IntN(2) == 0 { // nodeos' files have no mark
-			if err := mem.Remove((&Log{directory: directory{o: Options{Dir: folder, Stride: stride}}}).markPath()); err != nil {
+			if err := mem.Remove((&directory{o: Options{Dir: folder, Stride: stride}}).markPath()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -88,12 +87,12 @@ func TestARepairThatIsCutShortIsEndedByTheNext(t *testing.T) {
 // end, and what is said to mend them can be done.
 func FuzzVerify(f *testing.F) {
 	mem := sound(f)
-	l := &Log{directory: directory{o: Options{Dir: folder, Stride: stride}}}
+	l := &directory{o: Options{Dir: folder, Stride: stride}}
 	of := func(prefix string, number uint32, suffix string) []byte {
-		return bytes.Clone(mem.Blob(l.path(prefix, number, suffix)).Bytes())
+		return mem.Blob(l.path(prefix, number, suffix)).Bytes()
 	}
 	f.Add(of(tracesPrefix, 2, logSuffix), of(indexPrefix, 2, logSuffix), of(idsPrefix, 2, logSuffix), []byte(nil), []byte(nil))
-	f.Add(of(tracesPrefix, 2, logSuffix), of(indexPrefix, 2, logSuffix), of(idsPrefix, 2, logSuffix), []byte(nil), bytes.Clone(mem.Blob(l.markPath()).Bytes()))
+	f.Add(of(tracesPrefix, 2, logSuffix), of(indexPrefix, 2, logSuffix), of(idsPrefix, 2, logSuffix), []byte(nil), mem.Blob(l.markPath()).Bytes())
 	f.Add([]byte(nil), of(indexPrefix, 1, logSuffix), of(idsPrefix, 1, logSuffix), of(tracesPrefix, 1, clogSuffix), []byte(nil))
 	f.Fuzz(func(t *testing.T, traces, index, ids, packed, mark []byte) {
 		mem := memfs.New()

@@ -127,7 +127,7 @@ func TestACutSliceIsMended(t *testing.T) {
 	for _, prefix := range prefixes {
 		for cut := int64(1); cut < 40; cut += 3 {
 			mem := sound(t)
-			l := &Log{directory: directory{o: Options{Dir: folder, Stride: stride}}}
+			l := &directory{o: Options{Dir: folder, Stride: stride}}
 			if err := mem.Remove(l.markPath()); err != nil {
 				t.Fatal(err)
 			}
