@@ -26,7 +26,7 @@ type display struct {
 	terminal bool // lines may be overwritten
 
 	what  string
-	unit  string // of what is counted; rows if it is empty
+	unit  string // of what is counted
 	total int64  // below 0 if unknown
 	done  int64
 	work  progress.Work
