@@ -33,23 +33,33 @@ const (
 // Skim reads an entry's head and skips its ids. It returns io.EOF where no entry begins,
 // io.ErrUnexpectedEOF where one ends too early. It takes no memory for what an entry
 // claims to have.
-func Skim(r *bufio.Reader) (Head, error) {
-	kind, err := r.ReadByte()
-	if err != nil {
-		return Head{}, err
+func Skim(r *bufio.Reader) (h Head, err error) {
+	kind, err := h.varuint(r)
+	if h.Bytes == 0 { // no byte was there
+		return h, err
 	}
-	h := Head{Kind: Kind(kind), Bytes: 1}
-	switch h.Kind {
-	case BlockKind:
+	if err == nil {
+		err = h.rest(r, kind)
+	}
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return h, err
+}
+
+// rest reads what follows the kind.
+func (h *Head) rest(r *bufio.Reader, kind uint32) (err error) {
+	switch kind {
+	case blockEntry:
 		var b [checksumBytes + 4 + 8]byte
 		err = h.fill(r, b[:])
 		copy(h.ID[:], b[:])
 		h.Number, h.Offset = binary.LittleEndian.Uint32(b[checksumBytes:]), binary.LittleEndian.Uint64(b[checksumBytes+4:])
-	case IrreversibleKind:
+	case libEntry:
 		err = h.number(r)
-	case IDsKind:
+	case idsEntry:
 		var ids uint32
-		if ids, err = h.count(r); err == nil {
+		if ids, err = h.varuint(r); err == nil {
 			_, err = io.CopyN(io.Discard, r, int64(ids)*checksumBytes)
 			h.Bytes += int64(ids) * checksumBytes
 		}
@@ -57,12 +67,10 @@ func Skim(r *bufio.Reader) (Head, error) {
 			err = h.number(r)
 		}
 	default:
-		return h, fmt.Errorf("entry of kind %d: %w", kind, serial.ErrValue)
+		return fmt.Errorf("entry of kind %d: %w", kind, serial.ErrValue)
 	}
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
-	return h, err
+	h.Kind = Kind(kind)
+	return err
 }
 
 func (h *Head) number(r io.Reader) error {
@@ -78,18 +86,17 @@ func (h *Head) fill(r io.Reader, b []byte) error {
 	return err
 }
 
-func (h *Head) count(r io.ByteReader) (uint32, error) {
-	var b [binary.MaxVarintLen32]byte
-	for i := range b {
+// varuint reads what [serial.Reader.Varuint32] does.
+func (h *Head) varuint(r io.ByteReader) (v uint32, err error) {
+	for shift := 0; shift < 32; shift += 7 {
 		c, err := r.ReadByte()
 		if err != nil {
 			return 0, err
 		}
 		h.Bytes++
-		if b[i] = c; c < 0x80 {
-			s := serial.NewReader(b[:i+1])
-			return s.Varuint32(), s.Err()
+		if v |= uint32(c&0x7f) << shift; c < 0x80 {
+			break
 		}
 	}
-	return 0, fmt.Errorf("count of ids: %w", serial.ErrValue)
+	return v, nil
 }

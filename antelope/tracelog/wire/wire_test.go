@@ -1,9 +1,11 @@
 package wire_test
 
 import (
+	"bufio"
 	"bytes"
 	"compress/flate"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -302,6 +304,57 @@ func FuzzBlock(f *testing.F) {
 		}
 		if !bytes.Equal(again.Append(nil), b) {
 			t.Fatal("it is not what was written")
+		}
+	})
+}
+
+// FuzzSkim: an entry that is skimmed is as long as one that is read, and is refused or too short
+// where that is: what one finds is not whole the other cuts off.
+func FuzzSkim(f *testing.F) {
+	lib := uint32(7)
+	for _, e := range []wire.Entry{
+		{Block: &wire.Position{Number: 7, Offset: 8}}, {Irreversible: &lib},
+		{Transactions: &wire.Transactions{IDs: make([]types.Checksum256, 2), Number: 7}},
+	} {
+		b := e.Append(nil)
+		f.Add(b)
+		f.Add(b[:len(b)-1])
+		f.Add(append([]byte{b[0] | 0x80, 0}, b[1:]...))
+	}
+	for _, b := range [][]byte{nil, {0xf2, 0xfb}, {3}, {0x82, 2}, {0x81, 0x80, 0x80, 0x80, 0x80, 7, 0, 0, 0}, {2, 0xff, 0xff, 0xff, 0xff, 0xff}} {
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var x wire.Entry
+		r := serial.NewReader(data)
+		x.Read(r)
+		h, err := wire.Skim(bufio.NewReader(bytes.NewReader(data)))
+		switch {
+		case len(data) == 0:
+			if err != io.EOF {
+				t.Fatalf("of nothing %v is skimmed", err)
+			}
+		case r.Err() == nil:
+			whole := err == nil && h.Bytes == int64(r.Offset())
+			switch {
+			case x.Block != nil:
+				whole = whole && h.Kind == wire.BlockKind && h.Number == x.Block.Number && h.ID == x.Block.ID && h.Offset == x.Block.Offset
+			case x.Irreversible != nil:
+				whole = whole && h.Kind == wire.IrreversibleKind && h.Number == *x.Irreversible
+			default:
+				whole = whole && h.Kind == wire.IDsKind && h.Number == x.Transactions.Number
+			}
+			if !whole {
+				t.Fatalf("%d bytes are an entry, and %+v, %v is skimmed", r.Offset(), h, err)
+			}
+		case errors.Is(r.Err(), serial.ErrValue):
+			if !errors.Is(err, serial.ErrValue) {
+				t.Fatalf("it is read with %v, and skimmed with %v", r.Err(), err)
+			}
+		default: // more ids than any entry may have are more than are there
+			if !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Fatalf("it is read with %v, and skimmed with %v", r.Err(), err)
+			}
 		}
 	})
 }
