@@ -29,8 +29,10 @@ type BlockContent struct {
 
 // Hash returns what validators vote for: SHA-256 over the block's id, the state's root,
 // the hashes of transactions and receipts, time and gas.
-func (b *BlockContent) Hash() [32]byte {
-	txs, receipts := TxsRoot(b.Txs), ReceiptsHash(b.Receipts)
+func (b *BlockContent) Hash() [32]byte { return b.hash(TxsRoot(b.Txs), ReceiptsHash(b.Receipts)) }
+
+// hash is Hash by the hashes of transactions and receipts.
+func (b *BlockContent) hash(txs, receipts [32]byte) [32]byte {
 	h := sha256.New()
 	for _, part := range [][]byte{b.Atropos[:], b.Root[:], txs[:], receipts[:]} {
 		h.Write(part)

@@ -3,7 +3,6 @@ package inter
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 
 	"github.com/ethereum/go-ethereum/core/types"
@@ -32,21 +31,18 @@ func (r *SealedBlockRecord) Hash() (hash [32]byte, err error) {
 	if err != nil {
 		return hash, fmt.Errorf("hash the record of block %d: %w", r.Number, err)
 	}
-	root, receipts := types.DeriveSha(txs, trie.NewStackTrie(nil)), sha256.Sum256(r.Block.Receipts)
-	h := sha256.New()
-	for _, part := range [][]byte{r.Block.Atropos[:], r.Block.Root[:], root[:], receipts[:]} {
-		h.Write(part)
-	}
-	h.Write(binary.BigEndian.AppendUint64(nil, uint64(r.Block.Time)))
-	h.Write(binary.BigEndian.AppendUint64(nil, r.Block.GasUsed))
-	return [32]byte(h.Sum(nil)), nil
+	b := r.content()
+	return b.hash(types.DeriveSha(txs, trie.NewStackTrie(nil)), sha256.Sum256(r.Block.Receipts)), nil
+}
+
+// content is the block without its transactions and receipts.
+func (r *SealedBlockRecord) content() BlockContent {
+	return BlockContent{Atropos: r.Block.Atropos, Root: r.Block.Root, Time: r.Block.Time, GasUsed: r.Block.GasUsed}
 }
 
 // Open decodes the record. Its hash must be known to be the right one.
 func (r *SealedBlockRecord) Open() (*BlockRecord, error) {
-	open := &BlockRecord{Number: r.Number, Block: BlockContent{
-		Atropos: r.Block.Atropos, Root: r.Block.Root, Time: r.Block.Time, GasUsed: r.Block.GasUsed,
-	}}
+	open := &BlockRecord{Number: r.Number, Block: r.content()}
 	for _, part := range []struct {
 		raw  []byte
 		into any
