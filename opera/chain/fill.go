@@ -87,7 +87,8 @@ func (c *Chain) group(e inter.Epoch, by inter.ValidatorID, unknown error) (*inte
 	return group, nil
 }
 
-// AddEpochRecord takes the record of the beginning of an epoch that is decided, and shows it.
+// AddEpochRecord takes the record of the beginning of an epoch that is decided.
+// [Chain.ShowRecords] shows it.
 func (c *Chain) AddEpochRecord(r *inter.EpochRecord) error {
 	if c.failed != nil {
 		return c.failed
@@ -116,7 +117,7 @@ func (c *Chain) AddEpochRecord(r *inter.EpochRecord) error {
 		return c.fail(fmt.Errorf("write the record of epoch %d: %w", r.Epoch, err))
 	}
 	c.beyond.epoch = max(c.beyond.epoch, r.Epoch)
-	return c.ShowRecords()
+	return nil
 }
 
 // AddBlockRecord takes the record of a block that is decided. [Chain.ShowRecords] makes it

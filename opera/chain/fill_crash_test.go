@@ -29,7 +29,7 @@ func (s *parcel) arrivals(r *rand.Rand) (list []arrival) {
 		for _, vote := range s.epochVotes[record.Epoch] {
 			list = append(list, arrival{fmt.Sprint("a vote for epoch ", record.Epoch), func(c *Chain) error { return c.AddEpochVote(vote) }, eventcheck.ErrAlreadyProcessedEV, 0})
 		}
-		list = append(list, arrival{fmt.Sprint("the record of epoch ", record.Epoch), func(c *Chain) error { return c.AddEpochRecord(record) }, eventcheck.ErrAlreadyProcessedER, 0})
+		list = append(list, arrival{fmt.Sprint("the record of epoch ", record.Epoch), func(c *Chain) error { return addEpoch(c, record) }, eventcheck.ErrAlreadyProcessedER, 0})
 	}
 	var blocks []arrival
 	for _, record := range s.blocks {
