@@ -153,17 +153,7 @@ func whole(raw []byte) ([]byte, error) {
 
 // splitStrings returns the strings of a list's content, which stay in it.
 func splitStrings(list []byte, least, most int) ([][]byte, error) {
-	n, err := count(list, least, most)
-	if err != nil {
-		return nil, err
-	}
-	items := make([][]byte, n)
-	for i := range items {
-		if items[i], list, err = rlp.SplitString(list); err != nil {
-			return nil, fmt.Errorf("%w: item %d: %w", errDecode, i, err)
-		}
-	}
-	return items, nil
+	return splitList(list, least, most, rlp.SplitString)
 }
 
 // splitItem returns the first item of a list's content, as it is encoded, and what comes after it.
@@ -174,13 +164,18 @@ func splitItem(list []byte) (item, rest []byte, err error) {
 
 // splitItems returns the items of a list's content as they are encoded, which stay in it.
 func splitItems(list []byte, least, most int) ([][]byte, error) {
+	return splitList(list, least, most, splitItem)
+}
+
+// splitList splits a list's content, one item after the other.
+func splitList(list []byte, least, most int, first func([]byte) (item, rest []byte, err error)) ([][]byte, error) {
 	n, err := count(list, least, most)
 	if err != nil {
 		return nil, err
 	}
 	items := make([][]byte, n)
 	for i := range items {
-		if items[i], list, err = splitItem(list); err != nil {
+		if items[i], list, err = first(list); err != nil {
 			return nil, fmt.Errorf("%w: item %d: %w", errDecode, i, err)
 		}
 	}
