@@ -18,9 +18,9 @@ func NewRecords(c *chain.Chain) Records { return archive{c} }
 
 type archive struct{ chain *chain.Chain }
 
-// walk shows what a view has, item by item, until there is no more, or each returns false.
-func (a archive) walk(work func(v *chain.View) error) error {
-	v, err := a.chain.View()
+// view shows a chain to some work.
+func view(c *chain.Chain, work func(*chain.View) error) error {
+	v, err := c.View()
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func (a archive) walk(work func(v *chain.View) error) error {
 }
 
 func (a archive) BlockVotes(from []byte, each func(key, item []byte) bool) error {
-	return a.walk(func(v *chain.View) error {
+	return view(a.chain, func(v *chain.View) error {
 		var failed error
 		err := v.BlockVotes(from, func(key []byte, votes *inter.SignedBlockVotes) bool {
 			var item []byte
@@ -43,7 +43,7 @@ func (a archive) BlockRecords(from []byte, each func(key, item []byte) bool) err
 	// Blocks that came as records follow the chain's own. Those beyond a gap are told when it is
 	// filled: nobody has it walked through.
 	end := a.chain.Frontier().Unfilled.Block
-	return a.walk(func(v *chain.View) error {
+	return view(a.chain, func(v *chain.View) error {
 		for n := max(inter.BlockNumber(binary.BigEndian.Uint64(from)), a.chain.Lowest()); n < max(end, v.Head().Number+1); n++ {
 			record, err := v.BlockRecord(n)
 			if err != nil || record == nil {
@@ -59,7 +59,7 @@ func (a archive) BlockRecords(from []byte, each func(key, item []byte) bool) err
 }
 
 func (a archive) EpochPacks(from []byte, each func(key, item []byte) bool) error {
-	return a.walk(func(v *chain.View) error {
+	return view(a.chain, func(v *chain.View) error {
 		var pack inter.EpochPack
 		var failed error
 		// send sends what was packed, and tells whether there may be more.

@@ -47,20 +47,11 @@ type filler struct {
 }
 
 func (f *filler) HasBlock(n inter.BlockNumber) (has bool, err error) {
-	err = f.view(func(v *chain.View) error {
+	err = view(f.Chain, func(v *chain.View) error {
 		has, err = v.HasBlock(n)
 		return err
 	})
 	return has, err
-}
-
-// view shows the chain to some work.
-func (f *filler) view(work func(*chain.View) error) error {
-	v, err := f.View()
-	if err != nil {
-		return err
-	}
-	return errors.Join(work(v), v.Close())
 }
 
 // onAll does some work for each of many, on all processors.
@@ -91,7 +82,7 @@ type steps struct {
 // add takes items through their steps, and shows what was added.
 func (f *filler) add(ctx context.Context, n int, s *steps, done func(i int, err error)) error {
 	verdicts := make([]error, n)
-	err := f.view(func(v *chain.View) (failed error) {
+	err := view(f.Chain, func(v *chain.View) (failed error) {
 		for i := range verdicts {
 			if verdicts[i], failed = s.known(v, i); failed != nil {
 				return failed
