@@ -34,30 +34,30 @@ type Graph struct {
 	dag       *dag.Epoch
 	connected uint64 // how many events of the log are
 	vertices  map[inter.EventID]*vertex
-	frontier  frontier
+	newest    newest
 }
 
-// frontier is the newest events of the epoch, which readers ask for while the writer executes.
-type frontier struct {
+// newest is the newest events of the epoch, which readers ask for while the writer executes.
+type newest struct {
 	mu    sync.RWMutex
 	heads map[inter.EventID]struct{}          // that no event has for a parent
 	lasts map[inter.ValidatorID]inter.EventID // of each validator
 }
 
-func (f *frontier) clear() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.heads, f.lasts = map[inter.EventID]struct{}{}, map[inter.ValidatorID]inter.EventID{}
+func (n *newest) clear() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.heads, n.lasts = map[inter.EventID]struct{}{}, map[inter.ValidatorID]inter.EventID{}
 }
 
-func (f *frontier) add(p *inter.Payload) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (n *newest) add(p *inter.Payload) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	for _, parent := range p.Parents {
-		delete(f.heads, parent)
+		delete(n.heads, parent)
 	}
-	f.heads[p.ID()] = struct{}{}
-	f.lasts[p.Creator] = p.ID()
+	n.heads[p.ID()] = struct{}{}
+	n.lasts[p.Creator] = p.ID()
 }
 
 // vertex is an event of the epoch.
@@ -71,7 +71,7 @@ type vertex struct {
 func (g *Graph) start(decided inter.Frame) (err error) {
 	g.checks = eventcheck.NewEpoch(g.epoch)
 	g.vertices = map[inter.EventID]*vertex{}
-	g.frontier.clear()
+	g.newest.clear()
 	g.dag, err = dag.New(dag.Options{
 		Number: g.epoch.Epoch, Validators: g.epoch.Validators, Start: g.epoch.EpochStart, Decided: decided,
 	})
@@ -159,9 +159,9 @@ func (g *Graph) Propose(p *inter.Payload) (dag.Sight, error) {
 // Heads returns the events of the present epoch that no event has for a parent, by id. Any goroutine
 // may ask, and does not wait for blocks.
 func (g *Graph) Heads() []inter.EventID {
-	g.frontier.mu.RLock()
-	heads := slices.Collect(maps.Keys(g.frontier.heads))
-	g.frontier.mu.RUnlock()
+	g.newest.mu.RLock()
+	heads := slices.Collect(maps.Keys(g.newest.heads))
+	g.newest.mu.RUnlock()
 	slices.SortFunc(heads, func(a, b inter.EventID) int { return bytes.Compare(a[:], b[:]) })
 	return heads
 }
@@ -169,9 +169,9 @@ func (g *Graph) Heads() []inter.EventID {
 // LastEvents returns the event of each validator that was connected last in the present
 // epoch. Any goroutine may ask, and does not wait for blocks.
 func (g *Graph) LastEvents() map[inter.ValidatorID]inter.EventID {
-	g.frontier.mu.RLock()
-	defer g.frontier.mu.RUnlock()
-	return maps.Clone(g.frontier.lasts)
+	g.newest.mu.RLock()
+	defer g.newest.mu.RUnlock()
+	return maps.Clone(g.newest.lasts)
 }
 
 // keep makes an event, with its number in the log, one of the epoch's graph.
@@ -180,7 +180,7 @@ func (g *Graph) keep(p *inter.Payload, number uint64) {
 	v.event.Extra, v.event.Parents, v.event.PrevEpochHash = nil, nil, nil
 	id := p.ID()
 	g.vertices[id], g.connected = v, number+1
-	g.frontier.add(p)
+	g.newest.add(p)
 }
 
 // check makes all checks of an event but consensus', in go-opera's order.
