@@ -177,9 +177,9 @@ func (c *Chain) ShowRecords() error {
 	return nil
 }
 
-// Unfilled returns the lowest block and epoch after the present ones of which the chain does not
+// unfilled returns the lowest block and epoch after the present ones of which the chain does not
 // have the record.
-func (c *Chain) Unfilled() (inter.BlockNumber, inter.Epoch, error) {
+func (c *Chain) unfilled() (inter.BlockNumber, inter.Epoch, error) {
 	c.beyond.block = max(c.beyond.block, c.block.LastBlock.Number+1)
 	for {
 		has, err := c.logs.blocks.HasRecord(c.beyond.block)

@@ -128,7 +128,7 @@ func takesAgain(t *testing.T, disk *memfs.FS, list []arrival, k kept, s *parcel,
 	}
 	last := s.blocks[len(s.blocks)-1].Number
 	block, epoch := c.votes.Undecided()
-	fillBlock, fillEpoch, err := c.Unfilled()
+	fillBlock, fillEpoch, err := c.unfilled()
 	want := s.epochs[len(s.epochs)-1].Epoch + 1
 	if err != nil || block != last+1 || epoch != want || fillBlock != last+1 || fillEpoch != want {
 		return had, fmt.Errorf("undecided are block %d and epoch %d, and there lack block %d and epoch %d, instead of %d and %d: %v", block, epoch, fillBlock, fillEpoch, last+1, want, err)

@@ -97,7 +97,7 @@ func (c *contest) voteEpoch() {
 	if c.twice() {
 		return
 	}
-	_, next, err := c.c.Unfilled()
+	_, next, err := c.c.unfilled()
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func (c *contest) tallied(of tally, by inter.ValidatorID, group inter.Epoch, bef
 
 func (c *contest) giveEpoch() {
 	c.t.Helper()
-	_, next, err := c.c.Unfilled()
+	_, next, err := c.c.unfilled()
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func (c *contest) voteBlocks() {
 	if c.twice() {
 		return
 	}
-	low, next, err := c.c.Unfilled()
+	low, next, err := c.c.unfilled()
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ func (c *contest) voteBlocks() {
 
 func (c *contest) giveBlock() {
 	c.t.Helper()
-	low, _, err := c.c.Unfilled()
+	low, _, err := c.c.unfilled()
 	if err != nil {
 		c.t.Fatal(err)
 	}

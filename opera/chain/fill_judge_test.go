@@ -197,7 +197,7 @@ func (c *contest) restart() {
 func (c *contest) sameState() {
 	c.t.Helper()
 	block, epoch := c.c.votes.Undecided()
-	fillBlock, fillEpoch, err := c.c.Unfilled()
+	fillBlock, fillEpoch, err := c.c.unfilled()
 	if err != nil {
 		c.t.Fatal(err)
 	}

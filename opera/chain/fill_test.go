@@ -268,7 +268,7 @@ func TestRecordsThatEnoughVouchForAreShown(t *testing.T) {
 			})
 			s.same(t, c, original)
 			last := s.blocks[len(s.blocks)-1].Number
-			if block, epoch, err := c.Unfilled(); err != nil || block != last+1 || epoch != s.epochs[len(s.epochs)-1].Epoch+1 {
+			if block, epoch, err := c.unfilled(); err != nil || block != last+1 || epoch != s.epochs[len(s.epochs)-1].Epoch+1 {
 				t.Errorf("block %d and epoch %d are the first that lack: %v", block, epoch, err)
 			}
 			restart()
