@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"time"
+
+	"tarn/opera/chain"
+	"tarn/opera/inter"
 )
 
 // aheadEpochs is how many epochs beyond the lowest undecided one are asked for (go-opera, handler).
@@ -62,10 +65,7 @@ func (n *Node) makeFilling() {
 	blocks := func(p Progress) uint64 { return uint64(p.Block) }
 	// Who gets the events has the votes in them (go-opera, syncStatus.RequestLLR).
 	votes := func() bool { return n.behind.Load() || n.fresh.Load() }
-	lowestEpoch := func() uint64 {
-		at := f.Frontier()
-		return uint64(min(at.Unfilled.Epoch, at.Undecided.Epoch))
-	}
+	epoch := func() uint64 { return uint64(lowestEpoch(f.Frontier())) }
 	undecided := func() uint64 { return uint64(f.Frontier().Undecided.Block) }
 	unfilled := func() uint64 { return uint64(f.Frontier().Unfilled.Block) }
 	for _, kind := range []struct {
@@ -75,7 +75,7 @@ func (n *Node) makeFilling() {
 		lowest  func() uint64
 		stretch func() (inquiry, bool)
 	}{
-		{codeEpochPacksChunk, votes, epochs, lowestEpoch, n.epochStretch},
+		{codeEpochPacksChunk, votes, epochs, epoch, n.epochStretch},
 		{codeBlockVotesChunk, votes, blocks, undecided, n.voteStretch},
 		{codeBlockRecordsChunk, n.behind.Load, blocks, unfilled, n.blockStretch},
 	} {
@@ -103,9 +103,14 @@ func stretched[K any](n *Node, code uint64, from, to K) inquiry {
 	}
 }
 
+// lowestEpoch is the lowest epoch that is undecided or lacks.
+func lowestEpoch(at chain.Frontier) inter.Epoch {
+	return min(at.Unfilled.Epoch, at.Undecided.Epoch)
+}
+
 func (n *Node) epochStretch() (inquiry, bool) {
 	at := n.o.Filler.Frontier()
-	return stretched(n, codeRequestEpochPacks, min(at.Unfilled.Epoch, at.Undecided.Epoch), at.Undecided.Epoch+aheadEpochs), true
+	return stretched(n, codeRequestEpochPacks, lowestEpoch(at), at.Undecided.Epoch+aheadEpochs), true
 }
 
 func (n *Node) voteStretch() (inquiry, bool) {
