@@ -45,7 +45,7 @@ func (r *refusals) refused(x p2p.Refusal) {
 		last = &refusal{}
 		r.of[key] = last
 	}
-	if !last.said.IsZero() && now.Sub(last.said) < refusalsEvery {
+	if now.Sub(last.said) < refusalsEvery {
 		last.unsaid++
 		return
 	}
