@@ -24,7 +24,7 @@ type latest struct {
 
 	mu     sync.Mutex
 	shown  *sharedView // nil before the first one, and after the end
-	failed error       // why there is none
+	failed error       // why there is none, or was no newer one
 }
 
 // sharedView is a view with its users, of whom latest is one while it shows the view.
@@ -53,10 +53,12 @@ func (l *latest) follow() {
 
 func (l *latest) run(ctx context.Context) {
 	defer close(l.ended)
+	l.advance(ctx)
+	close(l.begun)
 	for {
-		l.advance(ctx)
 		select {
 		case <-l.wake:
+			l.advance(ctx)
 		case <-ctx.Done():
 			return
 		}
@@ -71,29 +73,22 @@ func (l *latest) advance(ctx context.Context) {
 			err = errors.Join(err, v.Close())
 		}
 	}
-	if err != nil {
-		l.replace(nil, err) // the chain has failed, or ends: what is shown stays
+	if err != nil { // the chain has failed, or ends: what is shown stays
+		l.mu.Lock()
+		l.failed = err
+		l.mu.Unlock()
 		return
 	}
-	l.replace(&sharedView{View: v, users: 1}, nil)
+	l.show(&sharedView{View: v, users: 1})
 }
 
-// replace shows another view, if there is one, instead of the one before.
-func (l *latest) replace(v *sharedView, err error) {
+// show shows another view instead of the one before, and tells of the blocks that are new in it.
+func (l *latest) show(v *sharedView) {
 	l.mu.Lock()
 	was := l.shown
-	if v != nil {
-		l.shown = v
-	} else if was == nil {
-		l.failed = err
-	}
+	l.shown = v
 	l.mu.Unlock()
-	select {
-	case <-l.begun:
-	default:
-		close(l.begun)
-	}
-	if v == nil || was == nil {
+	if was == nil {
 		return
 	}
 	first, last := was.Head().Number+1, v.Head().Number
