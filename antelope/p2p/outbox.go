@@ -222,7 +222,6 @@ func (o *outbox) take() work {
 }
 
 // sentTo notes that the range was sent up to num, unless it was changed meanwhile.
-// It returns whether it was still wanted.
 func (o *outbox) sentTo(from, num uint32) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
