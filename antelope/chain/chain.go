@@ -77,7 +77,7 @@ func Open(st store.Store, o Options) (*Chain, error) {
 		return nil, err
 	}
 	if o.RowBytes > 0 {
-		s.CacheRows(int(min(o.RowBytes/state.CachedRowBytes, state.DefaultCacheRows)))
+		s.CacheRows(int(o.RowBytes / state.CachedRowBytes))
 	}
 	shared, err := execute.NewShared(o.Options)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tarn/antelope/producer"
+	"tarn/antelope/state"
 	"tarn/internal/machine"
 	"tarn/node"
 	"tarn/store/engine"
@@ -26,7 +27,7 @@ func share(m machine.Memory) shares {
 	s.modules = min(s.Total/16, 256<<20)
 	s.instances = min(s.Total/32, 256<<20)
 	s.keys = min(s.Total/32, 156<<20)
-	s.rows = min(s.Total/16, 256<<20)
+	s.rows = min(s.Total/16, state.DefaultCacheRows*state.CachedRowBytes)
 	s.queue = min(s.Total/8, 1<<30)
 	return s
 }

@@ -25,7 +25,7 @@ func TestSharesLeaveRoom(t *testing.T) {
 			t.Errorf("of %d bytes a state in memory gets %d", total, m.State)
 		}
 	}
-	if large := share(machine.Memory{Bytes: 32 << 30}); large.keys != 156<<20 || large.modules != 256<<20 || large.queue != 1<<30 {
+	if large := share(machine.Memory{Bytes: 32 << 30}); large.keys != 156<<20 || large.rows != 192<<20 || large.modules != 256<<20 || large.queue != 1<<30 {
 		t.Errorf("a large machine is bounded: %+v", large)
 	}
 	if unknown := share(machine.Memory{}); unknown.Private < 1<<30 || unknown.keys != 156<<20 {
