@@ -63,9 +63,6 @@ func findAccount(v *state.View, n types.Name, what string) (*account, error) {
 
 func (q accounts) getCode(b []byte) ([]byte, error) {
 	n, asWasm := q.name("account_name"), q.boolean("code_as_wasm", true)
-	if err := q.end(); err != nil {
-		return b, err
-	}
 	const what = "unable to retrieve account code"
 	return q.ofAccount(b, n, what, func(v *state.View, a *account, o object) (object, error) {
 		if !asWasm {
@@ -80,9 +77,10 @@ func (q accounts) getCode(b []byte) ([]byte, error) {
 	})
 }
 
-// ofAccount answers with an object about an account that must exist.
+// ofAccount ends the reading of the parameters, and answers with an object about an account that
+// must exist.
 func (q accounts) ofAccount(b []byte, n types.Name, what string, members func(*state.View, *account, object) (object, error)) ([]byte, error) {
-	v, err := q.api.Chain.View()
+	v, err := q.view()
 	if err != nil {
 		return b, err
 	}
@@ -113,9 +111,6 @@ func (a *API) withABI(v *state.View, o object, n types.Name) (object, error) {
 
 func (q accounts) getCodeHash(b []byte) ([]byte, error) {
 	n := q.name("account_name")
-	if err := q.end(); err != nil {
-		return b, err
-	}
 	return q.ofAccount(b, n, "unable to retrieve account code hash", func(_ *state.View, a *account, o object) (object, error) {
 		return o.json("code_hash", a.meta.CodeHash), nil
 	})
@@ -123,9 +118,6 @@ func (q accounts) getCodeHash(b []byte) ([]byte, error) {
 
 func (q accounts) getABI(b []byte) ([]byte, error) {
 	n := q.name("account_name")
-	if err := q.end(); err != nil {
-		return b, err
-	}
 	return q.ofAccount(b, n, "unable to retrieve account abi", func(v *state.View, _ *account, o object) (object, error) {
 		return q.api.withABI(v, o, n)
 	})
@@ -138,9 +130,6 @@ func (o object) base64(key string, data []byte) object {
 
 func (q accounts) getRawCodeAndABI(b []byte) ([]byte, error) {
 	n := q.name("account_name")
-	if err := q.end(); err != nil {
-		return b, err
-	}
 	return q.ofAccount(b, n, "unable to retrieve account code/abi", func(v *state.View, a *account, o object) (object, error) {
 		code, err := a.code(v)
 		if err != nil {
@@ -158,9 +147,6 @@ func (q accounts) getRawABI(b []byte) ([]byte, error) {
 		c, err := checksumOf(h)
 		q.fail(err)
 		known = &c
-	}
-	if err := q.end(); err != nil {
-		return b, err
 	}
 	return q.ofAccount(b, n, "unable to retrieve account abi", func(v *state.View, a *account, o object) (object, error) {
 		raw, err := v.ABI(n)
