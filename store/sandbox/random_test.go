@@ -8,15 +8,11 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 
 	"tarn/store"
-	"tarn/store/page"
-	"tarn/store/revision"
 )
 
-// rows are a table's, and steps are what a store on a sandbox was before each session and
-// each revision that can be undone.
+// rows are a table's, and a state is what both tables of a trial have.
 type (
 	rows  map[string]string
 	state [2]rows
@@ -223,26 +219,13 @@ func (w *trial) all() {
 // memory ends: a change that does not fit changes nothing, taking back always fits, cursors
 // stay where they are, and the next store finds the sandbox empty.
 func TestASandboxThatIsFilledKeepsItsRows(t *testing.T) {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("repeat with -seed=%d", seed)
-	r := rand.New(rand.NewPCG(seed, 2))
-	e, err := page.OpenVolatile(64 << 20)
+	r := newRand(t, 2)
+	base, first := newBase(t)
+	second, err := base.CreateTable("others")
 	if err != nil {
 		t.Fatal(err)
 	}
-	base, err := revision.Open(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer base.Close()
-	w := &trial{t: t, r: r, s: base, now: state{{}, {}}}
-	for n := range w.tables {
-		w.tables[n], err = base.CreateTable(fmt.Sprint("table", n))
-		w.must(err)
-	}
+	w := &trial{t: t, r: r, s: base, tables: [2]store.Table{first, second}, now: state{{}, {}}}
 	for range 60 {
 		w.change()
 	}
