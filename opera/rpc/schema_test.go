@@ -17,7 +17,7 @@ import (
 // schemas are the JSON schemas of an OpenRPC document by their names.
 type schemas map[string]any
 
-// known are the words of schemas that are looked at, and those that say nothing of a value. Any
+// knownWords are the words of schemas that are looked at, and those that say nothing of a value. Any
 // other is an error, so that nothing is passed over.
 var knownWords = strings.Fields("$ref type pattern enum const minimum maximum required properties patternProperties additionalProperties items oneOf anyOf allOf not title description")
 
