@@ -62,15 +62,7 @@ func (r *resumption) feed(first, last uint32) *feed {
 				next.weight = weight
 				place <- next
 			}
-			for _, send := range []func() bool{
-				func() bool { return offer(ctx, work, job) },
-				func() bool { return offer(ctx, queue, place) },
-			} {
-				if !send() {
-					return
-				}
-			}
-			if err != nil {
+			if !offer(ctx, work, job) || !offer(ctx, queue, place) || err != nil {
 				return
 			}
 		}
