@@ -38,6 +38,25 @@ type Result struct {
 	Windows   []Window          // of the time, one after the other; the last may be shorter
 }
 
+// Add adds what a load came to that was after it.
+func (r *Result) Add(o *Result) {
+	r.Took += o.Took
+	r.Answers, r.Failures = r.Answers+o.Answers, r.Failures+o.Failures
+	if r.Failure == nil {
+		r.Failure = o.Failure
+	}
+	r.Latencies.Merge(&o.Latencies)
+	r.Windows = append(r.Windows, o.Windows...)
+}
+
+// Longest is the longest that an answer took.
+func (r *Result) Longest() (longest time.Duration) {
+	for _, w := range r.Windows {
+		longest = max(longest, w.Longest)
+	}
+	return longest
+}
+
 const (
 	answerBytes = 64 << 20         // of an answer; a larger one is none
 	patience    = 30 * time.Second // for an answer
@@ -108,12 +127,7 @@ func lanes(count int, judge Judge, run func(l *lane)) *Result {
 	wg.Wait()
 	sum := &Result{Took: time.Since(begin), Windows: seen.found()}
 	for i := range all {
-		r := &all[i].result
-		sum.Answers, sum.Failures = sum.Answers+r.Answers, sum.Failures+r.Failures
-		if sum.Failure == nil {
-			sum.Failure = r.Failure
-		}
-		sum.Latencies.Merge(&r.Latencies)
+		sum.Add(&all[i].result)
 	}
 	return sum
 }

@@ -153,3 +153,70 @@ func TestACycleTakesItsTime(t *testing.T) {
 		t.Errorf("%+v of %d, %v", r, asked.Load(), err)
 	}
 }
+
+// A load that ends before its time does not wait for answers to send; all that a server keeps
+// waiting counts, from when it was due, and so does what has no good answer.
+func TestALoadThatEndsEarlyWaitsForItsAnswers(t *testing.T) {
+	const wanted, rate = 4, 100
+	var came atomic.Int64
+	end := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if came.Add(1) == wanted {
+			close(end)
+		}
+		<-end
+		_, _ = w.Write(body)
+	}))
+	defer server.Close()
+	all := []Request{{server.URL, []byte("good")}, {server.URL, []byte("bad")}}
+	judge := func(_ int, body []byte) error {
+		if string(body) == "bad" {
+			return errors.New("it is bad")
+		}
+		return nil
+	}
+	begun := time.Now()
+	r, err := Until(t.Context(), end, rate, time.Minute, Again(all), judge, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Nothing is answered before so many were asked.
+	asked := r.Answers + r.Failures
+	if took := time.Since(begun); asked < wanted || asked != int(came.Load()) || r.Longest() < (wanted-1)*time.Second/rate || r.Longest() > took {
+		t.Errorf("%d asked, %d came, the longest took %v of %v", asked, came.Load(), r.Longest(), took)
+	}
+	if r.Failures != asked/2 || r.Failure == nil || !strings.Contains(r.Failure.Error(), "it is bad") {
+		t.Errorf("%d of %d failed: %v", r.Failures, asked, r.Failure)
+	}
+	if int(r.Latencies.Count) != asked {
+		t.Errorf("%d latencies of %d", r.Latencies.Count, asked)
+	}
+	sum := &Result{}
+	sum.Add(r)
+	sum.Add(r)
+	if sum.Answers != 2*r.Answers || sum.Failures != 2*r.Failures || sum.Longest() != r.Longest() || int(sum.Latencies.Count) != 2*asked {
+		t.Errorf("twice the same is %d answers, %d failures, %v", sum.Answers, sum.Failures, sum.Longest())
+	}
+}
+
+func TestALoadThatEndsBetweenPortionsIsWhole(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	const count = 1000
+	end := make(chan struct{})
+	made := 0
+	source := func(_ context.Context, count int, _ time.Duration) ([]Request, error) {
+		if made++; made == 3 {
+			close(end)
+		}
+		return requests(server.URL, 0, count), nil
+	}
+	r, err := open(t.Context(), loop{rate: 500, count: count, portion: 8, end: end}, source, good, nil)
+	if err != nil || r.Answers == 0 || r.Answers == count || r.Failures != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}

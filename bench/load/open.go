@@ -27,16 +27,23 @@ type due struct {
 // hide what waited meanwhile. The first portion is made before the time begins; ready, if it
 // is not nil, is called then.
 func Open(ctx context.Context, rate float64, length time.Duration, source Source, judge Judge, ready func() error) (*Result, error) {
+	return Until(ctx, nil, rate, length, source, judge, ready)
+}
+
+// Until is Open, which sends no more once end is closed, and waits for the answers to what was
+// sent before.
+func Until(ctx context.Context, end <-chan struct{}, rate float64, length time.Duration, source Source, judge Judge, ready func() error) (*Result, error) {
 	if !(rate > 0) || length <= 0 {
 		return nil, fmt.Errorf("send at %g requests per second for %s: both must be above 0", rate, length)
 	}
-	return open(ctx, loop{rate, max(1, int(rate*length.Seconds())), max(1, int(rate*portion.Seconds()))}, source, judge, ready)
+	return open(ctx, loop{rate, max(1, int(rate*length.Seconds())), max(1, int(rate*portion.Seconds())), end}, source, judge, ready)
 }
 
 // loop is what an open loop sends.
 type loop struct {
 	rate           float64
-	count, portion int // requests; those of a portion
+	count, portion int             // requests; those of a portion
+	end            <-chan struct{} // closed when no more is to be sent; nil for never
 }
 
 func open(ctx context.Context, o loop, source Source, judge Judge, ready func() error) (*Result, error) {
@@ -57,6 +64,8 @@ func open(ctx context.Context, o loop, source Source, judge Judge, ready func() 
 			for part, left := first, o.count; ; {
 				select {
 				case portions <- part:
+				case <-o.end:
+					return nil
 				case <-ctx.Done():
 					return nil
 				}
@@ -71,7 +80,7 @@ func open(ctx context.Context, o loop, source Source, judge Judge, ready func() 
 		}()
 	}()
 	queue := make(chan due, o.count) // never full: nothing but the clock holds the sender back
-	go schedule(ctx, o.rate, time.Now(), portions, queue)
+	go schedule(ctx, o, time.Now(), portions, queue)
 	r := lanes(min(openLimit, o.count), judge, func(l *lane) {
 		for d := range queue {
 			l.send(ctx, d.request, d.at)
@@ -84,16 +93,18 @@ func open(ctx context.Context, o loop, source Source, judge Judge, ready func() 
 }
 
 // schedule gives each request to the queue when it is due.
-func schedule(ctx context.Context, rate float64, begin time.Time, portions <-chan []Request, queue chan<- due) {
+func schedule(ctx context.Context, o loop, begin time.Time, portions <-chan []Request, queue chan<- due) {
 	defer close(queue)
 	i := 0
 	for part := range portions {
 		for _, r := range part {
-			at := begin.Add(time.Duration(float64(i) / rate * float64(time.Second)))
+			at := begin.Add(time.Duration(float64(i) / o.rate * float64(time.Second)))
 			i++
 			select {
 			case <-time.After(time.Until(at)):
 				queue <- due{r, at}
+			case <-o.end:
+				return
 			case <-ctx.Done():
 				return
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"strconv"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"tarn/bench/load"
 	"tarn/internal/figures"
 	"tarn/opera/genesis/fakenet"
 )
@@ -93,16 +95,19 @@ func (m *measurement) syncingQuestions() ([][]byte, error) {
 }
 
 // answersAll takes whatever is no error of the server's: the token is not there from the beginning.
-func answersAll(answer []byte) error {
+func answersAll(status int, answer []byte) error {
+	if status != http.StatusOK {
+		return fmt.Errorf("status %d: %.200s", status, answer)
+	}
 	if !bytes.Contains(answer, []byte(`"result":`)) && !bytes.Contains(answer, []byte("revert")) {
-		return errors.New("no result")
+		return fmt.Errorf("no result: %.200s", answer)
 	}
 	return nil
 }
 
 // askSyncing asks nodes that begin with nothing until they were asked for long enough.
 func (m *measurement) askSyncing(f *feeder, subject string, questions [][]byte) (*Syncing, error) {
-	x, all := &Syncing{Subject: subject}, &told{}
+	x, all := &Syncing{Subject: subject}, &load.Result{}
 	for left := m.config.Syncing; left > 0; left = m.config.Syncing - time.Duration(x.Seconds*1e9) {
 		if x.Lives++; x.Lives > syncingLives {
 			return nil, fmt.Errorf("it has the chain too soon: asked for %.2f s in %d lives", x.Seconds, syncingLives)
@@ -111,14 +116,14 @@ func (m *measurement) askSyncing(f *feeder, subject string, questions [][]byte) 
 			return nil, err
 		}
 	}
-	x.Asked, x.Failed, x.Longest, x.Most = all.asked, all.failed, all.longest.Seconds(), all.latencies.Quantile(0.99)/1e9
+	x.Asked, x.Failed, x.Longest, x.Most = all.Answers+all.Failures, all.Failures, all.Longest().Seconds(), all.Latencies.Quantile(0.99)/1e9
 	m.logf("%s: %.1f s of syncing in %d lives, %d transactions, processor %.2f s, longest of %d requests %.0f ms, 99 %% within %.1f ms, %d failed (%v)",
-		subject, x.Seconds, x.Lives, x.Txs, x.Processor, x.Asked, x.Longest*1e3, x.Most*1e3, x.Failed, all.why)
+		subject, x.Seconds, x.Lives, x.Txs, x.Processor, x.Asked, x.Longest*1e3, x.Most*1e3, x.Failed, all.Failure)
 	return x, nil
 }
 
 // askSyncingLife asks one node from its first block on until it has the chain, or so long.
-func (m *measurement) askSyncingLife(f *feeder, x *Syncing, all *told, questions [][]byte, length time.Duration) error {
+func (m *measurement) askSyncingLife(f *feeder, x *Syncing, all *load.Result, questions [][]byte, length time.Duration) error {
 	dir, err := m.folder(x.Subject)
 	if err != nil {
 		return err
@@ -144,10 +149,14 @@ func (m *measurement) askSyncingLife(f *feeder, x *Syncing, all *told, questions
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- m.until(ctx, node, f.head, cancel) }()
-	p := paced{url: node.at(), every: time.Second / syncingRate, questions: questions, good: answersAll, patience: time.Minute}
-	done := p.run(ctx)
+	requests := make([]load.Request, len(questions))
+	for i, body := range questions {
+		requests[i] = load.Request{URL: node.at(), Body: body}
+	}
+	done, err := load.Until(m.ctx, ctx.Done(), syncingRate, length, load.Again(requests), answersAll, nil)
+	err = errors.Join(err, <-ended)
 	took := time.Since(begun)
-	if err := <-ended; err != nil {
+	if err != nil {
 		return err
 	}
 	after, err := node.Now()
@@ -158,7 +167,7 @@ func (m *measurement) askSyncingLife(f *feeder, x *Syncing, all *told, questions
 	if err != nil {
 		return err
 	}
-	all.add(done)
+	all.Add(done)
 	x.Seconds += took.Seconds()
 	x.Txs += f.txs[min(to, f.head)] - f.txs[min(at, f.head)]
 	x.Processor += (after.CPU() - before.CPU()).Seconds()
