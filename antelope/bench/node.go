@@ -48,18 +48,16 @@ func (b *bench) turns() iter.Seq2[int, string] {
 	}
 }
 
-// program is what runs a subject, with further variables of its environment.
-func (b *bench) program(subject string, env []string) oracle.Executable {
+// program is what runs a subject.
+func (b *bench) program(subject string) oracle.Executable {
 	path := b.config.Tarn
 	switch subject {
 	case nodeos:
-		x := b.peer.Nodeos()
-		x.Env = append(x.Env, env...)
-		return x
+		return b.peer.Nodeos()
 	case other:
 		path = b.config.Other
 	}
-	return oracle.Executable{Name: subject, Path: path, Args: []string{"nodeos"}, Env: append(os.Environ(), env...)}
+	return oracle.Executable{Name: subject, Path: path, Args: []string{"nodeos"}, Env: os.Environ()}
 }
 
 // plan is how a node is started.
@@ -70,7 +68,6 @@ type plan struct {
 	genesis  *types.Genesis // to begin with
 	produce  bool
 	group    *watcher.Group // that it runs in, nil for none
-	env      []string
 	extra    []string
 }
 
@@ -96,7 +93,7 @@ func (b *bench) starts(p plan) (*node, error) {
 		c.Producers = map[types.Name]crypto.PrivateKey{types.N("eosio"): oracle.NewKey(b.config.Seed, "eosio")}
 	}
 	begin := time.Now()
-	program := b.program(p.subject, p.env)
+	program := b.program(p.subject)
 	if p.group != nil {
 		program.Path, program.Args = p.group.Within(program.Path, program.Args)
 	}
