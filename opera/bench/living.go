@@ -88,7 +88,7 @@ func (m *measurement) live(subject, dir string) (*Living, error) {
 		return nil, err
 	}
 	defer node.Kill()
-	p := &payer{url: "http://" + node.address, signer: types.NewLondonSigner(new(big.Int).SetUint64(inter.FakeNetwork))}
+	p := &payer{url: node.at(), signer: types.NewLondonSigner(new(big.Int).SetUint64(inter.FakeNetwork))}
 	l := &Living{Subject: subject}
 	// The first epoch ends at once.
 	time.Sleep(3 * time.Second)
@@ -139,7 +139,7 @@ func (m *measurement) revive(l *Living, p *payer, dir string) error {
 	}
 	defer again.Kill()
 	l.Again = again.took.Seconds()
-	p.url = "http://" + again.address
+	p.url = again.at()
 	if l.Lost, err = p.lost(); err == nil {
 		return nil
 	}
