@@ -3,6 +3,7 @@ package suite
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"tarn/bench/load"
@@ -20,22 +21,16 @@ func (l *life) answer(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("make questions: %w", err)
 		}
-		length := time.Duration(o.AskFor * float64(time.Second))
 		before, err := s.Now()
 		if err != nil {
 			return err
 		}
-		closed, used, err := l.charged(s, func(ready func() error) (*load.Result, error) {
-			if err := ready(); err != nil {
-				return nil, err
-			}
-			return load.Cycle(ctx, o.Connect, length, all, n.Answered)
-		})
+		closed, used, err := l.cycled(ctx, s, all, n.Answered)
 		if err != nil {
 			return err
 		}
 		open, atRate, err := l.charged(s, func(ready func() error) (*load.Result, error) {
-			return load.Open(ctx, o.AskRate, length, load.Again(all), n.Answered, ready)
+			return load.Open(ctx, o.AskRate, l.askFor(), load.Again(all), n.Answered, ready)
 		})
 		if err != nil {
 			return err
@@ -47,18 +42,40 @@ func (l *life) answer(ctx context.Context) error {
 		if _, _, err := l.stopped(ctx, s); err != nil {
 			return err
 		}
-		count := float64(closed.Answers)
-		l.values[RPC] = map[string]float64{
-			rate: count / closed.Took.Seconds(), each: used.node / count, client: used.client / count,
-			half: closed.Latencies.Quantile(0.5) / 1e9, nearAll: closed.Latencies.Quantile(0.99) / 1e9, longest: longestMean(closed.Windows),
-			openShare: 100 * atRate.node / atRate.elapsed, openHalf: open.Latencies.Quantile(0.5) / 1e9,
+		l.values[RPC] = answeredWith(closed, used)
+		maps.Copy(l.values[RPC], map[string]float64{
+			longest: longestMean(closed.Windows), openShare: 100 * atRate.node / atRate.elapsed, openHalf: open.Latencies.Quantile(0.5) / 1e9,
 			openNearAll: open.Latencies.Quantile(0.99) / 1e9, openLongest: longestMean(open.Windows),
 			read: float64(after.Disk.Read - before.Disk.Read), written: float64(after.Disk.Net() - before.Disk.Net()),
 			threads: mostThreads(s.Samples()), private: mostPrivate(s.Samples()),
-		}
+		})
 		l.samples[RPC], l.waits = s.Samples(), append(waits("connections", closed.Windows), waits("rate", open.Windows)...)
 		return nil
 	})
+}
+
+// askFor is how long a loop of questions lasts.
+func (l *life) askFor() time.Duration {
+	return time.Duration(l.runner.config.Options.AskFor * float64(time.Second))
+}
+
+// cycled asks questions again and again over the connections, and counts what that costs.
+func (l *life) cycled(ctx context.Context, s *server, all []load.Request, judge load.Judge) (*load.Result, cost, error) {
+	return l.charged(s, func(ready func() error) (*load.Result, error) {
+		if err := ready(); err != nil {
+			return nil, err
+		}
+		return load.Cycle(ctx, l.runner.config.Options.Connect, l.askFor(), all, judge)
+	})
+}
+
+// answeredWith are the values of a closed loop.
+func answeredWith(r *load.Result, used cost) map[string]float64 {
+	count := float64(r.Answers)
+	return map[string]float64{
+		rate: count / r.Took.Seconds(), half: r.Latencies.Quantile(0.5) / 1e9, nearAll: r.Latencies.Quantile(0.99) / 1e9,
+		each: used.node / count, client: used.client / count,
+	}
 }
 
 // longestMean is the mean of the windows' longest, in seconds.

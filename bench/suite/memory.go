@@ -6,12 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"tarn/bench/load"
 	"tarn/bench/record"
 	"tarn/bench/watcher"
-	"tarn/probe"
 )
 
 // Parts of the suite memory, besides those that are called like suites.
@@ -79,7 +77,7 @@ func (l *life) limited(ctx context.Context, s *server, size int64) error {
 
 // askAndSend asks questions for a time, and then sends transfers.
 func (l *life) askAndSend(ctx context.Context, s *server, values parts) error {
-	n, o := l.runner.config.Network.(Asking), l.runner.config.Options
+	n := l.runner.config.Network.(Asking)
 	all, err := n.Questions(ctx, s.URL, l.seed(), questions)
 	if err != nil {
 		return fmt.Errorf("make questions: %w", err)
@@ -88,14 +86,7 @@ func (l *life) askAndSend(ctx context.Context, s *server, values parts) error {
 		name string
 		run  func() (*load.Result, cost, error)
 	}{
-		{askQuestions, func() (*load.Result, cost, error) {
-			return l.charged(s, func(ready func() error) (*load.Result, error) {
-				if err := ready(); err != nil {
-					return nil, err
-				}
-				return load.Cycle(ctx, o.Connect, time.Duration(o.AskFor*float64(time.Second)), all, n.Answered)
-			})
-		}},
+		{askQuestions, func() (*load.Result, cost, error) { return l.cycled(ctx, s, all, n.Answered) }},
 		{sendTransfers, func() (*load.Result, cost, error) { return l.push(ctx, s) }},
 	} {
 		before, err := s.Now()
@@ -110,16 +101,8 @@ func (l *life) askAndSend(ctx context.Context, s *server, values parts) error {
 		if err != nil {
 			return err
 		}
-		maps.Copy(values.of(part.name), answeredWith(result, used, before, after))
+		maps.Copy(values.of(part.name), answeredWith(result, used))
+		values.of(part.name)[read] = float64(after.Disk.Read - before.Disk.Read)
 	}
 	return nil
-}
-
-// answeredWith are the values of a loop of questions.
-func answeredWith(r *load.Result, used cost, before, after probe.Process) map[string]float64 {
-	count := float64(r.Answers)
-	return map[string]float64{
-		rate: count / r.Took.Seconds(), half: r.Latencies.Quantile(0.5) / 1e9, nearAll: r.Latencies.Quantile(0.99) / 1e9,
-		each: used.node / count, client: used.client / count, read: float64(after.Disk.Read - before.Disk.Read),
-	}
 }

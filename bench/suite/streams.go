@@ -97,14 +97,13 @@ func (l *life) streamOnce(ctx context.Context, s *server, clients int, values ma
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	failed := make(chan error, max(1, clients))
-	var got int64
 	pace, used, err := l.loaded(ctx, s, l.loadFor(), 0, func() error {
 		for range clients {
 			wg.Go(func() { failed <- l.stream(ctx, s, &sent) })
 		}
 		return nil
 	})
-	got = sent.Load()
+	got := sent.Load()
 	stop()
 	values[until] = time.Since(s.began).Seconds()
 	for i := 0; i < clients && err == nil; i++ {

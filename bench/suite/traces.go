@@ -3,6 +3,7 @@ package suite
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"tarn/bench/load"
@@ -55,26 +56,18 @@ func (l *life) traces(ctx context.Context) error {
 
 // askOnce measures one call.
 func (l *life) askOnce(ctx context.Context, s *server, n Tracing, all []load.Request, values map[string]float64) error {
-	o := l.runner.config.Options
-	warm, err := load.Closed(ctx, o.Connect, all[:min(warming, len(all))], n.Traced)
+	warm, err := load.Closed(ctx, l.runner.config.Options.Connect, all[:min(warming, len(all))], n.Traced)
 	if err == nil && warm.Failures > 0 {
 		err = fmt.Errorf("%d of %d requests had no answer; the first: %w", warm.Failures, warm.Failures+warm.Answers, warm.Failure)
 	}
 	if err != nil {
 		return err
 	}
-	result, used, err := l.charged(s, func(ready func() error) (*load.Result, error) {
-		if err := ready(); err != nil {
-			return nil, err
-		}
-		return load.Cycle(ctx, o.Connect, time.Duration(o.AskFor*float64(time.Second)), all, n.Traced)
-	})
+	result, used, err := l.cycled(ctx, s, all, n.Traced)
 	if err != nil {
 		return err
 	}
 	values[until] = time.Since(s.began).Seconds()
-	count := float64(result.Answers)
-	values[rate], values[each], values[client] = count/result.Took.Seconds(), used.node/count, used.client/count
-	values[half], values[nearAll] = result.Latencies.Quantile(0.5)/1e9, result.Latencies.Quantile(0.99)/1e9
+	maps.Copy(values, answeredWith(result, used))
 	return nil
 }
