@@ -1,12 +1,9 @@
 package antelope
 
 import (
-	"context"
-	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"time"
 
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/types"
@@ -48,47 +45,16 @@ func contract(seed, number uint64) ([]byte, error) {
 // Deployments makes requests in pairs: one puts a large contract on an account, one calls it. Of
 // another seed the contracts are others.
 func (n *Network) Deployments(url string, seed uint64) (load.Source, error) {
-	key, err := chaintest.Key()
-	if err != nil {
-		return nil, err
-	}
-	traffic, err := chaintest.NewTraffic(n.shape.Accounts, seed)
-	if err != nil {
-		return nil, err
-	}
-	made := 0
-	return func(ctx context.Context, count int, good time.Duration) ([]load.Request, error) {
-		i, err := getInfo(ctx, url)
+	return n.source(url, seed, func(traffic *chaintest.Traffic, made uint32) (types.Action, error) {
+		pair := int(made / 2)
+		who := traffic.Users[pair%len(traffic.Users)]
+		if made%2 == 1 {
+			return chaintest.Action(who, types.N("work"), who, nil), nil
+		}
+		code, err := contract(seed, uint64(pair))
 		if err != nil {
-			return nil, err
+			return types.Action{}, fmt.Errorf("make a contract: %w", err)
 		}
-		expiration := types.TimePointSec(time.Now().Add(good).Unix())
-		all := make([]load.Request, count)
-		for k := range all {
-			pair := made / 2
-			who := traffic.Users[pair%len(traffic.Users)]
-			action := chaintest.Action(who, types.N("work"), who, nil)
-			if made%2 == 0 {
-				code, err := contract(seed, uint64(pair))
-				if err != nil {
-					return nil, fmt.Errorf("make a contract: %w", err)
-				}
-				action = chaintest.SetCode(who, code)
-			}
-			packed, err := signed(key, i, action, expiration, uint32(made))
-			if err != nil {
-				return nil, fmt.Errorf("make a deployment: %w", err)
-			}
-			made++
-			all[k] = sending(url, packed)
-		}
-		return all, nil
-	}, nil
-}
-
-// sending is the request that sends a transaction.
-func sending(url string, packed *types.PackedTransaction) load.Request {
-	return load.Request{URL: url + "/v1/chain/send_transaction2", Body: fmt.Appendf(nil,
-		`{"return_failure_trace":false,"retry_trx":false,"transaction":{"signatures":["%s"],"compression":"none","packed_context_free_data":"","packed_trx":"%s"}}`,
-		packed.Signatures[0], hex.EncodeToString(packed.PackedTrx))}
+		return chaintest.SetCode(who, code), nil
+	})
 }

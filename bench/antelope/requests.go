@@ -2,6 +2,7 @@ package antelope
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -14,6 +15,12 @@ import (
 // Transfers makes requests that send a node transfers, one a transaction, signed, with
 // the node's head of the moment. Of another seed they are others.
 func (n *Network) Transfers(url string, seed uint64) (load.Source, error) {
+	return n.source(url, seed, func(traffic *chaintest.Traffic, _ uint32) (types.Action, error) { return traffic.Transfer(), nil })
+}
+
+// source makes requests that send a node transactions of one action each, signed, with the node's
+// head of the moment. The action is told how many were made before it.
+func (n *Network) source(url string, seed uint64, action func(traffic *chaintest.Traffic, made uint32) (types.Action, error)) (load.Source, error) {
 	key, err := chaintest.Key()
 	if err != nil {
 		return nil, err
@@ -31,10 +38,14 @@ func (n *Network) Transfers(url string, seed uint64) (load.Source, error) {
 		expiration := types.TimePointSec(time.Now().Add(good).Unix())
 		all := make([]load.Request, count)
 		for k := range all {
-			made++
-			packed, err := signed(key, i, traffic.Transfer(), expiration, made)
+			a, err := action(traffic, made)
 			if err != nil {
-				return nil, fmt.Errorf("make transfers: %w", err)
+				return nil, err
+			}
+			made++
+			packed, err := signed(key, i, a, expiration, made)
+			if err != nil {
+				return nil, fmt.Errorf("sign transaction %d: %w", made, err)
 			}
 			all[k] = sending(url, packed)
 		}
@@ -52,6 +63,13 @@ func signed(key crypto.PrivateKey, i info, action types.Action, expiration types
 		return nil, err
 	}
 	return types.Pack(t, []types.Signature{signature}, nil, types.CompressionNone)
+}
+
+// sending is the request that sends a transaction.
+func sending(url string, packed *types.PackedTransaction) load.Request {
+	return load.Request{URL: url + "/v1/chain/send_transaction2", Body: fmt.Appendf(nil,
+		`{"return_failure_trace":false,"retry_trx":false,"transaction":{"signatures":["%s"],"compression":"none","packed_context_free_data":"","packed_trx":"%s"}}`,
+		packed.Signatures[0], hex.EncodeToString(packed.PackedTrx))}
 }
 
 // Accepted tells whether an answer says that the transaction was taken.
