@@ -238,7 +238,7 @@ func (s *Section) loadTable(b *bench, title, how string) {
 	t := figures.Table{Title: title, How: how, Head: []string{"node", "accepted/s", "to nodeos", "p50 ms", "p99 ms", "node µs each", "client µs each", "spread"}}
 	rate := func(l Load) float64 { return l.Rate }
 	of := func(subject string) []Load {
-		return only(s.Loads, func(l Load) bool { return l.Subject == subject })
+		return figures.Only(s.Loads, func(l Load) bool { return l.Subject == subject })
 	}
 	reference := figures.Median(of(nodeos), rate)
 	for _, name := range b.subjects(0) {

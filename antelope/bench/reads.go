@@ -106,7 +106,7 @@ func (s *Section) readTable(b *bench, questions []question, how string) {
 	rate := func(r Read) float64 { return r.Rate }
 	for _, q := range questions {
 		of := func(subject string) []Read {
-			return only(s.Reads, func(r Read) bool { return r.Subject == subject && r.Call == q.name })
+			return figures.Only(s.Reads, func(r Read) bool { return r.Subject == subject && r.Call == q.name })
 		}
 		reference := figures.Median(of(nodeos), rate)
 		for _, name := range b.subjects(0) {

@@ -83,13 +83,3 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	}
 	return nil
 }
-
-// only picks those of a subject.
-func only[T any](all []T, is func(T) bool) (some []T) {
-	for _, t := range all {
-		if is(t) {
-			some = append(some, t)
-		}
-	}
-	return some
-}

@@ -103,7 +103,7 @@ func (s *Section) snapshotTable(b *bench) {
 	}
 	write, load := func(x Snapshot) time.Duration { return x.Write }, func(x Snapshot) time.Duration { return x.Load }
 	of := func(subject string) []Snapshot {
-		return only(s.Snapshots, func(x Snapshot) bool { return x.Subject == subject })
+		return figures.Only(s.Snapshots, func(x Snapshot) bool { return x.Subject == subject })
 	}
 	ratio := func(subject string, took func(Snapshot) time.Duration) float64 {
 		return figures.Median(of(subject), rate(took)) / figures.Median(of(nodeos), rate(took))

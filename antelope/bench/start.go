@@ -115,7 +115,7 @@ func (s *Section) startTable(b *bench) {
 		figures.Megabytes(b.config.StateBytes), b.config.LoadRate, b.config.Reads),
 		Head: []string{"node", "state MB", "from the snapshot s", "start s", "longest s", "stop s", "written MB"}}
 	for _, name := range b.subjects(0) {
-		all := only(s.Starts, func(x Start) bool { return x.Subject == name })
+		all := figures.Only(s.Starts, func(x Start) bool { return x.Subject == name })
 		longest := time.Duration(0)
 		for _, x := range all {
 			longest = max(longest, x.Second)

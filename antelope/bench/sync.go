@@ -133,7 +133,7 @@ func (s *Section) syncTable(b *bench) {
 	}
 	for _, chain := range []string{"full blocks", "empty blocks"} {
 		of := func(subject, from string) []Sync {
-			return only(s.Syncs, func(x Sync) bool { return x.Subject == subject && x.Chain == chain && x.From == from })
+			return figures.Only(s.Syncs, func(x Sync) bool { return x.Subject == subject && x.Chain == chain && x.From == from })
 		}
 		// What a network of the originals has.
 		reference := figures.Median(of(nodeos, nodeos), blocks)

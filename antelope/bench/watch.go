@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strconv"
 	"time"
+
+	"tarn/internal/figures"
 )
 
 // produced is a block as the log has it.
@@ -90,7 +92,7 @@ func (w *logReader) accepted() (sum int) {
 // and the last block that have some left out: it was being filled for a part of its
 // time only. It is 0 if there are no others.
 func (w *logReader) full() float64 {
-	busy := only(w.blocks, func(b produced) bool { return b.trxs > 0 })
+	busy := figures.Only(w.blocks, func(b produced) bool { return b.trxs > 0 })
 	if len(busy) < 3 {
 		return 0
 	}

@@ -60,6 +60,16 @@ func Count(x float64) string {
 	return digits
 }
 
+// Only picks those of all that it is true for.
+func Only[T any](all []T, is func(T) bool) (some []T) {
+	for _, t := range all {
+		if is(t) {
+			some = append(some, t)
+		}
+	}
+	return some
+}
+
 // Median of a number of each of all, 0 if there is none.
 func Median[T any](all []T, of func(T) float64) float64 {
 	if len(all) == 0 {

@@ -144,12 +144,7 @@ func (m *measurement) rounds(events string) ([]Import, error) {
 
 // medians of the imports of a subject.
 func medians(all []Import, subject string) Import {
-	var own []Import
-	for _, i := range all {
-		if i.Subject == subject {
-			own = append(own, i)
-		}
-	}
+	own := figures.Only(all, func(i Import) bool { return i.Subject == subject })
 	size := func(of func(Import) int64) int64 {
 		return int64(figures.Median(own, func(i Import) float64 { return float64(of(i)) }))
 	}

@@ -230,13 +230,8 @@ func (m *measurement) askAll(s *Section, r *readable, subject, dir string) error
 }
 
 // of are those of a subject and a kind.
-func of(all []Asked, subject, kind string) (list []Asked) {
-	for _, a := range all {
-		if a.Subject == subject && a.Kind == kind {
-			list = append(list, a)
-		}
-	}
-	return list
+func of(all []Asked, subject, kind string) []Asked {
+	return figures.Only(all, func(a Asked) bool { return a.Subject == subject && a.Kind == kind })
 }
 
 // tellRequests makes the tables, and compares with what is wanted.
@@ -281,12 +276,7 @@ func (m *measurement) servedTable(s *Section) figures.Table {
 	}
 	least := 0.0
 	for _, subject := range m.subjects() {
-		var own []Served
-		for _, x := range s.Served {
-			if x.Subject == subject {
-				own = append(own, x)
-			}
-		}
+		own := figures.Only(s.Served, func(x Served) bool { return x.Subject == subject })
 		start, stop := figures.Median(own, func(x Served) float64 { return x.Start }), figures.Median(own, func(x Served) float64 { return x.Stop })
 		name := subject
 		if ours(subject) {

@@ -264,16 +264,8 @@ func startTable(subjects []string, all []Start) figures.Table {
 		Head:  []string{"", "killed after, s", "open after, s", "blocks told and lost", "did not start"},
 	}
 	for _, subject := range subjects {
-		var own, opened []Start
-		for _, s := range all {
-			if s.Subject != subject {
-				continue
-			}
-			own = append(own, s)
-			if s.Refused == "" {
-				opened = append(opened, s)
-			}
-		}
+		own := figures.Only(all, func(s Start) bool { return s.Subject == subject })
+		opened := figures.Only(own, func(s Start) bool { return s.Refused == "" })
 		name := subject
 		if !ours(subject) {
 			name = "go-opera " + subject

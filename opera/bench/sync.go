@@ -93,13 +93,7 @@ func (m *measurement) tellSyncs(s *Section, f *feeder) {
 		Head: []string{"", "s", "tx/s", "rate by the better go-opera's", "processor, s", "of the feeder, s", "memory, MB", "written, MB"},
 	}
 	of := func(subject string, value func(Synced) float64) float64 {
-		var own []Synced
-		for _, x := range s.Synced {
-			if x.Subject == subject {
-				own = append(own, x)
-			}
-		}
-		return figures.Median(own, value)
+		return figures.Median(figures.Only(s.Synced, func(x Synced) bool { return x.Subject == subject }), value)
 	}
 	seconds := func(x Synced) float64 { return x.Seconds }
 	best := min(of(presets[0], seconds), of(presets[1], seconds))

@@ -200,13 +200,7 @@ func (m *measurement) tellSyncing(s *Section) {
 		Head: []string{"", "asked for, s", "lives", "transactions", "processor, share", "processor, us a transaction", "by the better go-opera's", "longest, ms", "by the better go-opera's", "99 % within, ms", "failed"},
 	}
 	of := func(subject string, value func(Syncing) float64) float64 {
-		var own []Syncing
-		for _, x := range s.Syncing {
-			if x.Subject == subject {
-				own = append(own, x)
-			}
-		}
-		return figures.Median(own, value)
+		return figures.Median(figures.Only(s.Syncing, func(x Syncing) bool { return x.Subject == subject }), value)
 	}
 	best := func(value func(Syncing) float64) float64 { return min(of(presets[0], value), of(presets[1], value)) }
 	longest := func(x Syncing) float64 { return x.Longest }
