@@ -94,6 +94,7 @@ func FuzzVerify(f *testing.F) {
 	f.Add(of(tracesPrefix, 2, logSuffix), of(indexPrefix, 2, logSuffix), of(idsPrefix, 2, logSuffix), []byte(nil), []byte(nil))
 	f.Add(of(tracesPrefix, 2, logSuffix), of(indexPrefix, 2, logSuffix), of(idsPrefix, 2, logSuffix), []byte(nil), mem.Blob(l.markPath()).Bytes())
 	f.Add(of(tracesPrefix, 2, logSuffix), of(indexPrefix, 2, logSuffix), append(of(idsPrefix, 2, logSuffix), 0xf2, 0xfb), []byte(nil), []byte(nil)) // a kind that is not whole
+	f.Add(append(of(tracesPrefix, 2, logSuffix), 1), header(), of(idsPrefix, 2, logSuffix), []byte(nil), []byte(nil))                               // an index without blocks
 	f.Add([]byte(nil), of(indexPrefix, 1, logSuffix), of(idsPrefix, 1, logSuffix), of(tracesPrefix, 1, clogSuffix), []byte(nil))
 	f.Fuzz(func(t *testing.T, traces, index, ids, packed, mark []byte) {
 		mem := memfs.New()

@@ -373,7 +373,7 @@ func (s *checked) traces(r io.Reader, path string) error {
 		var b wire.Block
 		at, err := w.next(b.Read)
 		if errors.Is(err, io.EOF) {
-			if k < len(places) && !s.packedUp {
+			if k < len(places) && !s.packedUp && !within(places, k, w.off) {
 				return s.torn(path, w.off, fmt.Sprintf("the file has %d blocks, and its index %d", k, len(places)))
 			} else if k < len(places) {
 				s.odd(1, -1, fmt.Sprintf("it has %d blocks, and the traces have %d", len(places), k))
@@ -393,6 +393,12 @@ func (s *checked) traces(r io.Reader, path string) error {
 			s.compareIDs(&b, told[k])
 		}
 	}
+}
+
+// within tells whether an index has the k-th block begin before an offset, in an entry that was
+// read: then nobody knows which of the two is right, nor where what is whole ends.
+func within(places []placed, k int, at int64) bool {
+	return k < len(places) && int64(places[k].Offset) < at
 }
 
 // count takes note of a block, and holds it against the entry of the index that has its place.
@@ -432,7 +438,7 @@ func (s *checked) resume(w *window, path string, at int64, places []placed, k in
 	}
 	detail := fmt.Sprintf("an entry cannot be decoded: %v", why)
 	last := s.wrong == nil && s.short == nil || errors.Is(why, serial.ErrShort) && next <= k+1 // the index tells of nothing behind it
-	if !there && w.failed == nil && last {
+	if !there && w.failed == nil && last && !within(places, k, at) {
 		return 0, false, s.torn(path, at, detail)
 	}
 	s.unsure = true

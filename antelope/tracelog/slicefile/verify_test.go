@@ -10,6 +10,7 @@ import (
 
 	"tarn/antelope/survey"
 	"tarn/antelope/survey/surveytest"
+	"tarn/antelope/tracelog/wire"
 	"tarn/store/vfs/memfs"
 )
 
@@ -119,6 +120,31 @@ func TestADamagedByteIsFound(t *testing.T) {
 	}
 	if mended == 0 {
 		t.Error("no index was made again")
+	}
+}
+
+// An entry that goes on over the place of the next one is not cut apart there.
+func TestAnEntryIsNotCutWhereTheIndexHasTheNextOne(t *testing.T) {
+	for _, rest := range []string{"", "\x09", "\x01"} {
+		a, idsA := told(10, 0)
+		b, idsB := told(11, 0)
+		inner := b.Append(nil)
+		a.Transactions[0].Actions[0].ReturnValue = inner
+		traces := a.Append(nil)
+		index, ids := header(), []byte(nil)
+		for _, p := range []wire.Position{{ID: a.ID, Number: 10}, {ID: b.ID, Number: 11, Offset: uint64(bytes.Index(traces, inner))}} {
+			index = (&wire.Entry{Block: &p}).Append(index)
+		}
+		for _, x := range []*wire.Transactions{idsA, idsB} {
+			ids = (&wire.Entry{Transactions: x}).Append(ids)
+		}
+		mem, l := memfs.New(), &directory{o: Options{Dir: folder, Stride: stride}}
+		for prefix, b := range map[string][]byte{tracesPrefix: append(traces, rest...), indexPrefix: index, idsPrefix: ids} {
+			mem.Put(l.path(prefix, 2, logSuffix), memfs.NewBlob(b))
+		}
+		if list := inspect(t, mem); len(list) == 0 || surveytest.Mendable(list) {
+			t.Errorf("with %q after it: %v", rest, surveytest.Told(list))
+		}
 	}
 }
 
