@@ -68,8 +68,9 @@ func (l *life) settled(ctx context.Context, s *server) (b LogBytes, last time.Ti
 	return b, last, nil
 }
 
-// keeping starts a node that keeps histories, runs f with it, and ends it, well if f is.
-func (l *life) keeping(ctx context.Context, dir string, what Choice, how func(subject.Subject, string) (Node, error), f func(*server) error) error {
+// keeping starts a node that keeps histories, runs f with it, and ends it, well if f is. The node
+// that it returns has ended.
+func (l *life) keeping(ctx context.Context, dir string, what Choice, how func(subject.Subject, string) (Node, error), f func(*server) error) (*server, error) {
 	s, err := l.answeringWithin(ctx, importPatience, l.subject, dir, func() (Node, error) {
 		n, err := how(l.subject, dir)
 		if err != nil {
@@ -78,7 +79,7 @@ func (l *life) keeping(ctx context.Context, dir string, what Choice, how func(su
 		return l.runner.config.Network.(Keeping).Keep(n, what)
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err = f(s); err == nil {
 		_, _, err = l.stopped(ctx, s)
@@ -86,18 +87,18 @@ func (l *life) keeping(ctx context.Context, dir string, what Choice, how func(su
 	if err != nil {
 		s.Kill()
 	}
-	return err
+	return s, err
 }
 
 // replaying is keeping, of a new node that makes the state of the chain's blocks first.
-func (l *life) replaying(ctx context.Context, what Choice, how func(subject.Subject, string) (Node, error), f func(*server) error) error {
+func (l *life) replaying(ctx context.Context, what Choice, how func(subject.Subject, string) (Node, error), f func(*server) error) (*server, error) {
 	dir, err := l.runner.folder()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	if err := l.runner.config.Network.Install(dir); err != nil {
-		return err
+		return nil, err
 	}
 	return l.keeping(ctx, dir, what, how, func(s *server) error {
 		if _, err := l.head(ctx, s, l.runner.run.Chain.Blocks); err != nil {
@@ -121,9 +122,7 @@ func (l *life) histories(ctx context.Context) error {
 
 // replayOnce has a new node replay the chain while it keeps histories.
 func (l *life) replayOnce(ctx context.Context, what Choice, values map[string]float64) error {
-	var ended *server
-	err := l.replaying(ctx, what, l.runner.config.Network.(Following).Source, func(s *server) error {
-		ended = s
+	ended, err := l.replaying(ctx, what, l.runner.config.Network.(Following).Source, func(s *server) error {
 		last := time.Now()
 		if what != KeepNothing {
 			logs, grew, err := l.settled(ctx, s)

@@ -32,12 +32,8 @@ func (l *life) recordOnce(ctx context.Context, what Choice, values map[string]fl
 	if err != nil {
 		return err
 	}
-	var ended *server
 	serve := func(of subject.Subject, dir string) (Node, error) { return l.runner.serving.Serve(of, dir, "") }
-	err = l.keeping(ctx, dir, what, serve, func(s *server) error {
-		ended = s
-		return l.countOnce(ctx, s, what, values)
-	})
+	ended, err := l.keeping(ctx, dir, what, serve, func(s *server) error { return l.countOnce(ctx, s, what, values) })
 	if err == nil {
 		values[private] = mostPrivate(ended.Samples())
 		l.samples[Recording] = ended.Samples()

@@ -63,10 +63,8 @@ func (l *life) loadFor() time.Duration {
 // streams is the suite of that name.
 func (l *life) streams(ctx context.Context) error {
 	values := parts{}
-	var ended *server
 	serve := func(of subject.Subject, dir string) (Node, error) { return l.runner.serving.Serve(of, dir, "") }
-	err := l.replaying(ctx, KeepStates, serve, func(s *server) error {
-		ended = s
+	ended, err := l.replaying(ctx, KeepStates, serve, func(s *server) error {
 		if _, err := l.producing(ctx, s); err != nil {
 			return err
 		}

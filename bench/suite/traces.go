@@ -26,9 +26,7 @@ const (
 func (l *life) traces(ctx context.Context) error {
 	n := l.runner.config.Network.(Tracing)
 	values := parts{}
-	var ended *server
-	err := l.replaying(ctx, KeepTraces, l.runner.config.Network.(Following).Source, func(s *server) error {
-		ended = s
+	ended, err := l.replaying(ctx, KeepTraces, l.runner.config.Network.(Following).Source, func(s *server) error {
 		if _, _, err := l.settled(ctx, s); err != nil {
 			return err
 		}
