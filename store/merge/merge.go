@@ -31,7 +31,11 @@ func (l Layer) row() (value []byte, mark byte) {
 	return v[1:], v[0]
 }
 
+// deleted reads no value of a layer without marks: it may be large, and lie on the disk.
 func (l Layer) deleted() bool {
+	if !l.Marked {
+		return false
+	}
 	_, mark := l.row()
 	return mark == Tombstone
 }

@@ -132,3 +132,36 @@ func TestMergeIsTheLayersAsOneTable(t *testing.T) {
 		}
 	}
 }
+
+// valueless is a layer whose values must not be read.
+type valueless struct {
+	listCursor
+	t *testing.T
+}
+
+func (c *valueless) Value() []byte {
+	c.t.Errorf("the value of %s was read", c.Key())
+	return c.listCursor.Value()
+}
+
+// A walk over keys asks a layer without marks for no value, whatever lies above it.
+func TestAWalkOverKeysReadsNoValues(t *testing.T) {
+	above := &listCursor{rows: [][2][]byte{{[]byte("b"), {Tombstone}}, {[]byte("c"), {Present, 'x'}}}}
+	below := &valueless{t: t}
+	for _, key := range []string{"a", "b", "c", "d"} {
+		below.rows = append(below.rows, [2][]byte{[]byte(key), []byte("value")})
+	}
+	c := New([]Layer{{Cursor: above, Marked: true}, {Cursor: below}}, false)
+	for name, walk := range map[string][2]func() bool{"acd": {c.First, c.Next}, "dca": {c.Last, c.Prev}} {
+		seen := ""
+		for ok := walk[0](); ok; ok = walk[1]() {
+			seen += string(c.Key())
+		}
+		if seen != name || c.Err() != nil {
+			t.Errorf("%s: the walk has the keys %s, %v", name, seen, c.Err())
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
