@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -73,6 +74,11 @@ func signalsAreIgnored() {
 
 // work is the known amount.
 func work(dir string) error {
+	// Whoever watches says when to begin, and when all was seen; nobody does where there is no input.
+	orders := bufio.NewReader(os.Stdin)
+	if _, err := orders.ReadString('\n'); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
 	block, err := unix.Mmap(-1, 0, dirtied, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
 		return err
@@ -108,7 +114,8 @@ func work(dir string) error {
 	}
 	time.Sleep(slept)
 	fmt.Println(used().Nanoseconds(), block[4096])
-	return nil
+	_, err = io.Copy(io.Discard, orders)
+	return err
 }
 
 func self(t *testing.T, args ...string) Command {
@@ -261,12 +268,19 @@ func TestAProcessOfOthersIsWatched(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := exec.Command(exe, workArgument, t.TempDir())
+	orders, lacking := c.StdinPipe()
 	out, err := c.StdoutPipe()
-	if err := errors.Join(err, c.Start()); err != nil {
+	if err := errors.Join(lacking, err, c.Start()); err != nil {
 		t.Fatal(err)
 	}
 	w, err := New(Options{PID: c.Process.Pid, Pages: 50 * time.Millisecond, WalkShare: 10})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Sample(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(orders, "begin\n"); err != nil {
 		t.Fatal(err)
 	}
 	words := make(chan string)
@@ -279,19 +293,19 @@ func TestAProcessOfOthersIsWatched(t *testing.T) {
 		select {
 		case said = <-words:
 		case <-time.After(50 * time.Millisecond):
-			if err := w.Sample(); err != nil && !Gone(err) {
-				t.Log(err) // it is ending
+			if err := w.Sample(); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}
-	if err := c.Wait(); err != nil {
+	if err := errors.Join(w.Sample(), orders.Close(), c.Wait()); err != nil {
 		t.Fatal(err)
 	}
 	burned, err := strconv.ParseFloat(strings.Fields(said)[0], 64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Before the first reading it burnt little; while it sleeps the last are made.
+	// It began after the first reading, and ended after the last.
 	last := w.Samples[len(w.Samples)-1]
 	var wrong complaints
 	wrong.within("processor", last.User+last.System, burned/1e9, 0.1)
