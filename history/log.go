@@ -16,7 +16,8 @@ type LogOptions struct {
 	Dir string
 	// OldDir, if not empty, is where segments may lie that were moved.
 	OldDir string
-	// First is the number of a new log's first entry.
+	// First is the number of a new log's first entry. A log that ends before it is begun anew
+	// there, without its entries.
 	First uint64
 	// Need is the number up to which entries must be there, itself excluded: those that
 	// the store counts on.

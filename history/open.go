@@ -36,6 +36,9 @@ func (l *Log) open() error {
 	if err := l.find(begin); err != nil {
 		return err
 	}
+	if begin, err = l.skip(begin); err != nil {
+		return err
+	}
 	if next := l.next(); next < l.o.Need {
 		return l.missing(next)
 	}
@@ -46,6 +49,22 @@ func (l *Log) open() error {
 		return l.begin(begin.sequence, begin.first)
 	}
 	return l.resume()
+}
+
+// skip has a log that ends before First begin anew there: its owner counts on none of its
+// entries any more. The beginning is durable before segments go, so that a crash leaves the one
+// log or the other.
+func (l *Log) skip(b beginning) (beginning, error) {
+	end := b.first
+	if len(l.segments) != 0 {
+		end = l.next()
+	}
+	if end >= l.o.First || l.o.Need > l.o.First {
+		return b, nil
+	}
+	b = beginning{b.sequence + uint64(len(l.segments)), l.o.First}
+	l.segments = nil
+	return b, l.writeBegin(b)
 }
 
 // missing is the error for entries that are needed and not whole.

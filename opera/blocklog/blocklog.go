@@ -15,6 +15,7 @@
 package blocklog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -65,6 +66,9 @@ type Options struct {
 	SegmentBytes int64
 	// First is the number of the first block of the chain's own.
 	First inter.BlockNumber
+	// Top is the number after the newest block that a genesis brought; First if it is 0. The
+	// blocks from Top to First came as records.
+	Top inter.BlockNumber
 	// Brought is how many blocks of a genesis must be there; Need and NeedRoots are the
 	// numbers up to which blocks and roots must be there, themselves excluded.
 	Brought         uint64
@@ -78,6 +82,7 @@ type Options struct {
 // Log is the blocks.
 type Log struct {
 	first    inter.BlockNumber
+	top      inter.BlockNumber // after the newest that a genesis brought
 	own      part
 	brought  part
 	recorded records
@@ -92,7 +97,7 @@ type part struct {
 
 // Open opens the logs, or makes them.
 func Open(o Options) (*Log, error) {
-	l := &Log{first: o.First}
+	l := &Log{first: o.First, top: cmp.Or(o.Top, o.First)}
 	err := l.open(o)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the log of blocks: %w", err), l.Close())
@@ -136,10 +141,12 @@ func openPart(lo history.LogOptions, o Options, keys keysOf) (p part, err error)
 	if p.log, err = history.OpenLog(lo); err != nil {
 		return p, err
 	}
-	p.index, err = history.OpenIndex(history.IndexOptions{
+	if p.index, err = history.OpenIndex(history.IndexOptions{
 		FS: o.FS, Dir: lo.Dir, Log: p.log, Keys: keys, MemoryBytes: o.IndexBytes, Notice: o.Notice,
-	})
-	return p, err
+	}); err != nil {
+		return p, err
+	}
+	return p, p.index.Drop()
 }
 
 func (p *part) close() (err error) {
@@ -181,10 +188,10 @@ func (l *Log) Append(number inter.BlockNumber, b *Block) error {
 // AppendBrought adds a block that a genesis brought. They come newest first, the last
 // before the chain's own at once.
 func (l *Log) AppendBrought(number inter.BlockNumber, b *Block) error {
-	if number >= l.first {
-		return fmt.Errorf("append block %d of a genesis: the chain's own begin with %d", number, l.first)
+	if number >= l.top {
+		return fmt.Errorf("append block %d of a genesis: the chain's own begin with %d", number, l.top)
 	}
-	if err := l.brought.append(uint64(l.first-1-number), b); err != nil {
+	if err := l.brought.append(uint64(l.top-1-number), b); err != nil {
 		return fmt.Errorf("append block %d of a genesis: %w", number, err)
 	}
 	return nil
@@ -210,10 +217,10 @@ func (l *Log) Brought() uint64 { return l.brought.log.Next() }
 
 // place tells in which part a block is, and as which entry.
 func (l *Log) place(number inter.BlockNumber) (*part, uint64) {
-	if number >= l.first {
+	if number >= l.top {
 		return &l.own, uint64(number)
 	}
-	return &l.brought, uint64(l.first - 1 - number)
+	return &l.brought, uint64(l.top - 1 - number)
 }
 
 // Block returns a block, nil if there is none. It is the caller's.
@@ -305,6 +312,10 @@ func (l *Log) Verify(report func(error), read func(bytes int64) error) error {
 
 // First returns the number of the first block that is the chain's own. Any goroutine may ask.
 func (l *Log) First() inter.BlockNumber { return l.first }
+
+// Top returns the number after the newest block that a genesis brought; from there to First they
+// came as records. Any goroutine may ask.
+func (l *Log) Top() inter.BlockNumber { return l.top }
 
 // Stats are the log's figures.
 type Stats struct {

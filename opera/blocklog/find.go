@@ -78,7 +78,7 @@ func (l *Log) number(p *part, entry uint64) inter.BlockNumber {
 	if p == &l.own {
 		return inter.BlockNumber(entry)
 	}
-	return l.first - 1 - inter.BlockNumber(entry)
+	return l.top - 1 - inter.BlockNumber(entry)
 }
 
 // Numbers calls each for the blocks whose ids begin as one does, until it returns false.
@@ -152,28 +152,30 @@ const window = 1 << 16
 // all of them.
 func (l *Log) Logging(ctx context.Context, q *Query, each func(inter.BlockNumber) bool) error {
 	groups := q.keys()
-	oldest := l.first - inter.BlockNumber(l.Brought())
-	if q.From < oldest {
-		before := *q
-		before.To = min(q.To, oldest-1)
-		more, err := l.LoggingRecords(ctx, &before, each)
+	oldest := l.top - inter.BlockNumber(l.Brought())
+	for _, s := range []struct {
+		from, end inter.BlockNumber
+		records   bool
+	}{{0, oldest, true}, {oldest, l.top, false}, {l.top, l.first, true}, {l.first, l.Next(), false}} {
+		from, end := max(q.From, s.from), s.end
+		if q.To < end {
+			end = q.To + 1
+		}
+		more, err := true, error(nil)
+		if s.records && from < end {
+			part := *q
+			part.From, part.To = from, end-1
+			more, err = l.LoggingRecords(ctx, &part, each)
+			from = end
+		}
+		for ; more && err == nil && from < end; from += window {
+			if err = ctx.Err(); err == nil {
+				more, err = l.loggingIn(groups, from, min(end, from+window), each)
+			}
+		}
 		if err != nil || !more {
 			return err
 		}
-	}
-	for from, to := max(q.From, oldest), min(q.To+1, l.Next()); from < to; {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		end := min(to, from+window)
-		if from < l.first {
-			end = min(end, l.first)
-		}
-		more, err := l.loggingIn(groups, from, end, each)
-		if err != nil || !more {
-			return err
-		}
-		from = end
 	}
 	return nil
 }

@@ -24,6 +24,8 @@
 //  4. A start takes the revision that the store has, cuts the logs of blocks there, gives
 //     the epoch's events before it to consensus, and connects those that came after it
 //     again: the same blocks are made of them.
+//  5. A state that is brought in is durable as a whole, with the row that makes a start go over to its
+//     epoch, before the chain's head is there (goover.go).
 //
 // So a process that is killed loses no event that a block was made of, and a power cut
 // none that was synced.

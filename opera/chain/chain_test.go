@@ -181,17 +181,23 @@ func compare(t *testing.T, c *Chain, r recorded) {
 	}
 }
 
+// everyEngine is the options of each engine, the page engine's in each mode.
+func everyEngine() []engine.Options {
+	all := []engine.Options{{Kind: "leveldb"}, {Kind: "pebble"}, {Kind: "badger"}}
+	for _, m := range engine.Modes() {
+		o := engine.Options{Kind: engine.Page, Mode: m}
+		if m == page.Locked {
+			o.LimitBytes = 64 << 20
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
 func TestBlocksAreGoOperasOnEveryEngine(t *testing.T) {
 	r := record(t)
-	subjects := []engine.Options{{Kind: "leveldb"}, {Kind: "pebble"}, {Kind: "badger"}}
-	for _, m := range engine.Modes() {
-		subjects = append(subjects, engine.Options{Kind: engine.Page, Mode: m})
-	}
-	for _, o := range subjects {
+	for _, o := range everyEngine() {
 		t.Run(fmt.Sprint(o.Kind, " ", o.Mode), func(t *testing.T) {
-			if o.Mode == page.Locked {
-				o.LimitBytes = 64 << 20
-			}
 			s := openStore(t, t.TempDir(), o)
 			defer s.Close()
 			c := newChain(t, s)

@@ -17,7 +17,7 @@ func (l *logs) First() inter.BlockNumber { return l.blocks.First() }
 
 // Lowest returns the oldest block that there is. Any goroutine may ask.
 func (l *logs) Lowest() inter.BlockNumber {
-	return l.First() - inter.BlockNumber(l.blocks.Brought())
+	return l.blocks.Top() - inter.BlockNumber(l.blocks.Brought())
 }
 
 // HasEvent tells whether an event was connected. Any goroutine may ask.

@@ -177,7 +177,7 @@ func (h *History) openLogs(l *logs, at counted, head inter.BlockNumber) (err err
 		return err
 	}
 	if l.blocks, err = blocklog.Open(blocklog.Options{
-		FS: h.o.FS, Dir: h.dir("blocks"), OldDir: h.oldDir("blocks"), First: at.First, Brought: at.Brought,
+		FS: h.o.FS, Dir: h.dir("blocks"), OldDir: h.oldDir("blocks"), First: at.First, Top: at.Top, Brought: at.Brought,
 		Need: head + 1, NeedRoots: at.Roots, SegmentBytes: h.o.SegmentBytes, Notice: h.o.Notice,
 	}); err != nil {
 		return err

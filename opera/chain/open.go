@@ -31,6 +31,13 @@ func Open(o Options) (*Chain, error) {
 		c.roots.Close()
 		return nil, ErrEmpty
 	}
+	if h, err = (opening{c}).goOver(h); err == nil {
+		err = c.state.Sweep(c.store)
+	}
+	if err != nil {
+		c.roots.Close()
+		return nil, err
+	}
 	c.counted = h.Logs
 	if c.logs, err = o.History.open(h.Logs, h.Block.LastBlock.Number); err != nil {
 		c.roots.Close()

@@ -36,6 +36,9 @@ type counted struct {
 	Events  uint64            // that were connected
 	Begun   uint64            // those of them that were before the present epoch
 	Roots   inter.BlockNumber // the first block whose root is not in its log
+	// Top is the number after the newest block that came with the genesis, 0 if it is First: blocks
+	// from Top to First came as records, before the chain went over to a later epoch.
+	Top inter.BlockNumber `rlp:"optional"`
 }
 
 // openRows finds the tables, or makes them in a new store.

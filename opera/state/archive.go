@@ -41,7 +41,11 @@ func OpenArchive(o ArchiveOptions) (*Archive, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the archive: %w", err), log.Close())
 	}
-	return &Archive{log: log, index: index}, nil
+	a := &Archive{log: log, index: index}
+	if err := index.Drop(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the archive: %w", err), a.Close())
+	}
+	return a, nil
 }
 
 // archiveKey is under what the index has an account, or a slot of it: the first bytes of the

@@ -41,6 +41,7 @@
 package state
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -88,18 +89,44 @@ type Tables struct {
 	accountNodes, slotNodes store.Table
 	pending, roots, meta    store.Table
 	imported                store.Table
+
+	side   byte        // which of the two sets of tables it is
+	chosen store.Table // has the row that says which set is the state
 }
 
-// Open finds the state's tables in a store, and makes them in a new one. It is the
-// writer's to call, with no session open.
+// Open finds the tables of a store's state, and makes them in a new one. It is the writer's to
+// call, with no session open.
 func Open(s store.Store) (*Tables, error) {
-	t := &Tables{}
+	t, err := openSide(s, 0)
+	if err != nil {
+		return nil, err
+	}
+	row, err := s.Get(t.chosen, sideKey)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return t, nil
+	case err != nil:
+		return nil, fmt.Errorf("find out which tables are the state: %w", err)
+	case len(row) != 1 || row[0] > 1:
+		return nil, rowError("choice of tables", sideKey)
+	}
+	return openSide(s, row[0])
+}
+
+// openSide opens one of the two sets of tables: a state that is brought in lies beside the one
+// that there is.
+func openSide(s store.Store, side byte) (*Tables, error) {
+	t := &Tables{side: side}
 	for _, n := range t.names() {
 		made, err := s.CreateTable(n.name)
 		if err != nil {
 			return nil, fmt.Errorf("make table %s: %w", n.name, err)
 		}
 		*n.table = made
+	}
+	var err error
+	if t.chosen, err = s.CreateTable(chosenName); err != nil {
+		return nil, fmt.Errorf("make table %s: %w", chosenName, err)
 	}
 	return t, nil
 }
@@ -109,13 +136,24 @@ type named struct {
 	table *store.Table
 }
 
+// chosenName is the table that says which set of tables is the state, in a row at sideKey.
+const chosenName = "opera.trie"
+
+var sideKey = []byte("side")
+
 func (t *Tables) names() []named {
-	return []named{
+	list := []named{
 		{"opera.account", &t.accounts}, {"opera.slot", &t.slots}, {"opera.code", &t.code},
 		{"opera.account.node", &t.accountNodes}, {"opera.slot.node", &t.slotNodes},
-		{"opera.changes", &t.pending}, {"opera.root", &t.roots}, {"opera.trie", &t.meta},
+		{"opera.changes", &t.pending}, {"opera.root", &t.roots}, {chosenName, &t.meta},
 		{"opera.import", &t.imported},
 	}
+	if t.side != 0 {
+		for i := range list {
+			list[i].name += ".other"
+		}
+	}
+	return list
 }
 
 // emptyCode and emptyRoot are the hashes of no code and of an empty trie.
