@@ -116,8 +116,14 @@ func (i *Incoming) put(t store.Table, key, value []byte) error {
 }
 
 // Finish makes the tries of all that was brought, as the state of a block. It is an error that
-// wraps [ErrOtherState] if the root is another one, a code is missing, or a slot has no account.
+// wraps [ErrOtherState] if the root is another one, a code is missing, or a slot has no account; more
+// may be brought then, and Finish called again. It takes as long as reading and hashing all of it.
 func (i *Incoming) Finish(number uint64, root common.Hash) error {
+	for _, nodes := range []store.Table{i.tables.accountNodes, i.tables.slotNodes} {
+		if err := sweepTable(i.to, nodes); err != nil {
+			return fmt.Errorf("forget the tries that were made before: %w", err)
+		}
+	}
 	flat, failed := i.tables.Flat(i.to), error(nil)
 	accounts := i.trie(common.Hash{}, &failed)
 	i.slots = 0
