@@ -72,16 +72,9 @@ func (s *indices) SecondaryStore(index intrinsic.Index, scope, table, payer type
 
 // SecondaryUpdate implements intrinsic.Secondary.
 func (s *indices) SecondaryUpdate(index intrinsic.Index, i int32, payer types.Name, key intrinsic.SecondaryKey) error {
-	if err := s.tables.refuseReadOnly("update"); err != nil {
-		return err
-	}
 	x, kind := &s.caches[index], state.Kind(index)
-	it, err := x.get(i)
+	it, k, err := changeable(s.tables, &x.iterators, "update", i)
 	if err != nil {
-		return err
-	}
-	k := x.key(it)
-	if err := s.tables.writable(k.TableKey); err != nil {
 		return err
 	}
 	old := it.row
@@ -109,16 +102,9 @@ func (s *indices) SecondaryUpdate(index intrinsic.Index, i int32, payer types.Na
 
 // SecondaryRemove implements intrinsic.Secondary.
 func (s *indices) SecondaryRemove(index intrinsic.Index, i int32) error {
-	if err := s.tables.refuseReadOnly("remove"); err != nil {
-		return err
-	}
 	x, kind := &s.caches[index], state.Kind(index)
-	it, err := x.get(i)
+	it, k, err := changeable(s.tables, &x.iterators, "remove", i)
 	if err != nil {
-		return err
-	}
-	k := x.key(it)
-	if err := s.tables.writable(k.TableKey); err != nil {
 		return err
 	}
 	if d := s.deepMind(); d != nil {

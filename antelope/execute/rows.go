@@ -113,15 +113,8 @@ func (r *rows) StoreI64(scope, table, payer types.Name, id uint64, data []byte) 
 
 // UpdateI64 implements intrinsic.Primary.
 func (r *rows) UpdateI64(i int32, payer types.Name, data []byte) error {
-	if err := r.tables.refuseReadOnly("update"); err != nil {
-		return err
-	}
-	it, err := r.cache.get(i)
+	it, k, err := changeable(r.tables, &r.cache.iterators, "update", i)
 	if err != nil {
-		return err
-	}
-	k := r.cache.key(it)
-	if err := r.tables.writable(k.TableKey); err != nil {
 		return err
 	}
 	from, old, err := r.load(it)
@@ -177,15 +170,8 @@ func (r *rows) recharge(k state.RowKey, from, to types.Name, before, after int64
 
 // RemoveI64 implements intrinsic.Primary.
 func (r *rows) RemoveI64(i int32) error {
-	if err := r.tables.refuseReadOnly("remove"); err != nil {
-		return err
-	}
-	it, err := r.cache.get(i)
+	it, k, err := changeable(r.tables, &r.cache.iterators, "remove", i)
 	if err != nil {
-		return err
-	}
-	k := r.cache.key(it)
-	if err := r.tables.writable(k.TableKey); err != nil {
 		return err
 	}
 	payer, old, err := r.load(it)

@@ -27,6 +27,19 @@ func (w tables) refuseReadOnly(what string) error {
 	return nil
 }
 
+// changeable returns the row of an iterator, which the action may change, and the row's key.
+func changeable[R any](w tables, cache *iterators[R], what string, i int32) (*iterator[R], state.RowKey, error) {
+	if err := w.refuseReadOnly(what); err != nil {
+		return nil, state.RowKey{}, err
+	}
+	it, err := cache.get(i)
+	if err != nil {
+		return nil, state.RowKey{}, err
+	}
+	k := cache.key(it)
+	return it, k, w.writable(k.TableKey)
+}
+
 // create makes sure that there is a table, and charges the payer for a new
 // one.
 func (w tables) create(k state.TableKey, payer types.Name) error {
