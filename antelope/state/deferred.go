@@ -134,13 +134,15 @@ func (s *State) RemoveDeferred(d *Deferred) error {
 	return nil
 }
 
-func (t *Layout) eachDeferred(src store.Reader, order store.Table, f func(*Deferred) (bool, error)) error {
+// eachDeferred calls f with the generated transactions in the order of an index, from a
+// key of the index on, until f returns false.
+func (t *Layout) eachDeferred(src store.Reader, order store.Table, from []byte, f func(*Deferred) (bool, error)) error {
 	c, err := src.Cursor(order)
 	if err != nil {
-		return err
+		return fmt.Errorf("walk generated transactions: %w", err)
 	}
 	defer c.Close()
-	for ok := c.First(); ok; ok = c.Next() {
+	for ok := c.Seek(from); ok; ok = c.Next() {
 		d, err := t.deferredAt(src, append([]byte(nil), c.Value()...))
 		if err == nil && d == nil {
 			err = fmt.Errorf("generated transaction of an index is missing: %w", store.ErrCorrupt)
@@ -158,10 +160,10 @@ func (t *Layout) eachDeferred(src store.Reader, order store.Table, f func(*Defer
 // DeferredByDelay calls f with the generated transactions by the time from which
 // they may run, and by id, until f returns false.
 func (s *State) DeferredByDelay(f func(*Deferred) (bool, error)) error {
-	return s.t.eachDeferred(s.store, s.t.deferred.byDelay, f)
+	return s.t.eachDeferred(s.store, s.t.deferred.byDelay, nil, f)
 }
 
 // DeferredByExpiration is the same by the time at which they expire.
 func (s *State) DeferredByExpiration(f func(*Deferred) (bool, error)) error {
-	return s.t.eachDeferred(s.store, s.t.deferred.byDeadline, f)
+	return s.t.eachDeferred(s.store, s.t.deferred.byDeadline, nil, f)
 }

@@ -197,7 +197,7 @@ func (v *View) TransactionsByID() ([]Transaction, error) { return v.t.transactio
 
 // DeferredByID calls f with the generated transactions in the order of ids.
 func (v *View) DeferredByID(f func(*Deferred) error) error {
-	return v.t.eachDeferred(v.src, v.t.deferred.ids, func(d *Deferred) (bool, error) { return true, f(d) })
+	return v.t.eachDeferred(v.src, v.t.deferred.ids, nil, func(d *Deferred) (bool, error) { return true, f(d) })
 }
 
 // Deferred returns a sender's generated transaction, nil if there is none.
@@ -208,5 +208,5 @@ func (v *View) Deferred(k DeferredKey) (*Deferred, error) {
 // DeferredByDelay calls f with the generated transactions by the time from which
 // they may run, and by id, until f returns false.
 func (v *View) DeferredByDelay(f func(*Deferred) (bool, error)) error {
-	return v.t.eachDeferred(v.src, v.t.deferred.byDelay, f)
+	return v.t.eachDeferred(v.src, v.t.deferred.byDelay, nil, f)
 }

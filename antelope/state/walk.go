@@ -78,24 +78,7 @@ func (t Table[K, V]) Walk(from K, reverse bool, f func(*V) (bool, error)) error 
 // later, of those at that very time the ones with this id or a higher, by time and
 // id, until f returns false.
 func (v *View) DeferredFrom(delayUntil types.TimePoint, id uint64, f func(*Deferred) (bool, error)) error {
-	c, err := v.src.Cursor(v.t.deferred.byDelay)
-	if err != nil {
-		return fmt.Errorf("walk generated transactions: %w", err)
-	}
-	defer c.Close()
-	for ok := c.Seek(timeKey(delayUntil, id)); ok; ok = c.Next() {
-		d, err := v.t.deferredAt(v.src, append([]byte(nil), c.Value()...))
-		if err == nil && d == nil {
-			err = fmt.Errorf("generated transaction of an index is missing: %w", store.ErrCorrupt)
-		}
-		if err != nil {
-			return err
-		}
-		if more, err := f(d); err != nil || !more {
-			return err
-		}
-	}
-	return c.Err()
+	return v.t.eachDeferred(v.src, v.t.deferred.byDelay, timeKey(delayUntil, id), f)
 }
 
 // DeferredByTrxID returns the generated transaction with this id, nil if there is
