@@ -44,6 +44,14 @@ func (n *blockName) parse() error {
 	return err
 }
 
+// number returns the number of the block that was asked for.
+func (n *blockName) number() uint32 {
+	if n.num != nil {
+		return *n.num
+	}
+	return types.BlockNum(n.id)
+}
+
 // best returns the end of the branch that the node shows (Leap: controller_impl,
 // fork_head).
 func (a *API) best(f *consensus.ForkDatabase) *consensus.BlockState {
@@ -68,11 +76,7 @@ func (a *API) fetch(n *blockName) *types.SignedBlock {
 	if b := a.reversible(n); b != nil && b.Block != nil {
 		return b.Block
 	}
-	num := types.BlockNum(n.id)
-	if n.num != nil {
-		num = *n.num
-	}
-	b, err := a.Blocks.Read(num)
+	b, err := a.Blocks.Read(n.number())
 	if err != nil || b == nil || n.num == nil && b.ID() != n.id {
 		return nil
 	}
@@ -183,11 +187,7 @@ func (a *API) fetchHeader(n *blockName) *types.SignedBlockHeader {
 	if b := a.reversible(n); b != nil {
 		return &b.Header
 	}
-	num := types.BlockNum(n.id)
-	if n.num != nil {
-		num = *n.num
-	}
-	h, err := a.Blocks.ReadHeader(num)
+	h, err := a.Blocks.ReadHeader(n.number())
 	if err != nil || h == nil || n.num == nil && h.ID() != n.id {
 		return nil
 	}
