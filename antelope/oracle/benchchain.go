@@ -1,14 +1,12 @@
 package oracle
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
 
 	"tarn/antelope/crypto"
-	"tarn/antelope/serial"
 	"tarn/antelope/types"
 )
 
@@ -154,49 +152,4 @@ func (s *TransferSource) Next() (*types.PackedTransaction, error) {
 		return nil, err
 	}
 	return types.Pack(t, []types.Signature{signature}, nil, types.CompressionNone)
-}
-
-// Deployments is a workload for a chain that [Transfers] began: so many times, with a
-// pause between, a contract is put on an account and called. Each time its code is
-// another to the node, for it has a custom section of its own.
-func Deployments(contract string, times int, pause time.Duration) Workload {
-	return Workload{Name: "deployments", Doc: fmt.Sprintf("%d times setcode of %s", times, contract), Run: func(d *Driver, _ time.Time) error {
-		wasm, _, err := d.Peer.Contract(contract)
-		if err != nil {
-			return err
-		}
-		for i := range times {
-			if err := d.sleep(pause); err != nil {
-				return err
-			}
-			u := account("bench", i)
-			owner := []Signer{benchKey(d.Seed, u)}
-			if _, err := d.Send(Tx{Actions: []types.Action{setCode(u, withNote(wasm, fmt.Sprint(i)))}, Keys: owner}); err != nil {
-				return fmt.Errorf("setcode of %s: %w", contract, err)
-			}
-			// It refuses an action that it does not know, once it is compiled.
-			var refused *Refusal
-			_, err := d.Send(Tx{Actions: []types.Action{action(u, "nonsense", u)}, Keys: owner})
-			if err != nil && !errors.As(err, &refused) {
-				return err
-			}
-		}
-		return d.sleep(pause)
-	}}
-}
-
-// sleep waits, unless the recording has to end.
-func (d *Driver) sleep(t time.Duration) error {
-	select {
-	case <-d.ctx.Done():
-		return d.ctx.Err()
-	case <-time.After(t):
-		return nil
-	}
-}
-
-// withNote adds a custom section to a module.
-func withNote(wasm []byte, note string) []byte {
-	name := serial.AppendString(nil, note)
-	return serial.AppendBytes(append(slices.Clone(wasm), 0), name)
 }
