@@ -225,9 +225,6 @@ func (a F128) Lt(b F128) bool {
 	return negA != (a.Hi < b.Hi || a.Hi == b.Hi && a.Lo < b.Lo)
 }
 
-// Le tells whether a <= b; false for NaN.
-func (a F128) Le(b F128) bool { return a.Lt(b) || a.Eq(b) }
-
 // Unordered tells whether a or b is a NaN (__unordtf2, as 1 or 0).
 func (a F128) Unordered(b F128) bool { return a.IsNaN() || b.IsNaN() }
 

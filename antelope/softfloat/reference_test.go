@@ -171,7 +171,7 @@ func TestQuadruplesAreRoundedAsExactResultsAre(t *testing.T) {
 			}
 		}
 		c := bigOf(a).Cmp(bigOf(b))
-		if a.Lt(b) != (c < 0) || a.Le(b) != (c <= 0) || a.Eq(b) != (c == 0) || a.Compare(b, 9) != int32(c) {
+		if a.Lt(b) != (c < 0) || a.Eq(b) != (c == 0) || a.Compare(b, 9) != int32(c) {
 			t.Fatalf("%016x and %016x compare wrongly", a, b)
 		}
 	}
@@ -222,7 +222,7 @@ func TestDoublesAndSinglesWidenExactly(t *testing.T) {
 		if r.IntN(3) == 0 {
 			d &= 0x800fffffffffffff // zero or subnormal
 		}
-		if !d.IsNaN() && d.Abs() != inf64 {
+		if !d.IsNaN() && d&^sign64 != inf64 {
 			w := d.F128()
 			if v, _ := bigOf(w).Float64(); v != d.float() || w.F64() != d {
 				t.Fatalf("%016x widens to %016x", d, w)
@@ -232,16 +232,16 @@ func TestDoublesAndSinglesWidenExactly(t *testing.T) {
 		if r.IntN(3) == 0 {
 			s &= 0x807fffff
 		}
-		if !s.IsNaN() && s.Abs() != inf32 {
-			if w := s.F128(); w.F32() != s || w.F64() != s.F64() || s.F64().F32() != s {
+		if !s.IsNaN() && s&^sign32 != inf32 {
+			if w := s.F128(); w.F32() != s || w.F64() != s.F64() {
 				t.Fatalf("%08x widens to %016x", s, w)
 			}
 		}
 	}
 }
 
-// hardware compares an operation of the processor with the exact result.
-func hardware(t *testing.T, f format, op string, got uint64, v *big.Float, negativeZero bool) {
+// wantNumber compares a number made of an integer with the exact result.
+func wantNumber(t *testing.T, f format, op string, got uint64, v *big.Float, negativeZero bool) {
 	t.Helper()
 	want := f.reference(v, v.Acc() != big.Exact).Uint64()
 	if v.Sign() < 0 || v.Sign() == 0 && negativeZero {
@@ -249,43 +249,6 @@ func hardware(t *testing.T, f format, op string, got uint64, v *big.Float, negat
 	}
 	if got != want {
 		t.Fatalf("%s: %x, want %x", op, got, want)
-	}
-}
-
-func TestProcessorsRoundAsExactResultsAre(t *testing.T) {
-	r := random(t)
-	exact := func() *big.Float { return new(big.Float).SetPrec(refPrec).SetMode(big.ToZero) }
-	check := func(f format, x, y float64, add, sub, mul, div, sqrt uint64) {
-		a, b := exact().SetFloat64(x), exact().SetFloat64(y)
-		sa, sb := math.Signbit(x), math.Signbit(y)
-		hardware(t, f, "+", add, exact().Add(a, b), sa && sb)
-		hardware(t, f, "-", sub, exact().Sub(a, b), sa && !sb)
-		hardware(t, f, "*", mul, exact().Mul(a, b), sa != sb)
-		if y != 0 {
-			hardware(t, f, "/", div, exact().Quo(a, b), sa != sb)
-		}
-		if x > 0 {
-			hardware(t, f, "sqrt", sqrt, exact().Sqrt(a), false)
-		}
-	}
-	for range 30_000 {
-		a, b := F64(pattern(r)), F64(pattern(r))
-		if r.IntN(2) == 0 {
-			b = a + F64(r.IntN(1<<58))
-		}
-		if a&inf64 != inf64 && b&inf64 != inf64 {
-			check(double, a.float(), b.float(), uint64(a.Add(b)), uint64(a.Sub(b)), uint64(a.Mul(b)), uint64(a.Div(b)), uint64(a.Sqrt()))
-		}
-		c, d := F32(pattern(r)), F32(pattern(r))
-		if r.IntN(2) == 0 {
-			d = c + F32(r.IntN(1<<29))
-		}
-		if c&inf32 != inf32 && d&inf32 != inf32 {
-			check(single, float64(c.float()), float64(d.float()), uint64(c.Add(d)), uint64(c.Sub(d)), uint64(c.Mul(d)), uint64(c.Div(d)), uint64(c.Sqrt()))
-		}
-		if a&inf64 != inf64 {
-			hardware(t, single, "demote", uint64(a.F32()), exact().SetFloat64(a.float()), math.Signbit(a.float()))
-		}
 	}
 }
 
@@ -310,17 +273,10 @@ func TestIntegersAreRoundedOnce(t *testing.T) {
 		}{
 			{"double of uint128", double, uint64(F64FromUint128(lo, hi)), u},
 			{"double of int128", double, uint64(F64FromInt128(lo, hi)), s},
-			{"double of uint64", double, uint64(F64FromUint64(lo)), new(big.Int).SetUint64(lo)},
-			{"double of int64", double, uint64(F64FromInt64(int64(lo))), big.NewInt(int64(lo))},
-			{"double of uint32", double, uint64(F64FromUint32(uint32(lo))), big.NewInt(int64(uint32(lo)))},
 			{"double of int32", double, uint64(F64FromInt32(int32(lo))), big.NewInt(int64(int32(lo)))},
-			{"single of uint64", single, uint64(F32FromUint64(lo)), new(big.Int).SetUint64(lo)},
-			{"single of int64", single, uint64(F32FromInt64(int64(lo))), big.NewInt(int64(lo))},
-			{"single of uint32", single, uint64(F32FromUint32(uint32(lo))), big.NewInt(int64(uint32(lo)))},
-			{"single of int32", single, uint64(F32FromInt32(int32(lo))), big.NewInt(int64(int32(lo)))},
 		} {
 			v := new(big.Float).SetPrec(refPrec).SetInt(c.v)
-			hardware(t, c.f, c.name+" "+c.v.String(), c.got, v, false)
+			wantNumber(t, c.f, c.name+" "+c.v.String(), c.got, v, false)
 		}
 		for _, c := range []struct {
 			got  F128

@@ -1,18 +1,17 @@
 // Package softfloat computes with IEEE 754 numbers exactly as contracts see them on
 // every node: rounding to nearest, ties to even, and the NaNs of Berkeley SoftFloat
-// with its 8086-SSE specialisation, whatever the processor does. [F32] and [F64] have
-// the operations that WebAssembly's instructions stand for (Leap: webassembly/
-// softfloat.cpp), [F128] those of the compiler's built-in functions for quadruple
-// precision (Leap: webassembly/compiler_builtins.cpp), and all three can be printed
-// as the print functions of contracts do.
+// with its 8086-SSE specialisation, whatever the processor does. [F128] has
+// the operations of the compiler's built-in functions for quadruple precision (Leap:
+// webassembly/compiler_builtins.cpp), [F32] and [F64] are what those take and give, and
+// all three can be printed as the print functions of contracts do. What WebAssembly's
+// own instructions compute is package wasm's.
 //
 // It owns no state: there are no flags, modes or traps. All functions may be used by
 // many goroutines at a time.
 //
 // The rules for NaN: an operation on NaNs returns the first operand that is one, made
-// quiet; one that has no result (0/0, inf-inf, the root of a negative number) returns
-// the quiet NaN with the sign set and no payload. Min, Max, Abs, Neg, Copysign, Ceil,
-// Floor, Trunc and Nearest pass a NaN on as it is, signalling or not.
+// quiet; one that has no result (0/0, inf-inf) returns the quiet NaN with the sign set
+// and no payload. Neg passes a NaN on as it is, signalling or not.
 package softfloat
 
 import (
@@ -33,17 +32,15 @@ const (
 	sign32  F32 = 1 << 31
 	inf32   F32 = 0x7f800000
 	quiet32 F32 = 0x00400000
-	nan32   F32 = 0xffc00000 // what invalid operations return
 
 	sign64  F64 = 1 << 63
 	inf64   F64 = 0x7ff0000000000000
 	quiet64 F64 = 0x0008000000000000
-	nan64   F64 = 0xfff8000000000000
 
 	sign128  uint64 = 1 << 63
 	inf128   uint64 = 0x7fff000000000000 // of Hi
 	quiet128 uint64 = 0x0000800000000000
-	nan128   uint64 = 0xffff800000000000
+	nan128   uint64 = 0xffff800000000000 // of Hi; what invalid operations return
 	frac128  uint64 = 0x0000ffffffffffff
 	bias128         = 0x3fff
 	max128          = 0x7fff
@@ -64,43 +61,13 @@ func (a F128) IsNaN() bool {
 func (a F32) float() float32 { return math.Float32frombits(uint32(a)) }
 func (a F64) float() float64 { return math.Float64frombits(uint64(a)) }
 
-// nanOf is the result of an operation of which a or b is a NaN.
-func nanOf32(a, b F32) F32 {
-	if a.IsNaN() {
-		return a | quiet32
-	}
-	return b | quiet32
-}
-
-func nanOf64(a, b F64) F64 {
-	if a.IsNaN() {
-		return a | quiet64
-	}
-	return b | quiet64
-}
-
+// nanOf128 is the result of an operation of which a or b is a NaN.
 func nanOf128(a, b F128) F128 {
 	if !a.IsNaN() {
 		a = b
 	}
 	a.Hi |= quiet128
 	return a
-}
-
-// result is what an operation on numbers gave: where that is a NaN, processors
-// differ in its sign.
-func result32(v float32) F32 {
-	if v != v {
-		return nan32
-	}
-	return F32(math.Float32bits(v))
-}
-
-func result64(v float64) F64 {
-	if v != v {
-		return nan64
-	}
-	return F64(math.Float64bits(v))
 }
 
 // shiftRightSticky shifts hi:lo right by n bits; what falls out is ored into the

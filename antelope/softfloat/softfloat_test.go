@@ -2,7 +2,6 @@ package softfloat
 
 import (
 	"math"
-	"math/big"
 	"testing"
 )
 
@@ -10,21 +9,10 @@ func quad(v float64) F128 { return F64(math.Float64bits(v)).F128() }
 
 func TestNaNsAreThoseOfSoftFloat(t *testing.T) {
 	const (
-		signalling32, quietA32, quietB32 F32 = 0x7f800001, 0xffc12345, 0x7fc00009
-		signalling64, quietA64, quietB64 F64 = 0xfff0000000000001, 0x7ff8000000000abc, 0xffffffffffffffff
+		signalling32, quietA32 F32 = 0x7f800001, 0xffc12345
+		signalling64           F64 = 0xfff0000000000001
 	)
 	for i, c := range []struct{ got, want F32 }{
-		{signalling32.Add(quietA32), 0x7fc00001}, {quietA32.Add(signalling32), quietA32},
-		{quietA32.Sub(quietB32), quietA32}, {F32(0).Sub(quietA32), quietA32}, {F32(0).Sub(signalling32), 0x7fc00001},
-		{quietB32.Mul(0), quietB32}, {inf32.Mul(quietA32), quietA32}, {quietB32.Div(quietA32), quietB32},
-		{inf32.Sub(inf32), nan32}, {inf32.Add(inf32 | sign32), nan32}, {F32(0).Mul(inf32), nan32}, {inf32.Mul(sign32), nan32},
-		{F32(0).Div(0), nan32}, {inf32.Div(inf32), nan32}, {F32(0xbf800000).Sqrt(), nan32}, {(inf32 | sign32).Sqrt(), nan32},
-		{sign32.Sqrt(), sign32}, {signalling32.Sqrt(), 0x7fc00001},
-		{signalling32.Min(quietA32), signalling32}, {quietA32.Max(signalling32), quietA32}, {F32(0).Min(signalling32), signalling32},
-		{F32(0).Max(quietB32), quietB32}, {signalling32.Ceil(), signalling32}, {signalling32.Floor(), signalling32},
-		{signalling32.Trunc(), signalling32}, {signalling32.Nearest(), signalling32}, {signalling32.Neg(), 0xff800001},
-		{quietA32.Abs(), 0x7fc12345}, {signalling32.Copysign(sign32), 0xff800001},
-		{F64(0x7ff0000000000001).F32(), 0x7fc00000}, {F64(0xfff7ffffffffffff).F32(), 0xffffffff},
 		{F128{1, inf128}.F32(), 0x7fc00000}, {F128{0, sign128 | inf128 | 1<<25}.F32(), 0xffc00001},
 	} {
 		if c.got != c.want {
@@ -32,13 +20,6 @@ func TestNaNsAreThoseOfSoftFloat(t *testing.T) {
 		}
 	}
 	for i, c := range []struct{ got, want F64 }{
-		{signalling64.Add(quietA64), 0xfff8000000000001}, {quietA64.Add(signalling64), quietA64},
-		{F64(0).Sub(quietB64), quietB64}, {quietA64.Mul(quietB64), quietA64}, {inf64.Div(signalling64), 0xfff8000000000001},
-		{inf64.Sub(inf64), nan64}, {F64(0).Mul(inf64), nan64}, {F64(0).Div(sign64), nan64}, {inf64.Div(inf64), nan64},
-		{(sign64 | 1).Sqrt(), nan64}, {sign64.Sqrt(), sign64}, {signalling64.Sqrt(), 0xfff8000000000001},
-		{signalling64.Min(0), signalling64}, {F64(0).Max(signalling64), signalling64},
-		{signalling64.Ceil(), signalling64}, {signalling64.Floor(), signalling64}, {signalling64.Trunc(), signalling64},
-		{signalling64.Nearest(), signalling64}, {quietB64.Abs(), 0x7fffffffffffffff}, {quietA64.Neg(), quietA64 | sign64},
 		{signalling32.F64(), 0x7ff8000020000000}, {quietA32.F64(), 0xfff82468a0000000},
 		{F128{1, sign128 | inf128}.F64(), 0xfff8000000000000}, {F128{1 << 60, inf128 | 1}.F64(), 0x7ff8000000000011},
 	} {
@@ -72,106 +53,11 @@ func TestComparisonsKnowUnordered(t *testing.T) {
 			t.Errorf("a NaN compares as other than %d", u)
 		}
 	}
-	if nan.Eq(nan) || nan.Lt(quad(1)) || quad(1).Le(nan) || !nan.Unordered(quad(0)) || quad(0).Unordered(quad(1)) {
+	if nan.Eq(nan) || nan.Lt(quad(1)) || !nan.Unordered(quad(0)) || quad(0).Unordered(quad(1)) {
 		t.Error("a NaN has an order")
 	}
 	if !quad(0).Eq(quad(0).Neg()) || quad(0).Neg().Lt(quad(0)) || quad(0).Compare(quad(0).Neg(), 9) != 0 {
 		t.Error("zeros differ")
-	}
-	if F32(0x7fc00000).Eq(0x7fc00000) || F64(nan64).Le(nan64) || !F64(0).Eq(sign64) || !F32(0).Le(sign32) {
-		t.Error("a NaN has an order, or zeros differ")
-	}
-}
-
-func TestMinAndMaxKnowTheSignOfZero(t *testing.T) {
-	if F32(0).Min(sign32) != sign32 || sign32.Max(0) != 0 || F64(0).Min(sign64) != sign64 || sign64.Max(0) != 0 {
-		t.Error("-0 is not smaller than 0")
-	}
-	for _, c := range [][2]float64{{1, 2}, {-1, 2}, {-2, -1}, {math.Inf(-1), 0}, {5e-324, math.Inf(1)}} {
-		lo, hi := F64(math.Float64bits(c[0])), F64(math.Float64bits(c[1]))
-		if lo.Min(hi) != lo || hi.Min(lo) != lo || lo.Max(hi) != hi || hi.Max(lo) != hi {
-			t.Errorf("min or max of %v", c)
-		}
-		l, h := lo.F32(), hi.F32()
-		if l.Min(h) != l || h.Min(l) != l || l.Max(h) != h || h.Max(l) != h {
-			t.Errorf("min or max of %v in singles", c)
-		}
-	}
-}
-
-func TestIntegralPartsKeepTheSign(t *testing.T) {
-	zero := math.Copysign(0, -1)
-	for _, c := range []struct{ v, ceil, floor, trunc, nearest float64 }{
-		{0, 0, 0, 0, 0}, {zero, zero, zero, zero, zero}, {0.5, 1, 0, 0, 0}, {-0.5, zero, -1, zero, zero},
-		{0.75, 1, 0, 0, 1}, {-0.75, zero, -1, zero, -1}, {1.5, 2, 1, 1, 2}, {-1.5, -1, -2, -1, -2}, {2.5, 3, 2, 2, 2},
-		{5e-324, 1, 0, 0, 0}, {-5e-324, zero, -1, zero, zero}, {1 << 52, 1 << 52, 1 << 52, 1 << 52, 1 << 52},
-		{1<<52 - 0.5, 1 << 52, 1<<52 - 1, 1<<52 - 1, 1 << 52}, {math.Inf(-1), math.Inf(-1), math.Inf(-1), math.Inf(-1), math.Inf(-1)},
-	} {
-		v := F64(math.Float64bits(c.v))
-		got := [4]F64{v.Ceil(), v.Floor(), v.Trunc(), v.Nearest()}
-		want := [4]F64{}
-		for i, w := range []float64{c.ceil, c.floor, c.trunc, c.nearest} {
-			want[i] = F64(math.Float64bits(w))
-		}
-		if got != want {
-			t.Errorf("%v: %016x, want %016x", c.v, got, want)
-		}
-		if s := v.F32(); s.F64() == v {
-			got := [4]F64{s.Ceil().F64(), s.Floor().F64(), s.Trunc().F64(), s.Nearest().F64()}
-			if got != want {
-				t.Errorf("%v as a single: %016x, want %016x", c.v, got, want)
-			}
-		}
-	}
-}
-
-// What a contract's truncation does, where it ends the action: at the bounds of Leap,
-// which are not those of WebAssembly below -2^31.
-func TestTruncationEndsWhereLeapEndsIt(t *testing.T) {
-	above := func(v float64) float64 { return math.Nextafter(v, math.Inf(1)) }
-	below := func(v float64) float64 { return math.Nextafter(v, math.Inf(-1)) }
-	for _, c := range []struct {
-		v                  float64
-		i32, u32, i64, u64 bool
-	}{
-		{0, true, true, true, true}, {-0.99, true, true, true, true}, {-1, true, false, true, false}, {above(-1), true, true, true, true},
-		{math.NaN(), false, false, false, false}, {math.Inf(1), false, false, false, false}, {math.Inf(-1), false, false, false, false},
-		{-1 << 31, true, false, true, false}, {below(-1 << 31), false, false, true, false}, {-1<<31 - 0.5, false, false, true, false},
-		{1 << 31, false, true, true, true}, {below(1 << 31), true, true, true, true},
-		{1 << 32, false, false, true, true}, {below(1 << 32), false, true, true, true},
-		{-1 << 63, false, false, true, false}, {below(-1 << 63), false, false, false, false},
-		{1 << 63, false, false, false, true}, {below(1 << 63), false, false, true, true},
-		{1 << 64, false, false, false, false}, {below(1 << 64), false, false, false, true},
-	} {
-		f := F64(math.Float64bits(c.v))
-		want, _ := new(big.Float).SetFloat64(0).Int(nil)
-		if !math.IsNaN(c.v) && !math.IsInf(c.v, 0) {
-			want, _ = new(big.Float).SetFloat64(c.v).Int(nil)
-		}
-		i32, ok := f.Int32()
-		if ok != c.i32 || ok && int64(i32) != want.Int64() {
-			t.Errorf("int32 of %v: %d %v", c.v, i32, ok)
-		}
-		u32, ok := f.Uint32()
-		if ok != c.u32 || ok && uint64(u32) != want.Uint64() {
-			t.Errorf("uint32 of %v: %d %v", c.v, u32, ok)
-		}
-		i64, ok := f.Int64()
-		if ok != c.i64 || ok && i64 != want.Int64() {
-			t.Errorf("int64 of %v: %d %v", c.v, i64, ok)
-		}
-		u64, ok := f.Uint64()
-		if ok != c.u64 || ok && u64 != want.Uint64() {
-			t.Errorf("uint64 of %v: %d %v", c.v, u64, ok)
-		}
-		if s := f.F32(); s.F64() == f {
-			if _, ok := s.Int32(); ok != c.i32 {
-				t.Errorf("int32 of single %v: %v", c.v, ok)
-			}
-			if _, ok := s.Uint64(); ok != c.u64 {
-				t.Errorf("uint64 of single %v: %v", c.v, ok)
-			}
-		}
 	}
 }
 
@@ -239,7 +125,7 @@ func TestWideIntegersAreTruncatedAndSaturate(t *testing.T) {
 	if lo, hi := F32(0x7f7fffff).Int128(); lo != 0 || hi != 0xffffff<<40 {
 		t.Errorf("the largest single wraps to %016x:%016x", hi, lo)
 	}
-	if lo, hi := nan64.Uint128(); lo|hi != 0 {
+	if lo, hi := F64(0xfff8000000000000).Uint128(); lo|hi != 0 {
 		t.Error("a negative NaN is no 0")
 	}
 }
