@@ -54,6 +54,19 @@ func (t Tool) open(base string, agree bool) (*bundle, error) {
 	return b, nil
 }
 
+// openWhole opens blocks.log to make others of it: it must not be pruned, and its index
+// must agree.
+func (t Tool) openWhole() (*bundle, error) {
+	b, err := t.open(workingBase(t.Dir), true)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.whole(); err != nil {
+		return nil, errors.Join(err, b.seg.close())
+	}
+	return b, nil
+}
+
 func (b *bundle) inspect(agree bool) error {
 	var err error
 	if b.source, err = openSource(b.seg.log, logPath(b.seg.base)); err != nil {
@@ -181,14 +194,12 @@ func (t Tool) TrimFront(first uint32, temporary string) error {
 		return fault(Unsound, "block_dir and temp_dir need to be different directories")
 	}
 	base, made, old := workingBase(t.Dir), filepath.Join(temporary, "blocks"), filepath.Join(temporary, "old")
-	b, err := t.open(base, true)
+	b, err := t.openWhole()
 	if err != nil {
 		return err
 	}
 	defer b.seg.close()
 	switch {
-	case b.whole() != nil:
-		return b.whole()
 	case first <= b.preamble.First:
 		return fmt.Errorf("There are no blocks before block %d so do nothing.", first) //nolint:staticcheck // nodeos' words
 	case !b.extent.blocks || first > b.extent.head.num:
@@ -210,14 +221,12 @@ func (t Tool) TrimFront(first uint32, temporary string) error {
 // none, or no others.
 func (t Tool) TrimEnd(last uint32) error {
 	t = t.settle()
-	b, err := t.open(workingBase(t.Dir), true)
+	b, err := t.openWhole()
 	if err != nil {
 		return err
 	}
 	defer b.seg.close()
 	switch {
-	case b.whole() != nil:
-		return b.whole()
 	case last < b.preamble.First:
 		return fmt.Errorf("All blocks are after block %d so do nothing (trim_end would delete entire blocks.log)", last) //nolint:staticcheck // nodeos' words
 	case last > b.extent.head.num:
@@ -254,14 +263,11 @@ func (t Tool) Extract(first, last uint32, out string) error {
 	if last <= first {
 		return fault(Unsound, "extract range end must be greater than start")
 	}
-	b, err := t.open(workingBase(t.Dir), true)
+	b, err := t.openWhole()
 	if err != nil {
 		return err
 	}
 	defer b.seg.close()
-	if err := b.whole(); err != nil {
-		return err
-	}
 	if first < b.preamble.First {
 		return fault(Unsound, "The first available block is block %d.", b.preamble.First)
 	}
@@ -282,14 +288,11 @@ func (t Tool) Split(stride uint32, out string) error {
 	if stride == 0 {
 		return fault(Unsound, "stride cannot be 0")
 	}
-	b, err := t.open(workingBase(t.Dir), true)
+	b, err := t.openWhole()
 	if err != nil {
 		return err
 	}
 	defer b.seg.close()
-	if err := b.whole(); err != nil {
-		return err
-	}
 	if err := vfs.MkdirAll(t.FS, out); err != nil {
 		return err
 	}

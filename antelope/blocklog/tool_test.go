@@ -167,6 +167,31 @@ func TestVacuum(t *testing.T) {
 	opened(t, fs, testDir, "blocks", all[13:])
 }
 
+func TestPrunedLogsAreNotCut(t *testing.T) {
+	fs := memory()
+	tool, c, _ := produced(t, fs, 3, 20)
+	o := testOptions(fs)
+	o.RetainBlocks = ptr(uint32(100)) // its index agrees, for nothing was dropped yet
+	l := mustOpen(t, o)
+	add(t, l, c, 1, 10)
+	must(t, l.Close())
+	path := logPath(workingBase(testDir))
+	before := fs.mem.Blob(path).Bytes()
+	for name, cut := range map[string]func() error{
+		"trim the front": func() error { return tool.TrimFront(5, "") },
+		"trim the end":   func() error { return tool.TrimEnd(28) },
+		"extract":        func() error { return tool.Extract(25, 28, "/out") },
+		"split":          func() error { return tool.Split(4, "/out") },
+	} {
+		if err := cut(); !is(err, Unsound) || !strings.Contains(err.Error(), "is a pruned log; vacuum it first") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if !bytes.Equal(fs.mem.Blob(path).Bytes(), before) {
+		t.Error("a refused tool has changed the log")
+	}
+}
+
 func TestPrinting(t *testing.T) {
 	fs := memory()
 	tool, _, _ := produced(t, fs, 3, 10)
