@@ -210,9 +210,3 @@ func ReadSignatures(r *serial.Reader) []Signature {
 	}
 	return list
 }
-
-// AppendSignedTransaction appends a transaction with its signatures and
-// context-free data, as nodeos packs a signed_transaction; it does not travel so.
-func AppendSignedTransaction(b []byte, t *Transaction, signatures []Signature, contextFreeData [][]byte) []byte {
-	return AppendByteSlices(AppendSignatures(t.Append(b), signatures), contextFreeData)
-}

@@ -230,7 +230,7 @@ func TestReferenceTransactionsHaveTheirIDs(t *testing.T) {
 		if got := trx.ID().String(); got != words[4] {
 			t.Errorf("id %s, want %s", got, words[4])
 		}
-		if got := types.AppendSignedTransaction(nil, &trx, signatures, data); !bytes.Equal(got, raw) {
+		if got := types.AppendByteSlices(types.AppendSignatures(trx.Append(nil), signatures), data); !bytes.Equal(got, raw) {
 			t.Errorf("%s came back as %x", words[5], got)
 		}
 		found++
