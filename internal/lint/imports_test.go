@@ -90,6 +90,7 @@ var rules = []rule{
 	{"opera/eventlog", []string{"opera/inter", "store/vfs", "history", "internal/..."}},
 	{"opera/blocklog", []string{"opera/inter", "store/vfs", "history", "internal/..."}},
 	{"opera/state", []string{"store", "history", "internal/..."}},
+	{"opera/statesync", []string{"opera/state", "internal/..."}},
 	{"opera/chain/chaintest", []string{"opera/chain", "opera/genesis/fakenet", "store", "store/engine"}},
 	{"opera/chain/...", []string{"opera/...", "store", "store/vfs", "history", "internal/..."}},
 	{"opera/llr", []string{"opera/inter", "store", "internal/..."}},
