@@ -25,6 +25,9 @@ import (
 // subject, and twice over.
 const runBytes = 1_000_000_000
 
+// rowBytes must be free besides for each megabyte of rows: a state, and a snapshot of it.
+const rowBytes = 4_000_000
+
 func runCommand() *cobra.Command {
 	o := tourOptions()
 	o.Limit, o.Suites = 0, nil
@@ -57,7 +60,7 @@ func runCommand() *cobra.Command {
 			if err := f.check(); err != nil {
 				return err
 			}
-			return measure(c, o, on, dir, int64(runBytes*(1+len(on))), f, nil)
+			return measure(c, o, on, dir, int64(1+len(on))*(runBytes+int64(o.Rows)*rowBytes), f, nil)
 		},
 	}
 	f.flags(c, "tarn-bench.json", "tarn-bench.html")
@@ -100,6 +103,12 @@ func runFlags(c *cobra.Command, o *record.Options) {
 	f.Uint64Var(&o.Seed, "seed", o.Seed, "of the chain and the transfers")
 	f.IntVar(&o.Accounts, "accounts", o.Accounts, "accounts of the chain")
 	f.IntVar(&o.Work, "transfers", o.Work, "transfers of the chain")
+	f.IntVar(&o.PerTransaction, "transaction-transfers", o.PerTransaction, "transfers in each transaction of the chain, of Antelope; 0: one")
+	f.IntVar(&o.Keys, "keys", o.Keys, "keys that the chain's accounts have, of Antelope; 0: one")
+	f.IntVar(&o.Empty, "empty-blocks", o.Empty, "blocks without transfers at the end of the chain, of Antelope")
+	f.IntVar(&o.Rows, "rows", o.Rows, "megabytes of rows in a table of the chain's state, of Antelope, that it be large")
+	f.StringVar(&o.Source, "source", o.Source, "subject that gives the blocks in sync, window and peer; default this program")
+	f.BoolVar(&o.AllChecks, "all-checks", o.AllChecks, "import checks all that a node checks of others' blocks, such as signatures")
 	f.IntVar(&o.PerBlock, "block-transfers", o.PerBlock, "transfers in each block of the chain, of Antelope; 0: as many as there usually are")
 	f.StringVar(&o.Protocol, "chain", o.Protocol, "chain of the subjects, antelope or opera; needed where all are tarn and it is not antelope")
 	f.StringVar(&o.Blocks, "blocks", o.Blocks, "folder with the blocks of a recorded chain, in place of one that is made: import, sync, window, traces and histories can be measured on it")
@@ -216,9 +225,9 @@ func configured(c *cobra.Command, o record.Options, on []string, dir string, fre
 	if err != nil {
 		return nil, failed(err)
 	}
-	source := subject.Subject{Name: "the source", Program: subject.Tarn, Path: own, Mode: "heap"}
-	if inMemory { // where heap would keep the state twice
-		source.Mode = "mapped"
+	source, err := sourceOf(o, own, inMemory)
+	if err != nil {
+		return nil, usage(err)
 	}
 	network, err := chainOf(o, above)
 	if err != nil {
@@ -234,18 +243,47 @@ func configured(c *cobra.Command, o record.Options, on []string, dir string, fre
 	}, nil
 }
 
+// sourceOf is the subject that gives blocks to those that are measured.
+func sourceOf(o record.Options, own string, inMemory bool) (subject.Subject, error) {
+	s := subject.Subject{Name: "the source", Program: subject.Tarn, Path: own, Mode: "heap"}
+	if inMemory { // where heap would keep the state twice
+		s.Mode = "mapped"
+	}
+	if o.Source == "" {
+		return s, nil
+	}
+	all, err := subject.Parse(o.Source, own)
+	switch {
+	case err == nil && len(all) > 1:
+		err = errors.New("more than one is named")
+	case err == nil:
+		_, err = subject.Protocol(all, o.Protocol)
+	}
+	if err != nil {
+		return s, fmt.Errorf("--source: %w", err)
+	}
+	s = all[0]
+	s.Name = "the source, " + s.Name // it has folders of its own beside a subject that is called so
+	return s, nil
+}
+
 // chainOf is the chain that the options ask for.
 func chainOf(o record.Options, above string) (suite.Network, error) {
 	chains, seed := filepath.Join(above, "chains"), cmp.Or(o.Seed, 1)
 	switch {
 	case o.Protocol == subject.OperaNet && o.Blocks != "":
 		return nil, errors.New("--blocks is for chains of Antelope")
-	case o.Protocol == subject.OperaNet && o.PerBlock != 0:
-		return nil, errors.New("--block-transfers is for chains of Antelope")
+	case o.Protocol == subject.OperaNet && (o.PerBlock != 0 || o.PerTransaction != 0 || o.Keys != 0 || o.Empty != 0 || o.Rows != 0 || o.AllChecks):
+		return nil, errors.New("--block-transfers, --transaction-transfers, --keys, --empty-blocks, --rows and --all-checks are for chains of Antelope")
 	case o.Protocol == subject.OperaNet:
 		return opera.New(chains, opera.Shape{Seed: seed, Accounts: o.Accounts, Transfers: o.Work})
 	case o.Blocks != "":
-		return antelope.NewRecorded(o.Blocks), nil
+		n := antelope.NewRecorded(o.Blocks)
+		n.AllChecks = o.AllChecks
+		return n, nil
 	}
-	return antelope.New(chains, antelope.Shape{Seed: seed, Accounts: o.Accounts, Transfers: o.Work, PerBlock: o.PerBlock}), nil
+	n := antelope.New(chains, antelope.Shape{Seed: seed, Accounts: o.Accounts, Transfers: o.Work, PerBlock: o.PerBlock,
+		PerTransaction: o.PerTransaction, Keys: o.Keys, Empty: o.Empty, Rows: o.Rows})
+	n.AllChecks = o.AllChecks
+	return n, nil
 }

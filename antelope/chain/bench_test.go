@@ -14,7 +14,7 @@ import (
 )
 
 // BenchmarkReplay replays the block log in the folder that TARN_CHAIN names
-// (chaintest/make writes one), the way a node does at its start. An operation is a
+// (`tarn bench` keeps those that it made), the way a node does at its start. An operation is a
 // transaction.
 func BenchmarkReplay(b *testing.B) {
 	dir := os.Getenv("TARN_CHAIN")

@@ -17,6 +17,11 @@ import (
 type blocks struct {
 	dir   string
 	chain record.Chain
+	rows  int // megabytes of a table in its state, besides what is usual
+
+	// AllChecks has imports check all that a node checks of a block that a peer sent, such as
+	// signatures; without it they trust the blocks of their own folder, as a start does.
+	AllChecks bool
 }
 
 // Recorded is the chain of a block log that a node left. Nobody here has its keys: it can be

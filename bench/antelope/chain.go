@@ -6,6 +6,7 @@
 package antelope
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -32,13 +33,18 @@ type Shape struct {
 	Accounts  int // that have tokens
 	Transfers int // between them
 	PerBlock  int // transfers of one block; 0: usualPerBlock
+
+	PerTransaction int // transfers of one transaction; 0: one
+	Keys           int // that the accounts have; 0: one
+	Empty          int // blocks without transfers, after those with them
+	Rows           int // megabytes of rows of one table, besides; 0: a few
 }
 
 const (
 	usualPerBlock = 500
 	accountBytes  = 32 << 10 // of state that an account takes while the chain is made, at most
 	chainFile     = "chain.json"
-	shapeVersion  = 1 // of all that is below, for the name of the folder
+	shapeVersion  = 2 // of all that is below, for the name of the folder
 )
 
 // Network is a chain of a shape, in a folder of made chains.
@@ -50,14 +56,26 @@ type Network struct {
 
 // New is the network of a chain, kept in the folder cache.
 func New(cache string, s Shape) *Network {
+	s.PerBlock, s.PerTransaction, s.Keys = cmp.Or(s.PerBlock, usualPerBlock), cmp.Or(s.PerTransaction, 1), cmp.Or(s.Keys, 1)
 	name := fmt.Sprintf("antelope-%d-%d-%d-%d", shapeVersion, s.Seed, s.Accounts, s.Transfers)
-	if s.PerBlock == 0 {
-		s.PerBlock = usualPerBlock
+	for _, unusual := range []struct {
+		what       string
+		got, usual int
+	}{{"block", s.PerBlock, usualPerBlock}, {"transaction", s.PerTransaction, 1}, {"keys", s.Keys, 1}, {"empty", s.Empty, 0}, {"rows", s.Rows, 0}} {
+		if unusual.got != unusual.usual {
+			name += fmt.Sprintf("-%s-%d", unusual.what, unusual.got)
+		}
 	}
-	if s.PerBlock != usualPerBlock {
-		name += fmt.Sprintf("-%d", s.PerBlock)
+	return &Network{blocks: blocks{dir: filepath.Join(cache, name), rows: s.Rows}, shape: s, cache: cache}
+}
+
+// traffic chooses transfers between the chain's accounts.
+func (n *Network) traffic(seed uint64) (*chaintest.Traffic, error) {
+	t, err := chaintest.NewTraffic(n.shape.Accounts, seed)
+	if err != nil {
+		return nil, err
 	}
-	return &Network{blocks: blocks{dir: filepath.Join(cache, name)}, shape: s, cache: cache}
+	return t, t.Keyed(n.shape.Keys)
 }
 
 // Chain makes the chain, unless the folder has it whole.
@@ -114,7 +132,7 @@ func (n *Network) make(ctx context.Context, part string) (err error) {
 	if err != nil {
 		return err
 	}
-	limit := int64(1<<30) + accountBytes*int64(n.shape.Accounts)
+	limit := int64(1<<30) + accountBytes*int64(n.shape.Accounts) + rowRoom*int64(n.shape.Rows)<<20
 	st, err := engine.Open(filepath.Join(part, "state"), engine.Options{Kind: engine.Page, Mode: mode, LimitBytes: limit})
 	if err != nil {
 		return err
@@ -151,23 +169,31 @@ func (n *Network) fill(ctx context.Context, m *chaintest.Maker, log *blocklog.Lo
 	if err := log.ResetGenesis(m.Genesis, m.Chain.Head().Block.Append(nil)); err != nil {
 		return err
 	}
-	traffic, err := chaintest.NewTraffic(n.shape.Accounts, n.shape.Seed)
+	traffic, err := n.traffic(n.shape.Seed)
 	if err != nil {
 		return err
 	}
-	t, err := chaintest.NewTokenOf(m, contracts.Token().Code, traffic)
+	token := contracts.Token()
+	t, err := chaintest.NewTokenOf(m, token.Code, traffic)
 	if err != nil {
 		return err
+	}
+	if err := setABI(m, chaintest.TokenAccount, token.ABI); err != nil {
+		return err
+	}
+	if err := fillTable(ctx, m, n.shape.Rows); err != nil {
+		return fmt.Errorf("fill a table: %w", err)
 	}
 	for left := n.shape.Transfers; left > 0; left -= n.shape.PerBlock {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if _, err := t.Transfers(min(left, n.shape.PerBlock), 1); err != nil {
+		transactions := (min(left, n.shape.PerBlock) + n.shape.PerTransaction - 1) / n.shape.PerTransaction
+		if _, err := t.Transfers(transactions, n.shape.PerTransaction); err != nil {
 			return err
 		}
 	}
-	for range 3 { // a later block makes one irreversible, and what is goes to the log
+	for range n.shape.Empty + 3 { // a later block makes one irreversible, and what is goes to the log
 		if _, err := m.Block(); err != nil {
 			return err
 		}

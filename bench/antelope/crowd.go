@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/p2p"
 	"tarn/antelope/p2p/peer"
 	"tarn/antelope/types"
@@ -235,11 +234,7 @@ func (n *Network) Gossip(ctx context.Context, node suite.Node, seed uint64, coun
 
 // frames are transfers as peers send them.
 func (n *Network) frames(ctx context.Context, url string, seed uint64, count int) ([][]byte, error) {
-	key, err := chaintest.Key()
-	if err != nil {
-		return nil, err
-	}
-	traffic, err := chaintest.NewTraffic(n.shape.Accounts, seed)
+	traffic, err := n.traffic(seed)
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +245,7 @@ func (n *Network) frames(ctx context.Context, url string, seed uint64, count int
 	all := make([][]byte, count)
 	expiration := types.TimePointSec(time.Now().Add(good).Unix())
 	for k := range all {
-		t, err := signed(key, i, traffic.Transfer(), expiration, uint32(k))
+		t, err := signed(traffic, i, traffic.Transfer(), expiration, uint32(k))
 		if err != nil {
 			return nil, err
 		}

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/p2p"
 	"tarn/antelope/p2p/peer"
 	"tarn/antelope/types"
@@ -131,11 +130,7 @@ func (c *pacer) drain(ctx context.Context, sent int, ended <-chan error) error {
 
 // sendSteadily sends the transfers of a load, and says how many.
 func (n *Network) sendSteadily(ctx context.Context, p *peer.Peer, url string, o suite.Load, ended <-chan error) (sent int, err error) {
-	key, err := chaintest.Key()
-	if err != nil {
-		return 0, err
-	}
-	traffic, err := chaintest.NewTraffic(n.shape.Accounts, o.Seed)
+	traffic, err := n.traffic(o.Seed)
 	if err != nil {
 		return 0, err
 	}
@@ -151,7 +146,7 @@ func (n *Network) sendSteadily(ctx context.Context, p *peer.Peer, url string, o 
 		frames = frames[:0]
 		expiration := types.TimePointSec(time.Now().Add(loadGood).Unix())
 		for due := int(since.Seconds() * o.Rate); sent < due && len(frames) < 1<<20; sent++ {
-			t, err := signed(key, i, traffic.Transfer(), expiration, uint32(sent))
+			t, err := signed(traffic, i, traffic.Transfer(), expiration, uint32(sent))
 			if err != nil {
 				return sent, err
 			}

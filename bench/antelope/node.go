@@ -25,7 +25,7 @@ import (
 	"tarn/internal/loopback"
 )
 
-// stateMB is the room that each node has for its state.
+// stateMB is the room that each node has for its state, but for rows that were asked for.
 const stateMB = 4096
 
 // versionPatience is how long a program may take to say its version: some say it and
@@ -54,7 +54,7 @@ func command(s subject.Subject) []string {
 
 // started is a node of a folder, with the arguments that all nodes have. The chain plugin
 // must be named first: nodeos initialises plugins in this order.
-func started(s subject.Subject, dir string) (suite.Node, error) {
+func (b *blocks) started(s subject.Subject, dir string) (suite.Node, error) {
 	addresses, err := loopback.Addresses(2)
 	if err != nil {
 		return suite.Node{}, err
@@ -66,7 +66,7 @@ func started(s subject.Subject, dir string) (suite.Node, error) {
 		"--plugin", "eosio::producer_plugin", "--plugin", "eosio::producer_api_plugin",
 		"--http-server-address", addresses[0], "--p2p-listen-endpoint", addresses[1], "--http-validate-host", "0",
 		"--http-max-response-time-ms", "10000", "--abi-serializer-max-time-ms", "10000",
-		"--chain-state-db-size-mb", strconv.Itoa(stateMB), "--resource-monitor-not-shutdown-on-threshold-exceeded")
+		"--chain-state-db-size-mb", strconv.Itoa(stateMB+rowRoom*b.rows), "--resource-monitor-not-shutdown-on-threshold-exceeded")
 	switch {
 	case s.Program == subject.Nodeos || slices.Contains(subject.Modes(subject.Nodeos), s.Mode):
 		n.Args = append(n.Args, "--database-map-mode", s.Mode)
@@ -86,8 +86,12 @@ func started(s subject.Subject, dir string) (suite.Node, error) {
 // Import are the arguments of a node that makes the state of the blocks in its folder,
 // makes it durable, and ends.
 func (b *blocks) Import(s subject.Subject, dir string) ([]string, error) {
-	n, err := started(s, dir)
-	return append(n.Args, "--terminate-at-block", strconv.FormatUint(b.chain.Blocks, 10)), err
+	n, err := b.started(s, dir)
+	n.Args = append(n.Args, "--terminate-at-block", strconv.FormatUint(b.chain.Blocks, 10))
+	if b.AllChecks {
+		n.Args = append(n.Args, "--force-all-checks")
+	}
+	return n.Args, err
 }
 
 // Peers that may connect, and how often it is seen to those that are gone.
@@ -102,14 +106,14 @@ func crowdable(args []string) []string {
 
 // Source is a node that gives the blocks in its folder to peers.
 func (b *blocks) Source(s subject.Subject, dir string) (suite.Node, error) {
-	n, err := started(s, dir)
+	n, err := b.started(s, dir)
 	n.Args = crowdable(n.Args)
 	return n, err
 }
 
 // Follow is a node that gets blocks from a peer, after those in its folder, or from the first.
 func (b *blocks) Follow(s subject.Subject, dir, peer string) (suite.Node, error) {
-	n, err := started(s, dir)
+	n, err := b.started(s, dir)
 	if err != nil {
 		return n, err
 	}
@@ -135,7 +139,7 @@ func (n *Network) Serve(s subject.Subject, dir, snapshot string) (suite.Node, er
 	if err != nil {
 		return suite.Node{}, err
 	}
-	node, err := started(s, dir)
+	node, err := n.started(s, dir)
 	if err != nil {
 		return node, err
 	}

@@ -78,18 +78,32 @@ func (n *Network) Accepted(status int, body []byte) error {
 	return nil
 }
 
-// Questions ask for accounts that are chosen at random: half for what they have, a quarter
-// for their number of transactions, a quarter for the newest block.
-func (n *Network) Questions(_ context.Context, url string, seed uint64, count int) ([]load.Request, error) {
+// Calls that are asked for.
+const (
+	callBalance = "eth_getBalance"
+	callNonce   = "eth_getTransactionCount"
+	callBlock   = "eth_getBlockByNumber"
+)
+
+// Calls are those that can be asked for alone.
+func (n *Network) Calls() []string { return []string{callBalance, callNonce, callBlock} }
+
+// mixed is asked for in turn where no call is named.
+var mixed = []string{callBlock, callNonce, callBalance, callBalance}
+
+// Questions asks a call again and again, or several in turn, for accounts that are chosen at
+// random, and for the newest block.
+func (n *Network) Questions(_ context.Context, url string, seed uint64, call string, count int) ([]load.Request, error) {
+	calls := mixed
+	if call != "" {
+		calls = []string{call}
+	}
 	random := rand.New(rand.NewPCG(seed, 3))
 	all := make([]load.Request, count)
 	for i := range all {
-		method, params := "eth_getBalance", []any{n.accounts.Name(random.IntN(n.shape.Accounts)), "latest"}
-		switch i % 4 {
-		case 0:
-			method, params = "eth_getBlockByNumber", []any{"latest", false}
-		case 1:
-			method = "eth_getTransactionCount"
+		method, params := calls[i%len(calls)], []any{n.accounts.Name(random.IntN(n.shape.Accounts)), "latest"}
+		if method == callBlock {
+			params = []any{"latest", false}
 		}
 		body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 		if err != nil {

@@ -48,14 +48,14 @@ func TestWhatIsNoRecordIsRefused(t *testing.T) {
 		"[]":                        "cannot unmarshal",
 		`{"kind":"other"}`:          `kind is "other"`,
 		`{"kind":"tarn-bench-run"}`: "number 0",
-		`{"kind":"tarn-bench-run","schema":5,"nonsense":1}`:                                                                "nonsense",
-		`{"kind":"tarn-bench-watch","schema":5}`:                                                                           "no reading",
-		`{"kind":"tarn-bench-watch","schema":5,"samples":[{"seconds":2},{"seconds":1}]}`:                                   "before the one before",
-		`{"kind":"tarn-bench-run","schema":5,"lives":[{"suite":"x","subject":"y","round":1}]}`:                             `suite "x"`,
-		`{"kind":"tarn-bench-run","schema":5,"suites":[{"name":"x"},{"name":"x"}]}`:                                        "twice",
-		`{"kind":"tarn-bench-run","schema":5,"suites":[{"name":"x","metrics":[{"name":"b","part":"a"},{"name":"a: b"}]}]}`: `"a: b" twice`,
-		`{"kind":"tarn-bench-run","schema":5,"subjects":[{"name":"x"},{"name":"x"}]}`:                                      "twice",
-		`{"kind":"tarn-bench-run","schema":5,"lives":[{"values":{"time":"NaN"}}]}`:                                         "cannot unmarshal",
+		`{"kind":"tarn-bench-run","schema":6,"nonsense":1}`:                                                                "nonsense",
+		`{"kind":"tarn-bench-watch","schema":6}`:                                                                           "no reading",
+		`{"kind":"tarn-bench-watch","schema":6,"samples":[{"seconds":2},{"seconds":1}]}`:                                   "before the one before",
+		`{"kind":"tarn-bench-run","schema":6,"lives":[{"suite":"x","subject":"y","round":1}]}`:                             `suite "x"`,
+		`{"kind":"tarn-bench-run","schema":6,"suites":[{"name":"x"},{"name":"x"}]}`:                                        "twice",
+		`{"kind":"tarn-bench-run","schema":6,"suites":[{"name":"x","metrics":[{"name":"b","part":"a"},{"name":"a: b"}]}]}`: `"a: b" twice`,
+		`{"kind":"tarn-bench-run","schema":6,"subjects":[{"name":"x"},{"name":"x"}]}`:                                      "twice",
+		`{"kind":"tarn-bench-run","schema":6,"lives":[{"values":{"time":"NaN"}}]}`:                                         "cannot unmarshal",
 	} {
 		name := filepath.Join(t.TempDir(), "r.json")
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -76,7 +76,7 @@ func FuzzParse(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(text)
-	f.Add([]byte(`{"kind":"tarn-bench-watch","schema":5,"samples":[{}]}`))
+	f.Add([]byte(`{"kind":"tarn-bench-watch","schema":6,"samples":[{}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		run, watch, err := Parse(text)
 		if err != nil {

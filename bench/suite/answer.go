@@ -17,7 +17,7 @@ const questions = 4096
 func (l *life) answer(ctx context.Context) error {
 	return l.with(ctx, func(s *server) error {
 		n, o := l.runner.config.Network.(Asking), l.runner.config.Options
-		all, err := n.Questions(ctx, s.URL, l.seed(), questions)
+		all, err := n.Questions(ctx, s.URL, l.seed(), "", questions)
 		if err != nil {
 			return fmt.Errorf("make questions: %w", err)
 		}
@@ -52,6 +52,45 @@ func (l *life) answer(ctx context.Context) error {
 		l.samples[RPC], l.waits = s.Samples(), append(waits("connections", closed.Windows), waits("rate", open.Windows)...)
 		return nil
 	})
+}
+
+// calls is the suite of that name.
+func (l *life) calls(ctx context.Context) error {
+	return l.with(ctx, func(s *server) error {
+		n := l.runner.config.Network.(Asking)
+		values := parts{}
+		for _, call := range n.Calls() {
+			all, err := n.Questions(ctx, s.URL, l.seed(), call, questions)
+			if err == nil {
+				err = l.askOnce(ctx, s, n.Answered, all, values.of(call))
+			}
+			if err != nil {
+				return fmt.Errorf("ask %s: %w", call, err)
+			}
+		}
+		l.values[Calls], l.samples[Calls] = values.all(), s.Samples()
+		return nil
+	})
+}
+
+// warming is how many requests are asked before a loop is measured.
+const warming = 64
+
+// askOnce measures one kind of requests.
+func (l *life) askOnce(ctx context.Context, s *server, judge load.Judge, all []load.Request, values map[string]float64) error {
+	warm, err := load.Closed(ctx, l.runner.config.Options.Connect, all[:min(warming, len(all))], judge)
+	if err == nil && warm.Failures > 0 {
+		err = fmt.Errorf("%d of %d requests had no answer; the first: %w", warm.Failures, warm.Failures+warm.Answers, warm.Failure)
+	}
+	if err != nil {
+		return err
+	}
+	result, used, err := l.cycled(ctx, s, all, judge)
+	if err != nil {
+		return err
+	}
+	maps.Copy(values, answeredWith(result, used))
+	return nil
 }
 
 // askFor is how long a loop of questions lasts.

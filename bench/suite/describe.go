@@ -17,6 +17,7 @@ const (
 	Disk     = "disk"
 	Snapshot = "snapshot"
 	RPC      = "rpc"
+	Calls    = "calls"
 	Sync     = "sync"
 	Window   = "window"
 	P2P      = "p2p"
@@ -29,6 +30,8 @@ const (
 	Streams   = "streams"
 	Setcode   = "setcode"
 	Memory    = "memory"
+
+	MemorySnapshot = "memory-snapshot"
 )
 
 // Description says what a suite is, for people who choose.
@@ -69,6 +72,7 @@ const (
 	loading     = "start from it"
 	loadWritten = "written by the start"
 	longest     = "longest of 10 s, mean"
+	blockWait   = "longest wait for a block"
 	openShare   = "processor at the rate"
 	openHalf    = "half within, at the rate"
 	openNearAll = "99 % within, at the rate"
@@ -176,6 +180,14 @@ func streams(n Network) bool {
 func deploys(n Network) bool {
 	_, ok := n.(Deploying)
 	return ok && loads(n)
+}
+
+// measuring is a description with the metrics that the network decides.
+func (d Description) measuring(n Network) Description {
+	if d.Name == Calls {
+		d.Metrics = inParts(list(more(perSecond, rate), of(seconds, half, nearAll, each, client)), n.(Asking).Calls()...)
+	}
+	return d
 }
 
 // Able says which suites cannot be measured on a network.

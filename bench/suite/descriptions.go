@@ -33,9 +33,9 @@ func ownLife() []Description {
 			"(a checkpoint) once in the time that lies between checkpoints. The device's bytes are those of the whole disk, whoever wrote them, its end included.",
 			Metrics: list(of(byteRate, running), of(bytesUnit, atEnd), of(yearly, year), more(years, lasts), of(bytesUnit, device, blocksGrew, stateGrew), of(percent, share), of(seconds, nearAll), memory[:1])},
 			"writes to the drive at 10-15 and 15-40 transactions per second, and the years that it lasts (E5, E6, E8, W5, W6)", "--for", "the chain, and what is written", serves},
-		{record.Suite{Name: Snapshot, How: "A snapshot of the state while the node serves: from the question to the answer. Then a new node starts from the snapshot, until it answers, and ends well. " +
+		{record.Suite{Name: Snapshot, How: "A snapshot of the state while the node makes blocks: from the question until the file is whole; meanwhile the longest time without a new block, until the answer. Then a new node starts from the snapshot, until it answers, and ends well. " +
 			"Processor, waits, memory and the curves are the new node's.",
-			Metrics: list(of(seconds, took), of(bytesUnit, size, written), of(seconds, loading, processor), of(bytesUnit, loadWritten, atEnd), of(number, faults), of(bytesUnit, swap), memory)},
+			Metrics: list(of(seconds, took, blockWait), of(bytesUnit, size, written), of(seconds, loading, processor), of(bytesUnit, loadWritten, atEnd), of(number, faults), of(bytesUnit, swap), memory)},
 			"first start, from a snapshot (E2)", "seconds", "the state, twice", saves},
 	}
 }
@@ -48,7 +48,9 @@ func withOthers() []Description {
 			"then at a rate, where a question's time counts from when it was due. The longest of each 10 s are averaged. The client shares the processors with the node.",
 			Metrics: list(more(perSecond, rate), of(seconds, half, nearAll, longest, each, client), of(percent, openShare), of(seconds, openHalf, openNearAll, openLongest), of(bytesUnit, read, written), of(number, threads), memory[:1])},
 			"requests answered over 30 connections, the longest of each interval, the processor at 50 per second, disk meanwhile (F1-F5, F8-F10)", "twice --ask-for", "the chain", asks},
-		{record.Suite{Name: Sync, How: "A new node gets all blocks from a node of this program that makes none, with all checks; from the first block that a question finds until the last; then it ends. " +
+		{record.Suite{Name: Calls, How: "Each call alone, over connections, each the next as soon as its last is answered, of accounts that are chosen at random; of tables ten rows. The client shares the processors with the node."},
+			"–", "--ask-for, for each call", "the chain", asks},
+		{record.Suite{Name: Sync, How: "A new node gets all blocks from the source, a node that makes none, with all checks; from the first block that a question finds until the last; then it ends. " +
 			"The source shares the processors with the node.",
 			Metrics: list(of(seconds, took), more(perSecond, blockRate), of(seconds, processor, source), of(bytesUnit, written), memory)},
 			"sync from genesis (F6)", "seconds; of a recorded chain hours", "the chain, twice", follows},
@@ -112,5 +114,10 @@ func withLimits() []Description {
 			Metrics: list(inParts(list(of(seconds, took), of(bytesUnit, onDisk, read), of(number, faults)), Start),
 				inParts(answered, askQuestions, sendTransfers), inParts(list(of(seconds, took), of(bytesUnit, written, private, swap)), Stop))},
 			"32 GB of memory, the rest on swap (E2)", "--ask-for, and seconds", "the chain", asks},
+		{record.Suite{Name: MemorySnapshot, How: "A new node in a control group whose memory is less than a snapshot that was written without the group begins with the snapshot, until it answers; " +
+			"then it writes one itself, until the file is whole, for which it reads all of its state; then it ends. A node that cannot live so is a row that failed.",
+			Metrics: list(inParts(list(of(seconds, took), of(bytesUnit, size, read, written), of(number, faults)), Start),
+				inParts(list(of(seconds, took), of(bytesUnit, written)), Snapshot), inParts(list(of(seconds, took), of(bytesUnit, written, private, swap)), Stop))},
+			"first start, from a snapshot, with 32 GB of memory (E2)", "seconds", "the state, twice", saves},
 	}
 }

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -133,16 +134,19 @@ func (l *life) snapshot(ctx context.Context) error {
 
 // snapshotOf has a node write a snapshot, which the caller removes.
 func (l *life) snapshotOf(ctx context.Context, s *server) (string, map[string]float64, error) {
+	if _, err := l.producing(ctx, s); err != nil {
+		return "", nil, err
+	}
 	before, err := s.Now()
 	if err != nil {
 		return "", nil, err
 	}
-	begin := time.Now()
-	path, err := l.runner.config.Network.(Saving).Snapshot(ctx, s.URL)
-	if err != nil {
+	begin, waits := time.Now(), l.blockWaits(ctx, s)
+	path, whole, err := l.runner.config.Network.(Saving).Snapshot(ctx, s.URL, s.dir)
+	longest, failed := waits()
+	if err := errors.Join(err, failed); err != nil {
 		return "", nil, err
 	}
-	length := time.Since(begin)
 	after, err := s.Now()
 	if err != nil {
 		return "", nil, err
@@ -154,5 +158,42 @@ func (l *life) snapshotOf(ctx context.Context, s *server) (string, map[string]fl
 	if err != nil {
 		return "", nil, fmt.Errorf("look at the snapshot that the node names: %w", err)
 	}
-	return path, map[string]float64{took: length.Seconds(), size: float64(info.Size()), written: float64(after.Disk.Net() - before.Disk.Net())}, nil
+	return path, map[string]float64{took: whole.Sub(begin).Seconds(), blockWait: longest.Seconds(), size: float64(info.Size()),
+		written: float64(after.Disk.Net() - before.Disk.Net())}, nil
+}
+
+// blockEvery is how often a node is asked whether it has a new block.
+const blockEvery = 5 * time.Millisecond
+
+// blockWaits asks a node for its newest block until end is called, which returns the longest
+// time without a new one.
+func (l *life) blockWaits(ctx context.Context, s *server) (end func() (time.Duration, error)) {
+	stop, ended := make(chan struct{}), make(chan error, 1)
+	longest, since := time.Duration(0), time.Now()
+	go func() {
+		ended <- func() error {
+			for last := uint64(0); ; {
+				n, err := l.head(ctx, s, 0)
+				if err != nil {
+					return err
+				}
+				longest = max(longest, time.Since(since))
+				if n > last {
+					last, since = n, time.Now()
+				}
+				select {
+				case <-stop:
+					return nil
+				case <-ctx.Done():
+					return ctx.Err()
+				case <-time.After(blockEvery):
+				}
+			}
+		}()
+	}()
+	return func() (time.Duration, error) {
+		close(stop)
+		err := <-ended
+		return longest, err
+	}
 }

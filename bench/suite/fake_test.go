@@ -131,7 +131,11 @@ func node(args []string) error {
 		fmt.Fprintf(w, "tarn_state_written_bytes_total{cause=\"growth\"} %d\n", atomic.AddInt64(&head, 1)) //nolint:errcheck // whoever asked is gone
 	})
 	http.HandleFunc("/snapshot", func(w http.ResponseWriter, _ *http.Request) {
-		if err := write(dir, "snapshot", snapshotWrites); err != nil {
+		size := snapshotWrites
+		if mode == "large" {
+			size = largeWrites
+		}
+		if err := write(dir, "snapshot", size); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		}
 		fmt.Fprint(w, "snapshot") //nolint:errcheck // whoever asked is gone
@@ -207,7 +211,9 @@ func (f *fake) Follow(s subject.Subject, dir, peer string) (Node, error) {
 	return f.Serve(s, dir, "")
 }
 
-func (f *fake) Questions(ctx context.Context, url string, seed uint64, count int) ([]load.Request, error) {
+func (f *fake) Calls() []string { return []string{"one", "other"} }
+
+func (f *fake) Questions(ctx context.Context, url string, seed uint64, _ string, count int) ([]load.Request, error) {
 	transfers, err := f.Transfers(url, seed)
 	if err != nil {
 		return nil, err
@@ -337,8 +343,9 @@ func (f *fake) Accepted(status int, body []byte) error {
 	return nil
 }
 
-func (f *fake) Snapshot(ctx context.Context, url string) (string, error) {
-	return f.ask(ctx, url+"/snapshot")
+func (f *fake) Snapshot(ctx context.Context, url, _ string) (string, time.Time, error) {
+	path, err := f.ask(ctx, url+"/snapshot")
+	return path, time.Now(), err
 }
 
 // config is a run of subjects in these modes.

@@ -59,6 +59,7 @@ func groups() []group {
 		{[]string{Disk}, (*life).disk},
 		{[]string{Snapshot}, (*life).snapshot},
 		{[]string{RPC}, (*life).answer},
+		{[]string{Calls}, (*life).calls},
 		{[]string{Sync}, (*life).sync},
 		{[]string{Window}, (*life).window},
 		{[]string{P2P}, (*life).gossip},
@@ -70,6 +71,7 @@ func groups() []group {
 		{[]string{Streams}, (*life).streams},
 		{[]string{Setcode}, (*life).setcode},
 		{[]string{Memory}, (*life).memory},
+		{[]string{MemorySnapshot}, (*life).memorySnapshot},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 
 	"tarn/bench/load"
@@ -22,7 +23,7 @@ const megabyte = 1_000_000
 
 // limitable says why no control group can be made, if one is needed.
 func limitable(o record.Options) error {
-	if !slices.Contains(o.Suites, Memory) {
+	if !slices.Contains(o.Suites, Memory) && !slices.Contains(o.Suites, MemorySnapshot) {
 		return nil
 	}
 	g, err := watcher.NewGroup(int64(o.Memory) * megabyte)
@@ -32,28 +33,83 @@ func limitable(o record.Options) error {
 	return g.Close()
 }
 
-// memory is the suite of that name: a life of a node in a control group, on a state that was
-// made without one.
-func (l *life) memory(ctx context.Context) (err error) {
-	dir, err := l.base(ctx)
-	if err != nil {
-		return err
-	}
+// within runs f while the life's processes begin in a control group, whose memory is less than
+// the files that are named, which are put out of the page cache before. The processes end in f.
+func (l *life) within(what, files string, size int64, f func() error) (err error) {
 	limit := int64(l.runner.config.Options.Memory) * megabyte
-	size := stateBytes(dir)
 	if size <= limit {
-		return fmt.Errorf("the state has %d MB, and there are %d MB of memory for it: a larger one is made with --accounts", size/megabyte, limit/megabyte)
+		return fmt.Errorf("the %s has %d MB, and there are %d MB of memory for it: a larger one is made with --accounts or --rows", what, size/megabyte, limit/megabyte)
 	}
-	if err := evict(dir); err != nil {
+	if err := evict(files); err != nil {
 		return err
 	}
 	if l.group, err = watcher.NewGroup(limit); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.group.Close()) }()
-	if err := l.with(ctx, func(s *server) error { return l.limited(ctx, s, size) }); err != nil {
-		return fmt.Errorf("with %d MB of memory for a state of %d MB: %w", limit/megabyte, size/megabyte, err)
+	if err := f(); err != nil {
+		return fmt.Errorf("with %d MB of memory for a %s of %d MB: %w", limit/megabyte, what, size/megabyte, err)
 	}
+	return nil
+}
+
+// memory is the suite of that name: a life of a node in a control group, on a state that was
+// made without one.
+func (l *life) memory(ctx context.Context) error {
+	dir, err := l.base(ctx)
+	if err != nil {
+		return err
+	}
+	size := stateBytes(dir)
+	return l.within("state", dir, size, func() error {
+		return l.with(ctx, func(s *server) error { return l.limited(ctx, s, size) })
+	})
+}
+
+// memorySnapshot is the suite of that name: a snapshot is written without a control group, and
+// a new node in one begins with it.
+func (l *life) memorySnapshot(ctx context.Context) error {
+	var path string
+	var values map[string]float64
+	err := l.with(ctx, func(s *server) (err error) {
+		path, values, err = l.snapshotOf(ctx, s)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer os.Remove(path)
+	return l.within("snapshot", path, int64(values[size]), func() error { return l.limitedSnapshot(ctx, path, values[size]) })
+}
+
+// limitedSnapshot is what a node does in the group that begins with a snapshot: it loads it,
+// and writes one, for which it reads all of its state.
+func (l *life) limitedSnapshot(ctx context.Context, path string, bytes float64) error {
+	dir, err := l.runner.folder()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	s, err := l.answeringWithin(ctx, importPatience, l.subject, dir, func() (Node, error) { return l.runner.serving.Serve(l.subject, dir, path) })
+	if err != nil {
+		return fmt.Errorf("begin with the snapshot: %w", err)
+	}
+	defer s.Kill()
+	values := parts{}
+	maps.Copy(values.of(Start), map[string]float64{
+		took: s.ready.Seconds(), size: bytes, read: float64(s.first.Disk.Read), written: float64(s.first.Disk.Net()), faults: float64(s.first.MajorFaults),
+	})
+	_, again, err := l.snapshotOf(ctx, s)
+	if err != nil {
+		return fmt.Errorf("write a snapshot: %w", err)
+	}
+	maps.Copy(values.of(Snapshot), map[string]float64{took: again[took], written: again[written]})
+	length, wrote, err := l.stopped(ctx, s)
+	if err != nil {
+		return err
+	}
+	maps.Copy(values.of(Stop), map[string]float64{took: length.Seconds(), written: float64(wrote), private: mostPrivate(s.Samples()), swap: mostSwapped(s.Samples())})
+	l.values[MemorySnapshot], l.samples[MemorySnapshot] = values.all(), s.Samples()
 	return nil
 }
 
@@ -78,7 +134,7 @@ func (l *life) limited(ctx context.Context, s *server, size int64) error {
 // askAndSend asks questions for a time, and then sends transfers.
 func (l *life) askAndSend(ctx context.Context, s *server, values parts) error {
 	n := l.runner.config.Network.(Asking)
-	all, err := n.Questions(ctx, s.URL, l.seed(), questions)
+	all, err := n.Questions(ctx, s.URL, l.seed(), "", questions)
 	if err != nil {
 		return fmt.Errorf("make questions: %w", err)
 	}

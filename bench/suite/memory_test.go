@@ -43,19 +43,8 @@ func TestANodeWithLessMemoryThanItsState(t *testing.T) {
 	}
 	nothingIsLeft(t, c)
 	noGroupIsLeft(t)
-	large := r.Lives[0]
-	if large.Failure != "" {
-		t.Fatalf("%+v", large)
-	}
-	for _, m := range r.Suites[0].Metrics {
-		if _, ok := large.Values[m.Key()]; !ok {
-			t.Errorf("there is no %q", m.Key())
-		}
-	}
-	if len(large.Values) != len(r.Suites[0].Metrics) {
-		t.Errorf("%d values of %d that are described", len(large.Values), len(r.Suites[0].Metrics))
-	}
-	if got := large.Values[keyOf(Start, onDisk)]; !within2(got, largeWrites) {
+	hasAll(t, r, r.Lives[0])
+	if got := r.Lives[0].Values[keyOf(Start, onDisk)]; !within2(got, largeWrites) {
 		t.Errorf("its state has %d bytes, counted %v", largeWrites, got)
 	}
 	if why := r.Lives[1].Failure; !strings.Contains(why, "the state has 1 MB, and there are 64 MB") {
@@ -63,6 +52,48 @@ func TestANodeWithLessMemoryThanItsState(t *testing.T) {
 	}
 	if why := r.Lives[2].Failure; !strings.Contains(why, "this mode is broken") {
 		t.Errorf("a node that cannot live so: %q", why)
+	}
+}
+
+// hasAll fails if a life lacks a value that its suite describes, or has one more.
+func hasAll(t *testing.T, r *record.Run, l record.Life) {
+	t.Helper()
+	if l.Failure != "" || len(l.Values) != len(r.Suites[0].Metrics) {
+		t.Errorf("%d values of %d that are described: %+v", len(l.Values), len(r.Suites[0].Metrics), l)
+	}
+	for _, m := range r.Suites[0].Metrics {
+		if _, ok := l.Values[m.Key()]; !ok {
+			t.Errorf("there is no %q", m.Key())
+		}
+	}
+}
+
+// The snapshot of the fake's mode "large" is as large.
+func TestANodeWithLessMemoryThanItsSnapshot(t *testing.T) {
+	c := config(t, &fake{}, []string{MemorySnapshot}, 1, "large", "heap")
+	c.Options.Memory = memoryLeast
+	if err := limitable(c.Options); err != nil {
+		t.Skip(err)
+	}
+	r, err := Run(t.Context(), c)
+	if err != nil || len(r.Lives) != 2 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	nothingIsLeft(t, c)
+	noGroupIsLeft(t)
+	hasAll(t, r, r.Lives[0])
+	values := r.Lives[0].Values
+	if got := values[keyOf(Start, size)]; got != largeWrites {
+		t.Errorf("the snapshot has %d bytes, counted %v", largeWrites, got)
+	}
+	if got := values[keyOf(Start, written)]; !within2(got, loadWrites) {
+		t.Errorf("the start from it wrote %d bytes, counted %v", loadWrites, got)
+	}
+	if got := values[keyOf(Snapshot, written)]; !within2(got, largeWrites) {
+		t.Errorf("the next snapshot wrote %d bytes, counted %v", largeWrites, got)
+	}
+	if why := r.Lives[1].Failure; !strings.Contains(why, "the snapshot has 2 MB, and there are 64 MB") {
+		t.Errorf("a snapshot that fits: %q", why)
 	}
 }
 

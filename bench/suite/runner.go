@@ -67,7 +67,7 @@ func Run(ctx context.Context, c Config) (_ *record.Run, err error) {
 	r.run.Machine.InMemory = c.InMemory
 	r.serving, _ = c.Network.(Serving)
 	for _, d := range wanted(c.Options) {
-		r.run.Suites = append(r.run.Suites, d.Suite)
+		r.run.Suites = append(r.run.Suites, d.measuring(c.Network).Suite)
 	}
 	if err := r.prepare(ctx); err != nil {
 		return nil, err

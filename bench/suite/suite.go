@@ -52,12 +52,15 @@ type (
 	}
 	// Saving can write snapshots.
 	Saving interface {
-		// Snapshot has a node write one, and returns its path.
-		Snapshot(ctx context.Context, url string) (string, error)
+		// Snapshot has a node of a folder write one, and returns its path, and when it was whole.
+		Snapshot(ctx context.Context, url, dir string) (path string, whole time.Time, err error)
 	}
 	// Asking answers questions that change nothing.
 	Asking interface {
-		Questions(ctx context.Context, url string, seed uint64, count int) ([]load.Request, error)
+		// Calls are the names of those that can be asked alone.
+		Calls() []string
+		// Questions ask one call, or a mix of calls if it is "".
+		Questions(ctx context.Context, url string, seed uint64, call string, count int) ([]load.Request, error)
 		// Answered says why an answer is none.
 		Answered(status int, body []byte) error
 	}

@@ -14,12 +14,16 @@ const (
 	roundsMost   = 1000
 	accountsMost = 10_000_000
 	blockMost    = 5000 // transfers in one block of a chain that is made
-	workMost     = 100_000_000
-	pushMost     = 1_000_000
-	openMost     = 10_000_000 // transfers of one life of disk
-	peersMost    = 10_000
-	loadMost     = 100_000 // transfers per second
-	clientsMost  = 1000
+	emptyMost    = 10_000_000
+
+	transactionMost = 100    // transfers in one transaction of a chain that is made
+	rowsMost        = 65_536 // MB of rows in a chain's state
+	workMost        = 100_000_000
+	pushMost        = 1_000_000
+	openMost        = 10_000_000 // transfers of one life of disk
+	peersMost       = 10_000
+	loadMost        = 100_000 // transfers per second
+	clientsMost     = 1000
 
 	deploymentsMost = 1000
 	memoryLeast     = 64   // MB: no program of those that are measured starts with less
@@ -55,6 +59,10 @@ func Validate(o record.Options) error {
 	bad(o.Syncing < 1 || o.Syncing > o.Peers, "%d peers that fetch the chain: from 1 to all %d", o.Syncing, o.Peers)
 	bad(!(o.PeerFor > 0) || !(o.Window > 0), "%g s of peers, a window of %g s: both above 0", o.PeerFor, o.Window)
 	bad(o.PerBlock < 0 || o.PerBlock > blockMost, "%d transfers in a block of the chain: from 1 to %d, or 0 for the usual number", o.PerBlock, blockMost)
+	bad(o.PerTransaction < 0 || o.PerTransaction > transactionMost, "%d transfers in a transaction of the chain: from 1 to %d, or 0 for one", o.PerTransaction, transactionMost)
+	bad(o.Keys < 0 || o.Keys > o.Accounts, "%d keys: from 1 to the number of accounts, or 0 for one", o.Keys)
+	bad(o.Empty < 0 || o.Empty > emptyMost, "%d empty blocks: from 0 to %d", o.Empty, emptyMost)
+	bad(o.Rows < 0 || o.Rows > rowsMost, "%d MB of rows: from 0 to %d", o.Rows, rowsMost)
 	bad(!(o.Load > 0) || o.Load > loadMost || !(o.LoadFor > 0) || o.LoadFor > loadForMost, "a load of %g per second for %g s: both above 0, and at most %d per second and %d s", o.Load, o.LoadFor, loadMost, loadForMost)
 	bad(o.Deployments < 1 || o.Deployments > deploymentsMost || !(o.DeployEvery > 0) || float64(o.Deployments+1)*o.DeployEvery > loadForMost,
 		"%d deployments, each %g s: from 1 to %d, above 0, and at most %d s in all", o.Deployments, o.DeployEvery, deploymentsMost, loadForMost)

@@ -63,7 +63,6 @@ var rules = []rule{
 	{"antelope/execute", []string{"antelope/abi", "antelope/authority", "antelope/consensus", "antelope/control", "antelope/crypto", "antelope/deepmind", "antelope/exception",
 		"antelope/feature", "antelope/resource", "antelope/state", "antelope/types", "antelope/wasm", "antelope/wasm/intrinsic", "store", "store/sandbox", "internal/..."}},
 	{"antelope/chain", []string{"antelope/...", "store", "internal/..."}},
-	{"antelope/chain/chaintest/make", []string{"antelope/...", "store/engine", "store/page"}},
 	{"antelope/oracle/...", []string{"antelope/...", "contracts", "store/engine", "probe", "internal/..."}},
 	{"antelope/bench/...", []string{"antelope/...", "bench/watcher", "store", "store/engine", "probe", "internal/..."}},
 	{"antelope/rpc/...", []string{"antelope/...", "serve/...", "internal/..."}},
@@ -119,7 +118,7 @@ var rules = []rule{
 	{"vitals", []string{"store", "serve/exposition", "probe", "dashboard", "internal/..."}},
 	{"dashboard/...", []string{"dashboard/...", "serve/...", "internal/..."}},
 	// Of a ledger the bench has what makes a chain; nodes it meets as processes.
-	{"bench/antelope", []string{"antelope/blocklog", "antelope/chain", "antelope/chain/chaintest", "antelope/crypto", "antelope/p2p", "antelope/p2p/peer", "antelope/types", "contracts", "contracts/assembler", "bench/...", "store/engine", "store/vfs", "internal/..."}},
+	{"bench/antelope", []string{"antelope/abi", "antelope/blocklog", "antelope/chain", "antelope/chain/chaintest", "antelope/p2p", "antelope/p2p/peer", "antelope/serial", "antelope/types", "contracts", "contracts/assembler", "bench/...", "store/engine", "store/vfs", "internal/..."}},
 	{"bench/opera", []string{"opera/traffic", "bench/...", "store/vfs", "internal/..."}},
 	{"bench/...", []string{"bench/...", "store/bench", "store/vfs", "probe", "internal/..."}},
 	{"dbtool/...", []string{"dbtool/...", "store/...", "history", "internal/..."}},

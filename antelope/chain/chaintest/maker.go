@@ -4,6 +4,7 @@
 package chaintest
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -27,10 +28,15 @@ type Maker struct {
 // Begin is the time of the genesis.
 const Begin = types.TimePoint(1_577_836_800_000_000) // 2020-01-01
 
-// Key is the key of everything in all chains that are made here.
-func Key() (crypto.PrivateKey, error) {
+// Key is the key of everything in all chains that are made here, but for users that have
+// others ([Traffic.Keyed]).
+func Key() (crypto.PrivateKey, error) { return numbered(0) }
+
+// numbered is one of the keys that everybody may know. Number 0 is that of everything.
+func numbered(number uint32) (crypto.PrivateKey, error) {
 	var seed [32]byte
 	copy(seed[:], "the key of all chains for testing")
+	binary.BigEndian.PutUint32(seed[:], binary.BigEndian.Uint32(seed[:])^number)
 	return crypto.NewPrivateKey(types.K1, seed)
 }
 
@@ -96,13 +102,17 @@ func (m *Maker) SignBlock(c *chain.Chain) (*types.SignedBlock, error) {
 
 // Sign makes a transaction of actions.
 func (m *Maker) Sign(actions ...types.Action) (*types.PackedTransaction, error) {
+	return m.signAs(m.Key, actions)
+}
+
+func (m *Maker) signAs(key crypto.PrivateKey, actions []types.Action) (*types.PackedTransaction, error) {
 	m.nonce++
 	t := &types.Transaction{Actions: actions}
 	head := m.Chain.Head()
 	t.Expiration = (head.Header.Timestamp.TimePoint() + types.TimePoint(1_000_000*(60+int64(m.nonce%3000)))).Sec()
 	t.SetRefBlock(head.ID)
 	t.MaxNetUsageWords = 1_000_000 + m.nonce // so that no two are the same
-	s, err := m.Key.Sign(t.SigningDigest(m.Genesis.ChainID(), nil))
+	s, err := key.Sign(t.SigningDigest(m.Genesis.ChainID(), nil))
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +122,11 @@ func (m *Maker) Sign(actions ...types.Action) (*types.PackedTransaction, error) 
 // Push executes a transaction of actions in the pending block; its failure is an
 // error.
 func (m *Maker) Push(actions ...types.Action) (*types.TransactionTrace, error) {
-	p, err := m.Sign(actions...)
+	return m.pushAs(m.Key, actions)
+}
+
+func (m *Maker) pushAs(key crypto.PrivateKey, actions []types.Action) (*types.TransactionTrace, error) {
+	p, err := m.signAs(key, actions)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +134,7 @@ func (m *Maker) Push(actions ...types.Action) (*types.TransactionTrace, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.Keys = []types.PublicKey{m.Key.Public()}
+	x.Keys = []types.PublicKey{key.Public()}
 	trace, err := m.Chain.PushTransaction(x, execute.Billing{Explicit: true, CPU: 100})
 	if err == nil && trace.Except != nil {
 		err = fmt.Errorf("transaction %s: %w", trace.ID, trace.Except)
@@ -150,16 +164,23 @@ func Action(contract, name, actor types.Name, data []byte) types.Action {
 }
 
 // CreateAccount is the action that makes an account with the one key.
-func (m *Maker) CreateAccount(n types.Name) types.Action {
-	key := types.KeyAuthority(m.Key.Public())
-	eosio := types.N("eosio")
-	data := types.NewAccount{Creator: eosio, Name: n, Owner: key, Active: key}
+func (m *Maker) CreateAccount(n types.Name) types.Action { return accountOf(n, m.Key) }
+
+// accountOf is the action that makes an account with a key.
+func accountOf(n types.Name, key crypto.PrivateKey) types.Action {
+	eosio, authority := types.N("eosio"), types.KeyAuthority(key.Public())
+	data := types.NewAccount{Creator: eosio, Name: n, Owner: authority, Active: authority}
 	return Action(eosio, types.N("newaccount"), eosio, data.Append(nil))
 }
 
 // SetCode is the action that sets a contract.
 func SetCode(n types.Name, code []byte) types.Action {
 	return Action(types.N("eosio"), types.N("setcode"), n, types.SetCode{Account: n, Code: code}.Append(nil))
+}
+
+// SetABI is the action that sets a contract's ABI, packed.
+func SetABI(n types.Name, abi []byte) types.Action {
+	return Action(types.N("eosio"), types.N("setabi"), n, types.SetABI{Account: n, ABI: abi}.Append(nil))
 }
 
 // ActivatePreactivation activates the feature by which contracts activate the others, in

@@ -3,7 +3,9 @@ package chaintest
 import (
 	"cmp"
 	"slices"
+	"strings"
 
+	"tarn/antelope/crypto"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 )
@@ -17,6 +19,7 @@ type Token struct {
 // Traffic chooses transfers between users: of the same seed the same ones.
 type Traffic struct {
 	Users  []types.Name
+	keys   []crypto.PrivateKey // a user has that of the user's place, of so many
 	symbol types.Symbol
 	seed   uint64
 	memo   uint64
@@ -28,12 +31,32 @@ func NewTraffic(users int, seed uint64) (*Traffic, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Traffic{symbol: symbol, seed: cmp.Or(seed, 1)}
+	key, err := Key()
+	if err != nil {
+		return nil, err
+	}
+	t := &Traffic{symbol: symbol, seed: cmp.Or(seed, 1), keys: []crypto.PrivateKey{key}}
 	for i := range users {
 		t.Users = append(t.Users, userName(i))
 	}
 	return t, nil
 }
+
+// Keyed lets users have so many keys, each the next one's in turn; without it all have the
+// one key.
+func (t *Traffic) Keyed(keys int) error {
+	for len(t.keys) < keys {
+		key, err := numbered(uint32(len(t.keys)))
+		if err != nil {
+			return err
+		}
+		t.keys = append(t.keys, key)
+	}
+	return nil
+}
+
+// KeyOf is the key of a user.
+func (t *Traffic) KeyOf(user types.Name) crypto.PrivateKey { return t.keys[userAt(user)%len(t.keys)] }
 
 // TokenAccount is where the contract is.
 var TokenAccount = types.N("eosio.token")
@@ -62,7 +85,7 @@ func NewTokenOf(m *Maker, code []byte, traffic *Traffic) (*Token, error) {
 	for users := range slices.Chunk(t.Users, 500) {
 		var actions []types.Action
 		for _, n := range users {
-			actions = append(actions, m.CreateAccount(n), t.transfer(eosio, n, 1_000_000_0000))
+			actions = append(actions, accountOf(n, t.KeyOf(n)), t.transfer(eosio, n, 1_000_000_0000))
 		}
 		if _, err := m.Block(actions...); err != nil {
 			return nil, err
@@ -71,14 +94,23 @@ func NewTokenOf(m *Maker, code []byte, traffic *Traffic) (*Token, error) {
 	return t, nil
 }
 
+const userLetters = "abcdefghijklmnopqrstuvwxyz12345"
+
 func userName(i int) types.Name {
-	const letters = "abcdefghijklmnopqrstuvwxyz12345"
 	s := []byte("user........")
 	for k := 11; k >= 4; k-- {
-		s[k] = letters[i%31]
+		s[k] = userLetters[i%31]
 		i /= 31
 	}
 	return types.N(string(s))
+}
+
+// userAt is the place of the user of a name.
+func userAt(n types.Name) (i int) {
+	for _, c := range n.String()[4:] {
+		i = i*31 + strings.IndexRune(userLetters, c)
+	}
+	return i
 }
 
 // Random is a number from 0 to n-1, the next of the seed's.
@@ -96,10 +128,17 @@ func (t *Traffic) transfer(from, to types.Name, amount int64) types.Action {
 }
 
 // Transfer is a transfer between two random users.
-func (t *Traffic) Transfer() types.Action {
+func (t *Traffic) Transfer() types.Action { return t.transfersOf(1)[0] }
+
+// transfersOf are so many transfers of one random user.
+func (t *Traffic) transfersOf(count int) []types.Action {
 	from := t.Random(len(t.Users))
-	to := (from + 1 + t.Random(len(t.Users)-1)) % len(t.Users)
-	return t.transfer(t.Users[from], t.Users[to], 1+int64(t.Random(100)))
+	all := make([]types.Action, count)
+	for i := range all {
+		to := (from + 1 + t.Random(len(t.Users)-1)) % len(t.Users)
+		all[i] = t.transfer(t.Users[from], t.Users[to], 1+int64(t.Random(100)))
+	}
+	return all
 }
 
 // Transfers makes a block of so many transactions of so many transfers each.
@@ -108,11 +147,8 @@ func (t *Token) Transfers(transactions, each int) (*types.SignedBlock, error) {
 		return nil, err
 	}
 	for range transactions {
-		actions := make([]types.Action, each)
-		for i := range actions {
-			actions[i] = t.Transfer()
-		}
-		if _, err := t.Push(actions...); err != nil {
+		actions := t.transfersOf(each)
+		if _, err := t.pushAs(t.KeyOf(actions[0].Authorization[0].Actor), actions); err != nil {
 			return nil, err
 		}
 	}
