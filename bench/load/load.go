@@ -7,10 +7,7 @@ package load
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -65,7 +62,7 @@ const (
 
 // lane adds up answers. Its methods are for one goroutine.
 type lane struct {
-	client  *http.Client
+	lines   *lines
 	judge   Judge
 	windows *windows
 	result  Result
@@ -90,38 +87,24 @@ func (l *lane) send(ctx context.Context, r Request, since time.Time) {
 	}
 }
 
-func (l *lane) ask(ctx context.Context, r Request) (err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, bytes.NewReader(r.Body))
+func (l *lane) ask(ctx context.Context, r Request) error {
+	status, err := l.lines.post(ctx, r, &l.body)
 	if err != nil {
-		return err
+		return fmt.Errorf("ask %s: %w", r.URL, err)
 	}
-	req.Header.Set("Content-Type", "application/json")
-	res, err := l.client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, res.Body.Close()) }()
-	l.body.Reset()
-	if _, err := l.body.ReadFrom(io.LimitReader(res.Body, answerBytes+1)); err != nil {
-		return err
-	}
-	if l.body.Len() > answerBytes {
-		return fmt.Errorf("the answer has more than %d bytes", answerBytes)
-	}
-	return l.judge(res.StatusCode, l.body.Bytes())
+	return l.judge(status, l.body.Bytes())
 }
 
 // lanes run at once over kept connections, and are added up.
 func lanes(count int, judge Judge, run func(l *lane)) *Result {
-	transport := &http.Transport{MaxIdleConnsPerHost: count, MaxConnsPerHost: count}
-	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, Timeout: patience}
+	kept := &lines{}
+	defer kept.close()
 	all := make([]lane, count)
 	var wg sync.WaitGroup
 	begin := time.Now()
 	seen := &windows{begin: begin}
 	for i := range all {
-		all[i] = lane{client: client, judge: judge, windows: seen}
+		all[i] = lane{lines: kept, judge: judge, windows: seen}
 		wg.Go(func() { run(&all[i]) })
 	}
 	wg.Wait()

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -218,5 +219,36 @@ func TestALoadThatEndsBetweenPortionsIsWhole(t *testing.T) {
 	r, err := open(t.Context(), loop{rate: 500, count: count, portion: 8, end: end}, source, good, nil)
 	if err != nil || r.Answers == 0 || r.Answers == count || r.Failures != 0 {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// An answer in chunks is read whole; a line that the server says it closes, or that it closed
+// without a word, is replaced.
+func TestALineThatTheServerClosedIsReplaced(t *testing.T) {
+	var asked atomic.Int64
+	closes := false
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		if closes {
+			w.Header().Set("Connection", "close")
+		}
+		for _, part := range []string{"one ", r.URL.Path} {
+			_, _ = io.WriteString(w, part)
+			w.(http.Flusher).Flush()
+		}
+	}))
+	defer server.Close()
+	kept := &lines{}
+	defer kept.close()
+	var body bytes.Buffer
+	for i, between := range []func(){func() {}, func() {}, server.CloseClientConnections, func() { closes = true }, func() { closes = false }} {
+		between()
+		status, err := kept.post(t.Context(), Request{URL: server.URL + "/path"}, &body)
+		if err != nil || status != http.StatusOK || body.String() != "one /path" || int(asked.Load()) != i+1 {
+			t.Errorf("request %d: %d, %q, %v; %d were asked", i, status, body.String(), err, asked.Load())
+		}
+		if closes != (len(kept.kept) == 0) {
+			t.Errorf("request %d: %d lines are kept", i, len(kept.kept))
+		}
 	}
 }
