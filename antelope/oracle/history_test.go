@@ -3,14 +3,10 @@ package oracle
 import (
 	"encoding/binary"
 	"flag"
-	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -171,101 +167,6 @@ func serveHistory(t *testing.T, from string, o ship.Options, record bool) *ship.
 	}
 	t.Cleanup(func() { server.Close() })
 	return server
-}
-
-// historyBench is a folder with a case to measure; see TestHistoryBesideNodeos.
-var historyBench = flag.String("history.bench", "", "a folder with a block log: replay it and stream it with nodeos and ours")
-
-// replayed is how nodeos says how long a replay took.
-var replayed = regexp.MustCompile(`replayed (\d+) blocks in \d+ seconds, ([0-9.]+) ms/block`)
-
-// TestHistoryBesideNodeos measures what both plugins take: a replay that records both
-// histories, and streams of all blocks with traces and changes to one client and to ten.
-func TestHistoryBesideNodeos(t *testing.T) {
-	if *historyBench == "" {
-		t.Skip("-history.bench names a folder with a block log")
-	}
-	p := peer(t)
-	dir := t.TempDir()
-	if _, err := p.StateHistory(t.Context(), *historyBench, dir); err != nil {
-		t.Fatal(err)
-	}
-	said, err := os.ReadFile(filepath.Join(dir, "replay.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := replayed.FindSubmatch(said)
-	if m == nil {
-		t.Fatal("nodeos does not say how long the replay took")
-	}
-	blocks, _ := strconv.ParseFloat(string(m[1]), 64)
-	each, _ := strconv.ParseFloat(string(m[2]), 64)
-	begun := time.Now()
-	server := serveCase(t, *historyBench, t.TempDir())
-	ours := time.Since(begun).Seconds()
-	theirs := blocks * each / 1000
-	t.Logf("replay with both histories: nodeos %.2f s, ours %.2f s, to the last byte written: %.2f times", theirs, ours, theirs/ours)
-	ports, err := loopback.Addresses(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := p.Start(t.Context(), Config{Dir: dir, Extra: []string{
-		"--plugin", "eosio::state_history_plugin", "--state-history-endpoint", ports[0], "--trace-history", "--chain-state-history",
-		"--disable-replay-opts", "--read-only-threads", "0",
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer n.Kill()
-	for _, clients := range []int{1, 10} {
-		a, b := streamRate(t, ports[0], clients, uint32(blocks)), streamRate(t, server.Addresses()[0].String(), clients, uint32(blocks))
-		t.Logf("stream to %d: nodeos %.0f blocks a second to each, ours %.0f: %.2f times", clients, a, b, b/a)
-	}
-}
-
-// stream asks for so many blocks and reads what comes, without looking at it.
-func stream(t *testing.T, address string, blocks uint32) {
-	c, _, err := websocket.DefaultDialer.DialContext(t.Context(), "ws://"+address, nil)
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	defer c.Close()
-	ask := []byte{1}
-	for _, n := range []uint32{1, blocks + 1, 1 << 30} {
-		ask = binary.LittleEndian.AppendUint32(ask, n)
-	}
-	if err := c.WriteMessage(websocket.BinaryMessage, append(ask, 0, 0, 1, 1, 1)); err != nil {
-		t.Error(err)
-		return
-	}
-	for range blocks + 1 { // the ABI comes first
-		_, r, err := c.NextReader()
-		if err == nil {
-			_, err = io.Copy(io.Discard, r)
-		}
-		if err != nil {
-			t.Error(err)
-			return
-		}
-	}
-}
-
-// streamRate is how many blocks a second each of so many clients gets, the median of
-// three.
-func streamRate(t *testing.T, address string, clients int, blocks uint32) float64 {
-	var rates []float64
-	for range 3 {
-		begun := time.Now()
-		var wait sync.WaitGroup
-		for range clients {
-			wait.Go(func() { stream(t, address, blocks) })
-		}
-		wait.Wait()
-		rates = append(rates, float64(blocks)/time.Since(begun).Seconds())
-	}
-	slices.Sort(rates)
-	return rates[1]
 }
 
 // frames asks for the status and for all blocks up to the head, and returns what comes.

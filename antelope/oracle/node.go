@@ -1,7 +1,6 @@
 package oracle
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,9 +28,6 @@ type Config struct {
 	Genesis   *types.Genesis
 	Producers map[types.Name]crypto.PrivateKey // who it produces for, with their keys
 	Extra     []string                         // further options of nodeos
-	StateMB   int                              // room for its state; 0 is 2048
-
-	Patience time.Duration // for its first answer and for its end; 0 is a minute
 }
 
 // Node is a running nodeos. Its methods are for one goroutine.
@@ -39,7 +35,6 @@ type Node struct {
 	*Client
 	dir  string
 	p2p  string
-	wait time.Duration // for its first answer and its end
 	cmd  *exec.Cmd
 	done chan struct{} // closed when the process has ended
 	err  error         // how, after done
@@ -100,7 +95,7 @@ func (x Executable) Launch(ctx context.Context, c Config) (*Node, error) {
 	cmd.Env, cmd.Stdout, cmd.Stderr = x.Env, log, log
 	// It ends with us, even if we are killed.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
-	n := &Node{Client: NewClient(ports[0]), dir: c.Dir, p2p: ports[1], wait: cmp.Or(c.Patience, patience), cmd: cmd, done: make(chan struct{})}
+	n := &Node{Client: NewClient(ports[0]), dir: c.Dir, p2p: ports[1], cmd: cmd, done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
 		// The kernel takes the end of the thread that started a process for ours.
@@ -128,7 +123,7 @@ func arguments(c Config, ports []string) ([]string, error) {
 		"--http-server-address", ports[0], "--p2p-listen-endpoint", ports[1],
 		"--http-max-response-time-ms", "10000", "--abi-serializer-max-time-ms", "10000",
 		"--max-body-size", "33554432", "--http-validate-host", "0",
-		"--contracts-console", "--chain-state-db-size-mb", fmt.Sprint(cmp.Or(c.StateMB, 2048)),
+		"--contracts-console", "--chain-state-db-size-mb", "2048",
 		"--max-transaction-time", "400", "--subjective-account-max-failures", "1000000",
 		"--resource-monitor-not-shutdown-on-threshold-exceeded"}
 	if c.Genesis != nil {
@@ -182,7 +177,7 @@ func genesisJSON(g *types.Genesis) []byte {
 func (n *Node) Await(ctx context.Context) error {
 	var last error
 	var paused bool
-	for end := time.Now().Add(n.wait); time.Now().Before(end); {
+	for end := time.Now().Add(patience); time.Now().Before(end); {
 		if last = n.Call(ctx, "/v1/producer/paused", struct{}{}, &paused); last == nil {
 			if _, last = n.Info(ctx); last == nil {
 				return nil
@@ -196,7 +191,7 @@ func (n *Node) Await(ctx context.Context) error {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	return fmt.Errorf("no answer in %v: %w", n.wait, last)
+	return fmt.Errorf("no answer in %v: %w", patience, last)
 }
 
 // LogEnd is the last lines of the log.
@@ -214,9 +209,9 @@ func (n *Node) Stop() error {
 	select {
 	case <-n.done:
 		return nil
-	case <-time.After(n.wait):
+	case <-time.After(patience):
 		n.Kill()
-		return fmt.Errorf("nodeos did not end in %v: %s", n.wait, n.LogEnd())
+		return fmt.Errorf("nodeos did not end in %v: %s", patience, n.LogEnd())
 	}
 }
 

@@ -9,13 +9,11 @@
 //
 // The tests do some workloads for a minute; TARN_ORACLE=1h makes them go on for so
 // long with random ones, and TARN_ORACLE_DIR keeps the cases that differ. The
-// command does the same by hand, and records the chains that replays are measured
-// with:
+// command does the same by hand:
 //
 //	go run ./antelope/oracle/cmd hunt -for 1h -dir DIR
 //	go run ./antelope/oracle/cmd record -seed 7 -time 20s -dir DIR db-all mix
 //	go run ./antelope/oracle/cmd compare DIR/db-all DIR/mix
-//	go run ./antelope/oracle/cmd bench -seed 1 -dir DIR single many
 //
 // What a seed gives again is the choices, not the blocks: which transactions share
 // one depends on the time they took. So a case's folder is what repeats a

@@ -203,3 +203,44 @@ func TestAChainCanBeMadeInMemory(t *testing.T) {
 		t.Errorf("%+v, %v", made, err)
 	}
 }
+
+func TestAChainHasItsShape(t *testing.T) {
+	const keys, each, empty = 7, 5, 9
+	n := New(t.TempDir(), Shape{Seed: 2, Accounts: 20, Transfers: 100, PerBlock: 50, PerTransaction: each, Keys: keys, Empty: empty, Rows: 1})
+	made, err := n.Chain(t.Context(), func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := New(t.TempDir(), Shape{Seed: 2, Accounts: 20, Transfers: 100, PerBlock: 50})
+	if other, err := plain.Chain(t.Context(), func(string) {}); err != nil || made.Blocks != other.Blocks+empty {
+		t.Errorf("%d blocks with %d empty ones, %d without, %v", made.Blocks, empty, other.Blocks, err)
+	}
+	all, err := n.tracedOf()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, num := range all.full[len(all.full)-2:] {
+		if len(all.ids[num]) != 50/each {
+			t.Errorf("block %d has %d transactions", num, len(all.ids[num]))
+		}
+	}
+	traffic, err := n.traffic(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signs := map[string]int{}
+	for i, who := range traffic.Users {
+		key := traffic.KeyOf(who).Public().String()
+		if at, known := signs[key]; known && at != i%keys {
+			t.Errorf("user %d has the key of %d", i, at)
+		}
+		signs[key] = i % keys
+	}
+	if len(signs) != keys {
+		t.Errorf("%d keys", len(signs))
+	}
+	questions, err := n.Questions(t.Context(), "http://x", 1, callRows, 100)
+	if err != nil || len(questions) != 100 || !strings.Contains(string(questions[0].Body), `"table":"rows"`) || questions[0].URL != "http://x/v1/chain/get_table_rows" {
+		t.Errorf("%+v, %v", questions[:1], err)
+	}
+}

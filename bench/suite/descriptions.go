@@ -22,7 +22,7 @@ func ownLife() []Description {
 		{record.Suite{Name: Start, How: "From the start of the process on a state that exists until it answers. Its files were put out of the page cache.",
 			Metrics: list(of(seconds, took, processor), of(bytesUnit, read), of(number, faults), memory[:1])},
 			"processor and memory of the second start (E3, E4, W3, W4)", "seconds", "the chain", serves},
-		{record.Suite{Name: Push, How: "Transfers signed beforehand, one a transaction, all signed with one key, sent over HTTP, each connection the next as soon as its last is answered. " +
+		{record.Suite{Name: Push, How: "Transfers signed beforehand, one a transaction, with the keys of the chain's accounts, sent over HTTP, each connection the next as soon as its last is answered. " +
 			"The client shares the processors with the node.",
 			Metrics: list(more(perSecond, rate), of(seconds, half, nearAll, each, client), memory[:1])},
 			"–", "seconds", "the chain", serves},

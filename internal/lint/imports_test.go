@@ -64,7 +64,6 @@ var rules = []rule{
 		"antelope/feature", "antelope/resource", "antelope/state", "antelope/types", "antelope/wasm", "antelope/wasm/intrinsic", "store", "store/sandbox", "internal/..."}},
 	{"antelope/chain", []string{"antelope/...", "store", "internal/..."}},
 	{"antelope/oracle/...", []string{"antelope/...", "contracts", "store/engine", "probe", "internal/..."}},
-	{"antelope/bench/...", []string{"antelope/...", "bench/watcher", "store", "store/engine", "probe", "internal/..."}},
 	{"antelope/rpc/...", []string{"antelope/...", "serve/...", "internal/..."}},
 	{"antelope/p2p/...", []string{"antelope/...", "internal/..."}},
 	{"antelope/node/...", []string{"antelope/...", "contracts", "store", "store/engine", "store/vfs", "serve/...", "vitals", "playground", "dashboard/...", "writer", "node", "internal/..."}},

@@ -1,4 +1,5 @@
-// Command cmd records cases of a real nodeos' work, and compares snapshots.
+// Command cmd records cases of a real nodeos' work, and compares snapshots; and it finds that
+// nodeos for others.
 package main
 
 import (
@@ -40,8 +41,6 @@ const usage = `usage:
   list                                what workloads there are
   record [-seed N] [-time D] [-steered] [-dir D] WORKLOAD...
                                       run nodeos, keep a case folder for each
-  bench [-seed N] [-dir D] single|many
-                                      the long chains that replays are measured with
   hunt [-for D] [-time D] [-jobs N] [-steered] [-dir D] [WORKLOAD...]
                                       random workloads with random seeds, compared; what differs is kept;
                                       -steered: blocks made by nodeos' controller, in its own time
@@ -54,6 +53,7 @@ const usage = `usage:
   sync, partition, kill [-seed N] ... networks of nodes, ours and nodeos: a long chain from one to the next, links
                                       that are cut, nodes that are killed
   peers [-peers N] [-rate N] ...      CPU time of nodeos and ours with light peers, and the ratio
+  program                             a script that is nodeos 4.1, for what takes a program
   nodeos ...                          a node of ours, which these run; -tarn names another one`
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -67,9 +67,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		}
 		return nil
 	case "record":
-		return record(ctx, rest, out, oracle.Workloads())
-	case "bench":
-		return record(ctx, rest, out, oracle.BenchChains())
+		return record(ctx, rest, out)
 	case "hunt":
 		return hunt(ctx, rest, out)
 	case "compare":
@@ -83,6 +81,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			fmt.Fprintln(out, dir, counts)
 		}
 		return nil
+	case "program":
+		peer, err := oracle.Find(ctx)
+		if err == nil {
+			_, err = io.WriteString(out, peer.Script())
+		}
+		return err
 	case "sync", "partition", "kill", "peers":
 		return networks(ctx, args[0], rest, out)
 	case "nodeos":
@@ -97,7 +101,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 }
 
-func record(ctx context.Context, args []string, out io.Writer, workloads []oracle.Workload) error {
+func record(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("record", flag.ContinueOnError)
 	seed := flags.Uint64("seed", 0, "seed of all that is random; 0 for a new one")
 	length := flags.Duration("time", 20*time.Second, "how long to work")
@@ -113,6 +117,7 @@ func record(ctx context.Context, args []string, out io.Writer, workloads []oracl
 	if err != nil {
 		return err
 	}
+	workloads := oracle.Workloads()
 	for _, name := range flags.Args() {
 		i := slices.IndexFunc(workloads, func(w oracle.Workload) bool { return w.Name == name })
 		if i < 0 {
