@@ -44,7 +44,7 @@ const (
 	usualPerBlock = 500
 	accountBytes  = 32 << 10 // of state that an account takes while the chain is made, at most
 	chainFile     = "chain.json"
-	shapeVersion  = 2 // of all that is below, for the name of the folder
+	shapeVersion  = 3 // of all that is below, for the name of the folder
 )
 
 // Network is a chain of a shape, in a folder of made chains.

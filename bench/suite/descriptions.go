@@ -60,7 +60,7 @@ func withOthers() []Description {
 		{record.Suite{Name: P2P, How: "Transfers signed beforehand, one a transaction, from one peer, until they are in blocks: the last may wait for half a second for its block.",
 			Metrics: list(more(perSecond, rate), of(number, lost), of(seconds, each, client), memory[:1])},
 			"–", "seconds", "the chain", gossips},
-		{record.Suite{Name: Peer, How: "Light peers follow the node, which gets its blocks from another node of this program; that one takes transfers at the rate. " +
+		{record.Suite{Name: Peer, How: "Light peers follow the node, which gets its blocks from the source, another node; that one takes transfers at the rate. " +
 			"A block's time counts from when anybody has it. Peers and the other node share the processors with the node.",
 			Metrics: list(of(percent, share), of(seconds, delay, nearAllTold), of(bitRate, sent), of(number, peersLost, threads), memory[:1])},
 			"processor with 180-200 peers (E1, W1)", "--peer-for", "the chain, twice", crowds},
