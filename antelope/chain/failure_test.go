@@ -3,6 +3,7 @@ package chain_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"tarn/antelope/chain"
@@ -107,5 +108,52 @@ func TestOnblockMayFailWithWhatMakesABlockBad(t *testing.T) {
 	}
 	if got, want := hash(t, replayed), hash(t, m.Chain); got != want {
 		t.Errorf("the replayed state is %s, the producer's %s", got, want)
+	}
+}
+
+// The ids of transactions that have not expired are in memory, bounded by what each of them
+// has paid. The same one again is a duplicate where its id is there.
+func TestATransactionThatHasNotPaidLeavesNoID(t *testing.T) {
+	m, err := chaintest.New(newStore(t), chain.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Chain.Close()
+	if err := m.StartBlock(); err != nil {
+		t.Fatal(err)
+	}
+	least := int64(m.Genesis.InitialConfiguration.MinTransactionCPUUsage)
+	for _, x := range []struct {
+		name          string
+		action        types.Action
+		cpu           int64
+		first, second string
+	}{
+		{"billed too little", m.CreateAccount(types.N("poor")), least - 1, "cannot bill CPU time less than the minimum of 1 us", "cannot bill CPU time less than the minimum of 1 us"},
+		{"failed", m.CreateAccount(types.N("eosio")), least, "Cannot create account named eosio, as that name is already taken", "Cannot create account named eosio, as that name is already taken"},
+		{"paid", m.CreateAccount(types.N("rich")), least, "", "duplicate transaction"},
+	} {
+		packed, err := m.Sign(x.action)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{x.first, x.second} {
+			candidate, err := execute.NewCandidate(packed, control.Input)
+			if err != nil {
+				t.Fatal(err)
+			}
+			candidate.Keys = []types.PublicKey{m.Key.Public()}
+			trace, err := m.Chain.PushTransaction(candidate, execute.Billing{Explicit: true, CPU: x.cpu})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if trace.Except != nil {
+				got = trace.Except.Message
+			}
+			if !strings.HasPrefix(got, want) || want == "" && got != "" {
+				t.Errorf("%s: %q, want %q", x.name, got, want)
+			}
+		}
 	}
 }
