@@ -1,6 +1,7 @@
 package blocklog
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -19,7 +20,8 @@ import (
 
 const (
 	reversibleMagic       = "tarnrevb"
-	reversibleVersion     = 1
+	reversibleVersion     = 2
+	reversibleUnaligned   = 1 // the version whose records follow each other without a gap
 	reversibleHeaderBytes = 16
 	recordHeaderBytes     = 8
 	defaultCompactBytes   = 4 << 20
@@ -38,8 +40,8 @@ type ReversibleOptions struct {
 }
 
 // Reversible is an append-only file of signed blocks in the order in which they were
-// accepted. A block that Append returned for survives the process; one that a Sync
-// returned for survives a power cut, which may lose those after it.
+// accepted. A block that Append returned for survives the process; one that a Sync or
+// AppendDurably returned for survives a power cut, which may lose those after it.
 //
 // Blocks become obsolete when they are irreversible and in the log. When most of the
 // file is, it is rewritten without them. What opening finds may include blocks that
@@ -55,7 +57,9 @@ type Reversible struct {
 
 	mu       sync.Mutex
 	file     vfs.File
-	end      int64
+	align    int64 // what the offsets of records are multiples of
+	end      int64 // where the next record begins
+	past     pastCache
 	blocks   []reversibleBlock
 	obsolete int64 // bytes of records that are not in blocks any more
 	sequence uint64
@@ -114,14 +118,45 @@ func (r *Reversible) open() error {
 	} else if err != nil {
 		return err
 	}
-	if r.cut = size - r.end; r.cut > 0 {
-		r.log.Warn("The end of the reversible blocks was torn and was cut", "bytes", r.cut, "file", r.path)
-		if err := r.file.Truncate(r.end); err != nil {
-			return err
-		}
+	if err := r.cutEnd(size); err != nil {
+		return err
+	}
+	if r.align != vfs.Sector {
+		return r.replace(r.blocks)
 	}
 	// Both may be in the page cache only: of a process that was killed.
 	return errors.Join(r.file.Sync(), r.fs.SyncDir(filepath.Dir(r.path)))
+}
+
+// cutEnd cuts off what follows the last record that is whole. Zeros are room that was made
+// for records, and no loss.
+func (r *Reversible) cutEnd(size int64) error {
+	if size <= r.end {
+		return nil
+	}
+	last, err := lastByte(r.file, r.path, r.end, size)
+	if err != nil {
+		return err
+	}
+	if r.cut = last - r.end; r.cut > 0 {
+		r.log.Warn("The end of the reversible blocks was torn and was cut", "bytes", r.cut, "file", r.path)
+	}
+	return r.file.Truncate(r.end)
+}
+
+// lastByte is where what is not zero ends, from an offset on.
+func lastByte(f vfs.File, path string, from, size int64) (int64, error) {
+	last, buf := from, make([]byte, 64<<10)
+	for at := from; at < size; at += int64(len(buf)) {
+		part := buf[:min(int64(len(buf)), size-at)]
+		if err := readFull(f, path, part, at); err != nil {
+			return 0, err
+		}
+		if n := len(bytes.TrimRight(part, "\x00")); n > 0 {
+			last = at + int64(n)
+		}
+	}
+	return last, nil
 }
 
 var errNotReversible = errors.New("does not begin like a file of reversible blocks")
@@ -146,13 +181,21 @@ func (r *Reversible) scan(size int64) error {
 	if string(head[:8]) != reversibleMagic || binary.LittleEndian.Uint32(head[12:]) != crc32.Checksum(head[:12], castagnoli) {
 		return fmt.Errorf("%s: %w", r.path, errNotReversible)
 	}
-	if v := binary.LittleEndian.Uint32(head[8:]); v != reversibleVersion {
+	switch v := binary.LittleEndian.Uint32(head[8:]); v {
+	case reversibleVersion:
+		r.align = vfs.Sector
+	case reversibleUnaligned:
+		r.align = 1
+	default:
 		return fmt.Errorf("%s has version %d, supported is %d", r.path, v, reversibleVersion)
 	}
-	r.end = reversibleHeaderBytes
-	in := io.NewSectionReader(r.file, r.end, size-r.end)
+	r.end = r.aligned(reversibleHeaderBytes)
+	in := io.NewSectionReader(r.file, 0, size)
 	buf := make([]byte, 0, 1<<16)
 	for {
+		if _, err := in.Seek(r.end, io.SeekStart); err != nil {
+			return err
+		}
 		var h [recordHeaderBytes]byte
 		if _, err := io.ReadFull(in, h[:]); err != nil {
 			return atEnd(err)
@@ -177,8 +220,14 @@ func (r *Reversible) scan(size int64) error {
 func (r *Reversible) add(num uint32, size int) {
 	r.sequence++
 	r.blocks = append(r.blocks, reversibleBlock{r.sequence, num, r.end + recordHeaderBytes, size})
-	r.end += recordHeaderBytes + int64(size)
+	r.end += r.space(size)
 }
+
+// space is what the record of a packed block takes in the file.
+func (r *Reversible) space(block int) int64 { return r.aligned(recordHeaderBytes + int64(block)) }
+
+// aligned is the first offset from one on at which a record may begin.
+func (r *Reversible) aligned(offset int64) int64 { return (offset + r.align - 1) / r.align * r.align }
 
 func atEnd(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -199,24 +248,35 @@ func (r *Reversible) CutBytes() int64 { return r.cut }
 
 // Append adds a packed block, and hands it to the kernel.
 func (r *Reversible) Append(block []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.append(block, r.writeCached)
+}
+
+func (r *Reversible) append(block []byte, write func(record []byte) error) error {
 	num, ok := blockNumber(block)
 	if !ok || len(block) > maxBlockBytes {
 		return fmt.Errorf("append %d bytes that are no block to %s", len(block), r.path)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if r.failed != nil {
 		return r.failed
 	}
 	if r.record = appendReversible(r.record[:0], block); cap(r.record) > maxRecordKept {
 		defer func() { r.record = nil }()
 	}
-	if _, err := r.file.WriteAt(r.record, r.end); err != nil {
+	r.record = append(r.record, make([]byte, r.space(len(block))-int64(len(r.record)))...)
+	if err := write(r.record); err != nil {
 		return r.fail("append to", err)
 	}
 	r.add(num, len(block))
 	r.dirty = true
 	return nil
+}
+
+// writeCached writes a record at the end.
+func (r *Reversible) writeCached(record []byte) error {
+	_, err := r.file.WriteAt(record, r.end)
+	return err
 }
 
 func (r *Reversible) fail(what string, err error) error {
@@ -230,6 +290,10 @@ func (r *Reversible) fail(what string, err error) error {
 func (r *Reversible) Sync() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.sync()
+}
+
+func (r *Reversible) sync() error {
 	if r.failed != nil || !r.dirty {
 		return r.failed
 	}
@@ -310,7 +374,7 @@ func (r *Reversible) Obsolete(upTo uint32) error {
 		if b.num > upTo {
 			kept = append(kept, b)
 		} else {
-			r.obsolete += recordHeaderBytes + int64(b.size)
+			r.obsolete += r.space(b.size)
 		}
 	}
 	r.blocks = kept
@@ -347,7 +411,8 @@ func (r *Reversible) replace(keep []reversibleBlock) (err error) {
 	binary.LittleEndian.PutUint32(head[8:], reversibleVersion)
 	head = binary.LittleEndian.AppendUint32(head, crc32.Checksum(head, castagnoli))
 	_, err = f.WriteAt(head, 0)
-	end := int64(len(head))
+	r.align = vfs.Sector
+	end := r.aligned(int64(len(head)))
 	moved := make([]reversibleBlock, 0, len(keep))
 	for _, b := range keep {
 		if err != nil {
@@ -358,7 +423,7 @@ func (r *Reversible) replace(keep []reversibleBlock) (err error) {
 			err = fmt.Errorf("blocks of %s: %w", r.path, err)
 		} else {
 			moved = append(moved, reversibleBlock{b.seq, b.num, end + recordHeaderBytes, b.size})
-			end += recordHeaderBytes + int64(b.size)
+			end += r.space(b.size)
 		}
 	}
 	if err == nil {
@@ -370,8 +435,9 @@ func (r *Reversible) replace(keep []reversibleBlock) (err error) {
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}
+	err = r.past.close()
 	if r.file != nil {
-		err = r.file.Close()
+		err = errors.Join(err, r.file.Close())
 	}
 	r.file, r.end, r.blocks, r.obsolete, r.dirty = f, end, moved, 0, false
 	return err
@@ -386,5 +452,5 @@ func (r *Reversible) Close() error {
 		return nil
 	}
 	r.failed = ErrClosed
-	return errors.Join(err, r.file.Close())
+	return errors.Join(err, r.past.close(), r.file.Close())
 }

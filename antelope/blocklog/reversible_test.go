@@ -56,15 +56,21 @@ func TestReversibleBlocksSurviveEveryCrash(t *testing.T) {
 	note := func() { marks = append(marks, mark{record.Position(), all[from:synced], all[from:], from}) }
 	c := newChain(rnd, 5)
 	for range 80 {
-		switch n := rnd.IntN(13); {
-		case n < 8:
+		switch n := rnd.IntN(16); {
+		case n < 8 || n >= 13:
 			s := c.next(rnd.IntN(1200))
 			if rnd.IntN(5) == 0 {
 				c.last.id[31]++ // a fork: the next one links elsewhere
 			}
 			all = append(all, s.data)
 			note()
-			must(t, r.Append(s.data))
+			if n < 8 {
+				must(t, r.Append(s.data))
+				break
+			}
+			must(t, r.AppendDurably(s.data))
+			synced = len(all)
+			note()
 		case n < 10:
 			must(t, r.Sync())
 			synced = len(all)
@@ -124,7 +130,8 @@ func TestReversibleFileCutAnywhereOpensWithWhatIsWhole(t *testing.T) {
 	for range 5 {
 		s := c.next(200)
 		must(t, r.Append(s.data))
-		want, ends = append(want, s.data), append(ends, r.end)
+		last := r.blocks[len(r.blocks)-1]
+		want, ends = append(want, s.data), append(ends, last.offset+int64(last.size))
 	}
 	must(t, r.Close())
 	for cut := int64(reversibleHeaderBytes); cut <= ends[4]; cut++ {
@@ -210,6 +217,12 @@ func failingReversible(fs FS, seed uint64) error {
 	durable := 0
 	for n := 0; n < 20 && err == nil; n++ {
 		s := c.next(300)
+		if n%5 == 3 {
+			if err = r.AppendDurably(s.data); err == nil {
+				durable = n + 1
+			}
+			continue
+		}
 		if err = r.Append(s.data); err != nil {
 			break
 		}

@@ -20,7 +20,7 @@ type BlockLog interface {
 // ([blocklog.Reversible]).
 type ReversibleLog interface {
 	Append(block []byte) error
-	Sync() error // makes what was appended durable
+	AppendDurably(block []byte) error // and what was appended before
 	Obsolete(upTo uint32) error
 }
 
@@ -32,25 +32,18 @@ type logs struct {
 }
 
 // keep keeps a block of somebody else's, which peers have too: it may be lost.
-func (l logs) keep(b *consensus.BlockState) error {
-	if l.reversible == nil {
-		return nil
-	}
-	if err := l.reversible.Append(b.Block.Append(nil)); err != nil {
-		return fmt.Errorf("keep block %d: %w", b.BlockNum, err)
-	}
-	return nil
-}
+func (l logs) keep(b *consensus.BlockState) error { return l.keepBy(ReversibleLog.Append, b) }
 
 // keepOwn keeps a block that was made here, durably.
 func (l logs) keepOwn(b *consensus.BlockState) error {
+	return l.keepBy(ReversibleLog.AppendDurably, b)
+}
+
+func (l logs) keepBy(appends func(ReversibleLog, []byte) error, b *consensus.BlockState) error {
 	if l.reversible == nil {
 		return nil
 	}
-	if err := l.keep(b); err != nil {
-		return err
-	}
-	if err := l.reversible.Sync(); err != nil {
+	if err := appends(l.reversible, b.Block.Append(nil)); err != nil {
 		return fmt.Errorf("keep block %d: %w", b.BlockNum, err)
 	}
 	return nil

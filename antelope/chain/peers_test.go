@@ -121,7 +121,7 @@ func (l memoryReversible) Append(raw []byte) error {
 	return nil
 }
 
-func (l memoryReversible) Sync() error { return nil }
+func (l memoryReversible) AppendDurably(raw []byte) error { return l.Append(raw) }
 
 func (l memoryReversible) Obsolete(upTo uint32) error {
 	l.reversible = slices.DeleteFunc(l.reversible, func(b *types.SignedBlock) bool { return b.BlockNum() <= upTo })

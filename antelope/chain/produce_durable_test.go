@@ -19,7 +19,8 @@ func (r *countedReversible) Append([]byte) error { r.appended++; return nil }
 
 func (r *countedReversible) Obsolete(uint32) error { return nil }
 
-func (r *countedReversible) Sync() error {
+func (r *countedReversible) AppendDurably([]byte) error {
+	r.appended++
 	if r.failing == nil {
 		r.durable = r.appended
 	}

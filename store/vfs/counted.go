@@ -15,6 +15,8 @@ func (c counted) Open(path string, writable bool) (File, error) {
 	return c.count(c.FS.Open(path, writable))
 }
 
+func (c counted) OpenDirect(path string) (File, error) { return c.count(c.FS.OpenDirect(path)) }
+
 func (c counted) Create(path string) (File, error) { return c.count(c.FS.Create(path)) }
 
 func (c counted) count(f File, err error) (File, error) {

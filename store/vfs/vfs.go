@@ -13,12 +13,20 @@ import (
 // ErrLocked is returned by FS.Lock when somebody else holds the lock.
 var ErrLocked = errors.New("locked")
 
+// Sector is what a disk writes at least, in bytes, and either writes or does not.
+const Sector = 512
+
 // FS opens and names files. Implementations are safe for concurrent use. What a
 // call changed is durable only after the sync that covers it: File.Sync for a
 // file's bytes and size, SyncDir for the names in a directory.
 type FS interface {
 	// Open opens an existing file; write access only if writable.
 	Open(path string, writable bool) (File, error)
+	// OpenDirect opens an existing file for writes past the page cache. Their offsets and
+	// sizes are multiples of [Sector]. What they write is read as if it had been written
+	// otherwise, and needs a sync like it. An error that is errors.ErrUnsupported says that
+	// there is no such way to this file; a write may be the first to say so.
+	OpenDirect(path string) (File, error)
 	// Create makes an empty file for reading and writing, replacing one of that
 	// name.
 	Create(path string) (File, error)

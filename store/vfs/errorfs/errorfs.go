@@ -171,6 +171,10 @@ func (fs *FS) Open(path string, writable bool) (vfs.File, error) {
 	return fs.file(Open, path, func() (vfs.File, error) { return fs.inner.Open(path, writable) })
 }
 
+func (fs *FS) OpenDirect(path string) (vfs.File, error) {
+	return fs.file(Open, path, func() (vfs.File, error) { return fs.inner.OpenDirect(path) })
+}
+
 func (fs *FS) Create(path string) (vfs.File, error) {
 	return fs.file(Create, path, func() (vfs.File, error) { return fs.inner.Create(path) })
 }

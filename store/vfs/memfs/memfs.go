@@ -129,6 +129,8 @@ func (fs *FS) Open(path string, writable bool) (vfs.File, error) {
 	return &file{node: n, path: path, writable: writable}, nil
 }
 
+func (fs *FS) OpenDirect(path string) (vfs.File, error) { return fs.Open(path, true) }
+
 func (fs *FS) Create(path string) (vfs.File, error) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()

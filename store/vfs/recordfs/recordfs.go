@@ -121,10 +121,16 @@ func (fs *FS) name(path string) int {
 }
 
 func (fs *FS) Open(path string, writable bool) (vfs.File, error) {
+	return fs.open(path, func(path string) (vfs.File, error) { return fs.inner.Open(path, writable) })
+}
+
+func (fs *FS) OpenDirect(path string) (vfs.File, error) { return fs.open(path, fs.inner.OpenDirect) }
+
+func (fs *FS) open(path string, how func(path string) (vfs.File, error)) (vfs.File, error) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	path = filepath.Clean(path)
-	inner, err := fs.inner.Open(path, writable)
+	inner, err := how(path)
 	if err != nil {
 		return nil, err
 	}
