@@ -85,7 +85,7 @@ func timesOf(o *record.Options) []*timed {
 	all := []*timed{
 		{name: "for", into: &o.For, help: "how long disk takes in each round"},
 		{name: "checkpoint-every", into: &o.Between, help: "time between checkpoints that the projection to a year assumes"},
-		{name: "ask-for", into: &o.AskFor, help: "how long each of the two loops of rpc and of traces takes, and the questions of memory"},
+		{name: "ask-for", into: &o.AskFor, help: "how long each loop of rpc, calls and traces takes, and the questions of memory"},
 		{name: "load-for", into: &o.LoadFor, help: "how long the load of each part of recording and streams takes"},
 		{name: "deploy-every", into: &o.DeployEvery, help: "time from one deployment in setcode to the next"},
 		{name: "peer-for", into: &o.PeerFor, help: "how long peer and serve-blocks measure"},
@@ -113,14 +113,14 @@ func runFlags(c *cobra.Command, o *record.Options) {
 	f.StringVar(&o.Protocol, "chain", o.Protocol, "chain of the subjects, antelope or opera; needed where all are tarn and it is not antelope")
 	f.StringVar(&o.Blocks, "blocks", o.Blocks, "folder with the blocks of a recorded chain, in place of one that is made: import, sync, window, traces and histories can be measured on it")
 	f.IntVar(&o.Push, "push", o.Push, "transfers that push, p2p and memory send")
-	f.IntVar(&o.Connect, "connections", o.Connect, "connections of push, rpc, traces and memory")
+	f.IntVar(&o.Connect, "connections", o.Connect, "connections of push, rpc, calls, traces and memory")
 	f.Float64Var(&o.Rate, "rate", o.Rate, "transfers per second in disk and peer")
 	f.Float64Var(&o.Rating, "tbw", o.Rating, "terabytes that the disk is rated to be written, for the years that it lasts in disk; 0: not told")
 	f.Float64Var(&o.AskRate, "ask-rate", o.AskRate, "questions per second of rpc's second loop")
 	f.IntVar(&o.Peers, "peers", o.Peers, "light peers in peer and serve-blocks")
 	f.Float64Var(&o.Load, "load-rate", o.Load, "transfers per second in recording, streams and setcode")
 	f.IntVar(&o.Deployments, "deployments", o.Deployments, "contracts that are deployed in setcode")
-	f.IntVar(&o.Memory, "memory", o.Memory, "megabytes of memory that a node has in memory; as root")
+	f.IntVar(&o.Memory, "memory", o.Memory, "megabytes of memory that a node has in memory and memory-snapshot; as root")
 	f.IntVar(&o.Clients, "clients", o.Clients, "clients in the last part of streams")
 	f.IntVar(&o.Syncing, "syncing", o.Syncing, "peers that fetch the chain, of those of serve-blocks")
 }
