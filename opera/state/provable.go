@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -60,6 +61,15 @@ func (p *Provable) StorageRoot(address common.Hash) (common.Hash, error) {
 		return emptyRoot, err
 	}
 	return crypto.Keccak256Hash(node), nil
+}
+
+// FindCode returns the code of a hash, and whether there is one.
+func (p *Provable) FindCode(hash common.Hash) (code []byte, found bool, err error) {
+	code, err = p.Code(hash)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, false, nil
+	}
+	return code, err == nil, err
 }
 
 // Slim returns an account as nodes tell each other of it, without the hashes that stand for nothing.

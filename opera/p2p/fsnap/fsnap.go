@@ -1,8 +1,9 @@
 // Package fsnap is the protocol by which Opera nodes give each other a state: Ethereum's snap/1 by
 // another name.
 //
-// It owns the messages, their encodings, and what a message may hold. It never decides which states
-// there are, and knows no connection.
+// It owns the messages, their encodings, what a message may hold, and the answers that a [Server]
+// gives of a state. It never decides which states there are ([Holder] does), and knows no
+// connection.
 //
 // # Who says what
 //
@@ -12,7 +13,9 @@
 //
 // # What a stranger costs
 //
-// A message is refused before memory is taken for its lists ([Decode]).
+//  1. A message is refused before memory is taken for its lists ([Decode]).
+//  2. An answer ends at a number of bytes, of codes or nodes that were looked up for it, and at a
+//     time ([Limits]).
 package fsnap
 
 import (
