@@ -41,7 +41,7 @@ type bundle struct {
 }
 
 // open opens a log for reading. If the index has to agree and does not have as many
-// entries as the log has blocks, that is an error.
+// entries as it should have for the log, that is an error.
 func (t Tool) open(base string, agree bool) (*bundle, error) {
 	seg, err := openSegment(t.FS, base, false)
 	if err != nil {
@@ -89,19 +89,20 @@ func (b *bundle) inspect(agree bool) error {
 		return fault(Unsound, "The size of %s is not a multiple of sizeof(uint64_t)", indexPath(b.seg.base))
 	}
 	b.indexed = uint32(size / positionBytes)
-	if count := b.count(); agree && count != b.indexed {
+	if entries := b.entries(); agree && entries != b.indexed {
 		return fault(Unsound, "%s says it has %d blocks which disagrees with %d indicated by %s",
-			b.path, count, b.indexed, indexPath(b.seg.base))
+			b.path, entries, b.indexed, indexPath(b.seg.base))
 	}
 	return nil
 }
 
-// count is how many blocks the log has.
-func (b *bundle) count() uint32 {
+// entries is how many the index should have: one for each block since the log began, those
+// that a pruned log has dropped too.
+func (b *bundle) entries() uint32 {
 	if !b.extent.blocks {
 		return 0
 	}
-	return b.extent.head.num - b.first + 1
+	return b.extent.head.num - b.preamble.First + 1
 }
 
 // position is where a block begins, or where the last one ends if it is after that.
@@ -154,7 +155,7 @@ func (t Tool) MakeIndex(out string) error {
 // block on keeps its preamble, any other begins with the chain's id.
 func (t Tool) extract(b *bundle, first, count uint32, base string) error {
 	first = max(first, b.preamble.First)
-	count = min(count, b.count())
+	count = min(count, b.entries())
 	from, err := b.position(first)
 	if err != nil {
 		return err
@@ -391,7 +392,7 @@ func (t Tool) joinOne(r retainedLog, log, index vfs.File, end, count int64) (int
 }
 
 // SmokeTest looks whether log and index agree on how many blocks there are, and at
-// one of every interval blocks; with 0, at no more than eight.
+// one of every interval blocks that can be read; with 0, at no more than eight.
 func (t Tool) SmokeTest(interval uint32) error {
 	t = t.settle()
 	b, err := t.open(workingBase(t.Dir), true)
@@ -399,11 +400,12 @@ func (t Tool) SmokeTest(interval uint32) error {
 		return err
 	}
 	defer b.seg.close()
-	t.Logger.Info("block log", "version", b.preamble.Version, "first", b.preamble.First, "last", b.extent.head.num)
+	t.Logger.Info("block log", "version", b.preamble.Version, "first", b.first, "last", b.extent.head.num)
+	dropped := b.first - b.preamble.First
 	if interval == 0 {
-		interval = max((b.indexed+7)>>3, 1)
+		interval = max((b.indexed-dropped+7)>>3, 1)
 	}
-	for i := uint64(0); i < uint64(b.indexed); i += uint64(interval) {
+	for i := uint64(dropped); i < uint64(b.indexed); i += uint64(interval) {
 		num := b.preamble.First + uint32(i)
 		at, err := b.position(num)
 		if err != nil {

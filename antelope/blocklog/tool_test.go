@@ -152,6 +152,29 @@ func TestSmokeTestSeesWhatDisagrees(t *testing.T) {
 	}
 }
 
+// The index of a pruned log has entries for the blocks that were dropped too.
+func TestPrunedLogsAgreeWithTheirIndex(t *testing.T) {
+	fs := memory()
+	tool, c, _ := produced(t, fs, 3, 20)
+	o := testOptions(fs)
+	o.RetainBlocks = ptr(uint32(8))
+	l := mustOpen(t, o)
+	add(t, l, c, 1, 10)
+	must(t, l.Close())
+	for _, interval := range []uint32{0, 1} {
+		must(t, tool.SmokeTest(interval))
+	}
+	if err := tool.TrimEnd(20); !is(err, Unsound) || !strings.Contains(err.Error(), "is a pruned log; vacuum it first") {
+		t.Errorf("trim the end: %v", err)
+	}
+	path := indexPath(workingBase(testDir))
+	fs.mem.Put(path, memfs.NewBlob(fs.mem.Blob(path).Bytes()[:8*20]))
+	const want = "says it has 21 blocks which disagrees with 20 indicated by"
+	if err := tool.SmokeTest(0); !is(err, Unsound) || !strings.Contains(err.Error(), want) {
+		t.Errorf("an index that is short: %v", err)
+	}
+}
+
 func TestVacuum(t *testing.T) {
 	fs := memory()
 	tool, c, all := produced(t, fs, 3, 20)
