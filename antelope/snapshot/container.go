@@ -232,15 +232,6 @@ func (r *Reader) readPlace(at int64) (next int64, err error) {
 	return p.to, nil
 }
 
-// Names returns the names of the sections in their order.
-func (r *Reader) Names() []string {
-	names := make([]string, len(r.sections))
-	for i, p := range r.sections {
-		names[i] = p.name
-	}
-	return names
-}
-
 // Size returns the size of the snapshot in bytes.
 func (r *Reader) Size() int64 { return r.size }
 
@@ -264,9 +255,6 @@ type Section struct {
 	next    int
 	serial  serial.Reader
 }
-
-// Name returns the section's name.
-func (s *Section) Name() string { return s.name }
 
 // Len returns the number of rows.
 func (s *Section) Len() uint64 { return s.rows }

@@ -184,9 +184,3 @@ func (v *CancelDelay) Read(r *serial.Reader) {
 
 // Append appends the number and the packed transaction.
 func (v OnError) Append(b []byte) []byte { return serial.AppendBytes(v.SenderID.Append(b), v.SentTrx) }
-
-// Read reads the number and the packed transaction.
-func (v *OnError) Read(r *serial.Reader) {
-	v.SenderID.Read(r)
-	v.SentTrx = bytes.Clone(r.Bytes())
-}

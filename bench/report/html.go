@@ -112,12 +112,9 @@ func commands(r *record.Run) (all []string) {
 	return all
 }
 
-// WriteHTML writes a run as one page.
-func WriteHTML(w io.Writer, r *record.Run) error { return write(w, runPage(r)) }
-
-// WriteWatchHTML writes a watch as one page.
-func WriteWatchHTML(out io.Writer, w *record.Watch) error {
-	return write(out, page{Title: fmt.Sprintf("What process %d costs", w.PID), Tables: watchTables(w), Plots: watchPlots(w)})
+// watchPage is a watch as one page.
+func watchPage(w *record.Watch) page {
+	return page{Title: fmt.Sprintf("What process %d costs", w.PID), Tables: watchTables(w), Plots: watchPlots(w)}
 }
 
 func write(w io.Writer, p page) error {
@@ -142,17 +139,11 @@ func isNumber(cell string) bool {
 func SaveHTML(name string, r *record.Run) error { return save(name, runPage(r)) }
 
 // SaveWatchHTML writes a watch's page as a file, whole or not at all.
-func SaveWatchHTML(name string, w *record.Watch) error {
-	var b bytes.Buffer
-	return saved(name, &b, WriteWatchHTML(&b, w))
-}
+func SaveWatchHTML(name string, w *record.Watch) error { return save(name, watchPage(w)) }
 
 func save(name string, p page) error {
 	var b bytes.Buffer
-	return saved(name, &b, write(&b, p))
-}
-
-func saved(name string, b *bytes.Buffer, err error) error {
+	err := write(&b, p)
 	if err == nil {
 		err = vfs.WriteDurably(vfs.OS, name, b.Bytes())
 	}

@@ -83,7 +83,7 @@ func TestTheReportsOfAFixedRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "run.md", text.Bytes())
-	if err := WriteHTML(&page, fixed()); err != nil {
+	if err := write(&page, runPage(fixed())); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "run.html", bare(page.Bytes()))
@@ -95,7 +95,7 @@ func TestTheReportsOfAFixedWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "watch.md", text.Bytes())
-	if err := WriteWatchHTML(&page, watched()); err != nil {
+	if err := write(&page, watchPage(watched())); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "watch.html", bare(page.Bytes()))
@@ -111,7 +111,7 @@ func bare(page []byte) []byte {
 
 func TestThePageNeedsNoNetworkAndNothingInItIsMarkup(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteHTML(&out, fixed()); err != nil {
+	if err := write(&out, runPage(fixed())); err != nil {
 		t.Fatal(err)
 	}
 	page := string(bare(out.Bytes()))

@@ -84,6 +84,7 @@ var rules = []rule{
 	{"opera/epoch", []string{"opera/inter", "internal/..."}},
 	{"opera/genesis", []string{"opera/inter", "internal/..."}},
 	{"opera/genesis/fakenet", []string{"opera/inter", "opera/genesis", "opera/epoch", "opera/evm", "opera/state", "internal/..."}},
+	{"opera/genesis/genesistest", []string{"opera/genesis"}},
 	{"opera/datadir", []string{"opera/inter", "store/vfs", "internal/..."}},
 	{"opera/eventlog", []string{"opera/inter", "store/vfs", "history", "internal/..."}},
 	{"opera/blocklog", []string{"opera/inter", "store/vfs", "history", "internal/..."}},

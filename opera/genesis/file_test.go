@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -355,25 +354,25 @@ func TestContentsThatLieAreRefused(t *testing.T) {
 	}
 }
 
-// broken is a genesis that cannot be read to its end.
-type broken struct{ Source }
-
-func (b broken) Items() iter.Seq2[Item, error] {
-	return func(yield func(Item, error) bool) {
-		if yield(Item{}, nil) {
-			yield(Item{}, io.ErrClosedPipe)
-		}
-	}
-}
-
-func TestAUnitThatCannotBeFilledIsNotWritten(t *testing.T) {
-	raw, _ := writeFile(t, 1000, part{"ers", epochs(t, 1, 1)})
+func TestAUnitThatIsGivenUpIsNotWritten(t *testing.T) {
 	folder := t.TempDir()
 	var out bytes.Buffer
-	if _, err := Write(&out, broken{open(t, raw)}, folder); !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("%v", err)
+	w := NewWriter(&out, testHeader, folder)
+	whole, err := w.Unit("ers")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got := names(open(t, out.Bytes())); got != "ers brs" {
+	if _, err := whole.Close(); err != nil {
+		t.Fatal(err)
+	}
+	u, err := w.Unit("evm")
+	if err == nil {
+		err = errors.Join(u.Item(Item{}), u.Discard())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := names(open(t, out.Bytes())); got != "ers" {
 		t.Errorf("the file has the units %s", got)
 	}
 	left, err := os.ReadDir(folder)

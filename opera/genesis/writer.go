@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"iter"
 	"os"
 
 	"github.com/ethereum/go-ethereum/rlp"
@@ -173,44 +172,4 @@ func (u *UnitWriter) before() (sum [32]byte, compressed []byte, err error) {
 	_, err = zip.Write(append(head, u.hashes...))
 	err = errors.Join(err, zip.Close())
 	return root(u.w.piece, u.size, u.hashes), out.Bytes(), err
-}
-
-// Write writes a genesis as a file whose sections have one part each, and returns the
-// roots of its units. The folder is for temporary files.
-func Write(out io.Writer, s Source, folder string) (Hashes, error) {
-	w := NewWriter(out, s.Header(), folder)
-	hashes := Hashes{}
-	for _, part := range []struct {
-		section string
-		copy    func(*UnitWriter) error
-	}{
-		{Epochs, func(u *UnitWriter) error { return each(s.Epochs(), u.Epoch) }},
-		{Blocks, func(u *UnitWriter) error { return each(s.Blocks(), u.Block) }},
-		{State, func(u *UnitWriter) error { return each(s.Items(), u.Item) }},
-	} {
-		u, err := w.Unit(part.section)
-		if err != nil {
-			return nil, err
-		}
-		if err := part.copy(u); err != nil {
-			return nil, errors.Join(err, u.Discard())
-		}
-		if hashes[part.section], err = u.Close(); err != nil {
-			return nil, err
-		}
-	}
-	return hashes, nil
-}
-
-// each gives values to a function until there is an error.
-func each[T any](values iter.Seq2[T, error], do func(T) error) error {
-	for v, err := range values {
-		if err == nil {
-			err = do(v)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -404,7 +404,7 @@ func randomUpgrades(random *rand.Rand) Upgrades {
 }
 
 func randomRules(random *rand.Rand) Rules {
-	r := []Rules{MainRules(), FakeRules()}[random.IntN(2)]
+	r := []Rules{DefaultRules("main", MainNetwork), FakeRules()}[random.IntN(2)]
 	r.Upgrades = randomUpgrades(random)
 	if random.IntN(2) == 0 {
 		g := &r.Economy.Gas

@@ -123,12 +123,6 @@ func DefaultRules(name string, id uint64) Rules {
 	}
 }
 
-// MainRules are go-opera's constants for the main network.
-func MainRules() Rules { return DefaultRules("main", MainNetwork) }
-
-// TestRules are go-opera's constants for the test network.
-func TestRules() Rules { return DefaultRules("test", TestNetwork) }
-
 // FakeRules are those of a network of one's own: all upgrades, short epochs, a thousand
 // times the gas power.
 func FakeRules() Rules {

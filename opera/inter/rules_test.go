@@ -24,7 +24,7 @@ func TestRulesAreOneItemOrThree(t *testing.T) {
 		Rules  Rules
 		After  uint64
 	}
-	for _, r := range []Rules{MainRules(), TestRules(), FakeRules()} {
+	for _, r := range []Rules{DefaultRules("main", MainNetwork), DefaultRules("test", TestNetwork), FakeRules()} {
 		items, err := rlp.CountValues(must(rlp.SplitList(encoded(t, &around{1, r, 2}))))
 		want := 3
 		if r.Upgrades != (Upgrades{}) {

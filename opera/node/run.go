@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"tarn/internal/web3js"
 	"tarn/node"
 	"tarn/opera/config"
 	"tarn/opera/p2p"
@@ -144,7 +145,7 @@ func (l *life) version(context.Context) error {
 }
 
 func (l *life) license(context.Context) error {
-	_, err := fmt.Fprintln(l.out, "Tarn is licensed under the Apache License, Version 2.0; the libraries in it have licences of their own.")
+	_, err := fmt.Fprintf(l.out, "Tarn is licensed under the Apache License, Version 2.0; the libraries in it have licences of their own.\n\n%s", web3js.Licence())
 	return err
 }
 

@@ -4,8 +4,11 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"tarn/internal/web3js"
 )
 
 // The service manager is told when the node serves, and when it has begun to stop.
@@ -32,5 +35,12 @@ func TestTheServiceManagerIsTold(t *testing.T) {
 		if err != nil || string(b[:n]) != want {
 			t.Errorf("%q, %v, want %s", b[:n], err, want)
 		}
+	}
+}
+
+// web3.js is in the program, so its notice must come with it.
+func TestTheLicenceOfTheConsolesLibraryIsShown(t *testing.T) {
+	if out := tarn(t, t.TempDir(), "license"); !strings.HasPrefix(out, "Tarn is licensed under") || !strings.HasSuffix(out, web3js.Licence()) {
+		t.Errorf("%s", out)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"tarn/internal/scratch"
 	"tarn/opera/genesis"
 	"tarn/opera/genesis/fakenet"
+	"tarn/opera/genesis/genesistest"
 	"tarn/opera/inter"
 )
 
@@ -103,7 +104,7 @@ func TestFakenetsAreGoOperas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ours, err := genesis.Write(&bytes.Buffer{}, g, t.TempDir())
+		ours, err := genesistest.Write(&bytes.Buffer{}, g, t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +130,7 @@ func TestGoOperaTakesAGenesisOfOurs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hashes, err := genesis.Write(out, g, dir)
+	hashes, err := genesistest.Write(out, g, dir)
 	if err = errors.Join(err, out.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"tarn/opera/genesis"
+	"tarn/opera/genesis/genesistest"
 	"tarn/opera/inter"
 )
 
@@ -84,7 +85,7 @@ func TestTheGenesisIsGoOperas(t *testing.T) {
 			}
 		}
 		var out bytes.Buffer
-		hashes, err := genesis.Write(&out, tries{g}, t.TempDir())
+		hashes, err := genesistest.Write(&out, tries{g}, t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +97,7 @@ func TestTheGenesisIsGoOperas(t *testing.T) {
 		if got := fmt.Sprintf("%x", g.Header().ID); got != n.id || g.Header().NetworkID != inter.FakeNetwork || g.Header().NetworkName != "fake" {
 			t.Errorf("%d validators: %v, want the id %s", n.validators, g.Header(), n.id)
 		}
-		if hashes, err = genesis.Write(&out, g, t.TempDir()); err != nil || n.extended != "" && fmt.Sprintf("%x", hashes[genesis.State]) != n.extended {
+		if hashes, err = genesistest.Write(&out, g, t.TempDir()); err != nil || n.extended != "" && fmt.Sprintf("%x", hashes[genesis.State]) != n.extended {
 			t.Errorf("%d validators: with what was hashed %x, want %s: %v", n.validators, hashes[genesis.State], n.extended, err)
 		}
 	}
@@ -108,7 +109,7 @@ func TestAGenesisIsAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	hashes, err := genesis.Write(&out, g, t.TempDir())
+	hashes, err := genesistest.Write(&out, g, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +117,7 @@ func TestAGenesisIsAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := genesis.Write(&bytes.Buffer{}, f, t.TempDir())
+	again, err := genesistest.Write(&bytes.Buffer{}, f, t.TempDir())
 	if err != nil || again.String() != hashes.String() || f.Header() != g.Header() {
 		t.Errorf("%v %v, want %v %v: %v", f.Header(), again, g.Header(), hashes, err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"tarn/opera/epoch"
 	"tarn/opera/genesis"
+	"tarn/opera/genesis/genesistest"
 	"tarn/opera/state"
 	"tarn/store/page"
 	"tarn/store/revision"
@@ -22,7 +23,7 @@ func TestAGenesisBecomesAState(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if _, err := genesis.Write(&out, g, t.TempDir()); err != nil {
+	if _, err := genesistest.Write(&out, g, t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
 	f, err := genesis.NewFile("x.g", bytes.NewReader(out.Bytes()), int64(out.Len()), genesis.Options{})
