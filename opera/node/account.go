@@ -4,44 +4,65 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"syscall"
 
+	"tarn/opera/config"
 	"tarn/opera/terminal"
 	"tarn/opera/wallet"
 )
 
-// keyDir is the folder of keys.
-func (l *life) keyDir() string {
-	return cmp.Or(l.Node.KeyStoreDir, filepath.Join(l.Node.DataDir, "keystore"))
+// keyring is the folder of keys, and who is asked for their passwords.
+type keyring struct {
+	*config.Config
+	in  io.Reader
+	out io.Writer
+	log *slog.Logger
+
+	asked *terminal.Terminal // once somebody was asked
+	leave func() error
 }
 
-// wallet returns the folder of keys. With passwords nobody is asked for one.
-func (l *life) wallet(passwords []string) (*wallet.Wallet, error) {
+func (k *keyring) folder() string {
+	return cmp.Or(k.Node.KeyStoreDir, filepath.Join(k.Node.DataDir, "keystore"))
+}
+
+// open returns the keys. With passwords nobody is asked for one.
+func (k *keyring) open(passwords []string) (*wallet.Wallet, error) {
 	return wallet.New(wallet.Options{
-		Dir: l.keyDir(), Light: l.Node.UseLightweightKDF, Passwords: passwords,
-		Ask: asker{l}, Out: l.out, Log: l.log,
+		Dir: k.folder(), Light: k.Node.UseLightweightKDF, Passwords: passwords,
+		Ask: asker{k}, Out: k.out, Log: k.log,
 	})
 }
 
+// terminal returns where whoever started the command is asked.
+func (k *keyring) terminal() *terminal.Terminal {
+	if k.asked == nil {
+		k.asked, k.leave = terminal.Open(k.in, k.out)
+	}
+	return k.asked
+}
+
+// close leaves the terminal as it was.
+func (k *keyring) close() error {
+	if k.leave == nil {
+		return nil
+	}
+	return k.leave()
+}
+
 // asker asks at the terminal, which is not touched before.
-type asker struct{ l *life }
+type asker struct{ of *keyring }
 
 // Password implements wallet.Asker. A signal ends the question.
 func (a asker) Password(question string) (string, error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return a.l.terminal().Password(ctx, question)
-}
-
-// terminal returns where whoever started the command is asked.
-func (l *life) terminal() *terminal.Terminal {
-	if l.asked == nil {
-		l.asked, l.leave = terminal.Open(l.in, l.out)
-	}
-	return l.asked
+	return a.of.terminal().Password(ctx, question)
 }
 
 // withWallet is a command that works on keys, with so many words.
@@ -57,7 +78,7 @@ func withWallet(least, most int, lack string, work func(w *wallet.Wallet, words 
 		if err != nil {
 			return fatal{err}
 		}
-		w, err := l.wallet(passwords)
+		w, err := l.keys.open(passwords)
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,6 @@ import (
 	"tarn/opera/chain"
 	"tarn/opera/config"
 	"tarn/opera/rpc"
-	"tarn/opera/terminal"
 	"tarn/store/engine"
 )
 
@@ -35,19 +34,23 @@ func (e ended) ExitCode() int { return e.code }
 
 // life is one run of a command.
 //
-// It has many methods because it has one or more for each command.
+// Its methods are the commands, one or more for each.
 type life struct {
-	*config.Config
+	services
 	words    []string // after the command's
 	in       io.Reader
 	out, err io.Writer
+}
+
+// services makes what runs beside a node's chain, as the command line and the file say: what
+// waits, peers, requests, a validator, and what an operator's programs see of them.
+type services struct {
+	*config.Config
 	log      *slog.Logger
 	filter   rpc.LogControl // of the log
 	build    string         // what says what the program was built from
+	keys     keyring
 	observed observed
-
-	asked *terminal.Terminal // once somebody was asked
-	leave func() error
 }
 
 // fatal is an error that go-opera ends with at once, and says where scripts see it: on both
@@ -94,12 +97,9 @@ func Command(build string) *cobra.Command {
 		Args:               cobra.ArbitraryArgs,
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
-			l := &life{in: c.InOrStdin(), out: c.OutOrStdout(), err: c.ErrOrStderr(), build: build}
+			l := &life{in: c.InOrStdin(), out: c.OutOrStdout(), err: c.ErrOrStderr(), services: services{build: build}}
 			err := l.run(c.Context(), args)
-			if l.leave != nil {
-				err = errors.Join(err, l.leave())
-			}
-			return l.said(err)
+			return l.said(errors.Join(err, l.keys.close()))
 		},
 	}
 	c.ValidArgsFunction = nextWords
@@ -172,6 +172,7 @@ func (l *life) run(ctx context.Context, args []string) (err error) {
 	if err := l.openLog(); err != nil {
 		return err
 	}
+	l.keys = keyring{Config: l.Config, in: l.in, out: l.out, log: l.log}
 	if l.Run.Help {
 		return l.help(ctx)
 	}

@@ -28,18 +28,18 @@ type shown struct {
 
 // openDashboard opens the page of a node that serves, if the options ask for one. What is
 // returned closes it.
-func (l *life) openDashboard(m *metrics) (end func() error, err error) {
-	if l.Run.Dashboard == "" {
+func (s *services) openDashboard(m *metrics) (end func() error, err error) {
+	if s.Run.Dashboard == "" {
 		return func() error { return nil }, nil
 	}
 	collectLibrary() // bytes of peers, requests
 	v := &shown{m: m, watch: m.vitals.Watch()}
-	o := dashboard.Options{Title: "opera " + m.network, Version: l.build, Read: v.read, Panels: v.panels(), Figures: v.figures(), Log: l.log}
-	d, err := dashboard.Open(context.Background(), l.Run.Dashboard, o)
+	o := dashboard.Options{Title: "opera " + m.network, Version: s.build, Read: v.read, Panels: v.panels(), Figures: v.figures(), Log: s.log}
+	d, err := dashboard.Open(context.Background(), s.Run.Dashboard, o)
 	if err != nil {
 		return nil, fmt.Errorf("--dashboard.addr: %w", err)
 	}
-	l.log.Info("The dashboard is served", "url", d.URL())
+	s.log.Info("The dashboard is served", "url", d.URL())
 	return d.Close, nil
 }
 

@@ -57,7 +57,7 @@ func (e *endpoint) Answer(ctx context.Context, r *serve.PlainRequest, out []byte
 
 // StartHTTP begins to answer over HTTP. What is not said is as the node was configured.
 func (e *endpoints) StartHTTP(host string, port int, o rpc.HTTPOptions) error {
-	c := &e.r.l.Node
+	c := &e.r.of.Node
 	if o.APIs == nil {
 		o.APIs = c.HTTPModules
 	}
@@ -83,13 +83,13 @@ func (e *endpoints) StartHTTP(host string, port int, o rpc.HTTPOptions) error {
 		handler.Close()
 		return err
 	}
-	e.r.l.log.Info("JSON-RPC is served over HTTP", "endpoint", e.http.listening, "namespaces", o.APIs)
+	e.r.of.log.Info("JSON-RPC is served over HTTP", "endpoint", e.http.listening, "namespaces", o.APIs)
 	return nil
 }
 
 // StartWS begins to answer over WebSocket, in the same way.
 func (e *endpoints) StartWS(host string, port int, o rpc.WSOptions) error {
-	c := &e.r.l.Node
+	c := &e.r.of.Node
 	if o.APIs == nil && !c.WSExposeAll {
 		o.APIs = c.WSModules
 	}
@@ -112,7 +112,7 @@ func (e *endpoints) StartWS(host string, port int, o rpc.WSOptions) error {
 		handler.Close()
 		return err
 	}
-	e.r.l.log.Info("JSON-RPC is served over WebSocket", "endpoint", e.ws.listening, "namespaces", o.APIs)
+	e.r.of.log.Info("JSON-RPC is served over WebSocket", "endpoint", e.ws.listening, "namespaces", o.APIs)
 	return nil
 }
 
@@ -153,13 +153,13 @@ func (e *endpoints) open(at string, other *endpoint, put func(*endpoint)) (*endp
 	if err != nil {
 		return nil, fmt.Errorf("listen for JSON-RPC: %w", err)
 	}
-	t := e.r.l.Node.HTTPTimeouts
+	t := e.r.of.Node.HTTPTimeouts
 	to.listening = listener.Addr()
 	to.server = serve.New(serve.Options{
 		MaxBytesInFlight: requestBytes, MaxConnections: -1, HeaderTimeout: t.ReadTimeout, BodyTimeout: t.ReadTimeout,
-		WriteTimeout: t.WriteTimeout, IdleTimeout: t.IdleTimeout, Log: e.r.l.log,
+		WriteTimeout: t.WriteTimeout, IdleTimeout: t.IdleTimeout, Log: e.r.of.log,
 	})
-	if err := to.server.ServePlain(listener, e.r.l.observed.beside(to), to); err != nil {
+	if err := to.server.ServePlain(listener, e.r.of.observed.beside(to), to); err != nil {
 		return nil, err
 	}
 	return to, nil

@@ -34,7 +34,7 @@ func TestAddressesAreOpenedAndClosedWhileTheNodeRuns(t *testing.T) {
 	c := &config.Config{}
 	c.Node.DataDir, c.Node.IPCPath = dir, filepath.Join(short, "ipc")
 	c.Node.HTTPModules, c.Node.WSModules = []string{"eth"}, []string{"eth"}
-	l := &life{Config: c, out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler)}
+	l := newServices(c, slog.DiscardHandler)
 	r, err := l.serve(n, nil, nil)
 	if err != nil {
 		t.Fatal(err)

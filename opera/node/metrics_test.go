@@ -92,7 +92,7 @@ func TestOperatorsSeeANodeFromItsBeginningToItsEnd(t *testing.T) {
 	c.Run.Profile.Serve, c.Run.Profile.Address, c.Run.Profile.Port = true, "127.0.0.1", port // as by default
 	c.Node.DataDir, c.Node.HTTPHost, c.Node.HTTPPort, c.Node.HTTPModules = t.TempDir(), "127.0.0.1", loopback.Port(loopback.Address(t)), []string{"eth"}
 	c.Run.Dashboard = net.JoinHostPort("127.0.0.1", strconv.Itoa(loopback.Port(loopback.Address(t))))
-	l := &life{Config: c, out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler)}
+	l := newServices(c, slog.DiscardHandler)
 	stop, err := l.observe()
 	if err != nil {
 		t.Fatal(err)
@@ -268,7 +268,7 @@ func TestAnAddressThatIsTakenNamesItsOption(t *testing.T) {
 	defer taken.Close()
 	c := &config.Config{}
 	c.Run.Metrics, c.Run.MetricsAddr, c.Run.MetricsPort = true, "127.0.0.1", taken.Addr().(*net.TCPAddr).Port
-	l := &life{Config: c, out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler)}
+	l := newServices(c, slog.DiscardHandler)
 	if _, err := l.observe(); err == nil || !strings.Contains(err.Error(), "--metrics: ") {
 		t.Error(err)
 	}

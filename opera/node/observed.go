@@ -121,7 +121,7 @@ func (o *observed) expose(w http.ResponseWriter, _ *http.Request) {
 
 // observe serves what the options ask for: metrics and health with --metrics, profiles with
 // --pprof, both where their addresses are one. What is returned ends that.
-func (l *life) observe() (stop func() error, err error) {
+func (s *services) observe() (stop func() error, err error) {
 	var ends []func() error
 	stop = func() (err error) {
 		for _, end := range ends {
@@ -129,26 +129,26 @@ func (l *life) observe() (stop func() error, err error) {
 		}
 		return err
 	}
-	p := &l.Run.Profile
+	p := &s.Run.Profile
 	profiles := net.JoinHostPort(p.Address, strconv.Itoa(p.Port))
-	at := net.JoinHostPort(l.Run.MetricsAddr, strconv.Itoa(l.Run.MetricsPort))
-	if l.Run.Metrics {
+	at := net.JoinHostPort(s.Run.MetricsAddr, strconv.Itoa(s.Run.MetricsPort))
+	if s.Run.Metrics {
 		collectLibrary()
 	}
 	if p.Serve {
 		mux := http.NewServeMux()
 		mountProfiles(mux)
-		if l.Run.Metrics { // as go-opera
-			l.observed.mount(mux)
+		if s.Run.Metrics { // as go-opera
+			s.observed.mount(mux)
 		}
-		if err := l.serveObserved("--pprof", "Starting pprof server", "/debug/pprof", profiles, mux, &ends); err != nil {
+		if err := s.serveObserved("--pprof", "Starting pprof server", "/debug/pprof", profiles, mux, &ends); err != nil {
 			return nil, err
 		}
 	}
-	if l.Run.Metrics && !(p.Serve && at == profiles) {
+	if s.Run.Metrics && !(p.Serve && at == profiles) {
 		mux := http.NewServeMux()
-		l.observed.mount(mux)
-		if err := l.serveObserved("--metrics", "Starting metrics server", "/debug/metrics/prometheus", at, mux, &ends); err != nil {
+		s.observed.mount(mux)
+		if err := s.serveObserved("--metrics", "Starting metrics server", "/debug/metrics/prometheus", at, mux, &ends); err != nil {
 			return nil, errors.Join(err, stop())
 		}
 	}
@@ -163,16 +163,16 @@ func mountProfiles(mux *http.ServeMux) {
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 }
 
-func (l *life) serveObserved(option, said, path, address string, h http.Handler, ends *[]func() error) error {
+func (s *services) serveObserved(option, said, path, address string, h http.Handler, ends *[]func() error) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return fmt.Errorf("%s: %w", option, err)
 	}
-	s := serve.New(serve.Options{MaxBytesInFlight: requestBytes, MaxConnections: -1, Log: l.log})
-	if err := s.Serve(listener, h); err != nil {
+	server := serve.New(serve.Options{MaxBytesInFlight: requestBytes, MaxConnections: -1, Log: s.log})
+	if err := server.Serve(listener, h); err != nil {
 		return err
 	}
-	l.log.Info(said, "addr", fmt.Sprintf("http://%s%s", listener.Addr(), path))
-	*ends = append(*ends, s.Close)
+	s.log.Info(said, "addr", fmt.Sprintf("http://%s%s", listener.Addr(), path))
+	*ends = append(*ends, server.Close)
 	return nil
 }

@@ -27,11 +27,11 @@ var bootnodes string
 
 // meet begins to connect to peers, nil if the options ask for none. They are told of what
 // waits, and tell of theirs; nil is a node that takes no transactions.
-func (l *life) meet(n *Node, w *waiting) (*p2p.Node, error) {
-	if l.Node.P2P.MaxPeers == 0 {
+func (s *services) meet(n *Node, w *waiting) (*p2p.Node, error) {
+	if s.Node.P2P.MaxPeers == 0 {
 		return nil, nil
 	}
-	o, err := l.peerOptions(n)
+	o, err := s.peerOptions(n)
 	if err != nil {
 		return nil, err
 	}
@@ -48,21 +48,21 @@ func (l *life) meet(n *Node, w *waiting) (*p2p.Node, error) {
 	if w != nil {
 		w.Subscribe(peers.BroadcastTxs)
 	}
-	l.log.Info("Started P2P networking", "self", peers.Self().URLv4())
+	s.log.Info("Started P2P networking", "self", peers.Self().URLv4())
 	return peers, nil
 }
 
 // summary says which votes and records of peers were taken, in go-opera's words.
-func (l *life) summary(n *Node) func(p2p.Taken) {
+func (s *services) summary(n *Node) func(p2p.Taken) {
 	return func(t p2p.Taken) {
 		at := n.Chain().Frontier().Unfilled
-		l.log.Info("New LLR summary", "last_epoch", at.Epoch-1, "last_block", at.Block-1,
+		s.log.Info("New LLR summary", "last_epoch", at.Epoch-1, "last_block", at.Block-1,
 			"new_evs", t.EpochVotes, "new_ers", t.EpochRecords, "new_bvs", t.BlockVotes, "new_brs", t.BlockRecords)
 	}
 }
 
-func (l *life) peerOptions(n *Node) (p2p.Options, error) {
-	c := &l.Node.P2P
+func (s *services) peerOptions(n *Node) (p2p.Options, error) {
+	c := &s.Node.P2P
 	var errs []error
 	fail := func(err error) { errs = append(errs, err) }
 	nodes := func(what string, urls []string) (list []*enode.Node) {
@@ -86,12 +86,12 @@ func (l *life) peerOptions(n *Node) (p2p.Options, error) {
 		Ledger:  p2p.NewLedger(n.Chain(), n),
 		Records: p2p.NewRecords(n.Chain()),
 		Filler:  p2p.NewFiller(n.Chain(), n),
-		Snap:    l.Opera.AllowSnapsync,
-		Taken:   l.summary(n),
-		Notice:  func(err error) { l.log.Debug("Peer", "err", err) },
-		Refused: (&refusals{log: l.log, now: time.Now}).refused,
+		Snap:    s.Opera.AllowSnapsync,
+		Taken:   s.summary(n),
+		Notice:  func(err error) { s.log.Debug("Peer", "err", err) },
+		Refused: (&refusals{log: s.log, now: time.Now}).refused,
 		Server: p2p.Server{
-			Name:   l.name(),
+			Name:   s.name(),
 			Listen: c.ListenAddr, NoDial: c.NoDial, MaxPeers: c.MaxPeers, MaxPending: c.MaxPendingPeers,
 			DiscoveryV4: !c.NoDiscovery, DiscoveryV5: !c.NoDiscovery && c.DiscoveryV5, Database: n.Dir("nodes"),
 			Bootstrap: nodes("bootnodes", known(c.BootstrapNodes)), BootstrapV5: nodes("bootnodes", known(c.BootstrapNodesV5)),
@@ -101,10 +101,10 @@ func (l *life) peerOptions(n *Node) (p2p.Options, error) {
 	private := nodes("privatenodes", c.PrivateNodes)
 	o.Server.Static, o.Server.Trusted = append(private, o.Server.Static...), append(private, o.Server.Trusted...)
 	if len(private) > 0 && o.Server.DiscoveryV4 {
-		l.log.Warn("Private nodes are kept connected and trusted, but discovery tells of those that take part in it; --nodiscover here or there prevents that")
+		s.log.Warn("Private nodes are kept connected and trusted, but discovery tells of those that take part in it; --nodiscover here or there prevents that")
 	}
 	var err error
-	if o.Server.Key, err = l.nodeKey(n); err != nil {
+	if o.Server.Key, err = s.nodeKey(n); err != nil {
 		fail(err)
 	}
 	if o.Server.NAT, err = nat.Parse(c.NAT); err != nil {
@@ -160,8 +160,8 @@ func bootnodesOf(network string) (urls []string) {
 
 // nodeKey is by what peers know this node: the options' key, or one of its own that it
 // keeps.
-func (l *life) nodeKey(n *Node) (*ecdsa.PrivateKey, error) {
-	c := &l.Node.P2P
+func (s *services) nodeKey(n *Node) (*ecdsa.PrivateKey, error) {
+	c := &s.Node.P2P
 	if c.NodeKeyHex != "" {
 		key, err := crypto.HexToECDSA(c.NodeKeyHex)
 		if err != nil {

@@ -22,7 +22,7 @@ func peered(t *testing.T, n *Node, dir string, static ...string) *p2p.Node {
 	c.Node.DataDir = dir
 	c.Node.P2P.MaxPeers, c.Node.P2P.NoDiscovery, c.Node.P2P.ListenAddr = 5, true, "127.0.0.1:0"
 	c.Node.P2P.StaticNodes = static
-	l := &life{Config: c, out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler)}
+	l := newServices(c, slog.DiscardHandler)
 	peers, err := l.meet(n, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestOptionsOfTheNetworkAreCheckedTogether(t *testing.T) {
 	c.Node.DataDir = dir
 	c.Node.P2P.MaxPeers = 5
 	c.Node.P2P.StaticNodes, c.Node.P2P.NAT, c.Node.P2P.NetRestrict, c.Node.P2P.NodeKeyHex = []string{"nobody"}, "somehow", []string{"1.2.3"}, "12"
-	l := &life{Config: c, log: slog.New(slog.DiscardHandler)}
+	l := newServices(c, slog.DiscardHandler)
 	_, err := l.meet(n, nil)
 	if err == nil {
 		t.Fatal("they are taken")
@@ -102,7 +102,7 @@ func TestOnlyNamedAddressesConnect(t *testing.T) {
 		o.Node.DataDir = dir
 		o.Node.P2P.MaxPeers, o.Node.P2P.NoDiscovery, o.Node.P2P.ListenAddr = 5, true, "127.0.0.1:0"
 		o.Node.P2P.NetRestrict, o.Node.P2P.IPRestrict = c.networks, c.addresses
-		l := &life{Config: o, out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler)}
+		l := newServices(o, slog.DiscardHandler)
 		peers, err := l.meet(n, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -140,7 +140,7 @@ func TestPrivateNodesAreKeptAndTrusted(t *testing.T) {
 	c.Node.DataDir = second
 	c.Node.P2P.MaxPeers, c.Node.P2P.NoDiscovery, c.Node.P2P.ListenAddr = 5, true, "127.0.0.1:0"
 	c.Node.P2P.PrivateNodes = []string{known.Self().URLv4()}
-	l := &life{Config: c, out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler)}
+	l := newServices(c, slog.DiscardHandler)
 	peers, err := l.meet(b, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +160,7 @@ func TestPrivateNodesAreKeptAndTrusted(t *testing.T) {
 func TestTakenRecordsAreSaid(t *testing.T) {
 	n := open(t, options(t.TempDir(), io.Discard))
 	var out strings.Builder
-	l := &life{log: slog.New(slog.NewTextHandler(&out, nil))}
+	l := &services{log: slog.New(slog.NewTextHandler(&out, nil))}
 	l.summary(n)(p2p.Taken{EpochVotes: 1, EpochRecords: 2, BlockVotes: 3, BlockRecords: 4})
 	const want = `msg="New LLR summary" last_epoch=2 last_block=1 new_evs=1 new_ers=2 new_bvs=3 new_brs=4`
 	if !strings.Contains(out.String(), want) {
@@ -175,7 +175,7 @@ func TestSyncmodeSnapAsksForBlockRecords(t *testing.T) {
 	for _, snap := range []bool{false, true} {
 		c := &config.Config{}
 		c.Node.DataDir, c.Opera.AllowSnapsync = dir, snap
-		l := &life{Config: c, log: slog.New(slog.DiscardHandler)}
+		l := newServices(c, slog.DiscardHandler)
 		o, err := l.peerOptions(n)
 		if err != nil || o.Snap != snap || o.Filler == nil || o.Records == nil {
 			t.Errorf("with %v: %v, %v, %v", snap, o.Snap, o.Filler, err)

@@ -20,7 +20,7 @@ import (
 
 // requests answers JSON-RPC over what the options ask for, until it is closed.
 type requests struct {
-	l         *life
+	of        *services
 	service   *rpc.Service
 	endpoints *endpoints
 	ends      []func() error // in the order of their beginning
@@ -31,22 +31,22 @@ const socketPath = 107
 
 // serve begins to answer for a node, its peers, nil for none, and what waits, nil for a node
 // that takes no transactions.
-func (l *life) serve(n *Node, peers *p2p.Node, w *waiting) (_ *requests, err error) {
-	keys, err := l.keys()
+func (s *services) serve(n *Node, peers *p2p.Node, w *waiting) (_ *requests, err error) {
+	keys, err := s.accounts()
 	if err != nil {
 		return nil, err
 	}
-	if err := l.unlock(keys); err != nil {
+	if err := s.unlock(keys); err != nil {
 		return nil, errors.Join(err, keys.Close())
 	}
-	o := l.rpcOptions(n, keys)
+	o := s.rpcOptions(n, keys)
 	if peers != nil {
 		o.Peers = peers
 	}
 	if w != nil {
 		o.Pool, o.Prices = w, w.prices
 	}
-	r := &requests{l: l}
+	r := &requests{of: s}
 	r.endpoints = &endpoints{r: r}
 	o.Endpoints = r.endpoints
 	r.service = rpc.New(o)
@@ -64,10 +64,10 @@ func (l *life) serve(n *Node, peers *p2p.Node, w *waiting) (_ *requests, err err
 	if err := r.listen(); err != nil {
 		return nil, err
 	}
-	if l.Node.HTTPHost != "" {
+	if s.Node.HTTPHost != "" {
 		err = r.endpoints.StartHTTP("", 0, rpc.HTTPOptions{})
 	}
-	if l.Node.WSHost != "" && err == nil {
+	if s.Node.WSHost != "" && err == nil {
 		err = r.endpoints.StartWS("", 0, rpc.WSOptions{})
 	}
 	return r, err
@@ -80,15 +80,15 @@ func (r *requests) until(stop func()) {
 
 // listen answers at the local socket.
 func (r *requests) listen() error {
-	path := r.l.Node.IPCPath
+	path := r.of.Node.IPCPath
 	if path == "" {
 		return nil
 	}
 	if filepath.Base(path) == path {
-		path = filepath.Join(r.l.Node.DataDir, path)
+		path = filepath.Join(r.of.Node.DataDir, path)
 	}
 	if len(path) > socketPath {
-		r.l.log.Warn("The path of the local socket is too long for the system; there is none", "path", path)
+		r.of.log.Warn("The path of the local socket is too long for the system; there is none", "path", path)
 		return nil
 	}
 	socket, err := r.service.Listen(path)
@@ -96,7 +96,7 @@ func (r *requests) listen() error {
 		return err
 	}
 	r.ends = append(r.ends, socket.Close)
-	r.l.log.Info("IPC endpoint opened", "url", path)
+	r.of.log.Info("IPC endpoint opened", "url", path)
 	return nil
 }
 
@@ -109,17 +109,17 @@ func (r *requests) close() (err error) {
 	return err
 }
 
-// keys are the accounts of the node's folder of keys.
-func (l *life) keys() (*accounts.Manager, error) {
-	w, err := l.wallet(nil)
+// accounts are those of the node's folder of keys.
+func (s *services) accounts() (*accounts.Manager, error) {
+	w, err := s.keys.open(nil)
 	if err != nil {
 		return nil, err
 	}
 	return accounts.NewManager(nil, w.Keystore()), nil
 }
 
-func (l *life) rpcOptions(n *Node, keys *accounts.Manager) rpc.Options {
-	c, o := &l.Node, &l.Opera
+func (s *services) rpcOptions(n *Node, keys *accounts.Manager) rpc.Options {
+	c, o := &s.Node, &s.Opera
 	dir, err := filepath.Abs(c.DataDir)
 	if err != nil {
 		dir = c.DataDir // there is no working folder to tell
@@ -135,17 +135,17 @@ func (l *life) rpcOptions(n *Node, keys *accounts.Manager) rpc.Options {
 		Chain: n.Chain(), Accounts: keys, InsecureUnlock: c.InsecureUnlockAllowed, Remote: c.HTTPHost != "" || c.WSHost != "",
 		AllowUnprotected: o.AllowUnprotectedTxs || c.AllowUnprotectedTxs, DataDir: dir, Limits: limits,
 		IPRestrict: c.P2P.IPRestrict, PrivateNodes: c.P2P.PrivateNodes,
-		Log:     l.filter,
-		Version: l.name(),
+		Log:     s.filter,
+		Version: s.name(),
 	}
 }
 
 // name is what the node says that it is, to peers and clients: go-opera's name with ours
 // behind the version. --identity stands where go-opera has it.
-func (l *life) name() string {
+func (s *services) name() string {
 	name := "go-opera"
-	if l.Node.UserIdent != "" {
-		name += "/" + l.Node.UserIdent
+	if s.Node.UserIdent != "" {
+		name += "/" + s.Node.UserIdent
 	}
 	return fmt.Sprintf("%s/v%s/tarn/%s-%s/%s", name, config.Version, runtime.GOOS, runtime.GOARCH, runtime.Version())
 }

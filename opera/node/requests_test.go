@@ -31,7 +31,7 @@ func TestRequestsAreAnsweredUntilTheEnd(t *testing.T) {
 	c.Node.DataDir, c.Node.IPCPath = dir, filepath.Join(short, "ipc")
 	c.Node.HTTPHost, c.Node.HTTPPort, c.Node.HTTPModules = "127.0.0.1", port(), []string{"eth"}
 	c.Node.WSHost, c.Node.WSPort, c.Node.WSModules = "127.0.0.1", c.Node.HTTPPort, []string{"eth"}
-	l := &life{Config: c, out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler)}
+	l := newServices(c, slog.DiscardHandler)
 	address := net.JoinHostPort(c.Node.HTTPHost, strconv.Itoa(c.Node.HTTPPort))
 	urls := []string{"http://" + address, "ws://" + address, c.Node.IPCPath}
 	for range 2 { // nothing of the first time is in the way of the second

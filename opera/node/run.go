@@ -61,7 +61,7 @@ func manager() systemd.Manager { return systemd.Manager{Socket: os.Getenv("NOTIF
 
 // begin begins what goes on beside the chain: what waits, peers, requests, a validator. The
 // function that is returned ends that in the opposite order.
-func (l *life) begin(n *Node) (_ *rpc.Service, end func() error, err error) {
+func (s *services) begin(n *Node) (_ *rpc.Service, end func() error, err error) {
 	var ends []func() error
 	stop := func() (err error) {
 		for _, e := range slices.Backward(ends) {
@@ -74,29 +74,29 @@ func (l *life) begin(n *Node) (_ *rpc.Service, end func() error, err error) {
 			err = errors.Join(err, stop())
 		}
 	}()
-	w, err := l.wait(n)
+	w, err := s.wait(n)
 	if err != nil {
 		return nil, nil, err
 	}
 	ends = append(ends, w.close)
-	peers, err := l.meet(n, w)
+	peers, err := s.meet(n, w)
 	if err != nil {
 		return nil, nil, err
 	}
 	ends = append(ends, func() error { return leave(peers) })
-	r, err := l.serve(n, peers, w)
+	r, err := s.serve(n, peers, w)
 	if err != nil {
 		return nil, nil, err
 	}
 	ends = append(ends, r.close)
-	v, err := l.validate(n, peers, offered{w.Pool})
+	v, err := s.validate(n, peers, offered{w.Pool})
 	if err != nil {
 		return nil, nil, err
 	}
 	ends = append(ends, func() error { v.close(); return nil })
-	hide := l.observed.serves(n, &beside{peers: peers, pool: w, validator: v}, l.Tarn.HealthAge)
+	hide := s.observed.serves(n, &beside{peers: peers, pool: w, validator: v}, s.Tarn.HealthAge)
 	ends = append(ends, func() error { hide(); return nil })
-	page, err := l.openDashboard(l.observed.metrics)
+	page, err := s.openDashboard(s.observed.metrics)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -19,37 +19,37 @@ const fakePassword = "fakepassword"
 
 // unlock unlocks the accounts that clients may send from: those of --unlock, and that of a
 // fakenet's validator.
-func (l *life) unlock(manager *accounts.Manager) error {
+func (s *services) unlock(manager *accounts.Manager) error {
 	keys, ok := manager.Backends(keystore.KeyStoreType)[0].(*keystore.KeyStore)
 	if !ok {
 		return errors.New("unlock accounts: there is no keystore")
 	}
-	if id := l.Run.Fakenet.ID; id != 0 && l.Emitter.Validator.ID != 0 {
-		if err := l.unlockFake(keys, inter.ValidatorID(id)); err != nil {
+	if id := s.Run.Fakenet.ID; id != 0 && s.Emitter.Validator.ID != 0 {
+		if err := s.unlockFake(keys, inter.ValidatorID(id)); err != nil {
 			return err
 		}
 	}
-	if len(l.Run.Unlock) == 0 {
+	if len(s.Run.Unlock) == 0 {
 		return nil
 	}
-	if !l.Node.InsecureUnlockAllowed && (l.Node.HTTPHost != "" || l.Node.WSHost != "") {
+	if !s.Node.InsecureUnlockAllowed && (s.Node.HTTPHost != "" || s.Node.WSHost != "") {
 		return fatal{errors.New("Account unlock with HTTP access is forbidden!")}
 	}
-	passwords, err := wallet.ReadPasswords(l.Run.Password)
+	passwords, err := wallet.ReadPasswords(s.Run.Password)
 	if err != nil {
 		return fatal{err}
 	}
-	w, err := l.wallet(passwords)
+	w, err := s.keys.open(passwords)
 	if err != nil {
 		return err
 	}
-	if err := w.Unlock(keys, l.Run.Unlock); err != nil {
+	if err := w.Unlock(keys, s.Run.Unlock); err != nil {
 		return fatal{err}
 	}
 	return nil
 }
 
-func (l *life) unlockFake(keys *keystore.KeyStore, id inter.ValidatorID) error {
+func (s *services) unlockFake(keys *keystore.KeyStore, id inter.ValidatorID) error {
 	key, err := fakenet.Key(id)
 	if err != nil {
 		return err
@@ -63,6 +63,6 @@ func (l *life) unlockFake(keys *keystore.KeyStore, id inter.ValidatorID) error {
 	if err := keys.Unlock(account, fakePassword); err != nil {
 		return fmt.Errorf("unlock the account of the fakenet's validator %d: %w", id, err)
 	}
-	l.log.Info("Unlocked fake validator account", "address", account.Address)
+	s.log.Info("Unlocked fake validator account", "address", account.Address)
 	return nil
 }

@@ -54,7 +54,7 @@ func TestAccountsAreUnlockedAsGoOperaDoes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			manager := accounts.NewManager(nil, keys)
 			defer manager.Close()
-			l := &life{Config: &config.Config{}, in: strings.NewReader(""), out: io.Discard, log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+			l := newServices(&config.Config{}, slog.NewTextHandler(io.Discard, nil))
 			c.change(l.Config)
 			err := l.unlock(manager)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {

@@ -41,14 +41,14 @@ func (v *validator) silence() error {
 
 // validate begins to speak for the validator that the options name, with transactions of a
 // pool, which may be nil. It returns nil if they name none.
-func (l *life) validate(n *Node, peers *p2p.Node, pool emitter.Pool) (*validator, error) {
-	c := &l.Emitter
+func (s *services) validate(n *Node, peers *p2p.Node, pool emitter.Pool) (*validator, error) {
+	c := &s.Emitter
 	if c.Validator.ID == 0 {
 		return nil, nil
 	}
-	o, err := l.emitterOptions(n, pool)
+	o, err := s.emitterOptions(n, pool)
 	if err == nil {
-		o.Signer, err = l.signer()
+		o.Signer, err = s.signer()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("validator %d: %w", c.Validator.ID, err)
@@ -62,12 +62,12 @@ func (l *life) validate(n *Node, peers *p2p.Node, pool emitter.Pool) (*validator
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	v := &validator{cancel: cancel, done: make(chan struct{})}
-	l.log.Info("Validating", "validator", c.Validator.ID, "journal", o.Journal, "protection", c.EmitIntervals.DoublesignProtection)
+	s.log.Info("Validating", "validator", c.Validator.ID, "journal", o.Journal, "protection", c.EmitIntervals.DoublesignProtection)
 	go func() {
 		defer close(v.done)
 		if err := em.Run(ctx); err != nil {
 			v.silent.Store(&err)
-			l.silenced(n, err)
+			s.silenced(n, err)
 		}
 	}()
 	return v, nil
@@ -75,15 +75,15 @@ func (l *life) validate(n *Node, peers *p2p.Node, pool emitter.Pool) (*validator
 
 // silenced tells why the validator says nothing any more. If it may sign twice, the node
 // ends, and does not start again before an operator has looked (go-opera, utils/errlock).
-func (l *life) silenced(n *Node, err error) {
+func (s *services) silenced(n *Node, err error) {
 	if n.Cause() != nil {
 		return // the node ends, with what it waited for
 	}
 	if !errors.Is(err, emitter.ErrLocked) {
-		l.log.Error("The validator makes no events any more, until the next start", "err", err)
+		s.log.Error("The validator makes no events any more, until the next start", "err", err)
 		return
 	}
-	path := filepath.Join(l.Node.DataDir, errlock)
+	path := filepath.Join(s.Node.DataDir, errlock)
 	err = fmt.Errorf("node is permanently stopping due to an issue; fix it and then delete file %q: %w", path, err)
 	n.Stop(errors.Join(err, vfs.WriteDurably(vfs.OS, path, []byte(err.Error()))))
 }
@@ -102,8 +102,8 @@ type nobody struct{}
 func (nobody) PeerCount() int           { return 0 }
 func (nobody) Broadcast(*inter.Payload) {}
 
-func (l *life) emitterOptions(n *Node, pool emitter.Pool) (emitter.Options, error) {
-	c, i := &l.Emitter, &l.Emitter.EmitIntervals
+func (s *services) emitterOptions(n *Node, pool emitter.Pool) (emitter.Options, error) {
+	c, i := &s.Emitter, &s.Emitter.EmitIntervals
 	o := emitter.Options{
 		Chain: n.Chain(), Writer: n, Pool: pool, Validator: inter.ValidatorID(c.Validator.ID), Journal: c.PrevEmittedEventFile.Path,
 		Intervals: emitter.Intervals{
@@ -114,10 +114,10 @@ func (l *life) emitterOptions(n *Node, pool emitter.Pool) (emitter.Options, erro
 		Votes: func(c *chain.Chain) emitter.Votes { return c.Votes() },
 		Notice: func(err error) {
 			if errors.Is(err, emitter.ErrPaused) {
-				l.log.Info("Validator", "notice", err)
+				s.log.Info("Validator", "notice", err)
 				return
 			}
-			l.log.Warn("Validator", "err", err)
+			s.log.Warn("Validator", "err", err)
 		},
 	}
 	// The journal is replaced, which would put a file in the place of a device.
@@ -128,10 +128,10 @@ func (l *life) emitterOptions(n *Node, pool emitter.Pool) (emitter.Options, erro
 }
 
 // signer returns who signs for the validator.
-func (l *life) signer() (emitter.Signer, error) {
-	v := &l.Emitter.Validator
+func (s *services) signer() (emitter.Signer, error) {
+	v := &s.Emitter.Validator
 	public := inter.PublicKey{Type: v.PubKey.Type, Raw: v.PubKey.Raw}
-	if id := l.Run.Fakenet.ID; id != 0 {
+	if id := s.Run.Fakenet.ID; id != 0 {
 		key, err := fakenet.Key(inter.ValidatorID(id))
 		if err != nil {
 			return nil, err
@@ -140,11 +140,11 @@ func (l *life) signer() (emitter.Signer, error) {
 			return emitter.Key{Private: key}, nil
 		}
 	}
-	passwords, err := wallet.ReadPasswords(l.Emitter.Password)
+	passwords, err := wallet.ReadPasswords(s.Emitter.Password)
 	if err != nil {
 		return nil, err
 	}
-	w, err := l.wallet(passwords)
+	w, err := s.keys.open(passwords)
 	if err != nil {
 		return nil, err
 	}
@@ -152,6 +152,6 @@ func (l *life) signer() (emitter.Signer, error) {
 	if err != nil {
 		return nil, fatal{fmt.Errorf("Failed to unlock validator key: %w", err)}
 	}
-	l.log.Info("Unlocked validator key", "pubkey", public)
+	s.log.Info("Unlocked validator key", "pubkey", public)
 	return emitter.Key{Private: key}, nil
 }

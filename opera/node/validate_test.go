@@ -51,7 +51,7 @@ func speaking(t *testing.T, n *Node, dir string, id uint32, static ...string) st
 	t.Helper()
 	c := speakerConfig(t, dir, id)
 	peers := peered(t, n, dir, static...)
-	l := &life{Config: c, out: io.Discard, err: io.Discard, log: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	l := newServices(c, slog.NewTextHandler(t.Output(), nil))
 	v, err := l.validate(n, peers, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestTwoValidatorsMakeBlocks(t *testing.T) {
 func TestAValidatorThatMaySignTwiceLocksItsNode(t *testing.T) {
 	dir := t.TempDir()
 	n := open(t, options(dir, io.Discard))
-	l := &life{Config: &config.Config{}, log: slog.New(slog.DiscardHandler)}
+	l := newServices(&config.Config{}, slog.DiscardHandler)
 	l.Node.DataDir = dir
 	l.silenced(n, errors.New("its journal cannot be written"))
 	if n.Cause() != nil {
@@ -140,7 +140,7 @@ func TestAValidatorsOptionsAreChecked(t *testing.T) {
 	n := open(t, options(dir, io.Discard))
 	c := &config.Config{}
 	c.Node.DataDir = dir
-	l := &life{Config: c, log: slog.New(slog.DiscardHandler)}
+	l := newServices(c, slog.DiscardHandler)
 	if v, err := l.validate(n, nil, nil); v != nil || err != nil {
 		t.Errorf("without a validator: %v, %v", v, err)
 	}
@@ -186,7 +186,7 @@ func TestAValidatorsKeyIsUnlocked(t *testing.T) {
 	c := &config.Config{}
 	c.Node.DataDir = dir
 	c.Emitter.Password = password
-	l := &life{Config: c, log: slog.New(slog.DiscardHandler)}
+	l := newServices(c, slog.DiscardHandler)
 	of := func(name, word string) (emitter.Signer, error) {
 		t.Helper()
 		public, err := inter.ParsePublicKey(name)

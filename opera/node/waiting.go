@@ -22,9 +22,9 @@ type waiting struct {
 }
 
 // wait begins to take transactions.
-func (l *life) wait(n *Node) (*waiting, error) {
-	w := &waiting{prices: gasprice.New(gasprice.Options{Chain: n.Chain(), Bounds: l.priceBounds()})}
-	o := l.poolOptions(n)
+func (s *services) wait(n *Node) (*waiting, error) {
+	w := &waiting{prices: gasprice.New(gasprice.Options{Chain: n.Chain(), Bounds: s.priceBounds()})}
+	o := s.poolOptions(n)
 	o.Head, o.Signer = txpool.Heads(n.Chain(), w.prices), n.Chain().Signer()
 	o.Senders = n.Chain().Verifier().Senders()
 	var err error
@@ -35,7 +35,7 @@ func (l *life) wait(n *Node) (*waiting, error) {
 	w.prices.Watch(w.Pool.Pending)
 	w.stop = n.Subscribe(func(*chain.Block) { w.Follow() })
 	if pending, queued := w.Stats(); pending+queued > 0 {
-		l.log.Info("Loaded local transaction journal", "pending", pending, "queued", queued, "file", o.Journal)
+		s.log.Info("Loaded local transaction journal", "pending", pending, "queued", queued, "file", o.Journal)
 	}
 	return w, nil
 }
@@ -55,15 +55,15 @@ type offered struct{ *txpool.Pool }
 
 func (o offered) Pending() map[common.Address]types.Transactions { return o.Offers() }
 
-func (l *life) poolOptions(n *Node) txpool.Options {
-	c := &l.TxPool
+func (s *services) poolOptions(n *Node) txpool.Options {
+	c := &s.TxPool
 	o := txpool.Options{
 		Limits: txpool.Limits{
 			PriceLimit: c.PriceLimit, PriceBump: c.PriceBump, AccountSlots: c.AccountSlots, GlobalSlots: c.GlobalSlots,
 			AccountQueue: c.AccountQueue, GlobalQueue: c.GlobalQueue, Lifetime: c.Lifetime,
 		},
 		NoLocals: c.NoLocals, Journal: c.Journal, Rejournal: c.Rejournal,
-		Warn: func(err error) { l.log.Warn("Transaction pool", "err", err) },
+		Warn: func(err error) { s.log.Warn("Transaction pool", "err", err) },
 	}
 	if o.Journal != "" && !filepath.IsAbs(o.Journal) {
 		o.Journal = n.Dir(o.Journal)
@@ -74,13 +74,13 @@ func (l *life) poolOptions(n *Node) txpool.Options {
 	return o
 }
 
-func (l *life) priceBounds() gasprice.Bounds {
+func (s *services) priceBounds() gasprice.Bounds {
 	wei := func(n uint64) *big.Int {
 		if n == 0 {
 			return nil
 		}
 		return new(big.Int).SetUint64(n)
 	}
-	o := &l.Opera.GPO
+	o := &s.Opera.GPO
 	return gasprice.Bounds{Max: wei(o.MaxGasPrice), Min: wei(o.MinGasPrice), MinTip: wei(o.MinGasTip), Certainty: o.DefaultCertainty}
 }

@@ -36,7 +36,7 @@ func all(t *testing.T, id uint32, static ...string) *full {
 	c.Node.P2P.MaxPeers, c.Node.P2P.NoDiscovery, c.Node.P2P.ListenAddr = 5, true, "127.0.0.1:0"
 	c.Node.P2P.StaticNodes = static
 	c.TxPool.Journal = "transactions.rlp"
-	l := &life{Config: c, out: io.Discard, err: io.Discard, log: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	l := newServices(c, slog.NewTextHandler(t.Output(), nil))
 	w, err := l.wait(f.Node)
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestLocalTransactionsLiveThroughARestart(t *testing.T) {
 	c := &config.Config{}
 	c.Node.DataDir = dir
 	c.TxPool.Journal = "transactions.rlp"
-	l := &life{Config: c, out: io.Discard, err: io.Discard, log: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	l := newServices(c, slog.NewTextHandler(t.Output(), nil))
 	n := open(t, options(filepath.Join(dir, "node"), io.Discard))
 	tx := payment(t, 1, 3)
 	for life := range 2 {
