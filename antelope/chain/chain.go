@@ -46,18 +46,18 @@ type Options struct {
 }
 
 // Chain is the controller. See the package comment for goroutines. It has many methods,
-// because it is all that a writer asks of a chain: a block is begun, filled, finished and
-// taken back, blocks of others are checked and pushed, and forks, logs, store and hooks must
-// agree after each step. What a block does is the executor's, the start a [resumption]'s.
+// because a block is begun, finished and taken back, blocks of others are pushed, and forks,
+// logs, store and hooks must agree after each step. What a block does is the executor's, the
+// start a [resumption]'s, and what is asked of the pending block or found out ahead of the
+// writer things of their own.
 type Chain struct {
-	opt      Options
-	store    store.Store
-	state    *state.State
-	shared   *execute.Shared
-	executor *execute.Executor
-	keys     *execute.Keys
-	fork     *consensus.ForkDatabase
-	logs     logs
+	examiner
+	pending
+
+	store  store.Store
+	state  *state.State
+	shared *execute.Shared
+	logs   logs
 
 	chainID  types.Checksum256
 	head     *consensus.BlockState
@@ -85,8 +85,9 @@ func Open(st store.Store, o Options) (*Chain, error) {
 	}
 	o.Options = *shared.Options()
 	c := &Chain{
-		opt: o, store: st, state: s, shared: shared, executor: execute.New(s, shared),
-		keys: execute.NewKeys(o.KeyBytes), fork: consensus.NewForkDatabase(), logs: logs{o.Blocks, o.Reversible},
+		examiner: examiner{opt: &o, keys: execute.NewKeys(o.KeyBytes), fork: consensus.NewForkDatabase()},
+		pending:  pending{execute.New(s, shared)},
+		store:    st, state: s, shared: shared, logs: logs{o.Blocks, o.Reversible},
 	}
 	c.Subscribe(o.Hooks)
 	if err := c.load(); err != nil {
@@ -160,10 +161,6 @@ func (c *Chain) View() (*state.View, error) { return c.state.View() }
 
 // Fork is the tree of blocks above the last irreversible one.
 func (c *Chain) Fork() *consensus.ForkDatabase { return c.fork }
-
-// Interrupt makes the transaction that is being executed, and all after it, fail
-// with err; nil ends that. Any goroutine may call it.
-func (c *Chain) Interrupt(err error) { c.executor.Interrupt(err) }
 
 // Keys finds out with which keys transactions of this chain are signed. Any goroutine
 // may use it.

@@ -14,51 +14,6 @@ import (
 // (Options.StopAt).
 var ErrStopped = errors.New("reached configured maximum block")
 
-// Prepare checks a block's header and unpacks its transactions, with their keys, so
-// that the writer has less to do. Any goroutine may call it; the block before must
-// be in the fork database. id is the block's, which the caller computed (Leap:
-// controller_impl::create_block_state_i).
-func (c *Chain) Prepare(b *types.SignedBlock, id types.Checksum256) (*Prepared, error) {
-	if c.fork.Block(id) != nil {
-		return nil, exception.New(exception.ForkDatabase, "we already know about this block: %s", id)
-	}
-	prev := c.fork.HeaderState(b.Previous)
-	if prev == nil {
-		return nil, exception.New(exception.UnlinkableBlock, "unlinkable block %s", id)
-	}
-	bs, err := c.CheckHeader(prev, b, id)
-	if err != nil {
-		return nil, err
-	}
-	candidates, err := c.UnpackBlock(b, nil)
-	if err != nil {
-		return nil, err
-	}
-	return &Prepared{bs, candidates}, nil
-}
-
-// checkpoint refuses a block that is not the one of its number that the operator
-// knows.
-func (c *Chain) checkpoint(num uint32, id types.Checksum256) error {
-	if known, ok := c.opt.Checkpoints[num]; ok && known != id {
-		return exception.New(exception.Checkpoint, "Checkpoint does not match for block number %d: expected: %s actual: %s", num, known, id)
-	}
-	return nil
-}
-
-// trusts tells whether a producer's blocks are validated lightly.
-func (c *Chain) trusts(producer types.Name) bool {
-	if c.opt.LightValidation {
-		return true
-	}
-	for _, n := range c.opt.TrustedProducers {
-		if n == producer {
-			return true
-		}
-	}
-	return false
-}
-
 // PushBlock adds a block to the fork database and applies it if its branch is the
 // best. On an error the block is forgotten, unless the failure is the node's. From
 // Options.StopAt on it does nothing and returns ErrStopped (Leap:

@@ -26,7 +26,7 @@ func (p *Producer) applyBlock(b *Block) error {
 		return ErrBusy
 	}
 	p.clock.idle(now)
-	if p.logs(b.Signed, num, now) {
+	if worthALine(b.Signed, num, now) {
 		p.log.plugin.Debug(fmt.Sprintf("received incoming block %d %s", num, b.ID))
 	}
 	if p.Knows(b.ID) || p.terminated() {
@@ -64,9 +64,9 @@ func (p *Producer) applyBlock(b *Block) error {
 	return nil
 }
 
-// logs tells whether a block is worth a line: while a node catches up, most are
+// worthALine tells whether a block is worth a line: while a node catches up, most are
 // not.
-func (p *Producer) logs(b *types.SignedBlock, num uint32, now time.Time) bool {
+func worthALine(b *types.SignedBlock, num uint32, now time.Time) bool {
 	return now.Sub(b.Timestamp.TimePoint().Time()) < 5*time.Minute || num%1000 == 0
 }
 
@@ -75,7 +75,7 @@ func (p *Producer) reportIncoming(b *Block, now time.Time) {
 	head, num, r := p.chain.Head(), types.BlockNum(b.ID), p.chain.Report()
 	lib := p.chain.Fork().Root().BlockNum
 	latency := now.Sub(b.Signed.Timestamp.TimePoint().Time())
-	if p.logs(b.Signed, num, now) {
+	if worthALine(b.Signed, num, now) {
 		p.log.main.Info(fmt.Sprintf("Received block %s... #%d @ %s signed by %s "+
 			"[trxs: %d, lib: %d, confirmed: %d, net: %d, cpu: %d, elapsed: %d, time: %d, latency: %d ms]",
 			b.ID.String()[8:24], num, b.Signed.Timestamp, b.Signed.Producer,

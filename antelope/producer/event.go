@@ -1,6 +1,7 @@
 package producer
 
 import (
+	"sync/atomic"
 	"time"
 
 	"tarn/antelope/chain"
@@ -28,18 +29,21 @@ type Events struct {
 	Incoming    func(IncomingBlock)
 }
 
+// listeners are those who want to know what the writer does. Any goroutine may tell them.
+type listeners struct{ list atomic.Pointer[[]Events] }
+
 // Subscribe adds who wants to know. It is called before Run.
-func (p *Producer) Subscribe(e Events) {
+func (l *listeners) Subscribe(e Events) {
 	var list []Events
-	if old := p.events.Load(); old != nil {
+	if old := l.list.Load(); old != nil {
 		list = append(list, *old...)
 	}
 	list = append(list, e)
-	p.events.Store(&list)
+	l.list.Store(&list)
 }
 
-func (p *Producer) each(f func(*Events)) {
-	list := p.events.Load()
+func (l *listeners) each(f func(*Events)) {
+	list := l.list.Load()
 	if list == nil {
 		return
 	}
@@ -49,8 +53,8 @@ func (p *Producer) each(f func(*Events)) {
 }
 
 // tellAcked tells what became of a transaction from outside.
-func (p *Producer) tellAcked(x *execute.Candidate, err error) {
-	p.each(func(e *Events) {
+func (l *listeners) tellAcked(x *execute.Candidate, err error) {
+	l.each(func(e *Events) {
 		if e.Acked != nil {
 			e.Acked(x.Packed, x, err)
 		}

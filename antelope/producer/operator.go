@@ -108,7 +108,9 @@ func (op *Operator) SetRuntimeOptions(ctx context.Context, o control.RuntimeOpti
 }
 
 // Greylist are the accounts that only their own stake counts of, ascending.
-func (op *Operator) Greylist() []types.Name { return slices.Sorted(maps.Keys(*op.p.greylist.Load())) }
+func (op *Operator) Greylist() []types.Name {
+	return slices.Sorted(maps.Keys(op.p.chain.Policy().Greylist))
+}
 
 // AddGreylist and RemoveGreylist change it.
 func (op *Operator) AddGreylist(ctx context.Context, accounts []types.Name) error {
@@ -125,11 +127,10 @@ func (op *Operator) changeGreylist(ctx context.Context, accounts []types.Name, c
 		return exception.New(exception.InvalidHTTPRequest, "At least one account is required")
 	}
 	return op.p.writer.Call(ctx, func() error {
-		list := maps.Clone(*op.p.greylist.Load())
+		list := maps.Clone(op.p.chain.Policy().Greylist)
 		for _, n := range accounts {
 			change(list, n)
 		}
-		op.p.greylist.Store(&list)
 		op.p.decide(func(now *execute.Policy) { now.Greylist = list })
 		return nil
 	})

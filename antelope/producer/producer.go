@@ -41,23 +41,22 @@ var ErrBusy = errors.New("a block is being produced")
 // methods are the writer's decisions about the one pending block: when it is begun, what
 // goes into it, whether it is finished, shown or given up. Each may end in another of them,
 // which is why they are methods of one type. What needs no pending block is a thing of its
-// own: arrivals, intake, turns, the queue, bills, snapshots, the [Operator].
+// own: arrivals, intake, turns, listeners, the queue, bills, snapshots, the [Operator].
 type Producer struct {
 	arrivals // blocks on their way here
 	intake   // transactions on their way here
 	turns
+	listeners
 
 	opt       Options
 	log       loggers
 	chain     *chain.Chain
 	resources *resource.Manager
 
-	writer   *writer.Writer
-	head     atomic.Pointer[Head]
-	greylist atomic.Pointer[map[types.Name]bool]
-	events   atomic.Pointer[[]Events]
-	keys     foundKeys
-	bills    *subjectiveBilling
+	writer *writer.Writer
+	head   atomic.Pointer[Head]
+	keys   foundKeys
+	bills  *subjectiveBilling
 	// speculation is what a block interrupts.
 	speculation speculation
 	snapshot    *snapshots
@@ -101,7 +100,7 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 	p := &Producer{
 		opt: o, log: newLoggers(o), chain: c, resources: resource.New(c.State()),
 		queue: newQueue(int64(o.QueueBytes)), failures: newFailures(o.MaxFailures, o.FailureWindow),
-		bills: newSubjectiveBilling(o.DecayTime),
+		bills: newSubjectiveBilling(o.DecayTime), speculation: speculation{chain: c},
 	}
 	if p.opt.Irreversible = c.IrreversibleMode(); p.opt.Irreversible {
 		if len(o.Producers) > 0 {
@@ -118,7 +117,6 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 	for _, n := range o.Greylist {
 		greylist[n] = true
 	}
-	p.greylist.Store(&greylist)
 	p.decide(func(now *execute.Policy) {
 		now.Greylist, now.GreylistLimit, now.Leeway = greylist, o.GreylistLimit, o.Leeway
 	})
@@ -142,7 +140,7 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 // connect makes the parts that others than the writer use, and lets them reach it.
 func (p *Producer) connect() {
 	p.arrivals.chain, p.arrivals.writer, p.arrivals.log, p.arrivals.keys = p.chain, p.writer, &p.log, &p.keys
-	p.hurry, p.take, p.arrivals.refuse = p.giveWay, p.applyBlock, p.rejected
+	p.hurry, p.take, p.arrivals.refuse = p.speculation.giveWay, p.applyBlock, p.rejected
 	p.irreversible = func() uint32 { return p.head.Load().IrreversibleNum }
 
 	p.intake.opt, p.intake.chain, p.intake.writer, p.intake.log, p.intake.keys = &p.opt, p.chain, p.writer, &p.log, &p.keys
@@ -167,7 +165,7 @@ func (p *Producer) Close() error {
 // answers whoever waits, and ends the writing of snapshots. An error is one after
 // which the chain must not be used, for instance of the store.
 func (p *Producer) Run(ctx context.Context) error {
-	defer context.AfterFunc(ctx, p.giveWay)()
+	defer context.AfterFunc(ctx, p.speculation.giveWay)()
 	p.start()
 	p.schedule()
 	failed := p.writer.Run(ctx)
@@ -285,4 +283,4 @@ func (p *Producer) Subjective(account types.Name, now time.Time) int64 {
 }
 
 // Greylisted tells whether only an account's own stake counts.
-func (p *Producer) Greylisted(account types.Name) bool { return (*p.greylist.Load())[account] }
+func (p *Producer) Greylisted(account types.Name) bool { return p.chain.Policy().Greylist[account] }

@@ -2,7 +2,6 @@ package producer
 
 import (
 	"fmt"
-	"sync"
 	"time"
 
 	"tarn/antelope/control"
@@ -128,37 +127,11 @@ func (p *Producer) push(e *entry, deadline time.Time) result {
 	return result{}
 }
 
-// speculation is the execution of a transaction in a block that is no one's, which
-// gives way to a block that comes: it is tried again after it.
-type speculation struct {
-	mu      sync.Mutex
-	running bool
-}
-
 func (p *Producer) execute(x *execute.Candidate, bill execute.Billing) (*types.TransactionTrace, error) {
 	if p.producing {
 		return p.chain.PushTransaction(x, bill)
 	}
-	s := &p.speculation
-	s.mu.Lock()
-	s.running = true
-	s.mu.Unlock()
-	trace, err := p.chain.PushTransaction(x, bill)
-	s.mu.Lock()
-	s.running = false
-	p.chain.Interrupt(nil)
-	s.mu.Unlock()
-	return trace, err
-}
-
-// giveWay ends a speculation.
-func (p *Producer) giveWay() {
-	s := &p.speculation
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.running {
-		p.chain.Interrupt(exception.New(exception.Deadline, "a block has come before the transaction was finished"))
-	}
+	return p.speculation.execute(x, bill)
 }
 
 // billing says how long a transaction may run.

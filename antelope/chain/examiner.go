@@ -1,0 +1,94 @@
+package chain
+
+import (
+	"tarn/antelope/consensus"
+	"tarn/antelope/exception"
+	"tarn/antelope/execute"
+	"tarn/antelope/types"
+)
+
+// examiner finds out about blocks what needs no state, before the writer gets them. Any goroutine
+// may call its methods: what it is made of is there from the start.
+type examiner struct {
+	opt  *Options
+	keys *execute.Keys
+	fork *consensus.ForkDatabase
+}
+
+// Prepare checks a block's header and unpacks its transactions, with their keys, so
+// that the writer has less to do. Any goroutine may call it; the block before must
+// be in the fork database. id is the block's, which the caller computed (Leap:
+// controller_impl::create_block_state_i).
+func (e *examiner) Prepare(b *types.SignedBlock, id types.Checksum256) (*Prepared, error) {
+	if e.fork.Block(id) != nil {
+		return nil, exception.New(exception.ForkDatabase, "we already know about this block: %s", id)
+	}
+	prev := e.fork.HeaderState(b.Previous)
+	if prev == nil {
+		return nil, exception.New(exception.UnlinkableBlock, "unlinkable block %s", id)
+	}
+	bs, err := e.CheckHeader(prev, b, id)
+	if err != nil {
+		return nil, err
+	}
+	candidates, err := e.UnpackBlock(b, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Prepared{bs, candidates}, nil
+}
+
+// CheckHeader checks the header and the signatures of a block that follows prev,
+// and that it holds the transactions that it says. Any goroutine may call it. id is
+// the block's, which the caller computed.
+func (e *examiner) CheckHeader(prev *consensus.HeaderState, b *types.SignedBlock, id types.Checksum256) (*consensus.BlockState, error) {
+	digests := make([]types.Checksum256, len(b.Transactions))
+	for i := range b.Transactions {
+		digests[i] = b.Transactions[i].Digest()
+	}
+	if root := consensus.MerkleRoot(digests); root != b.TransactionMRoot {
+		return nil, exception.New(exception.BlockValidate, "invalid block transaction merkle root %s != %s", b.TransactionMRoot, root)
+	}
+	bs, err := consensus.NewBlockState(prev, b, e.opt.Features, recoverBlockKey)
+	if err != nil {
+		return nil, err
+	}
+	if bs.ID != id {
+		return nil, exception.New(exception.BlockValidate, "provided id %s does not match block id %s", id, bs.ID)
+	}
+	return bs, nil
+}
+
+// UnpackBlock unpacks the transactions of a block, and finds their keys unless its
+// producer is trusted, on several goroutines if there are many. known returns what
+// is known of a transaction, nil for nothing: keys that were found for the same
+// signatures are not found again; it may be nil. Any goroutine may call it, before
+// or after the header is checked.
+func (e *examiner) UnpackBlock(b *types.SignedBlock, known func(id types.Checksum256) *execute.Candidate) ([]*execute.Candidate, error) {
+	if e.trusts(b.Producer) {
+		return execute.Unpack(b)
+	}
+	return e.keys.Unpack(b, known, max(1, e.opt.Threads))
+}
+
+// checkpoint refuses a block that is not the one of its number that the operator
+// knows.
+func (e *examiner) checkpoint(num uint32, id types.Checksum256) error {
+	if known, ok := e.opt.Checkpoints[num]; ok && known != id {
+		return exception.New(exception.Checkpoint, "Checkpoint does not match for block number %d: expected: %s actual: %s", num, known, id)
+	}
+	return nil
+}
+
+// trusts tells whether a producer's blocks are validated lightly.
+func (e *examiner) trusts(producer types.Name) bool {
+	if e.opt.LightValidation {
+		return true
+	}
+	for _, n := range e.opt.TrustedProducers {
+		if n == producer {
+			return true
+		}
+	}
+	return false
+}
