@@ -2,16 +2,13 @@ package abi_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
-	"io"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"tarn/antelope/abi"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
+	"tarn/internal/reference"
 )
 
 // accountRow is a row of the section account_object of a snapshot.
@@ -21,37 +18,9 @@ func accountRow(r *serial.Reader) (name types.Name, abi []byte) {
 	return name, r.Bytes()
 }
 
-// The snapshot is reference data and no part of the project: it is looked for in
-// TARN_REFERENCE_DATA and in a folder shared/data beside the checkout.
-func referenceSnapshot(t *testing.T) []byte {
-	t.Helper()
-	dirs := []string{os.Getenv("TARN_REFERENCE_DATA")}
-	for up := ".."; len(up) < 20; up += "/.." {
-		dirs = append(dirs, filepath.Join(up, "shared", "data"))
-	}
-	for _, dir := range dirs {
-		f, err := os.Open(filepath.Join(dir, "leap-snapshots", "snap_v6.bin.gz"))
-		if dir == "" || err != nil {
-			continue
-		}
-		defer f.Close()
-		z, err := gzip.NewReader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := io.ReadAll(z)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
-	t.Skipf("no reference snapshot in %q", dirs)
-	return nil
-}
-
 func TestSystemABIIsWhatTheReferenceSnapshotHas(t *testing.T) {
 	const section = "eosio::chain::account_object\x00"
-	snapshot := referenceSnapshot(t)
+	snapshot := reference.Read(t, "leap-snapshots/snap_v6.bin.gz")
 	at := bytes.Index(snapshot, []byte(section))
 	if at < 0 {
 		t.Fatal("no section of accounts")

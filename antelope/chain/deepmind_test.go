@@ -18,13 +18,14 @@ import (
 	"tarn/antelope/execute"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
+	"tarn/internal/reference"
 )
 
 // deepMindReference is the deep-mind log of nodeos' own test (Leap: unittests/
 // deep_mind_tests.cpp), with its line ends.
 func deepMindReference(t *testing.T) []string {
 	t.Helper()
-	b, err := os.ReadFile(reference(t, "deep-mind.log"))
+	b, err := os.ReadFile(reference.Path(t, "deep-mind.log"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/serial"
+	"tarn/internal/reference"
 	"tarn/store"
 	"tarn/store/engine"
 	"tarn/store/page"
@@ -79,34 +80,13 @@ func replayLog(t testing.TB, dir string, st store.Store, o chain.Options, after 
 	return c
 }
 
-// reference finds a file of Leap's reference data, which is not part of the
-// project: TARN_REFERENCE_DATA or a folder shared/data beside the checkout.
-func reference(t testing.TB, path string) string {
-	t.Helper()
-	dirs := []string{os.Getenv("TARN_REFERENCE_DATA")}
-	for _, up := range []string{"../../..", "../../../.."} {
-		dirs = append(dirs, filepath.Join(up, "shared", "data"))
-	}
-	for _, d := range dirs {
-		if d == "" {
-			continue
-		}
-		p := filepath.Join(d, path)
-		if _, err := os.Stat(p); err == nil {
-			return p
-		}
-	}
-	t.Skip("no reference data; TARN_REFERENCE_DATA names its folder")
-	return ""
-}
-
 // referenceHash is what Leap's snapshots of all versions have for the reference
 // chain.
 const referenceHash = "68a9a3578db546fa17d4fa4904c284a9fa5f5f2aef3b8aa18a331add97447b03"
 
 func TestTheReferenceChainsReplayToTheirHashOnEveryEngine(t *testing.T) {
 	for _, which := range []string{"leap-snapshots", "leap-snapshots/prod_sched"} {
-		dir := reference(t, which)
+		dir := reference.Path(t, which)
 		var hashes []string // after each block, on the first engine
 		for _, e := range everyEngine() {
 			t.Run(filepath.Base(which)+"/"+e.name, func(t *testing.T) {

@@ -2,11 +2,7 @@ package consensus
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -15,36 +11,8 @@ import (
 	"tarn/antelope/feature"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
+	"tarn/internal/reference"
 )
-
-// reference returns a file of the reference data, which are no part of the
-// project: TARN_REFERENCE_DATA or a folder shared/data beside the checkout.
-func reference(t *testing.T, name string) []byte {
-	t.Helper()
-	dirs := []string{os.Getenv("TARN_REFERENCE_DATA")}
-	for up := ".."; len(up) < 20; up += "/.." {
-		dirs = append(dirs, filepath.Join(up, "shared", "data"))
-	}
-	for _, dir := range dirs {
-		b, err := os.ReadFile(filepath.Join(dir, name))
-		if dir == "" || err != nil {
-			continue
-		}
-		if filepath.Ext(name) != ".gz" {
-			return b
-		}
-		z, err := gzip.NewReader(bytes.NewReader(b))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if b, err = io.ReadAll(z); err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
-	t.Skipf("no reference data: %s is in none of %q", name, dirs)
-	return nil
-}
 
 // section returns the rows of a section of a snapshot.
 func section(t *testing.T, snapshot []byte, name string) []byte {
@@ -124,7 +92,7 @@ func TestReferenceHeadersLeadToTheHeaderStatesOfTheSnapshots(t *testing.T) {
 		}},
 		{"leap-snapshots/prod_sched/blocks.log", map[string]bool{"snap_v2_prod_sched.bin.gz": true}},
 	} {
-		g, blocks := logBlocks(t, reference(t, c.log))
+		g, blocks := logBlocks(t, reference.Read(t, c.log))
 		s := Genesis(g)
 		if s.ID != blocks[0].ID() {
 			t.Fatalf("%s: genesis has id %s, want %s", c.log, s.ID, blocks[0].ID())
@@ -140,7 +108,7 @@ func TestReferenceHeadersLeadToTheHeaderStatesOfTheSnapshots(t *testing.T) {
 			verified = append(verified, s)
 		}
 		for name, legacy := range c.snapshots {
-			packed := section(t, reference(t, "leap-snapshots/"+name), "eosio::chain::block_state")
+			packed := section(t, reference.Read(t, "leap-snapshots/"+name), "eosio::chain::block_state")
 			var want HeaderState
 			r := serial.NewReader(packed)
 			if legacy {

@@ -6,8 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"iter"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,18 +15,13 @@ import (
 	"tarn/antelope/serial"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
+	"tarn/internal/reference"
 )
 
-// reference is nodeos' own log, which is not part of the project.
-func reference(t *testing.T) []string {
+// nodeosLog is nodeos' own, a line each.
+func nodeosLog(t *testing.T) []string {
 	t.Helper()
-	for _, dir := range []string{os.Getenv("TARN_REFERENCE_DATA"), "../../../shared/data", "../../../../shared/data"} {
-		if b, err := os.ReadFile(filepath.Join(dir, "deep-mind.log")); dir != "" && err == nil {
-			return strings.SplitAfter(strings.TrimSuffix(string(b), "\n"), "\n")
-		}
-	}
-	t.Skip("no reference data; TARN_REFERENCE_DATA names its folder")
-	return nil
+	return strings.SplitAfter(strings.TrimSuffix(string(reference.Read(t, "deep-mind.log")), "\n"), "\n")
 }
 
 // said is the lines that a logger writes.
@@ -123,7 +116,7 @@ func TestLinesAreThoseOfNodeos(t *testing.T) {
 		t.Fatal(err)
 	}
 	kinds := map[string]int{}
-	for _, line := range reference(t) {
+	for _, line := range nodeosLog(t) {
 		f := strings.Fields(strings.TrimPrefix(line, "DMLOG "))
 		got := said(func(l *Logger) {
 			if again(t, l, f, features) {
@@ -156,7 +149,7 @@ func key(t *testing.T, s string) types.PublicKey {
 func TestObjectsAreWrittenAsNodeosDoes(t *testing.T) {
 	log := map[string]bool{}
 	var abi []byte
-	for _, line := range reference(t) {
+	for _, line := range nodeosLog(t) {
 		log[strings.TrimSuffix(line, "\n")] = true
 		if s, ok := strings.CutPrefix(line, "DMLOG ABIDUMP ABI eosio "); ok {
 			var err error

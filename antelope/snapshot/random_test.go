@@ -14,6 +14,7 @@ import (
 	"tarn/antelope/snapshot"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
+	"tarn/internal/reference"
 )
 
 // filler puts random rows into a state.
@@ -289,7 +290,7 @@ func TestTheReservedPermissionSharesTheUsageOfTheNextOne(t *testing.T) {
 }
 
 func TestProgressIsReportedAndMayEndTheWork(t *testing.T) {
-	b := reference(t, "snap_v6.bin.gz")
+	b := reference.Read(t, "leap-snapshots/snap_v6.bin.gz")
 	r, err := snapshot.NewReader(bytes.NewReader(b), int64(len(b)))
 	must(t, err)
 	d := newDatabase(t)

@@ -2,12 +2,10 @@ package snapshot_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -16,6 +14,7 @@ import (
 	"tarn/antelope/consensus"
 	"tarn/antelope/snapshot"
 	"tarn/antelope/state"
+	"tarn/internal/reference"
 	"tarn/internal/scratch"
 	"tarn/store"
 	"tarn/store/engine"
@@ -28,32 +27,6 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
-}
-
-// reference returns a file of the reference data, which are no part of the
-// project: TARN_REFERENCE_DATA or a folder shared/data beside the checkout.
-func reference(t *testing.T, name string) []byte {
-	t.Helper()
-	dirs := []string{os.Getenv("TARN_REFERENCE_DATA")}
-	for up := ".."; len(up) < 20; up += "/.." {
-		dirs = append(dirs, filepath.Join(up, "shared", "data"))
-	}
-	for _, dir := range dirs {
-		b, err := os.ReadFile(filepath.Join(dir, "leap-snapshots", name))
-		if dir == "" || err != nil {
-			continue
-		}
-		z, err := gzip.NewReader(bytes.NewReader(b))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if b, err = io.ReadAll(z); err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
-	t.Skipf("no reference data: %s is in none of %q", name, dirs)
-	return nil
 }
 
 // database is an empty state in a store of its own.
@@ -122,10 +95,10 @@ func write(t *testing.T, v *state.View, head *consensus.HeaderState) []byte {
 
 func TestReferenceSnapshotsOfAllVersionsAreTheSameState(t *testing.T) {
 	const want = "68a9a3578db546fa17d4fa4904c284a9fa5f5f2aef3b8aa18a331add97447b03"
-	newest := reference(t, "snap_v6.bin.gz")
+	newest := reference.Read(t, "leap-snapshots/snap_v6.bin.gz")
 	for version := uint32(2); version <= 6; version++ {
 		t.Run(fmt.Sprint("version ", version), func(t *testing.T) {
-			b := reference(t, fmt.Sprintf("snap_v%d.bin.gz", version))
+			b := reference.Read(t, fmt.Sprintf("leap-snapshots/snap_v%d.bin.gz", version))
 			r, err := snapshot.NewReader(bytes.NewReader(b), int64(len(b)))
 			must(t, err)
 			if v, err := snapshot.RowsVersion(r); v != version || err != nil {
@@ -151,7 +124,7 @@ func TestReferenceSnapshotsOfAllVersionsAreTheSameState(t *testing.T) {
 }
 
 func TestEveryEngineHoldsTheSameState(t *testing.T) {
-	b := reference(t, "snap_v6.bin.gz")
+	b := reference.Read(t, "leap-snapshots/snap_v6.bin.gz")
 	for _, kind := range []engine.Kind{engine.LevelDB, engine.Pebble, engine.Badger} {
 		r, err := snapshot.NewReader(bytes.NewReader(b), int64(len(b)))
 		must(t, err)
@@ -170,7 +143,7 @@ func TestReferenceSnapshotsPrintAsTheOriginalPrintsThem(t *testing.T) {
 		"snap_v6.bin.gz":            "b00c5d050fa67c5bff7a54c54928862464c8411b6b8e67b86ae64235d3409669",
 		"snap_v2_prod_sched.bin.gz": "d0d80433f2a6dfbf82f7d7f189d51ec0741a78e3910ff45fdf7aa71c054426b3",
 	} {
-		view, head := load(t, reference(t, name))
+		view, head := load(t, reference.Read(t, "leap-snapshots/"+name))
 		var out bytes.Buffer
 		must(t, snapshot.Export(snapshot.NewJSON(&out), view, head, nil))
 		sum := sha256.Sum256(out.Bytes())
@@ -188,8 +161,8 @@ func TestReferenceRowsAreTheOnesOfTheJSON(t *testing.T) {
 			Rows []any
 		}
 	}
-	must(t, json.Unmarshal(reference(t, "snap_v6.json.gz"), &want))
-	view, head := load(t, reference(t, "snap_v6.bin.gz"))
+	must(t, json.Unmarshal(reference.Read(t, "leap-snapshots/snap_v6.json.gz"), &want))
+	view, head := load(t, reference.Read(t, "leap-snapshots/snap_v6.bin.gz"))
 	var out bytes.Buffer
 	must(t, snapshot.Export(snapshot.NewJSON(&out), view, head, nil))
 	var got map[string]json.RawMessage
@@ -210,7 +183,7 @@ func TestReferenceRowsAreTheOnesOfTheJSON(t *testing.T) {
 }
 
 func TestASnapshotSurvivesLoadingAndWriting(t *testing.T) {
-	view, head := load(t, reference(t, "snap_v2_prod_sched.bin.gz"))
+	view, head := load(t, reference.Read(t, "leap-snapshots/snap_v2_prod_sched.bin.gz"))
 	first := write(t, view, head)
 	view, head = load(t, first)
 	if second := write(t, view, head); !bytes.Equal(first, second) {

@@ -12,68 +12,17 @@ import (
 	"testing"
 	"time"
 
-	"tarn/antelope/blocklog"
-	"tarn/antelope/chain"
-	"tarn/antelope/serial"
+	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/tracelog"
 	"tarn/antelope/tracelog/slicefile"
 	"tarn/antelope/types"
-	"tarn/store/page"
-	"tarn/store/revision"
+	"tarn/internal/reference"
 )
-
-// sample is the folder of a chain with the traces that a real nodeos made of it, which is
-// not part of the project: TARN_REFERENCE_DATA or a folder shared/data beside the checkout.
-func sample(t testing.TB) string {
-	for _, dir := range []string{os.Getenv("TARN_REFERENCE_DATA"), "../../../shared/data", "../../../../shared/data"} {
-		path := filepath.Join(dir, "history-sample")
-		if _, err := os.Stat(path); dir != "" && err == nil {
-			return path
-		}
-	}
-	t.Skip("no reference data; TARN_REFERENCE_DATA names its folder")
-	return ""
-}
 
 // replay lets a history record every block of the sample's block log.
 func replay(t testing.TB, dir string, h *tracelog.History) {
 	t.Helper()
-	work := t.TempDir()
-	raw, err := os.ReadFile(filepath.Join(dir, "blocks.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(work, "blocks.log"), raw, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	log, err := blocklog.Open(blocklog.Options{Dir: work})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	rows, err := page.OpenVolatile(64 << 20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	st, err := revision.Open(rows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer st.Close()
-	c, err := chain.Open(st, chain.Options{Blocks: log, Hooks: h.Hooks()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	var p blocklog.Preamble
-	p.Read(serial.NewReader(raw))
-	if err := c.Genesis(p.Genesis); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Resume(t.Context(), nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := h.Sync(); err != nil {
+	if err := errors.Join(chaintest.Replay(t.Context(), dir, t.TempDir(), h.Hooks(), nil), h.Sync()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -154,7 +103,7 @@ func copyTraces(t *testing.T, dir string) string {
 // A replay records what nodeos recorded when it made the chain, and nodeos' own files
 // answer as ours do; a chain that is told again over them leaves them as they are.
 func TestOursAndNodeosFilesAnswerTheSame(t *testing.T) {
-	dir := sample(t)
+	dir := reference.Path(t, "history-sample")
 	ours := open(t, tracelog.Options{Files: slicefile.Options{Dir: t.TempDir()}})
 	replay(t, dir, ours)
 	last := ours.Stats().Head
@@ -179,7 +128,7 @@ func TestOursAndNodeosFilesAnswerTheSame(t *testing.T) {
 
 // Where there can be no index, files are looked through, as long as somebody waits for it.
 func TestWithoutAnIndexTransactionsAreFoundInTheFiles(t *testing.T) {
-	dir, folder := sample(t), t.TempDir()
+	dir, folder := reference.Path(t, "history-sample"), t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "trace_find_0000000020"), []byte("in the way"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +178,7 @@ func contents(t *testing.T, dir string) map[string][]byte {
 
 // Slices are compressed and removed when nodeos would, and answers stay the same.
 func TestSlicesAreCompressedAndRemovedWhenNodeosDoes(t *testing.T) {
-	dir := sample(t)
+	dir := reference.Path(t, "history-sample")
 	plain := open(t, tracelog.Options{Files: slicefile.Options{Dir: t.TempDir()}})
 	replay(t, dir, plain)
 	defer plain.Close()
@@ -299,7 +248,7 @@ func TestSlicesAreCompressedAndRemovedWhenNodeosDoes(t *testing.T) {
 // Blocks that were not recorded, because the plugin was off, are recorded in a replay, and
 // their transactions are found.
 func TestAReplayFillsWhatIsMissing(t *testing.T) {
-	dir := sample(t)
+	dir := reference.Path(t, "history-sample")
 	folder := copyTraces(t, dir)
 	for _, kind := range []string{"", "index_", "trx_id_"} {
 		if err := os.RemoveAll(filepath.Join(folder, "trace_"+kind+"0000000060-0000000080.log")); err != nil {
@@ -322,7 +271,7 @@ func TestAReplayFillsWhatIsMissing(t *testing.T) {
 
 // Whoever cannot take the memory gets his error, and nothing is read.
 func TestMemoryIsAskedForFirst(t *testing.T) {
-	dir := sample(t)
+	dir := reference.Path(t, "history-sample")
 	h := open(t, tracelog.Options{Files: slicefile.Options{Dir: copyTraces(t, dir)}})
 	defer h.Close()
 	full := errors.New("full")

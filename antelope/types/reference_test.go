@@ -2,45 +2,13 @@ package types_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
-	"io"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
+	"tarn/internal/reference"
 )
-
-// reference returns a file of the reference data, which are no part of the
-// project: TARN_REFERENCE_DATA or a folder shared/data beside the checkout.
-func reference(t *testing.T, name string) []byte {
-	t.Helper()
-	dirs := []string{os.Getenv("TARN_REFERENCE_DATA")}
-	for up := ".."; len(up) < 20; up += "/.." {
-		dirs = append(dirs, filepath.Join(up, "shared", "data"))
-	}
-	for _, dir := range dirs {
-		b, err := os.ReadFile(filepath.Join(dir, name))
-		if dir == "" || err != nil {
-			continue
-		}
-		if filepath.Ext(name) != ".gz" {
-			return b
-		}
-		z, err := gzip.NewReader(bytes.NewReader(b))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if b, err = io.ReadAll(z); err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
-	t.Skipf("no reference data: %s is in none of %q", name, dirs)
-	return nil
-}
 
 func TestReferenceBlockLogsDecodeAndEncodeToTheSameBytes(t *testing.T) {
 	for _, c := range []struct{ name, chainID, lastID string }{
@@ -52,7 +20,7 @@ func TestReferenceBlockLogsDecodeAndEncodeToTheSameBytes(t *testing.T) {
 		{"leap-snapshots/prod_sched/blocks.log", "", "00000005dd38165230d1217f"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			log := reference(t, c.name)
+			log := reference.Read(t, c.name)
 			r := serial.NewReader(log)
 			if v := r.Uint32(); v != 2 {
 				t.Fatalf("version %d", v)

@@ -10,6 +10,7 @@ import (
 	"tarn/antelope/exception"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
+	"tarn/internal/reference"
 )
 
 // wires are the types that a fuzzer decodes; what decodes must come back.
@@ -172,7 +173,7 @@ func TestAFailedDeferredTraceHasNoneItself(t *testing.T) {
 }
 
 func TestReferenceTracesDecodeAndEncodeToTheSameBytes(t *testing.T) {
-	log := reference(t, "deep-mind.log")
+	log := reference.Read(t, "deep-mind.log")
 	traces, actions := 0, 0
 	for _, line := range strings.Split(string(log), "\n") {
 		words := strings.Fields(line)
@@ -209,7 +210,7 @@ func TestReferenceTracesDecodeAndEncodeToTheSameBytes(t *testing.T) {
 }
 
 func TestReferenceTransactionsHaveTheirIDs(t *testing.T) {
-	log := reference(t, "deep-mind.log")
+	log := reference.Read(t, "deep-mind.log")
 	found := 0
 	for _, line := range strings.Split(string(log), "\n") {
 		words := strings.Fields(line)

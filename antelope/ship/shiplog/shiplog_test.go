@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"tarn/antelope/types"
+	"tarn/internal/reference"
 	"tarn/store/vfs"
 	"tarn/store/vfs/errorfs"
 	"tarn/store/vfs/memfs"
@@ -426,18 +427,12 @@ func TestALogIsConvertedWhereItLies(t *testing.T) {
 
 // nodeos' own logs are taken over, and gone on with.
 func TestNodeosLogsAreOpened(t *testing.T) {
-	for _, dir := range []string{os.Getenv("TARN_REFERENCE_DATA"), "../../../../shared/data", "../../../../../shared/data"} {
-		if _, err := os.Stat(filepath.Join(dir, "history-sample")); dir == "" || err != nil {
-			continue
+	dir := reference.Path(t, "history-sample/state-history")
+	for _, name := range []string{"trace_history", "chain_state_history"} {
+		for _, index := range []bool{true, false} {
+			takeOver(t, dir, name, index)
 		}
-		for _, name := range []string{"trace_history", "chain_state_history"} {
-			for _, index := range []bool{true, false} {
-				takeOver(t, filepath.Join(dir, "history-sample", "state-history"), name, index)
-			}
-		}
-		return
 	}
-	t.Skip("no reference data; TARN_REFERENCE_DATA names its folder")
 }
 
 func takeOver(t *testing.T, from, name string, index bool) {

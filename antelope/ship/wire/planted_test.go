@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tarn/internal/planted"
+	"tarn/internal/reference"
 )
 
 const (
@@ -29,7 +30,7 @@ const (
 // noted of a block's rows, and demands that the histories of the sample differ then. What the
 // sample does not show is planted in antelope/oracle.
 func TestPlantedFaultsInTheOrderOfRowsAreCaught(t *testing.T) {
-	sample(t)
+	reference.Path(t, "history-sample")
 	planted.Test(t, []planted.Fault{
 		{"changed rows come oldest first", notesFile, "for i := len(touched) - 1; i >= 0; i-- {", "for i := range touched {"},
 		{"removed rows come oldest first", notesFile, "for i := len(gone) - 1; i >= 0; i-- {", "for i := range gone {"},

@@ -10,28 +10,13 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tarn/antelope/blocklog"
 	"tarn/antelope/chain"
+	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/serial"
 	"tarn/antelope/ship/wire"
 	"tarn/antelope/types"
-	"tarn/store/page"
-	"tarn/store/revision"
+	"tarn/internal/reference"
 )
-
-// sample is the folder of a chain with the histories that a real nodeos made of it,
-// which is not part of the project: TARN_REFERENCE_DATA or a folder shared/data beside
-// the checkout.
-func sample(t testing.TB) string {
-	for _, dir := range []string{os.Getenv("TARN_REFERENCE_DATA"), "../../../../shared/data", "../../../../../shared/data"} {
-		path := filepath.Join(dir, "history-sample")
-		if _, err := os.Stat(path); dir != "" && err == nil {
-			return path
-		}
-	}
-	t.Skip("no reference data; TARN_REFERENCE_DATA names its folder")
-	return ""
-}
 
 // entries are the payloads of a state-history log, by block.
 func entries(t testing.TB, path string) map[uint32][]byte {
@@ -57,69 +42,30 @@ func entries(t testing.TB, path string) map[uint32][]byte {
 	return out
 }
 
-// replay calls begin with the chain at its first block, and each with every block of the
-// sample's block log after it.
-func replay(t testing.TB, dir string, begin func(*chain.Chain), each func(*chain.Executed) error) {
-	work := t.TempDir()
-	raw, err := os.ReadFile(filepath.Join(dir, "blocks.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(work, "blocks.log"), raw, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	log, err := blocklog.Open(blocklog.Options{Dir: work})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	rows, err := page.OpenVolatile(64 << 20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	st, err := revision.Open(rows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer st.Close()
-	c, err := chain.Open(st, chain.Options{Blocks: log, Hooks: chain.Hooks{Changes: true, Record: each}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	var p blocklog.Preamble
-	p.Read(serial.NewReader(raw))
-	if err := c.Genesis(p.Genesis); err != nil {
-		t.Fatal(err)
-	}
-	begin(c)
-	if err := c.Resume(t.Context(), nil, nil); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestTheHistoriesOfASampleAreNodeosOwn(t *testing.T) {
-	dir := sample(t)
+	dir := reference.Path(t, "history-sample")
 	traces := entries(t, filepath.Join(dir, "state-history", "trace_history.log"))
 	deltas := entries(t, filepath.Join(dir, "state-history", "chain_state_history.log"))
 	blocks, wrong := 0, 0
-	replay(t, dir, func(c *chain.Chain) {
+	begin := func(c *chain.Chain) error {
 		if err := c.Publish(); err != nil {
-			t.Fatal(err)
+			return err
 		}
 		v, err := c.View()
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
 		defer v.Close()
 		var got bytes.Buffer
 		if err := wire.WriteState(&got, v); err != nil {
-			t.Fatal(err)
+			return err
 		}
 		if !bytes.Equal(got.Bytes(), deltas[1]) {
 			t.Errorf("the first state differs\n got %s\nwant %s", describe(got.Bytes()), describe(deltas[1]))
 		}
-	}, func(x *chain.Executed) error {
+		return nil
+	}
+	record := func(x *chain.Executed) error {
 		num := x.Block.BlockNum
 		blocks++
 		got, err := wire.AppendTraces(nil, x.Transactions, false)
@@ -138,7 +84,10 @@ func TestTheHistoriesOfASampleAreNodeosOwn(t *testing.T) {
 			return fmt.Errorf("that is enough")
 		}
 		return nil
-	})
+	}
+	if err := chaintest.Replay(t.Context(), dir, t.TempDir(), chain.Hooks{Changes: true, Record: record}, begin); err != nil {
+		t.Fatal(err)
+	}
 	if blocks < 500 { // the logs have the reversible blocks too
 		t.Errorf("%d blocks of the log, %d entries", blocks, len(deltas))
 	}
@@ -169,7 +118,7 @@ func describe(b []byte) string {
 }
 
 func TestTheFirstFrameIsNodeosOwn(t *testing.T) {
-	want, err := os.ReadFile(filepath.Join(sample(t), "abi-frame.json"))
+	want, err := os.ReadFile(filepath.Join(reference.Path(t, "history-sample"), "abi-frame.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

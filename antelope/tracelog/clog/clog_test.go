@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"tarn/internal/reference"
 )
 
 func text(random *rand.Rand, n int) []byte {
@@ -105,32 +107,26 @@ func TestPointsNeverOverflowTheirCount(t *testing.T) {
 
 // Files of a real nodeos are read.
 func TestNodeosFilesAreRead(t *testing.T) {
-	for _, dir := range []string{os.Getenv("TARN_REFERENCE_DATA"), "../../../../shared/data"} {
-		names, err := filepath.Glob(filepath.Join(dir, "history-sample", "traces", "*.clog"))
+	names, err := filepath.Glob(filepath.Join(reference.Path(t, "history-sample/traces"), "*.clog"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%d files: %v", len(names), err)
+	}
+	for _, name := range names {
+		b, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range names {
-			b, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want, err := io.ReadAll(flate.NewReader(bytes.NewReader(b)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := NewReader(bytes.NewReader(b), int64(len(b)))
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			same(t, r, 0, want)
-			same(t, r, int64(len(want)/2), want[len(want)/2:])
+		want, err := io.ReadAll(flate.NewReader(bytes.NewReader(b)))
+		if err != nil {
+			t.Fatal(err)
 		}
-		if dir != "" && len(names) > 0 {
-			return
+		r, err := NewReader(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
 		}
+		same(t, r, 0, want)
+		same(t, r, int64(len(want)/2), want[len(want)/2:])
 	}
-	t.Skip("no reference data; TARN_REFERENCE_DATA names its folder")
 }
 
 // Whatever a file holds, reading it ends, and takes no more memory than its bytes allow.

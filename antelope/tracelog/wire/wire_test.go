@@ -13,27 +13,13 @@ import (
 	"strings"
 	"testing"
 
-	"tarn/antelope/blocklog"
 	"tarn/antelope/chain"
+	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/serial"
 	"tarn/antelope/tracelog/wire"
 	"tarn/antelope/types"
-	"tarn/store/page"
-	"tarn/store/revision"
+	"tarn/internal/reference"
 )
-
-// sample is the folder of a chain with the traces that a real nodeos made of it, which is
-// not part of the project: TARN_REFERENCE_DATA or a folder shared/data beside the checkout.
-func sample(t testing.TB) string {
-	for _, dir := range []string{os.Getenv("TARN_REFERENCE_DATA"), "../../../../shared/data", "../../../../../shared/data"} {
-		path := filepath.Join(dir, "history-sample")
-		if _, err := os.Stat(path); dir != "" && err == nil {
-			return path
-		}
-	}
-	t.Skip("no reference data; TARN_REFERENCE_DATA names its folder")
-	return ""
-}
 
 // slices are nodeos' files of one kind, inflated, by name.
 func slices(t testing.TB, dir, kind string) map[string][]byte {
@@ -57,45 +43,6 @@ func slices(t testing.TB, dir, kind string) map[string][]byte {
 	return out
 }
 
-// replay calls each with every block of the sample's block log.
-func replay(t testing.TB, dir string, each func(*chain.Executed) error) {
-	work := t.TempDir()
-	raw, err := os.ReadFile(filepath.Join(dir, "blocks.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(work, "blocks.log"), raw, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	log, err := blocklog.Open(blocklog.Options{Dir: work})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	rows, err := page.OpenVolatile(64 << 20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	st, err := revision.Open(rows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer st.Close()
-	c, err := chain.Open(st, chain.Options{Blocks: log, Hooks: chain.Hooks{Record: each}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	var p blocklog.Preamble
-	p.Read(serial.NewReader(raw))
-	if err := c.Genesis(p.Genesis); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Resume(t.Context(), nil, nil); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // own makes nodeos' files from entries: those of traces, index and ids, by the slice.
 type own struct{ traces, index, ids map[string][]byte }
 
@@ -116,10 +63,10 @@ func (o *own) add(b *wire.Block, ids *wire.Transactions) {
 // the blocks itself, so it knew no id of them when it executed what is in them; and when
 // it learned what is irreversible is its own affair.
 func TestTheTracesOfASampleAreNodeosOwn(t *testing.T) {
-	dir := sample(t)
+	dir := reference.Path(t, "history-sample")
 	o := own{map[string][]byte{}, map[string][]byte{}, map[string][]byte{}}
 	blocks := 0
-	replay(t, dir, func(x *chain.Executed) error {
+	record := func(x *chain.Executed) error {
 		b, ids, err := wire.Record(x)
 		if err != nil {
 			return err
@@ -133,7 +80,10 @@ func TestTheTracesOfASampleAreNodeosOwn(t *testing.T) {
 		blocks++
 		o.add(b, ids)
 		return nil
-	})
+	}
+	if err := chaintest.Replay(t.Context(), dir, t.TempDir(), chain.Hooks{Record: record}, nil); err != nil {
+		t.Fatal(err)
+	}
 	if blocks < 500 {
 		t.Errorf("only %d blocks", blocks)
 	}
