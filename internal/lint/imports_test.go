@@ -23,6 +23,7 @@ var rules = []rule{
 	{"store/revision/...", []string{"store", "store/revision/...", "internal/..."}},
 	{"store/page/...", []string{"store", "store/vfs/...", "store/page/...", "internal/..."}},
 	{"store/merge", []string{"store", "internal/..."}},
+	{"store/merge/mergetest", nil},
 	// Its overlay is a page tree in memory.
 	{"store/lsm/...", []string{"store", "store/vfs/...", "store/lsm/...", "store/merge", "store/page", "internal/..."}},
 	{"store/sandbox", []string{"store", "store/merge", "store/page", "store/revision", "internal/..."}},

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+
+	"tarn/store/merge/mergetest"
 )
 
 func TestCacheAnswersAreTrueOrUnknown(t *testing.T) {
-	r := random(t)
+	r := mergetest.Random(t)
 	c, err := newRowCache(cacheShards * 2048)
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tarn/store"
+	"tarn/store/merge/mergetest"
 	"tarn/store/revision"
 )
 
@@ -44,7 +45,7 @@ type shown struct {
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, r: random(t), dir: t.TempDir(), disk: &memoryDisk{}, now: map[string]string{}, at: map[uint64]map[string]string{}}
+	w := &world{t: t, r: mergetest.Random(t), dir: t.TempDir(), disk: &memoryDisk{}, now: map[string]string{}, at: map[uint64]map[string]string{}}
 	w.open()
 	for i := range 3 {
 		id, err := w.s.CreateTable(fmt.Sprintf("table %d", i))
@@ -203,10 +204,10 @@ func (w *world) compare(r store.Reader, want map[string]string) {
 			}
 		}
 		slices.Sort(names)
-		model := &listCursor{i: -1}
+		model := &mergetest.Cursor{At: -1}
 		for _, name := range names {
 			key := []byte(name[strings.Index(name, "/")+1:])
-			model.rows = append(model.rows, [2][]byte{key, []byte(want[name])})
+			model.Rows = append(model.Rows, [2][]byte{key, []byte(want[name])})
 			if v, err := r.Get(t, key); err != nil || string(v) != want[name] {
 				w.t.Fatalf("row %s is %q, %v, should be %q", name, v, err, want[name])
 			}
@@ -218,7 +219,7 @@ func (w *world) compare(r store.Reader, want map[string]string) {
 	}
 }
 
-func (w *world) walk(r store.Reader, t store.Table, model *listCursor) {
+func (w *world) walk(r store.Reader, t store.Table, model *mergetest.Cursor) {
 	w.t.Helper()
 	c, err := r.Cursor(t)
 	w.must(err)
@@ -234,9 +235,9 @@ func (w *world) walk(r store.Reader, t store.Table, model *listCursor) {
 		key := []byte(fmt.Sprintf("%03d", w.r.IntN(60)))
 		if c.SeekLT(key) != model.SeekLT(key) || c.Prev() != model.Prev() || c.Next() != model.Next() ||
 			c.Valid() && string(c.Key()) != string(model.Key()) {
-			w.t.Fatalf("table %d: around %s: %q, should be %d of %v", t, key, c.Key(), model.i, model.rows)
+			w.t.Fatalf("table %d: around %s: %q, should be %d of %v", t, key, c.Key(), model.At, model.Rows)
 		}
-		model.i = max(model.i, -1)
+		model.At = max(model.At, -1)
 	}
 	w.must(c.Err())
 	w.must(c.Close())

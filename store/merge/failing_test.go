@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"tarn/store/merge/mergetest"
 )
 
 var errUnreadable = errors.New("unreadable")
@@ -13,7 +15,7 @@ var errUnreadable = errors.New("unreadable")
 // failing is a layer on a disk that cannot be read at one key: no move gets onto that row,
 // or its value does not come. What failed is told until the next absolute move.
 type failing struct {
-	listCursor
+	mergetest.Cursor
 	key   []byte
 	value bool // only the value fails
 	err   error
@@ -21,37 +23,37 @@ type failing struct {
 
 func (c *failing) check(bool) bool {
 	c.err = nil
-	if !c.value && c.listCursor.Valid() && bytes.Equal(c.listCursor.Key(), c.key) {
+	if !c.value && c.Cursor.Valid() && bytes.Equal(c.Cursor.Key(), c.key) {
 		c.err = errUnreadable
 	}
 	return c.Valid()
 }
 
-func (c *failing) First() bool            { return c.check(c.listCursor.First()) }
-func (c *failing) Last() bool             { return c.check(c.listCursor.Last()) }
-func (c *failing) Seek(key []byte) bool   { return c.check(c.listCursor.Seek(key)) }
-func (c *failing) SeekLT(key []byte) bool { return c.check(c.listCursor.SeekLT(key)) }
-func (c *failing) Next() bool             { return c.err == nil && c.check(c.listCursor.Next()) }
-func (c *failing) Prev() bool             { return c.err == nil && c.check(c.listCursor.Prev()) }
-func (c *failing) Valid() bool            { return c.err == nil && c.listCursor.Valid() }
+func (c *failing) First() bool            { return c.check(c.Cursor.First()) }
+func (c *failing) Last() bool             { return c.check(c.Cursor.Last()) }
+func (c *failing) Seek(key []byte) bool   { return c.check(c.Cursor.Seek(key)) }
+func (c *failing) SeekLT(key []byte) bool { return c.check(c.Cursor.SeekLT(key)) }
+func (c *failing) Next() bool             { return c.err == nil && c.check(c.Cursor.Next()) }
+func (c *failing) Prev() bool             { return c.err == nil && c.check(c.Cursor.Prev()) }
+func (c *failing) Valid() bool            { return c.err == nil && c.Cursor.Valid() }
 func (c *failing) Err() error             { return c.err }
 
 func (c *failing) Value() []byte {
-	if c.value && bytes.Equal(c.listCursor.Key(), c.key) {
+	if c.value && bytes.Equal(c.Cursor.Key(), c.key) {
 		c.err = errUnreadable
 		return nil
 	}
-	return c.listCursor.Value()
+	return c.Cursor.Value()
 }
 
 // spoil makes one layer fail at one of its keys.
 func spoil(r *rand.Rand, stack []Layer) *failing {
 	i := r.IntN(len(stack))
-	list := stack[i].Cursor.(*listCursor)
-	if len(list.rows) == 0 {
+	list := stack[i].Cursor.(*mergetest.Cursor)
+	if len(list.Rows) == 0 {
 		return nil
 	}
-	f := &failing{listCursor: *list, key: list.rows[r.IntN(len(list.rows))][0], value: r.IntN(2) == 0}
+	f := &failing{Cursor: *list, key: list.Rows[r.IntN(len(list.Rows))][0], value: r.IntN(2) == 0}
 	stack[i].Cursor = f
 	return f
 }
@@ -59,7 +61,7 @@ func spoil(r *rand.Rand, stack []Layer) *failing {
 // Where a layer cannot be read, a walk shows the right rows up to there and then says why it
 // ends: it never passes over the row, and never shows what lies below it.
 func TestAWalkEndsWhereALayerCannotBeRead(t *testing.T) {
-	r := random(t)
+	r := mergetest.Random(t)
 	ended := 0
 	for round := range 3000 {
 		stack, want := layers(r, 1+r.IntN(30))
@@ -109,14 +111,14 @@ func TestAWalkEndsWhereALayerCannotBeRead(t *testing.T) {
 // A cursor that shows tombstones shows each key of the marked layers once, with what is
 // newest, whichever way it goes and however often it is given other layers.
 func TestTombstonesAreShownOnceInEveryDirection(t *testing.T) {
-	r := random(t)
+	r := mergetest.Random(t)
 	c := New(nil, true)
 	for round := range 300 {
 		n := 1 + r.IntN(30)
 		stack, _ := layers(r, n)
 		newest := map[string][]byte{}
 		for i := len(stack) - 1; i >= 0; i-- {
-			for _, row := range stack[i].Cursor.(*listCursor).rows {
+			for _, row := range stack[i].Cursor.(*mergetest.Cursor).Rows {
 				value := row[1]
 				if !stack[i].Marked {
 					value = append([]byte{Present}, value...)
@@ -124,18 +126,18 @@ func TestTombstonesAreShownOnceInEveryDirection(t *testing.T) {
 				newest[string(row[0])] = value
 			}
 		}
-		model := &listCursor{i: -1}
+		model := &mergetest.Cursor{At: -1}
 		for k, v := range newest {
-			model.rows = append(model.rows, [2][]byte{[]byte(k), v})
+			model.Rows = append(model.Rows, [2][]byte{[]byte(k), v})
 		}
-		slices.SortFunc(model.rows, func(a, b [2][]byte) int { return bytes.Compare(a[0], b[0]) })
+		slices.SortFunc(model.Rows, func(a, b [2][]byte) int { return bytes.Compare(a[0], b[0]) })
 		c.Reset(stack)
 		for step := range 200 {
 			if what := move(r, n, marked{c}, model); what != "" {
 				t.Fatalf("round %d, step %d: %s", round, step, what)
 			}
 			if !model.Valid() {
-				model.i = -1
+				model.At = -1
 			}
 		}
 		if err := c.Close(); err != nil {

@@ -2,54 +2,13 @@ package merge
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
-	"time"
 
 	"tarn/store"
+	"tarn/store/merge/mergetest"
 )
-
-var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 takes one from the clock")
-
-// random returns a source whose seed is printed with a failure.
-func random(t *testing.T) *rand.Rand {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("repeat with -run '^%s$' -seed=%d", t.Name(), seed)
-		}
-	})
-	return rand.New(rand.NewPCG(seed, 1))
-}
-
-// listCursor walks rows in memory.
-type listCursor struct {
-	rows [][2][]byte
-	i    int
-}
-
-func (c *listCursor) at(key []byte) int {
-	i, _ := slices.BinarySearchFunc(c.rows, key, func(r [2][]byte, k []byte) int { return bytes.Compare(r[0], k) })
-	return i
-}
-func (c *listCursor) to(i int) bool          { c.i = i; return c.Valid() }
-func (c *listCursor) First() bool            { return c.to(0) }
-func (c *listCursor) Last() bool             { return c.to(len(c.rows) - 1) }
-func (c *listCursor) Seek(key []byte) bool   { return c.to(c.at(key)) }
-func (c *listCursor) SeekLT(key []byte) bool { return c.to(c.at(key) - 1) }
-func (c *listCursor) Next() bool             { return c.Valid() && c.to(c.i+1) }
-func (c *listCursor) Prev() bool             { return c.Valid() && c.to(c.i-1) }
-func (c *listCursor) Valid() bool            { return c.i >= 0 && c.i < len(c.rows) }
-func (c *listCursor) Key() []byte            { return c.rows[c.i][0] }
-func (c *listCursor) Value() []byte          { return c.rows[c.i][1] }
-func (c *listCursor) Err() error             { return nil }
-func (c *listCursor) Close() error           { return nil }
 
 // layers makes random stack over the keys 0..n-1 and what they amount to.
 func layers(r *rand.Rand, n int) (stack []Layer, want [][2][]byte) {
@@ -57,7 +16,7 @@ func layers(r *rand.Rand, n int) (stack []Layer, want [][2][]byte) {
 	count := 1 + r.IntN(4)
 	for l := count - 1; l >= 0; l-- { // oldest first
 		base := l == count-1
-		c := &listCursor{i: -1}
+		c := &mergetest.Cursor{At: -1}
 		for k := range n {
 			if r.IntN(3) == 0 {
 				continue
@@ -70,7 +29,7 @@ func layers(r *rand.Rand, n int) (stack []Layer, want [][2][]byte) {
 					row, value = []byte{Tombstone}, nil
 				}
 			}
-			c.rows = append(c.rows, [2][]byte{keyOf(k), row})
+			c.Rows = append(c.Rows, [2][]byte{keyOf(k), row})
 			top[k] = value
 		}
 		stack = append([]Layer{{c, !base}}, stack...)
@@ -116,18 +75,18 @@ func move(r *rand.Rand, n int, a, b store.Cursor) string {
 }
 
 func TestMergeIsTheLayersAsOneTable(t *testing.T) {
-	r := random(t)
+	r := mergetest.Random(t)
 	for round := range 300 {
 		n := 1 + r.IntN(30)
 		stack, want := layers(r, n)
 		c := New(stack, false)
-		model := &listCursor{rows: want, i: -1}
+		model := &mergetest.Cursor{Rows: want, At: -1}
 		for step := range 200 {
 			if what := move(r, n, c, model); what != "" {
 				t.Fatalf("round %d, step %d: %s", round, step, what)
 			}
 			if !model.Valid() {
-				model.i = -1 // a cursor that has left the table stands nowhere
+				model.At = -1 // a cursor that has left the table stands nowhere
 			}
 		}
 	}
@@ -135,21 +94,21 @@ func TestMergeIsTheLayersAsOneTable(t *testing.T) {
 
 // valueless is a layer whose values must not be read.
 type valueless struct {
-	listCursor
+	mergetest.Cursor
 	t *testing.T
 }
 
 func (c *valueless) Value() []byte {
 	c.t.Errorf("the value of %s was read", c.Key())
-	return c.listCursor.Value()
+	return c.Cursor.Value()
 }
 
 // A walk over keys asks a layer without marks for no value, whatever lies above it.
 func TestAWalkOverKeysReadsNoValues(t *testing.T) {
-	above := &listCursor{rows: [][2][]byte{{[]byte("b"), {Tombstone}}, {[]byte("c"), {Present, 'x'}}}}
+	above := &mergetest.Cursor{Rows: [][2][]byte{{[]byte("b"), {Tombstone}}, {[]byte("c"), {Present, 'x'}}}}
 	below := &valueless{t: t}
 	for _, key := range []string{"a", "b", "c", "d"} {
-		below.rows = append(below.rows, [2][]byte{[]byte(key), []byte("value")})
+		below.Rows = append(below.Rows, [2][]byte{[]byte(key), []byte("value")})
 	}
 	c := New([]Layer{{Cursor: above, Marked: true}, {Cursor: below}}, false)
 	for name, walk := range map[string][2]func() bool{"acd": {c.First, c.Next}, "dca": {c.Last, c.Prev}} {
