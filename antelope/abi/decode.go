@@ -6,7 +6,6 @@ import (
 
 	"tarn/antelope/exception"
 	"tarn/antelope/serial"
-	"tarn/antelope/types"
 	"tarn/antelope/variant"
 )
 
@@ -51,16 +50,6 @@ func (c *Codec) decode(b []byte, typ string, data []byte, s scope, short bool) (
 		return b[:start], 0, err
 	}
 	return out, d.r.Offset(), nil
-}
-
-// DecodeAction appends the JSON of an action's data; it fails with
-// action_validate_exception if the ABI has no such action.
-func (c *Codec) DecodeAction(b []byte, action types.Name, data []byte, budget Budget) ([]byte, error) {
-	typ := c.ActionType(action)
-	if typ == "" {
-		return b, exception.New(exception.ActionValidate, "Unknown action %s", action)
-	}
-	return c.DecodeShort(b, typ, data, budget)
 }
 
 // unpackError is err as nodeos passes it on: an exception of the chain is itself,

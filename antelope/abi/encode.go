@@ -6,7 +6,6 @@ import (
 
 	"tarn/antelope/exception"
 	"tarn/antelope/serial"
-	"tarn/antelope/types"
 	"tarn/antelope/variant"
 )
 
@@ -41,16 +40,6 @@ func (c *Codec) EncodeJSON(b []byte, typ, json string, budget Budget) ([]byte, e
 		return b, err
 	}
 	return c.Encode(b, typ, v, budget)
-}
-
-// EncodeAction appends the binary form of an action's data; it fails with
-// action_validate_exception if the ABI has no such action.
-func (c *Codec) EncodeAction(b []byte, action types.Name, v variant.Value, budget Budget) ([]byte, error) {
-	typ := c.ActionType(action)
-	if typ == "" {
-		return b, exception.New(exception.ActionValidate, "Unknown action %s", action)
-	}
-	return c.EncodeShort(b, typ, v, budget)
 }
 
 func (c *Codec) encode(b []byte, typ string, v variant.Value, s scope, short bool) ([]byte, error) {

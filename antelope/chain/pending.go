@@ -62,14 +62,6 @@ func (p *pending) PendingInput() []types.Checksum256 {
 	return ids
 }
 
-// PendingNum is the number of the pending block, 0 without one.
-func (p *pending) PendingNum() uint32 {
-	if b := p.executor.Block(); b != nil {
-		return b.Header().BlockNum
-	}
-	return 0
-}
-
 // Interrupt makes the transaction that is being executed, and all after it, fail
 // with err; nil ends that. Any goroutine may call it.
 func (p *pending) Interrupt(err error) { p.executor.Interrupt(err) }

@@ -246,19 +246,6 @@ func (f *ForkDatabase) MarkValid(id types.Checksum256) error {
 	return nil
 }
 
-// RollbackHeadToRoot forgets which blocks are valid and makes the root the head.
-func (f *ForkDatabase) RollbackHeadToRoot() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, n := range f.ranks[index(true)] {
-		n.valid = false
-	}
-	all := slices.Concat(f.ranks[0], f.ranks[1])
-	slices.SortFunc(all, rank)
-	f.ranks = [2][]*branchNode{all, nil}
-	f.head = f.root
-}
-
 // Remove removes a block and all that follow it, which must not lead to the head.
 func (f *ForkDatabase) Remove(id types.Checksum256) error {
 	f.mu.Lock()

@@ -325,16 +325,6 @@ func (m *tree) step(t *testing.T, rng *rand.Rand, f *ForkDatabase) string {
 			m.root = b
 		}
 		return "advance root"
-	case 6:
-		if rng.IntN(10) > 0 {
-			return "nothing"
-		}
-		f.RollbackHeadToRoot()
-		for _, n := range m.blocks {
-			n.valid = false
-		}
-		m.head = m.root
-		return "roll back"
 	}
 }
 

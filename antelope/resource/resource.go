@@ -244,25 +244,6 @@ func (m *Manager) VerifyRAM(n types.Name) error {
 	return nil
 }
 
-// VirtualBlockCPULimit returns how much CPU blocks could use, in us, were they as
-// large as the chain's load lets accounts believe.
-func (m *Manager) VirtualBlockCPULimit() (uint64, error) {
-	st, err := m.S.ResourceState.Get()
-	if err != nil {
-		return 0, err
-	}
-	return st.VirtualCPU, nil
-}
-
-// VirtualBlockNetLimit is the same of network, in bytes.
-func (m *Manager) VirtualBlockNetLimit() (uint64, error) {
-	st, err := m.S.ResourceState.Get()
-	if err != nil {
-		return 0, err
-	}
-	return st.VirtualNet, nil
-}
-
 // BlockCPULimit returns what is left of the block's CPU, in us.
 func (m *Manager) BlockCPULimit() (uint64, error) {
 	c, st, err := m.rows()

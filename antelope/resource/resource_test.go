@@ -102,10 +102,10 @@ func TestBlockLimitsRelaxWhenIdleAndContractWhenFull(t *testing.T) {
 		name     string
 		most     uint64
 		cpu, net uint64
-		limit    func(chain) (uint64, error)
+		limit    func(*state.ResourceState) uint64
 	}{
-		{"cpu", blockCPU, blockCPU, 0, func(c chain) (uint64, error) { return c.VirtualBlockCPULimit() }},
-		{"net", blockNet, 0, blockNet, func(c chain) (uint64, error) { return c.VirtualBlockNetLimit() }},
+		{"cpu", blockCPU, blockCPU, 0, func(s *state.ResourceState) uint64 { return s.VirtualCPU }},
+		{"net", blockNet, 0, blockNet, func(s *state.ResourceState) uint64 { return s.VirtualNet }},
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			c := newChain(t)
@@ -116,9 +116,9 @@ func TestBlockLimitsRelaxWhenIdleAndContractWhenFull(t *testing.T) {
 			block := uint32(0)
 			run := func(until, cpu, net uint64, limit uint32) {
 				for {
-					v, err := r.limit(c)
+					now, err := c.S.ResourceState.Get()
 					c.must(err)
-					if v == until || block > limit {
+					if r.limit(now) == until || block > limit {
 						break
 					}
 					c.must(c.use(alice, cpu, net, block))

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 
 	"tarn/antelope/types"
 	"tarn/store"
@@ -156,16 +155,6 @@ func (c *contract) IndexRow(kind Kind, k RowKey) (r IndexRow, found bool, err er
 
 // The moves by primary key, in the order of byPrimary.
 
-// NextIndexRow returns the first row after k by primary key.
-func (c *contract) NextIndexRow(kind Kind, k RowKey) (r IndexRow, found bool, err error) {
-	w, err := c.walker(byPrimarySlot(kind), c.t.secondary[kind].byPrimary)
-	if err != nil {
-		return r, false, err
-	}
-	ok, err := w.after(rowKey(nil, k))
-	return indexAt(w, ok, err, kind, k.TableKey)
-}
-
 // LowerIndexRow returns the first row at or after k by primary key.
 func (c *contract) LowerIndexRow(kind Kind, k RowKey) (r IndexRow, found bool, err error) {
 	w, err := c.walker(byPrimarySlot(kind), c.t.secondary[kind].byPrimary)
@@ -200,11 +189,6 @@ func (c *contract) NextSecondary(kind Kind, t TableKey, s SecondaryKey, primary 
 	return indexAt(w, ok, err, kind, t)
 }
 
-// UpperSecondary returns the first row whose secondary key is above s.
-func (c *contract) UpperSecondary(kind Kind, t TableKey, s SecondaryKey) (IndexRow, bool, error) {
-	return c.NextSecondary(kind, t, s, math.MaxUint64)
-}
-
 // PreviousSecondary returns the last row before (s, primary) by secondary key.
 func (c *contract) PreviousSecondary(kind Kind, t TableKey, s SecondaryKey, primary uint64) (r IndexRow, found bool, err error) {
 	w, err := c.walker(bySecondarySlot(kind), c.t.secondary[kind].bySecondary)
@@ -224,26 +208,6 @@ func (c *contract) LastSecondary(kind Kind, t TableKey) (r IndexRow, found bool,
 	}
 	ok, err := w.before(tableEnd(t))
 	return indexAt(w, ok, err, kind, t)
-}
-
-// LastIndexRow returns the last row of a table by primary key.
-func (c *contract) LastIndexRow(kind Kind, t TableKey) (r IndexRow, found bool, err error) {
-	w, err := c.walker(byPrimarySlot(kind), c.t.secondary[kind].byPrimary)
-	if err != nil {
-		return r, false, err
-	}
-	ok, err := w.before(tableEnd(t))
-	return indexAt(w, ok, err, kind, t)
-}
-
-// PreviousIndexRow returns the last row before k by primary key.
-func (c *contract) PreviousIndexRow(kind Kind, k RowKey) (r IndexRow, found bool, err error) {
-	w, err := c.walker(byPrimarySlot(kind), c.t.secondary[kind].byPrimary)
-	if err != nil {
-		return r, false, err
-	}
-	ok, err := w.before(rowKey(nil, k))
-	return indexAt(w, ok, err, kind, k.TableKey)
 }
 
 // tableEnd is above every key of a table, and below those of the next.

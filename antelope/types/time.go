@@ -13,7 +13,6 @@ import (
 // The clock of blocks (Leap: config.hpp).
 const (
 	BlockIntervalMS     = 500
-	BlockIntervalUS     = 1000 * BlockIntervalMS
 	BlockTimestampEpoch = 946684800000 // ms since 1970: 2000-01-01
 )
 

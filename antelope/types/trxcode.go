@@ -164,9 +164,6 @@ func (t *Transaction) FirstAuthorizer() Name {
 	return 0
 }
 
-// TotalActions returns the number of actions, context-free ones too.
-func (t *Transaction) TotalActions() int { return len(t.ContextFreeActions) + len(t.Actions) }
-
 // AppendByteSlices appends a list of byte strings, such as context-free data.
 func AppendByteSlices(b []byte, list [][]byte) []byte {
 	b = serial.AppendCount(b, len(list))
