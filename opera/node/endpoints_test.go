@@ -88,6 +88,7 @@ func TestAddressesAreOpenedAndClosedWhileTheNodeRuns(t *testing.T) {
 	// Who asks by what ends gets the answer.
 	call("", "admin_stopHTTP")
 	call("", "admin_startHTTP", "127.0.0.1", loopback.Port(second), "", "admin")
+	http.DefaultClient.CloseIdleConnections() // of what was served there before
 	body, err := http.Post("http://"+second, "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"admin_stopHTTP"}`))
 	if err != nil {
 		t.Fatal(err)
