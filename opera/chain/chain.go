@@ -32,6 +32,7 @@
 package chain
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"sync"
@@ -62,6 +63,9 @@ type Options struct {
 	// Progress, if not nil, is told by Open how many of the epoch's events were given to
 	// consensus again.
 	Progress func(done, total uint64)
+	// Beginnings has the state with which the present epoch began held for others; see
+	// [Chain.Beginning]. It keeps on the disk, or in memory, what the epoch's blocks replace.
+	Beginnings bool
 	// Analyses is how many bytes of analysed contracts are remembered; 16 MiB by default.
 	Analyses int
 }
@@ -76,14 +80,15 @@ type Chain struct {
 	Graph
 	ballot
 
-	options Options
-	store   store.Store
-	state   *state.Tables
-	hashes  *state.Hashes
-	roots   *state.Roots
-	rows    rows
-	shown   atomic.Pointer[shown] // of the newest revision
-	fees    fees
+	options   Options
+	store     store.Store
+	state     *state.Tables
+	hashes    *state.Hashes
+	roots     *state.Roots
+	rows      rows
+	beginning beginnings
+	shown     atomic.Pointer[shown] // of the newest revision
+	fees      fees
 
 	network  Network
 	counted  counted
@@ -151,10 +156,11 @@ func (c *Chain) Checkpoint() (store.Checkpoint, error) { return c.store.Checkpoi
 // Close ends what runs beside the writer and closes the logs. The store stays open.
 func (c *Chain) Close() error {
 	c.roots.Close()
-	if c.logs == nil {
-		return nil
+	err := c.beginning.replace(nil)
+	if c.logs != nil {
+		err = errors.Join(err, c.logs.close())
 	}
-	if err := c.logs.close(); err != nil {
+	if err != nil {
 		return fmt.Errorf("close the history: %w", err)
 	}
 	return nil

@@ -121,6 +121,11 @@ func (c opening) resume(h *head) error {
 		return err
 	}
 	c.show()
+	if sealed == c.block.LastBlock.Number {
+		if err := c.holdBeginning(written.State.BlockState.FinalizedStateRoot); err != nil {
+			return err
+		}
+	}
 	if err := c.lookAhead(); err != nil {
 		return err
 	}

@@ -40,6 +40,9 @@ func (c *Chain) push(b *draft, done *Block, frame inter.Frame) error {
 		if err := c.begin(done.Number); err != nil {
 			return err
 		}
+		if err := c.holdBeginning(root); err != nil {
+			return err
+		}
 	}
 	c.show()
 	if err := c.lookAhead(); err != nil {
@@ -51,7 +54,7 @@ func (c *Chain) push(b *draft, done *Block, frame inter.Frame) error {
 	if err := c.compare(); err != nil {
 		return err
 	}
-	return c.settle()
+	return errors.Join(c.settle(), c.yieldBeginning())
 }
 
 // settle lets the history sort what the store's image counts on, and asks for an image

@@ -24,6 +24,8 @@ type Options struct {
 	Connected func(*chain.Block)
 	// Warn, if not nil, is told what the chain and its history warn of.
 	Warn func(error)
+	// Beginnings has the state with which the epoch began held.
+	Beginnings bool
 }
 
 // Chain is an open chain with its store. See [chain.Chain] for goroutines.
@@ -58,7 +60,7 @@ func open(dir string, o Options, begin func(chain.Options) error) (*Chain, error
 	if err != nil {
 		return nil, err
 	}
-	co := chain.Options{Store: s, History: history, Connected: o.Connected, Warn: o.Warn}
+	co := chain.Options{Store: s, History: history, Connected: o.Connected, Warn: o.Warn, Beginnings: o.Beginnings}
 	if o.Store != nil {
 		co.Store = o.Store(s)
 	}
