@@ -52,6 +52,7 @@ type Options struct {
 	// ExitAge and ExitEpoch end the node once it has caught up so far; nil for never.
 	ExitAge   *time.Duration
 	ExitEpoch *uint64
+	Serving   bool   // of peers, who may ask for the state with which the epoch began
 	MinFree   uint64 // bytes of the disk below which the node stops; 0 for never
 	// Manager hears that saving the state at the end needs time.
 	Manager systemd.Manager
@@ -136,7 +137,7 @@ func (n *Node) openChain() (err error) {
 	n.effort.begin()
 	defer n.effort.end()
 	n.chain, err = chain.Open(chain.Options{
-		Store: n.store, History: n.history, Connected: n.connected,
+		Store: n.store, History: n.history, Connected: n.connected, Beginnings: n.o.Serving,
 		Warn:     func(err error) { n.o.Log.Warn(err.Error()) },
 		Progress: func(done, total uint64) { n.opening.Items(done, total) },
 	})

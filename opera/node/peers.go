@@ -86,6 +86,7 @@ func (s *services) peerOptions(n *Node) (p2p.Options, error) {
 		Ledger:  p2p.NewLedger(n.Chain(), n),
 		Records: p2p.NewRecords(n.Chain()),
 		Filler:  p2p.NewFiller(n.Chain(), n),
+		States:  p2p.NewStates(n.Chain()),
 		Snap:    s.Opera.AllowSnapsync,
 		Taken:   s.summary(n),
 		Notice:  func(err error) { s.log.Debug("Peer", "err", err) },

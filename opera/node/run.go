@@ -35,7 +35,7 @@ func (l *life) node(ctx context.Context) error {
 // running runs a node while something is done beside it.
 func (l *life) running(ctx context.Context, work func(context.Context, *rpc.Service) error) error {
 	defer l.again(ctx)()
-	return l.withNode(ctx, nil, func(ctx context.Context, n *Node) error {
+	return l.withNode(ctx, func(o *Options) { o.Serving = true }, func(ctx context.Context, n *Node) error {
 		said := &news{log: l.log, now: time.Now}
 		defer n.Subscribe(said.block)()
 		service, end, err := l.begin(n)

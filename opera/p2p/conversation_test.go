@@ -17,6 +17,7 @@ import (
 
 	"tarn/internal/conversation"
 	"tarn/opera/inter"
+	"tarn/opera/p2p/fsnap"
 )
 
 // A conversation of peers as text, in testdata/peers.txt. What is asked is a message to a node
@@ -54,7 +55,7 @@ func meet(t *testing.T, n *Node, ids []inter.EventID) *speaker {
 		}
 		<-s.over
 		return nil
-	}}, {Name: stateProtocol, Version: 1, Length: stateCodes, Run: func(_ *p2p.Peer, rw p2p.MsgReadWriter) error { return speakState(rw) }}}
+	}}, {Name: fsnap.Name, Version: fsnap.Version, Length: fsnap.Codes, Run: func(_ *p2p.Peer, rw p2p.MsgReadWriter) error { return idle(rw) }}}
 	if err := s.server.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"tarn/opera/eventfile"
 	"tarn/opera/genesis/fakenet"
 	"tarn/opera/inter"
+	"tarn/opera/p2p/fsnap"
 )
 
 // fill connects the events that a go-opera recorded, 16 blocks of a network of one.
@@ -72,6 +73,17 @@ func (s *stranger) read() {
 	}
 }
 
+// idle reads and answers nothing, until the connection ends.
+func idle(rw p2p.MsgReadWriter) error {
+	for {
+		m, err := rw.ReadMsg()
+		if err != nil {
+			return err
+		}
+		_ = m.Discard()
+	}
+}
+
 // connectStranger runs behave on a connection of its own to a node. The connection ends
 // when behave returns, or when the node ends it; gone tells.
 func connectStranger(t testing.TB, n *Node, name string, behave func(s *stranger)) (gone <-chan struct{}) {
@@ -95,11 +107,11 @@ func connectStranger(t testing.TB, n *Node, name string, behave func(s *stranger
 		}
 		behave(s)
 		return nil
-	}}, {Name: stateProtocol, Version: 1, Length: stateCodes, Run: func(_ *p2p.Peer, rw p2p.MsgReadWriter) error {
+	}}, {Name: fsnap.Name, Version: fsnap.Version, Length: fsnap.Codes, Run: func(_ *p2p.Peer, rw p2p.MsgReadWriter) error {
 		if strings.Contains(name, "state") {
 			behave(&stranger{rw: rw, node: n, over: over})
 		}
-		return speakState(rw)
+		return idle(rw)
 	}}}
 	if err := server.Start(); err != nil {
 		t.Fatal(err)

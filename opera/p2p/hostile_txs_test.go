@@ -3,6 +3,7 @@ package p2p
 import (
 	"bytes"
 	"crypto/ecdsa"
+	"errors"
 	"io"
 	"math/big"
 	"runtime"
@@ -18,6 +19,7 @@ import (
 
 	"tarn/opera/chain"
 	"tarn/opera/genesis/fakenet"
+	"tarn/opera/p2p/fsnap"
 	"tarn/opera/txpool"
 )
 
@@ -68,6 +70,7 @@ func poolConducts(t testing.TB, l *ledger, waits *types.Transaction) map[string]
 		same[i] = waits.Hash()
 	}
 	empty := bytes.Repeat([]byte{0x80}, 9<<20)
+	held := heldRoot(t, l)
 	return map[string]conduct{
 		"transactions that are none": {true, func(_ testing.TB, s *stranger) {
 			s.send(codeTxs, [][]byte{{1, 2, 3}, {4}})
@@ -98,16 +101,32 @@ func poolConducts(t testing.TB, l *ledger, waits *types.Transaction) map[string]
 			}
 			<-s.over
 		}},
-		"state is asked for in garbage": {true, func(_ testing.TB, s *stranger) { s.send(4, "text") }},
-		"state is asked for in a list of millions": {false, func(_ testing.TB, s *stranger) {
-			for range 3 {
-				_ = s.rw.WriteMsg(p2p.Msg{Code: 6, Size: uint32(len(empty) + 4), Payload: io.MultiReader(bytes.NewReader([]byte{0xfa, 0x90, 0, 0}), bytes.NewReader(empty))})
+		"state is asked for in garbage": {true, func(_ testing.TB, s *stranger) { s.send(fsnap.CodeGetCodes, "text") }},
+		"state is asked for in a list of millions": {true, func(_ testing.TB, s *stranger) {
+			_ = s.rw.WriteMsg(p2p.Msg{Code: fsnap.CodeGetNodes, Size: uint32(len(empty) + 4), Payload: io.MultiReader(bytes.NewReader([]byte{0xfa, 0x90, 0, 0}), bytes.NewReader(empty))})
+		}},
+		"state that is not there is asked for in a loop": {false, func(_ testing.TB, s *stranger) {
+			go s.read()
+			for i := 0; s.send(fsnap.CodeGetAccounts, &fsnap.GetAccounts{ID: uint64(i), Root: common.Hash{1}, To: common.MaxHash, Bytes: 1 << 20}); i++ {
+				time.Sleep(100 * time.Microsecond)
 			}
 		}},
 		"state is asked for in a loop": {false, func(_ testing.TB, s *stranger) {
 			go s.read()
-			for i := 0; s.send(0, []any{uint64(i), common.Hash{1}, common.Hash{}, common.Hash{255}, uint64(1 << 20)}); i++ {
-				time.Sleep(100 * time.Microsecond)
+			for i := 0; s.send(fsnap.CodeGetAccounts, &fsnap.GetAccounts{ID: uint64(i), Root: held, To: common.MaxHash, Bytes: 1 << 20}); i++ {
+				continue
+			}
+		}},
+		"state is asked for and not read": {false, func(_ testing.TB, s *stranger) {
+			for i := 0; s.send(fsnap.CodeGetAccounts, &fsnap.GetAccounts{ID: uint64(i), Root: held, To: common.MaxHash, Bytes: 1 << 20}); i++ {
+				continue
+			}
+			<-s.over
+		}},
+		"answers with states that nobody asked for": {false, func(_ testing.TB, s *stranger) {
+			go s.read()
+			for s.send(fsnap.CodeCodes, &fsnap.CodesOf{ID: 1, Codes: [][]byte{empty}}) {
+				time.Sleep(10 * time.Millisecond)
 			}
 		}},
 	}
@@ -127,7 +146,7 @@ func TestTransactionsComeThroughBesideHostilePeers(t *testing.T) {
 	var nodes []*Node
 	for i, l := range []*ledger{first, middle, third} {
 		n := startNode(t, NewLedger(l.Chain.Chain, l), func(o *Options) {
-			o.Notice, o.Now, o.Pool = nil, now, pools[i]
+			o.Notice, o.Now, o.Pool, o.States = nil, now, pools[i], NewStates(l.Chain.Chain)
 			o.Limits = Limits{ArriveTx: 100 * time.Millisecond, Handshake: time.Second}
 		})
 		n.fresh.Store(true) // all events were there at the start
@@ -197,20 +216,50 @@ func TestTransactionsComeThroughBesideHostilePeers(t *testing.T) {
 	}
 }
 
-// A request of state is answered by its number alone, however long it is.
+// heldRoot is the root of the state that a node of a ledger gives.
+func heldRoot(t testing.TB, l *ledger) common.Hash {
+	t.Helper()
+	held, release, err := NewStates(l.Chain.Chain).Held()
+	if err != nil || held == nil {
+		t.Fatalf("no state is held: %v", err)
+	}
+	defer func() {
+		if err := release(); err != nil {
+			t.Error(err)
+		}
+	}()
+	return held.Root
+}
+
+// A message that is larger than any request costs no memory, and neither does an answer that nobody
+// has asked for.
 func TestARequestOfStateCostsNoMemory(t *testing.T) {
 	bomb := append([]byte{0xfa, 0x9f, 0xff, 0xfa}, bytes.Repeat([]byte{0x80}, 0x9ffffa)...)
 	var before, later runtime.MemStats
+	read := func(code uint64, size int) (fsnap.Message, error) {
+		return readState(&said{p2p.Msg{Code: code, Size: uint32(size), Payload: bytes.NewReader(bomb)}})
+	}
 	runtime.ReadMemStats(&before)
-	id, err := stateRequest(p2p.Msg{Size: uint32(len(bomb)), Payload: bytes.NewReader(bomb)})
+	_, large := read(fsnap.CodeGetNodes, len(bomb))
+	_, unknown := read(fsnap.Codes, 1)
+	answer, err := read(fsnap.CodeNodes, len(bomb))
+	_, larger := read(fsnap.CodeNodes, maxMessage+1)
 	runtime.ReadMemStats(&later)
-	if id != 0 || err != nil {
-		t.Errorf("%d, %v", id, err)
+	for what, err := range map[string]error{"a large request": large, "an unknown code": unknown, "a larger answer than any": larger} {
+		if !errors.Is(err, fsnap.ErrMalformed) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if answer != nil || err != nil {
+		t.Errorf("an answer: %v, %v", answer, err)
 	}
 	if took := later.TotalAlloc - before.TotalAlloc; took > 64<<10 {
 		t.Errorf("it took %d bytes", took)
 	}
-	if _, err := stateRequest(p2p.Msg{Size: maxMessage + 1, Payload: bytes.NewReader(nil)}); err == nil {
-		t.Error("a message larger than any is read")
-	}
 }
+
+// said is a connection on which one message has come.
+type said struct{ m p2p.Msg }
+
+func (s *said) ReadMsg() (p2p.Msg, error) { return s.m, nil }
+func (s *said) WriteMsg(p2p.Msg) error    { return errors.ErrUnsupported }

@@ -48,7 +48,7 @@ func (l *ledger) Do(ctx context.Context, work func(*chain.Chain) error) error {
 // openLedger opens the chain of a fakenet in a folder, and makes it if there is none.
 func openLedger(t testing.TB, dir string, validators int) *ledger {
 	t.Helper()
-	o := chaintest.Options{Warn: func(err error) { t.Log(err) }}
+	o := chaintest.Options{Beginnings: true, Warn: func(err error) { t.Log(err) }}
 	c, err := chaintest.Open(dir, o)
 	if errors.Is(err, chain.ErrEmpty) || errors.Is(err, fs.ErrNotExist) {
 		c, err = chaintest.New(dir, validators, o)

@@ -18,6 +18,7 @@ import (
 
 	"tarn/opera/eventcheck"
 	"tarn/opera/inter"
+	"tarn/opera/p2p/fsnap"
 )
 
 // Node is this node among others. Any goroutine may call its methods.
@@ -29,6 +30,8 @@ type Node struct {
 	limits  Limits
 	server  *p2p.Server
 	reading *budget // messages that are being handled
+	states  *fsnap.Server
+	stating chan struct{} // answers of states that are being made
 	intake  *intake
 	leecher *leecher
 	filling filling
@@ -59,6 +62,9 @@ func New(o Options) (*Node, error) {
 	if o.Records == nil {
 		o.Records = none{}
 	}
+	if o.States == nil {
+		o.States = nobody{}
+	}
 	if o.Notice == nil {
 		o.Notice = func(error) {}
 	}
@@ -68,6 +74,7 @@ func New(o Options) (*Node, error) {
 	n := &Node{o: o, limits: o.Limits, peers: map[enode.ID]*peer{}}
 	n.limits.fill()
 	n.ctx, n.cancel = context.WithCancelCause(context.Background())
+	n.states, n.stating = fsnap.NewServer(o.States, n.limits.State), make(chan struct{}, n.limits.StateAnswers)
 	n.reading = newBudget(n.limits.Messages, n.limits.MessageBytes)
 	n.intake = newIntake(o.Ledger, &n.limits)
 	n.events = newFetcher(&n.limits, n.limits.Arrive, n.intake.missing, func(p *peer, ids []inter.EventID) { _ = p.send(codeGetEvents, ids) })
@@ -238,7 +245,7 @@ func (n *Node) run(version uint, conn *p2p.Peer, rw p2p.MsgReadWriter) error {
 	defer p.leave(nil)
 	trusted := conn.Info().Network.Trusted
 	p.useless = !trusted && (!strings.Contains(strings.ToLower(p.name), "opera") ||
-		!conn.RunningCap(protocolName, []uint{newest}) || !conn.RunningCap(stateProtocol, []uint{1}))
+		!conn.RunningCap(protocolName, []uint{newest}) || !conn.RunningCap(fsnap.Name, []uint{fsnap.Version}))
 	if p.useless && n.useless() >= n.server.MaxPeers/10 {
 		return p2p.DiscTooManyPeers
 	}

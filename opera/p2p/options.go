@@ -9,14 +9,16 @@ import (
 	"github.com/ethereum/go-ethereum/p2p/netutil"
 
 	"tarn/opera/inter"
+	"tarn/opera/p2p/fsnap"
 )
 
 // Options of a node. Zero values of Limits and Server stand for the defaults.
 type Options struct {
 	Ledger  Ledger
-	Pool    Pool    // nil: no transactions are taken or told
-	Records Records // nil: there are none
-	Filler  Filler  // nil: no votes and records are asked for or taken
+	Pool    Pool         // nil: no transactions are taken or told
+	Records Records      // nil: there are none
+	Filler  Filler       // nil: no votes and records are asked for or taken
+	States  fsnap.Holder // nil: no state is given to peers
 	// Snap has blocks asked for as records as long as the present epoch is older than
 	// Limits.Behind, and votes for them too, before the node is at the head.
 	Snap bool
@@ -92,6 +94,10 @@ type Limits struct {
 	FillBytes  int           // 15 MiB
 	Behind     time.Duration // an epoch older than this is filled in by records: 14 days
 
+	State         fsnap.Limits // of an answer with parts of a state
+	StateRequests int          // for them, of a peer, that wait for an answer: 4
+	StateAnswers  int          // that are made at a time, of all peers: 2
+
 	Handshake   time.Duration // 5 seconds
 	Progress    time.Duration // between words about it: 10 seconds
 	Fresh       time.Duration // an event younger than this says that we are at the head: 10 minutes
@@ -107,6 +113,7 @@ func (l *Limits) fill() {
 		&l.ChunkBytes: 1 << 20, &l.Messages: 1000, &l.MessageBytes: 30 << 20, &l.IntakeEvents: 10000, &l.IntakeBytes: 30 << 20, &l.OrderEvents: 3250, &l.OrderBytes: 11 << 20,
 		&l.Announced: 4096, &l.Announcers: 4, &l.StreamItems: 500, &l.StreamBytes: 512 << 10, &l.StreamAhead: 6,
 		&l.FillChunks: 512, &l.FillBytes: 15 << 20,
+		&l.StateRequests: 4, &l.StateAnswers: 2,
 		&l.FirstTxs: 20000, &l.RandomTxs: 128,
 	} {
 		if *p == 0 {

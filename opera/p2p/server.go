@@ -12,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/rlp"
 
 	"tarn/opera/inter"
+	"tarn/opera/p2p/fsnap"
 )
 
 // record is what this node's discovery record says of the protocol, under its name
@@ -53,7 +54,7 @@ func (n *Node) protocols() []p2p.Protocol {
 	return []p2p.Protocol{
 		protocol(newest, codes),
 		protocol(withoutChunks, codeRequestBlockVotes),
-		{Name: stateProtocol, Version: 1, Length: stateCodes, Run: func(_ *p2p.Peer, rw p2p.MsgReadWriter) error { return speakState(rw) }},
+		{Name: fsnap.Name, Version: fsnap.Version, Length: fsnap.Codes, Run: n.runState},
 	}
 }
 

@@ -1,60 +1,139 @@
 package p2p
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"sync"
 
 	"github.com/ethereum/go-ethereum/p2p"
 	"github.com/ethereum/go-ethereum/rlp"
+
+	"tarn/opera/chain"
+	"tarn/opera/p2p/fsnap"
+	"tarn/opera/state"
 )
 
-// stateProtocol is the protocol by which go-opera's nodes give each other the state of an
-// epoch: Ethereum's snap/1 by another name. go-opera takes a peer that does not offer it
-// for useless.
-const stateProtocol = "fsnap"
+// nobody holds a state.
+type nobody struct{}
 
-// stateCodes is how many messages it has. Even ones are requests, each followed by its
-// answer.
-const stateCodes = 8
+// Held implements fsnap.Holder.
+func (nobody) Held() (*state.Provable, func() error, error) { return nil, nil, nil }
 
-// speakState answers each request with nothing, which says that this node does not have
-// the state that is asked for: whoever asks turns to others.
-func speakState(rw p2p.MsgReadWriter) error {
+// NewStates returns what a chain has to give: the state with which the present epoch began.
+func NewStates(c *chain.Chain) fsnap.Holder { return states{c} }
+
+type states struct{ chain *chain.Chain }
+
+// Held implements fsnap.Holder.
+func (s states) Held() (*state.Provable, func() error, error) {
+	b := s.chain.Beginning()
+	if b == nil {
+		return nil, nil, nil
+	}
+	held, err := b.State()
+	if err != nil {
+		return nil, nil, errors.Join(err, b.Release())
+	}
+	return held, b.Release, nil
+}
+
+// runState is the life of a connection in the protocol of states, beside run. go-opera takes a peer
+// that does not speak it for useless. One goroutine reads, one answers.
+func (n *Node) runState(conn *p2p.Peer, rw p2p.MsgReadWriter) error {
+	if !conn.RunningCap(protocolName, []uint{withoutChunks, newest}) {
+		return p2p.DiscUselessPeer // it would keep a place for nothing
+	}
+	ctx, cancel := context.WithCancel(n.ctx)
+	requests := make(chan fsnap.Message, n.limits.StateRequests)
+	var answering sync.WaitGroup
+	answering.Go(func() {
+		if err := n.answerStates(ctx, rw, requests); err != nil {
+			conn.Disconnect(p2p.DiscSubprotocolError)
+		}
+	})
+	err := n.readStates(ctx, rw, requests)
+	cancel()
+	conn.Disconnect(p2p.DiscSubprotocolError) // ends a write that the peer does not take
+	answering.Wait()
+	if n.ctx.Err() == nil && errors.Is(err, fsnap.ErrMalformed) {
+		n.o.Notice(fmt.Errorf("leave peer %s (%s): %w", conn.Fullname(), conn.ID().TerminalString(), err))
+	}
+	return err
+}
+
+// readStates reads requests until the connection ends.
+func (n *Node) readStates(ctx context.Context, rw p2p.MsgReadWriter, requests chan<- fsnap.Message) error {
 	for {
-		m, err := rw.ReadMsg()
+		m, err := readState(rw)
 		if err != nil {
 			return err
 		}
-		id, err := stateRequest(m)
-		if err != nil {
-			return fmt.Errorf("%w: %w", errDecode, err)
+		if m == nil {
+			continue
 		}
-		if err := answerState(rw, m.Code, id); err != nil {
-			return err
+		select {
+		case requests <- m:
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
 }
 
-// stateRequest reads the number that a message begins with, and nothing of the rest, which
-// may be as long as it likes.
-func stateRequest(m p2p.Msg) (id uint64, err error) {
-	if m.Size > maxMessage {
-		return 0, errTooLong
+// readState reads a message, nil if it is an answer, for which nobody has asked.
+func readState(rw p2p.MsgReadWriter) (fsnap.Message, error) {
+	in, err := rw.ReadMsg()
+	if err != nil {
+		return nil, err
 	}
-	s := rlp.NewStream(m.Payload, uint64(m.Size))
-	if _, err = s.List(); err == nil {
-		id, err = s.Uint64()
+	defer in.Discard()
+	if in.Code >= fsnap.Codes || in.Size > fsnap.MaxSize(in.Code) {
+		return nil, fmt.Errorf("%w: code %d, %d bytes", fsnap.ErrMalformed, in.Code, in.Size)
 	}
-	return id, errors.Join(err, m.Discard())
+	if in.Code%2 != 0 {
+		return nil, nil
+	}
+	raw := make([]byte, in.Size)
+	if _, err := io.ReadFull(in.Payload, raw); err != nil {
+		return nil, fmt.Errorf("read a message of states: %w", err)
+	}
+	return fsnap.Decode(in.Code, raw)
 }
 
-func answerState(w p2p.MsgWriter, code, id uint64) error {
-	type none = []struct{}
-	switch code {
-	case 0, 2: // accounts, slots; with a proof
-		return p2p.Send(w, code+1, []any{id, none{}, none{}})
-	case 4, 6: // code, nodes of tries
-		return p2p.Send(w, code+1, []any{id, none{}})
+// answerStates answers a peer's requests, one after the other.
+func (n *Node) answerStates(ctx context.Context, rw p2p.MsgWriter, requests <-chan fsnap.Message) error {
+	for {
+		select {
+		case m := <-requests:
+			raw, err := n.stateAnswer(ctx, m)
+			if err == nil {
+				err = writeMessage(rw, raw)
+			}
+			if err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return nil
+		}
 	}
-	return nil // an answer that nobody asked for
+}
+
+// stateAnswer makes an answer when it is the peer's turn: few are made at a time for all peers.
+func (n *Node) stateAnswer(ctx context.Context, m fsnap.Message) (message, error) {
+	select {
+	case n.stating <- struct{}{}:
+		defer func() { <-n.stating }()
+	case <-ctx.Done():
+		return message{}, context.Cause(ctx)
+	}
+	answer, err := n.states.Answer(m)
+	if err != nil {
+		n.o.Notice(fmt.Errorf("give a state: %w", err))
+	}
+	raw, err := rlp.EncodeToBytes(answer)
+	if err != nil {
+		return message{}, fmt.Errorf("encode a message of states: %w", err)
+	}
+	return message{answer.Code(), raw}, nil
 }
