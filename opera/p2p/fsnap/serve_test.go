@@ -416,7 +416,11 @@ func TestTheWorstRequestsHaveBounds(t *testing.T) {
 	for i := range paths {
 		paths[i] = Paths{{0}}
 	}
-	if a := ask[*Nodes](t, s, &GetNodes{1, root, paths, everything}); len(a.Nodes) > lookups {
+	if a := ask[*Nodes](t, s, &GetNodes{1, root, paths, everything}); len(a.Nodes)*500 > bytesMost+1000 || len(a.Nodes) == 0 {
+		t.Errorf("%d nodes", len(a.Nodes))
+	}
+	few := NewServer(w, Limits{Lookups: lookups}) // there is room for all of them
+	if a := ask[*Nodes](t, few, &GetNodes{1, root, paths, everything}); len(a.Nodes) > lookups || len(a.Nodes) < lookups/4 {
 		t.Errorf("%d nodes", len(a.Nodes))
 	}
 	for i := range paths { // nothing is given for them, and looking costs
