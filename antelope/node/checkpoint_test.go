@@ -1,9 +1,12 @@
 package node
 
 import (
+	"log/slog"
 	"testing"
 	"time"
 
+	"tarn/node"
+	"tarn/store"
 	"tarn/store/engine"
 )
 
@@ -36,5 +39,39 @@ func TestTheStateIsSavedByTheWorkThatRecoveryWouldBe(t *testing.T) {
 				t.Error("the chain has not worked")
 			}
 		})
+	}
+}
+
+// countedStore counts the checkpoints that are taken.
+type countedStore struct {
+	store.Store
+	checkpoints int
+}
+
+func (s *countedStore) Checkpoint() (store.Checkpoint, error) {
+	s.checkpoints++
+	return s.Store.Checkpoint()
+}
+
+// A stop writes what is dirty once: a large state takes minutes.
+func TestAStopTakesOneCheckpoint(t *testing.T) {
+	c := theChain(t)
+	o := options(t.TempDir(), engine.Options{})
+	o.Genesis = &c.genesis
+	n := mustStart(t, o)
+	for _, b := range c.blocks {
+		if err := give(n.Chain(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	counted := &countedStore{Store: n.store}
+	n.store, n.saver = counted, node.NewSaver(node.SaverOptions{Store: counted, Worked: n.chain.Worked, Saved: n.finished})
+	l := &life{}
+	l.log = slog.New(slog.DiscardHandler)
+	if err := l.close(n); err != nil {
+		t.Fatal(err)
+	}
+	if counted.checkpoints != 1 {
+		t.Errorf("the stop took %d checkpoints", counted.checkpoints)
 	}
 }
