@@ -1,12 +1,13 @@
-// Package traffic makes transfers of money of a fakenet, and chains of them, from a seed: for
-// measuring nodes, of this program and others.
+// Package traffic makes transfers of money and tokens of a fakenet, calls of contracts, and
+// chains of them, from a seed: for measuring nodes, of this program and others.
 //
-// It owns the accounts, which everybody may know, and the chain's events: one validator's, at
+// It owns the accounts, which everybody may know, the contracts, and the chain's events: one validator's, at
 // times of the chain's own, so that the same shape is the same bytes. It starts no node and
 // reads no clock.
 package traffic
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"encoding/binary"
@@ -19,6 +20,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/core/vm/program"
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"tarn/opera/chain"
@@ -30,9 +32,13 @@ import (
 
 // Shape is what a chain is made of. The same shape is the same chain, to the last byte.
 type Shape struct {
-	Seed      uint64
-	Accounts  int // that have money
-	Transfers int // between them
+	Seed     uint64
+	Accounts int // that have money and tokens
+	// Transfers are transactions of these accounts: of ten five move tokens, with a log each, four
+	// money, and one calls a contract that reads; one in two hundred calls a heavy contract.
+	Transfers int
+	PerEvent  int // transactions of an event, at most; 0: as many as there usually are
+	Slots     int // transactions that fill [SlotsEach] fresh slots each
 }
 
 // Made says what a chain became.
@@ -42,15 +48,17 @@ type Made struct {
 }
 
 const (
-	eventTxs     = 100 // at most, of an event
-	eventSeconds = 1   // between two events
-	patience     = 600 // seconds that an event waits for gas power
-	transferGas  = 21_000
-	settling     = 16 // events without transfers at the end: what came before is in blocks then
+	eventTxs     = 100       // at most, of an event, if the shape says nothing
+	eventGas     = 9_500_000 // of its transactions, at most
+	eventSeconds = 1         // between two events
+	patience     = 600       // seconds that an event waits for gas power
+	unconfirmed  = 8         // events that may not be confirmed yet, at most
+	settling     = 16        // events without transactions at the end: what came before is in blocks then
 )
 
-// The price of gas, and what each account has, in wei.
-func price() *big.Int  { return big.NewInt(400e9) }
+// The price of gas, above the network's least, which grows with each busy epoch; and what each
+// account has, in wei.
+func price() *big.Int  { return big.NewInt(5000e9) }
 func wealth() *big.Int { return new(big.Int).Mul(big.NewInt(1000), big.NewInt(1e18)) }
 
 // Accounts are those of a seed.
@@ -79,7 +87,7 @@ func (a *Accounts) Name(i int) string { return a.names[i].Hex() }
 
 // Transfer is a signed transfer from one account to another, as eth_sendRawTransaction takes it.
 func (a *Accounts) Transfer(from, to int, nonce, amount uint64) (string, error) {
-	tx, err := a.transfer(a.keys[from], a.names[to], nonce, new(big.Int).SetUint64(amount))
+	tx, err := a.sign(a.keys[from], nonce, &a.names[to], new(big.Int).SetUint64(amount), moneyGas, nil)
 	if err != nil {
 		return "", err
 	}
@@ -87,10 +95,11 @@ func (a *Accounts) Transfer(from, to int, nonce, amount uint64) (string, error) 
 	return hexutil.Encode(raw), err
 }
 
-func (a *Accounts) transfer(key *ecdsa.PrivateKey, to common.Address, nonce uint64, amount *big.Int) (*types.Transaction, error) {
-	tx, err := types.SignNewTx(key, a.signer, &types.LegacyTx{Nonce: nonce, To: &to, Value: amount, Gas: transferGas, GasPrice: price()})
+// sign makes a transaction; without an address it creates a contract.
+func (a *Accounts) sign(key *ecdsa.PrivateKey, nonce uint64, to *common.Address, amount *big.Int, gas uint64, data []byte) (*types.Transaction, error) {
+	tx, err := types.SignNewTx(key, a.signer, &types.LegacyTx{Nonce: nonce, To: to, Value: amount, Gas: gas, GasPrice: price(), Data: data})
 	if err != nil {
-		return nil, fmt.Errorf("sign a transfer: %w", err)
+		return nil, fmt.Errorf("sign a transaction: %w", err)
 	}
 	return tx, nil
 }
@@ -128,13 +137,15 @@ func Make(ctx context.Context, path, work string, s Shape) (made Made, err error
 
 // maker makes the events of the only validator.
 type maker struct {
-	chain *chain.Chain
-	out   *eventfile.Writer
-	key   *ecdsa.PrivateKey
-	now   inter.Timestamp
+	chain  *chain.Chain
+	out    *eventfile.Writer
+	key    *ecdsa.PrivateKey
+	now    inter.Timestamp
+	epoch  inter.Epoch
+	recent []types.Transactions // of the last events of the epoch
 }
 
-// fill gives all accounts money, and has them send it to each other.
+// fill creates the contracts, gives all accounts money and tokens, and has them use these.
 func (m *maker) fill(ctx context.Context, s Shape) (err error) {
 	if m.key, err = fakenet.Key(1); err != nil {
 		return err
@@ -143,44 +154,143 @@ func (m *maker) fill(ctx context.Context, s Shape) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := m.events(ctx, s.Accounts, func(i int) (*types.Transaction, error) {
-		return a.transfer(m.key, a.names[i], uint64(i), wealth())
-	}); err != nil {
+	c, err := NewContracts()
+	if err != nil {
 		return err
 	}
-	random, nonces := rand.New(rand.NewPCG(s.Seed, 1)), make([]uint64, s.Accounts)
-	if err := m.events(ctx, s.Transfers, func(int) (*types.Transaction, error) {
-		from := random.IntN(s.Accounts)
-		to := (from + 1 + random.IntN(s.Accounts-1)) % s.Accounts
-		nonces[from]++
-		return a.transfer(a.keys[from], a.names[to], nonces[from]-1, big.NewInt(1+random.Int64N(1e9)))
-	}); err != nil {
-		return err
+	perEvent := cmp.Or(s.PerEvent, eventTxs)
+	m.epoch = m.chain.Epoch().Epoch
+	own, nothing := uint64(0), new(big.Int) // the validator's nonce
+	given := func(to *common.Address, amount *big.Int, gas uint64, data []byte) (*types.Transaction, error) {
+		own++
+		return a.sign(m.key, own-1, to, amount, gas, data)
+	}
+	made := codes()
+	for _, part := range []struct {
+		count int
+		tx    func(i int) (*types.Transaction, error)
+	}{
+		{len(made), func(i int) (*types.Transaction, error) {
+			return given(nil, nothing, createGas, program.New().ReturnViaCodeCopy(made[i]).Bytes())
+		}},
+		{s.Accounts, func(i int) (*types.Transaction, error) {
+			return given(&c.Token, wealth(), giveGas, common.LeftPadBytes(a.names[i][:], 32))
+		}},
+		{s.Transfers, a.uses(s, c)},
+		{s.Slots, func(i int) (*types.Transaction, error) {
+			return given(&c.Filler, nothing, fillGas, word(uint64(i)*SlotsEach))
+		}},
+	} {
+		if err := m.events(ctx, part.count, perEvent, part.tx); err != nil {
+			return err
+		}
 	}
 	for range settling {
-		if err := m.event(nil); err != nil {
+		if err := m.emit(nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// uses makes what accounts do with what they have.
+func (a *Accounts) uses(s Shape, c Contracts) func(i int) (*types.Transaction, error) {
+	random, nonces := rand.New(rand.NewPCG(s.Seed, 1)), make([]uint64, s.Accounts)
+	return func(i int) (*types.Transaction, error) {
+		from := random.IntN(s.Accounts)
+		to, amount := a.names[(from+1+random.IntN(s.Accounts-1))%s.Accounts], 1+random.Uint64N(1e9)
+		nonces[from]++
+		key, nonce, nothing := a.keys[from], nonces[from]-1, new(big.Int)
+		switch {
+		case i%200 == 199:
+			return a.sign(key, nonce, &c.Worker, nothing, workGas, nil)
+		case i%10 == 9:
+			return a.sign(key, nonce, &c.Reader, nothing, readGas, nil)
+		case i%2 == 0:
+			return a.sign(key, nonce, &c.Token, nothing, tokenGas, transferCall(to, amount))
+		}
+		return a.sign(key, nonce, &to, new(big.Int).SetUint64(amount), moneyGas, nil)
+	}
+}
+
 // events puts so many transactions into events.
-func (m *maker) events(ctx context.Context, count int, tx func(i int) (*types.Transaction, error)) error {
-	for at := 0; at < count; {
-		var txs types.Transactions
-		for ; at < count && len(txs) < eventTxs; at++ {
-			t, err := tx(at)
+func (m *maker) events(ctx context.Context, count, perEvent int, tx func(i int) (*types.Transaction, error)) error {
+	var txs types.Transactions
+	gas := uint64(0)
+	for i := range count {
+		t, err := tx(i)
+		if err != nil {
+			return err
+		}
+		if len(txs) == perEvent || gas+t.Gas() > eventGas {
+			if err := errors.Join(ctx.Err(), m.emit(txs)); err != nil {
+				return err
+			}
+			txs, gas = nil, 0
+		}
+		txs, gas = append(txs, t), gas+t.Gas()
+	}
+	if len(txs) == 0 {
+		return nil
+	}
+	return m.emit(txs)
+}
+
+// emit makes an event with some transactions. What the end of an epoch has lost, for its events
+// were not confirmed yet, comes in events before it.
+func (m *maker) emit(txs types.Transactions) error {
+	for waiting := []types.Transactions{txs}; len(waiting) > 0; waiting = waiting[1:] {
+		if now := m.chain.Epoch().Epoch; now != m.epoch {
+			lost, err := m.lost()
 			if err != nil {
 				return err
 			}
-			txs = append(txs, t)
+			m.epoch, m.recent, waiting = now, nil, append(lost, waiting...)
 		}
-		if err := errors.Join(ctx.Err(), m.event(txs)); err != nil {
+		m.recent = append(m.recent, waiting[0])
+		m.recent = m.recent[max(0, len(m.recent)-unconfirmed):]
+		if err := m.event(waiting[0]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// lost are the transactions of the last events that are in no block, as events.
+func (m *maker) lost() (all []types.Transactions, err error) {
+	v, err := m.chain.View()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, v.Close()) }()
+	for _, txs := range m.recent {
+		var list types.Transactions
+		for _, tx := range txs {
+			found, err := executed(v, tx.Hash())
+			if err != nil {
+				return nil, err
+			}
+			if !found {
+				list = append(list, tx)
+			}
+		}
+		if len(list) > 0 {
+			all = append(all, list)
+		}
+	}
+	return all, nil
+}
+
+// executed tells whether a transaction is in a block.
+func executed(v *chain.View, hash common.Hash) (found bool, err error) {
+	var failed error
+	err = v.Places(hash, func(p chain.TxPlace) bool {
+		b, err := v.Block(p.Block)
+		failed = err
+		found = b != nil && b.Txs[p.Index].Hash() == hash
+		return !found && err == nil
+	})
+	return found, errors.Join(err, failed)
 }
 
 // event makes one, as late as its creator can pay for it.
