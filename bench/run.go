@@ -107,16 +107,17 @@ func runFlags(c *cobra.Command, o *record.Options) {
 	f.IntVar(&o.Keys, "keys", o.Keys, "keys that the chain's accounts have, of Antelope; 0: one")
 	f.IntVar(&o.Empty, "empty-blocks", o.Empty, "blocks without transfers at the end of the chain, of Antelope")
 	f.IntVar(&o.Rows, "rows", o.Rows, "megabytes of rows in a table of the chain's state, of Antelope, that it be large")
-	f.StringVar(&o.Source, "source", o.Source, "subject that gives the blocks in sync, window and peer; default this program")
+	f.StringVar(&o.Source, "source", o.Source, "subject that gives the blocks in sync, window, syncing, kill-sync and peer; default this program")
 	f.BoolVar(&o.AllChecks, "all-checks", o.AllChecks, "import checks all that a node checks of others' blocks, such as signatures")
-	f.IntVar(&o.PerBlock, "block-transfers", o.PerBlock, "transfers in each block of the chain, of Antelope; 0: as many as there usually are")
+	f.IntVar(&o.PerBlock, "block-transfers", o.PerBlock, "transfers in each block of the chain, in each event of Opera's; 0: as many as there usually are")
+	f.IntVar(&o.Slots, "slot-transactions", o.Slots, "transactions at the end of the chain, of Opera, that fill 300 fresh slots each")
 	f.StringVar(&o.Protocol, "chain", o.Protocol, "chain of the subjects, antelope or opera; needed where all are tarn and it is not antelope")
 	f.StringVar(&o.Blocks, "blocks", o.Blocks, "folder with the blocks of a recorded chain, in place of one that is made: import, sync, window, traces and histories can be measured on it")
-	f.IntVar(&o.Push, "push", o.Push, "transfers that push, p2p and memory send")
+	f.IntVar(&o.Push, "push", o.Push, "transfers that push, p2p, kill and memory send")
 	f.IntVar(&o.Connect, "connections", o.Connect, "connections of push, rpc, calls, traces and memory")
-	f.Float64Var(&o.Rate, "rate", o.Rate, "transfers per second in disk and peer")
+	f.Float64Var(&o.Rate, "rate", o.Rate, "transfers per second in disk and peer; 0: disk measures a node that is idle")
 	f.Float64Var(&o.Rating, "tbw", o.Rating, "terabytes that the disk is rated to be written, for the years that it lasts in disk; 0: not told")
-	f.Float64Var(&o.AskRate, "ask-rate", o.AskRate, "questions per second of rpc's second loop")
+	f.Float64Var(&o.AskRate, "ask-rate", o.AskRate, "questions per second of rpc's second loop, and of syncing")
 	f.IntVar(&o.Peers, "peers", o.Peers, "light peers in peer and serve-blocks")
 	f.Float64Var(&o.Load, "load-rate", o.Load, "transfers per second in recording, streams and setcode")
 	f.IntVar(&o.Deployments, "deployments", o.Deployments, "contracts that are deployed in setcode")
@@ -273,10 +274,12 @@ func chainOf(o record.Options, above string) (suite.Network, error) {
 	switch {
 	case o.Protocol == subject.OperaNet && o.Blocks != "":
 		return nil, errors.New("--blocks is for chains of Antelope")
-	case o.Protocol == subject.OperaNet && (o.PerBlock != 0 || o.PerTransaction != 0 || o.Keys != 0 || o.Empty != 0 || o.Rows != 0 || o.AllChecks):
-		return nil, errors.New("--block-transfers, --transaction-transfers, --keys, --empty-blocks, --rows and --all-checks are for chains of Antelope")
+	case o.Protocol == subject.OperaNet && (o.PerTransaction != 0 || o.Keys != 0 || o.Empty != 0 || o.Rows != 0 || o.AllChecks):
+		return nil, errors.New("--transaction-transfers, --keys, --empty-blocks, --rows and --all-checks are for chains of Antelope")
 	case o.Protocol == subject.OperaNet:
-		return opera.New(chains, opera.Shape{Seed: seed, Accounts: o.Accounts, Transfers: o.Work})
+		return opera.New(chains, opera.Shape{Seed: seed, Accounts: o.Accounts, Transfers: o.Work, PerEvent: o.PerBlock, Slots: o.Slots})
+	case o.Slots != 0:
+		return nil, errors.New("--slot-transactions is for chains of Opera")
 	case o.Blocks != "":
 		n := antelope.NewRecorded(o.Blocks)
 		n.AllChecks = o.AllChecks

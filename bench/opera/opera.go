@@ -15,8 +15,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +24,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/p2p/enode"
 
 	"tarn/bench/record"
 	"tarn/bench/subject"
@@ -36,7 +39,7 @@ import (
 const (
 	chainFile    = "chain.json"
 	eventsFile   = "events"
-	shapeVersion = 1 // of what package traffic makes, for the name of the folder
+	shapeVersion = 2 // of what package traffic makes, for the name of the folder
 )
 
 // Shape is what a chain is made of.
@@ -46,6 +49,7 @@ type Shape = traffic.Shape
 type Network struct {
 	shape    Shape
 	accounts *traffic.Accounts
+	made     traffic.Contracts
 	cache    string
 	dir      string // of this chain
 	chain    record.Chain
@@ -53,9 +57,12 @@ type Network struct {
 
 // New is the network of a chain, kept in the folder cache.
 func New(cache string, s Shape) (*Network, error) {
-	a, err := traffic.NewAccounts(s.Seed, s.Accounts)
-	name := fmt.Sprintf("opera-%d-%d-%d-%d", shapeVersion, s.Seed, s.Accounts, s.Transfers)
-	return &Network{shape: s, accounts: a, cache: cache, dir: filepath.Join(cache, name)}, err
+	name := fmt.Sprintf("opera-%d-%d-%d-%d-%d-%d", shapeVersion, s.Seed, s.Accounts, s.Transfers, s.PerEvent, s.Slots)
+	n := &Network{shape: s, cache: cache, dir: filepath.Join(cache, name)}
+	var err1, err2 error
+	n.accounts, err1 = traffic.NewAccounts(s.Seed, s.Accounts)
+	n.made, err2 = traffic.NewContracts()
+	return n, errors.Join(err1, err2)
 }
 
 // Chain makes the chain, unless the folder has it whole.
@@ -63,7 +70,7 @@ func (n *Network) Chain(ctx context.Context, tell func(string)) (record.Chain, e
 	if n.chain.SHA256 != "" {
 		return n.chain, nil
 	}
-	about := fmt.Sprintf("%d accounts and %d transfers", n.shape.Accounts, n.shape.Transfers)
+	about := fmt.Sprintf("%d accounts, %d transfers and calls, and %d fresh slots", n.shape.Accounts, n.shape.Transfers, n.shape.Slots*traffic.SlotsEach)
 	made, err := suite.Kept{Cache: n.cache, Dir: n.dir, About: about, Found: n.found, Make: n.make}.Chain(ctx, tell)
 	if err == nil {
 		n.chain = made
@@ -147,9 +154,9 @@ func command(s subject.Subject) []string {
 	return nil
 }
 
-// arguments are those of every node.
-func arguments(s subject.Subject, dir string) []string {
-	args := append(command(s), "--fakenet", "1/1", "--datadir", dir, "--nodiscover", "--maxpeers", "0", "--ipcdisable",
+// arguments are those of every node. Validator 1 makes blocks, 0 is none.
+func arguments(s subject.Subject, dir string, validator int) []string {
+	args := append(command(s), "--fakenet", fmt.Sprintf("%d/1", validator), "--datadir", dir, "--nodiscover", "--ipcdisable",
 		"--datadir.minfreedisk", "0")
 	switch {
 	case s.Program == subject.Opera:
@@ -166,19 +173,54 @@ func arguments(s subject.Subject, dir string) []string {
 
 // Import are the arguments of a node that makes the state of the chain's events, and ends.
 func (n *Network) Import(s subject.Subject, dir string) ([]string, error) {
-	return append(arguments(s, dir), "import", "events", filepath.Join(n.dir, eventsFile)), nil
+	return append(arguments(s, dir, 1), "import", "events", filepath.Join(n.dir, eventsFile)), nil
 }
 
 // Serve is a validator that goes on with the chain in its folder.
 func (n *Network) Serve(s subject.Subject, dir, _ string) (suite.Node, error) {
+	return node(s, dir, 1, "", "--maxpeers", "0")
+}
+
+// Source is a node that gives the chain in its folder to peers, and makes no blocks.
+func (n *Network) Source(s subject.Subject, dir string) (suite.Node, error) {
+	return node(s, dir, 0, "")
+}
+
+// Follow is a node that gets blocks from a peer.
+func (n *Network) Follow(s subject.Subject, dir, peer string) (suite.Node, error) {
+	return node(s, dir, 0, peer)
+}
+
+// node is how a node is started that answers over HTTP, and waits for peers. Of its options only
+// those in a file bind the peers' port to one address, and name a peer.
+func node(s subject.Subject, dir string, validator int, peer string, more ...string) (suite.Node, error) {
 	addresses, err := loopback.Addresses(2)
 	if err != nil {
 		return suite.Node{}, err
 	}
-	host, port, err1 := net.SplitHostPort(addresses[0])
-	_, peers, err2 := net.SplitHostPort(addresses[1])
-	return suite.Node{URL: "http://" + addresses[0], Peers: addresses[1], Args: append(arguments(s, dir), "--port", peers,
-		"--http", "--http.addr", host, "--http.port", port, "--http.api", "eth,net,web3,txpool")}, errors.Join(err1, err2)
+	key, err := crypto.GenerateKey()
+	if err != nil {
+		return suite.Node{}, fmt.Errorf("make a node's key: %w", err)
+	}
+	options := fmt.Sprintf("[Node.P2P]\nListenAddr = %q\n", addresses[1])
+	if peer != "" {
+		options += fmt.Sprintf("StaticNodes = [%q]\n", peer)
+	}
+	file := filepath.Join(dir, "bench.toml")
+	if err := os.WriteFile(file, []byte(options), 0o600); err != nil {
+		return suite.Node{}, fmt.Errorf("write a node's options: %w", err)
+	}
+	web, err1 := netip.ParseAddrPort(addresses[0])
+	peers, err2 := netip.ParseAddrPort(addresses[1])
+	if err := errors.Join(err1, err2); err != nil {
+		return suite.Node{}, err
+	}
+	args := append(arguments(s, dir, validator), "--config", file, "--nat", "none", "--lightkdf", "--nodekeyhex", hex.EncodeToString(crypto.FromECDSA(key)),
+		"--http", "--http.addr", web.Addr().String(), "--http.port", strconv.Itoa(int(web.Port())), "--http.api", "eth,net,web3,txpool")
+	return suite.Node{
+		Args: append(args, more...), URL: "http://" + addresses[0],
+		Peers: enode.NewV4(&key.PublicKey, peers.Addr().AsSlice(), int(peers.Port()), int(peers.Port())).URLv4(),
+	}, nil
 }
 
 // Idle tells that nodes make no blocks without transactions.

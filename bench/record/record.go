@@ -56,6 +56,7 @@ type Options struct {
 	PerTransaction int      `json:"transaction_transfers,omitempty"` // transfers of one transaction of the chain; 0: one
 	Keys           int      `json:"keys,omitempty"`                  // that the chain's accounts have; 0: one
 	Empty          int      `json:"empty_blocks,omitempty"`          // of the chain, after the others
+	Slots          int      `json:"slot_transactions,omitempty"`     // of the chain, that fill fresh slots
 	Rows           int      `json:"rows_megabytes,omitempty"`        // of a table in the chain's state
 	Rate           float64  `json:"rate"`                            // transfers per second in disk
 	For            float64  `json:"for_seconds"`

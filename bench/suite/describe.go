@@ -21,6 +21,9 @@ const (
 	Sync     = "sync"
 	Window   = "window"
 	P2P      = "p2p"
+	Syncing  = "syncing"
+	Kill     = "kill"
+	KillSync = "kill-sync"
 	Peer     = "peer"
 	Serve    = "serve-blocks"
 
@@ -88,6 +91,10 @@ const (
 	peersLost   = "peers lost"
 	chains      = "chains fetched"
 	threads     = "threads, most"
+	failed      = "questions without an answer"
+	asLong      = "longest question"
+	forgotten   = "transfers lost"
+	blocksLost  = "blocks lost"
 	actions     = "actions"
 	rows        = "rows"
 	traceBytes  = "traces"
@@ -167,6 +174,10 @@ func serves(n Network) bool  { _, ok := n.(Serving); return ok }
 func asks(n Network) bool    { _, ok := n.(Asking); return ok && serves(n) }
 func saves(n Network) bool   { _, ok := n.(Saving); return ok && serves(n) }
 func follows(n Network) bool { _, ok := n.(Following); return ok }
+func confirms(n Network) bool {
+	_, ok := n.(Confirming)
+	return ok && serves(n)
+}
 func gossips(n Network) bool { _, ok := n.(Gossiping); return ok && serves(n) }
 func crowds(n Network) bool  { _, ok := n.(Crowded); return ok && serves(n) && follows(n) }
 

@@ -57,6 +57,18 @@ func withOthers() []Description {
 		{record.Suite{Name: Window, How: "As `sync`, on a chain that is longer than the time: blocks that the node has after it, and what it wrote until its end.",
 			Metrics: list(more(number, blocks), more(perSecond, blockRate), of(seconds, processor, source), of(bytesUnit, written), memory)},
 			"blocks in 60 minutes (F7)", "--window", "the chain, twice", follows},
+		{record.Suite{Name: Syncing, How: "As `sync`, while questions come at the rate, as those of `rpc`; a question's time counts from when it was due, and what is not answered yet does not delay the next one. " +
+			"The processor's time has the blocks and the answers in it.",
+			Metrics: list(of(seconds, took), more(perSecond, blockRate), of(seconds, processor, source, nearAll, asLong), of(number, failed), memory[:1])},
+			"–", "seconds", "the chain, twice", func(n Network) bool { return follows(n) && asks(n) }},
+		{record.Suite{Name: Kill, How: "Transfers as in `push`, until all are in blocks; six more, each sent when the one before is in a block; kill -9. Then the start of the process until it answers, and which transfers are in no block any more. " +
+			"A node that does not start again is a row that failed.",
+			Metrics: list(of(number, forgotten), of(seconds, took, processor), of(bytesUnit, read))},
+			"–", "seconds", "the chain", confirms},
+		{record.Suite{Name: KillSync, How: "A new node gets blocks as in `sync`; kill -9 when it tells that it has half of them. Then the start of the process, without peers, until it answers, and how many of the blocks that it told are not there any more; " +
+			"with the source it must get the whole chain then. A node that does not is a row that failed.",
+			Metrics: list(of(number, blocksLost), of(seconds, took, processor), of(bytesUnit, read))},
+			"–", "seconds", "the chain, twice", follows},
 		{record.Suite{Name: P2P, How: "Transfers signed beforehand, one a transaction, from one peer, until they are in blocks: the last may wait for half a second for its block.",
 			Metrics: list(more(perSecond, rate), of(number, lost), of(seconds, each, client), memory[:1])},
 			"–", "seconds", "the chain", gossips},

@@ -38,15 +38,20 @@ func (l *life) disk(ctx context.Context) error {
 		}
 		var first causes.Told
 		before := footprintOf(s.dir)
+		length := time.Duration(o.For * float64(time.Second))
 		result, used, err := l.charged(s, func(ready func() error) (*load.Result, error) {
-			return load.Open(ctx, o.Rate, time.Duration(o.For*float64(time.Second)), transfers, n.Accepted, func() (err error) {
+			begin := func() (err error) {
 				if s.Metrics != "" {
 					if first, err = causes.Read(ctx, s.Metrics); err != nil {
 						return err
 					}
 				}
 				return ready()
-			})
+			}
+			if o.Rate == 0 {
+				return &load.Result{}, errors.Join(begin(), pause(ctx, length))
+			}
+			return load.Open(ctx, o.Rate, length, transfers, n.Accepted, begin)
 		})
 		if err != nil {
 			return err
@@ -67,7 +72,10 @@ func (l *life) disk(ctx context.Context) error {
 		values := map[string]float64{
 			running: perSecond, atEnd: float64(wrote), year: aYear,
 			blocksGrew: float64(after.blocks - before.blocks), stateGrew: float64(after.state - before.state),
-			share: 100 * used.node / used.elapsed, nearAll: result.Latencies.Quantile(0.99) / 1e9, private: mostPrivate(s.Samples()),
+			share: 100 * used.node / used.elapsed, private: mostPrivate(s.Samples()),
+		}
+		if result.Answers > 0 {
+			values[nearAll] = result.Latencies.Quantile(0.99) / 1e9
 		}
 		if o.Rating > 0 && aYear > 0 {
 			values[lasts] = o.Rating * 1e12 / aYear

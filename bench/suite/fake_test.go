@@ -159,10 +159,23 @@ func node(args []string) error {
 	if err := addsOf(dir, keeps); err != nil {
 		return err
 	}
+	var forgets atomic.Int64 // transfers, which mode "forgetting" keeps in memory alone
 	http.HandleFunc("/transfer", func(w http.ResponseWriter, r *http.Request) {
 		if mode == "refusing" {
 			http.Error(w, "no", http.StatusForbidden)
 		}
+		if mode == "forgetting" {
+			forgets.Add(1)
+		} else if err := adds(dir, map[string]int{"transfers": 1}); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	})
+	http.HandleFunc("/transfers", func(w http.ResponseWriter, _ *http.Request) {
+		count := forgets.Load()
+		if info, err := os.Stat(filepath.Join(dir, "transfers")); err == nil {
+			count += info.Size()
+		}
+		fmt.Fprint(w, count) //nolint:errcheck // whoever asked is gone
 	})
 	go http.Serve(l, nil) //nolint:errcheck // it ends with the program
 	end := make(chan os.Signal, 1)
@@ -334,6 +347,15 @@ func (f *fake) Transfers(url string, seed uint64) (load.Source, error) {
 		}
 		return all, nil
 	}, nil
+}
+
+func (f *fake) Confirmed(ctx context.Context, url string, transfers []load.Request) (int, error) {
+	text, err := f.ask(ctx, url+"/transfers")
+	if err != nil {
+		return 0, err
+	}
+	count, err := strconv.Atoi(text)
+	return min(count, len(transfers)), err
 }
 
 func (f *fake) Accepted(status int, body []byte) error {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"tarn/bench/load"
 )
 
 // While a node gets blocks it is asked for its newest this often, and has failed when for
@@ -51,13 +53,65 @@ func (l *life) sync(ctx context.Context) error {
 	return l.followed(ctx, Sync, 0)
 }
 
+// syncing is the suite of that name.
+func (l *life) syncing(ctx context.Context) error {
+	return l.following(ctx, Syncing, func(s, from *server) (map[string]float64, error) {
+		n, o := l.runner.config.Network.(Asking), l.runner.config.Options
+		all, err := n.Questions(ctx, s.URL, l.seed(), "", questions)
+		if err != nil {
+			return nil, fmt.Errorf("make questions: %w", err)
+		}
+		var got progress
+		whole, fetched := make(chan struct{}), make(chan error, 1)
+		go func() {
+			defer close(whole)
+			var err error
+			got, err = l.fetch(ctx, s, from, 0)
+			fetched <- err
+		}()
+		r, err := load.Until(ctx, whole, o.AskRate, importPatience, load.Again(all), n.Answered, nil)
+		if err = errors.Join(<-fetched, err); err != nil {
+			return nil, err
+		}
+		return map[string]float64{
+			took: got.took.Seconds(), blockRate: got.rate(), processor: got.node, source: got.given,
+			nearAll: r.Latencies.Quantile(0.99) / 1e9, asLong: r.Longest().Seconds(), failed: float64(r.Failures),
+		}, nil
+	})
+}
+
 // window is the suite of that name.
 func (l *life) window(ctx context.Context) error {
 	return l.followed(ctx, Window, time.Duration(l.runner.config.Options.Window*float64(time.Second)))
 }
 
+// rate is how many blocks came in a second.
+func (p progress) rate() float64 { return float64(p.last-p.first) / p.took.Seconds() }
+
 // followed has a new node get the chain, all of it or for a time.
 func (l *life) followed(ctx context.Context, suite string, length time.Duration) error {
+	return l.following(ctx, suite, func(s, from *server) (map[string]float64, error) {
+		got, err := l.fetch(ctx, s, from, length)
+		if err != nil {
+			return nil, err
+		}
+		if _, _, err := l.stopped(ctx, s); err != nil {
+			return nil, err
+		}
+		_, disk, _ := s.Total()
+		values := map[string]float64{blockRate: got.rate(), processor: got.node, source: got.given, written: float64(disk.Net()), resident: float64(s.Peak())}
+		if suite == Sync {
+			values[took] = got.took.Seconds()
+		} else {
+			values[blocks] = float64(got.last - got.first)
+		}
+		return values, nil
+	})
+}
+
+// following starts a new node that gets the chain from the source, and keeps the values that f
+// finds, and the node's memory. The node is ended at the end, badly if f has not ended it.
+func (l *life) following(ctx context.Context, suite string, f func(s, from *server) (map[string]float64, error)) error {
 	return l.sourced(ctx, func(from *server) error {
 		dir, err := l.runner.folder()
 		if err != nil {
@@ -71,23 +125,12 @@ func (l *life) followed(ctx context.Context, suite string, length time.Duration)
 			return err
 		}
 		defer s.Kill()
-		got, err := l.fetch(ctx, s, from, length)
+		values, err := f(s, from)
 		if err != nil {
 			return err
 		}
-		if _, _, err := l.stopped(ctx, s); err != nil {
-			return err
-		}
-		_, disk, _ := s.Total()
-		values := map[string]float64{
-			blockRate: float64(got.last-got.first) / got.took.Seconds(), processor: got.node, source: got.given,
-			written: float64(disk.Net()), private: mostPrivate(s.Samples()), resident: float64(s.Peak()),
-		}
-		if suite == Sync {
-			values[took] = got.took.Seconds()
-		} else {
-			values[blocks] = float64(got.last - got.first)
-		}
+		s.Kill()
+		values[private] = mostPrivate(s.Samples())
 		l.values[suite], l.samples[suite] = values, s.Samples()
 		return nil
 	})

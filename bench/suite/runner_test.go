@@ -64,6 +64,46 @@ func TestEverySuiteOfARunHasAllItsValues(t *testing.T) {
 	}
 }
 
+// The fake's mode "forgetting" has its transfers in memory alone, and all modes the blocks that
+// they follow.
+func TestWhatAKillLosesIsCounted(t *testing.T) {
+	c := config(t, &fake{}, []string{Kill, KillSync}, 1, "heap", "forgetting", "refusing")
+	r, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nothingIsLeft(t, c)
+	sent := float64(c.Options.Push + lastTransfers)
+	if kept, gone := r.Values(Kill, "tarn:heap", forgotten), r.Values(Kill, "tarn:forgetting", forgotten); len(kept) != 1 || kept[0] != 0 || len(gone) != 1 || gone[0] != sent {
+		t.Errorf("%v and %v of %v transfers lost", kept, gone, sent)
+	}
+	if gone := r.Values(KillSync, "tarn:heap", blocksLost); len(gone) != 1 || gone[0] < 1 || gone[0] > fakeBlocks {
+		t.Errorf("%v blocks lost", gone)
+	}
+	for _, l := range r.Lives {
+		if l.Subject == "tarn:refusing" && l.Suite == Kill && !strings.Contains(l.Failure, "50 of 50 transfers were not taken") {
+			t.Errorf("%+v", l)
+		}
+	}
+}
+
+// Without transfers the bytes of a node that is idle are measured.
+func TestDiskMeasuresAnIdleNode(t *testing.T) {
+	c := config(t, &fake{}, []string{Disk}, 1, "heap")
+	c.Options.Rate = 0
+	r, err := Run(t.Context(), c)
+	if err != nil || len(r.Lives) != 1 || r.Lives[0].Failure != "" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if _, ok := r.Lives[0].Values[nearAll]; ok || !within2(r.Lives[0].Values[atEnd], endWrites) {
+		t.Errorf("%v", r.Lives[0].Values)
+	}
+	c.Options.Suites = []string{Peer}
+	if err := Validate(c.Options); err == nil || !strings.Contains(err.Error(), "a rate of 0") {
+		t.Errorf("peer without transfers: %v", err)
+	}
+}
+
 func TestASnapshotsCurveIsOfTheNodeThatBeganWithIt(t *testing.T) {
 	c := config(t, &fake{}, []string{Snapshot}, 1, "heap")
 	r, err := Run(t.Context(), c)

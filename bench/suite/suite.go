@@ -75,6 +75,11 @@ type (
 		// from the first.
 		Follow(s subject.Subject, dir, peer string) (Node, error)
 	}
+	// Confirming says which transfers are in blocks.
+	Confirming interface {
+		// Confirmed counts those of some transfers that a node has in blocks.
+		Confirmed(ctx context.Context, url string, transfers []load.Request) (int, error)
+	}
 	// Crowded lets many light peers connect.
 	Crowded interface {
 		// Crowd connects peers to a node, of which some fetch its chain again and again. Another

@@ -16,7 +16,8 @@ const (
 	blockMost    = 5000 // transfers in one block of a chain that is made
 	emptyMost    = 10_000_000
 
-	transactionMost = 100    // transfers in one transaction of a chain that is made
+	transactionMost = 100 // transfers in one transaction of a chain that is made
+	slotsMost       = 1_000_000
 	rowsMost        = 65_536 // MB of rows in a chain's state
 	workMost        = 100_000_000
 	pushMost        = 1_000_000
@@ -51,7 +52,8 @@ func Validate(o record.Options) error {
 	bad(o.Work < 1 || o.Work > workMost, "%d transfers in the chain: from 1 to %d", o.Work, workMost)
 	bad(o.Push < 1 || o.Push > pushMost, "%d transfers to push: from 1 to %d", o.Push, pushMost)
 	bad(o.Connect < 1 || o.Connect > 1000, "%d connections: from 1 to 1000", o.Connect)
-	bad(!(o.Rate >= rateLeast) || !(o.For > 0) || o.Rate*o.For > openMost, "a rate of %g per second for %g s: at least %g, above 0, and at most %d transfers", o.Rate, o.For, rateLeast, openMost)
+	idle := o.Rate == 0 && !slices.Contains(o.Suites, Peer)
+	bad(!(o.Rate >= rateLeast || idle) || !(o.For > 0) || o.Rate*o.For > openMost, "a rate of %g per second for %g s: at least %g, above 0, and at most %d transfers", o.Rate, o.For, rateLeast, openMost)
 	bad(!(o.Between > 0), "%g s between checkpoints: above 0", o.Between)
 	bad(!(o.Rating >= 0), "%g terabytes that the disk is rated for: not below 0", o.Rating)
 	bad(!(o.AskFor > 0) || !(o.AskRate >= rateLeast) || o.AskFor*o.AskRate > openMost, "%g questions per second for %g s: at least %g, above 0, and at most %d in all", o.AskRate, o.AskFor, rateLeast, openMost)
@@ -62,6 +64,7 @@ func Validate(o record.Options) error {
 	bad(o.PerTransaction < 0 || o.PerTransaction > transactionMost, "%d transfers in a transaction of the chain: from 1 to %d, or 0 for one", o.PerTransaction, transactionMost)
 	bad(o.Keys < 0 || o.Keys > o.Accounts, "%d keys: from 1 to the number of accounts, or 0 for one", o.Keys)
 	bad(o.Empty < 0 || o.Empty > emptyMost, "%d empty blocks: from 0 to %d", o.Empty, emptyMost)
+	bad(o.Slots < 0 || o.Slots > slotsMost, "%d transactions that fill slots: from 0 to %d", o.Slots, slotsMost)
 	bad(o.Rows < 0 || o.Rows > rowsMost, "%d MB of rows: from 0 to %d", o.Rows, rowsMost)
 	bad(!(o.Load > 0) || o.Load > loadMost || !(o.LoadFor > 0) || o.LoadFor > loadForMost, "a load of %g per second for %g s: both above 0, and at most %d per second and %d s", o.Load, o.LoadFor, loadMost, loadForMost)
 	bad(o.Deployments < 1 || o.Deployments > deploymentsMost || !(o.DeployEvery > 0) || float64(o.Deployments+1)*o.DeployEvery > loadForMost,
