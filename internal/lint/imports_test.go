@@ -104,8 +104,6 @@ var rules = []rule{
 	{"opera/traffic", []string{"opera/chain", "opera/eventfile", "opera/genesis/fakenet", "opera/inter", "store/engine"}},
 	{"opera/terminal", []string{"internal/..."}},
 	{"opera/wallet", []string{"opera/inter", "store/vfs", "internal/..."}},
-	// What it measures are processes.
-	{"opera/bench/...", []string{"opera/...", "bench/load", "bench/watcher", "store/engine", "probe", "internal/..."}},
 	{"opera/oracle/...", []string{"opera/...", "internal/..."}},
 	{"opera/rpc/...", []string{"opera/...", "serve/...", "internal/..."}},
 	{"opera/p2p/...", []string{"opera/...", "internal/..."}},

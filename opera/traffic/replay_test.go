@@ -1,4 +1,4 @@
-package bench
+package traffic
 
 import (
 	"flag"
@@ -13,15 +13,15 @@ import (
 )
 
 var (
-	eventsFile = flag.String("bench.events", "", "file of a one-validator fakenet's events that BenchmarkReplay replays")
-	engineKind = flag.String("bench.engine", "page", "engine of the store that BenchmarkReplay replays into")
+	eventsFile = flag.String("replay.events", "", "file of a one-validator fakenet's events that BenchmarkReplay replays")
+	engineKind = flag.String("replay.engine", "page", "engine of the store that BenchmarkReplay replays into")
 )
 
 // BenchmarkReplay connects the events of a file, roots included, and makes the last block
 // durable.
 func BenchmarkReplay(b *testing.B) {
 	if *eventsFile == "" {
-		b.Skip("-bench.events names no file")
+		b.Skip("-replay.events names no file")
 	}
 	for b.Loop() {
 		b.StopTimer()
