@@ -35,6 +35,7 @@ func (l *life) node(ctx context.Context) error {
 // running runs a node while something is done beside it.
 func (l *life) running(ctx context.Context, work func(context.Context, *rpc.Service) error) error {
 	defer l.again(ctx)()
+	defer spareProcessors()()
 	return l.withNode(ctx, func(o *Options) { o.Serving = true }, func(ctx context.Context, n *Node) error {
 		said := &news{log: l.log, now: time.Now}
 		defer n.Subscribe(said.block)()
@@ -54,6 +55,22 @@ func (l *life) running(ctx context.Context, work func(context.Context, *rpc.Serv
 		}
 		return errors.Join(cause, err)
 	})
+}
+
+// spare is how many processors Go's scheduler is given that there are not.
+const spare = 2
+
+// spareProcessors gives them to it until the function that it returns is called. A node that syncs
+// keeps the writer, the roots and the checks of events at work, on few processors all of them; then
+// the scheduler looks at the network each 10 ms, and what came waits for the others' turns. With
+// one that has nothing to do it learns of a request at once, and the kernel shares the processors
+// out. What an operator asks for is left as it is. A container's new limit counts from the next start on.
+func spareProcessors() (back func()) {
+	if os.Getenv("GOMAXPROCS") != "" {
+		return func() {}
+	}
+	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spare)
+	return runtime.SetDefaultGOMAXPROCS
 }
 
 // manager is the service manager that started the process, if one did.

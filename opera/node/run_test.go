@@ -1,15 +1,50 @@
 package node
 
 import (
+	"context"
+	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"tarn/internal/web3js"
+	"tarn/opera/config"
+	"tarn/opera/rpc"
 )
+
+// Go's scheduler has processors to spare while a node serves, unless an operator said how many.
+func TestProcessorsAreSpareWhileANodeServes(t *testing.T) {
+	t.Setenv("GOMAXPROCS", "")
+	usual := runtime.GOMAXPROCS(0)
+	serving := func() (seen int) {
+		c := &config.Config{}
+		c.Node.DataDir, c.Run.Fakenet.Validators = t.TempDir(), 1
+		l := &life{Config: c, out: io.Discard, err: io.Discard, log: slog.New(slog.DiscardHandler)}
+		err := l.running(t.Context(), func(context.Context, *rpc.Service) error {
+			seen = runtime.GOMAXPROCS(0)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return seen
+	}
+	if seen := serving(); seen != usual+spare {
+		t.Errorf("%d processors while it serves, want %d", seen, usual+spare)
+	}
+	if after := runtime.GOMAXPROCS(0); after != usual {
+		t.Errorf("%d processors after it, want %d", after, usual)
+	}
+	t.Setenv("GOMAXPROCS", "1")
+	if seen := serving(); seen != usual {
+		t.Errorf("%d processors, which an operator asked not to change, want %d", seen, usual)
+	}
+}
 
 // The service manager is told when the node serves, and when it has begun to stop.
 func TestTheServiceManagerIsTold(t *testing.T) {
