@@ -1,11 +1,12 @@
 package rpc
 
 import (
-	"compress/gzip"
 	"io"
 	"net/http"
 	"strings"
 	"sync"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // zippers compress answers at an address. They are used again: one takes much more memory than what
@@ -15,7 +16,10 @@ type zippers struct{ idle sync.Pool } // of *gzip.Writer
 func (z *zippers) take(to io.Writer) *gzip.Writer {
 	w, ok := z.idle.Get().(*gzip.Writer)
 	if !ok {
-		return gzip.NewWriter(to)
+		// The quickest level makes hexadecimal hardly longer than the usual one, with a small part of
+		// its work; whoever asks waits for that. No level that has a name is refused.
+		w, _ = gzip.NewWriterLevel(to, gzip.BestSpeed)
+		return w
 	}
 	w.Reset(to)
 	return w
