@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -43,9 +44,9 @@ func (c *Chain) Incoming() (*state.Incoming, error) {
 }
 
 // GoOver has the chain go on in a later epoch, whose state was brought in, from the next start on.
-// It makes that durable. After an error that wraps [state.ErrOtherState], [ErrGap] or [ErrNotAhead]
-// the chain is what it was; after success it refuses all events.
-func (c *Chain) GoOver(e inter.Epoch, in *state.Incoming) error {
+// It makes that durable. After an error that wraps [state.ErrOtherState], [ErrGap], [ErrNotAhead] or the
+// cause of the end of ctx, the chain is what it was; after success it refuses all events.
+func (c *Chain) GoOver(ctx context.Context, e inter.Epoch, in *state.Incoming) error {
 	if c.failed != nil {
 		return c.failed
 	}
@@ -64,8 +65,9 @@ func (c *Chain) GoOver(e inter.Epoch, in *state.Incoming) error {
 		return fmt.Errorf("go over to epoch %d, where block %d and epoch %d have not come: %w", e, block, epoch, ErrGap)
 	}
 	last := record.State.BlockState
-	if err := in.Finish(uint64(last.LastBlock.Number), last.FinalizedStateRoot); err != nil {
-		if !errors.Is(err, state.ErrOtherState) {
+	if err := in.Finish(ctx, uint64(last.LastBlock.Number), last.FinalizedStateRoot); err != nil {
+		stopped := ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
+		if !stopped && !errors.Is(err, state.ErrOtherState) {
 			err = c.fail(err)
 		}
 		return fmt.Errorf("go over to epoch %d: %w", e, err)

@@ -83,6 +83,8 @@ func lastEpoch(t testing.TB, r recorded, original *Chain) (e inter.Epoch, events
 	return e, events
 }
 
+var errStopped = errors.New("stopped")
+
 // A chain with nothing but a genesis goes over to an epoch whose
 // state and records were brought, on each engine, and makes the same blocks from there on. Another
 // state is refused, and a state is never believed before the records are there.
@@ -96,23 +98,28 @@ func TestAChainGoesOverToAnEpochWhoseStateWasBrought(t *testing.T) {
 			dir := t.TempDir()
 			at := openStore(t, dir, o)
 			c := newChain(t, at)
-			if err := c.GoOver(e, bring(t, original, c, e, false)); !errors.Is(err, ErrGap) {
+			if err := c.GoOver(context.Background(), e, bring(t, original, c, e, false)); !errors.Is(err, ErrGap) {
 				t.Fatalf("without records: %v", err)
 			}
 			epochs := parcel{epochs: s.epochs, epochVotes: s.epochVotes}
 			epochs.take(t, func() *Chain { return c }, func() {})
-			if err := c.GoOver(e, bring(t, original, c, e, false)); !errors.Is(err, ErrGap) {
+			if err := c.GoOver(context.Background(), e, bring(t, original, c, e, false)); !errors.Is(err, ErrGap) {
 				t.Fatalf("without records of blocks: %v", err)
 			}
 			rest := parcel{blocks: s.blocks, blockVotes: s.blockVotes}
 			rest.take(t, func() *Chain { return c }, func() {})
-			if err := c.GoOver(e, bring(t, original, c, e, true)); !errors.Is(err, state.ErrOtherState) {
+			if err := c.GoOver(context.Background(), e, bring(t, original, c, e, true)); !errors.Is(err, state.ErrOtherState) {
 				t.Fatalf("another state: %v", err)
 			}
-			if err := c.GoOver(c.Epoch().Epoch, bring(t, original, c, e, false)); !errors.Is(err, ErrNotAhead) {
+			if err := c.GoOver(context.Background(), c.Epoch().Epoch, bring(t, original, c, e, false)); !errors.Is(err, ErrNotAhead) {
 				t.Fatalf("the present epoch: %v", err)
 			}
-			if err := c.GoOver(e, bring(t, original, c, e, false)); err != nil {
+			stopped, stop := context.WithCancelCause(context.Background())
+			stop(errStopped)
+			if err := c.GoOver(stopped, e, bring(t, original, c, e, false)); !errors.Is(err, errStopped) || c.Failed() != nil {
+				t.Fatalf("stopped: %v; the chain %v", err, c.Failed())
+			}
+			if err := c.GoOver(context.Background(), e, bring(t, original, c, e, false)); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := c.Feed(context.Background(), source(r.events), nil); !errors.Is(err, ErrGoesOver) {
@@ -170,7 +177,7 @@ func goesOver(t *testing.T, disk *recordfs.FS, s *parcel, original *Chain, e int
 	if err = errors.Join(err, done.Wait()); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.GoOver(e, in); err != nil {
+	if err := c.GoOver(context.Background(), e, in); err != nil {
 		t.Fatal(err)
 	}
 	certain = disk.Position()
@@ -200,7 +207,7 @@ func goesOn(t *testing.T, disk *memfs.FS, s *parcel, original *Chain, e inter.Ep
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	if over = c.Epoch().Epoch >= e; !over {
-		if err := c.GoOver(e, bring(t, original, c, e, false)); err != nil {
+		if err := c.GoOver(context.Background(), e, bring(t, original, c, e, false)); err != nil {
 			return over, err
 		}
 		if err := c.Close(); err != nil {
@@ -311,7 +318,7 @@ func TestBlocksOfItsOwnAreRecordsAfterAChainGoesOver(t *testing.T) {
 	}
 	bringAll(t, v.State(), in, false)
 	e := after.epochs[0]
-	if err := errors.Join(c.GoOver(e.Epoch, in), c.Close(), at.Close()); err != nil {
+	if err := errors.Join(c.GoOver(context.Background(), e.Epoch, in), c.Close(), at.Close()); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {

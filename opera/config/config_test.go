@@ -270,7 +270,7 @@ func TestFlagsWithoutAnEffectSaySo(t *testing.T) {
 
 func TestValuesWithoutAnEffectSaySo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.toml")
-	text := "[Opera]\nAllowSnapsync = true\nTxIndex = false\nRPCBlockExt = false\n[Emitter.PrevBlockVotesFile]\nPath = \"votes\"\n[Emitter.PrevEpochVoteFile]\nPath = \"vote\"\n[Emitter.PrevEmittedEventFile]\nSyncMode = true\n"
+	text := "[Opera]\nTxIndex = false\nRPCBlockExt = false\n[Emitter.PrevBlockVotesFile]\nPath = \"votes\"\n[Emitter.PrevEpochVoteFile]\nPath = \"vote\"\n[Emitter.PrevEmittedEventFile]\nSyncMode = true\n"
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -278,11 +278,9 @@ func TestValuesWithoutAnEffectSaySo(t *testing.T) {
 		args []string
 		want []string // what is said has no effect
 	}{
-		{[]string{"--syncmode", "snap"}, []string{"--syncmode snap"}},
-		{[]string{"--syncmode", "full"}, nil},
+		{[]string{"--syncmode", "snap"}, nil},
 		{[]string{"--export.evm.mode", "full"}, []string{"--export.evm.mode full"}},
-		{[]string{"--config", path}, []string{"Opera.AllowSnapsync in the file", "Opera.TxIndex = false", "Opera.RPCBlockExt = false", "Emitter.PrevBlockVotesFile.Path", "Emitter.PrevEpochVoteFile.Path", "Emitter.PrevEmittedEventFile.SyncMode"}},
-		{[]string{"--config", path, "--syncmode", "full"}, []string{"Opera.TxIndex = false", "Opera.RPCBlockExt = false", "Emitter.PrevBlockVotesFile.Path", "Emitter.PrevEpochVoteFile.Path", "Emitter.PrevEmittedEventFile.SyncMode"}},
+		{[]string{"--config", path}, []string{"Opera.TxIndex = false", "Opera.RPCBlockExt = false", "Emitter.PrevBlockVotesFile.Path", "Emitter.PrevEpochVoteFile.Path", "Emitter.PrevEmittedEventFile.SyncMode"}},
 	} {
 		got, _ := load(t, c.args...)
 		var said []string

@@ -2,18 +2,12 @@ package config
 
 // inert says of values that can be set, are not the default, and change nothing or less than in
 // go-opera, what happens instead: name and consequence of each.
-func (c *Config) inert(has func(string) bool) [][2]string {
-	snap := "Opera.AllowSnapsync in the file"
-	if has("syncmode") {
-		snap = "--syncmode snap"
-	}
+func (c *Config) inert() [][2]string {
 	var said [][2]string
 	for _, v := range []struct {
 		set           bool
 		name, instead string
 	}{
-		{c.Opera.AllowSnapsync, snap,
-			"blocks that peers have records of can be read early, and no state is fetched: the node executes every block of its peers' events, as with full; a newer genesis file, or `import datadir` of a go-opera that is synced, is the way past old blocks"},
 		{!c.Opera.TxIndex, "Opera.TxIndex = false", "transactions are always found by their hashes"},
 		{!c.Opera.RPCBlockExt, "Opera.RPCBlockExt = false", "blocks always have receiptsRoot and logsBloom, which are read with the block"},
 		{c.Emitter.PrevBlockVotesFile.Path != "", "Emitter.PrevBlockVotesFile.Path", "the chain knows the validator's last votes"},

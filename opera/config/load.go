@@ -63,7 +63,7 @@ func Load(args []string, env Environment) (*Config, []string, error) {
 		}
 	}
 	errs = append(errs, c.finish(l, given, env), c.check(given))
-	for _, v := range c.inert(func(name string) bool { _, ok := given[name]; return ok }) {
+	for _, v := range c.inert() {
 		c.notice(v[0], v[1])
 	}
 	return c, words, errors.Join(errs...)

@@ -51,6 +51,7 @@ type services struct {
 	build    string         // what says what the program was built from
 	keys     keyring
 	observed observed
+	added    []string // peers that the node was told of before it was opened again
 }
 
 // fatal is an error that go-opera ends with at once, and says where scripts see it: on both

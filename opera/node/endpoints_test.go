@@ -35,7 +35,7 @@ func TestAddressesAreOpenedAndClosedWhileTheNodeRuns(t *testing.T) {
 	c.Node.DataDir, c.Node.IPCPath = dir, filepath.Join(short, "ipc")
 	c.Node.HTTPModules, c.Node.WSModules = []string{"eth"}, []string{"eth"}
 	l := newServices(c, slog.DiscardHandler)
-	r, err := l.serve(n, nil, nil)
+	r, err := l.serve(n, nil, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,8 @@ type place struct {
 type beside struct {
 	peers     *p2p.Node // nil without a network
 	pool      interface{ Stats() (pending, queued int) }
-	validator *validator // nil for none
+	validator *validator  // nil for none
+	ahead     *overtaking // nil for none
 }
 
 // place returns where the chain is, as readers see it.
@@ -132,9 +133,28 @@ func (r *beside) append(w *exposition.Writer) {
 		}
 		w.Whether("tarn_opera_synced", "1 once a young event was seen", r.peers.Synced())
 	}
+	if r.ahead != nil {
+		r.ahead.append(w)
+	}
 	silent := r.validator.silence() != nil
 	w.Whether("tarn_opera_validating", "1 while the node speaks for a validator", r.validator != nil && !silent)
 	w.Whether("tarn_opera_validator_silent", "1 when the node's validator says nothing any more until the next start", silent)
+}
+
+// append appends how far a node is on its way to a later epoch.
+func (o *overtaking) append(w *exposition.Writer) {
+	p, at := o.states.Progress(), o.at.Load()
+	if at == nil {
+		at = &stage{}
+	}
+	w.Gauge("tarn_opera_snap_epoch", "Epoch whose state is downloaded; 0 without one", float64(at.epoch))
+	w.Gauge("tarn_opera_snap_share", "Share of that state that is downloaded", p.Share)
+	w.Gauge("tarn_opera_snap_bytes", "Bytes of the states that were downloaded last", float64(p.Bytes))
+	root := 0.0
+	if at.roots {
+		root = at.in.Finished()
+	}
+	w.Gauge("tarn_opera_snap_root_share", "Share of that state of which the root is computed", root)
 }
 
 // sizes are of what there is on disk (go-opera: cmd/opera/launcher/metrics, which measures

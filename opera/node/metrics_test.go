@@ -141,7 +141,7 @@ func TestOperatorsSeeANodeFromItsBeginningToItsEnd(t *testing.T) {
 	}
 	// This node has no network; of one that has, the same metrics and these are told.
 	c.Node.P2P.MaxPeers, c.Node.P2P.NoDiscovery, c.Node.P2P.ListenAddr = 5, true, "127.0.0.1:0"
-	peers, err := l.meet(n, nil)
+	peers, err := l.meet(n, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

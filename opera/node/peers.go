@@ -18,6 +18,7 @@ import (
 	"github.com/ethereum/go-ethereum/p2p/netutil"
 
 	"tarn/opera/p2p"
+	"tarn/opera/statesync"
 )
 
 // bootnodes is a network's name and a node's URL a line.
@@ -26,14 +27,18 @@ import (
 var bootnodes string
 
 // meet begins to connect to peers, nil if the options ask for none. They are told of what
-// waits, and tell of theirs; nil is a node that takes no transactions.
-func (s *services) meet(n *Node, w *waiting) (*p2p.Node, error) {
+// waits, and tell of theirs; nil is a node that takes no transactions. Those that give states are
+// told to the last argument, if there is one.
+func (s *services) meet(n *Node, w *waiting, states *statesync.Syncer) (*p2p.Node, error) {
 	if s.Node.P2P.MaxPeers == 0 {
 		return nil, nil
 	}
 	o, err := s.peerOptions(n)
 	if err != nil {
 		return nil, err
+	}
+	if states != nil {
+		o.Givers = states
 	}
 	if w != nil {
 		o.Pool = w
@@ -47,6 +52,11 @@ func (s *services) meet(n *Node, w *waiting) (*p2p.Node, error) {
 	}
 	if w != nil {
 		w.Subscribe(peers.BroadcastTxs)
+	}
+	for _, url := range s.added {
+		if err := peers.AddPeer(url); err != nil {
+			return nil, errors.Join(err, peers.Close())
+		}
 	}
 	s.log.Info("Started P2P networking", "self", peers.Self().URLv4())
 	return peers, nil

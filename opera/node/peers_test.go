@@ -23,7 +23,7 @@ func peered(t *testing.T, n *Node, dir string, static ...string) *p2p.Node {
 	c.Node.P2P.MaxPeers, c.Node.P2P.NoDiscovery, c.Node.P2P.ListenAddr = 5, true, "127.0.0.1:0"
 	c.Node.P2P.StaticNodes = static
 	l := newServices(c, slog.DiscardHandler)
-	peers, err := l.meet(n, nil)
+	peers, err := l.meet(n, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestOptionsOfTheNetworkAreCheckedTogether(t *testing.T) {
 	c.Node.P2P.MaxPeers = 5
 	c.Node.P2P.StaticNodes, c.Node.P2P.NAT, c.Node.P2P.NetRestrict, c.Node.P2P.NodeKeyHex = []string{"nobody"}, "somehow", []string{"1.2.3"}, "12"
 	l := newServices(c, slog.DiscardHandler)
-	_, err := l.meet(n, nil)
+	_, err := l.meet(n, nil, nil)
 	if err == nil {
 		t.Fatal("they are taken")
 	}
@@ -103,7 +103,7 @@ func TestOnlyNamedAddressesConnect(t *testing.T) {
 		o.Node.P2P.MaxPeers, o.Node.P2P.NoDiscovery, o.Node.P2P.ListenAddr = 5, true, "127.0.0.1:0"
 		o.Node.P2P.NetRestrict, o.Node.P2P.IPRestrict = c.networks, c.addresses
 		l := newServices(o, slog.DiscardHandler)
-		peers, err := l.meet(n, nil)
+		peers, err := l.meet(n, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func TestPrivateNodesAreKeptAndTrusted(t *testing.T) {
 	c.Node.P2P.MaxPeers, c.Node.P2P.NoDiscovery, c.Node.P2P.ListenAddr = 5, true, "127.0.0.1:0"
 	c.Node.P2P.PrivateNodes = []string{known.Self().URLv4()}
 	l := newServices(c, slog.DiscardHandler)
-	peers, err := l.meet(b, nil)
+	peers, err := l.meet(b, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

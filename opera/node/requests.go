@@ -29,9 +29,9 @@ type requests struct {
 // socketPath is the longest path of a local socket, on Linux.
 const socketPath = 107
 
-// serve begins to answer for a node, its peers, nil for none, and what waits, nil for a node
-// that takes no transactions.
-func (s *services) serve(n *Node, peers *p2p.Node, w *waiting) (_ *requests, err error) {
+// serve begins to answer for a node, its peers, nil for none, what waits, nil for a node that
+// takes no transactions, and its way to a later epoch, nil if it has none.
+func (s *services) serve(n *Node, peers *p2p.Node, w *waiting, ahead *overtaking) (_ *requests, err error) {
 	keys, err := s.accounts()
 	if err != nil {
 		return nil, err
@@ -45,6 +45,9 @@ func (s *services) serve(n *Node, peers *p2p.Node, w *waiting) (_ *requests, err
 	}
 	if w != nil {
 		o.Pool, o.Prices = w, w.prices
+	}
+	if ahead != nil {
+		o.States = ahead.States
 	}
 	r := &requests{of: s}
 	r.endpoints = &endpoints{r: r}

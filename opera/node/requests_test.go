@@ -35,7 +35,7 @@ func TestRequestsAreAnsweredUntilTheEnd(t *testing.T) {
 	address := net.JoinHostPort(c.Node.HTTPHost, strconv.Itoa(c.Node.HTTPPort))
 	urls := []string{"http://" + address, "ws://" + address, c.Node.IPCPath}
 	for range 2 { // nothing of the first time is in the way of the second
-		r, err := l.serve(n, nil, nil)
+		r, err := l.serve(n, nil, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func TestRequestsAreAnsweredUntilTheEnd(t *testing.T) {
 		}
 	}
 	c.Node.HTTPModules = []string{"nonsense"}
-	if _, err := l.serve(n, nil, nil); err == nil {
+	if _, err := l.serve(n, nil, nil, nil); err == nil {
 		t.Error("a namespace that there is not is served")
 	}
 	shut(t, n)

@@ -14,9 +14,11 @@ import (
 
 	"tarn/internal/web3js"
 	"tarn/node"
+	"tarn/opera/chain"
 	"tarn/opera/config"
 	"tarn/opera/p2p"
 	"tarn/opera/rpc"
+	"tarn/opera/statesync"
 	"tarn/serve/systemd"
 	"tarn/store/vfs"
 )
@@ -32,29 +34,47 @@ func (l *life) node(ctx context.Context) error {
 	})
 }
 
-// running runs a node while something is done beside it.
+// running runs a node while something is done beside it. A node that goes over to a later epoch is
+// opened again there, and what is done beside it is begun again.
 func (l *life) running(ctx context.Context, work func(context.Context, *rpc.Service) error) error {
 	defer l.again(ctx)()
 	defer spareProcessors()()
-	return l.withNode(ctx, func(o *Options) { o.Serving = true }, func(ctx context.Context, n *Node) error {
-		said := &news{log: l.log, now: time.Now}
-		defer n.Subscribe(said.block)()
-		service, end, err := l.begin(n)
-		if err != nil {
+	for {
+		over := false
+		err := l.withNode(ctx, func(o *Options) { o.Serving = true }, func(ctx context.Context, n *Node) (err error) {
+			over, err = l.serving(ctx, n, work)
+			return err
+		})
+		if !over || err != nil || ctx.Err() != nil {
 			return err
 		}
-		watch := node.Watch{Log: l.log, Manager: manager()}
-		watch.Serving()
-		err = work(ctx, service)
-		watch.Stopping()
+	}
+}
+
+// serving runs an open node until it is told to stop. It tells whether the node is to be opened again.
+func (l *life) serving(ctx context.Context, n *Node, work func(context.Context, *rpc.Service) error) (over bool, err error) {
+	said := &news{log: l.log, now: time.Now}
+	defer n.Subscribe(said.block)()
+	service, end, err := l.begin(n)
+	if err != nil {
+		return false, err
+	}
+	watch := node.Watch{Log: l.log, Manager: manager()}
+	watch.Serving()
+	err = work(ctx, service)
+	cause := context.Cause(ctx)
+	if errors.Is(cause, chain.ErrGoesOver) {
 		err = errors.Join(err, end())
-		cause := context.Cause(ctx)
-		if errors.Is(cause, ErrSynced) || errors.Is(cause, context.Canceled) {
-			l.log.Info("Stopping", "reason", cause)
-			return err
-		}
-		return errors.Join(cause, err)
-	})
+		l.log.Info("The chain goes over to a later epoch, whose state has come")
+		return true, err
+	}
+	watch.Stopping()
+	err = errors.Join(err, end())
+	if errors.Is(cause, ErrSynced) || errors.Is(cause, context.Canceled) {
+		l.log.Info("Stopping", "reason", cause)
+		return false, err
+	}
+	return false, errors.Join(cause, err)
 }
 
 // spare is how many processors Go's scheduler is given that there are not.
@@ -96,12 +116,18 @@ func (s *services) begin(n *Node) (_ *rpc.Service, end func() error, err error) 
 		return nil, nil, err
 	}
 	ends = append(ends, w.close)
-	peers, err := s.meet(n, w)
+	states := s.states()
+	peers, err := s.meet(n, w, states)
 	if err != nil {
 		return nil, nil, err
 	}
-	ends = append(ends, func() error { return leave(peers) })
-	r, err := s.serve(n, peers, w)
+	ends = append(ends, func() error { return s.leavePeers(peers) })
+	var ahead *overtaking
+	if states != nil && peers != nil {
+		ahead = overtake(n, peers, states)
+	}
+	ends = append(ends, ahead.end)
+	r, err := s.serve(n, peers, w, ahead)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -111,7 +137,7 @@ func (s *services) begin(n *Node) (_ *rpc.Service, end func() error, err error) 
 		return nil, nil, err
 	}
 	ends = append(ends, func() error { v.close(); return nil })
-	hide := s.observed.serves(n, &beside{peers: peers, pool: w, validator: v}, s.Tarn.HealthAge)
+	hide := s.observed.serves(n, &beside{peers: peers, pool: w, validator: v, ahead: ahead}, s.Tarn.HealthAge)
 	ends = append(ends, func() error { hide(); return nil })
 	page, err := s.openDashboard(s.observed.metrics)
 	if err != nil {
@@ -121,11 +147,21 @@ func (s *services) begin(n *Node) (_ *rpc.Service, end func() error, err error) 
 	return r.service, stop, nil
 }
 
-// leave ends the connections to peers, if there are any.
-func leave(peers *p2p.Node) error {
+// states downloads states for a node that may overtake its network, nil for one that may not.
+func (s *services) states() *statesync.Syncer {
+	if !s.Opera.AllowSnapsync {
+		return nil
+	}
+	return statesync.New(statesync.Options{Notice: func(err error) { s.log.Warn("A peer is left", "err", err) }})
+}
+
+// leavePeers ends the connections to peers, if there are any. Those that the node was told of are
+// kept for when it is opened again.
+func (s *services) leavePeers(peers *p2p.Node) error {
 	if peers == nil {
 		return nil
 	}
+	s.added = peers.Added()
 	return peers.Close()
 }
 

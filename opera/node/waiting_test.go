@@ -43,7 +43,7 @@ func all(t *testing.T, id uint32, static ...string) *full {
 	}
 	f.waiting = w
 	ends(t, w.close)
-	if f.peers, err = l.meet(f.Node, w); err != nil {
+	if f.peers, err = l.meet(f.Node, w, nil); err != nil {
 		t.Fatal(err)
 	}
 	ends(t, f.peers.Close)

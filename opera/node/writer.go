@@ -38,7 +38,12 @@ func (n *Node) do(ctx context.Context, work func(*chain.Chain) error) error {
 	n.effort.begin()
 	err := work(n.chain)
 	n.effort.end()
-	if broken := n.chain.Failed(); broken != nil {
+	broken := n.chain.Failed()
+	if errors.Is(broken, chain.ErrGoesOver) {
+		n.writer.Fail(broken)
+		return errors.Join(err, broken)
+	}
+	if broken != nil {
 		n.writer.Fail(fmt.Errorf("the chain cannot go on: %w", remedy(broken)))
 		return errors.Join(err, broken)
 	}

@@ -86,11 +86,29 @@ func (n *Node) makeFilling() {
 }
 
 // lookBehind notes when the node is no more behind its network by so much that blocks are asked
-// for as records. It never is again.
+// for as records. It never is again. Who takes states follows by events once it is at the head,
+// however old the epoch is.
 func (n *Node) lookBehind(at *Present) {
-	if n.o.Now().Sub(time.Unix(0, int64(at.Began))) <= n.limits.Behind {
+	if n.o.Now().Sub(time.Unix(0, int64(at.Began))) <= n.limits.Behind || n.o.Givers != nil && n.fresh.Load() {
 		n.behind.Store(false)
 	}
+}
+
+// Behind tells whether this node is so far behind its network that records are asked for, and the
+// state of a later epoch should be.
+func (n *Node) Behind() bool { return n.behind.Load() }
+
+// Overtakes tells whether this node waits for the state of a later epoch, and asks for no events.
+func (n *Node) Overtakes() bool {
+	return n.o.Givers != nil && n.Behind() && n.highestEpoch() > n.at.Load().Epoch
+}
+
+// highestEpoch is the latest that a peer claims to be in.
+func (n *Node) highestEpoch() (e inter.Epoch) {
+	for _, p := range n.list() {
+		e = max(e, p.progressed().Epoch)
+	}
+	return e
 }
 
 // stretched has a peer asked for a range of keys.

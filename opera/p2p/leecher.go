@@ -61,6 +61,15 @@ func (l *leecher) force() {
 	l.forced = true
 }
 
+// pause ends the stream, until the next tick.
+func (l *leecher) pause(now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.from != nil {
+		l.end(now)
+	}
+}
+
 // tick begins, goes on with, and ends streams. It is called often.
 func (l *leecher) tick(now time.Time) {
 	l.mu.Lock()

@@ -16,6 +16,7 @@ import (
 	"github.com/ethereum/go-ethereum/p2p"
 	"github.com/ethereum/go-ethereum/p2p/enode"
 
+	"tarn/opera/chain"
 	"tarn/opera/eventcheck"
 	"tarn/opera/inter"
 	"tarn/opera/p2p/fsnap"
@@ -50,6 +51,7 @@ type Node struct {
 
 	mu     sync.Mutex
 	peers  map[enode.ID]*peer
+	added  map[enode.ID]*enode.Node // by AddPeer
 	failed error
 	told   time.Time // progress
 }
@@ -71,7 +73,7 @@ func New(o Options) (*Node, error) {
 	if o.Refused == nil {
 		o.Refused = func(Refusal) {}
 	}
-	n := &Node{o: o, limits: o.Limits, peers: map[enode.ID]*peer{}}
+	n := &Node{o: o, limits: o.Limits, peers: map[enode.ID]*peer{}, added: map[enode.ID]*enode.Node{}}
 	n.limits.fill()
 	n.ctx, n.cancel = context.WithCancelCause(context.Background())
 	n.states, n.stating = fsnap.NewServer(o.States, n.limits.State), make(chan struct{}, n.limits.StateAnswers)
@@ -160,7 +162,11 @@ func (n *Node) loop() {
 		if still.behind(now, n.progress(), n.highest(), 3*n.limits.Progress) {
 			n.leecher.force()
 		}
-		n.leecher.tick(now)
+		if n.Overtakes() {
+			n.leecher.pause(now)
+		} else {
+			n.leecher.tick(now)
+		}
 		n.filling.tick(now, n)
 		if now.Sub(fetched) >= n.limits.ArriveTx/8 {
 			n.events.tick(now)
@@ -354,12 +360,18 @@ func (n *Node) wanted(from *peer, parents []inter.EventID) {
 func (n *Node) entered(epoch inter.Epoch) {
 	n.look()
 	n.leecher.enter(epoch, true)
-	n.leecher.tick(n.o.Now())
+	if !n.Overtakes() {
+		n.leecher.tick(n.o.Now())
+	}
 	n.tell(n.o.Now(), min(time.Second, n.limits.Progress))
 }
 
 // fail ends everything: the ledger can go on no more.
 func (n *Node) fail(err error) {
+	if errors.Is(err, chain.ErrGoesOver) { // as it should
+		n.cancel(err)
+		return
+	}
 	n.mu.Lock()
 	n.failed = err
 	n.mu.Unlock()

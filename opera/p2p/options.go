@@ -22,6 +22,9 @@ type Options struct {
 	// Snap has blocks asked for as records as long as the present epoch is older than
 	// Limits.Behind, and votes for them too, before the node is at the head.
 	Snap bool
+	// Givers are told of peers that may be asked for states; nil: no state is asked for. With Snap,
+	// no events are asked for as long as block records are and a peer is in a later epoch.
+	Givers Givers
 	// Taken, if not nil, is told every few seconds what votes and records were taken since the last
 	// time, if any were. It must not wait.
 	Taken  func(Taken)

@@ -63,12 +63,37 @@ func (n *Node) Self() *enode.Node { return n.server.Self() }
 
 // AddPeer keeps a connection to a node from now on.
 func (n *Node) AddPeer(url string) error {
-	return named(fmt.Sprintf("add peer %q", url), url, n.server.AddPeer)
+	return named(fmt.Sprintf("add peer %q", url), url, func(node *enode.Node) {
+		n.keep(node, true)
+		n.server.AddPeer(node)
+	})
+}
+
+// keep notes to whom connections are kept beside those of the options.
+func (n *Node) keep(node *enode.Node, keep bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.added[node.ID()] = node; !keep {
+		delete(n.added, node.ID())
+	}
+}
+
+// Added are the nodes to which connections are kept beside those of the options.
+func (n *Node) Added() (urls []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, node := range n.added {
+		urls = append(urls, node.URLv4())
+	}
+	return urls
 }
 
 // RemovePeer ends the connection to a node, and keeps none any more.
 func (n *Node) RemovePeer(url string) error {
-	return named(fmt.Sprintf("remove peer %q", url), url, n.server.RemovePeer)
+	return named(fmt.Sprintf("remove peer %q", url), url, func(node *enode.Node) {
+		n.keep(node, false)
+		n.server.RemovePeer(node)
+	})
 }
 
 // AddTrustedPeer lets a node connect even if there are enough peers.

@@ -45,6 +45,8 @@ func (n *Node) runState(conn *p2p.Peer, rw p2p.MsgReadWriter) error {
 	if !conn.RunningCap(protocolName, []uint{withoutChunks, newest}) {
 		return p2p.DiscUselessPeer // it would keep a place for nothing
 	}
+	rw, end := n.gives(conn, rw)
+	defer end()
 	ctx, cancel := context.WithCancel(n.ctx)
 	requests := make(chan fsnap.Message, n.limits.StateRequests)
 	var answering sync.WaitGroup
@@ -81,7 +83,8 @@ func (n *Node) readStates(ctx context.Context, rw p2p.MsgReadWriter, requests ch
 	}
 }
 
-// readState reads a message, nil if it is an answer, for which nobody has asked.
+// readState reads a message, nil if it is an answer, for which nobody has asked: this node asks
+// nobody then.
 func readState(rw p2p.MsgReadWriter) (fsnap.Message, error) {
 	in, err := rw.ReadMsg()
 	if err != nil {

@@ -3,8 +3,6 @@ package p2p
 import (
 	"context"
 	"errors"
-	"io"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,79 +15,6 @@ import (
 	"tarn/opera/state"
 	"tarn/opera/statesync"
 )
-
-// inquirer is a peer that asks over a connection, one request at a time.
-type inquirer struct {
-	rw p2p.MsgReadWriter
-	mu sync.Mutex
-	id uint64
-}
-
-func (a *inquirer) ask(request func(id uint64) fsnap.Message) (fsnap.Message, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.id++
-	m := request(a.id)
-	if err := p2p.Send(a.rw, m.Code(), m); err != nil {
-		return nil, err
-	}
-	in, err := a.rw.ReadMsg()
-	if err != nil {
-		return nil, err
-	}
-	raw := make([]byte, in.Size)
-	if _, err := io.ReadFull(in.Payload, raw); err != nil {
-		return nil, err
-	}
-	answer, err := fsnap.Decode(in.Code, raw)
-	if err == nil && (answer.Number() != a.id || in.Code != m.Code()+1) {
-		err = errors.New("another answer")
-	}
-	return answer, err
-}
-
-func (a *inquirer) Name() string { return "asking" }
-func (a *inquirer) Drop(error)   {}
-
-func (a *inquirer) Accounts(_ context.Context, root, from, to common.Hash, bytes uint64) (*statesync.Accounts, error) {
-	m, err := a.ask(func(id uint64) fsnap.Message {
-		return &fsnap.GetAccounts{ID: id, Root: root, From: from, To: to, Bytes: bytes}
-	})
-	if err != nil {
-		return nil, err
-	}
-	out := &statesync.Accounts{Proof: m.(*fsnap.Accounts).Proof}
-	for _, l := range m.(*fsnap.Accounts).Accounts {
-		out.Leaves = append(out.Leaves, statesync.Leaf{Hash: l.Hash, Body: l.Body})
-	}
-	return out, nil
-}
-
-func (a *inquirer) Slots(_ context.Context, root common.Hash, accounts []common.Hash, from common.Hash, bytes uint64) (*statesync.Slots, error) {
-	m, err := a.ask(func(id uint64) fsnap.Message {
-		return &fsnap.GetSlots{ID: id, Root: root, Accounts: accounts, From: from[:], Bytes: bytes}
-	})
-	if err != nil {
-		return nil, err
-	}
-	out := &statesync.Slots{Proof: m.(*fsnap.Slots).Proof}
-	for _, slots := range m.(*fsnap.Slots).Of {
-		var list []statesync.Leaf
-		for _, l := range slots {
-			list = append(list, statesync.Leaf{Hash: l.Hash, Body: l.Body})
-		}
-		out.Of = append(out.Of, list)
-	}
-	return out, nil
-}
-
-func (a *inquirer) Codes(_ context.Context, hashes []common.Hash, bytes uint64) ([][]byte, error) {
-	m, err := a.ask(func(id uint64) fsnap.Message { return &fsnap.GetCodes{ID: id, Hashes: hashes, Bytes: bytes} })
-	if err != nil {
-		return nil, err
-	}
-	return m.(*fsnap.CodesOf).Codes, nil
-}
 
 // counting counts what is brought, which was proved.
 type counting struct{ accounts, slots, codes atomic.Int64 }
@@ -121,27 +46,37 @@ func stateServer(t *testing.T, n *Node, opera bool, talk func(rw p2p.MsgReadWrit
 	t.Cleanup(server.Stop)
 }
 
-// A peer gets the whole state with which the epoch began, each part proved, while the chain is blocks
-// further.
+// A peer that is far behind gets the whole state with which the epoch began, each part proved, while
+// the chain is blocks further. It asks for no events meanwhile, and does so once it is at the head.
 func TestAPeerGetsTheStateOfTheEpochsBeginning(t *testing.T) {
-	l := openLedger(t, t.TempDir(), 1)
+	l, behind := openLedger(t, t.TempDir(), 1), openLedger(t, t.TempDir(), 1)
 	fill(t, l)
 	n := startNode(t, NewLedger(l.Chain.Chain, l), func(o *Options) { o.States = NewStates(l.Chain.Chain) })
-	root, over, found := heldRoot(t, l), make(chan struct{}), make(chan error, 1)
-	c := new(counting)
-	stateServer(t, n, true, func(rw p2p.MsgReadWriter) error {
-		s := statesync.New(statesync.Options{Bytes: 4000})
-		s.Add(&inquirer{rw: rw})
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		found <- s.Sync(ctx, root, c)
-		<-over
-		return nil
-	})
-	if err := <-found; err != nil {
-		t.Error(err)
+	s, c := statesync.New(statesync.Options{Bytes: 4000}), new(counting)
+	b := startNode(t, NewLedger(behind.Chain.Chain, behind), func(o *Options) { o.Givers, o.Snap = s, true })
+	if err := b.AddPeer(n.Self().URLv4()); err != nil {
+		t.Fatal(err)
 	}
-	close(over)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := s.Sync(ctx, heldRoot(t, l), c); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the peer says that it is ahead", 20*time.Second, b.Overtakes)
+	time.Sleep(100 * time.Millisecond) // two beats, in each of which a stream could begin
+	b.leecher.mu.Lock()
+	if b.leecher.session != 0 {
+		t.Error("events are asked for")
+	}
+	b.leecher.mu.Unlock()
+	if added := b.Added(); len(added) != 1 || added[0] != n.Self().URLv4() {
+		t.Errorf("connections are kept to %v", added)
+	}
+	b.fresh.Store(true)
+	await(t, "the node follows by events", time.Minute, func() bool { return headOf(t, behind) == headOf(t, l) })
+	if b.Behind() || b.Overtakes() {
+		t.Error("at the head the node is far behind")
+	}
 	var accounts, slots int64
 	held, release, err := NewStates(l.Chain.Chain).Held()
 	if err != nil {
@@ -158,7 +93,9 @@ func TestAPeerGetsTheStateOfTheEpochsBeginning(t *testing.T) {
 	if c.accounts.Load() != accounts || c.slots.Load() != slots || c.codes.Load() == 0 || slots == 0 {
 		t.Errorf("there are %d accounts and %d slots", accounts, slots)
 	}
+	closeNode(t, b)
 	closeNode(t, n)
+	behind.close(t, false)
 	l.close(t, false)
 }
 

@@ -71,7 +71,12 @@ func (s *Service) syncing(v *view) (any, error) {
 		return false, nil
 	}
 	block, epoch := s.options.Peers.Highest()
+	var pulled, known uint64
+	if s.options.States != nil {
+		pulled, known = s.options.States()
+	}
 	return &syncJSON{
+		PulledStates: hexutil.Uint64(pulled), KnownStates: hexutil.Uint64(known),
 		CurrentEpoch: hexutil.Uint64(v.Epoch().Epoch), CurrentBlock: hexutil.Uint64(head.Number), CurrentBlockHash: head.Atropos.String(),
 		CurrentBlockTime: hexutil.Uint64(head.Time), HighestBlock: hexutil.Uint64(block), HighestEpoch: hexutil.Uint64(epoch),
 	}, nil

@@ -171,6 +171,8 @@ type Options struct {
 	Pool Pool
 	// Peers is nil in a node that has none.
 	Peers Peers
+	// States tells how many parts of a state that is downloaded came, and of how many; nil if none ever is.
+	States func() (pulled, known uint64)
 	// Accounts are the node's own; nil is none.
 	Accounts *accounts.Manager
 	// InsecureUnlock allows personal_unlockAccount while clients of other machines are

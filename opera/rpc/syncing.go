@@ -59,7 +59,10 @@ func (h *hub) tellSync() {
 	var told any = false
 	at, syncing := now.(*syncJSON)
 	if syncing {
-		told = &syncNews{true, syncProgress{CurrentBlock: uint64(at.CurrentBlock), HighestBlock: uint64(at.HighestBlock)}}
+		told = &syncNews{true, syncProgress{
+			CurrentBlock: uint64(at.CurrentBlock), HighestBlock: uint64(at.HighestBlock),
+			PulledStates: uint64(at.PulledStates), KnownStates: uint64(at.KnownStates),
+		}}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

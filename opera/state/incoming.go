@@ -1,8 +1,11 @@
 package state
 
 import (
+	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -22,6 +25,7 @@ type Incoming struct {
 	to     store.Store
 	puts   int
 	slots  uint64 // that Finish went through
+	done   atomic.Uint64
 }
 
 // Incoming begins to bring a state in. What was brought before is forgotten.
@@ -117,20 +121,23 @@ func (i *Incoming) put(t store.Table, key, value []byte) error {
 
 // Finish makes the tries of all that was brought, as the state of a block. It is an error that
 // wraps [ErrOtherState] if the root is another one, a code is missing, or a slot has no account; more
-// may be brought then, and Finish called again. It takes as long as reading and hashing all of it.
-func (i *Incoming) Finish(number uint64, root common.Hash) error {
+// may be brought then, and Finish called again. It takes as long as reading and hashing all of it, and
+// ends early when ctx does; then too it may be called again.
+func (i *Incoming) Finish(ctx context.Context, number uint64, root common.Hash) error {
 	for _, nodes := range []store.Table{i.tables.accountNodes, i.tables.slotNodes} {
 		if err := sweepTable(i.to, nodes); err != nil {
 			return fmt.Errorf("forget the tries that were made before: %w", err)
 		}
 	}
+	i.done.Store(0)
 	flat, failed := i.tables.Flat(i.to), error(nil)
 	accounts := i.trie(common.Hash{}, &failed)
 	i.slots = 0
 	err := flat.Accounts(common.Hash{}, func(hash common.Hash, a *Account) bool {
-		if err := i.account(flat, accounts, hash, a, &failed); err != nil {
+		if err := i.account(ctx, flat, accounts, hash, a, &failed); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("account %x: %w", hash, err))
 		}
+		i.done.Store(binary.BigEndian.Uint64(hash[:]))
 		return failed == nil
 	})
 	got := accounts.Hash()
@@ -141,7 +148,7 @@ func (i *Incoming) Finish(number uint64, root common.Hash) error {
 		return fmt.Errorf("the state of block %d has root %x, not %x: %w", number, got, root, ErrOtherState)
 	}
 	rows := uint64(0)
-	if err := flat.walk(i.tables.slots, nil, nil, func(_, _ []byte) (bool, error) { rows++; return true, nil }); err != nil {
+	if err := flat.walk(i.tables.slots, nil, nil, func(_, _ []byte) (bool, error) { rows++; return true, context.Cause(ctx) }); err != nil {
 		return err
 	}
 	if rows != i.slots {
@@ -150,7 +157,10 @@ func (i *Incoming) Finish(number uint64, root common.Hash) error {
 	return i.tables.putProgress(i.to, progress{number: number, root: root})
 }
 
-func (i *Incoming) account(flat *Flat, accounts *trie.StackTrie, hash common.Hash, a *Account, failed *error) error {
+// Finished is which share of the accounts Finish went through. Any goroutine may ask.
+func (i *Incoming) Finished() float64 { return float64(i.done.Load()) / (1 << 64) }
+
+func (i *Incoming) account(ctx context.Context, flat *Flat, accounts *trie.StackTrie, hash common.Hash, a *Account, failed *error) error {
 	if a.Code != emptyCode {
 		if _, err := i.to.Get(i.tables.code, a.Code[:]); err != nil {
 			return errors.Join(ErrOtherState, fmt.Errorf("its code %x: %w", a.Code, err))
@@ -163,10 +173,10 @@ func (i *Incoming) account(flat *Flat, accounts *trie.StackTrie, hash common.Has
 		if err == nil {
 			err = storage.Update(s.Hash[:], word)
 		}
-		*failed = errors.Join(*failed, err)
+		*failed = errors.Join(*failed, err, context.Cause(ctx))
 		return *failed == nil
 	})
-	if err != nil {
+	if err = errors.Join(err, context.Cause(ctx)); err != nil {
 		return err
 	}
 	leaf, err := encodeLeaf(a, storage.Hash())

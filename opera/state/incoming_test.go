@@ -45,22 +45,22 @@ func TestAStateThatWasBroughtCanBeMended(t *testing.T) {
 		}
 	}
 	bring(common.Hash{0: 1, 31: 1})
-	if err := in.Finish(5, emptyRoot); !errors.Is(err, ErrOtherState) {
+	if err := in.Finish(t.Context(), 5, emptyRoot); !errors.Is(err, ErrOtherState) {
 		t.Fatalf("slots without an account: %v", err)
 	}
 	check(t, in.Account(account, &Account{Nonce: 1, Code: common.Hash{9}}))
-	if err := in.Finish(5, emptyRoot); !errors.Is(err, ErrOtherState) {
+	if err := in.Finish(t.Context(), 5, emptyRoot); !errors.Is(err, ErrOtherState) {
 		t.Fatalf("an account without its code: %v", err)
 	}
 	check(t, in.Account(account, a))
-	if err := in.Finish(5, common.Hash{1}); !errors.Is(err, ErrOtherState) {
+	if err := in.Finish(t.Context(), 5, common.Hash{1}); !errors.Is(err, ErrOtherState) {
 		t.Fatalf("another root: %v", err)
 	}
 	if _, err := tables.Brought(s); err == nil {
 		t.Fatal("a state that is not finished is taken for one")
 	}
 	bring(common.Hash{31: 1})
-	check(t, in.Finish(5, rootOf(t, account, a, slots)))
+	check(t, in.Finish(t.Context(), 5, rootOf(t, account, a, slots)))
 	in, err = tables.Brought(s)
 	check(t, err)
 	chosen, err := in.Choose()
