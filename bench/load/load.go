@@ -135,9 +135,8 @@ func Closed(ctx context.Context, connections int, all []Request, judge Judge) (*
 // as its last is answered, and begins again when all were sent.
 func Cycle(ctx context.Context, connections int, length time.Duration, all []Request, judge Judge) (*Result, error) {
 	var next atomic.Int64
-	end := time.Now().Add(length)
 	r := lanes(connections, judge, func(l *lane) {
-		for ctx.Err() == nil && time.Now().Before(end) {
+		for ctx.Err() == nil && time.Since(l.windows.begin) < length {
 			l.send(ctx, all[int(next.Add(1)-1)%len(all)], time.Now())
 		}
 	})
