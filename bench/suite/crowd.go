@@ -115,19 +115,15 @@ func (v seen) failed() (n float64) {
 func (l *life) peer(ctx context.Context) error {
 	of, n, o := l.runner.config.Source, l.runner.config.Network, l.runner.config.Options
 	maker, _, _, err := l.imported(ctx, of)
-	if maker != "" {
-		defer os.RemoveAll(maker)
-	}
 	if err != nil {
 		return err
 	}
+	defer os.RemoveAll(maker)
 	dir, _, _, err := l.imported(ctx, l.subject)
-	if dir != "" {
-		defer os.RemoveAll(dir)
-	}
 	if err != nil {
 		return err
 	}
+	defer os.RemoveAll(dir)
 	from, err := l.answering(ctx, of, maker, func() (Node, error) { return l.runner.serving.Serve(of, maker, "") })
 	if err != nil {
 		return err

@@ -168,10 +168,8 @@ func (l *life) fetch(ctx context.Context, s, from *server, length time.Duration)
 		if got.whole || length > 0 && got.took >= length {
 			break
 		}
-		select {
-		case <-ctx.Done():
-			return got, ctx.Err()
-		case <-time.After(followEvery):
+		if err := pause(ctx, followEvery); err != nil {
+			return got, err
 		}
 	}
 	nodeAfter, err1 := s.Now()

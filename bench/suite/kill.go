@@ -20,12 +20,10 @@ const confirmedWithin = time.Minute
 // kill is the suite of that name.
 func (l *life) kill(ctx context.Context) error {
 	dir, _, _, err := l.imported(ctx, l.subject)
-	if dir != "" {
-		defer os.RemoveAll(dir)
-	}
 	if err != nil {
 		return err
 	}
+	defer os.RemoveAll(dir)
 	s, err := l.serving(ctx, dir, "")
 	if err != nil {
 		return err

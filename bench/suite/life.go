@@ -118,37 +118,44 @@ func (l *life) start(of subject.Subject, dir string, args, env []string) (*watch
 	return c, err
 }
 
-// imported is a new folder with the chain's state, and the process that made it.
+// imported is a new folder with the chain's state, and the process that made it. After an error
+// there is no folder.
 func (l *life) imported(ctx context.Context, of subject.Subject) (dir string, c *watcher.Child, took time.Duration, err error) {
 	if dir, err = l.runner.folder(); err != nil {
 		return "", nil, 0, err
 	}
+	if c, took, err = l.importTo(ctx, of, dir); err != nil {
+		return "", nil, 0, errors.Join(err, os.RemoveAll(dir))
+	}
+	return dir, c, took, nil
+}
+
+// importTo makes the chain's state in a folder, and returns the process that did.
+func (l *life) importTo(ctx context.Context, of subject.Subject, dir string) (c *watcher.Child, took time.Duration, err error) {
 	if err = l.runner.config.Network.Install(dir); err != nil {
-		return dir, nil, 0, err
+		return nil, 0, err
 	}
 	args, err := l.runner.config.Network.Import(of, dir)
 	if err != nil {
-		return dir, nil, 0, err
+		return nil, 0, err
 	}
 	within, cancel := context.WithTimeout(ctx, importPatience)
 	defer cancel()
 	begin := time.Now()
 	if c, err = l.start(of, dir, args, nil); err != nil {
-		return dir, nil, 0, err
+		return nil, 0, err
 	}
 	err = c.Wait(within)
-	return dir, c, time.Since(begin), err
+	return c, time.Since(begin), err
 }
 
 // importChain is the suite of that name.
 func (l *life) importChain(ctx context.Context) error {
 	dir, c, length, err := l.imported(ctx, l.subject)
-	if dir != "" {
-		defer os.RemoveAll(dir)
-	}
 	if err != nil {
 		return err
 	}
+	defer os.RemoveAll(dir)
 	cpu, disk, _ := c.Total()
 	l.samples[Import] = c.Samples()
 	l.values[Import] = map[string]float64{
@@ -213,9 +220,6 @@ func (l *life) baseOf(ctx context.Context, of subject.Subject) (string, error) {
 	}
 	dir, _, _, err := l.imported(ctx, of)
 	if err != nil {
-		if dir != "" {
-			err = errors.Join(err, os.RemoveAll(dir))
-		}
 		return "", err
 	}
 	bases[of.Name] = dir

@@ -104,13 +104,7 @@ func (l *life) limitedSnapshot(ctx context.Context, path string, bytes float64) 
 		return fmt.Errorf("write a snapshot: %w", err)
 	}
 	maps.Copy(values.of(Snapshot), map[string]float64{took: again[took], written: again[written]})
-	length, wrote, err := l.stopped(ctx, s)
-	if err != nil {
-		return err
-	}
-	maps.Copy(values.of(Stop), map[string]float64{took: length.Seconds(), written: float64(wrote), private: mostPrivate(s.Samples()), swap: mostSwapped(s.Samples())})
-	l.values[MemorySnapshot], l.samples[MemorySnapshot] = values.all(), s.Samples()
-	return nil
+	return l.limitEnds(ctx, s, MemorySnapshot, values)
 }
 
 // limited is what a node does in the group.
@@ -122,12 +116,17 @@ func (l *life) limited(ctx context.Context, s *server, size int64) error {
 	if err := l.askAndSend(ctx, s, values); err != nil {
 		return err
 	}
+	return l.limitEnds(ctx, s, Memory, values)
+}
+
+// limitEnds ends a node in the group, and keeps the values of its suite.
+func (l *life) limitEnds(ctx context.Context, s *server, suite string, values parts) error {
 	length, wrote, err := l.stopped(ctx, s)
 	if err != nil {
 		return err
 	}
 	maps.Copy(values.of(Stop), map[string]float64{took: length.Seconds(), written: float64(wrote), private: mostPrivate(s.Samples()), swap: mostSwapped(s.Samples())})
-	l.values[Memory], l.samples[Memory] = values.all(), s.Samples()
+	l.values[suite], l.samples[suite] = values.all(), s.Samples()
 	return nil
 }
 

@@ -26,12 +26,10 @@ func (l *life) recording(ctx context.Context) error {
 // recordOnce counts what a node that makes blocks writes while transfers come.
 func (l *life) recordOnce(ctx context.Context, what Choice, values map[string]float64) error {
 	dir, _, _, err := l.imported(ctx, l.subject)
-	if dir != "" {
-		defer os.RemoveAll(dir)
-	}
 	if err != nil {
 		return err
 	}
+	defer os.RemoveAll(dir)
 	serve := func(of subject.Subject, dir string) (Node, error) { return l.runner.serving.Serve(of, dir, "") }
 	ended, err := l.keeping(ctx, dir, what, serve, func(s *server) error { return l.countOnce(ctx, s, what, values) })
 	if err == nil {
