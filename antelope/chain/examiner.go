@@ -1,6 +1,8 @@
 package chain
 
 import (
+	"slices"
+
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
@@ -82,13 +84,5 @@ func (e *examiner) checkpoint(num uint32, id types.Checksum256) error {
 
 // trusts tells whether a producer's blocks are validated lightly.
 func (e *examiner) trusts(producer types.Name) bool {
-	if e.opt.LightValidation {
-		return true
-	}
-	for _, n := range e.opt.TrustedProducers {
-		if n == producer {
-			return true
-		}
-	}
-	return false
+	return e.opt.LightValidation || slices.Contains(e.opt.TrustedProducers, producer)
 }

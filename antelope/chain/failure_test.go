@@ -14,16 +14,39 @@ import (
 	"tarn/antelope/types"
 )
 
-// Clients that ask for all of a failure show where it passed.
-func TestAFailuresLogSaysWhereItPassed(t *testing.T) {
+// began is a chain with a pending block.
+func began(t *testing.T) *chaintest.Maker {
+	t.Helper()
 	m, err := chaintest.New(newStore(t), chain.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer m.Chain.Close()
+	t.Cleanup(func() { m.Chain.Close() })
 	if err := m.StartBlock(); err != nil {
 		t.Fatal(err)
 	}
+	return m
+}
+
+// tried is the trace of a transaction in the pending block, which was billed so much and may have
+// failed.
+func tried(t *testing.T, m *chaintest.Maker, packed *types.PackedTransaction, cpu int64) *types.TransactionTrace {
+	t.Helper()
+	candidate, err := execute.NewCandidate(packed, control.Input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	candidate.Keys = []types.PublicKey{m.Key.Public()}
+	trace, err := m.Chain.PushTransaction(candidate, execute.Billing{Explicit: true, CPU: cpu})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trace
+}
+
+// Clients that ask for all of a failure show where it passed.
+func TestAFailuresLogSaysWhereItPassed(t *testing.T) {
+	m := began(t)
 	eosio, active := types.N("eosio"), types.N("active")
 	key := m.Key.Public()
 	update := types.UpdateAuth{Account: eosio, Permission: types.N("a"), Parent: active,
@@ -47,14 +70,9 @@ func TestAFailuresLogSaysWhereItPassed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		candidate, err := execute.NewCandidate(packed, control.Input)
-		if err != nil {
-			t.Fatal(err)
-		}
-		candidate.Keys = []types.PublicKey{key}
-		trace, err := m.Chain.PushTransaction(candidate, execute.Billing{Explicit: true, CPU: 100})
-		if err != nil || trace.Except == nil {
-			t.Fatalf("%s: %v, %+v", x.action.Name, err, trace)
+		trace := tried(t, m, packed, 100)
+		if trace.Except == nil {
+			t.Fatalf("%s: %+v", x.action.Name, trace)
 		}
 		var notes []string
 		for _, n := range trace.Except.Notes() {
@@ -114,14 +132,7 @@ func TestOnblockMayFailWithWhatMakesABlockBad(t *testing.T) {
 // The ids of transactions that have not expired are in memory, bounded by what each of them
 // has paid. The same one again is a duplicate where its id is there.
 func TestATransactionThatHasNotPaidLeavesNoID(t *testing.T) {
-	m, err := chaintest.New(newStore(t), chain.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Chain.Close()
-	if err := m.StartBlock(); err != nil {
-		t.Fatal(err)
-	}
+	m := began(t)
 	least := int64(m.Genesis.InitialConfiguration.MinTransactionCPUUsage)
 	for _, x := range []struct {
 		name          string
@@ -138,16 +149,7 @@ func TestATransactionThatHasNotPaidLeavesNoID(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, want := range []string{x.first, x.second} {
-			candidate, err := execute.NewCandidate(packed, control.Input)
-			if err != nil {
-				t.Fatal(err)
-			}
-			candidate.Keys = []types.PublicKey{m.Key.Public()}
-			trace, err := m.Chain.PushTransaction(candidate, execute.Billing{Explicit: true, CPU: x.cpu})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := ""
+			trace, got := tried(t, m, packed, x.cpu), ""
 			if trace.Except != nil {
 				got = trace.Except.Message
 			}
