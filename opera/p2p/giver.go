@@ -135,19 +135,13 @@ func (g *giver) take(m p2p.Msg, room *budget) error {
 	return nil
 }
 
-var errNoAnswer = errors.New("another answer than was asked for")
-
-// answered asks for something that is answered by an A.
+// answered asks for something that is answered by an A, as take has seen to.
 func answered[A fsnap.Message](ctx context.Context, g *giver, request func(id uint64) fsnap.Message) (answer A, err error) {
 	m, err := g.ask(ctx, request)
 	if err != nil {
 		return answer, err
 	}
-	answer, ok := m.(A)
-	if !ok {
-		return answer, errNoAnswer
-	}
-	return answer, nil
+	return m.(A), nil
 }
 
 // Accounts implements statesync.Peer.
