@@ -76,8 +76,22 @@ func overtaken(ctx context.Context, t *testing.T, network *Network, program *Pee
 		t.Fatal(err)
 	}
 	config := Config{Dir: dir, Validators: 1, Settings: "[Opera]\nAllowSnapsync = true\n"}
+	pay := func() common.Hash {
+		t.Helper()
+		var next hexutil.Uint64 // what came late counts, too
+		if err := network.Nodes[0].Call(ctx, &next, "eth_getTransactionCount", w.owner.Address, "pending"); err != nil {
+			t.Fatalf("%v; %s", err, logOf(config))
+		}
+		w.owner.nonce = uint64(next)
+		tx, err := l.Do(ctx, 0, &Deed{From: w.owner, To: &common.Address{7}, Value: big.NewInt(1), Gas: 21_000, Price: gwei(5000)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tx.Hash()
+	}
 	gone := 0 // over, when it was killed
 	for kill := range *overtakeKills {
+		pay() // a validator of ours shows its vote for an epoch with a block
 		before := len(logOf(config))
 		node := overtaker(ctx, t, program, network, config)
 		// On the way, until somewhere, and a little further.
@@ -107,20 +121,12 @@ func overtaken(ctx context.Context, t *testing.T, network *Network, program *Pee
 		if err := node.Call(ctx, &here, "eth_currentEpoch"); err == nil && here == its {
 			break
 		}
-		time.Sleep(100 * time.Millisecond)
+		pay()
+		time.Sleep(time.Second)
 	}
-	var next hexutil.Uint64 // what came late counts, too
-	if err := network.Nodes[0].Call(ctx, &next, "eth_getTransactionCount", w.owner.Address, "pending"); err != nil {
-		t.Fatal(err)
-	}
-	w.owner.nonce = uint64(next)
 	var paid []common.Hash
 	for range 5 {
-		tx, err := l.Do(ctx, 0, &Deed{From: w.owner, To: &common.Address{7}, Value: big.NewInt(1), Gas: 21_000, Price: gwei(5000)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		paid = append(paid, tx.Hash())
+		paid = append(paid, pay())
 	}
 	both := &mixture{Network: there}
 	if err := both.all(ctx, paid); err != nil {
