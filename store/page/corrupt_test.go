@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -18,7 +19,7 @@ import (
 	"tarn/store/vfs/memfs"
 )
 
-var corruptions = flag.Int("crash.corruptions", fullCorruptions,
+var corruptions = flag.Int("crash.corruptions", fullCorruptions/5,
 	"mutations of a small store file to open; fewer thin out the bytes and lengths that are tried")
 
 // fullCorruptions is the number from which on every byte is damaged and the file
@@ -150,22 +151,26 @@ type mutation struct {
 	size int64
 }
 
-// every damages each byte by one bit.
-func (v *victim) everyByte(yield func(mutation) bool) {
-	for i := range v.file {
-		f := slices.Clone(v.file)
-		f[i] ^= 1 << ((i*5 + i/pageBytes) % 8)
-		if !yield(mutation{fmt.Sprintf("bit in byte %d of page %d", i%pageBytes, i/pageBytes), f, v.size}) {
-			return
+// bytes damages every step-th byte by one bit.
+func (v *victim) bytes(step int) iter.Seq[mutation] {
+	return func(yield func(mutation) bool) {
+		for i := 0; i < len(v.file); i += step {
+			f := slices.Clone(v.file)
+			f[i] ^= 1 << ((i*5 + i/pageBytes) % 8)
+			if !yield(mutation{fmt.Sprintf("bit in byte %d of page %d", i%pageBytes, i/pageBytes), f, v.size}) {
+				return
+			}
 		}
 	}
 }
 
-// everyLength cuts the file at each length.
-func (v *victim) everyLength(yield func(mutation) bool) {
-	for n := range v.file {
-		if !yield(mutation{fmt.Sprintf("cut at %d", n), v.file[:n], int64(n)}) {
-			return
+// lengths cuts the file at every step-th length.
+func (v *victim) lengths(step int) iter.Seq[mutation] {
+	return func(yield func(mutation) bool) {
+		for n := 0; n < len(v.file); n += step {
+			if !yield(mutation{fmt.Sprintf("cut at %d", n), v.file[:n], int64(n)}) {
+				return
+			}
 		}
 	}
 }
@@ -216,7 +221,7 @@ func (v *victim) everyStalePage(yield func(mutation) bool) {
 }
 
 // random draws damage of more than one kind, for ever.
-func (v *victim) random(seed uint64) func(yield func(mutation) bool) {
+func (v *victim) random(seed uint64) iter.Seq[mutation] {
 	return func(yield func(mutation) bool) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		for {
@@ -281,24 +286,24 @@ func TestNoDamageGoesUnnoticed(t *testing.T) {
 	if got, err := v.open(v.file, v.size); got != harmless {
 		t.Fatalf("the undamaged file: outcome %d, %v", got, err)
 	}
+	total, wanted := 0, budget(*corruptions)
+	step := max(1, fullCorruptions/wanted)
 	kinds := []struct {
 		name string
-		all  func(func(mutation) bool)
+		all  iter.Seq[mutation]
 	}{
-		{"one bit in each byte", v.everyByte},
-		{"cut at each length", v.everyLength},
+		{"one bit in a byte", v.bytes(step)},
+		{"cut at a length", v.lengths(step)},
 		{"pages exchanged", v.everySwap},
 		{"lost writes", v.everyStalePage},
 		{"random", v.random(s)},
 	}
-	total, wanted := 0, budget(*corruptions)
-	step := max(1, fullCorruptions/wanted)
 	for i, k := range kinds {
 		limit := math.MaxInt
 		if i+1 == len(kinds) {
-			limit, step = max(wanted/10, wanted-total), 1
+			limit = max(wanted/10, wanted-total)
 		}
-		n, counts := v.putAll(k.all, step, limit)
+		n, counts := v.putAll(k.all, limit)
 		total += n
 		t.Logf("%-22s %6d mutations: %6d refused, %6d reported by verify, %6d failed at read, %6d harmless",
 			k.name, n, counts[refused], counts[reported], counts[failed], counts[harmless])
@@ -306,9 +311,8 @@ func TestNoDamageGoesUnnoticed(t *testing.T) {
 	t.Logf("%d mutations of a file of %d pages", total, v.pages())
 }
 
-// putAll opens every step-th mutation, up to limit of them, on two goroutines
-// and counts outcomes.
-func (v *victim) putAll(all func(func(mutation) bool), step, limit int) (n int, counts [outcomes]int) {
+// putAll opens mutations, up to limit of them, on two goroutines and counts outcomes.
+func (v *victim) putAll(all iter.Seq[mutation], limit int) (n int, counts [outcomes]int) {
 	var (
 		mutations = make(chan mutation, 16)
 		group     sync.WaitGroup
@@ -328,17 +332,13 @@ func (v *victim) putAll(all func(func(mutation) bool), step, limit int) (n int, 
 			}
 		})
 	}
-	drawn := 0
-	all(func(m mutation) bool {
+	for m := range all {
 		if n == limit || bad.Load() {
-			return false
+			break
 		}
-		if drawn++; drawn%step == 0 {
-			n++
-			mutations <- m
-		}
-		return true
-	})
+		n++
+		mutations <- m
+	}
 	close(mutations)
 	group.Wait()
 	return n, counts

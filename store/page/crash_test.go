@@ -19,12 +19,12 @@ import (
 	"tarn/store/vfs/recordfs"
 )
 
-// usualStates is how many crash states are opened unless a flag says otherwise.
-const usualStates = 20_000
+// fullStates is the number of crash states from which on each failing call is tried.
+const fullStates = 20_000
 
 var (
 	crashSeed = flag.Uint64("crash.seed", 1, "seed of the crash tests; 0 takes one from the clock")
-	crashes   = flag.Int("crash.states", usualStates, "crash states to open, over all workloads")
+	crashes   = flag.Int("crash.states", fullStates/5, "crash states to open, over all workloads; fewer than 20,000 thin out the calls that fail")
 	crashKeep = flag.String("crash.keep", "", "folder in which to leave the first bad state's files")
 )
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -13,12 +14,14 @@ import (
 	"tarn/store"
 )
 
+var treeOps = flag.Int("tree.ops", 3000, "operations of each random tree")
+
 // A tree must hold exactly what a map holds, through splits, merges, large
 // values, checkpoints, spills and reopenings, with every view staying as it was.
 func TestTreeEqualsMap(t *testing.T) {
-	ops := 6000
+	ops := *treeOps
 	if testing.Short() {
-		ops = 1500
+		ops /= 2
 	}
 	for _, mode := range []Mode{Mapped, MappedPrivate, Heap} {
 		for seed := range uint64(4) {

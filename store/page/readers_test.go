@@ -55,7 +55,7 @@ func readersRun(t *testing.T, o Options) {
 			}
 		})
 	}
-	for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end) && !t.Failed(); {
+	for end := time.Now().Add(750 * time.Millisecond); time.Now().Before(end) && !t.Failed(); {
 		for range 200 {
 			w.transfer()
 		}
