@@ -17,7 +17,7 @@ func (deaf) Verify(*inter.Payload) error { return eventcheck.ErrNotRelevant }
 
 // soon has a node ask as often as a test wants it.
 func soon(o *Options) {
-	o.Limits = Limits{ChunkWait: 500 * time.Millisecond, Restart: 50 * time.Millisecond, IdleFill: 300 * time.Millisecond, Progress: 50 * time.Millisecond, Handshake: 2 * time.Second}
+	o.Limits = Limits{ChunkWait: 500 * time.Millisecond, Restart: 50 * time.Millisecond, IdleFill: 300 * time.Millisecond, Progress: 50 * time.Millisecond, Handshake: unhurried}
 }
 
 // filled is a node that gets votes and records of others, and no events.

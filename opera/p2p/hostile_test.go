@@ -270,7 +270,7 @@ func TestHonestPeersAreUnharmedBesideHostileOnes(t *testing.T) {
 	head := headOf(t, first)
 	quick := func(o *Options) {
 		o.Notice = nil
-		o.Limits = Limits{ChunkWait: 300 * time.Millisecond, Restart: 100 * time.Millisecond, Progress: 100 * time.Millisecond, Handshake: time.Second, Arrive: 200 * time.Millisecond}
+		o.Limits = Limits{ChunkWait: 300 * time.Millisecond, Restart: 100 * time.Millisecond, Progress: 100 * time.Millisecond, Handshake: unhurried, Arrive: 200 * time.Millisecond}
 	}
 	follower := func(l *ledger) *Node {
 		return startNode(t, NewLedger(l.Chain.Chain, l), func(o *Options) {
@@ -288,8 +288,8 @@ func TestHonestPeersAreUnharmedBesideHostileOnes(t *testing.T) {
 			how.behave(t, s)
 		})
 	}
-	gone["it says nothing"] = connectStranger(t, b, "opera-mute", nil)
-	await(t, "all strangers are connected", 10*time.Second, func() bool { return int(acted.Load()) >= len(list) })
+	connectStranger(t, b, "opera-mute", nil)
+	awaitProgress(t, "all strangers are connected", func() (bool, int) { n := int(acted.Load()); return n >= len(list), n })
 	for _, to := range []*Node{a, c} {
 		if err := to.AddPeer(b.Self().URLv4()); err != nil {
 			t.Fatal(err)
@@ -297,29 +297,36 @@ func TestHonestPeersAreUnharmedBesideHostileOnes(t *testing.T) {
 	}
 	began := time.Now()
 	most := 0
-	await(t, "the third node at the first one's head", 30*time.Second, func() bool {
+	awaitProgress(t, "the third node at the first one's head", func() (bool, int) {
 		most = max(most, b.intake.budget.used())
-		return headOf(t, third).Number == head.Number
+		at, before := headOf(t, third).Number, headOf(t, middle).Number
+		return at == head.Number, a.PeerCount() + c.PeerCount() + int(at+before)
 	})
 	t.Logf("%d events after %v, at most %d %% of the room for events in use", len(all), time.Since(began), most)
 	if headOf(t, third) != head || headOf(t, middle) != head {
 		t.Errorf("the heads are %v and %v, not %v", headOf(t, middle), headOf(t, third), head)
 	}
-	for name, how := range list {
-		if how.left {
-			select {
-			case <-gone[name]:
-			case <-time.After(10 * time.Second):
-				t.Errorf("%s: it is not left", name)
-			}
-		}
-	}
+	left(t, list, gone)
 	bounded(t, b)
 	for _, n := range []*Node{c, b, a} {
 		closeNode(t, n)
 	}
 	for _, l := range []*ledger{first, middle, third} {
 		l.close(t, false)
+	}
+}
+
+// left checks that those are left who have to be.
+func left(t testing.TB, list map[string]conduct, gone map[string]<-chan struct{}) {
+	t.Helper()
+	for name, how := range list {
+		if how.left {
+			select {
+			case <-gone[name]:
+			case <-time.After(time.Minute):
+				t.Errorf("%s: it is not left", name)
+			}
+		}
 	}
 }
 

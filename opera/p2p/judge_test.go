@@ -20,7 +20,7 @@ func judge(t *testing.T) (*oracle.Peer, context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	t.Cleanup(cancel)
-	p, err := oracle.Find(ctx)
+	p, err := oracle.Judge(ctx)
 	if err != nil {
 		t.Skip(err)
 	}

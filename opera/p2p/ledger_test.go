@@ -117,6 +117,30 @@ func closeNode(t testing.TB, n *Node) {
 	}
 }
 
+// unhurried is how long handshakes may last in tests that keep the processors busy: a side that gave up
+// is dialled again only after 35 seconds.
+const unhurried = time.Minute
+
+// awaitProgress waits until something is so, as long as what is counted goes on. It stands for 35
+// seconds before a side that gave up is dialled again.
+func awaitProgress(t testing.TB, what string, at func() (so bool, count int)) {
+	t.Helper()
+	const patience = 90 * time.Second
+	last, end := -1, time.Time{}
+	for {
+		so, count := at()
+		switch {
+		case so:
+			return
+		case count != last:
+			last, end = count, time.Now().Add(patience)
+		case time.Now().After(end):
+			t.Fatalf("%s: stands at %d for %v", what, count, patience)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 // await waits until something is so.
 func await(t testing.TB, what string, patience time.Duration, so func() bool) {
 	t.Helper()

@@ -256,7 +256,7 @@ func (n *Node) run(version uint, conn *p2p.Peer, rw p2p.MsgReadWriter) error {
 		return p2p.DiscTooManyPeers
 	}
 	network := n.o.Ledger.Network()
-	if err := p.shake(network.GenesisID, network.ID, n.progress(), n.reading, n.limits.Handshake); err != nil {
+	if err := p.shake(network.GenesisID, network.ID, n.progress(), n.limits.Handshake); err != nil {
 		n.refused(p, conn, err)
 		return fmt.Errorf("shake hands with %s: %w", p.name, err)
 	}

@@ -127,7 +127,7 @@ func (p *peer) read(room *budget) (m message, release func(), err error) {
 
 // shake exchanges handshakes, and tells how far this node is. Nothing else is read or
 // written meanwhile.
-func (p *peer) shake(genesis [32]byte, network uint64, at Progress, room *budget, patience time.Duration) error {
+func (p *peer) shake(genesis [32]byte, network uint64, at Progress, patience time.Duration) error {
 	wrote, read := make(chan error, 1), make(chan error, 1)
 	go func() {
 		err := p2p.Send(p.rw, codeHandshake, &handshake{Version: uint32(p.version), Genesis: genesis})
@@ -136,7 +136,7 @@ func (p *peer) shake(genesis [32]byte, network uint64, at Progress, room *budget
 		}
 		wrote <- err
 	}()
-	go func() { read <- p.readHandshake(genesis, network, room) }()
+	go func() { read <- p.readHandshake(genesis, network) }()
 	timeout := time.NewTimer(patience)
 	defer timeout.Stop()
 	// What the peer says is read even where nothing can be written, because it tells why the peer
@@ -157,12 +157,12 @@ func (p *peer) shake(genesis [32]byte, network uint64, at Progress, room *budget
 	return first
 }
 
-func (p *peer) readHandshake(genesis [32]byte, network uint64, room *budget) error {
-	m, release, err := p.read(room)
+// readHandshake has room of its own: who connects must not wait behind what other peers sent.
+func (p *peer) readHandshake(genesis [32]byte, network uint64) error {
+	m, _, err := p.read(newBudget(1, maxSmall))
 	if err != nil {
 		return err
 	}
-	defer release()
 	if m.code != codeHandshake {
 		return fmt.Errorf("%w: the first message has code %d", errNoStatus, m.code)
 	}

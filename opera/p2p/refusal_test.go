@@ -61,6 +61,40 @@ func TestBothSidesOfAFailedHandshakeAreToldWhy(t *testing.T) {
 	}
 }
 
+// Who says nothing is left after the time for handshakes.
+func TestAPeerThatSaysNothingIsLeft(t *testing.T) {
+	l := openLedger(t, t.TempDir(), 1)
+	defer l.close(t, false)
+	var told refusals
+	n := startNode(t, NewLedger(l.Chain.Chain, l), func(o *Options) {
+		o.Refused, o.Limits.Handshake = told.add, 50*time.Millisecond
+	})
+	defer closeNode(t, n)
+	select {
+	case <-connectStranger(t, n, "opera-mute", nil):
+	case <-time.After(time.Minute):
+		t.Fatal("it is not left")
+	}
+	var r Refusal
+	await(t, "a refusal", 20*time.Second, func() (ok bool) { r, ok = told.first(); return ok })
+	if r.Reason != Silent {
+		t.Errorf("told is %+v", r)
+	}
+}
+
+// Messages that are being handled, as many as may be, keep nobody from a handshake.
+func TestHandshakesDoNotWaitBehindMessages(t *testing.T) {
+	l := openLedger(t, t.TempDir(), 1)
+	defer l.close(t, false)
+	n := startNode(t, NewLedger(l.Chain.Chain, l), nil)
+	defer closeNode(t, n)
+	if err := n.reading.acquire(t.Context(), n.limits.MessageBytes); err != nil {
+		t.Fatal(err)
+	}
+	connectStranger(t, n, "opera", func(s *stranger) { <-s.over })
+	awaitProgress(t, "a peer", func() (bool, int) { n := n.PeerCount(); return n == 1, n })
+}
+
 // Each reason has a word of its own.
 func TestReasonsHaveNames(t *testing.T) {
 	names := map[string]bool{}
