@@ -85,7 +85,7 @@ func (s *Suite) defaults() {
 	for _, f := range []struct {
 		field *int
 		size  int
-	}{{&s.Ops, 12_000}, {&s.Rounds, 3}, {&s.Kills, 10}, {&s.Cuts, 4}} {
+	}{{&s.Ops, 12_000}, {&s.Rounds, 1}, {&s.Kills, 4}, {&s.Cuts, 2}} {
 		if *f.field == 0 {
 			*f.field = f.size
 		}

@@ -13,9 +13,9 @@ import (
 var suite = storetest.Suite{
 	Engines: []storetest.Engine{sketchEngine("sketch", true, sound), sketchEngine("sketch_irreversible", false, sound)},
 	Ops:     8000,
-	Kills:   12,
-	Cuts:    8,
-	Rounds:  2,
+	Kills:   6,
+	Cuts:    4,
+	Rounds:  1,
 }
 
 func sketchEngine(name string, undo bool, f fault) storetest.Engine {
