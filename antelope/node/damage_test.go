@@ -292,7 +292,7 @@ func TestAPrunedLogHasTheBlocksThatAStartNeeds(t *testing.T) {
 			if err := give(n.Chain(), b); err != nil {
 				t.Fatal(err)
 			}
-			if i%60 != 59 {
+			if i%120 != 119 {
 				continue
 			}
 			if err := n.saver.Wait(); err != nil { // so that the copy is of one moment

@@ -246,7 +246,7 @@ func tellsOfItself(t *testing.T, ctx context.Context, n *oracle.Node, transactio
 }
 
 // chainWork is how long a node is given work.
-const chainWork = 6 * time.Second
+const chainWork = 3 * time.Second
 
 func TestNodeosFollowsAChainThatIsMadeHere(t *testing.T) {
 	t.Parallel()

@@ -54,6 +54,7 @@ func TestEveryStartIsAtTheRightHeadOrNamesARemedyThatWorks(t *testing.T) {
 	for i, kind := range engine.Kinds() {
 		for k, name := range []string{"follows", "produces"} {
 			t.Run(fmt.Sprintf("%s/%s", kind, name), func(t *testing.T) {
+				t.Parallel() // processes wait for their disks
 				t.Logf("repeat with -node.seed=%d -node.starts=%d", *seedFlag, *startsFlag)
 				l := &lives{t: t, c: c, kind: kind, blocks: blocks, counts: map[string]int{},
 					random: rand.New(rand.NewPCG(*seedFlag, uint64(100+2*i+k)))}
