@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 
 	"github.com/ethereum/go-ethereum/p2p"
 )
@@ -39,6 +40,7 @@ func (r Reason) String() string {
 
 // reasonOf returns why a handshake failed.
 func reasonOf(err error) Reason {
+	var network *net.OpError
 	switch {
 	case errors.Is(err, errGenesis):
 		return OtherGenesis
@@ -48,7 +50,7 @@ func reasonOf(err error) Reason {
 		return OtherVersion
 	case errors.Is(err, p2p.DiscReadTimeout):
 		return Silent
-	case errors.Is(err, io.EOF), errors.Is(err, p2p.ErrShuttingDown):
+	case errors.Is(err, io.EOF), errors.Is(err, p2p.ErrShuttingDown), errors.As(err, &network):
 		return Gone
 	}
 	return Malformed

@@ -1,11 +1,17 @@
 package p2p
 
 import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/ethereum/go-ethereum/p2p"
 	"github.com/ethereum/go-ethereum/p2p/enode"
 )
 
@@ -93,6 +99,19 @@ func TestHandshakesDoNotWaitBehindMessages(t *testing.T) {
 	}
 	connectStranger(t, n, "opera", func(s *stranger) { <-s.over })
 	awaitProgress(t, "a peer", func() (bool, int) { n := n.PeerCount(); return n == 1, n })
+}
+
+// A connection that breaks is no message that cannot be read.
+func TestABrokenConnectionIsGone(t *testing.T) {
+	broken := &net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE}
+	for err, want := range map[error]Reason{
+		io.EOF: Gone, broken: Gone, fmt.Errorf("say who we are: %w", broken): Gone,
+		p2p.ErrShuttingDown: Gone, p2p.DiscReadTimeout: Silent, errors.New("rlp: too short"): Malformed,
+	} {
+		if got := reasonOf(err); got != want {
+			t.Errorf("%v: %v, not %v", err, got, want)
+		}
+	}
 }
 
 // Each reason has a word of its own.
