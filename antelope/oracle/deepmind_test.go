@@ -19,6 +19,7 @@ func deepMindEngine() engine.Options {
 // TARN_ORACLE_CASES is a folder with recorded cases to compare, instead of one that
 // is made.
 func TestOurDeepMindLogIsThatOfNodeos(t *testing.T) {
+	t.Parallel()
 	p := peer(t)
 	cases := os.Getenv("TARN_ORACLE_CASES")
 	if cases == "" {
@@ -29,7 +30,7 @@ func TestOurDeepMindLogIsThatOfNodeos(t *testing.T) {
 			if w.Name != "mix" {
 				continue
 			}
-			if _, err := p.Record(t.Context(), w, seed, 12*time.Second, filepath.Join(cases, w.Name), lines{t}); err != nil {
+			if _, err := p.Record(t.Context(), w, seed, caseLength, filepath.Join(cases, w.Name), lines{t}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -62,6 +62,7 @@ func forms() []form {
 // by each of the two and served by both: each frame is the same. With -history.all the chain is
 // long enough for blocks to be pruned.
 func TestEachServesThePrunedAndPartedHistoryOfTheOther(t *testing.T) {
+	t.Parallel()
 	p := peer(t)
 	count, size := 100, 200
 	if *historyAll > 0 {
@@ -140,6 +141,7 @@ func sameFrames(t *testing.T, what string, ours, theirs [][]byte) {
 
 // The whole state with which a history begins after a snapshot is nodeos' own, row by row.
 func TestTheStateAfterASnapshotIsThatOfNodeos(t *testing.T) {
+	t.Parallel()
 	p := peer(t)
 	for _, dir := range historyCases(t, p, "mix") {
 		t.Run(filepath.Base(dir), func(t *testing.T) {

@@ -27,6 +27,7 @@ import (
 // nodeos records of the blocks that are left: deferred transactions, permissions and accounts that
 // lost branches had leave nothing.
 func TestTheHistoryOfAForkingChainIsNodeosOwn(t *testing.T) {
+	t.Parallel()
 	p := peer(t)
 	seed := uint64(time.Now().UnixNano())
 	var peers *chaintest.Peers

@@ -24,19 +24,29 @@ import (
 var historyAll = flag.Duration("history.all", 0, "compare both histories of all workloads, each at work for so long, on every engine; 0 for a short while of some")
 
 // historyCases are folders with block logs, by name: those in the folder TARN_ORACLE_CASES if it
-// is set, or new ones of some workloads, of all, or those of -steered.only, with -history.all.
+// is set, or the shared ones of some workloads, or with -history.all new ones of all or those of
+// -steered.only.
 func historyCases(t *testing.T, p *Peer, some ...string) []string {
 	t.Helper()
 	cases := os.Getenv("TARN_ORACLE_CASES")
+	if cases == "" && *historyAll == 0 {
+		var dirs []string
+		for _, w := range Workloads() {
+			if slices.Contains(some, w.Name) {
+				dirs = append(dirs, sharedCase(t, p, w))
+			}
+		}
+		return dirs
+	}
 	if cases == "" {
 		cases = t.TempDir()
 		seed := uint64(time.Now().UnixNano())
 		t.Logf("seed %d", seed)
 		for _, w := range Workloads() {
-			if *historyAll == 0 && !slices.Contains(some, w.Name) || *steeredOnly != "" && !slices.Contains(strings.Split(*steeredOnly, ","), w.Name) {
+			if *steeredOnly != "" && !slices.Contains(strings.Split(*steeredOnly, ","), w.Name) {
 				continue
 			}
-			if _, err := p.RecordSteered(t.Context(), w, seed, max(*historyAll, 2*time.Second), filepath.Join(cases, w.Name), lines{t}); err != nil {
+			if _, err := p.RecordSteered(t.Context(), w, seed, *historyAll, filepath.Join(cases, w.Name), lines{t}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -74,10 +84,11 @@ func engineName(e engine.Options) string {
 // Both histories of each block are nodeos' own, on every engine. A case may bring the logs that
 // nodeos made of it, in a folder state-history.
 func TestOurStateHistoryIsThatOfNodeos(t *testing.T) {
+	t.Parallel()
 	p := peer(t)
-	for _, dir := range historyCases(t, p, "mix", "deferred") {
+	for i, dir := range historyCases(t, p, "mix", "deferred") {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
-			engines := everyEngine()
+			engines := enginesOf(i)
 			theirs := filepath.Join(dir, "state-history")
 			if _, err := os.Stat(theirs); err == nil {
 				engines = engines[:1] // planted faults are looked for again and again
@@ -209,17 +220,9 @@ func frames(t *testing.T, address string) (list [][]byte) {
 
 // nodeos opens the logs that we wrote, and sends the same of them as we do.
 func TestNodeosServesOurHistoryAsWeDo(t *testing.T) {
-	p := peer(t)
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	from, dir := t.TempDir(), t.TempDir()
-	for _, w := range Workloads() {
-		if w.Name == "deferred" {
-			if _, err := p.RecordSteered(t.Context(), w, seed, 2*time.Second, from, lines{t}); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	t.Parallel()
+	p, dir := peer(t), t.TempDir()
+	from := historyCases(t, p, "deferred")[0]
 	ours := frames(t, serveCase(t, from, filepath.Join(dir, "state-history")).Addresses()[0].String())
 	if err := replayFolder(from, dir); err != nil {
 		t.Fatal(err)

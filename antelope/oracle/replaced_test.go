@@ -141,6 +141,7 @@ func TestWhatAReplacedDeferredTransactionSendsNamesItByItsContent(t *testing.T) 
 }
 
 func TestNodeosComesToTheStateOfAChainWithReplacedDeferredTransactions(t *testing.T) {
+	t.Parallel()
 	p, dir := peer(t), t.TempDir()
 	r := newReplaced(t, filepath.Join(dir, "blocks"))
 	r.run()

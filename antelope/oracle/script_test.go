@@ -127,6 +127,7 @@ func TestTheEndOfARemovedTableIsThatOfTheTableInItsPlace(t *testing.T) {
 }
 
 func TestNodeosPrintsWhatIsExpectedOfTheEndsOfRemovedTables(t *testing.T) {
+	t.Parallel()
 	var printed []string
 	w := Workload{Name: "ends", Run: func(d *Driver, _ time.Time) error {
 		if _, err := d.bootScripts(false); err != nil {

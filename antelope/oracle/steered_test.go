@@ -34,6 +34,7 @@ func steeredPeer(t *testing.T) *Peer {
 }
 
 func TestOurChainComesToTheStateOfNodeosController(t *testing.T) {
+	t.Parallel()
 	h := &Hunt{Peer: steeredPeer(t), Length: 3 * time.Second, Dir: t.TempDir(), Out: lines{t}, Steered: true}
 	if *steeredOnly != "" {
 		h.Only = strings.Split(*steeredOnly, ",")

@@ -99,19 +99,20 @@ func traceAnswers(h *tracelog.History) func(call, body string) string {
 // nodeos answers from ours what it answers from its own, and we answer the same, of every
 // block and every transaction, and of what is none.
 func TestOurTracesAreThoseOfNodeos(t *testing.T) {
+	t.Parallel()
 	p := peer(t)
-	for _, dir := range historyCases(t, p, "mix", "deferred") {
-		t.Run(filepath.Base(dir), func(t *testing.T) { compareTraces(t, p, dir) })
+	for i, dir := range historyCases(t, p, "mix", "deferred") {
+		t.Run(filepath.Base(dir), func(t *testing.T) { compareTraces(t, p, dir, enginesOf(i)) })
 	}
 }
 
-func compareTraces(t *testing.T, p *Peer, dir string) {
+func compareTraces(t *testing.T, p *Peer, dir string, engines []engine.Options) {
 	work, ours := t.TempDir(), t.TempDir()
 	nodeosTraces(t, p, dir, work)
 	theirs := filepath.Join(work, "traces")
 	h := ourTraces(t, dir, ours, tracelog.Options{}, deepMindEngine())
 	sameFiles(t, ours, theirs)
-	for _, e := range everyEngine() {
+	for _, e := range engines {
 		again := t.TempDir()
 		ourTraces(t, dir, again, tracelog.Options{}, e)
 		sameFiles(t, again, theirs)
@@ -266,6 +267,7 @@ func sameFiles(t *testing.T, ours, theirs string) {
 
 // With an ABI of the operator's both show what actions were called with, of each block.
 func TestTracesAreDecodedByABIsAsNodeosDoes(t *testing.T) {
+	t.Parallel()
 	p := peer(t)
 	path, err := filepath.Abs("../../contracts/bios/bios.abi")
 	if err != nil {
