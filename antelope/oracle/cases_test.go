@@ -13,12 +13,13 @@ import (
 	"tarn/store/engine"
 )
 
-// TestMain lets four tests run at once, however few processors there are: nodeos makes a block
-// in half a second and is waited for most of the time. It removes the cases that tests share.
+// TestMain lets four tests run at once, however few processors there are, unless the command
+// line says otherwise: nodeos makes a block in half a second and is waited for most of the time.
+// It removes the cases that tests share.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
-		f.Value.Set("4") //nolint:errcheck // a number
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 	code := m.Run()
 	if shared.dir != "" {

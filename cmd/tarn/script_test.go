@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -26,6 +27,9 @@ import (
 // what it works on.
 func TestMain(m *testing.M) {
 	end(scratch.OnDisk())
+	// Nodes and clients of a script wait for each other most of the time, so four scripts run at
+	// once, however few processors there are, unless the command line says otherwise.
+	end(flag.Set("test.parallel", "4"))
 	testscript.Main(m, map[string]func(){
 		"tarn": main, "nodeos": main, "leap-util": main, "trace_api_util": main, "opera": main,
 		"mkstore": func() { end(makeStore(os.Args[1:])) },
@@ -37,17 +41,25 @@ func TestMain(m *testing.M) {
 }
 
 // Those in testdata/engines run once for each engine and mode, named by $ENGINE,
-// and may ask `[page]` whether that is the page engine.
+// and may ask `[page]` whether that is the page engine. Those in testdata/kinds run
+// once for each engine, whose files are the same in each mode.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, params("testdata", "none"))
+	each := func(dir, name string) {
+		t.Run(filepath.Base(dir)+"/"+name, func(t *testing.T) {
+			t.Parallel()
+			testscript.Run(t, params(dir, name))
+		})
+	}
 	for _, k := range engine.Kinds() {
 		if k != engine.Page {
-			t.Run(string(k), func(t *testing.T) { testscript.Run(t, params("testdata/engines", string(k))) })
+			each("testdata/kinds", string(k))
+			each("testdata/engines", string(k))
 			continue
 		}
+		each("testdata/kinds", "page/mapped_private")
 		for _, m := range engine.Modes() {
-			name := string(k) + "/" + m.String()
-			t.Run(name, func(t *testing.T) { testscript.Run(t, params("testdata/engines", name)) })
+			each("testdata/engines", string(k)+"/"+m.String())
 		}
 	}
 }
