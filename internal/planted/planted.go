@@ -36,6 +36,7 @@ func Test(t *testing.T, faults []Fault, arguments ...string) {
 	}
 	for _, f := range faults {
 		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel() // linking takes one processor
 			out, err := run(append([]string{"-failfast", "-overlay", overlay(t, f)}, arguments...))
 			caught := failedTest.FindAllStringSubmatch(out, -1)
 			switch {

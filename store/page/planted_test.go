@@ -32,6 +32,7 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 	}
 	for _, p := range planted {
 		t.Run(p.tag, func(t *testing.T) {
+			t.Parallel() // linking takes one processor
 			out, err := testWith(t, p.tag, "-run=^("+crashTests+")", "-failfast", "-crash.states=4000", "-crash.corruptions=3000")
 			caught := failedTest.FindAllStringSubmatch(out, -1)
 			switch {
