@@ -9,7 +9,7 @@ import (
 	"tarn/antelope/exception"
 )
 
-var deepRounds = flag.Int("wasm.deep", 3, "rounds of values deep on the stack")
+var deepRounds = flag.Int("wasm.deep", 1, "rounds of values deep on the stack")
 
 // spilling makes a module that nests calls, each of which makes values in batches that are
 // on the operand stack together, and lets them live until they are added up at last.
