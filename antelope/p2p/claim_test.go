@@ -61,6 +61,7 @@ func TestBlocksThatCannotBeThereYetAreNotBelieved(t *testing.T) {
 
 // A promise that is not kept is forgotten.
 func TestAPromiseOfBlocksEnds(t *testing.T) {
+	t.Parallel()
 	n := p2p.StartNode(t, p2p.NewRecentChain(100), nil)
 	liar, honest := greeted(t, n), greeted(t, n)
 	must(t, liar.Send(head(120)))
@@ -86,6 +87,7 @@ func TestAPromiseOfBlocksEnds(t *testing.T) {
 
 // Blocks that the node has don't keep up a promise of others.
 func TestAPeerThatSendsOnlyKnownBlocksIsDropped(t *testing.T) {
+	t.Parallel()
 	chain := p2p.NewRecentChain(100)
 	n := p2p.StartNode(t, chain, nil)
 	liar := greeted(t, n)

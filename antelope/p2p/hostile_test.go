@@ -113,6 +113,7 @@ func TestAPeerThatNeverGreetsIsDropped(t *testing.T) {
 }
 
 func TestAPeerThatSendsTransactionsNeedNotGreet(t *testing.T) {
+	t.Parallel()
 	const alive = 200 * time.Millisecond
 	n := p2p.StartNode(t, p2p.NewTestChain(10), func(o *p2p.Options) { o.KeepAlive = alive })
 	p := dial(t, n)

@@ -10,6 +10,7 @@ import (
 // Messages that are large and only half sent hold no more than there is room for, and do
 // not keep those out that come whole.
 func TestHalfSentMessagesHoldABoundedAmount(t *testing.T) {
+	t.Parallel()
 	n := startNode(t, newFakeChain(10), nil)
 	const half = 6 << 20
 	send := func(count int) {

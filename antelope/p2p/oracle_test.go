@@ -52,10 +52,11 @@ func startNodeosIn(t *testing.T, ctx context.Context, dir string, g *types.Genes
 
 // Real nodeos greets us, is synced from, relays to us, and another one syncs from us.
 func TestNodeosIsAPeer(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
 	defer cancel()
 	real := startNodeos(t, ctx, true, "--plugin", "eosio::net_plugin", "--p2p-max-nodes-per-host", "5", "--agent-name", "judge")
-	if err := real.AwaitHead(ctx, 30, false); err != nil {
+	if err := real.AwaitHead(ctx, 12, false); err != nil {
 		t.Fatal(err)
 	}
 	info, err := real.Info(ctx)
@@ -69,7 +70,7 @@ func TestNodeosIsAPeer(t *testing.T) {
 	first := firstBlock(t, ctx, real.P2P(), chainID)
 	chain := p2p.NewFakeChain(chainID, first)
 	ours := p2p.StartNode(t, chain, func(o *p2p.Options) { o.Peers = []string{real.P2P()} })
-	ours.Eventually(t, "the head of nodeos", func() bool { return ours.Head() >= 30 })
+	ours.Eventually(t, "the head of nodeos", func() bool { return ours.Head() >= 12 })
 	// New blocks come without being asked for.
 	before := ours.Head()
 	ours.Eventually(t, "blocks that are relayed", func() bool { return ours.Head() >= before+6 })
