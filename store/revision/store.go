@@ -320,8 +320,11 @@ func (s *Store) condense() {
 // refused for the memory that they take, and tells whether to try it again. Records must
 // have grown by a quarter since the last time, so that the work stays in proportion.
 func (s *Store) condensedFor(err error) bool {
+	if err == nil || len(s.marks) == 0 {
+		return false // before full, which is garbage: every change comes by here
+	}
 	var full *store.FullError
-	if len(s.marks) == 0 || !errors.As(err, &full) || full.Of != store.RoomInMemory {
+	if !errors.As(err, &full) || full.Of != store.RoomInMemory {
 		return false
 	}
 	length := s.journal.Len()

@@ -146,3 +146,27 @@ func TestALargeRevisionDoesNotRaiseTheBoundOfTheNext(t *testing.T) {
 		t.Errorf("undo data of one row of 1 MiB, changed 190 times, takes %d MiB", took>>20)
 	}
 }
+
+// Every row that is loaded, replayed or executed comes by here.
+func TestARowIsPutWithoutGarbage(t *testing.T) {
+	e, err := page.OpenVolatile(8 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	s, err := revision.Open(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := s.CreateTable("rows")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, value := []byte("key"), []byte("value")
+	n := testing.AllocsPerRun(1000, func() {
+		err = errors.Join(err, s.Put(rows, key, value), s.Delete(rows, key))
+	})
+	if err != nil || n > 0 {
+		t.Errorf("%v allocations for a row that comes and goes, %v", n, err)
+	}
+}
