@@ -58,6 +58,7 @@ func TestAnswersAreThoseOfNodeos(t *testing.T) {
 	must(t, err)
 	for _, name := range []string{"system-all", "deferred-all", "perms-half"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // nodeos is waited for
 			seed := uint64(time.Now().UnixNano())
 			t.Logf("seed %d", seed)
 			for _, w := range oracle.Workloads() {
@@ -71,7 +72,7 @@ func TestAnswersAreThoseOfNodeos(t *testing.T) {
 					}
 					return standing(t, d, func(n *node) error { n.compare(d); return nil })
 				}
-				_, err := peer.Record(ctx, w, seed, 6*time.Second, t.TempDir(), io.Discard)
+				_, err := peer.Record(ctx, w, seed, 4*time.Second, t.TempDir(), io.Discard)
 				must(t, err)
 			}
 		})
