@@ -18,7 +18,7 @@ import (
 	"tarn/opera/inter"
 )
 
-var followerKills = flag.Int("oracle.followerkills", 4, "times that a node is killed that follows another and answers requests")
+var followerKills = flag.Int("oracle.followerkills", 2, "times that a node is killed that follows another and answers requests")
 
 // A node that follows a validator and answers requests is killed again and again. Each start
 // is at the last block that it told of or above, and has that block as it told; in the end

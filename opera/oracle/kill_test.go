@@ -28,7 +28,7 @@ import (
 	"tarn/store/engine"
 )
 
-var kills = flag.Int("oracle.kills", 2, "times that a replay is killed on each engine")
+var kills = flag.Int("oracle.kills", 1, "times that a replay is killed on each engine")
 
 // replayer is the variable that makes the test's program one that replays events and is
 // killed: the folder, the engine's number, the file, a seed. Without a file it makes the chain,

@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	overtakeKills = flag.Int("oracle.overtakekills", 2, "times that a node is killed that overtakes its network by --syncmode snap")
+	overtakeKills = flag.Int("oracle.overtakekills", 1, "times that a node is killed that overtakes its network by --syncmode snap")
 	overtakeWork  = flag.Int("oracle.overtakework", 48, "transactions of the network that is overtaken")
 )
 
