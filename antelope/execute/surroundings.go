@@ -47,12 +47,12 @@ func (s surroundings) ActiveProducers() []types.Name {
 }
 
 // KeyTypes implements intrinsic.Surroundings.
-func (s surroundings) KeyTypes() int {
+func (s surroundings) KeyTypes() (int, error) {
 	p, err := s.e.state.Protocol.Get()
 	if err != nil {
-		return 2
+		return 0, err
 	}
-	return int(p.KeyTypes)
+	return int(p.KeyTypes), nil
 }
 
 // MaxSignatureSize implements intrinsic.Surroundings.

@@ -107,10 +107,10 @@ func (q tables) getProducers(b []byte) ([]byte, error) {
 	}
 	defer v.Close()
 	w := rowWriter{q: q.query, r: &rowsQuery{json: json, table: nameProducers}, view: v, b: b, watch: q.timeLimit(ms), limit: q.itemLimit(limit)}
-	if err := w.producers(lower); err == nil {
-		return w.b, nil
+	if err := w.producers(lower); exception.Of(err) == nil {
+		return w.b, err
 	}
-	// Without the system contract's tables: those who are scheduled.
+	// The system contract has no such tables, as an exception says: those who are scheduled.
 	return q.scheduled(b, v)
 }
 
@@ -134,7 +134,9 @@ func (w *rowWriter) producers(lower string) error {
 		return err
 	}
 	key := state.TableKey{Code: nameEosio, Scope: nameEosio, Table: nameProducers}
-	if there, err := w.view.Tables.Get(key); err != nil || there == nil {
+	if there, err := w.view.Tables.Get(key); err != nil {
+		return err
+	} else if there == nil {
 		return exception.New(exception.ContractTableQuery, "Missing producers table")
 	}
 	var at state.IndexRow

@@ -38,8 +38,9 @@ type sent struct {
 // sentBytes bounds the transactions of each of the two generations, as they travel.
 const sentBytes = 4 << 20
 
-// same returns the transactions, those that are remembered in the place of their equals.
-func (s *sent) same(txs types.Transactions) {
+// reuse replaces, in txs, each transaction that is remembered by the remembered one, whose sender is
+// known.
+func (s *sent) reuse(txs types.Transactions) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, tx := range txs {
@@ -66,11 +67,11 @@ func (s *sent) remember(txs types.Transactions) {
 	}
 }
 
-// remembered is how many beginnings of epochs are kept: a validator's votes are of the last
-// few, whoever asks for others waits for the store.
+// remembered is how many epochs' beginnings stay in memory. Votes are of the last few epochs; an
+// older one is read from the store.
 const remembered = 64
 
-// Verifier returns the chain's.
+// Verifier returns the verifier of the chain, which lives as long as the chain.
 func (c *Chain) Verifier() *Verifier { return c.verifier }
 
 // newVerifier returns one that knows no epoch.
@@ -86,7 +87,8 @@ func (v *Verifier) enter(e *inter.EpochState, last inter.BlockNumber) {
 	v.present = eventcheck.Beginning{LastBlock: last, Profiles: e.Profiles}
 }
 
-// beginning returns how an epoch began: the present one, or one that a view has.
+// beginning returns how an epoch began: the present one, or one that a view has. What cannot be read
+// counts as unknown: the vote is refused, and the writer meets the damage at its next block.
 func (v *Verifier) beginning(e inter.Epoch) (eventcheck.Beginning, bool) {
 	v.mu.RLock()
 	b, ok := v.past[e]
@@ -117,7 +119,7 @@ func (v *Verifier) beginning(e inter.Epoch) (eventcheck.Beginning, bool) {
 }
 
 // Decode decodes an event and finds the senders of its transactions, which costs most and
-// needs no epoch. It keeps raw.
+// needs no epoch. The event refers to raw, which must not be changed afterwards.
 func (v *Verifier) Decode(raw []byte) (*inter.Payload, error) {
 	p, err := v.parse(raw)
 	if err != nil {
@@ -139,7 +141,7 @@ func (v *Verifier) parse(raw []byte) (*inter.Payload, error) {
 	for _, tx := range p.Txs {
 		tx.Hash() // which is kept
 	}
-	v.sent.same(p.Txs)
+	v.sent.reuse(p.Txs)
 	return p, nil
 }
 

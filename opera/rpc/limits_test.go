@@ -66,7 +66,7 @@ func fails(t *testing.T, err error, text string) {
 // What a stranger can ask for has a bound, and the error says which.
 func TestLimitsHoldForTheWorstRequests(t *testing.T) {
 	w := newWorld(t, recordedEvents, Options{Limits: Limits{
-		GasCap: 1 << 40, CallTime: 50 * time.Millisecond, RequestTime: 200 * time.Millisecond, Batch: 10, Answer: 3000, Logs: 12, Criteria: 20,
+		GasCap: 1 << 40, CallTime: 50 * time.Millisecond, RequestTime: 500 * time.Millisecond, Batch: 10, Answer: 3000, Logs: 12, Criteria: 20,
 		UnindexedBlocks: 3, Filters: 3, FilterHeld: 4, Subscriptions: 2, Trace: 4000, Body: 100_000,
 	}})
 	c, at := dial(t, w), contractOf(t, w)

@@ -33,7 +33,7 @@ import (
 // Shape is what a chain is made of. The same shape is the same chain, to the last byte.
 type Shape struct {
 	Seed     uint64
-	Accounts int // that have money and tokens
+	Accounts int // that have money and tokens, at least 2
 	// Transfers are transactions of these accounts: of ten five move tokens, with a log each, four
 	// money, and one calls a contract that reads; one in two hundred calls a heavy contract.
 	Transfers int
@@ -107,6 +107,9 @@ func (a *Accounts) sign(key *ecdsa.PrivateKey, nonce uint64, to *common.Address,
 // Make makes a chain's events, as a file that `import events` takes. work is a new folder for
 // what is needed meanwhile.
 func Make(ctx context.Context, path, work string, s Shape) (made Made, err error) {
+	if s.Accounts < 2 {
+		return made, fmt.Errorf("a chain of traffic: %d accounts, at least 2 are needed: each pays another", s.Accounts)
+	}
 	history := chain.NewHistory(chain.HistoryOptions{Dir: filepath.Join(work, "history")})
 	st, err := engine.Open(filepath.Join(work, "state"), engine.Options{Kind: engine.Page, BeforeCheckpoint: history.Sync})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -77,5 +78,13 @@ func TestAChainHasAllOfItsTransactions(t *testing.T) {
 	}
 	if len(found) != want || c.Epoch().Epoch < 3 {
 		t.Errorf("%d transactions of %d in blocks, in epoch %d", len(found), want, c.Epoch().Epoch)
+	}
+}
+
+// One account has nobody to pay.
+func TestTrafficNeedsTwoAccounts(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Make(t.Context(), filepath.Join(dir, "events"), dir, Shape{Accounts: 1, Transfers: 1}); err == nil || !strings.Contains(err.Error(), "at least 2") {
+		t.Errorf("%v", err)
 	}
 }

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"fmt"
+
 	"tarn/store"
 	"tarn/store/lsm"
 	"tarn/store/lsm/badger"
@@ -32,9 +34,10 @@ func openBase(dir string, k Kind, o Options) (lsm.Base, error) {
 		}))
 	case Pebble:
 		return opened(pebble.Open(pebble.Options{Dir: dir, CacheBytes: o.CacheBytes, ReadOnly: o.ReadOnly}))
-	default:
+	case Badger:
 		return opened(badger.Open(badger.Options{Dir: dir, CacheBytes: o.CacheBytes, ReadOnly: o.ReadOnly}))
 	}
+	return nil, fmt.Errorf("engine %q is none of the LSM libraries'", k)
 }
 
 // opened puts no nil base into the interface.

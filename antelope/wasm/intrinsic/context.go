@@ -326,7 +326,7 @@ type Surroundings interface {
 	ActiveProducers() []types.Name
 
 	// KeyTypes is how many types of keys the protocol allows, 2 or 3.
-	KeyTypes() int
+	KeyTypes() (int, error)
 
 	// MaxSignatureSize limits the variable part of a signature that is recovered
 	// while producing (maximum-variable-signature-length).

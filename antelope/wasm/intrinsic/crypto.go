@@ -83,12 +83,19 @@ func matches(hash digester) body {
 	}
 }
 
+// activated tells whether the protocol has a type of keys. Its error is the state's.
+func (a *Apply) activated(t types.KeyType) (bool, error) {
+	known, err := a.Chain.KeyTypes()
+	return int(t) < known, err
+}
+
 // signature checks what is demanded of a signature before its key is recovered.
 func (a *Apply) signature(sig *types.Signature, function string) error {
-	if int(sig.Type) >= a.Chain.KeyTypes() {
-		return exception.New(exception.UnactivatedSignatureType, "Unactivated signature type used during %s", function)
+	ok, err := a.activated(sig.Type)
+	if err == nil && !ok {
+		err = exception.New(exception.UnactivatedSignatureType, "Unactivated signature type used during %s", function)
 	}
-	return nil
+	return err
 }
 
 func (a *Apply) signatureSize(sig *types.Signature) error {
@@ -111,7 +118,9 @@ func assertRecoverKey(a *Apply, m []byte, s []uint64) (uint64, error) {
 	if err := a.signature(&sig, "assert_recover_key"); err != nil {
 		return 0, err
 	}
-	if int(key.Type) >= a.Chain.KeyTypes() {
+	if ok, err := a.activated(key.Type); err != nil {
+		return 0, err
+	} else if !ok {
 		return 0, exception.New(exception.UnactivatedKeyType, "Unactivated key type used when creating assert_recover_key")
 	}
 	if err := a.signatureSize(&sig); err != nil {

@@ -102,6 +102,7 @@ func recoversKeys(h *harness) {
 	d, _ := h.put(1001, webAuthnDigest)
 	s, n := h.put(2001, packed(sig))
 	h.fails(exception.UnactivatedSignatureType, "Unactivated signature type used during recover_key", fn, d, s, n, 101, 100)
+	h.forwards(fn, d, s, n, 101, 100)
 	h.chain.keyTypes = 3
 	h.a.Speculative, h.chain.maxSignature = true, uint32(sig.VariableSize())-1
 	h.fails(exception.SigVariableSizeLimit, "signature variable length component size greater than subjective maximum", fn, d, s, n, 101, 100)

@@ -195,7 +195,7 @@ func (f *fake) FeatureActivated(d types.Checksum256) bool {
 	return f.yes
 }
 func (f *fake) ActiveProducers() []types.Name { return f.producers }
-func (f *fake) KeyTypes() int                 { return f.keyTypes }
+func (f *fake) KeyTypes() (int, error)        { return f.keyTypes, f.err }
 func (f *fake) MaxSignatureSize() uint32      { return f.maxSignature }
 func (f *fake) Print(text []byte)             { f.printed = append(f.printed, text...) }
 func (f *fake) CheckTime() error {

@@ -178,7 +178,9 @@ func (a *Apply) signing(p *types.ProducerAuthority, checkKeys bool) error {
 	unique := make(map[types.PublicKey]bool, len(p.Authority.Keys))
 	for _, k := range p.Authority.Keys {
 		a.Charge(looking)
-		if int(k.Key.Type) >= a.Chain.KeyTypes() {
+		if ok, err := a.activated(k.Key.Type); err != nil {
+			return err
+		} else if !ok {
 			return exception.New(exception.UnactivatedKeyType, "Unactivated key type used in proposed producer schedule")
 		}
 		if checkKeys {

@@ -2,6 +2,7 @@ package seven
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 
@@ -66,8 +67,10 @@ func openBase(kind, dir string, files vfs.FS) (lsm.Base, error) {
 		return leveldb.Open(leveldb.Options{Dir: dir, FS: files})
 	case pebble.Kind:
 		return pebble.Open(pebble.Options{Dir: dir, FS: files})
+	case badger.Kind:
+		return badger.Open(badger.Options{Dir: dir, FS: files})
 	}
-	return badger.Open(badger.Options{Dir: dir, FS: files})
+	return nil, fmt.Errorf("no base of kind %q", kind)
 }
 
 func (f *failing) Fail(r *rand.Rand) string {
