@@ -56,12 +56,14 @@ func (a *asker) gone(p *peer, now time.Time) {
 	delete(a.peers, p)
 }
 
-// judge notes whether the last stream was of use, or at least no vain one. Before the next one
-// begins there was time to work through what came last.
-func (a *asker) judge(useful, vain bool) {
+// judge notes whether the last stream was of use. Before the next one begins there was time to work
+// through what came last. A stream that brought nothing counts even if there may have been nothing
+// to bring: else somebody without a thing would be asked for ever, before one whose stream was once
+// too slow.
+func (a *asker) judge(useful bool) {
 	if n, here := a.peers[a.judged]; here && useful {
 		a.peers[a.judged] = 0
-	} else if here && vain {
+	} else if here {
 		a.peers[a.judged] = n + 1
 	}
 	a.judged = nil

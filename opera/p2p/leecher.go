@@ -26,9 +26,8 @@ type leecher struct {
 	forced bool // somebody is far ahead
 
 	// The stream that goes on.
-	ahead bool // who sends it said that it is in a later epoch, so there must be something
-	kind  uint8
-	open  []inter.EventID // last events of chunks that came and are not connected
+	kind uint8
+	open []inter.EventID // last events of chunks that came and are not connected
 }
 
 // enter begins with an epoch, of which there may be events. The stream of the one before
@@ -100,10 +99,11 @@ func (l *leecher) start(now time.Time) {
 		return
 	}
 	l.sweep()
-	l.judge(l.finished > 0, l.ahead)
+	l.judge(l.finished > 0)
 	ahead, vain := l.best(ahead)
-	if len(beside) > 0 && (len(ahead) == 0 || l.try%5 == 4 || vain > 0 && l.try%2 == 1) {
-		ahead, _ = l.best(beside)
+	beside, usual := l.best(beside)
+	if len(beside) > 0 && (len(ahead) == 0 || l.try%5 == 4 || vain > usual && l.try%2 == 1) {
+		ahead = beside
 	}
 	if len(ahead) == 0 {
 		return
@@ -113,7 +113,6 @@ func (l *leecher) start(now time.Time) {
 		l.kind = typeEvents
 	}
 	l.begin(ahead, uint32(l.epoch)<<12^l.try, now)
-	l.ahead = l.from.progressed().Epoch > l.epoch
 	l.forced, l.open = false, nil
 }
 

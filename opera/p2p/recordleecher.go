@@ -104,7 +104,7 @@ func (l *recordLeecher) start(now time.Time) {
 	if !wants || len(beyond) == 0 {
 		return
 	}
-	l.judge(l.took > 0, l.took == 0)
+	l.judge(l.took > 0)
 	best, _ := l.best(beyond)
 	l.begin(best, uint32(first)<<12^l.try, now)
 	l.ask, l.first, l.took = ask, first, 0

@@ -238,6 +238,38 @@ func TestAPeerThatServesNothingDoesNotStopTheOthers(t *testing.T) {
 	}
 }
 
+// A peer whose stream brought nothing once has its turn again among those who have nothing either,
+// whether somebody says that it is far ahead or not.
+func TestOneVainStreamIsForgiven(t *testing.T) {
+	for _, liar := range []bool{false, true} {
+		a := newAsking()
+		a.enter(4, true)
+		honest := a.at(5)
+		a.pass(time.Second)
+		a.pass(time.Minute) // nothing came
+		other := a.at(5)
+		a.pass(time.Minute)
+		if a.from != other || a.peers[honest] != 1 {
+			t.Fatal("the honest one is asked again at once")
+		}
+		a.enter(5, true)
+		if liar {
+			a.at(99)
+		}
+		turns := 0
+		for range 6000 { // ten minutes
+			before := len(a.asks)
+			a.force()
+			if a.pass(100 * time.Millisecond); len(a.asks) > before && a.of[before] == honest {
+				turns++
+			}
+		}
+		if turns < 5 {
+			t.Errorf("with a liar: %v, the honest one has %d turns of %d", liar, turns, len(a.asks))
+		}
+	}
+}
+
 func TestWhoStandsWhileAPeerIsFartherAsksAgain(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	s := stillness{since: now}
