@@ -83,19 +83,24 @@ func matches(hash digester) body {
 	}
 }
 
-// activated tells whether the protocol has a type of keys. Its error is the state's.
-func (a *Apply) activated(t types.KeyType) (bool, error) {
+// activated refuses what is of a type of keys that the protocol does not have, with that kind of
+// exception. Another error is the state's.
+func (a *Apply) activated(t types.KeyType, refusal *exception.Kind, what, where string) error {
 	known, err := a.Chain.KeyTypes()
-	return int(t) < known, err
+	if err == nil && int(t) >= known {
+		err = exception.New(refusal, "Unactivated %s type used %s", what, where)
+	}
+	return err
 }
 
 // signature checks what is demanded of a signature before its key is recovered.
-func (a *Apply) signature(sig *types.Signature, function string) error {
-	ok, err := a.activated(sig.Type)
-	if err == nil && !ok {
-		err = exception.New(exception.UnactivatedSignatureType, "Unactivated signature type used during %s", function)
-	}
-	return err
+func (a *Apply) signature(sig *types.Signature, where string) error {
+	return a.activated(sig.Type, exception.UnactivatedSignatureType, "signature", where)
+}
+
+// key checks what is demanded of a key before it is used.
+func (a *Apply) key(k *types.PublicKey, where string) error {
+	return a.activated(k.Type, exception.UnactivatedKeyType, "key", where)
 }
 
 func (a *Apply) signatureSize(sig *types.Signature) error {
@@ -115,13 +120,11 @@ func assertRecoverKey(a *Apply, m []byte, s []uint64) (uint64, error) {
 	if err := a.unpack(span(m, s, 3), &key); err != nil {
 		return 0, err
 	}
-	if err := a.signature(&sig, "assert_recover_key"); err != nil {
+	if err := a.signature(&sig, "during assert_recover_key"); err != nil {
 		return 0, err
 	}
-	if ok, err := a.activated(key.Type); err != nil {
+	if err := a.key(&key, "when creating assert_recover_key"); err != nil {
 		return 0, err
-	} else if !ok {
-		return 0, exception.New(exception.UnactivatedKeyType, "Unactivated key type used when creating assert_recover_key")
 	}
 	if err := a.signatureSize(&sig); err != nil {
 		return 0, err
@@ -141,7 +144,7 @@ func recoverKey(a *Apply, m []byte, s []uint64) (uint64, error) {
 	if err := a.unpack(span(m, s, 1), &sig); err != nil {
 		return 0, err
 	}
-	if err := a.signature(&sig, "recover_key"); err != nil {
+	if err := a.signature(&sig, "during recover_key"); err != nil {
 		return 0, err
 	}
 	if err := a.signatureSize(&sig); err != nil {

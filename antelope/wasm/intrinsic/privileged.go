@@ -178,10 +178,8 @@ func (a *Apply) signing(p *types.ProducerAuthority, checkKeys bool) error {
 	unique := make(map[types.PublicKey]bool, len(p.Authority.Keys))
 	for _, k := range p.Authority.Keys {
 		a.Charge(looking)
-		if ok, err := a.activated(k.Key.Type); err != nil {
+		if err := a.key(&k.Key, "in proposed producer schedule"); err != nil {
 			return err
-		} else if !ok {
-			return exception.New(exception.UnactivatedKeyType, "Unactivated key type used in proposed producer schedule")
 		}
 		if checkKeys {
 			if err := present(k.Key); err != nil {
