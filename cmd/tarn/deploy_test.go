@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"tarn/antelope/config"
+	"tarn/internal/loopback"
 )
 
 // producing is the configuration of a chain's only producer, whose peers' port is closed.
@@ -89,12 +90,9 @@ func TestAnImagesHealthIsThatOfItsNode(t *testing.T) {
 	if where == 0 || words[where] != "0.0.0.0:"+inside {
 		t.Fatalf("the image's node is started with %q", words)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	words[where] = loopback.Address(t)
+	_, port, err := net.SplitHostPort(words[where])
 	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
 	script := &command[len(command)-1]
@@ -102,7 +100,6 @@ func TestAnImagesHealthIsThatOfItsNode(t *testing.T) {
 		t.Fatalf("the check asks elsewhere: %s", *script)
 	}
 	*script = strings.Replace(*script, "/"+inside, "/"+port, 1)
-	words[where] = "127.0.0.1:" + port
 	healthy := func() bool {
 		code, _ := status(t, command[0], command[1:]...)
 		return code == 0
