@@ -131,15 +131,20 @@ func (f failure) Error() string {
 // Unwrap returns the error that the node ended with, and its exit code.
 func (f failure) Unwrap() error { return f.error }
 
-// Keep writes a file unless there is one: its owner may have changed it.
+// Keep writes a file unless there is one: its owner may have changed it. It is there whole or not at
+// all, and for its owner's eyes only.
 func Keep(path, text string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		return nil
+	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		return err
 	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}
+	defer os.Remove(f.Name()) //nolint:errcheck // it has the other name by then
 	_, err = io.WriteString(f, text)
-	return errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }

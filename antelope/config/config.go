@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"tarn/store/vfs"
 )
 
 // Environment is what the process around the options is like.
@@ -154,7 +156,7 @@ func (c *Config) read(t *table, mayMake bool) (string, error) {
 	if err := os.MkdirAll(c.ConfigDir, 0o755); err != nil {
 		return "", refuse(err)
 	}
-	if err := os.WriteFile(c.File, []byte(t.defaults()), 0o644); err != nil {
+	if err := vfs.WriteDurably(vfs.OS, c.File, []byte(t.defaults())); err != nil {
 		return "", refuse(err)
 	}
 	return "", nil

@@ -11,11 +11,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"tarn/antelope/exception"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
+	"tarn/store/vfs"
+	"tarn/store/vfs/errorfs"
 )
 
 // The digests on every public chain, taken from the originals' own listing.
@@ -254,7 +257,7 @@ func TestHistoryFollowsForks(t *testing.T) {
 	}
 }
 
-func load(t *testing.T, dir string, populate bool) (*Set, string, error) {
+func loadIn(t *testing.T, dir string, populate bool) (*Set, string, error) {
 	t.Helper()
 	var log strings.Builder
 	s, err := Load(dir, populate, slog.New(slog.NewTextHandler(&log, nil)))
@@ -263,7 +266,7 @@ func load(t *testing.T, dir string, populate bool) (*Set, string, error) {
 
 func TestLoadWritesTheFilesThatAreMissing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "config", "protocol_features")
-	s, log, err := load(t, dir, true)
+	s, log, err := loadIn(t, dir, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -290,7 +293,7 @@ func TestLoadWritesTheFilesThatAreMissing(t *testing.T) {
 	if err != nil || string(got) != want {
 		t.Errorf("file: %v\n%s\nwant\n%s", err, got, want)
 	}
-	again, log, err := load(t, dir, true)
+	again, log, err := loadIn(t, dir, true)
 	if err != nil || strings.Contains(log, "Saved") || strings.Contains(log, "problem") {
 		t.Fatalf("second start: %v\n%s", err, log)
 	}
@@ -300,6 +303,23 @@ func TestLoadWritesTheFilesThatAreMissing(t *testing.T) {
 	for i, f := range again.All() {
 		if g := s.All()[i]; f.Digest != g.Digest || f.Restrictions != g.Restrictions {
 			t.Errorf("%s: %+v became %+v", g.Codename, g, f)
+		}
+	}
+}
+
+// A start that a full disk, or its end, interrupts while it writes the files leaves nothing in the
+// next one's way.
+func TestALoadThatIsInterruptedLeavesNoPartOfAFile(t *testing.T) {
+	for nth := range 12 { // the first two files; the others are written as these
+		dir := t.TempDir()
+		disk := errorfs.New(vfs.OS)
+		fired := disk.Inject(errorfs.Fault{Ops: errorfs.Change, Nth: nth + 1, Ever: true, Err: syscall.ENOSPC, Part: true})
+		if _, err := load(disk, dir, true, slog.New(slog.DiscardHandler)); err != nil || fired() == 0 {
+			t.Fatalf("change %d: %v", nth+1, err)
+		}
+		s, log, err := loadIn(t, dir, true)
+		if err != nil || len(s.All()) != 22 || strings.Contains(log, "problem") {
+			t.Fatalf("after change %d failed: %v\n%s", nth+1, err, log)
 		}
 	}
 }
@@ -323,7 +343,7 @@ func TestLoadTakesRestrictionsFromFiles(t *testing.T) {
 	write("broken.json", "{")
 	write("foreign.json", file, "", known[1], "1970-01-01T00:00:00.000", "true", "true", "OTHER_FEATURE")
 	write("not-a-feature.txt", "{")
-	s, log, err := load(t, dir, false)
+	s, log, err := loadIn(t, dir, false)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, log)
 	}
@@ -355,10 +375,10 @@ func TestLoadRefusesWhatItCannotRead(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := load(t, file, true); !errors.As(err, new(*FolderError)) {
+	if _, _, err := loadIn(t, file, true); !errors.As(err, new(*FolderError)) {
 		t.Errorf("a file for a directory: %v", err)
 	}
-	if s, _, err := load(t, filepath.Join(t.TempDir(), "none"), false); err != nil || s.Builtin(0).Enabled {
+	if s, _, err := loadIn(t, filepath.Join(t.TempDir(), "none"), false); err != nil || s.Builtin(0).Enabled {
 		t.Errorf("no directory, not to be populated: %v", err)
 	}
 	dir := t.TempDir()
@@ -368,14 +388,14 @@ func TestLoadRefusesWhatItCannotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := load(t, dir, true); !errors.As(err, new(*FolderError)) {
+	if _, _, err := loadIn(t, dir, true); !errors.As(err, new(*FolderError)) {
 		t.Errorf("two files for a feature: %v", err)
 	}
 	dir = t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "BUILTIN-GET_SENDER.json"), []byte("{"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := load(t, dir, true); !errors.As(err, new(*FolderError)) {
+	if _, _, err := loadIn(t, dir, true); !errors.As(err, new(*FolderError)) {
 		t.Errorf("a broken file where the default belongs: %v", err)
 	}
 }

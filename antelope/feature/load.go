@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"tarn/antelope/types"
+	"tarn/store/vfs"
 )
 
 // FolderError is a folder of protocol features that cannot be used. The text is for the
@@ -32,6 +33,11 @@ func folderError(format string, args ...any) error {
 // are reported and ignored. The log gets nodeos' lines (Leap:
 // initialize_protocol_features). A folder that cannot be used is a *FolderError.
 func Load(dir string, populate bool, log *slog.Logger) (*Set, error) {
+	return load(vfs.OS, dir, populate, log)
+}
+
+// load writes by way of disk.
+func load(disk vfs.FS, dir string, populate bool, log *slog.Logger) (*Set, error) {
 	switch info, err := os.Stat(dir); {
 	case errors.Is(err, fs.ErrNotExist):
 		if populate {
@@ -45,7 +51,7 @@ func Load(dir string, populate bool, log *slog.Logger) (*Set, error) {
 		return nil, folderError("Path to protocol-features is not a directory: %s", dir)
 	}
 	l := loader{
-		dir: dir, populate: populate, log: log, set: NewSet(),
+		disk: disk, dir: dir, populate: populate, log: log, set: NewSet(),
 		found: map[types.Checksum256]Feature{}, files: map[Codename]string{},
 		visited: map[Codename]types.Checksum256{},
 	}
@@ -69,6 +75,7 @@ func Load(dir string, populate bool, log *slog.Logger) (*Set, error) {
 
 // loader is the state of Load.
 type loader struct {
+	disk     vfs.FS
 	dir      string
 	populate bool
 	log      *slog.Logger
@@ -170,17 +177,17 @@ func (l *loader) report(f Feature, d types.Checksum256) {
 }
 
 // write saves a default. Only a name that is taken is an error: the feature does
-// not depend on the file.
+// not depend on the file. No part of one ever has the name, which the next start would take for
+// somebody else's.
 func (l *loader) write(f *Feature) error {
 	path := filepath.Join(l.dir, "BUILTIN-"+f.Codename.String()+".json")
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if errors.Is(err, fs.ErrExist) {
+	taken, err := l.disk.Exists(path)
+	if taken {
 		return folderError(
 			"Could not save builtin protocol feature with codename '%s' because a file at the following path already exists: %s", f.Codename, path)
 	}
 	if err == nil {
-		_, err = file.Write(f.file())
-		err = errors.Join(err, file.Close())
+		err = vfs.WriteDurably(l.disk, path, f.file())
 	}
 	if err != nil {
 		l.log.Error(fmt.Sprintf("Error occurred while writing default specification for builtin protocol feature '%s' (with digest of '%x') to: %s",

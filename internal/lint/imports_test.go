@@ -57,7 +57,8 @@ var rules = []rule{
 	// What nodeos throws for their errors is the node's to say.
 	{"antelope/blocklog", []string{"antelope/types", "antelope/serial", "store/vfs", "internal/..."}},
 	{"antelope/space", []string{"probe", "internal/..."}},
-	{"antelope/config", []string{"antelope/control", "internal/..."}},
+	{"antelope/config", []string{"antelope/control", "store/vfs", "internal/..."}},
+	{"antelope/feature", []string{"antelope/exception", "antelope/serial", "antelope/types", "antelope/variant", "store/vfs", "internal/..."}},
 	{"antelope/consensus", []string{"antelope/...", "store/vfs", "internal/..."}},
 	{"antelope/producer", []string{"antelope/...", "store/vfs", "writer", "internal/..."}},
 	// What executes knows no forks and no logs. Transactions that leave nothing run above a view.
