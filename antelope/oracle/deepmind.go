@@ -107,7 +107,8 @@ func (p *Peer) tellStart(ctx context.Context, out *os.File, stderr string, args 
 	for {
 		select {
 		case err := <-done:
-			return fmt.Errorf("nodeos ended before it had replayed; %s says why: %w", stderr, err)
+			said, readErr := os.ReadFile(stderr)
+			return errors.Join(fmt.Errorf("nodeos ended before it was seen to have replayed (%v): %s", err, said[max(0, len(said)-2000):]), readErr)
 		case <-time.After(200 * time.Millisecond):
 		}
 		said, err := os.ReadFile(stderr)

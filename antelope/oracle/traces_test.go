@@ -35,7 +35,7 @@ func nodeosTraces(t *testing.T, p *Peer, from, work string) {
 	if err := replayFolder(from, work); err != nil {
 		t.Fatal(err)
 	}
-	ports, err := loopback.Addresses(1)
+	ports, err := loopback.Addresses(2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,8 @@ func nodeosTraces(t *testing.T, p *Peer, from, work string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := append(replayArguments(work, ports[0]), "--replay-blockchain")
+	// The plugin of traces brings that of HTTP, whose own port may be another test's.
+	args := append(replayArguments(work, ports[0]), "--replay-blockchain", "--http-server-address", ports[1])
 	err = errors.Join(p.tellStart(t.Context(), out, filepath.Join(work, "replay.log"), append(args, traceArguments()...)...), out.Close())
 	if err != nil {
 		t.Fatal(err)
