@@ -51,9 +51,22 @@ const retainedOpen = 8
 
 func (c *catalog) empty() bool { return c == nil || len(c.list) == 0 }
 
-func (c *catalog) first() uint32 { return c.list[0].first }
-
 func (c *catalog) last() uint32 { return c.list[len(c.list)-1].last }
+
+// behind returns the first block of the partitions that lead up to a block without a gap:
+// the block itself if none does.
+func (c *catalog) behind(first uint32) uint32 {
+	if c == nil {
+		return first
+	}
+	for _, r := range slices.Backward(c.list) {
+		if uint64(r.last)+1 < uint64(first) {
+			break
+		}
+		first = min(first, r.first)
+	}
+	return first
+}
 
 // find returns the partition that has a block.
 func (c *catalog) find(num uint32) (retainedLog, bool) {

@@ -73,18 +73,17 @@ func (l *Log) Head() (num uint32, id types.Checksum256, ok bool) {
 	return l.head.num, l.head.id, l.blocks
 }
 
-// First returns the number of the first block that can be read. In a log without
-// blocks it is the number that the first one must have, 0 before any reset.
+// First returns the number of the first block from which on all up to the head can be
+// read. Partitions before a gap, which a change of the options may have left, are read by
+// number only. In a log without blocks it is the number that the first one must have, 0
+// before any reset.
 func (l *Log) First() uint32 {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	switch {
-	case l.mode == empty && l.blocks:
+	if l.mode == empty && l.blocks {
 		return l.head.num
-	case l.mode != empty && !l.retained.empty():
-		return l.retained.first()
 	}
-	return l.first
+	return l.retained.behind(l.first)
 }
 
 // Durable returns the number of the last block that is known to survive a power

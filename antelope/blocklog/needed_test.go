@@ -1,6 +1,7 @@
 package blocklog
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -28,10 +29,12 @@ func has(l *Log, from uint32, want []sample) error {
 	if last := want[len(want)-1].num; head != last || l.First() > from {
 		return fmt.Errorf("the log has blocks %d to %d, needed are %d to %d", l.First(), head, from, last)
 	}
+	return lies(l, slices.DeleteFunc(slices.Clone(want), func(s sample) bool { return s.num < from }))
+}
+
+// lies tells whether blocks are read as they were written.
+func lies(l *Log, want []sample) error {
 	for _, s := range want {
-		if s.num < from {
-			continue
-		}
 		if b, err := l.ReadRaw(s.num); err != nil || string(b) != string(s.data) {
 			return fmt.Errorf("block %d: %v", s.num, err)
 		}
@@ -154,4 +157,55 @@ func TestReversibleBlocksBehindANameThatIsNotDurableSurvive(t *testing.T) {
 			t.Fatalf("%d blocks are left\n%v", got.Len(), state)
 		}
 	}
+}
+
+// A log that was pruned between two times in partitions has a gap. It begins after the gap,
+// what lies before it is still read by number, and it is gone on with.
+func TestAGapBetweenPartitionsIsNotCountedAsBlocks(t *testing.T) {
+	parts, prunes := Options{Stride: ptr(uint32(5))}, Options{RetainBlocks: ptr(uint32(3)), PruneBytes: 1024}
+	fs := memory()
+	open := func(o Options) *Log {
+		o.Dir, o.FS, o.Now = testDir, fs, testOptions(fs).Now
+		return mustOpen(t, o)
+	}
+	c := newChain(newRand(t), 1)
+	l := open(parts)
+	want := begin(t, l, c)
+	want = append(want, add(t, l, c, 11, 300)...)
+	must(t, l.Close())
+	l = open(prunes)
+	want = append(want, add(t, l, c, 30, 300)...)
+	must(t, l.Close())
+	for range 2 {
+		l = open(parts)
+		head := want[len(want)-1].num
+		first := l.First()
+		if first <= 12 || first > head-2 {
+			t.Fatalf("a log to %d with blocks up to 10, a gap, and the last ones, begins with %d", head, first)
+		}
+		must(t, has(l, first, want))
+		must(t, lies(l, want[:10]))
+		if _, err := l.ReadRaw(first - 1); !errors.Is(err, ErrNotFound) {
+			t.Fatalf("block %d is in the gap: %v", first-1, err)
+		}
+		must(t, l.Truncate(head-1))
+		want = want[:len(want)-1]
+		c.last = want[len(want)-1]
+		want = append(want, add(t, l, c, 14, 300)...)
+		must(t, has(l, first, want))
+		must(t, l.Close())
+	}
+
+	// A snapshot far ahead begins a log anew, behind another gap.
+	c = newChain(newRand(t), 1000)
+	l = open(parts)
+	must(t, l.Reset(l.retained.chainID, 1000))
+	must(t, l.Close())
+	l = open(parts)
+	if num, _, ok := l.Head(); ok || l.First() != 1000 {
+		t.Fatalf("a log begun anew at block 1000 has head %d, %v, and begins with %d", num, ok, l.First())
+	}
+	must(t, has(l, 1000, add(t, l, c, 7, 300)))
+	must(t, lies(l, want[:10]))
+	must(t, l.Close())
 }

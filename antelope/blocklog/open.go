@@ -327,7 +327,7 @@ func (l opening) adopt(e extent) error {
 	if err := l.settleFiles(); err != nil {
 		return err
 	}
-	if !e.blocks && !l.retained.empty() {
+	if !e.blocks && !l.retained.empty() && l.retained.last()+1 == l.first {
 		return l.headFromRetained()
 	}
 	return nil

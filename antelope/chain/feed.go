@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"golang.org/x/sync/semaphore"
@@ -55,8 +56,10 @@ func (r *resumption) feed(first, last uint32) *feed {
 				return
 			}
 			job := func() {
-				next := fed{err: err}
-				if err == nil {
+				var next fed
+				if err != nil {
+					next.err = fmt.Errorf("read the block log to replay it: %w", err)
+				} else {
 					next = r.unpackRaw(raw)
 				}
 				next.weight = weight

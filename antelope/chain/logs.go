@@ -87,7 +87,7 @@ func (l logs) has(h *consensus.HeaderState) (bool, error) {
 	}
 	b, err := l.blocks.Read(h.BlockNum)
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("compare the state's block with that of the block log: %w", err)
 	}
 	return b.ID() == h.ID, nil
 }

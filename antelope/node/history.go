@@ -6,6 +6,7 @@ import (
 	"math"
 	"path/filepath"
 
+	"tarn/antelope/blocklog"
 	"tarn/antelope/control"
 	"tarn/antelope/serial"
 	"tarn/antelope/ship"
@@ -55,11 +56,8 @@ func (s historySource) Block(num uint32, id types.Checksum256) ([]byte, error) {
 	if b := s.n.chain.Fork().Block(id); b != nil && b.Block != nil {
 		return b.Block.Append(nil), nil
 	}
-	if !s.logged(num) {
-		return nil, nil
-	}
-	b, err := s.n.log.ReadRaw(num)
-	if err != nil {
+	b, err := s.n.loggedBlock(num)
+	if err != nil || b == nil {
 		return nil, err
 	}
 	var h types.BlockHeader
@@ -83,20 +81,29 @@ func (s historySource) BlockID(num uint32) (types.Checksum256, bool, error) {
 	if root := fork.Root(); root != nil && root.BlockNum == num {
 		return root.ID, true, nil
 	}
-	if !s.logged(num) {
+	return s.n.loggedID(num)
+}
+
+// loggedBlock is a packed block of the block log; nil if the log lacks it, which may have let
+// it go at any moment.
+func (n *Node) loggedBlock(num uint32) ([]byte, error) {
+	b, err := n.log.ReadRaw(num)
+	if errors.Is(err, blocklog.ErrNotFound) {
+		return nil, nil
+	}
+	return b, err
+}
+
+// loggedID is the id of a block of the block log; false if the log lacks it.
+func (n *Node) loggedID(num uint32) (types.Checksum256, bool, error) {
+	h, err := n.log.ReadHeader(num)
+	if errors.Is(err, blocklog.ErrNotFound) {
 		return types.Checksum256{}, false, nil
 	}
-	h, err := s.n.log.ReadHeader(num)
 	if err != nil {
 		return types.Checksum256{}, false, err
 	}
 	return h.ID(), true, nil
-}
-
-// logged tells whether the block log has a block.
-func (s historySource) logged(num uint32) bool {
-	last, _, ok := s.n.log.Head()
-	return ok && num <= last && num >= s.n.log.First()
 }
 
 func (s historySource) Earliest() uint32 {

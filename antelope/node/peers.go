@@ -68,10 +68,7 @@ func (s *peers) Block(num uint32) ([]byte, error) {
 	if b := s.reversible(num); b != nil && b.Block != nil {
 		return b.Block.Append(nil), nil
 	}
-	if head, _, ok := s.n.log.Head(); !ok || num > head || num < s.n.log.First() {
-		return nil, nil
-	}
-	return s.n.log.ReadRaw(num)
+	return s.n.loggedBlock(num)
 }
 
 // BlockByID implements p2p.Chain.
@@ -80,14 +77,11 @@ func (s *peers) BlockByID(id types.Checksum256) ([]byte, error) {
 		return b.Block.Append(nil), nil
 	}
 	num := types.BlockNum(id)
-	if head, _, ok := s.n.log.Head(); !ok || num > head || num < s.n.log.First() {
-		return nil, nil
-	}
-	h, err := s.n.log.ReadHeader(num)
-	if err != nil || h.ID() != id {
+	logged, ok, err := s.n.loggedID(num)
+	if err != nil || !ok || logged != id {
 		return nil, err
 	}
-	return s.n.log.ReadRaw(num)
+	return s.n.loggedBlock(num)
 }
 
 // Knows implements p2p.Chain.
