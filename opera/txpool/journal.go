@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"sync"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
 
@@ -17,8 +19,9 @@ import (
 )
 
 // The journal is a file of transactions, one after the other as RLP, as go-opera's is. What
-// is written lives through a kill at once, and through a power cut a second later. A tail
-// that is torn or garbage is left out by the next start.
+// is written lives through a kill at once, and through a power cut two seconds later. What
+// does not wait any more by then is in a block, and has no sync of its own. A tail that is torn
+// or garbage is left out by the next start.
 
 // journal is the open file. Any goroutine may use it.
 type journal struct {
@@ -29,6 +32,8 @@ type journal struct {
 	file  vfs.File // nil after an error, until it is written anew
 	size  int64
 	dirty bool
+	// What was appended since the journal was looked at, and before that, and is not durable.
+	fresh, older []common.Hash
 }
 
 // journalGrowth is how many times the bytes that local transactions may have the journal
@@ -148,6 +153,9 @@ func (j *journal) append(txs types.Transactions) (size int64, err error) {
 	}
 	j.size += int64(len(b))
 	j.dirty = true
+	for _, tx := range txs {
+		j.fresh = append(j.fresh, tx.Hash())
+	}
 	return j.size, nil
 }
 
@@ -190,7 +198,8 @@ func (j *journal) rewrite(all func() types.Transactions) error {
 		return errors.Join(err, j.shut())
 	}
 	err = j.shut()
-	j.file, j.size, j.dirty = f, int64(len(b)), false
+	j.file, j.size = f, int64(len(b))
+	j.clean()
 	return err
 }
 
@@ -204,30 +213,43 @@ func (j *journal) shut() error {
 	return f.Close()
 }
 
-// syncJournal makes durable what was appended.
+// syncJournal makes durable what was appended a while ago, if some of it still waits.
 func (p *Pool) syncJournal() {
 	if p.journal == nil {
 		return
 	}
-	if err := p.journal.sync(); err != nil {
+	waits := func(hash common.Hash) bool { return p.Get(hash) != nil }
+	if err := p.journal.syncIf(waits); err != nil {
 		p.o.Warn(fmt.Errorf("local transactions may not survive a power cut: %w", err))
 		p.rejournal()
 	}
 }
 
-func (j *journal) sync() error {
+// syncIf makes the file durable if something waits that was there the last time, too.
+func (j *journal) syncIf(waits func(common.Hash) bool) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if slices.ContainsFunc(j.older, waits) {
+		return j.sync()
+	}
+	j.older, j.fresh = j.fresh, nil
+	return nil
+}
+
+// sync makes durable what was appended; with the lock held.
+func (j *journal) sync() error {
 	if !j.dirty || j.file == nil {
 		return nil
 	}
-	j.dirty = false
+	j.clean()
 	return j.file.Sync()
 }
 
+// clean notes that nothing is to be made durable.
+func (j *journal) clean() { j.dirty, j.fresh, j.older = false, nil, nil }
+
 func (j *journal) close() error {
-	err := j.sync()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return errors.Join(err, j.shut())
+	return errors.Join(j.sync(), j.shut())
 }

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"tarn/store/vfs/errorfs"
@@ -134,4 +135,38 @@ func TestAFullDiskCostsTheJournalOnly(t *testing.T) {
 	if b := disk.Blob("/journal"); b == nil || b.Size() == 0 {
 		t.Error("the journal lacks what came while the disk was full")
 	}
+}
+
+// A local transaction that goes on waiting is made durable; one that is in a block by then
+// costs no sync.
+func TestAJournalIsSyncedForWhatWaits(t *testing.T) {
+	files := errorfs.New(memfs.New())
+	j := &journal{fs: files, path: "/journal"}
+	if err := j.rewrite(func() types.Transactions { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	syncs := 0
+	files.Trace(func(op errorfs.Op, _ string) {
+		if op == errorfs.Sync {
+			syncs++
+		}
+	})
+	first, second := offer{from: 1, fee: 20}.tx(), offer{from: 1, nonce: 1, fee: 20}.tx()
+	waiting := map[common.Hash]bool{first.Hash(): true}
+	look := func(want int, what string) {
+		t.Helper()
+		if err := j.syncIf(func(hash common.Hash) bool { return waiting[hash] }); err != nil || syncs != want {
+			t.Errorf("%s: %d syncs, %v", what, syncs, err)
+		}
+	}
+	for _, tx := range []*types.Transaction{first, second} {
+		if _, err := j.append(types.Transactions{tx}); err != nil {
+			t.Fatal(err)
+		}
+		look(0, "it has just come")
+		waiting = map[common.Hash]bool{second.Hash(): true}
+	}
+	look(1, "one waits")
+	look(1, "it is durable")
+	look(1, "nothing came since")
 }
