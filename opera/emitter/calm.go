@@ -35,9 +35,10 @@ type calm struct {
 	synced    time.Time // since then nothing lacked that the journal has
 	joined    time.Time // when this node saw the validator become one, zero if it did not
 
-	made    inter.EventID // the last event that was made here
-	created time.Time     // of the last own event from elsewhere
-	found   time.Time     // when that one came
+	made    inter.EventID          // the last event that was made here
+	again   map[inter.EventID]bool // those that were made here before the start, and connected after it
+	created time.Time              // of the last own event from elsewhere
+	found   time.Time              // when that one came
 }
 
 // observe notes how the network is.
@@ -94,21 +95,31 @@ func (em *Emitter) mayEmit(now time.Time) error {
 	return nil
 }
 
-// recover connects the last own event that the journal has and the ledger lacks, as after
-// a crash. It may never have been sent; nobody can know. What is left to peers is waited
-// for.
+// recover connects the own events that the journal has and the ledger lacks, as after a
+// crash. The last one may never have been sent; nobody can know. What is left to peers is
+// waited for.
 func (em *Emitter) recover(c *chain.Chain) error {
 	if !em.recovering {
 		return nil
 	}
-	id := em.journal.id()
-	if id.Epoch() < c.Epoch().Epoch || c.Header(id) != nil {
-		em.recovering = false
-		return nil
+	j := em.journal
+	for ; len(j.kept) > 0; j.kept = j.kept[1:] {
+		if there, err := em.reconnect(c, idOf(j.kept[0]), eventOf(j.kept[0])); err != nil || !there {
+			return err
+		}
 	}
-	raw := em.journal.event()
+	em.recovering = false
+	return nil
+}
+
+// reconnect tells whether the ledger has an own event of the journal, or it is of an epoch that
+// is over. It connects it if it can.
+func (em *Emitter) reconnect(c *chain.Chain, id inter.EventID, raw []byte) (bool, error) {
+	if id.Epoch() < c.Epoch().Epoch || c.Header(id) != nil {
+		return true, nil
+	}
 	if raw == nil || id.Epoch() > c.Epoch().Epoch {
-		return nil
+		return false, nil
 	}
 	p, err := c.Verifier().Decode(raw)
 	if err == nil && p.Creator != em.o.Validator {
@@ -118,28 +129,27 @@ func (em *Emitter) recover(c *chain.Chain) error {
 		err = c.Verifier().Verify(p)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: the last own event in %s: %w", ErrLocked, em.journal.path, err)
+		return false, fmt.Errorf("%w: own event %v in %s: %w", ErrLocked, id, em.journal.path, err)
 	}
 	self, _ := p.SelfParent()
 	switch last := c.LastEvents()[p.Creator]; {
 	case last == self:
 	case last.Lamport() < self.Lamport():
-		return nil
+		return false, nil
 	default:
-		return fmt.Errorf("%w: the ledger's last event of validator %d is %v, and %v in %s does not follow it",
+		return false, fmt.Errorf("%w: the ledger's last event of validator %d is %v, and %v in %s does not follow it",
 			ErrLocked, em.o.Validator, last, id, em.journal.path)
 	}
 	switch err := c.Connect(p); {
 	case c.Failed() != nil:
-		return fmt.Errorf("connect the last own event, of %s: %w", em.journal.path, err)
+		return false, fmt.Errorf("connect own event %v of %s: %w", id, em.journal.path, err)
 	case errors.Is(err, chain.ErrParents):
-		return nil
+		return false, nil
 	case err != nil:
-		return fmt.Errorf("%w: the last own event in %s: %w", ErrLocked, em.journal.path, err)
+		return false, fmt.Errorf("%w: own event %v in %s: %w", ErrLocked, id, em.journal.path, err)
 	}
-	em.recovering = false
-	em.calm.made, em.unsent = id, p
-	return nil
+	em.calm.again[id], em.unsent = true, append(em.unsent, p)
+	return true, nil
 }
 
 // isJournalled checks that the ledger's last own event is the one that was made last, as

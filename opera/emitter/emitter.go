@@ -1,7 +1,7 @@
 // Package emitter is what a validator says: it decides when to make an event, with which
 // parents, transactions and votes, signs it, and sees to it that nothing is signed twice.
 //
-// It owns the time between events, the choice, and the journal of the last own event. The
+// It owns the time between events, the choice, and the journal of the last own events. The
 // ledger judges: what an event claims is computed by opera/chain, and the event passes the
 // checks that a stranger's does. It opens no connection and keeps no transactions.
 //
@@ -9,10 +9,11 @@
 //
 // An event is drafted on the writer's goroutine and signed outside. Then it goes, durable,
 // into the journal; then the writer connects it, if nothing has come in between; then the
-// ledger makes it durable with all that it needs; then it is sent. So whatever anybody can
-// have seen of this validator is in the journal, or was replaced there by what follows it:
-// after any crash the journal's event is connected again before another one is made. An event
-// that was not connected after all leaves the journal again.
+// ledger makes parents of others durable, if it has any; then it is sent. The journal keeps
+// own events until the ledger has made them durable. So after any crash whatever anybody can
+// have seen of this validator is in the one or the other: the journal's events are connected
+// again before another one is made. An event that was not connected after all leaves the
+// journal again.
 //
 // # Invariants
 //
@@ -28,6 +29,7 @@ package emitter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -47,8 +49,8 @@ type Emitter struct {
 	calm    calm
 	failed  error
 	noticed time.Time
-	unsent  *inter.Payload // connected again, to be sent
-	// recovering: the ledger may lack the journal's event.
+	unsent  []*inter.Payload // connected again, to be sent
+	// recovering: the ledger may lack events of the journal.
 	recovering bool
 	offered    *offers // what waits, nil if that is to be asked for
 
@@ -85,14 +87,14 @@ type Emitter struct {
 // New returns an emitter, which makes nothing until Tick or Run.
 func New(o Options) (*Emitter, error) {
 	o.fill()
-	j, err := openJournal(o.FS, o.Journal)
+	j, err := openJournal(o.FS, o.Journal, o.Chain.SyncEvents)
 	if err != nil {
 		return nil, err
 	}
 	now := o.Now()
 	return &Emitter{
 		o: o, journal: j, recovering: !j.id().IsZero(), index: -1,
-		calm: calm{started: now, connected: now, synced: now},
+		calm: calm{started: now, connected: now, synced: now, again: map[inter.EventID]bool{}},
 	}, nil
 }
 
@@ -102,6 +104,13 @@ const tick = 11 * time.Millisecond
 // Run makes events until the context ends, which is no error, or until one wraps ErrLocked
 // or is the ledger's or the journal's.
 func (em *Emitter) Run(ctx context.Context) error {
+	if err := em.run(ctx); err != nil {
+		return errors.Join(err, em.journal.shut())
+	}
+	return em.journal.close()
+}
+
+func (em *Emitter) run(ctx context.Context) error {
 	timer := time.NewTicker(tick)
 	defer timer.Stop()
 	for {
@@ -150,9 +159,14 @@ func (em *Emitter) emit(ctx context.Context, now time.Time) (*inter.Payload, err
 	if err != nil {
 		return nil, err
 	}
-	if again := em.unsent; again != nil {
+	if again := em.unsent; len(again) > 0 {
 		em.unsent = nil
-		return again, em.send(again)
+		for _, p = range again {
+			if err := em.send(p); err != nil {
+				return nil, err
+			}
+		}
+		return p, nil
 	}
 	if p == nil {
 		return nil, nil

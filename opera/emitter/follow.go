@@ -139,7 +139,7 @@ func (em *Emitter) hear(c *chain.Chain, a chain.Arrival, now time.Time) error {
 	}
 	em.payloads.hear(a.ID, c.Parents(a.ID), txs)
 	// What the ledger had at the start does not come from elsewhere, whatever its clock said.
-	if !own || a.ID == em.calm.made || !em.begun {
+	if !own || a.ID == em.calm.made || em.calm.again[a.ID] || !em.begun {
 		return nil
 	}
 	return em.foreign(a, now)

@@ -29,7 +29,6 @@ func (em *Emitter) publish(ctx context.Context, p *inter.Payload) (*inter.Payloa
 		em.refused(fmt.Errorf("is the key that of validator %d? %w", em.o.Validator, err))
 		return nil, nil
 	}
-	before := em.journal.last
 	if err := em.journal.write(p.ID(), raw); err != nil {
 		return nil, err
 	}
@@ -45,7 +44,7 @@ func (em *Emitter) publish(ctx context.Context, p *inter.Payload) (*inter.Payloa
 	case broken: // whether the ledger has it, its next start will see
 		return nil, err
 	}
-	return nil, errors.Join(err, em.journal.replace(before))
+	return nil, errors.Join(err, em.journal.withdraw())
 }
 
 // sign completes an event, and returns it as it travels.
@@ -85,11 +84,20 @@ func (em *Emitter) refused(err error) {
 	em.notice(em.emittedAt, "an own event of validator %d is wrong, nobody gets it: %w", em.o.Validator, err)
 }
 
-// send gives an own event to everybody, once nothing of it can be lost.
+// send gives an own event to everybody. It is durable in the journal, and so are those that
+// it follows; events of others, which it may have for parents, are not before the ledger's.
 func (em *Emitter) send(p *inter.Payload) error {
-	if err := em.o.Chain.SyncEvents(); err != nil {
-		return fmt.Errorf("make the own event %v durable: %w", p.ID(), err)
+	if others(p) {
+		if err := em.o.Chain.SyncEvents(); err != nil {
+			return fmt.Errorf("make the parents of the own event %v durable: %w", p.ID(), err)
+		}
 	}
 	em.o.Network.Broadcast(p)
 	return nil
+}
+
+// others tells whether an event has parents of others.
+func others(p *inter.Payload) bool {
+	_, self := p.SelfParent()
+	return len(p.Parents) > 1 || len(p.Parents) == 1 && !self
 }

@@ -12,6 +12,8 @@ import (
 
 	"tarn/opera/chain"
 	"tarn/opera/inter"
+	"tarn/store/vfs"
+	"tarn/store/vfs/errorfs"
 	"tarn/store/vfs/memfs"
 	"tarn/store/vfs/recordfs"
 )
@@ -220,7 +222,7 @@ func TestALedgerThatLacksTheLastEventIsWaitedFor(t *testing.T) {
 	n := w.nodes[0]
 	w.pay(1, 0)
 	w.run(3 * time.Second)
-	last, raw := n.em.journal.id(), n.em.journal.last
+	last, raw := n.em.journal.id(), n.em.journal.last.content
 	for _, c := range []struct {
 		name string
 		file []byte
@@ -234,7 +236,7 @@ func TestALedgerThatLacksTheLastEventIsWaitedFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer p.Close()
-		if err := (&journal{fs: p.disk, path: "/last"}).replace(c.file); err != nil {
+		if err := vfs.WriteDurably(p.disk, "/last", c.file); err != nil {
 			t.Fatal(err)
 		}
 		again := newWorld(t, 1)
@@ -310,7 +312,7 @@ func TestAnEventThatIsNotConnectedLeavesTheJournal(t *testing.T) {
 	if got := n.em.journal.id(); got != before {
 		t.Errorf("the journal has %v, which nobody has seen, not %v", got, before)
 	}
-	if j, err := openJournal(p.disk, "/emitter/last"); err != nil || j.id() != before {
+	if j, err := openJournal(p.disk, "/emitter/last", nil); err != nil || j.id() != before {
 		t.Errorf("the file has %v, %v", j.id(), err)
 	}
 }
@@ -319,3 +321,54 @@ func TestAnEventThatIsNotConnectedLeavesTheJournal(t *testing.T) {
 type writer func(work func(*chain.Chain) error) error
 
 func (w writer) Do(_ context.Context, work func(*chain.Chain) error) error { return w(work) }
+
+// The own events of a lone validator cost the log of events no sync. All of them are there
+// again after a power cut, whatever it leaves of the log.
+func TestALoneValidatorsEventsAreInTheJournalAlone(t *testing.T) {
+	traced := errorfs.New(memfs.New())
+	disk := recordfs.New(traced)
+	p, err := open(disk, 1, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, 9)
+	n := w.join(p, 1, nil)
+	w.run(time.Second)
+	syncs := 0
+	traced.Trace(func(op errorfs.Op, path string) {
+		if op == errorfs.Sync && strings.HasPrefix(path, "/history/events") {
+			syncs++
+		}
+	})
+	for i := range uint64(12) {
+		w.pay(1, i)
+		w.run(time.Second)
+	}
+	if syncs != 0 {
+		t.Errorf("the log of events was synced %d times", syncs)
+	}
+	sent, head, lost := w.sent, n.Chain.Head().Number, 0
+	for state := range disk.Recording().Some(recordfs.Options{From: disk.Position() - 1, Count: 10, Seed: 1}) {
+		again, err := open(state.FS, 1, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost += int(head - again.Head().Number)
+		alone := newWorld(t, 9)
+		alone.now = w.now
+		alone.join(again, 1, nil)
+		alone.run(tick)
+		for id := range sent {
+			if raw, err := again.Event(id); err != nil || raw == nil {
+				t.Errorf("event %v was sent, and is lost: %v", id, err)
+			}
+		}
+		if again.Head().Number < head {
+			t.Errorf("block %d was told of, there is %d", head, again.Head().Number)
+		}
+		if err := again.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d blocks were made again from the journal", lost)
+}

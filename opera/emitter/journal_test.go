@@ -1,0 +1,249 @@
+package emitter
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"tarn/opera/inter"
+	"tarn/store/vfs"
+	"tarn/store/vfs/errorfs"
+	"tarn/store/vfs/memfs"
+	"tarn/store/vfs/recordfs"
+)
+
+func nothing() error { return nil }
+
+// contentOf is a record's content that is told apart from others.
+func contentOf(n byte, size int) (id inter.EventID, raw []byte) {
+	id[31] = n
+	return id, bytes.Repeat([]byte{n}, size)
+}
+
+func write(t *testing.T, j *journal, n byte, size int) {
+	t.Helper()
+	id, raw := contentOf(n, size)
+	if err := j.write(id, raw); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// kept are the records that a file keeps.
+func kept(t *testing.T, files vfs.FS) (all []byte) {
+	t.Helper()
+	j, err := openJournal(files, "/last", nothing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, content := range j.kept {
+		all = append(all, idOf(content)[31])
+	}
+	return all
+}
+
+// After a power cut at any write the journal has every event that was written since the
+// ledger was made durable, and perhaps the one that was being written.
+func TestAJournalKeepsWhatTheLedgerMayLack(t *testing.T) {
+	s := seed(t)
+	r := rand.New(rand.NewPCG(s, 1))
+	disk := recordfs.New(memfs.New())
+	type moment struct {
+		at            int
+		settled, last byte
+	}
+	var moments []moment
+	now := moment{}
+	j, err := openJournal(disk, "/last", func() error {
+		now.settled = now.last
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := byte(1); n <= 60; n++ {
+		write(t, j, n, r.IntN(halfBytes/8))
+		if n%7 == 0 { // it was not connected, and the next one takes its place
+			if err := j.withdraw(); err != nil {
+				t.Fatal(err)
+			}
+			write(t, j, n, 100)
+		}
+		now.at, now.last = disk.Position(), n
+		moments = append(moments, now)
+	}
+	states := 0
+	for state := range disk.Recording().Some(recordfs.Options{From: 0, Count: 10 * *crashStates, Seed: s}) {
+		states++
+		var settled, last byte
+		for _, m := range moments {
+			if m.at <= state.At {
+				settled, last = m.settled, m.last
+			}
+		}
+		all := kept(t, state.FS)
+		for n := settled + 1; n <= last; n++ {
+			if !slices.Contains(all, n) && n%7 != 0 {
+				t.Fatalf("of the events %d to %d there are %d\n%v", settled+1, last, all, state)
+			}
+		}
+		if len(all) > 0 && all[len(all)-1] < last || len(all) == 0 && last > 0 {
+			t.Fatalf("the last is %d, the journal has %d\n%v", last, all, state)
+		}
+	}
+	t.Logf("%d states", states)
+}
+
+// An own event costs its sectors, no new file and no name.
+func TestAnOwnEventWritesItsSectorsAlone(t *testing.T) {
+	files := errorfs.New(memfs.New())
+	j, err := openJournal(files, "/last", nothing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, j, 1, 300)
+	var ops []errorfs.Op
+	files.Trace(func(op errorfs.Op, _ string) { ops = append(ops, op) })
+	before := j.last.end
+	write(t, j, 2, 300)
+	if !slices.Equal(ops, []errorfs.Op{errorfs.Write, errorfs.Sync}) || j.last.end-before != vfs.Sector {
+		t.Errorf("%v, %d bytes", ops, j.last.end-before)
+	}
+}
+
+// A half is written over only once the ledger has made durable what is in it.
+func TestAJournalThatIsNotSettledForgetsNothing(t *testing.T) {
+	files, refused := memfs.New(), errors.New("the ledger cannot be made durable")
+	may := nothing
+	j, err := openJournal(files, "/last", func() error { return may() })
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, j, 1, 300)
+	may = func() error { return refused }
+	for n := byte(2); n < 20; n++ {
+		id, raw := contentOf(n, halfBytes/4)
+		if err := j.write(id, raw); err != nil {
+			if !errors.Is(err, refused) || len(kept(t, files)) != int(n)-1 {
+				t.Errorf("%v after %d events; %d", err, n-1, kept(t, files))
+			}
+			return
+		}
+	}
+	t.Error("a half was written over")
+}
+
+// Whatever was written by go-opera or an older program is read, and gone on from.
+func TestOlderJournalsAreRead(t *testing.T) {
+	id, raw := contentOf(9, 100)
+	for name, c := range map[string]struct{ file, want []byte }{
+		"an id": {id[:], []byte{9}}, "an id and an event": {append(id[:], raw...), []byte{9}}, "empty": {},
+	} {
+		files := memfs.New()
+		files.Put("/last", memfs.NewBlob(c.file))
+		if got := kept(t, files); !bytes.Equal(got, c.want) {
+			t.Errorf("%s: %d", name, got)
+		}
+		j, err := openJournal(files, "/last", nothing)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, j, 10, 100)
+		if got := kept(t, files); !bytes.Equal(got, append(c.want, 10)) {
+			t.Errorf("%s: %d after one more", name, got)
+		}
+	}
+}
+
+// While a node runs, and after a crash, go-opera finds an id from which it does not go on; after
+// an end it finds that of the last event, and may write its own over it.
+func TestGoOperaGoesOnAfterAnEndOnly(t *testing.T) {
+	files := memfs.New()
+	j, err := openJournal(files, "/last", nothing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, j, 1, 100)
+	begins := func() inter.EventID { return inter.EventID(files.Blob("/last").Bytes()) }
+	if got := begins(); got != noEvent() || got.Epoch() != 1<<32-1 {
+		t.Errorf("a running node's file begins with %x", got)
+	}
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := begins(); got != j.id() {
+		t.Errorf("the file begins with %x", got)
+	}
+	if j, err = openJournal(files, "/last", nothing); err != nil {
+		t.Fatal(err)
+	}
+	write(t, j, 2, 100)
+	if got := begins(); got != noEvent() {
+		t.Errorf("a running node's file begins with %x", got)
+	}
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := files.Open("/last", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, _ := contentOf(3, 0)
+	if _, err := f.WriteAt(other[:], 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := kept(t, files); !bytes.Equal(got, []byte{3}) {
+		t.Errorf("after go-opera: %d", got)
+	}
+}
+
+// Damage to a record that others follow, or to the header, is told of and not taken for the
+// end.
+func TestADamagedJournalIsRefused(t *testing.T) {
+	whole := memfs.New()
+	j, err := openJournal(whole, "/last", nothing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := byte(1); n <= 3; n++ {
+		write(t, j, n, 1000)
+	}
+	for at, refused := range map[int64]bool{
+		int64(idSize + 3): true, int64(idSize + 17): true, headerSize + 3: true, headerSize + 700: true, headerSize + 3*512 + 40: true,
+		j.last.from + 40: false, // it may have been torn, and nobody has seen it
+		j.last.end + 40:  false,
+	} {
+		files := whole.Clone()
+		f, err := files.Open("/last", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteAt([]byte{0x5a}, at); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := openJournal(files, "/last", nothing); (err != nil) != refused {
+			t.Errorf("a wrong byte at %d: %v", at, err)
+		}
+	}
+}
+
+// An event larger than a half gets a larger file, and the one before it is still there.
+func TestALargeEventIsKept(t *testing.T) {
+	files := memfs.New()
+	j, err := openJournal(files, "/last", nothing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, j, 1, 100)
+	write(t, j, 2, 3*halfBytes)
+	if got := kept(t, files); !bytes.Equal(got, []byte{1, 2}) {
+		t.Errorf("%d", got)
+	}
+	if err := j.withdraw(); err != nil {
+		t.Fatal(err)
+	}
+	if got := kept(t, files); !bytes.Equal(got, []byte{1}) {
+		t.Errorf("%d, once it is withdrawn", got)
+	}
+}

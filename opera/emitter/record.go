@@ -1,0 +1,178 @@
+package emitter
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math"
+
+	"tarn/opera/inter"
+	"tarn/store/vfs"
+)
+
+// The journal's file: a header, then two halves with records, each at a multiple of a sector.
+// Integers are little-endian.
+const (
+	journalMagic = "tarnown2" // behind the id, where no event of an older file begins so
+	headerSize   = vfs.Sector
+	headerUsed   = idSize + 8 + 8 + 4 + 4 // id, magic, salt, bytes of a half, checksum of these three
+	recordHead   = 8 + 4 + 4              // sequence, length, checksum of salt, both, and the content
+	idSize       = len(inter.EventID{})
+	// halfBytes is how much a half has. Larger ones have the log of events synced more
+	// seldom, and are written when the file is made.
+	halfBytes = 32 << 10
+	mostHalf  = 2 * (inter.MaxEventSize + 4<<10)
+)
+
+// entry is where a record lies in the file, and what it has.
+type entry struct {
+	content    []byte // an id, and mostly the event
+	sequence   uint64
+	half, size int64 // where its half begins, and the bytes of each half
+	from, end  int64
+}
+
+// noEvent is an id that no event has, of the last epoch that there can be. go-opera, which
+// knows nothing of the records, ends rather than going on from it.
+func noEvent() (id inter.EventID) {
+	binary.BigEndian.PutUint32(id[:], math.MaxUint32)
+	copy(id[8:], "see the records below it")
+	return id
+}
+
+func (j *journal) header(id inter.EventID, half int64) []byte {
+	b := append(make([]byte, 0, headerSize), id[:]...)
+	b = append(b, journalMagic...)
+	b = binary.LittleEndian.AppendUint64(b, j.salt)
+	b = binary.LittleEndian.AppendUint32(b, uint32(half))
+	b = binary.LittleEndian.AppendUint32(b, checksum(b[idSize:]))
+	return b[:headerSize]
+}
+
+// recordSize is how many bytes a record has, which fills whole sectors.
+func recordSize(content []byte) int64 {
+	return (recordHead + int64(len(content)) + vfs.Sector - 1) &^ (vfs.Sector - 1)
+}
+
+// appendRecord appends a record.
+func appendRecord(b []byte, salt, sequence uint64, content []byte) []byte {
+	end := len(b) + int(recordSize(content))
+	head := binary.LittleEndian.AppendUint64(nil, sequence)
+	head = binary.LittleEndian.AppendUint32(head, uint32(len(content)))
+	head = binary.LittleEndian.AppendUint32(head, recordSum(salt, head, content))
+	b = append(append(b, head...), content...)
+	return append(b, make([]byte, end-len(b))...)
+}
+
+// recordSum covers the salt, which nobody else knows: what others have put into an event never
+// looks like a record.
+func recordSum(salt uint64, head, content []byte) uint32 {
+	return checksum(binary.LittleEndian.AppendUint64(nil, salt), head, content)
+}
+
+func checksum(parts ...[]byte) (sum uint32) {
+	table := crc32.MakeTable(crc32.Castagnoli)
+	for _, p := range parts {
+		sum = crc32.Update(sum, table, p)
+	}
+	return sum
+}
+
+// read finds the last record, and what the file keeps.
+func (j *journal) read(f vfs.File) error {
+	size, err := f.Size()
+	if err != nil || size == 0 {
+		return err
+	}
+	if size < int64(idSize) || size > headerSize+2*mostHalf {
+		return fmt.Errorf("%d bytes are no events and no id", size)
+	}
+	file := make([]byte, size)
+	if _, err := f.ReadAt(file, 0); err != nil {
+		return err
+	}
+	if size < int64(headerUsed) || string(file[idSize:idSize+8]) != journalMagic {
+		if size > inter.MaxEventSize+int64(idSize) || inter.EventID(file) == noEvent() {
+			return fmt.Errorf("%d bytes are no event and no id, and offset %d is no header's", size, idSize)
+		}
+		j.keep(entry{content: file})
+		return nil
+	}
+	if checksum(file[idSize:headerUsed-4]) != binary.LittleEndian.Uint32(file[headerUsed-4:]) {
+		return fmt.Errorf("offset %d: the header is damaged", idSize)
+	}
+	j.salt = binary.LittleEndian.Uint64(file[idSize+8:])
+	half := int64(binary.LittleEndian.Uint32(file[idSize+16:]))
+	if half%vfs.Sector != 0 || headerSize+2*half != size {
+		return fmt.Errorf("%d bytes are not a header and twice %d", size, half)
+	}
+	return j.readRecords(file, half)
+}
+
+// keep has a record for the last one.
+func (j *journal) keep(p entry) { j.kept, j.last = append(j.kept, p.content), p }
+
+// readRecords reads both halves. The one that is written to has the higher numbers.
+func (j *journal) readRecords(file []byte, half int64) error {
+	first, second := j.readHalf(file, headerSize, half), j.readHalf(file, headerSize+half, half)
+	if len(first) > 0 && len(second) > 0 && first[0].sequence > second[0].sequence {
+		first, second = second, first
+	}
+	if len(first) > 0 && len(second) > 0 && first[len(first)-1].sequence+1 != second[0].sequence {
+		// A crash came while its first record was written over: the ledger has what it had.
+		first = nil
+	}
+	j.last = entry{half: headerSize, size: half, from: headerSize, end: headerSize}
+	for _, p := range append(first, second...) {
+		j.keep(p)
+	}
+	if err := j.isLast(file); err != nil {
+		return err
+	}
+	id := inter.EventID(file)
+	if j.marked = id == noEvent(); !j.marked && id != j.id() {
+		// go-opera has written over the id: its event is later than the records.
+		j.kept = nil
+		j.keep(entry{content: bytes.Clone(file[:idSize])})
+	}
+	return nil
+}
+
+// readHalf reads records from the beginning of a half until one is not whole, or older.
+func (j *journal) readHalf(file []byte, from, size int64) (all []entry) {
+	end := from + size
+	for at := from; at < end; at = all[len(all)-1].end {
+		p, ok := j.readRecord(file[at:end])
+		if !ok || len(all) > 0 && p.sequence != all[len(all)-1].sequence+1 {
+			break
+		}
+		p.half, p.size, p.from, p.end = from, size, at, at+recordSize(p.content)
+		all = append(all, p)
+	}
+	return all
+}
+
+// isLast checks that there is no record later than the last one that was read. A crash tears
+// only the last one; where one is not whole and others follow, that is damage.
+func (j *journal) isLast(file []byte) error {
+	for half := int64(headerSize); half < int64(len(file)); half += j.last.size {
+		for at := half; at < half+j.last.size; at += vfs.Sector {
+			if p, ok := j.readRecord(file[at : half+j.last.size]); ok && p.sequence > j.last.sequence {
+				return fmt.Errorf("offset %d: record %d is there, and the one behind record %d is damaged", at, p.sequence, j.last.sequence)
+			}
+		}
+	}
+	return nil
+}
+
+// readRecord reads the record that some bytes begin with.
+func (j *journal) readRecord(b []byte) (p entry, ok bool) {
+	p.sequence = binary.LittleEndian.Uint64(b)
+	length := int64(binary.LittleEndian.Uint32(b[8:]))
+	if p.sequence == 0 || length < int64(idSize) || length > int64(len(b))-recordHead {
+		return p, false
+	}
+	p.content = b[recordHead : recordHead+length]
+	return p, recordSum(j.salt, b[:12], p.content) == binary.LittleEndian.Uint32(b[12:])
+}
