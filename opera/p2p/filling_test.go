@@ -101,7 +101,7 @@ func TestBlockRecordsAreForThoseWhoAreFarBehind(t *testing.T) {
 			}
 		}
 		c := &chunk{keys: [][]byte{{1}}, items: s.blocks[:1]}
-		if err := n.takeRecords(strangerPeer(&n.limits), message{codeBlockRecordsChunk, c.encodeRecords()}); err != nil {
+		if err := n.filling.take(strangerPeer(&n.limits), message{codeBlockRecordsChunk, c.encodeRecords()}); err != nil {
 			t.Error(err)
 		}
 		if used := n.filling.repeater.budget.used(); used != 0 {

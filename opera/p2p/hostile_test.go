@@ -340,14 +340,14 @@ func bounded(t testing.TB, n *Node) {
 		}
 	}
 	n.events.mu.Unlock()
-	if n.txs != nil {
-		n.txs.mu.Lock()
-		for p, load := range n.txs.load {
+	if f := n.txs.fetcher; f != nil {
+		f.mu.Lock()
+		for p, load := range f.load {
 			if load > n.limits.Announced {
 				t.Errorf("%d transactions that %s announced are wanted", load, p.name)
 			}
 		}
-		n.txs.mu.Unlock()
+		f.mu.Unlock()
 	}
 	n.intake.mu.Lock()
 	if len(n.intake.order.waiting) > n.limits.OrderEvents {
@@ -361,7 +361,7 @@ func bounded(t testing.TB, n *Node) {
 		}
 		r.budget.mu.Unlock()
 	}
-	for _, p := range n.list() {
+	for _, p := range n.peers.list() {
 		p.queue.mu.Lock()
 		if len(p.queue.list) > n.limits.QueueItems || p.queue.size > n.limits.QueueBytes+maxMessage {
 			t.Errorf("%d messages of %d bytes are queued to %s", len(p.queue.list), p.queue.size, p.name)

@@ -88,8 +88,8 @@ func TestMessagesAreReadAsTheyWereWritten(t *testing.T) {
 		t.Errorf("transactions: %v", err)
 	}
 	numbers := &request[inter.Epoch]{Session: session[inter.Epoch]{3, 4, 5}, Limit: limit{6, 7}, MaxChunks: 8}
-	n := &Node{o: Options{Records: none{}}}
-	r, _, err := n.records(message{codeRequestEpochPacks, encode(t, numbers)})
+	a := &answers{o: &Options{Records: none{}}}
+	r, _, err := a.records(message{codeRequestEpochPacks, encode(t, numbers)})
 	if err != nil || !bytes.Equal(r.Session.Start, []byte{0, 0, 0, 4}) || r.Limit != (limit{6, 7}) || r.MaxChunks != 8 {
 		t.Errorf("a request for epochs: %+v, %v", r, err)
 	}
@@ -132,7 +132,7 @@ func FuzzRequests(f *testing.F) {
 	f.Add(uint8(codeRequestBlockRecords), encode(f, &request[inter.BlockNumber]{Session: session[inter.BlockNumber]{1, 2, 3}}))
 	f.Add(uint8(codeHandshake), encode(f, &handshake{63, 0, [32]byte{1}}))
 	f.Add(uint8(codeProgress), encode(f, &Progress{1, 2, inter.EventID{3}, 4}))
-	n := &Node{o: Options{Records: none{}}}
+	a := &answers{o: &Options{Records: none{}}}
 	f.Fuzz(func(t *testing.T, code uint8, raw []byte) {
 		switch code {
 		case codeHandshake:
@@ -151,7 +151,7 @@ func FuzzRequests(f *testing.F) {
 				t.Error("it is another request")
 			}
 		default:
-			if r, _, err := n.records(message{uint64(code), raw}); err == nil && len(r.Session.Start) > maxVotesKey {
+			if r, _, err := a.records(message{uint64(code), raw}); err == nil && len(r.Session.Start) > maxVotesKey {
 				t.Error("a key is too long")
 			}
 		}

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/p2p"
 	"github.com/ethereum/go-ethereum/p2p/enode"
@@ -24,8 +23,8 @@ import (
 
 // Node is this node among others. Any goroutine may call its methods.
 //
-// It has many methods because each message and each question of an operator has one, and all
-// share the list of peers.
+// It has many methods because each question of an operator has one, and each thing that happens to
+// its parts: those know nothing of each other.
 type Node struct {
 	o       Options
 	limits  Limits
@@ -35,22 +34,22 @@ type Node struct {
 	stating chan struct{} // answers of states that are being made
 	intake  *intake
 	leecher *leecher
-	filling filling
+	filling *filling
 	events  *fetcher[inter.EventID]
-	txs     *fetcher[common.Hash]
+	txs     *transactions
+	answers *answers
 
 	ctx    context.Context // until Close
 	cancel context.CancelCauseFunc
 	all    sync.WaitGroup // everything that runs but the server
 
-	at     atomic.Pointer[Present]
-	fresh  atomic.Bool // an event that is young was seen
-	behind atomic.Bool // by so much that blocks are asked for as records
+	at    atomic.Pointer[Present]
+	fresh atomic.Bool // an event that is young was seen
+	peers peers
 
 	refusals [reasons]atomic.Uint64
 
 	mu     sync.Mutex
-	peers  map[enode.ID]*peer
 	added  map[enode.ID]*enode.Node // by AddPeer
 	failed error
 	told   time.Time // progress
@@ -73,16 +72,15 @@ func New(o Options) (*Node, error) {
 	if o.Refused == nil {
 		o.Refused = func(Refusal) {}
 	}
-	n := &Node{o: o, limits: o.Limits, peers: map[enode.ID]*peer{}, added: map[enode.ID]*enode.Node{}}
+	n := &Node{o: o, limits: o.Limits, peers: peers{byID: map[enode.ID]*peer{}}, added: map[enode.ID]*enode.Node{}}
 	n.limits.fill()
 	n.ctx, n.cancel = context.WithCancelCause(context.Background())
 	n.states, n.stating = fsnap.NewServer(o.States, n.limits.State), make(chan struct{}, n.limits.StateAnswers)
 	n.reading = newBudget(n.limits.Messages, n.limits.MessageBytes)
 	n.intake = newIntake(o.Ledger, &n.limits)
 	n.events = newFetcher(&n.limits, n.limits.Arrive, n.intake.missing, func(p *peer, ids []inter.EventID) { _ = p.send(codeGetEvents, ids) })
-	if o.Pool != nil {
-		n.txs = newFetcher(&n.limits, n.limits.ArriveTx, o.Pool.Missing, func(p *peer, ids []common.Hash) { _ = p.send(codeGetTxs, ids) })
-	}
+	n.txs = newTransactions(n)
+	n.answers = &answers{o: &n.o, limits: &n.limits, txs: n.txs}
 	n.leecher = &leecher{
 		asker: newAsker(&n.limits),
 		has:   func(id inter.EventID) bool { has, err := o.Ledger.HasEvent(id); return err == nil && has },
@@ -91,7 +89,7 @@ func New(o Options) (*Node, error) {
 	}
 	n.intake.connected, n.intake.dropped, n.intake.wanted = n.connected, n.dropped, n.wanted
 	n.intake.entered, n.intake.failed = n.entered, n.fail
-	n.makeFilling()
+	n.filling = newFilling(n)
 	if err := n.begin(); err != nil {
 		return nil, err
 	}
@@ -105,7 +103,7 @@ func (n *Node) begin() error {
 		return fmt.Errorf("begin with the present epoch: %w", err)
 	}
 	n.at.Store(&at)
-	n.lookBehind(&at)
+	n.filling.lookBehind(&at)
 	var highest inter.Lamport
 	err = n.o.Ledger.Events(inter.NewEventID(at.Epoch, 0, [32]byte{}), func(id inter.EventID, _ []byte) bool {
 		highest = max(highest, id.Lamport())
@@ -149,7 +147,7 @@ func (n *Node) loop() {
 	const beat = 50 * time.Millisecond
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
-	var fetched, sampled time.Time
+	var fetched time.Time
 	still := stillness{since: n.o.Now()}
 	for {
 		select {
@@ -159,7 +157,7 @@ func (n *Node) loop() {
 		}
 		now := n.o.Now()
 		n.look()
-		if still.behind(now, n.progress(), n.highest(), 3*n.limits.Progress) {
+		if still.behind(now, n.progress(), n.peers.farthest(n.progress()), 3*n.limits.Progress) {
 			n.leecher.force()
 		}
 		if n.Overtakes() {
@@ -167,19 +165,14 @@ func (n *Node) loop() {
 		} else {
 			n.leecher.tick(now)
 		}
-		n.filling.tick(now, n)
+		n.filling.tick(now)
 		if now.Sub(fetched) >= n.limits.ArriveTx/8 {
 			n.events.tick(now)
-			if n.txs != nil {
-				n.txs.tick(now)
-			}
+			n.txs.fetch(now)
 			fetched = now
 		}
 		n.tell(now, n.limits.Progress)
-		if n.txs != nil && now.Sub(sampled) >= n.limits.RandomEvery {
-			n.sample()
-			sampled = now
-		}
+		n.txs.tick(now)
 	}
 }
 
@@ -210,7 +203,7 @@ func (n *Node) look() {
 		return
 	}
 	n.at.Store(&at)
-	n.lookBehind(&at)
+	n.filling.lookBehind(&at)
 }
 
 // progress is what peers are told.
@@ -228,20 +221,10 @@ func (n *Node) tell(now time.Time, pause time.Duration) {
 	}
 	n.mu.Unlock()
 	if due {
-		for _, p := range n.list() {
+		for _, p := range n.peers.list() {
 			_ = p.send(codeProgress, n.progress())
 		}
 	}
-}
-
-func (n *Node) list() []*peer {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	list := make([]*peer, 0, len(n.peers))
-	for _, p := range n.peers {
-		list = append(list, p)
-	}
-	return list
 }
 
 // run is a connection's life. It is called on a goroutine of the server's, and ends with the
@@ -252,7 +235,7 @@ func (n *Node) run(version uint, conn *p2p.Peer, rw p2p.MsgReadWriter) error {
 	trusted := conn.Info().Network.Trusted
 	p.useless = !trusted && (!strings.Contains(strings.ToLower(p.name), "opera") ||
 		!conn.RunningCap(protocolName, []uint{newest}) || !conn.RunningCap(fsnap.Name, []uint{fsnap.Version}))
-	if p.useless && n.useless() >= n.server.MaxPeers/10 {
+	if p.useless && n.peers.useless() >= n.server.MaxPeers/10 {
 		return p2p.DiscTooManyPeers
 	}
 	network := n.o.Ledger.Network()
@@ -268,8 +251,8 @@ func (n *Node) run(version uint, conn *p2p.Peer, rw p2p.MsgReadWriter) error {
 	defer both.Wait()
 	defer p.leave(nil)
 	both.Go(p.write)
-	both.Go(func() { n.answer(p) })
-	n.greet(p)
+	both.Go(func() { n.answers.answer(p) })
+	n.txs.greet(p)
 	// What the others find wrong ends the reading here, which waits for the other side.
 	stop := context.AfterFunc(p.ctx, func() { conn.Disconnect(p2p.DiscUselessPeer) })
 	defer stop()
@@ -290,47 +273,22 @@ func (n *Node) run(version uint, conn *p2p.Peer, rw p2p.MsgReadWriter) error {
 	}
 }
 
-func (n *Node) useless() (count int) {
-	for _, p := range n.list() {
-		if p.useless {
-			count++
-		}
-	}
-	return count
-}
-
 // join makes a peer one of those that are told and asked.
 func (n *Node) join(p *peer) error {
-	n.mu.Lock()
-	_, twice := n.peers[p.id]
-	if !twice {
-		n.peers[p.id] = p
-	}
-	n.mu.Unlock()
-	if twice {
+	if !n.peers.add(p) {
 		return p2p.DiscAlreadyConnected
 	}
 	n.leecher.add(p)
-	if p.version > withoutChunks {
-		for _, l := range n.filling.of {
-			l.add(p)
-		}
-	}
+	n.filling.add(p)
 	return nil
 }
 
 func (n *Node) part(p *peer) {
-	n.mu.Lock()
-	delete(n.peers, p.id)
-	n.mu.Unlock()
+	n.peers.remove(p)
 	n.leecher.gone(p, n.o.Now())
-	for _, l := range n.filling.of {
-		l.gone(p, n.o.Now())
-	}
+	n.filling.gone(p)
 	n.events.gone(p)
-	if n.txs != nil {
-		n.txs.gone(p)
-	}
+	n.txs.gone(p)
 }
 
 // connected gossips an event that was connected.
@@ -392,7 +350,7 @@ func (n *Node) Broadcast(p *inter.Payload) {
 func (n *Node) broadcast(p *inter.Payload, passed time.Duration) {
 	id := p.ID()
 	var lacking []*peer
-	for _, to := range n.list() {
+	for _, to := range n.peers.list() {
 		if to.interested(id) {
 			lacking = append(lacking, to)
 		}
@@ -432,52 +390,4 @@ func recipients(size int, passed time.Duration, peers int) int {
 }
 
 // BroadcastTxs tells peers of transactions that are new in the pool.
-func (n *Node) BroadcastTxs(txs types.Transactions) {
-	lacking, size := map[*peer]types.Transactions{}, 0
-	peers := n.list()
-	for _, tx := range txs {
-		for _, p := range peers {
-			if !p.txs.contains(short(tx.Hash())) {
-				lacking[p] = append(lacking[p], tx)
-			}
-		}
-		size += int(tx.Size())
-	}
-	whole := recipients(size, time.Second, len(lacking))
-	for p, txs := range lacking {
-		for len(txs) > 0 {
-			batch := txs[:packed(txs)]
-			txs = txs[len(batch):]
-			hashes := hashesOf(batch)
-			var err error
-			if whole > 0 {
-				err = p.send(codeTxs, batch)
-			} else {
-				err = p.send(codeTxHashes, hashes)
-			}
-			if err == nil {
-				p.noteTxs(hashes)
-			}
-		}
-		whole--
-	}
-}
-
-// packed is how many of the transactions go into one message.
-func packed(txs types.Transactions) int {
-	size := 0
-	for i, tx := range txs {
-		if size += int(tx.Size()) + 1024; size >= softBytes || i+1 >= softItems {
-			return i + 1
-		}
-	}
-	return len(txs)
-}
-
-func hashesOf(txs types.Transactions) []common.Hash {
-	hashes := make([]common.Hash, len(txs))
-	for i, tx := range txs {
-		hashes[i] = tx.Hash()
-	}
-	return hashes
-}
+func (n *Node) BroadcastTxs(txs types.Transactions) { n.txs.broadcast(txs) }

@@ -17,6 +17,9 @@
 //   - fetcher: ids that peers announced, and who was asked for them.
 //   - seeder: streams that a peer asks for; leecher: the one of events that this node asks
 //     for; recordLeecher: those of votes and records.
+//   - transactions: who is told of the pool's, and what the pool gets.
+//   - answers: what peers ask for.
+//   - filling: votes and records, as long as this node lacks any.
 //   - repeater: votes and records from peers on their way to the filler, who checks them and has
 //     the chain's writer add them.
 //

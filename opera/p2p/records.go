@@ -34,18 +34,18 @@ const recordItems = 4096
 const maxVotesKey = 4 + 8 + len(inter.EventID{})
 
 // serveRecords answers requests for streams of records.
-func (n *Node) serveRecords(p *peer, m message) error {
-	r, records, err := n.records(m)
+func (a *answers) serveRecords(p *peer, m message) error {
+	r, records, err := a.records(m)
 	if err != nil {
 		return err
 	}
-	return p.stream(m.code, recordItems, records, &n.limits).serve(r, func(c *chunk) error {
+	return p.stream(m.code, recordItems, records, a.limits).serve(r, func(c *chunk) error {
 		return p.reply(message{m.code + 1, c.encodeRecords()})
 	})
 }
 
 // records decodes a request, and finds what it is for. Numbers become keys.
-func (n *Node) records(m message) (*request[[]byte], source, error) {
+func (a *answers) records(m message) (*request[[]byte], source, error) {
 	switch m.code {
 	case codeRequestBlockVotes:
 		r := new(request[[]byte])
@@ -55,20 +55,20 @@ func (n *Node) records(m message) (*request[[]byte], source, error) {
 		if len(r.Session.Start) > maxVotesKey || len(r.Session.Stop) > maxVotesKey {
 			return nil, nil, errKey
 		}
-		return r, n.o.Records.BlockVotes, plain(r.Type)
+		return r, a.o.Records.BlockVotes, plain(r.Type)
 	case codeRequestBlockRecords:
 		r := new(request[inter.BlockNumber])
 		if err := decode(m.raw, r); err != nil {
 			return nil, nil, err
 		}
 		key := func(b inter.BlockNumber) []byte { return binary.BigEndian.AppendUint64(nil, uint64(b)) }
-		return keyed(r, key), n.o.Records.BlockRecords, plain(r.Type)
+		return keyed(r, key), a.o.Records.BlockRecords, plain(r.Type)
 	case codeRequestEpochPacks:
 		r := new(request[inter.Epoch])
 		if err := decode(m.raw, r); err != nil {
 			return nil, nil, err
 		}
-		return keyed(r, epochKey), n.o.Records.EpochPacks, plain(r.Type)
+		return keyed(r, epochKey), a.o.Records.EpochPacks, plain(r.Type)
 	}
 	return nil, nil, fmt.Errorf("%w: %d", errCode, m.code)
 }

@@ -132,18 +132,8 @@ func (n *Node) NodeInfo() *p2p.NodeInfo { return n.server.NodeInfo() }
 // Highest is the last block and the epoch of the peer that says that it is the farthest, or
 // of this node if it is farther.
 func (n *Node) Highest() (inter.BlockNumber, inter.Epoch) {
-	most := n.highest()
+	most := n.peers.farthest(n.progress())
 	return most.Block, most.Epoch
-}
-
-func (n *Node) highest() Progress {
-	most := n.progress()
-	for _, p := range n.list() {
-		if at := p.progressed(); at.Block > most.Block {
-			most = at
-		}
-	}
-	return most
 }
 
 // Synced tells whether an event was seen that is young: this node is about where its
@@ -151,8 +141,4 @@ func (n *Node) highest() Progress {
 func (n *Node) Synced() bool { return n.fresh.Load() }
 
 // PeerCount is how many speak the protocol.
-func (n *Node) PeerCount() int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return len(n.peers)
-}
+func (n *Node) PeerCount() int { return n.peers.count() }
