@@ -215,19 +215,19 @@ func (r *requesting) ReadMsg() (p2p.Msg, error) {
 
 // gives has a peer asked for states, if this node wants any, until the function is called that is
 // returned. What is read from the connection that is returned are requests.
-func (n *Node) gives(conn *p2p.Peer, rw p2p.MsgReadWriter) (requests p2p.MsgReadWriter, end func()) {
-	if n.o.Givers == nil || !conn.RunningCap(protocolName, []uint{newest}) {
+func (x *exchange) gives(conn *p2p.Peer, rw p2p.MsgReadWriter) (requests p2p.MsgReadWriter, end func()) {
+	if x.o.Givers == nil || !conn.RunningCap(protocolName, []uint{newest}) {
 		return rw, func() {}
 	}
-	ctx, cancel := context.WithCancelCause(n.ctx)
+	ctx, cancel := context.WithCancelCause(x.ctx)
 	g := newGiver(ctx, conn.Fullname(), rw, func(why error) {
-		n.o.Notice(fmt.Errorf("leave peer %s (%s): %w", conn.Fullname(), conn.ID().TerminalString(), why))
+		x.o.Notice(fmt.Errorf("leave peer %s (%s): %w", conn.Fullname(), conn.ID().TerminalString(), why))
 		conn.Disconnect(p2p.DiscUselessPeer)
 	})
-	n.o.Givers.Add(g)
-	return &requesting{rw, g, n.reading}, func() {
+	x.o.Givers.Add(g)
+	return &requesting{rw, g, x.reading}, func() {
 		cancel(errGone)
-		n.o.Givers.Remove(g)
+		x.o.Givers.Remove(g)
 	}
 }
 

@@ -30,8 +30,7 @@ type Node struct {
 	limits  Limits
 	server  *p2p.Server
 	reading *budget // messages that are being handled
-	states  *fsnap.Server
-	stating chan struct{} // answers of states that are being made
+	states  *exchange
 	intake  *intake
 	leecher *leecher
 	filling *filling
@@ -75,8 +74,8 @@ func New(o Options) (*Node, error) {
 	n := &Node{o: o, limits: o.Limits, peers: peers{byID: map[enode.ID]*peer{}}, added: map[enode.ID]*enode.Node{}}
 	n.limits.fill()
 	n.ctx, n.cancel = context.WithCancelCause(context.Background())
-	n.states, n.stating = fsnap.NewServer(o.States, n.limits.State), make(chan struct{}, n.limits.StateAnswers)
 	n.reading = newBudget(n.limits.Messages, n.limits.MessageBytes)
+	n.states = newExchange(n)
 	n.intake = newIntake(o.Ledger, &n.limits)
 	n.events = newFetcher(&n.limits, n.limits.Arrive, n.intake.missing, func(p *peer, ids []inter.EventID) { _ = p.send(codeGetEvents, ids) })
 	n.txs = newTransactions(n)

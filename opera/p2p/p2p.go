@@ -20,6 +20,8 @@
 //   - transactions: who is told of the pool's, and what the pool gets.
 //   - answers: what peers ask for.
 //   - filling: votes and records, as long as this node lacks any.
+//   - exchange: states, given to peers and asked of them, in a protocol of their own; giver: a peer
+//     that is asked.
 //   - repeater: votes and records from peers on their way to the filler, who checks them and has
 //     the chain's writer add them.
 //

@@ -54,7 +54,7 @@ func (n *Node) protocols() []p2p.Protocol {
 	return []p2p.Protocol{
 		protocol(newest, codes),
 		protocol(withoutChunks, codeRequestBlockVotes),
-		{Name: fsnap.Name, Version: fsnap.Version, Length: fsnap.Codes, Run: n.runState},
+		{Name: fsnap.Name, Version: fsnap.Version, Length: fsnap.Codes, Run: n.states.run},
 	}
 }
 

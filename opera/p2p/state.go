@@ -39,34 +39,53 @@ func (s states) Held() (*state.Provable, func() error, error) {
 	return held, b.Release, nil
 }
 
-// runState is the life of a connection in the protocol of states, beside run. go-opera takes a peer
+// exchange is the part of a node that speaks the protocol of states: it gives peers the state that is
+// held, and has those asked who hold one that this node wants.
+type exchange struct {
+	o       *Options
+	limits  *Limits
+	ctx     context.Context // of the node
+	reading *budget         // for answers
+	server  *fsnap.Server
+	turns   chan struct{} // has an entry for each answer that is being made
+}
+
+// newExchange returns it for a node whose options, limits, context and room are there.
+func newExchange(n *Node) *exchange {
+	return &exchange{
+		o: &n.o, limits: &n.limits, ctx: n.ctx, reading: n.reading,
+		server: fsnap.NewServer(n.o.States, n.limits.State), turns: make(chan struct{}, n.limits.StateAnswers),
+	}
+}
+
+// run is the life of a connection in the protocol of states, beside Node.run. go-opera takes a peer
 // that does not speak it for useless. One goroutine reads, one answers.
-func (n *Node) runState(conn *p2p.Peer, rw p2p.MsgReadWriter) error {
+func (x *exchange) run(conn *p2p.Peer, rw p2p.MsgReadWriter) error {
 	if !conn.RunningCap(protocolName, []uint{withoutChunks, newest}) {
 		return p2p.DiscUselessPeer // it would keep a place for nothing
 	}
-	rw, end := n.gives(conn, rw)
+	rw, end := x.gives(conn, rw)
 	defer end()
-	ctx, cancel := context.WithCancel(n.ctx)
-	requests := make(chan fsnap.Message, n.limits.StateRequests)
+	ctx, cancel := context.WithCancel(x.ctx)
+	requests := make(chan fsnap.Message, x.limits.StateRequests)
 	var answering sync.WaitGroup
 	answering.Go(func() {
-		if err := n.answerStates(ctx, rw, requests); err != nil {
+		if err := x.answer(ctx, rw, requests); err != nil {
 			conn.Disconnect(p2p.DiscSubprotocolError)
 		}
 	})
-	err := n.readStates(ctx, rw, requests)
+	err := readRequests(ctx, rw, requests)
 	cancel()
 	conn.Disconnect(p2p.DiscSubprotocolError) // ends a write that the peer does not take
 	answering.Wait()
-	if n.ctx.Err() == nil && errors.Is(err, fsnap.ErrMalformed) {
-		n.o.Notice(fmt.Errorf("leave peer %s (%s): %w", conn.Fullname(), conn.ID().TerminalString(), err))
+	if x.ctx.Err() == nil && errors.Is(err, fsnap.ErrMalformed) {
+		x.o.Notice(fmt.Errorf("leave peer %s (%s): %w", conn.Fullname(), conn.ID().TerminalString(), err))
 	}
 	return err
 }
 
-// readStates reads requests until the connection ends.
-func (n *Node) readStates(ctx context.Context, rw p2p.MsgReadWriter, requests chan<- fsnap.Message) error {
+// readRequests reads requests until the connection ends.
+func readRequests(ctx context.Context, rw p2p.MsgReadWriter, requests chan<- fsnap.Message) error {
 	for {
 		m, err := readState(rw)
 		if err != nil {
@@ -104,12 +123,12 @@ func readState(rw p2p.MsgReadWriter) (fsnap.Message, error) {
 	return fsnap.Decode(in.Code, raw)
 }
 
-// answerStates answers a peer's requests, one after the other.
-func (n *Node) answerStates(ctx context.Context, rw p2p.MsgWriter, requests <-chan fsnap.Message) error {
+// answer answers a peer's requests, one after the other.
+func (x *exchange) answer(ctx context.Context, rw p2p.MsgWriter, requests <-chan fsnap.Message) error {
 	for {
 		select {
 		case m := <-requests:
-			raw, err := n.stateAnswer(ctx, m)
+			raw, err := x.give(ctx, m)
 			if err == nil {
 				err = writeMessage(rw, raw)
 			}
@@ -122,17 +141,17 @@ func (n *Node) answerStates(ctx context.Context, rw p2p.MsgWriter, requests <-ch
 	}
 }
 
-// stateAnswer makes an answer when it is the peer's turn: few are made at a time for all peers.
-func (n *Node) stateAnswer(ctx context.Context, m fsnap.Message) (message, error) {
+// give makes an answer when it is the peer's turn: few are made at a time for all peers.
+func (x *exchange) give(ctx context.Context, m fsnap.Message) (message, error) {
 	select {
-	case n.stating <- struct{}{}:
-		defer func() { <-n.stating }()
+	case x.turns <- struct{}{}:
+		defer func() { <-x.turns }()
 	case <-ctx.Done():
 		return message{}, context.Cause(ctx)
 	}
-	answer, err := n.states.Answer(m)
+	answer, err := x.server.Answer(m)
 	if err != nil {
-		n.o.Notice(fmt.Errorf("give a state: %w", err))
+		x.o.Notice(fmt.Errorf("give a state: %w", err))
 	}
 	raw, err := rlp.EncodeToBytes(answer)
 	if err != nil {
