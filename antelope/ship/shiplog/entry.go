@@ -58,6 +58,9 @@ func decodeHeader(b []byte, room int64) (h header, err error) {
 	}
 	h.pruned = m&featureGone != 0
 	copy(h.id[:], b[8:])
+	if number(h.id) == math.MaxUint32 { // where a log ends is the number after its last block
+		return h, fmt.Errorf("block %d, which has no next: %w", number(h.id), ErrCorrupt)
+	}
 	h.payload = binary.LittleEndian.Uint64(b[40:])
 	if h.payload < 4 || h.payload > math.MaxInt64 || int64(h.payload) > room-headerBytes-trailerBytes {
 		return h, fmt.Errorf("a payload of %d bytes where %d follow: %w", h.payload, room, ErrCorrupt)

@@ -48,6 +48,7 @@ func (s *scanner) begin() (bool, error) {
 	if ok, err := s.beginPruned(); err != nil || !ok {
 		return false, err
 	}
+	binary.BigEndian.PutUint32(b[8:], s.base) // a wrong one is told of
 	if _, err := decodeHeader(b[:], s.size); errors.Is(err, ErrCorrupt) && s.from > 0 {
 		// Nobody reads that entry, but its length has to fit the file.
 		length := binary.LittleEndian.AppendUint64(nil, uint64(s.from-headerBytes-trailerBytes))

@@ -3,6 +3,7 @@ package shiplog
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -34,7 +35,7 @@ func parts(fs blocklog.FS, dir, name string) ([]part, error) {
 		}
 		first, err1 := strconv.ParseUint(m[2], 10, 32)
 		last, err2 := strconv.ParseUint(m[3], 10, 32)
-		if err1 != nil || err2 != nil || first > last {
+		if err1 != nil || err2 != nil || first > last || last == math.MaxUint32 {
 			continue
 		}
 		list = append(list, part{filepath.Join(dir, n[:len(n)-len(".log")]), uint32(first), uint32(last)})

@@ -58,7 +58,7 @@ func (s *scanner) whole(from int64, num uint32) (at int64, found uint32, ok bool
 }
 
 // derive tells what an entry must be that ends at end, and what makes it so; nil if its
-// content is not whole, or it is not of the block that is next.
+// content is not whole, or nothing tells that it is of the block that is next.
 func (s *scanner) derive(end int64) (header, *survey.Mend, error) {
 	var b [headerBytes]byte
 	if end-s.at < smallest {
@@ -69,8 +69,14 @@ func (s *scanner) derive(end int64) (header, *survey.Mend, error) {
 	}
 	h := header{pruned: s.at == 0 && s.pruned, payload: uint64(end - s.at - headerBytes - trailerBytes)}
 	copy(h.id[:], b[8:])
+	var list []write
 	if number(h.id) != s.num {
-		return h, nil, nil
+		id, ok, err := s.known(end)
+		if err != nil || !ok {
+			return h, nil, err
+		}
+		h.id = id
+		list = append(list, writeID(s.at, &id))
 	}
 	if err := s.unpack(s.at, h); errors.Is(err, ErrCorrupt) {
 		return h, nil, nil
@@ -92,8 +98,10 @@ func (s *scanner) derive(end int64) (header, *survey.Mend, error) {
 	if s.at == 0 && s.magic {
 		copy(head, b[:8])
 	}
-	var list []write
-	if !bytes.Equal(head, b[:]) { // its id is what it is there: only another mend may touch that
+	if _, err := decodeHeader(head, end-s.at); err != nil { // no header says that
+		return h, nil, nil
+	}
+	if !bytes.Equal(head[:8], b[:8]) || !bytes.Equal(head[40:], b[40:]) { // not the id: only another mend may touch that
 		list = append(list, write{"header", []piece{{s.at, head[:8]}, {s.at + 40, head[40:]}}})
 	}
 	if back != s.at {

@@ -257,6 +257,65 @@ func TestAnIDIsHeldAgainstAnother(t *testing.T) {
 	}
 }
 
+// After the last number no block comes, so no entry is of it. An id that is overwritten with
+// ones is found, and mended if another log tells it; a repair ends where nothing can be mended.
+func TestNoEntryIsOfTheLastNumber(t *testing.T) {
+	for name, change := range kinds() {
+		for at := range 10 {
+			for _, beside := range []bool{true, false} {
+				x := grown(t, rand.New(rand.NewPCG(1, 1)), change, 10)
+				where := slices.Compact(append([]int64{0}, x.entries(x.o.logPath())...)) // of a pruned log the first header is kept
+				if at >= len(where) {
+					continue
+				}
+				was := contents(t, x.o.FS, x.o.logPath())
+				for i := range int64(32) {
+					flip(t, x.o.FS, x.o.logPath(), where[at]+8+i, ^was[where[at]+8+i])
+				}
+				for _, path := range []string{x.o.markPath(), x.o.indexPath()} {
+					if err := x.o.FS.Remove(path); err != nil {
+						t.Fatal(err)
+					}
+				}
+				known := map[uint32]types.Checksum256{}
+				for num, b := range x.want {
+					if beside {
+						known[num] = b.id
+					}
+				}
+				told := []string{name, fmt.Sprintf("entry %d of %d", at, len(where))}
+				list := inspectBeside(t, x, known)
+				for round := 0; surveytest.Mendable(list); round++ {
+					if told = append(told, surveytest.Told(list)...); round == 3 {
+						t.Fatalf("a repair does not end: %v", told)
+					}
+					surveytest.Mend(t, list)
+					list = inspectBeside(t, x, known)
+				}
+				if inside := at > 1 && at < len(where)-1; inside && bytes.Equal(contents(t, x.o.FS, x.o.logPath()), was) != beside {
+					t.Errorf("mended: %v; %v", !beside, told)
+				}
+				if err := x.open(); err != nil && !errors.Is(err, ErrCorrupt) {
+					t.Errorf("%v: %v", told, err)
+				} else if err == nil {
+					x.log.closeFiles() //nolint:errcheck // of memory
+				}
+			}
+		}
+	}
+}
+
+func TestNoPartEndsWithTheLastNumber(t *testing.T) {
+	mem := memfs.New()
+	for _, name := range []string{"x-1-4294967294.log", "x-2-4294967295.log"} {
+		mem.Put(folder+"/"+name, memfs.NewBlob(nil))
+	}
+	list, err := parts(testFS{mem, mem}, folder, "x")
+	if err != nil || len(list) != 1 || list[0].last != 4294967294 {
+		t.Error(list, err)
+	}
+}
+
 // FuzzVerify: whatever the files, all of them are read to their end, and what is said to mend
 // them can be done, until nothing is left that can be mended.
 func FuzzVerify(f *testing.F) {
