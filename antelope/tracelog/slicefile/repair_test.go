@@ -66,7 +66,10 @@ func TestARepairThatIsCutShortIsEndedByTheNext(t *testing.T) {
 	for round := range uint64(*spoiledFlag) {
 		r := rand.New(rand.NewPCG(s, round))
 		mem := sound(t)
-		if r.IntN(2) == 0 { // nodeos' files have no mark
+		switch r.IntN(3) {
+		case 0:
+			mem = killed(t, length-uint32(r.IntN(lag)))
+		case 1: // nodeos' files have no mark
 			if err := mem.Remove((&directory{o: Options{Dir: folder, Stride: stride}}).markPath()); err != nil {
 				t.Fatal(err)
 			}

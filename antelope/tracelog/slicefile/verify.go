@@ -194,10 +194,10 @@ func (s *checked) measure() (skip bool, err error) {
 func (s *checked) entries(i int, from int64, kind wire.Kind) (list []wire.Entry, at []int64, err error) {
 	path := s.path(i)
 	_, err = s.v.l.use(path, func(f vfs.File, _ int64) error {
-		if s.limits[i] <= from {
+		if s.limits[i] < from {
 			return nil
 		}
-		if from > 0 {
+		if from > 0 { // without entries too: what mends the slice reads it
 			if err := checkHeader(f); err != nil {
 				s.odd(i, 0, err.Error())
 				return nil
@@ -308,8 +308,24 @@ func (s *checked) tellEnds(certain bool) {
 	}
 }
 
-// forget removes the mark: the files count as nodeos' then.
+// forget removes the mark: the files count as nodeos' then. What they have that was not saved
+// goes before, from all slices, as at a start: it was not read, and can be anything.
 func (v *verifier) forget() error {
+	m := v.mark
+	m.slices = nil
+	for _, want := range v.mark.slices {
+		is, err := v.l.sizesOf(want.number)
+		if err != nil {
+			return err
+		}
+		m.slices = append(m.slices, sizes{want.number, min(is.traces, want.traces), min(is.index, want.index), min(is.ids, want.ids)})
+	}
+	if err := (recovery{v.l}).cutUnsure(&m); err != nil {
+		return err
+	}
+	if err := v.l.fs.SyncDir(v.l.o.Dir); err != nil {
+		return err
+	}
 	v.has = false
 	return vfs.RemoveDurably(v.l.fs, v.l.markPath())
 }
@@ -395,10 +411,10 @@ func (s *checked) traces(r io.Reader, path string) error {
 	}
 }
 
-// within tells whether an index has the k-th block begin before an offset, in an entry that was
-// read: then nobody knows which of the two is right, nor where what is whole ends.
+// within tells whether an index has the k-th block or a later one begin before an offset, in an
+// entry that was read: then nobody knows which of the two is right, nor where what is whole ends.
 func within(places []placed, k int, at int64) bool {
-	return k < len(places) && int64(places[k].Offset) < at
+	return slices.ContainsFunc(places[min(k, len(places)):], func(p placed) bool { return int64(p.Offset) < at })
 }
 
 // count takes note of a block, and holds it against the entry of the index that has its place.

@@ -34,24 +34,46 @@ func inspectAll(t testing.TB, files testFS) []survey.Finding {
 // sound is a folder of traces that was closed, with a compressed slice.
 func sound(t testing.TB) *memfs.FS {
 	t.Helper()
-	mem := memfs.New()
-	l, err := Open(Options{Dir: folder, Stride: stride, FS: testFS{mem, mem}})
-	if err == nil {
-		err = l.Begin(Chain{Head: 1})
-	}
-	for num := uint32(2); num <= length && err == nil; num++ {
-		err = tell(l, num, 0)
-	}
-	if err == nil {
-		err = errors.Join(l.Sync(), l.Compress(t.Context(), 1), l.Close())
-	}
-	if err != nil {
+	mem, l := appended(t, length)
+	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if list := inspect(t, mem); len(list) > 0 {
 		t.Fatalf("sound traces have %v", list)
 	}
 	return mem
+}
+
+// killed is a folder of traces whose node was killed when blocks after one were not saved.
+func killed(t testing.TB, saved uint32) *memfs.FS {
+	t.Helper()
+	mem, l := appended(t, saved)
+	for num := saved + 1; num <= length; num++ {
+		if err := tell(l, num, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return mem
+}
+
+// appended is a folder of traces, all saved, with a compressed slice.
+func appended(t testing.TB, last uint32) (*memfs.FS, *Log) {
+	t.Helper()
+	mem := memfs.New()
+	l, err := Open(Options{Dir: folder, Stride: stride, FS: testFS{mem, mem}})
+	if err == nil {
+		err = l.Begin(Chain{Head: 1})
+	}
+	for num := uint32(2); num <= last && err == nil; num++ {
+		err = tell(l, num, 0)
+	}
+	if err == nil {
+		err = errors.Join(l.Sync(), l.Compress(t.Context(), 1))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mem, l
 }
 
 func read(t *testing.T, mem *memfs.FS, path string) []byte {
@@ -183,5 +205,86 @@ func TestACutSliceIsMended(t *testing.T) {
 				t.Fatalf("%s, %d bytes less: %v; then %v", path, cut, list, err)
 			}
 		}
+	}
+}
+
+// change writes bytes into a file, which then ends behind them.
+func change(t *testing.T, mem *memfs.FS, path string, at int64, b []byte) {
+	t.Helper()
+	f, err := mem.Open(path, true)
+	if err == nil {
+		_, err = f.WriteAt(b, at)
+		err = errors.Join(err, f.Truncate(at+int64(len(b))), f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The version of an index without entries is looked at: no mend cuts its slice by it.
+func TestAnIndexOfAnotherVersionIsFoundWithoutEntries(t *testing.T) {
+	mem, l := sound(t), &directory{o: Options{Dir: folder, Stride: stride}}
+	if err := mem.Remove(l.markPath()); err != nil {
+		t.Fatal(err)
+	}
+	index := l.path(indexPrefix, length/stride, logSuffix)
+	change(t, mem, index, 0, []byte{2, 0, 0, 0})
+	change(t, mem, l.path(tracesPrefix, length/stride, logSuffix), 0, []byte{9})
+	list := inspect(t, mem)
+	surveytest.Mend(t, list)
+	if !slices.ContainsFunc(list, func(f survey.Finding) bool { return f.Path == index && f.Offset == 0 }) {
+		t.Error(surveytest.Told(list))
+	}
+}
+
+// Where a mend lets go of the mark, what the mark says was not saved goes too: nothing else
+// tells that it is not the end of sound files.
+func TestWhatWasNotSavedGoesWithTheMark(t *testing.T) {
+	const saved = length - 4
+	l := &directory{o: Options{Dir: folder, Stride: stride}}
+	for _, damaged := range []string{
+		l.path(indexPrefix, saved/stride, logSuffix), l.path(idsPrefix, saved/stride, logSuffix), l.path(tracesPrefix, length/stride, logSuffix),
+	} {
+		for _, number := range []uint32{saved/stride - 1, saved / stride} {
+			mem := killed(t, saved)
+			change(t, mem, damaged, mem.Blob(damaged).Size(), []byte{9, 9, 9})
+			change(t, mem, l.path(tracesPrefix, number, logSuffix), 500, nil)
+			list := inspect(t, mem)
+			if surveytest.Mend(t, list) == 0 {
+				t.Errorf("%s: %v", damaged, surveytest.Told(list))
+			}
+			if left := inspect(t, mem); len(left) > 0 {
+				t.Errorf("%s: %v, then %v", damaged, surveytest.Told(list), surveytest.Told(left))
+			}
+		}
+	}
+}
+
+// An index whose later block begins in an entry that was read does not tell where what is whole
+// ends, though the next one begins behind.
+func TestAnEntryIsNotCutWhereTheIndexHasALaterOne(t *testing.T) {
+	a, idsA := told(10, 0)
+	b, idsB := told(11, 0)
+	c, idsC := told(12, 0)
+	inner := c.Append(nil)
+	a.Transactions[0].Actions[0].ReturnValue = inner
+	traces := a.Append(nil)
+	index, ids := header(), []byte(nil)
+	for _, p := range []wire.Position{
+		{ID: a.ID, Number: 10}, {ID: b.ID, Number: 11, Offset: uint64(len(traces))}, {ID: c.ID, Number: 12, Offset: uint64(bytes.Index(traces, inner))},
+	} {
+		index = (&wire.Entry{Block: &p}).Append(index)
+	}
+	for _, x := range []*wire.Transactions{idsA, idsB, idsC} {
+		ids = (&wire.Entry{Transactions: x}).Append(ids)
+	}
+	mem, l := memfs.New(), &directory{o: Options{Dir: folder, Stride: stride}}
+	for prefix, b := range map[string][]byte{tracesPrefix: traces, indexPrefix: index, idsPrefix: ids} {
+		mem.Put(l.path(prefix, 2, logSuffix), memfs.NewBlob(b))
+	}
+	list := inspect(t, mem)
+	surveytest.Mend(t, list)
+	if path := l.path(tracesPrefix, 2, logSuffix); len(list) == 0 || !bytes.Equal(read(t, mem, path), traces) {
+		t.Errorf("%v, and %d of %d bytes are left", surveytest.Told(list), mem.Blob(path).Size(), len(traces))
 	}
 }
