@@ -96,6 +96,7 @@ func tear(t *testing.T, r *rand.Rand, name string) string {
 // What a power cut, a full disk or an operator with a backup leaves is started from,
 // or refused with the remedy, which works.
 func TestDamagedFoldersAreMendedOrRefusedWithTheRemedy(t *testing.T) {
+	t.Parallel() // waits for the disk
 	c := theChain(t)
 	r := rand.New(rand.NewPCG(*seedFlag, 9))
 	refused := 0
@@ -165,6 +166,7 @@ func TestDamagedFoldersAreMendedOrRefusedWithTheRemedy(t *testing.T) {
 }
 
 func TestAStateOfALostForkIsTakenBack(t *testing.T) {
+	t.Parallel() // waits for the disk
 	c := theChain(t)
 	main := make(map[types.Checksum256]bool)
 	byID := make(map[types.Checksum256]*types.SignedBlock)
@@ -282,41 +284,51 @@ func TestALogOfAnotherChainIsRefused(t *testing.T) {
 // A log that keeps few blocks must not lose those that a start would need.
 func TestAPrunedLogHasTheBlocksThatAStartNeeds(t *testing.T) {
 	c := theChain(t)
-	for i, keep := range []uint32{24, 24, 0, 0} {
-		e := engine.Options{Kind: []engine.Kind{engine.Page, engine.Pebble}[i%2]}
-		dir := t.TempDir()
-		o := options(filepath.Join(dir, "node"), e)
-		o.Genesis, o.Blocks.RetainBlocks, o.Blocks.PruneBytes, o.Blocks.SyncBytes = &c.genesis, &keep, 4096, 1024
-		n := mustStart(t, o)
-		for i, b := range c.blocks {
-			if err := give(n.Chain(), b); err != nil {
-				t.Fatal(err)
-			}
-			if i%120 != 119 {
-				continue
-			}
-			if err := n.saver.Wait(); err != nil { // so that the copy is of one moment
-				t.Fatal(err)
-			}
-			p := o
-			p.StateDir, p.BlocksDir = filepath.Join(dir, "state"), filepath.Join(dir, "blocks")
-			copyFolder(t, o.StateDir, p.StateDir)
-			copyFolder(t, o.BlocksDir, p.BlocksDir)
-			m := mustStart(t, p)
-			if got, want := m.Chain().Head().ID, n.Chain().Head().ID; got != want {
-				t.Fatalf("block %d: head %s, want %s", i, got, want)
-			}
-			c.check(t, "pruned", m)
-			if num, _, _ := m.log.Head(); uint64(num) < m.store.Irreversible() {
-				t.Errorf("block %d is irreversible, the log is at %d", m.store.Irreversible(), num)
-			}
-			m.Close()
-			os.RemoveAll(p.StateDir)
-			os.RemoveAll(p.BlocksDir)
+	for _, kind := range []engine.Kind{engine.Page, engine.Pebble} {
+		for _, keep := range []uint32{24, 0} {
+			t.Run(fmt.Sprintf("%s/%d", kind, keep), func(t *testing.T) {
+				t.Parallel() // both wait for the disk
+				pruneAndStart(t, c, engine.Options{Kind: kind}, keep)
+			})
 		}
-		if keep > 0 && n.log.First() < 10 {
-			t.Errorf("the log begins with block %d: nothing was pruned", n.log.First())
-		}
-		n.Close()
 	}
+}
+
+// pruneAndStart has a node let go of blocks, and starts another on a copy of its files now and
+// then.
+func pruneAndStart(t *testing.T, c *testChain, e engine.Options, keep uint32) {
+	dir := t.TempDir()
+	o := options(filepath.Join(dir, "node"), e)
+	o.Genesis, o.Blocks.RetainBlocks, o.Blocks.PruneBytes, o.Blocks.SyncBytes = &c.genesis, &keep, 4096, 1024
+	n := mustStart(t, o)
+	for i, b := range c.blocks {
+		if err := give(n.Chain(), b); err != nil {
+			t.Fatal(err)
+		}
+		if i%120 != 119 {
+			continue
+		}
+		if err := n.saver.Wait(); err != nil { // so that the copy is of one moment
+			t.Fatal(err)
+		}
+		p := o
+		p.StateDir, p.BlocksDir = filepath.Join(dir, "state"), filepath.Join(dir, "blocks")
+		copyFolder(t, o.StateDir, p.StateDir)
+		copyFolder(t, o.BlocksDir, p.BlocksDir)
+		m := mustStart(t, p)
+		if got, want := m.Chain().Head().ID, n.Chain().Head().ID; got != want {
+			t.Fatalf("block %d: head %s, want %s", i, got, want)
+		}
+		c.check(t, "pruned", m)
+		if num, _, _ := m.log.Head(); uint64(num) < m.store.Irreversible() {
+			t.Errorf("block %d is irreversible, the log is at %d", m.store.Irreversible(), num)
+		}
+		m.Close()
+		os.RemoveAll(p.StateDir)
+		os.RemoveAll(p.BlocksDir)
+	}
+	if keep > 0 && n.log.First() < 10 {
+		t.Errorf("the log begins with block %d: nothing was pruned", n.log.First())
+	}
+	n.Close()
 }
