@@ -2,7 +2,9 @@ package blocklog
 
 import (
 	"bytes"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"tarn/antelope/serial"
@@ -42,6 +44,14 @@ func FuzzOpen(f *testing.F) {
 		f.Add(log, index, []byte{}, true)
 		f.Add(log[:len(log)-20], index, tail, false)
 		f.Add(log, index[:11], []byte{}, true)
+		for _, place := range []uint64{0, 5, minBlockBytes, math.MaxInt64, 1 << 63, math.MaxUint64} { // of each block the same
+			f.Add(log, appendPositions(nil, slices.Repeat([]uint64{place}, len(index)/positionBytes)), []byte{}, true)
+		}
+		near := make([]uint64, len(index)/positionBytes) // as if no block fit between two of them
+		for i := range near {
+			near[i] = uint64(minBlockBytes - 5*(len(near)-i))
+		}
+		f.Add(log, appendPositions(nil, near), []byte{}, true)
 	}
 	f.Fuzz(func(t *testing.T, log, index, tail []byte, keep bool) {
 		fs := memory()

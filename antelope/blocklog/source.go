@@ -70,9 +70,11 @@ func (s *source) before(end int64) (int64, bool, error) {
 	return int64(start), s.plausible(start, end), nil
 }
 
+// plausible tells whether an entry can go from a position that was read to an end that perhaps
+// was read too: both may be anything.
 func (s *source) plausible(start uint64, end int64) bool {
-	return start >= uint64(s.start) && start <= uint64(end-positionBytes-minBlockBytes) &&
-		uint64(end)-start <= maxBlockBytes+positionBytes
+	at := int64(start)
+	return at >= s.start && at <= end-positionBytes-minBlockBytes && end-at <= maxBlockBytes+positionBytes
 }
 
 // link decodes the entry between two offsets; ok is false if it is no block.
