@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"math"
 	"slices"
 
 	"tarn/antelope/blocklog"
@@ -276,7 +277,7 @@ func (s *checked) odd(i int, at int64, detail string) {
 func (s *checked) torn(path string, at int64, detail string) error {
 	v := s.v
 	list := v.l.Slices()
-	f := survey.Finding{Path: path, Offset: at, Detail: detail, Start: !v.has && slices.Contains(list[max(0, len(list)-2):], s.number)}
+	f := survey.Finding{Path: path, Offset: at, Detail: detail, Start: !v.has && !s.packedUp && slices.Contains(list[max(0, len(list)-2):], s.number)}
 	s.unsure = true
 	there, err := v.l.fs.Exists(path)
 	if err != nil {
@@ -436,7 +437,7 @@ func (s *checked) count(b *wire.Block, path string, at int64, places []placed, k
 }
 
 // resume goes on behind an entry that cannot be decoded, with the next one that the index tells
-// of; false if there is none.
+// of and that is in the file; false if there is none.
 func (s *checked) resume(w *window, path string, at int64, places []placed, k int, why error) (next int, there bool, err error) {
 	if stop := s.v.o.Read(0); stop != nil {
 		return 0, false, stop
@@ -444,7 +445,11 @@ func (s *checked) resume(w *window, path string, at int64, places []placed, k in
 	if w.failed != nil {
 		why = w.failed
 	}
-	for next = k; next < len(places) && int64(places[next].Offset) <= at; {
+	end := s.limits[0]
+	if s.packedUp {
+		end = math.MaxInt64
+	}
+	for next = k; next < len(places) && (int64(places[next].Offset) <= at || int64(places[next].Offset) >= end); {
 		next++
 	}
 	if next < len(places) && w.failed == nil {
@@ -453,7 +458,7 @@ func (s *checked) resume(w *window, path string, at int64, places []placed, k in
 		}
 	}
 	detail := fmt.Sprintf("an entry cannot be decoded: %v", why)
-	last := s.wrong == nil && s.short == nil || errors.Is(why, serial.ErrShort) && next <= k+1 // the index tells of nothing behind it
+	last := s.wrong == nil && s.short == nil || errors.Is(why, serial.ErrShort)
 	if !there && w.failed == nil && last && !within(places, k, at) {
 		return 0, false, s.torn(path, at, detail)
 	}

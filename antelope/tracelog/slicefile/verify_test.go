@@ -45,10 +45,10 @@ func sound(t testing.TB) *memfs.FS {
 }
 
 // killed is a folder of traces whose node was killed when blocks after one were not saved.
-func killed(t testing.TB, saved uint32) *memfs.FS {
+func killed(t testing.TB, saved, last uint32) *memfs.FS {
 	t.Helper()
 	mem, l := appended(t, saved)
-	for num := saved + 1; num <= length; num++ {
+	for num := saved + 1; num <= last; num++ {
 		if err := tell(l, num, 0); err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +246,7 @@ func TestWhatWasNotSavedGoesWithTheMark(t *testing.T) {
 		l.path(indexPrefix, saved/stride, logSuffix), l.path(idsPrefix, saved/stride, logSuffix), l.path(tracesPrefix, length/stride, logSuffix),
 	} {
 		for _, number := range []uint32{saved/stride - 1, saved / stride} {
-			mem := killed(t, saved)
+			mem := killed(t, saved, length)
 			change(t, mem, damaged, mem.Blob(damaged).Size(), []byte{9, 9, 9})
 			change(t, mem, l.path(tracesPrefix, number, logSuffix), 500, nil)
 			list := inspect(t, mem)
@@ -260,31 +260,49 @@ func TestWhatWasNotSavedGoesWithTheMark(t *testing.T) {
 	}
 }
 
-// An index whose later block begins in an entry that was read does not tell where what is whole
-// ends, though the next one begins behind.
-func TestAnEntryIsNotCutWhereTheIndexHasALaterOne(t *testing.T) {
-	a, idsA := told(10, 0)
-	b, idsB := told(11, 0)
-	c, idsC := told(12, 0)
-	inner := c.Append(nil)
-	a.Transactions[0].Actions[0].ReturnValue = inner
-	traces := a.Append(nil)
+// three are the files of a slice with three blocks, whose places the index has as a test says.
+func three(t *testing.T, traces []byte, places [3]uint64) *memfs.FS {
+	t.Helper()
 	index, ids := header(), []byte(nil)
-	for _, p := range []wire.Position{
-		{ID: a.ID, Number: 10}, {ID: b.ID, Number: 11, Offset: uint64(len(traces))}, {ID: c.ID, Number: 12, Offset: uint64(bytes.Index(traces, inner))},
-	} {
-		index = (&wire.Entry{Block: &p}).Append(index)
-	}
-	for _, x := range []*wire.Transactions{idsA, idsB, idsC} {
-		ids = (&wire.Entry{Transactions: x}).Append(ids)
+	for i, place := range places {
+		b, told := told(uint32(10+i), 0)
+		index = wire.Entry{Block: &wire.Position{ID: b.ID, Number: b.Number, Offset: place}}.Append(index)
+		ids = wire.Entry{Transactions: told}.Append(ids)
 	}
 	mem, l := memfs.New(), &directory{o: Options{Dir: folder, Stride: stride}}
 	for prefix, b := range map[string][]byte{tracesPrefix: traces, indexPrefix: index, idsPrefix: ids} {
-		mem.Put(l.path(prefix, 2, logSuffix), memfs.NewBlob(b))
+		mem.Put(l.path(prefix, 2, logSuffix), memfs.NewBlob(slices.Clone(b)))
 	}
+	return mem
+}
+
+// An index whose later block begins in an entry that was read does not tell where what is whole
+// ends, though the next one begins behind.
+func TestAnEntryIsNotCutWhereTheIndexHasALaterOne(t *testing.T) {
+	a, _ := told(10, 0)
+	c, _ := told(12, 0)
+	a.Transactions[0].Actions[0].ReturnValue = c.Append(nil)
+	traces := a.Append(nil)
+	mem := three(t, traces, [3]uint64{0, uint64(len(traces)), uint64(bytes.Index(traces, c.Append(nil)))})
 	list := inspect(t, mem)
 	surveytest.Mend(t, list)
-	if path := l.path(tracesPrefix, 2, logSuffix); len(list) == 0 || !bytes.Equal(read(t, mem, path), traces) {
+	if path := (&directory{o: Options{Dir: folder, Stride: stride}}).path(tracesPrefix, 2, logSuffix); len(list) == 0 || !bytes.Equal(read(t, mem, path), traces) {
 		t.Errorf("%v, and %d of %d bytes are left", surveytest.Told(list), mem.Blob(path).Size(), len(traces))
+	}
+}
+
+// Behind an entry that cannot be decoded reading goes on at a later one that the index has in
+// the file, though it has the next one where no file ends: what is sound is not the end.
+func TestAWrongPlaceHidesNoSoundEntry(t *testing.T) {
+	var traces []byte
+	var places [3]uint64
+	for i := range places {
+		b, _ := told(uint32(10+i), 0)
+		places[i] = uint64(len(traces))
+		traces = b.Append(traces)
+	}
+	traces[0], places[1] = 9, 1<<40
+	if list := inspect(t, three(t, traces, places)); len(list) == 0 || surveytest.Mendable(list) {
+		t.Error(surveytest.Told(list))
 	}
 }
