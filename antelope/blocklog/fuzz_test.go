@@ -52,6 +52,8 @@ func FuzzOpen(f *testing.F) {
 			near[i] = uint64(minBlockBytes - 5*(len(near)-i))
 		}
 		f.Add(log, appendPositions(nil, near), []byte{}, true)
+		near[1] |= 1 << 63 // where a distance does not fit into 64 bits
+		f.Add(log, appendPositions(nil, near), []byte{}, true)
 	}
 	f.Fuzz(func(t *testing.T, log, index, tail []byte, keep bool) {
 		fs := memory()

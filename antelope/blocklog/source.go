@@ -74,7 +74,7 @@ func (s *source) before(end int64) (int64, bool, error) {
 // was read too: both may be anything.
 func (s *source) plausible(start uint64, end int64) bool {
 	at := int64(start)
-	return at >= s.start && at <= end-positionBytes-minBlockBytes && end-at <= maxBlockBytes+positionBytes
+	return at >= s.start && end > at && end-at >= minBlockBytes+positionBytes && end-at <= maxBlockBytes+positionBytes
 }
 
 // link decodes the entry between two offsets; ok is false if it is no block.
