@@ -160,7 +160,14 @@ func (l opening) toPruned(s *source, e extent) error {
 	if err != nil {
 		return err
 	}
-	if l.punch, err = punchOut(s.file, s.start, list[0]); err != nil {
+	num, ok, err := s.numberAt(list[0])
+	if err == nil && (!ok || num != l.first) {
+		err = fmt.Errorf("block %d is not at offset %d of %s", l.first, list[0], s.path)
+	}
+	if err == nil {
+		l.punch, err = punchOut(s.file, s.start, list[0])
+	}
+	if err != nil {
 		l.o.Logger.Warn("could not give back space of the block log", "error", err)
 	}
 	return nil

@@ -107,9 +107,9 @@ func (l *Log) giveBack() {
 	if l.mode != pruned || l.first > l.written {
 		return
 	}
-	list, err := l.work.positions(l.first, 1)
+	to, err := l.work.place(l.first)
 	if err == nil {
-		l.punch, err = punchOut(l.work.log, max(l.work.start, l.punch), list[0])
+		l.punch, err = punchOut(l.work.log, max(l.work.start, l.punch), to)
 	}
 	if err != nil {
 		l.o.Logger.Warn("could not give back space of the block log", "error", err)

@@ -453,3 +453,49 @@ func model0(model []sample, first uint32) uint32 {
 	}
 	return model[0].num
 }
+
+// Where the index has the first block to be kept at the place of a later one, nothing before that
+// place is let go.
+func TestNothingIsLetGoByAWrongPosition(t *testing.T) {
+	base := workingBase(testDir)
+	spoil := func(t *testing.T, fs testFS, at, as int) {
+		t.Helper()
+		f, err := fs.Open(indexPath(base), true)
+		must(t, err)
+		_, err = f.WriteAt(fs.mem.Blob(indexPath(base)).Bytes()[8*as:8*as+8], int64(8*at))
+		must(t, errors.Join(err, f.Close()))
+	}
+	filled := func(t *testing.T, blocks int, o Options) (testFS, *Log, []sample) {
+		t.Helper()
+		fs := memory()
+		o.Dir, o.FS, o.Now = testDir, fs, testOptions(fs).Now
+		l := mustOpen(t, o)
+		c := newChain(newRand(t), 5)
+		begin(t, l, c)
+		list := add(t, l, c, blocks, 10000)
+		must(t, l.Flush())
+		return fs, l, list
+	}
+	t.Run("pruned", func(t *testing.T) {
+		fs, l, list := filled(t, 10, Options{RetainBlocks: ptr(uint32(4)), PruneBytes: 8})
+		spoil(t, fs, 6, 9)
+		before := fs.mem.Blob(logPath(base)).Bytes()
+		must(t, l.Sync(list[9].num))
+		if !bytes.Equal(fs.mem.Blob(logPath(base)).Bytes(), before) {
+			t.Error("space was given back")
+		}
+	})
+	t.Run("made a pruned one", func(t *testing.T) {
+		fs, l, list := filled(t, 300, Options{})
+		must(t, l.Close())
+		spoil(t, fs, 150, 250)
+		o := testOptions(fs)
+		o.RetainBlocks, o.SyncBytes = ptr(uint32(150)), 500 // opening looks at the newest positions, and at every fourth before them
+		before := fs.mem.Blob(logPath(base)).Bytes()
+		l = mustOpen(t, o)
+		if l.First() != list[150].num || !bytes.Equal(fs.mem.Blob(logPath(base)).Bytes()[4:len(before)], before[4:]) {
+			t.Errorf("space was given back; the first block is %d", l.First())
+		}
+		must(t, l.Close())
+	})
+}

@@ -62,6 +62,25 @@ func (s *segment) positions(num uint32, n int) ([]int64, error) {
 	return list, nil
 }
 
+// place is where a block begins, by the index and by the log: what is before it is about to go,
+// and opening has looked at some positions of the index only.
+func (s *segment) place(num uint32) (int64, error) {
+	list, err := s.positions(num, 1)
+	if err != nil {
+		return 0, err
+	}
+	size, err := s.log.Size()
+	if err != nil {
+		return 0, fmt.Errorf("size of %s: %w", logPath(s.base), err)
+	}
+	log := &source{file: s.log, path: logPath(s.base), start: s.start, size: size}
+	is, ok, err := log.numberAt(list[0])
+	if err == nil && (!ok || is != num) {
+		err = s.disagree(num, list[0])
+	}
+	return list[0], err
+}
+
 // span is blocks of a segment, one after the other, as they lie in the file.
 type span struct {
 	first     uint32
