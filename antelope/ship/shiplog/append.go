@@ -120,10 +120,11 @@ func (l *Log) truncate(num uint32) error {
 	f := l.live
 	at := int64(0)
 	if num > f.first {
-		var err error
-		if at, err = f.position(num); err != nil {
+		h, before, err := f.header(num - 1) // which stays: it tells better than an index where it ends
+		if err != nil {
 			return err
 		}
+		at = before + h.span()
 	}
 	// What is promised to be durable must not be replaced.
 	if at < l.mark.size {

@@ -29,8 +29,7 @@ func (l *Log) pruneTo() error {
 	if f.end-f.first <= l.o.Retain {
 		return nil
 	}
-	first := f.end - l.o.Retain
-	at, err := f.position(first)
+	first, at, err := l.toKeep()
 	if err != nil {
 		return err
 	}
@@ -50,6 +49,15 @@ func (l *Log) pruneTo() error {
 	return nil
 }
 
+// toKeep is the first block that stays, and where it begins: by the log too, because a start
+// looks at the last position of an index only.
+func (l *Log) toKeep() (first uint32, at int64, err error) {
+	f := l.live
+	first = f.end - min(l.o.Retain, f.end-f.first)
+	_, at, err = f.header(first)
+	return first, at, err
+}
+
 // convert makes a log pruned, or whole again, as the options say.
 func (l *Log) convert() error {
 	f := l.live
@@ -67,6 +75,9 @@ func (l *Log) convert() error {
 
 func (l *Log) toPruned() error {
 	f := l.live
+	if _, _, err := l.toKeep(); err != nil {
+		return err
+	}
 	h, err := readFirst(f.log, f.size)
 	if err != nil {
 		return err

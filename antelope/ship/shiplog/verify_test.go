@@ -305,6 +305,38 @@ func TestNoEntryIsOfTheLastNumber(t *testing.T) {
 	}
 }
 
+// Where an index has a block at the place of another one, no entry that is to stay is let go.
+func TestNothingIsLetGoByAWrongPosition(t *testing.T) {
+	spoil := func(x *life, num, as uint32) {
+		index := slices.Clone(contents(t, x.o.FS, x.o.indexPath()))
+		copy(index[8*(num-x.first):], index[8*(as-x.first):][:8])
+		if err := vfs.WriteDurably(x.o.FS, x.o.indexPath(), index); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, as := range []uint32{3, 8} { // a fork takes the sixth block back
+		x := grown(t, rand.New(rand.NewPCG(1, 1)), func(*Options) {}, 10)
+		was, end := contents(t, x.o.FS, x.o.logPath()), x.entries(x.o.logPath())[5]
+		spoil(x, x.first+5, x.first+as)
+		if err := x.open(); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(x.log.truncate(x.first+5), x.log.closeFiles()); err != nil {
+			t.Fatal(err)
+		}
+		if got := contents(t, x.o.FS, x.o.logPath()); !bytes.Equal(got, was[:end]) {
+			t.Errorf("%d bytes are left, not %d", len(got), end)
+		}
+	}
+	x := grown(t, rand.New(rand.NewPCG(1, 1)), func(*Options) {}, 10)
+	was := contents(t, x.o.FS, x.o.logPath())
+	spoil(x, x.first+6, x.first+8)
+	x.o.Retain = 4
+	if err := x.open(); !errors.Is(err, ErrCorrupt) || !bytes.Equal(contents(t, x.o.FS, x.o.logPath()), was) {
+		t.Errorf("made a pruned one: %v", err)
+	}
+}
+
 func TestNoPartEndsWithTheLastNumber(t *testing.T) {
 	mem := memfs.New()
 	for _, name := range []string{"x-1-4294967294.log", "x-2-4294967295.log"} {
