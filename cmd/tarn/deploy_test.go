@@ -96,10 +96,10 @@ func TestAnImagesHealthIsThatOfItsNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	script := &command[len(command)-1]
-	if strings.Count(*script, "/"+inside) != 1 {
+	if strings.Count(*script, "127.0.0.1/"+inside) != 1 || strings.Count(*script, "127.0.0.1:"+inside) != 1 {
 		t.Fatalf("the check asks elsewhere: %s", *script)
 	}
-	*script = strings.Replace(*script, "/"+inside, "/"+port, 1)
+	*script = strings.ReplaceAll(*script, inside, port)
 	healthy := func() bool {
 		code, _ := status(t, command[0], command[1:]...)
 		return code == 0
@@ -109,14 +109,16 @@ func TestAnImagesHealthIsThatOfItsNode(t *testing.T) {
 	}
 	for _, k := range []struct {
 		name, ini string
+		words     []string
 		healthy   bool
 	}{
 		// Its newest block is that of the genesis, which is years old.
-		{"nobody produces", "p2p-listen-endpoint =\n", false},
-		{"it produces", producing, true},
+		{"nobody produces", "p2p-listen-endpoint =\n", words, false},
+		{"it produces", producing, words, true},
+		{"it wants its own name", producing, words[:where+1], true},
 	} {
 		t.Run(k.name, func(t *testing.T) {
-			stop := serve(t, words[where], append(folderOf(t, k.ini+"plugin = eosio::http_plugin\n"), words...))
+			stop := serve(t, words[where], append(folderOf(t, k.ini+"plugin = eosio::http_plugin\n"), k.words...))
 			for until := time.Now().Add(20 * time.Second); k.healthy && !healthy() && time.Now().Before(until); {
 				time.Sleep(50 * time.Millisecond)
 			}
