@@ -6,8 +6,8 @@ import "time"
 // does not show. It is done in pieces, of which the fastest counts: another process that
 // comes between slows some, a machine at its lower speed all.
 const (
-	calibrationPieces = 4
-	calibrationSteps  = 25_000_000
+	calibrationPieces = 6
+	calibrationSteps  = 6_000_000
 	steadyWithin      = 0.10 // that the calibrations of a pair may differ
 )
 
