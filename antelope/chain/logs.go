@@ -31,7 +31,8 @@ type logs struct {
 	reversible ReversibleLog
 }
 
-// keep keeps a block of somebody else's, which peers have too: it may be lost.
+// keep appends another producer's block to the reversible log, without a sync: a crash may
+// lose the block, and peers have it too.
 func (l logs) keep(b *consensus.BlockState) error { return l.keepBy(ReversibleLog.Append, b) }
 
 // keepOwn keeps a block that was made here, durably.
@@ -77,7 +78,8 @@ func (l logs) head() (uint32, bool) {
 	return n, ok
 }
 
-// has tells whether a block is the one in the log, which has its number or begins after it.
+// has tells whether the log's block of h's number is h. A log that begins above this number
+// says nothing against h: then has is true. h's number is not above the log's last.
 func (l logs) has(h *consensus.HeaderState) (bool, error) {
 	if h.BlockNum < l.blocks.First() {
 		return true, nil

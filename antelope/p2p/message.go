@@ -104,10 +104,11 @@ func (m Mode) String() string {
 	return "undefined mode"
 }
 
-// IDs is a list of ids of transactions or blocks, or what there is in their place.
+// IDs is what a notice or a request says of transactions or of blocks. Mode says which of the
+// other fields count: a block's number, ids, or none.
 type IDs struct {
 	Mode    Mode
-	Pending uint32 // a block's number
+	Pending uint32 // number of the newest block that the sender has, or of its last irreversible one
 	IDs     []types.Checksum256
 }
 

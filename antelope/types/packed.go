@@ -97,9 +97,9 @@ func deflate(b []byte) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// InflatedSize is how many bytes the transaction and its context-free data have when they
-// are inflated; it looks no further than limit, and at what inflates. It takes no memory
-// to speak of.
+// InflatedSize returns how many bytes the transaction and its context-free data have when
+// they are inflated. It inflates no more than limit bytes and keeps none of them. Data that do
+// not inflate count up to the error, which Unpack reports.
 func (p *PackedTransaction) InflatedSize(limit int64) (size int64) {
 	for _, b := range [...][]byte{p.PackedTrx, p.PackedContextFreeData} {
 		if p.Compression != CompressionZlib {
@@ -176,7 +176,9 @@ func packedSize(n int) (uint32, error) {
 	return uint32(n), nil
 }
 
-// Digest returns what a transaction receipt has of the packed transaction.
+// Digest returns the hash by which a transaction receipt's digest covers the packed
+// transaction. Signatures and context-free data go into it as a hash of their own, because
+// they can be pruned.
 func (p *PackedTransaction) Digest() Checksum256 {
 	var room [UsualRoom]byte
 	prunable := serial.AppendBytes(AppendSignatures(room[:0], p.Signatures), p.PackedContextFreeData)
@@ -191,8 +193,8 @@ func (p PackedTransaction) Append(b []byte) []byte {
 	return serial.AppendBytes(b, p.PackedTrx)
 }
 
-// Read reads a packed transaction without unpacking it; nodeos unpacks at once,
-// so that what was read is only then known to be good when Unpack succeeds.
+// Read reads a packed transaction without unpacking it. nodeos unpacks while it reads, and
+// refuses what does not unpack: a caller that must refuse the same calls Unpack too.
 func (p *PackedTransaction) Read(r *serial.Reader) {
 	p.Signatures = ReadSignatures(r)
 	p.Compression = Compression(r.Uint8())

@@ -15,11 +15,12 @@ import (
 	"tarn/opera/inter"
 )
 
-// Tables by go-opera's requests: the store's name and the letter of the table.
+// The tables' names, as go-opera requests them: the database's name, a slash and the letter
+// of the table.
 const (
 	versionTable     = "gossip/_"
 	presentTable     = "gossip/D" // one row: the states of blocks and epoch
-	epochsTable      = "gossip/h" // by epoch: the same, of its beginning
+	epochsTable      = "gossip/h" // by epoch: the states of blocks and epoch at its beginning
 	eventsTable      = "gossip/e" // by id
 	blocksTable      = "gossip/b" // by number
 	genesisTable     = "gossip/g"
@@ -167,8 +168,8 @@ type Block struct {
 	Time    inter.Timestamp
 	GasUsed uint64
 	Root    [32]byte // of the state after it
-	// Txs stand in no event; those of Events follow them, and of all together those at
-	// Skipped were not executed.
+	// Txs are the transactions that stand in no event. In the block the transactions of Events
+	// follow them. Skipped has indexes into both together: of those that were not executed.
 	Txs      types.Transactions
 	Events   []inter.EventID
 	Skipped  []uint32
@@ -238,8 +239,9 @@ func (f *Folder) transaction(hash common.Hash) (*types.Transaction, error) {
 	return tx, nil
 }
 
-// Events calls each for all events, by their ids, in which order parents come before their
-// children, as they travel, until it returns an error. Both are the callee's.
+// Events calls each with every event, encoded as peers send it, in the order of ids: parents
+// come before their children. An error of each ends Events and is returned. The callee may keep
+// and change raw.
 func (f *Folder) Events(each func(id inter.EventID, raw []byte) error) error {
 	t := f.tables[eventsTable]
 	return t.ascend(nil, func(key, value []byte) (bool, error) {

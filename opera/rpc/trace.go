@@ -26,7 +26,8 @@ import (
 // debugTraces answers for debug what executions did, with go-ethereum's tracers.
 type debugTraces struct{ s *Service }
 
-// TraceConfig chooses a tracer. Without a name it is the one that tells each step.
+// TraceConfig chooses a tracer by its name. Without a name go-ethereum's struct logger, which
+// shows each step, is the tracer.
 type TraceConfig struct {
 	*logger.Config
 	Tracer       *string         `json:"tracer"`
@@ -34,7 +35,7 @@ type TraceConfig struct {
 	TracerConfig json.RawMessage `json:"tracerConfig"`
 }
 
-// CallTraceConfig has what a traced call takes accounts to be.
+// CallTraceConfig chooses the tracer of a call, and overrides accounts for that call.
 type CallTraceConfig struct {
 	TraceConfig
 	StateOverrides *StateOverride `json:"stateOverrides"`
@@ -103,8 +104,8 @@ type tracer struct {
 
 var errTraceSize = errors.New("the trace is too large")
 
-// traceTime is the longest time that a client may ask for, in times of the limit of a
-// request.
+// traceTime bounds the timeout that a client may ask for: traceTime times the limit on a
+// request's time.
 const traceTime = 4
 
 func (s *Service) newTracer(c *TraceConfig, about *tracers.Context, v *view) (*tracer, error) {
@@ -140,7 +141,8 @@ func (s *Service) newTracer(c *TraceConfig, about *tracers.Context, v *view) (*t
 	return t, nil
 }
 
-// bound counts what calls pass: it costs next to no gas, and tracers copy it each time.
+// bound counts the bytes of input that calls pass, and shows the tracer no input beyond the
+// room for a trace: input costs next to no gas, and tracers copy the input of each call.
 func (t *tracer) bound() {
 	hooks := *t.Hooks
 	of := t.Hooks
@@ -210,8 +212,8 @@ func (v *view) replay(b *block) (*replay, error) {
 	return &replay{v: v, b: b, h: h, before: st}, nil
 }
 
-// run executes the next transactions up to an index, and tells a tracer of them if there is
-// one. What they used must be what their receipts say.
+// run executes the transactions from r.done to until, without the one at until. t sees them
+// unless it is nil. A transaction that uses other gas than its receipt says is an error.
 func (r *replay) run(ctx context.Context, until int, t *tracer) error {
 	var st evm.State = r.before
 	if t != nil {

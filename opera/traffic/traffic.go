@@ -34,8 +34,9 @@ import (
 type Shape struct {
 	Seed     uint64
 	Accounts int // that have money and tokens, at least 2
-	// Transfers are transactions of these accounts: of ten five move tokens, with a log each, four
-	// money, and one calls a contract that reads; one in two hundred calls a heavy contract.
+	// Transfers is how many transactions these accounts send. Of ten transactions five move tokens
+	// and leave a log each, four move money, and one calls a contract that reads. Every two
+	// hundredth calls a heavy contract instead.
 	Transfers int
 	PerEvent  int // transactions of an event, at most; 0: as many as there usually are
 	Slots     int // transactions that fill [SlotsEach] fresh slots each
@@ -56,9 +57,11 @@ const (
 	settling     = 16        // events without transactions at the end: what came before is in blocks then
 )
 
-// The price of gas, above the network's least, which grows with each busy epoch; and what each
-// account has, in wei.
-func price() *big.Int  { return big.NewInt(5000e9) }
+// price is what transactions pay for gas, in wei. The network's least price grows with each
+// busy epoch and stays below it.
+func price() *big.Int { return big.NewInt(5000e9) }
+
+// wealth is how much money each account is given, in wei, and as many tokens.
 func wealth() *big.Int { return new(big.Int).Mul(big.NewInt(1000), big.NewInt(1e18)) }
 
 // Accounts are those of a seed.
@@ -239,8 +242,8 @@ func (m *maker) events(ctx context.Context, count, perEvent int, tx func(i int) 
 	return m.emit(txs)
 }
 
-// emit makes an event with some transactions. What the end of an epoch has lost, for its events
-// were not confirmed yet, comes in events before it.
+// emit makes an event with txs. If an epoch has ended since the last event, the transactions of
+// its unconfirmed events are in no block: emit first makes events with these again.
 func (m *maker) emit(txs types.Transactions) error {
 	for waiting := []types.Transactions{txs}; len(waiting) > 0; waiting = waiting[1:] {
 		if now := m.chain.Epoch().Epoch; now != m.epoch {
@@ -296,7 +299,8 @@ func executed(v *chain.View, hash common.Hash) (found bool, err error) {
 	return found, errors.Join(err, failed)
 }
 
-// event makes one, as late as its creator can pay for it.
+// event makes an event with txs and connects it. The event's time is put off, second by second,
+// until its creator has the gas power for it; after patience seconds that is an error.
 func (m *maker) event(txs types.Transactions) error {
 	for range patience {
 		m.now += eventSeconds * 1e9

@@ -42,7 +42,7 @@ import (
 
 // Limits of a pool. Zero is go-opera's default of each.
 type Limits struct {
-	PriceLimit   uint64 // wei that a tip that is not local must allow; 0
+	PriceLimit   uint64 // least tip of transactions that are not local, in wei for each unit of gas; 0
 	PriceBump    uint64 // percent by which a replacement must pay more; 10
 	AccountSlots uint64 // pending transactions that an account keeps in any case; 16
 	GlobalSlots  uint64 // pending transactions of all accounts; 1280

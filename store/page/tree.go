@@ -87,8 +87,9 @@ func (ps *pages) descend(p *path, t *tree, table store.Table, key []byte) error 
 	return nil
 }
 
-// holds tells whether the nodes of p are still verified: memory may have been given
-// back. What a page says of itself, its number too, counts only if it is.
+// holds tells whether all nodes of p are still verified. A page whose memory was given back is
+// read from the file again, unverified. The pages' numbers come from where the nodes lie in
+// memory, because the number in an unverified page may be wrong.
 func (ps *pages) holds(p *path) bool {
 	for _, n := range p.nodes[:p.depth] {
 		if !ps.isChecked(ps.mem.pageOf(n)) {
@@ -100,8 +101,8 @@ func (ps *pages) holds(p *path) bool {
 
 func (n *node) ref() ref { return ref{n.number, uint32(n.generation)} }
 
-// separator appends the shortest key that is above the slots below at and not
-// above slot at.
+// separator returns, in buf, the shortest key K with key(at-1) < K <= key(at): it divides the
+// slots before at from the others. In a branch K is the key of slot at itself.
 func separator(buf []byte, n *node, at int) []byte {
 	buf = n.key(buf, at)
 	if n.level > 0 {

@@ -33,7 +33,8 @@ func privilegedEntries() []entry {
 	}
 }
 
-// isFeatureActive and activateFeature are what became of an older plan.
+// isFeatureActive and activateFeature are of an older scheme of protocol features. As in nodeos,
+// no feature of that scheme is active, and none can be activated.
 func isFeatureActive(*Apply, []byte, []uint64) (uint64, error) { return 0, nil }
 
 func activateFeature(*Apply, []byte, []uint64) (uint64, error) {
