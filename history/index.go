@@ -35,8 +35,9 @@ type IndexOptions struct {
 
 // Entries are what an index is about: a [Log], or what is read like one.
 type Entries interface {
-	// First is the number of the oldest entry, Next the one that the next entry gets.
+	// First is the number of the oldest entry.
 	First() uint64
+	// Next is the number that the next entry gets: First in a log without entries.
 	Next() uint64
 	// Read appends an entry to buf.
 	Read(number uint64, buf []byte) ([]byte, error)

@@ -94,18 +94,29 @@ type Reader interface {
 // returned ends at the cursor's next move or the writer's next change. A value
 // that cannot be read ends the walk: Value returns nil, and Err says why.
 type Cursor interface {
+	// First moves to the table's first row.
 	First() bool
+	// Last moves to the table's last row.
 	Last() bool
-	Seek(key []byte) bool   // the first row at or after key
-	SeekLT(key []byte) bool // the last row before key
+	// Seek moves to the first row at or after key.
+	Seek(key []byte) bool
+	// SeekLT moves to the last row before key.
+	SeekLT(key []byte) bool
+	// Next moves to the row after the present key.
 	Next() bool
+	// Prev moves to the row before the present key.
 	Prev() bool
 
+	// Valid tells whether the cursor stands on a row.
 	Valid() bool
+	// Key returns the key of that row. It is asked only while Valid.
 	Key() []byte
+	// Value returns the value of that row. It is asked only while Valid.
 	Value() []byte
 
+	// Err returns the failure that ended the walk; nil at the end of the table.
 	Err() error
+	// Close gives the cursor back. Nothing of it may be used afterwards.
 	Close() error
 }
 
@@ -116,7 +127,9 @@ type Cursor interface {
 type View interface {
 	Reader
 	Revision() uint64 // the head when it was published
+	// Tables lists the tables of this state. The slice is the caller's.
 	Tables() []TableInfo
+	// Close gives the view back. What Get returned ends with it.
 	Close() error
 }
 
@@ -149,6 +162,8 @@ type Checkpoint interface {
 type Store interface {
 	Reader // the writer's own state, its open sessions included
 
+	// Put makes value the row's at key, whether or not there is one. It refuses sizes beyond
+	// [MaxKey] and [MaxValue].
 	Put(t Table, key, value []byte) error
 	Delete(t Table, key []byte) error // ErrNotFound if there is no such row
 	// DeleteRange deletes the rows with from <= key < to, nil meaning no bound,
@@ -163,6 +178,7 @@ type Store interface {
 	CreateTable(name string) (Table, error)
 	// Table finds a table by name; ErrNoTable if there is none.
 	Table(name string) (Table, error)
+	// Tables lists all tables.
 	Tables() []TableInfo
 
 	// Begin opens a session: the next revision if none is open, else one inside
@@ -190,7 +206,9 @@ type Store interface {
 	// SetRevision names the state's revision. Only with no session open and
 	// nothing undoable, and never downwards.
 	SetRevision(revision uint64) error
+	// Head returns the newest finished revision. Open sessions do not count.
 	Head() uint64
+	// Irreversible returns the newest revision that can no longer be undone.
 	Irreversible() uint64
 
 	// Publish shows the writer's present state to views from now on: the head, and
@@ -209,8 +227,10 @@ type Store interface {
 	// half filled store, which must carry a mark until it is whole. It returns the
 	// error of the checkpoint before, if that failed.
 	Relieve() error
+	// Durable returns what the disk holds now.
 	Durable() Durable
 
+	// Stats reads the counters.
 	Stats() Stats
 	// Close waits for a checkpoint under way, closes the files and gives the
 	// lock back. It takes no checkpoint: what is not durable is lost.
@@ -236,10 +256,10 @@ type Image struct {
 type Engine interface {
 	Reader // the writer's state
 
-	// Put and Delete record what they replace in undo before they replace it,
-	// if undo is not nil. When they return an error nothing has changed, and
-	// nothing was recorded. Delete of a missing row is ErrNotFound.
+	// Put records what it replaces in undo before it replaces it, if undo is not nil.
+	// When it returns an error nothing has changed, and nothing was recorded.
 	Put(t Table, key, value []byte, undo *Journal) error
+	// Delete is like Put. A row that is not there is ErrNotFound.
 	Delete(t Table, key []byte, undo *Journal) error
 
 	// Restore makes a row what it was, for an undo: old, or no row if existed is
@@ -247,29 +267,38 @@ type Engine interface {
 	// go above it until the next checkpoint.
 	Restore(t Table, key, old []byte, existed bool) error
 
+	// CreateTable makes a table. The name is new, and no session is open. The table is durable
+	// with the next checkpoint.
 	CreateTable(name string) (Table, error)
+	// Tables lists all tables, on any goroutine.
 	Tables() []TableInfo
 
+	// Publish shows the writer's present state to the views that are taken from now on. They
+	// tell revision as theirs.
 	Publish(revision uint64) error
+	// View returns the published state, on any goroutine.
 	View() (View, error)
 
 	// Checkpoint starts to make im durable; the state it is about is the
 	// writer's at the moment of the call. See Store.Checkpoint.
 	Checkpoint(im Image) (Checkpoint, error)
-	// Durable and Recovered: what is on disk now, and what Open found there,
-	// undo included. An engine that stores no undo recovers a head that equals
-	// the irreversible revision.
+	// Durable returns what the disk holds now, on any goroutine.
 	Durable() Durable
+	// Recovered returns what Open found on the disk, undo included. An engine that stores
+	// no undo recovers a head that equals the irreversible revision.
 	Recovered() Image
 
 	// Pressure tells whether the engine asks for a checkpoint at the next
 	// finished revision, and whether less than the guard size is free.
 	Pressure() (checkpoint, guard bool)
 
+	// Stats reads the counters, on any goroutine.
 	Stats() Stats
 	// Verify reads everything durable, checks every checksum and every
 	// invariant of the format, and reports what is broken through report, in
 	// file order where it can. It returns an error only when it could not go on.
 	Verify(report func(error)) error
+	// Close waits for a checkpoint under way and takes none. Views that are still open keep
+	// the files open, and the lock, until the last of them is closed.
 	Close() error
 }

@@ -9,18 +9,30 @@ import (
 
 // BlockLog is where irreversible blocks go ([blocklog.Log]).
 type BlockLog interface {
+	// Append adds a packed block, which must not change afterwards. Its number follows the
+	// head's. The block is durable only after a sync, which is the log's owner's to do.
 	Append(num uint32, id types.Checksum256, block []byte) error
+	// Head returns the number and id of the last block; ok is false in a log without blocks.
 	Head() (num uint32, id types.Checksum256, ok bool)
+	// First returns the first number from which on all blocks up to the head can be read. In
+	// a log without blocks it is the number that the first one must have.
 	First() uint32
+	// Read returns a block, decoded. A block that the log does not have is an error.
 	Read(num uint32) (*types.SignedBlock, error)
+	// ReadRaw returns a packed block, which the caller must not change.
 	ReadRaw(num uint32) ([]byte, error)
 }
 
 // ReversibleLog is where blocks wait that are not irreversible yet
 // ([blocklog.Reversible]).
 type ReversibleLog interface {
+	// Append adds a packed block, which a power cut may lose.
 	Append(block []byte) error
-	AppendDurably(block []byte) error // and what was appended before
+	// AppendDurably adds a packed block. When it returns nil, that block and all before it
+	// survive a power cut.
+	AppendDurably(block []byte) error
+	// Obsolete says that blocks with numbers up to upTo are not needed any more, because the
+	// block log has blocks with these numbers.
 	Obsolete(upTo uint32) error
 }
 

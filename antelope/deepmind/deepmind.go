@@ -23,27 +23,39 @@ type Tracer interface {
 	// with an ABI, in the order in which they were created.
 	Startup(head uint32, actions uint64, abis iter.Seq2[types.Name, []byte])
 
+	// StartBlock comes before anything else of a block; num is the block's number.
 	StartBlock(num uint32)
 	// AcceptedBlock comes after a block became the head. valid is what the fork
 	// database says of it: true but for irreversible blocks of a replay.
 	AcceptedBlock(b *consensus.BlockState, valid bool)
+	// SwitchForks comes before blocks of one branch are undone and those of another applied;
+	// from and to are the ids of the old head and of the new one.
 	SwitchForks(from, to types.Checksum256)
 
+	// StartTransaction begins a transaction. Its first action has the number 0.
 	StartTransaction()
+	// EndTransaction ends the transaction that was begun last, whether it succeeded or not.
 	EndTransaction()
 	// Onblock comes before the trace of a transaction whose first action is onblock
-	// of the system account; signed is nil for the chain's own. OnError comes when
-	// the handler of a failed deferred transaction begins.
+	// of the system account; signed is nil for the chain's own.
 	Onblock(t *types.Transaction, signed *types.PackedTransaction)
+	// OnError comes when the handler of a failed deferred transaction begins; t is the
+	// handler's transaction.
 	OnError(t *types.Transaction)
+	// AppliedTransaction tells the trace of a transaction, also of one that failed, and the
+	// number of the block under way.
 	AppliedTransaction(block uint32, t *types.TransactionTrace)
 
-	// InputAction to SendContextFreeInline tell where actions come from; EndAction,
-	// that the present one is done, notifications and inline ones apart.
+	// InputAction tells that an action of the transaction itself begins.
 	InputAction()
+	// EndAction says that the receiver's code has run. Notifications and inline actions of
+	// the action run after it, each with an EndAction of its own.
 	EndAction()
+	// RequireRecipient tells that the present action notifies an account, for the first time.
 	RequireRecipient()
+	// SendInline tells that the present action sends an inline action.
 	SendInline()
+	// SendContextFreeInline tells that the present action sends a context-free inline action.
 	SendContextFreeInline()
 
 	// CreateDeferred tells of a deferred transaction that is now kept: operation is
@@ -52,33 +64,54 @@ type Tracer interface {
 	CreateDeferred(operation string, d *state.Deferred, signed *types.PackedTransaction)
 	// CancelDeferred: operation is CANCEL or MODIFY_CANCEL.
 	CancelDeferred(operation string, d *state.Deferred)
+	// FailDeferred tells that the deferred transaction under way has failed. Its changes are
+	// undone after that, and a handler of the error may run then.
 	FailDeferred()
 
 	// RAMEvent says what the next RAMUsage or RAMCorrection is for.
 	RAMEvent(id, family, operation, legacyTag string)
 	// RAMUsage tells how many bytes an account uses after a change.
 	RAMUsage(account types.Name, usage uint64, delta int64)
+	// RAMCorrection tells that delta bytes were added to an account's correction; r is the
+	// row after that.
 	RAMCorrection(r *state.RAMCorrection, delta uint64)
 
+	// CreateTable tells of a contract's table that gets its first row; payer pays for it.
 	CreateTable(k state.TableKey, payer types.Name)
+	// RemoveTable tells of a contract's table that has lost its last row.
 	RemoveTable(k state.TableKey, payer types.Name)
+	// StoreRow tells of a new row of a contract's primary table.
 	StoreRow(k state.RowKey, payer types.Name, value []byte)
+	// UpdateRow tells of a row's payer and value before the change, and after it.
 	UpdateRow(k state.RowKey, oldPayer, payer types.Name, old, value []byte)
+	// RemoveRow tells of a row that goes, with the payer and the value that it had.
 	RemoveRow(k state.RowKey, payer types.Name, value []byte)
 
+	// PreactivateFeature tells that the present action preactivates a protocol feature.
 	PreactivateFeature(f *feature.Feature)
+	// ActivateFeature tells that a block activates a protocol feature. Before Startup it comes
+	// once for each feature that is active already.
 	ActivateFeature(f *feature.Feature)
 
+	// InitResourceLimits tells the first resource rows of a chain that begins at its genesis.
 	InitResourceLimits(c *state.ResourceConfig, s *state.ResourceState)
+	// UpdateResourceConfig tells the limits of blocks at a block's end, if they have changed.
 	UpdateResourceConfig(c *state.ResourceConfig)
+	// UpdateResourceState comes twice at a block's end: with the new sums of what accounts
+	// may use, and with what the block itself has used.
 	UpdateResourceState(s *state.ResourceState)
+	// NewAccountLimits tells the resource rows of a new account.
 	NewAccountLimits(l *state.ResourceLimits, u *state.ResourceUsage)
+	// UpdateAccountUsage tells what an account has used after a transaction was billed to it.
 	UpdateAccountUsage(u *state.ResourceUsage)
+	// SetAccountLimits tells the limits of an account that count from the block's end on.
 	SetAccountLimits(l *state.ResourceLimits)
 
-	// Permissions come with the id of their parent, 0 for none.
+	// CreatePermission tells of a new permission, with the id of its parent, 0 for none.
 	CreatePermission(p *state.Permission, parent uint64)
+	// ModifyPermission tells a permission before the change, and after it; the parent stays.
 	ModifyPermission(old, changed *state.Permission, parent uint64)
+	// RemovePermission tells of a permission that goes, as it was.
 	RemovePermission(p *state.Permission, parent uint64)
 }
 

@@ -18,6 +18,7 @@ import (
 
 // Source shows a store's newest published state ([store.Store]).
 type Source interface {
+	// View returns the newest published state, on any goroutine. The caller closes it.
 	View() (store.View, error)
 }
 

@@ -12,7 +12,9 @@ import (
 
 // Signer is a private key of any kind.
 type Signer interface {
+	// Public returns the key that recovers from the signatures.
 	Public() types.PublicKey
+	// Sign signs a digest. The signature is of the key's type.
 	Sign(types.Checksum256) (types.Signature, error)
 }
 

@@ -27,6 +27,7 @@ const (
 
 // Message is any of the messages, a block or a transaction included.
 type Message interface {
+	// Append appends the message as it stands on the wire, without its length and type.
 	Append(b []byte) []byte
 }
 

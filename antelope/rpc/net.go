@@ -7,9 +7,15 @@ import (
 
 // Net is the node's connections (p2p.Network). Its methods may be called by all goroutines.
 type Net interface {
-	Connect(address string) string    // what the API answers
-	Disconnect(address string) string // the same
+	// Connect begins to connect to a peer, and returns the text that the API answers.
+	Connect(address string) string
+	// Disconnect ends the connection to a peer, and returns the text that the API answers.
+	Disconnect(address string) string
+	// Status tells about the peer at an address that this node connects to; false if there
+	// is none.
 	Status(address string) (control.Connection, bool)
+	// Connections lists all connections, those that are only being tried included, the
+	// oldest first. The slice is the caller's.
 	Connections() []control.Connection
 }
 

@@ -18,16 +18,26 @@ import (
 )
 
 // Producer is what the operator tells the node's producer (producer.Producer). Its methods
-// may be called by all goroutines; errors are exceptions.
+// may be called by all goroutines; errors are exceptions. Those that take a context wait for
+// the producer's own goroutine, no longer than the context lasts.
 type Producer interface {
+	// Paused tells whether production is paused.
 	Paused() bool
+	// Pause stops production from the next block on; the block under way is finished.
 	Pause()
+	// Resume ends a pause. Without one it changes nothing.
 	Resume(ctx context.Context) error
+	// RuntimeOptions returns the present options; nil is what is not set.
 	RuntimeOptions(ctx context.Context) (control.RuntimeOptions, error)
+	// SetRuntimeOptions replaces those options that are not nil.
 	SetRuntimeOptions(ctx context.Context, o control.RuntimeOptions) error
+	// Greylist returns the accounts for which only their own stake counts, ascending.
 	Greylist() []types.Name
+	// AddGreylist puts accounts onto the greylist; those that are there already stay.
 	AddGreylist(ctx context.Context, accounts []types.Name) error
+	// RemoveGreylist takes accounts off the greylist; those that are not there are no error.
 	RemoveGreylist(ctx context.Context, accounts []types.Name) error
+	// Lists returns the white- and blacklists, whose maps the caller must not change.
 	Lists(ctx context.Context) (control.Lists, error)
 	// SetLists replaces those lists that are not nil.
 	SetLists(ctx context.Context, l control.Lists) error
@@ -38,9 +48,15 @@ type Producer interface {
 	// ScheduleSnapshot asks for snapshots of the state after some blocks; nil is what was
 	// not said.
 	ScheduleSnapshot(ctx context.Context, spacing uint32, start, end *uint32, description string) (control.SnapshotRequest, error)
+	// UnscheduleSnapshot removes a request, and returns it. An unknown id is an error.
 	UnscheduleSnapshot(ctx context.Context, id uint32) (control.SnapshotRequest, error)
+	// SnapshotRequests returns the scheduled requests. The slice is the caller's.
 	SnapshotRequests(ctx context.Context) ([]control.SnapshotSchedule, error)
+	// ScheduledActivations returns the digests of the protocol features that the next block
+	// that is produced here activates.
 	ScheduledActivations(ctx context.Context) ([]types.Checksum256, error)
+	// ScheduleActivations replaces them. A feature that needs preactivation cannot be in the
+	// list.
 	ScheduleActivations(ctx context.Context, features []types.Checksum256) error
 	// Unapplied returns at most limit transactions from one on, nil for the first;
 	// fewer if listing them takes longer than within, but one; below 0 is no limit.

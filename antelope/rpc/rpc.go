@@ -77,16 +77,23 @@ func CategoryPlugin(c dialect.Category) string {
 // Chain is what is read of the chain (chain.Chain). Its methods may be called by
 // all goroutines.
 type Chain interface {
+	// View returns the state that was published last. The caller closes it.
 	View() (*state.View, error)
+	// Fork returns the tree of blocks above the last irreversible one.
 	Fork() *consensus.ForkDatabase
+	// ID returns the chain's id, which never changes.
 	ID() types.Checksum256
 }
 
-// BlockLog is where irreversible blocks are read (blocklog.Log); reads that find
-// nothing may return any error.
+// BlockLog is where irreversible blocks are read (blocklog.Log). Its methods may be called
+// by all goroutines.
 type BlockLog interface {
+	// First returns the number of the first block from which on all can be read.
 	First() uint32
+	// Read returns a block, which is the caller's. If the block is not there, it may return
+	// any error.
 	Read(num uint32) (*types.SignedBlock, error)
+	// ReadHeader returns a block's header, with the errors of Read.
 	ReadHeader(num uint32) (*types.SignedBlockHeader, error)
 }
 
@@ -140,6 +147,8 @@ type StatusChain struct {
 
 // Finality tracks transactions.
 type Finality interface {
+	// Status returns what is known of a transaction, and how far the tracking is, both of one
+	// moment. Any goroutine may call it.
 	Status(id types.Checksum256) (Status, StatusChain)
 }
 

@@ -90,6 +90,7 @@ type Source interface {
 	BlockID(num uint32) (types.Checksum256, bool, error)
 	// Earliest is the first block that can be had.
 	Earliest() uint32
+	// ChainID is the chain's id, which never changes.
 	ChainID() types.Checksum256
 	// Irreversible is the last one.
 	Irreversible() (num uint32, id types.Checksum256)

@@ -47,13 +47,18 @@ type Row interface {
 	AppendJSON(b []byte) []byte // appends the JSON of nodeos
 }
 
-// Sink takes the rows of a snapshot, section after section. Row must not keep its
-// argument.
+// Sink takes the rows of a snapshot, section after section, on one goroutine. After an error
+// it is of no use.
 type Sink interface {
+	// Begin opens a section of that name. The section before must have ended.
 	Begin(section string) error
+	// Row adds a row to the open section. It must not keep its argument, which the caller
+	// uses again.
 	Row(Row) error
-	End() error    // of the section
-	Finish() error // after the last section; what is underneath stays open
+	// End closes the open section.
+	End() error
+	// Finish comes after the last section. What is underneath stays open.
+	Finish() error
 }
 
 // Writer writes the container.

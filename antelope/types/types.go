@@ -19,7 +19,9 @@ import "tarn/antelope/serial"
 
 // Wire is what every type of the protocol can do, by its pointer.
 type Wire interface {
+	// Append appends the encoding to b. It cannot fail, and keeps nothing of b.
 	Append(b []byte) []byte
+	// Read decodes from where r stands. The first error sticks to r; the value is undefined then.
 	Read(r *serial.Reader)
 }
 

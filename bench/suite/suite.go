@@ -19,6 +19,7 @@ import (
 type Network interface {
 	// Chain makes the chain, or finds it made.
 	Chain(ctx context.Context, tell func(string)) (record.Chain, error)
+	// Version asks a subject's program which version it is. The text goes into the report.
 	Version(ctx context.Context, s subject.Subject) (string, error)
 	// Install puts the chain where a node of the folder, which is new, looks for it.
 	Install(dir string) error
@@ -64,9 +65,12 @@ type (
 		// Answered says why an answer is none.
 		Answered(status int, body []byte) error
 	}
-	// Resting says whether its nodes make blocks only of transactions; without it they make
-	// them all the time.
-	Resting interface{ Idle() bool }
+	// Resting can have nodes that make no blocks without transactions. Without it nodes make
+	// blocks all the time.
+	Resting interface {
+		// Idle tells whether its nodes make no blocks without transactions.
+		Idle() bool
+	}
 	// Following gets blocks from other nodes.
 	Following interface {
 		// Source is a node that gives the chain's blocks to peers, and makes none.
@@ -139,6 +143,7 @@ type Crowd interface {
 	Begin()
 	// Seen is what was seen since then.
 	Seen() Sight
+	// Close ends all peers, and returns when they have ended.
 	Close()
 }
 

@@ -71,7 +71,9 @@ func claim(address string) error {
 
 // Test is what a test is to Address.
 type Test interface {
+	// Helper has a failure named for the line that called Address.
 	Helper()
+	// Fatal ends the test, and does not return.
 	Fatal(...any)
 }
 

@@ -18,6 +18,8 @@ import (
 
 // Writer reaches the goroutine that owns a chain.
 type Writer interface {
+	// Do runs work on that goroutine, and returns its error. It waits for its turn until ctx
+	// ends, and then for work itself. work must not call Do.
 	Do(ctx context.Context, work func(*chain.Chain) error) error
 }
 
@@ -52,6 +54,7 @@ type Votes interface {
 
 // Signer signs hashes with the validator's key. One goroutine calls it.
 type Signer interface {
+	// Sign signs the hash of an event with the validator's key, on secp256k1.
 	Sign(hash [32]byte) (inter.Signature, error)
 }
 

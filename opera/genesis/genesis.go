@@ -57,6 +57,7 @@ type Item struct {
 // in their written order, which is newest first for records. What a loop hands out is
 // valid until its next turn unless it says otherwise.
 type Source interface {
+	// Header says of which network the genesis is. It reads nothing.
 	Header() Header
 	// Epochs yields the records of epochs. The first is the present state. The
 	// records stay valid.

@@ -45,7 +45,9 @@ type last struct {
 
 // Filled tells which records the chain has, made or added.
 type Filled interface {
+	// HasBlock tells whether the record of that block is there; an error is the store's.
 	HasBlock(inter.BlockNumber) (bool, error)
+	// HasEpoch tells whether the record of that epoch is there; an error is the store's.
 	HasEpoch(inter.Epoch) (bool, error)
 }
 

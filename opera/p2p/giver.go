@@ -17,7 +17,9 @@ import (
 
 // Givers are the peers whom a download asks for parts of a state; [statesync.Syncer] is that.
 type Givers interface {
+	// Add has a peer asked from now on. Any goroutine may call it.
 	Add(statesync.Peer)
+	// Remove has a peer asked no more. The caller ends the requests that the peer has.
 	Remove(statesync.Peer)
 }
 

@@ -21,8 +21,11 @@ type Present struct {
 
 // Ledger is what events are connected to, and read from. Any goroutine may call it.
 type Ledger interface {
+	// Network names the chain, and never changes.
 	Network() chain.Network
+	// Present returns the epoch and the last block of the state that was published last.
 	Present() (Present, error)
+	// HasEvent tells whether an event is connected.
 	HasEvent(id inter.EventID) (bool, error)
 	// Event returns an event as it travels, nil if there is none.
 	Event(id inter.EventID) ([]byte, error)
@@ -52,6 +55,8 @@ type Pool interface {
 
 // Writer reaches the goroutine that owns a chain.
 type Writer interface {
+	// Do runs work on that goroutine, and returns its error. It waits for its turn until ctx
+	// ends, and then for work itself. work must not call Do.
 	Do(ctx context.Context, work func(*chain.Chain) error) error
 }
 

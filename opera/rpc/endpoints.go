@@ -12,9 +12,14 @@ import (
 // Endpoints changes the addresses at which requests are answered. Any goroutine may call it.
 // The zero value of what is served stands for what the node was started with.
 type Endpoints interface {
+	// StartHTTP begins to answer over HTTP. It is an error if requests are answered over HTTP
+	// already.
 	StartHTTP(host string, port int, o HTTPOptions) error
+	// StopHTTP ends it. If nothing is answered over HTTP, that is no error.
 	StopHTTP() error
+	// StartWS begins to answer over WebSocket, with the errors of StartHTTP.
 	StartWS(host string, port int, o WSOptions) error
+	// StopWS ends it, as StopHTTP does.
 	StopWS() error
 }
 

@@ -74,10 +74,13 @@ type Peers interface {
 	Highest() (inter.BlockNumber, inter.Epoch)
 	// SubscribeEvents has connections and their ends told to a channel, which must be read.
 	SubscribeEvents(to chan *p2p.PeerEvent) event.Subscription
-	// AddPeer and the three below change whom the node connects to, by the URL of a node.
+	// AddPeer keeps a connection to a node from now on, by the node's enode URL.
 	AddPeer(url string) error
+	// RemovePeer ends the connection to a node, and keeps none any more.
 	RemovePeer(url string) error
+	// AddTrustedPeer lets a node connect even if there are enough peers.
 	AddTrustedPeer(url string) error
+	// RemoveTrustedPeer takes AddTrustedPeer back. The connection goes on.
 	RemoveTrustedPeer(url string) error
 }
 

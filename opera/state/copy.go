@@ -16,8 +16,11 @@ import (
 
 // Nodes is where states lie as tries whose nodes are found by their hashes. What is
 // returned has the hash that was asked for, and nil means that there is no such thing.
+// The caller must not change it.
 type Nodes interface {
+	// Node returns a node of a trie in its encoding.
 	Node(hash common.Hash) ([]byte, error)
+	// Code returns the code of a contract.
 	Code(hash common.Hash) ([]byte, error)
 	// Preimage returns what was hashed: an address, or a slot's key.
 	Preimage(hash common.Hash) ([]byte, error)

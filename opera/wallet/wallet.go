@@ -25,6 +25,8 @@ const attempts = 3
 
 // Asker asks for a password.
 type Asker interface {
+	// Password shows a question and returns the line that is typed, without its end. It waits
+	// for as long as that takes; an error ends the command that asked.
 	Password(question string) (string, error)
 }
 

@@ -48,6 +48,7 @@ type Base interface {
 	// is store.ErrFailed means that the library takes no more changes until it
 	// is opened anew; reading goes on.
 	Batch(size int64) (Batch, error)
+	// Metrics reads the library's counters, in every state that Base can be in.
 	Metrics() Metrics
 	// Verify checks every checksum of what is committed and the library's own
 	// invariants, beyond what reading all rows does. See store.Engine.
@@ -69,17 +70,22 @@ type Snapshot interface {
 	Get(dst, key []byte) ([]byte, error)
 	// Cursor walks the rows with lower <= key < upper, by their base keys.
 	Cursor(lower, upper []byte) (store.Cursor, error)
+	// Close gives the snapshot back: the library may let go of rows that only it shows.
 	Close() error
 }
 
 // Batch is a set of changes that become visible and durable together or not at
 // all, also across a crash. Keys come in ascending order, each once. Arguments
-// are copied. Exactly one of Commit and Discard ends it; after a failed Commit
-// the changes are durable or not, whole in either case.
+// are copied. Exactly one of Commit and Discard ends it.
 type Batch interface {
+	// Put sets a row.
 	Put(key, value []byte) error
+	// Delete removes a row. If there is none, that is no error.
 	Delete(key []byte) error
+	// Commit returns when the changes are durable. After an error they are durable or not,
+	// whole in either case.
 	Commit() error
+	// Discard drops the changes.
 	Discard()
 }
 

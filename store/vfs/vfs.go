@@ -30,11 +30,15 @@ type FS interface {
 	// Create makes an empty file for reading and writing, replacing one of that
 	// name.
 	Create(path string) (File, error)
+	// Rename gives a file another name; a file of that name is replaced. Both names must be
+	// on one file system.
 	Rename(from, to string) error
+	// Remove removes a file's name. It is an error that is fs.ErrNotExist if there is none.
 	Remove(path string) error
 	// Mkdir makes one directory; an error that is fs.ErrExist if there is one, or a
 	// file of that name. See also [MkdirAll].
 	Mkdir(dir string) error
+	// SyncDir makes the names in a directory durable, and those that were removed from it.
 	SyncDir(dir string) error
 	// Exists reports whether there is a file or directory of that name.
 	Exists(path string) (bool, error)
@@ -57,6 +61,7 @@ type File interface {
 	// Sync makes all that was written before it durable, the size included.
 	// After an error nothing is known of any of it.
 	Sync() error
+	// Truncate makes the file size bytes long. Bytes that are new read as zeros.
 	Truncate(size int64) error
 	// Allocate reserves disk blocks for a range, extending the file if need be.
 	// Where the file system cannot reserve, it only extends.
@@ -64,6 +69,7 @@ type File interface {
 	// Punch turns a range into a hole that reads as zeros; the size stays.
 	// Where the file system cannot, it does nothing and returns nil.
 	Punch(offset, size int64) error
+	// Size returns the file's length in bytes.
 	Size() (int64, error)
 	// Fd is the descriptor to map, and false where there is none.
 	Fd() (uintptr, bool)

@@ -173,9 +173,11 @@ type Secondary interface {
 	// SecondaryRemove removes an entry. It refuses like RemoveI64.
 	SecondaryRemove(index Index, itr int32) error
 
-	// SecondaryNext and SecondaryPrevious move in the order of the keys, and of
-	// primary keys among equal ones, like NextI64 and PreviousI64.
+	// SecondaryNext moves to the next entry in the order of the keys, and of primary keys
+	// among equal ones. It returns and refuses like NextI64.
 	SecondaryNext(index Index, itr int32) (next int32, primary uint64, err error)
+	// SecondaryPrevious moves to the entry before, in the same order. It returns and refuses
+	// like PreviousI64.
 	SecondaryPrevious(index Index, itr int32) (previous int32, primary uint64, err error)
 
 	// SecondaryFind finds the first entry whose key equals key, as numbers: -0 is 0.
@@ -186,10 +188,11 @@ type Secondary interface {
 	// which means something only if the iterator is not negative.
 	SecondaryFindPrimary(index Index, code, scope, table types.Name, primary uint64) (itr int32, key SecondaryKey, err error)
 
-	// SecondaryLowerBound finds the first entry not before key, SecondaryUpperBound
-	// the first after it. What they return beside the iterator means something only
-	// if that is not negative.
+	// SecondaryLowerBound finds the first entry whose key is key or above. primary and found
+	// mean something only if the iterator is not negative.
 	SecondaryLowerBound(index Index, code, scope, table types.Name, key SecondaryKey) (itr int32, primary uint64, found SecondaryKey, err error)
+	// SecondaryUpperBound finds the first entry whose key is above key. primary and found mean
+	// something only if the iterator is not negative.
 	SecondaryUpperBound(index Index, code, scope, table types.Name, key SecondaryKey) (itr int32, primary uint64, found SecondaryKey, err error)
 
 	// SecondaryEnd returns the table's end iterator in this index, -1 if there is no
@@ -311,8 +314,9 @@ type Surroundings interface {
 	// beyond the last.
 	ContextFreeData(index uint32) ([]byte, bool)
 
-	// BlockTime and BlockNum are the pending block's.
+	// BlockTime is the time of the block under way.
 	BlockTime() types.TimePoint
+	// BlockNum is the number of the block under way: one above the head's.
 	BlockNum() uint32
 
 	// PublicationTime is when the transaction was published: its block's time, or
