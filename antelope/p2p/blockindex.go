@@ -10,9 +10,6 @@ import (
 	"tarn/antelope/types"
 )
 
-// maxUnlinkable bounds the bytes of blocks that wait for the block before them.
-const maxUnlinkable = 32 << 20
-
 // blockIndex knows which peers have which recent blocks, which blocks are on their
 // way to the chain, and keeps a few whose predecessor has not come.
 type blockIndex struct {
@@ -271,12 +268,6 @@ func (x *blockIndex) children(id types.Checksum256) (list []queued) {
 	}
 	return list
 }
-
-// Bounds of the blocks that wait to be applied.
-const (
-	maxQueued      = 4000
-	maxQueuedBytes = 128 << 20
-)
 
 // queued is a block on its way to the chain.
 type queued struct {

@@ -17,16 +17,6 @@ import (
 	"tarn/antelope/types"
 )
 
-// Budgets of a connection, in units a second and at once. They are far above what
-// honest nodes need.
-const (
-	controlRate, controlBurst = 500, 4000 // messages that are neither blocks nor transactions
-	uselessRate, uselessBurst = 500, 8000 // blocks that are no news; a long one counts for more
-	failureRate, failureBurst = 200, 5000 // transactions that failed
-
-	inflateRate, inflateBurst = 2 << 20, 16 << 20 // bytes of compressed transactions that failed, or were there in another form
-)
-
 // conn is an open connection. It is made by an accepted or a dialled socket and
 // never used again when it has ended. What its parts share is what this peer has shown and
 // cost so far.

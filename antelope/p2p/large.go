@@ -7,14 +7,9 @@ import (
 	"time"
 )
 
-// A message over maxReadBuffer takes a buffer of its own while it comes. No block of a
-// chain is nearly as large as a message may be, so there need not be many at once.
-const (
-	maxLarge   = 64 << 20         // bytes of all connections' large buffers
-	largeTime  = time.Minute      // in which such a message must have come
-	largeGrace = 2 * time.Second  // for which it has its room to itself
-	largePause = time.Second / 20 // until a connection without room looks again
-)
+// largePause is how long a connection without room for a large message waits until it looks
+// again.
+const largePause = time.Second / 20
 
 // makeLarge makes room for a read buffer of some size, if need be at the cost of whoever's
 // message has taken longest to come.

@@ -4,7 +4,6 @@ import (
 	"net"
 	"slices"
 	"sync"
-	"time"
 
 	"tarn/antelope/types"
 )
@@ -13,10 +12,7 @@ import (
 const (
 	writeBatch  = 256 << 10 // bytes of blocks fetched for a peer that catches up
 	copiedBlock = 16 << 10  // blocks up to this size are gathered in one buffer
-	writeTime   = 30 * time.Second
-	slowestPeer = 8 << 10  // bytes a second that a peer must be able to read
-	directBytes = 64 << 10 // that are written without the writer
-	maxWanted   = 64       // blocks that a peer may ask for by id before it got them
+	directBytes = 64 << 10  // that are written without the writer
 )
 
 // outbox holds what is to be written to a peer: messages, then blocks that it asked

@@ -23,22 +23,12 @@ import (
 	"tarn/antelope/types"
 )
 
-// Limits and times of the protocol (Leap: net_plugin.cpp).
+// Sizes and times of the protocol (Leap: net_plugin.cpp). Bounds on peers are in limits.go.
 const (
-	maxMessage        = 8 << 20         // bytes of a message, its type included
-	maxHandshakeText  = 384             // characters of each text of a handshake
-	maxAddress        = 253 + 6 + 30    // characters of an address in the options
-	softQueue         = 40 << 20        // bytes waiting for a peer, above which nothing is read from it
-	hardQueue         = 80 << 20        // and above which it is dropped
-	maxConnTrx        = 100 << 20       // bytes of a connection's transactions that the chain has not answered
-	maxTrx            = 256 << 20       // and of all connections'
-	responseTime      = 5 * time.Second // in which a block that was asked for must come, or a promised one
+	maxAddress        = 253 + 6 + 30 // characters of an address in the options
 	expiryPeriod      = 3 * time.Second
 	reconnectDelay    = 100 * time.Millisecond
-	immediateCloses   = 9 // after so many at once a peer is left alone for a while
-	unlinkableBlocks  = 30
-	rejectionWindow   = 2 * time.Millisecond
-	rejectionWindows  = 13
+	immediateCloses   = 9                     // after so many at once a peer is left alone for a while
 	handshakeInterval = 50 * time.Millisecond // in which the same handshake is not sent again
 	blockInterval     = 500 * time.Millisecond
 )

@@ -24,25 +24,8 @@ func (s stage) String() string {
 	return [...]string{"in sync", "lib catchup", "head catchup"}[s]
 }
 
-// Bounds of what is fetched ahead.
-const (
-	maxHeld     = 64 << 20 // bytes of blocks that came before those before them
-	singleSpans = 2        // spans asked of the only peer at once
-)
-
-// A block that comes of a span gives its peer time for the next one, up to
-// responseTime: as long as it took at these rates. They are far below what it takes to
-// follow a chain. One that the chain knows, as what is reversible must be fetched again,
-// counts by its bytes alone.
-const (
-	slowBlock = 4 * blockInterval
-	slowBytes = 8 << 10  // a second
-	oldBytes  = 64 << 10 // a second, of blocks that are known
-)
-
-// maxAhead is by how many blocks a peer may be ahead of what the clock allows, for
-// clocks differ: twice what a block's time may be.
-const maxAhead = uint64(2 * 7 * time.Second / blockInterval)
+// singleSpans is how many spans are asked of the only peer at once.
+const singleSpans = 2
 
 // possible tells whether a chain may have a block of that number by now. A chain that is
 // far behind has nothing to lose, and believes twice of what the clock allows.

@@ -10,9 +10,6 @@ import (
 	"tarn/opera/inter"
 )
 
-// packVotes is how many votes go with an epoch at most (go-opera, gossip).
-const packVotes = 10_000
-
 // NewRecords returns the records of a chain.
 func NewRecords(c *chain.Chain) Records { return archive{c} }
 

@@ -41,15 +41,6 @@ const (
 	newest        = 63
 )
 
-// What go-opera refuses, or keeps to (gossip/handler.go).
-const (
-	maxMessage = 10 << 20 // bytes
-	softItems  = 250      // of a message that we make
-	hardItems  = 1000     // of any message
-	maxSmall   = 64 << 10 // bytes; of a message that has no events, transactions or records
-	softBytes  = 2 << 20  // of an answer
-)
-
 // Errors for which a peer is left, in go-opera's words (gossip/protocol.go): operators
 // search for them.
 var (

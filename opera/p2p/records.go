@@ -26,13 +26,6 @@ func (none) BlockVotes([]byte, func(key, item []byte) bool) error   { return nil
 func (none) BlockRecords([]byte, func(key, item []byte) bool) error { return nil }
 func (none) EpochPacks([]byte, func(key, item []byte) bool) error   { return nil }
 
-// recordItems is how many a chunk of records may have at most (go-opera,
-// gossip/protocols): fewer may be asked for.
-const recordItems = 4096
-
-// maxVotesKey is the length of a key of block votes.
-const maxVotesKey = 4 + 8 + len(inter.EventID{})
-
 // serveRecords answers requests for streams of records.
 func (a *answers) serveRecords(p *peer, m message) error {
 	r, records, err := a.records(m)

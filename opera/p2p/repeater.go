@@ -12,11 +12,6 @@ import (
 	"tarn/opera/inter"
 )
 
-// maxEpochRecord is how many bytes the record of an epoch may have: it is decoded before its hash
-// is known, to about thirty times that in the worst case. With a thousand validators it has half
-// a megabyte.
-const maxEpochRecord = 2 << 20
-
 // repeater takes votes and records from peers to the ledger: bounded, one chunk after the other,
 // checked on all processors. It is named for go-opera's Lachesis Light Repeater.
 type repeater struct {

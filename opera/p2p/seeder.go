@@ -18,10 +18,6 @@ var (
 	errKey      = errors.New("wrong event selector length")
 )
 
-// maxAsked is the largest chunk that may be asked for (go-opera, handleMsg): 2/3 of a
-// message.
-const maxAsked = maxMessage * 2 / 3
-
 // source is the records of one kind, each with a key, in the order of their keys. Any
 // goroutine may walk it.
 type source func(from []byte, each func(key, item []byte) bool) error
