@@ -116,6 +116,8 @@ func node(args []string) error {
 			return err
 		}
 	}
+	end := make(chan os.Signal, 1)
+	signal.Notify(end, syscall.SIGTERM) // before it answers: whoever gets an answer may end it
 	l, err := net.Listen("tcp", args[3])
 	if err != nil {
 		return err
@@ -178,8 +180,6 @@ func node(args []string) error {
 		fmt.Fprint(w, count) //nolint:errcheck // whoever asked is gone
 	})
 	go http.Serve(l, nil) //nolint:errcheck // it ends with the program
-	end := make(chan os.Signal, 1)
-	signal.Notify(end, syscall.SIGTERM)
 	<-end
 	return write(dir, "saved", endWrites)
 }
