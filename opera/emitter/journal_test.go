@@ -30,13 +30,33 @@ func write(t *testing.T, j *journal, n byte, size int) {
 	}
 }
 
-// kept are the records that a file keeps.
-func kept(t *testing.T, files vfs.FS) (all []byte) {
+// opened is the journal in a file, with a ledger that has everything.
+func opened(t *testing.T, files vfs.FS) *journal {
 	t.Helper()
 	j, err := openJournal(files, "/last", nothing)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return j
+}
+
+// overwrite writes bytes into the journal's file.
+func overwrite(t *testing.T, files vfs.FS, b []byte, at int64) {
+	t.Helper()
+	f, err := files.Open("/last", true)
+	if err == nil {
+		_, err = f.WriteAt(b, at)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// kept are the records that a file keeps.
+func kept(t *testing.T, files vfs.FS) (all []byte) {
+	t.Helper()
+	j := opened(t, files)
 	for _, content := range j.kept {
 		all = append(all, idOf(content)[31])
 	}
@@ -98,10 +118,7 @@ func TestAJournalKeepsWhatTheLedgerMayLack(t *testing.T) {
 // An own event costs its sectors, no new file and no name.
 func TestAnOwnEventWritesItsSectorsAlone(t *testing.T) {
 	files := errorfs.New(memfs.New())
-	j, err := openJournal(files, "/last", nothing)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := opened(t, files)
 	write(t, j, 1, 300)
 	var ops []errorfs.Op
 	files.Trace(func(op errorfs.Op, _ string) { ops = append(ops, op) })
@@ -145,10 +162,7 @@ func TestOlderJournalsAreRead(t *testing.T) {
 		if got := kept(t, files); !bytes.Equal(got, c.want) {
 			t.Errorf("%s: %d", name, got)
 		}
-		j, err := openJournal(files, "/last", nothing)
-		if err != nil {
-			t.Fatal(err)
-		}
+		j := opened(t, files)
 		write(t, j, 10, 100)
 		if got := kept(t, files); !bytes.Equal(got, append(c.want, 10)) {
 			t.Errorf("%s: %d after one more", name, got)
@@ -160,10 +174,7 @@ func TestOlderJournalsAreRead(t *testing.T) {
 // an end it finds that of the last event, and may write its own over it.
 func TestGoOperaGoesOnAfterAnEndOnly(t *testing.T) {
 	files := memfs.New()
-	j, err := openJournal(files, "/last", nothing)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := opened(t, files)
 	write(t, j, 1, 100)
 	begins := func() inter.EventID { return inter.EventID(files.Blob("/last").Bytes()) }
 	if got := begins(); got != noEvent() || got.Epoch() != 1<<32-1 {
@@ -175,9 +186,7 @@ func TestGoOperaGoesOnAfterAnEndOnly(t *testing.T) {
 	if got := begins(); got != j.id() {
 		t.Errorf("the file begins with %x", got)
 	}
-	if j, err = openJournal(files, "/last", nothing); err != nil {
-		t.Fatal(err)
-	}
+	j = opened(t, files)
 	write(t, j, 2, 100)
 	if got := begins(); got != noEvent() {
 		t.Errorf("a running node's file begins with %x", got)
@@ -185,14 +194,8 @@ func TestGoOperaGoesOnAfterAnEndOnly(t *testing.T) {
 	if err := j.close(); err != nil {
 		t.Fatal(err)
 	}
-	f, err := files.Open("/last", true)
-	if err != nil {
-		t.Fatal(err)
-	}
 	other, _ := contentOf(3, 0)
-	if _, err := f.WriteAt(other[:], 0); err != nil {
-		t.Fatal(err)
-	}
+	overwrite(t, files, other[:], 0)
 	if got := kept(t, files); !bytes.Equal(got, []byte{3}) {
 		t.Errorf("after go-opera: %d", got)
 	}
@@ -202,10 +205,7 @@ func TestGoOperaGoesOnAfterAnEndOnly(t *testing.T) {
 // end.
 func TestADamagedJournalIsRefused(t *testing.T) {
 	whole := memfs.New()
-	j, err := openJournal(whole, "/last", nothing)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := opened(t, whole)
 	for n := byte(1); n <= 3; n++ {
 		write(t, j, n, 1000)
 	}
@@ -215,13 +215,7 @@ func TestADamagedJournalIsRefused(t *testing.T) {
 		j.last.end + 40:  false,
 	} {
 		files := whole.Clone()
-		f, err := files.Open("/last", true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.WriteAt([]byte{0x5a}, at); err != nil {
-			t.Fatal(err)
-		}
+		overwrite(t, files, []byte{0x5a}, at)
 		if _, err := openJournal(files, "/last", nothing); (err != nil) != refused {
 			t.Errorf("a wrong byte at %d: %v", at, err)
 		}
@@ -231,10 +225,7 @@ func TestADamagedJournalIsRefused(t *testing.T) {
 // An event larger than a half gets a larger file, and the one before it is still there.
 func TestALargeEventIsKept(t *testing.T) {
 	files := memfs.New()
-	j, err := openJournal(files, "/last", nothing)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := opened(t, files)
 	write(t, j, 1, 100)
 	write(t, j, 2, 3*halfBytes)
 	if got := kept(t, files); !bytes.Equal(got, []byte{1, 2}) {
