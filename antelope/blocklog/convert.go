@@ -160,11 +160,7 @@ func (l opening) toPruned(s *source, e extent) error {
 	if err != nil {
 		return err
 	}
-	num, ok, err := s.numberAt(list[0])
-	if err == nil && (!ok || num != l.first) {
-		err = fmt.Errorf("block %d is not at offset %d of %s", l.first, list[0], s.path)
-	}
-	if err == nil {
+	if err = s.begins(l.first, list[0]); err == nil {
 		l.punch, err = punchOut(s.file, s.start, list[0])
 	}
 	if err != nil {

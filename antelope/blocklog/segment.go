@@ -74,11 +74,7 @@ func (s *segment) place(num uint32) (int64, error) {
 		return 0, fmt.Errorf("size of %s: %w", logPath(s.base), err)
 	}
 	log := &source{file: s.log, path: logPath(s.base), start: s.start, size: size}
-	is, ok, err := log.numberAt(list[0])
-	if err == nil && (!ok || is != num) {
-		err = s.disagree(num, list[0])
-	}
-	return list[0], err
+	return list[0], log.begins(num, list[0])
 }
 
 // span is blocks of a segment, one after the other, as they lie in the file.
@@ -110,7 +106,7 @@ func (s *segment) read(num, last, highest uint32, end int64, limit int64) (span,
 	list = list[:n+1]
 	for i := range n {
 		if list[i] < s.start || list[i+1]-list[i] < minBlockBytes+positionBytes || list[i+1]-list[i] > maxBlockBytes+positionBytes {
-			return span{}, s.disagree(num+uint32(i), list[i])
+			return span{}, disagree(num+uint32(i), list[i], logPath(s.base))
 		}
 	}
 	data := make([]byte, list[n]-list[0])
@@ -123,7 +119,7 @@ func (s *segment) read(num, last, highest uint32, end int64, limit int64) (span,
 		is, _ := blockNumber(b)
 		at := binary.LittleEndian.Uint64(data[list[i+1]-list[0]-positionBytes:])
 		if at != uint64(list[i]) || is != num+uint32(i) {
-			return span{}, s.disagree(num+uint32(i), list[i])
+			return span{}, disagree(num+uint32(i), list[i], logPath(s.base))
 		}
 	}
 	return sp, nil
@@ -135,6 +131,6 @@ func (sp *span) block(i int) []byte {
 	return sp.data[from:to:to]
 }
 
-func (s *segment) disagree(num uint32, at int64) error {
-	return fmt.Errorf("block %d is not at offset %d of %s, where its index says it is (block-log make-index writes the index anew)", num, at, logPath(s.base))
+func disagree(num uint32, at int64, path string) error {
+	return fmt.Errorf("block %d is not at offset %d of %s, where its index says it is (block-log make-index writes the index anew)", num, at, path)
 }

@@ -100,6 +100,15 @@ func (s *source) numberAt(start int64) (uint32, bool, error) {
 	return num, ok, nil
 }
 
+// begins is an error unless a block begins at an offset, which its index has.
+func (s *source) begins(num uint32, at int64) error {
+	is, ok, err := s.numberAt(at)
+	if err == nil && (!ok || is != num) {
+		err = disagree(num, at, s.path)
+	}
+	return err
+}
+
 // walker goes back through a log from one entry's end to that of the entry before.
 // It reads in pieces, so that small entries cost less than a call each.
 type walker struct {
