@@ -6,9 +6,7 @@ import (
 	"math"
 	"path/filepath"
 
-	"tarn/antelope/blocklog"
 	"tarn/antelope/control"
-	"tarn/antelope/serial"
 	"tarn/antelope/ship"
 	"tarn/antelope/ship/shiplog"
 	"tarn/antelope/state"
@@ -52,23 +50,8 @@ func (s historySource) View() (*state.View, error) { return s.n.chain.View() }
 
 func (s historySource) ChainID() types.Checksum256 { return s.n.chain.ID() }
 
-func (s historySource) Block(num uint32, id types.Checksum256) ([]byte, error) {
-	if b := s.n.chain.Fork().Block(id); b != nil && b.Block != nil {
-		return b.Block.Append(nil), nil
-	}
-	b, err := s.n.loggedBlock(num)
-	if err != nil || b == nil {
-		return nil, err
-	}
-	var h types.BlockHeader
-	r := serial.NewReader(b)
-	if h.Read(r); r.Err() != nil {
-		return nil, fmt.Errorf("decode the header of block %d of the block log: %w", num, r.Err())
-	}
-	if h.ID() != id {
-		return nil, nil
-	}
-	return b, nil
+func (s historySource) Block(_ uint32, id types.Checksum256) ([]byte, error) {
+	return s.n.blockByID(id)
 }
 
 func (s historySource) BlockID(num uint32) (types.Checksum256, bool, error) {
@@ -82,28 +65,6 @@ func (s historySource) BlockID(num uint32) (types.Checksum256, bool, error) {
 		return root.ID, true, nil
 	}
 	return s.n.loggedID(num)
-}
-
-// loggedBlock is a packed block of the block log; nil if the log lacks it, which may have let
-// it go at any moment.
-func (n *Node) loggedBlock(num uint32) ([]byte, error) {
-	b, err := n.log.ReadRaw(num)
-	if errors.Is(err, blocklog.ErrNotFound) {
-		return nil, nil
-	}
-	return b, err
-}
-
-// loggedID is the id of a block of the block log; false if the log lacks it.
-func (n *Node) loggedID(num uint32) (types.Checksum256, bool, error) {
-	h, err := n.log.ReadHeader(num)
-	if errors.Is(err, blocklog.ErrNotFound) {
-		return types.Checksum256{}, false, nil
-	}
-	if err != nil {
-		return types.Checksum256{}, false, err
-	}
-	return h.ID(), true, nil
 }
 
 func (s historySource) Earliest() uint32 {

@@ -72,17 +72,7 @@ func (s *peers) Block(num uint32) ([]byte, error) {
 }
 
 // BlockByID implements p2p.Chain.
-func (s *peers) BlockByID(id types.Checksum256) ([]byte, error) {
-	if b := s.n.chain.Fork().Block(id); b != nil && b.Block != nil {
-		return b.Block.Append(nil), nil
-	}
-	num := types.BlockNum(id)
-	logged, ok, err := s.n.loggedID(num)
-	if err != nil || !ok || logged != id {
-		return nil, err
-	}
-	return s.n.loggedBlock(num)
-}
+func (s *peers) BlockByID(id types.Checksum256) ([]byte, error) { return s.n.blockByID(id) }
 
 // Knows implements p2p.Chain.
 func (s *peers) Knows(id types.Checksum256) bool { return s.p.Knows(id) }
