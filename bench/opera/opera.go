@@ -178,7 +178,7 @@ func (n *Network) Import(s subject.Subject, dir string) ([]string, error) {
 
 // Serve is a validator that goes on with the chain in its folder.
 func (n *Network) Serve(s subject.Subject, dir, _ string) (suite.Node, error) {
-	return node(s, dir, 1, "", "--maxpeers", "0")
+	return node(s, dir, 1, "")
 }
 
 // Source is a node that gives the chain in its folder to peers, and makes no blocks.
@@ -193,7 +193,7 @@ func (n *Network) Follow(s subject.Subject, dir, peer string) (suite.Node, error
 
 // node is how a node is started that answers over HTTP, and waits for peers. Of its options only
 // those in a file bind the peers' port to one address, and name a peer.
-func node(s subject.Subject, dir string, validator int, peer string, more ...string) (suite.Node, error) {
+func node(s subject.Subject, dir string, validator int, peer string) (suite.Node, error) {
 	addresses, err := loopback.Addresses(2)
 	if err != nil {
 		return suite.Node{}, err
@@ -218,7 +218,7 @@ func node(s subject.Subject, dir string, validator int, peer string, more ...str
 	args := append(arguments(s, dir, validator), "--config", file, "--nat", "none", "--lightkdf", "--nodekeyhex", hex.EncodeToString(crypto.FromECDSA(key)),
 		"--http", "--http.addr", web.Addr().String(), "--http.port", strconv.Itoa(int(web.Port())), "--http.api", "eth,net,web3,txpool")
 	return suite.Node{
-		Args: append(args, more...), URL: "http://" + addresses[0],
+		Args: args, URL: "http://" + addresses[0],
 		Peers: enode.NewV4(&key.PublicKey, peers.Addr().AsSlice(), int(peers.Port()), int(peers.Port())).URLv4(),
 	}, nil
 }

@@ -110,10 +110,11 @@ func (v seen) failed() (n float64) {
 	return n
 }
 
-// peer is the suite of that name. Both nodes are new in each life: the one that makes blocks
-// and the one that follows must have the same.
-func (l *life) peer(ctx context.Context) error {
-	of, n, o := l.runner.config.Source, l.runner.config.Network, l.runner.config.Options
+// behind starts a node of the source that makes blocks and a node of the subject that follows it,
+// and runs f with them, which ends the second well. Both are new in each life: they must have the
+// same blocks.
+func (l *life) behind(ctx context.Context, f func(from, s *server) error) error {
+	of, n := l.runner.config.Source, l.runner.config.Network.(Following)
 	maker, _, _, err := l.imported(ctx, of)
 	if err != nil {
 		return err
@@ -129,7 +130,7 @@ func (l *life) peer(ctx context.Context) error {
 		return err
 	}
 	defer from.Kill()
-	s, err := l.answering(ctx, l.subject, dir, func() (Node, error) { return n.(Following).Follow(l.subject, dir, from.Peers) })
+	s, err := l.answering(ctx, l.subject, dir, func() (Node, error) { return n.Follow(l.subject, dir, from.Peers) })
 	if err != nil {
 		return err
 	}
@@ -141,34 +142,42 @@ func (l *life) peer(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("follow the node that makes blocks: %w", err)
 	}
-	crowd, err := n.(Crowded).Crowd(ctx, s.Node, from.Node, o.Peers, 0)
-	if err != nil {
-		return fmt.Errorf("connect %d peers: %w", o.Peers, err)
-	}
-	defer crowd.Close()
-	transfers, err := l.runner.serving.Transfers(from.URL, l.seed())
-	if err != nil {
-		return err
-	}
-	v, err := l.watched(ctx, crowd, s, func(length time.Duration) error {
-		r, err := load.Open(ctx, o.Rate, length, transfers, l.runner.serving.Accepted, nil)
-		if err == nil && r.Failures > 0 {
-			err = fmt.Errorf("%d transfers were not taken; the first: %w", r.Failures, r.Failure)
+	return f(from, s)
+}
+
+// peer is the suite of that name.
+func (l *life) peer(ctx context.Context) error {
+	return l.behind(ctx, func(from, s *server) error {
+		o := l.runner.config.Options
+		crowd, err := l.runner.config.Network.(Crowded).Crowd(ctx, s.Node, from.Node, o.Peers, 0)
+		if err != nil {
+			return fmt.Errorf("connect %d peers: %w", o.Peers, err)
 		}
-		return err
+		defer crowd.Close()
+		transfers, err := l.runner.serving.Transfers(from.URL, l.seed())
+		if err != nil {
+			return err
+		}
+		v, err := l.watched(ctx, crowd, s, func(length time.Duration) error {
+			r, err := load.Open(ctx, o.Rate, length, transfers, l.runner.serving.Accepted, nil)
+			if err == nil && r.Failures > 0 {
+				err = fmt.Errorf("%d transfers were not taken; the first: %w", r.Failures, r.Failure)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if _, _, err := l.stopped(ctx, s); err != nil {
+			return err
+		}
+		l.values[Peer] = map[string]float64{
+			share: 100 * v.node / v.elapsed, delay: v.sight.Delays.Quantile(0.5) / 1e9, nearAllTold: v.sight.Delays.Quantile(0.99) / 1e9,
+			sent: 8 * float64(v.sight.Bytes) / v.elapsed, peersLost: v.failed(), threads: mostThreads(s.Samples()), private: mostPrivate(s.Samples()),
+		}
+		l.samples[Peer] = s.Samples()
+		return nil
 	})
-	if err != nil {
-		return err
-	}
-	if _, _, err := l.stopped(ctx, s); err != nil {
-		return err
-	}
-	l.values[Peer] = map[string]float64{
-		share: 100 * v.node / v.elapsed, delay: v.sight.Delays.Quantile(0.5) / 1e9, nearAllTold: v.sight.Delays.Quantile(0.99) / 1e9,
-		sent: 8 * float64(v.sight.Bytes) / v.elapsed, peersLost: v.failed(), threads: mostThreads(s.Samples()), private: mostPrivate(s.Samples()),
-	}
-	l.samples[Peer] = s.Samples()
-	return nil
 }
 
 // serveBlocks is the suite serve-blocks.

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,6 +35,7 @@ const (
 	Setcode   = "setcode"
 	Memory    = "memory"
 
+	DiskFollow     = "disk-follow"
 	MemorySnapshot = "memory-snapshot"
 )
 
@@ -44,7 +46,8 @@ type Description struct {
 	Time    string // of one life
 	Disk    string // that a subject takes, besides its state
 
-	needs func(Network) bool // what the network must be able to; nil for anything
+	needs func(Network) bool                 // what the network must be able to; nil for anything
+	run   func(*life, context.Context) error // nil: that of the suite before measures this one too
 }
 
 // Names of values.
@@ -174,12 +177,13 @@ func serves(n Network) bool  { _, ok := n.(Serving); return ok }
 func asks(n Network) bool    { _, ok := n.(Asking); return ok && serves(n) }
 func saves(n Network) bool   { _, ok := n.(Saving); return ok && serves(n) }
 func follows(n Network) bool { _, ok := n.(Following); return ok }
+func keepsUp(n Network) bool { return follows(n) && serves(n) }
 func confirms(n Network) bool {
 	_, ok := n.(Confirming)
 	return ok && serves(n)
 }
 func gossips(n Network) bool { _, ok := n.(Gossiping); return ok && serves(n) }
-func crowds(n Network) bool  { _, ok := n.(Crowded); return ok && serves(n) && follows(n) }
+func crowds(n Network) bool  { _, ok := n.(Crowded); return ok && keepsUp(n) }
 
 func keeps(n Network) bool  { _, ok := n.(Keeping); return ok && follows(n) }
 func traces(n Network) bool { _, ok := n.(Tracing); return ok && keeps(n) }

@@ -27,64 +27,89 @@ func footprintOf(dir string) footprint {
 
 // disk is the suite of that name.
 func (l *life) disk(ctx context.Context) error {
-	return l.with(ctx, func(s *server) error {
-		n, o := l.runner.serving, l.runner.config.Options
-		transfers, err := n.Transfers(s.URL, l.seed())
+	return l.with(ctx, func(s *server) error { return l.writing(ctx, Disk, s, s) })
+}
+
+// diskFollow is the suite disk-follow.
+func (l *life) diskFollow(ctx context.Context) error {
+	return l.behind(ctx, func(from, s *server) error { return l.writing(ctx, DiskFollow, s, from) })
+}
+
+// writing measures what a node writes while transfers are sent, to itself or to the node that it
+// follows, and then ends it.
+func (l *life) writing(ctx context.Context, suite string, s, to *server) error {
+	if err := figures.FlushDisk(s.dir); err != nil { // what others wrote before is not in the device's bytes
+		return err
+	}
+	var first causes.Told
+	before := footprintOf(s.dir)
+	result, used, err := l.loaded(ctx, s, to, func() (err error) {
+		if s.Metrics != "" {
+			first, err = causes.Read(ctx, s.Metrics)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := l.tell(ctx, s, first, used.elapsed); err != nil {
+		return err
+	}
+	_, wrote, err := l.stopped(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := figures.FlushDisk(s.dir); err != nil {
+		return err
+	}
+	after, o := footprintOf(s.dir), l.runner.config.Options
+	perSecond := float64(used.wrote) / used.elapsed
+	aYear := (perSecond + float64(wrote)/o.Between) * secondsOfYear
+	values := map[string]float64{
+		running: perSecond, atEnd: float64(wrote), year: aYear,
+		blocksGrew: float64(after.blocks - before.blocks), stateGrew: float64(after.state - before.state),
+		share: 100 * used.node / used.elapsed, private: mostPrivate(s.Samples()),
+	}
+	if o.Rating > 0 && aYear > 0 {
+		values[lasts] = o.Rating * 1e12 / aYear
+	}
+	if s == to && result.Answers > 0 {
+		values[nearAll] = result.Latencies.Quantile(0.99) / 1e9
+	}
+	if s == to && before.device >= 0 && after.device >= 0 {
+		values[device] = float64(after.device - before.device)
+	}
+	l.values[suite], l.samples[suite] = values, s.Samples()
+	return nil
+}
+
+// loaded sends transfers at the steady rate, and counts what that costs the node s, which has all
+// blocks of the one that they are sent to when it returns.
+func (l *life) loaded(ctx context.Context, s, to *server, begin func() error) (*load.Result, cost, error) {
+	n, o := l.runner.serving, l.runner.config.Options
+	transfers, err := n.Transfers(to.URL, l.seed())
+	if err != nil {
+		return nil, cost{}, err
+	}
+	length := time.Duration(o.For * float64(time.Second))
+	return l.charged(s, func(ready func() error) (result *load.Result, err error) {
+		begun := func() error { return errors.Join(begin(), ready()) }
+		if o.Rate == 0 {
+			result, err = &load.Result{}, errors.Join(begun(), pause(ctx, length))
+		} else {
+			result, err = load.Open(ctx, o.Rate, length, transfers, n.Accepted, begun)
+		}
+		if err != nil || s == to {
+			return result, err
+		}
+		head, err := l.head(ctx, to, 0)
+		if err == nil {
+			_, err = l.head(ctx, s, head)
+		}
 		if err != nil {
-			return err
+			err = fmt.Errorf("follow the node that makes blocks: %w", err)
 		}
-		if err := figures.FlushDisk(s.dir); err != nil { // what others wrote before is not in the device's bytes
-			return err
-		}
-		var first causes.Told
-		before := footprintOf(s.dir)
-		length := time.Duration(o.For * float64(time.Second))
-		result, used, err := l.charged(s, func(ready func() error) (*load.Result, error) {
-			begin := func() (err error) {
-				if s.Metrics != "" {
-					if first, err = causes.Read(ctx, s.Metrics); err != nil {
-						return err
-					}
-				}
-				return ready()
-			}
-			if o.Rate == 0 {
-				return &load.Result{}, errors.Join(begin(), pause(ctx, length))
-			}
-			return load.Open(ctx, o.Rate, length, transfers, n.Accepted, begin)
-		})
-		if err != nil {
-			return err
-		}
-		if err := l.tell(ctx, s, first, used.elapsed); err != nil {
-			return err
-		}
-		_, wrote, err := l.stopped(ctx, s)
-		if err != nil {
-			return err
-		}
-		if err := figures.FlushDisk(s.dir); err != nil {
-			return err
-		}
-		after := footprintOf(s.dir)
-		perSecond := float64(used.wrote) / used.elapsed
-		aYear := (perSecond + float64(wrote)/o.Between) * secondsOfYear
-		values := map[string]float64{
-			running: perSecond, atEnd: float64(wrote), year: aYear,
-			blocksGrew: float64(after.blocks - before.blocks), stateGrew: float64(after.state - before.state),
-			share: 100 * used.node / used.elapsed, private: mostPrivate(s.Samples()),
-		}
-		if result.Answers > 0 {
-			values[nearAll] = result.Latencies.Quantile(0.99) / 1e9
-		}
-		if o.Rating > 0 && aYear > 0 {
-			values[lasts] = o.Rating * 1e12 / aYear
-		}
-		if before.device >= 0 && after.device >= 0 {
-			values[device] = float64(after.device - before.device)
-		}
-		l.values[Disk], l.samples[Disk] = values, s.Samples()
-		return nil
+		return result, err
 	})
 }
 

@@ -40,7 +40,7 @@ type life struct {
 	values   map[string]map[string]float64 // by suite
 	samples  map[string][]record.Sample
 	waits    []record.Wait // of rpc
-	told     causes.Told   // bytes per second while it served, as the node says; of disk
+	told     causes.Told   // bytes per second while it served, as the node says; of disk and disk-follow
 	loads    int           // of steady transfers so far
 	env      []string      // that nodes have besides
 	group    *watcher.Group
@@ -52,30 +52,16 @@ type group struct {
 	run    func(*life, context.Context) error
 }
 
-func groups() []group {
-	return []group{
-		{[]string{Import}, (*life).importChain},
-		{[]string{Start, Push, Stop}, (*life).serve},
-		{[]string{Disk}, (*life).disk},
-		{[]string{Snapshot}, (*life).snapshot},
-		{[]string{RPC}, (*life).answer},
-		{[]string{Calls}, (*life).calls},
-		{[]string{Sync}, (*life).sync},
-		{[]string{Window}, (*life).window},
-		{[]string{Syncing}, (*life).syncing},
-		{[]string{Kill}, (*life).kill},
-		{[]string{KillSync}, (*life).killSync},
-		{[]string{P2P}, (*life).gossip},
-		{[]string{Peer}, (*life).peer},
-		{[]string{Serve}, (*life).serveBlocks},
-		{[]string{Traces}, (*life).traces},
-		{[]string{Histories}, (*life).histories},
-		{[]string{Recording}, (*life).recording},
-		{[]string{Streams}, (*life).streams},
-		{[]string{Setcode}, (*life).setcode},
-		{[]string{Memory}, (*life).memory},
-		{[]string{MemorySnapshot}, (*life).memorySnapshot},
+// groups are all suites, in the order in which they run.
+func groups() (all []group) {
+	for _, d := range All() {
+		if d.run != nil {
+			all = append(all, group{run: d.run})
+		}
+		last := &all[len(all)-1]
+		last.suites = append(last.suites, d.Name)
 	}
+	return all
 }
 
 // live runs a life and keeps it, whatever becomes of it.
@@ -89,7 +75,7 @@ func (r *runner) live(ctx context.Context, l *life, run func(*life, context.Cont
 		kept := record.Life{Suite: name, Round: l.round, Subject: l.subject.Name, Began: began, Commands: l.commands, Values: l.values[name],
 			Samples: l.samples[name], CalibrationBefore: before, CalibrationAfter: after, Others: others}
 		switch name {
-		case Disk:
+		case Disk, DiskFollow:
 			kept.ByCause, kept.ByFiles = l.told.State, l.told.Files
 		case RPC:
 			kept.Waits = l.waits

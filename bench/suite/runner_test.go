@@ -104,6 +104,30 @@ func TestDiskMeasuresAnIdleNode(t *testing.T) {
 	}
 }
 
+// The transfers go to the source: a subject that takes none can be measured.
+func TestDiskFollowMeasuresANodeThatIsSentNoTransfers(t *testing.T) {
+	c := config(t, &fake{}, []string{DiskFollow}, 1, "heap", "refusing")
+	c.Options.Rate = 0
+	idle, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Options.Rate = 100
+	busy, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	nothingIsLeft(t, c)
+	for _, l := range append(idle.Lives, busy.Lives...) {
+		if _, ok := l.Values[nearAll]; ok || l.Failure != "" || !within2(l.Values[atEnd], endWrites) || l.ByCause["growth"] == 0 {
+			t.Errorf("%+v", l)
+		}
+	}
+	if len(idle.Lives) != 2 || len(busy.Lives) != 2 {
+		t.Errorf("%d and %d lives, not 2", len(idle.Lives), len(busy.Lives))
+	}
+}
+
 func TestASnapshotsCurveIsOfTheNodeThatBeganWithIt(t *testing.T) {
 	c := config(t, &fake{}, []string{Snapshot}, 1, "heap")
 	r, err := Run(t.Context(), c)

@@ -52,7 +52,6 @@ const usage = `usage:
   diff SNAPSHOT SNAPSHOT              the first differences of two
   sync, partition, kill [-seed N] ... networks of nodes, ours and nodeos: a long chain from one to the next, links
                                       that are cut, nodes that are killed
-  peers [-peers N] [-rate N] ...      CPU time of nodeos and ours with light peers, and the ratio
   program                             a script that is nodeos 4.1, for what takes a program
   nodeos ...                          a node of ours, which these run; -tarn names another one`
 
@@ -87,7 +86,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			_, err = io.WriteString(out, peer.Script())
 		}
 		return err
-	case "sync", "partition", "kill", "peers":
+	case "sync", "partition", "kill":
 		return networks(ctx, args[0], rest, out)
 	case "nodeos":
 		c := node.Command()

@@ -22,9 +22,6 @@ type networking struct {
 	shape        network.Shape
 	rounds       int
 	most         time.Duration
-	load         network.Load
-	repeat       int
-	only         string
 	nodes        string
 	out          io.Writer
 }
@@ -39,7 +36,7 @@ func networks(ctx context.Context, what string, args []string, out io.Writer) er
 		return err
 	}
 	do := map[string]func(context.Context, string) error{
-		"sync": n.sync, "partition": n.partition, "kill": n.kill, "peers": n.peers}[what]
+		"sync": n.sync, "partition": n.partition, "kill": n.kill}[what]
 	if err := do(ctx, dir); err != nil {
 		return fmt.Errorf("%w (kept in %s)", err, dir)
 	}
@@ -51,21 +48,12 @@ func (n *networking) parse(ctx context.Context, what string, args []string) erro
 	tarn := flags.String("tarn", "", "a program of ours to run as `tarn nodeos`; this one if empty")
 	flags.StringVar(&n.dir, "dir", "", "where folders are made; they stay if something fails")
 	flags.Uint64Var(&n.seed, "seed", 0, "seed of all that is random; 0 for a new one")
-	flags.IntVar(&n.shape.Blocks, "blocks", 10_000, "sync, kill, peers: blocks of the chain that is there at first")
+	flags.IntVar(&n.shape.Blocks, "blocks", 10_000, "sync, kill: blocks of the chain that is there at first")
 	flags.IntVar(&n.shape.Transfers, "transfers", 5, "transfers in each of them")
 	flags.IntVar(&n.shape.Users, "users", 500, "accounts with tokens")
 	flags.StringVar(&n.nodes, "nodes", "", "sync, partition: the programs in their order, such as nodeos,tarn,tarn; some of both if empty")
 	flags.IntVar(&n.rounds, "rounds", 20, "partition: rounds; kill: kills of each kind")
 	flags.DurationVar(&n.most, "most", 20*time.Second, "partition: the longest disturbance; kill: the longest life")
-	flags.IntVar(&n.load.Peers, "peers", 200, "peers: how many")
-	flags.IntVar(&n.load.Syncing, "syncing", 0, "peers: how many of them fetch the chain all the time")
-	flags.IntVar(&n.load.Relaying, "relaying", 10, "peers: how many of them pass on what they get elsewhere")
-	flags.IntVar(&n.load.Rate, "rate", 15, "peers: transfers a second")
-	flags.BoolVar(&n.load.Produce, "produce", false, "peers: the node makes the blocks itself")
-	flags.DurationVar(&n.load.Warm, "warm", 5*time.Second, "peers: before anything is measured")
-	flags.DurationVar(&n.load.Time, "time", time.Minute, "peers: how long to measure")
-	flags.IntVar(&n.repeat, "repeat", 1, "peers: how often, both programs in turn")
-	flags.StringVar(&n.only, "only", "", "peers: tarn or nodeos alone")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -147,31 +135,4 @@ func (n *networking) kill(ctx context.Context, dir string) error {
 		return err
 	}
 	return network.Kill(ctx, c, n.tarn, n.nodeos, network.Kills{Count: n.rounds, Most: n.most, Seed: n.seed}, dir, n.out)
-}
-
-// peers prints a line for each measurement, and the ratio of the sums.
-func (n *networking) peers(ctx context.Context, dir string) error {
-	c, err := network.NewChain(filepath.Join(dir, "chain"), n.shape)
-	if err != nil {
-		return err
-	}
-	used := map[string]time.Duration{}
-	for i := range n.repeat {
-		for _, x := range []oracle.Executable{n.nodeos, n.tarn} {
-			if n.only != "" && n.only != x.Name {
-				continue
-			}
-			r, err := network.Measure(ctx, c, x, n.nodeos, n.load, filepath.Join(dir, fmt.Sprint(x.Name, i)), n.out)
-			if err != nil {
-				return fmt.Errorf("%s: %w", x.Name, err)
-			}
-			fmt.Fprintf(n.out, "%-6s %v\n", x.Name, r)
-			used[x.Name] += r.CPU
-		}
-	}
-	if n.only == "" {
-		fmt.Fprintf(n.out, "%d peers, %d transfers a second: tarn takes %.2f of nodeos' CPU time\n",
-			n.load.Peers, n.load.Rate, used["tarn"].Seconds()/used["nodeos"].Seconds())
-	}
-	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,46 +25,24 @@ type Load struct {
 	Relaying int           // of them pass on all blocks and transactions, as nodes do; none if the node produces
 	Rate     int           // transfers a second
 	Produce  bool          // the node makes the blocks; else another one does, and it passes them on
-	Warm     time.Duration // after all peers are connected, before anything is measured
-	Time     time.Duration // that is measured
+	Time     time.Duration // that is counted, from when all peers are connected
 	Genesis  bool          // the node fetches its blocks from the producer, in place of replaying them
 }
 
 // Result is what came of it.
 type Result struct {
-	CPU       time.Duration // of the node, while it was measured
-	Time      time.Duration
-	P50, P99  time.Duration // from when a block was first seen by anyone to a peer's having it
-	Delivered int           // blocks to peers
-	Lost      int           // blocks that a peer didn't get
-	Taken     int64         // transactions that reached peers
-	Sent      int64         // transactions
-	Synced    int64         // whole chains that were fetched
-	Failed    map[string]int
+	Delivered int            // blocks to peers
+	Lost      int            // blocks that a peer didn't get
+	Taken     int64          // transactions that reached peers
+	Sent      int64          // transactions
+	Synced    int64          // whole chains that were fetched
+	Failed    map[string]int // peers that ended, by why
 }
 
-// String is a line.
-func (r *Result) String() string {
-	text := fmt.Sprintf("%.2f s of CPU in %.0f s (%.1f %% of a core); blocks delivered %d, lost %d, delay p50 %.1f ms, p99 %.1f ms; transactions %d sent, %d delivered; chains fetched %d; peers failed %d",
-		r.CPU.Seconds(), r.Time.Seconds(), 100*r.CPU.Seconds()/r.Time.Seconds(), r.Delivered, r.Lost,
-		r.P50.Seconds()*1000, r.P99.Seconds()*1000, r.Sent, r.Taken, r.Synced, r.failures())
-	for _, why := range slices.Sorted(maps.Keys(r.Failed)) {
-		text += fmt.Sprintf("; %d: %s", r.Failed[why], why)
-	}
-	return text
-}
-
-func (r *Result) failures() (n int) {
-	for _, k := range r.Failed {
-		n += k
-	}
-	return n
-}
-
-// Measure puts a load on a node, and counts. producer makes the blocks unless the
+// Measure puts a load on a node, and counts what peers get. producer makes the blocks unless the
 // node does. Folders are made in dir.
 func Measure(ctx context.Context, c *Chain, x, producer oracle.Executable, l Load, dir string, say io.Writer) (*Result, error) {
-	g := &generator{chain: c, load: l, failed: map[string]int{}, first: map[uint32]time.Time{}}
+	g := &generator{chain: c, load: l, failed: map[string]int{}, known: map[uint32]bool{}}
 	var err error
 	source := (*oracle.Node)(nil)
 	produces, ways := []string{"eosio"}, arguments()
@@ -94,13 +71,13 @@ type generator struct {
 	tasks sync.WaitGroup
 
 	synced, sent, taken atomic.Int64
-	measuring           atomic.Bool
+	counting            atomic.Bool
 	relays              []*peer.Peer
 
-	mu     sync.Mutex
-	failed map[string]int
-	first  map[uint32]time.Time // when a block was first seen
-	delays []time.Duration
+	mu        sync.Mutex
+	failed    map[string]int
+	known     map[uint32]bool // blocks that somebody has seen
+	delivered int
 }
 
 // launch starts a node on the chain.
@@ -113,7 +90,7 @@ func (g *generator) launch(ctx context.Context, x oracle.Executable, dir string,
 	return start(ctx, x, g.chain, dir, producers, args...)
 }
 
-// run connects the peers, waits, and measures.
+// run connects the peers, and counts.
 func (g *generator) run(ctx context.Context, source *oracle.Node) (*Result, error) {
 	level := g.node
 	if source != nil {
@@ -140,49 +117,34 @@ func (g *generator) run(ctx context.Context, source *oracle.Node) (*Result, erro
 		}
 	}
 	g.tasks.Go(func() { g.transfers(ctx) })
-	if !sleep(ctx, g.load.Warm) {
-		return nil, ctx.Err()
-	}
-	return g.measure(ctx)
+	return g.count(ctx)
 }
 
-// measure takes the node's time at the begin and at the end.
-func (g *generator) measure(ctx context.Context) (*Result, error) {
-	before, err := processorTime(g.node.PID())
-	if err != nil {
-		return nil, err
-	}
-	begin, sent, taken, synced := time.Now(), g.sent.Load(), g.taken.Load(), g.synced.Load()
-	g.measuring.Store(true)
+// count waits for the load's time, and counts what peers got meanwhile.
+func (g *generator) count(ctx context.Context) (*Result, error) {
+	sent, taken, synced := g.sent.Load(), g.taken.Load(), g.synced.Load()
+	g.counting.Store(true)
 	if !sleep(ctx, g.load.Time) {
 		return nil, ctx.Err()
 	}
-	after, err := processorTime(g.node.PID())
-	if err != nil {
-		return nil, err
-	}
-	r := &Result{CPU: after - before, Time: time.Since(begin), Sent: g.sent.Load() - sent, Taken: g.taken.Load() - taken, Synced: g.synced.Load() - synced}
-	g.measuring.Store(false)
+	r := &Result{Sent: g.sent.Load() - sent, Taken: g.taken.Load() - taken, Synced: g.synced.Load() - synced}
+	g.counting.Store(false)
 	const late = 10 * time.Second // what is under way may take; what isn't there then is lost
 	_ = await(ctx, "delivery", late, func() (bool, error) { return g.missing() == 0, nil })
 	r.Lost = g.missing()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	r.Failed, r.Delivered = maps.Clone(g.failed), len(g.delays)
-	slices.Sort(g.delays)
-	if n := len(g.delays); n > 0 {
-		r.P50, r.P99 = g.delays[n/2], g.delays[n*99/100]
-	}
+	r.Failed, r.Delivered = maps.Clone(g.failed), g.delivered
 	return r, nil
 }
 
 // missing is how many blocks peers have not been sent. Of the first one some had it
-// before measuring began.
+// before counting began.
 func (g *generator) missing() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	followers := g.load.Peers - g.load.Syncing - len(g.relays)
-	return max(0, (len(g.first)-1)*followers-len(g.delays))
+	return max(0, (len(g.known)-1)*followers-g.delivered)
 }
 
 // hello makes a peer that has all blocks.
@@ -251,15 +213,15 @@ func (g *generator) seen(t p2p.Type, frame []byte) {
 		g.taken.Add(1)
 		return
 	}
-	num, now := numberOf(frame), time.Now()
+	num := numberOf(frame)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if since, ok := g.first[num]; ok {
-		g.delays = append(g.delays, now.Sub(since))
-	} else if g.measuring.Load() {
-		g.first[num] = now
+	if g.known[num] {
+		g.delivered++
+	} else if g.counting.Load() {
+		g.known[num] = true
 		if g.load.Produce {
-			g.delays = append(g.delays, 0)
+			g.delivered++
 		}
 	}
 }
@@ -282,10 +244,9 @@ func (g *generator) probe(ctx context.Context, source *oracle.Node) error {
 	}
 	p.Seen = func(t p2p.Type, frame []byte) {
 		if t == p2p.TypeBlock {
-			num, now := numberOf(frame), time.Now()
 			g.mu.Lock()
-			if _, ok := g.first[num]; !ok && g.measuring.Load() {
-				g.first[num] = now
+			if g.counting.Load() {
+				g.known[numberOf(frame)] = true
 			}
 			g.mu.Unlock()
 		}

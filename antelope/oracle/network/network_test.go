@@ -148,7 +148,7 @@ func TestLightPeersGetAllBlocksAndTransactions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Log(r)
+		t.Logf("%+v", *r)
 		switch {
 		case len(r.Failed) > 0:
 			t.Errorf("peers failed: %v", r.Failed)
