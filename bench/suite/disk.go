@@ -43,7 +43,7 @@ func (l *life) writing(ctx context.Context, suite string, s, to *server) error {
 	}
 	var first causes.Told
 	before := footprintOf(s.dir)
-	result, used, err := l.loaded(ctx, s, to, func() (err error) {
+	result, used, err := l.paced(ctx, s, to, func() (err error) {
 		if s.Metrics != "" {
 			first, err = causes.Read(ctx, s.Metrics)
 		}
@@ -83,9 +83,9 @@ func (l *life) writing(ctx context.Context, suite string, s, to *server) error {
 	return nil
 }
 
-// loaded sends transfers at the steady rate, and counts what that costs the node s, which has all
+// paced sends transfers at the steady rate, and counts what that costs the node s, which has all
 // blocks of the one that they are sent to when it returns.
-func (l *life) loaded(ctx context.Context, s, to *server, begin func() error) (*load.Result, cost, error) {
+func (l *life) paced(ctx context.Context, s, to *server, begin func() error) (*load.Result, cost, error) {
 	n, o := l.runner.serving, l.runner.config.Options
 	transfers, err := n.Transfers(to.URL, l.seed())
 	if err != nil {
