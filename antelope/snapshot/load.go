@@ -365,7 +365,7 @@ func (l *loader) table(s *Section) error {
 	if err != nil {
 		return err
 	}
-	for k := range state.Kind(kinds) {
+	for k := range state.Kind(state.Kinds) {
 		n, err := l.indexRows(s, key, k)
 		if err != nil {
 			return err
