@@ -23,6 +23,20 @@ func ReadFull(f io.ReaderAt, b []byte, at int64) error {
 	return err
 }
 
+// ReadFile returns the bytes of a file, at most so many from its beginning.
+func ReadFile(files FS, path string, most int64) ([]byte, error) {
+	f, err := files.Open(path, false)
+	if err != nil {
+		return nil, err
+	}
+	size, err := f.Size()
+	b := make([]byte, min(size, most))
+	if err == nil {
+		err = ReadFull(f, b, 0)
+	}
+	return b, errors.Join(err, f.Close())
+}
+
 // CopyTo copies the bytes from one offset to before another of a file to an offset of
 // another file. Nothing of it is durable. A file that ends before is an error.
 func CopyTo(out File, at int64, in File, from, to int64) error {
