@@ -72,7 +72,7 @@ func (l *Log) cut(next uint64) error {
 // readOffsets reads a finished segment's table and checks what is around it.
 func readOffsets(f vfs.File, s *segment) ([]uint32, error) {
 	raw := make([]byte, 4+4*s.count+trailerSize)
-	if err := readFull(f, raw, s.table-4); err != nil {
+	if err := vfs.ReadFull(f, raw, s.table-4); err != nil {
 		return nil, err
 	}
 	offsets := make([]uint32, s.count)

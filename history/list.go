@@ -171,7 +171,7 @@ func (x *Index) loadList() (listed []*run, gone []uint64, err error) {
 			return corrupt(x.listPath(), 0, "%d bytes", size)
 		}
 		raw = make([]byte, size)
-		return readFull(f, raw, 0)
+		return vfs.ReadFull(f, raw, 0)
 	})
 	if err = errors.Join(err, x.files.forget(x.listPath())); err != nil {
 		return nil, nil, err

@@ -307,7 +307,7 @@ func readEntry(f vfs.File, s *segment, number uint64, buf []byte) ([]byte, error
 	}
 	at := len(buf)
 	raw := slices.Grow(buf, int(to-from))[:at+int(to-from)]
-	if err := readFull(f, raw[at:], from); err != nil {
+	if err := vfs.ReadFull(f, raw[at:], from); err != nil {
 		return nil, fmt.Errorf("read entry %d of %s at %d: %w", number, s.path(), from, err)
 	}
 	entry, err := checkEntry(s.path(), from, number, raw[at:])

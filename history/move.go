@@ -94,7 +94,7 @@ func readPair(fs vfs.FS, dir string) (*pair, error) {
 	var raw []byte
 	if err == nil && size <= maxPair {
 		raw = make([]byte, size)
-		err = readFull(f, raw, 0)
+		err = vfs.ReadFull(f, raw, 0)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)

@@ -214,7 +214,7 @@ func (l *Log) loadBegin() (b beginning, there bool, err error) {
 	}
 	err = l.files.use(l.beginPath(), func(f vfs.File) error {
 		raw := make([]byte, beginSize)
-		if err := readFull(f, raw, 0); errors.Is(err, io.ErrUnexpectedEOF) {
+		if err := vfs.ReadFull(f, raw, 0); errors.Is(err, io.ErrUnexpectedEOF) {
 			return corrupt(l.beginPath(), 0, "too short")
 		} else if err != nil {
 			return fmt.Errorf("read %s: %w", l.beginPath(), err)

@@ -175,7 +175,7 @@ func (r *run) open(f vfs.File) error {
 		return corrupt(r.path, 0, "%d bytes are no run", size)
 	}
 	foot := make([]byte, runFooter)
-	if err := readFull(f, foot, size-runFooter); err != nil {
+	if err := vfs.ReadFull(f, foot, size-runFooter); err != nil {
 		return err
 	}
 	at, length := int64(binary.LittleEndian.Uint64(foot[24:])), int64(binary.LittleEndian.Uint32(foot[32:]))
@@ -187,7 +187,7 @@ func (r *run) open(f vfs.File) error {
 	}
 	r.postings, r.size = binary.LittleEndian.Uint64(foot[16:]), size
 	index := make([]byte, length)
-	if err := readFull(f, index, at); err != nil {
+	if err := vfs.ReadFull(f, index, at); err != nil {
 		return err
 	}
 	if checksum(index) != binary.LittleEndian.Uint32(foot[36:]) {
@@ -250,7 +250,7 @@ func (r *run) scan(f vfs.File, block int, each func(*posting) (bool, error)) err
 			raw = make([]byte, max(at.length, 2*runBlock))
 		}
 		raw = raw[:at.length]
-		if err := readFull(f, raw, at.offset); err != nil {
+		if err := vfs.ReadFull(f, raw, at.offset); err != nil {
 			return fmt.Errorf("read %s at %d: %w", r.path, at.offset, err)
 		}
 		if len(raw) < 4 || checksum(raw[:len(raw)-4]) != binary.LittleEndian.Uint32(raw[len(raw)-4:]) {

@@ -3,9 +3,7 @@ package history
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 
 	"tarn/store/vfs"
@@ -93,7 +91,7 @@ func readSegment(f vfs.File, s *segment, last bool) error {
 	if size < headerSize {
 		return corrupt(s.path(), 0, "%d bytes are no segment", size)
 	}
-	if err := readFull(f, head, 0); err != nil {
+	if err := vfs.ReadFull(f, head, 0); err != nil {
 		return err
 	}
 	if string(head[:8]) != segmentMagic || checksum(head[:headerSize-4]) != binary.LittleEndian.Uint32(head[headerSize-4:]) {
@@ -121,7 +119,7 @@ func (s *segment) readEnd(f vfs.File, size int64) error {
 		return nil
 	}
 	got := make([]byte, len(want))
-	if err := readFull(f, got, s.end); err != nil {
+	if err := vfs.ReadFull(f, got, s.end); err != nil {
 		return err
 	}
 	if bytes.Equal(got, want) {
@@ -136,7 +134,7 @@ func (s *segment) readTrailer(f vfs.File, size int64) error {
 		return corrupt(s.path(), size, "the segment is not finished, and another follows")
 	}
 	t := make([]byte, trailerSize)
-	if err := readFull(f, t, size-trailerSize); err != nil {
+	if err := vfs.ReadFull(f, t, size-trailerSize); err != nil {
 		return err
 	}
 	count, table := int64(binary.LittleEndian.Uint32(t)), int64(binary.LittleEndian.Uint32(t[4:]))
@@ -153,7 +151,7 @@ func (s *segment) scan(f vfs.File, size int64) error {
 	var head [entryHead]byte
 	var entry []byte
 	for s.end+entryHead <= size {
-		if err := readFull(f, head[:], s.end); err != nil {
+		if err := vfs.ReadFull(f, head[:], s.end); err != nil {
 			return err
 		}
 		length := int64(binary.LittleEndian.Uint32(head[:]))
@@ -164,7 +162,7 @@ func (s *segment) scan(f vfs.File, size int64) error {
 			entry = make([]byte, length)
 		}
 		entry = entry[:length]
-		if err := readFull(f, entry, s.end+entryHead); err != nil {
+		if err := vfs.ReadFull(f, entry, s.end+entryHead); err != nil {
 			return err
 		}
 		if entrySum(s.first+s.count, entry) != binary.LittleEndian.Uint32(head[4:]) {
@@ -191,7 +189,7 @@ func (s *segment) place(f vfs.File, number uint64) (from, to int64, err error) {
 	if number == s.first+s.count-1 {
 		n = 4
 	}
-	if err := readFull(f, b[:n], s.table+4*i); err != nil {
+	if err := vfs.ReadFull(f, b[:n], s.table+4*i); err != nil {
 		return 0, 0, err
 	}
 	from, to = int64(binary.LittleEndian.Uint32(b)), s.end
@@ -213,15 +211,4 @@ func checkEntry(path string, offset int64, number uint64, b []byte) ([]byte, err
 		return nil, corrupt(path, offset, "checksum of entry %d", number)
 	}
 	return b[entryHead:], nil
-}
-
-func readFull(f io.ReaderAt, b []byte, at int64) error {
-	n, err := f.ReadAt(b, at)
-	if n == len(b) {
-		return nil
-	}
-	if err == nil || errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }

@@ -201,7 +201,7 @@ const tornWindow = 1 << 20
 func (s *segment) goesOn(f vfs.File, size int64) (bool, error) {
 	if size-s.end >= trailerSize {
 		t := make([]byte, trailerSize)
-		if err := readFull(f, t, size-trailerSize); err != nil {
+		if err := vfs.ReadFull(f, t, size-trailerSize); err != nil {
 			return false, err
 		}
 		if string(t[16:]) == trailerMagic && checksum(t[:12]) == binary.LittleEndian.Uint32(t[12:]) {
@@ -209,7 +209,7 @@ func (s *segment) goesOn(f vfs.File, size int64) (bool, error) {
 		}
 	}
 	raw := make([]byte, min(size-s.end, tornWindow))
-	if err := readFull(f, raw, s.end); err != nil {
+	if err := vfs.ReadFull(f, raw, s.end); err != nil {
 		return false, err
 	}
 	if len(raw) >= entryHead && int64(binary.LittleEndian.Uint32(raw))+entryHead <= size-s.end {

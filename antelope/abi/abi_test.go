@@ -329,7 +329,7 @@ func TestMessagesSayWhereInTheInputTheErrorIs(t *testing.T) {
 			continue
 		}
 		want := v[2][:strings.LastIndex(v[2][:len(v[2])-1], " '")]
-		if _, err = c.EncodeShort(nil, v[0], in, nil); !strings.Contains(exception.Of(err).Message, "'"+v[3]+"'") {
+		if _, err = c.EncodeShort(nil, v[0], in); !strings.Contains(exception.Of(err).Message, "'"+v[3]+"'") {
 			t.Errorf("short: %v, want %s '%s'", err, want, v[3])
 		}
 	}
@@ -342,7 +342,7 @@ func TestMessagesSayWhereInTheInputTheErrorIs(t *testing.T) {
 func TestShortMessagesCutLongNames(t *testing.T) {
 	const long = "very_very_very_very_very_very_very_very_very_very_long_"
 	c := mustCompile(t, strings.ReplaceAll(nestedABI, "LONG_", long+"struct_name_"))
-	_, err := c.EncodeShort(nil, long+"struct_name_s3", mustParse(t, `{"i0":1,"i2":3}`), nil)
+	_, err := c.EncodeShort(nil, long+"struct_name_s3", mustParse(t, `{"i0":1,"i2":3}`))
 	checkError(t, err, exception.Pack, "Missing field 'i1' in input object while processing struct '"+long+"...ame_s3'")
 }
 

@@ -27,12 +27,6 @@ func (c *Codec) Encode(b []byte, typ string, v variant.Value, budget Budget) ([]
 	return c.encode(b, typ, v, newScope(budget), false)
 }
 
-// EncodeShort is [Codec.Encode] with messages that name types, not fields, as
-// nodeos has them for contents of a transaction.
-func (c *Codec) EncodeShort(b []byte, typ string, v variant.Value, budget Budget) ([]byte, error) {
-	return c.encode(b, typ, v, newScope(budget), true)
-}
-
 // EncodeJSON is [Codec.Encode] of a value that is still to be parsed.
 func (c *Codec) EncodeJSON(b []byte, typ, json string, budget Budget) ([]byte, error) {
 	v, err := variant.Parse(json)

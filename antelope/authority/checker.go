@@ -54,13 +54,6 @@ func (c *Checker) Satisfied(l types.PermissionLevel, delay int64) (bool, error) 
 	return c.permission(l, 0)
 }
 
-// SatisfiedAuthority tells whether an authority is satisfied under a delay, in us.
-func (c *Checker) SatisfiedAuthority(a *types.Authority, delay int64) (bool, error) {
-	c.delay = delay
-	c.known.clear()
-	return c.authority(a, 0)
-}
-
 // AllKeysUsed tells whether every key was needed.
 func (c *Checker) AllKeysUsed() bool { return len(c.marked) == len(c.keys) }
 

@@ -30,7 +30,6 @@ const (
 	TailName       = "blocks.tail" // ours: checksums of what is not yet known durable
 	ReversibleDir  = "reversible"
 	ReversibleName = "blocks.reversible" // ours
-	ForkName       = "fork_db.dat"       // nodeos', read by others
 )
 
 // Errors that callers branch on.

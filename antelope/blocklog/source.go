@@ -2,9 +2,7 @@ package blocklog
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"time"
 
@@ -44,16 +42,12 @@ func (s *source) read(at int64, n int) ([]byte, error) {
 	return b, nil
 }
 
-// readFull fills b from an offset. It does not take the end of the file for one.
+// readFull fills b from an offset of a file that it names in errors.
 func readFull(f vfs.File, path string, b []byte, at int64) error {
-	n, err := f.ReadAt(b, at)
-	if n == len(b) {
-		return nil
+	if err := vfs.ReadFull(f, b, at); err != nil {
+		return fmt.Errorf("read %d bytes at offset %d of %s: %w", len(b), at, path, err)
 	}
-	if err == nil || errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
-	return fmt.Errorf("read %d bytes at offset %d of %s: %w", len(b), at, path, err)
+	return nil
 }
 
 // before tells where the entry that ends at an offset says it begins, and whether

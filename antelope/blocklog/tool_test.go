@@ -251,7 +251,7 @@ func TestRepairKeepsTheSoundPrefix(t *testing.T) {
 	for name, hurt := range damage {
 		fs := memory()
 		tool, _, all := produced(t, fs, 3, 20)
-		fs.mem.Put(testDir+"/reversible/"+ForkName, memfs.NewBlob([]byte("fork")))
+		fs.mem.Put(testDir+"/reversible/fork_db.dat", memfs.NewBlob([]byte("fork")))
 		b := fs.mem.Blob(testDir + "/blocks.log").Bytes()
 		var starts []int
 		at := len(b)
@@ -277,7 +277,7 @@ func TestRepairKeepsTheSoundPrefix(t *testing.T) {
 		if got := fs.mem.Blob(done.Backup + "/blocks.log"); got == nil || !bytes.Equal(got.Bytes(), b) {
 			t.Errorf("%s: the backup is not what was there", name)
 		}
-		if fs.mem.Blob(done.Backup+"/reversible/"+ForkName) == nil || fs.mem.Blob(testDir+"/reversible/"+ForkName) != nil {
+		if fs.mem.Blob(done.Backup+"/reversible/fork_db.dat") == nil || fs.mem.Blob(testDir+"/reversible/fork_db.dat") != nil {
 			t.Errorf("%s: the reversible blocks were not moved", name)
 		}
 		if name != "undamaged" && !bytes.Equal(fs.mem.Blob(done.Tail).Bytes(), b[starts[12]:]) {

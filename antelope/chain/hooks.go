@@ -50,6 +50,27 @@ type Executed struct {
 	Changes      *state.Changes // nil if nobody asks for them
 }
 
+// Rough sizes in memory, in bytes.
+const (
+	blockBytes = 4096
+	traceBytes = 700 // of an action, without its data
+)
+
+// TracesSize is about how much memory the block and the traces of its transactions take, in
+// bytes.
+func (x *Executed) TracesSize() int64 {
+	n := int64(blockBytes)
+	for i := range x.Transactions {
+		t := &x.Transactions[i]
+		n += int64(len(t.Raw)) + traceBytes
+		for j := range t.Trace.ActionTraces {
+			a := &t.Trace.ActionTraces[j]
+			n += traceBytes + int64(len(a.Action.Data)+len(a.Console)+len(a.ReturnValue))
+		}
+	}
+	return n
+}
+
 // Subscribe adds who wants to know. It is called while no block is pending.
 func (c *Chain) Subscribe(h Hooks) {
 	c.hooks.list = append(c.hooks.list, h)

@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -275,7 +276,7 @@ func (b *Block) applyRAMCorrections() error {
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(rows, func(a, b state.RAMCorrection) int { return compareIDs(a.ID, b.ID) })
+	slices.SortFunc(rows, func(a, b state.RAMCorrection) int { return cmp.Compare(a.ID, b.ID) })
 	for _, r := range rows {
 		used, err := b.e.resources.RAMUsage(r.Name)
 		if err != nil {
@@ -297,16 +298,6 @@ func (b *Block) applyRAMCorrections() error {
 		}
 	}
 	return nil
-}
-
-func compareIDs(a, b uint64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 func (b *Block) removeAllDeferred() error {

@@ -28,7 +28,7 @@ func (x *indexCache) iterator(t int32, r state.IndexRow) int32 {
 type indices struct {
 	*action
 	tables tables
-	caches [5]indexCache
+	caches [state.Kinds]indexCache
 }
 
 func secondaryKey(k intrinsic.SecondaryKey) state.SecondaryKey { return state.SecondaryKey{Words: k} }

@@ -1,6 +1,9 @@
 package execute
 
-import "tarn/antelope/types"
+import (
+	"tarn/antelope/state"
+	"tarn/antelope/types"
+)
 
 // Names with a meaning for the chain.
 var (
@@ -29,7 +32,7 @@ const (
 )
 
 // billableIndex is the same of secondary indices, by state.Kind.
-var billableIndex = [5]int64{128, 144, 160, 128, 144}
+var billableIndex = [state.Kinds]int64{128, 144, 160, 128, 144}
 
 // transactionIDNetUsage is billed for the receipt of a transaction by its id.
 const transactionIDNetUsage = 32

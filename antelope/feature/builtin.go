@@ -48,6 +48,9 @@ const (
 	codenames                              = 24 // one more than the highest
 )
 
+// The executor has the active features as bits of 32: more would never be active.
+const _ = uint(32 - codenames)
+
 // builtin is what the protocol fixes about a feature.
 type builtin struct {
 	name        string

@@ -270,6 +270,16 @@ func appendRawFrame(b []byte, t Type, encoded []byte) []byte {
 	return append(append(b, byte(t)), encoded...) // every type takes one byte
 }
 
+// BlockNumber finds the number of a block in what follows the length of its frame, without
+// decoding it; 0 if that is too short.
+func BlockNumber(frame []byte) uint32 {
+	const previous = 1 + 4 + 8 + 2 // after the type, the time, the producer, what is confirmed
+	if len(frame) < previous+4 {
+		return 0
+	}
+	return binary.BigEndian.Uint32(frame[previous:]) + 1
+}
+
 // Decode decodes what follows the length of a frame. What is left over is ignored,
 // as by nodeos. A block or a transaction comes as a pointer, what it holds is
 // copied; other messages come as values.

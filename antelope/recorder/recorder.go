@@ -8,8 +8,6 @@ package recorder
 import (
 	"errors"
 	"sync"
-
-	"tarn/antelope/chain"
 )
 
 // ErrClosed means that the recorder was closed.
@@ -184,25 +182,4 @@ func (r *Recorder[J]) finished(size int64) {
 	defer r.mu.Unlock()
 	r.bytes -= size
 	r.change.Broadcast()
-}
-
-// Rough sizes in memory, in bytes.
-const (
-	blockBytes = 4096
-	traceBytes = 700 // of an action, without its data
-)
-
-// TracesSize is about how much memory a block and the traces of its transactions take, in
-// bytes.
-func TracesSize(x *chain.Executed) int64 {
-	n := int64(blockBytes)
-	for i := range x.Transactions {
-		t := &x.Transactions[i]
-		n += int64(len(t.Raw)) + traceBytes
-		for j := range t.Trace.ActionTraces {
-			a := &t.Trace.ActionTraces[j]
-			n += traceBytes + int64(len(a.Action.Data)+len(a.Console)+len(a.ReturnValue))
-		}
-	}
-	return n
 }

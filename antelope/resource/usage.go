@@ -27,8 +27,8 @@ func divCeil(n, d uint64) uint64 {
 	return q
 }
 
-// Average returns the average usage of a period, rounded up.
-func Average(u state.Usage) uint64 { return divCeil(u.ValueEx, Precision) }
+// averageOf returns the average usage of a period, rounded up.
+func averageOf(u state.Usage) uint64 { return divCeil(u.ValueEx, Precision) }
 
 // Add adds units to an average over a window of so many periods, in the period
 // ordinal, which never goes back (Leap: exponential_moving_average_accumulator).
@@ -70,7 +70,7 @@ func decay(u *state.Usage, ordinal, window uint32) error {
 		}
 	}
 	u.ValueEx, u.LastOrdinal = value, ordinal
-	u.Consumed = Average(*u)
+	u.Consumed = averageOf(*u)
 	return nil
 }
 
@@ -273,7 +273,7 @@ func processBlock(average *state.Usage, pending, virtual *uint64, blockNum uint3
 		return err
 	}
 	rate := e.Expand
-	if Average(*average) > e.Target {
+	if averageOf(*average) > e.Target {
 		rate = e.Contract
 	}
 	v, err := scale(*virtual, rate)

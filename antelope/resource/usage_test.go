@@ -1,7 +1,6 @@
 package resource_test
 
 import (
-	"math"
 	"math/big"
 	"math/rand/v2"
 	"testing"
@@ -100,14 +99,6 @@ func TestAveragesAreThoseOfUnboundedNumbers(t *testing.T) {
 	}
 	if refused == 0 {
 		t.Error("nothing was refused: the numbers are too small")
-	}
-}
-
-func TestAverageRoundsUp(t *testing.T) {
-	for value, want := range map[uint64]uint64{0: 0, 1: 1, 999_999: 1, 1_000_000: 1, 1_000_001: 2, math.MaxUint64: math.MaxUint64/1_000_000 + 1} {
-		if got := resource.Average(state.Usage{ValueEx: value}); got != want {
-			t.Errorf("average of %d is %d, want %d", value, got, want)
-		}
 	}
 }
 

@@ -169,27 +169,11 @@ func bytesOf(k *state.SecondaryKey) (d [32]byte) {
 	return d
 }
 
-// parse256 reads a number in decimal, in hex after 0x or in octal after 0; what does
-// not fit wraps (boost: cpp_int).
+// parse256 reads a number; what does not fit wraps.
 func parse256(s, what string) (k state.SecondaryKey, err error) {
-	digits, base := s, 10
-	negative := strings.HasPrefix(s, "-")
-	digits = strings.TrimPrefix(strings.TrimPrefix(digits, "-"), "+")
-	switch {
-	case strings.HasPrefix(digits, "0x"), strings.HasPrefix(digits, "0X"):
-		digits, base = digits[2:], 16
-	case len(digits) > 1 && digits[0] == '0':
-		digits, base = digits[1:], 8
-	}
-	n, ok := new(big.Int), digits == "" && s == ""
-	if len(digits) > 0 && len(digits) <= 1024 && !strings.ContainsAny(digits, "_+-") {
-		n, ok = n.SetString(digits, base)
-	}
-	if !ok {
+	n := types.ParseInteger(s)
+	if n == nil {
 		return k, exception.New(exception.FCStd, "Unexpected content found while parsing character string.: Could not convert %s string '%s' to key type.", what, s)
-	}
-	if negative {
-		n.Neg(n)
 	}
 	n.And(n, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1)))
 	var d [32]byte

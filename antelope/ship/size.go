@@ -2,7 +2,6 @@ package ship
 
 import (
 	"tarn/antelope/chain"
-	"tarn/antelope/recorder"
 	"tarn/antelope/state"
 )
 
@@ -11,7 +10,7 @@ const changeBytes = 250
 
 // sizeOf is about how much memory a block takes while it waits.
 func sizeOf(x *chain.Executed) int64 {
-	n := recorder.TracesSize(x)
+	n := x.TracesSize()
 	if c := x.Changes; c != nil {
 		n += int64(len(c.Metadata)+len(c.Tables)+len(c.Permissions)+len(c.Links)+len(c.Limits)+len(c.Usages)+len(c.Deferred)) * changeBytes
 		for i := range c.Rows {

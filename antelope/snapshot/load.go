@@ -17,9 +17,9 @@ const flushRows = 1 << 14
 // flushBytes is after how much of a snapshot that happens however few rows it is.
 const flushBytes = 256 << 10
 
-// RowsVersion returns the version of a snapshot's rows, which must be one that is
+// rowsVersion returns the version of a snapshot's rows, which must be one that is
 // known.
-func RowsVersion(r *Reader) (uint32, error) {
+func rowsVersion(r *Reader) (uint32, error) {
 	var v versionRow
 	if err := one(r, versionSection, &v); err != nil {
 		return 0, err
@@ -33,7 +33,7 @@ func RowsVersion(r *Reader) (uint32, error) {
 
 // Header returns the header state of the block that a snapshot was made after.
 func Header(r *Reader) (*consensus.HeaderState, error) {
-	version, err := RowsVersion(r)
+	version, err := rowsVersion(r)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func ChainID(r *Reader) (types.Checksum256, error) {
 // global reads the global properties; version 2 has the chain's id only as the
 // hash of its genesis state.
 func global(r *Reader) (*state.GlobalProperty, error) {
-	version, err := RowsVersion(r)
+	version, err := rowsVersion(r)
 	if err != nil {
 		return nil, err
 	}
@@ -365,7 +365,7 @@ func (l *loader) table(s *Section) error {
 	if err != nil {
 		return err
 	}
-	for k := range state.Kind(kinds) {
+	for k := range state.Kind(state.Kinds) {
 		n, err := l.indexRows(s, key, k)
 		if err != nil {
 			return err

@@ -130,7 +130,7 @@ func (f *filler) table() {
 	for range count {
 		f.must(f.s.PutRow(state.RowKey{TableKey: key, Primary: f.rng.Uint64()}, f.name(), f.bytes(f.rng.IntN(300))))
 	}
-	for kind := range state.Kind(5) {
+	for kind := range state.Kind(state.Kinds) {
 		if f.rng.IntN(2) == 0 {
 			continue
 		}
@@ -198,7 +198,7 @@ func TestContractTablesAreLaidOutAsTheOriginalsAre(t *testing.T) {
 	must(t, err)
 	must(t, d.state.PutRow(state.RowKey{TableKey: key, Primary: 6}, 8, nil))
 	must(t, d.state.PutRow(state.RowKey{TableKey: key, Primary: 5}, 7, []byte("ab")))
-	for kind := range state.Kind(5) {
+	for kind := range state.Kind(state.Kinds) {
 		words := [4]uint64{11, 12, 13, 14}
 		if kind == state.IndexDouble {
 			words[0] = math.Float64bits(-2.5)

@@ -36,9 +36,6 @@ const (
 // summaries is how many block summaries there always are.
 const summaries = 1 << 16
 
-// kinds is the number of kinds of secondary indices.
-const kinds = 5
-
 // Progress is how far writing or reading has come.
 type Progress struct {
 	Section string // the one being worked on

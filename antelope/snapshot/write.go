@@ -255,7 +255,7 @@ func (e *exporter) contracts() error {
 		if err := e.values(t, counts[0]); err != nil {
 			return err
 		}
-		for k := range state.Kind(kinds) {
+		for k := range state.Kind(state.Kinds) {
 			if err := e.indexRows(t, k, counts[1+k]); err != nil {
 				return err
 			}
@@ -267,9 +267,9 @@ func (e *exporter) contracts() error {
 // count returns how many rows of each kind a table has. The table knows the sum, so
 // that only the rows of secondary indices, which most tables have none of, need to
 // be counted.
-func (e *exporter) count(t *state.ContractTable) (counts [1 + kinds]countRow, err error) {
+func (e *exporter) count(t *state.ContractTable) (counts [1 + state.Kinds]countRow, err error) {
 	counts[0] = countRow(t.Count)
-	for k := range state.Kind(kinds) {
+	for k := range state.Kind(state.Kinds) {
 		err := e.view.EachIndexRow(k, t.Key, func(state.IndexRow) error {
 			counts[1+k]++
 			return nil

@@ -20,7 +20,7 @@ type Changes struct {
 	Codes          []Change[CodeKey, []byte] // the code itself; never one that is there before and after
 	Tables         []Change[TableKey, ContractTable]
 	Rows           []Change[RowKey, ContractRow]
-	Indices        [kinds][]Change[RowKey, IndexRow] // by Kind
+	Indices        [Kinds][]Change[RowKey, IndexRow] // by Kind
 	Global         []Change[struct{}, GlobalProperty]
 	Deferred       []Change[DeferredKey, Deferred]
 	Protocol       []Change[struct{}, ProtocolState]
@@ -57,7 +57,7 @@ type recorder interface {
 type noted struct {
 	codes    *notes[CodeKey, []byte]
 	rows     *notes[RowKey, ContractRow]
-	indices  [kinds]*notes[RowKey, IndexRow]
+	indices  [Kinds]*notes[RowKey, IndexRow]
 	deferred *notes[DeferredKey, Deferred]
 }
 
@@ -95,7 +95,7 @@ func noteTable[K comparable, V any](s *State) *notes[K, V] {
 // Changes are those of the open block so far. NoteChanges was called before it began.
 func (s *State) Changes() (*Changes, error) {
 	c := &Changes{}
-	var errs [15 + kinds]error
+	var errs [15 + Kinds]error
 	c.Metadata, errs[0] = changesOf(s.Metadata)
 	c.Tables, errs[1] = changesOf(s.Tables)
 	c.Permissions, errs[2] = changesOf(s.Permissions)

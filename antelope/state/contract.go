@@ -21,7 +21,7 @@ type RowKey struct {
 type contract struct {
 	src     store.Reader
 	t       *Layout
-	cursors [1 + 2*kinds]walker
+	cursors [1 + 2*Kinds]walker
 	key     [rowKeyLen]byte // of the row being read
 }
 

@@ -24,7 +24,7 @@ type content struct {
 	deferred     map[state.DeferredKey]state.Deferred
 	transactions map[types.Checksum256]state.Transaction
 	rows         map[state.RowKey]row
-	indices      [5]map[state.RowKey]state.IndexRow
+	indices      [state.Kinds]map[state.RowKey]state.IndexRow
 	abis         map[types.Name]string
 	codes        map[state.CodeKey]string
 	summaries    map[uint16]types.Checksum256

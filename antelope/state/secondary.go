@@ -20,14 +20,14 @@ const (
 	IndexDouble
 	IndexLongDouble
 
-	kinds = 5
+	Kinds = 5 // how many kinds there are
 )
 
 // Size returns the length of a key in bytes.
-func (k Kind) Size() int { return [kinds]int{8, 16, 32, 8, 16}[k] }
+func (k Kind) Size() int { return [Kinds]int{8, 16, 32, 8, 16}[k] }
 
 func (k Kind) String() string {
-	return [kinds]string{"index64", "index128", "index256", "index_double", "index_long_double"}[k]
+	return [Kinds]string{"index64", "index128", "index256", "index_double", "index_long_double"}[k]
 }
 
 // SecondaryKey is a key of any kind, by its bits: little-endian 64-bit words, as

@@ -34,7 +34,7 @@ type Layout struct {
 	abis         store.Table // account -> ABI
 	codeBytes    store.Table // CodeKey -> code
 	contractRows store.Table // table, primary key -> payer, value
-	secondary    [kinds]secondaryTables
+	secondary    [Kinds]secondaryTables
 	transactions store.Table // expiration, id -> transaction id
 	deferred     deferredTables
 }

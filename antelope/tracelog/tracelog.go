@@ -118,7 +118,7 @@ func (h *History) record(x *chain.Executed) error {
 	if x.Status == execute.Irreversible { // in a replay nothing else tells it
 		j.irreversible, j.id = x.Block.BlockNum, x.Block.ID
 	}
-	return h.recorder.Put(j, recorder.TracesSize(x))
+	return h.recorder.Put(j, x.TracesSize())
 }
 
 // Sync waits until all blocks that were told are written, and makes them durable.

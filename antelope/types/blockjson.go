@@ -26,14 +26,6 @@ func (p ProducerAuthority) AppendJSON(b []byte) []byte {
 	return openObject(b).json("producer_name", p.Producer).json("authority", p.Authority).close()
 }
 
-// AppendABIJSON appends an object in which the variant is named, as contracts
-// expect it (Leap: producer_authority::get_abi_variant).
-func (p ProducerAuthority) AppendABIJSON(b []byte) []byte {
-	b = append(openObject(b).json("producer_name", p.Producer).key("authority"), `["block_signing_authority_v0",`...)
-	o := openObject(b).uint("threshold", uint64(p.Authority.Threshold))
-	return append(list(o, "keys", p.Authority.Keys).close(), "]}"...)
-}
-
 // AppendJSON appends an object.
 func (s ProducerSchedule) AppendJSON(b []byte) []byte {
 	return list(openObject(b).uint("version", uint64(s.Version)), "producers", s.Producers).close()

@@ -120,16 +120,15 @@ func (v Int128) Compare(w Int128) int {
 	return Uint128{v.Lo, v.Hi ^ sign}.Compare(Uint128{w.Lo, w.Hi ^ sign})
 }
 
-// parse128 reads a number as boost::multiprecision does: decimal, hex after 0x,
-// octal after 0, with a sign; no digits are 0, and what is over wraps.
-func parse128(s string) (magnitude Uint128, negative bool, err error) {
-	bad := exception.New(exception.FCStd, "Unexpected content found while parsing character string.")
+// ParseInteger reads a number as boost::multiprecision does for integers of all sizes:
+// decimal, hex after 0x, octal after 0, with a sign; no digits are 0. What does not fit
+// its type is the caller's to cut off. It returns nil for what is no number.
+func ParseInteger(s string) *big.Int {
 	if len(s) > 1000 { // would take long, and can be meant by nobody
-		return magnitude, false, bad
+		return nil
 	}
 	digits := s
 	if digits != "" && (digits[0] == '-' || digits[0] == '+') {
-		negative = digits[0] == '-'
 		digits = digits[1:]
 	}
 	base := 10
@@ -139,19 +138,32 @@ func parse128(s string) (magnitude Uint128, negative bool, err error) {
 	case strings.HasPrefix(digits, "0"):
 		base, digits = 8, digits[1:]
 	}
-	var n big.Int
+	n := new(big.Int)
 	if digits != "" {
-		ok := !strings.ContainsAny(digits, "_+-")
-		if ok {
-			_, ok = n.SetString(digits, base)
+		if strings.ContainsAny(digits, "_+-") {
+			return nil
 		}
-		if !ok {
-			return magnitude, false, bad
+		if _, ok := n.SetString(digits, base); !ok {
+			return nil
 		}
 	}
+	if s != "" && s[0] == '-' {
+		n.Neg(n)
+	}
+	return n
+}
+
+// parse128 reads a number; a magnitude that is over wraps.
+func parse128(s string) (magnitude Uint128, negative bool, err error) {
+	n := ParseInteger(s)
+	if n == nil {
+		return magnitude, false, exception.New(exception.FCStd, "Unexpected content found while parsing character string.")
+	}
+	negative = n.Sign() < 0
+	n.Abs(n)
 	mask := new(big.Int).SetUint64(1<<64 - 1)
-	magnitude.Lo = new(big.Int).And(&n, mask).Uint64()
-	magnitude.Hi = new(big.Int).And(n.Rsh(&n, 64), mask).Uint64()
+	magnitude.Lo = new(big.Int).And(n, mask).Uint64()
+	magnitude.Hi = new(big.Int).And(n.Rsh(n, 64), mask).Uint64()
 	return magnitude, negative, nil
 }
 

@@ -9,10 +9,10 @@ import (
 	"tarn/antelope/types"
 )
 
-func natives() []types.Wire {
+func natives() []wire {
 	a := types.Authority{Threshold: 1, Waits: []types.WaitWeight{{WaitSec: 2, Weight: 3}}}
 	b := types.KeyAuthority(types.PublicKey{Type: types.R1})
-	return []types.Wire{
+	return []wire{
 		&types.NewAccount{Creator: 1, Name: 2, Owner: a, Active: b},
 		&types.SetCode{Account: 1, VMType: 2, VMVersion: 3, Code: []byte{4, 5}},
 		&types.SetABI{Account: 1, ABI: []byte{2}},
@@ -24,8 +24,8 @@ func natives() []types.Wire {
 	}
 }
 
-func fresh(v types.Wire) types.Wire {
-	return reflect.New(reflect.TypeOf(v).Elem()).Interface().(types.Wire)
+func fresh(v wire) wire {
+	return reflect.New(reflect.TypeOf(v).Elem()).Interface().(wire)
 }
 
 func TestDataOfNativeActionsIsReadAsItWasWritten(t *testing.T) {

@@ -20,7 +20,7 @@ const maxInflated = 1 << 20
 func Pack(t *Transaction, signatures []Signature, contextFreeData [][]byte, c Compression) (*PackedTransaction, error) {
 	p := &PackedTransaction{Signatures: signatures, Compression: c, PackedTrx: t.Append(nil)}
 	if len(contextFreeData) > 0 {
-		p.PackedContextFreeData = AppendByteSlices(nil, contextFreeData)
+		p.PackedContextFreeData = appendByteSlices(nil, contextFreeData)
 	}
 	switch c {
 	case CompressionNone:
@@ -57,7 +57,7 @@ func (p *PackedTransaction) Unpack() (*Transaction, [][]byte, error) {
 		return t, nil, err
 	}
 	r.Reset(raw)
-	data := ReadByteSlices(r)
+	data := readByteSlices(r)
 	if r.Err() != nil {
 		return nil, nil, fmt.Errorf("unpack context-free data: %w", r.Err())
 	}

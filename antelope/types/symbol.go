@@ -18,9 +18,6 @@ type Symbol uint64
 // byte.
 type SymbolCode uint64
 
-// CoreSymbol is the symbol that nodeos takes where none is given: 4,SYS.
-const CoreSymbol = Symbol(4 | 'S'<<8 | 'Y'<<16 | 'S'<<24)
-
 // space is what boost trims in the classic locale.
 const space = " \t\n\v\f\r"
 

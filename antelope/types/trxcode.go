@@ -148,7 +148,7 @@ func (t *Transaction) SigningDigest(chainID Checksum256, contextFreeData [][]byt
 	b := t.Append(chainID.Append(room[:0]))
 	var data Checksum256
 	if len(contextFreeData) > 0 {
-		data = Hash(AppendByteSlices(nil, contextFreeData))
+		data = Hash(appendByteSlices(nil, contextFreeData))
 	}
 	return Hash(data.Append(b))
 }
@@ -164,8 +164,8 @@ func (t *Transaction) FirstAuthorizer() Name {
 	return 0
 }
 
-// AppendByteSlices appends a list of byte strings, such as context-free data.
-func AppendByteSlices(b []byte, list [][]byte) []byte {
+// appendByteSlices appends a list of byte strings, such as context-free data.
+func appendByteSlices(b []byte, list [][]byte) []byte {
 	b = serial.AppendCount(b, len(list))
 	for _, v := range list {
 		b = serial.AppendBytes(b, v)
@@ -173,8 +173,8 @@ func AppendByteSlices(b []byte, list [][]byte) []byte {
 	return b
 }
 
-// ReadByteSlices reads a list of byte strings.
-func ReadByteSlices(r *serial.Reader) [][]byte {
+// readByteSlices reads a list of byte strings.
+func readByteSlices(r *serial.Reader) [][]byte {
 	n := r.Count(1)
 	if n == 0 {
 		return nil

@@ -17,14 +17,6 @@ package types
 
 import "tarn/antelope/serial"
 
-// Wire is what every type of the protocol can do, by its pointer.
-type Wire interface {
-	// Append appends the encoding to b. It cannot fail, and keeps nothing of b.
-	Append(b []byte) []byte
-	// Read decodes from where r stands. The first error sticks to r; the value is undefined then.
-	Read(r *serial.Reader)
-}
-
 // Decode reads v from all of b.
 func Decode(b []byte, v interface{ Read(*serial.Reader) }) error {
 	r := serial.NewReader(b)

@@ -13,25 +13,31 @@ import (
 	"tarn/internal/reference"
 )
 
+// wire is what every type of the protocol can do, by its pointer.
+type wire interface {
+	Append(b []byte) []byte
+	Read(r *serial.Reader)
+}
+
 // wires are the types that a fuzzer decodes; what decodes must come back.
-func wires() map[string]func() types.Wire {
-	return map[string]func() types.Wire{
-		"authority":       func() types.Wire { return new(types.Authority) },
-		"action":          func() types.Wire { return new(types.Action) },
-		"transaction":     func() types.Wire { return new(types.Transaction) },
-		"packed":          func() types.Wire { return new(types.PackedTransaction) },
-		"receipt":         func() types.Wire { return new(types.TransactionReceipt) },
-		"block":           func() types.Wire { return new(types.SignedBlock) },
-		"schedule":        func() types.Wire { return new(types.ProducerSchedule) },
-		"legacy schedule": func() types.Wire { return new(types.LegacySchedule) },
-		"genesis":         func() types.Wire { return new(types.Genesis) },
-		"action receipt":  func() types.Wire { return new(types.ActionReceipt) },
-		"asset":           func() types.Wire { return new(types.ExtendedAsset) },
-		"key":             func() types.Wire { return new(types.PublicKey) },
-		"signature":       func() types.Wire { return new(types.Signature) },
-		"action trace":    func() types.Wire { return new(types.ActionTrace) },
-		"trace":           func() types.Wire { return new(types.TransactionTrace) },
-		"generation":      func() types.Wire { return new(types.GenerationContext) },
+func wires() map[string]func() wire {
+	return map[string]func() wire{
+		"authority":       func() wire { return new(types.Authority) },
+		"action":          func() wire { return new(types.Action) },
+		"transaction":     func() wire { return new(types.Transaction) },
+		"packed":          func() wire { return new(types.PackedTransaction) },
+		"receipt":         func() wire { return new(types.TransactionReceipt) },
+		"block":           func() wire { return new(types.SignedBlock) },
+		"schedule":        func() wire { return new(types.ProducerSchedule) },
+		"legacy schedule": func() wire { return new(types.LegacySchedule) },
+		"genesis":         func() wire { return new(types.Genesis) },
+		"action receipt":  func() wire { return new(types.ActionReceipt) },
+		"asset":           func() wire { return new(types.ExtendedAsset) },
+		"key":             func() wire { return new(types.PublicKey) },
+		"signature":       func() wire { return new(types.Signature) },
+		"action trace":    func() wire { return new(types.ActionTrace) },
+		"trace":           func() wire { return new(types.TransactionTrace) },
+		"generation":      func() wire { return new(types.GenerationContext) },
 	}
 }
 
@@ -124,7 +130,7 @@ func TestReadValuesShareNothingWithWhatWasRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range []types.Wire{&trx, packed, &types.TransactionReceipt{Packed: packed}, &types.ActionTrace{ReturnValue: []byte{1}, Console: "x"}} {
+	for _, v := range []wire{&trx, packed, &types.TransactionReceipt{Packed: packed}, &types.ActionTrace{ReturnValue: []byte{1}, Console: "x"}} {
 		raw := v.Append(nil)
 		want := bytes.Clone(raw)
 		r := serial.NewReader(raw)
@@ -143,7 +149,7 @@ func TestReadValuesShareNothingWithWhatWasRead(t *testing.T) {
 // The least that an element may take bounds what a count may be.
 func TestListsOfTheShortestElementsAreRead(t *testing.T) {
 	const n = 50
-	for _, v := range []types.Wire{
+	for _, v := range []wire{
 		&types.TransactionTrace{ActionTraces: make([]types.ActionTrace, n)},
 		&types.Transaction{Actions: make([]types.Action, n), Extensions: make(types.Extensions, n)},
 		&types.SignedBlock{Transactions: slices.Repeat([]types.TransactionReceipt{{Packed: &types.PackedTransaction{}}}, n)},

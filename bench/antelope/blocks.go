@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
 	"tarn/antelope/blocklog"
 	"tarn/antelope/types"
 	"tarn/bench/record"
+	"tarn/store/vfs"
 )
 
 // blocks is a chain whose blocks lie in a folder.
@@ -72,23 +72,9 @@ func (b *blocks) Install(dir string) error {
 		return err
 	}
 	for _, name := range []string{blocklog.LogName, blocklog.IndexName} {
-		if err := copyFile(filepath.Join(b.dir, name), filepath.Join(to, name)); err != nil {
+		if err := vfs.CopyFile(vfs.OS, filepath.Join(b.dir, name), filepath.Join(to, name)); err != nil {
 			return fmt.Errorf("give the node its blocks: %w", err)
 		}
 	}
 	return nil
-}
-
-func copyFile(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Sync(), out.Close()) // not while it is measured
 }

@@ -2,7 +2,6 @@ package antelope
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -75,7 +74,7 @@ func (c *crowd) connect(ctx context.Context, node suite.Node, told func(uint32),
 		if t != p2p.TypeBlock {
 			return
 		}
-		num := numberOf(frame)
+		num := p2p.BlockNumber(frame)
 		if !fetches {
 			told(num)
 		} else if num == c.last {
@@ -138,15 +137,6 @@ func (c *crowd) told(num uint32) {
 		c.seen.Blocks++
 	}
 	c.seen.Delays.Add(now.Sub(since))
-}
-
-// numberOf finds the number of a block in its frame.
-func numberOf(frame []byte) uint32 {
-	const previous = 1 + 4 + 8 + 2 // after the type, the time, the producer, what is confirmed
-	if len(frame) < previous+4 {
-		return 0
-	}
-	return binary.BigEndian.Uint32(frame[previous:]) + 1
 }
 
 // forget begins anew; the lock is held, or nobody else has it yet.

@@ -1,8 +1,8 @@
 // Package assembler makes WebAssembly modules of contracts out of their sources in
 // the text format of WebAssembly, so that no toolchain is needed to build ours.
 //
-// It owns a part of that format: integers, floats that are handed on, one memory, functions, globals, data, and
-// instructions in parentheses, each around what it works on:
+// It owns a part of that format: integers, floats that are handed on, one memory, functions,
+// globals, data, and instructions in parentheses, each around what it works on:
 //
 //	(i64.add (local.get $a) (i64.const 1))
 //

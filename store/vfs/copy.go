@@ -10,16 +10,40 @@ import (
 // copyBytes is how much of a file is in memory while it is copied.
 const copyBytes = 4 << 20
 
+// ReadFull fills b from an offset. Where the file ends before, that is
+// [io.ErrUnexpectedEOF], also if it ends at the offset.
+func ReadFull(f io.ReaderAt, b []byte, at int64) error {
+	n, err := f.ReadAt(b, at)
+	if n == len(b) {
+		return nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// ReadFile returns the bytes of a file, at most so many from its beginning.
+func ReadFile(files FS, path string, most int64) ([]byte, error) {
+	f, err := files.Open(path, false)
+	if err != nil {
+		return nil, err
+	}
+	size, err := f.Size()
+	b := make([]byte, min(size, most))
+	if err == nil {
+		err = ReadFull(f, b, 0)
+	}
+	return b, errors.Join(err, f.Close())
+}
+
 // CopyTo copies the bytes from one offset to before another of a file to an offset of
 // another file. Nothing of it is durable. A file that ends before is an error.
 func CopyTo(out File, at int64, in File, from, to int64) error {
 	buf := make([]byte, min(copyBytes, max(0, to-from)))
 	for from < to {
 		b := buf[:min(int64(len(buf)), to-from)]
-		if n, err := in.ReadAt(b, from); n < len(b) {
-			if err == nil || errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF
-			}
+		if err := ReadFull(in, b, from); err != nil {
 			return fmt.Errorf("copy: read %d bytes at offset %d: %w", len(b), from, err)
 		}
 		if _, err := out.WriteAt(b, at); err != nil {

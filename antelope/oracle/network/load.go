@@ -213,7 +213,7 @@ func (g *generator) seen(t p2p.Type, frame []byte) {
 		g.taken.Add(1)
 		return
 	}
-	num := numberOf(frame)
+	num := p2p.BlockNumber(frame)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.known[num] {
@@ -224,15 +224,6 @@ func (g *generator) seen(t p2p.Type, frame []byte) {
 			g.delivered++
 		}
 	}
-}
-
-// numberOf finds the number of a block in its frame.
-func numberOf(frame []byte) uint32 {
-	const previous = 1 + 4 + 8 + 2 // after the type, the time, the producer, what is confirmed
-	if len(frame) < previous+4 {
-		return 0
-	}
-	return binary.BigEndian.Uint32(frame[previous:]) + 1
 }
 
 // probe follows the producer: it sees blocks when the node does, and what it sees
@@ -246,7 +237,7 @@ func (g *generator) probe(ctx context.Context, source *oracle.Node) error {
 		if t == p2p.TypeBlock {
 			g.mu.Lock()
 			if g.counting.Load() {
-				g.known[numberOf(frame)] = true
+				g.known[p2p.BlockNumber(frame)] = true
 			}
 			g.mu.Unlock()
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"io/fs"
 
 	"tarn/antelope/types"
@@ -46,16 +45,11 @@ func decodeMark(b []byte) (m mark, err error) {
 
 // readMark reads the mark's file; false if there is none that is whole.
 func (l *Log) readMark() (mark, bool, error) {
-	f, err := l.fs.Open(l.o.markPath(), false)
+	b, err := vfs.ReadFile(l.fs, l.o.markPath(), markBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return mark{}, false, nil
 	}
 	if err != nil {
-		return mark{}, false, err
-	}
-	b := make([]byte, markBytes)
-	_, err = f.ReadAt(b, 0)
-	if err = errors.Join(err, f.Close()); err != nil && !errors.Is(err, io.EOF) {
 		return mark{}, false, err
 	}
 	m, err := decodeMark(b)

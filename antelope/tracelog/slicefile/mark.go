@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -111,19 +110,11 @@ func (d *directory) markPath() string {
 // readMark reads the mark; false if there is none. It was written durably, so that one
 // that is not whole is damage.
 func (d *directory) readMark() (m mark, ok bool, err error) {
-	f, err := d.fs.Open(d.markPath(), false)
+	b, err := vfs.ReadFile(d.fs, d.markPath(), 64<<20)
 	if errors.Is(err, fs.ErrNotExist) {
 		return mark{}, false, nil
 	}
 	if err != nil {
-		return mark{}, false, err
-	}
-	size, err := f.Size()
-	b := make([]byte, min(size, 64<<20))
-	if err == nil {
-		_, err = f.ReadAt(b, 0)
-	}
-	if err = errors.Join(err, f.Close()); err != nil && !errors.Is(err, io.EOF) {
 		return mark{}, false, err
 	}
 	if m, err = decodeMark(b); err != nil {

@@ -46,10 +46,10 @@ const (
 )
 
 // Context is what the chain does for a running contract (Leap: apply_context and what is
-// behind it), as one answerer for each kind of question. A host function calls it only with arguments that nodeos would have
-// accepted so far: the function's own checks (context-free, privileged, bounds,
-// decoding, size limits) are done, in nodeos' order. What a comment calls "refuses"
-// is left to the chain.
+// behind it), as one answerer for each kind of question. A host function calls it only with
+// arguments that nodeos would have accepted so far: the function's own checks (context-free,
+// privileged, bounds, decoding, size limits) are done, in nodeos' order. What a comment
+// calls "refuses" is left to the chain.
 //
 // Every error ends the contract's run with that error as it is: an
 // *exception.Error for what nodeos throws, anything else for failures of this

@@ -1,29 +1,6 @@
 package intrinsic
 
-import (
-	"cmp"
-	"math"
-
-	"tarn/antelope/softfloat"
-	"tarn/antelope/types"
-)
-
-// compareKeys compares keys as numbers.
-func compareKeys(i Index, a, b SecondaryKey) int {
-	switch i {
-	case Index128:
-		return a.Uint128().Compare(b.Uint128())
-	case Index256:
-		return cmp.Or(a.Uint128().Compare(b.Uint128()),
-			types.Uint128{Lo: a[2], Hi: a[3]}.Compare(types.Uint128{Lo: b[2], Hi: b[3]}))
-	case IndexDouble:
-		return cmp.Compare(math.Float64frombits(a[0]), math.Float64frombits(b[0]))
-	case IndexLongDouble:
-		return int(softfloat.F128{Lo: a[0], Hi: a[1]}.Compare(softfloat.F128{Lo: b[0], Hi: b[1]}, 9))
-	default:
-		return cmp.Compare(a[0], b[0])
-	}
-}
+import "tarn/antelope/types"
 
 // silent is a chain that notes nothing.
 type silent struct{ *fake }
