@@ -19,6 +19,7 @@ import (
 	"tarn/antelope/exception"
 	"tarn/antelope/logging"
 	"tarn/internal/machine"
+	"tarn/internal/tty"
 	"tarn/node"
 	"tarn/serve/systemd"
 	"tarn/store"
@@ -114,17 +115,9 @@ func (s streams) broken() bool {
 
 // newLogs makes the logs of a process.
 func newLogs(s streams, objects bool) *logging.Logs {
-	terminal := func(w io.Writer) bool {
-		f, ok := w.(*os.File)
-		if !ok {
-			return false
-		}
-		info, err := f.Stat()
-		return err == nil && info.Mode()&fs.ModeCharDevice != 0
-	}
 	return logging.New(logging.Options{
 		Out: s.out, Err: s.err, Thread: "nodeos", JSON: objects, Journal: os.Getenv("JOURNAL_STREAM") != "",
-		ColorOut: terminal(s.out), ColorErr: terminal(s.err),
+		ColorOut: tty.Is(s.out), ColorErr: tty.Is(s.err),
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"tarn/dashboard"
 	"tarn/internal/machine"
 	"tarn/internal/synopsis"
+	"tarn/internal/tty"
 	"tarn/node"
 	"tarn/opera/chain"
 	"tarn/opera/config"
@@ -237,7 +238,7 @@ func (l *life) openLog() error {
 	if live != nil {
 		out = live
 	}
-	var to slog.Handler = gethlog.NewTerminalHandler(out, isTerminal(l.err))
+	var to slog.Handler = gethlog.NewTerminalHandler(out, tty.Is(l.err))
 	if l.Run.Log.JSON {
 		to = gethlog.JSONHandler(out)
 	}
@@ -255,15 +256,6 @@ type leveled struct{ *gethlog.GlogHandler }
 
 func (l leveled) Verbosity(level int) {
 	l.GlogHandler.Verbosity(gethlog.FromLegacyLevel(min(max(level, 0), 5)))
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 func (l *life) help(context.Context) error {
