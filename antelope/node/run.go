@@ -53,7 +53,7 @@ type life struct {
 // run runs nodeos until it is told to stop, or its work is done. The errors that it
 // returns have an exit code, and have been logged.
 func run(ctx context.Context, args []string, s streams) error {
-	l := &life{version: version(), manager: systemd.Manager{Socket: os.Getenv("NOTIFY_SOCKET")}}
+	l := &life{version: version(), manager: systemd.FromEnvironment()}
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
@@ -317,7 +317,7 @@ func (l *life) signals(said streams) func() {
 				// It is of a connection whose other end is gone, or of what is said about
 				// stopping.
 			case stopping:
-				l.log.Warn(fmt.Sprintf("Received %v again: the node is stopping already; it ends as soon as its state is safe", s))
+				l.watch().Again(s)
 			default:
 				stopping = true
 				l.log.Info(fmt.Sprintf("Received %v: stopping", s))

@@ -21,6 +21,7 @@ import (
 	"tarn/opera/chain"
 	"tarn/opera/config"
 	"tarn/opera/rpc"
+	"tarn/serve/systemd"
 	"tarn/store/engine"
 )
 
@@ -282,7 +283,7 @@ func (l *life) arguments(least, most int) error {
 func (l *life) options() (Options, error) {
 	t := &l.Tarn
 	o := Options{
-		Manager: manager(),
+		Manager: systemd.FromEnvironment(),
 		Dir:     l.Node.DataDir, Log: l.log, Recovery: t.Recovery, ExitAge: l.Run.ExitAge, ExitEpoch: l.Run.ExitEpoch, MinFree: t.MinFreeDiskMB << 20,
 		History: chain.HistoryOptions{OldDir: t.HistoryDir, States: t.States},
 	}
