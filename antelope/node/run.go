@@ -18,6 +18,7 @@ import (
 	"tarn/antelope/deepmind"
 	"tarn/antelope/exception"
 	"tarn/antelope/logging"
+	"tarn/internal/exit"
 	"tarn/internal/machine"
 	"tarn/internal/tty"
 	"tarn/node"
@@ -27,15 +28,6 @@ import (
 
 // streams are those of the process.
 type streams struct{ out, err io.Writer }
-
-// ended is the end of the process with a code that is not 0. What was to be said
-// has been said in the log.
-type ended struct{ code int }
-
-func (e ended) Error() string { return "" }
-
-// ExitCode is the process's.
-func (e ended) ExitCode() int { return e.code }
 
 // errStopped is why a node stops that was told to.
 var errStopped = errors.New("told to stop")
@@ -159,9 +151,9 @@ func (l *life) end(log *slog.Logger, err error) error {
 		log.Info("nodeos successfully exiting")
 		return nil
 	case errors.As(err, &refused):
-		return ended{refused.Code}
+		return exit.Said(refused.Code)
 	case errors.Is(err, errReported):
-		return ended{config.ExitReported}
+		return exit.Said(config.ExitReported)
 	}
 	text := "nodeos ends"
 	if e := exception.Of(err); e != nil {
@@ -177,11 +169,11 @@ func (l *life) end(log *slog.Logger, err error) error {
 	case errors.Is(err, store.ErrGuard):
 		return nil // as nodeos: it has stopped in time
 	case errors.Is(err, syscall.ENOSPC):
-		return ended{config.ExitOther}
+		return exit.Said(config.ExitOther)
 	case errors.Is(err, store.ErrFull), errors.Is(err, store.ErrMemory):
-		return ended{config.ExitMemory}
+		return exit.Said(config.ExitMemory)
 	}
-	return ended{config.ExitOther}
+	return exit.Said(config.ExitOther)
 }
 
 // live opens the node, brings it to its head, serves, and closes it.

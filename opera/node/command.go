@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tarn/dashboard"
+	"tarn/internal/exit"
 	"tarn/internal/machine"
 	"tarn/internal/synopsis"
 	"tarn/internal/tty"
@@ -24,15 +25,6 @@ import (
 	"tarn/serve/systemd"
 	"tarn/store/engine"
 )
-
-// ended is the end of the process with a code that is not 0. What was to be said has been
-// said.
-type ended struct{ code int }
-
-func (e ended) Error() string { return "" }
-
-// ExitCode is the process's.
-func (e ended) ExitCode() int { return e.code }
 
 // life is one run of a command.
 //
@@ -137,7 +129,7 @@ func (l *life) said(err error) error {
 		return nil
 	case errors.As(err, &unknown):
 		fmt.Fprintln(l.err, err)
-		return ended{3}
+		return exit.Said(3)
 	case errors.As(err, &end):
 		fmt.Fprintf(l.err, "Fatal: %v\n", err)
 		if !same(l.out, l.err) {
@@ -146,7 +138,7 @@ func (l *life) said(err error) error {
 	default:
 		fmt.Fprintln(l.err, err)
 	}
-	return ended{1}
+	return exit.Said(1)
 }
 
 // same tells whether both streams go to the same file.
