@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"tarn/internal/exit"
 	"tarn/store"
 	"tarn/store/engine"
 	"tarn/store/page"
@@ -29,53 +30,34 @@ var (
 	errInterrupted = errors.New("interrupted")
 )
 
-// failure is an error with the exit code that it ends the program with, and with
-// what to do about it.
-type failure struct {
-	err    error
-	code   int
-	remedy string
-}
-
-func (f *failure) Error() string {
-	if f.remedy == "" {
-		return f.err.Error()
-	}
-	return f.err.Error() + "\n" + f.remedy
-}
-func (f *failure) Unwrap() error { return f.err }
-
-// ExitCode is what the program should end with.
-func (f *failure) ExitCode() int { return f.code }
-
 // explain gives an error its exit code and its remedy.
 func explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	f := &failure{err: err, code: exitFailed}
+	f := &exit.Error{Err: err, Code: exitFailed}
 	switch {
 	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled):
-		f.code = exitInterrupted
+		f.Code = exitInterrupted
 	case errors.Is(err, errDamaged):
-		f.code = exitDamaged
-		f.remedy = "restore the folder from a copy or a snapshot; `tarn db dump` prints what can still be read"
+		f.Code = exitDamaged
+		f.Remedy = "restore the folder from a copy or a snapshot; `tarn db dump` prints what can still be read"
 	case errors.Is(err, errHistory):
-		f.code = exitDamaged
-		f.remedy = "restore the files from a copy; indexes (RUNS, .run) are made again by a start"
+		f.Code = exitDamaged
+		f.Remedy = "restore the files from a copy; indexes (RUNS, .run) are made again by a start"
 	case errors.Is(err, store.ErrCorrupt), errors.Is(err, store.ErrFault):
-		f.code = exitDamaged
-		f.remedy = "`tarn db verify` on the folder lists all of the damage"
+		f.Code = exitDamaged
+		f.Remedy = "`tarn db verify` on the folder lists all of the damage"
 	case errors.Is(err, store.ErrLocked):
-		f.remedy = "stop the process that holds the store, or work on a copy of the folder"
+		f.Remedy = "stop the process that holds the store, or work on a copy of the folder"
 	case errors.Is(err, store.ErrVersion):
-		f.remedy = "use the build that wrote the store"
+		f.Remedy = "use the build that wrote the store"
 	case errors.Is(err, store.ErrFull):
-		f.remedy = "run the command again with a larger --limit, or on a larger disk"
+		f.Remedy = "run the command again with a larger --limit, or on a larger disk"
 	case errors.Is(err, fs.ErrPermission):
-		f.remedy = "run as the user who owns the folder"
+		f.Remedy = "run as the user who owns the folder"
 	case errors.Is(err, fs.ErrNotExist):
-		f.remedy = "give the folder that holds the store itself"
+		f.Remedy = "give the folder that holds the store itself"
 	}
 	return f
 }

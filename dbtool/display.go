@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
 	"time"
 
 	"tarn/internal/progress"
+	"tarn/internal/tty"
 )
 
 const (
@@ -35,13 +35,7 @@ type display struct {
 
 // newDisplay reports to out, in place if that is a terminal.
 func newDisplay(out io.Writer) *display {
-	p := &display{out: out, now: time.Now}
-	if f, ok := out.(*os.File); ok {
-		if info, err := f.Stat(); err == nil {
-			p.terminal = info.Mode()&os.ModeCharDevice != 0
-		}
-	}
-	return p
+	return &display{out: out, now: time.Now, terminal: tty.Is(out)}
 }
 
 // begin starts a piece of work of which base of total rows are done.

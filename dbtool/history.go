@@ -49,10 +49,12 @@ func find(dir string) (t target, err error) {
 		return t, err
 	}
 	err = filepath.WalkDir(t.root, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && (d.Name() == "BEGIN" || d.Name() == "RUNS") {
-			if at := filepath.Dir(path); len(t.logs) == 0 || t.logs[len(t.logs)-1] != at {
-				t.logs = append(t.logs, at)
-			}
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		is, err := history.Is(vfs.OS, path)
+		if is {
+			t.logs = append(t.logs, path)
 		}
 		return err
 	})

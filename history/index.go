@@ -442,9 +442,12 @@ func (x *Index) Verify(report func(error), read func(bytes int64) error) error {
 // Close closes the files.
 func (x *Index) Close() error { return x.files.close() }
 
-const listMagic = "tarnlist"
+const (
+	listName  = "RUNS"
+	listMagic = "tarnlist"
+)
 
-func (x *Index) listPath() string { return filepath.Join(x.o.Dir, "RUNS") }
+func (x *Index) listPath() string { return filepath.Join(x.o.Dir, listName) }
 
 // writeList writes which runs there are, and which are being removed.
 func (x *Index) writeList(runs, gone []*run, next uint64) error {

@@ -10,6 +10,15 @@ import (
 	"tarn/store/vfs"
 )
 
+// Is tells whether a folder has a log, an index, or both.
+func Is(files vfs.FS, dir string) (bool, error) {
+	log, err := files.Exists(filepath.Join(dir, beginName))
+	if err != nil || log {
+		return log, err
+	}
+	return files.Exists(filepath.Join(dir, listName))
+}
+
 // folders are those in which segments lie.
 func (l *Log) folders() []string {
 	if l.o.OldDir == "" || l.o.OldDir == l.o.Dir {
@@ -188,11 +197,12 @@ type beginning struct {
 }
 
 const (
+	beginName  = "BEGIN"
 	beginMagic = "tarnlog1"
 	beginSize  = 8 + 8 + 8 + 4
 )
 
-func (l *Log) beginPath() string { return filepath.Join(l.o.Dir, "BEGIN") }
+func (l *Log) beginPath() string { return filepath.Join(l.o.Dir, beginName) }
 
 func (l *Log) readBegin() (beginning, error) {
 	b, there, err := l.loadBegin()

@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	"tarn/serve/systemd"
@@ -26,6 +27,11 @@ func (w Watch) Tell(err error) {
 
 // Stopping says that the end of the node has begun.
 func (w Watch) Stopping() { w.Tell(w.Manager.Stopping()) }
+
+// Again says of a signal to stop that the node is stopping already.
+func (w Watch) Again(s os.Signal) {
+	w.Log.Warn(fmt.Sprintf("Received %v again: the node is stopping already; it ends as soon as its state is safe", s))
+}
 
 // Serving says that the start is over.
 func (w Watch) Serving() {

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"tarn/internal/tty"
 )
 
 // Live is a terminal to which a log is written, and whose last line shows how far a piece of
@@ -20,14 +22,10 @@ type Live struct {
 
 // NewLive returns nil if out is no terminal.
 func NewLive(out io.Writer) *Live {
-	f, ok := out.(*os.File)
-	if !ok {
+	if !tty.Is(out) {
 		return nil
 	}
-	if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err != nil {
-		return nil
-	}
-	return &Live{out: f}
+	return &Live{out: out.(*os.File)}
 }
 
 // erase moves to the beginning of a line and clears it.

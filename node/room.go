@@ -11,8 +11,8 @@ import (
 	"tarn/store"
 )
 
-// FullDisk is the folder, or the store's file, whose disk is full, if err is of one; else "".
-func FullDisk(err error) string {
+// fullDisk is the folder, or the store's file, whose disk is full, if err is of one; else "".
+func fullDisk(err error) string {
 	var at *fs.PathError
 	var state *store.FullError
 	switch {
@@ -28,7 +28,7 @@ func FullDisk(err error) string {
 // tells whether it was one of those. What helps against a store that is full as such, which
 // is an option's doing, the protocol's own node says.
 func Room(err error) (helped error, ok bool) {
-	if dir := FullDisk(err); dir != "" {
+	if dir := fullDisk(err); dir != "" {
 		return fmt.Errorf("free space on the disk of %s: %w", dir, err), true
 	}
 	var full *store.FullError

@@ -19,6 +19,7 @@ import (
 
 	"tarn/store"
 	"tarn/store/engine"
+	"tarn/store/vfs"
 )
 
 // LogFile is the node's log, in the folder.
@@ -132,19 +133,12 @@ func (f failure) Error() string {
 func (f failure) Unwrap() error { return f.error }
 
 // Keep writes a file unless there is one: its owner may have changed it. It is there whole or not at
-// all, and for its owner's eyes only.
-func Keep(path, text string) error {
+// all, and for its owner's eyes only. When Keep returns nil it is durable.
+func Keep(path, text string) error { return keep(vfs.Private, path, text) }
+
+func keep(files vfs.FS, path, text string) error {
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) //nolint:errcheck // it has the other name by then
-	_, err = io.WriteString(f, text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return vfs.WriteDurably(files, path, []byte(text))
 }

@@ -106,11 +106,7 @@ func (m *Meter) Append(w *exposition.Writer) {
 	m.files(w, r)
 	m.checkpoints(w, s)
 	writeProcess(w, &r.process)
-	failed := 0.0
-	if r.failed != nil {
-		failed = 1
-	}
-	w.Gauge("tarn_meter_failed", "1 if some of the numbers of the process could not be read", failed)
+	w.Whether("tarn_meter_failed", "1 if some of the numbers of the process could not be read", r.failed != nil)
 	writeRuntime(w, r.runtime)
 	m.perYear(w, s, r.process.Disk.Written)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tarn/antelope/survey"
+	"tarn/internal/exit"
 	"tarn/store"
 	"tarn/store/engine"
 )
@@ -25,25 +26,6 @@ const (
 	historyInterrupted = 130
 )
 
-// historyError is an error of `tarn history` with its exit code and a remedy.
-type historyError struct {
-	err    error
-	code   int
-	remedy string
-}
-
-func (e *historyError) Error() string {
-	if e.remedy == "" {
-		return e.err.Error()
-	}
-	return e.err.Error() + "\n" + e.remedy
-}
-
-func (e *historyError) Unwrap() error { return e.err }
-
-// ExitCode is the process's.
-func (e *historyError) ExitCode() int { return e.code }
-
 // recordAgain is what helps where nothing can be mended.
 const recordAgain = "what cannot be mended has to be recorded again. State history: start the node once with --replay-blockchain --delete-state-history, " +
 	"if its block log begins with block 1, else with --snapshot and --delete-state-history. " +
@@ -51,16 +33,16 @@ const recordAgain = "what cannot be mended has to be recorded again. State histo
 
 // explainHistory gives an error its exit code and its remedy.
 func explainHistory(err error) error {
-	var e *historyError
+	var e *exit.Error
 	switch {
 	case err == nil || errors.As(err, &e):
 		return err
 	case errors.Is(err, context.Canceled):
-		return &historyError{errors.New("interrupted"), historyInterrupted, ""}
+		return &exit.Error{Err: errors.New("interrupted"), Code: historyInterrupted}
 	case errors.Is(err, store.ErrLocked):
-		return &historyError{err, historyFailed, "stop the node that uses the folder, or work on a copy of it"}
+		return &exit.Error{Err: err, Code: historyFailed, Remedy: "stop the node that uses the folder, or work on a copy of it"}
 	}
-	return &historyError{err, historyFailed, ""}
+	return &exit.Error{Err: err, Code: historyFailed}
 }
 
 // HistoryTools is `tarn history`: it checks and repairs state history and traces.
@@ -185,7 +167,7 @@ is found. Nothing is changed. What a crash left, and the next start mends, is no
 		}
 		if err == nil && !r.Sound {
 			err = fmt.Errorf("%s: the history is damaged: %d found in %s", r.Path, r.Found, r.summary())
-			return &historyError{err, historyDamaged, "`tarn history repair` mends what can be mended; with --dry-run it only says what"}
+			return &exit.Error{Err: err, Code: historyDamaged, Remedy: "`tarn history repair` mends what can be mended; with --dry-run it only says what"}
 		}
 		return explainHistory(err)
 	}
@@ -244,7 +226,7 @@ func (t *historyTool) repair(c *cobra.Command, dir string, dry bool) error {
 		}
 	}
 	if left > 0 {
-		return &historyError{fmt.Errorf("%s: %d found that cannot be mended", dir, left), historyDamaged, recordAgain}
+		return &exit.Error{Err: fmt.Errorf("%s: %d found that cannot be mended", dir, left), Code: historyDamaged, Remedy: recordAgain}
 	}
 	_, err = fmt.Fprintf(c.OutOrStdout(), "%s: %d repairs %s; %d entries in %d files were read\n", dir, len(mends), verb, counts.Entries, counts.Files)
 	return err

@@ -240,7 +240,7 @@ func writeNetwork(w *exposition.Writer, n *p2p.Metrics) {
 	w.Count("tarn_p2p_bad_blocks_total", "Blocks that were not valid", n.BadBlocks)
 	w.Count("tarn_p2p_duplicate_transactions_total", "Transactions that came again", n.DuplicateTrx)
 	w.Gauge("tarn_p2p_waiting_transaction_bytes", "Transactions of peers that the chain has not answered", float64(n.TransactionBytes))
-	w.Gauge("tarn_p2p_syncing", "1 while this node catches up with a peer", float64(bit(n.Syncing)))
+	w.Whether("tarn_p2p_syncing", "1 while this node catches up with a peer", n.Syncing)
 }
 
 func bit(b bool) int64 {

@@ -18,7 +18,9 @@ import (
 	"tarn/antelope/deepmind"
 	"tarn/antelope/exception"
 	"tarn/antelope/logging"
+	"tarn/internal/exit"
 	"tarn/internal/machine"
+	"tarn/internal/tty"
 	"tarn/node"
 	"tarn/serve/systemd"
 	"tarn/store"
@@ -26,15 +28,6 @@ import (
 
 // streams are those of the process.
 type streams struct{ out, err io.Writer }
-
-// ended is the end of the process with a code that is not 0. What was to be said
-// has been said in the log.
-type ended struct{ code int }
-
-func (e ended) Error() string { return "" }
-
-// ExitCode is the process's.
-func (e ended) ExitCode() int { return e.code }
 
 // errStopped is why a node stops that was told to.
 var errStopped = errors.New("told to stop")
@@ -52,7 +45,7 @@ type life struct {
 // run runs nodeos until it is told to stop, or its work is done. The errors that it
 // returns have an exit code, and have been logged.
 func run(ctx context.Context, args []string, s streams) error {
-	l := &life{version: version(), manager: systemd.Manager{Socket: os.Getenv("NOTIFY_SOCKET")}}
+	l := &life{version: version(), manager: systemd.FromEnvironment()}
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
@@ -114,17 +107,9 @@ func (s streams) broken() bool {
 
 // newLogs makes the logs of a process.
 func newLogs(s streams, objects bool) *logging.Logs {
-	terminal := func(w io.Writer) bool {
-		f, ok := w.(*os.File)
-		if !ok {
-			return false
-		}
-		info, err := f.Stat()
-		return err == nil && info.Mode()&fs.ModeCharDevice != 0
-	}
 	return logging.New(logging.Options{
 		Out: s.out, Err: s.err, Thread: "nodeos", JSON: objects, Journal: os.Getenv("JOURNAL_STREAM") != "",
-		ColorOut: terminal(s.out), ColorErr: terminal(s.err),
+		ColorOut: tty.Is(s.out), ColorErr: tty.Is(s.err),
 	})
 }
 
@@ -166,9 +151,9 @@ func (l *life) end(log *slog.Logger, err error) error {
 		log.Info("nodeos successfully exiting")
 		return nil
 	case errors.As(err, &refused):
-		return ended{refused.Code}
+		return exit.Said(refused.Code)
 	case errors.Is(err, errReported):
-		return ended{config.ExitReported}
+		return exit.Said(config.ExitReported)
 	}
 	text := "nodeos ends"
 	if e := exception.Of(err); e != nil {
@@ -184,11 +169,11 @@ func (l *life) end(log *slog.Logger, err error) error {
 	case errors.Is(err, store.ErrGuard):
 		return nil // as nodeos: it has stopped in time
 	case errors.Is(err, syscall.ENOSPC):
-		return ended{config.ExitOther}
+		return exit.Said(config.ExitOther)
 	case errors.Is(err, store.ErrFull), errors.Is(err, store.ErrMemory):
-		return ended{config.ExitMemory}
+		return exit.Said(config.ExitMemory)
 	}
-	return ended{config.ExitOther}
+	return exit.Said(config.ExitOther)
 }
 
 // live opens the node, brings it to its head, serves, and closes it.
@@ -324,7 +309,7 @@ func (l *life) signals(said streams) func() {
 				// It is of a connection whose other end is gone, or of what is said about
 				// stopping.
 			case stopping:
-				l.log.Warn(fmt.Sprintf("Received %v again: the node is stopping already; it ends as soon as its state is safe", s))
+				l.watch().Again(s)
 			default:
 				stopping = true
 				l.log.Info(fmt.Sprintf("Received %v: stopping", s))

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tarn/antelope/tracelog/clog"
+	"tarn/internal/exit"
 )
 
 // TraceTools is what Leap has as the program trace_api_util.
@@ -25,7 +26,7 @@ func TraceTools() *cobra.Command {
 				return nil
 			}
 			fmt.Fprintf(c.ErrOrStderr(), "Error: %v\n", err) //nolint:errcheck // there is nobody else to tell
-			return ended{1}
+			return exit.Said(1)
 		},
 	}
 	compress.Flags().Uint32VarP(&stride, "seek-point-stride", "s", 512, "the number of bytes between points from which the file can be read; "+

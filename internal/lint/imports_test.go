@@ -115,7 +115,7 @@ var rules = []rule{
 	{"contracts/assembler", nil},
 	{"serve/...", []string{"serve/...", "internal/..."}},
 	{"probe", []string{"internal/..."}},
-	{"playground", []string{"store", "store/engine", "internal/..."}},
+	{"playground", []string{"store", "store/engine", "store/vfs", "internal/..."}},
 	{"vitals", []string{"store", "serve/exposition", "probe", "dashboard", "internal/..."}},
 	{"dashboard/...", []string{"dashboard/...", "serve/...", "internal/..."}},
 	// Of a ledger the bench has what makes a chain; nodes it meets as processes.

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
 
 	"tarn/opera/inter"
@@ -121,6 +122,19 @@ type Query struct {
 	From, To  inter.BlockNumber
 	Addresses []common.Address
 	Topics    [][]common.Hash
+}
+
+// Wants tells whether a log is wanted, whatever its block.
+func (q *Query) Wants(l *types.Log) bool {
+	if len(q.Addresses) != 0 && !slices.Contains(q.Addresses, l.Address) || len(q.Topics) > len(l.Topics) {
+		return false
+	}
+	for i, topics := range q.Topics {
+		if len(topics) != 0 && !slices.Contains(topics, l.Topics[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // keys are the keys of which a block must have one of each group.

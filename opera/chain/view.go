@@ -310,10 +310,9 @@ func (v *View) BlockWith(number inter.BlockNumber, wanted func(*types.Log) bool)
 // Logs calls each for the logs that a query wants, oldest first, until it returns false.
 // A log is the callee's.
 func (v *View) Logs(ctx context.Context, q LogQuery, each func(*types.Log) bool) error {
-	is := func(l *types.Log) bool { return wanted(&q, l) }
 	var failed error
 	err := v.Logging(ctx, q, func(n inter.BlockNumber) bool {
-		b, err := v.BlockWith(n, is)
+		b, err := v.BlockWith(n, q.Wants)
 		if err != nil {
 			failed = err
 			return false
@@ -323,7 +322,7 @@ func (v *View) Logs(ctx context.Context, q LogQuery, each func(*types.Log) bool)
 		}
 		for _, r := range b.Receipts {
 			for _, l := range r.Logs {
-				if is(l) && !each(l) {
+				if q.Wants(l) && !each(l) {
 					return false
 				}
 			}
@@ -331,22 +330,6 @@ func (v *View) Logs(ctx context.Context, q LogQuery, each func(*types.Log) bool)
 		return ctx.Err() == nil
 	})
 	return errors.Join(err, failed, ctx.Err())
-}
-
-// wanted tells whether a query wants a log.
-func wanted(q *LogQuery, l *types.Log) bool {
-	if len(q.Addresses) != 0 && !slices.Contains(q.Addresses, l.Address) {
-		return false
-	}
-	if len(q.Topics) > len(l.Topics) {
-		return false
-	}
-	for i, topics := range q.Topics {
-		if len(topics) != 0 && !slices.Contains(topics, l.Topics[i]) {
-			return false
-		}
-	}
-	return true
 }
 
 // State returns the state after the last block, valid until Close.

@@ -112,7 +112,7 @@ func findLogs(t *testing.T, v *View, all []*types.Log) {
 	for _, q := range queries {
 		var got, want []*types.Log
 		for _, l := range all {
-			if n := inter.BlockNumber(l.BlockNumber); n >= q.From && n <= q.To && wanted(&q, l) {
+			if n := inter.BlockNumber(l.BlockNumber); n >= q.From && n <= q.To && q.Wants(l) {
 				want = append(want, l)
 			}
 		}

@@ -160,16 +160,9 @@ func (c *Console) keep() error {
 	if n := len(c.typed); n > typedLines {
 		c.typed = c.typed[n-typedLines:]
 	}
-	path := c.o.History + vfs.NewSuffix
-	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	err := os.MkdirAll(filepath.Dir(c.o.History), 0o700)
 	if err == nil {
-		err = os.WriteFile(path, []byte(strings.Join(c.typed, "\n")), 0o600)
-	}
-	if err == nil {
-		err = os.Chmod(path, 0o600) // of one that was there
-	}
-	if err == nil {
-		err = vfs.RenameDurably(vfs.OS, path, c.o.History)
+		err = vfs.WriteDurably(vfs.Private, c.o.History, []byte(strings.Join(c.typed, "\n")))
 	}
 	if err != nil {
 		return fmt.Errorf("keep what was typed: %w", err)

@@ -71,7 +71,7 @@ func (k Key) Sign(hash [32]byte) (sig inter.Signature, err error) {
 	return sig, nil
 }
 
-// Intervals say how often events are made. Those of [DefaultIntervals] are go-opera's.
+// Intervals say how often events are made.
 type Intervals struct {
 	Min        time.Duration // at least between two
 	Max        time.Duration // at most, while nothing is to be said
@@ -83,8 +83,8 @@ type Intervals struct {
 	DoubleSign time.Duration
 }
 
-// DefaultIntervals are those of a public network.
-func DefaultIntervals() Intervals {
+// defaultIntervals are go-opera's of a public network.
+func defaultIntervals() Intervals {
 	return Intervals{
 		Min: 150 * time.Millisecond, Max: 10 * time.Minute, Confirming: 170 * time.Millisecond,
 		ParallelInstance: time.Minute, DoubleSign: 27 * time.Minute,
@@ -111,7 +111,7 @@ type Options struct {
 	Journal string
 	FS      vfs.FS // of the journal; vfs.OS by default
 
-	Intervals        Intervals     // DefaultIntervals if all are 0
+	Intervals        Intervals     // go-opera's of a public network if all are 0
 	Thresholds       Thresholds    // go-opera's if all are 0
 	MaxTxsPerAddress int           // that are taken of a sender at a time; 32
 	TxsStale         time.Duration // what waits is asked for again after this; 200 ms
@@ -132,7 +132,7 @@ func (o *Options) fill() {
 		o.FS = vfs.OS
 	}
 	if o.Intervals == (Intervals{}) {
-		o.Intervals = DefaultIntervals()
+		o.Intervals = defaultIntervals()
 	}
 	if o.Thresholds == (Thresholds{}) {
 		o.Thresholds = Thresholds{LimitedTPS: 120 * eventGas, NoTxs: 30 * eventGas, Emergency: 5 * eventGas}

@@ -146,9 +146,6 @@ func (f *File) accept(header Header, unit Unit, names map[string]bool) error {
 // Header returns the header that all units have.
 func (f *File) Header() Header { return f.header }
 
-// Units returns the file's units in their order in it.
-func (f *File) Units() []Unit { return f.units }
-
 // Hashes returns the roots that the headers of the units name. That contents have
 // them is known of what was read to its end without an error.
 func (f *File) Hashes() Hashes {

@@ -171,7 +171,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		if err := f.Verify(); err != nil {
 			t.Error(err)
 		}
-		for _, u := range f.Units() {
+		for _, u := range f.units {
 			if left, ok := read[u.Name]; !ok || left != 0 {
 				t.Errorf("%s: %d bytes were not reported as read", u.Name, left)
 			}
@@ -226,7 +226,7 @@ func TestDamageIsFoundAndPlaced(t *testing.T) {
 		}
 		var placed *Error
 		switch {
-		case err == nil && got != good && len(f.Units()) == 3 && names(f) == "ers brs evm":
+		case err == nil && got != good && len(f.units) == 3 && names(f) == "ers brs evm":
 			t.Fatalf("byte %d changed: other contents and no error", i)
 		case err != nil && (!errors.As(err, &placed) || placed.File != "x.g"):
 			t.Fatalf("byte %d changed: the error has no place: %v", i, err)
@@ -239,7 +239,7 @@ func TestDamageIsFoundAndPlaced(t *testing.T) {
 	}
 	for n := range raw {
 		f, err := NewFile("x.g", bytes.NewReader(raw[:n]), int64(n), Options{})
-		if err == nil && len(f.Units()) == 3 {
+		if err == nil && len(f.units) == 3 {
 			t.Fatalf("cut after %d of %d bytes: no error", n, len(raw))
 		}
 	}
@@ -247,7 +247,7 @@ func TestDamageIsFoundAndPlaced(t *testing.T) {
 
 func names(f *File) string {
 	list := []string{}
-	for _, u := range f.Units() {
+	for _, u := range f.units {
 		list = append(list, u.Name)
 	}
 	return strings.Join(list, " ")
@@ -445,7 +445,7 @@ func FuzzFile(f *testing.F) {
 		}
 		_, errRead := contents(file)
 		errVerify := file.Verify()
-		if errRead == nil && errVerify == nil && len(file.Units()) == 0 {
+		if errRead == nil && errVerify == nil && len(file.units) == 0 {
 			t.Error("a file without units is read")
 		}
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/accounts/keystore"
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"tarn/internal/exit"
 	"tarn/opera/genesis/fakenet"
 	"tarn/opera/inter"
 	"tarn/opera/oracle"
@@ -48,11 +49,11 @@ func ourAnswer(t *testing.T, dir, input string, args ...string) answered {
 	c.SetArgs(args)
 	code := 0
 	if err := c.ExecuteContext(t.Context()); err != nil {
-		var end ended
+		var end *exit.Error
 		if !errors.As(err, &end) {
 			t.Fatal(err)
 		}
-		code = end.code
+		code = end.Code
 	}
 	return answer(code, out.String(), said.String(), dir)
 }

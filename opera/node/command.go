@@ -14,23 +14,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"tarn/dashboard"
+	"tarn/internal/exit"
 	"tarn/internal/machine"
 	"tarn/internal/synopsis"
+	"tarn/internal/tty"
 	"tarn/node"
 	"tarn/opera/chain"
 	"tarn/opera/config"
 	"tarn/opera/rpc"
+	"tarn/serve/systemd"
 	"tarn/store/engine"
 )
-
-// ended is the end of the process with a code that is not 0. What was to be said has been
-// said.
-type ended struct{ code int }
-
-func (e ended) Error() string { return "" }
-
-// ExitCode is the process's.
-func (e ended) ExitCode() int { return e.code }
 
 // life is one run of a command.
 //
@@ -135,7 +129,7 @@ func (l *life) said(err error) error {
 		return nil
 	case errors.As(err, &unknown):
 		fmt.Fprintln(l.err, err)
-		return ended{3}
+		return exit.Said(3)
 	case errors.As(err, &end):
 		fmt.Fprintf(l.err, "Fatal: %v\n", err)
 		if !same(l.out, l.err) {
@@ -144,7 +138,7 @@ func (l *life) said(err error) error {
 	default:
 		fmt.Fprintln(l.err, err)
 	}
-	return ended{1}
+	return exit.Said(1)
 }
 
 // same tells whether both streams go to the same file.
@@ -237,7 +231,7 @@ func (l *life) openLog() error {
 	if live != nil {
 		out = live
 	}
-	var to slog.Handler = gethlog.NewTerminalHandler(out, isTerminal(l.err))
+	var to slog.Handler = gethlog.NewTerminalHandler(out, tty.Is(l.err))
 	if l.Run.Log.JSON {
 		to = gethlog.JSONHandler(out)
 	}
@@ -255,15 +249,6 @@ type leveled struct{ *gethlog.GlogHandler }
 
 func (l leveled) Verbosity(level int) {
 	l.GlogHandler.Verbosity(gethlog.FromLegacyLevel(min(max(level, 0), 5)))
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 func (l *life) help(context.Context) error {
@@ -290,7 +275,7 @@ func (l *life) arguments(least, most int) error {
 func (l *life) options() (Options, error) {
 	t := &l.Tarn
 	o := Options{
-		Manager: manager(),
+		Manager: systemd.FromEnvironment(),
 		Dir:     l.Node.DataDir, Log: l.log, Recovery: t.Recovery, ExitAge: l.Run.ExitAge, ExitEpoch: l.Run.ExitEpoch, MinFree: t.MinFreeDiskMB << 20,
 		History: chain.HistoryOptions{OldDir: t.HistoryDir, States: t.States},
 	}

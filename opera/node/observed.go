@@ -122,13 +122,7 @@ func (o *observed) expose(w http.ResponseWriter, _ *http.Request) {
 // observe serves what the options ask for: metrics and health with --metrics, profiles with
 // --pprof, both where their addresses are one. What is returned ends that.
 func (s *services) observe() (stop func() error, err error) {
-	var ends []func() error
-	stop = func() (err error) {
-		for _, end := range ends {
-			err = errors.Join(err, end())
-		}
-		return err
-	}
+	var begun closers
 	p := &s.Run.Profile
 	profiles := net.JoinHostPort(p.Address, strconv.Itoa(p.Port))
 	at := net.JoinHostPort(s.Run.MetricsAddr, strconv.Itoa(s.Run.MetricsPort))
@@ -141,18 +135,18 @@ func (s *services) observe() (stop func() error, err error) {
 		if s.Run.Metrics { // as go-opera
 			s.observed.mount(mux)
 		}
-		if err := s.serveObserved("--pprof", "Starting pprof server", "/debug/pprof", profiles, mux, &ends); err != nil {
+		if err := s.serveObserved("--pprof", "Starting pprof server", "/debug/pprof", profiles, mux, &begun); err != nil {
 			return nil, err
 		}
 	}
 	if s.Run.Metrics && !(p.Serve && at == profiles) {
 		mux := http.NewServeMux()
 		s.observed.mount(mux)
-		if err := s.serveObserved("--metrics", "Starting metrics server", "/debug/metrics/prometheus", at, mux, &ends); err != nil {
-			return nil, errors.Join(err, stop())
+		if err := s.serveObserved("--metrics", "Starting metrics server", "/debug/metrics/prometheus", at, mux, &begun); err != nil {
+			return nil, errors.Join(err, begun.close())
 		}
 	}
-	return stop, nil
+	return begun.close, nil
 }
 
 func mountProfiles(mux *http.ServeMux) {
@@ -163,7 +157,7 @@ func mountProfiles(mux *http.ServeMux) {
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 }
 
-func (s *services) serveObserved(option, said, path, address string, h http.Handler, ends *[]func() error) error {
+func (s *services) serveObserved(option, said, path, address string, h http.Handler, begun *closers) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return fmt.Errorf("%s: %w", option, err)
@@ -173,6 +167,6 @@ func (s *services) serveObserved(option, said, path, address string, h http.Hand
 		return err
 	}
 	s.log.Info(said, "addr", fmt.Sprintf("http://%s%s", listener.Addr(), path))
-	*ends = append(*ends, server.Close)
+	*begun = append(*begun, server.Close)
 	return nil
 }

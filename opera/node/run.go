@@ -59,7 +59,7 @@ func (l *life) serving(ctx context.Context, n *Node, work func(context.Context, 
 	if err != nil {
 		return false, err
 	}
-	watch := node.Watch{Log: l.log, Manager: manager()}
+	watch := node.Watch{Log: l.log, Manager: systemd.FromEnvironment()}
 	watch.Serving()
 	err = work(ctx, service)
 	cause := context.Cause(ctx)
@@ -93,58 +93,60 @@ func spareProcessors() (back func()) {
 	return runtime.SetDefaultGOMAXPROCS
 }
 
-// manager is the service manager that started the process, if one did.
-func manager() systemd.Manager { return systemd.Manager{Socket: os.Getenv("NOTIFY_SOCKET")} }
+// closers end what was begun, one thing each; the first began first.
+type closers []func() error
+
+// close ends all, the last first.
+func (c closers) close() (err error) {
+	for _, end := range slices.Backward(c) {
+		err = errors.Join(err, end())
+	}
+	return err
+}
 
 // begin begins what goes on beside the chain: what waits, peers, requests, a validator. The
 // function that is returned ends that in the opposite order.
 func (s *services) begin(n *Node) (_ *rpc.Service, end func() error, err error) {
-	var ends []func() error
-	stop := func() (err error) {
-		for _, e := range slices.Backward(ends) {
-			err = errors.Join(err, e())
-		}
-		return err
-	}
+	var begun closers
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, stop())
+			err = errors.Join(err, begun.close())
 		}
 	}()
 	w, err := s.wait(n)
 	if err != nil {
 		return nil, nil, err
 	}
-	ends = append(ends, w.close)
+	begun = append(begun, w.close)
 	states := s.states()
 	peers, err := s.meet(n, w, states)
 	if err != nil {
 		return nil, nil, err
 	}
-	ends = append(ends, func() error { return s.leavePeers(peers) })
+	begun = append(begun, func() error { return s.leavePeers(peers) })
 	var ahead *overtaking
 	if states != nil && peers != nil {
 		ahead = overtake(n, peers, states)
 	}
-	ends = append(ends, ahead.end)
+	begun = append(begun, ahead.end)
 	r, err := s.serve(n, peers, w, ahead)
 	if err != nil {
 		return nil, nil, err
 	}
-	ends = append(ends, r.close)
+	begun = append(begun, r.close)
 	v, err := s.validate(n, peers, offered{w.Pool})
 	if err != nil {
 		return nil, nil, err
 	}
-	ends = append(ends, func() error { v.close(); return nil })
+	begun = append(begun, func() error { v.close(); return nil })
 	hide := s.observed.serves(n, &beside{peers: peers, pool: w, validator: v, ahead: ahead}, s.Tarn.HealthAge)
-	ends = append(ends, func() error { hide(); return nil })
+	begun = append(begun, func() error { hide(); return nil })
 	page, err := s.openDashboard(s.observed.metrics)
 	if err != nil {
 		return nil, nil, err
 	}
-	ends = append(ends, page)
-	return r.service, stop, nil
+	begun = append(begun, page)
+	return r.service, begun.close, nil
 }
 
 // states downloads states for a node that may overtake its network, nil for one that may not.
@@ -205,13 +207,7 @@ func (l *life) license(context.Context) error {
 // profile measures the process, if it was asked for. What is returned ends that.
 func (l *life) profile() (stop func() error, err error) {
 	p := &l.Run.Profile
-	var ends []func() error
-	stop = func() (err error) {
-		for _, end := range ends {
-			err = errors.Join(err, end())
-		}
-		return err
-	}
+	var begun closers
 	create := func(path string, begin func(f *os.File) error, end func()) error {
 		if path == "" {
 			return nil
@@ -223,7 +219,7 @@ func (l *life) profile() (stop func() error, err error) {
 		if err != nil {
 			return fmt.Errorf("measure the process: %w", err)
 		}
-		ends = append(ends, func() error { end(); return f.Close() })
+		begun = append(begun, func() error { end(); return f.Close() })
 		return nil
 	}
 	err = create(p.CPU, func(f *os.File) error { return rtpprof.StartCPUProfile(f) }, rtpprof.StopCPUProfile)
@@ -231,7 +227,7 @@ func (l *life) profile() (stop func() error, err error) {
 		err = create(p.Trace, func(f *os.File) error { return trace.Start(f) }, trace.Stop)
 	}
 	if err != nil {
-		return nil, errors.Join(err, stop())
+		return nil, errors.Join(err, begun.close())
 	}
-	return stop, nil
+	return begun.close, nil
 }

@@ -2,10 +2,11 @@ package node
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"tarn/node"
 )
 
 // again says of each signal after the one that ended ctx that the node is stopping already,
@@ -32,7 +33,7 @@ func (l *life) again(ctx context.Context) func() {
 			case <-done:
 				return
 			case s := <-later:
-				l.log.Warn(fmt.Sprintf("Received %v again: the node is stopping already; it ends as soon as its state is safe", s))
+				node.Watch{Log: l.log}.Again(s)
 			}
 		}
 	}()

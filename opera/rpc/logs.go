@@ -135,15 +135,8 @@ func (c *Criteria) indexed() bool {
 
 // match tells whether a log fits the criteria, whatever its block.
 func (c *Criteria) match(l *types.Log) bool {
-	if len(c.Addresses) != 0 && !slices.Contains(c.Addresses, l.Address) || len(c.Topics) > len(l.Topics) {
-		return false
-	}
-	for i, topics := range c.Topics {
-		if len(topics) != 0 && !slices.Contains(topics, l.Topics[i]) {
-			return false
-		}
-	}
-	return true
+	q := chain.LogQuery{Addresses: c.Addresses, Topics: c.Topics}
+	return q.Wants(l)
 }
 
 // logs returns the logs that fit, oldest first. They are shared: nobody changes them.

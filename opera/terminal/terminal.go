@@ -16,6 +16,8 @@ import (
 	"strings"
 
 	"github.com/peterh/liner"
+
+	"tarn/internal/tty"
 )
 
 // ErrAborted is the answer of who pressed Ctrl-C.
@@ -72,14 +74,10 @@ func Open(in io.Reader, out io.Writer) (t *Terminal, end func() error) {
 	return t, state.Close
 }
 
-// is tells whether a stream is the process's, by its number, and a character device.
+// is tells whether a stream is the process's, by its number, and a terminal.
 func is(stream any, number uintptr) bool {
 	f, ok := stream.(*os.File)
-	if !ok || f.Fd() != number {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return ok && f.Fd() == number && tty.Is(f)
 }
 
 // ask has the editor ask in its mode of the terminal.

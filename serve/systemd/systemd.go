@@ -5,6 +5,7 @@ package systemd
 import (
 	"fmt"
 	"net"
+	"os"
 	"time"
 )
 
@@ -14,6 +15,9 @@ type Manager struct {
 	// without a file.
 	Socket string
 }
+
+// FromEnvironment is the one that started the process, if one did.
+func FromEnvironment() Manager { return Manager{Socket: os.Getenv("NOTIFY_SOCKET")} }
 
 // Ready says that the start is over.
 func (m Manager) Ready() error { return m.send("READY=1") }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"tarn/store"
+	"tarn/store/lsm"
+	"tarn/store/lsm/badger"
 	"tarn/store/page"
 )
 
@@ -99,16 +101,9 @@ func Unclosed(dir string, k Kind) (bool, error) {
 	if k != Badger {
 		return false, nil
 	}
-	logs, err := filepath.Glob(filepath.Join(dir, k.file(), "*.mem"))
-	return len(logs) > 0, err
+	return badger.Unclosed(dir)
 }
 
 // Sealed is when the last checkpoint of an LSM store became durable: the time of
 // the file that it writes at its end. A copy of the folder may have another.
-func Sealed(dir string, k Kind) (time.Time, error) {
-	info, err := os.Stat(filepath.Join(dir, k.file(), "SEAL"))
-	if err != nil {
-		return time.Time{}, fmt.Errorf("time of the last checkpoint: %w", err)
-	}
-	return info.ModTime(), nil
-}
+func Sealed(dir string, k Kind) (time.Time, error) { return lsm.Sealed(dir, k.file()) }

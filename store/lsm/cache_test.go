@@ -6,11 +6,11 @@ import (
 	"sync"
 	"testing"
 
-	"tarn/store/merge/mergetest"
+	"tarn/internal/seeded"
 )
 
 func TestCacheAnswersAreTrueOrUnknown(t *testing.T) {
-	r := mergetest.Random(t)
+	r := seeded.Random(t, 1)
 	c, err := newRowCache(cacheShards * 2048)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"os"
+	"path/filepath"
+	"time"
 
 	"tarn/store"
 	"tarn/store/vfs"
@@ -25,6 +28,15 @@ const (
 	sealSize  = 48
 	sealMagic = "tarnlsm\x00"
 )
+
+// Sealed is when the last seal of a library's store in dir was written.
+func Sealed(dir, kind string) (time.Time, error) {
+	info, err := os.Stat(filepath.Join(dir, kind, sealName))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("time of the last checkpoint: %w", err)
+	}
+	return info.ModTime(), nil
+}
 
 type seal struct {
 	kind string // the library, at most 8 bytes

@@ -293,6 +293,14 @@ func (s *Site) behind(h head) bool {
 	return !s.readOnly && s.sealed.sequence < h.sequence
 }
 
+// Failed is store.ErrFailed for what has broken a library, and nil if nothing has.
+func (s *Site) Failed(broken error) error {
+	if broken == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w: %w", s.path, store.ErrFailed, broken)
+}
+
 // Leave gives the lock back. The library is closed before.
 func (s *Site) Leave() error {
 	s.mu.Lock()
@@ -318,9 +326,16 @@ func (s *Site) Room(need int64) error {
 	return nil
 }
 
-// RoomToOpen is Room for what a library writes when it is opened: its logs, as
-// tables, and its lists. One that runs out of space there may try for ever.
+// RoomForBatch is Room for what a library writes of a batch, and for what it may need
+// beside: for its lists, and for tables of a compaction, which it can put off.
+func (s *Site) RoomForBatch(need int64) error { return s.Room(need + 4<<20) }
+
+// RoomToOpen is Room for what a library writes when it is opened for writing: its logs,
+// as tables, and its lists. One that runs out of space there may try for ever.
 func (s *Site) RoomToOpen() error {
+	if s.readOnly {
+		return nil
+	}
 	logs, err := filepath.Glob(filepath.Join(s.path, "*.log"))
 	if err != nil {
 		return err

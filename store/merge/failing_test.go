@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"tarn/internal/seeded"
 	"tarn/store/merge/mergetest"
 )
 
@@ -61,7 +62,7 @@ func spoil(r *rand.Rand, stack []Layer) *failing {
 // Where a layer cannot be read, a walk shows the right rows up to there and then says why it
 // ends: it never passes over the row, and never shows what lies below it.
 func TestAWalkEndsWhereALayerCannotBeRead(t *testing.T) {
-	r := mergetest.Random(t)
+	r := seeded.Random(t, 1)
 	ended := 0
 	for round := range 3000 {
 		stack, want := layers(r, 1+r.IntN(30))
@@ -111,7 +112,7 @@ func TestAWalkEndsWhereALayerCannotBeRead(t *testing.T) {
 // A cursor that shows tombstones shows each key of the marked layers once, with what is
 // newest, whichever way it goes and however often it is given other layers.
 func TestTombstonesAreShownOnceInEveryDirection(t *testing.T) {
-	r := mergetest.Random(t)
+	r := seeded.Random(t, 1)
 	c := New(nil, true)
 	for round := range 300 {
 		n := 1 + r.IntN(30)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"tarn/internal/seeded"
 	"tarn/store"
 	"tarn/store/merge/mergetest"
 )
@@ -75,7 +76,7 @@ func move(r *rand.Rand, n int, a, b store.Cursor) string {
 }
 
 func TestMergeIsTheLayersAsOneTable(t *testing.T) {
-	r := mergetest.Random(t)
+	r := seeded.Random(t, 1)
 	for round := range 300 {
 		n := 1 + r.IntN(30)
 		stack, want := layers(r, n)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"tarn/internal/seeded"
 	"tarn/store"
 )
 
@@ -219,7 +220,7 @@ func (w *trial) all() {
 // memory ends: a change that does not fit changes nothing, taking back always fits, cursors
 // stay where they are, and the next store finds the sandbox empty.
 func TestASandboxThatIsFilledKeepsItsRows(t *testing.T) {
-	r := newRand(t, 2)
+	r := seeded.Random(t, 2)
 	base, first := newBase(t)
 	second, err := base.CreateTable("others")
 	if err != nil {

@@ -3,32 +3,17 @@ package sandbox
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"tarn/internal/seeded"
 	"tarn/store"
 	"tarn/store/page"
 	"tarn/store/revision"
 )
-
-var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 takes one from the clock")
-
-// newRand draws for one of the random tests.
-func newRand(t *testing.T, stream uint64) *rand.Rand {
-	t.Helper()
-	seed := *seedFlag
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("repeat with -seed=%d", seed)
-	return rand.New(rand.NewPCG(seed, stream))
-}
 
 func list(t *testing.T, r store.Reader, table store.Table) string {
 	t.Helper()
@@ -95,7 +80,7 @@ func view(t *testing.T, s store.Store) store.View {
 // Random work on one sandbox, store after store, against a map; the store below goes on
 // and never shows any of it.
 func TestASandboxIsTheViewWithItsOwnChanges(t *testing.T) {
-	r := newRand(t, 1)
+	r := seeded.Random(t, 1)
 	base, table := newBase(t)
 	below := map[string]string{}
 	p, err := New(8 << 20)

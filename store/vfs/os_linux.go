@@ -11,10 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OS is the machine's own file system.
-var OS FS = osFS{}
+// OS is the machine's own file system, and Private the same for what only its owner may read.
+var (
+	OS      FS = osFS{}
+	Private FS = privateFS{}
+)
 
-type osFS struct{}
+type (
+	osFS      struct{}
+	privateFS struct{ osFS }
+)
 
 func (osFS) Open(path string, writable bool) (File, error) {
 	flag := os.O_RDONLY
@@ -32,6 +38,17 @@ func (osFS) Create(path string) (File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return nil, err
+	}
+	return newFile(f), nil
+}
+
+func (privateFS) Create(path string) (File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Chmod(0o600); err != nil { // of one that was there
+		return nil, errors.Join(err, f.Close())
 	}
 	return newFile(f), nil
 }

@@ -264,12 +264,17 @@ func TestTheGuideIsOfThisChain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := playground.Options{Dir: "somewhere", HTTP: "127.0.0.1:1", P2P: "127.0.0.1:2", Tarn: "tarn"}
+	o := playground.Options{Dir: "somewhere", HTTP: "0.0.0.0:1", P2P: ":2", Page: ":3", Tarn: "tarn"}
 	for _, text := range []string{guide(&o, keys), transferScript(&o, keys), config(keys)} {
-		for _, left := range []string{"{http", "{p2p", "{dir", "{keys", "{genesis", "{transfer", "{log", "{alice", "{bob", "{eosio", "{tarn", "{second", "{disk"} {
+		for _, left := range []string{"{http", "{p2p", "{dir", "{keys", "{genesis", "{transfer", "{log", "{alice", "{bob", "{eosio", "{tarn", "{second", "{disk", "{page", "0.0.0.0"} {
 			if strings.Contains(text, left) {
 				t.Errorf("%s is left in %s", left, text)
 			}
+		}
+	}
+	for _, at := range []string{"API: http://127.0.0.1:1\n", "live: http://127.0.0.1:3/\n", "--p2p-peer-address 127.0.0.1:2 "} {
+		if s := guide(&o, keys); !strings.Contains(s, at) {
+			t.Errorf("%q is not in %s", at, s)
 		}
 	}
 	if s := guide(&o, keys); !strings.Contains(s, keys.of(aliceName).Private) || strings.Contains(s, keys.of(producerName).Private) {

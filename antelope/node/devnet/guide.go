@@ -2,7 +2,6 @@ package devnet
 
 import (
 	"path/filepath"
-	"strings"
 
 	"tarn/playground"
 )
@@ -10,29 +9,19 @@ import (
 // fill puts what belongs to this chain into a text.
 func fill(text string, o *playground.Options, keys *keyring) string {
 	at := func(name string) string { return filepath.Join(o.Dir, name) }
-	return strings.NewReplacer(
-		"{dir}", o.Dir, "{second}", at("second"), "{http}", o.HTTP, "{p2p}", o.P2P, "{page}", o.Page, "{tarn}", o.Tarn, "{disk}", fullDisk,
-		"{keys}", at(keysFile), "{genesis}", at(genesisFile), "{transfer}", at(transferFile), "{log}", at(playground.LogFile),
+	return o.Fill(text, "{disk}", fullDisk,
+		"{keys}", at(keysFile), "{genesis}", at(genesisFile), "{transfer}", at(transferFile),
 		"{eosio.public}", keys.of(producerName).Public,
 		"{alice.public}", keys.of(aliceName).Public, "{alice.private}", keys.of(aliceName).Private,
-		"{bob.public}", keys.of(bobName).Public, "{bob.private}", keys.of(bobName).Private,
-	).Replace(text)
+		"{bob.public}", keys.of(bobName).Public, "{bob.private}", keys.of(bobName).Private)
 }
 
 // guide is what is said when the chain is served.
-func guide(o *playground.Options, keys *keyring) string {
-	text := guideText
-	if o.Page != "" {
-		text = strings.Replace(text, "API: http://{http}\n", "API: http://{http}\nWhat it does to disk, memory and processor, live: http://{page}/\n", 1)
-	}
-	if o.Log != nil {
-		text = strings.Replace(text, "\nThe node's log is {log}. ", "\n", 1)
-	}
-	return fill(text, o, keys)
-}
+func guide(o *playground.Options, keys *keyring) string { return fill(guideText, o, keys) }
 
 const guideText = `
 A chain of your own makes a block every half second. API: http://{http}
+{page}
 
   alice  {alice.public}  {alice.private}
   bob    {bob.public}  {bob.private}
@@ -58,7 +47,7 @@ A second node that follows this one:
     {disk}
 
 All keys are in {keys}, that of eosio too: for trying things out, not for value.
-The node's log is {log}. Ctrl-C stops it; the next start goes on from there.
+{log}Ctrl-C stops it; the next start goes on from there.
 `
 
 // transferScript is a first transfer with a wallet library.

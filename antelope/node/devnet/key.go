@@ -81,16 +81,5 @@ func makeKeys(path string) (*keyring, error) {
 		return nil, err
 	}
 	// At its place as a whole: a part of the keys would be the loss of the others.
-	f, err := os.OpenFile(path+vfs.NewSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	_, err = f.Write(append(text, '\n'))
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, err
-	}
-	return k, vfs.RenameDurably(vfs.OS, path+vfs.NewSuffix, path)
+	return k, vfs.WriteDurably(vfs.Private, path, append(text, '\n'))
 }

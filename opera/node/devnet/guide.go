@@ -5,7 +5,6 @@ import (
 	"net"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/ethereum/go-ethereum/p2p/enode"
 
@@ -24,24 +23,13 @@ const chainID = "0xfa3"
 // fill puts what belongs to this chain into a text.
 func fill(text string, o *playground.Options, keys *keyring) string {
 	at := func(name string) string { return filepath.Join(o.Dir, name) }
-	return strings.NewReplacer(
-		"{dir}", o.Dir, "{second}", at("second"), "{http}", reachable(o.HTTP), "{page}", reachable(o.Page), "{tarn}", o.Tarn, "{follow}", at(followFile), "{transfer}", at(transferFile),
-		"{log}", at(playground.LogFile), "{address}", keys.address, "{key}", keys.account, "{url}", url(o, keys),
-	).Replace(text)
-}
-
-// reachable is where a client of this machine finds what listens to all addresses.
-func reachable(address string) string {
-	host, port, err := net.SplitHostPort(address)
-	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
-		return net.JoinHostPort("127.0.0.1", port)
-	}
-	return address
+	return o.Fill(text, "{follow}", at(followFile), "{transfer}", at(transferFile),
+		"{address}", keys.address, "{key}", keys.account, "{url}", url(o, keys))
 }
 
 // url is by what other nodes find this one.
 func url(o *playground.Options, keys *keyring) string {
-	host, text, err := net.SplitHostPort(reachable(o.P2P))
+	host, text, err := net.SplitHostPort(playground.Reachable(o.P2P))
 	if err != nil {
 		return ""
 	}
@@ -57,21 +45,12 @@ func url(o *playground.Options, keys *keyring) string {
 }
 
 // guide is what is said when the chain is served.
-func guide(o *playground.Options, keys *keyring) string {
-	text := guideText
-	if o.Page != "" {
-		const api = "ws://{http}, chain id 4003\n"
-		text = strings.Replace(text, api, api+"What it does to disk, memory and processor, live: http://{page}/\n", 1)
-	}
-	if o.Log != nil {
-		text = strings.Replace(text, "\nThe node's log is {log}. ", "\n", 1)
-	}
-	return fill(text, o, keys)
-}
+func guide(o *playground.Options, keys *keyring) string { return fill(guideText, o, keys) }
 
 const guideText = `
 An EVM chain of your own makes a block of each transaction within a second.
 JSON-RPC: http://{http} and ws://{http}, chain id 4003
+{page}
 
 The account that has everything; the node signs for it too:
 
@@ -100,7 +79,7 @@ A second node that follows this one:
     --datadir.minfreedisk 0 --http --http.port 18546
 
 The key is that of every fakenet, everybody knows it: for trying things out, not for value.
-The node's log is {log}. Ctrl-C stops it; the next start goes on from there.
+{log}Ctrl-C stops it; the next start goes on from there.
 `
 
 // followText is the configuration of a node that follows.

@@ -39,7 +39,6 @@ import (
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
 
-	"tarn/store"
 	"tarn/store/lsm"
 	"tarn/store/vfs"
 )
@@ -173,9 +172,19 @@ func (b *Base) prepare(o Options) error {
 	return b.look(o)
 }
 
+// Unclosed tells whether the store in dir has logs of memtables, which the library cannot
+// read without finishing them.
+func Unclosed(dir string) (bool, error) {
+	logs, err := logsIn(filepath.Join(dir, Kind))
+	return len(logs) > 0, err
+}
+
+// logsIn lists the logs of memtables in the library's folder.
+func logsIn(path string) ([]string, error) { return filepath.Glob(filepath.Join(path, "*.mem")) }
+
 // logs returns the logs of memtables and their sizes.
 func (b *Base) logs() (map[string]int64, error) {
-	names, err := filepath.Glob(filepath.Join(b.site.Path(), "*.mem"))
+	names, err := logsIn(b.site.Path())
 	if err != nil {
 		return nil, err
 	}
@@ -285,10 +294,7 @@ func (b *Base) closeLibrary() error {
 func (b *Base) failed() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.broken != nil {
-		return fmt.Errorf("%s: %w: %w", b.site.Path(), store.ErrFailed, b.broken)
-	}
-	return nil
+	return b.site.Failed(b.broken)
 }
 
 // fail ends writing: what the library holds in memory may differ from the disk.

@@ -80,10 +80,8 @@ func Open(o Options) (*Base, error) {
 }
 
 func open(site *lsm.Site, o Options) (*Base, error) {
-	if !o.ReadOnly {
-		if err := site.RoomToOpen(); err != nil {
-			return nil, err
-		}
+	if err := site.RoomToOpen(); err != nil {
+		return nil, err
 	}
 	if !site.New() {
 		if err := look(site, o); err != nil {
@@ -165,22 +163,13 @@ func (b *Base) Batch(size int64) (lsm.Batch, error) {
 	}
 	// Once into a table; before that, if it is small, once into the log, or, if
 	// it is large, the memtable into one. That one may not fail.
-	if err := b.site.Room(size + int64(b.buffer) + reserve); err != nil {
+	if err := b.site.RoomForBatch(size + int64(b.buffer)); err != nil {
 		return nil, err
 	}
 	return &batch{base: b}, nil
 }
 
-// reserve is what the library may need beside a batch: for its lists, and for
-// tables of a compaction, which it can put off.
-const reserve = 4 << 20
-
-func (b *Base) failed() error {
-	if err := b.files.failed(); err != nil {
-		return fmt.Errorf("%s: %w: %w", b.site.Path(), store.ErrFailed, err)
-	}
-	return nil
-}
+func (b *Base) failed() error { return b.site.Failed(b.files.failed()) }
 
 // Metrics implements lsm.Base.
 func (b *Base) Metrics() lsm.Metrics {

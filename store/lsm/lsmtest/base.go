@@ -11,8 +11,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 
+	"tarn/internal/seeded"
 	"tarn/store"
 	"tarn/store/lsm"
 )
@@ -25,23 +25,7 @@ type Library struct {
 	RefusesDirtyReading bool
 }
 
-var (
-	seedFlag   = flag.Uint64("seed", 0, "seed of the random tests; 0 takes one from the clock")
-	damageFlag = flag.Int("damage", 60, "how many times to damage each store")
-)
-
-func random(t *testing.T) *rand.Rand {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("repeat with -run '^%s$' -seed=%d", t.Name(), seed)
-		}
-	})
-	return rand.New(rand.NewPCG(seed, 1))
-}
+var damageFlag = flag.Int("damage", 60, "how many times to damage each store")
 
 // Run runs all of the suite.
 func (l Library) Run(t *testing.T) {
@@ -177,7 +161,7 @@ func changes(r *rand.Rand, keys int) map[string][]byte {
 }
 
 func (l Library) batches(t *testing.T) {
-	r, dir, m := random(t), t.TempDir(), model{}
+	r, dir, m := seeded.Random(t, 1), t.TempDir(), model{}
 	for range 4 {
 		b := l.open(t, dir)
 		for range 20 {
@@ -190,7 +174,7 @@ func (l Library) batches(t *testing.T) {
 }
 
 func (l Library) snapshots(t *testing.T) {
-	r, m := random(t), model{}
+	r, m := seeded.Random(t, 1), model{}
 	b := l.open(t, t.TempDir())
 	type shown struct {
 		s    lsm.Snapshot
@@ -220,7 +204,7 @@ func (l Library) snapshots(t *testing.T) {
 }
 
 func (l Library) cursors(t *testing.T) {
-	r, m := random(t), model{}
+	r, m := seeded.Random(t, 1), model{}
 	b := l.open(t, t.TempDir())
 	for range 30 {
 		m.commit(t, b, changes(r, 400))
@@ -356,7 +340,7 @@ func (l Library) large(t *testing.T) {
 }
 
 func (l Library) discard(t *testing.T) {
-	r, dir, m := random(t), t.TempDir(), model{}
+	r, dir, m := seeded.Random(t, 1), t.TempDir(), model{}
 	b := l.open(t, dir)
 	m.commit(t, b, changes(r, 100))
 	for _, rows := range []int{10, 60_000} {

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tarn/internal/seeded"
 	"tarn/store"
 	"tarn/store/lsm"
 )
@@ -22,7 +23,7 @@ import (
 // after each revision; the store is closed, or left as a crash would leave it.
 func (l Library) filled(t *testing.T, dir string, flushes int, crash bool) []model {
 	t.Helper()
-	r := random(t)
+	r := seeded.Random(t, 1)
 	e := l.engine(t, dir)
 	table, err := e.CreateTable("t")
 	must(t, err)
@@ -324,7 +325,7 @@ func (l Library) behind(t *testing.T) {
 func (l Library) damage(t *testing.T) {
 	rounds := *damageFlag
 	for _, crash := range []bool{false, true} {
-		r := random(t)
+		r := seeded.Random(t, 1)
 		whole := filepath.Join(t.TempDir(), "whole")
 		states := l.filled(t, whole, 4, crash)
 		files := libraryFiles(t, whole)
@@ -384,7 +385,7 @@ func libraryFiles(t testing.TB, dir string) []string {
 // the library's files grow from what they were after one flush to what they were
 // after the next, and the seal still tells the first.
 func (l Library) cut(t *testing.T) {
-	r := random(t)
+	r := seeded.Random(t, 1)
 	dir := t.TempDir()
 	one, two := filepath.Join(dir, "one"), filepath.Join(dir, "two")
 	states := l.filled(t, one, 3, true)

@@ -1,31 +1,10 @@
-// Package mergetest is for tests of what merges rows: rows in a list, and randomness that can be
-// had again.
+// Package mergetest is for tests of what merges rows: rows in a list.
 package mergetest
 
 import (
 	"bytes"
-	"flag"
-	"math/rand/v2"
 	"slices"
-	"testing"
-	"time"
 )
-
-var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 takes one from the clock")
-
-// Random returns a source whose seed is printed with a failure.
-func Random(t *testing.T) *rand.Rand {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("repeat with -run '^%s$' -seed=%d", t.Name(), seed)
-		}
-	})
-	return rand.New(rand.NewPCG(seed, 1))
-}
 
 // Cursor walks rows in memory: keys, ascending, each with its value. At is where it is.
 type Cursor struct {

@@ -1,6 +1,6 @@
-// Package seven runs the suite on all seven engines, as they are opened by those
+// Package engines runs the suite on all seven engines, as they are opened by those
 // who use them.
-package seven
+package engines
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package seven
+package engines
 
 import (
 	"testing"
