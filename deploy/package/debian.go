@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"text/template"
+	"time"
 
 	"tarn/cmd/tarn/tree"
 )
@@ -27,6 +28,14 @@ var (
 	prerm string
 	//go:embed debian/postrm
 	postrm string
+)
+
+// What Debian's policy asks of a package.
+var (
+	//go:embed debian/copyright
+	copyright string
+	//go:embed debian/overrides
+	overrides string
 )
 
 // alternative is a program of another name that tarn stands in for, and what goes with it.
@@ -61,11 +70,13 @@ func (t *files) debian(to string) error {
 	if err := os.Chmod(dir, 0o755); err != nil { // it is / in the package
 		return err
 	}
-	entries, err := t.control()
+	all := &files{version: t.version, arch: t.arch, maintainer: t.maintainer, at: t.at, entries: slices.Concat(t.entries, t.policy())}
+	control, err := all.control()
 	if err != nil {
 		return err
 	}
-	if err := (&files{at: t.at, entries: slices.Concat(t.entries, entries)}).write(dir); err != nil {
+	all.entries = append(all.entries, control...)
+	if err := all.write(dir); err != nil {
 		return err
 	}
 	cmd := exec.Command("dpkg-deb", "--root-owner-group", "-Zxz", "--threads-max=1", "--build", dir, to)
@@ -74,6 +85,18 @@ func (t *files) debian(to string) error {
 		return fmt.Errorf("%s: dpkg-deb: %w: %s", to, err, out)
 	}
 	return nil
+}
+
+// policy are the files that Debian wants in each of its packages: it has the licence's text at one
+// place for all, and its form of changes. What lintian says of the program is answered.
+func (t *files) policy() []entry {
+	return []entry{
+		{name: "usr/share/doc/tarn/copyright", mode: 0o644, data: []byte(copyright)},
+		{name: "usr/share/doc/tarn/changelog.gz", mode: 0o644, data: compressed(fmt.Appendf(nil,
+			"tarn (%s) unstable; urgency=medium\n\n  * CHANGELOG.md beside this file has the changes.\n\n -- %s  %s\n",
+			t.version, t.maintainer, t.at.UTC().Format(time.RFC1123Z)))},
+		{name: "usr/share/lintian/overrides/tarn", mode: 0o644, data: []byte(overrides)},
+	}
 }
 
 // control is what dpkg knows of the package.
@@ -94,7 +117,7 @@ func (t *files) control() ([]entry, error) {
 	control := fmt.Sprintf(`Package: tarn
 Version: %s
 Architecture: %s
-Maintainer: The Tarn authors <tarn@localhost>
+Maintainer: %s
 Installed-Size: %d
 Depends: passwd
 Section: net
@@ -105,7 +128,7 @@ Description: blockchain node that leaves the disk alone
  .
  The programs nodeos, leap-util, trace_api_util and opera are alternatives. The
  units nodeos.service and opera.service are installed and not enabled.
-`, t.version, t.arch, (size+1023)/1024)
+`, t.version, t.arch, t.maintainer, (size+1023)/1024)
 	entries := []entry{
 		{name: "DEBIAN/control", mode: 0o644, data: []byte(control)},
 		{name: "DEBIAN/conffiles", mode: 0o644, data: []byte(conffiles.String())},
@@ -164,9 +187,13 @@ func folders(dir, name string) error {
 
 // archive writes the tree as a compressed tar, below a folder of that name.
 func (t *files) archive(to, folder string) error {
+	licence, err := os.ReadFile("LICENSE")
+	if err != nil {
+		return err
+	}
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	for _, e := range t.entries {
+	for _, e := range append(slices.Clone(t.entries), entry{name: "LICENSE", mode: 0o644, data: licence}) {
 		h := &tar.Header{Name: path.Join(folder, e.name), Mode: int64(e.mode), Size: int64(len(e.data)), ModTime: t.at, Typeflag: tar.TypeReg, Uname: "root", Gname: "root", Format: tar.FormatPAX}
 		if e.target != "" {
 			h.Typeflag, h.Linkname, h.Mode = tar.TypeSymlink, e.target, 0o777

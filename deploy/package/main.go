@@ -32,6 +32,8 @@ type order struct {
 	debian   bool
 	archives bool
 	at       time.Time // of the commit: the time of all files
+
+	maintainer string // of the Debian packages, with an address
 }
 
 func run(args []string) error {
@@ -40,6 +42,7 @@ func run(args []string) error {
 	f.StringVar(&o.out, "out", "dist", "folder of what is made")
 	f.StringVar(&o.version, "version", "", "version of the packages; the tag of the commit, or 0~ and its time, if not given")
 	archs := f.String("arch", "amd64,arm64", "architectures, as Go names them")
+	f.StringVar(&o.maintainer, "maintainer", "The Tarn authors <tarn@localhost>", "who answers for the Debian packages, with an address")
 	f.BoolVar(&o.debian, "deb", true, "make Debian packages")
 	f.BoolVar(&o.archives, "archive", true, "make archives")
 	if err := f.Parse(args); err != nil {
@@ -58,6 +61,8 @@ func run(args []string) error {
 	}
 	return sums(o.out, files)
 }
+
+var maintainerForm = regexp.MustCompile(`^[^<>\n]+ <[^<>@\s]+@[^<>@\s]+>$`)
 
 var versionForm = regexp.MustCompile(`^[0-9][0-9A-Za-z.+~]*$`)
 
@@ -85,6 +90,9 @@ func (o *order) settle() error {
 	}
 	if !versionForm.MatchString(o.version) {
 		return fmt.Errorf("version %q: a digit, then digits, letters, and . + ~ are allowed", o.version)
+	}
+	if !maintainerForm.MatchString(o.maintainer) {
+		return fmt.Errorf("maintainer %q: a name and an address, such as \"A Name <name@example.org>\"", o.maintainer)
 	}
 	return os.MkdirAll(o.out, 0o755)
 }

@@ -29,9 +29,9 @@ type entry struct {
 
 // files is a tree of what is installed on one architecture.
 type files struct {
-	version, arch string
-	at            time.Time
-	entries       []entry
+	version, arch, maintainer string
+	at                        time.Time
+	entries                   []entry
 }
 
 func (t *files) add(name string, mode fs.FileMode, data []byte) {
@@ -40,7 +40,7 @@ func (t *files) add(name string, mode fs.FileMode, data []byte) {
 
 // tree builds the program, and puts all that goes with it in its place.
 func (o *order) tree(arch string) (*files, error) {
-	t := &files{version: o.version, arch: arch, at: o.at}
+	t := &files{version: o.version, arch: arch, maintainer: o.maintainer, at: o.at}
 	binary, err := build(arch)
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (t *files) sources() error {
 	for from, to := range map[string]string{
 		"deploy/package/config.ini": "etc/nodeos/config.ini",
 		"deploy/package/opera":      "etc/default/opera",
-		"LICENSE":                   "usr/share/doc/tarn/copyright",
+		"CHANGELOG.md":              "usr/share/doc/tarn/CHANGELOG.md",
 		"README.md":                 "usr/share/doc/tarn/README.md",
 	} {
 		data, err := os.ReadFile(from)
@@ -145,11 +145,6 @@ func (t *files) sources() error {
 		}
 		t.add(to, 0o644, data)
 	}
-	changes, err := os.ReadFile("CHANGELOG.md")
-	if err != nil {
-		return err
-	}
-	t.add("usr/share/doc/tarn/changelog.gz", 0o644, compressed(changes))
 	for from, to := range map[string]string{"deploy/grafana": "usr/share/tarn/grafana", "deploy/prometheus": "usr/share/tarn/prometheus", "docs": "usr/share/doc/tarn/docs"} {
 		if err := t.folder(from, to); err != nil {
 			return err
