@@ -80,6 +80,7 @@ type Options struct {
 	Memory      int     `json:"memory_megabytes"`     // of the control group in memory
 	Clients     int     `json:"clients"`              // of the last part of streams
 	Source      string  `json:"source,omitempty"`     // subject that gives blocks to those that are measured; "": this program
+	SourceDir   string  `json:"source_dir,omitempty"` // where the source of disk-follow and peer has its folder; "": beside the others
 	AllChecks   bool    `json:"all_checks,omitempty"` // import trusts no block
 	Blocks      string  `json:"blocks,omitempty"`     // folder of a recorded chain, in place of one that is made
 }

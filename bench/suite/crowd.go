@@ -115,11 +115,14 @@ func (v seen) failed() (n float64) {
 // same blocks.
 func (l *life) behind(ctx context.Context, f func(from, s *server) error) error {
 	of, n := l.runner.config.Source, l.runner.config.Network.(Following)
-	maker, _, _, err := l.imported(ctx, of)
+	maker, err := l.makerFolder()
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(maker)
+	if _, _, err := l.importTo(ctx, of, maker); err != nil {
+		return err
+	}
 	dir, _, _, err := l.imported(ctx, l.subject)
 	if err != nil {
 		return err
@@ -143,6 +146,14 @@ func (l *life) behind(ctx context.Context, f func(from, s *server) error) error 
 		return fmt.Errorf("follow the node that makes blocks: %w", err)
 	}
 	return f(from, s)
+}
+
+// makerFolder is a new one for a source that makes blocks.
+func (l *life) makerFolder() (string, error) {
+	if above := l.runner.config.Options.SourceDir; above != "" {
+		return os.MkdirTemp(above, "tarn-bench-source-")
+	}
+	return l.runner.folder()
 }
 
 // peer is the suite of that name.

@@ -53,6 +53,11 @@ func Run(ctx context.Context, c Config) (_ *record.Run, err error) {
 	if err := limitable(c.Options); err != nil {
 		return nil, err
 	}
+	if of := c.Options.SourceDir; of != "" {
+		if _, err := os.ReadDir(of); err != nil {
+			return nil, fmt.Errorf("the source's folder: %w", err)
+		}
+	}
 	if err := os.Mkdir(c.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of the nodes: %w", err)
 	}

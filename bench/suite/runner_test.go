@@ -3,7 +3,10 @@ package suite
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -107,7 +110,7 @@ func TestDiskMeasuresAnIdleNode(t *testing.T) {
 // The transfers go to the source: a subject that takes none can be measured.
 func TestDiskFollowMeasuresANodeThatIsSentNoTransfers(t *testing.T) {
 	c := config(t, &fake{}, []string{DiskFollow}, 1, "heap", "refusing")
-	c.Options.Rate = 0
+	c.Options.Rate, c.Options.SourceDir = 0, t.TempDir()
 	idle, err := Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -122,6 +125,14 @@ func TestDiskFollowMeasuresANodeThatIsSentNoTransfers(t *testing.T) {
 		if _, ok := l.Values[nearAll]; ok || l.Failure != "" || !within2(l.Values[atEnd], endWrites) || l.ByCause["growth"] == 0 {
 			t.Errorf("%+v", l)
 		}
+	}
+	nowhere := c
+	nowhere.Options.SourceDir = filepath.Join(c.Options.SourceDir, "nowhere")
+	if _, err := Run(t.Context(), nowhere); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a source's folder that is not there: %v", err)
+	}
+	if left, err := os.ReadDir(c.Options.SourceDir); err != nil || len(left) > 0 {
+		t.Errorf("left in the source's folder: %v, %v", left, err)
 	}
 	if len(idle.Lives) != 2 || len(busy.Lives) != 2 {
 		t.Errorf("%d and %d lives, not 2", len(idle.Lives), len(busy.Lives))
