@@ -83,7 +83,7 @@ type timed struct {
 
 func timesOf(o *record.Options) []*timed {
 	all := []*timed{
-		{name: "for", into: &o.For, help: "how long disk takes in each round"},
+		{name: "for", into: &o.For, help: "how long disk and disk-follow take in each round"},
 		{name: "checkpoint-every", into: &o.Between, help: "time between checkpoints that the projection to a year assumes"},
 		{name: "ask-for", into: &o.AskFor, help: "how long each loop of rpc, calls and traces takes, and the questions of memory"},
 		{name: "load-for", into: &o.LoadFor, help: "how long the load of each part of recording and streams takes"},
@@ -108,7 +108,7 @@ func runFlags(c *cobra.Command, o *record.Options) {
 	f.IntVar(&o.Empty, "empty-blocks", o.Empty, "blocks without transfers at the end of the chain, of Antelope")
 	f.IntVar(&o.Rows, "rows", o.Rows, "megabytes of rows in a table of the chain's state, of Antelope, that it be large")
 	f.StringVar(&o.Source, "source", o.Source, "subject that gives the blocks in sync, window, syncing, kill-sync, peer and disk-follow; default this program")
-	f.StringVar(&o.SourceDir, "source-dir", o.SourceDir, "folder in which the source of disk-follow and peer has its own, such as /dev/shm: the source syncs its files, and what the kernel then writes of the node's on the same disk counts again when more is added to it")
+	f.StringVar(&o.SourceDir, "source-dir", o.SourceDir, "folder in which the source of disk-follow and peer has its own, on another disk: the source syncs its files, and what the kernel then writes of the node's on the same disk counts again when more is added to it")
 	f.BoolVar(&o.AllChecks, "all-checks", o.AllChecks, "import checks all that a node checks of others' blocks, such as signatures")
 	f.IntVar(&o.PerBlock, "block-transfers", o.PerBlock, "transfers in each block of the chain, in each event of Opera's; 0: as many as there usually are")
 	f.IntVar(&o.Slots, "slot-transactions", o.Slots, "transactions at the end of the chain, of Opera, that fill 300 fresh slots each")
@@ -116,8 +116,8 @@ func runFlags(c *cobra.Command, o *record.Options) {
 	f.StringVar(&o.Blocks, "blocks", o.Blocks, "folder with the blocks of a recorded chain, in place of one that is made: import, sync, window, traces and histories can be measured on it")
 	f.IntVar(&o.Push, "push", o.Push, "transfers that push, p2p, kill and memory send")
 	f.IntVar(&o.Connect, "connections", o.Connect, "connections of push, rpc, calls, traces and memory")
-	f.Float64Var(&o.Rate, "rate", o.Rate, "transfers per second in disk and peer; 0: disk measures a node that is idle")
-	f.Float64Var(&o.Rating, "tbw", o.Rating, "terabytes that the disk is rated to be written, for the years that it lasts in disk; 0: not told")
+	f.Float64Var(&o.Rate, "rate", o.Rate, "transfers per second in disk, disk-follow and peer; 0: disk and disk-follow measure a node that is idle")
+	f.Float64Var(&o.Rating, "tbw", o.Rating, "terabytes that the disk is rated to be written, for the years that it lasts in disk and disk-follow; 0: not told")
 	f.Float64Var(&o.AskRate, "ask-rate", o.AskRate, "questions per second of rpc's second loop, and of syncing")
 	f.IntVar(&o.Peers, "peers", o.Peers, "light peers in peer and serve-blocks")
 	f.Float64Var(&o.Load, "load-rate", o.Load, "transfers per second in recording, streams and setcode")
@@ -227,7 +227,16 @@ func configured(c *cobra.Command, o record.Options, on []string, dir string, fre
 	if err != nil {
 		return nil, failed(err)
 	}
-	source, err := sourceOf(o, own, inMemory)
+	if o.SourceDir != "" {
+		if o.SourceDir, err = filepath.Abs(o.SourceDir); err != nil {
+			return nil, usage(fmt.Errorf("find the source's folder: %w", err))
+		}
+	}
+	heldTwice, err := vfs.OS.InMemory(cmp.Or(o.SourceDir, above))
+	if err != nil {
+		return nil, usage(fmt.Errorf("look at the source's folder: %w", err))
+	}
+	source, err := sourceOf(o, own, inMemory || heldTwice)
 	if err != nil {
 		return nil, usage(err)
 	}

@@ -137,7 +137,11 @@ func (f failure) Unwrap() error { return f.error }
 func Keep(path, text string) error { return keep(vfs.Private, path, text) }
 
 func keep(files vfs.FS, path, text string) error {
-	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+	_, err := os.Lstat(path)
+	switch {
+	case err == nil: // whoever put it there may have been killed before its name was durable
+		return files.SyncDir(filepath.Dir(path))
+	case !errors.Is(err, os.ErrNotExist):
 		return err
 	}
 	return vfs.WriteDurably(files, path, []byte(text))

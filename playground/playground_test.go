@@ -18,8 +18,9 @@ func TestAFileIsKeptDurablyAndOnce(t *testing.T) {
 	if err := keep(files, path, "first"); !errors.Is(err, syscall.EIO) {
 		t.Errorf("the folder cannot be synced, and the error is %v", err)
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
+	files.Inject(errorfs.Fault{Ops: errorfs.SyncDir, Err: syscall.EIO})
+	if err := keep(files, path, "second"); !errors.Is(err, syscall.EIO) {
+		t.Errorf("the file is there, its name is not durable yet, and the error is %v", err)
 	}
 	for _, text := range []string{"first", "second"} {
 		if err := Keep(path, text); err != nil {

@@ -203,6 +203,9 @@ func edge(r *rand.Rand, limits ...string) (b [32]byte) {
 }
 
 func TestWithAndWithoutCTheSameKeysAreRecovered(t *testing.T) {
+	if !withC {
+		t.Skip("this build has no cgo")
+	}
 	seed := uint64(3)
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -232,6 +235,9 @@ func TestWithAndWithoutCTheSameKeysAreRecovered(t *testing.T) {
 }
 
 func FuzzK1WithAndWithoutC(f *testing.F) {
+	if !withC {
+		f.Skip("this build has no cgo")
+	}
 	f.Add(bytes.Repeat([]byte{31}, 65), bytes.Repeat([]byte{1}, 32))
 	f.Fuzz(func(t *testing.T, signature, digest []byte) {
 		if len(signature) != 65 || len(digest) != 32 {

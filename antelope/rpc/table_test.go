@@ -160,7 +160,7 @@ func TestNumbersOfAllSizesAreReadAlike(t *testing.T) {
 	n.start(dialect.Options{})
 	for bound, want := range map[string]int{
 		"": 200, "0": 200, "0x": 200, "-": 200, "-1": 200, "017": 200, "-0xff": 200, strings.Repeat("9", 1000): 200,
-		"-+5": 500, "--5": 500, "08": 500, "0xg": 500, "1_0": 500, " 1": 500, strings.Repeat("9", 1001): 500,
+		"-+5": 500, "+5": 500, "--5": 500, "08": 500, "0xg": 500, "1_0": 500, " 1": 500, strings.Repeat("9", 1001): 500,
 	} {
 		for position, typ := range map[int]string{3: "i128", 4: "i256"} {
 			if got, body := n.rowsOf(fmt.Sprintf(`"index_position":%d,"key_type":%q,"lower_bound":%q`, position, typ, bound)); got != want {

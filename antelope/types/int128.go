@@ -121,16 +121,13 @@ func (v Int128) Compare(w Int128) int {
 }
 
 // ParseInteger reads a number as boost::multiprecision does for integers of all sizes:
-// decimal, hex after 0x, octal after 0, with a sign; no digits are 0. What does not fit
+// decimal, hex after 0x, octal after 0, after a minus if there is one; no digits are 0. What does not fit
 // its type is the caller's to cut off. It returns nil for what is no number.
 func ParseInteger(s string) *big.Int {
 	if len(s) > 1000 { // would take long, and can be meant by nobody
 		return nil
 	}
-	digits := s
-	if digits != "" && (digits[0] == '-' || digits[0] == '+') {
-		digits = digits[1:]
-	}
+	digits, negative := strings.CutPrefix(s, "-")
 	base := 10
 	switch {
 	case strings.HasPrefix(digits, "0x") || strings.HasPrefix(digits, "0X"):
@@ -147,7 +144,7 @@ func ParseInteger(s string) *big.Int {
 			return nil
 		}
 	}
-	if s != "" && s[0] == '-' {
+	if negative {
 		n.Neg(n)
 	}
 	return n

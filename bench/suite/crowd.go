@@ -115,7 +115,7 @@ func (v seen) failed() (n float64) {
 // same blocks.
 func (l *life) behind(ctx context.Context, f func(from, s *server) error) error {
 	of, n := l.runner.config.Source, l.runner.config.Network.(Following)
-	maker, err := l.makerFolder()
+	maker, err := l.runner.folderIn(l.runner.sources)
 	if err != nil {
 		return err
 	}
@@ -146,14 +146,6 @@ func (l *life) behind(ctx context.Context, f func(from, s *server) error) error 
 		return fmt.Errorf("follow the node that makes blocks: %w", err)
 	}
 	return f(from, s)
-}
-
-// makerFolder is a new one for a source that makes blocks.
-func (l *life) makerFolder() (string, error) {
-	if above := l.runner.config.Options.SourceDir; above != "" {
-		return os.MkdirTemp(above, "tarn-bench-source-")
-	}
-	return l.runner.folder()
 }
 
 // peer is the suite of that name.

@@ -89,9 +89,11 @@ func (r *runner) live(ctx context.Context, l *life, run func(*life, context.Cont
 }
 
 // folder is a new one for a node.
-func (r *runner) folder() (string, error) {
+func (r *runner) folder() (string, error) { return r.folderIn(r.config.Dir) }
+
+func (r *runner) folderIn(above string) (string, error) {
 	r.lived++
-	dir := filepath.Join(r.config.Dir, fmt.Sprintf("node-%d", r.lived))
+	dir := filepath.Join(above, fmt.Sprintf("node-%d", r.lived))
 	return dir, os.Mkdir(dir, 0o700)
 }
 

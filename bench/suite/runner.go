@@ -53,19 +53,20 @@ func Run(ctx context.Context, c Config) (_ *record.Run, err error) {
 	if err := limitable(c.Options); err != nil {
 		return nil, err
 	}
-	if of := c.Options.SourceDir; of != "" {
-		if _, err := os.ReadDir(of); err != nil {
-			return nil, fmt.Errorf("the source's folder: %w", err)
+	sources := c.Dir
+	if c.Options.SourceDir != "" {
+		sources = filepath.Join(c.Options.SourceDir, filepath.Base(c.Dir))
+	}
+	for _, dir := range slices.Compact([]string{c.Dir, sources}) {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("make the folder of the nodes: %w", err)
 		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
-	if err := os.Mkdir(c.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder of the nodes: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(c.Dir)) }()
 	if c.speed == nil {
 		c.speed, c.warm, c.quiet = calibrate, crowdWarm, historyQuiet
 	}
-	r := &runner{config: c, run: &record.Run{
+	r := &runner{config: c, sources: sources, run: &record.Run{
 		Kind: record.KindRun, Schema: record.Schema, Command: c.Command, Began: time.Now(), Ended: record.EndWhole,
 		Options: c.Options, Machine: record.Describe(c.Dir),
 	}}
@@ -112,7 +113,8 @@ type runner struct {
 	config  Config
 	serving Serving // the network, if it can; else no suite asks for it
 	run     *record.Run
-	lived   int // lives so far, for the names of folders
+	sources string // folder of the sources that make blocks
+	lived   int    // lives so far, for the names of folders
 	bases   map[string]string
 }
 

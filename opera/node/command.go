@@ -28,7 +28,8 @@ import (
 
 // life is one run of a command.
 //
-// Its methods are the commands, one or more for each.
+// Its methods are the commands, one or more for each: all of them need the same options, streams,
+// log and profile, which would otherwise go through each of them as arguments.
 type life struct {
 	services
 	words    []string // after the command's

@@ -43,12 +43,13 @@ func (osFS) Create(path string) (File, error) {
 }
 
 func (privateFS) Create(path string) (File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
+	// Somebody may have opened one that was there, and would read what is written to it.
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	if err := f.Chmod(0o600); err != nil { // of one that was there
-		return nil, errors.Join(err, f.Close())
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
 	}
 	return newFile(f), nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"tarn/antelope/exception"
@@ -304,6 +305,24 @@ func TestHotFunctionsDoNotAllocate(t *testing.T) {
 			}
 		}); n != 0 {
 			t.Errorf("%s: %g allocations", name, n)
+		}
+	}
+}
+
+// The other tests write keys by Put.
+func TestTheWordsOfAKeyLieWithTheirLowestByteFirst(t *testing.T) {
+	k := SecondaryKey{0x0706050403020100, 0x0f0e0d0c0b0a0908, 0x1716151413121110, 0x1f1e1d1c1b1a1918}
+	for i := range IndexLongDouble + 1 {
+		memory, want := make([]byte, 32), make([]byte, 32)
+		for at := range i.Size() {
+			want[at] = byte(at)
+		}
+		k.Put(i, memory)
+		if !bytes.Equal(memory, want) {
+			t.Errorf("index %d: %x", i, memory)
+		}
+		if back := ReadSecondaryKey(i, want); !slices.Equal(back[:i.Size()/8], k[:i.Size()/8]) {
+			t.Errorf("index %d: %x", i, back)
 		}
 	}
 }
