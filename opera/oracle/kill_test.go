@@ -219,7 +219,9 @@ func (r *run) goes(t *testing.T, after time.Duration) (ended bool, err error) {
 					r.mu.Lock()
 					r.struck = true
 					r.mu.Unlock()
-					r.err = r.strike(cmd.Process)
+					if err := r.strike(cmd.Process); !errors.Is(err, os.ErrProcessDone) { // it had come to its end
+						r.err = err
+					}
 				case <-done:
 				}
 			})
