@@ -227,16 +227,18 @@ func configured(c *cobra.Command, o record.Options, on []string, dir string, fre
 	if err != nil {
 		return nil, failed(err)
 	}
+	sourceInMemory := inMemory
 	if o.SourceDir != "" {
 		if o.SourceDir, err = filepath.Abs(o.SourceDir); err != nil {
 			return nil, usage(fmt.Errorf("find the source's folder: %w", err))
 		}
+		other, err := vfs.OS.InMemory(o.SourceDir)
+		if err != nil {
+			return nil, usage(fmt.Errorf("look at the source's folder: %w", err))
+		}
+		sourceInMemory = inMemory || other
 	}
-	heldTwice, err := vfs.OS.InMemory(cmp.Or(o.SourceDir, above))
-	if err != nil {
-		return nil, usage(fmt.Errorf("look at the source's folder: %w", err))
-	}
-	source, err := sourceOf(o, own, inMemory || heldTwice)
+	source, err := sourceOf(o, own, sourceInMemory)
 	if err != nil {
 		return nil, usage(err)
 	}

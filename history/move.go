@@ -86,20 +86,11 @@ func readPair(fs vfs.FS, dir string) (*pair, error) {
 	if there, err := fs.Exists(path); err != nil || !there {
 		return nil, err
 	}
-	f, err := fs.Open(path, false)
+	raw, err := vfs.ReadFile(fs, path, maxPair+1)
 	if err != nil {
-		return nil, err
-	}
-	size, err := f.Size()
-	var raw []byte
-	if err == nil && size <= maxPair {
-		raw = make([]byte, size)
-		err = vfs.ReadFull(f, raw, 0)
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	if len(raw) < 28 || string(raw[:8]) != pairMagic || checksum(raw[:len(raw)-4]) != binary.LittleEndian.Uint32(raw[len(raw)-4:]) {
+	if len(raw) < 28 || len(raw) > maxPair || string(raw[:8]) != pairMagic || checksum(raw[:len(raw)-4]) != binary.LittleEndian.Uint32(raw[len(raw)-4:]) {
 		return nil, corrupt(path, 0, "not a pair of folders")
 	}
 	return &pair{[16]byte(raw[8:24]), string(raw[24 : len(raw)-4])}, nil

@@ -121,8 +121,8 @@ func (v Int128) Compare(w Int128) int {
 }
 
 // ParseInteger reads a number as boost::multiprecision does for integers of all sizes:
-// decimal, hex after 0x, octal after 0, after a minus if there is one; no digits are 0. What does not fit
-// its type is the caller's to cut off. It returns nil for what is no number.
+// decimal, hex after 0x, octal after 0, after a minus if there is one; no digits are 0. What
+// does not fit its type is the caller's to cut off. It returns nil for what is no number.
 func ParseInteger(s string) *big.Int {
 	if len(s) > 1000 { // would take long, and can be meant by nobody
 		return nil

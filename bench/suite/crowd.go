@@ -138,14 +138,25 @@ func (l *life) behind(ctx context.Context, f func(from, s *server) error) error 
 		return err
 	}
 	defer s.Kill()
-	head, err := l.producing(ctx, from)
+	if _, err := l.producing(ctx, from); err != nil {
+		return err
+	}
+	if err := l.level(ctx, s, from); err != nil {
+		return err
+	}
+	return f(from, s)
+}
+
+// level waits until a node has the blocks that the one that it follows has now.
+func (l *life) level(ctx context.Context, s, from *server) error {
+	head, err := l.head(ctx, from, 0)
 	if err == nil {
 		_, err = l.head(ctx, s, head)
 	}
 	if err != nil {
 		return fmt.Errorf("follow the node that makes blocks: %w", err)
 	}
-	return f(from, s)
+	return nil
 }
 
 // peer is the suite of that name.

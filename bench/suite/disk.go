@@ -99,15 +99,8 @@ func (l *life) paced(ctx context.Context, s, to *server, begin func() error) (*l
 		} else {
 			result, err = load.Open(ctx, o.Rate, length, transfers, n.Accepted, begun)
 		}
-		if err != nil || s == to {
-			return result, err
-		}
-		head, err := l.head(ctx, to, 0)
-		if err == nil {
-			_, err = l.head(ctx, s, head)
-		}
-		if err != nil {
-			err = fmt.Errorf("follow the node that makes blocks: %w", err)
+		if err == nil && s != to {
+			err = l.level(ctx, s, to)
 		}
 		return result, err
 	})

@@ -70,7 +70,8 @@ func (t *files) debian(to string) error {
 	if err := os.Chmod(dir, 0o755); err != nil { // it is / in the package
 		return err
 	}
-	all := &files{version: t.version, arch: t.arch, maintainer: t.maintainer, at: t.at, entries: slices.Concat(t.entries, t.policy())}
+	all := *t
+	all.entries = slices.Concat(t.entries, t.policy())
 	control, err := all.control()
 	if err != nil {
 		return err
