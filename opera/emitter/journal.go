@@ -33,7 +33,8 @@ type journal struct {
 	before entry    // of the one before it
 }
 
-// openJournal reads the file, if there is one.
+// openJournal reads the file, if there is one, and makes durable what it read: whoever wrote
+// it may have been killed before.
 func openJournal(files vfs.FS, path string, settle func() error) (*journal, error) {
 	j := &journal{fs: files, path: path, settle: settle}
 	if path == "" {
@@ -49,8 +50,11 @@ func openJournal(files vfs.FS, path string, settle func() error) (*journal, erro
 	if err != nil {
 		return nil, fmt.Errorf("open the last own events: %w", err)
 	}
-	if err = errors.Join(j.read(f), f.Close()); err != nil {
+	if err = errors.Join(j.read(f), f.Sync(), f.Close()); err != nil {
 		return nil, fmt.Errorf("read the last own events from %s: %w", path, err)
+	}
+	if err := files.SyncDir(filepath.Dir(path)); err != nil {
+		return nil, fmt.Errorf("make the name of %s durable: %w", path, err)
 	}
 	return j, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"syscall"
 	"testing"
 
 	"tarn/opera/inter"
@@ -31,9 +32,9 @@ func write(t *testing.T, j *journal, n byte, size int) {
 }
 
 // opened is the journal in a file, with a ledger that has everything.
-func opened(t *testing.T, files vfs.FS) *journal {
+func opened(t *testing.T, files vfs.FS, path string) *journal {
 	t.Helper()
-	j, err := openJournal(files, "/last", nothing)
+	j, err := openJournal(files, path, nothing)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,9 +55,9 @@ func overwrite(t *testing.T, files vfs.FS, b []byte, at int64) {
 }
 
 // kept are the records that a file keeps.
-func kept(t *testing.T, files vfs.FS) (all []byte) {
+func kept(t *testing.T, files vfs.FS, path string) (all []byte) {
 	t.Helper()
-	j := opened(t, files)
+	j := opened(t, files, path)
 	for _, content := range j.kept {
 		all = append(all, idOf(content)[31])
 	}
@@ -102,7 +103,7 @@ func TestAJournalKeepsWhatTheLedgerMayLack(t *testing.T) {
 				settled, last = m.settled, m.last
 			}
 		}
-		all := kept(t, state.FS)
+		all := kept(t, state.FS, "/last")
 		for n := settled + 1; n <= last; n++ {
 			if !slices.Contains(all, n) && n%7 != 0 {
 				t.Fatalf("of the events %d to %d there are %d\n%v", settled+1, last, all, state)
@@ -115,10 +116,50 @@ func TestAJournalKeepsWhatTheLedgerMayLack(t *testing.T) {
 	t.Logf("%d states", states)
 }
 
+// A process may be killed at any call. What the next one reads of the journal, and tells others,
+// is there after a power cut, whoever had to make it durable.
+func TestWhatAStartReadsOfAJournalIsDurable(t *testing.T) {
+	states := 0
+	for nth := 1; ; nth++ {
+		disk := recordfs.New(memfs.New())
+		process := errorfs.New(disk)
+		died := process.Inject(errorfs.Fault{Ops: errorfs.Change, Nth: nth, Ever: true, Err: syscall.ESRCH, Part: true})
+		j, err := openJournal(process, "/emitter/last", nothing)
+		for n := byte(1); n <= 4 && err == nil; n++ {
+			id, raw := contentOf(n, 100)
+			if err = j.write(id, raw); err == nil && n == 2 {
+				err = j.withdraw()
+			}
+		}
+		if died() == 0 {
+			break
+		}
+		found, err := openJournal(disk, "/emitter/last", nothing)
+		if err != nil {
+			t.Fatalf("killed at call %d: %v", nth, err)
+		}
+		for state := range disk.Recording().States(recordfs.Options{From: disk.Position(), Count: 50}) {
+			states++
+			left, err := openJournal(state.FS, "/emitter/last", nothing)
+			if err != nil || left.id() != found.id() || len(left.kept) != len(found.kept) {
+				t.Fatalf("killed at call %d: a start read %v, and after a power cut there is %v, %v\n%v", nth, found.id(), left.id(), err, state)
+			}
+		}
+		write(t, found, 9, 100)
+		for state := range disk.Recording().States(recordfs.Options{From: disk.Position(), Count: 50}) {
+			states++
+			if all := kept(t, state.FS, "/emitter/last"); len(all) == 0 || all[len(all)-1] != 9 {
+				t.Fatalf("killed at call %d: an event was written then, and after a power cut there are %d\n%v", nth, all, state)
+			}
+		}
+	}
+	t.Logf("%d states", states)
+}
+
 // An own event costs its sectors, no new file and no name.
 func TestAnOwnEventWritesItsSectorsAlone(t *testing.T) {
 	files := errorfs.New(memfs.New())
-	j := opened(t, files)
+	j := opened(t, files, "/last")
 	write(t, j, 1, 300)
 	var ops []errorfs.Op
 	files.Trace(func(op errorfs.Op, _ string) { ops = append(ops, op) })
@@ -142,8 +183,8 @@ func TestAJournalThatIsNotSettledForgetsNothing(t *testing.T) {
 	for n := byte(2); n < 20; n++ {
 		id, raw := contentOf(n, halfBytes/4)
 		if err := j.write(id, raw); err != nil {
-			if !errors.Is(err, refused) || len(kept(t, files)) != int(n)-1 {
-				t.Errorf("%v after %d events; %d", err, n-1, kept(t, files))
+			if !errors.Is(err, refused) || len(kept(t, files, "/last")) != int(n)-1 {
+				t.Errorf("%v after %d events; %d", err, n-1, kept(t, files, "/last"))
 			}
 			return
 		}
@@ -159,12 +200,12 @@ func TestOlderJournalsAreRead(t *testing.T) {
 	} {
 		files := memfs.New()
 		files.Put("/last", memfs.NewBlob(c.file))
-		if got := kept(t, files); !bytes.Equal(got, c.want) {
+		if got := kept(t, files, "/last"); !bytes.Equal(got, c.want) {
 			t.Errorf("%s: %d", name, got)
 		}
-		j := opened(t, files)
+		j := opened(t, files, "/last")
 		write(t, j, 10, 100)
-		if got := kept(t, files); !bytes.Equal(got, append(c.want, 10)) {
+		if got := kept(t, files, "/last"); !bytes.Equal(got, append(c.want, 10)) {
 			t.Errorf("%s: %d after one more", name, got)
 		}
 	}
@@ -174,7 +215,7 @@ func TestOlderJournalsAreRead(t *testing.T) {
 // an end it finds that of the last event, and may write its own over it.
 func TestGoOperaGoesOnAfterAnEndOnly(t *testing.T) {
 	files := memfs.New()
-	j := opened(t, files)
+	j := opened(t, files, "/last")
 	write(t, j, 1, 100)
 	begins := func() inter.EventID { return inter.EventID(files.Blob("/last").Bytes()) }
 	if got := begins(); got != noEvent() || got.Epoch() != 1<<32-1 {
@@ -186,7 +227,7 @@ func TestGoOperaGoesOnAfterAnEndOnly(t *testing.T) {
 	if got := begins(); got != j.id() {
 		t.Errorf("the file begins with %x", got)
 	}
-	j = opened(t, files)
+	j = opened(t, files, "/last")
 	write(t, j, 2, 100)
 	if got := begins(); got != noEvent() {
 		t.Errorf("a running node's file begins with %x", got)
@@ -196,7 +237,7 @@ func TestGoOperaGoesOnAfterAnEndOnly(t *testing.T) {
 	}
 	other, _ := contentOf(3, 0)
 	overwrite(t, files, other[:], 0)
-	if got := kept(t, files); !bytes.Equal(got, []byte{3}) {
+	if got := kept(t, files, "/last"); !bytes.Equal(got, []byte{3}) {
 		t.Errorf("after go-opera: %d", got)
 	}
 }
@@ -205,7 +246,7 @@ func TestGoOperaGoesOnAfterAnEndOnly(t *testing.T) {
 // end.
 func TestADamagedJournalIsRefused(t *testing.T) {
 	whole := memfs.New()
-	j := opened(t, whole)
+	j := opened(t, whole, "/last")
 	for n := byte(1); n <= 3; n++ {
 		write(t, j, n, 1000)
 	}
@@ -225,16 +266,16 @@ func TestADamagedJournalIsRefused(t *testing.T) {
 // An event larger than a half gets a larger file, and the one before it is still there.
 func TestALargeEventIsKept(t *testing.T) {
 	files := memfs.New()
-	j := opened(t, files)
+	j := opened(t, files, "/last")
 	write(t, j, 1, 100)
 	write(t, j, 2, 3*halfBytes)
-	if got := kept(t, files); !bytes.Equal(got, []byte{1, 2}) {
+	if got := kept(t, files, "/last"); !bytes.Equal(got, []byte{1, 2}) {
 		t.Errorf("%d", got)
 	}
 	if err := j.withdraw(); err != nil {
 		t.Fatal(err)
 	}
-	if got := kept(t, files); !bytes.Equal(got, []byte{1}) {
+	if got := kept(t, files, "/last"); !bytes.Equal(got, []byte{1}) {
 		t.Errorf("%d, once it is withdrawn", got)
 	}
 }
