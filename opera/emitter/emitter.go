@@ -7,17 +7,18 @@
 //
 // # Order
 //
-// An event is drafted on the writer's goroutine and signed outside. Then it goes, durable,
-// into the journal; then the writer connects it, if nothing has come in between; then the
-// ledger makes parents of others durable, if it has any; then it is sent. The journal keeps
-// own events until the ledger has made them durable. So after any crash whatever anybody can
-// have seen of this validator is in the one or the other: the journal's events are connected
-// again before another one is made. An event that was not connected after all leaves the
-// journal again.
+// An event is drafted on the writer's goroutine and signed outside. Then the ledger makes
+// durable what it follows from, unless that is the own event before it alone. Then it goes,
+// durable, into the journal; then the writer connects it, if nothing has come in between;
+// then it is sent. The journal keeps own events until the ledger has made them durable. So
+// after any crash whatever anybody can have seen of this validator is in the one or the
+// other: the journal's events are connected again, without the help of others, before another
+// one is made. An event that was not connected after all leaves the journal again.
 //
 // # Invariants
 //
-//  1. Nobody sees an event, the ledger's own readers included, before the journal has it.
+//  1. Nobody sees an event, the ledger's own readers included, before the journal has it, and
+//     the journal has it only once the ledger has durably what it follows from.
 //  2. An event is made only if the ledger's last event of the validator is the journal's, or
 //     the journal's is of an epoch that is over.
 //  3. An own event from elsewhere, younger than the start and than the parallel instance's
@@ -161,10 +162,12 @@ func (em *Emitter) emit(ctx context.Context, now time.Time) (*inter.Payload, err
 	}
 	if again := em.unsent; len(again) > 0 {
 		em.unsent = nil
+		// Where an older program wrote the journal, parents may have come from others just now.
+		if err := em.o.Chain.SyncEvents(); err != nil {
+			return nil, fmt.Errorf("make the parents of own events durable: %w", err)
+		}
 		for _, p = range again {
-			if err := em.send(p); err != nil {
-				return nil, err
-			}
+			em.o.Network.Broadcast(p)
 		}
 		return p, nil
 	}

@@ -29,6 +29,9 @@ func (em *Emitter) publish(ctx context.Context, p *inter.Payload) (*inter.Payloa
 		em.refused(fmt.Errorf("is the key that of validator %d? %w", em.o.Validator, err))
 		return nil, nil
 	}
+	if err := em.secure(p); err != nil {
+		return nil, err
+	}
 	if err := em.journal.write(p.ID(), raw); err != nil {
 		return nil, err
 	}
@@ -40,7 +43,8 @@ func (em *Emitter) publish(ctx context.Context, p *inter.Payload) (*inter.Payloa
 	})
 	switch {
 	case connected:
-		return p, em.send(p)
+		em.o.Network.Broadcast(p)
+		return p, nil
 	case broken: // whether the ledger has it, its next start will see
 		return nil, err
 	}
@@ -84,20 +88,15 @@ func (em *Emitter) refused(err error) {
 	em.notice(em.emittedAt, "an own event of validator %d is wrong, nobody gets it: %w", em.o.Validator, err)
 }
 
-// send gives an own event to everybody. It is durable in the journal, and so are those that
-// it follows; events of others, which it may have for parents, are not before the ledger's.
-func (em *Emitter) send(p *inter.Payload) error {
-	if others(p) {
-		if err := em.o.Chain.SyncEvents(); err != nil {
-			return fmt.Errorf("make the parents of the own event %v durable: %w", p.ID(), err)
-		}
+// secure makes durable what an own event follows from, unless that is the own event before it
+// alone, which the journal has. Others lose their power too, perhaps for ever: a start that
+// cannot connect the journal's event again would wait for them.
+func (em *Emitter) secure(p *inter.Payload) error {
+	if _, self := p.SelfParent(); self && len(p.Parents) == 1 {
+		return nil
 	}
-	em.o.Network.Broadcast(p)
+	if err := em.o.Chain.SyncEvents(); err != nil {
+		return fmt.Errorf("make durable what the own event %v follows from: %w", p.ID(), err)
+	}
 	return nil
-}
-
-// others tells whether an event has parents of others.
-func others(p *inter.Payload) bool {
-	_, self := p.SelfParent()
-	return len(p.Parents) > 1 || len(p.Parents) == 1 && !self
 }

@@ -322,8 +322,8 @@ type writer func(work func(*chain.Chain) error) error
 
 func (w writer) Do(_ context.Context, work func(*chain.Chain) error) error { return w(work) }
 
-// The own events of a lone validator cost the log of events no sync. All of them are there
-// again after a power cut, whatever it leaves of the log.
+// The own events of a lone validator cost the log of events no sync, but for the first of an
+// epoch. All of them are there again after a power cut, whatever it leaves of the log.
 func TestALoneValidatorsEventsAreInTheJournalAlone(t *testing.T) {
 	traced := errorfs.New(memfs.New())
 	disk := recordfs.New(traced)
@@ -334,7 +334,7 @@ func TestALoneValidatorsEventsAreInTheJournalAlone(t *testing.T) {
 	w := newWorld(t, 9)
 	n := w.join(p, 1, nil)
 	w.run(time.Second)
-	syncs := 0
+	syncs, epoch := 0, n.Epoch().Epoch
 	traced.Trace(func(op errorfs.Op, path string) {
 		if op == errorfs.Sync && strings.HasPrefix(path, "/history/events") {
 			syncs++
@@ -344,8 +344,8 @@ func TestALoneValidatorsEventsAreInTheJournalAlone(t *testing.T) {
 		w.pay(1, i)
 		w.run(time.Second)
 	}
-	if syncs != 0 {
-		t.Errorf("the log of events was synced %d times", syncs)
+	if begun := int(n.Epoch().Epoch - epoch); syncs > begun {
+		t.Errorf("the log of events was synced %d times, and %d epochs began", syncs, begun)
 	}
 	sent, head, lost := w.sent, n.Chain.Head().Number, 0
 	for state := range disk.Recording().Some(recordfs.Options{From: disk.Position() - 1, Count: 10, Seed: 1}) {
@@ -371,4 +371,52 @@ func TestALoneValidatorsEventsAreInTheJournalAlone(t *testing.T) {
 		}
 	}
 	t.Logf("%d blocks were made again from the journal", lost)
+}
+
+// Whatever a power cut leaves of a validator's disk in a network, it connects again what its
+// journal has without the others: they may have lost their power too, and their disks.
+func TestWhatTheJournalHasNeedsNobodyElse(t *testing.T) {
+	s := seed(t)
+	w := newWorld(t, s)
+	var disks []*recordfs.FS
+	var begun []int
+	for id := inter.ValidatorID(1); id <= 3; id++ {
+		disk := recordfs.New(memfs.New())
+		p, err := open(disk, 3, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = p.Close() })
+		disks, begun = append(disks, disk), append(begun, disk.Position())
+		w.join(p, id, nil)
+	}
+	for i := range uint64(12) {
+		w.pay(1+inter.ValidatorID(i%3), i/3)
+		for _, err := range w.run(time.Second) {
+			t.Fatal(err)
+		}
+		if i%4 == 3 { // the next block ends the epoch
+			w.now = w.now.Add(11 * time.Minute)
+		}
+	}
+	states := 0
+	for i, disk := range disks {
+		for state := range disk.Recording().Some(recordfs.Options{From: begun[i], Count: *crashStates / 3, Seed: s}) {
+			states++
+			p, err := open(state.FS, 3, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			alone := newWorld(t, s)
+			alone.now = w.now
+			n := alone.join(p, inter.ValidatorID(i+1), nil)
+			if alone.run(tick); n.em.recovering {
+				t.Fatalf("the last own event of validator %d lacks: %q\n%v", i+1, n.said, state)
+			}
+			if err := p.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	t.Logf("%d events, epoch %d, %d states", len(w.sent), w.nodes[0].Epoch().Epoch, states)
 }
