@@ -109,6 +109,16 @@ func keyOf(t *testing.T, id inter.ValidatorID) *ecdsa.PrivateKey {
 // join adds a node with an emitter.
 func (w *world) join(p *place, id inter.ValidatorID, change func(*Options)) *node {
 	w.t.Helper()
+	n, err := w.tryJoin(p, id, change)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+// tryJoin is join on a disk that may fail.
+func (w *world) tryJoin(p *place, id inter.ValidatorID, change func(*Options)) (*node, error) {
+	w.t.Helper()
 	n := &node{place: p, world: w}
 	o := Options{
 		Chain: p.Chain, Writer: p, Network: n, Pool: pool{n, false}, Validator: id, Signer: Key{keyOf(w.t, id)},
@@ -123,10 +133,10 @@ func (w *world) join(p *place, id inter.ValidatorID, change func(*Options)) *nod
 	}
 	var err error
 	if n.em, err = New(o); err != nil {
-		w.t.Fatal(err)
+		return nil, err
 	}
 	w.nodes = append(w.nodes, n)
-	return n
+	return n, nil
 }
 
 // start begins a network of that many validators.
@@ -173,8 +183,9 @@ func (n *node) Broadcast(p *inter.Payload) {
 	}
 }
 
-// take connects what has come, parents first; what lacks parents waits.
-func (n *node) take(now time.Time) {
+// take connects what has come, parents first; what lacks parents waits. Its error is the
+// chain's.
+func (n *node) take(now time.Time) error {
 	for again := true; again; {
 		again = false
 		n.inbox = slices.DeleteFunc(n.inbox, func(l letter) bool {
@@ -185,19 +196,17 @@ func (n *node) take(now time.Time) {
 			if err == nil {
 				err = n.Connect(p)
 			}
-			if errors.Is(err, chain.ErrParents) || p.Epoch > n.Epoch().Epoch {
+			if n.Failed() != nil || errors.Is(err, chain.ErrParents) || p.Epoch > n.Epoch().Epoch {
 				return false
 			}
-			if err != nil && !errors.Is(err, eventcheck.ErrAlreadyConnected) {
+			if err != nil && !errors.Is(err, eventcheck.ErrAlreadyConnected) && !errors.Is(err, eventcheck.ErrNotRelevant) {
 				n.world.t.Errorf("%v of %d: %v", p.ID(), p.Creator, err)
 			}
 			again = again || err == nil
-			if n.Failed() != nil {
-				n.world.t.Fatal(n.Failed())
-			}
 			return true
 		})
 	}
+	return n.Failed()
 }
 
 // run lets time pass. It returns the errors with which emitters ended, by node.
@@ -206,7 +215,9 @@ func (w *world) run(d time.Duration) map[*node]error {
 	failed := map[*node]error{}
 	for end := w.now.Add(d); w.now.Before(end); w.now = w.now.Add(tick) {
 		for _, n := range w.nodes {
-			n.take(w.now)
+			if err := n.take(w.now); err != nil {
+				w.t.Fatal(err)
+			}
 			if _, err := n.em.Tick(w.t.Context()); err != nil {
 				failed[n] = err
 			}
