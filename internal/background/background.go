@@ -17,9 +17,26 @@ const niceness = 5
 // Run does some work on the calling goroutine, on a thread of its own, which ends with that
 // goroutine. The goroutine must end after it: the kernel lets nobody raise a thread's priority again.
 func Run(work func()) {
-	runtime.LockOSThread() // and no unlocking: the thread is of no use to others
-	_ = lower()            // with the usual priority the work is done as well
+	runtime.LockOSThread()
+	if unix.Gettid() == unix.Getpid() {
+		elsewhere(work)
+		return
+	}
+	// No unlocking: the thread is of no use to others.
+	_ = lower() // with the usual priority the work is done as well
 	work()
+}
+
+// elsewhere does some work on another thread than the process's first, which never ends, and whose
+// priority is told for that of the process. The caller is locked to it.
+func elsewhere(work func()) {
+	defer runtime.UnlockOSThread()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		Run(work)
+	}()
+	<-done
 }
 
 // lower lowers the priority of the calling thread, unless that of the process is lower.

@@ -39,6 +39,9 @@ func TestTheWorkAloneHasALowerPriority(t *testing.T) {
 		})
 	}
 	all.Wait()
+	if p, err := unix.Getpriority(unix.PRIO_PROCESS, unix.Getpid()); err != nil || mostNice-p != usual {
+		t.Errorf("the process's first thread has niceness %d, and not %d: %v", mostNice-p, usual, err)
+	}
 	for range 100 {
 		all.Go(func() {
 			runtime.LockOSThread()
