@@ -18,7 +18,7 @@ type news struct {
 }
 
 // newsEvery is the time between two lines at least.
-const newsEvery = 200 * time.Millisecond
+const newsEvery = time.Second
 
 // block is told of each block.
 func (n *news) block(b *chain.Block) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	rtpprof "runtime/pprof"
 	"runtime/trace"
 	"slices"
@@ -61,6 +62,7 @@ func (l *life) serving(ctx context.Context, n *Node, work func(context.Context, 
 	}
 	watch := node.Watch{Log: l.log, Manager: systemd.FromEnvironment()}
 	watch.Serving()
+	go debug.FreeOSMemory() // the start needed much for a moment: 256 MB for each key that it opened
 	err = work(ctx, service)
 	cause := context.Cause(ctx)
 	if errors.Is(cause, chain.ErrGoesOver) {

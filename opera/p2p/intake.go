@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"tarn/internal/background"
 	"tarn/opera/chain"
 	"tarn/opera/eventcheck"
 	"tarn/opera/inter"
@@ -73,17 +74,7 @@ func (in *intake) serve(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	for range runtime.GOMAXPROCS(0) {
-		all.Go(func() {
-			for {
-				select {
-				case it := <-in.work:
-					in.check(it)
-					close(it.ready)
-				case <-ctx.Done():
-					return
-				}
-			}
-		})
+		all.Go(func() { background.Run(func() { in.checks(ctx) }) })
 	}
 	for {
 		select {
@@ -103,6 +94,19 @@ func (in *intake) serve(ctx context.Context) {
 			if uint32(at.Epoch) != in.epoch.Load() {
 				in.enter(at.Epoch, 0)
 			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// checks checks what comes until the context ends.
+func (in *intake) checks(ctx context.Context) {
+	for {
+		select {
+		case it := <-in.work:
+			in.check(it)
+			close(it.ready)
 		case <-ctx.Done():
 			return
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"tarn/internal/background"
 	"tarn/store"
 )
 
@@ -137,7 +138,7 @@ func (t *Tables) StartRoots(s store.Store, o RootsOptions) (*Roots, error) {
 	if len(first) != 0 {
 		r.any, r.told = true, first[len(first)-1].number
 	}
-	go r.run(p, first)
+	go background.Run(func() { r.run(p, first) })
 	return r, nil
 }
 
