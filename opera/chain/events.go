@@ -43,8 +43,15 @@ func (l *logs) Events(from inter.EventID, each func(id inter.EventID, raw []byte
 	return errors.Join(err, failed)
 }
 
-// SyncEvents makes durable what was connected: an own event must be, before anybody gets
-// it. Any goroutine may call it.
+// NextEvent is the number that the next event gets, in the order in which they are connected. Any
+// goroutine may ask.
+func (l *logs) NextEvent() uint64 { return l.events.Next() }
+
+// EventAt returns the event of a number, below NextEvent, and its id. Any goroutine may ask.
+func (l *logs) EventAt(number uint64) (inter.EventID, []byte, error) { return l.events.Read(number) }
+
+// SyncEvents makes durable what was connected: what an own event follows from must be, before
+// anybody gets it. Any goroutine may call it.
 func (l *logs) SyncEvents() error { return l.events.Sync() }
 
 // signed decodes votes, or takes them out of their event.

@@ -104,11 +104,33 @@ func (em *Emitter) recover(c *chain.Chain) error {
 	}
 	j := em.journal
 	for ; len(j.kept) > 0; j.kept = j.kept[1:] {
-		if there, err := em.reconnect(c, idOf(j.kept[0]), eventOf(j.kept[0])); err != nil || !there {
+		raw, others, err := eventsOf(j.kept[0])
+		if err != nil {
+			return fmt.Errorf("%w: read %s: %w", ErrLocked, j.path, err)
+		}
+		if err := em.restore(c, others); err != nil {
+			return err
+		}
+		if there, err := em.reconnect(c, idOf(j.kept[0]), raw); err != nil || !there {
 			return err
 		}
 	}
 	em.recovering = false
+	return nil
+}
+
+// restore connects the events of others that the journal has and the ledger lacks. One that cannot
+// be connected is none that the next own event follows from, or that one will say so.
+func (em *Emitter) restore(c *chain.Chain, others [][]byte) error {
+	for _, raw := range others {
+		p, err := c.Verifier().Decode(raw)
+		if err != nil || p.Epoch != c.Epoch().Epoch || c.Header(p.ID()) != nil || c.Verifier().Verify(p) != nil {
+			continue
+		}
+		if err := c.Connect(p); c.Failed() != nil {
+			return fmt.Errorf("connect event %v, which %s has: %w", p.ID(), em.journal.path, err)
+		}
+	}
 	return nil
 }
 
@@ -122,6 +144,9 @@ func (em *Emitter) reconnect(c *chain.Chain, id inter.EventID, raw []byte) (bool
 		return false, nil
 	}
 	p, err := c.Verifier().Decode(raw)
+	if err == nil && p.ID() != id {
+		err = fmt.Errorf("it is event %v", p.ID())
+	}
 	if err == nil && p.Creator != em.o.Validator {
 		err = fmt.Errorf("it is of validator %d", p.Creator)
 	}

@@ -7,18 +7,18 @@
 //
 // # Order
 //
-// An event is drafted on the writer's goroutine and signed outside. Then the ledger makes
-// durable what it follows from, unless that is the own event before it alone. Then it goes,
-// durable, into the journal; then the writer connects it, if nothing has come in between;
-// then it is sent. The journal keeps own events until the ledger has made them durable. So
-// after any crash whatever anybody can have seen of this validator is in the one or the
-// other: the journal's events are connected again, without the help of others, before another
-// one is made. An event that was not connected after all leaves the journal again.
+// An event is drafted on the writer's goroutine and signed outside. Then it goes, durable, into
+// the journal, with the events of others that it follows from and that are not durable yet; where
+// these are many, the ledger makes them durable instead, before. Then the writer connects it, if
+// nothing has come in between; then it is sent. The journal keeps events until the ledger has
+// made them durable. So after any crash whatever anybody can have seen of this validator is in the
+// one or the other: the journal's events are connected again, without the help of others, before
+// another one is made. An event that was not connected after all leaves the journal again.
 //
 // # Invariants
 //
 //  1. Nobody sees an event, the ledger's own readers included, before the journal has it, and
-//     the journal has it only once the ledger has durably what it follows from.
+//     the journal has it only where it or the ledger has durably what the event follows from.
 //  2. An event is made only if the ledger's last event of the validator is the journal's, or
 //     the journal's is of an epoch that is over.
 //  3. An own event from elsewhere, younger than the start and than the parallel instance's
@@ -51,6 +51,9 @@ type Emitter struct {
 	failed  error
 	noticed time.Time
 	unsent  []*inter.Payload // connected again, to be sent
+	// secured is the number of the log's event before which the log or the journal has all durably,
+	// 0 while that is not known.
+	secured uint64
 	// recovering: the ledger may lack events of the journal.
 	recovering bool
 	offered    *offers // what waits, nil if that is to be asked for

@@ -12,9 +12,10 @@ import (
 )
 
 // journal is the file of the last own events: of each its id, then the event itself, as it
-// travels. An own event needs no other place on the disk before it is sent, because the file
-// has all those of the present epoch that the log of events may lack after a crash. Its bytes
-// are in docs/formats/opera-emitter.md.
+// travels, and those of others that it follows from and that the log of events had not made
+// durable. An own event needs no other place on the disk before it is sent, because the file
+// has all of the present epoch that the log may lack after a crash. Its bytes are in
+// docs/formats/opera-emitter.md.
 //
 // go-opera's file has the id of the last event alone, and so may what an older program wrote
 // have that and its event: such files are read, and begun anew by the first event.
@@ -68,22 +69,9 @@ func idOf(content []byte) (id inter.EventID) {
 	return id
 }
 
-// eventOf returns the event of what a record has, nil if that is only an id: go-opera writes
-// over the id alone.
-func eventOf(content []byte) []byte {
-	if len(content) <= idSize {
-		return nil
-	}
-	p, err := inter.DecodePayload(content[idSize:])
-	if err != nil || p.ID() != idOf(content) {
-		return nil
-	}
-	return content[idSize:]
-}
-
-// write makes an event the last one, durable when it returns.
-func (j *journal) write(id inter.EventID, raw []byte) error {
-	if err := j.append(append(id[:], raw...)); err != nil {
+// write makes an event the last one, with events of others, durable when it returns.
+func (j *journal) write(id inter.EventID, raw []byte, others [][]byte) error {
+	if err := j.append(newContent(id, raw, others)); err != nil {
 		return fmt.Errorf("write the last own event to %s: %w", j.path, err)
 	}
 	return nil

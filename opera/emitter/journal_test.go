@@ -26,7 +26,7 @@ func contentOf(n byte, size int) (id inter.EventID, raw []byte) {
 func write(t *testing.T, j *journal, n byte, size int) {
 	t.Helper()
 	id, raw := contentOf(n, size)
-	if err := j.write(id, raw); err != nil {
+	if err := j.write(id, raw, nil); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -127,7 +127,7 @@ func TestWhatAStartReadsOfAJournalIsDurable(t *testing.T) {
 		j, err := openJournal(process, "/emitter/last", nothing)
 		for n := byte(1); n <= 4 && err == nil; n++ {
 			id, raw := contentOf(n, 100)
-			if err = j.write(id, raw); err == nil && n == 2 {
+			if err = j.write(id, raw, nil); err == nil && n == 2 {
 				err = j.withdraw()
 			}
 		}
@@ -182,7 +182,7 @@ func TestAJournalThatIsNotSettledForgetsNothing(t *testing.T) {
 	may = func() error { return refused }
 	for n := byte(2); n < 20; n++ {
 		id, raw := contentOf(n, halfBytes/4)
-		if err := j.write(id, raw); err != nil {
+		if err := j.write(id, raw, nil); err != nil {
 			if !errors.Is(err, refused) || len(kept(t, files, "/last")) != int(n)-1 {
 				t.Errorf("%v after %d events; %d", err, n-1, kept(t, files, "/last"))
 			}

@@ -14,7 +14,9 @@ import (
 // The journal's file: a header, then two halves with records, each at a multiple of a sector.
 // Integers are little-endian.
 const (
-	journalMagic = "tarnown2" // behind the id, where no event of an older file begins so
+	// Behind the id, where no event of an older file begins so.
+	journalMagic = "tarnown3"
+	secondMagic  = "tarnown2" // whose records have an id, and then one event up to their end
 	headerSize   = vfs.Sector
 	headerUsed   = idSize + 8 + 8 + 4 + 4 // id, magic, salt, bytes of a half, checksum of these three
 	recordHead   = 8 + 4 + 4              // sequence, length, checksum of salt, both, and the content
@@ -22,12 +24,15 @@ const (
 	// halfBytes is how much a half has. Larger ones have the log of events synced more
 	// seldom, and are written when the file is made.
 	halfBytes = 32 << 10
-	mostHalf  = 2 * (inter.MaxEventSize + 4<<10)
+	mostHalf  = 2 * (inter.MaxEventSize + mostOthers + 4<<10)
+	// mostOthers is how many bytes of others' events a record may have: a sync of the log, which
+	// writes a page or two again and what the file system notes of the file's end, costs as much.
+	mostOthers = 4 << 10
 )
 
 // entry is where a record lies in the file, and what it has.
 type entry struct {
-	content    []byte // an id, and mostly the event
+	content    []byte // an id, and mostly the event and events of others
 	sequence   uint64
 	half, size int64 // where its half begins, and the bytes of each half
 	from, end  int64
@@ -39,6 +44,35 @@ func noEvent() (id inter.EventID) {
 	binary.BigEndian.PutUint32(id[:], math.MaxUint32)
 	copy(id[8:], "see the records below it")
 	return id
+}
+
+// newContent returns what a record has: the id of an own event, that event, and events of others that
+// it follows from, each behind its length, as they travel.
+func newContent(id inter.EventID, raw []byte, others [][]byte) []byte {
+	b := append([]byte(nil), id[:]...)
+	for _, event := range append([][]byte{raw}, others...) {
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(event)))
+		b = append(b, event...)
+	}
+	return b
+}
+
+// eventsOf returns the own event of what a record has, and those of others; nothing if that is only
+// an id, as go-opera writes it.
+func eventsOf(content []byte) (raw []byte, others [][]byte, err error) {
+	for rest := content[idSize:]; len(rest) > 0; {
+		if len(rest) < 4 || uint64(binary.LittleEndian.Uint32(rest)) > uint64(len(rest)-4) {
+			return nil, nil, fmt.Errorf("the record of event %v ends within an event", idOf(content))
+		}
+		end := 4 + int(binary.LittleEndian.Uint32(rest))
+		if raw == nil {
+			raw = rest[4:end]
+		} else {
+			others = append(others, rest[4:end])
+		}
+		rest = rest[end:]
+	}
+	return raw, others, nil
 }
 
 func (j *journal) header(id inter.EventID, half int64) []byte {
@@ -92,11 +126,12 @@ func (j *journal) read(f vfs.File) error {
 	if _, err := f.ReadAt(file, 0); err != nil {
 		return err
 	}
-	if size < int64(headerUsed) || string(file[idSize:idSize+8]) != journalMagic {
+	magic := string(file[idSize:min(int64(idSize+8), size)])
+	if size < int64(headerUsed) || magic != journalMagic && magic != secondMagic {
 		if size > inter.MaxEventSize+int64(idSize) || inter.EventID(file) == noEvent() {
 			return fmt.Errorf("%d bytes are no event and no id, and offset %d is no header's", size, idSize)
 		}
-		j.keep(entry{content: file})
+		j.keep(entry{content: renewed(file)})
 		return nil
 	}
 	if checksum(file[idSize:headerUsed-4]) != binary.LittleEndian.Uint32(file[headerUsed-4:]) {
@@ -107,7 +142,24 @@ func (j *journal) read(f vfs.File) error {
 	if half%vfs.Sector != 0 || headerSize+2*half != size {
 		return fmt.Errorf("%d bytes are not a header and twice %d", size, half)
 	}
-	return j.readRecords(file, half)
+	if err := j.readRecords(file, half); err != nil || magic == journalMagic {
+		return err
+	}
+	for i, content := range j.kept {
+		j.kept[i] = renewed(content)
+	}
+	j.last = entry{content: renewed(j.last.content), sequence: j.last.sequence} // without room: the next event begins the file anew
+	return nil
+}
+
+// renewed returns what an older record has, an id and then an event, in the form of one of today: the
+// id alone if the event has another one, for go-opera writes over the id.
+func renewed(content []byte) []byte {
+	id, raw := idOf(content), content[idSize:]
+	if p, err := inter.DecodePayload(raw); err != nil || p.ID() != id {
+		return content[:idSize]
+	}
+	return newContent(id, raw, nil)
 }
 
 // keep has a record for the last one.
