@@ -11,9 +11,12 @@ import (
 func TestPlantedFaultsOfPowerCutsAreCaught(t *testing.T) {
 	planted.Test(t, []planted.Fault{
 		{"the journal is not synced", "journal.go", "		err = j.file.Sync()\n", ""},
-		{"an event is sent before the journal has it", "publish.go", "	if err := em.secure(p);", "	em.o.Network.Broadcast(p)\n	if err := em.secure(p);"},
+		{"an event is sent before the journal has it", "publish.go", "	others, secured, err := em.secure(p)\n", "	em.o.Network.Broadcast(p)\n	others, secured, err := em.secure(p)\n"},
 		{"parents of others are not durable", "publish.go", "self && len(p.Parents) == 1", "true || self"},
 		{"the ledger may be back in the epoch before", "publish.go", "self && len(p.Parents) == 1", "len(p.Parents) == 0 || self && len(p.Parents) == 1"},
+		{"events of others are not beside an own one", "publish.go", "		others = append(others, raw)\n", ""},
+		{"events beside one that was withdrawn count for durable", "publish.go", "	return nil, errors.Join(err, em.journal.withdraw())", "	em.secured = secured\n	return nil, errors.Join(err, em.journal.withdraw())"},
+		{"events beside an own one are not connected again", "calm.go", "em.restore(c, others)", "em.restore(c, nil)"},
 		{"the log of events is not synced", "../chain/events.go", "return l.events.Sync()", "return nil"},
 		{"the half that was written first is written to", "record.go", "first[0].sequence > second[0].sequence", "first[0].sequence < second[0].sequence"},
 		{"a half is read beyond a record that is not whole", "record.go", "return p, recordSum(", "return p, true || recordSum("},
@@ -22,5 +25,5 @@ func TestPlantedFaultsOfPowerCutsAreCaught(t *testing.T) {
 		{"what the journal has is not connected again", "calm.go", "for ; len(j.kept) > 0;", "for ; false;"},
 		{"only the last event of the journal is connected again", "record.go", "append(j.kept, p.content), p }", "[][]byte{p.content}, p }"},
 		{"what the other half has is forgotten", "journal.go", "		if err := j.settle(); err != nil {\n			return err\n		}\n		next.half", "		next.half"},
-	}, "-run=Outlives|NeedsNobodyElse|AStartReads", "-crash.states=500")
+	}, "-run=Outlives|NeedsNobodyElse|AStartReads|FollowsFromIsIn", "-crash.states=500")
 }
