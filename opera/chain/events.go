@@ -50,8 +50,7 @@ func (l *logs) NextEvent() uint64 { return l.events.Next() }
 // EventAt returns the event of a number, below NextEvent, and its id. Any goroutine may ask.
 func (l *logs) EventAt(number uint64) (inter.EventID, []byte, error) { return l.events.Read(number) }
 
-// SyncEvents makes durable what was connected: what an own event follows from must be, before
-// anybody gets it. Any goroutine may call it.
+// SyncEvents makes durable what was connected. Any goroutine may call it.
 func (l *logs) SyncEvents() error { return l.events.Sync() }
 
 // signed decodes votes, or takes them out of their event.

@@ -99,10 +99,11 @@ func (em *Emitter) mayEmit(now time.Time) error {
 // crash. The last one may never have been sent; nobody can know. What is left to peers is
 // waited for.
 func (em *Emitter) recover(c *chain.Chain) error {
-	if !em.recovering {
+	if !em.recovering || em.tried > 0 && em.tried == c.NextEvent() {
 		return nil
 	}
 	j := em.journal
+	defer func() { em.tried = c.NextEvent() }()
 	for ; len(j.kept) > 0; j.kept = j.kept[1:] {
 		raw, others, err := eventsOf(j.kept[0])
 		if err != nil {
@@ -120,15 +121,24 @@ func (em *Emitter) recover(c *chain.Chain) error {
 }
 
 // restore connects the events of others that the journal has and the ledger lacks. One that cannot
-// be connected is none that the next own event follows from, or that one will say so.
+// be connected is none that the next own event follows from, or that one will be waited for.
 func (em *Emitter) restore(c *chain.Chain, others [][]byte) error {
 	for _, raw := range others {
 		p, err := c.Verifier().Decode(raw)
-		if err != nil || p.Epoch != c.Epoch().Epoch || c.Header(p.ID()) != nil || c.Verifier().Verify(p) != nil {
+		if err == nil && (p.Epoch != c.Epoch().Epoch || c.Header(p.ID()) != nil) {
 			continue
 		}
-		if err := c.Connect(p); c.Failed() != nil {
+		if err == nil {
+			err = c.Verifier().Verify(p)
+		}
+		if err == nil {
+			err = c.Connect(p)
+		}
+		if c.Failed() != nil {
 			return fmt.Errorf("connect event %v, which %s has: %w", p.ID(), em.journal.path, err)
+		}
+		if err != nil {
+			em.notice(em.o.Now(), "an event of others in %s cannot be connected again: %w", em.journal.path, err)
 		}
 	}
 	return nil

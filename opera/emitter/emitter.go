@@ -51,11 +51,11 @@ type Emitter struct {
 	failed  error
 	noticed time.Time
 	unsent  []*inter.Payload // connected again, to be sent
-	// secured is the number of the log's event before which the log or the journal has all durably,
-	// 0 while that is not known.
-	secured uint64
-	// recovering: the ledger may lack events of the journal.
+	secured secured
+	// recovering: the ledger may lack events of the journal. They were tried when the log of events
+	// had that many.
 	recovering bool
+	tried      uint64
 	offered    *offers // what waits, nil if that is to be asked for
 
 	offeredAt    time.Time

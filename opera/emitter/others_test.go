@@ -2,6 +2,7 @@ package emitter
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +66,16 @@ func TestWhatAnOwnEventFollowsFromIsInTheJournal(t *testing.T) {
 	for i := range uint64(8) {
 		w.pay(2, i)
 		w.run(time.Second)
+		_, others, err := eventsOf(n.em.journal.last.content)
+		for _, raw := range others {
+			p, wrong := n.Verifier().Decode(raw)
+			if err = errors.Join(err, wrong); err == nil && p.Creator == 1 {
+				t.Errorf("the own event %v is beside another one", p.ID())
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	if made := events() - before; made < 20 || syncs > made/4 {
 		t.Errorf("the log of events was synced %d times for %d own events", syncs, made)

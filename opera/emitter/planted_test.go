@@ -11,11 +11,11 @@ import (
 func TestPlantedFaultsOfPowerCutsAreCaught(t *testing.T) {
 	planted.Test(t, []planted.Fault{
 		{"the journal is not synced", "journal.go", "		err = j.file.Sync()\n", ""},
-		{"an event is sent before the journal has it", "publish.go", "	others, secured, err := em.secure(p)\n", "	em.o.Network.Broadcast(p)\n	others, secured, err := em.secure(p)\n"},
-		{"parents of others are not durable", "publish.go", "self && len(p.Parents) == 1", "true || self"},
-		{"the ledger may be back in the epoch before", "publish.go", "self && len(p.Parents) == 1", "len(p.Parents) == 0 || self && len(p.Parents) == 1"},
-		{"events of others are not beside an own one", "publish.go", "		others = append(others, raw)\n", ""},
-		{"events beside one that was withdrawn count for durable", "publish.go", "	return nil, errors.Join(err, em.journal.withdraw())", "	em.secured = secured\n	return nil, errors.Join(err, em.journal.withdraw())"},
+		{"an event is sent before the journal has it", "publish.go", "	others, reached, err := em.secure(p)\n", "	em.o.Network.Broadcast(p)\n	others, reached, err := em.secure(p)\n"},
+		{"parents of others are not durable", "secured.go", "self && len(p.Parents) == 1", "true || self"},
+		{"the ledger may be back in the epoch before", "secured.go", "self && len(p.Parents) == 1", "len(p.Parents) == 0 || self && len(p.Parents) == 1"},
+		{"events of others are not beside an own one", "secured.go", "		others = append(others, raw)\n", ""},
+		{"events beside one that was withdrawn count for durable", "publish.go", "	return nil, errors.Join(err, em.journal.withdraw())", "	em.secured.reach(reached, p.ID())\n	return nil, errors.Join(err, em.journal.withdraw())"},
 		{"events beside an own one are not connected again", "calm.go", "em.restore(c, others)", "em.restore(c, others[:0])"},
 		{"the log of events is not synced", "../chain/events.go", "return l.events.Sync()", "return nil"},
 		{"the half that was written first is written to", "record.go", "first[0].sequence > second[0].sequence", "first[0].sequence < second[0].sequence"},

@@ -29,7 +29,7 @@ func (em *Emitter) publish(ctx context.Context, p *inter.Payload) (*inter.Payloa
 		em.refused(fmt.Errorf("is the key that of validator %d? %w", em.o.Validator, err))
 		return nil, nil
 	}
-	others, secured, err := em.secure(p)
+	others, reached, err := em.secure(p)
 	if err == nil {
 		err = em.journal.write(p.ID(), raw, others)
 	}
@@ -44,7 +44,7 @@ func (em *Emitter) publish(ctx context.Context, p *inter.Payload) (*inter.Payloa
 	})
 	switch {
 	case connected:
-		em.secured = secured
+		em.secured.reach(reached, p.ID())
 		em.o.Network.Broadcast(p)
 		return p, nil
 	case broken: // whether the ledger has it, its next start will see
@@ -88,47 +88,4 @@ func (em *Emitter) refused(err error) {
 	em.votes.blocks, em.votes.vote = inter.BlockVotes{}, inter.EpochVote{}
 	em.emittedAt = em.o.Now()
 	em.notice(em.emittedAt, "an own event of validator %d is wrong, nobody gets it: %w", em.o.Validator, err)
-}
-
-// secure sees to it that what an own event follows from will be durable before the event: in the
-// journal, beside the event, as long as that is little, else in the log, which it syncs. Others lose
-// their power too, perhaps for ever: a start that cannot connect the journal's event again would
-// wait for them. It returns the events of others for the journal, and the number of the log's event up
-// to which nothing is left to be done then.
-func (em *Emitter) secure(p *inter.Payload) (others [][]byte, secured uint64, err error) {
-	_, self := p.SelfParent()
-	if self && len(p.Parents) == 1 { // it follows from nothing but what the journal has
-		return nil, em.secured, nil
-	}
-	secured = em.o.Chain.NextEvent()
-	if self && em.secured > 0 { // else the ledger may be back in the epoch before, or nothing is known yet
-		others, few, err := em.unsecured(secured)
-		if few || err != nil {
-			return others, secured, err
-		}
-	}
-	if err := em.o.Chain.SyncEvents(); err != nil {
-		return nil, 0, fmt.Errorf("make durable what the own event %v follows from: %w", p.ID(), err)
-	}
-	return nil, secured, nil
-}
-
-// unsecured returns the events of others up to a number that neither the log nor the journal has
-// durably, and whether they are few enough for a record of the journal.
-func (em *Emitter) unsecured(before uint64) (others [][]byte, few bool, err error) {
-	own, left := em.journal.id(), mostOthers
-	for number := em.secured; number < before; number++ {
-		id, raw, err := em.o.Chain.EventAt(number)
-		if err != nil {
-			return nil, false, fmt.Errorf("read what the next own event follows from: %w", err)
-		}
-		if id == own {
-			continue
-		}
-		if left -= 4 + len(raw); left < 0 {
-			return nil, false, nil
-		}
-		others = append(others, raw)
-	}
-	return others, true, nil
 }

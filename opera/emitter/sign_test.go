@@ -222,7 +222,12 @@ func TestALedgerThatLacksTheLastEventIsWaitedFor(t *testing.T) {
 	n := w.nodes[0]
 	w.pay(1, 0)
 	w.run(3 * time.Second)
-	last, raw := n.em.journal.id(), n.em.journal.last.content
+	last := n.em.journal.id()
+	event, _, err := eventsOf(n.em.journal.last.content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := append(last[:], event...)
 	for _, c := range []struct {
 		name string
 		file []byte

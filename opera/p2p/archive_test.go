@@ -3,6 +3,7 @@ package p2p
 import (
 	"bytes"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/rlp"
 
@@ -96,6 +97,32 @@ func TestAnOwnEventThatEndsAnEpochMovesTheIntake(t *testing.T) {
 	go in.serve(t.Context())
 	if e := <-entered; e != 8 {
 		t.Errorf("the intake is in epoch %d", e)
+	}
+}
+
+// The same if nobody says so: a start connects events that its journal has.
+func TestALedgerThatGoesOnByItselfMovesTheIntake(t *testing.T) {
+	o := Options{Ledger: &elsewhere{}, Now: time.Now}
+	limits := &Limits{}
+	limits.fill()
+	in := newIntake(o.Ledger, limits)
+	n := &Node{o: o, intake: in, filling: &filling{o: &o, limits: limits}}
+	entered := make(chan inter.Epoch, 2)
+	in.entered = func(e inter.Epoch) { entered <- e }
+	in.enter(7, 0)
+	<-entered
+	go in.serve(t.Context())
+	n.look()
+	if e := <-entered; e != 8 {
+		t.Errorf("the intake is in epoch %d", e)
+	}
+	for range 3 {
+		n.look()
+	}
+	select {
+	case e := <-entered:
+		t.Errorf("the intake enters epoch %d again", e)
+	case <-time.After(10 * time.Millisecond):
 	}
 }
 

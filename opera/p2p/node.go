@@ -194,7 +194,7 @@ func (s *stillness) behind(now time.Time, own, highest Progress, patience time.D
 	return true
 }
 
-// look looks where the ledger is: others may connect events too.
+// look looks where the ledger is: others may connect events too, and be the end of an epoch.
 func (n *Node) look() {
 	at, err := n.o.Ledger.Present()
 	if err != nil {
@@ -202,6 +202,9 @@ func (n *Node) look() {
 		return
 	}
 	n.at.Store(&at)
+	if uint32(at.Epoch) != n.intake.epoch.Load() {
+		token(n.intake.moved)
+	}
 	n.filling.lookBehind(&at)
 }
 
