@@ -93,11 +93,18 @@ func (l *life) paced(ctx context.Context, s, to *server, begin func() error) (*l
 	}
 	length := time.Duration(o.For * float64(time.Second))
 	return l.charged(s, func(ready func() error) (result *load.Result, err error) {
-		begun := func() error { return errors.Join(begin(), ready()) }
+		var end time.Time
+		begun := func() error {
+			end = time.Now().Add(length)
+			return errors.Join(begin(), ready())
+		}
 		if o.Rate == 0 {
-			result, err = &load.Result{}, errors.Join(begun(), pause(ctx, length))
+			result, err = &load.Result{}, begun()
 		} else {
 			result, err = load.Open(ctx, o.Rate, length, transfers, n.Accepted, begun)
+		}
+		if err == nil {
+			err = pause(ctx, time.Until(end)) // the last of a few transfers is sent long before
 		}
 		if err == nil && s != to {
 			err = l.level(ctx, s, to)

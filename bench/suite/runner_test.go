@@ -107,6 +107,20 @@ func TestDiskMeasuresAnIdleNode(t *testing.T) {
 	}
 }
 
+// However few transfers there are, all of the time is measured.
+func TestDiskMeasuresAllOfItsTime(t *testing.T) {
+	c := config(t, &fake{}, []string{Disk}, 1, "heap")
+	c.Options.Rate, c.Options.For = 1, 0.4 // one transfer, at once
+	begun := time.Now()
+	r, err := Run(t.Context(), c)
+	if err != nil || len(r.Lives) != 1 || r.Lives[0].Failure != "" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if took := time.Since(begun); took < 400*time.Millisecond {
+		t.Errorf("the run took %s", took)
+	}
+}
+
 // The transfers go to the source: a subject that takes none can be measured.
 func TestDiskFollowMeasuresANodeThatIsSentNoTransfers(t *testing.T) {
 	c := config(t, &fake{}, []string{DiskFollow}, 1, "heap", "refusing")
