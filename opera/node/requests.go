@@ -115,6 +115,9 @@ func (r *requests) close() (err error) {
 // accounts are those of the node's folder of keys.
 func (s *services) accounts() (*accounts.Manager, error) {
 	w, err := s.keys.open(nil)
+	if err == nil {
+		err = s.keepFake(w)
+	}
 	if err != nil {
 		return nil, err
 	}

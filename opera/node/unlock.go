@@ -1,6 +1,7 @@
 package node
 
 import (
+	"crypto/ecdsa"
 	"errors"
 	"fmt"
 
@@ -24,10 +25,8 @@ func (s *services) unlock(manager *accounts.Manager) error {
 	if !ok {
 		return errors.New("unlock accounts: there is no keystore")
 	}
-	if id := s.Run.Fakenet.ID; id != 0 && s.Emitter.Validator.ID != 0 {
-		if err := s.unlockFake(keys, inter.ValidatorID(id)); err != nil {
-			return err
-		}
+	if err := s.unlockFake(keys); err != nil {
+		return err
 	}
 	if len(s.Run.Unlock) == 0 {
 		return nil
@@ -49,19 +48,31 @@ func (s *services) unlock(manager *accounts.Manager) error {
 	return nil
 }
 
-func (s *services) unlockFake(keys *keystore.KeyStore, id inter.ValidatorID) error {
-	key, err := fakenet.Key(id)
-	if err != nil {
+// fakeKey is the key of the fakenet's validator that this node is, nil if it is none.
+func (s *services) fakeKey() (*ecdsa.PrivateKey, error) {
+	if s.Run.Fakenet.ID == 0 || s.Emitter.Validator.ID == 0 {
+		return nil, nil
+	}
+	return fakenet.Key(inter.ValidatorID(s.Run.Fakenet.ID))
+}
+
+// keepFake keeps that key among those of accounts.
+func (s *services) keepFake(w *wallet.Wallet) error {
+	key, err := s.fakeKey()
+	if key == nil || err != nil {
+		return err
+	}
+	return w.Keep(key, fakePassword)
+}
+
+func (s *services) unlockFake(keys *keystore.KeyStore) error {
+	key, err := s.fakeKey()
+	if key == nil || err != nil {
 		return err
 	}
 	account := accounts.Account{Address: crypto.PubkeyToAddress(key.PublicKey)}
-	if !keys.HasAddress(account.Address) {
-		if account, err = keys.ImportECDSA(key, fakePassword); err != nil {
-			return fmt.Errorf("keep the key of the fakenet's validator %d: %w", id, err)
-		}
-	}
 	if err := keys.Unlock(account, fakePassword); err != nil {
-		return fmt.Errorf("unlock the account of the fakenet's validator %d: %w", id, err)
+		return fmt.Errorf("unlock the account of the fakenet's validator %d: %w", s.Run.Fakenet.ID, err)
 	}
 	s.log.Info("Unlocked fake validator account", "address", account.Address)
 	return nil

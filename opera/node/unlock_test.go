@@ -12,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/accounts/keystore"
 
 	"tarn/opera/config"
+	"tarn/opera/genesis/fakenet"
 )
 
 func TestAccountsAreUnlockedAsGoOperaDoes(t *testing.T) {
@@ -49,6 +50,11 @@ func TestAccountsAreUnlockedAsGoOperaDoes(t *testing.T) {
 		}, "Account unlock with HTTP access is forbidden!"},
 		{"of a fakenet", func(c *config.Config) {
 			c.Run.Fakenet.ID, c.Emitter.Validator.ID, c.Node.HTTPHost = 1, 1, "127.0.0.1"
+			if key, err := fakenet.Key(1); err != nil {
+				t.Error(err)
+			} else if _, err := keys.ImportECDSA(key, fakePassword); err != nil {
+				t.Error(err)
+			}
 		}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package wallet
 
 import (
+	"crypto/ecdsa"
 	"fmt"
 	"os"
 
@@ -79,6 +80,19 @@ func (w *Wallet) Import(file string) error {
 		return fmt.Errorf("Could not create the account: %w", err)
 	}
 	return w.imported(account)
+}
+
+// Keep keeps a key that everybody knows, with a password that everybody knows, unless it is there. Its
+// file takes no second and no 256 MB to open, which protect a secret.
+func (w *Wallet) Keep(key *ecdsa.PrivateKey, password string) error {
+	keys := keystore.NewKeyStore(w.o.Dir, keystore.LightScryptN, keystore.LightScryptP)
+	if keys.HasAddress(crypto.PubkeyToAddress(key.PublicKey)) {
+		return nil
+	}
+	if _, err := keys.ImportECDSA(key, password); err != nil {
+		return fmt.Errorf("keep a key that is known: %w", err)
+	}
+	return nil
 }
 
 // ImportPresale makes an account of a wallet of Ethereum's presale, which has a password of
