@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -200,13 +201,13 @@ func TestAnyCallToTheDiskMayFail(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	calls := 0
+	var made atomic.Int64
 	counted := errorfs.New(memfs.New())
-	counted.Trace(func(errorfs.Op, string) { calls++ })
+	counted.Trace(func(errorfs.Op, string) { made.Add(1) })
 	if synced, err := live(counted, r); err != nil || synced != len(r.events) {
 		t.Fatalf("without a fault: %d events, %v", synced, err)
 	}
-	faults, unseen := 0, 0
+	calls, faults, unseen := int(made.Load()), 0, 0
 	for range *crashFaults {
 		nth := 1 + random.IntN(calls)
 		mem := memfs.New()
