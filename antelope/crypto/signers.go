@@ -110,6 +110,9 @@ type matching struct {
 // Recover finds the key of each signature. Few signatures may be looked at together with
 // those of other goroutines.
 func (s *Signers) Recover(list []Signed) {
+	if len(list) == 0 {
+		return
+	}
 	if len(list) <= few {
 		s.queue.recover(s, list)
 		return

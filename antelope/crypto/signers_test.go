@@ -156,6 +156,21 @@ func TestFewSignaturesOfManyGoroutines(t *testing.T) {
 	}
 }
 
+// Lists without signatures, of which any number may come together, wait for nobody, and nobody looks at
+// them.
+func TestNoSignaturesOfManyGoroutines(t *testing.T) {
+	s := NewSigners(0)
+	s.queue.working = 1 // somebody is at work, and never ends
+	var done sync.WaitGroup
+	for range 2 * Together {
+		done.Go(func() { s.Recover(nil) })
+	}
+	done.Wait()
+	if len(s.queue.waiting) != 0 {
+		t.Errorf("%d are waiting", len(s.queue.waiting))
+	}
+}
+
 // What finding keys took is billed: waiting for others is no part of it.
 func TestTimeIsThatOfTheWork(t *testing.T) {
 	s := NewSigners(0)
