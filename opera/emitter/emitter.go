@@ -51,7 +51,9 @@ type Emitter struct {
 	failed  error
 	noticed time.Time
 	unsent  []*inter.Payload // connected again, to be sent
-	secured secured
+	// secured is the number of the log's event up to which all is durable, there or in the journal, 0
+	// while that is not known.
+	secured uint64
 	// recovering: the ledger may lack events of the journal. They were tried when the log of events
 	// had that many.
 	recovering bool

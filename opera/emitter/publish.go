@@ -44,7 +44,7 @@ func (em *Emitter) publish(ctx context.Context, p *inter.Payload) (*inter.Payloa
 	})
 	switch {
 	case connected:
-		em.secured.reach(reached, p.ID())
+		em.secured = reached
 		em.o.Network.Broadcast(p)
 		return p, nil
 	case broken: // whether the ledger has it, its next start will see

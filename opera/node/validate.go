@@ -13,7 +13,6 @@ import (
 
 	"tarn/opera/chain"
 	"tarn/opera/emitter"
-	"tarn/opera/genesis/fakenet"
 	"tarn/opera/inter"
 	"tarn/opera/p2p"
 	"tarn/opera/wallet"
@@ -131,14 +130,12 @@ func (s *services) emitterOptions(n *Node, pool emitter.Pool) (emitter.Options, 
 func (s *services) signer() (emitter.Signer, error) {
 	v := &s.Emitter.Validator
 	public := inter.PublicKey{Type: v.PubKey.Type, Raw: v.PubKey.Raw}
-	if id := s.Run.Fakenet.ID; id != 0 {
-		key, err := fakenet.Key(inter.ValidatorID(id))
-		if err != nil {
-			return nil, err
-		}
-		if bytes.Equal(crypto.FromECDSAPub(&key.PublicKey), public.Raw) && public.Type == inter.Secp256k1Key {
-			return emitter.Key{Private: key}, nil
-		}
+	known, err := s.fakeKey()
+	if err != nil {
+		return nil, err
+	}
+	if known != nil && bytes.Equal(crypto.FromECDSAPub(&known.PublicKey), public.Raw) && public.Type == inter.Secp256k1Key {
+		return emitter.Key{Private: known}, nil
 	}
 	passwords, err := wallet.ReadPasswords(s.Emitter.Password)
 	if err != nil {
