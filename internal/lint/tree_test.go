@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -31,10 +32,19 @@ func (f file) dir() string  { return path.Dir(f.path) }
 func (f file) line(p token.Pos) int { return f.fset.Position(p).Line }
 
 // walk calls fn for each file of the module that could be part of a build or of
-// the documentation: no hidden folders but .ci, no modules of their own, not the
-// chain that the README's command makes.
+// the documentation: no hidden folders but .ci, no modules of their own, nothing that
+// .gitignore names, which the README's commands make.
 func walk(t *testing.T, fn func(name string)) {
 	t.Helper()
+	ignored := strings.Fields(string(read(t, ".gitignore")))
+	made := func(rel string) bool {
+		return slices.ContainsFunc(ignored, func(pattern string) bool {
+			if atRoot, ok := strings.CutPrefix(pattern, "/"); ok {
+				return matches(atRoot, rel)
+			}
+			return matches(pattern, path.Base(rel))
+		})
+	}
 	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -44,17 +54,14 @@ func walk(t *testing.T, fn func(name string)) {
 			return err
 		}
 		rel = filepath.ToSlash(rel)
-		if rel == ".git" && !d.IsDir() {
-			return nil // a worktree's word for where its repository is
-		}
 		if !d.IsDir() {
-			if rel != ".git" { // of a work tree it is a file
+			if rel != ".git" && !made(rel) { // of a work tree .git is a file
 				fn(rel)
 			}
 			return nil
 		}
 		hidden := strings.HasPrefix(d.Name(), ".") && rel != "." && rel != ".ci"
-		if hidden || rel == "devnet" || rel == "fakenet" || rel != "." && exists(filepath.Join(p, "go.mod")) {
+		if hidden || made(rel) || rel != "." && exists(filepath.Join(p, "go.mod")) {
 			return filepath.SkipDir
 		}
 		return nil
@@ -62,6 +69,11 @@ func walk(t *testing.T, fn func(name string)) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func matches(pattern, name string) bool {
+	matched, err := path.Match(pattern, name)
+	return matched && err == nil
 }
 
 func exists(name string) bool {
