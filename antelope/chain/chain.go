@@ -141,10 +141,32 @@ func (c *Chain) load() error {
 	}
 	// Written once: goroutines that recover keys read it while a batch is dropped.
 	if c.chainID == (types.Checksum256{}) {
+		if err := c.checkProtocol(); err != nil {
+			return err
+		}
 		c.chainID = g.ChainID
 		c.keys.SignFor(g.ChainID)
 	}
 	return c.executor.Load(h)
+}
+
+// checkProtocol refuses a state that names what this program does not have.
+func (c *Chain) checkProtocol() error {
+	p, err := c.state.Protocol.Get()
+	if err != nil {
+		return err
+	}
+	return c.shared.Options().CheckProtocol(p)
+}
+
+// ForkVersion is what the nodes of a fork of Leap call themselves whose functions the state
+// allows; empty for Leap's. The writer may ask.
+func (c *Chain) ForkVersion() (string, error) {
+	p, err := c.state.Protocol.Get()
+	if err != nil {
+		return "", err
+	}
+	return execute.ForkVersion(p), nil
 }
 
 // ID is the chain's id; zero in an empty state.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -102,7 +103,7 @@ func (c *Config) printed(t *table, env Environment) string {
 	case c.Bool("help"):
 		return t.help()
 	case c.Bool("version"):
-		return env.Version + "\n"
+		return cmp.Or(c.Text("reported-version"), env.Version) + "\n"
 	case c.Bool("full-version"):
 		return env.Full + "\n"
 	case c.Bool("print-default-config"):

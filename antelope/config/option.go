@@ -93,6 +93,8 @@ func ownOptions() []Option {
 			Help: "Bound (in MiB) of the memory for changed pages of the state, which only a checkpoint gives back; 0 for half of what the machine or the container has. For mapped_private."},
 		{Name: "dashboard-address", Kind: Text,
 			Help: "host:port of a page that shows what the node does: disk, memory, processor, chain, peers, API; empty for none. It asks nobody who they are: keep it on the machine (127.0.0.1:8887)."},
+		{Name: "reported-version", Kind: Text,
+			Help: "Version that --version, get_info and the metrics report, for clients that compare it. Not given, it is v5.0.3, and on WAX's networks v5.0.3wax01."},
 		{Name: "log-format", Kind: Choice, Choices: []string{"text", "json"}, Default: "text",
 			Help: "Form of the log: text (the columns of nodeos) or json (one object on each line)."},
 	}

@@ -34,6 +34,7 @@
 //	BLSPairing(dst, g1, g2, n, check)
 //	BLSG1Map, BLSG2Map (dst, e)
 //	BLSFpMod(dst, s), BLSFpMul(dst, a, b), BLSFpExp(dst, base, exponent)
+//	VerifyRSASHA256(message, signature, exponent, modulus, check, spend), of WAX's node
 //
 // A check function is called now and then by work whose length the caller chooses
 // (nodeos' checktime). It may be nil, and it may end the work by panicking: nothing

@@ -1,8 +1,6 @@
 package execute
 
 import (
-	"slices"
-
 	"tarn/antelope/abi"
 	"tarn/antelope/authority"
 	"tarn/antelope/consensus"
@@ -14,13 +12,17 @@ import (
 
 // Genesis fills an empty state with that of a chain's first block (Leap:
 // controller_impl::initialize_database).
-func (b *books) Genesis(g *types.Genesis, head *consensus.HeaderState) error {
+func (e *Executor) Genesis(g *types.Genesis, head *consensus.HeaderState) error {
+	return e.genesis(g, head, intrinsic.GenesisOf(g.ChainID(), e.opt.GenesisIntrinsics))
+}
+
+func (b *books) genesis(g *types.Genesis, head *consensus.HeaderState, intrinsics []string) error {
 	config, limits := resource.Initial()
 	v := state.Singletons{
 		Global: state.GlobalProperty{
 			Configuration: g.InitialConfiguration, ChainID: g.ChainID(), Wasm: types.DefaultWasmConfig(),
 		},
-		Protocol:       state.ProtocolState{Intrinsics: slices.Sorted(slices.Values(intrinsic.Genesis())), KeyTypes: 2},
+		Protocol:       state.ProtocolState{Intrinsics: intrinsics, KeyTypes: 2},
 		ResourceConfig: config, ResourceState: limits,
 	}
 	if err := b.state.Initialise(v); err != nil {

@@ -29,10 +29,23 @@ type Options struct {
 	NoMitigations        bool   // disable-all-subjective-mitigations
 	NotifyBilling        bool   // disable-ram-billing-notify-checks
 
+	// GenesisIntrinsics are host functions that contracts of a new chain may import besides
+	// those of [intrinsic.GenesisOf]. A state that exists has its own list.
+	GenesisIntrinsics []string
+	MissingIntrinsics bool // take a state whose list names functions that this program lacks
+
 	// Memory, in bytes: of compiled contracts, and of the instances that each of those who
 	// execute keeps; 0 for the default.
 	CacheBytes, InstanceBytes int64
 	Log                       *slog.Logger // nil for nobody
+}
+
+// logger is Log, or nobody.
+func (o *Options) logger() *slog.Logger {
+	if o.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return o.Log
 }
 
 // Policy is what an operator may decide anew while the node runs. It counts only in
@@ -70,23 +83,17 @@ type Shared struct {
 
 // NewShared makes it; it must be closed after all who use it.
 func NewShared(o Options) (*Shared, error) {
-	if o.Features == nil {
-		set, err := feature.Builtins()
-		if err != nil {
-			return nil, err
-		}
-		o.Features = set
+	var err error
+	if o.Features, err = o.features(); err != nil {
+		return nil, err
 	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = o.logger()
 	functions := intrinsic.Functions()
 	s := &Shared{opt: o, imports: make(map[string]*wasm.Function, len(functions))}
 	s.SetPolicy(o.Policy)
 	for i := range functions {
 		s.imports[functions[i].Name] = &functions[i]
 	}
-	var err error
 	s.cache, err = wasm.NewCache(wasm.Options{Functions: functions, CacheBytes: o.CacheBytes, InstanceBytes: o.InstanceBytes})
 	if err != nil {
 		return nil, err

@@ -1,6 +1,8 @@
 package execute
 
 import (
+	"time"
+
 	"tarn/antelope/types"
 )
 
@@ -65,3 +67,6 @@ func (s surroundings) Print(text []byte) {
 
 // CheckTime implements intrinsic.Surroundings.
 func (s surroundings) CheckTime() error { return s.trx.checktime() }
+
+// CheckTimeFor implements intrinsic.Surroundings.
+func (s surroundings) CheckTimeFor(work time.Duration) error { return s.trx.timer.checkFor(work) }

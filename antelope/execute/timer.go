@@ -178,11 +178,14 @@ func (x *timer) resume() {
 }
 
 // check fails when time is over.
-func (x *timer) check() error {
+func (x *timer) check() error { return x.checkFor(0) }
+
+// checkFor fails when time will be over after so much more work.
+func (x *timer) checkFor(work time.Duration) error {
 	if x.off || x.duration >= forever {
 		return x.t.e.interrupted()
 	}
-	ran := time.Since(x.start).Microseconds() - x.waiting
+	ran := (time.Since(x.start) + work).Microseconds() - x.waiting
 	if ran <= x.duration {
 		return x.t.e.interrupted()
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +21,13 @@ type Version struct {
 
 // leap is the version of nodeos whose behaviour this is.
 const leap = "v5.0.3"
+
+// as is the same with another text in the place of nodeos'.
+func (v Version) as(text string) Version {
+	v.Full = strings.Replace(v.Full, v.Short, text, 1)
+	v.Short = text
+	return v
+}
 
 // version asks the build.
 func version() Version {

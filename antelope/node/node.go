@@ -267,6 +267,13 @@ func (n *Node) loadSnapshot(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("snapshot %s: %w", n.o.Snapshot, err)
 	}
+	protocol, err := snapshot.Protocol(r)
+	if err == nil {
+		err = n.o.Chain.CheckProtocol(protocol)
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot %s: %w", n.o.Snapshot, err)
+	}
 	_, _, logged := n.log.Head()
 	if logID, ok := n.log.ChainID(); ok && logID != id {
 		return fmt.Errorf("snapshot chain ID (%s) does not match the chain ID (%s) in the block log", id, logID)

@@ -63,6 +63,9 @@ func run(ctx context.Context, args []string, s streams) error {
 		_, err := io.WriteString(s.out, c.Print)
 		return err
 	}
+	if text := c.Text("reported-version"); text != "" {
+		l.version = l.version.as(text)
+	}
 	l.Config, l.logs = c, newLogs(s, c.Text("log-format") == "json")
 	defer l.logs.Close()
 	l.log = l.logs.Logger("")
@@ -246,11 +249,30 @@ func (l *life) serve(ctx context.Context, n *Node, o *Options, services Services
 	if services.HTTP != nil {
 		services.HTTP.DiskFull = watch.Full
 	}
+	if err := l.recogniseFork(n, &services); err != nil {
+		return err
+	}
 	if err := l.started(); err != nil {
 		return err
 	}
 	l.watch().Serving()
 	return n.Serve(ctx, services)
+}
+
+// recogniseFork makes a node of a fork's network call itself what that network's nodes do,
+// unless the operator has said another version.
+func (l *life) recogniseFork(n *Node, s *Services) error {
+	text, err := n.chain.ForkVersion()
+	if err != nil || text == "" || l.Text("reported-version") != "" {
+		return err
+	}
+	v := l.version.as(text)
+	l.log.Info("The state allows functions of a fork: the node reports that fork's version", "version", text)
+	s.Version = v
+	if h := s.HTTP; h != nil {
+		h.Server.Server, h.API.VersionString, h.API.FullVersion = serverName(v), v.Short, v.Full
+	}
+	return nil
 }
 
 // started ends what answers at the API's addresses while the node starts.

@@ -146,15 +146,19 @@ func (s *settings) chain() (o chain.Options, err error) {
 		LightValidation: s.Text("validation-mode") == "light", Speculative: s.Text("read-mode") == "speculative",
 		SignatureCPUPercent:  uint32(s.Uint("signature-cpu-billable-pct")) * 100,
 		MaxVariableSignature: uint32(s.Uint("maximum-variable-signature-length")), NotifyBilling: s.Bool("disable-ram-billing-notify-checks"),
+		GenesisIntrinsics: s.Texts("genesis-intrinsic"), MissingIntrinsics: s.Bool("allow-missing-intrinsics"),
 		Policy: execute.Policy{
 			Leeway: s.signed("subjective-cpu-leeway-us", time.Microsecond), GreylistLimit: uint32(s.Uint("greylist-limit")),
 		},
 	}
-	var names, lists, features error
+	var names, lists, features, intrinsics error
+	if err := o.CheckGenesis(); err != nil {
+		intrinsics = control.NewBadOption("genesis-intrinsic: %s", err)
+	}
 	o.TrustedProducers, names = s.names("trusted-producer")
 	o.Lists, lists = s.lists()
 	o.Features, features = feature.Load(s.Under(s.ConfigDir, "protocol-features-dir"), true, s.log)
-	return o, errors.Join(names, lists, features)
+	return o, errors.Join(names, lists, features, intrinsics)
 }
 
 // lists are who and what may not. The error names all that is none.

@@ -109,7 +109,7 @@ func (s *settings) http(v Version, producing bool) (*HTTP, error) {
 	}
 	h.Server = dialect.Options{
 		MaxBody: int64(s.Uint("max-body-size")), MaxBytesInFlight: bytes, MaxConnections: int(s.Int("http-max-in-flight-requests")),
-		AnyHost: !s.Bool("http-validate-host"), Hosts: s.Texts("http-alias"), NoReuse: !s.Bool("http-keep-alive"), Server: "nodeos/" + v.Short,
+		AnyHost: !s.Bool("http-validate-host"), Hosts: s.Texts("http-alias"), NoReuse: !s.Bool("http-keep-alive"), Server: serverName(v),
 		AllowOrigin: s.Text("access-control-allow-origin"), AllowHeaders: s.Text("access-control-allow-headers"),
 		MaxAge: s.Text("access-control-max-age"), AllowCredentials: s.Bool("access-control-allow-credentials"), Log: s.logs.Logger("http_plugin"),
 	}
@@ -131,6 +131,9 @@ func (s *settings) http(v Version, producing bool) (*HTTP, error) {
 	}
 	return h, s.categoryAddresses(h)
 }
+
+// serverName is the Server header of answers.
+func serverName(v Version) string { return "nodeos/" + v.Short }
 
 // readers is how many read-only transactions are executed at once; 0 if they are not
 // served.

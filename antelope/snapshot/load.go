@@ -50,6 +50,16 @@ func ChainID(r *Reader) (types.Checksum256, error) {
 	return g.ChainID, nil
 }
 
+// Protocol returns what a snapshot says of the chain's protocol: active features, and what
+// contracts may import.
+func Protocol(r *Reader) (*state.ProtocolState, error) {
+	row := new(protocolRow)
+	if err := one(r, protocolSection, row); err != nil {
+		return nil, err
+	}
+	return &row.ProtocolState, nil
+}
+
 // global reads the global properties; version 2 has the chain's id only as the
 // hash of its genesis state.
 func global(r *Reader) (*state.GlobalProperty, error) {

@@ -1,6 +1,10 @@
 package intrinsic
 
-import "tarn/antelope/types"
+import (
+	"time"
+
+	"tarn/antelope/types"
+)
 
 // Apply is what the host functions know of the receiver's run that they are called
 // from: the value of [wasm.Call.Context], always by pointer. The chain fills one
@@ -342,4 +346,8 @@ type Surroundings interface {
 	// CheckTime fails when the transaction may not go on (Leap:
 	// transaction_context::checktime). Long host functions call it.
 	CheckTime() error
+
+	// CheckTimeFor fails when the transaction may not go on for so long. It is asked
+	// before work that cannot be stopped.
+	CheckTimeFor(work time.Duration) error
 }

@@ -128,12 +128,12 @@ func entries() []entry {
 	return slices.Concat(
 		actionEntries(), consoleEntries(), memoryEntries(), transactionEntries(),
 		permissionEntries(), privilegedEntries(), databaseEntries(),
-		cryptoEntries(), primitiveEntries(), integerEntries(), quadEntries(),
+		cryptoEntries(), primitiveEntries(), integerEntries(), quadEntries(), forkEntries(),
 	)
 }
 
-// Functions returns all host functions of Leap 5.0, those that no chain allows yet
-// among them. Their bodies expect [wasm.Call.Context] to be an [*Apply].
+// Functions returns all host functions of Leap 5.0 and of its forks, those that a chain does
+// not allow, or not yet, among them. Their bodies expect [wasm.Call.Context] to be an [*Apply].
 func Functions() []wasm.Function {
 	var list []wasm.Function
 	for _, e := range entries() {

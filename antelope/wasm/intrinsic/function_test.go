@@ -110,6 +110,11 @@ func TestEveryFunctionIsAllowedSometimeAndOnce(t *testing.T) {
 	if len(Genesis()) != 168 {
 		t.Errorf("%d functions at genesis, want 168", len(Genesis()))
 	}
+	for _, f := range Forks() {
+		for _, n := range f.Functions {
+			count[n]++
+		}
+	}
 	for _, names := range added {
 		for _, n := range strings.Fields(names) {
 			count[n]++
@@ -411,7 +416,7 @@ func TestEveryFunctionDoesItsWork(t *testing.T) {
 	tests := map[string]behaviour{}
 	for _, part := range []map[string]behaviour{
 		actionBehaviours(), consoleBehaviours(), memoryBehaviours(), transactionBehaviours(), permissionBehaviours(),
-		privilegedBehaviours(), databaseBehaviours(), cryptoBehaviours(), primitiveBehaviours(), builtinBehaviours(),
+		privilegedBehaviours(), databaseBehaviours(), cryptoBehaviours(), primitiveBehaviours(), builtinBehaviours(), forkBehaviours(),
 	} {
 		for n, b := range part {
 			if tests[n] != nil {

@@ -3,7 +3,7 @@ package intrinsic
 import "slices"
 
 // genesis is what contracts may import before any protocol feature is active, in
-// the order of Leap's genesis_intrinsics.cpp, which new chains put into their state.
+// the order of Leap's genesis_intrinsics.cpp, which new chains of Leap put into their state.
 var genesis = [...]string{
 	"__ashrti3", "__lshlti3", "__lshrti3", "__ashlti3", "__divti3", "__udivti3", "__modti3", "__umodti3",
 	"__multi3", "__addtf3", "__subtf3", "__multf3", "__divtf3", "__eqtf2", "__netf2", "__getf2", "__gttf2",
@@ -40,5 +40,6 @@ var genesis = [...]string{
 }
 
 // Genesis returns the functions that contracts may import before any protocol feature
-// is active. Which ones a feature adds, package feature knows.
+// is active, as Leap has them; [GenesisOf] adds those of a chain. Which ones a feature adds,
+// package feature knows.
 func Genesis() []string { return slices.Clone(genesis[:]) }

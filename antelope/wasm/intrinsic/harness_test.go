@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"testing"
+	"time"
 
 	"tarn/antelope/exception"
 	"tarn/antelope/serial"
@@ -36,7 +37,8 @@ type fake struct {
 	keyTypes           int
 	maxSignature       uint32
 	printed            []byte
-	timeLeft           int // calls of CheckTime until it fails
+	timeLeft           int           // calls of CheckTime until it fails
+	timeFor            time.Duration // the longest work that CheckTimeFor lets begin
 	actions            []types.Action
 	deferred           *types.Transaction
 	keys               []types.PublicKey
@@ -197,7 +199,13 @@ func (f *fake) FeatureActivated(d types.Checksum256) bool {
 func (f *fake) ActiveProducers() []types.Name { return f.producers }
 func (f *fake) KeyTypes() (int, error)        { return f.keyTypes, f.err }
 func (f *fake) MaxSignatureSize() uint32      { return f.maxSignature }
-func (f *fake) Print(text []byte)             { f.printed = append(f.printed, text...) }
+func (f *fake) CheckTimeFor(work time.Duration) error {
+	if work > f.timeFor {
+		return exception.New(exception.Deadline, "time would be up")
+	}
+	return nil
+}
+func (f *fake) Print(text []byte) { f.printed = append(f.printed, text...) }
 func (f *fake) CheckTime() error {
 	if f.timeLeft--; f.timeLeft < 0 {
 		return exception.New(exception.Deadline, "time is up")

@@ -30,6 +30,7 @@ var signatures = []struct{ name, rule, args, result string }{
 	{"sha1", "anywhere", "chars ref20", "-"},
 	{"sha512", "anywhere", "chars ref64", "-"},
 	{"ripemd160", "anywhere", "chars ref20", "-"},
+	{"verify_rsa_sha256_sig", "anywhere", "chars chars chars chars", "i32"},
 	{"check_transaction_authorization", "aware", "chars chars chars", "i32"},
 	{"check_permission_authorization", "aware", "u64 u64 chars chars u64", "i32"},
 	{"get_permission_last_used", "aware", "u64 u64", "i64"},

@@ -1,0 +1,67 @@
+package execute
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tarn/antelope/feature"
+	"tarn/antelope/state"
+	"tarn/antelope/wasm/intrinsic"
+)
+
+// CheckProtocol compares what a state names with what this program has, and returns an error
+// that names all that is missing: protocol features that are active, and host functions that
+// contracts may import. With MissingIntrinsics the latter are a warning in the log.
+func (o *Options) CheckProtocol(p *state.ProtocolState) error {
+	set, err := o.features()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, a := range p.Activated {
+		if set.Find(a.Digest) == nil {
+			errs = append(errs, fmt.Errorf("this network needs the protocol feature %s, active since block %d, which this program does not know: "+
+				"its blocks cannot be applied", a.Digest, a.Block))
+		}
+	}
+	if missing := intrinsic.Missing(p.Intrinsics); len(missing) > 0 {
+		names := strings.Join(missing, ", ")
+		if o.MissingIntrinsics {
+			o.logger().Warn("The state lists host functions that this program lacks: blocks that call them cannot be applied", "functions", names)
+		} else {
+			errs = append(errs, fmt.Errorf("this network needs %s, which this program does not have: blocks that call it cannot be applied "+
+				"(allow-missing-intrinsics starts the node all the same)", names))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// CheckGenesis returns an error that names the functions of GenesisIntrinsics which this program
+// does not have.
+func (o *Options) CheckGenesis() error {
+	if missing := intrinsic.Missing(o.GenesisIntrinsics); len(missing) > 0 {
+		return fmt.Errorf("this program has no function %s", strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+// ForkVersion is what the node of the fork calls itself whose functions a state allows; empty
+// for Leap's.
+func ForkVersion(p *state.ProtocolState) string {
+	for _, f := range intrinsic.Forks() {
+		if slices.ContainsFunc(f.Functions, func(name string) bool { return listed(p.Intrinsics, name) }) {
+			return f.Version
+		}
+	}
+	return ""
+}
+
+// features are the protocol features that are recognised.
+func (o *Options) features() (*feature.Set, error) {
+	if o.Features != nil {
+		return o.Features, nil
+	}
+	return feature.Builtins()
+}
