@@ -59,11 +59,6 @@ func chainRules() []Option {
 		{Name: "api-accept-transactions", Kind: Bool, Default: "true", Help: "Take transactions from the API, and relay valid ones."},
 		{Name: "validation-mode", Kind: Choice, Choices: []string{"full", "light"}, Default: "full",
 			Help: "full: every block is checked whole.\nlight: every header is checked; the transactions in signed blocks are trusted\n"},
-		{Name: "genesis-intrinsic", Kind: Texts, Composing: true,
-			Help: "A host function that contracts of a new chain may import besides those of Leap, as the chain's own node has it in its program (may be given many times).\n" +
-				"WAX's networks need none of these. A state or a snapshot brings its own list."},
-		{Name: "allow-missing-intrinsics", Kind: Switch,
-			Help: "Start on a state or a snapshot that lists host functions which this program lacks. Blocks that call them cannot be applied."},
 		{Name: "disable-ram-billing-notify-checks", Kind: Switch,
 			Help: "Let contracts bill RAM to others while they are being notified, which is otherwise refused subjectively."},
 		{Name: "maximum-variable-signature-length", Kind: Uint32, Default: "16384", Help: "The most that the variable parts of a signature may take, in bytes"},

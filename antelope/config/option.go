@@ -93,6 +93,11 @@ func ownOptions() []Option {
 			Help: "Bound (in MiB) of the memory for changed pages of the state, which only a checkpoint gives back; 0 for half of what the machine or the container has. For mapped_private."},
 		{Name: "dashboard-address", Kind: Text,
 			Help: "host:port of a page that shows what the node does: disk, memory, processor, chain, peers, API; empty for none. It asks nobody who they are: keep it on the machine (127.0.0.1:8887)."},
+		{Name: "genesis-intrinsic", Kind: Texts, Composing: true,
+			Help: "A host function that contracts of a new chain may import besides those of Leap, as the chain's own node has it in its program (may be given many times).\n" +
+				"WAX's networks need none of these. A state or a snapshot brings its own list."},
+		{Name: "allow-missing-intrinsics", Kind: Switch,
+			Help: "Start on a state or a snapshot that lists host functions which this program lacks. Blocks that call them cannot be applied."},
 		{Name: "reported-version", Kind: Text,
 			Help: "Version that --version, get_info and the metrics report, for clients that compare it. Not given, it is v5.0.3, and on WAX's networks v5.0.3wax01."},
 		{Name: "log-format", Kind: Choice, Choices: []string{"text", "json"}, Default: "text",

@@ -263,30 +263,11 @@ func (n *Node) loadSnapshot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	id, err := snapshot.ChainID(r)
+	id, err := n.checkSnapshot(r)
 	if err != nil {
-		return fmt.Errorf("snapshot %s: %w", n.o.Snapshot, err)
-	}
-	protocol, err := snapshot.Protocol(r)
-	if err == nil {
-		err = n.o.Chain.CheckProtocol(protocol)
-	}
-	if err != nil {
-		return fmt.Errorf("snapshot %s: %w", n.o.Snapshot, err)
+		return err
 	}
 	_, _, logged := n.log.Head()
-	if logID, ok := n.log.ChainID(); ok && logID != id {
-		return fmt.Errorf("snapshot chain ID (%s) does not match the chain ID (%s) in the block log", id, logID)
-	}
-	head, err := snapshot.Header(r)
-	if err != nil {
-		return fmt.Errorf("snapshot %s: %w", n.o.Snapshot, err)
-	}
-	if last, _, _ := n.log.Head(); logged && (n.log.First() > head.BlockNum+1 || head.BlockNum > last) {
-		return fmt.Errorf("Block log is provided with snapshot but does not contain the head block from the snapshot nor a block right after it: "+
-			"the snapshot is of block %d, the log has blocks %d to %d; name a newer snapshot, or move the log away from %s",
-			head.BlockNum, n.log.First(), last, n.o.BlocksDir)
-	}
 	path, err := filepath.Abs(n.o.Snapshot)
 	if err != nil {
 		return err
@@ -323,6 +304,35 @@ func (n *Node) loadSnapshot(ctx context.Context) error {
 	}
 	watch.Done("Finished initialization from snapshot", "block", n.chain.Head().BlockNum, "id", n.chain.Head().ID)
 	return nil
+}
+
+// checkSnapshot refuses a snapshot that this program cannot go on from, or that does not fit the
+// block log. It returns the chain's id.
+func (n *Node) checkSnapshot(r *snapshot.Reader) (types.Checksum256, error) {
+	id, err := snapshot.ChainID(r)
+	if err != nil {
+		return id, fmt.Errorf("snapshot %s: %w", n.o.Snapshot, err)
+	}
+	protocol, err := snapshot.Protocol(r)
+	if err == nil {
+		err = n.o.Chain.CheckProtocol(protocol)
+	}
+	if err != nil {
+		return id, fmt.Errorf("snapshot %s: %w", n.o.Snapshot, err)
+	}
+	if logID, ok := n.log.ChainID(); ok && logID != id {
+		return id, fmt.Errorf("snapshot chain ID (%s) does not match the chain ID (%s) in the block log", id, logID)
+	}
+	head, err := snapshot.Header(r)
+	if err != nil {
+		return id, fmt.Errorf("snapshot %s: %w", n.o.Snapshot, err)
+	}
+	if last, _, logged := n.log.Head(); logged && (n.log.First() > head.BlockNum+1 || head.BlockNum > last) {
+		return id, fmt.Errorf("Block log is provided with snapshot but does not contain the head block from the snapshot nor a block right after it: "+
+			"the snapshot is of block %d, the log has blocks %d to %d; name a newer snapshot, or move the log away from %s",
+			head.BlockNum, n.log.First(), last, n.o.BlocksDir)
+	}
+	return id, nil
 }
 
 // forgetReversible drops the reversible blocks that an earlier node left, as nodeos does
