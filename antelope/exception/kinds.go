@@ -37,6 +37,9 @@ var (
 	IllFormedProtocolFeatureActivation            = &Kind{Code: 3030011, Name: "ill_formed_protocol_feature_activation", What: "Block includes an ill-formed protocol feature activation extension", Base: BlockValidate}
 	InvalidBlockExtension                         = &Kind{Code: 3030012, Name: "invalid_block_extension", What: "Invalid block extension", Base: BlockValidate}
 	IllFormedAdditionalBlockSignaturesExtension   = &Kind{Code: 3030013, Name: "ill_formed_additional_block_signatures_extension", What: "Block includes an ill-formed additional block signature extension", Base: BlockValidate}
+	InvalidQCClaim                                = &Kind{Code: 3030014, Name: "invalid_qc_claim", What: "Block includes an invalid QC claim", Base: BlockValidate}
+	InvalidQC                                     = &Kind{Code: 3030015, Name: "invalid_qc", What: "Block includes an invalid QC", Base: BlockValidate}
+	InvalidQCSignature                            = &Kind{Code: 3030016, Name: "invalid_qc_signature", What: "Block includes an invalid QC signature", Base: BlockValidate}
 	Transaction                                   = &Kind{Code: 3040000, Name: "transaction_exception", What: "Transaction exception", Base: ChainException}
 	TxDecompressionError                          = &Kind{Code: 3040001, Name: "tx_decompression_error", What: "Error decompressing transaction", Base: Transaction}
 	TxNoAction                                    = &Kind{Code: 3040002, Name: "tx_no_action", What: "Transaction should have at least one normal action", Base: Transaction}
