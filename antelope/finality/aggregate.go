@@ -1,0 +1,247 @@
+package finality
+
+import (
+	"tarn/antelope/crypto"
+	"tarn/antelope/types"
+)
+
+// Vote is a finalizer's vote for a block (Spring: vote_message.hpp).
+type Vote struct {
+	Block     types.Checksum256
+	Strong    bool
+	Key       types.BLSPublicKey
+	Signature types.BLSSignature
+}
+
+// Result is what became of a vote.
+type Result uint8
+
+// What becomes of votes.
+const (
+	Counted   Result = iota // it was good, and is one more
+	Duplicate               // that finalizer has voted for the block
+	Unknown                 // its key is in neither policy
+	Invalid                 // its signature is not that of the key
+)
+
+// tally is how far a policy's votes for a block have come (Spring: qc.hpp, state_t). A tally that
+// can never be strong any more is final.
+type tally uint8
+
+const (
+	open      tally = iota // no quorum, and a strong one is possible
+	weakOpen               // no quorum, and so many weak votes that none can be strong
+	weak                   // a quorum that is weak, and may become strong
+	weakFinal              // a quorum that stays weak
+	strong                 // a strong quorum
+)
+
+// votes are those of one policy for one block.
+type votes struct {
+	policy       *types.FinalizerPolicy
+	strong, weak voted
+	state        tally
+	received     *types.QCSignature // that came with a block; nil for none
+}
+
+// voted are votes of one kind, and their signatures' sum.
+type voted struct {
+	bits   []int
+	set    map[int]bool
+	weight uint64
+	sum    types.BLSSignature
+}
+
+func newVotes(p *types.FinalizerPolicy) *votes {
+	return &votes{policy: p, strong: voted{set: map[int]bool{}}, weak: voted{set: map[int]bool{}}}
+}
+
+// maxWeak is the weight of weak votes beyond which no strong quorum is possible. nodeos adds
+// the weights up in 32 bits with a sign, and so do we, as nodes must agree about which certificate
+// they make.
+func (v *votes) maxWeak() uint64 {
+	var sum int32
+	for i := range v.policy.Finalizers {
+		sum = int32(uint64(int64(sum)) + v.policy.Finalizers[i].Weight)
+	}
+	return uint64(int64(sum)) - v.policy.Threshold
+}
+
+// index is the place of a key, -1 if it is not in the policy.
+func (v *votes) index(key *types.BLSPublicKey) int {
+	for i := range v.policy.Finalizers {
+		if v.policy.Finalizers[i].Key == *key {
+			return i
+		}
+	}
+	return -1
+}
+
+func (v *votes) has(i int) bool { return v.strong.set[i] || v.weak.set[i] }
+
+// add counts a vote whose signature was verified, of a finalizer that has not voted.
+func (v *votes) add(i int, x *Vote) bool {
+	to := &v.weak
+	if x.Strong {
+		to = &v.strong
+	}
+	sum, ok := crypto.BLSAdd(to.sum, x.Signature)
+	if !ok {
+		return false
+	}
+	to.sum, to.set[i], to.bits = sum, true, append(to.bits, i)
+	to.weight += v.policy.Finalizers[i].Weight
+	v.step(x.Strong)
+	return true
+}
+
+// step moves the state on after a vote.
+func (v *votes) step(isStrong bool) {
+	quorum := v.strong.weight+v.weak.weight >= v.policy.Threshold
+	switch {
+	case isStrong && v.strong.weight >= v.policy.Threshold && (v.state == open || v.state == weakOpen || v.state == weak):
+		v.state = strong
+	case isStrong && quorum && v.state == open:
+		v.state = weak
+	case isStrong && quorum && v.state == weakOpen:
+		v.state = weakFinal
+	case isStrong:
+	case v.state == weak:
+		if v.weak.weight >= v.maxWeak() {
+			v.state = weakFinal
+		}
+	case v.state == open || v.state == weakOpen:
+		if quorum {
+			v.state = weak
+		}
+		if v.weak.weight > v.maxWeak() {
+			switch v.state {
+			case weak:
+				v.state = weakFinal
+			case open:
+				v.state = weakOpen
+			}
+		}
+	}
+}
+
+// own is the certificate of the votes that were counted, nil without a quorum.
+func (v *votes) own() *types.QCSignature {
+	n := len(v.policy.Finalizers)
+	switch v.state {
+	case strong:
+		return &types.QCSignature{Strong: types.NewBitset(n, v.strong.bits...), Signature: v.strong.sum}
+	case weak, weakFinal:
+		sum, _ := crypto.BLSAdd(v.strong.sum, v.weak.sum) // both are sums of points
+		return &types.QCSignature{Strong: types.NewBitset(n, v.strong.bits...), Weak: types.NewBitset(n, v.weak.bits...), Signature: sum}
+	}
+	return nil
+}
+
+// best is the better one of the certificate that was received and the own one; a strong one is
+// better, and the received one if they are equal.
+func (v *votes) best() *types.QCSignature {
+	own := v.own()
+	if own == nil || v.received != nil && (!v.received.IsWeak() || own.IsWeak()) {
+		return v.received
+	}
+	return own
+}
+
+// receive keeps a certificate that is better than the one that was received before.
+func (v *votes) receive(s *types.QCSignature) bool {
+	if v.received == nil || v.received.IsWeak() && !s.IsWeak() {
+		v.received = s
+		return true
+	}
+	return false
+}
+
+// Aggregate sums up the votes for one block (Spring: aggregating_qc_t). One goroutine at a time
+// uses it.
+type Aggregate struct {
+	block           types.Checksum256
+	digest          types.Checksum256
+	active, pending *votes // pending is nil for none
+}
+
+// NewAggregate makes one for a block, without votes.
+func NewAggregate(s *State) *Aggregate {
+	a := &Aggregate{block: s.ID, digest: s.Digest(), active: newVotes(s.Finalizers)}
+	if s.Pending != nil {
+		a.pending = newVotes(s.Pending.Policy)
+	}
+	return a
+}
+
+// parts are the policies' votes.
+func (a *Aggregate) parts() []*votes {
+	if a.pending == nil {
+		return []*votes{a.active}
+	}
+	return []*votes{a.active, a.pending}
+}
+
+// Find tells whether a vote's key is in a policy and has not voted: only such a vote's signature
+// is worth verifying.
+func (a *Aggregate) Find(x *Vote) Result {
+	result := Unknown
+	for _, v := range a.parts() {
+		switch i := v.index(&x.Key); {
+		case i < 0:
+		case v.has(i):
+			return Duplicate
+		default:
+			result = Counted
+		}
+	}
+	return result
+}
+
+// Verify verifies a vote's signature. Any goroutine may call it at any time.
+func (a *Aggregate) Verify(x *Vote) bool {
+	message := a.digest[:]
+	if !x.Strong {
+		message = WeakMessage(a.digest)
+	}
+	return crypto.BLSVerify([]crypto.BLSSigners{{Keys: []types.BLSPublicKey{x.Key}, Message: message}}, &x.Signature)
+}
+
+// Add counts a vote whose signature was verified.
+func (a *Aggregate) Add(x *Vote) Result {
+	if r := a.Find(x); r != Counted {
+		return r
+	}
+	for _, v := range a.parts() {
+		if i := v.index(&x.Key); i >= 0 && !v.add(i, x) {
+			return Invalid
+		}
+	}
+	return Counted
+}
+
+// Receive keeps a certificate for the block, which was checked and verified. It tells whether it is
+// better than what was received before.
+func (a *Aggregate) Receive(qc *types.QuorumCertificate) bool {
+	better := a.active.receive(&qc.Active)
+	if a.pending != nil && qc.Pending != nil {
+		better = a.pending.receive(qc.Pending) || better
+	}
+	return better
+}
+
+// Best is the best certificate for the block; nil as long as a policy has no quorum.
+func (a *Aggregate) Best() *types.QuorumCertificate {
+	qc := &types.QuorumCertificate{Block: types.BlockNum(a.block)}
+	active := a.active.best()
+	if active == nil {
+		return nil
+	}
+	qc.Active = *active
+	if a.pending != nil {
+		if qc.Pending = a.pending.best(); qc.Pending == nil {
+			return nil
+		}
+	}
+	return qc
+}
