@@ -41,7 +41,6 @@ type votes struct {
 	policy       *types.FinalizerPolicy
 	strong, weak voted
 	state        tally
-	received     *types.QCSignature // that came with a block; nil for none
 }
 
 // voted are votes of one kind, and their signatures' sum.
@@ -125,36 +124,18 @@ func (v *votes) step(isStrong bool) {
 	}
 }
 
-// own is the certificate of the votes that were counted, nil without a quorum.
-func (v *votes) own() *types.QCSignature {
+// quorum tells whether the votes are enough for a certificate.
+func (v *votes) quorum() bool { return v.state >= weak }
+
+// signature is that of the votes that were counted: of the strong ones, or of all.
+func (v *votes) signature(all bool) types.QCSignature {
 	n := len(v.policy.Finalizers)
-	switch v.state {
-	case strong:
-		return &types.QCSignature{Strong: types.NewBitset(n, v.strong.bits...), Signature: v.strong.sum}
-	case weak, weakFinal:
-		sum, _ := crypto.BLSAdd(v.strong.sum, v.weak.sum) // both are sums of points
-		return &types.QCSignature{Strong: types.NewBitset(n, v.strong.bits...), Weak: types.NewBitset(n, v.weak.bits...), Signature: sum}
+	s := types.QCSignature{Strong: types.NewBitset(n, v.strong.bits...), Signature: v.strong.sum}
+	if all {
+		s.Weak = types.NewBitset(n, v.weak.bits...)
+		s.Signature, _ = crypto.BLSAdd(v.strong.sum, v.weak.sum) // both are sums of points
 	}
-	return nil
-}
-
-// best is the better one of the certificate that was received and the own one; a strong one is
-// better, and the received one if they are equal.
-func (v *votes) best() *types.QCSignature {
-	own := v.own()
-	if own == nil || v.received != nil && (!v.received.IsWeak() || own.IsWeak()) {
-		return v.received
-	}
-	return own
-}
-
-// receive keeps a certificate that is better than the one that was received before.
-func (v *votes) receive(s *types.QCSignature) bool {
-	if v.received == nil || v.received.IsWeak() && !s.IsWeak() {
-		v.received = s
-		return true
-	}
-	return false
+	return s
 }
 
 // Aggregate sums up the votes for one block (Spring: aggregating_qc_t). One goroutine at a time
@@ -162,7 +143,8 @@ func (v *votes) receive(s *types.QCSignature) bool {
 type Aggregate struct {
 	block           types.Checksum256
 	digest          types.Checksum256
-	active, pending *votes // pending is nil for none
+	active, pending *votes                   // pending is nil for none
+	received        *types.QuorumCertificate // that came with a block; nil for none
 }
 
 // NewAggregate makes one for a block, without votes.
@@ -220,28 +202,42 @@ func (a *Aggregate) Add(x *Vote) Result {
 	return Counted
 }
 
-// Receive keeps a certificate for the block, which was checked and verified. It tells whether it is
-// better than what was received before.
+// Receive keeps a certificate for the block, which was checked and verified, if it is the first, or
+// strong where the one before is weak. It tells whether it kept it.
 func (a *Aggregate) Receive(qc *types.QuorumCertificate) bool {
-	better := a.active.receive(&qc.Active)
-	if a.pending != nil && qc.Pending != nil {
-		better = a.pending.receive(qc.Pending) || better
+	if a.received != nil && (a.received.IsStrong() || !qc.IsStrong()) {
+		return false
 	}
-	return better
+	a.received = qc
+	return true
 }
 
-// Best is the best certificate for the block; nil as long as a policy has no quorum.
+// Best is the better one of the certificate that was received and that of the own votes: a strong
+// one, and the received one if they are equal. It is nil as long as there is none.
+//
+// nodeos chooses for each policy by itself. What it puts together so may not be valid: a finalizer of
+// both policies must have voted in both parts, or in none.
 func (a *Aggregate) Best() *types.QuorumCertificate {
-	qc := &types.QuorumCertificate{Block: types.BlockNum(a.block)}
-	active := a.active.best()
-	if active == nil {
-		return nil
+	own := a.own()
+	if own == nil || a.received != nil && (a.received.IsStrong() || !own.IsStrong()) {
+		return a.received
 	}
-	qc.Active = *active
-	if a.pending != nil {
-		if qc.Pending = a.pending.best(); qc.Pending == nil {
+	return own
+}
+
+// own is the certificate of the votes that were counted; nil as long as a policy has no quorum. If
+// one part must have its weak votes, so has the other.
+func (a *Aggregate) own() *types.QuorumCertificate {
+	all := false
+	for _, v := range a.parts() {
+		if !v.quorum() {
 			return nil
 		}
+		all = all || v.state != strong
+	}
+	qc := &types.QuorumCertificate{Block: types.BlockNum(a.block), Active: a.active.signature(all)}
+	if a.pending != nil {
+		qc.Pending = new(a.pending.signature(all))
 	}
 	return qc
 }

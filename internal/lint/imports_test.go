@@ -59,6 +59,7 @@ var rules = []rule{
 	{"antelope/space", []string{"probe", "internal/..."}},
 	{"antelope/config", []string{"antelope/control", "store/vfs", "internal/..."}},
 	{"antelope/feature", []string{"antelope/exception", "antelope/serial", "antelope/types", "antelope/variant", "store/vfs", "internal/..."}},
+	{"antelope/finality", []string{"antelope/consensus", "antelope/crypto", "antelope/exception", "antelope/feature", "antelope/serial", "antelope/types", "store/vfs", "internal/..."}},
 	{"antelope/consensus", []string{"antelope/...", "store/vfs", "internal/..."}},
 	{"antelope/producer", []string{"antelope/...", "store/vfs", "writer", "internal/..."}},
 	// What executes knows no forks and no logs. Transactions that leave nothing run above a view.
