@@ -28,7 +28,8 @@ type scene struct {
 	state    *memory
 	keys     []*ecdsa.PrivateKey
 	blocks   []sceneBlock
-	now      *memory // the state as the transactions so far leave it
+	calls    []Message // on the state after the blocks, each for itself
+	now      *memory   // the state as the transactions so far leave it
 }
 
 // sceneBlock is a block of a scene.
@@ -59,7 +60,23 @@ func newScene(seed uint64) *scene {
 	for i := range 1 + s.IntN(3) {
 		s.block(inter.BlockNumber(first + uint64(i)))
 	}
+	for range s.IntN(4) {
+		s.calls = append(s.calls, s.call())
+	}
 	return s
+}
+
+// call makes a message of anybody.
+func (s *scene) call() Message {
+	m := Message{From: s.Someone(), Gas: s.gas(), Price: new(big.Int), Value: big.NewInt(int64(s.IntN(8) / 4 * s.IntN(5))), Data: s.Part(s.IntN(4), true), Unchecked: true}
+	if s.Chance(80) {
+		to := s.Someone()
+		m.To = &to
+	}
+	if s.Chance(20) {
+		m.From = params.SystemAddress
+	}
+	return m
 }
 
 // heights makes upgrades, mostly one that holds for all, sometimes such that come and go
