@@ -51,7 +51,7 @@ func NewBlock(h Header, s State, a *Analyses) *Block {
 		GetHash:     h.blockHash,
 		GasLimit:    math.MaxUint64,
 		BlockNumber: new(big.Int).SetUint64(uint64(h.Number)),
-		Time:        h.seconds(),
+		Time:        h.Time.Seconds(),
 		Difficulty:  big.NewInt(1),
 		BaseFee:     h.BaseFee,
 	}

@@ -2,7 +2,6 @@ package evm
 
 import (
 	"math/big"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -87,10 +86,6 @@ func Signer(config *params.ChainConfig, number inter.BlockNumber) types.Signer {
 	}
 	return types.NewEIP155Signer(config.ChainID)
 }
-
-// seconds is the block's time as contracts see it. go-opera divides it as a signed
-// number.
-func (h *Header) seconds() uint64 { return uint64(int64(h.Time) / int64(time.Second)) }
 
 // blockHash answers BLOCKHASH.
 func (h *Header) blockHash(number uint64) common.Hash {

@@ -34,7 +34,7 @@ var faults = []planted.Fault{
 	{"transfers of nothing touch nobody", "block.go", "	s.SubBalance(from, value", "	if value.IsZero() {\n		return\n	}\n	s.SubBalance(from, value"},
 	{"the difficulty is none", "block.go", "big.NewInt(1),", "big.NewInt(0),"},
 	{"the gas limit is shown to be less", "block.go", "math.MaxUint64,", "math.MaxInt64,"},
-	{"the time is in nanoseconds", "header.go", "int64(h.Time) / int64(time.Second)", "int64(h.Time) / int64(time.Nanosecond)"},
+	{"the time is in nanoseconds", "../inter/inter.go", "int64(t) / 1e9", "int64(t) / 1"},
 	{"logs are counted anew for each transaction", "receipt.go", "firstLog: b.logs,", ""},
 	{"gas is counted anew for each transaction", "receipt.go", "r.CumulativeGasUsed = b.gasUsed", "r.CumulativeGasUsed = result.GasUsed"},
 	{"a contract's address is of the next nonce", "receipt.go", "tx.Nonce())", "tx.Nonce()+1)"},

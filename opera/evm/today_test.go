@@ -1,6 +1,7 @@
 package evm
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -13,6 +14,7 @@ import (
 	"github.com/holiman/uint256"
 
 	"tarn/opera/evm/evmtest"
+	"tarn/opera/state"
 )
 
 // pays calls an account with a value and keeps the result + 2 in a slot.
@@ -112,6 +114,26 @@ func TestRulesOfTodayAreNotOperas(t *testing.T) {
 				t.Fatalf("%v\n%s", err, difference(ours.words(), j.ask(s.words(true)).State))
 			}
 		})
+	}
+}
+
+// A balance that go-opera holds and a word does not makes no block: it would be another chain's.
+func TestABalanceBeyondAWordIsNoBlock(t *testing.T) {
+	s := still(nil, func(s *scene) []Tx {
+		most := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))
+		return []Tx{
+			s.sends(0, &DriverAddress, new(big.Int), asks(0xe30443bc, nobody[:], most.Bytes())),
+			s.sends(1, &nobody, big.NewInt(1), nil),
+		}
+	})
+	b := NewBlock(s.blocks[0].header, state.NewBlock(s.state.hashed()), NewAnalyses(1<<20))
+	defer b.Close()
+	txs := s.blocks[0].steps[0]
+	if _, err := b.Execute(txs[:1], nil); err != nil {
+		t.Fatal("the most that there can be: ", err)
+	}
+	if _, err := b.Execute(txs[1:], nil); !errors.Is(err, state.ErrBalance) {
+		t.Error("one more: ", err)
 	}
 }
 

@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -48,6 +49,10 @@ type Block struct {
 }
 
 var _ vm.StateDB = (*Block)(nil)
+
+// ErrBalance is the error of a block that gives an account more than there can be of any coin.
+// Only a network whose driver writes such balances has one.
+var ErrBalance = errors.New("a balance of 2^256 or more, which this node cannot hold and go-opera can: the network's driver (EvmWriter.setBalance) must not make one")
 
 type slotOf struct {
 	address common.Address
@@ -152,13 +157,16 @@ func (b *Block) SubBalance(address common.Address, amount *uint256.Int, _ tracin
 }
 
 // AddBalance implements vm.StateDB. Adding nothing to an empty account lets Finalise
-// remove it.
+// remove it. A sum of 2^256 or more, which go-opera's state holds and this one cannot, is an
+// error of the block: it must not begin anew from nothing.
 func (b *Block) AddBalance(address common.Address, amount *uint256.Int, _ tracing.BalanceChangeReason) uint256.Int {
 	o := b.have(address)
 	was := o.account.Balance
 	if !amount.IsZero() {
 		b.note(undo{kind: undoBalance, object: o, balance: was})
-		o.account.Balance.Add(&was, amount)
+		if _, over := o.account.Balance.AddOverflow(&was, amount); over {
+			b.fail(fmt.Errorf("add %v to the balance of %v, which is %v: %w", amount, address, &was, ErrBalance))
+		}
 	} else if o.empty() {
 		b.touch(o)
 	}
