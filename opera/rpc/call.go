@@ -61,6 +61,9 @@ func (o *StateOverride) apply(b *state.Block) error {
 		if a.State != nil && a.StateDiff != nil {
 			return fmt.Errorf("account %s has both 'state' and 'stateDiff'", address.Hex())
 		}
+		if a.State != nil {
+			b.SetStorage(address, *a.State)
+		}
 		if a.StateDiff != nil {
 			for slot, value := range *a.StateDiff {
 				b.SetState(address, slot, value)
@@ -68,39 +71,6 @@ func (o *StateOverride) apply(b *state.Block) error {
 		}
 	}
 	return nil
-}
-
-// overridden is a state with other storage in place of some accounts'.
-type overridden struct {
-	state.Source
-	slots map[common.Hash]map[common.Hash]common.Hash // by hashed address and slot
-}
-
-// source puts the storage that overrides replace before a state.
-func (o *StateOverride) source(of state.Source) state.Source {
-	if o == nil {
-		return of
-	}
-	with := overridden{of, map[common.Hash]map[common.Hash]common.Hash{}}
-	for address, a := range *o {
-		if a.State == nil {
-			continue
-		}
-		slots := map[common.Hash]common.Hash{}
-		for slot, value := range *a.State {
-			slots[crypto.Keccak256Hash(slot[:])] = value
-		}
-		with.slots[crypto.Keccak256Hash(address[:])] = slots
-	}
-	return with
-}
-
-// Slot implements state.Source.
-func (o overridden) Slot(address, slot common.Hash) (common.Hash, error) {
-	if slots, ok := o.slots[address]; ok {
-		return slots[slot], nil
-	}
-	return o.Source.Slot(address, slot)
 }
 
 // callee is what calls are executed on: the state after a block, seen as from that block.
@@ -134,7 +104,7 @@ func (v *view) callee(r BlockRef) (*callee, error) {
 func (c *callee) run(ctx context.Context, m *evm.Message, o *StateOverride, hooks *tracing.Hooks, limit time.Duration) (evm.Result, error) {
 	known, back := c.v.service.hashers.take()
 	defer back()
-	st := state.NewBlock(coded{o.source(c.source), c.v.service.codes}).Remember(known)
+	st := state.NewBlock(coded{c.source, c.v.service.codes}).Remember(known)
 	if err := o.apply(st); err != nil {
 		return evm.Result{}, err
 	}
@@ -189,37 +159,7 @@ func failure(r evm.Result) error {
 		}
 		return &reverted{text, r.Return}
 	}
-	return named(r.Err)
-}
-
-// named gives opcodes in errors the names that they have in the go-ethereum of go-opera,
-// which knows none that came after London, and three that were never real.
-func named(err error) error {
-	var invalid *vm.ErrInvalidOpCode
-	if !errors.As(err, &invalid) {
-		return err
-	}
-	const text = "invalid opcode: "
-	name := strings.TrimPrefix(err.Error(), text)
-	code := int(vm.StringToOp(name))
-	if vm.OpCode(code).String() != name {
-		if _, scanned := fmt.Sscanf(name, "opcode 0x%x not defined", &code); scanned != nil {
-			return err
-		}
-	}
-	switch code {
-	case 0xb0:
-		name = "PUSH"
-	case 0xb1:
-		name = "DUP"
-	case 0xb2:
-		name = "SWAP"
-	case int(vm.BASEFEE):
-		name = "BASEFEE"
-	default:
-		name = fmt.Sprintf("opcode 0x%x not defined", code)
-	}
-	return errors.New(text + name)
+	return r.Err
 }
 
 func (e ethCalls) Call(ctx context.Context, a TransactionArgs, r BlockRef, o *StateOverride) (hexutil.Bytes, error) {
@@ -414,7 +354,7 @@ func (v *view) accessList(ctx context.Context, a TransactionArgs, r BlockRef) (*
 		if tracer.Equal(last) {
 			out := &accessListJSON{AccessList: list, GasUsed: hexutil.Uint64(result.GasUsed)}
 			if result.Err != nil {
-				out.Error = named(result.Err).Error()
+				out.Error = result.Err.Error()
 			}
 			return out, nil
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -298,6 +299,14 @@ func (b *Block) SetState(address common.Address, slot, value common.Hash) common
 		o.set(slot, value)
 	}
 	return was
+}
+
+// SetStorage puts slots in the place of all that an account has, as if they had been there
+// before. The account is made if need be. It is for who asks what would be: nothing takes it
+// back, and it must come before the first transaction.
+func (b *Block) SetStorage(address common.Address, slots map[common.Hash]common.Hash) {
+	o := b.have(address)
+	o.wiped, o.slots, o.dirty = true, maps.Clone(slots), nil
 }
 
 // SelfDestruct implements vm.StateDB: the account loses its balance now, and is gone with
