@@ -60,6 +60,9 @@ func NewBlock(h Header, s State, a *Analyses) *Block {
 	}
 	b.writer.block, b.system.block = b, b
 	context.Transfer = b.writer.transfer
+	if h.Shown != nil {
+		h.Shown(&context)
+	}
 	b.machine = vm.NewEVM(context, s, h.Config, vm.Config{})
 	b.machine.SetJumpDestCache(a)
 	b.rules = b.machine.GetRules()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/core/vm"
 	"github.com/ethereum/go-ethereum/params"
 
 	"tarn/opera/inter"
@@ -22,6 +23,9 @@ type Header struct {
 	// BlockID returns the id of one of the 256 blocks before this one for BLOCKHASH, or
 	// zero if there is none. It may be called any number of times for the same block.
 	BlockID func(inter.BlockNumber) inter.EventID
+	// Shown, if not nil, changes what contracts see of the block, and by which number rules
+	// hold, for somebody who asks what would be.
+	Shown func(*vm.BlockContext)
 }
 
 // ChainConfig says which of Ethereum's upgrades hold on a network at which block

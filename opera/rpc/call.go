@@ -78,6 +78,10 @@ type callee struct {
 	v      *view
 	header *evm.Header
 	source state.Source
+	// within is the state amid a block in place of source's, with so many logs of the block;
+	// nil for that after the block. It is good for one call.
+	within *state.Block
+	logs   uint
 }
 
 func (v *view) callee(r BlockRef) (*callee, error) {
@@ -104,13 +108,16 @@ func (v *view) callee(r BlockRef) (*callee, error) {
 func (c *callee) run(ctx context.Context, m *evm.Message, o *StateOverride, hooks *tracing.Hooks, limit time.Duration) (evm.Result, error) {
 	known, back := c.v.service.hashers.take()
 	defer back()
-	st := state.NewBlock(coded{c.source, c.v.service.codes}).Remember(known)
+	st := c.within
+	if st == nil {
+		st = state.NewBlock(coded{c.source, c.v.service.codes}).Remember(known)
+	}
 	if err := o.apply(st); err != nil {
 		return evm.Result{}, err
 	}
 	var on evm.State = st
 	if hooks != nil {
-		on = hooked{st, hooks}
+		on = hooked{st, hooks, c.logs}
 	}
 	b := evm.NewBlock(*c.header, on, c.v.service.analyses)
 	defer b.Close()
