@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/big"
 	"strings"
 	"time"
 
@@ -12,10 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/tracing"
-	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/core/vm"
-	"github.com/ethereum/go-ethereum/crypto"
-	"github.com/ethereum/go-ethereum/eth/tracers/logger"
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
@@ -175,6 +171,9 @@ func (e ethCalls) Call(ctx context.Context, a TransactionArgs, r BlockRef, o *St
 		if err != nil {
 			return nil, err
 		}
+		if err := a.checkChain(v); err != nil {
+			return nil, err
+		}
 		m, err := a.message(e.s.limits.GasCap, c.header.BaseFee)
 		if err != nil {
 			return nil, err
@@ -219,6 +218,9 @@ func (v *view) estimate(ctx context.Context, a TransactionArgs, r BlockRef) (hex
 	most := mostGas(&v.Epoch().Rules)
 	if a.Gas != nil && uint64(*a.Gas) >= params.TxGas {
 		most = uint64(*a.Gas)
+	}
+	if err := a.checkChain(v); err != nil {
+		return 0, err
 	}
 	if a.bothPrices() {
 		return 0, errBothPrices
@@ -298,82 +300,4 @@ func (c *callee) affordable(a *TransactionArgs, most uint64) (uint64, error) {
 		most = min(most, gas.Uint64())
 	}
 	return most, nil
-}
-
-// accessListJSON is the list that a transaction would need.
-type accessListJSON struct {
-	AccessList types.AccessList `json:"accessList"`
-	Error      string           `json:"error,omitempty"`
-	GasUsed    hexutil.Uint64   `json:"gasUsed"`
-}
-
-func (e ethCalls) CreateAccessList(ctx context.Context, a TransactionArgs, r *BlockRef) (*accessListJSON, error) {
-	return read(e.s, func(v *view) (*accessListJSON, error) {
-		ref := refTo(Pending)
-		if r != nil {
-			ref = *r
-		}
-		ctx, cancel := context.WithTimeout(ctx, e.s.limits.RequestTime)
-		defer cancel()
-		return v.accessList(ctx, a, ref)
-	})
-}
-
-// accessList executes a call with the list of what the execution before used, until both are
-// the same.
-func (v *view) accessList(ctx context.Context, a TransactionArgs, r BlockRef) (*accessListJSON, error) {
-	c, err := v.callee(r)
-	if err != nil {
-		return nil, err
-	}
-	free := a.Gas == nil
-	if err := a.complete(ctx, v); err != nil {
-		return nil, err
-	}
-	to := crypto.CreateAddress(a.from(), uint64(*a.Nonce))
-	if a.To != nil {
-		to = *a.To
-	}
-	without := map[common.Address]struct{}{a.from(): {}, to: {}}
-	rules := v.Config().Rules(new(big.Int).SetUint64(uint64(c.header.Number)), false, 0)
-	for _, address := range vm.ActivePrecompiles(rules) {
-		without[address] = struct{}{}
-	}
-	last := logger.NewAccessListTracer(a.list(), without)
-	for {
-		list := last.AccessList()
-		if free {
-			a.Gas = nil
-			if err := a.complete(ctx, v); err != nil {
-				return nil, err
-			}
-		}
-		a.AccessList = &list
-		m, err := a.message(v.service.limits.GasCap, c.header.BaseFee)
-		if err != nil {
-			return nil, err
-		}
-		tracer := logger.NewAccessListTracer(list, without)
-		result, err := c.run(ctx, m, nil, tracer.Hooks(), v.service.limits.RequestTime)
-		if err != nil {
-			return nil, fmt.Errorf("failed to apply transaction: %v err: %v", a.transaction().Hash(), unsupplied(err))
-		}
-		if tracer.Equal(last) {
-			out := &accessListJSON{AccessList: list, GasUsed: hexutil.Uint64(result.GasUsed)}
-			if result.Err != nil {
-				out.Error = result.Err.Error()
-			}
-			return out, nil
-		}
-		last = tracer
-	}
-}
-
-// unsupplied is a refusal without the words around it.
-func unsupplied(err error) error {
-	var refusal *evm.Refusal
-	if errors.As(err, &refusal) {
-		return refusal
-	}
-	return err
 }

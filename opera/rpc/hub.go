@@ -33,7 +33,7 @@ type hub struct {
 // news is a block, or transactions that came into the pool, or what became of a connection.
 type news struct {
 	block inter.BlockNumber
-	txs   []common.Hash
+	txs   types.Transactions
 	peer  *p2p.PeerEvent
 }
 
@@ -67,6 +67,7 @@ type filter struct {
 type listener struct {
 	kind     kind
 	criteria Criteria
+	whole    bool // who hears of transactions gets all of them, not hashes
 	syncing  bool // what the listener of ofSync knows
 	send     func(any)
 	end      func() // like send; nothing is sent after it
@@ -97,11 +98,7 @@ func (h *hub) shown(first, last inter.BlockNumber) {
 }
 
 func (h *hub) added(txs types.Transactions) {
-	hashes := make([]common.Hash, len(txs))
-	for i, tx := range txs {
-		hashes[i] = tx.Hash()
-	}
-	h.push(news{txs: hashes})
+	h.push(news{txs: txs})
 }
 
 func (h *hub) push(n news) {
@@ -223,7 +220,11 @@ func (h *hub) read(n inter.BlockNumber) (*block, common.Hash, error) {
 	return f.b, f.root, err
 }
 
-func (h *hub) tellPending(hashes []common.Hash) {
+func (h *hub) tellPending(txs types.Transactions) {
+	hashes := make([]common.Hash, len(txs))
+	for i, tx := range txs {
+		hashes[i] = tx.Hash()
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, f := range h.filters {
@@ -233,8 +234,12 @@ func (h *hub) tellPending(hashes []common.Hash) {
 	}
 	for l := range h.live {
 		if l.kind == ofPending {
-			for _, hash := range hashes {
-				l.send(hash)
+			for i, hash := range hashes {
+				if l.whole {
+					l.send(pendingJSON(txs[i]))
+				} else {
+					l.send(hash)
+				}
 			}
 		}
 	}
@@ -337,7 +342,7 @@ func (h *hub) listen(l *listener) (func(), error) {
 func newHeadJSON(b *block, root common.Hash) json.RawMessage {
 	h := b.ethHeader(root)
 	h.ReceiptHash, h.Bloom = b.receipts, b.bloom
-	text, err := json.Marshal(headOf(h, common.Hash(b.ID)))
+	text, err := json.Marshal(headOf(h, b))
 	if err != nil {
 		return nil
 	}

@@ -347,6 +347,9 @@ func (d debugTraces) TraceCall(ctx context.Context, a TransactionArgs, r *BlockR
 		if err != nil {
 			return nil, err
 		}
+		if err := a.checkChain(v); err != nil {
+			return nil, err
+		}
 		m, err := a.message(d.s.limits.GasCap, c.BlockOverrides.baseFee(on.header))
 		if err != nil {
 			return nil, err
