@@ -54,8 +54,8 @@ func (s *system) need() {
 // enter moves the value of a call as the machine does for others. What the caller lacks, a
 // contract in the callee's place refuses: like the machine it gives all gas back.
 func (s *system) enter(depth int, kind byte, from, to common.Address, amount *big.Int) {
-	if from != params.SystemAddress || vm.OpCode(kind) != vm.CALL {
-		return
+	if from != params.SystemAddress || vm.OpCode(kind) != vm.CALL || depth > int(params.CallCreateDepth) {
+		return // too deep a call ends before it moves anything
 	}
 	state, value := s.block.state, uint256.MustFromBig(amount)
 	c := systemCall{depth: depth, before: state.Snapshot(), to: to, known: s.block.writer.known[to]}

@@ -163,15 +163,28 @@ func lastBlock(t *testing.T, w *world) (b *block, root common.Hash) {
 	return b, root
 }
 
+// onePool has one transaction.
+type onePool struct {
+	Pool
+	tx *types.Transaction
+}
+
+func (p onePool) Get(hash common.Hash) *types.Transaction {
+	if hash == p.tx.Hash() {
+		return p.tx
+	}
+	return nil
+}
+
 // Who hears of transactions that come may have them whole.
 func TestPendingTransactionsMayBeWhole(t *testing.T) {
-	w := newWorld(t, recordedEvents, Options{})
+	tx := types.NewTx(&types.LegacyTx{Nonce: 7, Gas: 21_000, GasPrice: price})
+	w := newWorld(t, recordedEvents, Options{Pool: onePool{tx: tx}})
 	c, err := rpc.Dial(strings.Replace(w.url, "http", "ws", 1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	tx := types.NewTx(&types.LegacyTx{Nonce: 7, Gas: 21_000, GasPrice: price})
 	for _, whole := range []any{nil, false, true} {
 		params := []any{"newPendingTransactions"}
 		if whole != nil {

@@ -33,7 +33,7 @@ type hub struct {
 // news is a block, or transactions that came into the pool, or what became of a connection.
 type news struct {
 	block inter.BlockNumber
-	txs   types.Transactions
+	txs   []common.Hash
 	peer  *p2p.PeerEvent
 }
 
@@ -98,7 +98,11 @@ func (h *hub) shown(first, last inter.BlockNumber) {
 }
 
 func (h *hub) added(txs types.Transactions) {
-	h.push(news{txs: txs})
+	hashes := make([]common.Hash, len(txs))
+	for i, tx := range txs {
+		hashes[i] = tx.Hash()
+	}
+	h.push(news{txs: hashes})
 }
 
 func (h *hub) push(n news) {
@@ -220,11 +224,8 @@ func (h *hub) read(n inter.BlockNumber) (*block, common.Hash, error) {
 	return f.b, f.root, err
 }
 
-func (h *hub) tellPending(txs types.Transactions) {
-	hashes := make([]common.Hash, len(txs))
-	for i, tx := range txs {
-		hashes[i] = tx.Hash()
-	}
+func (h *hub) tellPending(hashes []common.Hash) {
+	whole := h.whole(hashes)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, f := range h.filters {
@@ -235,14 +236,36 @@ func (h *hub) tellPending(txs types.Transactions) {
 	for l := range h.live {
 		if l.kind == ofPending {
 			for i, hash := range hashes {
-				if l.whole {
-					l.send(pendingJSON(txs[i]))
-				} else {
+				switch {
+				case !l.whole:
 					l.send(hash)
+				case i < len(whole) && whole[i] != nil:
+					l.send(whole[i])
 				}
 			}
 		}
 	}
+}
+
+// whole returns what the pool has of transactions, each nil that it has no more, and nothing if
+// nobody hears of more than hashes.
+func (h *hub) whole(hashes []common.Hash) []*TxJSON {
+	h.mu.Lock()
+	wanted := false
+	for l := range h.live {
+		wanted = wanted || l.whole
+	}
+	h.mu.Unlock()
+	if !wanted {
+		return nil
+	}
+	all := make([]*TxJSON, len(hashes))
+	for i, hash := range hashes {
+		if tx := h.s.options.Pool.Get(hash); tx != nil {
+			all[i] = pendingJSON(tx)
+		}
+	}
+	return all
 }
 
 func (f *filter) hold(limit int, hashes ...common.Hash) {
