@@ -53,7 +53,7 @@ var faults = []planted.Fault{
 	{"copied code costs nothing", "writer.go", "copyCodeGas + uint64(len(code))*codeByteGas", "copyCodeGas"},
 	{"swapped code costs as much as copied", "writer.go", "uint64(len(otherCode))*codeByteGas)/2", "uint64(len(otherCode))*codeByteGas)"},
 	{"half of swapped code is lost", "writer.go", "			w.setCode(other, code)\n", ""},
-	{"EvmWriter's own code is never run", "writer.go", "		w.watch()\n	}\n}", "	}\n}"},
+	{"EvmWriter's own code is never run", "writer.go", "	case WriterAddress:\n		w.watch()\n", "	case WriterAddress:\n"},
 	{"messages of the system address are today's", "system.go", "if from == params.SystemAddress {\n		s.need()", "if false {\n		s.need()"},
 	{"code of the system address calls as today", "system.go", "s.block.state.GetCodeSize(params.SystemAddress) > 0", "false"},
 	{"the system address pays what it lacks", "system.go", "!affords(state, from, value)", "false"},
