@@ -1,7 +1,7 @@
 // Command evm lets the originals (go-opera's processor of blocks over its fork of
 // go-ethereum) judge the execution of transactions. Each line of its input is a Request
-// as JSON: a state and blocks to execute on it one after another. Each line of its
-// output is the Answer: what the blocks came to.
+// as JSON: a state, blocks to execute on it one after another, and calls for those who ask
+// what would be. Each line of its output is the Answer: what the blocks and calls came to.
 package main
 
 import (
@@ -54,7 +54,8 @@ type Request struct {
 	IDs    []common.Hash
 	State  map[common.Address]Account
 	Blocks []Block
-	Dump   bool // whether the last state is wanted
+	Calls  []Call // each on the state after the last block
+	Dump   bool   // whether the last state is wanted
 }
 
 // Outcome is what a block came to.
@@ -69,6 +70,7 @@ type Outcome struct {
 // Answer is what a request came to.
 type Answer struct {
 	Blocks []Outcome
+	Calls  []Said
 	State  map[common.Address]Account `json:",omitempty"`
 }
 
@@ -114,6 +116,9 @@ func answer(r *Request) *Answer {
 		o := execute(db, root, chain, r.rules(b), config, b)
 		root = o.Root
 		a.Blocks = append(a.Blocks, o)
+	}
+	for i := range r.Calls {
+		a.Calls = append(a.Calls, ask(db, root, chain, config, &r.Blocks[len(r.Blocks)-1], &r.Calls[i]))
 	}
 	if r.Dump {
 		a.State = dump(db, root)

@@ -39,7 +39,6 @@ func (b *Block) CallsBefore() [][]byte {
 
 // report makes the call with what the validators did in the epoch.
 func (b *Block) report() []byte {
-	const second = 1e9
 	n := b.Epoch.Validators.Len()
 	offlineTimes, offlineBlocks, uptimes, fees := make([]*big.Int, n), make([]*big.Int, n), make([]*big.Int, n), make([]*big.Int, n)
 	for i, v := range b.State.ValidatorStates {
@@ -51,9 +50,9 @@ func (b *Block) report() []byte {
 			from := max(v.LastOnlineTime, b.Epoch.EpochStart)
 			uptime += max(b.Info.Time, from) - from
 		}
-		offlineTimes[i] = number(uint64(offline) / second)
+		offlineTimes[i] = number(offline.Seconds())
 		offlineBlocks[i] = number(uint64(missed))
-		uptimes[i] = number(uint64(uptime) / second)
+		uptimes[i] = number(uptime.Seconds())
 		fees[i] = v.Originated
 	}
 	return NewCall(sealEpoch).Numbers(offlineTimes).Numbers(offlineBlocks).Numbers(uptimes).Numbers(fees).Encode()

@@ -72,6 +72,26 @@ func TestTheDriverIsTold(t *testing.T) {
 	}
 }
 
+// Spans of 292 years and more are negative to go-opera, whose division cuts towards zero.
+func TestSecondsHaveASign(t *testing.T) {
+	bs, es := states(t)
+	bs.ValidatorStates[1].LastBlock = 50
+	bs.ValidatorStates[2].Uptime = 10 * second
+	a := atropos(5)
+	a.MedianTime = 1<<63 + start + 100*second + 7
+	b := begin(t, bs, es, a)
+	b.Decide()
+	call := b.CallsBefore()[0]
+	// Offline for 2^63 ns, 95 s and 7 ns; up for that and 5 s or 10 s more.
+	minus := func(seconds uint64) *big.Int { return number(-seconds) }
+	offline := []*big.Int{number(0), minus(9_223_371_941), number(0)}
+	up := []*big.Int{minus(9_223_371_936), number(5), minus(9_223_371_931)}
+	want := pack(t, "sealEpoch", offline, numbers(0, 51, 0), up, numbers(1000, 1000, 1000))
+	if !bytes.Equal(call, want) {
+		t.Errorf("%x, want %x", call, want)
+	}
+}
+
 func TestABlockInTheMiddleOfAnEpochCallsNobody(t *testing.T) {
 	bs, es := states(t)
 	b := begin(t, bs, es, atropos(5))

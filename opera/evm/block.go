@@ -24,6 +24,7 @@ type Block struct {
 
 	precompiles  []common.Address // Ethereum's, which are warm
 	writer       writer
+	system       system
 	price, value uint256.Int // of the message that runs
 	pool         uint64      // gas that is left in this step
 
@@ -44,21 +45,24 @@ type Skipped struct {
 
 // NewBlock begins a block on a state. Close gives its memory back.
 func NewBlock(h Header, s State, a *Analyses) *Block {
+	b := &Block{header: h, state: s}
 	context := vm.BlockContext{
-		CanTransfer: canTransfer,
+		CanTransfer: b.canTransfer,
 		GetHash:     h.blockHash,
 		GasLimit:    math.MaxUint64,
 		BlockNumber: new(big.Int).SetUint64(uint64(h.Number)),
-		Time:        h.seconds(),
+		Time:        h.Time.Seconds(),
 		Difficulty:  big.NewInt(1),
 		BaseFee:     h.BaseFee,
 	}
 	if context.BaseFee == nil {
 		context.BaseFee = new(big.Int) // no opcode shows it before London
 	}
-	b := &Block{header: h, state: s}
-	b.writer.block = b
+	b.writer.block, b.system.block = b, b
 	context.Transfer = b.writer.transfer
+	if h.Shown != nil {
+		h.Shown(&context)
+	}
 	b.machine = vm.NewEVM(context, s, h.Config, vm.Config{})
 	b.machine.SetJumpDestCache(a)
 	b.rules = b.machine.GetRules()
@@ -67,14 +71,15 @@ func NewBlock(h Header, s State, a *Analyses) *Block {
 	b.writer.known[WriterAddress] = &b.writer
 	b.machine.SetPrecompiles(b.writer.known)
 	b.writer.watch()
+	b.system.watch()
 	return b
 }
 
 // Trace lets hooks see what the machine does, and which transactions and messages it does it
 // for. Hooks that tell of changes of the state are called by a state that knows them.
 func (b *Block) Trace(hooks *tracing.Hooks) {
-	b.hooks, b.machine.Config.Tracer = hooks, hooks
-	b.writer.watch()
+	b.hooks = hooks
+	b.hook()
 }
 
 // begin tells the hooks of a transaction, and returns what tells them of its end.
@@ -186,10 +191,6 @@ func (b *Block) Receipts() types.Receipts { return b.receipts }
 
 // Skipped returns what was left out so far.
 func (b *Block) Skipped() []Skipped { return b.skipped }
-
-func canTransfer(s vm.StateDB, from common.Address, value *uint256.Int) bool {
-	return !s.GetBalance(from).Lt(value)
-}
 
 // transfer moves value. Also nothing is moved: that touches both accounts, and an empty
 // one goes away at the transaction's end.

@@ -2,10 +2,10 @@ package evm
 
 import (
 	"math/big"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/core/vm"
 	"github.com/ethereum/go-ethereum/params"
 
 	"tarn/opera/inter"
@@ -23,6 +23,9 @@ type Header struct {
 	// BlockID returns the id of one of the 256 blocks before this one for BLOCKHASH, or
 	// zero if there is none. It may be called any number of times for the same block.
 	BlockID func(inter.BlockNumber) inter.EventID
+	// Shown, if not nil, changes what contracts see of the block, and by which number rules
+	// hold, for somebody who asks what would be.
+	Shown func(*vm.BlockContext)
 }
 
 // ChainConfig says which of Ethereum's upgrades hold on a network at which block
@@ -87,10 +90,6 @@ func Signer(config *params.ChainConfig, number inter.BlockNumber) types.Signer {
 	}
 	return types.NewEIP155Signer(config.ChainID)
 }
-
-// seconds is the block's time as contracts see it. go-opera divides it as a signed
-// number.
-func (h *Header) seconds() uint64 { return uint64(int64(h.Time) / int64(time.Second)) }
 
 // blockHash answers BLOCKHASH.
 func (h *Header) blockHash(number uint64) common.Hash {

@@ -35,12 +35,20 @@ type (
 		BaseFee      *hexutil.Big
 		Steps        [][]hexutil.Bytes
 	}
+	judgeCall struct {
+		From         common.Address
+		To           *common.Address
+		Gas          uint64
+		Price, Value *hexutil.Big
+		Data         hexutil.Bytes
+	}
 	judgeRequest struct {
 		Network  uint64
 		Upgrades []judgeHeight
 		IDs      []common.Hash
 		State    map[common.Address]judgeAccount
 		Blocks   []judgeBlock
+		Calls    []judgeCall
 		Dump     bool
 	}
 	judgeReceipt struct {
@@ -62,8 +70,16 @@ type (
 		Receipts []judgeReceipt
 		Heard    []*types.Log
 	}
+	judgeSaid struct {
+		Refused string
+		Error   string
+		Return  hexutil.Bytes
+		GasUsed uint64
+		Root    common.Hash
+	}
 	judgeAnswer struct {
 		Blocks []judgeOutcome
+		Calls  []judgeSaid
 		State  map[common.Address]judgeAccount
 	}
 )
@@ -133,6 +149,9 @@ func (s *scene) words(dump bool) *judgeRequest {
 			w.Steps = append(w.Steps, txs)
 		}
 		r.Blocks = append(r.Blocks, w)
+	}
+	for _, m := range s.calls {
+		r.Calls = append(r.Calls, judgeCall{From: m.From, To: m.To, Gas: m.Gas, Price: (*hexutil.Big)(m.Price), Value: (*hexutil.Big)(m.Value), Data: m.Data})
 	}
 	return r
 }

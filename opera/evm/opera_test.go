@@ -2,12 +2,14 @@ package evm
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/tracing"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
 
@@ -36,6 +38,9 @@ func TestBlocksAreGoOperas(t *testing.T) {
 			dump := j.ask(s.words(true)).State
 			t.Fatalf("seed %d: %v\n%s", seed+uint64(i), err, difference(ours.words(), dump))
 		}
+		if err := s.compareCalls(ours, theirs.Calls); err != nil {
+			t.Fatalf("seed %d: %v", seed+uint64(i), err)
+		}
 	}
 	t.Log(reached.String())
 	if *sceneCount >= 150 {
@@ -50,13 +55,13 @@ func (s *scene) compare(m *memory, theirs []judgeOutcome, r *reached) error {
 	for i := range s.blocks {
 		before := m.hashed()
 		m.begin()
-		b, err := s.blocks[i].compare(m, analyses, &theirs[i], m.root)
+		b, err := s.blocks[i].compare(m, analyses, &theirs[i], false, m.root)
 		if err != nil {
 			return fmt.Errorf("block %d of %d: %w", i, len(s.blocks), err)
 		}
 		r.count(b, m)
 		above := state.NewBlock(before)
-		if _, err = s.blocks[i].compare(above, analyses, &theirs[i], func() common.Hash {
+		if _, err = s.blocks[i].compare(above, analyses, &theirs[i], i%2 == 0, func() common.Hash {
 			changes, err := above.Finish(uint64(b.header.Number))
 			if err != nil {
 				panic(err)
@@ -70,10 +75,59 @@ func (s *scene) compare(m *memory, theirs []judgeOutcome, r *reached) error {
 	return nil
 }
 
-// compare executes a block on a state, whose root is asked for after it.
-func (s *sceneBlock) compare(on State, a *Analyses, theirs *judgeOutcome, root func() common.Hash) (*Block, error) {
+// compareCalls executes a scene's calls on the state after its blocks, every other one with
+// somebody who looks on.
+func (s *scene) compareCalls(after *memory, theirs []judgeSaid) error {
+	if len(theirs) != len(s.calls) {
+		return fmt.Errorf("%d calls, the judge says %d", len(s.calls), len(theirs))
+	}
+	for i := range s.calls {
+		on := after.copy()
+		on.begin()
+		b := NewBlock(s.blocks[len(s.blocks)-1].header, on, NewAnalyses(1<<20))
+		if i%2 == 1 {
+			b.Trace(new(tracing.Hooks))
+		}
+		ours, err := said(b.Call(&s.calls[i]))
+		b.Close()
+		if err != nil {
+			return err
+		}
+		if ours.Refused == "" {
+			ours.Root = on.root()
+		} else {
+			theirs[i].Root = common.Hash{} // go-opera's message has paid already
+		}
+		if a, b := fmt.Sprintf("%+v", *ours), fmt.Sprintf("%+v", theirs[i]); a != b {
+			return fmt.Errorf("call %d, %+v, comes to\n%s, the judge says\n%s", i, s.calls[i], a, b)
+		}
+	}
+	return nil
+}
+
+// said puts what became of a call into the judge's words.
+func said(r Result, err error) (*judgeSaid, error) {
+	s := &judgeSaid{Return: r.Return, GasUsed: r.GasUsed}
+	var refusal *Refusal
+	switch {
+	case errors.As(err, &refusal):
+		s.Refused = refusal.Error()
+	case err != nil:
+		return nil, err
+	case r.Err != nil:
+		s.Error = r.Err.Error()
+	}
+	return s, nil
+}
+
+// compare executes a block on a state, whose root is asked for after it, with somebody who looks
+// on or without: the machine has a loop of its own for either.
+func (s *sceneBlock) compare(on State, a *Analyses, theirs *judgeOutcome, traced bool, root func() common.Hash) (*Block, error) {
 	b := NewBlock(s.header, on, a)
 	defer b.Close()
+	if traced {
+		b.Trace(new(tracing.Hooks))
+	}
 	var heard []*types.Log
 	for _, step := range s.steps {
 		if _, err := b.Execute(step, func(l *types.Log) { heard = append(heard, l) }); err != nil {

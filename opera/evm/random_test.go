@@ -1,13 +1,17 @@
 package evm
 
 import (
+	"cmp"
 	"crypto/ecdsa"
+	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
 	"tarn/opera/evm/evmtest"
@@ -24,7 +28,8 @@ type scene struct {
 	state    *memory
 	keys     []*ecdsa.PrivateKey
 	blocks   []sceneBlock
-	now      *memory // the state as the transactions so far leave it
+	calls    []Message // on the state after the blocks, each for itself
+	now      *memory   // the state as the transactions so far leave it
 }
 
 // sceneBlock is a block of a scene.
@@ -55,11 +60,28 @@ func newScene(seed uint64) *scene {
 	for i := range 1 + s.IntN(3) {
 		s.block(inter.BlockNumber(first + uint64(i)))
 	}
+	for range s.IntN(4) {
+		s.calls = append(s.calls, s.call())
+	}
 	return s
 }
 
+// call makes a message of anybody.
+func (s *scene) call() Message {
+	m := Message{From: s.Someone(), Gas: s.gas(), Price: new(big.Int), Value: big.NewInt(int64(s.IntN(8) / 4 * s.IntN(5))), Data: s.Part(s.IntN(4), true), Unchecked: true}
+	if s.Chance(80) {
+		to := s.Someone()
+		m.To = &to
+	}
+	if s.Chance(20) {
+		m.From = params.SystemAddress
+	}
+	return m
+}
+
 // heights makes upgrades, mostly one that holds for all, sometimes such that come and go
-// about a block.
+// about a block. Their heights grow, as on a chain; otherwise London may be there before Berlin,
+// which ends a go-opera.
 func (s *scene) heights(first uint64) {
 	kinds := []inter.Upgrades{{}, {Berlin: true}, {Berlin: true, London: true}}
 	last := kinds[min(s.IntN(2*len(kinds)), 2)]
@@ -68,6 +90,7 @@ func (s *scene) heights(first uint64) {
 		s.upgrades = append(s.upgrades, u)
 	}
 	s.upgrades = append(s.upgrades, inter.UpgradeHeight{Upgrades: last, Height: inter.BlockNumber(first + s.Uint64N(3) - 1)})
+	slices.SortStableFunc(s.upgrades, func(a, b inter.UpgradeHeight) int { return cmp.Compare(a.Height, b.Height) })
 }
 
 func (s *scene) sender(i int) common.Address { return crypto.PubkeyToAddress(s.keys[i].PublicKey) }
@@ -120,11 +143,33 @@ func (s *scene) contracts() {
 	writer := newAccount()
 	writer.code = []byte{0}
 	s.state.accounts[WriterAddress] = writer
+	s.today()
 	for i := range s.keys {
 		s.left(crypto.CreateAddress(s.sender(i), s.state.GetNonce(s.sender(i))+uint64(s.IntN(2))))
 	}
 	for _, address := range all {
 		s.left(crypto.CreateAddress(address, 1))
+	}
+}
+
+// today makes what today's machine has rules for that hang on no upgrade: code at the system
+// address, and nonces next to the last.
+func (s *scene) today() {
+	if s.Chance(30) {
+		s.Pool = append(s.Pool, params.SystemAddress)
+	}
+	if s.Chance(30) {
+		a := newAccount()
+		a.balance.SetUint64(uint64(s.IntN(3) * 3))
+		a.code = s.Part(3+s.IntN(8), false)
+		s.store(a)
+		s.state.accounts[params.SystemAddress] = a
+		s.Pool = append(s.Pool, params.SystemAddress)
+	}
+	for _, address := range s.Pool {
+		if a := s.state.accounts[address]; a != nil && s.Chance(5) {
+			a.nonce = math.MaxUint64 - s.Uint64N(3)
+		}
 	}
 }
 

@@ -54,7 +54,7 @@ type blockPlace struct {
 }
 
 func (h *Header) place() blockPlace {
-	return blockPlace{hash: common.Hash(h.ID), number: uint64(h.Number), time: h.seconds()}
+	return blockPlace{hash: common.Hash(h.ID), number: uint64(h.Number), time: h.Time.Seconds()}
 }
 
 // place is a receipt's place in a block.

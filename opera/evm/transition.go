@@ -19,8 +19,8 @@ type Result struct {
 	// Return is what the call returned, also with vm.ErrExecutionReverted; of a creation
 	// the code.
 	Return []byte
-	// Err is why the machine failed. The message is executed all the same: its sender
-	// pays, its nonce counts.
+	// Err is why the machine failed, in go-opera's words. The message is executed all the
+	// same: its sender pays, its nonce counts.
 	Err error
 }
 
@@ -99,16 +99,22 @@ func (b *Block) run(m *Message, gas uint64) (ret []byte, left uint64, err error)
 	if huge {
 		return nil, gas, vm.ErrInsufficientBalance
 	}
+	b.system.begin(m.From)
 	var rest vm.GasBudget
 	if m.To == nil {
 		ret, _, rest, err = b.machine.Create(m.From, m.Data, vm.NewGasBudget(gas, 0), &b.value)
 	} else {
 		ret, rest, err = b.machine.Call(m.From, *m.To, m.Data, vm.NewGasBudget(gas, 0), &b.value)
 	}
-	if err == errWriterRefused {
+	switch {
+	case b.system.poor:
+		b.system.poor, err = false, vm.ErrInsufficientBalance
+	case err == errWriterRefused:
 		err = vm.ErrExecutionReverted
+	case m.To != nil:
+		err = precompiled(err, *m.To, m.Data)
 	}
-	return ret, rest.ExecutionGas, err
+	return ret, rest.ExecutionGas, worded(err, ret)
 }
 
 // refund returns how much gas comes back for freed storage, of a message that used so

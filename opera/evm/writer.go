@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-	"math/big"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/tracing"
@@ -41,6 +40,8 @@ type writer struct {
 	noted  bool                    // from the transfer until the price is asked
 	called bool                    // whether what runs is a CALL
 	work   func()                  // what the call does; nil refuses
+
+	replaced bool // there is other code at its address
 }
 
 var _ vm.PrecompiledContract = (*writer)(nil)
@@ -57,20 +58,10 @@ func (w *writer) transfer(s vm.StateDB, from, to common.Address, value *uint256.
 // EvmWriter, and after that it is called again.
 func (w *writer) watch() {
 	code := w.block.state.GetCode(WriterAddress)
-	if len(code) == 0 || vm.OpCode(code[0]) == vm.STOP {
-		return
+	if len(code) > 0 && vm.OpCode(code[0]) != vm.STOP && !w.replaced {
+		w.replaced = true
+		w.block.hook()
 	}
-	hooks, of := tracing.Hooks{}, w.block.hooks
-	if of != nil {
-		hooks = *of
-	}
-	hooks.OnEnterV2 = func(depth int, kind byte, from, to common.Address, input []byte, gas tracing.Gas, value *big.Int) {
-		w.enter(kind, to)
-		if of != nil {
-			of.EmitEnter(depth, kind, from, to, input, gas, value)
-		}
-	}
-	w.block.machine.Config.Tracer = &hooks
 }
 
 // enter lets the machine find EvmWriter for a CALL, and its code for others.
@@ -87,8 +78,11 @@ func (w *writer) enter(kind byte, to common.Address) {
 // setCode sets the code of an account.
 func (w *writer) setCode(account common.Address, code []byte) {
 	w.block.state.SetCode(account, code, tracing.CodeChangeUnspecified)
-	if account == WriterAddress {
+	switch account {
+	case WriterAddress:
 		w.watch()
+	case params.SystemAddress:
+		w.block.system.watch()
 	}
 }
 

@@ -34,6 +34,10 @@ type BlockNumber uint64
 // Timestamp is in nanoseconds since 1970.
 type Timestamp uint64
 
+// Seconds is a time, or a span of time, in whole seconds, as contracts and clients are told.
+// go-opera divides it as a signed number, and takes what comes of that for one without a sign.
+func (t Timestamp) Seconds() uint64 { return uint64(int64(t) / 1e9) }
+
 // EventID is an event's name: its epoch and its lamport time, big-endian, then the
 // first 24 bytes of its locator's hash. Ids of one epoch in the order of their bytes
 // are in an order in which parents come before children. A block has the id of its

@@ -45,6 +45,19 @@ var differences = []difference{
 		func(_, _, ours, theirs string) bool { return strings.Contains(theirs, "method handler crashed") },
 	},
 	{
+		"an access list needs neither gas nor money, and is told of executions that fail",
+		func(method, body, ours, theirs string) bool {
+			failed := strings.Contains(theirs, `"error":{`) && (!strings.Contains(body, `"gas":`) || strings.Contains(theirs, "insufficient funds"))
+			return method == "eth_createAccessList" && failed && (strings.Contains(ours, `"result":{"accessList":`) || strings.Contains(ours, "err: intrinsic gas too low"))
+		},
+	},
+	{
+		"what is no storage key is refused",
+		func(_, _, ours, theirs string) bool {
+			return strings.Contains(ours, `"message":"the storage key `) && strings.Contains(theirs, `"result":`)
+		},
+	},
+	{
 		"names of Go's types stand in the text",
 		func(_, _, ours, theirs string) bool {
 			return strings.ReplaceAll(strings.ReplaceAll(ours, "rpc.", ""), "BlockTag", "BlockNumber") == strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(theirs, "rpc.", ""), "filters.", ""), "ethapi.", "")

@@ -96,8 +96,20 @@ func (a *TransactionArgs) message(gasCap uint64, baseFee *big.Int) (*evm.Message
 	return m, nil
 }
 
+// checkChain refuses what is meant for another chain. A transaction of the oldest form does not say
+// which chain it is for, until it is signed.
+func (a *TransactionArgs) checkChain(v *view) error {
+	if want := v.Config().ChainID; a.ChainID != nil && a.ChainID.ToInt().Cmp(want) != 0 {
+		return fmt.Errorf("chainId does not match this chain's: have %v, want %v", a.ChainID.ToInt(), want)
+	}
+	return nil
+}
+
 // complete says what the arguments leave out, so that they are a transaction.
 func (a *TransactionArgs) complete(ctx context.Context, v *view) error {
+	if err := a.checkChain(v); err != nil {
+		return err
+	}
 	if err := a.completePrice(v); err != nil {
 		return err
 	}

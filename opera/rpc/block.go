@@ -154,11 +154,9 @@ func (b *block) ethHeader(root common.Hash) *types.Header {
 	b.derive()
 	return &types.Header{
 		ParentHash: b.Parent, Root: root, TxHash: b.txs, Difficulty: new(big.Int), Number: new(big.Int).SetUint64(uint64(b.Number)),
-		GasLimit: gasLimit, GasUsed: b.GasUsed, Time: b.seconds(), Extra: b.ID[:], BaseFee: b.BaseFee,
+		GasLimit: gasLimit, GasUsed: b.GasUsed, Time: b.Time.Seconds(), Extra: b.ID[:], BaseFee: b.BaseFee,
 	}
 }
-
-func (b *block) seconds() uint64 { return uint64(int64(b.Time) / int64(time.Second)) }
 
 // gasLimit is what blocks say of theirs: there is none, and this can be read by everybody.
 const gasLimit = 0xffffffffffff
@@ -218,7 +216,7 @@ func (v *view) headerJSON(b *block, pending bool) (*HeaderJSON, error) {
 		BaseFee: (*hexutil.Big)(b.BaseFee), Epoch: hexutil.Uint64(b.ID.Epoch()), ExtraData: hexutil.Bytes{},
 		GasLimit: gasLimit, GasUsed: hexutil.Uint64(b.GasUsed), Hash: &hash, LogsBloom: b.bloom, Miner: new(lowerAddress),
 		Nonce: new(types.BlockNonce), Number: hexutil.Uint64(b.Number), ParentHash: b.Parent, ReceiptsRoot: b.receipts,
-		Sha3Uncles: types.EmptyUncleHash, Size: hexutil.Uint64(b.headerSize()), StateRoot: root, Timestamp: hexutil.Uint64(b.seconds()),
+		Sha3Uncles: types.EmptyUncleHash, Size: hexutil.Uint64(b.headerSize()), StateRoot: root, Timestamp: hexutil.Uint64(b.Time.Seconds()),
 		TimestampNano: hexutil.Uint64(b.Time), TransactionsRoot: b.txs,
 	}
 	if pending {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/big"
 	"strings"
 	"time"
 
@@ -12,10 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/tracing"
-	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/core/vm"
-	"github.com/ethereum/go-ethereum/crypto"
-	"github.com/ethereum/go-ethereum/eth/tracers/logger"
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
@@ -61,6 +57,9 @@ func (o *StateOverride) apply(b *state.Block) error {
 		if a.State != nil && a.StateDiff != nil {
 			return fmt.Errorf("account %s has both 'state' and 'stateDiff'", address.Hex())
 		}
+		if a.State != nil {
+			b.SetStorage(address, *a.State)
+		}
 		if a.StateDiff != nil {
 			for slot, value := range *a.StateDiff {
 				b.SetState(address, slot, value)
@@ -70,44 +69,15 @@ func (o *StateOverride) apply(b *state.Block) error {
 	return nil
 }
 
-// overridden is a state with other storage in place of some accounts'.
-type overridden struct {
-	state.Source
-	slots map[common.Hash]map[common.Hash]common.Hash // by hashed address and slot
-}
-
-// source puts the storage that overrides replace before a state.
-func (o *StateOverride) source(of state.Source) state.Source {
-	if o == nil {
-		return of
-	}
-	with := overridden{of, map[common.Hash]map[common.Hash]common.Hash{}}
-	for address, a := range *o {
-		if a.State == nil {
-			continue
-		}
-		slots := map[common.Hash]common.Hash{}
-		for slot, value := range *a.State {
-			slots[crypto.Keccak256Hash(slot[:])] = value
-		}
-		with.slots[crypto.Keccak256Hash(address[:])] = slots
-	}
-	return with
-}
-
-// Slot implements state.Source.
-func (o overridden) Slot(address, slot common.Hash) (common.Hash, error) {
-	if slots, ok := o.slots[address]; ok {
-		return slots[slot], nil
-	}
-	return o.Source.Slot(address, slot)
-}
-
 // callee is what calls are executed on: the state after a block, seen as from that block.
 type callee struct {
 	v      *view
 	header *evm.Header
 	source state.Source
+	// within is the state amid a block in place of source's, with so many logs of the block;
+	// nil for that after the block. It is good for one call.
+	within *state.Block
+	logs   uint
 }
 
 func (v *view) callee(r BlockRef) (*callee, error) {
@@ -134,13 +104,16 @@ func (v *view) callee(r BlockRef) (*callee, error) {
 func (c *callee) run(ctx context.Context, m *evm.Message, o *StateOverride, hooks *tracing.Hooks, limit time.Duration) (evm.Result, error) {
 	known, back := c.v.service.hashers.take()
 	defer back()
-	st := state.NewBlock(coded{o.source(c.source), c.v.service.codes}).Remember(known)
+	st := c.within
+	if st == nil {
+		st = state.NewBlock(coded{c.source, c.v.service.codes}).Remember(known)
+	}
 	if err := o.apply(st); err != nil {
 		return evm.Result{}, err
 	}
 	var on evm.State = st
 	if hooks != nil {
-		on = hooked{st, hooks}
+		on = hooked{st, hooks, c.logs}
 	}
 	b := evm.NewBlock(*c.header, on, c.v.service.analyses)
 	defer b.Close()
@@ -189,43 +162,16 @@ func failure(r evm.Result) error {
 		}
 		return &reverted{text, r.Return}
 	}
-	return named(r.Err)
-}
-
-// named gives opcodes in errors the names that they have in the go-ethereum of go-opera,
-// which knows none that came after London, and three that were never real.
-func named(err error) error {
-	var invalid *vm.ErrInvalidOpCode
-	if !errors.As(err, &invalid) {
-		return err
-	}
-	const text = "invalid opcode: "
-	name := strings.TrimPrefix(err.Error(), text)
-	code := int(vm.StringToOp(name))
-	if vm.OpCode(code).String() != name {
-		if _, scanned := fmt.Sscanf(name, "opcode 0x%x not defined", &code); scanned != nil {
-			return err
-		}
-	}
-	switch code {
-	case 0xb0:
-		name = "PUSH"
-	case 0xb1:
-		name = "DUP"
-	case 0xb2:
-		name = "SWAP"
-	case int(vm.BASEFEE):
-		name = "BASEFEE"
-	default:
-		name = fmt.Sprintf("opcode 0x%x not defined", code)
-	}
-	return errors.New(text + name)
+	return r.Err
 }
 
 func (e ethCalls) Call(ctx context.Context, a TransactionArgs, r BlockRef, o *StateOverride) (hexutil.Bytes, error) {
 	return read(e.s, func(v *view) (hexutil.Bytes, error) {
 		c, err := v.callee(r)
 		if err != nil {
+			return nil, err
+		}
+		if err := a.checkChain(v); err != nil {
 			return nil, err
 		}
 		m, err := a.message(e.s.limits.GasCap, c.header.BaseFee)
@@ -272,6 +218,9 @@ func (v *view) estimate(ctx context.Context, a TransactionArgs, r BlockRef) (hex
 	most := mostGas(&v.Epoch().Rules)
 	if a.Gas != nil && uint64(*a.Gas) >= params.TxGas {
 		most = uint64(*a.Gas)
+	}
+	if err := a.checkChain(v); err != nil {
+		return 0, err
 	}
 	if a.bothPrices() {
 		return 0, errBothPrices
@@ -351,82 +300,4 @@ func (c *callee) affordable(a *TransactionArgs, most uint64) (uint64, error) {
 		most = min(most, gas.Uint64())
 	}
 	return most, nil
-}
-
-// accessListJSON is the list that a transaction would need.
-type accessListJSON struct {
-	AccessList types.AccessList `json:"accessList"`
-	Error      string           `json:"error,omitempty"`
-	GasUsed    hexutil.Uint64   `json:"gasUsed"`
-}
-
-func (e ethCalls) CreateAccessList(ctx context.Context, a TransactionArgs, r *BlockRef) (*accessListJSON, error) {
-	return read(e.s, func(v *view) (*accessListJSON, error) {
-		ref := refTo(Pending)
-		if r != nil {
-			ref = *r
-		}
-		ctx, cancel := context.WithTimeout(ctx, e.s.limits.RequestTime)
-		defer cancel()
-		return v.accessList(ctx, a, ref)
-	})
-}
-
-// accessList executes a call with the list of what the execution before used, until both are
-// the same.
-func (v *view) accessList(ctx context.Context, a TransactionArgs, r BlockRef) (*accessListJSON, error) {
-	c, err := v.callee(r)
-	if err != nil {
-		return nil, err
-	}
-	free := a.Gas == nil
-	if err := a.complete(ctx, v); err != nil {
-		return nil, err
-	}
-	to := crypto.CreateAddress(a.from(), uint64(*a.Nonce))
-	if a.To != nil {
-		to = *a.To
-	}
-	without := map[common.Address]struct{}{a.from(): {}, to: {}}
-	rules := v.Config().Rules(new(big.Int).SetUint64(uint64(c.header.Number)), false, 0)
-	for _, address := range vm.ActivePrecompiles(rules) {
-		without[address] = struct{}{}
-	}
-	last := logger.NewAccessListTracer(a.list(), without)
-	for {
-		list := last.AccessList()
-		if free {
-			a.Gas = nil
-			if err := a.complete(ctx, v); err != nil {
-				return nil, err
-			}
-		}
-		a.AccessList = &list
-		m, err := a.message(v.service.limits.GasCap, c.header.BaseFee)
-		if err != nil {
-			return nil, err
-		}
-		tracer := logger.NewAccessListTracer(list, without)
-		result, err := c.run(ctx, m, nil, tracer.Hooks(), v.service.limits.RequestTime)
-		if err != nil {
-			return nil, fmt.Errorf("failed to apply transaction: %v err: %v", a.transaction().Hash(), unsupplied(err))
-		}
-		if tracer.Equal(last) {
-			out := &accessListJSON{AccessList: list, GasUsed: hexutil.Uint64(result.GasUsed)}
-			if result.Err != nil {
-				out.Error = named(result.Err).Error()
-			}
-			return out, nil
-		}
-		last = tracer
-	}
-}
-
-// unsupplied is a refusal without the words around it.
-func unsupplied(err error) error {
-	var refusal *evm.Refusal
-	if errors.As(err, &refusal) {
-		return refusal
-	}
-	return err
 }

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/big"
@@ -139,7 +140,7 @@ func (s *Service) feeHistory(v *view, count Count, tag BlockTag, percentiles []f
 		return nil, err
 	}
 	oldest := inter.BlockNumber(0)
-	if last > inter.BlockNumber(count) {
+	if last >= inter.BlockNumber(count) {
 		oldest = last - inter.BlockNumber(count) + 1
 	}
 	h := &feeHistoryJSON{OldestBlock: (*hexutil.Big)(new(big.Int).SetUint64(uint64(oldest))), Note: feeHistoryNote}
@@ -272,13 +273,37 @@ func (e ethState) GetCode(address common.Address, r BlockRef) (hexutil.Bytes, er
 	})
 }
 
+// storageKey reads a slot's key: at most 32 bytes in hexadecimal, with 0x or without, and with
+// zeros in front or without.
+func storageKey(text string) (common.Hash, error) {
+	digits := text
+	if len(text) >= 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') {
+		digits = text[2:]
+	}
+	if len(digits)%2 != 0 {
+		digits = "0" + digits
+	}
+	key, err := hex.DecodeString(digits)
+	switch {
+	case err != nil:
+		return common.Hash{}, fmt.Errorf("the storage key %.80q is no number in hexadecimal", text)
+	case len(key) > common.HashLength:
+		return common.Hash{}, fmt.Errorf("the storage key %.80q is longer than 32 bytes", text)
+	}
+	return common.BytesToHash(key), nil
+}
+
 func (e ethState) GetStorageAt(address common.Address, key string, r BlockRef) (hexutil.Bytes, error) {
+	slot, err := storageKey(key)
+	if err != nil {
+		return nil, err
+	}
 	return account(e.s, r, func(v *view, n inter.BlockNumber) (hexutil.Bytes, error) {
 		st, err := v.stateAt(n)
 		if err != nil {
 			return nil, err
 		}
-		value := st.GetState(address, common.HexToHash(key))
+		value := st.GetState(address, slot)
 		return value[:], st.Error()
 	})
 }
@@ -318,11 +343,15 @@ func (e ethState) GetProof(_ context.Context, address common.Address, keys []str
 	if len(keys) > proofSlots {
 		return nil, fmt.Errorf("too many storage keys: %d, the limit is %d", len(keys), proofSlots)
 	}
-	return account(e.s, r, func(v *view, n inter.BlockNumber) (*proofJSON, error) {
-		slots := make([]common.Hash, len(keys))
-		for i, key := range keys {
-			slots[i] = common.HexToHash(key)
+	slots := make([]common.Hash, len(keys))
+	for i, key := range keys {
+		slot, err := storageKey(key)
+		if err != nil {
+			return nil, err
 		}
+		slots[i] = slot
+	}
+	return account(e.s, r, func(v *view, n inter.BlockNumber) (*proofJSON, error) {
 		p := &state.Proof{Storage: types.EmptyRootHash, Slots: make([]state.SlotProof, len(keys))}
 		var err error
 		if n != 0 {

@@ -122,8 +122,10 @@ func (e ethFilters) NewHeads(ctx context.Context) (*rpc.Subscription, error) {
 	return e.s.subscribe(ctx, &listener{kind: ofBlocks})
 }
 
-func (e ethFilters) NewPendingTransactions(ctx context.Context) (*rpc.Subscription, error) {
-	return e.s.subscribe(ctx, &listener{kind: ofPending})
+// NewPendingTransactions tells the hashes of transactions that come into the pool, or, if so much
+// is wanted, the transactions.
+func (e ethFilters) NewPendingTransactions(ctx context.Context, whole *bool) (*rpc.Subscription, error) {
+	return e.s.subscribe(ctx, &listener{kind: ofPending, whole: whole != nil && *whole})
 }
 
 func (e ethFilters) Logs(ctx context.Context, c Criteria) (*rpc.Subscription, error) {
@@ -133,7 +135,7 @@ func (e ethFilters) Logs(ctx context.Context, c Criteria) (*rpc.Subscription, er
 	return e.s.subscribe(ctx, &listener{kind: ofLogs, criteria: c})
 }
 
-// headJSON is a header in the form of newHeads.
+// headJSON is a header in the form of newHeads, and what else blocks have.
 type headJSON struct {
 	ParentHash  common.Hash      `json:"parentHash"`
 	UncleHash   common.Hash      `json:"sha3Uncles"`
@@ -152,13 +154,19 @@ type headJSON struct {
 	Nonce       types.BlockNonce `json:"nonce"`
 	BaseFee     *hexutil.Big     `json:"baseFeePerGas"`
 	Hash        common.Hash      `json:"hash"`
+
+	Epoch           hexutil.Uint64 `json:"epoch"`
+	Size            hexutil.Uint64 `json:"size"`
+	TimestampNano   hexutil.Uint64 `json:"timestampNano"`
+	TotalDifficulty hexutil.Uint64 `json:"totalDifficulty"`
 }
 
-func headOf(h *types.Header, hash common.Hash) *headJSON {
+func headOf(h *types.Header, b *block) *headJSON {
 	return &headJSON{
 		ParentHash: h.ParentHash, UncleHash: h.UncleHash, Coinbase: h.Coinbase, Root: h.Root, TxHash: h.TxHash, ReceiptHash: h.ReceiptHash,
 		Bloom: h.Bloom, Difficulty: (*hexutil.Big)(h.Difficulty), Number: (*hexutil.Big)(h.Number), GasLimit: hexutil.Uint64(h.GasLimit),
 		GasUsed: hexutil.Uint64(h.GasUsed), Time: hexutil.Uint64(h.Time), Extra: h.Extra, MixDigest: h.MixDigest, Nonce: h.Nonce,
-		BaseFee: (*hexutil.Big)(h.BaseFee), Hash: hash,
+		BaseFee: (*hexutil.Big)(h.BaseFee), Hash: common.Hash(b.ID),
+		Epoch: hexutil.Uint64(b.ID.Epoch()), Size: hexutil.Uint64(b.size(h.Root)), TimestampNano: hexutil.Uint64(b.Time),
 	}
 }

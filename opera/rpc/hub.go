@@ -67,6 +67,7 @@ type filter struct {
 type listener struct {
 	kind     kind
 	criteria Criteria
+	whole    bool // who hears of transactions gets all of them, not hashes
 	syncing  bool // what the listener of ofSync knows
 	send     func(any)
 	end      func() // like send; nothing is sent after it
@@ -224,6 +225,7 @@ func (h *hub) read(n inter.BlockNumber) (*block, common.Hash, error) {
 }
 
 func (h *hub) tellPending(hashes []common.Hash) {
+	whole := h.whole(hashes)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, f := range h.filters {
@@ -233,11 +235,37 @@ func (h *hub) tellPending(hashes []common.Hash) {
 	}
 	for l := range h.live {
 		if l.kind == ofPending {
-			for _, hash := range hashes {
-				l.send(hash)
+			for i, hash := range hashes {
+				switch {
+				case !l.whole:
+					l.send(hash)
+				case i < len(whole) && whole[i] != nil:
+					l.send(whole[i])
+				}
 			}
 		}
 	}
+}
+
+// whole returns what the pool has of transactions, each nil that it has no more, and nothing if
+// nobody hears of more than hashes.
+func (h *hub) whole(hashes []common.Hash) []*TxJSON {
+	h.mu.Lock()
+	wanted := false
+	for l := range h.live {
+		wanted = wanted || l.whole
+	}
+	h.mu.Unlock()
+	if !wanted {
+		return nil
+	}
+	all := make([]*TxJSON, len(hashes))
+	for i, hash := range hashes {
+		if tx := h.s.options.Pool.Get(hash); tx != nil {
+			all[i] = pendingJSON(tx)
+		}
+	}
+	return all
 }
 
 func (f *filter) hold(limit int, hashes ...common.Hash) {
@@ -337,7 +365,7 @@ func (h *hub) listen(l *listener) (func(), error) {
 func newHeadJSON(b *block, root common.Hash) json.RawMessage {
 	h := b.ethHeader(root)
 	h.ReceiptHash, h.Bloom = b.receipts, b.bloom
-	text, err := json.Marshal(headOf(h, common.Hash(b.ID)))
+	text, err := json.Marshal(headOf(h, b))
 	if err != nil {
 		return nil
 	}

@@ -315,7 +315,7 @@ func TestSubscribersAreTold(t *testing.T) {
 	for range n {
 		last = <-heads
 	}
-	if id := w.chain.Head().Atropos.String(); last["hash"] != id || last["extraData"] != id || len(last) != 17 {
+	if id := w.chain.Head().Atropos.String(); last["hash"] != id || last["extraData"] != id || len(last) != 21 {
 		t.Errorf("%v", last)
 	}
 	if l := <-logs; l.BlockNumber == 0 || l.Address == (common.Address{}) {

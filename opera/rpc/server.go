@@ -109,7 +109,7 @@ func (s *Service) Handler(h *HTTPOptions, w *WSOptions) (*Handler, error) {
 			return nil, err
 		}
 		out.servers = append(out.servers, server)
-		q, hosts, z := s.quick(server, h.APIs), newHosts(h.Hosts), new(zippers)
+		q, hosts, z := s.quick(versioned(server), h.APIs), newHosts(h.Hosts), new(zippers)
 		out.http, out.httpPrefix = hosted(hosts, crossing(h.Origins, z.zipped(q))), h.Prefix
 		out.plain = newPlainly(q, hosts, z, h)
 	}

@@ -38,13 +38,16 @@ type TraceConfig struct {
 // CallTraceConfig chooses the tracer of a call, and overrides accounts for that call.
 type CallTraceConfig struct {
 	TraceConfig
-	StateOverrides *StateOverride `json:"stateOverrides"`
+	StateOverrides *StateOverride  `json:"stateOverrides"`
+	BlockOverrides *BlockOverrides `json:"blockOverrides"`
+	TxIndex        *hexutil.Uint   `json:"txIndex"` // before which transaction of the block; after all if nil
 }
 
 // hooked is a state that tells hooks of its changes.
 type hooked struct {
 	*state.Block
 	hooks *tracing.Hooks
+	logs  uint // of the block before the transaction
 }
 
 // AddBalance implements vm.StateDB.
@@ -87,6 +90,7 @@ func (h hooked) SetState(address common.Address, slot, value common.Hash) common
 
 // AddLog implements vm.StateDB.
 func (h hooked) AddLog(l *types.Log) {
+	l.Index = h.logs + uint(len(h.TxLogs()))
 	h.Block.AddLog(l)
 	if h.hooks.OnLog != nil {
 		h.hooks.OnLog(l)
@@ -190,6 +194,15 @@ type replay struct {
 	// before is the state before the block, with what was executed so far.
 	before *state.Block
 	done   int
+	broken bool // a transaction was not executed to its end: there is no going on from before
+}
+
+// logs is how many logs the transactions before the next one have.
+func (r *replay) logs() (n uint) {
+	for _, receipt := range r.b.Receipts[:r.done] {
+		n += uint(len(receipt.Logs))
+	}
+	return n
 }
 
 var errNotMade = errors.New("this block came with the genesis or as a record: it was not executed here, and has no trace")
@@ -217,7 +230,7 @@ func (v *view) replay(b *block) (*replay, error) {
 func (r *replay) run(ctx context.Context, until int, t *tracer) error {
 	var st evm.State = r.before
 	if t != nil {
-		st = hooked{r.before, t.Hooks}
+		st = hooked{r.before, t.Hooks, r.logs()}
 	}
 	block := evm.NewBlock(*r.h, st, r.v.service.analyses)
 	defer block.Close()
@@ -245,8 +258,10 @@ func (r *replay) run(ctx context.Context, until int, t *tracer) error {
 			failed = fmt.Errorf("transaction %v was not executed as it was in block %d", tx.Hash(), r.b.Number)
 		}
 	}
+	r.broken = failed != nil || block.Cancelled()
 	if !stop() {
 		<-stopped
+		r.broken = true
 		return errors.New("execution timeout")
 	}
 	return failed
@@ -294,35 +309,6 @@ func (d debugTraces) TraceTransaction(ctx context.Context, hash common.Hash, c *
 	})
 }
 
-// txTraceJSON is what became of one transaction of a traced block.
-type txTraceJSON struct {
-	TxHash common.Hash     `json:"txHash"`
-	Result json.RawMessage `json:"result,omitempty"`
-	Error  string          `json:"error,omitempty"`
-}
-
-// traces traces all transactions of a block. The limit of a trace is that of all together.
-func (v *view) traces(ctx context.Context, b *block, c *TraceConfig) ([]txTraceJSON, error) {
-	ctx, cancel := context.WithTimeout(ctx, traceTime*v.service.limits.RequestTime)
-	defer cancel()
-	r, err := v.replay(b)
-	if err != nil {
-		return nil, err
-	}
-	list, room := make([]txTraceJSON, 0, len(b.Txs)), v.service.limits.Trace
-	for i := range b.Txs {
-		text, err := r.trace(ctx, i, c)
-		if err != nil {
-			return nil, err
-		}
-		if room -= len(text); room < 0 {
-			return nil, errTraceSize
-		}
-		list = append(list, txTraceJSON{TxHash: b.TxHash(i), Result: text})
-	}
-	return list, nil
-}
-
 func (d debugTraces) block(ctx context.Context, get func(*view) (*block, error), what any, c *TraceConfig) ([]txTraceJSON, error) {
 	return read(d.s, func(v *view) ([]txTraceJSON, error) {
 		b, err := get(v)
@@ -353,7 +339,7 @@ func (d debugTraces) TraceCall(ctx context.Context, a TransactionArgs, r *BlockR
 		c = &CallTraceConfig{}
 	}
 	return read(d.s, func(v *view) (json.RawMessage, error) {
-		on, err := v.callee(*r)
+		on, err := c.callee(ctx, v, *r)
 		if err != nil {
 			return nil, err
 		}
@@ -361,7 +347,10 @@ func (d debugTraces) TraceCall(ctx context.Context, a TransactionArgs, r *BlockR
 		if err != nil {
 			return nil, err
 		}
-		m, err := a.message(d.s.limits.GasCap, on.header.BaseFee)
+		if err := a.checkChain(v); err != nil {
+			return nil, err
+		}
+		m, err := a.message(d.s.limits.GasCap, c.BlockOverrides.baseFee(on.header))
 		if err != nil {
 			return nil, err
 		}
@@ -374,68 +363,4 @@ func (d debugTraces) TraceCall(ctx context.Context, a TransactionArgs, r *BlockR
 		}
 		return t.result(d.s.limits.Trace)
 	})
-}
-
-// flatTraces answers for trace what executions did, call by call, in the form of the
-// former Parity.
-type flatTraces struct{ s *Service }
-
-const flat = "flatCallTracer"
-
-func flatConfig() *TraceConfig {
-	name := flat
-	return &TraceConfig{Tracer: &name}
-}
-
-// flatten puts the traces of a block's transactions into one list.
-func flatten(all []txTraceJSON) ([]json.RawMessage, error) {
-	list := []json.RawMessage{}
-	for _, one := range all {
-		var calls []json.RawMessage
-		if err := json.Unmarshal(one.Result, &calls); err != nil {
-			return nil, fmt.Errorf("the trace of transaction %v: %w", one.TxHash, err)
-		}
-		list = append(list, calls...)
-	}
-	return list, nil
-}
-
-func (f flatTraces) Block(ctx context.Context, t BlockTag) ([]json.RawMessage, error) {
-	all, err := debugTraces(f).TraceBlockByNumber(ctx, t, flatConfig())
-	if err != nil {
-		return nil, err
-	}
-	return flatten(all)
-}
-
-func (f flatTraces) Transaction(ctx context.Context, hash common.Hash) ([]json.RawMessage, error) {
-	text, err := debugTraces(f).TraceTransaction(ctx, hash, flatConfig())
-	if err != nil {
-		return nil, err
-	}
-	return flatten([]txTraceJSON{{TxHash: hash, Result: text}})
-}
-
-// Get returns the call that stands at an address of a trace, null if there is none.
-func (f flatTraces) Get(ctx context.Context, hash common.Hash, at []hexutil.Uint) (json.RawMessage, error) {
-	list, err := f.Transaction(ctx, hash)
-	if err != nil {
-		return nil, err
-	}
-	for _, text := range list {
-		var call struct {
-			Address []uint `json:"traceAddress"`
-		}
-		if err := json.Unmarshal(text, &call); err != nil {
-			return nil, fmt.Errorf("the trace of transaction %v: %w", hash, err)
-		}
-		same := len(call.Address) == len(at)
-		for i := 0; same && i < len(at); i++ {
-			same = call.Address[i] == uint(at[i])
-		}
-		if same {
-			return text, nil
-		}
-	}
-	return json.RawMessage("null"), nil
 }

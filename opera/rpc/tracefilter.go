@@ -135,13 +135,13 @@ func (v *view) filter(ctx context.Context, got *found, from, to inter.BlockNumbe
 		if b == nil || len(b.Txs) == 0 {
 			continue
 		}
+		var calls []json.RawMessage
 		all, err := v.traces(ctx, b, flatConfig())
+		if err == nil {
+			calls, err = flatten(all)
+		}
 		if err != nil {
 			return fmt.Errorf("block %#x cannot be traced: %w. Leave it out, and go on from %#x", uint64(n), err, uint64(n)+1)
-		}
-		calls, err := flatten(all)
-		if err != nil {
-			return err
 		}
 		more, err := got.take(calls)
 		if err == errTraceSize && n > from {

@@ -2,7 +2,9 @@ package state
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -48,6 +50,10 @@ type Block struct {
 }
 
 var _ vm.StateDB = (*Block)(nil)
+
+// ErrBalance is the error of a block that gives an account more than there can be of any coin.
+// Only a network whose driver writes such balances has one.
+var ErrBalance = errors.New("a balance of 2^256 or more, which this node cannot hold and go-opera can: the network's driver (EvmWriter.setBalance) must not make one")
 
 type slotOf struct {
 	address common.Address
@@ -152,13 +158,16 @@ func (b *Block) SubBalance(address common.Address, amount *uint256.Int, _ tracin
 }
 
 // AddBalance implements vm.StateDB. Adding nothing to an empty account lets Finalise
-// remove it.
+// remove it. A sum of 2^256 or more, which go-opera's state holds and this one cannot, is an
+// error of the block: it must not begin anew from nothing.
 func (b *Block) AddBalance(address common.Address, amount *uint256.Int, _ tracing.BalanceChangeReason) uint256.Int {
 	o := b.have(address)
 	was := o.account.Balance
 	if !amount.IsZero() {
 		b.note(undo{kind: undoBalance, object: o, balance: was})
-		o.account.Balance.Add(&was, amount)
+		if _, over := o.account.Balance.AddOverflow(&was, amount); over {
+			b.fail(fmt.Errorf("add %v to the balance of %v, which is %v: %w", amount, address, &was, ErrBalance))
+		}
 	} else if o.empty() {
 		b.touch(o)
 	}
@@ -290,6 +299,14 @@ func (b *Block) SetState(address common.Address, slot, value common.Hash) common
 		o.set(slot, value)
 	}
 	return was
+}
+
+// SetStorage puts slots in the place of all that an account has, as if they had been there
+// before. The account is made if need be. It is for who asks what would be: nothing takes it
+// back, and it must come before the first transaction.
+func (b *Block) SetStorage(address common.Address, slots map[common.Hash]common.Hash) {
+	o := b.have(address)
+	o.wiped, o.slots, o.dirty = true, maps.Clone(slots), nil
 }
 
 // SelfDestruct implements vm.StateDB: the account loses its balance now, and is gone with

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -285,5 +286,47 @@ func TestRowsThatAreDamagedAreErrors(t *testing.T) {
 		if _, _, _, err := decodeSlot(nil, row); err == nil {
 			t.Errorf("slot %x is taken", row)
 		}
+	}
+}
+
+// Storage that somebody puts in an account's place is all that it has, also where there is no
+// account, and what is written over it can be taken back.
+func TestStorageCanBePutInPlace(t *testing.T) {
+	s, tables := memory(t)
+	there, absent := address(1), address(2)
+	b := NewBlock(tables.Flat(s))
+	b.SetState(there, slot(1), slot(7))
+	b.SetNonce(there, 1, tracing.NonceChangeUnspecified)
+	b.Finalise(london)
+	changes, err := b.Finish(1)
+	check(t, err)
+	push(t, s, func() error { return tables.Write(s, changes) })
+	for _, a := range []common.Address{there, absent} {
+		b := NewBlock(tables.Flat(s))
+		b.SetStorage(a, map[common.Hash]common.Hash{slot(2): slot(8)})
+		mark := b.Snapshot()
+		b.SetState(a, slot(2), slot(9))
+		b.SetState(a, slot(1), slot(9))
+		b.RevertToSnapshot(mark)
+		for n, want := range []common.Hash{{}, {}, slot(8)} {
+			if now, before := b.GetStateAndCommittedState(a, slot(n)); now != want || before != want {
+				t.Errorf("slot %d of %v is %v, before the call %v", n, a, now, before)
+			}
+		}
+	}
+}
+
+// A sum beyond 256 bits is no balance.
+func TestABalanceBeyondAWordIsAnError(t *testing.T) {
+	s, tables := memory(t)
+	b := NewBlock(tables.Flat(s))
+	b.AddBalance(address(1), new(uint256.Int).Not(new(uint256.Int)), 0)
+	check(t, b.Error())
+	b.AddBalance(address(1), uint256.NewInt(1), 0)
+	if err := b.Error(); !errors.Is(err, ErrBalance) {
+		t.Error("one more: ", err)
+	}
+	if _, err := b.Finish(1); !errors.Is(err, ErrBalance) {
+		t.Error("the block ends with ", err)
 	}
 }
