@@ -19,6 +19,7 @@ type health struct {
 	head        func() (place, error)
 	highest     func() inter.BlockNumber // that a peer claims; nil without a network
 	synced      func() bool              // a young event was seen; nil without a network
+	over        func() bool              // the present epoch has no validators; nil for never
 	lively      bool                     // events are to come, of peers or of the own validator
 	events      func() int64             // bytes of their log
 	store       func() store.Stats
@@ -39,6 +40,7 @@ func newHealth(n *Node, r *beside, age time.Duration, now time.Time) *health {
 		cause: n.Cause, unsupported: n.version.unsupported, silent: r.validator.silence, head: n.place,
 		events: func() int64 { return n.history.Stats().Events.LogBytes }, store: n.store.Stats,
 		free: func() (uint64, error) { return node.Free(n.dir()) }, least: n.o.MinFree, age: age,
+		over:   func() bool { return n.chain.Epoch().Validators.Len() == 0 },
 		lively: r.peers != nil || r.validator != nil, since: now,
 	}
 	if r.peers != nil {
@@ -66,6 +68,9 @@ func (h *health) ready(now time.Time) error {
 		if age := now.Sub(at.at); highest > at.block && age > h.age || !h.synced() {
 			return fmt.Errorf("the node catches up, or has no peers: its newest block, %d, is %v old, and peers claim %d", at.block, age.Round(time.Second), highest)
 		}
+	}
+	if h.lively && still > h.age && h.over != nil && h.over() {
+		return fmt.Errorf("no event will come: the present epoch has no validators, so block %d is the chain's last; requests are answered", at.block)
 	}
 	if h.lively && still > h.age {
 		return fmt.Errorf("no event has come for %v: peers send none, or validators make none; the newest block is %d", still.Round(time.Second), at.block)

@@ -50,8 +50,14 @@ func content(t *testing.T, path string) []byte {
 }
 
 // What either node exports, the other one imports, with the same records, root and events.
-// The chain is one that a go-opera made.
+// The chains are some that a go-opera made, the second one's last epoch without validators.
 func TestGoOperaImportsWhatIsExportedAndTheOtherWay(t *testing.T) {
+	for _, events := range []string{events, abandoned} {
+		t.Run(filepath.Base(events), func(t *testing.T) { exchange(t, events) })
+	}
+}
+
+func exchange(t *testing.T, events string) {
 	ctx := context.Context(t.Context())
 	peer, err := oracle.Judge(ctx)
 	if errors.Is(err, oracle.ErrNoPeer) {
