@@ -90,6 +90,12 @@ func exchange(t *testing.T, events string) {
 	second := oracle.Config{Dir: at("second"), Genesis: at("ours.g")}
 	must(peer.ImportEvents(ctx, second, at("ours.gz")))
 	must(peer.ExportGenesis(ctx, second, at("second.g"), "mpt"))
+	// From its folder, now that it has ended.
+	tarn(t, at("taken"), "import", "datadir", at("theirs"))
+	tarn(t, at("taken"), "check")
+	if got := tarn(t, at("taken"), "export", "genesis", dryRun); got != ours {
+		t.Errorf("from go-opera's folder\n%swant\n%s", got, ours)
+	}
 	// From either genesis, by ours.
 	for _, from := range []string{"theirs", "second"} {
 		place := at("ours from " + from)
