@@ -301,6 +301,14 @@ func (s *Site) Failed(broken error) error {
 	return fmt.Errorf("%s: %w: %w", s.path, store.ErrFailed, broken)
 }
 
+// Abandon keeps the lock until the process ends: the library could not be closed, and may go on
+// writing.
+func (s *Site) Abandon() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+}
+
 // Leave gives the lock back. The library is closed before.
 func (s *Site) Leave() error {
 	s.mu.Lock()
