@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"tarn/node"
 	"tarn/opera/inter"
 	"tarn/store"
 )
@@ -39,7 +38,7 @@ func newHealth(n *Node, r *beside, age time.Duration, now time.Time) *health {
 	h := &health{
 		cause: n.Cause, unsupported: n.version.unsupported, silent: r.validator.silence, head: n.place,
 		events: func() int64 { return n.history.Stats().Events.LogBytes }, store: n.store.Stats,
-		free: func() (uint64, error) { return node.Free(n.dir()) }, least: n.o.MinFree, age: age,
+		free: n.free, least: n.o.MinFree, age: age,
 		over:   func() bool { return n.chain.Epoch().Validators.Len() == 0 },
 		lively: r.peers != nil || r.validator != nil, since: now,
 	}
@@ -93,12 +92,14 @@ func (h *health) room() error {
 	if s := h.store(); s.Limit > 0 && s.Free < roomLeast {
 		return fmt.Errorf("the state is full: %d MiB of %d MiB are free; start with a larger --db.limit", s.Free>>20, s.Limit>>20)
 	}
-	if h.least == 0 {
-		return nil
-	}
 	left, err := h.free()
-	if err == nil && left < h.least {
-		err = fmt.Errorf("the disk is full: %d MiB are free, less than the %d of --datadir.minfreedisk", left>>20, h.least>>20)
+	switch {
+	case err != nil && h.least > 0:
+		return err
+	case err == nil && left < scarce:
+		return fmt.Errorf("the disk is full: %d MiB are free; no transactions are taken, and no events made, until there is room", left>>20)
+	case err == nil && left < h.least:
+		return fmt.Errorf("the disk is full: %d MiB are free, less than the %d of --datadir.minfreedisk", left>>20, h.least>>20)
 	}
-	return err
+	return nil
 }

@@ -229,6 +229,8 @@ func TestANodeIsReadyUntilSomethingIsWrong(t *testing.T) {
 	left--
 	left /= 2
 	check("1023 MiB are free, less than the 1024 of --datadir.minfreedisk")
+	h.least, left = 0, scarce-1
+	check("15 MiB are free; no transactions are taken, and no events made")
 	silent = errors.New("signed twice")
 	check("signed twice")
 	unsupported = errors.New("Network upgrade")
