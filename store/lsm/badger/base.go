@@ -35,8 +35,10 @@ package badger
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -170,6 +172,10 @@ func open(site *lsm.Site, o Options) (*Base, error) {
 // prepare does what the library does not do for itself at an opening.
 func (b *Base) prepare(o Options) error {
 	logs, err := b.logs()
+	b.site.EndsIn(filepath.Join(b.site.Path(), badger.ManifestFilename), -1)
+	if len(logs) > 0 {
+		b.site.EndsIn(slices.Max(slices.Collect(maps.Keys(logs))), -1)
+	}
 	switch {
 	case err != nil:
 		return err
