@@ -15,6 +15,7 @@ type health struct {
 	cause       func() error // why the node ends
 	unsupported func() error // why it makes no more blocks
 	silent      func() error // why its validator says nothing
+	hurt        func() error // why its files cannot be trusted
 	head        func() (place, error)
 	highest     func() inter.BlockNumber // that a peer claims; nil without a network
 	synced      func() bool              // a young event was seen; nil without a network
@@ -36,7 +37,7 @@ const roomLeast = 32 << 20
 
 func newHealth(n *Node, r *beside, age time.Duration, now time.Time) *health {
 	h := &health{
-		cause: n.Cause, unsupported: n.version.unsupported, silent: r.validator.silence, head: n.place,
+		cause: n.Cause, unsupported: n.version.unsupported, silent: r.validator.silence, hurt: n.damage.Err, head: n.place,
 		events: func() int64 { return n.history.Stats().Events.LogBytes }, store: n.store.Stats,
 		free: n.free, least: n.o.MinFree, age: age,
 		over:   func() bool { return n.chain.Epoch().Validators.Len() == 0 },
@@ -52,7 +53,7 @@ func newHealth(n *Node, r *beside, age time.Duration, now time.Time) *health {
 
 // ready returns why the node is not ready; nil if it is.
 func (h *health) ready(now time.Time) error {
-	for _, check := range []func() error{h.cause, h.unsupported, h.silent, h.room} {
+	for _, check := range []func() error{h.cause, h.unsupported, h.silent, h.hurt, h.room} {
 		if err := check(); err != nil {
 			return err
 		}

@@ -86,6 +86,7 @@ type Node struct {
 	running sync.WaitGroup
 	opening *node.Progress         // while blocks are made again at the start
 	free    func() (uint64, error) // bytes of the disk
+	damage  *node.Damage           // met by requests
 
 	mu        sync.Mutex
 	listeners map[int]func(*chain.Block)
@@ -98,6 +99,7 @@ func Open(ctx context.Context, o Options) (n *Node, err error) {
 	n = &Node{o: o, writer: writer.New(writer.Options{}), listeners: map[int]func(*chain.Block){}}
 	n.ended, n.stop = context.WithCancelCause(context.Background())
 	n.free = n.freeRoom
+	n.damage = &node.Damage{Log: o.Log, Is: chain.Damaged, Remedy: damageRemedy}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.closeFiles())
