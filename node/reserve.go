@@ -11,7 +11,8 @@ import (
 )
 
 // Reserve is a file that takes room on a disk while there is plenty, and gives it back where the
-// state is to be saved and the disk is full. One goroutine at a time uses it.
+// state is to be saved and the disk is full. Any goroutine may call its methods; calls at one time leave it
+// taken or given.
 type Reserve struct {
 	Path  string
 	Bytes int64

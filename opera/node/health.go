@@ -19,7 +19,6 @@ type health struct {
 	head        func() (place, error)
 	highest     func() inter.BlockNumber // that a peer claims; nil without a network
 	synced      func() bool              // a young event was seen; nil without a network
-	over        func() bool              // the present epoch has no validators; nil for never
 	lively      bool                     // events are to come, of peers or of the own validator
 	events      func() int64             // bytes of their log
 	store       func() store.Stats
@@ -40,7 +39,6 @@ func newHealth(n *Node, r *beside, age time.Duration, now time.Time) *health {
 		cause: n.Cause, unsupported: n.version.unsupported, silent: r.validator.silence, hurt: n.damage.Err, head: n.place,
 		events: func() int64 { return n.history.Stats().Events.LogBytes }, store: n.store.Stats,
 		free: n.free, least: n.o.MinFree, age: age,
-		over:   func() bool { return n.chain.Epoch().Validators.Len() == 0 },
 		lively: r.peers != nil || r.validator != nil, since: now,
 	}
 	if r.peers != nil {
@@ -69,7 +67,7 @@ func (h *health) ready(now time.Time) error {
 			return fmt.Errorf("the node catches up, or has no peers: its newest block, %d, is %v old, and peers claim %d", at.block, age.Round(time.Second), highest)
 		}
 	}
-	if h.lively && still > h.age && h.over != nil && h.over() {
+	if h.lively && still > h.age && at.deserted {
 		return fmt.Errorf("no event will come: the present epoch has no validators, so block %d is the chain's last; requests are answered", at.block)
 	}
 	if h.lively && still > h.age {

@@ -215,10 +215,9 @@ func TestANodeIsReadyUntilSomethingIsWrong(t *testing.T) {
 	synced = true
 	now = now.Add(2*time.Minute + time.Second)
 	check("no event has come for 2m1s")
-	over := true
-	h.over = func() bool { return over }
+	at.deserted = true
 	check("no event will come: the present epoch has no validators, so block 1000 is the chain's last")
-	over = false
+	at.deserted = false
 	events++
 	check("")
 	h.lively, now = false, now.Add(time.Hour)

@@ -8,7 +8,7 @@
 // # What is in the data folder
 //
 // chaindata/state is the store, chaindata/history the logs beside it, chaindata/preset what
-// --db.preset said last. Whoever has the chain open holds the lock in chaindata.
+// --db.preset said last, chaindata/reserve room that is set aside. Whoever has the chain open holds the lock in chaindata.
 //
 // # What a crash leaves
 //

@@ -37,6 +37,13 @@ func TestANodeServesOnWithoutValidators(t *testing.T) {
 	if got := tarn(t, other, "export", "genesis", dryRun); got != want {
 		t.Errorf("from its genesis\n%swant\n%s", got, want)
 	}
+	o := options(at, io.Discard)
+	o.Genesis = nil
+	n := open(t, o)
+	if p, err := n.place(); err != nil || !p.deserted || p.epoch != 4 {
+		t.Errorf("readiness thinks that there is %+v, %v", p, err)
+	}
+	shut(t, n)
 	for _, c := range []*config.Config{speakerConfig(t, at, 1), speakerConfig(t, at, 0), speakerConfig(t, other, 0)} {
 		l := &life{out: io.Discard, err: io.Discard, services: *newServices(c, slog.NewTextHandler(t.Output(), nil))}
 		if err := l.running(t.Context(), func(ctx context.Context, s *rpc.Service) error { return answersAbandoned(ctx, t, s) }); err != nil {

@@ -2,6 +2,7 @@ package node
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,6 +80,11 @@ func (s *services) silenced(n *Node, err error) {
 	if n.Cause() != nil {
 		return // the node ends, with what it waited for
 	}
+	if n.version.unsupported() != nil {
+		// The network demanded it in this moment. The node serves on, as go-opera does.
+		s.log.Error("The validator makes no events any more, until the next start", "err", err)
+		return
+	}
 	if !errors.Is(err, emitter.ErrLocked) {
 		n.Stop(fmt.Errorf("the validator makes no events any more, until the next start: %w", remedy(err)))
 		return
@@ -112,7 +118,7 @@ func (s *services) emitterOptions(n *Node, pool emitter.Pool) (emitter.Options, 
 		Thresholds:       emitter.Thresholds{LimitedTPS: c.LimitedTpsThreshold, NoTxs: c.NoTxsThreshold, Emergency: c.EmergencyThreshold},
 		MaxTxsPerAddress: c.MaxTxsPerAddress, MaxParents: int(c.MaxParents), TxsStale: c.TxsCacheInvalidation, Version: c.VersionToPublish,
 		Votes:  func(c *chain.Chain) emitter.Votes { return c.Votes() },
-		Paused: n.room,
+		Paused: func() error { return cmp.Or(n.version.unsupported(), n.room()) },
 		Notice: func(err error) {
 			if errors.Is(err, emitter.ErrPaused) {
 				s.log.Info("Validator", "notice", err)

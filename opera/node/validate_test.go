@@ -147,6 +147,12 @@ func TestAValidatorThatCannotGoOnEndsItsNode(t *testing.T) {
 	n := open(t, options(dir, io.Discard))
 	l := newServices(&config.Config{}, slog.DiscardHandler)
 	l.Node.DataDir = dir
+	n.version.demanded.Store(ours + 1)
+	l.silenced(n, n.version.unsupported())
+	if n.Cause() != nil {
+		t.Error("a node ends of which the network demands another version: ", n.Cause())
+	}
+	n.version.demanded.Store(0)
 	l.silenced(n, fmt.Errorf("write the last own event: %w", &os.PathError{Op: "write", Path: "/somewhere/last", Err: syscall.ENOSPC}))
 	if cause := n.Cause(); !errors.Is(cause, syscall.ENOSPC) || !strings.Contains(cause.Error(), "free space on the disk of /somewhere") {
 		t.Error(cause)
