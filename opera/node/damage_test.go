@@ -2,6 +2,7 @@ package node
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -18,6 +19,7 @@ import (
 
 	"tarn/opera/config"
 	"tarn/opera/inter"
+	"tarn/store"
 	"tarn/store/engine"
 	"tarn/store/page"
 )
@@ -139,6 +141,28 @@ func TestDamageThatARequestMeetsIsSaid(t *testing.T) {
 				t.Errorf("it is ready: %v", err)
 			}
 		})
+	}
+}
+
+// Damage that a peer's request meets is the operator's, too, and no peer's fault alone.
+func TestDamageThatAPeerMeetsIsSaid(t *testing.T) {
+	var said lines
+	o := options(t.TempDir(), &said)
+	n := open(t, o)
+	defer shut(t, n)
+	c := &config.Config{}
+	c.Node.DataDir = o.Dir
+	peers, err := newServices(c, slog.DiscardHandler).peerOptions(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	peers.Notice(errors.New("leave peer: it lies"))
+	if err := n.damage.Err(); err != nil {
+		t.Error(err)
+	}
+	peers.Notice(fmt.Errorf("serve event: %w", &store.CorruptError{Path: "/srv/state", Offset: 7}))
+	if err := n.damage.Err(); err == nil || !strings.Contains(said.String(), "/srv/state") {
+		t.Errorf("%v, and the log says %s", err, said.String())
 	}
 }
 
