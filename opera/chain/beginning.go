@@ -52,7 +52,7 @@ func (b *Beginning) State() (*state.Provable, error) {
 	}
 	p, err := b.tables.Provable(b.view, uint64(b.block))
 	if err == nil && p.Root != b.Root {
-		err = fmt.Errorf("its root is %x, and what was made has %x", b.Root, p.Root)
+		err = fmt.Errorf("its root is %x, and what was made has %x: %w", b.Root, p.Root, store.ErrCorrupt)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the state with which epoch %d began: %w", b.Epoch, err)

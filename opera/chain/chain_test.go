@@ -31,18 +31,7 @@ type recorded struct {
 
 func record(t testing.TB) recorded {
 	t.Helper()
-	var r recorded
-	in, err := eventfile.Open(filepath.Join("testdata", "fakenet1.events.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	for raw, err := range in.All() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.events = append(r.events, raw)
-	}
+	r := recorded{events: eventsOf(t, "fakenet1.events.gz")}
 	text, err := os.Open(filepath.Join("testdata", "fakenet1.blocks"))
 	if err != nil {
 		t.Fatal(err)
@@ -54,6 +43,23 @@ func record(t testing.TB) recorded {
 		}
 	}
 	return r
+}
+
+// eventsOf reads a file of events in testdata.
+func eventsOf(t testing.TB, name string) (events [][]byte) {
+	t.Helper()
+	in, err := eventfile.Open(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	for raw, err := range in.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, raw)
+	}
+	return events
 }
 
 // source hands out events one after the other.

@@ -68,14 +68,13 @@ type vertex struct {
 }
 
 // start begins the epoch, without events, after a decided frame of it.
-func (g *Graph) start(decided inter.Frame) (err error) {
+func (g *Graph) start(decided inter.Frame) {
 	g.checks = eventcheck.NewEpoch(g.epoch)
 	g.vertices = map[inter.EventID]*vertex{}
 	g.newest.clear()
-	g.dag, err = dag.New(dag.Options{
+	g.dag = dag.New(dag.Options{
 		Number: g.epoch.Epoch, Validators: g.epoch.Validators, Start: g.epoch.EpochStart, Decided: decided,
 	})
-	return err
 }
 
 // Arrived returns how many events of the present epoch are connected. The writer calls it.

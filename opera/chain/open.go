@@ -118,9 +118,7 @@ func (c opening) resume(h *head) error {
 		return err
 	}
 	sealed := written.State.BlockState.LastBlock.Number
-	if err := c.begin(sealed); err != nil {
-		return err
-	}
+	c.begin(sealed)
 	c.show()
 	if sealed == c.block.LastBlock.Number {
 		if err := c.holdBeginning(written.State.BlockState.FinalizedStateRoot); err != nil {

@@ -37,9 +37,7 @@ func (c *Chain) push(b *draft, done *Block, frame inter.Frame) error {
 		record.State.BlockState.FinalizedStateRoot = root
 		c.record, c.epoch = record, b.Epoch
 		c.config = evm.ChainConfig(c.network.ID, upgrades)
-		if err := c.begin(done.Number); err != nil {
-			return err
-		}
+		c.begin(done.Number)
 		if err := c.holdBeginning(root); err != nil {
 			return err
 		}

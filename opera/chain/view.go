@@ -380,7 +380,7 @@ func (v *View) Proof(number inter.BlockNumber, address common.Address, slots []c
 	}
 	root, err := v.Root(number)
 	if err == nil && !bytes.Equal(root[:], p.Root[:]) {
-		err = fmt.Errorf("prove the state of block %d: its root is %x, and what was made has %x", number, root, p.Root)
+		err = fmt.Errorf("prove the state of block %d: its root is %x, and what was made has %x: %w", number, root, p.Root, store.ErrCorrupt)
 	}
 	if err != nil {
 		return nil, err

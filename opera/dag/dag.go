@@ -90,7 +90,7 @@ type Event struct {
 // Options say which epoch it is.
 type Options struct {
 	Number     inter.Epoch
-	Validators *inter.Validators // at least one
+	Validators *inter.Validators // maybe none
 	// Start is the time of which the epoch is: the creation time of the last event of a
 	// validator that has not been seen yet.
 	Start inter.Timestamp
@@ -152,12 +152,10 @@ const (
 	pieceRows = 1 << pieceBits
 )
 
-// New returns the epoch without events.
-func New(o Options) (*Epoch, error) {
+// New returns the epoch without events. Of an epoch without validators it is one that no event
+// can be added to, and that decides nothing.
+func New(o Options) *Epoch {
 	n := o.Validators.Len()
-	if n == 0 {
-		return nil, fmt.Errorf("epoch %d has no validators", o.Number)
-	}
 	e := &Epoch{
 		options: o,
 		weights: make([]inter.Weight, n),
@@ -173,7 +171,7 @@ func New(o Options) (*Epoch, error) {
 		e.weights[i] = o.Validators.At(i).Weight
 	}
 	e.election.start(n, 1)
-	return e, nil
+	return e
 }
 
 // Len returns how many events there are.

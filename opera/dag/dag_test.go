@@ -23,11 +23,7 @@ func set(t testing.TB, weights ...inter.Weight) *inter.Validators {
 
 func epoch(t testing.TB, o Options) *Epoch {
 	t.Helper()
-	e, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e
+	return New(o)
 }
 
 // drain takes all decisions that wait.
@@ -128,5 +124,17 @@ func TestNothingIsDecidedAgainstAllRoots(t *testing.T) {
 		if d, err := e.Next(); d != nil || !errors.Is(err, ErrByzantine) {
 			t.Errorf("decided %v: %v", d, err)
 		}
+	}
+}
+
+// An epoch may have no validators: then it has no event, and decides nothing.
+func TestAnEpochWithoutValidatorsDecidesNothing(t *testing.T) {
+	e := epoch(t, Options{Number: 7, Validators: set(t), Start: 100})
+	err := e.Add(&Event{ID: inter.EventID{3: 7}, Creator: 1, Seq: 1, Frame: 1, MedianTime: 100, CreationTime: 100})
+	if err == nil || e.Len() != 0 {
+		t.Errorf("an event of nobody: %v, %d events", err, e.Len())
+	}
+	if all := drain(t, e); len(all) != 0 || e.Decided() != 0 {
+		t.Errorf("decided are %d, up to frame %d", len(all), e.Decided())
 	}
 }

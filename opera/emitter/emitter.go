@@ -149,6 +149,12 @@ func (em *Emitter) Tick(ctx context.Context) (*inter.Payload, error) {
 
 func (em *Emitter) emit(ctx context.Context, now time.Time) (*inter.Payload, error) {
 	em.observe(now)
+	if em.o.Paused != nil {
+		if err := em.o.Paused(); err != nil {
+			em.notice(now, "%w: %w", ErrPaused, err)
+			return nil, nil
+		}
+	}
 	if err := em.prepare(now); err != nil {
 		return nil, err
 	}

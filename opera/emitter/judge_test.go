@@ -86,10 +86,7 @@ func judgedGraph(t *testing.T, seed uint64) (questions, answers []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := dag.New(dag.Options{Number: 5, Validators: v, Start: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := dag.New(dag.Options{Number: 5, Validators: v, Start: 1000})
 	s := &sketch{g, &inter.EpochState{Epoch: 5, Validators: v}, map[inter.ValidatorID]inter.EventID{}, map[inter.EventID]*inter.Event{}}
 	ask := func(question, answer string) {
 		if begin != "" {

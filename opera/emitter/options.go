@@ -120,6 +120,8 @@ type Options struct {
 
 	Now    func() time.Time // the clock by default
 	Random *rand.Rand       // which parents, and how long exactly to wait; seeded by default
+	// Paused, if not nil, returns why no event may be made for now, nil if one may.
+	Paused func() error
 	// Notice, if not nil, is told why events are not made, at most every few seconds.
 	Notice func(error)
 }

@@ -41,6 +41,9 @@ func (n *Node) openFolder() error {
 			return fmt.Errorf("%w in %s: start with --genesis FILE or --fakenet n/N", chain.ErrEmpty, n.o.Dir)
 		}
 	}
+	if err := n.makeFolders(); err != nil {
+		return err
+	}
 	lock, err := engine.Lock(n.dir())
 	if errors.Is(err, store.ErrLocked) {
 		return fmt.Errorf("another node uses this datadir: %w", err)
@@ -49,6 +52,17 @@ func (n *Node) openFolder() error {
 		return err
 	}
 	n.lock = lock
+	return nil
+}
+
+// makeFolders makes the data folder and those in it that are missing, for their owner alone, as
+// go-opera does. One that is there stays as an operator has made it.
+func (n *Node) makeFolders() error {
+	for _, dir := range []string{n.dir(), n.Dir("")} {
+		if err := vfs.MkdirAll(vfs.Private, dir); err != nil {
+			return fmt.Errorf("make the data folder: %w", remedy(err))
+		}
+	}
 	return nil
 }
 

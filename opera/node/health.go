@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"tarn/node"
 	"tarn/opera/inter"
 	"tarn/store"
 )
@@ -16,6 +15,7 @@ type health struct {
 	cause       func() error // why the node ends
 	unsupported func() error // why it makes no more blocks
 	silent      func() error // why its validator says nothing
+	hurt        func() error // why its files cannot be trusted
 	head        func() (place, error)
 	highest     func() inter.BlockNumber // that a peer claims; nil without a network
 	synced      func() bool              // a young event was seen; nil without a network
@@ -36,9 +36,9 @@ const roomLeast = 32 << 20
 
 func newHealth(n *Node, r *beside, age time.Duration, now time.Time) *health {
 	h := &health{
-		cause: n.Cause, unsupported: n.version.unsupported, silent: r.validator.silence, head: n.place,
+		cause: n.Cause, unsupported: n.version.unsupported, silent: r.validator.silence, hurt: n.damage.Err, head: n.place,
 		events: func() int64 { return n.history.Stats().Events.LogBytes }, store: n.store.Stats,
-		free: func() (uint64, error) { return node.Free(n.dir()) }, least: n.o.MinFree, age: age,
+		free: n.free, least: n.o.MinFree, age: age,
 		lively: r.peers != nil || r.validator != nil, since: now,
 	}
 	if r.peers != nil {
@@ -51,7 +51,7 @@ func newHealth(n *Node, r *beside, age time.Duration, now time.Time) *health {
 
 // ready returns why the node is not ready; nil if it is.
 func (h *health) ready(now time.Time) error {
-	for _, check := range []func() error{h.cause, h.unsupported, h.silent, h.room} {
+	for _, check := range []func() error{h.cause, h.unsupported, h.silent, h.hurt, h.room} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -66,6 +66,9 @@ func (h *health) ready(now time.Time) error {
 		if age := now.Sub(at.at); highest > at.block && age > h.age || !h.synced() {
 			return fmt.Errorf("the node catches up, or has no peers: its newest block, %d, is %v old, and peers claim %d", at.block, age.Round(time.Second), highest)
 		}
+	}
+	if h.lively && still > h.age && at.deserted {
+		return fmt.Errorf("no event will come: the present epoch has no validators, so block %d is the chain's last; requests are answered", at.block)
 	}
 	if h.lively && still > h.age {
 		return fmt.Errorf("no event has come for %v: peers send none, or validators make none; the newest block is %d", still.Round(time.Second), at.block)
@@ -88,12 +91,14 @@ func (h *health) room() error {
 	if s := h.store(); s.Limit > 0 && s.Free < roomLeast {
 		return fmt.Errorf("the state is full: %d MiB of %d MiB are free; start with a larger --db.limit", s.Free>>20, s.Limit>>20)
 	}
-	if h.least == 0 {
-		return nil
-	}
 	left, err := h.free()
-	if err == nil && left < h.least {
-		err = fmt.Errorf("the disk is full: %d MiB are free, less than the %d of --datadir.minfreedisk", left>>20, h.least>>20)
+	switch {
+	case err != nil && h.least > 0:
+		return err
+	case err == nil && left < scarce:
+		return fmt.Errorf("the disk is full: %d MiB are free; no transactions are taken, and no events made, until there is room", left>>20)
+	case err == nil && left < h.least:
+		return fmt.Errorf("the disk is full: %d MiB are free, less than the %d of --datadir.minfreedisk", left>>20, h.least>>20)
 	}
-	return err
+	return nil
 }

@@ -32,6 +32,7 @@ type role struct {
 	Mode  page.Mode
 	Often bool // checkpoints
 	End   bool // in order, after the import or an error; then it says where the chain is
+	Lone  bool // no import: a validator by itself, see lone
 }
 
 func play(text string) int {
@@ -62,6 +63,9 @@ func (r *role) run() error {
 	n, err := Open(context.Background(), o)
 	if err != nil {
 		return err
+	}
+	if r.Lone {
+		return lone(n, r.Dir)
 	}
 	fmt.Println("block", n.Chain().Head().Number)
 	n.Subscribe(func(b *chain.Block) {

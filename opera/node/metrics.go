@@ -26,9 +26,10 @@ type metrics struct {
 
 // place is where a chain is.
 type place struct {
-	block inter.BlockNumber
-	epoch inter.Epoch
-	at    time.Time
+	deserted bool // the epoch has no validators
+	block    inter.BlockNumber
+	epoch    inter.Epoch
+	at       time.Time
 }
 
 // beside is what runs beside a chain.
@@ -47,7 +48,7 @@ func (n *Node) place() (place, error) {
 	}
 	defer v.Close()
 	h := v.Head()
-	return place{block: h.Number, epoch: v.Epoch().Epoch, at: time.Unix(0, int64(h.Time))}, nil
+	return place{block: h.Number, epoch: v.Epoch().Epoch, at: time.Unix(0, int64(h.Time)), deserted: v.Epoch().Validators.Len() == 0}, nil
 }
 
 // meter is what the node tells of its disk, memory and processor.

@@ -190,9 +190,10 @@ func TestANodeIsReadyUntilSomethingIsWrong(t *testing.T) {
 	at := place{block: 1000, epoch: 3, at: now.Add(-time.Hour)}
 	highest, events, synced := inter.BlockNumber(1000), int64(5), true
 	left, s := uint64(2<<30), store.Stats{Limit: 1 << 30, Free: 512 << 20}
-	var cause, unsupported, silent error
+	var cause, unsupported, silent, hurt error
 	h := &health{
 		cause: func() error { return cause }, unsupported: func() error { return unsupported }, silent: func() error { return silent },
+		hurt: func() error { return hurt },
 		head: func() (place, error) { return at, nil }, highest: func() inter.BlockNumber { return highest }, synced: func() bool { return synced },
 		lively: true, events: func() int64 { return events }, store: func() store.Stats { return s },
 		free: func() (uint64, error) { return left, nil }, least: 1 << 30, age: 2 * time.Minute, seen: events, since: now,
@@ -214,6 +215,9 @@ func TestANodeIsReadyUntilSomethingIsWrong(t *testing.T) {
 	synced = true
 	now = now.Add(2*time.Minute + time.Second)
 	check("no event has come for 2m1s")
+	at.deserted = true
+	check("no event will come: the present epoch has no validators, so block 1000 is the chain's last")
+	at.deserted = false
 	events++
 	check("")
 	h.lively, now = false, now.Add(time.Hour)
@@ -225,6 +229,10 @@ func TestANodeIsReadyUntilSomethingIsWrong(t *testing.T) {
 	left--
 	left /= 2
 	check("1023 MiB are free, less than the 1024 of --datadir.minfreedisk")
+	h.least, left = 0, scarce-1
+	check("15 MiB are free; no transactions are taken, and no events made")
+	hurt = errors.New("files are damaged")
+	check("files are damaged")
 	silent = errors.New("signed twice")
 	check("signed twice")
 	unsupported = errors.New("Network upgrade")

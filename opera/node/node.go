@@ -8,7 +8,7 @@
 // # What is in the data folder
 //
 // chaindata/state is the store, chaindata/history the logs beside it, chaindata/preset what
-// --db.preset said last. Whoever has the chain open holds the lock in chaindata.
+// --db.preset said last, chaindata/reserve room that is set aside. Whoever has the chain open holds the lock in chaindata.
 //
 // # What a crash leaves
 //
@@ -84,7 +84,9 @@ type Node struct {
 	stop    context.CancelCauseFunc // of what runs
 	ended   context.Context
 	running sync.WaitGroup
-	opening *node.Progress // while blocks are made again at the start
+	opening *node.Progress         // while blocks are made again at the start
+	free    func() (uint64, error) // bytes of the disk
+	damage  *node.Damage           // met by requests
 
 	mu        sync.Mutex
 	listeners map[int]func(*chain.Block)
@@ -96,6 +98,8 @@ type Node struct {
 func Open(ctx context.Context, o Options) (n *Node, err error) {
 	n = &Node{o: o, writer: writer.New(writer.Options{}), listeners: map[int]func(*chain.Block){}}
 	n.ended, n.stop = context.WithCancelCause(context.Background())
+	n.free = n.freeRoom
+	n.damage = &node.Damage{Log: o.Log, Is: chain.Damaged, Remedy: damageRemedy}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.closeFiles())
@@ -118,9 +122,8 @@ func Open(ctx context.Context, o Options) (n *Node, err error) {
 		o.Log.Warn(err.Error())
 	}
 	n.running.Go(n.write)
-	if o.MinFree > 0 {
-		n.running.Go(n.watchDisk)
-	}
+	n.setAside()
+	n.running.Go(n.watchDisk)
 	n.checkSynced(n.chain.Epoch().Epoch, n.chain.Head().Time)
 	return n, nil
 }
@@ -233,11 +236,12 @@ func (n *Node) Cause() error { return context.Cause(n.ended) }
 func (n *Node) Close() error {
 	n.stop(ErrClosed)
 	n.running.Wait()
+	given := n.giveBack()
 	err := node.Watch{Log: n.o.Log, Manager: n.o.Manager}.Save(n.store, n.saver.Save)
 	if err != nil {
 		err = fmt.Errorf("the state was not saved, the next start goes on from block %d: %w", n.store.Durable().Irreversible, remedy(err))
 	}
-	return errors.Join(err, n.closeFiles())
+	return errors.Join(given, err, n.closeFiles())
 }
 
 // closeFiles closes what is open, without a checkpoint.

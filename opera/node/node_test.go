@@ -226,6 +226,30 @@ func TestAFolderIsOpenedByItsOwnerOnly(t *testing.T) {
 	}
 }
 
+// What a node makes is for its owner alone; what an operator has made stays as it is.
+func TestTheDataFolderIsForItsOwnerAlone(t *testing.T) {
+	given := t.TempDir()
+	if err := os.Chmod(given, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	made := filepath.Join(given, "data", "opera")
+	for _, dir := range []string{made, given} {
+		shut(t, open(t, options(dir, io.Discard)))
+	}
+	for path, want := range map[string]os.FileMode{
+		given: 0o755, filepath.Join(given, "chaindata"): 0o700, filepath.Join(given, "go-opera"): 0o700,
+		filepath.Dir(made): 0o700, made: 0o700, filepath.Join(made, "chaindata"): 0o700, filepath.Join(made, "go-opera"): 0o700,
+	} {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != want {
+			t.Errorf("%s has mode %o, want %o", path, got, want)
+		}
+	}
+}
+
 func TestAFolderOfGoOperaOrWithoutItsStateIsLeftAlone(t *testing.T) {
 	o := options(t.TempDir(), io.Discard)
 	theirs := filepath.Join(o.Dir, "chaindata", "leveldb-fsh")

@@ -99,7 +99,11 @@ func (s *services) peerOptions(n *Node) (p2p.Options, error) {
 		States:  p2p.NewStates(n.Chain()),
 		Snap:    s.Opera.AllowSnapsync,
 		Taken:   s.summary(n),
-		Notice:  func(err error) { s.log.Debug("Peer", "err", err) },
+		Notice: func(err error) {
+			if !n.damage.Met(err) {
+				s.log.Debug("Peer", "err", err)
+			}
+		},
 		Refused: (&refusals{log: s.log, now: time.Now}).refused,
 		Server: p2p.Server{
 			Name:   s.name(),

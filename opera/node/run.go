@@ -71,7 +71,7 @@ func (l *life) serving(ctx context.Context, n *Node, work func(context.Context, 
 		return true, err
 	}
 	watch.Stopping()
-	err = errors.Join(err, end())
+	err = errors.Join(err, n.giveBack(), end())
 	if errors.Is(cause, ErrSynced) || errors.Is(cause, context.Canceled) {
 		l.log.Info("Stopping", "reason", cause)
 		return false, err

@@ -2,6 +2,7 @@ package node
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,14 +73,20 @@ func (s *services) validate(n *Node, peers *p2p.Node, pool emitter.Pool) (*valid
 	return v, nil
 }
 
-// silenced tells why the validator says nothing any more. If it may sign twice, the node
-// ends, and does not start again before an operator has looked (go-opera, utils/errlock).
+// silenced ends the node, whose validator can say nothing any more, as go-opera ends: what it would
+// take would not be executed, and another start may go on. If the validator may sign twice, the node
+// does not start again before an operator has looked (go-opera, utils/errlock).
 func (s *services) silenced(n *Node, err error) {
 	if n.Cause() != nil {
 		return // the node ends, with what it waited for
 	}
-	if !errors.Is(err, emitter.ErrLocked) {
+	if n.version.unsupported() != nil {
+		// The network demanded it in this moment. The node serves on, as go-opera does.
 		s.log.Error("The validator makes no events any more, until the next start", "err", err)
+		return
+	}
+	if !errors.Is(err, emitter.ErrLocked) {
+		n.Stop(fmt.Errorf("the validator makes no events any more, until the next start: %w", remedy(err)))
 		return
 	}
 	path := filepath.Join(s.Node.DataDir, errlock)
@@ -110,7 +117,8 @@ func (s *services) emitterOptions(n *Node, pool emitter.Pool) (emitter.Options, 
 		},
 		Thresholds:       emitter.Thresholds{LimitedTPS: c.LimitedTpsThreshold, NoTxs: c.NoTxsThreshold, Emergency: c.EmergencyThreshold},
 		MaxTxsPerAddress: c.MaxTxsPerAddress, MaxParents: int(c.MaxParents), TxsStale: c.TxsCacheInvalidation, Version: c.VersionToPublish,
-		Votes: func(c *chain.Chain) emitter.Votes { return c.Votes() },
+		Votes:  func(c *chain.Chain) emitter.Votes { return c.Votes() },
+		Paused: func() error { return cmp.Or(n.version.unsupported(), n.room()) },
 		Notice: func(err error) {
 			if errors.Is(err, emitter.ErrPaused) {
 				s.log.Info("Validator", "notice", err)

@@ -5,11 +5,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,14 +28,22 @@ import (
 // speakerConfig are the options of a validator, or of none if its id is 0.
 func speakerConfig(t *testing.T, dir string, id uint32) *config.Config {
 	t.Helper()
+	c, err := ownConfig(dir, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func ownConfig(dir string, id uint32) (*config.Config, error) {
 	c := &config.Config{}
 	c.Node.DataDir = dir
 	if id == 0 {
-		return c
+		return c, nil
 	}
 	key, err := fakenet.Key(inter.ValidatorID(id))
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	c.Run.Fakenet.ID = id
 	c.Emitter.Validator.ID = id
@@ -43,7 +53,7 @@ func speakerConfig(t *testing.T, dir string, id uint32) *config.Config {
 		Min: 20 * time.Millisecond, Max: 100 * time.Millisecond, Confirming: 20 * time.Millisecond,
 		ParallelInstanceProtection: time.Minute, DoublesignProtection: 300 * time.Millisecond,
 	}
-	return c
+	return c, nil
 }
 
 // speaking gives a node of a fakenet a validator that says something every 100 ms.
@@ -117,10 +127,6 @@ func TestAValidatorThatMaySignTwiceLocksItsNode(t *testing.T) {
 	n := open(t, options(dir, io.Discard))
 	l := newServices(&config.Config{}, slog.DiscardHandler)
 	l.Node.DataDir = dir
-	l.silenced(n, errors.New("its journal cannot be written"))
-	if n.Cause() != nil {
-		t.Error("a node ends whose validator alone cannot go on: ", n.Cause())
-	}
 	l.silenced(n, emitter.ErrLocked)
 	if cause := n.Cause(); !errors.Is(cause, emitter.ErrLocked) {
 		t.Error(cause)
@@ -132,6 +138,26 @@ func TestAValidatorThatMaySignTwiceLocksItsNode(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, errlock)); err != nil {
 		t.Fatal(err)
 	}
+	shut(t, open(t, options(dir, io.Discard)))
+}
+
+// A validator whose journal cannot be written ends its node, which may start again.
+func TestAValidatorThatCannotGoOnEndsItsNode(t *testing.T) {
+	dir := t.TempDir()
+	n := open(t, options(dir, io.Discard))
+	l := newServices(&config.Config{}, slog.DiscardHandler)
+	l.Node.DataDir = dir
+	n.version.demanded.Store(ours + 1)
+	l.silenced(n, n.version.unsupported())
+	if n.Cause() != nil {
+		t.Error("a node ends of which the network demands another version: ", n.Cause())
+	}
+	n.version.demanded.Store(0)
+	l.silenced(n, fmt.Errorf("write the last own event: %w", &os.PathError{Op: "write", Path: "/somewhere/last", Err: syscall.ENOSPC}))
+	if cause := n.Cause(); !errors.Is(cause, syscall.ENOSPC) || !strings.Contains(cause.Error(), "free space on the disk of /somewhere") {
+		t.Error(cause)
+	}
+	shut(t, n)
 	shut(t, open(t, options(dir, io.Discard)))
 }
 

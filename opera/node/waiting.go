@@ -19,11 +19,20 @@ type waiting struct {
 	*txpool.Pool
 	prices *gasprice.Oracle
 	stop   func() // of blocks being told
+	room   func() error
+}
+
+// Add takes a transaction of a client, while there is room on the disk to keep and to execute it.
+func (w *waiting) Add(tx *types.Transaction) error {
+	if err := w.room(); err != nil {
+		return err
+	}
+	return w.Pool.Add(tx)
 }
 
 // wait begins to take transactions.
 func (s *services) wait(n *Node) (*waiting, error) {
-	w := &waiting{prices: gasprice.New(gasprice.Options{Chain: n.Chain(), Bounds: s.priceBounds()})}
+	w := &waiting{room: n.room, prices: gasprice.New(gasprice.Options{Chain: n.Chain(), Bounds: s.priceBounds()})}
 	o := s.poolOptions(n)
 	o.Head, o.Signer = txpool.Heads(n.Chain(), w.prices), n.Chain().Signer()
 	o.Senders = n.Chain().Verifier().Senders()

@@ -93,9 +93,7 @@ func NewSimulation(c *chain.Chain, seed uint64, validators int, out func(raw []b
 // Step makes an event.
 func (s *Simulation) Step() error {
 	if s.epoch != s.chain.Epoch() {
-		if err := s.enter(); err != nil {
-			return err
-		}
+		s.enter()
 	}
 	s.pass()
 	s.part()
@@ -130,11 +128,11 @@ func (s *Simulation) Count() (*Tally, error) {
 }
 
 // enter begins the present epoch.
-func (s *Simulation) enter() (err error) {
+func (s *Simulation) enter() {
 	s.epoch = s.chain.Epoch()
 	s.Work.Epoch = s.epoch.Epoch
 	s.checks = eventcheck.NewEpoch(s.epoch)
-	s.graph, err = dag.New(dag.Options{Number: s.epoch.Epoch, Validators: s.epoch.Validators, Start: s.epoch.EpochStart})
+	s.graph = dag.New(dag.Options{Number: s.epoch.Epoch, Validators: s.epoch.Validators, Start: s.epoch.EpochStart})
 	s.members, s.events = nil, map[inter.EventID]*inter.Payload{}
 	s.senders = map[common.Address]*sender{} // what was not confirmed is lost
 	bad, most := inter.Weight(0), (s.epoch.Validators.Total()-1)/3
@@ -152,7 +150,6 @@ func (s *Simulation) enter() (err error) {
 			s.members = append(s.members, m)
 		}
 	}
-	return err
 }
 
 // pass lets time pass: mostly little, seldom hours or weeks.

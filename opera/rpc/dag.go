@@ -82,7 +82,7 @@ func (d dagEvents) event(text string) (*inter.Payload, error) {
 		err = fmt.Errorf("event %s not found", text)
 	}
 	if err != nil {
-		return nil, err
+		return nil, d.s.public(err)
 	}
 	return inter.DecodePayload(raw)
 }
@@ -128,7 +128,7 @@ func (d dagEvents) only(prefix []byte) (id inter.EventID, err error) {
 	case err == nil && n > 1:
 		err = errors.New("there're multiple events with the same short ID, please use full ID")
 	}
-	return id, err
+	return id, d.s.public(err)
 }
 
 func (d dagEvents) GetEvent(id string) (*EventJSON, error) {

@@ -196,7 +196,10 @@ type Options struct {
 	Endpoints Endpoints
 	// Prices estimates what gas costs; nil is an oracle that knows no pool.
 	Prices Prices
-	Limits Limits
+	// Damaged, if not nil, tells whether an error is of files that are not what was written, and
+	// sees to it that the operator hears of it.
+	Damaged func(error) bool
+	Limits  Limits
 	// Now is the clock, which only eth_syncing looks at; time.Now by default.
 	Now func() time.Time
 }
@@ -258,7 +261,7 @@ func read[T any](s *Service, f func(v *view) (T, error)) (T, error) {
 	of, err := s.latest.take()
 	if err != nil {
 		var none T
-		return none, err
+		return none, s.public(err)
 	}
 	v := &view{View: of.View, service: s}
 	result, err := f(v)
@@ -266,7 +269,7 @@ func read[T any](s *Service, f func(v *view) (T, error)) (T, error) {
 	if closed := s.latest.give(of); err == nil {
 		err = closed
 	}
-	return result, err
+	return result, s.public(err)
 }
 
 // noPool is the pool of a node without one.

@@ -97,7 +97,7 @@ func (s *Service) submit(tx *types.Transaction) (common.Hash, error) {
 		return common.Hash{}, errors.New("only replay-protected (EIP-155) transactions allowed over RPC")
 	}
 	if err := s.options.Pool.Add(tx); err != nil {
-		return common.Hash{}, err
+		return common.Hash{}, s.public(err)
 	}
 	return tx.Hash(), nil
 }

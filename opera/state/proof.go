@@ -102,7 +102,7 @@ func (t *Tables) Prove(from store.View, archive *Archive, number uint64, limit i
 	}
 	root := f.root()
 	if want, err := t.RootAt(from, number); err == nil && want != root {
-		return nil, fmt.Errorf("prove the state of block %d: its root is %x, and what was made has %x", number, want, root)
+		return nil, fmt.Errorf("prove the state of block %d: its root is %x, and what was made has %x: %w", number, want, root, store.ErrCorrupt)
 	} else if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 
 // What libraries call their files, and where in them they say that something is.
 var (
-	libraryFile = regexp.MustCompile(`\b(\d{6}\.(sst|ldb|log|mem|vlog)|MANIFEST(-\d{6})?|OPTIONS-\d{6}|CURRENT|KEYREGISTRY|DISCARD)\b`)
+	libraryFile = regexp.MustCompile(`\b(\d{5,6}\.(sst|ldb|log|mem|vlog)|MANIFEST(-\d{6})?|OPTIONS-\d{6}|CURRENT|KEYREGISTRY|DISCARD)\b`)
 	libraryAt   = regexp.MustCompile(`\b(?:pos=|offset[ :=]|mismatch at )(\d+)`)
 )
 
@@ -38,6 +38,8 @@ func Damaged(path string, err error) *store.CorruptError {
 	if !libraryFile.MatchString(filepath.Base(path)) {
 		if name := libraryFile.FindString(text); name != "" {
 			e.Path = filepath.Join(path, name)
+		} else if strings.Contains(text, "entry point") {
+			e.Path = filepath.Join(path, "CURRENT") // which names the list of files
 		} else {
 			subject = "one of its files"
 			if strings.Contains(text, "WAL") {

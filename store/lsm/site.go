@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,6 +31,8 @@ type Site struct {
 	lock     io.Closer
 
 	mu     sync.Mutex
+	log    string // see EndsIn
+	end    int64
 	sealed seal // the newest sound one
 	at     time.Time
 	closed bool
@@ -236,6 +239,30 @@ func (s *Site) CheckBase(b Base) error {
 	return errors.Join(err, shown.Close())
 }
 
+// EndsIn says in which log the newest flush must be that is not in a table. Offset is behind the file's
+// last whole record where it ends in another, and -1 where nothing tells: then a flush that is missing
+// may be missing in the list of tables.
+func (s *Site) EndsIn(path string, offset int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log, s.end = path, offset
+}
+
+// lost is the error of a flush that was durable, and is not there.
+func (s *Site) lost(format string, args ...any) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := &store.CorruptError{Path: s.path, Table: -1, Page: -1, Offset: -1, Detail: fmt.Sprintf(format, args...)}
+	if s.log != "" {
+		err.Path, err.Offset = s.log, s.end
+		err.Detail = "it has lost its end: " + err.Detail
+		if s.end < 0 && !strings.HasPrefix(filepath.Base(s.log), "MANIFEST") {
+			err.Detail = "it, or the MANIFEST beside it, " + strings.TrimPrefix(err.Detail, "it ")
+		}
+	}
+	return err
+}
+
 // head reads the base's format and head rows. Of a new store that has none it
 // returns the zero head.
 func (s *Site) head(get func(key []byte) ([]byte, error)) (head, error) {
@@ -247,7 +274,7 @@ func (s *Site) head(get func(key []byte) ([]byte, error)) (head, error) {
 		if sealed.sequence == 0 {
 			return head{}, nil
 		}
-		return head{}, corrupt(s.path, "flush %d (revision %d) was durable, and no flush is there", sealed.sequence, sealed.revision)
+		return head{}, s.lost("flush %d (revision %d) was durable, and no flush is there", sealed.sequence, sealed.revision)
 	}
 	if err != nil {
 		return head{}, fmt.Errorf("read the head row: %w", err)
@@ -267,7 +294,7 @@ func (s *Site) head(get func(key []byte) ([]byte, error)) (head, error) {
 		return head{}, &store.VersionError{Path: s.path, Found: v, Known: formatVersion}
 	}
 	if h.sequence < sealed.sequence || h.sequence == sealed.sequence && h.revision != sealed.revision {
-		return head{}, corrupt(s.path, "flush %d (revision %d) was durable, and the newest that is there is %d (revision %d)",
+		return head{}, s.lost("flush %d (revision %d) was durable, and the newest that is there is %d (revision %d)",
 			sealed.sequence, sealed.revision, h.sequence, h.revision)
 	}
 	return h, nil
@@ -299,6 +326,14 @@ func (s *Site) Failed(broken error) error {
 		return nil
 	}
 	return fmt.Errorf("%s: %w: %w", s.path, store.ErrFailed, broken)
+}
+
+// Abandon keeps the lock until the process ends: the library could not be closed, and may go on
+// writing.
+func (s *Site) Abandon() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
 }
 
 // Leave gives the lock back. The library is closed before.

@@ -79,9 +79,11 @@ func (e *Engine) Checkpoint(im store.Image) (_ store.Checkpoint, err error) {
 }
 
 // saved tells whether the durable image is the present state already. Every change of a
-// table gives it another root, for nothing that the image reaches is changed in place.
+// table gives it another root, for nothing that the image reaches is changed in place. While
+// the disk may give back the image of a checkpoint that failed, a newer one has to take its
+// place: a start would prefer it.
 func (e *Engine) saved(im store.Image) bool {
-	return im.Head == e.image.head && im.Irreversible == e.image.irreversible && e.opts.Mode == e.image.mode &&
+	return len(e.doubtful) == 0 && im.Head == e.image.head && im.Irreversible == e.image.irreversible && e.opts.Mode == e.image.mode &&
 		e.catalog != nil && bytes.Equal(e.catalog, encodeCatalog(e.tables))
 }
 

@@ -65,6 +65,8 @@ func (osFS) Rename(from, to string) error { return os.Rename(from, to) }
 func (osFS) Remove(path string) error     { return os.Remove(path) }
 func (osFS) Mkdir(dir string) error       { return os.Mkdir(dir, 0o755) }
 
+func (privateFS) Mkdir(dir string) error { return os.Mkdir(dir, 0o700) }
+
 func (osFS) SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -24,15 +24,21 @@
 // Badger answers a damaged block with "no such row", skips the rest of its table
 // in a compaction, and opens without a table whose index is damaged. So every
 // table is checked from end to end before the library is opened. It writes
-// through shared mappings of sparse files, so a full disk ends the process:
-// batches are refused while there is not room enough.
+// through shared mappings of sparse files, so a full disk ends the process
+// (SIGBUS): whatever makes it write is refused while there is not room enough.
+// What cannot be closed for that reason is abandoned, with its lock, until the
+// process ends: what was reported durable is, and the next opening finishes the
+// logs. Left is a compaction that is under way when another program takes more
+// than was free.
 package badger
 
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -144,13 +150,20 @@ func open(site *lsm.Site, o Options) (*Base, error) {
 	}
 	b := &Base{site: site, logger: &logger{}, snapshots: map[uint64]int{}, before: shared()}
 	b.options = o.library(site.Path(), b.logger)
+	if err := b.roomToOpen(); err != nil {
+		return nil, err
+	}
 	if err := b.prepare(o); err != nil {
 		return nil, err
 	}
 	if err := b.openLibrary(b.options); err != nil {
 		return nil, err
 	}
-	if err := b.recover(); err != nil {
+	err := b.allocate()
+	if err == nil {
+		err = b.recover()
+	}
+	if err != nil {
 		return nil, errors.Join(err, b.closeLibrary())
 	}
 	return b, nil
@@ -159,6 +172,10 @@ func open(site *lsm.Site, o Options) (*Base, error) {
 // prepare does what the library does not do for itself at an opening.
 func (b *Base) prepare(o Options) error {
 	logs, err := b.logs()
+	b.site.EndsIn(filepath.Join(b.site.Path(), badger.ManifestFilename), -1)
+	if len(logs) > 0 {
+		b.site.EndsIn(slices.Max(slices.Collect(maps.Keys(logs))), -1)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -284,7 +301,13 @@ func (b *Base) Close() error {
 	return errors.Join(b.closeLibrary(), b.site.Leave())
 }
 
+// closeLibrary closes the library, or, where there is no room for what it would write, keeps it
+// and the folder's lock until the process ends.
 func (b *Base) closeLibrary() error {
+	if err := b.roomToClose(); err != nil {
+		b.site.Abandon()
+		return fmt.Errorf("close %s, which stays as after a kill, without a loss, until there is room to open it: %w", b.site.Path(), err)
+	}
 	if err := b.db.Close(); err != nil {
 		return fmt.Errorf("close %s: %w", b.site.Path(), err)
 	}

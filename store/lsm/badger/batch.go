@@ -19,9 +19,7 @@ func (b *Base) Batch(size int64) (lsm.Batch, error) {
 	if err := b.failed(); err != nil {
 		return nil, err
 	}
-	// Once into the log, once into a table; what the library may be writing
-	// beside it; and logs are sparse.
-	if err := b.site.Room(2*size + 3*b.options.MemTableSize + 2*b.options.BaseTableSize); err != nil {
+	if err := b.roomToWrite(size); err != nil {
 		return nil, err
 	}
 	if b.leftover {
@@ -87,8 +85,16 @@ func (b *batch) change(key, value []byte, remove bool) error {
 	return b.txn.Set(key, value)
 }
 
-// send commits the transaction and begins the next.
+// send commits the transaction and begins the next, while there is room: others write to the disk,
+// too, and a batch that is taken back was not announced.
 func (b *batch) send() error {
+	if err := b.base.roomToWrite(int64(len(b.memory))); err != nil {
+		return err
+	}
+	return b.commit()
+}
+
+func (b *batch) commit() error {
 	b.base.leftover = true
 	err := b.txn.CommitAt(b.version, nil)
 	b.txn = b.base.db.NewTransactionAt(b.version, true)
@@ -122,7 +128,7 @@ func (b *batch) Commit() error {
 		return base.fail(err)
 	}
 	// From here on the flush may be durable, whatever happens.
-	if err := b.send(); err != nil {
+	if err := b.commit(); err != nil {
 		return base.fail(err)
 	}
 	if err := base.sync(); err != nil {

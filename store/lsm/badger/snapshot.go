@@ -3,6 +3,7 @@ package badger
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"github.com/dgraph-io/badger/v4"
@@ -51,6 +52,9 @@ func (b *Base) get(txn *badger.Txn, dst, key []byte) ([]byte, error) {
 		return nil, store.ErrNotFound
 	}
 	if err != nil {
+		if strings.Contains(err.Error(), "checksum") {
+			err = b.damaged(err)
+		}
 		return nil, fmt.Errorf("get %x: %w", key, err)
 	}
 	return b.appendValue(dst, item)

@@ -98,6 +98,7 @@ func look(site *lsm.Site, o Options) error {
 	if err != nil {
 		return err
 	}
+	site.EndsIn(b.files.lastEnd())
 	return errors.Join(site.CheckBase(b), b.closeLibrary())
 }
 

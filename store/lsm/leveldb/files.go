@@ -29,7 +29,9 @@ type files struct {
 
 	mu     sync.Mutex
 	broken error
-	tables map[int64]bool // being written
+	ends   storage.FileDesc // the file that ends in the middle of a record, else the newest log
+	sound  int64            // where its whole records end, -1 if there is nothing behind them
+	tables map[int64]bool   // being written
 }
 
 func openFiles(path string, readOnly bool) (*files, error) {
@@ -182,10 +184,33 @@ func (f *files) Open(fd storage.FileDesc) (storage.Reader, error) {
 		return nil, errors.Join(fmt.Errorf("read %s: %w", filepath.Join(f.path, fd.String()), err), r.Close())
 	}
 	end, damaged := soundEnd(all)
+	f.noteEnd(fd, int64(end), end < len(all))
 	if damaged {
 		return r, nil // the library finds the damage and says what it is
 	}
 	return &limitedReader{r, int64(end)}, nil
+}
+
+// noteEnd notes where a file ends that may have lost its end.
+func (f *files) noteEnd(fd storage.FileDesc, end int64, torn bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if torn || fd.Type == storage.TypeJournal && f.ends.Zero() {
+		f.ends, f.sound = fd, -1
+		if torn {
+			f.sound = end
+		}
+	}
+}
+
+// lastEnd returns the file that may have lost its end, "" if none was read.
+func (f *files) lastEnd() (path string, end int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ends.Zero() {
+		return "", -1
+	}
+	return filepath.Join(f.path, f.ends.String()), f.sound
 }
 
 // mayEndTorn: the logs before the newest one were finished before it was begun.

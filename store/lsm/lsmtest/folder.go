@@ -320,8 +320,8 @@ func (l Library) behind(t *testing.T) {
 	}
 }
 
-// damage flips bits and cuts files all over a store. Either somebody says so, or
-// the rows are those of the newest flush.
+// damage flips bits and cuts files all over a store. Either somebody says so, and names the
+// file, or the rows are those of the newest flush.
 func (l Library) damage(t *testing.T) {
 	rounds := *damageFlag
 	for _, crash := range []bool{false, true} {
@@ -354,6 +354,9 @@ func (l Library) damage(t *testing.T) {
 			must(t, os.RemoveAll(dir))
 			if err != nil {
 				found++
+				if kind, _, _ := strings.Cut(filepath.Base(name), "-"); !strings.Contains(err.Error(), kind) {
+					t.Errorf("%s: the error does not name the file: %v", what, err)
+				}
 				continue
 			}
 			if head != uint64(len(states)) || !same(m, states[len(states)-1]) {

@@ -103,6 +103,7 @@ func look(site *lsm.Site, o Options) error {
 	if err != nil {
 		return err
 	}
+	site.EndsIn(f.lastLog(), -1)
 	return errors.Join(site.CheckBase(b), b.closeLibrary())
 }
 
@@ -121,9 +122,19 @@ func openLibrary(site *lsm.Site, f *files, options *pebble.Options) (*Base, erro
 		if !site.New() {
 			err = gone(site.Path(), err)
 		}
-		return nil, fmt.Errorf("open %s: %w", site.Path(), translate(site.Path(), err))
+		return nil, fmt.Errorf("open %s: %w", site.Path(), f.translate(site, err))
 	}
 	return &Base{site: site, files: f, db: db, options: options}, nil
+}
+
+// translate is translate for an error of an opening. A list of options that is not what was written
+// is damage, whatever the library calls it.
+func (f *files) translate(site *lsm.Site, err error) error {
+	path := f.culprit(site.Path(), err)
+	if !site.New() && path == f.stated {
+		return lsm.Damaged(path, err)
+	}
+	return translate(path, err)
 }
 
 // gone makes damage of an opening that failed for want of a file, of a store that is there.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,8 @@ type files struct {
 	mu     sync.Mutex
 	causes map[vfs.DiskWriteCategory]*atomic.Int64
 	fatal  error
+	log    string        // the last one that was opened to be read
+	stated string        // the list of options that was
 	dead   chan struct{} // closed when fatal is set
 }
 
@@ -90,6 +93,43 @@ func (f *files) Lock(string) (io.Closer, error) { return noLock{}, nil }
 type noLock struct{}
 
 func (noLock) Close() error { return nil }
+
+func (f *files) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
+	f.mu.Lock()
+	switch base := filepath.Base(name); {
+	case strings.HasSuffix(base, ".log"):
+		f.log = name
+	case strings.HasPrefix(base, "OPTIONS-"):
+		f.stated = name
+	}
+	f.mu.Unlock()
+	return f.FS.Open(name, o...)
+}
+
+// optionsWords are in what the library says of its list of options.
+var optionsWords = regexp.MustCompile(`key=value|section|option|comparer name|merger name`)
+
+// culprit is the file that an error of an opening is about, where the library names none; else the
+// folder. It reads one log after the other.
+func (f *files) culprit(folder string, err error) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	text := err.Error()
+	switch {
+	case f.log != "" && strings.Contains(text, "WAL"):
+		return f.log
+	case f.stated != "" && f.log == "" && optionsWords.MatchString(text):
+		return f.stated
+	}
+	return folder
+}
+
+// lastLog is the newest log, "" if there was none.
+func (f *files) lastLog() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.log
+}
 
 func (f *files) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	f.stopForever()

@@ -1,0 +1,35 @@
+package rpc
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/ethereum/go-ethereum/log"
+)
+
+// What clients get in place of errors of the node's files, which are the operator's and name paths.
+var (
+	errDamaged = errors.New("files of this node are damaged; its operator has to see to it")
+	errFiles   = errors.New("the node cannot use one of its files; its log says which")
+	errFull    = errors.New("a disk of the node is full; its log says which")
+)
+
+// public is what clients get of an error of the chain, or of the pool. Those of the node's own files
+// go to the log.
+func (s *Service) public(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case s.options.Damaged != nil && s.options.Damaged(err):
+		return errDamaged
+	case !errors.As(err, new(*fs.PathError)) && !errors.As(err, new(*os.LinkError)):
+		return err
+	}
+	log.Error("A request failed because of the node's files", "err", err)
+	if errors.Is(err, syscall.ENOSPC) {
+		return errFull
+	}
+	return errFiles
+}
