@@ -100,7 +100,7 @@ var rules = []rule{
 	{"opera/gasprice", []string{"opera/chain", "opera/curve", "opera/eventcheck", "opera/inter", "internal/..."}},
 	// Their journals are written through the layer that tests can break.
 	{"opera/txpool", []string{"opera/chain", "opera/inter", "opera/sender", "store/vfs", "store/vfs/logtail", "internal/..."}},
-	{"opera/emitter", []string{"opera/chain", "opera/curve", "opera/dag", "opera/eventcheck", "opera/inter", "store/vfs", "internal/..."}},
+	{"opera/emitter", []string{"opera/chain", "opera/curve", "opera/dag", "opera/eventcheck", "opera/inter", "store/vfs", "store/vfs/logtail", "internal/..."}},
 	{"opera/console", []string{"opera/terminal", "store/vfs", "internal/..."}},
 	{"opera/traffic", []string{"opera/chain", "opera/eventfile", "opera/genesis/fakenet", "opera/inter", "store/engine"}},
 	{"opera/terminal", []string{"internal/..."}},
