@@ -47,7 +47,6 @@ type Log struct {
 
 	syncing sync.Mutex // one sync at a time
 	mark    *logtail.Mark
-	unmade  *segment // which was being made when a crash came
 }
 
 // OpenLog opens the log in o.Dir, or makes one.
@@ -65,7 +64,7 @@ func OpenLog(o LogOptions) (*Log, error) {
 		return nil, fmt.Errorf("open log %s: segments of %d bytes", o.Dir, o.SegmentBytes)
 	}
 	l := &Log{o: o, files: newFiles(o.FS)}
-	if err := l.open(); err != nil {
+	if err := (&opening{Log: l}).open(); err != nil {
 		err = errors.Join(fmt.Errorf("open log %s: %w", o.Dir, err), l.files.close())
 		if l.file != nil {
 			err = errors.Join(err, l.file.Close())

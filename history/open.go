@@ -28,7 +28,13 @@ func (l *Log) folders() []string {
 	return []string{l.o.Dir, l.o.OldDir}
 }
 
-func (l *Log) open() error {
+// opening is a log that nobody uses yet: what finds its files, and mends what a crash has left.
+type opening struct {
+	*Log
+	unmade *segment // which was being made when a crash came
+}
+
+func (l *opening) open() error {
 	for _, dir := range l.folders() {
 		if err := vfs.MkdirAll(l.o.FS, dir); err != nil {
 			return err
@@ -78,7 +84,7 @@ func (l *Log) open() error {
 // skip has a log that ends before First begin anew there: its owner counts on none of its
 // entries any more. The beginning is durable before segments go, so that a crash leaves the one
 // log or the other.
-func (l *Log) skip(b beginning) (beginning, error) {
+func (l *opening) skip(b beginning) (beginning, error) {
 	end := b.first
 	if len(l.segments) != 0 {
 		end = l.next()
@@ -101,16 +107,16 @@ func (l *Log) skip(b beginning) (beginning, error) {
 }
 
 // missing is the error for entries that are needed and not whole.
-func (l *Log) missing(next uint64) error {
+func (l *opening) missing(next uint64) error {
 	if len(l.segments) == 0 {
-		return corrupt(l.o.Dir, 0, "entries from %d to %d are needed and not there. %s", l.o.First, l.o.Need, restore)
+		return corrupt(l.o.Dir, 0, "entries from %d to %d are needed and not there; %s", l.o.First, l.o.Need, restore)
 	}
 	s := l.last()
-	return corrupt(s.path(), s.end, "entry %d is not whole, and entries up to %d are needed. %s", next, l.o.Need, restore)
+	return corrupt(s.path(), s.end, "entry %d is not whole, and entries up to %d are needed; %s", next, l.o.Need, restore)
 }
 
 // find reads the segments from the first on, until there is none.
-func (l *Log) find(begin beginning) error {
+func (l *opening) find(begin beginning) error {
 	next := begin.first
 	for sequence := begin.sequence; ; sequence++ {
 		dir, err := l.where(sequence)
@@ -188,7 +194,7 @@ func (l *Log) removeCopy(s *segment) error {
 }
 
 // resume makes the last segment ready for more, its torn tail cut off.
-func (l *Log) resume() error {
+func (l *opening) resume() error {
 	s := l.last()
 	if err := l.files.forget(s.path()); err != nil {
 		return err

@@ -29,11 +29,11 @@ func (l *Log) noteCut(next uint64) error {
 	return l.mark.Reset(0, next)
 }
 
-const restore = "Put it back from a copy of the data folder, or take the whole data folder from one"
+const restore = "put it back from a copy of the data folder, or take the whole data folder from one"
 
 // judge returns an error if what is behind the whole entries, or missing there, cannot be what a
 // crash has left. Nothing was changed then.
-func (l *Log) judge(b beginning) error {
+func (l *opening) judge(b beginning) error {
 	s, next := &segment{sequence: b.sequence, dir: l.o.Dir}, b.first
 	if len(l.segments) != 0 {
 		s = l.last()
@@ -54,7 +54,7 @@ func (l *Log) end(s *segment, next uint64) logtail.End {
 		end.Whole = s.size
 	}
 	if s.size > headerSize {
-		end.Remedy = fmt.Sprintf("%s. Without one, if nothing needs entries from %d on: keep a copy of the file, shorten it (truncate -s %d %s), remove %s, and the node gets what followed from its peers again",
+		end.Remedy = fmt.Sprintf("%s; without one, if nothing needs entries from %d on: keep a copy of the file, shorten it (truncate -s %d %s), remove %s, and the node gets what followed from its peers again",
 			restore, next, end.Whole, s.path(), markPath(l.o.Dir))
 	}
 	end.Behind = func(int64) (at int64, found bool, err error) {
@@ -84,7 +84,7 @@ func corrupted(err error) error {
 	if d.Remedy == "" {
 		return corrupt(d.Path, d.Offset, "%s", d.Detail)
 	}
-	return corrupt(d.Path, d.Offset, "%s. %s", d.Detail, d.Remedy)
+	return corrupt(d.Path, d.Offset, "%s; %s", d.Detail, d.Remedy)
 }
 
 // mostMissing is how many entries may be damaged in a row for a whole one behind them to be known
@@ -134,16 +134,16 @@ func (l *Log) later(sequence uint64) (bool, error) {
 }
 
 // endsBefore returns an error if there are segments behind one that is missing.
-func (l *Log) endsBefore(sequence uint64) error {
+func (l *opening) endsBefore(sequence uint64) error {
 	later, err := l.later(sequence)
 	if err == nil && later {
-		err = corrupt(segmentPath(l.o.Dir, sequence), 0, "the segment is missing, and later ones are there. %s", restore)
+		err = corrupt(segmentPath(l.o.Dir, sequence), 0, "the segment is missing, and later ones are there; %s", restore)
 	}
 	return err
 }
 
 // removeUnmade removes a segment that was being made when a crash came, and has no entry.
-func (l *Log) removeUnmade() error {
+func (l *opening) removeUnmade() error {
 	s := l.unmade
 	if s == nil {
 		return nil
@@ -158,8 +158,8 @@ func (l *Log) removeUnmade() error {
 
 // mendHeader writes the header of a segment anew that is to begin with an entry, if that is there and
 // whole. All of a header is known.
-func (l *Log) mendHeader(s *segment, first uint64) error {
-	damage := corrupt(s.path(), 0, "the header is damaged, and so is the first entry. %s", restore)
+func (l *opening) mendHeader(s *segment, first uint64) error {
+	damage := corrupt(s.path(), 0, "the header is damaged, and so is the first entry; %s", restore)
 	if err := l.files.forget(s.path()); err != nil {
 		return err
 	}

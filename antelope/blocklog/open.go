@@ -207,7 +207,7 @@ func (l opening) sound(s *source) (extent, error) {
 		// Of what another program was writing when the machine stopped any part may be missing.
 		return e, err
 	}
-	end := logtail.End{Path: s.path, Whole: e.end, Size: s.size, Durable: m.durable, Remedy: l.remedy(s, e)}
+	end := logtail.End{Path: s.path, Whole: e.end, Size: s.size, Durable: m.durable, Remedy: remedy}
 	return e, end.Judge()
 }
 
@@ -221,14 +221,9 @@ func (s *source) structure(window int64) (extent, error) {
 	return s.soundEnd(s.size, window, s.preamble.First, s.preamble.Pruned)
 }
 
-// remedy says what to do about damage of which the log has whole blocks before.
-func (l opening) remedy(s *source, e extent) string {
-	if !e.blocks {
-		return "Restore the log, or move it away and start from a snapshot"
-	}
-	return fmt.Sprintf("Restore the log. Without a copy, cut it after its block %d (leap-util block-log trim-blocklog --last %[1]d --blocks-dir %s), and the peers send what followed; "+
-		"if the state is beyond that block, start from a snapshot with an empty state folder", e.head.num, l.o.Dir)
-}
+// remedy is what helps where blocks are damaged that were durable.
+const remedy = "restore the log, or start from a snapshot, or make the state again of the whole blocks with --replay-blockchain, " +
+	"or move the log's files away from blocks-dir: the chain goes on from the state, with a new log"
 
 // soundPruned believes the trailer of a pruned log if the entries before it bear it
 // out.
@@ -277,7 +272,7 @@ func (l opening) cut(s *source, e extent) error {
 		next = e.head.num + 1
 	}
 	if l.o.Needed != nil && next < l.o.needed() {
-		return &logtail.Damage{Path: s.path, Offset: e.end, Remedy: l.remedy(s, e),
+		return &logtail.Damage{Path: s.path, Offset: e.end, Remedy: remedy,
 			Detail: fmt.Sprintf("block %d is not whole, and the state counts on the blocks before %d", next, l.o.needed())}
 	}
 	if err := l.setAside(s.file, e.end, s.size, next); err != nil {

@@ -276,7 +276,7 @@ func (r *Reversible) remedy() string {
 	for _, b := range r.blocks {
 		last = max(last, b.num)
 	}
-	return fmt.Sprintf("Put the file back from a copy. Without one: whoever signs blocks could sign others at heights that he has published, "+
+	return fmt.Sprintf("put the file back from a copy; without one, whoever signs blocks could sign others at heights that he has published, "+
 		"so wait until the irreversible block of the peers is beyond block %d and beyond all that this node has produced, then rename the file; the peers send its blocks again", last)
 }
 

@@ -226,7 +226,7 @@ func (j *journal) isLast(file []byte) error {
 	}
 	end := logtail.End{
 		Path: j.path, Whole: j.last.end, Size: max(int64(len(file)), j.last.end+1), Durable: logtail.Unnoted,
-		Remedy: "Put the file back from a copy. Without one, run the node without the validator until it is at the head and has its own last event from its peers, then rename the file",
+		Remedy: "put the file back from a copy; without one, run the node without the validator until it is at the head and has its own last event from its peers, then rename the file",
 		Behind: func(int64) (at int64, found bool, err error) { // in either half
 			for half := int64(headerSize); half < int64(len(file)) && !found && err == nil; half += j.last.size {
 				at, found, err = later.Next(bytes.NewReader(file), half-1, half+j.last.size)

@@ -31,14 +31,14 @@ type Damage struct {
 	Path   string
 	Offset int64  // where the first record begins that is not whole
 	Detail string // what is wrong there, and how that is known
-	Remedy string // what an operator may do, a sentence without its full stop
+	Remedy string // what an operator may do, without a full stop
 }
 
 func (d *Damage) Error() string {
 	if d.Remedy == "" {
 		return fmt.Sprintf("%s: offset %d: %s", d.Path, d.Offset, d.Detail)
 	}
-	return fmt.Sprintf("%s: offset %d: %s. %s", d.Path, d.Offset, d.Detail, d.Remedy)
+	return fmt.Sprintf("%s: offset %d: %s; %s", d.Path, d.Offset, d.Detail, d.Remedy)
 }
 
 // Unnoted is the place up to which a log is durable that notes no such place.

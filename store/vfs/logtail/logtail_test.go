@@ -163,13 +163,13 @@ func TestWhatATornTailIs(t *testing.T) {
 		{"nothing noted, nothing whole behind", End{Whole: 10, Size: 50, Durable: Unnoted, Behind: behind(0, false)}, false},
 		{"nothing noted, a whole one behind", End{Whole: 10, Size: 50, Durable: Unnoted, Behind: behind(30, true)}, true},
 	} {
-		c.end.Path, c.end.Remedy = "/a/log", "Restore it"
+		c.end.Path, c.end.Remedy = "/a/log", "restore it"
 		err := c.end.Judge()
 		var damage *Damage
 		if got := errors.As(err, &damage); got != c.damage || !got && err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if c.damage && !(strings.HasPrefix(err.Error(), "/a/log: offset 10: ") && strings.HasSuffix(err.Error(), ". Restore it")) {
+		if c.damage && !(strings.HasPrefix(err.Error(), "/a/log: offset 10: ") && strings.HasSuffix(err.Error(), "; restore it")) {
 			t.Errorf("%s: %v does not say file, offset and remedy", c.name, err)
 		}
 	}

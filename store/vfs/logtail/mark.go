@@ -21,8 +21,8 @@ type Noted struct {
 	Known bool
 	// Torn tells whether one of its halves cannot be read, which is no loss.
 	Torn bool
-	Log   uint64 // which file the mark is of; its owner chooses
-	End   uint64 // up to where it is durable, in the owner's measure
+	Log  uint64 // which file the mark is of; its owner chooses
+	End  uint64 // up to where it is durable, in the owner's measure
 }
 
 // Mark is a file beside a log that says how far the log is durable. It is written after each sync of
