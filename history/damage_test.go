@@ -68,7 +68,7 @@ func written(t *testing.T, r *rand.Rand) (mem *memfs.FS, durable, all uint64) {
 // said and kept.
 func TestDamageNeverTakesEntriesInSilence(t *testing.T) {
 	seed := seed(t)
-	for round := range uint64(*statesFlag * 10) {
+	for round := range uint64(*statesFlag * 4) {
 		r := rand.New(rand.NewPCG(seed, 900+round))
 		mem, durable, all := written(t, r)
 		var paths []string

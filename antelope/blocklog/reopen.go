@@ -114,8 +114,9 @@ func (r *Reversible) readHead(size int64) error {
 
 // endOf is what is known of the end of the file.
 func (r *Reversible) endOf(size int64) logtail.End {
+	records := r.records()
 	end := logtail.End{Path: r.path, Size: size, Durable: logtail.Unnoted, Behind: func(offset int64) (int64, bool, error) {
-		return r.next(offset, size)
+		return records.Next(r.file, offset, size)
 	}}
 	if r.head.file != 0 {
 		end.Durable = r.head.durable
@@ -126,9 +127,9 @@ func (r *Reversible) endOf(size int64) logtail.End {
 	return end
 }
 
-// next finds the first whole record behind an offset.
-func (r *Reversible) next(offset, size int64) (int64, bool, error) {
-	records := logtail.Records{
+// records are those of the file, to be found behind what is not whole.
+func (r *Reversible) records() *logtail.Records {
+	return &logtail.Records{
 		Align: r.align,
 		Head:  recordHeaderBytes,
 		Parse: func(head []byte) (int64, uint32, bool) {
@@ -139,7 +140,6 @@ func (r *Reversible) next(offset, size int64) (int64, bool, error) {
 			return func(yield func([]byte) bool) { yield(head[:4]) }
 		},
 	}
-	return records.Next(r.file, offset, size)
 }
 
 // hole is a part of the file without a whole record that no crash has torn.
@@ -164,7 +164,7 @@ func (r *Reversible) scan(end *logtail.End) (holes []hole, err error) {
 		} else if !errors.As(err, &damage) {
 			return holes, err
 		}
-		at, found, err := r.next(r.end, end.Size)
+		at, found, err := end.Behind(r.end)
 		if err != nil {
 			return nil, err
 		}
