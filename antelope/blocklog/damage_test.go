@@ -193,6 +193,29 @@ func TestAFlippedBitStopsWhoSignsOnlyWhereItMatters(t *testing.T) {
 	}
 }
 
+// A torn tail is kept also where a damaged record before it is left out.
+func TestATornTailBehindADamagedRecordIsKept(t *testing.T) {
+	fs := memory()
+	r := openReversible(t, fs)
+	c := newChain(newRand(t), 2)
+	for range 4 {
+		must(t, r.Append(c.next(300).data))
+	}
+	must(t, r.Sync())
+	first, end := r.blocks[1], r.end
+	must(t, r.Append(c.next(3000).data)) // it is killed in the middle of this
+	b := bytes.Clone(fs.mem.Blob(reversiblePath).Bytes()[:end+1000])
+	b[first.offset+50] ^= 1
+	fs.mem.Put(reversiblePath, memfs.NewBlob(b))
+	r, err := OpenReversible(ReversibleOptions{Dir: testDir, FS: fs, Mend: true})
+	must(t, err)
+	damaged, torn := fs.mem.Blob(reversiblePath+".bad"), fs.mem.Blob(reversiblePath+".bad.2")
+	if r.Len() != 3 || damaged == nil || torn == nil || !bytes.Equal(bytes.TrimRight(torn.Bytes(), "\x00"), bytes.TrimRight(b[end:], "\x00")) {
+		t.Errorf("%d blocks, %v", r.Len(), fs.mem.Paths())
+	}
+	must(t, r.Close())
+}
+
 // A file of an older program notes nothing: what has a whole record behind it is no tail.
 func TestOlderReversibleFilesAreJudgedByWhatFollows(t *testing.T) {
 	rnd := newRand(t)

@@ -74,7 +74,7 @@ func (r *Reversible) open() error {
 		return err
 	}
 	if len(holes) > 0 {
-		return r.leaveOut(holes)
+		return r.leaveOut(holes, size)
 	}
 	if err := r.cutEnd(size); err != nil {
 		return err
@@ -249,7 +249,7 @@ func lastByte(f vfs.File, path string, from, size int64) (int64, error) {
 
 // leaveOut goes on without the holes, if nobody needs what was in them or o says Mend. They are
 // kept beside the file, which is written anew.
-func (r *Reversible) leaveOut(holes []hole) error {
+func (r *Reversible) leaveOut(holes []hole, size int64) error {
 	needed, err := r.needed(holes)
 	if err != nil {
 		return err
@@ -266,6 +266,11 @@ func (r *Reversible) leaveOut(holes []hole) error {
 		}
 		r.log.Warn("Reversible blocks are damaged and are left out", "file", r.path, "offset", h.from, "bytes", removed.Bytes,
 			"kept", removed.Kept, "needed", needed, "reason", h.damage.Detail)
+	}
+	if r.end >= holes[len(holes)-1].to { // else the last hole has the rest of the file
+		if err := r.cutEnd(size); err != nil {
+			return err
+		}
 	}
 	return r.replace(r.blocks)
 }
