@@ -19,7 +19,9 @@ import (
 
 // Go's scheduler has processors to spare while a node serves, unless an operator said how many.
 func TestProcessorsAreSpareWhileANodeServes(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0)) // what the whole test program was given
 	t.Setenv("GOMAXPROCS", "")
+	runtime.SetDefaultGOMAXPROCS()
 	usual := runtime.GOMAXPROCS(0)
 	serving := func() (seen int) {
 		c := &config.Config{}
