@@ -46,7 +46,8 @@ func (d Done) String() string {
 const longest = 9000
 
 // Spoil damages one of the folder's files that are not empty, so that its content is another.
-// The random source decides which, where and how.
+// The random source decides which, where and how. Folders have the same chance each, however
+// many files are in them.
 func Spoil(r *rand.Rand, dir string) (Done, error) {
 	files, err := Files(dir)
 	if err != nil {
@@ -55,7 +56,7 @@ func Spoil(r *rand.Rand, dir string) (Done, error) {
 	if len(files) == 0 {
 		return Done{}, fmt.Errorf("damage a file of %s: there is none with content", dir)
 	}
-	d := Done{File: files[r.IntN(len(files))]}
+	d := Done{File: chosen(r, files)}
 	name := filepath.Join(dir, d.File)
 	before, err := os.ReadFile(name)
 	if err != nil {
@@ -73,6 +74,21 @@ func Spoil(r *rand.Rand, dir string) (Done, error) {
 		}
 		return d, nil
 	}
+}
+
+// chosen is one of the files, which are in the order of their names: of a folder, then in it.
+func chosen(r *rand.Rand, files []string) string {
+	var folders []string
+	in := map[string][]string{}
+	for _, name := range files {
+		folder := filepath.Dir(name)
+		if in[folder] == nil {
+			folders = append(folders, folder)
+		}
+		in[folder] = append(in[folder], name)
+	}
+	list := in[folders[r.IntN(len(folders))]]
+	return list[r.IntN(len(list))]
 }
 
 // spoilt is a file's content after what the way does to it, and notes where that is.
