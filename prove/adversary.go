@@ -107,7 +107,11 @@ func (a *adversary) environment(t turn) []string {
 
 // command is what a person types to have a turn again.
 func (a *adversary) command(t turn) string {
-	words := a.environment(t)
+	var words []string
+	for _, e := range a.environment(t) {
+		name, value, _ := strings.Cut(e, "=")
+		words = append(words, name+"="+quoted(value))
+	}
 	if a.Race {
 		words = append(words, "CGO_ENABLED=1")
 	}

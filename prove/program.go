@@ -71,15 +71,13 @@ type trial struct {
 	args    []string
 	env     []string
 	limit   time.Duration
+	grace   time.Duration // above its limit, to say where it hangs
 }
-
-// grace is what a program gets above its limit, to say where it hangs.
-const grace = time.Minute
 
 // run runs a program to its end, which who hangs does not reach by itself, and gives what it
 // says to out. Processes that it leaves behind end with it.
 func (t *trial) run(ctx context.Context, out *reading) error {
-	ctx, cancel := context.WithTimeout(ctx, t.limit+grace)
+	ctx, cancel := context.WithTimeout(ctx, t.limit+t.grace)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, t.program, t.args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = t.folder, out, out

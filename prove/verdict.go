@@ -41,10 +41,11 @@ type reading struct {
 	count   *regexp.Regexp
 	last    bool // the last count stands for all
 	verdict verdict
-	tests   int // that came to an end
+	tests   map[string]bool   // that came to an end, and whether others are parts of them
+	running string            // whose text it is
+	said    map[string]string // last, by tests that run
 	none    bool
 	rest    []byte // of a line
-	before  string // the line before
 	first   []string
 	latest  []string
 	bytes   int // of both
@@ -56,7 +57,10 @@ const (
 	mostText = 40 // lines of a finding on the page
 )
 
-var ending = regexp.MustCompile(`^\s*--- (PASS|FAIL|SKIP): (\S+) \(`)
+var (
+	ending  = regexp.MustCompile(`^\s*--- (PASS|FAIL|SKIP): (\S+) \(`)
+	running = regexp.MustCompile(`^=== (?:RUN|CONT|NAME) +(\S+)`)
+)
 
 // Write takes more of the text.
 func (r *reading) Write(b []byte) (int, error) {
@@ -89,15 +93,10 @@ func (r *reading) line(s string) {
 	}
 	v := &r.verdict
 	switch m := ending.FindStringSubmatch(s); {
-	case m != nil && m[1] == "FAIL":
-		v.Failed, r.tests = append(v.Failed, m[2]), r.tests+1
-	case m != nil && m[1] == "SKIP":
-		if v.Skipped == nil {
-			v.Skipped = map[string]string{}
-		}
-		v.Skipped[m[2]], r.tests = reason(r.before), r.tests+1
 	case m != nil:
-		r.tests++
+		r.ended(m[2], m[1])
+	case running.MatchString(s):
+		r.running = running.FindStringSubmatch(s)[1]
 	case strings.HasPrefix(s, "testing: warning: no tests to run"), strings.HasPrefix(s, "testing: warning: no fuzz tests to fuzz"):
 		r.none = true
 	case strings.HasPrefix(s, "panic: test timed out after "):
@@ -107,9 +106,43 @@ func (r *reading) line(s string) {
 	case strings.HasPrefix(s, "WARNING: DATA RACE"):
 		r.worse(racy)
 	}
-	if strings.TrimSpace(s) != "" {
-		r.before = s
+	if strings.Contains(s, ".go:") {
+		if r.said == nil {
+			r.said = map[string]string{}
+		}
+		r.said[r.running] = s
 	}
+}
+
+// ended notes how a test ended.
+func (r *reading) ended(name, how string) {
+	if r.tests == nil {
+		r.tests = map[string]bool{}
+	}
+	r.tests[name] = r.tests[name] // it may have parts, which end later in the text
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		r.tests[name[:i]] = true
+	}
+	switch v := &r.verdict; how {
+	case "FAIL":
+		v.Failed = append(v.Failed, name)
+	case "SKIP":
+		if v.Skipped == nil {
+			v.Skipped = map[string]string{}
+		}
+		v.Skipped[name] = reason(r.said[name])
+	}
+	delete(r.said, name)
+}
+
+// tried is how many tests without parts were not skipped.
+func (r *reading) tried() (n int) {
+	for name, parts := range r.tests {
+		if _, skipped := r.verdict.Skipped[name]; !skipped && !parts {
+			n++
+		}
+	}
+	return n
 }
 
 // worse is the first thing of a program that was worse than a failed test.
@@ -161,7 +194,7 @@ func (r *reading) end(a *adversary, t turn, err error) verdict {
 	text := r.text()
 	v := r.verdict
 	if a.Whole {
-		v.Count = r.tests - len(v.Skipped)
+		v.Count = r.tried()
 	}
 	if err == nil {
 		v.Outcome = passed
@@ -185,7 +218,7 @@ func (v *verdict) settle(r *reading, a *adversary, t turn) {
 	switch {
 	case r.none:
 		v.Outcome, v.Text = failed, fmt.Sprintf("no test of %s is called %s%s", a.Package, a.Run, a.Fuzz)
-	case a.Fuzz == "" && r.tests > 0 && r.tests == len(v.Skipped):
+	case a.Fuzz == "" && len(r.tests) > 0 && r.tried() == 0:
 		v.Outcome, v.Count = skipped, 0
 		for _, why := range v.Skipped {
 			if v.Text == "" || why < v.Text {

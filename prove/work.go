@@ -26,6 +26,7 @@ type work struct {
 	journal  *journal
 	build    func(ctx context.Context, a *adversary) (string, error)
 	now      func() time.Time
+	grace    time.Duration // of programs that hang
 	machine  string
 	commit   string
 	first    uint64
@@ -61,7 +62,7 @@ func openWork(root string, o options, list []adversary, out io.Writer) (*work, e
 	if err != nil {
 		return nil, err
 	}
-	w := &work{options: o, root: root, list: list, out: out, journal: j, now: time.Now, states: make([]standing, len(list))}
+	w := &work{options: o, root: root, list: list, out: out, journal: j, now: time.Now, grace: time.Minute, states: make([]standing, len(list))}
 	w.programs = programs{root: root, dir: filepath.Join(o.dir, "programs"), built: map[string]string{}}
 	w.build = w.programs.build
 	if err := w.recall(); err != nil {
@@ -305,7 +306,7 @@ func (w *work) one(ctx context.Context, i int, t turn) error {
 // attempt runs a turn's program, and returns the verdict with all that it is made of.
 func (w *work) attempt(ctx context.Context, a *adversary, t turn, program, scratch string) (verdict, string) {
 	r := &reading{count: a.Count, last: a.Fuzz != ""}
-	run := trial{program: program, folder: filepath.Join(w.root, a.Package), scratch: scratch, limit: a.limit(), env: a.environment(t)}
+	run := trial{program: program, folder: filepath.Join(w.root, a.Package), scratch: scratch, limit: a.limit(), grace: w.grace, env: a.environment(t)}
 	run.args = append(bounds(run.limit), a.arguments(t)...)
 	if a.Fuzz != "" {
 		run.args = append(run.args, "-test.fuzzcachedir="+filepath.Join(w.options.dir, "corpus", filepath.FromSlash(a.Package)))
