@@ -64,7 +64,7 @@ func TestTheServiceManagerIsTold(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", at)
 	tarn(t, t.TempDir(), "--fakenet", "0/1", "--maxpeers", "0", "--ipcdisable", "--exitwhensynced.epoch", "2")
 	for _, want := range []string{"READY=1", "STATUS=serving", "STOPPING=1"} {
-		if err := socket.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		if err := socket.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		b := make([]byte, 100)
