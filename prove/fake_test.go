@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"syscall"
 	"testing"
 	"time"
@@ -32,6 +33,12 @@ func TestFake(t *testing.T) {
 		}
 	case "dies":
 		if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	case "leaves": // a process with its output
+		left := exec.Command("sleep", "100")
+		left.Stdout = os.Stdout
+		if err := left.Start(); err != nil {
 			t.Fatal(err)
 		}
 	case "races":

@@ -85,7 +85,7 @@ func (t *trial) run(ctx context.Context, out *reading) error {
 	// The group is ended as a whole; a prove that is killed takes its programs along.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = 10 * time.Second
+	cmd.WaitDelay = min(10*time.Second, t.grace) // for who was left behind with its output
 	runtime.LockOSThread() // whose end is the signal
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {

@@ -92,6 +92,7 @@ func TestHoweverAnAdversaryEndsItIsJudged(t *testing.T) {
 		"hangs":        {hung, "test timed out", 0},
 		"stops":        {hung, "TARN_PROVE_FAKE=stops", 0},
 		"dies":         {killed, "signal: killed", 0},
+		"leaves":       {failed, "WaitDelay expired", 0},
 		"races":        {racy, "Write at 0x1 by goroutine 2", 0},
 		"lacks a part": {passed, "| fakes | lacks a part: TestFake/part | not root |", 1},
 	} {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strconv"
@@ -207,6 +209,9 @@ func (r *reading) end(a *adversary, t turn, err error) verdict {
 		v.Outcome, v.Text = killed, err.Error()
 	default:
 		v.Outcome = failed
+		if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) { // it was not the program that said so
+			v.Text = err.Error()
+		}
 	}
 	slices.Sort(v.Failed)
 	v.Text = strings.TrimLeft(v.Text+"\n"+excerpt(text), "\n")
