@@ -86,7 +86,7 @@ func (t *trial) run(ctx context.Context, out *reading) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = min(10*time.Second, t.grace) // for who was left behind with its output
-	runtime.LockOSThread() // whose end is the signal
+	runtime.LockOSThread()                       // whose end is the signal
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", t.program, err)

@@ -158,7 +158,14 @@ func TestAStoppedRunGoesOnWhereItWas(t *testing.T) {
 	dir := t.TempDir()
 	w, _ := working(t, dir, 9, fake("waits"))
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(300*time.Millisecond, cancel)
+	journal := filepath.Join(dir, journalName)
+	go func() { // once the turn has begun
+		defer cancel()
+		for begun := false; !begun && t.Context().Err() == nil; time.Sleep(10 * time.Millisecond) {
+			text, _ := os.ReadFile(journal) // which may not be there yet
+			begun = bytes.Contains(text, []byte(`"event":"turn"`))
+		}
+	}()
 	if err := w.all(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +175,6 @@ func TestAStoppedRunGoesOnWhereItWas(t *testing.T) {
 	if err := w.close(); err != nil {
 		t.Fatal(err)
 	}
-	journal := filepath.Join(dir, journalName)
 	f, err := os.OpenFile(journal, os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {
 		_, err = f.WriteString(`{"at":"2026-01-02T03:04`) // the power went
