@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,7 +103,7 @@ func (w *work) recall() error {
 	}
 	w.resumed = open(w.journal.entries)
 	for _, e := range w.resumed {
-		if e.Scratch != "" && strings.Contains(filepath.Base(e.Scratch), scratchName) {
+		if e.Scratch != "" && strings.HasPrefix(filepath.Base(e.Scratch), scratchName) {
 			if err := os.RemoveAll(e.Scratch); err != nil {
 				return fmt.Errorf("remove what a turn that was stopped left: %w", err)
 			}
@@ -297,7 +298,7 @@ func (w *work) one(ctx context.Context, i int, t turn) error {
 	case passed:
 		s.size = a.sized(t.N, time.Duration(e.Seconds*float64(time.Second)), w.options.turn)
 	case skipped, unbuilt: // and it will be the next time
-		s.out = e.Text
+		s.out = cmp.Or(e.Text, "it says no reason")
 	}
 	w.say(e)
 	return w.page()
