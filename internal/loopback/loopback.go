@@ -1,72 +1,54 @@
 // Package loopback finds addresses of this machine for processes that must be told where to
-// listen. What it has given to a process it gives to no other until that one ends; somebody
-// who does not ask it may take an address before the process listens, which it makes unlikely.
+// listen. The kernel chooses them, and none is given back before this process ends: a socket
+// of this process stays bound to each. Nobody is given such an address by the kernel, to
+// listen or to connect from; whoever is told of it listens there beside that socket, which
+// does not, as often as it wants. It is for tests and for what measures other programs.
 package loopback
 
 import (
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"strconv"
 
 	"golang.org/x/sys/unix"
 )
 
-// The ports are below those that Linux gives to connections and to whoever asks for any
-// (net.ipv4.ip_local_port_range begins with 32768 unless somebody changes it): such a one is
-// often taken again before the process that was told of it listens.
-const (
-	lowest = 12000
-	most   = 20000 // ports from there on
-)
-
-// Addresses are some on 127.0.0.1, each another, that nothing listens on now and that stay
-// this process's until it ends: tests of many packages ask at once, and listen later.
+// Addresses are some on 127.0.0.1, each another, that nothing listens on. A program listens
+// there if its socket has SO_REUSEADDR, as those of Go, nodeos and most others. TCP's are
+// meant: of UDP the port of the same number may be taken.
 func Addresses(n int) ([]string, error) {
-	var list []string
-	for range 100 * (n + 1) {
-		if len(list) == n {
-			return list, nil
-		}
-		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(lowest+rand.IntN(most)))
-		err := free(address)
-		if err == nil {
-			err = claim(address)
-		}
-		if errors.Is(err, unix.EADDRINUSE) {
-			continue
-		}
+	list := make([]string, 0, n)
+	for range n {
+		address, err := reserve()
 		if err != nil {
 			return nil, fmt.Errorf("find a free port: %w", err)
 		}
 		list = append(list, address)
 	}
-	return nil, fmt.Errorf("find %d free ports from %d to %d: nearly all are in use", n, lowest, lowest+most-1)
+	return list, nil
 }
 
-// free says with EADDRINUSE that something listens on an address.
-func free(address string) error {
-	l, err := net.Listen("tcp", address)
+// reserve binds a socket to an address of the kernel's choice, and leaves it open: it ends with
+// the process. Linux gives an address to a second socket if both allow it, the first does not
+// listen, and the second names the address.
+func reserve() (string, error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return l.Close()
-}
-
-// claim keeps an address for this process, with EADDRINUSE if one has it. The claim is a
-// socket of the abstract name space of Linux, which has no file and ends with its process;
-// its descriptor is therefore never closed here.
-func claim(address string) error {
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
+	if err == nil {
+		err = unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
+	}
+	var at unix.Sockaddr
+	if err == nil {
+		at, err = unix.Getsockname(fd)
+	}
 	if err != nil {
-		return fmt.Errorf("claim %s: %w", address, err)
-	}
-	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: "@tarn-loopback/" + address}); err != nil {
 		unix.Close(fd)
-		return fmt.Errorf("claim %s: %w", address, err)
+		return "", err
 	}
-	return nil
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(at.(*unix.SockaddrInet4).Port)), nil
 }
 
 // Test is what a test is to Address.

@@ -21,9 +21,21 @@ import (
 )
 
 var (
+	crashSeed   = flag.Uint64("crash.seed", 0, "seed of the power cuts and of the calls that fail; 0 for a new one")
 	crashStates = flag.Int("crash.states", 40, "states that power cuts may leave, which a chain is opened from")
 	crashFaults = flag.Int("crash.faults", 60, "calls to the disk of which each fails once in a chain's life")
 )
+
+// crashing is the seed of a test that crashes a chain, which the log has.
+func crashing(t *testing.T) uint64 {
+	t.Helper()
+	seed := *crashSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("repeat with -crash.seed=%d", seed)
+	return seed
+}
 
 // diskOf opens a store with its history on a stand-in of the disk. Files of the history are
 // finished early, and moved.
@@ -69,8 +81,7 @@ func TestAPowerCutAtAnyWriteLosesNothingSynced(t *testing.T) {
 // powerCuts records a chain's life, and opens chains from what power cuts may leave of it.
 func powerCuts(t *testing.T, disk *recordfs.FS, dir string, mode page.Mode) {
 	r := record(t)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := crashing(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	s, err := diskBelow(disk, dir, mode)
 	if err != nil {
@@ -198,8 +209,7 @@ func live(disk vfs.FS, r recorded) (synced int, err error) {
 // there goes on to the same blocks, with all events that were synced.
 func TestAnyCallToTheDiskMayFail(t *testing.T) {
 	r := record(t)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := crashing(t)
 	random := rand.New(rand.NewPCG(seed, 0))
 	var made atomic.Int64
 	counted := errorfs.New(memfs.New())

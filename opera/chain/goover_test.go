@@ -237,8 +237,7 @@ func TestAPowerCutWhileAChainGoesOverLeavesOneOrTheOther(t *testing.T) {
 	original := filled(t, r)
 	s := send(t, original)
 	e, events := lastEpoch(t, r, original)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := crashing(t)
 	disk := recordfs.New(memfs.New())
 	begun, certain := goesOver(t, disk, &s, original, e, events)
 	states, gone := 0, 0

@@ -98,7 +98,7 @@ func TestAddressesAreOpenedAndClosedWhileTheNodeRuns(t *testing.T) {
 	}
 	body.Body.Close()
 	http.DefaultClient.CloseIdleConnections()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		conn, err := net.Dial("tcp", second)
 		if err != nil {
 			break

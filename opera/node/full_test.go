@@ -27,9 +27,7 @@ func TestAFullDiskEndsTheNodeAndLosesNothing(t *testing.T) {
 	want := open(t, options(t.TempDir(), io.Discard))
 	imported(t, want)
 	head := summary(t, want)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 1))
+	random := rand.New(rand.NewPCG(seed(t), 1))
 	base := t.TempDir()
 	if err := disk.Apart(); err != nil { // the processes see the disk, this one does not
 		t.Fatal(err)

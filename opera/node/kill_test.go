@@ -20,7 +20,22 @@ import (
 	"tarn/store/page"
 )
 
-var kills = flag.Int("node.kills", 1, "kills of an import on each engine")
+var (
+	kills    = flag.Int("node.kills", 1, "kills of an import on each engine")
+	damages  = flag.Int("node.damages", 2, "damaged folders on each engine")
+	seedFlag = flag.Uint64("node.seed", 0, "seed of the random tests; 0 for a new one")
+)
+
+// seed is that of the flag, or a new one, which the log has.
+func seed(t *testing.T) uint64 {
+	t.Helper()
+	s := *seedFlag
+	if s == 0 {
+		s = rand.Uint64()
+	}
+	t.Logf("repeat with -node.seed=%d", s)
+	return s
+}
 
 // roleVariable tells the test binary, run again by a test, what to do.
 const roleVariable = "OPERANODETEST_ROLE"
@@ -96,9 +111,7 @@ func TestAKilledImportGoesOnWithWhatItHad(t *testing.T) {
 	want := open(t, options(t.TempDir(), io.Discard))
 	imported(t, want)
 	head := summary(t, want)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(seed(t), 0))
 	every(t, func(t *testing.T, e engine.Options) {
 		for range *kills {
 			r := role{Dir: t.TempDir(), Kind: e.Kind, Mode: e.Mode, Often: random.IntN(2) == 0}
@@ -120,9 +133,69 @@ func TestAKilledImportGoesOnWithWhatItHad(t *testing.T) {
 	})
 }
 
+// A start that recovers from a kill may be killed itself, and the next one too: at any moment
+// the folder has what was told, and a start that nobody kills comes to the same chain.
+func TestAStartThatIsKilledIsRecoveredByTheNext(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes; not with -short")
+	}
+	want := open(t, options(t.TempDir(), io.Discard))
+	imported(t, want)
+	head := summary(t, want)
+	random := rand.New(rand.NewPCG(seed(t), 2))
+	every(t, func(t *testing.T, e engine.Options) {
+		for range *kills {
+			r := role{Dir: t.TempDir(), Kind: e.Kind, Mode: e.Mode, Often: random.IntN(2) == 0}
+			told := killed(t, r, 1+random.IntN(14))
+			for life := range 3 {
+				if told = struckOpening(t, r, told, random); t.Failed() {
+					t.Fatalf("in life %d", life)
+				}
+			}
+			o := options(r.Dir, io.Discard)
+			o.Engine = e
+			n := open(t, o)
+			if got := int(n.Chain().Head().Number); got < told {
+				t.Errorf("block %d was told, and block %d is there", told, got)
+			}
+			imported(t, n)
+			if got := summary(t, n); got != head {
+				t.Errorf("after block %d it becomes %s, want %s", told, got, head)
+			}
+			checked(t, n)
+			shut(t, n)
+		}
+	})
+}
+
+// struckOpening starts a node that was killed after it had told of a block, kills it while it
+// opens or with the next blocks, and returns the last block that it told of.
+func struckOpening(t *testing.T, r role, told int, random *rand.Rand) int {
+	t.Helper()
+	r.Often = random.IntN(2) == 0
+	after := time.Duration(random.IntN(150)) * time.Millisecond
+	stop := told + random.IntN(3)
+	if random.IntN(3) > 0 {
+		stop = 0
+	}
+	last, spoke := struck(t, r, stop, after)
+	if spoke && last < told {
+		t.Errorf("block %d was told, and the next start is at block %d", told, last)
+	}
+	return max(last, told)
+}
+
 // killed runs an import until it has told of a block, or, before any, for a moment, kills
 // it, and returns the last block that it told of.
 func killed(t *testing.T, r role, stop int) (last int) {
+	t.Helper()
+	last, _ = struck(t, r, stop, 20*time.Millisecond)
+	return last
+}
+
+// struck runs an import until it has told of the block stop, or for a time if stop is below
+// one, kills it, and returns the last block that it told of, if it told of any.
+func struck(t *testing.T, r role, stop int, after time.Duration) (last int, spoke bool) {
 	t.Helper()
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -147,18 +220,19 @@ func killed(t *testing.T, r role, stop int) (last int) {
 		t.Fatal(err)
 	}
 	if stop < 1 {
-		time.AfterFunc(20*time.Millisecond, func() { _ = cmd.Process.Kill() })
+		time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
 	}
 	for line := bufio.NewScanner(out); line.Scan(); {
 		if _, err := fmt.Sscanf(line.Text(), "block %d", &last); err != nil {
 			t.Errorf("it says %q", line.Text())
 			break
 		}
+		spoke = true
 		if stop > 0 && last >= min(stop, 14) {
 			break
 		}
 	}
 	_ = cmd.Process.Kill() // it may have ended
 	_ = cmd.Wait()         // by the kill
-	return last
+	return last, spoke
 }

@@ -126,7 +126,7 @@ func TestOperatorsSeeANodeFromItsBeginningToItsEnd(t *testing.T) {
 	}
 	families := scrape(t, at+"/debug/metrics/prometheus")
 	for name := range strings.FieldsSeq(operaMetrics) {
-		for deadline := time.Now().Add(10 * time.Second); families[name] == nil && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); families[name] == nil && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 			families = scrape(t, at+"/metrics") // those of the process come with its first look
 		}
 		if f := families[name]; f == nil || f.GetHelp() == "" {

@@ -44,7 +44,7 @@ func TestANodeFollowsAnother(t *testing.T) {
 	if peered(t, b, second, known.Self().URLv4()); t.Failed() {
 		return
 	}
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for b.Chain().Head().Number < a.Chain().Head().Number && time.Now().Before(deadline) {
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -146,7 +146,7 @@ func TestPrivateNodesAreKeptAndTrusted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer peers.Close()
-	for deadline := time.Now().Add(30 * time.Second); peers.PeerCount() == 0; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); peers.PeerCount() == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the private node is not connected")
 		}

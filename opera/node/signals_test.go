@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,7 +24,15 @@ func TestANodeThatStopsOutlivesFurtherSignals(t *testing.T) {
 	said := make(heard, 1000)
 	l := &life{services: services{log: slog.New(slog.NewTextHandler(said, nil))}}
 	ctx, cancel := context.WithCancel(context.Background())
-	defer l.again(ctx)()
+	stop := l.again(ctx)
+	defer func() {
+		// A signal that was sent twice may still be on its way, and would end the tests.
+		late := make(chan os.Signal, 1)
+		signal.Notify(late, syscall.SIGINT, syscall.SIGTERM)
+		stop()
+		time.Sleep(300 * time.Millisecond)
+		signal.Stop(late)
+	}()
 	cancel()
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGINT} {
 		for answered := false; !answered; {

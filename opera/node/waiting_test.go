@@ -66,9 +66,9 @@ func ends(t *testing.T, end func() error) {
 // until waits for something.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("after 30 s: %s", what)
+			t.Fatalf("after a minute: %s", what)
 		}
 	}
 }

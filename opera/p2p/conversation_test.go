@@ -61,7 +61,7 @@ func meet(t *testing.T, n *Node, ids []inter.EventID) *speaker {
 	}
 	select {
 	case s.rw = <-met:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("no connection in 20 s")
 	}
 	return s
@@ -169,7 +169,7 @@ func (s *speaker) heard() string {
 			s.t.Fatal(a.err)
 		}
 		return a.text
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		return "nothing"
 	}
 }

@@ -94,7 +94,7 @@ func (d *devnet) ended() {
 		if err != nil {
 			d.t.Fatal(err)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		d.t.Fatal("it goes on")
 	}
 }
