@@ -587,7 +587,9 @@ func TestExitCodesAreThoseOfNodeos(t *testing.T) {
 		{&config.Error{Text: "no", Code: config.ExitInitialize}, 255, ""},
 	} {
 		var b bytes.Buffer
-		err := new(life).end(logging.New(logging.Options{Err: &b}).Logger(""), c.err)
+		l := new(life)
+		l.log = logging.New(logging.Options{Err: &b}).Logger("")
+		err := l.end(l.log, c.err)
 		code := 0
 		var coded interface{ ExitCode() int }
 		if errors.As(err, &coded) {
