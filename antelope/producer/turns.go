@@ -1,7 +1,9 @@
 package producer
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -26,6 +28,7 @@ type turns struct {
 	lib        time.Time // of the last irreversible block
 	maxLIBAge  time.Duration
 	effort     time.Duration       // time for each block of a round
+	said       saying              // what speaks against a block, and does not change by itself
 	features   []types.Checksum256 // to be activated by the next block of this node
 	signalled  bool                // they are in the pending block
 }
@@ -49,7 +52,11 @@ func (t *turns) roundStart(slot types.BlockTimestamp) time.Time {
 func (t *turns) mayProduce(b *beginning) bool {
 	n := b.scheduled.Producer
 	no := func(format string, args ...any) bool {
-		t.log.main.Error("Not producing block because " + fmt.Sprintf(format, args...))
+		level := slog.LevelDebug
+		if t.said.anew(n.String()+format, b.now) {
+			level = slog.LevelError
+		}
+		t.log.main.Log(context.Background(), level, "Not producing block because "+fmt.Sprintf(format, args...))
 		return false
 	}
 	head := t.chain.Head()
@@ -69,6 +76,29 @@ func (t *turns) mayProduce(b *beginning) bool {
 	}
 	return true
 }
+
+// sayEvery is how often at most one thing is said that goes on.
+const sayEvery = time.Minute
+
+// saying remembers what was said, so that what goes on is not said at each attempt. It keeps
+// the last few: a node of several producers may have a reason for each.
+type saying struct{ last map[string]time.Time }
+
+// anew tells whether something is to be said: for the first time, or after a while.
+func (s *saying) anew(what string, now time.Time) bool {
+	if at, ok := s.last[what]; ok && now.Sub(at) < sayEvery && !now.Before(at) {
+		return false
+	}
+	const most = 256
+	if s.last == nil || len(s.last) >= most {
+		s.last = map[string]time.Time{}
+	}
+	s.last[what] = now
+	return true
+}
+
+// forget has all be said again: what spoke against a block has changed.
+func (s *saying) forget() { s.last = nil }
 
 func (t *turns) irreversibleTooOld(now time.Time) bool {
 	return t.maxLIBAge >= 0 && max(0, now.Sub(t.lib)) >= t.maxLIBAge
