@@ -178,7 +178,7 @@ func (t *table) finish(k *token, following []string) (used int, err error) {
 	case !o.takesValue() || len(k.values) > 0:
 		return 0, nil
 	case len(following) == 0 || t.isShort(following[0]):
-		return 0, fmt.Errorf("the required argument for option '--%s' is missing", o.Name)
+		return 0, fmt.Errorf("the required argument for option '--%s' is missing%s", o.Name, o.expected())
 	}
 	k.values = following[:1:1]
 	return 1, nil
@@ -222,18 +222,26 @@ func (t *table) unknown(word, dashes, where string) error {
 	return fmt.Errorf("%s", text)
 }
 
-// nearest returns the name that is fewest changes away, or none if it is not alike.
+// nearest returns the option whose name is fewest changes away, or none if it is not alike.
 func (t *table) nearest(word string) string {
 	word, _, _ = strings.Cut(strings.TrimLeft(word, "-"), "=")
+	names := make([]string, len(t.order))
+	for i, o := range t.order {
+		names[i] = o.Name
+	}
+	return nearest(strings.ReplaceAll(word, "_", "-"), names)
+}
+
+// nearest returns the name that is fewest changes away, or none if it is not alike.
+func nearest(word string, names []string) string {
 	if word == "" || len(word) > 100 {
 		return ""
 	}
-	word = strings.ReplaceAll(word, "_", "-")
-	best := slices.MinFunc(t.order, func(a, b *Option) int { return cmp.Compare(distance(word, a.Name), distance(word, b.Name)) })
-	if distance(word, best.Name) > max(2, len(word)/3) {
+	best := slices.MinFunc(names, func(a, b string) int { return cmp.Compare(distance(word, a), distance(word, b)) })
+	if distance(word, best) > max(2, len(word)/3) {
 		return ""
 	}
-	return best.Name
+	return best
 }
 
 // distance counts the letters to insert, delete, replace or swap with their

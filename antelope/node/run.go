@@ -52,7 +52,11 @@ func run(ctx context.Context, args []string, s streams) error {
 	}
 	c, err := config.Load(args, config.Environment{Home: os.Getenv("HOME"), Dir: dir, Version: l.version.Short, Full: l.version.Full})
 	if err != nil {
-		return l.end(newLogs(s, false).Logger(""), err)
+		logs := newLogs(s, false)
+		if c != nil {
+			err = (&settings{Config: c, logs: logs}).mistakes(err, l.version)
+		}
+		return l.end(logs.Logger(""), err)
 	}
 	if c.Print != "" {
 		_, err := io.WriteString(s.out, c.Print)
@@ -62,7 +66,7 @@ func run(ctx context.Context, args []string, s streams) error {
 	defer l.logs.Close()
 	l.log = l.logs.Logger("")
 	if err := l.configureLogs(); err != nil {
-		return l.end(l.log, &config.Error{Text: err.Error(), Code: config.ExitOther})
+		return l.end(l.log, l.mistakes(&config.Error{Text: err.Error(), Code: config.ExitOther}, l.version))
 	}
 	ctx, l.cause = context.WithCancelCause(ctx)
 	defer l.cause(nil)
@@ -190,6 +194,9 @@ func (l *life) live(ctx context.Context) (err error) {
 	}
 	o, err := l.options()
 	services, e := l.services(&o, l.version)
+	for _, line := range services.ignored {
+		l.log.Error(line)
+	}
 	if err = errors.Join(err, e); err != nil {
 		return err
 	}

@@ -22,6 +22,8 @@ type Services struct {
 	// Dashboard is where the page of the node's numbers is served, host:port; "" for nowhere.
 	Dashboard string
 	Version   Version // that the dashboard shows
+
+	ignored []string // what of the options is mistaken, and left out as nodeos does
 }
 
 // HTTP is where and how the API is served.
