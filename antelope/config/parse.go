@@ -1,11 +1,12 @@
 package config
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"tarn/internal/nearest"
 )
 
 // Assignment is one option as it was given.
@@ -229,42 +230,5 @@ func (t *table) nearest(word string) string {
 	for i, o := range t.order {
 		names[i] = o.Name
 	}
-	return nearest(strings.ReplaceAll(word, "_", "-"), names)
-}
-
-// nearest returns the name that is fewest changes away, or none if it is not alike.
-func nearest(word string, names []string) string {
-	if word == "" || len(word) > 100 {
-		return ""
-	}
-	best := slices.MinFunc(names, func(a, b string) int { return cmp.Compare(distance(word, a), distance(word, b)) })
-	if distance(word, best) > max(2, len(word)/3) {
-		return ""
-	}
-	return best
-}
-
-// distance counts the letters to insert, delete, replace or swap with their
-// neighbour to make b of a.
-func distance(a, b string) int {
-	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := range len(a) {
-		row := make([]int, len(b)+1)
-		row[0] = i + 1
-		for j := range len(b) {
-			change := 0
-			if a[i] != b[j] {
-				change = 1
-			}
-			row[j+1] = min(last[j+1]+1, row[j]+1, last[j]+change)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-		before, last = last, row
-	}
-	return last[len(b)]
+	return nearest.Name(strings.ReplaceAll(word, "_", "-"), names)
 }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"tarn/internal/nearest"
 )
 
 // Plugins are the plugins that are enabled, by their full names (eosio::...), each
@@ -85,13 +87,13 @@ func insteadOf(name string) string {
 		return now
 	}
 	known := slices.Sorted(maps.Keys(requirements()))
-	near := nearest(short, known)
+	near := nearest.Name(short, known)
 	if near == "" && slices.Contains(known, short+"_plugin") {
 		near = short + "_plugin"
 	}
 	if near == "" { // another prefix than eosio::
 		_, after, _ := strings.Cut(name, "::")
-		near = nearest(after, known)
+		near = nearest.Name(after, known)
 	}
 	if near == "" {
 		return ""

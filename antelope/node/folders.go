@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +25,31 @@ func lockBlocks(dir string) (io.Closer, error) {
 		return nil, fmt.Errorf("another node uses this blocks-dir: %w", err)
 	}
 	return lock, err
+}
+
+// unused tells whether another process uses one of the folders. [Open] takes their locks; this is
+// for what comes before that, and must not be what a second node hears of.
+func unused(o *Options) error {
+	folders := map[string]string{"blocks-dir": o.BlocksDir, "state-dir": o.StateDir}
+	if o.History != nil {
+		folders["state-history-dir"] = o.History.Dir
+	}
+	if o.Traces != nil {
+		folders["trace-dir"] = o.Traces.Files.Dir
+	}
+	for _, option := range slices.Sorted(maps.Keys(folders)) {
+		lock, err := engine.Lock(folders[option])
+		if errors.Is(err, store.ErrLocked) {
+			err = fmt.Errorf("another node uses this %s: %w", option, err)
+		}
+		if err != nil {
+			return err
+		}
+		if err := lock.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // clearFolders deletes what the options ask to begin without (Leap:

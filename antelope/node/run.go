@@ -211,6 +211,9 @@ func (l *life) live(ctx context.Context) (err error) {
 	if err := os.MkdirAll(l.DataDir, 0o755); err != nil {
 		return err
 	}
+	if err := unused(&o); err != nil { // or a second node on a folder would be told of a port
+		return err
+	}
 	if services.HTTP != nil {
 		if l.starting, err = Starting(ctx, services.HTTP); err != nil {
 			return err
