@@ -88,6 +88,9 @@ func Open(ctx context.Context, o Options) (n *Node, err error) {
 	if n.lock, err = lockBlocks(o.BlocksDir); err != nil {
 		return n, err
 	}
+	if err := n.lockRetained(); err != nil {
+		return n, err
+	}
 	if err := clearFolders(&n.o); err != nil {
 		return n, err
 	}
