@@ -376,6 +376,7 @@ func (n *Node) Start(ctx context.Context) error {
 	if err := n.takeOver(); err != nil {
 		return err
 	}
+	n.tellForeign()
 	start := n.chain.Head().BlockNum
 	head, _, _ := n.log.Head()
 	watch := node.NewProgress(n.o.Log, "Replaying blocks", progressEvery)
