@@ -1,6 +1,7 @@
 package producer
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -80,12 +81,37 @@ func TestWhatGoesOnIsSaidAgainAfterAWhile(t *testing.T) {
 		what string
 		at   time.Duration
 		want bool
-	}{{"a", 0, true}, {"a", time.Second, false}, {"b", time.Second, true}, {"a", sayEvery, true}, {"b", sayEvery, false}, {"b", 0, true}} {
+	}{{"a", 0, true}, {"a", time.Second, false}, {"b", time.Second, true}, {"a", sayEvery, true}, {"b", sayEvery, false}, {"b", 0, true},
+		{"block 7", 0, true}, {"block 8", 0, false}, {"eosio no key", 0, true}, {"other no key", 0, true}, {failure + "no", 0, true}} {
 		if got := s.anew(c.what, now.Add(c.at)); got != c.want {
 			t.Errorf("%d: %s after %s: %t", i, c.what, c.at, got)
 		}
 	}
-	if s.forget(); !s.anew("b", now) {
-		t.Error("what was forgotten is not said")
+	s.forget(name("eosio"))
+	if !s.anew("eosio no key", now) || !s.anew(failure+"no", now) || s.anew("other no key", now) {
+		t.Error("after a block of eosio its reasons are said again, and no other's")
 	}
+}
+
+// A block that is due is made, however long the one before it took.
+func TestATimeThatHasGoneByIsNotWaitedForTwice(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		n := newNode(t, chain.Options{}, produces("eosio"))
+		now := time.Now()
+		n.tried = n.pendingSlot(now) - 1
+		n.writer.Silence()
+		n.wakeAt(now.Add(-time.Second), true)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		n.clock.reset(now)
+		if err := n.writer.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if n.tried != n.pendingSlot(now) {
+			t.Errorf("the slot %v is left out: %v was tried last", n.pendingSlot(now), n.tried)
+		}
+		if err := n.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
 }

@@ -46,15 +46,15 @@ func (p *Producer) schedule() {
 	p.clock.other(time.Now())
 }
 
-// wakeAt begins a block at a time. One that has gone by already is that of a block that was not
-// begun just now, for reasons that hold until the next slot: that is waited for.
+// wakeAt begins a block at a time. Where that has gone by already, and its slot was tried just
+// now, there are reasons against it that hold until the next slot, which is waited for.
 func (p *Producer) wakeAt(at time.Time, ok bool) {
 	if !ok {
 		p.log.plugin.Debug("Not Scheduling Speculative/Production, no local producers had valid wake up times")
 		return
 	}
-	if now := time.Now(); !at.After(now) {
-		at = slotStart(p.pendingSlot(now) + 1)
+	if now := time.Now(); !at.After(now) && p.pendingSlot(now) <= p.tried {
+		at = slotStart(p.tried + 1)
 	}
 	p.log.plugin.Debug("Scheduling Speculative/Production Change at " + timeText(at))
 	p.writer.WakeAt(at, p.awake(p.schedule))
@@ -83,7 +83,7 @@ func (p *Producer) produceSoon(full bool) {
 // complain says what is tried again soon, and may go on for as long as the configuration is what
 // it is.
 func (p *Producer) complain(level slog.Level, text string) {
-	if !p.said.anew(text, time.Now()) {
+	if !p.said.anew(failure+text, time.Now()) {
 		level = slog.LevelDebug
 	}
 	p.log.main.Log(context.Background(), level, text)

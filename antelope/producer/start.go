@@ -47,6 +47,7 @@ func (p *Producer) begin() outcome {
 	head := p.chain.Head()
 	b := beginning{now: time.Now(), num: head.BlockNum + 1}
 	b.slot = p.pendingSlot(b.now)
+	p.tried = b.slot
 	if b.scheduled = head.ScheduledProducer(b.slot); b.scheduled == nil {
 		b.scheduled = new(types.ProducerAuthority)
 	}
