@@ -53,7 +53,7 @@ func (p *Producer) wakeAt(at time.Time, ok bool) {
 		p.log.plugin.Debug("Not Scheduling Speculative/Production, no local producers had valid wake up times")
 		return
 	}
-	if now := time.Now(); !at.After(now) && p.pendingSlot(now) <= p.tried {
+	if !at.After(time.Now()) {
 		at = slotStart(p.tried + 1)
 	}
 	p.log.plugin.Debug("Scheduling Speculative/Production Change at " + timeText(at))
