@@ -155,7 +155,10 @@ func writeJSON(out string, view *state.View, head *consensus.HeaderState, log *s
 		return nil
 	})
 	if err = errors.Join(err, to.Close()); err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", out, err), os.Remove(out))
+		err = fmt.Errorf("write %s: %w", out, err)
+		if info, lerr := os.Lstat(out); lerr == nil && info.Mode().IsRegular() { // no pipe, and no /dev/stdout
+			err = errors.Join(err, os.Remove(out))
+		}
 	}
-	return nil
+	return err
 }

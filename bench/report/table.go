@@ -170,7 +170,7 @@ func ratios(r *record.Run, suite string, part record.Suite) (t figures.Table, mo
 // ratio writes one with how sure it is.
 func ratio(e record.Estimate) string {
 	switch {
-	case e.N == 0:
+	case e.N == 0 || figures.Ratio(e.Median) == figures.None:
 		return figures.None
 	case e.Sure:
 		return fmt.Sprintf("%s, %s–%s", figures.Ratio(e.Median), figures.Ratio(e.Low), figures.Ratio(e.High))
