@@ -19,7 +19,7 @@ const (
 // tourSubjects are all ways in which this program keeps a state.
 const tourSubjects = "tarn:mapped_private,tarn:mapped,tarn:heap,tarn:locked,tarn:pebble,tarn:leveldb,tarn:badger"
 
-// tourOptions are those of the tour: what fits into three minutes on two processors.
+// tourOptions are those of the tour: what takes some four minutes on two processors.
 func tourOptions() record.Options {
 	return record.Options{
 		Suites: []string{suite.Import, suite.Start, suite.Push, suite.Stop}, Rounds: 6, Seed: 1, Accounts: 20_000, Work: 40_000,
@@ -35,7 +35,7 @@ func tourCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure what a node costs: processor, memory, disk",
-		Long: "Without a subcommand: a tour of three minutes, 2 GB of disk and no download. It makes a\n" +
+		Long: "Without a subcommand: a tour of some four minutes, 2 GB of disk and no download. It makes a\n" +
 			"chain from a seed, gives it to this program in each of its engines and map modes, one\n" +
 			"after the other, and says what they cost: a table here, and one page of HTML.\n" +
 			"An interrupt ends it early with the report of what was measured until then.",

@@ -48,13 +48,13 @@ func (w *Watch) Read() {
 	w.samples++
 }
 
-// pace is what a year is at the pace of the last samples.
+// pace is what a year is at the pace of the last samples; nothing before there are as many as the
+// title says, for a start writes as no year does.
 func (w *Watch) pace() float64 {
-	n := min(w.samples, paceOver)
-	if n < 10 {
+	if w.samples < paceOver {
 		return math.NaN()
 	}
-	last, first := (w.samples-1)%paceOver, (w.samples-n)%paceOver
+	last, first := (w.samples-1)%paceOver, w.samples%paceOver
 	span := w.taken[last].Sub(w.taken[first])
 	return float64(max(0, w.written[last]-w.written[first])) * year.Seconds() / span.Seconds()
 }

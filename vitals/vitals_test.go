@@ -2,6 +2,7 @@ package vitals
 
 import (
 	"bytes"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -117,6 +118,20 @@ func TestLinesAreANameAndAValue(t *testing.T) {
 	for line := range strings.Lines(string(text(m))) {
 		if !strings.HasPrefix(line, "#") && len(strings.Fields(line)) != 2 {
 			t.Errorf("%q", line)
+		}
+	}
+}
+
+// Seconds of a start say nothing of a year: the pace of five minutes takes five minutes.
+func TestThePaceIsSaidWhenItsTimeIsOver(t *testing.T) {
+	w := &Watch{now: &reading{}}
+	begin := time.Now()
+	for i := range paceOver + 10 {
+		at := i % paceOver
+		w.written[at], w.taken[at] = int64(i)*1000, begin.Add(time.Duration(i)*time.Second)
+		w.samples++
+		if v := w.pace(); i < paceOver-1 != math.IsNaN(v) || i >= paceOver-1 && (v < 31.5e9 || v > 31.6e9) {
+			t.Fatalf("after %d s: %v", i, v)
 		}
 	}
 }

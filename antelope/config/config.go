@@ -64,7 +64,9 @@ func refuse(err error) error { return &Error{Text: err.Error(), Code: ExitOther,
 // Load reads a command line, and the configuration file that it names or implies;
 // where that is config.ini in the configuration folder and does not exist, it is
 // made, with all options as comments. Errors are of type *[Error], with all mistakes in
-// one, those of the command line first.
+// one, those of the command line first. With an error that has mistakes of the values alone
+// the Config is returned, too: options with mistakes have their defaults in it, and the
+// others may be looked at for more mistakes, but nothing may be made.
 func Load(args []string, env Environment) (*Config, error) {
 	t := newTable()
 	c := &Config{Values: Values{values: map[string]*value{}}}
@@ -91,7 +93,7 @@ func Load(args []string, env Environment) (*Config, error) {
 	err = errors.Join(err, e, c.store(t, lines, ""), c.fill(t))
 	c.Plugins, e = enable(c.Texts("plugin"))
 	if err = errors.Join(err, e, c.check()); err != nil {
-		return nil, refuse(err)
+		return c, refuse(err)
 	}
 	c.tell(t, line, lines)
 	return c, nil

@@ -321,6 +321,32 @@ func TestAMistakenCommandLineLeavesNothingBehind(t *testing.T) {
 	}
 }
 
+// Who gave a value that is none is told what is expected.
+func TestWhatIsExpectedIsSaid(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{"chain-state-db-size-mb = 1GB", "a whole number of MiB is expected"},
+		{"transaction-retry-max-storage-size-gb = x", "a whole number of GiB is expected"},
+		{"http-threads = 70000", "a whole number, 0 to 65535, is expected"},
+		{"p2p-keepalive-interval-ms = 10s", "a whole number of milliseconds, -2147483648 to 2147483647, is expected"},
+		{"recovery-time-target = soon", "a whole number of seconds, or a number with a unit, such as 90s or 5m is expected"},
+		{"blocks-dir = a b", "a path, in double quotes if it has spaces is expected"},
+		{"plugin = eosio::chain_api_plugins", "(the nearest known one is 'eosio::chain_api_plugin')"},
+		{"plugin = chain_api_plugin", "(the nearest known one is 'eosio::chain_api_plugin')"},
+		{"plugin = eosio::chain_api", "(the nearest known one is 'eosio::chain_api_plugin')"},
+		{"plugin = sysio::net_api_plugin", "(the nearest known one is 'eosio::net_api_plugin')"},
+	} {
+		if _, err := load(t, c.line); err == nil || !strings.HasSuffix(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.line, err)
+		}
+	}
+	if _, err := load(t, "plugin = eosio::xyzzy"); err == nil || strings.Contains(err.Error(), "nearest") {
+		t.Errorf("a plugin that is like no other: %v", err)
+	}
+	if _, err := load(t, "", "--chain-state-db-size-mb"); err == nil || !strings.HasSuffix(err.Error(), "is missing: a whole number of MiB is expected") {
+		t.Errorf("a value that is missing: %v", err)
+	}
+}
+
 func TestRemovedOptionsNameTheirSuccessors(t *testing.T) {
 	known := newTable()
 	for name, now := range removed() {

@@ -1,11 +1,12 @@
 package config
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"tarn/internal/nearest"
 )
 
 // Assignment is one option as it was given.
@@ -178,7 +179,7 @@ func (t *table) finish(k *token, following []string) (used int, err error) {
 	case !o.takesValue() || len(k.values) > 0:
 		return 0, nil
 	case len(following) == 0 || t.isShort(following[0]):
-		return 0, fmt.Errorf("the required argument for option '--%s' is missing", o.Name)
+		return 0, fmt.Errorf("the required argument for option '--%s' is missing%s", o.Name, o.expected())
 	}
 	k.values = following[:1:1]
 	return 1, nil
@@ -222,41 +223,12 @@ func (t *table) unknown(word, dashes, where string) error {
 	return fmt.Errorf("%s", text)
 }
 
-// nearest returns the name that is fewest changes away, or none if it is not alike.
+// nearest returns the option whose name is fewest changes away, or none if it is not alike.
 func (t *table) nearest(word string) string {
 	word, _, _ = strings.Cut(strings.TrimLeft(word, "-"), "=")
-	if word == "" || len(word) > 100 {
-		return ""
+	names := make([]string, len(t.order))
+	for i, o := range t.order {
+		names[i] = o.Name
 	}
-	word = strings.ReplaceAll(word, "_", "-")
-	best := slices.MinFunc(t.order, func(a, b *Option) int { return cmp.Compare(distance(word, a.Name), distance(word, b.Name)) })
-	if distance(word, best.Name) > max(2, len(word)/3) {
-		return ""
-	}
-	return best.Name
-}
-
-// distance counts the letters to insert, delete, replace or swap with their
-// neighbour to make b of a.
-func distance(a, b string) int {
-	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := range len(a) {
-		row := make([]int, len(b)+1)
-		row[0] = i + 1
-		for j := range len(b) {
-			change := 0
-			if a[i] != b[j] {
-				change = 1
-			}
-			row[j+1] = min(last[j+1]+1, row[j]+1, last[j]+change)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-		before, last = last, row
-	}
-	return last[len(b)]
+	return nearest.Name(strings.ReplaceAll(word, "_", "-"), names)
 }

@@ -3,7 +3,11 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+
+	"tarn/internal/nearest"
 )
 
 // Plugins are the plugins that are enabled, by their full names (eosio::...), each
@@ -63,7 +67,7 @@ func enable(options []string) (Plugins, error) {
 		for _, name := range strings.Split(strings.NewReplacer("\t", " ", ",", " ").Replace(option), " ") {
 			short, ok := strings.CutPrefix(name, "eosio::")
 			if _, known := needs[short]; !ok || !known {
-				errs = append(errs, fmt.Errorf("unable to find plugin: %s%s", name, afterwards(removedPlugins(), short)))
+				errs = append(errs, fmt.Errorf("unable to find plugin: %s%s", name, insteadOf(name)))
 				continue
 			}
 			add(short)
@@ -73,4 +77,26 @@ func enable(options []string) (Plugins, error) {
 		add(name)
 	}
 	return out, errors.Join(errs...)
+}
+
+// insteadOf says what a plugin that nobody knows was once, or may have been meant to be.
+func insteadOf(name string) string {
+	const prefix = "eosio::"
+	short := strings.TrimPrefix(name, prefix)
+	if now := afterwards(removedPlugins(), short); now != "" {
+		return now
+	}
+	known := slices.Sorted(maps.Keys(requirements()))
+	near := nearest.Name(short, known)
+	if near == "" && slices.Contains(known, short+"_plugin") {
+		near = short + "_plugin"
+	}
+	if near == "" { // another prefix than eosio::
+		_, after, _ := strings.Cut(name, "::")
+		near = nearest.Name(after, known)
+	}
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (the nearest known one is '%s%s')", prefix, near)
 }

@@ -12,6 +12,13 @@ func removed() map[string]string {
 		client     = "no HTTPS is spoken to keosd since Leap 4.0; signature-provider takes http and unix addresses"
 		history    = "the history plugin is gone since Leap 3.1; nothing takes its place"
 		rocks      = "it is of EOSIO 2.1 alone; state-engine says what keeps the state"
+		testing    = "txn_test_gen_plugin is gone since Leap 4.0; nothing takes its place"
+		login      = "login_plugin is gone since Leap 4.0; nothing takes its place"
+		bnet       = "bnet_plugin is gone since EOSIO 1.7; p2p-listen-endpoint and p2p-peer-address are for peers"
+		mongo      = "mongo_db_plugin is gone since EOSIO 2.0; state_history_plugin keeps what indexers read"
+		yubihsm    = "it is keosd's; use signature-provider = <public key>=KEOSD:<url>"
+		shared     = "it is gone since EOSIO 1.0; chain-state-db-size-mb bounds the state"
+		pending    = "it is gone since EOSIO 1.0; max-transaction-time says how long a transaction may take"
 	)
 	return map[string]string{
 		"cpu-effort-percent": offset, "last-block-cpu-effort-percent": offset, "produce-time-offset-us": offset, "last-block-time-offset-us": offset,
@@ -28,6 +35,26 @@ func removed() map[string]string {
 		"backing-store":    rocks, "persistent-storage-num-threads": rocks, "persistent-storage-max-num-files": rocks,
 		"persistent-storage-write-buffer-size-mb": rocks, "persistent-storage-bytes-per-sync": rocks,
 		"wallet-dir": "it is keosd's", "unlock-timeout": "it is keosd's",
+		"yubihsm-url": yubihsm, "yubihsm-authkey": yubihsm,
+		"disable-subjective-billing":         "it is gone since Leap 5.0; use disable-subjective-p2p-billing and disable-subjective-api-billing",
+		"disable-all-subjective-mitigations": "only builds of nodeos for its developers have it; nothing takes its place",
+		"disable-api-persisted-trx":          "it is gone since Leap 4.0: transactions of the API are not kept until they expire; nothing takes its place",
+		"max-implicit-request":               "it is gone since EOSIO 1.6: peers are told of all blocks and transactions; nothing takes its place",
+		"prometheus-exporter-address":        "it is gone since Leap 5.0; use http-server-address, or http-category-address = prometheus,<host:port>",
+		"required-participation":             "it is gone since EOSIO 1.0; max-irreversible-block-age stops production on a chain that stands",
+		"txn-reference-block-lag":            testing, "txn-test-gen-threads": testing, "txn-test-gen-account-prefix": testing,
+		"txn-test-gen-expiration-seconds": testing, "txn-test-gen-stop-on-push-failed": testing,
+		"max-login-requests": login, "max-login-timeout": login,
+		"bnet-endpoint": bnet, "bnet-connect": bnet, "bnet-follow-irreversible": bnet, "bnet-no-trx": bnet, "bnet-peer-log-format": bnet, "bnet-threads": bnet,
+		"mongodb-uri": mongo, "mongodb-queue-size": mongo, "mongodb-abi-cache-size": mongo, "mongodb-wipe": mongo, "mongodb-block-start": mongo,
+		"mongodb-store-blocks": mongo, "mongodb-store-block-states": mongo, "mongodb-store-transactions": mongo,
+		"mongodb-store-transaction-traces": mongo, "mongodb-store-action-traces": mongo, "mongodb-expire-after-seconds": mongo,
+		"mongodb-update-via-block-num": mongo, "mongodb-filter-on": mongo, "mongodb-filter-out": mongo,
+		"shared-memory-size-mb": shared, "shared-file-size": shared, "shared-file-dir": "it is gone since EOSIO 1.0; use state-dir",
+		"resync-blockchain": "it is gone since EOSIO 1.0; use --delete-all-blocks", "block-log-dir": "it is gone since EOSIO 1.0; use blocks-dir",
+		"max-pending-transaction-time": pending, "max-deferred-transaction-time": deferred,
+		"listen-endpoint": "it is gone since EOSIO 1.0; use p2p-listen-endpoint", "remote-endpoint": "it is gone since EOSIO 1.0; use p2p-peer-address",
+		"public-endpoint": "it is gone since EOSIO 1.0; use p2p-server-address", "http-server-endpoint": "it is gone since EOSIO 1.0; use http-server-address",
 	}
 }
 

@@ -162,7 +162,53 @@ func (x *value) parse(words []string, dashes string) error {
 	if w != "" {
 		w = " ('" + w + "')"
 	}
-	return fmt.Errorf("the argument%s for option '%s%s' is invalid", w, dashes, o.Name)
+	return fmt.Errorf("the argument%s for option '%s%s' is invalid%s", w, dashes, o.Name, o.expected())
+}
+
+// expected says what an option's value is, for whoever gave another; nothing of texts.
+func (o *Option) expected() string {
+	what := ""
+	switch o.Kind {
+	case Path:
+		what = "a path, in double quotes if it has spaces"
+	case Choice:
+		what = "one of " + strings.Join(o.Choices, ", ")
+	case Duration:
+		what = "a whole number of seconds, or a number with a unit, such as 90s or 5m"
+	case Uint16, Uint32, Uint64, Int32, Int64:
+		what = "a whole number" + o.unit() + o.bounds()
+	}
+	if what == "" {
+		return ""
+	}
+	return ": " + what + " is expected"
+}
+
+// unit is that of a number, as the option's name or its text has it.
+func (o *Option) unit() string {
+	for end, unit := range map[string]string{
+		"-mb": "MiB", "-gb": "GiB", "-us": "microseconds", "-ms": "milliseconds", "-msec": "milliseconds", "-sec": "seconds", "-seconds": "seconds",
+		"-minutes": "minutes", "-pct": "percent", "-bytes": "bytes", "-body-size": "bytes", "-period": "seconds", "-block-age": "seconds",
+		"-transaction-time": "milliseconds", "-provider-timeout": "milliseconds", "-space-threshold": "percent",
+	} {
+		if strings.HasSuffix(o.Name, end) {
+			return " of " + unit
+		}
+	}
+	return ""
+}
+
+// bounds are those that the kind of a number sets.
+func (o *Option) bounds() string {
+	switch o.Kind {
+	case Uint16:
+		return ", 0 to 65535,"
+	case Uint32:
+		return ", 0 to 4294967295,"
+	case Int32:
+		return ", -2147483648 to 2147483647,"
+	}
+	return ""
 }
 
 func parseBool(s string) (uint64, bool) {

@@ -10,6 +10,7 @@ package logging
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -41,6 +42,8 @@ type Logs struct {
 	rules atomic.Pointer[rules]
 	mu    sync.Mutex    // of the streams, and of exchanging the rules
 	sent  atomic.Uint64 // messages that servers were sent
+
+	outFailed bool // Out did not take the last line
 }
 
 // New returns logs that write from level info to Err, until they are configured.
@@ -90,10 +93,25 @@ func (d deepMind) Write(line []byte) (int, error) {
 func (l *Logs) Logger(name string) *slog.Logger {
 	h := &handler{logs: l, name: name}
 	if l.opt.JSON {
-		h.json = slog.NewJSONHandler(&output{l, name}, &slog.HandlerOptions{AddSource: true, Level: slog.LevelDebug - 100, ReplaceAttr: replace}).
-			WithAttrs([]slog.Attr{slog.String("logger", shownName(name))})
+		h.json = newJSON(&output{l, name}).WithAttrs([]slog.Attr{slog.String("logger", shownName(name))})
 	}
 	return slog.New(h)
+}
+
+// Certain returns the default logger, whose lines are also on Err where logging.json sends
+// them to no stream of the process: for what must be seen, such as why the node ends.
+func (l *Logs) Certain() *slog.Logger {
+	h := l.Logger("").Handler().(*handler)
+	h.certain = true
+	if l.opt.JSON {
+		h.forced = newJSON(&forcedOutput{l})
+	}
+	return slog.New(h)
+}
+
+// newJSON makes what writes objects.
+func newJSON(to io.Writer) slog.Handler {
+	return slog.NewJSONHandler(to, &slog.HandlerOptions{AddSource: true, Level: slog.LevelDebug - 100, ReplaceAttr: replace})
 }
 
 func shownName(name string) string {
@@ -110,13 +128,15 @@ type handler struct {
 	attrs  string // " key=value", ready to be written
 	prefix string // of keys
 	json   slog.Handler
+
+	certain bool         // what no stream of the process gets goes to Err
+	forced  slog.Handler // the objects of that; nil for columns
 }
 
 var _ slog.Handler = (*handler)(nil)
 
 func (h *handler) Enabled(_ context.Context, level slog.Level) bool {
-	r := h.logs.rules.Load().route(h.name)
-	return level >= r.level && len(r.to)+len(r.gelfs) > 0
+	return h.certain || h.logs.rules.Load().route(h.name).takes(level)
 }
 
 func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
@@ -129,6 +149,9 @@ func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	if h.json != nil {
 		n.json = h.json.WithAttrs(attrs)
 	}
+	if h.forced != nil {
+		n.forced = h.forced.WithAttrs(attrs)
+	}
 	return &n
 }
 
@@ -140,26 +163,28 @@ func (h *handler) WithGroup(name string) slog.Handler {
 	if h.json != nil {
 		n.json = h.json.WithGroup(name)
 	}
+	if h.forced != nil {
+		n.forced = h.forced.WithGroup(name)
+	}
 	return &n
 }
 
 func (h *handler) Handle(ctx context.Context, r slog.Record) error {
-	remote := h.logs.rules.Load().route(h.name).gelfs
+	route := h.logs.rules.Load().route(h.name)
+	takes := route.takes(r.Level)
+	if h.certain && !(takes && len(route.to) > 0) {
+		defer h.force(ctx, r)
+	}
+	if !takes { // the caller has not asked Enabled, or says what is certain
+		return nil
+	}
+	remote := route.gelfs
 	if h.json != nil && len(remote) == 0 {
 		return h.json.Handle(ctx, r)
 	}
-	from := placeOf(r.PC)
-	b := make([]byte, 0, 256)
-	b = h.appendColumns(b, r.Level, from)
-	columns := len(b)
-	b = append(b, r.Message...)
-	b = append(b, h.attrs...)
-	r.Attrs(func(a slog.Attr) bool {
-		b = appendAttr(b, h.prefix, a)
-		return true
-	})
+	b, columns := h.line(r)
 	if len(remote) > 0 {
-		e := &event{time: time.Now(), level: syslogLevel(r.Level), text: string(b[columns:]), logger: shownName(h.name), thread: h.thread(), place: from}
+		e := &event{time: time.Now(), level: syslogLevel(r.Level), text: string(b[columns:]), logger: shownName(h.name), thread: h.thread(), place: placeOf(r.PC)}
 		for _, g := range remote {
 			g.log(e)
 		}
@@ -168,6 +193,31 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 		return h.json.Handle(ctx, r)
 	}
 	return h.logs.write(h.name, levelName(r.Level), b)
+}
+
+// line is a record in columns, and how much of it stands before the message.
+func (h *handler) line(r slog.Record) (b []byte, columns int) {
+	b = h.appendColumns(make([]byte, 0, 256), r.Level, placeOf(r.PC))
+	columns = len(b)
+	b = append(b, r.Message...)
+	b = append(b, h.attrs...)
+	r.Attrs(func(a slog.Attr) bool {
+		b = appendAttr(b, h.prefix, a)
+		return true
+	})
+	return b, columns
+}
+
+// force writes a record to Err, whatever logging.json says.
+func (h *handler) force(ctx context.Context, r slog.Record) {
+	if h.forced != nil {
+		h.forced.Handle(ctx, r) //nolint:errcheck // there is nobody else to tell
+		return
+	}
+	b, _ := h.line(r)
+	h.logs.mu.Lock()
+	defer h.logs.mu.Unlock()
+	h.logs.writeTo(h.logs.errors(), levelName(r.Level), b) //nolint:errcheck // there is nobody else to tell
 }
 
 // place is where something was said.
@@ -311,11 +361,18 @@ func (o *output) Write(b []byte) (int, error) {
 	defer o.logs.mu.Unlock()
 	var err error
 	for _, s := range o.logs.rules.Load().route(o.name).to {
-		if _, e := o.logs.stream(s).Write(b); e != nil {
-			err = e
-		}
+		err = errors.Join(err, o.logs.put(s, b))
 	}
 	return len(b), err
+}
+
+// forcedOutput is Err, for objects.
+type forcedOutput struct{ logs *Logs }
+
+func (o *forcedOutput) Write(b []byte) (int, error) {
+	o.logs.mu.Lock()
+	defer o.logs.mu.Unlock()
+	return len(b), o.logs.put(o.logs.errors(), b)
 }
 
 func (l *Logs) stream(s *sink) io.Writer {
@@ -325,26 +382,43 @@ func (l *Logs) stream(s *sink) io.Writer {
 	return l.opt.Err
 }
 
+// put writes a finished line to a stream. Where the standard output takes nothing, the
+// standard error gets the reason, once, until it takes something again. The caller holds mu.
+func (l *Logs) put(s *sink, line []byte) error {
+	_, err := l.stream(s).Write(line)
+	if !s.out {
+		return err
+	}
+	if err != nil && !l.outFailed {
+		fmt.Fprintf(l.opt.Err, "the log cannot be written to standard output: %v\n", err) //nolint:errcheck // there is nobody else to tell
+	}
+	l.outFailed = err != nil
+	return err
+}
+
 // write writes one line of columns to all whom the logger serves.
 func (l *Logs) write(name, level string, line []byte) (err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range l.rules.Load().route(name).to {
-		var b []byte
-		color := s.out && l.opt.ColorOut || !s.out && l.opt.ColorErr
-		if color {
-			b = append(b, s.colors[level]...)
-		}
-		if l.opt.Journal {
-			b = append(b, map[string]string{"error": "<3>", "warn": "<4>", "info": "<6>", "debug": "<7>"}[level]...)
-		}
-		b = append(b, line...)
-		if color && s.colors[level] != "" {
-			b = append(b, "\x1b[0m"...)
-		}
-		if _, e := l.stream(s).Write(append(b, '\n')); e != nil {
-			err = e
-		}
+		err = errors.Join(err, l.writeTo(s, level, line))
 	}
 	return err
+}
+
+// writeTo writes one line of columns to a stream. The caller holds mu.
+func (l *Logs) writeTo(s *sink, level string, line []byte) error {
+	var b []byte
+	color := s.out && l.opt.ColorOut || !s.out && l.opt.ColorErr
+	if color {
+		b = append(b, s.colors[level]...)
+	}
+	if l.opt.Journal {
+		b = append(b, map[string]string{"error": "<3>", "warn": "<4>", "info": "<6>", "debug": "<7>"}[level]...)
+	}
+	b = append(b, line...)
+	if color && s.colors[level] != "" {
+		b = append(b, "\x1b[0m"...)
+	}
+	return l.put(s, append(b, '\n'))
 }

@@ -60,10 +60,19 @@ func (r *rules) route(name string) *route {
 	return &route{}
 }
 
+// takes tells whether a line of a level goes anywhere.
+func (r *route) takes(level slog.Level) bool {
+	return level >= r.level && len(r.to)+len(r.gelfs) > 0
+}
+
+// errors is the standard error of the process.
+func (l *Logs) errors() *sink {
+	return &sink{colors: map[string]string{"debug": color("green"), "warn": color("brown"), "error": color("red")}}
+}
+
 // normal is what holds without a logging.json.
 func (l *Logs) normal() *rules {
-	err := &sink{colors: map[string]string{"debug": color("green"), "warn": color("brown"), "error": color("red")}}
-	return &rules{routes: map[string]*route{defaultLogger: {level: slog.LevelInfo, to: []*sink{err}}}}
+	return &rules{routes: map[string]*route{defaultLogger: {level: slog.LevelInfo, to: []*sink{l.errors()}}}}
 }
 
 // The form of logging.json. Other members mean nothing, there as here.
@@ -97,6 +106,7 @@ type appenders struct {
 	rules   rules
 	notices []string
 	add     map[string]func(*route)
+	left    map[string]bool // those that are named, but have no effect: a notice says why
 }
 
 // whole are nodeos' loggers of whole transactions and traces.
@@ -113,7 +123,7 @@ func (l *Logs) Configure(text []byte) (notices []string, err error) {
 	if err := variant.Unmarshal(text, &d); err != nil {
 		return nil, fmt.Errorf("logging configuration: %w", err)
 	}
-	a := &appenders{add: map[string]func(*route){}}
+	a := &appenders{add: map[string]func(*route){}, left: map[string]bool{}}
 	if err := l.configure(&d, a); err != nil {
 		a.rules.close()
 		return nil, fmt.Errorf("logging configuration: %w", err)
@@ -154,9 +164,14 @@ func (l *Logs) configure(d *document, a *appenders) error {
 		for _, name := range g.Appenders {
 			if add := a.add[name]; add != nil {
 				add(x)
+			} else if !a.left[name] {
+				a.notices = append(a.notices, fmt.Sprintf("logger %s: there is no appender %s", g.Name, name))
 			}
 		}
 		a.rules.routes[g.Name] = x
+	}
+	if x := a.rules.route(""); len(x.to)+len(x.gelfs) == 0 {
+		a.notices = append(a.notices, "no appender takes the lines of the logger default: nothing is logged but by loggers of their own")
 	}
 	return nil
 }
@@ -174,6 +189,7 @@ func (l *Logs) addAppender(from *appender, a *appenders) error {
 	case "dmlog":
 		return addDeepMind(from, a)
 	default:
+		a.left[from.Name] = true
 		a.notices = append(a.notices, fmt.Sprintf("appender %s: there is no type %s: its lines go to the other appenders only", from.Name, from.Type))
 	}
 	return nil
@@ -207,6 +223,7 @@ func (l *Logs) addGelf(from *appender, a *appenders) error {
 	if err != nil {
 		return err
 	}
+	a.left[from.Name] = true
 	if endpoint == "" {
 		a.notices = append(a.notices, fmt.Sprintf("appender %s: The logging destination is not specified", from.Name))
 		return nil

@@ -160,13 +160,9 @@ func (b *blockLog) reversible() ([]*types.SignedBlock, error) {
 	return branch, nil
 }
 
-// alone does what must not meet a node that has the folder open.
+// alone does what changes the folder of the log, and must not meet a node that has it open.
 func (b *blockLog) alone(do func() error) error {
-	lock, err := lockBlocks(b.tool.Dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(), lock.Close())
+	return unmet([]string{b.tool.Dir}, nil, do)
 }
 
 func (b *blockLog) trim() error {
@@ -198,19 +194,30 @@ func (b *blockLog) dropReversible() error {
 func (b *blockLog) addWriting() {
 	b.add("make-index", "Make the index of a block log", func(c *cobra.Command) {
 		c.Flags().StringVarP(&b.out, "output-file", "o", "", "file of the index; default blocks.index in the folder")
-	}, func(*cobra.Command) error { return b.tool.MakeIndex(b.out) })
+	}, func(*cobra.Command) error {
+		if b.out != "" {
+			return unmet(nil, []string{filepath.Dir(b.out)}, func() error { return b.tool.MakeIndex(b.out) })
+		}
+		return b.alone(func() error { return b.tool.MakeIndex("") })
+	})
 	b.add("trim-blocklog", "Cut a block log at its front or its end; --first 0 leaves the front", b.limits, func(*cobra.Command) error {
 		return b.alone(b.trim)
 	})
 	b.add("extract-blocks", "Copy a range of blocks into a new log", func(c *cobra.Command) {
 		b.limits(c)
 		b.outDir(c)
-	}, func(*cobra.Command) error { return b.tool.Extract(b.first, b.last, b.out) })
+	}, func(*cobra.Command) error {
+		return unmet(nil, []string{b.out}, func() error { return b.tool.Extract(b.first, b.last, b.out) })
+	})
 	b.add("split-blocks", "Split a block log", func(c *cobra.Command) {
 		c.Flags().Uint32Var(&b.stride, "stride", 0, "blocks in each part")
 		b.outDir(c)
-	}, func(*cobra.Command) error { return b.tool.Split(b.stride, b.out) })
-	b.add("merge-blocks", "Join the parts of a block log", b.outDir, func(*cobra.Command) error { return b.tool.Merge(b.out) })
+	}, func(*cobra.Command) error {
+		return unmet(nil, []string{b.out}, func() error { return b.tool.Split(b.stride, b.out) })
+	})
+	b.add("merge-blocks", "Join the parts of a block log", b.outDir, func(*cobra.Command) error { // which mends indexes, too
+		return unmet([]string{b.tool.Dir}, []string{b.out}, func() error { return b.tool.Merge(b.out) })
+	})
 	b.add("vacuum", "Make a pruned log an ordinary one", nil, func(c *cobra.Command) error {
 		if err := b.alone(b.tool.Vacuum); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +25,97 @@ func lockBlocks(dir string) (io.Closer, error) {
 		return nil, fmt.Errorf("another node uses this blocks-dir: %w", err)
 	}
 	return lock, err
+}
+
+// lockRetained takes the lock of the folder of older parts of the log, where that is not in the
+// folder of the blocks, whose lock tools look at, too.
+func (n *Node) lockRetained() error {
+	dir := n.o.retainedDir()
+	if dir == "" {
+		return nil
+	}
+	if rel, err := filepath.Rel(n.o.BlocksDir, dir); err == nil && !strings.HasPrefix(rel, "..") {
+		return nil
+	}
+	lock, err := engine.Lock(dir)
+	if errors.Is(err, store.ErrLocked) {
+		err = fmt.Errorf("another node uses this blocks-retained-dir: %w", err)
+	}
+	if err == nil {
+		n.histories = map[string]io.Closer{filepath.Clean(dir): lock}
+	}
+	return err
+}
+
+// unmet does the work of a tool that writes into folders, while no node uses them. Those of a
+// node's own kind are locked in any case; others, where something is only put, if they are a
+// node's or lie in one that is: such a folder has the file of a lock.
+func unmet(own, others []string, do func() error) (err error) {
+	held := map[string]io.Closer{}
+	defer func() {
+		for _, lock := range held {
+			err = errors.Join(err, lock.Close())
+		}
+	}()
+	take := func(dir string, make bool) error {
+		path, err := filepath.Abs(dir)
+		if err != nil {
+			return err
+		}
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		}
+		if held[path] != nil {
+			return nil
+		}
+		if _, err := os.Stat(filepath.Join(path, engine.LockFile)); err != nil && !make {
+			return nil //nolint:nilerr // it is no node's
+		}
+		lock, err := engine.Lock(path)
+		if errors.Is(err, store.ErrLocked) {
+			err = fmt.Errorf("a node uses this folder; stop it first: %w", err)
+		}
+		if err == nil {
+			held[path] = lock
+		}
+		return err
+	}
+	for _, dir := range own {
+		if err := errors.Join(take(dir, true), take(filepath.Join(dir, ".."), false)); err != nil {
+			return err
+		}
+	}
+	for _, dir := range others {
+		if err := errors.Join(take(dir, false), take(filepath.Join(dir, ".."), false)); err != nil {
+			return err
+		}
+	}
+	return do()
+}
+
+// unused tells whether another process uses one of the folders. [Open] takes their locks; this is
+// for what comes before that, and must not be what a second node hears of.
+func unused(o *Options) error {
+	folders := map[string]string{"blocks-dir": o.BlocksDir, "state-dir": o.StateDir}
+	if o.History != nil {
+		folders["state-history-dir"] = o.History.Dir
+	}
+	if o.Traces != nil {
+		folders["trace-dir"] = o.Traces.Files.Dir
+	}
+	for _, option := range slices.Sorted(maps.Keys(folders)) {
+		lock, err := engine.Lock(folders[option])
+		if errors.Is(err, store.ErrLocked) {
+			err = fmt.Errorf("another node uses this %s: %w", option, err)
+		}
+		if err != nil {
+			return err
+		}
+		if err := lock.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // clearFolders deletes what the options ask to begin without (Leap:

@@ -92,7 +92,7 @@ func Starting(ctx context.Context, h *HTTP) (stop func() error, err error) {
 		defer done()
 		return server.Stop(ending)
 	}
-	if err := listen(ctx, server, h); err != nil {
+	if err := listen(ctx, server, h, nil); err != nil {
 		return nil, errors.Join(err, stop())
 	}
 	return stop, nil

@@ -98,8 +98,11 @@ func (s *settings) history() (*History, error) {
 	if s.Has("state-history-unix-socket-path") {
 		h.Server.Socket = s.Under(s.DataDir, "state-history-unix-socket-path")
 	}
-	parted := s.Has("state-history-retained-dir") || s.Has("state-history-archive-dir") || s.Has("state-history-stride") || s.Has("max-retained-history-files")
 	var errs []error
+	if address := h.Server.Address; address != "" {
+		errs = append(errs, isAddress("state-history-endpoint", address))
+	}
+	parted := s.Has("state-history-retained-dir") || s.Has("state-history-archive-dir") || s.Has("state-history-stride") || s.Has("max-retained-history-files")
 	if keep := s.given("state-history-log-retain-blocks"); keep != nil {
 		if h.Retain = *keep; *keep < leastHistory {
 			errs = append(errs, control.NewBadOption("state-history-log-retain-blocks must be 1000 blocks or greater"))

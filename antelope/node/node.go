@@ -88,6 +88,9 @@ func Open(ctx context.Context, o Options) (n *Node, err error) {
 	if n.lock, err = lockBlocks(o.BlocksDir); err != nil {
 		return n, err
 	}
+	if err := n.lockRetained(); err != nil {
+		return n, err
+	}
 	if err := clearFolders(&n.o); err != nil {
 		return n, err
 	}
@@ -390,6 +393,7 @@ func (n *Node) Start(ctx context.Context) error {
 	if err := n.takeOver(); err != nil {
 		return err
 	}
+	n.tellForeign()
 	start := n.chain.Head().BlockNum
 	head, _, _ := n.log.Head()
 	watch := node.NewProgress(n.o.Log, "Replaying blocks", progressEvery)

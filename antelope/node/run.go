@@ -52,12 +52,11 @@ func run(ctx context.Context, args []string, s streams) error {
 	}
 	c, err := config.Load(args, config.Environment{Home: os.Getenv("HOME"), Dir: dir, Version: l.version.Short, Full: l.version.Full})
 	if err != nil {
-		err = throw(err)
-		log := newLogs(s, false).Logger("")
-		for _, line := range strings.Split(err.Error(), "\n") {
-			log.Error(line)
+		logs := newLogs(s, false)
+		if c != nil {
+			err = (&settings{Config: c, logs: logs}).mistakes(err, l.version)
 		}
-		return l.end(log, err)
+		return l.end(logs.Logger(""), err)
 	}
 	if c.Print != "" {
 		_, err := io.WriteString(s.out, c.Print)
@@ -70,8 +69,7 @@ func run(ctx context.Context, args []string, s streams) error {
 	defer l.logs.Close()
 	l.log = l.logs.Logger("")
 	if err := l.configureLogs(); err != nil {
-		l.log.Error(err.Error())
-		return l.end(l.log, &config.Error{Text: err.Error(), Code: config.ExitOther})
+		return l.end(l.log, l.mistakes(&config.Error{Text: err.Error(), Code: config.ExitOther}, l.version))
 	}
 	ctx, l.cause = context.WithCancelCause(ctx)
 	defer l.cause(nil)
@@ -81,7 +79,7 @@ func run(ctx context.Context, args []string, s streams) error {
 	l.introduce(true)
 	err = l.live(ctx)
 	l.introduce(false)
-	return l.end(l.log, err)
+	return l.end(l.logs.Certain(), err)
 }
 
 // broken tells whether one of the streams leads nowhere any more.
@@ -129,8 +127,8 @@ func (l *life) configureLogs() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", l.LogConf, err)
 	}
-	for _, n := range notices {
-		l.log.Warn(n)
+	for _, n := range notices { // the log may be what is wrong
+		l.logs.Certain().Warn(fmt.Sprintf("%s: %s", l.LogConf, n))
 	}
 	return nil
 }
@@ -145,28 +143,38 @@ func (l *life) introduce(start bool) {
 	l.log.Info(fmt.Sprintf("Non-default options: %s", l.Summary()))
 }
 
-// end turns how a run ended into how the process ends.
+// certain takes what must be seen wherever the log goes: why the node ends.
+func (l *life) certain() *slog.Logger {
+	if l.logs == nil {
+		return l.log
+	}
+	return l.logs.Certain()
+}
+
+// end turns how a run ended into how the process ends. log takes why.
 func (l *life) end(log *slog.Logger, err error) error {
-	err = throw(err)
-	var refused *config.Error
-	switch {
-	case err == nil:
-		log.Info("nodeos successfully exiting")
+	if err == nil {
+		l.log.Info("nodeos successfully exiting")
 		return nil
-	case errors.As(err, &refused):
-		return exit.Said(refused.Code)
-	case errors.Is(err, errReported):
+	}
+	if errors.Is(err, errReported) {
 		return exit.Said(config.ExitReported)
 	}
+	err = throw(err)
 	text := "nodeos ends"
 	if e := exception.Of(err); e != nil {
 		text += " with " + e.Kind.Name
 	}
+	var refused *config.Error
+	isRefused := errors.As(err, &refused)
 	for i, line := range strings.Split(err.Error(), "\n") { // of several causes each has its own
-		if i == 0 {
+		if i == 0 && !isRefused {
 			line = text + ": " + line
 		}
 		log.Error(line)
+	}
+	if isRefused {
+		return exit.Said(refused.Code)
 	}
 	switch {
 	case errors.Is(err, store.ErrGuard):
@@ -189,6 +197,9 @@ func (l *life) live(ctx context.Context) (err error) {
 	}
 	o, err := l.options()
 	services, e := l.services(&o, l.version)
+	for _, line := range services.ignored {
+		l.log.Error(line)
+	}
 	if err = errors.Join(err, e); err != nil {
 		return err
 	}
@@ -201,6 +212,9 @@ func (l *life) live(ctx context.Context) (err error) {
 	}
 	memory.LimitHeap()
 	if err := os.MkdirAll(l.DataDir, 0o755); err != nil {
+		return err
+	}
+	if err := unused(&o); err != nil { // or a second node on a folder would be told of a port
 		return err
 	}
 	if services.HTTP != nil {
@@ -296,7 +310,7 @@ func (l *life) stopped(ctx context.Context, err error) error {
 	case cause == nil, err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, cause):
 		return err
 	case errors.As(cause, &full):
-		l.log.Error("nodeos stops: " + full.Error())
+		l.certain().Error("nodeos stops: " + full.Error())
 		return nil
 	case errors.Is(cause, errStopped), errors.Is(cause, context.Canceled):
 		return nil
@@ -325,7 +339,7 @@ func (l *life) signals(said streams) func() {
 			case s == syscall.SIGHUP:
 				l.log.Info(fmt.Sprintf("Received HUP.  Reloading logging configuration from %s.", l.LogConf))
 				if err := l.configureLogs(); err != nil {
-					l.log.Error("Error reloading logging.json", "error", err)
+					l.logs.Certain().Error("Error reloading logging.json", "error", err)
 				}
 			case s == syscall.SIGPIPE && (stopping || !said.broken()):
 				// It is of a connection whose other end is gone, or of what is said about

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net"
 	"sync"
 	"time"
 
@@ -22,6 +24,8 @@ type Services struct {
 	// Dashboard is where the page of the node's numbers is served, host:port; "" for nowhere.
 	Dashboard string
 	Version   Version // that the dashboard shows
+
+	ignored []string // what of the options is mistaken, and left out as nodeos does
 }
 
 // HTTP is where and how the API is served.
@@ -76,6 +80,7 @@ func (n *Node) Serve(ctx context.Context, s Services) error {
 			return errors.Join(err, p.Close())
 		}
 		defer n.historyServer.Close() //nolint:errcheck // the connections end either way
+		n.tellHistory()
 	}
 	p.Subscribe(producer.Events{Between: n.checkpointDue})
 	if s.Dashboard != "" {
@@ -96,7 +101,7 @@ func (n *Node) Serve(ctx context.Context, s Services) error {
 		})
 	}
 	if server != nil {
-		if err := listen(ctx, server, s.HTTP); err != nil {
+		if err := listen(ctx, server, s.HTTP, func(line string) { n.httpLog(s.HTTP).Info(line) }); err != nil {
 			cancel(err)
 		}
 	}
@@ -171,13 +176,47 @@ func (n *Node) server(ctx context.Context, p *producer.Producer, network *p2p.Ne
 	return server, errors.Join(api.Register(server), server.Add(healthEndpoints(func() error { return health.ready(time.Now()) })...))
 }
 
-func listen(ctx context.Context, server *dialect.Server, h *HTTP) error {
+// httpLog takes the lines of the API.
+func (n *Node) httpLog(h *HTTP) *slog.Logger {
+	if h.Server.Log != nil {
+		return h.Server.Log
+	}
+	return n.o.Log
+}
+
+// tellHistory says where the history is served.
+func (n *Node) tellHistory() {
+	log := n.o.History.Log
+	if log == nil {
+		log = n.o.Log
+	}
+	for _, a := range n.historyServer.Addresses() {
+		log.Info(listening(a, n.o.History.Server.Address))
+	}
+}
+
+// listen begins to serve at the addresses. said, if not nil, hears of each of them.
+func listen(ctx context.Context, server *dialect.Server, h *HTTP, said func(string)) error {
 	for _, l := range h.Listen {
-		if _, err := server.Listen(ctx, l.Address, h.Dir, l.Categories); err != nil {
+		at, err := server.Listen(ctx, l.Address, h.Dir, l.Categories)
+		if err != nil {
 			return fmt.Errorf("http: %w", err)
+		}
+		for _, a := range at {
+			if said != nil {
+				said(listening(a, l.Address) + " for API categories: " + rpc.CategoryNames(l.Categories))
+			}
 		}
 	}
 	return nil
+}
+
+// listening is nodeos' line about an address (libfc: listener.hpp).
+func listening(at net.Addr, asked string) string {
+	if at.Network() == "unix" {
+		return "start listening on Unix socket " + at.String()
+	}
+	return fmt.Sprintf("start listening on %v resolved from %s", at, asked)
 }
 
 // size is what db_size/get shows.

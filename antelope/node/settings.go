@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/logging"
+	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/space"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
@@ -30,6 +32,57 @@ type settings struct {
 	log  *slog.Logger // the default logger
 	// stop ends the node with a reason, from any goroutine.
 	stop func(error)
+	// looking means that there are mistakes: others are looked for, and nothing is made.
+	looking bool
+}
+
+// mistakes are all that the options, the files that they name and logging.json have wrong,
+// after those that were found already. Nothing is made by looking for them.
+func (s *settings) mistakes(found error, v Version) error {
+	look := *s
+	look.looking, look.log = true, slog.New(slog.DiscardHandler)
+	o, err := look.options()
+	services, e := look.services(&o, v)
+	for _, line := range services.ignored { // which would have to be mended, too
+		s.logs.Certain().Error(line)
+	}
+	return unrepeated(found, err, e)
+}
+
+// unrepeated joins errors with what was found before. Two checks may have found one mistake.
+func unrepeated(found error, more ...error) error {
+	said := map[string]bool{}
+	for line := range strings.SplitSeq(found.Error(), "\n") {
+		said[line] = true
+	}
+	out := []error{found}
+	var walk func(error)
+	walk = func(err error) {
+		if list, ok := err.(interface{ Unwrap() []error }); ok {
+			for _, e := range list.Unwrap() {
+				walk(e)
+			}
+			return
+		}
+		if text := err.Error(); !said[text] {
+			said[text], out = true, append(out, err)
+		}
+	}
+	for _, err := range more {
+		if err != nil {
+			walk(err)
+		}
+	}
+	return errors.Join(out...)
+}
+
+// isAddress checks that an option has an address to listen at.
+func isAddress(option, address string) error {
+	_, port := dialect.SplitHostPort(address)
+	if _, err := net.LookupPort("tcp", port); port == "" || err != nil {
+		return control.NewBadOption("%s: '%s' is no address: HOST:PORT is expected, such as 127.0.0.1:8888", option, address)
+	}
+	return nil
 }
 
 // ms and its like read numbers as times; a negative one stays negative.
@@ -157,7 +210,7 @@ func (s *settings) chain() (o chain.Options, err error) {
 	}
 	o.TrustedProducers, names = s.names("trusted-producer")
 	o.Lists, lists = s.lists()
-	o.Features, features = feature.Load(s.Under(s.ConfigDir, "protocol-features-dir"), true, s.log)
+	o.Features, features = feature.Load(s.Under(s.ConfigDir, "protocol-features-dir"), !s.looking, s.log)
 	return o, errors.Join(names, lists, features, intrinsics)
 }
 
@@ -199,17 +252,19 @@ func (s *settings) lists() (l control.Lists, err error) {
 // checkpoints are the blocks whose id the operator knows.
 func (s *settings) checkpoints() (map[uint32]types.Checksum256, error) {
 	known := map[uint32]types.Checksum256{}
+	var errs []error
 	for _, text := range s.Texts("checkpoint") {
 		num, id, err := parseCheckpoint(text)
 		if err != nil {
-			return nil, control.NewBadOption("checkpoint %s is not [BLOCK_NUM,BLOCK_ID]: %v", text, err)
+			errs = append(errs, control.NewBadOption("checkpoint %s is not [BLOCK_NUM,BLOCK_ID]: %v", text, err))
+			continue
 		}
 		if other, ok := known[num]; ok && other != id {
-			return nil, control.NewBadOption("redefining existing checkpoint at block number %d: original: %s new: %s", num, other, id)
+			errs = append(errs, control.NewBadOption("redefining existing checkpoint at block number %d: original: %s new: %s", num, other, id))
 		}
 		known[num] = id
 	}
-	return known, nil
+	return known, errors.Join(errs...)
 }
 
 func parseCheckpoint(text string) (num uint32, id types.Checksum256, err error) {

@@ -2,6 +2,7 @@ package node
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -24,11 +25,14 @@ const readOnlyThreads = 3
 // services are the options of what works once the chain is at its head. The error
 // names all that is wrong with them.
 func (s *settings) services(o *Options, v Version) (out Services, err error) {
-	out.Producer, err = s.producer(o)
+	out.Producer, out.ignored, err = s.producer(o)
 	o.Follower = len(out.Producer.Producers) == 0
 	network := s.network()
 	err = errors.Join(err, network.Validate())
 	out.P2P = &network
+	if s.looking { // else the network says it
+		out.ignored = append(out.ignored, network.Ignored()...)
+	}
 	if out.Dashboard = s.Text("dashboard-address"); out.Dashboard != "" {
 		if e := dashboard.CheckAddress(out.Dashboard); e != nil {
 			err = errors.Join(err, control.NewBadOption("dashboard-address: %s", e.Error()))
@@ -47,7 +51,8 @@ func (s *settings) services(o *Options, v Version) (out Services, err error) {
 	return out, errors.Join(err, e)
 }
 
-func (s *settings) producer(o *Options) (p producer.Options, err error) {
+// producer are the options of the writer, and what of them is left out.
+func (s *settings) producer(o *Options) (p producer.Options, ignored []string, err error) {
 	p = producer.Options{
 		StaleProduction: s.Bool("enable-stale-production"), Paused: s.Bool("pause-on-startup"),
 		MaxTransactionTime: s.signed("max-transaction-time", time.Millisecond), MaxIrreversibleAge: s.signed("max-irreversible-block-age", time.Second),
@@ -79,12 +84,13 @@ func (s *settings) producer(o *Options) (p producer.Options, err error) {
 			if _, notKey := types.ParsePublicKey(public); notKey != nil {
 				public, err = "***", control.NewBadOption("it does not begin with a public key and =")
 			}
-			s.log.Error("Malformed signature provider, ignoring!", "number", i+1, "key", public, "error", throw(err))
+			ignored = append(ignored, fmt.Sprintf("Malformed signature provider, ignoring! number=%d key=%s error=%q; <public key>=KEY:<private key> or <public key>=KEOSD:<url> is expected",
+				i+1, public, throw(err).Error()))
 			continue
 		}
 		p.Signers[key] = sign
 	}
-	return p, errors.Join(err, p.Validate())
+	return p, ignored, errors.Join(err, p.Validate())
 }
 
 func (s *settings) network() p2p.Options {
@@ -121,7 +127,11 @@ func (s *settings) http(v Version, producing bool) (*HTTP, error) {
 		NoTransactions: !s.accepts("api-accept-transactions"), ReadOnly: readers > 0, Irreversible: s.irreversible(), Log: s.logs.Logger("http_plugin"),
 	}
 	h.Track = s.tracking()
+	var err error
 	if address := s.Text("http-server-address"); address != "" && address != "http-category-address" {
+		if !dialect.IsUnixSocket(address) {
+			err = isAddress("http-server-address", address)
+		}
 		h.Listen = append(h.Listen, Listen{Address: address, Categories: dialect.All})
 	}
 	if path := s.Text("unix-socket-path"); path != "" {
@@ -130,7 +140,7 @@ func (s *settings) http(v Version, producing bool) (*HTTP, error) {
 		}
 		h.Listen = append(h.Listen, Listen{Address: path, Categories: dialect.All})
 	}
-	return h, s.categoryAddresses(h)
+	return h, errors.Join(err, s.categoryAddresses(h))
 }
 
 // serverName is the Server header of answers.
@@ -194,6 +204,12 @@ func (s *settings) categoryAddresses(h *HTTP) (err error) {
 		if plugin := rpc.CategoryPlugin(category); !s.Plugins.Enabled(plugin) {
 			err = errors.Join(err, control.NewBadOption("--plugin=%s is required for --http-category-address=%s", plugin, spec))
 			continue
+		}
+		if !dialect.IsUnixSocket(address) {
+			if e := isAddress("http-category-address", address); e != nil {
+				err = errors.Join(err, e)
+				continue
+			}
 		}
 		host, port := dialect.SplitHostPort(address)
 		if before, ok := hosts[port]; port != "" && ok && before != host {

@@ -210,9 +210,10 @@ func TestNoKeyReachesTheLogHoweverItIsWritten(t *testing.T) {
 		s := understood(t, "signature-provider = "+spec)
 		var log bytes.Buffer
 		s.log = logging.New(logging.Options{Err: &log}).Logger("")
-		p, err := s.producer(&Options{})
-		if err != nil || len(p.Signers) != 0 || strings.Contains(log.String(), private[:10]) || !strings.Contains(log.String(), "Malformed signature provider, ignoring!") {
-			t.Errorf("%s: %v: %s", spec, err, log.String())
+		p, ignored, err := s.producer(&Options{})
+		said := log.String() + strings.Join(ignored, "\n")
+		if err != nil || len(p.Signers) != 0 || strings.Contains(said, private[:10]) || !strings.Contains(said, "Malformed signature provider, ignoring!") {
+			t.Errorf("%s: %v: %s", spec, err, said)
 		}
 	}
 }
@@ -587,7 +588,9 @@ func TestExitCodesAreThoseOfNodeos(t *testing.T) {
 		{&config.Error{Text: "no", Code: config.ExitInitialize}, 255, ""},
 	} {
 		var b bytes.Buffer
-		err := new(life).end(logging.New(logging.Options{Err: &b}).Logger(""), c.err)
+		l := new(life)
+		l.log = logging.New(logging.Options{Err: &b}).Logger("")
+		err := l.end(l.log, c.err)
 		code := 0
 		var coded interface{ ExitCode() int }
 		if errors.As(err, &coded) {

@@ -5,8 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"tarn/antelope/blocklog"
 	"tarn/antelope/consensus"
@@ -62,6 +66,50 @@ func (n *Node) setForkDatabaseAside() (kept string, err error) {
 		return "", err
 	}
 	return path + takenOver, nil
+}
+
+// foreign are files of nodeos that nothing reads here, as far as they are there: its state, its
+// cache of compiled contracts, and the reversible blocks of versions before Leap 3.1.
+func (o *Options) foreign() (found []string) {
+	reversible := filepath.Join(o.BlocksDir, blocklog.ReversibleDir)
+	for _, path := range []string{
+		filepath.Join(o.StateDir, "shared_memory.bin"), filepath.Join(o.StateDir, "shared_memory.meta"), filepath.Join(o.StateDir, "code_cache.bin"),
+		filepath.Join(reversible, "shared_memory.bin"), filepath.Join(reversible, "shared_memory.meta"),
+		filepath.Join(reversible, consensus.FileName+takenOver),
+	} {
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+			found = append(found, path)
+		}
+	}
+	return found
+}
+
+// tellForeign says that files of nodeos may go, and what they take, at each start while they are
+// there: some are as large as memory, and on a file system in memory they are memory.
+func (n *Node) tellForeign() {
+	var disk, memory int64
+	list := n.o.foreign()
+	for _, path := range list {
+		var st unix.Stat_t
+		if unix.Lstat(path, &st) != nil {
+			continue
+		}
+		const block = 512 // bytes, of st_blocks on every file system
+		if in, err := vfs.OS.InMemory(filepath.Dir(path)); err == nil && in {
+			memory += st.Blocks * block
+			continue
+		}
+		disk += st.Blocks * block
+	}
+	if len(list) == 0 {
+		return
+	}
+	takes := fmt.Sprintf("%.1f MiB of disk", float64(disk)/(1<<20))
+	if memory > 0 {
+		takes += fmt.Sprintf(" and %.1f MiB of memory, on a file system in memory", float64(memory)/(1<<20))
+	}
+	n.o.Log.Info(fmt.Sprintf("Files of nodeos are left, which nothing reads here; they take %s. Delete them if you do not want to go back to nodeos", takes),
+		"files", strings.Join(list, " "))
 }
 
 // takeOverOrder are the blocks of a fork database, each after the one that it

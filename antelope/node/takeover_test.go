@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -197,6 +198,50 @@ func TestTheReversibleBlocksOfNodeosAreTakenOver(t *testing.T) {
 	}
 	if err := n.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// What nodeos leaves may be as large as memory. The log says that it may go, and what it takes.
+func TestTheFilesOfNodeosThatNobodyReadsAreNamed(t *testing.T) {
+	c := theChain(t)
+	dir, _ := c.middle(t)
+	left := []string{filepath.Join(dir, "state", "shared_memory.bin"), filepath.Join(dir, "state", "code_cache.bin")}
+	for _, path := range left {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, make([]byte, 3<<19), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left = append(left, filepath.Join(dir, "blocks", blocklog.ReversibleDir, consensus.FileName+takenOver))
+	said := func() string {
+		var log bytes.Buffer
+		o := options(dir, engine.Options{})
+		o.Log = slog.New(slog.NewTextHandler(&log, nil))
+		if err := mustStart(t, o).Close(); err != nil {
+			t.Fatal(err)
+		}
+		return log.String()
+	}
+	for range 2 { // at each start
+		got := said()
+		if strings.Count(got, "Files of nodeos are left") != 1 || !regexp.MustCompile(`they take [3-9]\.\d MiB`).MatchString(got) {
+			t.Errorf("%s", got)
+		}
+		for _, path := range left {
+			if !strings.Contains(got, path) {
+				t.Errorf("%s is not named: %s", path, got)
+			}
+		}
+	}
+	for _, path := range left {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := said(); strings.Contains(got, "Files of nodeos") {
+		t.Errorf("%s", got)
 	}
 }
 

@@ -3,14 +3,17 @@ package node
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
 	"tarn/antelope/snapshot"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
+	"tarn/node"
 	"tarn/store/engine"
 )
 
@@ -50,14 +53,19 @@ func snapshotCommand() *cobra.Command {
 	var in, out, id string
 	var room uint64
 	c := &cobra.Command{Use: "snapshot", Short: "Print snapshots (leap-util snapshot)"}
-	j := &cobra.Command{Use: "to-json", Short: "Write a snapshot as JSON", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+	j := &cobra.Command{Use: "to-json", Short: "Write a snapshot as JSON", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 		if in == "" {
 			return errors.New("--input-file is required")
 		}
 		if out == "" {
 			out = in + ".json"
 		}
-		return snapshotJSON(in, out, id, room<<20)
+		log := slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
+		if err := snapshotJSON(in, out, id, room<<20, log); err != nil {
+			return err
+		}
+		log.Info("Completed writing snapshot: " + out)
+		return nil
 	}}
 	j.Flags().StringVarP(&in, "input-file", "i", "", "snapshot")
 	j.Flags().StringVarP(&out, "output-file", "o", "", "file to write; input-file with .json if empty")
@@ -85,7 +93,7 @@ func ofChain(r *snapshot.Reader, id string) error {
 
 // snapshotJSON reads a snapshot into a state of its own, which gives the rows of
 // any version of the format as the newest has them, and writes those.
-func snapshotJSON(in, out, id string, limit uint64) (err error) {
+func snapshotJSON(in, out, id string, limit uint64, log *slog.Logger) (err error) {
 	f, err := os.Open(in)
 	if err != nil {
 		return fmt.Errorf("cannot load snapshot, %s does not exist: %w", in, err)
@@ -113,7 +121,12 @@ func snapshotJSON(in, out, id string, limit uint64) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	head, err := snapshot.Load(r, s, nil)
+	watch := node.NewProgress(log, "Loading the snapshot", progressEvery)
+	defer watch.End()
+	head, err := snapshot.Load(r, s, func(p snapshot.Progress) error {
+		watch.Bytes(uint64(p.Bytes), uint64(r.Size()), "rows", p.Rows)
+		return nil
+	})
 	if err != nil {
 		return fmt.Errorf("load snapshot %s: %w", in, err)
 	}
@@ -125,12 +138,27 @@ func snapshotJSON(in, out, id string, limit uint64) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
+	log.Info("Writing snapshot: " + out)
+	return writeJSON(out, view, head, log)
+}
+
+// writeJSON writes a state as the JSON of a snapshot. A file that is not whole is removed.
+func writeJSON(out string, view *state.View, head *consensus.HeaderState, log *slog.Logger) error {
 	to, err := os.Create(out)
 	if err != nil {
 		return err
 	}
-	if err := snapshot.Export(snapshot.NewJSON(to), view, head, nil); err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", out, err), to.Close())
+	watch := node.NewProgress(log, "Writing the snapshot", progressEvery)
+	defer watch.End()
+	err = snapshot.Export(snapshot.NewJSON(to), view, head, func(p snapshot.Progress) error {
+		watch.Items(p.Rows, 0, "section", p.Section)
+		return nil
+	})
+	if err = errors.Join(err, to.Close()); err != nil {
+		err = fmt.Errorf("write %s: %w", out, err)
+		if info, lerr := os.Lstat(out); lerr == nil && info.Mode().IsRegular() { // no pipe, and no /dev/stdout
+			err = errors.Join(err, os.Remove(out))
+		}
 	}
-	return to.Close()
+	return err
 }

@@ -18,8 +18,13 @@ func TestASnapshotIsWrittenAsJSON(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out.json")
 	tool := Tools()
 	tool.SetArgs([]string{"snapshot", "to-json", "-i", c.mid, "-o", out, "--db-size", "256"})
+	var said bytes.Buffer
+	tool.SetErr(&said)
 	if err := tool.Execute(); err != nil {
 		t.Fatal(err)
+	}
+	if !strings.Contains(said.String(), "Completed writing snapshot: "+out) {
+		t.Errorf("it ends without a word: %s", &said)
 	}
 	text, err := os.ReadFile(out)
 	if err != nil {

@@ -19,7 +19,7 @@ func TraceTools() *cobra.Command {
 	c := &cobra.Command{Use: "trace_api_util", Short: "Compress files of traces, in the place of Leap's trace_api_util"}
 	var stride uint32
 	compress := &cobra.Command{
-		Use: "compress input-path [output-path]", Short: `Compress a trace file to into the "clog" format`, Args: cobra.ArbitraryArgs,
+		Use: "compress input-path [output-path]", Short: `Compress a trace file into the "clog" format`, Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			err := compressTraces(c.ErrOrStderr(), args, stride)
 			if err == nil {
@@ -69,7 +69,7 @@ func compressTraces(say io.Writer, args []string, stride uint32) error {
 			return err
 		}
 	}
-	return compressFile(from, to, info.Size(), step)
+	return unmet(nil, []string{filepath.Dir(to)}, func() error { return compressFile(from, to, info.Size(), step) })
 }
 
 // compressedPath is where the compressed file gets.

@@ -169,7 +169,7 @@ func (n *Network) listen(ctx context.Context) (list []net.Listener, err error) {
 			return list, fmt.Errorf("listen for peers on %s: %w", e.Address, err)
 		}
 		list, addresses = append(list, l), append(addresses, l.Addr())
-		n.log.Info(fmt.Sprintf("start listening on %v, max clients is %d", l.Addr(), n.config.MaxClients))
+		n.log.Info(fmt.Sprintf("start listening on %v resolved from %s, max clients is %d", l.Addr(), e.Address, n.config.MaxClients))
 	}
 	n.mu.Lock()
 	n.listened = addresses

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -102,6 +103,14 @@ func (o *Options) Validate() error {
 	return err
 }
 
+// Ignored returns what of the options has no effect because it is mistaken, as in nodeos,
+// which says so and goes on: a line for each.
+func (o *Options) Ignored() []string {
+	c := &config{Options: *o}
+	_, _ = c.readPeers(), c.readAllowed() // Validate says what is wrong with the rest
+	return c.mistakes
+}
+
 // resolve checks the options, each part whatever the others are like. hostname stands
 // for listeners on all addresses.
 func (o *Options) resolve(hostname string) (*config, error) {
@@ -145,31 +154,45 @@ func (c *config) readListeners(hostname string) error {
 	if len(c.Server) > len(list) {
 		return control.NewBadOption("p2p-server-address may not be specified more times than p2p-listen-endpoint")
 	}
+	var errs []error
 	for i, s := range list {
-		if len(s) > maxAddress {
-			return control.NewBadOption("p2p-listen-endpoint %s too long, must be less than %d", s, maxAddress)
-		}
-		l, err := ParseListener(s)
-		if err != nil {
-			return err
-		}
-		e := endpoint{Listener: l, public: s}
-		host, port, _, ok := splitPeer(l.Address)
-		if !ok && strings.HasPrefix(l.Address, ":") {
-			host, port = "", l.Address[1:]
-		}
-		if host == "" || host == "0.0.0.0" || host == "::" {
-			e.public = hostname + ":" + port
-		}
-		if i < len(c.Server) && c.Server[i] != "" {
+		e, err := readListener(s, hostname)
+		if err == nil && i < len(c.Server) && c.Server[i] != "" {
 			e.public = c.Server[i]
 		}
-		if len(e.public) > maxAddress {
-			return control.NewBadOption("p2p-server-address %s too long, must be less than %d", e.public, maxAddress)
+		if err == nil && len(e.public) > maxAddress {
+			err = control.NewBadOption("p2p-server-address %s too long, must be less than %d", e.public, maxAddress)
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
 		}
 		c.listeners = append(c.listeners, e)
 	}
-	return nil
+	return errors.Join(errs...)
+}
+
+// readListener reads one listener. hostname stands for all addresses.
+func readListener(s, hostname string) (endpoint, error) {
+	if len(s) > maxAddress {
+		return endpoint{}, control.NewBadOption("p2p-listen-endpoint %s too long, must be less than %d", s, maxAddress)
+	}
+	l, err := ParseListener(s)
+	if err != nil {
+		return endpoint{}, err
+	}
+	host, port, err := net.SplitHostPort(l.Address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return endpoint{}, control.NewBadOption("p2p-listen-endpoint '%s' is no address: HOST:PORT or HOST:PORT:RATE is expected, such as 0.0.0.0:9876", s)
+	}
+	e := endpoint{Listener: l, public: s}
+	if host == "" || host == "0.0.0.0" || host == "::" {
+		e.public = hostname + ":" + port
+	}
+	return e, nil
 }
 
 func (c *config) readPeers() error {
@@ -183,24 +206,25 @@ func (c *config) readPeers() error {
 	}
 	c.Peers = slices.DeleteFunc(slices.Clone(c.Peers), func(p string) bool { return !valid(p) })
 	c.autoPeers, c.autoNames = map[types.Name]string{}, map[string]types.Name{}
+	var errs []error
 	for _, p := range c.AutoBPPeers {
 		account, address, ok := strings.Cut(p, ",")
 		if !ok {
-			return control.NewBadOption("auto-bp-peer must consists an account name and server address separated by a comma token")
-		}
-		name, err := types.ParseName(account)
-		if err != nil {
-			return control.NewBadOption("the account supplied by --auto-bp-peer option is invalid")
-		}
-		if !valid(address) {
+			errs = append(errs, control.NewBadOption("auto-bp-peer must consists an account name and server address separated by a comma token"))
 			continue
 		}
-		if slices.Contains(c.Peers, address) {
-			return control.NewBadOption(`"%s" should only appear in either p2p-peer-address or p2p-auto-bp-peer option, not both.`, address)
+		name, err := types.ParseName(account)
+		switch {
+		case err != nil:
+			errs = append(errs, control.NewBadOption("the account supplied by --auto-bp-peer option is invalid"))
+		case !valid(address):
+		case slices.Contains(c.Peers, address):
+			errs = append(errs, control.NewBadOption(`"%s" should only appear in either p2p-peer-address or p2p-auto-bp-peer option, not both.`, address))
+		default:
+			c.autoPeers[name], c.autoNames[address] = address, name
 		}
-		c.autoPeers[name], c.autoNames[address] = address, name
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (c *config) readAllowed() error {
@@ -225,10 +249,12 @@ func (c *config) readAllowed() error {
 }
 
 func (c *config) readKeys() error {
+	var errs []error
 	for _, s := range c.PeerKeys {
 		k, err := types.ParsePublicKey(strings.Trim(s, `"`))
 		if err != nil {
-			return control.NewBadOption("peer-key %s: %v", s, err)
+			errs = append(errs, control.NewBadOption("peer-key %s: a public key is expected, EOS... or PUB_...", s))
+			continue
 		}
 		c.keys = append(c.keys, k)
 	}
@@ -236,14 +262,15 @@ func (c *config) readKeys() error {
 	for _, s := range c.PeerPrivateKeys {
 		public, private, err := parseKeyPair(s)
 		if err != nil {
-			return control.NewBadOption("a peer-private-key is not [\"public key\",\"private key\"]") // it is not to be shown
+			errs = append(errs, control.NewBadOption("a peer-private-key is not [\"public key\",\"private key\"]")) // it is not to be shown
+			continue
 		}
 		c.private[public] = private
 		if len(c.private) == 1 || public.Compare(c.authKey) < 0 {
 			c.authKey = public
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // parseKeyPair reads a JSON array of a public and a private key.

@@ -44,6 +44,7 @@ func (p *Producer) produce() error {
 		return err
 	}
 	p.shown = false
+	p.said.forget(b.Header.Producer)
 	p.between()
 	p.writer.Release()
 	p.reportProduced(b, start)

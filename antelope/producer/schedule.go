@@ -1,6 +1,10 @@
 package producer
 
-import "time"
+import (
+	"context"
+	"log/slog"
+	"time"
+)
 
 // schedule begins a block and says when the writer is to wake up (Leap:
 // schedule_production_loop).
@@ -18,7 +22,7 @@ func (p *Producer) schedule() {
 		if p.writer.Failed() != nil || p.terminated() {
 			return
 		}
-		p.log.main.Error("Failed to start a pending block, will try again later")
+		p.complain(slog.LevelError, "Failed to start a pending block, will try again later")
 		p.again()
 	case o == waitingForBlock:
 		if len(p.opt.Producers) > 0 && !p.forbidden() {
@@ -42,10 +46,15 @@ func (p *Producer) schedule() {
 	p.clock.other(time.Now())
 }
 
+// wakeAt begins a block at a time. Where that has gone by already, and its slot was tried just
+// now, there are reasons against it that hold until the next slot, which is waited for.
 func (p *Producer) wakeAt(at time.Time, ok bool) {
 	if !ok {
 		p.log.plugin.Debug("Not Scheduling Speculative/Production, no local producers had valid wake up times")
 		return
+	}
+	if !at.After(time.Now()) {
+		at = slotStart(p.tried + 1)
 	}
 	p.log.plugin.Debug("Scheduling Speculative/Production Change at " + timeText(at))
 	p.writer.WakeAt(at, p.awake(p.schedule))
@@ -69,6 +78,15 @@ func (p *Producer) produceSoon(full bool) {
 		at = now
 	}
 	p.writer.WakeAt(at, p.awake(p.finish))
+}
+
+// complain says what is tried again soon, and may go on for as long as the configuration is what
+// it is.
+func (p *Producer) complain(level slog.Level, text string) {
+	if !p.said.anew(failure+text, time.Now()) {
+		level = slog.LevelDebug
+	}
+	p.log.main.Log(context.Background(), level, text)
 }
 
 // awake is what the writer does when its time has come; until then it was idle.
@@ -104,7 +122,7 @@ func (p *Producer) finish() {
 	if p.fail(err) {
 		return
 	}
-	p.log.main.Warn(err.Error())
+	p.complain(slog.LevelWarn, err.Error())
 	p.log.plugin.Debug("Aborting block due to produce_block error")
 	if p.abort() == nil {
 		// The block is due already. Without a pause the next attempt, which may fail as

@@ -2,6 +2,7 @@ package producer
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -46,6 +47,7 @@ func (p *Producer) begin() outcome {
 	head := p.chain.Head()
 	b := beginning{now: time.Now(), num: head.BlockNum + 1}
 	b.slot = p.pendingSlot(b.now)
+	p.tried = b.slot
 	if b.scheduled = head.ScheduledProducer(b.slot); b.scheduled == nil {
 		b.scheduled = new(types.ProducerAuthority)
 	}
@@ -72,14 +74,14 @@ func (p *Producer) begin() outcome {
 	}
 	if err := p.startBlock(&b, producing); err != nil {
 		if !p.fail(err) {
-			p.log.main.Warn(err.Error())
+			p.complain(slog.LevelWarn, err.Error())
 		}
 		return failedToStart
 	}
 	pending, _ := p.chain.Pending()
 	p.producing = producing
 	if producing && !sameAuthority(pending.Authority, &b.scheduled.Authority) {
-		p.log.main.Error(fmt.Sprintf("Unexpected block signing authority, reverting to speculative mode! [expected: \"%+v\", actual: \"%+v\"]",
+		p.complain(slog.LevelError, fmt.Sprintf("Unexpected block signing authority, reverting to speculative mode! [expected: \"%+v\", actual: \"%+v\"]",
 			b.scheduled.Authority, *pending.Authority))
 		p.producing = false
 	}
@@ -254,7 +256,7 @@ func (p *Producer) retireDeferred() bool {
 		case err != nil:
 			// Its session is open: nothing of this block can be kept.
 			if !p.fail(err) {
-				p.log.main.Warn(err.Error())
+				p.complain(slog.LevelWarn, err.Error())
 			}
 			_ = p.abort()
 			return false

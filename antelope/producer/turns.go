@@ -1,8 +1,12 @@
 package producer
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
+	"maps"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -25,9 +29,11 @@ type turns struct {
 	lastStart  time.Time // of a speculative block
 	lib        time.Time // of the last irreversible block
 	maxLIBAge  time.Duration
-	effort     time.Duration       // time for each block of a round
-	features   []types.Checksum256 // to be activated by the next block of this node
-	signalled  bool                // they are in the pending block
+	effort     time.Duration        // time for each block of a round
+	tried      types.BlockTimestamp // slot that was begun last, or for which nothing was
+	said       saying               // what speaks against a block, and does not change by itself
+	features   []types.Checksum256  // to be activated by the next block of this node
+	signalled  bool                 // they are in the pending block
 }
 
 // roundStart is when the first block of a round of this node may be begun. Where the
@@ -49,7 +55,11 @@ func (t *turns) roundStart(slot types.BlockTimestamp) time.Time {
 func (t *turns) mayProduce(b *beginning) bool {
 	n := b.scheduled.Producer
 	no := func(format string, args ...any) bool {
-		t.log.main.Error("Not producing block because " + fmt.Sprintf(format, args...))
+		level := slog.LevelDebug
+		if t.said.anew(n.String()+" "+format, b.now) {
+			level = slog.LevelError
+		}
+		t.log.main.Log(context.Background(), level, "Not producing block because "+fmt.Sprintf(format, args...))
 		return false
 	}
 	head := t.chain.Head()
@@ -68,6 +78,49 @@ func (t *turns) mayProduce(b *beginning) bool {
 		return no("\"%s\" signed a block at the next block time or later (%s) than the pending block time (%s)", n, b.mark.slot, b.slot)
 	}
 	return true
+}
+
+// sayEvery is how often at most one thing is said that goes on.
+const sayEvery = time.Minute
+
+// saying remembers what was said, so that what goes on is not said at each attempt. It keeps
+// the last few: a node of several producers may have a reason for each.
+type saying struct{ last map[string]time.Time }
+
+// anew tells whether something is to be said: for the first time, or after a while. Numbers
+// in it do not make it another thing.
+func (s *saying) anew(what string, now time.Time) bool {
+	what = withoutNumbers(what)
+	if at, ok := s.last[what]; ok && now.Sub(at) < sayEvery && !now.Before(at) {
+		return false
+	}
+	const most = 256
+	if s.last == nil || len(s.last) >= most {
+		s.last = map[string]time.Time{}
+	}
+	s.last[what] = now
+	return true
+}
+
+// forget has what was said of a producer, and of blocks that failed, be said again: a block of
+// the producer was made.
+func (s *saying) forget(producer types.Name) {
+	name := withoutNumbers(producer.String()) + " "
+	maps.DeleteFunc(s.last, func(what string, _ time.Time) bool {
+		return strings.HasPrefix(what, name) || strings.HasPrefix(what, failure)
+	})
+}
+
+// failure begins what is remembered of blocks that could not be begun or made.
+const failure = "! "
+
+func withoutNumbers(text string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= '0' && c <= '9' {
+			return -1
+		}
+		return c
+	}, text)
 }
 
 func (t *turns) irreversibleTooOld(now time.Time) bool {

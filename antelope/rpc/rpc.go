@@ -15,6 +15,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"tarn/antelope/abi"
@@ -52,6 +53,21 @@ var categoryNames = [...]string{"chain_ro", "chain_rw", "db_size", "net_ro", "ne
 func ParseCategory(name string) (dialect.Category, bool) {
 	i := slices.Index(categoryNames[:], name)
 	return 1 << max(i, 0), i >= 0
+}
+
+// CategoryNames returns the names of categories with a space between them, all for all of them,
+// as nodeos' log has them.
+func CategoryNames(c dialect.Category) string {
+	if c == dialect.All {
+		return "all"
+	}
+	var names []string
+	for i, name := range categoryNames {
+		if c&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " ")
 }
 
 // CategoryPlugin returns the plugin that must be loaded for the endpoints of a

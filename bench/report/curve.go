@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tarn/bench/record"
+	"tarn/internal/figures"
 )
 
 // pointsMost is the most points of a line in the page: what a screen can show.
@@ -77,13 +78,31 @@ func thin(points []point, most int) []point {
 	return some
 }
 
+// leastSpan is the shortest time, in seconds, over which a use of the processor is drawn: the
+// kernel counts it in ticks of 10 ms, and a tick in a moment would be many processors.
+const leastSpan = 0.1
+
+// spans are pairs of readings between which a use is drawn: each as short as it may be, the
+// last one as long as it must be.
+func spans(samples []record.Sample) (all [][2]int) {
+	from := 0
+	for i := 1; i < len(samples); i++ {
+		if samples[i].Seconds-samples[from].Seconds >= leastSpan*(1-1e-9) {
+			all = append(all, [2]int{from, i})
+			from = i
+		}
+	}
+	if n := len(all); n > 0 {
+		all[n-1][1] = len(samples) - 1 // with the rest, which is too short for itself
+	}
+	return all
+}
+
 // The lines that readings give.
 func processorLine(samples []record.Sample) (all []point) {
-	for i := 1; i < len(samples); i++ {
-		a, b := samples[i-1], samples[i]
-		if b.Seconds > a.Seconds {
-			all = append(all, point{b.Seconds, 100 * (b.User + b.System - a.User - a.System) / (b.Seconds - a.Seconds)})
-		}
+	for _, span := range spans(samples) {
+		a, b := samples[span[0]], samples[span[1]]
+		all = append(all, point{b.Seconds, 100 * (b.User + b.System - a.User - a.System) / (b.Seconds - a.Seconds)})
 	}
 	return all
 }
@@ -203,7 +222,8 @@ const threadsDrawn = 7
 // it. What used most comes first.
 func threadLines(samples []record.Sample) (all []line) {
 	detailed := slices.DeleteFunc(slices.Clone(samples), func(s record.Sample) bool { return s.ByThread == nil })
-	if len(detailed) < 2 {
+	parts := spans(detailed)
+	if len(parts) == 0 {
 		return nil
 	}
 	last := detailed[len(detailed)-1].ByThread
@@ -218,13 +238,13 @@ func threadLines(samples []record.Sample) (all []line) {
 		}
 		if _, ok := at[name]; !ok {
 			at[name] = len(all)
-			all = append(all, line{name: name, points: make([]point, len(detailed)-1)})
+			all = append(all, line{name: figures.OneLine(name), points: make([]point, len(parts))})
 		}
 		l := all[at[name]]
-		for n := 1; n < len(detailed); n++ {
-			a, b := detailed[n-1], detailed[n]
-			l.points[n-1].x = b.Seconds
-			l.points[n-1].y += 100 * max(0, b.ByThread[names[i]]-a.ByThread[names[i]]) / max(b.Seconds-a.Seconds, 1e-9)
+		for n, span := range parts {
+			a, b := detailed[span[0]], detailed[span[1]]
+			l.points[n].x = b.Seconds
+			l.points[n].y += 100 * max(0, b.ByThread[names[i]]-a.ByThread[names[i]]) / (b.Seconds - a.Seconds)
 		}
 	}
 	return all

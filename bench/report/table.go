@@ -126,19 +126,43 @@ func ratios(r *record.Run, suite string, part record.Suite) (t figures.Table, mo
 		t.How = "Median of the ratios of pairs (of one round), and the interval that holds it with 95 %. " +
 			"With fewer than six pairs there is none: the least and the greatest stand in brackets, and prove nothing."
 	}
-	for _, m := range part.Metrics {
-		t.Head = append(t.Head, m.Name)
-	}
+	estimates := make([][]record.Estimate, 0, len(r.Subjects))
+	told := make([]bool, len(part.Metrics)) // of which there is a ratio
 	for _, x := range r.Subjects[1:] {
-		row, pairs := []string{x.Name}, 0
-		var cells []string
-		for _, m := range part.Metrics {
+		var row []record.Estimate
+		for i, m := range part.Metrics {
 			e := record.Estimated(r.Ratios(suite, x.Name, first, m.Key()))
-			pairs = max(pairs, e.N)
-			cells = append(cells, ratio(e))
+			told[i] = told[i] || ratio(e) != figures.None
+			row = append(row, e)
+		}
+		estimates = append(estimates, row)
+	}
+	for i, m := range part.Metrics {
+		if told[i] {
+			t.Head = append(t.Head, m.Name)
+		}
+	}
+	var none []string
+	for n, x := range r.Subjects[1:] {
+		pairs := 0
+		var cells []string
+		for i, e := range estimates[n] {
+			if told[i] {
+				cells = append(cells, ratio(e))
+			}
+			if ratio(e) != figures.None {
+				pairs = max(pairs, e.N)
+			}
+		}
+		if pairs == 0 {
+			none = append(none, x.Name)
+			continue
 		}
 		most = max(most, pairs)
-		t.Add(append(append(row, fmt.Sprint(pairs)), cells...)...)
+		t.Add(append([]string{x.Name, fmt.Sprint(pairs)}, cells...)...)
+	}
+	if most > 0 && len(none) > 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf("There are no ratios of %s: no pair is whole and was measured at one speed of the machine.", strings.Join(none, ", ")))
 	}
 	return t, most
 }
@@ -146,7 +170,7 @@ func ratios(r *record.Run, suite string, part record.Suite) (t figures.Table, mo
 // ratio writes one with how sure it is.
 func ratio(e record.Estimate) string {
 	switch {
-	case e.N == 0:
+	case e.N == 0 || figures.Ratio(e.Median) == figures.None:
 		return figures.None
 	case e.Sure:
 		return fmt.Sprintf("%s, %s–%s", figures.Ratio(e.Median), figures.Ratio(e.Low), figures.Ratio(e.High))

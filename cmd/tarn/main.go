@@ -17,16 +17,23 @@ import (
 func main() { os.Exit(run()) }
 
 func run() int {
-	os.Args = tree.Line(os.Args)
+	program := tree.Program(os.Args)
+	command := tree.Command(version())
+	if program == "" {
+		program = "tarn"
+		os.Args = tree.Line(os.Args)
+	} else {
+		command = tree.Alone(command, program)
+	}
 	// A second signal ends the program at once, but for nodes, which listen themselves.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	defer stop()
 
-	if err := tree.Command(version()).ExecuteContext(ctx); err != nil {
+	if err := command.ExecuteContext(ctx); err != nil {
 		// What has no text has been said in a log.
 		if text := err.Error(); text != "" {
-			fmt.Fprintln(os.Stderr, "tarn: "+text)
+			fmt.Fprintln(os.Stderr, program+": "+text)
 		}
 		return exitCode(err)
 	}

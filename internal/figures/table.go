@@ -6,7 +6,10 @@ package figures
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Table is one table of a report.
@@ -18,8 +21,33 @@ type Table struct {
 	Notes []string
 }
 
-// Add adds a row of cells, one for each of Head.
-func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
+// Add adds a row of cells, one for each of Head. What would break the line of a cell, or its
+// column, is escaped: names come from other programs.
+func (t *Table) Add(cells ...string) {
+	row := make([]string, len(cells))
+	for i, c := range cells {
+		row[i] = OneLine(c)
+	}
+	t.Rows = append(t.Rows, row)
+}
+
+// OneLine escapes what ends a line, moves a terminal's cursor, or is no text, and what ends a
+// cell of a table.
+func OneLine(s string) string {
+	var b strings.Builder
+	for _, c := range s {
+		switch {
+		case c == '|':
+			b.WriteString(`\|`)
+		case c == utf8.RuneError || !unicode.IsPrint(c):
+			q := strconv.QuoteRuneToASCII(c)
+			b.WriteString(q[1 : len(q)-1])
+		default:
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}
 
 // Write renders t as Markdown: words to the left, numbers to the right.
 func (t Table) Write(w io.Writer) error {

@@ -126,10 +126,13 @@ func TestAFileOfGoOperasDumpconfigIsRead(t *testing.T) {
 }
 
 // What dumpconfig writes says the same when it is read.
+// peer is a key that a peer may have.
+const peer = "969654fc30f10e45903ee2d107cfc165feaff6f9acbd2a9472120a3581f7c717ded76113aa116e35b8389dfcc9129ecfc85a409f6c46fc864ce077cb85316ac8"
+
 func TestADumpedConfigurationIsReadBack(t *testing.T) {
 	for _, args := range [][]string{
 		nil, {"--fakenet", "2/3", "--http", "--db.engine", "leveldb"},
-		{"--validator.id", "7", "--validator.pubkey", "0xc004ab", "--bootnodes", "enode://aa@1.2.3.4:5050", "--txpool.locals", "0x0000000000000000000000000000000000000001"},
+		{"--validator.id", "7", "--validator.pubkey", "0xc004ab", "--bootnodes", "enode://" + peer + "@1.2.3.4:5050", "--txpool.locals", "0x0000000000000000000000000000000000000001"},
 	} {
 		c, _ := load(t, args...)
 		var first, second bytes.Buffer
@@ -213,6 +216,19 @@ func TestMistakesAreRefusedAllAtOnce(t *testing.T) {
 	for _, part := range []string{"minimum cache size is 3600 MB", "no port 70000", "nobody", "--gcmode", "'xyz'"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q is missing in %v", part, err)
+		}
+	}
+	// Words, values, the file, and what is said of peers.
+	_, _, err = Load([]string{"--datdir", "x", "--http.adr=1", "---y", "--cache", "many", "--fakenet", "3", "--config", "testdata/none.toml",
+		"--bootnodes", "enode://1", "--nat", "no", "--netrestrict", "ten", "--p2p.listen", "5050", "--ipcdisable", "--ipcpath", "x", "--verbosity", "9"}, home)
+	if err == nil {
+		t.Fatal("nothing is refused")
+	}
+	for _, part := range []string{"-datdir (the nearest known one is --datadir)", "-http.adr (the nearest known one is --http.addr)", "bad flag syntax: ---y",
+		`--cache: invalid value "many"`, "invalid fakenet flag", "TOML config file error", `bootnodes: "enode://1"`, "enode://KEY@HOST:PORT", "nat: ",
+		"netrestrict: ", `p2p.listen: "5050" is no address: HOST:PORT`, "--ipcdisable, --ipcpath can't be used", "--verbosity: 9"} {
+		if n := strings.Count(err.Error(), part); n != 1 {
+			t.Errorf("%q is said %d times in %v", part, n, err)
 		}
 	}
 	for _, c := range []struct {

@@ -16,6 +16,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"tarn/internal/nearest"
 	"tarn/opera/genesis/fakenet"
 	"tarn/opera/inter"
 )
@@ -26,13 +27,11 @@ type Environment struct {
 }
 
 // Load reads a command line, the words of which are returned, and the configuration file
-// that it names. Flags may stand anywhere, with one dash or two. Mistakes of the values
-// are all in one error.
+// that it names. Flags may stand anywhere, with one dash or two. All mistakes are in one
+// error.
 func Load(args []string, env Environment) (*Config, []string, error) {
 	given, words, err := parse(args, env)
-	if err != nil {
-		return nil, nil, err
-	}
+	errs := []error{err}
 	c, l := defaults(env.Home), new(line)
 	all := map[string]Flag{}
 	for _, g := range groups(c, l) {
@@ -42,63 +41,87 @@ func Load(args []string, env Environment) (*Config, []string, error) {
 	}
 	if text, ok := given["fakenet"]; ok {
 		if c.Run.Fakenet, err = parseFakenet(text); err != nil {
-			return nil, nil, fmt.Errorf("invalid fakenet flag: %w", err)
+			errs = append(errs, fmt.Errorf("invalid fakenet flag: %w", err))
+		} else {
+			c.fake(c.Run.Fakenet)
 		}
-		c.fake(c.Run.Fakenet)
 	}
 	if path := given["config"]; path != "" {
 		c.Run.File = path
-		if err := c.read(path); err != nil {
-			return nil, nil, err
-		}
+		errs = append(errs, c.read(path))
 	}
-	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		f := all[name]
-		if err := f.value.set(given[name]); err != nil {
+		if err := f.value.set(given[name]); err != nil && name != "fakenet" {
 			errs = append(errs, fmt.Errorf("--%s: invalid value %q: %w", name, given[name], err))
+			delete(given, name) // what follows from it is no mistake of its own
 		}
 		if f.Instead != "" {
 			c.notice("--"+name, f.Instead)
 		}
 	}
-	errs = append(errs, c.finish(l, given, env), c.check(given))
+	errs = append(errs, c.finish(l, given, env), c.check(given), c.checkPeers())
+	if err := errors.Join(errs...); err != nil {
+		return nil, nil, err
+	}
 	for _, v := range c.inert() {
 		c.notice(v[0], v[1])
 	}
-	return c, words, errors.Join(errs...)
+	return c, words, nil
 }
 
 func (c *Config) notice(what, instead string) {
 	c.Notices = append(c.Notices, fmt.Sprintf("%s has no effect: %s", what, instead))
 }
 
-// parse finds the flags and their texts, and the words between them.
+// parse finds the flags and their texts, and the words between them. The error names all that
+// are not understood; the others are returned with it.
 func parse(args []string, env Environment) (given map[string]string, words []string, err error) {
 	given = map[string]string{}
 	set := flag.NewFlagSet("opera", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	set.Usage = func() {}
+	var names []string
 	for _, g := range groups(defaults(env.Home), new(line)) {
 		for _, f := range g.flags {
+			names = append(names, f.Name)
 			set.Var(&noted{name: f.Name, bool: f.value.bool, given: given}, f.Name, "")
 		}
 	}
+	var errs []error
 	for len(args) > 0 {
 		before := len(args)
 		if err := set.Parse(args); err != nil {
-			return nil, nil, err
+			// What follows an unknown flag may be its value: the word counts for nothing then.
+			rest := set.Args()
+			if strings.HasPrefix(err.Error(), "bad flag syntax") {
+				rest = rest[1:] // the package leaves the word where it is
+			} else {
+				err = unknown(err, args[before-len(rest)-1], names)
+			}
+			errs, args = append(errs, err), rest
+			continue
 		}
 		rest := set.Args()
 		if parsed := before - len(rest); parsed > 0 && args[parsed-1] == "--" {
-			return given, append(words, rest...), nil
+			return given, append(words, rest...), errors.Join(errs...)
 		}
 		if len(rest) == 0 {
 			break
 		}
 		words, args = append(words, rest[0]), rest[1:]
 	}
-	return given, words, nil
+	return given, words, errors.Join(errs...)
+}
+
+// unknown adds to the error of a word the flag that may have been meant.
+func unknown(err error, word string, names []string) error {
+	word, _, _ = strings.Cut(strings.TrimLeft(word, "-"), "=")
+	near := nearest.Name(word, names)
+	if near == "" || near == word {
+		return err
+	}
+	return fmt.Errorf("%w (the nearest known one is --%s)", err, near)
 }
 
 // noted keeps a flag's text; the last one holds.
@@ -160,15 +183,18 @@ func (c *Config) finish(l *line, given map[string]string, env Environment) error
 	n := &c.Node
 	has := func(name string) bool { _, ok := given[name]; return ok }
 	c.serve(l, has)
-	switch {
-	case l.ipcDisable && has("ipcpath"):
-		return errors.New("flags --ipcdisable, --ipcpath can't be used at the same time")
-	case l.ipcDisable:
+	var errs []error
+	both := func(bad bool, text string) {
+		if bad {
+			errs = append(errs, errors.New(text))
+		}
+	}
+	both(l.ipcDisable && has("ipcpath"), "flags --ipcdisable, --ipcpath can't be used at the same time")
+	both(has("port") && has("p2p.listen"), "flags --port, --p2p.listen can't be used at the same time")
+	if l.ipcDisable {
 		n.IPCPath = ""
 	}
 	switch {
-	case has("port") && has("p2p.listen"):
-		return errors.New("flags --port, --p2p.listen can't be used at the same time")
 	case has("port"):
 		n.P2P.ListenAddr = fmt.Sprintf(":%d", l.port)
 	case has("p2p.listen"):
@@ -187,9 +213,7 @@ func (c *Config) finish(l *line, given map[string]string, env Environment) error
 		c.Opera.AllowSnapsync = c.Run.SyncMode == "snap"
 	}
 	if f := c.Run.Fakenet; f.Validators != 0 {
-		if has("validator.id") && f.ID != 0 {
-			return errors.New("specified validator ID with both --fakenet and --validator.id")
-		}
+		both(has("validator.id") && f.ID != 0, "specified validator ID with both --fakenet and --validator.id")
 		if !has("validator.id") {
 			c.Emitter.Validator.ID = f.ID
 		}
@@ -203,7 +227,7 @@ func (c *Config) finish(l *line, given map[string]string, env Environment) error
 	if id := c.Emitter.Validator.ID; id != 0 && c.Emitter.PrevEmittedEventFile.Path == "" {
 		c.Emitter.PrevEmittedEventFile.Path = filepath.Join(n.DataDir, "go-opera", "emitter", fmt.Sprintf("last-%d", id))
 	}
-	return c.key(l.pubkey)
+	return errors.Join(append(errs, c.key(l.pubkey))...)
 }
 
 // key sets the validator's public key: the one that was given, or a fakenet's.

@@ -190,7 +190,7 @@ func (l *life) run(ctx context.Context, args []string) (err error) {
 		}
 		hide, err := l.observe()
 		if err != nil {
-			return errors.Join(err, stop())
+			return errors.Join(l.inUse(), err, stop()) // of a second node on a folder, the folder first
 		}
 		return errors.Join(all[i].run(l, ctx), hide(), stop())
 	}

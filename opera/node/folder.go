@@ -24,6 +24,22 @@ var operas = []string{"leveldb-fsh", "leveldb-flg", "leveldb-drc", "pebble-fsh",
 // after an error that an operator must look at.
 const errlock = "errlock"
 
+// inUse is why the data folder cannot be used, nil if nobody uses it. It leaves no trace.
+func (l *life) inUse() error {
+	dir := filepath.Join(l.Node.DataDir, "chaindata")
+	if _, err := os.Stat(filepath.Join(dir, engine.LockFile)); err != nil {
+		return nil
+	}
+	lock, err := engine.Lock(dir)
+	if errors.Is(err, store.ErrLocked) {
+		return fmt.Errorf("another node uses this datadir: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	return lock.Close()
+}
+
 // openFolder takes the lock and looks at what is there.
 func (n *Node) openFolder() error {
 	if text, err := os.ReadFile(filepath.Join(n.o.Dir, errlock)); err == nil {

@@ -30,6 +30,7 @@ import (
 
 	"tarn/node"
 	"tarn/opera/chain"
+	"tarn/opera/genesis/fakenet"
 	"tarn/opera/inter"
 	"tarn/serve/systemd"
 	"tarn/store"
@@ -152,10 +153,19 @@ func (n *Node) openChain() (err error) {
 		n.opening.Done("Blocks after the last checkpoint are made again", "blocks", again, "head", n.chain.Head().Number)
 	}
 	n.opening = nil
-	h := n.chain.Head()
-	n.o.Log.Info("Chain is open", "network", n.chain.Network().Name, "epoch", n.chain.Epoch().Epoch, "block", h.Number,
-		"age", time.Since(time.Unix(0, int64(h.Time))).Round(time.Second), "engine", n.o.Engine.Kind)
+	n.tellOpen(time.Now())
 	return nil
+}
+
+// tellOpen says where the chain stands. The beginning of a fakenet has a time that means nothing,
+// and no age.
+func (n *Node) tellOpen(now time.Time) {
+	h, network := n.chain.Head(), n.chain.Network().Name
+	args := []any{"network", network, "epoch", n.chain.Epoch().Epoch, "block", h.Number}
+	if at := time.Unix(0, int64(h.Time)); network != "fake" || at.Sub(time.Unix(0, int64(fakenet.StartTime))) > time.Second {
+		args = append(args, "age", blockAge(now.Sub(at).Round(time.Second)))
+	}
+	n.o.Log.Info("Chain is open", append(args, "engine", n.o.Engine.Kind)...)
 }
 
 // Chain returns the chain. What is the writer's there is done by Do.

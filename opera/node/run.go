@@ -55,6 +55,7 @@ func (l *life) running(ctx context.Context, work func(context.Context, *rpc.Serv
 // serving runs an open node until it is told to stop. It tells whether the node is to be opened again.
 func (l *life) serving(ctx context.Context, n *Node, work func(context.Context, *rpc.Service) error) (over bool, err error) {
 	said := &news{log: l.log, now: time.Now}
+	defer said.close()
 	defer n.Subscribe(said.block)()
 	service, end, err := l.begin(n)
 	if err != nil {

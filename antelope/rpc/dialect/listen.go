@@ -21,8 +21,8 @@ type listener struct {
 	unix       bool
 }
 
-// isUnixSocket tells whether an address is the path of a unix socket.
-func isUnixSocket(address string) bool {
+// IsUnixSocket tells whether an address is the path of a unix socket.
+func IsUnixSocket(address string) bool {
 	return strings.HasPrefix(address, "/") || strings.HasPrefix(address, "./") || strings.HasPrefix(address, "../")
 }
 
@@ -51,7 +51,7 @@ func (s *Server) Listen(ctx context.Context, address, dir string, c Category) ([
 	addrs := make([]net.Addr, len(bound))
 	for i, b := range bound {
 		addrs[i] = b.Addr()
-		if err = s.edge.Serve(b, &listener{s, address, c, isUnixSocket(address)}); err != nil {
+		if err = s.edge.Serve(b, &listener{s, address, c, IsUnixSocket(address)}); err != nil {
 			for _, b := range bound[i+1:] {
 				err = errors.Join(err, b.Close())
 			}
@@ -62,7 +62,7 @@ func (s *Server) Listen(ctx context.Context, address, dir string, c Category) ([
 }
 
 func bind(ctx context.Context, address, dir string) ([]net.Listener, error) {
-	if !isUnixSocket(address) {
+	if !IsUnixSocket(address) {
 		host, port := SplitHostPort(address)
 		return serve.ListenTCP(ctx, host, port)
 	}

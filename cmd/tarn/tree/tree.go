@@ -20,18 +20,42 @@ import (
 // Programs are the names under which a link to tarn is that subcommand of it.
 func Programs() []string { return []string{"nodeos", "leap-util", "trace_api_util", "opera"} }
 
+// Program is the program whose name tarn was called under as argv, and "" where tarn itself
+// is meant, or where a shell asks tarn what may come next.
+func Program(argv []string) string {
+	name := filepath.Base(argv[0])
+	if !slices.Contains(Programs(), name) || asked(argv) {
+		return ""
+	}
+	return name
+}
+
+// asked tells whether a shell asks what may come next.
+func asked(argv []string) bool {
+	return len(argv) > 1 && (argv[1] == cobra.ShellCompRequestCmd || argv[1] == cobra.ShellCompNoDescRequestCmd)
+}
+
 // Line is the command line that tarn was meant to get when it was called as argv: under the
-// name of a program, that subcommand with the rest. A shell that asks a program what may
-// come next asks tarn.
+// name of a program, a shell that asks what may come next asks tarn.
 func Line(argv []string) []string {
 	name := filepath.Base(argv[0])
-	if !slices.Contains(Programs(), name) {
+	if !slices.Contains(Programs(), name) || !asked(argv) {
 		return argv
 	}
-	if len(argv) > 1 && (argv[1] == cobra.ShellCompRequestCmd || argv[1] == cobra.ShellCompNoDescRequestCmd) {
-		return slices.Concat([]string{"tarn", argv[1], name}, argv[2:])
+	return slices.Concat([]string{"tarn", argv[1], name}, argv[2:])
+}
+
+// Alone takes a program's command out of tarn's, so that its usage has its own name alone.
+func Alone(tarn *cobra.Command, program string) *cobra.Command {
+	for _, c := range tarn.Commands() {
+		if c.Name() == program {
+			tarn.RemoveCommand(c)
+			c.SilenceUsage, c.SilenceErrors = true, true
+			c.CompletionOptions.DisableDefaultCmd = true
+			return c
+		}
 	}
-	return slices.Concat([]string{"tarn", name}, argv[1:])
+	return tarn
 }
 
 // Command is tarn's. version is what it says of itself.

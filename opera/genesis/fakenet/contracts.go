@@ -97,7 +97,7 @@ func introduce(validators []member) [][]byte {
 		names = append(names, epoch.NewCall(setGenesisValidator).
 			Address(v.address).Number(uint64(v.id)).Bytes(v.key.Bytes()).
 			Number(0). // status
-			Number(0).Number(startTime.Seconds()).
+			Number(0).Number(StartTime.Seconds()).
 			Number(0).Number(0). // deactivated: epoch, time
 			Encode())
 		stakes = append(stakes, epoch.NewCall(setGenesisDelegation).

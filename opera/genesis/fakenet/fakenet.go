@@ -31,12 +31,14 @@ import (
 // MaxValidators is how many keys there are.
 const MaxValidators = 100
 
-// The time of the genesis, and what each validator begins with (go-opera,
+// StartTime is when every fakenet began: the time of its genesis (go-opera,
 // integration/makefakegenesis).
+const StartTime = inter.Timestamp(1_608_600_000e9)
+
+// What each validator begins with (the same).
 const (
-	startTime = inter.Timestamp(1_608_600_000e9)
-	balance   = 1_000_000_000 // in units of 10^18 wei
-	stake     = 5_000_000
+	balance = 1_000_000_000 // in units of 10^18 wei
+	stake   = 5_000_000
 )
 
 //go:embed keys.txt
@@ -160,12 +162,12 @@ func before(rules *inter.Rules) (*inter.BlockState, *inter.EpochState, error) {
 		return nil, nil, err
 	}
 	return &inter.BlockState{
-			LastBlock:    inter.BlockInfo{Time: startTime},
+			LastBlock:    inter.BlockInfo{Time: StartTime},
 			NextProfiles: inter.Profiles{},
 			// The block ends the epoch that nobody has seen.
 			AdvanceEpochs: 1,
 		}, &inter.EpochState{
-			Epoch: 1, EpochStart: startTime, PrevEpochStart: startTime - 1,
+			Epoch: 1, EpochStart: StartTime, PrevEpochStart: StartTime - 1,
 			Validators: none, Profiles: inter.Profiles{}, Rules: *rules,
 		}, nil
 }
