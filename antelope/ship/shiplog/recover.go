@@ -82,7 +82,11 @@ func (l *Log) fits(m mark, size int64) error {
 	if m.size > size || m.first >= m.end {
 		return fmt.Errorf("%d bytes where %d were durable: %w", size, m.size, ErrCorrupt)
 	}
-	h, _, err := lastEntry(l.live.log, m.size)
+	h, at, err := lastEntry(l.live.log, m.size)
+	if err == nil && Near(h.id, m.id) { // the mark has a checksum, the entry's header has none
+		err = l.live.writeID(l.fs, at, h.id, m.id)
+		h.id = m.id
+	}
 	if err == nil && h.id != m.id {
 		err = fmt.Errorf("block %s where %s was durable: %w", h.id, m.id, ErrCorrupt)
 	}
@@ -204,22 +208,22 @@ func (l *Log) skim(size int64) error {
 	}
 }
 
-// ensureIndex makes sure that the index has the blocks of a file. Most often it has.
+// ensureIndex makes sure that the index has the blocks of a file. Most often it has. Where the
+// log is damaged, the index stays as it is: what it has not is found when it is asked for.
 func (f *file) ensureIndex() error {
-	size, err := f.index.Size()
-	if err != nil {
-		return err
+	_, _, odd := f.indexed(f.end - 1)
+	if !errors.Is(odd, ErrCorrupt) {
+		return odd
 	}
-	if size >= int64(f.end-f.base)*indexBytes {
-		at, err := f.position(f.end - 1)
-		if err != nil {
-			return err
-		}
-		if h, e := readHeader(f.log, at, f.size); e == nil && number(h.id) == f.end-1 && at+h.span() == f.size {
-			return nil
-		}
+	err := f.makeIndex()
+	switch {
+	case err == nil:
+		f.say.Warn("The index of a history log did not fit it, and is made again", "file", f.indexPath, "error", odd)
+	case errors.Is(err, ErrCorrupt):
+		f.say.Error("A history log is damaged: what of it can be read is read. `tarn history verify` names all that is damaged", "file", f.path, "error", err)
+		err = nil
 	}
-	return f.makeIndex()
+	return err
 }
 
 // makeIndex makes the index of a file.
