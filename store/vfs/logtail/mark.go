@@ -1,0 +1,140 @@
+package logtail
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"tarn/store/vfs"
+)
+
+const (
+	markMagic = "tarnmark"
+	markUsed  = 8 + 8 + 8 + 8 + 4 // magic, count, log, end, checksum
+	markSize  = 2 * vfs.Sector
+)
+
+// Noted is what a mark says.
+type Noted struct {
+	// There tells whether there is a mark at all. A log that has none notes nothing.
+	There bool
+	// Known tells whether it can be read. A power cut may tear both of its halves.
+	Known bool
+	Log   uint64 // which file the mark is of; its owner chooses
+	End   uint64 // up to where it is durable, in the owner's measure
+}
+
+// Mark is a file beside a log that says how far the log is durable. It is written after each sync of
+// the log, and not synced itself: after the end of a process it says all, after a power cut
+// perhaps less, and never more. One goroutine at a time may use it.
+//
+// It has two sectors, written in turn, each with magic, count, log, end, and CRC-32C; the higher
+// count is right.
+type Mark struct {
+	files vfs.FS
+	path  string
+	file  vfs.File // nil until it is needed
+	count uint64
+	said  Noted
+}
+
+// OpenMark reads a mark.
+func OpenMark(files vfs.FS, path string) (*Mark, error) {
+	m := &Mark{files: files, path: path}
+	there, err := files.Exists(path)
+	if err != nil || !there {
+		return m, err
+	}
+	b, err := vfs.ReadFile(files, path, markSize)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	m.said.There = true
+	for ; len(b) >= markUsed; b = b[min(len(b), vfs.Sector):] {
+		count := binary.LittleEndian.Uint64(b[8:])
+		if string(b[:8]) != markMagic || checksum(b[:markUsed-4]) != binary.LittleEndian.Uint32(b[markUsed-4:]) || count < m.count {
+			continue
+		}
+		m.count = count
+		m.said = Noted{There: true, Known: true, Log: binary.LittleEndian.Uint64(b[16:]), End: binary.LittleEndian.Uint64(b[24:])}
+	}
+	return m, nil
+}
+
+// Said is what the mark says.
+func (m *Mark) Said() Noted { return m.said }
+
+// Set notes that a log is durable up to an end. The mark's own bytes may be lost in a power cut.
+func (m *Mark) Set(log, end uint64) error {
+	if !m.said.There {
+		return m.Reset(log, end)
+	}
+	if m.said.Known && m.said.Log == log && m.said.End == end {
+		return nil
+	}
+	if err := m.open(); err != nil {
+		return err
+	}
+	m.count++
+	if _, err := m.file.WriteAt(slot(m.count, log, end), int64(m.count%2)*vfs.Sector); err != nil {
+		return fmt.Errorf("write %s: %w", m.path, err)
+	}
+	m.said = Noted{There: true, Known: true, Log: log, End: end}
+	return nil
+}
+
+// Reset does what Set does, durably, and leaves nothing of what the mark said before. Whoever is
+// about to take something back that was durable calls it first.
+func (m *Mark) Reset(log, end uint64) error {
+	if err := m.Close(); err != nil {
+		return err
+	}
+	m.count++
+	b := append(slot(m.count, log, end), slot(m.count, log, end)...)
+	if err := vfs.WriteDurably(m.files, m.path, b); err != nil {
+		return fmt.Errorf("write %s: %w", m.path, err)
+	}
+	m.said = Noted{There: true, Known: true, Log: log, End: end}
+	return nil
+}
+
+// Sync makes durable what was set.
+func (m *Mark) Sync() error {
+	if m.file == nil {
+		return nil
+	}
+	if err := m.file.Sync(); err != nil {
+		return fmt.Errorf("sync %s: %w", m.path, err)
+	}
+	return nil
+}
+
+// Close closes the file.
+func (m *Mark) Close() error {
+	if m.file == nil {
+		return nil
+	}
+	f := m.file
+	m.file = nil
+	return f.Close()
+}
+
+func (m *Mark) open() (err error) {
+	if m.file == nil {
+		m.file, err = m.files.Open(m.path, true)
+	}
+	if err != nil {
+		err = errors.Join(fmt.Errorf("open %s", m.path), err)
+	}
+	return err
+}
+
+// slot is one sector of a mark.
+func slot(count, log, end uint64) []byte {
+	b := append(make([]byte, 0, vfs.Sector), markMagic...)
+	for _, n := range []uint64{count, log, end} {
+		b = binary.LittleEndian.AppendUint64(b, n)
+	}
+	b = binary.LittleEndian.AppendUint32(b, checksum(b))
+	return b[:vfs.Sector]
+}
