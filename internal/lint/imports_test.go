@@ -51,7 +51,7 @@ var rules = []rule{
 	{"antelope/tracelog/wire", []string{"antelope/chain", "antelope/execute", "antelope/serial", "antelope/types", "internal/..."}},
 	{"antelope/survey", []string{}},
 	{"antelope/survey/surveytest", []string{"antelope/survey", "store/vfs/..."}},
-	{"antelope/ship/shiplog", []string{"antelope/blocklog", "antelope/survey", "antelope/types", "store/vfs", "internal/..."}},
+	{"antelope/ship/shiplog", []string{"antelope/blocklog", "antelope/survey", "antelope/types", "store/vfs", "store/vfs/logtail", "internal/..."}},
 	{"antelope/ship", []string{"antelope/chain", "antelope/consensus", "antelope/execute", "antelope/recorder", "antelope/ship/...", "antelope/state", "antelope/survey", "antelope/types", "serve", "internal/..."}},
 	{"antelope/ship/wire", []string{"antelope/abi", "antelope/exception", "antelope/execute", "antelope/serial", "antelope/state", "antelope/types", "antelope/wasm/intrinsic", "internal/..."}},
 	// What nodeos throws for their errors is the node's to say.

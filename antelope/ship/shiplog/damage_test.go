@@ -3,6 +3,7 @@ package shiplog
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"hash/adler32"
 	"io"
 	"math/rand/v2"
@@ -198,5 +199,59 @@ func TestADamagedIDIsNoFork(t *testing.T) {
 		if now := contents(t, x.o.FS, x.o.logPath()); !bytes.Equal(now[:len(was)], was) {
 			t.Errorf("round %d, entry %d: the log is not as it was", round, hurt)
 		}
+	}
+}
+
+// A broken entry with whole ones behind it is damage: the start says so, and nothing is cut. What is
+// cut as a torn end is kept beside the log.
+func TestOnlyATornEndIsCutOffAndItIsKept(t *testing.T) {
+	s := seed(t)
+	for round := range uint64(40) {
+		r := rand.New(rand.NewPCG(s, round))
+		x := grown(t, r, func(*Options) {}, 12)
+		path, starts := x.o.logPath(), x.entries(x.o.logPath())
+		size := int64(len(contents(t, x.o.FS, path)))
+		marked := round%2 == 0
+		hurt := 1 + r.IntN(9)
+		if marked { // the last durable entry
+			hurt = 11
+		} else if err := x.o.FS.Remove(x.o.markPath()); err != nil {
+			t.Fatal(err)
+		}
+		f, err := x.o.FS.Open(path, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !marked { // nodeos was killed
+			size -= 1 + r.Int64N(20)
+			if err := f.Truncate(size); err != nil {
+				t.Fatal(err)
+			}
+		}
+		torn := contents(t, x.o.FS, path)
+		flip(t, x.o.FS, path, starts[hurt]+[]int64{0, 1, 4, 5, 6, 7}[r.IntN(6)], 1<<r.IntN(8)) // of the magic number
+		was := contents(t, x.o.FS, path)
+		if err := x.open(); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), fmt.Sprint(starts[hurt])) || !strings.Contains(err.Error(), "tarn history") {
+			t.Fatalf("round %d: entry %d of 12 at %d: %v", round, hurt, starts[hurt], err)
+		}
+		if !bytes.Equal(contents(t, x.o.FS, path), was) {
+			t.Errorf("round %d: the log was changed", round)
+		}
+		if marked {
+			continue
+		}
+		if _, err := f.WriteAt(torn, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := x.open(); err != nil {
+			t.Fatal(err)
+		}
+		if first, end := x.log.Range(); first != x.first || end != x.end-1 {
+			t.Errorf("round %d: blocks %d to %d", round, first, end)
+		}
+		if kept := contents(t, x.o.FS, path+".bad"); !bytes.Equal(kept, torn[starts[11]:]) {
+			t.Errorf("round %d: %d bytes are kept of %d", round, len(kept), len(torn)-int(starts[11]))
+		}
+		x.log.closeFiles() //nolint:errcheck // of memory
 	}
 }

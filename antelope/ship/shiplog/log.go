@@ -52,10 +52,10 @@ type file struct {
 	indexPath  string
 	say        *slog.Logger
 	mending    sync.Mutex // of the index, among readers
-	base       uint32 // block of the first entry
-	first, end uint32 // of those that can be read: first <= n < end
-	size       int64  // end of the last entry
-	pruned     bool   // entries before first may be gone, and a count follows the last
+	base       uint32     // block of the first entry
+	first, end uint32     // of those that can be read: first <= n < end
+	size       int64      // end of the last entry
+	pruned     bool       // entries before first may be gone, and a count follows the last
 }
 
 func (f *file) empty() bool { return f.first == f.end }

@@ -207,7 +207,7 @@ func (l *Log) restorePart() error {
 	}
 	size, err := l.live.log.Size()
 	if err == nil {
-		err = l.adopt(size)
+		err = l.adopt(size, false)
 	}
 	l.last = types.Checksum256{}
 	return err
