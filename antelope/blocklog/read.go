@@ -57,6 +57,18 @@ func (l *Log) Position(num uint32) (offset uint64, ok bool, err error) {
 	return uint64(sp.positions[0]), true, nil
 }
 
+// Where says in which file a block is, and at which offset, for a message.
+func (l *Log) Where(num uint32) string {
+	sp, err := l.span(num, num, 0)
+	switch {
+	case err != nil:
+		return err.Error()
+	case sp.path == "":
+		return "in memory"
+	}
+	return fmt.Sprintf("offset %d of %s", sp.positions[0], sp.path)
+}
+
 // span reads blocks from num on that lie in one file, to at most last, about limit
 // bytes of them but at least one.
 func (l *Log) span(num, last uint32, limit int64) (span, error) {

@@ -160,6 +160,9 @@ func (l *Log) bounds() (first, end uint32) {
 	return f.first, f.end
 }
 
+// Path is the file that is appended to.
+func (l *Log) Path() string { return l.o.logPath() }
+
 // Empty tells whether there are no entries.
 func (l *Log) Empty() bool {
 	first, end := l.Range()
