@@ -166,11 +166,11 @@ func (x *inspector) inspect(b []byte) (link, error) {
 	if err := r.End(); err != nil {
 		return link{}, err
 	}
-	return l, named(root, x.leaves)
+	return l, rooted(root, x.leaves)
 }
 
-// named is an error unless a header's root is that of receipts.
-func named(root types.Checksum256, leaves []types.Checksum256) error {
+// rooted is an error unless a header's root is that of receipts.
+func rooted(root types.Checksum256, leaves []types.Checksum256) error {
 	if is := consensus.MerkleRoot(leaves); is != root {
 		return fmt.Errorf("its header names the transactions %s, and it has %s", root, is)
 	}
@@ -234,9 +234,14 @@ func inspectSlowly(b []byte) (link, error) {
 	if err != nil {
 		return link{}, fmt.Errorf("it cannot be decoded: %w", err)
 	}
+	return linkOf(&block.BlockHeader), named(block)
+}
+
+// named is an error unless a block's header names the transactions that the block has.
+func named(block *types.SignedBlock) error {
 	leaves := make([]types.Checksum256, len(block.Transactions))
 	for i := range leaves {
 		leaves[i] = block.Transactions[i].Digest()
 	}
-	return linkOf(&block.BlockHeader), named(block.TransactionMRoot, leaves)
+	return rooted(block.TransactionMRoot, leaves)
 }

@@ -195,3 +195,47 @@ func TestTheSumsOfBlocksHaveABound(t *testing.T) {
 		}
 	}
 }
+
+// A hard replay keeps no block that is damaged, and none that may be.
+func TestARepairKeepsNoDamagedBlock(t *testing.T) {
+	r := newRand(t)
+	fs := memory()
+	o := testOptions(fs)
+	l := mustOpen(t, o)
+	c := newChain(r, 3)
+	begin(t, l, c)
+	want := add(t, l, c, 20, 900)
+	var places [][2]int64
+	for _, s := range want {
+		at, end, _ := whereIs(t, l, s.num)
+		places = append(places, [2]int64{at, end})
+	}
+	must(t, l.Close())
+	for round := range 100 {
+		hurt := fs.mem.Clone()
+		o.FS = testFS{hurt, hurt}
+		n := r.IntN(len(want) - 1)
+		damage(t, hurt, testDir+"/"+LogName, places[n][0]+r.Int64N(places[n][1]-places[n][0]), 1<<r.IntN(8))
+		done, err := Tool{Dir: testDir, FS: o.FS, Now: o.Now}.Repair(0)
+		must(t, err)
+		l := mustOpen(t, o)
+		num, _, ok := l.Head()
+		if !ok {
+			must(t, l.Close())
+			continue
+		}
+		for _, s := range want[:num-want[0].num+1] {
+			b, err := l.ReadRaw(s.num)
+			from, to, extensions := unchecked(s.data)
+			if err == nil {
+				b = bytes.Clone(b)
+				copy(b[from:to], s.data[from:to])
+				copy(b[extensions:], s.data[extensions:])
+			}
+			if err != nil || !bytes.Equal(b, s.data) {
+				t.Errorf("round %d: block %d was hurt, %d kept, %v: block %d: %v", round, want[n].num, done.Head, done.Reason, s.num, err)
+			}
+		}
+		must(t, l.Close())
+	}
+}

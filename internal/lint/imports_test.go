@@ -69,7 +69,7 @@ var rules = []rule{
 	{"antelope/oracle/...", []string{"antelope/...", "contracts", "store/engine", "probe", "internal/..."}},
 	{"antelope/rpc/...", []string{"antelope/...", "serve/...", "internal/..."}},
 	{"antelope/p2p/...", []string{"antelope/...", "internal/..."}},
-	{"antelope/node/...", []string{"antelope/...", "contracts", "store", "store/engine", "store/vfs", "serve/...", "vitals", "playground", "dashboard/...", "writer", "node", "internal/..."}},
+	{"antelope/node/...", []string{"antelope/...", "contracts", "store", "store/engine", "store/vfs", "store/vfs/logtail", "serve/...", "vitals", "playground", "dashboard/...", "writer", "node", "internal/..."}},
 	{"antelope/...", []string{"antelope/...", "store", "internal/..."}},
 
 	// Rooms of both protocols know neither.
