@@ -11,6 +11,10 @@ import (
 // value are valid during the call. What is in memory is sorted for every call: who walks in
 // steps keeps MemoryBytes small.
 func (x *Index) Ascend(from, to []byte, each func(key []byte, number uint64, value []byte) bool) error {
+	return x.suspect(x.ascend(from, to, each))
+}
+
+func (x *Index) ascend(from, to []byte, each func(key []byte, number uint64, value []byte) bool) error {
 	heads, last, err := x.heads(from, to)
 	defer func() {
 		for _, h := range heads {

@@ -28,10 +28,14 @@ func (l *Log) Cut(next uint64) error {
 }
 
 func (l *Log) cut(next uint64) error {
-	if err := l.flush(l.last()); err != nil {
+	err := l.flush(l.last())
+	if err == nil {
+		err = l.noteCut(next)
+	}
+	if err != nil {
 		return err
 	}
-	err := l.file.Close()
+	err = l.file.Close()
 	l.file = nil
 	if err != nil {
 		return err

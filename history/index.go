@@ -28,8 +28,8 @@ type IndexOptions struct {
 	MemoryBytes int64
 	// FanIn is how many runs of one size are merged into one: 8.
 	FanIn int
-	// Notice, if not nil, is told of runs that were given up because they are damaged or
-	// ahead of the log; the log is read for what they had.
+	// Notice, if not nil, is told of runs that are damaged or ahead of the log; the log is
+	// read for what they had.
 	Notice func(error)
 }
 
@@ -56,8 +56,9 @@ type Index struct {
 	from    uint64 // the first entry in memory
 	memory  map[string][]memoryPosting
 	bytes   int64
-	next    uint64 // sequence of the next run
-	gone    []*run // whose files could not be removed yet
+	next    uint64         // sequence of the next run
+	gone    []*run         // whose files could not be removed yet
+	hurt    map[*run]error // that somebody found damaged
 	written int64
 }
 
@@ -83,6 +84,9 @@ func OpenIndex(o IndexOptions) (*Index, error) {
 	}
 	if o.FanIn == 0 {
 		o.FanIn = 8
+	}
+	if o.Notice == nil {
+		o.Notice = func(error) {}
 	}
 	if o.FanIn < 2 {
 		return nil, fmt.Errorf("open index %s: runs cannot be merged by %d", o.Dir, o.FanIn)
@@ -136,19 +140,26 @@ func (x *Index) Add(number uint64, entry []byte) error {
 func (x *Index) AddKeys(number uint64, keys func(emit func(key, value []byte)) error) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	bytes, err := gather(x.memory, number, keys)
+	x.bytes += bytes
+	if err != nil {
+		return fmt.Errorf("index %s: entry %d: %w", x.o.Dir, number, err)
+	}
+	return nil
+}
+
+// gather puts the keys of an entry into memory, and tells how many bytes these take.
+func gather(memory map[string][]memoryPosting, number uint64, keys func(emit func(key, value []byte)) error) (bytes int64, err error) {
 	var refused error
-	err := keys(func(key, value []byte) {
+	err = keys(func(key, value []byte) {
 		if len(key) > maxIndexed || len(value) > maxIndexed {
 			refused = fmt.Errorf("a key of %d bytes with a value of %d", len(key), len(value))
 			return
 		}
-		x.memory[string(key)] = append(x.memory[string(key)], memoryPosting{number, string(value)})
-		x.bytes += int64(len(key)+len(value)) + postingCost
+		memory[string(key)] = append(memory[string(key)], memoryPosting{number, string(value)})
+		bytes += int64(len(key)+len(value)) + postingCost
 	})
-	if err = errors.Join(err, refused); err != nil {
-		return fmt.Errorf("index %s: entry %d: %w", x.o.Dir, number, err)
-	}
-	return nil
+	return bytes, errors.Join(err, refused)
 }
 
 // Find calls each for the entries with a key, from a number on, ascending, with the values
@@ -158,8 +169,13 @@ func (x *Index) Find(key []byte, from uint64, each func(number uint64, value []b
 }
 
 // FindIn is Find for the entries from one number to another, both included. It costs what lies
-// between them, however many entries have the key.
+// between them, however many entries have the key. A run that is damaged is an error; the next
+// Settle makes it again.
 func (x *Index) FindIn(key []byte, from, to uint64, each func(number uint64, value []byte) bool) error {
+	return x.suspect(x.findIn(key, from, to, each))
+}
+
+func (x *Index) findIn(key []byte, from, to uint64, each func(number uint64, value []byte) bool) error {
 	runs, handles, last, err := x.take(key, from, to)
 	defer func() {
 		for _, h := range handles {
@@ -203,7 +219,7 @@ func (x *Index) take(key []byte, from, to uint64) (runs []*run, handles []*handl
 		if r.to <= from || r.from > to {
 			continue
 		}
-		h, err := x.files.take(r.path)
+		h, err := x.takeRun(r)
 		if err != nil {
 			return runs, handles, nil, err
 		}
@@ -217,8 +233,11 @@ func (x *Index) take(key []byte, from, to uint64) (runs []*run, handles []*handl
 
 // Settle tells that entries before a number will not be cut any more: the store counts on
 // them. If memory is full, they become a run, and runs are merged; that takes as long as
-// writing them does.
+// writing them does. Runs that were found damaged are made again from the log.
 func (x *Index) Settle(before uint64) error {
+	if err := x.mend(); err != nil {
+		return fmt.Errorf("index %s: %w", x.o.Dir, err)
+	}
 	x.mu.RLock()
 	full, from := x.bytes >= x.o.MemoryBytes, x.from
 	x.mu.RUnlock()
@@ -228,8 +247,12 @@ func (x *Index) Settle(before uint64) error {
 	if err := x.flush(before); err != nil {
 		return fmt.Errorf("index %s: %w", x.o.Dir, err)
 	}
-	for {
+	for tries := 0; ; {
 		merged, err := x.merge()
+		if r := x.partOf(err); r != nil && tries < mostTries {
+			tries++
+			merged, err = true, x.remake(r, err)
+		}
 		if err != nil {
 			return fmt.Errorf("index %s: %w", x.o.Dir, err)
 		}
@@ -250,13 +273,26 @@ func (x *Index) flush(before uint64) error {
 	x.mu.RUnlock()
 	slices.Sort(keys)
 	r.path = runPath(x.o.Dir, r.sequence)
-	err := writeRun(x.o.FS, r, func(add func(*posting) error) error {
+	err := x.writeMemory(r, keys, func(key string) []memoryPosting {
+		x.mu.RLock()
+		defer x.mu.RUnlock()
+		return x.memory[key]
+	})
+	if err != nil {
+		return err
+	}
+	return x.replace(0, r, func() {
+		x.trim(keys, before, math.MaxUint64)
+		x.from = before
+	})
+}
+
+// writeMemory makes a run of what is in memory of some keys, which are sorted.
+func (x *Index) writeMemory(r *run, keys []string, of func(key string) []memoryPosting) error {
+	return writeRun(x.o.FS, r, func(add func(*posting) error) error {
 		for _, key := range keys {
-			x.mu.RLock()
-			postings := x.memory[key]
-			x.mu.RUnlock()
-			for _, p := range postings {
-				if p.number >= before {
+			for _, p := range of(key) {
+				if p.number >= r.to {
 					break
 				}
 				if err := add(&posting{[]byte(key), p.number, []byte(p.value)}); err != nil {
@@ -265,13 +301,6 @@ func (x *Index) flush(before uint64) error {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return x.replace(0, r, func() {
-		x.trim(keys, before, math.MaxUint64)
-		x.from = before
 	})
 }
 

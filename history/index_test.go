@@ -288,6 +288,119 @@ func TestEachDamagedByteOfARunIsFound(t *testing.T) {
 	check(t, l.Close())
 }
 
+// Whatever happens to a file of an index: a start succeeds, what was damaged is made again when
+// somebody meets it, each time that is said with file and offset, and no file stays that is in no list.
+func TestADamagedIndexIsMadeAgainFromTheLog(t *testing.T) {
+	seed := seed(t)
+	for round := range uint64(*statesFlag / 4) {
+		r := rand.New(rand.NewPCG(seed, 7000+round))
+		mem := memfs.New()
+		l, err := OpenLog(smallLog(mem))
+		check(t, err)
+		var said []string
+		o := smallIndex(mem, l)
+		o.Notice = func(err error) { said = append(said, err.Error()) }
+		x, err := OpenIndex(o)
+		check(t, err)
+		check(t, grow(t, r, l, x, 60+r.IntN(200)))
+		check(t, x.Close())
+		var paths []string
+		for _, path := range mem.Paths() {
+			if strings.HasSuffix(path, ".run") || strings.HasSuffix(path, listName) {
+				paths = append(paths, path)
+			}
+		}
+		if len(paths) == 0 {
+			continue
+		}
+		path := paths[r.IntN(len(paths))]
+		b, how := hurt(r, mem.Blob(path).Bytes())
+		before := mem.Blob(path).Bytes()
+		if r.IntN(8) == 0 {
+			check(t, mem.Remove(path))
+			how = "removed"
+		} else {
+			mem.Put(path, memfs.NewBlob(b))
+		}
+		how = fmt.Sprintf("round %d: %s %s", round, path, how)
+		if x, err = OpenIndex(o); err != nil {
+			t.Fatalf("%s: %v", how, err)
+		}
+		for range 3 {
+			err := agrees(t, x, l, r)
+			if err == nil {
+				continue
+			}
+			// Told, and mended next.
+			if !errors.As(err, new(*CorruptError)) || !strings.Contains(err.Error(), path) {
+				t.Fatalf("%s: %v", how, err)
+			}
+			check(t, x.Settle(0))
+			if len(said) == 0 || !strings.Contains(said[0], path+": offset ") {
+				t.Fatalf("%s: said %q", how, said)
+			}
+		}
+		for range 2 { // a run may be met here for the first time
+			err = errors.Join(grow(t, r, l, x, 100), agrees(t, x, l, r))
+			if err == nil {
+				break
+			}
+			check(t, x.Settle(0))
+		}
+		if err != nil {
+			t.Fatalf("%s: %v, said %q", how, err, said)
+		}
+		if now := mem.Blob(path); len(said) == 0 && now != nil && !bytes.Equal(now.Bytes(), before) && !strings.HasSuffix(path, listName) {
+			check(t, x.Verify(func(err error) { t.Errorf("%s: %v, and nobody was told", how, err) }, nil))
+		}
+		runs := 0
+		for _, path := range mem.Paths() {
+			if strings.HasSuffix(path, ".run") {
+				runs++
+			}
+		}
+		if runs != x.Stats().Runs && !strings.HasSuffix(path, listName) { // of a list that is lost nobody knows the files
+			t.Fatalf("%s: %d files of %d runs", how, runs, x.Stats().Runs)
+		}
+		check(t, errors.Join(x.Close(), l.Close()))
+	}
+}
+
+// A log that is damaged where a run has to be made again is an error at each start, and no start
+// leaves a file.
+func TestTriesToMakeARunAgainLeaveNoFiles(t *testing.T) {
+	mem := memfs.New()
+	l, err := OpenLog(LogOptions{FS: mem, Dir: "/log", SegmentBytes: 400})
+	check(t, err)
+	x, err := OpenIndex(smallIndex(mem, l))
+	check(t, err)
+	for number := range uint64(100) {
+		entry := entryOf(number, 0)
+		_, err := l.Append(entry)
+		check(t, errors.Join(err, x.Add(number, entry), x.Settle(number)))
+	}
+	path := x.runs[0].path
+	check(t, errors.Join(l.Sync(), x.Close()))
+	spoiled := func(path string, at int) {
+		b := bytes.Clone(mem.Blob(path).Bytes())
+		b[at] ^= 1
+		mem.Put(path, memfs.NewBlob(b))
+	}
+	spoiled(path, len(mem.Blob(path).Bytes())-1)          // its end
+	spoiled(segmentPath("/log", 1), headerSize+entryHead) // its first entry
+	l.files.forget(segmentPath("/log", 1))                //nolint:errcheck // opened anew
+	before := mem.Paths()
+	for range 3 {
+		if _, err := OpenIndex(smallIndex(mem, l)); !errors.As(err, new(*CorruptError)) || !strings.Contains(err.Error(), segmentPath("/log", 1)) {
+			t.Fatalf("opened: %v", err)
+		}
+		if now := mem.Paths(); len(now) != len(before) {
+			t.Fatalf("there are %d files, and were %d: %v", len(now), len(before), now)
+		}
+	}
+	l.Close()
+}
+
 // FuzzRun reads a run that is anything.
 func FuzzRun(f *testing.F) {
 	fs := memfs.New()

@@ -58,7 +58,7 @@ type merging struct {
 // walk walks a run from a block on.
 func (x *Index) walk(r *run, block int) *merging {
 	m := &merging{run: r, files: x.files, block: block}
-	m.handle, m.err = x.files.take(r.path)
+	m.handle, m.err = x.takeRun(r)
 	return m
 }
 
@@ -99,25 +99,24 @@ func (x *Index) readList() error {
 	if errors.As(err, &damage) {
 		// What it listed is made again from the log, over the files that it named.
 		x.next = 1
-		if x.o.Notice != nil {
-			x.o.Notice(err)
-		}
+		x.o.Notice(fmt.Errorf("%w. All runs are made again from the log", err))
 		return x.writeList(nil, nil, x.next)
 	}
 	if err != nil {
 		return err
 	}
 	whole := 0
+	causes := map[*run]error{}
 	for i, r := range listed {
-		if err := x.openRun(r, listed[:i]); err != nil {
-			var damage *CorruptError
-			if !errors.As(err, &damage) {
-				return err
-			}
-			if x.o.Notice != nil {
-				x.o.Notice(err)
-			}
+		err := x.follows(r, listed[:i])
+		if err != nil {
+			x.o.Notice(fmt.Errorf("%w. It is given up, with those after it", err))
 			break
+		}
+		if err := x.openRun(r); errors.As(err, &damage) {
+			causes[r] = err
+		} else if err != nil {
+			return err
 		}
 		whole++
 	}
@@ -125,26 +124,58 @@ func (x *Index) readList() error {
 		gone = append(gone, r.sequence)
 	}
 	x.runs = listed[:whole]
-	// What a crash left of a run being written has the next sequence.
-	for _, sequence := range append(gone, x.next) {
-		if err := vfs.RemoveDurably(x.o.FS, runPath(x.o.Dir, sequence)); err != nil {
+	if err := x.removeRuns(gone); err != nil {
+		return err
+	}
+	if whole != len(listed) {
+		if err := x.writeList(x.runs, nil, x.next); err != nil {
 			return err
 		}
 	}
-	if whole != len(listed) {
-		return x.writeList(x.runs, nil, x.next)
+	for _, r := range listed[:whole] {
+		if cause := causes[r]; cause != nil {
+			if err := x.remake(r, cause); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
 
-// openRun opens a run that follows others.
-func (x *Index) openRun(r *run, before []*run) error {
+// removeRuns removes files of runs that are in no list, and what a crash left of runs that were
+// being written: those have the next sequences.
+func (x *Index) removeRuns(gone []uint64) error {
+	for sequence := x.next; ; sequence++ {
+		there, err := x.o.FS.Exists(runPath(x.o.Dir, sequence))
+		if err != nil {
+			return err
+		}
+		if !there {
+			break
+		}
+		gone = append(gone, sequence)
+	}
+	for _, sequence := range gone {
+		if err := vfs.RemoveDurably(x.o.FS, runPath(x.o.Dir, sequence)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// follows returns an error unless a run follows others, and the log has its entries.
+func (x *Index) follows(r *run, before []*run) error {
 	if n := len(before); n != 0 && before[n-1].to > r.from {
 		return corrupt(r.path, 0, "run of entries from %d follows one up to %d", r.from, before[n-1].to)
 	}
 	if next := x.o.Log.Next(); r.to > next {
 		return corrupt(r.path, 0, "run of entries up to %d, and the log has them up to %d", r.to, next)
 	}
+	return nil
+}
+
+// openRun opens a run.
+func (x *Index) openRun(r *run) error {
 	there, err := x.o.FS.Exists(r.path)
 	if err != nil {
 		return err

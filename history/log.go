@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"tarn/store/vfs"
+	"tarn/store/vfs/logtail"
 )
 
 // LogOptions say where a log is and how it is written. Zero values stand for the defaults.
@@ -24,19 +25,9 @@ type LogOptions struct {
 	Need uint64
 	// SegmentBytes is the size from which on a segment is finished: 256 MiB, 2 GiB at most.
 	SegmentBytes int64
-	// Notice, if not nil, is told when a torn tail was cut off: the file, and the bytes.
-	Notice func(path string, offset, bytes int64)
-}
-
-// TornTail makes a Notice of a log out of one that is told an error: that the tail of an
-// unfinished entry was cut off, and what would have been in it. Nil stays nil.
-func TornTail(what string, notice func(error)) func(path string, offset, bytes int64) {
-	if notice == nil {
-		return nil
-	}
-	return func(path string, offset, bytes int64) {
-		notice(fmt.Errorf("cut %d bytes of an unfinished %s off %s at %d", bytes, what, path, offset))
-	}
+	// Notice, if not nil, is told what a crash or damage left and was mended: which file, at which
+	// offset, how many bytes, and where they are kept.
+	Notice func(error)
 }
 
 // bufferBytes is how much is gathered before it is written.
@@ -55,12 +46,16 @@ type Log struct {
 	failed   error
 
 	syncing sync.Mutex // one sync at a time
+	mark    *logtail.Mark
 }
 
 // OpenLog opens the log in o.Dir, or makes one.
 func OpenLog(o LogOptions) (*Log, error) {
 	if o.FS == nil {
 		o.FS = vfs.OS
+	}
+	if o.Notice == nil {
+		o.Notice = func(error) {}
 	}
 	if o.SegmentBytes == 0 {
 		o.SegmentBytes = 256 << 20
@@ -69,10 +64,13 @@ func OpenLog(o LogOptions) (*Log, error) {
 		return nil, fmt.Errorf("open log %s: segments of %d bytes", o.Dir, o.SegmentBytes)
 	}
 	l := &Log{o: o, files: newFiles(o.FS)}
-	if err := l.open(); err != nil {
+	if err := (&opening{Log: l}).open(); err != nil {
 		err = errors.Join(fmt.Errorf("open log %s: %w", o.Dir, err), l.files.close())
 		if l.file != nil {
 			err = errors.Join(err, l.file.Close())
+		}
+		if l.mark != nil {
+			err = errors.Join(err, l.mark.Close())
 		}
 		return nil, err
 	}
@@ -239,10 +237,13 @@ func (l *Log) Sync() error {
 		defer l.mu.Unlock()
 		return l.failed
 	}
-	f, err := l.file, l.flush(l.last())
+	f, next, err := l.file, l.next(), l.flush(l.last())
 	l.mu.Unlock()
 	if err == nil {
 		err = f.Sync()
+	}
+	if err == nil {
+		err = l.note(next)
 	}
 	err = errors.Join(err, l.closeRetired())
 	l.mu.Lock()
@@ -331,5 +332,5 @@ func (l *Log) Close() error {
 	if l.file != nil { // a cut that failed has closed it
 		err = errors.Join(err, l.file.Close())
 	}
-	return errors.Join(err, l.files.close())
+	return errors.Join(err, l.mark.Close(), l.files.close())
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"tarn/store/vfs"
+	"tarn/store/vfs/logtail"
 )
 
 // Is tells whether a folder has a log, an index, or both.
@@ -27,7 +28,13 @@ func (l *Log) folders() []string {
 	return []string{l.o.Dir, l.o.OldDir}
 }
 
-func (l *Log) open() error {
+// opening is a log that nobody uses yet: what finds its files, and mends what a crash has left.
+type opening struct {
+	*Log
+	unmade *segment // which was being made when a crash came
+}
+
+func (l *opening) open() error {
 	for _, dir := range l.folders() {
 		if err := vfs.MkdirAll(l.o.FS, dir); err != nil {
 			return err
@@ -42,6 +49,9 @@ func (l *Log) open() error {
 	if err != nil {
 		return err
 	}
+	if l.mark, err = logtail.OpenMark(l.o.FS, markPath(l.o.Dir)); err != nil {
+		return err
+	}
 	if err := l.find(begin); err != nil {
 		return err
 	}
@@ -51,25 +61,45 @@ func (l *Log) open() error {
 	if next := l.next(); next < l.o.Need {
 		return l.missing(next)
 	}
+	if err := l.judge(begin); err != nil {
+		return err
+	}
+	if err := l.removeUnmade(); err != nil {
+		return err
+	}
 	if err := l.removeBefore(begin.sequence); err != nil {
 		return err
 	}
 	if len(l.segments) == 0 {
-		return l.begin(begin.sequence, begin.first)
+		err = l.begin(begin.sequence, begin.first)
+	} else {
+		err = l.resume()
 	}
-	return l.resume()
+	if err != nil {
+		return err
+	}
+	return l.note(l.next())
 }
 
 // skip has a log that ends before First begin anew there: its owner counts on none of its
 // entries any more. The beginning is durable before segments go, so that a crash leaves the one
 // log or the other.
-func (l *Log) skip(b beginning) (beginning, error) {
+func (l *opening) skip(b beginning) (beginning, error) {
 	end := b.first
 	if len(l.segments) != 0 {
 		end = l.next()
 	}
+	said := l.mark.Said()
+	if said.Known {
+		end = max(end, said.End)
+	}
 	if end >= l.o.First || l.o.Need > l.o.First {
 		return b, nil
+	}
+	if !said.There { // nothing tells whether the log ends where it is whole
+		if err := l.judge(b); err != nil {
+			return b, err
+		}
 	}
 	b = beginning{b.sequence + uint64(len(l.segments)), l.o.First}
 	l.segments = nil
@@ -77,16 +107,16 @@ func (l *Log) skip(b beginning) (beginning, error) {
 }
 
 // missing is the error for entries that are needed and not whole.
-func (l *Log) missing(next uint64) error {
+func (l *opening) missing(next uint64) error {
 	if len(l.segments) == 0 {
-		return corrupt(l.o.Dir, 0, "entries from %d to %d are needed and not there", l.o.First, l.o.Need)
+		return corrupt(l.o.Dir, 0, "entries from %d to %d are needed and not there; %s", l.o.First, l.o.Need, restore)
 	}
 	s := l.last()
-	return corrupt(s.path(), s.end, "entry %d is not whole, and entries up to %d are needed", next, l.o.Need)
+	return corrupt(s.path(), s.end, "entry %d is not whole, and entries up to %d are needed; %s", next, l.o.Need, restore)
 }
 
 // find reads the segments from the first on, until there is none.
-func (l *Log) find(begin beginning) error {
+func (l *opening) find(begin beginning) error {
 	next := begin.first
 	for sequence := begin.sequence; ; sequence++ {
 		dir, err := l.where(sequence)
@@ -94,7 +124,7 @@ func (l *Log) find(begin beginning) error {
 			return err
 		}
 		if dir == "" {
-			return nil
+			return l.endsBefore(sequence)
 		}
 		following, err := l.where(sequence + 1)
 		if err != nil {
@@ -102,11 +132,16 @@ func (l *Log) find(begin beginning) error {
 		}
 		s := &segment{sequence: sequence, dir: dir}
 		err = l.files.use(s.path(), func(f vfs.File) error { return readSegment(f, s, following == "") })
-		var damage *CorruptError
-		if errors.As(err, &damage) && following == "" && next >= l.o.Need {
-			// A segment's header is durable before the segment is used: what has none was
-			// being made when the crash came.
-			return l.remove(s)
+		if errors.Is(err, errHeader) {
+			if s.size <= headerSize && following == "" {
+				// A segment's header is durable before the segment is used: this one was being made
+				// when the crash came.
+				l.unmade = s
+				return nil
+			}
+			if err = l.mendHeader(s, next); err == nil {
+				err = l.files.use(s.path(), func(f vfs.File) error { return readSegment(f, s, following == "") })
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("read %s: %w", s.path(), err)
@@ -159,7 +194,7 @@ func (l *Log) removeCopy(s *segment) error {
 }
 
 // resume makes the last segment ready for more, its torn tail cut off.
-func (l *Log) resume() error {
+func (l *opening) resume() error {
 	s := l.last()
 	if err := l.files.forget(s.path()); err != nil {
 		return err
@@ -175,17 +210,12 @@ func (l *Log) resume() error {
 		return l.begin(s.sequence+1, s.first+s.count)
 	}
 	l.file = f
-	size, err := f.Size()
-	if err != nil {
-		return err
-	}
-	if size > s.end {
-		if err := f.Truncate(s.end); err != nil {
-			return fmt.Errorf("cut the torn tail of %s at %d: %w", s.path(), s.end, err)
+	if s.size > s.end {
+		removed, err := logtail.Cut(l.o.FS, f, s.path(), s.end, s.size)
+		if err != nil {
+			return err
 		}
-		if l.o.Notice != nil {
-			l.o.Notice(s.path(), s.end, size-s.end)
-		}
+		l.o.Notice(fmt.Errorf("an entry that was being written when the node ended is not whole: %v", removed))
 	}
 	// What is there may have been written by a process that was killed before it synced.
 	return f.Sync()

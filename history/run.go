@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"sort"
 
@@ -157,7 +158,8 @@ func writeRun(fs vfs.FS, r *run, each func(add func(*posting) error) error) erro
 		err = w.finish()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("make run %s: %w", r.path, err)
+		// Else each try leaves a file that is in no list.
+		return fmt.Errorf("make run %s: %w", r.path, errors.Join(err, fs.Remove(r.path)))
 	}
 	if err := fs.SyncDir(filepath.Dir(r.path)); err != nil {
 		return err
@@ -250,7 +252,9 @@ func (r *run) scan(f vfs.File, block int, each func(*posting) (bool, error)) err
 			raw = make([]byte, max(at.length, 2*runBlock))
 		}
 		raw = raw[:at.length]
-		if err := vfs.ReadFull(f, raw, at.offset); err != nil {
+		if err := vfs.ReadFull(f, raw, at.offset); errors.Is(err, io.ErrUnexpectedEOF) {
+			return corrupt(r.path, at.offset, "the file ends within a block")
+		} else if err != nil {
 			return fmt.Errorf("read %s at %d: %w", r.path, at.offset, err)
 		}
 		if len(raw) < 4 || checksum(raw[:len(raw)-4]) != binary.LittleEndian.Uint32(raw[len(raw)-4:]) {

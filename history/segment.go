@@ -3,6 +3,7 @@ package history
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -31,7 +32,11 @@ type segment struct {
 	table    int64    // where the offsets begin, if it is finished
 	offsets  []uint32 // of the entries, if it is not
 	end      int64    // of the last entry
+	size     int64    // of its file, when it was opened
 }
+
+// errHeader is wrapped by the damage of a segment's header.
+var errHeader = errors.New("the header of a segment is not whole")
 
 func (s *segment) path() string { return segmentPath(s.dir, s.sequence) }
 
@@ -55,10 +60,12 @@ func appendEntry(b []byte, number uint64, entry []byte) []byte {
 
 // entrySum covers the number, so that an entry is only ever whole in its own place.
 func entrySum(number uint64, entry []byte) uint32 {
-	var head [12]byte
-	binary.LittleEndian.PutUint64(head[:], number)
-	binary.LittleEndian.PutUint32(head[8:], uint32(len(entry)))
-	return checksum(head[:], entry)
+	return checksum(sumHead(number, uint32(len(entry))), entry)
+}
+
+// sumHead is what the checksum of an entry covers before its bytes.
+func sumHead(number uint64, length uint32) []byte {
+	return binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint64(make([]byte, 0, 12), number), length)
 }
 
 // appendFinish appends what follows the last entry of a finished segment, which ends at
@@ -87,15 +94,16 @@ func readSegment(f vfs.File, s *segment, last bool) error {
 	if err != nil {
 		return err
 	}
+	s.size = size
 	head := make([]byte, headerSize)
 	if size < headerSize {
-		return corrupt(s.path(), 0, "%d bytes are no segment", size)
+		return fmt.Errorf("%w: %w", errHeader, corrupt(s.path(), 0, "%d bytes are no segment", size))
 	}
 	if err := vfs.ReadFull(f, head, 0); err != nil {
 		return err
 	}
 	if string(head[:8]) != segmentMagic || checksum(head[:headerSize-4]) != binary.LittleEndian.Uint32(head[headerSize-4:]) {
-		return corrupt(s.path(), 0, "not a segment of a log")
+		return fmt.Errorf("%w: %w", errHeader, corrupt(s.path(), 0, "not a segment of a log"))
 	}
 	if v := binary.LittleEndian.Uint32(head[8:]); v != version {
 		// Not damage: a segment of a newer program's is never taken for one half made.
@@ -138,11 +146,16 @@ func (s *segment) readTrailer(f vfs.File, size int64) error {
 		return err
 	}
 	count, table := int64(binary.LittleEndian.Uint32(t)), int64(binary.LittleEndian.Uint32(t[4:]))
-	if string(t[16:]) != trailerMagic || checksum(t[:12]) != binary.LittleEndian.Uint32(t[12:]) || table+4*count+trailerSize != size {
+	if !isTrailer(t) || table+4*count+trailerSize != size {
 		return corrupt(s.path(), size-trailerSize, "the segment is not finished, and another follows")
 	}
 	s.finished, s.count, s.table, s.end = true, uint64(count), table, table-4
 	return nil
+}
+
+// isTrailer tells whether bytes are the last of a finished segment.
+func isTrailer(t []byte) bool {
+	return string(t[16:]) == trailerMagic && checksum(t[:12]) == binary.LittleEndian.Uint32(t[12:])
 }
 
 // scan reads entries until one is not whole.

@@ -1,11 +1,11 @@
 package history
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 
 	"tarn/store/vfs"
+	"tarn/store/vfs/logtail"
 )
 
 // VerifyOptions say what is verified. Zero values stand for the defaults.
@@ -34,8 +34,8 @@ type Verified struct {
 // nothing. An error says that it could not go on.
 //
 // What follows the last whole entry of a log's last segment is a torn tail, which a crash
-// leaves, unless it has the length of an entry, or a whole entry comes behind it. A log does not
-// know what is needed of it: that is its owner's to say.
+// leaves, unless it was durable already (package logtail). A log does not know what is needed of it: that is
+// its owner's to say.
 func Verify(o VerifyOptions) (Verified, error) {
 	if o.FS == nil {
 		o.FS = vfs.OS
@@ -44,6 +44,10 @@ func Verify(o VerifyOptions) (Verified, error) {
 		o.Notice = func(error) {}
 	}
 	v := &verification{VerifyOptions: o, log: &Log{o: LogOptions{FS: o.FS, Dir: o.Dir, OldDir: o.OldDir}, files: newFiles(o.FS)}}
+	v.Damage = func(err error) {
+		v.hurt = true
+		o.Damage(err)
+	}
 	err := v.verifyLog()
 	if err == nil {
 		err = v.verifyRuns()
@@ -60,6 +64,7 @@ type verification struct {
 	done Verified
 	next uint64 // the number that the next entry has; without a log the greatest one
 	has  bool   // whether there is a log
+	hurt bool   // whether damage was found
 }
 
 // damaged reports damage, and passes on every other error.
@@ -90,12 +95,18 @@ func (v *verification) verifyLog() error {
 		return nil
 	}
 	v.next = begin.first
+	if v.log.mark, err = logtail.OpenMark(v.FS, markPath(v.Dir)); err != nil {
+		return err
+	}
+	if v.log.mark.Said().Torn {
+		v.Notice(fmt.Errorf("%s: half of it cannot be read: the next sync writes it again", markPath(v.Dir)))
+	}
 	for sequence := begin.sequence; ; sequence++ {
 		dir, err := v.log.where(sequence)
 		if err != nil {
 			return err
 		}
-		later, err := v.later(sequence)
+		later, err := v.log.later(sequence)
 		if err != nil {
 			return err
 		}
@@ -107,7 +118,7 @@ func (v *verification) verifyLog() error {
 			if sequence == begin.sequence {
 				v.Notice(fmt.Errorf("%s: a log without segments", v.Dir))
 			}
-			return nil
+			return v.ends(sequence)
 		}
 		s := &segment{sequence: sequence, dir: dir}
 		err = v.log.files.use(s.path(), func(f vfs.File) error { return v.segment(f, s, !later) })
@@ -117,17 +128,13 @@ func (v *verification) verifyLog() error {
 	}
 }
 
-// missingInRow is how many segments may be missing before no later one is looked for.
-const missingInRow = 64
-
-// later tells whether there is a segment after one.
-func (v *verification) later(sequence uint64) (bool, error) {
-	for n := sequence + 1; n <= sequence+missingInRow; n++ {
-		if dir, err := v.log.where(n); err != nil || dir != "" {
-			return dir != "", err
-		}
+// ends verifies that the log does not end before what was durable, if nothing else was found.
+func (v *verification) ends(sequence uint64) error {
+	if v.hurt {
+		return nil
 	}
-	return false, nil
+	end := v.log.end(&segment{sequence: sequence, dir: v.Dir}, v.next)
+	return v.damaged(corrupted(end.Judge()))
 }
 
 // segment verifies one. The damage that it returns hides the rest of the segment.
@@ -137,8 +144,7 @@ func (v *verification) segment(f vfs.File, s *segment, last bool) error {
 		return err
 	}
 	err = readSegment(f, s, last)
-	var damage *CorruptError
-	if last && size <= headerSize && errors.As(err, &damage) {
+	if last && size <= headerSize && errors.Is(err, errHeader) {
 		v.Notice(fmt.Errorf("%s: %d bytes of a segment that was being made", s.path(), size))
 		return nil
 	}
@@ -157,14 +163,11 @@ func (v *verification) segment(f vfs.File, s *segment, last bool) error {
 	if err := v.read(size); err != nil || size == s.end {
 		return err
 	}
-	follows, err := s.goesOn(f, size)
-	if err != nil {
-		return err
+	end := v.log.end(s, v.next)
+	if err := end.Judge(); err != nil {
+		return corrupted(err)
 	}
-	if follows {
-		return corrupt(s.path(), s.end, "checksum of entry %d, or its length: it is not torn off", v.next)
-	}
-	v.Notice(fmt.Errorf("%s: offset %d: %d bytes of entry %d, which is not whole: the next start cuts them off, unless it needs them", s.path(), s.end, size-s.end, v.next))
+	v.Notice(fmt.Errorf("%s: offset %d: %d bytes of entry %d, which is not whole: the next start cuts them off and keeps them, unless it needs them", s.path(), s.end, size-s.end, v.next))
 	return nil
 }
 
@@ -190,39 +193,6 @@ func (v *verification) finished(f vfs.File, s *segment, size int64) error {
 		}
 	}
 	return v.read(size - s.end + headerSize)
-}
-
-// tornWindow is how far behind an entry that is not whole one that is whole is looked for.
-const tornWindow = 1 << 20
-
-// goesOn tells whether what is not whole at the end of an unfinished segment is no torn tail: it
-// has its length, or a whole entry, the one after the next, or the end of a finished segment
-// follows.
-func (s *segment) goesOn(f vfs.File, size int64) (bool, error) {
-	if size-s.end >= trailerSize {
-		t := make([]byte, trailerSize)
-		if err := vfs.ReadFull(f, t, size-trailerSize); err != nil {
-			return false, err
-		}
-		if string(t[16:]) == trailerMagic && checksum(t[:12]) == binary.LittleEndian.Uint32(t[12:]) {
-			return true, nil
-		}
-	}
-	raw := make([]byte, min(size-s.end, tornWindow))
-	if err := vfs.ReadFull(f, raw, s.end); err != nil {
-		return false, err
-	}
-	if len(raw) >= entryHead && int64(binary.LittleEndian.Uint32(raw))+entryHead <= size-s.end {
-		return true, nil
-	}
-	number := s.first + s.count + 1
-	for at := entryHead; at+entryHead <= len(raw); at++ {
-		length := int(binary.LittleEndian.Uint32(raw[at:]))
-		if rest := raw[at+entryHead:]; length <= len(rest) && entrySum(number, rest[:length]) == binary.LittleEndian.Uint32(raw[at+4:]) {
-			return true, nil
-		}
-	}
-	return false, nil
 }
 
 // verifyRuns verifies an index. A start gives damaged runs up and makes them again from the

@@ -66,9 +66,9 @@ func TestVerifyFindsEachDamagedByteAndChangesNothing(t *testing.T) {
 			continue
 		}
 		size := len(blob.Bytes())
-		tail := 0 // the last entry of a log that is not finished may be torn by a crash
-		if path == segmentPath("/log", 5) {
-			tail = entryHead + len(entryOf(42, 0))
+		tail := 0 // what a power cut may leave
+		if path == markPath("/log") {
+			tail = size
 		}
 		for at := range size {
 			fs := whole.Clone()
@@ -99,6 +99,16 @@ func TestVerifyTellsATornTailFromDamage(t *testing.T) {
 	}
 	fs := whole.Clone()
 	b := whole.Blob(last).Bytes()
+	fs.Put(last, memfs.NewBlob(b[:len(b)-1]))
+	if _, damage, _ := verified(t, fs); len(damage) != 1 {
+		t.Errorf("the last entry is torn and was durable: %v", damage)
+	}
+	fs = whole.Clone()
+	l, err := OpenLog(smallLog(fs))
+	check(t, err)
+	_, err = l.Append(entryOf(43, 0))
+	check(t, errors.Join(err, l.Close()))
+	b = fs.Blob(last).Bytes()
 	fs.Put(last, memfs.NewBlob(b[:len(b)-1]))
 	if _, damage, notices := verified(t, fs); len(damage) != 0 || len(notices) != 1 {
 		t.Errorf("a torn tail: damage %v, notices %v", damage, notices)

@@ -21,12 +21,12 @@ const linkBytes = previousOffset + 32
 func damaged(num uint32, at int64, path, format string, args ...any) error {
 	return &logtail.Damage{
 		Path: path, Offset: at, Detail: fmt.Sprintf("block %d is damaged: ", num) + fmt.Sprintf(format, args...),
-		Remedy: remedy,
+		Remedy: servedRemedy,
 	}
 }
 
-// remedy is what an operator may do about a block log that is damaged.
-const remedy = "Stop the node. Restore the file from a copy; or, if it is blocks.log, start once with --hard-replay-blockchain, which keeps " +
+// servedRemedy is what helps where a block is damaged that is read while the node runs, or at a replay.
+const servedRemedy = "Stop the node. Restore the file from a copy; or, if it is blocks.log, start once with --hard-replay-blockchain, which keeps " +
 	"the blocks before the damage, and peers send the others"
 
 // check returns an error unless the blocks of a span are what they should be: each has the id

@@ -9,6 +9,7 @@ import (
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
+	"tarn/store/vfs/logtail"
 )
 
 // Open opens the log of a blocks directory, or prepares for one to be begun by
@@ -189,25 +190,40 @@ func (l opening) recover() (extent, error) {
 }
 
 // sound tells how far the log is whole: by the checksums of the tail's file if it
-// is of this log, by the log's own structure if not.
+// is of this log, by the log's own structure if not. Where that is no crash's doing it is an error.
 func (l opening) sound(s *source) (extent, error) {
 	m, records, ok, err := readTail(l.o.FS, l.tailPath())
 	if err != nil {
 		return extent{}, err
 	}
 	if ok {
-		e, ok, err := s.proved(m, records, l.o.doubtful()+2*maxBlockBytes)
-		if ok || err != nil {
+		e, proved, err := s.proved(m, records, l.o.doubtful()+2*maxBlockBytes)
+		if proved || err != nil {
 			return e, err
 		}
 	}
-	if s.preamble.Pruned {
-		if e, ok, err := s.soundPruned(l.o.doubtful()); ok || err != nil {
-			return e, err
-		}
+	e, err := s.structure(l.o.doubtful())
+	if err != nil || !ok || m.first != s.preamble.First || m.durable > s.size {
+		// Of what another program was writing when the machine stopped any part may be missing.
+		return e, err
 	}
-	return s.soundEnd(s.size, l.o.doubtful(), s.preamble.First, s.preamble.Pruned)
+	end := logtail.End{Path: s.path, Whole: e.end, Size: s.size, Durable: m.durable, Remedy: remedy}
+	return e, end.Judge()
 }
+
+// structure tells how far the log is whole by its own structure.
+func (s *source) structure(window int64) (extent, error) {
+	if s.preamble.Pruned {
+		if e, ok, err := s.soundPruned(window); ok || err != nil {
+			return e, err
+		}
+	}
+	return s.soundEnd(s.size, window, s.preamble.First, s.preamble.Pruned)
+}
+
+// remedy is what helps where blocks are damaged that were durable.
+const remedy = "restore the log, or start from a snapshot, or make the state again of the whole blocks with --replay-blockchain, " +
+	"or move the log's files away from blocks-dir: the chain goes on from the state, with a new log"
 
 // soundPruned believes the trailer of a pruned log if the entries before it bear it
 // out.
@@ -254,6 +270,10 @@ func (l opening) cut(s *source, e extent) error {
 	next := s.preamble.First
 	if e.blocks {
 		next = e.head.num + 1
+	}
+	if l.o.Needed != nil && next < l.o.needed() {
+		return &logtail.Damage{Path: s.path, Offset: e.end, Remedy: remedy,
+			Detail: fmt.Sprintf("block %d is not whole, and the state counts on the blocks before %d", next, l.o.needed())}
 	}
 	if err := l.setAside(s.file, e.end, s.size, next); err != nil {
 		return err

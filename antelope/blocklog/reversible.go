@@ -1,28 +1,28 @@
 package blocklog
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"io"
 	"iter"
 	"log/slog"
+	mathrand "math/rand/v2"
 	"path/filepath"
 	"slices"
 	"sync"
 
 	"tarn/antelope/types"
 	"tarn/store/vfs"
+	"tarn/store/vfs/logtail"
 )
 
 const (
 	reversibleMagic       = "tarnrevb"
 	reversibleVersion     = 2
-	reversibleUnaligned   = 1 // the version whose records follow each other without a gap
-	reversibleHeaderBytes = 16
+	reversibleUnaligned   = 1  // the version whose records follow each other without a gap
+	reversibleHeaderBytes = 16 // what older files have of it
+	reversibleHeadBytes   = reversibleHeaderBytes + 8 + 8 + 4
 	recordHeaderBytes     = 8
 	defaultCompactBytes   = 4 << 20
 	maxRecordKept         = 1 << 20 // bytes of scratch
@@ -37,6 +37,10 @@ type ReversibleOptions struct {
 	// Durable tells up to which block the log survives a power cut (Log.Durable).
 	// Blocks after it are kept, whatever Obsolete says. Nil is for no log.
 	Durable func() uint32
+	// Mend has opening go on without blocks that are damaged and may be needed: for who signs no
+	// blocks, and gets from peers what is missing. Who signs some must not: he would
+	// sign other blocks at the heights of those that he has published.
+	Mend bool
 }
 
 // Reversible is an append-only file of signed blocks in the order in which they were
@@ -54,11 +58,14 @@ type Reversible struct {
 	compact int64
 	log     *slog.Logger
 	durable func() uint32
+	mend    bool
 
 	mu       sync.Mutex
 	file     vfs.File
-	align    int64 // what the offsets of records are multiples of
-	end      int64 // where the next record begins
+	head     reversibleHead
+	mark     *logtail.Mark // of head.file: up to which offset the file is durable
+	align    int64         // what the offsets of records are multiples of
+	end      int64         // where the next record begins
 	past     pastCache
 	blocks   []reversibleBlock
 	obsolete int64 // bytes of records that are not in blocks any more
@@ -78,142 +85,32 @@ type reversibleBlock struct {
 	size   int
 }
 
-// OpenReversible opens the file or makes it, and cuts a torn end off.
+// OpenReversible opens the file or makes it, and cuts a torn end off. What is damaged and may be
+// needed is a [logtail.Damage], unless o says Mend; nothing was changed then.
 func OpenReversible(o ReversibleOptions) (*Reversible, error) {
 	fs, _, log := settleSurroundings(o.FS, nil, o.Logger)
 	dir := filepath.Join(o.Dir, ReversibleDir)
-	r := &Reversible{fs: fs, path: filepath.Join(dir, ReversibleName), compact: o.CompactBytes, log: log, durable: o.Durable}
+	r := &Reversible{fs: fs, path: filepath.Join(dir, ReversibleName), compact: o.CompactBytes, log: log, durable: o.Durable, mend: o.Mend}
 	if r.compact == 0 {
 		r.compact = defaultCompactBytes
 	}
 	if err := vfs.MkdirAll(fs, dir); err != nil {
 		return nil, fmt.Errorf("open reversible blocks: %w", err)
 	}
-	if err := r.open(); err != nil {
+	err := r.open()
+	if err == nil {
+		err = r.mark.Set(r.head.file, uint64(r.end))
+	}
+	if err != nil {
+		if r.mark != nil {
+			err = errors.Join(err, r.mark.Close())
+		}
 		if r.file != nil {
 			err = errors.Join(err, r.file.Close())
 		}
 		return nil, fmt.Errorf("open reversible blocks: %w", err)
 	}
 	return r, nil
-}
-
-func (r *Reversible) open() error {
-	exists, err := r.fs.Exists(r.path)
-	if err != nil {
-		return err
-	}
-	if !exists {
-		return r.replace(nil)
-	}
-	if r.file, err = r.fs.Open(r.path, true); err != nil {
-		return err
-	}
-	size, err := r.file.Size()
-	if err != nil {
-		return err
-	}
-	if err := r.scan(size); errors.Is(err, errNotReversible) {
-		return r.setAside(err)
-	} else if err != nil {
-		return err
-	}
-	if err := r.cutEnd(size); err != nil {
-		return err
-	}
-	if r.align != vfs.Sector {
-		return r.replace(r.blocks)
-	}
-	// Both may be in the page cache only: of a process that was killed.
-	return errors.Join(r.file.Sync(), r.fs.SyncDir(filepath.Dir(r.path)))
-}
-
-// cutEnd cuts off what follows the last record that is whole. Zeros are room that was made
-// for records, and no loss.
-func (r *Reversible) cutEnd(size int64) error {
-	if size <= r.end {
-		return nil
-	}
-	last, err := lastByte(r.file, r.path, r.end, size)
-	if err != nil {
-		return err
-	}
-	if r.cut = last - r.end; r.cut > 0 {
-		r.log.Warn("The end of the reversible blocks was torn and was cut", "bytes", r.cut, "file", r.path)
-	}
-	return r.file.Truncate(r.end)
-}
-
-// lastByte is where what is not zero ends, from an offset on.
-func lastByte(f vfs.File, path string, from, size int64) (int64, error) {
-	last, buf := from, make([]byte, 64<<10)
-	for at := from; at < size; at += int64(len(buf)) {
-		part := buf[:min(int64(len(buf)), size-at)]
-		if err := readFull(f, path, part, at); err != nil {
-			return 0, err
-		}
-		if n := len(bytes.TrimRight(part, "\x00")); n > 0 {
-			last = at + int64(n)
-		}
-	}
-	return last, nil
-}
-
-var errNotReversible = errors.New("does not begin like a file of reversible blocks")
-
-// setAside keeps a file that is something else under another name and begins anew:
-// peers have the blocks.
-func (r *Reversible) setAside(cause error) error {
-	r.log.Warn("The file of reversible blocks cannot be read. It is renamed, and a new one is begun", "error", cause, "kept", r.path+".bad")
-	if err := errors.Join(r.file.Close(), r.fs.Rename(r.path, r.path+".bad")); err != nil {
-		return err
-	}
-	r.file = nil
-	return r.replace(nil)
-}
-
-// scan lists the records up to the first that is not whole.
-func (r *Reversible) scan(size int64) error {
-	var head [reversibleHeaderBytes]byte
-	if err := readFull(r.file, r.path, head[:], 0); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return err
-	}
-	if string(head[:8]) != reversibleMagic || binary.LittleEndian.Uint32(head[12:]) != crc32.Checksum(head[:12], castagnoli) {
-		return fmt.Errorf("%s: %w", r.path, errNotReversible)
-	}
-	switch v := binary.LittleEndian.Uint32(head[8:]); v {
-	case reversibleVersion:
-		r.align = vfs.Sector
-	case reversibleUnaligned:
-		r.align = 1
-	default:
-		return fmt.Errorf("%s has version %d, supported is %d", r.path, v, reversibleVersion)
-	}
-	r.end = r.aligned(reversibleHeaderBytes)
-	in := io.NewSectionReader(r.file, 0, size)
-	buf := make([]byte, 0, 1<<16)
-	for {
-		if _, err := in.Seek(r.end, io.SeekStart); err != nil {
-			return err
-		}
-		var h [recordHeaderBytes]byte
-		if _, err := io.ReadFull(in, h[:]); err != nil {
-			return atEnd(err)
-		}
-		n := int64(binary.LittleEndian.Uint32(h[:]))
-		if n < minBlockBytes || n > maxBlockBytes || n > size-r.end-recordHeaderBytes {
-			return nil
-		}
-		buf = append(buf[:0], make([]byte, n)...)
-		if _, err := io.ReadFull(in, buf); err != nil {
-			return atEnd(err)
-		}
-		num, ok := blockNumber(buf)
-		if !ok || binary.LittleEndian.Uint32(h[4:]) != tailSum(h[:4], buf) {
-			return nil
-		}
-		r.add(num, int(n))
-	}
 }
 
 // add lists the record that ends the file.
@@ -228,13 +125,6 @@ func (r *Reversible) space(block int) int64 { return r.aligned(recordHeaderBytes
 
 // aligned is the first offset from one on at which a record may begin.
 func (r *Reversible) aligned(offset int64) int64 { return (offset + r.align - 1) / r.align * r.align }
-
-func atEnd(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil
-	}
-	return err
-}
 
 func appendReversible(b, block []byte) []byte {
 	from := len(b)
@@ -297,7 +187,11 @@ func (r *Reversible) sync() error {
 	if r.failed != nil || !r.dirty {
 		return r.failed
 	}
-	if err := r.file.Sync(); err != nil {
+	err := r.file.Sync()
+	if err == nil {
+		err = r.mark.Set(r.head.file, uint64(r.end))
+	}
+	if err != nil {
 		return r.fail("sync", err)
 	}
 	r.dirty = false
@@ -407,12 +301,8 @@ func (r *Reversible) replace(keep []reversibleBlock) (err error) {
 	if err != nil {
 		return err
 	}
-	head := append([]byte(reversibleMagic), 0, 0, 0, 0)
-	binary.LittleEndian.PutUint32(head[8:], reversibleVersion)
-	head = binary.LittleEndian.AppendUint32(head, crc32.Checksum(head, castagnoli))
-	_, err = f.WriteAt(head, 0)
 	r.align = vfs.Sector
-	end := r.aligned(int64(len(head)))
+	end := r.aligned(reversibleHeadBytes)
 	moved := make([]reversibleBlock, 0, len(keep))
 	for _, b := range keep {
 		if err != nil {
@@ -425,6 +315,10 @@ func (r *Reversible) replace(keep []reversibleBlock) (err error) {
 			moved = append(moved, reversibleBlock{b.seq, b.num, end + recordHeaderBytes, b.size})
 			end += r.space(b.size)
 		}
+	}
+	head := reversibleHead{version: reversibleVersion, file: max(1, mathrand.Uint64()), durable: end}
+	if err == nil {
+		_, err = f.WriteAt(head.append(nil), 0)
 	}
 	if err == nil {
 		err = f.Sync()
@@ -439,7 +333,7 @@ func (r *Reversible) replace(keep []reversibleBlock) (err error) {
 	if r.file != nil {
 		err = errors.Join(err, r.file.Close())
 	}
-	r.file, r.end, r.blocks, r.obsolete, r.dirty = f, end, moved, 0, false
+	r.file, r.head, r.end, r.blocks, r.obsolete, r.dirty = f, head, end, moved, 0, false
 	return err
 }
 
@@ -452,5 +346,5 @@ func (r *Reversible) Close() error {
 		return nil
 	}
 	r.failed = ErrClosed
-	return errors.Join(err, r.past.close(), r.file.Close())
+	return errors.Join(err, r.past.close(), r.mark.Close(), r.file.Close())
 }

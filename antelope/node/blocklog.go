@@ -187,7 +187,7 @@ func (b *blockLog) trim() error {
 // dropReversible forgets the blocks that are kept beside a log whose end was cut:
 // they would bring back at the next start what was cut off.
 func (b *blockLog) dropReversible() error {
-	r, err := blocklog.OpenReversible(blocklog.ReversibleOptions{Dir: b.tool.Dir, Logger: b.tool.Logger})
+	r, err := blocklog.OpenReversible(blocklog.ReversibleOptions{Dir: b.tool.Dir, Logger: b.tool.Logger, Mend: true})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -109,6 +110,7 @@ func TestDamagedFoldersAreMendedOrRefusedWithTheRemedy(t *testing.T) {
 			}
 			dir := t.TempDir()
 			o := options(dir, e)
+			o.Follower = true // who signs is refused for reversible blocks, too
 			copyFolder(t, blocks.blocks, o.BlocksDir)
 			what := fmt.Sprintf("-node.seed=%d %s %d: %s %s: ", *seedFlag, e.Kind, i, filepath.Base(blocks.blocks), filepath.Base(state.state))
 			if r.IntN(5) > 0 {
@@ -163,6 +165,52 @@ func TestDamagedFoldersAreMendedOrRefusedWithTheRemedy(t *testing.T) {
 		}
 	}
 	t.Logf("%d folders, %d refused", 2**tearsFlag, refused)
+}
+
+// A damaged reversible block stops a node that signs blocks, and no other one.
+func TestADamagedReversibleBlockStopsWhoSigns(t *testing.T) {
+	c := theChain(t)
+	o := options(t.TempDir(), engine.Options{})
+	o.Genesis = &c.genesis
+	n := mustStart(t, o)
+	for _, b := range c.blocks {
+		if err := give(n.Chain(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	head := n.Chain().Head().ID
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(o.BlocksDir, blocklog.ReversibleDir, blocklog.ReversibleName)
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := bytes.TrimRight(file, "\x00")
+	last[len(last)-20] ^= 1
+	if err := os.WriteFile(path, file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := Open(context.Background(), o); err == nil || !strings.Contains(err.Error(), path+": offset ") || !strings.Contains(err.Error(), "rename the file") {
+			t.Errorf("a node that signs: %v", err)
+		}
+	}
+	o.Follower = true
+	n = mustStart(t, o)
+	if n.Chain().Head().ID == head {
+		t.Error("the damaged block was applied")
+	}
+	c.finish(t, "without its last reversible block", n)
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path + ".bad"); err != nil {
+		t.Error(err)
+	}
+	o.Follower = false
+	mustStart(t, o).Close()
 }
 
 func TestAStateOfALostForkIsTakenBack(t *testing.T) {

@@ -140,7 +140,7 @@ func (n *Node) openLogs() (err error) {
 		durable = func() uint32 { return n.needed() - 1 }
 	}
 	n.reversible, err = blocklog.OpenReversible(blocklog.ReversibleOptions{
-		Dir: n.o.BlocksDir, FS: counted(n.o.Blocks.FS, &n.written.reversible), Durable: durable, Logger: n.o.Log,
+		Dir: n.o.BlocksDir, FS: counted(n.o.Blocks.FS, &n.written.reversible), Durable: durable, Logger: n.o.Log, Mend: n.o.Follower,
 	})
 	if err != nil {
 		return fmt.Errorf("open the reversible blocks: %w", err)

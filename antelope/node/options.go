@@ -43,6 +43,9 @@ type Options struct {
 	IntegrityHashOnStart bool
 	IntegrityHashOnStop  bool
 	ReplayOnly           bool // end when the head is reached
+	// Follower says that no blocks are signed here. Reversible blocks that are damaged come from peers
+	// again then, instead of ending the start.
+	Follower bool
 }
 
 // Validate checks the options together.

@@ -25,6 +25,7 @@ const readOnlyThreads = 3
 // names all that is wrong with them.
 func (s *settings) services(o *Options, v Version) (out Services, err error) {
 	out.Producer, err = s.producer(o)
+	o.Follower = len(out.Producer.Producers) == 0
 	network := s.network()
 	err = errors.Join(err, network.Validate())
 	out.P2P = &network

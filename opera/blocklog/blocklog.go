@@ -115,7 +115,7 @@ func (l *Log) open(o Options) (err error) {
 	logs := func(name string, first, need uint64) history.LogOptions {
 		return history.LogOptions{
 			FS: o.FS, Dir: dir(o.Dir, name), OldDir: dir(o.OldDir, name), First: first, Need: need,
-			SegmentBytes: o.SegmentBytes, Notice: history.TornTail("block", o.Notice),
+			SegmentBytes: o.SegmentBytes, Notice: o.Notice,
 		}
 	}
 	if l.own, err = openPart(logs("own", uint64(o.First), uint64(o.Need)), o, keys); err != nil {

@@ -185,7 +185,7 @@ func (h *History) openLogs(l *logs, at counted, head inter.BlockNumber) (err err
 	l.states, err = state.OpenArchive(state.ArchiveOptions{
 		Log: history.LogOptions{
 			FS: h.o.FS, Dir: h.dir("states"), OldDir: h.oldDir("states"), First: uint64(at.First), Need: uint64(head) + 1,
-			SegmentBytes: h.o.SegmentBytes, Notice: history.TornTail("block's changes", h.o.Notice),
+			SegmentBytes: h.o.SegmentBytes, Notice: h.o.Notice,
 		},
 		Index: history.IndexOptions{FS: h.o.FS, Dir: h.dir("states"), Notice: h.o.Notice},
 	})

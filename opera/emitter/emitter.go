@@ -97,6 +97,9 @@ func New(o Options) (*Emitter, error) {
 	if err != nil {
 		return nil, err
 	}
+	if j.removed.Bytes > 0 && o.Notice != nil {
+		o.Notice(fmt.Errorf("an event that was being written to the journal when the node ended is not whole: %v", j.removed))
+	}
 	now := o.Now()
 	return &Emitter{
 		o: o, journal: j, recovering: !j.id().IsZero(), index: -1,

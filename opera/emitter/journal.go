@@ -9,6 +9,7 @@ import (
 
 	"tarn/opera/inter"
 	"tarn/store/vfs"
+	"tarn/store/vfs/logtail"
 )
 
 // journal is the file of the last own events: of each its id, then the event itself, as it
@@ -32,6 +33,9 @@ type journal struct {
 	failed bool     // what the file has is not known
 	last   entry    // of the last record
 	before entry    // of the one before it
+
+	tornFrom, tornTo int64 // of a record that was being written when a crash came
+	removed          logtail.Removed
 }
 
 // openJournal reads the file, if there is one, and makes durable what it read: whoever wrote
@@ -51,7 +55,11 @@ func openJournal(files vfs.FS, path string, settle func() error) (*journal, erro
 	if err != nil {
 		return nil, fmt.Errorf("open the last own events: %w", err)
 	}
-	if err = errors.Join(j.read(f), f.Sync(), f.Close()); err != nil {
+	err = j.read(f)
+	if err == nil && j.tornTo > 0 { // the next record is written over it
+		j.removed, err = logtail.Keep(files, f, path, j.tornFrom, j.tornTo)
+	}
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return nil, fmt.Errorf("read the last own events from %s: %w", path, err)
 	}
 	if err := files.SyncDir(filepath.Dir(path)); err != nil {

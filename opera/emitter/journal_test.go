@@ -11,6 +11,7 @@ import (
 	"tarn/opera/inter"
 	"tarn/store/vfs"
 	"tarn/store/vfs/errorfs"
+	"tarn/store/vfs/logtail"
 	"tarn/store/vfs/memfs"
 	"tarn/store/vfs/recordfs"
 )
@@ -260,6 +261,70 @@ func TestADamagedJournalIsRefused(t *testing.T) {
 		if _, err := openJournal(files, "/last", nothing); (err != nil) != refused {
 			t.Errorf("a wrong byte at %d: %v", at, err)
 		}
+	}
+}
+
+// Whatever happens to the records of a journal, it is refused with file and offset, or has all events
+// but one that may have been torn, the last; that one is kept.
+func TestDamageNeverTakesEventsInSilence(t *testing.T) {
+	s := seed(t)
+	r := rand.New(rand.NewPCG(s, 9))
+	for round := range 400 {
+		whole := memfs.New()
+		j := opened(t, whole, "/last")
+		last := byte(1 + r.IntN(20))
+		where := map[byte][2]int64{}
+		for n := byte(1); n <= last; n++ {
+			write(t, j, n, r.IntN(halfBytes/6))
+			where[n] = [2]int64{j.last.from, j.last.end}
+		}
+		all, file := kept(t, whole, "/last"), bytes.Clone(whole.Blob("/last").Bytes())
+		at := headerSize + r.IntN(len(file)-headerSize)
+		length := 1 + r.IntN(min(2000, len(file)-at))
+		for i := at; i < at+length; i++ {
+			file[i] ^= byte(1 + r.IntN(255))
+		}
+		files := memfs.New()
+		files.Put("/last", memfs.NewBlob(file))
+		again, err := openJournal(files, "/last", nothing)
+		if damage := new(logtail.Damage); err != nil {
+			if !errors.As(err, &damage) || damage.Path != "/last" || damage.Remedy == "" {
+				t.Fatalf("seed %d, round %d: %v", s, round, err)
+			}
+			continue
+		}
+		var have []byte
+		for _, content := range again.kept {
+			have = append(have, idOf(content)[31])
+		}
+		// The half before the present one is not needed: the ledger has it.
+		for n, lies := range where {
+			whole := lies[1] <= int64(at) || lies[0] >= int64(at+length)
+			if half := lies[0] >= j.last.half && lies[1] <= j.last.half+j.last.size; whole && half && bytes.IndexByte(all, n) >= 0 && bytes.IndexByte(have, n) < 0 {
+				t.Fatalf("seed %d, round %d: %d bytes at %d are damaged, the journal had %d, lacks %d and has %d", s, round, length, at, all, n, have)
+			}
+		}
+	}
+}
+
+// A record that was being written is kept beside the file, and said.
+func TestATornRecordIsKept(t *testing.T) {
+	files := memfs.New()
+	j := opened(t, files, "/last")
+	write(t, j, 1, 100)
+	write(t, j, 2, 3000)
+	from, end := j.last.from, j.last.end
+	b := bytes.Clone(files.Blob("/last").Bytes())
+	clear(b[from+1024 : end]) // of its sectors the first ones came to the disk
+	files.Put("/last", memfs.NewBlob(b))
+	j = opened(t, files, "/last")
+	kept := files.Blob("/last.bad")
+	if id := j.id(); id[31] != 1 || j.removed.Offset != from || kept == nil || !bytes.Equal(kept.Bytes(), b[from:from+int64(len(kept.Bytes()))]) {
+		t.Errorf("the last is %d, removed %v", id[31], j.removed)
+	}
+	write(t, j, 2, 100)
+	if j = opened(t, files, "/last"); j.id()[31] != 2 || j.removed.Bytes != 0 {
+		t.Errorf("after one more: %v", j.removed)
 	}
 }
 

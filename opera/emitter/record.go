@@ -5,10 +5,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"iter"
 	"math"
 
 	"tarn/opera/inter"
 	"tarn/store/vfs"
+	"tarn/store/vfs/logtail"
 )
 
 // The journal's file: a header, then two halves with records, each at a multiple of a sector.
@@ -182,6 +184,7 @@ func (j *journal) readRecords(file []byte, half int64) error {
 	if err := j.isLast(file); err != nil {
 		return err
 	}
+	j.tornFrom, j.tornTo = j.torn(file)
 	id := inter.EventID(file)
 	if j.marked = id == noEvent(); !j.marked && id != j.id() {
 		// go-opera has written over the id: its event is later than the records.
@@ -205,17 +208,46 @@ func (j *journal) readHalf(file []byte, from, size int64) (all []entry) {
 	return all
 }
 
-// isLast checks that there is no record later than the last one that was read. A crash tears
-// only the last one; where one is not whole and others follow, that is damage.
+// isLast checks that there is no record later than the last one that was read. Each is durable
+// before the next is written, so a crash tears only the last one.
 func (j *journal) isLast(file []byte) error {
-	for half := int64(headerSize); half < int64(len(file)); half += j.last.size {
-		for at := half; at < half+j.last.size; at += vfs.Sector {
-			if p, ok := j.readRecord(file[at : half+j.last.size]); ok && p.sequence > j.last.sequence {
-				return fmt.Errorf("offset %d: record %d is there, and the one behind record %d is damaged", at, p.sequence, j.last.sequence)
+	later := logtail.Records{
+		Align: vfs.Sector,
+		Head:  recordHead,
+		Parse: func(head []byte) (int64, uint32, bool) {
+			length := binary.LittleEndian.Uint32(head[8:])
+			return int64(length), binary.LittleEndian.Uint32(head[12:]), binary.LittleEndian.Uint64(head) > j.last.sequence && length >= uint32(idSize)
+		},
+		Prefixes: func(_ int64, head []byte) iter.Seq[[]byte] {
+			return func(yield func([]byte) bool) {
+				yield(append(binary.LittleEndian.AppendUint64(nil, j.salt), head[:12]...))
 			}
-		}
+		},
 	}
-	return nil
+	end := logtail.End{
+		Path: j.path, Whole: j.last.end, Size: max(int64(len(file)), j.last.end+1), Durable: logtail.Unnoted,
+		Remedy: "put the file back from a copy; without one, run the node without the validator until it is at the head and has its own last event from its peers, then rename the file",
+		Behind: func(int64) (at int64, found bool, err error) { // in either half
+			for half := int64(headerSize); half < int64(len(file)) && !found && err == nil; half += j.last.size {
+				at, found, err = later.Next(bytes.NewReader(file), half-1, half+j.last.size)
+			}
+			return at, found, err
+		},
+	}
+	return end.Judge()
+}
+
+// torn returns from where to where the file has a record that was being written when a crash came.
+func (j *journal) torn(file []byte) (from, to int64) {
+	from = j.last.end
+	if from >= j.last.half+j.last.size {
+		from = 2*headerSize + j.last.size - j.last.half
+	}
+	head := file[min(from, int64(len(file))):]
+	if len(head) < recordHead || binary.LittleEndian.Uint64(head) != j.last.sequence+1 {
+		return 0, 0
+	}
+	return from, min(int64(len(file)), from+recordHead+int64(binary.LittleEndian.Uint32(head[8:])))
 }
 
 // readRecord reads the record that some bytes begin with.

@@ -50,7 +50,7 @@ const indexBytes = 4 << 20
 // Open opens the log, or makes one.
 func Open(o Options) (*Log, error) {
 	log, err := history.OpenLog(history.LogOptions{
-		FS: o.FS, Dir: o.Dir, OldDir: o.OldDir, Need: o.Need, SegmentBytes: o.SegmentBytes, Notice: history.TornTail("event", o.Notice),
+		FS: o.FS, Dir: o.Dir, OldDir: o.OldDir, Need: o.Need, SegmentBytes: o.SegmentBytes, Notice: o.Notice,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open the log of events: %w", err)

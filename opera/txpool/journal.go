@@ -1,11 +1,9 @@
 package txpool
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -14,14 +12,16 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
 
-	"tarn/opera/inter"
 	"tarn/store/vfs"
+	"tarn/store/vfs/logtail"
 )
 
 // The journal is a file of transactions, one after the other as RLP, as go-opera's is. What
 // is written lives through a kill at once, and through a power cut two seconds later. What
-// does not wait any more by then is in a block, and has no sync of its own. A tail that is torn
-// or garbage is left out by the next start.
+// does not wait any more by then is in a block, and has no sync of its own. The format has no
+// checksum: what is no transaction by its encoding is left out by the next start, and kept beside the file, and
+// whole ones behind it come back. One that is damaged and still a transaction is another one, whose
+// sender has no money: the pool refuses it, and the start says so.
 
 // journal is the open file. Any goroutine may use it.
 type journal struct {
@@ -47,70 +47,81 @@ func (p *Pool) restore() {
 		p.o.Warn(fmt.Errorf("local transactions are not kept: %w", err))
 		return
 	}
-	read, err := j.load(func(txs types.Transactions) { p.addLocals(txs) })
+	var refused error
+	none := 0
+	err := j.load(func(txs types.Transactions) {
+		for i, err := range p.addLocals(txs) {
+			if err != nil && !slices.ContainsFunc(expected, func(e error) bool { return errors.Is(err, e) }) {
+				none++
+				refused = fmt.Errorf("transaction %v of the journal of transactions %s is refused: %w", txs[i].Hash(), j.path, err)
+			}
+		}
+	}, p.o.Warn)
+	if none > 0 {
+		p.o.Warn(fmt.Errorf("%d transactions of the journal do not come back, the last one because: %w", none, refused))
+	}
 	if err != nil {
-		p.o.Warn(fmt.Errorf("what is in the journal of transactions %s after %d of them is lost: %w", j.path, read, err))
+		p.o.Warn(fmt.Errorf("local transactions are not kept until the next start, and those of the journal %s are not all there: %w", j.path, err))
+		return
 	}
 	p.journal = j
 	p.rejournal()
 }
 
-// load gives what is in the file to add, in parts, and returns how many transactions there
-// are before its end or the first that cannot be read.
-func (j *journal) load(add func(types.Transactions)) (read int, err error) {
+// expected are the errors with which the pool refuses a transaction whose time has passed.
+var expected = []error{ErrNonceTooLow, ErrAlreadyKnown}
+
+// load gives what is in the file to add, in parts. Where there is no transaction it says so, keeps
+// the file from there on, and goes on with the next one. An error is one of the disk: then the file must
+// not be written anew.
+func (j *journal) load(add func(types.Transactions), warn func(error)) error {
 	if there, err := j.fs.Exists(j.path); err != nil || !there {
-		return 0, err
+		return err
 	}
 	f, err := j.fs.Open(j.path, false)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	size, err := f.Size()
-	if err != nil {
-		return 0, errors.Join(err, f.Close())
+	if err == nil {
+		err = j.read(&scanner{file: f, size: size, budget: searchRatio * (size + most)}, add, warn)
 	}
-	stream := rlp.NewStream(bufio.NewReader(io.NewSectionReader(f, 0, size)), uint64(size))
+	return errors.Join(err, f.Close())
+}
+
+// read does the work of load.
+func (j *journal) read(s *scanner, add func(types.Transactions), warn func(error)) error {
 	const part = 1024
 	var txs types.Transactions
-	for err == nil {
-		var tx *types.Transaction
-		if tx, err = decode(stream); err == nil {
+	read, kept := 0, false
+	for at := int64(0); at < s.size; {
+		tx, end, err := s.transaction(at)
+		if err != nil {
+			return err
+		}
+		if tx == nil {
+			if end, err = s.next(at); err != nil {
+				return err
+			}
+			lost := fmt.Errorf("the journal of transactions has %d bytes that are no transaction behind %d transactions: %s: offset %d", end-at, read, j.path, at)
+			if !kept {
+				removed, err := logtail.Keep(j.fs, s.file, j.path, at, s.size)
+				if err != nil {
+					return errors.Join(lost, err)
+				}
+				kept, lost = true, fmt.Errorf("%w; the file from there on is kept in %s", lost, removed.Kept)
+			}
+			warn(lost)
+		} else {
 			read++
 			txs = append(txs, tx)
 		}
-		if len(txs) == part || err != nil && len(txs) > 0 {
+		if at = end; len(txs) == part || at >= s.size && len(txs) > 0 {
 			add(txs)
 			txs = nil
 		}
 	}
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return read, errors.Join(err, f.Close())
-}
-
-var errNoTx = errors.New("this is no transaction")
-
-// decode reads one transaction, whose size is looked at before there is memory for it.
-func decode(s *rlp.Stream) (*types.Transaction, error) {
-	_, size, err := s.Kind()
-	if err != nil {
-		return nil, err
-	}
-	if size > most {
-		return nil, errNoTx
-	}
-	tx := new(types.Transaction)
-	if err := s.Decode(tx); err != nil {
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF // only before one the file is at its end
-		}
-		return nil, err
-	}
-	if !inter.Supported(tx) {
-		return nil, errNoTx
-	}
-	return tx, nil
+	return nil
 }
 
 // encode returns transactions as they stand in the file.

@@ -11,6 +11,7 @@ import (
 	"tarn/antelope/tracelog/wire"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
+	"tarn/store/vfs/logtail"
 )
 
 // Chain is what the files are compared with: a chain that goes on after its head, which is
@@ -86,7 +87,7 @@ func (l recovery) begin(c Chain) error {
 // cut takes off what follows the mark.
 func (l recovery) cut(m *mark) error {
 	for _, number := range l.Slices() {
-		if _, err := l.cutSlice(m, number); err != nil {
+		if _, err := l.cutSlice(m, number, false); err != nil {
 			return err
 		}
 	}
@@ -101,7 +102,7 @@ func (l recovery) cutUnsure(m *mark) error {
 		if number >= m.open {
 			continue
 		}
-		n, err := l.cutSlice(m, number)
+		n, err := l.cutSlice(m, number, true)
 		if err != nil {
 			return err
 		}
@@ -114,8 +115,9 @@ func (l recovery) cutUnsure(m *mark) error {
 	return nil
 }
 
-// cutSlice takes off what of a slice follows the mark, and tells how much that was.
-func (l recovery) cutSlice(m *mark, number uint32) (bytes int64, err error) {
+// cutSlice takes off what of a slice follows the mark, and tells how much that was. It is kept beside
+// the files unless the chain tells it again.
+func (l recovery) cutSlice(m *mark, number uint32, keep bool) (bytes int64, err error) {
 	want, named := m.find(number)
 	if !named && number < m.end {
 		return 0, nil
@@ -126,11 +128,17 @@ func (l recovery) cutSlice(m *mark, number uint32) (bytes int64, err error) {
 	}
 	if !named {
 		is, err := l.sizesOf(number)
+		if err == nil && keep {
+			err = l.keepSlice(is)
+		}
+		if err != nil {
+			return 0, err
+		}
 		l.names = true
 		return is.traces + is.index + is.ids, errors.Join(err, l.removeFiles(number))
 	}
 	for i, prefix := range prefixes {
-		n, err := l.cutFile(l.path(prefix, number, logSuffix), want.of()[i])
+		n, err := l.cutFile(l.path(prefix, number, logSuffix), want.of()[i], keep)
 		if err != nil {
 			return 0, err
 		}
@@ -156,8 +164,29 @@ func (d *directory) sizesOf(number uint32) (sizes, error) {
 	return sizes{number, is[0], is[1], is[2]}, nil
 }
 
-// cutFile makes a file end after so many bytes, and tells how many it had more.
-func (d *directory) cutFile(path string, size int64) (more int64, err error) {
+// keepSlice keeps the files of a slice, which are about to be removed, of these sizes.
+func (d *directory) keepSlice(is sizes) error {
+	for i, prefix := range prefixes {
+		size, path := is.of()[i], d.path(prefix, is.number, logSuffix)
+		if size == 0 {
+			continue
+		}
+		f, err := d.fs.Open(path, false)
+		if err != nil {
+			return err
+		}
+		removed, err := logtail.Keep(d.fs, f, path, 0, size)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+		d.o.Logger.Warn("Traces are taken out of the history", "file", path, "offset", 0, "bytes", size, "kept", removed.Kept)
+	}
+	return nil
+}
+
+// cutFile makes a file end after so many bytes, and tells how many it had more. They are kept
+// beside it if nobody tells them again.
+func (d *directory) cutFile(path string, size int64, keep bool) (more int64, err error) {
 	f, err := d.fs.Open(path, true)
 	if errors.Is(err, fs.ErrNotExist) {
 		if size > 0 {
@@ -173,8 +202,17 @@ func (d *directory) cutFile(path string, size int64) (more int64, err error) {
 		err = fmt.Errorf("%w: %s has %d bytes, and had %d. Restore it, or move all files of the folder away", ErrCorrupt, path, is, size)
 	}
 	if err == nil && is > size {
-		d.o.Logger.Info("Traces that were not saved are cut off; their blocks come again", "file", path, "bytes", is-size)
-		if err = f.Truncate(size); err == nil {
+		if keep {
+			var removed logtail.Removed
+			removed, err = logtail.Cut(d.fs, f, path, size, is)
+			if err == nil {
+				d.o.Logger.Warn("Traces at the end of a file are cut off", "file", path, "offset", size, "bytes", is-size, "kept", removed.Kept)
+			}
+		} else {
+			d.o.Logger.Info("Traces that were not saved are cut off; their blocks come again", "file", path, "bytes", is-size)
+			err = f.Truncate(size)
+		}
+		if err == nil {
 			err = f.Sync() // a later mark may tell nothing of this file but that it is durable
 		}
 	}
@@ -249,7 +287,7 @@ func (d *directory) mendSlice(number uint32) error {
 	}
 	// The index goes after the traces: what it tells too much of is found again after a crash.
 	for i, size := range [...]int64{end, whole, ids} {
-		if _, err := d.cutFile(d.path(prefixes[i], number, logSuffix), size); err != nil {
+		if _, err := d.cutFile(d.path(prefixes[i], number, logSuffix), size, true); err != nil {
 			return err
 		}
 	}

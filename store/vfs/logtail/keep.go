@@ -29,8 +29,9 @@ func (r Removed) String() string {
 	return fmt.Sprintf("took %d bytes out of %s at offset %d; they are kept in %s", r.Bytes, r.Path, r.Offset, r.Kept)
 }
 
-// freeName is the first name under which nothing is kept yet.
-func freeName(files vfs.FS, path string) (string, error) {
+// names are the last name under which something of a file is kept, empty if nothing is, and the
+// first that is free.
+func names(files vfs.FS, path string) (last, free string, err error) {
 	for n := 1; ; n++ {
 		name := path + KeptSuffix
 		if n > 1 {
@@ -38,36 +39,69 @@ func freeName(files vfs.FS, path string) (string, error) {
 		}
 		there, err := files.Exists(name)
 		if err != nil || !there {
-			return name, err
+			return last, name, err
 		}
+		last = name
 	}
 }
 
 // Keep copies a range of a file to a file of its own beside it, durably. What has nothing but
-// zeros is not kept.
+// zeros is not kept, and what is kept already, by a start that was ended before its cut, is not kept twice.
 func Keep(files vfs.FS, f vfs.File, path string, from, to int64) (Removed, error) {
 	r := Removed{Path: path, Offset: from, Bytes: to - from}
 	empty, err := zeros(f, from, to)
 	if err != nil || empty {
 		return r, err
 	}
-	name, err := freeName(files, path)
+	last, free, err := names(files, path)
+	if err == nil && last != "" {
+		var same bool
+		if same, err = has(files, last, f, from, to); same && err == nil {
+			r.Kept = last
+			// It may have been made by a process that was killed before it synced the name.
+			return r, files.SyncDir(filepath.Dir(path))
+		}
+	}
 	if err != nil {
 		return r, err
 	}
-	err = vfs.CopyRange(files, f, from, to, name)
-	if err == nil {
-		err = files.SyncDir(filepath.Dir(name))
+	part := free + vfs.NewSuffix
+	if err = vfs.CopyRange(files, f, from, to, part); err == nil {
+		err = vfs.RenameDurably(files, part, free)
 	}
 	if err != nil {
-		// Else each start on a full disk would leave one.
-		if gone := files.Remove(name); !errors.Is(gone, fs.ErrNotExist) {
+		// Else it takes room on a full disk.
+		if gone := files.Remove(part); !errors.Is(gone, fs.ErrNotExist) {
 			err = errors.Join(err, gone)
 		}
 		return r, fmt.Errorf("keep the %d bytes of %s at offset %d: %w", to-from, path, from, err)
 	}
-	r.Kept = name
+	r.Kept = free
 	return r, nil
+}
+
+// has tells whether a file has the bytes of a range of another, and no others.
+func has(files vfs.FS, path string, f vfs.File, from, to int64) (same bool, err error) {
+	kept, err := files.Open(path, false)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, kept.Close()) }()
+	size, err := kept.Size()
+	if err != nil || size != to-from {
+		return false, err
+	}
+	a, b := make([]byte, 64<<10), make([]byte, 64<<10)
+	for at := int64(0); at < size; at += int64(len(a)) {
+		n := min(int64(len(a)), size-at)
+		if err := errors.Join(vfs.ReadFull(kept, a[:n], at), vfs.ReadFull(f, b[:n], from+at)); err != nil {
+			return false, fmt.Errorf("compare %s: %w", path, err)
+		}
+		if !bytes.Equal(a[:n], b[:n]) {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // Cut keeps what a file has from an offset on beside it, durably, and then makes the file end
@@ -85,7 +119,7 @@ func Cut(files vfs.FS, f vfs.File, path string, from, size int64) (Removed, erro
 
 // SetAside gives a file, which nobody has open, a name under which it is kept, durably.
 func SetAside(files vfs.FS, path string) (kept string, err error) {
-	if kept, err = freeName(files, path); err != nil {
+	if _, kept, err = names(files, path); err != nil {
 		return "", err
 	}
 	if err := vfs.RenameDurably(files, path, kept); err != nil {

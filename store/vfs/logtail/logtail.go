@@ -31,14 +31,14 @@ type Damage struct {
 	Path   string
 	Offset int64  // where the first record begins that is not whole
 	Detail string // what is wrong there, and how that is known
-	Remedy string // what an operator may do, a sentence without its full stop
+	Remedy string // what an operator may do, without a full stop
 }
 
 func (d *Damage) Error() string {
 	if d.Remedy == "" {
 		return fmt.Sprintf("%s: offset %d: %s", d.Path, d.Offset, d.Detail)
 	}
-	return fmt.Sprintf("%s: offset %d: %s. %s", d.Path, d.Offset, d.Detail, d.Remedy)
+	return fmt.Sprintf("%s: offset %d: %s; %s", d.Path, d.Offset, d.Detail, d.Remedy)
 }
 
 // Unnoted is the place up to which a log is durable that notes no such place.
@@ -56,6 +56,9 @@ type End struct {
 	Durable int64
 	// Behind finds a whole record that begins behind an offset. It is asked only where Durable is Unnoted.
 	Behind func(offset int64) (at int64, found bool, err error)
+	// Noted says, for the error, up to what the file was durable, where that is not an offset: "entries
+	// up to 17 were durable". Durable is then any offset behind Whole.
+	Noted string
 	// Remedy is what an operator may do if this is damage.
 	Remedy string
 }
@@ -64,14 +67,18 @@ type End struct {
 // or there is nothing. It returns a [Damage] if no crash can have, and another error if the file cannot be read.
 func (e *End) Judge() error {
 	damage := &Damage{Path: e.Path, Offset: e.Whole, Remedy: e.Remedy}
+	noted := e.Noted
+	if noted == "" {
+		noted = fmt.Sprintf("it was durable up to offset %d", e.Durable)
+	}
 	switch {
 	case e.Whole >= e.Size && e.Whole >= e.Durable:
 		return nil
 	case e.Whole >= e.Size:
-		damage.Detail = fmt.Sprintf("the file ends here, and was durable up to %d", e.Durable)
+		damage.Detail = "the file ends here, and " + noted
 		return damage
 	case e.Whole < e.Durable:
-		damage.Detail = fmt.Sprintf("a record is damaged: the file was durable up to %d", e.Durable)
+		damage.Detail = "a record is damaged, and no crash has torn it: " + noted
 		return damage
 	case e.Durable != Unnoted:
 		return nil
@@ -80,6 +87,6 @@ func (e *End) Judge() error {
 	if err != nil || !found {
 		return err
 	}
-	damage.Detail = fmt.Sprintf("a record is damaged: a whole one follows at %d", at)
+	damage.Detail = fmt.Sprintf("a record is damaged, and no crash has torn it: a whole one follows at offset %d", at)
 	return damage
 }

@@ -10,7 +10,6 @@ import (
 
 const (
 	markMagic = "tarnmark"
-	markUsed  = 8 + 8 + 8 + 8 + 4 // magic, count, log, end, checksum
 	markSize  = 2 * vfs.Sector
 )
 
@@ -20,16 +19,18 @@ type Noted struct {
 	There bool
 	// Known tells whether it can be read. A power cut may tear both of its halves.
 	Known bool
-	Log   uint64 // which file the mark is of; its owner chooses
-	End   uint64 // up to where it is durable, in the owner's measure
+	// Torn tells whether one of its halves cannot be read, which is no loss.
+	Torn bool
+	Log  uint64 // which file the mark is of; its owner chooses
+	End  uint64 // up to where it is durable, in the owner's measure
 }
 
 // Mark is a file beside a log that says how far the log is durable. It is written after each sync of
 // the log, and not synced itself: after the end of a process it says all, after a power cut
 // perhaps less, and never more. One goroutine at a time may use it.
 //
-// It has two sectors, written in turn, each with magic, count, log, end, and CRC-32C; the higher
-// count is right.
+// It has two sectors, written in turn, each with magic, count, log, end, zeros and CRC-32C; the
+// higher count is right.
 type Mark struct {
 	files vfs.FS
 	path  string
@@ -49,14 +50,15 @@ func OpenMark(files vfs.FS, path string) (*Mark, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	m.said.There = true
-	for ; len(b) >= markUsed; b = b[min(len(b), vfs.Sector):] {
+	m.said = Noted{There: true, Torn: len(b) < markSize}
+	for ; len(b) >= vfs.Sector; b = b[vfs.Sector:] {
 		count := binary.LittleEndian.Uint64(b[8:])
-		if string(b[:8]) != markMagic || checksum(b[:markUsed-4]) != binary.LittleEndian.Uint32(b[markUsed-4:]) || count < m.count {
-			continue
+		if string(b[:8]) != markMagic || checksum(b[:vfs.Sector-4]) != binary.LittleEndian.Uint32(b[vfs.Sector-4:]) {
+			m.said.Torn = true
+		} else if count >= m.count {
+			m.count, m.said.Known = count, true
+			m.said.Log, m.said.End = binary.LittleEndian.Uint64(b[16:]), binary.LittleEndian.Uint64(b[24:])
 		}
-		m.count = count
-		m.said = Noted{There: true, Known: true, Log: binary.LittleEndian.Uint64(b[16:]), End: binary.LittleEndian.Uint64(b[24:])}
 	}
 	return m, nil
 }
@@ -79,7 +81,7 @@ func (m *Mark) Set(log, end uint64) error {
 	if _, err := m.file.WriteAt(slot(m.count, log, end), int64(m.count%2)*vfs.Sector); err != nil {
 		return fmt.Errorf("write %s: %w", m.path, err)
 	}
-	m.said = Noted{There: true, Known: true, Log: log, End: end}
+	m.said = Noted{There: true, Known: true, Torn: m.said.Torn, Log: log, End: end}
 	return nil
 }
 
@@ -131,10 +133,10 @@ func (m *Mark) open() (err error) {
 
 // slot is one sector of a mark.
 func slot(count, log, end uint64) []byte {
-	b := append(make([]byte, 0, vfs.Sector), markMagic...)
+	b := append(make([]byte, 0, vfs.Sector), markMagic...) // what is appended to is zero
 	for _, n := range []uint64{count, log, end} {
 		b = binary.LittleEndian.AppendUint64(b, n)
 	}
-	b = binary.LittleEndian.AppendUint32(b, checksum(b))
-	return b[:vfs.Sector]
+	b = b[:vfs.Sector-4]
+	return binary.LittleEndian.AppendUint32(b, checksum(b))
 }

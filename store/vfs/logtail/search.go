@@ -8,8 +8,8 @@ import (
 	"tarn/store/vfs"
 )
 
-// Records are those of a log whose records have a head of fixed size, then their content, and in the
-// head a CRC-32C of something and the content.
+// Records are those of one file of a log whose records have a head of fixed size, then their content, and
+// in the head a CRC-32C of something and the content. One goroutine at a time may use them.
 type Records struct {
 	// Align is what the offsets of records are multiples of; 0 is 1.
 	Align int64
@@ -20,6 +20,8 @@ type Records struct {
 	Parse func(head []byte) (content int64, sum uint32, ok bool)
 	// Prefixes are what the checksum of a record at an offset may cover before the content.
 	Prefixes func(offset int64, head []byte) iter.Seq[[]byte]
+
+	sums *sums // what a search before has found out of the file
 }
 
 // windowBytes is how much of a file is looked through at once.
@@ -27,10 +29,13 @@ const windowBytes = 256 << 10
 
 // Next finds the first whole record that begins behind an offset and ends before another one. It
 // takes time that grows as the bytes between them do, however long the records seem to be that
-// begin there, and 2 MiB of memory for each GiB.
+// begin there, and 2 MiB of memory for each GiB. The file must be the same each time, and unchanged; searches
+// one behind the other take no more time than one.
 func (r *Records) Next(file io.ReaderAt, from, end int64) (at int64, found bool, err error) {
 	align := max(r.Align, 1)
-	s := &sums{file: file, from: from, shifts: newShifts()}
+	if r.sums == nil || from < r.sums.from {
+		r.sums = &sums{file: file, from: from, shifts: newShifts()}
+	}
 	buf := make([]byte, min(windowBytes, max(0, end-from)))
 	for at := (from/align + 1) * align; at+r.Head <= end; {
 		window := buf[:min(int64(len(buf)), end-at)]
@@ -44,7 +49,7 @@ func (r *Records) Next(file io.ReaderAt, from, end int64) (at int64, found bool,
 			if !ok || content < 0 || content > end-at-i-r.Head {
 				continue
 			}
-			if ok, err := r.whole(s, at+i, head, content, sum); err != nil || ok {
+			if ok, err := r.whole(at+i, head, content, sum); err != nil || ok {
 				return at + i, ok, err
 			}
 		}
@@ -54,7 +59,8 @@ func (r *Records) Next(file io.ReaderAt, from, end int64) (at int64, found bool,
 }
 
 // whole tells whether a record is.
-func (r *Records) whole(s *sums, at int64, head []byte, content int64, sum uint32) (bool, error) {
+func (r *Records) whole(at int64, head []byte, content int64, sum uint32) (bool, error) {
+	s := r.sums
 	have, err := s.of(at+r.Head, at+r.Head+content)
 	if err != nil {
 		return false, fmt.Errorf("look for a whole record at %d: %w", at, err)
