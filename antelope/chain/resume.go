@@ -105,8 +105,8 @@ func (r *resumption) rewind() error {
 		same, err := r.logs.has(r.head.HeaderState)
 		if err == nil && !same {
 			err = exception.New(exception.BlockLog, "block %d of the block log (%s) is not the %s of the state, which cannot go back further. "+
-				"The log belongs to another state, or that block of it is damaged: restore the log that belongs to the state; or, if that is not to be had, "+
-				"start with --hard-replay-blockchain, which makes the state again from the blocks before, and peers send the others",
+				"If that block is damaged, restore the log from a copy, or start with --hard-replay-blockchain. If the log is of another state, "+
+				"restore the log that belongs to the state, or make the state again with --replay-blockchain",
 				r.head.BlockNum, r.logs.blocks.Where(r.head.BlockNum), r.head.ID)
 		}
 		if err != nil {
