@@ -67,6 +67,67 @@ func BenchmarkRead(b *testing.B) {
 	})
 }
 
+// BenchmarkServe is what peers, clients of state history and get_block cost a log, by how large
+// blocks are: each block again and again, and all of them one after the other by a log that was just
+// opened.
+func BenchmarkServe(b *testing.B) {
+	for _, size := range []int{0, 4000, 100_000} {
+		c := newChain(rand.New(rand.NewPCG(1, 1)), 2)
+		n := uint32(2000)
+		if size > 10_000 {
+			n = 200
+		}
+		o := Options{Dir: b.TempDir()}
+		l := mustOpen(b, o)
+		must(b, l.Reset(testChainID, 2))
+		for range n {
+			s := c.next(size)
+			must(b, l.Append(s.num, s.id, s.data))
+		}
+		must(b, l.Close())
+		serve := func(name string, read func(l *Log, num uint32) error) {
+			b.Run(fmt.Sprintf("%s/size=%d/again", name, size), func(b *testing.B) {
+				l := mustOpen(b, o)
+				defer l.Close()
+				for num := range n {
+					must(b, read(l, 2+num))
+				}
+				i := uint32(0)
+				for b.Loop() {
+					must(b, read(l, 2+i%n))
+					i++
+				}
+			})
+			b.Run(fmt.Sprintf("%s/size=%d/first", name, size), func(b *testing.B) {
+				for b.Loop() {
+					b.StopTimer()
+					l := mustOpen(b, o)
+					b.StartTimer()
+					for num := range n {
+						must(b, read(l, 2+num))
+					}
+					b.StopTimer()
+					must(b, l.Close())
+					b.StartTimer()
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/block")
+			})
+		}
+		serve("raw", func(l *Log, num uint32) error {
+			_, err := l.ReadRaw(num)
+			return err
+		})
+		serve("block", func(l *Log, num uint32) error {
+			_, err := l.Read(num)
+			return err
+		})
+		serve("header", func(l *Log, num uint32) error {
+			_, err := l.ReadHeader(num)
+			return err
+		})
+	}
+}
+
 func BenchmarkReversible(b *testing.B) {
 	blocks := benchBlocks(500)
 	r, err := OpenReversible(ReversibleOptions{Dir: b.TempDir()})

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tarn/antelope/consensus"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 	"tarn/store/vfs/memfs"
@@ -80,6 +81,11 @@ func (c *chain) next(size int) sample {
 		b.Transactions = append(b.Transactions, r)
 		size -= n
 	}
+	leaves := make([]types.Checksum256, len(b.Transactions))
+	for i := range leaves {
+		leaves[i] = b.Transactions[i].Digest()
+	}
+	b.TransactionMRoot = consensus.MerkleRoot(leaves)
 	data := b.Append(nil)
 	c.last = sample{b.BlockNum(), b.ID(), data}
 	return c.last

@@ -3,6 +3,7 @@ package blocklog
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"path/filepath"
 	"sync"
 
@@ -25,6 +26,8 @@ type Log struct {
 	marked tailMark
 	dirty  int64 // bytes written to the working log and not known durable
 	punch  int64 // up to here the working log's blocks were given back
+
+	sums sums // of blocks that need not be checked
 
 	// mu guards what follows. It is never held over a write or sync.
 	mu       sync.RWMutex
@@ -118,8 +121,12 @@ func (l *Log) Version() uint32 {
 // follow the head's. After an error nothing is appended any more, unless the error
 // is of the block itself (block_log_append_fail).
 func (l *Log) Append(num uint32, id types.Checksum256, block []byte) error {
+	sum := crc32.Checksum(block, castagnoli)
 	l.mu.Lock()
 	err := l.accept(num, id, block)
+	if err == nil && l.mode != empty {
+		l.sums.set(num, sum)
+	}
 	busy := l.waiting > waitingMax
 	full := l.waiting > l.o.BufferBytes
 	l.mu.Unlock()

@@ -430,6 +430,7 @@ func (l *Log) begin(p Preamble) error {
 	old := l.work
 	l.work, l.end, l.first, l.written = seg, seg.start, p.First, p.First-1
 	l.pending, l.waiting, l.head, l.blocks = nil, 0, link{}, false
+	l.sums.forget()
 	l.mu.Unlock()
 	l.punch = 0
 	if old != nil {

@@ -253,6 +253,7 @@ func (l *Log) truncate(last uint32) error {
 	end := list[0]
 	l.mu.Lock()
 	l.end, l.written = end, last
+	l.sums.forget()
 	l.mu.Unlock()
 	if err := l.headAt(last); err != nil {
 		return err

@@ -7,10 +7,14 @@ import (
 	"tarn/antelope/types"
 )
 
-// ReadRaw returns a packed block. It wraps [ErrNotFound] if the log does not have it.
-// The bytes must not be changed; they stay as they are.
+// ReadRaw returns a packed block. It wraps [ErrNotFound] if the log does not have it. A block
+// that is not the one that the next block and its own header name is an error, a
+// [logtail.Damage]. The bytes must not be changed; they stay as they are.
 func (l *Log) ReadRaw(num uint32) ([]byte, error) {
 	sp, err := l.span(num, num, 0)
+	if err == nil {
+		err = l.check(&sp)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +57,18 @@ func (l *Log) Position(num uint32) (offset uint64, ok bool, err error) {
 	return uint64(sp.positions[0]), true, nil
 }
 
+// Where says in which file a block is, and at which offset, for a message.
+func (l *Log) Where(num uint32) string {
+	sp, err := l.span(num, num, 0)
+	switch {
+	case err != nil:
+		return err.Error()
+	case sp.path == "":
+		return "in memory"
+	}
+	return fmt.Sprintf("offset %d of %s", sp.positions[0], sp.path)
+}
+
 // span reads blocks from num on that lie in one file, to at most last, about limit
 // bytes of them but at least one.
 func (l *Log) span(num, last uint32, limit int64) (span, error) {
@@ -78,7 +94,7 @@ func (l *Log) span(num, last uint32, limit int64) (span, error) {
 		seg, end, highest := l.work, l.end, l.written
 		seg.mu.RLock()
 		l.mu.RUnlock()
-		sp, err := seg.read(num, min(last, highest), highest, end, limit)
+		sp, err := l.readMended(seg, num, min(last, highest), highest, end, limit)
 		seg.mu.RUnlock()
 		if num < l.First() {
 			return span{}, missing(num) // pruned meanwhile: what was read may be a hole
@@ -108,7 +124,7 @@ func (l *Log) spanRetained(r retainedLog, num, last uint32, limit int64) (span, 
 	if o.seg.closed {
 		return span{}, missing(num)
 	}
-	return o.seg.read(num, min(last, r.last), r.last, o.end, limit)
+	return l.readMended(o.seg, num, min(last, r.last), r.last, o.end, limit)
 }
 
 func missing(num uint32) error { return fmt.Errorf("block %d: %w", num, ErrNotFound) }
@@ -156,6 +172,9 @@ func (b *Blocks) read(ctx context.Context, l *Log, from, to uint32) {
 	defer close(b.pieces)
 	for num := int64(from); num <= int64(to); {
 		sp, err := l.span(uint32(num), to, aheadBytes)
+		if err == nil {
+			err = l.check(&sp)
+		}
 		if err == nil {
 			err = ctx.Err()
 		}

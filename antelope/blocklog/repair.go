@@ -152,6 +152,7 @@ const validateBytes = 8 << 20
 // run goes on to a number, the end, or the first block that is damaged.
 func (v *validator) run(last uint32) (extent, error) {
 	e := extent{end: v.start}
+	before := e // the block that e ends with
 	for e.end < v.size && (!e.blocks || e.head.num < last) {
 		if !e.blocks && v.preamble.First > last {
 			break
@@ -171,9 +172,11 @@ func (v *validator) run(last uint32) (extent, error) {
 			v.reason = fmt.Errorf("block %d follows block %d", l.num, expected-1)
 			return e, nil
 		case e.blocks && l.previous != e.head.id:
+			// One of the two is not what was written. Neither stays.
 			v.reason = fmt.Errorf("block %d does not link back to previous block", l.num)
-			return e, nil
+			return before, nil
 		}
+		before = e
 		e = extent{end: e.end + size, head: l, position: e.end, blocks: true}
 		v.surface.at(uint64(e.end))
 	}
@@ -203,6 +206,10 @@ func (v *validator) entry(at int64) (link, int64, error) {
 		}
 		if err != nil {
 			v.reason = fmt.Errorf("entry at offset %d of %s: %w", at, v.path, err)
+			return link{}, 0, nil
+		}
+		if err := named(&block); err != nil {
+			v.reason = fmt.Errorf("entry at offset %d of %s: block %d: %w", at, v.path, block.BlockNum(), err)
 			return link{}, 0, nil
 		}
 		return linkOf(&block.BlockHeader), int64(r.Offset()), nil

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 
 	"tarn/store/vfs"
@@ -52,7 +53,13 @@ func (s *segment) close() error {
 // positions returns where blocks from num on begin, n of them.
 func (s *segment) positions(num uint32, n int) ([]int64, error) {
 	b := make([]byte, n*positionBytes)
-	if err := readFull(s.index, indexPath(s.base), b, int64(num-s.preamble.First)*positionBytes); err != nil {
+	if err := readFull(s.index, indexPath(s.base), b, int64(num-s.preamble.First)*positionBytes); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		size, e := s.index.Size()
+		if e != nil {
+			return nil, errors.Join(err, e)
+		}
+		return nil, disagree(max(num, s.preamble.First+uint32(size/positionBytes)), s)
+	} else if err != nil {
 		return nil, err
 	}
 	list := make([]int64, n)
@@ -82,6 +89,8 @@ type span struct {
 	first     uint32
 	positions []int64 // of each block, and the end of the last
 	data      []byte  // from the first position to the end
+	next      []byte  // how the next block begins, if it is in the same file
+	path      string  // of the file; empty if the block is in memory
 }
 
 // read reads blocks from num to at most last, as many as fit into limit bytes but
@@ -105,21 +114,28 @@ func (s *segment) read(num, last, highest uint32, end int64, limit int64) (span,
 	}
 	list = list[:n+1]
 	for i := range n {
-		if list[i] < s.start || list[i+1]-list[i] < minBlockBytes+positionBytes || list[i+1]-list[i] > maxBlockBytes+positionBytes {
-			return span{}, disagree(num+uint32(i), list[i], logPath(s.base))
+		if list[i] < s.start || list[i+1] > end || list[i+1]-list[i] < minBlockBytes+positionBytes || list[i+1]-list[i] > maxBlockBytes+positionBytes {
+			return span{}, s.misplaced(num+uint32(i), highest, list[i], end)
 		}
 	}
-	data := make([]byte, list[n]-list[0])
+	all, size := list[n]-list[0], list[n]-list[0]
+	if end-list[n] >= minBlockBytes {
+		all += linkBytes
+	}
+	data := make([]byte, all)
 	if err := readFull(s.log, logPath(s.base), data, list[0]); err != nil {
 		return span{}, err
 	}
-	sp := span{first: num, positions: list, data: data}
+	sp := span{first: num, positions: list, data: data[:size], path: logPath(s.base)}
+	if all > size {
+		sp.next = data[size:]
+	}
 	for i := range n {
 		b := sp.block(i)
 		is, _ := blockNumber(b)
 		at := binary.LittleEndian.Uint64(data[list[i+1]-list[0]-positionBytes:])
 		if at != uint64(list[i]) || is != num+uint32(i) {
-			return span{}, disagree(num+uint32(i), list[i], logPath(s.base))
+			return span{}, s.misplaced(num+uint32(i), highest, list[i], end)
 		}
 	}
 	return sp, nil
@@ -129,8 +145,4 @@ func (s *segment) read(num, last, highest uint32, end int64, limit int64) (span,
 func (sp *span) block(i int) []byte {
 	from, to := sp.positions[i]-sp.positions[0], sp.positions[i+1]-sp.positions[0]-positionBytes
 	return sp.data[from:to:to]
-}
-
-func disagree(num uint32, at int64, path string) error {
-	return fmt.Errorf("block %d is not at offset %d of %s, where its index says it is (block-log make-index writes the index anew)", num, at, path)
 }

@@ -98,7 +98,7 @@ func (s *source) numberAt(start int64) (uint32, bool, error) {
 func (s *source) begins(num uint32, at int64) error {
 	is, ok, err := s.numberAt(at)
 	if err == nil && (!ok || is != num) {
-		err = disagree(num, at, s.path)
+		err = fmt.Errorf("block %d is not at offset %d of %s, where its index says it is (block-log make-index writes the index anew)", num, at, s.path)
 	}
 	return err
 }

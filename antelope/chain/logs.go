@@ -21,6 +21,8 @@ type BlockLog interface {
 	Read(num uint32) (*types.SignedBlock, error)
 	// ReadRaw returns a packed block, which the caller must not change.
 	ReadRaw(num uint32) ([]byte, error)
+	// Where says in which file a block is, and at which offset, for a message.
+	Where(num uint32) string
 }
 
 // ReversibleLog is where blocks wait that are not irreversible yet

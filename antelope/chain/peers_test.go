@@ -101,6 +101,8 @@ func (l *memoryLog) Read(num uint32) (*types.SignedBlock, error) {
 	return l.blocks[num-l.first], nil
 }
 
+func (l *memoryLog) Where(uint32) string { return "in memory" }
+
 func (l *memoryLog) ReadRaw(num uint32) ([]byte, error) {
 	b, err := l.Read(num)
 	if err != nil {

@@ -104,8 +104,10 @@ func (r *resumption) rewind() error {
 	if r.head.BlockNum >= r.logs.blocks.First() {
 		same, err := r.logs.has(r.head.HeaderState)
 		if err == nil && !same {
-			err = exception.New(exception.BlockLog, "block %d of the block log is not the %s of the state, which cannot go back further: "+
-				"restore the log that belongs to the state, or make the state again with --replay-blockchain", r.head.BlockNum, r.head.ID)
+			err = exception.New(exception.BlockLog, "block %d of the block log (%s) is not the %s of the state, which cannot go back further. "+
+				"If that block is damaged, restore the log from a copy, or start with --hard-replay-blockchain. If the log is of another state, "+
+				"restore the log that belongs to the state, or make the state again with --replay-blockchain",
+				r.head.BlockNum, r.logs.blocks.Where(r.head.BlockNum), r.head.ID)
 		}
 		if err != nil {
 			return err
@@ -193,6 +195,8 @@ func (r *resumption) replayLog() error {
 // reapply applies reversible blocks. One that does not link, or is not valid, is
 // left out: peers will send what is missing.
 func (r *resumption) reapply(blocks iter.Seq2[*types.SignedBlock, error]) error {
+	root := r.fork.Root()
+	var follows, others bool // reversible blocks follow the last irreversible one, or another of its number
 	for b, err := range blocks {
 		if err != nil {
 			return err
@@ -202,6 +206,9 @@ func (r *resumption) reapply(blocks iter.Seq2[*types.SignedBlock, error]) error 
 		}
 		if b.BlockNum() <= r.fork.Root().BlockNum || r.opt.StopAt > 0 && b.BlockNum() > r.opt.StopAt {
 			continue
+		}
+		if b.BlockNum() == root.BlockNum+1 {
+			follows, others = follows || b.Previous == root.ID, others || b.Previous != root.ID
 		}
 		id := b.ID()
 		p, err := r.Prepare(b, id)
@@ -220,6 +227,10 @@ func (r *resumption) reapply(blocks iter.Seq2[*types.SignedBlock, error]) error 
 			}
 			r.opt.Log.Warn("A reversible block cannot be applied and is left out", "block", b.BlockNum(), "id", id, "error", err)
 		}
+	}
+	if last, ok := r.logs.head(); ok && others && !follows && last == root.BlockNum {
+		r.opt.Log.Error(fmt.Sprintf("No reversible block follows block %d of the block log (%s), whose id is %s. If peers' blocks do not follow it either, that block is damaged: "+
+			"restore the log from a copy, or start with --hard-replay-blockchain", last, r.logs.blocks.Where(last), root.ID))
 	}
 	return nil
 }

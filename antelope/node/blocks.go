@@ -38,7 +38,32 @@ func (n *Node) loggedBlock(num uint32) ([]byte, error) {
 	if errors.Is(err, blocklog.ErrNotFound) {
 		return nil, nil
 	}
+	n.damaged(err)
 	return b, err
+}
+
+// servedLog is the block log as the API reads it.
+type servedLog struct{ n *Node }
+
+// First implements rpc.BlockLog.
+func (s servedLog) First() uint32 { return s.n.log.First() }
+
+// Read implements rpc.BlockLog.
+func (s servedLog) Read(num uint32) (*types.SignedBlock, error) {
+	b, err := s.n.log.Read(num)
+	if errors.Is(err, blocklog.ErrNotFound) {
+		return nil, nil
+	}
+	return b, err
+}
+
+// ReadHeader implements rpc.BlockLog.
+func (s servedLog) ReadHeader(num uint32) (*types.SignedBlockHeader, error) {
+	h, err := s.n.log.ReadHeader(num)
+	if errors.Is(err, blocklog.ErrNotFound) {
+		return nil, nil
+	}
+	return h, err
 }
 
 // loggedID is the id of a block of the block log; false if the log lacks it.
@@ -48,6 +73,7 @@ func (n *Node) loggedID(num uint32) (types.Checksum256, bool, error) {
 		return types.Checksum256{}, false, nil
 	}
 	if err != nil {
+		n.damaged(err)
 		return types.Checksum256{}, false, err
 	}
 	return h.ID(), true, nil

@@ -129,7 +129,7 @@ func (n *Node) finished() error {
 // remedy adds to an error of a disk, memory or a store that has no more room, or is damaged,
 // what helps.
 func remedy(err error) error {
-	if isDamage(err) {
+	if damagedPart(err) != nil {
 		return damageRemedy(err)
 	}
 	if helped, ok := node.Room(err); ok {

@@ -36,6 +36,7 @@ func (n *Node) openHistory() (err error) {
 			return fmt.Errorf("delete the state history: %w", err)
 		}
 	}
+	h.Damaged = n.damaged
 	if n.history, err = ship.Open(h.Options); err != nil {
 		return fmt.Errorf("open the state history: %w", err)
 	}

@@ -137,7 +137,7 @@ func (n *Node) network(p *producer.Producer, o *p2p.Options) (*p2p.Network, erro
 // server makes the API, until ctx ends; end ends the node. m is nil if nobody asks for metrics.
 func (n *Node) server(ctx context.Context, p *producer.Producer, network *p2p.Network, h *HTTP, m *metrics, end func()) (*dialect.Server, error) {
 	c, health := h.API, n.newHealth(p, h)
-	c.Chain, c.Blocks, c.Billing, c.Transactions = n.chain, n.log, p, p
+	c.Chain, c.Blocks, c.Billing, c.Transactions = n.chain, servedLog{n}, p, p
 	c.Features = n.chain.Features()
 	c.Damaged = n.damaged
 	if h.Plugins&(rpc.ProducerRO|rpc.ProducerRW|rpc.Snapshot) != 0 {

@@ -26,6 +26,11 @@ func (n *Node) openTraces() (err error) {
 		return err
 	}
 	o.BlockID = historySource{n}.BlockID
+	o.Logged = func(num uint32) *types.SignedBlock {
+		b, err := n.log.Read(num)
+		n.damaged(err)
+		return b
+	}
 	if n.traces, err = tracelog.Open(o); err != nil {
 		return fmt.Errorf("open the traces: %w", err)
 	}

@@ -72,15 +72,15 @@ func (a *API) reversible(n *blockName) *consensus.BlockState {
 
 // fetch returns a block, nil if the node does not have it (Leap:
 // controller::fetch_block_by_number, fetch_block_by_id).
-func (a *API) fetch(n *blockName) *types.SignedBlock {
+func (a *API) fetch(n *blockName) (*types.SignedBlock, error) {
 	if b := a.reversible(n); b != nil && b.Block != nil {
-		return b.Block
+		return b.Block, nil
 	}
 	b, err := a.Blocks.Read(n.number())
 	if err != nil || b == nil || n.num == nil && b.ID() != n.id {
-		return nil
+		return nil, err
 	}
-	return b
+	return b, nil
 }
 
 // named returns the block that was asked for.
@@ -95,7 +95,10 @@ func (q blocks) named() (*types.SignedBlock, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := q.api.fetch(&n)
+	b, err := q.api.fetch(&n)
+	if err != nil {
+		return nil, err
+	}
 	if b == nil {
 		return nil, exception.New(exception.UnknownBlock, "Could not find block: %s", n.text)
 	}
@@ -139,7 +142,10 @@ func (q blocks) getBlockInfo(b []byte) ([]byte, error) {
 	if err := q.end(); err != nil {
 		return b, err
 	}
-	block := q.api.fetch(&blockName{num: &num})
+	block, err := q.api.fetch(&blockName{num: &num})
+	if err != nil {
+		return b, err
+	}
 	if block == nil {
 		return b, exception.New(exception.UnknownBlock, "Could not find block: %d", num)
 	}
@@ -166,11 +172,14 @@ func (q blocks) getBlockHeader(b []byte) ([]byte, error) {
 	var header *types.SignedBlockHeader
 	var block *types.SignedBlock
 	if extensions {
-		if block = q.api.fetch(&n); block != nil {
+		if block, err = q.api.fetch(&n); block != nil {
 			header = &block.SignedBlockHeader
 		}
 	} else {
-		header = q.api.fetchHeader(&n)
+		header, err = q.api.fetchHeader(&n)
+	}
+	if err != nil {
+		return b, err
 	}
 	if header == nil {
 		return b, exception.New(exception.UnknownBlock, "Could not find block header: %s", n.text)
@@ -183,15 +192,15 @@ func (q blocks) getBlockHeader(b []byte) ([]byte, error) {
 }
 
 // fetchHeader returns the header of a block, nil if the node does not have it.
-func (a *API) fetchHeader(n *blockName) *types.SignedBlockHeader {
+func (a *API) fetchHeader(n *blockName) (*types.SignedBlockHeader, error) {
 	if b := a.reversible(n); b != nil {
-		return &b.Header
+		return &b.Header, nil
 	}
 	h, err := a.Blocks.ReadHeader(n.number())
 	if err != nil || h == nil || n.num == nil && h.ID() != n.id {
-		return nil
+		return nil, err
 	}
-	return h
+	return h, nil
 }
 
 func (q blocks) getBlockHeaderState(b []byte) ([]byte, error) {

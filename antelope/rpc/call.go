@@ -102,9 +102,9 @@ func (a *API) public(path string, err error) error {
 	return errors.New(text)
 }
 
-// errDamaged is what clients get in place of the error of a state that cannot be read,
-// which is the operator's and names files.
-var errDamaged = errors.New("the state of this node is damaged; its operator has to see to it")
+// errDamaged is what clients get in place of the error of a state, a log or a history that is
+// damaged, which is the operator's and names files.
+var errDamaged = errors.New("what this node has stored is damaged; its operator has to see to it")
 
 func (c *call) run(q *query, body string, b []byte) ([]byte, error) {
 	if c.category == ChainRW && q.api.NoTransactions {

@@ -51,7 +51,7 @@ func TestDamageIsToldTheOperatorAndNotTheClient(t *testing.T) {
 	} {
 		f.err = err
 		status, answer := n.ask("/v1/chain/push_transaction", packedTrx)
-		if status != 500 || strings.Contains(answer, "secret") || !strings.Contains(answer, "the state of this node is damaged") || len(told) != i+1 {
+		if status != 500 || strings.Contains(answer, "secret") || !strings.Contains(answer, "what this node has stored is damaged") || len(told) != i+1 {
 			t.Errorf("%v: %d %s, told %d times", err, status, answer, len(told))
 		}
 	}
@@ -226,4 +226,34 @@ type nobody struct{}
 
 func (nobody) Accounts(*state.View, []types.PermissionLevel, []types.PublicKey) ([]rpc.Authorized, error) {
 	return nil, nil
+}
+
+// A block of the log that cannot be read as it was written is not told to be missing.
+func TestADamagedBlockIsNoMissingOne(t *testing.T) {
+	n := newNode(t, nil)
+	told := 0
+	n.config.Damaged = func(err error) bool {
+		if errors.Is(err, store.ErrCorrupt) {
+			told++
+			return true
+		}
+		return false
+	}
+	n.start(dialect.Options{})
+	n.log.mu.Lock()
+	logged := len(n.log.blocks) > 0
+	n.log.hurt = fmt.Errorf("/srv/secret/blocks.log: %w", store.ErrCorrupt)
+	n.log.mu.Unlock()
+	if !logged {
+		t.Fatal("no block is in the log")
+	}
+	for i, c := range []struct{ path, body string }{
+		{"get_block", `{"block_num_or_id":2}`}, {"get_raw_block", `{"block_num_or_id":2}`}, {"get_block_info", `{"block_num":2}`},
+		{"get_block_header", `{"block_num_or_id":2}`}, {"get_block_header", `{"block_num_or_id":2,"include_extensions":true}`},
+	} {
+		status, answer := n.ask("/v1/chain/"+c.path, c.body)
+		if status != 500 || strings.Contains(answer, "secret") || !strings.Contains(answer, "what this node has stored is damaged") || told != i+1 {
+			t.Errorf("%s %s: %d %s, told %d times", c.path, c.body, status, answer, told)
+		}
+	}
 }

@@ -3,7 +3,6 @@ package rpc_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -33,6 +32,7 @@ type memoryLog struct {
 	mu     sync.Mutex
 	blocks []*types.SignedBlock // from block 2 on
 	last   types.Checksum256
+	hurt   error // of reading, if not nil
 }
 
 func (l *memoryLog) Append(num uint32, id types.Checksum256, block []byte) error {
@@ -58,14 +58,17 @@ func (l *memoryLog) Read(num uint32) (*types.SignedBlock, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if num < 2 || int(num)-2 >= len(l.blocks) {
-		return nil, errors.New("no such block")
+		return nil, nil
+	}
+	if l.hurt != nil {
+		return nil, l.hurt
 	}
 	return l.blocks[num-2], nil
 }
 
 func (l *memoryLog) ReadHeader(num uint32) (*types.SignedBlockHeader, error) {
 	b, err := l.Read(num)
-	if err != nil {
+	if b == nil {
 		return nil, err
 	}
 	return &b.SignedBlockHeader, nil
@@ -224,6 +227,8 @@ func (n *node) contains(path, body string, status int, part string) {
 		n.t.Errorf("%s %s\n got %d %s\nwant %d ...%s...", path, body, code, got, status, part)
 	}
 }
+
+func (l *memoryLog) Where(uint32) string { return "in memory" }
 
 func (l *memoryLog) ReadRaw(num uint32) ([]byte, error) {
 	b, err := l.Read(num)

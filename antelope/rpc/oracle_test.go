@@ -119,6 +119,25 @@ func (*refusing) Block(context.Context, *types.SignedBlock, types.Checksum256) e
 	return errors.New("refused")
 }
 
+// logged is a log as the API reads it.
+type logged struct{ *blocklog.Log }
+
+func (l logged) Read(num uint32) (*types.SignedBlock, error) {
+	b, err := l.Log.Read(num)
+	if errors.Is(err, blocklog.ErrNotFound) {
+		return nil, nil
+	}
+	return b, err
+}
+
+func (l logged) ReadHeader(num uint32) (*types.SignedBlockHeader, error) {
+	b, err := l.Log.ReadHeader(num)
+	if errors.Is(err, blocklog.ErrNotFound) {
+		return nil, nil
+	}
+	return b, err
+}
+
 // loaded serves a snapshot.
 func loaded(t *testing.T, path, blocks string) *node {
 	t.Helper()
@@ -137,7 +156,7 @@ func loaded(t *testing.T, path, blocks string) *node {
 	t.Cleanup(func() { c.Close() })
 	must(t, c.Load(func(s *state.State) (*consensus.HeaderState, error) { return snapshot.Load(r, s, nil) }))
 	must(t, c.Publish())
-	n := &node{t: t, config: rpc.Config{Chain: c, Blocks: log, Features: features, MaxResponseTime: 10 * time.Second, ABITime: 10 * time.Second,
+	n := &node{t: t, config: rpc.Config{Chain: c, Blocks: logged{log}, Features: features, MaxResponseTime: 10 * time.Second, ABITime: 10 * time.Second,
 		Transactions: new(refusing)}}
 	return n.start(dialect.Options{AnyHost: true})
 }

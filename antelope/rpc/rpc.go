@@ -101,15 +101,15 @@ type Chain interface {
 	ID() types.Checksum256
 }
 
-// BlockLog is where irreversible blocks are read (blocklog.Log). Its methods may be called
-// by all goroutines.
+// BlockLog is where irreversible blocks are read. Its methods may be called by all
+// goroutines.
 type BlockLog interface {
 	// First returns the number of the first block from which on all can be read.
 	First() uint32
-	// Read returns a block, which is the caller's. If the block is not there, it may return
-	// any error.
+	// Read returns a block, which is the caller's; nil if it is not there. An error says that
+	// it could not be read.
 	Read(num uint32) (*types.SignedBlock, error)
-	// ReadHeader returns a block's header, with the errors of Read.
+	// ReadHeader returns a block's header, as Read the block.
 	ReadHeader(num uint32) (*types.SignedBlockHeader, error)
 }
 
@@ -213,8 +213,8 @@ type Config struct {
 	Traces       Traces // nil if they are not recorded
 	// TraceABIs are the operator's ABIs of accounts, by which traces are shown.
 	TraceABIs map[types.Name]*abi.Codec
-	// Damaged tells whether an error is of a state that cannot be read, and sees to it
-	// that the operator learns of it. Clients get no more than that.
+	// Damaged tells whether an error is of a state, a log or a history that is not as it was
+	// written, and sees to it that the operator learns of it. Clients get no more than that.
 	Damaged func(error) bool
 	Metrics func(b []byte) []byte // appends them in Prometheus' text format
 	// Kill ends the node when a producer is at a slot of its sequence.

@@ -1,7 +1,8 @@
 package ship
 
-// Forget drops what is kept in memory of the newest blocks.
+// Forget drops what is kept in memory of blocks.
 func (h *History) Forget() {
+	h.shelf.drop(0)
 	h.recent.mu.Lock()
 	defer h.recent.mu.Unlock()
 	h.recent.drop(0, len(h.recent.list))

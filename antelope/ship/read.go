@@ -27,21 +27,52 @@ func (h *History) earliest() uint32 {
 	return first
 }
 
-// id is the id of a block, by number.
+// id is the id of a block, by number; false if it is not known.
 func (h *History) id(num uint32) (types.Checksum256, bool) {
 	if x := h.recent.get(num); x != nil {
 		return x.ID, true
 	}
+	id, ok, err := h.idOf(num)
+	if err != nil {
+		h.o.Damaged(err) // whoever is sent the block finds out too
+	}
+	return id, ok
+}
+
+// idOf is the id of a block that is not in memory any more. What the logs of the history say
+// counts if both say the same. Else the block log is asked: of an irreversible block it knows better,
+// and of one that may be replaced it tells whether an id is damaged.
+func (h *History) idOf(num uint32) (id types.Checksum256, ok bool, err error) {
+	var errs []error
+	said := 0
 	for _, l := range []*shiplog.Log{h.traces, h.state} {
 		if l == nil {
 			continue
 		}
-		if id, ok, err := l.ID(num); ok && err == nil {
-			return id, true
+		one, there, err := l.ID(num)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if there && (!ok || one == id) {
+			id, ok, said = one, true, said+1
+		} else if there {
+			said = 0
+			break
 		}
 	}
-	id, ok, err := h.source.BlockID(num)
-	return id, ok && err == nil
+	if said == 2 {
+		return id, true, nil
+	}
+	sure, known, err := h.source.BlockID(num)
+	switch {
+	case err != nil:
+		return id, said == 1, errors.Join(append(errs, err)...)
+	case known && (!ok || num <= h.at().irreversible.Num || shiplog.Near(sure, id)):
+		return sure, true, errors.Join(errs...)
+	case ok && said == 0 && num <= h.at().irreversible.Num:
+		return id, false, fmt.Errorf("%s and %s have two ids of block %d, and nothing tells which is right: %w", h.traces.Path(), h.state.Path(), num, shiplog.ErrCorrupt)
+	}
+	return id, ok, errors.Join(errs...)
 }
 
 func (h *History) position(num uint32) (wire.Position, bool) {
@@ -86,8 +117,8 @@ func (h *History) send(out *sender, d due) error {
 	x := kept
 	if kept != nil && h.shelf.hold(kept) {
 		defer h.shelf.letGo(kept)
-	} else {
-		x = h.named(d.num, kept)
+	} else if x, err = h.named(d.num, kept); err != nil {
+		return err
 	}
 	head := wire.BlockHead{Head: d.at.head, Irreversible: d.at.irreversible}
 	if x != nil {
@@ -120,20 +151,33 @@ func (h *History) send(out *sender, d due) error {
 }
 
 // named is a block with nothing but its names; kept is the one that memory has, if it does.
-// It is nil if the block is not known.
-func (h *History) named(num uint32, kept *recorded) *recorded {
+// It is nil if the block is not known. That the names cannot be read is an error.
+func (h *History) named(num uint32, kept *recorded) (*recorded, error) {
 	if kept != nil {
-		return &recorded{Position: kept.Position, prev: kept.prev}
+		return &recorded{Position: kept.Position, prev: kept.prev}, nil
 	}
-	id, ok := h.id(num)
-	if !ok {
-		return nil
+	id, ok, err := h.sureID(num)
+	if !ok || err != nil {
+		return nil, err
 	}
 	x := &recorded{Position: wire.Position{Num: num, ID: id}}
 	if num > 0 {
-		x.prev, _ = h.id(num - 1)
+		x.prev, _, err = h.sureID(num - 1)
 	}
-	return x
+	return x, err
+}
+
+// sureID is id, with an error if something is damaged that would tell it.
+func (h *History) sureID(num uint32) (types.Checksum256, bool, error) {
+	if x := h.recent.get(num); x != nil {
+		return x.ID, true, nil
+	}
+	id, ok, err := h.idOf(num)
+	if ok && err != nil { // whoever asks for what is damaged finds out
+		h.o.Damaged(err)
+		err = nil
+	}
+	return id, ok, err
 }
 
 // aheadBlocks is how many blocks are unpacked before they are asked for.
@@ -236,9 +280,25 @@ func (h *History) streamEntry(m *message, x *recorded, l *shiplog.Log) error {
 		return err
 	}
 	if e.ID != x.ID {
-		return errors.Join(e.Close(), m.nothing())
+		if err := h.otherwise(l, e, x); errors.Is(err, shiplog.ErrNotFound) {
+			return errors.Join(e.Close(), m.nothing())
+		} else if err != nil {
+			return errors.Join(err, e.Close())
+		}
 	}
 	return errors.Join(h.stream(m, x, l, e), e.Close())
+}
+
+// otherwise says why an entry has another id than its block: forks are being switched, which is
+// ErrNotFound, or the entry is damaged. It is nil if the id was, and was written anew.
+func (h *History) otherwise(l *shiplog.Log, e *shiplog.Entry, x *recorded) error {
+	switch {
+	case shiplog.Near(e.ID, x.ID):
+		return l.CorrectID(x.Num, x.ID)
+	case x.Num > h.at().irreversible.Num:
+		return shiplog.ErrNotFound
+	}
+	return fmt.Errorf("%s: offset %d: the entry is of block %s, and the irreversible block of that number is %s: %w", e.Path, e.Offset, e.ID, x.ID, shiplog.ErrCorrupt)
 }
 
 // stream sends an entry piece by piece. One of an old log does not say how long it is, and
@@ -272,7 +332,7 @@ func (h *History) stream(m *message, x *recorded, l *shiplog.Log, e *shiplog.Ent
 		err = nil
 	}
 	if done != length {
-		err = errors.Join(err, fmt.Errorf("%d bytes of history where %d are said: %w", done, length, shiplog.ErrCorrupt))
+		err = errors.Join(err, fmt.Errorf("%s: offset %d: %d bytes of history where %d are said: %w", e.Path, e.Offset, done, length, shiplog.ErrCorrupt))
 	}
 	return err
 }
@@ -286,7 +346,7 @@ func (h *History) measure(l *shiplog.Log, x *recorded) (int64, error) {
 	h.shelf.work <- struct{}{}
 	n, err := io.Copy(io.Discard, e)
 	<-h.shelf.work
-	if err == nil && e.ID != x.ID {
+	if err == nil && e.ID != x.ID && !shiplog.Near(e.ID, x.ID) {
 		err = shiplog.ErrNotFound
 	}
 	return n, errors.Join(err, e.Close())

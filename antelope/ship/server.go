@@ -193,6 +193,7 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 	defer cancel(nil)
 	go func() { cancel(s.listen(x, c)) }()
 	err = s.talk(ctx, x, &sender{c: c, bytes: &s.counts.bytes})
+	s.h.o.Damaged(err)
 	s.o.Log.Info(fmt.Sprintf("Closing connection from %s", r.RemoteAddr), "reason", errors.Join(err, context.Cause(ctx)))
 }
 

@@ -45,7 +45,10 @@ type Options struct {
 	// RecentBytes bounds what is kept in memory of the newest blocks, and what clients are
 	// sent from memory or is kept of what they read last, each; 0 is 32 MiB.
 	RecentBytes int64
-	Log         *slog.Logger
+	// Damaged is told the errors of clients' requests, and tells whether one is of a log that is
+	// damaged; nil for nobody. Any goroutine calls it.
+	Damaged func(error) bool
+	Log     *slog.Logger
 }
 
 // Names of the logs' files.
@@ -104,6 +107,9 @@ func Open(o Options) (*History, error) {
 	if o.RecentBytes == 0 {
 		o.RecentBytes = 32 << 20
 	}
+	if o.Damaged == nil {
+		o.Damaged = func(error) bool { return false }
+	}
 	h := &History{o: o, recent: newRecent(o.RecentBytes), shelf: newShelf(o.RecentBytes)}
 	var err error
 	open := func(name string) *shiplog.Log {
@@ -160,9 +166,17 @@ func (h *History) begin(head *consensus.BlockState) error {
 			return fmt.Errorf("the history ends with block %d, and the state is that of block %d: the blocks between them are not recorded. "+
 				"Replay the chain (--replay-blockchain), or give the history up (--delete-state-history)", end-1, head.BlockNum)
 		}
-		if id, ok, err := l.ID(head.BlockNum); err != nil || ok && id != head.ID {
-			return errors.Join(err, fmt.Errorf("the history has block %d as %s, and the state is that of %s: its last blocks are of a branch that has lost. "+
-				"Replay the chain (--replay-blockchain), or give the history up (--delete-state-history)", head.BlockNum, id, head.ID))
+		id, ok, err := l.ID(head.BlockNum)
+		if err == nil && ok && shiplog.Near(id, head.ID) {
+			id, err = head.ID, l.CorrectID(head.BlockNum, head.ID)
+		}
+		if err != nil {
+			return fmt.Errorf("compare the history with the state, which is that of block %d: %w", head.BlockNum, err)
+		}
+		if ok && id != head.ID {
+			return fmt.Errorf("%s has block %d as %s, and the state is that of %s: its last blocks are of a branch that has lost, or of another chain. "+
+				"Replay the chain (--replay-blockchain): the history goes on from where both agree. Nothing is wrong with its files; "+
+				"to give it up and begin another one, start with --delete-state-history", l.Path(), head.BlockNum, id, head.ID)
 		}
 	}
 	if h.state == nil || !h.state.Empty() {

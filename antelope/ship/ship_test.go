@@ -31,6 +31,7 @@ type node struct {
 	server  *ship.Server
 	ids     sync.Map // of blocks, by number
 	broken  error    // that the history ends with
+	dir     string   // of the history
 }
 
 func (n *node) View() (*state.View, error) { return n.Chain.View() }
@@ -77,7 +78,8 @@ func start(t *testing.T, o ship.Options, server ship.ServerOptions) *node {
 	n.Maker, err = chaintest.New(st, chain.Options{})
 	must(err)
 	t.Cleanup(func() { n.Chain.Close() })
-	o.Dir, o.Traces, o.State = t.TempDir(), true, true
+	n.dir = t.TempDir()
+	o.Dir, o.Traces, o.State = n.dir, true, true
 	n.history, err = ship.Open(o)
 	must(err)
 	t.Cleanup(func() {

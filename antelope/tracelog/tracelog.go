@@ -44,7 +44,10 @@ type Options struct {
 	QueueBytes int64
 	// BlockID is the id of an irreversible block, false if it cannot be had; nil knows none.
 	BlockID func(num uint32) (types.Checksum256, bool, error)
-	Log     *slog.Logger
+	// Logged is an irreversible block, against which traces are held that are read; nil if it cannot
+	// be had, which is no error. Nil knows none. Any goroutine calls it.
+	Logged func(num uint32) *types.SignedBlock
+	Log    *slog.Logger
 }
 
 // ErrNotFound says that there are no traces of a block.
@@ -178,8 +181,24 @@ func (h *History) block(x *chain.Executed) error {
 // Block returns what the transactions of a block did, and whether it is irreversible;
 // the error is ErrNotFound if there are no traces of it. take, unless nil, is asked
 // before memory is taken, in bytes; its error is the answer.
+// What the files, or the block itself, tell to be damaged wraps slicefile.ErrCorrupt.
 func (h *History) Block(num uint32, take func(bytes int64) error) (*wire.Block, bool, error) {
-	return h.files.Read(num, take)
+	b, irreversible, err := h.files.Read(num, take)
+	if err != nil || !irreversible {
+		return b, irreversible, err
+	}
+	ids, err := h.files.IDs(num)
+	if err != nil {
+		return nil, false, err
+	}
+	var block *types.SignedBlock
+	if h.o.Logged != nil {
+		block = h.o.Logged(num)
+	}
+	if err := agree(b, ids, block); err != nil {
+		return nil, false, fmt.Errorf("%w: the traces of block %d in %s: %w", slicefile.ErrCorrupt, num, h.files.Where(num), err)
+	}
+	return b, true, nil
 }
 
 // Find returns the block that has a transaction: the last one, if several have it. It ends early

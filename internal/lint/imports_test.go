@@ -51,11 +51,11 @@ var rules = []rule{
 	{"antelope/tracelog/wire", []string{"antelope/chain", "antelope/execute", "antelope/serial", "antelope/types", "internal/..."}},
 	{"antelope/survey", []string{}},
 	{"antelope/survey/surveytest", []string{"antelope/survey", "store/vfs/..."}},
-	{"antelope/ship/shiplog", []string{"antelope/blocklog", "antelope/survey", "antelope/types", "store/vfs", "internal/..."}},
+	{"antelope/ship/shiplog", []string{"antelope/blocklog", "antelope/survey", "antelope/types", "store/vfs", "store/vfs/logtail", "internal/..."}},
 	{"antelope/ship", []string{"antelope/chain", "antelope/consensus", "antelope/execute", "antelope/recorder", "antelope/ship/...", "antelope/state", "antelope/survey", "antelope/types", "serve", "internal/..."}},
 	{"antelope/ship/wire", []string{"antelope/abi", "antelope/exception", "antelope/execute", "antelope/serial", "antelope/state", "antelope/types", "antelope/wasm/intrinsic", "internal/..."}},
 	// What nodeos throws for their errors is the node's to say.
-	{"antelope/blocklog", []string{"antelope/types", "antelope/serial", "store/vfs", "store/vfs/logtail", "internal/..."}},
+	{"antelope/blocklog", []string{"antelope/consensus", "antelope/types", "antelope/serial", "store/vfs", "store/vfs/logtail", "internal/..."}},
 	{"antelope/space", []string{"probe", "internal/..."}},
 	{"antelope/config", []string{"antelope/control", "store/vfs", "internal/..."}},
 	{"antelope/feature", []string{"antelope/exception", "antelope/serial", "antelope/types", "antelope/variant", "store/vfs", "internal/..."}},
@@ -70,7 +70,7 @@ var rules = []rule{
 	{"antelope/oracle/...", []string{"antelope/...", "contracts", "store/engine", "probe", "internal/..."}},
 	{"antelope/rpc/...", []string{"antelope/...", "serve/...", "internal/..."}},
 	{"antelope/p2p/...", []string{"antelope/...", "internal/..."}},
-	{"antelope/node/...", []string{"antelope/...", "contracts", "store", "store/engine", "store/vfs", "serve/...", "vitals", "playground", "dashboard/...", "writer", "node", "internal/..."}},
+	{"antelope/node/...", []string{"antelope/...", "contracts", "store", "store/engine", "store/vfs", "store/vfs/logtail", "serve/...", "vitals", "playground", "dashboard/...", "writer", "node", "internal/..."}},
 	{"antelope/...", []string{"antelope/...", "store", "internal/..."}},
 
 	// Rooms of both protocols know neither.

@@ -46,12 +46,18 @@ func (l *Log) makeRoom(num uint32, id, prev types.Checksum256) (has bool, err er
 		return true, nil
 	case num < end:
 		old, ok, err := l.ID(num)
+		if err == nil && ok && Near(old, id) {
+			old, err = id, l.CorrectID(num, id)
+		}
 		if err != nil || ok && old == id {
 			return true, err
 		}
 	}
 	if num > first {
 		before, ok, err := l.ID(num - 1)
+		if err == nil && ok && Near(before, prev) {
+			before, err = prev, l.CorrectID(num-1, prev)
+		}
 		if err != nil {
 			return false, err
 		}

@@ -2,7 +2,6 @@ package shiplog
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"path/filepath"
 
@@ -54,7 +53,7 @@ func (x *IDs) open(files vfs.FS, stem string, first, end uint32) error {
 		}
 		return errors.Join(err, log.Close())
 	}
-	f := &file{log: log, index: index}
+	f := &file{log: log, index: index, path: stem + ".log", indexPath: stem + ".index"}
 	x.files = append(x.files, f)
 	if f.size, err = log.Size(); err != nil {
 		return err
@@ -73,8 +72,8 @@ func (x *IDs) ID(num uint32) (id types.Checksum256, ok bool, err error) {
 		if num < f.first || num >= f.end {
 			continue
 		}
-		h, _, err := f.header(num)
-		if errors.Is(err, ErrCorrupt) || errors.Is(err, io.EOF) { // its index ends before it
+		h, _, err := f.indexed(num)
+		if errors.Is(err, ErrCorrupt) {
 			return id, false, nil
 		}
 		return h.id, err == nil, err

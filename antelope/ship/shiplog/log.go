@@ -1,7 +1,6 @@
 package shiplog
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -34,9 +33,7 @@ type Log struct {
 	cuts   uint64 // how often entries were taken back
 	stats  Stats
 
-	reading sync.Mutex // what follows, among readers
-	opened  *file      // the retained file that was read last
-	which   string     // its path
+	retained handles // files that are open for who reads them
 
 	mark mark // what is durable
 }
@@ -51,44 +48,19 @@ type Stats struct {
 // file is a log with its index. Positions are those of entries; the first is at 0.
 type file struct {
 	log, index vfs.File
-	base       uint32 // block of the first entry
-	first, end uint32 // of those that can be read: first <= n < end
-	size       int64  // end of the last entry
-	pruned     bool   // entries before first may be gone, and a count follows the last
+	path       string // of the log
+	indexPath  string
+	say        *slog.Logger
+	mending    sync.Mutex // of the index, among readers
+	base       uint32     // block of the first entry
+	first, end uint32     // of those that can be read: first <= n < end
+	size       int64      // end of the last entry
+	pruned     bool       // entries before first may be gone, and a count follows the last
 }
 
 func (f *file) empty() bool { return f.first == f.end }
 
 func (f *file) close() error { return errors.Join(f.log.Close(), f.index.Close()) }
-
-// position is where a block's entry is.
-func (f *file) position(num uint32) (int64, error) {
-	if num < f.base || num >= f.end {
-		return 0, ErrNotFound
-	}
-	var b [indexBytes]byte
-	if _, err := f.index.ReadAt(b[:], int64(num-f.base)*indexBytes); err != nil {
-		return 0, fmt.Errorf("read the position of block %d: %w", num, err)
-	}
-	return int64(binary.LittleEndian.Uint64(b[:])), nil
-}
-
-// header reads that of a block's entry.
-func (f *file) header(num uint32) (h header, at int64, err error) {
-	if num < f.first {
-		return h, 0, ErrNotFound
-	}
-	if at, err = f.position(num); err != nil {
-		return h, 0, err
-	}
-	if h, err = readHeader(f.log, at, f.size); err == nil && number(h.id) != num {
-		err = fmt.Errorf("block %d at position %d: %w", number(h.id), at, ErrCorrupt)
-	}
-	if err != nil {
-		return h, 0, fmt.Errorf("read the history of block %d: %w", num, err)
-	}
-	return h, at, nil
-}
 
 // Open opens a log or makes one. What a crash left at its end is cut off.
 func Open(o Options) (*Log, error) {
@@ -139,9 +111,13 @@ func (l *Log) open() (err error) {
 	return nil
 }
 
+func (l *Log) newFile(path, indexPath string) *file {
+	return &file{path: path, indexPath: indexPath, say: l.o.Logger}
+}
+
 // openLive opens the files that are appended to, or makes them.
 func (l *Log) openLive() (*file, error) {
-	f := &file{}
+	f := l.newFile(l.o.logPath(), l.o.indexPath())
 	var err error
 	if f.log, err = l.openOrCreate(l.o.logPath()); err != nil {
 		return nil, err
@@ -184,6 +160,9 @@ func (l *Log) bounds() (first, end uint32) {
 	return f.first, f.end
 }
 
+// Path is the file that is appended to.
+func (l *Log) Path() string { return l.o.logPath() }
+
 // Empty tells whether there are no entries.
 func (l *Log) Empty() bool {
 	first, end := l.Range()
@@ -201,23 +180,35 @@ func (l *Log) id(num uint32) (id types.Checksum256, ok bool, err error) {
 	if _, end := l.bounds(); end > 0 && num == end-1 && !l.last.IsZero() {
 		return l.last, true, nil
 	}
-	f, _, err := l.fileOf(num)
-	if err != nil || f == nil {
-		return id, false, err
-	}
-	h, _, err := f.header(num)
+	err = l.use(num, func(f *file) error {
+		h, _, err := f.header(num)
+		id = h.id
+		return err
+	})
 	if errors.Is(err, ErrNotFound) {
-		return id, false, nil
+		return types.Checksum256{}, false, nil
 	}
-	return h.id, err == nil, err
+	if err != nil {
+		return types.Checksum256{}, false, err
+	}
+	return id, true, nil
 }
 
-// fileOf is the file with a block, and where its log is; nil if there is none.
-func (l *Log) fileOf(num uint32) (*file, string, error) {
+// use calls do with the file that has a block, ErrNotFound if none has. The file is open until
+// do returns. The lock is held, at least for reading.
+func (l *Log) use(num uint32, do func(*file) error) error {
 	if f := l.live; num >= f.first && num < f.end {
-		return f, l.o.logPath(), nil
+		return do(f)
 	}
-	return l.part(num)
+	p, ok := l.part(num)
+	if !ok {
+		return ErrNotFound
+	}
+	h, err := l.retained.take(p.path, func() (*file, error) { return l.openPart(p) })
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(h.file), l.retained.leave(h))
 }
 
 // Stats returns what was done.
@@ -248,8 +239,5 @@ func (l *Log) closeFiles() (err error) {
 	if l.live != nil {
 		err = l.live.close()
 	}
-	if l.opened != nil {
-		err = errors.Join(err, l.opened.close())
-	}
-	return err
+	return errors.Join(err, l.retained.close())
 }

@@ -86,63 +86,36 @@ func (l *Log) removeCopies(dir string) error {
 	return nil
 }
 
-// part is the retained file with a block, opened, and where its log is; nil if there is
-// none. The lock is held, at least for reading.
-func (l *Log) part(num uint32) (*file, string, error) {
+// part is the retained file with a block; false if there is none. The lock is held, at least
+// for reading.
+func (l *Log) part(num uint32) (part, bool) {
 	for i := len(l.older) - 1; i >= 0; i-- {
 		if p := l.older[i]; num >= p.first && num <= p.last {
-			f, err := l.openPart(p)
-			return f, p.path + ".log", err
+			return p, true
 		}
 	}
-	return nil, "", nil
+	return part{}, false
 }
 
-// openPart opens a retained file, and leaves it open for the next who asks.
+// openPart opens a retained file. Its name tells which blocks it has: what is damaged in it is
+// told of by who reads that, and leaves the rest to be read.
 func (l *Log) openPart(p part) (*file, error) {
-	l.reading.Lock()
-	defer l.reading.Unlock()
-	if l.opened != nil && l.which == p.path {
-		return l.opened, nil
-	}
-	f := &file{}
+	f := l.newFile(p.path+".log", p.path+".index")
+	f.base, f.first, f.end = p.first, p.first, p.last+1
 	var err error
-	if f.log, err = l.fs.Open(p.path+".log", false); err != nil {
+	if f.log, err = l.fs.Open(f.path, false); err != nil {
 		return nil, err
 	}
-	if f.index, err = l.openOrCreate(p.path + ".index"); err != nil {
+	if f.index, err = l.openOrCreate(f.indexPath); err != nil {
 		return nil, errors.Join(err, f.log.Close())
 	}
 	if f.size, err = f.log.Size(); err == nil {
-		err = f.begin(f.size)
-	}
-	if err == nil && f.base != p.first {
-		err = fmt.Errorf("it begins with block %d: %w", f.base, ErrCorrupt)
-	}
-	if err == nil {
-		f.first, f.end = p.first, p.last+1
 		err = f.ensureIndex()
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s.log: %w", p.path, err), f.close())
+		return nil, errors.Join(fmt.Errorf("open %s: %w", f.path, err), f.close())
 	}
-	if l.opened != nil {
-		err = l.opened.close()
-	}
-	l.opened, l.which = f, p.path
-	return f, err
-}
-
-// closePart closes a retained file that is about to go.
-func (l *Log) closePart(path string) error {
-	l.reading.Lock()
-	defer l.reading.Unlock()
-	if l.opened == nil || l.which != path {
-		return nil
-	}
-	f := l.opened
-	l.opened, l.which = nil, ""
-	return f.close()
+	return f, nil
 }
 
 // split makes the live file a retained one and begins another.
@@ -179,7 +152,7 @@ func (l *Log) beginLive() (err error) {
 func (l *Log) letGo() error {
 	for len(l.older) > int(l.o.Partition.MaxFiles) {
 		p := l.older[0]
-		if err := l.closePart(p.path); err != nil {
+		if err := l.retained.forget(p.path); err != nil {
 			return err
 		}
 		archive := l.o.Partition.Archive
@@ -216,7 +189,7 @@ func (l *Log) restorePart() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p := l.older[len(l.older)-1]
-	if err := errors.Join(l.closePart(p.path), l.live.close(), l.setMark(mark{})); err != nil {
+	if err := errors.Join(l.retained.forget(p.path), l.live.close(), l.setMark(mark{})); err != nil {
 		return err
 	}
 	// A live file that is empty does no harm after a crash between these.
@@ -234,7 +207,7 @@ func (l *Log) restorePart() error {
 	}
 	size, err := l.live.log.Size()
 	if err == nil {
-		err = l.adopt(size)
+		err = l.adopt(size, false)
 	}
 	l.last = types.Checksum256{}
 	return err

@@ -17,7 +17,7 @@ const usualStep = 4 << 20
 // index begins with.
 func (l *Log) prune() error {
 	f := l.live
-	at, err := f.position(f.end - 1)
+	_, at, err := f.header(f.end - 1)
 	if err != nil || at/l.o.step == f.size/l.o.step {
 		return err
 	}
@@ -97,7 +97,8 @@ func (l *Log) toPruned() error {
 func (l *Log) vacuum() error {
 	f := l.live
 	l.o.Logger.Info(fmt.Sprintf("vacuum %s.log: blocks %d to %d", l.o.Name, f.first, f.end-1))
-	to := &file{base: f.first, first: f.first, end: f.first}
+	to := l.newFile(l.o.logPath()+vfs.NewSuffix, l.o.indexPath()+vfs.NewSuffix)
+	to.base, to.first, to.end = f.first, f.first, f.first
 	path := l.o.logPath() + vfs.NewSuffix
 	var err error
 	if to.log, err = l.fs.Create(path); err != nil {

@@ -14,6 +14,9 @@ type Entry struct {
 	ID     types.Checksum256
 	Length int64 // unpacked; -1 if an old log does not say it
 
+	Path   string // of the file that has it
+	Offset int64  // where in that file it begins, in bytes
+
 	l    *Log
 	cuts uint64
 	from vfs.File // its own: the log's may be closed for another meanwhile
@@ -25,31 +28,39 @@ type Entry struct {
 func (l *Log) Read(num uint32) (*Entry, error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	f, path, err := l.fileOf(num)
-	if err == nil && f == nil {
-		err = ErrNotFound
-	}
+	e := &Entry{l: l, cuts: l.cuts}
+	err := l.use(num, func(f *file) error {
+		h, at, err := f.header(num)
+		if err != nil {
+			return err
+		}
+		e.ID, e.Path, e.Offset = h.id, f.path, at
+		if e.from, err = l.fs.Open(f.path, false); err != nil {
+			return err
+		}
+		if e.in, err = openPayload(e.from, at+headerBytes, h.payload, &l.inflaters); err != nil {
+			return errors.Join(e.wrong(err), e.from.Close())
+		}
+		e.Length = e.in.length
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	h, at, err := f.header(num)
-	if err != nil {
-		return nil, err
-	}
-	e := &Entry{ID: h.id, l: l, cuts: l.cuts}
-	if e.from, err = l.fs.Open(path, false); err != nil {
-		return nil, err
-	}
-	if e.in, err = openPayload(e.from, at+headerBytes, h.payload, &l.inflaters); err != nil {
-		return nil, errors.Join(fmt.Errorf("read the history of block %d in %s: %w", num, path, err), e.from.Close())
-	}
-	e.Length = e.in.length
 	return e, nil
 }
 
-// Read unpacks.
+// wrong is an error of an entry, with where it is.
+func (e *Entry) wrong(err error) error {
+	return fmt.Errorf("%s: offset %d: read the history of block %d: %w", e.Path, e.Offset, number(e.ID), err)
+}
+
+// Read unpacks. What is said of an entry that is damaged wraps ErrCorrupt.
 func (e *Entry) Read(b []byte) (int, error) {
 	n, err := e.in.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = e.wrong(err)
+	}
 	e.l.mu.RLock()
 	defer e.l.mu.RUnlock()
 	if e.l.cuts == e.cuts {
@@ -78,7 +89,7 @@ func (e *Entry) Fill(b []byte) error {
 		n += over
 	}
 	if err == nil || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = fmt.Errorf("%d bytes or more where %d are said: %w", n, len(b), ErrCorrupt)
+		return e.wrong(fmt.Errorf("%d bytes or more where %d are said: %w", n, len(b), ErrCorrupt))
 	}
-	return fmt.Errorf("unpack the history of block %d: %w", number(e.ID), err)
+	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"tarn/antelope/types"
 	"tarn/store/vfs"
+	"tarn/store/vfs/logtail"
 )
 
 // recover finds the end of the live file, cuts off what is not whole, and makes what it
@@ -35,7 +36,7 @@ func (l *Log) recover() error {
 			err = l.scan(size)
 		}
 	default:
-		err = l.adopt(size)
+		err = l.adopt(size, marked)
 	}
 	if err != nil {
 		return err
@@ -82,7 +83,11 @@ func (l *Log) fits(m mark, size int64) error {
 	if m.size > size || m.first >= m.end {
 		return fmt.Errorf("%d bytes where %d were durable: %w", size, m.size, ErrCorrupt)
 	}
-	h, _, err := lastEntry(l.live.log, m.size)
+	h, at, err := lastEntry(l.live.log, m.size)
+	if err == nil && Near(h.id, m.id) { // the mark has a checksum, the entry's header has none
+		err = l.live.writeID(l.fs, at, h.id, m.id)
+		h.id = m.id
+	}
 	if err == nil && h.id != m.id {
 		err = fmt.Errorf("block %s where %s was durable: %w", h.id, m.id, ErrCorrupt)
 	}
@@ -145,10 +150,10 @@ func (l *Log) scan(size int64) error {
 	}
 }
 
-// adopt takes over a file that has no mark: one of nodeos'. It looks at the last entry
+// adopt takes over a file that has no mark that fits: one of nodeos'. It looks at the last entry
 // only, and if that is not whole goes from entry to entry (Leap: state_history_log::
-// open_log, recover_blocks).
-func (l *Log) adopt(size int64) error {
+// open_log, recover_blocks). With a mark that does not fit the file was durable up to there.
+func (l *Log) adopt(size int64, marked bool) error {
 	f := l.live
 	if err := f.begin(size); err != nil {
 		return err
@@ -183,7 +188,30 @@ func (l *Log) adopt(size int64) error {
 	}
 	l.o.Logger.Warn(fmt.Sprintf("recover %s.log", l.o.Name), "error", err)
 	f.first, f.end, f.size = f.base, f.base, 0
-	return l.skim(size)
+	if err := l.skim(size); err != nil {
+		return err
+	}
+	return l.judge(size, marked)
+}
+
+// judge returns an error unless a crash can have left what follows the whole entries.
+func (l *Log) judge(size int64, marked bool) error {
+	f := l.live
+	end := logtail.End{Path: f.path, Whole: f.size, Size: size, Durable: logtail.Unnoted, Behind: func(at int64) (int64, bool, error) {
+		s := scanner{log: f.log, size: size}
+		at, _, found, err := s.whole(at+1, 0)
+		return at, found, err
+	}}
+	if marked {
+		end.Durable = l.mark.size
+	}
+	end.Remedy = "Stop the node; `tarn history verify` names all that is damaged in the folder, `tarn history repair` mends what can be mended. Or restore the file from a copy"
+	damage := new(logtail.Damage)
+	err := end.Judge()
+	if errors.As(err, &damage) {
+		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return err
 }
 
 // skim goes from header to header, and indexes what it finds.
@@ -204,22 +232,22 @@ func (l *Log) skim(size int64) error {
 	}
 }
 
-// ensureIndex makes sure that the index has the blocks of a file. Most often it has.
+// ensureIndex makes sure that the index has the blocks of a file. Most often it has. Where the
+// log is damaged, the index stays as it is: what it has not is found when it is asked for.
 func (f *file) ensureIndex() error {
-	size, err := f.index.Size()
-	if err != nil {
-		return err
+	_, _, odd := f.indexed(f.end - 1)
+	if !errors.Is(odd, ErrCorrupt) {
+		return odd
 	}
-	if size >= int64(f.end-f.base)*indexBytes {
-		at, err := f.position(f.end - 1)
-		if err != nil {
-			return err
-		}
-		if h, e := readHeader(f.log, at, f.size); e == nil && number(h.id) == f.end-1 && at+h.span() == f.size {
-			return nil
-		}
+	err := f.makeIndex()
+	switch {
+	case err == nil:
+		f.say.Warn("The index of a history log did not fit it, and is made again", "file", f.indexPath, "error", odd)
+	case errors.Is(err, ErrCorrupt):
+		f.say.Error("A history log is damaged: what of it can be read is read. `tarn history verify` names all that is damaged", "file", f.path, "error", err)
+		err = nil
 	}
-	return f.makeIndex()
+	return err
 }
 
 // makeIndex makes the index of a file.
@@ -296,7 +324,12 @@ func (l *Log) cut(size int64) error {
 		want += countBytes
 	}
 	if size > want {
-		l.o.Logger.Warn("the end of a history log is not whole, and is cut off", "file", l.o.logPath(), "bytes", size-want)
+		kept, err := logtail.Keep(l.fs, f.log, f.path, f.size, size)
+		if err != nil {
+			return err
+		}
+		l.o.Logger.Warn("The end of a history log is not whole, as a crash may have left it, and is cut off; its blocks are recorded again",
+			"file", f.path, "offset", f.size, "bytes", size-f.size, "kept", kept.Kept)
 	}
 	if f.pruned && !f.empty() {
 		if _, err := f.log.WriteAt(binary.LittleEndian.AppendUint32(nil, f.end-f.first), f.size); err != nil {

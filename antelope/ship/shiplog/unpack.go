@@ -17,6 +17,7 @@ import (
 type unpacked struct {
 	*inflater // nil for an empty stream
 	length    int64
+	disk      *source // of the stream
 	idle      *sync.Pool
 }
 
@@ -48,9 +49,9 @@ func openPayload(f io.ReaderAt, at int64, payload uint64, idle *sync.Pool) (*unp
 	if int64(payload) == skip { // an empty stream is none at all in old logs
 		return u, nil
 	}
-	in := io.NewSectionReader(f, at+skip, int64(payload)-skip)
-	if err := u.inflate(in); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	u.disk = &source{Reader: io.NewSectionReader(f, at+skip, int64(payload)-skip)}
+	if err := u.inflate(u.disk); err != nil {
+		return nil, u.cause(err)
 	}
 	return u, nil
 }
@@ -78,12 +79,39 @@ func (u *unpacked) inflate(in io.Reader) (err error) {
 	return nil
 }
 
-// Read implements io.Reader.
+// Read implements io.Reader. What is wrong with the stream wraps ErrCorrupt.
 func (u *unpacked) Read(b []byte) (int, error) {
 	if u.inflater == nil {
 		return 0, io.EOF
 	}
-	return u.z.Read(b)
+	n, err := u.z.Read(b)
+	return n, u.cause(err)
+}
+
+// cause tells what is wrong with a stream from what is wrong with the disk.
+func (u *unpacked) cause(err error) error {
+	if err == nil || errors.Is(err, io.EOF) {
+		return err
+	}
+	if u.disk != nil && u.disk.err != nil {
+		return u.disk.err
+	}
+	return fmt.Errorf("%w: %w", ErrCorrupt, err)
+}
+
+// source reads a file, and keeps what the disk said.
+type source struct {
+	io.Reader
+	err error
+}
+
+// Read implements io.Reader.
+func (s *source) Read(b []byte) (int, error) {
+	n, err := s.Reader.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		s.err = err
+	}
+	return n, err
 }
 
 // Close gives back what unpacking took. It may be called again.
@@ -106,10 +134,7 @@ func check(f io.ReaderAt, at int64, payload uint64, idle *sync.Pool) error {
 	}
 	n, err := io.Copy(io.Discard, u)
 	if err == nil && u.length >= 0 && n != u.length {
-		err = fmt.Errorf("%d bytes unpacked, %d expected", n, u.length)
+		err = fmt.Errorf("%w: %d bytes unpacked, %d expected", ErrCorrupt, n, u.length)
 	}
-	if err = errors.Join(err, u.Close()); err != nil {
-		return fmt.Errorf("%w: %w", ErrCorrupt, err)
-	}
-	return nil
+	return errors.Join(err, u.Close())
 }

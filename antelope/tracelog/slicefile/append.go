@@ -208,7 +208,7 @@ func (l *Log) append(b *wire.Block, ids *wire.Transactions) error {
 		return err
 	}
 	// The order is nodeos'. Nobody reads the entries before the table has them.
-	where, at := span{from: p.ids.size}, span{from: p.traces.size}
+	where, at := span{from: p.ids.size}, span{from: p.traces.size, id: fold(b.ID)}
 	if err := l.write(&p.ids, wire.Entry{Transactions: ids}.Append(nil), &l.stats.IDs); err != nil {
 		return err
 	}

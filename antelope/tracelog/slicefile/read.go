@@ -24,12 +24,15 @@ func (l *Log) Read(num uint32, take func(bytes int64) error) (b *wire.Block, irr
 	// A slice may be compressed or removed in between.
 	for range 3 {
 		x, ok, err := l.lookup(num, func(t *table) spans { return t.traces })
-		if err != nil || !ok {
-			return nil, false, errors.Join(err, missing(ok))
+		if err != nil {
+			return nil, false, err
+		}
+		if !ok {
+			return nil, false, ErrNotFound
 		}
 		raw, gone, err := l.readEntry(num, x, take)
 		if err != nil {
-			return nil, false, fmt.Errorf("read the traces of block %d: %w", num, err)
+			return nil, false, fmt.Errorf("read the traces of block %d: %w", num, corrupt(err))
 		}
 		if gone {
 			continue
@@ -37,22 +40,26 @@ func (l *Log) Read(num uint32, take func(bytes int64) error) (b *wire.Block, irr
 		b := new(wire.Block)
 		r := serial.NewReader(raw)
 		b.Read(r)
-		if err := r.Err(); err != nil {
-			return nil, false, fmt.Errorf("%w: the traces of block %d in %s: %w", ErrCorrupt, num, l.path(tracesPrefix, l.Slice(num), logSuffix), err)
+		err = r.Err()
+		if err == nil {
+			err = l.consistent(num, x, b)
 		}
-		if b.Number != num {
-			return nil, false, fmt.Errorf("%w: the index of %s leads to block %d for block %d", ErrCorrupt, l.path(tracesPrefix, l.Slice(num), logSuffix), b.Number, num)
+		if err != nil {
+			return nil, false, fmt.Errorf("%w: %s: offset %d: the traces of block %d: %w", ErrCorrupt, l.path(tracesPrefix, l.Slice(num), logSuffix), x.from, num, err)
 		}
 		return b, num <= l.Irreversible(), nil
 	}
 	return nil, false, fmt.Errorf("%w: %s is missing, and its index is there", ErrCorrupt, l.path(tracesPrefix, l.Slice(num), logSuffix))
 }
 
-func missing(found bool) error {
-	if found {
-		return nil
+// Where says where the traces of a block are, for a message.
+func (l *Log) Where(num uint32) string {
+	path := l.path(tracesPrefix, l.Slice(num), logSuffix)
+	x, ok, err := l.lookup(num, func(t *table) spans { return t.traces })
+	if err != nil || !ok {
+		return path
 	}
-	return ErrNotFound
+	return fmt.Sprintf("%s at offset %d, with %s", path, x.from, l.path(idsPrefix, l.Slice(num), logSuffix))
 }
 
 // readEntry reads an entry from a file of traces, compressed or not.
@@ -149,6 +156,9 @@ func (l *Log) IDs(num uint32) ([]types.Checksum256, error) {
 		}
 		if err != nil {
 			return fmt.Errorf("%w: offset %d: %w", ErrCorrupt, x.from, err)
+		}
+		if e.Transactions.Number != num {
+			return fmt.Errorf("%w: offset %d: the ids of block %d, where those of %d belong", ErrCorrupt, x.from, e.Transactions.Number, num)
 		}
 		return nil
 	})

@@ -14,7 +14,10 @@ import (
 )
 
 // span is where an entry is in a file: the zero span is none.
-type span struct{ from, to int64 }
+type span struct {
+	from, to int64
+	id       uint64 // of a block, folded; 0 where it is not of traces
+}
 
 // toEnd is the end of a span that goes to the end of its file, wherever that is.
 const toEnd = -1
@@ -71,7 +74,7 @@ func scan(f io.ReaderAt, from, size int64, each func(h *wire.Head, at int64) err
 			err = each(&h, at)
 		}
 		if err != nil {
-			return at, fmt.Errorf("offset %d: %w", at, err)
+			return at, fmt.Errorf("offset %d: %w", at, corrupt(err))
 		}
 		at += h.Bytes
 	}
@@ -139,6 +142,9 @@ func (d *directory) mayHave(number uint32, h *wire.Head, kind wire.Kind) error {
 	if h.Kind != kind && h.Kind != wire.IrreversibleKind {
 		return fmt.Errorf("%w: entry of kind %d", ErrCorrupt, h.Kind)
 	}
+	if h.Kind == wire.BlockKind && types.BlockNum(h.ID) != h.Number {
+		return fmt.Errorf("%w: block %d, with the id %s", ErrCorrupt, h.Number, h.ID)
+	}
 	if d.Slice(h.Number) != number {
 		return fmt.Errorf("%w: block %d, which is not in this slice", ErrCorrupt, h.Number)
 	}
@@ -168,12 +174,12 @@ func (l *Log) load(number uint32) (*table, error) {
 			return fmt.Errorf("%w: block %d is at %d, the next one at %d", ErrCorrupt, last.Number, from, to)
 		}
 		if t.counts(t.traces, last.Number, t.lib) {
-			t.traces.set(last.Number, span{int64(last.Offset), to})
+			t.traces.set(last.Number, span{int64(last.Offset), to, fold(last.ID)})
 		}
 		return nil
 	}
 	var waiting uint32 // told since the last block, whose entry came before
-	_, err := l.scanIndex(number, func(h *wire.Head, _ int64) error {
+	whole, err := l.scanIndex(number, func(h *wire.Head, _ int64) error {
 		if h.Kind == wire.IrreversibleKind {
 			waiting = max(waiting, h.Number)
 			return nil
@@ -186,8 +192,12 @@ func (l *Log) load(number uint32) (*table, error) {
 	if err == nil {
 		err = end(toEnd)
 	}
+	ids := int64(0)
 	if err == nil {
-		err = l.loadIDs(number, t)
+		ids, err = l.loadIDs(number, t)
+	}
+	if err == nil {
+		err = l.ends(number, whole, ids)
 	}
 	t.lib = max(t.lib, waiting)
 	if err != nil {
@@ -196,17 +206,37 @@ func (l *Log) load(number uint32) (*table, error) {
 	return t, nil
 }
 
-func (l *Log) loadIDs(number uint32, t *table) error {
+func (l *Log) loadIDs(number uint32, t *table) (end int64, err error) {
 	lib := uint32(0)
-	_, err := l.scanIDs(number, func(h *wire.Head, at int64) error {
+	return l.scanIDs(number, func(h *wire.Head, at int64) error {
 		if h.Kind == wire.IrreversibleKind {
 			lib = max(lib, h.Number)
 		} else if t.counts(t.ids, h.Number, lib) {
-			t.ids.set(h.Number, span{at, at + h.Bytes})
+			t.ids.set(h.Number, span{at, at + h.Bytes, 0})
 		}
 		return nil
 	})
-	return err
+}
+
+// ends is an error if an entry of a slice that gets no more of them does not end: what follows it
+// cannot be found.
+func (l *Log) ends(number uint32, index, ids int64) error {
+	l.mu.RLock()
+	settled := number < l.settled
+	l.mu.RUnlock()
+	if !settled {
+		return nil
+	}
+	is, err := l.sizesOf(number)
+	switch {
+	case err != nil:
+		return err
+	case index < is.index:
+		return fmt.Errorf("%w: %s: offset %d: an entry that does not end", ErrCorrupt, l.path(indexPrefix, number, logSuffix), index)
+	case ids < is.ids:
+		return fmt.Errorf("%w: %s: offset %d: an entry that does not end", ErrCorrupt, l.path(idsPrefix, number, logSuffix), ids)
+	}
+	return nil
 }
 
 // mostKept is how many blocks the tables of slices have that nothing is appended to, for

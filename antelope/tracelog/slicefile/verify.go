@@ -252,7 +252,7 @@ func (s *checked) belongs(e *wire.Entry, kind wire.Kind) error {
 	case e.Irreversible != nil:
 		h.Kind, h.Number = wire.IrreversibleKind, *e.Irreversible
 	case e.Block != nil:
-		h.Kind, h.Number = wire.BlockKind, e.Block.Number
+		h.Kind, h.Number, h.ID = wire.BlockKind, e.Block.Number, e.Block.ID
 	default:
 		h.Kind, h.Number = wire.IDsKind, e.Transactions.Number
 	}

@@ -1,0 +1,247 @@
+package blocklog
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"sync"
+
+	"tarn/antelope/consensus"
+	"tarn/antelope/serial"
+	"tarn/antelope/types"
+	"tarn/store/vfs/logtail"
+)
+
+// linkBytes is how much of a packed block has the id of the block before.
+const linkBytes = previousOffset + 32
+
+// damaged says that what is at an offset of a log is not the block that it should be.
+func damaged(num uint32, at int64, path, format string, args ...any) error {
+	return &logtail.Damage{
+		Path: path, Offset: at, Detail: fmt.Sprintf("block %d is damaged: ", num) + fmt.Sprintf(format, args...),
+		Remedy: servedRemedy,
+	}
+}
+
+// servedRemedy is what helps where a block is damaged that is read while the node runs, or at a replay.
+const servedRemedy = "Stop the node. Restore the file from a copy; or, if it is blocks.log, start once with --hard-replay-blockchain, which keeps " +
+	"the blocks before the damage, and peers send the others"
+
+// check returns an error unless the blocks of a span are what they should be: each has the id
+// that the next one, or the head, names, and the transactions that its header names. The
+// producer's signature and the block's extensions are in no hash of another block.
+func (l *Log) check(sp *span) error {
+	if sp.path == "" { // it was appended, and is in memory
+		return nil
+	}
+	for i := range len(sp.positions) - 1 {
+		b, num := sp.block(i), sp.first+uint32(i)
+		sum := crc32.Checksum(b, castagnoli)
+		known, ok := l.sums.get(num)
+		switch {
+		case ok && known == sum:
+			continue
+		case ok:
+			return damaged(num, sp.positions[i], sp.path, "it is not what was appended or read there before")
+		}
+		if err := l.checkBlock(sp, i, b); err != nil {
+			return err
+		}
+		l.sums.set(num, sum)
+	}
+	return nil
+}
+
+func (l *Log) checkBlock(sp *span, i int, b []byte) error {
+	num := sp.first + uint32(i)
+	id, next, err := l.nameOf(sp, i)
+	if err != nil {
+		return err
+	}
+	x := inspectors.Get().(*inspector) //nolint:forcetypeassert // it holds nothing else
+	defer inspectors.Put(x)
+	is, err := x.inspect(b)
+	if err != nil || id != nil && is.id != *id {
+		is, err = inspectSlowly(b)
+	}
+	if err != nil {
+		return damaged(num, sp.positions[i], sp.path, "%v", err)
+	}
+	if id == nil || is.id == *id {
+		return nil
+	}
+	if next && l.misnames(num+1) { // the block that names another one is the one that is damaged
+		return nil
+	}
+	return damaged(num, sp.positions[i], sp.path, "its id is %s, and the next block, or the head, names %s", is.id, id)
+}
+
+// nameOf returns the id that something else than a block itself says that the block has: the
+// next block, or whoever appended it. It is nil if nothing does.
+func (l *Log) nameOf(sp *span, i int) (id *types.Checksum256, next bool, err error) {
+	if i+2 < len(sp.positions) {
+		return previousOf(sp.block(i + 1)), true, nil
+	}
+	num := sp.first + uint32(i)
+	if sp.next != nil && binary.BigEndian.Uint32(sp.next[previousOffset:]) == num {
+		return previousOf(sp.next), true, nil
+	}
+	l.mu.RLock()
+	head := l.head
+	l.mu.RUnlock()
+	if num >= head.num {
+		if num > head.num || head.id.IsZero() {
+			return nil, false, nil
+		}
+		return &head.id, false, nil
+	}
+	after, err := l.span(num+1, num+1, 0)
+	if errors.Is(err, ErrNotFound) { // a gap between partitions
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("check block %d, whose id the next block has: %w", num, err)
+	}
+	return previousOf(after.data), true, nil
+}
+
+func previousOf(b []byte) *types.Checksum256 {
+	id := new(types.Checksum256)
+	copy(id[:], b[previousOffset:linkBytes])
+	return id
+}
+
+// misnames tells whether a block is certainly not what it should be, by what names it.
+func (l *Log) misnames(num uint32) bool {
+	sp, err := l.span(num, num, 0)
+	if err != nil || sp.path == "" {
+		return err != nil
+	}
+	id, _, err := l.nameOf(&sp, 0)
+	if err != nil || id == nil {
+		return false
+	}
+	is, err := decodeLink(sp.block(0))
+	return err != nil || is.id != *id
+}
+
+// inspector reads packed blocks without unpacking them, in memory that it uses again.
+type inspector struct {
+	reader serial.Reader
+	room   []byte
+	leaves []types.Checksum256
+}
+
+var inspectors = sync.Pool{New: func() any { return new(inspector) }}
+
+// inspect returns the link of a packed block. It is an error if the block cannot be read, or its
+// header names other transactions.
+func (x *inspector) inspect(b []byte) (link, error) {
+	r := &x.reader
+	r.Reset(b)
+	r.Raw(linkBytes)
+	var root types.Checksum256
+	root.Read(r)
+	r.Raw(32 + 4) // the actions' root, and the schedule's version
+	if r.Bool() {
+		new(types.LegacySchedule).Read(r)
+	}
+	skipExtensions(r)
+	if r.Err() != nil {
+		return link{}, r.Err()
+	}
+	l := link{id: sha256.Sum256(b[:r.Offset()]), previous: *previousOf(b)}
+	l.num = types.BlockNum(l.previous) + 1
+	binary.BigEndian.PutUint32(l.id[:], l.num)
+	var signature types.Signature
+	signature.Read(r)
+	n := r.Count(1)
+	x.leaves = x.leaves[:0]
+	for ; n > 0 && r.Err() == nil; n-- {
+		x.leaves = append(x.leaves, x.receipt(b))
+	}
+	skipExtensions(r)
+	if err := r.End(); err != nil {
+		return link{}, err
+	}
+	return l, rooted(root, x.leaves)
+}
+
+// rooted is an error unless a header's root is that of receipts.
+func rooted(root types.Checksum256, leaves []types.Checksum256) error {
+	if is := consensus.MerkleRoot(leaves); is != root {
+		return fmt.Errorf("its header names the transactions %s, and it has %s", root, is)
+	}
+	return nil
+}
+
+// receipt reads the next receipt of a packed block, and returns its digest.
+func (x *inspector) receipt(b []byte) types.Checksum256 {
+	r, from := &x.reader, x.reader.Offset()
+	r.Raw(1 + 4)
+	r.Varuint32()
+	x.room = append(x.room[:0], b[from:r.Offset()]...)
+	var id types.Checksum256
+	switch kind := r.Varuint32(); kind {
+	case 0:
+		id.Read(r)
+	case 1:
+		id = x.packed(b)
+	default: // it is in no hash
+		r.Fail(fmt.Errorf("a receipt of kind %d", kind))
+	}
+	x.room = append(x.room, id[:]...)
+	return sha256.Sum256(x.room)
+}
+
+// packed reads a packed transaction, and returns its digest. room holds what comes before.
+func (x *inspector) packed(b []byte) types.Checksum256 {
+	r, from, keep := &x.reader, x.reader.Offset(), len(x.room)
+	var signature types.Signature
+	for n := r.Count(1); n > 0 && r.Err() == nil; n-- {
+		signature.Read(r)
+	}
+	at := r.Offset()
+	r.Raw(1) // whether it is compressed
+	data := r.Offset()
+	r.Bytes()
+	trx := r.Offset()
+	r.Bytes()
+	if r.Err() != nil {
+		return types.Checksum256{}
+	}
+	x.room = append(append(x.room, b[from:at]...), b[data:trx]...)
+	prunable := sha256.Sum256(x.room[keep:])
+	x.room = append(append(append(x.room[:keep], b[at]), b[trx:r.Offset()]...), prunable[:]...)
+	digest := sha256.Sum256(x.room[keep:])
+	x.room = x.room[:keep]
+	return digest
+}
+
+func skipExtensions(r *serial.Reader) {
+	for n := r.Count(3); n > 0 && r.Err() == nil; n-- {
+		r.Uint16()
+		r.Bytes()
+	}
+}
+
+// inspectSlowly is inspect for blocks whose numbers are not written as short as they can be: hashes
+// are of what is written so.
+func inspectSlowly(b []byte) (link, error) {
+	block, err := decodeBlock(b)
+	if err != nil {
+		return link{}, fmt.Errorf("it cannot be decoded: %w", err)
+	}
+	return linkOf(&block.BlockHeader), named(block)
+}
+
+// named is an error unless a block's header names the transactions that the block has.
+func named(block *types.SignedBlock) error {
+	leaves := make([]types.Checksum256, len(block.Transactions))
+	for i := range leaves {
+		leaves[i] = block.Transactions[i].Digest()
+	}
+	return rooted(block.TransactionMRoot, leaves)
+}
