@@ -104,8 +104,8 @@ func (r *resumption) rewind() error {
 	if r.head.BlockNum >= r.logs.blocks.First() {
 		same, err := r.logs.has(r.head.HeaderState)
 		if err == nil && !same {
-			err = exception.New(exception.BlockLog, "block %d of the block log is not the %s of the state, which cannot go back further: "+
-				"restore the log that belongs to the state, or make the state again with --replay-blockchain", r.head.BlockNum, r.head.ID)
+			err = exception.New(exception.BlockLog, "block ${num} of the block log is not the ${id} of the state, which cannot go back further: "+
+				"restore the log that belongs to the state, or make the state again with --replay-blockchain", "num", r.head.BlockNum, "id", r.head.ID)
 		}
 		if err != nil {
 			return err

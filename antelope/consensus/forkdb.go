@@ -375,7 +375,7 @@ func (f *ForkDatabase) FetchBranchFrom(first, second types.Checksum256) (a, b []
 	find := func(id types.Checksum256) *BlockState {
 		found := f.blockOrRoot(id)
 		if found == nil && err == nil {
-			err = exception.New(exception.ForkDBBlockNotFound, "block %s does not exist", id)
+			err = exception.New(exception.ForkDBBlockNotFound, "block ${id} does not exist", "id", id)
 		}
 		return found
 	}

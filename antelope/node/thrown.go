@@ -75,13 +75,13 @@ func exceptionOf(err error) *exception.Error {
 		if kind == nil {
 			kind = exception.BlockLog
 		}
-		return exception.New(kind, "%s", e.Text)
+		return exception.New(kind, e.Text)
 	case *control.BadOption:
-		return exception.New(exception.PluginConfig, "%s", e.Text)
+		return exception.New(exception.PluginConfig, e.Text)
 	case *feature.FolderError:
-		return exception.New(exception.Plugin, "%s", e.Text)
+		return exception.New(exception.Plugin, e.Text)
 	case *space.Error:
-		return exception.Wrap(exception.PluginConfig, e.Err, "Unable to get space info for %s", e.Path)
+		return exception.Wrap(exception.PluginConfig, e.Err, "Unable to get space info for ${path}", "path", e.Path)
 	}
 	return nil
 }
