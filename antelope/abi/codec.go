@@ -159,7 +159,7 @@ func (c *Codec) fill(d *Def, s *scope) error {
 			return err
 		}
 		if known {
-			return exception.New(exception.DuplicateABITypeDef, "type already exists")
+			return exception.New(exception.DuplicateABITypeDef, "type already exists", "new_type_name", t.NewTypeName)
 		}
 		c.typedefs[t.NewTypeName] = t.Type
 	}

@@ -167,7 +167,7 @@ func (f *ForkDatabase) restore(n *branchNode, set *feature.Set) error {
 	case n.ID != n.Header.ID() || n.ID != n.Block.ID():
 		return exception.New(exception.ForkDatabase, "header state of another block")
 	case previous == nil:
-		return exception.New(exception.UnlinkableBlock, "unlinkable block")
+		return exception.New(exception.UnlinkableBlock, "unlinkable block", "id", n.ID, "previous", n.Header.Previous)
 	case n.BlockNum != previous.BlockNum+1:
 		return exception.New(exception.ForkDatabase, "block does not fit the one before it")
 	}

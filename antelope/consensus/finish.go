@@ -220,7 +220,7 @@ func (s *HeaderState) VerifySignee(recoverKey Recover) error {
 	if n := 1 + len(s.AdditionalSignatures); n > len(s.Authority.Keys) {
 		return exception.New(exception.WrongSigningKey,
 			"number of block signatures (${num_block_signatures}) exceeds number of keys in block signing authority (${num_keys})",
-			"num_block_signatures", n, "num_keys", len(s.Authority.Keys))
+			"num_block_signatures", n, "num_keys", len(s.Authority.Keys), "authority", s.Authority)
 	}
 	digest := s.SigningDigest()
 	keys := make([]types.PublicKey, 0, 1+len(s.AdditionalSignatures))
@@ -241,10 +241,10 @@ func (s *HeaderState) VerifySignee(recoverKey Recover) error {
 	satisfied, relevant := s.Authority.KeysSatisfyAndRelevant(keys)
 	switch {
 	case relevant != len(keys):
-		return exception.New(exception.WrongSigningKey, "block signed by unexpected key", "signing_keys", types.JSONList[types.PublicKey](keys))
+		return exception.New(exception.WrongSigningKey, "block signed by unexpected key", "signing_keys", types.JSONList[types.PublicKey](keys), "authority", s.Authority)
 	case !satisfied:
 		return exception.New(exception.WrongSigningKey, "block signatures do not satisfy the block signing authority",
-			"signing_keys", types.JSONList[types.PublicKey](keys))
+			"signing_keys", types.JSONList[types.PublicKey](keys), "authority", s.Authority)
 	}
 	return nil
 }

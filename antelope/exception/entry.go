@@ -44,14 +44,12 @@ func entry(l Level, format string, values []any) Entry {
 	return Entry{Level: l, Format: format, values: values, at: time.Now(), pc: pc[0]}
 }
 
-// check checks that values are such as an entry may have, and that the format has none besides.
+// check checks that values are such as an entry may have.
 func check(format string, values []any) {
-	keys := map[string]bool{}
 	for i, v := range values {
 		if i%2 == 0 {
-			key, ok := v.(string)
+			_, ok := v.(string)
 			invariants.Check(ok && i+1 < len(values), "%q has the value %v without a key", format, v)
-			keys[key] = true
 			continue
 		}
 		r := reflect.ValueOf(v)
@@ -59,10 +57,6 @@ func check(format string, values []any) {
 		_, json := v.(JSON)
 		_, truth := v.(bool)
 		invariants.Check(text || json || truth || r.CanInt() || r.CanUint(), "%q has a value of type %T", format, v)
-	}
-	for _, part := range strings.Split(format, "${")[1:] {
-		key, _, _ := strings.Cut(part, "}")
-		invariants.Check(keys[key], "%q has no value for %s", format, key)
 	}
 }
 

@@ -106,7 +106,9 @@ func (e *Error) Unwrap() error { return e.Cause }
 func (e *Error) Stack() []*Entry { return e.appendStack(nil) }
 
 func (e *Error) appendStack(list []*Entry) []*Entry {
-	list = append(list, &e.first)
+	if e.first.Level != "" { // what was read from a trace has no stack
+		list = append(list, &e.first)
+	}
 	if cause := Of(e.Cause); cause != nil {
 		list = cause.appendStack(list)
 	}

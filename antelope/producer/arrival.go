@@ -69,7 +69,7 @@ func (a *arrivals) CheckHeader(b *Block) error {
 		prev = a.headers.get(b.Signed.Previous)
 	}
 	if prev == nil {
-		return exception.New(exception.UnlinkableBlock, "unlinkable block ${id}", "id", b.ID)
+		return exception.New(exception.UnlinkableBlock, "unlinkable block ${id}", "id", b.ID, "previous", b.Signed.Previous)
 	}
 	s, err := a.chain.CheckHeader(prev, b.Signed, b.ID)
 	if err != nil {
