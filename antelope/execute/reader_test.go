@@ -261,23 +261,34 @@ func TestAReaderRefusesWhatIsKnownAndWhatItMayNot(t *testing.T) {
 	}
 }
 
+// A failing transaction is a stranger's, so that it must not cost more than one that succeeds.
 func BenchmarkReader(b *testing.B) {
 	token := newToken(b, 1000)
-	if err := token.Chain.Publish(); err != nil {
-		b.Fatal(err)
-	}
-	now := token.Chain.Head().Header.Timestamp.TimePoint().Time()
-	r, err := token.Chain.NewReader()
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer r.Close()
-	x := dryRun(b, token.Maker, control.DryRun, token.Transfer())
-	b.ReportAllocs()
-	for b.Loop() {
-		trace, err := r.Execute(x, execute.Billing{}, now)
-		if err != nil || trace.Except != nil {
-			b.Fatal(trace, err)
-		}
+	fails := token.Transfer()
+	fails.Data = append([]byte(nil), fails.Data...)
+	fails.Data[23] = 0x7f // more than anybody has
+	for _, c := range []struct {
+		name   string
+		action types.Action
+	}{{"succeeds", token.Transfer()}, {"fails", fails}} {
+		b.Run(c.name, func(b *testing.B) {
+			if err := token.Chain.Publish(); err != nil {
+				b.Fatal(err)
+			}
+			now := token.Chain.Head().Header.Timestamp.TimePoint().Time()
+			r, err := token.Chain.NewReader()
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer r.Close()
+			x := dryRun(b, token.Maker, control.DryRun, c.action)
+			b.ReportAllocs()
+			for b.Loop() {
+				trace, err := r.Execute(x, execute.Billing{}, now)
+				if err != nil || (trace.Except != nil) != (c.name == "fails") {
+					b.Fatal(trace, err)
+				}
+			}
+		})
 	}
 }
