@@ -86,9 +86,9 @@ func checkError(t *testing.T, err error, kind *exception.Kind, message string) {
 	case e == nil:
 		t.Errorf("error %v, want %s: %s", err, kind.Name, message)
 	case e.Kind != kind:
-		t.Errorf("error of kind %s (%s), want %s", e.Kind.Name, e.Message, kind.Name)
-	case !strings.HasPrefix(e.Message, message):
-		t.Errorf("message %q, want %q", e.Message, message)
+		t.Errorf("error of kind %s (%s), want %s", e.Kind.Name, e.Message(), kind.Name)
+	case !strings.HasPrefix(e.Message(), message):
+		t.Errorf("message %q, want %q", e.Message(), message)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestValuesThatAreNoneAreRefused(t *testing.T) {
 		{"symbol", `"SYS"`, exception.SymbolType, "missing comma in symbol"},
 		{"symbol", `""`, exception.SymbolType, "creating symbol from empty string"},
 		{"extended_asset", `{"quantity":"1 A"}`, exception.FCKeyNotFound, "Key contract"},
-		{"float128", `"0x00"`, exception.FCAssert, "Failure in converting hex data into a float128_t"},
+		{"float128", `"0x00"`, exception.FCAssert, "s.size() == 2 + 2 * sizeof(temp) && s.find(\"0x\") == 0: Failure in converting hex data into a float128_t"},
 		{"public_key", `"EOS6MRyAjQq8ud7hVNYcfnVPJqcVpscN5So8BhtHuGYqET5GDW5CW"`, exception.FCAssert, ""},
 	} {
 		_, err := c.EncodeJSON(nil, v.typ, v.json, nil)
@@ -324,12 +324,12 @@ func TestMessagesSayWhereInTheInputTheErrorIs(t *testing.T) {
 		}
 		_, err = c.Encode(nil, v[0], in, nil)
 		e := exception.Of(err)
-		if e == nil || e.Message != v[2] {
+		if e == nil || e.Message() != v[2] {
 			t.Errorf("%s %s: %v, want %q", v[0], v[1], err, v[2])
 			continue
 		}
 		want := v[2][:strings.LastIndex(v[2][:len(v[2])-1], " '")]
-		if _, err = c.EncodeShort(nil, v[0], in); !strings.Contains(exception.Of(err).Message, "'"+v[3]+"'") {
+		if _, err = c.EncodeShort(nil, v[0], in); !strings.Contains(exception.Of(err).Message(), "'"+v[3]+"'") {
 			t.Errorf("short: %v, want %s '%s'", err, want, v[3])
 		}
 	}
@@ -375,7 +375,7 @@ func TestMessagesSayWhereInTheDataTheErrorIs(t *testing.T) {
 	} {
 		_, err := c.Decode(nil, v.typ, unhex(t, v.binary), nil)
 		e := exception.Of(err)
-		if e == nil || e.Kind != v.kind || e.Message != v.message {
+		if e == nil || e.Kind != v.kind || e.Message() != v.message {
 			t.Errorf("%s %s: %v, want %q", v.typ, v.binary, err, v.message)
 		}
 	}

@@ -32,7 +32,7 @@ func ofType[T any, P printer[T]](size int, take func(v variant.Value) (T, error)
 			var v T
 			P(&v).Read(r)
 			if s, ok := any(&v).(interface{ Size() int }); ok && s.Size() > maxKeyBytes {
-				r.Fail(exception.New(exception.ABISerializationDeadline, "key or signature of %d bytes", s.Size()))
+				r.Fail(exception.New(exception.ABISerializationDeadline, "key or signature of ${size} bytes", "size", s.Size()))
 			}
 			if r.Err() != nil {
 				return b
@@ -153,7 +153,7 @@ func takeUint128(v variant.Value) (types.Uint128, error) {
 		}
 		return types.ParseUint128(s)
 	}
-	return types.Uint128{}, exception.New(exception.FCBadCast, "Cannot convert variant of type '%s' into a uint128_t", v.Kind())
+	return types.Uint128{}, exception.New(exception.FCBadCast, "Cannot convert variant of type '${type}' into a uint128_t", "type", v.Kind().String())
 }
 
 func takeInt128(v variant.Value) (types.Int128, error) {
@@ -168,12 +168,12 @@ func takeInt128(v variant.Value) (types.Int128, error) {
 		}
 		return types.ParseInt128(s)
 	}
-	return types.Int128{}, exception.New(exception.FCBadCast, "Cannot convert variant of type '%s' into a int128_t", v.Kind())
+	return types.Int128{}, exception.New(exception.FCBadCast, "Cannot convert variant of type '${type}' into a int128_t", "type", v.Kind().String())
 }
 
 func parseFloat128(s string) (f types.Float128, err error) {
 	if len(s) != 34 || s[:2] != "0x" {
-		return f, exception.New(exception.FCAssert, "Failure in converting hex data into a float128_t")
+		return f, exception.New(exception.FCAssert, "s.size() == 2 + 2 * sizeof(temp) && s.find(\"0x\") == 0: Failure in converting hex data into a float128_t")
 	}
 	b, err := types.ParseHex(s[2:])
 	if err == nil {
@@ -200,7 +200,7 @@ func takeExtendedAsset(v variant.Value) (a types.ExtendedAsset, err error) {
 		}{{"quantity", &quantity}, {"contract", &contract}} {
 			var ok bool
 			if *m.to, ok = v.Find(m.key); !ok {
-				return a, exception.New(exception.FCKeyNotFound, "Key %s", m.key)
+				return a, exception.New(exception.FCKeyNotFound, "Key ${key}", "key", m.key)
 			}
 		}
 	}

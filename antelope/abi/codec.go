@@ -23,7 +23,7 @@ type Budget func() error
 func Deadline(limit int64, expired func() bool) Budget {
 	return func() error {
 		if expired() {
-			return exception.New(exception.ABISerializationDeadline, "serialization time limit %dus exceeded", limit)
+			return exception.New(exception.ABISerializationDeadline, "serialization time limit ${t}us exceeded", "t", limit)
 		}
 		return nil
 	}
@@ -103,7 +103,7 @@ func newScope(budget Budget) scope { return scope{depth: 1, budget: budget} }
 func (s *scope) enter() error {
 	s.depth++
 	if s.depth >= MaxDepth {
-		return exception.New(exception.ABIRecursionDepth, "recursive definition, max_recursion_depth %d ", MaxDepth)
+		return exception.New(exception.ABIRecursionDepth, "recursive definition, max_recursion_depth ${r} ", "r", MaxDepth)
 	}
 	s.visits++
 	if s.budget != nil && s.visits%visitsPerCheck == 1 {
@@ -159,7 +159,7 @@ func (c *Codec) fill(d *Def, s *scope) error {
 			return err
 		}
 		if known {
-			return exception.New(exception.DuplicateABITypeDef, "type already exists")
+			return exception.New(exception.DuplicateABITypeDef, "type already exists", "new_type_name", t.NewTypeName)
 		}
 		c.typedefs[t.NewTypeName] = t.Type
 	}
@@ -193,7 +193,7 @@ func (c *Codec) fill(d *Def, s *scope) error {
 		{len(c.actionResults), len(d.ActionResults), exception.DuplicateABIActionResultsDef, "action results"},
 	} {
 		if count.got != count.want {
-			return exception.New(count.kind, "duplicate %s definition detected", count.what)
+			return exception.New(count.kind, "duplicate "+count.what+" definition detected")
 		}
 	}
 	return nil
@@ -263,7 +263,7 @@ func (c *Codec) resolve(t string) string {
 func (c *Codec) need(t, shown string, s *scope) error {
 	ok, err := c.isType(t, s)
 	if err == nil && !ok {
-		err = exception.New(exception.InvalidTypeInsideABI, "%s", shown)
+		err = exception.New(exception.InvalidTypeInsideABI, "${type}", "type", shown)
 	}
 	return err
 }
@@ -276,7 +276,7 @@ func (c *Codec) validate(s *scope) error {
 	for _, name := range names {
 		chain := chainOf(name, ends, func(t string) (string, bool) { next, ok := c.typedefs[t]; return next, ok })
 		if chain == nil {
-			return exception.New(exception.ABICircularDef, "Circular reference in type %s", name)
+			return exception.New(exception.ABICircularDef, "Circular reference in type ${type}", "type", name)
 		}
 	}
 	for _, name := range names {
@@ -343,10 +343,10 @@ func (c *Codec) validateStructs(s *scope) error {
 			return base.name, true
 		})
 		if unknown != "" {
-			return exception.New(exception.InvalidTypeInsideABI, "Unknown struct %s", unknown)
+			return exception.New(exception.InvalidTypeInsideABI, "Unknown struct ${type}", "type", unknown)
 		}
 		if chain == nil {
-			return exception.New(exception.ABICircularDef, "Circular reference in struct %s", name)
+			return exception.New(exception.ABICircularDef, "Circular reference in struct ${type}", "type", name)
 		}
 		for _, f := range st.fields {
 			if err := c.need(withoutExtension(f.typ), f.typ, s); err != nil {

@@ -55,11 +55,11 @@ func TestActionTracesShowWhatTheABIKnows(t *testing.T) {
 		}
 	}
 	code := uint64(1 << 63)
-	trace.Except = exception.New(exception.EosioAssertMessage, "assertion failure with message: %s", "no")
+	trace.Except = exception.New(exception.EosioAssertMessage, "assertion failure with message: ${s}", "s", "no")
 	trace.ErrorCode = &code
 	got := string((&abi.Contents{}).AppendActionTrace(nil, trace))
 	for _, part := range []string{`"except":{"code":3050003,"name":"eosio_assert_message_exception","message":"eosio_assert_message assertion failure","stack":[{`,
-		`"format":"assertion failure with message: no","data":{}}]}`, `"error_code":"9223372036854775808"`} {
+		`"format":"assertion failure with message: ${s}","data":{"s":"no"}}]}`, `"error_code":"9223372036854775808"`} {
 		if !strings.Contains(got, part) {
 			t.Errorf("%s\nis not in %s", part, got)
 		}

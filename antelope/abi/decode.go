@@ -54,12 +54,12 @@ func (c *Codec) decode(b []byte, typ string, data []byte, s scope, short bool) (
 
 // unpackError is err as nodeos passes it on: an exception of the chain is itself,
 // another becomes an unpack_exception.
-func unpackError(err error, format string, args ...any) error {
+func unpackError(err error, format string, values ...any) error {
 	var e *exception.Error
 	if errors.As(err, &e) && e.Kind.Is(exception.ChainException) {
-		return err
+		return e.With(format, values...)
 	}
-	return exception.Wrap(exception.Unpack, err, format, args...)
+	return exception.Wrap(exception.Unpack, err, format, values...)
 }
 
 func (d *decoder) value(b []byte, n *node) ([]byte, error) {
@@ -75,7 +75,7 @@ func (d *decoder) value(b []byte, n *node) ([]byte, error) {
 	case optional:
 		flag := d.r.Uint8()
 		if err := d.r.Err(); err != nil {
-			return b, unpackError(err, "Unable to unpack presence flag of optional '%s'", &d.path)
+			return b, unpackError(err, "Unable to unpack presence flag of optional '${p}'", "p", d.path.String())
 		}
 		if flag == 0 {
 			return append(b, "null"...), nil
@@ -86,7 +86,7 @@ func (d *decoder) value(b []byte, n *node) ([]byte, error) {
 	case structure:
 		b, count, err := d.structure(append(b, '{'), n.strct, 0)
 		if err == nil && count == 0 {
-			err = exception.New(exception.Unpack, "Unable to unpack '%s' from stream", &d.path)
+			err = exception.New(exception.Unpack, "Unable to unpack '${p}' from stream", "p", d.path.String())
 		}
 		return append(b, '}'), err
 	}
@@ -94,7 +94,7 @@ func (d *decoder) value(b []byte, n *node) ([]byte, error) {
 		return b, err
 	}
 	defer d.scope.leave()
-	return b, exception.New(exception.InvalidTypeInsideABI, "Unknown type %s", d.path.name(n.name))
+	return b, exception.New(exception.InvalidTypeInsideABI, "Unknown type ${type}", "type", d.path.name(n.name))
 }
 
 func (d *decoder) builtin(b []byte, n *node) ([]byte, error) {
@@ -123,7 +123,8 @@ func (d *decoder) builtin(b []byte, n *node) ([]byte, error) {
 		b = n.builtin.decode(d.r, b)
 	}
 	if err := d.r.Err(); err != nil {
-		return b, unpackError(err, "Unable to unpack %s type '%s' while processing '%s'", class, n.base, &d.path)
+		return b, unpackError(err, "Unable to unpack ${class} type '${type}' while processing '${p}'",
+			"class", class, "type", fmt.Sprint(n.base), "p", d.path.String())
 	}
 	return b, nil
 }
@@ -132,7 +133,7 @@ func (d *decoder) array(b []byte, n *node) ([]byte, error) {
 	d.path.hint("ARRAY")
 	size := d.r.Varuint32()
 	if err := d.r.Err(); err != nil {
-		return b, unpackError(err, "Unable to unpack size of array '%s'", &d.path)
+		return b, unpackError(err, "Unable to unpack size of array '${p}'", "p", d.path.String())
 	}
 	d.path.push(step{})
 	defer d.path.pop()
@@ -154,10 +155,10 @@ func (d *decoder) choice(b []byte, n *node) ([]byte, error) {
 	d.path.hint(n.name)
 	tag := d.r.Varuint32()
 	if err := d.r.Err(); err != nil {
-		return b, unpackError(err, "Unable to unpack tag of variant '%s'", &d.path)
+		return b, unpackError(err, "Unable to unpack tag of variant '${p}'", "p", d.path.String())
 	}
 	if int64(tag) >= int64(len(n.choice.types)) {
-		return b, exception.New(exception.Unpack, "Unpacked invalid tag (%d) for variant '%s'", tag, &d.path)
+		return b, exception.New(exception.Unpack, "Unpacked invalid tag (${select}) for variant '${p}'", "select", tag, "p", d.path.String())
 	}
 	d.path.push(step{choice: n.choice, index: int(tag)})
 	defer d.path.pop()
@@ -189,11 +190,9 @@ func (d *decoder) structure(b []byte, st *structType, count int) ([]byte, int, e
 				continue
 			}
 			if extended {
-				return b, count, exception.New(exception.ABI, "Encountered field '%s' without binary extension designation while processing struct '%s'",
-					d.path.name(f.name), &d.path)
+				return b, count, exception.New(exception.ABI, "Encountered field '${f}' without binary extension designation while processing struct '${p}'", "f", d.path.name(f.name), "p", d.path.String())
 			}
-			return b, count, exception.New(exception.Unpack, "Stream unexpectedly ended; unable to unpack field '%s' of struct '%s'",
-				d.path.name(f.name), &d.path)
+			return b, count, exception.New(exception.Unpack, "Stream unexpectedly ended; unable to unpack field '${f}' of struct '${p}'", "f", d.path.name(f.name), "p", d.path.String())
 		}
 		if count > 0 {
 			b = append(b, ',')

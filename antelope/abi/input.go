@@ -18,7 +18,7 @@ func (c *Contents) Action(v variant.Value) (a types.Action, err error) {
 	f.check()
 	for _, key := range []string{"account", "name"} {
 		if _, ok := v.Find(key); !ok && f.err == nil {
-			f.err = exception.New(exception.PackedTransactionType, "Missing %s", key)
+			f.err = exception.New(exception.PackedTransactionType, "Missing "+key)
 		}
 	}
 	f.name("account", &a.Account)
@@ -42,7 +42,7 @@ func (c *Contents) Action(v variant.Value) (a types.Action, err error) {
 		}
 	}
 	if !empty && len(a.Data) == 0 {
-		return a, exception.New(exception.PackedTransactionType, "Failed to deserialize data for %s:%s", a.Account, a.Name)
+		return a, exception.New(exception.PackedTransactionType, "Failed to deserialize data for ${account}:${name}", "account", a.Account, "name", a.Name)
 	}
 	return a, nil
 }
@@ -120,7 +120,7 @@ func (c *Contents) PackedTransaction(v variant.Value) (*types.PackedTransaction,
 	f.check()
 	for _, key := range []string{"signatures", "compression"} {
 		if _, ok := v.Find(key); !ok && f.err == nil {
-			return nil, exception.New(exception.PackedTransactionType, "Missing %s", key)
+			return nil, exception.New(exception.PackedTransactionType, "Missing "+key)
 		}
 	}
 	for _, v := range f.list("signatures") {
@@ -207,7 +207,8 @@ func byteStrings(f *fields, key string) (out [][]byte, err error) {
 // compressionOf takes a compression by its name or number.
 func compressionOf(v variant.Value) (types.Compression, error) {
 	bad := func(s string) (types.Compression, error) {
-		return 0, exception.New(exception.FCBadCast, "invalid index '%s' in enum 'eosio::chain::packed_transaction::compression_type'", s)
+		return 0, exception.New(exception.FCBadCast, "invalid index '${key}' in enum '${enum}'",
+			"key", s, "enum", "eosio::chain::packed_transaction::compression_type")
 	}
 	if v.Kind() == variant.String {
 		s, err := v.Text()

@@ -76,7 +76,7 @@ func (m *Manager) Find(l types.PermissionLevel) (*state.Permission, error) {
 func named(l types.PermissionLevel) error {
 	if l.Actor == 0 || l.Permission == 0 {
 		return exception.New(exception.InvalidPermission, "Invalid permission").
-			With("Failed to retrieve permission: ${level}", exception.Datum{Key: "level", Value: l.String()})
+			With("Failed to retrieve permission: ${level}", "level", l)
 	}
 	return nil
 }
@@ -91,10 +91,11 @@ func (m *Manager) Get(l types.PermissionLevel) (*state.Permission, error) {
 }
 
 func missing(l types.PermissionLevel) error {
-	return exception.New(exception.PermissionQuery, "Failed to retrieve permission: %s (unknown key "+
-		"(boost::tuples::tuple<eosio::chain::name, eosio::chain::name, boost::tuples::null_type, boost::tuples::null_type, "+
-		"boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type, "+
-		"boost::tuples::null_type, boost::tuples::null_type>): (%s %s))", l, l.Actor, l.Permission)
+	const key = "unknown key (boost::tuples::tuple<eosio::chain::name, eosio::chain::name, boost::tuples::null_type, boost::tuples::null_type, " +
+		"boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type, " +
+		"boost::tuples::null_type, boost::tuples::null_type>): ("
+	return exception.Recast(exception.PermissionQuery, key+l.Actor.String()+" "+l.Permission.String()+")",
+		"Failed to retrieve permission: ${level}", "level", l)
 }
 
 // authority is what the checker asks.
@@ -116,7 +117,7 @@ func (m *Manager) checkKeyTypes(a *types.Authority, doing string) error {
 	}
 	for i := range a.Keys {
 		if uint32(a.Keys[i].Key.Type) >= p.KeyTypes {
-			return exception.New(exception.UnactivatedKeyType, "Unactivated key type used when %s permission", doing)
+			return exception.New(exception.UnactivatedKeyType, "Unactivated key type used when "+doing+" permission")
 		}
 	}
 	return nil

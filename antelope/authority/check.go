@@ -3,7 +3,6 @@ package authority
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"tarn/antelope/exception"
 	"tarn/antelope/state"
@@ -82,19 +81,26 @@ func (m *Manager) CheckAuthorization(actions []types.Action, c *Check) error {
 			return err
 		}
 		if !ok && !c.Tolerant {
-			return exception.New(exception.UnsatisfiedAuthorization, "transaction declares authority '%s', "+
-				"but does not have signatures for it under %s", d.level, c.describe(longest))
+			return c.unsatisfied("transaction declares authority '${auth}', but does not have signatures for it", d.level, longest)
 		}
 	}
 	if !c.AllowUnusedKeys && !m.checker.AllKeysUsed() && !c.Tolerant {
-		return exception.New(exception.TxIrrelevantSig, "transaction bears irrelevant signatures from these keys: %s", list(m.checker.UnusedKeys()))
+		return exception.New(exception.TxIrrelevantSig, "transaction bears irrelevant signatures from these keys: ${keys}", "keys", copied(m.checker.UnusedKeys()))
 	}
 	return nil
 }
 
-func (c *Check) describe(longest int64) string {
-	return exception.New(exception.UnsatisfiedAuthorization, "a provided delay of %d ms, provided permissions %s, provided keys %s, and a delay max limit of %d ms",
-		c.Delay/1000, permissionList(c.Provided), list(c.Keys), longest/1000).Message
+// unsatisfied is what a check fails with that lacks a permission: it says what there was to
+// satisfy it with. The lists are copied, because their owners use them again.
+func (c *Check) unsatisfied(what string, l types.PermissionLevel, longest int64) error {
+	return exception.New(exception.UnsatisfiedAuthorization, what+" under a provided delay of ${provided_delay} ms, "+
+		"provided permissions ${provided_permissions}, provided keys ${provided_keys}, and a delay max limit of ${delay_max_limit_ms} ms",
+		"auth", l, "provided_delay", c.Delay/1000, "provided_permissions", copied(c.Provided),
+		"provided_keys", copied(c.Keys), "delay_max_limit_ms", longest/1000)
+}
+
+func copied[T exception.JSON](list []T) types.JSONList[T] {
+	return types.JSONList[T](slices.Clone(list))
 }
 
 // checkAction checks that the permissions which an action declares are enough for
@@ -142,7 +148,7 @@ func (m *Manager) checkDeclared(a *types.Action, declared types.PermissionLevel)
 	}
 	ok, err := m.Satisfies(p, least)
 	if err == nil && !ok {
-		err = exception.New(exception.IrrelevantAuth, "action declares irrelevant authority '%s'; minimum authority is %s", declared, levelOf(least))
+		err = exception.New(exception.IrrelevantAuth, "action declares irrelevant authority '${auth}'; minimum authority is ${min}", "auth", declared, "min", levelOf(least))
 	}
 	return err
 }
@@ -159,10 +165,10 @@ func (m *Manager) CheckPermission(l types.PermissionLevel, c *Check) error {
 		return err
 	}
 	if !ok {
-		return exception.New(exception.UnsatisfiedAuthorization, "permission '%s' was not satisfied under %s", l, c.describe(longest))
+		return c.unsatisfied("permission '${auth}' was not satisfied", l, longest)
 	}
 	if !c.AllowUnusedKeys && !m.checker.AllKeysUsed() {
-		return exception.New(exception.TxIrrelevantSig, "irrelevant keys provided: %s", list(m.checker.UnusedKeys()))
+		return exception.New(exception.TxIrrelevantSig, "irrelevant keys provided: ${keys}", "keys", copied(m.checker.UnusedKeys()))
 	}
 	return nil
 }
@@ -204,32 +210,9 @@ func (c *Checker) required(t *types.Transaction, delay int64) ([]types.PublicKey
 				return nil, err
 			}
 			if !ok {
-				return nil, exception.New(exception.UnsatisfiedAuthorization, "transaction declares authority '%s', but does not have signatures for it.", declared)
+				return nil, exception.New(exception.UnsatisfiedAuthorization, "transaction declares authority '${auth}', but does not have signatures for it.", "auth", declared)
 			}
 		}
 	}
 	return c.UsedKeys(), nil
-}
-
-// list returns keys as texts of nodeos show them.
-func list(keys []types.PublicKey) string {
-	var b strings.Builder
-	for i, k := range keys {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(`"` + k.String() + `"`)
-	}
-	return "[" + b.String() + "]"
-}
-
-func permissionList(levels []types.PermissionLevel) string {
-	var b strings.Builder
-	for i, l := range levels {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(l.String())
-	}
-	return "[" + b.String() + "]"
 }

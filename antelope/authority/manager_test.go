@@ -67,7 +67,7 @@ func (c *chain) fails(err error, k *exception.Kind, message string) {
 		c.t.Errorf("%v, want a %s", err, k.Name)
 		return
 	}
-	if got := exception.Of(err).Message; got != message {
+	if got := exception.Of(err).Message(); got != message {
 		c.t.Errorf("the message is\n%q, want\n%q", got, message)
 	}
 }
@@ -118,11 +118,11 @@ func TestPermissionsAreFoundOrReportedAsNodeosDoes(t *testing.T) {
 		_, err = c.Get(l)
 		c.fails(err, exception.InvalidPermission, "Invalid permission")
 		var e *exception.Error
-		if !errors.As(err, &e) || len(e.Notes()) != 1 {
+		if !errors.As(err, &e) || len(e.Later()) != 1 {
 			t.Fatalf("%v has not one note", err)
 		}
 		want := `Failed to retrieve permission: {"actor":"` + l.Actor.String() + `","permission":"` + l.Permission.String() + `"}`
-		if got := e.Notes()[0].Message(); got != want {
+		if got := e.Later()[0].Text(); got != want {
 			t.Errorf("the note is %q, want %q", got, want)
 		}
 	}

@@ -42,7 +42,7 @@ func (m *Manager) checkNative(a *types.Action) (delay int64, err error) {
 // only returns the one authorization that such an action has.
 func only(auths []types.PermissionLevel, action string) (types.PermissionLevel, error) {
 	if len(auths) != 1 {
-		return types.PermissionLevel{}, exception.New(exception.IrrelevantAuth, "%s action should only have one declared authorization", action)
+		return types.PermissionLevel{}, exception.New(exception.IrrelevantAuth, action+" action should only have one declared authorization")
 	}
 	return auths[0], nil
 }
@@ -51,7 +51,7 @@ func only(auths []types.PermissionLevel, action string) (types.PermissionLevel, 
 func ofOwner(auths []types.PermissionLevel, owner types.Name, action, changed string) (types.PermissionLevel, error) {
 	auth, err := only(auths, action)
 	if err == nil && auth.Actor != owner {
-		err = exception.New(exception.IrrelevantAuth, "the owner of the %s needs to be the actor of the declared authorization", changed)
+		err = exception.New(exception.IrrelevantAuth, "the owner of the "+changed+" needs to be the actor of the declared authorization")
 	}
 	return auth, err
 }
@@ -68,12 +68,12 @@ func (m *Manager) enough(declared, least types.PermissionLevel, action, which st
 	}
 	ok, err := m.Satisfies(p, o)
 	if err == nil && !ok {
-		err = exception.New(exception.IrrelevantAuth, "%s action declares irrelevant authority '%s'; %s is %s", action, declared, which, least)
+		err = exception.New(exception.IrrelevantAuth, action+" action declares irrelevant authority '${auth}'; "+which, "auth", declared, "min", least)
 	}
 	return err
 }
 
-const minimum = "minimum authority"
+const minimum = "minimum authority is ${min}"
 
 func (m *Manager) checkUpdateAuth(v *types.UpdateAuth, auths []types.PermissionLevel) error {
 	auth, err := ofOwner(auths, v.Account, "updateauth", "affected permission")
@@ -113,7 +113,7 @@ func (m *Manager) checkLinkAuth(v *types.LinkAuth, auths []types.PermissionLevel
 	}
 	restricted := v.Code == system || m.o.LinkRestrictionFixed == nil || !m.o.LinkRestrictionFixed()
 	if restricted && unlinkable(v.Action) {
-		return exception.New(exception.ActionValidate, "Cannot link eosio::%s to a minimum permission", v.Action)
+		return exception.New(exception.ActionValidate, "Cannot link eosio::"+v.Action.String()+" to a minimum permission")
 	}
 	name, required, err := m.LookupMinimumPermission(v.Account, v.Code, v.Action)
 	if err != nil || !required {
@@ -132,8 +132,7 @@ func (m *Manager) checkUnlinkAuth(v *types.UnlinkAuth, auths []types.PermissionL
 		return err
 	}
 	if !found {
-		return exception.New(exception.Transaction, "cannot unlink non-existent permission link of account '%s' for actions matching '%s::%s'",
-			v.Account, v.Code, v.Action)
+		return exception.New(exception.Transaction, "cannot unlink non-existent permission link of account '${account}' for actions matching '${code}::${action}'", "account", v.Account, "code", v.Code, "action", v.Action)
 	}
 	if name == anyone {
 		return nil
@@ -146,7 +145,7 @@ func (m *Manager) checkCancelDelay(v *types.CancelDelay, auths []types.Permissio
 	if err != nil {
 		return 0, err
 	}
-	if err := m.enough(auth, v.CancelingAuth, "canceldelay", "specified authority to satisfy"); err != nil {
+	if err := m.enough(auth, v.CancelingAuth, "canceldelay", "specified authority to satisfy is ${min}"); err != nil {
 		return 0, err
 	}
 	d, err := m.s.DeferredByTrxID(v.TrxID)
@@ -154,7 +153,7 @@ func (m *Manager) checkCancelDelay(v *types.CancelDelay, auths []types.Permissio
 		return 0, err
 	}
 	if d == nil || d.Sender != 0 {
-		return 0, exception.New(exception.TxNotFound, "cannot cancel trx_id=%s, there is no deferred transaction with that transaction id", v.TrxID)
+		return 0, exception.New(exception.TxNotFound, "cannot cancel trx_id=${tid}, there is no deferred transaction with that transaction id", "tid", v.TrxID)
 	}
 	var t types.Transaction
 	if err := types.ReadAction(d.Packed, &t); err != nil {
@@ -180,7 +179,7 @@ func (m *Manager) CheckReferences(a *types.Authority) error {
 			return err
 		}
 		if acct == nil {
-			return exception.New(exception.ActionValidate, "account '%s' does not exist", l.Actor)
+			return exception.New(exception.ActionValidate, "account '${account}' does not exist", "account", l.Actor)
 		}
 		if l.Permission == owner || l.Permission == active || l.Permission == code {
 			continue // every account has them
@@ -190,7 +189,7 @@ func (m *Manager) CheckReferences(a *types.Authority) error {
 			return err
 		}
 		if p == nil {
-			return exception.New(exception.ActionValidate, "permission '%s' does not exist", l)
+			return exception.New(exception.ActionValidate, "permission '${perm}' does not exist", "perm", l)
 		}
 	}
 	return nil

@@ -153,7 +153,8 @@ func (c *Chain) validatePending(p *Prepared) error {
 		return err
 	}
 	if id := h.ID(); id != p.State.ID {
-		return exception.New(exception.BlockValidate, "Block ID does not match: %s of the producer, %s here%s", p.State.ID, id, headerDiff(&b.BlockHeader, &h.BlockHeader))
+		return exception.New(exception.BlockValidate, "Block ID does not match: ${producer_block_id} of the producer, ${validator_block_id} here${differs}",
+			"producer_block_id", p.State.ID, "validator_block_id", id, "differs", headerDiff(&b.BlockHeader, &h.BlockHeader))
 	}
 	pending.Report().Total = time.Since(start)
 	return c.commit(p.State)
@@ -182,10 +183,10 @@ func (c *Chain) validateReceipt(p *Prepared, i int) error {
 		return fmt.Errorf("transaction %s of block %d failed: %w", trace.ID, p.State.BlockNum, trace.Except)
 	}
 	if len(pending.Receipts()) != n+1 {
-		return exception.New(exception.BlockValidate, "expected receipt was not added, block_num %d, block_id %s", p.State.BlockNum, p.State.ID)
+		return exception.New(exception.BlockValidate, "expected receipt was not added, block_num ${bn}, block_id ${id}", "bn", p.State.BlockNum, "id", p.State.ID)
 	}
 	if got := pending.Receipts()[n].TransactionReceiptHeader; got != want.TransactionReceiptHeader {
-		return exception.New(exception.BlockValidate, "receipt does not match, %+v != %+v", got, want.TransactionReceiptHeader)
+		return exception.New(exception.BlockValidate, "receipt does not match, ${lhs} != ${rhs}", "lhs", got, "rhs", want.TransactionReceiptHeader)
 	}
 	c.executor.Recycle()
 	return nil

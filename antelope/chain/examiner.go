@@ -23,11 +23,11 @@ type examiner struct {
 // controller_impl::create_block_state_i).
 func (e *examiner) Prepare(b *types.SignedBlock, id types.Checksum256) (*Prepared, error) {
 	if e.fork.Block(id) != nil {
-		return nil, exception.New(exception.ForkDatabase, "we already know about this block: %s", id)
+		return nil, exception.New(exception.ForkDatabase, "we already know about this block: ${id}", "id", id)
 	}
 	prev := e.fork.HeaderState(b.Previous)
 	if prev == nil {
-		return nil, exception.New(exception.UnlinkableBlock, "unlinkable block %s", id)
+		return nil, exception.New(exception.UnlinkableBlock, "unlinkable block ${id}", "id", id, "previous", b.Previous)
 	}
 	bs, err := e.CheckHeader(prev, b, id)
 	if err != nil {
@@ -49,14 +49,14 @@ func (e *examiner) CheckHeader(prev *consensus.HeaderState, b *types.SignedBlock
 		digests[i] = b.Transactions[i].Digest()
 	}
 	if root := consensus.MerkleRoot(digests); root != b.TransactionMRoot {
-		return nil, exception.New(exception.BlockValidate, "invalid block transaction merkle root %s != %s", b.TransactionMRoot, root)
+		return nil, exception.New(exception.BlockValidate, "invalid block transaction merkle root ${b} != ${c}", "b", b.TransactionMRoot, "c", root)
 	}
 	bs, err := consensus.NewBlockState(prev, b, e.opt.Features, recoverBlockKey)
 	if err != nil {
 		return nil, err
 	}
 	if bs.ID != id {
-		return nil, exception.New(exception.BlockValidate, "provided id %s does not match block id %s", id, bs.ID)
+		return nil, exception.New(exception.BlockValidate, "provided id ${id} does not match block id ${bid}", "id", id, "bid", bs.ID)
 	}
 	return bs, nil
 }
@@ -77,7 +77,7 @@ func (e *examiner) UnpackBlock(b *types.SignedBlock, known func(id types.Checksu
 // knows.
 func (e *examiner) checkpoint(num uint32, id types.Checksum256) error {
 	if known, ok := e.opt.Checkpoints[num]; ok && known != id {
-		return exception.New(exception.Checkpoint, "Checkpoint does not match for block number %d: expected: %s actual: %s", num, known, id)
+		return exception.New(exception.Checkpoint, "Checkpoint does not match for block number ${num}: expected: ${expected} actual: ${actual}", "num", num, "expected", known, "actual", id)
 	}
 	return nil
 }

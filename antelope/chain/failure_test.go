@@ -75,11 +75,11 @@ func TestAFailuresLogSaysWhereItPassed(t *testing.T) {
 			t.Fatalf("%s: %+v", x.action.Name, trace)
 		}
 		var notes []string
-		for _, n := range trace.Except.Notes() {
-			notes = append(notes, n.Message())
+		for _, n := range trace.Except.Later() {
+			notes = append(notes, n.Text())
 		}
-		if e := trace.Except; e.Message != x.message || !slices.Equal(notes, x.notes) {
-			t.Errorf("%s: %q and %q, want %q and %q", x.action.Name, e.Message, notes, x.message, x.notes)
+		if e := trace.Except; e.Message() != x.message || !slices.Equal(notes, x.notes) {
+			t.Errorf("%s: %q and %q, want %q and %q", x.action.Name, e.Message(), notes, x.message, x.notes)
 		}
 	}
 }
@@ -151,7 +151,7 @@ func TestATransactionThatHasNotPaidLeavesNoID(t *testing.T) {
 		for _, want := range []string{x.first, x.second} {
 			trace, got := tried(t, m, packed, x.cpu), ""
 			if trace.Except != nil {
-				got = trace.Except.Message
+				got = trace.Except.Message()
 			}
 			if !strings.HasPrefix(got, want) || want == "" && got != "" {
 				t.Errorf("%s: %q, want %q", x.name, got, want)

@@ -104,10 +104,10 @@ func (r *resumption) rewind() error {
 	if r.head.BlockNum >= r.logs.blocks.First() {
 		same, err := r.logs.has(r.head.HeaderState)
 		if err == nil && !same {
-			err = exception.New(exception.BlockLog, "block %d of the block log (%s) is not the %s of the state, which cannot go back further. "+
+			err = exception.New(exception.BlockLog, "block ${num} of the block log (${where}) is not the ${id} of the state, which cannot go back further. "+
 				"If that block is damaged, restore the log from a copy, or start with --hard-replay-blockchain. If the log is of another state, "+
 				"restore the log that belongs to the state, or make the state again with --replay-blockchain",
-				r.head.BlockNum, r.logs.blocks.Where(r.head.BlockNum), r.head.ID)
+				"num", r.head.BlockNum, "where", r.logs.blocks.Where(r.head.BlockNum), "id", r.head.ID)
 		}
 		if err != nil {
 			return err

@@ -129,13 +129,10 @@ func decodeFile(b []byte, path string, set *feature.Set) (*ForkDatabase, error) 
 	f := NewForkDatabase()
 	r := serial.NewReader(b)
 	if magic := r.Uint32(); r.Err() == nil && magic != fileMagic {
-		return nil, exception.New(exception.ForkDatabase,
-			"Fork database file '%s' has unexpected magic number: %d. Expected %d", path, magic, fileMagic)
+		return nil, exception.New(exception.ForkDatabase, "Fork database file '${filename}' has unexpected magic number: ${actual_totem}. Expected ${expected_totem}", "filename", path, "actual_totem", magic, "expected_totem", fileMagic)
 	}
 	if version := r.Uint32(); r.Err() == nil && version != fileVersion {
-		return nil, exception.New(exception.ForkDatabase,
-			"Unsupported version of fork database file '%s'. Fork database version is %d while code supports version(s) [%d,%d]",
-			path, version, fileVersion, fileVersion)
+		return nil, exception.New(exception.ForkDatabase, "Unsupported version of fork database file '${filename}'. Fork database version is ${version} while code supports version(s) [${min},${max}]", "filename", path, "version", version, "min", fileVersion, "max", fileVersion)
 	}
 	root := &BlockState{HeaderState: new(HeaderState)}
 	root.Read(r)
@@ -170,7 +167,7 @@ func (f *ForkDatabase) restore(n *branchNode, set *feature.Set) error {
 	case n.ID != n.Header.ID() || n.ID != n.Block.ID():
 		return exception.New(exception.ForkDatabase, "header state of another block")
 	case previous == nil:
-		return exception.New(exception.UnlinkableBlock, "unlinkable block")
+		return exception.New(exception.UnlinkableBlock, "unlinkable block", "id", n.ID, "previous", n.Header.Previous)
 	case n.BlockNum != previous.BlockNum+1:
 		return exception.New(exception.ForkDatabase, "block does not fit the one before it")
 	}
@@ -185,14 +182,13 @@ func (f *ForkDatabase) restore(n *branchNode, set *feature.Set) error {
 // restoreHead sets the head that the file names, if it may be the head.
 func (f *ForkDatabase) restoreHead(id types.Checksum256, path string) error {
 	if f.head = f.blockOrRoot(id); f.head == nil {
-		return exception.New(exception.ForkDatabase,
-			"could not find head while reconstructing fork database from file; '%s' is likely corrupted", path)
+		return exception.New(exception.ForkDatabase, "could not find head while reconstructing fork database from file; '${filename}' is likely corrupted", "filename", path)
 	}
 	switch candidate := f.best(true); {
 	case candidate == nil && f.head != f.root:
-		return exception.New(exception.ForkDatabase, "head not set to root despite no better option available; '%s' is likely corrupted", path)
+		return exception.New(exception.ForkDatabase, "head not set to root despite no better option available; '${filename}' is likely corrupted", "filename", path)
 	case candidate != nil && better(candidate.HeaderState, f.head.HeaderState):
-		return exception.New(exception.ForkDatabase, "head not set to best available option available; '%s' is likely corrupted", path)
+		return exception.New(exception.ForkDatabase, "head not set to best available option available; '${filename}' is likely corrupted", "filename", path)
 	}
 	return nil
 }

@@ -219,7 +219,8 @@ func (s *HeaderState) SigningDigest() types.Checksum256 {
 func (s *HeaderState) VerifySignee(recoverKey Recover) error {
 	if n := 1 + len(s.AdditionalSignatures); n > len(s.Authority.Keys) {
 		return exception.New(exception.WrongSigningKey,
-			"number of block signatures (%d) exceeds number of keys in block signing authority (%d)", n, len(s.Authority.Keys))
+			"number of block signatures (${num_block_signatures}) exceeds number of keys in block signing authority (${num_keys})",
+			"num_block_signatures", n, "num_keys", len(s.Authority.Keys), "authority", s.Authority)
 	}
 	digest := s.SigningDigest()
 	keys := make([]types.PublicKey, 0, 1+len(s.AdditionalSignatures))
@@ -233,16 +234,17 @@ func (s *HeaderState) VerifySignee(recoverKey Recover) error {
 			return err
 		}
 		if slices.Contains(keys, key) {
-			return exception.New(exception.WrongSigningKey, "block signed by same key twice")
+			return exception.New(exception.WrongSigningKey, "block signed by same key twice", "key", key)
 		}
 		keys = append(keys, key)
 	}
 	satisfied, relevant := s.Authority.KeysSatisfyAndRelevant(keys)
 	switch {
 	case relevant != len(keys):
-		return exception.New(exception.WrongSigningKey, "block signed by unexpected key")
+		return exception.New(exception.WrongSigningKey, "block signed by unexpected key", "signing_keys", types.JSONList[types.PublicKey](keys), "authority", s.Authority)
 	case !satisfied:
-		return exception.New(exception.WrongSigningKey, "block signatures do not satisfy the block signing authority")
+		return exception.New(exception.WrongSigningKey, "block signatures do not satisfy the block signing authority",
+			"signing_keys", types.JSONList[types.PublicKey](keys), "authority", s.Authority)
 	}
 	return nil
 }

@@ -205,13 +205,13 @@ func (f *ForkDatabase) add(n *branchNode, ignoreDuplicate bool) error {
 		return exception.New(exception.ForkDatabase, "root not yet set")
 	}
 	if f.blockOrRoot(n.Header.Previous) == nil {
-		return exception.New(exception.UnlinkableBlock, "unlinkable block")
+		return exception.New(exception.UnlinkableBlock, "unlinkable block", "id", n.ID, "previous", n.Header.Previous)
 	}
 	if f.blocks[n.ID] != nil {
 		if ignoreDuplicate {
 			return nil
 		}
-		return exception.New(exception.ForkDatabase, "duplicate block added")
+		return exception.New(exception.ForkDatabase, "duplicate block added", "id", n.ID)
 	}
 	f.blocks[n.ID] = n
 	f.children[n.Header.Previous] = append(f.children[n.Header.Previous], n)
@@ -232,7 +232,7 @@ func (f *ForkDatabase) MarkValid(id types.Checksum256) error {
 	}
 	n := f.blocks[id]
 	if n == nil {
-		return exception.New(exception.ForkDatabase, "block state not in fork database; cannot mark as valid")
+		return exception.New(exception.ForkDatabase, "block state not in fork database; cannot mark as valid", "id", id)
 	}
 	if n.valid {
 		return nil
@@ -375,7 +375,7 @@ func (f *ForkDatabase) FetchBranchFrom(first, second types.Checksum256) (a, b []
 	find := func(id types.Checksum256) *BlockState {
 		found := f.blockOrRoot(id)
 		if found == nil && err == nil {
-			err = exception.New(exception.ForkDBBlockNotFound, "block %s does not exist", id)
+			err = exception.New(exception.ForkDBBlockNotFound, "block ${id} does not exist", "id", id)
 		}
 		return found
 	}

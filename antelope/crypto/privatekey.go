@@ -51,7 +51,7 @@ func NewPrivateKey(typ types.KeyType, secret [32]byte) (PrivateKey, error) {
 		k.public[0] = 2 + full[64]&1
 		copy(k.public[1:], full[1:33])
 	default:
-		return PrivateKey{}, exception.New(exception.PrivateKeyType, "keys of type %d have no private key here", typ)
+		return PrivateKey{}, exception.New(exception.PrivateKeyType, "keys of type ${type} have no private key here", "type", typ)
 	}
 	return k, nil
 }
@@ -219,7 +219,7 @@ const (
 // not 32 bytes.
 func ParsePrivateKey(s string) (PrivateKey, error) {
 	fail := func(why string) (PrivateKey, error) { // without the key
-		return PrivateKey{}, exception.New(exception.PrivateKeyType, "Invalid private key: %s", why)
+		return PrivateKey{}, exception.New(exception.PrivateKeyType, "Invalid private key: ${why}", "why", why)
 	}
 	text, suffix, typ := s, "", types.K1
 	switch {

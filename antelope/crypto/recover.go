@@ -21,7 +21,7 @@ func Recover(sig types.Signature, digest types.Checksum256, canonical bool) (typ
 	case types.WebAuthn:
 		return recoverWebAuthn(&sig, digest)
 	}
-	return types.PublicKey{}, exception.New(exception.FCAssert, "unknown type %d of signature", sig.Type)
+	return types.PublicKey{}, exception.New(exception.FCAssert, "unknown type ${type} of signature", "type", sig.Type)
 }
 
 func unrecoverable() error {

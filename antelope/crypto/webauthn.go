@@ -12,35 +12,35 @@ import (
 // signature, and recovers the key (libfc: elliptic_webauthn.cpp). High s is taken.
 func recoverWebAuthn(sig *types.Signature, digest types.Checksum256) (key types.PublicKey, err error) {
 	fail := func(message string) (types.PublicKey, error) {
-		return types.PublicKey{}, exception.New(exception.FCAssert, "%s", message)
+		return types.PublicKey{}, exception.New(exception.FCAssert, message)
 	}
 	data, ok := parseClientData(sig.ClientJSON)
 	if !ok {
-		return fail("Failed to parse client data JSON")
+		return fail("reader.Parse<detail::rapidjson::kParseIterativeFlag>(ss, handler): Failed to parse client data JSON")
 	}
 	if data.typ != "webauthn.get" {
-		return fail("webauthn signature type not an assertion")
+		return fail("handler.found_type == \"webauthn.get\": webauthn signature type not an assertion")
 	}
 	challenge, ok := decodeBase64URL(data.challenge)
 	if !ok {
-		return fail("encountered non-base64 character")
+		return fail("isalnum(c) || (c == b64_chars[sizeof(base64_chars)-3]) || (c == b64_chars[sizeof(base64_chars)-2]): encountered non-base64 character")
 	}
 	if len(challenge) != len(digest) {
 		return key, exception.New(exception.FCUnspecified, "sha256: size mismatch")
 	}
 	if types.Checksum256(challenge) != digest {
-		return fail("Wrong webauthn challenge")
+		return fail("fc::sha256(challenge_bytes.data(), challenge_bytes.size()) == digest: Wrong webauthn challenge")
 	}
 	const scheme = "https://"
 	host, ok := strings.CutPrefix(data.origin, scheme)
 	if !ok {
-		return fail("webauthn origin must begin with https://")
+		return fail("handler.found_origin.compare(0, https_len, required_origin_scheme) == 0: webauthn origin must begin with https://")
 	}
 	if i := strings.LastIndexByte(host, ':'); i >= 0 {
 		host = host[:i]
 	}
 	if len(sig.AuthData) < 37 {
-		return fail("auth_data not as large as required")
+		return fail("c.auth_data.size() >= min_auth_data_size: auth_data not as large as required")
 	}
 	key = types.PublicKey{Type: types.WebAuthn, RPID: host}
 	const present, verified = 1, 2
@@ -50,7 +50,7 @@ func recoverWebAuthn(sig *types.Signature, digest types.Checksum256) (key types.
 		key.UserPresence = present
 	}
 	if rpid := sha256.Sum256([]byte(host)); sig.AuthData[:32] != string(rpid[:]) {
-		return fail("webauthn rpid hash doesn't match origin")
+		return fail("memcmp(c.auth_data.data(), fc::sha256::hash(rpid).data(), sizeof(fc::sha256)) == 0: webauthn rpid hash doesn't match origin")
 	}
 
 	if h := sig.Compact[0]; h < 31 || h >= 35 {

@@ -4,12 +4,10 @@
 package exception
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"runtime"
 	"slices"
-	"strings"
 )
 
 // Kind is an exception class of nodeos. Kinds are compared by pointer.
@@ -31,50 +29,69 @@ func (k *Kind) Is(base *Kind) bool {
 	return false
 }
 
-// Error is an exception that happened. It wraps the error that caused it, if any.
+// Error is an exception that happened: of a kind, with what was said of it where it arose. It
+// wraps the error that caused it, if any. Its texts are made when somebody asks for them, so
+// that a failure costs little where nobody does. It doesn't change, and may be read from many
+// goroutines.
 type Error struct {
-	Kind    *Kind
-	Message string // what nodeos shows as the message of the first stack entry
-	Cause   error
+	Kind  *Kind
+	Cause error
 
-	notes []Note
-	pc    uintptr // where it was made; 0 if that is not known
+	first  Entry   // where it arose
+	later  []Entry // what was said of it on its way out
+	thread string  // empty for the main one
 }
 
-// New returns an exception with a formatted message.
-func New(k *Kind, format string, args ...any) *Error {
-	return &Error{Kind: k, Message: fmt.Sprintf(format, args...), pc: caller()}
+// mainThread is what nodeos calls the thread of the chain: by its program.
+const mainThread = "nodeos"
+
+// New returns an exception. The format has its values as ${key}; the values are pairs of a key,
+// which is a constant, and a value ([Entry.Values] says which). Whatever a value points to must
+// not change any more.
+func New(k *Kind, format string, values ...any) *Error {
+	return &Error{Kind: k, first: entry(LevelError, format, values)}
 }
 
-// Wrap returns an exception that was caused by err.
-func Wrap(k *Kind, err error, format string, args ...any) *Error {
-	return &Error{Kind: k, Message: fmt.Sprintf(format, args...), Cause: err, pc: caller()}
+// Wrap returns an exception that was caused by err. What was said of the cause comes after what
+// the exception says (Leap: EOS_RETHROW_EXCEPTIONS).
+func Wrap(k *Kind, err error, format string, values ...any) *Error {
+	return &Error{Kind: k, Cause: err, first: entry(LevelWarn, format, values)}
 }
 
-// caller is where New or Wrap was called.
-func caller() uintptr {
-	var pc [1]uintptr
-	runtime.Callers(3, pc[:])
-	return pc[0]
+// Recast returns an exception that stands for one of a C++ type, which says what (Leap:
+// EOS_RETHROW_EXCEPTIONS of a std::exception).
+func Recast(k *Kind, what, format string, values ...any) *Error {
+	return &Error{Kind: k, first: entry(LevelWarn, format+" (${what})", append(slices.Clone(values), "what", what))}
 }
 
-// Place is where in our source an exception was made: the file's name, the line, and
-// the function without its package; empty if that is not known.
-func (e *Error) Place() (file string, line int, function string) { return place(e.pc) }
-
-func place(pc uintptr) (file string, line int, function string) {
-	if pc == 0 {
-		return "", 0, ""
-	}
-	f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
-	name := f.Function[strings.LastIndexByte(f.Function, '/')+1:]
-	_, function, _ = strings.Cut(name, ".")
-	return filepath.Base(f.File), f.Line, function
+// From returns the exception with what caused it: nodeos throws it in place of its cause, and keeps
+// what was said of that.
+func (e *Error) From(cause error) *Error {
+	c := *e
+	c.Cause = cause
+	return &c
 }
+
+// In returns the exception with the name that nodeos has for the thread that it arose in, if that
+// is not the chain's.
+func (e *Error) In(thread string) *Error {
+	c := *e
+	c.thread = thread
+	return &c
+}
+
+// Thread is the name of the thread that it arose in.
+func (e *Error) Thread() string { return cmp.Or(e.thread, mainThread) }
+
+// Message is the text of the first entry of the stack, with whatever its values have.
+func (e *Error) Message() string { return e.first.Text() }
+
+// Place is where in our source an exception was made, as [Entry.Place].
+func (e *Error) Place() (file string, line int, function string) { return e.first.Place() }
 
 // Error says what class it is and what happened.
 func (e *Error) Error() string {
-	s := fmt.Sprintf("%d %s: %s: %s", e.Kind.Code, e.Kind.Name, e.Kind.What, e.Message)
+	s := fmt.Sprintf("%d %s: %s: %s", e.Kind.Code, e.Kind.Name, e.Kind.What, e.Message())
 	if e.Cause != nil {
 		s += ": " + e.Cause.Error()
 	}
@@ -83,6 +100,23 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
+
+// Stack is all that was said of an exception, in the order of nodeos: what it says itself, what
+// was said of its cause if that is an exception too, and what was said of both later.
+func (e *Error) Stack() []*Entry { return e.appendStack(nil) }
+
+func (e *Error) appendStack(list []*Entry) []*Entry {
+	if e.first.Level != "" { // what was read from a trace has no stack
+		list = append(list, &e.first)
+	}
+	if cause := Of(e.Cause); cause != nil {
+		list = cause.appendStack(list)
+	}
+	for i := range e.later {
+		list = append(list, &e.later[i])
+	}
+	return list
+}
 
 // Of returns the outermost exception in err's chain, nil if there is none.
 func Of(err error) *Error {
@@ -108,29 +142,19 @@ func Is(err error, kinds ...*Kind) bool {
 	return false
 }
 
-// Note is what was said of an exception on its way out: a further entry of its stack
-// (Leap: FC_RETHROW_EXCEPTIONS). Format has the keys of Data as ${key}.
-type Note struct {
-	Format string
-	Data   []Datum
-	pc     uintptr
-}
-
-// Datum is a value in a note.
-type Datum struct{ Key, Value string }
-
-// With returns the exception with a note more. The exception itself does not change.
-// One that is not nodeos' own ([Standard]) becomes one by the first note, with which its
-// message goes on.
-func (e *Error) With(format string, data ...Datum) *Error {
-	c, n := *e, Note{format, data, caller()}
+// With returns the exception with a further entry of its stack, said of it on its way out
+// (Leap: FC_RETHROW_EXCEPTIONS). The exception itself does not change. Of one that is not
+// nodeos' own ([Standard]) it is the first entry, which begins with what it says.
+func (e *Error) With(format string, values ...any) *Error {
+	c := *e
 	if e.Kind.Base == FCStd {
 		kind := *e.Kind
 		kind.Base = FCUnspecified
-		c.Kind, c.Message = &kind, e.Message+": "+n.Message()
+		c.Kind = &kind
+		c.first = entry(LevelWarn, "${what}: "+format, append(slices.Clone(values), "what", e.Kind.What))
 		return &c
 	}
-	c.notes = append(slices.Clip(e.notes), n)
+	c.later = append(slices.Clip(e.later), entry(LevelWarn, format, values))
 	return &c
 }
 
@@ -146,17 +170,8 @@ func (e *Error) Copied() *Error {
 	return &copied
 }
 
-// Notes are what was said of the exception, the first first.
-func (e *Error) Notes() []Note { return e.notes }
+// Said is what the exception says itself, the first entry of its stack.
+func (e *Error) Said() *Entry { return &e.first }
 
-// Message is the note's text.
-func (n *Note) Message() string {
-	text := n.Format
-	for _, d := range n.Data {
-		text = strings.Replace(text, "${"+d.Key+"}", d.Value, 1)
-	}
-	return text
-}
-
-// Place is where in our source it was said, as [Error.Place].
-func (n *Note) Place() (file string, line int, function string) { return place(n.pc) }
+// Later is what was said of the exception on its way out, the first first.
+func (e *Error) Later() []Entry { return e.later }

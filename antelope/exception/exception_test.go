@@ -15,7 +15,7 @@ import (
 
 func TestErrorsAreOfTheirKindAndOfThoseItDerivesFrom(t *testing.T) {
 	cause := errors.New("cause")
-	err := fmt.Errorf("pushing: %w", exception.Wrap(exception.TxDuplicate, cause, "transaction %d", 5))
+	err := fmt.Errorf("pushing: %w", exception.Wrap(exception.TxDuplicate, cause, "transaction ${n}", "n", 5))
 	if !exception.Is(err, exception.TxDuplicate) || !exception.Is(err, exception.Transaction) || !exception.Is(err, exception.ChainException) ||
 		!exception.Is(err, exception.Database, exception.Transaction) {
 		t.Error("the error is not of its kinds")
@@ -24,7 +24,7 @@ func TestErrorsAreOfTheirKindAndOfThoseItDerivesFrom(t *testing.T) {
 		t.Error("the error is of other kinds")
 	}
 	e := exception.Of(err)
-	if e == nil || e.Message != "transaction 5" || !errors.Is(err, cause) {
+	if e == nil || e.Message() != "transaction 5" || !errors.Is(err, cause) {
 		t.Errorf("found %v", e)
 	}
 	if got, want := err.Error(), "pushing: 3040008 tx_duplicate: Duplicate transaction: transaction 5: cause"; got != want {
@@ -132,13 +132,13 @@ func TestAnExceptionKnowsItsPlace(t *testing.T) {
 
 func TestWhatIsSaidLaterIsKeptBesideTheException(t *testing.T) {
 	first := exception.New(exception.TxDuplicate, "x")
-	second := first.With("${a} and ${b}", exception.Datum{Key: "b", Value: "${a}"}, exception.Datum{Key: "a", Value: "1"})
+	second := first.With("${a} and ${b}", "b", "${a}", "a", "1")
 	third, other := second.With("third"), second.With("other")
-	if len(first.Notes()) != 0 || len(second.Notes()) != 1 || len(third.Notes()) != 2 || other.Notes()[1].Format != "other" || third.Notes()[1].Format != "third" {
-		t.Errorf("%v %v %v %v", first.Notes(), second.Notes(), third.Notes(), other.Notes())
+	if len(first.Later()) != 0 || len(second.Later()) != 1 || len(third.Later()) != 2 || other.Later()[1].Format != "other" || third.Later()[1].Format != "third" {
+		t.Errorf("%v %v %v %v", first.Later(), second.Later(), third.Later(), other.Later())
 	}
-	n := third.Notes()[0]
-	if text := n.Message(); text != "1 and ${a}" {
+	n := third.Later()[0]
+	if text := n.Text(); text != "1 and ${a}" {
 		t.Error(text)
 	}
 	if file, line, function := n.Place(); file != "exception_test.go" || line == 0 || function != "TestWhatIsSaidLaterIsKeptBesideTheException" {
@@ -146,6 +146,33 @@ func TestWhatIsSaidLaterIsKeptBesideTheException(t *testing.T) {
 	}
 	if third.Error() != first.Error() || !exception.Is(third, exception.TxDuplicate) {
 		t.Error(third)
+	}
+}
+
+// The stack is in the order of nodeos: what stands for another comes first, then that one, and
+// at the end what was said of both.
+func TestTheStackHasWhatCausedAnException(t *testing.T) {
+	cause := exception.New(exception.UnsatisfiedAuthorization, "cause").With("of the cause")
+	e := exception.Wrap(exception.Unpack, fmt.Errorf("somewhere: %w", cause), "first").With("of both")
+	var got []string
+	for _, s := range e.Stack() {
+		if s.Time().IsZero() {
+			t.Errorf("%q has no time", s.Format)
+		}
+		got = append(got, string(s.Level)+" "+s.Format)
+	}
+	want := "warn first, error cause, warn of the cause, warn of both"
+	if strings.Join(got, ", ") != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if s := exception.New(exception.Unpack, "first").From(cause).Stack(); len(s) != 3 || s[0].Level != exception.LevelError {
+		t.Errorf("%v", s)
+	}
+	if s := exception.Recast(exception.Unpack, "what", "first", "k", 1).Stack(); len(s) != 1 || s[0].Text() != "first (what)" || s[0].Level != exception.LevelWarn {
+		t.Errorf("%v", s)
+	}
+	if e.Thread() != "nodeos" || e.In("read-0").Thread() != "read-0" || e.Thread() != "nodeos" {
+		t.Error("threads")
 	}
 }
 
@@ -162,11 +189,14 @@ func TestACopiedExceptionOfTheChainHasNoClass(t *testing.T) {
 
 // What is not nodeos' own is wrapped by the first note.
 func TestAStandardExceptionGoesOnWithItsFirstNote(t *testing.T) {
-	e := exception.Standard(exception.LogicError, "taken").With("one ${x}", exception.Datum{Key: "x", Value: "2"})
-	if e.Message != "taken: one 2" || e.Kind.What != "taken" || len(e.Notes()) != 0 {
+	e := exception.Standard(exception.LogicError, "taken").With("one ${x}", "x", "2")
+	if e.Message() != "taken: one 2" || e.Said().Format != "${what}: one ${x}" || e.Kind.What != "taken" || len(e.Later()) != 0 {
 		t.Errorf("%+v", e)
 	}
-	if e = e.With("two"); e.Message != "taken: one 2" || len(e.Notes()) != 1 {
+	if e = e.With("two"); e.Message() != "taken: one 2" || len(e.Later()) != 1 {
 		t.Errorf("%+v", e)
+	}
+	if e := exception.Standard(exception.LogicError, "taken %d", 5); e.Message() != "rethrow taken 5: " {
+		t.Error(e.Message())
 	}
 }

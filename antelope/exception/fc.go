@@ -35,5 +35,8 @@ const (
 // std_exception_wrapper).
 func Standard(name, format string, args ...any) *Error {
 	what := fmt.Sprintf(format, args...)
-	return &Error{Kind: &Kind{Code: FCStd.Code, Name: name, What: what, Base: FCStd}, Message: what, pc: caller()}
+	return &Error{
+		Kind:  &Kind{Code: FCStd.Code, Name: name, What: what, Base: FCStd},
+		first: entry(LevelWarn, "rethrow ${what}: ", []any{"what", what}),
+	}
 }

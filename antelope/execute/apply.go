@@ -155,17 +155,16 @@ func (n noted) Unwrap() []error { return []error{n.exception, n.error} }
 // clients show.
 func (a *action) withConsole(err error) error {
 	return note(err, "${receiver} <= ${account}::${action} pending console output: ${console}",
-		exception.Datum{Key: "console", Value: string(a.console)}, exception.Datum{Key: "account", Value: a.act.Account.String()},
-		exception.Datum{Key: "action", Value: a.act.Name.String()}, exception.Datum{Key: "receiver", Value: a.receiver.String()})
+		"console", string(a.console), "account", a.act.Account, "action", a.act.Name, "receiver", a.receiver)
 }
 
 // note adds a note to the exception in an error.
-func note(err error, format string, data ...exception.Datum) error {
+func note(err error, format string, values ...any) error {
 	e := exception.Of(err)
 	if e == nil {
 		return err
 	}
-	return noted{err, e.With(format, data...)}
+	return noted{err, e.With(format, values...)}
 }
 
 func (a *action) trace() *types.ActionTrace { return &a.trx.trace.ActionTraces[a.ordinal-1] }
@@ -281,12 +280,10 @@ func (a *action) checkRAMDeltas() error {
 			continue
 		}
 		if a.receiver != a.act.Account {
-			return exception.New(exception.UnauthorizedRAMUsageIncrease,
-				"unprivileged contract cannot increase RAM usage of another account within a notify context: %s", d.Account)
+			return exception.New(exception.UnauthorizedRAMUsageIncrease, "unprivileged contract cannot increase RAM usage of another account within a notify context: ${account}", "account", d.Account)
 		}
 		if !a.HasAuth(d.Account) {
-			return exception.New(exception.UnauthorizedRAMUsageIncrease,
-				"unprivileged contract cannot increase RAM usage of another account that has not authorized the action: %s", d.Account)
+			return exception.New(exception.UnauthorizedRAMUsageIncrease, "unprivileged contract cannot increase RAM usage of another account that has not authorized the action: ${account}", "account", d.Account)
 		}
 	}
 	return nil

@@ -11,7 +11,7 @@ func (a *action) RequireAuth(account types.Name) error {
 	if a.HasAuth(account) {
 		return nil
 	}
-	return exception.New(exception.MissingAuth, "missing authority of %s", account)
+	return exception.New(exception.MissingAuth, "missing authority of ${account}", "account", account)
 }
 
 // RequireAuth2 implements intrinsic.Authorizer.
@@ -21,7 +21,7 @@ func (a *action) RequireAuth2(account, permission types.Name) error {
 			return nil
 		}
 	}
-	return exception.New(exception.MissingAuth, "missing authority of %s/%s", account, permission)
+	return exception.New(exception.MissingAuth, "missing authority of ${account}/${permission}", "account", account, "permission", permission)
 }
 
 // HasAuth implements intrinsic.Authorizer.

@@ -196,12 +196,12 @@ func (b *Block) activateFeatures() error {
 			return err
 		}
 		if slices.Contains(b.activations[:i], digest) {
-			return exception.New(exception.BlockValidate, "attempted duplicate activation within a single block: %s", digest)
+			return exception.New(exception.BlockValidate, "attempted duplicate activation within a single block: ${digest}", "digest", digest)
 		}
 		if n := slices.Index(waiting, digest); n >= 0 {
 			waiting = slices.Delete(waiting, n, n+1)
 		} else if f.PreactivationRequired {
-			return exception.New(exception.ProtocolFeature, "attempted to activate protocol feature without prior required preactivation: %s", digest)
+			return exception.New(exception.ProtocolFeature, "attempted to activate protocol feature without prior required preactivation: ${digest}", "digest", digest)
 		}
 		if err := b.onActivation(f.Codename); err != nil {
 			return err

@@ -53,13 +53,13 @@ func (b *books) checkLevel(l types.PermissionLevel, kind *exception.Kind, what s
 	}
 	if account == nil {
 		if kind == exception.Transaction {
-			return exception.New(kind, "%s's authorizing actor '%s' does not exist", what, l.Actor)
+			return exception.New(kind, what+"'s authorizing actor '${account}' does not exist", "account", l.Actor)
 		}
-		return exception.New(kind, "%s's authorizing actor %s does not exist", what, l.Actor)
+		return exception.New(kind, what+"'s authorizing actor ${account} does not exist", "account", l.Actor)
 	}
 	p, err := b.authority.Find(l)
 	if err == nil && p == nil {
-		err = exception.New(kind, "%s's authorizations include a non-existent permission: %s", what, l)
+		err = exception.New(kind, what+"'s authorizations include a non-existent permission: ${permission}", "permission", l)
 	}
 	return err
 }

@@ -63,13 +63,13 @@ func UnpackedCandidate(p *types.PackedTransaction, trx *types.Transaction, cfd [
 
 // Duplicate is the refusal of a transaction that the chain has.
 func Duplicate(id types.Checksum256) error {
-	return exception.New(exception.TxDuplicate, "duplicate transaction %s", id)
+	return exception.New(exception.TxDuplicate, "duplicate transaction ${id}", "id", id)
 }
 
 // Expired is the refusal of a transaction before it is executed. The expiration is given
 // as what nodeos shows it as there: seconds, or with their fraction.
 func Expired(id types.Checksum256, expiration fmt.Stringer, now types.TimePoint) error {
-	return exception.New(exception.ExpiredTx, "expired transaction %s, expiration %s, block time %s", id, expiration, now)
+	return exception.New(exception.ExpiredTx, "expired transaction ${id}, expiration ${e}, block time ${bt}", "id", id, "e", expiration, "bt", now)
 }
 
 // appendSigned appends the signatures of a transaction.

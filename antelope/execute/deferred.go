@@ -75,18 +75,19 @@ func (s *sender) stamp(id types.Uint128, trx *types.Transaction) error {
 	case given == nil:
 		trx.Extensions = trx.Extensions.Insert(types.TransactionGenerationContext, own.Append(nil))
 	case given.Sender != own.Sender:
-		return illFormed("sender")
+		return illFormed("sender", own.Sender, given.Sender)
 	case given.SenderID != own.SenderID:
-		return illFormed("sender_id")
+		return illFormed("sender_id", own.SenderID, given.SenderID)
 	case given.SenderTrxID != own.SenderTrxID:
-		return illFormed("sender_trx_id")
+		return illFormed("sender_trx_id", own.SenderTrxID, given.SenderTrxID)
 	}
 	trx.Expiration, trx.RefBlockNum, trx.RefBlockPrefix = 0, 0, 0
 	return nil
 }
 
-func illFormed(field string) error {
-	return exception.New(exception.IllFormedDeferredTransactionGenerationContext, "deferred transaction generaction context contains mismatching %s", field)
+func illFormed(field string, expected, actual exception.JSON) error {
+	return exception.New(exception.IllFormedDeferredTransactionGenerationContext,
+		"deferred transaction generaction context contains mismatching "+field, "expected", expected, "actual", actual)
 }
 
 func (s *sender) authorize(payer types.Name, trx *types.Transaction) error {
@@ -102,7 +103,7 @@ func (s *sender) authorize(payer types.Name, trx *types.Transaction) error {
 		case s.receiver != s.act.Account:
 			return invalid("cannot bill RAM usage of deferred transactions to another account within notify context")
 		case !s.HasAuth(payer):
-			return invalid("cannot bill RAM usage of deferred transaction to another account that has not authorized the action: %s", payer)
+			return invalid("cannot bill RAM usage of deferred transaction to another account that has not authorized the action: ${payer}", "payer", payer)
 		}
 	}
 	toSelf := true

@@ -111,5 +111,5 @@ func (h *Hasher) Check() error {
 		return nil
 	}
 	return fmt.Errorf("replay block %d: %w", h.block, exception.New(exception.BlockValidate,
-		"Block ID does not match: action_mroot %s != %s", h.want, root))
+		"Block ID does not match: action_mroot ${producer} != ${validator}", "producer", h.want, "validator", root))
 }

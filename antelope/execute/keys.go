@@ -118,13 +118,21 @@ func (k *Keys) recoverTogether(limit time.Duration, signatures int, list []*Cand
 			continue
 		}
 		if found < n {
-			errs[i] = exception.New(exception.TxCPUUsageExceeded, "transaction signature verification executed for too long %dus", spent.Microseconds()).With("")
+			errs[i] = tooLong(start, spent, limit)
 			continue
 		}
 		x.KeyTime = (hashing + timeOf(signed[:n])).Microseconds()
 		x.Keys, errs[i] = keysOf(signed[:n])
 		signed, found = signed[n:], found-n
 	}
+}
+
+// tooLong is what a transaction fails with whose keys took too long to find.
+func tooLong(start time.Time, spent, limit time.Duration) error {
+	from := types.TimePoint(start.UnixMicro())
+	return exception.New(exception.TxCPUUsageExceeded, "transaction signature verification executed for too long ${time}us",
+		"time", spent.Microseconds(), "now", from+types.TimePoint(spent.Microseconds()),
+		"deadline", from+types.TimePoint(limit.Microseconds()), "start", from).With("")
 }
 
 // timeOf is what finding the keys of signatures took.
@@ -148,8 +156,7 @@ func keysOf(signed []crypto.Signed) ([]types.PublicKey, error) {
 			return nil, s.Err
 		}
 		if found[s.Key] {
-			return nil, exception.New(exception.TxDuplicateSig,
-				"transaction includes more than one signature signed using the same key associated with public key: %s", s.Key).With("")
+			return nil, exception.New(exception.TxDuplicateSig, "transaction includes more than one signature signed using the same key associated with public key: ${key}", "key", s.Key).With("")
 		}
 		if found != nil {
 			found[s.Key] = true

@@ -36,13 +36,13 @@ func (e *Executor) native(receiver, account, name types.Name) func(system) error
 	return nativeActions[name]
 }
 
-func invalid(format string, args ...any) error {
-	return exception.New(exception.ActionValidate, format, args...)
+func invalid(format string, values ...any) error {
+	return exception.New(exception.ActionValidate, format, values...)
 }
 
 func (a system) refuseTransient(name string) error {
 	if a.trx.kind == control.ReadOnly {
-		return invalid("%s not allowed in read-only transaction", name)
+		return invalid(name + " not allowed in read-only transaction")
 	}
 	return nil
 }
@@ -55,7 +55,10 @@ func (a system) newAccount() error {
 	if err := types.ReadAction(a.act.Data, &create); err != nil {
 		return err
 	}
-	return note(a.createAccount(&create), "")
+	if err := a.createAccount(&create); err != nil {
+		return note(err, "", "create", create)
+	}
+	return nil
 }
 
 func (a system) createAccount(create *types.NewAccount) error {
@@ -117,7 +120,7 @@ func (a system) checkNewAccount(create *types.NewAccount) error {
 	}
 	existing, err := a.e.state.Accounts.Get(create.Name)
 	if err == nil && existing != nil {
-		err = exception.New(exception.AccountNameExists, "Cannot create account named %s, as that name is already taken", create.Name)
+		err = exception.New(exception.AccountNameExists, "Cannot create account named ${name}, as that name is already taken", "name", create.Name)
 	}
 	return err
 }
@@ -344,7 +347,7 @@ func (a system) checkUpdateAuth(u *types.UpdateAuth) error {
 	}
 	switch {
 	case !u.Authority.Valid():
-		return invalid("Invalid authority: %s", u.Authority.AppendJSON(nil))
+		return invalid("Invalid authority: ${auth}", "auth", u.Authority)
 	case u.Permission == nameActive && u.Parent != nameOwner:
 		return invalid("Cannot change active authority's parent from owner")
 	case u.Permission == nameOwner && u.Parent != 0:
@@ -358,7 +361,7 @@ func (a system) checkUpdateAuth(u *types.UpdateAuth) error {
 			return err
 		}
 		if most := g.Configuration.MaxTransactionDelay; u.Authority.Waits[n-1].WaitSec > most {
-			return invalid("Cannot set delay longer than max_transacton_delay, which is %d seconds", most)
+			return invalid("Cannot set delay longer than max_transacton_delay, which is ${max_delay} seconds", "max_delay", most)
 		}
 	}
 	return a.checkReferences(&u.Authority)
@@ -411,7 +414,10 @@ func (a system) linkAuth() error {
 	if err := types.ReadAction(a.act.Data, &link); err != nil {
 		return err
 	}
-	return note(a.link(&link), "")
+	if err := a.link(&link); err != nil {
+		return note(err, "", "requirement", link)
+	}
+	return nil
 }
 
 func (a system) link(link *types.LinkAuth) error {
@@ -427,7 +433,7 @@ func (a system) link(link *types.LinkAuth) error {
 			return err
 		}
 		if found == nil {
-			return exception.New(exception.AccountQuery, [2]string{"Failed to retrieve account: %s", "Failed to retrieve code for account: %s"}[i], n)
+			return exception.New(exception.AccountQuery, "Failed to retrieve "+[2]string{"", "code for "}[i]+"account: ${account}", "account", n)
 		}
 	}
 	if err := a.checkRequirement(link); err != nil {
@@ -463,7 +469,7 @@ func (a system) checkRequirement(link *types.LinkAuth) error {
 		found, err = a.e.authority.NameInUse(link.Requirement, link.Account)
 	}
 	if err == nil && !found {
-		err = exception.New(exception.PermissionQuery, "Failed to retrieve permission: %s", link.Requirement)
+		err = exception.New(exception.PermissionQuery, "Failed to retrieve permission: ${permission}", "permission", link.Requirement)
 	}
 	return err
 }

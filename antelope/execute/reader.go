@@ -35,6 +35,7 @@ type Reader struct {
 	encoded   []byte // the head
 	head      *consensus.HeaderState
 	activated []state.ActivatedFeature
+	thread    string // what nodeos calls the thread of such a reader
 }
 
 // readerBytes bounds what a transaction may change, in bytes. Blocks hold far less.
@@ -80,7 +81,25 @@ func (r *Reader) Execute(x *Candidate, b Billing, now time.Time) (_ *types.Trans
 	if err := r.stand(s); err != nil {
 		return nil, err
 	}
-	return r.try(x, b, types.TimePoint(now.UnixMicro()))
+	trace, err := r.try(x, b, types.TimePoint(now.UnixMicro()))
+	if trace != nil && x.Kind == control.ReadOnly {
+		r.sign(trace)
+	}
+	return trace, err
+}
+
+// sign gives what failed in a read-only transaction the name of its thread: in nodeos these have
+// their own, dry runs the chain's.
+func (r *Reader) sign(t *types.TransactionTrace) {
+	if t.Except == nil {
+		return
+	}
+	t.Except = t.Except.In(r.thread)
+	for i := range t.ActionTraces {
+		if a := &t.ActionTraces[i]; a.Except != nil {
+			a.Except = a.Except.In(r.thread)
+		}
+	}
 }
 
 // stand makes the executor stand where a state stands.

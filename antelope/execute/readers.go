@@ -3,6 +3,7 @@ package execute
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"tarn/antelope/types"
@@ -20,11 +21,12 @@ type Readers struct {
 // NewReaders makes n readers.
 func NewReaders(n int, one func() (*Reader, error)) (*Readers, error) {
 	r := &Readers{free: make(chan *Reader, n), stopped: make(chan struct{})}
-	for range n {
+	for i := range n {
 		x, err := one()
 		if err != nil {
 			return nil, errors.Join(err, r.close())
 		}
+		x.thread = "read-" + strconv.Itoa(i)
 		r.all = append(r.all, x)
 		r.free <- x
 	}

@@ -72,7 +72,8 @@ func (r *retirement) retire() (trace *types.TransactionTrace, keep bool, err err
 	}
 	stopped := e.active(feature.DisableDeferredTrxsStage1)
 	if !stopped && r.d.DelayUntil > e.block.time() {
-		return nil, false, exception.New(exception.Transaction, "this transaction isn't ready")
+		return nil, false, exception.New(exception.Transaction, "this transaction isn't ready",
+			"gtrx.delay_until", r.d.DelayUntil, "pbt", e.block.time())
 	}
 	if stopped || r.d.Expiration < e.block.time() {
 		trace, err = r.expire()
@@ -260,7 +261,7 @@ func (r *retirement) fail(t *transaction, trace *types.TransactionTrace) error {
 		}
 		limited := min(cpu, can, t.timer.initialObjective)
 		if r.b.Explicit && limited != cpu {
-			return exception.New(exception.Transaction, "cpu to bill %d != limited %d", cpu, limited)
+			return exception.New(exception.Transaction, "cpu to bill ${cpu} != limited ${limit}", "cpu", cpu, "limit", limited)
 		}
 		cpu = limited
 	}

@@ -70,7 +70,7 @@ func (s *sender) forgiveSelf(err error, strict bool, message string) error {
 	case err == nil || strict || exception.Of(err) == nil:
 		return err
 	case s.e.speculative():
-		return exception.Wrap(exception.SubjectiveBlockProduction, err, "%s", message)
+		return exception.New(exception.SubjectiveBlockProduction, message).From(err)
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func putLevel(list []types.PermissionLevel, l types.PermissionLevel) []types.Per
 func (s *sender) checkAccount(n types.Name) error {
 	account, err := s.e.state.Accounts.Get(n)
 	if err == nil && account == nil {
-		err = invalid("inline action's code account %s does not exist", n)
+		err = invalid("inline action's code account ${account} does not exist", "account", n)
 	}
 	return err
 }

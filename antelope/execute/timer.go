@@ -1,7 +1,6 @@
 package execute
 
 import (
-	"fmt"
 	"math"
 	"time"
 
@@ -118,8 +117,7 @@ func (x *timer) estimate() error {
 		if x.cpu < x.objective {
 			return nil
 		}
-		return exception.New(exception.BlockCPUUsageExceeded,
-			"estimated CPU time (%d us) is not less than the billable CPU time left in the block (%d us)", x.cpu, x.objective)
+		return exception.New(exception.BlockCPUUsageExceeded, "estimated CPU time (${billed} us) is not less than the billable CPU time left in the block (${billable} us)", "billed", x.cpu, "billable", x.objective)
 	}
 	limit := x.objective
 	if byAccount {
@@ -132,15 +130,16 @@ func (x *timer) estimate() error {
 	if x.greylisted && byAccount {
 		kind, word = exception.GreylistCPUUsageExceeded, " greylisted"
 	}
-	return exception.New(kind, "estimated CPU time (%d us) is not less than the maximum%s billable CPU time for the transaction (%d us)%s reached account cpu limit %dus",
-		x.cpu, word, limit, x.subjectively(), limit)
+	return exception.New(kind, "estimated CPU time (${billed} us) is not less than the maximum"+word+
+		" billable CPU time for the transaction (${billable} us)"+x.subjectively()+" reached account cpu limit ${limit}us",
+		"billed", x.cpu, "billable", limit, "subjective", x.subjective, "limit", limit)
 }
 
 func (x *timer) subjectively() string {
 	if x.subjective <= 0 {
 		return ""
 	}
-	return fmt.Sprintf(" with a subjective cpu of (%d us)", x.subjective)
+	return " with a subjective cpu of (${subjective} us)"
 }
 
 // arm fixes the deadline. What is billed explicitly may run as long as the caller
@@ -189,35 +188,47 @@ func (x *timer) checkFor(work time.Duration) error {
 	if ran <= x.duration {
 		return x.t.e.interrupted()
 	}
+	return x.over(ran)
+}
+
+// over is what a transaction fails with that has run for too long.
+func (x *timer) over(ran int64) error {
+	start := types.TimePoint(x.start.UnixMicro())
+	now, deadline := start+types.TimePoint(ran+x.waiting), start+types.TimePoint(x.duration+x.waiting)
 	switch x.kind {
 	case exception.BlockCPUUsageExceeded:
-		return exception.New(x.kind, "not enough time left in block to complete executing transaction %dus", ran)
+		return exception.New(x.kind, "not enough time left in block to complete executing transaction ${billing_timer}us",
+			"now", now, "deadline", deadline, "start", start, "billing_timer", ran)
 	case exception.LeewayDeadline:
 		return exception.New(x.kind, "the transaction was unable to complete by deadline, "+
-			"but it is possible it could have succeeded if it were allowed to run to completion %d", ran)
+			"but it is possible it could have succeeded if it were allowed to run to completion ${billing_timer}",
+			"now", now, "deadline", deadline, "start", start, "billing_timer", ran)
 	case exception.TxCPUUsageExceeded:
 		kind, word := x.kind, ""
 		if x.greylisted {
 			kind, word = exception.GreylistCPUUsageExceeded, "greylisted "
 		}
-		return exception.New(kind, "%stransaction %s was executing for too long %dus%s%s", word, x.t.id, ran, x.subjectively(), x.because())
+		because, limit := x.because()
+		return exception.New(kind, word+"transaction ${id} was executing for too long ${billing_timer}us"+x.subjectively()+because,
+			"id", x.t.id, "billing_timer", ran, "subjective", x.subjective, "limit", limit)
 	}
-	return exception.New(exception.Deadline, "deadline exceeded %dus", ran)
+	return exception.New(exception.Deadline, "deadline exceeded ${billing_timer}us",
+		"billing_timer", ran, "now", now, "deadline", deadline, "start", start)
 }
 
-// because says which limit of CPU was reached.
-func (x *timer) because() string {
+// because says which limit of CPU was reached, and how many us it is.
+func (x *timer) because() (format string, limit int64) {
 	switch x.reason {
 	case onChainLimit:
-		return fmt.Sprintf(" reached on chain max_transaction_cpu_usage %dus", x.objective)
+		return " reached on chain max_transaction_cpu_usage ${limit}us", x.objective
 	case ownLimit:
-		return fmt.Sprintf(" reached trx specified max_cpu_usage_ms %dus", x.objective)
+		return " reached trx specified max_cpu_usage_ms ${limit}us", x.objective
 	case nodeLimit:
-		return fmt.Sprintf(" reached node configured max-transaction-time %dus", x.maxTime)
+		return " reached node configured max-transaction-time ${limit}us", x.maxTime
 	case speculativeLimit:
-		return fmt.Sprintf(" reached speculative executed adjusted trx max time %dus", x.maxTime)
+		return " reached speculative executed adjusted trx max time ${limit}us", x.maxTime
 	}
-	return fmt.Sprintf(" reached account cpu limit %dus", x.objective)
+	return " reached account cpu limit ${limit}us", x.objective
 }
 
 // bill sets what the transaction is billed, unless that was given.
@@ -233,7 +244,8 @@ func (x *timer) validate(cfg *types.ChainConfig, cpu, account int64, minimum boo
 		return nil
 	}
 	if minimum && cpu < int64(cfg.MinTransactionCPUUsage) {
-		return exception.New(exception.Transaction, "cannot bill CPU time less than the minimum of %d us", cfg.MinTransactionCPUUsage)
+		return exception.New(exception.Transaction, "cannot bill CPU time less than the minimum of ${min_billable} us",
+			"min_billable", cfg.MinTransactionCPUUsage, "billed_cpu_time_us", cpu)
 	}
 	if cpu <= 0 {
 		return nil
@@ -243,8 +255,7 @@ func (x *timer) validate(cfg *types.ChainConfig, cpu, account int64, minimum boo
 		if cpu <= x.objective {
 			return nil
 		}
-		return exception.New(exception.BlockCPUUsageExceeded,
-			"billed CPU time (%d us) is greater than the billable CPU time left in the block (%d us)", cpu, x.objective)
+		return exception.New(exception.BlockCPUUsageExceeded, "billed CPU time (${billed} us) is greater than the billable CPU time left in the block (${billable} us)", "billed", cpu, "billable", x.objective)
 	}
 	limit := x.objective
 	if byAccount {
@@ -257,6 +268,8 @@ func (x *timer) validate(cfg *types.ChainConfig, cpu, account int64, minimum boo
 	if x.greylisted && byAccount {
 		kind, word = exception.GreylistCPUUsageExceeded, " greylisted"
 	}
-	return exception.New(kind, "billed CPU time (%d us) is greater than the maximum%s billable CPU time for the transaction (%d us)%s%s",
-		cpu, word, limit, x.subjectively(), x.because())
+	because, reached := x.because()
+	return exception.New(kind, "billed CPU time (${billed} us) is greater than the maximum"+word+
+		" billable CPU time for the transaction (${billable} us)"+x.subjectively()+because,
+		"billed", cpu, "billable", limit, "subjective", x.subjective, "limit", reached)
 }

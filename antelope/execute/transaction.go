@@ -351,9 +351,9 @@ func (t *transaction) initDeferred(published types.TimePoint) error {
 
 func (t *transaction) noExtensions(message string) error {
 	if t.e.speculative() {
-		return exception.New(exception.SubjectiveBlockProduction, "%s", message)
+		return exception.New(exception.SubjectiveBlockProduction, message)
 	}
-	return exception.New(exception.DisallowedTransactionExtensionsBadBlock, "%s", message)
+	return exception.New(exception.DisallowedTransactionExtensionsBadBlock, message)
 }
 
 // run executes the actions, or puts the transaction off (Leap:
@@ -494,7 +494,7 @@ func (t *transaction) checkNet() error {
 	case t.netDueToGreylist:
 		kind, what = exception.GreylistNetUsageExceeded, "greylisted transaction net usage is too high"
 	}
-	return exception.New(kind, "%s: %d > %d", what, t.trace.NetUsage, t.eagerNetLimit)
+	return exception.New(kind, what+": ${net_usage} > ${net_limit}", "net_usage", t.trace.NetUsage, "net_limit", t.eagerNetLimit)
 }
 
 // addRAM changes what an account uses; whether it may is checked at the end.
@@ -531,7 +531,7 @@ func (t *transaction) checkAccounts(trx *types.Transaction, lists bool) error {
 			return err
 		}
 		if t.kind == control.ReadOnly && len(a.Authorization) > 0 {
-			return exception.New(exception.Transaction, "read-only action '%s' cannot have authorizations", a.Name)
+			return exception.New(exception.Transaction, "read-only action '${name}' cannot have authorizations", "name", a.Name)
 		}
 		for _, level := range a.Authorization {
 			authorised = true
@@ -555,7 +555,7 @@ func (t *transaction) checkAccounts(trx *types.Transaction, lists bool) error {
 func (t *transaction) checkCodeAccount(n types.Name) error {
 	a, err := t.e.state.Accounts.Get(n)
 	if err == nil && a == nil {
-		err = exception.New(exception.Transaction, "action's code account '%s' does not exist", n)
+		err = exception.New(exception.Transaction, "action's code account '${account}' does not exist", "account", n)
 	}
 	return err
 }

@@ -118,7 +118,7 @@ func TestFeaturesAreRefusedWithTheOriginalsExceptions(t *testing.T) {
 	none := NewActive()
 	check := func(name string, err error, kind *exception.Kind, text string) {
 		t.Helper()
-		if e := exception.Of(err); e == nil || e.Kind != kind || !strings.Contains(e.Message, text) {
+		if e := exception.Of(err); e == nil || e.Kind != kind || !strings.Contains(e.Message(), text) {
 			t.Errorf("%s: %v, want %s with %q", name, err, kind.Name, text)
 		}
 	}

@@ -71,11 +71,11 @@ func parseFile(b []byte) (Feature, error) {
 		return Feature{}, err
 	}
 	if v.Type != "builtin" {
-		return Feature{}, exception.New(exception.ProtocolFeatureValidation, "Unsupported protocol feature type: %s", v.Type)
+		return Feature{}, exception.New(exception.ProtocolFeatureValidation, "Unsupported protocol feature type: ${type}", "type", v.Type)
 	}
 	c, ok := parseCodename(v.Codename)
 	if !ok {
-		return Feature{}, exception.New(exception.ProtocolFeatureValidation, "Unsupported builtin protocol feature codename: %s", v.Codename)
+		return Feature{}, exception.New(exception.ProtocolFeatureValidation, "Unsupported builtin protocol feature codename: ${codename}", "codename", v.Codename)
 	}
 	f := Feature{Codename: c, Description: types.Checksum256(v.Description), Restrictions: Restrictions{
 		EarliestActivation:    types.TimePoint(v.Restrictions.Earliest),

@@ -43,16 +43,14 @@ func (h *History) Set() *Set { return h.set }
 func (h *History) Activate(digest types.Checksum256, block uint32) error {
 	f := h.set.Find(digest)
 	if f == nil {
-		return exception.New(exception.ProtocolFeature, "unrecognized protocol feature digest: %x", digest[:])
+		return exception.New(exception.ProtocolFeature, "unrecognized protocol feature digest: ${digest}", "digest", digest)
 	}
 	if n := len(h.list); n > 0 && h.list[n-1].Block > block {
 		last := h.list[n-1].Block
-		return exception.New(exception.ProtocolFeature,
-			"last protocol feature activation block num is %d yet attempting to activate protocol feature with a current block num of %dprotocol features is %d",
-			last, block, last)
+		return exception.New(exception.ProtocolFeature, "last protocol feature activation block num is ${last_activation_block_num} yet attempting to activate protocol feature with a current block num of ${current_block_num}protocol features is ${last_activation_block_num}", "current_block_num", block, "last_activation_block_num", last)
 	}
 	if h.at[f.Codename] != notActive {
-		return exception.New(exception.ProtocolFeature, "cannot activate already activated builtin feature with digest: %x", digest[:])
+		return exception.New(exception.ProtocolFeature, "cannot activate already activated builtin feature with digest: ${digest}", "digest", digest)
 	}
 	h.list = append(h.list, Activation{f, block})
 	h.at[f.Codename] = block

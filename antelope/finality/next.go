@@ -31,8 +31,8 @@ func Genesis(header *types.BlockHeader, active *types.ProducerSchedule, e *types
 // before.
 func (s *State) Next(header *types.BlockHeader, e *types.FinalityExtension, activations []types.Checksum256) (*State, error) {
 	if !s.Core.Accepts(e.Claim) {
-		return nil, exception.New(exception.InvalidQCClaim, "the claim of a certificate for block %d does not follow that for block %d",
-			e.Claim.Block, s.Core.Claim().Block)
+		return nil, exception.New(exception.InvalidQCClaim, "the claim of a certificate for block ${claim} does not follow that for block ${before}",
+			"claim", e.Claim.Block, "before", s.Core.Claim().Block)
 	}
 	n := &State{Header: *header, Activated: s.Activated, Proposers: s.Proposers, ProposedProposers: s.ProposedProposers, PendingProposers: s.PendingProposers}
 	if len(activations) > 0 {
@@ -108,7 +108,7 @@ func (n *State) promoteFinalizers(before *State, d *types.FinalizerPolicyDiff) e
 		return err
 	}
 	if p.Generation <= before.Generation {
-		return exception.New(exception.InvalidBlockHeaderExtension, "new finalizer policy generation %d not greater than previous %d", p.Generation, before.Generation)
+		return exception.New(exception.InvalidBlockHeaderExtension, "new finalizer policy generation ${n} not greater than previous ${p}", "n", p.Generation, "p", before.Generation)
 	}
 	n.Generation, n.Proposed = p.Generation, append(n.Proposed, Numbered{n.Num(), p})
 	return nil
@@ -123,7 +123,7 @@ func (n *State) keepClaimed(before *State) error {
 	}
 	p, ok := before.PoliciesOf(claim)
 	if !ok {
-		return exception.New(exception.ChainException, "the finalizers of block %d are not known any more", claim)
+		return exception.New(exception.ChainException, "the finalizers of block ${num} are not known any more", "num", claim)
 	}
 	n.ClaimedFinalizers = p.Active
 	return nil

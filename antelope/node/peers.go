@@ -59,7 +59,7 @@ func (s *peers) BlockID(num uint32) (types.Checksum256, error) {
 	h, err := s.n.log.ReadHeader(num)
 	if err != nil {
 		s.n.damaged(err)
-		return types.Checksum256{}, exception.Wrap(exception.UnknownBlock, err, "could not find block %d", num)
+		return types.Checksum256{}, exception.Wrap(exception.UnknownBlock, err, "could not find block ${num}", "num", num)
 	}
 	return h.ID(), nil
 }

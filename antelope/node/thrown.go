@@ -1,6 +1,7 @@
 package node
 
 import (
+	"fmt"
 	"strings"
 
 	"tarn/antelope/blocklog"
@@ -11,8 +12,8 @@ import (
 	"tarn/antelope/types"
 )
 
-// thrown is an error in which what the parts below say has the codes and names that nodeos
-// has for it: operators and clients know those.
+// thrown is an error that nodeos throws as an exception: operators and clients know its code and
+// name, which stand before what the parts below say.
 type thrown struct {
 	text  string
 	first *exception.Error
@@ -25,43 +26,54 @@ func (e *thrown) Error() string { return e.text }
 // Unwrap returns the first exception, and the error as it came.
 func (e *thrown) Unwrap() []error { return []error{e.first, e.from} }
 
-// throw gives an error the exceptions of nodeos, wherever in it the errors are that stand for
-// them.
+// throw gives an error the exception of nodeos that stands for it. Each of several that are joined
+// has its own.
 func throw(err error) error {
-	if err == nil {
-		return nil
+	if first := standsFor(err); first != nil {
+		return &thrown{labelled(err), first, err}
 	}
-	out := &thrown{from: err}
-	rest := err.Error()
-	var walk func(error)
-	walk = func(e error) {
-		if x := exceptionOf(e); x != nil {
-			if before, after, ok := strings.Cut(rest, e.Error()); ok {
-				out.text, rest = out.text+before+x.Error(), after
-			}
-			if out.first == nil {
-				out.first = x
-			}
-			return
-		}
-		switch e := e.(type) {
-		case *thrown: // once is enough
-		case interface{ Unwrap() []error }:
-			for _, e := range e.Unwrap() {
-				walk(e)
-			}
-		case interface{ Unwrap() error }:
-			if inner := e.Unwrap(); inner != nil {
-				walk(inner)
+	return err
+}
+
+// standsFor is the first exception that stands for an error, or for one of those that it wraps;
+// nil if there is none, or if it was found before.
+func standsFor(err error) *exception.Error {
+	if x := exceptionOf(err); x != nil {
+		return x
+	}
+	switch e := err.(type) {
+	case *thrown:
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			if x := standsFor(inner); x != nil {
+				return x
 			}
 		}
+	case interface{ Unwrap() error }:
+		if inner := e.Unwrap(); inner != nil {
+			return standsFor(inner)
+		}
 	}
-	walk(err)
-	if out.first == nil {
-		return err
+	return nil
+}
+
+// labelled is the text of an error behind the code and the name of its exception, line by line if
+// several are joined.
+func labelled(err error) string {
+	if e, ok := err.(interface{ Unwrap() []error }); ok {
+		var plain, texts []string
+		for _, inner := range e.Unwrap() {
+			plain, texts = append(plain, inner.Error()), append(texts, labelled(inner))
+		}
+		if strings.Join(plain, "\n") == err.Error() {
+			return strings.Join(texts, "\n")
+		}
 	}
-	out.text += rest
-	return out
+	x := standsFor(err)
+	if x == nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%d %s: %s: %v", x.Kind.Code, x.Kind.Name, x.Kind.What, err)
 }
 
 // exceptionOf is what nodeos throws in place of an error; nil if that is none of its own.
@@ -75,13 +87,13 @@ func exceptionOf(err error) *exception.Error {
 		if kind == nil {
 			kind = exception.BlockLog
 		}
-		return exception.New(kind, "%s", e.Text)
+		return exception.New(kind, e.Text)
 	case *control.BadOption:
-		return exception.New(exception.PluginConfig, "%s", e.Text)
+		return exception.New(exception.PluginConfig, e.Text)
 	case *feature.FolderError:
-		return exception.New(exception.Plugin, "%s", e.Text)
+		return exception.New(exception.Plugin, e.Text)
 	case *space.Error:
-		return exception.Wrap(exception.PluginConfig, e.Err, "Unable to get space info for %s", e.Path)
+		return exception.Wrap(exception.PluginConfig, e.Err, "Unable to get space info for ${path}", "path", e.Path)
 	}
 	return nil
 }

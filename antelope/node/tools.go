@@ -86,7 +86,7 @@ func ofChain(r *snapshot.Reader, id string) error {
 	}
 	got, err := snapshot.ChainID(r)
 	if err == nil && got != want {
-		err = exception.New(exception.ChainIDType, "chain ID in snapshot (%s) does not match the chain ID that controller was constructed with (%s)", got, want)
+		err = exception.New(exception.ChainIDType, "chain ID in snapshot (${snapshot_chain_id}) does not match the chain ID that controller was constructed with (${controller_chain_id})", "snapshot_chain_id", got, "controller_chain_id", want)
 	}
 	return err
 }

@@ -130,7 +130,7 @@ func (s *settings) traceABI(entry string) (types.Name, *abi.Codec, error) {
 	}
 	def, err := abi.Parse(string(text))
 	if err != nil {
-		return 0, nil, exception.Wrap(exception.JSONParse, err, "Fail to parse JSON from file: %s", path)
+		return 0, nil, exception.Wrap(exception.JSONParse, err, "Fail to parse JSON from file: ${file}", "file", path)
 	}
 	codec, err := abi.New(def, nil)
 	return account, codec, err

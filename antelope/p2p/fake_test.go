@@ -121,7 +121,7 @@ func (f *fakeChain) BlockID(num uint32) (types.Checksum256, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if num == 0 || int(num) >= len(f.branch) {
-		return types.Checksum256{}, exception.New(exception.UnknownBlock, "block %d", num)
+		return types.Checksum256{}, exception.New(exception.UnknownBlock, "block ${num}", "num", num)
 	}
 	return f.branch[num], nil
 }
@@ -185,13 +185,13 @@ func (f *fakeChain) Apply(_ context.Context, b *Block) error {
 	defer f.mu.Unlock()
 	if f.overtaken.Swap(false) {
 		f.lib = b.Num
-		return exception.New(exception.UnlinkableBlock, "unlinkable block %v", b.ID)
+		return exception.New(exception.UnlinkableBlock, "unlinkable block ${id}", "id", b.ID)
 	}
 	if f.delay > 0 && f.applied%100 == 0 {
 		time.Sleep(f.delay)
 	}
 	if f.blocks[b.Signed.Previous] == nil {
-		return exception.New(exception.UnlinkableBlock, "unlinkable block %v", b.ID)
+		return exception.New(exception.UnlinkableBlock, "unlinkable block ${id}", "id", b.ID)
 	}
 	if b.Signed.Producer == evil {
 		return exception.New(exception.WrongSigningKey, "block signed by unexpected key")

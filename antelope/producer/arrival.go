@@ -69,7 +69,7 @@ func (a *arrivals) CheckHeader(b *Block) error {
 		prev = a.headers.get(b.Signed.Previous)
 	}
 	if prev == nil {
-		return exception.New(exception.UnlinkableBlock, "unlinkable block %s", b.ID)
+		return exception.New(exception.UnlinkableBlock, "unlinkable block ${id}", "id", b.ID, "previous", b.Signed.Previous)
 	}
 	s, err := a.chain.CheckHeader(prev, b.Signed, b.ID)
 	if err != nil {
@@ -112,7 +112,7 @@ func (a *arrivals) give(ctx context.Context, b *Block, patient bool) error {
 		return nil
 	}
 	if limit := time.Now().Add(7 * time.Second); !b.Signed.Timestamp.TimePoint().Time().Before(limit) {
-		return exception.New(exception.BlockFromTheFuture, "received a block from the future, ignoring it: %s", b.ID)
+		return exception.New(exception.BlockFromTheFuture, "received a block from the future, ignoring it: ${id}", "id", b.ID)
 	}
 	err := a.CheckHeader(b)
 	if err == nil {

@@ -84,7 +84,7 @@ func TestFindingKeysIsBoundedByTheTransactionTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := n.Transaction(ctx, x.Packed, control.TransactionOptions{API: true})
-		if !exception.Is(err, exception.TxCPUUsageExceeded) || exception.Of(err).Message != "transaction signature verification executed for too long 0us" {
+		if !exception.Is(err, exception.TxCPUUsageExceeded) || exception.Of(err).Message() != "transaction signature verification executed for too long 0us" {
 			t.Errorf("with no time: %v", err)
 		}
 		// In a block it has all the time that it needs.
@@ -111,8 +111,8 @@ func TestADryRunOfAnExpiredTransactionSaysSo(t *testing.T) {
 		}
 		for _, kind := range []control.Kind{control.DryRun, control.Input} {
 			_, err = n.Transaction(context.Background(), p, control.TransactionOptions{Kind: kind, API: true, FailureTrace: true})
-			if !exception.Is(err, exception.ExpiredTx) || !strings.HasPrefix(exception.Of(err).Message, "expired transaction ") ||
-				!strings.Contains(exception.Of(err).Message, ".000, block time ") {
+			if !exception.Is(err, exception.ExpiredTx) || !strings.HasPrefix(exception.Of(err).Message(), "expired transaction ") ||
+				!strings.Contains(exception.Of(err).Message(), ".000, block time ") {
 				t.Errorf("kind %d: %v", kind, err)
 			}
 		}

@@ -125,7 +125,7 @@ func failureText(trx *types.Transaction, trace *types.TransactionTrace, err erro
 	}
 	text := err.Error()
 	if e := exception.Of(err); e != nil {
-		text = e.Message
+		text = e.Message()
 	}
 	return fmt.Sprintf("action: %s:%s, %s", contract, action, escaped(text))
 }

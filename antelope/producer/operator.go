@@ -83,7 +83,7 @@ func (op *Operator) SetRuntimeOptions(ctx context.Context, o control.RuntimeOpti
 		if o.ProduceOffset != nil {
 			offset := time.Duration(*o.ProduceOffset) * time.Millisecond
 			if offset < 0 || offset >= round*blockInterval {
-				return exception.New(exception.PluginConfig, "produce-block-offset-ms %d must be [0 - %d)", *o.ProduceOffset, round*blockInterval.Milliseconds())
+				return exception.New(exception.PluginConfig, "produce-block-offset-ms ${p} must be [0 - ${max})", "p", *o.ProduceOffset, "max", round*blockInterval.Milliseconds())
 			}
 			op.p.effort = blockEffort(offset)
 		}
@@ -99,7 +99,8 @@ func (op *Operator) SetRuntimeOptions(ctx context.Context, o control.RuntimeOpti
 		}
 		if o.GreylistLimit != nil {
 			if *o.GreylistLimit == 0 || *o.GreylistLimit > 1000 {
-				return exception.New(exception.Misc, "Invalid limit (%d) passed into set_greylist_limit. Must be between 1 and 1000.", *o.GreylistLimit)
+				return exception.New(exception.Misc, "Invalid limit (${limit}) passed into set_greylist_limit. Must be between 1 and ${max}.",
+					"limit", *o.GreylistLimit, "max", 1000)
 			}
 			op.p.decide(func(now *execute.Policy) { now.GreylistLimit = *o.GreylistLimit })
 		}
@@ -193,7 +194,7 @@ func (op *Operator) ScheduleActivations(ctx context.Context, list []types.Checks
 				return err
 			}
 			if f.PreactivationRequired {
-				return exception.New(exception.ProtocolFeature, "protocol feature requires preactivation: %s", d)
+				return exception.New(exception.ProtocolFeature, "protocol feature requires preactivation: ${digest}", "digest", d)
 			}
 		}
 		op.p.features, op.p.signalled = slices.Clone(list), false

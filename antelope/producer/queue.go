@@ -95,9 +95,7 @@ func (q *queue) addIncoming(e *entry) {
 	case old != nil:
 		e.answer(nil, execute.Duplicate(e.x.ID))
 	case q.size+entrySize(e.x) >= q.maximum:
-		e.answer(nil, exception.New(exception.TxResourceExhaustion,
-			"Transaction %s, size %d bytes would exceed configured incoming-transaction-queue-size-mb %d, current queue size %d bytes",
-			e.x.ID, entrySize(e.x), q.maximum>>20, q.size))
+		e.answer(nil, exception.New(exception.TxResourceExhaustion, "Transaction ${id}, size ${s} bytes would exceed configured incoming-transaction-queue-size-mb ${qs}, current queue size ${cs} bytes", "id", e.x.ID, "s", entrySize(e.x), "qs", q.maximum>>20, "cs", q.size))
 	default:
 		q.add(e)
 	}

@@ -73,7 +73,7 @@ func openSnapshots(p *Producer) (*snapshots, error) {
 		return s, nil
 	}
 	if err := vfs.MkdirAll(s.files, s.dir); err != nil {
-		return nil, exception.Wrap(exception.SnapshotDirectoryNotFound, err, "No such directory '%s'", s.dir)
+		return nil, exception.Wrap(exception.SnapshotDirectoryNotFound, err, "No such directory '${dir}'", "dir", s.dir)
 	}
 	if err := s.load(); err != nil {
 		p.log.main.Error(fmt.Sprintf("unable to restore snapshots schedule from filesystem %s, details: %v", filepath.Join(s.dir, scheduleName), err))
@@ -115,7 +115,7 @@ func (s *snapshots) create(request *control.SnapshotSchedule, done func(control.
 	}
 	final := s.path("", head.ID)
 	if _, err := os.Stat(final); err == nil {
-		return exception.New(exception.SnapshotExists, "snapshot named %s already exists", s.dir)
+		return exception.New(exception.SnapshotExists, "snapshot named ${name} already exists", "name", s.dir)
 	}
 	v, err := s.headView()
 	if err != nil {
@@ -204,7 +204,7 @@ func (s *snapshots) settle(e *pendingSnapshot) {
 	if e.lost {
 		s.drop(e)
 		err := os.Remove(e.Name)
-		e.answer(errors.Join(exception.New(exception.SnapshotFinalization, "Snapshotted block was forked out of the chain.  ID: %s", e.HeadID), err))
+		e.answer(errors.Join(exception.New(exception.SnapshotFinalization, "Snapshotted block was forked out of the chain.  ID: ${block_id}", "block_id", e.HeadID), err))
 		return
 	}
 	e.naming = true
@@ -219,7 +219,7 @@ func (s *snapshots) settle(e *pendingSnapshot) {
 func (s *snapshots) named(e *pendingSnapshot, final string, err error) {
 	s.drop(e)
 	if err != nil {
-		err = exception.Wrap(exception.SnapshotFinalization, err, "Unable to finalize valid snapshot of block number %d", e.HeadNum)
+		err = exception.Wrap(exception.SnapshotFinalization, err, "Unable to finalize valid snapshot of block number ${block_num}", "block_num", e.HeadNum)
 	} else {
 		e.Name = final
 	}

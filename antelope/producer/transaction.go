@@ -95,8 +95,7 @@ func (p *Producer) push(e *entry, deadline time.Time) result {
 		p.bills.exempts(first) || x.Kind.Transient()
 	if !unbilled && p.failures.exceeded(first) {
 		h := p.chain.Head()
-		err := exception.New(exception.TxCPUUsageExceeded, "transaction %s exceeded failure limit for account %s until %s",
-			x.ID, first, p.failures.reset(h.BlockNum, h.Header.Timestamp))
+		err := exception.New(exception.TxCPUUsageExceeded, "transaction ${id} exceeded failure limit for account ${a} until ${next_reset_time}", "id", x.ID, "a", first, "next_reset_time", p.failures.reset(h.BlockNum, h.Header.Timestamp))
 		p.refuse(x, e.done, err)
 		e.done = nil
 		return result{failed: true}

@@ -79,8 +79,8 @@ func windowUseCeil(valueEx uint64, window uint32) types.Uint128 {
 
 func toInt64(v types.Uint128) (int64, error) {
 	if v.Hi != 0 || v.Lo > math.MaxInt64 {
-		return 0, exception.New(exception.RateLimitingStateInconsistent, "Casting a higher bit integer value %s to a lower bit integer value"+
-			" which cannot contain the value, valid range is [0, %d]", v, int64(math.MaxInt64))
+		return 0, exception.New(exception.RateLimitingStateInconsistent, "Casting a higher bit integer value ${v} to a lower bit integer value"+
+			" which cannot contain the value, valid range is [${min}, ${max}]", "v", v, "min", 0, "max", int64(math.MaxInt64))
 	}
 	return int64(v.Lo), nil
 }

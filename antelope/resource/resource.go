@@ -239,7 +239,7 @@ func (m *Manager) VerifyRAM(n types.Name) error {
 		return err
 	}
 	if l.RAMBytes >= 0 && u.RAM > uint64(l.RAMBytes) {
-		return exception.New(exception.RAMUsageExceeded, "account %s has insufficient ram; needs %d bytes has %d bytes", n, u.RAM, l.RAMBytes)
+		return exception.New(exception.RAMUsageExceeded, "account ${account} has insufficient ram; needs ${needs} bytes has ${available} bytes", "account", n, "needs", u.RAM, "available", l.RAMBytes)
 	}
 	return nil
 }

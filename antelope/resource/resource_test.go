@@ -58,8 +58,8 @@ func (c chain) fails(err error, k *exception.Kind, message string) {
 	if !exception.Is(err, k) {
 		c.t.Fatalf("%v, want a %s", err, k.Name)
 	}
-	if message != "" && exception.Of(err).Message != message {
-		c.t.Errorf("the message is %q, want %q", exception.Of(err).Message, message)
+	if message != "" && exception.Of(err).Message() != message {
+		c.t.Errorf("the message is %q, want %q", exception.Of(err).Message(), message)
 	}
 }
 
@@ -303,11 +303,11 @@ func TestUnlimitedIsWhatHoldsNotWhatIsPending(t *testing.T) {
 func TestAccountsThatDoNotExistAreReportedAsNodeosDoes(t *testing.T) {
 	c := newChain(t)
 	_, err := c.RAMUsage(types.N("nobody"))
-	c.fails(err, exception.FCStd, "unknown key (eosio::chain::name): nobody")
+	c.fails(err, exception.FCStd, "rethrow unknown key (eosio::chain::name): nobody: ")
 	_, _, _, err = c.Limits(types.N("nobody"))
-	c.fails(err, exception.FCStd, "unknown key (boost::tuples::tuple<bool, eosio::chain::name, boost::tuples::null_type, "+
+	c.fails(err, exception.FCStd, "rethrow unknown key (boost::tuples::tuple<bool, eosio::chain::name, boost::tuples::null_type, "+
 		"boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type, "+
-		"boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type>): (0 nobody)")
+		"boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type>): (0 nobody): ")
 }
 
 func TestParametersOfBlocksMustMakeSense(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 const maxUnits = math.MaxUint64 / Precision
 
 func inconsistent(message string) error {
-	return exception.New(exception.RateLimitingStateInconsistent, "%s", message)
+	return exception.New(exception.RateLimitingStateInconsistent, message)
 }
 
 const tooPrecise = "Usage exceeds maximum value representable after extending for precision"
@@ -155,16 +155,14 @@ func (m *Manager) bill(n types.Name, c *state.ResourceConfig, st *state.Resource
 		used := windowUse(u.CPU.ValueEx, c.AccountCPUWindow)
 		most := windowLimit(st.VirtualCPU, c.AccountCPUWindow, l.CPUWeight, st.TotalCPUWeight)
 		if used.Compare(most) > 0 {
-			return exception.New(exception.TxCPUUsageExceeded, "authorizing account '%s' has insufficient objective cpu resources for this transaction,"+
-				" used in window %sus, allowed in window %sus", n, used, most)
+			return exception.New(exception.TxCPUUsageExceeded, "authorizing account '${n}' has insufficient objective cpu resources for this transaction, used in window ${cpu_used_in_window}us, allowed in window ${max_user_use_in_window}us", "n", n, "cpu_used_in_window", used, "max_user_use_in_window", most)
 		}
 	}
 	if l.NetWeight >= 0 && st.TotalNetWeight > 0 {
 		used := windowUse(u.Net.ValueEx, c.AccountNetWindow)
 		most := windowLimit(st.VirtualNet, c.AccountNetWindow, l.NetWeight, st.TotalNetWeight)
 		if used.Compare(most) > 0 {
-			return exception.New(exception.TxNetUsageExceeded, "authorizing account '%s' has insufficient net resources for this transaction,"+
-				" used in window %s, allowed in window %s", n, used, most)
+			return exception.New(exception.TxNetUsageExceeded, "authorizing account '${n}' has insufficient net resources for this transaction, used in window ${net_used_in_window}, allowed in window ${max_user_use_in_window}", "n", n, "net_used_in_window", used, "max_user_use_in_window", most)
 		}
 	}
 	return nil

@@ -28,12 +28,12 @@ func rethrown(err error, what string) error {
 	if err == nil || exception.Is(err, exception.ChainException) {
 		return err
 	}
-	return exception.Wrap(exception.AccountQuery, err, "%s (%s)", what, err)
+	return exception.Recast(exception.AccountQuery, err.Error(), what).From(err)
 }
 
 // unknownKey is the text of chainbase for a row that is not there.
 func unknownKey(what, typ, key string) error {
-	return exception.New(exception.AccountQuery, "%s (unknown key (%s): %s)", what, typ, key)
+	return exception.Recast(exception.AccountQuery, "unknown key ("+typ+"): "+key, what)
 }
 
 func unknownAccount(what string, n types.Name) error {

@@ -38,7 +38,7 @@ func (n *blockName) parse() error {
 	}
 	id, err := checksumOf(variant.Of(n.text))
 	if err != nil && !exception.Is(err, exception.ChainException) {
-		return exception.Wrap(exception.BlockIDType, err, "Invalid block ID: %s", n.text)
+		return exception.Wrap(exception.BlockIDType, err, "Invalid block ID: ${block_num_or_id}", "block_num_or_id", n.text)
 	}
 	n.id = id
 	return err
@@ -100,7 +100,7 @@ func (q blocks) named() (*types.SignedBlock, error) {
 		return nil, err
 	}
 	if b == nil {
-		return nil, exception.New(exception.UnknownBlock, "Could not find block: %s", n.text)
+		return nil, exception.New(exception.UnknownBlock, "Could not find block: ${block}", "block", n.text)
 	}
 	return b, nil
 }
@@ -147,7 +147,7 @@ func (q blocks) getBlockInfo(b []byte) ([]byte, error) {
 		return b, err
 	}
 	if block == nil {
-		return b, exception.New(exception.UnknownBlock, "Could not find block: %d", num)
+		return b, exception.New(exception.UnknownBlock, "Could not find block: ${block}", "block", num)
 	}
 	id := block.ID()
 	o := object(append(b, '{')).uint("block_num", uint64(num)).uint("ref_block_num", uint64(uint16(num))).json("id", id)
@@ -182,7 +182,7 @@ func (q blocks) getBlockHeader(b []byte) ([]byte, error) {
 		return b, err
 	}
 	if header == nil {
-		return b, exception.New(exception.UnknownBlock, "Could not find block header: %s", n.text)
+		return b, exception.New(exception.UnknownBlock, "Could not find block header: ${block}", "block", n.text)
 	}
 	o := object(append(b, '{')).json("id", header.ID()).json("signed_block_header", header)
 	if block != nil {
@@ -213,7 +213,7 @@ func (q blocks) getBlockHeaderState(b []byte) ([]byte, error) {
 	}
 	s := q.api.reversible(&n)
 	if s == nil {
-		return b, exception.New(exception.UnknownBlock, "Could not find reversible block: %s", n.text)
+		return b, exception.New(exception.UnknownBlock, "Could not find reversible block: ${block}", "block", n.text)
 	}
 	return appendHeaderState(b, s.HeaderState), nil
 }

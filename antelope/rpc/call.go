@@ -97,7 +97,7 @@ func (a *API) public(path string, err error) error {
 		text = "a disk of the node is full; its log says which"
 	}
 	if e := exception.Of(err); e != nil {
-		return exception.New(e.Kind, "%s", text)
+		return exception.New(e.Kind, text)
 	}
 	return errors.New(text)
 }

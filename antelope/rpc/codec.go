@@ -129,7 +129,7 @@ func (e *codecEntry) table(n types.Name) (*abi.TableDef, error) {
 			}
 		}
 	}
-	return nil, exception.New(exception.ContractTableQuery, "Table %s is not specified in the ABI", n)
+	return nil, exception.New(exception.ContractTableQuery, "Table ${table} is not specified in the ABI", "table", n)
 }
 
 // contractABI returns the ABI of a contract, whose account must exist (Leap:
@@ -137,7 +137,7 @@ func (e *codecEntry) table(n types.Name) (*abi.TableDef, error) {
 func (a *API) contractABI(v *state.View, code types.Name) (*codecEntry, error) {
 	account, err := v.Accounts.Get(code)
 	if err == nil && account == nil {
-		err = exception.New(exception.AccountQuery, "Fail to retrieve account for %s", code)
+		err = exception.New(exception.AccountQuery, "Fail to retrieve account for ${account}", "account", code)
 	}
 	if err != nil {
 		return nil, err

@@ -1,12 +1,8 @@
 package rpc
 
 import (
-	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
-	"unicode"
 
 	"tarn/antelope/exception"
 	"tarn/antelope/rpc/dialect"
@@ -16,11 +12,6 @@ import (
 // maxDetails is how many details an error has with verbose-http-errors (Leap:
 // error_info::details_limit).
 const maxDetails = 10
-
-// maxText is how much of a message a client gets unless verbose-http-errors is set:
-// what nodeos leaves of one with a single long argument, such as that of eosio_assert
-// (libfc: format_string).
-const maxText = 1020
 
 // status returns the status code and the message of a failure (Leap:
 // http_plugin::handle_exception).
@@ -62,10 +53,7 @@ func (a *API) fault(b []byte, err error) (int, []byte) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if !a.Verbose && len(d.text) > maxText {
-			d.text = d.text[:maxText] + "..."
-		}
-		b = d.append(b)
+		b = appendDetail(b, d, !a.Verbose)
 	}
 	return code, append(b, `]}}`...)
 }
@@ -80,66 +68,28 @@ func appendFault(b []byte, status int, message string, code int64, name, what st
 	return append(b, `,"details":[`...)
 }
 
-// detail is one of a failure, with the place in our source that it comes from, where
-// nodeos has one in its own; a failure that is no exception has none.
-type detail struct {
-	text, file, function string
-	line                 int
-}
-
-// details are at most so many of a failure, in the order of nodeos' log: what each
-// exception in it says, what caused it, and then what was said of it later.
-func details(err error, most int) []detail {
-	list := appendDetails(nil, err)
+// details are at most so many of a failure: what was said of the exception that it is, in the
+// order of nodeos' log, or the text of what is none.
+func details(err error, most int) []*exception.Entry {
+	list := []*exception.Entry{exception.Unplaced(err.Error())}
+	if x := exception.Of(err); x != nil {
+		list = x.Stack()
+	}
 	return list[:min(len(list), most)]
 }
 
-func appendDetails(list []detail, err error) []detail {
-	if err == nil {
-		return list
+// appendDetail appends one, with the place in our source that it comes from, where nodeos has one
+// in its own. A text may be limited.
+func appendDetail(b []byte, said *exception.Entry, limited bool) []byte {
+	text := said.Text
+	if limited {
+		text = said.Limited
 	}
-	var x *exception.Error
-	if !errors.As(err, &x) {
-		return append(list, detail{text: err.Error()})
-	}
-	d := detail{text: x.Message}
-	d.file, d.line, d.function = x.Place()
-	list = appendDetails(append(list, d), x.Cause)
-	for _, n := range x.Notes() {
-		d.text = n.Message()
-		d.file, d.line, d.function = n.Place()
-		list = append(list, d)
-	}
-	return list
-}
-
-func (d *detail) append(b []byte) []byte {
-	b = variant.AppendString(append(b, `{"message":`...), clean(d.text))
-	b = variant.AppendString(append(b, `,"file":`...), d.file)
-	b = strconv.AppendInt(append(b, `,"line_number":`...), int64(d.line), 10)
-	return append(variant.AppendString(append(b, `,"method":`...), d.function), '}')
-}
-
-// clean returns a message as nodeos formats it: control characters, but for tabs and
-// ends of lines, are escaped before the text is, so that clients see the escapes (libfc:
-// variant.cpp, clean_append).
-func clean(text string) string {
-	if !strings.ContainsFunc(text, isControl) {
-		return text
-	}
-	var out strings.Builder
-	for _, r := range strings.ToValidUTF8(text, "") {
-		if isControl(r) {
-			fmt.Fprintf(&out, `\u%04x`, r)
-		} else {
-			out.WriteRune(r)
-		}
-	}
-	return out.String()
-}
-
-func isControl(r rune) bool {
-	return unicode.IsControl(r) && r != '\t' && r != '\n' && r != '\r'
+	file, line, function := said.Place()
+	b = variant.AppendString(append(b, `{"message":`...), text())
+	b = variant.AppendString(append(b, `,"file":`...), file)
+	b = strconv.AppendInt(append(b, `,"line_number":`...), int64(line), 10)
+	return append(variant.AppendString(append(b, `,"method":`...), function), '}')
 }
 
 // Faults is the bodies of requests that reach no endpoint (Leap:
@@ -155,7 +105,7 @@ func Faults(b []byte, r dialect.Refusal, n int64) (int, []byte) {
 	case dialect.NotFound:
 		x := exception.New(exception.FCUnspecified, "Unknown Endpoint")
 		b = appendFault(b, http.StatusNotFound, "Not Found", x.Kind.Code, x.Kind.Name, x.Kind.What)
-		return http.StatusNotFound, append(details(x, 1)[0].append(b), `]}}`...)
+		return http.StatusNotFound, append(appendDetail(b, x.Said(), true), `]}}`...)
 	case dialect.TooManyBytes:
 		what = "Too many bytes in flight: " + strconv.FormatInt(n, 10)
 	case dialect.TooManyRequests:

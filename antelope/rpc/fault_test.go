@@ -46,7 +46,7 @@ func TestDamageIsToldTheOperatorAndNotTheClient(t *testing.T) {
 	}
 	n.start(dialect.Options{})
 	for i, err := range []error{
-		fmt.Errorf("read a row: %w", hurt), exception.Wrap(exception.AccountQuery, hurt, "unable to retrieve account info (%s)", hurt),
+		fmt.Errorf("read a row: %w", hurt), exception.Wrap(exception.AccountQuery, hurt, "unable to retrieve account info (${what})", "what", hurt.Error()),
 		exception.Wrap(exception.InvalidHTTPRequest, hurt, "Unable to parse valid input from POST body"),
 	} {
 		f.err = err
@@ -144,7 +144,7 @@ func TestDetailsAreMoreWhenTheyAreVerbose(t *testing.T) {
 	n := newNode(t, nil)
 	n.config.Verbose = true
 	third := exception.New(exception.FCAssert, "second")
-	n.config.Transactions = &failing{exception.Wrap(exception.PackedTransactionType, third, "first").With("${x}", exception.Datum{Key: "x", Value: "third"})}
+	n.config.Transactions = &failing{exception.Wrap(exception.PackedTransactionType, third, "first").With("${x}", "x", "third")}
 	n.start(dialect.Options{})
 	_, got := n.ask("/v1/chain/send_transaction", packedTrx)
 	first, second, last := strings.Index(got, `{"message":"first","file":"fault_test.go"`), strings.Index(got, `{"message":"second","file":"fault_test.go"`), strings.Index(got, `{"message":"third",`)
@@ -158,7 +158,7 @@ func TestDetailsAreLimited(t *testing.T) {
 	n.config.Verbose = true
 	err := exception.New(exception.FCAssert, "0")
 	for i := range 20 {
-		err = exception.Wrap(exception.FCAssert, err, "%d", i).With("note")
+		err = exception.Wrap(exception.FCAssert, err, "${i}", "i", i).With("note")
 	}
 	n.config.Transactions = &failing{err}
 	n.start(dialect.Options{})
@@ -187,7 +187,7 @@ func TestLongMessagesAreCutUnlessErrorsAreVerbose(t *testing.T) {
 		n.config.Transactions, n.config.Verbose = f, verbose
 		n.start(dialect.Options{})
 		for _, length := range []int{987, 988, 989, 1024} {
-			f.err = exception.New(exception.EosioAssertMessage, "%s%s", said, strings.Repeat("x", length))
+			f.err = exception.New(exception.EosioAssertMessage, said+"${s}", "s", strings.Repeat("x", length))
 			want := said + strings.Repeat("x", length)
 			if !verbose && length > 988 {
 				want = said + strings.Repeat("x", 988) + "..."

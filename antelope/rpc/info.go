@@ -206,7 +206,7 @@ func (q chain) getActivatedFeatures(b []byte) ([]byte, error) {
 		active := one.Protocol.Activated[i]
 		f := q.api.Features.Find(active.Digest)
 		if f == nil {
-			return b, exception.New(exception.ProtocolFeature, "unrecognized protocol feature digest: %s", active.Digest)
+			return b, exception.New(exception.ProtocolFeature, "unrecognized protocol feature digest: ${digest}", "digest", active.Digest)
 		}
 		b = appendFeature(b, f, &activation{i, active.Block})
 	}

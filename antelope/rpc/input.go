@@ -136,7 +136,7 @@ func (p *params) outcome(key string) types.TransactionStatus {
 	n, err := v.AsUint64()
 	p.fail(err)
 	if p.err == nil && n >= uint64(len(statuses)) {
-		p.fail(exception.New(exception.FCBadCast, "invalid transaction status %s", s))
+		p.fail(exception.New(exception.FCBadCast, "invalid transaction status ${status}", "status", s))
 	}
 	return types.TransactionStatus(n)
 }
@@ -176,7 +176,7 @@ func packedOf(v variant.Value) (*types.PackedTransaction, error) {
 	case "zlib", "1", "true":
 		t.Compression = types.CompressionZlib
 	default:
-		p.fail(exception.New(exception.FCBadCast, "invalid compression %s", c))
+		p.fail(exception.New(exception.FCBadCast, "invalid compression ${compression}", "compression", c))
 	}
 	t.PackedContextFreeData, t.PackedTrx = p.hex("packed_context_free_data"), p.hex("packed_trx")
 	return t, p.err

@@ -30,8 +30,7 @@ func toUint64(s, what string) (uint64, error) {
 	if code, ok := letters(s); ok {
 		return code, nil
 	}
-	return 0, exception.New(exception.ChainType,
-		"Could not convert %s string '%s' to any of the following: uint64_t, valid name, or valid symbol (with or without the precision)", what, s)
+	return 0, exception.New(exception.ChainType, "Could not convert ${desc} string '${str}' to any of the following: uint64_t, valid name, or valid symbol (with or without the precision)", "desc", what, "str", s)
 }
 
 // letters returns the symbol code of capital letters; those beyond the word wrap
@@ -52,8 +51,7 @@ func toDouble(s, what string) (float64, error) {
 		return f, unconverted(err, s, what)
 	}
 	if math.IsNaN(f) {
-		err = exception.New(exception.ContractTableQuery,
-			"Converted %s string '%s' to NaN which is not a permitted value for the key type", what, s)
+		err = exception.New(exception.ContractTableQuery, "Converted ${desc} string '${str}' to NaN which is not a permitted value for the key type", "desc", what, "str", s)
 	}
 	return f, err
 }
@@ -139,7 +137,7 @@ func unconverted(err error, s, what string) error {
 	if e == nil {
 		return err
 	}
-	return e.With("Could not convert ${desc} string '${str}' to key type.", exception.Datum{Key: "desc", Value: what}, exception.Datum{Key: "str", Value: s})
+	return e.With("Could not convert ${desc} string '${str}' to key type.", "desc", what, "str", s)
 }
 
 func parse128(s, what string) (k state.SecondaryKey, err error) {
@@ -173,7 +171,8 @@ func bytesOf(k *state.SecondaryKey) (d [32]byte) {
 func parse256(s, what string) (k state.SecondaryKey, err error) {
 	n := types.ParseInteger(s)
 	if n == nil {
-		return k, exception.New(exception.FCStd, "Unexpected content found while parsing character string.: Could not convert %s string '%s' to key type.", what, s)
+		return k, exception.Standard("St13runtime_error", "Unexpected content found while parsing character string.").
+			With("Could not convert ${desc} string '${str}' to key type.", "desc", what, "str", s)
 	}
 	n.And(n, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1)))
 	var d [32]byte

@@ -125,7 +125,7 @@ func (w *rowWriter) producers(lower string) error {
 	}
 	table, err := w.e.table(nameProducers)
 	if err == nil && table.IndexType != "i64" {
-		err = exception.New(exception.ContractTableQuery, "Invalid table type %s for table producers", table.IndexType)
+		err = exception.New(exception.ContractTableQuery, "Invalid table type ${type} for table producers", "type", table.IndexType)
 	}
 	if err == nil {
 		err = w.prepare()
@@ -179,7 +179,7 @@ func (w *rowWriter) producers(lower string) error {
 func (w *rowWriter) totalVotes() (float64, error) {
 	table, err := w.e.table(nameGlobal)
 	if err == nil && table.IndexType != "i64" {
-		err = exception.New(exception.ContractTableQuery, "Invalid table type %s for table global", table.IndexType)
+		err = exception.New(exception.ContractTableQuery, "Invalid table type ${type} for table global", "type", table.IndexType)
 	}
 	if err != nil {
 		return 0, err

@@ -256,7 +256,7 @@ func (q operator) scheduleSnapshot(b []byte) ([]byte, error) {
 	if _, ok := q.optional("snapshot_description"); ok {
 		description = q.text("snapshot_description", "")
 		if slices.Contains(strings.FieldsFunc(description, func(c rune) bool { return c == '/' || c == '\\' }), "..") {
-			return b, invalid(exception.New(exception.InvalidHTTPRequest, "snapshot_description %s is a path", description))
+			return b, invalid(exception.New(exception.InvalidHTTPRequest, "snapshot_description ${text} is a path", "text", description))
 		}
 	}
 	if err := q.end(); err != nil {

@@ -53,7 +53,7 @@ var ordinals = [...]struct {
 // primary one (Leap: get_table_index_name).
 func (r *rowsQuery) indexNumber() (number uint64, primary bool, err error) {
 	if r.table&0xf != 0 {
-		return 0, false, exception.New(exception.ContractTableQuery, "Unsupported table name: %s", r.table)
+		return 0, false, exception.New(exception.ContractTableQuery, "Unsupported table name: ${n}", "n", r.table)
 	}
 	switch r.position {
 	case "", "first", "primary", "one":
@@ -68,7 +68,7 @@ func (r *rowsQuery) indexNumber() (number uint64, primary bool, err error) {
 	}
 	n, err := variant.Of(r.position).AsUint64()
 	if err != nil {
-		return 0, false, exception.New(exception.ContractTableQuery, "Invalid index_position: %s", r.position)
+		return 0, false, exception.New(exception.ContractTableQuery, "Invalid index_position: ${p}", "p", r.position)
 	}
 	if n < 2 {
 		return 0, true, nil
@@ -186,7 +186,7 @@ func (w *rowWriter) primary() error {
 		return err
 	}
 	if table.IndexType != "i64" && r.keyType != "i64" && r.keyType != "name" {
-		return exception.New(exception.ContractTableQuery, "Invalid table type %s", table.IndexType)
+		return exception.New(exception.ContractTableQuery, "Invalid table type ${type}", "type", table.IndexType)
 	}
 	scope, err := toUint64(r.scope, "scope")
 	if err != nil {
@@ -257,7 +257,7 @@ func (w *rowWriter) secondary(number uint64) error {
 	}
 	kt, ok := keyTypeOf(r.keyType, r.encoded)
 	if !ok {
-		return exception.New(exception.ContractTableQuery, "Unsupported secondary index type: %s", r.keyType)
+		return exception.New(exception.ContractTableQuery, "Unsupported secondary index type: ${t}", "t", r.keyType)
 	}
 	scope, err := toUint64(r.scope, "scope")
 	if err != nil {

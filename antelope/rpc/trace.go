@@ -78,7 +78,7 @@ func (q traces) member(body, key string) (variant.Value, error) {
 	p := sub(v)
 	v, ok := p.find(key)
 	if p.err == nil && !ok {
-		p.fail(exception.New(exception.FCKeyNotFound, "Key %s", key))
+		p.fail(exception.New(exception.FCKeyNotFound, "Key ${key}", "key", key))
 	}
 	return v, p.err
 }

@@ -72,7 +72,7 @@ func unread(err error, kind *exception.Kind, message string) error {
 		}
 		err = e
 	}
-	return exception.Wrap(kind, err, "%s", message)
+	return exception.Wrap(kind, err, message)
 }
 
 // result appends what clients get for a transaction: its id, and the trace, which
@@ -139,7 +139,7 @@ func (q transactions) retried(b []byte, v variant.Value, failure bool, blocks *u
 		return b, err
 	}
 	if last := r.MaxExpiration(); trx.Expiration > last {
-		return b, exception.New(exception.TxExpTooFar, "retry transaction expiration %s larger than allowed %s", trx.Expiration, last)
+		return b, exception.New(exception.TxExpTooFar, "retry transaction expiration ${e} larger than allowed ${m}", "e", trx.Expiration, "m", last)
 	}
 	tracked, err := r.Track(p, blocks)
 	if err != nil {
@@ -250,7 +250,7 @@ func (q transactions) pushTransactions(b []byte) ([]byte, error) {
 func outOfRange() error {
 	const what = "vector::_M_range_check: __n (which is 0) >= this->size() (which is 0)"
 	kind := &exception.Kind{Code: exception.FCStd.Code, Name: "St12out_of_range", What: what, Base: exception.FCUnspecified}
-	return exception.New(kind, "rethrow %s: ", what)
+	return exception.New(kind, "rethrow ${what}: ", "what", what)
 }
 
 // appendTree appends a trace in which the traces of actions are within those of the
@@ -395,7 +395,7 @@ func ofTransaction(err error) error {
 // plainTransaction reads the body of get_transaction_id (Leap: parse_params of
 // get_transaction_id_params).
 func plainTransaction(body string, l variant.Limits) (variant.Value, error) {
-	refuse := func(text string) error { return exception.New(exception.InvalidHTTPRequest, "%s", text) }
+	refuse := func(text string) error { return exception.New(exception.InvalidHTTPRequest, text) }
 	if body == "" {
 		return variant.Value{}, refuse("A Request body is required")
 	}

@@ -25,8 +25,7 @@ func rowsVersion(r *Reader) (uint32, error) {
 		return 0, err
 	}
 	if v.version < MinVersion || v.version > Version {
-		return 0, exception.New(exception.SnapshotValidation,
-			"Unsupported version of chain snapshot: %d. Supported version must be between %d and %d inclusive.", v.version, MinVersion, Version)
+		return 0, exception.New(exception.SnapshotValidation, "Unsupported version of chain snapshot: ${version}. Supported version must be between ${min} and ${max} inclusive.", "version", v.version, "min", MinVersion, "max", Version)
 	}
 	return v.version, nil
 }
@@ -92,7 +91,7 @@ func one(r *Reader, name string, row readable) error {
 		return err
 	}
 	if s.Len() != 1 {
-		return exception.New(exception.Snapshot, "Section %s of the binary snapshot has %d rows instead of one", name, s.Len())
+		return exception.New(exception.Snapshot, "Section ${name} of the binary snapshot has ${rows} rows instead of one", "name", name, "rows", s.Len())
 	}
 	if err := s.Next(row); err != nil {
 		return err
@@ -257,7 +256,7 @@ func (l *loader) correction(s *Section) error {
 
 func (l *loader) summary(s *Section) error {
 	if s.Len() != summaries {
-		return exception.New(exception.Snapshot, "%d block summaries instead of %d", s.Len(), summaries)
+		return exception.New(exception.Snapshot, "${rows} block summaries instead of ${expected}", "rows", s.Len(), "expected", summaries)
 	}
 	var row summaryRow
 	if err := l.next(s, &row); err != nil {
@@ -273,7 +272,7 @@ func (l *loader) transaction(s *Section) error {
 	}
 	added, err := l.s.RecordTransaction(row.TrxID, row.Expiration)
 	if err == nil && !added {
-		err = exception.New(exception.Snapshot, "transaction %s occurs twice", row.TrxID)
+		err = exception.New(exception.Snapshot, "transaction ${id} occurs twice", "id", row.TrxID)
 	}
 	return err
 }
@@ -286,12 +285,12 @@ func (l *loader) deferred(s *Section) error {
 	if twice, err := l.s.Deferred(state.DeferredKey{Sender: row.Sender, SenderID: row.SenderID}); err != nil {
 		return err
 	} else if twice != nil {
-		return exception.New(exception.Snapshot, "generated transaction %s of %s occurs twice", row.SenderID, row.Sender)
+		return exception.New(exception.Snapshot, "generated transaction ${id} of ${sender} occurs twice", "id", row.SenderID, "sender", row.Sender)
 	}
 	if twice, err := l.s.DeferredByTrxID(row.TrxID); err != nil {
 		return err
 	} else if twice != nil {
-		return exception.New(exception.Snapshot, "generated transaction %s occurs twice", row.TrxID)
+		return exception.New(exception.Snapshot, "generated transaction ${id} occurs twice", "id", row.TrxID)
 	}
 	return l.s.CreateDeferred(row.Deferred)
 }
@@ -327,7 +326,7 @@ func (l *loader) permission(s *Section) error {
 			return err
 		}
 		if parent == nil {
-			return exception.New(exception.Snapshot, "permission %s of %s has a parent %s that is not there", p.Key.Name, p.Key.Owner, p.Parent)
+			return exception.New(exception.Snapshot, "permission ${name} of ${owner} has a parent ${parent} that is not there", "name", p.Key.Name, "owner", p.Key.Owner, "parent", p.Parent)
 		}
 	}
 	_, err := l.s.Permissions.Create(p.Key, *p)
@@ -383,8 +382,8 @@ func (l *loader) table(s *Section) error {
 		total += n
 	}
 	if total != uint64(table.Count) {
-		return exception.New(exception.Snapshot, "table %s of %s in scope %s has %d rows where %d are counted",
-			key.Table, key.Code, key.Scope, total, table.Count)
+		return exception.New(exception.Snapshot, "table ${table} of ${code} in scope ${scope} has ${rows} rows where ${counted} are counted",
+			"table", key.Table, "code", key.Code, "scope", key.Scope, "rows", total, "counted", table.Count)
 	}
 	return nil
 }
@@ -393,8 +392,8 @@ func (l *loader) table(s *Section) error {
 // keys, and none twice.
 func ascending(key state.TableKey, i countRow, last, primary uint64) error {
 	if i > 0 && primary <= last {
-		return exception.New(exception.Snapshot, "rows %d and %d of table %s of %s in scope %s are in the wrong order",
-			last, primary, key.Table, key.Code, key.Scope)
+		return exception.New(exception.Snapshot, "rows ${first} and ${second} of table ${table} of ${code} in scope ${scope} are in the wrong order",
+			"first", last, "second", primary, "table", key.Table, "code", key.Code, "scope", key.Scope)
 	}
 	return nil
 }

@@ -284,7 +284,8 @@ func (e *exporter) count(t *state.ContractTable) (counts [1 + state.Kinds]countR
 
 // wrongCount says that a table has not as many rows as it counts.
 func wrongCount(t *state.ContractTable, want, got countRow) error {
-	return exception.New(exception.Snapshot, "table %s of %s in scope %s has %d rows where %d are counted", t.Key.Table, t.Key.Code, t.Key.Scope, got, want)
+	return exception.New(exception.Snapshot, "table ${table} of ${code} in scope ${scope} has ${rows} rows where ${counted} are counted",
+		"table", t.Key.Table, "code", t.Key.Code, "scope", t.Key.Scope, "rows", got, "counted", want)
 }
 
 func (e *exporter) values(t *state.ContractTable, count countRow) error {

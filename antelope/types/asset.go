@@ -73,7 +73,7 @@ func checkedMul(a, b int64) (int64, error) {
 		if negative {
 			kind = exception.FCUnderflow
 		}
-		return 0, exception.New(kind, "%s", kind.What)
+		return 0, exception.New(kind, kind.What)
 	}
 	if negative {
 		lo = -lo

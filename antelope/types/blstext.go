@@ -36,7 +36,7 @@ func (k BLSPublicKey) String() string { return blsPublicPrefix + EncodeBLSText(k
 func ParseBLSPublicKey(text string) (k BLSPublicKey, err error) {
 	rest, ok := strings.CutPrefix(text, blsPublicPrefix)
 	if !ok || !DecodeBLSText(k[:], rest) {
-		return k, exception.New(exception.FCAssert, "BLS Public Key has invalid format : %s", text)
+		return k, exception.New(exception.FCAssert, "BLS Public Key has invalid format : ${str}", "str", text)
 	}
 	return k, nil
 }
@@ -48,7 +48,7 @@ func (s BLSSignature) String() string { return blsSignaturePrefix + EncodeBLSTex
 func ParseBLSSignature(text string) (s BLSSignature, err error) {
 	rest, ok := strings.CutPrefix(text, blsSignaturePrefix)
 	if !ok || !DecodeBLSText(s[:], rest) {
-		return s, exception.New(exception.FCAssert, "BLS Signature has invalid format : %s", text)
+		return s, exception.New(exception.FCAssert, "BLS Signature has invalid format : ${str}", "str", text)
 	}
 	return s, nil
 }

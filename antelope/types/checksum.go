@@ -26,7 +26,7 @@ func parseHex(dst []byte, s string) error {
 		case 'A' <= c && c <= 'F':
 			v = c - 'A' + 10
 		default:
-			return exception.New(exception.FCUnspecified, "Invalid hex character '%s'", s[i:i+1])
+			return exception.New(exception.FCUnspecified, "Invalid hex character '${c}'", "c", s[i:i+1])
 		}
 		dst[i/2] |= v << (4 * (1 - i%2))
 	}

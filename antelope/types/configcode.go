@@ -1,6 +1,8 @@
 package types
 
 import (
+	"strconv"
+
 	"tarn/antelope/exception"
 	"tarn/antelope/serial"
 )
@@ -80,7 +82,7 @@ func (c *ChainConfig) Validate() error {
 		{c.MaxActionReturnValueSize <= serial.MaxBytes, "max action return value size should be less than MAX_SIZE_OF_BYTE_ARRAYS"},
 	} {
 		if !rule.holds {
-			return exception.New(exception.ActionValidate, "%s", rule.message)
+			return exception.New(exception.ActionValidate, rule.message)
 		}
 	}
 	return nil
@@ -144,7 +146,7 @@ func (c *WasmConfig) Validate() error {
 		{"max_call_depth", c.MaxCallDepth, 2},
 	} {
 		if limit.value < limit.min {
-			return exception.New(exception.ActionValidate, "%s cannot be less than %d", limit.name, limit.min)
+			return exception.New(exception.ActionValidate, limit.name+" cannot be less than "+strconv.FormatUint(uint64(limit.min), 10))
 		}
 	}
 	return nil

@@ -47,11 +47,11 @@ func (e Extensions) Insert(typ uint16, data []byte) Extensions {
 func (e Extensions) each(kind, repeated *exception.Kind, what string, decode func(typ uint16) func(*serial.Reader)) error {
 	for i, x := range e {
 		if i > 0 && x.Type < e[i-1].Type {
-			return exception.New(kind, "%s extensions are not in the correct order (ascending id types required)", what)
+			return exception.New(kind, what+" extensions are not in the correct order (ascending id types required)")
 		}
 		read := decode(x.Type)
 		if read == nil {
-			return exception.New(kind, "%s extension with id type %d is not supported", what, x.Type)
+			return exception.New(kind, what+" extension with id type ${id} is not supported", "id", x.Type)
 		}
 		r := serial.NewReader(x.Data) // what follows is ignored, as by fc::raw::unpack
 		read(r)
@@ -59,7 +59,7 @@ func (e Extensions) each(kind, repeated *exception.Kind, what string, decode fun
 			return err
 		}
 		if i > 0 && x.Type == e[i-1].Type {
-			return exception.New(repeated, "%s extension with id type %d is not allowed to repeat", what, x.Type)
+			return exception.New(repeated, what+" extension with id type ${id} is not allowed to repeat", "id", x.Type)
 		}
 	}
 	return nil
@@ -92,21 +92,21 @@ func (h *BlockHeader) ExtractExtensions() (HeaderExtensions, error) {
 func readProtocolFeatures(r *serial.Reader) []Checksum256 {
 	return distinct(r, ReadChecksums(r), exception.IllFormedProtocolFeatureActivation,
 		"Protocol feature activation extension must have at least one protocol feature digest",
-		"Protocol feature digest %s was repeated in the protocol feature activation extension")
+		"Protocol feature digest ${d} was repeated in the protocol feature activation extension", "d")
 }
 
 // distinct fails unless the list, which was read, has elements and each of them once.
-func distinct[T comparable](r *serial.Reader, list []T, kind *exception.Kind, none, repeated string) []T {
+func distinct[T comparable](r *serial.Reader, list []T, kind *exception.Kind, none, repeated, key string) []T {
 	if r.Err() != nil {
 		return nil
 	}
 	if len(list) == 0 {
-		r.Fail(exception.New(kind, "%s", none))
+		r.Fail(exception.New(kind, none))
 	}
 	seen := make(map[T]bool, len(list))
 	for _, e := range list {
 		if seen[e] {
-			r.Fail(exception.New(kind, repeated, e))
+			r.Fail(exception.New(kind, repeated, key, e))
 			break
 		}
 		seen[e] = true
@@ -131,7 +131,7 @@ func (b *SignedBlock) ExtractExtensions() ([]Signature, error) {
 func readMoreSignatures(r *serial.Reader) []Signature {
 	return distinct(r, ReadSignatures(r), exception.IllFormedAdditionalBlockSignaturesExtension,
 		"Additional block signatures extension must contain at least one signature",
-		"Signature %s was repeated in the additional block signatures extension")
+		"Signature ${s} was repeated in the additional block signatures extension", "s")
 }
 
 // TransactionGenerationContext is the type of the one extension of transactions.

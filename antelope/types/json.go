@@ -39,6 +39,12 @@ func list[T interface{ AppendJSON([]byte) []byte }](o jsonObject, k string, v []
 	return variant.AppendList(o.key(k), v, pointed[T])
 }
 
+// JSONList is a list whose elements print themselves.
+type JSONList[T interface{ AppendJSON([]byte) []byte }] []T
+
+// AppendJSON appends an array.
+func (l JSONList[T]) AppendJSON(b []byte) []byte { return variant.AppendList(b, l, pointed[T]) }
+
 // AppendJSON appends the name in quotes.
 func (n Name) AppendJSON(b []byte) []byte { return append(n.AppendText(append(b, '"')), '"') }
 
@@ -224,35 +230,6 @@ func (g GenerationContext) AppendJSON(b []byte) []byte {
 	return o.json("sender", g.Sender).close()
 }
 
-// AppendException appends an exception as nodeos shows it: its stack is the message
-// that it has and what was said of it later, with the places in our source.
-func AppendException(b []byte, e *exception.Error) []byte {
-	o := jsonObject(variant.AppendInt64(openObject(b).key("code"), e.Kind.Code))
-	o = variant.AppendString(o.key("name"), e.Kind.Name)
-	o = variant.AppendString(o.key("message"), e.Kind.What)
-	b = append(o.key("stack"), '[')
-	file, line, function := e.Place()
-	b = appendStackEntry(b, "error", file, line, function, e.Message, nil)
-	for _, n := range e.Notes() {
-		file, line, function = n.Place()
-		b = appendStackEntry(append(b, ','), "warn", file, line, function, n.Format, n.Data)
-	}
-	return append(b, `]}`...)
-}
-
-func appendStackEntry(b []byte, level, file string, line int, function, format string, data []exception.Datum) []byte {
-	b = append(append(append(b, `{"context":{"level":"`...), level...), `","file":`...)
-	b = append(variant.AppendString(b, file), `,"line":`...)
-	b = append(strconv.AppendInt(b, int64(line), 10), `,"method":`...)
-	b = variant.AppendString(b, function)
-	b = append(b, `,"hostname":"","thread_name":"","timestamp":"1970-01-01T00:00:00.000"},"format":`...)
-	o := jsonObject(append(variant.AppendString(b, format), `,"data":{`...))
-	for i := range data {
-		o = variant.AppendString(o.key(data[i].Key), data[i].Value)
-	}
-	return append(o, `}}`...)
-}
-
 // ParseHex decodes a string of hex digits, of which there must be an even number
 // (libfc: from_variant to a vector of char).
 func ParseHex(s string) ([]byte, error) {
@@ -260,7 +237,7 @@ func ParseHex(s string) ([]byte, error) {
 	case len(s) > 2*serial.MaxBytes:
 		return nil, exception.New(exception.FCAssert, "str.size() <= 2*MAX_SIZE_OF_BYTE_ARRAYS: ")
 	case len(s)%2 != 0:
-		return nil, exception.New(exception.FCAssert, "str.size() %% 2 == 0: the length of hex string should be even number")
+		return nil, exception.New(exception.FCAssert, "str.size() % 2 == 0: the length of hex string should be even number")
 	case s == "":
 		return nil, nil
 	}

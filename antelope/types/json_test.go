@@ -75,9 +75,10 @@ func TestValuesPrintAsNodeosPrintsThem(t *testing.T) {
 	if got := string(types.DefaultChainConfig().AppendJSON(nil)); !strings.HasSuffix(got, `"max_authority_depth":6,"max_action_return_value_size":256}`) {
 		t.Errorf("configuration %s", got)
 	}
-	e := string(types.AppendException(nil, exception.New(exception.TxDuplicate, "said \"%s\"", "x")))
+	e := string(types.AppendException(nil, exception.New(exception.TxDuplicate, "said \"${s}\"", "s", "x")))
 	if !json.Valid([]byte(e)) || !strings.HasPrefix(e, `{"code":3040008,"name":"tx_duplicate","message":"Duplicate transaction","stack":[{"context":{"level":"error","file":"json_test.go","line":`) || !strings.Contains(e, `,"method":"Test`) ||
-		!strings.HasSuffix(e, `"format":"said \"x\"","data":{}}]}`) {
+		!strings.HasSuffix(e, `"format":"said \"${s}\"","data":{"s":"x"}}]}`) ||
+		!strings.Contains(e, `,"hostname":"","thread_name":"nodeos","timestamp":"20`) {
 		t.Errorf("exception %s", e)
 	}
 }

@@ -37,7 +37,7 @@ func (k *PublicKey) readData(r *serial.Reader) {
 	k.UserPresence = r.Uint8()
 	k.RPID = r.String()
 	if k.RPID == "" && r.Err() == nil {
-		r.Fail(exception.New(exception.FCAssert, "webauthn pubkey must have non empty rpid"))
+		r.Fail(exception.New(exception.FCAssert, "rpid.length(): webauthn pubkey must have non empty rpid"))
 	}
 }
 
@@ -214,28 +214,28 @@ func ParseSignature(s string) (Signature, error) {
 
 // parseTyped splits BASE_TYPE_data and decodes the data.
 func parseTyped(s, base, what string) (KeyType, []byte, error) {
-	fail := func(format string, args ...any) (KeyType, []byte, error) {
-		return 0, nil, exception.New(exception.FCAssert, format, args...)
+	fail := func(format string, values ...any) (KeyType, []byte, error) {
+		return 0, nil, exception.New(exception.FCAssert, format, values...)
 	}
 	prefix, rest, ok := strings.Cut(s, "_")
 	switch {
 	case !ok && base == "PUB":
-		return fail("No delimiter in string, cannot determine data type: %s", s)
+		return fail("pivot != std::string::npos: No delimiter in string, cannot determine data type: ${str}", "str", s)
 	case !ok:
-		return fail("No delimiter in string, cannot determine type: %s", s)
+		return fail("pivot != std::string::npos: No delimiter in string, cannot determine type: ${str}", "str", s)
 	case prefix != base && base == "PUB":
-		return fail("Public Key has invalid prefix: %s", s)
+		return fail("prefix == prefix_str: Public Key has invalid prefix: ${str}", "str", s, "prefix_str", prefix)
 	case prefix != base:
-		return fail("Signature Key has invalid prefix: %s", s)
+		return fail("prefix == prefix_str: Signature Key has invalid prefix: ${str}", "str", s, "prefix_str", prefix)
 	case rest == "":
-		return fail("%s has no data: %s", what, s)
+		return fail("!data_str.empty(): "+what+" has no data: ${str}", "str", s)
 	}
 	name, text, ok := strings.Cut(rest, "_")
 	if !ok {
-		return fail("No delimiter in data, cannot determine suite type: %s", rest)
+		return fail("pivot != std::string::npos: No delimiter in data, cannot determine suite type: ${str}", "str", rest)
 	}
 	if text == "" {
-		return fail("Data only has suite type prefix: %s", rest)
+		return fail("!data_str.empty(): Data only has suite type prefix: ${str}", "str", rest)
 	}
 	for typ, p := range keyPrefixes {
 		if p == name {
@@ -243,7 +243,7 @@ func parseTyped(s, base, what string) (KeyType, []byte, error) {
 			return KeyType(typ), data, err
 		}
 	}
-	return fail("No matching suite type for %s_%s", name, text)
+	return fail("false: No matching suite type for ${prefix}_${data}", "prefix", name, "data", text)
 }
 
 // decodeChecked decodes data, which ends with its checksum.
@@ -255,7 +255,7 @@ func decodeChecked(data []byte, prefix string, read func(*serial.Reader)) error 
 		return fmt.Errorf("key or signature: %w", err)
 	}
 	if r.Len() != 0 {
-		return exception.New(exception.FCAssert, "decoded base58 length too long")
+		return exception.New(exception.FCAssert, "!unpacker.remaining(): decoded base58 length too long")
 	}
 	if !validCheck(data, prefix) {
 		return exception.New(exception.FCAssert, "checksum == wrapped.check: ")

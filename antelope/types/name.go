@@ -39,11 +39,11 @@ func N(s string) Name {
 // such form (Leap: name::set).
 func ParseName(s string) (Name, error) {
 	if len(s) > 13 {
-		return 0, exception.New(exception.NameType, "Name is longer than 13 characters (%s) ", s)
+		return 0, exception.New(exception.NameType, "Name is longer than 13 characters (${name}) ", "name", s)
 	}
 	n := N(s)
 	if text := n.String(); text != s {
-		return 0, exception.New(exception.NameType, "Name not properly normalized (name: %s, normalized: %s) ", s, text)
+		return 0, exception.New(exception.NameType, "Name not properly normalized (name: ${name}, normalized: ${normalized}) ", "name", s, "normalized", text)
 	}
 	return n, nil
 }

@@ -87,9 +87,20 @@ func ReadAction(data []byte, v interface{ Read(*serial.Reader) }) error {
 		return err
 	}
 	if errors.Is(err, serial.ErrShort) {
-		return exception.Wrap(exception.FCOutOfRange, err, "read datastream of length %d over by the action's data", len(data))
+		return exception.New(exception.FCOutOfRange, "${method} datastream of length ${len} over by ${over}",
+			"method", "read", "len", len(data), "over", 1-(len(data)-r.Offset()))
 	}
 	return exception.Wrap(exception.FCAssert, err, "the action's data")
+}
+
+// AppendJSON appends an object.
+func (v NewAccount) AppendJSON(b []byte) []byte {
+	return openObject(b).json("creator", v.Creator).json("name", v.Name).json("owner", v.Owner).json("active", v.Active).close()
+}
+
+// AppendJSON appends an object.
+func (v LinkAuth) AppendJSON(b []byte) []byte {
+	return openObject(b).json("account", v.Account).json("code", v.Code).json("type", v.Action).json("requirement", v.Requirement).close()
 }
 
 // Append appends the names and both authorities.

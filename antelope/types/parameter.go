@@ -73,14 +73,14 @@ type parameterSet struct {
 
 func (s *parameterSet) add(id uint32) error {
 	if id >= chainConfigCount {
-		return exception.New(exception.ConfigParseError, "provided id %d should be less than %d", id, chainConfigCount)
+		return exception.New(exception.ConfigParseError, "provided id ${id} should be less than ${size}", "id", id, "size", chainConfigCount)
 	}
 	if s.seen[id] {
-		return exception.New(exception.ConfigParseError, "duplicate id provided: %d", id)
+		return exception.New(exception.ConfigParseError, "duplicate id provided: ${id}", "id", id)
 	}
 	s.seen[id] = true
 	if !s.allowed(id) {
-		return exception.New(exception.UnsupportedFeature, "config id %d is no allowed", id)
+		return exception.New(exception.UnsupportedFeature, "config id ${id} is no allowed", "id", id)
 	}
 	return nil
 }

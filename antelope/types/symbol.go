@@ -37,7 +37,7 @@ func ParseSymbol(s string) (Symbol, error) {
 	}
 	precision := uint8(wide) // what is over a byte is dropped, as in nodeos
 	if precision > MaxPrecision {
-		return 0, exception.New(exception.SymbolType, "precision %d should be <= 18", precision)
+		return 0, exception.New(exception.SymbolType, "precision ${p} should be <= 18", "p", precision)
 	}
 	code, err := parseSymbolLetters(name)
 	return Symbol(uint64(code)<<8 | uint64(precision)), err
@@ -54,7 +54,7 @@ func parseSymbolLetters(s string) (SymbolCode, error) {
 			return 0, exception.New(exception.SymbolType, "invalid character in symbol name")
 		}
 		if i == 7 {
-			return 0, exception.New(exception.SymbolType, "invalid symbol: %s", s)
+			return 0, exception.New(exception.SymbolType, "invalid symbol: ${s}", "s", s)
 		}
 		v |= uint64(s[i]) << (8 * i)
 	}
@@ -91,11 +91,11 @@ func (s Symbol) Decimals() uint8 { return uint8(s) }
 // code has other bytes than A-Z up to its last (Leap: symbol::reflector_init).
 func (s Symbol) Validate() error {
 	if s.Decimals() > MaxPrecision {
-		return exception.New(exception.SymbolType, "precision %d should be <= 18", s.Decimals())
+		return exception.New(exception.SymbolType, "precision ${p} should be <= 18", "p", s.Decimals())
 	}
 	for v := uint64(s) >> 8; v != 0; v >>= 8 {
 		if c := byte(v); c < 'A' || c > 'Z' {
-			return exception.New(exception.SymbolType, "invalid symbol: %s", s.Code())
+			return exception.New(exception.SymbolType, "invalid symbol: ${name}", "name", s.Code())
 		}
 	}
 	return nil

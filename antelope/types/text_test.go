@@ -17,8 +17,8 @@ func checkError(t *testing.T, err error, kind *exception.Kind, message string) {
 	switch {
 	case e == nil:
 		t.Errorf("error %v, want %s: %s", err, kind.Name, message)
-	case e.Kind != kind || e.Message != message:
-		t.Errorf("%s: %q, want %s: %q", e.Kind.Name, e.Message, kind.Name, message)
+	case e.Kind != kind || e.Message() != message:
+		t.Errorf("%s: %q, want %s: %q", e.Kind.Name, e.Message(), kind.Name, message)
 	}
 }
 

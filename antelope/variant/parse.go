@@ -95,9 +95,9 @@ func (p *parser) end(err error) {
 	p.pos = len(p.s)
 }
 
-func (p *parser) fail(kind *exception.Kind, format string, args ...any) {
+func (p *parser) fail(kind *exception.Kind, format string, values ...any) {
 	if p.err == nil {
-		p.err = exception.New(kind, format, args...)
+		p.err = exception.New(kind, format, values...)
 	}
 	p.pos = len(p.s)
 }
@@ -146,7 +146,7 @@ func (p *parser) value(depth int) Value {
 	case c == 0 || c == 4 || c == 0xff:
 		p.fail(exception.FCEndOfFile, "unexpected end of file")
 	default:
-		p.fail(exception.FCParseError, "Unexpected char '%d' in \"%s\"", int8(c), p.word())
+		p.fail(exception.FCParseError, "Unexpected char '${c}' in \"${s}\"", "c", int8(c), "s", p.word())
 	}
 	return Value{}
 }
@@ -158,7 +158,7 @@ func (p *parser) quoted() string {
 		if c >= utf8.RuneSelf || p.pos >= len(p.s) { // no character: nodeos reads 0xff at the end
 			text = ""
 		}
-		p.fail(exception.FCParseError, "Expected '\"' but read '%s'", text)
+		p.fail(exception.FCParseError, "Expected '\"' but read '${char}'", "char", text)
 		return ""
 	}
 	p.pos++
@@ -181,7 +181,7 @@ func (p *parser) quoted() string {
 			p.pos++
 		}
 	}
-	p.fail(exception.FCParseError, "EOF before closing '\"' in string '%s'", b.String())
+	p.fail(exception.FCParseError, "EOF before closing '\"' in string '${token}'", "token", b.String())
 	return ""
 }
 
@@ -254,7 +254,7 @@ func (p *parser) number() Value {
 	var err error
 	switch {
 	case text == "-." || text == "." || text == "-":
-		p.fail(exception.FCParseError, "Can't parse token \"%s\" as a JSON numeric constant", text)
+		p.fail(exception.FCParseError, "Can't parse token \"${token}\" as a JSON numeric constant", "token", text)
 	case dot:
 		var f float64
 		f, err = parseDouble(text)
@@ -335,7 +335,7 @@ func (p *parser) object(depth int) Value {
 		key := p.quoted()
 		p.space()
 		if p.err == nil && p.peek() != ':' {
-			p.fail(exception.FCParseError, "Expected ':' after key \"%s\"", key)
+			p.fail(exception.FCParseError, "Expected ':' after key \"${key}\"", "key", key)
 		}
 		p.pos++
 		v.list, v.keys = room(p, v.list, memberSize), room(p, v.keys, 0)

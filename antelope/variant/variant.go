@@ -77,7 +77,7 @@ func (v Value) IsNull() bool { return v.kind == Null }
 // Text returns the string that v is; it fails for every other type.
 func (v Value) Text() (string, error) {
 	if v.kind != String {
-		return "", exception.New(exception.FCBadCast, "Invalid cast from type '%s' to string", v.kind)
+		return "", exception.New(exception.FCBadCast, "Invalid cast from type '${type}' to string", "type", v.kind.String())
 	}
 	return v.text, nil
 }
@@ -86,7 +86,7 @@ func (v Value) Text() (string, error) {
 // belongs to v.
 func (v Value) Elements() ([]Value, error) {
 	if v.kind != Array {
-		return nil, exception.New(exception.FCBadCast, "Invalid cast from %s to Array", v.kind)
+		return nil, exception.New(exception.FCBadCast, "Invalid cast from ${type} to Array", "type", v.kind.String())
 	}
 	return v.list, nil
 }
@@ -95,7 +95,7 @@ func (v Value) Elements() ([]Value, error) {
 // other type. The slices belong to v.
 func (v Value) Members() ([]string, []Value, error) {
 	if v.kind != Object {
-		return nil, nil, exception.New(exception.FCBadCast, "Invalid cast from type '%s' to Object", v.kind)
+		return nil, nil, exception.New(exception.FCBadCast, "Invalid cast from type '${type}' to Object", "type", v.kind.String())
 	}
 	return v.keys, v.list, nil
 }
@@ -111,7 +111,7 @@ func (v Value) Find(key string) (Value, bool) {
 }
 
 func (v Value) castError(to string) error {
-	return exception.New(exception.FCBadCast, "Invalid cast from %s to %s", v.kind, to)
+	return exception.New(exception.FCBadCast, "Invalid cast from ${type} to "+to, "type", v.kind.String())
 }
 
 // AsInt64 converts v as nodeos does: null is 0, strings are parsed, numbers of

@@ -49,7 +49,7 @@ func (c *Cache) build(e *entry, code Code) error {
 		r, err = rewrite(m, &o)
 	}
 	if err != nil {
-		return exception.New(exception.WasmExecutionError, "Error building eos-vm interp: %s", err)
+		return exception.New(exception.WasmExecutionError, "Error building eos-vm interp: ${e}", "e", err.Error())
 	}
 	e.depth = r.size.need.depth(code.Limits.CallDepth)
 	facts := program{

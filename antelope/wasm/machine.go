@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -98,11 +99,28 @@ func (m *Machine) ended(err error) error {
 	case c.inHost:
 		return fmt.Errorf("a host function failed: %w", err)
 	}
+	return trapped(err)
+}
+
+// Traps of which nodeos hears by a signal of the processor: it takes all of them for accesses
+// beyond the memory.
+var signalled = [...]string{"out of bounds memory access", "integer divide by zero", "integer overflow"}
+
+// trapped is what a contract fails with that trapped. The library has no name for its traps but
+// their text.
+func trapped(err error) error {
+	trap := err
+	for inner := errors.Unwrap(trap); inner != nil; inner = errors.Unwrap(trap) {
+		trap = inner
+	}
+	if slices.Contains(signalled[:], trap.Error()) {
+		return executionError("access violation", err.Error())
+	}
 	return executionError("eos-vm system failure", err.Error())
 }
 
 func executionError(what, why string) error {
-	return exception.New(exception.WasmExecutionError, "%s (%s)", what, why)
+	return exception.New(exception.WasmExecutionError, what).From(errors.New(why))
 }
 
 // instance returns an instance of a contract.

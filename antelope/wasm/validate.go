@@ -52,7 +52,7 @@ func Validate(code []byte, rules Rules) error {
 }
 
 func refused(text string) error {
-	return exception.New(exception.WasmSerializationError, "%s", text)
+	return exception.New(exception.WasmSerializationError, text)
 }
 
 func isApply(t *funcType) bool {
@@ -89,19 +89,19 @@ func validateLegacy(code []byte, rules Rules) error {
 // constrain checks the constraints of the MVP, in nodeos' order (Leap:
 // wasm_eosio_validation.cpp).
 func constrain(m *module, c *checker, speculative bool) error {
-	violated := func(format string, args ...any) error {
-		return exception.New(exception.WasmExecutionError, format, args...)
+	violated := func(format string, values ...any) error {
+		return exception.New(exception.WasmExecutionError, format, values...)
 	}
 	if m.pages > mvpPages {
-		return violated("Smart contract initial memory size must be less than or equal to %dKiB", mvpMemory/1024)
+		return violated("Smart contract initial memory size must be less than or equal to ${k}KiB", "k", mvpMemory/1024)
 	}
 	for _, d := range m.data {
 		if uint64(d.offset)+uint64(len(d.bytes)) > mvpMemoryInit {
-			return violated("Smart contract data segments must lie in first %dKiB", mvpMemoryInit/1024)
+			return violated("Smart contract data segments must lie in first ${k}KiB", "k", mvpMemoryInit/1024)
 		}
 	}
 	if len(m.table) > mvpTableElements {
-		return violated("Smart contract table limited to %d elements", mvpTableElements)
+		return violated("Smart contract table limited to ${t} elements", "t", mvpTableElements)
 	}
 	globals := uint32(0)
 	for _, g := range m.globals {
@@ -110,11 +110,11 @@ func constrain(m *module, c *checker, speculative bool) error {
 		}
 	}
 	if globals > mvpMutableGlobals {
-		return violated("Smart contract has more than %d bytes of mutable globals", mvpMutableGlobals)
+		return violated("Smart contract has more than ${k} bytes of mutable globals", "k", mvpMutableGlobals)
 	}
 	for i := range m.bodies {
 		if m.stackBytes(&m.bodies[i]) > mvpFunctionStack {
-			return violated("Smart contract function has more than %d bytes of stack usage", mvpFunctionStack)
+			return violated("Smart contract function has more than ${k} bytes of stack usage", "k", mvpFunctionStack)
 		}
 	}
 	if apply := m.exported("apply"); apply == noFunction || !isApply(m.typeOf(apply)) {

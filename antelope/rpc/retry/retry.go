@@ -93,7 +93,7 @@ func (d *Database) Track(p *types.PackedTransaction, blocks *uint16) (rpc.Tracke
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.used >= d.opt.MaxBytes {
-		return nil, exception.New(exception.TxResourceExhaustion, "Transaction exceeded  transaction-retry-max-storage-size-gb limit: %d bytes", d.used)
+		return nil, exception.New(exception.TxResourceExhaustion, "Transaction exceeded  transaction-retry-max-storage-size-gb limit: ${m} bytes", "m", d.used)
 	}
 	d.trxs[t.id] = append(d.trxs[t.id], t)
 	d.used += t.size()
@@ -228,7 +228,7 @@ func (d *Database) Irreversible(b *consensus.BlockState) {
 		case t.block != 0 && t.block <= b.BlockNum:
 			d.finish(t, result{json: t.trace})
 		case t.expires.TimePoint() <= now.TimePoint():
-			d.finish(t, result{err: exception.New(exception.ExpiredTx, "expired retry transaction %s, expiration %s, block time %s", t.id, t.expires, now)})
+			d.finish(t, result{err: exception.New(exception.ExpiredTx, "expired retry transaction ${id}, expiration ${e}, block time ${bt}", "id", t.id, "e", t.expires, "bt", now)})
 		}
 	})
 }

@@ -143,9 +143,9 @@ func (w *traceWriter) failure(b []byte, e *exception.Error, code *uint64) []byte
 // text is an exception on several lines (fc: exception::to_string).
 func text(e *exception.Error) string {
 	var s strings.Builder
-	fmt.Fprintf(&s, "%s (%d)\n%s\n", e.Kind.What, e.Kind.Code, e.Message)
-	for _, n := range e.Notes() {
-		s.WriteString(n.Message() + "\n")
+	fmt.Fprintf(&s, "%s (%d)\n", e.Kind.What, e.Kind.Code)
+	for _, said := range e.Stack() {
+		s.WriteString(said.Limited() + "\n")
 	}
 	return s.String()
 }

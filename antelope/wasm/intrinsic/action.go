@@ -61,7 +61,7 @@ func currentReceiver(a *Apply, _ []byte, _ []uint64) (uint64, error) { return ui
 func setActionReturnValue(a *Apply, m []byte, s []uint64) (uint64, error) {
 	value := span(m, s, 0)
 	if limit := a.Chain.ChainConfig().MaxActionReturnValueSize; !a.ReadOnly && uint64(len(value)) > uint64(limit) {
-		return 0, exception.New(exception.ActionReturnValue, "action return value size must be less or equal to %d bytes", limit)
+		return 0, exception.New(exception.ActionReturnValue, "action return value size must be less or equal to ${s} bytes", "s", limit)
 	}
 	a.Chain.SetReturnValue(value)
 	return 0, nil
@@ -158,7 +158,7 @@ func eosioAssertMessage(_ *Apply, m []byte, s []uint64) (uint64, error) {
 
 func failed(message []byte) error {
 	message = message[:min(len(message), maxAssertMessage)]
-	return exception.New(exception.EosioAssertMessage, "assertion failure with message: %s", message)
+	return exception.New(exception.EosioAssertMessage, "assertion failure with message: ${s}", "s", string(message))
 }
 
 func eosioAssertCode(_ *Apply, _ []byte, s []uint64) (uint64, error) {
@@ -166,11 +166,9 @@ func eosioAssertCode(_ *Apply, _ []byte, s []uint64) (uint64, error) {
 	case uint32(s[0]) != 0:
 		return 0, nil
 	case code >= GenericErrorCode:
-		return 0, &CodedError{RestrictedErrorCode, exception.New(exception.RestrictedErrorCode,
-			"eosio_assert_code called with reserved error code: %d", code)}
+		return 0, &CodedError{RestrictedErrorCode, exception.New(exception.RestrictedErrorCode, "eosio_assert_code called with reserved error code: ${error_code}", "error_code", code)}
 	default:
-		return 0, &CodedError{code, exception.New(exception.EosioAssertCode,
-			"assertion failure with error code: %d", code)}
+		return 0, &CodedError{code, exception.New(exception.EosioAssertCode, "assertion failure with error code: ${error_code}", "error_code", code)}
 	}
 }
 

@@ -122,7 +122,7 @@ func TestContractsReachHostFunctions(t *testing.T) {
 		e := exception.Of(err)
 		switch {
 		case c.fault != nil && err != c.fault, c.kind == nil && c.fault == nil && err != nil,
-			c.kind != nil && (e == nil || e.Kind != c.kind || c.message != "" && e.Message != c.message):
+			c.kind != nil && (e == nil || e.Kind != c.kind || c.message != "" && e.Message() != c.message):
 			t.Errorf("%s: %v", c.what, err)
 		}
 		if string(h.chain.printed) != c.printed {

@@ -88,7 +88,7 @@ func matches(hash digester) body {
 func (a *Apply) activated(t types.KeyType, refusal *exception.Kind, what, where string) error {
 	known, err := a.Chain.KeyTypes()
 	if err == nil && int(t) >= known {
-		err = exception.New(refusal, "Unactivated %s type used %s", what, where)
+		err = exception.New(refusal, "Unactivated "+what+" type used "+where)
 	}
 	return err
 }

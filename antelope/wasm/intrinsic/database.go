@@ -121,8 +121,7 @@ func (k kind) after(at int) int {
 // sized refuses a key of 256 bits that is not two elements long.
 func (k kind) sized(s []uint64, at int) error {
 	if k.key == quads && uint32(s[at+1]) != 2 {
-		return exception.New(exception.DBAPI,
-			"invalid size of secondary key array for idx256: given %d bytes but expected %d bytes", uint32(s[at+1]), 2)
+		return exception.New(exception.DBAPI, "invalid size of secondary key array for idx256: given ${given} bytes but expected ${expected} bytes", "given", uint32(s[at+1]), "expected", 2)
 	}
 	return nil
 }

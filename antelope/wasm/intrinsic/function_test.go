@@ -217,7 +217,7 @@ func TestPointersAreCheckedFirst(t *testing.T) {
 			switch {
 			case kind == nil && (err != nil || !reached):
 				t.Errorf("%s, %s: %v, want success", f.name, what, err)
-			case kind != nil && (e == nil || e.Kind != kind || e.Message != message || reached):
+			case kind != nil && (e == nil || e.Kind != kind || e.Message() != message || reached):
 				t.Errorf("%s, %s: %v, want %s: %s", f.name, what, err, kind.Name, message)
 			}
 		}
@@ -295,7 +295,7 @@ func TestLengthsAreChecked(t *testing.T) {
 				var reached bool
 				_, err := stub(f, &reached).call(h.a, h.m, append([]uint64(nil), s...))
 				e := exception.Of(err)
-				if (c.message == "") != reached || c.message != "" && (e == nil || e.Kind != exception.WasmExecutionError || e.Message != c.message) {
+				if (c.message == "") != reached || c.message != "" && (e == nil || e.Kind != exception.WasmExecutionError || e.Message() != c.message) {
 					t.Errorf("%s, argument %d: %d elements at %d: %v, want %q", f.name, i, c.n, c.p, err, c.message)
 				}
 			}
@@ -344,7 +344,7 @@ func TestSpansThatMayNotOverlapDoNot(t *testing.T) {
 					var reached bool
 					_, err := stub(f, &reached).call(h.a, h.m, args)
 					e := exception.Of(err)
-					if c.overlap && (reached || e.Kind != exception.Wasm || e.Message != "pointers not allowed to alias") || !c.overlap && err != nil {
+					if c.overlap && (reached || e.Kind != exception.Wasm || e.Message() != "pointers not allowed to alias") || !c.overlap && err != nil {
 						t.Errorf("%s: %d+%d, %d+%d: %v", f.name, c.p, c.n, c.q, c.k, err)
 					}
 				}
@@ -385,7 +385,7 @@ func TestWhoMayCall(t *testing.T) {
 			_, err := stub(f, &reached).call(h.a, h.m, s)
 			e := exception.Of(err)
 			if message == "" && (err != nil || !reached) ||
-				message != "" && (reached || e == nil || e.Kind != exception.UnaccessibleAPI || e.Message != message) {
+				message != "" && (reached || e == nil || e.Kind != exception.UnaccessibleAPI || e.Message() != message) {
 				t.Errorf("%s: %v, want %q", sig.name, err, message)
 			}
 		}

@@ -321,7 +321,7 @@ func (h *harness) fails(kind *exception.Kind, message, name string, args ...uint
 	h.Helper()
 	_, err := h.try(name, args...)
 	e := exception.Of(err)
-	if e == nil || e.Kind != kind || message != "" && e.Message != message {
+	if e == nil || e.Kind != kind || message != "" && e.Message() != message {
 		h.Errorf("%s: %v, want %s: %s", name, err, kind.Name, message)
 	}
 }

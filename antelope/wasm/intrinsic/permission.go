@@ -96,7 +96,7 @@ func getAccountCreationTime(a *Apply, _ []byte, s []uint64) (uint64, error) {
 	account := types.Name(s[0])
 	t, ok, err := a.Chain.AccountCreation(account)
 	if err == nil && !ok {
-		err = exception.New(exception.ActionValidate, "account '%s' does not exist", account)
+		err = exception.New(exception.ActionValidate, "account '${account}' does not exist", "account", account)
 	}
 	return uint64(t), err
 }

@@ -54,7 +54,7 @@ func setResourceLimits(a *Apply, _ []byte, s []uint64) (uint64, error) {
 	}
 	for i, what := range [...]string{"ram resource limit", "net resource weight", "cpu resource weight"} {
 		if int64(s[1+i]) < -1 {
-			return 0, exception.New(exception.WasmExecutionError, "invalid value for %s expected [-1,INT64_MAX]", what)
+			return 0, exception.New(exception.WasmExecutionError, "invalid value for "+what+" expected [-1,INT64_MAX]")
 		}
 	}
 	return 0, a.Chain.SetResourceLimits(types.Name(s[0]), int64(s[1]), int64(s[2]), int64(s[3]))
@@ -205,7 +205,7 @@ func (a *Apply) signing(p *types.ProducerAuthority, checkKeys bool) error {
 	default:
 		return nil
 	}
-	return exception.New(exception.WasmExecutionError, "producer schedule includes %s for %s", what, p.Producer)
+	return exception.New(exception.WasmExecutionError, "producer schedule includes "+what+" for ${account}", "account", p.Producer)
 }
 
 // present tells whether a key is one (libfc: public_key::valid): not all zero for K1;
