@@ -76,7 +76,7 @@ func TestBodiesOfWhatIsMountedAreHeldToTheLimits(t *testing.T) {
 	if _, err := io.ReadAll(c); err != nil || time.Since(begin) > 5*time.Second {
 		t.Errorf("a body that does not come: %v after %v", err, time.Since(begin))
 	}
-	if n := s.bytes.Load(); n != 0 {
+	if n := s.opt.Bytes.Used(); n != 0 {
 		t.Errorf("%d bytes are in flight when all have gone", n)
 	}
 }

@@ -43,7 +43,7 @@ func (r *Request) Take(bytes int64) error {
 	if r.server == nil {
 		return nil
 	}
-	if err := r.server.edge.Take(bytes); err != nil {
+	if err := r.server.edge.Take(serve.ClientOf(r.Context), bytes); err != nil {
 		return err
 	}
 	r.taken += bytes
@@ -90,6 +90,8 @@ type Options struct {
 	MaxBody          int64 // bytes of a request's body; 0 is none but the empty one
 	MaxBytesInFlight int64 // bodies, also while they are read, what they become, and answers; below 0 is no limit
 	MaxConnections   int   // that get an answer; below 0 is as many as are taken at all
+
+	Trusted serve.Trusted // whose addresses have no share of their own; nil is this machine's
 
 	AnyHost bool     // take every Host header
 	Hosts   []string // names that a Host header may have besides the addresses
@@ -140,7 +142,7 @@ func New(o Options, faults Faults) *Server {
 	}
 	s := &Server{opt: o, faults: faults, endpoints: map[string]*Endpoint{}, hosts: map[string]bool{}, edge: serve.New(serve.Options{
 		MaxBytesInFlight: o.MaxBytesInFlight, MaxConnections: o.MaxConnections, NoReuse: o.NoReuse,
-		HeaderTimeout: o.HeaderTimeout, BodyTimeout: o.BodyTimeout, IdleTimeout: o.IdleTimeout, Log: o.Log,
+		Trusted: o.Trusted, HeaderTimeout: o.HeaderTimeout, BodyTimeout: o.BodyTimeout, IdleTimeout: o.IdleTimeout, Log: o.Log,
 	})}
 	for _, h := range o.Hosts {
 		host, _ := SplitHostPort(h)
