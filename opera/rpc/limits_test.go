@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -187,6 +186,11 @@ func published(t *testing.T, w *world, from inter.BlockNumber) (n int) {
 		t.Fatal(err)
 	}
 	defer v.Close()
+	w.service.filters.mu.Lock()
+	for _, f := range w.service.filters.filters {
+		f.block = from
+	}
+	w.service.filters.mu.Unlock()
 	for at := from; at <= v.Head().Number; at++ {
 		b, err := v.Block(at)
 		if err != nil {
@@ -256,27 +260,40 @@ func TestFiltersTellWhatIsNew(t *testing.T) {
 	fails(t, c.Call(&hashes, "eth_getFilterChanges", txs), "filter not found")
 }
 
-// Who asks learns that news was lost.
+// Who is slower than news comes hears no more of it, and nothing with a hole in it.
 func TestNewsThatIsLostIsNotMissed(t *testing.T) {
-	w := newWorld(t, recordedEvents, Options{})
-	c := dial(t, w)
-	var id rpc.ID
-	if err := c.Call(&id, "eth_newPendingTransactionFilter"); err != nil {
-		t.Fatal(err)
+	s := newStream(3, 100)
+	if s.push(news{0, 1}); len(s.items) != 0 {
+		t.Error("what nobody hears is kept")
 	}
-	ended := make(chan struct{})
-	end, err := w.service.hub.listen(&listener{kind: ofPending, send: func(any) {}, end: sync.OnceFunc(func() { close(ended) })})
-	if err != nil {
-		t.Fatal(err)
+	at := s.begin()
+	for i := range 3 {
+		s.push(news{i, 10})
 	}
-	defer end()
-	w.service.hub.mu.Lock()
-	w.service.hub.queue = make([]news, queued)
-	w.service.hub.mu.Unlock()
-	w.service.Added(types.Transactions{types.NewTx(&types.LegacyTx{})})
-	<-ended
-	var hashes []common.Hash
-	fails(t, c.Call(&hashes, "eth_getFilterChanges", id), "which are dropped")
+	for i := range 3 {
+		if of, ok := s.wait(t.Context(), at+uint64(i)); !ok || of != i {
+			t.Errorf("news %d: %v, %v", i, of, ok)
+		}
+	}
+	s.push(news{3, 10})
+	if _, ok := s.wait(t.Context(), at); ok {
+		t.Error("the first news is there after more than is kept")
+	}
+	s.push(news{4, 1000})
+	if _, ok := s.wait(t.Context(), at+3); ok || s.size != 1000 {
+		t.Errorf("%d bytes are kept", s.size)
+	}
+	if of, ok := s.wait(t.Context(), at+4); !ok || of != 4 {
+		t.Error("large news is lost")
+	}
+	s.lose()
+	if _, ok := s.wait(t.Context(), at+5); ok {
+		t.Error("who missed something hears what comes next")
+	}
+	s.end()
+	if len(s.items) != 0 || s.size != 0 || s.heard() {
+		t.Errorf("%+v is kept for nobody", s)
+	}
 }
 
 func TestFiltersThatNobodyAsksForGo(t *testing.T) {
