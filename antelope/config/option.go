@@ -93,6 +93,9 @@ func ownOptions() []Option {
 			Help: "Bound (in MiB) of the memory for changed pages of the state, which only a checkpoint gives back; 0 for half of what the machine or the container has. For mapped_private."},
 		{Name: "dashboard-address", Kind: Text,
 			Help: "host:port of a page that shows what the node does: disk, memory, processor, chain, peers, API; empty for none. It asks nobody who they are: keep it on the machine (127.0.0.1:8887)."},
+		{Name: "trusted-address", Kind: Texts, Composing: true,
+			Help: "An address or network (10.0.0.0/8) that may have more than one address' share of connections and memory of the API, of sessions of state history and of the dashboard, and whose X-Forwarded-For says for whom it asks; may be given many times. " +
+				"loopback, which is the default, is this machine; none is nobody."},
 		{Name: "log-format", Kind: Choice, Choices: []string{"text", "json"}, Default: "text",
 			Help: "Form of the log: text (the columns of nodeos) or json (one object on each line)."},
 	}

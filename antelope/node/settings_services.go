@@ -15,6 +15,7 @@ import (
 	"tarn/antelope/rpc/retry"
 	"tarn/antelope/types"
 	"tarn/dashboard"
+	"tarn/serve"
 )
 
 // readOnlyThreads is how many threads for read-only transactions a node with
@@ -107,7 +108,12 @@ func (s *settings) http(v Version, producing bool) (*HTTP, error) {
 	if bytes > 0 {
 		bytes <<= 20
 	}
+	trusted, err := s.trusted()
+	if err != nil {
+		return nil, err
+	}
 	h.Server = dialect.Options{
+		Trusted: trusted,
 		MaxBody: int64(s.Uint("max-body-size")), MaxBytesInFlight: bytes, MaxConnections: int(s.Int("http-max-in-flight-requests")),
 		AnyHost: !s.Bool("http-validate-host"), Hosts: s.Texts("http-alias"), NoReuse: !s.Bool("http-keep-alive"), Server: "nodeos/" + v.Short,
 		AllowOrigin: s.Text("access-control-allow-origin"), AllowHeaders: s.Text("access-control-allow-headers"),
@@ -130,6 +136,19 @@ func (s *settings) http(v Version, producing bool) (*HTTP, error) {
 		h.Listen = append(h.Listen, Listen{Address: path, Categories: dialect.All})
 	}
 	return h, s.categoryAddresses(h)
+}
+
+// trusted are the addresses that have no share of their own.
+func (s *settings) trusted() (serve.Trusted, error) {
+	words := s.Texts("trusted-address")
+	if len(words) == 0 {
+		return serve.Loopback(), nil
+	}
+	all, err := serve.ParseTrusted(words)
+	if err != nil {
+		return nil, control.NewBadOption("trusted-address: %v", err)
+	}
+	return all, nil
 }
 
 // readers is how many read-only transactions are executed at once; 0 if they are not

@@ -302,19 +302,19 @@ func (b *busy) ErrorCode() int { return -32005 }
 func (b *busy) Unwrap() error  { return b.error }
 
 // read gives a request its view: that of the newest block that is whole.
-func read[T any](s *Service, f func(v *view) (T, error)) (T, error) {
+func read[T any](s *Service, f func(v *view) (T, error)) (result T, err error) {
 	of, err := s.latest.take()
 	if err != nil {
 		var none T
 		return none, err
 	}
-	v := &view{View: of.View, service: s}
-	result, err := f(v)
-	// An error keeps its code, which a joined one would not.
-	if closed := s.latest.give(of); err == nil {
-		err = closed
-	}
-	return result, err
+	// An error keeps its code, which a joined one would not. What panics has no view either.
+	defer func() {
+		if closed := s.latest.give(of); err == nil {
+			err = closed
+		}
+	}()
+	return f(&view{View: of.View, service: s})
 }
 
 // noPool is the pool of a node without one.
