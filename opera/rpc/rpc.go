@@ -146,8 +146,8 @@ type Limits struct {
 	// Memory is how many bytes all that clients send, wait for and are told may take at a time,
 	// requests, answers, filters and subscriptions together; 512 MiB. Each address has a quarter.
 	Memory int64
-	// Executions is how many requests are worked on at once that execute, search or trace; two
-	// for each processor. Each address has half of them.
+	// Executions is how many requests are worked on at once that execute, search or trace; one
+	// for each processor, two at least. Each address has half of them.
 	Executions int
 	// Waiting is how many such requests wait for their turn; 1,024. Each address has a quarter.
 	Waiting int
@@ -181,7 +181,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Trace, 32<<20)
 	set(&l.LogBytes, 64<<20)
 	set(&l.Memory, 512<<20)
-	set(&l.Executions, 2*runtime.GOMAXPROCS(0))
+	set(&l.Executions, max(2, runtime.GOMAXPROCS(0)))
 	set(&l.Waiting, 1024)
 	set(&l.TraceBlocks, 100)
 	return l

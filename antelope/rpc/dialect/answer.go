@@ -168,6 +168,13 @@ func (s *Server) handle(e *Endpoint, from *http.Request, r *Request) (status int
 			s.opt.Log.Debug("close the body of a request", "error", err)
 		}
 	}()
+	if len(r.Body) > largeBody && !e.Waits {
+		end, err := s.large.Take(r.Context, serve.ClientOf(r.Context))
+		if err != nil {
+			return 0, nil, false
+		}
+		defer end()
+	}
 	if !e.Waits {
 		end, ok := s.edge.Turn(r.Context)
 		if !ok {

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"math"
 	"sync"
 	"time"
@@ -125,12 +126,20 @@ type Answered struct {
 type Server struct {
 	opt       Options
 	edge      *serve.Server
+	large     *serve.Turns // of requests with large bodies
 	faults    Faults
 	endpoints map[string]*Endpoint
 	hosts     map[string]bool
 	buffers   sync.Pool // of *[]byte, for answers
 	bodies    sync.Pool // of *[]byte of firstRead, for what requests say
 }
+
+// A large body becomes up to eighty times its bytes in memory, of which garbage stays as much again
+// until it is collected: as many as there are processors are worked on at once.
+const (
+	largeBody  = 64 << 10
+	largeWaits = 16 << 10 // connections there are at most
+)
 
 // New returns a server without endpoints.
 func New(o Options, faults Faults) *Server {
@@ -140,7 +149,8 @@ func New(o Options, faults Faults) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{opt: o, faults: faults, endpoints: map[string]*Endpoint{}, hosts: map[string]bool{}, edge: serve.New(serve.Options{
+	procs := runtime.GOMAXPROCS(0)
+	s := &Server{opt: o, faults: faults, large: serve.NewTurns(procs, max(1, procs/2), largeWaits), endpoints: map[string]*Endpoint{}, hosts: map[string]bool{}, edge: serve.New(serve.Options{
 		MaxBytesInFlight: o.MaxBytesInFlight, MaxConnections: o.MaxConnections, NoReuse: o.NoReuse,
 		Trusted: o.Trusted, HeaderTimeout: o.HeaderTimeout, BodyTimeout: o.BodyTimeout, IdleTimeout: o.IdleTimeout, Log: o.Log,
 	})}
