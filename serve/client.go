@@ -28,6 +28,15 @@ func (c Client) String() string {
 	return c.network.String()
 }
 
+// ClientAt is the client at an address, a local one if it is none.
+func ClientAt(address string) Client {
+	a, err := netip.ParseAddr(address)
+	if err != nil {
+		return Client{}
+	}
+	return clientOf(a)
+}
+
 // perClient is how many bits of an IPv6 address are one client's: who has one address of a network
 // of 64 bits has all.
 const perClient = 64

@@ -76,11 +76,11 @@ func (s *Service) paced(next http.Handler, most int64) http.Handler {
 		}
 		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
 		client := s.client(r.Context())
-		to := &heldWriter{ResponseWriter: w, s: s, client: client, end: func() {}}
+		to := &heldWriter{ResponseWriter: w, s: s, client: client, body: body, end: func() {}}
 		if !lightBody(body) {
 			end, err := s.turn(r.Context(), client)
 			if err != nil {
-				refuse(w, err)
+				refuse(w, body, err)
 				return
 			}
 			to.end = sync.OnceFunc(end)
@@ -99,11 +99,32 @@ func unread(w http.ResponseWriter, err error) {
 	http.Error(w, err.Error(), status)
 }
 
-// refuse answers a request that is not answered now.
-func refuse(w http.ResponseWriter, err error) {
+// refuse answers requests that are not answered now, each with its id, as their client waits for.
+func refuse(w http.ResponseWriter, body []byte, err error) {
+	type asked struct{ ID json.RawMessage }
+	one := func(out []byte, of asked) []byte {
+		if len(of.ID) == 0 {
+			of.ID = json.RawMessage("null")
+		}
+		return append(appendError(append(append(append(out, `{"jsonrpc":"2.0","id":`...), of.ID...), `,"error":`...), err), '}')
+	}
+	var out []byte
+	var single asked
+	var list []asked
+	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
+		for _, of := range list {
+			out = one(append(out, ','), of)
+		}
+		out[0] = '['
+		out = append(out, ']')
+	} else if json.Unmarshal(body, &single) == nil {
+		out = one(nil, single)
+	} else {
+		out = one(nil, asked{})
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusServiceUnavailable)
-	_, _ = w.Write(append(appendError([]byte(`{"jsonrpc":"2.0","id":null,"error":`), err), '}')) // who has gone needs none
+	_, _ = w.Write(out) // who has gone needs none
 }
 
 // heldWriter ends its request's turn when there is an answer, which counts until it is taken.
@@ -111,6 +132,7 @@ type heldWriter struct {
 	http.ResponseWriter
 	s      *Service
 	client serve.Client
+	body   []byte // of the request, where there is one to refuse
 	end    func()
 	wrote  bool
 	full   bool // the answer was refused
@@ -133,7 +155,7 @@ func (h *heldWriter) Write(b []byte) (int, error) {
 			h.full = true
 			h.Header().Del("Content-Length")
 			h.Header().Del("Transfer-Encoding")
-			refuse(h.ResponseWriter, &busy{fmt.Errorf("too many bytes of answers: %w", err)})
+			refuse(h.ResponseWriter, h.body, &busy{fmt.Errorf("too many bytes of answers: %w", err)})
 			return len(b), nil
 		}
 		defer h.s.memory.Give(h.client, n)

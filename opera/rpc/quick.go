@@ -179,7 +179,7 @@ func (q *quick) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if answer, taken := q.answer(r.Context(), client, body.Bytes(), nil, func() string { return r.RemoteAddr }); taken {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
-			to := &heldWriter{ResponseWriter: w, s: q.s, client: client, end: func() {}}
+			to := &heldWriter{ResponseWriter: w, s: q.s, client: client, body: body.Bytes(), end: func() {}}
 			_, _ = to.Write(answer) // who has gone needs none
 			return
 		}

@@ -240,7 +240,7 @@ func (c *socket) take(message []byte, held int64) error {
 func (c *socket) answer(message []byte) {
 	if len(message) <= quickBytes {
 		if text, taken := c.of.quick.answer(c.ctx, c.client, message, nil, func() string { return c.name }); taken {
-			to := &heldWriter{ResponseWriter: &messages{socket: c}, s: c.of.s, client: c.client, end: func() {}}
+			to := &heldWriter{ResponseWriter: &messages{socket: c}, s: c.of.s, client: c.client, body: message, end: func() {}}
 			_, _ = to.Write(text) // who has gone needs none
 			return
 		}

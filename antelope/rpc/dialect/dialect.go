@@ -11,8 +11,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"runtime"
 	"math"
+	"runtime"
 	"sync"
 	"time"
 
