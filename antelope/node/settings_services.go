@@ -138,11 +138,11 @@ func (s *settings) http(v Version, producing bool) (*HTTP, error) {
 	return h, s.categoryAddresses(h)
 }
 
-// trusted are the addresses that have no share of their own.
+// trusted are the addresses that have no share of their own; nil is this machine's.
 func (s *settings) trusted() (serve.Trusted, error) {
 	words := s.Texts("trusted-address")
 	if len(words) == 0 {
-		return serve.Loopback(), nil
+		return nil, nil
 	}
 	all, err := serve.ParseTrusted(words)
 	if err != nil {
