@@ -45,6 +45,7 @@ const (
 	maxFigures    = 50
 	maxViewers    = 20
 	maxConnection = 100
+	clientShare   = 4 // an address has this part of both
 )
 
 // Series is one curve. Value is called on the sampling goroutine only, once a second, after
@@ -85,7 +86,8 @@ type Options struct {
 	Read           func() // reads what the values are of, on the sampling goroutine; nil for nothing
 	Panels         []Panel
 	Figures        []Figure
-	Log            *slog.Logger // nil for none
+	Trusted        serve.Trusted // whose addresses have no share of the viewers; nil is this machine's
+	Log            *slog.Logger  // nil for none
 }
 
 // Validate checks the options together.
@@ -130,7 +132,7 @@ type Dashboard struct {
 	stop    context.CancelFunc
 	ended   <-chan struct{} // closed when it is to end
 	running sync.WaitGroup
-	viewers chan struct{} // has one element for each
+	viewers *serve.Shares
 }
 
 // CheckAddress tells what is wrong with the address of a dashboard, which is host:port; an
@@ -190,8 +192,8 @@ func listen(ctx context.Context, address string, o Options) (*Dashboard, error) 
 // newDashboard returns one that neither samples nor listens.
 func newDashboard(o Options) *Dashboard {
 	return &Dashboard{
-		o: o, samples: newSamples(&o, time.Now()), hosts: map[string]bool{"localhost": true}, viewers: make(chan struct{}, maxViewers),
-		server: serve.New(serve.Options{MaxBytesInFlight: 1 << 20, MaxConnections: maxConnection, Log: o.Log}),
+		o: o, samples: newSamples(&o, time.Now()), hosts: map[string]bool{"localhost": true}, viewers: serve.NewShares(maxViewers, maxViewers/clientShare),
+		server: serve.New(serve.Options{MaxBytesInFlight: 1 << 20, MaxConnections: maxConnection, MaxEach: maxConnection / clientShare, Trusted: o.Trusted, Log: o.Log}),
 	}
 }
 

@@ -133,14 +133,13 @@ func (d *Dashboard) data(w http.ResponseWriter) {
 
 // view sends events until the viewer goes, or the dashboard ends.
 func (d *Dashboard) view(w http.ResponseWriter, r *http.Request) {
-	select {
-	case d.viewers <- struct{}{}:
-		defer func() { <-d.viewers }()
-	default:
+	client := serve.ClientOf(r.Context())
+	if err := d.viewers.Take(client, 1); err != nil {
 		w.Header().Set("Retry-After", "10")
-		refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("%d pages are open already", maxViewers))
+		refuse(w, http.StatusServiceUnavailable, fmt.Sprintf("too many pages are open already: %v", err))
 		return
 	}
+	defer d.viewers.Give(client, 1)
 	w.Header().Set("Content-Type", "text/event-stream")
 	seen := r.URL.Query().Get("since")
 	if again := r.Header.Get("Last-Event-ID"); again != "" {

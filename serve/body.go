@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,19 +21,18 @@ type Busy struct{ Bytes int64 }
 // Error implements error.
 func (b *Busy) Error() string { return fmt.Sprintf("too many bytes in flight: %d", b.Bytes) }
 
-// Take counts n more bytes as in flight, unless they are too many: then its error is of type
-// [*Busy]. Give follows.
-func (s *Server) Take(n int64) error {
-	total := s.bytes.Add(n)
-	if s.opt.MaxBytesInFlight >= 0 && total > s.opt.MaxBytesInFlight {
-		s.bytes.Add(-n)
-		return &Busy{total}
+// Take counts n more bytes as in flight for a client, unless they are too many: then its error is
+// of type [*Busy]. Give follows.
+func (s *Server) Take(of Client, n int64) error {
+	var scarce *Scarce
+	if err := s.opt.Bytes.Take(of, n); errors.As(err, &scarce) {
+		return &Busy{scarce.Used}
 	}
 	return nil
 }
 
-// Give counts n bytes as in flight no more.
-func (s *Server) Give(n int64) { s.bytes.Add(-n) }
+// Give counts n bytes of a client as in flight no more.
+func (s *Server) Give(of Client, n int64) { s.opt.Bytes.Give(of, n) }
 
 // limited is a handler whose requests have bodies that are held to the limits.
 func (s *Server) limited(h http.Handler) http.Handler {
@@ -41,7 +41,7 @@ func (s *Server) limited(h http.Handler) http.Handler {
 			h.ServeHTTP(w, r)
 			return
 		}
-		b := &body{s: s, rc: http.NewResponseController(w), from: r.Body, begin: time.Now()}
+		b := &body{s: s, of: ClientOf(r.Context()), rc: http.NewResponseController(w), from: r.Body, begin: time.Now()}
 		// What of a body nobody asks for is read over by net/http, which does not wait longer.
 		if err := b.rc.SetReadDeadline(b.begin.Add(bodyGrace)); err != nil {
 			s.Drop(w)
@@ -57,6 +57,7 @@ func (s *Server) limited(h http.Handler) http.Handler {
 // in flight until it is closed, or the request has been answered.
 type body struct {
 	s     *Server
+	of    Client
 	rc    *http.ResponseController
 	from  io.ReadCloser
 	begin time.Time
@@ -71,7 +72,7 @@ func (b *body) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := b.from.Read(p)
-	if busy := b.s.Take(int64(n)); busy != nil {
+	if busy := b.s.Take(b.of, int64(n)); busy != nil {
 		return 0, busy
 	}
 	b.read, b.taken = b.read+int64(n), b.taken+int64(n)
@@ -90,7 +91,7 @@ func (b *body) Close() error {
 }
 
 func (b *body) give() {
-	b.s.Give(b.taken)
+	b.s.Give(b.of, b.taken)
 	b.taken = 0
 }
 

@@ -72,6 +72,7 @@ const (
 	laneBytes  = 2 << 10                // of what a connection's buffer begins with
 	headBytes  = 256                    // room for an answer's head
 	keptAnswer = 256 << 10              // the longest answer whose memory is used again
+	uncounted  = 64 << 10               // the longest answer that does not count as in flight: some have room in the kernel
 	watchEvery = 100 * time.Millisecond // how often it is looked for clients that have gone
 	// lateness is how much a deadline may be before its time, as a part of what it is about:
 	// it is not set anew for each request.
@@ -101,7 +102,7 @@ func (l *lanes) accept(from net.Listener) error {
 }
 
 func (l *lanes) begin(c *connection) {
-	ctx, cancel := context.WithCancel(overloaded(context.Background(), c))
+	ctx, cancel := context.WithCancel(marked(context.Background(), c))
 	n := &lane{connection: c, lanes: l, ctx: ctx, cancel: cancel, in: make([]byte, 0, laneBytes)}
 	n.request.Remote = n.from
 	l.mu.Lock()
@@ -222,13 +223,23 @@ func (n *lane) answer() bool {
 		buffer = new([]byte)
 	}
 	out := append((*buffer)[:0], make([]byte, headBytes)...)
+	n.request.Client = n.s.opt.Trusted.forwarded(n.of, string(n.request.forwarded))
 	out, header, taken := n.lanes.plain.Answer(n.ctx, &n.request, out)
 	if !taken || len(header) > headBytes/2 {
 		n.lanes.idle.Put(buffer)
 		return false
 	}
+	status := "HTTP/1.1 200 OK\r\n"
+	if held := int64(len(out)); held > uncounted {
+		if err := n.s.Take(n.request.Client, held); err != nil {
+			status, out = "HTTP/1.1 503 Service Unavailable\r\n", append(out[:headBytes], err.Error()...)
+			header = "Content-Type: text/plain; charset=utf-8\r\n"
+		} else {
+			defer n.s.Give(n.request.Client, held)
+		}
+	}
 	var head [headBytes]byte
-	h := append(head[:0], "HTTP/1.1 200 OK\r\n"...)
+	h := append(head[:0], status...)
 	h = append(append(h, header...), "Date: "...)
 	h = append(now.UTC().AppendFormat(h, http.TimeFormat), "\r\nContent-Length: "...)
 	h = append(strconv.AppendInt(h, int64(len(out)-headBytes), 10), "\r\n\r\n"...)

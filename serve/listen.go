@@ -59,7 +59,8 @@ func ListenUnix(ctx context.Context, path string) (net.Listener, error) {
 }
 
 // maxSockets is how many connections there are at most, whatever Options say: each takes
-// some 15 kB, also if it says nothing. Those above it are closed at once.
+// some 15 kB, also if it says nothing. Those above it, or above a client's share, are closed at
+// once.
 const maxSockets = 16 << 10
 
 // counting is a listener whose connections a server counts.
@@ -75,11 +76,11 @@ func (l *counting) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		n := l.s.connections.Add(1)
-		if n <= maxSockets {
-			return &connection{Conn: c, s: l.s, over: l.s.opt.MaxConnections >= 0 && n > int64(l.s.opt.MaxConnections), number: n}, nil
+		of := l.s.opt.Trusted.at(c.RemoteAddr())
+		if l.s.sockets.Take(of, 1) == nil {
+			n := l.s.connections.Add(1)
+			return &connection{Conn: c, s: l.s, of: of, over: l.s.opt.MaxConnections >= 0 && n > int64(l.s.opt.MaxConnections), number: n}, nil
 		}
-		l.s.connections.Add(-1)
 		if err := c.Close(); err != nil {
 			l.s.opt.Log.Debug("close an HTTP connection", "error", err)
 		}
@@ -90,6 +91,7 @@ func (l *counting) Accept() (net.Conn, error) {
 type connection struct {
 	net.Conn
 	s      *Server
+	of     Client
 	closed sync.Once
 	unread []byte // what a lane has read of it that comes first
 	number int64  // how many there were with it
@@ -110,7 +112,10 @@ func (c *connection) Read(b []byte) (int, error) {
 
 // Close implements net.Conn.
 func (c *connection) Close() error {
-	c.closed.Do(func() { c.s.connections.Add(-1) })
+	c.closed.Do(func() {
+		c.s.connections.Add(-1)
+		c.s.sockets.Give(c.of, 1)
+	})
 	return c.Conn.Close()
 }
 
@@ -126,12 +131,18 @@ func (c *connection) CloseWrite() error {
 // overload marks the context of requests on a connection that is one too many.
 type overload struct{}
 
-func overloaded(ctx context.Context, c net.Conn) context.Context {
+// marked marks the context of a connection's requests with whose they are, and whether it is one
+// too many.
+func marked(ctx context.Context, c net.Conn) context.Context {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
 	}
-	if c := c.(*connection); c.over {
-		ctx = context.WithValue(ctx, overload{}, c.number)
+	of := c.(*connection)
+	if of.over {
+		ctx = context.WithValue(ctx, overload{}, of.number)
+	}
+	if !of.of.Local() {
+		ctx = Asking(ctx, of.of)
 	}
 	return ctx
 }

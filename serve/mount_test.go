@@ -76,7 +76,7 @@ func TestBodiesOfWhatIsMountedAreHeldToTheLimits(t *testing.T) {
 	if _, err := io.ReadAll(c); err != nil || time.Since(begin) > 5*time.Second {
 		t.Errorf("a body that does not come: %v after %v", err, time.Since(begin))
 	}
-	if n := s.bytes.Load(); n != 0 {
+	if n := s.opt.Bytes.Used(); n != 0 {
 		t.Errorf("%d bytes are in flight when all have gone", n)
 	}
 }
@@ -118,12 +118,14 @@ func TestAConnectionThatIsTakenOverCounts(t *testing.T) {
 
 func TestConnectionsHaveABoundWhateverIsSaid(t *testing.T) {
 	s, address := mount(t, Options{MaxBytesInFlight: -1, MaxConnections: -1}, length)
-	s.connections.Add(maxSockets)
+	if err := s.sockets.Take(Client{}, maxSockets); err != nil {
+		t.Fatal(err)
+	}
 	begin := time.Now()
 	if n, err := dial(t, address, "").Read(make([]byte, 1)); n != 0 || err == nil || time.Since(begin) > 5*time.Second {
 		t.Errorf("one too many got %d bytes, %v after %v", n, err, time.Since(begin))
 	}
-	s.connections.Add(-1)
+	s.sockets.Give(Client{}, 1)
 	if line, err := bufio.NewReader(dial(t, address, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")).ReadString('\n'); err != nil || !strings.Contains(line, " 200 ") {
 		t.Errorf("%s, %v", line, err)
 	}

@@ -24,6 +24,8 @@ type PlainRequest struct {
 	Gzip             bool   // the client takes answers compressed so
 	Body             []byte
 	Remote           func() string // the client's address
+	Client           Client
+	forwarded        []byte // as it was sent; nil if it was not
 }
 
 // plainBytes is the longest plain request, its head included.
@@ -57,7 +59,7 @@ func (r *PlainRequest) parse(in []byte) (size int, v verdict) {
 	if !ok || len(path) == 0 || path[0] != '/' || !all(path, pathByte) {
 		return 0, odd
 	}
-	r.Path, r.Host, r.Type, r.Gzip, r.Body = path, nil, nil, false, nil
+	r.Path, r.Host, r.Type, r.Gzip, r.Body, r.forwarded = path, nil, nil, false, nil, nil
 	length, ok := r.header(rest)
 	if !ok || r.Host == nil || length <= 0 {
 		return 0, odd
@@ -98,6 +100,9 @@ func (r *PlainRequest) header(lines []byte) (length int, ok bool) {
 		case named(name, "accept-encoding"):
 			ok = !encoding
 			encoding, r.Gzip = true, bytes.Contains(value, []byte("gzip"))
+		case named(name, "x-forwarded-for"):
+			ok = r.forwarded == nil
+			r.forwarded = value
 		case named(name, "connection"):
 			ok = named(value, "keep-alive")
 		default:

@@ -24,8 +24,14 @@ import (
 // Options are the limits of a server.
 type Options struct {
 	MaxBytesInFlight int64 // what Take counts, bodies among it; below 0 is no limit
-	MaxConnections   int   // above which Overload tells handlers so; below 0 is as many as are taken at all
-	NoReuse          bool  // close connections after one answer
+	// Bytes are what Take counts, in place of MaxBytesInFlight, where others count theirs among
+	// them; nil for MaxBytesInFlight, and a share of it for each client.
+	Bytes          *Shares
+	MaxConnections int  // above which Overload tells handlers so; below 0 is as many as are taken at all
+	MaxEach        int  // connections of one client, above which they are closed at once; 0 is 1024, below 0 no limit
+	NoReuse        bool // close connections after one answer
+
+	Trusted Trusted // nil is Loopback
 
 	HeaderTimeout time.Duration // for a request's headers; 0 is 10 s
 	BodyTimeout   time.Duration // for a request's body; 0 is 30 s
@@ -43,10 +49,23 @@ func orDefault(d, otherwise time.Duration) time.Duration {
 	return d
 }
 
+// ShareOf is which part of some bytes one client may have: a quarter, or what the largest requests
+// need.
+func ShareOf(all int64) int64 { return max(all/4, min(all, 16<<20)) }
+
 func (o *Options) complete() {
 	o.HeaderTimeout = orDefault(o.HeaderTimeout, 10*time.Second)
 	o.BodyTimeout = orDefault(o.BodyTimeout, 30*time.Second)
 	o.IdleTimeout = orDefault(o.IdleTimeout, 5*time.Minute)
+	if o.Trusted == nil {
+		o.Trusted = Loopback()
+	}
+	if o.MaxEach == 0 {
+		o.MaxEach = maxSockets / 16
+	}
+	if o.Bytes == nil {
+		o.Bytes = NewShares(o.MaxBytesInFlight, ShareOf(o.MaxBytesInFlight))
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -55,9 +74,9 @@ func (o *Options) complete() {
 // Server serves handlers at listeners. Its methods may be called by all goroutines.
 type Server struct {
 	opt         Options
-	working     chan struct{} // has one element for each request that has its turn
+	turns       *Turns
+	sockets     *Shares
 	connections atomic.Int64
-	bytes       atomic.Int64 // in flight
 
 	mu      sync.Mutex
 	serving []*serving
@@ -79,7 +98,8 @@ const workEach = 4
 // New returns a server that listens nowhere yet.
 func New(o Options) *Server {
 	o.complete()
-	return &Server{opt: o, working: make(chan struct{}, workEach*runtime.GOMAXPROCS(0))}
+	work := workEach * runtime.GOMAXPROCS(0)
+	return &Server{opt: o, turns: NewTurns(work, work/2, maxSockets), sockets: NewShares(maxSockets, int64(o.MaxEach))}
 }
 
 // Serve lets a handler answer what comes in at a listener, which it takes over, until Stop.
@@ -94,12 +114,12 @@ func (s *Server) ServePlain(l net.Listener, h http.Handler, p Plain) error {
 		l = tls.NewListener(l, s.opt.TLS)
 	}
 	v := &serving{done: make(chan struct{}), http: &http.Server{
-		Handler:           s.limited(h),
+		Handler:           s.known(s.limited(h)),
 		ReadHeaderTimeout: s.opt.HeaderTimeout,
 		WriteTimeout:      s.opt.WriteTimeout,
 		IdleTimeout:       s.opt.IdleTimeout,
 		MaxHeaderBytes:    16 << 10,
-		ConnContext:       overloaded,
+		ConnContext:       marked,
 		ErrorLog:          slog.NewLogLogger(s.opt.Log.Handler(), slog.LevelWarn),
 	}}
 	v.http.SetKeepAlivesEnabled(!s.opt.NoReuse)
@@ -196,18 +216,9 @@ func (s *Server) end(ctx context.Context, one func(*http.Server) error) error {
 
 // Turn waits until there is room for one more request to work on, or until its client
 // is gone: then ok is false. Where there is room it makes no difference that a client has
-// closed its half of the connection. The caller calls end.
+// closed its half of the connection. Clients, which are found by the context, take turns. The
+// caller calls end.
 func (s *Server) Turn(ctx context.Context) (end func(), ok bool) {
-	end = func() { <-s.working }
-	select {
-	case s.working <- struct{}{}:
-		return end, true
-	default:
-	}
-	select {
-	case s.working <- struct{}{}:
-		return end, true
-	case <-ctx.Done():
-		return nil, false
-	}
+	end, err := s.turns.Take(ctx, ClientOf(ctx))
+	return end, err == nil
 }

@@ -10,7 +10,7 @@ func TestAClientThatHasGoneIsNotWorkedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{})
 		var end func()
-		for range cap(s.working) {
+		for range s.turns.atOnce {
 			end, _ = s.Turn(t.Context())
 		}
 		ctx, leave := context.WithCancel(t.Context())

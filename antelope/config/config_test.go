@@ -452,7 +452,7 @@ func TestDefaultsAreThoseOfNodeos(t *testing.T) {
 	gone := []string{"cpu-effort-percent", "incoming-defer-ratio", "max-scheduled-transaction-time-per-block-ms", "max-nonprivileged-inline-action-size",
 		"wallet-dir", "unlock-timeout"} // until 4.1; the last two are keosd's
 	added := []string{"produce-block-offset-ms", "disable-replay-opts", // 5.0
-		"state-engine", "recovery-time-target", "state-seek-compaction", "state-private-mb", "log-format", "dashboard-address",
+		"state-engine", "recovery-time-target", "state-seek-compaction", "state-private-mb", "log-format", "dashboard-address", "trusted-address",
 		"genesis-intrinsic", "allow-missing-intrinsics", "reported-version"}
 	for name, value := range theirs {
 		got, ok := ours[name]
@@ -491,7 +491,7 @@ func TestHelpNamesTheOptionsOfNodeos(t *testing.T) {
 		"max-nonprivileged-inline-action-size", "wallet-dir", "unlock-timeout"} {
 		delete(theirs, name)
 	}
-	for _, name := range []string{"produce-block-offset-ms", "state-engine", "recovery-time-target", "state-seek-compaction", "state-private-mb", "log-format", "dashboard-address",
+	for _, name := range []string{"produce-block-offset-ms", "state-engine", "recovery-time-target", "state-seek-compaction", "state-private-mb", "log-format", "dashboard-address", "trusted-address",
 		"genesis-intrinsic", "allow-missing-intrinsics", "reported-version"} {
 		delete(ours, name)
 	}

@@ -100,6 +100,9 @@ func ownOptions() []Option {
 			Help: "Start on a state or a snapshot that lists host functions which this program lacks. Blocks that call them cannot be applied."},
 		{Name: "reported-version", Kind: Text,
 			Help: "Version that --version, get_info and the metrics report, for clients that compare it. Not given, it is v5.0.3, and on WAX's networks v5.0.3wax01."},
+		{Name: "trusted-address", Kind: Texts, Composing: true,
+			Help: "An address or network (10.0.0.0/8) that may have more than one address' share of connections and memory of the API, of sessions of state history and of the dashboard, and whose X-Forwarded-For says for whom it asks; may be given many times. " +
+				"loopback, which is the default, is this machine; none is nobody."},
 		{Name: "log-format", Kind: Choice, Choices: []string{"text", "json"}, Default: "text",
 			Help: "Form of the log: text (the columns of nodeos) or json (one object on each line)."},
 	}

@@ -66,7 +66,7 @@ func (n *Node) measured(p *producer.Producer, network *p2p.Network, s *Services)
 // dashboard opens the page of a node that begins to serve.
 func (n *Node) dashboard(ctx context.Context, s *Services, m *metrics) (*dashboard.Dashboard, error) {
 	v := &shown{m: m, watch: m.vitals.Watch()}
-	o := dashboard.Options{Title: "nodeos", Version: s.Version.Full, Read: v.read, Panels: v.panels(), Figures: v.figures(), Log: n.o.Log}
+	o := dashboard.Options{Title: "nodeos", Version: s.Version.Full, Read: v.read, Panels: v.panels(), Figures: v.figures(), Trusted: s.HTTP.Server.Trusted, Log: n.o.Log}
 	d, err := dashboard.Open(ctx, s.Dashboard, o)
 	if err != nil {
 		return nil, fmt.Errorf("dashboard-address: %w", err)

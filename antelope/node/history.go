@@ -95,7 +95,11 @@ func (s *settings) history() (*History, error) {
 		Dir: dir, Traces: s.Bool("trace-history"), State: s.Bool("chain-state-history"), Debug: s.Bool("trace-history-debug-mode"),
 		Log: s.logs.Logger("state_history"),
 	}, Delete: s.Bool("delete-state-history")}
-	h.Server = ship.ServerOptions{Address: s.Text("state-history-endpoint")}
+	trusted, err := s.trusted()
+	if err != nil {
+		return nil, err
+	}
+	h.Server = ship.ServerOptions{Address: s.Text("state-history-endpoint"), Trusted: trusted}
 	if s.Has("state-history-unix-socket-path") {
 		h.Server.Socket = s.Under(s.DataDir, "state-history-unix-socket-path")
 	}

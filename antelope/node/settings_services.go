@@ -16,6 +16,7 @@ import (
 	"tarn/antelope/rpc/retry"
 	"tarn/antelope/types"
 	"tarn/dashboard"
+	"tarn/serve"
 )
 
 // readOnlyThreads is how many threads for read-only transactions a node with
@@ -114,7 +115,9 @@ func (s *settings) http(v Version, producing bool) (*HTTP, error) {
 	if bytes > 0 {
 		bytes <<= 20
 	}
+	trusted, err := s.trusted()
 	h.Server = dialect.Options{
+		Trusted: trusted,
 		MaxBody: int64(s.Uint("max-body-size")), MaxBytesInFlight: bytes, MaxConnections: int(s.Int("http-max-in-flight-requests")),
 		AnyHost: !s.Bool("http-validate-host"), Hosts: s.Texts("http-alias"), NoReuse: !s.Bool("http-keep-alive"), Server: serverName(v),
 		AllowOrigin: s.Text("access-control-allow-origin"), AllowHeaders: s.Text("access-control-allow-headers"),
@@ -127,10 +130,9 @@ func (s *settings) http(v Version, producing bool) (*HTTP, error) {
 		NoTransactions: !s.accepts("api-accept-transactions"), ReadOnly: readers > 0, Irreversible: s.irreversible(), Log: s.logs.Logger("http_plugin"),
 	}
 	h.Track = s.tracking()
-	var err error
 	if address := s.Text("http-server-address"); address != "" && address != "http-category-address" {
 		if !dialect.IsUnixSocket(address) {
-			err = isAddress("http-server-address", address)
+			err = errors.Join(err, isAddress("http-server-address", address))
 		}
 		h.Listen = append(h.Listen, Listen{Address: address, Categories: dialect.All})
 	}
@@ -145,6 +147,19 @@ func (s *settings) http(v Version, producing bool) (*HTTP, error) {
 
 // serverName is the Server header of answers.
 func serverName(v Version) string { return "nodeos/" + v.Short }
+
+// trusted are the addresses that have no share of their own; nil is this machine's.
+func (s *settings) trusted() (serve.Trusted, error) {
+	words := s.Texts("trusted-address")
+	if len(words) == 0 {
+		return nil, nil
+	}
+	all, err := serve.ParseTrusted(words)
+	if err != nil {
+		return nil, control.NewBadOption("trusted-address: %v", err)
+	}
+	return all, nil
+}
 
 // readers is how many read-only transactions are executed at once; 0 if they are not
 // served.

@@ -4,14 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync/atomic"
+
+	"tarn/serve"
 )
 
-// ration is memory for what clients ask, shared by all of them: a request may be large, and
-// come slowly.
+// ration is memory for what a client asks, of that of all: a request may be large, and come
+// slowly.
 type ration struct {
-	most  int64
-	taken atomic.Int64
+	of     *serve.Shares
+	client serve.Client
 }
 
 const (
@@ -21,7 +22,7 @@ const (
 
 // read reads a request, and returns how much of the ration it takes, until giveBack, also
 // after an error.
-func (r *ration) read(in io.Reader) (b []byte, taken int64, err error) {
+func (r ration) read(in io.Reader) (b []byte, taken int64, err error) {
 	b = make([]byte, 0, 512)
 	for {
 		n, err := in.Read(b[len(b):cap(b)])
@@ -36,9 +37,8 @@ func (r *ration) read(in io.Reader) (b []byte, taken int64, err error) {
 			continue
 		}
 		if size := int64(2 * cap(b)); size > freeRequest {
-			if r.taken.Add(size-taken) > r.most {
-				r.taken.Add(taken - size)
-				return nil, taken, fmt.Errorf("its request has %d bytes and more, for which the other clients' requests leave no room", len(b))
+			if err := r.of.Take(r.client, size-taken); err != nil {
+				return nil, taken, fmt.Errorf("its request has %d bytes and more, for which the other clients' requests leave no room: %w", len(b), err)
 			}
 			taken = size
 		}
@@ -46,4 +46,4 @@ func (r *ration) read(in io.Reader) (b []byte, taken int64, err error) {
 	}
 }
 
-func (r *ration) giveBack(n int64) { r.taken.Add(-n) }
+func (r ration) giveBack(n int64) { r.of.Give(r.client, n) }

@@ -20,8 +20,9 @@ import (
 
 // ServerOptions say where a history is served.
 type ServerOptions struct {
-	Address string // empty for none
-	Socket  string // path of a unix socket; empty for none
+	Address string        // empty for none
+	Socket  string        // path of a unix socket; empty for none
+	Trusted serve.Trusted // whose addresses have no share of the sessions; nil is this machine's
 	Log     *slog.Logger
 }
 
@@ -30,6 +31,7 @@ type ServerOptions struct {
 // the kernel keeps for it.
 const (
 	mostSessions = 1000
+	eachSessions = mostSessions / 8 // of one address
 	requestBytes = 16 << 20
 	patience     = 5 * time.Minute
 	sentAtOnce   = 1 << 20  // of what is in memory, in bytes
@@ -43,7 +45,8 @@ type Server struct {
 	edge      *serve.Server
 	addresses []net.Addr
 	upgrade   websocket.Upgrader
-	requests  ration
+	requests  *serve.Shares // bytes
+	places    *serve.Shares
 	first     uint32
 	running   sync.WaitGroup
 	counts    counts
@@ -72,12 +75,13 @@ func (h *History) Serve(o ServerOptions) (*Server, error) {
 	if o.Log == nil {
 		o.Log = h.o.Log
 	}
-	s := &Server{h: h, o: o, sessions: make(map[*session]*websocket.Conn), first: h.earliest(), requests: ration{most: requestsBytes}}
+	s := &Server{h: h, o: o, sessions: make(map[*session]*websocket.Conn), first: h.earliest(),
+		requests: serve.NewShares(requestsBytes, serve.ShareOf(requestsBytes)), places: serve.NewShares(mostSessions, eachSessions)}
 	s.upgrade = websocket.Upgrader{
 		ReadBufferSize: 4096, WriteBufferSize: 16 << 10,
 		CheckOrigin: func(*http.Request) bool { return true }, // as nodeos: it is not for the outside
 	}
-	s.edge = serve.New(serve.Options{MaxConnections: -1, MaxBytesInFlight: -1, Log: o.Log})
+	s.edge = serve.New(serve.Options{MaxConnections: -1, MaxBytesInFlight: -1, Trusted: o.Trusted, Log: o.Log})
 	h.follow(s.accepted)
 	if err := s.listenAll(); err != nil {
 		return nil, errors.Join(fmt.Errorf("serve state history: %w", err), s.Close())
@@ -153,11 +157,11 @@ func (s *Server) accepted(t tip) {
 	}
 }
 
-// admit begins a session; nil if there are too many.
-func (s *Server) admit(c *websocket.Conn) *session {
+// admit begins a session of a client; nil if there are too many.
+func (s *Server) admit(c *websocket.Conn, of serve.Client) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || len(s.sessions) >= mostSessions {
+	if s.closed || s.places.Take(of, 1) != nil {
 		return nil
 	}
 	x := newSession(s.first, s.h.at())
@@ -166,9 +170,10 @@ func (s *Server) admit(c *websocket.Conn) *session {
 	return x
 }
 
-func (s *Server) leave(x *session) {
+func (s *Server) leave(x *session, of serve.Client) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.places.Give(of, 1)
 	delete(s.sessions, x)
 }
 
@@ -179,19 +184,20 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 		return // it has been told
 	}
 	defer c.Close()
-	x := s.admit(c)
+	client := serve.ClientOf(r.Context())
+	x := s.admit(c, client)
 	if x == nil {
 		s.counts.refused.Add(1)
-		s.o.Log.Warn("a client of state history is refused: there are too many", "client", r.RemoteAddr, "most", mostSessions)
+		s.o.Log.Warn("a client of state history is refused: there are too many", "client", r.RemoteAddr, "most", mostSessions, "of one address", eachSessions)
 		return
 	}
-	defer s.leave(x)
+	defer s.leave(x, client)
 	s.running.Add(1)
 	defer s.running.Done()
 	s.o.Log.Info(fmt.Sprintf("incoming connection from %s", r.RemoteAddr))
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	go func() { cancel(s.listen(x, c)) }()
+	go func() { cancel(s.listen(x, c, client)) }()
 	err = s.talk(ctx, x, &sender{c: c, bytes: &s.counts.bytes})
 	s.h.o.Damaged(err)
 	s.o.Log.Info(fmt.Sprintf("Closing connection from %s", r.RemoteAddr), "reason", errors.Join(err, context.Cause(ctx)))
@@ -200,33 +206,34 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 var errTooMany = errors.New("it asks for more than it takes")
 
 // listen takes requests until the connection ends.
-func (s *Server) listen(x *session, c *websocket.Conn) error {
+func (s *Server) listen(x *session, c *websocket.Conn, of serve.Client) error {
 	c.SetReadLimit(requestBytes)
+	requests := ration{s.requests, of}
 	var held int64 // by what the last request for blocks lists
-	defer func() { s.requests.giveBack(held) }()
+	defer func() { requests.giveBack(held) }()
 	for {
 		_, r, err := c.NextReader()
 		if err != nil {
 			return err
 		}
-		b, taken, err := s.requests.read(r)
+		b, taken, err := requests.read(r)
 		if err != nil {
-			s.requests.giveBack(taken)
+			requests.giveBack(taken)
 			return err
 		}
 		q, err := wire.DecodeRequest(b)
 		if err != nil {
-			s.requests.giveBack(taken)
+			requests.giveBack(taken)
 			return fmt.Errorf("a request of %d bytes: %w", len(b), err)
 		}
 		if !x.asked(q, s.h.has) {
-			s.requests.giveBack(taken)
+			requests.giveBack(taken)
 			return errTooMany
 		}
 		if q.Blocks != nil { // its list is about as long as it was
 			taken, held = held, taken
 		}
-		s.requests.giveBack(taken)
+		requests.giveBack(taken)
 	}
 }
 

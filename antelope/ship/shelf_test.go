@@ -19,6 +19,7 @@ import (
 	"tarn/antelope/ship/wire"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
+	"tarn/serve"
 )
 
 // nothing is a chain of which nothing but the history is there.
@@ -292,7 +293,7 @@ func TestPositionsAreLookedUpBesideTheChain(t *testing.T) {
 
 // Requests that are large and come slowly share their memory; small ones need none of it.
 func TestLargeRequestsShareTheirMemory(t *testing.T) {
-	r := &ration{most: 10 << 20}
+	r := ration{of: serve.NewShares(10<<20, -1)}
 	large := bytes.Repeat([]byte{1}, 6<<20)
 	b, first, err := r.read(bytes.NewReader(large))
 	if err != nil || !bytes.Equal(b, large) {
@@ -307,7 +308,7 @@ func TestLargeRequestsShareTheirMemory(t *testing.T) {
 		t.Errorf("%q takes %d: %v", b, taken, err)
 	}
 	r.giveBack(first)
-	if n := r.taken.Load(); n != 0 {
+	if n := r.of.Used(); n != 0 {
 		t.Errorf("%d bytes are taken by nobody", n)
 	}
 }

@@ -180,6 +180,9 @@ type Tarn struct {
 	// HealthAge is how old the newest event of a node may be that is ready, and its newest
 	// block where peers have a newer one.
 	HealthAge time.Duration
+	// Trusted are the addresses and networks whose clients have no share of their own, and that
+	// say for whom they ask.
+	Trusted []string
 }
 
 // Run is what only the command line says.

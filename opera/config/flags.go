@@ -135,6 +135,7 @@ func httpFlags(c *Config, l *line) []Flag {
 		{Name: "http.port", Help: "Port of HTTP", value: number(&n.HTTPPort)},
 		{Name: "http.corsdomain", Help: "Origins that browsers may ask from, separated by commas", value: list(&n.HTTPCors)},
 		{Name: "http.vhosts", Help: "Names of hosts that requests may be for, separated by commas, or *", value: list(&n.HTTPVirtualHosts)},
+		{Name: "http.trusted", Help: "Addresses and networks (10.0.0.0/8), separated by commas, that may have more than one address' share, and whose X-Forwarded-For says for whom they ask; loopback is this machine, none is nobody", value: list(&c.Tarn.Trusted)},
 		{Name: "http.api", Help: "Namespaces over HTTP, separated by commas", value: list(&n.HTTPModules).shown("")},
 		{Name: "http.rpcprefix", Help: "Path of JSON-RPC over HTTP; / is all", value: text(&n.HTTPPathPrefix)},
 		{Name: "graphql", Help: "GraphQL over HTTP", Instead: graphql, value: unusedToggle()},

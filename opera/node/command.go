@@ -22,6 +22,7 @@ import (
 	"tarn/opera/chain"
 	"tarn/opera/config"
 	"tarn/opera/rpc"
+	"tarn/serve"
 	"tarn/serve/systemd"
 	"tarn/store/engine"
 )
@@ -292,6 +293,9 @@ func (l *life) options() (Options, error) {
 			errs = append(errs, fmt.Errorf("--dashboard.addr: %w", err))
 		}
 	}
+	if _, err := serve.ParseTrusted(t.Trusted); err != nil {
+		errs = append(errs, fmt.Errorf("--http.trusted: %w", err))
+	}
 	if t.Engine != "" {
 		var err error
 		o.Engine.Kind, err = engine.ParseKind(t.Engine)
@@ -307,6 +311,15 @@ func (l *life) options() (Options, error) {
 	cache := int64(t.CacheMB) << 20
 	o.Engine.PrivateBytes, o.Engine.OverlayBytes, o.Engine.CacheBytes = cache/2, cache/2, cache/2
 	return o, errors.Join(errs...)
+}
+
+// trusted are the addresses whose clients have no share of their own. The options were looked at.
+func (s *services) trusted() serve.Trusted {
+	all, err := serve.ParseTrusted(s.Tarn.Trusted)
+	if err != nil {
+		return serve.Trusted{}
+	}
+	return all
 }
 
 // limitHeap keeps Go's heap within its share of what the machine, or the container, has. The

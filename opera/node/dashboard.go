@@ -34,7 +34,7 @@ func (s *services) openDashboard(m *metrics) (end func() error, err error) {
 	}
 	collectLibrary() // bytes of peers, requests
 	v := &shown{m: m, watch: m.vitals.Watch()}
-	o := dashboard.Options{Title: "opera " + m.network, Version: s.build, Read: v.read, Panels: v.panels(), Figures: v.figures(), Log: s.log}
+	o := dashboard.Options{Title: "opera " + m.network, Version: s.build, Read: v.read, Panels: v.panels(), Figures: v.figures(), Trusted: s.trusted(), Log: s.log}
 	d, err := dashboard.Open(context.Background(), s.Run.Dashboard, o)
 	if err != nil {
 		return nil, fmt.Errorf("--dashboard.addr: %w", err)

@@ -136,10 +136,6 @@ func address(host, configured string, port, otherwise int) string {
 	return net.JoinHostPort(host, strconv.Itoa(port))
 }
 
-// requestBytes is how many bytes of requests may be under way at an address. go-opera has no
-// bound.
-const requestBytes = 512 << 20
-
 // open has a handler put into the endpoint of an address: the other one's, if it is at
 // that, or a new one's, which then listens. It returns nil if it cannot.
 func (e *endpoints) open(at string, other *endpoint, put func(*endpoint)) (*endpoint, error) {
@@ -156,7 +152,7 @@ func (e *endpoints) open(at string, other *endpoint, put func(*endpoint)) (*endp
 	t := e.r.of.Node.HTTPTimeouts
 	to.listening = listener.Addr()
 	to.server = serve.New(serve.Options{
-		MaxBytesInFlight: requestBytes, MaxConnections: -1, HeaderTimeout: t.ReadTimeout, BodyTimeout: t.ReadTimeout,
+		Bytes: e.r.service.Memory(), Trusted: e.r.of.trusted(), MaxConnections: -1, HeaderTimeout: t.ReadTimeout, BodyTimeout: t.ReadTimeout,
 		WriteTimeout: t.WriteTimeout, IdleTimeout: t.IdleTimeout, Log: e.r.of.log,
 	})
 	if err := to.server.ServePlain(listener, e.r.of.observed.beside(to), to); err != nil {

@@ -157,12 +157,15 @@ func mountProfiles(mux *http.ServeMux) {
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 }
 
+// observedBytes is how many bytes of requests for metrics and profiles may be under way.
+const observedBytes = 1 << 20
+
 func (s *services) serveObserved(option, said, path, address string, h http.Handler, begun *closers) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return fmt.Errorf("%s: %w", option, err)
 	}
-	server := serve.New(serve.Options{MaxBytesInFlight: requestBytes, MaxConnections: -1, Log: s.log})
+	server := serve.New(serve.Options{MaxBytesInFlight: observedBytes, Trusted: s.trusted(), MaxConnections: -1, Log: s.log})
 	if err := server.Serve(listener, h); err != nil {
 		return err
 	}

@@ -215,13 +215,13 @@ func (r *requesting) ReadMsg() (p2p.Msg, error) {
 	}
 }
 
-// gives has a peer asked for states, if this node wants any, until the function is called that is
-// returned. What is read from the connection that is returned are requests.
-func (x *exchange) gives(conn *p2p.Peer, rw p2p.MsgReadWriter) (requests p2p.MsgReadWriter, end func()) {
+// gives has a peer asked for states, if this node wants any, until the context ends or the function
+// is called that is returned. What is read from the connection that is returned are requests.
+func (x *exchange) gives(ctx context.Context, conn *p2p.Peer, rw p2p.MsgReadWriter) (requests p2p.MsgReadWriter, end func()) {
 	if x.o.Givers == nil || !conn.RunningCap(protocolName, []uint{newest}) {
 		return rw, func() {}
 	}
-	ctx, cancel := context.WithCancelCause(x.ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	g := newGiver(ctx, conn.Fullname(), rw, func(why error) {
 		x.o.Notice(fmt.Errorf("leave peer %s (%s): %w", conn.Fullname(), conn.ID().TerminalString(), why))
 		conn.Disconnect(p2p.DiscUselessPeer)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -85,8 +86,9 @@ func idle(rw p2p.MsgReadWriter) error {
 }
 
 // connectStranger runs behave on a connection of its own to a node. The connection ends
-// when behave returns, or when the node ends it; gone tells.
-func connectStranger(t testing.TB, n *Node, name string, behave func(s *stranger)) (gone <-chan struct{}) {
+// when behave returns, or when the node ends it; gone tells. The stranger goes when leave is
+// called, at the test's end at the latest.
+func connectStranger(t testing.TB, n *Node, name string, behave func(s *stranger)) (gone <-chan struct{}, leave func()) {
 	t.Helper()
 	done, over := make(chan struct{}), make(chan struct{})
 	network := n.o.Ledger.Network()
@@ -116,11 +118,33 @@ func connectStranger(t testing.TB, n *Node, name string, behave func(s *stranger
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	leave = sync.OnceFunc(func() {
 		close(over)
 		server.Stop()
 	})
-	return done
+	t.Cleanup(leave)
+	return done, leave
+}
+
+// deserted has all strangers go, and checks that a node then has their places again, and that
+// nothing works for them any more. Honest peers that stay are counted.
+func deserted(t testing.TB, n *Node, honest int, leaves []func()) {
+	t.Helper()
+	var all sync.WaitGroup
+	for _, leave := range leaves {
+		all.Go(leave)
+	}
+	all.Wait()
+	await(t, "the strangers' places are free", 30*time.Second, func() bool { return n.server.PeerCount() <= honest })
+	// Each connection has one goroutine in each of the two protocols.
+	for _, of := range []string{"(*Node).run(", "(*exchange).run("} {
+		lives := func() int {
+			text := make([]byte, 16<<20)
+			return strings.Count(string(text[:runtime.Stack(text, true)]), of)
+		}
+		// The honest peers' other ends are in this process, too.
+		await(t, of+") ends for all strangers", 30*time.Second, func() bool { return lives() <= 2*honest })
+	}
 }
 
 // forged is an event of the fakenet's validator that was never made, with those parents.
@@ -279,16 +303,20 @@ func TestHonestPeersAreUnharmedBesideHostileOnes(t *testing.T) {
 		})
 	}
 	a, b, c := follower(first), follower(middle), follower(third)
+	var leaves []func()
 	gone := map[string]<-chan struct{}{}
 	list := conducts(all)
 	var acted atomic.Int32
 	for name, how := range list {
-		gone[name] = connectStranger(t, b, "opera-"+strings.ReplaceAll(name, " ", "-"), func(s *stranger) {
+		var leave func()
+		gone[name], leave = connectStranger(t, b, "opera-"+strings.ReplaceAll(name, " ", "-"), func(s *stranger) {
 			acted.Add(1)
 			how.behave(t, s)
 		})
+		leaves = append(leaves, leave)
 	}
-	connectStranger(t, b, "opera-mute", nil)
+	_, leave := connectStranger(t, b, "opera-mute", nil)
+	leaves = append(leaves, leave)
 	awaitProgress(t, "all strangers are connected", func() (bool, int) { n := int(acted.Load()); return n >= len(list), n })
 	for _, to := range []*Node{a, c} {
 		if err := to.AddPeer(b.Self().URLv4()); err != nil {
@@ -308,6 +336,7 @@ func TestHonestPeersAreUnharmedBesideHostileOnes(t *testing.T) {
 	}
 	left(t, list, gone)
 	bounded(t, b)
+	deserted(t, b, 2, leaves)
 	for _, n := range []*Node{c, b, a} {
 		closeNode(t, n)
 	}

@@ -172,13 +172,16 @@ func TestTransactionsComeThroughBesideHostilePeers(t *testing.T) {
 	if err := pools[1].Add(waits); err != nil {
 		t.Fatal(err)
 	}
+	var leaves []func()
 	gone, list := map[string]<-chan struct{}{}, poolConducts(t, first, waits)
 	var acted atomic.Int32
 	for name, how := range list {
-		gone[name] = connectStranger(t, nodes[1], "opera-"+strings.ReplaceAll(name, " ", "-"), func(s *stranger) {
+		var leave func()
+		gone[name], leave = connectStranger(t, nodes[1], "opera-"+strings.ReplaceAll(name, " ", "-"), func(s *stranger) {
 			acted.Add(1)
 			how.behave(t, s)
 		})
+		leaves = append(leaves, leave)
 	}
 	awaitProgress(t, "all strangers have begun", func() (bool, int) { n := int(acted.Load()); return n >= len(list), n })
 	for _, to := range []int{0, 2} {
@@ -203,6 +206,7 @@ func TestTransactionsComeThroughBesideHostilePeers(t *testing.T) {
 		t.Errorf("%d and %d transactions wait, of which 6 are honest", pending, queued)
 	}
 	bounded(t, nodes[1])
+	deserted(t, nodes[1], 2, leaves)
 	for _, n := range nodes {
 		closeNode(t, n)
 	}

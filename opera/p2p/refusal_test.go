@@ -76,8 +76,9 @@ func TestAPeerThatSaysNothingIsLeft(t *testing.T) {
 		o.Refused, o.Limits.Handshake = told.add, 50*time.Millisecond
 	})
 	defer closeNode(t, n)
+	mute, _ := connectStranger(t, n, "opera-mute", nil)
 	select {
-	case <-connectStranger(t, n, "opera-mute", nil):
+	case <-mute:
 	case <-time.After(time.Minute):
 		t.Fatal("it is not left")
 	}

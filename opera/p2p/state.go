@@ -59,17 +59,19 @@ func newExchange(n *Node) *exchange {
 }
 
 // run is the life of a connection in the protocol of states, beside Node.run. go-opera takes a peer
-// that does not speak it for useless. One goroutine reads, one answers.
+// that does not speak it for useless. One goroutine reads, one answers; each ends when the other does.
 func (x *exchange) run(conn *p2p.Peer, rw p2p.MsgReadWriter) error {
 	if !conn.RunningCap(protocolName, []uint{withoutChunks, newest}) {
 		return p2p.DiscUselessPeer // it would keep a place for nothing
 	}
-	rw, end := x.gives(conn, rw)
-	defer end()
 	ctx, cancel := context.WithCancel(x.ctx)
+	defer cancel()
+	rw, end := x.gives(ctx, conn, rw)
+	defer end()
 	requests := make(chan fsnap.Message, x.limits.StateRequests)
 	var answering sync.WaitGroup
 	answering.Go(func() {
+		defer cancel() // who reads may wait for room among the requests, or for all peers' room
 		if err := x.answer(ctx, rw, requests); err != nil {
 			conn.Disconnect(p2p.DiscSubprotocolError)
 		}

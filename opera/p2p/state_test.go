@@ -176,3 +176,34 @@ func TestAnswersWithStatesHaveABound(t *testing.T) {
 	closeNode(t, n)
 	l.close(t, false)
 }
+
+// Peers that ask for states, take no answer and go give their places back: who reads their requests
+// waits for room among them when who answers has ended.
+func TestPlacesOfPeersThatAskForStatesAndGoAreFree(t *testing.T) {
+	l := openLedger(t, t.TempDir(), 1)
+	fill(t, l)
+	n := startNode(t, NewLedger(l.Chain.Chain, l), func(o *Options) { o.Notice, o.States = nil, NewStates(l.Chain.Chain) })
+	held := heldRoot(t, l)
+	var asked atomic.Int64
+	var leaves []func()
+	const peers, enough = 4, 1000
+	for range peers {
+		_, leave := connectStranger(t, n, "opera-state", func(s *stranger) {
+			for i := uint64(0); s.send(fsnap.CodeGetAccounts, &fsnap.GetAccounts{ID: i, Root: held, To: common.MaxHash, Bytes: 1 << 20}); i++ {
+				asked.Add(1)
+			}
+		})
+		leaves = append(leaves, leave)
+	}
+	last, since := int64(0), time.Now()
+	await(t, "requests fill what a node reads of them", time.Minute, func() bool {
+		now := asked.Load()
+		if now != last {
+			last, since = now, time.Now()
+		}
+		return now > enough && time.Since(since) > 300*time.Millisecond
+	})
+	deserted(t, n, 0, leaves)
+	closeNode(t, n)
+	l.close(t, false)
+}

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 
@@ -77,7 +78,7 @@ func (a admin) StopWS() (bool, error) { return a.endpoints(Endpoints.StopWS) }
 
 // PeerEvents tells of connections to peers and of their ends.
 func (a admin) PeerEvents(ctx context.Context) (*rpc.Subscription, error) {
-	return a.s.subscribe(ctx, &listener{kind: ofPeers})
+	return a.s.subscribe(ctx, &hearing{of: a.s.hub.peers, tell: told})
 }
 
 // hear hears of connections until the hub ends.
@@ -88,21 +89,13 @@ func (h *hub) hear() {
 	for {
 		select {
 		case e := <-events:
-			h.push(news{peer: e})
+			if text, err := json.Marshal(e); err == nil {
+				h.peers.push(news{json.RawMessage(text), int64(len(text))})
+			}
 		case <-heard.Err():
 			return
-		case <-h.done:
+		case <-h.ctx.Done():
 			return
-		}
-	}
-}
-
-func (h *hub) tellPeer(e *p2p.PeerEvent) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for l := range h.live {
-		if l.kind == ofPeers {
-			l.send(e)
 		}
 	}
 }

@@ -20,18 +20,19 @@ func (e ethFilters) GetLogs(ctx context.Context, c Criteria) ([]*LogJSON, error)
 	})
 }
 
-func (e ethFilters) NewFilter(c Criteria) (rpc.ID, error) {
+func (e ethFilters) NewFilter(ctx context.Context, c Criteria) (rpc.ID, error) {
 	if err := e.s.checkFilter(&c); err != nil {
 		return "", err
 	}
-	return e.s.hub.install(ofLogs, c)
+	return e.s.filters.install(ctx, ofLogs, c)
 }
 
-// checkFilter refuses blocks that will never come.
+// checkFilter refuses blocks that will never come, and prepares the criteria.
 func (s *Service) checkFilter(c *Criteria) error {
 	if err := c.bounded(&s.limits); err != nil {
 		return err
 	}
+	c.prepare()
 	from, to := Latest, Latest
 	if c.From != nil {
 		from = *c.From
@@ -46,93 +47,26 @@ func (s *Service) checkFilter(c *Criteria) error {
 	return errors.New("invalid from and to block combination: from > to")
 }
 
-func (e ethFilters) NewBlockFilter() (rpc.ID, error) { return e.s.hub.install(ofBlocks, Criteria{}) }
-
-func (e ethFilters) NewPendingTransactionFilter() (rpc.ID, error) {
-	return e.s.hub.install(ofPending, Criteria{})
+func (e ethFilters) NewBlockFilter(ctx context.Context) (rpc.ID, error) {
+	return e.s.filters.install(ctx, ofBlocks, Criteria{})
 }
 
-func (e ethFilters) UninstallFilter(id rpc.ID) bool { return e.s.hub.uninstall(id) }
+func (e ethFilters) NewPendingTransactionFilter(ctx context.Context) (rpc.ID, error) {
+	return e.s.filters.install(ctx, ofPending, Criteria{})
+}
 
-func (e ethFilters) GetFilterChanges(id rpc.ID) (any, error) { return e.s.hub.changes(id) }
+func (e ethFilters) UninstallFilter(id rpc.ID) bool { return e.s.filters.uninstall(id) }
+
+func (e ethFilters) GetFilterChanges(ctx context.Context, id rpc.ID) (any, error) {
+	return e.s.filters.changes(ctx, id)
+}
 
 func (e ethFilters) GetFilterLogs(ctx context.Context, id rpc.ID) ([]*LogJSON, error) {
-	c, err := e.s.hub.criteria(id)
+	c, err := e.s.filters.criteria(id)
 	if err != nil {
 		return nil, err
 	}
 	return e.GetLogs(ctx, c)
-}
-
-// outgoing is how much may wait for a subscriber. Who is slower than that loses the
-// subscription, so that nobody takes what has a hole for the whole.
-const outgoing = 10_000
-
-// subscribe sends a client what is new, until it goes or is too slow.
-func (s *Service) subscribe(ctx context.Context, l *listener) (*rpc.Subscription, error) {
-	notifier, ok := rpc.NotifierFromContext(ctx)
-	if !ok {
-		return nil, rpc.ErrNotificationsUnsupported
-	}
-	waiting := make(chan any, outgoing)
-	slow := make(chan struct{})
-	full := false
-	stop := func() {
-		if !full {
-			full = true
-			close(slow)
-		}
-	}
-	l.end, l.send = stop, func(what any) {
-		if full {
-			return
-		}
-		select {
-		case waiting <- what:
-		default:
-			stop()
-		}
-	}
-	end, err := s.hub.listen(l)
-	if err != nil {
-		return nil, err
-	}
-	sub := notifier.CreateSubscription()
-	go func() {
-		defer end()
-		for {
-			select {
-			case what := <-waiting:
-				if notifier.Notify(sub.ID, what) != nil {
-					return
-				}
-			case <-slow:
-				return
-			case <-sub.Err():
-				return
-			case <-s.hub.done:
-				return
-			}
-		}
-	}()
-	return sub, nil
-}
-
-func (e ethFilters) NewHeads(ctx context.Context) (*rpc.Subscription, error) {
-	return e.s.subscribe(ctx, &listener{kind: ofBlocks})
-}
-
-// NewPendingTransactions tells the hashes of transactions that come into the pool, or, if so much
-// is wanted, the transactions.
-func (e ethFilters) NewPendingTransactions(ctx context.Context, whole *bool) (*rpc.Subscription, error) {
-	return e.s.subscribe(ctx, &listener{kind: ofPending, whole: whole != nil && *whole})
-}
-
-func (e ethFilters) Logs(ctx context.Context, c Criteria) (*rpc.Subscription, error) {
-	if err := e.s.checkFilter(&c); err != nil {
-		return nil, err
-	}
-	return e.s.subscribe(ctx, &listener{kind: ofLogs, criteria: c})
 }
 
 // headJSON is a header in the form of newHeads, and what else blocks have.

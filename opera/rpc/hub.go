@@ -1,212 +1,153 @@
 package rpc
 
 import (
+	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
+	"runtime"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
-	"github.com/ethereum/go-ethereum/p2p"
-	"github.com/ethereum/go-ethereum/rpc"
 
 	"tarn/opera/inter"
 )
 
-// hub tells filters and subscriptions of new blocks and transactions. Who shows blocks and the
-// pool leave what is new in a queue and go on; a goroutine of the hub takes it from there.
+// hub tells subscribers of what is new. Who shows blocks and the pool leave what is new and go on:
+// nothing that they wait for grows with what strangers ask. A goroutine of the hub reads each block
+// once for all; each subscriber has a goroutine that looks for what it wants.
 type hub struct {
 	s *Service
+	// blocks, pending, sync and peers are what subscribers hear.
+	blocks, pending, sync, peers *stream
+	matching                     chan struct{} // has an element for each subscriber that looks through logs
+	syncing                      atomic.Bool   // as it was told last
 
-	mu      sync.Mutex
-	wake    *sync.Cond
-	queue   []news
-	lost    bool // the queue was full
-	closed  bool
-	filters map[rpc.ID]*filter
-	live    map[*listener]struct{}
-	done    chan struct{}
+	mu          sync.Mutex
+	from, until inter.BlockNumber // shown and not told
+	wake        chan struct{}     // holds one
+
+	ctx    context.Context // until close
+	cancel context.CancelFunc
+	all    sync.WaitGroup
 }
 
-// news is a block, or transactions that came into the pool, or what became of a connection.
-type news struct {
-	block inter.BlockNumber
-	txs   []common.Hash
-	peer  *p2p.PeerEvent
-}
-
-// queued is how much news may wait. When there is more, filters say that changes were
-// dropped, and subscriptions end: nobody takes what has a hole for the whole.
-const queued = 4096
-
-// kind is what a filter or a subscription is of.
-type kind int
-
+// How much news is kept for subscribers that are slower than it comes: items and bytes of each kind.
 const (
-	ofBlocks kind = iota
-	ofLogs
-	ofPending
-	ofSync
-	ofPeers
+	keptNews  = 4096
+	keptBytes = 64 << 20
+	keptTold  = 8 << 20 // of what is not blocks
 )
 
-// filter collects what a client asks for now and then.
-type filter struct {
-	kind     kind
-	criteria Criteria
-	hashes   []common.Hash
-	logs     []*LogJSON
-	over     bool // more came than is held
-	asked    time.Time
-}
+// newsHashes is how many hashes of transactions are one item.
+const newsHashes = 128
 
-// listener is a subscription. send is called by the hub's goroutine, and must not wait for
-// the client.
-type listener struct {
-	kind     kind
-	criteria Criteria
-	whole    bool // who hears of transactions gets all of them, not hashes
-	syncing  bool // what the listener of ofSync knows
-	send     func(any)
-	end      func() // like send; nothing is sent after it
+// toldBlock is a block as subscribers are told of it.
+type toldBlock struct {
+	head  json.RawMessage
+	logs  []*types.Log
+	texts []atomic.Pointer[json.RawMessage] // of the logs, which are encoded once for all
 }
 
 func newHub(s *Service) *hub {
-	h := &hub{s: s, filters: map[rpc.ID]*filter{}, live: map[*listener]struct{}{}, done: make(chan struct{})}
-	h.wake = sync.NewCond(&h.mu)
-	go h.run()
-	go h.watch()
-	go h.hear()
+	h := &hub{
+		s: s, blocks: newStream(keptNews, keptBytes), pending: newStream(keptNews, keptTold), sync: newStream(keptNews, keptTold), peers: newStream(keptNews, keptTold),
+		matching: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), wake: make(chan struct{}, 1),
+	}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	h.all.Go(h.run)
+	h.all.Go(h.watch)
+	h.all.Go(h.hear)
 	return h
 }
 
 func (h *hub) close() {
-	h.mu.Lock()
-	h.closed = true
-	h.wake.Broadcast()
-	h.mu.Unlock()
-	<-h.done
+	h.cancel()
+	h.all.Wait()
 }
 
 // shown tells of blocks that requests can read from now on.
 func (h *hub) shown(first, last inter.BlockNumber) {
-	for n := first; n <= last; n++ {
-		h.push(news{block: n})
-	}
-}
-
-func (h *hub) added(txs types.Transactions) {
-	hashes := make([]common.Hash, len(txs))
-	for i, tx := range txs {
-		hashes[i] = tx.Hash()
-	}
-	h.push(news{txs: hashes})
-}
-
-func (h *hub) push(n news) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.filters)+len(h.live) == 0 {
+	if !h.blocks.heard() {
 		return
 	}
-	if len(h.queue) < queued {
-		h.queue = append(h.queue, n)
-	} else {
-		h.lost = true
+	h.mu.Lock()
+	if h.from > h.until || h.until == 0 {
+		h.from = first
 	}
-	h.wake.Signal()
+	h.until = last
+	h.mu.Unlock()
+	select {
+	case h.wake <- struct{}{}:
+	default:
+	}
 }
 
+// added tells of transactions that came into the pool.
+func (h *hub) added(hashes []common.Hash) {
+	for len(hashes) > 0 {
+		n := min(len(hashes), newsHashes)
+		h.pending.push(news{hashes[:n:n], int64(n) * common.HashLength})
+		hashes = hashes[n:]
+	}
+}
+
+// run reads blocks for subscribers.
 func (h *hub) run() {
-	defer close(h.done)
 	for {
-		h.mu.Lock()
-		for len(h.queue) == 0 && !h.closed {
-			h.wake.Wait()
-		}
-		if h.closed {
-			h.mu.Unlock()
+		select {
+		case <-h.wake:
+		case <-h.ctx.Done():
 			return
 		}
-		list := h.queue
-		h.queue = nil
-		h.expire()
-		if h.lost {
-			h.lose()
-		}
+		h.mu.Lock()
+		from, until := h.from, h.until
+		h.from, h.until = 1, 0
 		h.mu.Unlock()
-		for _, n := range list {
+		if until-from >= keptNews && from <= until {
+			h.blocks.lose()
+			from = until
+		}
+		for n := from; n <= until && h.ctx.Err() == nil; n++ {
 			h.tell(n)
 		}
 	}
 }
 
-// lose tells everybody that news was lost. The caller holds the lock.
-func (h *hub) lose() {
-	h.lost = false
-	for _, f := range h.filters {
-		f.over = true
-	}
-	for l := range h.live {
-		l.end()
-	}
-}
-
-// expire forgets the filters that nobody asks for. The caller holds the lock.
-func (h *hub) expire() {
-	now := time.Now()
-	for id, f := range h.filters {
-		if now.Sub(f.asked) > h.s.limits.FilterTime {
-			delete(h.filters, id)
-		}
-	}
-}
-
-func (h *hub) tell(n news) {
-	if n.txs != nil {
-		h.tellPending(n.txs)
-		return
-	}
-	if n.peer != nil {
-		h.tellPeer(n.peer)
-		return
-	}
-	b, root, err := h.read(n.block)
+// tell reads a block and adds it to what subscribers hear. If that is not possible, they miss it.
+func (h *hub) tell(n inter.BlockNumber) {
+	b, root, err := h.read(n)
 	if err != nil || b == nil {
+		h.blocks.lose()
 		return
 	}
-	var logs []*types.Log
+	t := &toldBlock{head: newHeadJSON(b, root)}
+	size := int64(len(t.head))
 	for _, r := range b.Receipts {
-		logs = append(logs, r.Logs...)
+		t.logs = append(t.logs, r.Logs...)
 	}
-	var head any
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, f := range h.filters {
-		switch f.kind {
-		case ofBlocks:
-			f.hold(h.s.limits.FilterHeld, common.Hash(b.ID))
-		case ofLogs:
-			f.collect(h.s.limits.FilterHeld, logs)
-		}
+	for _, l := range t.logs {
+		size += logWeight(l)
 	}
-	for l := range h.live {
-		switch l.kind {
-		case ofBlocks:
-			if head == nil {
-				head = newHeadJSON(b, root)
-			}
-			l.send(head)
-		case ofLogs:
-			for _, log := range logs {
-				if l.criteria.in(log) && l.criteria.match(log) {
-					l.send(logJSON(log))
-				}
-			}
-		}
+	t.texts = make([]atomic.Pointer[json.RawMessage], len(t.logs))
+	h.blocks.push(news{t, size})
+}
+
+// logWeight is how many bytes a log takes, with its text.
+func logWeight(l *types.Log) int64 { return 1000 + 3*int64(len(l.Data)) }
+
+// log returns a log of the block as JSON.
+func (t *toldBlock) log(i int) (json.RawMessage, error) {
+	if text := t.texts[i].Load(); text != nil {
+		return *text, nil
 	}
+	raw, err := json.Marshal(logJSON(t.logs[i]))
+	if err != nil {
+		return nil, err
+	}
+	text := json.RawMessage(raw)
+	t.texts[i].Store(&text)
+	return text, nil
 }
 
 // read returns a block that is shown.
@@ -224,143 +165,6 @@ func (h *hub) read(n inter.BlockNumber) (*block, common.Hash, error) {
 	return f.b, f.root, err
 }
 
-func (h *hub) tellPending(hashes []common.Hash) {
-	whole := h.whole(hashes)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, f := range h.filters {
-		if f.kind == ofPending {
-			f.hold(h.s.limits.FilterHeld, hashes...)
-		}
-	}
-	for l := range h.live {
-		if l.kind == ofPending {
-			for i, hash := range hashes {
-				switch {
-				case !l.whole:
-					l.send(hash)
-				case i < len(whole) && whole[i] != nil:
-					l.send(whole[i])
-				}
-			}
-		}
-	}
-}
-
-// whole returns what the pool has of transactions, each nil that it has no more, and nothing if
-// nobody hears of more than hashes.
-func (h *hub) whole(hashes []common.Hash) []*TxJSON {
-	h.mu.Lock()
-	wanted := false
-	for l := range h.live {
-		wanted = wanted || l.whole
-	}
-	h.mu.Unlock()
-	if !wanted {
-		return nil
-	}
-	all := make([]*TxJSON, len(hashes))
-	for i, hash := range hashes {
-		if tx := h.s.options.Pool.Get(hash); tx != nil {
-			all[i] = pendingJSON(tx)
-		}
-	}
-	return all
-}
-
-func (f *filter) hold(limit int, hashes ...common.Hash) {
-	if f.over = f.over || len(f.hashes)+len(hashes) > limit; !f.over {
-		f.hashes = append(f.hashes, hashes...)
-	}
-}
-
-func (f *filter) collect(limit int, logs []*types.Log) {
-	for _, l := range logs {
-		if !f.criteria.in(l) || !f.criteria.match(l) {
-			continue
-		}
-		if f.over = f.over || len(f.logs) >= limit; f.over {
-			return
-		}
-		f.logs = append(f.logs, logJSON(l))
-	}
-}
-
-// in tells whether a new log's block is among those wanted.
-func (c *Criteria) in(l *types.Log) bool {
-	n := BlockTag(l.BlockNumber)
-	return (c.From == nil || *c.From < 0 || *c.From <= n) && (c.To == nil || *c.To < 0 || n <= *c.To)
-}
-
-var errNoFilter = errors.New("filter not found")
-
-// install keeps a filter and returns its name.
-func (h *hub) install(k kind, c Criteria) (rpc.ID, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.expire(); len(h.filters) >= h.s.limits.Filters {
-		return "", fmt.Errorf("too many filters, the limit is %d", h.s.limits.Filters)
-	}
-	id := rpc.NewID()
-	h.filters[id] = &filter{kind: k, criteria: c, asked: time.Now()}
-	return id, nil
-}
-
-func (h *hub) uninstall(id rpc.ID) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	_, ok := h.filters[id]
-	delete(h.filters, id)
-	return ok
-}
-
-// criteria returns those of a filter of logs.
-func (h *hub) criteria(id rpc.ID) (Criteria, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.expire()
-	f := h.filters[id]
-	if f == nil || f.kind != ofLogs {
-		return Criteria{}, errNoFilter
-	}
-	return f.criteria, nil
-}
-
-// changes returns what came since the last call.
-func (h *hub) changes(id rpc.ID) (any, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.expire()
-	f := h.filters[id]
-	if f == nil {
-		return nil, errNoFilter
-	}
-	hashes, logs, over := f.hashes, f.logs, f.over
-	f.hashes, f.logs, f.over, f.asked = nil, nil, false, time.Now()
-	switch {
-	case over:
-		return nil, fmt.Errorf("more than %d changes since the last call, which are dropped: ask more often, or for less", h.s.limits.FilterHeld)
-	case f.kind == ofLogs:
-		return append([]*LogJSON{}, logs...), nil
-	}
-	return append([]common.Hash{}, hashes...), nil
-}
-
-// listen adds a subscription, and returns what ends it.
-func (h *hub) listen(l *listener) (func(), error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.live) >= h.s.limits.Subscriptions {
-		return nil, fmt.Errorf("too many subscriptions, the limit is %d", h.s.limits.Subscriptions)
-	}
-	h.live[l] = struct{}{}
-	return func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		delete(h.live, l)
-	}, nil
-}
-
 // newHeadJSON is a header as subscribers get it: Ethereum's with what go-opera fills in.
 func newHeadJSON(b *block, root common.Hash) json.RawMessage {
 	h := b.ethHeader(root)
@@ -370,4 +174,42 @@ func newHeadJSON(b *block, root common.Hash) json.RawMessage {
 		return nil
 	}
 	return text
+}
+
+// eachAtOnce is how many logs a subscriber looks through before others have a turn.
+const eachAtOnce = 256
+
+// wanted calls tell for the logs of a block that fit, until it fails. Subscribers take turns at
+// looking through logs, and have none while they tell.
+func (h *hub) wanted(ctx context.Context, t *toldBlock, c *Criteria, tell func(json.RawMessage) error) error {
+	for from := 0; from < len(t.logs); from += eachAtOnce {
+		select {
+		case h.matching <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		var fitting []int
+		for i := from; i < min(from+eachAtOnce, len(t.logs)); i++ {
+			if c.in(t.logs[i]) && c.match(t.logs[i]) {
+				fitting = append(fitting, i)
+			}
+		}
+		<-h.matching
+		for _, i := range fitting {
+			text, err := t.log(i)
+			if err == nil {
+				err = tell(text)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// in tells whether a new log's block is among those wanted.
+func (c *Criteria) in(l *types.Log) bool {
+	n := BlockTag(l.BlockNumber)
+	return (c.From == nil || *c.From < 0 || *c.From <= n) && (c.To == nil || *c.To < 0 || n <= *c.To)
 }

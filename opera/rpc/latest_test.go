@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"slices"
@@ -108,17 +109,13 @@ func TestReadsOfTheLatestBlockDoNotWaitForRoots(t *testing.T) {
 	}
 	until(t, "the last block", func() bool { return number() == whole })
 	heads := make(chan inter.BlockNumber, 100)
-	end, err := w.service.hub.listen(&listener{kind: ofBlocks, send: func(of any) {
+	w.heads(t, func(text json.RawMessage) {
 		var h struct{ Number hexutil.Uint64 }
-		if err := json.Unmarshal(of.(json.RawMessage), &h); err != nil {
+		if err := json.Unmarshal(text, &h); err != nil {
 			t.Error(err)
 		}
 		heads <- inter.BlockNumber(h.Number)
-	}, end: func() {}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer end()
+	})
 
 	g.Lock()
 	release := sync.OnceFunc(g.Unlock)
@@ -195,4 +192,27 @@ func (w *world) readLatest(t *testing.T, whole inter.BlockNumber, newest *chain.
 			t.Errorf("%s(%s) is answered %.300s, %v; want %s", q.method, q.params, answer, err, q.has)
 		}
 	}
+}
+
+// heads has each told of new blocks until the test's end.
+func (w *world) heads(t *testing.T, each func(json.RawMessage)) {
+	t.Helper()
+	s := w.service.hub.blocks
+	at := s.begin()
+	ctx, cancel := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() {
+		defer s.end()
+		for ; ; at++ {
+			of, ok := s.wait(ctx, at)
+			if !ok {
+				return
+			}
+			each(of.(*toldBlock).head)
+		}
+	})
+	t.Cleanup(func() {
+		cancel()
+		done.Wait()
+	})
 }

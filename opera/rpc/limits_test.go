@@ -1,15 +1,17 @@
 package rpc
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 
 	"tarn/opera/chain"
 	"tarn/opera/inter"
+	"tarn/serve"
 )
 
 // dial asks a world over HTTP.
@@ -187,6 +190,11 @@ func published(t *testing.T, w *world, from inter.BlockNumber) (n int) {
 		t.Fatal(err)
 	}
 	defer v.Close()
+	w.service.filters.mu.Lock()
+	for _, f := range w.service.filters.filters {
+		f.block = from
+	}
+	w.service.filters.mu.Unlock()
 	for at := from; at <= v.Head().Number; at++ {
 		b, err := v.Block(at)
 		if err != nil {
@@ -256,27 +264,40 @@ func TestFiltersTellWhatIsNew(t *testing.T) {
 	fails(t, c.Call(&hashes, "eth_getFilterChanges", txs), "filter not found")
 }
 
-// Who asks learns that news was lost.
+// Who is slower than news comes hears no more of it, and nothing with a hole in it.
 func TestNewsThatIsLostIsNotMissed(t *testing.T) {
-	w := newWorld(t, recordedEvents, Options{})
-	c := dial(t, w)
-	var id rpc.ID
-	if err := c.Call(&id, "eth_newPendingTransactionFilter"); err != nil {
-		t.Fatal(err)
+	s := newStream(3, 100)
+	if s.push(news{0, 1}); len(s.items) != 0 {
+		t.Error("what nobody hears is kept")
 	}
-	ended := make(chan struct{})
-	end, err := w.service.hub.listen(&listener{kind: ofPending, send: func(any) {}, end: sync.OnceFunc(func() { close(ended) })})
-	if err != nil {
-		t.Fatal(err)
+	at := s.begin()
+	for i := range 3 {
+		s.push(news{i, 10})
 	}
-	defer end()
-	w.service.hub.mu.Lock()
-	w.service.hub.queue = make([]news, queued)
-	w.service.hub.mu.Unlock()
-	w.service.Added(types.Transactions{types.NewTx(&types.LegacyTx{})})
-	<-ended
-	var hashes []common.Hash
-	fails(t, c.Call(&hashes, "eth_getFilterChanges", id), "which are dropped")
+	for i := range 3 {
+		if of, ok := s.wait(t.Context(), at+uint64(i)); !ok || of != i {
+			t.Errorf("news %d: %v, %v", i, of, ok)
+		}
+	}
+	s.push(news{3, 10})
+	if _, ok := s.wait(t.Context(), at); ok {
+		t.Error("the first news is there after more than is kept")
+	}
+	s.push(news{4, 1000})
+	if _, ok := s.wait(t.Context(), at+3); ok || s.size != 1000 {
+		t.Errorf("%d bytes are kept", s.size)
+	}
+	if of, ok := s.wait(t.Context(), at+4); !ok || of != 4 {
+		t.Error("large news is lost")
+	}
+	s.lose()
+	if _, ok := s.wait(t.Context(), at+5); ok {
+		t.Error("who missed something hears what comes next")
+	}
+	s.end()
+	if len(s.items) != 0 || s.size != 0 || s.heard() {
+		t.Errorf("%+v is kept for nobody", s)
+	}
 }
 
 func TestFiltersThatNobodyAsksForGo(t *testing.T) {
@@ -533,5 +554,124 @@ func TestTheLocalSocketHasEverything(t *testing.T) {
 	}
 	if _, err := w.service.Listen(file); err == nil {
 		t.Error("a file was replaced by a socket")
+	}
+}
+
+// One address has a share of filters and subscriptions, and another one has its own.
+func TestOneAddressDoesNotTakeAllFiltersAndSubscriptions(t *testing.T) {
+	w := newWorld(t, recordedEvents, Options{Pool: &pool{}, Limits: Limits{Filters: 80, Subscriptions: 16}})
+	from := func(address string) context.Context {
+		return serve.Asking(t.Context(), serve.ClientAt(address))
+	}
+	e := ethFilters{w.service}
+	for i := range 12 {
+		if _, err := e.NewBlockFilter(from("1.2.3.4")); (err == nil) != (i < 10) {
+			t.Errorf("filter %d of one address: %v", i, err)
+		}
+	}
+	if _, err := e.NewBlockFilter(from("1.2.3.5")); err != nil {
+		t.Errorf("another address: %v", err)
+	}
+	for range 3 {
+		give, err := w.service.place(w.service.subscriptions, serve.ClientAt("2001:db8::1"), 0, "subscriptions")
+		if err == nil {
+			defer give()
+		}
+	}
+	if n := w.service.subscriptions.Used(); n != 2 {
+		t.Errorf("one address has %d subscriptions", n)
+	}
+}
+
+// However much is new, a filter holds nothing of it, and whoever has news never waits.
+func TestNewsCostsNothingForThoseWhoHaveIt(t *testing.T) {
+	w := newWorld(t, recordedEvents, Options{Pool: &pool{}})
+	var topics []common.Hash
+	for i := range 1990 {
+		topics = append(topics, common.Hash{0: 1, 30: byte(i >> 8), 31: byte(i)})
+	}
+	e := ethFilters{w.service}
+	for range 1000 {
+		if _, err := e.NewFilter(t.Context(), Criteria{Topics: [][]common.Hash{append([]common.Hash{}, topics...)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	held := w.service.memory.Used()
+	head := w.chain.Head().Number
+	begin := time.Now()
+	for range 10_000 {
+		w.service.hub.shown(1, head)
+		w.service.Added(types.Transactions{types.NewTx(&types.LegacyTx{Nonce: 1})})
+	}
+	if took := time.Since(begin); took > 2*time.Second {
+		t.Errorf("news took %v", took)
+	}
+	if now := w.service.memory.Used(); now != held {
+		t.Errorf("filters take %d bytes more", now-held)
+	}
+}
+
+// WebSockets that have sent half of a message share the memory of all requests, and give it back.
+func TestUnfinishedFramesHoldABoundedAmount(t *testing.T) {
+	w := newWorld(t, recordedEvents, Options{Limits: Limits{Memory: 4 << 20}})
+	var conns []net.Conn
+	for range 10 {
+		c, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+		res, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil || res.StatusCode != http.StatusSwitchingProtocols {
+			t.Fatal(res, err)
+		}
+		if err := c.SetWriteDeadline(time.Now().Add(5 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = c.Write([]byte{0x81, 0x80 | 127, 0, 0, 0, 0, 0, 0xe0, 0, 0, 0, 0, 0, 0}) // 14 MiB
+		_, _ = c.Write(make([]byte, 1<<20))                                             // some are closed before
+		conns = append(conns, c)
+		if n := w.service.memory.Used(); n > 4<<20 {
+			t.Errorf("%d bytes are held", n)
+		}
+	}
+	if n := w.service.memory.Used(); n < 1<<20 {
+		t.Errorf("only %d bytes are held", n)
+	}
+	for _, c := range conns {
+		c.Close()
+	}
+	until(t, "all memory back", func() bool { return w.service.memory.Used() == 0 })
+}
+
+// Light answers come while all turns are taken, and who waits too long is told so.
+func TestLightAnswersDoNotWaitBehindOthers(t *testing.T) {
+	w := newWorld(t, recordedEvents, Options{Limits: Limits{Executions: 1, RequestTime: 300 * time.Millisecond}})
+	end, err := w.service.turns.Take(t.Context(), serve.Client{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	for _, url := range []string{w.url, "ws" + strings.TrimPrefix(w.url, "http")} {
+		c, err := rpc.Dial(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		var any json.RawMessage
+		begin := time.Now()
+		for _, method := range []string{"eth_blockNumber", "net_version"} {
+			if err := c.Call(&any, method); err != nil || time.Since(begin) > 250*time.Millisecond {
+				t.Errorf("%s at %s: %v after %v", method, url, err, time.Since(begin))
+			}
+		}
+		fails(t, c.Call(&any, "eth_call", object{}, "latest"), "the node is busy")
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		batch := []rpc.BatchElem{{Method: "eth_blockNumber", Result: &any}}
+		if err := c.BatchCallContext(ctx, batch); errors.Is(err, context.DeadlineExceeded) || err == nil && batch[0].Error == nil {
+			t.Errorf("a batch without a turn: %v", err)
+		}
+		cancel()
 	}
 }

@@ -133,10 +133,49 @@ func (c *Criteria) indexed() bool {
 	return len(c.Addresses) != 0 || slices.ContainsFunc(c.Topics, func(topics []common.Hash) bool { return len(topics) != 0 })
 }
 
-// match tells whether a log fits the criteria, whatever its block.
+// prepare sorts what is compared with each log. It changes nothing that is sorted.
+func (c *Criteria) prepare() {
+	sort(c.Addresses, common.Address.Cmp)
+	for _, topics := range c.Topics {
+		sort(topics, common.Hash.Cmp)
+	}
+}
+
+func sort[T any](list []T, compare func(a, b T) int) {
+	if !slices.IsSortedFunc(list, compare) {
+		slices.SortFunc(list, compare)
+	}
+}
+
+// weight is how many bytes the criteria take.
+func (c *Criteria) weight() int64 {
+	n := len(c.Addresses) + len(c.Topics)
+	for _, topics := range c.Topics {
+		n += len(topics)
+	}
+	return int64(512 + 64*n)
+}
+
+// match tells whether a log fits criteria that are prepared, whatever its block.
 func (c *Criteria) match(l *types.Log) bool {
-	q := chain.LogQuery{Addresses: c.Addresses, Topics: c.Topics}
-	return q.Wants(l)
+	if len(c.Topics) > len(l.Topics) || !fits(c.Addresses, l.Address, common.Address.Cmp) {
+		return false
+	}
+	for i, topics := range c.Topics {
+		if !fits(topics, l.Topics[i], common.Hash.Cmp) {
+			return false
+		}
+	}
+	return true
+}
+
+// fits tells whether a sorted list has something, or is empty.
+func fits[T any](list []T, one T, compare func(a, b T) int) bool {
+	if len(list) == 0 {
+		return true
+	}
+	_, found := slices.BinarySearchFunc(list, one, compare)
+	return found
 }
 
 // logs returns the logs that fit, oldest first. They are shared: nobody changes them.
@@ -145,46 +184,81 @@ func (v *view) logs(ctx context.Context, c *Criteria) ([]*types.Log, error) {
 	if err := c.bounded(limits); err != nil {
 		return nil, err
 	}
+	c.prepare()
 	q, err := v.query(c)
 	if err != nil || q.From > q.To {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, limits.RequestTime)
+	found, err := v.search(ctx, c, q.From, q.To, limits.Logs)
+	switch {
+	case errors.Is(err, errMoreLogs):
+		return nil, tooManyLogs(q, found.at, len(found.list))
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, timeOverLogs(found.list, q)
+	}
+	return found.list, err
+}
+
+// foundLogs are those that a search has found, as far as it came.
+type foundLogs struct {
+	list     []*types.Log
+	at       inter.BlockNumber // of the newest of them, or the one that is too many
+	searched inter.BlockNumber // the last one that was looked through
+	bytes    int64
+}
+
+// errMoreLogs says that there are more logs, or bytes of them, than may be told.
+var errMoreLogs = errors.New("more logs than may be told")
+
+// fewBlocks is how many blocks are looked through one by one: to look for each address and topic
+// in the index would take longer.
+const fewBlocks = 16
+
+// search looks for logs that fit prepared criteria.
+func (v *view) search(ctx context.Context, c *Criteria, from, to inter.BlockNumber, most int) (foundLogs, error) {
+	ctx, cancel := context.WithTimeout(ctx, v.service.limits.RequestTime)
 	defer cancel()
-	var list []*types.Log
-	more, at, searched := false, inter.BlockNumber(0), 0
+	var f foundLogs
 	var failed error
-	err = v.Logging(ctx, *q, func(n inter.BlockNumber) bool {
-		b, err := v.logging(n, c, searched < rememberedLogging)
-		if err != nil {
-			failed = err
+	blocks := 0
+	each := func(n inter.BlockNumber) bool {
+		b, err := v.logging(n, c, blocks < rememberedLogging)
+		if err == nil && b != nil {
+			blocks++
+			err = f.add(b, c, most, v.service.limits.LogBytes)
+		}
+		if failed = err; failed != nil {
 			return false
 		}
-		if b == nil {
-			return ctx.Err() == nil
-		}
-		searched++
-		for _, r := range b.Receipts {
-			for _, l := range r.Logs {
-				if !c.match(l) {
-					continue
-				}
-				at = n
-				if more = len(list) >= limits.Logs; more {
-					return false
-				}
-				list = append(list, l)
-			}
-		}
+		f.searched = n
 		return ctx.Err() == nil
-	})
-	if err = errors.Join(err, failed, ctx.Err()); more {
-		return nil, tooManyLogs(q, at, limits.Logs)
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return nil, timeOverLogs(list, q)
+	var err error
+	if to-from < fewBlocks && to <= v.Head().Number {
+		for n := from; n <= to && each(n); n++ {
+			continue
+		}
+	} else {
+		err = v.Logging(ctx, chain.LogQuery{From: from, To: to, Addresses: c.Addresses, Topics: c.Topics}, each)
 	}
-	return list, err
+	return f, errors.Join(err, failed, ctx.Err())
+}
+
+// add adds the logs of a block that fit.
+func (f *foundLogs) add(b *block, c *Criteria, most int, bytes int64) error {
+	for _, r := range b.Receipts {
+		for _, l := range r.Logs {
+			if !c.match(l) {
+				continue
+			}
+			f.at = b.Number
+			if f.bytes += logWeight(l); len(f.list) >= most || f.bytes > bytes {
+				return errMoreLogs
+			}
+			f.list = append(f.list, l)
+		}
+	}
+	return nil
 }
 
 // rememberedLogging is how many blocks of a search are remembered, so that a wide one does not

@@ -43,7 +43,7 @@ func (p *plainly) answer(ctx context.Context, r *serve.PlainRequest, out []byte)
 	if string(r.Type) != "application/json" || len(r.Body) > quickBytes || !under(string(r.Path), p.prefix) || !p.allowed(r.Host) {
 		return nil, "", false
 	}
-	body, taken = p.quick.answer(ctx, r.Body, out, r.Remote)
+	body, taken = p.quick.answer(ctx, r.Client, r.Body, out, r.Remote)
 	if !taken {
 		return nil, "", false
 	}

@@ -105,7 +105,7 @@ func TestConnectionsAreToldToSubscribers(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("nothing is told")
 	}
-	for range 5 * outgoing {
+	for range 10 * keptNews {
 		peers.feed.Send(&p2p.PeerEvent{Type: p2p.PeerEventTypeDrop})
 	}
 }

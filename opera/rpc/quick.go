@@ -19,6 +19,8 @@ import (
 	"github.com/ethereum/go-ethereum/log"
 	"github.com/ethereum/go-ethereum/metrics"
 	"github.com/ethereum/go-ethereum/rpc"
+
+	"tarn/serve"
 )
 
 // quick answers over HTTP what clients ask most, one request in a body, without go-ethereum's
@@ -26,6 +28,7 @@ import (
 // answer is the one that the server would give; all else, errors in a request among it, goes to the
 // server.
 type quick struct {
+	s       *Service
 	server  http.Handler
 	methods map[string]quickMethod
 	bodies  sync.Pool // of *bytes.Buffer, to be used again
@@ -44,7 +47,7 @@ const quickTime = 20 * time.Second
 
 // quick returns the handler of some namespaces, of all if none is named.
 func (s *Service) quick(server http.Handler, names []string) *quick {
-	q := &quick{server: server, methods: map[string]quickMethod{}}
+	q := &quick{s: s, server: server, methods: map[string]quickMethod{}}
 	served := func(name string) bool {
 		return len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return strings.TrimSpace(n) == name })
 	}
@@ -172,10 +175,12 @@ func (q *quick) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer q.bodies.Put(body)
 	_, err := body.ReadFrom(r.Body)
 	if err == nil {
-		if answer, taken := q.answer(r.Context(), body.Bytes(), nil, func() string { return r.RemoteAddr }); taken {
+		client := q.s.client(r.Context())
+		if answer, taken := q.answer(r.Context(), client, body.Bytes(), nil, func() string { return r.RemoteAddr }); taken {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
-			_, _ = w.Write(answer) // who has gone needs none
+			to := &heldWriter{ResponseWriter: w, s: q.s, client: client, body: body.Bytes(), end: func() {}}
+			_, _ = to.Write(answer) // who has gone needs none
 			return
 		}
 	}
@@ -183,8 +188,8 @@ func (q *quick) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q.server.ServeHTTP(w, r)
 }
 
-// answer appends the answer to a body to out. It has not taken a body that is for the server.
-func (q *quick) answer(ctx context.Context, body, out []byte, remote func() string) (answer []byte, taken bool) {
+// answer appends the answer to a client's body to out. It has not taken a body that is for the server.
+func (q *quick) answer(ctx context.Context, client serve.Client, body, out []byte, remote func() string) (answer []byte, taken bool) {
 	of, ok := open(body)
 	method := q.methods[string(of.method)]
 	if !ok || method == nil {
@@ -192,7 +197,7 @@ func (q *quick) answer(ctx context.Context, body, out []byte, remote func() stri
 	}
 	begun := time.Now()
 	out = append(append(append(out, `{"jsonrpc":"2.0","id":`...), of.id...), ',')
-	answer, err, taken := method(ctx, of.params, append(out, `"result":`...))
+	answer, err, taken := q.work(ctx, client, string(of.method), method, of.params, append(out, `"result":`...))
 	switch {
 	case !taken:
 		return nil, false
@@ -202,6 +207,18 @@ func (q *quick) answer(ctx context.Context, body, out []byte, remote func() stri
 	}
 	counted(of.method, err == nil, begun)
 	return append(answer, '}'), true
+}
+
+// work has a method answer, when it is the client's turn if the method is not light.
+func (q *quick) work(ctx context.Context, client serve.Client, name string, method quickMethod, params [][]byte, out []byte) (answer []byte, err error, taken bool) {
+	if !light(name) {
+		end, err := q.s.turn(ctx, client)
+		if err != nil {
+			return nil, err, true
+		}
+		defer end()
+	}
+	return method(ctx, params, out)
 }
 
 func appendResult(out []byte, result any) ([]byte, error) {

@@ -10,6 +10,7 @@ import (
 
 	"tarn/internal/conversation"
 	"tarn/opera/chain"
+	"tarn/serve"
 )
 
 // answered is what a handler makes of a body.
@@ -61,7 +62,7 @@ func TestQuickAnswersAreTheServers(t *testing.T) {
 		if got != want {
 			t.Errorf("%.300s\n  quick   %.900s\n  server  %.900s", body, got, want)
 		}
-		if _, taken := q.answer(t.Context(), []byte(body), nil, func() string { return "" }); taken {
+		if _, taken := q.answer(t.Context(), serve.Client{}, []byte(body), nil, func() string { return "" }); taken {
 			quickly++
 		}
 	}

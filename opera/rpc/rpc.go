@@ -13,8 +13,11 @@
 package rpc
 
 import (
+	"context"
 	"errors"
 	"math/big"
+	"runtime"
+	"sync"
 	"time"
 
 	"github.com/ethereum/go-ethereum/accounts"
@@ -22,11 +25,13 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/event"
 	"github.com/ethereum/go-ethereum/p2p"
+	"github.com/ethereum/go-ethereum/rpc"
 
 	"tarn/opera/chain"
 	"tarn/opera/evm"
 	"tarn/opera/gasprice"
 	"tarn/opera/inter"
+	"tarn/serve"
 )
 
 // Chain is what is read. *chain.Chain is one. Any goroutine calls its methods.
@@ -116,6 +121,8 @@ type Limits struct {
 	Answer int
 	// Logs is how many logs a request may get; 20,000.
 	Logs int
+	// LogBytes is how many bytes these may take in memory, with their texts; 64 MiB.
+	LogBytes int64
 	// UnindexedBlocks is how many blocks may be searched for logs with neither an address
 	// nor a topic; 100.
 	UnindexedBlocks inter.BlockNumber
@@ -126,15 +133,24 @@ type Limits struct {
 	TraceBlocks inter.BlockNumber
 	// Criteria is how many addresses and topics a search may name; 2,000.
 	Criteria int
-	// Filters is how many filters may be installed; 1,000.
+	// Filters is how many filters may be installed; 1,000. Each address has an eighth.
 	Filters int
-	// FilterHeld is how many hashes or logs wait for the client of a filter, which gets an
+	// FilterHeld is how many hashes or logs the client of a filter may get, which gets an
 	// error that says so if there were more; 20,000.
 	FilterHeld int
 	// FilterTime is how long a filter stays that nobody asks for; 5 min.
 	FilterTime time.Duration
-	// Subscriptions is how many there may be, all clients together; 1,000.
+	// Subscriptions is how many there may be, all clients together; 1,000. Each address has an
+	// eighth.
 	Subscriptions int
+	// Memory is how many bytes all that clients send, wait for and are told may take at a time,
+	// requests, answers, filters and subscriptions together; 512 MiB. Each address has a quarter.
+	Memory int64
+	// Executions is how many requests are worked on at once that execute, search or trace; one
+	// for each processor, two at least. Each address has half of them.
+	Executions int
+	// Waiting is how many such requests wait for their turn; 1,024. Each address has a quarter.
+	Waiting int
 	// Trace is how many bytes of JSON a trace may have; 32 MiB.
 	Trace int
 }
@@ -163,6 +179,10 @@ func (l Limits) withDefaults() Limits {
 	set(&l.FilterTime, 5*time.Minute)
 	set(&l.Subscriptions, 1_000)
 	set(&l.Trace, 32<<20)
+	set(&l.LogBytes, 64<<20)
+	set(&l.Memory, 512<<20)
+	set(&l.Executions, max(2, runtime.GOMAXPROCS(0)))
+	set(&l.Waiting, 1024)
 	set(&l.TraceBlocks, 100)
 	return l
 }
@@ -213,10 +233,18 @@ type Service struct {
 	codes    *codes
 	hashers  hashers
 	hub      *hub
+	filters  *installed
 	latest   *latest
 	profiles debugProfiles
 	nonces   locks
+
+	memory, filterPlaces, subscriptions *serve.Shares
+	turns                               *serve.Turns
+	sockets                             sync.Map // of serve.Client, by the name of a connection of WebSocket
 }
+
+// shareOfPlaces is which part of filters, subscriptions and turns a client may have.
+const shareOfPlaces = 8
 
 // New returns a service. Close ends it.
 func New(o Options) *Service {
@@ -236,6 +264,12 @@ func New(o Options) *Service {
 		o.Prices = gasprice.New(gasprice.Options{Chain: o.Chain, Now: o.Now})
 	}
 	s := &Service{options: o, limits: o.Limits.withDefaults(), blocks: newBlockCache(), analyses: evm.NewAnalyses(16 << 20), codes: newCodes(), hashers: newHashers(), profiles: newProfiles()}
+	l := &s.limits
+	s.memory = serve.NewShares(l.Memory, serve.ShareOf(l.Memory))
+	s.filterPlaces = serve.NewShares(int64(l.Filters), int64(max(1, l.Filters/shareOfPlaces)))
+	s.subscriptions = serve.NewShares(int64(l.Subscriptions), int64(max(1, l.Subscriptions/shareOfPlaces)))
+	s.turns = serve.NewTurns(l.Executions, max(1, l.Executions/2), l.Waiting)
+	s.filters = &installed{s: s, filters: map[rpc.ID]*filter{}}
 	s.hub = newHub(s)
 	s.latest = newLatest(o.Chain, s.hub.shown)
 	return s
@@ -253,23 +287,38 @@ func (s *Service) Close() error {
 // after each block, and never waits.
 func (s *Service) Follow() { s.latest.follow() }
 
-// Added tells of transactions that came into the pool. It never waits.
-func (s *Service) Added(txs types.Transactions) { s.hub.added(txs) }
+// Memory is what all that clients send, wait for and are told is counted in.
+func (s *Service) Memory() *serve.Shares { return s.memory }
+
+// client is who asks, by the context of a request.
+func (s *Service) client(ctx context.Context) serve.Client {
+	if of, ok := s.sockets.Load(rpc.PeerInfoFromContext(ctx).RemoteAddr); ok {
+		return of.(serve.Client)
+	}
+	return serve.ClientOf(ctx)
+}
+
+// busy is why a request is not answered now. The code is that of limits in Ethereum's JSON-RPC.
+type busy struct{ error }
+
+func (b *busy) ErrorCode() int { return -32005 }
+func (b *busy) Unwrap() error  { return b.error }
 
 // read gives a request its view: that of the newest block that is whole.
-func read[T any](s *Service, f func(v *view) (T, error)) (T, error) {
+func read[T any](s *Service, f func(v *view) (T, error)) (result T, err error) {
 	of, err := s.latest.take()
 	if err != nil {
 		var none T
 		return none, s.public(err)
 	}
-	v := &view{View: of.View, service: s}
-	result, err := f(v)
-	// An error keeps its code, which a joined one would not.
-	if closed := s.latest.give(of); err == nil {
-		err = closed
-	}
-	return result, s.public(err)
+	// An error keeps its code, which a joined one would not. What panics has no view either.
+	defer func() {
+		if closed := s.latest.give(of); err == nil {
+			err = closed
+		}
+		err = s.public(err)
+	}()
+	return f(&view{View: of.View, service: s})
 }
 
 // noPool is the pool of a node without one.

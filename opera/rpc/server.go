@@ -91,7 +91,8 @@ type WSOptions struct {
 
 // Handler serves HTTP or WebSocket or both at one address.
 type Handler struct {
-	http, ws             http.Handler // nil: not served
+	http                 http.Handler // nil: not served
+	ws                   *sockets     // the same
 	httpPrefix, wsPrefix string
 	servers              []*rpc.Server
 	plain                *plainly // of HTTP
@@ -109,7 +110,7 @@ func (s *Service) Handler(h *HTTPOptions, w *WSOptions) (*Handler, error) {
 			return nil, err
 		}
 		out.servers = append(out.servers, server)
-		q, hosts, z := s.quick(versioned(server), h.APIs), newHosts(h.Hosts), new(zippers)
+		q, hosts, z := s.quick(s.paced(versioned(server), int64(s.limits.Body)), h.APIs), newHosts(h.Hosts), new(zippers)
 		out.http, out.httpPrefix = hosted(hosts, crossing(h.Origins, z.zipped(q))), h.Prefix
 		out.plain = newPlainly(q, hosts, z, h)
 	}
@@ -122,7 +123,8 @@ func (s *Service) Handler(h *HTTPOptions, w *WSOptions) (*Handler, error) {
 			return nil, err
 		}
 		out.servers = append(out.servers, server)
-		out.ws, out.wsPrefix = server.WebsocketHandler(w.Origins), w.Prefix
+		out.ws, out.wsPrefix = s.webSockets(server, w), w.Prefix
+		server.SetHTTPBodyLimit(int(s.limits.Frame)) // its requests come as messages
 	}
 	return out, nil
 }
@@ -140,6 +142,9 @@ func checkPrefix(what, path string) error {
 
 // Close ends connections and what is being answered.
 func (h *Handler) Close() {
+	if h.ws != nil {
+		h.ws.cancel()
+	}
 	for _, s := range h.servers {
 		s.Stop()
 	}

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/ethereum/go-ethereum/rpc"
@@ -29,58 +30,47 @@ func (h *hub) watch() {
 	for {
 		select {
 		case <-ticker.C:
-			h.tellSync()
-		case <-h.done:
+			if h.sync.heard() {
+				h.tellSync()
+			}
+		case <-h.ctx.Done():
 			return
 		}
 	}
 }
 
-// watched tells whether anybody wants to know whether the node is syncing.
-func (h *hub) watched() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for l := range h.live {
-		if l.kind == ofSync {
-			return true
-		}
-	}
-	return false
-}
-
+// tellSync tells whether the node is syncing, if that has changed.
 func (h *hub) tellSync() {
-	if !h.watched() {
-		return
-	}
 	now, err := read(h.s, h.s.syncing)
 	if err != nil {
 		return
 	}
-	var told any = false
 	at, syncing := now.(*syncJSON)
+	if h.syncing.Swap(syncing) == syncing {
+		return
+	}
+	var told any = false
 	if syncing {
 		told = &syncNews{true, syncProgress{
 			CurrentBlock: uint64(at.CurrentBlock), HighestBlock: uint64(at.HighestBlock),
 			PulledStates: uint64(at.PulledStates), KnownStates: uint64(at.KnownStates),
 		}}
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for l := range h.live {
-		if l.kind == ofSync && l.syncing != syncing {
-			l.syncing = syncing
-			l.send(told)
-		}
+	if text, err := json.Marshal(told); err == nil {
+		h.sync.push(news{json.RawMessage(text), int64(len(text))})
 	}
 }
 
 // Syncing tells when the node begins or has ended to sync. go-opera takes the subscription,
 // and never tells anything.
 func (e ethFilters) Syncing(ctx context.Context) (*rpc.Subscription, error) {
-	now, err := read(e.s, e.s.syncing)
-	if err != nil {
-		return nil, err
+	if !e.s.hub.sync.heard() {
+		now, err := read(e.s, e.s.syncing)
+		if err != nil {
+			return nil, err
+		}
+		_, syncing := now.(*syncJSON)
+		e.s.hub.syncing.Store(syncing)
 	}
-	_, syncing := now.(*syncJSON)
-	return e.s.subscribe(ctx, &listener{kind: ofSync, syncing: syncing})
+	return e.s.subscribe(ctx, &hearing{of: e.s.hub.sync, tell: told})
 }

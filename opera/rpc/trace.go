@@ -104,6 +104,7 @@ type tracer struct {
 	room  int // bytes that may still be copied
 	over  bool
 	stop  func()
+	end   func() // the time of the trace
 }
 
 var errTraceSize = errors.New("the trace is too large")
@@ -112,7 +113,9 @@ var errTraceSize = errors.New("the trace is too large")
 // request's time.
 const traceTime = 4
 
-func (s *Service) newTracer(c *TraceConfig, about *tracers.Context, v *view) (*tracer, error) {
+// newTracer returns a tracer, and a context that ends with the time of its trace, which has begun.
+// The caller calls the tracer's end.
+func (s *Service) newTracer(ctx context.Context, c *TraceConfig, about *tracers.Context, v *view) (*tracer, context.Context, error) {
 	if c == nil {
 		c = &TraceConfig{}
 	}
@@ -120,10 +123,11 @@ func (s *Service) newTracer(c *TraceConfig, about *tracers.Context, v *view) (*t
 	if c.Timeout != nil {
 		limit, err := time.ParseDuration(*c.Timeout)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		t.limit = min(limit, traceTime*s.limits.RequestTime)
 	}
+	ctx, cancel := context.WithTimeout(ctx, t.limit)
 	if c.Tracer == nil {
 		config := logger.Config{}
 		if c.Config != nil {
@@ -135,14 +139,20 @@ func (s *Service) newTracer(c *TraceConfig, about *tracers.Context, v *view) (*t
 		l := logger.NewStructLogger(&config)
 		t.Tracer = &tracers.Tracer{Hooks: l.Hooks(), GetResult: l.GetResult, Stop: l.Stop}
 	} else {
-		of, err := tracers.DefaultDirectory.New(*c.Tracer, about, c.TracerConfig, v.Config())
+		of, err := s.newNamed(ctx, *c.Tracer, about, c.TracerConfig, v)
 		if err != nil {
-			return nil, err
+			cancel()
+			return nil, nil, err
 		}
 		t.Tracer = of
 	}
 	t.bound()
-	return t, nil
+	unwatch := t.until(ctx)
+	t.end = func() {
+		unwatch()
+		cancel()
+	}
+	return t, ctx, nil
 }
 
 // bound counts the bytes of input that calls pass, and shows the tracer no input beyond the
@@ -179,7 +189,7 @@ func (t *tracer) result(limit int) (json.RawMessage, error) {
 	if t.over {
 		return nil, errTraceSize
 	}
-	text, err := t.GetResult()
+	text, err := t.GetResult() // the client's code, if it is in JavaScript
 	if err == nil && len(text) > limit {
 		err = errTraceSize
 	}
@@ -277,12 +287,11 @@ func (r *replay) about(index int) *tracers.Context {
 // trace executes the next transaction up to an index with a tracer, and those before
 // without.
 func (r *replay) trace(ctx context.Context, index int, c *TraceConfig) (json.RawMessage, error) {
-	t, err := r.v.service.newTracer(c, r.about(index), r.v)
+	t, ctx, err := r.v.service.newTracer(ctx, c, r.about(index), r.v)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, t.limit)
-	defer cancel()
+	defer t.end()
 	if err := r.run(ctx, index, nil); err != nil {
 		return nil, err
 	}
@@ -343,10 +352,11 @@ func (d debugTraces) TraceCall(ctx context.Context, a TransactionArgs, r *BlockR
 		if err != nil {
 			return nil, err
 		}
-		t, err := d.s.newTracer(&c.TraceConfig, &tracers.Context{BlockNumber: new(big.Int).SetUint64(uint64(on.header.Number))}, v)
+		t, ctx, err := d.s.newTracer(ctx, &c.TraceConfig, &tracers.Context{BlockNumber: new(big.Int).SetUint64(uint64(on.header.Number))}, v)
 		if err != nil {
 			return nil, err
 		}
+		defer t.end()
 		if err := a.checkChain(v); err != nil {
 			return nil, err
 		}
@@ -354,11 +364,10 @@ func (d debugTraces) TraceCall(ctx context.Context, a TransactionArgs, r *BlockR
 		if err != nil {
 			return nil, err
 		}
-		ctx, cancel := context.WithTimeout(ctx, t.limit)
-		defer cancel()
-		ctx, t.stop = context.WithCancel(ctx)
-		defer context.AfterFunc(ctx, func() { t.Stop(errors.New("execution timeout")) })()
-		if _, err := on.run(ctx, m, c.StateOverrides, t.Hooks, t.limit); err != nil && !t.over {
+		within, stop := context.WithCancel(ctx)
+		defer stop()
+		t.stop = stop
+		if _, err := on.run(within, m, c.StateOverrides, t.Hooks, t.limit); err != nil && !t.over {
 			return nil, fmt.Errorf("tracing failed: %w", err)
 		}
 		return t.result(d.s.limits.Trace)

@@ -38,6 +38,12 @@ type account struct {
 	txs     []*entry
 	ready   int  // of txs are pending
 	local   bool // see the package's comment
+	always  bool // local by the options: nothing of it makes room
+	gap     bool // something was queued when it was noted last
+	// balance is what the chain says of it; the first paid transactions follow its nonce without
+	// a gap and cost sum together, which is not above it.
+	balance, sum uint256.Int
+	paid         int
 	// beat is when a transaction of it became pending last, or the first of those that are
 	// queued was. It ends when the last queued transaction leaves, not before: that of a
 	// replaced pending one counts for what is queued later (as in go-opera's beats, which
@@ -46,6 +52,36 @@ type account struct {
 }
 
 func (a *account) queued() int { return len(a.txs) - a.ready }
+
+// idle is how many transactions cost their sender nothing: with those before them they cannot be
+// executed, because of a gap or for want of money.
+func (a *account) idle() int { return len(a.txs) - a.paid }
+
+// pay finds how many transactions can be executed one after another, from those on that were
+// found before.
+func (a *account) pay() {
+	for a.paid < len(a.txs) && a.executable(a.txs[a.paid]) {
+		a.sum.Add(&a.sum, &a.txs[a.paid].cost)
+		a.paid++
+	}
+}
+
+// unpay has all transactions from a place on looked at anew.
+func (a *account) unpay(at int) {
+	if at < a.paid {
+		a.paid = 0
+		a.sum.Clear()
+	}
+}
+
+// executable tells whether a transaction can be executed after those that are paid.
+func (a *account) executable(e *entry) bool {
+	if e.nonce() != a.nonce+uint64(a.paid) {
+		return false
+	}
+	sum, overflow := new(uint256.Int).AddOverflow(&a.sum, &e.cost)
+	return !overflow && !a.balance.Lt(sum)
+}
 
 // next is the nonce after the pending transactions.
 func (a *account) next() uint64 { return a.nonce + uint64(a.ready) }
@@ -75,7 +111,8 @@ func transactions(list []*entry) types.Transactions {
 func (p *Pool) account(sender common.Address, nonce uint64) *account {
 	a := p.accounts[sender]
 	if a == nil {
-		a = &account{address: sender, nonce: nonce, local: p.isLocal(sender)}
+		_, always := p.local.always[sender]
+		a = &account{address: sender, nonce: nonce, local: p.isLocal(sender), always: always}
 		p.accounts[sender] = a
 	}
 	return a
@@ -99,12 +136,12 @@ func (p *Pool) adopt(a *account) {
 		return
 	}
 	a.local = true
+	p.local.ready += a.ready
 	for _, e := range a.txs {
 		if !e.local {
+			p.forget(e)
 			e.local = true
-			p.local.count++
-			p.local.bytes += e.tx.Size()
-			p.prices.remove(e)
+			p.know(e)
 		}
 	}
 	p.noted(a)
@@ -119,12 +156,15 @@ func (p *Pool) noted(a *account) {
 			delete(in, a)
 		}
 	}
-	switch _, had := p.gapped[a]; {
+	switch {
 	case a.queued() > 0 && a.beat.IsZero():
 		a.beat = p.o.Now()
-	case a.queued() == 0 && had:
+	case a.queued() == 0 && a.gap:
 		a.beat = time.Time{}
 	}
+	a.gap = a.queued() > 0
+	a.pay()
+	mark(p.idle, !a.always && a.idle() > 0)
 	mark(p.long, !a.local && uint64(a.ready) > p.o.Limits.AccountSlots)
 	mark(p.gapped, !a.local && a.queued() > 0)
 	if len(a.txs) == 0 {
@@ -135,6 +175,9 @@ func (p *Pool) noted(a *account) {
 // setReady says how many of an account's transactions are pending.
 func (p *Pool) setReady(a *account, n int) {
 	p.ready += n - a.ready
+	if a.local {
+		p.local.ready += n - a.ready
+	}
 	a.ready = n
 }
 
@@ -147,11 +190,11 @@ func (p *Pool) put(a *account, at int, e *entry) {
 // know adds a transaction to what is found by hash and by price.
 func (p *Pool) know(e *entry) {
 	p.all[e.tx.Hash()] = e
-	p.slots += e.slots
 	if e.local {
 		p.local.count++
 		p.local.bytes += e.tx.Size()
 	} else {
+		p.slots += e.slots
 		p.prices.put(e)
 	}
 }
@@ -159,11 +202,11 @@ func (p *Pool) know(e *entry) {
 // forget is the opposite of know.
 func (p *Pool) forget(e *entry) {
 	delete(p.all, e.tx.Hash())
-	p.slots -= e.slots
 	if e.local {
 		p.local.count--
 		p.local.bytes -= e.tx.Size()
 	} else {
+		p.slots -= e.slots
 		p.prices.remove(e)
 	}
 }
@@ -177,6 +220,7 @@ func (p *Pool) cut(a *account, from, to int) {
 	if from < a.ready {
 		p.setReady(a, from)
 	}
+	a.unpay(from)
 	a.txs = slices.Delete(a.txs, from, to)
 }
 

@@ -148,9 +148,9 @@ func (p *Pool) insert(tx *types.Transaction, from common.Address, local bool) (e
 	if p.all[tx.Hash()] != nil {
 		return nil, none, ErrAlreadyKnown
 	}
-	e, nonce, err := p.check(tx, from, local || p.isLocal(from))
+	e, at, err := p.check(tx, from, local || p.isLocal(from))
 	if err == nil {
-		err = p.makeRoom(e)
+		err = p.makeRoom(e, at)
 	}
 	if err != nil {
 		return nil, none, err
@@ -161,37 +161,15 @@ func (p *Pool) insert(tx *types.Transaction, from common.Address, local bool) (e
 			return e, replaced, err
 		}
 	}
-	a := p.account(from, nonce)
-	at, _ := a.find(tx.Nonce())
-	p.put(a, at, e)
+	a := p.account(from, at.nonce)
+	a.balance = at.balance
+	place, _ := a.find(tx.Nonce())
+	p.put(a, place, e)
 	if local {
 		p.adopt(a)
 	}
 	p.noted(a)
 	return e, none, nil
-}
-
-// makeRoom removes cheaper transactions for one that does not fit.
-func (p *Pool) makeRoom(e *entry) error {
-	l := &p.o.Limits
-	if e.local && (p.local.count >= l.Locals || p.local.bytes+e.tx.Size() > l.LocalBytes) {
-		return ErrOverflow
-	}
-	lacking := p.slots + e.slots - int(l.GlobalSlots+l.GlobalQueue)
-	if lacking <= 0 {
-		return nil
-	}
-	if !e.local && p.prices.underpriced(e) {
-		return ErrUnderpriced
-	}
-	cheapest, ok := p.prices.discard(lacking, e.local)
-	if !ok {
-		return ErrOverflow
-	}
-	for _, c := range cheapest {
-		p.drop(c)
-	}
-	return nil
 }
 
 // replace puts a transaction in the place of one that offers less. The account of a
@@ -202,6 +180,7 @@ func (p *Pool) replace(a *account, at int, e *entry, local bool) (place, error) 
 		return none, ErrReplaceUnderpriced
 	}
 	p.forget(old)
+	a.unpay(at)
 	a.txs[at] = e
 	p.know(e)
 	if at < a.ready {
@@ -212,6 +191,7 @@ func (p *Pool) replace(a *account, at int, e *entry, local bool) (place, error) 
 	if local {
 		p.adopt(a)
 	}
+	p.noted(a)
 	return queuedOne, nil
 }
 
@@ -238,7 +218,7 @@ func (p *Pool) still(news []*entry) types.Transactions {
 	return transactions(news)
 }
 
-// truncate removes what is pending and queued beyond the limits of all accounts.
+// truncate removes what is pending and queued beyond the limits of all accounts that are not local.
 func (p *Pool) truncate() {
 	p.truncatePending()
 	p.truncateQueue()
@@ -248,7 +228,8 @@ func (p *Pool) truncate() {
 // until there are few enough, or nobody has more than what an account keeps in any case.
 func (p *Pool) truncatePending() {
 	l := &p.o.Limits
-	if p.ready <= int(l.GlobalSlots) || len(p.long) == 0 {
+	remote := func() int { return p.ready - p.local.ready }
+	if remote() <= int(l.GlobalSlots) || len(p.long) == 0 {
 		return
 	}
 	long := sorted(p.long, func(a, b *account) int { return cmp.Compare(b.ready, a.ready) })
@@ -257,7 +238,7 @@ func (p *Pool) truncatePending() {
 		if n+1 < len(long) {
 			floor = long[n+1].ready
 		}
-		for p.ready > int(l.GlobalSlots) && long[n].ready > floor {
+		for remote() > int(l.GlobalSlots) && long[n].ready > floor {
 			for _, a := range long[:n+1] {
 				p.cutPending(a)
 			}
@@ -274,8 +255,11 @@ func (p *Pool) cutPending(a *account) { p.cut(a, a.ready-1, a.ready) }
 // truncateQueue takes the last queued transactions of those whose account has become active
 // last, until there are few enough.
 func (p *Pool) truncateQueue() {
-	over := len(p.all) - p.ready - int(p.o.Limits.GlobalQueue)
-	if over <= 0 || len(p.gapped) == 0 {
+	over := -int(p.o.Limits.GlobalQueue)
+	for a := range p.gapped {
+		over += a.queued()
+	}
+	if over <= 0 {
 		return
 	}
 	for _, a := range sorted(p.gapped, func(a, b *account) int { return b.beat.Compare(a.beat) }) {

@@ -61,30 +61,36 @@ func (p *Pool) checkPrice(tx *types.Transaction, local bool) error {
 	return nil
 }
 
-// check looks at a transaction in go-opera's order, and returns it with the nonce of its
-// sender.
-func (p *Pool) check(tx *types.Transaction, from common.Address, local bool) (*entry, uint64, error) {
+// standing is what the chain says of an account.
+type standing struct {
+	nonce   uint64
+	balance uint256.Int
+}
+
+// check looks at a transaction in go-opera's order, and returns it with what the chain says of
+// its sender.
+func (p *Pool) check(tx *types.Transaction, from common.Address, local bool) (*entry, standing, error) {
 	if err := p.head.checkForm(tx); err != nil {
-		return nil, 0, err
+		return nil, standing{}, err
 	}
 	if err := p.checkPrice(tx, local); err != nil {
-		return nil, 0, err
+		return nil, standing{}, err
 	}
 	nonce, balance, err := p.head.Account(from)
 	if err != nil {
-		return nil, 0, err
+		return nil, standing{}, err
 	}
 	if nonce > tx.Nonce() {
-		return nil, 0, ErrNonceTooLow
+		return nil, standing{}, ErrNonceTooLow
 	}
 	cost, overflow := uint256.FromBig(tx.Cost())
 	if overflow || balance.Lt(cost) {
-		return nil, 0, ErrInsufficientFunds
+		return nil, standing{}, ErrInsufficientFunds
 	}
 	if tx.Gas() < inter.IntrinsicGas(tx.Data(), tx.AccessList(), tx.To() == nil) {
-		return nil, 0, ErrIntrinsicGas
+		return nil, standing{}, ErrIntrinsicGas
 	}
-	return &entry{tx: tx, from: from, cost: *cost, slots: int((tx.Size() + slotBytes - 1) / slotBytes), local: local}, nonce, nil
+	return &entry{tx: tx, from: from, cost: *cost, slots: int((tx.Size() + slotBytes - 1) / slotBytes), local: local}, standing{nonce, balance}, nil
 }
 
 // replaces tells whether one transaction offers enough more than another to take its place.

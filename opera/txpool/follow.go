@@ -92,7 +92,8 @@ func (p *Pool) bring(a *account, nonce uint64, balance *uint256.Int) (promoted [
 		p.cut(a, 0, old)
 		p.setReady(a, ready)
 	}
-	a.nonce = nonce
+	a.nonce, a.balance = nonce, *balance
+	a.unpay(0)
 	p.cutUnpayable(a, a.ready, balance)
 	p.noted(a)
 	if a.queued() > 0 {
@@ -118,8 +119,12 @@ func (p *Pool) cutUnpayable(a *account, from int, balance *uint256.Int) {
 func (p *Pool) evict() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for a := range p.gapped {
-		if p.o.Now().Sub(a.beat) > p.o.Limits.Lifetime {
+	for a := range p.idle {
+		lifetime := p.o.Limits.Lifetime
+		if a.local {
+			lifetime = p.o.Limits.LocalLifetime
+		}
+		if a.queued() > 0 && p.o.Now().Sub(a.beat) > lifetime {
 			p.cut(a, a.ready, len(a.txs))
 			p.noted(a)
 		}

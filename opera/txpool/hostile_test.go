@@ -3,9 +3,11 @@ package txpool
 import (
 	"errors"
 	"flag"
+	"os"
 	"testing"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
@@ -92,7 +94,7 @@ func TestFloodsOfPeersStayWithinTheLimits(t *testing.T) {
 	}
 }
 
-// Clients push the transactions of peers out, and come to an end themselves.
+// Clients come to an end, and take peers no room.
 func TestAFloodOfClientsEnds(t *testing.T) {
 	p := newWorld().pool(t, Options{Limits: Limits{Locals: 2000}})
 	hurl(p, func(yield func(offer) bool) {
@@ -112,18 +114,133 @@ func TestAFloodOfClientsEnds(t *testing.T) {
 			refused++
 		}
 	}
-	if n, _ := held(p); n != 2000 || refused != 100 {
+	if n, _ := held(p); n != 1536+2000 || refused != 100 {
 		t.Errorf("%d wait, %d were refused", n, refused)
 	}
-	if err := p.AddRemotes([]*types.Transaction{offer{from: 1, fee: 5000}.tx()})[0]; !errors.Is(err, ErrOverflow) {
-		t.Errorf("a peer's transaction in a pool of clients': %v", err)
+	if err := p.AddRemotes([]*types.Transaction{offer{from: 20_000, fee: 5000}.tx()})[0]; err != nil {
+		t.Errorf("a peer's transaction beside a pool of clients': %v", err)
+	}
+}
+
+// Accounts that can pay for one transaction fill the room of clients, behind a nonce that is
+// missing or with more than they have. Others' transactions that can be executed take the place of
+// theirs, the attackers' own places are even, and peers have all of their room.
+func TestWhatCostsNothingYieldsToWhatCanBeExecuted(t *testing.T) {
+	for name, first := range map[string]uint64{"a gap": 1, "no money": 0} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld()
+			const locals, poor = 1000, 3
+			for i := range poor {
+				w.accounts[who(1+i)] = state{balance: 21000 * 20}
+			}
+			journal := journalIn(t)
+			o := Options{Limits: Limits{Locals: locals}, Journal: journal}
+			p := w.pool(t, o)
+			fill := func(from int) (taken int) {
+				for i := range uint64(2 * locals) {
+					err := p.Add(offer{from: from, nonce: first + i, fee: 20}.tx())
+					if err == nil {
+						taken++
+					} else if !errors.Is(err, ErrOverflow) {
+						t.Fatal(err)
+					}
+				}
+				return taken
+			}
+			if n := fill(1); n != locals {
+				t.Errorf("while there is room %d are taken", n)
+			}
+			fill(2)
+			fill(3)
+			for i := range poor {
+				if a := p.accounts[who(1+i)]; a == nil || len(a.txs) < locals/poor-1 {
+					t.Errorf("account %d of the attackers has no even part", i)
+				}
+			}
+			honest := func(p *Pool) {
+				t.Helper()
+				for i := range locals / 2 {
+					if err := p.Add(offer{from: 100 + i, fee: 20}.tx()); err != nil && !errors.Is(err, ErrAlreadyKnown) {
+						t.Fatalf("honest client %d: %v", i, err)
+					}
+				}
+				errs := p.AddRemotes([]*types.Transaction{offer{from: 5000, fee: 20}.tx(), offer{from: 5000, nonce: 1, fee: 20}.tx()})
+				if err := errors.Join(errs...); err != nil && !errors.Is(err, ErrAlreadyKnown) {
+					t.Errorf("a peer's transactions: %v", err)
+				}
+				if n, _ := held(p); n > locals+2 {
+					t.Errorf("%d wait", n)
+				}
+				if err := sound(p); err != nil {
+					t.Error(err)
+				}
+			}
+			honest(p)
+			o.Journal = journal + ".again"
+			if err := os.Rename(journal, o.Journal); err != nil {
+				t.Fatal(err)
+			}
+			later := newWorld()
+			later.accounts = w.accounts
+			honest(later.pool(t, o))
+		})
+	}
+}
+
+// Peers fill the pool with what they cannot pay, at high prices. What can be executed has room.
+func TestWhatPeersCannotPayYieldsToWhatCanBeExecuted(t *testing.T) {
+	w := newWorld()
+	const poor = 200
+	for i := range poor {
+		w.accounts[who(1+i)] = state{balance: 21000 * 5000}
+	}
+	p := w.pool(t, Options{})
+	hurl(p, func(yield func(offer) bool) {
+		for i := range poor * 16 {
+			if !yield(offer{from: 1 + i/16, nonce: uint64(i % 16), fee: 5000}) {
+				return
+			}
+		}
+	})
+	refused := 0
+	for i := range 1000 {
+		if p.AddRemotes([]*types.Transaction{offer{from: 1000 + i, fee: 20}.tx()})[0] != nil {
+			refused++
+		}
+	}
+	if refused != 0 {
+		t.Errorf("%d of 1000 transactions that can be executed are refused", refused)
 	}
 	if err := sound(p); err != nil {
 		t.Error(err)
 	}
 }
 
-// What is queued for too long goes, unless it is local.
+// What a client has queued and never made executable goes after a day, and not before.
+func TestQueuedTransactionsOfClientsExpire(t *testing.T) {
+	w := newWorld()
+	p := w.pool(t, Options{Locals: []common.Address{who(9)}})
+	for _, from := range []int{1, 9} {
+		if err := p.Add(offer{from: from, nonce: 1, fee: 20}.tx()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		passed time.Duration
+		want   int
+	}{{23 * time.Hour, 2}, {25 * time.Hour, 1}} {
+		w.now = time.Unix(1e9, 0).Add(c.passed)
+		p.evict()
+		if _, queued := p.Stats(); queued != c.want {
+			t.Errorf("%d are queued after %v", queued, c.passed)
+		}
+	}
+	if _, queued := p.ContentFrom(who(9)); len(queued) != 1 {
+		t.Error("what an account has that is local by the options is gone")
+	}
+}
+
+// What is queued for too long goes; what is local has longer.
 func TestQueuedTransactionsAgeAndLocalOnesDoNot(t *testing.T) {
 	w := newWorld()
 	p := w.pool(t, Options{})

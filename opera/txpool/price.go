@@ -115,8 +115,8 @@ func (p *prices) underpriced(e *entry) bool {
 }
 
 // discard takes out the cheapest for as many slots. If there are not so many it takes out
-// nothing, or with force all.
-func (p *prices) discard(slots int, force bool) (cheapest []*entry, ok bool) {
+// nothing.
+func (p *prices) discard(slots int) (cheapest []*entry, ok bool) {
 	for slots > 0 {
 		if p.urgent.Len() > share*p.floating.Len() {
 			heap.Push(&p.floating, heap.Pop(&p.urgent))
@@ -129,7 +129,7 @@ func (p *prices) discard(slots int, force bool) (cheapest []*entry, ok bool) {
 		cheapest = append(cheapest, e)
 		slots -= e.slots
 	}
-	if slots > 0 && !force {
+	if slots > 0 {
 		for _, e := range cheapest {
 			heap.Push(&p.urgent, e)
 		}

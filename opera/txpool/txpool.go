@@ -10,7 +10,9 @@
 //
 // The transactions of an account that follow its nonce without a gap are pending, those
 // after a gap are queued. An account is local once a client of this node has sent one of
-// its transactions: neither limits nor prices of others push these out.
+// its transactions: neither limits nor prices of peers' transactions push these out, nor these
+// those. The transactions of an account that can be executed one after another with what it has
+// are paid; the others are idle, because they cost nobody anything.
 //
 // # Invariants
 //
@@ -20,6 +22,8 @@
 //     transactions begin at the account's nonce and have no gap.
 //  3. Nobody's transactions take memory without a bound: those that are not local by
 //     slots, local ones by number and bytes.
+//  4. Where there is no room, idle transactions make it for those that can be executed:
+//     the account that has most of them first, the highest nonces first.
 package txpool
 
 import (
@@ -49,11 +53,12 @@ type Limits struct {
 	AccountQueue uint64 // queued transactions of an account; 32
 	GlobalQueue  uint64 // queued transactions of all accounts; 256
 	// Lifetime is how long queued transactions stay without one of the account becoming
-	// pending; 3 h.
-	Lifetime time.Duration
+	// pending; 3 h. LocalLifetime is the same for local ones; 24 h. go-opera has no bound there.
+	Lifetime, LocalLifetime time.Duration
 	// Locals is how many local transactions may wait before no more are taken, and how many
 	// accounts are remembered as local; 16384. go-opera has no bound. What waits of an account
-	// that becomes local may come on top.
+	// that becomes local may come on top. When there is no room, what can be executed takes the
+	// place of what cannot.
 	Locals int
 	// LocalBytes is the same for the bytes of local transactions; 64 MiB.
 	LocalBytes uint64
@@ -67,6 +72,9 @@ func (l *Limits) fill() {
 	}
 	if l.Lifetime < 1 {
 		l.Lifetime = 3 * time.Hour
+	}
+	if l.LocalLifetime < 1 {
+		l.LocalLifetime = 24 * time.Hour
 	}
 	if l.Locals < 1 {
 		l.Locals = 16384
@@ -133,12 +141,14 @@ type Pool struct {
 	accounts map[common.Address]*account
 	long     map[*account]struct{} // not local, with more pending ones than AccountSlots
 	gapped   map[*account]struct{} // not local, with queued ones
+	idle     map[*account]struct{} // with some that cannot be executed, and not local by the options
 	ready    int                   // pending transactions
-	slots    int                   // of all
+	slots    int                   // of all that are not local
 	local    struct {
 		always map[common.Address]struct{} // those of the options
 		known  lru.BasicLRU[common.Address, struct{}]
 		count  int // transactions
+		ready  int // pending ones of local accounts
 		bytes  uint64
 	}
 	prices prices
@@ -154,7 +164,7 @@ func New(o Options) (*Pool, error) {
 	o.fill()
 	p := &Pool{
 		o: o, workers: make(chan struct{}, workers()), moved: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
-		all: map[common.Hash]*entry{}, accounts: map[common.Address]*account{}, long: map[*account]struct{}{}, gapped: map[*account]struct{}{},
+		all: map[common.Hash]*entry{}, accounts: map[common.Address]*account{}, long: map[*account]struct{}{}, gapped: map[*account]struct{}{}, idle: map[*account]struct{}{},
 		listeners: map[int]func(types.Transactions){},
 	}
 	p.local.always = map[common.Address]struct{}{}

@@ -134,7 +134,7 @@ func (w *world) pool(t *testing.T, o Options) *Pool {
 func sound(p *Pool) error {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	seen, ready, slots, local, bytes := 0, 0, 0, 0, uint64(0)
+	seen, ready, localReady, slots, local, bytes := 0, 0, 0, 0, 0, uint64(0)
 	for sender, a := range p.accounts {
 		if len(a.txs) == 0 || a.address != sender || a.ready > a.contiguous() {
 			return fmt.Errorf("account %v: %d transactions, %d pending, %d without a gap", sender, len(a.txs), a.ready, a.contiguous())
@@ -155,15 +155,27 @@ func sound(p *Pool) error {
 			if e.local != (e.in == nil) || e.in != nil && e.in.list[e.index] != e {
 				return fmt.Errorf("account %v: transaction %d is local: %v, its place %v", sender, i, e.local, e.index)
 			}
-			if slots += e.slots; e.local {
+			if e.local {
 				local++
 				bytes += e.tx.Size()
+			} else {
+				slots += e.slots
 			}
+		}
+		paid, sum := 0, new(uint256.Int)
+		for paid < len(a.txs) && a.txs[paid].nonce() == a.nonce+uint64(paid) && !a.balance.Lt(sum.Add(sum, &a.txs[paid].cost)) {
+			paid++
+		}
+		if _, ok := p.idle[a]; a.paid != paid || ok != (!a.always && paid < len(a.txs)) {
+			return fmt.Errorf("account %v: %d of %d transactions are paid, known are %d; idle is %v", sender, paid, len(a.txs), a.paid, ok)
+		}
+		if a.local {
+			localReady += a.ready
 		}
 		seen += len(a.txs)
 		ready += a.ready
 	}
-	if seen != len(p.all) || ready != p.ready || slots != p.slots || local != p.local.count || bytes != p.local.bytes {
+	if seen != len(p.all) || ready != p.ready || localReady != p.local.ready || slots != p.slots || local != p.local.count || bytes != p.local.bytes {
 		return fmt.Errorf("counted %d transactions, %d pending, %d slots, %d local, %d bytes; known %d, %d, %d, %d, %d",
 			seen, ready, slots, local, bytes, len(p.all), p.ready, p.slots, p.local.count, p.local.bytes)
 	}

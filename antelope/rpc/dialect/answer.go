@@ -148,12 +148,13 @@ func (l *listener) call(w http.ResponseWriter, r *http.Request, e *Endpoint, bod
 		s.opt.Answered(Answered{Target: r.RequestURI, Status: status, Bytes: len(answer), Took: time.Since(begin)})
 	}
 	busy := new(serve.Busy)
-	if err := s.edge.Take(int64(len(answer))); errors.As(err, &busy) {
+	of := serve.ClientOf(r.Context())
+	if err := s.edge.Take(of, int64(len(answer))); errors.As(err, &busy) {
 		w.Header()["Content-Type"] = jsonType
 		l.refuse(w, TooManyBytes, busy.Bytes)
 	} else {
 		l.write(w, status, answer)
-		s.edge.Give(int64(len(answer)))
+		s.edge.Give(of, int64(len(answer)))
 	}
 	s.release(answer)
 }
@@ -162,11 +163,18 @@ func (l *listener) call(w http.ResponseWriter, r *http.Request, e *Endpoint, bod
 // besides are in flight. ok is false if the client was gone before.
 func (s *Server) handle(e *Endpoint, from *http.Request, r *Request) (status int, answer []byte, ok bool) {
 	defer func() {
-		s.edge.Give(r.taken)
+		s.edge.Give(serve.ClientOf(r.Context), r.taken)
 		if err := from.Body.Close(); err != nil {
 			s.opt.Log.Debug("close the body of a request", "error", err)
 		}
 	}()
+	if len(r.Body) > largeBody && !e.Waits {
+		end, err := s.large.Take(r.Context, serve.ClientOf(r.Context))
+		if err != nil {
+			return 0, nil, false
+		}
+		defer end()
+	}
 	if !e.Waits {
 		end, ok := s.edge.Turn(r.Context)
 		if !ok {

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"log/slog"
 	"math"
+	"runtime"
 	"sync"
 	"time"
 
@@ -43,7 +44,7 @@ func (r *Request) Take(bytes int64) error {
 	if r.server == nil {
 		return nil
 	}
-	if err := r.server.edge.Take(bytes); err != nil {
+	if err := r.server.edge.Take(serve.ClientOf(r.Context), bytes); err != nil {
 		return err
 	}
 	r.taken += bytes
@@ -91,6 +92,8 @@ type Options struct {
 	MaxBytesInFlight int64 // bodies, also while they are read, what they become, and answers; below 0 is no limit
 	MaxConnections   int   // that get an answer; below 0 is as many as are taken at all
 
+	Trusted serve.Trusted // whose addresses have no share of their own; nil is this machine's
+
 	AnyHost bool     // take every Host header
 	Hosts   []string // names that a Host header may have besides the addresses
 	NoReuse bool     // close connections after one answer
@@ -123,12 +126,20 @@ type Answered struct {
 type Server struct {
 	opt       Options
 	edge      *serve.Server
+	large     *serve.Turns // of requests with large bodies
 	faults    Faults
 	endpoints map[string]*Endpoint
 	hosts     map[string]bool
 	buffers   sync.Pool // of *[]byte, for answers
 	bodies    sync.Pool // of *[]byte of firstRead, for what requests say
 }
+
+// A large body becomes up to eighty times its bytes in memory, of which garbage stays as much again
+// until it is collected: as many as there are processors are worked on at once.
+const (
+	largeBody  = 64 << 10
+	largeWaits = 16 << 10 // connections there are at most
+)
 
 // New returns a server without endpoints.
 func New(o Options, faults Faults) *Server {
@@ -138,9 +149,10 @@ func New(o Options, faults Faults) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{opt: o, faults: faults, endpoints: map[string]*Endpoint{}, hosts: map[string]bool{}, edge: serve.New(serve.Options{
+	procs := runtime.GOMAXPROCS(0)
+	s := &Server{opt: o, faults: faults, large: serve.NewTurns(procs, max(1, procs/2), largeWaits), endpoints: map[string]*Endpoint{}, hosts: map[string]bool{}, edge: serve.New(serve.Options{
 		MaxBytesInFlight: o.MaxBytesInFlight, MaxConnections: o.MaxConnections, NoReuse: o.NoReuse,
-		HeaderTimeout: o.HeaderTimeout, BodyTimeout: o.BodyTimeout, IdleTimeout: o.IdleTimeout, Log: o.Log,
+		Trusted: o.Trusted, HeaderTimeout: o.HeaderTimeout, BodyTimeout: o.BodyTimeout, IdleTimeout: o.IdleTimeout, Log: o.Log,
 	})}
 	for _, h := range o.Hosts {
 		host, _ := SplitHostPort(h)

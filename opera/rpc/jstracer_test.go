@@ -1,0 +1,114 @@
+package rpc
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/eth/tracers"
+)
+
+// A tracer's program ends with its time, wherever it loops, and what it reads is given back.
+func TestProgramsOfTracersEndWithTheirTime(t *testing.T) {
+	w := newWorld(t, recordedEvents, Options{Limits: Limits{RequestTime: 200 * time.Millisecond}})
+	c, at := dial(t, w), contractOf(t, w)
+	const fine = `fault: function(){}, result: function(){ return 1 }`
+	for name, program := range map[string]string{
+		"the program":  `(function(){ for(;;); })()`,
+		"setup":        `{setup: function(){ for(;;); }, ` + fine + `}`,
+		"step":         `{step: function(){ for(;;); }, ` + fine + `}`,
+		"result":       `{fault: function(){}, result: function(){ for(;;); }}`,
+		"a getter":     `{get step(){ for(;;); }, ` + fine + `}`,
+		"its own text": `{fault: function(){}, result: function(){ return {toJSON: function(){ for(;;); }} }}`,
+	} {
+		begin := time.Now()
+		var any json.RawMessage
+		err := c.Call(&any, "debug_traceCall", deed(at, doCount), "latest", object{"tracer": program, "timeout": "200ms"})
+		if err == nil || time.Since(begin) > 5*time.Second {
+			t.Errorf("a loop in %s: %s, %v after %v", name, any, err, time.Since(begin))
+		}
+	}
+	until(t, "all turns are given back", func() bool {
+		end, err := w.service.turns.Take(t.Context(), w.service.client(t.Context()))
+		if err == nil {
+			end()
+		}
+		w.service.latest.mu.Lock()
+		defer w.service.latest.mu.Unlock()
+		return err == nil && w.service.latest.shown.users == 1
+	})
+}
+
+// alone makes a tracer as go-ethereum's package does.
+func alone(program string, config json.RawMessage, v *view) (t *tracers.Tracer, err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("panic")
+		}
+	}()
+	return tracers.DefaultDirectory.New(program, new(tracers.Context), config, v.Config())
+}
+
+// Tracers in JavaScript do what go-ethereum's package does with them alone.
+func TestProgramsOfTracersAreRunAsTheyAre(t *testing.T) {
+	w := newWorld(t, recordedEvents, Options{})
+	if _, err := read(w.service, func(v *view) (any, error) {
+		for _, program := range []string{
+			`{`, `1`, `{}`, `undefined`, `nothing.there`, `{fault: function(){}}`, `{result: function(){ return 1 }}`, `}) (`, `1), (2`,
+			`{enter: function(){}, fault: function(){}, result: function(){}}`, `{setup: function(c){ throw "no " + c }, fault: function(){}, result: function(){}}`,
+			`{setup: function(c){ this.c = JSON.parse(c) }, fault: function(){}, result: function(){ return this.c }}`,
+			`{n: 0, get k(){ return 5 }, fault: function(){}, result: function(c){ this.n++; return [this.n, this.k, typeof c, typeof this.result, arguments.length] }}`,
+			`(function(){ var hidden = 7; return {fault: function(){}, result: function(){ return hidden }} })()`,
+			`{fault: function(){}, result: function(){ throw new Error("at the end") }}`,
+			`"use strict", {fault: function(){}, result: function(){ return this === undefined }}`,
+		} {
+			config := json.RawMessage(`{"a":[1,"\"x"]}`)
+			made := func(of *tracers.Tracer, err error) (string, string) {
+				if err != nil {
+					return "", err.Error()
+				}
+				text, err := of.GetResult()
+				if err != nil {
+					return "", err.Error()
+				}
+				return string(text), ""
+			}
+			got, failed := made(w.service.newNamed(t.Context(), program, new(tracers.Context), config, v))
+			want, fails := made(alone(program, config, v))
+			if fails == "panic" {
+				fails = failed
+			}
+			// Where in a program something is wrong is told otherwise.
+			first := func(text string) string { before, _, _ := strings.Cut(text, " at "); return before }
+			if got != want || first(failed) != first(fails) {
+				t.Errorf("%s\n  here    %s %q\n  without %s %q", program, got, failed, want, fails)
+			}
+		}
+		return nil, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	c, at := dial(t, w), contractOf(t, w)
+	var direct, steps json.RawMessage
+	if err := c.Call(&direct, "debug_traceCall", deed(at, doCount), "latest", object{"tracer": `{n:0, step: function(l, db){ this.n++; this.last = l.op.toString(); this.e = db.exists(l.contract.getAddress()) }, fault: function(){}, enter: function(f){ this.f = f.getType() }, exit: function(r){ this.g = r.getGasUsed() }, result: function(ctx, db){ return {n: this.n, last: this.last, e: this.e, type: ctx.type, used: ctx.gasUsed > 0} }}`}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Call(&steps, "debug_traceCall", deed(at, doCount), "latest", object{"tracer": `{n:0, step: function(){ this.n++ }, fault: function(){}, result: function(){ return this.n }}`}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(direct), `"n":`+string(steps)+`,`) || !strings.Contains(string(direct), `"e":true`) || !strings.Contains(string(direct), `"used":true`) || string(steps) == "0" {
+		t.Errorf("%s, %s", direct, steps)
+	}
+	fails(t, c.Call(&direct, "debug_traceCall", deed(at, doCount), "latest", object{"tracer": strings.Repeat("(", scriptBytes+1)}), "the limit is")
+	begin := time.Now()
+	for _, text := range []string{strings.Repeat("(", scriptBytes), strings.Repeat("(", scriptMarks), "function(){" + strings.Repeat("a:", scriptMarks-10) + "}", strings.Repeat("a+", scriptBytes/2)} {
+		if err := c.Call(&direct, "debug_traceCall", deed(at, doCount), "latest", object{"tracer": text}); err == nil {
+			t.Error("what is no program is run")
+		}
+	}
+	if took := time.Since(begin); took > 30*time.Second {
+		t.Errorf("to read programs takes %v", took)
+	}
+}

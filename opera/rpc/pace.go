@@ -1,0 +1,172 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/ethereum/go-ethereum/rpc"
+
+	"tarn/serve"
+)
+
+// light are the methods that are answered at once, whatever else is worked on: each reads a few
+// rows, or what is in memory. All others, and requests in batches, execute, search or tell much,
+// and wait for their turn.
+func light(method string) bool {
+	space, name, _ := strings.Cut(method, "_")
+	switch space {
+	case "net", "web3", "admin", "personal", rpc.MetadataApi:
+		return true
+	case "eth", "ftm":
+		return lightNames[name]
+	case "txpool":
+		return name == "status"
+	case "dag", "abft":
+		return name != "getEvent" && name != "getEventPayload"
+	}
+	return false
+}
+
+var lightNames = map[string]bool{
+	"accounts": true, "blockNumber": true, "chainId": true, "coinbase": true, "currentEpoch": true, "etherbase": true, "gasPrice": true,
+	"getBalance": true, "getBlockByHash": true, "getBlockByNumber": true, "getBlockTransactionCountByHash": true,
+	"getBlockTransactionCountByNumber": true, "getCode": true, "getStorageAt": true, "getTransactionByBlockHashAndIndex": true,
+	"getTransactionByBlockNumberAndIndex": true, "getTransactionByHash": true, "getTransactionCount": true, "getTransactionReceipt": true,
+	"hashrate": true, "maxPriorityFeePerGas": true, "mining": true, "newBlockFilter": true, "newFilter": true,
+	"newPendingTransactionFilter": true, "protocolVersion": true, "sendRawTransaction": true, "subscribe": true, "syncing": true,
+	"uninstallFilter": true, "unsubscribe": true,
+}
+
+// lightBody tells whether a body is one request that is light.
+func lightBody(body []byte) bool {
+	var of struct{ Method string }
+	return json.Unmarshal(body, &of) == nil && light(of.Method)
+}
+
+// turn waits for a client's turn to have something executed, but no longer than a request may take.
+func (s *Service) turn(ctx context.Context, client serve.Client) (end func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.limits.RequestTime)
+	defer cancel()
+	end, err = s.turns.Take(ctx, client)
+	if err != nil {
+		return nil, &busy{fmt.Errorf("the node is busy: %w", err)}
+	}
+	return end, nil
+}
+
+// paced lets requests of at most so many bytes wait for their turn that are not light. Who sends
+// slowly, or takes an answer slowly, has no turn meanwhile.
+func (s *Service) paced(next http.Handler, most int64) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost || r.ContentLength == 0 || r.ContentLength > most {
+			next.ServeHTTP(w, r)
+			return
+		}
+		body, err := io.ReadAll(io.LimitReader(r.Body, most+1))
+		if err != nil {
+			unread(w, err)
+			return
+		}
+		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
+		client := s.client(r.Context())
+		to := &heldWriter{ResponseWriter: w, s: s, client: client, body: body, end: func() {}}
+		if !lightBody(body) {
+			end, err := s.turn(r.Context(), client)
+			if err != nil {
+				refuse(w, body, err)
+				return
+			}
+			to.end = sync.OnceFunc(end)
+			defer to.end()
+		}
+		next.ServeHTTP(to, r)
+	})
+}
+
+// unread answers a request whose body did not come.
+func unread(w http.ResponseWriter, err error) {
+	status := http.StatusBadRequest
+	if full := new(serve.Busy); errors.As(err, &full) {
+		status = http.StatusServiceUnavailable
+	}
+	http.Error(w, err.Error(), status)
+}
+
+// refuse answers requests that are not answered now, each with its id, as their client waits for.
+func refuse(w http.ResponseWriter, body []byte, err error) {
+	type asked struct{ ID json.RawMessage }
+	one := func(out []byte, of asked) []byte {
+		if len(of.ID) == 0 {
+			of.ID = json.RawMessage("null")
+		}
+		return append(appendError(append(append(append(out, `{"jsonrpc":"2.0","id":`...), of.ID...), `,"error":`...), err), '}')
+	}
+	var out []byte
+	var single asked
+	var list []asked
+	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
+		for _, of := range list {
+			out = one(append(out, ','), of)
+		}
+		out[0] = '['
+		out = append(out, ']')
+	} else if json.Unmarshal(body, &single) == nil {
+		out = one(nil, single)
+	} else {
+		out = one(nil, asked{})
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusServiceUnavailable)
+	_, _ = w.Write(out) // who has gone needs none
+}
+
+// heldWriter ends its request's turn when there is an answer, which counts until it is taken.
+type heldWriter struct {
+	http.ResponseWriter
+	s      *Service
+	client serve.Client
+	body   []byte // of the request, where there is one to refuse
+	end    func()
+	wrote  bool
+	full   bool // the answer was refused
+}
+
+// uncounted is the longest answer that does not count: some have room in the kernel.
+const uncounted = 64 << 10
+
+// Write implements io.Writer.
+func (h *heldWriter) Write(b []byte) (int, error) {
+	h.end()
+	if h.full {
+		return len(b), nil
+	}
+	if n := int64(len(b)); n > uncounted {
+		if err := h.s.memory.Take(h.client, n); err != nil {
+			if h.wrote {
+				return 0, err
+			}
+			h.full = true
+			h.Header().Del("Content-Length")
+			h.Header().Del("Transfer-Encoding")
+			refuse(h.ResponseWriter, h.body, &busy{fmt.Errorf("too many bytes of answers: %w", err)})
+			return len(b), nil
+		}
+		defer h.s.memory.Give(h.client, n)
+	}
+	h.wrote = true
+	return h.ResponseWriter.Write(b)
+}
+
+// Flush implements http.Flusher.
+func (h *heldWriter) Flush() {
+	if f, ok := h.ResponseWriter.(http.Flusher); ok {
+		f.Flush()
+	}
+}
