@@ -390,7 +390,7 @@ func (a system) deleteAuth() error {
 		return err
 	}
 	if link != nil {
-		return invalid("Cannot delete a linked authority. Unlink the authority first. This authority is linked to %s::%s.", link.Key.Code, link.Key.Action)
+		return invalid("Cannot delete a linked authority. Unlink the authority first. This authority is linked to ${code}::${type}.", "code", link.Key.Code, "type", link.Key.Action)
 	}
 	permission, err := a.e.authority.Get(level)
 	if err != nil {
