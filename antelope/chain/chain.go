@@ -141,10 +141,10 @@ func (c *Chain) load() error {
 	}
 	// Written once: goroutines that recover keys read it while a batch is dropped.
 	if c.chainID == (types.Checksum256{}) {
+		c.chainID = g.ChainID
 		if err := c.checkProtocol(); err != nil {
 			return err
 		}
-		c.chainID = g.ChainID
 		c.keys.SignFor(g.ChainID)
 	}
 	return c.executor.Load(h)
@@ -156,7 +156,7 @@ func (c *Chain) checkProtocol() error {
 	if err != nil {
 		return err
 	}
-	return c.shared.Options().CheckProtocol(p)
+	return c.shared.Options().CheckProtocol(c.chainID, p)
 }
 
 // ForkVersion is what the nodes of a fork of Leap call themselves whose functions the state

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -282,7 +284,7 @@ func TestAStateWithoutTheFunctionRefusesItsContracts(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := m.Push(chaintest.SetCode(account, rsaCode(t)))
-	if !exception.Is(err, exception.WasmSerializationError) || !strings.Contains(err.Error(), "env.verify_rsa_sha256_sig unresolveable") {
+	if !exception.Is(err, exception.WasmSerializationError) || !strings.Contains(err.Error(), "no mapping for imported function verify_rsa_sha256_sig") {
 		t.Errorf("setcode: %v", err)
 	}
 	w := makerWith(t, waxlike())
@@ -291,7 +293,7 @@ func TestAStateWithoutTheFunctionRefusesItsContracts(t *testing.T) {
 	if err := push(t, c, made[0]); err != nil {
 		t.Fatal(err)
 	}
-	if err := push(t, c, made[1]); err == nil || !strings.Contains(err.Error(), "unresolveable") {
+	if err := push(t, c, made[1]); err == nil || !strings.Contains(err.Error(), "no mapping") {
 		t.Errorf("a block that sets the contract: %v", err)
 	}
 }
@@ -330,5 +332,53 @@ func TestAStateThatNeedsUnknownFunctionsIsRefused(t *testing.T) {
 	}
 	if _, err := loadInto(t, everyEngine()[0], b, taken); err != nil {
 		t.Errorf("a snapshot that is wanted: %v", err)
+	}
+}
+
+// A state of WAX's network that a program without WAX's function has made is refused, and an
+// operator hears that genesis-intrinsic comes too late.
+func TestAStateWithTheListOfAnotherProgramIsRefused(t *testing.T) {
+	g, err := types.ParseGenesis(string(reference.Read(t, "wax/wax-genesis.json")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := newStore(t)
+	c, err := chain.Open(st, chain.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Genesis(&g); err != nil {
+		t.Fatal(err)
+	}
+	p, err := c.State().Protocol.Edit()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Intrinsics = slices.DeleteFunc(slices.Clone(p.Intrinsics), func(name string) bool { return name == rsa })
+	if err := errors.Join(c.State().Flush(), c.Publish(), c.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if c, err = chain.Open(st, chain.Options{}); err == nil || !strings.Contains(err.Error(), "may import verify_rsa_sha256_sig, and the state does not list it") {
+		t.Errorf("it opens: %v", err)
+	}
+	if err == nil {
+		c.Close()
+	}
+	var log bytes.Buffer
+	leap := newStore(t)
+	open := func(more ...string) *chain.Chain {
+		c, err := chain.Open(leap, chain.Options{Options: execute.Options{Log: slog.New(slog.NewTextHandler(&log, nil)), GenesisIntrinsics: more}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	c, g = open(), types.DefaultGenesis()
+	if err := errors.Join(c.Genesis(&g), c.Close()); err != nil {
+		t.Fatal(err)
+	}
+	open(rsa).Close()
+	if !strings.Contains(log.String(), "genesis-intrinsic has no effect on a state that exists") {
+		t.Errorf("the log says %q", log.String())
 	}
 }

@@ -107,7 +107,7 @@ func (c *Config) printed(t *table, env Environment) string {
 	case c.Bool("version"):
 		return cmp.Or(c.Text("reported-version"), env.Version) + "\n"
 	case c.Bool("full-version"):
-		return env.Full + "\n"
+		return strings.Replace(env.Full, env.Version, cmp.Or(c.Text("reported-version"), env.Version), 1) + "\n"
 	case c.Bool("print-default-config"):
 		return t.defaults()
 	}

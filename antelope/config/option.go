@@ -97,9 +97,9 @@ func ownOptions() []Option {
 			Help: "A host function that contracts of a new chain may import besides those of Leap, as the chain's own node has it in its program (may be given many times).\n" +
 				"WAX's networks need none of these. A state or a snapshot brings its own list."},
 		{Name: "allow-missing-intrinsics", Kind: Switch,
-			Help: "Start on a state or a snapshot that lists host functions which this program lacks. Blocks that call them cannot be applied."},
+			Help: "Start on a state or a snapshot that lists host functions which this program lacks. Blocks that set or run contracts which import them cannot be applied."},
 		{Name: "reported-version", Kind: Text,
-			Help: "Version that --version, get_info and the metrics report, for clients that compare it. Not given, it is v5.0.3, and on WAX's networks v5.0.3wax01."},
+			Help: "Version that get_info and the metrics report, and --version beside this option, for clients that compare it. Not given, it is v5.0.3, and on WAX's networks v5.0.3wax01."},
 		{Name: "trusted-address", Kind: Texts, Composing: true,
 			Help: "An address or network (10.0.0.0/8) that may have more than one address' share of connections and memory of the API, of sessions of state history and of the dashboard, and whose X-Forwarded-For says for whom it asks; may be given many times. " +
 				"loopback, which is the default, is this machine; none is nobody."},

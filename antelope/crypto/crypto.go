@@ -38,7 +38,8 @@
 //
 // A check function is called now and then by work whose length the caller chooses
 // (nodeos' checktime). It may be nil, and it may end the work by panicking: nothing
-// is held when it is called.
+// is held when it is called. Only VerifyRSASHA256 reads the clock, to say how long what comes
+// next will take; no result depends on it.
 package crypto
 
 // What host functions return to a contract.

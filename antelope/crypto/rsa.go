@@ -3,6 +3,7 @@ package crypto
 import (
 	"bytes"
 	"errors"
+	"math"
 	"math/big"
 	"math/bits"
 	"time"
@@ -56,10 +57,14 @@ func VerifyRSASHA256(message, signature, exponent, modulus []byte, check func(),
 	if m.Sign() == 0 {
 		return false, ErrRSAModulus
 	}
+	look(check)
 	want := rsaEncoding(hash, length)
 	if m.Cmp(want) <= 0 {
 		return false, nil // what is computed is below the modulus
 	}
+	look(check)
+	s.Rem(&s, &m)
+	look(check)
 	power(&s, &e, &m, spend)
 	return s.Cmp(want) == 0, nil
 }
@@ -73,6 +78,13 @@ func rsaEncoding(hash types.Checksum256, length int) *big.Int {
 	copy(end[1:], sha256Name)
 	copy(end[1+len(sha256Name):], hash[:])
 	return new(big.Int).SetBytes(b)
+}
+
+// look calls check, if there is one.
+func look(check func()) {
+	if check != nil {
+		check()
+	}
 }
 
 // hexChunk is after how many words of a number the clock is looked at.
@@ -97,8 +109,8 @@ func hexNumber(n *big.Int, text []byte, check func()) bool {
 			w = w<<4 | big.Word(d)
 		}
 		words[i] = w
-		if i%hexChunk == hexChunk-1 && check != nil {
-			check()
+		if i%hexChunk == hexChunk-1 {
+			look(check)
 		}
 	}
 	n.SetBits(words)
@@ -117,20 +129,21 @@ func hexDigit(c byte) (byte, bool) {
 	return 0, false
 }
 
-// power makes base its power modulo m, which is not zero. big.Int.Exp cannot be stopped, and its
+// power makes base, which is below m, its power modulo m. big.Int.Exp cannot be stopped, and its
 // multiplications grow with the square of the length.
 func power(base, exponent, m *big.Int, spend func(time.Duration)) {
+	step := stepTime(len(m.Bits()))
 	if spend == nil {
 		spend = func(time.Duration) {}
+	} else if step >= longStep {
+		step = time.Duration(float64(step) * pace())
 	}
-	step := stepTime(len(m.Bits()))
 	var product, quotient big.Int
 	times := func(result, by *big.Int) {
 		spend(step)
 		product.Mul(result, by)
 		quotient.QuoRem(&product, m, result)
 	}
-	base.Rem(base, m)
 	if exponent.Sign() == 0 {
 		base.Rem(base.SetInt64(1), m)
 		return
@@ -143,6 +156,31 @@ func power(base, exponent, m *big.Int, spend func(time.Duration)) {
 		}
 	}
 	base.Set(result)
+}
+
+// longStep is from when on a multiplication is worth finding out how fast the processor is.
+const longStep = time.Millisecond
+
+// pace is how much longer than stepTime says a multiplication takes on this processor now, with a
+// margin: it times some that take a tenth of a millisecond. At least 1, and at most 8, for it may
+// have been the machine's other work.
+func pace() float64 {
+	const words, most, margin = 256, 8, 1.25
+	w := make([]big.Word, words)
+	for i := range w {
+		w[i] = math.MaxUint/3 + big.Word(i)
+	}
+	m, x := new(big.Int).SetBits(w), new(big.Int)
+	x.Rsh(m, 1)
+	var product, quotient, rest big.Int
+	best := time.Duration(math.MaxInt64)
+	for range 3 {
+		begin := time.Now()
+		product.Mul(m, x)
+		quotient.QuoRem(&product, m, &rest)
+		best = min(best, time.Since(begin))
+	}
+	return margin * min(most, max(1, float64(best)/float64(stepTime(words))))
 }
 
 // stepTime is about how long it takes to multiply two numbers of so many words and to divide the

@@ -66,43 +66,44 @@ var setups = map[string]string{
 	"assert_recover_key": "(i32.store8 (i32.const 1001) (i32.const 31)) (i32.store8 (i32.const 1033) (i32.const 1)) (i32.store8 (i32.const 1065) (i32.const 1)) (i32.store8 (i32.const 100) (i32.const 1))",
 	"send_deferred":      "(i32.store (i32.const 1000) (i32.const -1)) (i32.store8 (i32.const 1014) (i32.const 1)) (i64.store (i32.const 1015) (local.get $self)) (i32.store8 (i32.const 1031) (i32.const 1)) (i64.store (i32.const 1032) (local.get $self)) (i64.store (i32.const 1040) (i64.const 3617214756542218240)) (i32.store8 (i32.const 1048) (i32.const 128)) (i32.store8 (i32.const 1049) (i32.const 128)) (i32.store8 (i32.const 1050) (i32.const 31))",
 	"mod_exp":            "(drop (call $memset (i32.const 0) (i32.const 255) (i32.const 1048576)))",
-	"verify_rsa":         "(drop (call $memset (i32.const 0) (i32.const 102) (i32.const 34603008))) (i32.store8 (i32.const 0) (i32.const 101)) (i32.store8 (i32.const 16000001) (i32.const 49)) (i32.store8 (i32.const 16000002) (i32.const 0))",
+	"verify_rsa":         "(drop (call $memset (i32.const 0) (i32.const 102) (i32.const 34603008))) (i32.store8 (i32.const 0) (i32.const 101)) (i32.store8 (i32.const 34603000) (i32.const 49)) (i32.store8 (i32.const 34603001) (i32.const 0))",
 	"set_wasm":           "(drop (call $get_wasm_parameters_packed (i32.const 8) (i32.const 1000) (i32.const 0)))",
 	"set_blockchain":     "(drop (call $get_blockchain_parameters_packed (i32.const 8) (i32.const 1000)))",
 }
 
 // bodies are what is looped instead of the function with arguments from [worst].
 var bodies = map[string]string{
-	"send_deferred":                            "(i64.store (i32.const 8) (local.get $n)) (i64.store (i32.const 1023) (local.get $n)) (call $send_deferred (i32.const 8) (local.get $self) (i32.const 1000) (i32.const 34000000) (i32.const 0))",
-	"db_remove_i64":                            "(call $db_remove_i64 (call $db_store_i64 (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 0) (i32.const 1048576)))",
-	"db_idx64_remove":                          "(call $db_idx64_remove (call $db_idx64_store (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 8)))",
-	"db_idx128_remove":                         "(call $db_idx128_remove (call $db_idx128_store (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 16)))",
-	"db_idx256_remove":                         "(call $db_idx256_remove (call $db_idx256_store (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 16) (i32.const 2)))",
-	"db_idx_double_remove":                     "(call $db_idx_double_remove (call $db_idx_double_store (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 8)))",
-	"db_idx_long_double_remove":                "(call $db_idx_long_double_remove (call $db_idx_long_double_store (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 16)))",
-	"assert_sha1":                              "(call $sha1 (i32.const 4096) (i32.const 34598912) (i32.const 8)) (call $assert_sha1 (i32.const 4096) (i32.const 34598912) (i32.const 8))",
-	"assert_sha256":                            "(call $sha256 (i32.const 4096) (i32.const 34598912) (i32.const 8)) (call $assert_sha256 (i32.const 4096) (i32.const 34598912) (i32.const 8))",
-	"assert_sha512":                            "(call $sha512 (i32.const 4096) (i32.const 34598912) (i32.const 8)) (call $assert_sha512 (i32.const 4096) (i32.const 34598912) (i32.const 8))",
-	"assert_ripemd160":                         "(call $ripemd160 (i32.const 4096) (i32.const 34598912) (i32.const 8)) (call $assert_ripemd160 (i32.const 4096) (i32.const 34598912) (i32.const 8))",
-	"assert_recover_key":                       "(drop (call $recover_key (i32.const 8) (i32.const 1000) (i32.const 66) (i32.const 2000) (i32.const 34))) (call $assert_recover_key (i32.const 8) (i32.const 1000) (i32.const 66) (i32.const 2000) (i32.const 34))",
-	"eosio_exit":                               "(if (i64.ne (local.get $action) (i64.const 2)) (then " + strings.Repeat("(call $send_inline (i32.const 64) (i32.const 64))", 300) + ")) (call $eosio_exit (i32.const 0))", // 300 that send 300 each
-	"db_store_i64 of 33 MiB":                   "(drop (call $db_store_i64 (i64.const 1) (i64.const 2) (local.get $self) (local.get $n) (i32.const 0) (i32.const 34603008)))",
-	"db_update_i64 of 33 MiB":                  "(call $db_update_i64 (local.get $r) (i64.const 0) (i32.const 0) (i32.const 34603008))",
-	"db_update_i64 to and fro of 33 MiB":       "(call $db_update_i64 (local.get $r) (i64.const 0) (i32.const 0) (i32.const 34603008)) (call $db_update_i64 (local.get $r) (i64.const 0) (i32.const 0) (i32.const 1))",
-	"db_remove_i64 of 33 MiB":                  "(call $db_remove_i64 (call $db_store_i64 (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 0) (i32.const 34603008)))",
-	"db_get_i64 of 33 MiB":                     "(drop (call $db_get_i64 (local.get $r) (i32.const 0) (i32.const 34603008)))",
-	"db_get_i64 and db_update_i64 of 33 MiB":   "(drop (call $db_get_i64 (local.get $r) (i32.const 0) (i32.const 34603008))) (call $db_update_i64 (local.get $r) (i64.const 0) (i32.const 0) (i32.const 34603008))",
-	"br_table":                                 branches(8192),
-	"mod_exp of even numbers":                  modExp(4096, 4, 4095),
-	"mod_exp of short exponent":                modExp(8192, 1, 8192),
-	"mod_exp of equal lengths":                 modExp(256, 256, 256),
-	"mod_exp of long exponent":                 modExp(1024, 32, 1024),
-	"verify_rsa_sha256_sig of 1,024 digits":    verifyRSA(1024, 4096, 1024),
-	"verify_rsa_sha256_sig of 20,000 digits":   verifyRSA(20_000, 20_002, 20_000),
-	"verify_rsa_sha256_sig of 200,000 digits":  verifyRSA(200_000, 200_002, 200_000),
-	"verify_rsa_sha256_sig of a long exponent": verifyRSA(124, 126, 15_000_000),
-	"verify_rsa_sha256_sig with exponent one":  verifyRSA(16_000_000, 16_000_001, 1000),
-	"memory.grow":                              "(drop (memory.grow (i32.const -500))) (drop (memory.grow (i32.const 500)))",
+	"send_deferred":                                  "(i64.store (i32.const 8) (local.get $n)) (i64.store (i32.const 1023) (local.get $n)) (call $send_deferred (i32.const 8) (local.get $self) (i32.const 1000) (i32.const 34000000) (i32.const 0))",
+	"db_remove_i64":                                  "(call $db_remove_i64 (call $db_store_i64 (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 0) (i32.const 1048576)))",
+	"db_idx64_remove":                                "(call $db_idx64_remove (call $db_idx64_store (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 8)))",
+	"db_idx128_remove":                               "(call $db_idx128_remove (call $db_idx128_store (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 16)))",
+	"db_idx256_remove":                               "(call $db_idx256_remove (call $db_idx256_store (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 16) (i32.const 2)))",
+	"db_idx_double_remove":                           "(call $db_idx_double_remove (call $db_idx_double_store (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 8)))",
+	"db_idx_long_double_remove":                      "(call $db_idx_long_double_remove (call $db_idx_long_double_store (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 16)))",
+	"assert_sha1":                                    "(call $sha1 (i32.const 4096) (i32.const 34598912) (i32.const 8)) (call $assert_sha1 (i32.const 4096) (i32.const 34598912) (i32.const 8))",
+	"assert_sha256":                                  "(call $sha256 (i32.const 4096) (i32.const 34598912) (i32.const 8)) (call $assert_sha256 (i32.const 4096) (i32.const 34598912) (i32.const 8))",
+	"assert_sha512":                                  "(call $sha512 (i32.const 4096) (i32.const 34598912) (i32.const 8)) (call $assert_sha512 (i32.const 4096) (i32.const 34598912) (i32.const 8))",
+	"assert_ripemd160":                               "(call $ripemd160 (i32.const 4096) (i32.const 34598912) (i32.const 8)) (call $assert_ripemd160 (i32.const 4096) (i32.const 34598912) (i32.const 8))",
+	"assert_recover_key":                             "(drop (call $recover_key (i32.const 8) (i32.const 1000) (i32.const 66) (i32.const 2000) (i32.const 34))) (call $assert_recover_key (i32.const 8) (i32.const 1000) (i32.const 66) (i32.const 2000) (i32.const 34))",
+	"eosio_exit":                                     "(if (i64.ne (local.get $action) (i64.const 2)) (then " + strings.Repeat("(call $send_inline (i32.const 64) (i32.const 64))", 300) + ")) (call $eosio_exit (i32.const 0))", // 300 that send 300 each
+	"db_store_i64 of 33 MiB":                         "(drop (call $db_store_i64 (i64.const 1) (i64.const 2) (local.get $self) (local.get $n) (i32.const 0) (i32.const 34603008)))",
+	"db_update_i64 of 33 MiB":                        "(call $db_update_i64 (local.get $r) (i64.const 0) (i32.const 0) (i32.const 34603008))",
+	"db_update_i64 to and fro of 33 MiB":             "(call $db_update_i64 (local.get $r) (i64.const 0) (i32.const 0) (i32.const 34603008)) (call $db_update_i64 (local.get $r) (i64.const 0) (i32.const 0) (i32.const 1))",
+	"db_remove_i64 of 33 MiB":                        "(call $db_remove_i64 (call $db_store_i64 (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 0) (i32.const 34603008)))",
+	"db_get_i64 of 33 MiB":                           "(drop (call $db_get_i64 (local.get $r) (i32.const 0) (i32.const 34603008)))",
+	"db_get_i64 and db_update_i64 of 33 MiB":         "(drop (call $db_get_i64 (local.get $r) (i32.const 0) (i32.const 34603008))) (call $db_update_i64 (local.get $r) (i64.const 0) (i32.const 0) (i32.const 34603008))",
+	"br_table":                                       branches(8192),
+	"mod_exp of even numbers":                        modExp(4096, 4, 4095),
+	"mod_exp of short exponent":                      modExp(8192, 1, 8192),
+	"mod_exp of equal lengths":                       modExp(256, 256, 256),
+	"mod_exp of long exponent":                       modExp(1024, 32, 1024),
+	"verify_rsa_sha256_sig of 1,024 digits":          verifyRSA(1024, 4096, 1024),
+	"verify_rsa_sha256_sig of 20,000 digits":         verifyRSA(20_000, 20_002, 20_000),
+	"verify_rsa_sha256_sig of 200,000 digits":        verifyRSA(200_000, 200_002, 200_000),
+	"verify_rsa_sha256_sig of a long exponent":       verifyRSA(124, 126, 15_000_000),
+	"verify_rsa_sha256_sig with exponent one":        verifyRSA(34_000_000, 34_603_000, 8),
+	"verify_rsa_sha256_sig of a step that just fits": verifyRSA(180_000, 34_602_000, 1),
+	"memory.grow":                                    "(drop (memory.grow (i32.const -500))) (drop (memory.grow (i32.const 500)))",
 }
 
 // branches is a jump by a table of so many labels, which the host looks up.
@@ -120,9 +121,9 @@ func modExp(size, exponent, odd int) string {
 
 // verifyRSA is a call with a signature and a modulus of so many digits, and an exponent. The
 // memory's digits are set up as ones, those of the signature begin with another, and the number
-// at 16,000,001 is one.
+// at 34,603,000 is one.
 func verifyRSA(digits, exponent, length int) string {
-	return fmt.Sprintf("(drop (call $verify_rsa_sha256_sig (i32.const 1) (i32.const 8) (i32.const 0) (i32.const %d) (i32.const %d) (i32.const %d) (i32.const 17000000) (i32.const %[1]d)))",
+	return fmt.Sprintf("(drop (call $verify_rsa_sha256_sig (i32.const 1) (i32.const 8) (i32.const 0) (i32.const %d) (i32.const %d) (i32.const %d) (i32.const 600000) (i32.const %[1]d)))",
 		digits, exponent, length)
 }
 

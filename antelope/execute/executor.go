@@ -33,6 +33,7 @@ import (
 	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/antelope/wasm"
+	"tarn/antelope/wasm/intrinsic"
 )
 
 // Executor executes blocks and transactions on one state. One goroutine at a time uses
@@ -238,7 +239,13 @@ func (e *Executor) wasmLimits() (wasm.Limits, error) {
 // codeRules are the rules for new contracts.
 func (e *Executor) codeRules(limits *types.WasmConfig, allowed []string) wasm.Rules {
 	r := wasm.Rules{Speculative: e.speculative(), Import: func(name string) (*wasm.Function, bool) {
-		return e.shared.imports[name], listed(allowed, name)
+		if !listed(allowed, name) {
+			if intrinsic.Forked(name) {
+				return nil, false // the chain's nodes do not have it
+			}
+			return e.shared.imports[name], false
+		}
+		return e.shared.imports[name], true
 	}}
 	if e.active(feature.ConfigurableWasmLimits) {
 		r.Limits = limits

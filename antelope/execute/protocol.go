@@ -8,13 +8,15 @@ import (
 
 	"tarn/antelope/feature"
 	"tarn/antelope/state"
+	"tarn/antelope/types"
 	"tarn/antelope/wasm/intrinsic"
 )
 
 // CheckProtocol compares what a state names with what this program has, and returns an error
 // that names all that is missing: protocol features that are active, and host functions that
-// contracts may import. With MissingIntrinsics the latter are a warning in the log.
-func (o *Options) CheckProtocol(p *state.ProtocolState) error {
+// contracts may import. With MissingIntrinsics the latter are a warning in the log. A state of a
+// fork's network whose list lacks the fork's functions is refused: another program has made it.
+func (o *Options) CheckProtocol(chain types.Checksum256, p *state.ProtocolState) error {
 	set, err := o.features()
 	if err != nil {
 		return err
@@ -34,6 +36,21 @@ func (o *Options) CheckProtocol(p *state.ProtocolState) error {
 			errs = append(errs, fmt.Errorf("this network needs %s, which this program does not have: blocks that call it cannot be applied "+
 				"(allow-missing-intrinsics starts the node all the same)", names))
 		}
+	}
+	lacks := func(names []string) (list []string) {
+		for _, n := range names {
+			if !listed(p.Intrinsics, n) {
+				list = append(list, n)
+			}
+		}
+		return list
+	}
+	if names := lacks(intrinsic.GenesisOf(chain, nil)); len(names) > 0 {
+		errs = append(errs, fmt.Errorf("contracts of this network may import %s, and the state does not list it: a program without it has made the state; "+
+			"load a snapshot of the network, or make the state again with --replay-blockchain", strings.Join(names, ", ")))
+	}
+	if names := lacks(o.GenesisIntrinsics); len(names) > 0 {
+		o.logger().Warn("genesis-intrinsic has no effect on a state that exists; --replay-blockchain makes it again", "missing", strings.Join(names, ", "))
 	}
 	return errors.Join(errs...)
 }

@@ -8,7 +8,7 @@ var worst = map[string]string{
 	"require_auth": "$self", "require_auth2": "$self 3617214756542218240", "has_auth": "$n", "require_recipient": "$n", "is_account": "$n",
 	"get_code_hash": "$n 0 0 34603008", "current_time": "", "publication_time": "", "is_feature_activated": "8", "get_sender": "",
 	"get_block_num": "", "get_active_producers": "0 4325376", "eosio_assert": "1 0", "eosio_assert_message": "1 0 34603008", "eosio_assert_code": "1 0",
-	"verify_rsa_sha256_sig": "1 8 0 16000000 2 15000000 17000000 16000000",
+	"verify_rsa_sha256_sig": "1 8 0 34000000 2 30000000 600000 34000000",
 	"prints":                "0", "prints_l": "0 34603008", "printi": "$n", "printui": "$n", "printi128": "8", "printui128": "8",
 	"printsf": "$f", "printdf": "$f", "printqf": "8", "printn": "$n", "printhex": "0 34603008",
 	"memcpy": "0 17301504 17301504", "memmove": "0 1 34603007", "memcmp": "0 0 34603008", "memset": "0 7 34603008",

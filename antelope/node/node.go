@@ -318,7 +318,7 @@ func (n *Node) checkSnapshot(r *snapshot.Reader) (types.Checksum256, error) {
 	}
 	protocol, err := snapshot.Protocol(r)
 	if err == nil {
-		err = n.o.Chain.CheckProtocol(protocol)
+		err = n.o.Chain.CheckProtocol(id, protocol)
 	}
 	if err != nil {
 		return id, fmt.Errorf("snapshot %s: %w", n.o.Snapshot, err)

@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"slices"
+
 	"tarn/antelope/serial"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
@@ -112,6 +114,13 @@ func (d *document) wasmConfig(c *types.WasmConfig) {
 
 // protocolRow is protocol_state_object.
 type protocolRow struct{ state.ProtocolState }
+
+// Read decodes the row. nodeos reads the functions as a set, in whatever order they are.
+func (r *protocolRow) Read(s *serial.Reader) {
+	r.ProtocolState.Read(s)
+	slices.Sort(r.Intrinsics)
+	r.Intrinsics = slices.Compact(r.Intrinsics)
+}
 
 func (r *protocolRow) AppendJSON(b []byte) []byte {
 	d := document{b: b}

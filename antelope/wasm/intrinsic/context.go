@@ -18,7 +18,7 @@ type Apply struct {
 	ContextFree bool       // the action is a context-free one
 	ReadOnly    bool       // the transaction is a read-only one
 	Speculative bool       // the block is being produced or guessed, not validated (Leap: is_speculative_block)
-	Console     bool       // console output is kept (contracts-console)
+	Console     bool       // what contracts print is kept (contracts-console)
 
 	Data []byte // the action's data, never changed by a host function
 
@@ -340,7 +340,8 @@ type Surroundings interface {
 	// while producing (maximum-variable-signature-length).
 	MaxSignatureSize() uint32
 
-	// Print adds to the action's console output. Called only with Apply.Console.
+	// Print adds to the action's console output: what a contract prints, with Apply.Console, and
+	// what a host function says by itself.
 	Print(text []byte)
 
 	// CheckTime fails when the transaction may not go on (Leap:
