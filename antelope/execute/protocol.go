@@ -31,10 +31,10 @@ func (o *Options) CheckProtocol(chain types.Checksum256, p *state.ProtocolState)
 	if missing := intrinsic.Missing(p.Intrinsics); len(missing) > 0 {
 		names := strings.Join(missing, ", ")
 		if o.MissingIntrinsics {
-			o.logger().Warn("The state lists host functions that this program lacks: blocks that call them cannot be applied", "functions", names)
+			o.logger().Warn("The state lists host functions that this program lacks: blocks that set or run contracts which import them cannot be applied", "functions", names)
 		} else {
-			errs = append(errs, fmt.Errorf("this network needs %s, which this program does not have: blocks that call it cannot be applied "+
-				"(allow-missing-intrinsics starts the node all the same)", names))
+			errs = append(errs, fmt.Errorf("this network needs %s, which this program does not have: blocks that set or run contracts which import it cannot be applied. "+
+				"Use the network's own node, or a newer version of this one; allow-missing-intrinsics opens the state for a look", names))
 		}
 	}
 	lacks := func(names []string) (list []string) {
@@ -55,11 +55,20 @@ func (o *Options) CheckProtocol(chain types.Checksum256, p *state.ProtocolState)
 	return errors.Join(errs...)
 }
 
-// CheckGenesis returns an error that names the functions of GenesisIntrinsics which this program
-// does not have.
+// CheckGenesis returns an error that names what of GenesisIntrinsics is no function of a fork that
+// this program has.
 func (o *Options) CheckGenesis() error {
-	if missing := intrinsic.Missing(o.GenesisIntrinsics); len(missing) > 0 {
-		return fmt.Errorf("this program has no function %s", strings.Join(missing, ", "))
+	var known, unknown []string
+	for _, f := range intrinsic.Forks() {
+		known = append(known, f.Functions...)
+	}
+	for _, n := range o.GenesisIntrinsics {
+		if !slices.Contains(known, n) {
+			unknown = append(unknown, fmt.Sprintf("%q", n))
+		}
+	}
+	if len(unknown) > 0 {
+		return fmt.Errorf("%s is no function of a fork that this program has; those are %s", strings.Join(unknown, ", "), strings.Join(known, ", "))
 	}
 	return nil
 }

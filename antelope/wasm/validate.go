@@ -143,7 +143,7 @@ func checkImports(m *module, rules Rules) error {
 	}
 	for _, i := range m.imports {
 		if _, ok := rules.Import(string(i.name)); !ok {
-			return refused(string(i.module) + "." + string(i.name) + " unresolveable")
+			return exception.New(exception.WasmSerializationError, "${module}.${fn} unresolveable", "module", string(i.module), "fn", string(i.name))
 		}
 	}
 	return nil
