@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"log/slog"
 
 	"tarn/antelope/exception"
 	"tarn/antelope/serial"
@@ -42,6 +43,9 @@ func (c Checksum160) String() string { return hex.EncodeToString(c[:]) }
 
 // String returns c as hex.
 func (c Checksum256) String() string { return hex.EncodeToString(c[:]) }
+
+// LogValue makes logs show c as hex, in whatever form they are.
+func (c Checksum256) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 // String returns c as hex.
 func (c Checksum512) String() string { return hex.EncodeToString(c[:]) }

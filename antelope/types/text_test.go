@@ -1,6 +1,8 @@
 package types_test
 
 import (
+	"bytes"
+	"log/slog"
 	"math/big"
 	"math/rand/v2"
 	"strings"
@@ -301,5 +303,14 @@ func TestChecksumsAreHex(t *testing.T) {
 	}
 	if types.Hash(nil).IsZero() || !(types.Checksum256{}).IsZero() || (types.Checksum256{1}).Compare(types.Checksum256{0, 9}) != 1 {
 		t.Error("checksums do not compare")
+	}
+}
+
+// An id in a log of JSON is what it is elsewhere, and no list of numbers.
+func TestLogsShowIDsAsText(t *testing.T) {
+	var b bytes.Buffer
+	slog.New(slog.NewJSONHandler(&b, nil)).Info("a block", "id", types.Checksum256{1, 0xab})
+	if want := `"id":"01ab` + strings.Repeat("0", 60) + `"`; !strings.Contains(b.String(), want) {
+		t.Errorf("the log says %s", b.String())
 	}
 }
