@@ -121,7 +121,9 @@ func (r *reading) ended(name, how string) {
 	if r.tests == nil {
 		r.tests = map[string]bool{}
 	}
-	r.tests[name] = r.tests[name] // it may have parts, which end later in the text
+	if _, known := r.tests[name]; !known { // its parts may have ended before
+		r.tests[name] = false
+	}
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
 		r.tests[name[:i]] = true
 	}
