@@ -43,7 +43,13 @@ func (l *opening) judge(b beginning) error {
 		s = l.unmade
 	}
 	end := l.end(s, next)
-	return corrupted(end.Judge())
+	err := corrupted(end.Judge())
+	if damage := new(CorruptError); !l.o.Spare || next < l.o.Need || !errors.As(err, &damage) {
+		return err
+	}
+	// What is cut must not be counted on before: it is durable that it is not.
+	l.o.Notice(fmt.Errorf("nothing counts on entries from %d on, so they go: %w", next, err))
+	return l.mark.Reset(0, next)
 }
 
 // end is how a log ends whose last segment is given, if there is one, and whose next entry has a
