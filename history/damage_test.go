@@ -282,3 +282,41 @@ func owned(t *testing.T, o LogOptions) {
 	}
 	check(t, l.Close())
 }
+
+// An open that ends with an error has changed nothing, whatever could be mended before the damage.
+func TestAnOpenThatEndsWithDamageChangesNothing(t *testing.T) {
+	mem := memfs.New()
+	l, err := OpenLog(smallLog(mem))
+	check(t, err)
+	for len(l.segments) < 4 || l.last().count == 0 {
+		_, err := l.Append(entryOf(l.Next(), 0))
+		check(t, err)
+	}
+	durable, sequences := l.Next(), l.last().sequence
+	check(t, errors.Join(l.Sync(), l.Close()))
+	header, copied := segmentPath("/log", 1), segmentPath("/log", 2)
+	b := bytes.Clone(mem.Blob(header).Bytes())
+	b[3] ^= 1
+	mem.Put(header, memfs.NewBlob(b))
+	mem.Put(segmentPath("/old", 2), memfs.NewBlob(bytes.Clone(mem.Blob(copied).Bytes()))) // a move that did not end
+	for _, need := range []uint64{0, durable} {
+		fs := mem.Clone()
+		if need == 0 { // the mark tells, not the owner
+			last := segmentPath("/log", sequences)
+			fs.Put(last, memfs.NewBlob(bytes.Clone(fs.Blob(last).Bytes()[:headerSize])))
+		} else {
+			check(t, fs.Remove(segmentPath("/log", sequences)))
+		}
+		before := fs.Clone()
+		o := smallLog(fs)
+		o.Need = need
+		if l, err := OpenLog(o); !errors.As(err, new(*CorruptError)) {
+			t.Fatalf("need %d: next is %v, %v", need, l, err)
+		}
+		for _, path := range before.Paths() {
+			if was, is := before.Blob(path), fs.Blob(path); was != nil && (is == nil || !bytes.Equal(was.Bytes(), is.Bytes())) {
+				t.Errorf("need %d: %s was changed", need, path)
+			}
+		}
+	}
+}
