@@ -11,6 +11,7 @@ import (
 
 	"tarn/store/vfs/logtail"
 	"tarn/store/vfs/memfs"
+	"tarn/store/vfs/recordfs"
 )
 
 // hurt damages a file at random, and says how.
@@ -205,6 +206,117 @@ func TestALostSegmentIsDamage(t *testing.T) {
 		_, err := OpenLog(smallLog(fs))
 		if c := new(CorruptError); !errors.As(err, &c) || c.Path != path && c.Path != segmentPath("/log", sequence-1) {
 			t.Errorf("%s is gone: %v", path, err)
+		}
+	}
+}
+
+// What the owner cuts anyway stops no open, with a mark and without one, and is kept. A crash before the cut
+// changes nothing of that; damage of what is counted on stops it all the same.
+func TestDamageOfWhatTheOwnerCutsStopsNoOpen(t *testing.T) {
+	seed := seed(t)
+	for round := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 7000+round))
+		mem := recordfs.New(memfs.New())
+		o := LogOptions{FS: mem, Dir: "/log", Spare: true}
+		l, err := OpenLog(o)
+		check(t, err)
+		var begins []int
+		for number := range uint64(60) {
+			begins = append(begins, int(l.last().end))
+			_, err := l.Append(entryOf(number, 0))
+			check(t, err)
+		}
+		check(t, errors.Join(l.Sync(), l.Close()))
+		if r.IntN(3) == 0 {
+			check(t, mem.Remove(markPath("/log")))
+		}
+		path := segmentPath("/log", 1)
+		f, err := mem.Open(path, true)
+		check(t, err)
+		size, err := f.Size()
+		check(t, err)
+		was := make([]byte, size)
+		_, err = f.ReadAt(was, 0)
+		check(t, err)
+		at := headerSize + r.IntN(len(was)-headerSize-(len(was)-begins[58]))
+		first, _ := slices.BinarySearch(begins, at+1)
+		hurt := uint64(first - 1)
+		_, err = f.WriteAt([]byte{was[at] ^ 1}, int64(at))
+		check(t, errors.Join(err, f.Sync(), f.Close()))
+		from := mem.Position()
+		o.Need = hurt + 1
+		if _, err := OpenLog(o); !errors.As(err, new(*CorruptError)) {
+			t.Fatalf("round %d: entry %d is counted on: %v", round, hurt, err)
+		}
+		o.Need = uint64(r.IntN(int(hurt) + 1))
+		owned(t, o)
+		for state := range mem.Recording().States(recordfs.Options{From: from, Count: 5, Seed: seed}) {
+			s := o
+			s.FS = state.FS
+			for state.FS.Blob(path) != nil && s.Need < 70 { // again, and with what was written since
+				owned(t, s)
+				s.Need += 20
+			}
+		}
+	}
+}
+
+// owned opens a log as who cuts at Need does, and goes on with it.
+func owned(t *testing.T, o LogOptions) {
+	t.Helper()
+	l, err := OpenLog(o)
+	check(t, err)
+	check(t, l.Cut(o.Need))
+	if l.Next() != o.Need {
+		t.Fatalf("next is %d of %d", l.Next(), o.Need)
+	}
+	for range 20 {
+		_, err := l.Append(entryOf(l.Next(), 0))
+		check(t, err)
+	}
+	check(t, l.Sync())
+	for number := range l.Next() {
+		if got, err := l.Read(number, nil); err != nil || !bytes.Equal(got, entryOf(number, 0)) {
+			t.Fatalf("entry %d: %q, %v", number, got, err)
+		}
+	}
+	check(t, l.Close())
+}
+
+// An open that ends with an error has changed nothing, whatever could be mended before the damage.
+func TestAnOpenThatEndsWithDamageChangesNothing(t *testing.T) {
+	mem := memfs.New()
+	l, err := OpenLog(smallLog(mem))
+	check(t, err)
+	for len(l.segments) < 4 || l.last().count == 0 {
+		_, err := l.Append(entryOf(l.Next(), 0))
+		check(t, err)
+	}
+	durable, sequences := l.Next(), l.last().sequence
+	check(t, errors.Join(l.Sync(), l.Close()))
+	header, copied := segmentPath("/log", 1), segmentPath("/log", 2)
+	b := bytes.Clone(mem.Blob(header).Bytes())
+	b[3] ^= 1
+	mem.Put(header, memfs.NewBlob(b))
+	mem.Put(segmentPath("/old", 2), memfs.NewBlob(bytes.Clone(mem.Blob(copied).Bytes()))) // a move that did not end
+	for _, need := range []uint64{0, durable} {
+		fs := mem.Clone()
+		if need == 0 { // the mark tells, not the owner
+			last := segmentPath("/log", sequences)
+			fs.Put(last, memfs.NewBlob(bytes.Clone(fs.Blob(last).Bytes()[:headerSize])))
+		} else {
+			check(t, fs.Remove(segmentPath("/log", sequences)))
+		}
+		before := fs.Clone()
+		o := smallLog(fs)
+		o.Need = need
+		if l, err := OpenLog(o); !errors.As(err, new(*CorruptError)) {
+			t.Fatalf("need %d: next is %v, %v", need, l, err)
+		}
+		for _, path := range before.Paths() {
+			if was, is := before.Blob(path), fs.Blob(path); was != nil && (is == nil || !bytes.Equal(was.Bytes(), is.Bytes())) {
+				t.Errorf("need %d: %s was changed", need, path)
+			}
 		}
 	}
 }

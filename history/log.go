@@ -23,6 +23,9 @@ type LogOptions struct {
 	// Need is the number up to which entries must be there, itself excluded: those that
 	// the store counts on.
 	Need uint64
+	// Spare says that the owner cuts at Need what is behind it, before it appends: what is wrong there
+	// stops no open, and is taken off.
+	Spare bool
 	// SegmentBytes is the size from which on a segment is finished: 256 MiB, 2 GiB at most.
 	SegmentBytes int64
 	// Notice, if not nil, is told what a crash or damage left and was mended: which file, at which

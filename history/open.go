@@ -32,6 +32,8 @@ func (l *Log) folders() []string {
 type opening struct {
 	*Log
 	unmade *segment // which was being made when a crash came
+	// mends change files. They are done when it is known that the log opens.
+	mends []func() error
 }
 
 func (l *opening) open() error {
@@ -63,6 +65,11 @@ func (l *opening) open() error {
 	}
 	if err := l.judge(begin); err != nil {
 		return err
+	}
+	for _, mend := range l.mends {
+		if err := mend(); err != nil {
+			return err
+		}
 	}
 	if err := l.removeUnmade(); err != nil {
 		return err
@@ -115,7 +122,7 @@ func (l *opening) missing(next uint64) error {
 	return corrupt(s.path(), s.end, "entry %d is not whole, and entries up to %d are needed; %s", next, l.o.Need, restore)
 }
 
-// find reads the segments from the first on, until there is none.
+// find reads the segments from the first on, until there is none. It changes nothing.
 func (l *opening) find(begin beginning) error {
 	next := begin.first
 	for sequence := begin.sequence; ; sequence++ {
@@ -139,16 +146,12 @@ func (l *opening) find(begin beginning) error {
 				l.unmade = s
 				return nil
 			}
-			if err = l.mendHeader(s, next); err == nil {
-				err = l.files.use(s.path(), func(f vfs.File) error { return readSegment(f, s, following == "") })
-			}
+			err = l.withoutHeader(s, next, following == "")
 		}
 		if err != nil {
 			return fmt.Errorf("read %s: %w", s.path(), err)
 		}
-		if err := l.removeCopy(s); err != nil {
-			return err
-		}
+		l.mends = append(l.mends, func() error { return l.removeCopy(s) })
 		if s.first != next {
 			return corrupt(s.path(), 12, "begins with entry %d; the one before ends with %d", s.first, next)
 		}

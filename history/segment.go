@@ -110,13 +110,18 @@ func readSegment(f vfs.File, s *segment, last bool) error {
 		return fmt.Errorf("format version %d; this program knows %d", v, version)
 	}
 	s.first = binary.LittleEndian.Uint64(head[12:])
-	if last {
-		if err := s.scan(f, size); err != nil {
-			return err
-		}
-		return s.readEnd(f, size)
+	return s.readEntries(f, last)
+}
+
+// readEntries reads where the entries are that follow the header.
+func (s *segment) readEntries(f vfs.File, last bool) error {
+	if !last {
+		return s.readTrailer(f, s.size)
 	}
-	return s.readTrailer(f, size)
+	if err := s.scan(f, s.size); err != nil {
+		return err
+	}
+	return s.readEnd(f, s.size)
 }
 
 // readEnd finds out whether what follows the entries that were read is the end of a

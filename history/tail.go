@@ -43,7 +43,13 @@ func (l *opening) judge(b beginning) error {
 		s = l.unmade
 	}
 	end := l.end(s, next)
-	return corrupted(end.Judge())
+	err := corrupted(end.Judge())
+	if damage := new(CorruptError); !l.o.Spare || next < l.o.Need || !errors.As(err, &damage) {
+		return err
+	}
+	// What is cut must not be counted on before: it is durable that it is not.
+	l.o.Notice(fmt.Errorf("nothing counts on entries from %d on, so they go: %w", next, err))
+	return l.mark.Reset(0, next)
 }
 
 // end is how a log ends whose last segment is given, if there is one, and whose next entry has a
@@ -156,10 +162,25 @@ func (l *opening) removeUnmade() error {
 	return nil
 }
 
-// mendHeader writes the header of a segment anew that is to begin with an entry, if that is there and
-// whole. All of a header is known.
+// withoutHeader reads a segment whose header is damaged and that is to begin with an entry, if that is there
+// and whole. All of a header is known.
+func (l *opening) withoutHeader(s *segment, first uint64, last bool) error {
+	l.mends = append(l.mends, func() error { return l.mendHeader(s, first) })
+	return l.files.use(s.path(), func(f vfs.File) error {
+		found, err := entryAt(f, headerSize, s.size, first)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return corrupt(s.path(), 0, "the header is damaged, and so is the first entry; %s", restore)
+		}
+		s.first = first
+		return s.readEntries(f, last)
+	})
+}
+
+// mendHeader writes the header of a segment anew, which begins with an entry.
 func (l *opening) mendHeader(s *segment, first uint64) error {
-	damage := corrupt(s.path(), 0, "the header is damaged, and so is the first entry; %s", restore)
 	if err := l.files.forget(s.path()); err != nil {
 		return err
 	}
@@ -167,14 +188,7 @@ func (l *opening) mendHeader(s *segment, first uint64) error {
 	if err != nil {
 		return err
 	}
-	found, err := entryAt(f, headerSize, s.size, first)
-	if err == nil && !found {
-		err = damage
-	}
-	if err == nil {
-		_, err = f.WriteAt(segmentHeader(first), 0)
-	}
-	if err == nil {
+	if _, err = f.WriteAt(segmentHeader(first), 0); err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {

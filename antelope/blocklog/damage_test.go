@@ -193,6 +193,51 @@ func TestAFlippedBitStopsWhoSignsOnlyWhereItMatters(t *testing.T) {
 	}
 }
 
+// A producer's own newest block that a block of another branch follows is missed by no link. A flipped bit in it
+// stops who signs blocks; one in the head of the file, or in the block of the other branch, takes nothing of his.
+func TestAnOwnNewestBlockBeforeOneOfAnotherBranchIsNotLeftOut(t *testing.T) {
+	fs := memory()
+	r := openReversible(t, fs)
+	c := newChain(newRand(t), 2)
+	must(t, r.Append(c.next(300).data))
+	must(t, r.Append(c.next(300).data))
+	other := &chain{rand: c.rand, last: c.last}
+	must(t, r.Append(c.next(300).data))
+	must(t, r.AppendDurably(c.next(300).data))
+	must(t, r.Append(other.next(300).data))
+	must(t, r.Sync())
+	five := fs.mem.Clone()
+	must(t, r.Append(other.next(300).data)) // as high as the own one
+	must(t, r.Sync())
+	blocks := slices.Clone(r.blocks)
+	must(t, r.Close())
+	flipped := func(mem *memfs.FS, at int64) (*Reversible, error) {
+		mem = mem.Clone()
+		file := bytes.Clone(mem.Blob(reversiblePath).Bytes())
+		file[at] ^= 1
+		mem.Put(reversiblePath, memfs.NewBlob(file))
+		return OpenReversible(ReversibleOptions{Dir: testDir, FS: testFS{mem, mem}, Durable: func() uint32 { return 2 }})
+	}
+	damage := new(logtail.Damage)
+	if _, err := flipped(five, blocks[3].offset+40); !errors.As(err, &damage) || damage.Offset != blocks[3].offset-recordHeaderBytes {
+		t.Errorf("the own block 5 is damaged, a block 4 follows it: %v", err)
+	}
+	for at, left := range map[int64]int{
+		0:                     6, // the head
+		blocks[3].offset + 40: 5, // another block 5 is there, so nobody signs one again
+	} {
+		opened, err := flipped(fs.mem, at)
+		if err != nil || opened.Len() != left {
+			t.Errorf("damage at %d, where %d blocks are to be left: %v", at, left, err)
+			continue
+		}
+		must(t, opened.Close())
+	}
+	if _, err := flipped(fs.mem, blocks[4].offset+40); !errors.As(err, &damage) {
+		t.Errorf("the other block 4 is damaged, which its block 5 links: %v", err)
+	}
+}
+
 // A torn tail is kept also where a damaged record before it is left out.
 func TestATornTailBehindADamagedRecordIsKept(t *testing.T) {
 	fs := memory()

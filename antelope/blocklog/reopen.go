@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"path/filepath"
+	"slices"
 
 	"tarn/antelope/types"
 	"tarn/store/vfs"
@@ -318,5 +319,32 @@ func (r *Reversible) needed(holes []hole) (bool, error) {
 			return true, nil
 		}
 	}
-	return false, nil
+	return r.reach(holes, irreversible)
+}
+
+// reach tells whether a hole may have had a block above all that are left. None misses the last one of a
+// branch, so links do not tell of it: but each block came behind the one before it.
+func (r *Reversible) reach(holes []hole, irreversible uint32) (bool, error) {
+	highest, blocks := uint32(0), r.blocks
+	if blocks[0].offset > holes[0].from { // what came before was irreversible, and is gone
+		highest = irreversible
+	}
+	for _, h := range holes {
+		for ; len(blocks) > 0 && blocks[0].offset < h.from; blocks = blocks[1:] {
+			highest = max(highest, blocks[0].num)
+		}
+		if h.from == 0 {
+			h.from = min(h.to, r.aligned(reversibleHeaderBytes)) // no block is in the head of the file
+		}
+		most := (h.to - h.from) / r.space(minBlockBytes)
+		var head [4]byte
+		if err := readFull(r.file, r.path, head[:], h.from); err != nil {
+			return true, err
+		}
+		if r.space(int(binary.LittleEndian.Uint32(head[:]))) == h.to-h.from {
+			most = 1
+		}
+		highest += uint32(most)
+	}
+	return highest > irreversible && !slices.ContainsFunc(r.blocks, func(b reversibleBlock) bool { return b.num >= highest }), nil
 }

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"tarn/antelope/types"
 	"tarn/store/vfs/memfs"
+	"tarn/store/vfs/recordfs"
 )
 
 // produced is a closed log of some blocks, and a tool for it.
@@ -66,6 +68,64 @@ func TestTrimming(t *testing.T) {
 		}
 		opened(t, fs, testDir, "blocks", all[9:25])
 	}
+}
+
+// A node that was killed leaves blocks.tail. A log that is trimmed goes to another program, which does not know
+// that file and goes on with the log: it is gone with the blocks, whenever the power is cut. Blocks that it
+// proves not to be whole stay in no trimmed log.
+func TestTrimmingLeavesNoTail(t *testing.T) {
+	fs := memory()
+	l := mustOpen(t, testOptions(fs))
+	c := newChain(newRand(t), 1)
+	all := begin(t, l, c)
+	all = append(all, add(t, l, c, 20, 800)...)
+	must(t, l.Sync(21))
+	all = append(all, add(t, l, c, 5, 800)...)
+	must(t, l.Flush())
+	killed := fs.mem.Clone()
+	positions, err := l.work.positions(24, 1)
+	must(t, err)
+	must(t, l.Close())
+	tail := filepath.Join(testDir, TailName)
+	for name, trim := range map[string]func(Tool) error{
+		"at the end, before what was durable":  func(tool Tool) error { return tool.TrimEnd(12) },
+		"at the end, after what was durable":   func(tool Tool) error { return tool.TrimEnd(23) },
+		"at the end, and nothing is behind it": func(tool Tool) error { return tool.TrimEnd(26) },
+		"at the front":                         func(tool Tool) error { return tool.TrimFront(12, "") },
+	} {
+		mem := killed.Clone()
+		record := recordfs.New(mem)
+		must(t, record.Adopt(mem.Paths()...))
+		must(t, trim(Tool{Dir: testDir, FS: testFS{record, mem}}))
+		if mem.Blob(tail) != nil {
+			t.Errorf("%s: the tail is left", name)
+		}
+		for state := range record.Recording().States(recordfs.Options{Count: 100, Seed: 1}) {
+			l, err := Open(testOptions(testFS{state.FS, state.FS}))
+			if err != nil {
+				t.Fatalf("%s: %v\n%v", name, err, state)
+			}
+			if head, _, ok := l.Head(); ok { // at the front the log has no name for a moment, and is in the other folder
+				must(t, check(l, all[l.First()-1:head]))
+				if head < 12 {
+					t.Fatalf("%s: the log ends with block %d\n%v", name, head, state)
+				}
+			}
+			must(t, l.Close())
+		}
+	}
+
+	torn := bytes.Clone(killed.Blob(logPath(workingBase(testDir))).Bytes())
+	torn[positions[0]+400] ^= 1
+	killed.Put(logPath(workingBase(testDir)), memfs.NewBlob(torn))
+	tool := Tool{Dir: testDir, FS: testFS{killed, killed}}
+	for _, err := range []error{tool.TrimEnd(24), tool.TrimFront(12, "")} {
+		if err == nil || !strings.Contains(err.Error(), "Start it once") || killed.Blob(tail) == nil || !bytes.Equal(killed.Blob(logPath(workingBase(testDir))).Bytes(), torn) {
+			t.Errorf("block 24 is torn: %v", err)
+		}
+	}
+	must(t, tool.TrimEnd(23))
+	opened(t, testFS{killed, killed}, testDir, "blocks", all[:23])
 }
 
 func TestExtraction(t *testing.T) {

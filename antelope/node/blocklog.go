@@ -14,6 +14,7 @@ import (
 	"tarn/antelope/blocklog"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
+	"tarn/store/vfs/logtail"
 )
 
 // blockLog is the block-log command with the values of its flags.
@@ -121,7 +122,7 @@ func appendLogged(to []byte, block *types.SignedBlock) []byte {
 }
 
 // reversible returns the blocks that follow those of the log on the longest branch;
-// none while a node has them open.
+// none while a node has them open, or where they are damaged.
 func (b *blockLog) reversible() ([]*types.SignedBlock, error) {
 	name := filepath.Join(b.tool.Dir, blocklog.ReversibleDir, blocklog.ReversibleName)
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
@@ -134,6 +135,10 @@ func (b *blockLog) reversible() ([]*types.SignedBlock, error) {
 	}
 	defer lock.Close()
 	r, err := blocklog.OpenReversible(blocklog.ReversibleOptions{Dir: b.tool.Dir, Logger: b.tool.Logger})
+	if errors.As(err, new(*logtail.Damage)) {
+		b.tool.Logger.Warn("Only the log is printed: its reversible blocks are damaged", "reason", err)
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

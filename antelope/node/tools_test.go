@@ -94,24 +94,58 @@ func TestALogWithoutAGenesisHasNoneToPrint(t *testing.T) {
 	}
 }
 
-func TestBlocksArePrintedUpToTheHead(t *testing.T) {
-	c := theChain(t)
+// printed is what print-log prints of a folder.
+func printed(t *testing.T, dir string) (blocks []printedBlock) {
+	t.Helper()
 	var out bytes.Buffer
 	tool := Tools()
 	tool.SetOut(&out)
-	tool.SetArgs([]string{"block-log", "print-log", "--as-json-array", "--blocks-dir", filepath.Join(c.dir, "blocks")})
+	tool.SetArgs([]string{"block-log", "print-log", "--as-json-array", "--blocks-dir", dir})
 	if err := tool.Execute(); err != nil {
 		t.Fatal(err)
-	}
-	var blocks []struct {
-		Num      uint32 `json:"block_num"`
-		ID       string
-		Prefix   uint32 `json:"ref_block_prefix"`
-		Previous string
 	}
 	if err := json.Unmarshal(out.Bytes(), &blocks); err != nil {
 		t.Fatal(err)
 	}
+	return blocks
+}
+
+type printedBlock struct {
+	Num      uint32 `json:"block_num"`
+	ID       string
+	Prefix   uint32 `json:"ref_block_prefix"`
+	Previous string
+}
+
+// Of damaged reversible blocks the log is printed alone, and the file stays as it is.
+func TestTheLogIsPrintedWhereItsReversibleBlocksAreDamaged(t *testing.T) {
+	c := theChain(t)
+	dir := filepath.Join(t.TempDir(), "blocks")
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(c.dir, "blocks"))); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, blocklog.ReversibleDir, blocklog.ReversibleName)
+	damaged, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged[len(damaged)/2] ^= 1
+	clear(damaged[len(damaged)-1024:])
+	if err := os.WriteFile(path, damaged, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	blocks := printed(t, dir)
+	if n := len(blocks); n == 0 || blocks[n-1].Num != c.logged {
+		t.Errorf("%d blocks are printed, the log ends with %d", n, c.logged)
+	}
+	if left, err := os.ReadFile(path); err != nil || !bytes.Equal(left, damaged) {
+		t.Errorf("the file was changed: %v", err)
+	}
+}
+
+func TestBlocksArePrintedUpToTheHead(t *testing.T) {
+	c := theChain(t)
+	blocks := printed(t, filepath.Join(c.dir, "blocks"))
 	if len(blocks) == 0 {
 		t.Fatal("no blocks")
 	}

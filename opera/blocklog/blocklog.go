@@ -73,6 +73,9 @@ type Options struct {
 	// numbers up to which blocks and roots must be there, themselves excluded.
 	Brought         uint64
 	Need, NeedRoots inter.BlockNumber
+	// Spare says that the owner cuts at Need and NeedRoots, before it appends: what is wrong behind
+	// them stops no open.
+	Spare bool
 	// IndexBytes is from which size on the newest part of an index becomes a file: 32 MiB.
 	IndexBytes int64
 	// Notice, if not nil, is told what a crash or damage left to mend, and that it is.
@@ -118,7 +121,9 @@ func (l *Log) open(o Options) (err error) {
 			SegmentBytes: o.SegmentBytes, Notice: o.Notice,
 		}
 	}
-	if l.own, err = openPart(logs("own", uint64(o.First), uint64(o.Need)), o, keys); err != nil {
+	own, roots := logs("own", uint64(o.First), uint64(o.Need)), logs("roots", uint64(o.First), uint64(o.NeedRoots))
+	own.Spare, roots.Spare = o.Spare, o.Spare
+	if l.own, err = openPart(own, o, keys); err != nil {
 		return err
 	}
 	if l.brought, err = openPart(logs("brought", 0, o.Brought), o, keys); err != nil {
@@ -130,7 +135,7 @@ func (l *Log) open(o Options) (err error) {
 	if err = l.recorded.find(); err != nil {
 		return err
 	}
-	l.roots, err = history.OpenLog(logs("roots", uint64(o.First), uint64(o.NeedRoots)))
+	l.roots, err = history.OpenLog(roots)
 	return err
 }
 

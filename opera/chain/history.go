@@ -169,7 +169,8 @@ func (h *History) pair() (other string, err error) {
 	return history.Paired(h.o.FS, h.o.Dir)
 }
 
-// openLogs opens the logs; where it fails, some of them are open.
+// openLogs opens the logs; where it fails, some of them are open. Blocks, roots and states that the
+// store does not count on are made again, and cut before: damage there is no loss.
 func (h *History) openLogs(l *logs, at counted, head inter.BlockNumber) (err error) {
 	if l.events, err = eventlog.Open(eventlog.Options{
 		FS: h.o.FS, Dir: h.dir("events"), OldDir: h.oldDir("events"), Need: at.Events, SegmentBytes: h.o.SegmentBytes, Notice: h.o.Notice,
@@ -178,13 +179,13 @@ func (h *History) openLogs(l *logs, at counted, head inter.BlockNumber) (err err
 	}
 	if l.blocks, err = blocklog.Open(blocklog.Options{
 		FS: h.o.FS, Dir: h.dir("blocks"), OldDir: h.oldDir("blocks"), First: at.First, Top: at.Top, Brought: at.Brought,
-		Need: head + 1, NeedRoots: at.Roots, SegmentBytes: h.o.SegmentBytes, Notice: h.o.Notice,
+		Need: head + 1, NeedRoots: at.Roots, Spare: true, SegmentBytes: h.o.SegmentBytes, Notice: h.o.Notice,
 	}); err != nil {
 		return err
 	}
 	l.states, err = state.OpenArchive(state.ArchiveOptions{
 		Log: history.LogOptions{
-			FS: h.o.FS, Dir: h.dir("states"), OldDir: h.oldDir("states"), First: uint64(at.First), Need: uint64(head) + 1,
+			FS: h.o.FS, Dir: h.dir("states"), OldDir: h.oldDir("states"), First: uint64(at.First), Need: uint64(head) + 1, Spare: true,
 			SegmentBytes: h.o.SegmentBytes, Notice: h.o.Notice,
 		},
 		Index: history.IndexOptions{FS: h.o.FS, Dir: h.dir("states"), Notice: h.o.Notice},

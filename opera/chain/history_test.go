@@ -3,6 +3,7 @@ package chain
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -108,6 +109,64 @@ func TestAFullOtherFolderIsSaidAndKeepsNobody(t *testing.T) {
 		t.Errorf("said %d times, after %d writes", said, tries)
 	}
 	full.Clear()
+	closeChain(t, c)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A process that is killed leaves blocks, roots and states that its store does not count on yet. They are made
+// again, so damage there stops no start.
+func TestDamageBehindWhatTheStoreCountsOnStopsNoStart(t *testing.T) {
+	r := record(t)
+	for _, name := range []string{"blocks/own", "blocks/roots", "states"} {
+		t.Run(name, func(t *testing.T) { damagedBehind(t, r, filepath.Join("/history", name, "0000000001.log")) })
+	}
+}
+
+// damagedBehind kills a chain whose logs are ahead of its store, damages the end of a log, and goes on.
+func damagedBehind(t *testing.T, r recorded, path string) {
+	disk := memfs.New()
+	s, err := diskOf(disk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.history.o.SegmentBytes = 0 // one file of each log
+	c := newChain(t, s)
+	half := len(r.events) / 2
+	grown(t, c, r.events[:half])
+	head := c.Head().Number
+	saved := disk.Clone()
+	feed(t, c, r.events[half:])
+	if err := s.history.Sync(0); err != nil || c.Head().Number < head+2 {
+		t.Fatalf("%d blocks after block %d: %v", c.Head().Number-head, head, err)
+	}
+	killed := disk.Clone()
+	closeChain(t, c)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range killed.Paths() {
+		if strings.HasPrefix(path, "/state/") {
+			killed.Put(path, saved.Blob(path))
+		}
+	}
+	b := slices.Clone(killed.Blob(path).Bytes())
+	b[len(b)-1] ^= 1
+	killed.Put(path, memfs.NewBlob(b))
+	if s, err = diskOf(killed); err != nil {
+		t.Fatal(err)
+	}
+	s.history.o.SegmentBytes = 0
+	if s.Head() > uint64(head) {
+		t.Fatalf("the store is at block %d", s.Head())
+	}
+	c = openChain(t, s)
+	feed(t, c, r.events[half:])
+	compare(t, c, r)
+	if err := s.history.Verify(func(err error) { t.Error(err) }, nil); err != nil {
+		t.Error(err)
+	}
 	closeChain(t, c)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"tarn/antelope/types"
+	"tarn/store/vfs/memfs"
 )
 
 // readAll reads an entry to its end.
@@ -253,5 +254,56 @@ func TestOnlyATornEndIsCutOffAndItIsKept(t *testing.T) {
 			t.Errorf("round %d: %d bytes are kept of %d", round, len(kept), len(torn)-int(starts[11]))
 		}
 		x.log.closeFiles() //nolint:errcheck // of memory
+	}
+}
+
+// A node that was started once without blocks leaves a mark of nothing. The pruned log that is put there then,
+// without a mark of its own, is taken over as it is where nothing was.
+func TestAPrunedLogInThePlaceOfAnEmptyOneIsTakenOver(t *testing.T) {
+	from := memfs.New()
+	x := newLife(t, rand.New(rand.NewPCG(seed(t), 2)), kinds()["pruned"], from, from)
+	if err := x.open(); err != nil {
+		t.Fatal(err)
+	}
+	for range 60 {
+		if err := x.add(x.end); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, end := x.log.Range()
+	if err := x.log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if first == x.first {
+		t.Fatal("nothing was let go")
+	}
+	log := from.Blob(x.o.logPath()).Bytes()
+	for _, torn := range []int{0, 1, countBytes + 10} { // what of ours is torn at its beginning is no entry
+		to := memfs.New()
+		x.o.FS = testFS{to, to}
+		if err := x.open(); err != nil {
+			t.Fatal(err)
+		}
+		if err := x.log.Close(); err != nil {
+			t.Fatal(err)
+		}
+		to.Put(x.o.logPath(), memfs.NewBlob(bytes.Clone(log[:len(log)-torn])))
+		to.Put(x.o.indexPath(), memfs.NewBlob(bytes.Clone(from.Blob(x.o.indexPath()).Bytes())))
+		if err := x.open(); err != nil {
+			t.Fatal(err)
+		}
+		f, e := x.log.Range()
+		if torn == 0 && (f != first || e != end) {
+			t.Errorf("blocks %d to %d of %d to %d", f, e, first, end)
+		}
+		if kept := to.Blob(x.o.logPath() + ".bad"); torn > 0 && (kept == nil || f != e) {
+			t.Errorf("%d bytes are torn off: blocks %d to %d, kept is %v", torn, f, e, kept)
+		}
+		for n := f; n < e; n++ {
+			read(t, x.log, n, x.want[n])
+		}
+		if err := x.log.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -29,7 +29,9 @@ func (l *Log) recover() error {
 	case size == 0:
 		f.size = 0
 	case marked && m.size == 0:
-		err = l.scan(size)
+		if err = l.scan(size); err == nil && f.size == 0 {
+			err = l.adoptPruned(size)
+		}
 	case marked && l.fits(m, size) == nil:
 		if err = f.begin(size); err == nil {
 			f.first, f.end, f.size = m.first, m.end, m.size
@@ -192,6 +194,27 @@ func (l *Log) adopt(size int64, marked bool) error {
 		return err
 	}
 	return l.judge(size, marked)
+}
+
+// adoptPruned takes over a pruned file that was put in the place of one without entries. What it has let go
+// of is no entry to begin with. A file of ours has let go of nothing before a mark tells of its end.
+func (l *Log) adoptPruned(size int64) error {
+	f := l.live
+	if h, err := readFirst(f.log, size); errors.Is(err, ErrCorrupt) || err == nil && !h.pruned {
+		return nil
+	}
+	err := l.adopt(size, false)
+	for num := f.first; err == nil && num < f.end; num++ {
+		var h header
+		var at int64
+		if h, at, err = f.header(num); err == nil {
+			err = check(f.log, at+headerBytes, h.payload, &l.inflaters)
+		}
+	}
+	if errors.Is(err, ErrCorrupt) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		f.base, f.first, f.end, f.size, f.pruned, err = 0, 0, 0, 0, false, nil
+	}
+	return err
 }
 
 // judge returns an error unless a crash can have left what follows the whole entries.

@@ -54,7 +54,12 @@ func (l recovery) begin(c Chain) error {
 	switch {
 	case again:
 		l.mark = m
-		err = l.cut(&m)
+		if err = l.cut(&m, l.Slice(c.Head)); err == nil {
+			err = l.mend(m.end) // what is left there is not ours
+		}
+		if err == nil {
+			err = l.syncAfter(&m)
+		}
 	default:
 		l.mark = mark{lib: m.lib}
 		if err = l.cutUnsure(&m); err == nil {
@@ -84,10 +89,16 @@ func (l recovery) begin(c Chain) error {
 	return l.join(last, c)
 }
 
-// cut takes off what follows the mark.
-func (l recovery) cut(m *mark) error {
+// cut takes off what follows the mark. Slices that it knows nothing of, before one with blocks that the
+// chain tells again, were put there by somebody else, and nobody tells their blocks again. Of the one in which
+// the chain begins to tell them it tells a part only, so it is kept beside the files.
+func (l recovery) cut(m *mark, told uint32) error {
 	for _, number := range l.Slices() {
-		if _, err := l.cutSlice(m, number, false); err != nil {
+		_, named := m.find(number)
+		if !named && number < told {
+			continue
+		}
+		if _, err := l.cutSlice(m, number, !named && number == told); err != nil {
 			return err
 		}
 	}

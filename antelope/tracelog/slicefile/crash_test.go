@@ -224,3 +224,71 @@ func TestCrashesAfterCrashesLeaveOnlyBlocksOfTheChain(t *testing.T) {
 		x.fail(x.log.Close())
 	}
 }
+
+// A node whose chain is at a block was started once with an empty folder, and left a mark. The slices that
+// somebody puts there then, as nodeos leaves them, stay where the chain does not tell their blocks again, and
+// what is taken of the slice in which it begins to is kept.
+func TestSlicesThatAnotherPutThereAreNotRemoved(t *testing.T) {
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	begun := func(fs *memfs.FS, head uint32) *Log {
+		l, err := Open(Options{Dir: folder, Stride: stride, FS: testFS{fs, fs}})
+		must(err)
+		b, _ := told(head, 0)
+		must(l.Begin(Chain{Head: head, ID: b.ID, Known: func(num uint32) (types.Checksum256, bool, error) {
+			b, _ := told(num, 0)
+			return b.ID, true, nil
+		}}))
+		return l
+	}
+	const head = 29
+	from := memfs.New()
+	l := begun(from, 1)
+	at := l.Slice(head)
+	for num := uint32(2); num <= head+7; num++ {
+		must(tell(l, num, 0))
+	}
+	mark := l.markPath()
+	must(l.Close())
+	for _, last := range []uint32{at - 1, 100} { // of what is put there
+		to := memfs.New()
+		must(begun(to, head).Close())
+		for _, p := range from.Paths() {
+			if b := from.Blob(p); b != nil && p != mark && !strings.HasSuffix(p, clogSuffix) {
+				is := false
+				for number := range last + 1 {
+					for _, prefix := range prefixes {
+						is = is || p == l.path(prefix, number, logSuffix)
+					}
+				}
+				if is {
+					to.Put(p, memfs.NewBlob(slices.Clone(b.Bytes())))
+				}
+			}
+		}
+		if last < 100 { // the last one was being written
+			f, err := to.Open(l.path(tracesPrefix, last, logSuffix), true)
+			must(err)
+			size, err := f.Size()
+			must(err)
+			must(f.Truncate(size - 3))
+			must(f.Close())
+		}
+		l := begun(to, head)
+		for num := uint32(2); num < at*stride-1; num++ {
+			want, _ := told(num, 0)
+			if got, _, err := l.Read(num, nil); err != nil || got.ID != want.ID {
+				t.Fatalf("up to slice %d: block %d: %v", last, num, err)
+			}
+		}
+		if kept := to.Blob(l.path(tracesPrefix, min(last, at), logSuffix) + ".bad"); kept == nil && from.Blob(l.path(tracesPrefix, at, logSuffix)) != nil {
+			t.Errorf("up to slice %d: nothing is kept of what was cut", last)
+		}
+		must(tell(l, head+1, 0))
+		must(l.Close())
+	}
+}

@@ -173,7 +173,7 @@ func (l recovery) takeBack() error {
 	if err := l.setMark(m); err != nil {
 		return err
 	}
-	if err := l.cut(&m); err != nil {
+	if err := l.cut(&m, 0); err != nil {
 		return err
 	}
 	if m.end == 0 || packed {

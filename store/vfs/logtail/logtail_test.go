@@ -326,3 +326,29 @@ func TestADamagedMarkSaysLess(t *testing.T) {
 		}
 	}
 }
+
+// Who takes something back on a full disk may be the one who makes room.
+func TestAMarkIsSetBackOnAFullDisk(t *testing.T) {
+	mem := memfs.New()
+	m, err := OpenMark(mem, "/mark")
+	must(t, err)
+	must(t, m.Set(4, 10))
+	must(t, m.Set(4, 20))
+	must(t, m.Close())
+	full := errorfs.New(mem)
+	full.Inject(errorfs.Fault{Ops: errorfs.Create | errorfs.Allocate | errorfs.Rename, Ever: true, Err: errors.New("no space left")})
+	m, err = OpenMark(full, "/mark")
+	must(t, err)
+	must(t, m.Reset(5, 3))
+	must(t, m.Close())
+	for half := range int64(2) { // neither says anything else
+		b := bytes.Clone(mem.Blob("/mark").Bytes())
+		b[half*vfs.Sector+8] ^= 1
+		mem.Put("/one", memfs.NewBlob(b))
+		one, err := OpenMark(mem, "/one")
+		must(t, err)
+		if s := one.Said(); !s.Known || s.Log != 5 || s.End != 3 {
+			t.Errorf("without half %d: %+v", half, s)
+		}
+	}
+}

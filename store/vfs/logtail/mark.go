@@ -74,6 +74,11 @@ func (m *Mark) Set(log, end uint64) error {
 	if m.said.Known && m.said.Log == log && m.said.End == end {
 		return nil
 	}
+	return m.write(log, end)
+}
+
+// write writes the half that is next.
+func (m *Mark) write(log, end uint64) error {
 	if err := m.open(); err != nil {
 		return err
 	}
@@ -87,7 +92,21 @@ func (m *Mark) Set(log, end uint64) error {
 
 // Reset does what Set does, durably, and leaves nothing of what the mark said before. Whoever is
 // about to take something back that was durable calls it first.
+//
+// A mark that is whole is written in its place, which takes no room on the disk: who takes something back
+// may be the one who gives room.
 func (m *Mark) Reset(log, end uint64) error {
+	if m.said.Known && !m.said.Torn {
+		for range 2 { // one half is whole at any moment
+			if err := m.write(log, end); err != nil {
+				return err
+			}
+			if err := m.Sync(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	if err := m.Close(); err != nil {
 		return err
 	}
