@@ -54,7 +54,7 @@ func (l recovery) begin(c Chain) error {
 	switch {
 	case again:
 		l.mark = m
-		if err = l.cut(&m, l.Slice(c.Head)); err == nil {
+		if err = l.cut(&m, c.Head); err == nil {
 			err = l.mend(m.end) // what is left there is not ours
 		}
 		if err == nil {
@@ -89,20 +89,46 @@ func (l recovery) begin(c Chain) error {
 	return l.join(last, c)
 }
 
-// cut takes off what follows the mark. Slices that it knows nothing of, before one with blocks that the
-// chain tells again, were put there by somebody else, and nobody tells their blocks again. Of the one in which
-// the chain begins to tell them it tells a part only, so it is kept beside the files.
-func (l recovery) cut(m *mark, told uint32) error {
+// cut takes off what follows the mark. Slices that somebody else put there, before the one in which the chain
+// goes on after its head, stay; 0 is for a chain that tells all again.
+func (l recovery) cut(m *mark, head uint32) error {
 	for _, number := range l.Slices() {
 		_, named := m.find(number)
-		if !named && number < told {
+		unknown := !named && number >= m.end
+		if unknown && number >= m.open && number < l.Slice(head) {
 			continue
 		}
-		if _, err := l.cutSlice(m, number, !named && number == told); err != nil {
+		keep, err := false, error(nil)
+		if unknown {
+			keep, err = l.untold(number, head)
+		}
+		if err == nil {
+			_, err = l.cutSlice(m, number, keep)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// untold tells whether a slice that no mark tells of may have blocks up to a head, which nobody tells again.
+// What is irreversible is told of older slices too, which then have no traces.
+func (l recovery) untold(number, head uint32) (bool, error) {
+	is, err := l.sizesOf(number)
+	if err != nil || is.traces == 0 || number != l.Slice(head) {
+		return is.traces > 0 && number < l.Slice(head), err
+	}
+	ids, err := l.idsOf(number)
+	if errors.Is(err, ErrCorrupt) {
+		return true, nil
+	}
+	for num := range ids {
+		if num <= head {
+			return true, err
+		}
+	}
+	return false, err
 }
 
 // cutUnsure takes off what this package may have written after the mark. After a power cut

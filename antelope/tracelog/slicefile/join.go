@@ -142,7 +142,7 @@ func (l recovery) confirm(num uint32) error {
 // a switch of forks may be among those, and are missing from then on.
 func (l recovery) takeBack() error {
 	number := l.Slice(l.lib)
-	m := mark{head: l.mark.head, lib: l.lib, open: l.mark.open}
+	m := mark{head: l.mark.head, lib: l.lib, open: max(l.mark.open, l.newest()+1)} // what goes is ours if the node ends meanwhile
 	if l.lib > 0 {
 		m.end = number + 1
 		for _, s := range l.mark.slices { // more may have been written to them, which is not durable
