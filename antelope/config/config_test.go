@@ -411,10 +411,21 @@ func ask(t *testing.T, args ...string) string {
 	if err != nil {
 		t.Skip(err)
 	}
-	dir := t.TempDir()
-	args = append([]string{"--data-dir", filepath.Join(dir, "data")}, args...)
-	// This build of nodeos does not end by itself after printing.
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	args = append([]string{"--data-dir", filepath.Join(t.TempDir(), "data")}, args...)
+	// This build of nodeos does not end by itself after printing. On a machine with other work it is
+	// slow to begin.
+	for _, patience := range []time.Duration{2 * time.Second, 10 * time.Second} {
+		if text := printed(t, p, patience, args); text != "" {
+			return text
+		}
+	}
+	return printed(t, p, 30*time.Second, args)
+}
+
+// printed is what nodeos prints in a time.
+func printed(t *testing.T, p *oracle.Peer, patience time.Duration, args []string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := p.Command(ctx, args...)
 	var out bytes.Buffer

@@ -115,12 +115,13 @@ func pools(ctx context.Context, t *testing.T, p *Peer, settings string) [2]*Node
 var pooled = flag.Int("oracle.pool", 60, "transactions that go-opera's pool and ours are sent")
 
 // The same transactions sent to go-opera and to us are taken or refused in the same words,
-// and the same ones wait afterwards: with room, and in pools of few slots where clients'
-// transactions are as all others.
+// and the same ones wait afterwards: with room, and where accounts have few slots and clients'
+// transactions are as all others. A pool that is full is another one here: what cannot be executed
+// yields.
 func TestPoolsTakeWhatGoOperasTake(t *testing.T) {
 	p, ctx := peer(t)
 	for name, settings := range map[string]string{
-		"local": "", "few": "[TxPool]\nNoLocals = true\nAccountSlots = 2\nGlobalSlots = 8\nAccountQueue = 3\nGlobalQueue = 4\n",
+		"local": "", "few": "[TxPool]\nNoLocals = true\nAccountSlots = 2\nGlobalSlots = 512\nAccountQueue = 3\nGlobalQueue = 64\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			seed := uint64(time.Now().UnixNano())
