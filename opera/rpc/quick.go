@@ -173,18 +173,19 @@ func (q *quick) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	body.Reset()
 	defer q.bodies.Put(body)
-	_, err := body.ReadFrom(r.Body)
-	if err == nil {
-		client := q.s.client(r.Context())
-		if answer, taken := q.answer(r.Context(), client, body.Bytes(), nil, func() string { return r.RemoteAddr }); taken {
-			w.Header().Set("Content-Type", "application/json")
-			w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
-			to := &heldWriter{ResponseWriter: w, s: q.s, client: client, body: body.Bytes(), end: func() {}}
-			_, _ = to.Write(answer) // who has gone needs none
-			return
-		}
+	if _, err := body.ReadFrom(r.Body); err != nil {
+		unread(w, err)
+		return
 	}
-	r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body.Bytes()), r.Body))
+	client := q.s.client(r.Context())
+	if answer, taken := q.answer(r.Context(), client, body.Bytes(), nil, func() string { return r.RemoteAddr }); taken {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
+		to := &heldWriter{ResponseWriter: w, s: q.s, client: client, body: body.Bytes(), end: func() {}}
+		_, _ = to.Write(answer) // who has gone needs none
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body.Bytes()))
 	q.server.ServeHTTP(w, r)
 }
 
