@@ -27,8 +27,12 @@ type syncProgress struct {
 func (h *hub) watch() {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
+	expiry := time.NewTicker(time.Minute)
+	defer expiry.Stop()
 	for {
 		select {
+		case <-expiry.C: // what they hold is others' too
+			h.s.filters.expire()
 		case <-ticker.C:
 			if h.sync.heard() {
 				h.tellSync()
