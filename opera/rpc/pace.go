@@ -101,6 +101,13 @@ func unread(w http.ResponseWriter, err error) {
 
 // refuse answers requests that are not answered now, each with its id, as their client waits for.
 func refuse(w http.ResponseWriter, body []byte, err error) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusServiceUnavailable)
+	_, _ = w.Write(refusal(body, err)) // who has gone needs none
+}
+
+// refusal is the answer to requests that are not answered now.
+func refusal(body []byte, err error) []byte {
 	type asked struct{ ID json.RawMessage }
 	one := func(out []byte, of asked) []byte {
 		if len(of.ID) == 0 {
@@ -122,9 +129,7 @@ func refuse(w http.ResponseWriter, body []byte, err error) {
 	} else {
 		out = one(nil, asked{})
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusServiceUnavailable)
-	_, _ = w.Write(out) // who has gone needs none
+	return out
 }
 
 // heldWriter ends its request's turn when there is an answer, which counts until it is taken.

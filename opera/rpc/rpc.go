@@ -240,7 +240,7 @@ type Service struct {
 
 	memory, filterPlaces, subscriptions *serve.Shares
 	turns                               *serve.Turns
-	sockets                             sync.Map // of serve.Client, by the name of a connection of WebSocket
+	sockets                             sync.Map // of *socket, by the name of a connection of WebSocket
 }
 
 // shareOfPlaces is which part of filters, subscriptions and turns a client may have.
@@ -292,10 +292,17 @@ func (s *Service) Memory() *serve.Shares { return s.memory }
 
 // client is who asks, by the context of a request.
 func (s *Service) client(ctx context.Context) serve.Client {
-	if of, ok := s.sockets.Load(rpc.PeerInfoFromContext(ctx).RemoteAddr); ok {
-		return of.(serve.Client)
+	if of := s.socket(ctx); of != nil {
+		return of.client
 	}
 	return serve.ClientOf(ctx)
+}
+
+// socket is the connection of WebSocket by which a request came, nil if it did not.
+func (s *Service) socket(ctx context.Context) *socket {
+	of, _ := s.sockets.Load(rpc.PeerInfoFromContext(ctx).RemoteAddr)
+	c, _ := of.(*socket)
+	return c
 }
 
 // busy is why a request is not answered now. The code is that of limits in Ethereum's JSON-RPC.

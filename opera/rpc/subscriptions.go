@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -36,22 +37,41 @@ func (s *Service) subscribe(ctx context.Context, l *hearing) (*rpc.Subscription,
 		return nil, err
 	}
 	sub := notifier.CreateSubscription()
+	on := s.socket(ctx)
+	var named <-chan struct{}
+	if on != nil {
+		named = on.awaits(sub.ID)
+	}
 	at := l.of.begin()
 	running, end := context.WithCancel(s.hub.ctx)
 	s.hub.all.Go(func() {
 		defer give()
 		defer l.of.end()
 		defer end()
+		if named != nil {
+			select {
+			case <-named:
+			case <-running.Done():
+				return
+			}
+		}
 		s.follow(running, l, at, func(text json.RawMessage) error {
 			// The library copies what it writes, and who waits behind another for the connection
 			// holds that.
 			held := copies * int64(len(text))
+			if len(text) <= firstFrame { // there are so many subscriptions at most
+				held = 0
+			}
 			if err := s.memory.Wait(running, client, held); err != nil {
 				return err
 			}
 			defer s.memory.Give(client, held)
 			return notifier.Notify(sub.ID, text)
 		})
+		if on != nil && running.Err() == nil { // so that its client does not wait for ever
+			_ = on.dismiss(errLost)
+			on.cancel()
+		}
 	})
 	go func() {
 		defer end()
@@ -62,6 +82,8 @@ func (s *Service) subscribe(ctx context.Context, l *hearing) (*rpc.Subscription,
 	}()
 	return sub, nil
 }
+
+var errLost = errors.New("news was lost: subscribe again")
 
 // copies is how often what is told is in memory until it is written.
 const copies = 3

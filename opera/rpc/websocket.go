@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/ethereum/go-ethereum/log"
 	"github.com/ethereum/go-ethereum/rpc"
 	"github.com/gorilla/websocket"
 
@@ -40,8 +42,9 @@ const (
 	socketIdle     = 90 * time.Second // without any sign of the client
 	frameGrace     = 5 * time.Second  // for a message that has begun, and then
 	slowestFrame   = 16 << 10         // bytes a second
-	firstFrame     = 4 << 10
-	librarySize    = 64 << 10 // bytes of a message about subscriptions
+	firstFrame     = 4 << 10          // which does not count: there are so many connections at most
+	longestFrame   = 30 * time.Second // as a body over HTTP
+	librarySize    = 256 << 10        // bytes of a message about subscriptions
 )
 
 func (s *Service) webSockets(server *rpc.Server, o *WSOptions) *sockets {
@@ -82,7 +85,7 @@ func (k *sockets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	client := k.s.client(r.Context())
 	ctx, cancel := context.WithCancel(serve.Asking(context.WithoutCancel(r.Context()), client))
 	c := &socket{of: k, conn: conn, client: client, name: conn.RemoteAddr().String(), from: r, ctx: ctx, cancel: cancel, working: make(chan struct{}, socketRequests)}
-	k.s.sockets.Store(c.name, client)
+	k.s.sockets.Store(c.name, c)
 	defer k.s.sockets.Delete(c.name)
 	c.serve()
 }
@@ -102,7 +105,9 @@ type socket struct {
 	coming  bool // a message has begun
 
 	writing sync.Mutex
-	library *io.PipeWriter // to go-ethereum's server; nil until there is a subscription
+	naming  sync.Mutex
+	named   map[rpc.ID]chan struct{} // subscriptions whose clients do not know their names yet
+	library *io.PipeWriter           // to go-ethereum's server; nil until there is a subscription
 }
 
 // serve reads requests until the connection ends.
@@ -177,14 +182,16 @@ func (c *socket) read() (message []byte, held int64, err error) {
 	for {
 		if len(message) == cap(message) {
 			room := max(firstFrame, 2*cap(message))
-			if err := memory.Take(c.client, int64(room-cap(message))); err != nil {
-				return nil, held, errors.Join(err, c.dismiss(err))
+			if more := int64(room-firstFrame) - held; more > 0 {
+				if err := memory.Take(c.client, more); err != nil {
+					return nil, held, errors.Join(err, c.dismiss(err))
+				}
+				held += more
 			}
-			held += int64(room - cap(message))
 			message = append(make([]byte, 0, room), message...)
 		}
 		patience := frameGrace + time.Duration(len(message))*time.Second/slowestFrame
-		if err := c.conn.SetReadDeadline(begin.Add(patience)); err != nil {
+		if err := c.conn.SetReadDeadline(begin.Add(min(patience, longestFrame))); err != nil {
 			return nil, held, err
 		}
 		n, err := from.Read(message[len(message):cap(message)])
@@ -216,7 +223,7 @@ func (c *socket) take(message []byte, held int64) error {
 		if err == nil {
 			err = errMixed
 		}
-		told := c.write(append(appendError([]byte(`{"jsonrpc":"2.0","id":null,"error":`), err), '}'))
+		told := c.write(refusal(message, err))
 		if about == mixed {
 			return told
 		}
@@ -231,6 +238,12 @@ func (c *socket) take(message []byte, held int64) error {
 	c.all.Go(func() {
 		defer func() { <-c.working }()
 		defer give()
+		defer func() { // as net/http does: the node goes on
+			if p := recover(); p != nil {
+				log.Error("A request over WebSocket panicked", "conn", c.name, "panic", p, "stack", string(debug.Stack()))
+				c.cancel()
+			}
+		}()
 		c.answer(message)
 	})
 	return nil
@@ -352,6 +365,10 @@ func (c *socket) subscribe(message []byte) error {
 		c.library = to
 		c.all.Go(func() { c.of.server.ServeCodec(rpc.NewCodec(&piped{PipeReader: from, socket: c}), 0) })
 	}
+	// While an answer waits for the client to take it, no other is asked for: the library would hold
+	// them all.
+	c.writing.Lock()
+	c.writing.Unlock() //nolint:staticcheck // it was a look
 	_, err := io.Copy(c.library, &versioner{ReadCloser: io.NopCloser(bytes.NewReader(message))})
 	return err
 }
@@ -367,7 +384,33 @@ func (p *piped) Write(b []byte) (int, error) {
 	if err := p.socket.write(b); err != nil {
 		return 0, err
 	}
+	p.socket.begun(b)
 	return len(b), nil
+}
+
+// awaits returns a channel that is closed when the client has been told the name of its subscription:
+// the library keeps, without a bound, what is told before.
+func (c *socket) awaits(id rpc.ID) <-chan struct{} {
+	c.naming.Lock()
+	defer c.naming.Unlock()
+	if c.named == nil {
+		c.named = map[rpc.ID]chan struct{}{}
+	}
+	told := make(chan struct{})
+	c.named[id] = told
+	return told
+}
+
+// begun notes which subscriptions an answer names.
+func (c *socket) begun(answer []byte) {
+	c.naming.Lock()
+	defer c.naming.Unlock()
+	for id, told := range c.named {
+		if bytes.Contains(answer, []byte(`"`+id+`"`)) {
+			close(told)
+			delete(c.named, id)
+		}
+	}
 }
 
 // SetWriteDeadline is for the socket to set.

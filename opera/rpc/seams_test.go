@@ -1,0 +1,88 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/rpc"
+)
+
+// overSocket is a client of WebSocket.
+func overSocket(t *testing.T, w *world) *rpc.Client {
+	t.Helper()
+	c, err := rpc.Dial("ws" + strings.TrimPrefix(w.url, "http"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// panicky is a pool that has a fault.
+type panicky struct{ noPool }
+
+func (panicky) Get(common.Hash) *types.Transaction { panic("a fault anywhere below") }
+
+// A request that panics ends its connection, and the node goes on.
+func TestAPanicOverWebSocketEndsItsConnectionAlone(t *testing.T) {
+	w := newWorld(t, recordedEvents, Options{Pool: panicky{}})
+	var got json.RawMessage
+	if err := overSocket(t, w).CallContext(t.Context(), &got, "eth_getTransactionByHash", common.Hash{1}); err == nil {
+		t.Errorf("it is answered: %s", got)
+	}
+	if err := overSocket(t, w).CallContext(t.Context(), &got, "eth_blockNumber"); err != nil {
+		t.Errorf("the next connection: %v", err)
+	}
+}
+
+// Whoever may install a filter may subscribe to the same, and whoever is refused is told so by the
+// id of the request.
+func TestLargeSubscriptionsAreTakenAndRefusalsHaveTheirIDs(t *testing.T) {
+	w := newWorld(t, recordedEvents, Options{})
+	c := overSocket(t, w)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if _, err := c.Subscribe(ctx, "eth", make(chan json.RawMessage, 1), "logs", object{"address": make([]common.Address, 1990)}); err != nil {
+		t.Errorf("a subscription of 1,990 addresses: %v", err)
+	}
+	var n json.RawMessage
+	mixed := []rpc.BatchElem{{Method: "eth_blockNumber", Result: &n}, {Method: "eth_unsubscribe", Args: []any{"0x1"}, Result: &n}}
+	if err := c.BatchCallContext(ctx, mixed); err != nil || mixed[0].Error == nil || mixed[1].Error == nil {
+		t.Errorf("a batch that is refused: %v, %v, %v", err, mixed[0].Error, mixed[1].Error)
+	}
+}
+
+// A client that has missed news hears of it: its connection ends.
+func TestSubscribersThatMissNewsAreTold(t *testing.T) {
+	w := newWorld(t, recordedEvents, Options{})
+	got := make(chan json.RawMessage, 10)
+	sub, err := overSocket(t, w).Subscribe(t.Context(), "eth", got, "newHeads")
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := w.chain.Head().Number
+	w.service.hub.shown(head, head)
+	select {
+	case <-got:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the first block is not told")
+	}
+	for begin := time.Now(); time.Since(begin) < 20*time.Second; {
+		w.service.hub.shown(head+1, head+keptNews+1000) // a node that catches up
+		select {
+		case err := <-sub.Err():
+			if err == nil || errors.Is(err, context.Canceled) {
+				t.Errorf("the subscription ends with %v", err)
+			}
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	t.Error("nothing is said")
+}
