@@ -368,7 +368,8 @@ func (c *socket) subscribe(message []byte) error {
 	// While an answer waits for the client to take it, no other is asked for: the library would hold
 	// them all.
 	c.writing.Lock()
-	c.writing.Unlock() //nolint:staticcheck // it was a look
+	//lint:ignore SA2001 it waits, and writes nothing
+	c.writing.Unlock()
 	_, err := io.Copy(c.library, &versioner{ReadCloser: io.NopCloser(bytes.NewReader(message))})
 	return err
 }
