@@ -45,15 +45,20 @@ func whereIs(t *testing.T, l *Log, num uint32) (at, end int64, path string) {
 	return sp.positions[0], sp.positions[1], sp.path
 }
 
+// forms are the forms that a log has on the disk.
+func forms() map[string]func(*Options) {
+	return map[string]func(*Options){
+		"one file": func(*Options) {},
+		"parts":    func(o *Options) { o.Stride, o.MaxRetainedFiles = ptr(uint32(10)), ptr(uint32(50)) },
+		"pruned":   func(o *Options) { o.RetainBlocks = ptr(uint32(25)) },
+	}
+}
+
 // Whatever bit of a log is damaged, a block is read as it was, or an error names file and offset. Only
 // what no other block names may be another.
 func TestADamagedBlockIsNeverReadAsAnother(t *testing.T) {
 	r := newRand(t)
-	for name, change := range map[string]func(*Options){
-		"one file": func(*Options) {},
-		"parts":    func(o *Options) { o.Stride, o.MaxRetainedFiles = ptr(uint32(10)), ptr(uint32(50)) },
-		"pruned":   func(o *Options) { o.RetainBlocks = ptr(uint32(25)) },
-	} {
+	for name, change := range forms() {
 		fs := memory()
 		o := testOptions(fs)
 		change(&o)
@@ -97,11 +102,7 @@ func TestADamagedBlockIsNeverReadAsAnother(t *testing.T) {
 // read.
 func TestADamagedBlockIndexIsMadeAgainFromItsLog(t *testing.T) {
 	r := newRand(t)
-	for name, change := range map[string]func(*Options){
-		"one file": func(*Options) {},
-		"parts":    func(o *Options) { o.Stride, o.MaxRetainedFiles = ptr(uint32(10)), ptr(uint32(50)) },
-		"pruned":   func(o *Options) { o.RetainBlocks = ptr(uint32(25)) },
-	} {
+	for name, change := range forms() {
 		fs := memory()
 		o := testOptions(fs)
 		change(&o)
