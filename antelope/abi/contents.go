@@ -228,8 +228,8 @@ func (c *Contents) AppendBlock(b []byte, s *types.SignedBlock) ([]byte, error) {
 		}
 	}
 	b = append(b, ']')
-	if more != nil {
-		b = variant.AppendList(append(variant.AppendKey(b, "additional_signatures"), `{"signatures":`...), more, func(b []byte, v *types.Signature) []byte {
+	if more.Signatures != nil {
+		b = variant.AppendList(append(variant.AppendKey(b, "additional_signatures"), `{"signatures":`...), more.Signatures, func(b []byte, v *types.Signature) []byte {
 			return v.AppendJSON(b)
 		})
 		b = append(b, '}')

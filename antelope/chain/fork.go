@@ -113,7 +113,7 @@ func (c *Chain) applyFork(b *consensus.BlockState, status execute.Status) error 
 	if err := c.validate(p, status); err != nil {
 		return err
 	}
-	return c.fork.MarkValid(b.ID)
+	return c.fork.MarkValid(b.ID, c.validation)
 }
 
 func (c *Chain) switchFork(best *consensus.BlockState) error {
@@ -170,10 +170,10 @@ func (c *Chain) LogIrreversible() error {
 		best = c.fork.PendingHead()
 	}
 	root := c.fork.Root()
-	if best.Irreversible <= root.BlockNum {
+	if best.LIB() <= root.BlockNum {
 		return nil
 	}
-	branch := c.fork.FetchBranch(best.ID, best.Irreversible)
+	branch := c.fork.FetchBranch(best.ID, best.LIB())
 	for i := len(branch) - 1; i >= 0; i-- {
 		b := branch[i]
 		if err := c.finalise(b); err != nil {

@@ -14,15 +14,18 @@ type BlockState struct {
 	Block *types.SignedBlock
 }
 
-// NewBlockState checks the header of a block that follows prev, with its
+// NewBlockState checks the header of a block that follows prev, and its certificate, with their
 // signatures unless recoverKey is nil.
 func NewBlockState(prev *HeaderState, block *types.SignedBlock, set *feature.Set, recoverKey Recover) (*BlockState, error) {
-	additional, err := block.ExtractExtensions()
+	x, err := block.ExtractExtensions()
 	if err != nil {
 		return nil, err
 	}
-	s, err := prev.Follow(&block.SignedBlockHeader, additional, set, recoverKey)
+	s, err := prev.Follow(&block.SignedBlockHeader, x.Signatures, set, recoverKey)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.checkCertificate(prev, x.Certificate, recoverKey != nil); err != nil {
 		return nil, err
 	}
 	return &BlockState{s, block}, nil

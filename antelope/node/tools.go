@@ -143,7 +143,7 @@ func snapshotJSON(in, out, id string, limit uint64, log *slog.Logger) (err error
 }
 
 // writeJSON writes a state as the JSON of a snapshot. A file that is not whole is removed.
-func writeJSON(out string, view *state.View, head *consensus.HeaderState, log *slog.Logger) error {
+func writeJSON(out string, view *state.View, head consensus.Head, log *slog.Logger) error {
 	to, err := os.Create(out)
 	if err != nil {
 		return err

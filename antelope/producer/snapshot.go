@@ -148,22 +148,18 @@ func (s *snapshots) create(request *control.SnapshotSchedule, done func(control.
 	return nil
 }
 
-// viewHead is the header state of the block that a view shows.
-func viewHead(v *state.View) (*consensus.HeaderState, error) {
+// viewHead is where a view stands.
+func viewHead(v *state.View) (consensus.Head, error) {
 	b, err := v.Head()
 	if err != nil {
-		return nil, err
+		return consensus.Head{}, err
 	}
-	h := new(consensus.HeaderState)
-	if err := types.Decode(b, h); err != nil {
-		return nil, fmt.Errorf("decode the head of the chain state: %w", err)
-	}
-	return h, nil
+	return consensus.DecodeHead(b)
 }
 
 // write writes a snapshot under a name that says that it is not whole, and then
 // gives it another.
-func (s *snapshots) write(v *state.View, h *consensus.HeaderState, incomplete, whole string) (err error) {
+func (s *snapshots) write(v *state.View, h consensus.Head, incomplete, whole string) (err error) {
 	defer func() { err = errors.Join(err, v.Close()) }()
 	f, err := createDirect(incomplete)
 	if err != nil {

@@ -30,14 +30,14 @@ func rowsVersion(r *Reader) (uint32, error) {
 	return v.version, nil
 }
 
-// Header returns the header state of the block that a snapshot was made after.
-func Header(r *Reader) (*consensus.HeaderState, error) {
+// Header returns where the state of a snapshot stands: the block that it was made after.
+func Header(r *Reader) (consensus.Head, error) {
 	version, err := rowsVersion(r)
 	if err != nil {
-		return nil, err
+		return consensus.Head{}, err
 	}
 	row := headerRow{new(consensus.HeaderState), version == 2}
-	return row.HeaderState, one(r, headerSection, row)
+	return consensus.Head{HeaderState: row.HeaderState}, one(r, headerSection, row)
 }
 
 // ChainID returns the id of the chain that a snapshot is of.
@@ -105,22 +105,22 @@ func one(r *Reader, name string, row readable) error {
 // the head and make a checkpoint is the caller's to do, and to start over if there
 // is an error. Report is called now and then, at least every 256 KiB, unless it is nil; the
 // store may be relieved in it. An error that it returns ends the loading.
-func Load(r *Reader, s *state.State, report func(Progress) error) (*consensus.HeaderState, error) {
+func Load(r *Reader, s *state.State, report func(Progress) error) (none consensus.Head, err error) {
 	if empty, err := s.Empty(); err != nil {
-		return nil, err
+		return none, err
 	} else if !empty {
-		return nil, exception.New(exception.Snapshot, "Snapshot can only be used to initialize an empty database.")
+		return none, exception.New(exception.Snapshot, "Snapshot can only be used to initialize an empty database.")
 	}
 	head, err := Header(r)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	l := &loader{Reader: r, s: s, report: report, done: Progress{Size: r.Size()}}
 	if l.report == nil {
 		l.report = func(Progress) error { return nil }
 	}
 	if err := l.singletons(); err != nil {
-		return nil, err
+		return none, err
 	}
 	for _, c := range []struct {
 		name string
@@ -140,7 +140,7 @@ func Load(r *Reader, s *state.State, report func(Progress) error) (*consensus.He
 		{usageSection, l.usage},
 	} {
 		if err := l.section(c.name, c.row); err != nil {
-			return nil, err
+			return none, err
 		}
 	}
 	return head, s.Flush()

@@ -148,10 +148,10 @@ func (f *filler) table() {
 }
 
 // head is a header state, in 2020.
-func head() *consensus.HeaderState {
+func head() consensus.Head {
 	g := types.DefaultGenesis()
 	g.InitialTimestamp = 1577836800000000
-	return consensus.Genesis(&g)
+	return consensus.Head{HeaderState: consensus.Genesis(&g)}
 }
 
 func TestARandomStateSurvivesItsSnapshot(t *testing.T) {

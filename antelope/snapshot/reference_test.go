@@ -71,7 +71,7 @@ func (d *database) view(t *testing.T) *state.View {
 	return v
 }
 
-func load(t *testing.T, b []byte) (*state.View, *consensus.HeaderState) {
+func load(t *testing.T, b []byte) (*state.View, consensus.Head) {
 	t.Helper()
 	r, err := snapshot.NewReader(bytes.NewReader(b), int64(len(b)))
 	must(t, err)
@@ -82,7 +82,7 @@ func load(t *testing.T, b []byte) (*state.View, *consensus.HeaderState) {
 }
 
 // write returns the snapshot of a view.
-func write(t *testing.T, v *state.View, head *consensus.HeaderState) []byte {
+func write(t *testing.T, v *state.View, head consensus.Head) []byte {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "snapshot.bin"))
 	must(t, err)

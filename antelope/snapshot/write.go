@@ -16,7 +16,7 @@ import (
 // left out, as nodeos forgets them before it writes. Report is called now and
 // then, unless it is nil; an error that it returns ends the writing. Syncing the
 // file is the caller's to do.
-func Write(w io.WriteSeeker, view *state.View, head *consensus.HeaderState, report func(Progress) error) error {
+func Write(w io.WriteSeeker, view *state.View, head consensus.Head, report func(Progress) error) error {
 	sink, err := NewWriter(w)
 	if err != nil {
 		return err
@@ -25,7 +25,7 @@ func Write(w io.WriteSeeker, view *state.View, head *consensus.HeaderState, repo
 }
 
 // Hash returns the integrity hash of the state after the block of head.
-func Hash(view *state.View, head *consensus.HeaderState, report func(Progress) error) (types.Checksum256, error) {
+func Hash(view *state.View, head consensus.Head, report func(Progress) error) (types.Checksum256, error) {
 	h := NewHasher()
 	if err := Export(h, view, head, report); err != nil {
 		return types.Checksum256{}, err
@@ -34,7 +34,7 @@ func Hash(view *state.View, head *consensus.HeaderState, report func(Progress) e
 }
 
 // Export is Write for any form of output.
-func Export(sink Sink, view *state.View, head *consensus.HeaderState, report func(Progress) error) error {
+func Export(sink Sink, view *state.View, head consensus.Head, report func(Progress) error) error {
 	e := &exporter{Sink: sink, view: view, head: head, report: report}
 	if e.report == nil {
 		e.report = func(Progress) error { return nil }
@@ -48,7 +48,7 @@ func Export(sink Sink, view *state.View, head *consensus.HeaderState, report fun
 		rows func() error
 	}{
 		{versionSection, func() error { return e.Row(&versionRow{Version}) }},
-		{headerSection, func() error { return e.Row(headerRow{HeaderState: head}) }},
+		{headerSection, func() error { return e.Row(headerRow{HeaderState: head.HeaderState}) }},
 		{accountSection, e.accounts},
 		{metadataSection, e.metadata},
 		{correctionSection, e.corrections},
@@ -78,7 +78,7 @@ func Export(sink Sink, view *state.View, head *consensus.HeaderState, report fun
 type exporter struct {
 	Sink
 	view   *state.View
-	head   *consensus.HeaderState
+	head   consensus.Head
 	report func(Progress) error
 	done   Progress
 }

@@ -229,7 +229,7 @@ func TestExtensionsFollowTheirRules(t *testing.T) {
 	block := func(list ...types.Signature) *types.SignedBlock {
 		return &types.SignedBlock{Extensions: types.Extensions{{Type: types.BlockMoreSignatures, Data: types.AppendSignatures(nil, list)}}}
 	}
-	if list, err := block(sig).ExtractExtensions(); err != nil || len(list) != 1 {
+	if list, err := block(sig).ExtractExtensions(); err != nil || len(list.Signatures) != 1 {
 		t.Errorf("%v, %v", list, err)
 	}
 	_, err = block().ExtractExtensions()
