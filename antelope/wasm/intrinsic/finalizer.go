@@ -50,6 +50,7 @@ func readFinalizers(a *Apply, r *serial.Reader) (threshold uint64, list []packed
 	count = r.Count(1 + 8 + 1)
 	list = make([]packedFinalizer, 0, min(count, types.MaxFinalizers))
 	for range count {
+		a.Charge(floating)
 		f := packedFinalizer{description: r.Bytes(), weight: r.Uint64(), key: r.Bytes()}
 		if r.Err() != nil {
 			break
