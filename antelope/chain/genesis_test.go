@@ -48,7 +48,7 @@ func snapshotOf(t *testing.T, c *chain.Chain) []byte {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := snapshot.Write(f, v, c.Standing(), nil); err != nil {
+	if err := snapshot.Write(f, v, c.Standing(), snapshot.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(f.Name())

@@ -16,6 +16,12 @@ type Head struct {
 	Validation *finality.Validation // nil before the genesis block
 }
 
+// ProperHead is where a chain stands whose newest block is s, a proper one, without the signatures of
+// the block.
+func ProperHead(s *finality.State, v *finality.Validation) Head {
+	return Head{properHeaderState(s, &types.SignedBlockHeader{BlockHeader: s.Header}, nil), v}
+}
+
 // Append appends the encoding in the state: before the genesis block that of the header state, which
 // begins with the block's number, else a zero, which no block has as number, and both rules' parts.
 // docs/formats/antelope-state.md has the table.

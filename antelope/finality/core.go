@@ -18,6 +18,12 @@ type Ref struct {
 	Active, Pending uint32
 }
 
+// Links and Refs are what the core has, in ascending order, and must not be changed; Genesis is the
+// time of the genesis block in its own core, and zero in others.
+func (c *Core) Links() []Link                 { return c.links }
+func (c *Core) Refs() []Ref                   { return c.refs }
+func (c *Core) Genesis() types.BlockTimestamp { return c.genesis }
+
 // Num is the block's number.
 func (r *Ref) Num() uint32 { return types.BlockNum(r.ID) }
 

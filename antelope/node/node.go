@@ -447,7 +447,7 @@ func (n *Node) IntegrityHash() (types.Checksum256, error) {
 	if err != nil {
 		return types.Checksum256{}, err
 	}
-	h, err := snapshot.Hash(v, n.chain.Standing(), nil)
+	h, err := snapshot.Hash(v, n.chain.Standing(), snapshot.Options{})
 	return h, errors.Join(err, v.Close())
 }
 

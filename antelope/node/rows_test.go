@@ -83,7 +83,7 @@ func snapshotOf(t *testing.T, make func(store.Store, chain.Options) (*chain.Chai
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := snapshot.Write(f, v, ch.Standing(), nil); err != nil {
+	if err := snapshot.Write(f, v, ch.Standing(), snapshot.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return f.Name()

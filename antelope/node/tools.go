@@ -150,10 +150,10 @@ func writeJSON(out string, view *state.View, head consensus.Head, log *slog.Logg
 	}
 	watch := node.NewProgress(log, "Writing the snapshot", progressEvery)
 	defer watch.End()
-	err = snapshot.Export(snapshot.NewJSON(to), view, head, func(p snapshot.Progress) error {
+	err = snapshot.Export(snapshot.NewJSON(to), view, head, snapshot.Options{Report: func(p snapshot.Progress) error {
 		watch.Items(p.Rows, 0, "section", p.Section)
 		return nil
-	})
+	}})
 	if err = errors.Join(err, to.Close()); err != nil {
 		err = fmt.Errorf("write %s: %w", out, err)
 		if info, lerr := os.Lstat(out); lerr == nil && info.Mode().IsRegular() { // no pipe, and no /dev/stdout

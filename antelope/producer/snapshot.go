@@ -131,7 +131,7 @@ func (s *snapshots) create(request *control.SnapshotSchedule, done func(control.
 	e := &pendingSnapshot{
 		Snapshot: control.Snapshot{
 			HeadID: head.ID, HeadNum: head.BlockNum, HeadTime: head.Header.Timestamp.TimePoint(),
-			Version: snapshot.Version, Name: s.path(".pending-", head.ID),
+			Version: snapshot.VersionFor(h), Name: s.path(".pending-", head.ID),
 		},
 		request: request, waiting: []func(control.Snapshot, error){done},
 	}
@@ -170,7 +170,7 @@ func (s *snapshots) write(v *state.View, h consensus.Head, incomplete, whole str
 			err = errors.Join(err, os.Remove(incomplete))
 		}
 	}()
-	if err = snapshot.Write(f, v, h, func(snapshot.Progress) error { return context.Cause(s.ctx) }); err == nil {
+	if err = snapshot.Write(f, v, h, snapshot.Options{Report: func(snapshot.Progress) error { return context.Cause(s.ctx) }}); err == nil {
 		err = f.commit()
 	}
 	if err = errors.Join(err, f.close()); err != nil {

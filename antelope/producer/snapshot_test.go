@@ -374,7 +374,7 @@ func TestTheIntegrityHashIsThatOfTheHead(t *testing.T) {
 				return err
 			}
 			defer v.Close()
-			want, err = snapshot.Hash(v, c.Standing(), nil)
+			want, err = snapshot.Hash(v, c.Standing(), snapshot.Options{})
 			return err
 		})
 		if err != nil || got != want {
