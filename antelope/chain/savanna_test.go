@@ -1,10 +1,14 @@
 package chain_test
 
 import (
+	"bytes"
+	"os"
 	"testing"
 
+	"tarn/antelope/blocklog"
 	"tarn/antelope/chain"
 	"tarn/antelope/execute"
+	"tarn/antelope/types"
 	"tarn/internal/reference"
 )
 
@@ -44,4 +48,52 @@ func TestAChainOfSpringGoesOverToSavanna(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A chain goes on from a snapshot that Spring wrote in the middle of it, and writes the same one again.
+func TestAChainGoesOnFromASnapshotOfSpring(t *testing.T) {
+	raw := reference.Read(t, "savanna/consensus_blockchain/snapshot.gz")
+	log := reference.Path(t, "savanna/consensus_blockchain")
+	for _, e := range everyEngine() {
+		t.Run(e.name, func(t *testing.T) {
+			c, err := loadInto(t, e, raw, chain.Options{Options: execute.Options{ForceAllChecks: true}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := snapshotOf(t, c); !bytes.Equal(got, raw) {
+				t.Errorf("a snapshot of %d bytes, want the %d of Spring's", len(got), len(raw))
+			}
+			for _, b := range blocksOf(t, log, 11) {
+				if err := c.Replay(b, nil, execute.Irreversible); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := c.Head().Finality.Digest().String(); got != springDigests[16] {
+				t.Errorf("the finality digest of block %d is %s", c.Head().BlockNum, got)
+			}
+		})
+	}
+}
+
+// blocksOf are the blocks of a log from one on.
+func blocksOf(t *testing.T, dir string, from uint32) (list []*types.SignedBlock) {
+	t.Helper()
+	work := t.TempDir()
+	if err := os.CopyFS(work, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	log, err := blocklog.Open(blocklog.Options{Dir: work})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	last, _, _ := log.Head()
+	for n := from; n <= last; n++ {
+		b, err := log.Read(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, b)
+	}
+	return list
 }
