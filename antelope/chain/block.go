@@ -225,7 +225,7 @@ func (c *Chain) ProduceBlock(sign consensus.Signer, recoverKey consensus.Recover
 	if b == nil || b.Status() != execute.Incomplete {
 		return nil, exception.New(exception.BlockValidate, "it is not valid to finalize when there is no pending block")
 	}
-	commitment, err := c.commitment()
+	commitment, certificate, err := c.commitment()
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +234,7 @@ func (c *Chain) ProduceBlock(sign consensus.Signer, recoverKey consensus.Recover
 		return nil, err
 	}
 	block := &types.SignedBlock{SignedBlockHeader: h, Transactions: b.Receipts()}
-	bs, err := consensus.SignBlock(b.Header(), block, c.opt.Features, sign, recoverKey)
+	bs, err := consensus.SignBlock(b.Header(), block, certificate, c.opt.Features, sign, recoverKey)
 	if err != nil {
 		return nil, err
 	}
@@ -257,6 +257,7 @@ func (c *Chain) addProduced(bs *consensus.BlockState, v *finality.Validation) er
 	if err := c.fork.Add(bs, false); err != nil {
 		return err
 	}
+	c.votes.expect(bs)
 	if err := c.fork.MarkValid(bs.ID, v); err != nil {
 		return err
 	}

@@ -54,6 +54,7 @@ type Options struct {
 type Chain struct {
 	examiner
 	pending
+	votes
 
 	store  store.Store
 	state  *state.State

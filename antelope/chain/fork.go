@@ -31,6 +31,7 @@ func (c *Chain) PushBlock(p *Prepared) error {
 	if err := c.fork.Add(p.State, false); err != nil {
 		return err
 	}
+	c.votes.expect(p.State)
 	if err := c.logs.keep(p.State); err != nil {
 		return err
 	}
@@ -189,6 +190,7 @@ func (c *Chain) LogIrreversible() error {
 	if err := c.fork.AdvanceRoot(branch[0].ID); err != nil {
 		return err
 	}
+	c.votes.forget(func(id types.Checksum256) bool { return c.fork.Block(id) != nil })
 	return c.logs.obsolete(branch[0].BlockNum)
 }
 

@@ -219,6 +219,9 @@ func (r *resumption) reapply(blocks iter.Seq2[*types.SignedBlock, error]) error 
 			err = r.fork.Add(p.State, true)
 		}
 		if err == nil {
+			r.votes.expect(p.State)
+		}
+		if err == nil {
 			err = r.advance(p)
 		}
 		if err != nil {

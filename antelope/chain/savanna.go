@@ -16,19 +16,27 @@ func claimed(b *consensus.BlockState) execute.Commitment {
 	return execute.Commitment{Claim: b.Finality.Core.Claim(), Root: b.Header.ActionMRoot}
 }
 
-// commitment is what the header of a block says of finality that is made after the head: it repeats
-// the newest certificate, as no other is known.
-func (c *Chain) commitment() (execute.Commitment, error) {
+// commitment is what the header of a block says of finality that is made after the head: the newest
+// certificate that is known of a block on its branch, which is returned if it is news (Spring:
+// building_block::get_qc_data).
+func (c *Chain) commitment() (x execute.Commitment, certificate *types.QuorumCertificate, err error) {
 	if !c.executor.Block().Header().Proper() {
-		return execute.Commitment{}, nil
+		return x, nil, nil
 	}
-	at := c.head.Finality
-	claim := at.Core.Claim()
-	root, ok := c.validation.RootFor(at, claim)
-	if !ok {
-		return execute.Commitment{}, exception.New(exception.BlockValidate, "the validation root of block ${num} is not known", "num", claim.Block)
+	x.Claim = c.head.Finality.Core.Claim()
+	for b := c.head; b != nil; b = c.fork.Block(b.Header.Previous) {
+		if qc := c.votes.best(b.ID); qc != nil {
+			if x.Claim.Less(qc.Claim()) {
+				x.Claim, certificate = qc.Claim(), qc
+			}
+			break
+		}
 	}
-	return execute.Commitment{Claim: claim, Root: root}, nil
+	var ok bool
+	if x.Root, ok = c.validation.RootFor(c.head.Finality, x.Claim); !ok {
+		return x, nil, exception.New(exception.BlockValidate, "the validation root of block ${num} is not known", "num", x.Claim.Block)
+	}
+	return x, certificate, nil
 }
 
 // validationAfter is the tree after a block that was executed after before, whose tree is v; actions is the

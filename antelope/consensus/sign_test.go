@@ -102,7 +102,7 @@ func signWeighted(t *testing.T, n *node) {
 		if b.SignedBlockHeader, err = p.Header(&Content{}, n.set); err != nil {
 			t.Fatal(err)
 		}
-		s, err := SignBlock(p, b, n.set, c.sign, recoverKey)
+		s, err := SignBlock(p, b, nil, n.set, c.sign, recoverKey)
 		if c.kind != nil {
 			if !exception.Is(err, c.kind) {
 				t.Errorf("%s: %v, want %s", name, err, c.kind.Name)
