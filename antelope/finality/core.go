@@ -18,10 +18,13 @@ type Ref struct {
 	Active, Pending uint32
 }
 
-// Links and Refs are what the core has, in ascending order, and must not be changed; Genesis is the
-// time of the genesis block in its own core, and zero in others.
-func (c *Core) Links() []Link                 { return c.links }
-func (c *Core) Refs() []Ref                   { return c.refs }
+// Links are what the core has of blocks' claims, ascending. They must not be changed.
+func (c *Core) Links() []Link { return c.links }
+
+// Refs are what the core has of blocks, ascending. They must not be changed.
+func (c *Core) Refs() []Ref { return c.refs }
+
+// Genesis is the time of the genesis block in its own core, and zero in others.
 func (c *Core) Genesis() types.BlockTimestamp { return c.genesis }
 
 // Num is the block's number.

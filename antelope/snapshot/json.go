@@ -11,7 +11,7 @@ import (
 
 // document appends JSON as nodeos prints it: no spaces, fields in the order of the
 // structs, integers of more than 32 bits as strings (libfc: json.cpp). The strings
-// of snapshots need no escapes.
+// of snapshots need no escapes. It has a method for each kind of value that rows are made of.
 type document struct {
 	b    []byte
 	rest bool // something stands before the next element
