@@ -71,7 +71,7 @@ func (c *Chain) commit(b *consensus.BlockState, v *finality.Validation) error {
 	}
 	c.report = *done.Report()
 	c.stand(b, v)
-	c.hooks.acceptedBlock(b, done.Status() != execute.Irreversible)
+	c.hooks.acceptedBlock(b, done.Status() != execute.Irreversible, done.Savanna())
 	return nil
 }
 

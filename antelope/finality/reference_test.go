@@ -18,6 +18,8 @@ type told struct {
 	extension types.FinalityExtension
 	features  []types.Checksum256
 	data      finalityData
+	packed    []byte // data
+	policy    []byte // of the active finalizers
 	proposers types.ProposerPolicy
 }
 
@@ -134,7 +136,8 @@ func deepMind(t *testing.T) (*before, []told) {
 				t.Fatal(err)
 			}
 			x.extension, x.features = extensions(t, &x.block.BlockHeader)
-			x.data.read(t, raw(6))
+			x.packed, x.policy = raw(6), raw(8)
+			x.data.read(t, x.packed)
 			if err := types.Decode(raw(7), &x.proposers); err != nil {
 				t.Fatal(err)
 			}
@@ -186,6 +189,9 @@ func TestHeadersLeadToSpringsDigests(t *testing.T) {
 		}
 		if r := s.Core.Ref(claim.Block); r != nil {
 			got.claimedDigest, got.claimedTime = r.Finality, r.Time
+		}
+		if !bytes.Equal(s.AppendData(nil, x.data.actions), x.packed) || !bytes.Equal(AppendPolicyText(s.Finalizers, nil), x.policy) {
+			t.Errorf("block %d is told to indexers in another way", h.BlockNum())
 		}
 		if got != x.data {
 			t.Errorf("block %d: %+v, want %+v", s.Num(), got, x.data)
