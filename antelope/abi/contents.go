@@ -217,6 +217,9 @@ func (c *Contents) AppendBlock(b []byte, s *types.SignedBlock) ([]byte, error) {
 	if header.ScheduleChange != nil {
 		b = header.ScheduleChange.AppendJSON(variant.AppendKey(b, "new_producer_schedule"))
 	}
+	if header.Finality != nil {
+		b = header.Finality.AppendJSON(variant.AppendKey(b, "finality_extension"))
+	}
 	b = s.ProducerSignature.AppendJSON(variant.AppendKey(b, "producer_signature"))
 	b = append(variant.AppendKey(b, "transactions"), '[')
 	for i := range s.Transactions {
@@ -228,11 +231,14 @@ func (c *Contents) AppendBlock(b []byte, s *types.SignedBlock) ([]byte, error) {
 		}
 	}
 	b = append(b, ']')
-	if more != nil {
-		b = variant.AppendList(append(variant.AppendKey(b, "additional_signatures"), `{"signatures":`...), more, func(b []byte, v *types.Signature) []byte {
+	if more.Signatures != nil {
+		b = variant.AppendList(append(variant.AppendKey(b, "additional_signatures"), `{"signatures":`...), more.Signatures, func(b []byte, v *types.Signature) []byte {
 			return v.AppendJSON(b)
 		})
 		b = append(b, '}')
+	}
+	if more.Certificate != nil {
+		b = append(more.Certificate.AppendJSON(append(variant.AppendKey(b, "qc_extension"), `{"qc":`...)), '}')
 	}
 	return append(b, '}'), nil
 }

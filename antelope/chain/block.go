@@ -7,6 +7,7 @@ import (
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
+	"tarn/antelope/finality"
 	"tarn/antelope/types"
 )
 
@@ -55,34 +56,28 @@ func (c *Chain) AbortBlock() ([]*execute.Candidate, error) {
 	return b.Candidates(), nil
 }
 
-// commit finishes the pending block in the state: it is the head.
-func (c *Chain) commit(b *consensus.BlockState) error {
+// commit finishes the pending block in the state: it is the head, with the tree v after it.
+func (c *Chain) commit(b *consensus.BlockState, v *finality.Validation) error {
 	done := c.executor.Block()
 	c.worked += max(done.Report().Elapsed, done.Report().Total)
-	if c.batch.open {
-		c.batch.blocks++
-		c.batch.receipts += done.Executed()
-		c.stand(b)
-		return nil
-	}
 	if err := c.record(b); err != nil {
 		return err
 	}
-	if err := c.state.SetHead(b.HeaderState.Append(nil)); err != nil {
+	if err := c.state.SetHead(consensus.Head{HeaderState: b.HeaderState, Validation: v}.Append(nil)); err != nil {
 		return err
 	}
 	if err := c.state.Push(); err != nil {
 		return fmt.Errorf("finish block %d: %w", b.BlockNum, err)
 	}
 	c.report = *done.Report()
-	c.stand(b)
-	c.hooks.acceptedBlock(b, done.Status() != execute.Irreversible)
+	c.stand(b, v)
+	c.hooks.acceptedBlock(b, done.Status() != execute.Irreversible, done.Savanna())
 	return nil
 }
 
-// stand makes b the head.
-func (c *Chain) stand(b *consensus.BlockState) {
-	c.head = b
+// stand makes b the head, with the tree v after it.
+func (c *Chain) stand(b *consensus.BlockState, v *finality.Validation) {
+	c.head, c.validation = b, v
 	c.executor.At(b.HeaderState)
 }
 
@@ -120,7 +115,7 @@ func (c *Chain) PopBlock() error {
 	if err := c.state.Undo(); err != nil {
 		return fmt.Errorf("take back block %d: %w", c.head.BlockNum, err)
 	}
-	c.stand(prev)
+	c.stand(prev, c.fork.Validation(prev.ID))
 	return nil
 }
 
@@ -148,7 +143,7 @@ func (c *Chain) validatePending(p *Prepared) error {
 		}
 	}
 	pending.Report().Elapsed = time.Since(start)
-	h, err := pending.Finish()
+	h, err := pending.Finish(claimed(p.State))
 	if err != nil {
 		return err
 	}
@@ -157,7 +152,17 @@ func (c *Chain) validatePending(p *Prepared) error {
 			"producer_block_id", p.State.ID, "validator_block_id", id, "differs", headerDiff(&b.BlockHeader, &h.BlockHeader))
 	}
 	pending.Report().Total = time.Since(start)
-	return c.commit(p.State)
+	if c.batch.open {
+		c.batch.add(c.head, p.State, pending)
+		c.worked += pending.Report().Total
+		c.stand(p.State, c.validation)
+		return nil
+	}
+	v, err := validationAfter(c.head.HeaderState, c.validation, p.State.HeaderState, pending.Savanna())
+	if err != nil {
+		return err
+	}
+	return c.commit(p.State, v)
 }
 
 // validateReceipt executes a block's transaction and compares the receipts.
@@ -220,19 +225,27 @@ func (c *Chain) ProduceBlock(sign consensus.Signer, recoverKey consensus.Recover
 	if b == nil || b.Status() != execute.Incomplete {
 		return nil, exception.New(exception.BlockValidate, "it is not valid to finalize when there is no pending block")
 	}
-	h, err := b.Finish()
+	commitment, certificate, err := c.commitment()
+	if err != nil {
+		return nil, err
+	}
+	h, err := b.Finish(commitment)
 	if err != nil {
 		return nil, err
 	}
 	block := &types.SignedBlock{SignedBlockHeader: h, Transactions: b.Receipts()}
-	bs, err := consensus.SignBlock(b.Header(), block, c.opt.Features, sign, recoverKey)
+	bs, err := consensus.SignBlock(b.Header(), block, certificate, c.opt.Features, sign, recoverKey)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.addProduced(bs); err != nil {
+	v, err := validationAfter(c.head.HeaderState, c.validation, bs.HeaderState, b.Savanna())
+	if err != nil {
 		return nil, err
 	}
-	if err := c.commit(bs); err != nil {
+	if err := c.addProduced(bs, v); err != nil {
+		return nil, err
+	}
+	if err := c.commit(bs, v); err != nil {
 		return nil, err
 	}
 	return bs, nil
@@ -240,11 +253,12 @@ func (c *Chain) ProduceBlock(sign consensus.Signer, recoverKey consensus.Recover
 
 // addProduced makes a block of our own the head of the fork database. It is durable
 // before anybody hears of it: a node that lost it would sign another of its number.
-func (c *Chain) addProduced(bs *consensus.BlockState) error {
+func (c *Chain) addProduced(bs *consensus.BlockState, v *finality.Validation) error {
 	if err := c.fork.Add(bs, false); err != nil {
 		return err
 	}
-	if err := c.fork.MarkValid(bs.ID); err != nil {
+	c.votes.expect(bs)
+	if err := c.fork.MarkValid(bs.ID, v); err != nil {
 		return err
 	}
 	if err := c.logs.keepOwn(bs); err != nil {

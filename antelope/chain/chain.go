@@ -22,6 +22,7 @@ import (
 
 	"tarn/antelope/consensus"
 	"tarn/antelope/execute"
+	"tarn/antelope/finality"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/store"
@@ -53,20 +54,24 @@ type Options struct {
 type Chain struct {
 	examiner
 	pending
+	votes
 
 	store  store.Store
 	state  *state.State
 	shared *execute.Shared
 	logs   logs
 
-	chainID  types.Checksum256
-	head     *consensus.BlockState
-	prepared map[types.Checksum256]*Prepared // of blocks that are being pushed; in irreversible mode of those that wait to be applied
-	batch    batch
-	hooks    hooks
-	report   execute.Report // of the last block
-	worked   time.Duration  // on all blocks
-	trusting bool           // the producer of the block that is being pushed is trusted
+	chainID types.Checksum256
+	head    *consensus.BlockState
+	// validation is the tree over what blocks did up to the head, except in an open batch; nil
+	// before the genesis block of Savanna's rules.
+	validation *finality.Validation
+	prepared   map[types.Checksum256]*Prepared // of blocks that are being pushed; in irreversible mode of those that wait to be applied
+	batch      batch
+	hooks      hooks
+	report     execute.Report // of the last block
+	worked     time.Duration  // on all blocks
+	trusting   bool           // the producer of the block that is being pushed is trusted
 }
 
 // Open makes a chain of a store that holds the state of a block, or nothing: then
@@ -117,9 +122,9 @@ func (c *Chain) load() error {
 	if err != nil {
 		return err
 	}
-	h := new(consensus.HeaderState)
-	if err := types.Decode(b, h); err != nil {
-		return fmt.Errorf("decode the head of the chain state: %w", err)
+	h, err := consensus.DecodeHead(b)
+	if err != nil {
+		return err
 	}
 	if uint64(h.BlockNum) > c.store.Head() {
 		// The image of a batch, made before the batch got its number. Its blocks are
@@ -134,7 +139,7 @@ func (c *Chain) load() error {
 	if uint64(h.BlockNum) != c.store.Head() {
 		return fmt.Errorf("the head of the chain state is block %d, its revision %d: %w", h.BlockNum, c.store.Head(), state.ErrFormat)
 	}
-	c.head = &consensus.BlockState{HeaderState: h}
+	c.head, c.validation = &consensus.BlockState{HeaderState: h.HeaderState}, h.Validation
 	g, err := c.state.Global.Get()
 	if err != nil {
 		return err
@@ -147,7 +152,7 @@ func (c *Chain) load() error {
 		}
 		c.keys.SignFor(g.ChainID)
 	}
-	return c.executor.Load(h)
+	return c.executor.Load(h.HeaderState)
 }
 
 // checkProtocol refuses a state that names what this program does not have.
@@ -174,6 +179,11 @@ func (c *Chain) ID() types.Checksum256 { return c.chainID }
 
 // Head is the newest block that was applied; nil in an empty state.
 func (c *Chain) Head() *consensus.BlockState { return c.head }
+
+// Standing is where the state stands, between blocks: the head with what its execution told.
+func (c *Chain) Standing() consensus.Head {
+	return consensus.Head{HeaderState: c.head.HeaderState, Validation: c.validation}
+}
 
 // State is the writer's state, between blocks.
 func (c *Chain) State() *state.State { return c.state }

@@ -6,6 +6,7 @@ import (
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
+	"tarn/antelope/finality"
 	"tarn/antelope/types"
 )
 
@@ -48,7 +49,7 @@ func (e *examiner) CheckHeader(prev *consensus.HeaderState, b *types.SignedBlock
 	for i := range b.Transactions {
 		digests[i] = b.Transactions[i].Digest()
 	}
-	if root := consensus.MerkleRoot(digests); root != b.TransactionMRoot {
+	if root := transactionRoot(prev, digests); root != b.TransactionMRoot {
 		return nil, exception.New(exception.BlockValidate, "invalid block transaction merkle root ${b} != ${c}", "b", b.TransactionMRoot, "c", root)
 	}
 	bs, err := consensus.NewBlockState(prev, b, e.opt.Features, recoverBlockKey)
@@ -59,6 +60,15 @@ func (e *examiner) CheckHeader(prev *consensus.HeaderState, b *types.SignedBlock
 		return nil, exception.New(exception.BlockValidate, "provided id ${id} does not match block id ${bid}", "id", id, "bid", bs.ID)
 	}
 	return bs, nil
+}
+
+// transactionRoot is the root of the transactions' digests in a block that follows prev. It uses the
+// slice as scratch space.
+func transactionRoot(prev *consensus.HeaderState, digests []types.Checksum256) types.Checksum256 {
+	if prev.PrecedesProper() {
+		return finality.Root(digests)
+	}
+	return consensus.MerkleRoot(digests)
 }
 
 // UnpackBlock unpacks the transactions of a block, and finds their keys unless its

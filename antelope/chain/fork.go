@@ -31,6 +31,7 @@ func (c *Chain) PushBlock(p *Prepared) error {
 	if err := c.fork.Add(p.State, false); err != nil {
 		return err
 	}
+	c.votes.expect(p.State)
 	if err := c.logs.keep(p.State); err != nil {
 		return err
 	}
@@ -113,7 +114,7 @@ func (c *Chain) applyFork(b *consensus.BlockState, status execute.Status) error 
 	if err := c.validate(p, status); err != nil {
 		return err
 	}
-	return c.fork.MarkValid(b.ID)
+	return c.fork.MarkValid(b.ID, c.validation)
 }
 
 func (c *Chain) switchFork(best *consensus.BlockState) error {
@@ -170,10 +171,10 @@ func (c *Chain) LogIrreversible() error {
 		best = c.fork.PendingHead()
 	}
 	root := c.fork.Root()
-	if best.Irreversible <= root.BlockNum {
+	if best.LIB() <= root.BlockNum {
 		return nil
 	}
-	branch := c.fork.FetchBranch(best.ID, best.Irreversible)
+	branch := c.fork.FetchBranch(best.ID, best.LIB())
 	for i := len(branch) - 1; i >= 0; i-- {
 		b := branch[i]
 		if err := c.finalise(b); err != nil {
@@ -189,6 +190,7 @@ func (c *Chain) LogIrreversible() error {
 	if err := c.fork.AdvanceRoot(branch[0].ID); err != nil {
 		return err
 	}
+	c.votes.forget(func(id types.Checksum256) bool { return c.fork.Block(id) != nil })
 	return c.logs.obsolete(branch[0].BlockNum)
 }
 

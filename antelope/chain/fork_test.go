@@ -52,7 +52,7 @@ func hash(t *testing.T, c *chain.Chain) types.Checksum256 {
 		t.Fatal(err)
 	}
 	defer v.Close()
-	h, err := snapshot.Hash(v, c.Head().HeaderState, nil)
+	h, err := snapshot.Hash(v, c.Standing(), snapshot.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

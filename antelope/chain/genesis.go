@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tarn/antelope/consensus"
+	"tarn/antelope/finality"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
 )
@@ -22,7 +23,7 @@ func (c *Chain) Genesis(g *types.Genesis) error {
 		return fmt.Errorf("make the state of the genesis block: %w", err)
 	}
 	block := &types.SignedBlock{SignedBlockHeader: head.Header}
-	return c.begin(&consensus.BlockState{HeaderState: head, Block: block})
+	return c.begin(&consensus.BlockState{HeaderState: head, Block: block}, nil)
 }
 
 func (c *Chain) mustBeEmpty() error {
@@ -33,9 +34,10 @@ func (c *Chain) mustBeEmpty() error {
 	return err
 }
 
-// begin makes a state that was filled outside sessions that of a head.
-func (c *Chain) begin(head *consensus.BlockState) error {
-	if err := c.state.SetHead(head.HeaderState.Append(nil)); err != nil {
+// begin makes a state that was filled outside sessions that of a head, with the tree v after it.
+func (c *Chain) begin(head *consensus.BlockState, v *finality.Validation) error {
+	at := consensus.Head{HeaderState: head.HeaderState, Validation: v}
+	if err := c.state.SetHead(at.Append(nil)); err != nil {
 		return err
 	}
 	if err := c.state.Flush(); err != nil {
@@ -51,13 +53,13 @@ func (c *Chain) begin(head *consensus.BlockState) error {
 		return err
 	}
 	c.head = head
-	c.fork.Reset(head.HeaderState)
+	c.fork.Reset(at)
 	return nil
 }
 
 // Load fills an empty state with what fill writes, a snapshot's rows, and goes on
-// from the block whose header state fill returns.
-func (c *Chain) Load(fill func(*state.State) (*consensus.HeaderState, error)) error {
+// from the block that fill returns.
+func (c *Chain) Load(fill func(*state.State) (consensus.Head, error)) error {
 	if err := c.mustBeEmpty(); err != nil {
 		return err
 	}
@@ -65,5 +67,5 @@ func (c *Chain) Load(fill func(*state.State) (*consensus.HeaderState, error)) er
 	if err != nil {
 		return err
 	}
-	return c.begin(&consensus.BlockState{HeaderState: head})
+	return c.begin(&consensus.BlockState{HeaderState: head.HeaderState}, head.Validation)
 }

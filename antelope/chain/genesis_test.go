@@ -48,7 +48,7 @@ func snapshotOf(t *testing.T, c *chain.Chain) []byte {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := snapshot.Write(f, v, c.Head().HeaderState, nil); err != nil {
+	if err := snapshot.Write(f, v, c.Standing(), snapshot.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(f.Name())
@@ -66,10 +66,10 @@ func loadInto(t *testing.T, e namedEngine, b []byte, o chain.Options) (*chain.Ch
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	return c, c.Load(func(s *state.State) (*consensus.HeaderState, error) {
+	return c, c.Load(func(s *state.State) (consensus.Head, error) {
 		r, err := snapshot.NewReader(bytes.NewReader(b), int64(len(b)))
 		if err != nil {
-			return nil, err
+			return consensus.Head{}, err
 		}
 		return snapshot.Load(r, s, nil)
 	})

@@ -149,14 +149,14 @@ func (h *hooks) acceptedHeader(b *consensus.BlockState) {
 }
 
 // acceptedBlock tells of the head. valid is what the fork database says of it.
-func (h *hooks) acceptedBlock(b *consensus.BlockState, valid bool) {
+func (h *hooks) acceptedBlock(b *consensus.BlockState, valid bool, actions types.Checksum256) {
 	for i := range h.list {
 		if f := h.list[i].AcceptedBlock; f != nil {
 			f(b)
 		}
 	}
 	if h.tracer != nil {
-		h.tracer.AcceptedBlock(b, valid)
+		h.tracer.AcceptedBlock(b, valid, actions)
 	}
 }
 

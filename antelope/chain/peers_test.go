@@ -409,3 +409,61 @@ func TestBlocksOfOurOwnSurviveARestart(t *testing.T) {
 		t.Fatal("nothing is reversible")
 	}
 }
+
+// finalForks makes a chain that forks and goes over to Savanna's rules in between.
+func finalForks(t *testing.T, seed uint64, blocks int) *chaintest.Peers {
+	t.Helper()
+	p := forks(t, seed, 10)
+	if err := p.Finalise(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Run(blocks); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Heal(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Producers that are finalizers go over to Savanna's rules while their chain forks. They agree, and
+// so do all who follow, in whatever order blocks come, with restarts in between, or with what is
+// irreversible alone; and the log replays to the same.
+func TestFollowersOfAChainThatGoesOverAgree(t *testing.T) {
+	eachSeed(t, func(t *testing.T, seed uint64) {
+		p := finalForks(t, seed, 150)
+		head := p.Chain(0).Head()
+		if !head.IsProper() || head.LIB() == 0 || head.BlockNum-head.LIB() > 40 {
+			t.Fatalf("block %d is proper: %t, %d is irreversible", head.BlockNum, head.IsProper(), head.LIB())
+		}
+		branches := make(map[uint32]int)
+		generations := head.Finality.Generation
+		for _, b := range p.Blocks {
+			branches[b.BlockNum()]++
+		}
+		t.Logf("%d blocks of %d numbers, block %d is irreversible, %d generations of finalizers, %d votes", len(p.Blocks), len(branches), head.LIB(), generations, len(p.Votes()))
+		for i := 1; i < 4; i++ {
+			if a, b := hash(t, p.Chain(0)), hash(t, p.Chain(i)); a != b {
+				t.Errorf("peers have hashes %s and %s", a, b)
+			}
+		}
+		for i := range uint64(3) {
+			n := newLoggedChain(t, &p.Genesis, chain.Options{})
+			n.feedShuffled(p.Blocks, seed*10+i, i > 0)
+			n.sameAs(fmt.Sprintf("follower %d", i), p.Chain(0))
+			for _, all := range []bool{false, true} {
+				again := newLoggedChain(t, &p.Genesis, chain.Options{Options: execute.Options{ForceAllChecks: all}})
+				again.log.blocks = n.log.blocks
+				if err := again.Resume(t.Context(), reversibleOf(n.log.reversible), nil); err != nil {
+					t.Fatal(err)
+				}
+				again.sameAs("replayed", p.Chain(0))
+			}
+		}
+		n := newLoggedChain(t, &p.Genesis, chain.Options{IrreversibleMode: true})
+		n.feedShuffled(p.Blocks, seed*10+5, true)
+		if n.Head().BlockNum != head.LIB() {
+			t.Errorf("in irreversible mode the head is %d, and %d is irreversible", n.Head().BlockNum, head.LIB())
+		}
+	})
+}

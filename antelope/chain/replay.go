@@ -8,6 +8,7 @@ import (
 	"tarn/antelope/crypto"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
+	"tarn/antelope/finality"
 	"tarn/antelope/types"
 )
 
@@ -45,9 +46,26 @@ func (c *Chain) Replay(b *types.SignedBlock, candidates []*execute.Candidate, st
 // a batch; a failure takes all of it back.
 type batch struct {
 	open     bool
-	blocks   int
+	before   *consensus.HeaderState // of its first block
+	blocks   []batched
 	receipts int               // of its actions
-	hashers  []*execute.Hasher // of its blocks
+	hashers  []*execute.Hasher // of its blocks, the one that is being applied among them
+}
+
+// batched is a block of a batch, with the root of its actions by Savanna's rules, or who computes it.
+type batched struct {
+	state  *consensus.HeaderState
+	hasher *execute.Hasher // nil if the root is there
+	root   types.Checksum256
+}
+
+// add adds a block that has been executed, and the one before it.
+func (b *batch) add(before *consensus.BlockState, s *consensus.BlockState, done *execute.Block) {
+	if len(b.blocks) == 0 {
+		b.before = before.HeaderState
+	}
+	b.blocks = append(b.blocks, batched{s.HeaderState, done.Hasher(), done.Savanna()})
+	b.receipts += done.Executed()
 }
 
 // How large a batch becomes: so much a failure, or the end of the process, costs. A
@@ -59,26 +77,25 @@ const (
 )
 
 // joins tells whether the next block needs no session of its own.
-func (b *batch) joins() bool { return b.open && b.blocks > 0 }
+func (b *batch) joins() bool { return b.open && len(b.blocks) > 0 }
 
 // full tells whether the batch has to end.
 func (b *batch) full() bool {
-	return b.blocks >= batchBlocks || b.receipts >= batchReceipts
+	return len(b.blocks) >= batchBlocks || b.receipts >= batchReceipts
 }
 
 // endBatch makes the blocks of the batch one revision, with the number of the last.
 func (c *Chain) endBatch() error {
-	if c.batch.blocks == 0 {
+	if len(c.batch.blocks) == 0 {
 		c.batch = batch{}
 		return nil
 	}
-	for _, h := range c.batch.hashers {
-		if err := h.Check(); err != nil {
-			return errors.Join(err, c.dropBatch())
-		}
+	v, err := c.batch.check(c.validation)
+	if err != nil {
+		return errors.Join(err, c.dropBatch())
 	}
-	c.batch = batch{}
-	if err := c.state.SetHead(c.head.HeaderState.Append(nil)); err != nil {
+	c.batch, c.validation = batch{}, v
+	if err := c.state.SetHead(c.Standing().Append(nil)); err != nil {
 		return err
 	}
 	if err := c.state.Push(); err != nil {
@@ -88,6 +105,27 @@ func (c *Chain) endBatch() error {
 		return err
 	}
 	return c.store.SetRevision(uint64(c.head.BlockNum))
+}
+
+// check waits for the roots of the blocks' actions, and compares what headers say of them. It returns
+// the tree after the last block, given the one after the block before the batch.
+func (b *batch) check(v *finality.Validation) (*finality.Validation, error) {
+	before := b.before
+	for i := range b.blocks {
+		x := &b.blocks[i]
+		if x.hasher != nil {
+			var err error
+			if x.root, err = x.hasher.Check(); err != nil {
+				return nil, err
+			}
+		}
+		var err error
+		if v, err = validationAfter(before, v, x.state, x.root); err != nil {
+			return nil, fmt.Errorf("replay block %d: %w", x.state.BlockNum, err)
+		}
+		before = x.state
+	}
+	return v, nil
 }
 
 // recoverBlockKey finds the key of a block's signature.

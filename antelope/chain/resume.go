@@ -43,7 +43,7 @@ func (c *Chain) Resume(ctx context.Context, reversible iter.Seq2[*types.SignedBl
 	if err := r.replayLog(); err != nil {
 		return err
 	}
-	c.fork.Reset(c.head.HeaderState)
+	c.fork.Reset(c.Standing())
 	if reversible != nil {
 		if err := r.reapply(reversible); err != nil {
 			return err
@@ -217,6 +217,9 @@ func (r *resumption) reapply(blocks iter.Seq2[*types.SignedBlock, error]) error 
 		}
 		if err == nil {
 			err = r.fork.Add(p.State, true)
+		}
+		if err == nil {
+			r.votes.expect(p.State)
 		}
 		if err == nil {
 			err = r.advance(p)

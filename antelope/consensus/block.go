@@ -11,26 +11,30 @@ import (
 // nil only for a root that came from a snapshot or a file.
 type BlockState struct {
 	*HeaderState
-	Block *types.SignedBlock
+	Block       *types.SignedBlock
+	Certificate *types.QuorumCertificate // that a proper block brings; nil for none
 }
 
-// NewBlockState checks the header of a block that follows prev, with its
+// NewBlockState checks the header of a block that follows prev, and its certificate, with their
 // signatures unless recoverKey is nil.
 func NewBlockState(prev *HeaderState, block *types.SignedBlock, set *feature.Set, recoverKey Recover) (*BlockState, error) {
-	additional, err := block.ExtractExtensions()
+	x, err := block.ExtractExtensions()
 	if err != nil {
 		return nil, err
 	}
-	s, err := prev.Follow(&block.SignedBlockHeader, additional, set, recoverKey)
+	s, err := prev.Follow(&block.SignedBlockHeader, x.Signatures, set, recoverKey)
 	if err != nil {
 		return nil, err
 	}
-	return &BlockState{s, block}, nil
+	if err := s.checkCertificate(prev, x.Certificate, recoverKey != nil); err != nil {
+		return nil, err
+	}
+	return &BlockState{s, block, x.Certificate}, nil
 }
 
 // SignBlock makes the block state of a block that this node produces from p: it
-// signs the block, which gets the signatures.
-func SignBlock(p *PendingHeader, block *types.SignedBlock, set *feature.Set, sign Signer, recoverKey Recover) (*BlockState, error) {
+// signs the block, which gets the signatures, and the certificate if there is one.
+func SignBlock(p *PendingHeader, block *types.SignedBlock, certificate *types.QuorumCertificate, set *feature.Set, sign Signer, recoverKey Recover) (*BlockState, error) {
 	s, err := p.FinishSigned(&block.SignedBlockHeader, set, sign, recoverKey)
 	if err != nil {
 		return nil, err
@@ -38,7 +42,10 @@ func SignBlock(p *PendingHeader, block *types.SignedBlock, set *feature.Set, sig
 	if len(s.AdditionalSignatures) > 0 {
 		block.Extensions = block.Extensions.Insert(types.BlockMoreSignatures, types.AppendSignatures(nil, s.AdditionalSignatures))
 	}
-	return &BlockState{s, block}, nil
+	if certificate != nil {
+		block.Extensions = block.Extensions.Insert(types.BlockQuorumCert, certificate.Append(nil))
+	}
+	return &BlockState{s, block, certificate}, nil
 }
 
 // appendBlockState appends an entry of the fork database's file.

@@ -121,7 +121,7 @@ func (f *ForkDatabase) Decode(b []byte, path string, set *feature.Set) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.root, f.head, f.blocks, f.children, f.ranks = loaded.root, loaded.head, loaded.blocks, loaded.children, loaded.ranks
+	f.root, f.rooted, f.head, f.blocks, f.children, f.ranks = loaded.root, loaded.rooted, loaded.head, loaded.blocks, loaded.children, loaded.ranks
 	return nil
 }
 

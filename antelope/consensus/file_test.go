@@ -45,7 +45,7 @@ func TestFilesThatDoNotFitTogetherAreRefused(t *testing.T) {
 	whole := encoded(t, n)
 	reload(t, n)
 	f := NewForkDatabase()
-	f.Reset(n.db.Root().HeaderState)
+	f.Reset(Head{HeaderState: n.db.Root().HeaderState})
 	before, _ := f.Encode()
 	refuse := func(name string, b []byte, set *feature.Set, kind *exception.Kind) {
 		t.Helper()
@@ -186,7 +186,7 @@ func TestIDsAreComparedAsWords(t *testing.T) {
 func TestFilesKeepBlocksBehindTheOnesTheyFollow(t *testing.T) {
 	f := NewForkDatabase()
 	g := types.DefaultGenesis()
-	f.Reset(Genesis(&g))
+	f.Reset(Head{HeaderState: Genesis(&g)})
 	prev := f.Root().HeaderState
 	var last *BlockState
 	for _, irreversible := range []uint32{5, 5, 3, 4, 9} {
@@ -219,7 +219,7 @@ func FuzzHeaderState(f *testing.F) {
 	s := Genesis(&g)
 	f.Add(s.Append(nil), false)
 	if p, err := s.Next(0, 0); err == nil {
-		h, _ := p.Header(types.Checksum256{}, types.Checksum256{}, nil, nil, feature.NewSet())
+		h, _ := p.Header(&Content{}, feature.NewSet())
 		if s, err = p.Finish(&h, nil, feature.NewSet(), nil); err != nil {
 			f.Fatal(err)
 		}
@@ -248,7 +248,7 @@ func FuzzHeaderState(f *testing.F) {
 func FuzzForkDatabaseFile(f *testing.F) {
 	g := types.DefaultGenesis()
 	db := NewForkDatabase()
-	db.Reset(Genesis(&g))
+	db.Reset(Head{HeaderState: Genesis(&g)})
 	b, _ := db.Encode()
 	f.Add(b)
 	s := db.Root().HeaderState
@@ -258,7 +258,7 @@ func FuzzForkDatabaseFile(f *testing.F) {
 			f.Fatal(err)
 		}
 		block := new(types.SignedBlock)
-		block.SignedBlockHeader, _ = p.Header(types.Checksum256{}, types.Checksum256{}, nil, nil, feature.NewSet())
+		block.SignedBlockHeader, _ = p.Header(&Content{}, feature.NewSet())
 		next, err := NewBlockState(s, block, feature.NewSet(), nil)
 		if err != nil {
 			f.Fatal(err)
@@ -304,7 +304,7 @@ func BenchmarkFollow(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		h, err := p.Header(types.Checksum256{}, types.Checksum256{}, change, nil, set)
+		h, err := p.Header(&Content{Schedule: change}, set)
 		if err != nil {
 			b.Fatal(err)
 		}

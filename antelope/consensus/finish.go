@@ -16,21 +16,44 @@ type Recover func(types.Signature, types.Checksum256) (types.PublicKey, error)
 // Signer signs a digest with the keys that it has, any number of them.
 type Signer func(types.Checksum256) ([]types.Signature, error)
 
-// Header returns the unsigned header of the block that p leads to, with a new
-// schedule if proposed is not nil and the activated features, by the format that
+// Content is what a header says of the block's content.
+type Content struct {
+	Transactions types.Checksum256   // the root of their receipts
+	Actions      types.Checksum256   // the root of their receipts; in proper blocks that of the validation tree
+	Features     []types.Checksum256 // that the block activates
+
+	Schedule *types.ProducerSchedule // proposed by an earlier block, and pending from this one on; nil for none
+
+	Claim      types.QCClaim             // of a proper block
+	Finalizers *types.FinalizerPolicy    // that a contract proposed, whatever the generation; nil for none
+	Proposers  []types.ProducerAuthority // the same, in a proper block
+}
+
+// Header returns the unsigned header of the block that p leads to, by the format that
 // is in force before the block (Leap: make_block_header).
-func (p *PendingHeader) Header(transactions, actions types.Checksum256, proposed *types.ProducerSchedule, activated []types.Checksum256, set *feature.Set) (types.SignedBlockHeader, error) {
+func (p *PendingHeader) Header(c *Content, set *feature.Set) (types.SignedBlockHeader, error) {
 	var h types.SignedBlockHeader
 	h.Timestamp = p.Timestamp
 	h.Producer = p.Producer
 	h.Confirmed = p.Confirmed
 	h.Previous = p.Previous
-	h.TransactionMRoot = transactions
-	h.ActionMRoot = actions
+	h.TransactionMRoot = c.Transactions
+	h.ActionMRoot = c.Actions
 	h.ScheduleVersion = p.ScheduleVersion
-	if len(activated) > 0 {
-		h.Extensions = h.Extensions.Insert(types.HeaderProtocolFeatures, types.AppendChecksums(nil, activated))
+	if len(c.Features) > 0 {
+		h.Extensions = h.Extensions.Insert(types.HeaderProtocolFeatures, types.AppendChecksums(nil, c.Features))
 	}
+	if err := p.propose(&h, c.Schedule, set); err != nil {
+		return h, err
+	}
+	if e := p.extension(c); e != nil {
+		h.Extensions = h.Extensions.Insert(types.HeaderFinality, e.Append(nil))
+	}
+	return h, nil
+}
+
+// propose adds a schedule to a header; nil is none.
+func (p *PendingHeader) propose(h *types.SignedBlockHeader, proposed *types.ProducerSchedule, set *feature.Set) error {
 	switch {
 	case proposed == nil:
 	case p.Activated.HasBuiltin(set, feature.WTMSIGBlockSignatures):
@@ -41,11 +64,11 @@ func (p *PendingHeader) Header(transactions, actions types.Checksum256, proposed
 			ok = ok && uint32(a.Authority.Keys[0].Weight) == a.Authority.Threshold
 		}
 		if !ok {
-			return h, exception.New(exception.ProducerSchedule, "multisig block signing present before enabled!")
+			return exception.New(exception.ProducerSchedule, "multisig block signing present before enabled!")
 		}
 		h.NewProducers = &legacy
 	}
-	return h, nil
+	return nil
 }
 
 // Finish returns the header state of the block with header h, if h is what may
@@ -171,6 +194,9 @@ func (p *PendingHeader) proposed(h *types.SignedBlockHeader, extensions *types.H
 
 // finish is Finish without signatures.
 func (p *PendingHeader) finish(h *types.SignedBlockHeader, set *feature.Set) (*HeaderState, error) {
+	if p.proper {
+		return p.finishProper(h, set)
+	}
 	if err := p.check(h); err != nil {
 		return nil, err
 	}
@@ -204,11 +230,14 @@ func (p *PendingHeader) finish(h *types.SignedBlockHeader, set *feature.Set) (*H
 	case p.Promoted:
 		s.Pending.Schedule = &types.ProducerSchedule{Version: p.PrevPending.Schedule.Version}
 	}
-	return s, nil
+	return s, p.goOver(s, extensions.Finality)
 }
 
-// SigningDigest returns what the producer signs (Leap: sig_digest).
+// SigningDigest returns what the producer signs (Leap: sig_digest): of a proper block the id.
 func (s *HeaderState) SigningDigest() types.Checksum256 {
+	if s.IsProper() {
+		return s.ID
+	}
 	digest, root := s.Header.Digest(), s.BlockrootMerkle.Root()
 	inner := types.Hash(append(digest[:], root[:]...))
 	return types.Hash(append(inner[:], s.Pending.Hash[:]...))

@@ -327,7 +327,7 @@ func TestABlockThatActivatesAScheduleProposesNone(t *testing.T) {
 		t.Fatalf("promoted %v, %v", early.Promoted, err)
 	}
 	propose := func(p *PendingHeader, version uint32) error {
-		h, err := p.Header(types.Checksum256{}, types.Checksum256{}, schedule(version, "c"), nil, n.set)
+		h, err := p.Header(&Content{Schedule: schedule(version, "c")}, n.set)
 		n.must(err)
 		_, err = p.Finish(&h, nil, n.set, nil)
 		return err

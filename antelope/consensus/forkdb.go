@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"tarn/antelope/exception"
+	"tarn/antelope/finality"
 	"tarn/antelope/types"
 )
 
@@ -25,6 +26,7 @@ import (
 type ForkDatabase struct {
 	mu       sync.RWMutex
 	root     *BlockState
+	rooted   *finality.Validation // after the root, nil before the genesis block of Savanna's rules
 	head     *BlockState
 	blocks   map[types.Checksum256]*branchNode
 	children map[types.Checksum256][]*branchNode // by the id of the block before, which may be the root
@@ -34,8 +36,9 @@ type ForkDatabase struct {
 // branchNode is a block of the tree.
 type branchNode struct {
 	*BlockState
-	valid bool
-	gone  bool // about to be removed
+	valid      bool
+	gone       bool                 // about to be removed
+	validation *finality.Validation // after a valid block from the genesis block of Savanna's rules on
 }
 
 // NewForkDatabase returns a fork database without a root; Reset or Load gives it
@@ -52,10 +55,30 @@ func (f *ForkDatabase) clear() {
 	f.ranks = [2][]*branchNode{}
 }
 
-// better tells whether a is preferred to b, whatever their ids (Leap:
-// first_preferred).
+// better tells whether a is preferred to b: whatever their ids (Leap: first_preferred), but
+// for proper blocks, where they decide at the end.
 func better(a, b *HeaderState) bool {
-	return a.Irreversible > b.Irreversible || a.Irreversible == b.Irreversible && a.BlockNum > b.BlockNum
+	if a.IsProper() || b.IsProper() {
+		return compareProper(a, b) > 0
+	}
+	return cmp.Or(cmp.Compare(a.LIB(), b.LIB()), cmp.Compare(a.BlockNum, b.BlockNum)) > 0
+}
+
+// compareProper compares blocks one of which is a proper one, which then is preferred. Of two the
+// one is that claims the newer certificate, that is later, or whose id is greater (Spring:
+// fork_database.cpp, by_best_branch_if_t).
+func compareProper(a, b *HeaderState) int {
+	if !a.IsProper() || !b.IsProper() {
+		if a.IsProper() {
+			return 1
+		}
+		return -1
+	}
+	return cmp.Or(
+		cmp.Compare(a.Finality.Core.ClaimTime(), b.Finality.Core.ClaimTime()),
+		cmp.Compare(a.Finality.Time(), b.Finality.Time()),
+		a.ID.Compare(b.ID),
+	)
 }
 
 // compareIDs compares ids as four words in the byte order of nodeos' machines, with
@@ -72,8 +95,11 @@ func compareIDs(a, b *types.Checksum256) int {
 
 // rank orders from the worst to the best; of equals the lowest id is the best.
 func rank(a, b *branchNode) int {
+	if a.IsProper() || b.IsProper() {
+		return compareProper(a.HeaderState, b.HeaderState)
+	}
 	return cmp.Or(
-		cmp.Compare(a.Irreversible, b.Irreversible),
+		cmp.Compare(a.LIB(), b.LIB()),
 		cmp.Compare(a.BlockNum, b.BlockNum),
 		compareIDs(&b.ID, &a.ID),
 	)
@@ -109,10 +135,11 @@ func (f *ForkDatabase) delist(n *branchNode) {
 }
 
 // Reset drops all blocks and makes root both root and head.
-func (f *ForkDatabase) Reset(root *HeaderState) {
+func (f *ForkDatabase) Reset(root Head) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.reset(&BlockState{HeaderState: root})
+	f.reset(&BlockState{HeaderState: root.HeaderState})
+	f.rooted = root.Validation
 }
 
 func (f *ForkDatabase) reset(root *BlockState) {
@@ -222,9 +249,23 @@ func (f *ForkDatabase) add(n *branchNode, ignoreDuplicate bool) error {
 	return nil
 }
 
-// MarkValid records that a block has been applied, and makes it the head if it is
-// better. To mark the root or a valid block changes nothing.
-func (f *ForkDatabase) MarkValid(id types.Checksum256) error {
+// Validation is the tree over what blocks did, after the root or a valid block above it; nil if
+// there is none.
+func (f *ForkDatabase) Validation(id types.Checksum256) *finality.Validation {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if f.root != nil && id == f.root.ID {
+		return f.rooted
+	}
+	if n := f.blocks[id]; n != nil {
+		return n.validation
+	}
+	return nil
+}
+
+// MarkValid records that a block has been applied, with the tree after it, and makes it the head if
+// it is better. To mark the root or a valid block changes nothing.
+func (f *ForkDatabase) MarkValid(id types.Checksum256, v *finality.Validation) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.root != nil && id == f.root.ID {
@@ -238,7 +279,7 @@ func (f *ForkDatabase) MarkValid(id types.Checksum256) error {
 		return nil
 	}
 	f.delist(n)
-	n.valid = true
+	n.valid, n.validation = true, v
 	f.enlist(n)
 	if b := f.best(true); better(b.HeaderState, f.head.HeaderState) {
 		f.head = b
@@ -336,7 +377,7 @@ func (f *ForkDatabase) AdvanceRoot(id types.Checksum256) error {
 		return exception.New(exception.ForkDatabase, "removing the block and its descendants would remove the current head block")
 	}
 	f.remove(gone)
-	f.root = root.BlockState
+	f.root, f.rooted = root.BlockState, root.validation
 	return nil
 }
 

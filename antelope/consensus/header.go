@@ -3,6 +3,9 @@
 // how schedules change ([HeaderState]), and the tree of blocks above the last
 // irreversible one ([ForkDatabase]).
 //
+// Rules by which producers confirm blocks are here. Those of Savanna, by which finalizers
+// vote, are package finality's: here is how a chain goes over from the first to the second.
+//
 // It sees headers, never what blocks do to the state. It reads no clock and starts
 // no goroutine; only [ForkDatabase.Load] and [ForkDatabase.Save] touch a file.
 package consensus
@@ -12,13 +15,14 @@ import (
 	"slices"
 
 	"tarn/antelope/feature"
+	"tarn/antelope/finality"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 )
 
 // Constants of the protocol (Leap: config.hpp).
 const (
-	ProducerRepetitions = 12   // blocks that a producer makes in a row
+	ProducerRepetitions = types.ProducerRepetitions
 	MaxProducers        = 125  // in a schedule
 	maxConfirmations    = 1024 // blocks whose confirmations are counted
 )
@@ -106,6 +110,12 @@ type HeaderState struct {
 	Pending              ScheduleInfo
 	Activated            *feature.Active
 	AdditionalSignatures []types.Signature
+
+	// Finality is the block by the rules of Savanna; nil for blocks before the first one with a
+	// finality extension. A block whose header has a schedule version other than
+	// [types.ProperSchedule] follows the older rules too, and Progress is by these. Of a proper
+	// block's Progress only BlockNum, ActiveSchedule and Authority are used.
+	Finality *finality.State
 
 	activations []types.Checksum256 // what the header's extension says
 }

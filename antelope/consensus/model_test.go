@@ -183,7 +183,7 @@ func TestIrreversibilityFollowsTheModel(t *testing.T) {
 			if proposal != nil {
 				change = schedule(s.ActiveSchedule.Version+1, names...)
 			}
-			h, err := p.Header(types.Checksum256{}, types.Checksum256{}, change, nil, n.set)
+			h, err := p.Header(&Content{Schedule: change}, n.set)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -296,7 +296,7 @@ func (m *tree) step(t *testing.T, rng *rand.Rand, f *ForkDatabase) string {
 		}
 		return "add again"
 	case 1, 2, 3:
-		if err := f.MarkValid(b.ID); err != nil {
+		if err := f.MarkValid(b.ID, nil); err != nil {
 			t.Fatal(err)
 		}
 		if known != nil && !known.valid {
@@ -386,7 +386,7 @@ func TestForkDatabaseFollowsTheModel(t *testing.T) {
 		f := NewForkDatabase()
 		root := &HeaderState{Progress: Progress{BlockNum: 10}}
 		root.ID = types.Checksum256{0, 0, 0, 10}
-		f.Reset(root)
+		f.Reset(Head{HeaderState: root})
 		m := &tree{root: f.Root(), head: f.Head()}
 		for i := range 500 {
 			did := m.step(t, rng, f)

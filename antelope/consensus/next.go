@@ -5,6 +5,7 @@ import (
 
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
+	"tarn/antelope/finality"
 	"tarn/antelope/types"
 )
 
@@ -20,11 +21,17 @@ type PendingHeader struct {
 	Timestamp       types.BlockTimestamp
 	ScheduleVersion uint32 // of the schedule that this block's producer is from
 	Confirmed       uint16
+
+	proper bool
+	before *finality.State // the block before by Savanna's rules, nil for none
 }
 
 // ScheduledProducer returns who produces the block of a slot after s, nil if the
 // schedule is empty (Leap: block_header_state::get_scheduled_producer).
 func (s *HeaderState) ScheduledProducer(slot types.BlockTimestamp) *types.ProducerAuthority {
+	if s.PrecedesProper() {
+		return s.Finality.ProducerAt(slot)
+	}
 	producers := s.ActiveSchedule.Producers
 	if len(producers) == 0 {
 		return nil
@@ -42,6 +49,9 @@ func (s *HeaderState) Next(slot types.BlockTimestamp, confirmed uint16) (*Pendin
 		slot = s.Header.Timestamp + 1
 	case slot <= s.Header.Timestamp:
 		return nil, exception.New(exception.BlockValidate, "next block must be in the future")
+	}
+	if s.PrecedesProper() {
+		return s.nextProper(slot), nil
 	}
 	producer := s.ScheduledProducer(slot)
 	if producer == nil {
@@ -65,6 +75,7 @@ func (s *HeaderState) Next(slot types.BlockTimestamp, confirmed uint16) (*Pendin
 		Timestamp:       slot,
 		ScheduleVersion: s.ActiveSchedule.Version,
 		Confirmed:       confirmed,
+		before:          s.Finality,
 	}
 	p.ConfirmCount, p.ProposedIrreversible = s.confirm(confirmed)
 	p.Irreversible = s.irreversible(producer.Producer)

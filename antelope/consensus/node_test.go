@@ -36,7 +36,7 @@ func newNode(t *testing.T) *node {
 		own: map[types.Name]uint32{}, log: map[uint32]types.Checksum256{},
 		bad: map[types.Checksum256]bool{}, seen: map[types.Checksum256]*types.SignedBlock{},
 	}
-	n.db.Reset(Genesis(&g))
+	n.db.Reset(Head{HeaderState: Genesis(&g)})
 	n.head = n.db.Head()
 	return n
 }
@@ -86,7 +86,7 @@ func (n *node) produce(slots uint32, activate ...types.Checksum256) *BlockState 
 		proposed, n.proposal = n.proposal, nil
 	}
 	b := new(types.SignedBlock)
-	b.SignedBlockHeader, err = p.Header(types.Checksum256{}, types.Checksum256{byte(slot)}, proposed, activate, n.set)
+	b.SignedBlockHeader, err = p.Header(&Content{Actions: types.Checksum256{byte(slot)}, Schedule: proposed, Features: activate}, n.set)
 	n.must(err)
 	n.must(n.push(b))
 	if n.head.Block != b {
@@ -139,7 +139,7 @@ func (n *node) switchFork() error {
 			n.must(n.db.Remove(b.ID))
 			return exception.New(exception.BlockValidate, "Block ID does not match")
 		}
-		n.must(n.db.MarkValid(b.ID))
+		n.must(n.db.MarkValid(b.ID, nil))
 	}
 	if len(forward) > 0 {
 		n.head = best
@@ -159,7 +159,7 @@ func (n *node) advance() {
 	branch := n.db.FetchBranch(head.ID, head.Irreversible)
 	for _, b := range slices.Backward(branch) {
 		if n.irreversible {
-			n.must(n.db.MarkValid(b.ID))
+			n.must(n.db.MarkValid(b.ID, nil))
 			n.head = b
 		}
 		if old, twice := n.log[b.BlockNum]; twice {

@@ -39,7 +39,7 @@ func TestWeightedSignaturesCountOnceTheFeatureIsActive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Header(types.Checksum256{}, types.Checksum256{}, n.proposal, nil, n.set); !exception.Is(err, exception.ProducerSchedule) {
+	if _, err := p.Header(&Content{Schedule: n.proposal}, n.set); !exception.Is(err, exception.ProducerSchedule) {
 		t.Fatalf("a weighted schedule without the feature: %v", err)
 	}
 	proposal := n.proposal
@@ -99,10 +99,10 @@ func signWeighted(t *testing.T, n *node) {
 		"too many":          {signer(one, two, three, foreign), exception.WrongSigningKey, 0},
 	} {
 		b := new(types.SignedBlock)
-		if b.SignedBlockHeader, err = p.Header(types.Checksum256{}, types.Checksum256{}, nil, nil, n.set); err != nil {
+		if b.SignedBlockHeader, err = p.Header(&Content{}, n.set); err != nil {
 			t.Fatal(err)
 		}
-		s, err := SignBlock(p, b, n.set, c.sign, recoverKey)
+		s, err := SignBlock(p, b, nil, n.set, c.sign, recoverKey)
 		if c.kind != nil {
 			if !exception.Is(err, c.kind) {
 				t.Errorf("%s: %v, want %s", name, err, c.kind.Name)
@@ -113,8 +113,8 @@ func signWeighted(t *testing.T, n *node) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if more, err := b.ExtractExtensions(); err != nil || len(more) != c.more {
-			t.Errorf("%s: %d signatures in the extension, want %d: %v", name, len(more), c.more, err)
+		if more, err := b.ExtractExtensions(); err != nil || len(more.Signatures) != c.more {
+			t.Errorf("%s: %d signatures in the extension, want %d: %v", name, len(more.Signatures), c.more, err)
 		}
 		got, err := NewBlockState(n.head.HeaderState, b, n.set, recoverKey)
 		if err != nil || string(got.HeaderState.Append(nil)) != string(s.HeaderState.Append(nil)) {
@@ -141,7 +141,7 @@ func TestASecondSignatureNeedsTheFeature(t *testing.T) {
 	one, first := key(t, 1)
 	two, second := key(t, 2)
 	p.Authority = &types.BlockSigningAuthority{Threshold: 2, Keys: []types.KeyWeight{{Key: first, Weight: 1}, {Key: second, Weight: 1}}}
-	h, err := p.Header(types.Checksum256{}, types.Checksum256{}, nil, nil, n.set)
+	h, err := p.Header(&Content{}, n.set)
 	if err != nil {
 		t.Fatal(err)
 	}

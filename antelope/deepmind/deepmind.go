@@ -26,8 +26,9 @@ type Tracer interface {
 	// StartBlock comes before anything else of a block; num is the block's number.
 	StartBlock(num uint32)
 	// AcceptedBlock comes after a block became the head. valid is what the fork
-	// database says of it: true but for irreversible blocks of a replay.
-	AcceptedBlock(b *consensus.BlockState, valid bool)
+	// database says of it: true but for irreversible blocks of a replay. actions is the root of
+	// what the block did, by Savanna's rules; zero before these may begin.
+	AcceptedBlock(b *consensus.BlockState, valid bool, actions types.Checksum256)
 	// SwitchForks comes before blocks of one branch are undone and those of another applied;
 	// from and to are the ids of the old head and of the new one.
 	SwitchForks(from, to types.Checksum256)

@@ -10,6 +10,7 @@ import (
 
 	"tarn/antelope/consensus"
 	"tarn/antelope/feature"
+	"tarn/antelope/finality"
 	"tarn/antelope/serial"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
@@ -132,7 +133,13 @@ func (l *Logger) Startup(head uint32, actions uint64, abis iter.Seq2[types.Name,
 func (l *Logger) StartBlock(num uint32) { l.end(l.begin("START_BLOCK").uint(uint64(num))) }
 
 // AcceptedBlock implements [Tracer].
-func (l *Logger) AcceptedBlock(b *consensus.BlockState, valid bool) {
+func (l *Logger) AcceptedBlock(b *consensus.BlockState, valid bool, actions types.Checksum256) {
+	if s := b.Finality; s != nil {
+		line := l.begin("ACCEPTED_BLOCK_V2").hex(b.ID[:]).uint(uint64(b.BlockNum)).uint(uint64(b.LIB()))
+		line = line.hex(b.Block.Append(nil)).hex(s.AppendData(nil, actions))
+		l.end(line.hex(s.Proposers.Append(nil)).hex(finality.AppendPolicyText(s.Finalizers, nil)))
+		return
+	}
 	packed := b.HeaderState.Append(nil)
 	if packed = serial.AppendBool(packed, b.Block != nil); b.Block != nil {
 		packed = b.Block.Append(packed)

@@ -71,7 +71,7 @@ func again(t *testing.T, l *Logger, f []string, features *feature.Set) (ok bool)
 			if err := r.End(); err != nil {
 				t.Fatal(err)
 			}
-			l.AcceptedBlock(b, valid)
+			l.AcceptedBlock(b, valid, types.Checksum256{})
 		case "APPLIED_TRANSACTION":
 			trace := new(types.TransactionTrace)
 			if err := types.Decode(unhex(t, f[2]), trace); err != nil {

@@ -133,7 +133,7 @@ func (a *action) runOne() error {
 			*trace.Receipt, *a.act, trace.ReturnValue, a.e.active(feature.ActionReturnValue), a.ordinal != a.firstOrdinal,
 		})
 	} else {
-		a.trx.actionDigests = append(a.trx.actionDigests, trace.Receipt.Digest())
+		a.trx.leaves.add(a.e.block.kinds, trace.Receipt, a.act)
 	}
 	a.finishTrace(trace, start)
 	if d := a.deepMind(); d != nil {

@@ -41,7 +41,7 @@ func (e *Executor) Begin(s Start) error {
 	}
 	b := &Block{
 		e: e, header: header, status: s.Status, producerBlockID: s.BlockID, activations: s.Activations, trusted: s.Trusted,
-		digests: e.digests[:0], actions: e.actionDigests[:0],
+		digests: e.digests[:0], actions: e.leaves.emptied(),
 	}
 	e.block, e.activeAt = b, 0
 	e.last = nil // its trace is with whoever pushed it
@@ -49,11 +49,11 @@ func (e *Executor) Begin(s Start) error {
 		b.root = &s.Block.TransactionMRoot
 		b.receipts = make([]types.TransactionReceipt, 0, len(s.Block.Transactions))
 		b.candidates = make([]*Candidate, 0, len(s.Block.Transactions))
-		if s.Hash && !e.watched {
-			b.hasher = newHasher(header.BlockNum, s.Block.ActionMRoot, e.hashed)
-		}
+		b.claimed = &s.Block.BlockHeader
+		b.hash = s.Hash && !e.watched
 	}
 	if s.Status == Ephemeral {
+		b.kinds = b.leafKinds()
 		return nil
 	}
 	return b.prepare()
@@ -63,6 +63,9 @@ func (e *Executor) Begin(s Start) error {
 func (b *Block) prepare() error {
 	if err := b.activateFeatures(); err != nil {
 		return err
+	}
+	if b.kinds = b.leafKinds(); b.hash {
+		b.hasher = newHasher(b.kinds, b.claimed, b.e.hashed)
 	}
 	if err := b.promoteSchedule(); err != nil {
 		return err
@@ -86,6 +89,9 @@ func (b *Block) prepare() error {
 // promoteSchedule makes a proposed schedule the pending one once its proposal is
 // irreversible.
 func (b *Block) promoteSchedule() error {
+	if b.header.Proper() {
+		return nil
+	}
 	g, err := b.e.state.Global.Get()
 	if err != nil {
 		return err

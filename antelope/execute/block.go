@@ -36,8 +36,13 @@ type Block struct {
 	receipts   []types.TransactionReceipt
 	digests    []types.Checksum256 // of receipts; unused if root is known
 	root       *types.Checksum256  // of the transactions, from the block that is validated
-	actions    []types.Checksum256 // digests of action receipts
-	hasher     *Hasher             // computes them and their root, if it is not nil
+	claimed    *types.BlockHeader  // of the block that is validated
+	hash       bool                // a hasher is to compute the roots of actions
+	actions    leaves              // of receipts of actions
+	kinds      leafKinds           // which of them there are
+	hasher     *Hasher             // computes them and their roots, if it is not nil
+	proposed   proposals           // by transactions that succeeded
+	savanna    types.Checksum256   // root of actions, once the block is finished
 	executed   int                 // how many action receipts there are
 	candidates []*Candidate        // input transactions that are in the block
 	applied    []Transaction       // that left a receipt, if somebody records them
@@ -70,24 +75,25 @@ func (b *Block) Executed() int { return b.executed }
 func (b *Block) Hasher() *Hasher { return b.hasher }
 
 // blockMark is where a block stood.
-type blockMark struct{ receipts, digests, actions int }
+type blockMark struct{ receipts, digests int }
 
 func (b *Block) mark() blockMark {
-	return blockMark{len(b.receipts), len(b.digests), len(b.actions)}
+	return blockMark{len(b.receipts), len(b.digests)}
 }
 
 func (b *Block) restore(m blockMark) {
-	b.receipts, b.digests, b.actions = b.receipts[:m.receipts], b.digests[:m.digests], b.actions[:m.actions]
+	b.receipts, b.digests = b.receipts[:m.receipts], b.digests[:m.digests]
 }
 
-// addActions adds what a transaction that succeeded did.
-func (b *Block) addActions(t *transaction) {
+// takeOver adds what a transaction that succeeded did and proposed. The transaction is still open.
+func (b *Block) takeOver(t *transaction) error {
 	b.executed += len(t.receipts)
 	if b.hasher != nil {
 		b.hasher.add(t.jobs)
-		return
+	} else {
+		b.actions.append(&t.leaves)
 	}
-	b.actions = append(b.actions, t.actionDigests...)
+	return b.propose(&t.proposed)
 }
 
 func (b *Block) push(r types.TransactionReceipt) {

@@ -54,10 +54,11 @@ type Executor struct {
 	actions     []*action            // by depth, used again and again
 	last, spare *transaction         // the last one that succeeded; one to be used again
 	sequences   []types.AuthSequence // of receipts, which point into it
-	// digests and actionDigests are memory of the last block's, hashed that of chunks
-	// of receipts.
-	digests, actionDigests []types.Checksum256
-	hashed                 chan []receiptJob
+	// digests and leaves are memory of the last block's, hashed that of chunks of
+	// receipts.
+	digests []types.Checksum256
+	leaves  leaves
+	hashed  chan []receiptJob
 
 	activeAt     uint32 // block that activeBits are of
 	activeBits   uint32

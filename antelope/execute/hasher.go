@@ -5,21 +5,25 @@ import (
 
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
+	"tarn/antelope/finality"
 	"tarn/antelope/types"
 )
 
-// Hasher computes the action root of a block on a goroutine of its own, while the
-// writer goes on. It is used in batches only, where the root is compared later, and
+// Hasher computes the roots of a block's actions on a goroutine of its own, while the
+// writer goes on. It is used in batches only, where they are compared later, and
 // only if nobody reads the receipts' digests.
 type Hasher struct {
-	block  uint32
-	want   types.Checksum256
+	kinds  leafKinds
+	header *types.BlockHeader
 	chunks chan []receiptJob
 	next   []receiptJob
 	used   chan []receiptJob // chunks that were hashed, to be filled again
-	root   chan types.Checksum256
+	roots  chan actionRoots
 	ended  bool
 }
+
+// actionRoots are those of the trees of a block's actions, by both rules.
+type actionRoots struct{ older, savanna types.Checksum256 }
 
 // receiptJob is an action receipt without its action's digest, and the action.
 type receiptJob struct {
@@ -38,15 +42,15 @@ const (
 )
 
 // newHasher starts to hash. used is shared by the hashers of a chain.
-func newHasher(block uint32, want types.Checksum256, used chan []receiptJob) *Hasher {
-	h := &Hasher{block: block, want: want, used: used, chunks: make(chan []receiptJob, chunksAhead), root: make(chan types.Checksum256, 1)}
+func newHasher(kinds leafKinds, header *types.BlockHeader, used chan []receiptJob) *Hasher {
+	h := &Hasher{kinds: kinds, header: header, used: used, chunks: make(chan []receiptJob, chunksAhead), roots: make(chan actionRoots, 1)}
 	go h.run()
 	return h
 }
 
 // run ends when the writer calls End.
 func (h *Hasher) run() {
-	var leaves []types.Checksum256
+	var all leaves
 	var shared types.Checksum256
 	known := false // shared is the digest of the action without a value
 	for jobs := range h.chunks {
@@ -65,7 +69,7 @@ func (h *Hasher) run() {
 				shared, known = j.action.Digest(), true
 				j.receipt.ActDigest = shared
 			}
-			leaves = append(leaves, j.receipt.Digest())
+			all.add(h.kinds, &j.receipt, &j.action)
 		}
 		clear(jobs) // or the chunk would keep the actions' data
 		select {
@@ -73,7 +77,7 @@ func (h *Hasher) run() {
 		default:
 		}
 	}
-	h.root <- consensus.MerkleRoot(leaves)
+	h.roots <- actionRoots{consensus.MerkleRoot(all.older), finality.Root(all.savanna)}
 }
 
 // add takes the receipts of a transaction that succeeded.
@@ -104,12 +108,13 @@ func (h *Hasher) End() {
 	close(h.chunks)
 }
 
-// Check waits for the root, after End, and compares it with the block's.
-func (h *Hasher) Check() error {
-	root := <-h.root
-	if root == h.want {
-		return nil
+// Check waits for the roots, after End, and compares the one that the block's header has, if it is
+// no proper one. It returns the other one, by Savanna's rules.
+func (h *Hasher) Check() (savanna types.Checksum256, err error) {
+	roots := <-h.roots
+	if !h.kinds.older || roots.older == h.header.ActionMRoot {
+		return roots.savanna, nil
 	}
-	return fmt.Errorf("replay block %d: %w", h.block, exception.New(exception.BlockValidate,
-		"Block ID does not match: action_mroot ${producer} != ${validator}", "producer", h.want, "validator", root))
+	return roots.savanna, fmt.Errorf("replay block %d: %w", h.header.BlockNum(), exception.New(exception.BlockValidate,
+		"Block ID does not match: action_mroot ${producer} != ${validator}", "producer", h.header.ActionMRoot, "validator", roots.older))
 }

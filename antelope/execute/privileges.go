@@ -1,6 +1,9 @@
 package execute
 
 import (
+	"math"
+
+	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/types"
@@ -81,6 +84,10 @@ func (p privileges) ResourceLimits(account types.Name) (ram, net, cpu int64, err
 // set_proposed_producers).
 func (p privileges) SetProposedProducers(producers []types.ProducerAuthority) (int64, error) {
 	e := p.e
+	if e.block.header.Proper() {
+		p.trx.proposed.producers = producers
+		return math.MaxUint32, nil // whether it is a proposal is found at the block's end
+	}
 	if len(producers) == 0 && e.active(feature.DisallowEmptyProducerSchedule) {
 		return -1, nil
 	}
@@ -101,7 +108,7 @@ func (p privileges) SetProposedProducers(producers []types.ProducerAuthority) (i
 	if len(current.Producers) == 0 {
 		current = e.block.header.ActiveSchedule
 	}
-	if same(current) {
+	if same(current) || e.block.header.InTransition() || e.block.proposed.finalizers != nil {
 		return -1, nil
 	}
 	wanted.Version = current.Version + 1
@@ -111,6 +118,17 @@ func (p privileges) SetProposedProducers(producers []types.ProducerAuthority) (i
 	g.ProposedScheduleBlock, g.ProposedSchedule = &block, wanted
 	return int64(wanted.Version), nil
 }
+
+// MostProducers implements intrinsic.Privileges.
+func (p privileges) MostProducers() int {
+	if p.e.block.header.Proper() {
+		return types.MaxProposers
+	}
+	return consensus.MaxProducers
+}
+
+// SetFinalizers implements intrinsic.Privileges.
+func (p privileges) SetFinalizers(policy *types.FinalizerPolicy) { p.trx.proposed.finalizers = policy }
 
 // ChainConfig implements intrinsic.Privileges.
 func (p privileges) ChainConfig() *types.ChainConfig {

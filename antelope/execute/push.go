@@ -83,7 +83,9 @@ func (t *transaction) accept(x *Candidate) error {
 		b.restore(mark)
 		return t.undo()
 	}
-	b.addActions(t)
+	if err := b.takeOver(t); err != nil {
+		return err
+	}
 	t.e.block.count(t.trace)
 	t.e.applied(t.trace, x)
 	t.e.block.keepTrace(Transaction{t.trace, x.Kind, x.Raw, x.Packed})

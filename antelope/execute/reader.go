@@ -112,11 +112,11 @@ func (r *Reader) stand(s *state.State) error {
 		return exception.New(exception.MissingPendingBlockState, "there is no block yet")
 	}
 	if !bytes.Equal(encoded, r.encoded) {
-		head := new(consensus.HeaderState)
-		if err := types.Decode(encoded, head); err != nil {
-			return fmt.Errorf("decode the head of the chain state: %w", err)
+		head, err := consensus.DecodeHead(encoded)
+		if err != nil {
+			return err
 		}
-		r.encoded, r.head = append(r.encoded[:0], encoded...), head
+		r.encoded, r.head = append(r.encoded[:0], encoded...), head.HeaderState
 	}
 	p, err := s.Protocol.Get()
 	if err != nil {

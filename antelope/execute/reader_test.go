@@ -212,7 +212,7 @@ func TestReadersWorkBesideTheWriter(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer v.Close()
-		h, err := snapshot.Hash(v, c.Head().HeaderState, nil)
+		h, err := snapshot.Hash(v, c.Standing(), snapshot.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

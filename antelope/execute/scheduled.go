@@ -156,7 +156,9 @@ func (r *retirement) execute() (t *transaction, failure *exception.Error, err er
 		if err = t.pushReceipt(receipt); err != nil {
 			return t, nil, err
 		}
-		e.block.addActions(t)
+		if err := e.block.takeOver(t); err != nil {
+			return t, nil, err
+		}
 		t.trace.AccountRAMDelta = r.delta()
 		return t, nil, t.keep()
 	}
@@ -236,7 +238,9 @@ func (r *retirement) onError(failed *transaction) (*types.TransactionTrace, erro
 		if err := t.pushReceipt(receipt); err != nil {
 			return nil, err
 		}
-		e.block.addActions(t)
+		if err := e.block.takeOver(t); err != nil {
+			return nil, err
+		}
 		return t.trace, t.keep()
 	}
 	if t.fail(err) == nil {

@@ -47,12 +47,13 @@ type transaction struct {
 	applyContextFree bool
 	enforceLists     bool
 
-	actionDigests []types.Checksum256
-	jobs          []receiptJob          // in place of actionDigests, for a hasher
-	receipts      []types.ActionReceipt // what the trace's receipts point to
-	billTo        []types.Name          // ascending
-	verifyRAM     []types.Name          // ascending
-	tables        tableSlots
+	leaves    leaves
+	jobs      []receiptJob          // in place of leaves, for a hasher
+	proposed  proposals             // by its contracts
+	receipts  []types.ActionReceipt // what the trace's receipts point to
+	billTo    []types.Name          // ascending
+	verifyRAM []types.Name          // ascending
+	tables    tableSlots
 
 	netLimit, eagerNetLimit uint64
 	netDueToBlock           bool
@@ -111,7 +112,7 @@ func (e *Executor) blankTransaction() *transaction {
 	*t.trace = types.TransactionTrace{ActionTraces: t.trace.ActionTraces[:0]}
 	*t = transaction{
 		e: e, trace: t.trace, checktime: t.checktime, loadCode: t.loadCode, compiling: t.compiling,
-		actionDigests: t.actionDigests[:0], billTo: t.billTo[:0], verifyRAM: t.verifyRAM[:0], receipts: t.receipts[:0], jobs: t.jobs[:0],
+		leaves: t.leaves.emptied(), billTo: t.billTo[:0], verifyRAM: t.verifyRAM[:0], receipts: t.receipts[:0], jobs: t.jobs[:0],
 		tables: t.tables,
 	}
 	t.tables.reset()

@@ -19,6 +19,7 @@ var worst = map[string]string{
 	"get_permission_last_used": "$self 3617214756542218240", "get_account_creation_time": "$self",
 	"is_feature_active": "1", "set_resource_limits": "$self -1 -1 -1", "get_resource_limits": "$self 8 16 24",
 	"set_proposed_producers": "0 34603008", "set_proposed_producers_ex": "1 0 34603008",
+	"set_finalizers":                   "0 0 34603008",
 	"get_blockchain_parameters_packed": "0 34603008", "set_blockchain_parameters_packed": "8 34603000",
 	"get_parameters_packed": "0 17301504 17301504 17301504", "set_parameters_packed": "0 34603008",
 	"get_wasm_parameters_packed": "0 34603008 0", "set_wasm_parameters_packed": "8 34603000", "is_privileged": "$self", "set_privileged": "$self 1",

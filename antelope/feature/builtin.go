@@ -1,4 +1,4 @@
-// Package feature knows the protocol features of Leap 5.0: what identifies each,
+// Package feature knows the protocol features of Leap 5.0 and Spring 1.2: what identifies each,
 // which of them a node recognises and when it lets them be activated ([Set], read
 // from the protocol_features directory), which are active on a branch of headers
 // ([Active]) and since which block ([History]).
@@ -45,7 +45,8 @@ const (
 	BLSPrimitives                 Codename = 21
 	DisableDeferredTrxsStage1     Codename = 22
 	DisableDeferredTrxsStage2     Codename = 23
-	codenames                              = 24 // one more than the highest
+	Savanna                       Codename = 24
+	codenames                              = 25 // one more than the highest
 )
 
 // The executor has the active features as bits of 32: more would never be active.
@@ -116,6 +117,15 @@ var builtins = [codenames]builtin{
 		"440c3efaaab212c387ce967c574dc813851cf8332d041beb418dfaf55facd5a9", nil, nil},
 	DisableDeferredTrxsStage2: {"DISABLE_DEFERRED_TRXS_STAGE_2",
 		"a857eeb932774c511a40efb30346ec01bfb7796916b54c3c69fe7e5fb70d5cba", []Codename{DisableDeferredTrxsStage1}, nil},
+	Savanna: {"SAVANNA",
+		"01a8bebb4922c38293a8909668f7d00ba4a21a455c69719ad7dcc33ea1e631c0", []Codename{
+			OnlyLinkToExistingPermission, ReplaceDeferred, NoDuplicateDeferredID, FixLinkauthRestriction,
+			DisallowEmptyProducerSchedule, RestrictActionToSelf, OnlyBillFirstAuthorizer, ForwardSetcode, GetSender,
+			RAMRestrictions, WebAuthnKey, WTMSIGBlockSignatures, ActionReturnValue, BlockchainParameters, GetCodeHash,
+			ConfigurableWasmLimits, CryptoPrimitives, GetBlockNum, BLSPrimitives, DisableDeferredTrxsStage1,
+			DisableDeferredTrxsStage2,
+		},
+		[]string{"set_finalizers"}},
 }
 
 // Known tells whether c is one of the builtin features.

@@ -45,6 +45,7 @@ var known = map[Codename]string{
 	21: "63320dd4a58212e4d32d1f58926b73ca33a247326c2a5e9fd39268d2384e011a",
 	22: "fce57d2331667353a0eac6b4209b67b843a7262a848af0a49a6e2fa9f6584eb4",
 	23: "09e86cb0accf8d81c9e85d34bea4b925ae936626d00c984e4691186891f5bc16",
+	24: "cbe0fafc8fcc6cc998395e9b6de6ebd94644467b1b4a97ec126005df07013c52",
 }
 
 func builtinSet(t *testing.T) *Set {
@@ -67,8 +68,8 @@ func id(t *testing.T, s *Set, c Codename) types.Checksum256 {
 
 func TestDigestsAreThoseOfThePublicChains(t *testing.T) {
 	s := builtinSet(t)
-	if got := len(s.All()); got != 22 || len(known) != 22 {
-		t.Fatalf("%d features, %d known ones, want 22", got, len(known))
+	if got := len(s.All()); got != 23 || len(known) != 23 {
+		t.Fatalf("%d features, %d known ones, want 23", got, len(known))
 	}
 	for c, want := range known {
 		d := id(t, s, c)
@@ -82,7 +83,7 @@ func TestDigestsAreThoseOfThePublicChains(t *testing.T) {
 	if !slices.IsSortedFunc(s.All(), func(a, b *Feature) int { return a.Digest.Compare(b.Digest) }) {
 		t.Error("features are not in the order of their digests")
 	}
-	for _, c := range []Codename{14, 15, 24, 500000} {
+	for _, c := range []Codename{14, 15, 25, 500000} {
 		if c.Known() || s.Builtin(c) != nil || c.Intrinsics() != nil {
 			t.Errorf("codename %d is known", c)
 		}
@@ -107,8 +108,8 @@ func TestIntrinsicsBelongToOneFeature(t *testing.T) {
 			owner[name] = c
 		}
 	}
-	if len(owner) != 28 {
-		t.Errorf("%d intrinsics, want 28", len(owner))
+	if len(owner) != 29 {
+		t.Errorf("%d intrinsics, want 29", len(owner))
 	}
 }
 
@@ -270,8 +271,8 @@ func TestLoadWritesTheFilesThatAreMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(log, "Saved default specification"); n != 22 {
-		t.Errorf("%d files are reported, want 22", n)
+	if n := strings.Count(log, "Saved default specification"); n != 23 {
+		t.Errorf("%d files are reported, want 23", n)
 	}
 	if !strings.Contains(log, "Support for builtin protocol feature 'PREACTIVATE_FEATURE' (with digest of '"+known[0]+"') is enabled without activation restrictions") {
 		t.Errorf("log: %s", log)
@@ -297,7 +298,7 @@ func TestLoadWritesTheFilesThatAreMissing(t *testing.T) {
 	if err != nil || strings.Contains(log, "Saved") || strings.Contains(log, "problem") {
 		t.Fatalf("second start: %v\n%s", err, log)
 	}
-	if len(again.All()) != 22 {
+	if len(again.All()) != 23 {
 		t.Fatalf("%d features after the second start", len(again.All()))
 	}
 	for i, f := range again.All() {
@@ -318,7 +319,7 @@ func TestALoadThatIsInterruptedLeavesNoPartOfAFile(t *testing.T) {
 			t.Fatalf("change %d: %v", nth+1, err)
 		}
 		s, log, err := loadIn(t, dir, true)
-		if err != nil || len(s.All()) != 22 || strings.Contains(log, "problem") {
+		if err != nil || len(s.All()) != 23 || strings.Contains(log, "problem") {
 			t.Fatalf("after change %d failed: %v\n%s", nth+1, err, log)
 		}
 	}

@@ -18,6 +18,15 @@ type Ref struct {
 	Active, Pending uint32
 }
 
+// Links are what the core has of blocks' claims, ascending. They must not be changed.
+func (c *Core) Links() []Link { return c.links }
+
+// Refs are what the core has of blocks, ascending. They must not be changed.
+func (c *Core) Refs() []Ref { return c.refs }
+
+// Genesis is the time of the genesis block in its own core, and zero in others.
+func (c *Core) Genesis() types.BlockTimestamp { return c.genesis }
+
 // Num is the block's number.
 func (r *Ref) Num() uint32 { return types.BlockNum(r.ID) }
 

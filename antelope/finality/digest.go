@@ -90,6 +90,12 @@ func (v Validation) With(before, s *State, actions types.Checksum256) Validation
 	return Validation{tree: tree, roots: append(append(roots, v.roots[min(gone, len(v.roots)):]...), tree.Root())}
 }
 
+// Tree is the tree after the newest block.
+func (v Validation) Tree() Tree { return v.tree }
+
+// Roots are those of the tree after each block from the last final one on. They must not be changed.
+func (v Validation) Roots() []types.Checksum256 { return v.roots }
+
 // Root is the root of the tree after the newest block.
 func (v Validation) Root() types.Checksum256 { return v.tree.Root() }
 

@@ -40,6 +40,10 @@ type Tree struct {
 // Count is the number of leaves.
 func (t Tree) Count() uint64 { return t.count }
 
+// Roots are those of the full trees for each bit of the count, the largest first, which must not be
+// changed.
+func (t Tree) Roots() []types.Checksum256 { return t.roots }
+
 // Root is the root, equal to [Root] of the leaves.
 func (t Tree) Root() types.Checksum256 {
 	if len(t.roots) == 0 {

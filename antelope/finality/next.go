@@ -74,6 +74,10 @@ func (n *State) promoteProposers(before *State, d *types.ProposerPolicyDiff) err
 		return nil
 	}
 	p, err := ApplyProposers(before.LastProposedProposers(), d)
+	if err == nil && len(p.Schedule.Producers) == 0 {
+		// No contract can propose that: such a block fails when it is executed.
+		err = exception.New(exception.InvalidBlockHeaderExtension, "the header of block ${num} proposes a schedule without producers", "num", n.Header.BlockNum())
+	}
 	n.ProposedProposers = p
 	return err
 }

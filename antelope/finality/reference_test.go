@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tarn/antelope/consensus"
+	"tarn/antelope/feature"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 	"tarn/internal/reference"
@@ -18,6 +18,8 @@ type told struct {
 	extension types.FinalityExtension
 	features  []types.Checksum256
 	data      finalityData
+	packed    []byte // data
+	policy    []byte // of the active finalizers
 	proposers types.ProposerPolicy
 }
 
@@ -80,11 +82,38 @@ func extensions(t *testing.T, h *types.BlockHeader) (e types.FinalityExtension, 
 	return e, features
 }
 
+// before is what counts of a header state of the rules before Savanna.
+type before struct {
+	ActiveSchedule *types.ProducerSchedule
+	Activated      *feature.Active
+}
+
+// read reads the whole header state, which package consensus has types for.
+func (b *before) read(r *serial.Reader) {
+	r.Raw(3 * 4) // numbers of blocks
+	b.ActiveSchedule = new(types.ProducerSchedule)
+	b.ActiveSchedule.Read(r)
+	types.ReadChecksums(r) // of the tree of blocks
+	r.Uint64()
+	for range 2 { // numbers of blocks by producer
+		r.Raw(12 * r.Count(12))
+	}
+	new(types.BlockSigningAuthority).Read(r)
+	r.Bytes() // confirmations
+	r.Raw(32)
+	new(types.SignedBlockHeader).Read(r)
+	r.Raw(4 + 32)
+	new(types.ProducerSchedule).Read(r)
+	if r.Bool() {
+		b.Activated = feature.ReadActive(r)
+	}
+}
+
 // deepMind reads Spring's log: the header state of the last block before the genesis block, and
 // what it says of the blocks from then on.
-func deepMind(t *testing.T) (*consensus.HeaderState, []told) {
+func deepMind(t *testing.T) (*before, []told) {
 	t.Helper()
-	var legacy *consensus.HeaderState
+	var legacy *before
 	var list []told
 	for line := range strings.Lines(string(reference.Read(t, "savanna/deep-mind.log.gz"))) {
 		f := strings.Fields(line)
@@ -97,15 +126,18 @@ func deepMind(t *testing.T) (*consensus.HeaderState, []told) {
 		}
 		switch f[1] {
 		case "ACCEPTED_BLOCK":
-			legacy = new(consensus.HeaderState)
-			legacy.Read(serial.NewReader(raw(3)))
+			legacy = new(before)
+			if legacy.read(serial.NewReader(raw(3))); len(legacy.ActiveSchedule.Producers) == 0 {
+				t.Fatal("a header state without producers")
+			}
 		case "ACCEPTED_BLOCK_V2":
 			var x told
 			if err := types.Decode(raw(5), &x.block); err != nil {
 				t.Fatal(err)
 			}
 			x.extension, x.features = extensions(t, &x.block.BlockHeader)
-			x.data.read(t, raw(6))
+			x.packed, x.policy = raw(6), raw(8)
+			x.data.read(t, x.packed)
 			if err := types.Decode(raw(7), &x.proposers); err != nil {
 				t.Fatal(err)
 			}
@@ -157,6 +189,9 @@ func TestHeadersLeadToSpringsDigests(t *testing.T) {
 		}
 		if r := s.Core.Ref(claim.Block); r != nil {
 			got.claimedDigest, got.claimedTime = r.Finality, r.Time
+		}
+		if !bytes.Equal(s.AppendData(nil, x.data.actions), x.packed) || !bytes.Equal(AppendPolicyText(s.Finalizers, nil), x.policy) {
+			t.Errorf("block %d is told to indexers in another way", h.BlockNum())
 		}
 		if got != x.data {
 			t.Errorf("block %d: %+v, want %+v", s.Num(), got, x.data)

@@ -1,7 +1,6 @@
 package finality
 
 import (
-	"tarn/antelope/consensus"
 	"tarn/antelope/feature"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
@@ -76,17 +75,17 @@ func (s *State) LastProposedProposers() *types.ProposerPolicy {
 
 // roundStart is the first slot of a slot's round.
 func roundStart(t types.BlockTimestamp) types.BlockTimestamp {
-	return t - t%consensus.ProducerRepetitions
+	return t - t%types.ProducerRepetitions
 }
 
 // ProposersAt are the producers of a block that follows at that time, which must be later.
 func (s *State) ProposersAt(t types.BlockTimestamp) *types.ProposerPolicy {
 	own, final := s.Time(), s.Core.LastFinalTime()
-	if uint64(t) < uint64(roundStart(own))+consensus.ProducerRepetitions {
+	if uint64(t) < uint64(roundStart(own))+types.ProducerRepetitions {
 		return s.Proposers
 	}
-	if p := s.ProposedProposers; p != nil && own >= consensus.ProducerRepetitions &&
-		p.Proposed < roundStart(own)-consensus.ProducerRepetitions && p.Proposed <= final {
+	if p := s.ProposedProposers; p != nil && own >= types.ProducerRepetitions &&
+		p.Proposed < roundStart(own)-types.ProducerRepetitions && p.Proposed <= final {
 		return p
 	}
 	if p := s.PendingProposers; p != nil && p.Proposed <= final {
@@ -98,7 +97,7 @@ func (s *State) ProposersAt(t types.BlockTimestamp) *types.ProposerPolicy {
 // ProducerAt is who makes the block that follows at that time, which must be later.
 func (s *State) ProducerAt(t types.BlockTimestamp) *types.ProducerAuthority {
 	list := s.ProposersAt(t).Schedule.Producers
-	return &list[int(t)%(len(list)*consensus.ProducerRepetitions)/consensus.ProducerRepetitions]
+	return &list[int(t)%(len(list)*types.ProducerRepetitions)/types.ProducerRepetitions]
 }
 
 // Ref is what the cores of following blocks remember of this one.

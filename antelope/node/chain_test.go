@@ -209,7 +209,7 @@ func (c *testChain) snapshot(n *Node) error {
 	if err != nil {
 		return err
 	}
-	if err := snapshot.Write(f, v, m.Chain().Head().HeaderState, nil); err != nil {
+	if err := snapshot.Write(f, v, m.Chain().Standing(), snapshot.Options{}); err != nil {
 		return err
 	}
 	v.Close()

@@ -135,7 +135,7 @@ func TestASnapshotThatNeedsUnknownFunctionsIsNotLoaded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(snapshot.Write(f, v, c.Head().HeaderState, nil), f.Close()); err != nil {
+	if err := errors.Join(snapshot.Write(f, v, c.Standing(), snapshot.Options{}), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	o := options(t.TempDir(), engine.Options{})

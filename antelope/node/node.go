@@ -285,7 +285,7 @@ func (n *Node) loadSnapshot(ctx context.Context) error {
 	}
 	n.o.Log.Info("Starting initialization from snapshot, this may take a significant amount of time", "snapshot", path)
 	watch := node.NewProgress(n.o.Log, "Loading the snapshot", progressEvery)
-	err = n.chain.Load(func(s *state.State) (*consensus.HeaderState, error) {
+	err = n.chain.Load(func(s *state.State) (consensus.Head, error) {
 		return snapshot.Load(r, s, func(p snapshot.Progress) error {
 			watch.Bytes(uint64(p.Bytes), uint64(r.Size()), "rows", p.Rows)
 			if err := n.store.Relieve(); err != nil {
@@ -447,7 +447,7 @@ func (n *Node) IntegrityHash() (types.Checksum256, error) {
 	if err != nil {
 		return types.Checksum256{}, err
 	}
-	h, err := snapshot.Hash(v, n.chain.Head().HeaderState, nil)
+	h, err := snapshot.Hash(v, n.chain.Standing(), snapshot.Options{})
 	return h, errors.Join(err, v.Close())
 }
 

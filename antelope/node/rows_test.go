@@ -44,7 +44,7 @@ func rowsSnapshot(t *testing.T, rows int) (path string, id types.Checksum256) {
 		if err != nil {
 			return nil, err
 		}
-		return ch, ch.Load(func(s *state.State) (*consensus.HeaderState, error) { return loadRows(s, small, rows) })
+		return ch, ch.Load(func(s *state.State) (consensus.Head, error) { return loadRows(s, small, rows) })
 	})
 	return path, id
 }
@@ -83,43 +83,43 @@ func snapshotOf(t *testing.T, make func(store.Store, chain.Options) (*chain.Chai
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := snapshot.Write(f, v, ch.Head().HeaderState, nil); err != nil {
+	if err := snapshot.Write(f, v, ch.Standing(), snapshot.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return f.Name()
 }
 
 // loadRows loads a snapshot and adds the rows.
-func loadRows(s *state.State, path string, rows int) (*consensus.HeaderState, error) {
+func loadRows(s *state.State, path string, rows int) (head consensus.Head, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return head, err
 	}
 	defer f.Close()
 	r, err := snapshot.FromFile(f)
 	if err != nil {
-		return nil, err
+		return head, err
 	}
-	head, err := snapshot.Load(r, s, nil)
+	head, err = snapshot.Load(r, s, nil)
 	if err != nil {
-		return nil, err
+		return head, err
 	}
 	key := state.TableKey{Code: chaintest.TokenAccount, Scope: chaintest.TokenAccount, Table: types.N("accounts")}
 	if _, err := s.Tables.Create(key, state.ContractTable{Key: key, Payer: key.Code, Count: uint32(2 * rows)}); err != nil {
-		return nil, err
+		return head, err
 	}
 	symbol, err := types.ParseSymbol("4,TOK")
 	if err != nil {
-		return nil, err
+		return head, err
 	}
 	for i := range uint64(rows) {
 		value := types.Asset{Amount: int64(i), Symbol: symbol}.Append(nil)
 		if err := s.PutRow(state.RowKey{TableKey: key, Primary: i << 32}, key.Code, value); err != nil {
-			return nil, err
+			return head, err
 		}
 		index := state.IndexRow{Primary: i << 32, Payer: key.Code, Secondary: state.SecondaryKey{Words: [4]uint64{i * 0x9E3779B97F4A7C15}}}
 		if err := s.PutIndexRow(state.Index64, key, index); err != nil {
-			return nil, err
+			return head, err
 		}
 	}
 	return head, nil

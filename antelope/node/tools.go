@@ -143,17 +143,17 @@ func snapshotJSON(in, out, id string, limit uint64, log *slog.Logger) (err error
 }
 
 // writeJSON writes a state as the JSON of a snapshot. A file that is not whole is removed.
-func writeJSON(out string, view *state.View, head *consensus.HeaderState, log *slog.Logger) error {
+func writeJSON(out string, view *state.View, head consensus.Head, log *slog.Logger) error {
 	to, err := os.Create(out)
 	if err != nil {
 		return err
 	}
 	watch := node.NewProgress(log, "Writing the snapshot", progressEvery)
 	defer watch.End()
-	err = snapshot.Export(snapshot.NewJSON(to), view, head, func(p snapshot.Progress) error {
+	err = snapshot.Export(snapshot.NewJSON(to), view, head, snapshot.Options{Report: func(p snapshot.Progress) error {
 		watch.Items(p.Rows, 0, "section", p.Section)
 		return nil
-	})
+	}})
 	if err = errors.Join(err, to.Close()); err != nil {
 		err = fmt.Errorf("write %s: %w", out, err)
 		if info, lerr := os.Lstat(out); lerr == nil && info.Mode().IsRegular() { // no pipe, and no /dev/stdout

@@ -48,7 +48,7 @@ func (p *Peer) Tool(ctx context.Context, name string, args ...string) *exec.Cmd 
 
 // later lists the features that came after the nodeos that this package runs: a
 // chain that it is to follow must not have them.
-var later = []string{"BLS_PRIMITIVES2", "DISABLE_DEFERRED_TRXS_STAGE_1", "DISABLE_DEFERRED_TRXS_STAGE_2"}
+var later = []string{"BLS_PRIMITIVES2", "DISABLE_DEFERRED_TRXS_STAGE_1", "DISABLE_DEFERRED_TRXS_STAGE_2", "SAVANNA"}
 
 // Features lists the protocol features of the node that nodeos knows too.
 func (d *Driver) Features(ctx context.Context) ([]Feature, error) {

@@ -119,7 +119,7 @@ func checkHash(c *chain.Chain, want string) error {
 		return err
 	}
 	defer view.Close()
-	got, err := snapshot.Hash(view, c.Head().HeaderState, nil)
+	got, err := snapshot.Hash(view, c.Standing(), snapshot.Options{})
 	if err == nil && got.String() != want {
 		err = &otherState{c.Head().BlockNum, got.String(), want}
 	}
@@ -139,7 +139,7 @@ func writeSnapshot(c *chain.Chain, to string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(snapshot.Write(f, view, c.Head().HeaderState, nil), f.Close())
+	return errors.Join(snapshot.Write(f, view, c.Standing(), snapshot.Options{}), f.Close())
 }
 
 // describe writes what our chain made of the transaction that it applied last,

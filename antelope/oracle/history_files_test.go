@@ -215,7 +215,7 @@ func stateAfter(t *testing.T, path string) []byte {
 		t.Fatal(err)
 	}
 	dir, c := t.TempDir(), newChain(t, deepMindEngine())
-	if err := c.Load(func(s *state.State) (*consensus.HeaderState, error) { return snapshot.Load(r, s, nil) }); err != nil {
+	if err := c.Load(func(s *state.State) (consensus.Head, error) { return snapshot.Load(r, s, nil) }); err != nil {
 		t.Fatal(err)
 	}
 	h, err := ship.Open(ship.Options{Dir: dir, State: true})

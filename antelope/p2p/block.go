@@ -83,7 +83,7 @@ func (c *conn) readBlock(encoded []byte) (*Block, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range append(more, signed.ProducerSignature) {
+	for _, s := range append(more.Signatures, signed.ProducerSignature) {
 		if s.Type == types.WebAuthn {
 			return nil, errors.New("WebAuthn signed block received, closing connection")
 		}

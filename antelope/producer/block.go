@@ -85,7 +85,7 @@ func (p *Producer) reportIncoming(b *Block, now time.Time) {
 			p.log.main.Info(fmt.Sprintf("Block not applied to head %s... #%d @ %s signed by %s "+
 				"[trxs: %d, dpos: %d, confirmed: %d, net: %d, cpu: %d, elapsed: %d, time: %d, latency: %d ms]",
 				head.ID.String()[8:24], head.BlockNum, head.Header.Timestamp, head.Header.Producer,
-				len(head.Block.Transactions), head.Irreversible, head.Header.Confirmed, r.Net, r.CPU,
+				len(head.Block.Transactions), head.LIB(), head.Header.Confirmed, r.Net, r.CPU,
 				r.Elapsed.Microseconds(), r.Total.Microseconds(), now.Sub(head.Header.Timestamp.TimePoint().Time()).Milliseconds()))
 		}
 	}

@@ -218,7 +218,7 @@ func (op *Operator) IntegrityHash(ctx context.Context) (head, hash types.Checksu
 	}
 	h, err := viewHead(v)
 	if err == nil {
-		hash, err = snapshot.Hash(v, h, func(snapshot.Progress) error { return context.Cause(ctx) })
+		hash, err = snapshot.Hash(v, h, snapshot.Options{Report: func(snapshot.Progress) error { return context.Cause(ctx) }})
 	}
 	if err = errors.Join(err, v.Close()); err != nil {
 		return head, hash, err

@@ -131,7 +131,7 @@ func (s *snapshots) create(request *control.SnapshotSchedule, done func(control.
 	e := &pendingSnapshot{
 		Snapshot: control.Snapshot{
 			HeadID: head.ID, HeadNum: head.BlockNum, HeadTime: head.Header.Timestamp.TimePoint(),
-			Version: snapshot.Version, Name: s.path(".pending-", head.ID),
+			Version: snapshot.VersionFor(h), Name: s.path(".pending-", head.ID),
 		},
 		request: request, waiting: []func(control.Snapshot, error){done},
 	}
@@ -148,22 +148,18 @@ func (s *snapshots) create(request *control.SnapshotSchedule, done func(control.
 	return nil
 }
 
-// viewHead is the header state of the block that a view shows.
-func viewHead(v *state.View) (*consensus.HeaderState, error) {
+// viewHead is where a view stands.
+func viewHead(v *state.View) (consensus.Head, error) {
 	b, err := v.Head()
 	if err != nil {
-		return nil, err
+		return consensus.Head{}, err
 	}
-	h := new(consensus.HeaderState)
-	if err := types.Decode(b, h); err != nil {
-		return nil, fmt.Errorf("decode the head of the chain state: %w", err)
-	}
-	return h, nil
+	return consensus.DecodeHead(b)
 }
 
 // write writes a snapshot under a name that says that it is not whole, and then
 // gives it another.
-func (s *snapshots) write(v *state.View, h *consensus.HeaderState, incomplete, whole string) (err error) {
+func (s *snapshots) write(v *state.View, h consensus.Head, incomplete, whole string) (err error) {
 	defer func() { err = errors.Join(err, v.Close()) }()
 	f, err := createDirect(incomplete)
 	if err != nil {
@@ -174,7 +170,7 @@ func (s *snapshots) write(v *state.View, h *consensus.HeaderState, incomplete, w
 			err = errors.Join(err, os.Remove(incomplete))
 		}
 	}()
-	if err = snapshot.Write(f, v, h, func(snapshot.Progress) error { return context.Cause(s.ctx) }); err == nil {
+	if err = snapshot.Write(f, v, h, snapshot.Options{Report: func(snapshot.Progress) error { return context.Cause(s.ctx) }}); err == nil {
 		err = f.commit()
 	}
 	if err = errors.Join(err, f.close()); err != nil {

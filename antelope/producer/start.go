@@ -120,7 +120,7 @@ func (p *Producer) startBlock(b *beginning, producing bool) error {
 // one of its producer, never one twice. A producer that is not known to have made
 // any confirms none, for it may have, before a crash.
 func confirmedBlocks(b *beginning, head *consensus.HeaderState) uint16 {
-	if !b.marked || b.mark.num >= head.BlockNum {
+	if !b.marked || b.mark.num >= head.BlockNum || head.PrecedesProper() {
 		return 0
 	}
 	return uint16(min(head.BlockNum-b.mark.num, head.BlockNum-head.Irreversible, 1<<16-1))

@@ -186,8 +186,12 @@ func (t *turns) pendingSlot(now time.Time) types.BlockTimestamp {
 	return types.NewBlockTimestamp(base) + 1
 }
 
-// onHeader notes what producers of this node have signed, wherever it came from.
+// onHeader notes what producers of this node have signed, wherever it came from. Savanna's rules
+// count no confirmations, so that nothing need be noted.
 func (t *turns) onHeader(b *consensus.BlockState) {
+	if b.IsProper() {
+		return
+	}
 	if n := b.Header.Producer; t.opt.isProducer(n) {
 		t.watermarks.consider(n, b.BlockNum, b.Header.Timestamp)
 	}

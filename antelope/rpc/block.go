@@ -215,7 +215,19 @@ func (q blocks) getBlockHeaderState(b []byte) ([]byte, error) {
 	if s == nil {
 		return b, exception.New(exception.UnknownBlock, "Could not find reversible block: ${block}", "block", n.text)
 	}
-	return appendHeaderState(b, s.HeaderState), nil
+	return appendHeaderState(b, shownHeaderState(s.HeaderState)), nil
+}
+
+// shownHeaderState is what is shown of a header state. The form is that of the rules before Savanna:
+// of a proper block it has little to say (Spring: get_block_header_state).
+func shownHeaderState(s *consensus.HeaderState) *consensus.HeaderState {
+	if !s.IsProper() {
+		return s
+	}
+	shown := &consensus.HeaderState{ID: s.ID, Header: s.Header, AdditionalSignatures: s.AdditionalSignatures}
+	shown.BlockNum, shown.ActiveSchedule, shown.Authority = s.BlockNum, new(types.ProducerSchedule), new(types.BlockSigningAuthority)
+	shown.Pending.Schedule = new(types.ProducerSchedule)
+	return shown
 }
 
 // appendHeaderState appends a header state (Leap: FC_REFLECT of block_header_state).
@@ -240,8 +252,11 @@ func appendHeaderState(b []byte, s *consensus.HeaderState) []byte {
 	o = o.json("id", s.ID).json("header", s.Header)
 	o = object(append(variant.AppendKey(o, "pending_schedule"), '{')).uint("schedule_lib_num", uint64(s.Pending.LIBNum))
 	o = append(o.json("schedule_hash", s.Pending.Hash).json("schedule", s.Pending.Schedule), '}')
-	o = append(variant.AppendKey(o, "activated_protocol_features"), '{')
-	o = append(list(o, "protocol_features", s.Activated.Digests()), '}')
+	if o = variant.AppendKey(o, "activated_protocol_features"); s.Activated == nil {
+		o = append(o, "null"...)
+	} else {
+		o = append(list(append(o, '{'), "protocol_features", s.Activated.Digests()), '}')
+	}
 	o = list(o, "additional_signatures", s.AdditionalSignatures)
 	return append(o, '}')
 }

@@ -61,10 +61,12 @@ func (a *API) headOf(v *state.View) (*consensus.HeaderState, error) {
 	if e := a.heads.head.Load(); e != nil && bytes.Equal(e.raw, raw) {
 		return e.state, nil
 	}
-	e := &headEntry{raw: bytes.Clone(raw), state: new(consensus.HeaderState)}
-	if err := types.Decode(e.raw, e.state); err != nil {
-		return nil, fmt.Errorf("decode the header state of the head: %w", err)
+	e := &headEntry{raw: bytes.Clone(raw)}
+	head, err := consensus.DecodeHead(e.raw)
+	if err != nil {
+		return nil, err
 	}
+	e.state = head.HeaderState
 	a.heads.head.Store(e)
 	return e.state, nil
 }

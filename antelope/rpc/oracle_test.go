@@ -154,7 +154,7 @@ func loaded(t *testing.T, path, blocks string) *node {
 	c, err := chain.Open(volatile(t), chain.Options{Options: execute.Options{Features: features}})
 	must(t, err)
 	t.Cleanup(func() { c.Close() })
-	must(t, c.Load(func(s *state.State) (*consensus.HeaderState, error) { return snapshot.Load(r, s, nil) }))
+	must(t, c.Load(func(s *state.State) (consensus.Head, error) { return snapshot.Load(r, s, nil) }))
 	must(t, c.Publish())
 	n := &node{t: t, config: rpc.Config{Chain: c, Blocks: logged{log}, Features: features, MaxResponseTime: 10 * time.Second, ABITime: 10 * time.Second,
 		Transactions: new(refusing)}}

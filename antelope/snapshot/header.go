@@ -54,13 +54,7 @@ func (r headerRow) AppendJSON(b []byte) []byte {
 			d.digestField("schedule_hash", &r.Pending.Hash)
 			d.schedule("schedule", r.Pending.Schedule)
 		})
-		if r.Activated == nil {
-			d.key("activated_protocol_features")
-			d.b = append(d.b, "null"...)
-			d.rest = true
-		} else {
-			d.object("activated_protocol_features", func() { d.digests("protocol_features", r.Activated.Digests()) })
-		}
+		d.activated(r.Activated)
 		d.array("additional_signatures", len(r.AdditionalSignatures), func(i int) { d.text(r.AdditionalSignatures[i]) })
 	})
 	return d.b

@@ -11,7 +11,7 @@ import (
 
 // document appends JSON as nodeos prints it: no spaces, fields in the order of the
 // structs, integers of more than 32 bits as strings (libfc: json.cpp). The strings
-// of snapshots need no escapes.
+// of snapshots need no escapes. It has a method for each kind of value that rows are made of.
 type document struct {
 	b    []byte
 	rest bool // something stands before the next element
@@ -207,22 +207,27 @@ func (d *document) authority(name string, a *types.Authority) {
 
 func (d *document) header(name string, h *types.SignedBlockHeader) {
 	d.object(name, func() {
-		d.textField("timestamp", h.Timestamp)
-		d.textField("producer", h.Producer)
-		d.unsignedField("confirmed", uint64(h.Confirmed))
-		d.digestField("previous", &h.Previous)
-		d.digestField("transaction_mroot", &h.TransactionMRoot)
-		d.digestField("action_mroot", &h.ActionMRoot)
-		d.unsignedField("schedule_version", uint64(h.ScheduleVersion))
-		if h.NewProducers != nil {
-			d.legacySchedule("new_producers", h.NewProducers)
-		}
-		d.array("header_extensions", len(h.Extensions), func(i int) {
-			d.array("", 1, func(int) {
-				d.unsigned(uint64(h.Extensions[i].Type))
-				d.hex(h.Extensions[i].Data)
-			})
-		})
+		d.headerFields(&h.BlockHeader)
 		d.textField("producer_signature", h.ProducerSignature)
+	})
+}
+
+// headerFields appends the members of a header that is not signed.
+func (d *document) headerFields(h *types.BlockHeader) {
+	d.textField("timestamp", h.Timestamp)
+	d.textField("producer", h.Producer)
+	d.unsignedField("confirmed", uint64(h.Confirmed))
+	d.digestField("previous", &h.Previous)
+	d.digestField("transaction_mroot", &h.TransactionMRoot)
+	d.digestField("action_mroot", &h.ActionMRoot)
+	d.unsignedField("schedule_version", uint64(h.ScheduleVersion))
+	if h.NewProducers != nil {
+		d.legacySchedule("new_producers", h.NewProducers)
+	}
+	d.array("header_extensions", len(h.Extensions), func(i int) {
+		d.array("", 1, func(int) {
+			d.unsigned(uint64(h.Extensions[i].Type))
+			d.hex(h.Extensions[i].Data)
+		})
 	})
 }

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"fmt"
+	"slices"
 
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
@@ -24,20 +25,30 @@ func rowsVersion(r *Reader) (uint32, error) {
 	if err := one(r, versionSection, &v); err != nil {
 		return 0, err
 	}
-	if v.version < MinVersion || v.version > Version {
-		return 0, exception.New(exception.SnapshotValidation, "Unsupported version of chain snapshot: ${version}. Supported version must be between ${min} and ${max} inclusive.", "version", v.version, "min", MinVersion, "max", Version)
+	if v.version < MinVersion || v.version > SpringVersion {
+		return 0, exception.New(exception.SnapshotValidation, "Unsupported version of chain snapshot: ${version}. Supported version must be between ${min} and ${max} inclusive.", "version", v.version, "min", MinVersion, "max", SpringVersion)
+	}
+	if v.version == refusedVersion {
+		return 0, exception.New(exception.Snapshot, "v7 snapshots are not supported anymore in Spring 1.0.1 and above")
 	}
 	return v.version, nil
 }
 
-// Header returns the header state of the block that a snapshot was made after.
-func Header(r *Reader) (*consensus.HeaderState, error) {
+// Header returns where the state of a snapshot stands: the block that it was made after.
+func Header(r *Reader) (consensus.Head, error) {
 	version, err := rowsVersion(r)
 	if err != nil {
-		return nil, err
+		return consensus.Head{}, err
 	}
-	row := headerRow{new(consensus.HeaderState), version == 2}
-	return row.HeaderState, one(r, headerSection, row)
+	if version < SpringVersion {
+		row := headerRow{new(consensus.HeaderState), version == 2}
+		return consensus.Head{HeaderState: row.HeaderState}, one(r, headerSection, row)
+	}
+	var row headRow
+	if err := one(r, headerSection, &row); err != nil {
+		return consensus.Head{}, err
+	}
+	return row.Head, nil
 }
 
 // ChainID returns the id of the chain that a snapshot is of.
@@ -105,27 +116,32 @@ func one(r *Reader, name string, row readable) error {
 // the head and make a checkpoint is the caller's to do, and to start over if there
 // is an error. Report is called now and then, at least every 256 KiB, unless it is nil; the
 // store may be relieved in it. An error that it returns ends the loading.
-func Load(r *Reader, s *state.State, report func(Progress) error) (*consensus.HeaderState, error) {
+func Load(r *Reader, s *state.State, report func(Progress) error) (none consensus.Head, err error) {
 	if empty, err := s.Empty(); err != nil {
-		return nil, err
+		return none, err
 	} else if !empty {
-		return nil, exception.New(exception.Snapshot, "Snapshot can only be used to initialize an empty database.")
+		return none, exception.New(exception.Snapshot, "Snapshot can only be used to initialize an empty database.")
 	}
 	head, err := Header(r)
 	if err != nil {
-		return nil, err
+		return none, err
+	}
+	version, err := rowsVersion(r)
+	if err != nil {
+		return none, err
 	}
 	l := &loader{Reader: r, s: s, report: report, done: Progress{Size: r.Size()}}
 	if l.report == nil {
 		l.report = func(Progress) error { return nil }
 	}
 	if err := l.singletons(); err != nil {
-		return nil, err
+		return none, err
 	}
-	for _, c := range []struct {
-		name string
-		row  func(*Section) error
-	}{
+	contracts := []loaded{{contractSection, l.table}}
+	if version >= SpringVersion {
+		contracts = l.contractSections()
+	}
+	for _, c := range slices.Concat([]loaded{
 		{accountSection, l.account},
 		{metadataSection, l.metadata},
 		{correctionSection, l.correction},
@@ -133,17 +149,26 @@ func Load(r *Reader, s *state.State, report func(Progress) error) (*consensus.He
 		{transactionSection, l.transaction},
 		{deferredSection, l.deferred},
 		{codeSection, l.code},
-		{contractSection, l.table},
+	}, contracts, []loaded{
 		{permissionSection, l.permission},
 		{linkSection, l.link},
 		{limitsSection, l.limits},
 		{usageSection, l.usage},
-	} {
+	}) {
 		if err := l.section(c.name, c.row); err != nil {
-			return nil, err
+			return none, err
 		}
 	}
+	if err := l.checkTables(); err != nil {
+		return none, err
+	}
 	return head, s.Flush()
+}
+
+// loaded is a section, and what loads its next row with those that belong to it.
+type loaded struct {
+	name string
+	row  func(*Section) error
 }
 
 // loader puts rows into a state.
@@ -153,6 +178,7 @@ type loader struct {
 	report func(Progress) error
 	done   Progress
 	nth    uint64 // number of the row in its section
+	tables tables
 }
 
 func (l *loader) section(name string, row func(*Section) error) error {
@@ -398,6 +424,7 @@ func ascending(key state.TableKey, i countRow, last, primary uint64) error {
 	return nil
 }
 
+// values loads a number, and so many rows of a table.
 func (l *loader) values(s *Section, key state.TableKey) (uint64, error) {
 	var count countRow
 	if err := l.next(s, &count); err != nil {

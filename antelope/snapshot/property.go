@@ -17,7 +17,11 @@ type globalRow struct {
 // Read decodes the row of a version, with what nodeos fills in where older ones say
 // nothing. Version 2 leaves the chain's id to the genesis state.
 func (r *globalRow) Read(s *serial.Reader) {
-	if r.version >= 5 {
+	switch {
+	case r.version >= SpringVersion:
+		r.GlobalProperty.ReadWithoutKV(s)
+		return
+	case r.version >= 5:
 		r.GlobalProperty.Read(s)
 		return
 	}
@@ -44,6 +48,14 @@ func (r *globalRow) Read(s *serial.Reader) {
 	r.GlobalProperty = g
 }
 
+// Append appends the row of a version that is written.
+func (r *globalRow) Append(b []byte) []byte {
+	if r.version >= SpringVersion {
+		return r.GlobalProperty.AppendWithoutKV(b)
+	}
+	return r.GlobalProperty.Append(b)
+}
+
 func (r *globalRow) AppendJSON(b []byte) []byte {
 	d := document{b: b}
 	d.object("", func() {
@@ -53,11 +65,13 @@ func (r *globalRow) AppendJSON(b []byte) []byte {
 		d.schedule("proposed_schedule", &r.ProposedSchedule)
 		d.object("configuration", func() { d.chainConfig(&r.Configuration) })
 		d.digestField("chain_id", &r.ChainID)
-		d.object("kv_configuration", func() {
-			d.unsignedField("max_key_size", uint64(r.KV.MaxKeySize))
-			d.unsignedField("max_value_size", uint64(r.KV.MaxValueSize))
-			d.unsignedField("max_iterators", uint64(r.KV.MaxIterators))
-		})
+		if r.version < SpringVersion {
+			d.object("kv_configuration", func() {
+				d.unsignedField("max_key_size", uint64(r.KV.MaxKeySize))
+				d.unsignedField("max_value_size", uint64(r.KV.MaxValueSize))
+				d.unsignedField("max_iterators", uint64(r.KV.MaxIterators))
+			})
+		}
 		d.object("wasm_configuration", func() { d.wasmConfig(&r.Wasm) })
 	})
 	return d.b

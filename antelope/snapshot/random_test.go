@@ -148,10 +148,10 @@ func (f *filler) table() {
 }
 
 // head is a header state, in 2020.
-func head() *consensus.HeaderState {
+func head() consensus.Head {
 	g := types.DefaultGenesis()
 	g.InitialTimestamp = 1577836800000000
-	return consensus.Genesis(&g)
+	return consensus.Head{HeaderState: consensus.Genesis(&g)}
 }
 
 func TestARandomStateSurvivesItsSnapshot(t *testing.T) {
@@ -167,8 +167,8 @@ func TestARandomStateSurvivesItsSnapshot(t *testing.T) {
 			t.Fatalf("seed %d round %d: the second snapshot is another one", seed, round)
 		}
 		var a, b bytes.Buffer
-		must(t, snapshot.Export(snapshot.NewJSON(&a), view, head(), nil))
-		must(t, snapshot.Export(snapshot.NewJSON(&b), again, h, nil))
+		must(t, snapshot.Export(snapshot.NewJSON(&a), view, head(), snapshot.Options{}))
+		must(t, snapshot.Export(snapshot.NewJSON(&b), again, h, snapshot.Options{}))
 		if !bytes.Equal(a.Bytes(), b.Bytes()) {
 			t.Fatalf("seed %d round %d: the second JSON is another one", seed, round)
 		}
@@ -234,7 +234,7 @@ func TestContractTablesAreLaidOutAsTheOriginalsAre(t *testing.T) {
 	}
 
 	var out strings.Builder
-	must(t, snapshot.Export(snapshot.NewJSON(&out), view, head(), nil))
+	must(t, snapshot.Export(snapshot.NewJSON(&out), view, head(), snapshot.Options{}))
 	_, text, _ := strings.Cut(out.String(), ",\"contract_tables\":{\n")
 	text, _, _ = strings.Cut(text, "}\n,\"eosio::chain::permission_object\"")
 	if wantText := `"rows":[
@@ -310,11 +310,11 @@ func TestProgressIsReportedAndMayEndTheWork(t *testing.T) {
 	}
 	view := d.view(t)
 	last, calls = snapshot.Progress{}, 0
-	if _, err := snapshot.Hash(view, h, report); err != nil || calls < 10 || last.Rows < 65536 {
+	if _, err := snapshot.Hash(view, h, snapshot.Options{Report: report}); err != nil || calls < 10 || last.Rows < 65536 {
 		t.Errorf("%d reports, last %+v: %v", calls, last, err)
 	}
 	stop := errors.New("stop")
-	if _, err := snapshot.Hash(view, h, func(snapshot.Progress) error { return stop }); !errors.Is(err, stop) {
+	if _, err := snapshot.Hash(view, h, snapshot.Options{Report: func(snapshot.Progress) error { return stop }}); !errors.Is(err, stop) {
 		t.Errorf("writing that was stopped: %v", err)
 	}
 	if _, err := snapshot.Load(r, newDatabase(t).state, func(snapshot.Progress) error { return stop }); !errors.Is(err, stop) {

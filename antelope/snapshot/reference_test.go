@@ -71,7 +71,7 @@ func (d *database) view(t *testing.T) *state.View {
 	return v
 }
 
-func load(t *testing.T, b []byte) (*state.View, *consensus.HeaderState) {
+func load(t *testing.T, b []byte) (*state.View, consensus.Head) {
 	t.Helper()
 	r, err := snapshot.NewReader(bytes.NewReader(b), int64(len(b)))
 	must(t, err)
@@ -82,12 +82,17 @@ func load(t *testing.T, b []byte) (*state.View, *consensus.HeaderState) {
 }
 
 // write returns the snapshot of a view.
-func write(t *testing.T, v *state.View, head *consensus.HeaderState) []byte {
+func write(t *testing.T, v *state.View, head consensus.Head) []byte {
+	t.Helper()
+	return writeAs(t, v, head, snapshot.Options{})
+}
+
+func writeAs(t *testing.T, v *state.View, head consensus.Head, o snapshot.Options) []byte {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "snapshot.bin"))
 	must(t, err)
 	defer f.Close()
-	must(t, snapshot.Write(f, v, head, nil))
+	must(t, snapshot.Write(f, v, head, o))
 	b, err := os.ReadFile(f.Name())
 	must(t, err)
 	return b
@@ -109,7 +114,7 @@ func TestReferenceSnapshotsOfAllVersionsAreTheSameState(t *testing.T) {
 			if head.ID.String() != "00000003ad205c959e2af857e2cc621d00a63c3df2b82d38392d5dd162b1c511" {
 				t.Errorf("head %s", head.ID)
 			}
-			hash, err := snapshot.Hash(view, head, nil)
+			hash, err := snapshot.Hash(view, head, snapshot.Options{})
 			if err != nil || hash.String() != want {
 				t.Errorf("integrity hash %s, %v", hash, err)
 			}
@@ -142,7 +147,7 @@ func TestReferenceSnapshotsPrintAsTheOriginalPrintsThem(t *testing.T) {
 	} {
 		view, head := load(t, reference.Read(t, "leap-snapshots/"+name))
 		var out bytes.Buffer
-		must(t, snapshot.Export(snapshot.NewJSON(&out), view, head, nil))
+		must(t, snapshot.Export(snapshot.NewJSON(&out), view, head, snapshot.Options{}))
 		sum := sha256.Sum256(out.Bytes())
 		if got := hex.EncodeToString(sum[:]); got != want {
 			t.Errorf("%s: JSON of %d bytes has hash %s", name, out.Len(), got)
@@ -161,7 +166,7 @@ func TestReferenceRowsAreTheOnesOfTheJSON(t *testing.T) {
 	must(t, json.Unmarshal(reference.Read(t, "leap-snapshots/snap_v6.json.gz"), &want))
 	view, head := load(t, reference.Read(t, "leap-snapshots/snap_v6.bin.gz"))
 	var out bytes.Buffer
-	must(t, snapshot.Export(snapshot.NewJSON(&out), view, head, nil))
+	must(t, snapshot.Export(snapshot.NewJSON(&out), view, head, snapshot.Options{}))
 	var got map[string]json.RawMessage
 	must(t, json.Unmarshal(out.Bytes(), &got))
 	if len(got) != len(want.Sections)+2 {

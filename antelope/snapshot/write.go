@@ -3,6 +3,7 @@ package snapshot
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
@@ -10,63 +11,64 @@ import (
 	"tarn/antelope/types"
 )
 
-// Write writes a snapshot of the state after the block of head, in the present
-// version, from where w stands. It reads nothing but the view, so blocks may be
-// applied meanwhile. Transactions that have expired by the time of the block are
-// left out, as nodeos forgets them before it writes. Report is called now and
-// then, unless it is nil; an error that it returns ends the writing. Syncing the
-// file is the caller's to do.
-func Write(w io.WriteSeeker, view *state.View, head *consensus.HeaderState, report func(Progress) error) error {
+// Write writes a snapshot of the state after the block of head, from where w stands.
+// It reads nothing but the view, so blocks may be applied meanwhile. Transactions that
+// have expired by the time of the block are left out, as nodeos forgets them before it
+// writes. Syncing the file is the caller's to do.
+func Write(w io.WriteSeeker, view *state.View, head consensus.Head, o Options) error {
 	sink, err := NewWriter(w)
 	if err != nil {
 		return err
 	}
-	return Export(sink, view, head, report)
+	return Export(sink, view, head, o)
 }
 
-// Hash returns the integrity hash of the state after the block of head.
-func Hash(view *state.View, head *consensus.HeaderState, report func(Progress) error) (types.Checksum256, error) {
+// Hash returns the integrity hash of the state after the block of head, which depends on the
+// version of the rows.
+func Hash(view *state.View, head consensus.Head, o Options) (types.Checksum256, error) {
 	h := NewHasher()
-	if err := Export(h, view, head, report); err != nil {
+	if err := Export(h, view, head, o); err != nil {
 		return types.Checksum256{}, err
 	}
 	return h.Sum(), nil
 }
 
 // Export is Write for any form of output.
-func Export(sink Sink, view *state.View, head *consensus.HeaderState, report func(Progress) error) error {
-	e := &exporter{Sink: sink, view: view, head: head, report: report}
-	if e.report == nil {
-		e.report = func(Progress) error { return nil }
+func Export(sink Sink, view *state.View, head consensus.Head, o Options) error {
+	if err := o.complete(head); err != nil {
+		return err
 	}
+	e := &exporter{Sink: sink, view: view, head: head, o: o}
 	single, err := view.Singletons()
 	if err != nil {
 		return err
 	}
-	for _, s := range []struct {
-		name string
-		rows func() error
-	}{
-		{versionSection, func() error { return e.Row(&versionRow{Version}) }},
-		{headerSection, func() error { return e.Row(headerRow{HeaderState: head}) }},
+	tables, contracts := []written(nil), []written{{contractSection, e.contracts}}
+	if o.Version == SpringVersion {
+		tables, contracts = []written{{tableSection, e.tables}}, e.contractSections()
+	}
+	for _, s := range slices.Concat([]written{
+		{versionSection, func() error { return e.Row(&versionRow{o.Version}) }},
+		{headerSection, e.header},
 		{accountSection, e.accounts},
 		{metadataSection, e.metadata},
 		{correctionSection, e.corrections},
-		{globalSection, func() error { return e.Row(&globalRow{GlobalProperty: single.Global}) }},
+		{globalSection, func() error { return e.Row(&globalRow{single.Global, o.Version}) }},
 		{protocolSection, func() error { return e.Row(&protocolRow{single.Protocol}) }},
 		{dynamicSection, func() error { return e.Row(&dynamicRow{single.Dynamic}) }},
 		{summarySection, e.summaries},
 		{transactionSection, e.transactions},
 		{deferredSection, e.deferred},
+	}, tables, []written{
 		{codeSection, e.codes},
-		{contractSection, e.contracts},
+	}, contracts, []written{
 		{permissionSection, e.permissions},
 		{linkSection, e.links},
 		{limitsSection, e.limits},
 		{usageSection, e.usages},
 		{resourceStateSection, func() error { return e.Row(&resourceStateRow{single.ResourceState}) }},
 		{resourceConfigSection, func() error { return e.Row(&resourceConfigRow{single.ResourceConfig}) }},
-	} {
+	}) {
 		if err := e.section(s.name, s.rows); err != nil {
 			return fmt.Errorf("section %s of the snapshot: %w", s.name, err)
 		}
@@ -74,13 +76,27 @@ func Export(sink Sink, view *state.View, head *consensus.HeaderState, report fun
 	return e.Finish()
 }
 
+// written is a section, and what writes its rows.
+type written struct {
+	name string
+	rows func() error
+}
+
 // exporter writes the rows of a view.
 type exporter struct {
 	Sink
-	view   *state.View
-	head   *consensus.HeaderState
-	report func(Progress) error
-	done   Progress
+	view *state.View
+	head consensus.Head
+	o    Options
+	done Progress
+}
+
+// header writes where the state stands.
+func (e *exporter) header() error {
+	if e.o.Version == SpringVersion {
+		return e.Row(&headRow{e.head})
+	}
+	return e.Row(headerRow{HeaderState: e.head.HeaderState})
 }
 
 func (e *exporter) section(name string, rows func() error) error {
@@ -101,7 +117,7 @@ func (e *exporter) progress() error {
 	if w, ok := e.Sink.(*Writer); ok {
 		e.done.Bytes = w.pos
 	}
-	return e.report(e.done)
+	return e.o.Report(e.done)
 }
 
 // Row passes a row on and counts it.
@@ -264,22 +280,30 @@ func (e *exporter) contracts() error {
 	})
 }
 
+// tableCounts is how many rows proper a table has, and of each kind of secondary index.
+type tableCounts [1 + state.Kinds]countRow
+
 // count returns how many rows of each kind a table has. The table knows the sum, so
 // that only the rows of secondary indices, which most tables have none of, need to
 // be counted.
-func (e *exporter) count(t *state.ContractTable) (counts [1 + state.Kinds]countRow, err error) {
+func (e *exporter) count(t *state.ContractTable) (counts tableCounts, err error) {
 	counts[0] = countRow(t.Count)
 	for k := range state.Kind(state.Kinds) {
-		err := e.view.EachIndexRow(k, t.Key, func(state.IndexRow) error {
-			counts[1+k]++
-			return nil
-		})
-		if err != nil {
+		if counts[1+k], err = e.countIndex(t, k); err != nil {
 			return counts, err
 		}
 		counts[0] -= counts[1+k]
 	}
 	return counts, nil
+}
+
+// countIndex returns how many rows of a kind of secondary index a table has.
+func (e *exporter) countIndex(t *state.ContractTable, k state.Kind) (n countRow, err error) {
+	err = e.view.EachIndexRow(k, t.Key, func(state.IndexRow) error {
+		n++
+		return nil
+	})
+	return n, err
 }
 
 // wrongCount says that a table has not as many rows as it counts.

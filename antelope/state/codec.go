@@ -196,7 +196,12 @@ var globalCodec = singleton("global_property", func(b []byte, v *GlobalProperty)
 	func(r *serial.Reader, v *GlobalProperty) { v.Read(r) })
 
 // Append appends the row as snapshots of version 5 and 6 have it.
-func (v GlobalProperty) Append(b []byte) []byte {
+func (v GlobalProperty) Append(b []byte) []byte { return v.append(b, true) }
+
+// AppendWithoutKV appends the row as snapshots have it from version 8 on.
+func (v GlobalProperty) AppendWithoutKV(b []byte) []byte { return v.append(b, false) }
+
+func (v GlobalProperty) append(b []byte, kv bool) []byte {
 	b = serial.AppendBool(b, v.ProposedScheduleBlock != nil)
 	if v.ProposedScheduleBlock != nil {
 		b = serial.AppendUint32(b, *v.ProposedScheduleBlock)
@@ -204,21 +209,30 @@ func (v GlobalProperty) Append(b []byte) []byte {
 	b = v.ProposedSchedule.Append(b)
 	b = v.Configuration.Append(b)
 	b = append(b, v.ChainID[:]...)
-	b = serial.AppendUint32(b, v.KV.MaxKeySize)
-	b = serial.AppendUint32(b, v.KV.MaxValueSize)
-	b = serial.AppendUint32(b, v.KV.MaxIterators)
+	if kv {
+		b = serial.AppendUint32(b, v.KV.MaxKeySize)
+		b = serial.AppendUint32(b, v.KV.MaxValueSize)
+		b = serial.AppendUint32(b, v.KV.MaxIterators)
+	}
 	return v.Wasm.Append(b)
 }
 
 // Read decodes a row of a snapshot of version 5 or 6.
-func (v *GlobalProperty) Read(r *serial.Reader) {
+func (v *GlobalProperty) Read(r *serial.Reader) { v.read(r, true) }
+
+// ReadWithoutKV decodes a row of a snapshot from version 8 on.
+func (v *GlobalProperty) ReadWithoutKV(r *serial.Reader) { v.read(r, false) }
+
+func (v *GlobalProperty) read(r *serial.Reader, kv bool) {
 	if r.Bool() {
 		v.ProposedScheduleBlock = new(r.Uint32())
 	}
 	v.ProposedSchedule.Read(r)
 	v.Configuration.Read(r)
 	r.Copy(v.ChainID[:])
-	v.KV = KVConfig{r.Uint32(), r.Uint32(), r.Uint32()}
+	if kv {
+		v.KV = KVConfig{r.Uint32(), r.Uint32(), r.Uint32()}
+	}
 	v.Wasm.Read(r)
 }
 

@@ -67,8 +67,9 @@ func (e Extensions) each(kind, repeated *exception.Kind, what string, decode fun
 
 // HeaderExtensions is what the extensions of a block header say.
 type HeaderExtensions struct {
-	ProtocolFeatures []Checksum256     // activated with the block; nil if none
-	ScheduleChange   *ProducerSchedule // proposed producers; nil if none
+	Finality         *FinalityExtension // nil for none
+	ProtocolFeatures []Checksum256      // activated with the block; nil if none
+	ScheduleChange   *ProducerSchedule  // proposed producers; nil if none
 }
 
 // ExtractExtensions decodes the header's extensions, by the rules of nodeos (Leap:
@@ -83,6 +84,9 @@ func (h *BlockHeader) ExtractExtensions() (HeaderExtensions, error) {
 		case HeaderScheduleChange:
 			out.ScheduleChange = new(ProducerSchedule)
 			return out.ScheduleChange.Read
+		case HeaderFinality:
+			out.Finality = new(FinalityExtension)
+			return out.Finality.Read
 		}
 		return nil
 	})
@@ -114,16 +118,26 @@ func distinct[T comparable](r *serial.Reader, list []T, kind *exception.Kind, no
 	return list
 }
 
-// ExtractExtensions decodes the block's extensions: the signatures after the
-// first, nil if there are none (Leap: signed_block::validate_and_extract_extensions).
-func (b *SignedBlock) ExtractExtensions() ([]Signature, error) {
-	var out []Signature
+// BlockExtensions is what the extensions of a block say.
+type BlockExtensions struct {
+	Signatures  []Signature        // after the first; nil if there are none
+	Certificate *QuorumCertificate // nil for none
+}
+
+// ExtractExtensions decodes the block's extensions (Leap:
+// signed_block::validate_and_extract_extensions).
+func (b *SignedBlock) ExtractExtensions() (BlockExtensions, error) {
+	var out BlockExtensions
 	err := b.Extensions.each(exception.InvalidBlockExtension, exception.InvalidBlockHeaderExtension, "Block",
 		func(typ uint16) func(*serial.Reader) {
-			if typ != BlockMoreSignatures {
-				return nil
+			switch typ {
+			case BlockMoreSignatures:
+				return func(r *serial.Reader) { out.Signatures = readMoreSignatures(r) }
+			case BlockQuorumCert:
+				out.Certificate = new(QuorumCertificate)
+				return out.Certificate.Read
 			}
-			return func(r *serial.Reader) { out = readMoreSignatures(r) }
+			return nil
 		})
 	return out, err
 }

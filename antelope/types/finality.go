@@ -19,6 +19,13 @@ const (
 // (Spring: block_header.hpp).
 const ProperSchedule = 1 << 31
 
+// Limits of policies (Spring: config.hpp).
+const (
+	MaxProposers            = 64 * 1024
+	MaxFinalizers           = 64 * 1024
+	MaxFinalizerDescription = 256 // bytes
+)
+
 // BLSPublicKey is a point of G1, affine, both coordinates little-endian; zero for the one at
 // infinity.
 type BLSPublicKey [96]byte

@@ -217,7 +217,7 @@ func TestExtensionsFollowTheirRules(t *testing.T) {
 	}{
 		{header(types.Extension{Type: 1, Data: schedule}, types.Extension{Type: 0, Data: features}), exception.InvalidBlockHeaderExtension, "Block header extensions are not in the correct order (ascending id types required)"},
 		{header(types.Extension{Type: 0, Data: features}, types.Extension{Type: 0, Data: features}), exception.InvalidBlockHeaderExtension, "Block header extension with id type 0 is not allowed to repeat"},
-		{header(types.Extension{Type: 2}), exception.InvalidBlockHeaderExtension, "Block header extension with id type 2 is not supported"},
+		{header(types.Extension{Type: 3}), exception.InvalidBlockHeaderExtension, "Block header extension with id type 3 is not supported"},
 		{header(types.Extension{Type: 0, Data: []byte{0}}), exception.IllFormedProtocolFeatureActivation, "Protocol feature activation extension must have at least one protocol feature digest"},
 		{header(types.Extension{Type: 0, Data: types.AppendChecksums(nil, []types.Checksum256{{}, {}})}), exception.IllFormedProtocolFeatureActivation,
 			"Protocol feature digest " + types.Checksum256{}.String() + " was repeated in the protocol feature activation extension"},
@@ -229,7 +229,7 @@ func TestExtensionsFollowTheirRules(t *testing.T) {
 	block := func(list ...types.Signature) *types.SignedBlock {
 		return &types.SignedBlock{Extensions: types.Extensions{{Type: types.BlockMoreSignatures, Data: types.AppendSignatures(nil, list)}}}
 	}
-	if list, err := block(sig).ExtractExtensions(); err != nil || len(list) != 1 {
+	if list, err := block(sig).ExtractExtensions(); err != nil || len(list.Signatures) != 1 {
 		t.Errorf("%v, %v", list, err)
 	}
 	_, err = block().ExtractExtensions()

@@ -8,6 +8,9 @@ import (
 	"tarn/antelope/serial"
 )
 
+// ProducerRepetitions is how many blocks a producer makes in a row (Leap: config.hpp).
+const ProducerRepetitions = 12
+
 // Append appends the name and the key.
 func (p LegacyProducerKey) Append(b []byte) []byte { return p.Key.Append(p.Producer.Append(b)) }
 

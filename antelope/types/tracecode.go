@@ -10,6 +10,11 @@ import (
 func (a ActionReceipt) Append(b []byte) []byte {
 	b = a.ActDigest.Append(a.Receiver.Append(b))
 	b = serial.AppendUint64(serial.AppendUint64(b, a.GlobalSequence), a.RecvSequence)
+	return a.appendSequences(b)
+}
+
+// appendSequences appends those of the authorizing accounts, of the code and of the ABI.
+func (a *ActionReceipt) appendSequences(b []byte) []byte {
 	b = serial.AppendCount(b, len(a.AuthSequence))
 	for _, s := range a.AuthSequence {
 		b = serial.AppendUint64(s.Account.Append(b), s.Sequence)
@@ -37,6 +42,16 @@ func (a *ActionReceipt) Read(r *serial.Reader) {
 
 // Digest returns the leaf of the action merkle tree.
 func (a *ActionReceipt) Digest() Checksum256 { return Hash(a.Append(make([]byte, 0, 128))) }
+
+// SavannaDigest is what stands for the receipt of an action in the trees of Savanna's rules
+// (Spring: action_receipt.hpp, compute_finality_digest).
+func (a *ActionReceipt) SavannaDigest(account, action Name) Checksum256 {
+	b := a.appendSequences(serial.AppendUint64(make([]byte, 0, 128), a.GlobalSequence))
+	witness := Hash(b)
+	b = serial.AppendUint64(a.Receiver.Append(b[:0]), a.RecvSequence)
+	b = a.ActDigest.Append(action.Append(account.Append(b)))
+	return Hash(witness.Append(b))
+}
 
 // Append appends sixteen bytes.
 func (a AccountDelta) Append(b []byte) []byte {

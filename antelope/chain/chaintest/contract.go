@@ -10,7 +10,13 @@ import (
 // payer, transaction), put (db_store_i64: primary key, value) and those in preactivate
 // (preactivate_feature), which the chain allows once PREACTIVATE_FEATURE is active. All
 // other actions do nothing.
-func SystemCode(preactivate ...string) []byte {
+func SystemCode(preactivate ...string) []byte { return systemCode(preactivate, "") }
+
+// FinalityCode is SystemCode with the action preactivate, and one more, finalize
+// (set_finalizers), which the chain allows once SAVANNA is active.
+func FinalityCode() []byte { return systemCode([]string{"preactivate"}, "finalize") }
+
+func systemCode(preactivate []string, finalize string) []byte {
 	const i32, i64 = 0x7f, 0x7e
 	type function struct {
 		name            string
@@ -25,6 +31,9 @@ func SystemCode(preactivate ...string) []byte {
 	}
 	if len(preactivate) > 0 {
 		imports = append(imports, function{"preactivate_feature", []byte{i32}, nil})
+	}
+	if finalize != "" {
+		imports = append(imports, function{"set_finalizers", []byte{i64, i32, i32}, nil})
 	}
 	out := []byte{0, 'a', 's', 'm', 1, 0, 0, 0}
 	section := func(id byte, count int, body []byte) {
@@ -56,6 +65,9 @@ func SystemCode(preactivate ...string) []byte {
 	on("put", 0x42, 1, 0x42, 2, 0x20, 0, 0x41, 16, 0x29, 3, 0, 0x41, 24, 0x20, 3, 0x41, 8, 0x6b, 0x10, 4, 0x1a)
 	for _, action := range preactivate {
 		on(action, 0x41, 16, 0x10, 5)
+	}
+	if finalize != "" {
+		on(finalize, 0x42, 0, 0x41, 16, 0x20, 3, 0x10, 6) // set_finalizers(0, 16, size)
 	}
 	section(10, 1, serial.AppendBytes(nil, append(body, 0x0b)))
 	return out

@@ -35,6 +35,7 @@ type Peers struct {
 	slot      types.BlockTimestamp
 	pool      []*types.PackedTransaction // tried in blocks of all branches
 	nonce     uint64
+	finality  *finalizers // nil for none
 }
 
 // NewPeers makes a chain with so many producers, whose schedule is active. open opens
@@ -145,7 +146,7 @@ func (p *Peers) step() error {
 	for i, m := range p.makers {
 		head := m.Chain.Head()
 		who := head.ScheduledProducer(p.slot).Producer
-		if who != p.names[i] && (who != types.N("eosio") || i != 0) || p.watermark[i] > head.BlockNum {
+		if who != p.names[i] && (who != types.N("eosio") || i != 0) || p.watermark[i] > head.BlockNum && !head.PrecedesProper() {
 			continue
 		}
 		b, err := p.produce(i)
@@ -160,7 +161,7 @@ func (p *Peers) step() error {
 		}
 		break
 	}
-	return nil
+	return p.vote()
 }
 
 // meet gives every peer the best block of its group.
@@ -217,7 +218,7 @@ func (p *Peers) produce(i int) (*types.SignedBlock, error) {
 		return nil, err
 	}
 	start := execute.Start{Time: p.slot, Status: execute.Incomplete, Activations: slices.Clone(protocol.Preactivated)}
-	if since := max(p.watermark[i], head.Irreversible); since < head.BlockNum {
+	if since := max(p.watermark[i], head.Irreversible); since < head.BlockNum && !head.PrecedesProper() {
 		start.Confirmed = uint16(head.BlockNum - since)
 	}
 	if first, _ := p.set.Digest(feature.PreactivateFeature); !head.Activated.Has(first) && p.random.IntN(30) == 0 {
@@ -301,6 +302,11 @@ func (p *Peers) invent(m *Maker) error {
 // action is random work of the system account.
 func (p *Peers) action(m *Maker) (types.Action, error) {
 	p.nonce++
+	if p.finality != nil {
+		if a, ok := p.finality.action(p, m); ok {
+			return a, nil
+		}
+	}
 	eosio := types.N("eosio")
 	put := Action(eosio, types.N("put"), eosio, append(serial.AppendUint64(nil, uint64(p.random.IntN(1000))), make([]byte, p.random.IntN(300))...))
 	switch p.random.IntN(8) {
@@ -314,6 +320,9 @@ func (p *Peers) action(m *Maker) (types.Action, error) {
 		data = serial.AppendUint64(data, uint64(eosio))
 		return Action(eosio, types.N("defer"), eosio, t.Append(data)), nil
 	case 3:
+		if p.finality != nil {
+			return put, nil
+		}
 		if p.random.IntN(3) == 0 {
 			return SetCode(eosio, SystemCode("preactivate")), nil
 		}

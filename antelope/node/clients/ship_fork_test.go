@@ -126,7 +126,7 @@ func (f *forkedChain) follow(t *testing.T) {
 	c.Subscribe(chain.Hooks{
 		AcceptedBlock: func(b *consensus.BlockState) { heads = append(heads, b.ID) },
 		AcceptedHeader: func(b *consensus.BlockState) {
-			for _, c := range []feature.Codename{feature.BLSPrimitives, feature.DisableDeferredTrxsStage1, feature.DisableDeferredTrxsStage2} {
+			for _, c := range []feature.Codename{feature.BLSPrimitives, feature.DisableDeferredTrxsStage1, feature.DisableDeferredTrxsStage2, feature.Savanna} {
 				beyond = beyond || b.Activated.HasBuiltin(set, c)
 			}
 		},

@@ -71,7 +71,8 @@ type boot struct {
 	key   crypto.PrivateKey
 }
 
-// features activates all protocol features, in the next block and the one after.
+// features activates all protocol features but SAVANNA, in the next block and the one after: nobody
+// here finalizes blocks, and a nodeos of Leap can follow.
 func (b *boot) features() error {
 	set := b.chain.Features()
 	first, ok := set.Digest(feature.PreactivateFeature)
@@ -83,7 +84,7 @@ func (b *boot) features() error {
 		return err
 	}
 	for _, c := range feature.Codenames() { // each comes after what it needs
-		if digest, ok := set.Digest(c); ok && digest != first {
+		if digest, ok := set.Digest(c); ok && digest != first && c != feature.Savanna {
 			actions = append(actions, action(producerName, "activate", producerName, digest[:]))
 		}
 	}

@@ -195,6 +195,11 @@ func (s *scanner) rebuild() *survey.Mend {
 // checkMark tells what is wrong with the mark; one that is cut with its file is mended so.
 func (s *scanner) checkMark(torn bool) error {
 	m := s.mark
+	if m != nil && s.fits && s.pruned && !s.lost && s.keep > 0 && m.first < s.first {
+		path := s.stem + ".mark"
+		s.found(survey.Finding{Path: path, Offset: 0, Block: m.first,
+			Detail: fmt.Sprintf("the mark says that blocks from this one on can be read, and the first entry is that of block %d", s.first), Mend: s.remark()})
+	}
 	if m == nil || s.fits || torn && s.keep < m.size {
 		return nil
 	}
@@ -207,9 +212,14 @@ func (s *scanner) checkMark(torn bool) error {
 		f.Start = m.size != s.keep // else the last id is wrong, or its number
 	}
 	if !s.lost && m.size != s.keep && (s.last != (types.Checksum256{}) || s.keep == 0) {
-		path, files, to := s.stem+".mark", s.o.FS, s.newMark()
-		f.Mend = &survey.Mend{What: "write " + path + " for what the log has", Do: func() error { return vfs.WriteDurably(files, path, to.append(nil)) }}
+		f.Mend = s.remark()
 	}
 	s.found(f)
 	return nil
+}
+
+// remark writes the mark for the whole entries.
+func (s *scanner) remark() *survey.Mend {
+	path, files, to := s.stem+".mark", s.o.FS, s.newMark()
+	return &survey.Mend{What: "write " + path + " for what the log has", Do: func() error { return vfs.WriteDurably(files, path, to.append(nil)) }}
 }

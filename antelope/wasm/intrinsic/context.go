@@ -277,6 +277,14 @@ type Privileges interface {
 	// -1 if it was not proposed (Leap: controller::set_proposed_producers).
 	SetProposedProducers(producers []types.ProducerAuthority) (int64, error)
 
+	// MostProducers is how many producers a schedule may have.
+	MostProducers() int
+
+	// SetFinalizers proposes finalizers, which were checked, in place of those that the
+	// transaction has proposed before. The generation is not set (Spring:
+	// transaction_context::set_proposed_finalizers).
+	SetFinalizers(*types.FinalizerPolicy)
+
 	// ChainConfig returns the chain's configuration, to be copied before the next
 	// call.
 	ChainConfig() *types.ChainConfig

@@ -99,6 +99,7 @@ var added = map[int]string{
 	18: "set_wasm_parameters_packed get_wasm_parameters_packed",
 	19: "alt_bn128_add alt_bn128_mul alt_bn128_pair mod_exp blake2_f sha3 k1_recover",
 	20: "get_block_num",
+	24: "set_finalizers",
 	21: "bls_g1_add bls_g2_add bls_g1_weighted_sum bls_g2_weighted_sum bls_pairing bls_g1_map bls_g2_map bls_fp_mod bls_fp_mul bls_fp_exp",
 }
 

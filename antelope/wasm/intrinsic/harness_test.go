@@ -44,6 +44,7 @@ type fake struct {
 	keys               []types.PublicKey
 	levels             []types.PermissionLevel
 	proposed           []types.ProducerAuthority
+	finalizers         *types.FinalizerPolicy
 	noEmpty, returning bool
 }
 
@@ -180,8 +181,10 @@ func (f *fake) IsPrivileged(a types.Name) (bool, error) { return f.yes, f.note("
 func (f *fake) SetPrivileged(a types.Name, p bool) error {
 	return f.note("SetPrivileged(%s,%t)", a, p)
 }
-func (f *fake) EmptyScheduleAllowed() bool  { return !f.noEmpty }
-func (f *fake) ReturnValueConfigured() bool { return f.returning }
+func (f *fake) MostProducers() int                     { return 125 }
+func (f *fake) SetFinalizers(p *types.FinalizerPolicy) { f.finalizers = p }
+func (f *fake) EmptyScheduleAllowed() bool             { return !f.noEmpty }
+func (f *fake) ReturnValueConfigured() bool            { return f.returning }
 
 func (f *fake) Transaction() *types.Transaction { return &f.trx }
 func (f *fake) PackedTransaction() []byte       { return f.trx.Append(nil) }

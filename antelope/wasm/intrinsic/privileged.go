@@ -22,6 +22,7 @@ func privilegedEntries() []entry {
 		{"get_resource_limits", privileged, []arg{u64, ref8, ref8, ref8}, none, price{changing, writing}, getResourceLimits},
 		{"set_proposed_producers", privileged, []arg{chars}, wasm.I64, price{changing, writing}, setProposedProducers},
 		{"set_proposed_producers_ex", privileged, []arg{u64, chars}, wasm.I64, price{changing, writing}, setProposedProducersEx},
+		{"set_finalizers", privileged, []arg{u64, block}, none, price{changing, writing}, setFinalizers},
 		{"get_blockchain_parameters_packed", privileged, []arg{chars}, wasm.I32, price{changing, writing}, getBlockchainParameters},
 		{"set_blockchain_parameters_packed", privileged, []arg{chars}, none, price{changing, writing}, setBlockchainParameters},
 		{"get_parameters_packed", privileged, []arg{block, block}, wasm.I32, price{changing, writing}, getParameters},
@@ -141,11 +142,8 @@ func (a *Apply) proposeKeys(packed []byte) (uint64, error) {
 	return a.propose(producers, true)
 }
 
-// maxProducers is how many a schedule may have (Leap: config::max_producers).
-const maxProducers = 125
-
 func (a *Apply) propose(producers []types.ProducerAuthority, checkKeys bool) (uint64, error) {
-	if len(producers) > maxProducers {
+	if len(producers) > a.Chain.MostProducers() {
 		return 0, exception.New(exception.WasmExecutionError, "Producer schedule exceeds the maximum producer count for this chain")
 	}
 	if len(producers) == 0 && !a.Chain.EmptyScheduleAllowed() {

@@ -63,6 +63,7 @@ func privilegedBehaviours() map[string]behaviour {
 		},
 		"set_proposed_producers":    proposesKeys,
 		"set_proposed_producers_ex": proposesAuthorities,
+		"set_finalizers":            proposesFinalizers,
 
 		"get_blockchain_parameters_packed": func(h *harness) {
 			want := h.chain.config.AppendV0(nil)

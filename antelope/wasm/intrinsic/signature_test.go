@@ -15,6 +15,7 @@ var signatures = []struct{ name, rule, args, result string }{
 	{"set_wasm_parameters_packed", "privileged", "block", "-"},
 	{"set_proposed_producers", "privileged", "chars", "i64"},
 	{"set_proposed_producers_ex", "privileged", "u64 chars", "i64"},
+	{"set_finalizers", "privileged", "u64 block", ""},
 	{"get_blockchain_parameters_packed", "privileged", "chars", "i32"},
 	{"set_blockchain_parameters_packed", "privileged", "chars", "-"},
 	{"is_privileged", "privileged", "u64", "i32"},

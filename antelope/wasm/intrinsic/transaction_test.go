@@ -215,6 +215,7 @@ func FuzzSentTransactions(f *testing.F) {
 			"check_permission_authorization":  {1, 2, p, n, p, n, 1},
 			"set_proposed_producers":          {p, n},
 			"set_proposed_producers_ex":       {1, p, n},
+			"set_finalizers":                  {0, p, n},
 			"set_parameters_packed":           {p, n},
 			"recover_key":                     {p, p, n, p, n},
 		} {

@@ -104,7 +104,11 @@ func look(site *lsm.Site, o Options) error {
 		return err
 	}
 	site.EndsIn(f.lastLog(), -1)
-	return errors.Join(site.CheckBase(b), b.closeLibrary())
+	err = site.CheckBase(b)
+	if list := f.list(); err == nil && list != "" {
+		err = checkList(list)
+	}
+	return errors.Join(err, b.closeLibrary())
 }
 
 func openLibrary(site *lsm.Site, f *files, options *pebble.Options) (*Base, error) {

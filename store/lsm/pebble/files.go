@@ -26,6 +26,7 @@ type files struct {
 	fatal  error
 	log    string        // the last one that was opened to be read
 	stated string        // the list of options that was
+	listed string        // the list of files that was
 	dead   chan struct{} // closed when fatal is set
 }
 
@@ -101,6 +102,8 @@ func (f *files) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
 		f.log = name
 	case strings.HasPrefix(base, "OPTIONS-"):
 		f.stated = name
+	case strings.HasPrefix(base, "MANIFEST-"):
+		f.listed = name
 	}
 	f.mu.Unlock()
 	return f.FS.Open(name, o...)
@@ -129,6 +132,13 @@ func (f *files) lastLog() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.log
+}
+
+// list is the list of files, "" if none was read.
+func (f *files) list() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.listed
 }
 
 func (f *files) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {

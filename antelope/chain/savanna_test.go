@@ -1,0 +1,99 @@
+package chain_test
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"tarn/antelope/blocklog"
+	"tarn/antelope/chain"
+	"tarn/antelope/execute"
+	"tarn/antelope/types"
+	"tarn/internal/reference"
+)
+
+// springDigests are finality digests of Spring's chain, by block: the genesis block's, one before
+// finalizers changed and one after.
+var springDigests = map[uint32]string{
+	4:  "f6da76175903dc61ac72c082ad3df94206ccfdcbafaab92364d7db1d8a630145",
+	8:  "2d264561700ac32c2b5c935671652fbd156ff1e2763b2022c18ba8d28d365999",
+	9:  "e11ec0879fe791c6f0ddf651d22769819898d1e290aca7d2dd8a5444dc1d6420",
+	16: "af638e6a88590573dd3f8ec79107a4688450398d6877024c10eb4e3e228a55a6",
+}
+
+// A chain that Spring made is replayed from its genesis through the change of rules: what its
+// headers commit to, the roots of what earlier blocks did, is what comes out here.
+func TestAChainOfSpringGoesOverToSavanna(t *testing.T) {
+	dir := reference.Path(t, "savanna/consensus_blockchain")
+	for _, e := range everyEngine() {
+		t.Run(e.name, func(t *testing.T) {
+			for _, all := range []bool{false, true} {
+				seen := 0
+				replayLog(t, dir, openStore(t, e.options), chain.Options{Options: execute.Options{ForceAllChecks: all}}, func(c *chain.Chain) {
+					h := c.Head()
+					if proper := h.BlockNum >= 6; h.IsProper() != proper {
+						t.Errorf("block %d is proper: %t", h.BlockNum, h.IsProper())
+					}
+					want, known := springDigests[h.BlockNum]
+					if !known {
+						return
+					}
+					if seen++; h.Finality.Digest().String() != want {
+						t.Errorf("block %d has the finality digest %s, want %s", h.BlockNum, h.Finality.Digest(), want)
+					}
+				})
+				if seen != len(springDigests) {
+					t.Errorf("%d of %d blocks", seen, len(springDigests))
+				}
+			}
+		})
+	}
+}
+
+// A chain goes on from a snapshot that Spring wrote in the middle of it, and writes the same one again.
+func TestAChainGoesOnFromASnapshotOfSpring(t *testing.T) {
+	raw := reference.Read(t, "savanna/consensus_blockchain/snapshot.gz")
+	log := reference.Path(t, "savanna/consensus_blockchain")
+	for _, e := range everyEngine() {
+		t.Run(e.name, func(t *testing.T) {
+			c, err := loadInto(t, e, raw, chain.Options{Options: execute.Options{ForceAllChecks: true}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := snapshotOf(t, c); !bytes.Equal(got, raw) {
+				t.Errorf("a snapshot of %d bytes, want the %d of Spring's", len(got), len(raw))
+			}
+			for _, b := range blocksOf(t, log, 11) {
+				if err := c.Replay(b, nil, execute.Irreversible); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := c.Head().Finality.Digest().String(); got != springDigests[16] {
+				t.Errorf("the finality digest of block %d is %s", c.Head().BlockNum, got)
+			}
+		})
+	}
+}
+
+// blocksOf are the blocks of a log from one on.
+func blocksOf(t *testing.T, dir string, from uint32) (list []*types.SignedBlock) {
+	t.Helper()
+	work := t.TempDir()
+	if err := os.CopyFS(work, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	log, err := blocklog.Open(blocklog.Options{Dir: work})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	last, _, _ := log.Head()
+	for n := from; n <= last; n++ {
+		b, err := log.Read(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, b)
+	}
+	return list
+}

@@ -1,0 +1,81 @@
+package chain
+
+import (
+	"sync"
+
+	"tarn/antelope/consensus"
+	"tarn/antelope/finality"
+	"tarn/antelope/types"
+)
+
+// votes sums up what finalizers vote for the proper blocks above the last irreversible one, and keeps
+// the certificates that came with blocks. Any goroutine may call its methods.
+type votes struct {
+	mu     sync.Mutex
+	blocks map[types.Checksum256]*finality.Aggregate
+}
+
+// expect begins to count votes for a block that is in the fork database, and keeps the certificate
+// that it brings for an earlier one.
+func (v *votes) expect(b *consensus.BlockState) {
+	if !b.IsProper() {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.blocks == nil {
+		v.blocks = make(map[types.Checksum256]*finality.Aggregate)
+	}
+	if v.blocks[b.ID] == nil {
+		v.blocks[b.ID] = finality.NewAggregate(b.Finality)
+	}
+	if b.Certificate == nil {
+		return
+	}
+	if r := b.Finality.Core.Ref(b.Certificate.Block); r != nil && v.blocks[r.ID] != nil {
+		v.blocks[r.ID].Receive(b.Certificate)
+	}
+}
+
+// best is the best certificate for a block; nil for none.
+func (v *votes) best(id types.Checksum256) *types.QuorumCertificate {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if a := v.blocks[id]; a != nil {
+		return a.Best()
+	}
+	return nil
+}
+
+// forget drops the blocks that are not kept any more.
+func (v *votes) forget(kept func(types.Checksum256) bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for id := range v.blocks {
+		if !kept(id) {
+			delete(v.blocks, id)
+		}
+	}
+}
+
+// Vote counts a finalizer's vote, after its signature was verified, which takes more than a
+// millisecond. Unknown says that this node has no such block above the last irreversible one, or that
+// no finalizer of the block has this key. Any goroutine may call it.
+func (v *votes) Vote(x *finality.Vote) finality.Result {
+	v.mu.Lock()
+	a := v.blocks[x.Block]
+	result := finality.Unknown
+	if a != nil {
+		result = a.Find(x)
+	}
+	v.mu.Unlock()
+	switch {
+	case result != finality.Counted:
+		return result
+	case !a.Verify(x):
+		return finality.Invalid
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return a.Add(x)
+}
