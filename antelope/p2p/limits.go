@@ -58,6 +58,7 @@ type Limits struct {
 	Shunned       int           // prefixes of addresses that are kept away at once
 	Slots         int           // numbers of connections before they are used again without rest: strangers come and go fast
 	SlotRest      time.Duration // before a number is used again: longer than what is remembered of transactions
+	Beat          time.Duration // between times at which what is due is looked for
 	Expiry        time.Duration // between times at which what is remembered of blocks and transactions is looked through
 
 	// Transactions.
@@ -129,6 +130,7 @@ func DefaultLimits() Limits {
 		Shunned:       4096,
 		Slots:         4096,
 		SlotRest:      time.Minute,
+		Beat:          250 * time.Millisecond,
 		Expiry:        3 * time.Second,
 
 		ConnTransactions: 100 << 20,

@@ -313,8 +313,7 @@ func (n *Network) remove(c *conn) {
 
 // tend does what is due from time to time.
 func (n *Network) tend(ctx context.Context) {
-	const step = 250 * time.Millisecond
-	t := time.NewTicker(step)
+	t := time.NewTicker(n.config.Limits.Beat)
 	defer t.Stop()
 	keepAlive := time.NewTicker(n.config.KeepAlive)
 	defer keepAlive.Stop()
