@@ -25,7 +25,7 @@ import (
 // go through one list of connections.
 type Network struct {
 	config *config
-	chain  Chain
+	chain  Ledger
 	log    *logger
 	nodeID types.Checksum256
 
@@ -59,7 +59,7 @@ type counters struct {
 
 // New returns a network that serves the chain. Errors are those of
 // [Options.Validate].
-func New(chain Chain, o Options) (*Network, error) {
+func New(chain Ledger, o Options) (*Network, error) {
 	hostname, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("unable to retrieve host_name: %w", err)

@@ -20,7 +20,7 @@ const mostPlain, mostNamed = 99, 9
 // longer needed is an error.
 var unbounding = map[string]string{ // "path: function, constant or variable"
 	"antelope/p2p/address.go: unitFactor":                 "units of rates in addresses",
-	"antelope/p2p/chain.go: Block.frame":                  "room for a header, so that a slice grows once",
+	"antelope/p2p/transit.go: Block.frame":                "room for a header, so that a slice grows once",
 	"antelope/p2p/clock.go: clock.handleTime":             "nanoseconds are shown as microseconds",
 	"antelope/p2p/clock.go: nanoseconds":                  "tells units of time apart by their size",
 	"antelope/p2p/link.go: link.flush":                    "bytes a second become a time",
