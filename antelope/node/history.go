@@ -99,7 +99,7 @@ func (s *settings) history() (*History, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.Server = ship.ServerOptions{Address: s.Text("state-history-endpoint"), Trusted: trusted}
+	h.Server = ship.ServerOptions{Address: s.Text("state-history-endpoint"), Trusted: trusted, Limits: ship.DefaultLimits()}
 	if s.Has("state-history-unix-socket-path") {
 		h.Server.Socket = s.Under(s.DataDir, "state-history-unix-socket-path")
 	}

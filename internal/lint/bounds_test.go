@@ -10,7 +10,7 @@ import (
 )
 
 // boundedRooms keep what strangers may cost in one file, limits.go.
-var boundedRooms = []string{"antelope/p2p", "opera/p2p", "opera/p2p/fsnap"}
+var boundedRooms = []string{"antelope/p2p", "antelope/ship", "opera/p2p", "opera/p2p/fsnap"}
 
 // mostPlain is the largest number that may stand in other files of those rooms, and mostNamed the
 // largest that a constant may have there.
@@ -34,6 +34,9 @@ var unbounding = map[string]string{ // "path: function, constant or variable"
 	"antelope/p2p/sync.go: conn.extend":                   "bytes a second become a time",
 	"antelope/p2p/transaction.go: peek":                   "the length of a signature",
 	"antelope/p2p/transaction.go: trxShards":              "locks that an index is shared out to",
+	"antelope/ship/ration.go: ration.read":                "where a slice begins to grow",
+	"antelope/ship/recent.go: recorded.size":              "what a block takes beside its contents, about",
+	"antelope/ship/size.go: changeBytes":                  "what a change takes, about",
 	"opera/p2p/intake.go: budget.used":                    "percent",
 	"opera/p2p/message.go: withoutChunks":                 "the protocol's versions",
 	"opera/p2p/message.go: newest":                        "the protocol's versions",
