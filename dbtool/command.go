@@ -21,7 +21,7 @@ func Command() *cobra.Command {
 		Long: `Look into, verify and convert state stores of any engine.
 
 A store is named by its folder: the one that holds state.tarn, or a folder
-leveldb, pebble or badger.
+` + engine.Choice(engine.FolderNames()) + `.
 
 Exit codes: 0 done, 1 the store, or its history, is damaged, 2 the command could not do its work,
 130 interrupted.`,
@@ -205,12 +205,12 @@ any node. An interrupted conversion goes on when the same command is run again.`
 		Args: folders(2),
 	}
 	asJSON := jsonFlag(cmd)
-	cmd.Flags().StringVar(&kind, "engine", "", "engine of the new store: page, leveldb, pebble or badger")
-	cmd.Flags().StringVar(&mode, "mode", "mapped_private", "how a page store is written: mapped, mapped_private, heap or locked; it is not stored")
+	cmd.Flags().StringVar(&kind, "engine", "", "engine of the new store: "+engine.Choice(engine.KindNames()))
+	cmd.Flags().StringVar(&mode, "mode", "mapped_private", "how a page store is written: "+engine.Choice(engine.ModeNames())+"; it is not stored")
 	cmd.Flags().Var(&limit, "limit", "how large a page store may become, such as 64G (default: the engine's)")
 	cmd.RunE = action(func(cmd *cobra.Command, args []string) error {
 		if kind == "" {
-			return wrongUse(cmd, "the new store's engine is missing: --engine page, leveldb, pebble or badger")
+			return wrongUse(cmd, "the new store's engine is missing: --engine %s", engine.Choice(engine.KindNames()))
 		}
 		k, err := engine.ParseKind(kind)
 		if err != nil {

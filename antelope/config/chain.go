@@ -1,11 +1,10 @@
 package config
 
+import "tarn/store/engine"
+
 const oc = "contracts are compiled ahead of use by the node's own compiler; there is no second one to configure"
 
 const wasmGone = "it is gone since Leap 3.1; eos-vm-jit and eos-vm give the same results"
-
-// MapModes are the values of database-map-mode.
-func MapModes() []string { return []string{"mapped", "mapped_private", "heap", "locked"} }
 
 func chainFiles() []Option {
 	return []Option{
@@ -63,8 +62,8 @@ func chainRules() []Option {
 			Help: "Let contracts bill RAM to others while they are being notified, which is otherwise refused subjectively."},
 		{Name: "maximum-variable-signature-length", Kind: Uint32, Default: "16384", Help: "The most that the variable parts of a signature may take, in bytes"},
 		{Name: "trusted-producer", Kind: Texts, Composing: true, Help: "A producer whose signed blocks are trusted as in light validation."},
-		{Name: "database-map-mode", Kind: Choice, Choices: MapModes(), Default: "mapped_private",
-			Help: "How the page engine keeps the state (mapped, mapped_private, heap or locked). nodeos' default is mapped.\n" +
+		{Name: "database-map-mode", Kind: Choice, Choices: engine.ModeNames(), Default: "mapped_private",
+			Help: "How the page engine keeps the state (" + engine.Choice(engine.ModeNames()) + "). nodeos' default is mapped.\n" +
 				"Not given, it is mapped where the state's folder is on a file system in memory (tmpfs).\n" +
 				"mapped: a shared mapping, which the kernel writes back whenever it likes.\n" +
 				"mapped_private: changes stay in memory until a checkpoint writes each changed page once.\n" +

@@ -7,7 +7,11 @@
 // nothing, and does not know what the parts of a node make of their options.
 package config
 
-import "slices"
+import (
+	"slices"
+
+	"tarn/store/engine"
+)
 
 // Kind is the type of an option's value, which decides what is accepted.
 type Kind uint8
@@ -82,8 +86,8 @@ const (
 
 func ownOptions() []Option {
 	return []Option{
-		{Name: "state-engine", Kind: Choice, Choices: []string{"page", "leveldb", "pebble", "badger"},
-			Help: "What keeps the chain's state: page (mapped files, see database-map-mode), leveldb, pebble or badger. " +
+		{Name: "state-engine", Kind: Choice, Choices: engine.KindNames(),
+			Help: "What keeps the chain's state: page (mapped files, see database-map-mode), " + engine.Choice(engine.FolderNames()) + ". " +
 				"Not given, a state that exists keeps its engine and a new one is page. `tarn db convert` moves a state from one to another."},
 		{Name: "state-seek-compaction", Kind: Switch,
 			Help: "Of leveldb: compact the files that many reads looked through in vain, as LevelDB does by itself elsewhere. It costs writes for reads."},

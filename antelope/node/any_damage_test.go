@@ -215,7 +215,7 @@ func (p *patient) compared(when string, n *Node, log *said) string {
 	}
 	failed := 0
 	for num, want := range p.blocks {
-		got, err := n.loggedBlock(num)
+		got, err := n.blocks().Logged(num)
 		switch {
 		case err != nil:
 			failed++

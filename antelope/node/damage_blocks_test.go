@@ -42,7 +42,7 @@ func TestADamagedBlockIsServedToNobodyAndTold(t *testing.T) {
 			return b != nil, err
 		},
 		"peers": func() (bool, error) {
-			b, err := n.loggedBlock(num)
+			b, err := n.blocks().Logged(num)
 			return b != nil, err
 		},
 		"state history": func() (bool, error) {

@@ -52,7 +52,7 @@ func (s historySource) View() (*state.View, error) { return s.n.chain.View() }
 func (s historySource) ChainID() types.Checksum256 { return s.n.chain.ID() }
 
 func (s historySource) Block(_ uint32, id types.Checksum256) ([]byte, error) {
-	return s.n.blockByID(id)
+	return s.n.blocks().ByID(id)
 }
 
 func (s historySource) BlockID(num uint32) (types.Checksum256, bool, error) {
@@ -99,7 +99,7 @@ func (s *settings) history() (*History, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.Server = ship.ServerOptions{Address: s.Text("state-history-endpoint"), Trusted: trusted}
+	h.Server = ship.ServerOptions{Address: s.Text("state-history-endpoint"), Trusted: trusted, Limits: ship.DefaultLimits()}
 	if s.Has("state-history-unix-socket-path") {
 		h.Server.Socket = s.Under(s.DataDir, "state-history-unix-socket-path")
 	}

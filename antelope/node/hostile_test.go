@@ -123,7 +123,7 @@ func TestHonestPeersHearBlocksBesideHostileOnes(t *testing.T) {
 	}
 	v := &victim{chain: chain, ship: addresses(t, 1)[0]}
 	v.Node = launch{snapshot: path, producers: map[types.Name]crypto.PrivateKey{types.N("eosio"): key}, history: &node.History{
-		Options: ship.Options{Dir: t.TempDir(), Traces: true, State: true}, Server: ship.ServerOptions{Address: v.ship},
+		Options: ship.Options{Dir: t.TempDir(), Traces: true, State: true}, Server: ship.ServerOptions{Limits: ship.DefaultLimits(), Address: v.ship},
 	}}.untilTheEnd(t)
 	for range 3 {
 		v.follow(t)

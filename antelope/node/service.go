@@ -125,12 +125,11 @@ func (n *Node) network(p *producer.Producer, o *p2p.Options) (*p2p.Network, erro
 	if options.Log == nil {
 		options.Log = n.o.Log
 	}
-	view := &peers{n: n, p: p}
-	network, err := p2p.New(view, options)
+	network, err := p2p.New(p2p.NewLedger(n.chain, p, n.blocks()), options)
 	if err != nil {
 		return nil, err
 	}
-	view.relay(network)
+	relay(n.chain, p, network)
 	return network, nil
 }
 

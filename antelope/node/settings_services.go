@@ -105,6 +105,7 @@ func (s *settings) network() p2p.Options {
 		SyncFetchSpan: uint32(s.Uint("sync-fetch-span")), SyncPeerLimit: uint32(s.Uint("sync-peer-limit")),
 		ReadWatermark: s.Bool("use-socket-read-watermark"), PeerLogFormat: s.Text("peer-log-format"),
 		KeepAlive: s.signed("p2p-keepalive-interval-ms", time.Millisecond), Log: s.logs.Logger("net_plugin_impl"),
+		Limits: p2p.DefaultLimits(),
 	}
 }
 

@@ -299,6 +299,7 @@ func TestOptionsOfStateHistoryAreReadAsNodeosDoes(t *testing.T) {
 		if want.Dir == "" {
 			want.Dir = "/data/state-history"
 		}
+		want.Server.Limits = ship.DefaultLimits()
 		switch want.Server.Address {
 		case "":
 			want.Server.Address = "127.0.0.1:8080"

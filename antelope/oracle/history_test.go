@@ -172,7 +172,7 @@ func serveHistory(t *testing.T, from string, o ship.Options, record bool) *ship.
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := h.Serve(ship.ServerOptions{Address: "127.0.0.1:0"})
+	server, err := h.Serve(ship.ServerOptions{Limits: ship.DefaultLimits(), Address: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,8 +65,7 @@ func (c *conn) handleBlock(frame []byte, r *serial.Reader) error {
 // spendUseless counts what the peer sent for nothing, by the bytes that were worked
 // through.
 func (c *conn) spendUseless(bytes int) error {
-	const unit = 16 << 10
-	if c.useless.take(1 + float64(bytes/unit)) {
+	if c.useless.take(1 + float64(bytes/c.limits.UselessUnit)) {
 		return nil
 	}
 	return errors.New("the peer sent too many blocks that this node had already")

@@ -13,6 +13,8 @@ import (
 // blockIndex knows which peers have which recent blocks, which blocks are on their
 // way to the chain, and keeps a few whose predecessor has not come.
 type blockIndex struct {
+	limits *Limits
+
 	mu         sync.Mutex
 	peers      map[types.Checksum256]*blockEntry
 	way        map[types.Checksum256]bool
@@ -21,21 +23,14 @@ type blockIndex struct {
 	held       int                             // bytes of them
 }
 
-// A block that the chain refused is not applied again for a while, whoever sends it: the
-// peers pass it on before they know. Not for ever, for it could be our fault.
-const (
-	badBlockTime = 10 * time.Second
-	maxBad       = 64
-)
-
 // blockEntry is what is known of a block.
 type blockEntry struct {
 	slotSet      // of the peers that have it
 	good    bool // its header was checked
 }
 
-func newBlockIndex() *blockIndex {
-	return &blockIndex{peers: map[types.Checksum256]*blockEntry{}, way: map[types.Checksum256]bool{},
+func newBlockIndex(l *Limits) *blockIndex {
+	return &blockIndex{limits: l, peers: map[types.Checksum256]*blockEntry{}, way: map[types.Checksum256]bool{},
 		bad: map[types.Checksum256]time.Time{}}
 }
 
@@ -114,7 +109,7 @@ func (x *blockIndex) refuse(b *Block, now time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for old, at := range x.bad {
-		if len(x.bad) >= maxBad || now.Sub(at) > badBlockTime {
+		if len(x.bad) >= x.limits.RefusedBlocks || now.Sub(at) > x.limits.RefusedTime {
 			delete(x.bad, old)
 		}
 	}
@@ -133,7 +128,7 @@ func (x *blockIndex) refused(block []byte, now time.Time) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	at, ok := x.bad[hash]
-	return ok && now.Sub(at) <= badBlockTime
+	return ok && now.Sub(at) <= x.limits.RefusedTime
 }
 
 // forget lets a block come again.
@@ -179,7 +174,7 @@ func (x *blockIndex) forgetPeer(slot int) {
 func (x *blockIndex) expire(lib uint32, now time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	maps.DeleteFunc(x.bad, func(_ types.Checksum256, at time.Time) bool { return now.Sub(at) > badBlockTime })
+	maps.DeleteFunc(x.bad, func(_ types.Checksum256, at time.Time) bool { return now.Sub(at) > x.limits.RefusedTime })
 	for id := range x.peers {
 		if types.BlockNum(id) <= lib && !x.way[id] {
 			delete(x.peers, id)
@@ -226,7 +221,7 @@ func (x *blockIndex) hold(q queued) {
 				oldest = i
 			}
 		}
-		if unchecked <= unlinkableBlocks && x.held <= maxUnlinkable {
+		if unchecked <= x.limits.Unlinkable && x.held <= x.limits.UnlinkableBytes {
 			return
 		}
 		id := x.drop(oldest).block.ID
@@ -281,6 +276,8 @@ type queued struct {
 // applyQueue holds the blocks that wait to be applied, in their order. Adding never
 // waits; who adds waits for room afterwards.
 type applyQueue struct {
+	limits *Limits
+
 	mu     sync.Mutex
 	list   []queued
 	bytes  int
@@ -292,8 +289,8 @@ type applyQueue struct {
 	freed  chan struct{} // closed when there is room again
 }
 
-func newApplyQueue() *applyQueue {
-	return &applyQueue{filled: make(chan struct{}, 1), fresh: make(chan struct{}, 1), freed: make(chan struct{})}
+func newApplyQueue(l *Limits) *applyQueue {
+	return &applyQueue{limits: l, filled: make(chan struct{}, 1), fresh: make(chan struct{}, 1), freed: make(chan struct{})}
 }
 
 func (q *applyQueue) push(e queued) {
@@ -310,7 +307,7 @@ func (q *applyQueue) push(e queued) {
 }
 
 func (q *applyQueue) fullLocked() bool {
-	return len(q.list) >= maxQueued || q.bytes >= maxQueuedBytes
+	return len(q.list) >= q.limits.QueuedBlocks || q.bytes >= q.limits.QueuedBytes
 }
 
 // room waits until there is room, or until ctx ends.
@@ -376,7 +373,7 @@ func (q *applyQueue) next(ctx context.Context) (queued, bool) {
 
 // freeLocked wakes those who wait for room once a good part is free.
 func (q *applyQueue) freeLocked() {
-	if q.waited && len(q.list) <= maxQueued/2 && q.bytes <= maxQueuedBytes/2 {
+	if q.waited && len(q.list) <= q.limits.QueuedBlocks/2 && q.bytes <= q.limits.QueuedBytes/2 {
 		close(q.freed)
 		q.freed, q.waited = make(chan struct{}), false
 	}

@@ -63,6 +63,8 @@ var errGone = errors.New("sent away")
 func newConn(n *Network, socket net.Conn, t *target, public string, rate uint64) *conn {
 	c := &conn{net: n, target: t, public: public, started: time.Now()}
 	c.greeting.c, c.clock.c, c.feed.c = c, c, c
+	c.limits = &n.config.Limits
+	c.out.limits, c.promised.limits, c.rejected.limits = c.limits, c.limits, c.limits
 	c.log, c.format, c.socket, c.total, c.rate = n.log, n.config.PeerLogFormat, socket, &n.bytesOut, rate
 	c.remoteIP, c.remotePort = splitHostPort(socket.RemoteAddr())
 	c.localIP, c.localPort = splitHostPort(socket.LocalAddr())
@@ -71,11 +73,11 @@ func newConn(n *Network, socket net.Conn, t *target, public string, rate uint64)
 	}
 	c.ping.Store(math.MaxInt64)
 	c.version.Store(protocolLeap)
-	c.lines = bucket{rate: logRate, burst: logBurst}
-	c.control = bucket{rate: controlRate, burst: controlBurst}
-	c.useless = bucket{rate: uselessRate, burst: uselessBurst}
-	c.failures = bucket{rate: failureRate, burst: failureBurst}
-	c.inflating = bucket{rate: inflateRate, burst: inflateBurst}
+	c.lines = c.limits.Lines.bucket()
+	c.control = c.limits.Control.bucket()
+	c.useless = c.limits.Useless.bucket()
+	c.failures = c.limits.Failures.bucket()
+	c.inflating = c.limits.Inflating.bucket()
 	c.spare = bucket{rate: float64(rate)}
 	c.out.wake = make(chan struct{}, 1)
 	c.retry.Store(true)
@@ -152,16 +154,10 @@ func (c *conn) run(ctx context.Context) {
 	c.finalf(slog.LevelInfo, "closing: %v", context.Cause(c.ended))
 }
 
-// Sizes of the buffer that a connection reads with, in bytes.
-const (
-	readBuffer    = 8 << 10
-	maxReadBuffer = 256 << 10
-)
-
 // read takes messages until the connection ends, and returns why.
 func (c *conn) read() error {
 	defer c.endLarge()
-	buf := make([]byte, readBuffer)
+	buf := make([]byte, c.limits.ReadBuffer)
 	begin, end := 0, 0
 	for {
 		need, err := c.frames(buf, &begin, end)
@@ -180,8 +176,8 @@ func (c *conn) read() error {
 			}
 			buf = append(make([]byte, 0, min(2*len(buf), need)), buf[:end]...)
 			buf = buf[:cap(buf)]
-		case end < readBuffer && len(buf) > maxReadBuffer:
-			buf = append(make([]byte, 0, maxReadBuffer), buf[:end]...)[:maxReadBuffer]
+		case end < c.limits.ReadBuffer && len(buf) > c.limits.MaxReadBuffer:
+			buf = append(make([]byte, 0, c.limits.MaxReadBuffer), buf[:end]...)[:c.limits.MaxReadBuffer]
 			c.endLarge()
 		}
 		if err := c.mayRead(); err != nil {
@@ -194,7 +190,7 @@ func (c *conn) read() error {
 		if err != nil && n == 0 {
 			return c.readError(err)
 		}
-		if full && len(buf) < maxReadBuffer {
+		if full && len(buf) < c.limits.MaxReadBuffer {
 			buf = append(buf, make([]byte, len(buf))...)
 		}
 	}
@@ -226,7 +222,7 @@ func (c *conn) frames(buf []byte, begin *int, end int) (need int, err error) {
 	defer c.giveTransactions()
 	for {
 		if end-*begin < 4 {
-			return readBuffer, nil
+			return c.limits.ReadBuffer, nil
 		}
 		size := int(binary.LittleEndian.Uint32(buf[*begin:]))
 		if size == 0 || size > maxMessage {
@@ -257,7 +253,7 @@ func (c *conn) frames(buf []byte, begin *int, end int) (need int, err error) {
 
 // mayRead refuses to read from a peer that does not read.
 func (c *conn) mayRead() error {
-	if queued := c.out.size(); queued > softQueue {
+	if queued := c.out.size(); queued > c.limits.SoftQueue {
 		c.finalf(slog.LevelError, "write queue full %d bytes, giving up on connection, closing", queued)
 		c.retry.Store(false)
 		return errors.New("write queue full")
@@ -268,6 +264,8 @@ func (c *conn) mayRead() error {
 // rejections counts windows of time in which all blocks of a peer were refused
 // (Leap: block_status_monitor).
 type rejections struct {
+	limits *Limits
+
 	mu      sync.Mutex
 	since   time.Time // zero while blocks are accepted
 	windows int
@@ -286,9 +284,9 @@ func (r *rejections) rejected(now time.Time) bool {
 	switch {
 	case r.since.IsZero():
 		r.since, r.windows = now, 0
-	case now.Sub(r.since) >= rejectionWindow:
+	case now.Sub(r.since) >= r.limits.RejectionWindow:
 		r.since = now
 		r.windows++
 	}
-	return r.windows >= rejectionWindows
+	return r.windows >= r.limits.RejectionWindows
 }

@@ -10,6 +10,7 @@ import (
 )
 
 func TestAPeerHasTheTimeThatItsBlocksAreWorth(t *testing.T) {
+	l := DefaultLimits()
 	for _, c := range []struct {
 		name   string
 		known  bool
@@ -31,7 +32,7 @@ func TestAPeerHasTheTimeThatItsBlocksAreWorth(t *testing.T) {
 				if c.known {
 					chain.addLocked(b.Signed)
 				}
-				peer := &conn{net: &Network{chain: chain}, due: time.Now().Add(responseTime)}
+				peer := &conn{net: &Network{chain: chain}, link: link{limits: &l}, due: time.Now().Add(l.Response)}
 				late := false
 				for range 400 {
 					time.Sleep(c.every)
@@ -77,7 +78,7 @@ func TestASyncThatEndsEarlyHoldsNothing(t *testing.T) {
 	s.setState(libCatchUp)
 	s.known, s.next, s.asked = info.HeadNum, 101, 120
 	s.spans = []*span{{c: c, next: 101, end: 110}, {c: c, next: 112, end: 120, blocks: []*Block{b}}}
-	s.held = maxHeld + 1
+	s.held = s.net.config.Limits.HeldBytes + 1
 	waits := s.released
 	s.finish(info)
 	if s.stage() != inSync || len(s.spans) > 0 || s.held > 0 {

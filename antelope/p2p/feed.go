@@ -126,7 +126,7 @@ func (f *feed) fetch(w *work) (frames net.Buffers, wait time.Duration) {
 
 // fetchRange fetches the next blocks of a range.
 func (f *feed) fetchRange(w *work, frames net.Buffers) net.Buffers {
-	limit := writeBatch
+	limit := f.c.limits.WriteBatch
 	if f.rate > 0 {
 		limit = int(min(uint64(limit), f.rate/4+1))
 	}
@@ -144,7 +144,7 @@ func (f *feed) fetchRange(w *work, frames net.Buffers) net.Buffers {
 			break
 		}
 		size += len(block) + 5
-		if len(block) <= copiedBlock {
+		if len(block) <= f.c.limits.CopiedBlock {
 			small = appendRawFrame(small, TypeBlock, block)
 			continue
 		}

@@ -97,8 +97,8 @@ func TestManyBlocksThatOvertakeAnotherWait(t *testing.T) {
 	n := startNode(t, chain, func(o *Options) { o.Peers = []string{a.address, b.address} })
 	settled(t, a, n)
 	settled(t, b, n)
-	const last = 101 + 4*unlinkableBlocks
-	donor := newFakeChain(last)
+	last := uint32(101 + 4*DefaultLimits().Unlinkable)
+	donor := newFakeChain(int(last))
 	block := func(num uint32) *Block { return NewBlock(donor.blocks[donor.branch[num]]) }
 	first := block(101)
 	a.broadcastBlock(first)
@@ -109,7 +109,7 @@ func TestManyBlocksThatOvertakeAnotherWait(t *testing.T) {
 	eventually(t, "the others wait", func() bool {
 		n.blocks.mu.Lock()
 		defer n.blocks.mu.Unlock()
-		return len(n.blocks.unlinkable) == last-101
+		return len(n.blocks.unlinkable) == int(last)-101
 	})
 	close(release)
 	eventually(t, "all are applied", func() bool { return chain.head() == last })
@@ -127,8 +127,8 @@ func TestABlockThatGaveWayMayComeAgain(t *testing.T) {
 	n := startNode(t, chain, func(o *Options) { o.Peers = []string{a.address, b.address} })
 	settled(t, a, n)
 	settled(t, b, n)
-	const last = 102 + unlinkableBlocks // one more than may wait
-	donor := newFakeChain(last)
+	last := uint32(102 + DefaultLimits().Unlinkable) // one more than may wait
+	donor := newFakeChain(int(last))
 	block := func(num uint32) *Block { return NewBlock(donor.blocks[donor.branch[num]]) }
 	for num := uint32(102); num <= last; num++ {
 		a.broadcastBlock(block(num))

@@ -41,7 +41,7 @@ func (g *greeting) stranger() bool { return g.c.net.config.allowed != allowAny &
 func (g *greeting) sendHandshake() {
 	info, now := g.c.net.chain.Info(), time.Now().UnixNano()
 	g.mu.Lock()
-	if g.generation > 0 && g.sent.HeadID == info.HeadID && now < g.sent.Time+int64(handshakeInterval) {
+	if g.generation > 0 && g.sent.HeadID == info.HeadID && now < g.sent.Time+int64(g.c.limits.Handshake) {
 		g.mu.Unlock()
 		return
 	}

@@ -35,20 +35,21 @@ func TestSlotSetsAreSets(t *testing.T) {
 }
 
 func TestSlotsRestBeforeTheyAreUsedAgain(t *testing.T) {
-	var s slotList
+	l := DefaultLimits()
+	s := slotList{limits: &l}
 	now := time.Now()
 	a, b := s.take(now), s.take(now)
 	s.free(a, now)
-	if c := s.take(now.Add(slotRest / 2)); c == a || c == b {
+	if c := s.take(now.Add(l.SlotRest / 2)); c == a || c == b {
 		t.Errorf("%d again", c)
 	}
-	if c := s.take(now.Add(slotRest + 1)); c != a {
+	if c := s.take(now.Add(l.SlotRest + 1)); c != a {
 		t.Errorf("%d, not %d", c, a)
 	}
-	for range 3 * maxSlots { // a flood of connections
+	for range 3 * l.Slots { // a flood of connections
 		s.free(s.take(now), now)
 	}
-	if s.count > maxSlots {
+	if s.count > l.Slots {
 		t.Errorf("%d slots", s.count)
 	}
 }
@@ -74,7 +75,8 @@ func TestTransactionsAreRememberedForAWhile(t *testing.T) {
 }
 
 func TestUnlinkableBlocksAreFew(t *testing.T) {
-	x := newBlockIndex()
+	l := DefaultLimits()
+	x := newBlockIndex(&l)
 	var list []*Block
 	for i := range 40 {
 		s := genesisBlock()
@@ -86,7 +88,7 @@ func TestUnlinkableBlocksAreFew(t *testing.T) {
 		x.hold(queued{block: b})
 		x.hold(queued{block: b})
 	}
-	if len(x.unlinkable) != unlinkableBlocks || x.held != 100*unlinkableBlocks {
+	if len(x.unlinkable) != l.Unlinkable || x.held != 100*l.Unlinkable {
 		t.Fatalf("%d blocks, %d bytes", len(x.unlinkable), x.held)
 	}
 	if got := x.children(list[0].Signed.Previous); len(got) != 0 {
@@ -96,9 +98,9 @@ func TestUnlinkableBlocksAreFew(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	big := NewBlock(genesisBlock())
-	big.size = maxUnlinkable + 1
+	big.size = l.UnlinkableBytes + 1
 	x.hold(queued{block: big})
-	if x.held > maxUnlinkable {
+	if x.held > l.UnlinkableBytes {
 		t.Errorf("%d bytes", x.held)
 	}
 }
@@ -106,13 +108,14 @@ func TestUnlinkableBlocksAreFew(t *testing.T) {
 // Nothing is remembered of a block that gave way, even if its header is good and its bytes
 // were too many: it may come again.
 func TestNothingIsRememberedOfABlockThatGaveWay(t *testing.T) {
-	x := newBlockIndex()
+	l := DefaultLimits()
+	x := newBlockIndex(&l)
 	from := &conn{link: link{ended: t.Context()}}
 	for i := range byte(3) {
 		s := genesisBlock()
 		s.Previous = types.Hash([]byte{i})
 		b := NewBlock(s)
-		b.size = maxUnlinkable/2 - 1
+		b.size = l.UnlinkableBytes/2 - 1
 		if !x.begin(b.ID, from) {
 			t.Fatalf("block %d is on its way", i)
 		}
@@ -128,10 +131,11 @@ func TestNothingIsRememberedOfABlockThatGaveWay(t *testing.T) {
 }
 
 func TestTheQueueKeepsOrderAndMakesRoom(t *testing.T) {
-	q := newApplyQueue()
+	l := DefaultLimits()
+	q := newApplyQueue(&l)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	const count = 3 * maxQueued
+	count := 3 * l.QueuedBlocks
 	go func() {
 		for i := range count {
 			q.push(queued{block: &Block{Num: uint32(i), size: 10}, synced: i%2 == 0})
@@ -175,7 +179,8 @@ func TestBucketsAllowTheirRate(t *testing.T) {
 }
 
 func TestRejectionsAreCountedInWindows(t *testing.T) {
-	var r rejections
+	l := DefaultLimits()
+	r := rejections{limits: &l}
 	now := time.Now()
 	for i := range 1000 {
 		if r.rejected(now.Add(time.Duration(i) * time.Microsecond)) {
@@ -183,10 +188,10 @@ func TestRejectionsAreCountedInWindows(t *testing.T) {
 		}
 	}
 	windows := 0
-	for now = now.Add(rejectionWindow); !r.rejected(now); now = now.Add(rejectionWindow) {
+	for now = now.Add(l.RejectionWindow); !r.rejected(now); now = now.Add(l.RejectionWindow) {
 		windows++
 	}
-	if windows != rejectionWindows-1 {
+	if windows != l.RejectionWindows-1 {
 		t.Errorf("after %d windows", windows+1)
 	}
 	r.accepted()

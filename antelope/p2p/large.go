@@ -7,23 +7,19 @@ import (
 	"time"
 )
 
-// largePause is how long a connection without room for a large message waits until it looks
-// again.
-const largePause = time.Second / 20
-
 // makeLarge makes room for a read buffer of some size, if need be at the cost of whoever's
 // message has taken longest to come.
 func (c *conn) makeLarge(size int) error {
 	more := int64(size) - c.large.Load()
-	if size <= maxReadBuffer {
+	if size <= c.limits.MaxReadBuffer {
 		return nil
 	}
-	for c.net.large.Add(more) > maxLarge {
+	for c.net.large.Add(more) > c.limits.LargeBytes {
 		c.net.large.Add(-more)
 		if oldest := c.net.oldestLarge(); oldest != nil {
 			oldest.close(false, "its large message has taken the room for too long")
 		}
-		if !sleep(c.ended, largePause) {
+		if !sleep(c.ended, c.limits.LargePause) {
 			return context.Cause(c.ended)
 		}
 	}
@@ -41,7 +37,7 @@ func (c *conn) endLarge() {
 
 // oldestLarge is the connection whose large message has taken longest, if that is long.
 func (n *Network) oldestLarge() (oldest *conn) {
-	since := time.Now().Add(-largeGrace).UnixNano()
+	since := time.Now().Add(-n.config.Limits.LargeGrace).UnixNano()
 	for _, c := range *n.conns.Load() {
 		if at := c.largeSince.Load(); at != 0 && at < since && c.ended.Err() == nil {
 			oldest, since = c, at
@@ -52,8 +48,8 @@ func (n *Network) oldestLarge() (oldest *conn) {
 
 // checkLarge ends a connection whose large message does not come.
 func (c *conn) checkLarge(now time.Time) {
-	if at := c.largeSince.Load(); at != 0 && now.Sub(time.Unix(0, at)) > largeTime && !c.delivering.Load() {
-		reason := fmt.Sprintf("a large message did not come in %v", largeTime)
+	if at := c.largeSince.Load(); at != 0 && now.Sub(time.Unix(0, at)) > c.limits.LargeTime && !c.delivering.Load() {
+		reason := fmt.Sprintf("a large message did not come in %v", c.limits.LargeTime)
 		c.warnf("%s", reason)
 		c.cancel(errors.New(reason))
 	}

@@ -28,15 +28,15 @@ func TestHalfSentMessagesHoldABoundedAmount(t *testing.T) {
 	}
 	send(24)
 	most := int64(0)
-	for end := time.Now().Add(largeGrace + 2*time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(n.config.Limits.LargeGrace + 2*time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		held := int64(0)
 		for _, c := range *n.conns.Load() {
 			held += c.large.Load()
 		}
 		most = max(most, held)
 	}
-	if most > maxLarge || most < maxLarge/2 {
-		t.Errorf("%d MiB were held, the bound is %d", most>>20, maxLarge>>20)
+	if bound := n.config.Limits.LargeBytes; most > bound || most < bound/2 {
+		t.Errorf("%d MiB were held, the bound is %d", most>>20, bound>>20)
 	}
 	if !n.log.contains("has taken the room for too long") {
 		t.Error("nobody made room for those who came later")

@@ -1,80 +1,193 @@
 package p2p
 
-import "time"
+import (
+	"errors"
+	"reflect"
+	"time"
 
-// Bounds on what a peer may ask and send. Those that nodeos has are as in nodeos (Leap:
-// net_plugin.cpp). What each of them keeps a hostile peer from is in
+	"tarn/antelope/control"
+)
+
+// What a peer may ask, send and cost. What each bound keeps a hostile peer from is in
 // docs/testing-faults.md.
 
-// Amounts.
+// Sizes and times of the protocol (Leap: net_plugin.cpp). They are the same for all nodes, so
+// they are not part of [Limits].
 const (
-	maxMessage       = 8 << 20   // bytes of a message, its type included
-	maxHandshakeText = 384       // characters of each text of a handshake
-	softQueue        = 40 << 20  // bytes waiting for a peer, above which nothing is read from it
-	hardQueue        = 80 << 20  // and above which it is dropped
-	maxConnTrx       = 100 << 20 // bytes of a connection's transactions that the chain has not answered
-	maxTrx           = 256 << 20 // and of all connections'
-	maxWanted        = 64        // blocks that a peer may ask for by id before it got them
+	maxMessage       = 8 << 20                // bytes of a message, its type included
+	maxHandshakeText = 384                    // characters of each text of a handshake
+	maxAddress       = 253 + 6 + 30           // characters of an address in the options
+	blockInterval    = 500 * time.Millisecond // between two blocks of a chain
 )
 
-// Bounds of the blocks that wait to be applied.
-const (
-	maxQueued      = 4000
-	maxQueuedBytes = 128 << 20
-)
+// Budget is what one peer may use up: Rate units a second on the average, and Burst units at once.
+type Budget struct{ Rate, Burst float64 }
 
-// Bounds of the blocks that wait for the block before them, and of those that a span's peer
-// has sent before the blocks of other peers that come first.
-const (
-	unlinkableBlocks = 30       // of those that were not checked
-	maxUnlinkable    = 32 << 20 // bytes
-	maxHeld          = 64 << 20 // bytes of blocks that came before those before them
-)
+func (b Budget) bucket() bucket { return bucket{rate: b.Rate, burst: b.Burst} }
 
-// A peer is left when the chain has refused its blocks in so many windows of time one after
-// another, with no block accepted between them.
-const (
-	rejectionWindow  = 2 * time.Millisecond
-	rejectionWindows = 13
-)
+// Limits bound what peers may cost. Those that nodeos has are as in nodeos (Leap:
+// net_plugin.cpp). [DefaultLimits] returns values for each. They never change while a network
+// runs.
+type Limits struct {
+	// What waits to be written to a peer.
 
-// Budgets of a connection, in units a second and at once. They are far above what
-// honest nodes need.
-const (
-	controlRate, controlBurst = 500, 4000 // messages that are neither blocks nor transactions
-	uselessRate, uselessBurst = 500, 8000 // blocks that are no news; a long one counts for more
-	failureRate, failureBurst = 200, 5000 // transactions that failed
+	SoftQueue   int           // bytes above which nothing is read from the peer: who does not listen is not answered
+	HardQueue   int           // bytes above which the peer is dropped
+	Wanted      int           // blocks that a peer may ask for by their ids before it got them
+	WriteBatch  int           // bytes of blocks that are fetched at once for a peer that catches up
+	CopiedBlock int           // bytes of a block up to which it is gathered in one buffer with others
+	DirectBytes int           // bytes that are written without the writer's goroutine
+	WriteTime   time.Duration // for any write, so that a peer that reads nothing is left
+	SlowestPeer int           // bytes a second that a peer must be able to read
+	Farewell    time.Duration // for a peer that is sent away to hear why
+	FarewellIn  int64         // bytes that are read and dropped meanwhile
+	RelayBytes  int           // bytes of transactions that wait to be passed on to all peers; others are not passed on
 
-	inflateRate, inflateBurst = 2 << 20, 16 << 20 // bytes of compressed transactions that failed, or were there in another form
-)
+	// What comes from a peer.
 
-// A message over maxReadBuffer takes a buffer of its own while it comes. No block of a
-// chain is nearly as large as a message may be, so there need not be many at once.
-const (
-	maxLarge   = 64 << 20        // bytes of all connections' large buffers
-	largeTime  = time.Minute     // in which such a message must have come
-	largeGrace = 2 * time.Second // for which it has its room to itself
-)
+	ReadBuffer    int           // bytes of the buffer that a connection begins to read with
+	MaxReadBuffer int           // bytes above which a message takes a buffer of its own while it comes
+	LargeBytes    int64         // bytes of such buffers, of all connections: no block is nearly as large as a message may be
+	LargeTime     time.Duration // in which such a message must have come
+	LargeGrace    time.Duration // for which it has its room to itself
+	LargePause    time.Duration // after which a connection without room looks again
+	DialTime      time.Duration // in which a peer that is dialled must answer
+	Handshake     time.Duration // in which the same handshake is not sent again
+	Reconnect     time.Duration // before a peer that was lost is dialled again, or an accept that failed is tried again
+	Reconnects    int           // so many times at once, then the peer is left alone for a while
+	Shunned       int           // prefixes of addresses that are kept away at once
+	Slots         int           // numbers of connections before they are used again without rest: strangers come and go fast
+	SlotRest      time.Duration // before a number is used again: longer than what is remembered of transactions
+	Beat          time.Duration // between times at which what is due is looked for
+	Expiry        time.Duration // between times at which what is remembered of blocks and transactions is looked through
 
-// How slowly a peer may read what is written to it.
-const (
-	writeTime   = 30 * time.Second // for any write
-	slowestPeer = 8 << 10          // bytes a second that a peer must be able to read
-)
+	// Transactions.
 
-// responseTime is the time in which a block that was asked for must come, or a promised one.
-const responseTime = 5 * time.Second
+	ConnTransactions int64 // bytes of a connection's transactions that the chain has not answered
+	Transactions     int64 // bytes of all connections' such transactions
+	Arrived          int   // transactions given to the chain at once: work for several processors, and no long wait for the first
 
-// A block that comes of a span gives its peer time for the next one, up to
-// responseTime: as long as it took at these rates. They are far below what it takes to
-// follow a chain. One that the chain knows, as what is reversible must be fetched again,
-// counts by its bytes alone.
-const (
-	slowBlock = 4 * blockInterval
-	slowBytes = 8 << 10  // a second
-	oldBytes  = 64 << 10 // a second, of blocks that are known
-)
+	// Transactions for peers that have connected here wait for company, because a write costs the
+	// same for one as for ten. Peers that this node dialled wait for nothing: producers are there.
 
-// maxAhead is by how many blocks a peer may be ahead of what the clock allows, for
-// clocks differ: twice what a block's time may be.
-const maxAhead = uint64(2 * 7 * time.Second / blockInterval)
+	GatherEach time.Duration // for each such peer
+	GatherMost time.Duration // by then there should be a block that they go with
+	GatherFrom int           // such peers; with fewer nothing waits
+
+	// Blocks.
+
+	QueuedBlocks     int           // that wait to be applied
+	QueuedBytes      int           // bytes of them
+	Unlinkable       int           // blocks that wait for the block before them and were not checked
+	UnlinkableBytes  int           // bytes of all blocks that wait for the block before them
+	HeldBytes        int           // bytes of blocks of ranges that came before those before them
+	RefusedBlocks    int           // that are remembered as refused
+	RefusedTime      time.Duration // for which they are: peers pass them on before they know; not for ever, for the fault may be ours
+	RejectionWindow  time.Duration // a window of time in which the chain refused all blocks of a peer
+	RejectionWindows int           // so many windows one after another, and the peer is left
+	Response         time.Duration // in which a block that was asked for, or promised, must come
+	SlowBlock        time.Duration // that a block of a span adds to its peer's time, up to Response, far below what following takes
+	SlowBytes        int           // bytes a second at which a block adds to that time, if that is more
+	OldBytes         int           // bytes a second, of blocks that are known: they count by their bytes alone
+	Ahead            uint64        // blocks by which a peer may be ahead of what the clock allows: twice what a block's time may be off
+	Recent           time.Duration // age of the head above which a node may be at nothing but ranges: it has nothing to lose
+
+	// Budgets of a connection. They are far above what honest nodes need.
+
+	Control     Budget // messages that are neither blocks nor transactions
+	Useless     Budget // blocks that are no news; each UselessUnit counts for one more
+	UselessUnit int    // bytes
+	Failures    Budget // transactions that failed
+	Inflating   Budget // bytes of compressed transactions that failed, or were there in another form
+	Lines       Budget // lines of the log that one peer, and that all newcomers together, may cause
+}
+
+// DefaultLimits returns the bounds of a node.
+func DefaultLimits() Limits {
+	return Limits{
+		SoftQueue:   40 << 20,
+		HardQueue:   80 << 20,
+		Wanted:      64,
+		WriteBatch:  256 << 10,
+		CopiedBlock: 16 << 10,
+		DirectBytes: 64 << 10,
+		WriteTime:   30 * time.Second,
+		SlowestPeer: 8 << 10,
+		Farewell:    time.Second,
+		FarewellIn:  1 << 20,
+		RelayBytes:  64 << 20,
+
+		ReadBuffer:    8 << 10,
+		MaxReadBuffer: 256 << 10,
+		LargeBytes:    64 << 20,
+		LargeTime:     time.Minute,
+		LargeGrace:    2 * time.Second,
+		LargePause:    time.Second / 20,
+		DialTime:      10 * time.Second,
+		Handshake:     50 * time.Millisecond,
+		Reconnect:     100 * time.Millisecond,
+		Reconnects:    9,
+		Shunned:       4096,
+		Slots:         4096,
+		SlotRest:      time.Minute,
+		Beat:          250 * time.Millisecond,
+		Expiry:        3 * time.Second,
+
+		ConnTransactions: 100 << 20,
+		Transactions:     256 << 20,
+		Arrived:          64,
+
+		GatherEach: 2500 * time.Microsecond,
+		GatherMost: 500 * time.Millisecond,
+		GatherFrom: 16,
+
+		QueuedBlocks:     4000,
+		QueuedBytes:      128 << 20,
+		Unlinkable:       30,
+		UnlinkableBytes:  32 << 20,
+		HeldBytes:        64 << 20,
+		RefusedBlocks:    64,
+		RefusedTime:      10 * time.Second,
+		RejectionWindow:  2 * time.Millisecond,
+		RejectionWindows: 13,
+		Response:         5 * time.Second,
+		SlowBlock:        4 * blockInterval,
+		SlowBytes:        8 << 10,
+		OldBytes:         64 << 10,
+		Ahead:            uint64(2 * 7 * time.Second / blockInterval),
+		Recent:           3 * time.Second,
+
+		Control:     Budget{500, 4000},
+		Useless:     Budget{500, 8000},
+		UselessUnit: 16 << 10,
+		Failures:    Budget{200, 5000},
+		Inflating:   Budget{2 << 20, 16 << 20},
+		Lines:       Budget{20, 60},
+	}
+}
+
+// Validate checks all bounds at once: each must be above zero, and one that another builds on
+// must not be above it. Its error joins a *control.BadOption for each mistake.
+func (l *Limits) Validate() error {
+	var errs []error
+	check := func(wrong bool, format string, args ...any) {
+		if wrong {
+			errs = append(errs, control.NewBadOption(format, args...))
+		}
+	}
+	v := reflect.ValueOf(*l)
+	for i := range v.NumField() {
+		name, value := v.Type().Field(i).Name, v.Field(i).Interface()
+		if b, ok := value.(Budget); ok {
+			check(b.Rate <= 0 || b.Burst <= 0, "limit %s of peers must be greater than 0, not %v", name, b)
+			continue
+		}
+		none := v.Field(i).IsZero() || v.Field(i).CanInt() && v.Field(i).Int() < 0
+		check(none, "limit %s of peers must be greater than 0, not %v", name, value)
+	}
+	check(l.SoftQueue > l.HardQueue, "limit SoftQueue of peers must not be above HardQueue")
+	check(l.ReadBuffer > l.MaxReadBuffer, "limit ReadBuffer of peers must not be above MaxReadBuffer")
+	check(l.ConnTransactions > l.Transactions, "limit ConnTransactions of peers must not be above Transactions")
+	check(l.LargeBytes < 4+maxMessage, "limit LargeBytes of peers must have room for a message of %d bytes", maxMessage)
+	return errors.Join(errs...)
+}

@@ -14,6 +14,7 @@ import (
 // Any goroutine may send; one writes what is more than the kernel takes at once.
 type link struct {
 	peerLog
+	limits *Limits
 	socket net.Conn
 	raw    syscall.RawConn // of the socket; nil if it has none
 	out    outbox
@@ -38,7 +39,7 @@ func (l *link) encode(m Message) []byte {
 func (l *link) send(m Message) { l.enqueue(l.encode(m), false) }
 
 func (l *link) enqueue(frame []byte, relayed bool) {
-	if queued := l.out.add(frame, relayed); queued > hardQueue {
+	if queued := l.out.add(frame, relayed); queued > l.limits.HardQueue {
 		l.warnf("write_queue full %d bytes, giving up on connection", queued)
 		l.close(true, "write queue full")
 	}
@@ -110,9 +111,9 @@ func (l *link) flush(frames net.Buffers, deadline *time.Time) (err error) {
 		size += len(f)
 	}
 	now := time.Now()
-	need := writeTime + time.Duration(size/slowestPeer)*time.Second
+	need := l.limits.WriteTime + time.Duration(size/l.limits.SlowestPeer)*time.Second
 	if deadline.Before(now.Add(need)) {
-		*deadline = now.Add(need + writeTime/2)
+		*deadline = now.Add(need + l.limits.WriteTime/2)
 		_ = l.socket.SetWriteDeadline(*deadline) // closed is found by the write
 	}
 	var n int64
@@ -146,16 +147,15 @@ func (l *link) close(retry bool, reason string) {
 // sends is read and dropped, as a socket closed over unread data takes back what
 // was written.
 func (l *link) partWays(written <-chan struct{}) {
-	const patience = time.Second
 	select {
 	case <-written:
-	case <-time.After(patience):
+	case <-time.After(l.limits.Farewell):
 		return
 	case <-l.ended.Done():
 		return
 	}
 	if t, ok := l.socket.(interface{ CloseWrite() error }); ok && t.CloseWrite() == nil {
-		_ = l.socket.SetReadDeadline(time.Now().Add(patience / 4))
-		_, _ = io.CopyN(io.Discard, l.socket, 1<<20)
+		_ = l.socket.SetReadDeadline(time.Now().Add(l.limits.Farewell / 4))
+		_, _ = io.CopyN(io.Discard, l.socket, l.limits.FarewellIn)
 	}
 }

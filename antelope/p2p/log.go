@@ -13,20 +13,14 @@ import (
 	"tarn/antelope/types"
 )
 
-// Lines a second that one peer, and that all newcomers together, may cause.
-const (
-	logRate  = 20
-	logBurst = 60
-)
-
 // logger adds a limit to what strangers can make it write.
 type logger struct {
 	*slog.Logger
 	limit bucket
 }
 
-func newLogger(l *slog.Logger) *logger {
-	return &logger{Logger: l, limit: bucket{rate: logRate, burst: logBurst}}
+func newLogger(l *slog.Logger, lines Budget) *logger {
+	return &logger{Logger: l, limit: lines.bucket()}
 }
 
 // limited logs a line that strangers cause.

@@ -25,7 +25,7 @@ import (
 // go through one list of connections.
 type Network struct {
 	config *config
-	chain  Chain
+	chain  Ledger
 	log    *logger
 	nodeID types.Checksum256
 
@@ -59,7 +59,7 @@ type counters struct {
 
 // New returns a network that serves the chain. Errors are those of
 // [Options.Validate].
-func New(chain Chain, o Options) (*Network, error) {
+func New(chain Ledger, o Options) (*Network, error) {
 	hostname, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("unable to retrieve host_name: %w", err)
@@ -71,8 +71,8 @@ func New(chain Chain, o Options) (*Network, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	n := &Network{config: c, chain: chain, log: newLogger(c.Log), targets: map[string]*target{}, supplied: map[string]bool{},
-		shunned: map[netip.Prefix]time.Time{}}
+	n := &Network{config: c, chain: chain, log: newLogger(c.Log, c.Limits.Lines), targets: map[string]*target{}, supplied: map[string]bool{},
+		shunned: map[netip.Prefix]time.Time{}, slots: slotList{limits: &c.Limits}}
 	n.conns.Store(new([]*conn))
 	if _, err := rand.Read(n.nodeID[:]); err != nil {
 		return nil, fmt.Errorf("node id: %w", err)
@@ -80,7 +80,7 @@ func New(chain Chain, o Options) (*Network, error) {
 	for _, p := range c.Peers {
 		n.supplied[p] = true
 	}
-	n.blocks, n.queue, n.trxs = newBlockIndex(), newApplyQueue(), newTrxIndex(c.DedupExpire)
+	n.blocks, n.queue, n.trxs = newBlockIndex(&c.Limits), newApplyQueue(&c.Limits), newTrxIndex(c.DedupExpire)
 	n.sync, n.relay, n.peering = newSyncer(n), newRelay(n), newPeering(n)
 	return n, nil
 }
@@ -193,7 +193,7 @@ func (n *Network) accept(ctx context.Context, l net.Listener, e endpoint) {
 			return
 		case err != nil: // out of descriptors, for instance
 			n.log.limited(slog.LevelError, fmt.Sprintf("Unable to accept a connection: %v", err))
-			sleep(ctx, reconnectDelay)
+			sleep(ctx, n.config.Limits.Reconnect)
 		default:
 			n.admit(ctx, socket, e)
 		}
@@ -241,9 +241,6 @@ func (n *Network) admit(ctx context.Context, socket net.Conn, e endpoint) {
 	socket.Close()
 }
 
-// maxShunned is how many prefixes are kept away at once.
-const maxShunned = 4096
-
 // prefixOf is what is taken for one host: an IPv4 address, or the 64 bits of an IPv6
 // address that a network gives to each of its hosts. It is invalid for what is none, and
 // for the own machine.
@@ -267,7 +264,7 @@ func (n *Network) shun(c *conn) {
 	defer n.mu.Unlock()
 	now := time.Now()
 	for host, until := range n.shunned {
-		if until.Before(now) || len(n.shunned) >= maxShunned {
+		if until.Before(now) || len(n.shunned) >= n.config.Limits.Shunned {
 			delete(n.shunned, host)
 		}
 	}
@@ -316,12 +313,11 @@ func (n *Network) remove(c *conn) {
 
 // tend does what is due from time to time.
 func (n *Network) tend(ctx context.Context) {
-	const step = 250 * time.Millisecond
-	t := time.NewTicker(step)
+	t := time.NewTicker(n.config.Limits.Beat)
 	defer t.Stop()
 	keepAlive := time.NewTicker(n.config.KeepAlive)
 	defer keepAlive.Stop()
-	expire := time.NewTicker(expiryPeriod)
+	expire := time.NewTicker(n.config.Limits.Expiry)
 	defer expire.Stop()
 	monitor := time.NewTicker(n.config.CleanupPeriod)
 	defer monitor.Stop()

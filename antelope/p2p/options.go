@@ -46,6 +46,7 @@ type Options struct {
 	// lets other nodes of the producer in; nil for never. Any goroutine calls it.
 	IsProducerKey func(types.PublicKey) bool
 	Log           *slog.Logger // nil for silence
+	Limits        Limits       // of what peers may cost
 }
 
 // DefaultOptions returns nodeos' defaults.
@@ -65,6 +66,7 @@ func DefaultOptions() Options {
 		SyncPeerLimit:      3,
 		PeerLogFormat:      `["${_name}" - ${_cid} ${_ip}:${_port}] `,
 		KeepAlive:          10 * time.Second,
+		Limits:             DefaultLimits(),
 	}
 }
 
@@ -116,7 +118,7 @@ func (o *Options) Ignored() []string {
 func (o *Options) resolve(hostname string) (*config, error) {
 	c := &config{Options: *o}
 	var errs []error
-	for _, step := range []func() error{c.checkNumbers, func() error { return c.readListeners(hostname) },
+	for _, step := range []func() error{c.checkNumbers, c.Limits.Validate, func() error { return c.readListeners(hostname) },
 		c.readPeers, c.readAllowed, c.readKeys} {
 		errs = append(errs, step())
 	}

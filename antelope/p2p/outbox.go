@@ -8,17 +8,12 @@ import (
 	"tarn/antelope/types"
 )
 
-// Amounts of data that are written at once.
-const (
-	writeBatch  = 256 << 10 // bytes of blocks fetched for a peer that catches up
-	copiedBlock = 16 << 10  // blocks up to this size are gathered in one buffer
-	directBytes = 64 << 10  // that are written without the writer
-)
-
 // outbox holds what is to be written to a peer: messages, then blocks that it asked
 // for, then what is passed on to it. A range of blocks is not put into it but
 // fetched as fast as the peer reads.
 type outbox struct {
+	limits *Limits
+
 	wake chan struct{}
 
 	mu      sync.Mutex
@@ -67,7 +62,7 @@ func (o *outbox) takeFew() []byte {
 	if o.direct || len(o.control)+len(o.relayed) == 0 {
 		return nil // giveBack calls for the writer
 	}
-	if o.writing || o.final || o.bytes > directBytes || o.pendingLocked() {
+	if o.writing || o.final || o.bytes > o.limits.DirectBytes || o.pendingLocked() {
 		o.signal()
 		return nil
 	}
@@ -174,7 +169,7 @@ func (o *outbox) stopServing() {
 func (o *outbox) want(id types.Checksum256) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.wanted) >= maxWanted {
+	if len(o.wanted) >= o.limits.Wanted {
 		return false
 	}
 	if !o.final {

@@ -17,21 +17,7 @@
 // sixteenth of the recent transactions.
 package p2p
 
-import (
-	"time"
-
-	"tarn/antelope/types"
-)
-
-// Sizes and times of the protocol (Leap: net_plugin.cpp). Bounds on peers are in limits.go.
-const (
-	maxAddress        = 253 + 6 + 30 // characters of an address in the options
-	expiryPeriod      = 3 * time.Second
-	reconnectDelay    = 100 * time.Millisecond
-	immediateCloses   = 9                     // after so many at once a peer is left alone for a while
-	handshakeInterval = 50 * time.Millisecond // in which the same handshake is not sent again
-	blockInterval     = 500 * time.Millisecond
-)
+import "tarn/antelope/types"
 
 // Versions of the protocol (Leap: net_version_base and what follows it).
 const (

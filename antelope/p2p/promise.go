@@ -9,6 +9,8 @@ import (
 
 // promise is up to which block a peer has said that it sends blocks.
 type promise struct {
+	limits *Limits
+
 	mu    sync.Mutex
 	head  types.Checksum256 // zero for nothing
 	num   uint32
@@ -30,7 +32,7 @@ func (p *promise) keep() {
 
 // dueLocked tells whether the peer is to be expected to send blocks.
 func (p *promise) dueLocked(now time.Time) bool {
-	return !p.head.IsZero() && now.Sub(p.since) <= responseTime
+	return !p.head.IsZero() && now.Sub(p.since) <= p.limits.Response
 }
 
 // covers tells whether a block is among those that are to be expected.

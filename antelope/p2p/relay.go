@@ -8,20 +8,6 @@ import (
 	"tarn/antelope/types"
 )
 
-// maxRelayed bounds what waits to be passed on, in bytes. What does not fit is not
-// passed on.
-const maxRelayed = 64 << 20
-
-// To write to a peer costs the same for one transaction as for ten, so transactions
-// for the peers that have connected here wait for company, the longer the more of
-// them there are. Peers that this node connects with get theirs at once, for that is
-// where the producers are.
-const (
-	gatherEach = 2500 * time.Microsecond // for each such peer
-	gatherMost = 500 * time.Millisecond  // by then there should be a block that they go with
-	gatherFrom = 16                      // so many of them; below nothing waits
-)
-
 // relay passes on what the chain accepted, on a goroutine of its own, so that who
 // tells of it does not wait.
 type relay struct {
@@ -53,7 +39,7 @@ func (n *Network) TransactionAccepted(t *Transaction) {
 
 func (r *relay) add(e relayed, size int) {
 	r.mu.Lock()
-	fits := e.block != nil || r.bytes+size <= maxRelayed
+	fits := e.block != nil || r.bytes+size <= r.net.config.Limits.RelayBytes
 	if fits {
 		r.list = append(r.list, e)
 		r.bytes += size
@@ -71,7 +57,7 @@ func (r *relay) add(e relayed, size int) {
 
 func (r *relay) run(ctx context.Context) {
 	var to []*conn
-	due := time.NewTimer(gatherMost) // for what is gathered
+	due := time.NewTimer(r.net.config.Limits.GatherMost) // for what is gathered
 	due.Stop()
 	gathering := false
 	for {
@@ -88,7 +74,7 @@ func (r *relay) run(ctx context.Context) {
 		list := r.list
 		r.list, r.bytes = nil, 0
 		r.mu.Unlock()
-		wait := gatherTime(*r.net.conns.Load())
+		wait := r.net.config.Limits.gatherTime(*r.net.conns.Load())
 		for _, e := range list {
 			if e.block == nil {
 				to = r.net.broadcastTransaction(e.trx, wait > 0, to[:0])
@@ -116,18 +102,19 @@ func (n *Network) prompt() {
 	}
 }
 
-// gatherTime is how long transactions wait for company, 0 if they don't.
-func gatherTime(conns []*conn) time.Duration {
+// gatherTime is how long transactions for peers that have connected here wait for company, the
+// longer the more of them there are; 0 if they don't.
+func (l *Limits) gatherTime(conns []*conn) time.Duration {
 	visitors := 0
 	for _, c := range conns {
 		if c.incoming() {
 			visitors++
 		}
 	}
-	if visitors < gatherFrom {
+	if visitors < l.GatherFrom {
 		return 0
 	}
-	return min(time.Duration(visitors)*gatherEach, gatherMost)
+	return min(time.Duration(visitors)*l.GatherEach, l.GatherMost)
 }
 
 // broadcastTransaction passes a transaction on to the peers that are not known to

@@ -2,18 +2,11 @@ package p2p
 
 import "time"
 
-// slotRest is how long the number of a connection that has ended is not used
-// again: longer than what is remembered of transactions.
-const slotRest = time.Minute
-
-// maxSlots is how many numbers there are before they are used again without rest,
-// for strangers may come and go as fast as they like.
-const maxSlots = 4096
-
 // slotList gives connections small numbers, so that sets of them are sets of bits.
 type slotList struct {
-	count int
-	freed []freedSlot // the longest unused first
+	limits *Limits
+	count  int
+	freed  []freedSlot // the longest unused first
 }
 
 type freedSlot struct {
@@ -22,7 +15,7 @@ type freedSlot struct {
 }
 
 func (s *slotList) take(now time.Time) int {
-	if len(s.freed) > 0 && (s.count >= maxSlots || now.Sub(s.freed[0].at) > slotRest) {
+	if len(s.freed) > 0 && (s.count >= s.limits.Slots || now.Sub(s.freed[0].at) > s.limits.SlotRest) {
 		slot := s.freed[0].slot
 		s.freed = s.freed[1:]
 		return slot

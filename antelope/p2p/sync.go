@@ -29,9 +29,9 @@ const singleSpans = 2
 
 // possible tells whether a chain may have a block of that number by now. A chain that is
 // far behind has nothing to lose, and believes twice of what the clock allows.
-func (i *Info) possible(num uint32, now time.Time) bool {
+func (i *Info) possible(num uint32, now time.Time, l *Limits) bool {
 	slots := max(0, now.Sub(i.Time.TimePoint().Time())/blockInterval)
-	return uint64(num) <= uint64(i.HeadNum)+2*uint64(slots)+maxAhead
+	return uint64(num) <= uint64(i.HeadNum)+2*uint64(slots)+l.Ahead
 }
 
 // syncer brings the chain up to that of the peers (Leap: sync_manager). It asks
@@ -73,15 +73,11 @@ func (s *syncer) stage() stage { return stage(s.state.Load()) }
 
 func (s *syncer) syncing() bool { return s.stage() == libCatchUp }
 
-// recent is how old the head of a chain may be that has something to lose: such a node
-// goes on with its work while it fetches ranges.
-const recent = 3 * time.Second
-
 // absorbed tells whether ranges are all that this node is at, so that it neither takes
 // nor passes on what is of now. A peer's word is not enough for that: blocks must have
 // followed, and the head must be old.
 func (s *syncer) absorbed() bool {
-	return s.syncing() && s.proven.Load() && time.Since(s.net.chain.Info().Time.TimePoint().Time()) > recent
+	return s.syncing() && s.proven.Load() && time.Since(s.net.chain.Info().Time.TimePoint().Time()) > s.net.config.Limits.Recent
 }
 
 // setState notes where this node is. When it is in sync, all peers are told where
@@ -156,7 +152,7 @@ func (c *conn) ourHead(mode Mode, info Info) IDs {
 
 // learn takes the peer's last irreversible block into account.
 func (s *syncer) learn(c *conn, info Info) {
-	if lib := c.peerLIB.Load(); info.possible(lib, time.Now()) {
+	if lib := c.peerLIB.Load(); info.possible(lib, time.Now(), &s.net.config.Limits) {
 		s.mu.Lock()
 		s.known = max(s.known, lib)
 		s.mu.Unlock()
@@ -167,7 +163,7 @@ func (s *syncer) learn(c *conn, info Info) {
 // about to send them (Leap: verify_catchup).
 func (s *syncer) catchUp(c *conn, num uint32, id types.Checksum256) {
 	now, info := time.Now(), s.net.chain.Info()
-	if !info.possible(num, now) {
+	if !info.possible(num, now, &s.net.config.Limits) {
 		c.infof("block %d cannot be there yet, head %d", num, info.HeadNum)
 		return
 	}
@@ -223,7 +219,7 @@ func (s *syncer) notice(c *conn, m *Notice) {
 // start begins to fetch the blocks up to target, or goes on.
 func (s *syncer) start(c *conn, target uint32) {
 	info := s.net.chain.Info()
-	if !info.possible(target, time.Now()) {
+	if !info.possible(target, time.Now(), &s.net.config.Limits) {
 		c.infof("block %d cannot be irreversible yet, head %d", target, info.HeadNum)
 		return
 	}
@@ -268,7 +264,7 @@ func (s *syncer) request(info Info) {
 		c.ordinal.Store(s.ordinal)
 		s.asked = end
 		if !s.busy(c) {
-			c.due = time.Now().Add(responseTime)
+			c.due = time.Now().Add(c.limits.Response)
 		}
 		s.spans = append(s.spans, &span{c: c, next: start, end: end})
 		c.infof("requesting range %d to %d, head %d", start, end, info.HeadNum)
@@ -370,7 +366,7 @@ func (s *syncer) receive(c *conn, b *Block) (wanted bool) {
 	if sp.complete() || i == 0 {
 		s.request(s.net.chain.Info())
 	}
-	full := s.held > maxHeld && i > 0
+	full := s.held > s.net.config.Limits.HeldBytes && i > 0
 	released := s.released
 	s.mu.Unlock()
 
@@ -391,12 +387,12 @@ func (s *syncer) busy(c *conn) bool {
 
 // extend gives the peer time for the block after b. The caller holds the syncer's mu.
 func (c *conn) extend(b *Block) {
-	rate, least := slowBytes, slowBlock
+	rate, least := c.limits.SlowBytes, c.limits.SlowBlock
 	if c.net.chain.Knows(b.ID) {
-		rate, least = oldBytes, 0
+		rate, least = c.limits.OldBytes, 0
 	}
 	c.due = c.due.Add(max(least, time.Duration(b.size)*time.Second/time.Duration(rate)))
-	if most := time.Now().Add(responseTime); c.due.After(most) {
+	if most := time.Now().Add(c.limits.Response); c.due.After(most) {
 		c.due = most
 	}
 }
@@ -490,7 +486,7 @@ func (s *syncer) closed(c *conn) {
 	highest, now, info := uint32(0), time.Now(), s.net.chain.Info()
 	for _, o := range *s.net.conns.Load() {
 		if o.takesBlocks() && o.current() {
-			if lib := o.peerLIB.Load(); info.possible(lib, now) {
+			if lib := o.peerLIB.Load(); info.possible(lib, now, &s.net.config.Limits) {
 				highest = max(highest, lib)
 			}
 		}

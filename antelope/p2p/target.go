@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"time"
 )
 
 // target is a peer that this node connects to, and connects to again.
@@ -105,8 +104,8 @@ func (t *target) run(ctx context.Context) {
 				t.net.log.Debug(fmt.Sprintf("Skipping connect due to go_away reason %v", reason))
 				return
 			}
-			if c.retry.Load() && immediate <= immediateCloses && reason != BenignOther {
-				delay = reconnectDelay
+			if c.retry.Load() && immediate <= t.net.config.Limits.Reconnects && reason != BenignOther {
+				delay = t.net.config.Limits.Reconnect
 			}
 		}
 		t.set(nil, false)
@@ -138,7 +137,7 @@ func (t *target) dial(ctx context.Context) (*conn, error) {
 	n := t.net
 	t.set(nil, true)
 	host, port, _, _ := splitPeer(t.address)
-	socket, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(ctx, "tcp", net.JoinHostPort(host, port))
+	socket, err := (&net.Dialer{Timeout: n.config.Limits.DialTime}).DialContext(ctx, "tcp", net.JoinHostPort(host, port))
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func (c *conn) handleTransaction(frame []byte, r *serial.Reader) error {
 		n.duplicateTrx.Add(1)
 		return nil
 	}
-	if c.trxBytes.Load() > maxConnTrx || n.trxBytes.Load() > maxTrx {
+	if c.trxBytes.Load() > c.limits.ConnTransactions || n.trxBytes.Load() > c.limits.Transactions {
 		c.dropTransaction("too many trx in progress")
 		return nil
 	}
@@ -67,16 +67,11 @@ func (c *conn) handleTransaction(frame []byte, r *serial.Reader) error {
 	}
 	c.trxBytes.Add(t.size)
 	n.trxBytes.Add(t.size)
-	if c.arrived = append(c.arrived, t); len(c.arrived) == maxArrived {
+	if c.arrived = append(c.arrived, t); len(c.arrived) == c.limits.Arrived {
 		c.giveTransactions()
 	}
 	return nil
 }
-
-// maxArrived is how many transactions of a connection are given to the chain at once:
-// enough for several processors to find their keys, few enough for the first not to
-// wait long for the last.
-const maxArrived = 64
 
 // giveTransactions gives the chain those that have arrived one right after the other.
 func (c *conn) giveTransactions() {

@@ -23,7 +23,7 @@ func TestClientsConverseAsTheFileSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := start(t, ship.Options{}, ship.ServerOptions{Address: "127.0.0.1:0"})
+	n := start(t, ship.Options{}, ship.ServerOptions{Limits: ship.DefaultLimits(), Address: "127.0.0.1:0"})
 	n.produce(4)
 	if err := n.history.Sync(); err != nil { // from then on it tells of all of them
 		t.Fatal(err)

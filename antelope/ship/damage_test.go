@@ -91,7 +91,7 @@ func TestNoDamageMakesABlockAnother(t *testing.T) {
 			r := rand.New(rand.NewPCG(s, 1))
 			x := &told{}
 			o.Damaged = x.damaged
-			n := start(t, o, ship.ServerOptions{Address: "127.0.0.1:0"})
+			n := start(t, o, ship.ServerOptions{Limits: ship.DefaultLimits(), Address: "127.0.0.1:0"})
 			n.produce(40)
 			if err := n.history.Sync(); err != nil {
 				t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 // the chain and others go on; when it does after all, it gets the rest.
 func TestWhoNeverAcknowledgesGetsWhatItAllowed(t *testing.T) {
 	const blocks = 60
-	n := start(t, ship.Options{RecentBytes: 10 << 10}, ship.ServerOptions{Address: "127.0.0.1:0"})
+	n := start(t, ship.Options{RecentBytes: 10 << 10}, ship.ServerOptions{Limits: ship.DefaultLimits(), Address: "127.0.0.1:0"})
 	late, good := n.dial(0), n.dial(0)
 	late.ask(1, blocks+1, 2)
 	good.ask(1, blocks+1, blocks)
@@ -54,7 +54,7 @@ func TestWhoNeverAcknowledgesGetsWhatItAllowed(t *testing.T) {
 
 // A request larger than any that nodeos takes ends its client before it is read.
 func TestARequestThatIsTooLargeEndsItsClient(t *testing.T) {
-	n := start(t, ship.Options{}, ship.ServerOptions{Address: "127.0.0.1:0"})
+	n := start(t, ship.Options{}, ship.ServerOptions{Limits: ship.DefaultLimits(), Address: "127.0.0.1:0"})
 	n.produce(3)
 	good, bad := n.dial(0), n.dial(0)
 	// The header of a masked message of 16 MiB and a byte, and nothing of it.
@@ -76,7 +76,7 @@ func TestARequestThatIsTooLargeEndsItsClient(t *testing.T) {
 func TestAHundredClientsGetEveryBlock(t *testing.T) {
 	const blocks, clients = 40, 100
 	socket := filepath.Join(t.TempDir(), "history.sock")
-	n := start(t, ship.Options{RecentBytes: 10 << 10}, ship.ServerOptions{Address: "127.0.0.1:0", Socket: socket})
+	n := start(t, ship.Options{RecentBytes: 10 << 10}, ship.ServerOptions{Limits: ship.DefaultLimits(), Address: "127.0.0.1:0", Socket: socket})
 	n.produce(blocks / 2)
 	var wait sync.WaitGroup
 	for i := range clients {
@@ -114,7 +114,7 @@ func TestAHundredClientsGetEveryBlock(t *testing.T) {
 // Connections that never become WebSockets, or say only half of it, are no sessions and
 // keep nobody out.
 func TestConnectionsThatNeverAskAreNoSessions(t *testing.T) {
-	n := start(t, ship.Options{}, ship.ServerOptions{Address: "127.0.0.1:0"})
+	n := start(t, ship.Options{}, ship.ServerOptions{Limits: ship.DefaultLimits(), Address: "127.0.0.1:0"})
 	n.produce(2)
 	for i := range 200 {
 		c, err := net.Dial("tcp", n.server.Addresses()[0].String())

@@ -13,12 +13,8 @@ import (
 type ration struct {
 	of     *serve.Shares
 	client serve.Client
+	free   int64 // bytes that a request may have beside
 }
-
-const (
-	requestsBytes = 64 << 20 // for all clients
-	freeRequest   = 4 << 10  // what a request may have beside
-)
 
 // read reads a request, and returns how much of the ration it takes, until giveBack, also
 // after an error.
@@ -36,7 +32,7 @@ func (r ration) read(in io.Reader) (b []byte, taken int64, err error) {
 		if len(b) < cap(b) {
 			continue
 		}
-		if size := int64(2 * cap(b)); size > freeRequest {
+		if size := int64(2 * cap(b)); size > r.free {
 			if err := r.of.Take(r.client, size-taken); err != nil {
 				return nil, taken, fmt.Errorf("its request has %d bytes and more, for which the other clients' requests leave no room: %w", len(b), err)
 			}

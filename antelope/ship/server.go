@@ -24,19 +24,8 @@ type ServerOptions struct {
 	Socket  string        // path of a unix socket; empty for none
 	Trusted serve.Trusted // whose addresses have no share of the sessions; nil is this machine's
 	Log     *slog.Logger
+	Limits  Limits // all are to be set, as [DefaultLimits] does
 }
-
-// The server's bounds. A client that takes nothing for so long is dropped: it holds one
-// message, of which the shelf counts what is in memory, some 200 kB of its own, and whatever
-// the kernel keeps for it.
-const (
-	mostSessions = 1000
-	eachSessions = mostSessions / 8 // of one address
-	requestBytes = 16 << 20
-	patience     = 5 * time.Minute
-	sentAtOnce   = 1 << 20  // of what is in memory, in bytes
-	piece        = 64 << 10 // of what is read while it is sent
-)
 
 // Server serves a history to clients, each in a session of its own.
 type Server struct {
@@ -72,13 +61,18 @@ type counts struct{ accepted, refused, blocks, bytes atomic.Uint64 }
 // Serve begins to serve, until Close. The history's hooks have been subscribed and its
 // chain stands at its head.
 func (h *History) Serve(o ServerOptions) (*Server, error) {
+	if err := o.Limits.Validate(); err != nil {
+		return nil, fmt.Errorf("serve state history: %w", err)
+	}
 	if o.Log == nil {
 		o.Log = h.o.Log
 	}
+	l := &o.Limits
 	s := &Server{h: h, o: o, sessions: make(map[*session]*websocket.Conn), first: h.earliest(),
-		requests: serve.NewShares(requestsBytes, serve.ShareOf(requestsBytes)), places: serve.NewShares(mostSessions, eachSessions)}
+		requests: serve.NewShares(l.RequestsBytes, serve.ShareOf(l.RequestsBytes)),
+		places:   serve.NewShares(int64(l.Sessions), int64(l.EachSessions))}
 	s.upgrade = websocket.Upgrader{
-		ReadBufferSize: 4096, WriteBufferSize: 16 << 10,
+		ReadBufferSize: l.ReadBuffer, WriteBufferSize: l.WriteBuffer,
 		CheckOrigin: func(*http.Request) bool { return true }, // as nodeos: it is not for the outside
 	}
 	s.edge = serve.New(serve.Options{MaxConnections: -1, MaxBytesInFlight: -1, Trusted: o.Trusted, Log: o.Log})
@@ -164,7 +158,7 @@ func (s *Server) admit(c *websocket.Conn, of serve.Client) *session {
 	if s.closed || s.places.Take(of, 1) != nil {
 		return nil
 	}
-	x := newSession(s.first, s.h.at())
+	x := newSession(s.first, s.h.at(), s.o.Limits.Statuses)
 	s.sessions[x] = c
 	s.counts.accepted.Add(1)
 	return x
@@ -188,7 +182,7 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 	x := s.admit(c, client)
 	if x == nil {
 		s.counts.refused.Add(1)
-		s.o.Log.Warn("a client of state history is refused: there are too many", "client", r.RemoteAddr, "most", mostSessions, "of one address", eachSessions)
+		s.o.Log.Warn("a client of state history is refused: there are too many", "client", r.RemoteAddr, "most", s.o.Limits.Sessions, "of one address", s.o.Limits.EachSessions)
 		return
 	}
 	defer s.leave(x, client)
@@ -198,7 +192,7 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	go func() { cancel(s.listen(x, c, client)) }()
-	err = s.talk(ctx, x, &sender{c: c, bytes: &s.counts.bytes})
+	err = s.talk(ctx, x, &sender{c: c, limits: &s.o.Limits, bytes: &s.counts.bytes})
 	s.h.o.Damaged(err)
 	s.o.Log.Info(fmt.Sprintf("Closing connection from %s", r.RemoteAddr), "reason", errors.Join(err, context.Cause(ctx)))
 }
@@ -207,8 +201,8 @@ var errTooMany = errors.New("it asks for more than it takes")
 
 // listen takes requests until the connection ends.
 func (s *Server) listen(x *session, c *websocket.Conn, of serve.Client) error {
-	c.SetReadLimit(requestBytes)
-	requests := ration{s.requests, of}
+	c.SetReadLimit(s.o.Limits.RequestBytes)
+	requests := ration{s.requests, of, s.o.Limits.FreeRequest}
 	var held int64 // by what the last request for blocks lists
 	defer func() { requests.giveBack(held) }()
 	for {
@@ -270,20 +264,21 @@ func (s *Server) talk(ctx context.Context, x *session, out *sender) error {
 
 // sender writes messages, each in pieces as they come.
 type sender struct {
-	c     *websocket.Conn
-	bytes *atomic.Uint64 // that all senders have sent
-	room  []byte
+	c      *websocket.Conn
+	limits *Limits
+	bytes  *atomic.Uint64 // that all senders have sent
+	room   []byte
 }
 
 func (o *sender) text(b []byte) error {
-	if err := o.c.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+	if err := o.c.SetWriteDeadline(time.Now().Add(o.limits.Patience)); err != nil {
 		return err
 	}
 	return o.c.WriteMessage(websocket.TextMessage, b)
 }
 
 func (o *sender) status(s wire.Status) error {
-	if err := o.c.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+	if err := o.c.SetWriteDeadline(time.Now().Add(o.limits.Patience)); err != nil {
 		return err
 	}
 	return o.c.WriteMessage(websocket.BinaryMessage, s.Append(nil))
@@ -302,7 +297,7 @@ func (o *sender) begin() (*message, error) {
 
 // Write sends a piece.
 func (m *message) Write(b []byte) (int, error) {
-	if err := m.o.c.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+	if err := m.o.c.SetWriteDeadline(time.Now().Add(m.o.limits.Patience)); err != nil {
 		return 0, err
 	}
 	n, err := m.w.Write(b)
@@ -322,7 +317,7 @@ func (m *message) bytes(b []byte) error {
 		return err
 	}
 	for len(b) > 0 {
-		n := min(len(b), sentAtOnce)
+		n := min(len(b), m.o.limits.SentAtOnce)
 		if _, err := m.Write(b[:n]); err != nil {
 			return err
 		}
@@ -334,7 +329,7 @@ func (m *message) bytes(b []byte) error {
 // room is memory for a piece, the same one each time.
 func (m *message) room() []byte {
 	if m.o.room == nil {
-		m.o.room = make([]byte, piece)
+		m.o.room = make([]byte, m.o.limits.Piece)
 	}
 	return m.o.room
 }

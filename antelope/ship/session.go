@@ -10,6 +10,8 @@ import (
 // session is what one client has asked for and has been sent. What comes from the client
 // and from the chain changes it; one goroutine asks for what is next.
 type session struct {
+	mostStatuses int // that were asked for and not taken
+
 	first uint32        // block of all that there is; it does not follow what is let go
 	wake  chan struct{} // something has changed; it has room for one
 
@@ -24,9 +26,6 @@ type session struct {
 	lowest   uint32 // head since a request began to be looked at
 }
 
-// mostStatuses bounds answers that a client has asked for and does not take.
-const mostStatuses = 64
-
 // names are what a session asks of the history. The chain does not wait for the answers.
 type names interface {
 	// position is the block that we have of a number.
@@ -36,8 +35,8 @@ type names interface {
 	tip(num uint32) (tip, bool)
 }
 
-func newSession(first uint32, at tip) *session {
-	return &session{first: first, at: at, news: at.head.Num + 1, wake: make(chan struct{}, 1)}
+func newSession(first uint32, at tip, mostStatuses int) *session {
+	return &session{mostStatuses: mostStatuses, first: first, at: at, news: at.head.Num + 1, wake: make(chan struct{}, 1)}
 }
 
 func (s *session) stir() {
@@ -60,7 +59,7 @@ func (s *session) asked(q wire.Request, known func(wire.Position) bool) bool {
 	switch {
 	case q.Status:
 		s.statuses++
-		return s.statuses <= mostStatuses
+		return s.statuses <= s.mostStatuses
 	case q.Ack != nil:
 		if s.request != nil {
 			s.credits += *q.Ack // it wraps, as in nodeos

@@ -51,12 +51,6 @@ type shelved struct {
 	idle  *list.Element
 }
 
-// Sizes of entries, in bytes.
-const (
-	shelfEntry    = 8 << 20 // the largest that is kept
-	shelvedMemory = 512     // what one takes beside its contents, about
-)
-
 // get returns the entry of a block, unpacked, which release gives back; nil if it cannot be
 // had from here. Who asks for what another is unpacking waits for that.
 func (s *shelf) get(l *shiplog.Log, num uint32) *shelved {

@@ -67,7 +67,7 @@ func logged(t *testing.T, o Options, blocks uint32, size int) (*History, *Server
 		}
 	}
 	h.advance(wire.Position{Num: blocks, ID: blockID(blocks)}, wire.Position{})
-	s, err := h.Serve(ServerOptions{Socket: filepath.Join(t.TempDir(), "history.sock")})
+	s, err := h.Serve(ServerOptions{Limits: DefaultLimits(), Socket: filepath.Join(t.TempDir(), "history.sock")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestPositionsAreLookedUpBesideTheChain(t *testing.T) {
 	for range 10 {
 		f.add(f.head() + 1)
 	}
-	s := newSession(1, f.now())
+	s := newSession(1, f.now(), DefaultLimits().Statuses)
 	mine := make([]wire.Position, 0, 5)
 	for n := uint32(3); n < 8; n++ {
 		p, _ := f.position(n)
@@ -293,7 +293,7 @@ func TestPositionsAreLookedUpBesideTheChain(t *testing.T) {
 
 // Requests that are large and come slowly share their memory; small ones need none of it.
 func TestLargeRequestsShareTheirMemory(t *testing.T) {
-	r := ration{of: serve.NewShares(10<<20, -1)}
+	r := ration{of: serve.NewShares(10<<20, -1), free: DefaultLimits().FreeRequest}
 	large := bytes.Repeat([]byte{1}, 6<<20)
 	b, first, err := r.read(bytes.NewReader(large))
 	if err != nil || !bytes.Equal(b, large) {
@@ -322,7 +322,7 @@ func TestASocketIsNotTakenFromWhoListens(t *testing.T) {
 	}
 	first.(*net.UnixListener).SetUnlinkOnClose(false)
 	h, _ := logged(t, Options{}, 1, 100)
-	if s, err := h.Serve(ServerOptions{Socket: path}); err == nil {
+	if s, err := h.Serve(ServerOptions{Limits: DefaultLimits(), Socket: path}); err == nil {
 		s.Close()
 		t.Fatal("it is taken")
 	}
@@ -335,7 +335,7 @@ func TestASocketIsNotTakenFromWhoListens(t *testing.T) {
 	if _, err := os.Lstat(path); err != nil {
 		t.Fatal(err)
 	}
-	s, err := h.Serve(ServerOptions{Socket: path})
+	s, err := h.Serve(ServerOptions{Limits: DefaultLimits(), Socket: path})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -343,7 +343,7 @@ func TestASocketIsNotTakenFromWhoListens(t *testing.T) {
 	if err := os.WriteFile(path, []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := h.Serve(ServerOptions{Socket: path}); err == nil {
+	if s, err := h.Serve(ServerOptions{Limits: DefaultLimits(), Socket: path}); err == nil {
 		s.Close()
 		t.Error("a file was in its place")
 	}

@@ -105,7 +105,7 @@ func Open(o Options) (*History, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.RecentBytes == 0 {
-		o.RecentBytes = 32 << 20
+		o.RecentBytes = recentBytes
 	}
 	if o.Damaged == nil {
 		o.Damaged = func(error) bool { return false }

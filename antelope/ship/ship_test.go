@@ -168,7 +168,7 @@ func (c *client) next() (uint32, []byte) {
 // none of them; those who read get every block once, from the log and from memory.
 func TestClientsDoNotHoldTheChain(t *testing.T) {
 	const blocks, readers = 150, 20
-	n := start(t, ship.Options{RecentBytes: 20 << 10}, ship.ServerOptions{Address: "127.0.0.1:0", Socket: filepath.Join(t.TempDir(), "history.sock")})
+	n := start(t, ship.Options{RecentBytes: 20 << 10}, ship.ServerOptions{Limits: ship.DefaultLimits(), Address: "127.0.0.1:0", Socket: filepath.Join(t.TempDir(), "history.sock")})
 	for i := range 30 {
 		c := n.dial(i % 2)
 		c.ask(0, 1<<30, 1<<30) // and it reads nothing
@@ -204,7 +204,7 @@ func TestClientsDoNotHoldTheChain(t *testing.T) {
 
 // What a client is sent of a block is the same from memory and from the log.
 func TestABlockIsTheSameFromMemoryAndFromTheLog(t *testing.T) {
-	n := start(t, ship.Options{}, ship.ServerOptions{Address: "127.0.0.1:0"})
+	n := start(t, ship.Options{}, ship.ServerOptions{Limits: ship.DefaultLimits(), Address: "127.0.0.1:0"})
 	n.produce(20)
 	if err := n.history.Sync(); err != nil {
 		t.Fatal(err)
@@ -228,7 +228,7 @@ func TestABlockIsTheSameFromMemoryAndFromTheLog(t *testing.T) {
 
 // A client that sends what is no request is ended, and nobody else is.
 func TestWhatIsNoRequestEndsItsClient(t *testing.T) {
-	n := start(t, ship.Options{}, ship.ServerOptions{Address: "127.0.0.1:0"})
+	n := start(t, ship.Options{}, ship.ServerOptions{Limits: ship.DefaultLimits(), Address: "127.0.0.1:0"})
 	n.produce(3)
 	good := n.dial(0)
 	for _, b := range [][]byte{{9}, {1, 2, 3}, {1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x0f}, bytes.Repeat([]byte{0xff}, 1<<20)} {
@@ -249,7 +249,7 @@ func TestWhatIsNoRequestEndsItsClient(t *testing.T) {
 
 // A full disk keeps the next block from becoming the head.
 func TestWithoutRoomNoBlockGoesUnrecorded(t *testing.T) {
-	n := start(t, ship.Options{}, ship.ServerOptions{})
+	n := start(t, ship.Options{}, ship.ServerOptions{Limits: ship.DefaultLimits()})
 	n.produce(3)
 	n.broken = fmt.Errorf("no space left")
 	n.history.Break(n.broken)

@@ -11,6 +11,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"tarn/store/engine"
+	"tarn/store/page"
 )
 
 // Programs that can be measured.
@@ -50,9 +53,11 @@ type Subject struct {
 func Modes(program string) []string {
 	switch program {
 	case Tarn:
-		return []string{"mapped_private", "mapped", "heap", "locked", "pebble", "leveldb", SeekingLevelDB, "badger"}
+		usual := page.MappedPrivate.String()
+		others := slices.DeleteFunc(engine.ModeNames(), func(mode string) bool { return mode == usual })
+		return slices.Concat([]string{usual}, others, engine.FolderNames(), []string{SeekingLevelDB})
 	case Nodeos:
-		return []string{"mapped", "mapped_private", "heap", "locked"}
+		return engine.ModeNames() // which are named for nodeos' own
 	case Opera:
 		return []string{"pbl-1", "ldb-1", "legacy-ldb", "legacy-pbl"}
 	}

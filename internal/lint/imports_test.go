@@ -57,7 +57,7 @@ var rules = []rule{
 	// What nodeos throws for their errors is the node's to say.
 	{"antelope/blocklog", []string{"antelope/consensus", "antelope/types", "antelope/serial", "store/vfs", "store/vfs/logtail", "internal/..."}},
 	{"antelope/space", []string{"probe", "internal/..."}},
-	{"antelope/config", []string{"antelope/control", "store/vfs", "internal/..."}},
+	{"antelope/config", []string{"antelope/control", "store/engine", "store/vfs", "internal/..."}},
 	{"antelope/feature", []string{"antelope/exception", "antelope/serial", "antelope/types", "antelope/variant", "store/vfs", "internal/..."}},
 	{"antelope/finality", []string{"antelope/crypto", "antelope/exception", "antelope/feature", "antelope/serial", "antelope/types", "store/vfs", "internal/..."}},
 	{"antelope/consensus", []string{"antelope/...", "store/vfs", "internal/..."}},
@@ -110,6 +110,7 @@ var rules = []rule{
 	{"opera/rpc/...", []string{"opera/...", "serve/...", "internal/..."}},
 	{"opera/p2p/...", []string{"opera/...", "internal/..."}},
 	{"opera/node/...", []string{"opera/...", "store", "store/engine", "store/vfs", "serve/...", "vitals", "playground", "dashboard/...", "node", "writer", "internal/..."}},
+	{"opera/config", []string{"opera/...", "store/engine", "internal/..."}},
 	{"opera/...", []string{"opera/...", "internal/..."}},
 
 	{"contracts", nil},
@@ -122,6 +123,7 @@ var rules = []rule{
 	// Of a ledger the bench has what makes a chain; nodes it meets as processes.
 	{"bench/antelope", []string{"antelope/abi", "antelope/blocklog", "antelope/chain", "antelope/chain/chaintest", "antelope/p2p", "antelope/p2p/peer", "antelope/serial", "antelope/types", "contracts", "contracts/assembler", "bench/...", "store/engine", "store/vfs", "internal/..."}},
 	{"bench/opera", []string{"opera/traffic", "bench/...", "store/vfs", "internal/..."}},
+	{"bench/subject", []string{"store/engine", "store/page", "internal/..."}},
 	{"bench/...", []string{"bench/...", "store/bench", "store/vfs", "probe", "internal/..."}},
 	{"dbtool/...", []string{"dbtool/...", "store/...", "history", "internal/..."}},
 	{"internal/...", []string{"internal/..."}},

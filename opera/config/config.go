@@ -157,7 +157,7 @@ type TxPool struct {
 
 // Tarn is what go-opera does not have.
 type Tarn struct {
-	// Engine keeps the state: page, leveldb, pebble or badger; "" is that of the state
+	// Engine keeps the state: one of engine.Kinds; "" is that of the state
 	// there is, or page.
 	Engine string
 	// MapMode is how the page engine maps its file: mapped, mapped_private, heap, locked;

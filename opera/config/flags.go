@@ -1,5 +1,7 @@
 package config
 
+import "tarn/store/engine"
+
 // Flag is one flag of the command line.
 type Flag struct {
 	Name, Help string
@@ -87,8 +89,10 @@ func operaFlags(c *Config, l *line) []Flag {
 
 func storeFlags(c *Config, l *line) []Flag {
 	return []Flag{
-		{Name: "db.engine", Help: "What keeps the state: page, leveldb, pebble or badger; a state that exists keeps its engine", value: choice(&c.Tarn.Engine, "", "page", "leveldb", "pebble", "badger")},
-		{Name: "db.mapmode", Help: "How the page engine maps its file: mapped, mapped_private, heap or locked", value: choice(&c.Tarn.MapMode, "", "mapped", "mapped_private", "heap", "locked")},
+		{Name: "db.engine", Help: "What keeps the state: " + engine.Choice(engine.KindNames()) + "; a state that exists keeps its engine",
+			value: choice(&c.Tarn.Engine, append([]string{""}, engine.KindNames()...)...)},
+		{Name: "db.mapmode", Help: "How the page engine maps its file: " + engine.Choice(engine.ModeNames()),
+			value: choice(&c.Tarn.MapMode, append([]string{""}, engine.ModeNames()...)...)},
 		{Name: "db.seekcompaction", Help: "Of leveldb: compact the files that many reads looked through in vain, as go-opera's does; it costs writes for reads", value: toggle(&c.Tarn.SeekCompaction)},
 		{Name: "db.limit", Help: "How large the page engine's file may get, in MB", value: number(&c.Tarn.LimitMB)},
 		{Name: "db.recovery", Help: "How long a start after a crash may take to make blocks again; longer writes less", value: period(&c.Tarn.Recovery)},

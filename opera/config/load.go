@@ -19,6 +19,7 @@ import (
 	"tarn/internal/nearest"
 	"tarn/opera/genesis/fakenet"
 	"tarn/opera/inter"
+	"tarn/store/engine"
 )
 
 // Environment is what the process around the options is like.
@@ -310,7 +311,7 @@ func (c *Config) check(given map[string]string) error {
 	wrong(c.Run.Genesis != "" && c.Run.Fakenet.Validators != 0, "--genesis and --fakenet name different networks")
 	wrong(c.Tarn.HealthAge <= 0, "--health.age: %v is no age", c.Tarn.HealthAge)
 	wrong(c.Tarn.Recovery < 0, "--db.recovery: %v is negative", c.Tarn.Recovery)
-	wrong(c.Tarn.MapMode != "" && c.Tarn.Engine != "" && c.Tarn.Engine != "page", "--db.mapmode is for the page engine, not for %s", c.Tarn.Engine)
+	wrong(c.Tarn.MapMode != "" && c.Tarn.Engine != "" && c.Tarn.Engine != string(engine.Page), "--db.mapmode is for the page engine, not for %s", c.Tarn.Engine)
 	wrong(c.Run.Log.Verbosity > 5, "--verbosity: %d is more than 5", c.Run.Log.Verbosity)
 	_, err := c.Sections()
 	return errors.Join(append(errs, err)...)

@@ -93,6 +93,7 @@ func (s *services) peerOptions(n *Node) (p2p.Options, error) {
 		return urls
 	}
 	o := p2p.Options{
+		Limits:  p2p.DefaultLimits(),
 		Ledger:  p2p.NewLedger(n.Chain(), n),
 		Records: p2p.NewRecords(n.Chain()),
 		Filler:  p2p.NewFiller(n.Chain(), n),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/rlp"
@@ -38,8 +37,7 @@ func (a *answers) answer(p *peer) {
 // reply queues an answer as soon as there is room. An answer that the peer does not take
 // is lost.
 func (p *peer) reply(m message) error {
-	const patience = 10 * time.Second
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := context.WithTimeout(p.ctx, p.limits.ReplyWait)
 	defer cancel()
 	if err := p.queue.wait(ctx, m); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return err

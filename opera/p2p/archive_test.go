@@ -85,7 +85,7 @@ func items(t *testing.T, s source, from []byte) (list []streamed) {
 // A ledger that goes to another epoch by an event of its own node takes the peers' events of
 // that epoch.
 func TestAnOwnEventThatEndsAnEpochMovesTheIntake(t *testing.T) {
-	in := newIntake(&elsewhere{}, &Limits{})
+	in := newIntake(&elsewhere{}, defaults())
 	entered := make(chan inter.Epoch, 2)
 	in.entered = func(e inter.Epoch) { entered <- e }
 	in.enter(7, 0)
@@ -103,8 +103,7 @@ func TestAnOwnEventThatEndsAnEpochMovesTheIntake(t *testing.T) {
 // The same if nobody says so: a start connects events that its journal has.
 func TestALedgerThatGoesOnByItselfMovesTheIntake(t *testing.T) {
 	o := Options{Ledger: &elsewhere{}, Now: time.Now}
-	limits := &Limits{}
-	limits.fill()
+	limits := defaults()
 	in := newIntake(o.Ledger, limits)
 	n := &Node{o: o, intake: in, filling: &filling{o: &o, limits: limits}}
 	entered := make(chan inter.Epoch, 2)

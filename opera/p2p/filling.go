@@ -10,9 +10,6 @@ import (
 	"tarn/opera/inter"
 )
 
-// aheadEpochs is how many epochs beyond the lowest undecided one are asked for (go-opera, handler).
-const aheadEpochs = 10_000
-
 // filling is the part of a node that takes votes and records: what peers are asked for, and what
 // is done with what they send.
 type filling struct {
@@ -43,12 +40,11 @@ func (f *filling) taken() Taken {
 
 // tick asks for votes and records, and says now and then which were taken.
 func (f *filling) tick(now time.Time) {
-	const pause = 8 * time.Second // go-opera, proclogger
 	for _, l := range f.of {
 		l.tick(now)
 	}
 	taken, was := f.taken(), f.said
-	if f.o.Taken == nil || taken == was || now.Sub(f.saidAt) < pause {
+	if f.o.Taken == nil || taken == was || now.Sub(f.saidAt) < f.limits.TakenEvery {
 		return
 	}
 	f.o.Taken(Taken{taken.EpochVotes - was.EpochVotes, taken.EpochRecords - was.EpochRecords, taken.BlockVotes - was.BlockVotes, taken.BlockRecords - was.BlockRecords})
@@ -143,7 +139,7 @@ func lowestEpoch(at chain.Frontier) inter.Epoch {
 
 func (f *filling) epochStretch() (inquiry, bool) {
 	at := f.o.Filler.Frontier()
-	return stretched(f, codeRequestEpochPacks, lowestEpoch(at), at.Undecided.Epoch+aheadEpochs), true
+	return stretched(f, codeRequestEpochPacks, lowestEpoch(at), at.Undecided.Epoch+f.limits.EpochsAhead), true
 }
 
 func (f *filling) voteStretch() (inquiry, bool) {
@@ -158,7 +154,7 @@ func (f *filling) voteStretch() (inquiry, bool) {
 }
 
 func (f *filling) blockStretch() (inquiry, bool) {
-	const hop = 100 // blocks that may be there beyond a gap
+	hop := f.limits.BlocksAhead
 	at := f.o.Filler.Frontier()
 	from, to := at.Unfilled.Block, at.Undecided.Block
 	if to > from+hop {

@@ -17,7 +17,8 @@ func (deaf) Verify(*inter.Payload) error { return eventcheck.ErrNotRelevant }
 
 // soon has a node ask as often as a test wants it.
 func soon(o *Options) {
-	o.Limits = Limits{ChunkWait: 500 * time.Millisecond, Restart: 50 * time.Millisecond, IdleFill: 300 * time.Millisecond, Progress: 50 * time.Millisecond, Handshake: unhurried}
+	l := &o.Limits
+	l.ChunkWait, l.Restart, l.IdleFill, l.Progress, l.Handshake = 500*time.Millisecond, 50*time.Millisecond, 300*time.Millisecond, 50*time.Millisecond, unhurried
 }
 
 // filled is a node that gets votes and records of others, and no events.

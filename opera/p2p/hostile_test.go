@@ -294,7 +294,8 @@ func TestHonestPeersAreUnharmedBesideHostileOnes(t *testing.T) {
 	head := headOf(t, first)
 	quick := func(o *Options) {
 		o.Notice = nil
-		o.Limits = Limits{ChunkWait: 300 * time.Millisecond, Restart: 100 * time.Millisecond, Progress: 100 * time.Millisecond, Handshake: unhurried, Arrive: 200 * time.Millisecond}
+		l := &o.Limits
+		l.ChunkWait, l.Restart, l.Progress, l.Handshake, l.Arrive = 300*time.Millisecond, 100*time.Millisecond, 100*time.Millisecond, unhurried, 200*time.Millisecond
 	}
 	follower := func(l *ledger) *Node {
 		return startNode(t, NewLedger(l.Chain.Chain, l), func(o *Options) {

@@ -147,7 +147,8 @@ func TestTransactionsComeThroughBesideHostilePeers(t *testing.T) {
 	for i, l := range []*ledger{first, middle, third} {
 		n := startNode(t, NewLedger(l.Chain.Chain, l), func(o *Options) {
 			o.Notice, o.Now, o.Pool, o.States = nil, now, pools[i], NewStates(l.Chain.Chain)
-			o.Limits = Limits{ArriveTx: 100 * time.Millisecond, Handshake: unhurried}
+			l := &o.Limits
+			l.ArriveTx, l.Handshake = 100*time.Millisecond, unhurried
 		})
 		n.fresh.Store(true) // all events were there at the start
 		defer pools[i].Subscribe(n.BroadcastTxs)()

@@ -15,13 +15,6 @@ import (
 	"tarn/opera/inter"
 )
 
-// runLength is how many events are connected at one call of the ledger: enough that the
-// call costs little, and few enough that others get to the ledger's writer.
-const runLength = 64
-
-// overhead is about what an event takes in memory beside twice its bytes.
-const overhead = 1 << 10
-
 // intake takes events from peers to the ledger: bounded, verified on all processors,
 // connected in their order.
 type intake struct {
@@ -132,7 +125,7 @@ func (in *intake) raise(id inter.EventID) {
 // from that peer may call it.
 func (in *intake) submit(ctx context.Context, from *peer, raws [][]byte) error {
 	for _, raw := range raws {
-		if err := in.budget.acquire(ctx, weight(raw)); err != nil {
+		if err := in.budget.acquire(ctx, in.limits.weight(raw)); err != nil {
 			return err
 		}
 		// A clone, so that an event that waits keeps nothing but itself of its message.
@@ -150,7 +143,7 @@ func (in *intake) submit(ctx context.Context, from *peer, raws [][]byte) error {
 }
 
 // weight is what an event counts for.
-func weight(raw []byte) int { return 2*len(raw) + overhead }
+func (l *Limits) weight(raw []byte) int { return 2*len(raw) + l.EventBytes }
 
 // check makes the checks of an event that need nobody else, the cheap ones first.
 func (in *intake) check(it *item) {
@@ -237,7 +230,7 @@ func (in *intake) take(ctx context.Context, it *item) error {
 			return err
 		}
 		lacking = append(lacking, parents...)
-		if len(in.run) >= runLength {
+		if len(in.run) >= in.limits.Run {
 			if err := in.connect(ctx); err != nil {
 				return err
 			}
@@ -270,7 +263,7 @@ func (in *intake) place(it *item) (lacking []inter.EventID, err error) {
 		it.err = eventcheck.ErrDuplicate
 	}
 	if it.err != nil {
-		in.budget.release(weight(it.raw))
+		in.budget.release(in.limits.weight(it.raw))
 		var id inter.EventID
 		if it.event != nil {
 			id = it.event.ID()
@@ -278,7 +271,7 @@ func (in *intake) place(it *item) (lacking []inter.EventID, err error) {
 		in.dropped(it.from, id, it.err)
 		return nil, nil
 	}
-	a := &arrival{event: it.event, from: it.from, size: weight(it.raw)}
+	a := &arrival{event: it.event, from: it.from, size: in.limits.weight(it.raw)}
 	var missing []inter.EventID
 	for _, p := range a.event.Parents {
 		if _, running := in.running[p]; running {
@@ -315,7 +308,7 @@ func (in *intake) drop(a *arrival, err error) {
 // connect connects the run, and then those that waited for it.
 func (in *intake) connect(ctx context.Context) error {
 	for len(in.run) > 0 {
-		run := in.run[:min(runLength, len(in.run))]
+		run := in.run[:min(in.limits.Run, len(in.run))]
 		events := make([]*inter.Payload, len(run))
 		for i, a := range run {
 			events[i] = a.event

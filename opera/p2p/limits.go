@@ -1,116 +1,195 @@
 package p2p
 
 import (
+	"errors"
+	"fmt"
+	"reflect"
 	"time"
 
 	"tarn/opera/inter"
 	"tarn/opera/p2p/fsnap"
 )
 
-// Bounds on what a peer may ask and send: first those of the protocol, as go-opera keeps
-// to them, then those of [Limits]. What each of them keeps a
-// hostile peer from is in docs/testing-faults.md.
+// What a peer may ask, send and cost. What each bound keeps a hostile peer from is in
+// docs/testing-faults.md.
 
-// What go-opera refuses, or keeps to (gossip/handler.go).
+// What go-opera refuses, or keeps to (gossip/handler.go, gossip/protocols). It is the same for
+// all nodes, so it is not part of [Limits].
 const (
-	maxMessage = 10 << 20 // bytes
-	softItems  = 250      // of a message that we make
-	hardItems  = 1000     // of any message
-	maxSmall   = 64 << 10 // bytes; of a message that has no events, transactions or records
-	softBytes  = 2 << 20  // of an answer
+	maxMessage  = 10 << 20           // bytes
+	maxAsked    = maxMessage * 2 / 3 // bytes of a chunk that may be asked for
+	softItems   = 250                // of a message that we make
+	hardItems   = 1000               // of any message
+	maxSmall    = 64 << 10           // bytes of a message that has no events, transactions or records
+	softBytes   = 2 << 20            // of an answer
+	recordItems = 4096               // of a chunk of records
+	packVotes   = 10_000             // that go with an epoch
+
+	maxVotesKey = 4 + 8 + len(inter.EventID{}) // bytes of a key of block votes
+
+	// maxEpochRecord is how many bytes the record of an epoch may have: it is decoded before its
+	// hash is known, to about thirty times that in the worst case. With a thousand validators it
+	// has half a megabyte.
+	maxEpochRecord = 2 << 20
+
+	txOverhead  = 1024                             // bytes that a transaction counts for beside its own
+	txAge       = time.Second                      // after which a transaction is told, as far as its cost goes
+	cheapToTell = 60 * 700 * time.Millisecond / 40 // cost up to which something goes whole to every peer
 )
 
-// maxAsked is the largest chunk that may be asked for (go-opera, handleMsg): 2/3 of a
-// message.
-const maxAsked = maxMessage * 2 / 3
-
-// recordItems is how many a chunk of records may have at most (go-opera,
-// gossip/protocols): fewer may be asked for.
-const recordItems = 4096
-
-// maxVotesKey is the length of a key of block votes.
-const maxVotesKey = 4 + 8 + len(inter.EventID{})
-
-// packVotes is how many votes go with an epoch at most (go-opera, gossip).
-const packVotes = 10_000
-
-// maxEpochRecord is how many bytes the record of an epoch may have: it is decoded before its hash
-// is known, to about thirty times that in the worst case. With a thousand validators it has half
-// a megabyte.
-const maxEpochRecord = 2 << 20
-
-// Limits bound what peers may cost. Sizes are in bytes. Those that go-opera's default
-// configuration has are go-opera's.
+// Limits bound what peers may cost. Those that go-opera's default configuration has are
+// go-opera's. [DefaultLimits] returns values for each. They never change while a node runs.
 type Limits struct {
-	QueueItems int // messages queued to a peer: 4096
-	QueueBytes int // 4 MiB, and one message more
-	Known      int // events and transactions that a peer is known to have: 24576 of each
-	Requests   int // of a peer that wait for an answer: 16
-	Sessions   int // streams of a peer at a time: 3
-	Chunks     int // that a request may ask for: 12
-	ChunkBytes int // of a chunk that we send, and one item more: 1 MiB
+	// One peer.
 
-	Messages     int // of all peers that are being handled: 1000
-	MessageBytes int // 30 MiB
-	IntakeEvents int // events of all peers that are being verified or wait in the order: 10000
-	IntakeBytes  int // 30 MiB
-	OrderEvents  int // that wait for parents: 3250
-	OrderBytes   int // 11 MiB
+	QueueItems int           // messages that wait to be written to it
+	QueueBytes int           // bytes of them, and one message more
+	Known      int           // events, and as many transactions, that it is known to have
+	Requests   int           // that wait for an answer
+	Sessions   int           // streams at a time
+	Chunks     int           // that one request may ask for
+	ChunkBytes int           // bytes of a chunk that we send, and one item more
+	Handshake  time.Duration // in which it must say who it is
+	ReplyWait  time.Duration // for room in its queue; then an answer is dropped, for it does not read
 
-	Announced  int           // ids that a peer announced and that are still wanted: 4096
-	Announcers int           // of an id that are remembered: 4
-	Forget     time.Duration // an id that did not come: 1 minute
-	ArriveTx   time.Duration // before another peer is asked: 1 second
-	Arrive     time.Duration // the same of events: 4 seconds
+	// What all peers send.
 
-	StreamItems int           // of a chunk that we ask for: 500
-	StreamBytes int           // 512 KiB
-	StreamAhead int           // chunks that are asked for and not connected: 6
-	ChunkWait   time.Duration // before another peer is asked for the stream: 5 seconds
-	SessionWait time.Duration // the same, however many chunks come: 150 seconds
-	Restart     time.Duration // between streams: 5 seconds
-	IdleRestart time.Duration // between streams when nobody is ahead: 4 minutes
-	IdleFill    time.Duration // the same of votes and records: 5 minutes
+	Messages     int // that are being handled
+	MessageBytes int // bytes of them
+	IntakeEvents int // events that are being verified or wait in the order
+	IntakeBytes  int // bytes of them
+	EventBytes   int // bytes that an event counts for beside twice its own: about what it takes in memory
+	OrderEvents  int // events that wait for parents
+	OrderBytes   int // bytes of them
+	Run          int // events or records at one call of the ledger: the call costs little, and others get to its writer
 
-	FillChunks int           // of votes and records that wait to be worked through: 512
-	FillBytes  int           // 15 MiB
-	Behind     time.Duration // an epoch older than this is filled in by records: 14 days
+	// Announcements.
+
+	Announced  int           // ids that a peer announced and that are still wanted
+	Announcers int           // of an id that are remembered
+	Forget     time.Duration // after which an id that did not come is wanted no more
+	ArriveTx   time.Duration // for a transaction to come; then another peer is asked
+	Arrive     time.Duration // the same of an event
+
+	// Streams of events.
+
+	StreamItems int           // of a chunk that we ask for
+	StreamBytes int           // bytes of it
+	StreamAhead int           // chunks that are asked for and not connected
+	ChunkWait   time.Duration // for a chunk; then another peer is asked for the stream
+	SessionWait time.Duration // for a whole stream, however many chunks come
+	Restart     time.Duration // between streams
+	IdleRestart time.Duration // between streams when nobody is ahead
+
+	// Votes and records.
+
+	FillChunks  int               // chunks that wait to be worked through
+	FillBytes   int               // bytes of them
+	IdleFill    time.Duration     // between streams when nobody has more
+	Behind      time.Duration     // age of an epoch above which it is filled in by records
+	EpochsAhead inter.Epoch       // epochs beyond the lowest undecided one that are asked for
+	BlocksAhead inter.BlockNumber // blocks beyond a gap that are looked at, for they may be there
+	TakenEvery  time.Duration     // between words about what was taken
+
+	// States.
 
 	State         fsnap.Limits // of an answer with parts of a state
-	StateRequests int          // for them, of a peer, that wait for an answer: 4
-	StateAnswers  int          // that are made at a time, of all peers: 2
+	StateRequests int          // for them, of a peer, that wait for an answer
+	StateAnswers  int          // that are made at a time, of all peers
 
-	Handshake   time.Duration // 5 seconds
-	Progress    time.Duration // between words about it: 10 seconds
-	Fresh       time.Duration // an event younger than this says that we are at the head: 10 minutes
-	FirstTxs    int           // hashes of the pool told to a new peer: 20000
-	RandomTxs   int           // told to a random peer each RandomEvery: 128
-	RandomEvery time.Duration // 20 seconds
+	// What peers are told.
+
+	Beat         time.Duration // between times at which what is due is looked for
+	Progress     time.Duration // between words about how far this node is
+	ProgressSoon time.Duration // the least time between such words after an epoch has begun
+	Fresh        time.Duration // age of an event below which it says that we are at the head
+	FirstTxs     int           // hashes of the pool told to a new peer
+	RandomTxs    int           // hashes told to a random peer each RandomEvery
+	RandomEvery  time.Duration
 }
 
-// fill puts defaults in the place of zero values.
-func (l *Limits) fill() {
-	for p, v := range map[*int]int{
-		&l.QueueItems: 4096, &l.QueueBytes: 4 << 20, &l.Known: 24576, &l.Requests: 16, &l.Sessions: 3, &l.Chunks: 12,
-		&l.ChunkBytes: 1 << 20, &l.Messages: 1000, &l.MessageBytes: 30 << 20, &l.IntakeEvents: 10000, &l.IntakeBytes: 30 << 20, &l.OrderEvents: 3250, &l.OrderBytes: 11 << 20,
-		&l.Announced: 4096, &l.Announcers: 4, &l.StreamItems: 500, &l.StreamBytes: 512 << 10, &l.StreamAhead: 6,
-		&l.FillChunks: 512, &l.FillBytes: 15 << 20,
-		&l.StateRequests: 4, &l.StateAnswers: 2,
-		&l.FirstTxs: 20000, &l.RandomTxs: 128,
-	} {
-		if *p == 0 {
-			*p = v
+// DefaultLimits returns the bounds of a node.
+func DefaultLimits() Limits {
+	return Limits{
+		QueueItems: 4096,
+		QueueBytes: 4 << 20,
+		Known:      24576,
+		Requests:   16,
+		Sessions:   3,
+		Chunks:     12,
+		ChunkBytes: 1 << 20,
+		Handshake:  5 * time.Second,
+		ReplyWait:  10 * time.Second,
+
+		Messages:     1000,
+		MessageBytes: 30 << 20,
+		IntakeEvents: 10000,
+		IntakeBytes:  30 << 20,
+		EventBytes:   1 << 10,
+		OrderEvents:  3250,
+		OrderBytes:   11 << 20,
+		Run:          64,
+
+		Announced:  4096,
+		Announcers: 4,
+		Forget:     time.Minute,
+		ArriveTx:   time.Second,
+		Arrive:     4 * time.Second,
+
+		StreamItems: 500,
+		StreamBytes: 512 << 10,
+		StreamAhead: 6,
+		ChunkWait:   5 * time.Second,
+		SessionWait: 150 * time.Second,
+		Restart:     5 * time.Second,
+		IdleRestart: 4 * time.Minute,
+
+		FillChunks:  512,
+		FillBytes:   15 << 20,
+		IdleFill:    5 * time.Minute,
+		Behind:      14 * 24 * time.Hour,
+		EpochsAhead: 10_000,
+		BlocksAhead: 100,
+		TakenEvery:  8 * time.Second, // go-opera, proclogger
+
+		State:         fsnap.DefaultLimits(),
+		StateRequests: 4,
+		StateAnswers:  2,
+
+		Beat:         50 * time.Millisecond,
+		Progress:     10 * time.Second,
+		ProgressSoon: time.Second,
+		Fresh:        10 * time.Minute,
+		FirstTxs:     20000,
+		RandomTxs:    128,
+		RandomEvery:  20 * time.Second,
+	}
+}
+
+// Validate checks all bounds at once: each must be above zero, and one that another builds on
+// must not be above it. Its error joins one for each mistake.
+func (l *Limits) Validate() error {
+	var errs []error
+	check := func(wrong bool, format string, args ...any) {
+		if wrong {
+			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	for p, v := range map[*time.Duration]time.Duration{
-		&l.Forget: time.Minute, &l.ArriveTx: time.Second, &l.Arrive: 4 * time.Second, &l.ChunkWait: 5 * time.Second,
-		&l.SessionWait: 150 * time.Second, &l.Restart: 5 * time.Second, &l.IdleRestart: 4 * time.Minute, &l.IdleFill: 5 * time.Minute, &l.Behind: 14 * 24 * time.Hour, &l.Handshake: 5 * time.Second,
-		&l.Progress: 10 * time.Second, &l.Fresh: 10 * time.Minute, &l.RandomEvery: 20 * time.Second,
-	} {
-		if *p == 0 {
-			*p = v
+	v := reflect.ValueOf(*l)
+	for i := range v.NumField() {
+		name, value := v.Type().Field(i).Name, v.Field(i).Interface()
+		if state, ok := value.(fsnap.Limits); ok {
+			errs = append(errs, state.Validate())
+			continue
 		}
+		none := v.Field(i).IsZero() || v.Field(i).CanInt() && v.Field(i).Int() < 0
+		check(none, "limit %s of peers must be greater than 0, not %v", name, value)
 	}
+	check(l.OrderEvents > l.IntakeEvents, "limit OrderEvents of peers must not be above IntakeEvents")
+	check(l.OrderBytes > l.IntakeBytes, "limit OrderBytes of peers must not be above IntakeBytes")
+	check(l.StreamItems >= hardItems, "limit StreamItems of peers must be below %d, for no peer serves more", hardItems)
+	check(l.StreamBytes > maxAsked, "limit StreamBytes of peers must not be above %d, for no peer serves more", maxAsked)
+	return errors.Join(errs...)
 }
 
 // highLamport is how far beyond the highest event an event may be that is asked for: what

@@ -71,8 +71,10 @@ func New(o Options) (*Node, error) {
 	if o.Refused == nil {
 		o.Refused = func(Refusal) {}
 	}
+	if err := o.Limits.Validate(); err != nil {
+		return nil, err
+	}
 	n := &Node{o: o, limits: o.Limits, peers: peers{byID: map[enode.ID]*peer{}}, added: map[enode.ID]*enode.Node{}}
-	n.limits.fill()
 	n.ctx, n.cancel = context.WithCancelCause(context.Background())
 	n.reading = newBudget(n.limits.Messages, n.limits.MessageBytes)
 	n.states = newExchange(n)
@@ -143,8 +145,7 @@ func (n *Node) Close() error {
 
 // loop does what is due by the clock.
 func (n *Node) loop() {
-	const beat = 50 * time.Millisecond
-	ticker := time.NewTicker(beat)
+	ticker := time.NewTicker(n.limits.Beat)
 	defer ticker.Stop()
 	var fetched time.Time
 	still := stillness{since: n.o.Now()}
@@ -323,7 +324,7 @@ func (n *Node) entered(epoch inter.Epoch) {
 	if !n.Overtakes() {
 		n.leecher.tick(n.o.Now())
 	}
-	n.tell(n.o.Now(), min(time.Second, n.limits.Progress))
+	n.tell(n.o.Now(), min(n.limits.ProgressSoon, n.limits.Progress))
 }
 
 // fail ends everything: the ledger can go on no more.
@@ -380,11 +381,10 @@ func (n *Node) broadcast(p *inter.Payload, passed time.Duration) {
 // (go-opera, decideBroadcastAggressiveness, with its default weights of latency and
 // throughput).
 func recipients(size int, passed time.Duration, peers int) int {
-	const all = 60 * 700 * time.Millisecond / 40
 	switch cost := passed * time.Duration(128+size) / 128; {
-	case cost <= all:
+	case cost <= cheapToTell:
 		return peers
-	case cost <= 10*all || passed == 0:
+	case cost <= 10*cheapToTell || passed == 0:
 		return min(peers, max(4, int(math.Sqrt(float64(peers)))))
 	default:
 		return 0

@@ -11,7 +11,7 @@ import (
 	"tarn/opera/p2p/fsnap"
 )
 
-// Options of a node. Zero values of Limits and Server stand for the defaults.
+// Options of a node. Zero values of Server stand for the defaults.
 type Options struct {
 	Ledger  Ledger
 	Pool    Pool         // nil: no transactions are taken or told
@@ -28,7 +28,7 @@ type Options struct {
 	// time, if any were. It must not wait.
 	Taken  func(Taken)
 	Server Server           // how others reach this node
-	Limits Limits           // what peers may cost
+	Limits Limits           // what peers may cost; all are to be set, as [DefaultLimits] does
 	Now    func() time.Time // nil: the clock
 	// Notice, if not nil, is told why a peer was left, and what else an operator may want
 	// to know. Any goroutine may call it.

@@ -30,9 +30,8 @@ func strangerPeer(limits *Limits) *peer {
 }
 
 func defaults() *Limits {
-	l := new(Limits)
-	l.fill()
-	return l
+	l := DefaultLimits()
+	return &l
 }
 
 // vertex is an event with those parents. Only its id and parents are right.

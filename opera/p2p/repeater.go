@@ -15,6 +15,7 @@ import (
 // repeater takes votes and records from peers to the ledger: bounded, one chunk after the other,
 // checked on all processors. It is named for go-opera's Lachesis Light Repeater.
 type repeater struct {
+	limits *Limits
 	filler Filler
 	budget *budget
 	queue  chan *load
@@ -35,7 +36,7 @@ type load struct {
 }
 
 func newRepeater(f Filler, limits *Limits) *repeater {
-	return &repeater{filler: f, budget: newBudget(limits.FillChunks, limits.FillBytes), queue: make(chan *load, limits.FillChunks)}
+	return &repeater{filler: f, limits: limits, budget: newBudget(limits.FillChunks, limits.FillBytes), queue: make(chan *load, limits.FillChunks)}
 }
 
 // submit takes a chunk. It waits for room, so only who reads from that peer may call it.
@@ -82,7 +83,7 @@ func (r *repeater) take(ctx context.Context, l *load) (took int, err error) {
 			r.blamed(l.from, err)
 		}
 	}
-	length := runLength
+	length := r.limits.Run
 	if l.code == codeEpochPacksChunk {
 		length = 1 // which has many votes
 	}
@@ -124,7 +125,7 @@ func (r *repeater) takePack(ctx context.Context, from *peer, raw []byte, note no
 		note(of, 0, err)
 		return nil
 	}
-	for run := range slices.Chunk(list, runLength) {
+	for run := range slices.Chunk(list, r.limits.Run) {
 		votes, err := decodeAll[inter.SignedEpochVote](run)
 		for i := 0; err == nil && i < len(votes); i++ {
 			if e := votes[i].Val.Epoch; e != number {

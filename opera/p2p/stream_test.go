@@ -295,7 +295,7 @@ func TestWhoStandsWhileAPeerIsFartherAsksAgain(t *testing.T) {
 // The node looks where the ledger is on a goroutine of its own, so it may know of an epoch
 // before the intake says that it begins: the stream enters it all the same.
 func TestTheStreamEntersAnEpochThatTheNodeSawBefore(t *testing.T) {
-	n, err := New(Options{Ledger: &graph{}, Server: Server{Key: newKey(t)}})
+	n, err := New(Options{Ledger: &graph{}, Server: Server{Key: newKey(t)}, Limits: DefaultLimits()})
 	if err != nil {
 		t.Fatal(err)
 	}

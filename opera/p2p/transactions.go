@@ -155,7 +155,7 @@ func (t *transactions) broadcast(txs types.Transactions) {
 		}
 		size += int(tx.Size())
 	}
-	whole := recipients(size, time.Second, len(lacking))
+	whole := recipients(size, txAge, len(lacking))
 	for p, txs := range lacking {
 		for len(txs) > 0 {
 			batch := txs[:packed(txs)]
@@ -179,7 +179,7 @@ func (t *transactions) broadcast(txs types.Transactions) {
 func packed(txs types.Transactions) int {
 	size := 0
 	for i, tx := range txs {
-		if size += int(tx.Size()) + 1024; size >= softBytes || i+1 >= softItems {
+		if size += int(tx.Size()) + txOverhead; size >= softBytes || i+1 >= softItems {
 			return i + 1
 		}
 	}

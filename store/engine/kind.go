@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"tarn/store"
@@ -29,6 +30,33 @@ const (
 // Kinds lists all kinds.
 func Kinds() []Kind { return []Kind{Page, LevelDB, Pebble, Badger} }
 
+// KindNames lists the names of all kinds.
+func KindNames() []string {
+	var names []string
+	for _, k := range Kinds() {
+		names = append(names, string(k))
+	}
+	return names
+}
+
+// ModeNames lists the names of the page engine's map modes.
+func ModeNames() []string {
+	var names []string
+	for _, m := range Modes() {
+		names = append(names, m.String())
+	}
+	return names
+}
+
+// Choice is how a sentence names things of which one is chosen: "page, leveldb, pebble or badger".
+func Choice(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
 // Modes lists the page engine's map modes.
 func Modes() []page.Mode {
 	return []page.Mode{page.Mapped, page.MappedPrivate, page.Heap, page.Locked}
@@ -39,7 +67,7 @@ func ParseKind(name string) (Kind, error) {
 	if slices.Contains(Kinds(), Kind(name)) {
 		return Kind(name), nil
 	}
-	return "", fmt.Errorf("unknown engine %q: page, leveldb, pebble or badger", name)
+	return "", fmt.Errorf("unknown engine %q: %s", name, Choice(KindNames()))
 }
 
 // ParseMode reads a map mode's name. The error lists the names.
@@ -54,6 +82,11 @@ func (k Kind) file() string {
 		return pageFile
 	}
 	return string(k)
+}
+
+// FolderNames lists the folders that the kinds have which are not one file.
+func FolderNames() []string {
+	return slices.DeleteFunc(KindNames(), func(name string) bool { return Kind(name) == Page })
 }
 
 // stateFolder is where a node keeps its store, in its data folder.
@@ -76,7 +109,7 @@ func Detect(dir string) (Kind, error) {
 	if below, err := kindsIn(state); err == nil && len(below) > 0 {
 		return "", fmt.Errorf("%s: no store in this folder, but there is one in %s: %w", dir, state, fs.ErrNotExist)
 	}
-	return "", fmt.Errorf("%s: no store in this folder, neither %s nor leveldb, pebble or badger: %w", dir, pageFile, fs.ErrNotExist)
+	return "", fmt.Errorf("%s: no store in this folder, neither %s nor %s: %w", dir, pageFile, Choice(FolderNames()), fs.ErrNotExist)
 }
 
 // kindsIn lists the kinds of the stores in a folder.

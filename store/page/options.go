@@ -3,6 +3,7 @@ package page
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"tarn/internal/machine"
 	"tarn/store"
@@ -40,7 +41,7 @@ func ParseMode(s string) (Mode, error) {
 			return m, nil
 		}
 	}
-	return 0, fmt.Errorf("unknown map mode %q: mapped, mapped_private, heap or locked", s)
+	return 0, fmt.Errorf("unknown map mode %q: %s or %s", s, strings.Join(modeNames[Mapped:Locked], ", "), Locked)
 }
 
 // Anonymous tells whether all of the store is kept in memory that is no file's.

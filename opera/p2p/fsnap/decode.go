@@ -9,16 +9,6 @@ import (
 	"github.com/ethereum/go-ethereum/rlp"
 )
 
-// How large messages may be, in bytes, and what lists of them may hold. go-opera asks for at most
-// 1,024 accounts, codes or paths at a time, and answers with at most as many codes and nodes. A
-// proof of two keys has at most two nodes for each of the 64 nibbles and the leaf.
-const (
-	MaxAnswer  = 10 << 20
-	MaxRequest = 128 << 10
-	maxAsked   = 4096
-	maxProof   = 2 * 65
-)
-
 // MaxSize is how large a message of a code may be.
 func MaxSize(code uint64) uint32 {
 	if code%2 == 0 {
@@ -98,9 +88,6 @@ type shape struct {
 	inner   int // items of each of its items, if those are lists of free length
 	proof   int // items of the list behind it
 }
-
-// wholeMessage is for lists whose items have 32 bytes and more each.
-const wholeMessage = MaxAnswer / common.HashLength
 
 var shapes = [Codes]shape{
 	CodeGetAccounts: {message: func() Message { return new(GetAccounts) }, skip: 5},

@@ -18,30 +18,14 @@ type Holder interface {
 	Held() (s *state.Provable, release func() error, err error)
 }
 
-// Limits bound an answer. Zero values stand for go-opera's.
-type Limits struct {
-	Bytes   int           // of what is asked for, proofs not counted; a tenth more where slots end: 2 MiB
-	Lookups int           // of codes, or reads of nodes: 1024
-	Time    time.Duration // after which an answer ends with what it has: 5 seconds
-}
-
 // Server answers requests. Any goroutine may call it.
 type Server struct {
 	from   Holder
 	limits Limits
 }
 
-// NewServer returns who gives what a holder has.
+// NewServer returns who gives what a holder has. All limits are to be set, as [DefaultLimits] does.
 func NewServer(from Holder, l Limits) *Server {
-	if l.Bytes == 0 {
-		l.Bytes = 2 << 20
-	}
-	if l.Lookups == 0 {
-		l.Lookups = 1024
-	}
-	if l.Time == 0 {
-		l.Time = 5 * time.Second
-	}
 	return &Server{from: from, limits: l}
 }
 

@@ -201,7 +201,7 @@ func next(h common.Hash) common.Hash {
 func TestTheWholeStateIsGivenAndProved(t *testing.T) {
 	const accounts = 400
 	w := newWorld(t, accounts)
-	s := NewServer(w, Limits{})
+	s := NewServer(w, DefaultLimits())
 	for _, size := range []uint64{0, 300, 5000, 1 << 40} {
 		id, got, slots, codes := uint64(0), 0, 0, map[common.Hash]bool{}
 		whole := trie.NewEmpty(triedb.NewDatabase(rawdb.NewMemoryDatabase(), nil))
@@ -264,7 +264,7 @@ func allSlots(t testing.TB, s *Server, w *world, account, root common.Hash, size
 // The slots of many accounts come in one answer; the last of them may be cut, and is proved then.
 func TestSlotsOfManyAccountsComeInOneAnswer(t *testing.T) {
 	w := newWorld(t, 100)
-	s := NewServer(w, Limits{})
+	s := NewServer(w, DefaultLimits())
 	all := ask[*Accounts](t, s, &GetAccounts{1, w.held.Root, common.Hash{}, common.MaxHash, 1 << 30})
 	var with, roots []common.Hash
 	for _, a := range all.Accounts {
@@ -303,7 +303,7 @@ func TestSlotsOfManyAccountsComeInOneAnswer(t *testing.T) {
 // does: each has the hash that the node above it says.
 func TestNodesAreThoseOfTheTries(t *testing.T) {
 	w := newWorld(t, 100)
-	s := NewServer(w, Limits{})
+	s := NewServer(w, DefaultLimits())
 	get := func(paths ...Paths) [][]byte {
 		return ask[*Nodes](t, s, &GetNodes{1, w.held.Root, paths, 1 << 20}).Nodes
 	}
@@ -369,7 +369,7 @@ func TestNodesAreThoseOfTheTries(t *testing.T) {
 // A state that is not there is answered with nothing, by whatever it is asked for.
 func TestAStateThatIsNotThereIsAnsweredWithNothing(t *testing.T) {
 	w := newWorld(t, 20)
-	s := NewServer(w, Limits{})
+	s := NewServer(w, DefaultLimits())
 	code := crypto.Keccak256Hash([]byte("code 0"))
 	for range 2 {
 		root := common.Hash{1}
@@ -395,7 +395,7 @@ func TestAStateThatIsNotThereIsAnsweredWithNothing(t *testing.T) {
 func TestTheWorstRequestsHaveBounds(t *testing.T) {
 	w := newWorld(t, 300)
 	const bytesMost, lookups = 20_000, 50
-	s := NewServer(w, Limits{Bytes: bytesMost, Lookups: lookups})
+	s := NewServer(w, Limits{bytesMost, lookups, DefaultLimits().Time})
 	const everything = 1 << 63
 	root := w.held.Root
 	if a := ask[*Accounts](t, s, &GetAccounts{1, root, common.Hash{}, common.MaxHash, everything}); len(a.Accounts)*40 > bytesMost+200 || len(a.Accounts) < 100 {
@@ -419,7 +419,7 @@ func TestTheWorstRequestsHaveBounds(t *testing.T) {
 	if a := ask[*Nodes](t, s, &GetNodes{1, root, paths, everything}); len(a.Nodes)*500 > bytesMost+1000 || len(a.Nodes) == 0 {
 		t.Errorf("%d nodes", len(a.Nodes))
 	}
-	few := NewServer(w, Limits{Lookups: lookups}) // there is room for all of them
+	few := NewServer(w, Limits{DefaultLimits().Bytes, lookups, DefaultLimits().Time}) // there is room for all of them
 	if a := ask[*Nodes](t, few, &GetNodes{1, root, paths, everything}); len(a.Nodes) > lookups || len(a.Nodes) < lookups/4 {
 		t.Errorf("%d nodes", len(a.Nodes))
 	}
@@ -438,7 +438,7 @@ func TestTheWorstRequestsHaveBounds(t *testing.T) {
 	}
 	t.Logf("%v for what is not there", time.Since(began))
 	// In no time at all an answer has one item of each kind, which is still proved.
-	s = NewServer(w, Limits{Time: time.Nanosecond})
+	s = NewServer(w, Limits{DefaultLimits().Bytes, DefaultLimits().Lookups, time.Nanosecond})
 	a := ask[*Accounts](t, s, &GetAccounts{1, root, common.Hash{}, common.MaxHash, everything})
 	b := ask[*Slots](t, s, &GetSlots{1, root, []common.Hash{w.large, w.large}, nil, nil, everything})
 	c := ask[*CodesOf](t, s, &GetCodes{1, []common.Hash{types.EmptyCodeHash, types.EmptyCodeHash}, everything})

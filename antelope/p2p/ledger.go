@@ -3,8 +3,12 @@ package p2p
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 
+	"tarn/antelope/chain"
+	"tarn/antelope/control"
+	"tarn/antelope/exception"
+	"tarn/antelope/execute"
+	"tarn/antelope/producer"
 	"tarn/antelope/types"
 )
 
@@ -18,9 +22,9 @@ type Info struct {
 	First   uint32               // lowest block that can be had from this node
 }
 
-// Chain is what the network needs of the node that it serves. Any goroutine calls
+// Ledger is what the network asks of the chain that it serves. Any goroutine calls
 // its methods, many at once. Those that are not said to wait must not.
-type Chain interface {
+type Ledger interface {
 	// ID is the chain's id; it never changes.
 	ID() types.Checksum256
 	// Info tells where the chain is. It is asked for with every message.
@@ -40,14 +44,14 @@ type Chain interface {
 	// CheckHeader checks a block's header and signatures against the block before
 	// it. linked is false, without an error, if that one is not known yet. The
 	// block is passed on to peers when it is linked and good. Blocks of ranges are
-	// checked ahead of those before them being applied; the Chain does best to keep
+	// checked ahead of those before them being applied; the Ledger does best to keep
 	// what it found for Apply, and to check against headers that it has checked.
 	CheckHeader(b *Block) (linked bool, err error)
 	// Prepare does what can be done in any order for blocks whose header was checked,
 	// such as finding the keys of their transactions, and may leave what it made in
 	// b.Prepared. It may take its time. It is called before Apply, but for a block
 	// whose header is not good or does not follow a known one; when it is called again
-	// meanwhile, the Chain does the work once.
+	// meanwhile, the Ledger does the work once.
 	Prepare(b *Block) error
 	// Apply gives a block to the chain, and waits, also until the chain takes blocks
 	// again if it is making some. One goroutine calls it. It returns nil also for a
@@ -63,52 +67,80 @@ type Chain interface {
 	Transactions(list []*Transaction, done func(t *Transaction, err error))
 }
 
-// Block is a block on its way. Its methods may be called by any goroutine.
-type Block struct {
-	ID     types.Checksum256
-	Num    uint32
-	Signed *types.SignedBlock // not to be changed
-
-	Prepared any // the Chain's, set before Apply
-
-	size     int // bytes on the wire
-	prepared atomic.Bool
-	once     sync.Once
-	bytes    []byte
+// NewLedger returns the ledger of a chain whose writer p runs. blocks finds what the chain has.
+func NewLedger(c *chain.Chain, p *producer.Producer, blocks *chain.Blocks) Ledger {
+	return &ledger{chain: c, producer: p, blocks: blocks}
 }
 
-// NewBlock returns a block with its id computed.
-func NewBlock(b *types.SignedBlock) *Block {
-	id := b.BlockHeader.ID()
-	return &Block{ID: id, Num: types.BlockNum(id), Signed: b}
+type ledger struct {
+	chain    *chain.Chain
+	producer *producer.Producer
+	blocks   *chain.Blocks
+
+	mu sync.Mutex // of Block.Prepared
 }
 
-// frame is the message that carries the block; it is made once.
-func (b *Block) frame() []byte {
-	b.once.Do(func() { b.bytes, _ = AppendFrame(make([]byte, 0, b.size+512), b.Signed) })
-	return b.bytes
-}
+func (l *ledger) ID() types.Checksum256 { return l.chain.ID() }
 
-// Transaction is a transaction on its way. Nothing of it is to be changed.
-type Transaction struct {
-	ID         types.Checksum256
-	Expiration types.TimePointSec
-	Packed     *types.PackedTransaction
-
-	// Trx and ContextFreeData are what Packed holds; nil if [Network.TransactionAccepted]
-	// is called with what came from elsewhere.
-	Trx             *types.Transaction
-	ContextFreeData [][]byte
-
-	size int64 // bytes that it takes, unpacked too
-}
-
-// NewTransaction unpacks a packed transaction. Errors are those of
-// types.PackedTransaction.Unpack.
-func NewTransaction(p *types.PackedTransaction) (*Transaction, error) {
-	t, data, err := p.Unpack()
-	if err != nil {
-		return nil, err
+func (l *ledger) Info() Info {
+	h := l.producer.Head()
+	return Info{
+		LIBNum: h.IrreversibleNum, LIBID: h.IrreversibleID, HeadNum: h.ForkNum, HeadID: h.ForkID, Time: h.Time, First: l.blocks.First(),
 	}
-	return &Transaction{ID: t.ID(), Expiration: t.Expiration, Packed: p, Trx: t, ContextFreeData: data}, nil
+}
+
+func (l *ledger) BlockID(num uint32) (types.Checksum256, error) {
+	if b := l.blocks.Reversible(l.producer.Head().ForkID, num); b != nil {
+		return b.ID, nil
+	}
+	id, err := l.blocks.LoggedID(num)
+	if err != nil {
+		return id, exception.Wrap(exception.UnknownBlock, err, "could not find block ${num}", "num", num)
+	}
+	return id, nil
+}
+
+func (l *ledger) Block(num uint32) ([]byte, error) {
+	return l.blocks.Packed(l.producer.Head().ForkID, num)
+}
+
+func (l *ledger) BlockByID(id types.Checksum256) ([]byte, error) { return l.blocks.ByID(id) }
+
+func (l *ledger) Knows(id types.Checksum256) bool { return l.producer.Knows(id) }
+
+// block is the producer's part of a block, made once.
+func (l *ledger) block(b *Block) *producer.Block {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if b.Prepared == nil {
+		b.Prepared = l.producer.NewBlock(b.Signed, b.ID)
+	}
+	return b.Prepared.(*producer.Block)
+}
+
+func (l *ledger) CheckHeader(b *Block) (linked bool, err error) {
+	err = l.producer.CheckHeader(l.block(b))
+	if exception.Is(err, exception.UnlinkableBlock) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (l *ledger) Prepare(b *Block) error { return l.producer.Prepare(l.block(b)) }
+
+func (l *ledger) Apply(ctx context.Context, b *Block) error {
+	return l.producer.Apply(ctx, l.block(b))
+}
+
+func (l *ledger) Transactions(list []*Transaction, done func(*Transaction, error)) {
+	given := make([]producer.Submission, 0, len(list))
+	for _, t := range list {
+		x, err := execute.UnpackedCandidate(t.Packed, t.Trx, t.ContextFreeData, control.Input)
+		if err != nil {
+			done(t, err)
+			continue
+		}
+		given = append(given, producer.Submission{Candidate: x, Done: func(_ *types.TransactionTrace, err error) { done(t, err) }})
+	}
+	l.producer.Submit(control.TransactionOptions{Kind: control.Input, Lent: true}, given...)
 }
