@@ -29,6 +29,8 @@ type State struct {
 	Generation    uint32               // of the newest proposal of finalizers
 	PendingDigest types.Checksum256    // of the pending finalizers, or of the active ones if none are pending
 	PendingSince  types.BlockTimestamp // when the finalizers became pending that did last
+
+	digest types.Checksum256 // zero if it is to be computed
 }
 
 // Numbered is a policy with the number of the block that proposed it, or made it pending.
@@ -239,7 +241,13 @@ func (s *State) Read(r *serial.Reader) {
 	s.PendingDigest.Read(r)
 	s.PendingSince.Read(r)
 	if r.Err() == nil && (s.Finalizers == nil || s.Proposers == nil || len(s.Proposers.Schedule.Producers) == 0 ||
-		s.Num() != types.BlockNum(s.ID) || s.Num() != s.Header.BlockNum()) {
+		s.Num() != types.BlockNum(s.ID) || s.Num() != s.Header.BlockNum() || empty(s.ProposedProposers) || empty(s.PendingProposers)) {
 		r.Fail(serial.ErrValue)
 	}
+	if r.Err() == nil {
+		s.digest = s.computeDigest()
+	}
 }
+
+// empty tells whether there is a policy, and it has no producers: no block could follow.
+func empty(p *types.ProposerPolicy) bool { return p != nil && len(p.Schedule.Producers) == 0 }
