@@ -1,6 +1,8 @@
 package finality
 
 import (
+	"slices"
+
 	"tarn/antelope/feature"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
@@ -251,3 +253,25 @@ func (s *State) Read(r *serial.Reader) {
 
 // empty tells whether there is a policy, and it has no producers: no block could follow.
 func empty(p *types.ProposerPolicy) bool { return p != nil && len(p.Schedule.Producers) == 0 }
+
+// IsFinalizer tells whether votes of a key count for the block.
+func (s *State) IsFinalizer(k types.BLSPublicKey) bool {
+	return placeOf(s.Finalizers, k) >= 0 || s.Pending != nil && placeOf(s.Pending.Policy, k) >= 0
+}
+
+// placeOf is the place of a key in a policy, -1 if it is not there.
+func placeOf(p *types.FinalizerPolicy, k types.BLSPublicKey) int {
+	return slices.IndexFunc(p.Finalizers, func(f types.Finalizer) bool { return f.Key == k })
+}
+
+// VotedStrongly tells whether a strong certificate for the block, which was checked, has a vote of a key.
+func (s *State) VotedStrongly(k types.BLSPublicKey, qc *types.QuorumCertificate) bool {
+	if i := placeOf(s.Finalizers, k); i >= 0 && has(qc.Active.Strong, i) {
+		return true
+	}
+	if s.Pending == nil || qc.Pending == nil {
+		return false
+	}
+	i := placeOf(s.Pending.Policy, k)
+	return i >= 0 && has(qc.Pending.Strong, i)
+}
