@@ -1,8 +1,6 @@
 package finality
 
 import (
-	"slices"
-
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 )
@@ -43,6 +41,8 @@ type Core struct {
 	links   []Link // of the blocks from that on whose certificate made the last one final
 	refs    []Ref  // of the blocks from the last final one to the parent
 	genesis types.BlockTimestamp
+
+	linkRoom, refRoom *room
 }
 
 // GenesisCore is the core of the first block that has a finality extension.
@@ -127,9 +127,10 @@ func (c *Core) FinalAfter(claim types.QCClaim) uint32 {
 // [Core.Accepts] must have said.
 func (c *Core) Next(parent Ref, claim types.QCClaim) Core {
 	last, from := c.after(claim)
-	links := slices.Clone(c.links[from:])
-	refs := slices.Concat(c.refs[last-c.LastFinal():], []Ref{parent})
-	return Core{links: append(links, Link{Source: c.Num() + 1, Target: claim.Block, Strong: claim.Strong}), refs: refs}
+	var n Core
+	n.links, n.linkRoom = extend(c.links[from:], Link{Source: c.Num() + 1, Target: claim.Block, Strong: claim.Strong}, c.linkRoom)
+	n.refs, n.refRoom = extend(c.refs[last-c.LastFinal():], parent, c.refRoom)
+	return n
 }
 
 // Reversible is the root of the tree of blocks above the last final one.

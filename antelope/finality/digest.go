@@ -39,8 +39,15 @@ func (s *State) FinalityRoot() types.Checksum256 {
 }
 
 // Digest is the finality digest: what finalizers sign with a strong vote (Spring:
-// compute_finality_digest). It is computed at each call.
+// compute_finality_digest).
 func (s *State) Digest() types.Checksum256 {
+	if s.digest.IsZero() {
+		return s.computeDigest() // of a state that was put together
+	}
+	return s.digest
+}
+
+func (s *State) computeDigest() types.Checksum256 {
 	var claimed Ref
 	claim := s.Core.Claim()
 	if !s.Core.IsGenesis() {
@@ -66,6 +73,7 @@ func WeakMessage(digest types.Checksum256) []byte { return append(digest[:], "WE
 type Validation struct {
 	tree  Tree
 	roots []types.Checksum256
+	free  *room // of roots
 }
 
 // leaf is a block in the tree: actions is the root of its actions, as Savanna has it, and parent
@@ -86,8 +94,9 @@ func GenesisValidation(s *State, actions types.Checksum256) Validation {
 func (v Validation) With(before, s *State, actions types.Checksum256) Validation {
 	tree := v.tree.With(s.leaf(s.Digest(), actions, before.Time()))
 	gone := int(s.Core.LastFinal() - before.Core.LastFinal())
-	roots := make([]types.Checksum256, 0, len(v.roots)+1)
-	return Validation{tree: tree, roots: append(append(roots, v.roots[min(gone, len(v.roots)):]...), tree.Root())}
+	next := Validation{tree: tree}
+	next.roots, next.free = extend(v.roots[min(gone, len(v.roots)):], tree.Root(), v.free)
+	return next
 }
 
 // Tree is the tree after the newest block.

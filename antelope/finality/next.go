@@ -23,12 +23,12 @@ func Genesis(header *types.BlockHeader, active *types.ProducerSchedule, e *types
 	s.Proposers = &types.ProposerPolicy{Schedule: *active}
 	s.Finalizers, s.Generation = policy, policy.Generation
 	s.PendingDigest, s.PendingSince = policy.Digest(), header.Timestamp
+	s.digest = s.computeDigest()
 	return &s, nil
 }
 
 // Next is the state of a block that follows and has this header, whose finality extension says e and
-// which activates these features. What the header must say besides, [State.CheckHeader] checks
-// before.
+// which activates these features. What the header must say besides, the caller has checked.
 func (s *State) Next(header *types.BlockHeader, e *types.FinalityExtension, activations []types.Checksum256) (*State, error) {
 	if !s.Core.Accepts(e.Claim) {
 		return nil, exception.New(exception.InvalidQCClaim, "the claim of a certificate for block ${claim} does not follow that for block ${before}",
@@ -52,6 +52,7 @@ func (s *State) Next(header *types.BlockHeader, e *types.FinalityExtension, acti
 		return nil, err
 	}
 	n.ID = header.ID()
+	n.digest = n.computeDigest()
 	return n, nil
 }
 
@@ -103,7 +104,9 @@ func (n *State) promoteFinalizers(before *State, d *types.FinalizerPolicyDiff) e
 	case later > 0:
 		n.Proposed = n.Proposed[later-1:]
 	}
-	n.PendingDigest, n.Generation = n.lastPending().Digest(), before.Generation
+	if n.PendingDigest, n.Generation = before.PendingDigest, before.Generation; n.lastPending() != before.lastPending() {
+		n.PendingDigest = n.lastPending().Digest()
+	}
 	if d == nil {
 		return nil
 	}

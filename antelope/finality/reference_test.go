@@ -211,3 +211,33 @@ func TestHeadersLeadToSpringsDigests(t *testing.T) {
 		t.Errorf("the last validation root is %s", got)
 	}
 }
+
+// A state whose next producers would be none is no state: whoever asked for the next producer would
+// divide by zero.
+func TestAStateWithoutProducersToComeIsRefused(t *testing.T) {
+	legacy, list := deepMind(t)
+	s, err := Genesis(&list[0].block.BlockHeader, legacy.ActiveSchedule, &list[0].extension, State{Activated: legacy.Activated})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, spoil := range map[string]func(s *State){
+		"active":   func(s *State) { s.Proposers = new(types.ProposerPolicy) },
+		"proposed": func(s *State) { s.ProposedProposers = new(types.ProposerPolicy) },
+		"pending":  func(s *State) { s.PendingProposers = new(types.ProposerPolicy) },
+	} {
+		bad := *s
+		spoil(&bad)
+		if err := types.Decode(bad.Append(nil), new(State)); err == nil {
+			t.Errorf("%s: it is read", name)
+		}
+	}
+	all := types.ListDiff[types.ProducerAuthority]{}
+	for i := range s.Proposers.Schedule.Producers {
+		all.Removed = append(all.Removed, uint16(i))
+	}
+	h := list[1].block.BlockHeader
+	e := types.FinalityExtension{Claim: s.Core.Claim(), Proposers: &types.ProposerPolicyDiff{Producers: all}}
+	if _, err := s.Next(&h, &e, nil); err == nil {
+		t.Error("a header takes all producers away")
+	}
+}

@@ -54,7 +54,7 @@ func TestStrongCertificatesMakeFinalWhatTheirBlockClaims(t *testing.T) {
 			t.Errorf("step %d: it extends what it does not", i)
 		}
 		var again Core
-		if err := types.Decode(c.Append(nil), &again); err != nil || !reflect.DeepEqual(again, c) {
+		if err := types.Decode(c.Append(nil), &again); err != nil || !slices.Equal(again.links, c.links) || !slices.Equal(again.refs, c.refs) || again.genesis != c.genesis {
 			t.Errorf("step %d: read as %+v, %v", i, again, err)
 		}
 	}

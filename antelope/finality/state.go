@@ -1,6 +1,8 @@
 package finality
 
 import (
+	"slices"
+
 	"tarn/antelope/feature"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
@@ -29,6 +31,8 @@ type State struct {
 	Generation    uint32               // of the newest proposal of finalizers
 	PendingDigest types.Checksum256    // of the pending finalizers, or of the active ones if none are pending
 	PendingSince  types.BlockTimestamp // when the finalizers became pending that did last
+
+	digest types.Checksum256 // zero if it is to be computed
 }
 
 // Numbered is a policy with the number of the block that proposed it, or made it pending.
@@ -239,7 +243,35 @@ func (s *State) Read(r *serial.Reader) {
 	s.PendingDigest.Read(r)
 	s.PendingSince.Read(r)
 	if r.Err() == nil && (s.Finalizers == nil || s.Proposers == nil || len(s.Proposers.Schedule.Producers) == 0 ||
-		s.Num() != types.BlockNum(s.ID) || s.Num() != s.Header.BlockNum()) {
+		s.Num() != types.BlockNum(s.ID) || s.Num() != s.Header.BlockNum() || empty(s.ProposedProposers) || empty(s.PendingProposers)) {
 		r.Fail(serial.ErrValue)
 	}
+	if r.Err() == nil {
+		s.digest = s.computeDigest()
+	}
+}
+
+// empty tells whether there is a policy, and it has no producers: no block could follow.
+func empty(p *types.ProposerPolicy) bool { return p != nil && len(p.Schedule.Producers) == 0 }
+
+// IsFinalizer tells whether votes of a key count for the block.
+func (s *State) IsFinalizer(k types.BLSPublicKey) bool {
+	return placeOf(s.Finalizers, k) >= 0 || s.Pending != nil && placeOf(s.Pending.Policy, k) >= 0
+}
+
+// placeOf is the place of a key in a policy, -1 if it is not there.
+func placeOf(p *types.FinalizerPolicy, k types.BLSPublicKey) int {
+	return slices.IndexFunc(p.Finalizers, func(f types.Finalizer) bool { return f.Key == k })
+}
+
+// VotedStrongly tells whether a strong certificate for the block, which was checked, has a vote of a key.
+func (s *State) VotedStrongly(k types.BLSPublicKey, qc *types.QuorumCertificate) bool {
+	if i := placeOf(s.Finalizers, k); i >= 0 && has(qc.Active.Strong, i) {
+		return true
+	}
+	if s.Pending == nil || qc.Pending == nil {
+		return false
+	}
+	i := placeOf(s.Pending.Policy, k)
+	return i >= 0 && has(qc.Pending.Strong, i)
 }

@@ -60,6 +60,7 @@ var rules = []rule{
 	{"antelope/config", []string{"antelope/control", "store/engine", "store/vfs", "internal/..."}},
 	{"antelope/feature", []string{"antelope/exception", "antelope/serial", "antelope/types", "antelope/variant", "store/vfs", "internal/..."}},
 	{"antelope/finality", []string{"antelope/crypto", "antelope/exception", "antelope/feature", "antelope/serial", "antelope/types", "store/vfs", "internal/..."}},
+	{"antelope/finalizer", []string{"antelope/crypto", "antelope/finality", "antelope/types", "store/vfs", "internal/..."}},
 	{"antelope/consensus", []string{"antelope/...", "store/vfs", "internal/..."}},
 	{"antelope/producer", []string{"antelope/...", "store/vfs", "writer", "internal/..."}},
 	// What executes knows no forks and no logs. Transactions that leave nothing run above a view.

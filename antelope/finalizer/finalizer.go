@@ -1,0 +1,186 @@
+// Package finalizer is the finalizers of a node: their keys, what they must not forget, and their
+// votes. It owns the safety file and the lock beside it. How to vote is package finality's to decide,
+// and where votes go is the caller's.
+//
+// # Invariant
+//
+// No vote is returned before what it leads to is durable. A finalizer that is killed or loses its
+// power at any moment never votes twice in a time slot, nor against a vote of its own that binds it.
+//
+// A copy of the folder on another machine is another finalizer with the same key: nothing here can tell.
+// An older copy of the file is refused only if it is damaged.
+package finalizer
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"tarn/antelope/crypto"
+	"tarn/antelope/finality"
+	"tarn/antelope/types"
+	"tarn/store/vfs"
+)
+
+// Options are those of a node's finalizers.
+type Options struct {
+	Keys  []*crypto.BLSPrivateKey
+	Dir   string // finalizers-dir, made if need be
+	Files vfs.FS // nil for the disk's
+}
+
+// Finalizers are those of a node. Any goroutine may call their methods.
+type Finalizers struct {
+	keys []key
+	lock io.Closer
+
+	mu       sync.Mutex
+	safeties *finality.Safeties
+	initial  finality.Safety // of a finalizer that remembers nothing
+	voted    bool            // in this life
+}
+
+type key struct {
+	private *crypto.BLSPrivateKey
+	public  types.BLSPublicKey
+}
+
+// lockName is the name of the file that keeps two processes from voting with one safety file.
+const lockName = "LOCK"
+
+// Open reads the safety file. A file that is damaged, or that another process votes with, is an error.
+func Open(o Options) (*Finalizers, error) {
+	if o.Files == nil {
+		o.Files = vfs.OS
+	}
+	f := &Finalizers{}
+	var public []types.BLSPublicKey
+	for _, k := range o.Keys {
+		p := k.Public()
+		if slices.Contains(public, p) {
+			return nil, fmt.Errorf("the key of finalizer %s is given twice", p)
+		}
+		public = append(public, p)
+		f.keys = append(f.keys, key{k, p})
+	}
+	if err := vfs.MkdirAll(o.Files, o.Dir); err != nil {
+		return nil, fmt.Errorf("make the finalizers' folder: %w", err)
+	}
+	lock, holder, err := o.Files.Lock(filepath.Join(o.Dir, lockName), true)
+	if errors.Is(err, vfs.ErrLocked) {
+		return nil, fmt.Errorf("the finalizers' folder %s is used by another process (%s): a finalizer must vote once", o.Dir, holder)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock the finalizers' folder %s: %w", o.Dir, err)
+	}
+	f.lock = lock
+	if f.safeties, err = finality.OpenSafeties(o.Files, filepath.Join(o.Dir, finality.SafetyFileName), public); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return f, nil
+}
+
+// Close lets another process vote.
+func (f *Finalizers) Close() error { return f.lock.Close() }
+
+// Keys are the public keys.
+func (f *Finalizers) Keys() []types.BLSPublicKey {
+	list := make([]types.BLSPublicKey, len(f.keys))
+	for i := range f.keys {
+		list[i] = f.keys[i].public
+	}
+	return list
+}
+
+// Begin says where a finalizer begins that remembers nothing: locked on the newest block that is known
+// to be final, or, when the chain goes over to Savanna's rules, as if it had voted for the block that
+// is the last one before (Spring: set_default_safety_information).
+func (f *Finalizers) Begin(s finality.Safety) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.initial = s
+}
+
+// known is what a finalizer remembers.
+func (f *Finalizers) known(k types.BLSPublicKey) finality.Safety {
+	if s, _ := f.safeties.Get(k); s != (finality.Safety{}) {
+		return s
+	}
+	return f.initial
+}
+
+// Vote votes for a block whose header, or whose execution, was found good: once for each finalizer
+// that is in a policy of the block and may vote. What that leads to is durable when it returns. After
+// an error no vote was cast.
+func (f *Finalizers) Vote(s *finality.State) ([]finality.Vote, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var votes []finality.Vote
+	changed := map[types.BLSPublicKey]finality.Safety{}
+	for i := range f.keys {
+		k := &f.keys[i]
+		if !s.IsFinalizer(k.public) {
+			continue
+		}
+		decision, next := f.known(k.public).Decide(s)
+		if decision == finality.NoVote {
+			continue
+		}
+		vote, err := k.sign(s, decision == finality.StrongVote)
+		if err != nil {
+			return nil, fmt.Errorf("vote for block %d: %w", s.Num(), err)
+		}
+		votes, changed[k.public] = append(votes, vote), next
+	}
+	if len(votes) == 0 {
+		return nil, nil
+	}
+	f.voted = true
+	if err := f.safeties.Save(changed); err != nil {
+		return nil, fmt.Errorf("vote for block %d: %w", s.Num(), err)
+	}
+	return votes, nil
+}
+
+// sign makes a vote.
+func (k *key) sign(s *finality.State, strong bool) (v finality.Vote, err error) {
+	digest := s.Digest()
+	message := digest[:]
+	if !strong {
+		message = finality.WeakMessage(digest)
+	}
+	v = finality.Vote{Block: s.ID, Strong: strong, Key: k.public}
+	v.Signature, err = k.private.Sign(message)
+	return v, err
+}
+
+// Learn takes over from a certificate for a block, which was verified, that finalizers of this node
+// have voted strongly for that block, in a life whose safety file is lost. After the first vote of this
+// process it does nothing (Spring: my_finalizers_t::maybe_update_fsi).
+func (f *Finalizers) Learn(s *finality.State, qc *types.QuorumCertificate) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.voted || !qc.IsStrong() {
+		return nil
+	}
+	changed := map[types.BLSPublicKey]finality.Safety{}
+	for i := range f.keys {
+		k := f.keys[i].public
+		if !s.VotedStrongly(k, qc) {
+			continue
+		}
+		if next, news := f.known(k).Learn(s); news {
+			changed[k] = next
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	if err := f.safeties.Save(changed); err != nil {
+		return fmt.Errorf("learn of votes for block %d: %w", s.Num(), err)
+	}
+	return nil
+}
