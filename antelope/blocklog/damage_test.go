@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -154,6 +155,35 @@ func TestDamagedReversibleBlocksNeverGoInSilence(t *testing.T) {
 				t.Fatalf("%s: the next start: %v", how, err)
 			}
 			must(t, again.Close())
+		}
+	}
+}
+
+// The file gets its name when its head is durable: one that is cut within the head was cut by no crash.
+func TestAReversibleFileCutInItsHeadIsDamaged(t *testing.T) {
+	fs := memory()
+	r := openReversible(t, fs)
+	must(t, r.Append(newChain(newRand(t), 2).next(10).data))
+	must(t, r.Close())
+	for cut := range int64(reversibleHeadBytes) {
+		for _, mend := range []bool{false, true} {
+			mem := fs.mem.Clone()
+			f, err := mem.Open(reversiblePath, true)
+			must(t, err)
+			must(t, f.Truncate(cut))
+			var log bytes.Buffer
+			r, err := OpenReversible(ReversibleOptions{Dir: testDir, FS: testFS{mem, mem}, Mend: mend, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			if !mend {
+				if lost := new(logtail.Damage); !errors.As(err, &lost) || lost.Remedy == "" {
+					t.Fatalf("cut at %d: %v", cut, err)
+				}
+				continue
+			}
+			must(t, err)
+			if r.Len() != 0 || !strings.Contains(log.String(), "level=WARN") {
+				t.Errorf("cut at %d: %d blocks, and the log says %q", cut, r.Len(), log.String())
+			}
+			must(t, r.Close())
 		}
 	}
 }
@@ -334,7 +364,8 @@ func TestDamagedBlocksOfTheLogThatAreNeededAreNotCut(t *testing.T) {
 				if !errors.As(err, &lost) {
 					t.Errorf("%s was durable: %v", name, err)
 				}
-				continue
+				o.Mend = true
+				l, err = Open(o)
 			}
 			must(t, err)
 			if err := check(l, want[:damaged.whole]); err != nil || l.Recovery().CutFile == "" {

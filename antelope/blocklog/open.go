@@ -203,7 +203,7 @@ func (l opening) sound(s *source) (extent, error) {
 		}
 	}
 	e, err := s.structure(l.o.doubtful())
-	if err != nil || !ok || m.first != s.preamble.First || m.durable > s.size {
+	if err != nil || !ok || m.first != s.preamble.First || m.durable > s.size || l.o.Mend {
 		// Of what another program was writing when the machine stopped any part may be missing.
 		return e, err
 	}

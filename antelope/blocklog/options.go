@@ -32,6 +32,10 @@ type Options struct {
 	// called under the log's own locks. Nil needs none.
 	Needed func() uint32
 
+	// Mend has opening cut off, and keep beside, what is damaged though it was durable: for a start
+	// that makes the state again of the blocks before. It never cuts what is Needed.
+	Mend bool
+
 	// BufferBytes is how much Append gathers before it is written. With 0 every
 	// append is in the kernel's hands when it returns, safe from the process's
 	// end. While a node catches up, a buffer saves calls.

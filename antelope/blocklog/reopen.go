@@ -95,6 +95,10 @@ func (r *Reversible) readHead(size int64) error {
 		return err
 	}
 	head, ok := decodeReversibleHead(b[:])
+	if ok && head.version == reversibleVersion && head.file == 0 && size < reversibleHeadBytes {
+		// Older programs made files of this version whose head is shorter, and no mark.
+		ok = size == reversibleHeaderBytes && !r.mark.Said().There
+	}
 	if !ok { // the records may be whole
 		head = reversibleHead{version: reversibleVersion}
 	}

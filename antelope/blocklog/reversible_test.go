@@ -134,7 +134,7 @@ func TestReversibleFileCutAnywhereOpensWithWhatIsWhole(t *testing.T) {
 		want, ends = append(want, s.data), append(ends, last.offset+int64(last.size))
 	}
 	// It is killed: nothing of it is durable.
-	for cut := int64(reversibleHeaderBytes); cut <= ends[4]; cut++ {
+	for cut := int64(reversibleHeadBytes); cut <= ends[4]; cut++ {
 		torn := fs.mem.Clone()
 		f, _ := torn.Open(reversiblePath, true)
 		must(t, f.Truncate(cut))

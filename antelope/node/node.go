@@ -132,7 +132,7 @@ func (n *Node) openLogs() (err error) {
 		return err
 	}
 	bo := n.o.Blocks
-	bo.Dir, bo.Logger, bo.Needed = n.o.BlocksDir, n.o.Log, n.needed
+	bo.Dir, bo.Logger, bo.Needed, bo.Mend = n.o.BlocksDir, n.o.Log, n.needed, n.o.Replay
 	bo.FS = counted(bo.FS, &n.written.blocks)
 	if n.log, err = blocklog.Open(bo); err != nil {
 		return fmt.Errorf("open the block log: %w", err)

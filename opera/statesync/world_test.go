@@ -221,8 +221,14 @@ func (p *peer) Codes(ctx context.Context, hashes []common.Hash, most uint64) (co
 	if err != nil {
 		return nil, err
 	}
-	for have := uint64(0); len(codes) < len(hashes) && have < most; have += uint64(len(codes[len(codes)-1])) {
-		codes = append(codes, p.world.codes[hashes[len(codes)]])
+	have := uint64(0)
+	for _, h := range hashes {
+		if have >= most {
+			break
+		}
+		if c, ok := p.world.codes[h]; ok { // who does not have one leaves it out
+			codes, have = append(codes, c), have+uint64(len(c))
+		}
 	}
 	if p.codes != nil {
 		codes = p.codes(codes)
