@@ -13,6 +13,7 @@ func production() []Option {
 		{Name: "max-transaction-time", Kind: Int32, Default: "499", Help: "How long a transaction may take, in ms, if the chain's own bound is not lower; below 0 for that bound alone"},
 		{Name: "max-irreversible-block-age", Kind: Int32, Default: "-1", Help: "How old, in seconds, the last irreversible block may be for blocks to be made; below 0 for any age"},
 		{Name: "producer-name", Short: "p", Kind: Texts, Composing: true, Multitoken: true, Help: "A producer of this node; may be given many times"},
+		{Name: "finalizers-dir", Kind: Path, Default: "finalizers", Help: "Folder of what finalizers must not forget, absolute or in data-dir (Spring)"},
 		{Name: "signature-provider", Kind: Texts, Composing: true, Multitoken: true, Secret: true, Default: DevelopmentKey,
 			Help: "A key to sign blocks with, as <public key>=<type>:<data>; may be given many times.\n" +
 				"   KEY:<private key>\n   KEOSD:<url>  of a keosd whose wallet is unlocked\n"},

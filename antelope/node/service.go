@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"tarn/antelope/finalizer"
 	"tarn/antelope/p2p"
 	"tarn/antelope/producer"
 	"tarn/antelope/rpc"
@@ -20,7 +21,9 @@ import (
 type Services struct {
 	Producer producer.Options
 	P2P      *p2p.Options // nil for a node without peers
-	HTTP     *HTTP        // nil for a node without an API
+	// Finalizers vote for blocks; nil for none.
+	Finalizers *finalizer.Options
+	HTTP       *HTTP // nil for a node without an API
 	// Dashboard is where the page of the node's numbers is served, host:port; "" for nowhere.
 	Dashboard string
 	Version   Version // that the dashboard shows
@@ -90,6 +93,13 @@ func (n *Node) Serve(ctx context.Context, s Services) error {
 		}
 		defer page.Close() //nolint:errcheck // it only shows what ends now
 	}
+	if s.Finalizers != nil {
+		v, err := n.vote(s.Finalizers)
+		if err != nil {
+			return errors.Join(err, p.Close())
+		}
+		running.Go(func() { v.run(ctx) })
+	}
 	// The writer comes last to its end: until then the others may ask it.
 	writer := make(chan error, 1)
 	running.Go(func() { writer <- p.Run(ctx) })
@@ -107,6 +117,11 @@ func (n *Node) Serve(ctx context.Context, s Services) error {
 	}
 	err = <-writer
 	cancel(nil)
+	return ended(ctx, err, server)
+}
+
+// ended stops the server, and tells why the services have ended.
+func ended(ctx context.Context, err error, server *dialect.Server) error {
 	if server != nil {
 		stop, done := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 		defer done()

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"tarn/antelope/control"
+	"tarn/antelope/crypto"
+	"tarn/antelope/finalizer"
 	"tarn/antelope/p2p"
 	"tarn/antelope/producer"
 	"tarn/antelope/rpc"
@@ -28,6 +30,8 @@ const readOnlyThreads = 3
 func (s *settings) services(o *Options, v Version) (out Services, err error) {
 	out.Producer, out.ignored, err = s.producer(o)
 	o.Follower = len(out.Producer.Producers) == 0
+	finalizers, e := s.finalizers()
+	out.Finalizers, err = finalizers, errors.Join(err, e)
 	network := s.network()
 	err = errors.Join(err, network.Validate())
 	out.P2P = &network
@@ -78,6 +82,9 @@ func (s *settings) producer(o *Options) (p producer.Options, ignored []string, e
 	p.Readers = s.readers(len(p.Producers) > 0)
 	timeout := s.signed("keosd-provider-timeout", time.Millisecond)
 	for i, spec := range s.Texts("signature-provider") {
+		if strings.HasPrefix(spec, finalizerKey) {
+			continue // see finalizers
+		}
 		key, sign, err := producer.ParseSignatureProvider(spec, timeout)
 		if err != nil {
 			// What is no public key may be a private one in the wrong place.
@@ -92,6 +99,54 @@ func (s *settings) producer(o *Options) (p producer.Options, ignored []string, e
 		p.Signers[key] = sign
 	}
 	return p, ignored, errors.Join(err, p.Validate())
+}
+
+// finalizerKey begins the public keys of finalizers.
+const finalizerKey = "PUB_BLS_"
+
+// finalizers are those whose keys signature-provider has; nil for none. The text of a key may end with
+// equals signs (Spring: signature_provider_plugin).
+func (s *settings) finalizers() (*finalizer.Options, error) {
+	o := &finalizer.Options{Dir: s.Under(s.DataDir, "finalizers-dir")}
+	var mistakes error
+	for _, spec := range s.Texts("signature-provider") {
+		if !strings.HasPrefix(spec, finalizerKey) {
+			continue
+		}
+		k, err := parseFinalizer(spec)
+		if err != nil {
+			mistakes = errors.Join(mistakes, err)
+			continue
+		}
+		o.Keys = append(o.Keys, k)
+	}
+	switch {
+	case len(o.Keys) == 0:
+		return nil, mistakes
+	case s.irreversible():
+		mistakes = errors.Join(mistakes, control.NewBadOption("signature-provider: a finalizer cannot vote in read-mode irreversible"))
+	}
+	return o, mistakes
+}
+
+// parseFinalizer reads the keys of a finalizer: PUB_BLS_...=KEY:PVT_BLS_...
+func parseFinalizer(spec string) (*crypto.BLSPrivateKey, error) {
+	public, private, ok := strings.Cut(spec, "=KEY:")
+	if !ok {
+		return nil, control.NewBadOption("signature-provider: <public key>=KEY:<private key> is expected of a finalizer, whose key no wallet has")
+	}
+	want, err := types.ParseBLSPublicKey(strings.TrimRight(public, "="))
+	if err != nil {
+		return nil, control.NewBadOption("signature-provider: %s", throw(err).Error())
+	}
+	k, err := crypto.ParseBLSPrivateKey(private)
+	if err != nil {
+		return nil, control.NewBadOption("signature-provider: %s", throw(err).Error())
+	}
+	if k.Public() != want {
+		return nil, control.NewBadOption("signature-provider: the private key is not that of finalizer %s", want)
+	}
+	return k, nil
 }
 
 func (s *settings) network() p2p.Options {

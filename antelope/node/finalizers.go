@@ -1,0 +1,122 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"tarn/antelope/chain"
+	"tarn/antelope/consensus"
+	"tarn/antelope/finality"
+	"tarn/antelope/finalizer"
+	"tarn/antelope/types"
+)
+
+// recent is how old a block may be that a finalizer votes for: others have long voted for older ones
+// (Spring: block_state::is_recent).
+const recent = 30 * time.Second
+
+// voter lets the finalizers of this node vote, on a goroutine of its own: a vote waits for the disk.
+type voter struct {
+	own   *finalizer.Finalizers
+	chain *chain.Chain
+	log   *slog.Logger
+	queue chan ballot
+}
+
+// ballot is a block to vote for, or a certificate to learn from.
+type ballot struct {
+	state       *finality.State
+	certificate *types.QuorumCertificate // for state; nil for a block to vote for
+}
+
+// waitingBallots is how many there may be; the oldest ones go. A finalizer that is so late is of no use.
+const waitingBallots = 64
+
+// vote opens the finalizers and tells them what the chain accepts. It is called before the first
+// block of this life.
+func (n *Node) vote(o *finalizer.Options) (*voter, error) {
+	own, err := finalizer.Open(*o)
+	if err != nil {
+		return nil, err
+	}
+	v := &voter{own: own, chain: n.chain, log: n.o.Log, queue: make(chan ballot, waitingBallots)}
+	if root := n.chain.Fork().Root(); n.chain.Head().PrecedesProper() && root.Finality != nil {
+		own.Begin(finality.Safety{Lock: finality.Remember(root.Finality.Ref())})
+	}
+	n.chain.Subscribe(chain.Hooks{AcceptedHeader: v.header, AcceptedBlock: v.block})
+	for _, k := range own.Keys() {
+		n.o.Log.Info("This node votes as a finalizer; its votes do not go to peers yet", "key", k)
+	}
+	return v, nil
+}
+
+// header looks at the certificate that a block brings.
+func (v *voter) header(b *consensus.BlockState) {
+	if b.Certificate == nil {
+		return
+	}
+	ref := b.Finality.Core.Ref(b.Certificate.Block)
+	if ref == nil {
+		return
+	}
+	if claimed := v.chain.Fork().HeaderState(ref.ID); claimed != nil {
+		v.put(ballot{claimed.Finality, b.Certificate})
+	}
+}
+
+// block votes for a block that has become the head.
+func (v *voter) block(b *consensus.BlockState) {
+	switch {
+	case b.IsProper():
+		if time.Since(b.Header.Timestamp.TimePoint().Time()) < recent {
+			v.put(ballot{b.Finality, nil})
+		}
+	case b.PrecedesProper():
+		ref := finality.Remember(b.Finality.Ref())
+		v.own.Begin(finality.Safety{Last: ref, Lock: ref})
+	}
+}
+
+// put never waits.
+func (v *voter) put(x ballot) {
+	for {
+		select {
+		case v.queue <- x:
+			return
+		default:
+		}
+		select {
+		case <-v.queue:
+		default:
+		}
+	}
+}
+
+// run votes until ctx ends, and closes the finalizers.
+func (v *voter) run(ctx context.Context) {
+	defer v.own.Close() //nolint:errcheck // what it holds is a lock
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case x := <-v.queue:
+			if err := v.take(x); err != nil {
+				v.log.Error(fmt.Sprintf("A finalizer of this node cannot vote: %v. No vote leaves before it is durable: "+
+					"make room on the disk of finalizers-dir, or repair it", err))
+			}
+		}
+	}
+}
+
+func (v *voter) take(x ballot) error {
+	if x.certificate != nil {
+		return v.own.Learn(x.state, x.certificate)
+	}
+	votes, err := v.own.Vote(x.state)
+	for i := range votes {
+		v.chain.Vote(&votes[i])
+	}
+	return err
+}
