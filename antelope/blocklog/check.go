@@ -136,9 +136,25 @@ type inspector struct {
 
 var inspectors = sync.Pool{New: func() any { return new(inspector) }}
 
+// inspected is what a packed block is found to be.
+type inspected struct {
+	link
+	size    int // bytes of the block
+	unnamed int // bytes that no hash of another block covers: the signature, the extensions, a count
+}
+
 // inspect returns the link of a packed block. It is an error if the block cannot be read, or its
 // header names other transactions.
 func (x *inspector) inspect(b []byte) (link, error) {
+	is, err := x.first(b)
+	if err == nil && is.size != len(b) {
+		err = x.reader.End()
+	}
+	return is.link, err
+}
+
+// first inspects the block that b begins with.
+func (x *inspector) first(b []byte) (inspected, error) {
 	r := &x.reader
 	r.Reset(b)
 	r.Raw(linkBytes)
@@ -150,23 +166,27 @@ func (x *inspector) inspect(b []byte) (link, error) {
 	}
 	skipExtensions(r)
 	if r.Err() != nil {
-		return link{}, r.Err()
+		return inspected{}, r.Err()
 	}
-	l := link{id: sha256.Sum256(b[:r.Offset()]), previous: *previousOf(b)}
+	header := r.Offset()
+	l := link{id: sha256.Sum256(b[:header]), previous: *previousOf(b)}
 	l.num = types.BlockNum(l.previous) + 1
 	binary.BigEndian.PutUint32(l.id[:], l.num)
 	var signature types.Signature
 	signature.Read(r)
 	n := r.Count(1)
 	x.leaves = x.leaves[:0]
+	from := r.Offset()
 	for ; n > 0 && r.Err() == nil; n-- {
 		x.leaves = append(x.leaves, x.receipt(b))
 	}
+	receipts := r.Offset() - from
 	skipExtensions(r)
-	if err := r.End(); err != nil {
-		return link{}, err
+	if r.Err() != nil {
+		return inspected{}, r.Err()
 	}
-	return l, rooted(root, x.leaves)
+	is := inspected{link: l, size: r.Offset(), unnamed: r.Offset() - header - receipts}
+	return is, rooted(root, x.leaves)
 }
 
 // rooted is an error unless a header's root is that of receipts.

@@ -27,6 +27,13 @@ func (l opening) mendPruned(s *source, e extent) (uint32, error) {
 	if e.kept >= first && e.kept <= e.head.num {
 		// The count may have been written over by a part of the next entry.
 		first = e.kept
+		if e.beyond {
+			there, err := s.firstReadable(e)
+			if err != nil {
+				return 0, err
+			}
+			first = max(first, there)
+		}
 		if ok && count == e.head.num-first+1 {
 			return first, l.mendIndex(s, e, first)
 		}

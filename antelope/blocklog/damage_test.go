@@ -312,9 +312,15 @@ func TestOlderReversibleFilesAreJudgedByWhatFollows(t *testing.T) {
 		mem.Put(reversiblePath, memfs.NewBlob(bad))
 		r, err := OpenReversible(ReversibleOptions{Dir: testDir, FS: testFS{mem, mem}})
 		if i < len(blocks)-1 {
-			if damage := new(logtail.Damage); !errors.As(err, &damage) || damage.Offset != b.offset-recordHeaderBytes {
+			last := fmt.Sprintf("beyond block %d and", blocks[len(blocks)-1].num)
+			if damage := new(logtail.Damage); !errors.As(err, &damage) || damage.Offset != b.offset-recordHeaderBytes ||
+				!strings.Contains(damage.Remedy, last) || !strings.Contains(damage.Remedy, "rename the file") {
 				t.Errorf("block %d: %v", b.num, err)
 			}
+			must(t, mem.Rename(reversiblePath, reversiblePath+".old"))
+			r := openReversible(t, testFS{mem, mem})
+			must(t, r.Append(c.last.data))
+			must(t, r.Close())
 			continue
 		}
 		must(t, err)

@@ -16,6 +16,7 @@ type extent struct {
 	position int64
 	blocks   bool
 	kept     uint32 // first block that is known to be there; 0 if that is not known
+	beyond   bool   // whether another program may have appended, and given more back than kept tells
 	doubtful int64  // bytes before the end whose index entries may be missing
 }
 

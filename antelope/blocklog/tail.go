@@ -148,8 +148,8 @@ func readTail(fs FS, path string) (m tailMark, records []byte, ok bool, err erro
 	return m, records, err == nil, err
 }
 
-// proved follows the records from a mark and tells how far the log is whole. ok is
-// false if the mark does not fit the log: then somebody else has changed it.
+// proved follows the records from a mark, and whole blocks behind them, and tells how far the log
+// is whole. ok is false if the mark does not fit the log: then somebody else has changed it.
 func (s *source) proved(m tailMark, records []byte, stale int64) (e extent, ok bool, err error) {
 	if m.first != s.preamble.First || m.durable < s.start || m.durable > s.size {
 		return extent{}, false, nil
@@ -181,13 +181,18 @@ func (s *source) proved(m tailMark, records []byte, stale int64) (e extent, ok b
 	if s.size-e.end > stale {
 		return extent{}, false, nil
 	}
-	e.doubtful = e.end - m.durable
 	if e.blocks {
 		e.head, ok, err = s.link(e.position, e.end)
 		if err != nil || !ok {
 			return extent{}, false, err
 		}
 	}
+	told := e.end
+	if e, err = s.beyond(e); err != nil {
+		return extent{}, false, err
+	}
+	e.beyond = e.end > told
+	e.doubtful = e.end - m.durable
 	return e, true, nil
 }
 
