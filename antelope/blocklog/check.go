@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"tarn/antelope/consensus"
+	"tarn/antelope/finality"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 	"tarn/store/vfs/logtail"
@@ -160,7 +161,8 @@ func (x *inspector) first(b []byte) (inspected, error) {
 	r.Raw(linkBytes)
 	var root types.Checksum256
 	root.Read(r)
-	r.Raw(32 + 4) // the actions' root, and the schedule's version
+	r.Raw(32) // the actions' root
+	proper := r.Uint32() == types.ProperSchedule
 	if r.Bool() {
 		new(types.LegacySchedule).Read(r)
 	}
@@ -186,12 +188,17 @@ func (x *inspector) first(b []byte) (inspected, error) {
 		return inspected{}, r.Err()
 	}
 	is := inspected{link: l, size: r.Offset(), unnamed: r.Offset() - header - receipts}
-	return is, rooted(root, x.leaves)
+	return is, rooted(root, x.leaves, proper)
 }
 
-// rooted is an error unless a header's root is that of receipts.
-func rooted(root types.Checksum256, leaves []types.Checksum256) error {
-	if is := consensus.MerkleRoot(leaves); is != root {
+// rooted is an error unless a header's root is that of receipts; proper says that the block follows
+// Savanna's rules, whose tree is another.
+func rooted(root types.Checksum256, leaves []types.Checksum256, proper bool) error {
+	rootOf := consensus.MerkleRoot
+	if proper {
+		rootOf = finality.Root
+	}
+	if is := rootOf(leaves); is != root {
 		return fmt.Errorf("its header names the transactions %s, and it has %s", root, is)
 	}
 	return nil
@@ -263,5 +270,5 @@ func named(block *types.SignedBlock) error {
 	for i := range leaves {
 		leaves[i] = block.Transactions[i].Digest()
 	}
-	return rooted(block.TransactionMRoot, leaves)
+	return rooted(block.TransactionMRoot, leaves, block.IsProper())
 }

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path"
+	"slices"
 	"testing"
 	"time"
 
 	"tarn/antelope/consensus"
+	"tarn/antelope/finality"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 	"tarn/store/vfs/memfs"
@@ -85,7 +87,10 @@ func (c *chain) next(size int) sample {
 	for i := range leaves {
 		leaves[i] = b.Transactions[i].Digest()
 	}
-	b.TransactionMRoot = consensus.MerkleRoot(leaves)
+	b.TransactionMRoot = consensus.MerkleRoot(slices.Clone(leaves))
+	if c.rand.IntN(2) == 0 {
+		b.ScheduleVersion, b.TransactionMRoot = types.ProperSchedule, finality.Root(leaves)
+	}
 	data := b.Append(nil)
 	c.last = sample{b.BlockNum(), b.ID(), data}
 	return c.last

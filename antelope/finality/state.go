@@ -48,7 +48,7 @@ func (s *State) Num() uint32 { return s.Core.Num() }
 func (s *State) Time() types.BlockTimestamp { return s.Header.Timestamp }
 
 // IsProper tells whether the block follows Savanna's rules alone, and not those before as well.
-func (s *State) IsProper() bool { return s.Header.ScheduleVersion == types.ProperSchedule }
+func (s *State) IsProper() bool { return s.Header.IsProper() }
 
 // lastPending are the pending finalizers, or the active ones if none are pending.
 func (s *State) lastPending() *types.FinalizerPolicy {

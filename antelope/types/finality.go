@@ -19,6 +19,9 @@ const (
 // (Spring: block_header.hpp).
 const ProperSchedule = 1 << 31
 
+// IsProper tells whether the block follows Savanna's rules alone.
+func (h *BlockHeader) IsProper() bool { return h.ScheduleVersion == ProperSchedule }
+
 // Limits of policies (Spring: config.hpp).
 const (
 	MaxProposers            = 64 * 1024

@@ -55,7 +55,7 @@ var rules = []rule{
 	{"antelope/ship", []string{"antelope/chain", "antelope/consensus", "antelope/execute", "antelope/recorder", "antelope/ship/...", "antelope/state", "antelope/survey", "antelope/types", "serve", "internal/..."}},
 	{"antelope/ship/wire", []string{"antelope/abi", "antelope/exception", "antelope/execute", "antelope/serial", "antelope/state", "antelope/types", "antelope/wasm/intrinsic", "internal/..."}},
 	// What nodeos throws for their errors is the node's to say.
-	{"antelope/blocklog", []string{"antelope/consensus", "antelope/types", "antelope/serial", "store/vfs", "store/vfs/logtail", "internal/..."}},
+	{"antelope/blocklog", []string{"antelope/consensus", "antelope/finality", "antelope/types", "antelope/serial", "store/vfs", "store/vfs/logtail", "internal/..."}},
 	{"antelope/space", []string{"probe", "internal/..."}},
 	{"antelope/config", []string{"antelope/control", "store/engine", "store/vfs", "internal/..."}},
 	{"antelope/feature", []string{"antelope/exception", "antelope/serial", "antelope/types", "antelope/variant", "store/vfs", "internal/..."}},
