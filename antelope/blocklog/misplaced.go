@@ -46,9 +46,9 @@ func (s *segment) mend(fs FS, num, highest uint32, end int64) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if is, ok, err := log.numberAt(list[0]); err != nil {
+		if ok, err := log.holds(next, list[0]); err != nil {
 			return false, err
-		} else if ok && is == next {
+		} else if ok {
 			to = list[0]
 			break
 		}
@@ -59,7 +59,7 @@ func (s *segment) mend(fs FS, num, highest uint32, end int64) (bool, error) {
 		if err != nil || !ok {
 			return false, err
 		}
-		if is, ok, err := log.numberAt(at); err != nil || !ok || is != n-1 {
+		if ok, err := log.holds(n-1, at); err != nil || !ok {
 			return false, err
 		}
 		list[n-1-num], to = uint64(at), at
@@ -82,13 +82,12 @@ func (s *segment) misplaced(num, highest uint32, at, end int64) error {
 		if err != nil {
 			return err
 		}
-		is, ok, err := log.numberAt(list[0])
-		if err != nil {
+		if follows, err = log.holds(num+1, list[0]); err != nil {
 			return err
 		}
-		to, follows = list[0], ok && is == num+1
+		to = list[0]
 	}
-	is, ok, err := log.numberAt(at)
+	ok, err := log.holds(num, at)
 	if err != nil {
 		return err
 	}
@@ -103,9 +102,9 @@ func (s *segment) misplaced(num, highest uint32, at, end int64) error {
 	switch {
 	case back == at:
 		return damaged(num, at, log.path, "its number is not in it")
-	case ok && is == num && follows:
+	case ok && follows:
 		return damaged(num, at, log.path, "its entry says, at offset %d, that it begins at %d", to-positionBytes, back)
-	case ok && is == num:
+	case ok:
 		return disagree(num+1, s)
 	}
 	return disagree(num, s)

@@ -94,10 +94,40 @@ func (s *source) numberAt(start int64) (uint32, bool, error) {
 	return num, ok, nil
 }
 
+// holds tells whether a block begins at an offset: its number is there, and either the entry that
+// ends there is that of the block before, or the block and its entry are whole. The number alone is
+// little: what is inside a block may read like it.
+func (s *source) holds(num uint32, at int64) (bool, error) {
+	is, ok, err := s.numberAt(at)
+	if err != nil || !ok || is != num || at == s.start {
+		return err == nil && ok && is == num, err
+	}
+	follows, err := s.follows(num, at)
+	if err != nil || follows {
+		return follows, err
+	}
+	row := row{source: s, at: at, offset: at}
+	x := inspectors.Get().(*inspector) //nolint:forcetypeassert // it holds nothing else
+	defer inspectors.Put(x)
+	_, ok, err = row.next(x)
+	return ok, err
+}
+
+// follows tells whether the entry that ends at an offset is that of the block before one. What was
+// given back reads as zeros, and tells nothing.
+func (s *source) follows(num uint32, at int64) (bool, error) {
+	before, ok, err := s.before(at)
+	if err != nil || !ok {
+		return err == nil && uint64(before) < uint64(s.start), err
+	}
+	is, ok, err := s.numberAt(before)
+	return ok && (is == num-1 || is == 1), err // 1 is what zeros read like
+}
+
 // begins is an error unless a block begins at an offset, which its index has.
 func (s *source) begins(num uint32, at int64) error {
-	is, ok, err := s.numberAt(at)
-	if err == nil && (!ok || is != num) {
+	ok, err := s.holds(num, at)
+	if err == nil && !ok {
 		err = fmt.Errorf("block %d is not at offset %d of %s, where its index says it is (block-log make-index writes the index anew)", num, at, s.path)
 	}
 	return err
