@@ -59,12 +59,11 @@ func (v *votes) forget(kept func(types.Checksum256) bool) {
 }
 
 // Vote counts a finalizer's vote, after its signature was verified, which takes more than a
-// millisecond. Unknown says that this node has no such block above the last irreversible one, or that
-// no finalizer of the block has this key. Any goroutine may call it.
+// millisecond. Any goroutine may call it.
 func (v *votes) Vote(x *finality.Vote) finality.Result {
 	v.mu.Lock()
 	a := v.blocks[x.Block]
-	result := finality.Unknown
+	result := finality.NoBlock
 	if a != nil {
 		result = a.Find(x)
 	}

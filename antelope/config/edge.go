@@ -72,6 +72,7 @@ func netLimits() []Option {
 			Help: "How a peer is named in the log. Variables:\n" +
 				"   ${_name}  the name that it says\n   ${_cid}   number of the connection\n   ${_id}    its id, 64 hexadecimal digits\n" +
 				"   ${_sid}   the first 8 of them\n   ${_ip}    its address\n   ${_port}  its port\n   ${_lip}   our address\n   ${_lport} our port\n"},
+		{Name: "p2p-disable-block-nack", Kind: Bool, Default: "false", Help: "Send all blocks to all peers, also to those that have had the last ones already, and tell no peer that its blocks came twice (Spring)"},
 		{Name: "p2p-keepalive-interval-ms", Kind: Int32, Default: "10000", Help: "Time between messages that keep a connection alive, in ms"},
 	}
 }

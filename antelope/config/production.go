@@ -14,6 +14,7 @@ func production() []Option {
 		{Name: "max-irreversible-block-age", Kind: Int32, Default: "-1", Help: "How old, in seconds, the last irreversible block may be for blocks to be made; below 0 for any age"},
 		{Name: "producer-name", Short: "p", Kind: Texts, Composing: true, Multitoken: true, Help: "A producer of this node; may be given many times"},
 		{Name: "finalizers-dir", Kind: Path, Default: "finalizers", Help: "Folder of what finalizers must not forget, absolute or in data-dir (Spring)"},
+		{Name: "vote-threads", Kind: Uint16, Help: "Votes of other nodes' finalizers that are verified at once (Spring). A node that has no producer-name takes none unless this is given; a producer takes 4"},
 		{Name: "signature-provider", Kind: Texts, Composing: true, Multitoken: true, Secret: true, Default: DevelopmentKey,
 			Help: "A key to sign blocks with, as <public key>=<type>:<data>; may be given many times.\n" +
 				"   KEY:<private key>\n   KEOSD:<url>  of a keosd whose wallet is unlocked\n"},

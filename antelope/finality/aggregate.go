@@ -5,25 +5,6 @@ import (
 	"tarn/antelope/types"
 )
 
-// Vote is a finalizer's vote for a block (Spring: vote_message.hpp).
-type Vote struct {
-	Block     types.Checksum256
-	Strong    bool
-	Key       types.BLSPublicKey
-	Signature types.BLSSignature
-}
-
-// Result is what became of a vote.
-type Result uint8
-
-// What becomes of votes.
-const (
-	Counted   Result = iota // it was good, and is one more
-	Duplicate               // that finalizer has voted for the block
-	Unknown                 // its key is in neither policy
-	Invalid                 // its signature is not that of the key
-)
-
 // tally is how far a policy's votes for a block have come (Spring: qc.hpp, state_t). A tally that
 // can never be strong any more is final.
 type tally uint8

@@ -21,6 +21,7 @@ const recent = 30 * time.Second
 type voter struct {
 	own   *finalizer.Finalizers
 	chain *chain.Chain
+	tell  func(*finality.Vote) // peers; nil for a node without any
 	log   *slog.Logger
 	queue chan ballot
 }
@@ -35,19 +36,19 @@ type ballot struct {
 const waitingBallots = 64
 
 // vote opens the finalizers and tells them what the chain accepts. It is called before the first
-// block of this life.
-func (n *Node) vote(o *finalizer.Options) (*voter, error) {
+// block of this life. tell is given each vote when it is durable; nil for nobody.
+func (n *Node) vote(o *finalizer.Options, tell func(*finality.Vote)) (*voter, error) {
 	own, err := finalizer.Open(*o)
 	if err != nil {
 		return nil, err
 	}
-	v := &voter{own: own, chain: n.chain, log: n.o.Log, queue: make(chan ballot, waitingBallots)}
+	v := &voter{own: own, chain: n.chain, tell: tell, log: n.o.Log, queue: make(chan ballot, waitingBallots)}
 	if root := n.chain.Fork().Root(); n.chain.Head().PrecedesProper() && root.Finality != nil {
 		own.Begin(finality.Safety{Lock: finality.Remember(root.Finality.Ref())})
 	}
 	n.chain.Subscribe(chain.Hooks{AcceptedHeader: v.header, AcceptedBlock: v.block})
 	for _, k := range own.Keys() {
-		n.o.Log.Info("This node votes as a finalizer; its votes do not go to peers yet", "key", k)
+		n.o.Log.Info("This node votes as a finalizer", "key", k)
 	}
 	return v, nil
 }
@@ -117,6 +118,9 @@ func (v *voter) take(x ballot) error {
 	votes, err := v.own.Vote(x.state)
 	for i := range votes {
 		v.chain.Vote(&votes[i])
+		if v.tell != nil {
+			v.tell(&votes[i])
+		}
 	}
 	return err
 }

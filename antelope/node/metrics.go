@@ -239,6 +239,9 @@ func writeNetwork(w *exposition.Writer, n *p2p.Metrics) {
 	w.Count("tarn_p2p_duplicate_blocks_total", "Blocks that came again", n.DuplicateBlocks)
 	w.Count("tarn_p2p_bad_blocks_total", "Blocks that were not valid", n.BadBlocks)
 	w.Count("tarn_p2p_duplicate_transactions_total", "Transactions that came again", n.DuplicateTrx)
+	w.Count("tarn_p2p_votes_total", "Votes of finalizers that came from peers", n.VotesIn)
+	w.Count("tarn_p2p_good_votes_total", "Votes that were news and rightly signed", n.VotesGood)
+	w.Count("tarn_p2p_bad_votes_total", "Votes for which a peer was left", n.VotesBad)
 	w.Gauge("tarn_p2p_waiting_transaction_bytes", "Transactions of peers that the chain has not answered", float64(n.TransactionBytes))
 	w.Whether("tarn_p2p_syncing", "1 while this node catches up with a peer", n.Syncing)
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"tarn/antelope/finality"
 	"tarn/antelope/finalizer"
 	"tarn/antelope/p2p"
 	"tarn/antelope/producer"
@@ -94,7 +95,11 @@ func (n *Node) Serve(ctx context.Context, s Services) error {
 		defer page.Close() //nolint:errcheck // it only shows what ends now
 	}
 	if s.Finalizers != nil {
-		v, err := n.vote(s.Finalizers)
+		var tell func(*finality.Vote)
+		if network != nil {
+			tell = network.VoteCast
+		}
+		v, err := n.vote(s.Finalizers, tell)
 		if err != nil {
 			return errors.Join(err, p.Close())
 		}

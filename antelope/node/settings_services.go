@@ -149,6 +149,16 @@ func parseFinalizer(spec string) (*crypto.BLSPrivateKey, error) {
 	return k, nil
 }
 
+// voteThreads is how many votes of peers are verified at once. A producer needs them for its certificates
+// (Spring: chain_plugin.cpp).
+func (s *settings) voteThreads() int {
+	n := int(s.Uint("vote-threads"))
+	if n == 0 && len(s.Texts("producer-name")) > 0 {
+		return 4
+	}
+	return n
+}
+
 func (s *settings) network() p2p.Options {
 	return p2p.Options{
 		Listen: s.Texts("p2p-listen-endpoint"), Server: s.Texts("p2p-server-address"), Peers: s.Texts("p2p-peer-address"),
@@ -159,7 +169,8 @@ func (s *settings) network() p2p.Options {
 		DedupExpire: s.unsigned("p2p-dedup-cache-expire-time-sec", time.Second), Threads: int(s.Uint("net-threads")),
 		SyncFetchSpan: uint32(s.Uint("sync-fetch-span")), SyncPeerLimit: uint32(s.Uint("sync-peer-limit")),
 		ReadWatermark: s.Bool("use-socket-read-watermark"), PeerLogFormat: s.Text("peer-log-format"),
-		KeepAlive: s.signed("p2p-keepalive-interval-ms", time.Millisecond), Log: s.logs.Logger("net_plugin_impl"),
+		KeepAlive:   s.signed("p2p-keepalive-interval-ms", time.Millisecond),
+		VoteThreads: s.voteThreads(), DisableNacks: s.Bool("p2p-disable-block-nack"), Log: s.logs.Logger("net_plugin_impl"),
 		Limits: p2p.DefaultLimits(),
 	}
 }

@@ -39,6 +39,7 @@ func (c *conn) handleBlock(frame []byte, r *serial.Reader) error {
 		n.duplicateBlocks.Add(1)
 		c.rejected.accepted() // it is as good as another's
 		n.sync.came(id)
+		c.decline(id)
 		return c.spendUseless(0)
 	}
 	info := n.chain.Info()
@@ -48,8 +49,10 @@ func (c *conn) handleBlock(frame []byte, r *serial.Reader) error {
 	}
 	if num <= info.LIBNum {
 		c.infof("received block %d less than lib %d", num, info.LIBNum)
-		c.send(SyncRequest{})
-		c.sendHandshake()
+		if !c.decline(id) {
+			c.send(SyncRequest{})
+			c.sendHandshake()
+		}
 		return c.spendUseless(0)
 	}
 	if n.blocks.refused(encoded, time.Now()) {
@@ -358,13 +361,19 @@ func (n *Network) rejected(c *conn, num uint32) {
 // broadcastBlock passes a block on to the peers that are not known to have it. Nothing
 // that peers claim keeps a block of an own producer back.
 func (n *Network) broadcastBlock(b *Block) {
-	if n.sync.absorbed() && !slices.Contains(n.config.Producers, b.Signed.Producer) {
+	own := slices.Contains(n.config.Producers, b.Signed.Producer)
+	if n.sync.absorbed() && !own {
 		return
 	}
 	now := time.Now().UnixNano()
 	for _, c := range n.blocks.spread(b.ID, *n.conns.Load()) {
 		c.lastBlock.Store(now)
 		if c.peerLIB.Load() < b.Num {
+			if !own && c.declines() {
+				c.debugf("bcast block_notice %d", b.Num)
+				c.send(BlockNotice{Previous: b.Signed.Previous, ID: b.ID})
+				continue
+			}
 			if c.debugging() {
 				c.debugf("bcast block %d", b.Num)
 			}

@@ -25,8 +25,10 @@ type conn struct {
 	greeting
 	clock
 	feed
+	nacks
 	promised promise
 	rejected rejections
+	ballots  ballots // the votings' lock guards them
 
 	net     *Network
 	slot    int     // in sets of connections
@@ -42,7 +44,7 @@ type conn struct {
 	syncing   atomic.Bool   // it catches up from us
 	noRetry   atomic.Uint32 // Reason
 
-	lastMessage, lastBlock            atomic.Int64 // Unix nanoseconds; 0 is never
+	lastMessage, lastBlock, lastVote  atomic.Int64 // Unix nanoseconds; 0 is never
 	peerLIB, peerHead, peerFirst      atomic.Uint32
 	lastReceived, unique              atomic.Uint32
 	bytesIn, lastIn, syncIn, trxBytes atomic.Int64
@@ -51,8 +53,8 @@ type conn struct {
 	ordinal                           atomic.Uint32
 	large                             atomic.Int64 // bytes of its read buffer, while that is larger than usual
 	largeSince                        atomic.Int64 // when it began to be, in Unix nanoseconds
-	control, useless, failures        bucket
-	inflating                         bucket
+	control, voting, useless          bucket
+	failures, inflating               bucket
 
 	arrived []*Transaction // not given to the chain yet; the reader's
 }
@@ -62,7 +64,7 @@ var errGone = errors.New("sent away")
 
 func newConn(n *Network, socket net.Conn, t *target, public string, rate uint64) *conn {
 	c := &conn{net: n, target: t, public: public, started: time.Now()}
-	c.greeting.c, c.clock.c, c.feed.c = c, c, c
+	c.greeting.c, c.clock.c, c.feed.c, c.nacks.c = c, c, c, c
 	c.limits = &n.config.Limits
 	c.out.limits, c.promised.limits, c.rejected.limits = c.limits, c.limits, c.limits
 	c.log, c.format, c.socket, c.total, c.rate = n.log, n.config.PeerLogFormat, socket, &n.bytesOut, rate
@@ -72,9 +74,10 @@ func newConn(n *Network, socket net.Conn, t *target, public string, rate uint64)
 		c.raw, _ = s.SyscallConn() // without it the writer does all
 	}
 	c.ping.Store(math.MaxInt64)
-	c.version.Store(protocolLeap)
+	c.version.Store(protocolNack)
 	c.lines = c.limits.Lines.bucket()
 	c.control = c.limits.Control.bucket()
+	c.voting = c.limits.Voting.bucket()
 	c.useless = c.limits.Useless.bucket()
 	c.failures = c.limits.Failures.bucket()
 	c.inflating = c.limits.Inflating.bucket()

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"tarn/antelope/finality"
 	"tarn/antelope/p2p"
 	"tarn/antelope/p2p/peer"
 	"tarn/antelope/types"
@@ -21,10 +22,12 @@ import (
 // message to a node whose chain has 100 blocks, what is answered is what the node sends. A
 // comment begins another connection. The messages, with what they say:
 //
-//	handshake NAME=VALUE …     to the node: of a peer with the node's blocks, but for what is named
+//	handshake NAME=VALUE …     to the node: of a peer of Leap 5 with the node's blocks, but for what is named
 //	notice TRX BLOCKS, request TRX BLOCKS   of each a mode, a number, ids: catch_up/100/b100
 //	sync_request FIRST LAST, go_away REASON, block ID
 //	transaction                one that nobody has sent before
+//	vote ID KEY [wrong]        for a block, by the key of bytes KEY, with a wrong signature
+//	nack ID, block_notice PREVIOUS ID
 //	frame HEX                  what follows a length
 //	bytes HEX                  as they are, without a length
 //
@@ -72,6 +75,9 @@ func (c *conversing) name(id types.Checksum256) string {
 	}
 	return id.String()
 }
+
+// leap is what a node of Leap 5 says in its handshake: peers are such nodes unless they say otherwise.
+const leap = 1212
 
 var modes = []string{"none", "catch_up", "last_irreversible", "normal"}
 
@@ -173,6 +179,16 @@ func (c *conversing) say(text string) {
 		send(c.chain.At(types.BlockNum(c.id(word[1]))))
 	case word[0] == "transaction" && len(word) == 1:
 		send(p2p.RandomTransaction(c.r))
+	case word[0] == "vote" && len(word) >= 3:
+		v := finality.Vote{Block: c.id(word[1]), Strong: true, Key: types.BLSPublicKey{byte(c.number(word[2]))}}
+		if len(word) == 4 && word[3] == "wrong" {
+			v.Signature[0] = p2p.WrongSignature
+		}
+		send(v)
+	case word[0] == "nack" && len(word) == 2:
+		send(p2p.BlockNack{ID: c.id(word[1])})
+	case word[0] == "block_notice" && len(word) == 3:
+		send(p2p.BlockNotice{Previous: c.id(word[1]), ID: c.id(word[2])})
 	case word[0] == "frame":
 		b := bytes()
 		_ = c.peer.SendRaw(raw(uint32(len(b)), b...))
@@ -210,6 +226,12 @@ func (c *conversing) heard() string {
 			return "block " + c.name(m.BlockHeader.ID())
 		case *types.PackedTransaction:
 			return "transaction"
+		case finality.Vote:
+			return fmt.Sprintf("vote %s %d", c.name(m.Block), m.Key[0])
+		case p2p.BlockNack:
+			return "nack " + c.name(m.ID)
+		case p2p.BlockNotice:
+			return fmt.Sprintf("block_notice %s %s", c.name(m.Previous), c.name(m.ID))
 		default:
 			return fmt.Sprintf("%T", m)
 		}
@@ -227,6 +249,7 @@ func (c *conversing) play(path string) {
 			c.n.ForgetLog()
 			c.peer = dial(c.t, c.n)
 			c.peer.Hello.NodeID = types.Checksum256{1, byte(i)}
+			c.peer.Hello.NetworkVersion = leap
 		}
 		if broken {
 			continue
@@ -254,7 +277,7 @@ func TestPeersConverseAsTheFilesSay(t *testing.T) {
 	for _, path := range files {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			chain := p2p.NewTestChain(100)
-			n := p2p.StartNode(t, chain, nil)
+			n := p2p.StartNode(t, chain, func(o *p2p.Options) { o.VoteThreads = 1 })
 			c := conversing{t: t, n: n, chain: chain, r: rand.New(rand.NewPCG(1, 3))}
 			info := n.ChainInfo()
 			c.play(path)

@@ -69,6 +69,8 @@ func (n *node) AllCurrent(count int) bool {
 	return len(conns) == count
 }
 
+const WrongSignature = wrongSignature
+
 func (f *fakeChain) Produce(n int) { f.produce(n, 0) }
 
 func (f *fakeChain) RefuseTransactions() { f.badTrx = true }

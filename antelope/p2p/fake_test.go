@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tarn/antelope/exception"
+	"tarn/antelope/finality"
 	"tarn/antelope/types"
 )
 
@@ -40,6 +41,9 @@ type fakeChain struct {
 	delay     time.Duration
 	prepare   func(*Block)               // what takes time; nil for nothing
 	headers   map[types.Checksum256]bool // that were checked, if those that follow may be too
+	votes     map[types.Checksum256]bool // that were counted, by their hash
+	verifies  atomic.Int64               // signatures that were verified
+	verify    func()                     // what takes time; nil for nothing
 	overtaken atomic.Bool                // the next block becomes irreversible before it is applied
 }
 
@@ -208,6 +212,41 @@ func (f *fakeChain) Apply(_ context.Context, b *Block) error {
 		net.BlockAccepted(b)
 	}
 	return nil
+}
+
+// How the signatures of votes begin that are wrong, and the keys of those that are no finalizers.
+const (
+	wrongSignature = 0xee
+	foreignKey     = 0xef
+)
+
+func (f *fakeChain) Vote(v *finality.Vote) finality.Result {
+	hash := types.Hash(v.Append(nil))
+	f.mu.Lock()
+	block, counted := f.blocks[v.Block], f.votes[hash]
+	f.mu.Unlock()
+	switch {
+	case block == nil:
+		return finality.NoBlock
+	case v.Key[0] == foreignKey:
+		return finality.Unknown
+	case counted:
+		return finality.Duplicate
+	}
+	f.verifies.Add(1)
+	if f.verify != nil {
+		f.verify()
+	}
+	if v.Signature[0] == wrongSignature {
+		return finality.Invalid
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.votes == nil {
+		f.votes = map[types.Checksum256]bool{}
+	}
+	f.votes[hash] = true
+	return finality.Counted
 }
 
 func (f *fakeChain) Transactions(list []*Transaction, done func(*Transaction, error)) {

@@ -23,6 +23,10 @@ type feed struct {
 }
 
 func (f *feed) handleRequest(m Request) error {
+	if f.c.protocol.Load() >= protocolNack && m.Blocks.Mode == ModeNormal && len(m.Blocks.IDs) == 2 && len(m.Trx.IDs) == 0 {
+		f.sendNoticed(m.Blocks.IDs[0], m.Blocks.IDs[1])
+		return nil
+	}
 	if len(m.Blocks.IDs) > 1 {
 		return fmt.Errorf("Invalid request_message, req_blocks.ids.size %d, closing", len(m.Blocks.IDs))
 	}

@@ -39,7 +39,10 @@ func TestABadBlockInARangeCostsOnlyWhoSentIt(t *testing.T) {
 
 func TestBlocksOutOfOrderWaitForEachOther(t *testing.T) {
 	a := startNode(t, newFakeChain(100), nil)
-	b := startNode(t, newFakeChain(100), func(o *Options) { o.Peers = []string{a.address} })
+	b := startNode(t, newFakeChain(100), func(o *Options) {
+		o.Peers = []string{a.address}
+		o.Limits.RejectionWindow = time.Minute // on a busy machine they come too slowly to be forgiven
+	})
 	settled(t, a, b)
 	donor := newFakeChain(120)
 	var list []*Block

@@ -28,10 +28,12 @@ func (c *conn) handle(frame []byte) error {
 	var err error
 	switch t {
 	case TypeBlock:
-		c.lastBlock.Store(time.Now().UnixNano())
+		c.blockCame()
 		err = c.handleBlock(frame, r)
 	case TypeTransaction:
 		err = c.handleTransaction(frame, r)
+	case TypeVote:
+		err = c.handleVote(frame, r)
 	default:
 		if !c.control.take(1) {
 			return errors.New("the peer sent too many messages")
@@ -67,6 +69,10 @@ func (c *conn) handleMessage(m Message) error {
 		return c.handleRequest(m)
 	case SyncRequest:
 		c.handleSyncRequest(m)
+	case BlockNack:
+		c.handleBlockNack(m)
+	case BlockNotice:
+		return c.handleBlockNotice(m)
 	}
 	return nil
 }

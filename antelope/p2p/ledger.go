@@ -8,6 +8,7 @@ import (
 	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
+	"tarn/antelope/finality"
 	"tarn/antelope/producer"
 	"tarn/antelope/types"
 )
@@ -59,6 +60,10 @@ type Ledger interface {
 	// exception.UnlinkableBlock if the block before is not known, one of another kind
 	// if the block is bad.
 	Apply(ctx context.Context, b *Block) error
+
+	// Vote counts a finalizer's vote, after it verified its signature, which takes a
+	// millisecond. What it counted is passed on to peers.
+	Vote(v *finality.Vote) finality.Result
 
 	// Transactions gives transactions of one peer to the chain, which keeps their
 	// order, but not the list. It may wait for their keys to be found. It calls done
@@ -131,6 +136,8 @@ func (l *ledger) Prepare(b *Block) error { return l.producer.Prepare(l.block(b))
 func (l *ledger) Apply(ctx context.Context, b *Block) error {
 	return l.producer.Apply(ctx, l.block(b))
 }
+
+func (l *ledger) Vote(v *finality.Vote) finality.Result { return l.chain.Vote(v) }
 
 func (l *ledger) Transactions(list []*Transaction, done func(*Transaction, error)) {
 	given := make([]producer.Submission, 0, len(list))

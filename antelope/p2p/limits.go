@@ -18,6 +18,8 @@ const (
 	maxHandshakeText = 384                    // characters of each text of a handshake
 	maxAddress       = 253 + 6 + 30           // characters of an address in the options
 	blockInterval    = 500 * time.Millisecond // between two blocks of a chain
+	nackThreshold    = 2                      // blocks in a row that a peer had already; with more it gets notices (Spring)
+	noticedBlocks    = 100                    // blocks that are sent at once to who asks after a notice (Spring)
 )
 
 // Budget is what one peer may use up: Rate units a second on the average, and Burst units at once.
@@ -92,9 +94,16 @@ type Limits struct {
 	Ahead            uint64        // blocks by which a peer may be ahead of what the clock allows: twice what a block's time may be off
 	Recent           time.Duration // age of the head above which a node may be at nothing but ranges: it has nothing to lose
 
+	// Votes of finalizers.
+
+	ConnVotes int           // of a connection, that wait to be counted or for their block; then it is left, as by nodeos
+	Votes     int           // of all connections; then who has more than a share waits in vain
+	VoteTime  time.Duration // for which a vote waits for its block
+
 	// Budgets of a connection. They are far above what honest nodes need.
 
 	Control     Budget // messages that are neither blocks nor transactions
+	Voting      Budget // votes: those of a hundred finalizers are 200 a second
 	Useless     Budget // blocks that are no news; each UselessUnit counts for one more
 	UselessUnit int    // bytes
 	Failures    Budget // transactions that failed
@@ -157,7 +166,12 @@ func DefaultLimits() Limits {
 		Ahead:            uint64(2 * 7 * time.Second / blockInterval),
 		Recent:           3 * time.Second,
 
+		ConnVotes: 2500,
+		Votes:     20_000,
+		VoteTime:  5 * time.Second,
+
 		Control:     Budget{500, 4000},
+		Voting:      Budget{2000, 8000},
 		Useless:     Budget{500, 8000},
 		UselessUnit: 16 << 10,
 		Failures:    Budget{200, 5000},
@@ -188,6 +202,7 @@ func (l *Limits) Validate() error {
 	check(l.SoftQueue > l.HardQueue, "limit SoftQueue of peers must not be above HardQueue")
 	check(l.ReadBuffer > l.MaxReadBuffer, "limit ReadBuffer of peers must not be above MaxReadBuffer")
 	check(l.ConnTransactions > l.Transactions, "limit ConnTransactions of peers must not be above Transactions")
+	check(l.ConnVotes > l.Votes, "limit ConnVotes of peers must not be above Votes")
 	check(l.LargeBytes < 4+maxMessage, "limit LargeBytes of peers must have room for a message of %d bytes", maxMessage)
 	return errors.Join(errs...)
 }

@@ -42,6 +42,7 @@ func TestLimitsThatContradictEachOtherAreRefused(t *testing.T) {
 		"SoftQueue":        func(l *Limits) { l.SoftQueue = l.HardQueue + 1 },
 		"ReadBuffer":       func(l *Limits) { l.ReadBuffer = l.MaxReadBuffer + 1 },
 		"ConnTransactions": func(l *Limits) { l.ConnTransactions = l.Transactions + 1 },
+		"ConnVotes":        func(l *Limits) { l.ConnVotes = l.Votes + 1 },
 		"LargeBytes":       func(l *Limits) { l.LargeBytes = maxMessage },
 	} {
 		l := DefaultLimits()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tarn/antelope/control"
+	"tarn/antelope/finality"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 )
@@ -12,7 +13,7 @@ import (
 // Type is the number of a kind of message.
 type Type uint32
 
-// The messages of Leap 5 (Leap: net_message).
+// The messages (Leap, Spring: net_message).
 const (
 	TypeHandshake Type = iota
 	TypeChainSize
@@ -23,6 +24,12 @@ const (
 	TypeSyncRequest
 	TypeBlock       // a types.SignedBlock
 	TypeTransaction // a types.PackedTransaction
+
+	// Those that Spring adds.
+
+	TypeVote // a finality.Vote
+	TypeBlockNack
+	TypeBlockNotice
 )
 
 // Message is any of the messages, a block or a transaction included.
@@ -121,6 +128,13 @@ type Request struct{ Trx, Blocks IDs }
 
 // SyncRequest asks for a range of blocks, both ends included; {0, 0} ends one.
 type SyncRequest struct{ Start, End uint32 }
+
+// BlockNack says that the sender had a block already that it was sent. Without an id it says that
+// it wants all blocks.
+type BlockNack struct{ ID types.Checksum256 }
+
+// BlockNotice says that there is a block, to a peer that had those before it already when they came.
+type BlockNotice struct{ Previous, ID types.Checksum256 }
 
 // Append appends the message without its type.
 func (m Handshake) Append(b []byte) []byte {
@@ -226,6 +240,21 @@ func (m SyncRequest) Append(b []byte) []byte {
 // Read reads the message.
 func (m *SyncRequest) Read(r *serial.Reader) { m.Start, m.End = r.Uint32(), r.Uint32() }
 
+// Append appends the message without its type.
+func (m BlockNack) Append(b []byte) []byte { return m.ID.Append(b) }
+
+// Read reads the message.
+func (m *BlockNack) Read(r *serial.Reader) { m.ID.Read(r) }
+
+// Append appends the message without its type.
+func (m BlockNotice) Append(b []byte) []byte { return m.ID.Append(m.Previous.Append(b)) }
+
+// Read reads the message.
+func (m *BlockNotice) Read(r *serial.Reader) {
+	m.Previous.Read(r)
+	m.ID.Read(r)
+}
+
 // typeOf is the number of a message's kind.
 func typeOf(m Message) (Type, error) {
 	switch m.(type) {
@@ -247,6 +276,12 @@ func typeOf(m Message) (Type, error) {
 		return TypeBlock, nil
 	case types.PackedTransaction, *types.PackedTransaction:
 		return TypeTransaction, nil
+	case finality.Vote, *finality.Vote:
+		return TypeVote, nil
+	case BlockNack, *BlockNack:
+		return TypeBlockNack, nil
+	case BlockNotice, *BlockNotice:
+		return TypeBlockNotice, nil
 	}
 	return 0, fmt.Errorf("%T is not a message", m)
 }
@@ -320,6 +355,12 @@ func decode(t Type, r *serial.Reader) (Message, error) {
 		p := new(types.PackedTransaction)
 		p.Read(r)
 		return p, nil
+	case TypeVote:
+		return read[finality.Vote](r), nil
+	case TypeBlockNack:
+		return read[BlockNack](r), nil
+	case TypeBlockNotice:
+		return read[BlockNotice](r), nil
 	}
 	return nil, serial.ErrValue
 }

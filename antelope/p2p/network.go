@@ -46,6 +46,7 @@ type Network struct {
 	queue   *applyQueue
 	trxs    *trxIndex
 	relay   *relay
+	votes   *voting
 	peering *peering
 	counters
 }
@@ -54,7 +55,8 @@ type Network struct {
 type counters struct {
 	bytesIn, bytesOut, failed, droppedTrx, duplicateTrx, duplicateBlocks atomic.Uint64
 	blocksIn, blocksOut, trxIn, trxOut, badBlocks, refused               atomic.Uint64
-	trxBytes, large                                                      atomic.Int64
+	votesIn, votesGood, votesBad                                         atomic.Uint64
+	trxBytes, large, lastBlockIn                                         atomic.Int64
 }
 
 // New returns a network that serves the chain. Errors are those of
@@ -81,7 +83,7 @@ func New(chain Ledger, o Options) (*Network, error) {
 		n.supplied[p] = true
 	}
 	n.blocks, n.queue, n.trxs = newBlockIndex(&c.Limits), newApplyQueue(&c.Limits), newTrxIndex(c.DedupExpire)
-	n.sync, n.relay, n.peering = newSyncer(n), newRelay(n), newPeering(n)
+	n.sync, n.relay, n.votes, n.peering = newSyncer(n), newRelay(n), newVoting(n), newPeering(n)
 	return n, nil
 }
 
@@ -120,6 +122,9 @@ func (n *Network) Run(ctx context.Context) error {
 	}
 	for _, work := range []func(context.Context){n.applyBlocks, n.checkAhead, n.relay.run, n.tend} {
 		n.goLocked(func() { work(ctx) })
+	}
+	for range n.config.VoteThreads {
+		n.goLocked(func() { n.votes.run(ctx) })
 	}
 	peers := make([]string, 0, len(n.supplied))
 	for p := range n.supplied {
@@ -308,7 +313,9 @@ func (n *Network) remove(c *conn) {
 	n.slots.free(c.slot, time.Now())
 	n.mu.Unlock()
 	n.blocks.forgetPeer(c.slot)
+	n.votes.forgetPeer(c)
 	n.sync.closed(c)
+	n.wantBlocks(c)
 }
 
 // tend does what is due from time to time.
@@ -338,6 +345,7 @@ func (n *Network) tend(ctx context.Context) {
 		case <-expire.C:
 			n.blocks.expire(n.chain.Info().LIBNum, time.Now())
 			n.trxs.expire(time.Now())
+			n.votes.expire(n.chain.Info().LIBNum, time.Now())
 		case <-monitor.C:
 			n.monitor()
 		}

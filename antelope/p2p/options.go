@@ -39,6 +39,8 @@ type Options struct {
 	ReadWatermark  bool          // use-socket-read-watermark; accepted, the runtime's poller needs none
 	PeerLogFormat  string        // peer-log-format
 	KeepAlive      time.Duration // p2p-keepalive-interval-ms
+	VoteThreads    int           // vote-threads: votes that are verified at once; with 0 peers' votes are dropped unread
+	DisableNacks   bool          // p2p-disable-block-nack: blocks are sent to all, and none is declined
 
 	// Producers are the accounts that this node makes blocks for.
 	Producers []types.Name
@@ -136,6 +138,7 @@ func (c *config) checkNumbers() error {
 		}
 	}
 	check(c.KeepAlive <= 0, "p2p-keepalive_interval-ms must be greater than 0")
+	check(c.VoteThreads < 0, "vote-threads must not be negative")
 	check(c.Threads <= 0, "net-threads %d must be greater than 0", c.Threads)
 	check(len(c.AgentName) > maxHandshakeText, "agent-name too long, must be less than %d", maxHandshakeText)
 	check(c.CleanupPeriod <= 0, "connection-cleanup-period must be greater than 0")

@@ -1,17 +1,17 @@
-// Package p2p speaks the peer-to-peer protocol of Leap 5 (net_plugin): it finds
-// and keeps peers, brings the chain up to theirs, and passes on blocks and
-// transactions.
+// Package p2p speaks the peer-to-peer protocol of Leap 5 and of Spring 1.1 (net_plugin): it
+// finds and keeps peers, brings the chain up to theirs, and passes on blocks,
+// transactions and the votes of finalizers.
 //
 // It owns the connections, their handshakes and queues, what is known of which
 // peer, and the order in which blocks are asked for. It never decides whether a
-// block or a transaction is good: that is the [Chain]'s business, which it reaches
+// block, a transaction or a vote is good: that is the [Chain]'s business, which it reaches
 // through one interface and whose state it never sees.
 //
 // # Goroutines
 //
 // Each connection has a goroutine that reads and one that writes; one goroutine
-// applies blocks in order, one passes on what the chain accepted, and one looks
-// after time. All end with the context of [Network.Run], which returns when they
+// applies blocks in order, one passes on what the chain accepted, some have votes
+// counted, and one looks after time. All end with the context of [Network.Run], which returns when they
 // have. Nothing that is done for every message or every peer takes a lock that
 // all connections share, but those of the few blocks on their way and of one
 // sixteenth of the recent transactions.
@@ -28,12 +28,15 @@ const (
 	protocolPrunedTypes     = 3
 	protocolDuplicateByName = 5
 	protocolDuplicateByID   = 6
-	protocolLeap            = 7 // what this node speaks
+	protocolLeap            = 7
 	protocolBlockRange      = 8
+	protocolVotes           = 9
+	protocolNack            = 10 // what this node speaks
 )
 
-// NetworkVersion is what a node of Leap 5 says in its handshake.
-const NetworkVersion = versionBase + protocolLeap
+// NetworkVersion is what this node says in its handshake, as one of Spring 1.1 does. Older peers only
+// log that it is not theirs.
+const NetworkVersion = versionBase + protocolNack
 
 // protocolOf is the version in a handshake; what is out of range is the oldest.
 func protocolOf(networkVersion uint16) uint16 {

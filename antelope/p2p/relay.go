@@ -29,7 +29,10 @@ func newRelay(n *Network) *relay { return &relay{net: n, wake: make(chan struct{
 
 // BlockAccepted is to be called with each block whose header the chain has accepted,
 // the node's own included. It does not wait.
-func (n *Network) BlockAccepted(b *Block) { n.relay.add(relayed{block: b}, b.size) }
+func (n *Network) BlockAccepted(b *Block) {
+	n.votes.blockCame(b.ID)
+	n.relay.add(relayed{block: b}, b.size)
+}
 
 // TransactionAccepted is to be called with each transaction that the chain has
 // accepted, whoever it came from. It does not wait.

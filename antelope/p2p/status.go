@@ -98,6 +98,8 @@ type Metrics struct {
 	TransactionsOut     uint64
 	DuplicateTrx        uint64
 	DroppedTransactions uint64
+	VotesIn, VotesGood  uint64 // good: news, and rightly signed
+	VotesBad            uint64
 	TransactionBytes    int64 // that the chain has not answered
 	RememberedTrx       int
 	Syncing             bool
@@ -135,6 +137,7 @@ func (n *Network) Metrics() Metrics {
 		DuplicateBlocks: n.duplicateBlocks.Load(), BadBlocks: n.badBlocks.Load(),
 		TransactionsIn: n.trxIn.Load(), TransactionsOut: n.trxOut.Load(),
 		DuplicateTrx: n.duplicateTrx.Load(), DroppedTransactions: n.droppedTrx.Load(),
+		VotesIn: n.votesIn.Load(), VotesGood: n.votesGood.Load(), VotesBad: n.votesBad.Load(),
 		TransactionBytes: n.trxBytes.Load(), RememberedTrx: n.trxs.size(), Syncing: n.sync.syncing(),
 	}
 	for _, c := range *n.conns.Load() {

@@ -1,0 +1,122 @@
+package node
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"tarn/antelope/chain"
+	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/consensus"
+	"tarn/antelope/crypto"
+	"tarn/antelope/finalizer"
+	"tarn/antelope/p2p"
+	"tarn/antelope/producer"
+	"tarn/antelope/types"
+	"tarn/internal/loopback"
+	"tarn/store/engine"
+)
+
+// finalNode is a node of a chain that has gone over to Savanna's rules, while it serves.
+type finalNode struct {
+	*Node
+	stop func()
+
+	mu       sync.Mutex
+	finality []time.Duration // from a block's slot to when it was irreversible, of blocks made meanwhile
+}
+
+// startFinal serves a node with one finalizer, which follows others; the first makes blocks.
+func startFinal(t *testing.T, p *chaintest.Peers, i int, at []string) *finalNode {
+	t.Helper()
+	o := options(t.TempDir(), engine.Options{})
+	o.Genesis, o.Log = &p.Genesis, slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	n := &finalNode{Node: mustStart(t, o)}
+	for _, b := range p.Blocks {
+		if err := give(n.Chain(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	po, no := producer.Defaults(), p2p.DefaultOptions()
+	po.Log, no.Log = o.Log, o.Log
+	no.Listen, no.Peers, no.MaxNodesPerHost, no.VoteThreads = []string{at[i]}, at[:i], 10, 2
+	if i == 0 {
+		po.StaleProduction = true
+		key := p.Maker(0).Key
+		po.Signers = map[types.PublicKey]producer.SignatureProvider{key.Public(): func(d types.Checksum256) (types.Signature, error) { return key.Sign(d) }}
+		for _, a := range n.Chain().Head().ActiveSchedule.Producers {
+			po.Producers = append(po.Producers, a.Producer)
+		}
+	}
+	n.Chain().Subscribe(chain.Hooks{Irreversible: func(b *consensus.BlockState) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.finality = append(n.finality, time.Since(b.Header.Timestamp.TimePoint().Time()))
+	}})
+	votes := &finalizer.Options{Dir: filepath.Join(t.TempDir(), "finalizers"), Keys: []*crypto.BLSPrivateKey{chaintest.FinalizerKey(i)}}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Serve(ctx, Services{Producer: po, P2P: &no, Finalizers: votes}) }()
+	n.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(n.stop)
+	return n
+}
+
+// times are those of the blocks that were made since the node serves.
+func (n *finalNode) times() []time.Duration {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(n.finality), func(d time.Duration) bool { return d > time.Minute })
+}
+
+// Finalizers of several nodes vote over peers: blocks become irreversible on each node, soon, and no
+// more when so many finalizers are gone that there is no quorum.
+func TestFinalizersOfSeveralNodesAgreeOverPeers(t *testing.T) {
+	t.Parallel() // waits for blocks
+	const count = 4
+	p := finalPeers(t, count)
+	at, err := loopback.Addresses(count)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var nodes []*finalNode
+	for i := range count {
+		nodes = append(nodes, startFinal(t, p, i, at))
+	}
+	for i, n := range nodes {
+		for end := time.Now().Add(60 * time.Second); len(n.times()) < 8; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("node %d: %d blocks became irreversible in a minute", i, len(n.times()))
+			}
+		}
+	}
+	for i, n := range nodes {
+		list := n.times()
+		slices.Sort(list)
+		t.Logf("node %d: from a block's slot until it is irreversible %v at the median, %v at most", i, list[len(list)/2], list[len(list)-1])
+		if list[len(list)/2] > 3*time.Second {
+			t.Errorf("node %d: half of the blocks took %v and more to become irreversible", i, list[len(list)/2])
+		}
+	}
+	for _, n := range nodes[1:] {
+		n.stop()
+	}
+	time.Sleep(2 * time.Second) // for what was voted
+	was := len(nodes[0].times())
+	time.Sleep(3 * time.Second)
+	if is := len(nodes[0].times()); is != was {
+		t.Errorf("%d blocks became irreversible with one finalizer of four", is-was)
+	}
+}

@@ -1,0 +1,198 @@
+package p2p
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tarn/antelope/finality"
+	"tarn/antelope/types"
+)
+
+// counting has a node count votes.
+func counting(o *Options) { o.VoteThreads = 2 }
+
+// to has a node that counts votes connect to others.
+func to(addresses ...string) func(*Options) {
+	return func(o *Options) {
+		counting(o)
+		o.Peers = addresses
+	}
+}
+
+func voteFor(id types.Checksum256, n int) *finality.Vote {
+	v := &finality.Vote{Block: id, Strong: true}
+	v.Key[1], v.Key[2] = byte(n), byte(n>>8)
+	return v
+}
+
+func (f *fakeChain) counted(v *finality.Vote) bool {
+	hash := types.Hash(v.Append(nil))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.votes[hash]
+}
+
+func (n *node) peersAre(t *testing.T, count int) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%d peers", count), func() bool {
+		on := 0
+		for _, c := range *n.conns.Load() {
+			if c.current() && c.protocol.Load() > 0 {
+				on++
+			}
+		}
+		return on == count
+	})
+}
+
+// A vote that is cast reaches all nodes, over those that count votes, and each counts it once. A node
+// that has no use for votes passes none on.
+func TestVotesReachAllWhoCountThem(t *testing.T) {
+	chains := []*fakeChain{newFakeChain(100), newFakeChain(100), newFakeChain(100), newFakeChain(100), newFakeChain(100)}
+	a := startNode(t, chains[0], counting)
+	b := startNode(t, chains[1], to(a.address))
+	c := startNode(t, chains[2], to(a.address, b.address))
+	deaf := startNode(t, chains[3], func(o *Options) { o.Peers = []string{a.address} })
+	behind := startNode(t, chains[4], to(deaf.address))
+	a.peersAre(t, 3)
+	c.peersAre(t, 2)
+	behind.peersAre(t, 1)
+	head := a.ChainInfo().HeadID
+	for i := range 20 {
+		a.VoteCast(voteFor(head, i))
+	}
+	for i := range 20 {
+		for _, n := range []*node{b, c} {
+			eventually(t, "a vote comes", func() bool { return n.chain.counted(voteFor(head, i)) })
+		}
+	}
+	if is := b.chain.verifies.Load() + c.chain.verifies.Load(); is > 2*20+2 {
+		t.Errorf("%d signatures of 20 votes were verified by two nodes", is)
+	}
+	if n := deaf.chain.verifies.Load() + behind.chain.verifies.Load(); n > 0 {
+		t.Errorf("%d votes were counted where nobody asked for them", n)
+	}
+}
+
+// A vote that is there before its block waits for it, but not for ever, and no longer than its peer is there.
+func TestVotesWaitForTheirBlock(t *testing.T) {
+	chain := newFakeChain(100)
+	n := startNode(t, chain, func(o *Options) {
+		counting(o)
+		o.Limits.VoteTime = time.Second
+		o.Limits.Expiry = 100 * time.Millisecond
+	})
+	p := startNode(t, newFakeChain(100), to(n.address))
+	p.peersAre(t, 1)
+	n.peersAre(t, 1)
+	next := chain.makeLocked(types.N("prod"), 0)
+	other := *next
+	other.Confirmed = 7
+	v, never := voteFor(next.BlockHeader.ID(), 1), voteFor(other.BlockHeader.ID(), 2)
+	p.VoteCast(v)
+	p.VoteCast(never)
+	eventually(t, "the votes wait", func() bool { return waiting(n) == 2 })
+	chain.produce(1, 0)
+	eventually(t, "the vote is counted", func() bool { return chain.counted(v) })
+	eventually(t, "the other vote is forgotten", func() bool { return waiting(n) == 0 })
+	p.VoteCast(never)
+	eventually(t, "the vote waits", func() bool { return waiting(n) == 1 })
+	p.stop()
+	eventually(t, "nothing is left of the peer", func() bool { return waiting(n) == 0 && len(n.votes.turns) == 0 && len(n.votes.early) == 0 })
+}
+
+func waiting(n *node) int {
+	n.votes.mu.Lock()
+	defer n.votes.mu.Unlock()
+	return n.votes.total
+}
+
+// The same vote of many peers is verified once at a time, and a peer that sends very many keeps no other
+// waiting.
+func TestVotersTakeTurns(t *testing.T) {
+	chain := newFakeChain(100)
+	release := make(chan struct{})
+	var slow atomic.Bool
+	slow.Store(true)
+	chain.verify = func() {
+		if slow.Load() {
+			<-release
+		} else {
+			time.Sleep(2 * time.Millisecond)
+		}
+	}
+	n := startNode(t, chain, func(o *Options) { o.VoteThreads = 1 })
+	var peers []*node
+	for range 4 {
+		peers = append(peers, startNode(t, newFakeChain(100), to(n.address)))
+	}
+	n.peersAre(t, 4)
+	for _, p := range peers {
+		p.peersAre(t, 1)
+	}
+	head := n.ChainInfo().HeadID
+	for _, p := range peers {
+		p.VoteCast(voteFor(head, 1))
+	}
+	eventually(t, "the votes have come", func() bool { return n.votesIn.Load() == 4 })
+	slow.Store(false)
+	close(release)
+	eventually(t, "nothing waits", func() bool { return waiting(n) == 0 && chain.counted(voteFor(head, 1)) })
+	if is := chain.verifies.Load(); is > 2 {
+		t.Errorf("one vote of four peers was verified %d times", is)
+	}
+	for i := range 2000 {
+		peers[0].VoteCast(voteFor(head, 100+i))
+	}
+	eventually(t, "many votes wait", func() bool { return waiting(n) > 1000 })
+	peers[1].VoteCast(voteFor(head, 2))
+	eventually(t, "the vote of another is counted", func() bool { return chain.counted(voteFor(head, 2)) })
+	if left := waiting(n); left < 200 {
+		t.Skipf("the many votes were counted meanwhile: %d wait", left)
+	}
+}
+
+// unknownVote is for a block that nobody has.
+func unknownVote(r *rand.Rand) *finality.Vote {
+	return voteFor(types.Checksum256{3: 101, 9: byte(r.Uint32()), 10: byte(r.Uint32()), 11: byte(r.Uint32())}, r.Int())
+}
+
+// What waits of all connections has a bound: beyond it only who has less than a share may have more.
+func TestWaitingVotesHaveABound(t *testing.T) {
+	n := startNode(t, newFakeChain(100), func(o *Options) {
+		counting(o)
+		o.Limits.ConnVotes, o.Limits.Votes = 100, 250
+	})
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range 6 {
+		p := startNode(t, newFakeChain(100), to(n.address))
+		p.peersAre(t, 1)
+		n.peersAre(t, i+1)
+		for range 90 {
+			p.VoteCast(unknownVote(r))
+		}
+	}
+	eventually(t, "all have come", func() bool { return n.votesIn.Load() == 6*90 })
+	if is := waiting(n); is < 250 || is > 250+6*250/6 {
+		t.Errorf("%d votes wait, where 250 may", is)
+	}
+}
+
+func TestWhoSendsTooManyVotesIsLeft(t *testing.T) {
+	n := startNode(t, newFakeChain(100), func(o *Options) {
+		counting(o)
+		o.Limits.ConnVotes = 100
+	})
+	p := startNode(t, newFakeChain(100), to(n.address))
+	p.peersAre(t, 1)
+	n.peersAre(t, 1)
+	r := rand.New(rand.NewPCG(1, 3))
+	for range 110 { // one or two are being counted
+		p.VoteCast(unknownVote(r))
+	}
+	eventually(t, "the peer is left", func() bool { return n.log.contains("votes of the peer wait to be counted") })
+	eventually(t, "nothing waits", func() bool { return waiting(n) == 0 })
+}
