@@ -59,22 +59,24 @@ func (v *votes) forget(kept func(types.Checksum256) bool) {
 }
 
 // Vote counts a finalizer's vote, after its signature was verified, which takes more than a
-// millisecond. Any goroutine may call it.
-func (v *votes) Vote(x *finality.Vote) finality.Result {
+// millisecond. It returns the finalizer too, if the block has one with that key. Any goroutine may call
+// it.
+func (v *votes) Vote(x *finality.Vote) (finality.Result, *types.Finalizer) {
 	v.mu.Lock()
 	a := v.blocks[x.Block]
-	result := finality.NoBlock
-	if a != nil {
-		result = a.Find(x)
+	if a == nil {
+		v.mu.Unlock()
+		return finality.NoBlock, nil
 	}
+	result, f := a.Find(x), a.Finalizer(&x.Key)
 	v.mu.Unlock()
 	switch {
 	case result != finality.Counted:
-		return result
+		return result, f
 	case !a.Verify(x):
-		return finality.Invalid
+		return finality.Invalid, f
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return a.Add(x)
+	return a.Add(x), f
 }

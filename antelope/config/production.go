@@ -12,6 +12,8 @@ func production() []Option {
 		{Name: "pause-on-startup", Short: "x", Kind: Switch, Help: "Make no blocks until told to"},
 		{Name: "max-transaction-time", Kind: Int32, Default: "499", Help: "How long a transaction may take, in ms, if the chain's own bound is not lower; below 0 for that bound alone"},
 		{Name: "max-irreversible-block-age", Kind: Int32, Default: "-1", Help: "How old, in seconds, the last irreversible block may be for blocks to be made; below 0 for any age"},
+		{Name: "production-pause-vote-timeout-ms", Kind: Uint32, Default: "6000", Help: "No block is made while no vote of the finalizers of this node's producers, or of others, has come for so long, in ms; 0 for never (Spring)"},
+		{Name: "max-reversible-blocks", Kind: Uint32, Default: "3600", Help: "No block is made on a chain with Savanna's rules while more blocks than that are reversible; 0 for any number (Spring)"},
 		{Name: "producer-name", Short: "p", Kind: Texts, Composing: true, Multitoken: true, Help: "A producer of this node; may be given many times"},
 		{Name: "finalizers-dir", Kind: Path, Default: "finalizers", Help: "Folder of what finalizers must not forget, absolute or in data-dir (Spring)"},
 		{Name: "vote-threads", Kind: Uint16, Help: "Votes of other nodes' finalizers that are verified at once (Spring). A node that has no producer-name takes none unless this is given; a producer takes 4"},

@@ -197,6 +197,7 @@ var (
 	DuplicateSnapshotRequest                      = &Kind{Code: 3170013, Name: "duplicate_snapshot_request", What: "Snapshot has been already scheduled with specified parameters", Base: Producer}
 	SnapshotRequestNotFound                       = &Kind{Code: 3170014, Name: "snapshot_request_not_found", What: "Snapshot request not found", Base: Producer}
 	InvalidSnapshotRequest                        = &Kind{Code: 3170015, Name: "invalid_snapshot_request", What: "Invalid snapshot request", Base: Producer}
+	InvalidPauseAtBlock                           = &Kind{Code: 3170017, Name: "invalid_pause_at_block_request", What: "Invalid pause at block request", Base: Producer}
 	SnapshotExecution                             = &Kind{Code: 3170016, Name: "snapshot_execution_exception", What: "Snapshot execution exception", Base: Producer}
 	ReversibleBlocks                              = &Kind{Code: 3180000, Name: "reversible_blocks_exception", What: "Reversible Blocks exception", Base: ChainException}
 	InvalidReversibleBlocksDir                    = &Kind{Code: 3180001, Name: "invalid_reversible_blocks_dir", What: "Invalid reversible blocks directory", Base: ReversibleBlocks}

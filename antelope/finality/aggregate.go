@@ -161,6 +161,16 @@ func (a *Aggregate) Find(x *Vote) Result {
 	return result
 }
 
+// Finalizer is the one with a key, of the active policy before the pending one; nil if neither has it.
+func (a *Aggregate) Finalizer(key *types.BLSPublicKey) *types.Finalizer {
+	for _, v := range a.parts() {
+		if i := v.index(key); i >= 0 {
+			return &v.policy.Finalizers[i]
+		}
+	}
+	return nil
+}
+
 // Verify verifies a vote's signature. Any goroutine may call it at any time.
 func (a *Aggregate) Verify(x *Vote) bool {
 	message := a.digest[:]

@@ -21,6 +21,7 @@ const recent = 30 * time.Second
 type voter struct {
 	own   *finalizer.Finalizers
 	chain *chain.Chain
+	count func(*finality.Vote) finality.Result
 	tell  func(*finality.Vote) // peers; nil for a node without any
 	log   *slog.Logger
 	queue chan ballot
@@ -36,13 +37,13 @@ type ballot struct {
 const waitingBallots = 64
 
 // vote opens the finalizers and tells them what the chain accepts. It is called before the first
-// block of this life. tell is given each vote when it is durable; nil for nobody.
-func (n *Node) vote(o *finalizer.Options, tell func(*finality.Vote)) (*voter, error) {
+// block of this life. count and tell are given each vote when it is durable; tell may be nil.
+func (n *Node) vote(o *finalizer.Options, count func(*finality.Vote) finality.Result, tell func(*finality.Vote)) (*voter, error) {
 	own, err := finalizer.Open(*o)
 	if err != nil {
 		return nil, err
 	}
-	v := &voter{own: own, chain: n.chain, tell: tell, log: n.o.Log, queue: make(chan ballot, waitingBallots)}
+	v := &voter{own: own, chain: n.chain, count: count, tell: tell, log: n.o.Log, queue: make(chan ballot, waitingBallots)}
 	if root := n.chain.Fork().Root(); n.chain.Head().PrecedesProper() && root.Finality != nil {
 		own.Begin(finality.Safety{Lock: finality.Remember(root.Finality.Ref())})
 	}
@@ -117,7 +118,7 @@ func (v *voter) take(x ballot) error {
 	}
 	votes, err := v.own.Vote(x.state)
 	for i := range votes {
-		v.chain.Vote(&votes[i])
+		v.count(&votes[i])
 		if v.tell != nil {
 			v.tell(&votes[i])
 		}

@@ -2,7 +2,10 @@ package node
 
 import (
 	"context"
+	"encoding/json"
+	"io"
 	"log/slog"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -16,6 +19,8 @@ import (
 	"tarn/antelope/finalizer"
 	"tarn/antelope/p2p"
 	"tarn/antelope/producer"
+	"tarn/antelope/rpc"
+	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/types"
 	"tarn/internal/loopback"
 	"tarn/store/engine"
@@ -30,7 +35,8 @@ type finalNode struct {
 	finality []time.Duration // from a block's slot to when it was irreversible, of blocks made meanwhile
 }
 
-// startFinal serves a node with one finalizer, which follows others; the first makes blocks.
+// startFinal serves a node with one finalizer, which follows others; the first makes blocks. The addresses
+// are those of all nodes for peers, then for clients.
 func startFinal(t *testing.T, p *chaintest.Peers, i int, at []string) *finalNode {
 	t.Helper()
 	o := options(t.TempDir(), engine.Options{})
@@ -45,12 +51,13 @@ func startFinal(t *testing.T, p *chaintest.Peers, i int, at []string) *finalNode
 	po.Log, no.Log = o.Log, o.Log
 	no.Listen, no.Peers, no.MaxNodesPerHost, no.VoteThreads = []string{at[i]}, at[:i], 10, 2
 	if i == 0 {
-		po.StaleProduction = true
+		po.StaleProduction, po.VotePause = true, 2*time.Second
 		key := p.Maker(0).Key
 		po.Signers = map[types.PublicKey]producer.SignatureProvider{key.Public(): func(d types.Checksum256) (types.Signature, error) { return key.Sign(d) }}
 		for _, a := range n.Chain().Head().ActiveSchedule.Producers {
 			po.Producers = append(po.Producers, a.Producer)
 		}
+		po.Producers = append(po.Producers, types.N("a")) // its finalizer is called so
 	}
 	n.Chain().Subscribe(chain.Hooks{Irreversible: func(b *consensus.BlockState) {
 		n.mu.Lock()
@@ -60,7 +67,10 @@ func startFinal(t *testing.T, p *chaintest.Peers, i int, at []string) *finalNode
 	votes := &finalizer.Options{Dir: filepath.Join(t.TempDir(), "finalizers"), Keys: []*crypto.BLSPrivateKey{chaintest.FinalizerKey(i)}}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- n.Serve(ctx, Services{Producer: po, P2P: &no, Finalizers: votes}) }()
+	api := &HTTP{Listen: []Listen{{Address: at[len(at)/2+i], Categories: dialect.All}}, Plugins: dialect.All,
+		Server: dialect.Options{MaxBody: 1 << 20, MaxBytesInFlight: -1, MaxConnections: -1, AnyHost: true},
+		API:    rpc.Config{MaxResponseTime: 10 * time.Second, ABITime: 10 * time.Second, VersionString: "v5.0.3"}}
+	go func() { ended <- n.Serve(ctx, Services{Producer: po, P2P: &no, Finalizers: votes, HTTP: api}) }()
 	n.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -81,13 +91,68 @@ func (n *finalNode) times() []time.Duration {
 	return slices.DeleteFunc(slices.Clone(n.finality), func(d time.Duration) bool { return d > time.Minute })
 }
 
+// checkFinalizerInfo holds what a node tells of finalizers against its chain.
+func checkFinalizerInfo(t *testing.T, address string, n *finalNode) {
+	t.Helper()
+	resp, err := http.Post("http://"+address+"/v1/chain/get_finalizer_info", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var info struct {
+		Active *struct {
+			Threshold  uint64
+			Finalizers []struct {
+				Description string
+				PublicKey   string `json:"public_key"`
+			}
+		} `json:"active_finalizer_policy"`
+		Pending any `json:"pending_finalizer_policy"`
+		Votes   []struct {
+			Description string
+			PublicKey   string `json:"public_key"`
+			Strong      bool   `json:"is_vote_strong"`
+			Generation  uint32 `json:"finalizer_policy_generation"`
+			ID          string `json:"voted_for_block_id"`
+			Num         uint32 `json:"voted_for_block_num"`
+			Time        string `json:"voted_for_block_timestamp"`
+		} `json:"last_tracked_votes"`
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err == nil {
+		err = json.Unmarshal(body, &info)
+	}
+	if err != nil || resp.StatusCode != http.StatusOK || info.Active == nil {
+		t.Fatalf("%d %s: %v", resp.StatusCode, body, err)
+	}
+	policy := n.Chain().Head().Finality.Finalizers
+	if len(info.Active.Finalizers) != len(policy.Finalizers) || info.Active.Threshold != policy.Threshold {
+		t.Errorf("the finalizers are %s", body)
+	}
+	head, voted := n.Chain().Head().BlockNum, 0
+	for i, v := range info.Votes {
+		if v.Generation != policy.Generation || v.Num > head || v.Num+20 < head || len(v.ID) != 64 || len(v.Time) != len("2026-01-02T03:04:05.500") {
+			t.Errorf("a vote is %+v at block %d", v, head)
+		}
+		if i > 0 && info.Votes[i-1].Description > v.Description {
+			t.Errorf("the votes are not in the order of descriptions: %s", body)
+		}
+		if v.Strong {
+			voted++
+		}
+	}
+	if voted == 0 {
+		t.Errorf("no strong vote is known: %s", body)
+	}
+}
+
 // Finalizers of several nodes vote over peers: blocks become irreversible on each node, soon, and no
 // more when so many finalizers are gone that there is no quorum.
 func TestFinalizersOfSeveralNodesAgreeOverPeers(t *testing.T) {
 	t.Parallel() // waits for blocks
 	const count = 4
 	p := finalPeers(t, count)
-	at, err := loopback.Addresses(count)
+	at, err := loopback.Addresses(2 * count)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,6 +175,9 @@ func TestFinalizersOfSeveralNodesAgreeOverPeers(t *testing.T) {
 			t.Errorf("node %d: half of the blocks took %v and more to become irreversible", i, list[len(list)/2])
 		}
 	}
+	for i := range count {
+		checkFinalizerInfo(t, at[count+i], nodes[i])
+	}
 	for _, n := range nodes[1:] {
 		n.stop()
 	}
@@ -118,5 +186,11 @@ func TestFinalizersOfSeveralNodesAgreeOverPeers(t *testing.T) {
 	time.Sleep(3 * time.Second)
 	if is := len(nodes[0].times()); is != was {
 		t.Errorf("%d blocks became irreversible with one finalizer of four", is-was)
+	}
+	// Nobody else votes any more, so that its producer pauses.
+	head := nodes[0].Chain().Fork().Head().BlockNum
+	time.Sleep(2 * time.Second)
+	if is := nodes[0].Chain().Fork().Head().BlockNum; is != head {
+		t.Errorf("%d blocks were made without a vote of others", is-head)
 	}
 }

@@ -99,7 +99,7 @@ func (n *Node) Serve(ctx context.Context, s Services) error {
 		if network != nil {
 			tell = network.VoteCast
 		}
-		v, err := n.vote(s.Finalizers, tell)
+		v, err := n.vote(s.Finalizers, p.Vote, tell)
 		if err != nil {
 			return errors.Join(err, p.Close())
 		}

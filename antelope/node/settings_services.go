@@ -61,6 +61,7 @@ func (s *settings) producer(o *Options) (p producer.Options, ignored []string, e
 	p = producer.Options{
 		StaleProduction: s.Bool("enable-stale-production"), Paused: s.Bool("pause-on-startup"),
 		MaxTransactionTime: s.signed("max-transaction-time", time.Millisecond), MaxIrreversibleAge: s.signed("max-irreversible-block-age", time.Second),
+		MaxReversible: uint32(s.Uint("max-reversible-blocks")), VotePause: s.unsigned("production-pause-vote-timeout-ms", time.Millisecond),
 		ProduceOffset: s.unsigned("produce-block-offset-ms", time.Millisecond), MaxBlockCPU: s.unsigned("max-block-cpu-usage-threshold-us", time.Microsecond),
 		MaxBlockNet: s.Uint("max-block-net-usage-threshold-bytes"), Leeway: s.signed("subjective-cpu-leeway-us", time.Microsecond),
 		MaxFailures: uint32(s.Uint("subjective-account-max-failures")), FailureWindow: uint32(s.Uint("subjective-account-max-failures-window-size")),

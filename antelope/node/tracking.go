@@ -27,6 +27,7 @@ type Tracking struct {
 
 // track begins to remember what the API is to answer for.
 func (n *Node) track(ctx context.Context, network *p2p.Network, t *Tracking, c *rpc.Config, render func(*types.TransactionTrace) ([]byte, error)) {
+	n.trackVotes(c)
 	if t.Authorizers {
 		n.trackAuthorizers(c)
 	}

@@ -137,7 +137,7 @@ func (l *ledger) Apply(ctx context.Context, b *Block) error {
 	return l.producer.Apply(ctx, l.block(b))
 }
 
-func (l *ledger) Vote(v *finality.Vote) finality.Result { return l.chain.Vote(v) }
+func (l *ledger) Vote(v *finality.Vote) finality.Result { return l.producer.Vote(v) }
 
 func (l *ledger) Transactions(list []*Transaction, done func(*Transaction, error)) {
 	given := make([]producer.Submission, 0, len(list))

@@ -93,7 +93,7 @@ func (a *arrivals) Received(num uint32) { a.received.Store(num) }
 
 // Block takes a block from a peer or from push_block, and waits until it is
 // applied, or known to be on a branch that is not the best. A block that is known
-// already is no error. Errors are [ErrBusy], exceptions (UnlinkableBlock if the
+// already is no error. Errors are [ErrBusy], that the node is paused, exceptions (UnlinkableBlock if the
 // block before is not known), [writer.ErrStopped], or ctx's; the block may be applied even
 // so.
 func (a *arrivals) Block(ctx context.Context, b *types.SignedBlock, id types.Checksum256) error {
@@ -132,9 +132,13 @@ func (a *arrivals) give(ctx context.Context, b *Block, patient bool) error {
 	take := func() {
 		err := a.take(b)
 		switch {
-		case !errors.Is(err, ErrBusy):
+		case !later(err):
 		case patient:
-			a.log.plugin.Warn(fmt.Sprintf("incoming block #%d id: %s waits until the round that this node produces has ended", types.BlockNum(b.ID), b.ID))
+			why := "the round that this node produces has ended"
+			if errors.Is(err, errPaused) {
+				why = "the node is resumed"
+			}
+			a.log.plugin.Warn(fmt.Sprintf("incoming block #%d id: %s waits until %s", types.BlockNum(b.ID), b.ID, why))
 			a.late = append(a.late, lateBlock{b, done})
 			return
 		default:
@@ -148,6 +152,9 @@ func (a *arrivals) give(ctx context.Context, b *Block, patient bool) error {
 	a.hurry()
 	return a.writer.Await(ctx, done)
 }
+
+// later tells whether a block may be given again later.
+func later(err error) bool { return errors.Is(err, ErrBusy) || errors.Is(err, errPaused) }
 
 // lateBlock is a block that came while a round was made here.
 type lateBlock struct {
@@ -164,7 +171,7 @@ func (a *arrivals) takeLate() {
 		if types.BlockNum(l.b.ID) > lib {
 			err = a.take(l.b)
 		}
-		if errors.Is(err, ErrBusy) {
+		if later(err) {
 			return
 		}
 		a.late[0] = lateBlock{}

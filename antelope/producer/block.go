@@ -1,13 +1,18 @@
 package producer
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"tarn/antelope/chain"
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
 )
+
+// errPaused is given for a block after the one at which the operator wants a pause.
+var errPaused = errors.New("the node is paused at its head")
 
 func (p *Producer) rejected(b *Block, err error) {
 	p.log.main.Error(fmt.Sprintf("Exception on block %d: %v", types.BlockNum(b.ID), err))
@@ -31,6 +36,10 @@ func (p *Producer) applyBlock(b *Block) error {
 	}
 	if p.Knows(b.ID) || p.terminated() {
 		return nil
+	}
+	if p.pausedAt() {
+		p.complain(slog.LevelInfo, fmt.Sprintf("Pausing at block #%d", p.chain.Head().BlockNum))
+		return errPaused
 	}
 	if err := p.abort(); err != nil {
 		return err

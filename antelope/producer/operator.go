@@ -3,6 +3,7 @@ package producer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -25,8 +26,8 @@ type Operator struct{ p *Producer }
 // Operator is whom the operator speaks with.
 func (p *Producer) Operator() *Operator { return &Operator{p} }
 
-// Paused tells whether production is paused.
-func (op *Operator) Paused() bool { return op.p.paused.Load() }
+// Paused tells whether production is paused, by the operator or because votes are missing.
+func (op *Operator) Paused() bool { return op.p.paused.Load() || op.p.silence(time.Now()) != "" }
 
 // Pause stops production from the next block on.
 func (op *Operator) Pause() {
@@ -34,9 +35,24 @@ func (op *Operator) Pause() {
 	op.p.paused.Store(true)
 }
 
-// Resume ends a pause.
+// PauseAtBlock has no block applied or made after that one, until Resume. The head must be below it
+// (Spring: producer_plugin_impl::pause_at_block).
+func (op *Operator) PauseAtBlock(ctx context.Context, num uint32) error {
+	return op.p.writer.Call(ctx, func() error {
+		if head := op.p.chain.Head().BlockNum; num <= head {
+			return exception.New(exception.InvalidPauseAtBlock, "Pause at block ${bn} <= chain head ${h}", "bn", num, "h", head)
+		}
+		op.p.log.plugin.Info(fmt.Sprintf("Set pause at block #%d", num))
+		op.p.pauseAt.Store(num)
+		return nil
+	})
+}
+
+// Resume ends all pauses. What is missing is waited for anew.
 func (op *Operator) Resume(ctx context.Context) error {
 	op.p.paused.Store(false)
+	op.p.pauseAt.Store(0)
+	op.p.votes.forget()
 	return op.p.writer.Call(ctx, func() error {
 		if op.p.producing {
 			op.p.log.plugin.Info("Producer resumed.")

@@ -20,6 +20,8 @@ type Options struct {
 	Paused             bool          // pause-on-startup
 	MaxTransactionTime time.Duration // max-transaction-time; below 0 for no bound
 	MaxIrreversibleAge time.Duration // max-irreversible-block-age; below 0 for any age
+	MaxReversible      uint32        // max-reversible-blocks, of a chain with Savanna's rules; 0 for any number
+	VotePause          time.Duration // production-pause-vote-timeout-ms: without a vote for so long no block is made; 0 for never
 	ProduceOffset      time.Duration // produce-block-offset-ms, of a round of 12 blocks
 	MaxBlockCPU        time.Duration // max-block-cpu-usage-threshold-us: with less left a block is full
 	MaxBlockNet        uint64        // max-block-net-usage-threshold-bytes
@@ -57,6 +59,7 @@ func Defaults() Options {
 		MaxTransactionTime: 499 * time.Millisecond, MaxIrreversibleAge: -time.Second, ProduceOffset: 450 * time.Millisecond,
 		MaxBlockCPU: 5 * time.Millisecond, MaxBlockNet: 1024, Leeway: 31 * time.Millisecond,
 		MaxFailures: 3, FailureWindow: 1, DecayTime: 24 * time.Hour, NoP2PBilling: true, NoAPIBilling: true,
+		MaxReversible: 3600, VotePause: 6 * time.Second,
 		QueueBytes: 1 << 30, GreylistLimit: 1000, MaxSignature: 16384,
 	}
 }
@@ -72,6 +75,7 @@ func (o *Options) Validate() error {
 	const round = 12 * blockInterval
 	bad(o.Log == nil, "no log")
 	bad(o.ProduceOffset < 0 || o.ProduceOffset >= round, "produce-block-offset-ms %d must be [0 - %d)", o.ProduceOffset.Milliseconds(), round.Milliseconds())
+	bad(o.VotePause < 0, "production-pause-vote-timeout-ms must not be negative")
 	bad(o.MaxBlockCPU < 0 || o.MaxBlockCPU >= blockInterval, "max-block-cpu-usage-threshold-us %d must be 0 .. %d", o.MaxBlockCPU.Microseconds(), blockInterval.Microseconds())
 	bad(o.FailureWindow == 0, "subjective-account-max-failures-window-size %d must be greater than 0", o.FailureWindow)
 	bad(o.DecayTime <= 0, "subjective-account-decay-time-minutes %d must be greater than 0", int64(o.DecayTime.Minutes()))

@@ -148,6 +148,7 @@ func (p *Producer) connect() {
 	p.intake.incoming, p.acked = p.incoming, p.tellAcked
 
 	p.turns.opt, p.turns.chain, p.turns.log = &p.opt, p.chain, &p.log
+	p.votes.opt = &p.opt
 	p.paused.Store(p.opt.Paused)
 	p.production, p.watermarks = p.opt.StaleProduction, watermarks{}
 	p.maxLIBAge, p.effort = p.opt.MaxIrreversibleAge, blockEffort(p.opt.ProduceOffset)

@@ -48,6 +48,9 @@ func (p *Producer) begin() outcome {
 	b := beginning{now: time.Now(), num: head.BlockNum + 1}
 	b.slot = p.pendingSlot(b.now)
 	p.tried = b.slot
+	if p.pausedAt() {
+		return waitingForBlock
+	}
 	if b.scheduled = head.ScheduledProducer(b.slot); b.scheduled == nil {
 		b.scheduled = new(types.ProducerAuthority)
 	}

@@ -96,6 +96,9 @@ func (a *API) chainCalls() []call {
 			named("send_transaction2", required, transactions.sendTransaction2),
 			named("push_block", required, blocks.pushBlock)))...)
 	}
+	if a.LastVote != nil {
+		list = append(list, group(prefix, ChainRO, http.StatusOK, named("get_finalizer_info", noParameters, chain.getFinalizerInfo))...)
+	}
 	if a.Authorizers != nil {
 		list = append(list, group(prefix, ChainRO, http.StatusOK,
 			named("get_accounts_by_authorizers", required, accounts.getAccountsByAuthorizers))...)
@@ -143,6 +146,7 @@ func writerCalls(prefix string) []call {
 		named("get_unapplied_transactions", possible, operator.getUnapplied))...)
 	list = append(list, group(prefix, ProducerRW, http.StatusCreated,
 		named("pause", noParameters, operator.pause),
+		named("pause_at_block", required, operator.pauseAtBlock),
 		named("resume", noParameters, operator.resume),
 		named("update_runtime_options", required, operator.updateRuntimeOptions),
 		named("add_greylist_accounts", required, operator.addGreylist),

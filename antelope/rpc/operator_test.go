@@ -31,7 +31,13 @@ type operator struct {
 func (o *operator) Paused() bool                 { return o.paused }
 func (o *operator) Pause()                       { o.paused = true }
 func (o *operator) Resume(context.Context) error { o.paused = false; return nil }
-func (o *operator) Greylist() []types.Name       { return o.greylist }
+func (o *operator) PauseAtBlock(_ context.Context, num uint32) error {
+	if num < 100 {
+		return exception.New(exception.InvalidPauseAtBlock, "Pause at block ${bn} <= chain head ${h}", "bn", num, "h", 100)
+	}
+	return nil
+}
+func (o *operator) Greylist() []types.Name { return o.greylist }
 func (o *operator) RuntimeOptions(context.Context) (control.RuntimeOptions, error) {
 	return o.options, o.busy
 }

@@ -25,6 +25,9 @@ type Producer interface {
 	Paused() bool
 	// Pause stops production from the next block on; the block under way is finished.
 	Pause()
+	// PauseAtBlock has no block applied or produced after that one, until Resume. It is an error
+	// if the head is there already.
+	PauseAtBlock(ctx context.Context, num uint32) error
 	// Resume ends a pause. Without one it changes nothing.
 	Resume(ctx context.Context) error
 	// RuntimeOptions returns the present options; nil is what is not set.
@@ -94,6 +97,14 @@ func (q operator) paused(b []byte) ([]byte, error) {
 func (q operator) pause(b []byte) ([]byte, error) {
 	q.api.Producer.Pause()
 	return done(b, nil)
+}
+
+func (q operator) pauseAtBlock(b []byte) ([]byte, error) {
+	num := q.uint32("block_num", 0)
+	if err := q.end(); err != nil {
+		return b, err
+	}
+	return done(b, q.order(func(ctx context.Context) error { return q.api.Producer.PauseAtBlock(ctx, num) }))
 }
 
 func (q operator) resume(b []byte) ([]byte, error) { return done(b, q.order(q.api.Producer.Resume)) }

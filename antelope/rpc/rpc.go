@@ -22,6 +22,7 @@ import (
 	"tarn/antelope/consensus"
 	"tarn/antelope/control"
 	"tarn/antelope/feature"
+	"tarn/antelope/finality"
 	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
@@ -204,13 +205,15 @@ type Config struct {
 	Features     *feature.Set
 	Billing      Billing // nil for none
 	Transactions Transactions
-	Retry        Retry       // nil if it is off
-	Finality     Finality    // nil if it is off
-	Authorizers  Authorizers // nil if they are off
-	Net          Net
-	Producer     Producer
-	Size         func() (Size, error)
-	Traces       Traces // nil if they are not recorded
+	Retry        Retry    // nil if it is off
+	Finality     Finality // nil if it is off
+	// LastVote is the newest vote of a finalizer that a block has brought; false if none is known.
+	LastVote    func(types.BLSPublicKey) (finality.LastVote, bool)
+	Authorizers Authorizers // nil if they are off
+	Net         Net
+	Producer    Producer
+	Size        func() (Size, error)
+	Traces      Traces // nil if they are not recorded
 	// TraceABIs are the operator's ABIs of accounts, by which traces are shown.
 	TraceABIs map[types.Name]*abi.Codec
 	// Damaged tells whether an error is of a state, a log or a history that is not as it was

@@ -1,0 +1,137 @@
+package producer
+
+import (
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"tarn/antelope/consensus"
+	"tarn/antelope/finality"
+	"tarn/antelope/types"
+)
+
+// voteTolerance is how much earlier a vote may be heard than the block that it is for: they come over
+// different ways (Spring: production_pause_vote_tracker).
+const voteTolerance = time.Second
+
+// voteWatch tells whether votes are still heard: of the finalizers of this node's producers, and of
+// others. A producer that hears none may be cut off, or all finalizers stand still, and what it made
+// would not become irreversible (Spring: implicit_production_pause_vote_tracker). Votes may come on any
+// goroutine; all else is the writer's.
+type voteWatch struct {
+	opt     *Options
+	own     voteTimes // of finalizers that are called as a producer of this node
+	others  voteTimes
+	expects atomic.Pointer[expected] // nil before the first proper block
+}
+
+// expected says whose votes the finalizers' policies let expect.
+type expected struct{ own, others bool }
+
+// voteTimes are when a vote was heard last, and when the first block came after it. They are Unix
+// microseconds; 0 is never.
+type voteTimes struct{ vote, block atomic.Int64 }
+
+// enabled tells whether votes matter to this node at all.
+func (w *voteWatch) enabled() bool { return w.opt.VotePause > 0 && len(w.opt.Producers) > 0 }
+
+// voted notes a vote that was good, or had been counted already.
+func (w *voteWatch) voted(f *types.Finalizer, now time.Time) {
+	if w.expects.Load() == nil {
+		return
+	}
+	name, ok := producerOf(f.Description)
+	own := w.opt.isProducer(name)
+	if own || !ok { // else finalizers are called something else there, so that no more is known of them
+		w.own.voted(now)
+	}
+	if !own {
+		w.others.voted(now)
+	}
+}
+
+// accepted notes a proper block of a time; head is that of the chain.
+func (w *voteWatch) accepted(head *consensus.HeaderState, slot types.BlockTimestamp, now time.Time) {
+	if !w.enabled() || !head.IsProper() {
+		return
+	}
+	policies := []*types.FinalizerPolicy{head.Finality.Finalizers}
+	if p := head.Finality.Pending; p != nil {
+		policies = append(policies, p.Policy)
+	}
+	var expects expected
+	for _, p := range policies {
+		own := func(f types.Finalizer) bool {
+			name, _ := producerOf(f.Description)
+			return w.opt.isProducer(name)
+		}
+		expects.own = expects.own || slices.ContainsFunc(p.Finalizers, own)
+		expects.others = expects.others || slices.ContainsFunc(p.Finalizers, func(f types.Finalizer) bool { return !own(f) })
+	}
+	if old := w.expects.Load(); old == nil || *old != expects {
+		w.expects.Store(&expects)
+		w.forget()
+	}
+	at := min(now.UnixMicro(), int64(slot.TimePoint()))
+	w.own.accepted(at)
+	w.others.accepted(at)
+}
+
+// forget has the next blocks count anew.
+func (w *voteWatch) forget() {
+	w.own.block.Store(0)
+	w.others.block.Store(0)
+}
+
+// silent tells whose votes have not been heard for too long.
+func (w *voteWatch) silent(now time.Time) (own, others bool) {
+	expects := w.expects.Load()
+	if expects == nil {
+		return false, false
+	}
+	limit := now.Add(-w.opt.VotePause).UnixMicro()
+	return expects.own && w.own.late(limit), expects.others && w.others.late(limit)
+}
+
+func (t *voteTimes) voted(now time.Time) {
+	for at := now.UnixMicro(); ; {
+		last := t.vote.Load()
+		if at <= last || t.vote.CompareAndSwap(last, at) {
+			return
+		}
+	}
+}
+
+// accepted notes a block unless there was one since the last vote.
+func (t *voteTimes) accepted(at int64) {
+	vote, block := t.vote.Load(), t.block.Load()
+	if at-voteTolerance.Microseconds() <= vote || vote < block && block <= at {
+		return
+	}
+	t.block.Store(at)
+}
+
+// late tells whether a block waits for a vote since before a time.
+func (t *voteTimes) late(limit int64) bool {
+	block := t.block.Load()
+	return t.vote.Load() < block && block < limit
+}
+
+// producerOf is the producer that a finalizer is called after; false if its name cannot be one's.
+func producerOf(description string) (types.Name, bool) {
+	if len(description) > 12 {
+		return 0, false
+	}
+	name := types.N(description)
+	return name, name != 0
+}
+
+// Vote counts a finalizer's vote, as the chain does, and notes that it was heard. Any goroutine may
+// call it; it takes milliseconds.
+func (p *Producer) Vote(v *finality.Vote) finality.Result {
+	result, f := p.chain.Vote(v)
+	if f != nil && (result == finality.Counted || result == finality.Duplicate) {
+		p.votes.voted(f, time.Now())
+	}
+	return result
+}
