@@ -64,6 +64,8 @@ type Engine struct {
 	doubtful  []*checkpoint // failed, but the disk may give them back
 	spilled   bool          // pages were written and dropped since the last image
 
+	unrelieved int64 // private pages when an undo was last refused to write some early; 0: it was not
+
 	// Shared with readers.
 	published *snapshot // under mu
 	views     int       // under mu
