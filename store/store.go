@@ -263,8 +263,9 @@ type Engine interface {
 	Delete(t Table, key []byte, undo *Journal) error
 
 	// Restore makes a row what it was, for an undo: old, or no row if existed is
-	// false. It must not fail for lack of space below the limit: an engine may
-	// go above it until the next checkpoint.
+	// false. It must not fail for lack of space, below the limit or on the disk: an
+	// engine may go above the limit until the next checkpoint, and keep in memory what
+	// the disk does not take.
 	Restore(t Table, key, old []byte, existed bool) error
 
 	// CreateTable makes a table. The name is new, and no session is open. The table is durable

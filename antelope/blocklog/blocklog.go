@@ -28,6 +28,7 @@ const (
 	LogName        = "blocks.log"
 	IndexName      = "blocks.index"
 	TailName       = "blocks.tail" // ours: checksums of what is not yet known durable
+	SumsName       = "blocks.sums" // ours: checksums of blocks that were appended here
 	ReversibleDir  = "reversible"
 	ReversibleName = "blocks.reversible" // ours
 )

@@ -32,11 +32,13 @@ const servedRemedy = "Stop the node. Restore the file from a copy; or, if it is 
 
 // check returns an error unless the blocks of a span are what they should be: each has the id
 // that the next one, or the head, names, and the transactions that its header names. The
-// producer's signature and the block's extensions are in no hash of another block.
+// producer's signature and the block's extensions are in no hash of another block: they are those
+// that were appended if the block was appended here.
 func (l *Log) check(sp *span) error {
 	if sp.path == "" { // it was appended, and is in memory
 		return nil
 	}
+	var records []byte // on the disk, of the span's blocks
 	for i := range len(sp.positions) - 1 {
 		b, num := sp.block(i), sp.first+uint32(i)
 		sum := crc32.Checksum(b, castagnoli)
@@ -47,19 +49,33 @@ func (l *Log) check(sp *span) error {
 		case ok:
 			return damaged(num, sp.positions[i], sp.path, "it is not what was appended or read there before")
 		}
-		if err := l.checkBlock(sp, i, b); err != nil {
+		id, err := l.checkBlock(sp, i, b)
+		if err != nil {
 			return err
+		}
+		if records == nil {
+			records = l.stored.read(sp.first, len(sp.positions)-1)
+		}
+		if l.stored.refutes(records[i*sumBytes:][:sumBytes], num, &id, sum) {
+			return damaged(num, sp.positions[i], sp.path, "%s", unlike(l.stored.path))
 		}
 		l.sums.set(num, sum)
 	}
 	return nil
 }
 
-func (l *Log) checkBlock(sp *span, i int, b []byte) error {
+// unlike says that only the checksum of a block in a file tells it from what was appended.
+func unlike(path string) string {
+	return fmt.Sprintf("its producer's signature or its extensions are not those that were appended, as %s tells "+
+		"(if another program has made the log anew since, remove that file)", path)
+}
+
+// checkBlock returns the block's id if that and the transactions are what they should be.
+func (l *Log) checkBlock(sp *span, i int, b []byte) (types.Checksum256, error) {
 	num := sp.first + uint32(i)
 	id, next, err := l.nameOf(sp, i)
 	if err != nil {
-		return err
+		return types.Checksum256{}, err
 	}
 	x := inspectors.Get().(*inspector) //nolint:forcetypeassert // it holds nothing else
 	defer inspectors.Put(x)
@@ -68,15 +84,15 @@ func (l *Log) checkBlock(sp *span, i int, b []byte) error {
 		is, err = inspectSlowly(b)
 	}
 	if err != nil {
-		return damaged(num, sp.positions[i], sp.path, "%v", err)
+		return is.id, damaged(num, sp.positions[i], sp.path, "%v", err)
 	}
 	if id == nil || is.id == *id {
-		return nil
+		return is.id, nil
 	}
 	if next && l.misnames(num+1) { // the block that names another one is the one that is damaged
-		return nil
+		return is.id, nil
 	}
-	return damaged(num, sp.positions[i], sp.path, "its id is %s, and the next block, or the head, names %s", is.id, id)
+	return is.id, damaged(num, sp.positions[i], sp.path, "its id is %s, and the next block, or the head, names %s", is.id, id)
 }
 
 // nameOf returns the id that something else than a block itself says that the block has: the

@@ -1,8 +1,10 @@
 package blocklog
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"math/rand/v2"
 	"syscall"
 	"testing"
@@ -219,6 +221,10 @@ func (l *life) compare(log *Log, m mark, head uint32, id types.Checksum256) erro
 		}
 		if !found {
 			return fmt.Errorf("block %d was never appended like this", num)
+		}
+		record := appendSum(nil, &id, crc32.Checksum(b, castagnoli))
+		if has := log.stored.read(num, 1); m.blocks && num <= m.floor && !bytes.Equal(has, record) {
+			return fmt.Errorf("block %d, which was durable, has the checksum %x instead of %x", num, has, record)
 		}
 		k, err := decodeLink(b)
 		if err != nil {

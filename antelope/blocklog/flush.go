@@ -14,6 +14,7 @@ type batch struct {
 	log       []byte
 	index     []byte
 	records   []byte
+	sums      []byte
 	end       int64 // of the entries, without a trailer
 	first     uint32
 	positions []int64
@@ -52,6 +53,7 @@ func (l *Log) gather() batch {
 		b.log = binary.LittleEndian.AppendUint64(b.log, uint64(at))
 		b.index = binary.LittleEndian.AppendUint64(b.index, uint64(at))
 		b.records = appendTailRecord(b.records, at, b.log[from:])
+		b.sums = append(b.sums, p.record[:]...)
 		b.end += int64(len(p.data)) + positionBytes
 		b.blocks = append(b.blocks, p)
 		b.positions = append(b.positions, at)
@@ -83,6 +85,9 @@ func (l *Log) write(b *batch) error {
 	}
 	if _, err := l.work.index.WriteAt(b.index, int64(num-l.work.preamble.First)*positionBytes); err != nil {
 		return l.fail("append to "+indexPath(l.work.base), err)
+	}
+	if err := l.stored.write(num, b.sums); err != nil {
+		return l.fail("append to block log", err)
 	}
 	l.dirty += int64(len(b.log))
 	l.mu.Lock()

@@ -27,7 +27,8 @@ type Log struct {
 	dirty  int64 // bytes written to the working log and not known durable
 	punch  int64 // up to here the working log's blocks were given back
 
-	sums sums // of blocks that need not be checked
+	sums   sums      // of blocks that need not be checked
+	stored *sumsFile // of those that were appended here
 
 	// mu guards what follows. It is never held over a write or sync.
 	mu       sync.RWMutex
@@ -49,8 +50,9 @@ type Log struct {
 
 // pendingBlock is a block that was appended and is not in the file yet.
 type pendingBlock struct {
-	num  uint32
-	data []byte
+	num    uint32
+	data   []byte
+	record [sumBytes]byte // of its checksum
 }
 
 // waitingMax is how much may wait for a sync that is under way before Append waits
@@ -123,7 +125,7 @@ func (l *Log) Version() uint32 {
 func (l *Log) Append(num uint32, id types.Checksum256, block []byte) error {
 	sum := crc32.Checksum(block, castagnoli)
 	l.mu.Lock()
-	err := l.accept(num, id, block)
+	err := l.accept(num, id, block, sum)
 	if err == nil && l.mode != empty {
 		l.sums.set(num, sum)
 	}
@@ -149,7 +151,7 @@ func (l *Log) Append(num uint32, id types.Checksum256, block []byte) error {
 }
 
 // accept takes a block in. The caller holds mu.
-func (l *Log) accept(num uint32, id types.Checksum256, block []byte) error {
+func (l *Log) accept(num uint32, id types.Checksum256, block []byte, sum uint32) error {
 	switch {
 	case l.closed:
 		return ErrClosed
@@ -169,7 +171,9 @@ func (l *Log) accept(num uint32, id types.Checksum256, block []byte) error {
 	if is, ok := blockNumber(block); !ok || is != num || len(block) > maxBlockBytes {
 		return fault(NotNext, "what is appended is not block %d", num)
 	}
-	l.pending = append(l.pending, pendingBlock{num, block})
+	p := pendingBlock{num: num, data: block}
+	appendSum(p.record[:0], &id, sum)
+	l.pending = append(l.pending, p)
 	l.waiting += len(block) + positionBytes
 	l.head, l.blocks = link{num: num, id: id}, true
 	return nil
@@ -269,6 +273,9 @@ func (l *Log) sync() error {
 	if err := l.work.index.Sync(); err != nil {
 		return l.fail("sync "+indexPath(l.work.base), err)
 	}
+	if err := l.stored.sync(); err != nil {
+		return l.fail("sync block log", err)
+	}
 	m := tailMark{first: l.work.preamble.First, next: l.written + 1, durable: l.end, record: l.tail.records, kept: l.first}
 	if m.record >= tailRestart {
 		m.record = 0
@@ -333,6 +340,7 @@ func (l *Log) shut(sound bool) error {
 	if l.retained != nil {
 		errs = append(errs, l.retained.close())
 	}
+	errs = append(errs, l.stored.close())
 	if l.tail != nil {
 		errs = append(errs, l.tail.file.Close())
 		if sound {

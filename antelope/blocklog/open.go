@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"path/filepath"
 
 	"tarn/antelope/serial"
@@ -51,6 +52,9 @@ func (l opening) open() error {
 			return err
 		}
 	}
+	if err := l.openSums(); err != nil {
+		return err
+	}
 	e, err := l.recoverAny()
 	if err != nil {
 		return err
@@ -70,6 +74,9 @@ func (l opening) useUp() (bool, error) {
 	one := uint32(1)
 	l.mode, l.o.RetainBlocks = pruned, &one
 	e, err := l.recoverAny()
+	if err == nil {
+		err = l.openSums()
+	}
 	if err != nil {
 		return false, err
 	}
@@ -79,7 +86,12 @@ func (l opening) useUp() (bool, error) {
 		return true, l.adopt(e)
 	}
 	l.mode, l.first, l.recovery = empty, 0, Recovery{}
-	return false, nil
+	return false, l.stored.close()
+}
+
+func (l opening) openSums() (err error) {
+	l.stored, err = openSums(l.o.FS, filepath.Join(l.o.Dir, SumsName), true, l.o.Logger)
+	return err
 }
 
 // recoverAny is recover where there may be no working log.
@@ -96,7 +108,8 @@ func (l opening) recoverAny() (extent, error) {
 func (l opening) removeUnfinished() error {
 	base := workingBase(l.o.Dir)
 	vacuumed := base + ".tmp"
-	for _, path := range []string{logPath(base) + ".tmp", indexPath(base) + ".tmp", logPath(vacuumed), indexPath(vacuumed)} {
+	sums := filepath.Join(l.o.Dir, SumsName) + ".tmp"
+	for _, path := range []string{logPath(base) + ".tmp", indexPath(base) + ".tmp", logPath(vacuumed), indexPath(vacuumed), sums} {
 		if err := removeFile(l.o.FS, path); err != nil {
 			return err
 		}
@@ -107,7 +120,7 @@ func (l opening) removeUnfinished() error {
 // removeAll leaves no log, as block-log-retain-blocks = 0 wants it.
 func (l opening) removeAll() error {
 	base := workingBase(l.o.Dir)
-	for _, path := range []string{logPath(base), indexPath(base), l.tailPath()} {
+	for _, path := range []string{logPath(base), indexPath(base), l.tailPath(), filepath.Join(l.o.Dir, SumsName)} {
 		if err := removeFile(l.o.FS, path); err != nil {
 			return err
 		}
@@ -344,6 +357,9 @@ func (l opening) adopt(e extent) error {
 	if l.first == 0 {
 		l.first = seg.preamble.First
 	}
+	if err := l.storeSums(e); err != nil {
+		return err
+	}
 	if err := l.settleFiles(); err != nil {
 		return err
 	}
@@ -353,9 +369,32 @@ func (l opening) adopt(e extent) error {
 	return nil
 }
 
+// storeSums stores the checksums of blocks that the tail's file has proved whole: a power cut may
+// have taken those that were stored when they were appended.
+func (l opening) storeSums(e extent) error {
+	var records []byte
+	from := max(e.proved.from, l.first)
+	for num := from; num < e.proved.to; num++ {
+		sp, err := l.span(num, num, 0)
+		if err != nil {
+			return err
+		}
+		b := sp.block(0)
+		is, err := decodeLink(b)
+		if err != nil {
+			return fmt.Errorf("decode block %d: %w", num, err)
+		}
+		records = appendSum(records, &is.id, crc32.Checksum(b, castagnoli))
+	}
+	if len(records) == 0 {
+		return nil
+	}
+	return l.stored.write(from, records)
+}
+
 // settleFiles makes what is in the files durable, and says so.
 func (l *Log) settleFiles() error {
-	if err := errors.Join(l.work.log.Sync(), l.work.index.Sync()); err != nil {
+	if err := errors.Join(l.work.log.Sync(), l.work.index.Sync(), l.stored.sync()); err != nil {
 		return err
 	}
 	m := tailMark{first: l.work.preamble.First, next: l.written + 1, durable: l.end, kept: l.first}
@@ -433,8 +472,11 @@ func (l *Log) begin(p Preamble) error {
 	l.sums.forget()
 	l.mu.Unlock()
 	l.punch = 0
+	if l.retained.empty() { // of no block that is there
+		err = l.stored.close()
+	}
 	if old != nil {
-		err = old.close()
+		err = errors.Join(err, old.close())
 	}
 	return errors.Join(err, l.settleFiles())
 }

@@ -3,6 +3,7 @@ package blocklog
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"path/filepath"
 
@@ -106,7 +107,12 @@ func (t Tool) recover(done Repaired, truncateAt uint32, now string) (Repaired, e
 	if err != nil {
 		return done, err
 	}
-	v := &validator{source: s, surface: t.surface("blocks verified, bytes", uint64(s.size))}
+	sums, err := openSums(t.FS, filepath.Join(t.Dir, SumsName), false, t.Logger)
+	if err != nil {
+		return done, err
+	}
+	defer sums.close() //nolint:errcheck // opened for reading
+	v := &validator{source: s, sums: sums, surface: t.surface("blocks verified, bytes", uint64(s.size))}
 	e, err := v.run(truncateAt)
 	if err != nil {
 		return done, err
@@ -141,6 +147,7 @@ func (t Tool) recover(done Repaired, truncateAt uint32, now string) (Repaired, e
 // validator reads a log from its beginning and checks every block.
 type validator struct {
 	*source
+	sums    *sumsFile
 	surface *surface
 	buf     []byte
 	offset  int64 // of buf
@@ -212,7 +219,12 @@ func (v *validator) entry(at int64) (link, int64, error) {
 			v.reason = fmt.Errorf("entry at offset %d of %s: block %d: %w", at, v.path, block.BlockNum(), err)
 			return link{}, 0, nil
 		}
-		return linkOf(&block.BlockHeader), int64(r.Offset()), nil
+		l, sum := linkOf(&block.BlockHeader), crc32.Checksum(b[:r.Offset()-positionBytes], castagnoli)
+		if v.sums.refutes(v.sums.read(l.num, 1), l.num, &l.id, sum) {
+			v.reason = fmt.Errorf("entry at offset %d of %s: block %d: %s", at, v.path, l.num, unlike(v.sums.path))
+			return link{}, 0, nil
+		}
+		return l, int64(r.Offset()), nil
 	}
 }
 

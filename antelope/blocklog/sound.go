@@ -15,9 +15,10 @@ type extent struct {
 	head     link // of the last block, if there is one
 	position int64
 	blocks   bool
-	kept     uint32 // first block that is known to be there; 0 if that is not known
-	beyond   bool   // whether another program may have appended, and given more back than kept tells
-	doubtful int64  // bytes before the end whose index entries may be missing
+	kept     uint32                    // first block that is known to be there; 0 if that is not known
+	beyond   bool                      // whether another program may have appended, and given more back than kept tells
+	doubtful int64                     // bytes before the end whose index entries may be missing
+	proved   struct{ from, to uint32 } // the blocks that the tail's file has checksums of, without to
 }
 
 // soundEnd finds the last whole entry at or before an offset by the log's own

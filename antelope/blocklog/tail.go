@@ -165,6 +165,7 @@ func (s *source) proved(m tailMark, records []byte, stale int64) (e extent, ok b
 		}
 		e.position, e.blocks = start, true
 	}
+	e.proved.from, e.proved.to = m.next, m.next
 	for num := m.next; len(records) >= tailRecordBytes; num++ {
 		r := records[:tailRecordBytes]
 		records = records[tailRecordBytes:]
@@ -177,6 +178,7 @@ func (s *source) proved(m tailMark, records []byte, stale int64) (e extent, ok b
 		}
 		e.position, e.blocks = e.end, true
 		e.end += int64(binary.LittleEndian.Uint32(r[8:]))
+		e.proved.to = num + 1
 	}
 	if s.size-e.end > stale {
 		return extent{}, false, nil

@@ -31,7 +31,7 @@ func TestADamagedBlockIsServedToNobodyAndTold(t *testing.T) {
 		t.Fatal(at, ok, err)
 	}
 	path := filepath.Join(o.BlocksDir, blocklog.LogName)
-	flipByte(t, path, int64(at)+int64(r.IntN(110))) // of its header
+	flipByte(t, path, int64(at)+int64(r.IntN(180))) // of its header or its signature
 	for name, read := range map[string]func() (bool, error){
 		"block": func() (bool, error) {
 			b, err := servedLog{n}.Read(num)

@@ -41,7 +41,7 @@ func (b *blocks) Logs(dir string) (sum suite.LogBytes) {
 			return nil
 		}
 		switch name := e.Name(); {
-		case name == blocklog.LogName || name == blocklog.IndexName:
+		case name == blocklog.LogName || name == blocklog.IndexName || name == blocklog.SumsName:
 			sum.Blocks += info.Size()
 		case strings.HasPrefix(name, "trace_history."):
 			sum.Actions += info.Size()

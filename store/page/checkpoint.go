@@ -100,6 +100,9 @@ func (e *Engine) freeze(im store.Image) (*checkpoint, error) {
 		return nil, fmt.Errorf("checkpoint of revision %d: undo data of %d bytes, %d are the most, until more revisions are irreversible: %w",
 			im.Head, size, maxRun, store.ErrFull)
 	}
+	if err := e.findInFile(); err != nil {
+		return nil, fmt.Errorf("checkpoint of revision %d: %w", im.Head, err)
+	}
 	catalog, undo := encodeCatalog(e.tables), encodeUndo(im.Undo)
 	// The free list grows by no more than a few runs while its own pages and
 	// those of the others are taken.
@@ -233,7 +236,7 @@ func (e *syncError) Unwrap() error { return e.error }
 func (e *Engine) writeMeta(m *meta) error {
 	off := int64(m.sequence&1) * pageSize
 	if _, err := e.file.WriteAt(m.encode(), off); err != nil {
-		return fmt.Errorf("write meta page at offset %d of %s: %w", off, e.path, err)
+		return diskFull(fmt.Errorf("write meta page at offset %d of %s: %w", off, e.path, err))
 	}
 	e.counters.meta.Add(pageSize)
 	if planted != skipMetaSync {

@@ -71,6 +71,10 @@ type Engine struct {
 	left      bool // closed, and no checkpoint under way; under mu
 	counters  counters
 	gauges    gauges
+
+	// The writer's, on a full disk.
+	backed     int64 // bytes of size that lie in the file: all, but see unbacked.go
+	unrelieved int64 // private pages when an undo was last refused to write some early; 0: it was not
 }
 
 // table is the writer's newest tree of a table, under its name.

@@ -15,9 +15,9 @@ import (
 // level, and a few splits on the way down.
 const changePages = 4 * maxHeight
 
-// room says where a change finds its pages: how long, in bytes, it may make the file,
-// whether it may take any page that is free or only those below the limit, and whether
-// it must be possible to undo it on a disk that is full by then.
+// room says where pages are found: how long, in bytes, the file may become for them,
+// whether they may be any that are free or only those below the limit, and what they are
+// for.
 //
 // The limit is about rows: they take pages below it. Above it lie parts of images that
 // found no room below, so that a full store can be made durable, and rows that an undo
@@ -26,22 +26,31 @@ const changePages = 4 * maxHeight
 type room struct {
 	ceiling int64
 	all     bool
-	undone  bool
+	use     use
 }
 
-func (e *Engine) roomToAdd() room { return room{e.opts.LimitBytes, false, true} }
+// use is what pages are for.
+type use uint8
+
+const (
+	forChange use = iota // it is refused where there is no room, and can be undone on a disk that is full by then
+	forUndo              // whatever the disk says, it goes on
+	forImage
+)
+
+func (e *Engine) roomToAdd() room { return room{e.opts.LimitBytes, false, forChange} }
 
 // roomToRemove: a store that is full, or that an undo or a lowered limit has filled
 // beyond its limit, must be able to shrink.
-func (e *Engine) roomToRemove() room { return room{e.opts.LimitBytes + e.slack(), true, true} }
+func (e *Engine) roomToRemove() room { return room{e.opts.LimitBytes + e.slack(), true, forChange} }
 
-func (e *Engine) roomToUndo() room { return room{capacity(e.opts.LimitBytes), true, false} }
+func (e *Engine) roomToUndo() room { return room{capacity(e.opts.LimitBytes), true, forUndo} }
 
 // roomForImage: those of the durable image, of the next, and of one that failed fit
 // above the limit, wherever an undo has taken the file.
 func (e *Engine) roomForImage() room {
 	least := int64(e.space.end)<<pageShift + e.slack()
-	return room{min(max(e.opts.LimitBytes+4*e.slack(), least), capacity(e.opts.LimitBytes)), true, false}
+	return room{min(max(e.opts.LimitBytes+4*e.slack(), least), capacity(e.opts.LimitBytes)), true, forImage}
 }
 
 // prepare is called before every change.
@@ -53,9 +62,7 @@ func (e *Engine) prepare(run int64, r room) error {
 		return store.ErrReadOnly
 	}
 	if e.privatePages<<pageShift > e.opts.PrivateBytes && e.opts.Mode == MappedPrivate {
-		// An undo goes on over the bound when the disk takes nothing: it must
-		// not fail, and the bound is about reclaim, not about need.
-		if err := e.relieve(); err != nil && (r.undone || e.failed != nil) {
+		if err := e.relieveFor(r.use); err != nil {
 			return err
 		}
 	}
@@ -72,7 +79,7 @@ func (e *Engine) reserve(singles, run int64, r room) error {
 	ceiling := r.ceiling
 	free := int64(e.space.among(r.all))
 	end := int64(e.space.end)
-	if r.undone {
+	if r.use == forChange {
 		run += e.undoRoom(end+singles+run, ceiling)
 	}
 	if ready := max(min(e.size, ceiling)>>pageShift-end, 0); ready >= singles+run || run == 0 && free+ready >= singles {
@@ -108,8 +115,9 @@ func (e *Engine) reserve(singles, run int64, r room) error {
 }
 
 // undoRoom is how many pages a change leaves allocated at the end of the file, in a
-// shared mapping, so that it can be undone on a disk that is full by then: other
-// modes need no disk for that.
+// shared mapping, so that undos of an ordinary size find room in the file of a disk that
+// is full by then, and can be made durable there. A larger one goes on in memory
+// (e.extendInMemory), where other modes have all of it.
 func (e *Engine) undoRoom(end, ceiling int64) int64 {
 	if e.opts.Mode != Mapped || e.file == nil {
 		return 0
@@ -131,15 +139,18 @@ const maxCapacity = 15 << 40
 func (e *Engine) slack() int64 { return max(e.opts.LimitBytes/64, 4<<20) }
 
 // grow extends the file and the memory over it to size bytes, or, if the disk has
-// less, to need.
+// less, to need. For an undo the memory alone will do.
 func (e *Engine) grow(need, size int64) error {
 	if size <= e.size {
 		return nil
 	}
 	err := e.extend(size)
-	if errors.Is(err, syscall.ENOSPC) && need > e.size && need < size {
+	if full(err) && need > e.size && need < size {
 		size = need
 		err = e.extend(size)
+	}
+	if err != nil && e.failed == nil && e.opts.Mode == Mapped && e.room.use == forUndo {
+		return e.extendInMemory(need)
 	}
 	if err != nil {
 		return diskFull(fmt.Errorf("grow %s from %d to %d bytes: %w", e.path, e.size, size, err))
@@ -147,29 +158,53 @@ func (e *Engine) grow(need, size int64) error {
 	if err := e.mem.grow((size+hugePage-1)&^(hugePage-1), true); err != nil {
 		return err
 	}
-	e.size = size
+	e.size, e.backed = size, size
 	return nil
 }
 
 // extend makes the file longer. In a shared mapping the blocks are reserved now,
 // because a full disk could not be told from a broken one when the kernel writes
-// a page back.
+// a page back. Other modes take no blocks now.
 func (e *Engine) extend(size int64) error {
 	switch {
 	case e.file == nil:
 		return nil
 	case e.opts.Mode == Mapped:
-		return e.file.Allocate(e.size, size-e.size)
+		if size > e.backed {
+			if err := e.file.Allocate(e.backed, size-e.backed); err != nil {
+				return err
+			}
+		}
+		return e.moveToFile()
 	}
 	return e.file.Truncate(size)
 }
 
 // diskFull adds to an error of a disk without room that the store is full.
 func diskFull(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	if full(err) {
 		return fmt.Errorf("%w: %w", store.ErrFull, err)
 	}
 	return err
+}
+
+// full tells whether an error says that the disk, or the user's share of it, has no room.
+func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
+// relieveFor relieves before a change. An undo goes on over the bound when the disk takes
+// nothing: it must not fail, and the bound is about reclaim, not about need. It asks again
+// when there is an eighth more, and not for each row.
+func (e *Engine) relieveFor(u use) error {
+	if u == forUndo && e.privatePages < e.unrelieved+e.opts.PrivateBytes>>pageShift/8 {
+		return nil
+	}
+	e.unrelieved = 0
+	err := e.relieve()
+	if err == nil || u != forUndo || e.failed != nil {
+		return err
+	}
+	e.unrelieved = e.privatePages
+	return nil
 }
 
 // relieve brings private memory below its bound: first by what a checkpoint
@@ -209,7 +244,7 @@ func (e *Engine) truncate() {
 	tail := e.space.tail()
 	step := e.opts.GrowBytes
 	size := (int64(tail)<<pageShift + step - 1) / step * step
-	if size+step > e.size || e.file.Truncate(size) != nil {
+	if size+step > e.size || e.backed < e.size || e.file.Truncate(size) != nil {
 		return
 	}
 	e.space.take(tail, e.space.end-tail)
@@ -219,7 +254,7 @@ func (e *Engine) truncate() {
 	if e.mem.mode.Anonymous() {
 		e.mem.drop(uint32(size>>pageShift), uint32((e.mem.mapped-size)>>pageShift)) //nolint:errcheck // stays in use
 	}
-	e.size = size
+	e.size, e.backed = size, size
 }
 
 // shorten gives the file system the blocks that a shared mapping had for changes to come,
@@ -238,7 +273,7 @@ func (e *Engine) shorten() {
 	if image.head > image.irreversible {
 		size += undoRoomPages << pageShift
 	}
-	if size < e.size {
+	if size < e.backed {
 		e.file.Truncate(size) //nolint:errcheck // see above
 	}
 }

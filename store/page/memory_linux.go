@@ -271,6 +271,26 @@ func (m *memory) back(chunk, chunks uint32) error {
 	return nil
 }
 
+// lay puts memory of no file, or the file, in the place of [from, to), which are multiples
+// of the page size. If the kernel refuses, nothing has changed, unless the error is a
+// [holeError].
+func (m *memory) lay(from, to int64, anonymous bool) error {
+	flags, fd, off := unix.MAP_PRIVATE|unix.MAP_ANON, -1, int64(0)
+	if !anonymous {
+		raw, _ := m.file.Fd()
+		flags, fd, off = unix.MAP_SHARED, int(raw), from
+	}
+	at, n := unsafe.Add(m.base, from), uintptr(to-from)
+	if err := place(at, n, unix.PROT_READ|unix.PROT_WRITE, flags, fd, off); err != nil {
+		return memoryError(m.path, to-from, fmt.Sprintf("mapping it at offset %d (mode %s, %s)", from, m.mode, overcommit()), err)
+	}
+	if !anonymous {
+		m.madvise(at, n, unix.MADV_RANDOM) //nolint:errcheck // only costs reads
+	}
+	m.mapped = max(m.mapped, to)
+	return nil
+}
+
 func (m *memory) at(page uint32) unsafe.Pointer {
 	return unsafe.Add(m.base, int64(page)<<pageShift)
 }

@@ -341,6 +341,7 @@ func (e *Engine) adopt(m *meta) error {
 	}
 	// The file may be longer than the limit of today allows to map.
 	e.size = min(e.size, e.mem.reserved) &^ (pageSize - 1)
+	e.backed = e.size
 	if err := e.mem.bounded(int64(e.space.end-e.space.count) << pageShift); err != nil {
 		return err
 	}

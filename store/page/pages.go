@@ -23,7 +23,7 @@ type pages struct {
 	dirty      bitmap      // allocated since the last write-out
 	private    bitmap      // in memory that only a give-back returns to the kernel
 	raw        bitmap      // part of a run: no node header to fill in
-	size       int64       // of the file, bytes
+	size       int64       // of the memory in use, and but for Engine.backed of the file, bytes
 	room       room        // that the change under way has
 	live       []*snapshot // by generation; under mu
 

@@ -71,14 +71,15 @@ func (e *Engine) Durable() store.Durable {
 // gauges are readings of the writer's numbers, published so that any goroutine
 // may ask for them.
 type gauges struct {
-	size, used, free, dirty, private counter
-	memory                           atomic.Value // string: what the mode got
+	size, used, free, dirty, private, unbacked counter
+	memory                                     atomic.Value // string: what the mode got
 }
 
 // gauge is called by the writer where it stops by anyway.
 func (e *Engine) gauge() {
 	e.gauges.memory.Store(e.mem.kind)
-	e.gauges.size.Store(e.size)
+	e.gauges.size.Store(e.backed)
+	e.gauges.unbacked.Store(e.size - e.backed)
 	e.gauges.used.Store(int64(e.space.end-e.space.count) << pageShift)
 	e.gauges.free.Store(e.available())
 	e.gauges.dirty.Store(e.dirtyPages << pageShift)
@@ -138,7 +139,7 @@ func (e *Engine) Stats() store.Stats {
 	}
 	switch e.opts.Mode {
 	case Mapped:
-		s.PrivateBytes = 0
+		s.PrivateBytes = g.unbacked.Load()
 	case Heap, Locked:
 		s.PrivateBytes = s.Size
 	}
