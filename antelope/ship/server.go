@@ -158,7 +158,7 @@ func (s *Server) admit(c *websocket.Conn, of serve.Client) *session {
 	if s.closed || s.places.Take(of, 1) != nil {
 		return nil
 	}
-	x := newSession(s.first, s.h.at(), s.o.Limits.Statuses)
+	x := newSession(s.h.version(), s.first, s.h.at(), s.o.Limits.Statuses)
 	s.sessions[x] = c
 	s.counts.accepted.Add(1)
 	return x
@@ -215,7 +215,7 @@ func (s *Server) listen(x *session, c *websocket.Conn, of serve.Client) error {
 			requests.giveBack(taken)
 			return err
 		}
-		q, err := wire.DecodeRequest(b)
+		q, err := x.version.DecodeRequest(b)
 		if err != nil {
 			requests.giveBack(taken)
 			return fmt.Errorf("a request of %d bytes: %w", len(b), err)
@@ -233,7 +233,7 @@ func (s *Server) listen(x *session, c *websocket.Conn, of serve.Client) error {
 
 // talk sends what is due.
 func (s *Server) talk(ctx context.Context, x *session, out *sender) error {
-	if err := out.text(wire.ABI); err != nil {
+	if err := out.text(x.version.ABI()); err != nil {
 		return err
 	}
 	for {
@@ -247,7 +247,7 @@ func (s *Server) talk(ctx context.Context, x *session, out *sender) error {
 			}
 			continue
 		case d.status:
-			if err := out.status(s.h.status(d.at)); err != nil {
+			if err := out.status(s.h.status(d)); err != nil {
 				return err
 			}
 		default:
