@@ -196,10 +196,27 @@ func (n *node) finalityRange() (begin, end uint32) {
 
 // Clients get the finality data that Spring tells of its own blocks, from memory, from the log and
 // after another start: none before the change of rules, the genesis block's, those of blocks in
-// transition and of proper ones, byte by byte.
+// transition and of proper ones, byte by byte. So it is if the logs are spread over files, or pruned.
 func TestFinalityDataIsThatOfSpring(t *testing.T) {
 	blocks := springBlocks(t)
-	o := ship.Options{Dir: t.TempDir(), Finality: true, Spring: true}
+	for name, change := range map[string]func(*ship.Options){
+		"whole":  func(*ship.Options) {},
+		"parted": func(o *ship.Options) { o.Partition = &shiplog.Partition{Retained: o.Dir, Stride: 7, MaxFiles: 100} },
+		"pruned": func(o *ship.Options) { o.Retain = 1000 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := ship.Options{Dir: t.TempDir(), Finality: true, Spring: true}
+			change(&o)
+			springFinality(t, o, blocks)
+			if name == "whole" {
+				checkLog(t, o, blocks)
+			}
+		})
+	}
+}
+
+func springFinality(t *testing.T, o ship.Options, blocks []springBlock) {
+	t.Helper()
 	check := func(n *node, where string) {
 		t.Helper()
 		last := blocks[len(blocks)-1].block.BlockNum()
@@ -231,7 +248,6 @@ func TestFinalityDataIsThatOfSpring(t *testing.T) {
 		check(n, where+", from the log")
 		n.end()
 	}
-	checkLog(t, o, blocks)
 }
 
 // checkLog looks at the files: the log's entries are those blocks, and all of them can be verified.
