@@ -37,6 +37,7 @@ type Server struct {
 	requests  *serve.Shares // bytes
 	places    *serve.Shares
 	first     uint32
+	frames    map[wire.Version][]byte // the first one of clients
 	running   sync.WaitGroup
 	counts    counts
 
@@ -70,7 +71,8 @@ func (h *History) Serve(o ServerOptions) (*Server, error) {
 	l := &o.Limits
 	s := &Server{h: h, o: o, sessions: make(map[*session]*websocket.Conn), first: h.earliest(),
 		requests: serve.NewShares(l.RequestsBytes, serve.ShareOf(l.RequestsBytes)),
-		places:   serve.NewShares(int64(l.Sessions), int64(l.EachSessions))}
+		places:   serve.NewShares(int64(l.Sessions), int64(l.EachSessions)),
+		frames:   map[wire.Version][]byte{wire.Leap: wire.Leap.ABI(), wire.Spring: wire.Spring.ABI()}}
 	s.upgrade = websocket.Upgrader{
 		ReadBufferSize: l.ReadBuffer, WriteBufferSize: l.WriteBuffer,
 		CheckOrigin: func(*http.Request) bool { return true }, // as nodeos: it is not for the outside
@@ -233,7 +235,7 @@ func (s *Server) listen(x *session, c *websocket.Conn, of serve.Client) error {
 
 // talk sends what is due.
 func (s *Server) talk(ctx context.Context, x *session, out *sender) error {
-	if err := out.text(x.version.ABI()); err != nil {
+	if err := out.text(s.frames[x.version]); err != nil {
 		return err
 	}
 	for {
