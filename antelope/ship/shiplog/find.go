@@ -63,11 +63,13 @@ func (f *file) header(num uint32) (h header, at int64, err error) {
 	if !errors.Is(odd, ErrCorrupt) {
 		return h, at, odd
 	}
-	h, at, err = f.after(num)
+	// From behind first: among entries that Spring left of branches that have lost, the last one of
+	// a block counts.
+	h, at, err = f.before(num)
 	if errors.Is(err, ErrCorrupt) {
 		var e error
-		if h, at, e = f.before(num); e != nil {
-			e = fmt.Errorf("%w; and what follows does not lead to it: %w", err, e)
+		if h, at, e = f.after(num); e != nil {
+			e = fmt.Errorf("%w; and what is before does not lead to it: %w", err, e)
 		}
 		err = e
 	}
@@ -126,10 +128,7 @@ func (f *file) before(num uint32) (h header, at int64, err error) {
 		}
 	}
 	for n := from; n > num; n-- {
-		if h, at, err = lastEntry(f.log, end); err == nil && number(h.id) != n-1 {
-			err = fmt.Errorf("block %d: %w", number(h.id), ErrCorrupt)
-		}
-		if err != nil {
+		if h, at, err = f.previous(n, end); err != nil {
 			return h, 0, fmt.Errorf("%s: the entry of block %d, which ends at offset %d: %w", f.path, n-1, end, err)
 		}
 		if err := f.correct(n-1, at); err != nil {
