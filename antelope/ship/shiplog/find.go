@@ -117,7 +117,15 @@ func (f *file) after(num uint32) (h header, at int64, err error) {
 // from the end of the file.
 func (f *file) before(num uint32) (h header, at int64, err error) {
 	from, end := f.end, f.size
-	for n := num + 1; n < f.end; n++ {
+	size, err := f.index.Size()
+	if err != nil {
+		return h, 0, fmt.Errorf("%s: %w", f.indexPath, err)
+	}
+	known := uint64(f.base) + uint64(size/indexBytes) // of later ones the index says nothing
+	for n := num + 1; n < f.end && uint64(n) < known; n++ {
+		if at, err := f.position(n); err == nil && (at <= 0 || at >= f.size) { // it leads nowhere, at a glance
+			continue
+		}
 		_, at, err := f.indexed(n)
 		if err == nil {
 			from, end = n, at
