@@ -102,7 +102,7 @@ func crashStates() []adversary {
 			Package: "./antelope/blocklog", Run: "^Test(EveryCrashStateOpensWithWhatWasSynced|ReversibleBlocksSurviveEveryCrash|ReversibleBlocksBehindANameThatIsNotDurableSurvive)$",
 			Args: []string{"-blocklog.seed=$seed", "-blocklog.states=$n"}, Size: 1500, Unit: "states of each life"},
 		{Kind: kind, Name: "crash states of state histories", What: "the same for state history",
-			Package: "./antelope/ship/shiplog", Run: "^Test(APowerCutLosesNothingThatWasSynced|ACrashWhileAnIndexIsMadeAgainLosesNothing)$",
+			Package: "./antelope/ship/shiplog", Run: "^Test(APowerCutLosesNothingThatWasSynced|ACrashWhileAnIndexIsMadeAgainLosesNothing|ACrashWhileALogIsClearedLeavesNoGap)$",
 			Args: []string{"-shiplog.seed=$seed", "-shiplog.states=$n"}, Size: 100, Unit: "states of each life"},
 		{Kind: kind, Name: "crash states of traces", What: "the same for traces",
 			Package: "./antelope/tracelog/slicefile", Run: "^TestAPowerCut", Args: []string{"-slicefile.seed=$seed", "-slicefile.states=$n"}, Size: 100, Unit: "states asked for"},

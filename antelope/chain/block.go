@@ -87,7 +87,7 @@ func (c *Chain) record(b *consensus.BlockState) (err error) {
 		return nil
 	}
 	done := c.executor.Block()
-	x := &Executed{Block: b, Status: done.Status(), Transactions: done.Transactions()}
+	x := &Executed{Block: b, Status: done.Status(), Transactions: done.Transactions(), Actions: done.Savanna()}
 	if c.hooks.changes {
 		if x.Changes, err = c.state.Changes(); err != nil {
 			return fmt.Errorf("record block %d: %w", b.BlockNum, err)

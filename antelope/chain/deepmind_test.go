@@ -29,6 +29,16 @@ func deepMindReference(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return linesOf(b)
+}
+
+// springReference is that of Spring's own test, of a chain that goes over to Savanna.
+func springReference(t *testing.T) []string {
+	t.Helper()
+	return linesOf(reference.Read(t, "savanna/deep-mind.log.gz"))
+}
+
+func linesOf(b []byte) []string {
 	lines := strings.SplitAfter(string(b), "\n")
 	return lines[:len(lines)-1]
 }
@@ -37,31 +47,40 @@ func deepMindReference(t *testing.T) []string {
 func acceptedBlocks(t *testing.T, log []string) (blocks []*types.SignedBlock) {
 	t.Helper()
 	for _, line := range log {
-		f := strings.Fields(line)
-		if f[1] != "ACCEPTED_BLOCK" {
-			continue
+		switch f := strings.Fields(line); f[1] {
+		case "ACCEPTED_BLOCK":
+			blocks = append(blocks, blockIn(t, f[3], func(r *serial.Reader) bool {
+				new(consensus.HeaderState).Read(r)
+				return r.Bool()
+			}))
+		case "ACCEPTED_BLOCK_V2":
+			blocks = append(blocks, blockIn(t, f[5], func(*serial.Reader) bool { return true }))
 		}
-		raw, err := hex.DecodeString(f[3])
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := serial.NewReader(raw)
-		var h consensus.HeaderState
-		h.Read(r)
-		if !r.Bool() {
-			t.Fatalf("block %s has no block", f[2])
-		}
-		b := new(types.SignedBlock)
-		b.Read(r)
-		if r.Bool(); r.Err() != nil {
-			t.Fatal(r.Err())
-		}
-		blocks = append(blocks, b)
 	}
 	if len(blocks) == 0 {
 		t.Fatal("the log has no blocks")
 	}
 	return blocks
+}
+
+// blockIn reads the block in a hexadecimal value, behind what before reads, which tells whether
+// there is one.
+func blockIn(t *testing.T, text string, before func(*serial.Reader) bool) *types.SignedBlock {
+	t.Helper()
+	raw, err := hex.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := serial.NewReader(raw)
+	if !before(r) {
+		t.Fatalf("there is no block in %s", text)
+	}
+	b := new(types.SignedBlock)
+	b.Read(r)
+	if r.Err() != nil {
+		t.Fatal(r.Err())
+	}
+	return b
 }
 
 // testerGenesis is the genesis of nodeos' tests (Leap: tester.hpp, default_genesis).
@@ -77,10 +96,11 @@ func testerGenesis(t *testing.T) *types.Genesis {
 }
 
 // openTold opens a chain with that genesis, and what it says.
-func openTold(t *testing.T) (*chain.Chain, *bytes.Buffer) {
+func openTold(t *testing.T, o deepmind.Options) (*chain.Chain, *bytes.Buffer) {
 	t.Helper()
 	log := new(bytes.Buffer)
-	c, err := chain.Open(newStore(t), chain.Options{Hooks: chain.Hooks{Tracer: deepmind.New(log, deepmind.Options{ZeroElapsed: true})}})
+	o.ZeroElapsed = true
+	c, err := chain.Open(newStore(t), chain.Options{Hooks: chain.Hooks{Tracer: deepmind.New(log, o), Roots: o.Spring}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,20 +118,49 @@ func openTold(t *testing.T) (*chain.Chain, *bytes.Buffer) {
 // what nodeos said, to the byte: the test's node zeroed the times, too.
 func TestNodeosSaysTheSameOfTheSameBlocks(t *testing.T) {
 	want := deepMindReference(t)
-	c, log := openTold(t)
-	for _, b := range acceptedBlocks(t, want) {
+	sameLines(t, toldOf(t, acceptedBlocks(t, want), deepmind.Options{}), want)
+}
+
+// toldOf is what a node says that is given blocks, a genesis first.
+func toldOf(t *testing.T, blocks []*types.SignedBlock, o deepmind.Options) []string {
+	t.Helper()
+	c, log := openTold(t, o)
+	for _, b := range blocks {
 		if err := push(t, c, b); err != nil {
 			t.Fatalf("block %d: %v", b.BlockNum(), err)
 		}
 	}
-	sameLines(t, strings.SplitAfter(strings.TrimSuffix(log.String(), "\n"), "\n"), want)
+	return strings.SplitAfter(strings.TrimSuffix(log.String(), "\n"), "\n")
+}
+
+// So does a node that is to speak as Spring does, of Spring's blocks: before the change to Savanna's
+// rules, within it and after it. Leap's form differs before the change, and not after it.
+func TestSpringSaysTheSameOfTheSameBlocks(t *testing.T) {
+	want := springReference(t)
+	blocks := acceptedBlocks(t, want)
+	sameLines(t, toldOf(t, blocks, deepmind.Options{Spring: true}), want)
+
+	differ := 0
+	leap := toldOf(t, blocks, deepmind.Options{})
+	for i, line := range leap {
+		switch kind := strings.Fields(line)[1]; {
+		case strings.TrimSuffix(line, "\n") == strings.TrimSuffix(want[i], "\n"):
+		case kind == "DEEP_MIND_VERSION", kind == "ACCEPTED_BLOCK":
+			differ++
+		default:
+			t.Errorf("line %d is in Leap's form\n%sand in Spring's\n%s", i+1, line, want[i])
+		}
+	}
+	if len(leap) != len(want) || differ != 3 { // the version, and two blocks
+		t.Errorf("%d of %d lines differ from %d", differ, len(leap), len(want))
+	}
 }
 
 // The producer of the test, with its key, makes the same blocks of the same
 // transactions. Only the traces differ: they do not know their block yet.
 func TestTheBlocksOfNodeosAreMadeAgain(t *testing.T) {
 	want := deepMindReference(t)
-	c, log := openTold(t)
+	c, log := openTold(t, deepmind.Options{})
 	key, err := crypto.NewPrivateKey(types.K1, types.Hash([]byte("eosioactive")))
 	if err != nil {
 		t.Fatal(err)

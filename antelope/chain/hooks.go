@@ -38,6 +38,9 @@ type Hooks struct {
 	Forked       func([]*consensus.BlockState)
 	// Tracer is told each step inside transactions; only one subscriber may have it.
 	Tracer deepmind.Tracer
+	// Roots asks that the tracer be told the roots of actions by Savanna's rules of all blocks, of
+	// those before these may begin too.
+	Roots bool
 }
 
 // Executed is a block whose transactions were executed. Who gets it may keep it.
@@ -47,7 +50,9 @@ type Executed struct {
 	// Transactions are those that left a receipt: the chain's own at the block's start
 	// first, if it succeeded, then one for each receipt of the block, in their order.
 	Transactions []execute.Transaction
-	Changes      *state.Changes // nil if nobody asks for them
+	// Actions is the root of what the block did, by Savanna's rules; zero before these may begin.
+	Actions types.Checksum256
+	Changes *state.Changes // nil if nobody asks for them
 }
 
 // Rough sizes in memory, in bytes.
@@ -83,7 +88,8 @@ func (c *Chain) Subscribe(h Hooks) {
 		c.hooks.changes = true
 		c.state.NoteChanges()
 	}
-	w := execute.Watch{Tracer: c.hooks.tracer, Keep: c.hooks.records}
+	c.hooks.roots = c.hooks.roots || h.Roots
+	w := execute.Watch{Tracer: c.hooks.tracer, Keep: c.hooks.records, Roots: c.hooks.roots}
 	if c.hooks.applied {
 		w.Applied = c.hooks.transaction
 	}
@@ -96,6 +102,7 @@ type hooks struct {
 	list             []Hooks
 	applied, records bool // somebody has these
 	changes          bool
+	roots            bool
 	tracer           deepmind.Tracer // nil for nobody
 }
 

@@ -465,7 +465,7 @@ func TestDefaultsAreThoseOfNodeos(t *testing.T) {
 	added := []string{"produce-block-offset-ms", "disable-replay-opts", // 5.0
 		"state-engine", "recovery-time-target", "state-seek-compaction", "state-private-mb", "log-format", "dashboard-address", "trusted-address",
 		"genesis-intrinsic", "allow-missing-intrinsics", "reported-version", "finalizers-dir", "vote-threads", "p2p-disable-block-nack",
-		"production-pause-vote-timeout-ms", "max-reversible-blocks"}
+		"production-pause-vote-timeout-ms", "max-reversible-blocks", "finality-data-history"}
 	for name, value := range theirs {
 		got, ok := ours[name]
 		switch {
@@ -505,7 +505,7 @@ func TestHelpNamesTheOptionsOfNodeos(t *testing.T) {
 	}
 	for _, name := range []string{"produce-block-offset-ms", "state-engine", "recovery-time-target", "state-seek-compaction", "state-private-mb", "log-format", "dashboard-address", "trusted-address",
 		"genesis-intrinsic", "allow-missing-intrinsics", "reported-version", "finalizers-dir", "vote-threads", "p2p-disable-block-nack",
-		"production-pause-vote-timeout-ms", "max-reversible-blocks"} {
+		"production-pause-vote-timeout-ms", "max-reversible-blocks", "finality-data-history"} {
 		delete(ours, name)
 	}
 	for name, form := range theirs {

@@ -103,6 +103,7 @@ func stateHistory() []Option {
 		{Name: "max-retained-history-files", Kind: Uint32, Help: "How many of those older logs to keep where they can be read.\nThe oldest beyond that moves to the archive, or is deleted."},
 		{Name: "trace-history", Kind: Switch, Help: "Keep the history of traces"},
 		{Name: "chain-state-history", Kind: Switch, Help: "Keep the history of the state"},
+		{Name: "finality-data-history", Kind: Switch, Help: "Keep the history of finality data, and speak to indexers as Spring does (Spring)"},
 		{Name: "state-history-endpoint", Kind: Text, Default: "127.0.0.1:8080", Help: "Address on which the history is served. It is not for the outside."},
 		{Name: "state-history-unix-socket-path", Kind: Text, Help: "Unix socket, in data-dir, on which the history is served"},
 		{Name: "trace-history-debug-mode", Kind: Switch, Help: "Keep more of traces, for debugging"},

@@ -1,6 +1,7 @@
 // Package deepmind writes the log from which indexers learn, line by line, all that
-// happens inside transactions (Leap: deep_mind.cpp, format 13.0). It owns the form
-// of the lines ([Logger]) and the list of what the chain has to tell ([Tracer]).
+// happens inside transactions (Leap: deep_mind.cpp, format 13.0; Spring's differs in two
+// lines, [Options]). It owns the form of the lines ([Logger]) and the list of what the chain
+// has to tell ([Tracer]).
 //
 // It never decides when something is told, and keeps nothing but the number of the
 // present action and what the next change of RAM is for.
@@ -27,7 +28,8 @@ type Tracer interface {
 	StartBlock(num uint32)
 	// AcceptedBlock comes after a block became the head. valid is what the fork
 	// database says of it: true but for irreversible blocks of a replay. actions is the root of
-	// what the block did, by Savanna's rules; zero before these may begin.
+	// what the block did, by Savanna's rules; zero before these may begin, unless the chain was
+	// asked for it.
 	AcceptedBlock(b *consensus.BlockState, valid bool, actions types.Checksum256)
 	// SwitchForks comes before blocks of one branch are undone and those of another applied;
 	// from and to are the ids of the old head and of the new one.

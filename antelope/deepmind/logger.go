@@ -20,6 +20,10 @@ import (
 type Options struct {
 	// ZeroElapsed writes traces with a time of 0, so that a log can be repeated.
 	ZeroElapsed bool
+	// Spring names Spring's version in the first line, and ends what is said of a block before
+	// Savanna's rules with the root of its actions by these (Spring: block_state_legacy). The
+	// chain must be asked for that root. Blocks under Savanna's rules are told in one way only.
+	Spring bool
 	// Failed is called once, when a line could not be written. Nothing is written
 	// after it: a reader must not take a log with a hole for a whole one. nodeos
 	// ends the process. May be nil.
@@ -117,7 +121,11 @@ func (n *line) time(t types.TimePoint) *line {
 
 // Startup implements [Tracer].
 func (l *Logger) Startup(head uint32, actions uint64, abis iter.Seq2[types.Name, []byte]) {
-	l.end(l.begin("DEEP_MIND_VERSION leap 13 0"))
+	version := "DEEP_MIND_VERSION leap 13 0"
+	if l.o.Spring {
+		version = "DEEP_MIND_VERSION spring 1 0"
+	}
+	l.end(l.begin(version))
 	l.end(l.begin("ABIDUMP START").uint(uint64(head)).uint(actions))
 	for account, abi := range abis {
 		if len(abi) > 0 {
@@ -144,7 +152,9 @@ func (l *Logger) AcceptedBlock(b *consensus.BlockState, valid bool, actions type
 	if packed = serial.AppendBool(packed, b.Block != nil); b.Block != nil {
 		packed = b.Block.Append(packed)
 	}
-	packed = serial.AppendBool(packed, valid)
+	if packed = serial.AppendBool(packed, valid); l.o.Spring {
+		packed = actions.Append(serial.AppendBool(packed, true))
+	}
 	l.end(l.begin("ACCEPTED_BLOCK").uint(uint64(b.BlockNum)).hex(packed))
 }
 

@@ -55,7 +55,8 @@ func (b *Block) Finish(c Commitment) (types.SignedBlockHeader, error) {
 }
 
 // Savanna is the root of the block's actions in a tree by Savanna's rules, after Finish; zero if a
-// [Hasher] computes it, or if the block can be no part of a change to these rules.
+// [Hasher] computes it, or if the block can be no part of a change to these rules and nobody asks
+// for it ([Watch]).
 func (b *Block) Savanna() types.Checksum256 { return b.savanna }
 
 // finishLimits counts what the block used, and sets what the next one may use.

@@ -77,6 +77,8 @@ type Watch struct {
 	Applied func(*types.TransactionTrace, *Candidate)
 	// Keep makes blocks keep what was executed in them ([Block.Transactions]).
 	Keep bool
+	// Roots asks for the roots of actions by Savanna's rules in all blocks ([Block.Savanna]).
+	Roots bool
 }
 
 // New makes an executor on a state; Load says where the state stands. It must be closed

@@ -7,7 +7,7 @@ import (
 
 // leafKinds says by which rules a block's actions are put into trees. A block that follows the
 // older rules needs Savanna's tree too once it may be the genesis block or one in transition: the
-// proper blocks after it commit to that.
+// proper blocks after it commit to that. Before, it is made for who asks ([Watch]).
 type leafKinds struct{ older, savanna bool }
 
 // leafKinds are those of a block whose features have been activated.
@@ -15,7 +15,7 @@ func (b *Block) leafKinds() leafKinds {
 	if b.header.Proper() {
 		return leafKinds{savanna: true}
 	}
-	return leafKinds{older: true, savanna: b.e.active(feature.Savanna)}
+	return leafKinds{older: true, savanna: b.e.active(feature.Savanna) || b.e.watch.Roots}
 }
 
 // leaves are the digests of actions' receipts that a block commits to, by both rules; of a kind

@@ -92,7 +92,8 @@ func (s *settings) history() (*History, error) {
 	}
 	dir := s.Under(s.DataDir, "state-history-dir")
 	h := &History{Options: ship.Options{
-		Dir: dir, Traces: s.Bool("trace-history"), State: s.Bool("chain-state-history"), Debug: s.Bool("trace-history-debug-mode"),
+		Dir: dir, Traces: s.Bool("trace-history"), State: s.Bool("chain-state-history"), Finality: s.Bool("finality-data-history"),
+		Debug: s.Bool("trace-history-debug-mode"), Spring: s.spring(),
 		Log: s.logs.Logger("state_history"),
 	}, Delete: s.Bool("delete-state-history")}
 	trusted, err := s.trusted()
@@ -125,6 +126,13 @@ func (s *settings) history() (*History, error) {
 		}
 	}
 	return h, errors.Join(errs...)
+}
+
+// spring tells whether indexers are spoken to as Spring does from the beginning, by state history and
+// by deep-mind: whoever wants what only Spring has. Others are spoken to as Leap does, as long as their
+// chain follows the rules that Leap knows.
+func (s *settings) spring() bool {
+	return s.Plugins.Enabled("eosio::state_history_plugin") && s.Bool("finality-data-history")
 }
 
 // leastHistory is how many blocks a pruned history has at least: forks are shorter.

@@ -51,7 +51,7 @@ func (t *historyTool) open(dir string, write bool) (unlock func() error, err err
 		}
 	}
 	if t.ship == "" && t.traces == "" {
-		return nil, fmt.Errorf("%s: no history in this folder: neither trace_history.log or chain_state_history.log, nor slices of traces, nor folders state-history or traces with them", dir)
+		return nil, fmt.Errorf("%s: no history in this folder: neither trace_history.log, chain_state_history.log or finality_data_history.log, nor slices of traces, nor folders state-history or traces with them", dir)
 	}
 	var locks []io.Closer
 	unlock = func() (err error) {

@@ -12,7 +12,7 @@ func writeHistory(w *exposition.Writer, kept *ship.Stats, served *ship.ServerSta
 	logs := []struct {
 		name  string
 		stats shiplog.Stats
-	}{{"trace_history", kept.Traces}, {"chain_state_history", kept.State}}
+	}{{"trace_history", kept.Traces}, {"chain_state_history", kept.State}, {"finality_data_history", kept.Finality}}
 	w.Metric("tarn_history_written_bytes_total", exposition.Counter, "Bytes written to the logs of the state history")
 	for _, l := range logs {
 		w.Sample(float64(l.stats.Written), "log", l.name)

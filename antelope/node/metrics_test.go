@@ -101,10 +101,11 @@ func TestMetricsTellOfTheHistoryIfThereIsOne(t *testing.T) {
 		t.Error("a node without a history tells of one")
 	}
 	m.history = func() (ship.Stats, ship.ServerStats) {
-		return ship.Stats{Head: 77, Traces: shiplog.Stats{Written: 1000}, State: shiplog.Stats{Written: 2000}, Waiting: 5}, ship.ServerStats{Sessions: 3, Behind: 17}
+		return ship.Stats{Head: 77, Traces: shiplog.Stats{Written: 1000}, State: shiplog.Stats{Written: 2000}, Finality: shiplog.Stats{Written: 3000}, Waiting: 5}, ship.ServerStats{Sessions: 3, Behind: 17}
 	}
 	got := string(m.append(nil))
 	for _, want := range []string{`tarn_history_written_bytes_total{log="trace_history"} 1000`, `tarn_history_written_bytes_total{log="chain_state_history"} 2000`,
+		`tarn_history_written_bytes_total{log="finality_data_history"} 3000`,
 		"tarn_history_block_num 77", "tarn_history_clients 3", "tarn_history_client_behind_blocks 17", "tarn_history_waiting_bytes 5"} {
 		if !strings.Contains(got, want+"\n") {
 			t.Errorf("no %q", want)

@@ -204,7 +204,9 @@ func (l *life) live(ctx context.Context) (err error) {
 		return err
 	}
 	if l.Bool("deep-mind") {
-		o.Chain.Hooks.Tracer = deepmind.New(l.logs.DeepMind(), deepmind.Options{Failed: func(err error) { l.cause(fmt.Errorf("deep-mind: %w", err)) }})
+		failed := func(err error) { l.cause(fmt.Errorf("deep-mind: %w", err)) }
+		o.Chain.Hooks.Tracer = deepmind.New(l.logs.DeepMind(), deepmind.Options{Spring: l.spring(), Failed: failed})
+		o.Chain.Hooks.Roots = l.spring()
 	}
 	memory := share(machine.ReadMemory())
 	for _, text := range memory.bound(&o, &services.Producer, l.Given) {

@@ -279,6 +279,7 @@ func TestOptionsOfStateHistoryAreReadAsNodeosDoes(t *testing.T) {
 	for ini, want := range map[string]History{
 		"": {},
 		"trace-history = true\nchain-state-history = true\ntrace-history-debug-mode = true": {Options: ship.Options{Traces: true, State: true, Debug: true}},
+		"finality-data-history = true":                          {Options: ship.Options{Finality: true, Spring: true}},
 		"state-history-dir = /other":                            {Options: ship.Options{Dir: "/other"}},
 		"state-history-endpoint =":                              {Server: ship.ServerOptions{Address: "none"}},
 		"state-history-endpoint = 127.0.0.1:1":                  {Server: ship.ServerOptions{Address: "127.0.0.1:1"}},

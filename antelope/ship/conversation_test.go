@@ -1,7 +1,9 @@
 package ship_test
 
 import (
+	"encoding/hex"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -18,14 +20,38 @@ import (
 // begins another connection. What is answered may be ended with "end", when the server closes
 // the connection.
 func TestClientsConverseAsTheFileSays(t *testing.T) {
-	const path = "testdata/clients.txt"
-	list, err := conversation.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
 	n := start(t, ship.Options{}, ship.ServerOptions{Limits: ship.DefaultLimits(), Address: "127.0.0.1:0"})
 	n.produce(4)
-	if err := n.history.Sync(); err != nil { // from then on it tells of all of them
+	n.sync() // from then on it tells of all of them
+	n.converse("testdata/clients.txt")
+}
+
+// So it is in testdata/spring.txt with what only Spring knows, of a chain that has gone over to
+// Savanna's rules: finality data is shown as its members.
+func TestClientsConverseWithSpringAsTheFileSays(t *testing.T) {
+	p := finalised(t, 1, 1, 0)
+	for p.Chain(0).Head().Finality == nil {
+		if err := p.Run(1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Run(3); err != nil {
+		t.Fatal(err)
+	}
+	n := serve(t, begun(t, volatile(t), &p.Genesis), ship.Options{Dir: t.TempDir(), Finality: true, Spring: true}, listening())
+	for _, b := range p.Blocks {
+		n.push(b)
+	}
+	n.sync()
+	n.converse("testdata/spring.txt")
+}
+
+// converse says what a file has, and compares the answers.
+func (n *node) converse(path string) {
+	t := n.t
+	t.Helper()
+	list, err := conversation.Read(path)
+	if err != nil {
 		t.Fatal(err)
 	}
 	var c *speaker
@@ -112,5 +138,21 @@ func (s *speaker) heard() string {
 	if err := json.Unmarshal(text, &answer); err != nil {
 		s.t.Fatalf("%s: %v", text, err)
 	}
-	return strings.Trim(string(answer[0]), `"`) + " " + string(answer[1])
+	return strings.Trim(string(answer[0]), `"`) + " " + finalityBytes.ReplaceAllStringFunc(string(answer[1]), s.members)
+}
+
+var finalityBytes = regexp.MustCompile(`"finality_data":"[0-9a-f]+"`)
+
+// members shows finality data, which answers have as bytes, as its members.
+func (s *speaker) members(text string) string {
+	s.t.Helper()
+	name, digits, _ := strings.Cut(text, ":")
+	b, err := hex.DecodeString(strings.Trim(digits, `"`))
+	if err == nil {
+		b, err = s.abi.DecodeAll(nil, "finality_data", b, nil)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return name + ":" + string(b)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"tarn/antelope/ship/shiplog"
 	"tarn/antelope/ship/wire"
@@ -15,10 +16,7 @@ import (
 // earliest is the first block of which anything can be had.
 func (h *History) earliest() uint32 {
 	first := h.source.Earliest()
-	for _, l := range []*shiplog.Log{h.traces, h.state} {
-		if l == nil {
-			continue
-		}
+	for _, l := range h.logs() {
 		if begin, _ := l.Range(); begin > 0 {
 			first = min(first, begin)
 		}
@@ -40,18 +38,19 @@ func (h *History) id(num uint32) (types.Checksum256, bool) {
 }
 
 // idOf is the id of a block that is not in memory any more. What the logs of the history say
-// counts if both say the same. Else the block log is asked: of an irreversible block it knows better,
+// counts if all of them say the same. Else the block log is asked: of an irreversible block it knows better,
 // and of one that may be replaced it tells whether an id is damaged.
 func (h *History) idOf(num uint32) (id types.Checksum256, ok bool, err error) {
 	var errs []error
 	said := 0
-	for _, l := range []*shiplog.Log{h.traces, h.state} {
-		if l == nil {
-			continue
-		}
+	var differ []string // paths of logs that say otherwise
+	for _, l := range h.logs() {
 		one, there, err := l.ID(num)
 		if err != nil {
 			errs = append(errs, err)
+		}
+		if there {
+			differ = append(differ, l.Path())
 		}
 		if there && (!ok || one == id) {
 			id, ok, said = one, true, said+1
@@ -60,7 +59,7 @@ func (h *History) idOf(num uint32) (id types.Checksum256, ok bool, err error) {
 			break
 		}
 	}
-	if said == 2 {
+	if said >= 2 {
 		return id, true, nil
 	}
 	sure, known, err := h.source.BlockID(num)
@@ -70,7 +69,7 @@ func (h *History) idOf(num uint32) (id types.Checksum256, ok bool, err error) {
 	case known && (!ok || num <= h.at().irreversible.Num || shiplog.Near(sure, id)):
 		return sure, true, errors.Join(errs...)
 	case ok && said == 0 && num <= h.at().irreversible.Num:
-		return id, false, fmt.Errorf("%s and %s have two ids of block %d, and nothing tells which is right: %w", h.traces.Path(), h.state.Path(), num, shiplog.ErrCorrupt)
+		return id, false, fmt.Errorf("%s have two ids of block %d, and nothing tells which is right: %w", strings.Join(differ, " and "), num, shiplog.ErrCorrupt)
 	}
 	return id, ok, errors.Join(errs...)
 }
@@ -95,13 +94,20 @@ func (h *History) has(p wire.Position) bool {
 	return ok && id == p.ID
 }
 
-func (h *History) status(t tip) wire.Status {
-	s := wire.Status{Head: t.head, Irreversible: t.irreversible, ChainID: h.source.ChainID()}
-	if h.traces != nil {
-		s.TraceBegin, s.TraceEnd = h.traces.Range()
-	}
-	if h.state != nil {
-		s.StateBegin, s.StateEnd = h.state.Range()
+// status answers what there is, as a version of nodeos does: of a log without blocks that is spread
+// over several files Leap says 1, Spring 0.
+func (h *History) status(d due) wire.Status {
+	s := wire.Status{V1: d.v1, Head: d.at.head, Irreversible: d.at.irreversible, ChainID: h.source.ChainID()}
+	for _, x := range []struct {
+		log        *shiplog.Log
+		begin, end *uint32
+	}{{h.traces, &s.TraceBegin, &s.TraceEnd}, {h.state, &s.StateBegin, &s.StateEnd}, {h.finality, &s.FinalityBegin, &s.FinalityEnd}} {
+		if x.log == nil {
+			continue
+		}
+		if first, end := x.log.Range(); first < end || d.version == wire.Leap {
+			*x.begin, *x.end = first, end
+		}
 	}
 	return s
 }
@@ -120,7 +126,7 @@ func (h *History) send(out *sender, d due) error {
 	} else if x, err = h.named(d.num, kept); err != nil {
 		return err
 	}
-	head := wire.BlockHead{Head: d.at.head, Irreversible: d.at.irreversible}
+	head := wire.BlockHead{V1: d.request.V1, Head: d.at.head, Irreversible: d.at.irreversible}
 	if x != nil {
 		head.This = &x.Position
 		if x.Num == d.at.head.Num { // which may have been replaced since
@@ -146,6 +152,11 @@ func (h *History) send(out *sender, d due) error {
 	}
 	if err := h.sendEntry(m, x, h.state, d.request.Deltas, func() []byte { return x.deltas }); err != nil {
 		return err
+	}
+	if d.request.V1 {
+		if err := h.sendEntry(m, x, h.finality, d.request.Finality, func() []byte { return x.finality }); err != nil {
+			return err
+		}
 	}
 	return m.end()
 }
@@ -191,6 +202,9 @@ func (h *History) ahead(d due) {
 		}
 		if h.state != nil && d.request.Deltas {
 			h.shelf.ahead(h.state, num)
+		}
+		if h.finality != nil && d.request.Finality {
+			h.shelf.ahead(h.finality, num)
 		}
 	}
 }

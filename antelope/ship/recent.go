@@ -10,15 +10,16 @@ import (
 // recorded is what sessions are sent of a block. It does not change, but for who use it.
 type recorded struct {
 	wire.Position
-	prev                  types.Checksum256
-	irreversible          wire.Position // when it became the head
-	block, traces, deltas []byte        // nil if they are not kept
+	prev         types.Checksum256
+	irreversible wire.Position // when it became the head
+
+	block, traces, deltas, finality []byte // nil if they are not kept
 
 	users int // who are being sent it; the shelf's
 }
 
 func (r *recorded) size() int64 {
-	return int64(len(r.block)+len(r.traces)+len(r.deltas)) + 256
+	return int64(len(r.block)+len(r.traces)+len(r.deltas)+len(r.finality)) + 256
 }
 
 // recent keeps the newest blocks, which most clients wait for, as they are sent.

@@ -37,6 +37,7 @@ type Server struct {
 	requests  *serve.Shares // bytes
 	places    *serve.Shares
 	first     uint32
+	frames    map[wire.Version][]byte // the first one of clients
 	running   sync.WaitGroup
 	counts    counts
 
@@ -70,7 +71,8 @@ func (h *History) Serve(o ServerOptions) (*Server, error) {
 	l := &o.Limits
 	s := &Server{h: h, o: o, sessions: make(map[*session]*websocket.Conn), first: h.earliest(),
 		requests: serve.NewShares(l.RequestsBytes, serve.ShareOf(l.RequestsBytes)),
-		places:   serve.NewShares(int64(l.Sessions), int64(l.EachSessions))}
+		places:   serve.NewShares(int64(l.Sessions), int64(l.EachSessions)),
+		frames:   map[wire.Version][]byte{wire.Leap: wire.Leap.ABI(), wire.Spring: wire.Spring.ABI()}}
 	s.upgrade = websocket.Upgrader{
 		ReadBufferSize: l.ReadBuffer, WriteBufferSize: l.WriteBuffer,
 		CheckOrigin: func(*http.Request) bool { return true }, // as nodeos: it is not for the outside
@@ -158,7 +160,7 @@ func (s *Server) admit(c *websocket.Conn, of serve.Client) *session {
 	if s.closed || s.places.Take(of, 1) != nil {
 		return nil
 	}
-	x := newSession(s.first, s.h.at(), s.o.Limits.Statuses)
+	x := newSession(s.h.version(), s.first, s.h.at(), s.o.Limits.Statuses)
 	s.sessions[x] = c
 	s.counts.accepted.Add(1)
 	return x
@@ -215,7 +217,7 @@ func (s *Server) listen(x *session, c *websocket.Conn, of serve.Client) error {
 			requests.giveBack(taken)
 			return err
 		}
-		q, err := wire.DecodeRequest(b)
+		q, err := x.version.DecodeRequest(b)
 		if err != nil {
 			requests.giveBack(taken)
 			return fmt.Errorf("a request of %d bytes: %w", len(b), err)
@@ -233,7 +235,7 @@ func (s *Server) listen(x *session, c *websocket.Conn, of serve.Client) error {
 
 // talk sends what is due.
 func (s *Server) talk(ctx context.Context, x *session, out *sender) error {
-	if err := out.text(wire.ABI); err != nil {
+	if err := out.text(s.frames[x.version]); err != nil {
 		return err
 	}
 	for {
@@ -247,7 +249,7 @@ func (s *Server) talk(ctx context.Context, x *session, out *sender) error {
 			}
 			continue
 		case d.status:
-			if err := out.status(s.h.status(d.at)); err != nil {
+			if err := out.status(s.h.status(d)); err != nil {
 				return err
 			}
 		default:

@@ -10,16 +10,17 @@ import (
 // session is what one client has asked for and has been sent. What comes from the client
 // and from the chain changes it; one goroutine asks for what is next.
 type session struct {
-	mostStatuses int // that were asked for and not taken
+	version      wire.Version // that it speaks, from its first frame on
+	mostStatuses int          // that were asked for and not taken
 
 	first uint32        // block of all that there is; it does not follow what is let go
 	wake  chan struct{} // something has changed; it has room for one
 
 	mu       sync.Mutex
-	at       tip    // where the history stands
-	news     uint32 // first head that it has not answered yet; the one after the head if there is none
-	statuses int
-	request  *wire.BlocksRequest // nil until the client has asked
+	at       tip                  // where the history stands
+	news     uint32               // first head that it has not answered yet; the one after the head if there is none
+	statuses []wire.StatusRequest // that were asked for and not taken, oldest first
+	request  *wire.BlocksRequest  // nil until the client has asked
 	credits  uint32
 	next     uint32 // block to send
 	have     []wire.Position
@@ -35,8 +36,8 @@ type names interface {
 	tip(num uint32) (tip, bool)
 }
 
-func newSession(first uint32, at tip, mostStatuses int) *session {
-	return &session{mostStatuses: mostStatuses, first: first, at: at, news: at.head.Num + 1, wake: make(chan struct{}, 1)}
+func newSession(version wire.Version, first uint32, at tip, mostStatuses int) *session {
+	return &session{version: version, mostStatuses: mostStatuses, first: first, at: at, news: at.head.Num + 1, wake: make(chan struct{}, 1)}
 }
 
 func (s *session) stir() {
@@ -57,9 +58,11 @@ func (s *session) asked(q wire.Request, known func(wire.Position) bool) bool {
 	defer s.mu.Unlock()
 	defer s.stir()
 	switch {
-	case q.Status:
-		s.statuses++
-		return s.statuses <= s.mostStatuses
+	case q.Status != nil:
+		if len(s.statuses) >= s.mostStatuses {
+			return false
+		}
+		s.statuses = append(s.statuses, *q.Status)
 	case q.Ack != nil:
 		if s.request != nil {
 			s.credits += *q.Ack // it wraps, as in nodeos
@@ -69,7 +72,9 @@ func (s *session) asked(q wire.Request, known func(wire.Position) bool) bool {
 }
 
 // begin replaces what was asked before. The stream begins with the lowest block that the
-// client has and we have otherwise, if that is below the one that it asks for.
+// client has and we have otherwise, if that is below the one that it asks for. In Leap it does not
+// begin before the first block that there is, and leaves out blocks that the client has; Spring does
+// what it is asked for (Spring: session.hpp, read_loop).
 //
 // A list of positions may be long, so it is looked up while the chain goes on: what becomes
 // the head meanwhile counts as if it had come right after.
@@ -77,7 +82,10 @@ func (s *session) begin(q *wire.BlocksRequest, known func(wire.Position) bool) {
 	s.mu.Lock()
 	s.lowest = math.MaxUint32
 	s.mu.Unlock()
-	next, start := max(q.Start, s.first), q.Start
+	next, start, have := q.Start, q.Start, []wire.Position(nil)
+	if s.version == wire.Leap {
+		next, have = max(q.Start, s.first), q.Have
+	}
 	for _, p := range q.Have {
 		if p.Num < start && !known(p) {
 			start, next = p.Num, min(next, p.Num)
@@ -85,7 +93,7 @@ func (s *session) begin(q *wire.BlocksRequest, known func(wire.Position) bool) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.request, s.credits, s.have = q, q.Credits, q.Have
+	s.request, s.credits, s.have = q, q.Credits, have
 	s.next = min(next, s.lowest)
 	s.news = min(s.at.head.Num+1, s.lowest)
 	s.stir()
@@ -113,6 +121,8 @@ func (s *session) accepted(t tip) {
 type due struct {
 	at      tip // where the message says that the history stands
 	status  bool
+	v1      bool // the status is to tell of finality data
+	version wire.Version
 	num     uint32
 	request *wire.BlocksRequest
 }
@@ -126,9 +136,10 @@ type due struct {
 func (s *session) take(c names) (due, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.statuses > 0 {
-		s.statuses--
-		return due{at: s.at, status: true}, true
+	if len(s.statuses) > 0 {
+		d := due{at: s.at, status: true, v1: s.statuses[0].V1, version: s.version}
+		s.statuses = s.statuses[1:]
+		return d, true
 	}
 	for s.request != nil && s.credits > 0 {
 		answered := s.news > s.at.head.Num

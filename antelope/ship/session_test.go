@@ -82,7 +82,8 @@ func TestAClientEndsWithTheChain(t *testing.T) {
 			f.add(f.head() + 1)
 		}
 		start := uint32(1 + r.IntN(int(f.head())))
-		s, c := newSession(1, f.now(), DefaultLimits().Statuses), &reader{blocks: map[uint32]types.Checksum256{}}
+		version := wire.Version(r.IntN(2))
+		s, c := newSession(version, 1, f.now(), DefaultLimits().Statuses), &reader{blocks: map[uint32]types.Checksum256{}}
 		ask := func() {
 			q := &wire.BlocksRequest{Start: start, End: 1 << 31, Credits: uint32(r.IntN(4))}
 			for n := range uint32(50) { // what it has, the newest first in no order
@@ -169,7 +170,7 @@ func TestEachBlockOfASwitchNamesItselfAsTheHead(t *testing.T) {
 			list = append(list, [2]uint32{d.num, d.at.head.Num})
 		}
 	}
-	s := newSession(1, f.now(), DefaultLimits().Statuses)
+	s := newSession(wire.Leap, 1, f.now(), DefaultLimits().Statuses)
 	want := func(what string, list ...[2]uint32) {
 		t.Helper()
 		if got := sent(s); !slices.Equal(got, list) {
@@ -217,7 +218,7 @@ func TestPositionsThatAClientHasAreTold(t *testing.T) {
 		{"irreversible ones", wire.BlocksRequest{Start: 1, End: 20, Irreversible: true}, 1, []uint32{1, 2, 3}},
 	} {
 		f.lib = 3
-		s := newSession(c.first, f.now(), DefaultLimits().Statuses)
+		s := newSession(wire.Leap, c.first, f.now(), DefaultLimits().Statuses)
 		c.q.Credits = 100
 		s.asked(wire.Request{Blocks: &c.q}, f.has)
 		var got []uint32
@@ -241,13 +242,13 @@ func TestPositionsThatAClientHasAreTold(t *testing.T) {
 }
 
 func TestWhoAsksForMoreThanItTakesIsEnded(t *testing.T) {
-	s := newSession(1, tip{}, DefaultLimits().Statuses)
+	s := newSession(wire.Leap, 1, tip{}, DefaultLimits().Statuses)
 	for range DefaultLimits().Statuses {
-		if !s.asked(wire.Request{Status: true}, nil) {
+		if !s.asked(wire.Request{Status: &wire.StatusRequest{}}, nil) {
 			t.Fatal("too early")
 		}
 	}
-	if s.asked(wire.Request{Status: true}, nil) {
+	if s.asked(wire.Request{Status: &wire.StatusRequest{}}, nil) {
 		t.Error("it goes on")
 	}
 }

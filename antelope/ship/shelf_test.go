@@ -66,7 +66,7 @@ func logged(t *testing.T, o Options, blocks uint32, size int) (*History, *Server
 			t.Fatal(err)
 		}
 	}
-	h.advance(wire.Position{Num: blocks, ID: blockID(blocks)}, wire.Position{})
+	h.advance(wire.Position{Num: blocks, ID: blockID(blocks)}, wire.Position{}, false)
 	s, err := h.Serve(ServerOptions{Limits: DefaultLimits(), Socket: filepath.Join(t.TempDir(), "history.sock")})
 	if err != nil {
 		t.Fatal(err)
@@ -255,7 +255,7 @@ func TestPositionsAreLookedUpBesideTheChain(t *testing.T) {
 	for range 10 {
 		f.add(f.head() + 1)
 	}
-	s := newSession(1, f.now(), DefaultLimits().Statuses)
+	s := newSession(wire.Leap, 1, f.now(), DefaultLimits().Statuses)
 	mine := make([]wire.Position, 0, 5)
 	for n := uint32(3); n < 8; n++ {
 		p, _ := f.position(n)

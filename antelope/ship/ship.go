@@ -1,4 +1,4 @@
-// Package ship keeps the history of a chain's state and traces, and serves it, as
+// Package ship keeps the history of a chain's state, traces and finality, and serves it, as
 // nodeos' state_history_plugin does. It owns when a block is recorded, the sessions of
 // clients, and what is kept in memory for those who are up to date.
 //
@@ -11,6 +11,12 @@
 // a start applies again at least what they lack. Blocks that they have are left as they
 // are. A history that misses blocks all the same, because files were taken away, ends
 // the start with what to do.
+//
+// # Finality data
+//
+// Blocks from the one on that begins the change to Savanna's rules have finality data. A head
+// without any takes back all that its log has, as in Spring: on a branch that leaves such blocks,
+// and when a node begins before them, which records them again.
 package ship
 
 import (
@@ -32,10 +38,15 @@ import (
 
 // Options say what is kept, and where.
 type Options struct {
-	Dir       string
-	Traces    bool // trace-history
-	State     bool // chain-state-history
-	Debug     bool // trace-history-debug-mode
+	Dir      string
+	Traces   bool // trace-history
+	State    bool // chain-state-history
+	Finality bool // finality-data-history
+	Debug    bool // trace-history-debug-mode
+	// Spring has clients spoken to as Spring does from the beginning, and not only when the head
+	// is one that has finality data: those that connect then get its ABI, and may ask what only
+	// Spring knows.
+	Spring    bool
 	Retain    uint32
 	Partition *shiplog.Partition
 
@@ -53,23 +64,35 @@ type Options struct {
 
 // Names of the logs' files.
 const (
-	traceName = "trace_history"
-	stateName = "chain_state_history"
+	traceName    = "trace_history"
+	stateName    = "chain_state_history"
+	finalityName = "finality_data_history"
 )
 
 // History is a chain's history. Its hooks are the writer's; Sync, Stats and what
 // sessions read may be called from anywhere.
 type History struct {
-	o             Options
-	traces, state *shiplog.Log // nil if they are not kept
-	recorder      *recorder.Recorder[job]
-	recent        *recent
-	shelf         *shelf
-	source        Source
+	o                       Options
+	traces, state, finality *shiplog.Log // nil if they are not kept
+	recorder                *recorder.Recorder[job]
+	recent                  *recent
+	shelf                   *shelf
+	source                  Source
 
 	mu       sync.Mutex
 	now      tip
+	savanna  bool      // the head has finality data
 	follower func(tip) // is told of each new head; nil for nobody
+}
+
+// logs are those that are kept.
+func (h *History) logs() (list []*shiplog.Log) {
+	for _, l := range []*shiplog.Log{h.traces, h.state, h.finality} {
+		if l != nil {
+			list = append(list, l)
+		}
+	}
+	return list
 }
 
 // job is what is written in one go: a block, or the whole state of a block.
@@ -126,6 +149,9 @@ func Open(o Options) (*History, error) {
 	if o.State {
 		h.state = open(stateName)
 	}
+	if o.Finality {
+		h.finality = open(finalityName)
+	}
 	if err != nil {
 		return nil, errors.Join(err, h.closeLogs())
 	}
@@ -141,7 +167,7 @@ func (o *Options) log(name string) shiplog.Options {
 
 // Remove deletes the histories, which are not open (delete-state-history).
 func Remove(o Options) error {
-	return errors.Join(shiplog.Remove(o.log(traceName)), shiplog.Remove(o.log(stateName)))
+	return errors.Join(shiplog.Remove(o.log(traceName)), shiplog.Remove(o.log(stateName)), shiplog.Remove(o.log(finalityName)))
 }
 
 // Hooks are what the chain tells. Source comes from the same chain.
@@ -156,27 +182,19 @@ func (h *History) begin(head *consensus.BlockState) error {
 	at := wire.Position{Num: head.BlockNum, ID: head.ID}
 	num, id := h.source.Irreversible()
 	h.mu.Lock()
-	h.now.head, h.now.irreversible = at, wire.Position{Num: num, ID: id}
+	h.now.head, h.now.irreversible, h.savanna = at, wire.Position{Num: num, ID: id}, head.Finality != nil
 	h.mu.Unlock()
-	for _, l := range []*shiplog.Log{h.traces, h.state} {
-		if l == nil || l.Empty() {
+	if h.finality != nil && head.Finality == nil {
+		if err := h.finality.Clear(); err != nil {
+			return err
+		}
+	}
+	for _, l := range h.logs() {
+		if l.Empty() {
 			continue
 		}
-		if _, end := l.Range(); end <= head.BlockNum {
-			return fmt.Errorf("the history ends with block %d, and the state is that of block %d: the blocks between them are not recorded. "+
-				"Replay the chain (--replay-blockchain), or give the history up (--delete-state-history)", end-1, head.BlockNum)
-		}
-		id, ok, err := l.ID(head.BlockNum)
-		if err == nil && ok && shiplog.Near(id, head.ID) {
-			id, err = head.ID, l.CorrectID(head.BlockNum, head.ID)
-		}
-		if err != nil {
-			return fmt.Errorf("compare the history with the state, which is that of block %d: %w", head.BlockNum, err)
-		}
-		if ok && id != head.ID {
-			return fmt.Errorf("%s has block %d as %s, and the state is that of %s: its last blocks are of a branch that has lost, or of another chain. "+
-				"Replay the chain (--replay-blockchain): the history goes on from where both agree. Nothing is wrong with its files; "+
-				"to give it up and begin another one, start with --delete-state-history", l.Path(), head.BlockNum, id, head.ID)
+		if err := follows(l, at); err != nil {
+			return err
 		}
 	}
 	if h.state == nil || !h.state.Empty() {
@@ -189,6 +207,27 @@ func (h *History) begin(head *consensus.BlockState) error {
 	}
 	if err := h.recorder.Put(job{view: v, id: head.ID, prev: head.Header.Previous}, 0); err != nil {
 		return errors.Join(err, v.Close())
+	}
+	return nil
+}
+
+// follows checks that a log goes on from the head.
+func follows(l *shiplog.Log, head wire.Position) error {
+	if _, end := l.Range(); end <= head.Num {
+		return fmt.Errorf("the history ends with block %d, and the state is that of block %d: the blocks between them are not recorded. "+
+			"Replay the chain (--replay-blockchain), or give the history up (--delete-state-history)", end-1, head.Num)
+	}
+	id, ok, err := l.ID(head.Num)
+	if err == nil && ok && shiplog.Near(id, head.ID) {
+		id, err = head.ID, l.CorrectID(head.Num, head.ID)
+	}
+	if err != nil {
+		return fmt.Errorf("compare the history with the state, which is that of block %d: %w", head.Num, err)
+	}
+	if ok && id != head.ID {
+		return fmt.Errorf("%s has block %d as %s, and the state is that of %s: its last blocks are of a branch that has lost, or of another chain. "+
+			"Replay the chain (--replay-blockchain): the history goes on from where both agree. Nothing is wrong with its files; "+
+			"to give it up and begin another one, start with --delete-state-history", l.Path(), head.Num, id, head.ID)
 	}
 	return nil
 }
@@ -210,10 +249,8 @@ func (h *History) Sync() error { return h.recorder.Sync() }
 func (h *History) Close() error { return errors.Join(h.recorder.Close(), h.closeLogs()) }
 
 func (h *History) closeLogs() (err error) {
-	for _, l := range []*shiplog.Log{h.traces, h.state} {
-		if l != nil {
-			err = errors.Join(err, l.Close())
-		}
+	for _, l := range h.logs() {
+		err = errors.Join(err, l.Close())
 	}
 	return err
 }
@@ -228,10 +265,8 @@ func (h *History) write(j job) error {
 }
 
 func (h *History) sync() (err error) {
-	for _, l := range []*shiplog.Log{h.traces, h.state} {
-		if l != nil {
-			err = errors.Join(err, l.Sync())
-		}
+	for _, l := range h.logs() {
+		err = errors.Join(err, l.Sync())
 	}
 	return err
 }
@@ -252,6 +287,9 @@ func (h *History) block(j job) error {
 		x.deltas = wire.AppendDeltas(nil, j.block.Changes)
 		err = put(h.state, x, x.deltas)
 	}
+	if err == nil && h.finality != nil {
+		err = h.finalityOf(j.block, x)
+	}
 	if err != nil {
 		return fmt.Errorf("write the state history of block %d: %w", x.Num, err)
 	}
@@ -259,8 +297,23 @@ func (h *History) block(j job) error {
 		h.shelf.drop(x.Num)
 	}
 	h.recent.add(x)
-	h.advance(x.Position, j.irreversible)
+	h.advance(x.Position, j.irreversible, j.block.Block.Finality != nil)
 	return nil
+}
+
+// finalityOf appends the finality data of a block. Before Savanna's rules there is none, and none
+// stays of blocks that came in other places (Spring: state_history_plugin_impl::store_finality_data).
+func (h *History) finalityOf(b *chain.Executed, x *recorded) error {
+	if b.Block.Finality == nil {
+		if h.finality.Empty() {
+			return nil
+		}
+		err := h.finality.Clear()
+		h.shelf.drop(0)
+		return err
+	}
+	x.finality = b.Block.Finality.AppendData(nil, b.Actions)
+	return put(h.finality, x, x.finality)
 }
 
 func put(l *shiplog.Log, x *recorded, b []byte) error {
@@ -271,9 +324,9 @@ func put(l *shiplog.Log, x *recorded, b []byte) error {
 }
 
 // advance makes a block the one that sessions are led to.
-func (h *History) advance(head, irreversible wire.Position) {
+func (h *History) advance(head, irreversible wire.Position, savanna bool) {
 	h.mu.Lock()
-	h.now = tip{head, irreversible}
+	h.now, h.savanna = tip{head, irreversible}, savanna
 	follower := h.follower
 	h.mu.Unlock()
 	if follower != nil {
@@ -290,9 +343,9 @@ func (h *History) follow(f func(tip)) {
 
 // Stats are what a history has done since it was opened.
 type Stats struct {
-	Head          uint32        // newest block that is recorded
-	Traces, State shiplog.Stats // of the logs; zero if one is not kept
-	Waiting       int64         // memory of blocks that wait to be written, about, in bytes
+	Head                    uint32        // newest block that is recorded
+	Traces, State, Finality shiplog.Stats // of the logs; zero if one is not kept
+	Waiting                 int64         // memory of blocks that wait to be written, about, in bytes
 }
 
 // Stats returns what the history has done.
@@ -304,7 +357,21 @@ func (h *History) Stats() Stats {
 	if h.state != nil {
 		s.State = h.state.Stats()
 	}
+	if h.finality != nil {
+		s.Finality = h.finality.Stats()
+	}
 	return s
+}
+
+// version is whose messages a client that connects now is to be sent: Spring's if the chain may need
+// them, else Leap's, so that nothing changes for clients of other chains.
+func (h *History) version() wire.Version {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.o.Spring || h.savanna {
+		return wire.Spring
+	}
+	return wire.Leap
 }
 
 // at is where the history stands.

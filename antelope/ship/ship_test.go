@@ -31,6 +31,7 @@ type node struct {
 	server  *ship.Server
 	ids     sync.Map // of blocks, by number
 	broken  error    // that the history ends with
+	over    bool     // it has ended
 	dir     string   // of the history
 }
 
@@ -41,8 +42,10 @@ func (n *node) ChainID() types.Checksum256 { return n.Chain.ID() }
 func (n *node) Earliest() uint32 { return 1 }
 
 func (n *node) Irreversible() (uint32, types.Checksum256) {
-	root := n.Chain.Fork().Root()
-	return root.BlockNum, root.ID
+	if root := n.Chain.Fork().Root(); root != nil {
+		return root.BlockNum, root.ID
+	}
+	return 0, types.Checksum256{} // not yet, in a start
 }
 
 func (n *node) Block(_ uint32, id types.Checksum256) ([]byte, error) {
@@ -74,19 +77,28 @@ func start(t *testing.T, o ship.Options, server ship.ServerOptions) *node {
 	st, err := revision.Open(rows)
 	must(err)
 	t.Cleanup(func() { st.Close() })
-	n := &node{t: t}
-	n.Maker, err = chaintest.New(st, chain.Options{})
+	m, err := chaintest.New(st, chain.Options{})
 	must(err)
-	t.Cleanup(func() { n.Chain.Close() })
-	n.dir = t.TempDir()
-	o.Dir, o.Traces, o.State = n.dir, true, true
+	t.Cleanup(func() { m.Chain.Close() })
+	o.Dir = t.TempDir()
+	return serve(t, m, o, server)
+}
+
+// serve serves the history of a chain, in o.Dir, from its head on.
+func serve(t *testing.T, m *chaintest.Maker, o ship.Options, server ship.ServerOptions) *node {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := &node{Maker: m, t: t, dir: o.Dir}
+	o.Traces, o.State = true, true
+	var err error
 	n.history, err = ship.Open(o)
 	must(err)
-	t.Cleanup(func() {
-		if err := n.history.Close(); !errors.Is(err, n.broken) {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(n.end)
 	n.ids.Store(n.Chain.Head().BlockNum, n.Chain.Head().ID)
 	n.Chain.Subscribe(chain.Hooks{Record: func(x *chain.Executed) error {
 		n.ids.Store(x.Block.BlockNum, x.Block.ID)
@@ -97,20 +109,44 @@ func start(t *testing.T, o ship.Options, server ship.ServerOptions) *node {
 	must(n.Chain.Resume(t.Context(), nil, nil))
 	n.server, err = n.history.Serve(server)
 	must(err)
-	t.Cleanup(func() { n.server.Close() })
 	return n
 }
 
-func (n *node) produce(blocks int) {
+// end ends what is served, as a node does that is stopped.
+func (n *node) end() {
+	if n.over {
+		return
+	}
+	n.over = true
+	if n.server != nil {
+		n.server.Close() //nolint:errcheck // it ends
+	}
+	if err := n.history.Close(); !errors.Is(err, n.broken) {
+		n.t.Error(err)
+	}
+}
+
+// sync waits until all blocks are recorded.
+func (n *node) sync() {
+	n.t.Helper()
+	if err := n.history.Sync(); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+func (n *node) produce(blocks int) (list []*types.SignedBlock) {
 	n.t.Helper()
 	for range blocks {
 		if err := n.StartBlock(); err != nil {
 			n.t.Fatal(err)
 		}
-		if _, err := n.EndBlock(); err != nil {
+		b, err := n.EndBlock()
+		if err != nil {
 			n.t.Fatal(err)
 		}
+		list = append(list, b)
 	}
+	return list
 }
 
 // client is one that speaks the protocol.
@@ -119,7 +155,21 @@ type client struct {
 	c *websocket.Conn
 }
 
+// dial is a client that is spoken to as Leap does.
 func (n *node) dial(i int) *client {
+	n.t.Helper()
+	c, frame := n.connect(i)
+	if len(frame) != leapABIBytes {
+		n.t.Fatalf("the first frame has %d bytes", len(frame))
+	}
+	return c
+}
+
+// leapABIBytes is how long the first frame of a server is that speaks as Leap does.
+const leapABIBytes = 29538
+
+// connect is a client, and the first frame that it was sent.
+func (n *node) connect(i int) (*client, []byte) {
 	n.t.Helper()
 	a := n.server.Addresses()[i]
 	d := websocket.Dialer{NetDial: func(string, string) (net.Conn, error) { return net.Dial(a.Network(), a.String()) }}
@@ -128,10 +178,29 @@ func (n *node) dial(i int) *client {
 		n.t.Fatal(err)
 	}
 	n.t.Cleanup(func() { c.Close() })
-	if kind, b, err := c.ReadMessage(); err != nil || kind != websocket.TextMessage || len(b) != 29538 {
-		n.t.Fatalf("the first frame: %d, %d bytes, %v", kind, len(b), err)
+	kind, frame, err := c.ReadMessage()
+	if err != nil || kind != websocket.TextMessage {
+		n.t.Fatalf("the first frame: %d, %d bytes, %v", kind, len(frame), err)
 	}
-	return &client{n.t, c}
+	return &client{n.t, c}, frame
+}
+
+// read is the next message.
+func (c *client) read() []byte {
+	c.t.Helper()
+	c.c.SetReadDeadline(time.Now().Add(20 * time.Second)) //nolint:errcheck // reading says it
+	_, b, err := c.c.ReadMessage()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return b
+}
+
+// ended tells whether the server ends the connection, and says nothing more.
+func (c *client) ended() bool {
+	c.c.SetReadDeadline(time.Now().Add(20 * time.Second)) //nolint:errcheck // reading says it
+	_, _, err := c.c.ReadMessage()
+	return err != nil
 }
 
 func (c *client) send(b ...byte) {

@@ -2,11 +2,13 @@ package ship
 
 import (
 	"errors"
+	"io"
 	"path/filepath"
 
 	"tarn/antelope/ship/shiplog"
 	"tarn/antelope/ship/wire"
 	"tarn/antelope/survey"
+	"tarn/antelope/types"
 )
 
 // VerifyOptions say which histories are read, and who is told.
@@ -17,8 +19,8 @@ type VerifyOptions struct {
 	survey.Reporter
 }
 
-// Verify reads all of the histories in a folder, and changes nothing. Blocks that both have
-// are held against each other.
+// Verify reads all of the histories in a folder, and changes nothing. Blocks that several
+// have are held against each other.
 func Verify(o VerifyOptions) (total survey.Counts, err error) {
 	c, err := wire.NewChecker()
 	if err != nil {
@@ -28,17 +30,42 @@ func Verify(o VerifyOptions) (total survey.Counts, err error) {
 	if filepath.Clean(o.Archive) == filepath.Clean(o.Retained) {
 		old = old[1:]
 	}
-	traces := shiplog.VerifyOptions{Name: traceName, Dir: o.Dir, Old: old, Reporter: o.Reporter, Decode: c.Traces}
-	n, err := shiplog.Verify(traces)
-	if total.Add(n); err != nil {
-		return total, err
+	var read others
+	defer func() { err = errors.Join(err, read.close()) }()
+	for _, l := range []struct {
+		name   string
+		decode func(io.Reader) error
+	}{{traceName, c.Traces}, {stateName, c.Deltas}, {finalityName, c.Finality}} {
+		x := shiplog.VerifyOptions{Name: l.name, Dir: o.Dir, Old: old, Reporter: o.Reporter, Decode: l.decode, ID: read.id}
+		n, err := shiplog.Verify(x)
+		if total.Add(n); err != nil {
+			return total, err
+		}
+		ids, err := shiplog.OpenIDs(x)
+		if err != nil {
+			return total, err
+		}
+		read = append(read, ids)
 	}
-	ids, err := shiplog.OpenIDs(traces)
-	if err != nil {
-		return total, err
+	return total, nil
+}
+
+// others are the logs that a log is held against.
+type others []*shiplog.IDs
+
+// id is what the first of them says that knows a block.
+func (o *others) id(num uint32) (id types.Checksum256, ok bool, err error) {
+	for _, x := range *o {
+		if id, ok, err = x.ID(num); ok || err != nil {
+			return id, ok, err
+		}
 	}
-	defer func() { err = errors.Join(err, ids.Close()) }()
-	n, err = shiplog.Verify(shiplog.VerifyOptions{Name: stateName, Dir: o.Dir, Old: old, Reporter: o.Reporter, Decode: c.Deltas, ID: ids.ID})
-	total.Add(n)
-	return total, err
+	return id, false, nil
+}
+
+func (o *others) close() (err error) {
+	for _, x := range *o {
+		err = errors.Join(err, x.Close())
+	}
+	return err
 }

@@ -36,13 +36,13 @@ func historyOf(t *testing.T, network, address string, blocks []wire.BlockHead) s
 				t.Log(err) // it may have had enough
 			}
 		}
-		send(websocket.TextMessage, wire.ABI)
+		send(websocket.TextMessage, wire.Leap.ABI())
 		for n := uint32(5); ; n++ {
 			_, b, err := c.ReadMessage()
 			if err != nil {
 				return
 			}
-			q, err := wire.DecodeRequest(b)
+			q, err := wire.Leap.DecodeRequest(b)
 			if err != nil {
 				t.Error(err)
 			}

@@ -63,11 +63,13 @@ func (f *file) header(num uint32) (h header, at int64, err error) {
 	if !errors.Is(odd, ErrCorrupt) {
 		return h, at, odd
 	}
-	h, at, err = f.after(num)
+	// From behind first: among entries that Spring left of branches that have lost, the last one of
+	// a block counts.
+	h, at, err = f.before(num)
 	if errors.Is(err, ErrCorrupt) {
 		var e error
-		if h, at, e = f.before(num); e != nil {
-			e = fmt.Errorf("%w; and what follows does not lead to it: %w", err, e)
+		if h, at, e = f.after(num); e != nil {
+			e = fmt.Errorf("%w; and what is before does not lead to it: %w", err, e)
 		}
 		err = e
 	}
@@ -115,7 +117,15 @@ func (f *file) after(num uint32) (h header, at int64, err error) {
 // from the end of the file.
 func (f *file) before(num uint32) (h header, at int64, err error) {
 	from, end := f.end, f.size
-	for n := num + 1; n < f.end; n++ {
+	size, err := f.index.Size()
+	if err != nil {
+		return h, 0, fmt.Errorf("%s: %w", f.indexPath, err)
+	}
+	known := uint64(f.base) + uint64(size/indexBytes) // of later ones the index says nothing
+	for n := num + 1; n < f.end && uint64(n) < known; n++ {
+		if at, err := f.position(n); err == nil && (at <= 0 || at >= f.size) { // it leads nowhere, at a glance
+			continue
+		}
 		_, at, err := f.indexed(n)
 		if err == nil {
 			from, end = n, at
@@ -126,10 +136,7 @@ func (f *file) before(num uint32) (h header, at int64, err error) {
 		}
 	}
 	for n := from; n > num; n-- {
-		if h, at, err = lastEntry(f.log, end); err == nil && number(h.id) != n-1 {
-			err = fmt.Errorf("block %d: %w", number(h.id), ErrCorrupt)
-		}
-		if err != nil {
+		if h, at, err = f.previous(n, end); err != nil {
 			return h, 0, fmt.Errorf("%s: the entry of block %d, which ends at offset %d: %w", f.path, n-1, end, err)
 		}
 		if err := f.correct(n-1, at); err != nil {

@@ -141,13 +141,17 @@ func (s *scanner) hole() (bool, error) {
 func (s *scanner) back(n uint32) (there uint32, err error) {
 	end := s.limit
 	for want := max(n, 1); there < want && end > 0; there++ {
-		h, at, err := lastEntry(s.log, end)
+		step := func() (header, int64, error) { return lastEntry(s.log, end) }
+		if there > 0 {
+			step = func() (header, int64, error) { return (&file{log: s.log}).previous(s.num, end) }
+		}
+		h, at, err := step()
 		if err == nil && at == 0 {
 			if hole, err := s.hole(); err != nil || hole {
 				return there, err
 			}
 		}
-		if errors.Is(err, ErrCorrupt) || err == nil && there > 0 && number(h.id)+1 != s.num {
+		if errors.Is(err, ErrCorrupt) {
 			return there, nil
 		}
 		if err != nil {

@@ -20,36 +20,41 @@ type oddIndex struct {
 	block uint32
 }
 
-// compare holds the position of an entry against the index. What the index lacks at its
-// end counts elsewhere.
-func (x *oddIndex) compare(s *scanner, num uint32, at int64) error {
+// position is where the index says that a block's entry is; false if it says nothing.
+func (x *oddIndex) position(s *scanner, num uint32) (at int64, ok bool, err error) {
 	if s.index == nil || num < s.base {
-		return nil
+		return 0, false, nil
 	}
 	if x.buf == nil {
-		var err error
 		if x.size, err = s.index.Size(); err != nil {
-			return err
+			return 0, false, err
 		}
 	}
 	offset := int64(num-s.base) * indexBytes
 	if offset+indexBytes > x.size {
-		return nil
+		return 0, false, nil
 	}
 	if x.buf == nil || offset < x.begin || offset+indexBytes > x.begin+int64(len(x.buf)) {
 		x.begin = offset
 		x.buf = make([]byte, min(64<<10, x.size-offset)/indexBytes*indexBytes)
 		if _, err := s.index.ReadAt(x.buf, offset); err != nil {
-			return err
+			return 0, false, err
 		}
 	}
-	if binary.LittleEndian.Uint64(x.buf[offset-x.begin:]) != uint64(at) {
+	return int64(binary.LittleEndian.Uint64(x.buf[offset-x.begin:])), true, nil
+}
+
+// compare holds the position of an entry against the index. What the index lacks at its
+// end counts elsewhere.
+func (x *oddIndex) compare(s *scanner, num uint32, at int64) error {
+	said, ok, err := x.position(s, num)
+	if err == nil && ok && said != at {
 		if x.wrong == 0 {
-			x.first, x.block = offset, num
+			x.first, x.block = int64(num-s.base)*indexBytes, num
 		}
 		x.wrong++
 	}
-	return nil
+	return err
 }
 
 // end looks at what follows the last whole entry, at the index and at the mark.

@@ -242,6 +242,12 @@ func (l *Log) skim(size int64) error {
 	f := l.live
 	for {
 		h, err := readHeader(f.log, f.size, size)
+		if err == nil && number(h.id) != f.end {
+			var instead bool
+			if instead, err = f.instead(h, size); err == nil && instead {
+				f.end = number(h.id)
+			}
+		}
 		if err != nil || number(h.id) != f.end {
 			if err == nil || errors.Is(err, ErrCorrupt) {
 				return nil
@@ -253,6 +259,19 @@ func (l *Log) skim(size int64) error {
 		}
 		f.end, f.size = f.end+1, f.size+h.span()
 	}
+}
+
+// instead tells whether the entry at the end of what has been read is of a block in the place of
+// another, as Spring appends it: the one after it must follow it.
+func (f *file) instead(h header, size int64) (bool, error) {
+	if n := number(h.id); n < f.base || n > f.end {
+		return false, nil
+	}
+	next, err := readHeader(f.log, f.size+h.span(), size)
+	if errors.Is(err, ErrCorrupt) {
+		return false, nil
+	}
+	return err == nil && number(next.id) == number(h.id)+1, err
 }
 
 // ensureIndex makes sure that the index has the blocks of a file. Most often it has. Where the
@@ -293,10 +312,7 @@ func (f *file) makeIndex() error {
 func (f *file) goBack() (first uint32, at int64, err error) {
 	at = f.size
 	for num := f.end; num > f.first; num-- {
-		h, before, err := lastEntry(f.log, at)
-		if err == nil && number(h.id) != num-1 {
-			err = fmt.Errorf("block %d where %d is expected: %w", number(h.id), num-1, ErrCorrupt)
-		}
+		_, before, err := f.previous(num, at)
 		if err != nil {
 			return 0, 0, fmt.Errorf("entry before position %d: %w", at, err)
 		}
@@ -305,38 +321,62 @@ func (f *file) goBack() (first uint32, at int64, err error) {
 	return f.first, at, nil
 }
 
+// previous goes back from where the entry of a block begins, or the last one ends, to that of the
+// block before it. Entries of branches that have lost are passed over: Spring leaves them where they
+// are, and appends the blocks that came in their places (Spring: log.hpp).
+func (f *file) previous(num uint32, end int64) (h header, at int64, err error) {
+	for {
+		h, at, err = lastEntry(f.log, end)
+		switch {
+		case err != nil || number(h.id) == num-1:
+			return h, at, err
+		case number(h.id) < num:
+			return h, at, fmt.Errorf("block %d where %d is expected: %w", number(h.id), num-1, ErrCorrupt)
+		}
+		end = at
+	}
+}
+
 // writeIndex writes the positions of the entries of a file durably, from a block on, whose
 // entry begins at a position. The last one is written when the others are durable: a start
-// takes it for the whole index.
+// takes it for the whole index. An entry of an earlier block than is expected is in the place of
+// others, as Spring leaves them.
 func (f *file) writeIndex(to vfs.File, from uint32, at int64) error {
 	var b []byte
-	offset := int64(from-f.base) * indexBytes
-	for num := from; num < f.end; num++ {
+	offset, num := int64(from-f.base)*indexBytes, from
+	flush := func() error {
+		_, err := to.WriteAt(b, offset)
+		offset, b = offset+int64(len(b)), b[:0]
+		return err
+	}
+	for at < f.size {
 		h, err := readHeader(f.log, at, f.size)
-		if err == nil && number(h.id) != num {
-			err = fmt.Errorf("block %d where %d is expected: %w", number(h.id), num, ErrCorrupt)
+		n := number(h.id)
+		if err == nil && (n > num || n < from) {
+			err = fmt.Errorf("block %d where %d is expected: %w", n, num, ErrCorrupt)
 		}
 		if err != nil {
 			return fmt.Errorf("entry at position %d: %w", at, err)
 		}
-		if last := num+1 == f.end; last || len(b) >= 64<<10 {
-			if _, err := to.WriteAt(b, offset); err != nil {
+		last := at+h.span() >= f.size
+		if n < num || last || len(b) >= 64<<10 {
+			if err := flush(); err != nil {
 				return err
 			}
-			offset, b = offset+int64(len(b)), b[:0]
-			if last {
-				if err := to.Sync(); err != nil {
-					return err
-				}
+			offset = int64(n-f.base) * indexBytes
+		}
+		if last {
+			if err := to.Sync(); err != nil {
+				return err
 			}
 		}
 		b = binary.LittleEndian.AppendUint64(b, uint64(at))
-		at += h.span()
+		num, at = n+1, at+h.span()
 	}
-	if _, err := to.WriteAt(b, offset); err != nil {
-		return err
+	if num != f.end {
+		return fmt.Errorf("the last entry is of block %d, and not of %d: %w", num-1, f.end-1, ErrCorrupt)
 	}
-	return to.Sync()
+	return errors.Join(flush(), to.Sync())
 }
 
 // cut removes what follows the last whole entry of a file of so many bytes.

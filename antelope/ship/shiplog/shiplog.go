@@ -36,7 +36,7 @@ var (
 
 // Options say where a log is and how much of it is kept.
 type Options struct {
-	Name   string      // of the files: trace_history, chain_state_history
+	Name   string      // of the files: trace_history, chain_state_history, finality_data_history
 	Dir    string      // made if it isn't there
 	FS     blocklog.FS // nil for the machine's own
 	Logger *slog.Logger

@@ -135,6 +135,9 @@ func (x *life) step() error {
 	case n == 3 && x.end > x.first+1: // again what is there
 		num := x.end - 1
 		return x.log.put(x.want[num])
+	case n == 4 && x.r.IntN(3) == 0:
+		x.want, x.first = map[uint32]block{}, x.end
+		return x.log.Clear()
 	default:
 		return x.add(x.end)
 	}

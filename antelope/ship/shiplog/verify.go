@@ -186,10 +186,43 @@ func (s *scanner) entry() error {
 	if back != s.at {
 		return s.resume(fmt.Errorf("its last 8 bytes, at offset %d, say that it begins at %d", s.at+h.span()-trailerBytes, back))
 	}
+	if lost, err := s.instead(h); err != nil || lost {
+		return err
+	}
 	if number(h.id) != s.num {
 		return s.misnumbered(h)
 	}
 	return s.content(h)
+}
+
+// instead passes over an entry of a branch that has lost, and tells whether it was one; one of a block
+// in the place of others becomes the next. Spring leaves the former where they are and appends the
+// latter; its index leads to the last entry of each block.
+func (s *scanner) instead(h header) (lost bool, err error) {
+	num := number(h.id)
+	if num < s.first || num > s.num {
+		return false, nil
+	}
+	at, ok, err := s.odd.position(s, num)
+	switch {
+	case err != nil || ok && at < s.at || !ok && (s.index == nil || num == s.num):
+		return false, err
+	case ok && at == s.at:
+		s.num = num
+		return false, nil
+	case ok: // else the log has come to end before this block
+		later, back, err := readEnds(s.log, at, s.size)
+		if errors.Is(err, ErrCorrupt) || err == nil && (back != at || number(later.id) != num) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	s.settle()
+	span := h.span()
+	s.num, s.at, s.last = num+1, s.at+span, h.id
+	return true, s.read(span)
 }
 
 // misnumbered goes on with an entry of another block than is expected: either blocks are

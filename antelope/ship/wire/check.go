@@ -23,7 +23,7 @@ type Checker struct {
 // NewChecker reads the ABI.
 func NewChecker() (*Checker, error) {
 	var parts map[string]json.RawMessage
-	if err := json.Unmarshal(ABI, &parts); err != nil {
+	if err := json.Unmarshal(Spring.ABI(), &parts); err != nil { // it has all of Leap's
 		return nil, fmt.Errorf("read the ABI of state history: %w", err)
 	}
 	delete(parts, "tables") // their names are not names of the chain; they are those of the types
@@ -46,15 +46,18 @@ func NewChecker() (*Checker, error) {
 const mostTraces = 1 << 30
 
 // Traces decodes the content of an entry of traces.
-func (c *Checker) Traces(r io.Reader) error {
-	b, err := io.ReadAll(io.LimitReader(r, mostTraces+1))
+func (c *Checker) Traces(r io.Reader) error { return c.whole(r, "transaction_trace[]", mostTraces) }
+
+// whole decodes a value that is all of an entry, of so many bytes at most.
+func (c *Checker) whole(r io.Reader, typ string, most int64) error {
+	b, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err != nil {
 		return err
 	}
-	if len(b) > mostTraces {
-		return fmt.Errorf("more than %d bytes of traces", mostTraces)
+	if int64(len(b)) > most {
+		return fmt.Errorf("more than %d bytes of %s", most, typ)
 	}
-	return c.value("transaction_trace[]", b)
+	return c.value(typ, b)
 }
 
 func (c *Checker) value(typ string, b []byte) error {
@@ -68,6 +71,16 @@ func (c *Checker) value(typ string, b []byte) error {
 	}
 	return nil
 }
+
+// finalityData is the type of an entry of finality data, mostFinality bounds one in bytes: it names
+// at most 65536 finalizers.
+const (
+	finalityData = "finality_data"
+	mostFinality = 64 << 20
+)
+
+// Finality decodes the content of an entry of finality data.
+func (c *Checker) Finality(r io.Reader) error { return c.whole(r, finalityData, mostFinality) }
 
 // Deltas decodes the content of an entry of changes. A whole state may be large: a row at
 // a time is in memory.

@@ -67,18 +67,51 @@ func TestContentsThatTheABICannotReadAreFound(t *testing.T) {
 	}
 }
 
+// finality is finality data of a block that made one finalizer pending.
+func finality() []byte {
+	b := append([]byte{1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0}, make([]byte, 32+32+4+32+4+32)...)
+	b = append(b, 1, 3, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 1, 1, 'a', 9, 0, 0, 0, 0, 0, 0, 0, 3, 'K', 'E', 'Y')
+	return append(b, 3, 0, 0, 0)
+}
+
+// So is what is wrong with finality data.
+func TestFinalityDataThatTheABICannotReadIsFound(t *testing.T) {
+	c, err := wire.NewChecker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := finality()
+	none := append(bytes.Clone(whole[:12+136]), 0, 3, 0, 0, 0)
+	for name, x := range map[string]struct {
+		b    []byte
+		good bool
+	}{
+		"with finalizers":   {whole, true},
+		"without":           {none, true},
+		"empty":             {nil, false},
+		"cut":               {whole[:len(whole)-1], false},
+		"with bytes behind": {append(bytes.Clone(whole), 0), false},
+	} {
+		if err := c.Finality(bytes.NewReader(x.b)); (err == nil) != x.good {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // FuzzChecker: whatever an entry has, it is read or refused, and takes no memory for what is not
 // there.
 func FuzzChecker(f *testing.F) {
 	f.Add([]byte{0})
 	f.Add(delta("code", 1, codeRow()))
 	f.Add([]byte{1, 0, 7, 0xff, 0xff, 0xff, 0x7f})
+	f.Add(finality())
 	c, err := wire.NewChecker()
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(_ *testing.T, b []byte) {
-		c.Traces(bytes.NewReader(b)) //nolint:errcheck // it ends
-		c.Deltas(bytes.NewReader(b)) //nolint:errcheck // as above
+		c.Traces(bytes.NewReader(b))   //nolint:errcheck // it ends
+		c.Deltas(bytes.NewReader(b))   //nolint:errcheck // as above
+		c.Finality(bytes.NewReader(b)) //nolint:errcheck // as above
 	})
 }

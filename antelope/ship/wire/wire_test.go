@@ -3,7 +3,9 @@ package wire_test
 import (
 	"bytes"
 	"compress/zlib"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
@@ -122,8 +124,33 @@ func TestTheFirstFrameIsNodeosOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(wire.ABI, want) {
+	if !bytes.Equal(wire.Leap.ABI(), want) {
 		t.Error("it differs")
+	}
+}
+
+// Spring 1.2.2's first frame has this hash.
+func TestTheFirstFrameOfSpringIsItsOwn(t *testing.T) {
+	const want = "f17a3bc91db1baa017c78ed31ed82eb52a4f4f12b661d59d15815bc9fab0e12e"
+	b := wire.Spring.ABI()
+	if got := sha256.Sum256(b); hex.EncodeToString(got[:]) != want {
+		t.Errorf("%d bytes with the hash %x", len(b), got)
+	}
+}
+
+// Who speaks as Leap does refuses what only Spring knows.
+func TestOnlySpringKnowsTheNewRequests(t *testing.T) {
+	for _, b := range [][]byte{{3, 1, 0, 0, 0, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0, 1, 1, 1, 1}, {4}} {
+		if q, err := wire.Leap.DecodeRequest(b); err == nil {
+			t.Errorf("Leap takes % x for %+v", b, q)
+		}
+		q, err := wire.Spring.DecodeRequest(b)
+		if err != nil || (q.Blocks == nil || !q.Blocks.V1 || !q.Blocks.Finality) && (q.Status == nil || !q.Status.V1) {
+			t.Errorf("Spring takes % x for %+v, %v", b, q, err)
+		}
+	}
+	if _, err := wire.Spring.DecodeRequest([]byte{5}); err == nil {
+		t.Error("Spring takes an unknown request")
 	}
 }
 
@@ -133,9 +160,14 @@ func FuzzRequest(f *testing.F) {
 	f.Add([]byte{0})
 	f.Add([]byte{1, 1, 0, 0, 0, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0, 1, 1, 1})
 	f.Add([]byte{2, 7, 0, 0, 0})
+	f.Add([]byte{3, 1, 0, 0, 0, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0, 1, 1, 1, 1})
+	f.Add([]byte{4})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		q, err := wire.DecodeRequest(b)
-		if err == nil && !q.Status && q.Blocks == nil && q.Ack == nil {
+		q, err := wire.Spring.DecodeRequest(b)
+		if _, older := wire.Leap.DecodeRequest(b); older == nil && err != nil {
+			t.Errorf("Leap knows the request, and Spring says %v", err)
+		}
+		if err == nil && q.Status == nil && q.Blocks == nil && q.Ack == nil {
 			t.Error("nothing is asked")
 		}
 	})
