@@ -86,9 +86,7 @@ func (l *Log) write(b *batch) error {
 	if _, err := l.work.index.WriteAt(b.index, int64(num-l.work.preamble.First)*positionBytes); err != nil {
 		return l.fail("append to "+indexPath(l.work.base), err)
 	}
-	if err := l.stored.write(num, b.sums); err != nil {
-		return l.fail("append to block log", err)
-	}
+	l.stored.add(num, b.sums)
 	l.dirty += int64(len(b.log))
 	l.mu.Lock()
 	defer l.mu.Unlock()

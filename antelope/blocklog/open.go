@@ -369,8 +369,8 @@ func (l opening) adopt(e extent) error {
 	return nil
 }
 
-// storeSums stores the checksums of blocks that the tail's file has proved whole: a power cut may
-// have taken those that were stored when they were appended.
+// storeSums stores the checksums of blocks that the tail's file has proved whole, which had not been
+// synced.
 func (l opening) storeSums(e extent) error {
 	var records []byte
 	from := max(e.proved.from, l.first)
@@ -386,10 +386,8 @@ func (l opening) storeSums(e extent) error {
 		}
 		records = appendSum(records, &is.id, crc32.Checksum(b, castagnoli))
 	}
-	if len(records) == 0 {
-		return nil
-	}
-	return l.stored.write(from, records)
+	l.stored.add(from, records)
+	return nil
 }
 
 // settleFiles makes what is in the files durable, and says so.

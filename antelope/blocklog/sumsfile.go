@@ -37,7 +37,11 @@ type sumsFile struct {
 	file  vfs.File // nil as long as there is none
 	first uint32   // the block of the first record
 	told  bool     // that it cannot be read, or is damaged
-	dirty bool     // the writer's
+
+	// The writer's: records that a sync will write, from a block on. Until then the tail's file has their
+	// blocks' checksums.
+	waiting []byte
+	from    uint32
 }
 
 // openSums opens the file if there is one. One that does not begin as it should counts for nothing, and
@@ -141,18 +145,13 @@ func (s *sumsFile) refutes(record []byte, num uint32, id *types.Checksum256, sum
 	return false
 }
 
-// write writes the records of blocks from one number on. The caller holds writer.
-func (s *sumsFile) write(num uint32, records []byte) error {
-	if s.file == nil || num < s.first {
-		if err := s.begin(num); err != nil {
-			return fmt.Errorf("create %s: %w", s.path, err)
-		}
+// add adds the records of blocks from one number on, which follow those that wait. The caller holds
+// writer.
+func (s *sumsFile) add(num uint32, records []byte) {
+	if len(s.waiting) == 0 {
+		s.from = num
 	}
-	s.dirty = true
-	if _, err := s.file.WriteAt(records, s.offset(num)); err != nil {
-		return fmt.Errorf("write %s at offset %d: %w", s.path, s.offset(num), err)
-	}
-	return nil
+	s.waiting = append(s.waiting, records...)
 }
 
 // begin makes the file anew, for blocks from one number on.
@@ -168,26 +167,37 @@ func (s *sumsFile) begin(first uint32) error {
 	if err != nil {
 		return err
 	}
-	err = s.close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.file, s.first = f, first
-	return err
+	old := s.file
+	if s.file, s.first = f, first; old == nil {
+		return nil
+	}
+	return old.Close()
 }
 
-// sync makes what was written durable.
+// sync writes what waits, and makes it durable. The caller holds writer.
 func (s *sumsFile) sync() error {
-	if !s.dirty {
+	if len(s.waiting) == 0 {
 		return nil
+	}
+	if s.file == nil || s.from < s.first {
+		if err := s.begin(s.from); err != nil {
+			return fmt.Errorf("create %s: %w", s.path, err)
+		}
+	}
+	if _, err := s.file.WriteAt(s.waiting, s.offset(s.from)); err != nil {
+		return fmt.Errorf("write %s at offset %d: %w", s.path, s.offset(s.from), err)
 	}
 	if err := s.file.Sync(); err != nil {
 		return fmt.Errorf("sync %s: %w", s.path, err)
 	}
-	s.dirty = false
+	s.waiting = s.waiting[:0]
 	return nil
 }
 
-// close closes the file, which is made anew if it is written after that.
+// close closes the file, which is made anew if it is written after that. What waits is of no use any
+// more.
 func (s *sumsFile) close() error {
 	if s == nil {
 		return nil
@@ -195,7 +205,7 @@ func (s *sumsFile) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.file
-	s.file, s.dirty = nil, false
+	s.file, s.waiting = nil, nil
 	if f == nil {
 		return nil
 	}
