@@ -46,9 +46,12 @@ func historyOf(t *testing.T, network, address string, blocks []wire.BlockHead) s
 			if err != nil {
 				t.Error(err)
 			}
-			if q.Status {
-				s := wire.Status{Head: wire.Position{Num: n}}
+			if q.Status != nil {
+				s := wire.Status{V1: q.Status.V1, Head: wire.Position{Num: n}}
 				send(websocket.BinaryMessage, s.Append(nil))
+			}
+			if q.Blocks == nil {
+				continue
 			}
 			for _, x := range blocks {
 				x.Head.Num = n
