@@ -20,7 +20,16 @@ import (
 // Tools is what Leap has as the program leap-util: block-log, snapshot, version.
 func Tools() *cobra.Command {
 	c := &cobra.Command{Use: "leap-util", Short: "Tools for block logs and snapshots, in the place of Leap's leap-util"}
-	c.AddCommand(blockLogCommand(), snapshotCommand(), versionCommand())
+	c.AddCommand(blockLogCommand(), snapshotCommand(), versionCommand(version()))
+	return group(c)
+}
+
+// SpringTools is what Spring has as the program spring-util: what leap-util has, with finalizers' keys.
+func SpringTools() *cobra.Command {
+	c := &cobra.Command{Use: "spring-util", Short: "Tools for block logs, snapshots and finalizers' keys, in the place of Spring's spring-util"}
+	snapshots := snapshotCommand()
+	snapshots.AddCommand(snapshotInfoCommand())
+	c.AddCommand(blockLogCommand(), blsCommand(), snapshots, versionCommand(version().as(spring)))
 	return group(c)
 }
 
@@ -33,9 +42,9 @@ func group(c *cobra.Command) *cobra.Command {
 	return c
 }
 
-func versionCommand() *cobra.Command {
+func versionCommand(v Version) *cobra.Command {
 	c := &cobra.Command{Use: "version", Short: "Print the version"}
-	for name, text := range map[string]string{"client": version().Short, "full": version().Full} {
+	for name, text := range map[string]string{"client": v.Short, "full": v.Full} {
 		c.AddCommand(&cobra.Command{Use: name, Short: "Print it in this form", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintln(c.OutOrStdout(), text)
 			return err

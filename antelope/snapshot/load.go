@@ -60,6 +60,25 @@ func ChainID(r *Reader) (types.Checksum256, error) {
 	return g.ChainID, nil
 }
 
+// Description is what a snapshot says of itself.
+type Description struct {
+	Version uint32 // of its rows
+	Chain   types.Checksum256
+	Head    consensus.Head // the block that it was made after
+}
+
+// Describe reads a snapshot's description, and none of its other rows.
+func Describe(r *Reader) (d Description, err error) {
+	if d.Version, err = rowsVersion(r); err != nil {
+		return d, err
+	}
+	if d.Chain, err = ChainID(r); err != nil {
+		return d, err
+	}
+	d.Head, err = Header(r)
+	return d, err
+}
+
 // Protocol returns what a snapshot says of the chain's protocol: active features, and what
 // contracts may import.
 func Protocol(r *Reader) (*state.ProtocolState, error) {

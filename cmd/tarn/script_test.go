@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	// once, however few processors there are, unless the command line says otherwise.
 	end(flag.Set("test.parallel", "4"))
 	testscript.Main(m, map[string]func(){
-		"tarn": main, "nodeos": main, "leap-util": main, "trace_api_util": main, "opera": main,
+		"tarn": main, "nodeos": main, "leap-util": main, "spring-util": main, "trace_api_util": main, "opera": main,
 		"mkstore": func() { end(makeStore(os.Args[1:])) },
 		"hold": func() {
 			end(hold(func(dir string) (io.Closer, error) { return engine.Open(dir, engine.Options{}) }))

@@ -127,8 +127,9 @@ Description: blockchain node that leaves the disk alone
  Runs Antelope chains in the place of nodeos and Opera chains in the place of
  go-opera, on a store that writes each changed page once per checkpoint.
  .
- The programs nodeos, leap-util, trace_api_util and opera are alternatives. The
- units nodeos.service and opera.service are installed and not enabled.
+ The programs nodeos, leap-util, spring-util, trace_api_util and opera are
+ alternatives. The units nodeos.service and opera.service are installed and not
+ enabled.
 `, t.version, t.arch, t.maintainer, (size+1023)/1024)
 	entries := []entry{
 		{name: "DEBIAN/control", mode: 0o644, data: []byte(control)},

@@ -18,7 +18,7 @@ import (
 )
 
 // Programs are the names under which a link to tarn is that subcommand of it.
-func Programs() []string { return []string{"nodeos", "leap-util", "trace_api_util", "opera"} }
+func Programs() []string { return []string{"nodeos", "leap-util", "spring-util", "trace_api_util", "opera"} }
 
 // Program is the program whose name tarn was called under as argv, and "" where tarn itself
 // is meant, or where a shell asks tarn what may come next.
@@ -76,6 +76,6 @@ func Command(version string) *cobra.Command {
 	})
 	own := devnet.Command()
 	own.AddCommand(operadevnet.Command(version))
-	tarn.AddCommand(bench.Command(), dbtool.Command(), node.Command(), node.Tools(), node.TraceTools(), node.HistoryTools(), own, opera.Command(version))
+	tarn.AddCommand(bench.Command(), dbtool.Command(), node.Command(), node.Tools(), node.SpringTools(), node.TraceTools(), node.HistoryTools(), own, opera.Command(version))
 	return tarn
 }

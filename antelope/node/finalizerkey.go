@@ -1,0 +1,138 @@
+package node
+
+import (
+	"bufio"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"tarn/antelope/crypto"
+	"tarn/internal/exit"
+	"tarn/store/vfs"
+)
+
+// exitRefused is what spring-util ends with when it cannot do what it was asked for.
+const exitRefused = 255
+
+// blsCommand is what spring-util has as bls.
+func blsCommand() *cobra.Command {
+	create := &cobra.Command{Use: "create", Short: "Make keys of finalizers, and proofs of them"}
+	create.AddCommand(createKeyCommand(), createProofCommand())
+	c := &cobra.Command{Use: "bls", Short: "Keys of finalizers (spring-util bls)"}
+	c.AddCommand(group(create))
+	return group(c)
+}
+
+// refusing says what went wrong as spring-util does.
+func refusing(c *cobra.Command, err error) error {
+	if err == nil {
+		return nil
+	}
+	fmt.Fprintf(c.ErrOrStderr(), "ERROR: %v\n", err) //nolint:errcheck // there is nobody else to tell
+	return exit.Said(exitRefused)
+}
+
+func createKeyCommand() *cobra.Command {
+	var file string
+	var console bool
+	c := &cobra.Command{Use: "key", Short: "Make a key, and print it or write it to a file", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		return refusing(c, createKey(c.OutOrStdout(), file, console))
+	}}
+	c.Flags().StringVarP(&file, "file", "f", "", "file to write the private key, the public key and the proof of possession to")
+	c.Flags().BoolVar(&console, "to-console", false, "print the key instead")
+	return c
+}
+
+// createKey makes a key (spring-util: bls_actions::create_key). The file is its owner's alone: whoever
+// has the key can vote.
+func createKey(out io.Writer, file string, console bool) error {
+	if (file != "") == console {
+		return errors.New("say either -f FILE (--file), for a file to write the key to, or --to-console")
+	}
+	var seed [32]byte
+	if _, err := rand.Read(seed[:]); err != nil {
+		return err
+	}
+	key := crypto.NewBLSPrivateKey(seed)
+	proof, err := key.Proof()
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("Private key: %s\nPublic key: %s\nProof of Possession: %s\n", key.Text(), key.Public(), proof)
+	if console {
+		_, err := io.WriteString(out, text)
+		return err
+	}
+	if err := writePrivately(file, text); err != nil {
+		return fmt.Errorf("write the key: %w", err)
+	}
+	_, err = fmt.Fprintln(out, "saving keys to "+file)
+	return err
+}
+
+// writePrivately writes a text to a file that only its owner may read. A pipe or a device gets the
+// text as it is.
+func writePrivately(path, text string) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(path, []byte(text), 0o600)
+	}
+	return vfs.WriteDurably(vfs.Private, path, []byte(text))
+}
+
+func createProofCommand() *cobra.Command {
+	var file, private string
+	c := &cobra.Command{Use: "pop", Short: "Print the proof that one has a private key", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+		return refusing(c, createProof(c.OutOrStdout(), file, private))
+	}}
+	c.Flags().StringVarP(&file, "file", "f", "", "file whose one line is the private key")
+	c.Flags().StringVar(&private, "private-key", "", "the private key; whoever lists the machine's processes sees it")
+	return c
+}
+
+// createProof proves that somebody has a key (spring-util: bls_actions::create_pop).
+func createProof(out io.Writer, file, private string) error {
+	if (file != "") == (private != "") {
+		return errors.New("say either -f FILE (--file), for a file with the private key, or --private-key KEY")
+	}
+	if file != "" {
+		var err error
+		if private, err = onlyLine(file); err != nil {
+			return err
+		}
+	}
+	key, err := crypto.ParseBLSPrivateKey(private)
+	if err != nil {
+		return err
+	}
+	proof, err := key.Proof()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "Proof of Possession: %s\nPublic key: %s\n", proof, key.Public())
+	return err
+}
+
+// longestKey bounds, in bytes, a line that may be a private key.
+const longestKey = 4096
+
+// onlyLine is the one line of a file, with or without a line feed at its end.
+func onlyLine(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("open the file of the private key: %w", err)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(io.LimitReader(f, longestKey))
+	if !lines.Scan() || lines.Text() == "" {
+		return "", errors.Join(fmt.Errorf("file %s is empty", path), lines.Err())
+	}
+	line := lines.Text()
+	if lines.Scan() {
+		return "", fmt.Errorf("file %s contains more than one line", path)
+	}
+	return line, lines.Err()
+}
