@@ -47,6 +47,34 @@ func (c *Chain) AddBlockVotes(v *inter.SignedBlockVotes) error {
 	return nil
 }
 
+// BlockVotesCount tells whether votes for blocks that came without their event say anything that is
+// not known: a validator can sign any number of others for nothing, and whoever has decided needs
+// none. Only the writer calls it.
+func (c *Chain) BlockVotesCount(v *inter.SignedBlockVotes) (bool, error) {
+	group, err := c.group(v.Signed.Locator.Epoch, v.Signed.Locator.Creator, eventcheck.ErrUnknownEpochBVs)
+	if err != nil {
+		return false, err
+	}
+	counts, err := c.votes.BlocksCount(v, group)
+	if err != nil {
+		return false, c.fail(fmt.Errorf("look which votes for blocks are known: %w", err))
+	}
+	return counts, nil
+}
+
+// EpochVoteCounts is BlockVotesCount for a vote for an epoch.
+func (c *Chain) EpochVoteCounts(v *inter.SignedEpochVote) (bool, error) {
+	group, err := c.group(v.Val.Epoch-1, v.Signed.Locator.Creator, eventcheck.ErrUnknownEpochEV)
+	if err != nil {
+		return false, err
+	}
+	counts, err := c.votes.EpochCounts(v, group)
+	if err != nil {
+		return false, c.fail(fmt.Errorf("look which votes for epochs are known: %w", err))
+	}
+	return counts, nil
+}
+
 // AddEpochVote counts a vote for an epoch that came without its event, and was checked by
 // [Verifier.EpochVote]. [Chain.ShowRecords] shows what came of it.
 func (c *Chain) AddEpochVote(v *inter.SignedEpochVote) error {

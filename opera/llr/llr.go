@@ -60,7 +60,8 @@ type Ledger struct {
 	lasts  map[inter.ValidatorID]last
 	// Changed since the last Write; nil is a row that goes.
 	rows      map[row][]byte
-	decisions []Decision // since they were asked for
+	tallied   map[string][]string // of rows, the keys of tallies by what names their record
+	decisions []Decision          // since they were asked for
 }
 
 // row is a row's place.
@@ -83,7 +84,7 @@ var stateKey = []byte("lowest")
 // Open finds the tables of a store that its writer has, or makes them. The store must have
 // been published before others see them.
 func Open(s store.Store) (*Ledger, error) {
-	l := &Ledger{from: s, lasts: map[inter.ValidatorID]last{}, rows: map[row][]byte{}}
+	l := &Ledger{from: s, lasts: map[inter.ValidatorID]last{}, rows: map[row][]byte{}, tallied: map[string][]string{}}
 	for _, t := range []struct {
 		name string
 		to   *store.Table
@@ -159,7 +160,14 @@ func (l *Ledger) get(t store.Table, key []byte) ([]byte, error) {
 	return bytes.Clone(raw), nil
 }
 
-func (l *Ledger) put(t store.Table, key, value []byte) { l.rows[row{t, string(key)}] = value }
+func (l *Ledger) put(t store.Table, key, value []byte) {
+	r := row{t, string(key)}
+	if _, changed := l.rows[r]; !changed && t == l.tables.tallies {
+		record := string(recordOf(key))
+		l.tallied[record] = append(l.tallied[record], r.key)
+	}
+	l.rows[r] = value
+}
 
 // Undecided returns the lowest block and epoch of which no record is decided.
 func (l *Ledger) Undecided() (inter.BlockNumber, inter.Epoch) { return l.state.Block, l.state.Epoch }
@@ -187,5 +195,6 @@ func (l *Ledger) Write(s store.Store) error {
 		}
 	}
 	clear(l.rows)
+	clear(l.tallied)
 	return nil
 }

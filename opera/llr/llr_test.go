@@ -1,6 +1,7 @@
 package llr
 
 import (
+	"errors"
 	"math/rand/v2"
 	"testing"
 
@@ -208,5 +209,93 @@ func TestVotesForEpochsAreCountedAndFound(t *testing.T) {
 	})
 	if err != nil || string(found) != "\x05\x2c" {
 		t.Errorf("votes of events %v, %v", found, err)
+	}
+}
+
+// Votes that came without their event count where their validator has said nothing of a block yet,
+// whatever it says now, and where more votes are wanted; before a write as after it.
+func TestVotesCountOnceForEachBlock(t *testing.T) {
+	s := newStore(t)
+	l := opened(t, s)
+	g := group(t, 1, 1, 1, 1)
+	votes := func(by inter.ValidatorID, of inter.Epoch, start inter.BlockNumber, hashes ...byte) *inter.SignedBlockVotes {
+		v := &inter.SignedBlockVotes{Val: inter.BlockVotes{Start: start, Epoch: of}}
+		v.Signed.Locator.Creator = by
+		for _, h := range hashes {
+			v.Val.Votes = append(v.Val.Votes, [32]byte{h})
+		}
+		return v
+	}
+	count := func(what string, v *inter.SignedBlockVotes, want bool) {
+		t.Helper()
+		if got, err := l.BlocksCount(v, g); err != nil || got != want {
+			t.Errorf("%s count: %v, %v", what, got, err)
+		}
+	}
+	first := votes(1, 6, 20, 1, 1)
+	count("the first votes", first, true)
+	if err := l.AddSignedBlocks(first, g); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		count("the same votes", first, false)
+		count("other votes of the same validator", votes(1, 6, 20, 2, 3), false)
+		count("its vote for one block more", votes(1, 6, 21, 2, 3), true)
+		count("its votes of another epoch", votes(1, 7, 20, 2), true)
+		count("another validator's votes", votes(2, 6, 20, 1), true)
+		write(t, s, l)
+	}
+	if err := errors.Join(l.AddSignedBlocks(votes(1, 6, 11, 1), g), l.AddSignedBlocks(votes(2, 6, 11, 1), g)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		count("votes for what is decided and here", votes(3, 6, 11, 1), false)
+		write(t, s, l)
+	}
+	epoch := func(by inter.ValidatorID, hash byte) *inter.SignedEpochVote {
+		v := &inter.SignedEpochVote{Val: inter.EpochVote{Epoch: 6, Vote: [32]byte{hash}}}
+		v.Signed.Locator.Creator = by
+		return v
+	}
+	for i, want := range []bool{true, false, true, false} {
+		v := epoch(inter.ValidatorID(1+i/2), byte(i%2))
+		got, err := l.EpochCounts(v, g)
+		if err != nil || got != want {
+			t.Errorf("vote %d for an epoch counts: %v, %v", i, got, err)
+		}
+		if got {
+			if err := l.AddSignedEpoch(v, g); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if got, err := l.EpochCounts(epoch(3, 0), g); err != nil || got {
+		t.Errorf("a vote for an epoch that is decided counts: %v, %v", got, err)
+	}
+}
+
+// What is forgotten of a block is looked for among its own tallies, not among those of all blocks of
+// which there are votes that are not written yet: a stranger's votes are for thousands.
+func TestTalliesOfABlockAreFoundAmongTheirOwn(t *testing.T) {
+	s := newStore(t)
+	l := opened(t, s)
+	g := group(t, 1, 1, 1, 1)
+	for i := range 100 {
+		if err := l.AddBlocks(event(byte(i), 1), &inter.BlockVotes{Start: 20 + inter.BlockNumber(i), Epoch: 6, Votes: [][32]byte{{1}, {2}}}, g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for record, keys := range l.tallied {
+		if len(keys) > 2 {
+			t.Errorf("%d tallies are looked through for %x", len(keys), record)
+		}
+	}
+	seen := 0
+	if err := l.tallies(blockKey(50), func(string, []byte) bool { seen++; return true }); err != nil || seen != 2 {
+		t.Errorf("%d tallies, %v", seen, err)
+	}
+	write(t, s, l)
+	if len(l.tallied) != 0 {
+		t.Errorf("%d records wait after a write", len(l.tallied))
 	}
 }

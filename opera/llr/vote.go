@@ -3,6 +3,8 @@ package llr
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
+	"strings"
 
 	"tarn/opera/inter"
 )
@@ -14,6 +16,14 @@ func blockKey(n inter.BlockNumber) []byte {
 
 func epochKey(e inter.Epoch) []byte {
 	return binary.BigEndian.AppendUint32([]byte{ofEpoch}, uint32(e))
+}
+
+// recordOf is what names the record of a tally, by the tally's key.
+func recordOf(key []byte) []byte {
+	if key[0] == ofBlock {
+		return key[:1+8]
+	}
+	return key[:1+4]
 }
 
 // named returns which block or epoch such a key names; the other is 0.
@@ -249,16 +259,72 @@ func (l *Ledger) forget(record []byte, decided bool) error {
 	if decided {
 		l.put(l.tables.decided, record, nil)
 	}
-	for r := range l.rows {
-		if r.table == l.tables.tallies && bytes.HasPrefix([]byte(r.key), record) {
-			l.rows[r] = nil
+	return l.tallies(record, func(key string, _ []byte) bool {
+		l.put(l.tables.tallies, []byte(key), nil)
+		return true
+	})
+}
+
+// tallies calls each for the tallies whose keys begin with a record's, as they will be after the
+// next Write, until it returns false.
+func (l *Ledger) tallies(prefix []byte, each func(key string, tally []byte) bool) error {
+	for _, key := range slices.Clone(l.tallied[string(recordOf(prefix))]) {
+		if tally := l.rows[row{l.tables.tallies, key}]; tally != nil && strings.HasPrefix(key, string(prefix)) && !each(key, tally) {
+			return nil
 		}
 	}
-	return ascend(l.from, l.tables.tallies, record, func(key, _ []byte) error {
-		if !bytes.HasPrefix(key, record) {
+	return ascend(l.from, l.tables.tallies, prefix, func(key, tally []byte) error {
+		if !bytes.HasPrefix(key, prefix) {
 			return errStop
 		}
-		l.put(l.tables.tallies, key, nil)
+		if _, changed := l.rows[row{l.tables.tallies, string(key)}]; !changed && !each(string(key), tally) {
+			return errStop
+		}
 		return nil
 	})
+}
+
+// BlocksCount tells whether votes for blocks that came without their event say anything that is not
+// known: of one of the blocks more votes are wanted, and its validator has not voted for it in that
+// epoch, for whatever record. An honest validator votes for a block once.
+func (l *Ledger) BlocksCount(v *inter.SignedBlockVotes, group *inter.Validators) (bool, error) {
+	for i := range v.Val.Votes {
+		n := v.Val.Start + inter.BlockNumber(i)
+		key := blockKey(n)
+		over, err := l.over(key, n < l.state.Block)
+		if err == nil && !over {
+			var voted bool
+			if voted, err = l.voted(binary.BigEndian.AppendUint32(key, uint32(v.Val.Epoch)), v.Signed.Locator.Creator, group); !voted && err == nil {
+				return true, nil
+			}
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// EpochCounts is BlocksCount for a vote for an epoch.
+func (l *Ledger) EpochCounts(v *inter.SignedEpochVote, group *inter.Validators) (bool, error) {
+	key := epochKey(v.Val.Epoch)
+	over, err := l.over(key, v.Val.Epoch < l.state.Epoch)
+	if over || err != nil {
+		return false, err
+	}
+	voted, err := l.voted(key, v.Signed.Locator.Creator, group)
+	return !voted, err
+}
+
+// voted tells whether a tally of those whose keys begin so has the vote of a validator.
+func (l *Ledger) voted(prefix []byte, by inter.ValidatorID, group *inter.Validators) (voted bool, err error) {
+	index, ok := group.Index(by)
+	if !ok {
+		return false, nil
+	}
+	err = l.tallies(prefix, func(_ string, tally []byte) bool {
+		voted = len(tally) > 4+index/8 && tally[4+index/8]>>(index%8)&1 != 0
+		return !voted
+	})
+	return voted, err
 }

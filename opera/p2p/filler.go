@@ -2,6 +2,7 @@ package p2p
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -139,7 +140,12 @@ func (f *filler) AddBlockVotes(ctx context.Context, votes []*inter.SignedBlockVo
 			return when(has, eventcheck.ErrAlreadyProcessedBVs), failed
 		},
 		check: func(i int) error { return f.Verifier().BlockVotes(votes[i]) },
-		add:   func(c *chain.Chain, i int) error { return c.AddBlockVotes(votes[i]) },
+		add: func(c *chain.Chain, i int) error {
+			if counts, err := c.BlockVotesCount(votes[i]); err != nil || !counts {
+				return cmp.Or(err, eventcheck.ErrAlreadyProcessedBVs)
+			}
+			return c.AddBlockVotes(votes[i])
+		},
 	}, done)
 }
 
@@ -150,7 +156,12 @@ func (f *filler) AddEpochVotes(ctx context.Context, votes []*inter.SignedEpochVo
 			return when(has, eventcheck.ErrAlreadyProcessedEV), failed
 		},
 		check: func(i int) error { return f.Verifier().EpochVote(votes[i]) },
-		add:   func(c *chain.Chain, i int) error { return c.AddEpochVote(votes[i]) },
+		add: func(c *chain.Chain, i int) error {
+			if counts, err := c.EpochVoteCounts(votes[i]); err != nil || !counts {
+				return cmp.Or(err, eventcheck.ErrAlreadyProcessedEV)
+			}
+			return c.AddEpochVote(votes[i])
+		},
 	}, done)
 }
 

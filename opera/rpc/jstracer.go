@@ -34,14 +34,17 @@ var errTraceTime = errors.New("execution timeout")
 // tracer is asked for something. Which functions the client's has must be known before: a first
 // tracer, with no other function than the one that is asked for a result, runs it to see. What is
 // wrong with the client's program is told there, as it is without us.
-func (s *Service) newNamed(ctx context.Context, name string, about *tracers.Context, config json.RawMessage, v *view) (t *tracers.Tracer, err error) {
+func (s *Service) newNamed(ctx context.Context, name string, about *tracers.Context, config json.RawMessage, v *view) (t *named, err error) {
 	defer func() { // go-ethereum's package panics for programs that make nothing
 		if p := recover(); p != nil {
 			t, err = nil, fmt.Errorf("make a tracer: %v", p)
 		}
 	}()
+	if name == several {
+		return s.newSeveral(ctx, about, config, v)
+	}
 	if !tracers.DefaultDirectory.IsJS(name) || plainName.MatchString(name) {
-		return tracers.DefaultDirectory.New(name, about, config, v.Config())
+		return newNative(name, about, config, v)
 	}
 	if len(name) > scriptBytes {
 		return nil, fmt.Errorf("the tracer has %d bytes, the limit is %d", len(name), scriptBytes)
@@ -63,7 +66,11 @@ func (s *Service) newNamed(ctx context.Context, name string, about *tracers.Cont
 		return nil, err
 	}
 	defer context.AfterFunc(ctx, func() { looked.Stop(errTraceTime) })()
+	grew := limitGrowth(looked)
 	has, err := looked.GetResult()
+	if failed := grew(); failed != nil {
+		return nil, failed
+	}
 	if ctx.Err() != nil {
 		return nil, errTraceTime
 	}
@@ -78,7 +85,11 @@ func (s *Service) newNamed(ctx context.Context, name string, about *tracers.Cont
 	for _, f := range functions {
 		fmt.Fprintf(&methods, ", %[1]s: function(a, b) { return of().%[1]s(a, b) }", f)
 	}
-	return tracers.DefaultDirectory.New(fmt.Sprintf(running, begin, methods.String()), about, nil, v.Config())
+	made, err := tracers.DefaultDirectory.New(fmt.Sprintf(running, begin, methods.String()), about, nil, v.Config())
+	if err != nil {
+		return nil, err
+	}
+	return &named{name, made, habits{copies: 1, program: true}}, nil
 }
 
 // seeing returns which functions a program has, running the one that works for its client.

@@ -75,7 +75,11 @@ func TestProgramsOfTracersAreRunAsTheyAre(t *testing.T) {
 				}
 				return string(text), ""
 			}
-			got, failed := made(w.service.newNamed(t.Context(), program, new(tracers.Context), config, v))
+			here, err := w.service.newNamed(t.Context(), program, new(tracers.Context), config, v)
+			if err != nil {
+				here = &named{}
+			}
+			got, failed := made(here.Tracer, err)
 			want, fails := made(alone(program, config, v))
 			if fails == "panic" {
 				fails = failed

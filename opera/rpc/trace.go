@@ -100,11 +100,13 @@ func (h hooked) AddLog(l *types.Log) {
 // tracer is one of go-ethereum's with the limits of a request.
 type tracer struct {
 	*tracers.Tracer
+	habits
 	limit time.Duration
 	room  int // bytes that may still be copied
 	over  bool
 	stop  func()
-	end   func() // the time of the trace
+	end   func()       // the time of the trace
+	grew  func() error // why a program in JavaScript was stopped, nil if it was not
 }
 
 var errTraceSize = errors.New("the trace is too large")
@@ -119,7 +121,7 @@ func (s *Service) newTracer(ctx context.Context, c *TraceConfig, about *tracers.
 	if c == nil {
 		c = &TraceConfig{}
 	}
-	t := &tracer{limit: s.limits.RequestTime, room: s.limits.Trace, stop: func() {}}
+	t := &tracer{limit: s.limits.RequestTime, room: s.limits.Trace, habits: habits{copies: 1}, stop: func() {}, grew: func() error { return nil }}
 	if c.Timeout != nil {
 		limit, err := time.ParseDuration(*c.Timeout)
 		if err != nil {
@@ -144,44 +146,18 @@ func (s *Service) newTracer(ctx context.Context, c *TraceConfig, about *tracers.
 			cancel()
 			return nil, nil, err
 		}
-		t.Tracer = of
+		if t.Tracer, t.habits = of.Tracer, of.habits; t.program {
+			t.grew = limitGrowth(of.Tracer)
+		}
 	}
 	t.bound()
 	unwatch := t.until(ctx)
 	t.end = func() {
 		unwatch()
+		_ = t.grew()
 		cancel()
 	}
 	return t, ctx, nil
-}
-
-// bound counts the bytes of input that calls pass, and shows the tracer no input beyond the
-// room for a trace: input costs next to no gas, and tracers copy the input of each call.
-func (t *tracer) bound() {
-	hooks := *t.Hooks
-	of := t.Hooks
-	if of.OnEnter != nil || of.OnEnterV2 != nil {
-		hooks.OnEnterV2 = func(depth int, kind byte, from, to common.Address, input []byte, gas tracing.Gas, value *big.Int) {
-			if t.fits(len(input)) {
-				of.EmitEnter(depth, kind, from, to, input, gas, value)
-			} else {
-				of.EmitEnter(depth, kind, from, to, nil, gas, value)
-			}
-		}
-	}
-	t.Hooks = &hooks
-}
-
-// frame is what a call takes in an answer besides what it passes.
-const frame = 256
-
-func (t *tracer) fits(bytes int) bool {
-	if t.room -= 2*bytes + frame; t.room < 0 && !t.over {
-		t.over = true
-		t.Stop(errTraceSize)
-		t.stop()
-	}
-	return !t.over
 }
 
 // result is what the tracer tells in the end.
@@ -190,6 +166,9 @@ func (t *tracer) result(limit int) (json.RawMessage, error) {
 		return nil, errTraceSize
 	}
 	text, err := t.GetResult() // the client's code, if it is in JavaScript
+	if grew := t.grew(); grew != nil {
+		return nil, grew
+	}
 	if err == nil && len(text) > limit {
 		err = errTraceSize
 	}
