@@ -18,7 +18,9 @@ import (
 )
 
 // Programs are the names under which a link to tarn is that subcommand of it.
-func Programs() []string { return []string{"nodeos", "leap-util", "spring-util", "trace_api_util", "opera"} }
+func Programs() []string {
+	return []string{"nodeos", "leap-util", "spring-util", "trace_api_util", "opera"}
+}
 
 // Program is the program whose name tarn was called under as argv, and "" where tarn itself
 // is meant, or where a shell asks tarn what may come next.
