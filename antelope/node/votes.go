@@ -10,15 +10,19 @@ import (
 	"tarn/antelope/types"
 )
 
-// newVotes is how old a block may be whose votes are remembered: who replays or catches up need not
+// Who replays or catches up need not remember all votes: of older blocks one of so many is enough
 // (Spring: tracked_votes.cpp).
-const newVotes = 5 * time.Minute
+const (
+	newVotes = 5 * time.Minute
+	oldVotes = 1000 // blocks
+)
 
 // trackVotes remembers how finalizers voted last.
 func (n *Node) trackVotes(c *rpc.Config) {
 	votes := new(finality.LastVotes)
 	n.chain.Subscribe(chain.Hooks{AcceptedBlock: func(b *consensus.BlockState) {
-		if b.Certificate == nil || time.Since(b.Header.Timestamp.TimePoint().Time()) > newVotes {
+		old := time.Since(b.Header.Timestamp.TimePoint().Time()) > newVotes
+		if b.Certificate == nil || old && b.BlockNum%oldVotes != 0 {
 			return
 		}
 		ref := b.Finality.Core.Ref(b.Certificate.Block)

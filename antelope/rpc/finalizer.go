@@ -22,7 +22,7 @@ func (q chain) getFinalizerInfo(b []byte) ([]byte, error) {
 		return b, err
 	}
 	var active, pending *types.FinalizerPolicy
-	if head.IsProper() {
+	if head.PrecedesProper() {
 		active = head.Finality.Finalizers
 		if p := head.Finality.Pending; p != nil {
 			pending = p.Policy
