@@ -51,7 +51,8 @@ type Filled interface {
 	HasEpoch(inter.Epoch) (bool, error)
 }
 
-// Ledger is the votes of a chain.
+// Ledger is the votes of a chain. It has many methods because blocks and epochs are each voted for,
+// weighed, decided and forgotten, over rows that are written together.
 type Ledger struct {
 	tables tables
 	filled Filled
