@@ -108,10 +108,12 @@ type Connection struct {
 	SocketOpen       bool
 	BlocksOnly       bool
 	TransactionsOnly bool
-	LastHandshake    Handshake // zero if none came
+	LastVote         types.TimePoint // when a finalizer's vote came; zero if none did
+	LastHandshake    Handshake       // zero if none came
 }
 
-// AppendJSON appends the object that nodeos' API shows (Leap: connection_status).
+// AppendJSON appends the object that nodeos' API shows (Spring: connection_status). No peer is one that
+// producers have gossiped about: this program does not take part in that.
 func (s Connection) AppendJSON(b []byte) []byte {
 	text := func(key, v string) { b = variant.AppendString(variant.AppendKey(b, key), v) }
 	flag := func(key string, v bool) { b = variant.AppendBool(variant.AppendKey(b, key), v) }
@@ -122,9 +124,11 @@ func (s Connection) AppendJSON(b []byte) []byte {
 	flag("connecting", s.Connecting)
 	flag("syncing", s.Syncing)
 	flag("is_bp_peer", s.BPPeer)
+	flag("is_bp_gossip_peer", false)
 	flag("is_socket_open", s.SocketOpen)
 	flag("is_blocks_only", s.BlocksOnly)
 	flag("is_transactions_only", s.TransactionsOnly)
+	b = s.LastVote.AppendJSON(variant.AppendKey(b, "last_vote_received"))
 	return append(s.LastHandshake.AppendJSON(variant.AppendKey(b, "last_handshake")), '}')
 }
 

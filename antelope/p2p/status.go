@@ -20,6 +20,9 @@ func (c *conn) status() control.Connection {
 	if c.target != nil {
 		s.Peer = c.target.address
 	}
+	if ns := c.lastVote.Load(); ns != 0 {
+		s.LastVote = types.TimePoint(time.Unix(0, ns).UnixMicro())
+	}
 	if h := c.received.Load(); h != nil {
 		s.LastHandshake = control.Handshake(*h)
 	}

@@ -75,6 +75,20 @@ func TestVotesReachAllWhoCountThem(t *testing.T) {
 	if n := deaf.chain.verifies.Load() + behind.chain.verifies.Load(); n > 0 {
 		t.Errorf("%d votes were counted where nobody asked for them", n)
 	}
+	for name, x := range map[string]struct {
+		at    *node
+		votes bool
+	}{"b": {b, true}, "deaf": {deaf, false}} {
+		var last time.Time
+		for _, c := range x.at.Connections() {
+			if c.LastVote != 0 && c.LastVote.Time().After(last) {
+				last = c.LastVote.Time()
+			}
+		}
+		if ago := time.Since(last); x.votes != (ago > 0 && ago < time.Minute) || !x.votes && !last.IsZero() {
+			t.Errorf("the last vote came to %s at %v", name, last)
+		}
+	}
 }
 
 // A vote that is there before its block waits for it, but not for ever, and no longer than its peer is there.

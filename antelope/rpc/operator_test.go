@@ -117,7 +117,7 @@ type peers struct{}
 func (peers) Connect(a string) string    { return "added connection " + a }
 func (peers) Disconnect(a string) string { return "no known connection for host " + a }
 func (peers) Status(a string) (control.Connection, bool) {
-	return control.Connection{Peer: a, LastHandshake: control.Handshake{Time: 1574265900144000000, Generation: -1}}, a == "known:1"
+	return control.Connection{Peer: a, LastVote: 1795747800500000, LastHandshake: control.Handshake{Time: 1574265900144000000, Generation: -1}}, a == "known:1"
 }
 func (p peers) Connections() []control.Connection {
 	c, _ := p.Status("known:1")
