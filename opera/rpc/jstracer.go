@@ -26,6 +26,11 @@ var marks = strings.NewReplacer("(", "", "[", "", "{", "", ":", "", "=>", "=")
 
 var errTraceTime = errors.New("execution timeout")
 
+// errProgram refuses programs of strangers. One call of a function of the language, such as
+// "a".repeat(1e12), takes as much memory and time as it likes, and cannot be stopped: a short one
+// ends the process. No bound holds but not to run it.
+var errProgram = errors.New("tracers in JavaScript are run for local clients and trusted addresses only")
+
 // newNamed returns the tracer of a name, or of a program in JavaScript, whose code ends with the
 // context wherever it is.
 //
@@ -45,6 +50,9 @@ func (s *Service) newNamed(ctx context.Context, name string, about *tracers.Cont
 	}
 	if !tracers.DefaultDirectory.IsJS(name) || plainName.MatchString(name) {
 		return newNative(name, about, config, v)
+	}
+	if !s.client(ctx).Local() {
+		return nil, errProgram
 	}
 	if len(name) > scriptBytes {
 		return nil, fmt.Errorf("the tracer has %d bytes, the limit is %d", len(name), scriptBytes)

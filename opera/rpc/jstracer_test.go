@@ -3,11 +3,16 @@ package rpc
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ethereum/go-ethereum/eth/tracers"
+	"github.com/ethereum/go-ethereum/rpc"
+
+	"tarn/serve"
 )
 
 // A tracer's program ends with its time, wherever it loops, and what it reads is given back.
@@ -114,5 +119,50 @@ func TestProgramsOfTracersAreRunAsTheyAre(t *testing.T) {
 	}
 	if took := time.Since(begin); took > 30*time.Second {
 		t.Errorf("to read programs takes %v", took)
+	}
+}
+
+// Programs of strangers are not run, however they come; those of local clients are, and a stranger's
+// other tracers are too.
+func TestProgramsOfStrangersAreNotRun(t *testing.T) {
+	w := newWorld(t, recordedEvents, Options{})
+	h, err := w.service.Handler(&HTTPOptions{}, &WSOptions{Origins: []string{"*"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	const program = `{fault: function(){}, result: function(){ return 7 }}`
+	for address, local := range map[string]bool{"": true, "5.5.5.5": false, "2001:db8::1": false} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			h.ServeHTTP(w, r.WithContext(serve.Asking(r.Context(), serve.ClientAt(address))))
+		}))
+		defer server.Close()
+		for _, url := range []string{server.URL, "ws" + strings.TrimPrefix(server.URL, "http")} {
+			c, err := rpc.Dial(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			for _, of := range []object{
+				{"tracer": program},
+				{"tracer": several, "tracerConfig": object{program: object{}}},
+				{"tracer": several, "tracerConfig": object{several: object{program: object{}}}},
+			} {
+				var got json.RawMessage
+				inBatch := []rpc.BatchElem{{Method: "debug_traceCall", Args: []any{object{"to": attacker}, "latest", of}, Result: &json.RawMessage{}}}
+				failed := errors.Join(c.BatchCall(inBatch), inBatch[0].Error)
+				alone := c.Call(&got, "debug_traceCall", object{"to": attacker}, "latest", of)
+				if local && (alone != nil || failed != nil || !strings.Contains(string(got), "7")) {
+					t.Errorf("a local client's %v: %s, %v, %v", of, got, alone, failed)
+				} else if !local {
+					fails(t, alone, errProgram.Error())
+					fails(t, failed, errProgram.Error())
+				}
+			}
+			var got json.RawMessage
+			if err := c.Call(&got, "debug_traceCall", object{"to": attacker}, "latest", object{"tracer": "callTracer"}); err != nil {
+				t.Errorf("callTracer of %q over %s: %v", address, url, err)
+			}
+		}
 	}
 }
