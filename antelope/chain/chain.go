@@ -18,6 +18,7 @@ package chain
 import (
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"tarn/antelope/consensus"
@@ -72,6 +73,7 @@ type Chain struct {
 	report     execute.Report // of the last block
 	worked     time.Duration  // on all blocks
 	trusting   bool           // the producer of the block that is being pushed is trusted
+	pauseAt    atomic.Uint32  // block to stand still at; 0 for none
 }
 
 // Open makes a chain of a store that holds the state of a block, or nothing: then

@@ -39,6 +39,17 @@ func (c *Chain) PushBlock(p *Prepared) error {
 	return c.advance(p)
 }
 
+// PauseAt has the chain stand still at a block, until it is called again; 0 is for no block. Whoever pushes
+// blocks asks [Chain.Paused] before each. Any goroutine may call it.
+func (c *Chain) PauseAt(num uint32) { c.pauseAt.Store(num) }
+
+// Paused tells whether the head is the block at which the chain is to stand still. It may be a later one,
+// if a switch of forks applied several at once.
+func (c *Chain) Paused() bool {
+	num := c.pauseAt.Load()
+	return num != 0 && c.head.BlockNum >= num
+}
+
 // advance goes to the best block, now that p's is in the fork database; in
 // irreversible mode to what has become irreversible.
 func (c *Chain) advance(p *Prepared) error {
@@ -164,7 +175,8 @@ func (c *Chain) switchBack(applied int, from []*consensus.BlockState, err error)
 }
 
 // LogIrreversible moves what has become irreversible to the block log, and makes it
-// so in the state (Leap: controller_impl::log_irreversible).
+// so in the state (Leap: controller_impl::log_irreversible). In irreversible mode it stands still where the
+// chain is to, and a later call goes on.
 func (c *Chain) LogIrreversible() error {
 	best := c.fork.Head()
 	if c.opt.IrreversibleMode {
@@ -176,6 +188,10 @@ func (c *Chain) LogIrreversible() error {
 	}
 	branch := c.fork.FetchBranch(best.ID, best.LIB())
 	for i := len(branch) - 1; i >= 0; i-- {
+		if c.opt.IrreversibleMode && c.Paused() {
+			branch = branch[i+1:]
+			break
+		}
 		b := branch[i]
 		if err := c.finalise(b); err != nil {
 			if b.Header.Previous != root.ID {

@@ -37,7 +37,7 @@ func (p *Producer) applyBlock(b *Block) error {
 	if p.Knows(b.ID) || p.terminated() {
 		return nil
 	}
-	if p.pausedAt() {
+	if p.chain.Paused() {
 		p.complain(slog.LevelInfo, fmt.Sprintf("Pausing at block #%d", p.chain.Head().BlockNum))
 		return errPaused
 	}
@@ -70,6 +70,22 @@ func (p *Producer) applyBlock(b *Block) error {
 		p.production = true
 	}
 	p.reportIncoming(b, now)
+	return nil
+}
+
+// catchUp applies in irreversible mode what became irreversible while the chain stood still: it waits for
+// no block to come.
+func (p *Producer) catchUp() error {
+	if !p.opt.Irreversible {
+		return nil
+	}
+	if err := p.chain.LogIrreversible(); err != nil {
+		p.updateHead()
+		p.fail(err)
+		return err
+	}
+	p.shown = false
+	p.between()
 	return nil
 }
 

@@ -27,7 +27,10 @@ type Operator struct{ p *Producer }
 func (p *Producer) Operator() *Operator { return &Operator{p} }
 
 // Paused tells whether production is paused, by the operator or because votes are missing.
-func (op *Operator) Paused() bool { return op.p.paused.Load() || op.p.silence(time.Now()) != "" }
+func (op *Operator) Paused() bool {
+	own, others := op.p.votes.silent(time.Now())
+	return op.p.paused.Load() || own != missed{} || others != missed{}
+}
 
 // Pause stops production from the next block on.
 func (op *Operator) Pause() {
@@ -43,7 +46,7 @@ func (op *Operator) PauseAtBlock(ctx context.Context, num uint32) error {
 			return exception.New(exception.InvalidPauseAtBlock, "Pause at block ${bn} <= chain head ${h}", "bn", num, "h", head)
 		}
 		op.p.log.plugin.Info(fmt.Sprintf("Set pause at block #%d", num))
-		op.p.pauseAt.Store(num)
+		op.p.chain.PauseAt(num)
 		return nil
 	})
 }
@@ -51,7 +54,7 @@ func (op *Operator) PauseAtBlock(ctx context.Context, num uint32) error {
 // Resume ends all pauses. What is missing is waited for anew.
 func (op *Operator) Resume(ctx context.Context) error {
 	op.p.paused.Store(false)
-	op.p.pauseAt.Store(0)
+	op.p.chain.PauseAt(0)
 	op.p.votes.forget()
 	return op.p.writer.Call(ctx, func() error {
 		if op.p.producing {
@@ -62,8 +65,8 @@ func (op *Operator) Resume(ctx context.Context) error {
 			return err
 		}
 		op.p.log.plugin.Info("Producer resumed. Scheduling production.")
-		op.p.schedule()
-		return nil
+		defer op.p.schedule()
+		return op.p.catchUp()
 	})
 }
 

@@ -52,7 +52,7 @@ func (w *voteWatch) voted(f *types.Finalizer, now time.Time) {
 
 // accepted notes a proper block of a time; head is that of the chain.
 func (w *voteWatch) accepted(head *consensus.HeaderState, slot types.BlockTimestamp, now time.Time) {
-	if !w.enabled() || !head.IsProper() {
+	if !w.enabled() || !head.PrecedesProper() {
 		return
 	}
 	policies := []*types.FinalizerPolicy{head.Finality.Finalizers}
@@ -83,14 +83,41 @@ func (w *voteWatch) forget() {
 	w.others.block.Store(0)
 }
 
+// missed is a vote that a block has waited for too long: when one was heard last, and the block's time.
+// The zero value is none.
+type missed struct{ vote, block types.TimePoint }
+
 // silent tells whose votes have not been heard for too long.
-func (w *voteWatch) silent(now time.Time) (own, others bool) {
+func (w *voteWatch) silent(now time.Time) (own, others missed) {
 	expects := w.expects.Load()
 	if expects == nil {
-		return false, false
+		return missed{}, missed{}
 	}
 	limit := now.Add(-w.opt.VotePause).UnixMicro()
-	return expects.own && w.own.late(limit), expects.others && w.others.late(limit)
+	if expects.own {
+		own = w.own.late(limit)
+	}
+	if expects.others {
+		others = w.others.late(limit)
+	}
+	return own, others
+}
+
+// silence says for a log whose votes are missing, as fmt's functions take it; the format is empty if
+// nobody's are.
+func silence(own, others missed, slot types.BlockTimestamp) (format string, args []any) {
+	switch {
+	case own.block != 0 && others.block != 0:
+		return "no recent votes, block %s, last producer vote %s, conflict block %s, other votes %s, conflict block %s",
+			[]any{slot, own.vote, own.block, others.vote, others.block}
+	case own.block != 0:
+		return "no recent votes received from configured producer, block %s, last producer vote %s, conflict block %s",
+			[]any{slot, own.vote, own.block}
+	case others.block != 0:
+		return "no recent votes received from others, block %s, other votes %s, conflict block %s",
+			[]any{slot, others.vote, others.block}
+	}
+	return "", nil
 }
 
 func (t *voteTimes) voted(now time.Time) {
@@ -111,10 +138,13 @@ func (t *voteTimes) accepted(at int64) {
 	t.block.Store(at)
 }
 
-// late tells whether a block waits for a vote since before a time.
-func (t *voteTimes) late(limit int64) bool {
-	block := t.block.Load()
-	return t.vote.Load() < block && block < limit
+// late is what a block waits for since before a time.
+func (t *voteTimes) late(limit int64) missed {
+	vote, block := t.vote.Load(), t.block.Load()
+	if vote >= block || block >= limit {
+		return missed{}
+	}
+	return missed{types.TimePoint(vote), types.TimePoint(block)}
 }
 
 // producerOf is the producer that a finalizer is called after; false if its name cannot be one's.

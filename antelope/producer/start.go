@@ -48,7 +48,7 @@ func (p *Producer) begin() outcome {
 	b := beginning{now: time.Now(), num: head.BlockNum + 1}
 	b.slot = p.pendingSlot(b.now)
 	p.tried = b.slot
-	if p.pausedAt() {
+	if p.chain.Paused() {
 		return waitingForBlock
 	}
 	if b.scheduled = head.ScheduledProducer(b.slot); b.scheduled == nil {

@@ -17,14 +17,13 @@ import (
 )
 
 // turns says whose turn it is, and whether this node may make a block when it is its own.
-// It changes nothing of the chain. But for paused, pauseAt and votes all is the writer's.
+// It changes nothing of the chain. But for paused and votes all is the writer's.
 type turns struct {
 	opt   *Options
 	chain *chain.Chain
 	log   *loggers
 
 	paused     atomic.Bool
-	pauseAt    atomic.Uint32 // no block is applied or made after that one; 0 for none
 	votes      voteWatch
 	production bool // nothing speaks against it: the chain is not stale, or that does not matter
 	watermarks watermarks
@@ -65,7 +64,8 @@ func (t *turns) mayProduce(b *beginning) bool {
 		return false
 	}
 	head := t.chain.Head()
-	silence := t.silence(b.now)
+	own, others := t.votes.silent(b.now)
+	silence, times := silence(own, others, b.slot)
 	switch {
 	case !t.production || !t.opt.isProducer(n):
 		return false
@@ -76,34 +76,15 @@ func (t *turns) mayProduce(b *beginning) bool {
 	case t.irreversibleTooOld(b.now):
 		return no("the irreversible block is too old [age:%ds, max:%ds]", int64(b.now.Sub(t.lib).Seconds()), int64(t.maxLIBAge.Seconds()))
 	case silence != "":
-		return no("%s", silence)
+		return no(silence, times...)
 	case t.opt.MaxReversible > 0 && head.IsProper() && head.BlockNum-head.LIB() > t.opt.MaxReversible:
-		return no("max-reversible-blocks %d reached, head %d, lib %d", t.opt.MaxReversible, head.BlockNum, head.LIB())
+		return no("max-reversible-blocks %d reached, head %d, lib %d, block %s", t.opt.MaxReversible, head.BlockNum, head.LIB(), b.slot)
 	case b.marked && b.mark.num > head.BlockNum:
 		return no("\"%s\" signed a block at a higher block number (%d) than the current fork's head (%d)", n, b.mark.num, head.BlockNum)
 	case b.marked && b.mark.slot >= b.slot:
 		return no("\"%s\" signed a block at the next block time or later (%s) than the pending block time (%s)", n, b.mark.slot, b.slot)
 	}
 	return true
-}
-
-// silence says whose votes are missing; it is empty if nobody's are.
-func (t *turns) silence(now time.Time) string {
-	switch own, others := t.votes.silent(now); {
-	case own && others:
-		return "no recent votes"
-	case own:
-		return "no recent votes received from configured producer"
-	case others:
-		return "no recent votes received from others"
-	}
-	return ""
-}
-
-// pausedAt tells whether the head is the block after which the operator wants none.
-func (t *turns) pausedAt() bool {
-	num := t.pauseAt.Load()
-	return num != 0 && t.chain.Head().BlockNum == num
 }
 
 // sayEvery is how often at most one thing is said that goes on.
