@@ -2,6 +2,7 @@ package finality
 
 import (
 	"maps"
+	"slices"
 	"sync"
 
 	"tarn/antelope/types"
@@ -52,6 +53,26 @@ func collect(to map[types.BLSPublicKey]LastVote, s *State, p *types.FinalizerPol
 			to[f.Key] = LastVote{f.Description, f.Key, strong, p.Generation, s.ID, s.Time()}
 		}
 	}
+}
+
+// Missing are the finalizers of the block with that state which a certificate, that was checked, has no
+// vote of: each key once, ascending.
+func Missing(s *State, qc *types.QuorumCertificate) []*types.Finalizer {
+	list := missing(nil, s.Finalizers, &qc.Active)
+	if qc.Pending != nil && s.Pending != nil {
+		list = missing(list, s.Pending.Policy, qc.Pending)
+	}
+	slices.SortStableFunc(list, func(x, y *types.Finalizer) int { return slices.Compare(x.Key[:], y.Key[:]) })
+	return slices.CompactFunc(list, func(x, y *types.Finalizer) bool { return x.Key == y.Key })
+}
+
+func missing(to []*types.Finalizer, p *types.FinalizerPolicy, sig *types.QCSignature) []*types.Finalizer {
+	for i := range p.Finalizers {
+		if !(sig.Strong != nil && sig.Strong.Has(i) || sig.Weak != nil && sig.Weak.Has(i)) {
+			to = append(to, &p.Finalizers[i])
+		}
+	}
+	return to
 }
 
 // Of is the newest vote of a finalizer; false if none is known.

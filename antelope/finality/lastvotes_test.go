@@ -1,13 +1,14 @@
 package finality
 
 import (
+	"slices"
 	"testing"
 
 	"tarn/antelope/types"
 )
 
 // The newest votes are known of each finalizer that a certificate has one of, by the policy that counts,
-// until it is in no policy any more.
+// until it is in no policy any more; and so is who has none in a certificate.
 func TestTheNewestVotesAreKnown(t *testing.T) {
 	key := func(n byte) types.BLSPublicKey { return types.BLSPublicKey{n} }
 	policy := func(generation uint32, keys ...byte) *types.FinalizerPolicy {
@@ -24,6 +25,14 @@ func TestTheNewestVotesAreKnown(t *testing.T) {
 			s.Pending = &Numbered{1, pending}
 		}
 		return s
+	}
+	var gone []string
+	for _, f := range Missing(state(6, policy(2, 3, 2, 4)), &types.QuorumCertificate{
+		Active: types.QCSignature{Strong: types.NewBitset(3, 0)}, Pending: &types.QCSignature{Strong: types.NewBitset(3), Weak: types.NewBitset(3, 2)}}) {
+		gone = append(gone, f.Description)
+	}
+	if !slices.Equal(gone, []string{"b", "c", "d"}) {
+		t.Errorf("the votes of %s are missing", gone)
 	}
 	var l LastVotes
 	l.Add(state(5, nil), &types.QuorumCertificate{Active: types.QCSignature{Strong: types.NewBitset(3, 0, 1), Weak: types.NewBitset(3, 2)}})

@@ -20,11 +20,12 @@ const recent = 30 * time.Second
 // voter lets the finalizers of this node vote, on a goroutine of its own: a vote waits for the disk.
 type voter struct {
 	own   *finalizer.Finalizers
-	chain *chain.Chain
 	count func(*finality.Vote) finality.Result
 	tell  func(*finality.Vote) // peers; nil for a node without any
 	log   *slog.Logger
 	queue chan ballot
+
+	certified func(*consensus.BlockState) *finality.State // what it brings a certificate for; nil for nothing
 }
 
 // ballot is a block to vote for, or a certificate to learn from.
@@ -43,7 +44,7 @@ func (n *Node) vote(o *finalizer.Options, count func(*finality.Vote) finality.Re
 	if err != nil {
 		return nil, err
 	}
-	v := &voter{own: own, chain: n.chain, count: count, tell: tell, log: n.o.Log, queue: make(chan ballot, waitingBallots)}
+	v := &voter{own: own, certified: n.certified, count: count, tell: tell, log: n.o.Log, queue: make(chan ballot, waitingBallots)}
 	if root := n.chain.Fork().Root(); n.chain.Head().PrecedesProper() && root.Finality != nil {
 		own.Begin(finality.Safety{Lock: finality.Remember(root.Finality.Ref())})
 	}
@@ -56,15 +57,8 @@ func (n *Node) vote(o *finalizer.Options, count func(*finality.Vote) finality.Re
 
 // header looks at the certificate that a block brings.
 func (v *voter) header(b *consensus.BlockState) {
-	if b.Certificate == nil {
-		return
-	}
-	ref := b.Finality.Core.Ref(b.Certificate.Block)
-	if ref == nil {
-		return
-	}
-	if claimed := v.chain.Fork().HeaderState(ref.ID); claimed != nil {
-		v.put(ballot{claimed.Finality, b.Certificate})
+	if certified := v.certified(b); certified != nil {
+		v.put(ballot{certified, b.Certificate})
 	}
 }
 

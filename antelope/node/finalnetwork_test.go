@@ -3,11 +3,14 @@ package node
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -29,7 +32,8 @@ import (
 // finalNode is a node of a chain that has gone over to Savanna's rules, while it serves.
 type finalNode struct {
 	*Node
-	stop func()
+	stop  func()
+	votes buffer // what is logged of votes
 
 	mu       sync.Mutex
 	finality []time.Duration // from a block's slot to when it was irreversible, of blocks made meanwhile
@@ -64,13 +68,17 @@ func startFinal(t *testing.T, p *chaintest.Peers, i int, at []string) *finalNode
 		defer n.mu.Unlock()
 		n.finality = append(n.finality, time.Since(b.Header.Timestamp.TimePoint().Time()))
 	}})
+	log := slog.New(slog.NewTextHandler(&n.votes, nil))
+	n.logVotes(log.With("as", "others"), []types.BLSPublicKey{chaintest.FinalizerKey(n.spare(t)).Public()})
 	votes := &finalizer.Options{Dir: filepath.Join(t.TempDir(), "finalizers"), Keys: []*crypto.BLSPrivateKey{chaintest.FinalizerKey(i)}}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	api := &HTTP{Listen: []Listen{{Address: at[len(at)/2+i], Categories: dialect.All}}, Plugins: dialect.All,
 		Server: dialect.Options{MaxBody: 1 << 20, MaxBytesInFlight: -1, MaxConnections: -1, AnyHost: true},
 		API:    rpc.Config{MaxResponseTime: 10 * time.Second, ABITime: 10 * time.Second, VersionString: "v5.0.3"}}
-	go func() { ended <- n.Serve(ctx, Services{Producer: po, P2P: &no, Finalizers: votes, HTTP: api}) }()
+	go func() {
+		ended <- n.Serve(ctx, Services{Producer: po, P2P: &no, Finalizers: votes, VoteLog: log, HTTP: api})
+	}()
 	n.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -82,6 +90,23 @@ func startFinal(t *testing.T, p *chaintest.Peers, i int, at []string) *finalNode
 	})
 	t.Cleanup(n.stop)
 	return n
+}
+
+// spare is the number of a node whose finalizer no quorum needs, but for that of the node which makes
+// blocks.
+func (n *finalNode) spare(t *testing.T) int {
+	t.Helper()
+	p, sum := n.Chain().Head().Finality.Finalizers, uint64(0)
+	for _, f := range p.Finalizers {
+		sum += f.Weight
+	}
+	for _, f := range p.Finalizers {
+		if i := int(f.Description[0] - 'a'); i > 0 && sum-f.Weight >= p.Threshold {
+			return i
+		}
+	}
+	t.Fatalf("all of %+v are needed", p)
+	return 0
 }
 
 // times are those of the blocks that were made since the node serves.
@@ -146,6 +171,74 @@ func checkFinalizerInfo(t *testing.T, address string, n *finalNode) {
 	}
 }
 
+// order sends an operator's order to a node, and returns the status of the answer.
+func order(t *testing.T, address, call, body string) int {
+	t.Helper()
+	resp, err := http.Post("http://"+address+"/v1/producer/"+call, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+// headNum is the number of a node's head, as its API tells.
+func headNum(t *testing.T, address string) (num uint32) {
+	t.Helper()
+	resp, err := http.Post("http://"+address+"/v1/chain/get_info", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var info struct {
+		Head uint32 `json:"head_block_num"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&info); err != nil {
+		t.Fatal(err)
+	}
+	return info.Head
+}
+
+// checkPauseAtBlock has a node that follows others stand still at a block, and go on.
+func checkPauseAtBlock(t *testing.T, address string) {
+	t.Helper()
+	if is := order(t, address, "pause_at_block", `{"block_num":1}`); is != http.StatusInternalServerError {
+		t.Errorf("a pause in the past is answered %d", is)
+	}
+	reaches := func(num uint32) bool {
+		for end := time.Now().Add(20 * time.Second); headNum(t, address) < num; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				return false
+			}
+		}
+		return true
+	}
+	num := headNum(t, address) + 6
+	if is := order(t, address, "pause_at_block", fmt.Sprintf(`{"block_num":%d}`, num)); is != http.StatusCreated || !reaches(num) {
+		t.Fatalf("pause_at_block is answered %d, the head is %d of %d", is, headNum(t, address), num)
+	}
+	time.Sleep(3 * time.Second)
+	if is := headNum(t, address); is != num {
+		t.Errorf("the node stands at block %d, and not at %d", is, num)
+	}
+	if is := order(t, address, "resume", ""); is != http.StatusCreated || !reaches(num+8) {
+		t.Errorf("resume is answered %d, the head is %d", is, headNum(t, address))
+	}
+}
+
+// checkVoteLines waits until a log has what is to be said.
+func checkVoteLines(t *testing.T, log *buffer, of string, want []string) {
+	t.Helper()
+	for _, line := range want {
+		re := regexp.MustCompile(line)
+		for end := time.Now().Add(20 * time.Second); !re.MatchString(log.String()); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("nothing like %s is said of %s: %.3000s", line, of, log.String())
+			}
+		}
+	}
+}
+
 // Finalizers of several nodes vote over peers: blocks become irreversible on each node, soon, and no
 // more when so many finalizers are gone that there is no quorum.
 func TestFinalizersOfSeveralNodesAgreeOverPeers(t *testing.T) {
@@ -178,9 +271,23 @@ func TestFinalizersOfSeveralNodesAgreeOverPeers(t *testing.T) {
 	for i := range count {
 		checkFinalizerInfo(t, at[count+i], nodes[i])
 	}
+	spare := nodes[0].spare(t)
+	checkPauseAtBlock(t, at[count+spare])
+	nodes[spare].stop()
+	name := string(rune('a' + spare))
+	checkVoteLines(t, &nodes[0].votes, "its absence", []string{
+		`msg="Block [0-9a-f]{16}\.\.\. #[0-9]+ @ [-0-9T:.]{23} produced by [a-z0-9]+, latency: -?[0-9]+ms has no votes for block #[0-9]+ from finalizers: ([a-d],)*` + name + `(,[a-d])*"\n`,
+		`msg="Local finalizer ` + name + ` did not vote in block [0-9]+ : [0-9a-f]{16} for block [0-9]+" as=others\n`,
+	})
+	if strings.Contains(nodes[0].votes.String(), "Local finalizer a") {
+		t.Errorf("an own finalizer is said to be missing: %s", nodes[0].votes.String())
+	}
 	for _, n := range nodes[1:] {
 		n.stop()
 	}
+	checkVoteLines(t, &nodes[0].votes, "the absence of all others", []string{
+		`has no qc, claim: \{\\"block_num\\":[0-9]+,\\"is_strong_qc\\":(true|false)\}"\n`,
+	})
 	time.Sleep(2 * time.Second) // for what was voted
 	was := len(nodes[0].times())
 	time.Sleep(3 * time.Second)

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,9 @@ type Services struct {
 	P2P      *p2p.Options // nil for a node without peers
 	// Finalizers vote for blocks; nil for none.
 	Finalizers *finalizer.Options
-	HTTP       *HTTP // nil for a node without an API
+	// VoteLog is told whose votes are missing; nil for the node's own log.
+	VoteLog *slog.Logger
+	HTTP    *HTTP // nil for a node without an API
 	// Dashboard is where the page of the node's numbers is served, host:port; "" for nowhere.
 	Dashboard string
 	Version   Version // that the dashboard shows
@@ -94,15 +97,11 @@ func (n *Node) Serve(ctx context.Context, s Services) error {
 		}
 		defer page.Close() //nolint:errcheck // it only shows what ends now
 	}
-	if s.Finalizers != nil {
-		var tell func(*finality.Vote)
-		if network != nil {
-			tell = network.VoteCast
-		}
-		v, err := n.vote(s.Finalizers, p.Vote, tell)
-		if err != nil {
-			return errors.Join(err, p.Close())
-		}
+	v, err := n.voters(&s, p, network)
+	if err != nil {
+		return errors.Join(err, p.Close())
+	}
+	if v != nil {
 		running.Go(func() { v.run(ctx) })
 	}
 	// The writer comes last to its end: until then the others may ask it.
@@ -123,6 +122,23 @@ func (n *Node) Serve(ctx context.Context, s Services) error {
 	err = <-writer
 	cancel(nil)
 	return ended(ctx, err, server)
+}
+
+// voters are the finalizers of this node, nil for none. Whose votes blocks lack is logged from now on.
+func (n *Node) voters(s *Services, p *producer.Producer, network *p2p.Network) (v *voter, err error) {
+	var own []types.BLSPublicKey
+	if s.Finalizers != nil {
+		var tell func(*finality.Vote)
+		if network != nil {
+			tell = network.VoteCast
+		}
+		if v, err = n.vote(s.Finalizers, p.Vote, tell); err != nil {
+			return nil, err
+		}
+		own = v.own.Keys()
+	}
+	n.logVotes(cmp.Or(s.VoteLog, n.o.Log), own)
+	return v, nil
 }
 
 // ended stops the server, and tells why the services have ended.

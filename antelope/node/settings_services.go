@@ -32,6 +32,7 @@ func (s *settings) services(o *Options, v Version) (out Services, err error) {
 	o.Follower = len(out.Producer.Producers) == 0
 	finalizers, e := s.finalizers()
 	out.Finalizers, err = finalizers, errors.Join(err, e)
+	out.VoteLog = s.logs.Logger("vote")
 	network := s.network()
 	err = errors.Join(err, network.Validate())
 	out.P2P = &network

@@ -262,6 +262,19 @@ func TestOptionsOfTracesAreCheckedAsNodeosDoes(t *testing.T) {
 	}
 }
 
+func TestMissingVotesAreForTheLoggerOfVotes(t *testing.T) {
+	s, log := understood(t, ""), new(bytes.Buffer)
+	s.logs = logging.New(logging.Options{Err: log, JSON: true})
+	v, err := s.services(new(Options), Version{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.VoteLog.Info("a line")
+	if !strings.Contains(log.String(), `"logger":"vote"`) {
+		t.Errorf("a line is %s", log)
+	}
+}
+
 // What the options of state history come to (Leap: state_history_plugin.cpp, plugin_initialize,
 // and log_catalog's defaults).
 func TestOptionsOfStateHistoryAreReadAsNodeosDoes(t *testing.T) {
