@@ -28,14 +28,10 @@ type LastVotes struct {
 // Add remembers the votes of a certificate, which was checked, for the block with that state.
 func (l *LastVotes) Add(s *State, qc *types.QuorumCertificate) {
 	strong, weak := map[types.BLSPublicKey]LastVote{}, map[types.BLSPublicKey]LastVote{}
-	add := func(p *types.FinalizerPolicy, sig *types.QCSignature) {
+	eachPart(s, qc, func(p *types.FinalizerPolicy, sig *types.QCSignature) {
 		collect(strong, s, p, sig.Strong, true)
 		collect(weak, s, p, sig.Weak, false)
-	}
-	add(s.Finalizers, &qc.Active)
-	if qc.Pending != nil && s.Pending != nil {
-		add(s.Pending.Policy, qc.Pending)
-	}
+	})
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.votes == nil {
@@ -58,21 +54,25 @@ func collect(to map[types.BLSPublicKey]LastVote, s *State, p *types.FinalizerPol
 // Missing are the finalizers of the block with that state which a certificate, that was checked, has no
 // vote of: each key once, ascending.
 func Missing(s *State, qc *types.QuorumCertificate) []*types.Finalizer {
-	list := missing(nil, s.Finalizers, &qc.Active)
-	if qc.Pending != nil && s.Pending != nil {
-		list = missing(list, s.Pending.Policy, qc.Pending)
-	}
+	var list []*types.Finalizer
+	eachPart(s, qc, func(p *types.FinalizerPolicy, sig *types.QCSignature) {
+		for i := range p.Finalizers {
+			if !(sig.Strong != nil && sig.Strong.Has(i) || sig.Weak != nil && sig.Weak.Has(i)) {
+				list = append(list, &p.Finalizers[i])
+			}
+		}
+	})
 	slices.SortStableFunc(list, func(x, y *types.Finalizer) int { return slices.Compare(x.Key[:], y.Key[:]) })
 	return slices.CompactFunc(list, func(x, y *types.Finalizer) bool { return x.Key == y.Key })
 }
 
-func missing(to []*types.Finalizer, p *types.FinalizerPolicy, sig *types.QCSignature) []*types.Finalizer {
-	for i := range p.Finalizers {
-		if !(sig.Strong != nil && sig.Strong.Has(i) || sig.Weak != nil && sig.Weak.Has(i)) {
-			to = append(to, &p.Finalizers[i])
-		}
+// eachPart calls a function for each part of a certificate for the block with that state, the active
+// policy's first.
+func eachPart(s *State, qc *types.QuorumCertificate, each func(*types.FinalizerPolicy, *types.QCSignature)) {
+	each(s.Finalizers, &qc.Active)
+	if qc.Pending != nil && s.Pending != nil {
+		each(s.Pending.Policy, qc.Pending)
 	}
-	return to
 }
 
 // Of is the newest vote of a finalizer; false if none is known.

@@ -50,6 +50,15 @@ func (s *State) Time() types.BlockTimestamp { return s.Header.Timestamp }
 // IsProper tells whether the block follows Savanna's rules alone, and not those before as well.
 func (s *State) IsProper() bool { return s.Header.IsProper() }
 
+// Policies are those whose finalizers vote for the block: the active one, and the pending one if there is one.
+func (s *State) Policies() []*types.FinalizerPolicy {
+	list := []*types.FinalizerPolicy{s.Finalizers}
+	if s.Pending != nil {
+		list = append(list, s.Pending.Policy)
+	}
+	return list
+}
+
 // lastPending are the pending finalizers, or the active ones if none are pending.
 func (s *State) lastPending() *types.FinalizerPolicy {
 	if s.Pending != nil {
@@ -256,7 +265,7 @@ func empty(p *types.ProposerPolicy) bool { return p != nil && len(p.Schedule.Pro
 
 // IsFinalizer tells whether votes of a key count for the block.
 func (s *State) IsFinalizer(k types.BLSPublicKey) bool {
-	return placeOf(s.Finalizers, k) >= 0 || s.Pending != nil && placeOf(s.Pending.Policy, k) >= 0
+	return slices.ContainsFunc(s.Policies(), func(p *types.FinalizerPolicy) bool { return placeOf(p, k) >= 0 })
 }
 
 // placeOf is the place of a key in a policy, -1 if it is not there.

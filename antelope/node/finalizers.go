@@ -66,7 +66,7 @@ func (v *voter) header(b *consensus.BlockState) {
 func (v *voter) block(b *consensus.BlockState) {
 	switch {
 	case b.IsProper():
-		if time.Since(b.Header.Timestamp.TimePoint().Time()) < recent {
+		if age(b) < recent {
 			v.put(ballot{b.Finality, nil})
 		}
 	case b.PrecedesProper():

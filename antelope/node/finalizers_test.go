@@ -47,9 +47,8 @@ func finalPeers(t *testing.T, count int) *chaintest.Peers {
 	return p
 }
 
-// served serves a node that produces for all peers, until the last irreversible block is so many
-// blocks on, or the time is over. It tells how many blocks that has gone on.
-func served(t *testing.T, o Options, p *chaintest.Peers, votes *finalizer.Options, want uint32, atMost time.Duration, during func()) uint32 {
+// startAt starts a node, and gives it the peers' blocks.
+func startAt(t *testing.T, o Options, p *chaintest.Peers) *Node {
 	t.Helper()
 	n := mustStart(t, o)
 	for _, b := range p.Blocks {
@@ -57,13 +56,27 @@ func served(t *testing.T, o Options, p *chaintest.Peers, votes *finalizer.Option
 			t.Fatal(err)
 		}
 	}
-	po := producer.Defaults()
-	po.Log, po.StaleProduction = o.Log, true
+	return n
+}
+
+// produceForAll has a node make the blocks of all peers.
+func produceForAll(o *producer.Options, n *Node, p *chaintest.Peers) {
 	key := p.Maker(0).Key
-	po.Signers = map[types.PublicKey]producer.SignatureProvider{key.Public(): func(d types.Checksum256) (types.Signature, error) { return key.Sign(d) }}
+	o.StaleProduction = true
+	o.Signers = map[types.PublicKey]producer.SignatureProvider{key.Public(): func(d types.Checksum256) (types.Signature, error) { return key.Sign(d) }}
 	for _, a := range n.Chain().Head().ActiveSchedule.Producers {
-		po.Producers = append(po.Producers, a.Producer)
+		o.Producers = append(o.Producers, a.Producer)
 	}
+}
+
+// served serves a node that produces for all peers, until the last irreversible block is so many
+// blocks on, or the time is over. It tells how many blocks that has gone on.
+func served(t *testing.T, o Options, p *chaintest.Peers, votes *finalizer.Options, want uint32, atMost time.Duration, during func()) uint32 {
+	t.Helper()
+	n := startAt(t, o, p)
+	po := producer.Defaults()
+	po.Log = o.Log
+	produceForAll(&po, n, p)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan error, 1)

@@ -45,22 +45,13 @@ func startFinal(t *testing.T, p *chaintest.Peers, i int, at []string) *finalNode
 	t.Helper()
 	o := options(t.TempDir(), engine.Options{})
 	o.Genesis, o.Log = &p.Genesis, slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
-	n := &finalNode{Node: mustStart(t, o)}
-	for _, b := range p.Blocks {
-		if err := give(n.Chain(), b); err != nil {
-			t.Fatal(err)
-		}
-	}
+	n := &finalNode{Node: startAt(t, o, p)}
 	po, no := producer.Defaults(), p2p.DefaultOptions()
 	po.Log, no.Log = o.Log, o.Log
 	no.Listen, no.Peers, no.MaxNodesPerHost, no.VoteThreads = []string{at[i]}, at[:i], 10, 2
 	if i == 0 {
-		po.StaleProduction, po.VotePause = true, 2*time.Second
-		key := p.Maker(0).Key
-		po.Signers = map[types.PublicKey]producer.SignatureProvider{key.Public(): func(d types.Checksum256) (types.Signature, error) { return key.Sign(d) }}
-		for _, a := range n.Chain().Head().ActiveSchedule.Producers {
-			po.Producers = append(po.Producers, a.Producer)
-		}
+		produceForAll(&po, n.Node, p)
+		po.VotePause = 2 * time.Second
 		po.Producers = append(po.Producers, types.N("a")) // its finalizer is called so
 	}
 	n.Chain().Subscribe(chain.Hooks{Irreversible: func(b *consensus.BlockState) {

@@ -55,11 +55,7 @@ func (n *Node) trackVotes(c *rpc.Config) {
 		if certified := n.certified(b); certified != nil {
 			votes.Add(certified, b.Certificate)
 		}
-		policies := []*types.FinalizerPolicy{b.Finality.Finalizers}
-		if p := b.Finality.Pending; p != nil {
-			policies = append(policies, p.Policy)
-		}
-		votes.Keep(policies...)
+		votes.Keep(b.Finality.Policies()...)
 	}})
 	c.LastVote = votes.Of
 }

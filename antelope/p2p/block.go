@@ -162,11 +162,11 @@ func (c *conn) newBlock(b *Block) error {
 			n.rejected(c, b.Num)
 			return nil
 		}
-	} else if !n.linkable(b) {
+	} else if !n.linkable(b.Signed.Previous) {
 		n.blocks.done(b.ID)
 		c.debugf("unlinkable block %d, id %s...", b.Num, shortID(b.ID))
 		n.blocks.hold(queued{block: b, from: c})
-		if !n.linkable(b) || !n.blocks.unhold(b) {
+		if !n.linkable(b.Signed.Previous) || !n.blocks.unhold(b) {
 			if !n.sync.syncing() { // else what is missing has been asked for
 				n.rejected(c, b.Num)
 			}
@@ -181,10 +181,9 @@ func (c *conn) newBlock(b *Block) error {
 	return nil
 }
 
-// linkable tells whether the block before is known or about to be. The order of
+// linkable tells whether the block before another is known or about to be. The order of
 // the questions matters: a block is on its way until it is known.
-func (n *Network) linkable(b *Block) bool {
-	previous := b.Signed.Previous
+func (n *Network) linkable(previous types.Checksum256) bool {
 	return n.blocks.underWay(previous) || n.chain.Knows(previous)
 }
 

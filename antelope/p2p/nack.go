@@ -11,11 +11,11 @@ import (
 // nacks is what two nodes tell each other of blocks that came for nothing: who has many peers gets
 // each block once, and notices from the others (Spring: block_nack_message).
 type nacks struct {
-	c         *conn
-	row       atomic.Uint32                     // blocks in a row that the peer had already
-	last      types.Checksum256                 // that it had; the reader's
-	asked     atomic.Pointer[types.Checksum256] // block that was asked for after a notice; nil for none
-	lastBlock atomic.Int64                      // when a block came, in Unix nanoseconds; 0 is never
+	c     *conn
+	row   atomic.Uint32                     // blocks in a row that the peer had already
+	last  types.Checksum256                 // that it had; the reader's
+	asked atomic.Pointer[types.Checksum256] // block that was asked for after a notice; nil for none
+	came  atomic.Int64                      // when a block came, in Unix nanoseconds; 0 is never
 }
 
 // spoken tells whether both nodes know of this.
@@ -27,11 +27,12 @@ func (k *nacks) spoken() bool {
 func (c *conn) blockCame() {
 	now := time.Now().UnixNano()
 	c.lastBlock.Store(now)
-	c.nacks.lastBlock.Store(now)
+	c.came.Store(now)
 	c.net.lastBlockIn.Store(now)
 }
 
-// decline tells the peer that it sent a block for nothing; false if there is no way to say it.
+// decline tells the peer that it sent a block for nothing, or without an id that it is to send all blocks
+// again; false if there is no way to say it.
 func (k *nacks) decline(id types.Checksum256) bool {
 	if !k.spoken() || k.c.net.sync.syncing() {
 		return false
@@ -79,8 +80,7 @@ func (c *conn) handleBlockNotice(m BlockNotice) error {
 		return nil
 	}
 	c.lastBlock.Store(time.Now().UnixNano())
-	has := func(id types.Checksum256) bool { return n.blocks.seen(id, c.slot) || n.chain.Knows(id) }
-	if has(m.ID) || n.blocks.has(m.Previous) || n.chain.Knows(m.Previous) || n.blocks.underWay(m.Previous) {
+	if n.blocks.seen(m.ID, c.slot) || n.chain.Knows(m.ID) || n.blocks.has(m.Previous) || n.linkable(m.Previous) {
 		return nil
 	}
 	for _, o := range *n.conns.Load() {
@@ -90,9 +90,7 @@ func (c *conn) handleBlockNotice(m BlockNotice) error {
 	}
 	c.infof("Received unknown block notice, requesting blocks from %d", types.BlockNum(m.Previous))
 	c.asked.Store(&m.Previous)
-	if c.spoken() && !n.sync.syncing() {
-		c.send(BlockNack{})
-	}
+	c.decline(types.Checksum256{})
 	c.send(Request{Blocks: IDs{Mode: ModeNormal, IDs: []types.Checksum256{m.Previous, info.HeadID}}})
 	return nil
 }
@@ -100,13 +98,13 @@ func (c *conn) handleBlockNotice(m BlockNotice) error {
 // wantBlocks asks all peers for blocks again when one of whom they came is gone (Spring:
 // connection::_close).
 func (n *Network) wantBlocks(gone *conn) {
-	came := gone.nacks.lastBlock.Load()
+	came := gone.came.Load()
 	if came == 0 || n.lastBlockIn.Load()-came > int64(n.config.Limits.Recent) {
 		return
 	}
 	for _, c := range *n.conns.Load() {
-		if c.takesBlocks() && c.current() && c.spoken() && !n.sync.syncing() {
-			c.send(BlockNack{})
+		if c.takesBlocks() && c.current() {
+			c.decline(types.Checksum256{})
 		}
 	}
 }

@@ -55,16 +55,12 @@ func (w *voteWatch) accepted(head *consensus.HeaderState, slot types.BlockTimest
 	if !w.enabled() || !head.PrecedesProper() {
 		return
 	}
-	policies := []*types.FinalizerPolicy{head.Finality.Finalizers}
-	if p := head.Finality.Pending; p != nil {
-		policies = append(policies, p.Policy)
-	}
 	var expects expected
-	for _, p := range policies {
-		own := func(f types.Finalizer) bool {
-			name, _ := producerOf(f.Description)
-			return w.opt.isProducer(name)
-		}
+	own := func(f types.Finalizer) bool {
+		name, _ := producerOf(f.Description)
+		return w.opt.isProducer(name)
+	}
+	for _, p := range head.Finality.Policies() {
 		expects.own = expects.own || slices.ContainsFunc(p.Finalizers, own)
 		expects.others = expects.others || slices.ContainsFunc(p.Finalizers, func(f types.Finalizer) bool { return !own(f) })
 	}

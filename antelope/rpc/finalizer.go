@@ -1,6 +1,8 @@
 package rpc
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,16 +23,13 @@ func (q chain) getFinalizerInfo(b []byte) ([]byte, error) {
 	if err != nil {
 		return b, err
 	}
-	var active, pending *types.FinalizerPolicy
+	var policies [2]*types.FinalizerPolicy // the active and the pending one; nil for none
 	if head.PrecedesProper() {
-		active = head.Finality.Finalizers
-		if p := head.Finality.Pending; p != nil {
-			pending = p.Policy
-		}
+		copy(policies[:], head.Finality.Policies())
 	}
-	o := appendPolicy(append(b, '{'), "active_finalizer_policy", active)
-	o = appendPolicy(o, "pending_finalizer_policy", pending)
-	votes := q.lastVotes(active, pending)
+	o := appendPolicy(append(b, '{'), "active_finalizer_policy", policies[0])
+	o = appendPolicy(o, "pending_finalizer_policy", policies[1])
+	votes := q.lastVotes(policies[:]...)
 	o = variant.AppendList(variant.AppendKey(o, "last_tracked_votes"), votes, appendLastVote)
 	return append(o, '}'), nil
 }
@@ -52,17 +51,9 @@ func (q chain) lastVotes(policies ...*types.FinalizerPolicy) []finality.LastVote
 			}
 		}
 	}
-	list := make([]finality.LastVote, 0, len(found))
-	for _, v := range found {
-		list = append(list, v)
-	}
-	slices.SortFunc(list, func(x, y finality.LastVote) int {
-		if c := strings.Compare(x.Description, y.Description); c != 0 {
-			return c
-		}
-		return slices.Compare(x.Key[:], y.Key[:])
+	return slices.SortedFunc(maps.Values(found), func(x, y finality.LastVote) int {
+		return cmp.Or(strings.Compare(x.Description, y.Description), slices.Compare(x.Key[:], y.Key[:]))
 	})
-	return list
 }
 
 func appendLastVote(b []byte, v *finality.LastVote) []byte {

@@ -136,7 +136,7 @@ func (f *file) before(num uint32) (h header, at int64, err error) {
 		}
 	}
 	for n := from; n > num; n-- {
-		if h, at, err = f.previous(n, end); err != nil {
+		if h, at, err = previous(f.log, n, end); err != nil {
 			return h, 0, fmt.Errorf("%s: the entry of block %d, which ends at offset %d: %w", f.path, n-1, end, err)
 		}
 		if err := f.correct(n-1, at); err != nil {

@@ -141,11 +141,13 @@ func (s *scanner) hole() (bool, error) {
 func (s *scanner) back(n uint32) (there uint32, err error) {
 	end := s.limit
 	for want := max(n, 1); there < want && end > 0; there++ {
-		step := func() (header, int64, error) { return lastEntry(s.log, end) }
-		if there > 0 {
-			step = func() (header, int64, error) { return (&file{log: s.log}).previous(s.num, end) }
+		var h header
+		var at int64
+		if there == 0 {
+			h, at, err = lastEntry(s.log, end)
+		} else {
+			h, at, err = previous(s.log, s.num, end)
 		}
-		h, at, err := step()
 		if err == nil && at == 0 {
 			if hole, err := s.hole(); err != nil || hole {
 				return there, err

@@ -312,7 +312,7 @@ func (f *file) makeIndex() error {
 func (f *file) goBack() (first uint32, at int64, err error) {
 	at = f.size
 	for num := f.end; num > f.first; num-- {
-		_, before, err := f.previous(num, at)
+		_, before, err := previous(f.log, num, at)
 		if err != nil {
 			return 0, 0, fmt.Errorf("entry before position %d: %w", at, err)
 		}
@@ -321,12 +321,12 @@ func (f *file) goBack() (first uint32, at int64, err error) {
 	return f.first, at, nil
 }
 
-// previous goes back from where the entry of a block begins, or the last one ends, to that of the
+// previous goes back in a log from where the entry of a block begins, or the last one ends, to that of the
 // block before it. Entries of branches that have lost are passed over: Spring leaves them where they
 // are, and appends the blocks that came in their places (Spring: log.hpp).
-func (f *file) previous(num uint32, end int64) (h header, at int64, err error) {
+func previous(log io.ReaderAt, num uint32, end int64) (h header, at int64, err error) {
 	for {
-		h, at, err = lastEntry(f.log, end)
+		h, at, err = lastEntry(log, end)
 		switch {
 		case err != nil || number(h.id) == num-1:
 			return h, at, err
