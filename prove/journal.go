@@ -130,7 +130,8 @@ func (j *journal) close() error {
 	if j.file != nil {
 		err = j.file.Close()
 	}
-	return errors.Join(err, j.lock.Close())
+	// A program that is being started has the lock's file too, until it runs.
+	return errors.Join(err, unix.Flock(int(j.lock.Fd()), unix.LOCK_UN), j.lock.Close())
 }
 
 // worked is how long the command was at work, over all its starts: from each beginning to the

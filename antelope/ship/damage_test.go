@@ -143,6 +143,50 @@ func TestNoDamageMakesABlockAnother(t *testing.T) {
 	}
 }
 
+// Whatever bit of an entry's packed stream is damaged, the client is ended and the operator told, also
+// where all bytes come and only the end of the stream does not.
+func TestEachBitOfAStreamCounts(t *testing.T) {
+	x := &told{}
+	n := start(t, ship.Options{Damaged: x.damaged}, ship.ServerOptions{Limits: ship.DefaultLimits(), Address: "127.0.0.1:0"})
+	n.produce(40)
+	if err := n.history.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	const num, headBytes, backBytes = 9, 8 + 32 + 8, 8 // of an entry, before and after what is packed
+	path := filepath.Join(n.dir, "chain_state_history.")
+	index, err := os.ReadFile(path + "index")
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := binary.LittleEndian.Uint64(index[8*(num-1):]) + headBytes
+	end := binary.LittleEndian.Uint64(index[8*num:]) - backBytes
+	f, err := os.OpenFile(path+"log", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	was := make([]byte, end-begin)
+	if _, err := f.ReadAt(was, int64(begin)); err != nil {
+		t.Fatal(err)
+	}
+	n.history.Forget()
+	want := n.messages(num, num+1)[0]
+	for bit := range 8 * len(was) {
+		at := int64(begin) + int64(bit/8)
+		if _, err := f.WriteAt([]byte{was[bit/8] ^ 1<<(bit%8)}, at); err != nil {
+			t.Fatal(err)
+		}
+		n.history.Forget()
+		m := n.messages(num, num+1)[0]
+		if list := x.take(m == nil); !bytes.Equal(m, want) && (m != nil || len(list) == 0) {
+			t.Errorf("bit %d of the byte at offset %d: a message of %d bytes, told %q", bit%8, at, len(m), list)
+		}
+		if _, err := f.WriteAt(was[bit/8:bit/8+1], at); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // flip damages a bit of a file. The function that it returns makes it as it was, and tells whether it
 // was already.
 func flip(t *testing.T, r *rand.Rand, path string) (at int, restore func() bool) {

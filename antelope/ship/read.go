@@ -342,7 +342,8 @@ func (h *History) stream(m *message, x *recorded, l *shiplog.Log, e *shiplog.Ent
 			}
 		}
 	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && done == length {
+	// The end as ReadFull says it; a stream that ends too early says so in an error around it.
+	if err == io.EOF || err == io.ErrUnexpectedEOF && done == length {
 		err = nil
 	}
 	if done != length {
