@@ -1,5 +1,5 @@
-// Package contracts holds the contracts that a chain of one's own begins with: boot
-// and bios for the account eosio, and a token. Their sources (.wat) are in the folders
+// Package contracts holds the contracts that a chain of one's own begins with: boot,
+// finalizers and bios for the account eosio, and a token. Their sources (.wat) are in the folders
 // beside their modules and ABIs, which deploy with the tools of any Antelope network.
 //
 // It owns the contracts, and knows nothing of chains.
@@ -25,6 +25,12 @@ var bootCode []byte
 //go:embed boot/boot.abi
 var bootABI string
 
+//go:embed finalizers/finalizers.wasm
+var finalizersCode []byte
+
+//go:embed finalizers/finalizers.abi
+var finalizersABI string
+
 //go:embed bios/bios.wasm
 var biosCode []byte
 
@@ -37,6 +43,10 @@ func Token() Contract { return Contract{tokenCode, tokenABI} }
 // Boot activates protocol features, in the interface of eosio.boot. It needs
 // PREACTIVATE_FEATURE.
 func Boot() Contract { return Contract{bootCode, bootABI} }
+
+// Finalizers sets who finalizes the chain's blocks (action setfinalizer), with keys as points. It
+// needs SAVANNA. The first such action begins the switch to instant finality.
+func Finalizers() Contract { return Contract{finalizersCode, finalizersABI} }
 
 // Bios does what Boot does, and sets producers, privileges, limits and parameters, in
 // the interface of eosio.bios. It needs WTMSIG_BLOCK_SIGNATURES besides.

@@ -166,8 +166,8 @@ func (c *Chain) checkProtocol() error {
 	return c.shared.Options().CheckProtocol(c.chainID, p)
 }
 
-// ForkVersion is what the nodes of a fork of Leap call themselves whose functions the state
-// allows; empty for Leap's. The writer may ask.
+// ForkVersion is what the nodes call themselves that the state's functions are of, a fork's of Leap or
+// Spring's; empty for Leap's. The writer may ask.
 func (c *Chain) ForkVersion() (string, error) {
 	p, err := c.state.Protocol.Get()
 	if err != nil {

@@ -73,13 +73,19 @@ func (o *Options) CheckGenesis() error {
 	return nil
 }
 
-// ForkVersion is what the node of the fork calls itself whose functions a state allows; empty
-// for Leap's.
+// Spring is the version of Spring whose rules of finality, and whose answers about them, these are.
+const Spring = "v1.2.2"
+
+// ForkVersion is what the node calls itself that a state's functions are of: a fork's of Leap, or
+// Spring's once SAVANNA is active, which a node of Leap cannot follow. It is empty for Leap's.
 func ForkVersion(p *state.ProtocolState) string {
 	for _, f := range intrinsic.Forks() {
 		if slices.ContainsFunc(f.Functions, func(name string) bool { return listed(p.Intrinsics, name) }) {
 			return f.Version
 		}
+	}
+	if listed(p.Intrinsics, "set_finalizers") {
+		return Spring
 	}
 	return ""
 }

@@ -22,9 +22,6 @@ type Version struct {
 // leap is the version of nodeos whose behaviour this is.
 const leap = "v5.0.3"
 
-// spring is the version of Spring whose rules of finality, and whose answers about them, these are.
-const spring = "v1.2.2"
-
 // as is the same with another text in the place of nodeos'.
 func (v Version) as(text string) Version {
 	v.Full = strings.Replace(v.Full, v.Short, text, 1)

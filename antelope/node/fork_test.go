@@ -100,7 +100,7 @@ func TestANodeOfWAXCallsItselfAsWAXsNodesDo(t *testing.T) {
 			!strings.Contains(info, id) {
 			t.Errorf("start %d: %s", i, info)
 		}
-		if told := strings.Contains(log, "the node reports that fork's version"); told != (i < 2) {
+		if told := strings.Contains(log, "the node reports the version of the program"); told != (i < 2) {
 			t.Errorf("start %d: said in the log %v", i, told)
 		}
 	}

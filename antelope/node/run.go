@@ -275,15 +275,15 @@ func (l *life) serve(ctx context.Context, n *Node, o *Options, services Services
 	return n.Serve(ctx, services)
 }
 
-// recogniseFork makes a node of a fork's network call itself what that network's nodes do,
-// unless the operator has said another version.
+// recogniseFork makes a node call itself what the nodes of its network do, which may be of a fork of Leap
+// or of Spring, unless the operator has said another version.
 func (l *life) recogniseFork(n *Node, s *Services) error {
 	text, err := n.chain.ForkVersion()
 	if err != nil || text == "" || l.Text("reported-version") != "" {
 		return err
 	}
 	v := l.version.as(text)
-	l.log.Info("The state allows functions of a fork: the node reports that fork's version", "version", text)
+	l.log.Info("The state has functions that Leap's does not have: the node reports the version of the program that has them", "version", text)
 	s.Version = v
 	if h := s.HTTP; h != nil {
 		h.Server.Server, h.API.VersionString, h.API.FullVersion = serverName(v), v.Short, v.Full

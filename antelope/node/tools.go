@@ -10,6 +10,7 @@ import (
 
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/snapshot"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
@@ -29,7 +30,7 @@ func SpringTools() *cobra.Command {
 	c := &cobra.Command{Use: "spring-util", Short: "Tools for block logs, snapshots and finalizers' keys, in the place of Spring's spring-util"}
 	snapshots := snapshotCommand()
 	snapshots.AddCommand(snapshotInfoCommand())
-	c.AddCommand(blockLogCommand(), blsCommand(), snapshots, versionCommand(version().as(spring)))
+	c.AddCommand(blockLogCommand(), blsCommand(), snapshots, versionCommand(version().as(execute.Spring)))
 	return group(c)
 }
 

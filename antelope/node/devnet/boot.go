@@ -56,6 +56,9 @@ func makeChain(ctx context.Context, dir string, g *types.Genesis, keys *keyring)
 		return err
 	}
 	b := boot{chain: n.Chain(), key: keys.of(producerName).key}
+	if f := keys.finalizer(); f != nil {
+		b.finalizer = f.bls
+	}
 	if err := b.features(); err != nil {
 		return fmt.Errorf("activate the protocol features: %w", err)
 	}
@@ -67,12 +70,13 @@ func makeChain(ctx context.Context, dir string, g *types.Genesis, keys *keyring)
 
 // boot makes the first blocks of a chain. One key is everything's.
 type boot struct {
-	chain *chain.Chain
-	key   crypto.PrivateKey
+	chain     *chain.Chain
+	key       crypto.PrivateKey
+	finalizer *crypto.BLSPrivateKey // nil for none
 }
 
-// features activates all protocol features but SAVANNA, in the next block and the one after: nobody
-// here finalizes blocks, and a nodeos of Leap can follow.
+// features activates all protocol features, in the next block and the one after; SAVANNA only where
+// somebody finalizes blocks, so that a nodeos of Leap can follow the others.
 func (b *boot) features() error {
 	set := b.chain.Features()
 	first, ok := set.Digest(feature.PreactivateFeature)
@@ -84,7 +88,7 @@ func (b *boot) features() error {
 		return err
 	}
 	for _, c := range feature.Codenames() { // each comes after what it needs
-		if digest, ok := set.Digest(c); ok && digest != first && c != feature.Savanna {
+		if digest, ok := set.Digest(c); ok && digest != first && (c != feature.Savanna || b.finalizer != nil) {
 			actions = append(actions, action(producerName, "activate", producerName, digest[:]))
 		}
 	}
@@ -122,7 +126,27 @@ func (b *boot) accounts(keys *keyring) error {
 		data := amount(name(name(nil, producerName), account), granted)
 		second = append(second, action(tokenName, "transfer", producerName, serial.AppendString(data, "welcome")))
 	}
-	return b.block(slices.Clone(protocol.Preactivated), first, second)
+	transactions := [][]types.Action{first, second}
+	if b.finalizer != nil {
+		policy, err := b.policy()
+		if err != nil {
+			return err
+		}
+		transactions = slices.Insert(transactions, 0, policy)
+	}
+	return b.block(slices.Clone(protocol.Preactivated), transactions...)
+}
+
+// policy makes the producer the chain's only finalizer: with the block of these actions the switch to
+// instant finality begins.
+func (b *boot) policy() ([]types.Action, error) {
+	actions, err := deploy(producerName, contracts.Finalizers())
+	if err != nil {
+		return nil, err
+	}
+	one := types.Finalizer{Description: producerName, Weight: 1, Key: b.finalizer.Public()}
+	data := one.Append(serial.AppendCount(serial.AppendUint64(nil, 1), 1))
+	return append(actions, action(producerName, "setfinalizer", producerName, data)), nil
 }
 
 // block makes the next block, with a transaction of each list of actions.

@@ -37,17 +37,27 @@ const (
 	stateDir     = "state" // in dataDir
 )
 
+// Options say where the chain is served and what it begins with.
+type Options struct {
+	playground.Options
+	Savanna bool // the producer finalizes the blocks, too; of a chain that is there already its keys tell
+}
+
 // Command is the devnet subcommand.
 func Command() *cobra.Command {
-	return playground.Flags(&cobra.Command{
+	savanna := false
+	c := playground.Flags(&cobra.Command{
 		Use:   "devnet [-- nodeos options]",
 		Short: "A chain of your own at once: one producer, a token, two accounts that have some",
-	}, playground.Options{Dir: "devnet", HTTP: "127.0.0.1:8888", P2P: "127.0.0.1:9876", Page: "127.0.0.1:8887"}, "the API is served", Run)
+	}, playground.Options{Dir: "devnet", HTTP: "127.0.0.1:8888", P2P: "127.0.0.1:9876", Page: "127.0.0.1:8887"}, "the API is served",
+		func(ctx context.Context, o playground.Options) error { return Run(ctx, Options{o, savanna}) })
+	c.Flags().BoolVar(&savanna, "savanna", false, "begin a chain with instant finality; a nodeos of Spring can follow it, one of Leap cannot")
+	return c
 }
 
 // Run makes the folder's chain unless it is there, and runs its node until ctx ends,
 // the process is told to stop, or the terminal that it was started from is closed.
-func Run(ctx context.Context, o playground.Options) error {
+func Run(ctx context.Context, o Options) error {
 	if err := refuse(o.Args); err != nil {
 		return err
 	}
@@ -91,7 +101,7 @@ func refuse(args []string) error {
 
 // nodeosArgs are nodeos' arguments. A chain to play with does not end because the disk
 // is rather full.
-func nodeosArgs(o *playground.Options) []string {
+func nodeosArgs(o *Options) []string {
 	args := []string{
 		"--config-dir", o.Dir, "--data-dir", filepath.Join(o.Dir, dataDir),
 		"--http-server-address", o.HTTP, "--p2p-listen-endpoint", o.P2P,
@@ -113,7 +123,7 @@ const perHost = "--p2p-max-nodes-per-host"
 const fullDisk = "--resource-monitor-not-shutdown-on-threshold-exceeded"
 
 // tell says how to use the chain.
-func tell(o *playground.Options, keys *keyring) error {
+func tell(o *Options, keys *keyring) error {
 	script := filepath.Join(o.Dir, transferFile)
 	if err := os.WriteFile(script, []byte(transferScript(o, keys)), 0o600); err != nil {
 		return err
@@ -123,7 +133,7 @@ func tell(o *playground.Options, keys *keyring) error {
 }
 
 // served waits until the API answers for this chain: another node may have the address.
-func served(ctx context.Context, o *playground.Options) error {
+func served(ctx context.Context, o *Options) error {
 	text, err := os.ReadFile(filepath.Join(o.Dir, genesisFile))
 	if err != nil {
 		return err
@@ -158,8 +168,8 @@ func chainAt(ctx context.Context, address string) (id string, err error) {
 
 // prepare makes what is missing in the folder. The chain is made beside its place and
 // moved there, so that there is a whole one or none.
-func prepare(ctx context.Context, o *playground.Options) (*keyring, error) {
-	keys, err := openKeys(filepath.Join(o.Dir, keysFile))
+func prepare(ctx context.Context, o *Options) (*keyring, error) {
+	keys, err := openKeys(filepath.Join(o.Dir, keysFile), o.Savanna)
 	if err != nil {
 		return nil, err
 	}
@@ -192,11 +202,16 @@ func prepare(ctx context.Context, o *playground.Options) (*keyring, error) {
 // config is the node's config.ini.
 func config(keys *keyring) string {
 	k := keys.of(producerName)
-	return strings.Join([]string{
+	votes := []string{}
+	if f := keys.finalizer(); f != nil {
+		votes = append(votes, "# This key votes for blocks, which makes them final.", "signature-provider = "+f.Public+"=KEY:"+f.Private)
+	}
+	return strings.Join(slices.Concat([]string{
 		"# The node of a chain of one's own. `tarn devnet` adds the addresses.",
 		"producer-name = " + producerName,
 		"signature-provider = " + k.Public + "=KEY:" + k.Private,
 		"enable-stale-production = true",
+	}, votes, []string{
 		"",
 		"plugin = eosio::chain_api_plugin",
 		"# Others that may be useful, for whoever can reach the API:",
@@ -210,5 +225,5 @@ func config(keys *keyring) string {
 		"http-alias = localhost",
 		"contracts-console = true",
 		"",
-	}, "\n")
+	}), "\n")
 }

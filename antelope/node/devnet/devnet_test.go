@@ -53,7 +53,7 @@ func (w *text) String() string {
 // devnet is a chain that runs in this process.
 type devnet struct {
 	t    *testing.T
-	o    playground.Options
+	o    Options
 	out  *text
 	stop context.CancelFunc
 	done chan error
@@ -62,7 +62,11 @@ type devnet struct {
 func start(t *testing.T, dir string, args ...string) *devnet {
 	t.Helper()
 	d := &devnet{t: t, out: &text{}, done: make(chan error, 1)}
-	d.o = playground.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: d.out, Tarn: "tarn", Args: args}
+	savanna := len(args) > 0 && args[0] == "--savanna"
+	if savanna {
+		args = args[1:]
+	}
+	d.o = Options{playground.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: d.out, Tarn: "tarn", Args: args}, savanna}
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	go func() { d.done <- Run(ctx, d.o) }()
@@ -110,9 +114,11 @@ func (d *devnet) ask(path, body string, answer any) {
 }
 
 type info struct {
-	Chain string `json:"chain_id"`
-	Num   uint32 `json:"head_block_num"`
-	ID    string `json:"head_block_id"`
+	Chain   string `json:"chain_id"`
+	Num     uint32 `json:"head_block_num"`
+	ID      string `json:"head_block_id"`
+	Final   uint32 `json:"last_irreversible_block_num"`
+	Version string `json:"server_version_string"`
 }
 
 func (d *devnet) info() (i info) {
@@ -164,7 +170,7 @@ func (d *devnet) has(account, balance string) {
 // transfer sends tokens of alice's to bob.
 func (d *devnet) transfer(amount int64) {
 	d.t.Helper()
-	keys, err := openKeys(filepath.Join(d.o.Dir, keysFile))
+	keys, err := openKeys(filepath.Join(d.o.Dir, keysFile), false)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -232,10 +238,58 @@ func TestAChainOfOnesOwnTakesATransferAndGoesOnAfterAStop(t *testing.T) {
 	d.end()
 }
 
+// final waits until what is in a block now is final, and returns how long that took.
+func (d *devnet) final() time.Duration {
+	d.t.Helper()
+	begin, pending := time.Now(), d.info().Num+1
+	for d.info().Final < pending {
+		if time.Since(begin) > 30*time.Second {
+			d.t.Fatalf("block %d is not final: %+v", pending, d.info())
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return time.Since(begin)
+}
+
+// The only finalizer's votes make a transfer final within two blocks; the next start goes on voting,
+// also without being told.
+func TestAChainWithInstantFinality(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "chain")
+	for _, args := range [][]string{{"--savanna"}, {"--savanna"}, nil} {
+		d := start(t, dir, args...)
+		d.final() // after the switch
+		d.transfer(1)
+		took := d.final()
+		t.Logf("a transfer is final after %v", took)
+		if took > 3*time.Second { // half of it beside other tests; what is asked for is 1.5 s
+			t.Errorf("a transfer is final only after %v", took)
+		}
+		var finality struct {
+			Policy struct{ Generation uint32 } `json:"active_finalizer_policy"`
+		}
+		if d.ask("/v1/chain/get_finalizer_info", "{}", &finality); finality.Policy.Generation != 1 || d.info().Version != "v1.2.2" {
+			t.Errorf("%+v, %+v", finality, d.info())
+		}
+		d.end()
+	}
+}
+
+// What a chain begins with is not changed later.
+func TestAChainWithoutFinalizersStaysSo(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := openKeys(filepath.Join(dir, keysFile), false); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{playground.Options{Dir: dir, Out: &text{}}, true}
+	if err := Run(context.Background(), o); err == nil || !strings.Contains(err.Error(), "was made without --savanna") {
+		t.Error(err)
+	}
+}
+
 // A start that was killed leaves no half of a chain.
 func TestAnUnfinishedChainIsMadeAnew(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := openKeys(filepath.Join(dir, keysFile)); err != nil {
+	if _, err := openKeys(filepath.Join(dir, keysFile), false); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"state/pages", "blocks/blocks.log"} {
@@ -260,13 +314,13 @@ func TestAnUnfinishedChainIsMadeAnew(t *testing.T) {
 }
 
 func TestTheGuideIsOfThisChain(t *testing.T) {
-	keys, err := openKeys(filepath.Join(t.TempDir(), keysFile))
+	keys, err := openKeys(filepath.Join(t.TempDir(), keysFile), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := playground.Options{Dir: "somewhere", HTTP: "0.0.0.0:1", P2P: ":2", Page: ":3", Tarn: "tarn"}
+	o := Options{Options: playground.Options{Dir: "somewhere", HTTP: "0.0.0.0:1", P2P: ":2", Page: ":3", Tarn: "tarn"}}
 	for _, text := range []string{guide(&o, keys), transferScript(&o, keys), config(keys)} {
-		for _, left := range []string{"{http", "{p2p", "{dir", "{keys", "{genesis", "{transfer", "{log", "{alice", "{bob", "{eosio", "{tarn", "{second", "{disk", "{page", "0.0.0.0"} {
+		for _, left := range []string{"{final", "{http", "{p2p", "{dir", "{keys", "{genesis", "{transfer", "{log", "{alice", "{bob", "{eosio", "{tarn", "{second", "{disk", "{page", "0.0.0.0"} {
 			if strings.Contains(text, left) {
 				t.Errorf("%s is left in %s", left, text)
 			}
@@ -285,7 +339,7 @@ func TestTheGuideIsOfThisChain(t *testing.T) {
 // The guide of a chain is not said because another one is served where it should be.
 func TestAnAddressThatIsTakenIsAnError(t *testing.T) {
 	d := start(t, t.TempDir())
-	o := playground.Options{Dir: t.TempDir(), HTTP: d.o.HTTP, P2P: loopback.Address(t), Out: &text{}}
+	o := Options{Options: playground.Options{Dir: t.TempDir(), HTTP: d.o.HTTP, P2P: loopback.Address(t), Out: &text{}}}
 	err := Run(context.Background(), o)
 	if err == nil || !strings.Contains(err.Error(), playground.LogFile) || !strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("the second node on one address: %v", err)
@@ -305,7 +359,7 @@ func TestAChainMayBeOfAnotherEngine(t *testing.T) {
 	d = start(t, dir, "--state-engine=pebble", "--log-format", "json")
 	d.has("bob", "1000000.0000 SYS")
 	d.end()
-	err := Run(context.Background(), playground.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: &text{}, Args: []string{"--state-engine", "leveldb"}})
+	err := Run(context.Background(), Options{Options: playground.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: &text{}, Args: []string{"--state-engine", "leveldb"}}})
 	if err == nil || !strings.Contains(err.Error(), "holds a pebble store, not leveldb") {
 		t.Errorf("the state of one engine, asked for with another: %v", err)
 	}
@@ -314,7 +368,7 @@ func TestAChainMayBeOfAnotherEngine(t *testing.T) {
 func TestOptionsThatWouldLeaveTheChainAreRefused(t *testing.T) {
 	for _, args := range [][]string{{"--data-dir", "x"}, {"-d", "x"}, {"--blocks-dir=x"}, {"--delete-all-blocks"}} {
 		dir := filepath.Join(t.TempDir(), "none")
-		err := Run(context.Background(), playground.Options{Dir: dir, Out: &text{}, Args: args})
+		err := Run(context.Background(), Options{Options: playground.Options{Dir: dir, Out: &text{}, Args: args}})
 		if err == nil || !strings.Contains(err.Error(), "is not for devnet") {
 			t.Errorf("%q: %v", args, err)
 		}
@@ -327,7 +381,7 @@ func TestOptionsThatWouldLeaveTheChainAreRefused(t *testing.T) {
 func TestASecondDevnetLeavesTheFirstOnesFilesAlone(t *testing.T) {
 	dir := t.TempDir()
 	d := start(t, dir)
-	o := playground.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: &text{}, Args: []string{"--agent-name", "the-second-one"}}
+	o := Options{Options: playground.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: &text{}, Args: []string{"--agent-name", "the-second-one"}}}
 	err := Run(context.Background(), o)
 	if err == nil || !strings.Contains(err.Error(), "another devnet runs in this folder") {
 		t.Errorf("the second devnet: %v", err)
@@ -360,7 +414,7 @@ func TestANodeThatEndsBeforeItServesIsAFailure(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, playground.LogFile), []byte("of a node that runs\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	o := playground.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: &text{}, Args: []string{"--version"}}
+	o := Options{Options: playground.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: &text{}, Args: []string{"--version"}}}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	err := Run(ctx, o)
@@ -381,7 +435,7 @@ func TestANodeThatEndsBeforeItServesIsAFailure(t *testing.T) {
 func TestANodeOfOnesOwnDoesNotEndForAFullDisk(t *testing.T) {
 	for _, args := range [][]string{nil, {"--resource-monitor-space-threshold", "6"}, {fullDisk}} {
 		n := 0
-		for _, a := range nodeosArgs(&playground.Options{Args: args}) {
+		for _, a := range nodeosArgs(&Options{Options: playground.Options{Args: args}}) {
 			if a == fullDisk {
 				n++
 			}
@@ -399,7 +453,7 @@ func TestManyNodesOfOneHostMayFollow(t *testing.T) {
 		perHost + " 3":   {perHost, "3"},
 		perHost + "=3":   {perHost + "=3"},
 	} {
-		all := strings.Join(nodeosArgs(&playground.Options{Args: args}), " ")
+		all := strings.Join(nodeosArgs(&Options{Options: playground.Options{Args: args}}), " ")
 		if strings.Count(all, perHost) != 1 || !strings.Contains(all, want) {
 			t.Errorf("with %q: %s", args, all)
 		}

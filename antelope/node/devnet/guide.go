@@ -1,15 +1,15 @@
 package devnet
 
-import (
-	"path/filepath"
-
-	"tarn/playground"
-)
+import "path/filepath"
 
 // fill puts what belongs to this chain into a text.
-func fill(text string, o *playground.Options, keys *keyring) string {
+func fill(text string, o *Options, keys *keyring) string {
 	at := func(name string) string { return filepath.Join(o.Dir, name) }
-	return o.Fill(text, "{disk}", fullDisk,
+	final := ""
+	if keys.finalizer() != nil {
+		final = " Finality is Savanna's."
+	}
+	return o.Fill(text, "{disk}", fullDisk, "{final}", final,
 		"{keys}", at(keysFile), "{genesis}", at(genesisFile), "{transfer}", at(transferFile),
 		"{eosio.public}", keys.of(producerName).Public,
 		"{alice.public}", keys.of(aliceName).Public, "{alice.private}", keys.of(aliceName).Private,
@@ -17,10 +17,10 @@ func fill(text string, o *playground.Options, keys *keyring) string {
 }
 
 // guide is what is said when the chain is served.
-func guide(o *playground.Options, keys *keyring) string { return fill(guideText, o, keys) }
+func guide(o *Options, keys *keyring) string { return fill(guideText, o, keys) }
 
 const guideText = `
-A chain of your own makes a block every half second. API: http://{http}
+A chain of your own makes a block every half second.{final} API: http://{http}
 {page}
 
   alice  {alice.public}  {alice.private}
@@ -51,7 +51,7 @@ All keys are in {keys}, that of eosio too: for trying things out, not for value.
 `
 
 // transferScript is a first transfer with a wallet library.
-func transferScript(o *playground.Options, keys *keyring) string { return fill(scriptText, o, keys) }
+func transferScript(o *Options, keys *keyring) string { return fill(scriptText, o, keys) }
 
 const scriptText = `// A transfer from alice to bob: npm install --prefix {dir} @wharfkit/antelope && node {transfer}
 import { Action, APIClient, PrivateKey, SignedTransaction, Transaction } from '@wharfkit/antelope'
@@ -69,9 +69,15 @@ const action = Action.from({
 }, abi)
 const transaction = Transaction.from({ ...info.getTransactionHeader(), actions: [action] })
 const signature = key.signDigest(transaction.signingDigest(info.chain_id))
+const begin = Date.now()
 const sent = await chain.send_transaction2(SignedTransaction.from({ ...transaction, signatures: [signature] }))
 
 console.log('transaction', sent.transaction_id, sent.processed.receipt.status)
-await new Promise((done) => setTimeout(done, 1000)) // until a block has it
+let final // until its block cannot be replaced any more
+do {
+  await new Promise((done) => setTimeout(done, 50))
+  final = Number((await chain.get_info()).last_irreversible_block_num)
+} while (final < Number(sent.processed.block_num))
+console.log('final after', Date.now() - begin, 'ms')
 console.log('bob has', String(await chain.get_currency_balance('eosio.token', 'bob', 'SYS')))
 `

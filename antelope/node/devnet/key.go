@@ -21,30 +21,44 @@ const (
 	bobName      = "bob"
 )
 
-// keyPair is the key of an account, for all its permissions.
+// finality is what a key is for that votes for blocks.
+const finality = "finality"
+
+// keyPair is the key of an account, for all its permissions, or for what it says.
 type keyPair struct {
 	Account string `json:"account"`
+	Use     string `json:"use,omitempty"` // "" or finality
 	Public  string `json:"public"`
 	Private string `json:"private"`
 
 	key crypto.PrivateKey
+	bls *crypto.BLSPrivateKey // of finality
 }
 
 // keyring is the keys of a chain.
 type keyring struct{ pairs []keyPair }
 
-// of is an account's key.
-func (k *keyring) of(account string) *keyPair {
-	i := slices.IndexFunc(k.pairs, func(p keyPair) bool { return p.Account == account })
+// find is an account's key for a use; nil if there is none.
+func (k *keyring) find(account, use string) *keyPair {
+	i := slices.IndexFunc(k.pairs, func(p keyPair) bool { return p.Account == account && p.Use == use })
+	if i < 0 {
+		return nil
+	}
 	return &k.pairs[i]
 }
 
-// openKeys reads a file of keys. If there is none, it makes the keys and the file,
-// which only its owner may read.
-func openKeys(path string) (*keyring, error) {
+// of is an account's key.
+func (k *keyring) of(account string) *keyPair { return k.find(account, "") }
+
+// finalizer is the key that votes for the chain's blocks; nil if the chain has no finalizer.
+func (k *keyring) finalizer() *keyPair { return k.find(producerName, finality) }
+
+// openKeys reads a file of keys. If there is none, it makes the keys and the file, which only its
+// owner may read. Where a finalizer is wanted there must be its key.
+func openKeys(path string, savanna bool) (*keyring, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return makeKeys(path)
+		return makeKeys(path, savanna)
 	}
 	if err != nil {
 		return nil, err
@@ -55,20 +69,36 @@ func openKeys(path string) (*keyring, error) {
 	}
 	for i := range k.pairs {
 		p := &k.pairs[i]
-		if p.key, err = crypto.ParsePrivateKey(p.Private); err != nil {
+		if p.Use == finality {
+			p.bls, err = crypto.ParseBLSPrivateKey(p.Private)
+		} else {
+			p.key, err = crypto.ParsePrivateKey(p.Private)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: the key of %s: %w", path, p.Account, err)
 		}
 	}
 	for _, account := range []string{producerName, aliceName, bobName} {
-		if !slices.ContainsFunc(k.pairs, func(p keyPair) bool { return p.Account == account }) {
+		if k.of(account) == nil {
 			return nil, fmt.Errorf("%s has no key of %s", path, account)
 		}
+	}
+	if savanna && k.finalizer() == nil {
+		return nil, fmt.Errorf("%s has no finalizer's key: the chain of this folder was made without --savanna; make another with --dir", path)
 	}
 	return k, nil
 }
 
-func makeKeys(path string) (*keyring, error) {
+func makeKeys(path string, savanna bool) (*keyring, error) {
 	k := &keyring{}
+	if savanna {
+		var seed [32]byte
+		if _, err := rand.Read(seed[:]); err != nil {
+			return nil, err
+		}
+		key := crypto.NewBLSPrivateKey(seed)
+		k.pairs = append(k.pairs, keyPair{Account: producerName, Use: finality, Public: key.Public().String(), Private: key.Text(), bls: key})
+	}
 	for _, account := range []string{producerName, aliceName, bobName} {
 		key, err := crypto.GeneratePrivateKey(types.K1, rand.Reader)
 		if err != nil {
