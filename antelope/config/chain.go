@@ -73,6 +73,7 @@ func chainRules() []Option {
 		{Name: "eos-vm-oc-compile-threads", Kind: Uint64, Default: "1", Help: "Threads of EOS VM OC", Instead: oc},
 		{Name: "eos-vm-oc-enable", Kind: Choice, AnyCase: true, Default: "auto", Help: "Where EOS VM OC is used: auto, all or none.\n", Instead: oc,
 			Choices: []string{"auto", "all", "none", "true", "on", "yes", "1", "false", "off", "no", "0"}},
+		{Name: "eos-vm-oc-whitelist", Kind: Texts, Composing: true, Multitoken: true, Help: "Suffixes of accounts whose contracts EOS VM OC compiles (Spring)", Instead: oc},
 	}
 }
 

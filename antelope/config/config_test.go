@@ -464,7 +464,7 @@ func TestDefaultsAreThoseOfNodeos(t *testing.T) {
 		"wallet-dir", "unlock-timeout"} // until 4.1; the last two are keosd's
 	added := []string{"produce-block-offset-ms", "disable-replay-opts", // 5.0
 		"state-engine", "recovery-time-target", "state-seek-compaction", "state-private-mb", "log-format", "dashboard-address", "trusted-address",
-		"genesis-intrinsic", "allow-missing-intrinsics", "reported-version", "finalizers-dir", "vote-threads", "p2p-disable-block-nack",
+		"genesis-intrinsic", "allow-missing-intrinsics", "reported-version", "finalizers-dir", "vote-threads", "p2p-disable-block-nack", "p2p-bp-gossip-endpoint", "eos-vm-oc-whitelist",
 		"production-pause-vote-timeout-ms", "max-reversible-blocks", "finality-data-history"}
 	for name, value := range theirs {
 		got, ok := ours[name]
@@ -504,7 +504,7 @@ func TestHelpNamesTheOptionsOfNodeos(t *testing.T) {
 		delete(theirs, name)
 	}
 	for _, name := range []string{"produce-block-offset-ms", "state-engine", "recovery-time-target", "state-seek-compaction", "state-private-mb", "log-format", "dashboard-address", "trusted-address",
-		"genesis-intrinsic", "allow-missing-intrinsics", "reported-version", "finalizers-dir", "vote-threads", "p2p-disable-block-nack",
+		"genesis-intrinsic", "allow-missing-intrinsics", "reported-version", "finalizers-dir", "vote-threads", "p2p-disable-block-nack", "p2p-bp-gossip-endpoint", "eos-vm-oc-whitelist",
 		"production-pause-vote-timeout-ms", "max-reversible-blocks", "finality-data-history"} {
 		delete(ours, name)
 	}

@@ -47,6 +47,8 @@ func netPeers() []Option {
 		{Name: "p2p-auto-bp-peer", Kind: Texts, Composing: true, Secret: true,
 			Help: "A producer and its address, as account,host:port[:<trx>|<blk>]: it is connected to while it is near this node's producers in the schedule.\n" +
 				"Examples:\n    producer1,p2p.example.com:9876\n    producer2,p2p.trx.example.com:9876:trx\n"},
+		{Name: "p2p-bp-gossip-endpoint", Kind: Texts, Composing: true, Multitoken: true, Help: "A producer and the addresses that other producers learn from each other (Spring)",
+			Instead: "addresses of producers are not passed on; name those to connect to with p2p-auto-bp-peer"},
 		{Name: "agent-name", Kind: Text, Default: "EOS Test Agent", Help: "The name by which peers know this node"},
 		{Name: "allowed-connection", Kind: Texts, Multitoken: true, Default: "any",
 			Help: "Who may connect: any, producers, specified (those with a peer-key) or none. producers and specified may both be given."},

@@ -211,23 +211,35 @@ func (q blocks) getBlockHeaderState(b []byte) ([]byte, error) {
 	if err != nil {
 		return b, err
 	}
+	if q.api.best(q.api.Chain.Fork()).IsProper() {
+		return q.shownHeader(b, &n)
+	}
 	s := q.api.reversible(&n)
 	if s == nil {
 		return b, exception.New(exception.UnknownBlock, "Could not find reversible block: ${block}", "block", n.text)
 	}
-	return appendHeaderState(b, shownHeaderState(s.HeaderState)), nil
+	return appendHeaderState(b, s.HeaderState), nil
 }
 
-// shownHeaderState is what is shown of a header state. The form is that of the rules before Savanna:
-// of a proper block it has little to say (Spring: get_block_header_state).
-func shownHeaderState(s *consensus.HeaderState) *consensus.HeaderState {
-	if !s.IsProper() {
-		return s
+// shownHeader is what is shown as the header state of any block on a chain with Savanna's rules. The form
+// is that of the rules before, and all is empty that the block itself does not say (Spring:
+// get_block_header_state).
+func (q blocks) shownHeader(b []byte, n *blockName) ([]byte, error) {
+	block, err := q.api.fetch(n)
+	if err != nil {
+		return b, err
 	}
-	shown := &consensus.HeaderState{ID: s.ID, Header: s.Header, AdditionalSignatures: s.AdditionalSignatures}
-	shown.BlockNum, shown.ActiveSchedule, shown.Authority = s.BlockNum, new(types.ProducerSchedule), new(types.BlockSigningAuthority)
+	if block == nil {
+		return b, exception.New(exception.UnknownBlock, "Could not find block: ${block}", "block", n.text)
+	}
+	extensions, err := block.ExtractExtensions()
+	if err != nil {
+		return b, err
+	}
+	shown := &consensus.HeaderState{ID: block.ID(), Header: block.SignedBlockHeader, AdditionalSignatures: extensions.Signatures}
+	shown.BlockNum, shown.ActiveSchedule, shown.Authority = block.BlockNum(), new(types.ProducerSchedule), new(types.BlockSigningAuthority)
 	shown.Pending.Schedule = new(types.ProducerSchedule)
-	return shown
+	return appendHeaderState(b, shown), nil
 }
 
 // appendHeaderState appends a header state (Leap: FC_REFLECT of block_header_state).

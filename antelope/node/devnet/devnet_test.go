@@ -270,6 +270,18 @@ func TestAChainWithInstantFinality(t *testing.T) {
 		if d.ask("/v1/chain/get_finalizer_info", "{}", &finality); finality.Policy.Generation != 1 || d.info().Version != "v1.2.2" {
 			t.Errorf("%+v, %+v", finality, d.info())
 		}
+		for _, num := range []uint32{2, d.info().Final, d.info().Num} { // of any block, as Spring does
+			var state struct {
+				Num    uint32 `json:"block_num"`
+				Header struct {
+					Producer string `json:"producer"`
+				} `json:"header"`
+				Features *struct{} `json:"activated_protocol_features"`
+			}
+			if d.ask("/v1/chain/get_block_header_state", fmt.Sprintf(`{"block_num_or_id":%d}`, num), &state); state.Num != num || state.Header.Producer != producerName || state.Features != nil {
+				t.Errorf("block %d: %+v", num, state)
+			}
+		}
 		d.end()
 	}
 }
