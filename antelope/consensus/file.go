@@ -17,7 +17,7 @@ import (
 // FileName is the name of nodeos' file in the folder of reversible blocks.
 const FileName = "fork_db.dat"
 
-// The start of the file of version 1, the only one there is.
+// The start of the file of version 1, Leap's only one.
 const (
 	fileMagic   = 0x30510FDB
 	fileVersion = 1
@@ -27,24 +27,32 @@ const (
 const maxFile = 4 << 30
 
 // Load reads nodeos' file, and tells whether it is there; if it is not, the fork
-// database does not change. Nodeos deletes the file then; here that is the
-// caller's to do, once nothing depends on it any more.
+// database does not change. A file of Spring is an error that wraps ErrSpring. Nodeos
+// deletes the file then; here that is the caller's to do, once nothing depends on it any more.
 func (f *ForkDatabase) Load(path string, set *feature.Set) (found bool, err error) {
+	b, found, err := readFile(path)
+	if !found || err != nil {
+		return found, err
+	}
+	return true, f.Decode(b, path, set)
+}
+
+// readFile reads a fork database, if there is one.
+func readFile(path string) (b []byte, found bool, err error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return nil, false, nil
 	}
 	if err == nil && info.Size() > maxFile {
 		err = fmt.Errorf("%d bytes, more than %d", info.Size(), int64(maxFile))
 	}
-	var b []byte
 	if err == nil {
 		b, err = os.ReadFile(path)
 	}
 	if err != nil {
-		return true, fmt.Errorf("read the fork database: %w", err)
+		return nil, true, fmt.Errorf("read the fork database: %w", err)
 	}
-	return true, f.Decode(b, path, set)
+	return b, true, nil
 }
 
 // Save writes nodeos' file, whole or not at all.
@@ -131,7 +139,11 @@ func decodeFile(b []byte, path string, set *feature.Set) (*ForkDatabase, error) 
 	if magic := r.Uint32(); r.Err() == nil && magic != fileMagic {
 		return nil, exception.New(exception.ForkDatabase, "Fork database file '${filename}' has unexpected magic number: ${actual_totem}. Expected ${expected_totem}", "filename", path, "actual_totem", magic, "expected_totem", fileMagic)
 	}
-	if version := r.Uint32(); r.Err() == nil && version != fileVersion {
+	version := r.Uint32()
+	if r.Err() == nil && version == springVersion {
+		return nil, fmt.Errorf("%s: %w", path, ErrSpring)
+	}
+	if r.Err() == nil && version != fileVersion {
 		return nil, exception.New(exception.ForkDatabase, "Unsupported version of fork database file '${filename}'. Fork database version is ${version} while code supports version(s) [${min},${max}]", "filename", path, "version", version, "min", fileVersion, "max", fileVersion)
 	}
 	root := &BlockState{HeaderState: new(HeaderState)}

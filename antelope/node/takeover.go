@@ -14,6 +14,7 @@ import (
 
 	"tarn/antelope/blocklog"
 	"tarn/antelope/consensus"
+	"tarn/antelope/feature"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 )
@@ -26,8 +27,7 @@ const takenOver = ".taken-over"
 // left needs it.
 func (n *Node) takeOver() error {
 	path := filepath.Join(n.o.BlocksDir, blocklog.ReversibleDir, consensus.FileName)
-	f := consensus.NewForkDatabase()
-	found, err := f.Load(path, n.chain.Features())
+	blocks, found, err := leftBlocks(path, n.chain.Features())
 	if err != nil {
 		return fmt.Errorf("take over the reversible blocks of nodeos: %w; if you remove the file, peers send these blocks again", err)
 	}
@@ -36,12 +36,12 @@ func (n *Node) takeOver() error {
 	}
 	last, _, _ := n.log.Head()
 	taken := 0
-	for _, b := range takeOverOrder(f) {
-		if b.BlockNum <= last {
+	for _, b := range blocks {
+		if b.BlockNum() <= last {
 			continue
 		}
-		if err := n.reversible.Append(b.Block.Append(nil)); err != nil {
-			return fmt.Errorf("take over block %d: %w", b.BlockNum, err)
+		if err := n.reversible.Append(b.Append(nil)); err != nil {
+			return fmt.Errorf("take over block %d: %w", b.BlockNum(), err)
 		}
 		taken++
 	}
@@ -52,7 +52,7 @@ func (n *Node) takeOver() error {
 	if err != nil {
 		return fmt.Errorf("take over the reversible blocks of nodeos: %w", err)
 	}
-	n.o.Log.Info("Took over the reversible blocks of nodeos", "blocks", taken, "head", f.Head().BlockNum, "log", last, "kept", kept)
+	n.o.Log.Info("Took over the reversible blocks of nodeos", "blocks", taken, "head", max(last, leadTo(blocks)), "log", last, "kept", kept)
 	return nil
 }
 
@@ -74,6 +74,7 @@ func (o *Options) foreign() (found []string) {
 	reversible := filepath.Join(o.BlocksDir, blocklog.ReversibleDir)
 	for _, path := range []string{
 		filepath.Join(o.StateDir, "shared_memory.bin"), filepath.Join(o.StateDir, "shared_memory.meta"), filepath.Join(o.StateDir, "code_cache.bin"),
+		filepath.Join(o.StateDir, "chain_head.dat"),
 		filepath.Join(reversible, "shared_memory.bin"), filepath.Join(reversible, "shared_memory.meta"),
 		filepath.Join(reversible, consensus.FileName+takenOver),
 	} {
@@ -112,9 +113,18 @@ func (n *Node) tellForeign() {
 		"files", strings.Join(list, " "))
 }
 
-// takeOverOrder are the blocks of a fork database, each after the one that it
-// follows: first those that lead to its head, so that the head will be the same.
-func takeOverOrder(f *consensus.ForkDatabase) []*consensus.BlockState {
+// leftBlocks are the blocks of nodeos' file, Leap's or Spring's, each after the one that it follows:
+// first those that lead to its head, so that the head will be the same.
+func leftBlocks(path string, set *feature.Set) (blocks []*types.SignedBlock, found bool, err error) {
+	f := consensus.NewForkDatabase()
+	found, err = f.Load(path, set)
+	if errors.Is(err, consensus.ErrSpring) {
+		blocks, err = consensus.SpringBlocks(path)
+		return blocks, true, err
+	}
+	if !found || err != nil {
+		return nil, found, err
+	}
 	list := f.FetchBranch(f.Head().ID, math.MaxUint32)
 	slices.Reverse(list)
 	known := make(map[types.Checksum256]bool, len(list))
@@ -126,5 +136,19 @@ func takeOverOrder(f *consensus.ForkDatabase) []*consensus.BlockState {
 			list = append(list, b)
 		}
 	}
-	return list
+	for _, b := range list {
+		blocks = append(blocks, b.Block)
+	}
+	return blocks, true, nil
+}
+
+// leadTo is the number of the head to which the first of the blocks lead; 0 if there are none.
+func leadTo(blocks []*types.SignedBlock) (head uint32) {
+	for i, b := range blocks {
+		if i > 0 && b.Previous != blocks[i-1].ID() {
+			break
+		}
+		head = b.BlockNum()
+	}
+	return head
 }

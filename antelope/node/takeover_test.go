@@ -19,7 +19,9 @@ import (
 
 	"tarn/antelope/blocklog"
 	"tarn/antelope/consensus"
+	"tarn/antelope/feature"
 	"tarn/antelope/oracle"
+	"tarn/antelope/serial"
 	"tarn/antelope/types"
 	"tarn/internal/loopback"
 	"tarn/store"
@@ -198,6 +200,40 @@ func TestTheReversibleBlocksOfNodeosAreTakenOver(t *testing.T) {
 	}
 	if err := n.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The same of Spring's file, before its chain changes the rules.
+func TestTheReversibleBlocksOfSpringAreTakenOver(t *testing.T) {
+	c := theChain(t)
+	dir, head := c.middle(t)
+	file := filepath.Join(dir, "blocks", blocklog.ReversibleDir, consensus.FileName)
+	leaps, set := consensus.NewForkDatabase(), feature.NewSet()
+	if _, err := leaps.Load(file, set); err != nil {
+		t.Fatal(err)
+	}
+	b := serial.AppendUint32(serial.AppendUint32(serial.AppendUint32(nil, 0x30510FDB), 3), 0)
+	b = append(serial.AppendBool(b, true), make([]byte, 32)...)
+	b = append(leaps.Root().HeaderState.Append(b), 0, 1, 0) // no block, executed, no other root
+	blocks := leaps.Blocks()
+	b = serial.AppendCount(b, len(blocks))
+	for _, s := range blocks {
+		b = s.Block.Append(serial.AppendBool(s.HeaderState.Append(b), true))
+		b = append(append(b, 1, 1), make([]byte, 32)...) // executed, its actions as Savanna hashes them
+	}
+	if err := os.WriteFile(file, serial.AppendBool(b, false), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	n := mustStart(t, options(dir, engine.Options{}))
+	if got := n.Chain().Head(); got.ID != head {
+		t.Errorf("the head is %d %s, want %s", got.BlockNum, got.ID, head)
+	}
+	c.finish(t, "taken over", n)
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(file + takenOver); err != nil {
+		t.Error(err)
 	}
 }
 
