@@ -115,14 +115,3 @@ func TestBlocksOfSpringsForkDatabaseAreRead(t *testing.T) {
 		t.Error("a file of Leap is read as Spring's")
 	}
 }
-
-// FuzzSpringBlocks reads whatever a file may hold: no panic, and no block that its tree does not lead to.
-func FuzzSpringBlocks(f *testing.F) {
-	f.Add([]byte{0xdb, 0x0f, 0x51, 0x30, 3, 0, 0, 0, 1, 0, 0, 0, 0, 0})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		list, err := consensus.DecodeSpring(b, "there")
-		if err != nil && list != nil {
-			t.Error("blocks beside an error")
-		}
-	})
-}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"tarn/antelope/exception"
@@ -321,4 +322,41 @@ func BenchmarkFollow(b *testing.B) {
 	for b.Loop() {
 		produce(nil)
 	}
+}
+
+// Whatever Spring's file may hold is read without a panic, and no block is taken that its tree does not
+// lead to.
+func FuzzSpringBlocks(f *testing.F) {
+	g := types.DefaultGenesis()
+	root := Genesis(&g)
+	b := serial.AppendUint32(serial.AppendUint32(serial.AppendUint32(nil, fileMagic), springVersion), 0)
+	b = append(serial.AppendBool(b, true), make([]byte, 32)...)
+	b = append(root.Append(b), 0, 1, 0)
+	f.Add(append(slices.Clone(b), 0, 0))
+	p, err := root.Next(0, 0)
+	if err != nil {
+		f.Fatal(err)
+	}
+	block := new(types.SignedBlock)
+	block.SignedBlockHeader, _ = p.Header(&Content{}, feature.NewSet())
+	next, err := NewBlockState(root, block, feature.NewSet(), nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	one := append(block.Append(append(next.HeaderState.Append(append(b, 1)), 1)), 1, 0, 0)
+	if list, err := DecodeSpring(one, "there"); err != nil || len(list) != 1 || list[0].ID() != next.ID {
+		f.Fatal(list, err)
+	}
+	f.Add(one)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		list, err := DecodeSpring(b, "there")
+		if err != nil && list != nil {
+			t.Error("blocks beside an error")
+		}
+		for i, b := range list[:max(len(list), 1)-1] {
+			if slices.ContainsFunc(list[i+1:], func(later *types.SignedBlock) bool { return later.ID() == b.Previous }) {
+				t.Error("a block stands before the one that it follows")
+			}
+		}
+	})
 }
