@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"tarn/antelope/finality"
 	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/ship"
+	"tarn/antelope/types"
 	"tarn/internal/boards"
 	"tarn/store"
 )
@@ -22,6 +24,8 @@ func TestBoardsAndAlertsNameWhatTheNodeTells(t *testing.T) {
 	s.LastCheckpoint = store.CheckpointStats{At: time.Now(), Duration: time.Second}
 	l := line{schedule: scheduleOf("alice")}
 	m.producers.accepted(l.block(1), time.Now())
+	policy := &types.FinalizerPolicy{Finalizers: []types.Finalizer{{Description: "silent"}}}
+	m.certificates.count(&finality.State{Finalizers: policy}, new(types.QuorumCertificate))
 	families := scrape(t, m.append(nil))
 	told := func(name string) (string, bool) {
 		f := families[name]

@@ -189,6 +189,8 @@ func (v *shown) chain() []dashboard.Panel {
 		{Group: group, Title: "Blocks", Unit: dashboard.PerSecond, Help: "Two a second, many more while the node catches up.", Series: []dashboard.Series{
 			v.rate("that came", func() uint64 { return v.blocks.incoming }), v.rate("produced here", func() uint64 { return v.blocks.produced }),
 		}},
+		{Group: group, Title: "Blocks that are not irreversible yet", Unit: dashboard.Count, Help: "Two or three with Savanna's rules, some 330 with 21 producers and the rules before.",
+			Series: []dashboard.Series{v.number("blocks", func() float64 { return float64(v.head.Num) - float64(v.head.IrreversibleNum) })}},
 		{Group: group, Title: "Time for a block that came", Unit: dashboard.Seconds, Help: "Of the last 10 s. Far below half a second is normal.", Series: []dashboard.Series{
 			v.number("median", v.quantile(&v.applied, 0.5)), v.number("99 %", v.quantile(&v.applied, 0.99)),
 		}},
@@ -276,6 +278,7 @@ func (v *shown) figures() []dashboard.Figure {
 		{Group: group, Title: "Caught up in", Unit: dashboard.Seconds, Help: "At the pace of the last minute", Value: v.catchUp},
 		{Group: group, Title: "Missed blocks", Unit: dashboard.Count, Help: "Since the node began to serve; metrics say whose", Value: func() float64 { return float64(v.all.missed) }},
 		{Group: group, Title: "Late blocks", Unit: dashboard.Count, Help: "By more than a second", Value: func() float64 { return float64(v.all.late) }},
+		{Group: group, Title: "Missing votes", Unit: dashboard.Count, Help: "In certificates of new blocks; metrics say whose", Value: func() float64 { return float64(v.m.certificates.lacked()) }},
 		{Group: group, Title: "Switches of forks", Unit: dashboard.Count, Value: func() float64 { return float64(v.forks) }},
 	}...)
 }

@@ -33,7 +33,8 @@ type metrics struct {
 	served  sync.Map // target of requests -> *atomic.Uint64
 	answers answers
 	blocksTimes
-	producers producers
+	producers    producers
+	certificates certificates
 
 	scrapes atomic.Uint64
 	bytes   atomic.Uint64 // of answers to scrapes
@@ -135,6 +136,7 @@ func (m *metrics) append(b []byte) []byte {
 	m.blocks(w)
 	m.blocksTimes.append(w)
 	m.producers.append(w)
+	m.certificates.append(w)
 	m.vitals.Append(w)
 	if m.history != nil {
 		kept, served := m.history()
@@ -335,5 +337,6 @@ func (n *Node) newMetrics(p *producer.Producer, network *p2p.Network, h *HTTP) *
 		"earliest_available_block_num", strconv.FormatUint(uint64(first), 10)}
 	p.Subscribe(m.events())
 	n.chain.Subscribe(m.producers.hooks())
+	n.chain.Subscribe(m.certificates.hooks(n.certified))
 	return m
 }
