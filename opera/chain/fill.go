@@ -51,11 +51,10 @@ func (c *Chain) AddBlockVotes(v *inter.SignedBlockVotes) error {
 // not known: a validator can sign any number of others for nothing, and whoever has decided needs
 // none. Only the writer calls it.
 func (c *Chain) BlockVotesCount(v *inter.SignedBlockVotes) (bool, error) {
-	group, err := c.group(v.Signed.Locator.Epoch, v.Signed.Locator.Creator, eventcheck.ErrUnknownEpochBVs)
-	if err != nil {
+	if _, err := c.group(v.Signed.Locator.Epoch, v.Signed.Locator.Creator, eventcheck.ErrUnknownEpochBVs); err != nil {
 		return false, err
 	}
-	counts, err := c.votes.BlocksCount(v, group)
+	counts, err := c.votes.BlocksCount(v)
 	if err != nil {
 		return false, c.fail(fmt.Errorf("look which votes for blocks are known: %w", err))
 	}
@@ -64,11 +63,10 @@ func (c *Chain) BlockVotesCount(v *inter.SignedBlockVotes) (bool, error) {
 
 // EpochVoteCounts is BlockVotesCount for a vote for an epoch.
 func (c *Chain) EpochVoteCounts(v *inter.SignedEpochVote) (bool, error) {
-	group, err := c.group(v.Val.Epoch-1, v.Signed.Locator.Creator, eventcheck.ErrUnknownEpochEV)
-	if err != nil {
+	if _, err := c.group(v.Val.Epoch-1, v.Signed.Locator.Creator, eventcheck.ErrUnknownEpochEV); err != nil {
 		return false, err
 	}
-	counts, err := c.votes.EpochCounts(v, group)
+	counts, err := c.votes.EpochCounts(v)
 	if err != nil {
 		return false, c.fail(fmt.Errorf("look which votes for epochs are known: %w", err))
 	}

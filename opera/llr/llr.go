@@ -9,7 +9,7 @@
 // # What is kept
 //
 // Votes stand in their events, which the chain's log has; a row says that an event votes for
-// blocks or for an epoch, or has the votes if they came without their event. Tallies and
+// blocks or for an epoch, or has the votes if they came without their event. Tallies, who voted and
 // decisions are kept from the first undecided block or epoch on, and below it for records that
 // the chain does not have: whoever has the blocks needs no older ones.
 //

@@ -212,23 +212,25 @@ func TestVotesForEpochsAreCountedAndFound(t *testing.T) {
 	}
 }
 
+// votes are a validator's votes for blocks of an epoch, without their event.
+func votes(by inter.ValidatorID, of inter.Epoch, start inter.BlockNumber, hashes ...byte) *inter.SignedBlockVotes {
+	v := &inter.SignedBlockVotes{Val: inter.BlockVotes{Start: start, Epoch: of}}
+	v.Signed.Locator.Creator = by
+	for _, h := range hashes {
+		v.Val.Votes = append(v.Val.Votes, [32]byte{h})
+	}
+	return v
+}
+
 // Votes that came without their event count where their validator has said nothing of a block yet,
 // whatever it says now, and where more votes are wanted; before a write as after it.
 func TestVotesCountOnceForEachBlock(t *testing.T) {
 	s := newStore(t)
 	l := opened(t, s)
 	g := group(t, 1, 1, 1, 1)
-	votes := func(by inter.ValidatorID, of inter.Epoch, start inter.BlockNumber, hashes ...byte) *inter.SignedBlockVotes {
-		v := &inter.SignedBlockVotes{Val: inter.BlockVotes{Start: start, Epoch: of}}
-		v.Signed.Locator.Creator = by
-		for _, h := range hashes {
-			v.Val.Votes = append(v.Val.Votes, [32]byte{h})
-		}
-		return v
-	}
 	count := func(what string, v *inter.SignedBlockVotes, want bool) {
 		t.Helper()
-		if got, err := l.BlocksCount(v, g); err != nil || got != want {
+		if got, err := l.BlocksCount(v); err != nil || got != want {
 			t.Errorf("%s count: %v, %v", what, got, err)
 		}
 	}
@@ -259,7 +261,7 @@ func TestVotesCountOnceForEachBlock(t *testing.T) {
 	}
 	for i, want := range []bool{true, false, true, false} {
 		v := epoch(inter.ValidatorID(1+i/2), byte(i%2))
-		got, err := l.EpochCounts(v, g)
+		got, err := l.EpochCounts(v)
 		if err != nil || got != want {
 			t.Errorf("vote %d for an epoch counts: %v, %v", i, got, err)
 		}
@@ -269,8 +271,85 @@ func TestVotesCountOnceForEachBlock(t *testing.T) {
 			}
 		}
 	}
-	if got, err := l.EpochCounts(epoch(3, 0), g); err != nil || got {
+	if got, err := l.EpochCounts(epoch(3, 0)); err != nil || got {
 		t.Errorf("a vote for an epoch that is decided counts: %v, %v", got, err)
+	}
+}
+
+// Groups of two epochs vote for a block, and each of their validators has the other's index. Who has
+// voted is known by id, and goes when the block is decided; tallies stay go-opera's, where one index
+// counts once.
+func TestVotersAreKnownByTheirIDs(t *testing.T) {
+	s := newStore(t)
+	l := opened(t, s)
+	before, after := group(t, 2, 1, 5, 5), group(t, 1, 2, 5, 5)
+	weight := func() []byte {
+		t.Helper()
+		tally, err := l.get(l.tables.tallies, append(blockBallot(11, 5), votes(0, 5, 11, 1).Val.Votes[0][:]...))
+		if err != nil || len(tally) < 4 {
+			t.Fatalf("the tally is %x, %v", tally, err)
+		}
+		return tally[:4]
+	}
+	for i, by := range []struct {
+		id    inter.ValidatorID
+		group *inter.Validators
+	}{{1, before}, {2, after}} {
+		for k, want := range []bool{true, false, false} {
+			v := votes(by.id, 5, 11, 1)
+			v.Signed.Locator.Seq = inter.Seq(k)
+			counts, err := l.BlocksCount(v)
+			if err == nil && counts {
+				err = l.AddSignedBlocks(v, by.group)
+			}
+			if err != nil || counts != want {
+				t.Fatalf("vote %d of validator %d counts: %v, %v", k, by.id, counts, err)
+			}
+			write(t, s, l)
+			l = opened(t, s)
+		}
+		if got := weight(); got[3] != 2 {
+			t.Errorf("after %d votes of one index the weight is %x", i+1, got)
+		}
+	}
+	if err := errors.Join(l.AddSignedBlocks(votes(3, 5, 11, 1), before), l.AddSignedBlocks(votes(4, 5, 11, 1), before)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, s, l)
+	left(t, s, l, 12)
+}
+
+// A store whose tallies an older program made does not say who voted: a validator is heard once more,
+// and its vote has no more weight than before.
+func TestTalliesWithoutVotersAreGoneOnWith(t *testing.T) {
+	s := newStore(t)
+	l := opened(t, s)
+	g := group(t, 1, 1, 1, 1)
+	if err := l.AddSignedBlocks(votes(1, 5, 11, 1), g); err != nil {
+		t.Fatal(err)
+	}
+	l.put(l.tables.tallies, blockBallot(11, 5), nil)
+	write(t, s, l)
+	l = opened(t, s)
+	for i, want := range []bool{true, false} {
+		v := votes(1, 5, 11, 1)
+		v.Signed.Locator.Seq = inter.Seq(i + 1)
+		counts, err := l.BlocksCount(v)
+		if err == nil && counts {
+			err = l.AddSignedBlocks(v, g)
+		}
+		if err != nil || counts != want {
+			t.Errorf("vote %d after the older program's counts: %v, %v", i, counts, err)
+		}
+	}
+	if block, _ := l.Undecided(); block != 11 {
+		t.Errorf("a quarter of the weight has decided; block %d is undecided", block)
+	}
+	if err := l.AddSignedBlocks(votes(2, 5, 11, 1), g); err != nil {
+		t.Fatal(err)
+	}
+	if block, _ := l.Undecided(); block != 12 {
+		t.Errorf("half of the weight has not decided; block %d is undecided", block)
 	}
 }
 
@@ -286,13 +365,13 @@ func TestTalliesOfABlockAreFoundAmongTheirOwn(t *testing.T) {
 		}
 	}
 	for record, keys := range l.tallied {
-		if len(keys) > 2 {
+		if len(keys) > 3 {
 			t.Errorf("%d tallies are looked through for %x", len(keys), record)
 		}
 	}
 	seen := 0
-	if err := l.tallies(blockKey(50), func(string, []byte) bool { seen++; return true }); err != nil || seen != 2 {
-		t.Errorf("%d tallies, %v", seen, err)
+	if err := l.tallies(blockKey(50), func([]byte) { seen++ }); err != nil || seen != 3 {
+		t.Errorf("%d rows of two tallies and their voters, %v", seen, err)
 	}
 	write(t, s, l)
 	if len(l.tallied) != 0 {

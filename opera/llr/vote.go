@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"slices"
-	"strings"
 
 	"tarn/opera/inter"
 )
@@ -32,6 +31,12 @@ func named(record []byte) (inter.BlockNumber, inter.Epoch) {
 		return inter.BlockNumber(binary.BigEndian.Uint64(record[1:])), 0
 	}
 	return 0, inter.Epoch(binary.BigEndian.Uint32(record[1:]))
+}
+
+// blockBallot names what a validator votes on once: the record of a block, as one of that epoch. The
+// keys of its tallies begin with it. For the record of an epoch it is the record's own key.
+func blockBallot(n inter.BlockNumber, of inter.Epoch) []byte {
+	return binary.BigEndian.AppendUint32(blockKey(n), uint32(of))
 }
 
 // blockVotesKey is with what the key of votes for blocks begins.
@@ -71,7 +76,7 @@ func (l *Ledger) addBlocks(by inter.ValidatorID, v *inter.BlockVotes, group *int
 		} else if over {
 			continue
 		}
-		decided, err := l.count(key, append(binary.BigEndian.AppendUint32(bytes.Clone(key), uint32(v.Epoch)), vote[:]...), vote, by, group)
+		decided, err := l.count(blockBallot(n, v.Epoch), vote, by, group)
 		if err != nil {
 			return err
 		}
@@ -109,7 +114,7 @@ func (l *Ledger) addEpoch(by inter.ValidatorID, v *inter.EpochVote, group *inter
 		return err
 	}
 	if !over {
-		decided, err := l.count(key, append(bytes.Clone(key), v.Vote[:]...), v.Vote, by, group)
+		decided, err := l.count(key, v.Vote, by, group)
 		if err != nil {
 			return err
 		}
@@ -135,16 +140,24 @@ func (l *Ledger) setLast(by inter.ValidatorID, v last) {
 
 // count adds a validator's weight to a tally, once, and tells whether the record is decided.
 // The first hash that more than a third of the weight has voted for is what is decided.
-func (l *Ledger) count(record, key []byte, vote [32]byte, by inter.ValidatorID, group *inter.Validators) (bool, error) {
+//
+// Groups of several epochs vote on a block, and one index can be that of several validators: of
+// these only the first counts in a tally (go-opera, gossip: addLlrVoteWeight). So a tally does not
+// say who has voted.
+func (l *Ledger) count(ballot []byte, vote [32]byte, by inter.ValidatorID, group *inter.Validators) (bool, error) {
 	index, ok := group.Index(by)
 	if !ok {
 		return false, nil
 	}
+	record, key := recordOf(ballot), append(bytes.Clone(ballot), vote[:]...)
 	tally, err := l.get(l.tables.tallies, key)
+	if err == nil {
+		err = l.noteVoter(ballot, by)
+	}
 	if err != nil {
 		return false, err
 	}
-	// The weight, then a bit for each validator of whom there is a vote.
+	// The weight, then a bit for each index of whose validator there is a vote.
 	if tally == nil {
 		tally = make([]byte, 4)
 	}
@@ -254,31 +267,28 @@ func (l *Ledger) FillEpoch(e inter.Epoch) error {
 	return l.forget(epochKey(e), true)
 }
 
-// forget deletes the tallies of a record, and what is decided if that is asked for.
+// forget deletes the tallies of a record and who voted, and what is decided if that is asked for.
 func (l *Ledger) forget(record []byte, decided bool) error {
 	if decided {
 		l.put(l.tables.decided, record, nil)
 	}
-	return l.tallies(record, func(key string, _ []byte) bool {
-		l.put(l.tables.tallies, []byte(key), nil)
-		return true
-	})
+	return l.tallies(record, func(key []byte) { l.put(l.tables.tallies, key, nil) })
 }
 
-// tallies calls each for the tallies whose keys begin with a record's, as they will be after the
-// next Write, until it returns false.
-func (l *Ledger) tallies(prefix []byte, each func(key string, tally []byte) bool) error {
-	for _, key := range slices.Clone(l.tallied[string(recordOf(prefix))]) {
-		if tally := l.rows[row{l.tables.tallies, key}]; tally != nil && strings.HasPrefix(key, string(prefix)) && !each(key, tally) {
-			return nil
+// tallies calls each for the keys of a record's rows among the tallies, as they will be after the next
+// Write.
+func (l *Ledger) tallies(record []byte, each func(key []byte)) error {
+	for _, key := range slices.Clone(l.tallied[string(record)]) {
+		if l.rows[row{l.tables.tallies, key}] != nil {
+			each([]byte(key))
 		}
 	}
-	return ascend(l.from, l.tables.tallies, prefix, func(key, tally []byte) error {
-		if !bytes.HasPrefix(key, prefix) {
+	return ascend(l.from, l.tables.tallies, record, func(key, _ []byte) error {
+		if !bytes.HasPrefix(key, record) {
 			return errStop
 		}
-		if _, changed := l.rows[row{l.tables.tallies, string(key)}]; !changed && !each(string(key), tally) {
-			return errStop
+		if _, changed := l.rows[row{l.tables.tallies, string(key)}]; !changed {
+			each(key)
 		}
 		return nil
 	})
@@ -287,14 +297,13 @@ func (l *Ledger) tallies(prefix []byte, each func(key string, tally []byte) bool
 // BlocksCount tells whether votes for blocks that came without their event say anything that is not
 // known: of one of the blocks more votes are wanted, and its validator has not voted for it in that
 // epoch, for whatever record. An honest validator votes for a block once.
-func (l *Ledger) BlocksCount(v *inter.SignedBlockVotes, group *inter.Validators) (bool, error) {
+func (l *Ledger) BlocksCount(v *inter.SignedBlockVotes) (bool, error) {
 	for i := range v.Val.Votes {
 		n := v.Val.Start + inter.BlockNumber(i)
-		key := blockKey(n)
-		over, err := l.over(key, n < l.state.Block)
+		over, err := l.over(blockKey(n), n < l.state.Block)
 		if err == nil && !over {
 			var voted bool
-			if voted, err = l.voted(binary.BigEndian.AppendUint32(key, uint32(v.Val.Epoch)), v.Signed.Locator.Creator, group); !voted && err == nil {
+			if voted, err = l.voted(blockBallot(n, v.Val.Epoch), v.Signed.Locator.Creator); !voted && err == nil {
 				return true, nil
 			}
 		}
@@ -306,25 +315,39 @@ func (l *Ledger) BlocksCount(v *inter.SignedBlockVotes, group *inter.Validators)
 }
 
 // EpochCounts is BlocksCount for a vote for an epoch.
-func (l *Ledger) EpochCounts(v *inter.SignedEpochVote, group *inter.Validators) (bool, error) {
+func (l *Ledger) EpochCounts(v *inter.SignedEpochVote) (bool, error) {
 	key := epochKey(v.Val.Epoch)
 	over, err := l.over(key, v.Val.Epoch < l.state.Epoch)
 	if over || err != nil {
 		return false, err
 	}
-	voted, err := l.voted(key, v.Signed.Locator.Creator, group)
+	voted, err := l.voted(key, v.Signed.Locator.Creator)
 	return !voted, err
 }
 
-// voted tells whether a tally of those whose keys begin so has the vote of a validator.
-func (l *Ledger) voted(prefix []byte, by inter.ValidatorID, group *inter.Validators) (voted bool, err error) {
-	index, ok := group.Index(by)
-	if !ok {
-		return false, nil
+// noteVoter notes that a validator has voted on a ballot. The row is one of the tallies, and goes
+// with them.
+func (l *Ledger) noteVoter(ballot []byte, by inter.ValidatorID) error {
+	voters, err := l.get(l.tables.tallies, ballot)
+	if err == nil && !isVoter(voters, by) {
+		l.put(l.tables.tallies, ballot, binary.BigEndian.AppendUint32(voters, uint32(by)))
 	}
-	err = l.tallies(prefix, func(_ string, tally []byte) bool {
-		voted = len(tally) > 4+index/8 && tally[4+index/8]>>(index%8)&1 != 0
-		return !voted
-	})
-	return voted, err
+	return err
+}
+
+// voted tells whether a validator has voted on a ballot. It does not know of votes that were counted by
+// a program which notes no voters: of these, one more of each validator is taken.
+func (l *Ledger) voted(ballot []byte, by inter.ValidatorID) (bool, error) {
+	voters, err := l.get(l.tables.tallies, ballot)
+	return isVoter(voters, by), err
+}
+
+// isVoter tells whether ids, one after the other, have that of a validator.
+func isVoter(ids []byte, by inter.ValidatorID) bool {
+	for ; len(ids) >= 4; ids = ids[4:] {
+		if binary.BigEndian.Uint32(ids) == uint32(by) {
+			return true
+		}
+	}
+	return false
 }
