@@ -188,6 +188,39 @@ func TestAReversibleFileCutInItsHeadIsDamaged(t *testing.T) {
 	}
 }
 
+// Where the file was not durable yet it may end anywhere. That it ends where no write does is said once, with the offset,
+// also if all records are whole that are left. Where writes end, and in a file as it was made, nothing is said.
+func TestAReversibleFileThatEndsWhereNoWriteDoesIsTold(t *testing.T) {
+	fs := memory()
+	r := openReversible(t, fs)
+	c := newChain(newRand(t), 2)
+	ends := []int64{reversibleHeadBytes} // where nothing is said
+	for i := range 12 {
+		if must(t, r.Append(c.next(100+150*i).data)); i == 7 { // it is rewritten with two records
+			must(t, r.Obsolete(7))
+			ends = []int64{r.blocks[1].offset + int64(r.blocks[1].size)}
+		}
+		ends = append(ends, r.end)
+	}
+	if r.Len() != 6 || ends[1] != r.head.durable {
+		t.Fatalf("%d blocks, and the file was made with %d bytes", r.Len(), r.head.durable)
+	}
+	whole := fs.mem.Blob(reversiblePath).Bytes()
+	for cut := ends[0]; cut <= r.end; cut++ {
+		mem := fs.mem.Clone()
+		mem.Put(reversiblePath, memfs.NewBlob(whole[:cut]))
+		for _, told := range []bool{!slices.Contains(ends, cut), false} {
+			var log bytes.Buffer
+			r, err := OpenReversible(ReversibleOptions{Dir: testDir, FS: testFS{mem, mem}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			must(t, err)
+			if text := log.String(); strings.Contains(text, "level=WARN") != told || told && !strings.Contains(text, "offset=") {
+				t.Fatalf("cut at %d, writes end at %d: the log says %q", cut, ends, text)
+			}
+			must(t, r.Close())
+		}
+	}
+}
+
 // One flipped bit anywhere in a record of a block that may be needed stops a node that signs blocks,
 // also in the last one; of one that is irreversible it stops nobody.
 func TestAFlippedBitStopsWhoSignsOnlyWhereItMatters(t *testing.T) {

@@ -216,25 +216,46 @@ func atEnd(err error) error {
 	return err
 }
 
-// cutEnd cuts off what follows the last record that is whole, and keeps it. Zeros are room that was
-// made for records, and no loss.
+// cutEnd has the file end behind its last whole record. What is cut off is kept, but for zeros: they are room
+// that was made for records, and no loss.
 func (r *Reversible) cutEnd(size int64) error {
-	if size <= r.end {
-		return nil
-	}
 	last, err := lastByte(r.file, r.path, r.end, size)
 	if err != nil {
 		return err
 	}
-	if r.cut = last - r.end; r.cut > 0 {
+	r.cut = last - r.end
+	switch {
+	case r.cut > 0:
 		removed, err := logtail.Keep(r.fs, r.file, r.path, r.end, last)
 		if err != nil {
 			return err
 		}
 		r.log.Warn("The end of the reversible blocks was torn when the node ended, and is cut",
 			"file", r.path, "offset", r.end, "bytes", r.cut, "kept", removed.Kept)
+	case r.endsOddly(size):
+		r.log.Warn("The file of reversible blocks ends where no whole write does: what was behind, if anything, is gone, and peers send it again",
+			"file", r.path, "offset", size, "blocks", len(r.blocks))
+	case size <= r.end:
+		return nil
 	}
-	return r.file.Truncate(r.end)
+	if err := r.file.Truncate(r.end); err != nil {
+		return fmt.Errorf("have %s end at %d: %w", r.path, r.end, err)
+	}
+	return nil
+}
+
+// endsOddly tells whether the file ends within zeros, where no whole write ends: one was interrupted, or somebody
+// has cut the file, and no record tells of what was behind. All writes end where a record may begin, but for
+// the one that makes the file: it has no zeros behind its last record.
+func (r *Reversible) endsOddly(size int64) bool {
+	if size == r.aligned(size) || r.head.file == 0 { // of an older program nobody knows
+		return false
+	}
+	made := int64(reversibleHeadBytes)
+	if n := len(r.blocks); n > 0 {
+		made = r.blocks[n-1].offset + int64(r.blocks[n-1].size)
+	}
+	return size != made || r.end != r.head.durable
 }
 
 // lastByte is where what is not zero ends, from an offset on.
