@@ -91,15 +91,15 @@ func (w *Watch) Disk() []dashboard.Panel {
 	const group = "Disk"
 	return []dashboard.Panel{
 		{Group: group, Title: "Written to files, by cause", Unit: dashboard.BytesSecond, Stacked: true, Series: causes,
-			Help: "What the node counts. In mapped_private the state is written by checkpoints alone: peaks with nothing between them are normal."},
+			Help: "As the node counts it. In mapped_private only checkpoints write the state: peaks with nothing in between are normal."},
 		{Group: group, Title: "To and from disks", Unit: dashboard.BytesSecond, Series: []dashboard.Series{
 			w.total("written", func(r *reading) int64 { return r.process.Disk.Written }),
-			w.total("deleted before", func(r *reading) int64 { return r.process.Disk.Cancelled }),
+			w.total("deleted before it was written", func(r *reading) int64 { return r.process.Disk.Cancelled }),
 			w.total("read", func(r *reading) int64 { return r.process.Disk.Read }),
-		}, Help: "What the kernel counts for the whole process. Reads end once the state has been read into memory."},
+		}, Help: "As the kernel counts it for the whole process. Reads stop once the state is in memory."},
 		{Group: group, Title: "Changed since the last checkpoint", Unit: dashboard.Bytes, Series: []dashboard.Series{
 			w.gauge("changed", func(r *reading) int64 { return r.state.DirtyBytes }),
-		}, Help: "What the next checkpoint writes, about. It falls to nothing when one has begun."},
+		}, Help: "About what the next checkpoint will write. Drops to zero when a checkpoint starts."},
 	}
 }
 
@@ -107,17 +107,17 @@ func (w *Watch) Disk() []dashboard.Panel {
 func (w *Watch) Memory() []dashboard.Panel {
 	const group = "Memory"
 	return []dashboard.Panel{
-		{Group: group, Title: "Memory, by what stands behind it", Unit: dashboard.Bytes, Stacked: true, Series: []dashboard.Series{
+		{Group: group, Title: "Memory by kind", Unit: dashboard.Bytes, Stacked: true, Series: []dashboard.Series{
 			w.gauge("swap", func(r *reading) int64 { return r.process.Memory.Swap }),
 			w.gauge("files", func(r *reading) int64 { return r.process.Memory.File }),
 			w.gauge("shared", func(r *reading) int64 { return r.process.Memory.Shared }),
 			w.gauge("anonymous", func(r *reading) int64 { return r.process.Memory.Anonymous }),
-		}, Help: "The kernel takes back what is of files when others need it; anonymous memory goes to swap at most."},
-		{Group: group, Title: "What cannot be taken back", Unit: dashboard.Bytes, Series: []dashboard.Series{
+		}, Help: "The kernel can take back memory of files at any time. Anonymous memory can only go to swap."},
+		{Group: group, Title: "Memory that the kernel cannot take back", Unit: dashboard.Bytes, Series: []dashboard.Series{
 			w.gauge("private dirty", func(*reading) int64 { return w.pages.PrivateDirty }),
 			w.gauge("of the state", func(r *reading) int64 { return r.state.PrivateBytes }),
 			w.gauge("Go's heap", func(r *reading) int64 { return r.runtime.HeapLive }),
-		}, Help: "Private dirty is read every 10 s. A checkpoint gives back what is of the state."},
+		}, Help: "Private dirty memory is read every 10 s. A checkpoint gives back the state's part."},
 	}
 }
 
@@ -132,7 +132,7 @@ func (w *Watch) Processor(parts ...dashboard.Series) []dashboard.Panel {
 			w.busy("program", func(r *reading) time.Duration { return r.process.User }),
 		}, Help: "100 % is one processor."},
 		{Group: group, Title: "Where the time goes", Unit: dashboard.Percent, Series: parts,
-			Help: "100 % is one at work all the time. A chain whose writer gets near 100 % cannot go faster."},
+			Help: "100 % is one processor, always busy. A chain whose writer is near 100 % cannot go faster."},
 	}
 }
 
@@ -140,13 +140,13 @@ func (w *Watch) Processor(parts ...dashboard.Series) []dashboard.Panel {
 func (w *Watch) Figures() []dashboard.Figure {
 	const disk, memory = "Disk", "Memory"
 	list := []dashboard.Figure{
-		{Group: disk, Title: "Written a year", Unit: dashboard.BytesYear, Help: "Since the node began to serve, checkpoints over whole intervals; after 15 min and a checkpoint", Value: func() float64 {
+		{Group: disk, Title: "Written a year", Unit: dashboard.BytesYear, Help: "Average since the node started to serve, over whole checkpoint intervals. Known after 15 min and one checkpoint", Value: func() float64 {
 			if _, total, ok := w.m.project(&w.now.state, w.now.process.Disk.Written); ok {
 				return total
 			}
 			return math.NaN()
 		}},
-		{Group: disk, Title: "At the pace of 5 minutes", Unit: dashboard.BytesYear, Help: "A checkpoint in them makes it large, none small", Value: w.pace},
+		{Group: disk, Title: "At the pace of 5 minutes", Unit: dashboard.BytesYear, Help: "Too high if a checkpoint fell into these 5 minutes, too low if none did", Value: w.pace},
 		{Group: disk, Title: "Last checkpoint", Unit: dashboard.Seconds, Help: "ago", Value: func() float64 {
 			if at := w.now.state.LastCheckpoint.At; !at.IsZero() {
 				return time.Since(at).Seconds()

@@ -191,7 +191,7 @@ func writeProcess(w *exposition.Writer, p *probe.Process) {
 	w.Gauge("process_open_fds", "Open files", float64(p.Files))
 	w.Gauge("tarn_process_threads", "Threads", float64(p.Threads))
 	w.Counter("tarn_process_major_faults_total", "Page faults that waited for a disk", float64(p.MajorFaults))
-	w.Metric("tarn_process_memory_bytes", exposition.Gauge, "Memory by what stands behind it; the kernel can take back what is of files")
+	w.Metric("tarn_process_memory_bytes", exposition.Gauge, "Memory by kind; the kernel can take back what is of files")
 	w.Sample(float64(p.Memory.Anonymous), "kind", "anonymous")
 	w.Sample(float64(p.Memory.File), "kind", "file")
 	w.Sample(float64(p.Memory.Shared), "kind", "shared")

@@ -4,7 +4,7 @@ import "tarn/store/engine"
 
 const oc = "contracts are compiled ahead of use by the node's own compiler; there is no second one to configure"
 
-const wasmGone = "it is gone since Leap 3.1; eos-vm-jit and eos-vm give the same results"
+const wasmGone = "removed in Leap 3.1; eos-vm-jit and eos-vm give the same results"
 
 func chainFiles() []Option {
 	return []Option{
@@ -51,7 +51,7 @@ func chainRules() []Option {
 		list("key-blacklist", "A public key that must not enter an authority"),
 		list("sender-bypass-whiteblacklist", "Deferred transactions of these senders are not held to the lists"),
 		{Name: "read-mode", Kind: Choice, Choices: []string{"head", "irreversible", "speculative"}, Default: "head",
-			Former: map[string]string{"read-only": "it is gone since Leap 4.0; use read-mode = head with p2p-accept-transactions = false and api-accept-transactions = false"},
+			Former: map[string]string{"read-only": "removed in Leap 4.0; use read-mode = head with p2p-accept-transactions = false and api-accept-transactions = false"},
 			Help: "What readers see.\nhead: the state after the newest block. Valid transactions are relayed.\n" +
 				"irreversible: the state after the last irreversible block. No transactions from peers are relayed, and none are taken from the API.\n" +
 				"speculative: the state after the newest block and transactions that are in no block yet. Valid transactions are relayed.\n"},

@@ -181,17 +181,17 @@ func (v *shown) panels() []dashboard.Panel {
 func (v *shown) chain() []dashboard.Panel {
 	const group = "Chain"
 	return []dashboard.Panel{
-		{Group: group, Title: "Age of the newest block", Unit: dashboard.Seconds, Help: "Around half a second is normal; more while the node catches up, or nobody produces.",
+		{Group: group, Title: "Age of the newest block", Unit: dashboard.Seconds, Help: "Half a second is normal. It is more while the node catches up, or while nobody produces.",
 			Series: []dashboard.Series{v.number("age", func() float64 { return time.Since(v.head.Time.TimePoint().Time()).Seconds() })}},
 		{Group: group, Title: "Transactions in blocks", Unit: dashboard.PerSecond, Series: []dashboard.Series{
-			v.rate("that came", func() uint64 { return v.blocks.incomingTrx }), v.rate("produced here", func() uint64 { return v.blocks.producedTrx }),
+			v.rate("received", func() uint64 { return v.blocks.incomingTrx }), v.rate("produced here", func() uint64 { return v.blocks.producedTrx }),
 		}},
-		{Group: group, Title: "Blocks", Unit: dashboard.PerSecond, Help: "Two a second, many more while the node catches up.", Series: []dashboard.Series{
-			v.rate("that came", func() uint64 { return v.blocks.incoming }), v.rate("produced here", func() uint64 { return v.blocks.produced }),
+		{Group: group, Title: "Blocks", Unit: dashboard.PerSecond, Help: "Two a second are normal, many more while the node catches up.", Series: []dashboard.Series{
+			v.rate("received", func() uint64 { return v.blocks.incoming }), v.rate("produced here", func() uint64 { return v.blocks.produced }),
 		}},
 		{Group: group, Title: "Blocks that are not irreversible yet", Unit: dashboard.Count, Help: "Two or three with Savanna's rules, some 330 with 21 producers and the rules before.",
 			Series: []dashboard.Series{v.number("blocks", func() float64 { return float64(v.head.Num) - float64(v.head.IrreversibleNum) })}},
-		{Group: group, Title: "Time for a block that came", Unit: dashboard.Seconds, Help: "Of the last 10 s. Far below half a second is normal.", Series: []dashboard.Series{
+		{Group: group, Title: "Time to apply a received block", Unit: dashboard.Seconds, Help: "Of the last 10 s. Far below half a second is normal.", Series: []dashboard.Series{
 			v.number("median", v.quantile(&v.applied, 0.5)), v.number("99 %", v.quantile(&v.applied, 0.99)),
 		}},
 	}
@@ -209,10 +209,10 @@ func (v *shown) peers() []dashboard.Panel {
 			bits("in", func() uint64 { return v.network.BytesIn }), bits("out", func() uint64 { return v.network.BytesOut }),
 		}},
 		{Group: group, Title: "Peers", Unit: dashboard.Count, Series: []dashboard.Series{
-			v.number("that this node connects to", func() float64 { return float64(v.network.Peers + v.network.BlockProducers) }),
-			v.number("that have connected", func() float64 { return float64(v.network.Clients) }),
+			v.number("outgoing", func() float64 { return float64(v.network.Peers + v.network.BlockProducers) }),
+			v.number("incoming", func() float64 { return float64(v.network.Clients) }),
 		}},
-		{Group: group, Title: "Longest way to a peer and back", Unit: dashboard.Seconds, Series: []dashboard.Series{v.number("longest", func() float64 {
+		{Group: group, Title: "Longest round trip to a peer", Unit: dashboard.Seconds, Series: []dashboard.Series{v.number("longest", func() float64 {
 			worst := time.Duration(-1)
 			for i := range v.network.Connections {
 				worst = max(worst, v.network.Connections[i].Latency)
@@ -258,7 +258,7 @@ func (v *shown) history() []dashboard.Panel {
 			_, served := v.m.history()
 			return float64(served.Sessions)
 		})}},
-		{Group: group, Title: "Behind, the slowest client", Unit: dashboard.Count, Help: "Blocks that it has asked for and has not been sent yet.", Series: []dashboard.Series{v.number("blocks", func() float64 {
+		{Group: group, Title: "Behind, the slowest client", Unit: dashboard.Count, Help: "Blocks that it asked for and has not received yet.", Series: []dashboard.Series{v.number("blocks", func() float64 {
 			_, served := v.m.history()
 			return float64(served.Behind)
 		})}},

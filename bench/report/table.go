@@ -124,7 +124,7 @@ func ratios(r *record.Run, suite string, part record.Suite) (t figures.Table, mo
 	t = figures.Table{Title: part.Name + ", times " + first, Head: []string{"subject", "pairs"}}
 	if part.How != "" { // of further parts it is the same
 		t.How = "Median of the ratios of pairs (of one round), and the interval that holds it with 95 %. " +
-			"With fewer than six pairs there is none: the least and the greatest stand in brackets, and prove nothing."
+			"Brackets show the lowest and the highest of fewer than six pairs, which are too few to conclude anything."
 	}
 	estimates := make([][]record.Estimate, 0, len(r.Subjects))
 	told := make([]bool, len(part.Metrics)) // of which there is a ratio
