@@ -295,8 +295,8 @@ func TestAllMistakesAreToldAtOnce(t *testing.T) {
 	want := []string{
 		"Unknown option '--producr-name'", "the argument for option '--blocks-dir' should follow", "the argument ('-1x') for option '--chain-state-db-size-mb' is invalid",
 		"an invalid line 'nonsense'", "Unknown option 'foo'", "the argument ('x') for option 'chain-threads' is invalid",
-		"option 'max-clients' cannot be specified more than once", "'read-only' is none of head, irreversible, speculative: it is gone",
-		"unable to find plugin: eosio::nope", "unable to find plugin: eosio::history_plugin: it is gone",
+		"option 'max-clients' cannot be specified more than once", "'read-only' is none of head, irreversible, speculative: removed",
+		"unable to find plugin: eosio::nope", "unable to find plugin: eosio::history_plugin: removed",
 		"signature-cpu-billable-pct must be", "\"resource-monitor-interval-seconds\" must be", "read-only-threads (200) greater",
 	}
 	lines := strings.Split(err.Error(), "\n")
