@@ -159,6 +159,8 @@ func (g *greeting) introduce(m *Handshake) bool {
 			g.c.goAway(Duplicate, g.c.peerID())
 			return false
 		}
+	} else {
+		g.endSecond(m)
 	}
 	if m.ChainID != n.chain.ID() {
 		g.c.infof("Peer on a different chain. Closing connection")
@@ -212,11 +214,8 @@ func (g *greeting) answerVersion() bool {
 func (g *greeting) duplicate(m *Handshake) bool {
 	n := g.c.net
 	for _, o := range *n.conns.Load() {
-		if o == g.c || !o.connected.Load() || o.ended.Err() != nil {
-			continue
-		}
-		r := o.received.Load()
-		if r == nil || r.NodeID != m.NodeID {
+		r := g.sameNode(o, m)
+		if r == nil {
 			continue
 		}
 		switch {
@@ -234,6 +233,32 @@ func (g *greeting) duplicate(m *Handshake) bool {
 		return true
 	}
 	return false
+}
+
+// sameNode is the handshake of another connection with the node of m; nil if it is with none, or over.
+func (g *greeting) sameNode(o *conn, m *Handshake) *Handshake {
+	if o == g.c || !o.connected.Load() || o.ended.Err() != nil {
+		return nil
+	}
+	if r := o.received.Load(); r != nil && r.NodeID == m.NodeID {
+		return r
+	}
+	return nil
+}
+
+// endSecond ends connections that the node of m has made to this one, if this one has to decide: their
+// handshakes came before there was another, so duplicate let them be. nodeos keeps both then.
+func (g *greeting) endSecond(m *Handshake) {
+	n := g.c.net
+	if m.NetworkVersion < versionBase+protocolDuplicateByID || n.nodeID.Compare(m.NodeID) < 0 {
+		return
+	}
+	for _, o := range *n.conns.Load() {
+		if o.incoming() && g.sameNode(o, m) != nil {
+			o.debugf("sending go_away duplicate, msg.p2p_address: %s", printable(m.P2PAddress))
+			o.goAway(Duplicate, o.peerID())
+		}
+	}
 }
 
 // forked tells whether the peer's last irreversible block is another than ours of
