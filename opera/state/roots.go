@@ -43,6 +43,7 @@ type Roots struct {
 	ready   []*batch               // for the writer
 	any     bool                   // whether a block was handed over, or is in the rows
 	told    uint64                 // the newest of them
+	until   uint64                 // blocks before it were handed over, or are about to be
 	begun   bool                   // whether there is a known one
 	known   uint64                 // the newest block whose root is computed
 	err     error
@@ -138,6 +139,9 @@ func (t *Tables) StartRoots(s store.Store, o RootsOptions) (*Roots, error) {
 	if len(first) != 0 {
 		r.any, r.told = true, first[len(first)-1].number
 	}
+	if r.any {
+		r.until = r.told + 1
+	}
 	go background.Run(func() { r.run(p, first) })
 	return r, nil
 }
@@ -149,6 +153,10 @@ func (r *Roots) Write(s store.Store, c *Changes) error {
 	if err := s.Put(r.tables.pending, blockKey(c.Number), encodeValues(c.after())); err != nil {
 		return fmt.Errorf("write the changes of block %d for its root: %w", c.Number, err)
 	}
+	// Readers see the block before Follow has it, and wait then.
+	r.mu.Lock()
+	r.until = max(r.until, c.Number+1)
+	r.mu.Unlock()
 	return r.Collect(s)
 }
 
@@ -216,6 +224,7 @@ func (r *Roots) Follow(c *Changes) error {
 		err = fmt.Errorf("root of block %d is asked for after that of block %d", c.Number, r.told)
 	default:
 		r.any, r.told = true, c.Number
+		r.until = max(r.until, c.Number+1)
 	}
 	r.mu.Unlock()
 	if err != nil {
@@ -251,7 +260,7 @@ func (r *Roots) Settle() error {
 	return r.err
 }
 
-// Root waits for the root of a block that was followed, and returns it.
+// Root waits for the root of a block that was written, and returns it.
 func (r *Roots) Root(number uint64) (common.Hash, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -264,7 +273,7 @@ func (r *Roots) Root(number uint64) (common.Hash, error) {
 	return r.stored(number)
 }
 
-// Wait waits until the root of a block that was followed is computed, or the context ends.
+// Wait waits until the root of a block that was written is computed, or the context ends.
 func (r *Roots) Wait(ctx context.Context, number uint64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -273,7 +282,7 @@ func (r *Roots) Wait(ctx context.Context, number uint64) error {
 
 // wait is Wait with the lock held.
 func (r *Roots) wait(ctx context.Context, number uint64) error {
-	if !r.any || number > r.told {
+	if number >= r.until {
 		return fmt.Errorf("root of block %d: no such block was followed", number)
 	}
 	stop := context.AfterFunc(ctx, func() {

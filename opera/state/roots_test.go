@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/state"
@@ -30,6 +31,8 @@ type chain struct {
 	theirs state.Database
 	known  []common.Hash // their roots by block; none at 0
 	made   []*Changes
+
+	between func() // is called when a block is published and not followed yet
 }
 
 func newChain(t *testing.T, r *rand.Rand) *chain {
@@ -73,6 +76,9 @@ func (c *chain) apply(changes *Changes) {
 		}
 		return c.roots.Write(c.store, changes)
 	})
+	if c.between != nil {
+		c.between()
+	}
 	check(c.t, c.roots.Follow(changes))
 }
 
@@ -159,6 +165,40 @@ func (c *chain) whole() Counted {
 	counted, err := c.tables.Check(c.store, func(err error) { c.t.Error(err) }, nil)
 	check(c.t, err)
 	return counted
+}
+
+// Whoever sees a block before its changes are handed over waits for its root.
+func TestARootIsWaitedForFromTheBlocksPublicationOn(t *testing.T) {
+	c := newChain(t, newRand(t))
+	type answer struct {
+		root common.Hash
+		err  error
+	}
+	got := make(chan answer, 1)
+	c.between = func() {
+		number := uint64(c.store.Head())
+		go func() {
+			root, err := c.roots.Root(number)
+			got <- answer{root, err}
+		}()
+		select {
+		case a := <-got:
+			t.Errorf("the root of block %d is there at once: %x, %v", number, a.root, a.err)
+			got <- a
+		case <-time.After(5 * time.Millisecond):
+		}
+		if _, err := c.roots.Root(number + 1); err == nil {
+			t.Error("there is a root of a block that nobody has made")
+		}
+	}
+	for range 20 {
+		c.block()
+		if a := <-got; a.err != nil || a.root != c.known[len(c.known)-1] {
+			t.Errorf("block %d: %x, %v", len(c.made)-1, a.root, a.err)
+		}
+	}
+	c.roots.Close()
+	check(t, c.store.Close())
 }
 
 func TestAFullCheckFindsEachDamage(t *testing.T) {
