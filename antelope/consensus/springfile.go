@@ -3,6 +3,7 @@ package consensus
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"tarn/antelope/exception"
 	"tarn/antelope/finality"
@@ -77,7 +78,7 @@ func (s *springFile) tree(read func() (types.Checksum256, *types.SignedBlock)) e
 			return fmt.Errorf("offset %d: %w", offset, exception.New(exception.ForkDatabase, "block missing"))
 		case b.ID() != id:
 			return fmt.Errorf("offset %d: %w", offset, exception.New(exception.ForkDatabase, "header state of another block"))
-		case s.blocks[b.Previous] == nil && !s.rooted(b.Previous):
+		case s.blocks[b.Previous] == nil && !slices.Contains(s.roots, b.Previous):
 			return fmt.Errorf("offset %d: %w", offset, exception.New(exception.UnlinkableBlock, "unlinkable block", "id", id, "previous", b.Previous))
 		case s.blocks[id] == nil:
 			s.blocks[id] = b
@@ -85,16 +86,6 @@ func (s *springFile) tree(read func() (types.Checksum256, *types.SignedBlock)) e
 		}
 	}
 	return nil
-}
-
-// rooted tells whether a block is the root of a tree.
-func (s *springFile) rooted(id types.Checksum256) bool {
-	for _, r := range s.roots {
-		if r == id {
-			return true
-		}
-	}
-	return false
 }
 
 // order puts the branch of the best block first.
