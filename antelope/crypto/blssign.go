@@ -1,6 +1,8 @@
 package crypto
 
 import (
+	"fmt"
+	"io"
 	"math/big"
 	"slices"
 	"strings"
@@ -148,6 +150,15 @@ func NewBLSPrivateKey(seed [32]byte) *BLSPrivateKey {
 	for k.scalar.SetBytes(seed[:]); k.scalar.IsZero(); k.scalar.SetUint64(1) {
 	}
 	return k
+}
+
+// GenerateBLSPrivateKey makes a key of 32 bytes from random.
+func GenerateBLSPrivateKey(random io.Reader) (*BLSPrivateKey, error) {
+	var seed [32]byte
+	if _, err := io.ReadFull(random, seed[:]); err != nil {
+		return nil, fmt.Errorf("reading randomness for a BLS private key: %w", err)
+	}
+	return NewBLSPrivateKey(seed), nil
 }
 
 // Text is what ParseBLSPrivateKey reads.

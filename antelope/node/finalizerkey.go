@@ -53,11 +53,10 @@ func createKey(out io.Writer, file string, console bool) error {
 	if (file != "") == console {
 		return errors.New("say either -f FILE (--file), for a file to write the key to, or --to-console")
 	}
-	var seed [32]byte
-	if _, err := rand.Read(seed[:]); err != nil {
+	key, err := crypto.GenerateBLSPrivateKey(rand.Reader)
+	if err != nil {
 		return err
 	}
-	key := crypto.NewBLSPrivateKey(seed)
 	proof, err := key.Proof()
 	if err != nil {
 		return err

@@ -92,11 +92,10 @@ func openKeys(path string, savanna bool) (*keyring, error) {
 func makeKeys(path string, savanna bool) (*keyring, error) {
 	k := &keyring{}
 	if savanna {
-		var seed [32]byte
-		if _, err := rand.Read(seed[:]); err != nil {
+		key, err := crypto.GenerateBLSPrivateKey(rand.Reader)
+		if err != nil {
 			return nil, err
 		}
-		key := crypto.NewBLSPrivateKey(seed)
 		k.pairs = append(k.pairs, keyPair{Account: producerName, Use: finality, Public: key.Public().String(), Private: key.Text(), bls: key})
 	}
 	for _, account := range []string{producerName, aliceName, bobName} {
