@@ -667,6 +667,13 @@ func TestLightAnswersDoNotWaitBehindOthers(t *testing.T) {
 			}
 		}
 		fails(t, c.Call(&any, "eth_call", object{}, "latest"), "the node is busy")
+		long := object{"topics": [][]string{{"0x" + strings.Repeat("0", 2*lightBytes)}}}
+		if other, err := rpc.Dial(url); err != nil {
+			t.Fatal(err)
+		} else {
+			fails(t, other.Call(&any, "eth_newFilter", long), "the node is busy")
+			other.Close()
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		batch := []rpc.BatchElem{{Method: "eth_blockNumber", Result: &any}}
 		if err := c.BatchCallContext(ctx, batch); errors.Is(err, context.DeadlineExceeded) || err == nil && batch[0].Error == nil {

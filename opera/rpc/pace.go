@@ -44,10 +44,14 @@ var lightNames = map[string]bool{
 	"uninstallFilter": true, "unsubscribe": true,
 }
 
+// lightBytes is the longest body that is read without a turn: reading is work too, which the client
+// sizes, and with more of it at once than there are processors the chain's own work waits for them.
+const lightBytes = quickBytes
+
 // lightBody tells whether a body is one request that is light.
 func lightBody(body []byte) bool {
 	var of struct{ Method string }
-	return json.Unmarshal(body, &of) == nil && light(of.Method)
+	return len(body) <= lightBytes && json.Unmarshal(body, &of) == nil && light(of.Method)
 }
 
 // turn waits for a client's turn to have something executed, but no longer than a request may take.
@@ -61,7 +65,7 @@ func (s *Service) turn(ctx context.Context, client serve.Client) (end func(), er
 	return end, nil
 }
 
-// paced lets requests of at most so many bytes wait for their turn that are not light. Who sends
+// paced lets requests of at most so many bytes wait for their turn that are not light, or long. Who sends
 // slowly, or takes an answer slowly, has no turn meanwhile.
 func (s *Service) paced(next http.Handler, most int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -106,7 +110,8 @@ func refuse(w http.ResponseWriter, body []byte, err error) {
 	_, _ = w.Write(refusal(body, err)) // who has gone needs none
 }
 
-// refusal is the answer to requests that are not answered now.
+// refusal is the answer to requests that are not answered now. Of a body beyond lightBytes, for whose
+// reading there was no turn, the ids are not looked for.
 func refusal(body []byte, err error) []byte {
 	type asked struct{ ID json.RawMessage }
 	one := func(out []byte, of asked) []byte {
@@ -118,6 +123,9 @@ func refusal(body []byte, err error) []byte {
 	var out []byte
 	var single asked
 	var list []asked
+	if len(body) > lightBytes {
+		return one(nil, asked{})
+	}
 	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
 		for _, of := range list {
 			out = one(append(out, ','), of)

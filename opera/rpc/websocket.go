@@ -214,7 +214,13 @@ func (c *socket) dismiss(why error) error {
 // take has a message answered, and gives its memory back then.
 func (c *socket) take(message []byte, held int64) error {
 	give := func() { c.of.s.memory.Give(c.client, held) }
+	end, err := c.reading(message)
+	if err != nil {
+		give()
+		return errors.Join(err, c.dismiss(err))
+	}
 	about, err := aboutOf(message)
+	end()
 	if err != nil || about != requests {
 		defer give()
 		if err == nil && about == subscribes {
@@ -247,6 +253,14 @@ func (c *socket) take(message []byte, held int64) error {
 		c.answer(message)
 	})
 	return nil
+}
+
+// reading waits for a turn to read a message, if it is long.
+func (c *socket) reading(message []byte) (end func(), err error) {
+	if len(message) <= lightBytes {
+		return func() {}, nil
+	}
+	return c.of.s.turn(c.ctx, c.client)
 }
 
 // answer answers a message as over HTTP.
