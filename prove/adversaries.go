@@ -185,7 +185,7 @@ func hostile(turn time.Duration) []adversary {
 		{Kind: kind, Name: "strangers at an Antelope node", What: "peers and clients that lie, dawdle and flood, one attack after the other; honest peers hear blocks in time, memory is bounded",
 			Package: "./antelope/node", Run: "^TestHonestPeersHearBlocksBesideHostileOnes$", Args: []string{"-node.seed=$seed", "-node.hostile=" + attack}, Unit: "times all attacks"},
 		{Kind: kind, Name: "strangers at an Opera node", What: "clients that dawdle and flood, one attack after the other, at a node in a container of 4 GiB; honest answers and payments come in time",
-			Package: "./opera/oracle", Run: "^TestHonestClientsAreServedBesideHostileOnes$", Args: []string{"-oracle.hostile=" + attack}, Unit: "times all attacks", Needs: []need{asRoot}},
+			Package: "./opera/oracle", Run: "^TestHonestClientsAreServedBesideHostileOnes$", Args: []string{"-oracle.seed=$seed", "-oracle.hostile=" + attack}, Unit: "times all attacks", Needs: []need{asRoot}},
 		{Kind: kind, Name: "strangers among Antelope peers", What: "in random order: lies about heads, half-sent messages, floods, silence; who misbehaves is dropped, nothing is held",
 			Package: "./antelope/p2p", Run: "Peer|Dropped|Hold|Claim|Stranger|Blame|Bounded|Misbehave", Args: []string{"-test.shuffle=$seed"}, Unit: "times all"},
 		{Kind: kind, Name: "strangers among Opera peers", What: "the same for peers of Opera",

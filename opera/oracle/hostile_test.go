@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"math/big"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -431,7 +432,14 @@ func TestHonestClientsAreServedBesideHostileOnes(t *testing.T) {
 	pause(ctx, *hostileFor)
 	quiet, quietBlocks, _, _ := b.seen()
 	t.Logf("alone: answers %v, blocks %v, 99th percentiles", quiet, quietBlocks)
-	for _, name := range slices.Sorted(maps.Keys(list)) {
+	seed := *firstSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("seed %d", seed)
+	names := slices.Sorted(maps.Keys(list))
+	rand.New(rand.NewPCG(seed, 4)).Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	for _, name := range names {
 		b.endure(t, name, list[name], quiet, quietBlocks)
 		if killed, err := box.Killed(); killed > 0 || err != nil {
 			t.Fatalf("%s: the kernel ended the node for want of memory (%d, %v)", name, killed, err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/ethereum/go-ethereum/event"
 	"github.com/ethereum/go-ethereum/p2p"
 	"github.com/ethereum/go-ethereum/rpc"
 )
@@ -81,11 +82,18 @@ func (a admin) PeerEvents(ctx context.Context) (*rpc.Subscription, error) {
 	return a.s.subscribe(ctx, &hearing{of: a.s.hub.peers, tell: told})
 }
 
-// hear hears of connections until the hub ends.
-func (h *hub) hear() {
+// hear returns what hears of connections, from now on until the hub ends.
+func (h *hub) hear() (run func()) {
 	events := make(chan *p2p.PeerEvent, 16)
 	heard := h.s.options.Peers.SubscribeEvents(events)
-	defer heard.Unsubscribe()
+	return func() {
+		defer heard.Unsubscribe()
+		h.pass(events, heard)
+	}
+}
+
+// pass passes on what is heard.
+func (h *hub) pass(events <-chan *p2p.PeerEvent, heard event.Subscription) {
 	for {
 		select {
 		case e := <-events:

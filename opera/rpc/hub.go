@@ -57,7 +57,7 @@ func newHub(s *Service) *hub {
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.all.Go(h.run)
 	h.all.Go(h.watch)
-	h.all.Go(h.hear)
+	h.all.Go(h.hear())
 	return h
 }
 
