@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +33,6 @@ func runCommand() *cobra.Command {
 	var f files
 	var dir, from string
 	var on []string
-	times := timesOf(&o)
 	c := &cobra.Command{
 		Use:   "run SUITE... --on SUBJECT,...",
 		Short: "Measure suites on subjects, in pairs",
@@ -44,9 +42,6 @@ func runCommand() *cobra.Command {
 			"tarn, the engine.",
 		RunE: func(c *cobra.Command, args []string) error {
 			o.Suites = args
-			for _, t := range times {
-				*t.into = t.value.Seconds()
-			}
 			if from != "" {
 				again, err := optionsOf(from)
 				if err != nil {
@@ -68,63 +63,28 @@ func runCommand() *cobra.Command {
 	c.Flags().StringVar(&dir, "dir", "", "folder for chains that are made and for the nodes; default one in the user's cache")
 	c.Flags().StringVar(&from, "from", "", "a run's JSON: do the same again")
 	runFlags(c, &o)
-	for _, t := range times {
-		c.Flags().DurationVar(&t.value, t.name, t.value, t.help)
-	}
 	return c
 }
 
-// timed is an option that is a time on the command line, and seconds in the record.
-type timed struct {
-	name, help string
-	into       *float64
-	value      time.Duration
-}
-
-func timesOf(o *record.Options) []*timed {
-	all := []*timed{
-		{name: "for", into: &o.For, help: "how long disk and disk-follow take in each round"},
-		{name: "checkpoint-every", into: &o.Between, help: "time between checkpoints that the projection to a year assumes"},
-		{name: "ask-for", into: &o.AskFor, help: "how long each loop of rpc, calls and traces takes, and the questions of memory"},
-		{name: "load-for", into: &o.LoadFor, help: "how long the load of each part of recording and streams takes"},
-		{name: "deploy-every", into: &o.DeployEvery, help: "time from one deployment in setcode to the next"},
-		{name: "peer-for", into: &o.PeerFor, help: "how long peer and serve-blocks measure"},
-		{name: "window", into: &o.Window, help: "time of window, in which the chain must not end"},
-	}
-	for _, t := range all {
-		t.value = time.Duration(*t.into * float64(time.Second))
-	}
-	return all
-}
-
+// runFlags are the options of the suites.
 func runFlags(c *cobra.Command, o *record.Options) {
 	f := c.Flags()
-	f.IntVar(&o.Rounds, "rounds", o.Rounds, "rounds; fewer than six give no interval")
-	f.Uint64Var(&o.Seed, "seed", o.Seed, "of the chain and the transfers")
-	f.IntVar(&o.Accounts, "accounts", o.Accounts, "accounts of the chain")
-	f.IntVar(&o.Work, "transfers", o.Work, "transfers of the chain")
-	f.IntVar(&o.PerTransaction, "transaction-transfers", o.PerTransaction, "transfers in each transaction of the chain, of Antelope; 0: one")
-	f.IntVar(&o.Keys, "keys", o.Keys, "keys that the chain's accounts have, of Antelope; 0: one")
-	f.IntVar(&o.Empty, "empty-blocks", o.Empty, "blocks without transfers at the end of the chain, of Antelope")
-	f.IntVar(&o.Rows, "rows", o.Rows, "megabytes of rows in a table of the chain's state, of Antelope, that it be large")
-	f.StringVar(&o.Source, "source", o.Source, "subject that gives the blocks in sync, window, syncing, kill-sync, peer and disk-follow; default this program")
-	f.StringVar(&o.SourceDir, "source-dir", o.SourceDir, "folder in which the source of disk-follow and peer has its own, on another disk: the source syncs its files, and what the kernel then writes of the node's on the same disk counts again when more is added to it")
-	f.BoolVar(&o.AllChecks, "all-checks", o.AllChecks, "import checks all that a node checks of others' blocks, such as signatures")
-	f.IntVar(&o.PerBlock, "block-transfers", o.PerBlock, "transfers in each block of the chain, in each event of Opera's; 0: as many as there usually are")
-	f.IntVar(&o.Slots, "slot-transactions", o.Slots, "transactions at the end of the chain, of Opera, that fill 300 fresh slots each")
-	f.StringVar(&o.Protocol, "chain", o.Protocol, "chain of the subjects, antelope or opera; needed where all are tarn and it is not antelope")
-	f.StringVar(&o.Blocks, "blocks", o.Blocks, "folder with the blocks of a recorded chain, in place of one that is made: import, sync, window, traces and histories can be measured on it")
-	f.IntVar(&o.Push, "push", o.Push, "transfers that push, p2p, kill and memory send")
-	f.IntVar(&o.Connect, "connections", o.Connect, "connections of push, rpc, calls, traces and memory")
-	f.Float64Var(&o.Rate, "rate", o.Rate, "transfers per second in disk, disk-follow and peer; 0: disk and disk-follow measure a node that is idle")
-	f.Float64Var(&o.Rating, "tbw", o.Rating, "terabytes that the disk is rated to be written, for the years that it lasts in disk and disk-follow; 0: not told")
-	f.Float64Var(&o.AskRate, "ask-rate", o.AskRate, "questions per second of rpc's second loop, and of syncing")
-	f.IntVar(&o.Peers, "peers", o.Peers, "light peers in peer and serve-blocks")
-	f.Float64Var(&o.Load, "load-rate", o.Load, "transfers per second in recording, streams and setcode")
-	f.IntVar(&o.Deployments, "deployments", o.Deployments, "contracts that are deployed in setcode")
-	f.IntVar(&o.Memory, "memory", o.Memory, "megabytes of memory that a node has in memory and memory-snapshot; as root")
-	f.IntVar(&o.Clients, "clients", o.Clients, "clients in the last part of streams")
-	f.IntVar(&o.Syncing, "syncing", o.Syncing, "peers that fetch the chain, of those of serve-blocks")
+	for _, x := range suite.Options(o) {
+		switch v := x.Value.(type) {
+		case *int:
+			f.IntVar(v, x.Name, *v, x.Help)
+		case *uint64:
+			f.Uint64Var(v, x.Name, *v, x.Help)
+		case *float64:
+			f.Float64Var(v, x.Name, *v, x.Help)
+		case *string:
+			f.StringVar(v, x.Name, *v, x.Help)
+		case *bool:
+			f.BoolVar(v, x.Name, *v, x.Help)
+		case suite.Seconds:
+			f.Var(v, x.Name, x.Help)
+		}
+	}
 }
 
 // optionsOf are those of a run that was saved.

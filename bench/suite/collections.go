@@ -11,8 +11,23 @@ import (
 	"strconv"
 	"time"
 
+	"tarn/bench/record"
 	"tarn/bench/subject"
 )
+
+// Names of the values of collections.
+const (
+	collections  = "collections"
+	pauseNearAll = "99 % of pauses within"
+	pauseLongest = "longest pause"
+	heap         = "heap, most"
+	garbage      = "garbage each"
+)
+
+// ofCollections are the metrics of collections.
+func ofCollections() []record.Metric {
+	return list(of(number, collections), of(seconds, pauseNearAll, pauseLongest), of(bytesUnit, heap, garbage))
+}
 
 // tellsCollections is the environment of a program written in Go, so that it tells of its collections of
 // garbage in its log of words: twice as often, that there is something to count.

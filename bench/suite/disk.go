@@ -3,17 +3,81 @@ package suite
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
 	"tarn/bench/causes"
 	"tarn/bench/load"
+	"tarn/bench/record"
 	"tarn/internal/figures"
 )
 
+// Names of the suites of what a node writes: one that makes blocks, one that follows another.
+const (
+	Disk       = "disk"
+	DiskFollow = "disk-follow"
+)
+
+// Names of their values.
+const (
+	running   = "written while it serves"
+	year      = "written in a year"
+	lasts     = "a disk lasts"
+	device    = "written to the device"
+	stateGrew = "state grew"
+)
+
 const secondsOfYear = 365 * 24 * 3600
+
+func diskSuite() Suite {
+	return Suite{
+		Name: Disk,
+		How: "Transfers at a steady rate over HTTP, then the end of the process. A year is the bytes per second " +
+			"while it serves, and what is written at the end (a checkpoint) once in the time that lies between " +
+			"checkpoints. The device's bytes are those of the whole disk, whoever wrote them, its end included.",
+		Article: "writes to the drive at 10-15 and 15-40 transactions per second, and the years that it lasts (E5, E6, E8, W5, W6)",
+		Time:    "--for",
+		Disk:    "the chain, and what is written",
+		options: diskOptions,
+		needs:   serves,
+		metrics: counts(of(byteRate, running), of(bytesUnit, atEnd), of(yearly, year), more(years, lasts),
+			of(bytesUnit, device, blocksGrew, stateGrew), of(percent, share), of(seconds, nearAll)),
+		collect: []collector{privateMemory()},
+		run: func(ctx context.Context, l *life, found *findings) error {
+			return l.with(ctx, func(s *server) error { return writing{l, s, s}.measured(ctx, Disk, found) })
+		},
+	}
+}
+
+func diskFollowSuite() Suite {
+	return Suite{
+		Name: DiskFollow,
+		How: "As `disk`, of a node that makes no blocks: the transfers are sent to the source, another node, " +
+			"which it follows, and has all blocks of at the end. Both share the processors.",
+		Article: "the same, of a node that others make the blocks for",
+		Time:    "--for",
+		Disk:    "the chain, twice, and what is written",
+		options: func(o *record.Options) []Option { return append(diskOptions(o), sourceOption(o), sourceDirOption(o)) },
+		needs:   keepsUp,
+		metrics: counts(of(byteRate, running), of(bytesUnit, atEnd), of(yearly, year), more(years, lasts),
+			of(bytesUnit, blocksGrew, stateGrew), of(percent, share)),
+		collect: []collector{privateMemory()},
+		run: func(ctx context.Context, l *life, found *findings) error {
+			return l.behind(ctx, func(from, s *server) error { return writing{l, s, from}.measured(ctx, DiskFollow, found) })
+		},
+	}
+}
+
+func diskOptions(o *record.Options) []Option {
+	return []Option{
+		rateOption(o),
+		{"for", "how long disk and disk-follow take in each round", Seconds{&o.For}, nil},
+		{"checkpoint-every", "time between checkpoints that the projection to a year assumes", Seconds{&o.Between},
+			wrongIf(!(o.Between > 0), "%g s between checkpoints: above 0", o.Between)},
+		{"tbw", "terabytes that the disk is rated to be written, for the years that it lasts in disk and disk-follow; 0: not told", &o.Rating,
+			wrongIf(!(o.Rating >= 0), "%g terabytes that the disk is rated for: not below 0", o.Rating)},
+	}
+}
 
 // footprint is what a node's files and its disk were at a moment, in bytes.
 type footprint struct {
@@ -25,25 +89,22 @@ func footprintOf(dir string) footprint {
 	return footprint{occupied(filepath.Join(dir, "blocks")), stateBytes(dir), figures.DeviceWrites(dir)}
 }
 
-// disk is the suite of that name.
-func (l *life) disk(ctx context.Context) error {
-	return l.with(ctx, func(s *server) error { return l.writing(ctx, Disk, s, s) })
+// writing is a node that writes, while transfers are sent to itself or to the one that it follows.
+type writing struct {
+	l  *life
+	s  *server
+	to *server
 }
 
-// diskFollow is the suite disk-follow.
-func (l *life) diskFollow(ctx context.Context) error {
-	return l.behind(ctx, func(from, s *server) error { return l.writing(ctx, DiskFollow, s, from) })
-}
-
-// writing measures what a node writes while transfers are sent, to itself or to the node that it
-// follows, and then ends it.
-func (l *life) writing(ctx context.Context, suite string, s, to *server) error {
+// measured measures what the node writes, and then ends it.
+func (w writing) measured(ctx context.Context, suite string, found *findings) error {
+	s, o := w.s, w.l.options
 	if err := figures.FlushDisk(s.dir); err != nil { // what others wrote before is not in the device's bytes
 		return err
 	}
 	var first causes.Told
 	before := footprintOf(s.dir)
-	result, used, err := l.paced(ctx, s, to, func() (err error) {
+	result, used, err := w.paced(ctx, func() (err error) {
 		if s.Metrics != "" {
 			first, err = causes.Read(ctx, s.Metrics)
 		}
@@ -52,47 +113,48 @@ func (l *life) writing(ctx context.Context, suite string, s, to *server) error {
 	if err != nil {
 		return err
 	}
-	if err := l.tell(ctx, s, first, used.elapsed); err != nil {
+	told, err := toldSince(ctx, s, first, used.elapsed)
+	if err != nil {
 		return err
 	}
-	_, wrote, err := l.stopped(ctx, s)
+	_, wrote, err := s.stop(ctx)
 	if err != nil {
 		return err
 	}
 	if err := figures.FlushDisk(s.dir); err != nil {
 		return err
 	}
-	after, o := footprintOf(s.dir), l.runner.config.Options
+	after := footprintOf(s.dir)
 	perSecond := float64(used.wrote) / used.elapsed
 	aYear := (perSecond + float64(wrote)/o.Between) * secondsOfYear
 	values := map[string]float64{
 		running: perSecond, atEnd: float64(wrote), year: aYear,
-		blocksGrew: float64(after.blocks - before.blocks), stateGrew: float64(after.state - before.state),
-		share: 100 * used.node / used.elapsed, private: mostPrivate(s.Samples()),
+		blocksGrew: float64(after.blocks - before.blocks), stateGrew: float64(after.state - before.state), share: used.share(),
 	}
 	if o.Rating > 0 && aYear > 0 {
 		values[lasts] = o.Rating * 1e12 / aYear
 	}
-	if s == to && result.Answers > 0 {
+	if s == w.to && result.Answers > 0 {
 		values[nearAll] = result.Latencies.Quantile(0.99) / 1e9
 	}
-	if s == to && before.device >= 0 && after.device >= 0 {
+	if s == w.to && before.device >= 0 && after.device >= 0 {
 		values[device] = float64(after.device - before.device)
 	}
-	l.values[suite], l.samples[suite] = values, s.Samples()
+	kept := found.keep(suite, s.Child, values)
+	kept.ByCause, kept.ByFiles = told.State, told.Files
 	return nil
 }
 
-// paced sends transfers at the steady rate, and counts what that costs the node s, which has all
+// paced sends transfers at the steady rate, and counts what that costs the node, which has all
 // blocks of the one that they are sent to when it returns.
-func (l *life) paced(ctx context.Context, s, to *server, begin func() error) (*load.Result, cost, error) {
-	n, o := l.runner.serving, l.runner.config.Options
-	transfers, err := n.Transfers(to.URL, l.seed())
+func (w writing) paced(ctx context.Context, begin func() error) (*load.Result, cost, error) {
+	n, o := w.l.network.(Serving), w.l.options
+	transfers, err := n.Transfers(w.to.URL, w.l.seed())
 	if err != nil {
 		return nil, cost{}, err
 	}
-	length := time.Duration(o.For * float64(time.Second))
-	return l.charged(s, func(ready func() error) (result *load.Result, err error) {
+	length := lengthOf(o.For)
+	return w.s.charged(func(ready func() error) (result *load.Result, err error) {
 		var end time.Time
 		begun := func() error {
 			end = time.Now().Add(length)
@@ -106,127 +168,29 @@ func (l *life) paced(ctx context.Context, s, to *server, begin func() error) (*l
 		if err == nil {
 			err = pause(ctx, time.Until(end)) // the last of a few transfers is sent long before
 		}
-		if err == nil && s != to {
-			err = l.level(ctx, s, to)
+		if err == nil && w.s != w.to {
+			err = w.s.level(ctx, w.to)
 		}
 		return result, err
 	})
 }
 
-// tell keeps what a node says it wrote, per second, while it served.
-func (l *life) tell(ctx context.Context, s *server, first causes.Told, elapsed float64) error {
+// toldSince is what a node says it wrote since it said so first, per second of a time.
+func toldSince(ctx context.Context, s *server, first causes.Told, elapsed float64) (causes.Told, error) {
 	if s.Metrics == "" {
-		return nil
+		return causes.Told{}, nil
 	}
-	now, err := causes.Read(ctx, s.Metrics)
+	told, err := causes.Read(ctx, s.Metrics)
 	if err == nil {
-		l.told, err = now.Since(first)
+		told, err = told.Since(first)
 	}
 	if err != nil {
-		return err
+		return causes.Told{}, err
 	}
-	for _, all := range []map[string]float64{l.told.State, l.told.Files} {
+	for _, all := range []map[string]float64{told.State, told.Files} {
 		for name := range all {
 			all[name] /= elapsed
 		}
 	}
-	return nil
-}
-
-// snapshot is the suite of that name.
-func (l *life) snapshot(ctx context.Context) error {
-	var path string
-	var values map[string]float64
-	if err := l.with(ctx, func(s *server) (err error) {
-		path, values, err = l.snapshotOf(ctx, s)
-		return err
-	}); err != nil {
-		return err
-	}
-	defer os.Remove(path)
-	fresh, err := l.runner.folder()
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(fresh)
-	again, err := l.serving(ctx, fresh, path)
-	if err != nil {
-		return fmt.Errorf("begin with the snapshot: %w", err)
-	}
-	_, wrote, err := l.stopped(ctx, again)
-	if err != nil {
-		again.Kill()
-		return fmt.Errorf("end the node that began with the snapshot: %w", err)
-	}
-	values[loading], values[processor] = again.ready.Seconds(), again.first.CPU().Seconds()
-	values[loadWritten], values[atEnd], values[faults] = float64(again.first.Disk.Net()), float64(wrote), float64(again.first.MajorFaults)
-	values[private], values[resident], values[swap] = mostPrivate(again.Samples()), float64(again.Peak()), mostSwapped(again.Samples())
-	l.values[Snapshot], l.samples[Snapshot] = values, again.Samples()
-	return nil
-}
-
-// snapshotOf has a node write a snapshot, which the caller removes.
-func (l *life) snapshotOf(ctx context.Context, s *server) (string, map[string]float64, error) {
-	if _, err := l.producing(ctx, s); err != nil {
-		return "", nil, err
-	}
-	before, err := s.Now()
-	if err != nil {
-		return "", nil, err
-	}
-	begin, waits := time.Now(), l.blockWaits(ctx, s)
-	path, whole, err := l.runner.config.Network.(Saving).Snapshot(ctx, s.URL, s.dir)
-	longest, failed := waits()
-	if err := errors.Join(err, failed); err != nil {
-		return "", nil, err
-	}
-	after, err := s.Now()
-	if err != nil {
-		return "", nil, err
-	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(s.dir, path)
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", nil, fmt.Errorf("look at the snapshot that the node names: %w", err)
-	}
-	return path, map[string]float64{took: whole.Sub(begin).Seconds(), blockWait: longest.Seconds(), size: float64(info.Size()),
-		written: float64(after.Disk.Net() - before.Disk.Net())}, nil
-}
-
-// blockEvery is how often a node is asked whether it has a new block.
-const blockEvery = 5 * time.Millisecond
-
-// blockWaits asks a node for its newest block until end is called, which returns the longest
-// time without a new one.
-func (l *life) blockWaits(ctx context.Context, s *server) (end func() (time.Duration, error)) {
-	stop, ended := make(chan struct{}), make(chan error, 1)
-	longest, since := time.Duration(0), time.Now()
-	go func() {
-		ended <- func() error {
-			for last := uint64(0); ; {
-				n, err := l.head(ctx, s, 0)
-				if err != nil {
-					return err
-				}
-				longest = max(longest, time.Since(since))
-				if n > last {
-					last, since = n, time.Now()
-				}
-				select {
-				case <-stop:
-					return nil
-				case <-ctx.Done():
-					return ctx.Err()
-				case <-time.After(blockEvery):
-				}
-			}
-		}()
-	}()
-	return func() (time.Duration, error) {
-		close(stop)
-		err := <-ended
-		return longest, err
-	}
+	return told, nil
 }

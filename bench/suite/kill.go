@@ -9,7 +9,30 @@ import (
 	"time"
 
 	"tarn/bench/load"
+	"tarn/bench/record"
 )
+
+// Kill is the name of the suite in which a node that makes blocks is killed.
+const Kill = "kill"
+
+// forgotten is the name of its value.
+const forgotten = "transfers lost"
+
+func killSuite() Suite {
+	return Suite{
+		Name: Kill,
+		How: "Transfers as in `push`, until all are in blocks; six more, each sent when the one before is in a " +
+			"block; kill -9. Then the start of the process until it answers, and which transfers are in no block " +
+			"any more. A node that does not start again is a row that failed.",
+		Article: "–",
+		Time:    "seconds",
+		Disk:    "the chain",
+		options: func(o *record.Options) []Option { return []Option{pushOption(o), connectionsOption(o)} },
+		needs:   confirms,
+		metrics: counts(of(number, forgotten), of(seconds, took, processor), of(bytesUnit, read)),
+		run:     runKill,
+	}
+}
 
 // lastTransfers is how many transfers are sent one after the other before a node is killed.
 const lastTransfers = 6
@@ -17,8 +40,7 @@ const lastTransfers = 6
 // confirmedWithin is how long transfers may take to be in blocks.
 const confirmedWithin = time.Minute
 
-// kill is the suite of that name.
-func (l *life) kill(ctx context.Context) error {
+func runKill(ctx context.Context, l *life, found *findings) error {
 	dir, _, _, err := l.imported(ctx, l.subject)
 	if err != nil {
 		return err
@@ -28,28 +50,33 @@ func (l *life) kill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	told, err := l.confirmed(ctx, s)
+	told, err := confirmed(ctx, l, s)
 	s.Kill()
 	if err != nil {
 		return err
 	}
-	how := func() (Node, error) { return l.runner.serving.Serve(l.subject, dir, "") }
-	return l.revived(ctx, Kill, dir, how, func(s *server) (map[string]float64, error) {
-		left, err := l.runner.config.Network.(Confirming).Confirmed(ctx, s.URL, told)
+	how := func() (Node, error) { return l.serve(l.subject, dir) }
+	s, values, err := revived(ctx, l, dir, how, func(s *server) (map[string]float64, error) {
+		left, err := l.network.(Confirming).Confirmed(ctx, s.URL, told)
 		return map[string]float64{forgotten: float64(len(told) - left)}, err
 	})
+	if err != nil {
+		return err
+	}
+	found.keep(Kill, s.Child, values)
+	return nil
 }
 
 // confirmed sends transfers, and returns them when all are in blocks.
-func (l *life) confirmed(ctx context.Context, s *server) (told []load.Request, err error) {
-	if _, err := l.producing(ctx, s); err != nil {
+func confirmed(ctx context.Context, l *life, s *server) (told []load.Request, err error) {
+	if _, err := s.producing(ctx); err != nil {
 		return nil, err
 	}
-	source, err := l.runner.serving.Transfers(s.URL, l.seed())
+	n, o := l.network.(Serving), l.options
+	source, err := n.Transfers(s.URL, l.seed())
 	if err != nil {
 		return nil, err
 	}
-	o := l.runner.config.Options
 	for i := range 1 + lastTransfers {
 		count := o.Push
 		if i > 0 {
@@ -59,12 +86,12 @@ func (l *life) confirmed(ctx context.Context, s *server) (told []load.Request, e
 		if err != nil {
 			return nil, err
 		}
-		sent, err := load.Closed(ctx, o.Connect, all, l.runner.serving.Accepted)
+		sent, err := load.Closed(ctx, o.Connect, all, n.Accepted)
 		if err == nil && sent.Failures > 0 {
 			err = fmt.Errorf("%d of %d transfers were not taken; the first: %w", sent.Failures, count, sent.Failure)
 		}
 		if err == nil {
-			err = l.confirm(ctx, s, all)
+			err = confirm(ctx, s, all)
 		}
 		if err != nil {
 			return nil, err
@@ -75,9 +102,9 @@ func (l *life) confirmed(ctx context.Context, s *server) (told []load.Request, e
 }
 
 // confirm waits until a node has transfers in blocks.
-func (l *life) confirm(ctx context.Context, s *server, all []load.Request) error {
+func confirm(ctx context.Context, s *server, all []load.Request) error {
 	for end := time.Now().Add(confirmedWithin); ; {
-		count, err := l.runner.config.Network.(Confirming).Confirmed(ctx, s.URL, all)
+		count, err := s.network.(Confirming).Confirmed(ctx, s.URL, all)
 		switch {
 		case err != nil || count == len(all):
 			return err
@@ -90,23 +117,22 @@ func (l *life) confirm(ctx context.Context, s *server, all []load.Request) error
 	}
 }
 
-// revived starts a node that was killed, asks what it has lost, and ends it well.
-func (l *life) revived(ctx context.Context, suite, dir string, how func() (Node, error), ask func(*server) (map[string]float64, error)) error {
-	s, err := l.answering(ctx, l.subject, dir, how)
-	if err != nil {
-		return fmt.Errorf("after the kill: %w", err)
+// revived starts a node that was killed, asks what it has lost, and ends it well. The node that it
+// returns has ended.
+func revived(ctx context.Context, l *life, dir string, how func() (Node, error), ask func(*server) (map[string]float64, error)) (s *server, values map[string]float64, err error) {
+	if s, err = l.answering(ctx, l.subject, dir, how); err != nil {
+		return nil, nil, fmt.Errorf("after the kill: %w", err)
 	}
 	defer s.Kill()
-	values, err := ask(s)
+	values, err = ask(s)
 	if err == nil {
-		_, _, err = l.stopped(ctx, s)
+		_, _, err = s.stop(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("after the kill and an answer: %w", errors.Join(err, fallen(ctx, s)))
+		return nil, nil, fmt.Errorf("after the kill and an answer: %w", errors.Join(err, fallen(ctx, s)))
 	}
 	maps.Copy(values, map[string]float64{took: s.ready.Seconds(), processor: s.first.CPU().Seconds(), read: float64(s.first.Disk.Read)})
-	l.values[suite], l.samples[suite] = values, s.Samples()
-	return nil
+	return s, values, nil
 }
 
 // fallTime is how long a node that failed to answer may take to end.
@@ -122,52 +148,4 @@ func fallen(ctx context.Context, s *server) error {
 	case <-ctx.Done():
 	}
 	return nil
-}
-
-// killSync is the suite of that name.
-func (l *life) killSync(ctx context.Context) error {
-	return l.sourced(ctx, func(from *server) error {
-		dir, err := l.runner.folder()
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
-		n, all := l.runner.config.Network.(Following), l.runner.run.Chain.Blocks
-		follow := func() (Node, error) { return n.Follow(l.subject, dir, from.Peers) }
-		s, err := l.answering(ctx, l.subject, dir, follow)
-		if err != nil {
-			return err
-		}
-		told, err := l.head(ctx, s, (all+1)/2)
-		s.Kill()
-		if err != nil {
-			return err
-		}
-		alone := func() (Node, error) { return n.Source(l.subject, dir) }
-		if err := l.revived(ctx, KillSync, dir, alone, func(s *server) (map[string]float64, error) {
-			found, err := l.head(ctx, s, 0)
-			return map[string]float64{blocksLost: float64(told - min(told, found))}, err
-		}); err != nil {
-			return err
-		}
-		if err := l.completed(ctx, dir, follow); err != nil {
-			delete(l.values, KillSync)
-			return fmt.Errorf("get the rest after the kill: %w", err)
-		}
-		return nil
-	})
-}
-
-// completed has a node get the whole chain, and ends it.
-func (l *life) completed(ctx context.Context, dir string, follow func() (Node, error)) error {
-	s, err := l.answering(ctx, l.subject, dir, follow)
-	if err != nil {
-		return err
-	}
-	defer s.Kill()
-	if _, err := l.head(ctx, s, l.runner.run.Chain.Blocks); err != nil {
-		return err
-	}
-	_, _, err = l.stopped(ctx, s)
-	return err
 }

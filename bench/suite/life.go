@@ -7,16 +7,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
-
-	"tarn/bench/causes"
 	"tarn/bench/record"
 	"tarn/bench/subject"
 	"tarn/bench/watcher"
-	"tarn/internal/figures"
 )
 
 // How long a node may take to answer at first, to import the chain, and to end.
@@ -29,63 +24,25 @@ const (
 // every is how often a child is read.
 const every = 50 * time.Millisecond
 
-// life is one subject in one round: a process, or two, and what suites saw of them. Each suite is
-// methods of it, for all start nodes of the subject and put values under their name.
+// life is one subject in one round: it starts its processes, or those of the source, in folders
+// that they need, and ends them. What is done with them is a suite's.
 type life struct {
-	runner   *runner
-	subject  subject.Subject
-	round    int
-	suites   []string // that are wanted
+	runner  *runner
+	subject subject.Subject
+	round   int
+	network Network
+	options record.Options
+	chain   record.Chain
+
 	commands [][]string
-	values   map[string]map[string]float64 // by suite
-	samples  map[string][]record.Sample
-	waits    []record.Wait // of rpc
-	told     causes.Told   // bytes per second while it served, as the node says; of disk and disk-follow
-	loads    int           // of steady transfers so far
-	env      []string      // that nodes have besides
-	group    *watcher.Group
+	loads    int            // of steady transfers so far
+	env      []string       // that nodes have besides
+	group    *watcher.Group // that nodes run in; nil for none
 }
 
-// group is suites that share a process.
-type group struct {
-	suites []string
-	run    func(*life, context.Context) error
-}
-
-// groups are all suites, in the order in which they run.
-func groups() (all []group) {
-	for _, d := range All() {
-		if d.run != nil {
-			all = append(all, group{run: d.run})
-		}
-		last := &all[len(all)-1]
-		last.suites = append(last.suites, d.Name)
-	}
-	return all
-}
-
-// live runs a life and keeps it, whatever becomes of it.
-func (r *runner) live(ctx context.Context, l *life, run func(*life, context.Context) error) {
-	began, before := time.Now(), r.config.speed()
-	watch := figures.Watch(r.run.Machine.CPUs)
-	err := run(l, ctx)
-	others := watch()
-	after := r.config.speed()
-	for _, name := range l.suites {
-		kept := record.Life{Suite: name, Round: l.round, Subject: l.subject.Name, Began: began, Commands: l.commands, Values: l.values[name],
-			Samples: l.samples[name], CalibrationBefore: before, CalibrationAfter: after, Others: others}
-		switch name {
-		case Disk, DiskFollow:
-			kept.ByCause, kept.ByFiles = l.told.State, l.told.Files
-		case RPC:
-			kept.Waits = l.waits
-		}
-		if kept.Values == nil && err != nil {
-			kept.Failure = err.Error()
-			r.tell("%s: %s failed: %s", l.subject.Name, name, err)
-		}
-		r.run.Lives = append(r.run.Lives, kept)
-	}
+// life begins one.
+func (r *runner) life(s subject.Subject, round int) *life {
+	return &life{runner: r, subject: s, round: round, network: r.config.Network, options: r.config.Options, chain: r.run.Chain}
 }
 
 // folder is a new one for a node.
@@ -96,6 +53,9 @@ func (r *runner) folderIn(above string) (string, error) {
 	dir := filepath.Join(above, fmt.Sprintf("node-%d", r.lived))
 	return dir, os.Mkdir(dir, 0o700)
 }
+
+// seed is that of the transfers of this life: no two lives of a run send the same.
+func (l *life) seed() uint64 { return l.options.Seed + uint64(l.round)<<32 + 1 }
 
 // start starts a process of a subject.
 func (l *life) start(of subject.Subject, dir string, args, env []string) (*watcher.Child, error) {
@@ -120,10 +80,10 @@ func (l *life) imported(ctx context.Context, of subject.Subject) (dir string, c 
 
 // importTo makes the chain's state in a folder, and returns the process that did.
 func (l *life) importTo(ctx context.Context, of subject.Subject, dir string) (c *watcher.Child, took time.Duration, err error) {
-	if err = l.runner.config.Network.Install(dir); err != nil {
+	if err = l.network.Install(dir); err != nil {
 		return nil, 0, err
 	}
-	args, err := l.runner.config.Network.Import(of, dir)
+	args, err := l.network.Import(of, dir)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -135,66 +95,6 @@ func (l *life) importTo(ctx context.Context, of subject.Subject, dir string) (c 
 	}
 	err = c.Wait(within)
 	return c, time.Since(begin), err
-}
-
-// importChain is the suite of that name.
-func (l *life) importChain(ctx context.Context) error {
-	dir, c, length, err := l.imported(ctx, l.subject)
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	cpu, disk, _ := c.Total()
-	l.samples[Import] = c.Samples()
-	l.values[Import] = map[string]float64{
-		took: length.Seconds(), processor: cpu.Seconds(), written: float64(disk.Net()), onDisk: float64(stateBytes(dir)),
-		private: mostPrivate(c.Samples()), resident: float64(c.Peak()),
-	}
-	return nil
-}
-
-// stateBytes is what all files of a folder occupy, but for blocks and logs of words.
-func stateBytes(dir string) int64 { return occupied(dir, "blocks", "config") }
-
-// occupied is what files of a folder occupy on the disk, but for folders of some names and
-// logs of words.
-func occupied(dir string, but ...string) (sum int64) {
-	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() && slices.Contains(but, d.Name()) {
-			return filepath.SkipDir // what cannot be read is not counted
-		}
-		var st unix.Stat_t
-		if !d.IsDir() && d.Name() != "log" && unix.Lstat(path, &st) == nil {
-			sum += st.Blocks * 512
-		}
-		return nil
-	})
-	return sum
-}
-
-// mostPrivate is the most memory that was the process's alone: dirty, or with no file
-// behind it.
-func mostPrivate(samples []record.Sample) (most float64) {
-	for _, s := range samples {
-		most = max(most, float64(max(s.PrivateDirty, s.Anonymous)))
-	}
-	return most
-}
-
-// mostSwapped is the most memory that was out on swap.
-func mostSwapped(samples []record.Sample) (most float64) {
-	for _, s := range samples {
-		most = max(most, float64(s.Swap))
-	}
-	return most
-}
-
-// mostThreads is the most threads that ran at once.
-func mostThreads(samples []record.Sample) (most float64) {
-	for _, s := range samples {
-		most = max(most, float64(s.Threads))
-	}
-	return most
 }
 
 // base is a folder with the chain's state and maybe more blocks of earlier rounds. It is
@@ -220,23 +120,134 @@ func (l *life) spoiled(dir string) {
 	_ = os.RemoveAll(dir) // the run's end removes what is left
 }
 
-// evict puts a folder's files out of the page cache, as far as they are on the disk.
-func evict(dir string) error {
-	return filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		if err := f.Sync(); err != nil {
-			return fmt.Errorf("sync %s: %w", path, err)
-		}
-		if err := unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED); err != nil {
-			return fmt.Errorf("put %s out of the page cache: %w", path, err)
-		}
-		return nil
-	})
+// serve is how a node is started that takes transactions on the chain that its folder has.
+func (l *life) serve(of subject.Subject, dir string) (Node, error) {
+	return l.network.(Serving).Serve(of, dir, "")
+}
+
+// serving starts a node of the subject that takes transactions.
+func (l *life) serving(ctx context.Context, dir, snapshot string) (*server, error) {
+	s, err := l.answering(ctx, l.subject, dir, func() (Node, error) { return l.network.(Serving).Serve(l.subject, dir, snapshot) })
+	if err != nil {
+		return nil, err
+	}
+	head, err := s.head(ctx, 0)
+	if all := l.chain.Blocks; err == nil && head < all {
+		err = fmt.Errorf("%s has block %d of the chain's %d: it did not take all of it", l.subject.Name, head, all)
+	}
+	if err != nil {
+		s.Kill()
+		return nil, err
+	}
+	return s, nil
+}
+
+// answering starts a node and waits for its first answer. One that fails is gone.
+func (l *life) answering(ctx context.Context, of subject.Subject, dir string, how func() (Node, error)) (*server, error) {
+	return l.answeringWithin(ctx, startPatience, of, dir, how)
+}
+
+// answeringWithin is answering, of a node that has so much time for each block that is waited
+// for.
+func (l *life) answeringWithin(ctx context.Context, patience time.Duration, of subject.Subject, dir string, how func() (Node, error)) (*server, error) {
+	n, err := how()
+	if err != nil {
+		return nil, err
+	}
+	n.Env = append(n.Env, l.env...)
+	s := &server{Node: n, network: l.network, dir: dir, patience: patience, began: time.Now()}
+	if s.Child, err = l.start(of, dir, n.Args, n.Env); err != nil {
+		return nil, err
+	}
+	if _, err = s.head(ctx, 0); err == nil {
+		s.ready = time.Since(s.began)
+		s.first, err = s.Now()
+	}
+	if err != nil {
+		s.Kill()
+		return nil, fmt.Errorf("start %s: %w", of.Name, err)
+	}
+	return s, nil
+}
+
+// with starts a node on the subject's folder, runs f, and ends the node, badly only if f
+// fails.
+func (l *life) with(ctx context.Context, f func(s *server) error) error {
+	dir, err := l.base(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := l.serving(ctx, dir, "")
+	if err != nil {
+		l.spoiled(dir)
+		return err
+	}
+	if err = f(s); err == nil && !s.ended() {
+		_, _, err = s.stop(ctx)
+	}
+	if err != nil {
+		s.Kill()
+		l.spoiled(dir)
+	}
+	return err
+}
+
+// sourced starts a node of the source, which others get blocks from, and runs f with it. Its
+// folder is the run's, for it makes no blocks.
+func (l *life) sourced(ctx context.Context, f func(source *server) error) error {
+	of, n := l.runner.config.Source, l.network.(Following)
+	dir, err := l.baseOf(ctx, of)
+	if err != nil {
+		return fmt.Errorf("make the source: %w", err)
+	}
+	s, err := l.answering(ctx, of, dir, func() (Node, error) { return n.Source(of, dir) })
+	if err != nil {
+		l.spoiled(dir)
+		return err
+	}
+	if err = f(s); err == nil {
+		_, _, err = s.stop(ctx)
+	}
+	if err != nil {
+		s.Kill()
+		l.spoiled(dir)
+	}
+	return err
+}
+
+// behind starts a node of the source that makes blocks and a node of the subject that follows it,
+// and runs f with them, which ends the second well. Both are new in each life: they must have the
+// same blocks.
+func (l *life) behind(ctx context.Context, f func(from, s *server) error) error {
+	of, n := l.runner.config.Source, l.network.(Following)
+	maker, err := l.runner.folderIn(l.runner.sources)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(maker)
+	if _, _, err := l.importTo(ctx, of, maker); err != nil {
+		return err
+	}
+	dir, _, _, err := l.imported(ctx, l.subject)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	from, err := l.answering(ctx, of, maker, func() (Node, error) { return l.serve(of, maker) })
+	if err != nil {
+		return err
+	}
+	defer from.Kill()
+	s, err := l.answering(ctx, l.subject, dir, func() (Node, error) { return n.Follow(l.subject, dir, from.Peers) })
+	if err != nil {
+		return err
+	}
+	defer s.Kill()
+	if _, err := from.producing(ctx); err != nil {
+		return err
+	}
+	if err := s.level(ctx, from); err != nil {
+		return err
+	}
+	return f(from, s)
 }

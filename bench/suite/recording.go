@@ -4,52 +4,81 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 
-	"tarn/bench/subject"
+	"tarn/bench/record"
 	"tarn/internal/figures"
 )
 
-// recording is the suite of that name. Its nodes are new in each part: one that kept no
-// history for some blocks cannot keep any after them.
-func (l *life) recording(ctx context.Context) error {
+// Recording is the name of the suite of what a node writes while transfers come.
+const Recording = "recording"
+
+// Names of its values.
+const (
+	logGrew    = "log of words grew"
+	others     = "the rest"
+	othersEach = "the rest, each"
+)
+
+func recordingSuite() Suite {
+	grew := list(more(number, taken), of(number, lost), of(bytesUnit, written, blocksGrew, logGrew, others, othersEach),
+		of(percent, share), of(bytesUnit, private))
+	return Suite{
+		Name: Recording,
+		How: "A peer sends transfers at the load's rate to a new node that makes blocks: to one that keeps no " +
+			"history, then to one that keeps both. Written is what the kernel counts for the process meanwhile; " +
+			"the other bytes are what files grew by. The rest is what was written to other files, such as the " +
+			"state: that of a node that keeps histories is to be no more than that of the other.",
+		Article: "–",
+		Time:    "twice --load-for",
+		Disk:    "the chain, and what is written",
+		options: func(o *record.Options) []Option { return []Option{loadOption(o), loadForOption(o)} },
+		needs:   loads,
+		metrics: counts(inParts(grew, string(KeepNothing)), inParts(list(grew, ofStates(), ofTraces()), string(KeepBoth))),
+		run:     runRecording,
+	}
+}
+
+// runRecording has new nodes in each part: one that kept no history for some blocks cannot keep any
+// after them.
+func runRecording(ctx context.Context, l *life, found *findings) error {
 	values := parts{}
+	var last *server
 	for _, what := range []Choice{KeepNothing, KeepBoth} {
-		if err := l.recordOnce(ctx, what, values.of(string(what))); err != nil {
+		s, err := recordOnce(ctx, l, what, values.of(string(what)))
+		if err != nil {
 			return fmt.Errorf("keep %s: %w", what, err)
 		}
+		last = s
 	}
-	l.values[Recording] = values.all()
+	found.put(Recording, values.all(), last.Samples())
 	return nil
 }
 
-// recordOnce counts what a node that makes blocks writes while transfers come.
-func (l *life) recordOnce(ctx context.Context, what Choice, values map[string]float64) error {
+// recordOnce counts what a node that makes blocks writes while transfers come. The node has ended.
+func recordOnce(ctx context.Context, l *life, what Choice, values map[string]float64) (*server, error) {
 	dir, _, _, err := l.imported(ctx, l.subject)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	serve := func(of subject.Subject, dir string) (Node, error) { return l.runner.serving.Serve(of, dir, "") }
-	ended, err := l.keeping(ctx, dir, what, serve, func(s *server) error { return l.countOnce(ctx, s, what, values) })
+	ended, err := keeping(ctx, l, dir, what, l.serve, func(s *server) error { return countOnce(ctx, l, s, what, values) })
 	if err == nil {
 		values[private] = mostPrivate(ended.Samples())
-		l.samples[Recording] = ended.Samples()
 	}
-	return err
+	return ended, err
 }
 
 // countOnce counts what is written while transfers come, in all and by file.
-func (l *life) countOnce(ctx context.Context, s *server, what Choice, values map[string]float64) error {
-	n := l.runner.config.Network.(Keeping)
+func countOnce(ctx context.Context, l *life, s *server, what Choice, values map[string]float64) error {
+	n := l.network.(Keeping)
 	for range 2 { // the whole state at the begin is recorded with the first block
-		if _, err := l.producing(ctx, s); err != nil {
+		if _, err := s.producing(ctx); err != nil {
 			return err
 		}
 	}
 	var before LogBytes
 	var said int64
-	pace, used, err := l.loaded(ctx, s, l.loadFor(), 0, func() error {
+	pace, used, err := loaded(ctx, l, s, lengthOf(l.options.LoadFor), 0, func() error {
 		if err := figures.FlushDisk(s.dir); err != nil {
 			return err
 		}
@@ -66,16 +95,7 @@ func (l *life) countOnce(ctx context.Context, s *server, what Choice, values map
 	rest := float64(used.wrote - grew.Blocks - grew.histories() - words)
 	values[taken], values[lost], values[written] = float64(pace.Taken), float64(pace.Sent-pace.Taken), float64(used.wrote)
 	values[blocksGrew], values[logGrew], values[others], values[othersEach] = float64(grew.Blocks), float64(words), rest, rest/float64(pace.Taken)
-	values[share] = 100 * used.node / used.elapsed
+	values[share] = used.share()
 	grew.put(what, values)
 	return nil
-}
-
-// logSize is the size of a node's log of words.
-func logSize(dir string) int64 {
-	info, err := os.Stat(filepath.Join(dir, "log"))
-	if err != nil {
-		return 0
-	}
-	return info.Size()
 }

@@ -15,6 +15,7 @@ import (
 
 	"tarn/bench/record"
 	"tarn/bench/subject"
+	"tarn/internal/figures"
 	"tarn/probe"
 )
 
@@ -71,9 +72,8 @@ func Run(ctx context.Context, c Config) (_ *record.Run, err error) {
 		Options: c.Options, Machine: record.Describe(c.Dir),
 	}}
 	r.run.Machine.InMemory = c.InMemory
-	r.serving, _ = c.Network.(Serving)
-	for _, d := range wanted(c.Options) {
-		r.run.Suites = append(r.run.Suites, d.measuring(c.Network).Suite)
+	for _, s := range wanted(c.Options) {
+		r.run.Suites = append(r.run.Suites, s.described(c.Network))
 	}
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
@@ -88,11 +88,6 @@ func Run(ctx context.Context, c Config) (_ *record.Run, err error) {
 		r.run.Ended = record.EndFailed
 	}
 	return r.run, err
-}
-
-// wanted are the suites that options name, in their own order.
-func wanted(o record.Options) []Description {
-	return slices.DeleteFunc(All(), func(d Description) bool { return !slices.Contains(o.Suites, d.Name) })
 }
 
 // room tells whether a folder's disk has so many bytes free.
@@ -111,7 +106,6 @@ func room(dir string, want int64) error {
 // runner makes one run.
 type runner struct {
 	config  Config
-	serving Serving // the network, if it can; else no suite asks for it
 	run     *record.Run
 	sources string // folder of the sources that make blocks
 	lived   int    // lives so far, for the names of folders
@@ -151,8 +145,7 @@ func (r *runner) warm(ctx context.Context) {
 			return
 		}
 		r.tell("warm-up: %s", s.Name)
-		l := &life{runner: r, subject: s}
-		_, _ = l.base(ctx)
+		_, _ = r.life(s, 0).base(ctx)
 	}
 }
 
@@ -220,8 +213,13 @@ const spareBytes = 100_000_000
 // is full.
 func (r *runner) round(ctx context.Context, round int, all []subject.Subject) error {
 	for _, s := range all {
-		for _, g := range groups() {
-			wanted := slices.DeleteFunc(slices.Clone(g.suites), func(name string) bool { return !slices.Contains(r.config.Options.Suites, name) })
+		for _, of := range lives() {
+			var wanted []string
+			for _, measured := range of.measured() {
+				if slices.Contains(r.config.Options.Suites, measured.Name) {
+					wanted = append(wanted, measured.Name)
+				}
+			}
 			if len(wanted) == 0 {
 				continue
 			}
@@ -233,13 +231,33 @@ func (r *runner) round(ctx context.Context, round int, all []subject.Subject) er
 			if err := room(r.config.Dir, min(r.config.Free, spareBytes)); err != nil {
 				return fmt.Errorf("before %s is measured on %s: %w", strings.Join(wanted, ", "), s.Name, err)
 			}
-			r.live(ctx, &life{runner: r, subject: s, round: round, suites: wanted, values: map[string]map[string]float64{}, samples: map[string][]record.Sample{}}, g.run)
+			r.live(ctx, r.life(s, round), of, wanted)
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
 		}
 	}
 	return nil
+}
+
+// live runs a life of a suite and keeps what is wanted of it, whatever becomes of it.
+func (r *runner) live(ctx context.Context, l *life, s Suite, wanted []string) {
+	found := &findings{suites: s.measured(), found: map[string]*record.Life{}}
+	began, before := time.Now(), r.config.speed()
+	watch := figures.Watch(r.run.Machine.CPUs)
+	err := s.run(ctx, l, found)
+	others := watch()
+	after := r.config.speed()
+	for _, name := range wanted {
+		kept := found.of(name)
+		kept.Suite, kept.Round, kept.Subject, kept.Began, kept.Commands = name, l.round, l.subject.Name, began, l.commands
+		kept.CalibrationBefore, kept.CalibrationAfter, kept.Others = before, after, others
+		if kept.Values == nil && err != nil {
+			kept.Failure = err.Error()
+			r.tell("%s: %s failed: %s", l.subject.Name, name, err)
+		}
+		r.run.Lives = append(r.run.Lives, kept)
+	}
 }
 
 // unsteady marks the lives of a round whose machine was of another speed than the first

@@ -7,44 +7,83 @@ import (
 	"time"
 
 	"tarn/bench/load"
+	"tarn/bench/record"
 	"tarn/internal/figures"
 )
 
-// Parts of the suite setcode.
+// Setcode is the name of the suite in which contracts are deployed.
+const Setcode = "setcode"
+
+// Its parts.
 const (
 	noDeployment = "no deployment"
 	deploying    = "deployments"
 )
 
+// Names of its values.
+const (
+	deployHalf    = "half of deployments within"
+	deployLongest = "longest deployment"
+)
+
+func setcodeSuite() Suite {
+	still := list(ofBlocks(), of(percent, share), of(bytesUnit, resident), ofCollections())
+	return Suite{
+		Name: Setcode,
+		How: "A peer sends transfers at the load's rate to a node that makes blocks: first without deployments, " +
+			"then while contracts of 400 KB are put on accounts over HTTP, another code each time, and called at " +
+			"once. Gaps are as in streams; a deployment takes until the answer to the call. A program in Go " +
+			"tells of its collections of garbage, which are made twice as often as usual; garbage is what is " +
+			"allocated for each transfer in the last two thirds of the time.",
+		Article: "–",
+		Time:    "twice (--deployments + 1) * --deploy-every",
+		Disk:    "the chain, and what is written",
+		options: func(o *record.Options) []Option {
+			return []Option{loadOption(o),
+				{"deployments", "contracts that are deployed in setcode", &o.Deployments,
+					wrongIf(o.Deployments < 1 || o.Deployments > deploymentsMost || !(o.DeployEvery > 0) || float64(o.Deployments+1)*o.DeployEvery > loadForMost,
+						"%d deployments, each %g s: from 1 to %d, above 0, and at most %d s in all", o.Deployments, o.DeployEvery, deploymentsMost, loadForMost)},
+				{"deploy-every", "time from one deployment in setcode to the next", Seconds{&o.DeployEvery}, nil}}
+		},
+		needs:   deploys,
+		metrics: counts(inParts(still, noDeployment), inParts(list(still, of(seconds, deployHalf, deployLongest)), deploying)),
+		run:     runSetcode,
+	}
+}
+
 // deployGood is how long deployments are good beyond the load that they are sent in.
 const deployGood = 2 * time.Minute
 
-// setcode is the suite of that name: a node of its own for each part.
-func (l *life) setcode(ctx context.Context) error {
+// runSetcode has a node of its own for each part.
+func runSetcode(ctx context.Context, l *life, found *findings) error {
 	values := parts{}
+	var last *server
 	l.env = tellsCollections(l.subject)
 	for _, part := range []string{noDeployment, deploying} {
-		err := l.with(ctx, func(s *server) error { return l.deployOnce(ctx, s, part == deploying, values.of(part)) })
+		err := l.with(ctx, func(s *server) error {
+			last = s
+			return deployOnce(ctx, l, s, part == deploying, values.of(part))
+		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", part, err)
 		}
 	}
-	l.values[Setcode] = values.all()
+	found.put(Setcode, values.all(), last.Samples())
 	return nil
 }
 
 // deployOnce gives a node steady transfers, and maybe contracts at the same time.
-func (l *life) deployOnce(ctx context.Context, s *server, deploys bool, values map[string]float64) error {
-	o := l.runner.config.Options
+func deployOnce(ctx context.Context, l *life, s *server, deploys bool, values map[string]float64) error {
+	o := l.options
 	for range 2 {
-		if _, err := l.producing(ctx, s); err != nil {
+		if _, err := s.producing(ctx); err != nil {
 			return err
 		}
 	}
-	d := deployments{every: time.Duration(o.DeployEvery * float64(time.Second))}
+	d := deployments{every: lengthOf(o.DeployEvery)}
 	length := time.Duration(o.Deployments+1) * d.every
 	if deploys {
-		source, err := l.runner.config.Network.(Deploying).Deployments(s.URL, l.seed())
+		source, err := l.network.(Deploying).Deployments(s.URL, l.seed())
 		if err == nil {
 			d.all, err = source(ctx, 2*o.Deployments, length+deployGood)
 		}
@@ -58,9 +97,9 @@ func (l *life) deployOnce(ctx context.Context, s *server, deploys bool, values m
 	defer stop()
 	failed := make(chan error, 1)
 	said := int64(0)
-	pace, used, err := l.loaded(ctx, s, length, len(d.all), func() error {
+	pace, used, err := loaded(ctx, l, s, length, len(d.all), func() error {
 		said = logSize(s.dir)
-		tasks.Go(func() { failed <- d.send(ctx, l.runner.serving.Accepted) })
+		tasks.Go(func() { failed <- d.send(ctx, l.network.(Serving).Accepted) })
 		return nil
 	})
 	if err != nil {
@@ -70,14 +109,14 @@ func (l *life) deployOnce(ctx context.Context, s *server, deploys bool, values m
 		return err
 	}
 	pace.put(values)
-	values[share] = 100 * used.node / used.elapsed
+	values[share] = used.share()
 	if deploys {
 		values[deployHalf], values[deployLongest] = d.took.Quantile(0.5)/1e9, d.longest.Seconds()
 	}
-	if _, _, err := l.stopped(ctx, s); err != nil {
+	if _, _, err := s.stop(ctx); err != nil {
 		return err
 	}
-	values[resident], l.samples[Setcode] = float64(s.Peak()), s.Samples()
+	values[resident] = float64(s.Peak())
 	return collected(s.dir, said, float64(pace.Taken)/used.elapsed, values)
 }
 

@@ -7,150 +7,75 @@ package suite
 
 import (
 	"context"
-	"time"
+	"errors"
+	"fmt"
+	"slices"
 
-	"tarn/bench/load"
 	"tarn/bench/record"
-	"tarn/bench/subject"
-	"tarn/internal/figures"
 )
 
-// Network is a chain that all subjects are given, and how its programs are spoken to.
-type Network interface {
-	// Chain makes the chain, or finds it made.
-	Chain(ctx context.Context, tell func(string)) (record.Chain, error)
-	// Version asks a subject's program which version it is. The text goes into the report.
-	Version(ctx context.Context, s subject.Subject) (string, error)
-	// Install puts the chain where a node of the folder, which is new, looks for it.
-	Install(dir string) error
-	// Import are the arguments of a node that makes the state of that chain, and ends.
-	Import(s subject.Subject, dir string) ([]string, error)
-	// Head asks a node for its newest block.
-	Head(ctx context.Context, url string) (uint64, error)
+// Suite is one kind of measurement: its words, its options, what it needs, what it counts, and how
+// it is run. Each stands in a file of its own, and in the list of [lives].
+type Suite struct {
+	Name    string
+	How     string // what is done, for whoever reads the figures
+	Article string // what it is in the articles
+	Time    string // of one life
+	Disk    string // that a subject takes, besides its state
+
+	options func(*record.Options) []Option                // that it reads, besides those of every run; nil for none
+	check   func(record.Options) error                    // what is wrong with options of a run that has it; nil for no more than they say
+	needs   func(Network) bool                            // what the network must be able to; nil for anything
+	grouped bool                                          // its nodes run in a control group
+	metrics func(Network) []record.Metric                 // of each life, but for the collectors'
+	collect []collector                                   // of the process that it keeps
+	run     func(context.Context, *life, *findings) error // one life
+	with    []Suite                                       // that the same life measures: they have no run of their own
 }
 
-// Node is how a node is started, and where it is spoken to.
-type Node struct {
-	Args    []string
-	URL     string   // where it answers
-	Peers   string   // where it waits for peers
-	Metrics string   // where it says what it writes, "" if it does not
-	Env     []string // besides the bench's own
-	History string   // where it serves its state history, "" if it keeps none
+// lives are the suites that have lives of their own, in the order in which they run.
+func lives() []Suite {
+	return []Suite{
+		importSuite(), startSuite(), diskSuite(), diskFollowSuite(), snapshotSuite(),
+		rpcSuite(), callsSuite(), syncSuite(), windowSuite(), syncingSuite(), killSuite(), killSyncSuite(),
+		p2pSuite(), peerSuite(), serveBlocksSuite(),
+		tracesSuite(), historiesSuite(), recordingSuite(), streamsSuite(), setcodeSuite(),
+		memorySuite(), memorySnapshotSuite(),
+	}
 }
 
-// What a network's nodes can do besides. A suite that needs more of a network than it has is
-// refused.
-type (
-	// Serving makes blocks of transactions. Without it, a chain was recorded elsewhere.
-	Serving interface {
-		// Serve is a node that takes transactions on the chain, or on a snapshot of it.
-		Serve(s subject.Subject, dir, snapshot string) (Node, error)
-		// Transfers makes requests that send a node transfers.
-		Transfers(url string, seed uint64) (load.Source, error)
-		// Accepted says why an answer is not that a transfer was taken.
-		Accepted(status int, body []byte) error
+// All is every suite, in the order in which they run.
+func All() (all []Suite) {
+	for _, s := range lives() {
+		all = append(all, s.measured()...)
 	}
-	// Saving can write snapshots.
-	Saving interface {
-		// Snapshot has a node of a folder write one, and returns its path, and when it was whole.
-		Snapshot(ctx context.Context, url, dir string) (path string, whole time.Time, err error)
-	}
-	// Asking answers questions that change nothing.
-	Asking interface {
-		// Calls are the names of those that can be asked alone.
-		Calls() []string
-		// Questions ask one call, or a mix of calls if it is "".
-		Questions(ctx context.Context, url string, seed uint64, call string, count int) ([]load.Request, error)
-		// Answered says why an answer is none.
-		Answered(status int, body []byte) error
-	}
-	// Resting can have nodes that make no blocks without transactions. Without it nodes make
-	// blocks all the time.
-	Resting interface {
-		// Idle tells whether its nodes make no blocks without transactions.
-		Idle() bool
-	}
-	// Following gets blocks from other nodes.
-	Following interface {
-		// Source is a node that gives the chain's blocks to peers, and makes none.
-		Source(s subject.Subject, dir string) (Node, error)
-		// Follow is a node that gets blocks from a peer, after those that its folder has, or
-		// from the first.
-		Follow(s subject.Subject, dir, peer string) (Node, error)
-	}
-	// Confirming says which transfers are in blocks.
-	Confirming interface {
-		// Confirmed counts those of some transfers that a node has in blocks.
-		Confirmed(ctx context.Context, url string, transfers []load.Request) (int, error)
-	}
-	// Crowded lets many light peers connect.
-	Crowded interface {
-		// Crowd connects peers to a node, of which some fetch its chain again and again. Another
-		// node that the node follows may be named: its blocks are seen there first.
-		Crowd(ctx context.Context, node, source Node, peers, fetching int) (Crowd, error)
-	}
-	// Keeping can keep histories beside the chain.
-	Keeping interface {
-		// Keep is the node with histories of a choice.
-		Keep(n Node, what Choice) (Node, error)
-		// Logs are the sizes of the logs in a node's folder.
-		Logs(dir string) LogBytes
-	}
-	// Tracing answers questions for the traces that it keeps.
-	Tracing interface {
-		// TraceQuestions ask for blocks with transactions, and for transactions, of the chain.
-		TraceQuestions(url string, seed uint64, count int) (blocks, transactions []load.Request, err error)
-		// Traced says why an answer is none.
-		Traced(status int, body []byte) error
-	}
-	// Loading takes transactions from peers, at any rate, and tells them its blocks.
-	Loading interface {
-		// Load sends transfers as a peer, and sees what blocks come.
-		Load(ctx context.Context, node Node, o Load) (Pace, error)
-	}
-	// Streaming serves the state history that it keeps.
-	Streaming interface {
-		// Stream reads the history of all blocks up to one, once, and tells of each.
-		Stream(ctx context.Context, node Node, last uint64, told func()) error
-	}
-	// Deploying takes contracts.
-	Deploying interface {
-		// Deployments makes requests in pairs: a large contract, and its first call.
-		Deployments(url string, seed uint64) (load.Source, error)
-	}
-	// Gossiping takes transactions from peers.
-	Gossiping interface {
-		// Gossip makes transfers, says that it is ready, sends them as a peer, and returns when
-		// they are in blocks: how many are, and how long that took.
-		Gossip(ctx context.Context, node Node, seed uint64, count int, ready func() error) (int, time.Duration, error)
-	}
-)
-
-// Load is transfers at a steady rate.
-type Load struct {
-	Seed  uint64
-	Rate  float64 // per second
-	For   time.Duration
-	Ready func() error // is called before the first is sent
-
-	Besides int // transactions that others send meanwhile
+	return all
 }
 
-// Crowd is light peers that are connected.
-type Crowd interface {
-	// Begin forgets what was seen until now.
-	Begin()
-	// Seen is what was seen since then.
-	Seen() Sight
-	// Close ends all peers, and returns when they have ended.
-	Close()
+// measured are the suites that a life of s measures.
+func (s Suite) measured() []Suite { return append([]Suite{s}, s.with...) }
+
+// described is the suite as a record has it, on a network that it can be measured on.
+func (s Suite) described(n Network) record.Suite {
+	d := record.Suite{Name: s.Name, How: s.How, Metrics: s.metrics(n)}
+	for _, c := range s.collect {
+		d.Metrics = append(d.Metrics, c.Metric)
+	}
+	return d
 }
 
-// Sight is what a crowd was sent.
-type Sight struct {
-	Bytes          int64
-	Blocks, Chains int64             // blocks that are new; whole chains that were fetched
-	Delays         figures.Latencies // from when anybody had a block to a peer's having it
-	Failed         map[string]int    // peers that ended, by why
+// wanted are the suites that options name, in their own order.
+func wanted(o record.Options) []Suite {
+	return slices.DeleteFunc(All(), func(s Suite) bool { return !slices.Contains(o.Suites, s.Name) })
+}
+
+// Able says which suites cannot be measured on a network.
+func Able(n Network, suites []string) error {
+	var errs []error
+	for _, s := range wanted(record.Options{Suites: suites}) {
+		if s.needs != nil && !s.needs(n) {
+			errs = append(errs, fmt.Errorf("%s cannot be measured on this chain: %w", s.Name, errors.ErrUnsupported))
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -6,23 +6,44 @@ import (
 	"time"
 
 	"tarn/bench/load"
+	"tarn/bench/record"
 )
 
-// Parts of the suite traces.
+// Traces is the name of the suite of questions for the traces that a node keeps.
+const Traces = "traces"
+
+// Its parts.
 const (
 	askBlocks       = "blocks"
 	askTransactions = "transactions"
 )
 
+func tracesSuite() Suite {
+	return Suite{
+		Name: Traces,
+		How: "A new node replays the chain and keeps traces. Then questions over HTTP, over connections, each the " +
+			"next as soon as its last is answered: for blocks with transactions, then for transactions; half of " +
+			"them from anywhere in the chain, half from its last tenth. The chain stands still. The client " +
+			"shares the processors with the node.",
+		Article: "–",
+		Time:    "twice --ask-for",
+		Disk:    "the chain and its traces",
+		options: func(o *record.Options) []Option { return []Option{connectionsOption(o), askForOption(o)} },
+		needs:   traces,
+		metrics: counts(inParts(list(more(perSecond, rate), of(seconds, half, nearAll, each, client), of(bytesUnit, private)),
+			askBlocks, askTransactions)),
+		run: runTraces,
+	}
+}
+
 // asking is how many different requests of a part there are.
 const asking = 1024
 
-// traces is the suite of that name.
-func (l *life) traces(ctx context.Context) error {
-	n := l.runner.config.Network.(Tracing)
+func runTraces(ctx context.Context, l *life, found *findings) error {
+	n := l.network.(Tracing)
 	values := parts{}
-	ended, err := l.replaying(ctx, KeepTraces, l.runner.config.Network.(Following).Source, func(s *server) error {
-		if _, _, err := l.settled(ctx, s); err != nil {
+	ended, err := replaying(ctx, l, KeepTraces, l.network.(Following).Source, func(s *server) error {
+		if _, _, err := settled(ctx, l, s); err != nil {
 			return err
 		}
 		blocks, transactions, err := n.TraceQuestions(s.URL, l.seed(), asking)
@@ -34,7 +55,7 @@ func (l *life) traces(ctx context.Context) error {
 			all  []load.Request
 		}{{askBlocks, blocks}, {askTransactions, transactions}} {
 			of := values.spanned(s, part.name)
-			if err := l.askOnce(ctx, s, n.Traced, part.all, of); err != nil {
+			if err := askOnce(ctx, l.options, s, n.Traced, part.all, of); err != nil {
 				return fmt.Errorf("ask for %s: %w", part.name, err)
 			}
 			of[until] = time.Since(s.began).Seconds()
@@ -45,6 +66,6 @@ func (l *life) traces(ctx context.Context) error {
 		return err
 	}
 	values.remember(ended.Samples())
-	l.values[Traces], l.samples[Traces] = values.all(), ended.Samples()
+	found.put(Traces, values.all(), ended.Samples())
 	return nil
 }

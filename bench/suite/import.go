@@ -1,0 +1,42 @@
+package suite
+
+import (
+	"context"
+	"os"
+
+	"tarn/bench/record"
+)
+
+// Import is the name of the suite in which a process makes the state and ends.
+const Import = "import"
+
+func importSuite() Suite {
+	return Suite{
+		Name: Import,
+		How: "A new process makes the state of the chain's blocks, makes it durable, and ends; each subject did " +
+			"so once before, unmeasured. Written is what the kernel counts for the process, less what was " +
+			"deleted before it got to the disk.",
+		Article: "sync from genesis, without the network (F6)",
+		Time:    "seconds",
+		Disk:    "the chain",
+		options: func(o *record.Options) []Option {
+			return []Option{{"all-checks", "import checks all that a node checks of others' blocks, such as signatures", &o.AllChecks, nil}}
+		},
+		metrics: counts(of(seconds, took, processor), of(bytesUnit, written, onDisk)),
+		collect: []collector{privateMemory(), residentMemory()},
+		run:     runImport,
+	}
+}
+
+func runImport(ctx context.Context, l *life, found *findings) error {
+	dir, c, length, err := l.imported(ctx, l.subject)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	cpu, disk, _ := c.Total()
+	found.keep(Import, c, map[string]float64{
+		took: length.Seconds(), processor: cpu.Seconds(), written: float64(disk.Net()), onDisk: float64(stateBytes(dir)),
+	})
+	return nil
+}

@@ -1,0 +1,81 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"tarn/bench/record"
+)
+
+// KillSync is the name of the suite in which a node that gets the chain is killed.
+const KillSync = "kill-sync"
+
+// blocksLost is the name of its value.
+const blocksLost = "blocks lost"
+
+func killSyncSuite() Suite {
+	return Suite{
+		Name: KillSync,
+		How: "A new node gets blocks as in `sync`; kill -9 when it tells that it has half of them. Then the start " +
+			"of the process, without peers, until it answers, and how many of the blocks that it told are not " +
+			"there any more; with the source it must get the whole chain then. A node that does not is a row " +
+			"that failed.",
+		Article: "–",
+		Time:    "seconds",
+		Disk:    "the chain, twice",
+		options: func(o *record.Options) []Option { return []Option{sourceOption(o)} },
+		needs:   follows,
+		metrics: counts(of(number, blocksLost), of(seconds, took, processor), of(bytesUnit, read)),
+		run: func(ctx context.Context, l *life, found *findings) error {
+			return l.sourced(ctx, func(from *server) error { return killSync(ctx, l, from, found) })
+		},
+	}
+}
+
+// killSync kills a node that gets blocks from another.
+func killSync(ctx context.Context, l *life, from *server, found *findings) error {
+	dir, err := l.runner.folder()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	n, all := l.network.(Following), l.chain.Blocks
+	follow := func() (Node, error) { return n.Follow(l.subject, dir, from.Peers) }
+	s, err := l.answering(ctx, l.subject, dir, follow)
+	if err != nil {
+		return err
+	}
+	told, err := s.head(ctx, (all+1)/2)
+	s.Kill()
+	if err != nil {
+		return err
+	}
+	alone := func() (Node, error) { return n.Source(l.subject, dir) }
+	s, values, err := revived(ctx, l, dir, alone, func(s *server) (map[string]float64, error) {
+		head, err := s.head(ctx, 0)
+		return map[string]float64{blocksLost: float64(told - min(told, head))}, err
+	})
+	if err != nil {
+		return err
+	}
+	if err := completed(ctx, l, dir, follow); err != nil {
+		return fmt.Errorf("get the rest after the kill: %w", err)
+	}
+	found.keep(KillSync, s.Child, values)
+	return nil
+}
+
+// completed has a node get the whole chain, and ends it.
+func completed(ctx context.Context, l *life, dir string, follow func() (Node, error)) error {
+	s, err := l.answering(ctx, l.subject, dir, follow)
+	if err != nil {
+		return err
+	}
+	defer s.Kill()
+	if _, err := s.head(ctx, l.chain.Blocks); err != nil {
+		return err
+	}
+	_, _, err = s.stop(ctx)
+	return err
+}

@@ -1,0 +1,75 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tarn/bench/load"
+	"tarn/bench/record"
+)
+
+// Peer is the name of the suite in which light peers follow a node.
+const Peer = "peer"
+
+// Names of its values.
+const (
+	delay       = "half of blocks within"
+	nearAllTold = "99 % of blocks within"
+)
+
+func peerSuite() Suite {
+	return Suite{
+		Name: Peer,
+		How: "Light peers follow the node, which gets its blocks from the source, another node; that one takes " +
+			"transfers at the rate. A block's time counts from when anybody has it. Peers and the other node " +
+			"share the processors with the node.",
+		Article: "processor with 180-200 peers (E1, W1)",
+		Time:    "--peer-for",
+		Disk:    "the chain, twice",
+		options: func(o *record.Options) []Option {
+			return []Option{peersOption(o), peerForOption(o), rateOption(o), sourceOption(o), sourceDirOption(o)}
+		},
+		check: func(o record.Options) error { // without transfers there are no blocks to tell of
+			return wrongIf(o.Rate == 0, "%w", wrongRate(o, false))
+		},
+		needs:   crowds,
+		metrics: counts(of(percent, share), of(seconds, delay, nearAllTold), of(bitRate, sent), of(number, peersLost)),
+		collect: []collector{threadsOf(), privateMemory()},
+		run: func(ctx context.Context, l *life, found *findings) error {
+			return l.behind(ctx, func(from, s *server) error { return followedBy(ctx, l, from, s, found) })
+		},
+	}
+}
+
+// followedBy has light peers follow a node, which follows another that takes transfers, and ends it.
+func followedBy(ctx context.Context, l *life, from, s *server, found *findings) error {
+	n := l.network.(Serving)
+	crowd, err := crowdOn(ctx, l, s.Node, from.Node, 0)
+	if err != nil {
+		return err
+	}
+	defer crowd.Close()
+	transfers, err := n.Transfers(from.URL, l.seed())
+	if err != nil {
+		return err
+	}
+	v, err := watched(ctx, l, crowd, s, func(length time.Duration) error {
+		r, err := load.Open(ctx, l.options.Rate, length, transfers, n.Accepted, nil)
+		if err == nil && r.Failures > 0 {
+			err = fmt.Errorf("%d transfers were not taken; the first: %w", r.Failures, r.Failure)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if _, _, err := s.stop(ctx); err != nil {
+		return err
+	}
+	found.keep(Peer, s.Child, map[string]float64{
+		share: v.share(), delay: v.sight.Delays.Quantile(0.5) / 1e9, nearAllTold: v.sight.Delays.Quantile(0.99) / 1e9,
+		sent: 8 * float64(v.sight.Bytes) / v.elapsed, peersLost: v.failed(),
+	})
+	return nil
+}

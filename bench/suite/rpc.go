@@ -1,0 +1,102 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"tarn/bench/load"
+	"tarn/bench/record"
+)
+
+// RPC is the name of the suite of questions that change nothing, in a mix.
+const RPC = "rpc"
+
+// Names of its values.
+const (
+	longest     = "longest of 10 s, mean"
+	openShare   = "processor at the rate"
+	openHalf    = "half within, at the rate"
+	openNearAll = "99 % within, at the rate"
+	openLongest = "longest of 10 s, mean, at the rate"
+)
+
+func rpcSuite() Suite {
+	return Suite{
+		Name: RPC,
+		How: "Questions over HTTP that change nothing, of accounts that are chosen at random, first over " +
+			"connections, each the next as soon as its last is answered; then at a rate, where a question's time " +
+			"counts from when it was due. The longest of each 10 s are averaged. The client shares the " +
+			"processors with the node.",
+		Article: "requests answered over 30 connections, the longest of each interval, the processor at 50 per second, disk meanwhile (F1-F5, F8-F10)",
+		Time:    "twice --ask-for",
+		Disk:    "the chain",
+		options: func(o *record.Options) []Option {
+			return []Option{connectionsOption(o), askForOption(o), askRateOption(o)}
+		},
+		needs: asks,
+		metrics: counts(more(perSecond, rate), of(seconds, half, nearAll, longest, each, client), of(percent, openShare),
+			of(seconds, openHalf, openNearAll, openLongest), of(bytesUnit, read, written)),
+		collect: []collector{threadsOf(), privateMemory()},
+		run: func(ctx context.Context, l *life, found *findings) error {
+			return l.with(ctx, func(s *server) error { return answer(ctx, l, s, found) })
+		},
+	}
+}
+
+// questions is how many different ones there are.
+const questions = 4096
+
+// answer has a node answer questions, and ends it.
+func answer(ctx context.Context, l *life, s *server, found *findings) error {
+	n, o := l.network.(Asking), l.options
+	all, err := n.Questions(ctx, s.URL, l.seed(), "", questions)
+	if err != nil {
+		return fmt.Errorf("make questions: %w", err)
+	}
+	before, err := s.Now()
+	if err != nil {
+		return err
+	}
+	closed, used, err := s.cycled(ctx, o, all, n.Answered)
+	if err != nil {
+		return err
+	}
+	open, atRate, err := s.charged(func(ready func() error) (*load.Result, error) {
+		return load.Open(ctx, o.AskRate, lengthOf(o.AskFor), load.Again(all), n.Answered, ready)
+	})
+	if err != nil {
+		return err
+	}
+	after, err := s.Now()
+	if err != nil {
+		return err
+	}
+	if _, _, err := s.stop(ctx); err != nil {
+		return err
+	}
+	values := answeredWith(closed, used)
+	maps.Copy(values, map[string]float64{
+		longest: longestMean(closed.Windows), openShare: atRate.share(), openHalf: open.Latencies.Quantile(0.5) / 1e9,
+		openNearAll: open.Latencies.Quantile(0.99) / 1e9, openLongest: longestMean(open.Windows),
+		read: float64(after.Disk.Read - before.Disk.Read), written: float64(after.Disk.Net() - before.Disk.Net()),
+	})
+	found.keep(RPC, s.Child, values).Waits = append(waits("connections", closed.Windows), waits("rate", open.Windows)...)
+	return nil
+}
+
+// longestMean is the mean of the windows' longest, in seconds.
+func longestMean(all []load.Window) (mean float64) {
+	for _, w := range all {
+		mean += w.Longest.Seconds() / float64(len(all))
+	}
+	return mean
+}
+
+// waits are a loop's windows, for its curve.
+func waits(loop string, all []load.Window) (kept []record.Wait) {
+	for i, w := range all {
+		kept = append(kept, record.Wait{Loop: loop, Seconds: float64(i+1) * load.Span.Seconds(), NearAll: w.NearAll.Seconds(), Longest: w.Longest.Seconds()})
+	}
+	return kept
+}

@@ -1,0 +1,118 @@
+package suite
+
+import (
+	"context"
+	"time"
+
+	"tarn/bench/load"
+	"tarn/bench/record"
+)
+
+// Names of the suites that are measured in one life of a node: its start, the transfers that it is
+// sent, its end.
+const (
+	Start = "start"
+	Push  = "push"
+	Stop  = "stop"
+)
+
+func startSuite() Suite {
+	return Suite{
+		Name: Start,
+		How: "From the start of the process on a state that exists until it answers. Its files were put out of " +
+			"the page cache.",
+		Article: "processor and memory of the second start (E3, E4, W3, W4)",
+		Time:    "seconds",
+		Disk:    "the chain",
+		needs:   serves,
+		metrics: counts(of(seconds, took, processor), of(bytesUnit, read), of(number, faults), of(bytesUnit, private)),
+		run:     runStart,
+		with:    []Suite{pushSuite(), stopSuite()},
+	}
+}
+
+func pushSuite() Suite {
+	return Suite{
+		Name: Push,
+		How: "Transfers signed beforehand, one a transaction, with the keys of the chain's accounts, sent over " +
+			"HTTP, each connection the next as soon as its last is answered. The client shares the processors " +
+			"with the node.",
+		Article: "–",
+		Time:    "seconds",
+		Disk:    "the chain",
+		options: func(o *record.Options) []Option { return []Option{pushOption(o), connectionsOption(o)} },
+		needs:   serves,
+		metrics: counts(more(perSecond, rate), of(seconds, half, nearAll, each, client), of(bytesUnit, private)),
+	}
+}
+
+func stopSuite() Suite {
+	return Suite{
+		Name: Stop,
+		How: "From SIGTERM until the process is gone, after the transfers of `push`, with what it writes " +
+			"meanwhile.",
+		Article: "exit: dirty pages are written (E7)",
+		Time:    "seconds",
+		Disk:    "the chain",
+		needs:   serves,
+		metrics: counts(of(seconds, took), of(bytesUnit, written)),
+	}
+}
+
+// runStart measures all three.
+func runStart(ctx context.Context, l *life, found *findings) error {
+	dir, err := l.base(ctx)
+	if err != nil {
+		return err
+	}
+	if err := evict(dir); err != nil {
+		return err
+	}
+	return l.with(ctx, func(s *server) error {
+		started := found.put(Start, map[string]float64{took: s.ready.Seconds(), processor: s.first.CPU().Seconds(), read: float64(s.first.Disk.Read),
+			faults: float64(s.first.MajorFaults), private: float64(s.first.Memory.Anonymous)}, nil)
+		result, used, err := push(ctx, l, s)
+		if err != nil {
+			return err
+		}
+		pushed := found.put(Push, answeredWith(result, used), nil)
+		length, wrote, err := s.stop(ctx)
+		if err != nil {
+			return err
+		}
+		found.put(Stop, map[string]float64{took: length.Seconds(), written: float64(wrote)}, nil)
+		until := 0
+		for until < len(s.Samples()) && s.Samples()[until].Seconds <= s.ready.Seconds() {
+			until++
+		}
+		started.Samples, pushed.Samples = s.Samples()[:until], s.Samples()
+		started.Values[private] = max(mostPrivate(started.Samples), started.Values[private])
+		pushed.Values[private] = mostPrivate(pushed.Samples)
+		return nil
+	})
+}
+
+// pushGood is how long transfers of push are good, those included that take longest.
+const pushGood = 10 * time.Minute
+
+// push sends the transfers of one life as fast as they are answered.
+func push(ctx context.Context, l *life, s *server) (*load.Result, cost, error) {
+	n, o := l.network.(Serving), l.options
+	if _, err := s.producing(ctx); err != nil {
+		return nil, cost{}, err
+	}
+	source, err := n.Transfers(s.URL, l.seed())
+	if err != nil {
+		return nil, cost{}, err
+	}
+	requests, err := source(ctx, o.Push, pushGood)
+	if err != nil {
+		return nil, cost{}, err
+	}
+	return s.charged(func(ready func() error) (*load.Result, error) {
+		if err := ready(); err != nil {
+			return nil, err
+		}
+		return load.Closed(ctx, o.Connect, requests, n.Accepted)
+	})
+}

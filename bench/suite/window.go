@@ -1,0 +1,39 @@
+package suite
+
+import (
+	"context"
+
+	"tarn/bench/record"
+)
+
+// Window is the name of the suite in which a new node gets blocks for a time.
+const Window = "window"
+
+func windowSuite() Suite {
+	return Suite{
+		Name: Window,
+		How: "As `sync`, on a chain that is longer than the time: blocks that the node has after it, and what it " +
+			"wrote until its end.",
+		Article: "blocks in 60 minutes (F7)",
+		Time:    "--window",
+		Disk:    "the chain, twice",
+		options: func(o *record.Options) []Option {
+			return []Option{sourceOption(o), {"window", "time of window, in which the chain must not end", Seconds{&o.Window},
+				wrongIf(!(o.Window > 0), "a window of %g s: above 0", o.Window)}}
+		},
+		needs:   follows,
+		metrics: counts(more(number, blocks), more(perSecond, blockRate), of(seconds, processor, source), of(bytesUnit, written)),
+		collect: []collector{privateMemory(), residentMemory()},
+		run:     runWindow,
+	}
+}
+
+func runWindow(ctx context.Context, l *life, found *findings) error {
+	return following(ctx, l, Window, found, func(s, from *server) (map[string]float64, error) {
+		got, values, err := followed(ctx, l, s, from, lengthOf(l.options.Window))
+		if err == nil {
+			values[blocks] = float64(got.last - got.first)
+		}
+		return values, err
+	})
+}
