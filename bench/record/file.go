@@ -58,8 +58,8 @@ func Parse(text []byte) (*Run, *Watch, error) {
 	if head.Kind != KindRun && head.Kind != KindWatch {
 		return nil, nil, fmt.Errorf("its kind is %q: no record of this program", head.Kind)
 	}
-	if head.Schema != Schema {
-		return nil, nil, fmt.Errorf("its format is number %d, this program knows %d", head.Schema, Schema)
+	if head.Schema < oldest || head.Schema > Schema {
+		return nil, nil, fmt.Errorf("its format is number %d, this program knows %d to %d", head.Schema, oldest, Schema)
 	}
 	strict := json.NewDecoder(bytes.NewReader(text))
 	strict.DisallowUnknownFields()

@@ -44,10 +44,12 @@ func TestWhatIsSavedIsRead(t *testing.T) {
 
 func TestWhatIsNoRecordIsRefused(t *testing.T) {
 	for text, why := range map[string]string{
-		"":                          "unexpected end",
-		"[]":                        "cannot unmarshal",
-		`{"kind":"other"}`:          `kind is "other"`,
-		`{"kind":"tarn-bench-run"}`: "number 0",
+		"":                                     "unexpected end",
+		"[]":                                   "cannot unmarshal",
+		`{"kind":"other"}`:                     `kind is "other"`,
+		`{"kind":"tarn-bench-run"}`:            "number 0",
+		`{"kind":"tarn-bench-run","schema":5}`: "number 5",
+		`{"kind":"tarn-bench-run","schema":8}`: "number 8",
 		`{"kind":"tarn-bench-run","schema":6,"nonsense":1}`:                                                                "nonsense",
 		`{"kind":"tarn-bench-watch","schema":6}`:                                                                           "no reading",
 		`{"kind":"tarn-bench-watch","schema":6,"samples":[{"seconds":2},{"seconds":1}]}`:                                   "before the one before",

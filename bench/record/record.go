@@ -12,7 +12,8 @@ import "time"
 const (
 	KindRun   = "tarn-bench-run"
 	KindWatch = "tarn-bench-watch"
-	Schema    = 6
+	Schema    = 7
+	oldest    = 6 // that can be read: its suites have no chart
 )
 
 // How a run or a watch ended.
@@ -112,6 +113,20 @@ type Suite struct {
 	Name    string   `json:"name"`
 	How     string   `json:"how"`
 	Metrics []Metric `json:"metrics"`
+	Chart   Chart    `json:"chart,omitzero"`
+}
+
+// Chart is what a suite shows first.
+type Chart struct {
+	Metric   string    `json:"metric"` // its name; of a suite with parts, each that has it
+	Title    string    `json:"title"`  // what that is, in words
+	Articles []Article `json:"articles,omitempty"`
+}
+
+// Article is a value that the articles tell, in the metric's unit. It was measured elsewhere.
+type Article struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
 }
 
 // Metric is a value of each life in a suite.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
 	"tarn/bench/record"
@@ -27,7 +28,8 @@ var pageScript string
 type page struct {
 	Title    string
 	Lead     []string
-	Tables   []figures.Table
+	Findings []finding       // of a run
+	Tables   []figures.Table // that are not folded
 	Plots    []plot
 	Notes    []string
 	Subjects []record.Subject
@@ -43,9 +45,10 @@ type page struct {
 func runPage(r *record.Run) page {
 	return page{
 		Title: "What a node costs",
-		Lead: []string{fmt.Sprintf("%s: %s, in %.0f s.", strings.Join(r.Command, " "), r.Ended, r.Seconds),
-			"The same chain and the same work for each, in processes of their own, in rounds whose order turns."},
-		Tables: Tables(r), Plots: runPlots(r), Notes: Notes(r), Subjects: r.Subjects, Settings: r.Machine.Settings, Lives: lives(r), Commands: commands(r),
+		Lead: []string{"The same chain and the same work for each, in processes of their own, in rounds whose order turns. " +
+			"Units are decimal: 1 KB is 1000 bytes, 1 MB is 1000 KB.", fmt.Sprintf("The run: %s, in %.0f s.", r.Ended, r.Seconds)},
+		Findings: findings(r), Tables: slices.DeleteFunc([]figures.Table{lost(r)}, func(t figures.Table) bool { return len(t.Rows) == 0 }),
+		Plots: runPlots(r), Notes: Notes(r), Subjects: r.Subjects, Settings: r.Machine.Settings, Lives: lives(r), Commands: commands(r),
 	}
 }
 
@@ -63,13 +66,7 @@ func livesOf(r *record.Run, suite string, part record.Suite) figures.Table {
 	t := figures.Table{Title: part.Name, Head: []string{"subject", "round"}}
 	scales := make([]scale, len(part.Metrics))
 	for i, m := range part.Metrics {
-		greatest := 0.0
-		for _, x := range r.Subjects {
-			for _, v := range r.Values(suite, x.Name, m.Key()) {
-				greatest = max(greatest, v)
-			}
-		}
-		scales[i] = scaleOf(m.Unit, greatest)
+		scales[i] = scaleOf(m.Unit, greatestMedian(r, suite, m))
 		t.Head = append(t.Head, strings.TrimSpace(m.Name+" "+scales[i].unit))
 	}
 	t.Head = append(t.Head, "calibration ms", "others %", "pair")
@@ -98,8 +95,9 @@ func livesOf(r *record.Run, suite string, part record.Suite) figures.Table {
 	return t
 }
 
-// commands are the command lines of the first life of each subject and suite.
-func commands(r *record.Run) (all []string) {
+// commands are the command line of the run, and those of the first life of each subject and suite.
+func commands(r *record.Run) []string {
+	all := []string{strings.Join(r.Command, " ")}
 	seen := map[string]bool{}
 	for _, l := range r.Lives {
 		if key := l.Suite + " " + l.Subject; !seen[key] {
@@ -122,7 +120,7 @@ func write(w io.Writer, p page) error {
 	if err != nil {
 		return fmt.Errorf("make the page: %w", err)
 	}
-	p.Style = template.CSS(uplot.Style() + pageStyle)
+	p.Style = template.CSS(uplot.Style() + variables() + pageStyle)
 	p.Library, p.Script = template.JS(uplot.Script()), template.JS(pageScript)
 	if err := t.Execute(w, p); err != nil {
 		return fmt.Errorf("make the page: %w", err)

@@ -3,7 +3,8 @@
   const plots = JSON.parse(document.getElementById("data").textContent);
   const place = document.getElementById("plots");
   if (!plots || !place) return;
-  document.getElementById("curves").hidden = false;
+  const curves = document.getElementById("curves");
+  curves.hidden = false;
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const colours = {
     light: ["#0b6e99", "#c4432b", "#3a7d34", "#8a4fb5", "#b07d00", "#0f8f86", "#c2317f", "#555555"],
@@ -12,7 +13,9 @@
   let drawn = [];
   const draw = (printing) => {
     drawn.forEach((u) => u.destroy());
+    drawn = [];
     place.textContent = "";
+    if (!curves.open) return; // there is no room to draw in
     const night = dark.matches && !printing;
     const palette = night ? colours.dark : colours.light;
     const ink = night ? "#98a2ad" : "#5d6670";
@@ -38,6 +41,7 @@
     });
   };
   draw(false);
+  curves.addEventListener("toggle", () => draw(false));
   dark.addEventListener("change", () => draw(false));
   let waiting = 0;
   addEventListener("resize", () => { clearTimeout(waiting); waiting = setTimeout(() => draw(false), 150); });

@@ -21,12 +21,18 @@ import (
 func Tables(r *record.Run) []figures.Table {
 	var all []figures.Table
 	for _, s := range r.Suites {
-		for i, part := range s.Parts() {
-			all = append(all, ofPart(r, s, part, i == 0)...)
-		}
+		all = append(all, suiteTables(r, s)...)
 	}
 	if t := lost(r); len(t.Rows) > 0 {
 		all = append(all, t)
+	}
+	return all
+}
+
+// suiteTables are those of a suite.
+func suiteTables(r *record.Run, s record.Suite) (all []figures.Table) {
+	for i, part := range s.Parts() {
+		all = append(all, ofPart(r, s, part, i == 0)...)
 	}
 	return all
 }
@@ -53,13 +59,7 @@ func medians(r *record.Run, suite string, part record.Suite) figures.Table {
 	t := figures.Table{Title: part.Name, How: strings.TrimSpace(part.How + " Medians."), Head: []string{"subject", "rounds"}}
 	scales := make([]scale, len(part.Metrics))
 	for i, m := range part.Metrics {
-		greatest := 0.0
-		for _, x := range r.Subjects {
-			if e := record.Estimated(r.Values(suite, x.Name, m.Key())); e.N > 0 {
-				greatest = max(greatest, math.Abs(e.Median))
-			}
-		}
-		scales[i] = scaleOf(m.Unit, greatest)
+		scales[i] = scaleOf(m.Unit, greatestMedian(r, suite, m))
 		t.Head = append(t.Head, strings.TrimSpace(m.Name+" "+scales[i].unit))
 	}
 	for _, x := range r.Subjects {
@@ -72,10 +72,24 @@ func medians(r *record.Run, suite string, part record.Suite) figures.Table {
 	return t
 }
 
+// greatestMedian is the one that decides in which unit a metric is written, wherever it is.
+func greatestMedian(r *record.Run, suite string, m record.Metric) (greatest float64) {
+	for _, x := range r.Subjects {
+		if e := record.Estimated(r.Values(suite, x.Name, m.Key())); e.N > 0 {
+			greatest = max(greatest, math.Abs(e.Median))
+		}
+	}
+	return greatest
+}
+
 // told is the table of what nodes say they wrote, of those that say it.
 func told(r *record.Run, s record.Suite) figures.Table {
-	t := figures.Table{Title: s.Name + ", as the nodes say", Head: []string{"subject", "what", "B/s"},
-		How: "What a node says it wrote while it served, of its state by cause, of its other files by what they keep. Medians; causes without bytes are left out."}
+	type line struct {
+		subject, what string
+		bytes         float64
+	}
+	var lines []line
+	greatest := 0.0
 	for _, x := range r.Subjects {
 		found := map[string][]float64{}
 		for _, l := range r.Lives {
@@ -91,9 +105,15 @@ func told(r *record.Run, s record.Suite) figures.Table {
 		}
 		for _, name := range slices.Sorted(maps.Keys(found)) {
 			if m := record.Estimated(found[name]).Median; m > 0 {
-				t.Add(x.Name, name, figures.Significant(m))
+				lines, greatest = append(lines, line{x.Name, name, m}), max(greatest, m)
 			}
 		}
+	}
+	scale := scaleOf("B/s", greatest)
+	t := figures.Table{Title: s.Name + ", as the nodes say", Head: []string{"subject", "what", scale.unit},
+		How: "What a node says it wrote while it served, of its state by cause, of its other files by what they keep. Medians; causes without bytes are left out."}
+	for _, l := range lines {
+		t.Add(l.subject, l.what, scale.text(l.bytes))
 	}
 	return t
 }
@@ -123,8 +143,8 @@ func ratios(r *record.Run, suite string, part record.Suite) (t figures.Table, mo
 	first := r.Subjects[0].Name
 	t = figures.Table{Title: part.Name + ", times " + first, Head: []string{"subject", "pairs"}}
 	if part.How != "" { // of further parts it is the same
-		t.How = "Median of the ratios of pairs (of one round), and the interval that holds it with 95 %. " +
-			"Brackets show the lowest and the highest of fewer than six pairs, which are too few to conclude anything."
+		t.How = "How many times the value of " + first + ": the median of the pairs, each measured in one round, then the range that holds it with 95 %. " +
+			"Brackets show the lowest and the highest of too few pairs to conclude anything."
 	}
 	estimates := make([][]record.Estimate, 0, len(r.Subjects))
 	told := make([]bool, len(part.Metrics)) // of which there is a ratio

@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"strings"
 
 	"tarn/internal/figures"
 )
@@ -18,7 +19,7 @@ func scaleOf(unit string, greatest float64) scale {
 		"s":      {{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}},
 		"B":      {{1e9, "GB"}, {1e6, "MB"}, {1e3, "KB"}, {1, "B"}},
 		"B/s":    {{1e6, "MB/s"}, {1e3, "KB/s"}, {1, "B/s"}},
-		"bit/s":  {{1e6, "Mbit/s"}, {1e3, "kbit/s"}},
+		"bit/s":  {{1e6, "Mbit/s"}, {1e3, "Kbit/s"}},
 		"B/year": {{1e12, "TB/year"}, {1e9, "GB/year"}},
 	}[unit]
 	for _, s := range steps {
@@ -41,4 +42,12 @@ func (s scale) text(v float64) string {
 		return "0"
 	}
 	return figures.Significant(v / s.by)
+}
+
+// written is a value with its unit, as short as it can be: 42/s, 17.0 KB/s.
+func (s scale) written(v float64) string {
+	if s.unit == "1/s" {
+		return s.text(v) + "/s"
+	}
+	return strings.TrimSpace(s.text(v) + " " + s.unit)
 }

@@ -22,6 +22,7 @@ func callsSuite() Suite {
 		Disk:    "the chain",
 		options: func(o *record.Options) []Option { return []Option{connectionsOption(o), askForOption(o)} },
 		needs:   asks,
+		chart:   record.Chart{Metric: rate, Title: "answers in a second, each call alone"},
 		metrics: func(n Network) []record.Metric {
 			return inParts(list(more(perSecond, rate), of(seconds, half, nearAll, each, client)), n.(Asking).Calls()...)
 		},

@@ -40,6 +40,10 @@ func diskSuite() Suite {
 		Disk:    "the chain, and what is written",
 		options: diskOptions,
 		needs:   serves,
+		chart: record.Chart{Metric: running, Title: "bytes written while it serves", Articles: []record.Article{
+			{Name: "article, mapped, 10 to 15 a second (E5)", Value: 4e6},
+			{Name: "article, mapped_private, 10 to 15 a second (E6)", Value: 12e3},
+		}},
 		metrics: counts(of(byteRate, running), of(bytesUnit, atEnd), of(yearly, year), more(years, lasts),
 			of(bytesUnit, device, blocksGrew, stateGrew), of(percent, share), of(seconds, nearAll)),
 		collect: []collector{privateMemory()},
@@ -59,6 +63,10 @@ func diskFollowSuite() Suite {
 		Disk:    "the chain, twice, and what is written",
 		options: func(o *record.Options) []Option { return append(diskOptions(o), sourceOption(o), sourceDirOption(o)) },
 		needs:   keepsUp,
+		chart: record.Chart{Metric: running, Title: "bytes written while it follows", Articles: []record.Article{
+			{Name: "article, mapped, 10 to 15 a second (E5)", Value: 4e6},
+			{Name: "article, mapped_private, 10 to 15 a second (E6)", Value: 12e3},
+		}},
 		metrics: counts(of(byteRate, running), of(bytesUnit, atEnd), of(yearly, year), more(years, lasts),
 			of(bytesUnit, blocksGrew, stateGrew), of(percent, share)),
 		collect: []collector{privateMemory()},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"tarn/bench/record"
 )
 
 // Histories is the name of the suite of replays that keep histories.
@@ -21,6 +23,7 @@ func historiesSuite() Suite {
 		Time:    "seconds, four times",
 		Disk:    "the chain and its histories",
 		needs:   keeps,
+		chart:   record.Chart{Metric: took, Title: "time to replay the chain with histories"},
 		metrics: counts(inParts(replay, string(KeepNothing)), inParts(list(replay, ofTraces()), string(KeepTraces)),
 			inParts(list(replay, ofStates()), string(KeepStates)), inParts(list(replay, ofStates(), ofTraces()), string(KeepBoth))),
 		run: runHistories,

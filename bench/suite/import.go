@@ -22,6 +22,7 @@ func importSuite() Suite {
 		options: func(o *record.Options) []Option {
 			return []Option{{"all-checks", "import checks all that a node checks of others' blocks, such as signatures", &o.AllChecks, nil}}
 		},
+		chart:   record.Chart{Metric: took, Title: "time to make the state of the chain's blocks"},
 		metrics: counts(of(seconds, took, processor), of(bytesUnit, written, onDisk)),
 		collect: []collector{privateMemory(), residentMemory()},
 		run:     runImport,

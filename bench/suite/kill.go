@@ -29,6 +29,7 @@ func killSuite() Suite {
 		Disk:    "the chain",
 		options: func(o *record.Options) []Option { return []Option{pushOption(o), connectionsOption(o)} },
 		needs:   confirms,
+		chart:   record.Chart{Metric: forgotten, Title: "transfers that are lost after kill -9"},
 		metrics: counts(of(number, forgotten), of(seconds, took, processor), of(bytesUnit, read)),
 		run:     runKill,
 	}

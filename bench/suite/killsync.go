@@ -26,6 +26,7 @@ func killSyncSuite() Suite {
 		Disk:    "the chain, twice",
 		options: func(o *record.Options) []Option { return []Option{sourceOption(o)} },
 		needs:   follows,
+		chart:   record.Chart{Metric: blocksLost, Title: "blocks that are lost after kill -9"},
 		metrics: counts(of(number, blocksLost), of(seconds, took, processor), of(bytesUnit, read)),
 		run: func(ctx context.Context, l *life, found *findings) error {
 			return l.sourced(ctx, func(from *server) error { return killSync(ctx, l, from, found) })

@@ -34,6 +34,7 @@ func memorySuite() Suite {
 		},
 		needs:   asks,
 		grouped: true,
+		chart:   record.Chart{Metric: rate, Title: "answers in a second, with less memory than state"},
 		metrics: counts(inParts(list(of(seconds, took), of(bytesUnit, onDisk, read), of(number, faults)), Start),
 			inParts(answered, askQuestions, sendTransfers), inParts(ofEnd(), Stop)),
 		run: runMemory,

@@ -25,6 +25,7 @@ func memorySnapshotSuite() Suite {
 		options: func(o *record.Options) []Option { return []Option{memoryOption(o)} },
 		needs:   saves,
 		grouped: true,
+		chart:   record.Chart{Metric: took, Title: "time with less memory than the snapshot"},
 		metrics: counts(inParts(list(of(seconds, took), of(bytesUnit, size, read, written), of(number, faults)), Start),
 			inParts(list(of(seconds, took), of(bytesUnit, written)), Snapshot), inParts(ofEnd(), Stop)),
 		run: runMemorySnapshot,

@@ -20,6 +20,7 @@ func p2pSuite() Suite {
 		Disk:    "the chain",
 		options: func(o *record.Options) []Option { return []Option{pushOption(o)} },
 		needs:   gossips,
+		chart:   record.Chart{Metric: rate, Title: "transfers of a peer taken in a second"},
 		metrics: counts(more(perSecond, rate), of(number, lost), of(seconds, each, client)),
 		collect: []collector{privateMemory()},
 		run: func(ctx context.Context, l *life, found *findings) error {

@@ -33,7 +33,11 @@ func peerSuite() Suite {
 		check: func(o record.Options) error { // without transfers there are no blocks to tell of
 			return wrongIf(o.Rate == 0, "%w", wrongRate(o, false))
 		},
-		needs:   crowds,
+		needs: crowds,
+		chart: record.Chart{Metric: share, Title: "processor with peers that follow", Articles: []record.Article{
+			{Name: "article, v5, 180 to 195 peers (E1)", Value: 240},
+			{Name: "article, v4, 180 to 195 peers (E1)", Value: 340},
+		}},
 		metrics: counts(of(percent, share), of(seconds, delay, nearAllTold), of(bitRate, sent), of(number, peersLost)),
 		collect: []collector{threadsOf(), privateMemory()},
 		run: func(ctx context.Context, l *life, found *findings) error {

@@ -33,6 +33,7 @@ func recordingSuite() Suite {
 		Disk:    "the chain, and what is written",
 		options: func(o *record.Options) []Option { return []Option{loadOption(o), loadForOption(o)} },
 		needs:   loads,
+		chart:   record.Chart{Metric: written, Title: "bytes written while transfers come"},
 		metrics: counts(inParts(grew, string(KeepNothing)), inParts(list(grew, ofStates(), ofTraces()), string(KeepBoth))),
 		run:     runRecording,
 	}

@@ -35,6 +35,7 @@ func rpcSuite() Suite {
 			return []Option{connectionsOption(o), askForOption(o), askRateOption(o)}
 		},
 		needs: asks,
+		chart: record.Chart{Metric: rate, Title: "questions answered in a second"},
 		metrics: counts(more(perSecond, rate), of(seconds, half, nearAll, longest, each, client), of(percent, openShare),
 			of(seconds, openHalf, openNearAll, openLongest), of(bytesUnit, read, written)),
 		collect: []collector{threadsOf(), privateMemory()},

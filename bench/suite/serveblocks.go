@@ -28,7 +28,11 @@ func serveBlocksSuite() Suite {
 			return []Option{peersOption(o), peerForOption(o), {"syncing", "peers that fetch the chain, of those of serve-blocks", &o.Syncing,
 				wrongIf(o.Syncing < 1 || o.Syncing > o.Peers, "%d peers that fetch the chain: from 1 to all %d", o.Syncing, o.Peers)}}
 		},
-		needs:   crowds,
+		needs: crowds,
+		chart: record.Chart{Metric: sent, Title: "bits sent to peers in a second", Articles: []record.Article{
+			{Name: "article, least (W2)", Value: 48e6},
+			{Name: "article, most (W2)", Value: 133e6},
+		}},
 		metrics: counts(more(bitRate, sent, perCore), of(percent, share), of(number, chains, peersLost)),
 		collect: []collector{privateMemory()},
 		run: func(ctx context.Context, l *life, found *findings) error {

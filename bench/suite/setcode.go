@@ -46,6 +46,7 @@ func setcodeSuite() Suite {
 				{"deploy-every", "time from one deployment in setcode to the next", Seconds{&o.DeployEvery}, nil}}
 		},
 		needs:   deploys,
+		chart:   record.Chart{Metric: gapNearAll, Title: "time between two blocks, 99 % of them within"},
 		metrics: counts(inParts(still, noDeployment), inParts(list(still, of(seconds, deployHalf, deployLongest)), deploying)),
 		run:     runSetcode,
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"tarn/bench/record"
 )
 
 // Snapshot is the name of the suite in which a node writes a snapshot, and another begins with it.
@@ -30,6 +32,7 @@ func snapshotSuite() Suite {
 		Time:    "seconds",
 		Disk:    "the state, twice",
 		needs:   saves,
+		chart:   record.Chart{Metric: took, Title: "time to write a snapshot"},
 		metrics: counts(of(seconds, took, blockWait), of(bytesUnit, size, written), of(seconds, loading, processor),
 			of(bytesUnit, loadWritten, atEnd), of(number, faults)),
 		collect: []collector{swapped(), privateMemory(), residentMemory()},

@@ -25,6 +25,7 @@ func startSuite() Suite {
 		Time:    "seconds",
 		Disk:    "the chain",
 		needs:   serves,
+		chart:   record.Chart{Metric: took, Title: "time until the first answer"},
 		metrics: counts(of(seconds, took, processor), of(bytesUnit, read), of(number, faults), of(bytesUnit, private)),
 		run:     runStart,
 		with:    []Suite{pushSuite(), stopSuite()},
@@ -42,6 +43,7 @@ func pushSuite() Suite {
 		Disk:    "the chain",
 		options: func(o *record.Options) []Option { return []Option{pushOption(o), connectionsOption(o)} },
 		needs:   serves,
+		chart:   record.Chart{Metric: rate, Title: "transfers answered in a second"},
 		metrics: counts(more(perSecond, rate), of(seconds, half, nearAll, each, client), of(bytesUnit, private)),
 	}
 }
@@ -55,6 +57,7 @@ func stopSuite() Suite {
 		Time:    "seconds",
 		Disk:    "the chain",
 		needs:   serves,
+		chart:   record.Chart{Metric: took, Title: "time from SIGTERM until the process is gone"},
 		metrics: counts(of(seconds, took), of(bytesUnit, written)),
 	}
 }

@@ -40,6 +40,7 @@ func streamsSuite() Suite {
 				wrongIf(o.Clients < 1 || o.Clients > clientsMost, "%d clients: from 1 to %d", o.Clients, clientsMost)}}
 		},
 		needs: streams,
+		chart: record.Chart{Metric: gapNearAll, Title: "time between two blocks, 99 % of them within"},
 		metrics: counts(inParts(list(ofBlocks(), used), noClient),
 			inParts(list(ofBlocks(), more(perSecond, streamed), used), oneClient, allClients)),
 		run: runStreams,

@@ -28,6 +28,7 @@ type Suite struct {
 	needs   func(Network) bool                            // what the network must be able to; nil for anything
 	grouped bool                                          // its nodes run in a control group
 	metrics func(Network) []record.Metric                 // of each life, but for the collectors'
+	chart   record.Chart                                  // what a report shows first
 	collect []collector                                   // of the process that it keeps
 	run     func(context.Context, *life, *findings) error // one life
 	with    []Suite                                       // that the same life measures: they have no run of their own
@@ -57,7 +58,7 @@ func (s Suite) measured() []Suite { return append([]Suite{s}, s.with...) }
 
 // described is the suite as a record has it, on a network that it can be measured on.
 func (s Suite) described(n Network) record.Suite {
-	d := record.Suite{Name: s.Name, How: s.How, Metrics: s.metrics(n)}
+	d := record.Suite{Name: s.Name, How: s.How, Metrics: s.metrics(n), Chart: s.chart}
 	for _, c := range s.collect {
 		d.Metrics = append(d.Metrics, c.Metric)
 	}

@@ -24,6 +24,7 @@ func syncSuite() Suite {
 		Disk:    "the chain, twice",
 		options: func(o *record.Options) []Option { return []Option{sourceOption(o)} },
 		needs:   follows,
+		chart:   record.Chart{Metric: took, Title: "time to get the whole chain"},
 		metrics: counts(of(seconds, took), more(perSecond, blockRate), of(seconds, processor, source), of(bytesUnit, written)),
 		collect: []collector{privateMemory(), residentMemory()},
 		run:     runSync,

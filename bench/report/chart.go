@@ -1,0 +1,146 @@
+package report
+
+import (
+	"fmt"
+	"html"
+	"strings"
+)
+
+// The measures of a chart, in pixels; lengths of bars are in hundredths of its width, so that a
+// chart is as wide as its place while its letters keep their size.
+const (
+	labelHigh   = 19 // a line of words
+	barHigh     = 18
+	thinHigh    = 13 // a bar of several in a group
+	thinGap     = 4
+	barGap      = 10
+	letterAbove = 5  // from a line's lower edge to where letters stand
+	barMost     = 66 // hundredths, of the longest: the rest is for its value
+)
+
+// bar is one of a chart.
+type bar struct {
+	label  string
+	colour int     // which of the subjects; that of an article is [ofArticle]
+	length float64 // median, in the chart's own measure
+	least  float64 // of the rounds
+	most   float64
+	value  string // as it is written at its end
+	none   bool   // there is no value
+}
+
+// ofArticle is the colour of a bar that was not measured here.
+const ofArticle = -1
+
+// group is bars that stand together: those of a suite's part.
+type group struct {
+	label string
+	bars  []bar
+}
+
+// chart is bars beside each other, in groups if there are several.
+type chart struct {
+	title  string
+	groups []group
+}
+
+// longest is what the longest bar, or its line of rounds, comes to.
+func (c chart) longest() (most float64) {
+	for _, g := range c.groups {
+		for _, b := range g.bars {
+			most = max(most, b.length, b.most)
+		}
+	}
+	return most
+}
+
+// drawing is a chart while it is written.
+type drawing struct {
+	text  strings.Builder
+	below int // where the next thing begins
+	full  float64
+}
+
+// body is the chart's shapes, and how high they are.
+func (c chart) body() (shapes string, high int) {
+	d := &drawing{full: c.longest()}
+	several := len(c.groups) > 1
+	if several {
+		d.key(c)
+	}
+	for _, g := range c.groups {
+		if several {
+			d.line("part", g.label)
+		}
+		for _, b := range g.bars {
+			if several {
+				d.bar(b, thinHigh, thinGap)
+				continue
+			}
+			d.line("label", b.label)
+			d.bar(b, barHigh, barGap)
+		}
+		if several {
+			d.below += barGap
+		}
+	}
+	return d.text.String(), d.below
+}
+
+// key says whose the colours are, a line each.
+func (d *drawing) key(c chart) {
+	told := map[string]bool{}
+	for _, g := range c.groups {
+		for _, b := range g.bars {
+			if told[b.label] {
+				continue
+			}
+			told[b.label] = true
+			fmt.Fprintf(&d.text, `<rect class="%s" x="1" y="%d" width="12" height="12" rx="2"/>`, colourClass(b.colour), d.below+4)
+			fmt.Fprintf(&d.text, `<text class="label" x="20" y="%d">%s</text>`+"\n", d.below+labelHigh-letterAbove, html.EscapeString(b.label))
+			d.below += labelHigh
+		}
+	}
+	d.below += barGap
+}
+
+// line is a line of words.
+func (d *drawing) line(class, words string) {
+	d.below += labelHigh
+	fmt.Fprintf(&d.text, `<text class="%s" x="0" y="%d">%s</text>`+"\n", class, d.below-letterAbove, html.EscapeString(words))
+}
+
+// bar is a bar with the line of its rounds, and its value beyond both.
+func (d *drawing) bar(b bar, high, gap int) {
+	at := func(x float64) float64 {
+		if d.full <= 0 {
+			return 0
+		}
+		return max(0, barMost*x/d.full)
+	}
+	middle := d.below + high/2
+	if !b.none {
+		fmt.Fprintf(&d.text, `<rect class="%s" x="0" y="%d" width="%.2f%%" height="%d" rx="2"/>`, colourClass(b.colour), d.below, at(b.length), high)
+		if b.most > b.least {
+			fmt.Fprintf(&d.text, `<line class="range" x1="%.2f%%" x2="%.2f%%" y1="%d" y2="%d"/>`, at(b.least), at(b.most), middle, middle)
+		}
+	}
+	fmt.Fprintf(&d.text, `<text class="value" x="%.2f%%" dx="6" y="%d">%s</text>`+"\n", at(max(b.length, b.most)), middle+letterAbove, html.EscapeString(b.value))
+	d.below += high + gap
+}
+
+// colours is how many subjects have one of their own; then they begin again.
+const colours = 8
+
+func colourClass(i int) string {
+	if i == ofArticle {
+		return "article"
+	}
+	return fmt.Sprintf("c%d", i%colours)
+}
+
+// inline is the chart as a part of a page, as wide as its place, in the page's colours.
+func (c chart) inline() string {
+	shapes, high := c.body()
+	return fmt.Sprintf(`<svg class="chart" role="img" aria-label="%s" width="100%%" height="%d">`+"\n%s</svg>", html.EscapeString(c.title), high, shapes)
+}
