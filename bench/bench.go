@@ -42,7 +42,7 @@ func failed(err error) error { return &failure{err, exitFailed} }
 // Command is `tarn bench`.
 func Command() *cobra.Command {
 	c := tourCommand()
-	c.AddCommand(watchCommand(), listCommand(), runCommand(), storeCommand(), childCommand(), compareCommand(), reportCommand())
+	c.AddCommand(watchCommand(), listCommand(), runCommand(), storeCommand(), childCommand(), compareCommand(), reportCommand(), picturesCommand())
 	return c
 }
 

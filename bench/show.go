@@ -85,3 +85,34 @@ func reportCommand() *cobra.Command {
 	c.Flags().StringVar(&html, "html", "", "file for the report, one page")
 	return c
 }
+
+func picturesCommand() *cobra.Command {
+	var dir string
+	c := &cobra.Command{
+		Use: "pictures RUN.json -o FOLDER", Short: "Draw a run that was saved, for documents", Args: cobra.ExactArgs(1),
+		Long: "Draw the chart of each suite of a run that was saved: SUITE-light.svg and SUITE-dark.svg in a\n" +
+			"folder, which is made. Each picture says when the run was, and on which machine.",
+		RunE: func(c *cobra.Command, args []string) error {
+			r, _, err := record.Load(args[0])
+			if err == nil && r == nil {
+				err = fmt.Errorf("%s is a watch: a run can be drawn", args[0])
+			}
+			if err == nil && dir == "" {
+				err = errors.New("-o names the folder of the pictures")
+			}
+			if err != nil {
+				return usage(err)
+			}
+			names, err := report.SavePictures(dir, r)
+			if err != nil {
+				return failed(err)
+			}
+			for _, name := range names {
+				fmt.Fprintln(c.OutOrStdout(), "written: "+name) //nolint:errcheck // the pictures are there
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVarP(&dir, "output", "o", "", "folder for the pictures")
+	return c
+}

@@ -1,0 +1,79 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"html"
+	"path/filepath"
+	"strings"
+
+	"tarn/bench/record"
+	"tarn/store/vfs"
+)
+
+// The measures of a picture, in pixels.
+const (
+	pictureWide = 720
+	pictureEdge = 16
+)
+
+// SavePictures writes the chart of each suite of a run as SVG into a folder, which it makes: SUITE-light.svg and
+// SUITE-dark.svg, each whole or not at all. It returns the files. A run of which no suite has a
+// chart is an error.
+func SavePictures(dir string, r *record.Run) (names []string, err error) {
+	if err := vfs.MkdirAll(vfs.OS, dir); err != nil {
+		return nil, fmt.Errorf("make the folder of pictures: %w", err)
+	}
+	for _, s := range r.Suites {
+		if len(s.Metrics) == 0 {
+			continue
+		}
+		c := chartOf(r, s)
+		if c.longest() <= 0 {
+			continue
+		}
+		if filepath.Base(s.Name) != s.Name { // the record may be anybody's
+			return names, fmt.Errorf("the suite %q cannot be a file's name", s.Name)
+		}
+		for _, colours := range []scheme{light(), dark()} {
+			name := filepath.Join(dir, s.Name+"-"+colours.name+".svg")
+			if err := vfs.WriteDurably(vfs.OS, name, []byte(picture(c, colours, provenance(r, s)))); err != nil {
+				return names, fmt.Errorf("write the picture %s: %w", name, err)
+			}
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, errors.New("no suite of the run has values to draw")
+	}
+	return names, nil
+}
+
+// picture is a chart with its title, and lines that say where it comes from.
+func picture(c chart, colours scheme, below []string) string {
+	shapes, high := c.body()
+	const titleHigh = labelHigh + pictureEdge
+	under := pictureEdge + titleHigh + high + barGap
+	whole := under + len(below)*labelHigh + pictureEdge
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="%s">`+"\n",
+		pictureWide, whole, pictureWide, whole, html.EscapeString(c.title))
+	fmt.Fprintf(&b, "<style>%s</style>\n"+`<rect width="100%%" height="100%%" fill="%s"/>`+"\n", colours.style(), colours.back)
+	fmt.Fprintf(&b, `<text class="title" x="%d" y="%d">%s</text>`+"\n", pictureEdge, pictureEdge+labelHigh-letterAbove, html.EscapeString(c.title))
+	fmt.Fprintf(&b, `<svg x="%d" y="%d" width="%d" height="%d">`+"\n%s</svg>\n", pictureEdge, pictureEdge+titleHigh, pictureWide-2*pictureEdge, high, shapes)
+	for i, words := range below {
+		fmt.Fprintf(&b, `<text class="faint" x="%d" y="%d">%s</text>`+"\n", pictureEdge, under+(i+1)*labelHigh-letterAbove, html.EscapeString(words))
+	}
+	b.WriteString("</svg>\n")
+	return b.String()
+}
+
+// provenance says how a picture is read, and which run it is of.
+func provenance(r *record.Run, s record.Suite) []string {
+	ended := ""
+	if r.Ended != record.EndWhole {
+		ended = ", " + r.Ended
+	}
+	return append(caption(r, s), fmt.Sprintf("tarn bench run %s, %s, %d processors (%s)%s.",
+		s.Name, r.Began.UTC().Format("2006-01-02"), r.Machine.CPUs, r.Machine.CPU, ended))
+}
