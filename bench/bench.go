@@ -42,7 +42,8 @@ func failed(err error) error { return &failure{err, exitFailed} }
 // Command is `tarn bench`.
 func Command() *cobra.Command {
 	c := tourCommand()
-	c.AddCommand(watchCommand(), listCommand(), runCommand(), storeCommand(), childCommand(), compareCommand(), reportCommand(), picturesCommand())
+	c.AddCommand(watchCommand(), listCommand(), runCommand(), storeCommand(), childCommand(),
+		compareCommand(), reportCommand(), picturesCommand())
 	return c
 }
 

@@ -96,9 +96,10 @@ func (d *drawing) key(c chart) {
 				continue
 			}
 			told[b.label] = true
-			fmt.Fprintf(&d.text, `<rect class="%s" x="1" y="%d" width="12" height="12" rx="2"/>`, colourClass(b.colour), d.below+4)
-			fmt.Fprintf(&d.text, `<text class="label" x="20" y="%d">%s</text>`+"\n", d.below+labelHigh-letterAbove, html.EscapeString(b.label))
+			fmt.Fprintf(&d.text, `<rect class="%s" x="1" y="%d" width="12" height="12" rx="2"/>`,
+				colourClass(b.colour), d.below+4)
 			d.below += labelHigh
+			d.words("label", `x="20"`, d.below-letterAbove, b.label)
 		}
 	}
 	d.below += barGap
@@ -107,7 +108,12 @@ func (d *drawing) key(c chart) {
 // line is a line of words.
 func (d *drawing) line(class, words string) {
 	d.below += labelHigh
-	fmt.Fprintf(&d.text, `<text class="%s" x="0" y="%d">%s</text>`+"\n", class, d.below-letterAbove, html.EscapeString(words))
+	d.words(class, `x="0"`, d.below-letterAbove, words)
+}
+
+// words are words that stand on a height.
+func (d *drawing) words(class, where string, y int, words string) {
+	fmt.Fprintf(&d.text, `<text class="%s" %s y="%d">%s</text>`+"\n", class, where, y, html.EscapeString(words))
 }
 
 // bar is a bar with the line of its rounds, and its value beyond both.
@@ -120,12 +126,14 @@ func (d *drawing) bar(b bar, high, gap int) {
 	}
 	middle := d.below + high/2
 	if !b.none {
-		fmt.Fprintf(&d.text, `<rect class="%s" x="0" y="%d" width="%.2f%%" height="%d" rx="2"/>`, colourClass(b.colour), d.below, at(b.length), high)
+		fmt.Fprintf(&d.text, `<rect class="%s" x="0" y="%d" width="%.2f%%" height="%d" rx="2"/>`,
+			colourClass(b.colour), d.below, at(b.length), high)
 		if b.most > b.least {
-			fmt.Fprintf(&d.text, `<line class="range" x1="%.2f%%" x2="%.2f%%" y1="%d" y2="%d"/>`, at(b.least), at(b.most), middle, middle)
+			fmt.Fprintf(&d.text, `<line class="range" x1="%.2f%%" x2="%.2f%%" y1="%d" y2="%d"/>`,
+				at(b.least), at(b.most), middle, middle)
 		}
 	}
-	fmt.Fprintf(&d.text, `<text class="value" x="%.2f%%" dx="6" y="%d">%s</text>`+"\n", at(max(b.length, b.most)), middle+letterAbove, html.EscapeString(b.value))
+	d.words("value", fmt.Sprintf(`x="%.2f%%" dx="6"`, at(max(b.length, b.most))), middle+letterAbove, b.value)
 	d.below += high + gap
 }
 
@@ -142,5 +150,6 @@ func colourClass(i int) string {
 // inline is the chart as a part of a page, as wide as its place, in the page's colours.
 func (c chart) inline() string {
 	shapes, high := c.body()
-	return fmt.Sprintf(`<svg class="chart" role="img" aria-label="%s" width="100%%" height="%d">`+"\n%s</svg>", html.EscapeString(c.title), high, shapes)
+	return fmt.Sprintf(`<svg class="chart" role="img" aria-label="%s" width="100%%" height="%d">`+"\n%s</svg>",
+		html.EscapeString(c.title), high, shapes)
 }

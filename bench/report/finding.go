@@ -31,7 +31,8 @@ func findings(r *record.Run) (all []finding) {
 		}
 		f := finding{Suite: s.Name, Told: sentence(r, s), Tables: suiteTables(r, s)}
 		if c := chartOf(r, s); c.longest() > 0 {
-			f.Chart, f.Caption = template.HTML(c.inline()), strings.Join(caption(r, s), " ") // its words are escaped where it is drawn
+			f.Chart = template.HTML(c.inline()) // its words are escaped where it is drawn
+			f.Caption = strings.Join(caption(r, s), " ")
 		}
 		all = append(all, f)
 	}
@@ -79,7 +80,8 @@ func chartOf(r *record.Run, s record.Suite) chart {
 	}
 	if len(metrics) == 1 {
 		for _, a := range s.Chart.Articles {
-			c.groups[0].bars = append(c.groups[0].bars, bar{label: a.Name, colour: ofArticle, length: a.Value, value: scale.written(a.Value)})
+			b := bar{label: a.Name, colour: ofArticle, length: a.Value, value: scale.written(a.Value)}
+			c.groups[0].bars = append(c.groups[0].bars, b)
 		}
 	}
 	return c
@@ -111,6 +113,7 @@ func sentence(r *record.Run, s record.Suite) string {
 	best, worst, n := extremes(r, s.Name, metrics[0])
 	names, scale := labels(r.Subjects), chartScale(r, s)
 	value := func(i int) float64 { return median(r, s.Name, r.Subjects[i], metrics[0]) }
+	of := func(i int) string { return names[i] + " with " + scale.written(value(i)) }
 	switch {
 	case n == 0:
 		return charts(s) + ": nothing could be measured."
@@ -119,12 +122,17 @@ func sentence(r *record.Run, s record.Suite) string {
 	case value(best) == value(worst):
 		return fmt.Sprintf("%s: %s, of all.", charts(s), scale.written(value(best)))
 	}
-	told := fmt.Sprintf("%s: best is %s with %s; last is %s with %s", charts(s), names[best], scale.written(value(best)), names[worst], scale.written(value(worst)))
-	pairs := record.Estimated(r.Ratios(s.Name, r.Subjects[worst].Name, r.Subjects[best].Name, metrics[0].Key()))
+	told := fmt.Sprintf("%s: best is %s; last is %s", charts(s), of(best), of(worst))
+	pairs := pairsOf(r, s.Name, metrics[0], worst, best)
 	if pairs.Sure {
 		told += fmt.Sprintf(", %s times as much", figures.Ratio(pairs.Median))
 	}
 	return told + doubts(pairs) + "."
+}
+
+// pairsOf is what the ratios of one subject's values to another's come to.
+func pairsOf(r *record.Run, suite string, m record.Metric, one, other int) record.Estimate {
+	return record.Estimated(r.Ratios(suite, r.Subjects[one].Name, r.Subjects[other].Name, m.Key()))
 }
 
 // doubts says how sure a difference is.
@@ -148,7 +156,7 @@ func sentenceOfParts(r *record.Run, s record.Suite, metrics []record.Metric) str
 		}
 		measured++
 		wins[best]++
-		sure = sure && (n == 1 || record.Estimated(r.Ratios(s.Name, r.Subjects[worst].Name, r.Subjects[best].Name, m.Key())).Sure)
+		sure = sure && (n == 1 || pairsOf(r, s.Name, m, worst, best).Sure)
 	}
 	if measured == 0 {
 		return charts(s) + ": nothing could be measured."

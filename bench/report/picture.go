@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html"
 	"path/filepath"
-	"strings"
 
 	"tarn/bench/record"
 	"tarn/store/vfs"
@@ -17,9 +16,9 @@ const (
 	pictureEdge = 16
 )
 
-// SavePictures writes the chart of each suite of a run as SVG into a folder, which it makes: SUITE-light.svg and
-// SUITE-dark.svg, each whole or not at all. It returns the files. A run of which no suite has a
-// chart is an error.
+// SavePictures writes the chart of each suite of a run as SVG into a folder, which it makes:
+// SUITE-light.svg and SUITE-dark.svg, each whole or not at all. It returns the files. A run of which
+// no suite has a chart is an error.
 func SavePictures(dir string, r *record.Run) (names []string, err error) {
 	if err := vfs.MkdirAll(vfs.OS, dir); err != nil {
 		return nil, fmt.Errorf("make the folder of pictures: %w", err)
@@ -55,17 +54,19 @@ func picture(c chart, colours scheme, below []string) string {
 	const titleHigh = labelHigh + pictureEdge
 	under := pictureEdge + titleHigh + high + barGap
 	whole := under + len(below)*labelHigh + pictureEdge
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-label="%s">`+"\n",
-		pictureWide, whole, pictureWide, whole, html.EscapeString(c.title))
-	fmt.Fprintf(&b, "<style>%s</style>\n"+`<rect width="100%%" height="100%%" fill="%s"/>`+"\n", colours.style(), colours.back)
-	fmt.Fprintf(&b, `<text class="title" x="%d" y="%d">%s</text>`+"\n", pictureEdge, pictureEdge+labelHigh-letterAbove, html.EscapeString(c.title))
-	fmt.Fprintf(&b, `<svg x="%d" y="%d" width="%d" height="%d">`+"\n%s</svg>\n", pictureEdge, pictureEdge+titleHigh, pictureWide-2*pictureEdge, high, shapes)
+	d := &drawing{}
+	left := fmt.Sprintf(`x="%d"`, pictureEdge)
+	fmt.Fprintf(&d.text, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" `+
+		`role="img" aria-label="%s">`+"\n", pictureWide, whole, pictureWide, whole, html.EscapeString(c.title))
+	fmt.Fprintf(&d.text, "<style>%s</style>\n"+`<rect width="100%%" height="100%%" fill="%s"/>`+"\n", colours.style(), colours.back)
+	d.words("title", left, pictureEdge+labelHigh-letterAbove, c.title)
+	fmt.Fprintf(&d.text, `<svg %s y="%d" width="%d" height="%d">`+"\n%s</svg>\n",
+		left, pictureEdge+titleHigh, pictureWide-2*pictureEdge, high, shapes)
 	for i, words := range below {
-		fmt.Fprintf(&b, `<text class="faint" x="%d" y="%d">%s</text>`+"\n", pictureEdge, under+(i+1)*labelHigh-letterAbove, html.EscapeString(words))
+		d.words("faint", left, under+(i+1)*labelHigh-letterAbove, words)
 	}
-	b.WriteString("</svg>\n")
-	return b.String()
+	d.text.WriteString("</svg>\n")
+	return d.text.String()
 }
 
 // provenance says how a picture is read, and which run it is of.

@@ -25,12 +25,14 @@ func dark() scheme {
 // variables are the colours that a page's style calls by name: the dark ones on a screen that asks
 // for them.
 func variables() string {
-	return fmt.Sprintf(":root { %s }\n@media screen and (prefers-color-scheme: dark) {\n:root { %s }\n}\n", light().variables(), dark().variables())
+	return fmt.Sprintf(":root { %s }\n@media screen and (prefers-color-scheme: dark) {\n:root { %s }\n}\n",
+		light().variables(), dark().variables())
 }
 
 func (s scheme) variables() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "--back: %s; --text: %s; --faint: %s; --line: %s; --stripe: %s; --accent: %s;", s.back, s.text, s.faint, s.line, s.stripe, s.accent)
+	fmt.Fprintf(&b, "--back: %s; --text: %s; --faint: %s; --line: %s; --stripe: %s; --accent: %s;",
+		s.back, s.text, s.faint, s.line, s.stripe, s.accent)
 	for i, c := range s.subjects {
 		fmt.Fprintf(&b, " --c%d: %s;", i, c)
 	}
@@ -40,8 +42,9 @@ func (s scheme) variables() string {
 // style is that of a picture, which has no page around it.
 func (s scheme) style() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "text { font: 14px system-ui, sans-serif; fill: %s; } .part, .title { font-weight: 600; } .faint { fill: %s; font-size: 12px; } "+
-		".range { stroke: %s; stroke-width: 1.5; opacity: .7; } .article { fill: none; stroke: %s; stroke-dasharray: 4 3; }", s.text, s.faint, s.text, s.faint)
+	fmt.Fprintf(&b, "text { font: 14px system-ui, sans-serif; fill: %s; } .part, .title { font-weight: 600; } "+
+		".faint { fill: %s; font-size: 12px; } .range { stroke: %s; stroke-width: 1.5; opacity: .7; } "+
+		".article { fill: none; stroke: %s; stroke-dasharray: 4 3; }", s.text, s.faint, s.text, s.faint)
 	for i, c := range s.subjects {
 		fmt.Fprintf(&b, " .c%d { fill: %s; }", i, c)
 	}

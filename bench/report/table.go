@@ -111,7 +111,8 @@ func told(r *record.Run, s record.Suite) figures.Table {
 	}
 	scale := scaleOf("B/s", greatest)
 	t := figures.Table{Title: s.Name + ", as the nodes say", Head: []string{"subject", "what", scale.unit},
-		How: "What a node says it wrote while it served, of its state by cause, of its other files by what they keep. Medians; causes without bytes are left out."}
+		How: "What a node says it wrote while it served, of its state by cause, of its other files by what they keep. " +
+			"Medians; causes without bytes are left out."}
 	for _, l := range lines {
 		t.Add(l.subject, l.what, scale.text(l.bytes))
 	}
@@ -143,7 +144,8 @@ func ratios(r *record.Run, suite string, part record.Suite) (t figures.Table, mo
 	first := r.Subjects[0].Name
 	t = figures.Table{Title: part.Name + ", times " + first, Head: []string{"subject", "pairs"}}
 	if part.How != "" { // of further parts it is the same
-		t.How = "How many times the value of " + first + ": the median of the pairs, each measured in one round, then the range that holds it with 95 %. " +
+		t.How = "How many times the value of " + first + ": the median of the pairs, each measured in one round, " +
+			"then the range that holds it with 95 %. " +
 			"Brackets show the lowest and the highest of too few pairs to conclude anything."
 	}
 	estimates := make([][]record.Estimate, 0, len(r.Subjects))

@@ -52,10 +52,12 @@ func runCalls(ctx context.Context, l *life, found *findings) error {
 const warming = 64
 
 // askOnce measures one kind of requests.
-func askOnce(ctx context.Context, o record.Options, s *server, judge load.Judge, all []load.Request, values map[string]float64) error {
+func askOnce(ctx context.Context, o record.Options, s *server, judge load.Judge, all []load.Request,
+	values map[string]float64) error {
 	warm, err := load.Closed(ctx, o.Connect, all[:min(warming, len(all))], judge)
 	if err == nil && warm.Failures > 0 {
-		err = fmt.Errorf("%d of %d requests had no answer; the first: %w", warm.Failures, warm.Failures+warm.Answers, warm.Failure)
+		err = fmt.Errorf("%d of %d requests had no answer; the first: %w", warm.Failures, warm.Failures+warm.Answers,
+			warm.Failure)
 	}
 	if err != nil {
 		return err

@@ -29,7 +29,8 @@ func privateMemory() collector { return sampled(bytesUnit, private, mostPrivate)
 func swapped() collector       { return sampled(bytesUnit, swap, mostSwapped) }
 func threadsOf() collector     { return sampled(number, threads, mostThreads) }
 func residentMemory() collector {
-	return collector{record.Metric{Name: resident, Unit: bytesUnit}, func(c *watcher.Child) float64 { return float64(c.Peak()) }}
+	return collector{record.Metric{Name: resident, Unit: bytesUnit},
+		func(c *watcher.Child) float64 { return float64(c.Peak()) }}
 }
 
 // mostOf is the greatest of what readings have.

@@ -47,7 +47,8 @@ func (s *server) costOf(f func(ready func() error) error) (cost, error) {
 func (s *server) charged(f func(ready func() error) (*load.Result, error)) (result *load.Result, used cost, err error) {
 	used, err = s.costOf(func(ready func() error) (err error) {
 		if result, err = f(ready); err == nil && result.Failures > 0 {
-			err = fmt.Errorf("%d of %d requests were not taken; the first: %w", result.Failures, result.Failures+result.Answers, result.Failure)
+			err = fmt.Errorf("%d of %d requests were not taken; the first: %w", result.Failures,
+				result.Failures+result.Answers, result.Failure)
 		}
 		return err
 	})
@@ -55,7 +56,8 @@ func (s *server) charged(f func(ready func() error) (*load.Result, error)) (resu
 }
 
 // cycled asks questions again and again over the connections, and counts what that costs.
-func (s *server) cycled(ctx context.Context, o record.Options, all []load.Request, judge load.Judge) (*load.Result, cost, error) {
+func (s *server) cycled(ctx context.Context, o record.Options, all []load.Request,
+	judge load.Judge) (*load.Result, cost, error) {
 	return s.charged(func(ready func() error) (*load.Result, error) {
 		if err := ready(); err != nil {
 			return nil, err

@@ -28,7 +28,8 @@ func limitable(o record.Options) error {
 func within(l *life, what, files string, size int64, f func() error) (err error) {
 	limit := int64(l.options.Memory) * megabyte
 	if size <= limit {
-		return fmt.Errorf("the %s has %d MB, and there are %d MB of memory for it: a larger one is made with --accounts or --rows", what, size/megabyte, limit/megabyte)
+		return fmt.Errorf("the %s has %d MB, and there are %d MB of memory for it: "+
+			"a larger one is made with --accounts or --rows", what, size/megabyte, limit/megabyte)
 	}
 	if err := evict(files); err != nil {
 		return err

@@ -20,7 +20,8 @@ func importSuite() Suite {
 		Time:    "seconds",
 		Disk:    "the chain",
 		options: func(o *record.Options) []Option {
-			return []Option{{"all-checks", "import checks all that a node checks of others' blocks, such as signatures", &o.AllChecks, nil}}
+			return []Option{{"all-checks", "import checks all that a node checks of others' blocks, such as signatures",
+				&o.AllChecks, nil}}
 		},
 		chart:   record.Chart{Metric: took, Title: "time to make the state of the chain's blocks"},
 		metrics: counts(of(seconds, took, processor), of(bytesUnit, written, onDisk)),

@@ -120,7 +120,8 @@ func confirm(ctx context.Context, s *server, all []load.Request) error {
 
 // revived starts a node that was killed, asks what it has lost, and ends it well. The node that it
 // returns has ended.
-func revived(ctx context.Context, l *life, dir string, how func() (Node, error), ask func(*server) (map[string]float64, error)) (s *server, values map[string]float64, err error) {
+func revived(ctx context.Context, l *life, dir string, how func() (Node, error),
+	ask func(*server) (map[string]float64, error)) (s *server, values map[string]float64, err error) {
 	if s, err = l.answering(ctx, l.subject, dir, how); err != nil {
 		return nil, nil, fmt.Errorf("after the kill: %w", err)
 	}
@@ -132,7 +133,9 @@ func revived(ctx context.Context, l *life, dir string, how func() (Node, error),
 	if err != nil {
 		return nil, nil, fmt.Errorf("after the kill and an answer: %w", errors.Join(err, fallen(ctx, s)))
 	}
-	maps.Copy(values, map[string]float64{took: s.ready.Seconds(), processor: s.first.CPU().Seconds(), read: float64(s.first.Disk.Read)})
+	maps.Copy(values, map[string]float64{
+		took: s.ready.Seconds(), processor: s.first.CPU().Seconds(), read: float64(s.first.Disk.Read),
+	})
 	return s, values, nil
 }
 

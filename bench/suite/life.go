@@ -42,7 +42,8 @@ type life struct {
 
 // life begins one.
 func (r *runner) life(s subject.Subject, round int) *life {
-	return &life{runner: r, subject: s, round: round, network: r.config.Network, options: r.config.Options, chain: r.run.Chain}
+	return &life{runner: r, subject: s, round: round, network: r.config.Network, options: r.config.Options,
+		chain: r.run.Chain}
 }
 
 // folder is a new one for a node.
@@ -59,7 +60,8 @@ func (l *life) seed() uint64 { return l.options.Seed + uint64(l.round)<<32 + 1 }
 
 // start starts a process of a subject.
 func (l *life) start(of subject.Subject, dir string, args, env []string) (*watcher.Child, error) {
-	c, err := watcher.Start(watcher.Command{Path: of.Path, Args: args, Env: env, Group: l.group, Log: filepath.Join(dir, "log"), Every: every})
+	c, err := watcher.Start(watcher.Command{Path: of.Path, Args: args, Env: env, Group: l.group,
+		Log: filepath.Join(dir, "log"), Every: every})
 	if err == nil {
 		l.commands = append(l.commands, c.Line())
 	}
@@ -68,7 +70,8 @@ func (l *life) start(of subject.Subject, dir string, args, env []string) (*watch
 
 // imported is a new folder with the chain's state, and the process that made it. After an error
 // there is no folder.
-func (l *life) imported(ctx context.Context, of subject.Subject) (dir string, c *watcher.Child, took time.Duration, err error) {
+func (l *life) imported(ctx context.Context, of subject.Subject) (
+	dir string, c *watcher.Child, took time.Duration, err error) {
 	if dir, err = l.runner.folder(); err != nil {
 		return "", nil, 0, err
 	}
@@ -79,7 +82,8 @@ func (l *life) imported(ctx context.Context, of subject.Subject) (dir string, c 
 }
 
 // importTo makes the chain's state in a folder, and returns the process that did.
-func (l *life) importTo(ctx context.Context, of subject.Subject, dir string) (c *watcher.Child, took time.Duration, err error) {
+func (l *life) importTo(ctx context.Context, of subject.Subject, dir string) (
+	c *watcher.Child, took time.Duration, err error) {
 	if err = l.network.Install(dir); err != nil {
 		return nil, 0, err
 	}
@@ -127,7 +131,9 @@ func (l *life) serve(of subject.Subject, dir string) (Node, error) {
 
 // serving starts a node of the subject that takes transactions.
 func (l *life) serving(ctx context.Context, dir, snapshot string) (*server, error) {
-	s, err := l.answering(ctx, l.subject, dir, func() (Node, error) { return l.network.(Serving).Serve(l.subject, dir, snapshot) })
+	s, err := l.answering(ctx, l.subject, dir, func() (Node, error) {
+		return l.network.(Serving).Serve(l.subject, dir, snapshot)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -143,13 +149,15 @@ func (l *life) serving(ctx context.Context, dir, snapshot string) (*server, erro
 }
 
 // answering starts a node and waits for its first answer. One that fails is gone.
-func (l *life) answering(ctx context.Context, of subject.Subject, dir string, how func() (Node, error)) (*server, error) {
+func (l *life) answering(ctx context.Context, of subject.Subject, dir string,
+	how func() (Node, error)) (*server, error) {
 	return l.answeringWithin(ctx, startPatience, of, dir, how)
 }
 
 // answeringWithin is answering, of a node that has so much time for each block that is waited
 // for.
-func (l *life) answeringWithin(ctx context.Context, patience time.Duration, of subject.Subject, dir string, how func() (Node, error)) (*server, error) {
+func (l *life) answeringWithin(ctx context.Context, patience time.Duration, of subject.Subject, dir string,
+	how func() (Node, error)) (*server, error) {
 	n, err := how()
 	if err != nil {
 		return nil, err

@@ -74,7 +74,8 @@ func limitEnds(ctx context.Context, s *server, suite string, found *findings, va
 	if err != nil {
 		return err
 	}
-	maps.Copy(values.of(Stop), map[string]float64{took: length.Seconds(), written: float64(wrote), private: mostPrivate(s.Samples()), swap: mostSwapped(s.Samples())})
+	maps.Copy(values.of(Stop), map[string]float64{took: length.Seconds(), written: float64(wrote),
+		private: mostPrivate(s.Samples()), swap: mostSwapped(s.Samples())})
 	found.put(suite, values.all(), s.Samples())
 	return nil
 }

@@ -45,7 +45,9 @@ func runMemorySnapshot(ctx context.Context, l *life, found *findings) error {
 		return err
 	}
 	defer os.Remove(path)
-	return within(l, "snapshot", path, int64(values[size]), func() error { return limitedSnapshot(ctx, l, path, values[size], found) })
+	return within(l, "snapshot", path, int64(values[size]), func() error {
+		return limitedSnapshot(ctx, l, path, values[size], found)
+	})
 }
 
 // limitedSnapshot is what a node does in the group that begins with a snapshot: it loads it,
@@ -56,14 +58,17 @@ func limitedSnapshot(ctx context.Context, l *life, path string, bytes float64, f
 		return err
 	}
 	defer os.RemoveAll(dir)
-	s, err := l.answeringWithin(ctx, importPatience, l.subject, dir, func() (Node, error) { return l.network.(Serving).Serve(l.subject, dir, path) })
+	s, err := l.answeringWithin(ctx, importPatience, l.subject, dir, func() (Node, error) {
+		return l.network.(Serving).Serve(l.subject, dir, path)
+	})
 	if err != nil {
 		return fmt.Errorf("begin with the snapshot: %w", err)
 	}
 	defer s.Kill()
 	values := parts{}
 	maps.Copy(values.of(Start), map[string]float64{
-		took: s.ready.Seconds(), size: bytes, read: float64(s.first.Disk.Read), written: float64(s.first.Disk.Net()), faults: float64(s.first.MajorFaults),
+		took: s.ready.Seconds(), size: bytes, read: float64(s.first.Disk.Read), written: float64(s.first.Disk.Net()),
+		faults: float64(s.first.MajorFaults),
 	})
 	_, again, err := snapshotOf(ctx, s)
 	if err != nil {

@@ -70,7 +70,8 @@ func runOptions(o *record.Options) []Option {
 		{"rounds", "rounds; fewer than six give no interval", &o.Rounds,
 			wrongIf(o.Rounds < 1 || o.Rounds > roundsMost, "%d rounds: from 1 to %d", o.Rounds, roundsMost)},
 		{"seed", "of the chain and the transfers", &o.Seed, nil},
-		{"chain", "chain of the subjects, antelope or opera; needed where all are tarn and it is not antelope", &o.Protocol, nil},
+		{"chain", "chain of the subjects, antelope or opera; needed where all are tarn and it is not antelope",
+			&o.Protocol, nil},
 	}
 }
 
@@ -81,7 +82,8 @@ func chainOptions(o *record.Options) []Option {
 			wrongIf(o.Accounts < 2 || o.Accounts > accountsMost, "%d accounts: from 2 to %d", o.Accounts, accountsMost)},
 		{"transfers", "transfers of the chain", &o.Work,
 			wrongIf(o.Work < 1 || o.Work > workMost, "%d transfers in the chain: from 1 to %d", o.Work, workMost)},
-		{"block-transfers", "transfers in each block of the chain, in each event of Opera's; 0: as many as there usually are", &o.PerBlock,
+		{"block-transfers",
+			"transfers in each block of the chain, in each event of Opera's; 0: as many as there usually are", &o.PerBlock,
 			wrongIf(o.PerBlock < 0 || o.PerBlock > blockMost,
 				"%d transfers in a block of the chain: from 1 to %d, or 0 for the usual number", o.PerBlock, blockMost)},
 		{"transaction-transfers", "transfers in each transaction of the chain, of Antelope; 0: one", &o.PerTransaction,
@@ -114,20 +116,24 @@ func connectionsOption(o *record.Options) Option {
 
 // rateOption is that of transfers. Without any a node is idle, which some suites measure.
 func rateOption(o *record.Options) Option {
-	return Option{"rate", "transfers per second in disk, disk-follow and peer; 0: disk and disk-follow measure a node that is idle",
+	return Option{"rate",
+		"transfers per second in disk, disk-follow and peer; 0: disk and disk-follow measure a node that is idle",
 		&o.Rate, wrongRate(*o, o.Rate == 0)}
 }
 
 // wrongRate says what is wrong with the transfers per second, and the time that they take.
 func wrongRate(o record.Options, idle bool) error {
 	return wrongIf(!(o.Rate >= rateLeast || idle) || !(o.For > 0) || o.Rate*o.For > openMost,
-		"a rate of %g per second for %g s: at least %g, above 0, and at most %d transfers", o.Rate, o.For, rateLeast, openMost)
+		"a rate of %g per second for %g s: at least %g, above 0, and at most %d transfers",
+		o.Rate, o.For, rateLeast, openMost)
 }
 
 func askForOption(o *record.Options) Option {
-	return Option{"ask-for", "how long each loop of rpc, calls and traces takes, and the questions of memory", Seconds{&o.AskFor},
+	return Option{"ask-for", "how long each loop of rpc, calls and traces takes, and the questions of memory",
+		Seconds{&o.AskFor},
 		wrongIf(!(o.AskFor > 0) || !(o.AskRate >= rateLeast) || o.AskFor*o.AskRate > openMost,
-			"%g questions per second for %g s: at least %g, above 0, and at most %d in all", o.AskRate, o.AskFor, rateLeast, openMost)}
+			"%g questions per second for %g s: at least %g, above 0, and at most %d in all",
+			o.AskRate, o.AskFor, rateLeast, openMost)}
 }
 
 // askRateOption is held against the time that questions take with [askForOption].
@@ -148,7 +154,8 @@ func peerForOption(o *record.Options) Option {
 func loadOption(o *record.Options) Option {
 	return Option{"load-rate", "transfers per second in recording, streams and setcode", &o.Load,
 		wrongIf(!(o.Load > 0) || o.Load > loadMost || !(o.LoadFor > 0) || o.LoadFor > loadForMost,
-			"a load of %g per second for %g s: both above 0, and at most %d per second and %d s", o.Load, o.LoadFor, loadMost, loadForMost)}
+			"a load of %g per second for %g s: both above 0, and at most %d per second and %d s",
+			o.Load, o.LoadFor, loadMost, loadForMost)}
 }
 
 // loadForOption is held against the rate with [loadOption].
@@ -157,13 +164,15 @@ func loadForOption(o *record.Options) Option {
 }
 
 func sourceOption(o *record.Options) Option {
-	return Option{"source", "subject that gives the blocks in sync, window, syncing, kill-sync, peer and disk-follow; default this program",
+	return Option{"source",
+		"subject that gives the blocks in sync, window, syncing, kill-sync, peer and disk-follow; default this program",
 		&o.Source, nil}
 }
 
 func sourceDirOption(o *record.Options) Option {
 	return Option{"source-dir", "folder in which the source of disk-follow and peer has its own, on another disk: " +
-		"the source syncs its files, and what the kernel then writes of the node's on the same disk counts again when more is added to it",
+		"the source syncs its files, and what the kernel then writes of the node's on the same disk " +
+		"counts again when more is added to it",
 		&o.SourceDir, nil}
 }
 

@@ -19,7 +19,8 @@ const (
 
 // ofBlocks and ofTransfers are the metrics of a pace.
 func ofBlocks() []record.Metric {
-	return list(of(number, blocks), of(seconds, gapHalf, gapNearAll, gapLongest, latest), more(number, taken), of(number, lost))
+	return list(of(number, blocks), of(seconds, gapHalf, gapNearAll, gapLongest, latest),
+		more(number, taken), of(number, lost))
 }
 
 // Pace is how a node's blocks came to a peer that sent it transfers.
@@ -33,14 +34,16 @@ type Pace struct {
 
 // put adds the times of blocks to the values of a part.
 func (p *Pace) put(values map[string]float64) {
-	values[blocks], values[gapHalf], values[gapNearAll] = float64(p.Blocks), p.Gaps.Quantile(0.5)/1e9, p.Gaps.Quantile(0.99)/1e9
+	values[blocks], values[gapHalf], values[gapNearAll] = float64(p.Blocks), p.Gaps.Quantile(0.5)/1e9,
+		p.Gaps.Quantile(0.99)/1e9
 	values[gapLongest], values[latest] = p.Longest.Seconds(), p.Late.Seconds()
 	values[taken], values[lost] = float64(p.Taken), float64(p.Sent-p.Taken)
 }
 
 // loaded gives a node steady transfers for a time, beside so many transactions of others, and
 // counts what that costs. Before they begin, begins is called.
-func loaded(ctx context.Context, l *life, s *server, length time.Duration, besides int, begins func() error) (pace Pace, used cost, err error) {
+func loaded(ctx context.Context, l *life, s *server, length time.Duration, besides int,
+	begins func() error) (pace Pace, used cost, err error) {
 	used, err = s.costOf(func(ready func() error) (err error) {
 		l.loads++
 		pace, err = l.network.(Loading).Load(ctx, s.Node, Load{

@@ -34,7 +34,8 @@ func (p parts) spanned(s *server, name string) map[string]float64 {
 // remember adds the memory of each part's time to its values.
 func (p parts) remember(samples []record.Sample) {
 	for _, values := range p {
-		some := slices.DeleteFunc(slices.Clone(samples), func(x record.Sample) bool { return x.Seconds < values[since] || x.Seconds > values[until] })
+		some := slices.DeleteFunc(slices.Clone(samples),
+			func(x record.Sample) bool { return x.Seconds < values[since] || x.Seconds > values[until] })
 		values[private] = mostPrivate(some)
 		delete(values, since)
 		delete(values, until)

@@ -28,9 +28,10 @@ func rpcSuite() Suite {
 			"connections, each the next as soon as its last is answered; then at a rate, where a question's time " +
 			"counts from when it was due. The longest of each 10 s are averaged. The client shares the " +
 			"processors with the node.",
-		Article: "requests answered over 30 connections, the longest of each interval, the processor at 50 per second, disk meanwhile (F1-F5, F8-F10)",
-		Time:    "twice --ask-for",
-		Disk:    "the chain",
+		Article: "requests answered over 30 connections, the longest of each interval, " +
+			"the processor at 50 per second, disk meanwhile (F1-F5, F8-F10)",
+		Time: "twice --ask-for",
+		Disk: "the chain",
 		options: func(o *record.Options) []Option {
 			return []Option{connectionsOption(o), askForOption(o), askRateOption(o)}
 		},
@@ -97,7 +98,8 @@ func longestMean(all []load.Window) (mean float64) {
 // waits are a loop's windows, for its curve.
 func waits(loop string, all []load.Window) (kept []record.Wait) {
 	for i, w := range all {
-		kept = append(kept, record.Wait{Loop: loop, Seconds: float64(i+1) * load.Span.Seconds(), NearAll: w.NearAll.Seconds(), Longest: w.Longest.Seconds()})
+		kept = append(kept, record.Wait{Loop: loop, Seconds: float64(i+1) * load.Span.Seconds(),
+			NearAll: w.NearAll.Seconds(), Longest: w.Longest.Seconds()})
 	}
 	return kept
 }

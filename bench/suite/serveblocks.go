@@ -25,8 +25,10 @@ func serveBlocksSuite() Suite {
 		Time:    "--peer-for",
 		Disk:    "the chain",
 		options: func(o *record.Options) []Option {
-			return []Option{peersOption(o), peerForOption(o), {"syncing", "peers that fetch the chain, of those of serve-blocks", &o.Syncing,
-				wrongIf(o.Syncing < 1 || o.Syncing > o.Peers, "%d peers that fetch the chain: from 1 to all %d", o.Syncing, o.Peers)}}
+			return []Option{peersOption(o), peerForOption(o),
+				{"syncing", "peers that fetch the chain, of those of serve-blocks", &o.Syncing,
+					wrongIf(o.Syncing < 1 || o.Syncing > o.Peers,
+						"%d peers that fetch the chain: from 1 to all %d", o.Syncing, o.Peers)}}
 		},
 		needs: crowds,
 		chart: record.Chart{Metric: sent, Title: "bits sent to peers in a second", Articles: []record.Article{
@@ -58,7 +60,8 @@ func serveBlocks(ctx context.Context, l *life, s *server, found *findings) error
 	}
 	bits := 8 * float64(v.sight.Bytes)
 	found.keep(ServeBlocks, s.Child, map[string]float64{
-		sent: bits / v.elapsed, perCore: bits / max(v.node, 1e-9), share: v.share(), chains: float64(v.sight.Chains), peersLost: v.failed(),
+		sent: bits / v.elapsed, perCore: bits / max(v.node, 1e-9), share: v.share(), chains: float64(v.sight.Chains),
+		peersLost: v.failed(),
 	})
 	return nil
 }

@@ -41,8 +41,10 @@ func setcodeSuite() Suite {
 		options: func(o *record.Options) []Option {
 			return []Option{loadOption(o),
 				{"deployments", "contracts that are deployed in setcode", &o.Deployments,
-					wrongIf(o.Deployments < 1 || o.Deployments > deploymentsMost || !(o.DeployEvery > 0) || float64(o.Deployments+1)*o.DeployEvery > loadForMost,
-						"%d deployments, each %g s: from 1 to %d, above 0, and at most %d s in all", o.Deployments, o.DeployEvery, deploymentsMost, loadForMost)},
+					wrongIf(o.Deployments < 1 || o.Deployments > deploymentsMost || !(o.DeployEvery > 0) ||
+						float64(o.Deployments+1)*o.DeployEvery > loadForMost,
+						"%d deployments, each %g s: from 1 to %d, above 0, and at most %d s in all",
+						o.Deployments, o.DeployEvery, deploymentsMost, loadForMost)},
 				{"deploy-every", "time from one deployment in setcode to the next", Seconds{&o.DeployEvery}, nil}}
 		},
 		needs:   deploys,

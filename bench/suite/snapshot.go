@@ -65,7 +65,8 @@ func runSnapshot(ctx context.Context, l *life, found *findings) error {
 		return fmt.Errorf("end the node that began with the snapshot: %w", err)
 	}
 	values[loading], values[processor] = again.ready.Seconds(), again.first.CPU().Seconds()
-	values[loadWritten], values[atEnd], values[faults] = float64(again.first.Disk.Net()), float64(wrote), float64(again.first.MajorFaults)
+	values[loadWritten], values[atEnd], values[faults] = float64(again.first.Disk.Net()), float64(wrote),
+		float64(again.first.MajorFaults)
 	found.keep(Snapshot, again.Child, values)
 	return nil
 }
@@ -96,8 +97,10 @@ func snapshotOf(ctx context.Context, s *server) (string, map[string]float64, err
 	if err != nil {
 		return "", nil, fmt.Errorf("look at the snapshot that the node names: %w", err)
 	}
-	return path, map[string]float64{took: whole.Sub(begin).Seconds(), blockWait: longest.Seconds(), size: float64(info.Size()),
-		written: float64(after.Disk.Net() - before.Disk.Net())}, nil
+	return path, map[string]float64{
+		took: whole.Sub(begin).Seconds(), blockWait: longest.Seconds(), size: float64(info.Size()),
+		written: float64(after.Disk.Net() - before.Disk.Net()),
+	}, nil
 }
 
 // blockEvery is how often a node is asked whether it has a new block.

@@ -72,8 +72,10 @@ func runStart(ctx context.Context, l *life, found *findings) error {
 		return err
 	}
 	return l.with(ctx, func(s *server) error {
-		started := found.put(Start, map[string]float64{took: s.ready.Seconds(), processor: s.first.CPU().Seconds(), read: float64(s.first.Disk.Read),
-			faults: float64(s.first.MajorFaults), private: float64(s.first.Memory.Anonymous)}, nil)
+		started := found.put(Start, map[string]float64{
+			took: s.ready.Seconds(), processor: s.first.CPU().Seconds(), read: float64(s.first.Disk.Read),
+			faults: float64(s.first.MajorFaults), private: float64(s.first.Memory.Anonymous),
+		}, nil)
 		result, used, err := push(ctx, l, s)
 		if err != nil {
 			return err

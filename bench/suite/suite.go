@@ -24,7 +24,7 @@ type Suite struct {
 	Disk    string // that a subject takes, besides its state
 
 	options func(*record.Options) []Option                // that it reads, besides those of every run; nil for none
-	check   func(record.Options) error                    // what is wrong with options of a run that has it; nil for no more than they say
+	check   func(record.Options) error                    // what is wrong with options that are right alone; nil for nothing
 	needs   func(Network) bool                            // what the network must be able to; nil for anything
 	grouped bool                                          // its nodes run in a control group
 	metrics func(Network) []record.Metric                 // of each life, but for the collectors'

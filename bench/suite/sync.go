@@ -25,7 +25,8 @@ func syncSuite() Suite {
 		options: func(o *record.Options) []Option { return []Option{sourceOption(o)} },
 		needs:   follows,
 		chart:   record.Chart{Metric: took, Title: "time to get the whole chain"},
-		metrics: counts(of(seconds, took), more(perSecond, blockRate), of(seconds, processor, source), of(bytesUnit, written)),
+		metrics: counts(of(seconds, took), more(perSecond, blockRate), of(seconds, processor, source),
+			of(bytesUnit, written)),
 		collect: []collector{privateMemory(), residentMemory()},
 		run:     runSync,
 	}
@@ -60,7 +61,8 @@ type progress struct {
 func (p progress) rate() float64 { return float64(p.last-p.first) / p.took.Seconds() }
 
 // followed has a new node get the chain, all of it or for a time, and ends it.
-func followed(ctx context.Context, l *life, s, from *server, length time.Duration) (progress, map[string]float64, error) {
+func followed(ctx context.Context, l *life, s, from *server, length time.Duration) (
+	progress, map[string]float64, error) {
 	got, err := fetch(ctx, l, s, from, length)
 	if err != nil {
 		return got, nil, err
@@ -69,12 +71,14 @@ func followed(ctx context.Context, l *life, s, from *server, length time.Duratio
 		return got, nil, err
 	}
 	_, disk, _ := s.Total()
-	return got, map[string]float64{blockRate: got.rate(), processor: got.node, source: got.given, written: float64(disk.Net())}, nil
+	return got, map[string]float64{blockRate: got.rate(), processor: got.node, source: got.given,
+		written: float64(disk.Net())}, nil
 }
 
 // following starts a new node that gets the chain from the source, and keeps the values that f
 // finds. The node is ended at the end, badly if f has not ended it.
-func following(ctx context.Context, l *life, suite string, found *findings, f func(s, from *server) (map[string]float64, error)) error {
+func following(ctx context.Context, l *life, suite string, found *findings,
+	f func(s, from *server) (map[string]float64, error)) error {
 	return l.sourced(ctx, func(from *server) error {
 		dir, err := l.runner.folder()
 		if err != nil {
@@ -147,10 +151,12 @@ func fetch(ctx context.Context, l *life, s, from *server, length time.Duration) 
 func (p progress) enough(length time.Duration) error {
 	switch {
 	case length > 0 && p.whole:
-		return fmt.Errorf("the chain was whole after %s, within the window of %s: a longer one is made with --transfers, a recorded one is named with --blocks",
+		return fmt.Errorf("the chain was whole after %s, within the window of %s: "+
+			"a longer one is made with --transfers, a recorded one is named with --blocks",
 			p.took.Round(time.Millisecond), length)
 	case p.last == p.first:
-		return fmt.Errorf("the chain was whole at the first question, at block %d: a longer one is made with --transfers", p.last)
+		return fmt.Errorf("the chain was whole at the first question, at block %d: a longer one is made with --transfers",
+			p.last)
 	}
 	return nil
 }

@@ -30,7 +30,8 @@ func syncingSuite() Suite {
 		options: func(o *record.Options) []Option { return []Option{sourceOption(o), askRateOption(o)} },
 		needs:   func(n Network) bool { return follows(n) && asks(n) },
 		chart:   record.Chart{Metric: took, Title: "time to get the whole chain while questions are answered"},
-		metrics: counts(of(seconds, took), more(perSecond, blockRate), of(seconds, processor, source, nearAll, asLong), of(number, failed)),
+		metrics: counts(of(seconds, took), more(perSecond, blockRate), of(seconds, processor, source, nearAll, asLong),
+			of(number, failed)),
 		collect: []collector{privateMemory()},
 		run:     runSyncing,
 	}

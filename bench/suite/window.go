@@ -21,9 +21,10 @@ func windowSuite() Suite {
 			return []Option{sourceOption(o), {"window", "time of window, in which the chain must not end", Seconds{&o.Window},
 				wrongIf(!(o.Window > 0), "a window of %g s: above 0", o.Window)}}
 		},
-		needs:   follows,
-		chart:   record.Chart{Metric: blocks, Title: "blocks that came in the time"},
-		metrics: counts(more(number, blocks), more(perSecond, blockRate), of(seconds, processor, source), of(bytesUnit, written)),
+		needs: follows,
+		chart: record.Chart{Metric: blocks, Title: "blocks that came in the time"},
+		metrics: counts(more(number, blocks), more(perSecond, blockRate), of(seconds, processor, source),
+			of(bytesUnit, written)),
 		collect: []collector{privateMemory(), residentMemory()},
 		run:     runWindow,
 	}
