@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"tarn/antelope/consensus"
-	"tarn/node"
+	"tarn/lifecycle"
 	"tarn/store"
 	"tarn/store/engine"
 )
@@ -132,7 +132,7 @@ func remedy(err error) error {
 	if damagedPart(err) != nil {
 		return damageRemedy(err)
 	}
-	if helped, ok := node.Room(err); ok {
+	if helped, ok := lifecycle.Room(err); ok {
 		return helped
 	}
 	if errors.Is(err, store.ErrGuard) || errors.Is(err, store.ErrFull) {

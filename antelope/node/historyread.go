@@ -15,7 +15,7 @@ import (
 	"tarn/antelope/ship"
 	"tarn/antelope/survey"
 	"tarn/antelope/tracelog/slicefile"
-	"tarn/node"
+	"tarn/lifecycle"
 )
 
 // historyTool reads the histories of a folder.
@@ -94,7 +94,7 @@ func (n *Node) lockFolder(dir string) error {
 // read reads all, and shows how far it is.
 func (t *historyTool) read(c *cobra.Command, found func(survey.Finding)) (survey.Counts, error) {
 	var counts survey.Counts
-	p := node.NewProgress(slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)), "verifying the history", 10*time.Second)
+	p := lifecycle.NewProgress(slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)), "verifying the history", 10*time.Second)
 	var done uint64
 	total := t.bytes()
 	report := survey.Reporter{Found: found, Read: func(bytes int64) error {

@@ -21,7 +21,7 @@ import (
 	"tarn/internal/exit"
 	"tarn/internal/machine"
 	"tarn/internal/tty"
-	"tarn/node"
+	"tarn/lifecycle"
 	"tarn/serve/systemd"
 	"tarn/store"
 )
@@ -372,4 +372,4 @@ func (l *life) close(n *Node) error {
 }
 
 // watch is who hears how the node is doing.
-func (l *life) watch() node.Watch { return node.Watch{Log: l.log, Manager: l.manager} }
+func (l *life) watch() lifecycle.Watch { return lifecycle.Watch{Log: l.log, Manager: l.manager} }

@@ -71,11 +71,11 @@ var rules = []rule{
 	{"antelope/oracle/...", []string{"antelope/...", "contracts", "store/engine", "probe", "internal/..."}},
 	{"antelope/rpc/...", []string{"antelope/...", "serve/...", "internal/..."}},
 	{"antelope/p2p/...", []string{"antelope/...", "internal/..."}},
-	{"antelope/node/...", []string{"antelope/...", "contracts", "store", "store/engine", "store/vfs", "store/vfs/logtail", "serve/...", "vitals", "playground", "dashboard/...", "writer", "node", "internal/..."}},
+	{"antelope/node/...", []string{"antelope/...", "contracts", "store", "store/engine", "store/vfs", "store/vfs/logtail", "serve/...", "vitals", "playground", "dashboard/...", "writer", "lifecycle", "internal/..."}},
 	{"antelope/...", []string{"antelope/...", "store", "internal/..."}},
 
-	// Rooms of both protocols know neither.
-	{"node", []string{"store", "serve/systemd", "probe", "internal/..."}},
+	// What both protocols use knows neither.
+	{"lifecycle", []string{"store", "serve/systemd", "probe", "internal/..."}},
 	{"writer", []string{"internal/..."}},
 	// What is written once: it knows the disk, and no protocol.
 	{"history/...", []string{"history/...", "store/vfs", "store/vfs/logtail", "internal/..."}},
@@ -110,7 +110,7 @@ var rules = []rule{
 	{"opera/oracle/...", []string{"opera/...", "internal/..."}},
 	{"opera/rpc/...", []string{"opera/...", "serve/...", "internal/..."}},
 	{"opera/p2p/...", []string{"opera/...", "internal/..."}},
-	{"opera/node/...", []string{"opera/...", "store", "store/engine", "store/vfs", "serve/...", "vitals", "playground", "dashboard/...", "node", "writer", "internal/..."}},
+	{"opera/node/...", []string{"opera/...", "store", "store/engine", "store/vfs", "serve/...", "vitals", "playground", "dashboard/...", "lifecycle", "writer", "internal/..."}},
 	{"opera/config", []string{"opera/...", "store/engine", "internal/..."}},
 	{"opera/...", []string{"opera/...", "internal/..."}},
 
@@ -189,7 +189,7 @@ func TestImportRulesSayWhatTheArchitectureSays(t *testing.T) {
 		{"antelope/ship/shiplog", "antelope/exception", false},
 		{"antelope/tracelog/slicefile", "antelope/exception", false},
 		{"writer", "store", false},
-		{"node", "antelope/types", false},
+		{"lifecycle", "antelope/types", false},
 		{"history", "store/page", false},
 		{"serve", "antelope/rpc", false},
 		{"opera/node", "antelope/node", false},

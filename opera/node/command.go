@@ -18,7 +18,7 @@ import (
 	"tarn/internal/machine"
 	"tarn/internal/synopsis"
 	"tarn/internal/tty"
-	"tarn/node"
+	"tarn/lifecycle"
 	"tarn/opera/chain"
 	"tarn/opera/config"
 	"tarn/opera/rpc"
@@ -229,7 +229,7 @@ func list(w io.Writer, all []action) error {
 // openLog makes the log, in go-opera's form.
 func (l *life) openLog() error {
 	out := l.err
-	live := node.NewLive(l.err)
+	live := lifecycle.NewLive(l.err)
 	if live != nil {
 		out = live
 	}
@@ -325,7 +325,7 @@ func (s *services) trusted() serve.Trusted {
 // limitHeap keeps Go's heap within its share of what the machine, or the container, has. The
 // engine is "" while nobody knows.
 func limitHeap(kind engine.Kind) {
-	m := node.ShareMemory(machine.ReadMemory())
+	m := lifecycle.ShareMemory(machine.ReadMemory())
 	if kind != "" && kind != engine.Page {
 		m.Library()
 	}

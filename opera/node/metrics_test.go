@@ -21,7 +21,7 @@ import (
 
 	"tarn/internal/boards"
 	"tarn/internal/loopback"
-	"tarn/node"
+	"tarn/lifecycle"
 	"tarn/opera/chain"
 	"tarn/opera/config"
 	"tarn/opera/inter"
@@ -250,7 +250,7 @@ func TestReadinessKnowsTheRealDisk(t *testing.T) {
 	if err := h.ready(time.Now()); err != nil {
 		t.Error(err)
 	}
-	left, err := node.Free(filepath.Join(o.Dir, "chaindata"))
+	left, err := lifecycle.Free(filepath.Join(o.Dir, "chaindata"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +258,7 @@ func TestReadinessKnowsTheRealDisk(t *testing.T) {
 	if err := h.ready(time.Now()); err == nil || !strings.Contains(err.Error(), "--datadir.minfreedisk") {
 		t.Error(err)
 	}
-	if _, err := node.Free(filepath.Join(o.Dir, "nowhere")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := lifecycle.Free(filepath.Join(o.Dir, "nowhere")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 	n.Stop(fmt.Errorf("enough"))

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"tarn/internal/web3js"
-	"tarn/node"
+	"tarn/lifecycle"
 	"tarn/opera/chain"
 	"tarn/opera/config"
 	"tarn/opera/p2p"
@@ -61,7 +61,7 @@ func (l *life) serving(ctx context.Context, n *Node, work func(context.Context, 
 	if err != nil {
 		return false, err
 	}
-	watch := node.Watch{Log: l.log, Manager: systemd.FromEnvironment()}
+	watch := lifecycle.Watch{Log: l.log, Manager: systemd.FromEnvironment()}
 	watch.Serving()
 	go debug.FreeOSMemory() // the start needed much for a moment: 256 MB for each key that it opened
 	err = work(ctx, service)

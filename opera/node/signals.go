@@ -6,7 +6,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"tarn/node"
+	"tarn/lifecycle"
 )
 
 // again says of each signal after the one that ended ctx that the node is stopping already,
@@ -33,7 +33,7 @@ func (l *life) again(ctx context.Context) func() {
 			case <-done:
 				return
 			case s := <-later:
-				node.Watch{Log: l.log}.Again(s)
+				lifecycle.Watch{Log: l.log}.Again(s)
 			}
 		}
 	}()
