@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"tarn/antelope/admin"
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
-	"tarn/antelope/control"
 	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/types"
@@ -32,7 +32,7 @@ func began(t *testing.T) *chaintest.Maker {
 // failed.
 func tried(t *testing.T, m *chaintest.Maker, packed *types.PackedTransaction, cpu int64) *types.TransactionTrace {
 	t.Helper()
-	candidate, err := execute.NewCandidate(packed, control.Input)
+	candidate, err := execute.NewCandidate(packed, admin.Input)
 	if err != nil {
 		t.Fatal(err)
 	}

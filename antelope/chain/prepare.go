@@ -1,8 +1,8 @@
 package chain
 
 import (
+	"tarn/antelope/admin"
 	"tarn/antelope/consensus"
-	"tarn/antelope/control"
 	"tarn/antelope/execute"
 )
 
@@ -23,7 +23,7 @@ func (p *Prepared) candidate(c *Chain, i int) (*execute.Candidate, error) {
 			return x, nil
 		}
 	}
-	x, err := execute.NewCandidate(p.State.Block.Transactions[i].Packed, control.Input)
+	x, err := execute.NewCandidate(p.State.Block.Transactions[i].Packed, admin.Input)
 	if err != nil || c.executor.SkipsChecks() {
 		return x, err
 	}

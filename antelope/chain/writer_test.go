@@ -4,10 +4,10 @@ import (
 	"slices"
 	"testing"
 
+	"tarn/antelope/admin"
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/consensus"
-	"tarn/antelope/control"
 	"tarn/antelope/execute"
 	"tarn/antelope/types"
 )
@@ -126,7 +126,7 @@ func TestKnownKeysAreUsedForTheSameSignaturesOnly(t *testing.T) {
 	for _, same := range []bool{true, false} {
 		known := func(id types.Checksum256) *execute.Candidate {
 			for i := range b.Transactions {
-				x, err := execute.NewCandidate(b.Transactions[i].Packed, control.Input)
+				x, err := execute.NewCandidate(b.Transactions[i].Packed, admin.Input)
 				if err != nil || x.ID != id {
 					continue
 				}

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"tarn/antelope/control"
+	"tarn/antelope/admin"
 	"tarn/antelope/oracle"
 	"tarn/internal/conversation"
 )
@@ -159,7 +159,7 @@ func TestWhatIsNotUnderstoodIsRefusedAsNodeosDoes(t *testing.T) {
 func TestValuesThatMakeNoSenseAreBadOptions(t *testing.T) {
 	for _, c := range refusals(t, "values.txt") {
 		_, err := load(t, c.ini, c.args...)
-		var bad *control.BadOption
+		var bad *admin.BadOption
 		if !errors.As(err, &bad) || !conversation.Matches(c.want, err.Error()) {
 			t.Errorf("%q %q: %v, want %s", c.args, c.ini, err, c.want)
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"tarn/antelope/control"
+	"tarn/antelope/admin"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/state"
@@ -123,7 +123,7 @@ func (b *Block) onblock() error {
 		return err
 	}
 	raw := trx.Append(nil)
-	x := &Candidate{Kind: control.Implicit, Trx: trx, Raw: raw, ID: types.Hash(raw)}
+	x := &Candidate{Kind: admin.Implicit, Trx: trx, Raw: raw, ID: types.Hash(raw)}
 	trace, err := b.e.Push(x, Billing{Explicit: true, CPU: int64(g.Configuration.MinTransactionCPUUsage)})
 	if err != nil {
 		if exception.Of(err) == nil {

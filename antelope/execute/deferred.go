@@ -3,8 +3,8 @@ package execute
 import (
 	"encoding/binary"
 
+	"tarn/antelope/admin"
 	"tarn/antelope/authority"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/state"
@@ -17,7 +17,7 @@ func (s *sender) SendDeferred(id types.Uint128, payer types.Name, trx *types.Tra
 	if s.e.active(feature.DisableDeferredTrxsStage1) {
 		return nil
 	}
-	if s.trx.kind == control.ReadOnly {
+	if s.trx.kind == admin.ReadOnly {
 		return exception.New(exception.Transaction, "cannot schedule a deferred transaction from within a readonly transaction")
 	}
 	if len(trx.ContextFreeActions) > 0 {
@@ -186,7 +186,7 @@ func (s *sender) cancel(k state.DeferredKey) (bool, error) {
 	if s.e.active(feature.DisableDeferredTrxsStage1) {
 		return false, nil
 	}
-	if s.trx.kind == control.ReadOnly {
+	if s.trx.kind == admin.ReadOnly {
 		return false, exception.New(exception.Transaction, "cannot cancel a deferred transaction from within a readonly transaction")
 	}
 	d, err := s.e.state.Deferred(k)

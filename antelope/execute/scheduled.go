@@ -3,7 +3,7 @@ package execute
 import (
 	"time"
 
-	"tarn/antelope/control"
+	"tarn/antelope/admin"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/state"
@@ -49,7 +49,7 @@ func (e *Executor) PushScheduled(id types.Checksum256, b Billing) (*types.Transa
 	}
 	e.block.count(trace)
 	e.applied(trace, nil)
-	e.block.keepTrace(Transaction{Trace: trace, Kind: control.Scheduled, Raw: d.Packed})
+	e.block.keepTrace(Transaction{Trace: trace, Kind: admin.Scheduled, Raw: d.Packed})
 	return trace, nil
 }
 
@@ -134,7 +134,7 @@ func (r *retirement) execute() (t *transaction, failure *exception.Error, err er
 	if err := types.Decode(r.d.Packed, &trx); err != nil {
 		return &transaction{}, nil, err
 	}
-	if t, err = e.newTransaction(control.Scheduled, &trx, r.d.TrxID, r.start, r.b); err != nil {
+	if t, err = e.newTransaction(admin.Scheduled, &trx, r.d.TrxID, r.start, r.b); err != nil {
 		return &transaction{}, nil, err
 	}
 	defer t.end()
@@ -213,7 +213,7 @@ func (r *retirement) onError(failed *transaction) (*types.TransactionTrace, erro
 		Authorization: []types.PermissionLevel{{Actor: r.d.Sender, Permission: nameActive}},
 	})
 	raw := trx.Append(nil)
-	t, err := e.newTransaction(control.Implicit, trx, types.Hash(raw), failed.timer.start, r.b)
+	t, err := e.newTransaction(admin.Implicit, trx, types.Hash(raw), failed.timer.start, r.b)
 	if err != nil {
 		return nil, err
 	}

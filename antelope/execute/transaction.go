@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"tarn/antelope/admin"
 	"tarn/antelope/authority"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/resource"
@@ -32,7 +32,7 @@ type Billing struct {
 // transaction is one being executed (Leap: transaction_context).
 type transaction struct {
 	e       *Executor
-	kind    control.Kind
+	kind    admin.Kind
 	trx     *types.Transaction
 	packed  []byte                   // trx, encoded
 	signed  *types.PackedTransaction // as it came; nil if nobody signed it
@@ -70,7 +70,7 @@ type transaction struct {
 
 // newTransaction begins the execution of a transaction, in a session of its own
 // unless it changes nothing or is replayed.
-func (e *Executor) newTransaction(kind control.Kind, trx *types.Transaction, id types.Checksum256, start time.Time, b Billing) (*transaction, error) {
+func (e *Executor) newTransaction(kind admin.Kind, trx *types.Transaction, id types.Checksum256, start time.Time, b Billing) (*transaction, error) {
 	e.policy = e.shared.policy.Load()
 	t := e.blankTransaction()
 	t.kind, t.trx, t.id = kind, trx, id
@@ -79,7 +79,7 @@ func (e *Executor) newTransaction(kind control.Kind, trx *types.Transaction, id 
 	t.trace.ProducerBlockID = e.block.producerBlockID
 	t.timer.begin(t, start, b)
 	t.room = newRoom(e.speculative())
-	if kind != control.ReadOnly && !e.skipSessions() {
+	if kind != admin.ReadOnly && !e.skipSessions() {
 		if err := e.state.Begin(); err != nil {
 			return nil, err
 		}
@@ -167,7 +167,7 @@ func (t *transaction) init(netUsage uint64) error {
 		return err
 	}
 	t.timer.objective = int64(blockCPU)
-	if t.kind != control.ReadOnly {
+	if t.kind != admin.ReadOnly {
 		if uint64(cfg.MaxTransactionNetUsage) <= t.netLimit {
 			t.netLimit, t.netDueToBlock = uint64(cfg.MaxTransactionNetUsage), false
 		}
@@ -183,13 +183,13 @@ func (t *transaction) init(netUsage uint64) error {
 	}
 	t.timer.initialObjective = t.timer.objective
 	t.eagerNetLimit = t.netLimit
-	if t.kind != control.ReadOnly {
+	if t.kind != admin.ReadOnly {
 		if err := t.initBilling(cfg); err != nil {
 			return err
 		}
 	}
 	t.timer.limitSubjective()
-	if t.kind != control.ReadOnly {
+	if t.kind != admin.ReadOnly {
 		if err := t.timer.estimate(); err != nil {
 			return err
 		}
@@ -305,7 +305,7 @@ func (t *transaction) initInput(unprunable, prunable uint64) error {
 	t.published = t.e.block.time()
 	t.input = true
 	if !t.e.skipChecks() {
-		if t.kind != control.ReadOnly {
+		if t.kind != admin.ReadOnly {
 			if err := t.e.checkExpiration(t.trx); err != nil {
 				return err
 			}
@@ -320,7 +320,7 @@ func (t *transaction) initInput(unprunable, prunable uint64) error {
 	if err := t.init(usage); err != nil {
 		return err
 	}
-	if t.kind == control.ReadOnly {
+	if t.kind == admin.ReadOnly {
 		return nil
 	}
 	isNew, err := t.e.state.RecordTransaction(t.id, t.trx.Expiration)
@@ -418,7 +418,7 @@ func (t *transaction) execute(ordinal, depth uint32) error {
 
 // finish bills the transaction (Leap: transaction_context::finalize).
 func (t *transaction) finish() error {
-	if t.kind == control.ReadOnly {
+	if t.kind == admin.ReadOnly {
 		t.roundNet()
 		t.trace.Elapsed = t.timer.elapsed()
 		return nil
@@ -531,7 +531,7 @@ func (t *transaction) checkAccounts(trx *types.Transaction, lists bool) error {
 		if err := t.checkCodeAccount(a.Account); err != nil {
 			return err
 		}
-		if t.kind == control.ReadOnly && len(a.Authorization) > 0 {
+		if t.kind == admin.ReadOnly && len(a.Authorization) > 0 {
 			return exception.New(exception.Transaction, "read-only action '${name}' cannot have authorizations", "name", a.Name)
 		}
 		for _, level := range a.Authorization {
@@ -544,7 +544,7 @@ func (t *transaction) checkAccounts(trx *types.Transaction, lists bool) error {
 			}
 		}
 	}
-	if !authorised && t.kind != control.ReadOnly {
+	if !authorised && t.kind != admin.ReadOnly {
 		return exception.New(exception.TxNoAuths, "transaction must have at least one authorization")
 	}
 	if lists {
@@ -564,6 +564,6 @@ func (t *transaction) checkCodeAccount(n types.Name) error {
 // authorize checks the signatures of a transaction from outside.
 func (t *transaction) authorize(keys []types.PublicKey) error {
 	return t.e.authority.CheckAuthorization(t.trx.Actions, &authority.Check{
-		Keys: keys, Delay: t.delay * 1_000_000, Checktime: t.checktime, Tolerant: t.kind == control.DryRun,
+		Keys: keys, Delay: t.delay * 1_000_000, Checktime: t.checktime, Tolerant: t.kind == admin.DryRun,
 	})
 }

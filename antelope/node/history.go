@@ -6,7 +6,7 @@ import (
 	"math"
 	"path/filepath"
 
-	"tarn/antelope/control"
+	"tarn/antelope/admin"
 	"tarn/antelope/ship"
 	"tarn/antelope/ship/shiplog"
 	"tarn/antelope/state"
@@ -111,10 +111,10 @@ func (s *settings) history() (*History, error) {
 	parted := s.Has("state-history-retained-dir") || s.Has("state-history-archive-dir") || s.Has("state-history-stride") || s.Has("max-retained-history-files")
 	if keep := s.given("state-history-log-retain-blocks"); keep != nil {
 		if h.Retain = *keep; *keep < leastHistory {
-			errs = append(errs, control.NewBadOption("state-history-log-retain-blocks must be 1000 blocks or greater"))
+			errs = append(errs, admin.NewBadOption("state-history-log-retain-blocks must be 1000 blocks or greater"))
 		}
 		if parted {
-			errs = append(errs, control.NewBadOption("state-history-log-retain-blocks cannot be used together with state-history-retained-dir,"+
+			errs = append(errs, admin.NewBadOption("state-history-log-retain-blocks cannot be used together with state-history-retained-dir,"+
 				" state-history-archive-dir, state-history-stride or max-retained-history-files"))
 		}
 		return h, errors.Join(errs...)
@@ -122,7 +122,7 @@ func (s *settings) history() (*History, error) {
 	if parted {
 		h.Partition = s.historyParts(dir)
 		if h.Partition.Stride == 0 {
-			errs = append(errs, control.NewBadOption("state-history-stride must be 1 or more"))
+			errs = append(errs, admin.NewBadOption("state-history-stride must be 1 or more"))
 		}
 	}
 	return h, errors.Join(errs...)

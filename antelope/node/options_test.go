@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"tarn/antelope/admin"
 	"tarn/antelope/blocklog"
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/consensus"
-	"tarn/antelope/control"
 	"tarn/antelope/crypto"
 	"tarn/antelope/execute"
 	"tarn/antelope/types"
@@ -306,7 +306,7 @@ func forgedLog(t *testing.T, dir string) uint32 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := execute.NewCandidate(forged, control.Input)
+	x, err := execute.NewCandidate(forged, admin.Input)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"tarn/antelope/admin"
 	"tarn/antelope/chain"
 	"tarn/antelope/config"
-	"tarn/antelope/control"
 	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/logging"
@@ -80,7 +80,7 @@ func unrepeated(found error, more ...error) error {
 func isAddress(option, address string) error {
 	_, port := dialect.SplitHostPort(address)
 	if _, err := net.LookupPort("tcp", port); port == "" || err != nil {
-		return control.NewBadOption("%s: '%s' is no address: HOST:PORT is expected, such as 127.0.0.1:8888", option, address)
+		return admin.NewBadOption("%s: '%s' is no address: HOST:PORT is expected, such as 127.0.0.1:8888", option, address)
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func (s *settings) options() (o Options, err error) {
 	var errs []error
 	if o.Snapshot != "" {
 		if _, err := os.Stat(o.Snapshot); err != nil {
-			errs = append(errs, control.NewBadOption("Cannot load snapshot, %s does not exist", o.Snapshot))
+			errs = append(errs, admin.NewBadOption("Cannot load snapshot, %s does not exist", o.Snapshot))
 		}
 	}
 	o.Blocks.RetainBlocks, o.Blocks.Stride, o.Blocks.MaxRetainedFiles =
@@ -185,7 +185,7 @@ func (s *settings) engine(dir string) (o engine.Options, err error) {
 		o.Kind = engine.Page
 	}
 	if o.Kind == engine.Page && o.LimitBytes > 0 && o.GuardBytes >= o.LimitBytes {
-		return o, control.NewBadOption("chain-state-db-guard-size-mb %d must be less than chain-state-db-size-mb %d", o.GuardBytes>>20, o.LimitBytes>>20)
+		return o, admin.NewBadOption("chain-state-db-guard-size-mb %d must be less than chain-state-db-size-mb %d", o.GuardBytes>>20, o.LimitBytes>>20)
 	}
 	// The one there is holds also if its state is deleted before it is opened.
 	return o, nil
@@ -206,7 +206,7 @@ func (s *settings) chain() (o chain.Options, err error) {
 	}
 	var names, lists, features, intrinsics error
 	if err := o.CheckGenesis(); err != nil {
-		intrinsics = control.NewBadOption("genesis-intrinsic: %s", err)
+		intrinsics = admin.NewBadOption("genesis-intrinsic: %s", err)
 	}
 	o.TrustedProducers, names = s.names("trusted-producer")
 	o.Lists, lists = s.lists()
@@ -215,7 +215,7 @@ func (s *settings) chain() (o chain.Options, err error) {
 }
 
 // lists are who and what may not. The error names all that is none.
-func (s *settings) lists() (l control.Lists, err error) {
+func (s *settings) lists() (l admin.Lists, err error) {
 	for _, list := range []struct {
 		option string
 		set    *map[types.Name]bool
@@ -226,10 +226,10 @@ func (s *settings) lists() (l control.Lists, err error) {
 		names, e := s.names(list.option)
 		*list.set, err = nameSet(names), errors.Join(err, e)
 	}
-	l.ActionBlacklist, l.KeyBlacklist = map[control.ActionName]bool{}, map[types.PublicKey]bool{}
+	l.ActionBlacklist, l.KeyBlacklist = map[admin.ActionName]bool{}, map[types.PublicKey]bool{}
 	for _, a := range s.Texts("action-blacklist") {
 		account, name, _ := strings.Cut(a, "::")
-		var x control.ActionName
+		var x admin.ActionName
 		var e error
 		if x.Account, e = types.ParseName(account); e == nil {
 			x.Name, e = types.ParseName(name)
@@ -256,11 +256,11 @@ func (s *settings) checkpoints() (map[uint32]types.Checksum256, error) {
 	for _, text := range s.Texts("checkpoint") {
 		num, id, err := parseCheckpoint(text)
 		if err != nil {
-			errs = append(errs, control.NewBadOption("checkpoint %s is not [BLOCK_NUM,BLOCK_ID]: %v", text, err))
+			errs = append(errs, admin.NewBadOption("checkpoint %s is not [BLOCK_NUM,BLOCK_ID]: %v", text, err))
 			continue
 		}
 		if other, ok := known[num]; ok && other != id {
-			errs = append(errs, control.NewBadOption("redefining existing checkpoint at block number %d: original: %s new: %s", num, other, id))
+			errs = append(errs, admin.NewBadOption("redefining existing checkpoint at block number %d: original: %s new: %s", num, other, id))
 		}
 		known[num] = id
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"tarn/antelope/control"
+	"tarn/antelope/admin"
 	"tarn/antelope/crypto"
 	"tarn/antelope/finalizer"
 	"tarn/antelope/p2p"
@@ -41,7 +41,7 @@ func (s *settings) services(o *Options, v Version) (out Services, err error) {
 	}
 	if out.Dashboard = s.Text("dashboard-address"); out.Dashboard != "" {
 		if e := dashboard.CheckAddress(out.Dashboard); e != nil {
-			err = errors.Join(err, control.NewBadOption("dashboard-address: %s", e.Error()))
+			err = errors.Join(err, admin.NewBadOption("dashboard-address: %s", e.Error()))
 		}
 	}
 	out.Version = v
@@ -92,7 +92,7 @@ func (s *settings) producer(o *Options) (p producer.Options, ignored []string, e
 			// What is no public key may be a private one in the wrong place.
 			public, _, _ := strings.Cut(spec, "=")
 			if _, notKey := types.ParsePublicKey(public); notKey != nil {
-				public, err = "***", control.NewBadOption("it does not begin with a public key and =")
+				public, err = "***", admin.NewBadOption("it does not begin with a public key and =")
 			}
 			ignored = append(ignored, fmt.Sprintf("Malformed signature provider, ignoring! number=%d key=%s error=%q; <public key>=KEY:<private key> or <public key>=KEOSD:<url> is expected",
 				i+1, public, throw(err).Error()))
@@ -126,7 +126,7 @@ func (s *settings) finalizers() (*finalizer.Options, error) {
 	case len(o.Keys) == 0:
 		return nil, mistakes
 	case s.irreversible():
-		mistakes = errors.Join(mistakes, control.NewBadOption("signature-provider: a finalizer cannot vote in read-mode irreversible"))
+		mistakes = errors.Join(mistakes, admin.NewBadOption("signature-provider: a finalizer cannot vote in read-mode irreversible"))
 	}
 	return o, mistakes
 }
@@ -135,18 +135,18 @@ func (s *settings) finalizers() (*finalizer.Options, error) {
 func parseFinalizer(spec string) (*crypto.BLSPrivateKey, error) {
 	public, private, ok := strings.Cut(spec, "=KEY:")
 	if !ok {
-		return nil, control.NewBadOption("signature-provider: <public key>=KEY:<private key> is expected of a finalizer, whose key no wallet has")
+		return nil, admin.NewBadOption("signature-provider: <public key>=KEY:<private key> is expected of a finalizer, whose key no wallet has")
 	}
 	want, err := types.ParseBLSPublicKey(strings.TrimRight(public, "="))
 	if err != nil {
-		return nil, control.NewBadOption("signature-provider: %s", throw(err).Error())
+		return nil, admin.NewBadOption("signature-provider: %s", throw(err).Error())
 	}
 	k, err := crypto.ParseBLSPrivateKey(private)
 	if err != nil {
-		return nil, control.NewBadOption("signature-provider: %s", throw(err).Error())
+		return nil, admin.NewBadOption("signature-provider: %s", throw(err).Error())
 	}
 	if k.Public() != want {
-		return nil, control.NewBadOption("signature-provider: the private key is not that of finalizer %s", want)
+		return nil, admin.NewBadOption("signature-provider: the private key is not that of finalizer %s", want)
 	}
 	return k, nil
 }
@@ -225,7 +225,7 @@ func (s *settings) trusted() (serve.Trusted, error) {
 	}
 	all, err := serve.ParseTrusted(words)
 	if err != nil {
-		return nil, control.NewBadOption("trusted-address: %v", err)
+		return nil, admin.NewBadOption("trusted-address: %v", err)
 	}
 	return all, nil
 }
@@ -277,16 +277,16 @@ func (s *settings) categoryAddresses(h *HTTP) (err error) {
 	for _, spec := range s.Texts("http-category-address") {
 		name, address, ok := strings.Cut(spec, ",")
 		if !ok || name == "" {
-			err = errors.Join(err, control.NewBadOption("http-category-address '%s' does not contain a required comma to separate the category and address", spec))
+			err = errors.Join(err, admin.NewBadOption("http-category-address '%s' does not contain a required comma to separate the category and address", spec))
 			continue
 		}
 		category, ok := rpc.ParseCategory(name)
 		if !ok {
-			err = errors.Join(err, control.NewBadOption("invalid category name `%s` for http_category_address", name))
+			err = errors.Join(err, admin.NewBadOption("invalid category name `%s` for http_category_address", name))
 			continue
 		}
 		if plugin := rpc.CategoryPlugin(category); !s.Plugins.Enabled(plugin) {
-			err = errors.Join(err, control.NewBadOption("--plugin=%s is required for --http-category-address=%s", plugin, spec))
+			err = errors.Join(err, admin.NewBadOption("--plugin=%s is required for --http-category-address=%s", plugin, spec))
 			continue
 		}
 		if !dialect.IsUnixSocket(address) {
@@ -297,7 +297,7 @@ func (s *settings) categoryAddresses(h *HTTP) (err error) {
 		}
 		host, port := dialect.SplitHostPort(address)
 		if before, ok := hosts[port]; port != "" && ok && before != host {
-			err = errors.Join(err, control.NewBadOption("unable to listen to port %s for both %s and %s", port, host, before))
+			err = errors.Join(err, admin.NewBadOption("unable to listen to port %s for both %s and %s", port, host, before))
 			continue
 		}
 		hosts[port] = host

@@ -21,8 +21,8 @@ import (
 	"testing"
 	"time"
 
+	"tarn/antelope/admin"
 	"tarn/antelope/config"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/logging"
 	"tarn/antelope/p2p"
@@ -598,7 +598,7 @@ func TestExitCodesAreThoseOfNodeos(t *testing.T) {
 		{remedy(&store.FullError{Path: "state"}), 1, "Please increase the value set for \"chain-state-db-size-mb\""},
 		{fmt.Errorf("open: %w", store.ErrMemory), 1, "not enough memory"},
 		{store.ErrCorrupt, 254, "store is damaged"},
-		{control.NewBadOption("no"), 254, "nodeos ends with plugin_config_exception: "},
+		{admin.NewBadOption("no"), 254, "nodeos ends with plugin_config_exception: "},
 		{errReported, 5, ""},
 		{&config.Error{Text: "no", Code: config.ExitInitialize}, 255, ""},
 	} {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"tarn/antelope/admin"
 	"tarn/antelope/blocklog"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/space"
@@ -88,7 +88,7 @@ func exceptionOf(err error) *exception.Error {
 			kind = exception.BlockLog
 		}
 		return exception.New(kind, e.Text)
-	case *control.BadOption:
+	case *admin.BadOption:
 		return exception.New(exception.PluginConfig, e.Text)
 	case *feature.FolderError:
 		return exception.New(exception.Plugin, e.Text)

@@ -13,10 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tarn/antelope/admin"
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/consensus"
-	"tarn/antelope/control"
 	"tarn/antelope/crypto"
 	"tarn/antelope/execute"
 	"tarn/antelope/serial"
@@ -263,7 +263,7 @@ func (n *node) push(actions ...types.Action) (*types.TransactionTrace, error) {
 	if err != nil {
 		return nil, err
 	}
-	return n.Transaction(context.Background(), p, control.TransactionOptions{API: true})
+	return n.Transaction(context.Background(), p, admin.TransactionOptions{API: true})
 }
 
 var nonce struct {
@@ -296,7 +296,7 @@ func (n *node) candidate(t testing.TB, actions ...types.Action) *execute.Candida
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := execute.NewCandidate(p, control.Input)
+	x, err := execute.NewCandidate(p, admin.Input)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"tarn/antelope/admin"
 	"tarn/antelope/chain/chaintest"
-	"tarn/antelope/control"
 	"tarn/antelope/execute"
 	"tarn/antelope/rpc"
 	"tarn/antelope/rpc/dialect"
@@ -25,7 +25,7 @@ type executor struct {
 	m  *chaintest.Maker
 }
 
-func (e *executor) Transaction(_ context.Context, p *types.PackedTransaction, o control.TransactionOptions) (*types.TransactionTrace, error) {
+func (e *executor) Transaction(_ context.Context, p *types.PackedTransaction, o admin.TransactionOptions) (*types.TransactionTrace, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err := e.m.StartBlock(); err != nil {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tarn/antelope/control"
+	"tarn/antelope/admin"
 	"tarn/antelope/exception"
 	"tarn/antelope/rpc"
 	"tarn/antelope/rpc/dialect"
@@ -23,7 +23,7 @@ import (
 // failing refuses every transaction with err.
 type failing struct{ err error }
 
-func (f *failing) Transaction(context.Context, *types.PackedTransaction, control.TransactionOptions) (*types.TransactionTrace, error) {
+func (f *failing) Transaction(context.Context, *types.PackedTransaction, admin.TransactionOptions) (*types.TransactionTrace, error) {
 	return nil, f.err
 }
 

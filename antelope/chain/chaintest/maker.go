@@ -8,8 +8,8 @@ import (
 	"errors"
 	"fmt"
 
+	"tarn/antelope/admin"
 	"tarn/antelope/chain"
-	"tarn/antelope/control"
 	"tarn/antelope/crypto"
 	"tarn/antelope/execute"
 	"tarn/antelope/feature"
@@ -130,7 +130,7 @@ func (m *Maker) pushAs(key crypto.PrivateKey, actions []types.Action) (*types.Tr
 	if err != nil {
 		return nil, err
 	}
-	x, err := execute.NewCandidate(p, control.Input)
+	x, err := execute.NewCandidate(p, admin.Input)
 	if err != nil {
 		return nil, err
 	}

@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"tarn/antelope/admin"
 	"tarn/antelope/chain"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/feature"
@@ -260,7 +260,7 @@ func (p *Peers) fill(m *Maker) error {
 		return err
 	}
 	for _, t := range p.pool {
-		x, err := execute.NewCandidate(t, control.Input)
+		x, err := execute.NewCandidate(t, admin.Input)
 		if err != nil {
 			return err
 		}

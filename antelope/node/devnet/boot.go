@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"tarn/antelope/abi"
+	"tarn/antelope/admin"
 	"tarn/antelope/chain"
-	"tarn/antelope/control"
 	"tarn/antelope/crypto"
 	"tarn/antelope/execute"
 	"tarn/antelope/feature"
@@ -187,7 +187,7 @@ func (b *boot) push(actions []types.Action) error {
 	if err != nil {
 		return err
 	}
-	x, err := execute.NewCandidate(packed, control.Input)
+	x, err := execute.NewCandidate(packed, admin.Input)
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,9 @@
-// Package control has the values in which an operator and a node's parts speak of each
+// Package admin has the values in which an operator and a node's parts speak of each
 // other: the API asks, and the producer and the network answer, in the same structs.
 //
 // They are values and nothing more: the package knows none of the parts, checks nothing and
 // changes nothing.
-package control
+package admin
 
 import (
 	"fmt"
