@@ -1,4 +1,4 @@
-package curve
+package piecewise
 
 import (
 	"math"
@@ -7,7 +7,7 @@ import (
 )
 
 func TestACurveGoesThroughItsPointsAndIsConstantOutside(t *testing.T) {
-	c := Curve{{10, 5 * Unit}, {20, 7 * Unit}, {21, 0}, {1_000_000, 3}}
+	c := Function{{10, 5 * Unit}, {20, 7 * Unit}, {21, 0}, {1_000_000, 3}}
 	for _, e := range [][2]uint64{
 		{0, 5 * Unit}, {9, 5 * Unit}, {10, 5 * Unit}, {11, 5_200_000}, {15, 6 * Unit}, {20, 7 * Unit}, {21, 0}, {22, 0},
 		{1_000_000, 3}, {1_000_001, 3}, {math.MaxUint64, 3},
@@ -16,14 +16,14 @@ func TestACurveGoesThroughItsPointsAndIsConstantOutside(t *testing.T) {
 			t.Errorf("at %d it is %d, want %d", e[0], got, e[1])
 		}
 	}
-	if got := (Curve{{5, 7}}).At(100); got != 7 {
+	if got := (Function{{5, 7}}).At(100); got != 7 {
 		t.Errorf("of one point it is %d, want 7", got)
 	}
 }
 
 // Both products are cut for themselves, after the share of the way was.
 func TestAValueIsCutAsThere(t *testing.T) {
-	c := Curve{{3, 1_000_003}, {10, 2_999_999}, {1 << 40, 17}}
+	c := Function{{3, 1_000_003}, {10, 2_999_999}, {1 << 40, 17}}
 	for x := uint64(0); x < 40; x++ {
 		i := 0
 		for i < len(c)-2 && c[i+1][0] <= x {
