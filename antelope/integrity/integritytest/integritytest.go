@@ -1,7 +1,7 @@
-// Package surveytest tries what mends the files of a history: whole, and cut short by a kill or
+// Package integritytest tries what mends the files of a history: whole, and cut short by a kill or
 // a power cut. It owns what a repair promises, whatever the files are. It never damages them:
 // that is for the test that knows what they hold. It is for tests only.
-package surveytest
+package integritytest
 
 import (
 	"bytes"
@@ -9,17 +9,17 @@ import (
 	"strings"
 	"testing"
 
-	"tarn/antelope/survey"
+	"tarn/antelope/integrity"
 	"tarn/store/vfs"
 	"tarn/store/vfs/memfs"
 	"tarn/store/vfs/recordfs"
 )
 
 // Verify reads all files through a layer over the disk that has them, and returns what it finds.
-type Verify func(files vfs.FS, disk *memfs.FS) []survey.Finding
+type Verify func(files vfs.FS, disk *memfs.FS) []integrity.Finding
 
 // Mend makes all that mends findings, as `tarn history repair` does, and tells how many it made.
-func Mend(t testing.TB, list []survey.Finding) (made int) {
+func Mend(t testing.TB, list []integrity.Finding) (made int) {
 	t.Helper()
 	for _, f := range list {
 		if f.Mend == nil {
@@ -34,12 +34,12 @@ func Mend(t testing.TB, list []survey.Finding) (made int) {
 }
 
 // Mendable tells whether something mends one of the findings.
-func Mendable(list []survey.Finding) bool {
-	return slices.ContainsFunc(list, func(f survey.Finding) bool { return f.Mend != nil })
+func Mendable(list []integrity.Finding) bool {
+	return slices.ContainsFunc(list, func(f integrity.Finding) bool { return f.Mend != nil })
 }
 
 // Told are findings as text, with what mends them.
-func Told(list []survey.Finding) (text []string) {
+func Told(list []integrity.Finding) (text []string) {
 	for _, f := range list {
 		s := "\n" + f.String()
 		if f.Mend != nil {
@@ -54,7 +54,7 @@ func Told(list []survey.Finding) (text []string) {
 // or a power cut had ended the repair at any write, the next one would have come to the same
 // files. Damage tells what was done to the files. It returns what the repair found, and how
 // much of that it mended.
-func CutShort(t testing.TB, disk *memfs.FS, verify Verify, seed uint64, damage []string) (found []survey.Finding, mended int) {
+func CutShort(t testing.TB, disk *memfs.FS, verify Verify, seed uint64, damage []string) (found []integrity.Finding, mended int) {
 	t.Helper()
 	record := recordfs.New(disk)
 	if err := record.Adopt(disk.Paths()...); err != nil {
