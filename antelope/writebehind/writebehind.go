@@ -1,9 +1,9 @@
-// Package recorder writes a history of a chain beside it: what the chain tells waits in memory,
+// Package writebehind writes a history of a chain beside it: what the chain tells waits in memory,
 // and one goroutine packs and writes it.
 //
 // It owns the queue with its bound, that goroutine, and the first error, after which nothing
 // more is written. What a job is and where it goes is the history's; it opens no files.
-package recorder
+package writebehind
 
 import (
 	"errors"
@@ -28,9 +28,9 @@ type Options[J any] struct {
 	Failed func(error)
 }
 
-// Recorder is a queue of jobs and the goroutine that does them. Its methods may be called by
+// Queue is a queue of jobs and the goroutine that does them. Its methods may be called by
 // any goroutine.
-type Recorder[J any] struct {
+type Queue[J any] struct {
 	o Options[J]
 
 	mu     sync.Mutex
@@ -49,11 +49,11 @@ type job[J any] struct {
 }
 
 // Start begins to record; Close follows.
-func Start[J any](o Options[J]) *Recorder[J] {
+func Start[J any](o Options[J]) *Queue[J] {
 	if o.Bytes == 0 {
 		o.Bytes = defaultBytes
 	}
-	r := &Recorder[J]{o: o, ended: make(chan struct{})}
+	r := &Queue[J]{o: o, ended: make(chan struct{})}
 	r.change.L = &r.mu
 	go r.run()
 	return r
@@ -62,7 +62,7 @@ func Start[J any](o Options[J]) *Recorder[J] {
 // Put lets a job wait that takes about so many bytes of memory, as soon as there is room: the
 // caller waits for those before it. The error is the one that has ended the recorder, or
 // ErrClosed.
-func (r *Recorder[J]) Put(what J, size int64) error {
+func (r *Queue[J]) Put(what J, size int64) error {
 	if err := r.Err(); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (r *Recorder[J]) Put(what J, size int64) error {
 }
 
 // Sync waits until all jobs before are done, and makes everything durable.
-func (r *Recorder[J]) Sync() error {
+func (r *Queue[J]) Sync() error {
 	done := make(chan error, 1)
 	if err := r.put(job[J]{done: done}); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (r *Recorder[J]) Sync() error {
 }
 
 // Close does the jobs that wait, and returns the error that has ended the recorder, if one has.
-func (r *Recorder[J]) Close() error {
+func (r *Queue[J]) Close() error {
 	r.mu.Lock()
 	r.closed = true
 	r.change.Broadcast()
@@ -94,7 +94,7 @@ func (r *Recorder[J]) Close() error {
 }
 
 // Err is the error that has ended the recorder; nil while it goes on.
-func (r *Recorder[J]) Err() error {
+func (r *Queue[J]) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.failed
@@ -102,7 +102,7 @@ func (r *Recorder[J]) Err() error {
 
 // Fail ends the recorder with an error, as one of a job does: nothing more is written. The
 // first one counts.
-func (r *Recorder[J]) Fail(err error) {
+func (r *Queue[J]) Fail(err error) {
 	r.mu.Lock()
 	first := r.failed == nil
 	if first {
@@ -115,13 +115,13 @@ func (r *Recorder[J]) Fail(err error) {
 }
 
 // Waiting is the memory of the jobs that wait, or are being done, about, in bytes.
-func (r *Recorder[J]) Waiting() int64 {
+func (r *Queue[J]) Waiting() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.bytes
 }
 
-func (r *Recorder[J]) put(j job[J]) error {
+func (r *Queue[J]) put(j job[J]) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for r.bytes > 0 && r.bytes+j.size > r.o.Bytes && !r.closed {
@@ -136,7 +136,7 @@ func (r *Recorder[J]) put(j job[J]) error {
 }
 
 // next waits for a job; false once the recorder is closed and none waits.
-func (r *Recorder[J]) next() (job[J], bool) {
+func (r *Queue[J]) next() (job[J], bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for len(r.list) == 0 && !r.closed {
@@ -151,7 +151,7 @@ func (r *Recorder[J]) next() (job[J], bool) {
 	return j, true
 }
 
-func (r *Recorder[J]) run() {
+func (r *Queue[J]) run() {
 	defer close(r.ended)
 	for {
 		j, ok := r.next()
@@ -177,7 +177,7 @@ func (r *Recorder[J]) run() {
 }
 
 // finished gives a job's room back.
-func (r *Recorder[J]) finished(size int64) {
+func (r *Queue[J]) finished(size int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.bytes -= size
