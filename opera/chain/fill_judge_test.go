@@ -15,7 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
 
-	"tarn/internal/judge"
+	"tarn/internal/conformance"
 	"tarn/opera/eventcheck"
 	"tarn/opera/inter"
 	"tarn/store/engine"
@@ -48,7 +48,7 @@ var demanded = []string{
 // TestGoOperasServiceTakesTheSameRecords gives random votes and records, right and wrong ones, to
 // go-opera's service and to a chain that begin with the same genesis.
 func TestGoOperasServiceTakesTheSameRecords(t *testing.T) {
-	program := judge.Start(t, "../../conformance/llr")
+	program := conformance.Start(t, "../../conformance/llr")
 	first := *fillSeed
 	if first == 0 {
 		first = rand.Uint64N(1 << 40)
@@ -71,7 +71,7 @@ func TestGoOperasServiceTakesTheSameRecords(t *testing.T) {
 type contest struct {
 	*world
 	t     *testing.T
-	judge *judge.Judge
+	judge *conformance.Program
 	seed  uint64
 	dir   string
 	at    place
@@ -90,7 +90,7 @@ type sentVotes struct {
 	raw  []byte
 }
 
-func newContest(t *testing.T, program *judge.Judge, seed uint64, kinds map[string]int) *contest {
+func newContest(t *testing.T, program *conformance.Program, seed uint64, kinds map[string]int) *contest {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 0))
 	validators := 1 + r.IntN(4)

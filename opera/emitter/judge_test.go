@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"tarn/internal/judge"
+	"tarn/internal/conformance"
 	"tarn/opera/dag"
 	"tarn/opera/inter"
 )
@@ -17,7 +17,7 @@ var judged = flag.Int("emitter.judged", 40, "random graphs, and ten times as man
 // TestLachesisBaseFindsEventsWorthAsMuch compares, for random graphs of events,
 // what an event of validator 1 is worth, by both ways to say so; and orders of validators.
 func TestLachesisBaseFindsEventsWorthAsMuch(t *testing.T) {
-	originals := judge.Start(t, "../../conformance/lachesis")
+	originals := conformance.Start(t, "../../conformance/lachesis")
 	var questions, ours []string
 	for seed := range uint64(*judged) {
 		q, a := judgedGraph(t, seed)

@@ -15,7 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/rlp"
 
-	"tarn/internal/judge"
+	"tarn/internal/conformance"
 	"tarn/opera/inter"
 )
 
@@ -386,7 +386,7 @@ func mutate(random *rand.Rand, v reflect.Value) {
 // TestGoOperaChecksTheSame lets go-opera check random events, and compares what each of its
 // checks says with what ours does.
 func TestGoOperaChecksTheSame(t *testing.T) {
-	original := judge.Start(t, "../../conformance/opera")
+	original := conformance.Start(t, "../../conformance/opera")
 	said := map[string]int{}
 	for i := range *judgedFlag {
 		seed := *seedFlag + uint64(i)

@@ -23,7 +23,7 @@ var (
 
 // go-opera's own processor makes the same of random blocks.
 func TestBlocksAreGoOperas(t *testing.T) {
-	j := startJudge(t)
+	j := startReferenceEVM(t)
 	seed := *sceneSeed
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())

@@ -105,7 +105,7 @@ var todays = map[string]func() *scene{
 
 // go-opera's own processor makes the same of what meets today's rules.
 func TestRulesOfTodayAreNotOperas(t *testing.T) {
-	j := startJudge(t)
+	j := startReferenceEVM(t)
 	for name, make := range todays {
 		t.Run(name, func(t *testing.T) {
 			s := make()

@@ -15,7 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
 
-	"tarn/internal/judge"
+	"tarn/internal/conformance"
 	"tarn/opera/inter/cser"
 )
 
@@ -95,7 +95,7 @@ func again(v any) string { return sum(rlp.EncodeToBytes(v)) }
 // TestGoOperaAgrees makes random values of each kind, damages their encodings, and compares
 // what go-opera and this package make of them: whether they are accepted, and all hashes.
 func TestGoOperaAgrees(t *testing.T) {
-	original := judge.Start(t, "../../conformance/opera")
+	original := conformance.Start(t, "../../conformance/opera")
 	for _, kind := range []string{"event", "proofs", "bvs", "ev", "block", "epoch", "pack", "rules", "heights"} {
 		t.Run(kind, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(*seedFlag, uint64(len(kind))))
@@ -125,7 +125,7 @@ func TestGoOperaAgrees(t *testing.T) {
 
 // TestGoOperaMergesTheSameChanges compares rules after random changes.
 func TestGoOperaMergesTheSameChanges(t *testing.T) {
-	original := judge.Start(t, "../../conformance/opera")
+	original := conformance.Start(t, "../../conformance/opera")
 	random := rand.New(rand.NewPCG(*seedFlag, 0))
 	var questions []string
 	var rules []Rules

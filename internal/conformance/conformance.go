@@ -1,9 +1,9 @@
-// Package judge builds and asks the programs of conformance/: originals that judge what
+// Package conformance builds and asks the programs of conformance/: originals that judge what
 // tests of ours do, and must not be linked with it.
 //
 // It owns how such a program is found and talked to, line by line. It knows no protocol,
 // and no code but tests imports it.
-package judge
+package conformance
 
 import (
 	"bufio"
@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Judge is a running program that answers each line with a line. One goroutine uses it.
-type Judge struct {
+// Program is a running program that answers each line with a line. One goroutine uses it.
+type Program struct {
 	t       testing.TB
 	in      *bufio.Writer
 	answers *bufio.Scanner
@@ -53,7 +53,7 @@ func Build(t testing.TB, folder string) string {
 }
 
 // Start builds the module in a folder and runs it until the test ends.
-func Start(t testing.TB, folder string) *Judge {
+func Start(t testing.TB, folder string) *Program {
 	t.Helper()
 	cmd := exec.Command(Build(t, folder))
 	cmd.Stderr = t.Output()
@@ -76,11 +76,11 @@ func Start(t testing.TB, folder string) *Judge {
 	})
 	answers := bufio.NewScanner(out)
 	answers.Buffer(nil, 1<<26)
-	return &Judge{t, bufio.NewWriter(in), answers}
+	return &Program{t, bufio.NewWriter(in), answers}
 }
 
 // Ask asks all questions and returns the answers, in order.
-func (j *Judge) Ask(questions []string) []string {
+func (j *Program) Ask(questions []string) []string {
 	j.t.Helper()
 	written := make(chan error, 1)
 	go func() {
