@@ -1,8 +1,8 @@
-// Command tally adds up the results of test runs. It reads the events of
+// Command testsummary adds up the results of test runs. It reads the events of
 // `go test -json` from standard input, passes on what a person wants to see, and
 // appends the counts to a file; with -sum it adds the file up and ends with one
 // line of totals. It owns no test and runs none.
-package main
+package testsummary
 
 import (
 	"bufio"
@@ -53,7 +53,7 @@ func main() {
 		}
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "tally:", err)
+		fmt.Fprintln(os.Stderr, "testsummary:", err)
 	}
 	if err != nil || !ok {
 		os.Exit(1)
