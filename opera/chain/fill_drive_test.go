@@ -123,8 +123,8 @@ func (c *contest) voteEpoch() {
 	c.giveVotes(kind, c.encode(&v, c.r.IntN(40) == 0), false)
 }
 
-// tally is for which record votes are counted together.
-type tally struct {
+// votedRecord is for which record votes are counted together.
+type votedRecord struct {
 	block inter.BlockNumber // 0 for an epoch's record
 	epoch inter.Epoch
 	vote  [32]byte
@@ -136,9 +136,9 @@ type backing struct {
 	weight inter.Weight
 }
 
-// tallied counts a vote that was added, of somebody who is a validator of an epoch, and what
+// countVote counts a vote that was added, of somebody who is a validator of an epoch, and what
 // becomes of it if nothing was decided before.
-func (c *contest) tallied(of tally, by inter.ValidatorID, group inter.Epoch, before bool) {
+func (c *contest) countVote(of votedRecord, by inter.ValidatorID, group inter.Epoch, before bool) {
 	c.t.Helper()
 	r, err := c.c.EpochRecord(group)
 	if err != nil || r == nil {

@@ -81,7 +81,7 @@ type contest struct {
 	seq   inter.Seq
 	sent  []sentVotes
 
-	tallies map[tally]*backing
+	tallies map[votedRecord]*backing
 }
 
 // sentVotes are encoded votes that were counted.
@@ -94,7 +94,7 @@ func newContest(t *testing.T, program *conformance.Program, seed uint64, kinds m
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 0))
 	validators := 1 + r.IntN(4)
-	c := &contest{t: t, judge: program, seed: seed, dir: t.TempDir(), kinds: kinds, tallies: map[tally]*backing{}}
+	c := &contest{t: t, judge: program, seed: seed, dir: t.TempDir(), kinds: kinds, tallies: map[votedRecord]*backing{}}
 	c.at = openStore(t, c.dir, engine.Options{Kind: engine.Page})
 	c.c = newChainOf(t, c.at, validators)
 	t.Cleanup(func() {
@@ -330,7 +330,7 @@ func (c *contest) giveVotes(kind string, raw []byte, ofBlocks bool) {
 		if c.given(kind, "addbvs", raw, said(c.c.AddBlockVotes(v))) == "<nil>" {
 			c.sent = append(c.sent, sentVotes{kind, raw})
 			for i, vote := range v.Val.Votes {
-				c.tallied(tally{v.Val.Start + inter.BlockNumber(i), v.Val.Epoch, vote}, v.Signed.Locator.Creator, v.Signed.Locator.Epoch, before || i > 0)
+				c.countVote(votedRecord{v.Val.Start + inter.BlockNumber(i), v.Val.Epoch, vote}, v.Signed.Locator.Creator, v.Signed.Locator.Epoch, before || i > 0)
 			}
 		}
 		return
@@ -347,7 +347,7 @@ func (c *contest) giveVotes(kind string, raw []byte, ofBlocks bool) {
 	before := record != nil || err != nil || c.known(c.c.votes.DecidedEpoch(v.Val.Epoch))
 	if c.given(kind, "addev", raw, said(c.c.AddEpochVote(v))) == "<nil>" {
 		c.sent = append(c.sent, sentVotes{kind, raw})
-		c.tallied(tally{0, v.Val.Epoch, v.Val.Vote}, v.Signed.Locator.Creator, v.Val.Epoch-1, before)
+		c.countVote(votedRecord{0, v.Val.Epoch, v.Val.Vote}, v.Signed.Locator.Creator, v.Val.Epoch-1, before)
 	}
 }
 

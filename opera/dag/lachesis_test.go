@@ -46,7 +46,7 @@ func TestLachesisBaseAgrees(t *testing.T) {
 	}()
 	defer questions.Close()
 	answers := ask(t, program, questions)
-	var sum tally
+	var sum graphCounts
 	for tr := range ours {
 		for i, want := range tr.answers {
 			if !answers.Scan() {
@@ -64,10 +64,10 @@ func TestLachesisBaseAgrees(t *testing.T) {
 	t.Logf("seeds %d to %d: %+v", *seedFlag, *seedFlag+uint64(*graphsFlag)-1, sum)
 }
 
-// tally counts what the graphs contained.
-type tally struct{ graphs, events, refused, decided, withCheaters, degenerate, broken int }
+// graphCounts counts what the graphs contained.
+type graphCounts struct{ graphs, events, refused, decided, withCheaters, degenerate, broken int }
 
-func (s *tally) add(tr transcript) {
+func (s *graphCounts) add(tr transcript) {
 	s.graphs++
 	for _, a := range tr.answers {
 		words := strings.Fields(a)

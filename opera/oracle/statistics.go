@@ -33,9 +33,9 @@ type Fate struct {
 	Left    int // out, of every block
 }
 
-// Tally counts what networks have lived through, by what their chains say: so a driver
+// Statistics counts what networks have lived through, by what their chains say: so a driver
 // that does nothing is seen.
-type Tally struct {
+type Statistics struct {
 	Networks, Blocks, Txs, Events int
 	Epochs                        int // sealed
 	Rules, Upgrades               int // changes of rules but the price of gas, and of upgrades among them
@@ -47,13 +47,13 @@ type Tally struct {
 }
 
 // Count counts what a chain has, with the deeds that were sent to it.
-func Count(c *chain.Chain, deeds Deeds, validators int) (*Tally, error) {
+func Count(c *chain.Chain, deeds Deeds, validators int) (*Statistics, error) {
 	v, err := c.View()
 	if err != nil {
 		return nil, err
 	}
 	defer v.Close()
-	t := &Tally{Networks: 1, Fates: map[string]Fate{}}
+	t := &Statistics{Networks: 1, Fates: map[string]Fate{}}
 	left := maps.Clone(deeds)
 	for number := inter.BlockNumber(2); number <= v.Head().Number; number++ {
 		b, err := v.Block(number)
@@ -71,14 +71,14 @@ func Count(c *chain.Chain, deeds Deeds, validators int) (*Tally, error) {
 	return t, t.epochs(v, validators)
 }
 
-func (t *Tally) change(kind string, by func(*Fate)) {
+func (t *Statistics) change(kind string, by func(*Fate)) {
 	f := t.Fates[kind]
 	by(&f)
 	t.Fates[kind] = f
 }
 
 // block counts a block, and takes what it has from the deeds that are left.
-func (t *Tally) block(b *chain.Block, left Deeds) {
+func (t *Statistics) block(b *chain.Block, left Deeds) {
 	const deactivate = 0x1e702f83 // deactivateValidator(uint256,uint256)
 	t.Blocks++
 	t.Skipped += len(b.Skipped)
@@ -104,7 +104,7 @@ func (t *Tally) block(b *chain.Block, left Deeds) {
 }
 
 // epochs counts what changed from epoch to epoch.
-func (t *Tally) epochs(v *chain.View, validators int) error {
+func (t *Statistics) epochs(v *chain.View, validators int) error {
 	const first = inter.Epoch(2)
 	var before []byte
 	var upgrades inter.Upgrades
@@ -143,7 +143,7 @@ func (t *Tally) epochs(v *chain.View, validators int) error {
 }
 
 // Add adds another's counts.
-func (t *Tally) Add(o *Tally) {
+func (t *Statistics) Add(o *Statistics) {
 	for _, n := range []struct{ to, by *int }{
 		{&t.Networks, &o.Networks}, {&t.Blocks, &o.Blocks}, {&t.Txs, &o.Txs}, {&t.Events, &o.Events}, {&t.Epochs, &o.Epochs},
 		{&t.Rules, &o.Rules}, {&t.Upgrades, &o.Upgrades}, {&t.Cheaters, &o.Cheaters}, {&t.Created, &o.Created}, {&t.Skipped, &o.Skipped},
@@ -162,7 +162,7 @@ func (t *Tally) Add(o *Tally) {
 }
 
 // String is a table of it all.
-func (t *Tally) String() string {
+func (t *Statistics) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d networks, %d blocks, %d transactions in blocks, %d events\n", t.Networks, t.Blocks, t.Txs, t.Events)
 	fmt.Fprintf(&b, "%d epochs sealed, rules changed %d times and upgrades %d times, %d cheaters, %d validators created\n",
