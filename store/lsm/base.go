@@ -56,8 +56,8 @@ type Base interface {
 	// Close closes the library and gives the site back. All snapshots are closed
 	// before.
 	Close() error
-	// Site is the folder, with what its seal said when it was entered.
-	Site() *Site
+	// Folder is the folder, with what its seal said when it was entered.
+	Folder() *Folder
 }
 
 // MaxBaseKey is the length of the longest key, in bytes.

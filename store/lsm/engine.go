@@ -12,7 +12,7 @@ import (
 // Engine implements store.Engine. Goroutine rules are those of store.Store.
 type Engine struct {
 	opts  Options
-	site  *Site
+	site  *Folder
 	base  *handle
 	cache *rowCache
 
@@ -55,7 +55,7 @@ var _ store.Engine = (*Engine)(nil)
 // with the engine, or at once when it fails.
 func Open(base Base, o Options) (*Engine, error) {
 	o.setDefaults()
-	e := &Engine{opts: o, site: base.Site(), base: newHandle(base), views: map[*view]struct{}{}}
+	e := &Engine{opts: o, site: base.Folder(), base: newHandle(base), views: map[*view]struct{}{}}
 	e.base.free = func() {
 		e.base.err = base.Close()
 		if e.cache != nil {

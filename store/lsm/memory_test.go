@@ -15,7 +15,7 @@ import (
 // memoryBase is a library in memory. A memoryDisk outlives it, as a disk does a
 // crash.
 type memoryBase struct {
-	site *Site
+	site *Folder
 	disk *memoryDisk
 
 	failPut      int  // fail the n-th change and all after it; 0: none
@@ -35,7 +35,7 @@ type memoryRow struct{ key, value string }
 
 var errPlanted = errors.New("planted failure")
 
-func (b *memoryBase) Site() *Site                     { return b.site }
+func (b *memoryBase) Folder() *Folder                 { return b.site }
 func (b *memoryBase) Metrics() Metrics                { return Metrics{} }
 func (b *memoryBase) Verify(report func(error)) error { return nil }
 func (b *memoryBase) Close() error                    { return b.site.Leave() }

@@ -117,7 +117,7 @@ func (o Options) library(path string, l *logger) badger.Options {
 
 // Base implements lsm.Base.
 type Base struct {
-	site    *lsm.Site
+	site    *lsm.Folder
 	db      *badger.DB
 	options badger.Options
 	logger  *logger
@@ -139,10 +139,10 @@ func Open(o Options) (*Base, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return lsm.Inside(o.FS, o.Dir, Kind, o.ReadOnly, func(site *lsm.Site) (*Base, error) { return open(site, o) })
+	return lsm.Inside(o.FS, o.Dir, Kind, o.ReadOnly, func(site *lsm.Folder) (*Base, error) { return open(site, o) })
 }
 
-func open(site *lsm.Site, o Options) (*Base, error) {
+func open(site *lsm.Folder, o Options) (*Base, error) {
 	if !site.New() {
 		if err := checkTables(site.Path()); err != nil {
 			return nil, err
@@ -293,8 +293,8 @@ func (b *Base) damaged(err error) error {
 	return lsm.Damaged(path, err)
 }
 
-// Site implements lsm.Base.
-func (b *Base) Site() *lsm.Site { return b.site }
+// Folder implements lsm.Base.
+func (b *Base) Folder() *lsm.Folder { return b.site }
 
 // Close implements lsm.Base.
 func (b *Base) Close() error {

@@ -60,7 +60,7 @@ func writeBuffer(b lsm.Budget) int { return int(max(b.Memtables/2, 1<<20)) }
 
 // Base implements lsm.Base.
 type Base struct {
-	site    *lsm.Site
+	site    *lsm.Folder
 	files   *files
 	db      *goleveldb.DB
 	buffer  int
@@ -76,10 +76,10 @@ func Open(o Options) (*Base, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return lsm.Inside(o.FS, o.Dir, Kind, o.ReadOnly, func(site *lsm.Site) (*Base, error) { return open(site, o) })
+	return lsm.Inside(o.FS, o.Dir, Kind, o.ReadOnly, func(site *lsm.Folder) (*Base, error) { return open(site, o) })
 }
 
-func open(site *lsm.Site, o Options) (*Base, error) {
+func open(site *lsm.Folder, o Options) (*Base, error) {
 	if err := site.RoomToOpen(); err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func open(site *lsm.Site, o Options) (*Base, error) {
 
 // look opens the library for reading only, which changes nothing, and compares
 // it with the seal.
-func look(site *lsm.Site, o Options) error {
+func look(site *lsm.Folder, o Options) error {
 	b, err := openLibrary(site, o.library(), true)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func look(site *lsm.Site, o Options) error {
 	return errors.Join(site.CheckBase(b), b.closeLibrary())
 }
 
-func openLibrary(site *lsm.Site, options *opt.Options, readOnly bool) (*Base, error) {
+func openLibrary(site *lsm.Folder, options *opt.Options, readOnly bool) (*Base, error) {
 	f, err := openFiles(site.Path(), readOnly)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", site.Path(), err)
@@ -125,8 +125,8 @@ func openLibrary(site *lsm.Site, options *opt.Options, readOnly bool) (*Base, er
 	return &Base{site: site, files: f, db: db, buffer: options.WriteBuffer, options: options}, nil
 }
 
-// Site implements lsm.Base.
-func (b *Base) Site() *lsm.Site { return b.site }
+// Folder implements lsm.Base.
+func (b *Base) Folder() *lsm.Folder { return b.site }
 
 // Close implements lsm.Base.
 func (b *Base) Close() error { return errors.Join(b.closeLibrary(), b.site.Leave()) }

@@ -64,7 +64,7 @@ func (o Options) library(f *files) *pebble.Options {
 
 // Base implements lsm.Base.
 type Base struct {
-	site    *lsm.Site
+	site    *lsm.Folder
 	files   *files
 	db      *pebble.DB
 	options *pebble.Options
@@ -78,10 +78,10 @@ func Open(o Options) (*Base, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return lsm.Inside(o.FS, o.Dir, Kind, o.ReadOnly, func(site *lsm.Site) (*Base, error) { return open(site, o) })
+	return lsm.Inside(o.FS, o.Dir, Kind, o.ReadOnly, func(site *lsm.Folder) (*Base, error) { return open(site, o) })
 }
 
-func open(site *lsm.Site, o Options) (*Base, error) {
+func open(site *lsm.Folder, o Options) (*Base, error) {
 	if err := site.RoomToOpen(); err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func open(site *lsm.Site, o Options) (*Base, error) {
 
 // look opens the library for reading only, which changes nothing, and compares
 // it with the seal.
-func look(site *lsm.Site, o Options) error {
+func look(site *lsm.Folder, o Options) error {
 	o.ReadOnly = true
 	f := newFiles()
 	b, err := openLibrary(site, f, o.library(f))
@@ -111,7 +111,7 @@ func look(site *lsm.Site, o Options) error {
 	return errors.Join(err, b.closeLibrary())
 }
 
-func openLibrary(site *lsm.Site, f *files, options *pebble.Options) (*Base, error) {
+func openLibrary(site *lsm.Folder, f *files, options *pebble.Options) (*Base, error) {
 	if !options.ReadOnly {
 		if err := f.clear(site.Path()); err != nil {
 			return nil, fmt.Errorf("open %s: %w", site.Path(), err)
@@ -133,7 +133,7 @@ func openLibrary(site *lsm.Site, f *files, options *pebble.Options) (*Base, erro
 
 // translate is translate for an error of an opening. A list of options that is not what was written
 // is damage, whatever the library calls it.
-func (f *files) translate(site *lsm.Site, err error) error {
+func (f *files) translate(site *lsm.Folder, err error) error {
 	path := f.culprit(site.Path(), err)
 	if !site.New() && path == f.stated {
 		return lsm.Damaged(path, err)
@@ -152,8 +152,8 @@ func gone(path string, err error) error {
 	return err
 }
 
-// Site implements lsm.Base.
-func (b *Base) Site() *lsm.Site { return b.site }
+// Folder implements lsm.Base.
+func (b *Base) Folder() *lsm.Folder { return b.site }
 
 // Close implements lsm.Base.
 func (b *Base) Close() error { return errors.Join(b.closeLibrary(), b.site.Leave()) }

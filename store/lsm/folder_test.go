@@ -15,7 +15,7 @@ import (
 	"tarn/store/vfs"
 )
 
-func enter(t *testing.T, dir string) *Site {
+func enter(t *testing.T, dir string) *Folder {
 	t.Helper()
 	s, err := Enter(nil, dir, "memory", false)
 	if err != nil {
@@ -24,7 +24,7 @@ func enter(t *testing.T, dir string) *Site {
 	return s
 }
 
-func leave(t *testing.T, s *Site) {
+func leave(t *testing.T, s *Folder) {
 	t.Helper()
 	if err := s.Leave(); err != nil {
 		t.Fatal(err)

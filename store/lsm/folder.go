@@ -19,10 +19,10 @@ import (
 	"tarn/store/vfs"
 )
 
-// Site is the folder of a store on a library, locked: a LOCK file, and a folder
+// Folder is the folder of a store on a library, locked: a LOCK file, and a folder
 // of the library's name with the library's files and a SEAL among them. An
 // adapter enters it before the library opens anything.
-type Site struct {
+type Folder struct {
 	fs       vfs.FS
 	dir      string
 	path     string // the library's folder
@@ -47,11 +47,11 @@ type Site struct {
 //
 // The errors are store.LockedError, store.VersionError, store.CorruptError, and
 // fs.ErrNotExist where there is nothing to read.
-func Enter(files vfs.FS, dir, kind string, readOnly bool) (*Site, error) {
+func Enter(files vfs.FS, dir, kind string, readOnly bool) (*Folder, error) {
 	if files == nil {
 		files = vfs.OS
 	}
-	s := &Site{fs: files, dir: dir, path: filepath.Join(dir, kind), readOnly: readOnly}
+	s := &Folder{fs: files, dir: dir, path: filepath.Join(dir, kind), readOnly: readOnly}
 	s.file = sealFile{files, filepath.Join(s.path, sealName)}
 	if readOnly {
 		if _, err := os.Stat(s.path); err != nil {
@@ -75,7 +75,7 @@ func Enter(files vfs.FS, dir, kind string, readOnly bool) (*Site, error) {
 
 // Inside enters a store's folder, opens its library there, and leaves the folder if that
 // fails. The arguments are Enter's.
-func Inside[B Base](files vfs.FS, dir, kind string, readOnly bool, open func(*Site) (B, error)) (B, error) {
+func Inside[B Base](files vfs.FS, dir, kind string, readOnly bool, open func(*Folder) (B, error)) (B, error) {
 	var none B
 	site, err := Enter(files, dir, kind, readOnly)
 	if err != nil {
@@ -90,7 +90,7 @@ func Inside[B Base](files vfs.FS, dir, kind string, readOnly bool, open func(*Si
 
 // settle makes durable what the folder holds. Of the library's own files each
 // library writes anew at its opening what it had not synced.
-func (s *Site) settle() error {
+func (s *Folder) settle() error {
 	if s.sealed.sequence > 0 {
 		if err := s.file.settle(s.sealed); err != nil {
 			return err
@@ -117,7 +117,7 @@ func (s *Site) settle() error {
 	return nil
 }
 
-func (s *Site) syncFile(path string) error {
+func (s *Folder) syncFile(path string) error {
 	f, err := s.fs.Open(path, false)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (s *Site) syncFile(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-func (s *Site) takeLock() error {
+func (s *Folder) takeLock() error {
 	path := filepath.Join(s.dir, "LOCK")
 	lock, holder, err := s.fs.Lock(path, !s.readOnly)
 	if errors.Is(err, vfs.ErrLocked) {
@@ -140,7 +140,7 @@ func (s *Site) takeLock() error {
 }
 
 // readSeal finds the seal, or makes the first one in a new folder.
-func (s *Site) readSeal(kind string) error {
+func (s *Folder) readSeal(kind string) error {
 	path := s.file.path
 	sealed, err := s.file.read()
 	switch {
@@ -177,7 +177,7 @@ func (s *Site) readSeal(kind string) error {
 	return s.firstSeal()
 }
 
-func (s *Site) firstSeal() error {
+func (s *Folder) firstSeal() error {
 	if err := vfs.MkdirAll(s.fs, s.path); err != nil {
 		return fmt.Errorf("make the library's folder: %w", err)
 	}
@@ -185,7 +185,7 @@ func (s *Site) firstSeal() error {
 }
 
 // wipe removes what an interrupted creation left.
-func (s *Site) wipe() error {
+func (s *Folder) wipe() error {
 	entries, err := os.ReadDir(s.path)
 	if err != nil {
 		return fmt.Errorf("clear an unfinished store: %w", err)
@@ -202,20 +202,20 @@ func (s *Site) wipe() error {
 }
 
 // Path is the library's folder.
-func (s *Site) Path() string { return s.path }
+func (s *Folder) Path() string { return s.path }
 
 // Kind is the library's name.
-func (s *Site) Kind() string {
+func (s *Folder) Kind() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sealed.kind
 }
 
 // ReadOnly reports whether the site was entered for reading.
-func (s *Site) ReadOnly() bool { return s.readOnly }
+func (s *Folder) ReadOnly() bool { return s.readOnly }
 
 // New reports whether nothing is durable yet: the library is to be created.
-func (s *Site) New() bool {
+func (s *Folder) New() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sealed.sequence == 0
@@ -224,13 +224,13 @@ func (s *Site) New() bool {
 // Check compares a base with the seal: get returns the value at a key, or
 // store.ErrNotFound. An adapter calls it while the library is open for reading
 // only, so that a store that must be refused is refused unchanged.
-func (s *Site) Check(get func(key []byte) ([]byte, error)) error {
+func (s *Folder) Check(get func(key []byte) ([]byte, error)) error {
 	_, err := s.head(get)
 	return err
 }
 
 // CheckBase is Check of what a library shows.
-func (s *Site) CheckBase(b Base) error {
+func (s *Folder) CheckBase(b Base) error {
 	shown, err := b.Snapshot()
 	if err != nil {
 		return err
@@ -242,14 +242,14 @@ func (s *Site) CheckBase(b Base) error {
 // EndsIn says in which log the newest flush must be that is not in a table. Offset is behind the file's
 // last whole record where it ends in another, and -1 where nothing tells: then a flush that is missing
 // may be missing in the list of tables.
-func (s *Site) EndsIn(path string, offset int64) {
+func (s *Folder) EndsIn(path string, offset int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.log, s.end = path, offset
 }
 
 // lost is the error of a flush that was durable, and is not there.
-func (s *Site) lost(format string, args ...any) error {
+func (s *Folder) lost(format string, args ...any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := &store.CorruptError{Path: s.path, Table: -1, Page: -1, Offset: -1, Detail: fmt.Sprintf(format, args...)}
@@ -265,7 +265,7 @@ func (s *Site) lost(format string, args ...any) error {
 
 // head reads the base's format and head rows. Of a new store that has none it
 // returns the zero head.
-func (s *Site) head(get func(key []byte) ([]byte, error)) (head, error) {
+func (s *Folder) head(get func(key []byte) ([]byte, error)) (head, error) {
 	s.mu.Lock()
 	sealed := s.sealed
 	s.mu.Unlock()
@@ -301,7 +301,7 @@ func (s *Site) head(get func(key []byte) ([]byte, error)) (head, error) {
 }
 
 // seal makes it durable that the base holds h.
-func (s *Site) seal(h head) error {
+func (s *Folder) seal(h head) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next := seal{kind: s.sealed.kind, head: h, slot: sealSlot - s.sealed.slot}
@@ -314,14 +314,14 @@ func (s *Site) seal(h head) error {
 
 // behind reports whether the base holds a flush that no seal tells of: its process
 // ended between the two.
-func (s *Site) behind(h head) bool {
+func (s *Folder) behind(h head) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.readOnly && s.sealed.sequence < h.sequence
 }
 
 // Failed is store.ErrFailed for what has broken a library, and nil if nothing has.
-func (s *Site) Failed(broken error) error {
+func (s *Folder) Failed(broken error) error {
 	if broken == nil {
 		return nil
 	}
@@ -330,14 +330,14 @@ func (s *Site) Failed(broken error) error {
 
 // Abandon keeps the lock until the process ends: the library could not be closed, and may go on
 // writing.
-func (s *Site) Abandon() {
+func (s *Folder) Abandon() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
 }
 
 // Leave gives the lock back. The library is closed before.
-func (s *Site) Leave() error {
+func (s *Folder) Leave() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -350,7 +350,7 @@ func (s *Site) Leave() error {
 // Room reports whether need bytes can be written beside what there is: a
 // store.FullError if not. A library that runs out of space in the middle of
 // things may need to be opened anew; one that has not begun does not.
-func (s *Site) Room(need int64) error {
+func (s *Folder) Room(need int64) error {
 	var st unix.Statfs_t
 	if err := unix.Statfs(s.path, &st); err != nil {
 		return fmt.Errorf("ask for free space: %w", &os.PathError{Op: "statfs", Path: s.path, Err: err})
@@ -363,11 +363,11 @@ func (s *Site) Room(need int64) error {
 
 // RoomForBatch is Room for what a library writes of a batch, and for what it may need
 // beside: for its lists, and for tables of a compaction, which it can put off.
-func (s *Site) RoomForBatch(need int64) error { return s.Room(need + 4<<20) }
+func (s *Folder) RoomForBatch(need int64) error { return s.Room(need + 4<<20) }
 
 // RoomToOpen is Room for what a library writes when it is opened for writing: its logs,
 // as tables, and its lists. One that runs out of space there may try for ever.
-func (s *Site) RoomToOpen() error {
+func (s *Folder) RoomToOpen() error {
 	if s.readOnly {
 		return nil
 	}
@@ -387,7 +387,7 @@ func (s *Site) RoomToOpen() error {
 
 // Size is what the library's files take on the disk, in bytes; holes in them do
 // not count.
-func (s *Site) Size() int64 {
+func (s *Folder) Size() int64 {
 	entries, err := os.ReadDir(s.path)
 	if err != nil {
 		return 0
