@@ -59,7 +59,7 @@ type transaction struct {
 	netDueToBlock           bool
 	netDueToGreylist        bool
 	timer                   timer
-	room                    room
+	room                    memoryBudget
 
 	// For the machine, made once so that running an action allocates nothing.
 	codeKey   state.CodeKey
@@ -78,7 +78,7 @@ func (e *Executor) newTransaction(kind admin.Kind, trx *types.Transaction, id ty
 	t.trace.ID, t.trace.BlockNum, t.trace.BlockTime = id, e.head.BlockNum+1, e.block.header.Timestamp
 	t.trace.ProducerBlockID = e.block.producerBlockID
 	t.timer.begin(t, start, b)
-	t.room = newRoom(e.speculative())
+	t.room = newMemoryBudget(e.speculative())
 	if kind != admin.ReadOnly && !e.skipSessions() {
 		if err := e.state.Begin(); err != nil {
 			return nil, err

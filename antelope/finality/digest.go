@@ -73,7 +73,7 @@ func WeakMessage(digest types.Checksum256) []byte { return append(digest[:], "WE
 type Validation struct {
 	tree  Tree
 	roots []types.Checksum256
-	free  *room // of roots
+	free  *spareCapacity // of roots
 }
 
 // leaf is a block in the tree: actions is the root of its actions, as Savanna has it, and parent

@@ -132,7 +132,7 @@ func remedy(err error) error {
 	if damagedPart(err) != nil {
 		return damageRemedy(err)
 	}
-	if helped, ok := lifecycle.Room(err); ok {
+	if helped, ok := lifecycle.Remedy(err); ok {
 		return helped
 	}
 	if errors.Is(err, store.ErrGuard) || errors.Is(err, store.ErrFull) {

@@ -40,7 +40,7 @@ func remedy(err error) error {
 	if err != nil && chain.Damaged(err) {
 		return damageRemedy(err)
 	}
-	if helped, ok := lifecycle.Room(err); ok {
+	if helped, ok := lifecycle.Remedy(err); ok {
 		return helped
 	}
 	switch {

@@ -24,10 +24,10 @@ func fullDisk(err error) string {
 	return ""
 }
 
-// Room adds to an error of a disk that is full, or of memory for changes, what helps, and
+// Remedy adds to an error of a disk that is full, or of memory for changes, what helps, and
 // tells whether it was one of those. What helps against a store that is full as such, which
 // is an option's doing, the protocol's own node says.
-func Room(err error) (helped error, ok bool) {
+func Remedy(err error) (helped error, ok bool) {
 	if dir := fullDisk(err); dir != "" {
 		return fmt.Errorf("free space on the disk of %s: %w", dir, err), true
 	}

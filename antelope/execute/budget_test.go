@@ -9,7 +9,7 @@ import (
 // Old values are memory as new ones are, so to shorten what is there opens no room.
 func TestRowsThatShrinkTakeRoomForTheirOldValues(t *testing.T) {
 	const row = 32 << 20
-	r := newRoom(true)
+	r := newMemoryBudget(true)
 	grow := func(n int64) error {
 		t.Helper()
 		return r.grow(n)
@@ -23,7 +23,7 @@ func TestRowsThatShrinkTakeRoomForTheirOldValues(t *testing.T) {
 		t.Errorf("more old values than there is room for: %v", err)
 	}
 	// Back and forth takes what the difference is.
-	r = newRoom(true)
+	r = newMemoryBudget(true)
 	for range 1000 {
 		if err := grow(-row); err != nil {
 			t.Fatal(err)
@@ -36,7 +36,7 @@ func TestRowsThatShrinkTakeRoomForTheirOldValues(t *testing.T) {
 		t.Errorf("%d bytes are left of %d", r.left, int64(transactionRoom))
 	}
 	// What others decided is not refused.
-	r = newRoom(false)
+	r = newMemoryBudget(false)
 	if err := grow(-2 * transactionRoom); err != nil {
 		t.Error(err)
 	}
