@@ -112,7 +112,7 @@ func (n *Network) wantBlocks(gone *conn) {
 // sendNoticed sends a peer the blocks that a notice told it of, from its head on; from what is
 // irreversible on if the one that it misses is not of our branch (Spring:
 // blk_send_branch_from_nack_request).
-func (f *feed) sendNoticed(missing, head types.Checksum256) {
+func (f *blockSender) sendNoticed(missing, head types.Checksum256) {
 	n := f.c.net
 	info := n.chain.Info()
 	from := types.BlockNum(head)

@@ -11,16 +11,16 @@ import (
 	"tarn/antelope/types"
 )
 
-// feed reads blocks from the log and unpacks them on other goroutines than the
+// readAhead reads blocks from the log and unpacks them on other goroutines than the
 // writer's, in their order.
-type feed struct {
-	blocks <-chan fed
+type readAhead struct {
+	blocks <-chan unpackedBlock
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 }
 
-// fed is a block that was read, or why it could not be.
-type fed struct {
+// unpackedBlock is a block that was read, or why it could not be.
+type unpackedBlock struct {
 	block      *types.SignedBlock
 	candidates []*execute.Candidate
 	err        error
@@ -35,28 +35,28 @@ const (
 	aheadBytes = 2 << 20
 )
 
-// feed starts to read. Keys are found only where the checks ask for them.
-func (r *resumption) feed(first, last uint32) *feed {
+// startReadAhead starts to read. Keys are found only where the checks ask for them.
+func (r *resumption) startReadAhead(first, last uint32) *readAhead {
 	ctx, cancel := context.WithCancel(r.ctx)
 	// Each block has a place in the queue before it is unpacked, so that several are
 	// unpacked at a time and still come in order.
-	queue := make(chan chan fed, ahead)
+	queue := make(chan chan unpackedBlock, ahead)
 	work := make(chan func(), ahead)
 	room := semaphore.NewWeighted(aheadBytes)
-	out := make(chan fed)
-	f := &feed{blocks: out, cancel: cancel}
+	out := make(chan unpackedBlock)
+	f := &readAhead{blocks: out, cancel: cancel}
 	f.done.Go(func() {
 		defer close(queue)
 		defer close(work)
 		for n := first; n <= last; n++ {
-			place := make(chan fed, 1)
+			place := make(chan unpackedBlock, 1)
 			raw, err := r.logs.blocks.ReadRaw(n)
 			weight := min(int64(len(raw)), aheadBytes)
 			if room.Acquire(ctx, weight) != nil {
 				return
 			}
 			job := func() {
-				var next fed
+				var next unpackedBlock
 				if err != nil {
 					next.err = fmt.Errorf("read the block log to replay it: %w", err)
 				} else {
@@ -95,8 +95,8 @@ func (r *resumption) feed(first, last uint32) *feed {
 }
 
 // unpackRaw decodes a block and its transactions.
-func (r *resumption) unpackRaw(raw []byte) fed {
-	f := fed{block: new(types.SignedBlock)}
+func (r *resumption) unpackRaw(raw []byte) unpackedBlock {
+	f := unpackedBlock{block: new(types.SignedBlock)}
 	if f.err = types.Decode(raw, f.block); f.err != nil {
 		return f
 	}
@@ -119,7 +119,7 @@ func offer[T any](ctx context.Context, to chan<- T, v T) bool {
 }
 
 // stop ends the reading and waits for it.
-func (f *feed) stop() {
+func (f *readAhead) stop() {
 	f.cancel()
 	f.done.Wait()
 }

@@ -12,9 +12,9 @@ import (
 	"tarn/antelope/types"
 )
 
-// feed is what a peer is sent of the blocks that it asked for, as fast as it reads and its
+// blockSender is what a peer is sent of the blocks that it asked for, as fast as it reads and its
 // limit allows. They are fetched when they are written.
-type feed struct {
+type blockSender struct {
 	c         *conn
 	rate      uint64 // bytes a second to a peer that catches up; 0 is no limit
 	spare     bucket // of rate
@@ -22,7 +22,7 @@ type feed struct {
 	syncOut   atomic.Int64 // bytes
 }
 
-func (f *feed) handleRequest(m Request) error {
+func (f *blockSender) handleRequest(m Request) error {
 	if f.c.protocol.Load() >= protocolNack && m.Blocks.Mode == ModeNormal && len(m.Blocks.IDs) == 2 && len(m.Trx.IDs) == 0 {
 		f.sendNoticed(m.Blocks.IDs[0], m.Blocks.IDs[1])
 		return nil
@@ -54,7 +54,7 @@ func (f *feed) handleRequest(m Request) error {
 
 // sendBranch sends the blocks after a peer's head, or if that is not of our branch
 // those after its last irreversible block (Leap: blk_send_branch).
-func (f *feed) sendBranch(id types.Checksum256) {
+func (f *blockSender) sendBranch(id types.Checksum256) {
 	info := f.c.net.chain.Info()
 	if info.HeadNum == 0 {
 		f.c.send(Notice{Blocks: IDs{Mode: ModeNormal}})
@@ -84,7 +84,7 @@ func (f *feed) sendBranch(id types.Checksum256) {
 	}
 }
 
-func (f *feed) handleSyncRequest(m SyncRequest) {
+func (f *blockSender) handleSyncRequest(m SyncRequest) {
 	f.c.debugf("peer requested %d to %d", m.Start, m.End)
 	if m.End == 0 {
 		f.c.out.stopServing()
@@ -101,7 +101,7 @@ func (f *feed) handleSyncRequest(m SyncRequest) {
 
 // fetch adds the blocks that the peer asked for to what is written. wait is how
 // long the peer's limit forbids more of them.
-func (f *feed) fetch(w *work) (frames net.Buffers, wait time.Duration) {
+func (f *blockSender) fetch(w *work) (frames net.Buffers, wait time.Duration) {
 	frames = w.frames
 	for _, id := range w.wanted {
 		block, err := f.c.net.chain.BlockByID(id)
@@ -129,7 +129,7 @@ func (f *feed) fetch(w *work) (frames net.Buffers, wait time.Duration) {
 }
 
 // fetchRange fetches the next blocks of a range.
-func (f *feed) fetchRange(w *work, frames net.Buffers) net.Buffers {
+func (f *blockSender) fetchRange(w *work, frames net.Buffers) net.Buffers {
 	limit := f.c.limits.WriteBatch
 	if f.rate > 0 {
 		limit = int(min(uint64(limit), f.rate/4+1))
@@ -172,7 +172,7 @@ func (f *feed) fetchRange(w *work, frames net.Buffers) net.Buffers {
 	return frames
 }
 
-func (f *feed) throttle(on bool) {
+func (f *blockSender) throttle(on bool) {
 	if f.throttled.Swap(on) != on && on {
 		f.c.debugf("throttling block sync to peer %s:%s", f.c.remoteIP, f.c.remotePort)
 	}
