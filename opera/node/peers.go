@@ -96,7 +96,7 @@ func (s *services) peerOptions(n *Node) (p2p.Options, error) {
 		Limits:  p2p.DefaultLimits(),
 		Ledger:  p2p.NewLedger(n.Chain(), n),
 		Records: p2p.NewRecords(n.Chain()),
-		Filler:  p2p.NewFiller(n.Chain(), n),
+		Filler:  p2p.NewRecordLedger(n.Chain(), n),
 		States:  p2p.NewStates(n.Chain()),
 		Snap:    s.Opera.AllowSnapsync,
 		Taken:   s.summary(n),

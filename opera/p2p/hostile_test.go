@@ -300,7 +300,7 @@ func TestHonestPeersAreUnharmedBesideHostileOnes(t *testing.T) {
 	follower := func(l *ledger) *Node {
 		return startNode(t, NewLedger(l.Chain.Chain, l), func(o *Options) {
 			quick(o)
-			o.Records, o.Filler, o.Snap = NewRecords(l.Chain.Chain), NewFiller(l.Chain.Chain, l), true
+			o.Records, o.Filler, o.Snap = NewRecords(l.Chain.Chain), NewRecordLedger(l.Chain.Chain, l), true
 		})
 	}
 	a, b, c := follower(first), follower(middle), follower(third)

@@ -33,7 +33,7 @@ type Node struct {
 	states  *exchange
 	intake  *intake
 	leecher *leecher
-	filling *filling
+	filling *recordSync
 	events  *fetcher[inter.EventID]
 	txs     *transactions
 	answers *answers
@@ -90,7 +90,7 @@ func New(o Options) (*Node, error) {
 	}
 	n.intake.connected, n.intake.dropped, n.intake.wanted = n.connected, n.dropped, n.wanted
 	n.intake.entered, n.intake.failed = n.entered, n.fail
-	n.filling = newFilling(n)
+	n.filling = newRecordSync(n)
 	if err := n.begin(); err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 // checked on all processors. It is named for go-opera's Lachesis Light Repeater.
 type repeater struct {
 	limits *Limits
-	filler Filler
+	filler RecordLedger
 	budget *budget
 	queue  chan *load
 	taken  struct{ epochVotes, epochRecords, blockVotes, blockRecords atomic.Uint64 }
@@ -35,7 +35,7 @@ type load struct {
 	weight  int
 }
 
-func newRepeater(f Filler, limits *Limits) *repeater {
+func newRepeater(f RecordLedger, limits *Limits) *repeater {
 	return &repeater{filler: f, limits: limits, budget: newBudget(limits.FillChunks, limits.FillBytes), queue: make(chan *load, limits.FillChunks)}
 }
 

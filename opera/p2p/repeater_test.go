@@ -93,7 +93,7 @@ type receiver struct {
 func newReceiver(t *testing.T) *receiver {
 	r := &receiver{t: t, l: openLedger(t, t.TempDir(), 1), limits: defaults()}
 	t.Cleanup(func() { r.l.close(t, false) })
-	r.repeater = newRepeater(NewFiller(r.l.Chain.Chain, r.l), r.limits)
+	r.repeater = newRepeater(NewRecordLedger(r.l.Chain.Chain, r.l), r.limits)
 	r.blamed = func(p *peer, err error) { p.leave(err) }
 	return r
 }

@@ -55,7 +55,7 @@ func keptVotes(t testing.TB, l *ledger) (blocks, epochs int) {
 func TestAValidatorsOtherVotesAreNotKept(t *testing.T) {
 	l := openLedger(t, t.TempDir(), 4)
 	defer l.close(t, false)
-	f := NewFiller(l.Chain.Chain, l)
+	f := NewRecordLedger(l.Chain.Chain, l)
 	var took, refused int
 	note := func(_ int, err error) {
 		if err == nil {
@@ -87,7 +87,7 @@ func TestAValidatorsOtherVotesAreNotKept(t *testing.T) {
 
 // succeeded lets a chain know the epoch after its present one, in which the weights of its four
 // validators are others: who was last is first. It returns that epoch.
-func succeeded(t *testing.T, l *ledger, f Filler) inter.Epoch {
+func succeeded(t *testing.T, l *ledger, f RecordLedger) inter.Epoch {
 	t.Helper()
 	v, err := l.View()
 	if err != nil {
@@ -148,7 +148,7 @@ func signedBy(t testing.TB, by inter.ValidatorID, p *inter.Payload) *inter.Paylo
 func TestValidatorsOfOtherEpochsShareNoVote(t *testing.T) {
 	l := openLedger(t, t.TempDir(), 4)
 	defer l.close(t, false)
-	f := NewFiller(l.Chain.Chain, l)
+	f := NewRecordLedger(l.Chain.Chain, l)
 	of, block := l.Epoch().Epoch, l.Frontier().Undecided.Block
 	next := succeeded(t, l, f)
 	right, wrong := [32]byte{1}, [32]byte{2}

@@ -26,7 +26,7 @@ func filled(t testing.TB, l *ledger, change func(*Options)) *Node {
 	t.Helper()
 	return startNode(t, deaf{NewLedger(l.Chain.Chain, l)}, func(o *Options) {
 		soon(o)
-		o.Records, o.Filler, o.Snap = NewRecords(l.Chain.Chain), NewFiller(l.Chain.Chain, l), true
+		o.Records, o.Filler, o.Snap = NewRecords(l.Chain.Chain), NewRecordLedger(l.Chain.Chain, l), true
 		if change != nil {
 			change(o)
 		}
@@ -142,7 +142,7 @@ func vouch(t *testing.T, l *ledger) {
 		s := ballot(t, e, 2000, inter.BlockVotes{}, inter.EpochVote{Epoch: e, Vote: r.State.Hash()}).SignedEpochVote()
 		epochs = append(epochs, &s)
 	}
-	f := NewFiller(l.Chain.Chain, l)
+	f := NewRecordLedger(l.Chain.Chain, l)
 	none := func(i int, err error) {
 		if eventcheck.Bans(err) { // some of it stands in its events already
 			t.Errorf("vote %d: %v", i, err)
@@ -175,7 +175,7 @@ func TestAFilledNodeComesToTheHeadByEvents(t *testing.T) {
 	}
 	b = startNode(t, NewLedger(second.Chain.Chain, second), func(o *Options) {
 		soon(o)
-		o.Records, o.Filler, o.Snap = NewRecords(second.Chain.Chain), NewFiller(second.Chain.Chain, second), true
+		o.Records, o.Filler, o.Snap = NewRecords(second.Chain.Chain), NewRecordLedger(second.Chain.Chain, second), true
 	})
 	if err := b.AddPeer(a.Self().URLv4()); err != nil {
 		t.Fatal(err)

@@ -18,10 +18,10 @@ import (
 	"tarn/opera/inter"
 )
 
-// Filler is what votes and records of peers are added to. Any goroutine may call it. Functions
+// RecordLedger is what votes and records of peers are added to. Any goroutine may call it. Functions
 // that add take items one after the other and tell of each what came of it; their own error is
 // the ledger's, which can go on no more, and no item's.
-type Filler interface {
+type RecordLedger interface {
 	// Frontier is where votes and records end.
 	Frontier() chain.Frontier
 	// EpochBeyond returns the epoch of a block by what epochs are known.
@@ -39,15 +39,17 @@ type Filler interface {
 	AddBlockRecords(ctx context.Context, raws [][]byte, done func(i int, err error)) error
 }
 
-// NewFiller returns what fills in a chain, whose writer is reached through w.
-func NewFiller(c *chain.Chain, w Writer) Filler { return &filler{Chain: c, writer: w} }
+// NewRecordLedger returns what fills in a chain, whose writer is reached through w.
+func NewRecordLedger(c *chain.Chain, w Writer) RecordLedger {
+	return &recordLedger{Chain: c, writer: w}
+}
 
-type filler struct {
+type recordLedger struct {
 	*chain.Chain
 	writer Writer
 }
 
-func (f *filler) HasBlock(n inter.BlockNumber) (has bool, err error) {
+func (f *recordLedger) HasBlock(n inter.BlockNumber) (has bool, err error) {
 	err = view(f.Chain, func(v *chain.View) error {
 		has, err = v.HasBlock(n)
 		return err
@@ -81,7 +83,7 @@ type steps struct {
 }
 
 // add takes items through their steps, and shows what was added.
-func (f *filler) add(ctx context.Context, n int, s *steps, done func(i int, err error)) error {
+func (f *recordLedger) add(ctx context.Context, n int, s *steps, done func(i int, err error)) error {
 	verdicts := make([]error, n)
 	err := view(f.Chain, func(v *chain.View) (failed error) {
 		for i := range verdicts {
@@ -130,7 +132,7 @@ func write(c *chain.Chain, verdicts []error, add func(*chain.Chain, int) error) 
 	return c.ShowRecords()
 }
 
-func (f *filler) AddBlockVotes(ctx context.Context, votes []*inter.SignedBlockVotes, done func(i int, err error)) error {
+func (f *recordLedger) AddBlockVotes(ctx context.Context, votes []*inter.SignedBlockVotes, done func(i int, err error)) error {
 	return f.add(ctx, len(votes), &steps{
 		known: func(v *chain.View, i int) (verdict, failed error) {
 			if len(votes[i].Val.Votes) == 0 {
@@ -149,7 +151,7 @@ func (f *filler) AddBlockVotes(ctx context.Context, votes []*inter.SignedBlockVo
 	}, done)
 }
 
-func (f *filler) AddEpochVotes(ctx context.Context, votes []*inter.SignedEpochVote, done func(i int, err error)) error {
+func (f *recordLedger) AddEpochVotes(ctx context.Context, votes []*inter.SignedEpochVote, done func(i int, err error)) error {
 	return f.add(ctx, len(votes), &steps{
 		known: func(v *chain.View, i int) (verdict, failed error) {
 			has, failed := v.HasEpochVote(votes[i])
@@ -173,7 +175,7 @@ func when(so bool, err error) error {
 	return nil
 }
 
-func (f *filler) AddEpochRecord(ctx context.Context, number inter.Epoch, raw []byte, done func(error)) error {
+func (f *recordLedger) AddEpochRecord(ctx context.Context, number inter.Epoch, raw []byte, done func(error)) error {
 	record := new(inter.EpochRecord)
 	return f.add(ctx, 1, &steps{
 		known: func(v *chain.View, _ int) (verdict, failed error) {
@@ -189,7 +191,7 @@ func (f *filler) AddEpochRecord(ctx context.Context, number inter.Epoch, raw []b
 	}, func(_ int, err error) { done(err) })
 }
 
-func (f *filler) AddBlockRecords(ctx context.Context, raws [][]byte, done func(i int, err error)) error {
+func (f *recordLedger) AddBlockRecords(ctx context.Context, raws [][]byte, done func(i int, err error)) error {
 	sealed, open := make([]inter.SealedBlockRecord, len(raws)), make([]*inter.BlockRecord, len(raws))
 	decided := make([][]byte, len(raws))
 	return f.add(ctx, len(raws), &steps{

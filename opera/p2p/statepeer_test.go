@@ -17,11 +17,11 @@ import (
 
 // given is a giver and the other side of its connection. What the giver's side reads goes on until the
 // test ends; read is told how that ended.
-func given(t *testing.T) (g *giver, other *p2p.MsgPipeRW, read chan error) {
+func given(t *testing.T) (g *statePeer, other *p2p.MsgPipeRW, read chan error) {
 	t.Helper()
 	own, other := p2p.MsgPipe()
 	ctx, cancel := context.WithCancelCause(context.Background())
-	g = newGiver(ctx, "test", own, func(error) {})
+	g = newStatePeer(ctx, "test", own, func(error) {})
 	read = make(chan error, 1)
 	go func() {
 		in := &requesting{own, g, newBudget(10, 32<<20)}

@@ -10,9 +10,9 @@ import (
 	"tarn/opera/inter"
 )
 
-// filling is the part of a node that takes votes and records: what peers are asked for, and what
+// recordSync is the part of a node that takes votes and records: what peers are asked for, and what
 // is done with what they send.
-type filling struct {
+type recordSync struct {
 	o        *Options
 	limits   *Limits
 	synced   func() bool
@@ -29,7 +29,7 @@ type Taken struct{ EpochVotes, EpochRecords, BlockVotes, BlockRecords uint64 }
 // Taken is what was taken since the start.
 func (n *Node) Taken() Taken { return n.filling.taken() }
 
-func (f *filling) taken() Taken {
+func (f *recordSync) taken() Taken {
 	r := f.repeater
 	if r == nil {
 		return Taken{}
@@ -39,7 +39,7 @@ func (f *filling) taken() Taken {
 }
 
 // tick asks for votes and records, and says now and then which were taken.
-func (f *filling) tick(now time.Time) {
+func (f *recordSync) tick(now time.Time) {
 	for _, l := range f.of {
 		l.tick(now)
 	}
@@ -51,10 +51,10 @@ func (f *filling) tick(now time.Time) {
 	f.said, f.saidAt = taken, now
 }
 
-// newFilling prepares it for a node whose options and limits are there. Nothing is asked for and
+// newRecordSync prepares it for a node whose options and limits are there. Nothing is asked for and
 // nothing taken if the options have no Filler.
-func newFilling(n *Node) *filling {
-	f := &filling{o: &n.o, limits: &n.limits, synced: n.Synced, of: map[uint64]*recordLeecher{}}
+func newRecordSync(n *Node) *recordSync {
+	f := &recordSync{o: &n.o, limits: &n.limits, synced: n.Synced, of: map[uint64]*recordLeecher{}}
 	f.behind.Store(f.o.Snap)
 	if f.o.Filler == nil {
 		return f
@@ -90,7 +90,7 @@ func newFilling(n *Node) *filling {
 }
 
 // add makes a peer one of those that are asked, if it speaks of votes and records.
-func (f *filling) add(p *peer) {
+func (f *recordSync) add(p *peer) {
 	if p.version > withoutChunks {
 		for _, l := range f.of {
 			l.add(p)
@@ -98,7 +98,7 @@ func (f *filling) add(p *peer) {
 	}
 }
 
-func (f *filling) gone(p *peer) {
+func (f *recordSync) gone(p *peer) {
 	for _, l := range f.of {
 		l.gone(p, f.o.Now())
 	}
@@ -107,7 +107,7 @@ func (f *filling) gone(p *peer) {
 // lookBehind notes when the node is no more behind its network by so much that blocks are asked
 // for as records. It never is again. Who takes states follows by events once it is at the head,
 // however old the epoch is.
-func (f *filling) lookBehind(at *Present) {
+func (f *recordSync) lookBehind(at *Present) {
 	if f.o.Now().Sub(time.Unix(0, int64(at.Began))) <= f.limits.Behind || f.o.Givers != nil && f.synced() {
 		f.behind.Store(false)
 	}
@@ -123,7 +123,7 @@ func (n *Node) Overtakes() bool {
 }
 
 // stretched has a peer asked for a range of keys.
-func stretched[K any](f *filling, code uint64, from, to K) inquiry {
+func stretched[K any](f *recordSync, code uint64, from, to K) inquiry {
 	return func(p *peer, id, chunks uint32) {
 		_ = p.send(code, &request[K]{
 			Session: session[K]{id, from, to}, MaxChunks: chunks,
@@ -137,12 +137,12 @@ func lowestEpoch(at chain.Frontier) inter.Epoch {
 	return min(at.Unfilled.Epoch, at.Undecided.Epoch)
 }
 
-func (f *filling) epochStretch() (inquiry, bool) {
+func (f *recordSync) epochStretch() (inquiry, bool) {
 	at := f.o.Filler.Frontier()
 	return stretched(f, codeRequestEpochPacks, lowestEpoch(at), at.Undecided.Epoch+f.limits.EpochsAhead), true
 }
 
-func (f *filling) voteStretch() (inquiry, bool) {
+func (f *recordSync) voteStretch() (inquiry, bool) {
 	at := f.o.Filler.Frontier()
 	epoch, err := f.o.Filler.EpochBeyond(at.Undecided.Block)
 	if err != nil {
@@ -153,7 +153,7 @@ func (f *filling) voteStretch() (inquiry, bool) {
 	return stretched(f, codeRequestBlockVotes, from, epochKey(at.Unfilled.Epoch)), epoch < at.Unfilled.Epoch
 }
 
-func (f *filling) blockStretch() (inquiry, bool) {
+func (f *recordSync) blockStretch() (inquiry, bool) {
 	hop := f.limits.BlocksAhead
 	at := f.o.Filler.Frontier()
 	from, to := at.Unfilled.Block, at.Undecided.Block
@@ -172,7 +172,7 @@ func (f *filling) blockStretch() (inquiry, bool) {
 
 // take takes a part of a stream of votes or records. Blocks are of no use to a node that makes
 // its own.
-func (f *filling) take(p *peer, m message) error {
+func (f *recordSync) take(p *peer, m message) error {
 	l := f.of[m.code]
 	if l == nil || m.code == codeBlockRecordsChunk && !f.behind.Load() {
 		return nil

@@ -23,8 +23,8 @@ type Givers interface {
 	Remove(statesync.Peer)
 }
 
-// giver is a peer that may be asked for parts of a state. Any goroutine may ask.
-type giver struct {
+// statePeer is a peer that may be asked for parts of a state. Any goroutine may ask.
+type statePeer struct {
 	name string
 	rw   p2p.MsgReadWriter
 	ctx  context.Context // until the connection ends
@@ -41,20 +41,20 @@ type waits struct {
 	answer chan fsnap.Message
 }
 
-var _ statesync.Peer = (*giver)(nil)
+var _ statesync.Peer = (*statePeer)(nil)
 
-func newGiver(ctx context.Context, name string, rw p2p.MsgReadWriter, drop func(error)) *giver {
-	return &giver{name: name, rw: rw, ctx: ctx, drop: drop, waiting: map[uint64]waits{}}
+func newStatePeer(ctx context.Context, name string, rw p2p.MsgReadWriter, drop func(error)) *statePeer {
+	return &statePeer{name: name, rw: rw, ctx: ctx, drop: drop, waiting: map[uint64]waits{}}
 }
 
 // Name implements statesync.Peer.
-func (g *giver) Name() string { return g.name }
+func (g *statePeer) Name() string { return g.name }
 
 // Drop implements statesync.Peer.
-func (g *giver) Drop(why error) { g.drop(why) }
+func (g *statePeer) Drop(why error) { g.drop(why) }
 
 // ask sends the request that make makes with a number, and waits for its answer.
-func (g *giver) ask(ctx context.Context, request func(id uint64) fsnap.Message) (fsnap.Message, error) {
+func (g *statePeer) ask(ctx context.Context, request func(id uint64) fsnap.Message) (fsnap.Message, error) {
 	g.mu.Lock()
 	g.last++
 	m := request(g.last)
@@ -80,14 +80,14 @@ func (g *giver) ask(ctx context.Context, request func(id uint64) fsnap.Message) 
 }
 
 // idle tells whether no request waits.
-func (g *giver) idle() bool {
+func (g *statePeer) idle() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.waiting) == 0
 }
 
 // waits tells for which answer a request of that number waits.
-func (g *giver) waits(number uint64) (waits, bool) {
+func (g *statePeer) waits(number uint64) (waits, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	w, ok := g.waiting[number]
@@ -96,7 +96,7 @@ func (g *giver) waits(number uint64) (waits, bool) {
 
 // take reads an answer, and gives it to who waits for it. What nobody waits for came too late, or was
 // not asked for: nothing of it but its number is looked at, and not even that while no request waits.
-func (g *giver) take(m p2p.Msg, room *budget) error {
+func (g *statePeer) take(m p2p.Msg, room *budget) error {
 	if m.Size > fsnap.MaxAnswer {
 		return errTooLong
 	}
@@ -138,7 +138,7 @@ func (g *giver) take(m p2p.Msg, room *budget) error {
 }
 
 // answered asks for something that is answered by an A, as take has seen to.
-func answered[A fsnap.Message](ctx context.Context, g *giver, request func(id uint64) fsnap.Message) (answer A, err error) {
+func answered[A fsnap.Message](ctx context.Context, g *statePeer, request func(id uint64) fsnap.Message) (answer A, err error) {
 	m, err := g.ask(ctx, request)
 	if err != nil {
 		return answer, err
@@ -147,7 +147,7 @@ func answered[A fsnap.Message](ctx context.Context, g *giver, request func(id ui
 }
 
 // Accounts implements statesync.Peer.
-func (g *giver) Accounts(ctx context.Context, root, from, to common.Hash, bytes uint64) (*statesync.Accounts, error) {
+func (g *statePeer) Accounts(ctx context.Context, root, from, to common.Hash, bytes uint64) (*statesync.Accounts, error) {
 	a, err := answered[*fsnap.Accounts](ctx, g, func(id uint64) fsnap.Message {
 		return &fsnap.GetAccounts{ID: id, Root: root, From: from, To: to, Bytes: bytes}
 	})
@@ -162,7 +162,7 @@ func (g *giver) Accounts(ctx context.Context, root, from, to common.Hash, bytes 
 }
 
 // Slots implements statesync.Peer.
-func (g *giver) Slots(ctx context.Context, root common.Hash, accounts []common.Hash, from common.Hash, bytes uint64) (*statesync.Slots, error) {
+func (g *statePeer) Slots(ctx context.Context, root common.Hash, accounts []common.Hash, from common.Hash, bytes uint64) (*statesync.Slots, error) {
 	s, err := answered[*fsnap.Slots](ctx, g, func(id uint64) fsnap.Message {
 		m := &fsnap.GetSlots{ID: id, Root: root, Accounts: accounts, Bytes: bytes}
 		if from != (common.Hash{}) {
@@ -184,7 +184,7 @@ func (g *giver) Slots(ctx context.Context, root common.Hash, accounts []common.H
 }
 
 // Codes implements statesync.Peer.
-func (g *giver) Codes(ctx context.Context, hashes []common.Hash, bytes uint64) ([][]byte, error) {
+func (g *statePeer) Codes(ctx context.Context, hashes []common.Hash, bytes uint64) ([][]byte, error) {
 	c, err := answered[*fsnap.CodesOf](ctx, g, func(id uint64) fsnap.Message {
 		return &fsnap.GetCodes{ID: id, Hashes: hashes, Bytes: bytes}
 	})
@@ -197,7 +197,7 @@ func (g *giver) Codes(ctx context.Context, hashes []common.Hash, bytes uint64) (
 // requesting is a connection without the answers that it brings: a giver takes them.
 type requesting struct {
 	p2p.MsgReadWriter
-	answers *giver
+	answers *statePeer
 	room    *budget
 }
 
@@ -222,7 +222,7 @@ func (x *exchange) gives(ctx context.Context, conn *p2p.Peer, rw p2p.MsgReadWrit
 		return rw, func() {}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	g := newGiver(ctx, conn.Fullname(), rw, func(why error) {
+	g := newStatePeer(ctx, conn.Fullname(), rw, func(why error) {
 		x.o.Notice(fmt.Errorf("leave peer %s (%s): %w", conn.Fullname(), conn.ID().TerminalString(), why))
 		conn.Disconnect(p2p.DiscUselessPeer)
 	})
