@@ -74,7 +74,7 @@ type contest struct {
 	judge *conformance.Program
 	seed  uint64
 	dir   string
-	at    place
+	at    chainFolder
 	c     *Chain
 	kinds map[string]int
 	step  int

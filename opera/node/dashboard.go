@@ -17,7 +17,7 @@ type shown struct {
 	m     *metrics
 	watch *vitals.Watch
 
-	at              place // zero while it is not known
+	at              headPosition // zero while it is not known
 	pending, queued int
 	peers           int
 	highest         uint64

@@ -16,7 +16,7 @@ type health struct {
 	unsupported func() error // why it makes no more blocks
 	silent      func() error // why its validator says nothing
 	hurt        func() error // why its files cannot be trusted
-	head        func() (place, error)
+	head        func() (headPosition, error)
 	highest     func() inter.BlockNumber // that a peer claims; nil without a network
 	synced      func() bool              // a young event was seen; nil without a network
 	lively      bool                     // events are to come, of peers or of the own validator

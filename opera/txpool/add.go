@@ -134,17 +134,17 @@ func (p *Pool) add(txs []*types.Transaction, senders []common.Address, errs []er
 	p.tell(told)
 }
 
-// place is what a transaction has replaced.
-type place int
+// replacement is what a transaction has replaced.
+type replacement int
 
 const (
-	none place = iota
+	none replacement = iota
 	queuedOne
 	pendingOne
 )
 
 // insert lets a transaction wait, if it may.
-func (p *Pool) insert(tx *types.Transaction, from common.Address, local bool) (e *entry, replaced place, err error) {
+func (p *Pool) insert(tx *types.Transaction, from common.Address, local bool) (e *entry, replaced replacement, err error) {
 	if p.all[tx.Hash()] != nil {
 		return nil, none, ErrAlreadyKnown
 	}
@@ -174,7 +174,7 @@ func (p *Pool) insert(tx *types.Transaction, from common.Address, local bool) (e
 
 // replace puts a transaction in the place of one that offers less. The account of a
 // client's does not become local by replacing a pending one (as in go-opera).
-func (p *Pool) replace(a *account, at int, e *entry, local bool) (place, error) {
+func (p *Pool) replace(a *account, at int, e *entry, local bool) (replacement, error) {
 	old := a.txs[at]
 	if !p.replaces(e.tx, old.tx) {
 		return none, ErrReplaceUnderpriced

@@ -167,27 +167,27 @@ func (o *ordeal) judge() (err error) {
 
 // recovered compares the revision that the store opened at with what it says of
 // itself and with what was acknowledged, and returns it.
-func (o *ordeal) recovered(s store.Store) (place, error) {
+func (o *ordeal) recovered(s store.Store) (lineage, error) {
 	d := store.Durable{Head: s.Head(), Irreversible: s.Irreversible()}
 	if s.Durable() != d {
-		return place{}, fmt.Errorf("opened at %+v, but says that %+v is durable", d, s.Durable())
+		return lineage{}, fmt.Errorf("opened at %+v, but says that %+v is durable", d, s.Durable())
 	}
 	if !o.engine.StoresUndo && d.Head != d.Irreversible {
-		return place{}, fmt.Errorf("opened at %+v, without the way back", d)
+		return lineage{}, fmt.Errorf("opened at %+v, without the way back", d)
 	}
 	l, err := readLabel(s)
 	switch {
 	case err != nil:
-		return place{}, err
+		return lineage{}, err
 	case l.revision != d.Head:
-		return place{}, fmt.Errorf("says that head is %d, holds the rows of %v", d.Head, l)
+		return lineage{}, fmt.Errorf("says that head is %d, holds the rows of %v", d.Head, l)
 	case l.before(o.acked):
-		return place{}, fmt.Errorf("lost: opened at %v, durable was %v", l, o.acked)
+		return lineage{}, fmt.Errorf("lost: opened at %v, durable was %v", l, o.acked)
 	case d.Irreversible < o.irreversible:
-		return place{}, fmt.Errorf("lost: irreversible is %d, was durable at %d", d.Irreversible, o.irreversible)
+		return lineage{}, fmt.Errorf("lost: irreversible is %d, was durable at %d", d.Irreversible, o.irreversible)
 	}
 	o.acked, o.irreversible = l, d.Irreversible
-	return l.place, nil
+	return l.lineage, nil
 }
 
 // recorded checks that the block log has the revision that the store now shows.
