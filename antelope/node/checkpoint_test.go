@@ -66,7 +66,7 @@ func TestAStopTakesOneCheckpoint(t *testing.T) {
 	}
 	counted := &countedStore{Store: n.store}
 	n.store, n.saver = counted, lifecycle.NewSaver(lifecycle.SaverOptions{Store: counted, Worked: n.chain.Worked, Saved: n.finished})
-	l := &life{}
+	l := &invocation{}
 	l.log = slog.New(slog.DiscardHandler)
 	if err := l.close(n); err != nil {
 		t.Fatal(err)

@@ -603,7 +603,7 @@ func TestExitCodesAreThoseOfNodeos(t *testing.T) {
 		{&config.Error{Text: "no", Code: config.ExitInitialize}, 255, ""},
 	} {
 		var b bytes.Buffer
-		l := new(life)
+		l := new(invocation)
 		l.log = logging.New(logging.Options{Err: &b}).Logger("")
 		err := l.end(l.log, c.err)
 		code := 0
@@ -640,7 +640,7 @@ func TestANodeWhoseStateIsNearlyFullStopsSafely(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 30*time.Second, errors.New("it does not stop by itself"))
 	defer cancel()
-	l := &life{settings: *s, cause: func(error) {}}
+	l := &invocation{settings: *s, cause: func(error) {}}
 	if n, err = Open(ctx, o); err != nil {
 		t.Fatal(err)
 	}
@@ -669,7 +669,7 @@ func TestANodeThatWasToldToStopHasNotFailed(t *testing.T) {
 		if c.cause != nil {
 			cancel(c.cause)
 		}
-		l := &life{settings: settings{log: slog.New(slog.DiscardHandler)}}
+		l := &invocation{settings: settings{log: slog.New(slog.DiscardHandler)}}
 		if got := l.stopped(ctx, c.err); !errors.Is(got, c.want) || (got == nil) != (c.want == nil) {
 			t.Errorf("%v, %v: %v, want %v", c.cause, c.err, got, c.want)
 		}

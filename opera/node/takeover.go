@@ -13,7 +13,7 @@ import (
 )
 
 // importFolder makes a chain of the data folder of a go-opera that has ended, and ends.
-func (l *life) importFolder(ctx context.Context) error {
+func (l *invocation) importFolder(ctx context.Context) error {
 	if err := l.arguments(1, 1); err != nil {
 		return err
 	}
