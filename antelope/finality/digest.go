@@ -18,11 +18,11 @@ func (s *State) Base() types.Checksum256 {
 	b = s.Proposers.Append(s.appendFinalizers(b))
 	b = appendOptional(b, s.ProposedProposers, (*types.ProposerPolicy).Append)
 	b = appendOptional(b, s.PendingProposers, (*types.ProposerPolicy).Append)
-	return types.Hash(activated(s).Append(b))
+	return types.Hash(activeFeatures(s).Append(b))
 }
 
-// activated are the active features, never nil.
-func activated(s *State) *feature.Active {
+// activeFeatures are the active features, never nil.
+func activeFeatures(s *State) *feature.Active {
 	if s.Activated == nil {
 		return feature.NewActive()
 	}
