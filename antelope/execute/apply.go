@@ -119,7 +119,7 @@ func (a *action) runOne() error {
 	if err != nil {
 		err = a.withConsole(err)
 		trace := a.trace()
-		trace.Except, trace.ErrorCode = thrown(err)
+		trace.Except, trace.ErrorCode = splitError(err)
 		a.finishTrace(trace, start)
 		return err
 	}
@@ -386,9 +386,9 @@ func (a *action) schedule(act types.Action, receiver types.Name, contextFree boo
 	return a.trx.schedule(act, receiver, contextFree, a.ordinal, a.firstOrdinal), nil
 }
 
-// thrown splits an error of an action into what its trace shows. Errors that are
+// splitError splits an error of an action into what its trace shows. Errors that are
 // no exceptions end the node's work, and no trace shows them.
-func thrown(err error) (*exception.Error, *uint64) {
+func splitError(err error) (*exception.Error, *uint64) {
 	e := exception.Of(err)
 	if e == nil {
 		return nil, nil

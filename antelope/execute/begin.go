@@ -41,7 +41,7 @@ func (e *Executor) Begin(s Start) error {
 	}
 	b := &Block{
 		e: e, header: header, status: s.Status, producerBlockID: s.BlockID, activations: s.Activations, trusted: s.Trusted,
-		digests: e.digests[:0], actions: e.leaves.emptied(),
+		digests: e.digests[:0], actions: e.leaves.emptyLeaves(),
 	}
 	e.block, e.activeAt = b, 0
 	e.last = nil // its trace is with whoever pushed it

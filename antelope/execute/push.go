@@ -87,7 +87,7 @@ func (t *transaction) accept(x *Candidate) error {
 		return err
 	}
 	t.e.block.count(t.trace)
-	t.e.applied(t.trace, x)
+	t.e.tellApplied(t.trace, x)
 	t.e.block.keepTrace(Transaction{t.trace, x.Kind, x.Raw, x.Packed})
 	if x.Kind == admin.Input {
 		b.candidates = append(b.candidates, x)
@@ -107,14 +107,14 @@ func (t *transaction) reject(err error, quiet bool) (*types.TransactionTrace, er
 	if exception.Is(err, exception.DisallowedTransactionExtensionsBadBlock, exception.ProtocolFeatureBadBlock) {
 		return nil, errors.Join(err, t.undo()) // onblock is not the block's failure even so
 	}
-	t.trace.Except, t.trace.ErrorCode = thrown(err)
-	t.trace.Elapsed = t.timer.elapsed()
+	t.trace.Except, t.trace.ErrorCode = splitError(err)
+	t.trace.Elapsed = t.timer.elapsedTime()
 	if err := t.undo(); err != nil {
 		return nil, err
 	}
 	if !quiet {
 		t.e.block.count(t.trace)
-		t.e.applied(t.trace, nil)
+		t.e.tellApplied(t.trace, nil)
 	}
 	return t.trace, nil
 }

@@ -22,8 +22,8 @@ import (
 	"tarn/store/page"
 )
 
-// pinned is a trace without what differs from run to run.
-func pinned(t *types.TransactionTrace) (c types.TransactionTrace, failures string) {
+// pin is a trace without what differs from run to run.
+func pin(t *types.TransactionTrace) (c types.TransactionTrace, failures string) {
 	c = *t
 	failure := func(e **exception.Error) {
 		if *e != nil {
@@ -127,8 +127,8 @@ func TestAReaderExecutesWhatTheWriterWould(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, said := pinned(got)
-		w, should := pinned(want)
+		g, said := pin(got)
+		w, should := pin(want)
 		if x.Kind == admin.ReadOnly { // whose thread is another
 			should = strings.ReplaceAll(should, `"thread_name":"nodeos"`, `"thread_name":""`)
 			said = strings.ReplaceAll(said, `"thread_name":"nodeos"`, `"thread_name":""`)

@@ -48,7 +48,7 @@ func (e *Executor) PushScheduled(id types.Checksum256, b Billing) (*types.Transa
 		}
 	}
 	e.block.count(trace)
-	e.applied(trace, nil)
+	e.tellApplied(trace, nil)
 	e.block.keepTrace(Transaction{Trace: trace, Kind: admin.Scheduled, Raw: d.Packed})
 	return trace, nil
 }
@@ -178,12 +178,12 @@ func (t *transaction) fail(err error) *exception.Error {
 	if exception.Is(err, exception.DisallowedTransactionExtensionsBadBlock, exception.ProtocolFeatureBadBlock) {
 		return nil
 	}
-	e, code := thrown(err)
+	e, code := splitError(err)
 	if e == nil {
 		return nil
 	}
 	t.trace.Except, t.trace.ErrorCode = e, code
-	t.trace.Elapsed = t.timer.elapsed()
+	t.trace.Elapsed = t.timer.elapsedTime()
 	if g, err := t.e.state.Global.Get(); err == nil {
 		t.timer.bill(&g.Configuration)
 	}

@@ -151,11 +151,11 @@ func (x *timer) arm() {
 	}
 }
 
-// elapsed is how long the transaction has run, pauses included.
-func (x *timer) elapsed() int64 { return x.t.e.now().Sub(x.start).Microseconds() }
+// elapsedTime is how long the transaction has run, pauses included.
+func (x *timer) elapsedTime() int64 { return x.t.e.now().Sub(x.start).Microseconds() }
 
 // ran is the same without the pauses.
-func (x *timer) ran() int64 { return x.elapsed() - x.waiting }
+func (x *timer) ran() int64 { return x.elapsedTime() - x.waiting }
 
 // pause stops the clock while something runs that is not the transaction's fault.
 func (x *timer) pause() {

@@ -112,7 +112,7 @@ func (e *Executor) blankTransaction() *transaction {
 	*t.trace = types.TransactionTrace{ActionTraces: t.trace.ActionTraces[:0]}
 	*t = transaction{
 		e: e, trace: t.trace, checktime: t.checktime, loadCode: t.loadCode, compiling: t.compiling,
-		leaves: t.leaves.emptied(), billTo: t.billTo[:0], verifyRAM: t.verifyRAM[:0], receipts: t.receipts[:0], jobs: t.jobs[:0],
+		leaves: t.leaves.emptyLeaves(), billTo: t.billTo[:0], verifyRAM: t.verifyRAM[:0], receipts: t.receipts[:0], jobs: t.jobs[:0],
 		tables: t.tables,
 	}
 	t.tables.reset()
@@ -420,7 +420,7 @@ func (t *transaction) execute(ordinal, depth uint32) error {
 func (t *transaction) finish() error {
 	if t.kind == admin.ReadOnly {
 		t.roundNet()
-		t.trace.Elapsed = t.timer.elapsed()
+		t.trace.Elapsed = t.timer.elapsedTime()
 		return nil
 	}
 	if t.input {
@@ -453,7 +453,7 @@ func (t *transaction) checkBill() error {
 	if err != nil {
 		return err
 	}
-	t.trace.Elapsed = t.timer.elapsed()
+	t.trace.Elapsed = t.timer.elapsedTime()
 	if t.e.skipChecks() {
 		t.roundNet()
 		t.timer.bill(&g.Configuration)

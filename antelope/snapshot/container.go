@@ -305,7 +305,7 @@ func (s *Section) Next(v interface{ Read(*serial.Reader) }) error {
 // no more, or more than a row may have is visible already.
 func (s *Section) fill() (bool, error) {
 	rest := s.buf[s.next:]
-	if s.windows.left() == 0 || len(rest) >= maxRow {
+	if s.windows.remaining() == 0 || len(rest) >= maxRow {
 		return false, nil
 	}
 	b, err := s.windows.next(rest)

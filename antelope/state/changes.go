@@ -199,9 +199,9 @@ func (s *State) noteRow(k RowKey) error {
 	case err != nil:
 		return err
 	case !found:
-		n.made(k)
+		n.noteCreation(k)
 	case n.unseen(k):
-		n.changed(k, ContractRow{payer, bytes.Clone(value)})
+		n.noteChange(k, ContractRow{payer, bytes.Clone(value)})
 	}
 	return nil
 }
@@ -218,7 +218,7 @@ func (s *State) noteRowGone(k RowKey) error {
 			return err
 		}
 	}
-	n.removed(k, was)
+	n.noteRemoval(k, was)
 	return nil
 }
 
@@ -228,10 +228,10 @@ func (s *State) noteCode(k CodeKey, there bool) error {
 		return nil
 	}
 	if there {
-		n.made(k)
+		n.noteCreation(k)
 		return nil
 	}
 	old, err := s.CodeBytes(k)
-	n.removed(k, bytes.Clone(old))
+	n.noteRemoval(k, bytes.Clone(old))
 	return err
 }

@@ -85,7 +85,7 @@ func (s *State) CreateDeferred(d *Deferred) (err error) {
 	if d.ID, err = s.nextID(s.t.deferred.rows); err != nil {
 		return err
 	}
-	s.noted.deferred.made(DeferredKey{d.Sender, d.SenderID})
+	s.noted.deferred.noteCreation(DeferredKey{d.Sender, d.SenderID})
 	return s.PutDeferred(d)
 }
 
@@ -122,7 +122,7 @@ func (s *State) deferredIndices(d *Deferred) [4]indexEntry {
 
 // RemoveDeferred deletes a generated transaction, which must exist as it is.
 func (s *State) RemoveDeferred(d *Deferred) error {
-	s.noted.deferred.removed(DeferredKey{d.Sender, d.SenderID}, *d)
+	s.noted.deferred.noteRemoval(DeferredKey{d.Sender, d.SenderID}, *d)
 	if err := s.store.Delete(s.t.deferred.rows, deferredKey(nil, DeferredKey{d.Sender, d.SenderID})); err != nil {
 		return err
 	}

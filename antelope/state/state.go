@@ -256,7 +256,7 @@ func (s *State) Undo() error {
 	if err := s.store.Undo(); err != nil {
 		return err
 	}
-	s.contract.changed()
+	s.contract.resetCursors()
 	if len(s.levels) == 0 {
 		s.forget()
 		return nil
