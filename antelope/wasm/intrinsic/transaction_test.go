@@ -35,7 +35,7 @@ func transactionBehaviours() map[string]behaviour {
 			p, n := h.put(301, append(packed(trx), 9, 9)) // what follows is ignored
 			h.call("send_deferred", id, name("alice"), p, n, 0)
 			h.call("send_deferred", id, name("alice"), p, n, 1<<31)
-			h.asked("SendDeferred(18446744073709551623,alice,false)", "SendDeferred(18446744073709551623,alice,true)")
+			h.checkAsked("SendDeferred(18446744073709551623,alice,false)", "SendDeferred(18446744073709551623,alice,true)")
 			clear(h.m)
 			if !reflect.DeepEqual(*h.chain.deferred, trx) {
 				h.Errorf("sent %v, want %v", *h.chain.deferred, trx)
@@ -49,7 +49,7 @@ func transactionBehaviours() map[string]behaviour {
 			h.returns(0, "cancel_deferred", id)
 			h.chain.yes = true
 			h.returns(1, "cancel_deferred", id)
-			h.asked("CancelDeferred(7)", "CancelDeferred(7)")
+			h.checkAsked("CancelDeferred(7)", "CancelDeferred(7)")
 			h.forwards("cancel_deferred", id)
 		},
 		"read_transaction": func(h *harness) {
@@ -100,7 +100,7 @@ func transactionBehaviours() map[string]behaviour {
 			h.chain.calls = nil
 			h.chain.yes = false
 			h.returns(0xffffffff, "get_context_free_data", 0xfffffffe, 103, 1)
-			h.asked("ContextFreeData(4294967294)")
+			h.checkAsked("ContextFreeData(4294967294)")
 		},
 	}
 }
@@ -110,7 +110,7 @@ func (h *harness) sendsInline(fn, method string) {
 	p, n := h.put(101, append(packed(act), 9, 9)) // what follows is ignored
 	h.chain.config.MaxInlineActionSize = uint32(n) + 1
 	h.call(fn, p, n)
-	h.asked(method)
+	h.checkAsked(method)
 	clear(h.m)
 	if !reflect.DeepEqual(h.chain.actions[0], act) {
 		h.Errorf("sent %v, want %v", h.chain.actions[0], act)
@@ -149,7 +149,7 @@ func permissionBehaviours() map[string]behaviour {
 			kp, kn := h.put(2000, keys)
 			lp, ln := h.put(3000, levels)
 			h.returns(1, fn, p, n, kp, kn, lp, ln)
-			h.asked("CheckTransactionAuthorization(7000000)")
+			h.checkAsked("CheckTransactionAuthorization(7000000)")
 			sorted(h)
 			if !reflect.DeepEqual(h.chain.actions, trx.Actions) {
 				h.Errorf("actions %v, want %v", h.chain.actions, trx.Actions)
@@ -173,7 +173,7 @@ func permissionBehaviours() map[string]behaviour {
 			kp, kn := h.put(2000, keys)
 			lp, ln := h.put(3000, levels)
 			h.returns(1, fn, alice, active, kp, kn, lp, ln, 1<<63-1)
-			h.asked("CheckPermissionAuthorization(alice,active,9223372036854775807)")
+			h.checkAsked("CheckPermissionAuthorization(alice,active,9223372036854775807)")
 			sorted(h)
 			h.chain.err = exception.New(exception.IrrelevantAuth, "x")
 			h.returns(0, fn, alice, active, kp, kn, lp, ln, 5)
@@ -187,13 +187,13 @@ func permissionBehaviours() map[string]behaviour {
 		"get_permission_last_used": func(h *harness) {
 			h.chain.time = 1234567
 			h.returns(1234567, "get_permission_last_used", name("alice"), name("active"))
-			h.asked("PermissionLastUsed(alice,active)")
+			h.checkAsked("PermissionLastUsed(alice,active)")
 			h.forwards("get_permission_last_used", 1, 2)
 		},
 		"get_account_creation_time": func(h *harness) {
 			h.chain.time, h.chain.yes = 1234567, true
 			h.returns(1234567, "get_account_creation_time", name("alice"))
-			h.asked("AccountCreation(alice)")
+			h.checkAsked("AccountCreation(alice)")
 			h.forwards("get_account_creation_time", 1)
 			h.chain.yes = false
 			h.fails(exception.ActionValidate, "account 'alice' does not exist", "get_account_creation_time", name("alice"))
