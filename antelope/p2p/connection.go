@@ -274,14 +274,14 @@ type rejections struct {
 	windows int
 }
 
-func (r *rejections) accepted() {
+func (r *rejections) reset() {
 	r.mu.Lock()
 	r.since, r.windows = time.Time{}, 0
 	r.mu.Unlock()
 }
 
-// rejected tells whether it has been too many.
-func (r *rejections) rejected(now time.Time) bool {
+// countRejection tells whether it has been too many.
+func (r *rejections) countRejection(now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {

@@ -57,7 +57,7 @@ func (c *conn) handleBlockNack(m BlockNack) {
 	}
 	c.lastBlock.Store(time.Now().UnixNano())
 	old := num <= c.net.chain.Info().LIBNum
-	if old || c.net.blocks.seen(m.ID, c.slot) {
+	if old || c.net.blocks.noteSeen(m.ID, c.slot) {
 		if num-1 == previous {
 			c.row.Add(1)
 		} else {
@@ -80,7 +80,7 @@ func (c *conn) handleBlockNotice(m BlockNotice) error {
 		return nil
 	}
 	c.lastBlock.Store(time.Now().UnixNano())
-	if n.blocks.seen(m.ID, c.slot) || n.chain.Knows(m.ID) || n.blocks.has(m.Previous) || n.linkable(m.Previous) {
+	if n.blocks.noteSeen(m.ID, c.slot) || n.chain.Knows(m.ID) || n.blocks.has(m.Previous) || n.linkable(m.Previous) {
 		return nil
 	}
 	for _, o := range *n.conns.Load() {

@@ -62,14 +62,14 @@ func (n *Network) Connections() []admin.Connection {
 	for _, c := range *n.conns.Load() {
 		list = append(list, c.status())
 	}
-	for _, t := range n.unconnected() {
+	for _, t := range n.unconnectedTargets() {
 		list = append(list, t.status())
 	}
 	return list
 }
 
-// unconnected returns the targets without a connection, by their addresses.
-func (n *Network) unconnected() []*target {
+// unconnectedTargets returns the targets without a connection, by their addresses.
+func (n *Network) unconnectedTargets() []*target {
 	n.mu.Lock()
 	targets := make([]*target, 0, len(n.targets))
 	for _, t := range n.targets {
@@ -154,7 +154,7 @@ func (n *Network) Metrics() Metrics {
 		}
 		m.Connections = append(m.Connections, c.metrics())
 	}
-	for _, t := range n.unconnected() {
+	for _, t := range n.unconnectedTargets() {
 		s := t.status()
 		if s.BPPeer {
 			m.BlockProducers++

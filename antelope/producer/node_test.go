@@ -286,7 +286,7 @@ func (n *node) signUntil(expires time.Duration, actions ...types.Action) (*types
 	trx.Expiration = types.TimePoint(time.Now().Add(expires).UnixMicro()).Sec()
 	trx.SetRefBlock(head.ID)
 	trx.MaxNetUsageWords = 1_000_000 + unique
-	return signed(n.maker, trx)
+	return sign(n.maker, trx)
 }
 
 // candidate is sign, unpacked for the writer.
@@ -303,7 +303,7 @@ func (n *node) candidate(t testing.TB, actions ...types.Action) *execute.Candida
 	return x
 }
 
-func signed(m *chaintest.Maker, trx *types.Transaction) (*types.PackedTransaction, error) {
+func sign(m *chaintest.Maker, trx *types.Transaction) (*types.PackedTransaction, error) {
 	s, err := m.Key.Sign(trx.SigningDigest(m.Genesis.ChainID(), nil))
 	if err != nil {
 		return nil, err

@@ -140,7 +140,7 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 // connect makes the parts that others than the writer use, and lets them reach it.
 func (p *Producer) connect() {
 	p.arrivals.chain, p.arrivals.writer, p.arrivals.log, p.arrivals.keys = p.chain, p.writer, &p.log, &p.keys
-	p.hurry, p.take, p.arrivals.refuse = p.speculation.giveWay, p.applyBlock, p.rejected
+	p.hurry, p.take, p.arrivals.refuse = p.speculation.giveWay, p.applyBlock, p.tellRejected
 	p.irreversible = func() uint32 { return p.head.Load().IrreversibleNum }
 
 	p.intake.opt, p.intake.chain, p.intake.writer, p.intake.log, p.intake.keys = &p.opt, p.chain, p.writer, &p.log, &p.keys

@@ -188,7 +188,7 @@ func (e *entry) answer(trace *types.TransactionTrace, err error) {
 
 func (e *entry) before(o *entry) bool { return e.x.Trx.Expiration < o.x.Trx.Expiration }
 
-func (e *entry) moved(to int) { e.index = to }
+func (e *entry) setIndex(to int) { e.index = to }
 
 // page is the part of the queue that Operator.Unapplied shows.
 func (q *queue) page(from *types.Checksum256, limit int, within time.Duration) admin.UnappliedPage {
@@ -204,13 +204,13 @@ func (q *queue) page(from *types.Checksum256, limit int, within time.Duration) a
 			page.More = new(e.x.ID)
 			break
 		}
-		page.Transactions = append(page.Transactions, unapplied(e))
+		page.Transactions = append(page.Transactions, describeUnapplied(e))
 		over = within >= 0 && time.Since(begin) >= within
 	}
 	return page
 }
 
-func unapplied(e *entry) admin.Unapplied {
+func describeUnapplied(e *entry) admin.Unapplied {
 	x := e.x
 	u := admin.Unapplied{
 		ID: x.ID, Expiration: x.Trx.Expiration, Type: e.from.String(), FirstAuth: x.Trx.FirstAuthorizer(),

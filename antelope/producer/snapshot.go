@@ -143,7 +143,7 @@ func (s *snapshots) create(request *admin.SnapshotSchedule, done func(admin.Snap
 	}
 	s.work.Go(func() {
 		err := s.write(v, h, s.path(".incomplete-", head.ID), e.Name)
-		s.writer.Put(writer.Calls, writer.Job{Do: func() { s.finished(e, err) }})
+		s.writer.Put(writer.Calls, writer.Job{Do: func() { s.handleWritten(e, err) }})
 	})
 	return nil
 }
@@ -179,8 +179,8 @@ func (s *snapshots) write(v *state.View, h consensus.Head, incomplete, whole str
 	return s.files.Rename(incomplete, whole) // the final name is made durable
 }
 
-// finished comes when a snapshot is written, or could not be.
-func (s *snapshots) finished(e *pendingSnapshot, err error) {
+// handleWritten comes when a snapshot is written, or could not be.
+func (s *snapshots) handleWritten(e *pendingSnapshot, err error) {
 	if err != nil {
 		s.drop(e)
 		e.answer(err)
@@ -207,12 +207,12 @@ func (s *snapshots) settle(e *pendingSnapshot) {
 	from, final := e.Name, s.path("", e.HeadID)
 	s.work.Go(func() {
 		err := vfs.RenameDurably(s.files, from, final)
-		s.writer.Put(writer.Calls, writer.Job{Do: func() { s.named(e, final, err) }})
+		s.writer.Put(writer.Calls, writer.Job{Do: func() { s.handleNamed(e, final, err) }})
 	})
 }
 
-// named comes when a snapshot has its final name, durably, or could not get it.
-func (s *snapshots) named(e *pendingSnapshot, final string, err error) {
+// handleNamed comes when a snapshot has its final name, durably, or could not get it.
+func (s *snapshots) handleNamed(e *pendingSnapshot, final string, err error) {
 	s.drop(e)
 	if err != nil {
 		err = exception.Wrap(exception.SnapshotFinalization, err, "Unable to finalize valid snapshot of block number ${block_num}", "block_num", e.HeadNum)
@@ -292,12 +292,12 @@ func (s *snapshots) startBlock(num uint32) {
 	if err == nil {
 		err = s.create(due, func(made admin.Snapshot, err error) {
 			if err != nil && !errors.Is(err, writer.ErrStopped) {
-				s.failed(err)
+				s.reportFailure(err)
 			}
 		})
 	}
 	if err != nil {
-		s.failed(err)
+		s.reportFailure(err)
 	}
 }
 
@@ -312,9 +312,9 @@ func (s *snapshots) unwritten() *pendingSnapshot {
 	return nil
 }
 
-// failed reports a scheduled snapshot that was not made. A disk that is full of
+// reportFailure reports a scheduled snapshot that was not made. A disk that is full of
 // snapshots is no reason to stop a node, which nodeos does.
-func (s *snapshots) failed(err error) {
+func (s *snapshots) reportFailure(err error) {
 	s.log.plugin.Error(fmt.Sprintf("Exception during snapshot execution: Snapshot creation error: %v", err))
 }
 

@@ -120,9 +120,9 @@ func (p *Producer) push(e *entry, deadline time.Time) result {
 		return result{failed: true, broken: true}
 	}
 	if trace.Except != nil {
-		return p.failed(e, trace, first, unbilled)
+		return p.handleFailure(e, trace, first, unbilled)
 	}
-	p.succeeded(e, trace, first, unbilled)
+	p.handleSuccess(e, trace, first, unbilled)
 	return result{}
 }
 
@@ -152,7 +152,7 @@ func (p *Producer) billing(x *execute.Candidate, first types.Name, unbilled bool
 	return b, nil
 }
 
-func (p *Producer) failed(e *entry, trace *types.TransactionTrace, first types.Name, unbilled bool) result {
+func (p *Producer) handleFailure(e *entry, trace *types.TransactionTrace, first types.Name, unbilled bool) result {
 	x := e.x
 	if exhausts(trace.Except) {
 		p.clock.transaction(time.Now(), x.Kind.Transient(), true)
@@ -175,7 +175,7 @@ func (p *Producer) failed(e *entry, trace *types.TransactionTrace, first types.N
 	return result{failed: true}
 }
 
-func (p *Producer) succeeded(e *entry, trace *types.TransactionTrace, first types.Name, unbilled bool) {
+func (p *Producer) handleSuccess(e *entry, trace *types.TransactionTrace, first types.Name, unbilled bool) {
 	x := e.x
 	p.clock.transaction(time.Now(), x.Kind.Transient(), true)
 	if trace.Receipt != nil && !x.Kind.Transient() {

@@ -171,7 +171,7 @@ func TestATransactionIsRefusedForTheReasonThatNodeosGives(t *testing.T) {
 		}
 		delayed := &types.Transaction{Actions: []types.Action{a}}
 		delayed.DelaySec = 1
-		if err := send(signed(n.maker, delayed)); err == nil || !strings.Contains(err.Error(), "transaction cannot be delayed") {
+		if err := send(sign(n.maker, delayed)); err == nil || !strings.Contains(err.Error(), "transaction cannot be delayed") {
 			t.Errorf("delayed: %v", err)
 		}
 		time.Sleep(2 * time.Second)
@@ -720,7 +720,7 @@ func TestABlockInterruptsATransactionThatIsNotItsProducers(t *testing.T) {
 	trx := &types.Transaction{Actions: []types.Action{chaintest.Action(looper, name("go"), looper, nil)}}
 	trx.Expiration = types.TimePoint(time.Now().Add(time.Minute).UnixMicro()).Sec()
 	trx.SetRefBlock(first.ID())
-	p, err := signed(m, trx)
+	p, err := sign(m, trx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -806,7 +806,7 @@ func TestWhatContractsSayCannotBreakALine(t *testing.T) {
 		strings.Repeat("x", 1025):      strings.Repeat("x", 1024) + "...",
 		strings.Repeat("\n", 600):      strings.Repeat(`\n`, 512) + "...",
 	} {
-		if got := escaped(text); got != want {
+		if got := escapeText(text); got != want {
 			t.Errorf("%.40q: %.60q", text, got)
 		}
 	}

@@ -172,12 +172,12 @@ func (r *Queue[J]) run() {
 		if j.done != nil {
 			j.done <- err
 		}
-		r.finished(j.size)
+		r.release(j.size)
 	}
 }
 
-// finished gives a job's room back.
-func (r *Queue[J]) finished(size int64) {
+// release gives a job's room back.
+func (r *Queue[J]) release(size int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.bytes -= size
