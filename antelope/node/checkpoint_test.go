@@ -65,7 +65,7 @@ func TestAStopTakesOneCheckpoint(t *testing.T) {
 		}
 	}
 	counted := &countedStore{Store: n.store}
-	n.store, n.saver = counted, lifecycle.NewSaver(lifecycle.SaverOptions{Store: counted, Worked: n.chain.Worked, Saved: n.finished})
+	n.store, n.saver = counted, lifecycle.NewSaver(lifecycle.SaverOptions{Store: counted, Worked: n.chain.Worked, Saved: n.clearUnfinishedMark})
 	l := &invocation{}
 	l.log = slog.New(slog.DiscardHandler)
 	if err := l.close(n); err != nil {

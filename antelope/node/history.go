@@ -36,7 +36,7 @@ func (n *Node) openHistory() (err error) {
 			return fmt.Errorf("delete the state history: %w", err)
 		}
 	}
-	h.Damaged = n.damaged
+	h.Damaged = n.noteDamage
 	if n.history, err = ship.Open(h.Options); err != nil {
 		return fmt.Errorf("open the state history: %w", err)
 	}
@@ -96,7 +96,7 @@ func (s *settings) history() (*History, error) {
 		Debug: s.Bool("trace-history-debug-mode"), Spring: s.spring(),
 		Log: s.logs.Logger("state_history"),
 	}, Delete: s.Bool("delete-state-history")}
-	trusted, err := s.trusted()
+	trusted, err := s.trustedAddresses()
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (s *settings) history() (*History, error) {
 		errs = append(errs, isAddress("state-history-endpoint", address))
 	}
 	parted := s.Has("state-history-retained-dir") || s.Has("state-history-archive-dir") || s.Has("state-history-stride") || s.Has("max-retained-history-files")
-	if keep := s.given("state-history-log-retain-blocks"); keep != nil {
+	if keep := s.optional("state-history-log-retain-blocks"); keep != nil {
 		if h.Retain = *keep; *keep < leastHistory {
 			errs = append(errs, admin.NewBadOption("state-history-log-retain-blocks must be 1000 blocks or greater"))
 		}
@@ -151,10 +151,10 @@ func (s *settings) historyParts(dir string) *shiplog.Partition {
 			p.Archive = s.Under(dir, "state-history-archive-dir")
 		}
 	}
-	if v := s.given("state-history-stride"); v != nil {
+	if v := s.optional("state-history-stride"); v != nil {
 		p.Stride = *v
 	}
-	if v := s.given("max-retained-history-files"); v != nil {
+	if v := s.optional("max-retained-history-files"); v != nil {
 		p.MaxFiles = *v
 	}
 	return p

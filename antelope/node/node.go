@@ -109,7 +109,7 @@ func Open(ctx context.Context, o Options) (n *Node, err error) {
 	if n.chain, err = chain.Open(n.store, co); err != nil {
 		return n, err
 	}
-	n.saver = lifecycle.NewSaver(lifecycle.SaverOptions{Store: n.store, Recovery: o.Recovery, Worked: n.chain.Worked, Saved: n.finished})
+	n.saver = lifecycle.NewSaver(lifecycle.SaverOptions{Store: n.store, Recovery: o.Recovery, Worked: n.chain.Worked, Saved: n.clearUnfinishedMark})
 	n.chain.Subscribe(chain.Hooks{Irreversible: n.irreversible})
 	if err := errors.Join(n.openHistory(), n.openTraces()); err != nil {
 		return n, err
@@ -132,18 +132,18 @@ func (n *Node) openLogs() (err error) {
 		return err
 	}
 	bo := n.o.Blocks
-	bo.Dir, bo.Logger, bo.Needed, bo.Mend = n.o.BlocksDir, n.o.Log, n.needed, n.o.Replay
-	bo.FS = counted(bo.FS, &n.written.blocks)
+	bo.Dir, bo.Logger, bo.Needed, bo.Mend = n.o.BlocksDir, n.o.Log, n.firstNeededBlock, n.o.Replay
+	bo.FS = countingFS(bo.FS, &n.written.blocks)
 	if n.log, err = blocklog.Open(bo); err != nil {
 		return fmt.Errorf("open the block log: %w", err)
 	}
 	durable := n.log.Durable
 	if keep := bo.RetainBlocks; keep != nil && *keep == 0 {
 		// Without a log only the state's image makes a block superfluous.
-		durable = func() uint32 { return n.needed() - 1 }
+		durable = func() uint32 { return n.firstNeededBlock() - 1 }
 	}
 	n.reversible, err = blocklog.OpenReversible(blocklog.ReversibleOptions{
-		Dir: n.o.BlocksDir, FS: counted(n.o.Blocks.FS, &n.written.reversible), Durable: durable, Logger: n.o.Log, Mend: n.o.Follower,
+		Dir: n.o.BlocksDir, FS: countingFS(n.o.Blocks.FS, &n.written.reversible), Durable: durable, Logger: n.o.Log, Mend: n.o.Follower,
 	})
 	if err != nil {
 		return fmt.Errorf("open the reversible blocks: %w", err)

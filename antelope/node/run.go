@@ -216,7 +216,7 @@ func (l *invocation) live(ctx context.Context) (err error) {
 	if err := os.MkdirAll(l.DataDir, 0o755); err != nil {
 		return err
 	}
-	if err := unused(&o); err != nil { // or a second node on a folder would be told of a port
+	if err := checkUnused(&o); err != nil { // or a second node on a folder would be told of a port
 		return err
 	}
 	if services.HTTP != nil {
@@ -224,19 +224,19 @@ func (l *invocation) live(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	defer func() { err = errors.Join(err, l.started()) }()
+	defer func() { err = errors.Join(err, l.endStarting()) }()
 	n, err := Open(ctx, o)
 	if err != nil {
 		if n != nil {
 			err = errors.Join(err, n.Close())
 		}
-		return l.stopped(ctx, remedy(err))
+		return l.stopError(ctx, remedy(err))
 	}
 	for _, text := range l.idle(n.store.Stats()) {
 		l.log.Warn(text)
 	}
 	err = l.serve(ctx, n, &o, services)
-	return errors.Join(l.stopped(ctx, remedy(err)), l.close(n))
+	return errors.Join(l.stopError(ctx, remedy(err)), l.close(n))
 }
 
 // serve runs an open node.
@@ -268,7 +268,7 @@ func (l *invocation) serve(ctx context.Context, n *Node, o *Options, services Se
 	if err := l.recogniseFork(n, &services); err != nil {
 		return err
 	}
-	if err := l.started(); err != nil {
+	if err := l.endStarting(); err != nil {
 		return err
 	}
 	l.watch().Serving()
@@ -291,8 +291,8 @@ func (l *invocation) recogniseFork(n *Node, s *Services) error {
 	return nil
 }
 
-// started ends what answers at the API's addresses while the node starts.
-func (l *invocation) started() error {
+// endStarting ends what answers at the API's addresses while the node starts.
+func (l *invocation) endStarting() error {
 	stop := l.starting
 	if l.starting = nil; stop == nil {
 		return nil
@@ -303,9 +303,9 @@ func (l *invocation) started() error {
 // diskFull is why a node stops that would else fill a disk. That is no failure.
 type diskFull struct{ error }
 
-// stopped is how a run ended that was told to end: not with the error that the end
+// stopError is how a run ended that was told to end: not with the error that the end
 // of its context made, but with what ended that.
-func (l *invocation) stopped(ctx context.Context, err error) error {
+func (l *invocation) stopError(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	var full diskFull
 	switch {

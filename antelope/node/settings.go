@@ -46,11 +46,11 @@ func (s *settings) mistakes(found error, v Version) error {
 	for _, line := range services.ignored { // which would have to be mended, too
 		s.logs.Certain().Error(line)
 	}
-	return unrepeated(found, err, e)
+	return joinUnrepeated(found, err, e)
 }
 
-// unrepeated joins errors with what was found before. Two checks may have found one mistake.
-func unrepeated(found error, more ...error) error {
+// joinUnrepeated joins errors with what was found before. Two checks may have found one mistake.
+func joinUnrepeated(found error, more ...error) error {
 	said := map[string]bool{}
 	for line := range strings.SplitSeq(found.Error(), "\n") {
 		said[line] = true
@@ -86,7 +86,7 @@ func isAddress(option, address string) error {
 }
 
 // ms and its like read numbers as times; a negative one stays negative.
-func (s *settings) unsigned(name string, unit time.Duration) time.Duration {
+func (s *settings) unsignedDuration(name string, unit time.Duration) time.Duration {
 	n := s.Uint(name)
 	if n > uint64(math.MaxInt64/unit) {
 		return math.MaxInt64
@@ -94,7 +94,7 @@ func (s *settings) unsigned(name string, unit time.Duration) time.Duration {
 	return time.Duration(n) * unit
 }
 
-func (s *settings) signed(name string, unit time.Duration) time.Duration {
+func (s *settings) signedDuration(name string, unit time.Duration) time.Duration {
 	n := s.Int(name)
 	if n > int64(math.MaxInt64/unit) {
 		return math.MaxInt64
@@ -115,8 +115,8 @@ func (s *settings) names(option string) (list []types.Name, err error) {
 	return list, err
 }
 
-// given returns a pointer to an option's value, nil if it was not given.
-func (s *settings) given(name string) *uint32 {
+// optional returns a pointer to an option's value, nil if it was not given.
+func (s *settings) optional(name string) *uint32 {
 	if !s.Has(name) {
 		return nil
 	}
@@ -147,7 +147,7 @@ func (s *settings) options() (o Options, err error) {
 		}
 	}
 	o.Blocks.RetainBlocks, o.Blocks.Stride, o.Blocks.MaxRetainedFiles =
-		s.given("block-log-retain-blocks"), s.given("blocks-log-stride"), s.given("max-retained-block-files")
+		s.optional("block-log-retain-blocks"), s.optional("blocks-log-stride"), s.optional("max-retained-block-files")
 	if s.Has("blocks-retained-dir") {
 		o.Blocks.RetainedDir = new(s.Text("blocks-retained-dir"))
 	}
@@ -201,7 +201,7 @@ func (s *settings) chain() (o chain.Options, err error) {
 		MaxVariableSignature: uint32(s.Uint("maximum-variable-signature-length")), NotifyBilling: s.Bool("disable-ram-billing-notify-checks"),
 		GenesisIntrinsics: s.Texts("genesis-intrinsic"), MissingIntrinsics: s.Bool("allow-missing-intrinsics"),
 		Policy: execute.Policy{
-			Leeway: s.signed("subjective-cpu-leeway-us", time.Microsecond), GreylistLimit: uint32(s.Uint("greylist-limit")),
+			Leeway: s.signedDuration("subjective-cpu-leeway-us", time.Microsecond), GreylistLimit: uint32(s.Uint("greylist-limit")),
 		},
 	}
 	var names, lists, features, intrinsics error
@@ -311,7 +311,7 @@ func (s *settings) monitor(o *Options) (*space.Monitor, error) {
 		folders[i] = filepath.Clean(folders[i])
 	}
 	return space.New(space.Options{
-		Interval: s.unsigned("resource-monitor-interval-seconds", time.Second), Threshold: s.Uint("resource-monitor-space-threshold"),
+		Interval: s.unsignedDuration("resource-monitor-interval-seconds", time.Second), Threshold: s.Uint("resource-monitor-space-threshold"),
 		Absolute: s.Uint("resource-monitor-space-absolute-gb"), KeepRunning: s.Bool("resource-monitor-not-shutdown-on-threshold-exceeded"),
 		WarningEvery: s.Uint("resource-monitor-warning-interval"), Log: s.log,
 	}, folders...)

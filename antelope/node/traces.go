@@ -28,7 +28,7 @@ func (n *Node) openTraces() (err error) {
 	o.BlockID = historySource{n}.BlockID
 	o.Logged = func(num uint32) *types.SignedBlock {
 		b, err := n.log.Read(num)
-		n.damaged(err)
+		n.noteDamage(err)
 		return b
 	}
 	if n.traces, err = tracelog.Open(o); err != nil {
