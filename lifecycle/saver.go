@@ -73,7 +73,7 @@ func (s *Saver) Wait() error {
 	}
 	err := s.under.Wait()
 	s.under = nil
-	return s.saved(err)
+	return s.finishSave(err)
 }
 
 // Underway is the checkpoint that is under way, or the last one while its end has not been
@@ -89,10 +89,10 @@ func (s *Saver) Save() error {
 	if err == nil {
 		err = last.Wait()
 	}
-	return s.saved(err)
+	return s.finishSave(err)
 }
 
-func (s *Saver) saved(err error) error {
+func (s *Saver) finishSave(err error) error {
 	if err != nil || s.o.Saved == nil {
 		return err
 	}
