@@ -89,7 +89,7 @@ func (e *Engine) rotate(f *flush) error {
 func (e *Engine) run(f *flush) {
 	defer close(f.done)
 	defer f.from.drop()
-	before := e.written()
+	before := e.writtenBytes()
 	g, err := e.flush(f)
 	if err != nil {
 		f.err = fmt.Errorf("flush revision %d of %s: %w", f.image.Irreversible, e.site.dir, err)
@@ -107,7 +107,7 @@ func (e *Engine) run(f *flush) {
 	e.durable = store.Durable{Head: f.image.Irreversible, Irreversible: f.image.Irreversible}
 	e.last = store.CheckpointStats{
 		At: now, Duration: now.Sub(f.started), Pause: f.pause, Pages: f.rows,
-		Bytes: e.written() - before, Returned: max(f.from.bytes()-g.bytes(), 0), Image: e.durable,
+		Bytes: e.writtenBytes() - before, Returned: max(f.from.bytes()-g.bytes(), 0), Image: e.durable,
 	}
 }
 

@@ -223,7 +223,7 @@ func (e *Engine) Recovered() store.Image {
 // Pressure implements store.Engine. A writer that is faster than the flush under
 // way waits for it here, when as much again has gathered.
 func (e *Engine) Pressure() (checkpoint, guard bool) {
-	used := e.live.Load().used()
+	used := e.live.Load().usedBytes()
 	if used >= 2*e.opts.OverlayBytes && e.flushing != nil {
 		e.flushing.Wait() //nolint:errcheck // its owner is told
 	}

@@ -248,8 +248,8 @@ func (s *Folder) EndsIn(path string, offset int64) {
 	s.log, s.end = path, offset
 }
 
-// lost is the error of a flush that was durable, and is not there.
-func (s *Folder) lost(format string, args ...any) error {
+// lostFlush is the error of a flush that was durable, and is not there.
+func (s *Folder) lostFlush(format string, args ...any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := &store.CorruptError{Path: s.path, Table: -1, Page: -1, Offset: -1, Detail: fmt.Sprintf(format, args...)}
@@ -274,7 +274,7 @@ func (s *Folder) head(get func(key []byte) ([]byte, error)) (head, error) {
 		if sealed.sequence == 0 {
 			return head{}, nil
 		}
-		return head{}, s.lost("flush %d (revision %d) was durable, and no flush is there", sealed.sequence, sealed.revision)
+		return head{}, s.lostFlush("flush %d (revision %d) was durable, and no flush is there", sealed.sequence, sealed.revision)
 	}
 	if err != nil {
 		return head{}, fmt.Errorf("read the head row: %w", err)
@@ -294,7 +294,7 @@ func (s *Folder) head(get func(key []byte) ([]byte, error)) (head, error) {
 		return head{}, &store.VersionError{Path: s.path, Found: v, Known: formatVersion}
 	}
 	if h.sequence < sealed.sequence || h.sequence == sealed.sequence && h.revision != sealed.revision {
-		return head{}, s.lost("flush %d (revision %d) was durable, and the newest that is there is %d (revision %d)",
+		return head{}, s.lostFlush("flush %d (revision %d) was durable, and the newest that is there is %d (revision %d)",
 			sealed.sequence, sealed.revision, h.sequence, h.revision)
 	}
 	return h, nil

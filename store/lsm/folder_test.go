@@ -31,8 +31,8 @@ func leave(t *testing.T, s *Folder) {
 	}
 }
 
-// sealed makes a site with flushes up to a sequence, revisions ten times that.
-func sealed(t *testing.T, sequence uint64) (dir, seal string) {
+// sealFolder makes a site with flushes up to a sequence, revisions ten times that.
+func sealFolder(t *testing.T, sequence uint64) (dir, seal string) {
 	t.Helper()
 	dir = t.TempDir()
 	s := enter(t, dir)
@@ -47,7 +47,7 @@ func sealed(t *testing.T, sequence uint64) (dir, seal string) {
 
 func TestTheSealRemembersTheNewestFlush(t *testing.T) {
 	for sequence := range uint64(5) {
-		dir, _ := sealed(t, sequence)
+		dir, _ := sealFolder(t, sequence)
 		s := enter(t, dir)
 		if s.sealed.sequence != sequence || s.sealed.revision != 10*sequence || s.New() != (sequence == 0) || s.Kind() != "memory" {
 			t.Errorf("%+v after %d", s.sealed, sequence)
@@ -59,7 +59,7 @@ func TestTheSealRemembersTheNewestFlush(t *testing.T) {
 // TestAStartKeepsTheTimeOfTheNewestFlush: the start writes the seal again, and the
 // seal's time is that of the last checkpoint.
 func TestAStartKeepsTheTimeOfTheNewestFlush(t *testing.T) {
-	dir, path := sealed(t, 3)
+	dir, path := sealFolder(t, 3)
 	then := time.Now().Add(-time.Hour).Truncate(time.Second)
 	if err := os.Chtimes(path, then, then); err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func TestAStartKeepsTheTimeOfTheNewestFlush(t *testing.T) {
 
 func TestATornSealFallsBackToTheOneBefore(t *testing.T) {
 	for _, sequence := range []uint64{4, 5} {
-		dir, path := sealed(t, sequence)
+		dir, path := sealFolder(t, sequence)
 		file, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func TestATornSealFallsBackToTheOneBefore(t *testing.T) {
 }
 
 func TestAnotherVersionOrLibraryIsRefused(t *testing.T) {
-	dir, path := sealed(t, 1)
+	dir, path := sealFolder(t, 1)
 	b := seal{kind: "memory", head: head{sequence: 9}}.encode()
 	b[8] = formatVersion + 1
 	b[12], b[13], b[14], b[15] = 0, 0, 0, 0
@@ -131,7 +131,7 @@ func TestAnotherVersionOrLibraryIsRefused(t *testing.T) {
 }
 
 func TestAFolderWithoutItsSealIsRefused(t *testing.T) {
-	dir, path := sealed(t, 3)
+	dir, path := sealFolder(t, 3)
 	if err := os.WriteFile(filepath.Join(dir, "memory", "000001.log"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func (e *Engine) Restore(t store.Table, key, old []byte, existed bool) error {
 	if err := e.live.Load().restore(t, key, old, kind); err != nil {
 		return err
 	}
-	e.changed()
+	e.endBorrowing()
 	return nil
 }
 
@@ -120,12 +120,12 @@ func (e *Engine) set(t store.Table, key, value []byte, kind byte, undo *store.Jo
 		return err
 	}
 	e.bare = e.bare || undo == nil
-	e.changed()
+	e.endBorrowing()
 	return nil
 }
 
-// changed ends what the writer has borrowed and takes a flush's result in.
-func (e *Engine) changed() {
+// endBorrowing ends what the writer has borrowed and takes a flush's result in.
+func (e *Engine) endBorrowing() {
 	e.adopt()
 	e.loans.end()
 }

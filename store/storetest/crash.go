@@ -129,7 +129,7 @@ func (o *ordeal) judge() (err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	o.judged++
-	at, err := o.recovered(s)
+	at, err := o.checkRecovered(s)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (o *ordeal) judge() (err error) {
 		if err := compare(s, handles(s.Tables()), want, true); err != nil {
 			return fmt.Errorf("at revision %d (fork from %d): %w", at.revision, at.from, err)
 		}
-		if err := o.recorded(s, at.revision); err != nil {
+		if err := o.checkRecorded(s, at.revision); err != nil {
 			return err
 		}
 		if s.Head() == s.Irreversible() {
@@ -165,9 +165,9 @@ func (o *ordeal) judge() (err error) {
 	return o.timeline.forget(s.Irreversible())
 }
 
-// recovered compares the revision that the store opened at with what it says of
+// checkRecovered compares the revision that the store opened at with what it says of
 // itself and with what was acknowledged, and returns it.
-func (o *ordeal) recovered(s store.Store) (lineage, error) {
+func (o *ordeal) checkRecovered(s store.Store) (lineage, error) {
 	d := store.Durable{Head: s.Head(), Irreversible: s.Irreversible()}
 	if s.Durable() != d {
 		return lineage{}, fmt.Errorf("opened at %+v, but says that %+v is durable", d, s.Durable())
@@ -190,8 +190,8 @@ func (o *ordeal) recovered(s store.Store) (lineage, error) {
 	return l.lineage, nil
 }
 
-// recorded checks that the block log has the revision that the store now shows.
-func (o *ordeal) recorded(s store.Store, revision uint64) error {
+// checkRecorded checks that the block log has the revision that the store now shows.
+func (o *ordeal) checkRecorded(s store.Store, revision uint64) error {
 	l, err := readLabel(s)
 	if err != nil || revision == 0 {
 		return err

@@ -148,7 +148,7 @@ func open(site *lsm.Folder, o Options) (*Base, error) {
 			return nil, err
 		}
 	}
-	b := &Base{site: site, logger: &logger{}, snapshots: map[uint64]int{}, before: shared()}
+	b := &Base{site: site, logger: &logger{}, snapshots: map[uint64]int{}, before: sharedMetrics()}
 	b.options = o.library(site.Path(), b.logger)
 	if err := b.roomToOpen(); err != nil {
 		return nil, err
@@ -266,20 +266,20 @@ func (b *Base) makeRoom(logs map[string]int64) error {
 
 func (b *Base) openLibrary(o badger.Options) error {
 	db, err := badger.OpenManaged(o)
-	if err == nil && b.logger.failed() != nil {
+	if err == nil && b.logger.failure() != nil {
 		// The library says so here only, and goes on without what it misses.
-		err = errors.Join(b.logger.failed(), db.Close())
+		err = errors.Join(b.logger.failure(), db.Close())
 	}
 	if err != nil {
-		return fmt.Errorf("open %s: %w", b.site.Path(), b.damaged(err))
+		return fmt.Errorf("open %s: %w", b.site.Path(), b.asDamage(err))
 	}
 	b.db = db
 	return nil
 }
 
-// damaged is an error of the library's opening: with the lock held and the folder
+// asDamage is an error of the library's opening: with the lock held and the folder
 // there, that is damage unless the system says otherwise.
-func (b *Base) damaged(err error) error {
+func (b *Base) asDamage(err error) error {
 	var system *os.PathError
 	if errors.As(err, &system) && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -314,7 +314,7 @@ func (b *Base) closeLibrary() error {
 	return nil
 }
 
-func (b *Base) failed() error {
+func (b *Base) failure() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.site.Failed(b.broken)
@@ -327,5 +327,5 @@ func (b *Base) fail(err error) error {
 		b.broken = err
 	}
 	b.mu.Unlock()
-	return b.failed()
+	return b.failure()
 }

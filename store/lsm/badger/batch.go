@@ -16,7 +16,7 @@ import (
 
 // Batch implements lsm.Base.
 func (b *Base) Batch(size int64) (lsm.Batch, error) {
-	if err := b.failed(); err != nil {
+	if err := b.failure(); err != nil {
 		return nil, err
 	}
 	if err := b.roomToWrite(size); err != nil {
@@ -162,7 +162,7 @@ func (b *Base) settle() error {
 			return nil
 		}
 		if time.Since(start) > patience {
-			return fmt.Errorf("%d memtables wait to be written out for %v: %w", len(logs), patience, b.logger.failed())
+			return fmt.Errorf("%d memtables wait to be written out for %v: %w", len(logs), patience, b.logger.failure())
 		}
 		time.Sleep(wait)
 	}

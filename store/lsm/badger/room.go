@@ -24,7 +24,7 @@ func (b *Base) roomToOpen() error {
 	}
 	need := int64(startRoom)
 	if !b.site.New() {
-		logs, err := b.logged()
+		logs, err := b.logBytes()
 		if err != nil {
 			return err
 		}
@@ -47,16 +47,16 @@ func (b *Base) roomToClose() error {
 	if b.options.ReadOnly {
 		return nil
 	}
-	logs, err := b.logged()
+	logs, err := b.logBytes()
 	if err != nil {
 		return err
 	}
 	return b.site.Room(logs + 2*b.options.BaseTableSize + 1<<20)
 }
 
-// logged is how many bytes of the disk the logs of memtables take. A table of their rows takes
+// logBytes is how many bytes of the disk the logs of memtables take. A table of their rows takes
 // no more.
-func (b *Base) logged() (bytes int64, err error) {
+func (b *Base) logBytes() (bytes int64, err error) {
 	names, err := logsIn(b.site.Path())
 	if err != nil {
 		return 0, err

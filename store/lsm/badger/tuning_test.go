@@ -31,7 +31,7 @@ func BenchmarkTuning(b *testing.B) {
 						if err != nil {
 							return nil, err
 						}
-						base := &Base{site: site, logger: &logger{}, snapshots: map[uint64]int{}, before: shared()}
+						base := &Base{site: site, logger: &logger{}, snapshots: map[uint64]int{}, before: sharedMetrics()}
 						base.options = Options{Dir: dir, CacheBytes: 64 << 20}.library(site.Path(), base.logger)
 						v.tune(&base.options)
 						return base, base.openLibrary(base.options)

@@ -28,7 +28,7 @@ func (b *Base) recover() error {
 	case err != nil:
 		return fmt.Errorf("read the marker: %w", err)
 	case len(v) != 8:
-		return b.damaged(fmt.Errorf("marker of %d bytes", len(v)))
+		return b.asDamage(fmt.Errorf("marker of %d bytes", len(v)))
 	default:
 		b.version = binary.LittleEndian.Uint64(v)
 	}

@@ -132,7 +132,7 @@ func (b *Base) Folder() *lsm.Folder { return b.site }
 func (b *Base) Close() error { return errors.Join(b.closeLibrary(), b.site.Leave()) }
 
 func (b *Base) closeLibrary() error {
-	if b.files.failed() != nil {
+	if b.files.failure() != nil {
 		// The library may hold a lock for ever once its list of files could not
 		// be written, and would wait for it. Its files are closed instead, so
 		// that it cannot write any more.
@@ -159,7 +159,7 @@ func (b *Base) Snapshot() (lsm.Snapshot, error) {
 
 // Batch implements lsm.Base.
 func (b *Base) Batch(size int64) (lsm.Batch, error) {
-	if err := b.failed(); err != nil {
+	if err := b.failure(); err != nil {
 		return nil, err
 	}
 	// Once into a table; before that, if it is small, once into the log, or, if
@@ -170,7 +170,7 @@ func (b *Base) Batch(size int64) (lsm.Batch, error) {
 	return &batch{base: b}, nil
 }
 
-func (b *Base) failed() error { return b.site.Failed(b.files.failed()) }
+func (b *Base) failure() error { return b.site.Failed(b.files.failure()) }
 
 // Metrics implements lsm.Base.
 func (b *Base) Metrics() lsm.Metrics {
@@ -216,23 +216,23 @@ type batch struct {
 
 func (b *batch) Put(key, value []byte) error {
 	if b.tr != nil {
-		return b.told(b.tr.Put(key, value, nil))
+		return b.explain(b.tr.Put(key, value, nil))
 	}
 	b.rows.Put(key, value)
-	return b.grown(len(key) + len(value))
+	return b.countChange(len(key) + len(value))
 }
 
 func (b *batch) Delete(key []byte) error {
 	if b.tr != nil {
-		return b.told(b.tr.Delete(key, nil))
+		return b.explain(b.tr.Delete(key, nil))
 	}
 	b.rows.Delete(key)
-	return b.grown(len(key))
+	return b.countChange(len(key))
 }
 
-// grown counts a change as the library does: beyond a memtable it would begin a
+// countChange counts a change as the library does: beyond a memtable it would begin a
 // transaction by itself, and not end it when that fails.
-func (b *batch) grown(n int) error {
+func (b *batch) countChange(n int) error {
 	const overhead = 8
 	if b.size += n + overhead; b.size <= b.base.buffer {
 		return nil
@@ -240,22 +240,22 @@ func (b *batch) grown(n int) error {
 	tr, err := b.base.db.OpenTransaction()
 	if err != nil {
 		// The library has then taken its lock for ever.
-		return b.told(b.base.files.end(err))
+		return b.explain(b.base.files.end(err))
 	}
 	b.tr = tr
 	err = tr.Write(&b.rows, nil)
 	b.rows.Reset()
-	return b.told(err)
+	return b.explain(err)
 }
 
 // Commit implements lsm.Batch.
 func (b *batch) Commit() error {
 	if b.tr == nil {
-		return b.told(b.base.db.Write(&b.rows, &opt.WriteOptions{Sync: true}))
+		return b.explain(b.base.db.Write(&b.rows, &opt.WriteOptions{Sync: true}))
 	}
 	before := b.base.levelZero()
 	if err := b.tr.Commit(); err != nil {
-		err = b.told(err)
+		err = b.explain(err)
 		b.Discard()
 		return err
 	}
@@ -265,19 +265,19 @@ func (b *batch) Commit() error {
 
 // Discard implements lsm.Batch.
 func (b *batch) Discard() {
-	if b.tr != nil && b.base.files.failed() == nil {
+	if b.tr != nil && b.base.files.failure() == nil {
 		b.tr.Discard()
 	}
 	b.tr = nil
 }
 
-// told adds to a failure whether it is the end.
-func (b *batch) told(err error) error {
+// explain adds to a failure whether it is the end.
+func (b *batch) explain(err error) error {
 	if err == nil {
 		return nil
 	}
 	err = translate(b.base.site.Path(), err)
-	if failed := b.base.files.failed(); failed != nil && !errors.Is(err, store.ErrFailed) {
+	if failed := b.base.files.failure(); failed != nil && !errors.Is(err, store.ErrFailed) {
 		return fmt.Errorf("%w: %w", store.ErrFailed, err)
 	}
 	return err

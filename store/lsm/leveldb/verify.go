@@ -22,7 +22,7 @@ func (b *Base) Verify(report func(error)) error {
 	}
 	pool := util.NewBufferPool(b.options.GetBlockSize() + 5)
 	for _, fd := range all {
-		if b.files.unfinished(fd) {
+		if b.files.isUnfinished(fd) {
 			continue
 		}
 		err := b.verifyFile(fd, pool)

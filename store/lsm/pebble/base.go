@@ -124,7 +124,7 @@ func openLibrary(site *lsm.Folder, f *files, options *pebble.Options) (*Base, er
 	})
 	if err != nil {
 		if !site.New() {
-			err = gone(site.Path(), err)
+			err = asDamage(site.Path(), err)
 		}
 		return nil, fmt.Errorf("open %s: %w", site.Path(), f.translate(site, err))
 	}
@@ -141,8 +141,8 @@ func (f *files) translate(site *lsm.Folder, err error) error {
 	return translate(path, err)
 }
 
-// gone makes damage of an opening that failed for want of a file, of a store that is there.
-func gone(path string, err error) error {
+// asDamage makes damage of an opening that failed for want of a file, of a store that is there.
+func asDamage(path string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return lsm.Damaged(path, err)
@@ -159,7 +159,7 @@ func (b *Base) Folder() *lsm.Folder { return b.site }
 func (b *Base) Close() error { return errors.Join(b.closeLibrary(), b.site.Leave()) }
 
 func (b *Base) closeLibrary() error {
-	if b.files.failed() != nil {
+	if b.files.failure() != nil {
 		return nil // it would wait for those who are stopped; it changes nothing any more
 	}
 	if err := b.db.Close(); err != nil {
@@ -175,7 +175,7 @@ func (b *Base) Snapshot() (lsm.Snapshot, error) {
 
 // Batch implements lsm.Base.
 func (b *Base) Batch(size int64) (lsm.Batch, error) {
-	if err := b.failed(); err != nil {
+	if err := b.failure(); err != nil {
 		return nil, err
 	}
 	// Once into a table; before that, if it is small, once into the log.
@@ -185,23 +185,23 @@ func (b *Base) Batch(size int64) (lsm.Batch, error) {
 	return &batch{base: b, rows: b.db.NewBatch()}, nil
 }
 
-func (b *Base) failed() error { return b.site.Failed(b.files.failed()) }
+func (b *Base) failure() error { return b.site.Failed(b.files.failure()) }
 
 // Metrics implements lsm.Base.
 func (b *Base) Metrics() lsm.Metrics {
 	memory := int64(0)
-	if b.files.failed() == nil { // else the library may not answer
+	if b.files.failure() == nil { // else the library may not answer
 		m := b.db.Metrics()
 		memory = m.BlockCache.Size + int64(m.MemTable.Size)
 	}
 	return lsm.Metrics{
 		Size:       b.site.Size(),
 		Memory:     memory,
-		Log:        b.files.written("pebble-wal"),
-		Flush:      b.files.written("pebble-memtable-flush"),
-		Direct:     b.files.written(directCategory),
-		Compaction: b.files.written("pebble-compaction") + b.files.written("pebble-blob-file-rewrite"),
-		Meta:       b.files.written("pebble-manifest") + b.files.written("unspecified"),
+		Log:        b.files.writtenBytes("pebble-wal"),
+		Flush:      b.files.writtenBytes("pebble-memtable-flush"),
+		Direct:     b.files.writtenBytes(directCategory),
+		Compaction: b.files.writtenBytes("pebble-compaction") + b.files.writtenBytes("pebble-blob-file-rewrite"),
+		Meta:       b.files.writtenBytes("pebble-manifest") + b.files.writtenBytes("unspecified"),
 	}
 }
 
@@ -242,7 +242,7 @@ type cursor struct {
 	err   error // of a value
 }
 
-func (c *cursor) moved(on bool) bool {
+func (c *cursor) noteMove(on bool) bool {
 	c.on, c.value, c.err = on, nil, nil
 	if on {
 		if c.value, c.err = c.it.ValueAndErr(); c.err != nil {
@@ -252,12 +252,12 @@ func (c *cursor) moved(on bool) bool {
 	return c.on
 }
 
-func (c *cursor) First() bool            { return c.moved(c.it.First()) }
-func (c *cursor) Last() bool             { return c.moved(c.it.Last()) }
-func (c *cursor) Seek(key []byte) bool   { return c.moved(c.it.SeekGE(key)) }
-func (c *cursor) SeekLT(key []byte) bool { return c.moved(c.it.SeekLT(key)) }
-func (c *cursor) Next() bool             { return c.on && c.moved(c.it.Next()) }
-func (c *cursor) Prev() bool             { return c.on && c.moved(c.it.Prev()) }
+func (c *cursor) First() bool            { return c.noteMove(c.it.First()) }
+func (c *cursor) Last() bool             { return c.noteMove(c.it.Last()) }
+func (c *cursor) Seek(key []byte) bool   { return c.noteMove(c.it.SeekGE(key)) }
+func (c *cursor) SeekLT(key []byte) bool { return c.noteMove(c.it.SeekLT(key)) }
+func (c *cursor) Next() bool             { return c.on && c.noteMove(c.it.Next()) }
+func (c *cursor) Prev() bool             { return c.on && c.noteMove(c.it.Prev()) }
 func (c *cursor) Valid() bool            { return c.on }
 func (c *cursor) Key() []byte            { return c.it.Key() }
 func (c *cursor) Value() []byte          { return c.value }
