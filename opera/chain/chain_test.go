@@ -99,8 +99,8 @@ func closeChain(t testing.TB, c *Chain) {
 	}
 }
 
-// filled is the chain of a record in a page store, both closed at the test's end.
-func filled(t testing.TB, r recorded) *Chain {
+// filledChain is the chain of a record in a page store, both closed at the test's end.
+func filledChain(t testing.TB, r recorded) *Chain {
 	t.Helper()
 	s := openStore(t, t.TempDir(), engine.Options{Kind: engine.Page})
 	t.Cleanup(func() { s.Close() })

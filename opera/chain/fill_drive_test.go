@@ -97,7 +97,7 @@ func (c *contest) voteEpoch() {
 	if c.twice() {
 		return
 	}
-	_, next, err := c.c.unfilled()
+	_, next, err := c.c.firstUnfilled()
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func (c *contest) countVote(of votedRecord, by inter.ValidatorID, group inter.Ep
 
 func (c *contest) giveEpoch() {
 	c.t.Helper()
-	_, next, err := c.c.unfilled()
+	_, next, err := c.c.firstUnfilled()
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -202,9 +202,9 @@ func (c *contest) giveEpoch() {
 	}
 	raw, ours, into := c.encode(r, damage), "refused", new(inter.EpochRecord)
 	if rlp.DecodeBytes(raw, into) == nil {
-		ours = said(addEpoch(c.c, into))
+		ours = refusalText(addEpoch(c.c, into))
 	}
-	c.given(kind, "adder", raw, ours)
+	c.giveRaw(kind, "adder", raw, ours)
 }
 
 func (c *contest) voteBlocks() {
@@ -212,7 +212,7 @@ func (c *contest) voteBlocks() {
 	if c.twice() {
 		return
 	}
-	low, next, err := c.c.unfilled()
+	low, next, err := c.c.firstUnfilled()
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ func (c *contest) voteBlocks() {
 
 func (c *contest) giveBlock() {
 	c.t.Helper()
-	low, _, err := c.c.unfilled()
+	low, _, err := c.c.firstUnfilled()
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -275,7 +275,7 @@ func (c *contest) giveBlock() {
 	}
 	raw, ours, into := c.encode(r, damage), "refused", new(inter.BlockRecord)
 	if rlp.DecodeBytes(raw, into) == nil {
-		ours = said(c.c.AddBlockRecord(into))
+		ours = refusalText(c.c.AddBlockRecord(into))
 	}
-	c.given(kind, "addbr", raw, ours)
+	c.giveRaw(kind, "addbr", raw, ours)
 }

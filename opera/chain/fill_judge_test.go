@@ -120,17 +120,17 @@ func (c *contest) same(kind, question, ours string) {
 	}
 }
 
-// said is an error as both say it.
-func said(err error) string {
+// refusalText is an error as both say it.
+func refusalText(err error) string {
 	if errors.Is(err, ErrOtherRecord) {
 		return ErrOtherRecord.Error()
 	}
 	return fmt.Sprint(err)
 }
 
-// given gives both an encoded vote or record, and returns what both say. Theirs is brought into
+// giveRaw gives both an encoded vote or record, and returns what both say. Theirs is brought into
 // our words: go-opera names the kind of record whose hash is another.
-func (c *contest) given(kind, verb string, raw []byte, ours string) string {
+func (c *contest) giveRaw(kind, verb string, raw []byte, ours string) string {
 	c.t.Helper()
 	question := fmt.Sprintf("%s %x", verb, raw)
 	got := c.judge.Ask([]string{question})[0]
@@ -197,7 +197,7 @@ func (c *contest) restart() {
 func (c *contest) sameState() {
 	c.t.Helper()
 	block, epoch := c.c.votes.Undecided()
-	fillBlock, fillEpoch, err := c.c.unfilled()
+	fillBlock, fillEpoch, err := c.c.firstUnfilled()
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -320,14 +320,14 @@ func (c *contest) giveVotes(kind string, raw []byte, ofBlocks bool) {
 	if ofBlocks {
 		v := new(inter.SignedBlockVotes)
 		if rlp.DecodeBytes(raw, v) != nil {
-			c.given(kind, "checkbvs", raw, "refused")
+			c.giveRaw(kind, "checkbvs", raw, "refused")
 			return
 		}
 		if !c.worthCounting(kind, "checkbvs", raw, eventcheck.BlockVotes(v), c.c.Verifier().now().BlockVotes(v)) {
 			return
 		}
-		before := c.known(c.c.votes.DecidedBlock(v.Val.Start)) || c.knownBlock(v.Val.Start)
-		if c.given(kind, "addbvs", raw, said(c.c.AddBlockVotes(v))) == "<nil>" {
+		before := c.checkKnown(c.c.votes.DecidedBlock(v.Val.Start)) || c.knownBlock(v.Val.Start)
+		if c.giveRaw(kind, "addbvs", raw, refusalText(c.c.AddBlockVotes(v))) == "<nil>" {
 			c.sent = append(c.sent, sentVotes{kind, raw})
 			for i, vote := range v.Val.Votes {
 				c.countVote(votedRecord{v.Val.Start + inter.BlockNumber(i), v.Val.Epoch, vote}, v.Signed.Locator.Creator, v.Signed.Locator.Epoch, before || i > 0)
@@ -337,21 +337,21 @@ func (c *contest) giveVotes(kind string, raw []byte, ofBlocks bool) {
 	}
 	v := new(inter.SignedEpochVote)
 	if rlp.DecodeBytes(raw, v) != nil {
-		c.given(kind, "checkev", raw, "refused")
+		c.giveRaw(kind, "checkev", raw, "refused")
 		return
 	}
 	if !c.worthCounting(kind, "checkev", raw, eventcheck.EpochVote(v), c.c.Verifier().now().EpochVote(v)) {
 		return
 	}
 	record, err := c.c.EpochRecord(v.Val.Epoch)
-	before := record != nil || err != nil || c.known(c.c.votes.DecidedEpoch(v.Val.Epoch))
-	if c.given(kind, "addev", raw, said(c.c.AddEpochVote(v))) == "<nil>" {
+	before := record != nil || err != nil || c.checkKnown(c.c.votes.DecidedEpoch(v.Val.Epoch))
+	if c.giveRaw(kind, "addev", raw, refusalText(c.c.AddEpochVote(v))) == "<nil>" {
 		c.sent = append(c.sent, sentVotes{kind, raw})
 		c.countVote(votedRecord{0, v.Val.Epoch, v.Val.Vote}, v.Signed.Locator.Creator, v.Val.Epoch-1, before)
 	}
 }
 
-func (c *contest) known(hash []byte, err error) bool { return hash != nil || err != nil }
+func (c *contest) checkKnown(hash []byte, err error) bool { return hash != nil || err != nil }
 
 func (c *contest) knownBlock(n inter.BlockNumber) bool {
 	has, err := c.c.inventory().HasBlock(n)
@@ -362,7 +362,7 @@ func (c *contest) knownBlock(n inter.BlockNumber) bool {
 // strangers and of unknown epochs, because they are refused again, and seldom other bad ones.
 func (c *contest) worthCounting(kind, check string, raw []byte, basic, heavy error) bool {
 	c.t.Helper()
-	c.given(kind+" checked", check, raw, fmt.Sprint(basic, "; ", heavy))
+	c.giveRaw(kind+" checked", check, raw, fmt.Sprint(basic, "; ", heavy))
 	c.kinds["check: "+fmt.Sprint(heavy)]++
 	again := errors.Is(heavy, eventcheck.ErrAuth) || errors.Is(heavy, eventcheck.ErrUnknownEpochBVs) || errors.Is(heavy, eventcheck.ErrUnknownEpochEV)
 	return basic == nil && (heavy == nil || c.people == few && (again || c.r.IntN(8) == 0))

@@ -37,7 +37,7 @@ func TestLachesisBaseAgrees(t *testing.T) {
 		defer lines.Close()
 		defer close(ours)
 		for i := range *graphsFlag {
-			tr := judged(*seedFlag + uint64(i))
+			tr := judgeGraph(*seedFlag + uint64(i))
 			if _, err := io.WriteString(lines, strings.Join(tr.lines, "\n")+"\n"); err != nil {
 				return
 			}
@@ -100,8 +100,8 @@ type transcript struct {
 	index map[inter.EventID]int
 }
 
-// judged makes the graph of a seed, and answers for this package.
-func judged(seed uint64) transcript {
+// judgeGraph makes the graph of a seed, and answers for this package.
+func judgeGraph(seed uint64) transcript {
 	r := rand.New(rand.NewPCG(seed, 0))
 	s := randomShape(r)
 	tr := transcript{seed: seed, index: map[inter.EventID]int{}}
@@ -117,7 +117,7 @@ func judged(seed uint64) transcript {
 				return tr
 			}
 			if ok {
-				g.accepted(e, p)
+				g.addAccepted(e, p)
 			}
 			if !s.cheats[p.validator] {
 				break

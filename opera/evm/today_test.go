@@ -126,7 +126,7 @@ func TestABalanceBeyondAWordIsNoBlock(t *testing.T) {
 			s.sends(1, &nobody, big.NewInt(1), nil),
 		}
 	})
-	b := NewBlock(s.blocks[0].header, state.NewBlock(s.state.hashed()), NewAnalyses(1<<20))
+	b := NewBlock(s.blocks[0].header, state.NewBlock(s.state.hashKeys()), NewAnalyses(1<<20))
 	defer b.Close()
 	txs := s.blocks[0].steps[0]
 	if _, err := b.Execute(txs[:1], nil); err != nil {

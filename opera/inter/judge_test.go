@@ -133,7 +133,7 @@ func TestGoOperaMergesTheSameChanges(t *testing.T) {
 	for range *judgedFlag {
 		r, c := randomRules(random), randomChanges(random, 0)
 		rules, changes = append(rules, r), append(changes, c)
-		questions = append(questions, fmt.Sprintf("json %x %x", encoded(t, &struct{ Rules Rules }{r}), c))
+		questions = append(questions, fmt.Sprintf("json %x %x", encode(t, &struct{ Rules Rules }{r}), c))
 	}
 	accepted := 0
 	for i, want := range original.Ask(questions) {
@@ -239,7 +239,7 @@ func sample(t *testing.T, random *rand.Rand, kind string) []byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return damaged(random, raw)
+		return damageBytes(random, raw)
 	case "proofs":
 		v = proofs()[:random.IntN(6)]
 	case "bvs":
@@ -259,9 +259,9 @@ func sample(t *testing.T, random *rand.Rand, kind string) []byte {
 	case "heights":
 		v = []UpgradeHeight{{randomUpgrades(random), BlockNumber(random.Uint64())}, {randomUpgrades(random), 3}}[:random.IntN(3)]
 	}
-	raw := encoded(t, v)
+	raw := encode(t, v)
 	if random.IntN(2) == 0 {
-		return damaged(random, raw)
+		return damageBytes(random, raw)
 	}
 	tree, rest := parse(raw)
 	if len(rest) > 0 {
@@ -273,8 +273,8 @@ func sample(t *testing.T, random *rand.Rand, kind string) []byte {
 	return tree.encode()
 }
 
-// damaged changes bytes now and then.
-func damaged(random *rand.Rand, raw []byte) []byte {
+// damageBytes changes bytes now and then.
+func damageBytes(random *rand.Rand, raw []byte) []byte {
 	for range max(0, random.IntN(5)-1) {
 		if len(raw) == 0 {
 			break
@@ -360,7 +360,7 @@ func (it *item) damage(random *rand.Rand) {
 		case 2:
 			*it = item{ends: true}
 		default:
-			it.text = damaged(random, append([]byte{}, it.text...))
+			it.text = damageBytes(random, append([]byte{}, it.text...))
 		}
 		return
 	}

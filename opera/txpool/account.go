@@ -51,7 +51,7 @@ type account struct {
 	beat time.Time
 }
 
-func (a *account) queued() int { return len(a.txs) - a.ready }
+func (a *account) queuedCount() int { return len(a.txs) - a.ready }
 
 // idle is how many transactions cost their sender nothing: with those before them they cannot be
 // executed, because of a gap or for want of money.
@@ -144,11 +144,11 @@ func (p *Pool) adopt(a *account) {
 			p.know(e)
 		}
 	}
-	p.noted(a)
+	p.noteAccount(a)
 }
 
-// noted brings what is known of accounts up to date after one has changed.
-func (p *Pool) noted(a *account) {
+// noteAccount brings what is known of accounts up to date after one has changed.
+func (p *Pool) noteAccount(a *account) {
 	mark := func(in map[*account]struct{}, does bool) {
 		if does {
 			in[a] = struct{}{}
@@ -157,16 +157,16 @@ func (p *Pool) noted(a *account) {
 		}
 	}
 	switch {
-	case a.queued() > 0 && a.beat.IsZero():
+	case a.queuedCount() > 0 && a.beat.IsZero():
 		a.beat = p.o.Now()
-	case a.queued() == 0 && a.gap:
+	case a.queuedCount() == 0 && a.gap:
 		a.beat = time.Time{}
 	}
-	a.gap = a.queued() > 0
+	a.gap = a.queuedCount() > 0
 	a.pay()
 	mark(p.idle, !a.always && a.idle() > 0)
 	mark(p.long, !a.local && uint64(a.ready) > p.o.Limits.AccountSlots)
-	mark(p.gapped, !a.local && a.queued() > 0)
+	mark(p.gapped, !a.local && a.queuedCount() > 0)
 	if len(a.txs) == 0 {
 		delete(p.accounts, a.address)
 	}
@@ -229,5 +229,5 @@ func (p *Pool) drop(e *entry) {
 	a := p.accounts[e.from]
 	at, _ := a.find(e.nonce())
 	p.cut(a, at, at+1)
-	p.noted(a)
+	p.noteAccount(a)
 }

@@ -168,7 +168,7 @@ func (p *Pool) insert(tx *types.Transaction, from common.Address, local bool) (e
 	if local {
 		p.adopt(a)
 	}
-	p.noted(a)
+	p.noteAccount(a)
 	return e, none, nil
 }
 
@@ -185,13 +185,13 @@ func (p *Pool) replace(a *account, at int, e *entry, local bool) (replacement, e
 	p.know(e)
 	if at < a.ready {
 		a.beat = p.o.Now()
-		p.noted(a)
+		p.noteAccount(a)
 		return pendingOne, nil
 	}
 	if local {
 		p.adopt(a)
 	}
-	p.noted(a)
+	p.noteAccount(a)
 	return queuedOne, nil
 }
 
@@ -204,10 +204,10 @@ func (p *Pool) promote(a *account) []*entry {
 		a.beat = p.o.Now()
 	}
 	promoted := slices.Clone(a.txs[ready:a.ready])
-	if limit := int(p.o.Limits.AccountQueue); !a.local && a.queued() > limit {
+	if limit := int(p.o.Limits.AccountQueue); !a.local && a.queuedCount() > limit {
 		p.cut(a, a.ready+limit, len(a.txs))
 	}
-	p.noted(a)
+	p.noteAccount(a)
 	return promoted
 }
 
@@ -232,7 +232,7 @@ func (p *Pool) truncatePending() {
 	if remote() <= int(l.GlobalSlots) || len(p.long) == 0 {
 		return
 	}
-	long := sorted(p.long, func(a, b *account) int { return cmp.Compare(b.ready, a.ready) })
+	long := sortAccounts(p.long, func(a, b *account) int { return cmp.Compare(b.ready, a.ready) })
 	for n := range long {
 		floor := int(l.AccountSlots)
 		if n+1 < len(long) {
@@ -245,7 +245,7 @@ func (p *Pool) truncatePending() {
 		}
 	}
 	for _, a := range long {
-		p.noted(a)
+		p.noteAccount(a)
 	}
 }
 
@@ -257,23 +257,23 @@ func (p *Pool) cutPending(a *account) { p.cut(a, a.ready-1, a.ready) }
 func (p *Pool) truncateQueue() {
 	over := -int(p.o.Limits.GlobalQueue)
 	for a := range p.gapped {
-		over += a.queued()
+		over += a.queuedCount()
 	}
 	if over <= 0 {
 		return
 	}
-	for _, a := range sorted(p.gapped, func(a, b *account) int { return b.beat.Compare(a.beat) }) {
-		n := min(over, a.queued())
+	for _, a := range sortAccounts(p.gapped, func(a, b *account) int { return b.beat.Compare(a.beat) }) {
+		n := min(over, a.queuedCount())
 		p.cut(a, len(a.txs)-n, len(a.txs))
-		p.noted(a)
+		p.noteAccount(a)
 		if over -= n; over == 0 {
 			return
 		}
 	}
 }
 
-// sorted returns accounts in an order, equal ones by address.
-func sorted(of map[*account]struct{}, order func(a, b *account) int) []*account {
+// sortAccounts returns accounts in an order, equal ones by address.
+func sortAccounts(of map[*account]struct{}, order func(a, b *account) int) []*account {
 	list := make([]*account, 0, len(of))
 	for a := range of {
 		list = append(list, a)

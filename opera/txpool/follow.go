@@ -95,14 +95,14 @@ func (p *Pool) bring(a *account, nonce uint64, balance *uint256.Int) (promoted [
 	a.nonce, a.balance = nonce, *balance
 	a.unpay(0)
 	p.cutUnpayable(a, a.ready, balance)
-	p.noted(a)
-	if a.queued() > 0 {
+	p.noteAccount(a)
+	if a.queuedCount() > 0 {
 		promoted = p.promote(a)
 	}
 	if p.cutUnpayable(a, 0, balance); a.ready > 0 && a.contiguous() < a.ready {
 		p.setReady(a, a.contiguous())
 	}
-	p.noted(a)
+	p.noteAccount(a)
 	return promoted
 }
 
@@ -124,9 +124,9 @@ func (p *Pool) evict() {
 		if a.local {
 			lifetime = p.o.Limits.LocalLifetime
 		}
-		if a.queued() > 0 && p.o.Now().Sub(a.beat) > lifetime {
+		if a.queuedCount() > 0 && p.o.Now().Sub(a.beat) > lifetime {
 			p.cut(a, a.ready, len(a.txs))
-			p.noted(a)
+			p.noteAccount(a)
 		}
 	}
 }

@@ -15,7 +15,7 @@ func (p *Pool) makeRoom(e *entry, at standing) error {
 	if lacking() <= 0 {
 		return nil
 	}
-	if p.prices.underpriced(e) {
+	if p.prices.isUnderpriced(e) {
 		return ErrUnderpriced
 	}
 	cheapest, ok := p.prices.discard(lacking())
@@ -74,6 +74,6 @@ func (p *Pool) cutIdle(local bool, least int) bool {
 	}
 	n := max(1, (most.idle()-least)/cutting)
 	p.cut(most, len(most.txs)-n, len(most.txs))
-	p.noted(most)
+	p.noteAccount(most)
 	return true
 }

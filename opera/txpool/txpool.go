@@ -331,7 +331,7 @@ func (p *Pool) content(wantPending, wantQueued bool) (pending, queued map[common
 		if wantPending && a.ready > 0 {
 			pending[sender] = transactions(a.txs[:a.ready])
 		}
-		if wantQueued && a.queued() > 0 {
+		if wantQueued && a.queuedCount() > 0 {
 			queued[sender] = transactions(a.txs[a.ready:])
 		}
 	}
