@@ -55,8 +55,8 @@ func overwrite(t *testing.T, files vfs.FS, b []byte, at int64) {
 	}
 }
 
-// kept are the records that a file keeps.
-func kept(t *testing.T, files vfs.FS, path string) (all []byte) {
+// keptBytes are the records that a file keeps.
+func keptBytes(t *testing.T, files vfs.FS, path string) (all []byte) {
 	t.Helper()
 	j := opened(t, files, path)
 	for _, content := range j.kept {
@@ -104,7 +104,7 @@ func TestAJournalKeepsWhatTheLedgerMayLack(t *testing.T) {
 				settled, last = m.settled, m.last
 			}
 		}
-		all := kept(t, state.FS, "/last")
+		all := keptBytes(t, state.FS, "/last")
 		for n := settled + 1; n <= last; n++ {
 			if !slices.Contains(all, n) && n%7 != 0 {
 				t.Fatalf("of the events %d to %d there are %d\n%v", settled+1, last, all, state)
@@ -149,7 +149,7 @@ func TestWhatAStartReadsOfAJournalIsDurable(t *testing.T) {
 		write(t, found, 9, 100)
 		for state := range disk.Recording().States(recordfs.Options{From: disk.Position(), Count: 50}) {
 			states++
-			if all := kept(t, state.FS, "/emitter/last"); len(all) == 0 || all[len(all)-1] != 9 {
+			if all := keptBytes(t, state.FS, "/emitter/last"); len(all) == 0 || all[len(all)-1] != 9 {
 				t.Fatalf("killed at call %d: an event was written then, and after a power cut there are %d\n%v", nth, all, state)
 			}
 		}
@@ -184,8 +184,8 @@ func TestAJournalThatIsNotSettledForgetsNothing(t *testing.T) {
 	for n := byte(2); n < 20; n++ {
 		id, raw := contentOf(n, halfBytes/4)
 		if err := j.write(id, raw, nil); err != nil {
-			if !errors.Is(err, refused) || len(kept(t, files, "/last")) != int(n)-1 {
-				t.Errorf("%v after %d events; %d", err, n-1, kept(t, files, "/last"))
+			if !errors.Is(err, refused) || len(keptBytes(t, files, "/last")) != int(n)-1 {
+				t.Errorf("%v after %d events; %d", err, n-1, keptBytes(t, files, "/last"))
 			}
 			return
 		}
@@ -201,12 +201,12 @@ func TestOlderJournalsAreRead(t *testing.T) {
 	} {
 		files := memfs.New()
 		files.Put("/last", memfs.NewBlob(c.file))
-		if got := kept(t, files, "/last"); !bytes.Equal(got, c.want) {
+		if got := keptBytes(t, files, "/last"); !bytes.Equal(got, c.want) {
 			t.Errorf("%s: %d", name, got)
 		}
 		j := opened(t, files, "/last")
 		write(t, j, 10, 100)
-		if got := kept(t, files, "/last"); !bytes.Equal(got, append(c.want, 10)) {
+		if got := keptBytes(t, files, "/last"); !bytes.Equal(got, append(c.want, 10)) {
 			t.Errorf("%s: %d after one more", name, got)
 		}
 	}
@@ -238,7 +238,7 @@ func TestGoOperaGoesOnAfterAnEndOnly(t *testing.T) {
 	}
 	other, _ := contentOf(3, 0)
 	overwrite(t, files, other[:], 0)
-	if got := kept(t, files, "/last"); !bytes.Equal(got, []byte{3}) {
+	if got := keptBytes(t, files, "/last"); !bytes.Equal(got, []byte{3}) {
 		t.Errorf("after go-opera: %d", got)
 	}
 }
@@ -278,7 +278,7 @@ func TestDamageNeverTakesEventsInSilence(t *testing.T) {
 			write(t, j, n, r.IntN(halfBytes/6))
 			where[n] = [2]int64{j.last.from, j.last.end}
 		}
-		all, file := kept(t, whole, "/last"), bytes.Clone(whole.Blob("/last").Bytes())
+		all, file := keptBytes(t, whole, "/last"), bytes.Clone(whole.Blob("/last").Bytes())
 		at := headerSize + r.IntN(len(file)-headerSize)
 		length := 1 + r.IntN(min(2000, len(file)-at))
 		for i := at; i < at+length; i++ {
@@ -334,13 +334,13 @@ func TestALargeEventIsKept(t *testing.T) {
 	j := opened(t, files, "/last")
 	write(t, j, 1, 100)
 	write(t, j, 2, 3*halfBytes)
-	if got := kept(t, files, "/last"); !bytes.Equal(got, []byte{1, 2}) {
+	if got := keptBytes(t, files, "/last"); !bytes.Equal(got, []byte{1, 2}) {
 		t.Errorf("%d", got)
 	}
 	if err := j.withdraw(); err != nil {
 		t.Fatal(err)
 	}
-	if got := kept(t, files, "/last"); !bytes.Equal(got, []byte{1}) {
+	if got := keptBytes(t, files, "/last"); !bytes.Equal(got, []byte{1}) {
 		t.Errorf("%d, once it is withdrawn", got)
 	}
 }

@@ -58,7 +58,7 @@ func TestRecordsComeFromGoOperaAndGoToIt(t *testing.T) {
 		soon(o)
 		o.Records, o.Filler = NewRecords(full.Chain.Chain), NewRecordLedger(full.Chain.Chain, full)
 	})
-	b := filled(t, filledIn, nil)
+	b := filledNode(t, filledIn, nil)
 	for _, n := range []*Node{a, b} {
 		if err := n.AddPeer(enodeOf(t, ctx, net.Nodes[0])); err != nil {
 			t.Fatal(err)

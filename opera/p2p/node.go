@@ -88,8 +88,8 @@ func New(o Options) (*Node, error) {
 		busy:  func(p *peer) bool { return n.intake.busy() || n.events.busy(p) },
 		ask:   func(p *peer, r *request[[]byte]) { _ = p.send(codeRequestEvents, r) },
 	}
-	n.intake.connected, n.intake.dropped, n.intake.wanted = n.connected, n.dropped, n.wanted
-	n.intake.entered, n.intake.failed = n.entered, n.fail
+	n.intake.connected, n.intake.dropped, n.intake.wanted = n.gossipConnected, n.leaveSender, n.askForParents
+	n.intake.entered, n.intake.failed = n.enterEpoch, n.fail
 	n.filling = newRecordSync(n)
 	if err := n.begin(); err != nil {
 		return nil, err
@@ -243,7 +243,7 @@ func (n *Node) run(version uint, conn *p2p.Peer, rw p2p.MsgReadWriter) error {
 	}
 	network := n.o.Ledger.Network()
 	if err := p.shake(network.GenesisID, network.ID, n.progress(), n.limits.Handshake); err != nil {
-		n.refused(p, conn, err)
+		n.countRefusal(p, conn, err)
 		return fmt.Errorf("shake hands with %s: %w", p.name, err)
 	}
 	if err := n.join(p); err != nil {
@@ -288,15 +288,15 @@ func (n *Node) join(p *peer) error {
 
 func (n *Node) part(p *peer) {
 	n.peers.remove(p)
-	n.leecher.gone(p, n.o.Now())
-	n.filling.gone(p)
-	n.events.gone(p)
-	n.txs.gone(p)
+	n.leecher.forgetPeer(p, n.o.Now())
+	n.filling.forgetPeer(p)
+	n.events.forgetPeer(p)
+	n.txs.forgetPeer(p)
 }
 
-// connected gossips an event that was connected.
-func (n *Node) connected(a *arrival) {
-	n.events.received(a.event.ID())
+// gossipConnected gossips an event that was connected.
+func (n *Node) gossipConnected(a *arrival) {
+	n.events.noteReceived(a.event.ID())
 	passed := n.o.Now().Sub(time.Unix(0, int64(a.event.CreationTime)))
 	if passed < n.limits.Fresh {
 		n.fresh.Store(true)
@@ -304,21 +304,21 @@ func (n *Node) connected(a *arrival) {
 	n.broadcast(a.event, max(passed, 0))
 }
 
-// dropped leaves the peer that sent an event which no honest peer sends.
-func (n *Node) dropped(from *peer, id inter.EventID, err error) {
+// leaveSender leaves the peer that sent an event which no honest peer sends.
+func (n *Node) leaveSender(from *peer, id inter.EventID, err error) {
 	if eventcheck.Bans(err) {
 		from.leave(fmt.Errorf("event %v: %w", id, err))
 	}
 }
 
-// wanted asks who sent events for their parents.
-func (n *Node) wanted(from *peer, parents []inter.EventID) {
+// askForParents asks who sent events for their parents.
+func (n *Node) askForParents(from *peer, parents []inter.EventID) {
 	n.events.announce(from, parents, n.o.Now())
 }
 
-// entered begins with the ledger's epoch. Whether the node has seen already that the ledger
+// enterEpoch begins with the ledger's epoch. Whether the node has seen already that the ledger
 // is there says nothing: it looks on a goroutine of its own.
-func (n *Node) entered(epoch inter.Epoch) {
+func (n *Node) enterEpoch(epoch inter.Epoch) {
 	n.look()
 	n.leecher.enter(epoch, true)
 	if !n.Overtakes() {

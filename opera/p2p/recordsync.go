@@ -27,9 +27,9 @@ type recordSync struct {
 type Taken struct{ EpochVotes, EpochRecords, BlockVotes, BlockRecords uint64 }
 
 // Taken is what was taken since the start.
-func (n *Node) Taken() Taken { return n.filling.taken() }
+func (n *Node) Taken() Taken { return n.filling.takenSoFar() }
 
-func (f *recordSync) taken() Taken {
+func (f *recordSync) takenSoFar() Taken {
 	r := f.repeater
 	if r == nil {
 		return Taken{}
@@ -43,7 +43,7 @@ func (f *recordSync) tick(now time.Time) {
 	for _, l := range f.of {
 		l.tick(now)
 	}
-	taken, was := f.taken(), f.said
+	taken, was := f.takenSoFar(), f.said
 	if f.o.Taken == nil || taken == was || now.Sub(f.saidAt) < f.limits.TakenEvery {
 		return
 	}
@@ -62,7 +62,7 @@ func newRecordSync(n *Node) *recordSync {
 	r := newRepeater(f.o.Filler, f.limits)
 	r.failed = n.fail
 	r.blamed = func(from *peer, err error) { from.leave(fmt.Errorf("votes and records: %w", err)) }
-	r.worked = func(l *load, took int) { f.of[l.code].worked(l.from, l.session, took) }
+	r.worked = func(l *load, took int) { f.of[l.code].noteWorked(l.from, l.session, took) }
 	f.repeater = r
 	epochs := func(p Progress) uint64 { return uint64(p.Epoch) }
 	blocks := func(p Progress) uint64 { return uint64(p.Block) }
@@ -98,9 +98,9 @@ func (f *recordSync) add(p *peer) {
 	}
 }
 
-func (f *recordSync) gone(p *peer) {
+func (f *recordSync) forgetPeer(p *peer) {
 	for _, l := range f.of {
-		l.gone(p, f.o.Now())
+		l.forgetPeer(p, f.o.Now())
 	}
 }
 
@@ -122,8 +122,8 @@ func (n *Node) Overtakes() bool {
 	return n.o.Givers != nil && n.Behind() && n.peers.latestEpoch() > n.at.Load().Epoch
 }
 
-// stretched has a peer asked for a range of keys.
-func stretched[K any](f *recordSync, code uint64, from, to K) inquiry {
+// rangeInquiry has a peer asked for a range of keys.
+func rangeInquiry[K any](f *recordSync, code uint64, from, to K) inquiry {
 	return func(p *peer, id, chunks uint32) {
 		_ = p.send(code, &request[K]{
 			Session: session[K]{id, from, to}, MaxChunks: chunks,
@@ -139,7 +139,7 @@ func lowestEpoch(at chain.Frontier) inter.Epoch {
 
 func (f *recordSync) epochStretch() (inquiry, bool) {
 	at := f.o.Filler.Frontier()
-	return stretched(f, codeRequestEpochPacks, lowestEpoch(at), at.Undecided.Epoch+f.limits.EpochsAhead), true
+	return rangeInquiry(f, codeRequestEpochPacks, lowestEpoch(at), at.Undecided.Epoch+f.limits.EpochsAhead), true
 }
 
 func (f *recordSync) voteStretch() (inquiry, bool) {
@@ -150,7 +150,7 @@ func (f *recordSync) voteStretch() (inquiry, bool) {
 		return nil, false
 	}
 	from := binary.BigEndian.AppendUint64(epochKey(epoch), uint64(at.Undecided.Block))
-	return stretched(f, codeRequestBlockVotes, from, epochKey(at.Unfilled.Epoch)), epoch < at.Unfilled.Epoch
+	return rangeInquiry(f, codeRequestBlockVotes, from, epochKey(at.Unfilled.Epoch)), epoch < at.Unfilled.Epoch
 }
 
 func (f *recordSync) blockStretch() (inquiry, bool) {
@@ -167,7 +167,7 @@ func (f *recordSync) blockStretch() (inquiry, bool) {
 			to = from + hop
 		}
 	}
-	return stretched(f, codeRequestBlockRecords, from, to), from < to
+	return rangeInquiry(f, codeRequestBlockRecords, from, to), from < to
 }
 
 // take takes a part of a stream of votes or records. Blocks are of no use to a node that makes
@@ -182,7 +182,7 @@ func (f *recordSync) take(p *peer, m message) error {
 		return err
 	}
 	if len(items) == 0 {
-		l.worked(p, id, 0)
+		l.noteWorked(p, id, 0)
 		return nil
 	}
 	return f.repeater.submit(p.ctx, &load{code: m.code, from: p, session: id, items: items, weight: len(m.raw)})

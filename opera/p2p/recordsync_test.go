@@ -21,8 +21,8 @@ func soon(o *Options) {
 	l.ChunkWait, l.Restart, l.IdleFill, l.Progress, l.Handshake = 500*time.Millisecond, 50*time.Millisecond, 300*time.Millisecond, 50*time.Millisecond, unhurried
 }
 
-// filled is a node that gets votes and records of others, and no events.
-func filled(t testing.TB, l *ledger, change func(*Options)) *Node {
+// filledNode is a node that gets votes and records of others, and no events.
+func filledNode(t testing.TB, l *ledger, change func(*Options)) *Node {
 	t.Helper()
 	return startNode(t, deaf{NewLedger(l.Chain.Chain, l)}, func(o *Options) {
 		soon(o)
@@ -45,7 +45,7 @@ func ballot(t testing.TB, of inter.Epoch, seq int, blocks inter.BlockVotes, epoc
 // else either, and a third one from the second.
 func TestHistoryIsFilledInByRecords(t *testing.T) {
 	source := newReceiver(t)
-	s := invented(t, source.l, 40, 20)
+	s := inventRecords(t, source.l, 40, 20)
 	source.packs(s.packs...)
 	source.give(codeBlockVotesChunk, s.votes...)
 	source.give(codeBlockRecordsChunk, s.blocks...)
@@ -55,7 +55,7 @@ func TestHistoryIsFilledInByRecords(t *testing.T) {
 	told := make(chan Taken, 100)
 	small := func(o *Options) { o.Limits.StreamItems = 30 } // many chunks, and streams
 	teller := func(o *Options) { small(o); o.Taken = func(t Taken) { told <- t } }
-	a, b, c := filled(t, source.l, nil), filled(t, second, teller), filled(t, third, small)
+	a, b, c := filledNode(t, source.l, nil), filledNode(t, second, teller), filledNode(t, third, small)
 	if err := errors.Join(b.AddPeer(a.Self().URLv4()), c.AddPeer(b.Self().URLv4())); err != nil {
 		t.Fatal(err)
 	}
@@ -86,10 +86,10 @@ func TestBlockRecordsAreForThoseWhoAreFarBehind(t *testing.T) {
 		"in a young epoch":        func(o *Options) { o.Limits.Behind = 1 << 62 },
 	} {
 		r := newReceiver(t)
-		s := invented(t, r.l, 2, 3)
+		s := inventRecords(t, r.l, 2, 3)
 		r.packs(s.packs...)
 		r.give(codeBlockVotesChunk, s.votes...)
-		n := filled(t, r.l, change)
+		n := filledNode(t, r.l, change)
 		for code, l := range n.filling.of {
 			if l.wanted() {
 				t.Errorf("%s: chunks of code %d are wanted", name, code)
@@ -105,7 +105,7 @@ func TestBlockRecordsAreForThoseWhoAreFarBehind(t *testing.T) {
 		if err := n.filling.take(strangerPeer(&n.limits), message{codeBlockRecordsChunk, c.encodeRecords()}); err != nil {
 			t.Error(err)
 		}
-		if used := n.filling.repeater.budget.used(); used != 0 {
+		if used := n.filling.repeater.budget.usedPercent(); used != 0 {
 			t.Errorf("%s: a block is taken", name)
 		}
 		closeNode(t, n)
@@ -161,7 +161,7 @@ func TestAFilledNodeComesToTheHeadByEvents(t *testing.T) {
 	fill(t, first)
 	vouch(t, first)
 	head := headOf(t, first)
-	a, b := filled(t, first, nil), filled(t, second, nil)
+	a, b := filledNode(t, first, nil), filledNode(t, second, nil)
 	if err := b.AddPeer(a.Self().URLv4()); err != nil {
 		t.Fatal(err)
 	}

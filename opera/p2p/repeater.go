@@ -49,7 +49,7 @@ func (r *repeater) submit(ctx context.Context, l *load) error {
 }
 
 // busy tells whether so much is under way that no more should be asked for.
-func (r *repeater) busy() bool { return r.budget.used() > 75 }
+func (r *repeater) busy() bool { return r.budget.usedPercent() > 75 }
 
 // serve works until the context ends.
 func (r *repeater) serve(ctx context.Context) {

@@ -137,8 +137,8 @@ func (g *statePeer) take(m p2p.Msg, room *budget) error {
 	return nil
 }
 
-// answered asks for something that is answered by an A, as take has seen to.
-func answered[A fsnap.Message](ctx context.Context, g *statePeer, request func(id uint64) fsnap.Message) (answer A, err error) {
+// askFor asks for something that is answered by an A, as take has seen to.
+func askFor[A fsnap.Message](ctx context.Context, g *statePeer, request func(id uint64) fsnap.Message) (answer A, err error) {
 	m, err := g.ask(ctx, request)
 	if err != nil {
 		return answer, err
@@ -148,7 +148,7 @@ func answered[A fsnap.Message](ctx context.Context, g *statePeer, request func(i
 
 // Accounts implements statesync.Peer.
 func (g *statePeer) Accounts(ctx context.Context, root, from, to common.Hash, bytes uint64) (*statesync.Accounts, error) {
-	a, err := answered[*fsnap.Accounts](ctx, g, func(id uint64) fsnap.Message {
+	a, err := askFor[*fsnap.Accounts](ctx, g, func(id uint64) fsnap.Message {
 		return &fsnap.GetAccounts{ID: id, Root: root, From: from, To: to, Bytes: bytes}
 	})
 	if err != nil {
@@ -163,7 +163,7 @@ func (g *statePeer) Accounts(ctx context.Context, root, from, to common.Hash, by
 
 // Slots implements statesync.Peer.
 func (g *statePeer) Slots(ctx context.Context, root common.Hash, accounts []common.Hash, from common.Hash, bytes uint64) (*statesync.Slots, error) {
-	s, err := answered[*fsnap.Slots](ctx, g, func(id uint64) fsnap.Message {
+	s, err := askFor[*fsnap.Slots](ctx, g, func(id uint64) fsnap.Message {
 		m := &fsnap.GetSlots{ID: id, Root: root, Accounts: accounts, Bytes: bytes}
 		if from != (common.Hash{}) {
 			m.From = from[:]
@@ -185,7 +185,7 @@ func (g *statePeer) Slots(ctx context.Context, root common.Hash, accounts []comm
 
 // Codes implements statesync.Peer.
 func (g *statePeer) Codes(ctx context.Context, hashes []common.Hash, bytes uint64) ([][]byte, error) {
-	c, err := answered[*fsnap.CodesOf](ctx, g, func(id uint64) fsnap.Message {
+	c, err := askFor[*fsnap.CodesOf](ctx, g, func(id uint64) fsnap.Message {
 		return &fsnap.GetCodes{ID: id, Hashes: hashes, Bytes: bytes}
 	})
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"tarn/opera/p2p/fsnap"
 )
 
-// given is a giver and the other side of its connection. What the giver's side reads goes on until the
+// newTestPeer is a giver and the other side of its connection. What the giver's side reads goes on until the
 // test ends; read is told how that ended.
-func given(t *testing.T) (g *statePeer, other *p2p.MsgPipeRW, read chan error) {
+func newTestPeer(t *testing.T) (g *statePeer, other *p2p.MsgPipeRW, read chan error) {
 	t.Helper()
 	own, other := p2p.MsgPipe()
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -39,8 +39,8 @@ func given(t *testing.T) (g *statePeer, other *p2p.MsgPipeRW, read chan error) {
 	return g, other, read
 }
 
-// wanted reads a request for codes.
-func wanted(t *testing.T, from p2p.MsgReader) *fsnap.GetCodes {
+// readRequest reads a request for codes.
+func readRequest(t *testing.T, from p2p.MsgReader) *fsnap.GetCodes {
 	t.Helper()
 	m, err := from.ReadMsg()
 	r := new(fsnap.GetCodes)
@@ -56,7 +56,7 @@ func wanted(t *testing.T, from p2p.MsgReader) *fsnap.GetCodes {
 // Answers find their requests by their numbers, in whatever order they come, and what nobody asked for is
 // passed over.
 func TestAnswersOfAStateFindTheirRequests(t *testing.T) {
-	g, other, _ := given(t)
+	g, other, _ := newTestPeer(t)
 	var all sync.WaitGroup
 	for i := range 3 {
 		all.Go(func() {
@@ -68,7 +68,7 @@ func TestAnswersOfAStateFindTheirRequests(t *testing.T) {
 	}
 	var requests []*fsnap.GetCodes
 	for range 3 {
-		requests = append(requests, wanted(t, other))
+		requests = append(requests, readRequest(t, other))
 	}
 	send := func(m fsnap.Message) {
 		if err := p2p.Send(other, m.Code(), m); err != nil {
@@ -95,13 +95,13 @@ func TestAWrongAnswerOfAStateEndsTheConnection(t *testing.T) {
 		"without number":  func(id uint64) (uint64, any) { return fsnap.CodeCodes, "?" },
 		"malformed":       func(id uint64) (uint64, any) { return fsnap.CodeCodes, []any{id, "?"} },
 	} {
-		g, other, read := given(t)
+		g, other, read := newTestPeer(t)
 		asked := make(chan error, 1)
 		go func() {
 			_, err := g.Codes(t.Context(), []common.Hash{{1}}, 1000)
 			asked <- err
 		}()
-		code, m := answer(wanted(t, other).ID)
+		code, m := answer(readRequest(t, other).ID)
 		raw, err := rlp.EncodeToBytes(m)
 		if err == nil {
 			err = writeMessage(other, message{code, raw})
@@ -117,11 +117,11 @@ func TestAWrongAnswerOfAStateEndsTheConnection(t *testing.T) {
 
 // Who gives no answer is waited for no longer than the asker says.
 func TestAnAnswerOfAStateIsWaitedForAsLongAsTheAskerSays(t *testing.T) {
-	g, other, _ := given(t)
+	g, other, _ := newTestPeer(t)
 	late := fmt.Errorf("late")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, late)
 	defer cancel()
-	go wanted(t, other)
+	go readRequest(t, other)
 	if _, err := g.Codes(ctx, []common.Hash{{1}}, 1000); !errors.Is(err, late) {
 		t.Errorf("it ends with %v", err)
 	}
