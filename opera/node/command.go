@@ -96,7 +96,7 @@ func Command(build string) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			l := &invocation{in: c.InOrStdin(), out: c.OutOrStdout(), err: c.ErrOrStderr(), services: services{build: build}}
 			err := l.run(c.Context(), args)
-			return l.said(errors.Join(err, l.keys.close()))
+			return l.reportEnd(errors.Join(err, l.keys.close()))
 		},
 	}
 	c.ValidArgsFunction = nextWords
@@ -122,8 +122,8 @@ func nextWords(_ *cobra.Command, before []string, _ string) ([]string, cobra.She
 	return slices.Compact(next), cobra.ShellCompDirectiveDefault
 }
 
-// said says how the command ended. The code is 1, as go-opera's, whatever it was.
-func (l *invocation) said(err error) error {
+// reportEnd says how the command ended. The code is 1, as go-opera's, whatever it was.
+func (l *invocation) reportEnd(err error) error {
 	var unknown unknownTopic
 	var end fatal
 	switch {
@@ -313,8 +313,8 @@ func (l *invocation) options() (Options, error) {
 	return o, errors.Join(errs...)
 }
 
-// trusted are the addresses whose clients have no share of their own. The options were looked at.
-func (s *services) trusted() serve.Trusted {
+// trustedAddresses are the addresses whose clients have no share of their own. The options were looked at.
+func (s *services) trustedAddresses() serve.Trusted {
 	all, err := serve.ParseTrusted(s.Tarn.Trusted)
 	if err != nil {
 		return serve.Trusted{}

@@ -36,7 +36,7 @@ const roomLeast = 32 << 20
 
 func newHealth(n *Node, r *beside, age time.Duration, now time.Time) *health {
 	h := &health{
-		cause: n.Cause, unsupported: n.version.unsupported, silent: r.validator.silence, hurt: n.damage.Err, head: n.place,
+		cause: n.Cause, unsupported: n.version.unsupportedError, silent: r.validator.silence, hurt: n.damage.Err, head: n.place,
 		events: func() int64 { return n.history.Stats().Events.LogBytes }, store: n.store.Stats,
 		free: n.free, least: n.o.MinFree, age: age,
 		lively: r.peers != nil || r.validator != nil, since: now,

@@ -109,7 +109,7 @@ func TestOperatorsSeeANodeFromItsBeginningToItsEnd(t *testing.T) {
 	begins()
 	n := open(t, options(c.Node.DataDir, io.Discard))
 	hide := l.observed.open(n)
-	imported(t, n)
+	importEvents(t, n)
 	_, end, err := l.begin(n)
 	if err != nil {
 		t.Fatal(err)

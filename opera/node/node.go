@@ -85,9 +85,9 @@ type Node struct {
 	stop    context.CancelCauseFunc // of what runs
 	ended   context.Context
 	running sync.WaitGroup
-	opening *lifecycle.Progress         // while blocks are made again at the start
+	opening *lifecycle.Progress    // while blocks are made again at the start
 	free    func() (uint64, error) // bytes of the disk
-	damage  *lifecycle.Damage           // met by requests
+	damage  *lifecycle.Damage      // met by requests
 
 	mu        sync.Mutex
 	listeners map[int]func(*chain.Block)
@@ -119,7 +119,7 @@ func Open(ctx context.Context, o Options) (n *Node, err error) {
 	if err := n.version.read(n.chain); err != nil {
 		return n, err
 	}
-	if err := n.version.unsupported(); err != nil {
+	if err := n.version.unsupportedError(); err != nil {
 		o.Log.Warn(err.Error())
 	}
 	n.running.Go(n.write)
@@ -141,7 +141,7 @@ func (n *Node) openChain() (err error) {
 	n.effort.begin()
 	defer n.effort.end()
 	n.chain, err = chain.Open(chain.Options{
-		Store: n.store, History: n.history, Connected: n.connected, Beginnings: n.o.Serving,
+		Store: n.store, History: n.history, Connected: n.handleBlock, Beginnings: n.o.Serving,
 		Warn:     func(err error) { n.o.Log.Warn(err.Error()) },
 		Progress: func(done, total uint64) { n.opening.Items(done, total) },
 	})
@@ -195,16 +195,16 @@ func (n *Node) Subscribe(each func(*chain.Block)) func() {
 	}
 }
 
-// connected is told of each block by the writer.
-func (n *Node) connected(b *chain.Block) {
+// handleBlock is told of each block by the writer.
+func (n *Node) handleBlock(b *chain.Block) {
 	n.made.Add(1)
 	n.mu.Lock()
 	for _, each := range n.listeners {
 		each(b)
 	}
 	n.mu.Unlock()
-	if n.version.heard(b) {
-		if err := n.version.unsupported(); err != nil {
+	if n.version.noteBlock(b) {
+		if err := n.version.unsupportedError(); err != nil {
 			n.o.Log.Warn(err.Error())
 		}
 	}

@@ -105,7 +105,7 @@ func (s *services) peerOptions(n *Node) (p2p.Options, error) {
 				s.log.Debug("Peer", "err", err)
 			}
 		},
-		Refused: (&refusals{log: s.log, now: time.Now}).refused,
+		Refused: (&refusals{log: s.log, now: time.Now}).countRefusal,
 		Server: p2p.Server{
 			Name:   s.name(),
 			Listen: c.ListenAddr, NoDial: c.NoDial, MaxPeers: c.MaxPeers, MaxPending: c.MaxPendingPeers,

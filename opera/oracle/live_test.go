@@ -182,7 +182,7 @@ func liveTrial(ctx context.Context, t *testing.T, p *Peer, r *trial) error {
 	if err != nil {
 		return err
 	}
-	c, err := replayed(t, filepath.Join(r.dir, "ours"), theirs, *validators)
+	c, err := replayRecord(t, filepath.Join(r.dir, "ours"), theirs, *validators)
 	if err != nil {
 		return err
 	}

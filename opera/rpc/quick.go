@@ -78,10 +78,10 @@ func (s *Service) quick(server http.Handler, names []string) *quick {
 		of("getTransactionByHash", one(ethBlocks{s}.GetTransactionByHash))
 		of("getTransactionReceipt", one(s.receiptText))
 		of("getBlockByNumber", two(func(t BlockTag, full bool) (json.RawMessage, error) {
-			return s.blockText(numbered(t), full, t == Pending)
+			return s.blockText(byTag(t), full, t == Pending)
 		}))
 		of("getBlockByHash", two(func(hash common.Hash, full bool) (json.RawMessage, error) {
-			return s.blockText(hashed(hash), full, false)
+			return s.blockText(byHash(hash), full, false)
 		}))
 		if s.limits.CallTime <= quickTime {
 			of("call", func(ctx context.Context, params [][]byte, out []byte) ([]byte, error, bool) {
@@ -206,7 +206,7 @@ func (q *quick) answer(ctx context.Context, client serve.Client, body, out []byt
 		answer = appendError(append(out, `"error":`...), err)
 		log.Warn("Served "+string(of.method), "conn", remote(), "reqid", string(of.id), "duration", time.Since(begun), "err", err)
 	}
-	counted(of.method, err == nil, begun)
+	countAnswer(of.method, err == nil, begun)
 	return append(answer, '}'), true
 }
 
@@ -267,8 +267,8 @@ func appendError(out []byte, err error) []byte {
 	return append(out, text...)
 }
 
-// counted counts an answer where go-ethereum's server counts its own.
-func counted(method []byte, good bool, begun time.Time) {
+// countAnswer counts an answer where go-ethereum's server counts its own.
+func countAnswer(method []byte, good bool, begun time.Time) {
 	if !metrics.Enabled() {
 		return
 	}
@@ -303,7 +303,7 @@ func (s *Service) text(b *block, place *atomic.Pointer[json.RawMessage], value f
 	}
 	text := json.RawMessage(raw)
 	if place != nil && place.CompareAndSwap(nil, &text) {
-		s.blocks.grown(b, len(text))
+		s.blocks.countText(b, len(text))
 	}
 	return text, nil
 }
