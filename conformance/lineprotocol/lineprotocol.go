@@ -1,8 +1,8 @@
-// Package line is how the judges beside it are asked: lines of words come in, and answers go out.
+// Package lineprotocol is how the judges beside it are asked: lines of words come in, and answers go out.
 //
 // It owns the loop over the lines and what is said of errors and panics. It knows no original and
 // needs no other module, so that each judge links it with an original of its own.
-package line
+package lineprotocol
 
 import (
 	"bufio"
