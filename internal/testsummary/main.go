@@ -2,7 +2,7 @@
 // `go test -json` from standard input, passes on what a person wants to see, and
 // appends the counts to a file; with -sum it adds the file up and ends with one
 // line of totals. It owns no test and runs none.
-package testsummary
+package main
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-package testsummary
+package main
 
 import (
 	"os"
