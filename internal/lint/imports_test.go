@@ -64,7 +64,7 @@ var rules = []rule{
 	{"antelope/consensus", []string{"antelope/...", "store/vfs", "internal/..."}},
 	{"antelope/producer", []string{"antelope/...", "store/vfs", "writer", "internal/..."}},
 	// What executes knows no forks and no logs. Transactions that leave nothing run above a view.
-	{"antelope/execute", []string{"antelope/abi", "antelope/authority", "antelope/consensus", "antelope/admin", "antelope/crypto", "antelope/deepmind", "antelope/exception",
+	{"antelope/execute", []string{"antelope/abi", "antelope/authority", "antelope/consensus", "antelope/crypto", "antelope/deepmind", "antelope/exception",
 		"antelope/feature", "antelope/finality", "antelope/resource", "antelope/state", "antelope/types", "antelope/wasm", "antelope/wasm/intrinsic", "store", "store/sandbox", "internal/..."}},
 	{"antelope/chain", []string{"antelope/...", "store", "internal/..."}},
 	{"antelope/chain/chaintest/...", []string{"antelope/...", "store", "store/engine", "store/page", "internal/..."}},
