@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"tarn/antelope/admin"
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/execute"
@@ -32,7 +31,7 @@ func began(t *testing.T) *chaintest.Maker {
 // failed.
 func tryTransaction(t *testing.T, m *chaintest.Maker, packed *types.PackedTransaction, cpu int64) *types.TransactionTrace {
 	t.Helper()
-	candidate, err := execute.NewCandidate(packed, admin.Input)
+	candidate, err := execute.NewCandidate(packed, execute.Input)
 	if err != nil {
 		t.Fatal(err)
 	}

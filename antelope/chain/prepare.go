@@ -1,7 +1,6 @@
 package chain
 
 import (
-	"tarn/antelope/admin"
 	"tarn/antelope/consensus"
 	"tarn/antelope/execute"
 )
@@ -23,7 +22,7 @@ func (p *Prepared) candidate(c *Chain, i int) (*execute.Candidate, error) {
 			return x, nil
 		}
 	}
-	x, err := execute.NewCandidate(p.State.Block.Transactions[i].Packed, admin.Input)
+	x, err := execute.NewCandidate(p.State.Block.Transactions[i].Packed, execute.Input)
 	if err != nil || c.executor.SkipsChecks() {
 		return x, err
 	}

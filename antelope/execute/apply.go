@@ -4,7 +4,6 @@ import (
 	"errors"
 	"time"
 
-	"tarn/antelope/admin"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/state"
@@ -258,7 +257,7 @@ func (a *action) runCode(account *state.AccountMetadata) error {
 	a.trx.codeKey = key
 	code := wasm.Code{Hash: account.CodeHash, Limits: limits, Load: a.trx.loadCode, Compiling: a.trx.compiling}
 	a.env.Receiver, a.env.Privileged = a.receiver, a.privileged
-	a.env.ContextFree, a.env.ReadOnly = a.contextFree, a.trx.kind == admin.ReadOnly
+	a.env.ContextFree, a.env.ReadOnly = a.contextFree, a.trx.kind == ReadOnly
 	a.env.Speculative, a.env.Console = a.e.speculative(), a.e.opt.Console
 	a.env.Data = a.act.Data
 	return a.e.machine.Apply(&a.env, code, uint64(a.receiver), uint64(a.act.Account), uint64(a.act.Name), a.trx.checktime)
@@ -293,7 +292,7 @@ func (a *action) checkRAMDeltas() error {
 func (a *action) receipt(digest types.Checksum256) (*types.ActionReceipt, error) {
 	a.trx.receipts = append(a.trx.receipts, types.ActionReceipt{Receiver: a.receiver, ActDigest: digest})
 	r := &a.trx.receipts[len(a.trx.receipts)-1]
-	counted := a.trx.kind != admin.ReadOnly // a read-only transaction's are 0
+	counted := a.trx.kind != ReadOnly // a read-only transaction's are 0
 	if counted {
 		g, err := a.e.state.Dynamic.Edit()
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"tarn/antelope/admin"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/state"
@@ -123,7 +122,7 @@ func (b *Block) onblock() error {
 		return err
 	}
 	raw := trx.Append(nil)
-	x := &Candidate{Kind: admin.Implicit, Trx: trx, Raw: raw, ID: types.Hash(raw)}
+	x := &Candidate{Kind: Implicit, Trx: trx, Raw: raw, ID: types.Hash(raw)}
 	trace, err := b.e.Push(x, Billing{Explicit: true, CPU: int64(g.Configuration.MinTransactionCPUUsage)})
 	if err != nil {
 		if exception.Of(err) == nil {

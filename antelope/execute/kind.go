@@ -1,4 +1,4 @@
-package admin
+package execute
 
 import "tarn/antelope/types"
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"time"
 
-	"tarn/antelope/admin"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/types"
@@ -41,7 +40,7 @@ func (e *Executor) Push(x *Candidate, b Billing) (*types.TransactionTrace, error
 // perform runs a transaction from outside, or the chain's own.
 func (t *transaction) perform(x *Candidate) error {
 	var err error
-	if x.Kind == admin.Implicit {
+	if x.Kind == Implicit {
 		err = t.initImplicit()
 		t.enforceLists = false
 	} else {
@@ -51,7 +50,7 @@ func (t *transaction) perform(x *Candidate) error {
 		return err
 	}
 	t.delay = int64(x.Trx.DelaySec)
-	if x.Kind != admin.Implicit && x.Kind != admin.ReadOnly && !t.e.skipChecks() {
+	if x.Kind != Implicit && x.Kind != ReadOnly && !t.e.skipChecks() {
 		if err := t.authorize(x.Keys); err != nil {
 			return err
 		}
@@ -66,7 +65,7 @@ func (t *transaction) perform(x *Candidate) error {
 func (t *transaction) accept(x *Candidate) error {
 	b := t.e.block
 	mark := b.mark()
-	if x.Kind == admin.Input || x.Kind == admin.DryRun {
+	if x.Kind == Input || x.Kind == DryRun {
 		r := types.TransactionReceiptHeader{Status: types.StatusExecuted}
 		if t.delay != 0 {
 			r.Status = types.StatusDelayed
@@ -89,7 +88,7 @@ func (t *transaction) accept(x *Candidate) error {
 	t.e.block.count(t.trace)
 	t.e.tellApplied(t.trace, x)
 	t.e.block.keepTrace(Transaction{t.trace, x.Kind, x.Raw, x.Packed})
-	if x.Kind == admin.Input {
+	if x.Kind == Input {
 		b.candidates = append(b.candidates, x)
 	}
 	if b.status == Ephemeral && !t.e.opt.Speculative {

@@ -3,7 +3,6 @@ package execute
 import (
 	"time"
 
-	"tarn/antelope/admin"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/state"
@@ -49,7 +48,7 @@ func (e *Executor) PushScheduled(id types.Checksum256, b Billing) (*types.Transa
 	}
 	e.block.count(trace)
 	e.tellApplied(trace, nil)
-	e.block.keepTrace(Transaction{Trace: trace, Kind: admin.Scheduled, Raw: d.Packed})
+	e.block.keepTrace(Transaction{Trace: trace, Kind: Scheduled, Raw: d.Packed})
 	return trace, nil
 }
 
@@ -134,7 +133,7 @@ func (r *retirement) execute() (t *transaction, failure *exception.Error, err er
 	if err := types.Decode(r.d.Packed, &trx); err != nil {
 		return &transaction{}, nil, err
 	}
-	if t, err = e.newTransaction(admin.Scheduled, &trx, r.d.TrxID, r.start, r.b); err != nil {
+	if t, err = e.newTransaction(Scheduled, &trx, r.d.TrxID, r.start, r.b); err != nil {
 		return &transaction{}, nil, err
 	}
 	defer t.end()
@@ -213,7 +212,7 @@ func (r *retirement) onError(failed *transaction) (*types.TransactionTrace, erro
 		Authorization: []types.PermissionLevel{{Actor: r.d.Sender, Permission: nameActive}},
 	})
 	raw := trx.Append(nil)
-	t, err := e.newTransaction(admin.Implicit, trx, types.Hash(raw), failed.timer.start, r.b)
+	t, err := e.newTransaction(Implicit, trx, types.Hash(raw), failed.timer.start, r.b)
 	if err != nil {
 		return nil, err
 	}

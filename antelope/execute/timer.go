@@ -4,7 +4,6 @@ import (
 	"math"
 	"time"
 
-	"tarn/antelope/admin"
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
 )
@@ -75,7 +74,7 @@ func (x *timer) limitAccount(us int64) {
 
 // limitSubjective applies the bounds of the node and of the caller.
 func (x *timer) limitSubjective() {
-	if x.t.kind == admin.ReadOnly {
+	if x.t.kind == ReadOnly {
 		x.duration = x.objective
 	}
 	if x.maxTime > 0 && x.maxTime <= x.duration {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"tarn/antelope/admin"
 	"tarn/antelope/authority"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
@@ -32,7 +31,7 @@ type Billing struct {
 // transaction is one being executed (Leap: transaction_context).
 type transaction struct {
 	e       *Executor
-	kind    admin.Kind
+	kind    Kind
 	trx     *types.Transaction
 	packed  []byte                   // trx, encoded
 	signed  *types.PackedTransaction // as it came; nil if nobody signed it
@@ -70,7 +69,7 @@ type transaction struct {
 
 // newTransaction begins the execution of a transaction, in a session of its own
 // unless it changes nothing or is replayed.
-func (e *Executor) newTransaction(kind admin.Kind, trx *types.Transaction, id types.Checksum256, start time.Time, b Billing) (*transaction, error) {
+func (e *Executor) newTransaction(kind Kind, trx *types.Transaction, id types.Checksum256, start time.Time, b Billing) (*transaction, error) {
 	e.policy = e.shared.policy.Load()
 	t := e.blankTransaction()
 	t.kind, t.trx, t.id = kind, trx, id
@@ -79,7 +78,7 @@ func (e *Executor) newTransaction(kind admin.Kind, trx *types.Transaction, id ty
 	t.trace.ProducerBlockID = e.block.producerBlockID
 	t.timer.begin(t, start, b)
 	t.room = newMemoryBudget(e.speculative())
-	if kind != admin.ReadOnly && !e.skipSessions() {
+	if kind != ReadOnly && !e.skipSessions() {
 		if err := e.state.Begin(); err != nil {
 			return nil, err
 		}
@@ -167,7 +166,7 @@ func (t *transaction) init(netUsage uint64) error {
 		return err
 	}
 	t.timer.objective = int64(blockCPU)
-	if t.kind != admin.ReadOnly {
+	if t.kind != ReadOnly {
 		if uint64(cfg.MaxTransactionNetUsage) <= t.netLimit {
 			t.netLimit, t.netDueToBlock = uint64(cfg.MaxTransactionNetUsage), false
 		}
@@ -183,13 +182,13 @@ func (t *transaction) init(netUsage uint64) error {
 	}
 	t.timer.initialObjective = t.timer.objective
 	t.eagerNetLimit = t.netLimit
-	if t.kind != admin.ReadOnly {
+	if t.kind != ReadOnly {
 		if err := t.initBilling(cfg); err != nil {
 			return err
 		}
 	}
 	t.timer.limitSubjective()
-	if t.kind != admin.ReadOnly {
+	if t.kind != ReadOnly {
 		if err := t.timer.estimate(); err != nil {
 			return err
 		}
@@ -305,7 +304,7 @@ func (t *transaction) initInput(unprunable, prunable uint64) error {
 	t.published = t.e.block.time()
 	t.input = true
 	if !t.e.skipChecks() {
-		if t.kind != admin.ReadOnly {
+		if t.kind != ReadOnly {
 			if err := t.e.checkExpiration(t.trx); err != nil {
 				return err
 			}
@@ -320,7 +319,7 @@ func (t *transaction) initInput(unprunable, prunable uint64) error {
 	if err := t.init(usage); err != nil {
 		return err
 	}
-	if t.kind == admin.ReadOnly {
+	if t.kind == ReadOnly {
 		return nil
 	}
 	isNew, err := t.e.state.RecordTransaction(t.id, t.trx.Expiration)
@@ -418,7 +417,7 @@ func (t *transaction) execute(ordinal, depth uint32) error {
 
 // finish bills the transaction (Leap: transaction_context::finalize).
 func (t *transaction) finish() error {
-	if t.kind == admin.ReadOnly {
+	if t.kind == ReadOnly {
 		t.roundNet()
 		t.trace.Elapsed = t.timer.elapsedTime()
 		return nil
@@ -531,7 +530,7 @@ func (t *transaction) checkAccounts(trx *types.Transaction, lists bool) error {
 		if err := t.checkCodeAccount(a.Account); err != nil {
 			return err
 		}
-		if t.kind == admin.ReadOnly && len(a.Authorization) > 0 {
+		if t.kind == ReadOnly && len(a.Authorization) > 0 {
 			return exception.New(exception.Transaction, "read-only action '${name}' cannot have authorizations", "name", a.Name)
 		}
 		for _, level := range a.Authorization {
@@ -544,7 +543,7 @@ func (t *transaction) checkAccounts(trx *types.Transaction, lists bool) error {
 			}
 		}
 	}
-	if !authorised && t.kind != admin.ReadOnly {
+	if !authorised && t.kind != ReadOnly {
 		return exception.New(exception.TxNoAuths, "transaction must have at least one authorization")
 	}
 	if lists {
@@ -564,6 +563,6 @@ func (t *transaction) checkCodeAccount(n types.Name) error {
 // authorize checks the signatures of a transaction from outside.
 func (t *transaction) authorize(keys []types.PublicKey) error {
 	return t.e.authority.CheckAuthorization(t.trx.Actions, &authority.Check{
-		Keys: keys, Delay: t.delay * 1_000_000, Checktime: t.checktime, Tolerant: t.kind == admin.DryRun,
+		Keys: keys, Delay: t.delay * 1_000_000, Checktime: t.checktime, Tolerant: t.kind == DryRun,
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"tarn/antelope/admin"
 	"tarn/antelope/blocklog"
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
@@ -306,7 +305,7 @@ func forgedLog(t *testing.T, dir string) uint32 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := execute.NewCandidate(forged, admin.Input)
+	x, err := execute.NewCandidate(forged, execute.Input)
 	if err != nil {
 		t.Fatal(err)
 	}

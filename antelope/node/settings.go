@@ -215,7 +215,7 @@ func (s *settings) chain() (o chain.Options, err error) {
 }
 
 // lists are who and what may not. The error names all that is none.
-func (s *settings) lists() (l admin.Lists, err error) {
+func (s *settings) lists() (l execute.Lists, err error) {
 	for _, list := range []struct {
 		option string
 		set    *map[types.Name]bool
@@ -226,10 +226,10 @@ func (s *settings) lists() (l admin.Lists, err error) {
 		names, e := s.names(list.option)
 		*list.set, err = nameSet(names), errors.Join(err, e)
 	}
-	l.ActionBlacklist, l.KeyBlacklist = map[admin.ActionName]bool{}, map[types.PublicKey]bool{}
+	l.ActionBlacklist, l.KeyBlacklist = map[execute.ActionName]bool{}, map[types.PublicKey]bool{}
 	for _, a := range s.Texts("action-blacklist") {
 		account, name, _ := strings.Cut(a, "::")
-		var x admin.ActionName
+		var x execute.ActionName
 		var e error
 		if x.Account, e = types.ParseName(account); e == nil {
 			x.Name, e = types.ParseName(name)

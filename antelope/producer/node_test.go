@@ -13,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tarn/antelope/admin"
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/consensus"
@@ -263,7 +262,7 @@ func (n *node) push(actions ...types.Action) (*types.TransactionTrace, error) {
 	if err != nil {
 		return nil, err
 	}
-	return n.Transaction(context.Background(), p, admin.TransactionOptions{API: true})
+	return n.Transaction(context.Background(), p, execute.TransactionOptions{API: true})
 }
 
 var nonce struct {
@@ -296,7 +295,7 @@ func (n *node) candidate(t testing.TB, actions ...types.Action) *execute.Candida
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := execute.NewCandidate(p, admin.Input)
+	x, err := execute.NewCandidate(p, execute.Input)
 	if err != nil {
 		t.Fatal(err)
 	}

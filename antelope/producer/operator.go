@@ -157,12 +157,12 @@ func (op *Operator) changeGreylist(ctx context.Context, accounts []types.Name, c
 }
 
 // Lists are the white- and blacklists. The maps must not be changed.
-func (op *Operator) Lists(ctx context.Context) (admin.Lists, error) {
-	return writer.Ask(ctx, op.p.writer, func() (admin.Lists, error) { return op.p.chain.Policy().Lists, nil })
+func (op *Operator) Lists(ctx context.Context) (execute.Lists, error) {
+	return writer.Ask(ctx, op.p.writer, func() (execute.Lists, error) { return op.p.chain.Policy().Lists, nil })
 }
 
 // SetLists replaces those lists that are not nil.
-func (op *Operator) SetLists(ctx context.Context, l admin.Lists) error {
+func (op *Operator) SetLists(ctx context.Context, l execute.Lists) error {
 	if l.ActorWhitelist == nil && l.ActorBlacklist == nil && l.ContractWhitelist == nil && l.ContractBlacklist == nil &&
 		l.ActionBlacklist == nil && l.KeyBlacklist == nil {
 		return exception.New(exception.InvalidHTTPRequest, "At least one of actor_whitelist, actor_blacklist, contract_whitelist, "+

@@ -120,7 +120,7 @@ func (q *queue) addForked(blocks []*consensus.BlockState) {
 			if r.Packed == nil {
 				continue
 			}
-			x, err := execute.NewCandidate(r.Packed, admin.Input)
+			x, err := execute.NewCandidate(r.Packed, execute.Input)
 			if err == nil && q.byID[x.ID] == nil {
 				q.add(&entry{x: x, from: forked, lent: true, keyless: true})
 			}
@@ -217,9 +217,9 @@ func describeUnapplied(e *entry) admin.Unapplied {
 		Actions: len(x.Trx.Actions) + len(x.Trx.ContextFreeActions), Billed: uint32(x.Billed), Size: uint64(e.size),
 	}
 	switch x.Kind {
-	case admin.DryRun:
+	case execute.DryRun:
 		u.Type = "dry_run"
-	case admin.ReadOnly:
+	case execute.ReadOnly:
 		u.Type = "read_only"
 	}
 	if len(x.Trx.Actions) > 0 {

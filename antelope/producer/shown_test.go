@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"tarn/antelope/admin"
 	"tarn/antelope/chain"
 	"tarn/antelope/execute"
 	"tarn/antelope/state"
@@ -47,7 +46,7 @@ func TestWhoHasAnAnswerFindsTheTransactionInTheState(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, n := range nodes {
-			if _, err := n.Transaction(ctx, p, admin.TransactionOptions{API: true}); err != nil {
+			if _, err := n.Transaction(ctx, p, execute.TransactionOptions{API: true}); err != nil {
 				t.Fatal(err)
 			}
 			// What a follower executes is undone: the block is somebody else's.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"tarn/antelope/admin"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/resource"
@@ -13,7 +12,7 @@ import (
 
 // incoming executes a transaction that came from outside, or lets it wait (Leap:
 // process_incoming_transaction_async).
-func (p *Producer) incoming(x *execute.Candidate, o admin.TransactionOptions, done Done) {
+func (p *Producer) incoming(x *execute.Candidate, o execute.TransactionOptions, done Done) {
 	p.clock.idle(time.Now())
 	now := p.chain.Head().Header.Timestamp.TimePoint()
 	pending, building := p.chain.Pending()
@@ -157,7 +156,7 @@ func (p *Producer) handleFailure(e *entry, trace *types.TransactionTrace, first 
 	if exhausts(trace.Except) {
 		p.clock.transaction(time.Now(), x.Kind.Transient(), true)
 		p.log.unfit(p.place, x)
-		return result{unfit: true, exhausted: x.Kind != admin.ReadOnly && p.blockExhausted()}
+		return result{unfit: true, exhausted: x.Kind != execute.ReadOnly && p.blockExhausted()}
 	}
 	p.clock.transaction(time.Now(), x.Kind.Transient(), false)
 	if trace.Except.Kind != exception.TxDuplicate {

@@ -55,7 +55,7 @@ func TestAFollowerOfRandomBlocksHasTheSameState(t *testing.T) {
 			}
 			// Each node may hear of it first, and executes it on its own.
 			for _, k := range random.Perm(len(nodes))[:1+random.IntN(3)] {
-				_, err := nodes[k].Transaction(ctx, p, admin.TransactionOptions{API: random.IntN(2) == 0})
+				_, err := nodes[k].Transaction(ctx, p, execute.TransactionOptions{API: random.IntN(2) == 0})
 				if nodes[k] != n {
 					continue
 				}
@@ -146,7 +146,7 @@ func TestATransactionIsRefusedForTheReasonThatNodeosGives(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		send := func(p *types.PackedTransaction, err error) error {
 			if err == nil {
-				_, err = n.Transaction(ctx, p, admin.TransactionOptions{API: true})
+				_, err = n.Transaction(ctx, p, execute.TransactionOptions{API: true})
 			}
 			return err
 		}
@@ -182,7 +182,7 @@ func TestATransactionIsRefusedForTheReasonThatNodeosGives(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		trace, err := n.Transaction(ctx, p, admin.TransactionOptions{API: true, FailureTrace: true})
+		trace, err := n.Transaction(ctx, p, execute.TransactionOptions{API: true, FailureTrace: true})
 		if err != nil || trace.Except == nil || trace.Except.Kind != exception.AccountNameExists {
 			t.Errorf("a failure's trace: %+v, %v", trace, err)
 		}
@@ -200,7 +200,7 @@ func TestADryRunAndAReadOnlyTransactionLeaveNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			trace, err := n.Transaction(ctx, p, admin.TransactionOptions{Kind: admin.DryRun, API: true, FailureTrace: true})
+			trace, err := n.Transaction(ctx, p, execute.TransactionOptions{Kind: execute.DryRun, API: true, FailureTrace: true})
 			if err != nil || trace.Except != nil || trace.Receipt == nil {
 				t.Fatalf("%+v, %v", trace, err)
 			}
@@ -210,7 +210,7 @@ func TestADryRunAndAReadOnlyTransactionLeaveNothing(t *testing.T) {
 		if p, err = n.sign(a); err != nil {
 			t.Fatal(err)
 		}
-		trace, err := n.Transaction(ctx, p, admin.TransactionOptions{Kind: admin.ReadOnly, API: true, FailureTrace: true})
+		trace, err := n.Transaction(ctx, p, execute.TransactionOptions{Kind: execute.ReadOnly, API: true, FailureTrace: true})
 		if err != nil || trace.Except != nil {
 			t.Fatalf("%+v, %v", trace, err)
 		}
@@ -267,7 +267,7 @@ func TestWhatTheChainHasNotSeenIsAnsweredWhenItExpires(t *testing.T) {
 		}
 		failed := make(chan error, 1)
 		go func() {
-			_, err := n.Transaction(context.Background(), p, admin.TransactionOptions{API: true})
+			_, err := n.Transaction(context.Background(), p, execute.TransactionOptions{API: true})
 			failed <- err
 		}()
 		synctest.Wait()
@@ -316,10 +316,10 @@ func TestOptionsCanBeChangedWhileTheNodeRuns(t *testing.T) {
 		if l := n.Greylist(); !slices.Equal(l, []types.Name{name("alice")}) || !n.Greylisted(name("alice")) || n.Greylisted(name("bob")) {
 			t.Errorf("greylist %v", l)
 		}
-		if err := n.SetLists(ctx, admin.Lists{}); !exception.Is(err, exception.InvalidHTTPRequest) {
+		if err := n.SetLists(ctx, execute.Lists{}); !exception.Is(err, exception.InvalidHTTPRequest) {
 			t.Errorf("no lists: %v", err)
 		}
-		if err := n.SetLists(ctx, admin.Lists{ActorBlacklist: map[types.Name]bool{name("eosio"): true}}); err != nil {
+		if err := n.SetLists(ctx, execute.Lists{ActorBlacklist: map[types.Name]bool{name("eosio"): true}}); err != nil {
 			t.Fatal(err)
 		}
 		if l, err := n.Lists(ctx); err != nil || !l.ActorBlacklist[name("eosio")] {
@@ -577,11 +577,11 @@ func TestEveryTransactionIsAnsweredOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := execute.NewCandidate(packed, admin.Input)
+		x, err := execute.NewCandidate(packed, execute.Input)
 		if err != nil {
 			t.Fatal(err)
 		}
-		n.Submit(admin.TransactionOptions{}, Submission{x, func(*types.TransactionTrace, error) {
+		n.Submit(execute.TransactionOptions{}, Submission{x, func(*types.TransactionTrace, error) {
 			answers[i]++
 			ended.Done()
 		}})
@@ -633,7 +633,7 @@ func TestTransactionsThatAreGivenTogetherAreExecutedInTheirOrder(t *testing.T) {
 			}
 		}})
 	}
-	n.Submit(admin.TransactionOptions{}, list...)
+	n.Submit(execute.TransactionOptions{}, list...)
 	ended.Wait()
 	if len(order) != unsigned || !slices.IsSorted(order) {
 		t.Errorf("executed: %v", order)
@@ -724,11 +724,11 @@ func TestABlockInterruptsATransactionThatIsNotItsProducers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := execute.NewCandidate(p, admin.Input)
+	x, err := execute.NewCandidate(p, execute.Input)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.Submit(admin.TransactionOptions{API: true}, Submission{x, func(_ *types.TransactionTrace, err error) {
+	n.Submit(execute.TransactionOptions{API: true}, Submission{x, func(_ *types.TransactionTrace, err error) {
 		if err != writer.ErrStopped {
 			t.Errorf("the answer is %v", err)
 		}
@@ -773,7 +773,7 @@ func TestTraceLinesAreThoseOfNodeos(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bad, err := n.Transaction(context.Background(), p, admin.TransactionOptions{FailureTrace: true})
+		bad, err := n.Transaction(context.Background(), p, execute.TransactionOptions{FailureTrace: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"tarn/antelope/admin"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/execute"
 	"tarn/antelope/rpc"
@@ -25,7 +24,7 @@ type executor struct {
 	m  *chaintest.Maker
 }
 
-func (e *executor) Transaction(_ context.Context, p *types.PackedTransaction, o admin.TransactionOptions) (*types.TransactionTrace, error) {
+func (e *executor) Transaction(_ context.Context, p *types.PackedTransaction, o execute.TransactionOptions) (*types.TransactionTrace, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err := e.m.StartBlock(); err != nil {

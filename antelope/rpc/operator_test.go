@@ -8,6 +8,7 @@ import (
 
 	"tarn/antelope/admin"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/rpc"
 	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/state"
@@ -19,7 +20,7 @@ type operator struct {
 	paused   bool
 	options  admin.RuntimeOptions
 	greylist []types.Name
-	lists    admin.Lists
+	lists    execute.Lists
 	features []types.Checksum256
 	spacing  uint32
 	from     *types.Checksum256
@@ -53,8 +54,8 @@ func (o *operator) RemoveGreylist(_ context.Context, n []types.Name) error {
 	o.greylist = nil
 	return nil
 }
-func (o *operator) Lists(context.Context) (admin.Lists, error)      { return o.lists, o.busy }
-func (o *operator) SetLists(_ context.Context, l admin.Lists) error { o.lists = l; return nil }
+func (o *operator) Lists(context.Context) (execute.Lists, error)      { return o.lists, o.busy }
+func (o *operator) SetLists(_ context.Context, l execute.Lists) error { o.lists = l; return nil }
 func (o *operator) IntegrityHash(context.Context) (types.Checksum256, types.Checksum256, error) {
 	return types.Checksum256{1}, types.Checksum256{2}, nil
 }

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"tarn/antelope/admin"
 	"tarn/antelope/blocklog"
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
@@ -111,7 +110,7 @@ func standing(t *testing.T, d *oracle.Driver, f func(*node) error) error {
 // refusing takes no transaction.
 type refusing struct{}
 
-func (*refusing) Transaction(context.Context, *types.PackedTransaction, admin.TransactionOptions) (*types.TransactionTrace, error) {
+func (*refusing) Transaction(context.Context, *types.PackedTransaction, execute.TransactionOptions) (*types.TransactionTrace, error) {
 	return nil, errors.New("refused")
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"tarn/antelope/admin"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
@@ -41,9 +42,9 @@ type Producer interface {
 	// RemoveGreylist takes accounts off the greylist; those that are not there are no error.
 	RemoveGreylist(ctx context.Context, accounts []types.Name) error
 	// Lists returns the white- and blacklists, whose maps the caller must not change.
-	Lists(ctx context.Context) (admin.Lists, error)
+	Lists(ctx context.Context) (execute.Lists, error)
 	// SetLists replaces those lists that are not nil.
-	SetLists(ctx context.Context, l admin.Lists) error
+	SetLists(ctx context.Context, l execute.Lists) error
 	// IntegrityHash is of the state at the head.
 	IntegrityHash(ctx context.Context) (head, hash types.Checksum256, err error)
 	// CreateSnapshot returns when the snapshot has its name.
@@ -173,10 +174,10 @@ func (q operator) getLists(b []byte) ([]byte, error) {
 	o = list(o, "actor_blacklist", slices.Sorted(maps.Keys(l.ActorBlacklist)))
 	o = list(o, "contract_whitelist", slices.Sorted(maps.Keys(l.ContractWhitelist)))
 	o = list(o, "contract_blacklist", slices.Sorted(maps.Keys(l.ContractBlacklist)))
-	actions := slices.SortedFunc(maps.Keys(l.ActionBlacklist), func(x, y admin.ActionName) int {
+	actions := slices.SortedFunc(maps.Keys(l.ActionBlacklist), func(x, y execute.ActionName) int {
 		return cmp.Or(cmp.Compare(x.Account, y.Account), cmp.Compare(x.Name, y.Name))
 	})
-	o = variant.AppendList(variant.AppendKey(o, "action_blacklist"), actions, func(b []byte, a *admin.ActionName) []byte {
+	o = variant.AppendList(variant.AppendKey(o, "action_blacklist"), actions, func(b []byte, a *execute.ActionName) []byte {
 		b = append(a.Account.AppendJSON(append(b, '[')), ',')
 		return append(a.Name.AppendJSON(b), ']')
 	})
@@ -196,12 +197,12 @@ func (p *params) set(key string) map[types.Name]bool {
 }
 
 func (q operator) setLists(b []byte) ([]byte, error) {
-	l := admin.Lists{
+	l := execute.Lists{
 		ActorWhitelist: q.set("actor_whitelist"), ActorBlacklist: q.set("actor_blacklist"),
 		ContractWhitelist: q.set("contract_whitelist"), ContractBlacklist: q.set("contract_blacklist"),
 	}
 	if _, ok := q.optional("action_blacklist"); ok {
-		l.ActionBlacklist = map[admin.ActionName]bool{}
+		l.ActionBlacklist = map[execute.ActionName]bool{}
 		q.elements("action_blacklist", func(v variant.Value) error {
 			a, err := actionNameOf(v)
 			l.ActionBlacklist[a] = true
@@ -223,7 +224,7 @@ func (q operator) setLists(b []byte) ([]byte, error) {
 }
 
 // actionNameOf reads a pair of an account and an action.
-func actionNameOf(v variant.Value) (a admin.ActionName, err error) {
+func actionNameOf(v variant.Value) (a execute.ActionName, err error) {
 	pair, err := v.Elements()
 	if err != nil {
 		return a, err

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 
-	"tarn/antelope/admin"
 	"tarn/antelope/chain"
 	"tarn/antelope/crypto"
 	"tarn/antelope/execute"
@@ -130,7 +129,7 @@ func (m *Maker) pushAs(key crypto.PrivateKey, actions []types.Action) (*types.Tr
 	if err != nil {
 		return nil, err
 	}
-	x, err := execute.NewCandidate(p, admin.Input)
+	x, err := execute.NewCandidate(p, execute.Input)
 	if err != nil {
 		return nil, err
 	}

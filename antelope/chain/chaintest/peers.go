@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"tarn/antelope/admin"
 	"tarn/antelope/chain"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
@@ -260,7 +259,7 @@ func (p *Peers) fill(m *Maker) error {
 		return err
 	}
 	for _, t := range p.pool {
-		x, err := execute.NewCandidate(t, admin.Input)
+		x, err := execute.NewCandidate(t, execute.Input)
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"tarn/antelope/abi"
-	"tarn/antelope/admin"
 	"tarn/antelope/chain"
 	"tarn/antelope/crypto"
 	"tarn/antelope/execute"
@@ -187,7 +186,7 @@ func (b *boot) push(actions []types.Action) error {
 	if err != nil {
 		return err
 	}
-	x, err := execute.NewCandidate(packed, admin.Input)
+	x, err := execute.NewCandidate(packed, execute.Input)
 	if err != nil {
 		return err
 	}
