@@ -203,7 +203,7 @@ func (a *action) runReceiver() (digest types.Checksum256, err error) {
 			return digest, err
 		}
 	}
-	if err := a.trx.room.take(int64(len(a.returnValue))); err != nil {
+	if err := a.trx.memory.take(int64(len(a.returnValue))); err != nil {
 		return digest, err
 	}
 	return a.digest(), nil
@@ -379,7 +379,7 @@ func (a *action) chargeRow(payer types.Name, delta int64) error {
 // schedule adds an action to the transaction, created by this one, that takes so many
 // bytes by itself.
 func (a *action) schedule(act types.Action, receiver types.Name, contextFree bool, size int) (uint32, error) {
-	if err := a.trx.room.take(int64(size) + traceRoom); err != nil {
+	if err := a.trx.memory.take(int64(size) + traceRoom); err != nil {
 		return 0, err
 	}
 	return a.trx.schedule(act, receiver, contextFree, a.ordinal, a.firstOrdinal), nil

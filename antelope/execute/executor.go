@@ -155,7 +155,7 @@ func (e *Executor) Interrupt(err error) {
 // after the head.
 func (e *Executor) Active(f feature.Codename) bool { return e.active(f) }
 
-func (e *Executor) interrupted() error {
+func (e *Executor) interruptCause() error {
 	if err := e.interruption.Load(); err != nil {
 		return *err
 	}

@@ -181,11 +181,11 @@ func (x *timer) check() error { return x.checkFor(0) }
 // checkFor fails when time will be over after so much more work.
 func (x *timer) checkFor(work time.Duration) error {
 	if x.off || x.duration >= forever {
-		return x.t.e.interrupted()
+		return x.t.e.interruptCause()
 	}
 	ran := (time.Since(x.start) + work).Microseconds() - x.waiting
 	if ran <= x.duration {
-		return x.t.e.interrupted()
+		return x.t.e.interruptCause()
 	}
 	return x.over(ran)
 }

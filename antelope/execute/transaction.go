@@ -58,7 +58,7 @@ type transaction struct {
 	netDueToBlock           bool
 	netDueToGreylist        bool
 	timer                   timer
-	room                    memoryBudget
+	memory                  memoryBudget
 
 	// For the machine, made once so that running an action allocates nothing.
 	codeKey   state.CodeKey
@@ -77,7 +77,7 @@ func (e *Executor) newTransaction(kind Kind, trx *types.Transaction, id types.Ch
 	t.trace.ID, t.trace.BlockNum, t.trace.BlockTime = id, e.head.BlockNum+1, e.block.header.Timestamp
 	t.trace.ProducerBlockID = e.block.producerBlockID
 	t.timer.begin(t, start, b)
-	t.room = newMemoryBudget(e.speculative())
+	t.memory = newMemoryBudget(e.speculative())
 	if kind != ReadOnly && !e.skipSessions() {
 		if err := e.state.Begin(); err != nil {
 			return nil, err
@@ -499,7 +499,7 @@ func (t *transaction) checkNet() error {
 
 // addRAM changes what an account uses; whether it may is checked at the end.
 func (t *transaction) addRAM(account types.Name, delta int64) error {
-	if err := t.room.grow(delta); err != nil {
+	if err := t.memory.grow(delta); err != nil {
 		return err
 	}
 	if err := t.e.chargeRAM(t.deepMind(), account, delta); err != nil {

@@ -62,7 +62,7 @@ func leftBehind(t *testing.T, e engine.Options, live, closed string) answers {
 	o.Engine = e
 	n := open(t, o)
 	importEvents(t, n)
-	want, err := asked(n.Chain(), nil)
+	want, err := askChain(n.Chain(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,9 +100,9 @@ func (a answers) add(question string, value any, err error) {
 	}
 }
 
-// asked asks a chain for all that it has: of the accounts, those that want has, or else those
+// askChain asks a chain for all that it has: of the accounts, those that want has, or else those
 // that the blocks have.
-func asked(c *chain.Chain, want answers) (answers, error) {
+func askChain(c *chain.Chain, want answers) (answers, error) {
 	v, err := c.View()
 	if err != nil {
 		return nil, err
@@ -228,7 +228,7 @@ func (p *patient) live(when string) (outcome string) {
 
 // compare demands that a node answers as it should, or says why not.
 func (p *patient) compare(when string, n *Node, log *lines) string {
-	got, err := asked(n.Chain(), p.want)
+	got, err := askChain(n.Chain(), p.want)
 	if err != nil {
 		p.checkNamed(when, err)
 		return "refused questions"

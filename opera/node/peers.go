@@ -93,13 +93,13 @@ func (s *services) peerOptions(n *Node) (p2p.Options, error) {
 		return urls
 	}
 	o := p2p.Options{
-		Limits:  p2p.DefaultLimits(),
-		Ledger:  p2p.NewLedger(n.Chain(), n),
-		Records: p2p.NewRecords(n.Chain()),
-		Filler:  p2p.NewRecordLedger(n.Chain(), n),
-		States:  p2p.NewStates(n.Chain()),
-		Snap:    s.Opera.AllowSnapsync,
-		Taken:   s.summary(n),
+		Limits:       p2p.DefaultLimits(),
+		Ledger:       p2p.NewLedger(n.Chain(), n),
+		Records:      p2p.NewRecords(n.Chain()),
+		RecordLedger: p2p.NewRecordLedger(n.Chain(), n),
+		States:       p2p.NewStates(n.Chain()),
+		Snap:         s.Opera.AllowSnapsync,
+		Taken:        s.summary(n),
 		Notice: func(err error) {
 			if !n.damage.Met(err) {
 				s.log.Debug("Peer", "err", err)

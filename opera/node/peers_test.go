@@ -177,8 +177,8 @@ func TestSyncmodeSnapAsksForBlockRecords(t *testing.T) {
 		c.Node.DataDir, c.Opera.AllowSnapsync = dir, snap
 		l := newServices(c, slog.DiscardHandler)
 		o, err := l.peerOptions(n)
-		if err != nil || o.Snap != snap || o.Filler == nil || o.Records == nil {
-			t.Errorf("with %v: %v, %v, %v", snap, o.Snap, o.Filler, err)
+		if err != nil || o.Snap != snap || o.RecordLedger == nil || o.Records == nil {
+			t.Errorf("with %v: %v, %v, %v", snap, o.Snap, o.RecordLedger, err)
 		}
 	}
 }

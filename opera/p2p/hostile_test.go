@@ -300,7 +300,7 @@ func TestHonestPeersAreUnharmedBesideHostileOnes(t *testing.T) {
 	follower := func(l *ledger) *Node {
 		return startNode(t, NewLedger(l.Chain.Chain, l), func(o *Options) {
 			quick(o)
-			o.Records, o.Filler, o.Snap = NewRecords(l.Chain.Chain), NewRecordLedger(l.Chain.Chain, l), true
+			o.Records, o.RecordLedger, o.Snap = NewRecords(l.Chain.Chain), NewRecordLedger(l.Chain.Chain, l), true
 		})
 	}
 	a, b, c := follower(first), follower(middle), follower(third)
@@ -384,7 +384,7 @@ func checkBounds(t testing.TB, n *Node) {
 		t.Errorf("%d events wait for parents", len(n.intake.order.waiting))
 	}
 	n.intake.mu.Unlock()
-	if r := n.filling.repeater; r != nil {
+	if r := n.recordSync.repeater; r != nil {
 		r.budget.mu.Lock()
 		if r.budget.n > n.limits.FillChunks || r.budget.size > n.limits.FillBytes {
 			t.Errorf("%d chunks of votes and records wait, of %d bytes", r.budget.n, r.budget.size)

@@ -56,7 +56,7 @@ func TestRecordsComeFromGoOperaAndGoToIt(t *testing.T) {
 	full, filledIn := openLedger(t, filepath.Join(dir, "full"), validators), openLedger(t, filepath.Join(dir, "filled"), validators)
 	a := startNode(t, NewLedger(full.Chain.Chain, full), func(o *Options) {
 		soon(o)
-		o.Records, o.Filler = NewRecords(full.Chain.Chain), NewRecordLedger(full.Chain.Chain, full)
+		o.Records, o.RecordLedger = NewRecords(full.Chain.Chain), NewRecordLedger(full.Chain.Chain, full)
 	})
 	b := filledNode(t, filledIn, nil)
 	for _, n := range []*Node{a, b} {

@@ -26,17 +26,17 @@ import (
 // It has many methods because each question of an operator has one, and each thing that happens to
 // its parts: those know nothing of each other.
 type Node struct {
-	o       Options
-	limits  Limits
-	server  *p2p.Server
-	reading *budget // messages that are being handled
-	states  *exchange
-	intake  *intake
-	leecher *leecher
-	filling *recordSync
-	events  *fetcher[inter.EventID]
-	txs     *transactions
-	answers *answers
+	o          Options
+	limits     Limits
+	server     *p2p.Server
+	reading    *budget // messages that are being handled
+	states     *exchange
+	intake     *intake
+	leecher    *leecher
+	recordSync *recordSync
+	events     *fetcher[inter.EventID]
+	txs        *transactions
+	answers    *answers
 
 	ctx    context.Context // until Close
 	cancel context.CancelCauseFunc
@@ -90,7 +90,7 @@ func New(o Options) (*Node, error) {
 	}
 	n.intake.connected, n.intake.dropped, n.intake.wanted = n.gossipConnected, n.leaveSender, n.askForParents
 	n.intake.entered, n.intake.failed = n.enterEpoch, n.fail
-	n.filling = newRecordSync(n)
+	n.recordSync = newRecordSync(n)
 	if err := n.begin(); err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (n *Node) begin() error {
 		return fmt.Errorf("begin with the present epoch: %w", err)
 	}
 	n.at.Store(&at)
-	n.filling.lookBehind(&at)
+	n.recordSync.lookBehind(&at)
 	var highest inter.Lamport
 	err = n.o.Ledger.Events(inter.NewEventID(at.Epoch, 0, [32]byte{}), func(id inter.EventID, _ []byte) bool {
 		highest = max(highest, id.Lamport())
@@ -125,8 +125,8 @@ func (n *Node) Start() error {
 		return fmt.Errorf("start to listen to peers on %s: %w", n.o.Server.Listen, err)
 	}
 	n.all.Go(func() { n.intake.serve(n.ctx) })
-	if n.filling.repeater != nil {
-		n.all.Go(func() { n.filling.repeater.serve(n.ctx) })
+	if n.recordSync.repeater != nil {
+		n.all.Go(func() { n.recordSync.repeater.serve(n.ctx) })
 	}
 	n.all.Go(n.loop)
 	return nil
@@ -165,7 +165,7 @@ func (n *Node) loop() {
 		} else {
 			n.leecher.tick(now)
 		}
-		n.filling.tick(now)
+		n.recordSync.tick(now)
 		if now.Sub(fetched) >= n.limits.ArriveTx/8 {
 			n.events.tick(now)
 			n.txs.fetch(now)
@@ -206,7 +206,7 @@ func (n *Node) look() {
 	if uint32(at.Epoch) != n.intake.epoch.Load() {
 		token(n.intake.moved)
 	}
-	n.filling.lookBehind(&at)
+	n.recordSync.lookBehind(&at)
 }
 
 // progress is what peers are told.
@@ -282,14 +282,14 @@ func (n *Node) join(p *peer) error {
 		return p2p.DiscAlreadyConnected
 	}
 	n.leecher.add(p)
-	n.filling.add(p)
+	n.recordSync.add(p)
 	return nil
 }
 
 func (n *Node) part(p *peer) {
 	n.peers.remove(p)
 	n.leecher.forgetPeer(p, n.o.Now())
-	n.filling.forgetPeer(p)
+	n.recordSync.forgetPeer(p)
 	n.events.forgetPeer(p)
 	n.txs.forgetPeer(p)
 }

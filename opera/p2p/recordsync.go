@@ -27,7 +27,7 @@ type recordSync struct {
 type Taken struct{ EpochVotes, EpochRecords, BlockVotes, BlockRecords uint64 }
 
 // Taken is what was taken since the start.
-func (n *Node) Taken() Taken { return n.filling.takenSoFar() }
+func (n *Node) Taken() Taken { return n.recordSync.takenSoFar() }
 
 func (f *recordSync) takenSoFar() Taken {
 	r := f.repeater
@@ -56,10 +56,10 @@ func (f *recordSync) tick(now time.Time) {
 func newRecordSync(n *Node) *recordSync {
 	f := &recordSync{o: &n.o, limits: &n.limits, synced: n.Synced, of: map[uint64]*recordLeecher{}}
 	f.behind.Store(f.o.Snap)
-	if f.o.Filler == nil {
+	if f.o.RecordLedger == nil {
 		return f
 	}
-	r := newRepeater(f.o.Filler, f.limits)
+	r := newRepeater(f.o.RecordLedger, f.limits)
 	r.failed = n.fail
 	r.blamed = func(from *peer, err error) { from.leave(fmt.Errorf("votes and records: %w", err)) }
 	r.worked = func(l *load, took int) { f.of[l.code].noteWorked(l.from, l.session, took) }
@@ -68,9 +68,9 @@ func newRecordSync(n *Node) *recordSync {
 	blocks := func(p Progress) uint64 { return uint64(p.Block) }
 	// Who gets the events has the votes in them (go-opera, syncStatus.RequestLLR).
 	votes := func() bool { return f.behind.Load() || f.synced() }
-	epoch := func() uint64 { return uint64(lowestEpoch(f.o.Filler.Frontier())) }
-	undecided := func() uint64 { return uint64(f.o.Filler.Frontier().Undecided.Block) }
-	unfilled := func() uint64 { return uint64(f.o.Filler.Frontier().Unfilled.Block) }
+	epoch := func() uint64 { return uint64(lowestEpoch(f.o.RecordLedger.Frontier())) }
+	undecided := func() uint64 { return uint64(f.o.RecordLedger.Frontier().Undecided.Block) }
+	unfilled := func() uint64 { return uint64(f.o.RecordLedger.Frontier().Unfilled.Block) }
 	for _, kind := range []struct {
 		code    uint64
 		wanted  func() bool
@@ -115,7 +115,7 @@ func (f *recordSync) lookBehind(at *Present) {
 
 // Behind tells whether this node is so far behind its network that records are asked for, and the
 // state of a later epoch should be.
-func (n *Node) Behind() bool { return n.filling.behind.Load() }
+func (n *Node) Behind() bool { return n.recordSync.behind.Load() }
 
 // Overtakes tells whether this node waits for the state of a later epoch, and asks for no events.
 func (n *Node) Overtakes() bool {
@@ -138,13 +138,13 @@ func lowestEpoch(at chain.Frontier) inter.Epoch {
 }
 
 func (f *recordSync) epochStretch() (inquiry, bool) {
-	at := f.o.Filler.Frontier()
+	at := f.o.RecordLedger.Frontier()
 	return rangeInquiry(f, codeRequestEpochPacks, lowestEpoch(at), at.Undecided.Epoch+f.limits.EpochsAhead), true
 }
 
 func (f *recordSync) voteStretch() (inquiry, bool) {
-	at := f.o.Filler.Frontier()
-	epoch, err := f.o.Filler.EpochBeyond(at.Undecided.Block)
+	at := f.o.RecordLedger.Frontier()
+	epoch, err := f.o.RecordLedger.EpochBeyond(at.Undecided.Block)
 	if err != nil {
 		f.o.Notice(fmt.Errorf("ask for votes from block %d on: %w", at.Undecided.Block, err))
 		return nil, false
@@ -155,10 +155,10 @@ func (f *recordSync) voteStretch() (inquiry, bool) {
 
 func (f *recordSync) blockStretch() (inquiry, bool) {
 	hop := f.limits.BlocksAhead
-	at := f.o.Filler.Frontier()
+	at := f.o.RecordLedger.Frontier()
 	from, to := at.Unfilled.Block, at.Undecided.Block
 	if to > from+hop {
-		has, err := f.o.Filler.HasBlock(from + hop)
+		has, err := f.o.RecordLedger.HasBlock(from + hop)
 		if err != nil {
 			f.o.Notice(fmt.Errorf("ask for blocks from %d on: %w", from, err))
 			return nil, false

@@ -26,7 +26,7 @@ func filledNode(t testing.TB, l *ledger, change func(*Options)) *Node {
 	t.Helper()
 	return startNode(t, deaf{NewLedger(l.Chain.Chain, l)}, func(o *Options) {
 		soon(o)
-		o.Records, o.Filler, o.Snap = NewRecords(l.Chain.Chain), NewRecordLedger(l.Chain.Chain, l), true
+		o.Records, o.RecordLedger, o.Snap = NewRecords(l.Chain.Chain), NewRecordLedger(l.Chain.Chain, l), true
 		if change != nil {
 			change(o)
 		}
@@ -90,22 +90,22 @@ func TestBlockRecordsAreForThoseWhoAreFarBehind(t *testing.T) {
 		r.packs(s.packs...)
 		r.give(codeBlockVotesChunk, s.votes...)
 		n := filledNode(t, r.l, change)
-		for code, l := range n.filling.of {
+		for code, l := range n.recordSync.of {
 			if l.wanted() {
 				t.Errorf("%s: chunks of code %d are wanted", name, code)
 			}
 		}
 		n.fresh.Store(true)
-		for code, l := range n.filling.of {
+		for code, l := range n.recordSync.of {
 			if l.wanted() != (code != codeBlockRecordsChunk) {
 				t.Errorf("%s, at the head: code %d is wanted: %v", name, code, l.wanted())
 			}
 		}
 		c := &chunk{keys: [][]byte{{1}}, items: s.blocks[:1]}
-		if err := n.filling.take(strangerPeer(&n.limits), message{codeBlockRecordsChunk, c.encodeRecords()}); err != nil {
+		if err := n.recordSync.take(strangerPeer(&n.limits), message{codeBlockRecordsChunk, c.encodeRecords()}); err != nil {
 			t.Error(err)
 		}
-		if used := n.filling.repeater.budget.usedPercent(); used != 0 {
+		if used := n.recordSync.repeater.budget.usedPercent(); used != 0 {
 			t.Errorf("%s: a block is taken", name)
 		}
 		closeNode(t, n)
@@ -175,7 +175,7 @@ func TestAFilledNodeComesToTheHeadByEvents(t *testing.T) {
 	}
 	b = startNode(t, NewLedger(second.Chain.Chain, second), func(o *Options) {
 		soon(o)
-		o.Records, o.Filler, o.Snap = NewRecords(second.Chain.Chain), NewRecordLedger(second.Chain.Chain, second), true
+		o.Records, o.RecordLedger, o.Snap = NewRecords(second.Chain.Chain), NewRecordLedger(second.Chain.Chain, second), true
 	})
 	if err := b.AddPeer(a.Self().URLv4()); err != nil {
 		t.Fatal(err)

@@ -97,7 +97,7 @@ func (s *Service) quick(server http.Handler, names []string) *quick {
 					return nil, nil, false
 				}
 				result, err := ethCalls{s}.Call(ctx, args, ref, nil)
-				return appended(out, result, err)
+				return appendOutcome(out, result, err)
 			})
 		}
 	}
@@ -124,7 +124,7 @@ func without[R any](f func() (R, error)) quickMethod {
 			return nil, nil, false
 		}
 		result, err := f()
-		return appended(out, result, err)
+		return appendOutcome(out, result, err)
 	}
 }
 
@@ -135,7 +135,7 @@ func one[A, R any](f func(A) (R, error)) quickMethod {
 			return nil, nil, false
 		}
 		result, err := f(a)
-		return appended(out, result, err)
+		return appendOutcome(out, result, err)
 	}
 }
 
@@ -147,13 +147,13 @@ func two[A, B, R any](f func(A, B) (R, error)) quickMethod {
 			return nil, nil, false
 		}
 		result, err := f(a, b)
-		return appended(out, result, err)
+		return appendOutcome(out, result, err)
 	}
 }
 
-// appended appends a result that there is if there is no error. What cannot be told is the
+// appendOutcome appends a result that there is if there is no error. What cannot be told is the
 // server's to say.
-func appended(out []byte, result any, err error) ([]byte, error, bool) {
+func appendOutcome(out []byte, result any, err error) ([]byte, error, bool) {
 	if err != nil {
 		return nil, err, true
 	}

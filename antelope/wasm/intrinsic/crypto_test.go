@@ -81,8 +81,8 @@ func (h *harness) signDigest(typ types.KeyType) (args []uint64, key []byte) {
 	if err != nil {
 		h.Fatal(err)
 	}
-	s, sn := h.put(2001, packed(sig))
-	return []uint64{d, s, sn}, packed(secret.Public())
+	s, sn := h.put(2001, packValue(sig))
+	return []uint64{d, s, sn}, packValue(secret.Public())
 }
 
 func recoversKeys(h *harness) {
@@ -100,7 +100,7 @@ func recoversKeys(h *harness) {
 	// WebAuthn keys are cut to fit, down to 33 bytes.
 	sig := webAuthnSignature(h)
 	d, _ := h.put(1001, webAuthnDigest)
-	s, n := h.put(2001, packed(sig))
+	s, n := h.put(2001, packValue(sig))
 	h.fails(exception.UnactivatedSignatureType, "Unactivated signature type used during recover_key", fn, d, s, n, 101, 100)
 	h.forwards(fn, d, s, n, 101, 100)
 	h.chain.keyTypes = 3
@@ -129,10 +129,10 @@ func assertsKeys(h *harness) {
 	}
 	args, _ := h.signDigest(types.K1)
 	webAuthn := types.PublicKey{Type: types.WebAuthn, Point: [33]byte{2}, RPID: "x"}
-	p, n := h.put(3001, packed(webAuthn))
+	p, n := h.put(3001, packValue(webAuthn))
 	h.fails(exception.UnactivatedKeyType, "Unactivated key type used when creating assert_recover_key", fn, append(args, p, n)...)
 	sig := webAuthnSignature(h)
-	s, sn := h.put(2001, packed(sig))
+	s, sn := h.put(2001, packValue(sig))
 	h.fails(exception.UnactivatedSignatureType, "Unactivated signature type used during assert_recover_key", fn, args[0], s, sn, p, n)
 	h.chain.keyTypes = 3
 	h.a.Speculative, h.chain.maxSignature = true, uint32(sig.VariableSize())-1

@@ -373,7 +373,7 @@ func (h *harness) holds(p int, want []byte) {
 
 func name(s string) uint64 { return uint64(types.N(s)) }
 
-func packed(v interface{ Append([]byte) []byte }) []byte { return v.Append(nil) }
+func packValue(v interface{ Append([]byte) []byte }) []byte { return v.Append(nil) }
 
 func list[T any](items []T, add func(T, []byte) []byte) []byte {
 	b := serial.AppendCount(nil, len(items))
