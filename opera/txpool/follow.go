@@ -62,7 +62,7 @@ func (p *Pool) advance() {
 	if err = errors.Join(err, old.Close()); err != nil {
 		p.o.Warn(err)
 	}
-	p.tell(told)
+	p.listeners.tell(told)
 }
 
 // reset brings all accounts to the head, and returns what became pending. It goes on after
