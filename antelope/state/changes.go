@@ -45,7 +45,8 @@ type ContractRow struct {
 	Value []byte
 }
 
-// recorder is what a State that notes changes asks of each table's notes.
+// recorder is what takes part in the sessions of a State: each table's notes where it notes changes,
+// and the transactions that must not come again.
 type recorder interface {
 	begin()
 	squash()
