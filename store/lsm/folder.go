@@ -77,13 +77,13 @@ func Enter(files vfs.FS, dir, kind string, readOnly bool) (*Folder, error) {
 // fails. The arguments are Enter's.
 func Inside[B Base](files vfs.FS, dir, kind string, readOnly bool, open func(*Folder) (B, error)) (B, error) {
 	var none B
-	site, err := Enter(files, dir, kind, readOnly)
+	folder, err := Enter(files, dir, kind, readOnly)
 	if err != nil {
 		return none, err
 	}
-	b, err := open(site)
+	b, err := open(folder)
 	if err != nil {
-		return none, errors.Join(err, site.Leave())
+		return none, errors.Join(err, folder.Leave())
 	}
 	return b, nil
 }
@@ -211,7 +211,7 @@ func (s *Folder) Kind() string {
 	return s.sealed.kind
 }
 
-// ReadOnly reports whether the site was entered for reading.
+// ReadOnly reports whether the folder was entered for reading.
 func (s *Folder) ReadOnly() bool { return s.readOnly }
 
 // New reports whether nothing is durable yet: the library is to be created.

@@ -31,7 +31,7 @@ func leave(t *testing.T, s *Folder) {
 	}
 }
 
-// sealFolder makes a site with flushes up to a sequence, revisions ten times that.
+// sealFolder makes a folder with flushes up to a sequence, revisions ten times that.
 func sealFolder(t *testing.T, sequence uint64) (dir, seal string) {
 	t.Helper()
 	dir = t.TempDir()

@@ -6,7 +6,7 @@ import "tarn/store"
 func (e *Engine) Stats() store.Stats {
 	m := e.base.Metrics()
 	s := store.Stats{
-		Engine:  e.site.Kind(),
+		Engine:  e.folder.Kind(),
 		Size:    m.Size + 2*sealSlot,
 		Used:    m.Size,
 		Written: e.causes(m),

@@ -204,7 +204,7 @@ func checkSum(b, encoded []byte) error {
 // Verify implements lsm.Base: every block of every table is read from the disk.
 // What logs and value files hold is checked by reading the rows.
 func (b *Base) Verify(report func(error)) error {
-	names, err := listedTables(b.site.Path())
+	names, err := listedTables(b.folder.Path())
 	if err != nil {
 		report(err)
 		return nil

@@ -41,7 +41,7 @@ func (b *Base) Metrics() lsm.Metrics {
 	m.Log -= b.before.Log
 	m.Flush -= b.before.Flush
 	m.Compaction -= b.before.Compaction
-	m.Size = b.site.Size()
+	m.Size = b.folder.Size()
 	m.Memory = memtables * b.options.MemTableSize
 	if c := b.db.BlockCacheMetrics(); c != nil {
 		m.Memory += int64(c.CostAdded() - c.CostEvicted())

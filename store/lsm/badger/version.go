@@ -33,10 +33,10 @@ func (b *Base) recover() error {
 		b.version = binary.LittleEndian.Uint64(v)
 	}
 	b.tried = max(b.db.MaxVersion(), b.version)
-	if b.site.New() {
+	if b.folder.New() {
 		return nil
 	}
-	if err := b.site.Check(b.current); err != nil || b.options.ReadOnly {
+	if err := b.folder.Check(b.current); err != nil || b.options.ReadOnly {
 		return err
 	}
 	if err := b.settle(); err != nil {

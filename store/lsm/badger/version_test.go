@@ -25,7 +25,7 @@ func beginStore(t *testing.T, dir string, cache int64) *Base {
 	t.Helper()
 	b, err := Open(Options{Dir: dir, CacheBytes: cache})
 	must(t, err)
-	if !b.site.New() {
+	if !b.folder.New() {
 		return b
 	}
 	e, err := lsm.Open(b, lsm.Options{})

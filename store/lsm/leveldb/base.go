@@ -60,7 +60,7 @@ func writeBuffer(b lsm.Budget) int { return int(max(b.Memtables/2, 1<<20)) }
 
 // Base implements lsm.Base.
 type Base struct {
-	site    *lsm.Folder
+	folder  *lsm.Folder
 	files   *files
 	db      *goleveldb.DB
 	buffer  int
@@ -76,36 +76,36 @@ func Open(o Options) (*Base, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return lsm.Inside(o.FS, o.Dir, Kind, o.ReadOnly, func(site *lsm.Folder) (*Base, error) { return open(site, o) })
+	return lsm.Inside(o.FS, o.Dir, Kind, o.ReadOnly, func(folder *lsm.Folder) (*Base, error) { return open(folder, o) })
 }
 
-func open(site *lsm.Folder, o Options) (*Base, error) {
-	if err := site.RoomToOpen(); err != nil {
+func open(folder *lsm.Folder, o Options) (*Base, error) {
+	if err := folder.RoomToOpen(); err != nil {
 		return nil, err
 	}
-	if !site.New() {
-		if err := look(site, o); err != nil {
+	if !folder.New() {
+		if err := look(folder, o); err != nil {
 			return nil, err
 		}
 	}
-	return openLibrary(site, o.library(), o.ReadOnly)
+	return openLibrary(folder, o.library(), o.ReadOnly)
 }
 
 // look opens the library for reading only, which changes nothing, and compares
 // it with the seal.
-func look(site *lsm.Folder, o Options) error {
-	b, err := openLibrary(site, o.library(), true)
+func look(folder *lsm.Folder, o Options) error {
+	b, err := openLibrary(folder, o.library(), true)
 	if err != nil {
 		return err
 	}
-	site.EndsIn(b.files.lastEnd())
-	return errors.Join(site.CheckBase(b), b.closeLibrary())
+	folder.EndsIn(b.files.lastEnd())
+	return errors.Join(folder.CheckBase(b), b.closeLibrary())
 }
 
-func openLibrary(site *lsm.Folder, options *opt.Options, readOnly bool) (*Base, error) {
-	f, err := openFiles(site.Path(), readOnly)
+func openLibrary(folder *lsm.Folder, options *opt.Options, readOnly bool) (*Base, error) {
+	f, err := openFiles(folder.Path(), readOnly)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", site.Path(), err)
+		return nil, fmt.Errorf("open %s: %w", folder.Path(), err)
 	}
 	if readOnly {
 		// What it writes goes to memory; that must not be compactions.
@@ -119,17 +119,17 @@ func openLibrary(site *lsm.Folder, options *opt.Options, readOnly bool) (*Base, 
 	}
 	db, err := goleveldb.Open(f, options)
 	if err != nil {
-		err = errors.Join(translate(site.Path(), err), f.Close())
-		return nil, fmt.Errorf("open %s: %w", site.Path(), err)
+		err = errors.Join(translate(folder.Path(), err), f.Close())
+		return nil, fmt.Errorf("open %s: %w", folder.Path(), err)
 	}
-	return &Base{site: site, files: f, db: db, buffer: options.WriteBuffer, options: options}, nil
+	return &Base{folder: folder, files: f, db: db, buffer: options.WriteBuffer, options: options}, nil
 }
 
 // Folder implements lsm.Base.
-func (b *Base) Folder() *lsm.Folder { return b.site }
+func (b *Base) Folder() *lsm.Folder { return b.folder }
 
 // Close implements lsm.Base.
-func (b *Base) Close() error { return errors.Join(b.closeLibrary(), b.site.Leave()) }
+func (b *Base) Close() error { return errors.Join(b.closeLibrary(), b.folder.Leave()) }
 
 func (b *Base) closeLibrary() error {
 	if b.files.failure() != nil {
@@ -141,7 +141,7 @@ func (b *Base) closeLibrary() error {
 	}
 	// The library also tells of a compaction that was waiting for space. What
 	// was reported durable is not touched by that.
-	err := translate(b.site.Path(), b.db.Close())
+	err := translate(b.folder.Path(), b.db.Close())
 	if err != nil && !errors.Is(err, store.ErrCorrupt) {
 		err = nil
 	}
@@ -152,7 +152,7 @@ func (b *Base) closeLibrary() error {
 func (b *Base) Snapshot() (lsm.Snapshot, error) {
 	s, err := b.db.GetSnapshot()
 	if err != nil {
-		return nil, translate(b.site.Path(), err)
+		return nil, translate(b.folder.Path(), err)
 	}
 	return &snapshot{base: b, rows: s}, nil
 }
@@ -164,18 +164,18 @@ func (b *Base) Batch(size int64) (lsm.Batch, error) {
 	}
 	// Once into a table; before that, if it is small, once into the log, or, if
 	// it is large, the memtable into one. That one may not fail.
-	if err := b.site.RoomForBatch(size + int64(b.buffer)); err != nil {
+	if err := b.folder.RoomForBatch(size + int64(b.buffer)); err != nil {
 		return nil, err
 	}
 	return &batch{base: b}, nil
 }
 
-func (b *Base) failure() error { return b.site.Failed(b.files.failure()) }
+func (b *Base) failure() error { return b.folder.Failed(b.files.failure()) }
 
 // Metrics implements lsm.Base.
 func (b *Base) Metrics() lsm.Metrics {
 	m := lsm.Metrics{
-		Size: b.site.Size(),
+		Size: b.folder.Size(),
 		Log:  b.files.log.Load(),
 		Meta: b.files.list.Load(),
 	}
@@ -276,7 +276,7 @@ func (b *batch) explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	err = translate(b.base.site.Path(), err)
+	err = translate(b.base.folder.Path(), err)
 	if failed := b.base.files.failure(); failed != nil && !errors.Is(err, store.ErrFailed) {
 		return fmt.Errorf("%w: %w", store.ErrFailed, err)
 	}
@@ -292,7 +292,7 @@ type snapshot struct {
 func (s *snapshot) Get(dst, key []byte) ([]byte, error) {
 	v, err := s.rows.Get(key, nil)
 	if err != nil {
-		return nil, translate(s.base.site.Path(), err)
+		return nil, translate(s.base.folder.Path(), err)
 	}
 	return append(dst, v...), nil
 }

@@ -22,9 +22,9 @@ func (s *snapshot) Cursor(lower, upper []byte) (store.Cursor, error) {
 	it := s.rows.NewIterator(&util.Range{Start: lower, Limit: upper}, nil)
 	if err := it.Error(); err != nil {
 		it.Release()
-		return nil, translate(s.base.site.Path(), err)
+		return nil, translate(s.base.folder.Path(), err)
 	}
-	return &cursor{it: it, path: s.base.site.Path(), lower: bytes.Clone(lower), upper: bytes.Clone(upper)}, nil
+	return &cursor{it: it, path: s.base.folder.Path(), lower: bytes.Clone(lower), upper: bytes.Clone(upper)}, nil
 }
 
 func (c *cursor) noteMove(on bool) bool {

@@ -64,7 +64,7 @@ func (o Options) library(f *files) *pebble.Options {
 
 // Base implements lsm.Base.
 type Base struct {
-	site    *lsm.Folder
+	folder  *lsm.Folder
 	files   *files
 	db      *pebble.DB
 	options *pebble.Options
@@ -78,64 +78,64 @@ func Open(o Options) (*Base, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return lsm.Inside(o.FS, o.Dir, Kind, o.ReadOnly, func(site *lsm.Folder) (*Base, error) { return open(site, o) })
+	return lsm.Inside(o.FS, o.Dir, Kind, o.ReadOnly, func(folder *lsm.Folder) (*Base, error) { return open(folder, o) })
 }
 
-func open(site *lsm.Folder, o Options) (*Base, error) {
-	if err := site.RoomToOpen(); err != nil {
+func open(folder *lsm.Folder, o Options) (*Base, error) {
+	if err := folder.RoomToOpen(); err != nil {
 		return nil, err
 	}
-	if !site.New() {
-		if err := look(site, o); err != nil {
+	if !folder.New() {
+		if err := look(folder, o); err != nil {
 			return nil, err
 		}
 	}
 	f := newFiles()
-	return openLibrary(site, f, o.library(f))
+	return openLibrary(folder, f, o.library(f))
 }
 
 // look opens the library for reading only, which changes nothing, and compares
 // it with the seal.
-func look(site *lsm.Folder, o Options) error {
+func look(folder *lsm.Folder, o Options) error {
 	o.ReadOnly = true
 	f := newFiles()
-	b, err := openLibrary(site, f, o.library(f))
+	b, err := openLibrary(folder, f, o.library(f))
 	if err != nil {
 		return err
 	}
-	site.EndsIn(f.lastLog(), -1)
-	err = site.CheckBase(b)
+	folder.EndsIn(f.lastLog(), -1)
+	err = folder.CheckBase(b)
 	if list := f.list(); err == nil && list != "" {
 		err = checkList(list)
 	}
 	return errors.Join(err, b.closeLibrary())
 }
 
-func openLibrary(site *lsm.Folder, f *files, options *pebble.Options) (*Base, error) {
+func openLibrary(folder *lsm.Folder, f *files, options *pebble.Options) (*Base, error) {
 	if !options.ReadOnly {
-		if err := f.clear(site.Path()); err != nil {
-			return nil, fmt.Errorf("open %s: %w", site.Path(), err)
+		if err := f.clear(folder.Path()); err != nil {
+			return nil, fmt.Errorf("open %s: %w", folder.Path(), err)
 		}
 	}
 	var db *pebble.DB
 	err := f.watch(func() (err error) {
-		db, err = pebble.Open(site.Path(), options)
+		db, err = pebble.Open(folder.Path(), options)
 		return err
 	})
 	if err != nil {
-		if !site.New() {
-			err = asDamage(site.Path(), err)
+		if !folder.New() {
+			err = asDamage(folder.Path(), err)
 		}
-		return nil, fmt.Errorf("open %s: %w", site.Path(), f.translate(site, err))
+		return nil, fmt.Errorf("open %s: %w", folder.Path(), f.translate(folder, err))
 	}
-	return &Base{site: site, files: f, db: db, options: options}, nil
+	return &Base{folder: folder, files: f, db: db, options: options}, nil
 }
 
 // translate is translate for an error of an opening. A list of options that is not what was written
 // is damage, whatever the library calls it.
-func (f *files) translate(site *lsm.Folder, err error) error {
-	path := f.culprit(site.Path(), err)
-	if !site.New() && path == f.stated {
+func (f *files) translate(folder *lsm.Folder, err error) error {
+	path := f.culprit(folder.Path(), err)
+	if !folder.New() && path == f.stated {
 		return lsm.Damaged(path, err)
 	}
 	return translate(path, err)
@@ -153,24 +153,24 @@ func asDamage(path string, err error) error {
 }
 
 // Folder implements lsm.Base.
-func (b *Base) Folder() *lsm.Folder { return b.site }
+func (b *Base) Folder() *lsm.Folder { return b.folder }
 
 // Close implements lsm.Base.
-func (b *Base) Close() error { return errors.Join(b.closeLibrary(), b.site.Leave()) }
+func (b *Base) Close() error { return errors.Join(b.closeLibrary(), b.folder.Leave()) }
 
 func (b *Base) closeLibrary() error {
 	if b.files.failure() != nil {
 		return nil // it would wait for those who are stopped; it changes nothing any more
 	}
 	if err := b.db.Close(); err != nil {
-		return fmt.Errorf("close %s: %w", b.site.Path(), translate(b.site.Path(), err))
+		return fmt.Errorf("close %s: %w", b.folder.Path(), translate(b.folder.Path(), err))
 	}
 	return nil
 }
 
 // Snapshot implements lsm.Base.
 func (b *Base) Snapshot() (lsm.Snapshot, error) {
-	return &snapshot{path: b.site.Path(), rows: b.db.NewSnapshot()}, nil
+	return &snapshot{path: b.folder.Path(), rows: b.db.NewSnapshot()}, nil
 }
 
 // Batch implements lsm.Base.
@@ -179,13 +179,13 @@ func (b *Base) Batch(size int64) (lsm.Batch, error) {
 		return nil, err
 	}
 	// Once into a table; before that, if it is small, once into the log.
-	if err := b.site.RoomForBatch(size + min(size, int64(b.options.MemTableSize))); err != nil {
+	if err := b.folder.RoomForBatch(size + min(size, int64(b.options.MemTableSize))); err != nil {
 		return nil, err
 	}
 	return &batch{base: b, rows: b.db.NewBatch()}, nil
 }
 
-func (b *Base) failure() error { return b.site.Failed(b.files.failure()) }
+func (b *Base) failure() error { return b.folder.Failed(b.files.failure()) }
 
 // Metrics implements lsm.Base.
 func (b *Base) Metrics() lsm.Metrics {
@@ -195,7 +195,7 @@ func (b *Base) Metrics() lsm.Metrics {
 		memory = m.BlockCache.Size + int64(m.MemTable.Size)
 	}
 	return lsm.Metrics{
-		Size:       b.site.Size(),
+		Size:       b.folder.Size(),
 		Memory:     memory,
 		Log:        b.files.writtenBytes("pebble-wal"),
 		Flush:      b.files.writtenBytes("pebble-memtable-flush"),

@@ -91,7 +91,7 @@ func (b *batch) begin() error {
 	if err := b.base.failure(); err != nil {
 		return err
 	}
-	path := filepath.Join(b.base.site.Path(), fmt.Sprintf(tablePattern, len(b.tables)))
+	path := filepath.Join(b.base.folder.Path(), fmt.Sprintf(tablePattern, len(b.tables)))
 	f, err := b.base.files.Create(path, directCategory)
 	if err != nil {
 		return b.explain(err)
@@ -150,7 +150,7 @@ func (b *batch) explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	err = translate(b.base.site.Path(), err)
+	err = translate(b.base.folder.Path(), err)
 	if failed := b.base.failure(); failed != nil {
 		return fmt.Errorf("%w: %w", failed, err)
 	}
