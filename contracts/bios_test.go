@@ -15,8 +15,8 @@ import (
 	"tarn/contracts"
 )
 
-// governed is what bios decides about.
-func (n *network) governed(account string) string {
+// governor is what bios decides about.
+func (n *network) governor(account string) string {
 	n.t.Helper()
 	g, err := n.Chain.State().Global.Get()
 	must(n.t, err)
@@ -83,7 +83,7 @@ func decide(t *testing.T, code []byte) (results, states, wants []string) {
 	must(t, err)
 	for _, d := range decisions(n) {
 		results = append(results, d.action+" by "+d.actors+": "+n.try(n.action("eosio", d.action, d.actors, []byte(d.data))))
-		states = append(states, n.governed("alice"))
+		states = append(states, n.governor("alice"))
 		wants = append(wants, d.want)
 	}
 	return results, states, wants

@@ -41,15 +41,15 @@ func action(run func(cmd *cobra.Command, args []string) error) func(*cobra.Comma
 		defer func(old bool) {
 			debug.SetPanicOnFault(old)
 			if r := recover(); r != nil {
-				err = explain(faulted(args[0], r))
+				err = explain(repanic(args[0], r))
 			}
 		}(debug.SetPanicOnFault(true))
 		return explain(run(cmd, args))
 	}
 }
 
-// faulted passes on every panic that is no page fault.
-func faulted(dir string, r any) error {
+// repanic passes on every panic that is no page fault.
+func repanic(dir string, r any) error {
 	fault, ok := r.(interface {
 		error
 		Addr() uintptr
@@ -180,7 +180,7 @@ next start mends, is no damage.`,
 			if v.Engine == "" {
 				what = errHistory
 			}
-			err = fmt.Errorf("%s: %w: %s found", v.Path, what, grouped(v.Found))
+			err = fmt.Errorf("%s: %w: %s found", v.Path, what, formatGrouped(v.Found))
 		}
 		return err
 	})

@@ -273,7 +273,7 @@ func (c *conversion) copyTable(t store.TableInfo) error {
 // relieve stops if it is told to, and takes a checkpoint when one is due. The
 // image's revision counts for nothing before the last one.
 func (c *conversion) relieve() error {
-	if err := stopped(c.ctx); err != nil {
+	if err := checkStopped(c.ctx); err != nil {
 		return fmt.Errorf("%w; run the same command again to go on", err)
 	}
 	if due, _ := c.dst.Pressure(); !due && c.pending < c.batch {

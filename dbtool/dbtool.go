@@ -84,8 +84,8 @@ func open(dir string, o engine.Options) (store.Engine, error) {
 	return engine.OpenRows(dir, o)
 }
 
-// stopped is errInterrupted once the work shall stop.
-func stopped(ctx context.Context) error {
+// checkStopped is errInterrupted once the work shall stop.
+func checkStopped(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
 	}

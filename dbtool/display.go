@@ -86,13 +86,13 @@ func (p *display) line() string {
 		return s.String()
 	}
 	rate := p.work.Rate(uint64(p.done))
-	fmt.Fprintf(&s, "%s: %s", p.what, grouped(p.done))
+	fmt.Fprintf(&s, "%s: %s", p.what, formatGrouped(p.done))
 	if p.total > 0 {
-		fmt.Fprintf(&s, " of %s %s (%.1f %%)", grouped(p.total), p.unit, 100*float64(p.done)/float64(p.total))
+		fmt.Fprintf(&s, " of %s %s (%.1f %%)", formatGrouped(p.total), p.unit, 100*float64(p.done)/float64(p.total))
 	} else {
 		s.WriteString(" " + p.unit)
 	}
-	fmt.Fprintf(&s, ", %s %s/s", grouped(int64(rate)), p.unit)
+	fmt.Fprintf(&s, ", %s %s/s", formatGrouped(int64(rate)), p.unit)
 	if p.total > p.done && rate >= 1 {
 		left := p.work.Left(uint64(p.done), uint64(p.total))
 		fmt.Fprintf(&s, ", %v left", time.Duration(math.Ceil(left))*time.Second)

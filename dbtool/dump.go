@@ -77,7 +77,7 @@ func (d *dumper) dumpTable(v store.View, t store.TableInfo) (err error) {
 			return nil
 		}
 		if d.rows%1024 == 0 {
-			if err := stopped(d.ctx); err != nil {
+			if err := checkStopped(d.ctx); err != nil {
 				return err
 			}
 		}

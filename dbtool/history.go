@@ -114,7 +114,7 @@ func (v *Verification) verifyHistory(ctx context.Context, t *target, p *display,
 			Dir: dir, OldDir: old, Damage: report, Notice: func(err error) { v.Notices = append(v.Notices, err.Error()) },
 			Read: func(bytes int64) error {
 				p.add(bytes)
-				return stopped(ctx)
+				return checkStopped(ctx)
 			},
 		})
 		if err != nil {
@@ -155,5 +155,5 @@ func tooBroken(err error) bool {
 }
 
 func (v *Verification) historyText() string {
-	return fmt.Sprintf("%s: sound: %s entries and %s index postings in %d logs and indexes, %s", v.Path, grouped(v.Entries), grouped(v.Postings), v.Logs, size(v.HistoryBytes))
+	return fmt.Sprintf("%s: sound: %s entries and %s index postings in %d logs and indexes, %s", v.Path, formatGrouped(v.Entries), formatGrouped(v.Postings), v.Logs, size(v.HistoryBytes))
 }

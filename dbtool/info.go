@@ -41,7 +41,7 @@ func inspect(ctx context.Context, dir string, count bool, p *display) (_ Info, e
 		if err != nil {
 			return info, err
 		}
-		info.Checkpoint.taken(at, time.Now())
+		info.Checkpoint.setTime(at, time.Now())
 	}
 	info.Tables = reportTables(e)
 	if count {
@@ -129,12 +129,12 @@ func checkpointOf(s store.CheckpointStats, now time.Time) Checkpoint {
 		Bytes: s.Bytes, Seconds: s.Duration.Seconds(),
 	}
 	if !s.At.IsZero() {
-		c.taken(s.At, now)
+		c.setTime(s.At, now)
 	}
 	return c
 }
 
-func (c *Checkpoint) taken(at, now time.Time) {
+func (c *Checkpoint) setTime(at, now time.Time) {
 	at = at.UTC()
 	c.At, c.AgeSeconds = &at, now.Sub(at).Seconds()
 }

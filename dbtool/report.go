@@ -112,7 +112,7 @@ func (i Info) print(w io.Writer) {
 	if i.InUse {
 		fmt.Fprintf(t, "in use\tby another process; this is what the last checkpoint's meta page says\n")
 	}
-	fmt.Fprintf(t, "revision\thead %s, irreversible %s\n", grouped(int64(i.Head)), grouped(int64(i.Irreversible)))
+	fmt.Fprintf(t, "revision\thead %s, irreversible %s\n", formatGrouped(int64(i.Head)), formatGrouped(int64(i.Irreversible)))
 	if i.UndoRevisions > 0 {
 		fmt.Fprintf(t, "undo\t%d revisions, %s\n", i.UndoRevisions, size(i.UndoBytes))
 	}
@@ -132,7 +132,7 @@ func (i Info) print(w io.Writer) {
 func (a Age) print(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "store\t%s\n", a.Path)
-	fmt.Fprintf(t, "revision\thead %s, irreversible %s\n", grouped(int64(a.Checkpoint.Head)), grouped(int64(a.Checkpoint.Irreversible)))
+	fmt.Fprintf(t, "revision\thead %s, irreversible %s\n", formatGrouped(int64(a.Checkpoint.Head)), formatGrouped(int64(a.Checkpoint.Irreversible)))
 	fmt.Fprintf(t, "checkpoint\t%s\n", a.Checkpoint.text())
 	t.Flush()
 }
@@ -158,7 +158,7 @@ func printTables(w io.Writer, tables []Table) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "\ntable\trows\tbytes\t  name\n")
 	for _, n := range tables {
-		fmt.Fprintf(t, "%d\t%s\t%s\t  %s\n", n.ID, known(n.Rows), known(n.Bytes), n.Name)
+		fmt.Fprintf(t, "%d\t%s\t%s\t  %s\n", n.ID, formatKnown(n.Rows), formatKnown(n.Bytes), n.Name)
 	}
 	t.Flush()
 	for _, n := range tables {
@@ -169,12 +169,12 @@ func printTables(w io.Writer, tables []Table) {
 	}
 }
 
-// known writes a number, or ? if it is not known.
-func known(n int64) string {
+// formatKnown writes a number, or ? if it is not known.
+func formatKnown(n int64) string {
 	if n < 0 {
 		return "?"
 	}
-	return grouped(n)
+	return formatGrouped(n)
 }
 
 func (v Verification) print(w io.Writer) {
@@ -186,7 +186,7 @@ func (v Verification) print(w io.Writer) {
 	}
 	rows := ""
 	if v.Rows >= 0 {
-		rows = grouped(v.Rows) + " rows, "
+		rows = formatGrouped(v.Rows) + " rows, "
 	}
 	fmt.Fprintf(w, "%s: sound: %s store, %s%s, checked in %.1f s\n", v.Path, v.Engine, rows, size(v.Bytes), v.Seconds)
 }
@@ -198,5 +198,5 @@ func (c Conversion) print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "%s: %s (%s) to %s (%s) in %.1f s\n", verb, c.Source, c.From, c.Destination, c.To, c.Seconds)
 	fmt.Fprintf(w, "revision %d, irreversible %d, undo of %d revisions\n", c.Head, c.Irreversible, c.UndoRevisions)
-	fmt.Fprintf(w, "%s rows, %s, every one compared; digest %s\n", grouped(c.Rows), size(c.Bytes), c.Digest)
+	fmt.Fprintf(w, "%s rows, %s, every one compared; digest %s\n", formatGrouped(c.Rows), size(c.Bytes), c.Digest)
 }

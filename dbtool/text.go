@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// grouped writes a number with its thousands apart: 1,234,567.
-func grouped(n int64) string {
+// formatGrouped writes a number with its thousands apart: 1,234,567.
+func formatGrouped(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	start := 0
 	if n < 0 {

@@ -8,7 +8,7 @@ import (
 
 func TestNumbersReadWell(t *testing.T) {
 	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", -999: "-999"} {
-		if got := grouped(n); got != want {
+		if got := formatGrouped(n); got != want {
 			t.Errorf("grouped(%d) = %q, want %q", n, got, want)
 		}
 	}

@@ -43,8 +43,8 @@ func hurt(r *rand.Rand, b []byte) ([]byte, string) {
 	return b, fmt.Sprintf("extended by %d", n)
 }
 
-// written makes a log of which so many entries are durable, and some more handed to the kernel.
-func written(t *testing.T, r *rand.Rand) (mem *memfs.FS, durable, all uint64) {
+// writtenLog makes a log of which so many entries are durable, and some more handed to the kernel.
+func writtenLog(t *testing.T, r *rand.Rand) (mem *memfs.FS, durable, all uint64) {
 	mem = memfs.New()
 	o := smallLog(mem)
 	o.SegmentBytes = int64(300 + r.IntN(3000))
@@ -71,7 +71,7 @@ func TestDamageNeverTakesEntriesInSilence(t *testing.T) {
 	seed := seed(t)
 	for round := range uint64(*statesFlag * 4) {
 		r := rand.New(rand.NewPCG(seed, 900+round))
-		mem, durable, all := written(t, r)
+		mem, durable, all := writtenLog(t, r)
 		var paths []string
 		for _, path := range mem.Paths() {
 			if mem.Blob(path) != nil {
@@ -165,7 +165,7 @@ func TestWithoutAMarkAWholeEntryBehindABrokenOneIsDamage(t *testing.T) {
 
 // All of a header is known: where the first entry is whole it is written again.
 func TestADamagedHeaderIsWrittenAgain(t *testing.T) {
-	mem, _, all := written(t, rand.New(rand.NewPCG(seed(t), 77)))
+	mem, _, all := writtenLog(t, rand.New(rand.NewPCG(seed(t), 77)))
 	for _, path := range mem.Paths() {
 		blob := mem.Blob(path)
 		if blob == nil || !strings.HasSuffix(path, ".log") || len(blob.Bytes()) <= headerSize {
@@ -192,7 +192,7 @@ func TestADamagedHeaderIsWrittenAgain(t *testing.T) {
 // What is kept of a log that is cut by its owner, and written anew, is no damage when a crash tears
 // the new entries (TestALogThatCrashesAgainAndAgainKeepsItsPromises); a log that lost a whole segment is.
 func TestALostSegmentIsDamage(t *testing.T) {
-	mem, durable, _ := written(t, rand.New(rand.NewPCG(seed(t), 78)))
+	mem, durable, _ := writtenLog(t, rand.New(rand.NewPCG(seed(t), 78)))
 	if durable < 20 {
 		t.Fatal("too few entries are durable")
 	}
@@ -249,20 +249,20 @@ func TestDamageOfWhatTheOwnerCutsStopsNoOpen(t *testing.T) {
 			t.Fatalf("round %d: entry %d is counted on: %v", round, hurt, err)
 		}
 		o.Need = uint64(r.IntN(int(hurt) + 1))
-		owned(t, o)
+		checkOwned(t, o)
 		for state := range mem.Recording().States(recordfs.Options{From: from, Count: 5, Seed: seed}) {
 			s := o
 			s.FS = state.FS
 			for state.FS.Blob(path) != nil && s.Need < 70 { // again, and with what was written since
-				owned(t, s)
+				checkOwned(t, s)
 				s.Need += 20
 			}
 		}
 	}
 }
 
-// owned opens a log as who cuts at Need does, and goes on with it.
-func owned(t *testing.T, o LogOptions) {
+// checkOwned opens a log as who cuts at Need does, and goes on with it.
+func checkOwned(t *testing.T, o LogOptions) {
 	t.Helper()
 	l, err := OpenLog(o)
 	check(t, err)

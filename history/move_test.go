@@ -14,8 +14,8 @@ import (
 	"tarn/store/vfs/recordfs"
 )
 
-// filled is a log of entries 7 to before 100, in several segments.
-func filled(t *testing.T, fs vfs.FS) *Log {
+// fillLog is a log of entries 7 to before 100, in several segments.
+func fillLog(t *testing.T, fs vfs.FS) *Log {
 	t.Helper()
 	l, err := OpenLog(smallLog(fs))
 	check(t, err)
@@ -43,7 +43,7 @@ func moveAll(t *testing.T, l *Log, before uint64) (n int) {
 // while the rest moves.
 func TestFinishedSegmentsMoveBesideReadersAndAppends(t *testing.T) {
 	mem := memfs.New()
-	l := filled(t, mem)
+	l := fillLog(t, mem)
 	last := l.segments[len(l.segments)-2]
 	all := len(l.segments) - 1
 	if n := moveAll(t, l, last.first+last.count-1); n != all-1 {
@@ -87,7 +87,7 @@ func TestAMoveThatFailsLeavesTheLogAsItWas(t *testing.T) {
 	for nth := 1; ; nth++ {
 		mem := memfs.New()
 		bad := errorfs.New(mem)
-		l := filled(t, bad)
+		l := fillLog(t, bad)
 		fired := bad.Inject(errorfs.Fault{Ops: errorfs.All, Nth: nth, Err: syscall.ENOSPC, Part: true})
 		_, err := l.Move(100)
 		done := fired() == 0

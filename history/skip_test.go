@@ -10,8 +10,8 @@ import (
 	"tarn/store/vfs/recordfs"
 )
 
-// skipped opens a log whose owner goes on at a later entry, and tells how many entries it had.
-func skipped(fs vfs.FS, first uint64) (had uint64, err error) {
+// skipTo opens a log whose owner goes on at a later entry, and tells how many entries it had.
+func skipTo(fs vfs.FS, first uint64) (had uint64, err error) {
 	o := smallLog(fs)
 	o.First, o.Need = first, first
 	l, err := OpenLog(o)
@@ -57,11 +57,11 @@ func TestALogThatEndsBeforeItsOwnersFirstBeginsAnew(t *testing.T) {
 			t.Fatalf("of %d entries %d are left after a start that needed others", entries, l.Next()-7)
 		}
 		check(t, l.Close())
-		_, err = skipped(disk, 1000)
+		_, err = skipTo(disk, 1000)
 		check(t, err)
 		certain := disk.Position()
 		for state := range disk.Recording().Some(recordfs.Options{From: begun, Count: 60, Seed: seed(t)}) {
-			had, err := skipped(state.FS, 1000)
+			had, err := skipTo(state.FS, 1000)
 			if err == nil && state.At >= certain && had != 1 {
 				err = errors.New("an entry that was synced is lost")
 			}

@@ -43,7 +43,7 @@ func (l *opening) judge(b beginning) error {
 		s = l.unmade
 	}
 	end := l.end(s, next)
-	err := corrupted(end.Judge())
+	err := asCorruption(end.Judge())
 	if damage := new(CorruptError); !l.o.Spare || next < l.o.Need || !errors.As(err, &damage) {
 		return err
 	}
@@ -81,8 +81,8 @@ func (l *Log) end(s *segment, next uint64) logtail.End {
 	return end
 }
 
-// corrupted makes damage of a log's end an error of this package.
-func corrupted(err error) error {
+// asCorruption makes damage of a log's end an error of this package.
+func asCorruption(err error) error {
 	var d *logtail.Damage
 	if !errors.As(err, &d) {
 		return err

@@ -67,8 +67,8 @@ type verification struct {
 	hurt bool   // whether damage was found
 }
 
-// damaged reports damage, and passes on every other error.
-func (v *verification) damaged(err error) error {
+// reportDamage reports damage, and passes on every other error.
+func (v *verification) reportDamage(err error) error {
 	var damage *CorruptError
 	if err == nil || !errors.As(err, &damage) {
 		return err
@@ -89,7 +89,7 @@ func (v *verification) read(bytes int64) error {
 func (v *verification) verifyLog() error {
 	begin, ok, err := v.log.loadBegin()
 	if err != nil {
-		return v.damaged(err)
+		return v.reportDamage(err)
 	}
 	if v.has = ok; !ok {
 		return nil
@@ -122,7 +122,7 @@ func (v *verification) verifyLog() error {
 		}
 		s := &segment{sequence: sequence, dir: dir}
 		err = v.log.files.use(s.path(), func(f vfs.File) error { return v.segment(f, s, !later) })
-		if err = errors.Join(v.damaged(err), v.log.files.forget(s.path())); err != nil {
+		if err = errors.Join(v.reportDamage(err), v.log.files.forget(s.path())); err != nil {
 			return err
 		}
 	}
@@ -134,7 +134,7 @@ func (v *verification) ends(sequence uint64) error {
 		return nil
 	}
 	end := v.log.end(&segment{sequence: sequence, dir: v.Dir}, v.next)
-	return v.damaged(corrupted(end.Judge()))
+	return v.reportDamage(asCorruption(end.Judge()))
 }
 
 // segment verifies one. The damage that it returns hides the rest of the segment.
@@ -156,7 +156,7 @@ func (v *verification) segment(f vfs.File, s *segment, last bool) error {
 	}
 	v.next = s.first + s.count
 	if s.finished {
-		return v.finished(f, s, size)
+		return v.verifyFinished(f, s, size)
 	}
 	// Entries up to the end were read whole.
 	v.done.Entries += s.count
@@ -165,14 +165,14 @@ func (v *verification) segment(f vfs.File, s *segment, last bool) error {
 	}
 	end := v.log.end(s, v.next)
 	if err := end.Judge(); err != nil {
-		return corrupted(err)
+		return asCorruption(err)
 	}
 	v.Notice(fmt.Errorf("%s: offset %d: %d bytes of entry %d, which is not whole: the next start cuts them off and keeps them, unless it needs them", s.path(), s.end, size-s.end, v.next))
 	return nil
 }
 
-// finished verifies the offsets and the entries of a finished segment.
-func (v *verification) finished(f vfs.File, s *segment, size int64) error {
+// verifyFinished verifies the offsets and the entries of a finished segment.
+func (v *verification) verifyFinished(f vfs.File, s *segment, size int64) error {
 	offsets, err := readOffsets(f, s)
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func (v *verification) finished(f vfs.File, s *segment, size int64) error {
 	for i := range offsets {
 		number := s.first + uint64(i)
 		entry, err := readEntry(f, s, number, buf[:0])
-		if err := v.damaged(err); err != nil {
+		if err := v.reportDamage(err); err != nil {
 			return err
 		}
 		if err == nil {
@@ -205,7 +205,7 @@ func (v *verification) verifyRuns() error {
 	}
 	listed, _, err := x.loadList()
 	if err != nil {
-		return v.damaged(err)
+		return v.reportDamage(err)
 	}
 	for i, r := range listed {
 		if n := i - 1; n >= 0 && listed[n].to > r.from {
@@ -230,7 +230,7 @@ func (v *verification) verifyRuns() error {
 			v.done.Postings += r.postings
 			return v.read(r.size)
 		})
-		if err = errors.Join(v.damaged(err), v.log.files.forget(r.path)); err != nil {
+		if err = errors.Join(v.reportDamage(err), v.log.files.forget(r.path)); err != nil {
 			return err
 		}
 	}

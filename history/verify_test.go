@@ -10,8 +10,8 @@ import (
 	"tarn/store/vfs/memfs"
 )
 
-// indexed makes a log with an index of several runs, some of its segments moved, all synced.
-func indexed(t *testing.T, fs vfs.FS) {
+// checkIndexes makes a log with an index of several runs, some of its segments moved, all synced.
+func checkIndexes(t *testing.T, fs vfs.FS) {
 	t.Helper()
 	l, err := OpenLog(smallLog(fs))
 	check(t, err)
@@ -35,8 +35,8 @@ func indexed(t *testing.T, fs vfs.FS) {
 	check(t, errors.Join(x.Close(), l.Close()))
 }
 
-// verified verifies, and returns the damage and the notices. Nothing may change.
-func verified(t *testing.T, fs *memfs.FS) (done Verified, damage, notices []error) {
+// verifyAll verifies, and returns the damage and the notices. Nothing may change.
+func verifyAll(t *testing.T, fs *memfs.FS) (done Verified, damage, notices []error) {
 	t.Helper()
 	before := fs.Clone()
 	done, err := Verify(VerifyOptions{
@@ -55,8 +55,8 @@ func verified(t *testing.T, fs *memfs.FS) (done Verified, damage, notices []erro
 // Each byte that is not what was written is found, wherever it is, and what is sound is sound.
 func TestVerifyFindsEachDamagedByteAndChangesNothing(t *testing.T) {
 	whole := memfs.New()
-	indexed(t, whole)
-	done, damage, notices := verified(t, whole)
+	checkIndexes(t, whole)
+	done, damage, notices := verifyAll(t, whole)
 	if len(damage)+len(notices) != 0 || done.Entries != 36 || done.Postings < 20 {
 		t.Fatalf("%+v, damage %v, notices %v", done, damage, notices)
 	}
@@ -75,7 +75,7 @@ func TestVerifyFindsEachDamagedByteAndChangesNothing(t *testing.T) {
 			b := bytes.Clone(blob.Bytes())
 			b[at] ^= 0x10
 			fs.Put(path, memfs.NewBlob(b))
-			_, damage, notices := verified(t, fs)
+			_, damage, notices := verifyAll(t, fs)
 			if len(damage) == 0 && (at < size-tail || len(notices) == 0) {
 				t.Fatalf("%s at %d of %d is damaged: %v, %v", path, at, size, damage, notices)
 			}
@@ -92,7 +92,7 @@ func TestVerifyFindsEachDamagedByteAndChangesNothing(t *testing.T) {
 // A crash may leave a tail, or a segment that was being made; a segment that is gone is damage.
 func TestVerifyTellsATornTailFromDamage(t *testing.T) {
 	whole := memfs.New()
-	indexed(t, whole)
+	checkIndexes(t, whole)
 	last := segmentPath("/log", 5)
 	if b := whole.Blob(last); b == nil || len(b.Bytes()) < 2*headerSize || whole.Blob(segmentPath("/log", 6)) != nil {
 		t.Fatalf("the last segment is another one: %v", whole.Paths())
@@ -100,7 +100,7 @@ func TestVerifyTellsATornTailFromDamage(t *testing.T) {
 	fs := whole.Clone()
 	b := whole.Blob(last).Bytes()
 	fs.Put(last, memfs.NewBlob(b[:len(b)-1]))
-	if _, damage, _ := verified(t, fs); len(damage) != 1 {
+	if _, damage, _ := verifyAll(t, fs); len(damage) != 1 {
 		t.Errorf("the last entry is torn and was durable: %v", damage)
 	}
 	fs = whole.Clone()
@@ -110,19 +110,19 @@ func TestVerifyTellsATornTailFromDamage(t *testing.T) {
 	check(t, errors.Join(err, l.Close()))
 	b = fs.Blob(last).Bytes()
 	fs.Put(last, memfs.NewBlob(b[:len(b)-1]))
-	if _, damage, notices := verified(t, fs); len(damage) != 0 || len(notices) != 1 {
+	if _, damage, notices := verifyAll(t, fs); len(damage) != 0 || len(notices) != 1 {
 		t.Errorf("a torn tail: damage %v, notices %v", damage, notices)
 	}
 	fs = whole.Clone()
 	fs.Put(segmentPath("/log", 6), memfs.NewBlob(make([]byte, 10)))
-	if _, damage, _ := verified(t, fs); len(damage) == 0 {
+	if _, damage, _ := verifyAll(t, fs); len(damage) == 0 {
 		t.Error("a segment follows one that is not finished")
 	}
 	check(t, whole.Remove("/log/0000000003.log"))
-	if _, damage, _ := verified(t, whole); len(damage) == 0 {
+	if _, damage, _ := verifyAll(t, whole); len(damage) == 0 {
 		t.Error("a segment is gone")
 	}
-	if done, damage, notices := verified(t, memfs.New()); len(damage)+len(notices) != 0 || done.Entries != 0 {
+	if done, damage, notices := verifyAll(t, memfs.New()); len(damage)+len(notices) != 0 || done.Entries != 0 {
 		t.Errorf("nothing at all: %v, %v", damage, notices)
 	}
 }

@@ -41,7 +41,7 @@ func ReadThreads(pid int) (map[string]time.Duration, error) {
 	for _, task := range tasks {
 		name, nerr := os.ReadFile(filepath.Join(dir, task.Name(), "comm"))
 		var p Process
-		if err := errors.Join(nerr, p.times(filepath.Join(dir, task.Name(), "stat"))); gone(err) {
+		if err := errors.Join(nerr, p.times(filepath.Join(dir, task.Name(), "stat"))); isGone(err) {
 			continue
 		} else if err != nil {
 			return nil, err
@@ -51,5 +51,5 @@ func ReadThreads(pid int) (map[string]time.Duration, error) {
 	return all, nil
 }
 
-// gone says that a thread ended while it was read.
-func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) }
+// isGone says that a thread ended while it was read.
+func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) }

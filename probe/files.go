@@ -47,11 +47,11 @@ func ReadFiles(pid int) (map[FileID]File, error) {
 			addFile(all, path, link)
 		}
 	}
-	return all, mapped(all, pid)
+	return all, addMapped(all, pid)
 }
 
-// mapped adds the files that the process writes through mappings.
-func mapped(all map[FileID]File, pid int) error {
+// addMapped adds the files that the process writes through mappings.
+func addMapped(all map[FileID]File, pid int) error {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
 		return fmt.Errorf("read the files of a process: %w", err)

@@ -27,18 +27,18 @@ func adversaries(root string, turn time.Duration) ([]adversary, error) {
 	return list, nil
 }
 
-// struck counts what a suite of the stores says that it did to one of its engines.
-func struck(what string) *regexp.Regexp { return regexp.MustCompile(`\b` + what + `=(\d+)\b`) }
+// struckPattern counts what a suite of the stores says that it did to one of its engines.
+func struckPattern(what string) *regexp.Regexp { return regexp.MustCompile(`\b` + what + `=(\d+)\b`) }
 
 func kills() []adversary {
 	kind := "kills"
 	return []adversary{
 		{Kind: kind, Name: "killed stores", What: "SIGKILL at any moment of a store's work, opening and recovery included; nothing durable is lost, what is found is a revision",
 			Package: "./store/storetest/engines", Run: "^TestKill$", Args: []string{"-storetest.seed=$seed", "-storetest.kills=$n"}, Size: 4,
-			Count: struck("kills"), Unit: "kills on seven engines"},
+			Count: struckPattern("kills"), Unit: "kills on seven engines"},
 		{Kind: kind, Name: "killed Antelope nodes", What: "SIGKILL while blocks are pushed, replayed, or a snapshot is loaded; the next start is at the head that was told",
 			Package: "./antelope/node", Run: "^TestAKilledNodeComesBackByItself$", Args: []string{"-node.seed=$seed", "-node.kills=$n"}, Size: 1,
-			Count: struck("kills"), Unit: "kills on seven engines"},
+			Count: struckPattern("kills"), Unit: "kills on seven engines"},
 		{Kind: kind, Name: "killed Opera imports", What: "SIGKILL in a genesis or an import; no block that was told is lost, the next start comes to the same chain",
 			Package: "./opera/node", Run: "^TestAKilledImportGoesOnWithWhatItHad$", Args: []string{"-node.seed=$seed", "-node.kills=$n"}, Size: 1, Unit: "kills on each of seven engines"},
 		{Kind: kind, Name: "killed Opera replays", What: "SIGKILL in the replay of a simulated network; the same blocks",
@@ -55,7 +55,7 @@ func powerCuts() []adversary {
 	return []adversary{
 		{Kind: kind, Name: "stores without power", What: "a file system is shut down with all that was not synced, and processes are killed between; what was acknowledged is there",
 			Package: "./store/storetest/engines", Run: "^TestPowerCut$", Args: []string{"-storetest.seed=$seed", "-storetest.cuts=$n"}, Size: 2,
-			Count: struck("cuts"), Unit: "cuts on seven engines", Needs: disk},
+			Count: struckPattern("cuts"), Unit: "cuts on seven engines", Needs: disk},
 		{Kind: kind, Name: "stores without power at once", What: "the power is cut right after a store was opened at an image that only the page cache had",
 			Package: "./store/storetest/engines", Run: "^TestPowerCutAfterOpen$", Args: []string{"-storetest.seed=$seed"}, Unit: "cuts on each of seven engines", Needs: disk},
 		{Kind: kind, Name: "Opera replays without power", What: "the disk of a replay loses its power; the same blocks",
@@ -121,9 +121,9 @@ func damage() []adversary {
 		{Kind: kind, Name: "damaged folders of Antelope nodes", What: "old states and logs in any combination, torn, cut, lengthened; started from, or refused with a remedy, which works",
 			Package: "./antelope/node", Run: "^TestDamagedFoldersAreMendedOrRefusedWithTheRemedy$", Args: []string{"-node.seed=$seed", "-node.tears=$n"}, Size: 4, Unit: "folders on each of two engines"},
 		{Kind: kind, Name: "any damage to Antelope nodes", What: "any file of a whole node's folder flipped, zeroed, overwritten, cut or lengthened anywhere, on all engines; the same answers, refused, or named",
-			Package: "./antelope/node", Run: "^TestAnyDamageIsHarmlessOrNamed$", Args: []string{"-node.seed=$seed", "-node.damages=$n"}, Size: 4, Count: struck("damages"), Unit: "folders on seven engines"},
+			Package: "./antelope/node", Run: "^TestAnyDamageIsHarmlessOrNamed$", Args: []string{"-node.seed=$seed", "-node.damages=$n"}, Size: 4, Count: struckPattern("damages"), Unit: "folders on seven engines"},
 		{Kind: kind, Name: "any damage to Opera nodes", What: "the same for whole Opera nodes",
-			Package: "./opera/node", Run: "^TestAnyDamageIsHarmlessOrNamed$", Args: []string{"-node.seed=$seed", "-node.damages=$n"}, Size: 4, Count: struck("damages"), Unit: "folders on seven engines"},
+			Package: "./opera/node", Run: "^TestAnyDamageIsHarmlessOrNamed$", Args: []string{"-node.seed=$seed", "-node.damages=$n"}, Size: 4, Count: struckPattern("damages"), Unit: "folders on seven engines"},
 	}
 	for _, library := range []string{"badger", "leveldb", "pebble"} {
 		list = append(list, adversary{Kind: kind, Name: "damaged stores of " + library, What: "bits and cuts in any file of the library; found or harmless",
@@ -201,9 +201,9 @@ func hostile(turn time.Duration) []adversary {
 	}
 }
 
-// steered are the workloads whose every block a controller of nodeos is told to make, so many
+// steeredWorkloads are the workloads whose every block a controller of nodeos is told to make, so many
 // a turn that each has its time.
-func steered() []string {
+func steeredWorkloads() []string {
 	return []string{"mix,elect-all", "accounts,bios,features,token", "perms,perms-all,perms-half", "prods,prods-all,prods-half",
 		"limits,limits-all,code,code-all", "msig,msig-all,system,system-all", "db,db-all,math,memory", "crypto,crypto-all,context,context-all", "sends,sends-all,deferred,deferred-all"}
 }
@@ -216,7 +216,7 @@ func nodeosJudges(time.Duration) []adversary {
 		{Kind: kind, Name: "histories beside nodeos", What: "state history and traces of random work are those of nodeos; in random order",
 			Package: "./antelope/oracle", Run: "History|Traces", Args: []string{"-test.shuffle=$seed"}, Unit: "times all", Needs: env},
 	}
-	for _, names := range steered() {
+	for _, names := range steeredWorkloads() {
 		list = append(list, adversary{Kind: kind, Name: "steered: " + strings.ReplaceAll(names, ",", " "), What: "a chain that nodeos' controller makes to the driver's will; the same state after its blocks",
 			Package: "./antelope/oracle", Run: "^TestOurChainComesToTheStateOfNodeosController$", Args: []string{"-steered.seed=$seed", "-steered.only=" + names},
 			Unit: "times these workloads", Needs: env})
@@ -248,15 +248,15 @@ func operaJudges(turn time.Duration) []adversary {
 	}
 }
 
-// raced are the packages whose goroutines share memory.
-func raced() []string {
-	return []string{"./antelope/blocklog", "./antelope/chain", "./antelope/execute", "./antelope/node", "./antelope/p2p", "./antelope/recorder", "./antelope/rpc",
+// racedPackages are the packages whose goroutines share memory.
+func racedPackages() []string {
+	return []string{"./antelope/blocklog", "./antelope/chain", "./antelope/execute", "./antelope/node", "./antelope/p2p", "./antelope/writebehind", "./antelope/rpc",
 		"./antelope/ship", "./antelope/ship/shiplog", "./antelope/state", "./antelope/tracelog", "./dashboard", "./history", "./opera/chain", "./opera/emitter",
 		"./opera/node", "./opera/p2p", "./opera/rpc", "./opera/state", "./opera/statesync", "./opera/txpool", "./serve", "./store/lsm", "./store/page", "./store/sandbox", "./writer"}
 }
 
 func races() (list []adversary) {
-	for _, pkg := range raced() {
+	for _, pkg := range racedPackages() {
 		list = append(list, adversary{Kind: "races", Name: "races in " + strings.TrimPrefix(pkg, "./"), What: "its short tests in random order, with the race detector and the checks of invariants",
 			Package: pkg, Run: "^Test", Args: []string{"-test.shuffle=$seed", "-test.short"}, Unit: "times all", Race: true, Needs: []need{compiler}, Limit: 20 * time.Minute})
 	}

@@ -110,7 +110,7 @@ func (a *adversary) command(t turn) string {
 	var words []string
 	for _, e := range a.environment(t) {
 		name, value, _ := strings.Cut(e, "=")
-		words = append(words, name+"="+quoted(value))
+		words = append(words, name+"="+quoteWord(value))
 	}
 	if a.Race {
 		words = append(words, "CGO_ENABLED=1")
@@ -121,7 +121,7 @@ func (a *adversary) command(t turn) string {
 	}
 	words = append(words, a.Package)
 	for _, arg := range a.arguments(t) {
-		words = append(words, quoted(strings.Replace(arg, "-test.", "-", 1)))
+		words = append(words, quoteWord(strings.Replace(arg, "-test.", "-", 1)))
 	}
 	return strings.Join(words, " ")
 }
@@ -129,7 +129,7 @@ func (a *adversary) command(t turn) string {
 // plain are words that a shell leaves as they are.
 var plain = regexp.MustCompile(`^[A-Za-z0-9_./=:,@-]+$`)
 
-func quoted(word string) string {
+func quoteWord(word string) string {
 	if plain.MatchString(word) {
 		return word
 	}
@@ -144,9 +144,9 @@ func (a *adversary) limit() time.Duration {
 	return 15 * time.Minute
 }
 
-// sized is the size of the turn after one of n that took so long, when turns shall take
+// nextSize is the size of the turn after one of n that took so long, when turns shall take
 // target: no more than four times as many at once, because the time is not always theirs.
-func (a *adversary) sized(n int, took, target time.Duration) int {
+func (a *adversary) nextSize(n int, took, target time.Duration) int {
 	if a.Size == 0 {
 		return 1
 	}

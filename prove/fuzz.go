@@ -29,7 +29,7 @@ func (w *work) keepInput(a *adversary, e *entry) error {
 	if err != nil {
 		return fmt.Errorf("keep the input on which %s fails: %w", a.Fuzz, err)
 	}
-	e.Command = fmt.Sprintf("mkdir -p %s && cp %s %s && go test -v -run '^%s$/^%s$' %s", quoted(filepath.Dir(from)), quoted(to), quoted(from), a.Fuzz, filepath.Base(name), a.Package)
+	e.Command = fmt.Sprintf("mkdir -p %s && cp %s %s && go test -v -run '^%s$/^%s$' %s", quoteWord(filepath.Dir(from)), quoteWord(to), quoteWord(from), a.Fuzz, filepath.Base(name), a.Package)
 	return nil
 }
 

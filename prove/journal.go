@@ -134,9 +134,9 @@ func (j *journal) close() error {
 	return errors.Join(err, unix.Flock(int(j.lock.Fd()), unix.LOCK_UN), j.lock.Close())
 }
 
-// worked is how long the command was at work, over all its starts: from each beginning to the
+// timeWorked is how long the command was at work, over all its starts: from each beginning to the
 // last entry before the next.
-func worked(entries []entry) (sum time.Duration) {
+func timeWorked(entries []entry) (sum time.Duration) {
 	var from, to time.Time
 	for _, e := range entries {
 		if e.Event == began {

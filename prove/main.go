@@ -145,7 +145,7 @@ func run(ctx context.Context, o options, out io.Writer) (found int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	list, err := chosen(ctx, root, o)
+	list, err := chooseAdversaries(ctx, root, o)
 	if err != nil {
 		return 0, err
 	}
@@ -166,8 +166,8 @@ func run(ctx context.Context, o options, out io.Writer) (found int, err error) {
 	return len(findings(w.journal.entries)), nil
 }
 
-// chosen are the adversaries that the command line asks for.
-func chosen(ctx context.Context, root string, o options) ([]adversary, error) {
+// chooseAdversaries are the adversaries that the command line asks for.
+func chooseAdversaries(ctx context.Context, root string, o options) ([]adversary, error) {
 	list, err := adversaries(root, o.turn)
 	if o.flaky {
 		list, err = suites(ctx, root, o)

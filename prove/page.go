@@ -75,8 +75,8 @@ func (w *work) report(b *bytes.Buffer) {
 	for i, f := range list {
 		f.report(b, i+1)
 	}
-	w.tried(b)
-	w.untried(b)
+	w.writeTried(b)
+	w.writeUntried(b)
 }
 
 // circumstances say of what, where, when, and how long.
@@ -101,7 +101,7 @@ func (w *work) circumstances(b *bytes.Buffer) {
 	first, last := w.journal.entries[0].At, w.journal.entries[len(w.journal.entries)-1].At
 	fmt.Fprintf(b, "| | |\n|---|---|\n| commit | %s |\n| machine | %s |\n", strings.Join(commits, "; "), strings.Join(machines, "; "))
 	fmt.Fprintf(b, "| from, to | %s, %s |\n", first.UTC().Format("2006-01-02 15:04"), last.UTC().Format("2006-01-02 15:04 MST"))
-	fmt.Fprintf(b, "| at work | %s, in %d %s |\n", worked(w.journal.entries).Round(time.Second), starts, plural(starts, "start", "starts"))
+	fmt.Fprintf(b, "| at work | %s, in %d %s |\n", timeWorked(w.journal.entries).Round(time.Second), starts, plural(starts, "start", "starts"))
 }
 
 func plural(n int, one, more string) string {
@@ -183,8 +183,8 @@ func sums(entries []entry) map[string]*sum {
 	return list
 }
 
-// tried is the table of who had a turn.
-func (w *work) tried(b *bytes.Buffer) {
+// writeTried is the table of who had a turn.
+func (w *work) writeTried(b *bytes.Buffer) {
 	all := sums(w.journal.entries)
 	fmt.Fprintf(b, "\n## What was tried\n\nThe seeds of an adversary are in steps of %d from the first to the last.\n\n", stride)
 	b.WriteString("| kind | adversary | what it does | how often | turns, of these bad | time | first and last seed |\n|---|---|---|---|---|---|---|\n")
@@ -196,7 +196,7 @@ func (w *work) tried(b *bytes.Buffer) {
 		if s == nil || s.turns == 0 || w.states[i].out != "" && s.count == 0 && s.bad == 0 {
 			continue
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %d, %d | %s | %d, %d |\n", a.Kind, a.Name, a.What, counted(a, s), s.turns, s.bad, length(s.seconds), s.first, s.last)
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %d, %d | %s | %d, %d |\n", a.Kind, a.Name, a.What, formatCounts(a, s), s.turns, s.bad, length(s.seconds), s.first, s.last)
 		k := kinds[a.Kind]
 		if k == nil {
 			k = &sum{}
@@ -211,7 +211,7 @@ func (w *work) tried(b *bytes.Buffer) {
 	}
 }
 
-func counted(a *adversary, s *sum) string {
+func formatCounts(a *adversary, s *sum) string {
 	if a.Unit == "" {
 		return ""
 	}
@@ -222,8 +222,8 @@ func length(seconds float64) string {
 	return time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
 }
 
-// untried is the table of who had none, and of the parts that were left out of turns.
-func (w *work) untried(b *bytes.Buffer) {
+// writeUntried is the table of who had none, and of the parts that were left out of turns.
+func (w *work) writeUntried(b *bytes.Buffer) {
 	all := sums(w.journal.entries)
 	var rows []string
 	for i := range w.list {

@@ -103,7 +103,7 @@ func TestHoweverAnAdversaryEndsItIsJudged(t *testing.T) {
 				a.Limit = time.Second
 			}
 			if name == "counts" {
-				a.Count = struck("kills")
+				a.Count = struckPattern("kills")
 			}
 			w, _ := working(t, t.TempDir(), 1, a)
 			w.some(t, 1)
@@ -267,11 +267,11 @@ func TestTheTimeIsShared(t *testing.T) {
 		took time.Duration
 		want int
 	}{{10, time.Minute, 10}, {10, time.Second, 40}, {10, time.Hour, 1}, {400, time.Second, 500}, {10, 0, 40}, {10, 2 * time.Minute, 5}} {
-		if got := sized.sized(c.n, c.took, time.Minute); got != c.want {
+		if got := sized.nextSize(c.n, c.took, time.Minute); got != c.want {
 			t.Errorf("after %d in %v: %d, want %d", c.n, c.took, got, c.want)
 		}
 	}
-	if plain := new(adversary); plain.sized(1, time.Second, time.Hour) != 1 {
+	if plain := new(adversary); plain.nextSize(1, time.Second, time.Hour) != 1 {
 		t.Error("what has no size has another")
 	}
 }

@@ -96,7 +96,7 @@ func (r *reading) line(s string) {
 	v := &r.verdict
 	switch m := ending.FindStringSubmatch(s); {
 	case m != nil:
-		r.ended(m[2], m[1])
+		r.noteEnd(m[2], m[1])
 	case running.MatchString(s):
 		r.running = running.FindStringSubmatch(s)[1]
 	case strings.HasPrefix(s, "testing: warning: no tests to run"), strings.HasPrefix(s, "testing: warning: no fuzz tests to fuzz"):
@@ -116,8 +116,8 @@ func (r *reading) line(s string) {
 	}
 }
 
-// ended notes how a test ended.
-func (r *reading) ended(name, how string) {
+// noteEnd notes how a test ended.
+func (r *reading) noteEnd(name, how string) {
 	if r.tests == nil {
 		r.tests = map[string]bool{}
 	}
@@ -139,8 +139,8 @@ func (r *reading) ended(name, how string) {
 	delete(r.said, name)
 }
 
-// tried is how many tests without parts were not skipped.
-func (r *reading) tried() (n int) {
+// triedCount is how many tests without parts were not skipped.
+func (r *reading) triedCount() (n int) {
 	for name, parts := range r.tests {
 		if _, skipped := r.verdict.Skipped[name]; !skipped && !parts {
 			n++
@@ -198,7 +198,7 @@ func (r *reading) end(a *adversary, t turn, err error) verdict {
 	text := r.text()
 	v := r.verdict
 	if a.Whole {
-		v.Count = r.tried()
+		v.Count = r.triedCount()
 	}
 	if err == nil {
 		v.Outcome = passed
@@ -225,7 +225,7 @@ func (v *verdict) settle(r *reading, a *adversary, t turn) {
 	switch {
 	case r.none:
 		v.Outcome, v.Text = failed, fmt.Sprintf("no test of %s is called %s%s", a.Package, a.Run, a.Fuzz)
-	case a.Fuzz == "" && len(r.tests) > 0 && r.tried() == 0:
+	case a.Fuzz == "" && len(r.tests) > 0 && r.triedCount() == 0:
 		v.Outcome, v.Count = skipped, 0
 		for _, why := range v.Skipped {
 			if v.Text == "" || why < v.Text {
@@ -245,7 +245,7 @@ func excerpt(text string) string {
 		return strings.HasPrefix(s, "panic: ") || strings.HasPrefix(s, "fatal error: ") || strings.HasPrefix(s, "WARNING: DATA RACE")
 	})
 	if from < 0 {
-		from = blamed(lines)
+		from = blamedLine(lines)
 	}
 	var kept []string
 	for _, s := range lines[max(from, 0):] {
@@ -265,9 +265,9 @@ func excerpt(text string) string {
 	return strings.Join(kept, "\n")
 }
 
-// blamed is the line from which on the first test that failed says why: after its beginning,
+// blamedLine is the line from which on the first test that failed says why: after its beginning,
 // or after that of any other that ran when it failed.
-func blamed(lines []string) int {
+func blamedLine(lines []string) int {
 	end := slices.IndexFunc(lines, func(s string) bool { return strings.HasPrefix(strings.TrimSpace(s), "--- FAIL") })
 	for i := end - 1; i >= 0; i-- {
 		s := strings.TrimSpace(lines[i])

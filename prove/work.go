@@ -98,7 +98,7 @@ func (w *work) recall() error {
 			if e.Outcome != passed {
 				continue
 			}
-			s.size = w.list[i].sized(e.N, time.Duration(e.Seconds*float64(time.Second)), w.options.turn)
+			s.size = w.list[i].nextSize(e.N, time.Duration(e.Seconds*float64(time.Second)), w.options.turn)
 		}
 	}
 	w.resumed = open(w.journal.entries)
@@ -123,7 +123,7 @@ func (w *work) recall() error {
 
 // all has turns until the time is over or ctx ends, and writes the page after each.
 func (w *work) all(ctx context.Context) error {
-	rest := w.options.length - worked(w.journal.entries)
+	rest := w.options.length - timeWorked(w.journal.entries)
 	if rest <= 0 {
 		fmt.Fprintf(w.out, "%v of work are done; for more say a longer -for.\n", w.options.length)
 		return w.page()
@@ -279,7 +279,7 @@ func (w *work) one(ctx context.Context, i int, t turn) error {
 		return nil
 	}
 	if e.Outcome.bad() {
-		if err := w.found(ctx, a, &e, text, program, scratch); err != nil {
+		if err := w.keepFinding(ctx, a, &e, text, program, scratch); err != nil {
 			return err
 		}
 		if ctx.Err() != nil {
@@ -296,7 +296,7 @@ func (w *work) one(ctx context.Context, i int, t turn) error {
 	s.seconds += e.Seconds
 	switch e.Outcome {
 	case passed:
-		s.size = a.sized(t.N, time.Duration(e.Seconds*float64(time.Second)), w.options.turn)
+		s.size = a.nextSize(t.N, time.Duration(e.Seconds*float64(time.Second)), w.options.turn)
 	case skipped, unbuilt: // and it will be the next time
 		s.out = cmp.Or(e.Text, "it says no reason")
 	}
@@ -316,8 +316,8 @@ func (w *work) attempt(ctx context.Context, a *adversary, t turn, program, scrat
 	return v, r.text()
 }
 
-// found keeps what a turn said, and has the turn again to see whether it ends alike.
-func (w *work) found(ctx context.Context, a *adversary, e *entry, text, program, scratch string) error {
+// keepFinding keeps what a turn said, and has the turn again to see whether it ends alike.
+func (w *work) keepFinding(ctx context.Context, a *adversary, e *entry, text, program, scratch string) error {
 	e.Command = a.command(e.turn)
 	name := strings.NewReplacer(" ", "-", "/", "-", "'", "").Replace(strings.TrimPrefix(a.Name, "./"))
 	e.Output = filepath.Join("findings", fmt.Sprintf("%s-%d.txt", name, e.Seed))

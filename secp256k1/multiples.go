@@ -65,9 +65,9 @@ func (m *Multiples) double(have, half int, d *divisors) {
 	for row := m.of; len(row) > 0; row = row[half:] {
 		last := &row[have-1]
 		for k := range have - 1 {
-			row[have+k] = added(&row[k], last, &inverses[k])
+			row[have+k] = addPoints(&row[k], last, &inverses[k])
 		}
-		row[2*have-1] = doubled(last, &inverses[have-1])
+		row[2*have-1] = doublePoint(last, &inverses[have-1])
 		inverses = inverses[have:]
 	}
 }

@@ -80,7 +80,7 @@ func (a *adder) plan(s []point) bool {
 // addPairs adds each point to its neighbour, in place; a last one without stays.
 func addPairs(s []point, inverses []element) []point {
 	for k := range inverses {
-		s[k] = added(&s[2*k], &s[2*k+1], &inverses[k])
+		s[k] = addPoints(&s[2*k], &s[2*k+1], &inverses[k])
 	}
 	n := len(inverses)
 	if len(s)%2 == 1 {
@@ -94,16 +94,16 @@ func slopeDivisor(a, b *point) (d element) { subtract(&d, &b.x, &a.x); return d 
 
 func tangentDivisor(a *point) (d element) { add(&d, &a.y, &a.y); return d }
 
-// added returns a + b; inverse is that of their [slopeDivisor].
-func added(a, b *point, inverse *element) point {
+// addPoints returns a + b; inverse is that of their [slopeDivisor].
+func addPoints(a, b *point, inverse *element) point {
 	var slope element
 	subtract(&slope, &b.y, &a.y)
 	multiply(&slope, &slope, inverse)
 	return third(a, b, &slope)
 }
 
-// doubled returns 2 a; inverse is that of its [tangentDivisor].
-func doubled(a *point, inverse *element) point {
+// doublePoint returns 2 a; inverse is that of its [tangentDivisor].
+func doublePoint(a *point, inverse *element) point {
 	var slope, twice element
 	multiply(&slope, &a.x, &a.x)
 	add(&twice, &slope, &slope)

@@ -71,8 +71,8 @@ func (r scalars) any() (k fr.Element) {
 	return k
 }
 
-// made is the signature whose key is u1 G + u2 R, for R nonce times G.
-func made(u1, u2, nonce *fr.Element) (g Signature) {
+// makeSignature is the signature whose key is u1 G + u2 R, for R nonce times G.
+func makeSignature(u1, u2, nonce *fr.Element) (g Signature) {
 	_, base := secp256k1.Generators()
 	var at secp256k1.G1Affine
 	at.ScalarMultiplication(&base, nonce.BigInt(new(big.Int)))
@@ -107,7 +107,7 @@ func (r scalars) signature(keys []testKey) (g Signature) {
 			u2.Neg(&u2)
 		}
 	}
-	g = made(&u1, &u2, &nonce)
+	g = makeSignature(&u1, &u2, &nonce)
 	switch r.IntN(16) {
 	case 0: // R is another point, or none
 		g.R[r.IntN(32)] ^= 1 << r.IntN(8)
@@ -132,7 +132,7 @@ func (r scalars) signature(keys []testKey) (g Signature) {
 // there is something to be found.
 func checkFound(t *testing.T, g *Search, mustFind bool) bool {
 	t.Helper()
-	want, ok := recovered(&g.Signature)
+	want, ok := recoverKey(&g.Signature)
 	if g.Found && (!ok || [32]byte(g.Key[:32]) != [32]byte(want[1:]) || g.Key[63]&1 != want[0]&1 || !onCurve(&g.Key)) {
 		t.Fatalf("%+v: found %x, the library says %x %v", g.Signature, g.Key, want, ok)
 	}
@@ -209,7 +209,7 @@ func TestPointsThatMeetInASum(t *testing.T) {
 					nonce.Neg(&nonce) // opposite ones
 				}
 			}
-			list[i].Signature = made(&u1, &u2, &nonce)
+			list[i].Signature = makeSignature(&u1, &u2, &nonce)
 		}
 		m.Recover(list)
 		for i := range list {

@@ -44,8 +44,8 @@ func (k testKey) sign(g *Signature) {
 	copy(g.S[:], compact[33:])
 }
 
-// recovered is what another library finds.
-func recovered(g *Signature) (key [33]byte, ok bool) {
+// recoverKey is what another library finds.
+func recoverKey(g *Signature) (key [33]byte, ok bool) {
 	compact := [65]byte{27 + g.Odd}
 	copy(compact[1:], g.R[:])
 	copy(compact[33:], g.S[:])
@@ -82,7 +82,7 @@ func TestAClaimIsRightWhenRecoveryFindsTheKey(t *testing.T) {
 		m.Match(claims, generator)
 		for i := range claims {
 			c := &claims[i]
-			found, ok := recovered(&c.Signature)
+			found, ok := recoverKey(&c.Signature)
 			want := ok && found == keyOf(keys, c.Key)
 			if c.Right && !want {
 				t.Fatalf("claim %d of %d: %+v is said to be of %x, recovery says %x %v", i, len(claims), c.Signature, keyOf(keys, c.Key), found, ok)
@@ -248,7 +248,7 @@ func TestSignaturesMadeForPointsToMeet(t *testing.T) {
 		// R = kG with small k: both scalars are small, or add up to a small one.
 		for nonce := uint64(1); nonce < 300; nonce++ {
 			g := meeting(secret, nonce)
-			found, ok := recovered(&g)
+			found, ok := recoverKey(&g)
 			if !ok || found != k.point {
 				t.Fatalf("secret %d, nonce %d: recovery finds %x %v", secret, nonce, found, ok)
 			}

@@ -34,8 +34,8 @@ func (s *Server) Take(of Client, n int64) error {
 // Give counts n bytes of a client as in flight no more.
 func (s *Server) Give(of Client, n int64) { s.opt.Bytes.Give(of, n) }
 
-// limited is a handler whose requests have bodies that are held to the limits.
-func (s *Server) limited(h http.Handler) http.Handler {
+// limitBodies is a handler whose requests have bodies that are held to the limits.
+func (s *Server) limitBodies(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength == 0 {
 			h.ServeHTTP(w, r)

@@ -115,10 +115,10 @@ func (t Trusted) at(remote net.Addr) Client {
 	return clientOf(a)
 }
 
-// forwarded is the client for whom a trusted one asks: the last address of the header that is not
+// forwardedClient is the client for whom a trusted one asks: the last address of the header that is not
 // trusted itself, because each proxy adds the address that it sees. Without one it is the trusted
 // one. What strangers say is not looked at.
-func (t Trusted) forwarded(by Client, header string) Client {
+func (t Trusted) forwardedClient(by Client, header string) Client {
 	if !by.Local() || header == "" {
 		return by
 	}
@@ -163,11 +163,11 @@ func Asking(ctx context.Context, c Client) context.Context {
 	return context.WithValue(ctx, asking{}, c)
 }
 
-// known marks requests with their clients.
-func (s *Server) known(h http.Handler) http.Handler {
+// markClients marks requests with their clients.
+func (s *Server) markClients(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		by := ClientOf(r.Context())
-		if to := s.opt.Trusted.forwarded(by, strings.Join(r.Header.Values("X-Forwarded-For"), ",")); to != by {
+		if to := s.opt.Trusted.forwardedClient(by, strings.Join(r.Header.Values("X-Forwarded-For"), ",")); to != by {
 			r = r.WithContext(Asking(r.Context(), to))
 		}
 		h.ServeHTTP(w, r)

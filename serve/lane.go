@@ -102,7 +102,7 @@ func (l *lanes) accept(from net.Listener) error {
 }
 
 func (l *lanes) begin(c *connection) {
-	ctx, cancel := context.WithCancel(marked(context.Background(), c))
+	ctx, cancel := context.WithCancel(markContext(context.Background(), c))
 	n := &lane{connection: c, lanes: l, ctx: ctx, cancel: cancel, in: make([]byte, 0, laneBytes)}
 	n.request.Remote = n.from
 	l.mu.Lock()
@@ -223,7 +223,7 @@ func (n *lane) answer() bool {
 		buffer = new([]byte)
 	}
 	out := append((*buffer)[:0], make([]byte, headBytes)...)
-	n.request.Client = n.s.opt.Trusted.forwarded(n.of, string(n.request.forwarded))
+	n.request.Client = n.s.opt.Trusted.forwardedClient(n.of, string(n.request.forwarded))
 	out, header, taken := n.lanes.plain.Answer(n.ctx, &n.request, out)
 	if !taken || len(header) > headBytes/2 {
 		n.lanes.idle.Put(buffer)
@@ -294,7 +294,7 @@ func (l *lanes) watch(end <-chan struct{}) {
 		case now := <-tick.C:
 			before := now.Add(-watchEvery).UnixNano()
 			l.each(func(n *lane) {
-				if begun := n.begun.Load(); begun != 0 && begun < before && gone(n.Conn) {
+				if begun := n.begun.Load(); begun != 0 && begun < before && isGone(n.Conn) {
 					n.cancel()
 				}
 			})
@@ -304,8 +304,8 @@ func (l *lanes) watch(end <-chan struct{}) {
 	}
 }
 
-// gone tells whether a client has closed its connection, or its half of it.
-func gone(c net.Conn) (is bool) {
+// isGone tells whether a client has closed its connection, or its half of it.
+func isGone(c net.Conn) (is bool) {
 	of, ok := c.(syscall.Conn)
 	if !ok {
 		return false

@@ -131,9 +131,9 @@ func (c *connection) CloseWrite() error {
 // overload marks the context of requests on a connection that is one too many.
 type overload struct{}
 
-// marked marks the context of a connection's requests with whose they are, and whether it is one
+// markContext marks the context of a connection's requests with whose they are, and whether it is one
 // too many.
-func marked(ctx context.Context, c net.Conn) context.Context {
+func markContext(ctx context.Context, c net.Conn) context.Context {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
 	}

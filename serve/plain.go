@@ -87,24 +87,24 @@ func (r *PlainRequest) header(lines []byte) (length int, ok bool) {
 			return 0, false
 		}
 		switch {
-		case named(name, "host"):
+		case equalsFolded(name, "host"):
 			ok = r.Host == nil && len(value) > 0 && all(value, hostByte)
 			r.Host = value
-		case named(name, "content-type"):
+		case equalsFolded(name, "content-type"):
 			ok = r.Type == nil
 			r.Type = value
-		case named(name, "content-length"):
+		case equalsFolded(name, "content-length"):
 			n, err := strconv.ParseUint(string(value), 10, 31)
 			ok = err == nil && length == 0
 			length = int(n)
-		case named(name, "accept-encoding"):
+		case equalsFolded(name, "accept-encoding"):
 			ok = !encoding
 			encoding, r.Gzip = true, bytes.Contains(value, []byte("gzip"))
-		case named(name, "x-forwarded-for"):
+		case equalsFolded(name, "x-forwarded-for"):
 			ok = r.forwarded == nil
 			r.forwarded = value
-		case named(name, "connection"):
-			ok = named(value, "keep-alive")
+		case equalsFolded(name, "connection"):
+			ok = equalsFolded(value, "keep-alive")
 		default:
 			ok = !meaning(name)
 		}
@@ -118,16 +118,16 @@ func (r *PlainRequest) header(lines []byte) (length int, ok bool) {
 // meaning tells whether a header may change how a request is read or answered.
 func meaning(name []byte) bool {
 	for _, one := range []string{"transfer-encoding", "expect", "upgrade", "trailer", "te", "origin", "content-encoding", "proxy-connection", "http2-settings"} {
-		if named(name, one) {
+		if equalsFolded(name, one) {
 			return true
 		}
 	}
 	const crossing = "access-control-"
-	return len(name) >= len(crossing) && named(name[:len(crossing)], crossing)
+	return len(name) >= len(crossing) && equalsFolded(name[:len(crossing)], crossing)
 }
 
-// named compares in lower case.
-func named(name []byte, lower string) bool {
+// equalsFolded compares in lower case.
+func equalsFolded(name []byte, lower string) bool {
 	return len(name) == len(lower) && strings.EqualFold(string(name), lower)
 }
 

@@ -114,12 +114,12 @@ func (s *Server) ServePlain(l net.Listener, h http.Handler, p Plain) error {
 		l = tls.NewListener(l, s.opt.TLS)
 	}
 	v := &serving{done: make(chan struct{}), http: &http.Server{
-		Handler:           s.known(s.limited(h)),
+		Handler:           s.markClients(s.limitBodies(h)),
 		ReadHeaderTimeout: s.opt.HeaderTimeout,
 		WriteTimeout:      s.opt.WriteTimeout,
 		IdleTimeout:       s.opt.IdleTimeout,
 		MaxHeaderBytes:    16 << 10,
-		ConnContext:       marked,
+		ConnContext:       markContext,
 		ErrorLog:          slog.NewLogLogger(s.opt.Log.Handler(), slog.LevelWarn),
 	}}
 	v.http.SetKeepAlivesEnabled(!s.opt.NoReuse)

@@ -86,7 +86,7 @@ func TestAClientIsItsAddressOrNetwork(t *testing.T) {
 		{"10.1.1.1", "10.2.2.2", "local"},
 	} {
 		at := trusted.at(&net.TCPAddr{IP: net.ParseIP(c.address), Port: 1})
-		if got := trusted.forwarded(at, c.forwarded).String(); got != c.want {
+		if got := trusted.forwardedClient(at, c.forwarded).String(); got != c.want {
 			t.Errorf("%s with %q is %s, not %s", c.address, c.forwarded, got, c.want)
 		}
 	}

@@ -424,8 +424,8 @@ func TestABIsThatBreakARuleAreRefused(t *testing.T) {
 	}
 }
 
-// nested returns an ABI of structs s0, s1, ... each with the one before as its field.
-func nested(depth int) string {
+// nestedType returns an ABI of structs s0, s1, ... each with the one before as its field.
+func nestedType(depth int) string {
 	var b strings.Builder
 	b.WriteString(`{"version":"eosio::abi/1.0","structs":[{"name":"s0","base":"","fields":[{"name":"f","type":"uint8"}]}`)
 	for i := range depth {
@@ -435,7 +435,7 @@ func nested(depth int) string {
 }
 
 func TestTypesMayNestSoDeepAndNoDeeper(t *testing.T) {
-	c := mustCompile(t, nested(40))
+	c := mustCompile(t, nestedType(40))
 	value := func(depth int) string {
 		return strings.Repeat(`{"f":`, depth+1) + "7" + strings.Repeat("}", depth+1)
 	}
@@ -470,7 +470,7 @@ func TestStructsThatContainThemselvesEndWithTheData(t *testing.T) {
 }
 
 func TestABudgetEndsTheWork(t *testing.T) {
-	def, err := abi.Parse(nested(20))
+	def, err := abi.Parse(nestedType(20))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,8 +82,8 @@ func fromHex[T any](set func(*T, []byte)) func(variant.Value) (T, error) {
 	}
 }
 
-// signed is an integer that is read and written by size bytes.
-func signed(size int) *builtin {
+// signedInteger is an integer that is read and written by size bytes.
+func signedInteger(size int) *builtin {
 	return &builtin{
 		size: size,
 		decode: func(r *serial.Reader, b []byte) []byte {
@@ -97,8 +97,8 @@ func signed(size int) *builtin {
 	}
 }
 
-// unsigned is an integer that is read and written by size bytes.
-func unsigned(size int) *builtin {
+// unsignedInteger is an integer that is read and written by size bytes.
+func unsignedInteger(size int) *builtin {
 	return &builtin{
 		size:   size,
 		decode: func(r *serial.Reader, b []byte) []byte { return variant.AppendUint64(b, word(r, size)) },
@@ -233,8 +233,8 @@ func parseText(s string) (string, error) { return s, nil }
 // builtins are the types of nodeos, by name (Leap: configure_built_in_types). A
 // bool is the number that it is.
 var builtins = map[string]*builtin{
-	"bool": unsigned(1), "int8": signed(1), "uint8": unsigned(1), "int16": signed(2), "uint16": unsigned(2),
-	"int32": signed(4), "uint32": unsigned(4), "int64": signed(8), "uint64": unsigned(8),
+	"bool": unsignedInteger(1), "int8": signedInteger(1), "uint8": unsignedInteger(1), "int16": signedInteger(2), "uint16": unsignedInteger(2),
+	"int32": signedInteger(4), "uint32": unsignedInteger(4), "int64": signedInteger(8), "uint64": unsignedInteger(8),
 	"int128":  ofType[types.Int128](16, takeInt128),
 	"uint128": ofType[types.Uint128](16, takeUint128),
 	"varint32": {

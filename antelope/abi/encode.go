@@ -65,9 +65,9 @@ func (e *encoder) checkSize(b []byte) error {
 	return nil
 }
 
-// bounded is a scope in which extensions are allowed only if they are around it
+// limitExtensions is a scope in which extensions are allowed only if they are around it
 // and last is true. What it returns restores what was.
-func (e *encoder) bounded(last bool) (restore func()) {
+func (e *encoder) limitExtensions(last bool) (restore func()) {
 	old := e.extensions
 	e.extensions = old && last
 	return func() { e.extensions = old }
@@ -126,7 +126,7 @@ func (e *encoder) array(b []byte, n *node, v variant.Value) ([]byte, error) {
 	b = serial.AppendCount(b, len(list))
 	e.path.push(step{})
 	defer e.path.pop()
-	defer e.bounded(false)()
+	defer e.limitExtensions(false)()
 	for i := range list {
 		e.path.steps[len(e.path.steps)-1].index = i
 		if b, err = e.value(b, n.elem, list[i]); err != nil {
@@ -168,7 +168,7 @@ func (e *encoder) structure(b []byte, st *structType, v variant.Value) ([]byte, 
 
 // base encodes the struct that st is based on, as a value of its own.
 func (e *encoder) base(b []byte, st *structType, v variant.Value) ([]byte, error) {
-	defer e.bounded(false)()
+	defer e.limitExtensions(false)()
 	if err := e.scope.enter(); err != nil {
 		return b, err
 	}
@@ -230,6 +230,6 @@ func (e *encoder) elements(b []byte, st *structType, v variant.Value) ([]byte, e
 func (e *encoder) field(b []byte, st *structType, i int, v variant.Value) ([]byte, error) {
 	e.path.push(step{strct: st, index: i})
 	defer e.path.pop()
-	defer e.bounded(i == len(st.fields)-1)()
+	defer e.limitExtensions(i == len(st.fields)-1)()
 	return e.value(b, st.fields[i].node, v)
 }

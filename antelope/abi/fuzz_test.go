@@ -12,7 +12,7 @@ import (
 
 func FuzzDecodeABI(f *testing.F) {
 	f.Add(abi.System())
-	for _, text := range []string{nestedABI, transferABI, nested(3)} {
+	for _, text := range []string{nestedABI, transferABI, nestedType(3)} {
 		def, err := abi.Parse(text)
 		if err != nil {
 			f.Fatal(err)

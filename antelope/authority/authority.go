@@ -66,14 +66,14 @@ func levelOf(p *state.Permission) types.PermissionLevel {
 
 // Find returns a permission, nil if there is none.
 func (m *Manager) Find(l types.PermissionLevel) (*state.Permission, error) {
-	if err := named(l); err != nil {
+	if err := checkName(l); err != nil {
 		return nil, err
 	}
 	return m.s.Permissions.Get(keyOf(l))
 }
 
-// named fails for what cannot name a permission.
-func named(l types.PermissionLevel) error {
+// checkName fails for what cannot name a permission.
+func checkName(l types.PermissionLevel) error {
 	if l.Actor == 0 || l.Permission == 0 {
 		return exception.New(exception.InvalidPermission, "Invalid permission").
 			With("Failed to retrieve permission: ${level}", "level", l)

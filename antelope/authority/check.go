@@ -81,25 +81,25 @@ func (m *Manager) CheckAuthorization(actions []types.Action, c *Check) error {
 			return err
 		}
 		if !ok && !c.Tolerant {
-			return c.unsatisfied("transaction declares authority '${auth}', but does not have signatures for it", d.level, longest)
+			return c.unsatisfiedError("transaction declares authority '${auth}', but does not have signatures for it", d.level, longest)
 		}
 	}
 	if !c.AllowUnusedKeys && !m.checker.AllKeysUsed() && !c.Tolerant {
-		return exception.New(exception.TxIrrelevantSig, "transaction bears irrelevant signatures from these keys: ${keys}", "keys", copied(m.checker.UnusedKeys()))
+		return exception.New(exception.TxIrrelevantSig, "transaction bears irrelevant signatures from these keys: ${keys}", "keys", jsonList(m.checker.UnusedKeys()))
 	}
 	return nil
 }
 
-// unsatisfied is what a check fails with that lacks a permission: it says what there was to
+// unsatisfiedError is what a check fails with that lacks a permission: it says what there was to
 // satisfy it with. The lists are copied, because their owners use them again.
-func (c *Check) unsatisfied(what string, l types.PermissionLevel, longest int64) error {
+func (c *Check) unsatisfiedError(what string, l types.PermissionLevel, longest int64) error {
 	return exception.New(exception.UnsatisfiedAuthorization, what+" under a provided delay of ${provided_delay} ms, "+
 		"provided permissions ${provided_permissions}, provided keys ${provided_keys}, and a delay max limit of ${delay_max_limit_ms} ms",
-		"auth", l, "provided_delay", c.Delay/1000, "provided_permissions", copied(c.Provided),
-		"provided_keys", copied(c.Keys), "delay_max_limit_ms", longest/1000)
+		"auth", l, "provided_delay", c.Delay/1000, "provided_permissions", jsonList(c.Provided),
+		"provided_keys", jsonList(c.Keys), "delay_max_limit_ms", longest/1000)
 }
 
-func copied[T exception.JSON](list []T) types.JSONList[T] {
+func jsonList[T exception.JSON](list []T) types.JSONList[T] {
 	return types.JSONList[T](slices.Clone(list))
 }
 
@@ -165,10 +165,10 @@ func (m *Manager) CheckPermission(l types.PermissionLevel, c *Check) error {
 		return err
 	}
 	if !ok {
-		return c.unsatisfied("permission '${auth}' was not satisfied", l, longest)
+		return c.unsatisfiedError("permission '${auth}' was not satisfied", l, longest)
 	}
 	if !c.AllowUnusedKeys && !m.checker.AllKeysUsed() {
-		return exception.New(exception.TxIrrelevantSig, "irrelevant keys provided: ${keys}", "keys", copied(m.checker.UnusedKeys()))
+		return exception.New(exception.TxIrrelevantSig, "irrelevant keys provided: ${keys}", "keys", jsonList(m.checker.UnusedKeys()))
 	}
 	return nil
 }
@@ -180,7 +180,7 @@ func (m *Manager) RequiredKeys(t *types.Transaction, candidates []types.PublicKe
 	if _, _, err := m.prepare(&Check{Keys: candidates}); err != nil {
 		return nil, err
 	}
-	return m.checker.required(t, delay)
+	return m.checker.requiredKeys(t, delay)
 }
 
 // RequiredKeys is the same of a finished block.
@@ -190,7 +190,7 @@ func RequiredKeys(v *state.View, t *types.Transaction, candidates []types.Public
 		return nil, err
 	}
 	find := func(l types.PermissionLevel) (*types.Authority, error) {
-		if err := named(l); err != nil {
+		if err := checkName(l); err != nil {
 			return nil, err
 		}
 		p, err := v.Permissions.Get(keyOf(l))
@@ -199,10 +199,10 @@ func RequiredKeys(v *state.View, t *types.Transaction, candidates []types.Public
 		}
 		return &p.Authority, nil
 	}
-	return NewChecker(find, one.Global.Configuration.MaxAuthorityDepth, candidates, nil).required(t, delay)
+	return NewChecker(find, one.Global.Configuration.MaxAuthorityDepth, candidates, nil).requiredKeys(t, delay)
 }
 
-func (c *Checker) required(t *types.Transaction, delay int64) ([]types.PublicKey, error) {
+func (c *Checker) requiredKeys(t *types.Transaction, delay int64) ([]types.PublicKey, error) {
 	for i := range t.Actions {
 		for _, declared := range t.Actions[i].Authorization {
 			ok, err := c.Satisfied(declared, delay)

@@ -10,8 +10,8 @@ import (
 
 const second = 1_000_000
 
-// delayed is an authority of a key that has to wait.
-func delayed(key rune, seconds int) *types.Authority {
+// delayedAuthority is an authority of a key that has to wait.
+func delayedAuthority(key rune, seconds int) *types.Authority {
 	return auth(2, share{key, 1}, share{seconds, 1})
 }
 
@@ -19,9 +19,9 @@ func delayed(key rune, seconds int) *types.Authority {
 // do, and whatever the link is to.
 func TestEveryPermissionHasItsOwnDelay(t *testing.T) {
 	c := newChain(t)
-	c.must(c.ModifyPermission(level("alice", "active"), *delayed('a', 15), 1))
+	c.must(c.ModifyPermission(level("alice", "active"), *delayedAuthority('a', 15), 1))
 	c.make("alice", "first", "active", auth(1, share{'f', 1}))
-	c.make("alice", "second", "first", delayed('s', 20))
+	c.make("alice", "second", "first", delayedAuthority('s', 20))
 	c.make("alice", "lent", "active", auth(1, share{level("bob", "active"), 1}))
 	c.link("alice", "eosio.token", "transfer", "second")
 	c.link("alice", "eosio.token", "open", "lent")

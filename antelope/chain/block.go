@@ -143,7 +143,7 @@ func (c *Chain) validatePending(p *Prepared) error {
 		}
 	}
 	pending.Report().Elapsed = time.Since(start)
-	h, err := pending.Finish(claimed(p.State))
+	h, err := pending.Finish(claimedCommitment(p.State))
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/consensus"
-	"tarn/antelope/control"
 	"tarn/antelope/crypto"
 	"tarn/antelope/deepmind"
 	"tarn/antelope/execute"
@@ -178,7 +177,7 @@ func TestTheBlocksOfNodeosAreMadeAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range b.Transactions {
-			x, err := execute.NewCandidate(b.Transactions[i].Packed, control.Input)
+			x, err := execute.NewCandidate(b.Transactions[i].Packed, execute.Input)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -235,7 +234,7 @@ func TestWhatIsOnlyTriedIsNotSaid(t *testing.T) {
 	}
 	eosio := types.N("eosio")
 	create, onblock := m.CreateAccount(types.N("alice")), chaintest.Action(eosio, types.N("onblock"), eosio, nil)
-	said := func(kind control.Kind, act types.Action) (kinds []string) {
+	said := func(kind execute.Kind, act types.Action) (kinds []string) {
 		t.Helper()
 		p, err := m.Sign(act)
 		if err != nil {
@@ -259,17 +258,17 @@ func TestWhatIsOnlyTriedIsNotSaid(t *testing.T) {
 		}
 		return kinds
 	}
-	if got := said(control.DryRun, create); got != nil {
+	if got := said(execute.DryRun, create); got != nil {
 		t.Errorf("of a dry run is said %q", got)
 	}
 	want := []string{"CREATION_OP", "PERM_OP", "PERM_OP", "RLIMIT_OP", "RLIMIT_OP", "RAM_OP", "RLIMIT_OP", "APPLIED_TRANSACTION"}
-	if got := said(control.Input, create); !slices.Equal(got, want) {
+	if got := said(execute.Input, create); !slices.Equal(got, want) {
 		t.Errorf("of a new account is said %q", got)
 	}
-	if got := said(control.Input, create); !slices.Equal(got, []string{"CREATION_OP", "APPLIED_TRANSACTION"}) {
+	if got := said(execute.Input, create); !slices.Equal(got, []string{"CREATION_OP", "APPLIED_TRANSACTION"}) {
 		t.Errorf("of one that exists is said %q", got)
 	}
-	if got := said(control.Input, onblock); !slices.Equal(got, []string{"CREATION_OP", "RLIMIT_OP", "TRX_OP", "APPLIED_TRANSACTION"}) {
+	if got := said(execute.Input, onblock); !slices.Equal(got, []string{"CREATION_OP", "RLIMIT_OP", "TRX_OP", "APPLIED_TRANSACTION"}) {
 		t.Errorf("of onblock from outside is said %q", got)
 	}
 }

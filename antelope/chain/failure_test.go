@@ -8,7 +8,6 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
-	"tarn/antelope/control"
 	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/types"
@@ -28,11 +27,11 @@ func began(t *testing.T) *chaintest.Maker {
 	return m
 }
 
-// tried is the trace of a transaction in the pending block, which was billed so much and may have
+// tryTransaction is the trace of a transaction in the pending block, which was billed so much and may have
 // failed.
-func tried(t *testing.T, m *chaintest.Maker, packed *types.PackedTransaction, cpu int64) *types.TransactionTrace {
+func tryTransaction(t *testing.T, m *chaintest.Maker, packed *types.PackedTransaction, cpu int64) *types.TransactionTrace {
 	t.Helper()
-	candidate, err := execute.NewCandidate(packed, control.Input)
+	candidate, err := execute.NewCandidate(packed, execute.Input)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +69,7 @@ func TestAFailuresLogSaysWhereItPassed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		trace := tried(t, m, packed, 100)
+		trace := tryTransaction(t, m, packed, 100)
 		if trace.Except == nil {
 			t.Fatalf("%s: %+v", x.action.Name, trace)
 		}
@@ -149,7 +148,7 @@ func TestATransactionThatHasNotPaidLeavesNoID(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, want := range []string{x.first, x.second} {
-			trace, got := tried(t, m, packed, x.cpu), ""
+			trace, got := tryTransaction(t, m, packed, x.cpu), ""
 			if trace.Except != nil {
 				got = trace.Except.Message()
 			}

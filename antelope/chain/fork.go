@@ -143,7 +143,7 @@ func (c *Chain) switchFork(best *consensus.BlockState) error {
 			return err
 		}
 	}
-	c.hooks.forked(from)
+	c.hooks.tellForked(from)
 	for i := len(to) - 1; i >= 0; i-- {
 		status := execute.Complete
 		if c.fork.IsValid(to[i].ID) {

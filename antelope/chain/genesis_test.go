@@ -193,8 +193,8 @@ func ask(account types.Name, key byte, message string) types.Action {
 	return chaintest.Action(account, types.N("ask"), account, append([]byte{key, 0, 0, 0, 0, 0, 0, 0}, message...))
 }
 
-// said is what the contract kept under a key.
-func said(t *testing.T, c *chain.Chain, account types.Name, key uint64) string {
+// contractValue is what the contract kept under a key.
+func contractValue(t *testing.T, c *chain.Chain, account types.Name, key uint64) string {
 	t.Helper()
 	_, value, found, err := c.State().Row(state.RowKey{TableKey: state.TableKey{Code: account, Scope: 2, Table: 1}, Primary: key})
 	if err != nil || !found {
@@ -234,7 +234,7 @@ func TestEveryEngineFollowsAChainThatCallsAForksFunction(t *testing.T) {
 				t.Fatalf("%s: block %d: %v", e.name, b.BlockNum(), err)
 			}
 		}
-		if got := said(t, c, account, 3); got != "01000000" {
+		if got := contractValue(t, c, account, 3); got != "01000000" {
 			t.Fatalf("%s: before the fork it said %s", e.name, got)
 		}
 		for _, b := range won {
@@ -243,7 +243,7 @@ func TestEveryEngineFollowsAChainThatCallsAForksFunction(t *testing.T) {
 			}
 		}
 		for key, want := range map[uint64]string{1: "01000000", 2: "00000000", 3: "00000000", 4: "01000000"} {
-			if got := said(t, c, account, key); got != want {
+			if got := contractValue(t, c, account, key); got != want {
 				t.Errorf("%s: under %d it said %s, want %s", e.name, key, got, want)
 			}
 		}
@@ -257,8 +257,8 @@ func TestEveryEngineFollowsAChainThatCallsAForksFunction(t *testing.T) {
 		}
 		key := byte(10 + i)
 		next := block(t, other, ask(account, key, "message"))
-		if err := push(t, again, next); err != nil || said(t, again, account, uint64(key)) != "01000000" {
-			t.Errorf("%s: after a snapshot it said %s, %v", e.name, said(t, again, account, uint64(key)), err)
+		if err := push(t, again, next); err != nil || contractValue(t, again, account, uint64(key)) != "01000000" {
+			t.Errorf("%s: after a snapshot it said %s, %v", e.name, contractValue(t, again, account, uint64(key)), err)
 		}
 		won, want = append(won, next), hash(t, other.Chain)
 	}

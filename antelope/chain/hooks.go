@@ -175,7 +175,7 @@ func (h *hooks) irreversible(b *consensus.BlockState) {
 	}
 }
 
-func (h *hooks) forked(list []*consensus.BlockState) {
+func (h *hooks) tellForked(list []*consensus.BlockState) {
 	for i := range h.list {
 		if f := h.list[i].Forked; f != nil {
 			f(list)

@@ -2,7 +2,6 @@ package chain
 
 import (
 	"tarn/antelope/consensus"
-	"tarn/antelope/control"
 	"tarn/antelope/execute"
 )
 
@@ -23,7 +22,7 @@ func (p *Prepared) candidate(c *Chain, i int) (*execute.Candidate, error) {
 			return x, nil
 		}
 	}
-	x, err := execute.NewCandidate(p.State.Block.Transactions[i].Packed, control.Input)
+	x, err := execute.NewCandidate(p.State.Block.Transactions[i].Packed, execute.Input)
 	if err != nil || c.executor.SkipsChecks() {
 		return x, err
 	}

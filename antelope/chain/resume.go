@@ -156,7 +156,7 @@ func (r *resumption) replayLog() error {
 	if r.opt.StopAt > 0 {
 		last = min(last, r.opt.StopAt)
 	}
-	feed := r.feed(r.head.BlockNum+1, last)
+	feed := r.startReadAhead(r.head.BlockNum+1, last)
 	defer feed.stop()
 	done := Progress{Block: r.head.BlockNum, Last: last}
 	for b := range feed.blocks {

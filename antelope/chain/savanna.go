@@ -8,8 +8,8 @@ import (
 	"tarn/antelope/types"
 )
 
-// claimed is what the header of a block says of finality.
-func claimed(b *consensus.BlockState) execute.Commitment {
+// claimedCommitment is what the header of a block says of finality.
+func claimedCommitment(b *consensus.BlockState) execute.Commitment {
 	if !b.IsProper() {
 		return execute.Commitment{}
 	}

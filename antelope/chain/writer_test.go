@@ -7,7 +7,6 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/consensus"
-	"tarn/antelope/control"
 	"tarn/antelope/execute"
 	"tarn/antelope/types"
 )
@@ -126,7 +125,7 @@ func TestKnownKeysAreUsedForTheSameSignaturesOnly(t *testing.T) {
 	for _, same := range []bool{true, false} {
 		known := func(id types.Checksum256) *execute.Candidate {
 			for i := range b.Transactions {
-				x, err := execute.NewCandidate(b.Transactions[i].Packed, control.Input)
+				x, err := execute.NewCandidate(b.Transactions[i].Packed, execute.Input)
 				if err != nil || x.ID != id {
 					continue
 				}

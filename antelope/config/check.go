@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"tarn/antelope/control"
+	"tarn/antelope/admin"
 )
 
 // check checks what nodeos' plugins check of their options when they are
@@ -26,7 +26,7 @@ type mistakes []error
 // bad adds a *control.BadOption if a value is one.
 func (m *mistakes) bad(is bool, format string, args ...any) {
 	if is {
-		*m = append(*m, control.NewBadOption(format, args...))
+		*m = append(*m, admin.NewBadOption(format, args...))
 	}
 }
 

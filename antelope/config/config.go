@@ -73,7 +73,7 @@ func Load(args []string, env Environment) (*Config, error) {
 	line, err := t.commandLine(args)
 	err = errors.Join(err, c.store(t, line, "--"))
 	if err == nil {
-		if c.Print = c.printed(t, env); c.Print != "" {
+		if c.Print = c.printout(t, env); c.Print != "" {
 			return c, nil
 		}
 	}
@@ -99,8 +99,8 @@ func Load(args []string, env Environment) (*Config, error) {
 	return c, nil
 }
 
-// printed is what the command line asks to be printed, if anything.
-func (c *Config) printed(t *table, env Environment) string {
+// printout is what the command line asks to be printed, if anything.
+func (c *Config) printout(t *table, env Environment) string {
 	switch {
 	case c.Bool("help"):
 		return t.help()

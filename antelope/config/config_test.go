@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"tarn/antelope/control"
+	"tarn/antelope/admin"
 	"tarn/antelope/oracle"
 	"tarn/internal/conversation"
 )
@@ -159,7 +159,7 @@ func TestWhatIsNotUnderstoodIsRefusedAsNodeosDoes(t *testing.T) {
 func TestValuesThatMakeNoSenseAreBadOptions(t *testing.T) {
 	for _, c := range refusals(t, "values.txt") {
 		_, err := load(t, c.ini, c.args...)
-		var bad *control.BadOption
+		var bad *admin.BadOption
 		if !errors.As(err, &bad) || !conversation.Matches(c.want, err.Error()) {
 			t.Errorf("%q %q: %v, want %s", c.args, c.ini, err, c.want)
 		}
@@ -349,7 +349,7 @@ func TestWhatIsExpectedIsSaid(t *testing.T) {
 
 func TestRemovedOptionsNameTheirSuccessors(t *testing.T) {
 	known := newTable()
-	for name, now := range removed() {
+	for name, now := range removedOptions() {
 		if known.options[name] != nil {
 			t.Errorf("%s is an option", name)
 		}
@@ -415,15 +415,15 @@ func ask(t *testing.T, args ...string) string {
 	// This build of nodeos does not end by itself after printing. On a machine with other work it is
 	// slow to begin.
 	for _, patience := range []time.Duration{2 * time.Second, 10 * time.Second} {
-		if text := printed(t, p, patience, args); text != "" {
+		if text := printedBy(t, p, patience, args); text != "" {
 			return text
 		}
 	}
-	return printed(t, p, 30*time.Second, args)
+	return printedBy(t, p, 30*time.Second, args)
 }
 
-// printed is what nodeos prints in a time.
-func printed(t *testing.T, p *oracle.Peer, patience time.Duration, args []string) string {
+// printedBy is what nodeos prints in a time.
+func printedBy(t *testing.T, p *oracle.Peer, patience time.Duration, args []string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -470,7 +470,7 @@ func TestDefaultsAreThoseOfNodeos(t *testing.T) {
 		got, ok := ours[name]
 		switch {
 		case slices.Contains(gone, name):
-			if ok || removed()[name] == "" {
+			if ok || removedOptions()[name] == "" {
 				t.Errorf("%s is not in 5.0, and must be said to be gone", name)
 			}
 		case !ok:

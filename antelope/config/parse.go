@@ -179,7 +179,7 @@ func (t *table) finish(k *token, following []string) (used int, err error) {
 	case !o.takesValue() || len(k.values) > 0:
 		return 0, nil
 	case len(following) == 0 || t.isShort(following[0]):
-		return 0, fmt.Errorf("the required argument for option '--%s' is missing%s", o.Name, o.expected())
+		return 0, fmt.Errorf("the required argument for option '--%s' is missing%s", o.Name, o.expectedValue())
 	}
 	k.values = following[:1:1]
 	return 1, nil
@@ -210,7 +210,7 @@ func gather(list []token) []token {
 func (t *table) unknown(word, dashes, where string) error {
 	near := t.nearest(word)
 	name, _, valued := strings.Cut(word, "=")
-	now := afterwards(removed(), strings.ReplaceAll(strings.TrimLeft(name, "-"), "_", "-"))
+	now := afterwards(removedOptions(), strings.ReplaceAll(strings.TrimLeft(name, "-"), "_", "-"))
 	if o := t.options[near]; valued && (now != "" || o != nil && o.Secret) {
 		word = name + "=***"
 	}

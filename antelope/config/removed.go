@@ -1,9 +1,9 @@
 package config
 
-// removed tells what takes the place of options that nodeos had until some version
+// removedOptions tells what takes the place of options that nodeos had until some version
 // before 5.0.3, by name. A configuration that is carried from release to release still
 // has them.
-func removed() map[string]string {
+func removedOptions() map[string]string {
 	const (
 		offset     = "removed in Leap 5.0; produce-block-offset-ms says how much earlier the last block of a round is made"
 		deferred   = "removed in Leap 5.0: deferred transactions have no share of a block of their own; there is no replacement"

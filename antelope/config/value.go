@@ -162,11 +162,11 @@ func (x *value) parse(words []string, dashes string) error {
 	if w != "" {
 		w = " ('" + w + "')"
 	}
-	return fmt.Errorf("the argument%s for option '%s%s' is invalid%s", w, dashes, o.Name, o.expected())
+	return fmt.Errorf("the argument%s for option '%s%s' is invalid%s", w, dashes, o.Name, o.expectedValue())
 }
 
-// expected says what an option's value is, for whoever gave another; nothing of texts.
-func (o *Option) expected() string {
+// expectedValue says what an option's value is, for whoever gave another; nothing of texts.
+func (o *Option) expectedValue() string {
 	what := ""
 	switch o.Kind {
 	case Path:

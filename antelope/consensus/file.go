@@ -79,7 +79,7 @@ func (f *ForkDatabase) Encode() ([]byte, error) {
 	b = serial.AppendUint32(b, fileVersion)
 	b = f.root.HeaderState.Append(b)
 	b = serial.AppendCount(b, len(f.blocks))
-	for _, n := range f.ordered() {
+	for _, n := range f.orderedNodes() {
 		b = appendBlockState(b, n.BlockState, n.valid)
 	}
 	return append(b, f.head.ID[:]...), nil
@@ -90,7 +90,7 @@ func (f *ForkDatabase) Encode() ([]byte, error) {
 func (f *ForkDatabase) Blocks() []*BlockState {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	nodes := f.ordered()
+	nodes := f.orderedNodes()
 	list := make([]*BlockState, len(nodes))
 	for i, n := range nodes {
 		list[i] = n.BlockState
@@ -98,7 +98,7 @@ func (f *ForkDatabase) Blocks() []*BlockState {
 	return list
 }
 
-func (f *ForkDatabase) ordered() []*branchNode {
+func (f *ForkDatabase) orderedNodes() []*branchNode {
 	list := make([]*branchNode, 0, len(f.blocks))
 	others, valid := f.ranks[index(false)], f.ranks[index(true)]
 	written := map[*branchNode]bool{}

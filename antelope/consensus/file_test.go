@@ -13,8 +13,8 @@ import (
 	"tarn/antelope/types"
 )
 
-// forked is a node with two branches above its root, one of which is not valid.
-func forked(t *testing.T) *node {
+// forkedNode is a node with two branches above its root, one of which is not valid.
+func forkedNode(t *testing.T) *node {
 	t.Helper()
 	n := newNode(t)
 	n.produceMany(3)
@@ -32,7 +32,7 @@ func forked(t *testing.T) *node {
 	return n
 }
 
-func encoded(t *testing.T, n *node) []byte {
+func encode(t *testing.T, n *node) []byte {
 	t.Helper()
 	b, err := n.db.Encode()
 	if err != nil {
@@ -42,8 +42,8 @@ func encoded(t *testing.T, n *node) []byte {
 }
 
 func TestFilesThatDoNotFitTogetherAreRefused(t *testing.T) {
-	n := forked(t)
-	whole := encoded(t, n)
+	n := forkedNode(t)
+	whole := encode(t, n)
 	reload(t, n)
 	f := NewForkDatabase()
 	f.Reset(Head{HeaderState: n.db.Root().HeaderState})
@@ -95,7 +95,7 @@ func TestAFileWithFeaturesThatAreNotRecognisedIsRefused(t *testing.T) {
 	n.produceMany(20)
 	d, _ := n.set.Digest(feature.GetSender)
 	n.produce(1, d)
-	b := encoded(t, n)
+	b := encode(t, n)
 	if err := NewForkDatabase().Decode(b, "file", n.set); err != nil {
 		t.Fatal(err)
 	}
@@ -106,8 +106,8 @@ func TestAFileWithFeaturesThatAreNotRecognisedIsRefused(t *testing.T) {
 }
 
 func TestFilesHaveTheOrderOfTheOriginals(t *testing.T) {
-	n := forked(t)
-	r := serial.NewReader(encoded(t, n)[8:])
+	n := forkedNode(t)
+	r := serial.NewReader(encode(t, n)[8:])
 	new(HeaderState).Read(r)
 	var last *BlockState
 	lastValid, both := true, 0

@@ -162,9 +162,9 @@ func (p *PendingHeader) checkSchedule(version uint32) error {
 	return nil
 }
 
-// proposed returns the schedule that h proposes, in either form, without producers
+// proposedSchedule returns the schedule that h proposes, in either form, without producers
 // if there is none.
-func (p *PendingHeader) proposed(h *types.SignedBlockHeader, extensions *types.HeaderExtensions, set *feature.Set) (*ScheduleInfo, error) {
+func (p *PendingHeader) proposedSchedule(h *types.SignedBlockHeader, extensions *types.HeaderExtensions, set *feature.Set) (*ScheduleInfo, error) {
 	if h.NewProducers == nil && extensions.ScheduleChange == nil {
 		return nil, nil
 	}
@@ -204,7 +204,7 @@ func (p *PendingHeader) finish(h *types.SignedBlockHeader, set *feature.Set) (*H
 	if err != nil {
 		return nil, err
 	}
-	proposed, err := p.proposed(h, &extensions, set)
+	proposed, err := p.proposedSchedule(h, &extensions, set)
 	if err != nil {
 		return nil, err
 	}

@@ -19,8 +19,8 @@ func key(t *testing.T, n byte) (crypto.PrivateKey, types.PublicKey) {
 	return private, private.Public()
 }
 
-// weighted is a schedule of one producer that signs with two of three keys.
-func weighted(t *testing.T, version uint32) *types.ProducerSchedule {
+// weightedSchedule is a schedule of one producer that signs with two of three keys.
+func weightedSchedule(t *testing.T, version uint32) *types.ProducerSchedule {
 	t.Helper()
 	var a types.BlockSigningAuthority
 	a.Threshold = 3
@@ -34,7 +34,7 @@ func weighted(t *testing.T, version uint32) *types.ProducerSchedule {
 func TestWeightedSignaturesCountOnceTheFeatureIsActive(t *testing.T) {
 	n := newNode(t)
 	n.produceMany(3)
-	n.proposal, n.proposedIn = weighted(t, 1), 1
+	n.proposal, n.proposedIn = weightedSchedule(t, 1), 1
 	p, err := n.head.Next(0, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -30,30 +30,30 @@ var primitives = map[string]struct {
 	size func(args [][]byte) int
 	call func(dst []byte, a [][]byte) int32
 }{
-	"alt_bn128_add":  {fixed(64), func(dst []byte, a [][]byte) int32 { return AltBn128Add(dst, a[0], a[1]) }},
-	"alt_bn128_mul":  {fixed(64), func(dst []byte, a [][]byte) int32 { return AltBn128Mul(dst, a[0], a[1]) }},
-	"alt_bn128_pair": {fixed(0), func(dst []byte, a [][]byte) int32 { return AltBn128Pair(a[0], nil) }},
+	"alt_bn128_add":  {fixedLength(64), func(dst []byte, a [][]byte) int32 { return AltBn128Add(dst, a[0], a[1]) }},
+	"alt_bn128_mul":  {fixedLength(64), func(dst []byte, a [][]byte) int32 { return AltBn128Mul(dst, a[0], a[1]) }},
+	"alt_bn128_pair": {fixedLength(0), func(dst []byte, a [][]byte) int32 { return AltBn128Pair(a[0], nil) }},
 	"mod_exp": {func(a [][]byte) int { return len(a[2]) },
 		func(dst []byte, a [][]byte) int32 { return ModExp(dst, a[0], a[1], a[2]) }},
-	"bls_g1_add": {fixed(96), func(dst []byte, a [][]byte) int32 { return BLSG1Add(dst, a[0], a[1]) }},
-	"bls_g2_add": {fixed(192), func(dst []byte, a [][]byte) int32 { return BLSG2Add(dst, a[0], a[1]) }},
-	"bls_g1_weighted_sum": {fixed(96), func(dst []byte, a [][]byte) int32 {
+	"bls_g1_add": {fixedLength(96), func(dst []byte, a [][]byte) int32 { return BLSG1Add(dst, a[0], a[1]) }},
+	"bls_g2_add": {fixedLength(192), func(dst []byte, a [][]byte) int32 { return BLSG2Add(dst, a[0], a[1]) }},
+	"bls_g1_weighted_sum": {fixedLength(96), func(dst []byte, a [][]byte) int32 {
 		return BLSG1WeightedSum(dst, a[0], a[1], uint32(len(a[1])/32), nil)
 	}},
-	"bls_g2_weighted_sum": {fixed(192), func(dst []byte, a [][]byte) int32 {
+	"bls_g2_weighted_sum": {fixedLength(192), func(dst []byte, a [][]byte) int32 {
 		return BLSG2WeightedSum(dst, a[0], a[1], uint32(len(a[1])/32), nil)
 	}},
-	"bls_pairing": {fixed(576), func(dst []byte, a [][]byte) int32 {
+	"bls_pairing": {fixedLength(576), func(dst []byte, a [][]byte) int32 {
 		return BLSPairing(dst, a[0], a[1], uint32(len(a[0])/96), nil)
 	}},
-	"bls_g1_map": {fixed(96), func(dst []byte, a [][]byte) int32 { return BLSG1Map(dst, a[0]) }},
-	"bls_g2_map": {fixed(192), func(dst []byte, a [][]byte) int32 { return BLSG2Map(dst, a[0]) }},
-	"bls_fp_mod": {fixed(48), func(dst []byte, a [][]byte) int32 { return BLSFpMod(dst, a[0]) }},
-	"bls_fp_mul": {fixed(48), func(dst []byte, a [][]byte) int32 { return BLSFpMul(dst, a[0], a[1]) }},
-	"bls_fp_exp": {fixed(48), func(dst []byte, a [][]byte) int32 { return BLSFpExp(dst, a[0], a[1]) }},
+	"bls_g1_map": {fixedLength(96), func(dst []byte, a [][]byte) int32 { return BLSG1Map(dst, a[0]) }},
+	"bls_g2_map": {fixedLength(192), func(dst []byte, a [][]byte) int32 { return BLSG2Map(dst, a[0]) }},
+	"bls_fp_mod": {fixedLength(48), func(dst []byte, a [][]byte) int32 { return BLSFpMod(dst, a[0]) }},
+	"bls_fp_mul": {fixedLength(48), func(dst []byte, a [][]byte) int32 { return BLSFpMul(dst, a[0], a[1]) }},
+	"bls_fp_exp": {fixedLength(48), func(dst []byte, a [][]byte) int32 { return BLSFpExp(dst, a[0], a[1]) }},
 }
 
-func fixed(n int) func([][]byte) int { return func([][]byte) int { return n } }
+func fixedLength(n int) func([][]byte) int { return func([][]byte) int { return n } }
 
 type vector struct {
 	line int

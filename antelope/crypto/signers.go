@@ -171,7 +171,7 @@ func (s *Signers) match(m *matching) (start time.Time) {
 	m.Match(m.claims, generator)
 	for i, at := range m.of {
 		if m.claims[i].Right {
-			m.found(at, m.keys[i].point)
+			m.addKey(at, m.keys[i].point)
 		}
 	}
 	return start
@@ -194,21 +194,21 @@ func (s *Signers) search(m *matching) (start time.Time) {
 	m.finder.Recover(m.searches)
 	for i, at := range m.of {
 		if g := &m.searches[i]; g.Found {
-			m.found(at, compressed(&g.Key))
+			m.addKey(at, compressPoint(&g.Key))
 		}
 	}
 	return start
 }
 
-// found writes a key down, and takes its signature out of the list.
-func (m *matching) found(at int, point [33]byte) {
+// addKey writes a key down, and takes its signature out of the list.
+func (m *matching) addKey(at int, point [33]byte) {
 	x := m.list[at]
 	x.Key, x.Err = types.PublicKey{Type: types.K1, Point: point}, nil
 	m.list[at] = nil
 }
 
-// compressed is a point with the parity of y instead of y.
-func compressed(key *[64]byte) (point [33]byte) {
+// compressPoint is a point with the parity of y instead of y.
+func compressPoint(key *[64]byte) (point [33]byte) {
 	point[0] = 2 | key[63]&1
 	copy(point[1:], key[:32])
 	return point

@@ -171,19 +171,19 @@ func (l *Logger) EndTransaction() { l.action = 0 }
 
 // Onblock implements [Tracer].
 func (l *Logger) Onblock(t *types.Transaction, signed *types.PackedTransaction) {
-	l.created("TRX_OP CREATE onblock", t, signed)
+	l.writeCreation("TRX_OP CREATE onblock", t, signed)
 }
 
 // OnError implements [Tracer]. nodeos looks at the transaction after it has given
 // its actions away, and readers of its log know no others (Leap: controller.cpp,
 // apply_onerror).
 func (l *Logger) OnError(t *types.Transaction) {
-	l.created("TRX_OP CREATE onerror", &types.Transaction{TransactionHeader: t.TransactionHeader}, nil)
+	l.writeCreation("TRX_OP CREATE onerror", &types.Transaction{TransactionHeader: t.TransactionHeader}, nil)
 }
 
-// created writes a transaction; one that nobody signed has empty lists of signatures
+// writeCreation writes a transaction; one that nobody signed has empty lists of signatures
 // and context-free data.
-func (l *Logger) created(kind string, t *types.Transaction, signed *types.PackedTransaction) {
+func (l *Logger) writeCreation(kind string, t *types.Transaction, signed *types.PackedTransaction) {
 	id := t.ID()
 	n := l.begin(kind).hex(id[:])
 	if signed != nil {
@@ -207,23 +207,23 @@ func (l *Logger) AppliedTransaction(block uint32, t *types.TransactionTrace) {
 	l.end(l.begin("APPLIED_TRANSACTION").uint(uint64(block)).hex(t.Append(nil)))
 }
 
-// acted starts a line that says which action it is of.
-func (l *Logger) acted(kind string) *line { return l.begin(kind).uint(uint64(l.action)) }
+// beginActionLine starts a line that says which action it is of.
+func (l *Logger) beginActionLine(kind string) *line { return l.begin(kind).uint(uint64(l.action)) }
 
 // InputAction implements [Tracer].
-func (l *Logger) InputAction() { l.end(l.acted("CREATION_OP ROOT")) }
+func (l *Logger) InputAction() { l.end(l.beginActionLine("CREATION_OP ROOT")) }
 
 // EndAction implements [Tracer].
 func (l *Logger) EndAction() { l.action++ }
 
 // RequireRecipient implements [Tracer].
-func (l *Logger) RequireRecipient() { l.end(l.acted("CREATION_OP NOTIFY")) }
+func (l *Logger) RequireRecipient() { l.end(l.beginActionLine("CREATION_OP NOTIFY")) }
 
 // SendInline implements [Tracer].
-func (l *Logger) SendInline() { l.end(l.acted("CREATION_OP INLINE")) }
+func (l *Logger) SendInline() { l.end(l.beginActionLine("CREATION_OP INLINE")) }
 
 // SendContextFreeInline implements [Tracer].
-func (l *Logger) SendContextFreeInline() { l.end(l.acted("CREATION_OP CFA_INLINE")) }
+func (l *Logger) SendContextFreeInline() { l.end(l.beginActionLine("CREATION_OP CFA_INLINE")) }
 
 // CreateDeferred implements [Tracer].
 func (l *Logger) CreateDeferred(operation string, d *state.Deferred, signed *types.PackedTransaction) {
@@ -231,7 +231,7 @@ func (l *Logger) CreateDeferred(operation string, d *state.Deferred, signed *typ
 	if signed != nil {
 		packed = appendSigned(nil, signed)
 	}
-	l.deferred(operation, d, packed)
+	l.writeDeferred(operation, d, packed)
 }
 
 // appendSigned appends a transaction with its signatures and context-free data, as
@@ -251,18 +251,18 @@ func appendSigned(b []byte, p *types.PackedTransaction) []byte {
 
 // CancelDeferred implements [Tracer].
 func (l *Logger) CancelDeferred(operation string, d *state.Deferred) {
-	l.deferred(operation, d, d.Packed)
+	l.writeDeferred(operation, d, d.Packed)
 }
 
-func (l *Logger) deferred(operation string, d *state.Deferred, packed []byte) {
-	n := l.acted("DTRX_OP " + operation).name(d.Sender).space()
+func (l *Logger) writeDeferred(operation string, d *state.Deferred, packed []byte) {
+	n := l.beginActionLine("DTRX_OP " + operation).name(d.Sender).space()
 	n.b = d.SenderID.AppendText(n.b)
 	n.name(d.Payer).time(d.Published).time(d.DelayUntil).time(d.Expiration)
 	l.end(n.hex(d.TrxID[:]).hex(packed))
 }
 
 // FailDeferred implements [Tracer].
-func (l *Logger) FailDeferred() { l.end(l.acted("DTRX_OP FAILED")) }
+func (l *Logger) FailDeferred() { l.end(l.beginActionLine("DTRX_OP FAILED")) }
 
 // RAMEvent implements [Tracer].
 func (l *Logger) RAMEvent(id, family, operation, legacyTag string) {
@@ -273,7 +273,7 @@ func (l *Logger) RAMEvent(id, family, operation, legacyTag string) {
 func (l *Logger) RAMUsage(account types.Name, usage uint64, delta int64) {
 	e := l.event
 	l.event = anyEvent
-	n := l.acted("RAM_OP").text(e.id).text(e.family).text(e.operation).text(e.legacyTag)
+	n := l.beginActionLine("RAM_OP").text(e.id).text(e.family).text(e.operation).text(e.legacyTag)
 	l.end(n.name(account).uint(usage).int(delta))
 }
 
@@ -281,17 +281,17 @@ func (l *Logger) RAMUsage(account types.Name, usage uint64, delta int64) {
 func (l *Logger) RAMCorrection(r *state.RAMCorrection, delta uint64) {
 	e := l.event
 	l.event = anyEvent
-	l.end(l.acted("RAM_CORRECTION_OP").uint(r.ID).text(e.id).name(r.Name).uint(delta))
+	l.end(l.beginActionLine("RAM_CORRECTION_OP").uint(r.ID).text(e.id).name(r.Name).uint(delta))
 }
 
 // CreateTable implements [Tracer].
 func (l *Logger) CreateTable(k state.TableKey, payer types.Name) {
-	l.end(l.acted("TBL_OP INS").table(k).name(payer))
+	l.end(l.beginActionLine("TBL_OP INS").table(k).name(payer))
 }
 
 // RemoveTable implements [Tracer].
 func (l *Logger) RemoveTable(k state.TableKey, payer types.Name) {
-	l.end(l.acted("TBL_OP REM").table(k).name(payer))
+	l.end(l.beginActionLine("TBL_OP REM").table(k).name(payer))
 }
 
 func (n *line) table(k state.TableKey) *line { return n.name(k.Code).name(k.Scope).name(k.Table) }
@@ -301,12 +301,12 @@ func (n *line) row(k state.RowKey) *line { return n.table(k.TableKey).name(types
 
 // StoreRow implements [Tracer].
 func (l *Logger) StoreRow(k state.RowKey, payer types.Name, value []byte) {
-	l.end(l.acted("DB_OP INS").name(payer).row(k).hex(value))
+	l.end(l.beginActionLine("DB_OP INS").name(payer).row(k).hex(value))
 }
 
 // UpdateRow implements [Tracer].
 func (l *Logger) UpdateRow(k state.RowKey, oldPayer, payer types.Name, old, value []byte) {
-	n := l.acted("DB_OP UPD").name(oldPayer)
+	n := l.beginActionLine("DB_OP UPD").name(oldPayer)
 	n.b = payer.AppendText(append(n.b, ':'))
 	n.row(k).hex(old)
 	n.b = hex.AppendEncode(append(n.b, ':'), value)
@@ -315,12 +315,12 @@ func (l *Logger) UpdateRow(k state.RowKey, oldPayer, payer types.Name, old, valu
 
 // RemoveRow implements [Tracer].
 func (l *Logger) RemoveRow(k state.RowKey, payer types.Name, value []byte) {
-	l.end(l.acted("DB_OP REM").name(payer).row(k).hex(value))
+	l.end(l.beginActionLine("DB_OP REM").name(payer).row(k).hex(value))
 }
 
 // PreactivateFeature implements [Tracer].
 func (l *Logger) PreactivateFeature(f *feature.Feature) {
-	l.end(l.acted("FEATURE_OP PRE_ACTIVATE").hex(f.Digest[:]).feature(f))
+	l.end(l.beginActionLine("FEATURE_OP PRE_ACTIVATE").hex(f.Digest[:]).feature(f))
 }
 
 // ActivateFeature implements [Tracer].
@@ -362,12 +362,12 @@ func (l *Logger) SetAccountLimits(limits *state.ResourceLimits) {
 
 // CreatePermission implements [Tracer].
 func (l *Logger) CreatePermission(p *state.Permission, parent uint64) {
-	l.end(l.acted("PERM_OP INS").uint(p.ID).permission(p, parent))
+	l.end(l.beginActionLine("PERM_OP INS").uint(p.ID).permission(p, parent))
 }
 
 // ModifyPermission implements [Tracer].
 func (l *Logger) ModifyPermission(old, changed *state.Permission, parent uint64) {
-	n := l.acted("PERM_OP UPD").uint(changed.ID).space()
+	n := l.beginActionLine("PERM_OP UPD").uint(changed.ID).space()
 	n.b = append(n.b, `{"old":`...)
 	n.b = appendPermission(n.b, old, parent)
 	n.b = append(n.b, `,"new":`...)
@@ -377,5 +377,5 @@ func (l *Logger) ModifyPermission(old, changed *state.Permission, parent uint64)
 
 // RemovePermission implements [Tracer].
 func (l *Logger) RemovePermission(p *state.Permission, parent uint64) {
-	l.end(l.acted("PERM_OP REM").uint(p.ID).permission(p, parent))
+	l.end(l.beginActionLine("PERM_OP REM").uint(p.ID).permission(p, parent))
 }

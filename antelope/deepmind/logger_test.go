@@ -24,8 +24,8 @@ func nodeosLog(t *testing.T) []string {
 	return strings.SplitAfter(strings.TrimSuffix(string(reference.Read(t, "deep-mind.log")), "\n"), "\n")
 }
 
-// said is the lines that a logger writes.
-func said(fn func(l *Logger)) string {
+// logOf is the lines that a logger writes.
+func logOf(fn func(l *Logger)) string {
 	var out bytes.Buffer
 	l := New(&out, Options{})
 	fn(l)
@@ -118,7 +118,7 @@ func TestLinesAreThoseOfNodeos(t *testing.T) {
 	kinds := map[string]int{}
 	for _, line := range nodeosLog(t) {
 		f := strings.Fields(strings.TrimPrefix(line, "DMLOG "))
-		got := said(func(l *Logger) {
+		got := logOf(func(l *Logger) {
 			if again(t, l, f, features) {
 				kinds[f[0]]++
 			}
@@ -175,7 +175,7 @@ func TestObjectsAreWrittenAsNodeosDoes(t *testing.T) {
 		Authority: types.Authority{Threshold: 1, Keys: []types.KeyWeight{{Key: key(t, "EOS5P52UyPoYL7vMiSREPvqxh6WebuMAunCMK4w53J7Gu6zmk4qyN"), Weight: 1}}}}
 	minor := state.Permission{ID: 8, Key: state.PermissionKey{Owner: n("eosio.prods"), Name: n("prod.minor")}, LastUpdated: 1577836800_000000,
 		Authority: types.Authority{Threshold: 1, Accounts: []types.PermissionLevelWeight{{Permission: types.PermissionLevel{Actor: n("eosio"), Permission: n("active")}, Weight: 1}}}}
-	got := said(func(l *Logger) {
+	got := logOf(func(l *Logger) {
 		l.Startup(1, 0, abis)
 		l.InitResourceLimits(&config, &state.ResourceState{VirtualNet: 1048576, VirtualCPU: 200000})
 		l.UpdateResourceState(&state.ResourceState{AverageBlockNet: state.Usage{LastOrdinal: 3, ValueEx: 81866667, Consumed: 9824},
@@ -259,11 +259,11 @@ func TestOtherLines(t *testing.T) {
 		{"PERM_OP REM 0 3 " + object, func(l *Logger) { l.RemovePermission(&p, 1) }},
 		{`PERM_OP UPD 0 3 {"old":` + object + `,"new":` + object + "}", func(l *Logger) { l.ModifyPermission(&p, &p, 1) }},
 	} {
-		if got := said(c.fn); got != "DMLOG "+c.want+"\n" {
+		if got := logOf(c.fn); got != "DMLOG "+c.want+"\n" {
 			t.Errorf("instead of\nDMLOG %s\nwas said\n%s", c.want, got)
 		}
 	}
-	config := said(func(l *Logger) { l.UpdateResourceConfig(&state.ResourceConfig{}) })
+	config := logOf(func(l *Logger) { l.UpdateResourceConfig(&state.ResourceConfig{}) })
 	if !strings.HasPrefix(config, `DMLOG RLIMIT_OP CONFIG UPD {"cpu_limit_parameters":{`) {
 		t.Error(config)
 	}
@@ -271,7 +271,7 @@ func TestOtherLines(t *testing.T) {
 
 // An event names one change only.
 func TestAnEventIsUsedUp(t *testing.T) {
-	got := said(func(l *Logger) {
+	got := logOf(func(l *Logger) {
 		l.RAMEvent("bob", "account", "add", "newaccount")
 		l.RAMUsage(n("bob"), 1, 1)
 		l.RAMUsage(n("bob"), 2, 1)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"time"
 
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/state"
@@ -119,7 +118,7 @@ func (a *action) runOne() error {
 	if err != nil {
 		err = a.withConsole(err)
 		trace := a.trace()
-		trace.Except, trace.ErrorCode = thrown(err)
+		trace.Except, trace.ErrorCode = splitError(err)
 		a.finishTrace(trace, start)
 		return err
 	}
@@ -204,7 +203,7 @@ func (a *action) runReceiver() (digest types.Checksum256, err error) {
 			return digest, err
 		}
 	}
-	if err := a.trx.room.take(int64(len(a.returnValue))); err != nil {
+	if err := a.trx.memory.take(int64(len(a.returnValue))); err != nil {
 		return digest, err
 	}
 	return a.digest(), nil
@@ -258,7 +257,7 @@ func (a *action) runCode(account *state.AccountMetadata) error {
 	a.trx.codeKey = key
 	code := wasm.Code{Hash: account.CodeHash, Limits: limits, Load: a.trx.loadCode, Compiling: a.trx.compiling}
 	a.env.Receiver, a.env.Privileged = a.receiver, a.privileged
-	a.env.ContextFree, a.env.ReadOnly = a.contextFree, a.trx.kind == control.ReadOnly
+	a.env.ContextFree, a.env.ReadOnly = a.contextFree, a.trx.kind == ReadOnly
 	a.env.Speculative, a.env.Console = a.e.speculative(), a.e.opt.Console
 	a.env.Data = a.act.Data
 	return a.e.machine.Apply(&a.env, code, uint64(a.receiver), uint64(a.act.Account), uint64(a.act.Name), a.trx.checktime)
@@ -293,7 +292,7 @@ func (a *action) checkRAMDeltas() error {
 func (a *action) receipt(digest types.Checksum256) (*types.ActionReceipt, error) {
 	a.trx.receipts = append(a.trx.receipts, types.ActionReceipt{Receiver: a.receiver, ActDigest: digest})
 	r := &a.trx.receipts[len(a.trx.receipts)-1]
-	counted := a.trx.kind != control.ReadOnly // a read-only transaction's are 0
+	counted := a.trx.kind != ReadOnly // a read-only transaction's are 0
 	if counted {
 		g, err := a.e.state.Dynamic.Edit()
 		if err != nil {
@@ -380,15 +379,15 @@ func (a *action) chargeRow(payer types.Name, delta int64) error {
 // schedule adds an action to the transaction, created by this one, that takes so many
 // bytes by itself.
 func (a *action) schedule(act types.Action, receiver types.Name, contextFree bool, size int) (uint32, error) {
-	if err := a.trx.room.take(int64(size) + traceRoom); err != nil {
+	if err := a.trx.memory.take(int64(size) + traceRoom); err != nil {
 		return 0, err
 	}
 	return a.trx.schedule(act, receiver, contextFree, a.ordinal, a.firstOrdinal), nil
 }
 
-// thrown splits an error of an action into what its trace shows. Errors that are
+// splitError splits an error of an action into what its trace shows. Errors that are
 // no exceptions end the node's work, and no trace shows them.
-func thrown(err error) (*exception.Error, *uint64) {
+func splitError(err error) (*exception.Error, *uint64) {
 	e := exception.Of(err)
 	if e == nil {
 		return nil, nil

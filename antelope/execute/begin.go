@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/state"
@@ -41,7 +40,7 @@ func (e *Executor) Begin(s Start) error {
 	}
 	b := &Block{
 		e: e, header: header, status: s.Status, producerBlockID: s.BlockID, activations: s.Activations, trusted: s.Trusted,
-		digests: e.digests[:0], actions: e.leaves.emptied(),
+		digests: e.digests[:0], actions: e.leaves.emptyLeaves(),
 	}
 	e.block, e.activeAt = b, 0
 	e.last = nil // its trace is with whoever pushed it
@@ -123,7 +122,7 @@ func (b *Block) onblock() error {
 		return err
 	}
 	raw := trx.Append(nil)
-	x := &Candidate{Kind: control.Implicit, Trx: trx, Raw: raw, ID: types.Hash(raw)}
+	x := &Candidate{Kind: Implicit, Trx: trx, Raw: raw, ID: types.Hash(raw)}
 	trace, err := b.e.Push(x, Billing{Explicit: true, CPU: int64(g.Configuration.MinTransactionCPUUsage)})
 	if err != nil {
 		if exception.Of(err) == nil {

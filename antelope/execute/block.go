@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"tarn/antelope/consensus"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
 )
@@ -114,7 +113,7 @@ type Report struct {
 type Transaction struct {
 	// Trace is that of the handler if a deferred transaction failed and was handled.
 	Trace *types.TransactionTrace
-	Kind  control.Kind
+	Kind  Kind
 	// Raw is the transaction, encoded: of a scheduled one as the state had it.
 	Raw []byte
 	// Signed is the transaction as it came; nil if nobody signed it.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"tarn/antelope/control"
 	"tarn/antelope/crypto"
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
@@ -14,7 +13,7 @@ import (
 // Candidate is a transaction on its way into a block, with what was found out
 // about it on other goroutines.
 type Candidate struct {
-	Kind    control.Kind
+	Kind    Kind
 	Packed  *types.PackedTransaction
 	Trx     *types.Transaction
 	CFD     [][]byte // context-free data
@@ -29,7 +28,7 @@ type Candidate struct {
 
 // NewCandidate unpacks a transaction; its keys are not recovered. It may run on any
 // goroutine.
-func NewCandidate(p *types.PackedTransaction, kind control.Kind) (*Candidate, error) {
+func NewCandidate(p *types.PackedTransaction, kind Kind) (*Candidate, error) {
 	trx, cfd, err := p.Unpack()
 	if err != nil {
 		return nil, err
@@ -38,7 +37,7 @@ func NewCandidate(p *types.PackedTransaction, kind control.Kind) (*Candidate, er
 }
 
 // UnpackedCandidate is NewCandidate for a transaction that was unpacked before.
-func UnpackedCandidate(p *types.PackedTransaction, trx *types.Transaction, cfd [][]byte, kind control.Kind) (*Candidate, error) {
+func UnpackedCandidate(p *types.PackedTransaction, trx *types.Transaction, cfd [][]byte, kind Kind) (*Candidate, error) {
 	x := &Candidate{Kind: kind, Packed: p, Trx: trx, CFD: cfd}
 	// Not what came: longer encodings than need be are accepted, and have the same
 	// id.
@@ -111,7 +110,7 @@ func Unpack(b *types.SignedBlock) ([]*Candidate, error) {
 	list := make([]*Candidate, len(b.Transactions))
 	for i := range b.Transactions {
 		if packed := b.Transactions[i].Packed; packed != nil {
-			x, err := NewCandidate(packed, control.Input)
+			x, err := NewCandidate(packed, Input)
 			if err != nil {
 				return nil, err
 			}

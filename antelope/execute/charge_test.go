@@ -15,7 +15,6 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/consensus"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/state"
@@ -342,7 +341,7 @@ func runUntil(t *testing.T, name string, code []byte, interpreter bool, most tim
 	if err := e.RunInstead(code, hostile, interpreter); err != nil {
 		t.Fatal(err)
 	}
-	x := dryRun(t, m, control.Input, chaintest.Action(hostile, types.N("loop"), hostile, nil))
+	x := dryRun(t, m, execute.Input, chaintest.Action(hostile, types.N("loop"), hostile, nil))
 	if name == "get_context_free_data" {
 		x.Trx.ContextFreeActions = []types.Action{{Account: hostile, Name: types.N("loop")}}
 		x.CFD = [][]byte{make([]byte, 1<<20)}

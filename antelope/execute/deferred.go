@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 
 	"tarn/antelope/authority"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/state"
@@ -17,7 +16,7 @@ func (s *sender) SendDeferred(id types.Uint128, payer types.Name, trx *types.Tra
 	if s.e.active(feature.DisableDeferredTrxsStage1) {
 		return nil
 	}
-	if s.trx.kind == control.ReadOnly {
+	if s.trx.kind == ReadOnly {
 		return exception.New(exception.Transaction, "cannot schedule a deferred transaction from within a readonly transaction")
 	}
 	if len(trx.ContextFreeActions) > 0 {
@@ -186,7 +185,7 @@ func (s *sender) cancel(k state.DeferredKey) (bool, error) {
 	if s.e.active(feature.DisableDeferredTrxsStage1) {
 		return false, nil
 	}
-	if s.trx.kind == control.ReadOnly {
+	if s.trx.kind == ReadOnly {
 		return false, exception.New(exception.Transaction, "cannot cancel a deferred transaction from within a readonly transaction")
 	}
 	d, err := s.e.state.Deferred(k)

@@ -155,7 +155,7 @@ func (e *Executor) Interrupt(err error) {
 // after the head.
 func (e *Executor) Active(f feature.Codename) bool { return e.active(f) }
 
-func (e *Executor) interrupted() error {
+func (e *Executor) interruptCause() error {
 	if err := e.interruption.Load(); err != nil {
 		return *err
 	}
@@ -242,7 +242,7 @@ func (e *Executor) wasmLimits() (wasm.Limits, error) {
 // codeRules are the rules for new contracts.
 func (e *Executor) codeRules(limits *types.WasmConfig, allowed []string) wasm.Rules {
 	r := wasm.Rules{Speculative: e.speculative(), Import: func(name string) (*wasm.Function, bool) {
-		if !listed(allowed, name) {
+		if !isListed(allowed, name) {
 			if intrinsic.Forked(name) {
 				return nil, false // the chain's nodes do not have it
 			}
@@ -266,8 +266,8 @@ func (e *Executor) Recycle() {
 	e.last = nil
 }
 
-// listed tells whether a name is in an ascending list.
-func listed(list []string, name string) bool {
+// isListed tells whether a name is in an ascending list.
+func isListed(list []string, name string) bool {
 	_, found := slices.BinarySearch(list, name)
 	return found
 }

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tarn/antelope/control"
 	"tarn/antelope/crypto"
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
@@ -181,7 +180,7 @@ func (k *Keys) Unpack(b *types.SignedBlock, known func(id types.Checksum256) *Ca
 			if packed == nil {
 				continue
 			}
-			if list[i], errs[i] = NewCandidate(packed, control.Input); errs[i] != nil {
+			if list[i], errs[i] = NewCandidate(packed, Input); errs[i] != nil {
 				return false
 			}
 			if !list[i].takeKeys(known) {

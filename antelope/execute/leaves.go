@@ -37,5 +37,5 @@ func (l *leaves) append(more *leaves) {
 	l.savanna = append(l.savanna, more.savanna...)
 }
 
-// emptied are no leaves, with the memory of these.
-func (l *leaves) emptied() leaves { return leaves{l.older[:0], l.savanna[:0]} }
+// emptyLeaves are no leaves, with the memory of these.
+func (l *leaves) emptyLeaves() leaves { return leaves{l.older[:0], l.savanna[:0]} }

@@ -3,13 +3,12 @@ package execute
 import (
 	"slices"
 
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
 )
 
 // checkActors refuses actors that a producer does not serve.
-func checkActors(l *control.Lists, actors []types.Name) error {
+func checkActors(l *Lists, actors []types.Name) error {
 	var refused types.JSONList[types.Name]
 	for _, n := range slices.Sorted(slices.Values(actors)) {
 		if len(l.ActorWhitelist) > 0 && !l.ActorWhitelist[n] || len(l.ActorWhitelist) == 0 && l.ActorBlacklist[n] {
@@ -26,7 +25,7 @@ func checkActors(l *control.Lists, actors []types.Name) error {
 	}
 }
 
-func checkContract(l *control.Lists, n types.Name) error {
+func checkContract(l *Lists, n types.Name) error {
 	switch {
 	case len(l.ContractWhitelist) > 0 && !l.ContractWhitelist[n]:
 		return exception.New(exception.ContractWhitelist, "account '${code}' is not on the contract whitelist", "code", n)
@@ -36,14 +35,14 @@ func checkContract(l *control.Lists, n types.Name) error {
 	return nil
 }
 
-func checkAction(l *control.Lists, account, name types.Name) error {
-	if l.ActionBlacklist[control.ActionName{Account: account, Name: name}] {
+func checkAction(l *Lists, account, name types.Name) error {
+	if l.ActionBlacklist[ActionName{Account: account, Name: name}] {
 		return exception.New(exception.ActionBlacklist, "action '${code}::${action}' is on the action blacklist", "code", account, "action", name)
 	}
 	return nil
 }
 
-func checkKey(l *control.Lists, k types.PublicKey) error {
+func checkKey(l *Lists, k types.PublicKey) error {
 	if l.KeyBlacklist[k] {
 		return exception.New(exception.KeyBlacklist, "public key '${key}' is on the key blacklist", "key", k)
 	}

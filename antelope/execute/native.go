@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"tarn/antelope/authority"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/state"
@@ -41,7 +40,7 @@ func invalid(format string, values ...any) error {
 }
 
 func (a system) refuseTransient(name string) error {
-	if a.trx.kind == control.ReadOnly {
+	if a.trx.kind == ReadOnly {
 		return invalid(name + " not allowed in read-only transaction")
 	}
 	return nil
@@ -259,7 +258,7 @@ func (a system) billBlob(account types.Name, family, unique string, before, afte
 }
 
 func (a system) setABI() error {
-	if a.trx.kind == control.ReadOnly {
+	if a.trx.kind == ReadOnly {
 		return invalid("setabi ot allowed in read-only transaction") // as nodeos says it
 	}
 	var set types.SetABI

@@ -39,7 +39,7 @@ func (o *Options) CheckProtocol(chain types.Checksum256, p *state.ProtocolState)
 	}
 	lacks := func(names []string) (list []string) {
 		for _, n := range names {
-			if !listed(p.Intrinsics, n) {
+			if !isListed(p.Intrinsics, n) {
 				list = append(list, n)
 			}
 		}
@@ -80,11 +80,11 @@ const Spring = "v1.2.2"
 // Spring's once SAVANNA is active, which a node of Leap cannot follow. It is empty for Leap's.
 func ForkVersion(p *state.ProtocolState) string {
 	for _, f := range intrinsic.Forks() {
-		if slices.ContainsFunc(f.Functions, func(name string) bool { return listed(p.Intrinsics, name) }) {
+		if slices.ContainsFunc(f.Functions, func(name string) bool { return isListed(p.Intrinsics, name) }) {
 			return f.Version
 		}
 	}
-	if listed(p.Intrinsics, "set_finalizers") {
+	if isListed(p.Intrinsics, "set_finalizers") {
 		return Spring
 	}
 	return ""

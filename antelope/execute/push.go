@@ -4,7 +4,6 @@ import (
 	"errors"
 	"time"
 
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/types"
@@ -41,7 +40,7 @@ func (e *Executor) Push(x *Candidate, b Billing) (*types.TransactionTrace, error
 // perform runs a transaction from outside, or the chain's own.
 func (t *transaction) perform(x *Candidate) error {
 	var err error
-	if x.Kind == control.Implicit {
+	if x.Kind == Implicit {
 		err = t.initImplicit()
 		t.enforceLists = false
 	} else {
@@ -51,7 +50,7 @@ func (t *transaction) perform(x *Candidate) error {
 		return err
 	}
 	t.delay = int64(x.Trx.DelaySec)
-	if x.Kind != control.Implicit && x.Kind != control.ReadOnly && !t.e.skipChecks() {
+	if x.Kind != Implicit && x.Kind != ReadOnly && !t.e.skipChecks() {
 		if err := t.authorize(x.Keys); err != nil {
 			return err
 		}
@@ -66,7 +65,7 @@ func (t *transaction) perform(x *Candidate) error {
 func (t *transaction) accept(x *Candidate) error {
 	b := t.e.block
 	mark := b.mark()
-	if x.Kind == control.Input || x.Kind == control.DryRun {
+	if x.Kind == Input || x.Kind == DryRun {
 		r := types.TransactionReceiptHeader{Status: types.StatusExecuted}
 		if t.delay != 0 {
 			r.Status = types.StatusDelayed
@@ -87,9 +86,9 @@ func (t *transaction) accept(x *Candidate) error {
 		return err
 	}
 	t.e.block.count(t.trace)
-	t.e.applied(t.trace, x)
+	t.e.tellApplied(t.trace, x)
 	t.e.block.keepTrace(Transaction{t.trace, x.Kind, x.Raw, x.Packed})
-	if x.Kind == control.Input {
+	if x.Kind == Input {
 		b.candidates = append(b.candidates, x)
 	}
 	if b.status == Ephemeral && !t.e.opt.Speculative {
@@ -107,14 +106,14 @@ func (t *transaction) reject(err error, quiet bool) (*types.TransactionTrace, er
 	if exception.Is(err, exception.DisallowedTransactionExtensionsBadBlock, exception.ProtocolFeatureBadBlock) {
 		return nil, errors.Join(err, t.undo()) // onblock is not the block's failure even so
 	}
-	t.trace.Except, t.trace.ErrorCode = thrown(err)
-	t.trace.Elapsed = t.timer.elapsed()
+	t.trace.Except, t.trace.ErrorCode = splitError(err)
+	t.trace.Elapsed = t.timer.elapsedTime()
 	if err := t.undo(); err != nil {
 		return nil, err
 	}
 	if !quiet {
 		t.e.block.count(t.trace)
-		t.e.applied(t.trace, nil)
+		t.e.tellApplied(t.trace, nil)
 	}
 	return t.trace, nil
 }

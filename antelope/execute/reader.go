@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"tarn/antelope/consensus"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
@@ -82,7 +81,7 @@ func (r *Reader) Execute(x *Candidate, b Billing, now time.Time) (_ *types.Trans
 		return nil, err
 	}
 	trace, err := r.try(x, b, types.TimePoint(now.UnixMicro()))
-	if trace != nil && x.Kind == control.ReadOnly {
+	if trace != nil && x.Kind == ReadOnly {
 		r.sign(trace)
 	}
 	return trace, err
@@ -138,7 +137,7 @@ func (r *Reader) try(x *Candidate, b Billing, now types.TimePoint) (*types.Trans
 	if err := e.Begin(Start{Time: slot, Status: Ephemeral}); err != nil {
 		return nil, err
 	}
-	if now, expires := slot.TimePoint(), x.Trx.Expiration.TimePoint(); x.Kind == control.DryRun && expires < now {
+	if now, expires := slot.TimePoint(), x.Trx.Expiration.TimePoint(); x.Kind == DryRun && expires < now {
 		return nil, Expired(x.ID, expires, now)
 	}
 	if err := e.state.SeeExpiring(x.Trx.Expiration); err != nil {

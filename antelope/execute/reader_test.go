@@ -11,7 +11,6 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/snapshot"
@@ -22,8 +21,8 @@ import (
 	"tarn/store/page"
 )
 
-// pinned is a trace without what differs from run to run.
-func pinned(t *types.TransactionTrace) (c types.TransactionTrace, failures string) {
+// pin is a trace without what differs from run to run.
+func pin(t *types.TransactionTrace) (c types.TransactionTrace, failures string) {
 	c = *t
 	failure := func(e **exception.Error) {
 		if *e != nil {
@@ -77,7 +76,7 @@ func newToken(t testing.TB, users int) *chaintest.Token {
 	return token
 }
 
-func dryRun(t testing.TB, m *chaintest.Maker, kind control.Kind, actions ...types.Action) *execute.Candidate {
+func dryRun(t testing.TB, m *chaintest.Maker, kind execute.Kind, actions ...types.Action) *execute.Candidate {
 	t.Helper()
 	p, err := m.Sign(actions...)
 	if err != nil {
@@ -103,14 +102,14 @@ func TestAReaderExecutesWhatTheWriterWould(t *testing.T) {
 	fails := token.Transfer()
 	fails.Data = append([]byte(nil), fails.Data...)
 	fails.Data[23] = 0x7f // more than anybody has
-	unsigned := dryRun(t, token.Maker, control.DryRun, token.Transfer())
+	unsigned := dryRun(t, token.Maker, execute.DryRun, token.Transfer())
 	unsigned.Keys = nil
 	for i, x := range []*execute.Candidate{
-		dryRun(t, token.Maker, control.DryRun, token.Transfer(), token.Transfer()),
-		dryRun(t, token.Maker, control.DryRun, fails),
-		dryRun(t, token.Maker, control.DryRun, token.CreateAccount(types.N("alice"))),
-		dryRun(t, token.Maker, control.ReadOnly, token.Transfer()),
-		dryRun(t, token.Maker, control.DryRun, token.Transfer()),
+		dryRun(t, token.Maker, execute.DryRun, token.Transfer(), token.Transfer()),
+		dryRun(t, token.Maker, execute.DryRun, fails),
+		dryRun(t, token.Maker, execute.DryRun, token.CreateAccount(types.N("alice"))),
+		dryRun(t, token.Maker, execute.ReadOnly, token.Transfer()),
+		dryRun(t, token.Maker, execute.DryRun, token.Transfer()),
 		unsigned,
 	} {
 		if err := c.Publish(); err != nil {
@@ -127,9 +126,9 @@ func TestAReaderExecutesWhatTheWriterWould(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, said := pinned(got)
-		w, should := pinned(want)
-		if x.Kind == control.ReadOnly { // whose thread is another
+		g, said := pin(got)
+		w, should := pin(want)
+		if x.Kind == execute.ReadOnly { // whose thread is another
 			should = strings.ReplaceAll(should, `"thread_name":"nodeos"`, `"thread_name":""`)
 			said = strings.ReplaceAll(said, `"thread_name":"nodeos"`, `"thread_name":""`)
 		}
@@ -150,7 +149,7 @@ func TestReadersWorkBesideTheWriter(t *testing.T) {
 		c := token.Chain
 		var dry []*execute.Candidate
 		for range 50 {
-			dry = append(dry, dryRun(t, token.Maker, control.DryRun, token.Transfer(), token.Transfer()))
+			dry = append(dry, dryRun(t, token.Maker, execute.DryRun, token.Transfer(), token.Transfer()))
 		}
 		if err := c.Publish(); err != nil {
 			t.Fatal(err)
@@ -231,7 +230,7 @@ func TestAReaderRefusesWhatIsKnownAndWhatItMayNot(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	x := dryRun(t, token.Maker, control.Input, token.Transfer())
+	x := dryRun(t, token.Maker, execute.Input, token.Transfer())
 	if _, err := r.Execute(x, execute.Billing{}, time.Now()); err == nil {
 		t.Error("a reader executed a transaction that is to be kept")
 	}
@@ -249,13 +248,13 @@ func TestAReaderRefusesWhatIsKnownAndWhatItMayNot(t *testing.T) {
 	}
 	now := c.Head().Header.Timestamp.TimePoint().Time()
 	again := *x
-	again.Kind = control.DryRun
+	again.Kind = execute.DryRun
 	if _, err := r.Execute(&again, execute.Billing{}, now); !exception.Is(err, exception.TxDuplicate) {
 		t.Errorf("a transaction that is in a block: %v", err)
 	}
 	stop := exception.New(exception.Deadline, "stopping")
 	r.Interrupt(stop)
-	trace, err := r.Execute(dryRun(t, token.Maker, control.DryRun, token.Transfer()), execute.Billing{}, now)
+	trace, err := r.Execute(dryRun(t, token.Maker, execute.DryRun, token.Transfer()), execute.Billing{}, now)
 	if err == nil && (trace.Except == nil || trace.Except.Message() != "stopping") {
 		t.Errorf("after the interruption: %+v", trace)
 	}
@@ -281,7 +280,7 @@ func BenchmarkReader(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer r.Close()
-			x := dryRun(b, token.Maker, control.DryRun, c.action)
+			x := dryRun(b, token.Maker, execute.DryRun, c.action)
 			b.ReportAllocs()
 			for b.Loop() {
 				trace, err := r.Execute(x, execute.Billing{}, now)

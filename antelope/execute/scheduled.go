@@ -3,7 +3,6 @@ package execute
 import (
 	"time"
 
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/state"
@@ -48,8 +47,8 @@ func (e *Executor) PushScheduled(id types.Checksum256, b Billing) (*types.Transa
 		}
 	}
 	e.block.count(trace)
-	e.applied(trace, nil)
-	e.block.keepTrace(Transaction{Trace: trace, Kind: control.Scheduled, Raw: d.Packed})
+	e.tellApplied(trace, nil)
+	e.block.keepTrace(Transaction{Trace: trace, Kind: Scheduled, Raw: d.Packed})
 	return trace, nil
 }
 
@@ -134,7 +133,7 @@ func (r *retirement) execute() (t *transaction, failure *exception.Error, err er
 	if err := types.Decode(r.d.Packed, &trx); err != nil {
 		return &transaction{}, nil, err
 	}
-	if t, err = e.newTransaction(control.Scheduled, &trx, r.d.TrxID, r.start, r.b); err != nil {
+	if t, err = e.newTransaction(Scheduled, &trx, r.d.TrxID, r.start, r.b); err != nil {
 		return &transaction{}, nil, err
 	}
 	defer t.end()
@@ -178,12 +177,12 @@ func (t *transaction) fail(err error) *exception.Error {
 	if exception.Is(err, exception.DisallowedTransactionExtensionsBadBlock, exception.ProtocolFeatureBadBlock) {
 		return nil
 	}
-	e, code := thrown(err)
+	e, code := splitError(err)
 	if e == nil {
 		return nil
 	}
 	t.trace.Except, t.trace.ErrorCode = e, code
-	t.trace.Elapsed = t.timer.elapsed()
+	t.trace.Elapsed = t.timer.elapsedTime()
 	if g, err := t.e.state.Global.Get(); err == nil {
 		t.timer.bill(&g.Configuration)
 	}
@@ -213,7 +212,7 @@ func (r *retirement) onError(failed *transaction) (*types.TransactionTrace, erro
 		Authorization: []types.PermissionLevel{{Actor: r.d.Sender, Permission: nameActive}},
 	})
 	raw := trx.Append(nil)
-	t, err := e.newTransaction(control.Implicit, trx, types.Hash(raw), failed.timer.start, r.b)
+	t, err := e.newTransaction(Implicit, trx, types.Hash(raw), failed.timer.start, r.b)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package execute
 
 import (
 	"tarn/antelope/authority"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/types"
@@ -42,11 +41,11 @@ func (s *sender) SendInline(act types.Action) error {
 			return err
 		}
 	}
-	if !s.e.skipChecks() && !s.privileged && s.trx.kind != control.ReadOnly {
+	if !s.e.skipChecks() && !s.privileged && s.trx.kind != ReadOnly {
 		err := s.e.authority.CheckAuthorization([]types.Action{act}, &authority.Check{
 			Provided:  []types.PermissionLevel{{Actor: s.receiver, Permission: nameCode}},
 			Delay:     int64(s.e.block.time() - s.trx.published),
-			Satisfied: inherited, Checktime: s.trx.checktime, Tolerant: s.trx.kind == control.DryRun,
+			Satisfied: inherited, Checktime: s.trx.checktime, Tolerant: s.trx.kind == DryRun,
 		})
 		if err := s.forgiveSelf(err, noBypass || !toSelf, "Authorization failure with inline action sent to self"); err != nil {
 			return err

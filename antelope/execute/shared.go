@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tarn/antelope/control"
 	"tarn/antelope/feature"
 	"tarn/antelope/resource"
 	"tarn/antelope/types"
@@ -51,7 +50,7 @@ func (o *Options) logger() *slog.Logger {
 // Policy is what an operator may decide anew while the node runs. It counts only in
 // blocks that this node makes. Its maps are never changed.
 type Policy struct {
-	Lists         control.Lists
+	Lists         Lists
 	Leeway        time.Duration       // how much longer than accounts can pay; subjective-cpu-leeway-us
 	GreylistLimit uint32              // the multiple of their stake that accounts may use, 1 to 1000; 0 means 1000
 	Greylist      map[types.Name]bool // accounts that only their own stake counts of

@@ -62,7 +62,7 @@ func (s surroundings) MaxSignatureSize() uint32 { return s.e.opt.MaxVariableSign
 
 // Print implements intrinsic.Surroundings.
 func (s surroundings) Print(text []byte) {
-	s.console = append(s.console, s.trx.room.print(text)...)
+	s.console = append(s.console, s.trx.memory.print(text)...)
 }
 
 // CheckTime implements intrinsic.Surroundings.

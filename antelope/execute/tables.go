@@ -1,7 +1,6 @@
 package execute
 
 import (
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
@@ -21,7 +20,7 @@ func (w tables) writable(t state.TableKey) error {
 
 // refuseReadOnly refuses a change in a read-only transaction.
 func (w tables) refuseReadOnly(what string) error {
-	if w.trx.kind == control.ReadOnly {
+	if w.trx.kind == ReadOnly {
 		return exception.New(exception.TableOperationNotPermitted, "cannot "+what+" a db record when executing a readonly transaction")
 	}
 	return nil

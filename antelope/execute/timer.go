@@ -4,7 +4,6 @@ import (
 	"math"
 	"time"
 
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
 )
@@ -75,7 +74,7 @@ func (x *timer) limitAccount(us int64) {
 
 // limitSubjective applies the bounds of the node and of the caller.
 func (x *timer) limitSubjective() {
-	if x.t.kind == control.ReadOnly {
+	if x.t.kind == ReadOnly {
 		x.duration = x.objective
 	}
 	if x.maxTime > 0 && x.maxTime <= x.duration {
@@ -151,11 +150,11 @@ func (x *timer) arm() {
 	}
 }
 
-// elapsed is how long the transaction has run, pauses included.
-func (x *timer) elapsed() int64 { return x.t.e.now().Sub(x.start).Microseconds() }
+// elapsedTime is how long the transaction has run, pauses included.
+func (x *timer) elapsedTime() int64 { return x.t.e.now().Sub(x.start).Microseconds() }
 
 // ran is the same without the pauses.
-func (x *timer) ran() int64 { return x.elapsed() - x.waiting }
+func (x *timer) ran() int64 { return x.elapsedTime() - x.waiting }
 
 // pause stops the clock while something runs that is not the transaction's fault.
 func (x *timer) pause() {
@@ -182,11 +181,11 @@ func (x *timer) check() error { return x.checkFor(0) }
 // checkFor fails when time will be over after so much more work.
 func (x *timer) checkFor(work time.Duration) error {
 	if x.off || x.duration >= forever {
-		return x.t.e.interrupted()
+		return x.t.e.interruptCause()
 	}
 	ran := (time.Since(x.start) + work).Microseconds() - x.waiting
 	if ran <= x.duration {
-		return x.t.e.interrupted()
+		return x.t.e.interruptCause()
 	}
 	return x.over(ran)
 }

@@ -21,8 +21,8 @@ func (t *transaction) deepMind() deepmind.Tracer {
 
 func (a *action) deepMind() deepmind.Tracer { return a.trx.deepMind() }
 
-// applied tells who wants to know that a transaction was applied, or failed.
-func (e *Executor) applied(trace *types.TransactionTrace, x *Candidate) {
+// tellApplied tells who wants to know that a transaction was applied, or failed.
+func (e *Executor) tellApplied(trace *types.TransactionTrace, x *Candidate) {
 	if d := e.tracer; d != nil {
 		if x != nil && isOnblock(trace) {
 			d.Onblock(x.Trx, x.Packed)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"tarn/antelope/authority"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/resource"
@@ -32,7 +31,7 @@ type Billing struct {
 // transaction is one being executed (Leap: transaction_context).
 type transaction struct {
 	e       *Executor
-	kind    control.Kind
+	kind    Kind
 	trx     *types.Transaction
 	packed  []byte                   // trx, encoded
 	signed  *types.PackedTransaction // as it came; nil if nobody signed it
@@ -59,7 +58,7 @@ type transaction struct {
 	netDueToBlock           bool
 	netDueToGreylist        bool
 	timer                   timer
-	room                    room
+	memory                  memoryBudget
 
 	// For the machine, made once so that running an action allocates nothing.
 	codeKey   state.CodeKey
@@ -70,7 +69,7 @@ type transaction struct {
 
 // newTransaction begins the execution of a transaction, in a session of its own
 // unless it changes nothing or is replayed.
-func (e *Executor) newTransaction(kind control.Kind, trx *types.Transaction, id types.Checksum256, start time.Time, b Billing) (*transaction, error) {
+func (e *Executor) newTransaction(kind Kind, trx *types.Transaction, id types.Checksum256, start time.Time, b Billing) (*transaction, error) {
 	e.policy = e.shared.policy.Load()
 	t := e.blankTransaction()
 	t.kind, t.trx, t.id = kind, trx, id
@@ -78,8 +77,8 @@ func (e *Executor) newTransaction(kind control.Kind, trx *types.Transaction, id 
 	t.trace.ID, t.trace.BlockNum, t.trace.BlockTime = id, e.head.BlockNum+1, e.block.header.Timestamp
 	t.trace.ProducerBlockID = e.block.producerBlockID
 	t.timer.begin(t, start, b)
-	t.room = newRoom(e.speculative())
-	if kind != control.ReadOnly && !e.skipSessions() {
+	t.memory = newMemoryBudget(e.speculative())
+	if kind != ReadOnly && !e.skipSessions() {
 		if err := e.state.Begin(); err != nil {
 			return nil, err
 		}
@@ -112,7 +111,7 @@ func (e *Executor) blankTransaction() *transaction {
 	*t.trace = types.TransactionTrace{ActionTraces: t.trace.ActionTraces[:0]}
 	*t = transaction{
 		e: e, trace: t.trace, checktime: t.checktime, loadCode: t.loadCode, compiling: t.compiling,
-		leaves: t.leaves.emptied(), billTo: t.billTo[:0], verifyRAM: t.verifyRAM[:0], receipts: t.receipts[:0], jobs: t.jobs[:0],
+		leaves: t.leaves.emptyLeaves(), billTo: t.billTo[:0], verifyRAM: t.verifyRAM[:0], receipts: t.receipts[:0], jobs: t.jobs[:0],
 		tables: t.tables,
 	}
 	t.tables.reset()
@@ -167,7 +166,7 @@ func (t *transaction) init(netUsage uint64) error {
 		return err
 	}
 	t.timer.objective = int64(blockCPU)
-	if t.kind != control.ReadOnly {
+	if t.kind != ReadOnly {
 		if uint64(cfg.MaxTransactionNetUsage) <= t.netLimit {
 			t.netLimit, t.netDueToBlock = uint64(cfg.MaxTransactionNetUsage), false
 		}
@@ -183,13 +182,13 @@ func (t *transaction) init(netUsage uint64) error {
 	}
 	t.timer.initialObjective = t.timer.objective
 	t.eagerNetLimit = t.netLimit
-	if t.kind != control.ReadOnly {
+	if t.kind != ReadOnly {
 		if err := t.initBilling(cfg); err != nil {
 			return err
 		}
 	}
 	t.timer.limitSubjective()
-	if t.kind != control.ReadOnly {
+	if t.kind != ReadOnly {
 		if err := t.timer.estimate(); err != nil {
 			return err
 		}
@@ -305,7 +304,7 @@ func (t *transaction) initInput(unprunable, prunable uint64) error {
 	t.published = t.e.block.time()
 	t.input = true
 	if !t.e.skipChecks() {
-		if t.kind != control.ReadOnly {
+		if t.kind != ReadOnly {
 			if err := t.e.checkExpiration(t.trx); err != nil {
 				return err
 			}
@@ -320,7 +319,7 @@ func (t *transaction) initInput(unprunable, prunable uint64) error {
 	if err := t.init(usage); err != nil {
 		return err
 	}
-	if t.kind == control.ReadOnly {
+	if t.kind == ReadOnly {
 		return nil
 	}
 	isNew, err := t.e.state.RecordTransaction(t.id, t.trx.Expiration)
@@ -418,9 +417,9 @@ func (t *transaction) execute(ordinal, depth uint32) error {
 
 // finish bills the transaction (Leap: transaction_context::finalize).
 func (t *transaction) finish() error {
-	if t.kind == control.ReadOnly {
+	if t.kind == ReadOnly {
 		t.roundNet()
-		t.trace.Elapsed = t.timer.elapsed()
+		t.trace.Elapsed = t.timer.elapsedTime()
 		return nil
 	}
 	if t.input {
@@ -453,7 +452,7 @@ func (t *transaction) checkBill() error {
 	if err != nil {
 		return err
 	}
-	t.trace.Elapsed = t.timer.elapsed()
+	t.trace.Elapsed = t.timer.elapsedTime()
 	if t.e.skipChecks() {
 		t.roundNet()
 		t.timer.bill(&g.Configuration)
@@ -500,7 +499,7 @@ func (t *transaction) checkNet() error {
 
 // addRAM changes what an account uses; whether it may is checked at the end.
 func (t *transaction) addRAM(account types.Name, delta int64) error {
-	if err := t.room.grow(delta); err != nil {
+	if err := t.memory.grow(delta); err != nil {
 		return err
 	}
 	if err := t.e.chargeRAM(t.deepMind(), account, delta); err != nil {
@@ -531,7 +530,7 @@ func (t *transaction) checkAccounts(trx *types.Transaction, lists bool) error {
 		if err := t.checkCodeAccount(a.Account); err != nil {
 			return err
 		}
-		if t.kind == control.ReadOnly && len(a.Authorization) > 0 {
+		if t.kind == ReadOnly && len(a.Authorization) > 0 {
 			return exception.New(exception.Transaction, "read-only action '${name}' cannot have authorizations", "name", a.Name)
 		}
 		for _, level := range a.Authorization {
@@ -544,7 +543,7 @@ func (t *transaction) checkAccounts(trx *types.Transaction, lists bool) error {
 			}
 		}
 	}
-	if !authorised && t.kind != control.ReadOnly {
+	if !authorised && t.kind != ReadOnly {
 		return exception.New(exception.TxNoAuths, "transaction must have at least one authorization")
 	}
 	if lists {
@@ -564,6 +563,6 @@ func (t *transaction) checkCodeAccount(n types.Name) error {
 // authorize checks the signatures of a transaction from outside.
 func (t *transaction) authorize(keys []types.PublicKey) error {
 	return t.e.authority.CheckAuthorization(t.trx.Actions, &authority.Check{
-		Keys: keys, Delay: t.delay * 1_000_000, Checktime: t.checktime, Tolerant: t.kind == control.DryRun,
+		Keys: keys, Delay: t.delay * 1_000_000, Checktime: t.checktime, Tolerant: t.kind == DryRun,
 	})
 }

@@ -5,23 +5,23 @@ import (
 	"tarn/antelope/types"
 )
 
-// tally is how far a policy's votes for a block have come (Spring: qc.hpp, state_t). A tally that
+// quorumState is how far a policy's votes for a block have come (Spring: qc.hpp, state_t). A tally that
 // can never be strong any more is final.
-type tally uint8
+type quorumState uint8
 
 const (
-	open      tally = iota // no quorum, and a strong one is possible
-	weakOpen               // no quorum, and so many weak votes that none can be strong
-	weak                   // a quorum that is weak, and may become strong
-	weakFinal              // a quorum that stays weak
-	strong                 // a strong quorum
+	open      quorumState = iota // no quorum, and a strong one is possible
+	weakOpen                     // no quorum, and so many weak votes that none can be strong
+	weak                         // a quorum that is weak, and may become strong
+	weakFinal                    // a quorum that stays weak
+	strong                       // a strong quorum
 )
 
 // votes are those of one policy for one block.
 type votes struct {
 	policy       *types.FinalizerPolicy
 	strong, weak voted
-	state        tally
+	state        quorumState
 }
 
 // voted are votes of one kind, and their signatures' sum.

@@ -42,7 +42,7 @@ type Core struct {
 	refs    []Ref  // of the blocks from the last final one to the parent
 	genesis types.BlockTimestamp
 
-	linkRoom, refRoom *room
+	linkRoom, refRoom *spareCapacity
 }
 
 // GenesisCore is the core of the first block that has a finality extension.

@@ -18,11 +18,11 @@ func (s *State) Base() types.Checksum256 {
 	b = s.Proposers.Append(s.appendFinalizers(b))
 	b = appendOptional(b, s.ProposedProposers, (*types.ProposerPolicy).Append)
 	b = appendOptional(b, s.PendingProposers, (*types.ProposerPolicy).Append)
-	return types.Hash(activated(s).Append(b))
+	return types.Hash(activeFeatures(s).Append(b))
 }
 
-// activated are the active features, never nil.
-func activated(s *State) *feature.Active {
+// activeFeatures are the active features, never nil.
+func activeFeatures(s *State) *feature.Active {
 	if s.Activated == nil {
 		return feature.NewActive()
 	}
@@ -73,7 +73,7 @@ func WeakMessage(digest types.Checksum256) []byte { return append(digest[:], "WE
 type Validation struct {
 	tree  Tree
 	roots []types.Checksum256
-	free  *room // of roots
+	free  *spareCapacity // of roots
 }
 
 // leaf is a block in the tree: actions is the root of its actions, as Savanna has it, and parent

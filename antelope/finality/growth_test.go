@@ -10,7 +10,7 @@ import (
 func TestListsThatGrowShareNothingThatShows(t *testing.T) {
 	type pair struct {
 		list, model []int
-		free        *room
+		free        *spareCapacity
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	all := []pair{{}}

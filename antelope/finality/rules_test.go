@@ -65,8 +65,8 @@ func TestStrongCertificatesMakeFinalWhatTheirBlockClaims(t *testing.T) {
 	}
 }
 
-// numbered are finalizers by small numbers.
-func numbered(numbers ...int) *types.FinalizerPolicy {
+// numberedPolicy are finalizers by small numbers.
+func numberedPolicy(numbers ...int) *types.FinalizerPolicy {
 	p := &types.FinalizerPolicy{Generation: 1}
 	for _, n := range numbers {
 		p.Finalizers = append(p.Finalizers, types.Finalizer{Description: fmt.Sprint(n), Weight: 1, Key: types.BLSPublicKey{byte(n)}})
@@ -92,7 +92,7 @@ func TestDiffsAreThoseOfTheProtocol(t *testing.T) {
 		{[]int{1, 2, 3, 4}, []int{4, 1}, []uint16{1, 2, 3}, []uint16{0}},
 		{[]int{1, 2, 3, 4}, []int{3, 4, 1, 2}, []uint16{0, 1}, []uint16{2, 3}},
 	} {
-		d := DiffFinalizers(numbered(c.from...), numbered(c.to...))
+		d := DiffFinalizers(numberedPolicy(c.from...), numberedPolicy(c.to...))
 		var inserted []uint16
 		for _, x := range d.Finalizers.Inserted {
 			inserted = append(inserted, x.Index)
@@ -104,7 +104,7 @@ func TestDiffsAreThoseOfTheProtocol(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
 	for range 2000 {
-		from, to := numbered(r.Perm(9)[:r.IntN(10)]...), numbered(r.Perm(9)[:r.IntN(10)]...)
+		from, to := numberedPolicy(r.Perm(9)[:r.IntN(10)]...), numberedPolicy(r.Perm(9)[:r.IntN(10)]...)
 		got, err := ApplyFinalizers(from, DiffFinalizers(from, to))
 		if err != nil || !slices.Equal(got.Finalizers, to.Finalizers) {
 			t.Fatalf("seed %d: %v to %v gives %v, %v", seed, from.Finalizers, to.Finalizers, got, err)
@@ -124,7 +124,7 @@ func TestDiffsThatDoNotFitAreRefused(t *testing.T) {
 		"inserted twice":     {Inserted: []types.Inserted[types.Finalizer]{insert(1), insert(1)}},
 		"inserted, removed":  {Removed: []uint16{0, 1}, Inserted: []types.Inserted[types.Finalizer]{insert(2)}},
 	} {
-		if _, err := ApplyFinalizers(numbered(1, 2, 3), &types.FinalizerPolicyDiff{Finalizers: d}); !exception.Is(err, exception.FCAssert) {
+		if _, err := ApplyFinalizers(numberedPolicy(1, 2, 3), &types.FinalizerPolicyDiff{Finalizers: d}); !exception.Is(err, exception.FCAssert) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -132,7 +132,7 @@ func TestDiffsThatDoNotFitAreRefused(t *testing.T) {
 
 // A certificate needs the threshold of each policy, bits for all finalizers, and one vote of each.
 func TestCertificatesThatAreNoneAreRefused(t *testing.T) {
-	four, other := numbered(1, 2, 3, 4), numbered(4, 5, 6)
+	four, other := numberedPolicy(1, 2, 3, 4), numberedPolicy(4, 5, 6)
 	votes := func(n int, set ...int) *types.Bitset { return types.NewBitset(n, set...) }
 	for name, c := range map[string]struct {
 		active  types.QCSignature
@@ -202,7 +202,7 @@ func stateOf(c Core, branch byte) *State {
 	num := c.Num()
 	return &State{
 		ID: block(num, branch), Core: c, Header: types.BlockHeader{Timestamp: types.BlockTimestamp(100 + num), Previous: block(num-1, branch)},
-		Proposers: &types.ProposerPolicy{}, Finalizers: numbered(1, 2, 3, 4),
+		Proposers: &types.ProposerPolicy{}, Finalizers: numberedPolicy(1, 2, 3, 4),
 	}
 }
 
@@ -287,14 +287,14 @@ func FuzzState(f *testing.F) {
 }
 
 func FuzzFinalityExtension(f *testing.F) {
-	f.Add((&types.FinalityExtension{Finalizers: DiffFinalizers(numbered(), numbered(1, 2)), Proposers: &types.ProposerPolicyDiff{}}).Append(nil))
+	f.Add((&types.FinalityExtension{Finalizers: DiffFinalizers(numberedPolicy(), numberedPolicy(1, 2)), Proposers: &types.ProposerPolicyDiff{}}).Append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var e, again types.FinalityExtension
 		if types.Decode(b, &e) != nil {
 			return
 		}
 		if e.Finalizers != nil {
-			ApplyFinalizers(numbered(1, 2, 3), e.Finalizers) //nolint:errcheck // it must not panic
+			ApplyFinalizers(numberedPolicy(1, 2, 3), e.Finalizers) //nolint:errcheck // it must not panic
 		}
 		if err := types.Decode(e.Append(nil), &again); err != nil || !reflect.DeepEqual(e, again) {
 			t.Fatalf("read again: %v", err)
@@ -309,7 +309,7 @@ func FuzzCertificate(f *testing.F) {
 		if types.Decode(b, &qc) != nil {
 			return
 		}
-		p := Policies{Active: numbered(1, 2, 3, 4), Pending: numbered(4, 5)}
+		p := Policies{Active: numberedPolicy(1, 2, 3, 4), Pending: numberedPolicy(4, 5)}
 		p.Check(&qc) //nolint:errcheck // it must not panic
 		if err := types.Decode(qc.Append(nil), &again); err != nil || !reflect.DeepEqual(qc, again) {
 			t.Fatalf("read again: %v", err)

@@ -104,8 +104,8 @@ func (f *Finalizers) Begin(s finality.Safety) {
 	f.initial = s
 }
 
-// known is what a finalizer remembers.
-func (f *Finalizers) known(k types.BLSPublicKey) finality.Safety {
+// safetyOf is what a finalizer remembers.
+func (f *Finalizers) safetyOf(k types.BLSPublicKey) finality.Safety {
 	if s, _ := f.safeties.Get(k); s != (finality.Safety{}) {
 		return s
 	}
@@ -125,7 +125,7 @@ func (f *Finalizers) Vote(s *finality.State) ([]finality.Vote, error) {
 		if !s.IsFinalizer(k.public) {
 			continue
 		}
-		decision, next := f.known(k.public).Decide(s)
+		decision, next := f.safetyOf(k.public).Decide(s)
 		if decision == finality.NoVote {
 			continue
 		}
@@ -172,7 +172,7 @@ func (f *Finalizers) Learn(s *finality.State, qc *types.QuorumCertificate) error
 		if !s.VotedStrongly(k, qc) {
 			continue
 		}
-		if next, news := f.known(k).Learn(s); news {
+		if next, news := f.safetyOf(k).Learn(s); news {
 			changed[k] = next
 		}
 	}

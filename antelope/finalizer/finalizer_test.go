@@ -227,11 +227,11 @@ func oneLife(t *testing.T, r *rand.Rand, c *chain, mem *memfs.FS, cast map[ballo
 			}
 		}
 	}
-	return left(t, r, record)
+	return leftByCrash(t, r, record)
 }
 
-// left is one of the disks that a power cut may leave now.
-func left(t *testing.T, r *rand.Rand, record *recordfs.FS) *memfs.FS {
+// leftByCrash is one of the disks that a power cut may leave now.
+func leftByCrash(t *testing.T, r *rand.Rand, record *recordfs.FS) *memfs.FS {
 	t.Helper()
 	var states []*memfs.FS
 	for s := range record.Recording().States(recordfs.Options{From: record.Position(), Count: 12, Seed: r.Uint64()}) {

@@ -41,7 +41,7 @@ type event struct {
 	time                 time.Time
 	level                int // of syslog
 	text, logger, thread string
-	place
+	callSite
 }
 
 // reservedFields are those that the appender fills itself.

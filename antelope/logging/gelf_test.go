@@ -84,7 +84,7 @@ func (s *server) config(more string) []byte {
 		"loggers": [{"name": "default", "level": "debug", "appenders": ["net"]}]}`, s.conn.LocalAddr(), more)
 }
 
-func configured(t *testing.T, l *Logs, text []byte) {
+func configure(t *testing.T, l *Logs, text []byte) {
 	t.Helper()
 	if notices, err := l.Configure(text); err != nil || len(notices) != 0 {
 		t.Fatal(notices, err)
@@ -96,7 +96,7 @@ func TestMessagesReachAGraylogServer(t *testing.T) {
 	for _, objects := range []bool{false, true} {
 		var console bytes.Buffer
 		l := New(Options{Err: &console, Thread: "nodeos", JSON: objects})
-		configured(t, l, s.config(`, "_net": "jungle", "_shard.a-b": 7`))
+		configure(t, l, s.config(`, "_net": "jungle", "_shard.a-b": 7`))
 		log := l.Logger("producer_plugin").With("peer", "x")
 		log.Warn("slow \u2028 \xff", "ms", 15)
 		m := s.message()
@@ -124,7 +124,7 @@ func TestMessagesReachAGraylogServer(t *testing.T) {
 func TestALongMessageIsSentInChunks(t *testing.T) {
 	s := newServer(t)
 	l := New(Options{Err: io.Discard, Thread: "nodeos"})
-	configured(t, l, s.config(""))
+	configure(t, l, s.config(""))
 	var text strings.Builder
 	for i := range 400 {
 		fmt.Fprintf(&text, "%x", uint32(i)*2654435761)
@@ -140,14 +140,14 @@ func TestAServerIsForgottenWithItsConfiguration(t *testing.T) {
 	first, second := newServer(t), newServer(t)
 	var console bytes.Buffer
 	l := New(Options{Err: &console, Thread: "nodeos"})
-	configured(t, l, first.config(""))
+	configure(t, l, first.config(""))
 	log := l.Logger("")
 	for i := range 100 {
 		log.Info("first", "i", i)
 	}
-	configured(t, l, second.config(""))
+	configure(t, l, second.config(""))
 	log.Info("second")
-	configured(t, l, nil)
+	configure(t, l, nil)
 	log.Info("third")
 	for i := range 100 {
 		if got := first.message()["short_message"]; got != fmt.Sprintf("first i=%d", i) {
@@ -199,7 +199,7 @@ func TestTheDeepMindLogGoesWhereTheConfigurationSays(t *testing.T) {
 		}
 	}
 	configure := func(level, args string) {
-		configured(t, l, []byte(`{"appenders":[{"name":"dm","type":"dmlog","args":`+args+`},{"name":"e","type":"console","args":{}}],
+		configure(t, l, []byte(`{"appenders":[{"name":"dm","type":"dmlog","args":`+args+`},{"name":"e","type":"console","args":{}}],
 			"loggers":[{"name":"deep-mind","level":"`+level+`","appenders":["dm"]},{"name":"default","level":"info","appenders":["e"]}]}`))
 	}
 	say("DMLOG 1")

@@ -184,7 +184,7 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	}
 	b, columns := h.line(r)
 	if len(remote) > 0 {
-		e := &event{time: time.Now(), level: syslogLevel(r.Level), text: string(b[columns:]), logger: shownName(h.name), thread: h.thread(), place: placeOf(r.PC)}
+		e := &event{time: time.Now(), level: syslogLevel(r.Level), text: string(b[columns:]), logger: shownName(h.name), thread: h.thread(), callSite: callSiteOf(r.PC)}
 		for _, g := range remote {
 			g.log(e)
 		}
@@ -197,7 +197,7 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 
 // line is a record in columns, and how much of it stands before the message.
 func (h *handler) line(r slog.Record) (b []byte, columns int) {
-	b = h.appendColumns(make([]byte, 0, 256), r.Level, placeOf(r.PC))
+	b = h.appendColumns(make([]byte, 0, 256), r.Level, callSiteOf(r.PC))
 	columns = len(b)
 	b = append(b, r.Message...)
 	b = append(b, h.attrs...)
@@ -220,24 +220,24 @@ func (h *handler) force(ctx context.Context, r slog.Record) {
 	h.logs.writeTo(h.logs.errors(), levelName(r.Level), b) //nolint:errcheck // there is nobody else to tell
 }
 
-// place is where something was said.
-type place struct {
+// callSite is where something was said.
+type callSite struct {
 	file     string
 	line     int
 	function string
 }
 
-func placeOf(pc uintptr) place {
+func callSiteOf(pc uintptr) callSite {
 	if pc == 0 {
-		return place{}
+		return callSite{}
 	}
 	f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
-	return place{filepath.Base(f.File), f.Line, shortFunction(f.Function)}
+	return callSite{filepath.Base(f.File), f.Line, shortFunction(f.Function)}
 }
 
 // appendColumns appends all that stands before the message: level, time, thread,
 // file and line, function.
-func (h *handler) appendColumns(b []byte, level slog.Level, from place) []byte {
+func (h *handler) appendColumns(b []byte, level slog.Level, from callSite) []byte {
 	b = appendFixed(b, 5, levelName(level))
 	b = time.Now().UTC().AppendFormat(b, "2006-01-02T15:04:05.000 ")
 	b = appendFixed(b, 9, h.thread())

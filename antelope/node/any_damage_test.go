@@ -70,7 +70,7 @@ func TestAnyDamageIsHarmlessOrNamed(t *testing.T) {
 				}
 				p := patient{t: t, c: c, dir: dir, engine: e, blocks: blocks, traced: traced, crash: crashLeaves(t, whole, dir, d),
 					what: fmt.Sprintf("-node.seed=%d, damage %d, %s: %s", *seedFlag, i, filepath.Base(whole), d)}
-				count[p.examined()]++
+				count[p.examine()]++
 				if err := os.RemoveAll(dir); err != nil {
 					t.Fatal(err)
 				}
@@ -125,7 +125,7 @@ func (c *testChain) leftBehind(t *testing.T, e engine.Options, live, closed stri
 	}
 	list := map[uint32]string{}
 	for num := uint32(2); num <= c.logged; num++ {
-		text, err := traced(n, num)
+		text, err := traceBlock(n, num)
 		if err != nil || text == "" {
 			t.Fatalf("no traces of block %d: %v", num, err)
 		}
@@ -154,23 +154,23 @@ type patient struct {
 // slowest is after what time a node hangs.
 const slowest = 5 * time.Minute
 
-// examined starts a node twice, looks into its histories, and says how the first start went.
-func (p *patient) examined() (outcome string) {
+// examine starts a node twice, looks into its histories, and says how the first start went.
+func (p *patient) examine() (outcome string) {
 	watch := time.AfterFunc(slowest, func() {
 		debug.SetTraceback("all")
 		panic("it hangs: " + p.what)
 	})
 	defer watch.Stop()
 	p.t.Log(p.what) // a panic has no other place
-	outcome = p.lived("first start")
+	outcome = p.live("first start")
 	p.crash = false // that life got all blocks again, and ended well
-	p.lived("second start")
+	p.live("second start")
 	p.histories()
 	return outcome
 }
 
-// lived is one life: what is there, and then all blocks again.
-func (p *patient) lived(when string) string {
+// live is one life: what is there, and then all blocks again.
+func (p *patient) live(when string) string {
 	log := &said{}
 	o := keepingAll(p.dir, p.engine)
 	o.Log = slog.New(slog.NewTextHandler(log, nil))
@@ -178,40 +178,40 @@ func (p *patient) lived(when string) string {
 	n, err := Open(context.Background(), o)
 	if err == nil {
 		if err = n.Start(context.Background()); err != nil {
-			p.named(when, errors.Join(err, n.Close()))
+			p.checkNamed(when, errors.Join(err, n.Close()))
 			return "refused"
 		}
 	}
 	if err != nil {
-		p.named(when, err)
+		p.checkNamed(when, err)
 		return "refused"
 	}
 	defer func() { _ = n.Close() }() // a second time it fails, harmlessly
-	outcome := p.compared(when, n, log)
+	outcome := p.compare(when, n, log)
 	p.traces(when, n)
 	for _, b := range p.c.blocks {
 		if err := give(n.Chain(), b); err != nil {
-			p.named(when+", further blocks", err)
+			p.checkNamed(when+", further blocks", err)
 			return "refused blocks"
 		}
 	}
 	if id := n.Chain().Head().ID; id != p.c.final {
 		p.wrong("%s: head %d %s after all blocks, want %s", when, n.Chain().Head().BlockNum, id, p.c.final)
 	}
-	p.compared(when+" and all blocks", n, log)
+	p.compare(when+" and all blocks", n, log)
 	p.traces(when+" and all blocks", n)
 	if err := n.Close(); err != nil {
-		p.named(when+", close", err)
+		p.checkNamed(when+", close", err)
 	}
 	return outcome
 }
 
-// compared demands that the state is that of the head, and that the blocks are those of the
+// compare demands that the state is that of the head, and that the blocks are those of the
 // chain, or that somebody says why not.
-func (p *patient) compared(when string, n *Node, log *said) string {
+func (p *patient) compare(when string, n *Node, log *said) string {
 	head := n.Chain().Head()
 	if hash, err := n.IntegrityHash(); err != nil {
-		p.named(when, err)
+		p.checkNamed(when, err)
 		return "failed answers"
 	} else if want := p.c.hashAt(p.t, head.ID); hash != want {
 		p.wrong("%s: hash %s at block %d, want %s", when, hash, head.BlockNum, want)
@@ -222,7 +222,7 @@ func (p *patient) compared(when string, n *Node, log *said) string {
 		switch {
 		case err != nil:
 			failed++
-			p.named(when, err)
+			p.checkNamed(when, err)
 		case got == nil:
 			failed++
 		case !bytes.Equal(got, want):
@@ -273,19 +273,19 @@ func (p *patient) histories() {
 	for _, name := range []string{"trace_history", "chain_state_history"} {
 		l, err := shiplog.Open(shiplog.Options{Name: name, Dir: j.history().Dir})
 		if err != nil {
-			p.named(name, err)
+			p.checkNamed(name, err)
 			continue
 		}
 		first, end := l.Range()
 		for num := first; num < end; num++ {
 			e, err := l.Read(num)
 			if err != nil {
-				p.named(name, err)
+				p.checkNamed(name, err)
 				continue
 			}
 			b, err := io.ReadAll(e)
 			if err = errors.Join(err, e.Close()); err != nil {
-				p.named(name, err)
+				p.checkNamed(name, err)
 				continue
 			}
 			w := want[name].entries[num]
@@ -294,7 +294,7 @@ func (p *patient) histories() {
 			}
 		}
 		if err := l.Close(); err != nil {
-			p.named(name, err)
+			p.checkNamed(name, err)
 		}
 	}
 }
@@ -303,17 +303,17 @@ func (p *patient) histories() {
 // do not have: which blocks they are, and which transactions these have.
 func (p *patient) traces(when string, n *Node) {
 	for num, want := range p.traced {
-		got, err := traced(n, num)
+		got, err := traceBlock(n, num)
 		if err != nil {
-			p.named(when+", traces", err)
+			p.checkNamed(when+", traces", err)
 		} else if got != "" && got != want {
 			p.wrong("%s: the traces of block %d are of %s, want %s", when, num, got, want)
 		}
 	}
 }
 
-// traced tells which block the traces have as one, "" for none, and which transactions it has.
-func traced(n *Node, num uint32) (string, error) {
+// traceBlock tells which block the traces have as one, "" for none, and which transactions it has.
+func traceBlock(n *Node, num uint32) (string, error) {
 	b, _, err := n.traces.Block(num, func(int64) error { return nil })
 	if err != nil || b == nil {
 		return "", err
@@ -325,8 +325,8 @@ func traced(n *Node, num uint32) (string, error) {
 	return text, nil
 }
 
-// named demands that an error says more than that there is one.
-func (p *patient) named(when string, err error) {
+// checkNamed demands that an error says more than that there is one.
+func (p *patient) checkNamed(when string, err error) {
 	if len(err.Error()) < 15 || strings.Contains(err.Error(), "runtime error") {
 		p.wrong("%s: %v", when, err)
 	}

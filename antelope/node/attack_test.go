@@ -21,7 +21,7 @@ import (
 // What they are told is read, and means nothing to them.
 func (v *victim) attackers(t *testing.T, ctx context.Context, count int, do func(*peer.Peer, net.Conn) error) {
 	for range count {
-		p, c := v.greeted(t)
+		p, c := v.greet(t)
 		context.AfterFunc(ctx, func() { c.Close() })
 		go io.Copy(io.Discard, c) //nolint:errcheck // ends with the connection
 		go func() {

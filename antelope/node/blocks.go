@@ -9,7 +9,7 @@ import (
 )
 
 // blocks finds what blocks the node has. Damage that it meets is said.
-func (n *Node) blocks() *chain.Blocks { return chain.NewBlocks(n.chain, n.log, n.damaged) }
+func (n *Node) blocks() *chain.Blocks { return chain.NewBlocks(n.chain, n.log, n.noteDamage) }
 
 // servedLog is the block log as the API reads it.
 type servedLog struct{ n *Node }

@@ -23,7 +23,7 @@ func TestBoardsAndAlertsNameWhatTheNodeTells(t *testing.T) {
 	m.history = func() (ship.Stats, ship.ServerStats) { return ship.Stats{}, ship.ServerStats{} }
 	s.LastCheckpoint = store.CheckpointStats{At: time.Now(), Duration: time.Second}
 	l := line{schedule: scheduleOf("alice")}
-	m.producers.accepted(l.block(1), time.Now())
+	m.producers.countBlock(l.block(1), time.Now())
 	policy := &types.FinalizerPolicy{Finalizers: []types.Finalizer{{Description: "silent"}}}
 	m.certificates.count(&finality.State{Finalizers: policy}, new(types.QuorumCertificate))
 	families := scrape(t, m.append(nil))

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"tarn/antelope/consensus"
-	"tarn/node"
+	"tarn/lifecycle"
 	"tarn/store"
 	"tarn/store/engine"
 )
@@ -32,17 +32,17 @@ func (n *Node) beforeCheckpoint(uint64) error {
 	return n.reversible.Sync()
 }
 
-// needed is the first block that a start now would ask the logs for: the one after the
+// firstNeededBlock is the first block that a start now would ask the logs for: the one after the
 // saved state's irreversible block, or any while no image holds the whole state.
-func (n *Node) needed() uint32 {
+func (n *Node) firstNeededBlock() uint32 {
 	if n.unfinished.Load() {
 		return 1
 	}
 	return uint32(n.store.Durable().Irreversible) + 1
 }
 
-// retained is how many blocks the log keeps at least; all of them without a limit.
-func (n *Node) retained() uint64 {
+// retainedBlocks is how many blocks the log keeps at least; all of them without a limit.
+func (n *Node) retainedBlocks() uint64 {
 	b := &n.o.Blocks
 	switch {
 	case b.RetainBlocks != nil && *b.RetainBlocks > 0:
@@ -63,7 +63,7 @@ func (n *Node) irreversible(b *consensus.BlockState) {
 	}
 	num := uint64(b.BlockNum)
 	from := max(n.tried, n.store.Durable().Irreversible)
-	if num < from+max(1, n.retained()/2) {
+	if num < from+max(1, n.retainedBlocks()/2) {
 		n.checkpointDue()
 		return
 	}
@@ -106,7 +106,7 @@ func (n *Node) finishLater() error {
 	n.finishing.Go(func() {
 		err := c.Wait()
 		if err == nil {
-			err = n.finished()
+			err = n.clearUnfinishedMark()
 		}
 		if err != nil {
 			n.o.Log.Error("The state that was loaded is not saved yet; a start now would load the snapshot again", "error", remedy(err))
@@ -115,9 +115,9 @@ func (n *Node) finishLater() error {
 	return nil
 }
 
-// finished takes the mark off a state that was loaded from a snapshot, once an image
+// clearUnfinishedMark takes the mark off a state that was loaded from a snapshot, once an image
 // holds it.
-func (n *Node) finished() error {
+func (n *Node) clearUnfinishedMark() error {
 	if !n.unfinished.CompareAndSwap(true, false) {
 		return nil
 	}
@@ -132,7 +132,7 @@ func remedy(err error) error {
 	if damagedPart(err) != nil {
 		return damageRemedy(err)
 	}
-	if helped, ok := node.Room(err); ok {
+	if helped, ok := lifecycle.Remedy(err); ok {
 		return helped
 	}
 	if errors.Is(err, store.ErrGuard) || errors.Is(err, store.ErrFull) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"tarn/node"
+	"tarn/lifecycle"
 	"tarn/store"
 	"tarn/store/engine"
 )
@@ -65,8 +65,8 @@ func TestAStopTakesOneCheckpoint(t *testing.T) {
 		}
 	}
 	counted := &countedStore{Store: n.store}
-	n.store, n.saver = counted, node.NewSaver(node.SaverOptions{Store: counted, Worked: n.chain.Worked, Saved: n.finished})
-	l := &life{}
+	n.store, n.saver = counted, lifecycle.NewSaver(lifecycle.SaverOptions{Store: counted, Worked: n.chain.Worked, Saved: n.clearUnfinishedMark})
+	l := &invocation{}
 	l.log = slog.New(slog.DiscardHandler)
 	if err := l.close(n); err != nil {
 		t.Fatal(err)

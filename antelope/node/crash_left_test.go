@@ -114,7 +114,7 @@ func TestReversibleBlocksThatAreCutAreNamedUnlessACrashTakesThem(t *testing.T) {
 		if p.crash != cut.crash {
 			t.Errorf("%s: a crash leaves it so: %v", p.what, p.crash)
 		}
-		if got := p.examined(); got != cut.outcome {
+		if got := p.examine(); got != cut.outcome {
 			t.Errorf("%s: %s, want %s", p.what, got, cut.outcome)
 		}
 		if err := os.RemoveAll(dir); err != nil {

@@ -25,9 +25,9 @@ type damage struct {
 // them are the business of the commands that verify.
 const mostSaid = 100
 
-// damaged tells whether err says that something cannot be read as it was written. Each place
+// noteDamage tells whether err says that something cannot be read as it was written. Each place
 // is logged once; from then on the node is not ready.
-func (n *Node) damaged(err error) bool {
+func (n *Node) noteDamage(err error) bool {
 	part := damagedPart(err)
 	if part == nil {
 		return false

@@ -51,7 +51,7 @@ func TestADamagedBlockIsServedToNobodyAndTold(t *testing.T) {
 		},
 	} {
 		there, err := read()
-		if there || !n.damaged(err) {
+		if there || !n.noteDamage(err) {
 			t.Errorf("%s: block %d, hurt at offset %d: %v, %v", name, num, at, there, err)
 		}
 	}

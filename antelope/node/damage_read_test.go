@@ -26,12 +26,12 @@ func TestDamageThatAReaderMeetsIsLoggedOnceWithTheRemedy(t *testing.T) {
 	} {
 		var log bytes.Buffer
 		n := &Node{o: Options{Log: logging.New(logging.Options{Err: &log}).Logger(""), StateDir: "/srv/a", BlocksDir: "/srv/a", History: &History{}, Traces: &tracelog.Options{}}}
-		if n.damaged(nil) || n.damaged(store.ErrNotFound) || n.damage.err() != nil || log.Len() > 0 {
+		if n.noteDamage(nil) || n.noteDamage(store.ErrNotFound) || n.damage.err() != nil || log.Len() > 0 {
 			t.Fatalf("nothing is damaged: %s", log.String())
 		}
 		for range 3 {
 			for _, err := range x.errs {
-				if !n.damaged(fmt.Errorf("read: %w", err)) {
+				if !n.noteDamage(fmt.Errorf("read: %w", err)) {
 					t.Errorf("%v is no damage", err)
 				}
 			}
@@ -47,7 +47,7 @@ func TestDamageThatAReaderMeetsIsLoggedOnceWithTheRemedy(t *testing.T) {
 			t.Errorf("%s: the end says %v", part, err)
 		}
 		for i := range 3 * mostSaid { // strangers read many places
-			n.damaged(fmt.Errorf("%d: %w", i, x.errs[0]))
+			n.noteDamage(fmt.Errorf("%d: %w", i, x.errs[0]))
 		}
 		if lines := strings.Count(log.String(), "\n"); lines != mostSaid {
 			t.Errorf("%s: the log has %d lines", part, lines)

@@ -20,9 +20,9 @@ import (
 // written counts bytes that go to files of blocks.
 type written struct{ blocks, reversible atomic.Int64 }
 
-// counted is where files of blocks are kept, which are counted unless somebody else
+// countingFS is where files of blocks are kept, which are counted unless somebody else
 // keeps them.
-func counted(fs blocklog.FS, n *atomic.Int64) blocklog.FS {
+func countingFS(fs blocklog.FS, n *atomic.Int64) blocklog.FS {
 	if fs != nil {
 		return fs
 	}
@@ -51,8 +51,8 @@ func (n *Node) meter() *vitals.Meter {
 	return vitals.New(o)
 }
 
-// measured are the metrics of a node that begins to serve; nil if nobody asks for them.
-func (n *Node) measured(p *producer.Producer, network *p2p.Network, s *Services) *metrics {
+// newServiceMetrics are the metrics of a node that begins to serve; nil if nobody asks for them.
+func (n *Node) newServiceMetrics(p *producer.Producer, network *p2p.Network, s *Services) *metrics {
 	h := s.HTTP
 	if h == nil {
 		h = &HTTP{}
@@ -278,7 +278,7 @@ func (v *shown) figures() []dashboard.Figure {
 		{Group: group, Title: "Caught up in", Unit: dashboard.Seconds, Help: "At the pace of the last minute", Value: v.catchUp},
 		{Group: group, Title: "Missed blocks", Unit: dashboard.Count, Help: "Since the node began to serve; metrics say whose", Value: func() float64 { return float64(v.all.missed) }},
 		{Group: group, Title: "Late blocks", Unit: dashboard.Count, Help: "By more than a second", Value: func() float64 { return float64(v.all.late) }},
-		{Group: group, Title: "Missing votes", Unit: dashboard.Count, Help: "In certificates of new blocks; metrics say whose", Value: func() float64 { return float64(v.m.certificates.lacked()) }},
+		{Group: group, Title: "Missing votes", Unit: dashboard.Count, Help: "In certificates of new blocks; metrics say whose", Value: func() float64 { return float64(v.m.certificates.missingVotes()) }},
 		{Group: group, Title: "Switches of forks", Unit: dashboard.Count, Value: func() float64 { return float64(v.forks) }},
 	}...)
 }

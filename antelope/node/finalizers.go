@@ -44,7 +44,7 @@ func (n *Node) vote(o *finalizer.Options, count func(*finality.Vote) finality.Re
 	if err != nil {
 		return nil, err
 	}
-	v := &voter{own: own, certified: n.certified, count: count, tell: tell, log: n.o.Log, queue: make(chan ballot, waitingBallots)}
+	v := &voter{own: own, certified: n.certifiedBlock, count: count, tell: tell, log: n.o.Log, queue: make(chan ballot, waitingBallots)}
 	if root := n.chain.Fork().Root(); n.chain.Head().PrecedesProper() && root.Finality != nil {
 		own.Begin(finality.Safety{Lock: finality.Remember(root.Finality.Ref())})
 	}

@@ -69,9 +69,9 @@ func produceForAll(o *producer.Options, n *Node, p *chaintest.Peers) {
 	}
 }
 
-// served serves a node that produces for all peers, until the last irreversible block is so many
+// serveBlocks serves a node that produces for all peers, until the last irreversible block is so many
 // blocks on, or the time is over. It tells how many blocks that has gone on.
-func served(t *testing.T, o Options, p *chaintest.Peers, votes *finalizer.Options, want uint32, atMost time.Duration, during func()) uint32 {
+func serveBlocks(t *testing.T, o Options, p *chaintest.Peers, votes *finalizer.Options, want uint32, atMost time.Duration, during func()) uint32 {
 	t.Helper()
 	n := startAt(t, o, p)
 	po := producer.Defaults()
@@ -113,12 +113,12 @@ func TestFinalizersOfANodeMakeBlocksIrreversible(t *testing.T) {
 	for i := range count {
 		votes.Keys = append(votes.Keys, chaintest.FinalizerKey(i))
 	}
-	if on := served(t, o, p, nil, 1, 4*time.Second, nil); on > 0 {
+	if on := serveBlocks(t, o, p, nil, 1, 4*time.Second, nil); on > 0 {
 		t.Errorf("%d blocks became irreversible without a vote", on)
 	}
 	o.Genesis, p.Blocks = nil, nil
 	for start := range 2 {
-		on := served(t, o, p, votes, 6, 30*time.Second, func() {
+		on := serveBlocks(t, o, p, votes, 6, 30*time.Second, func() {
 			if _, err := finalizer.Open(*votes); err == nil || !strings.Contains(err.Error(), "another process") {
 				t.Errorf("the folder was opened twice: %v", err)
 			}

@@ -93,9 +93,9 @@ func unmet(own, others []string, do func() error) (err error) {
 	return do()
 }
 
-// unused tells whether another process uses one of the folders. [Open] takes their locks; this is
+// checkUnused tells whether another process uses one of the folders. [Open] takes their locks; this is
 // for what comes before that, and must not be what a second node hears of.
-func unused(o *Options) error {
+func checkUnused(o *Options) error {
 	folders := map[string]string{"blocks-dir": o.BlocksDir, "state-dir": o.StateDir}
 	if o.History != nil {
 		folders["state-history-dir"] = o.History.Dir

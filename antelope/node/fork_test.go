@@ -155,10 +155,10 @@ func TestASnapshotThatNeedsUnknownFunctionsIsNotLoaded(t *testing.T) {
 }
 
 func TestGenesisIntrinsicsMustBeKnown(t *testing.T) {
-	if _, err := understood(t, "genesis-intrinsic = verify_rsa_sha256_sig\n").options(); err != nil {
+	if _, err := parseSettings(t, "genesis-intrinsic = verify_rsa_sha256_sig\n").options(); err != nil {
 		t.Error(err)
 	}
-	_, err := understood(t, "genesis-intrinsic = verify_rsa\ngenesis-intrinsic = sha256\n").options()
+	_, err := parseSettings(t, "genesis-intrinsic = verify_rsa\ngenesis-intrinsic = sha256\n").options()
 	if err == nil || !strings.Contains(err.Error(), `genesis-intrinsic: "verify_rsa", "sha256" is no function of a fork that this program has; those are verify_rsa_sha256_sig`) {
 		t.Errorf("%v", err)
 	}

@@ -6,7 +6,7 @@ import (
 	"math"
 	"path/filepath"
 
-	"tarn/antelope/control"
+	"tarn/antelope/admin"
 	"tarn/antelope/ship"
 	"tarn/antelope/ship/shiplog"
 	"tarn/antelope/state"
@@ -36,7 +36,7 @@ func (n *Node) openHistory() (err error) {
 			return fmt.Errorf("delete the state history: %w", err)
 		}
 	}
-	h.Damaged = n.damaged
+	h.Damaged = n.noteDamage
 	if n.history, err = ship.Open(h.Options); err != nil {
 		return fmt.Errorf("open the state history: %w", err)
 	}
@@ -96,7 +96,7 @@ func (s *settings) history() (*History, error) {
 		Debug: s.Bool("trace-history-debug-mode"), Spring: s.spring(),
 		Log: s.logs.Logger("state_history"),
 	}, Delete: s.Bool("delete-state-history")}
-	trusted, err := s.trusted()
+	trusted, err := s.trustedAddresses()
 	if err != nil {
 		return nil, err
 	}
@@ -109,12 +109,12 @@ func (s *settings) history() (*History, error) {
 		errs = append(errs, isAddress("state-history-endpoint", address))
 	}
 	parted := s.Has("state-history-retained-dir") || s.Has("state-history-archive-dir") || s.Has("state-history-stride") || s.Has("max-retained-history-files")
-	if keep := s.given("state-history-log-retain-blocks"); keep != nil {
+	if keep := s.optional("state-history-log-retain-blocks"); keep != nil {
 		if h.Retain = *keep; *keep < leastHistory {
-			errs = append(errs, control.NewBadOption("state-history-log-retain-blocks must be 1000 blocks or greater"))
+			errs = append(errs, admin.NewBadOption("state-history-log-retain-blocks must be 1000 blocks or greater"))
 		}
 		if parted {
-			errs = append(errs, control.NewBadOption("state-history-log-retain-blocks cannot be used together with state-history-retained-dir,"+
+			errs = append(errs, admin.NewBadOption("state-history-log-retain-blocks cannot be used together with state-history-retained-dir,"+
 				" state-history-archive-dir, state-history-stride or max-retained-history-files"))
 		}
 		return h, errors.Join(errs...)
@@ -122,7 +122,7 @@ func (s *settings) history() (*History, error) {
 	if parted {
 		h.Partition = s.historyParts(dir)
 		if h.Partition.Stride == 0 {
-			errs = append(errs, control.NewBadOption("state-history-stride must be 1 or more"))
+			errs = append(errs, admin.NewBadOption("state-history-stride must be 1 or more"))
 		}
 	}
 	return h, errors.Join(errs...)
@@ -151,10 +151,10 @@ func (s *settings) historyParts(dir string) *shiplog.Partition {
 			p.Archive = s.Under(dir, "state-history-archive-dir")
 		}
 	}
-	if v := s.given("state-history-stride"); v != nil {
+	if v := s.optional("state-history-stride"); v != nil {
 		p.Stride = *v
 	}
-	if v := s.given("max-retained-history-files"); v != nil {
+	if v := s.optional("max-retained-history-files"); v != nil {
 		p.MaxFiles = *v
 	}
 	return p

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tarn/antelope/integrity"
 	"tarn/antelope/ship"
-	"tarn/antelope/survey"
 	"tarn/antelope/tracelog/slicefile"
-	"tarn/node"
+	"tarn/lifecycle"
 )
 
 // historyTool reads the histories of a folder.
@@ -92,12 +92,12 @@ func (n *Node) lockFolder(dir string) error {
 }
 
 // read reads all, and shows how far it is.
-func (t *historyTool) read(c *cobra.Command, found func(survey.Finding)) (survey.Counts, error) {
-	var counts survey.Counts
-	p := node.NewProgress(slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)), "verifying the history", 10*time.Second)
+func (t *historyTool) read(c *cobra.Command, found func(integrity.Finding)) (integrity.Counts, error) {
+	var counts integrity.Counts
+	p := lifecycle.NewProgress(slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)), "verifying the history", 10*time.Second)
 	var done uint64
 	total := t.bytes()
-	report := survey.Reporter{Found: found, Read: func(bytes int64) error {
+	report := integrity.Reporter{Found: found, Read: func(bytes int64) error {
 		done += uint64(bytes)
 		p.Bytes(min(done, total), total)
 		return c.Context().Err()

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tarn/antelope/survey"
+	"tarn/antelope/integrity"
 	"tarn/internal/exit"
 	"tarn/store"
 	"tarn/store/engine"
@@ -99,7 +99,7 @@ type historyDamage struct {
 // listedDamage is how many findings a report lists; it counts all.
 const listedDamage = 10_000
 
-func (r *historyReport) add(f survey.Finding) {
+func (r *historyReport) add(f integrity.Finding) {
 	if f.Start {
 		if len(r.Notices) < listedDamage {
 			r.Notices = append(r.Notices, f.String())
@@ -124,7 +124,7 @@ func (r *historyReport) summary() string {
 	return fmt.Sprintf("%d entries in %d files, %d bytes, checked in %.1f s", r.Entries, r.Files, r.Bytes, r.Seconds)
 }
 
-func printFinding(w io.Writer, f survey.Finding) {
+func printFinding(w io.Writer, f integrity.Finding) {
 	what := "damaged"
 	if f.Start {
 		what = "to be mended by a start"
@@ -147,7 +147,7 @@ is found. Nothing is changed. What a crash left, and the next start mends, is no
 		if err != nil {
 			return explainHistory(err)
 		}
-		counts, err := t.read(c, func(f survey.Finding) {
+		counts, err := t.read(c, func(f integrity.Finding) {
 			if r.add(f); !*asJSON {
 				printFinding(c.OutOrStdout(), f)
 			}
@@ -197,9 +197,9 @@ it does. What cannot be mended is named, with what to do.`}
 }
 
 func (t *historyTool) repair(c *cobra.Command, dir string, dry bool) error {
-	var mends []*survey.Mend
+	var mends []*integrity.Mend
 	var left int64
-	counts, err := t.read(c, func(f survey.Finding) {
+	counts, err := t.read(c, func(f integrity.Finding) {
 		printFinding(c.OutOrStdout(), f)
 		switch {
 		case f.Mend != nil && len(mends) < mostMends:

@@ -58,8 +58,8 @@ func (v *victim) connect(t *testing.T, to string) net.Conn {
 	return c
 }
 
-// greeted is a peer that said at which block it is: where the node is.
-func (v *victim) greeted(t *testing.T) (*peer.Peer, net.Conn) {
+// greet is a peer that said at which block it is: where the node is.
+func (v *victim) greet(t *testing.T) (*peer.Peer, net.Conn) {
 	t.Helper()
 	c := v.connect(t, v.P2P())
 	p := peer.New(c, v.chain)
@@ -79,7 +79,7 @@ func (v *victim) greeted(t *testing.T) (*peer.Peer, net.Conn) {
 
 // follow is an honest peer, which notes how old each block is when it comes.
 func (v *victim) follow(t *testing.T) {
-	p, _ := v.greeted(t)
+	p, _ := v.greet(t)
 	p.Seen = func(kind p2p.Type, frame []byte) {
 		if kind != p2p.TypeBlock {
 			return
@@ -167,7 +167,7 @@ func TestHonestPeersHearBlocksBesideHostileOnes(t *testing.T) {
 // askForRanges asks for all blocks that there can be, as fast as it goes, and reads them.
 func (v *victim) askForRanges(t *testing.T, ctx context.Context) {
 	for range 4 {
-		p, c := v.greeted(t)
+		p, c := v.greet(t)
 		go io.Copy(io.Discard, c) //nolint:errcheck // ends with the connection
 		go func() {
 			for ctx.Err() == nil && p.Send(p2p.SyncRequest{Start: 1, End: 1 << 31}) == nil {
@@ -181,7 +181,7 @@ func (v *victim) askForRanges(t *testing.T, ctx context.Context) {
 // neverRead asks for the same and takes nothing.
 func (v *victim) neverRead(t *testing.T, ctx context.Context) {
 	for range 4 {
-		p, c := v.greeted(t)
+		p, c := v.greet(t)
 		context.AfterFunc(ctx, func() { c.Close() })
 		go func() {
 			for p.Send(p2p.SyncRequest{Start: 1, End: 1 << 31}) == nil {

@@ -6,13 +6,13 @@ import (
 	"tarn/antelope/producer"
 	"tarn/antelope/state"
 	"tarn/internal/machine"
-	"tarn/node"
+	"tarn/lifecycle"
 	"tarn/store/engine"
 )
 
 // shares is who may take how much memory, in bytes.
 type shares struct {
-	node.Memory
+	lifecycle.Memory
 
 	modules   int64 // compiled contracts
 	instances int64 // of contracts, of each of those who execute
@@ -23,7 +23,7 @@ type shares struct {
 
 // share shares m out. The parts of the protocol end where more would bring nothing.
 func share(m machine.Memory) shares {
-	s := shares{Memory: node.ShareMemory(m)}
+	s := shares{Memory: lifecycle.ShareMemory(m)}
 	s.modules = min(s.Total/16, 256<<20)
 	s.instances = min(s.Total/32, 256<<20)
 	s.keys = min(s.Total/32, 156<<20)

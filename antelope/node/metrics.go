@@ -305,8 +305,8 @@ func nanoseconds(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// scheduled is how many scheduled transactions there are.
-func (n *Node) scheduled() uint64 {
+// scheduledCount is how many scheduled transactions there are.
+func (n *Node) scheduledCount() uint64 {
 	for _, t := range n.store.Tables() {
 		if t.Name == "generated_transaction" {
 			return uint64(max(0, t.Rows))
@@ -318,7 +318,7 @@ func (n *Node) scheduled() uint64 {
 // newMetrics returns the metrics of a node that begins to serve, and has them told what
 // happens. Of h only the versions are used.
 func (n *Node) newMetrics(p *producer.Producer, network *p2p.Network, h *HTTP) *metrics {
-	m := &metrics{head: p.Head, vitals: n.meter(), waiting: n.scheduled, blocksTimes: newBlocksTimes(), answers: newAnswers()}
+	m := &metrics{head: p.Head, vitals: n.meter(), waiting: n.scheduledCount, blocksTimes: newBlocksTimes(), answers: newAnswers()}
 	if network != nil {
 		m.network = network.Metrics
 	}
@@ -337,6 +337,6 @@ func (n *Node) newMetrics(p *producer.Producer, network *p2p.Network, h *HTTP) *
 		"earliest_available_block_num", strconv.FormatUint(uint64(first), 10)}
 	p.Subscribe(m.events())
 	n.chain.Subscribe(m.producers.hooks())
-	n.chain.Subscribe(m.certificates.hooks(n.certified))
+	n.chain.Subscribe(m.certificates.hooks(n.certifiedBlock))
 	return m
 }

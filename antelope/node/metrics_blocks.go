@@ -66,7 +66,7 @@ type produced struct{ blocks, late, missed uint64 }
 
 func (p *producers) hooks() chain.Hooks {
 	return chain.Hooks{
-		AcceptedBlock: func(b *consensus.BlockState) { p.accepted(b, time.Now()) },
+		AcceptedBlock: func(b *consensus.BlockState) { p.countBlock(b, time.Now()) },
 		Forked: func(list []*consensus.BlockState) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
@@ -76,8 +76,8 @@ func (p *producers) hooks() chain.Hooks {
 	}
 }
 
-// accepted counts a block that became the head, and those that should have come before it.
-func (p *producers) accepted(b *consensus.BlockState, now time.Time) {
+// countBlock counts a block that became the head, and those that should have come before it.
+func (p *producers) countBlock(b *consensus.BlockState, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := p.count(b.Header.Producer)

@@ -44,7 +44,7 @@ func TestMissedAndLateBlocksAreTheirProducers(t *testing.T) {
 	l := line{schedule: scheduleOf("alice", "bob")} // twelve slots each
 	const start = 2400                              // alice's first
 	on := func(b *consensus.BlockState, age time.Duration) {
-		m.producers.accepted(b, b.Header.Timestamp.TimePoint().Time().Add(age))
+		m.producers.countBlock(b, b.Header.Timestamp.TimePoint().Time().Add(age))
 	}
 	on(l.block(start), time.Hour)              // of old: not late
 	on(l.block(start+1), 900*time.Millisecond) // in time
@@ -71,22 +71,22 @@ func TestMissedAndLateBlocksAreTheirProducers(t *testing.T) {
 func TestAChainCannotMakeCountingDear(t *testing.T) {
 	var p producers
 	l := line{schedule: scheduleOf("alice")}
-	p.accepted(l.block(0), time.Now())
+	p.countBlock(l.block(0), time.Now())
 	begin := time.Now()
-	p.accepted(l.block(2_000_000_000), time.Now()) // thirty years later
+	p.countBlock(l.block(2_000_000_000), time.Now()) // thirty years later
 	if took := time.Since(begin); p.of["alice"].missed != maxMissed-1 || took > time.Second {
 		t.Errorf("%d missed blocks counted in %v", p.of["alice"].missed, took)
 	}
 	for i := range 3 * maxProducers {
 		l.schedule = []types.ProducerAuthority{{Producer: types.Name(uint64(i+1) << 40)}}
 		l.last.ActiveSchedule.Producers = l.schedule
-		p.accepted(l.block(2_000_000_001+types.BlockTimestamp(i)), time.Now())
+		p.countBlock(l.block(2_000_000_001+types.BlockTimestamp(i)), time.Now())
 	}
 	if len(p.of) > maxProducers+1 || p.of[otherName].blocks == 0 {
 		t.Errorf("%d producers are told apart", len(p.of))
 	}
 	l.schedule, l.last.ActiveSchedule.Producers = nil, nil // of a damaged chain
-	p.accepted(l.block(2_000_100_000), time.Now())
+	p.countBlock(l.block(2_000_100_000), time.Now())
 }
 
 func TestAnswersAreCountedByEndpointAndStatus(t *testing.T) {

@@ -63,8 +63,8 @@ func (c *certificates) count(of *finality.State, q *types.QuorumCertificate) {
 	}
 }
 
-// lacked is how many votes certificates lacked.
-func (c *certificates) lacked() uint64 {
+// missingVotes is how many votes certificates lacked.
+func (c *certificates) missingVotes() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.all

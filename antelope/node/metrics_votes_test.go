@@ -41,8 +41,8 @@ func TestCertificatesAreCountedWithTheVotesThatTheyLack(t *testing.T) {
 			t.Errorf("%s of %q is %v, want %v", c.name, c.label, got, c.want)
 		}
 	}
-	if m.certificates.lacked() != 3 {
-		t.Errorf("%d votes are missing", m.certificates.lacked())
+	if m.certificates.missingVotes() != 3 {
+		t.Errorf("%d votes are missing", m.certificates.missingVotes())
 	}
 	m.certificates.count(s, &types.QuorumCertificate{Active: types.QCSignature{Strong: types.NewBitset(n)}})
 	if got := len(m.certificates.missed); got != maxFinalizers+1 || m.certificates.missed[otherName] != 2 {

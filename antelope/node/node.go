@@ -37,7 +37,7 @@ import (
 	"tarn/antelope/state"
 	"tarn/antelope/tracelog"
 	"tarn/antelope/types"
-	"tarn/node"
+	"tarn/lifecycle"
 	"tarn/store"
 	"tarn/store/engine"
 	"tarn/store/vfs"
@@ -65,7 +65,7 @@ type Node struct {
 
 	historyServer *ship.Server // once the node serves
 
-	saver      *node.Saver
+	saver      *lifecycle.Saver
 	unfinished atomic.Bool    // the state is marked: no image holds the whole snapshot yet
 	finishing  sync.WaitGroup // who waits for that image
 	tried      uint64         // irreversible block of the last one that the log asked for
@@ -109,7 +109,7 @@ func Open(ctx context.Context, o Options) (n *Node, err error) {
 	if n.chain, err = chain.Open(n.store, co); err != nil {
 		return n, err
 	}
-	n.saver = node.NewSaver(node.SaverOptions{Store: n.store, Recovery: o.Recovery, Worked: n.chain.Worked, Saved: n.finished})
+	n.saver = lifecycle.NewSaver(lifecycle.SaverOptions{Store: n.store, Recovery: o.Recovery, Worked: n.chain.Worked, Saved: n.clearUnfinishedMark})
 	n.chain.Subscribe(chain.Hooks{Irreversible: n.irreversible})
 	if err := errors.Join(n.openHistory(), n.openTraces()); err != nil {
 		return n, err
@@ -132,18 +132,18 @@ func (n *Node) openLogs() (err error) {
 		return err
 	}
 	bo := n.o.Blocks
-	bo.Dir, bo.Logger, bo.Needed, bo.Mend = n.o.BlocksDir, n.o.Log, n.needed, n.o.Replay
-	bo.FS = counted(bo.FS, &n.written.blocks)
+	bo.Dir, bo.Logger, bo.Needed, bo.Mend = n.o.BlocksDir, n.o.Log, n.firstNeededBlock, n.o.Replay
+	bo.FS = countingFS(bo.FS, &n.written.blocks)
 	if n.log, err = blocklog.Open(bo); err != nil {
 		return fmt.Errorf("open the block log: %w", err)
 	}
 	durable := n.log.Durable
 	if keep := bo.RetainBlocks; keep != nil && *keep == 0 {
 		// Without a log only the state's image makes a block superfluous.
-		durable = func() uint32 { return n.needed() - 1 }
+		durable = func() uint32 { return n.firstNeededBlock() - 1 }
 	}
 	n.reversible, err = blocklog.OpenReversible(blocklog.ReversibleOptions{
-		Dir: n.o.BlocksDir, FS: counted(n.o.Blocks.FS, &n.written.reversible), Durable: durable, Logger: n.o.Log, Mend: n.o.Follower,
+		Dir: n.o.BlocksDir, FS: countingFS(n.o.Blocks.FS, &n.written.reversible), Durable: durable, Logger: n.o.Log, Mend: n.o.Follower,
 	})
 	if err != nil {
 		return fmt.Errorf("open the reversible blocks: %w", err)
@@ -284,7 +284,7 @@ func (n *Node) loadSnapshot(ctx context.Context) error {
 		return err
 	}
 	n.o.Log.Info("Starting initialization from snapshot, this may take a significant amount of time", "snapshot", path)
-	watch := node.NewProgress(n.o.Log, "Loading the snapshot", progressEvery)
+	watch := lifecycle.NewProgress(n.o.Log, "Loading the snapshot", progressEvery)
 	err = n.chain.Load(func(s *state.State) (consensus.Head, error) {
 		return snapshot.Load(r, s, func(p snapshot.Progress) error {
 			watch.Bytes(uint64(p.Bytes), uint64(r.Size()), "rows", p.Rows)
@@ -396,7 +396,7 @@ func (n *Node) Start(ctx context.Context) error {
 	n.tellForeign()
 	start := n.chain.Head().BlockNum
 	head, _, _ := n.log.Head()
-	watch := node.NewProgress(n.o.Log, "Replaying blocks", progressEvery)
+	watch := lifecycle.NewProgress(n.o.Log, "Replaying blocks", progressEvery)
 	if head > start {
 		n.o.Log.Info("existing block log, attempting to replay", "from", start+1, "to", head)
 	}

@@ -13,7 +13,6 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/consensus"
-	"tarn/antelope/control"
 	"tarn/antelope/crypto"
 	"tarn/antelope/execute"
 	"tarn/antelope/types"
@@ -306,7 +305,7 @@ func forgedLog(t *testing.T, dir string) uint32 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := execute.NewCandidate(forged, control.Input)
+	x, err := execute.NewCandidate(forged, execute.Input)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package node
 import (
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
-	"tarn/antelope/control"
 	"tarn/antelope/execute"
 	"tarn/antelope/p2p"
 	"tarn/antelope/producer"
@@ -24,7 +23,7 @@ func relay(c *chain.Chain, p *producer.Producer, network *p2p.Network) {
 	})
 	p.Subscribe(producer.Events{
 		Acked: func(packed *types.PackedTransaction, x *execute.Candidate, err error) {
-			if err == nil && x != nil && x.Kind == control.Input {
+			if err == nil && x != nil && x.Kind == execute.Input {
 				network.TransactionAccepted(&p2p.Transaction{ID: x.ID, Expiration: x.Trx.Expiration, Packed: packed})
 			}
 		},

@@ -21,7 +21,7 @@ import (
 	"tarn/internal/exit"
 	"tarn/internal/machine"
 	"tarn/internal/tty"
-	"tarn/node"
+	"tarn/lifecycle"
 	"tarn/serve/systemd"
 	"tarn/store"
 )
@@ -32,8 +32,8 @@ type streams struct{ out, err io.Writer }
 // errStopped is why a node stops that was told to.
 var errStopped = errors.New("told to stop")
 
-// life is one run of a node, from the command line to the exit code.
-type life struct {
+// invocation is one run of a node, from the command line to the exit code.
+type invocation struct {
 	settings
 	version Version
 	manager systemd.Manager
@@ -45,7 +45,7 @@ type life struct {
 // run runs nodeos until it is told to stop, or its work is done. The errors that it
 // returns have an exit code, and have been logged.
 func run(ctx context.Context, args []string, s streams) error {
-	l := &life{version: version(), manager: systemd.FromEnvironment()}
+	l := &invocation{version: version(), manager: systemd.FromEnvironment()}
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func newLogs(s streams, objects bool) *logging.Logs {
 }
 
 // configureLogs makes logging.json hold, if there is one.
-func (l *life) configureLogs() error {
+func (l *invocation) configureLogs() error {
 	text, err := os.ReadFile(l.LogConf)
 	if errors.Is(err, fs.ErrNotExist) {
 		text, err = nil, nil
@@ -134,7 +134,7 @@ func (l *life) configureLogs() error {
 }
 
 // introduce says what runs, at the start and at the end, as nodeos does.
-func (l *life) introduce(start bool) {
+func (l *invocation) introduce(start bool) {
 	l.log.Info(fmt.Sprintf("nodeos version %s %s", l.version.Short, l.version.Full))
 	if start {
 		l.log.Info(fmt.Sprintf("nodeos using configuration file %s", l.File))
@@ -144,7 +144,7 @@ func (l *life) introduce(start bool) {
 }
 
 // certain takes what must be seen wherever the log goes: why the node ends.
-func (l *life) certain() *slog.Logger {
+func (l *invocation) certain() *slog.Logger {
 	if l.logs == nil {
 		return l.log
 	}
@@ -152,7 +152,7 @@ func (l *life) certain() *slog.Logger {
 }
 
 // end turns how a run ended into how the process ends. log takes why.
-func (l *life) end(log *slog.Logger, err error) error {
+func (l *invocation) end(log *slog.Logger, err error) error {
 	if err == nil {
 		l.log.Info("nodeos successfully exiting")
 		return nil
@@ -188,7 +188,7 @@ func (l *life) end(log *slog.Logger, err error) error {
 }
 
 // live opens the node, brings it to its head, serves, and closes it.
-func (l *life) live(ctx context.Context) (err error) {
+func (l *invocation) live(ctx context.Context) (err error) {
 	for _, n := range l.Notices {
 		l.log.Warn(n)
 	}
@@ -216,7 +216,7 @@ func (l *life) live(ctx context.Context) (err error) {
 	if err := os.MkdirAll(l.DataDir, 0o755); err != nil {
 		return err
 	}
-	if err := unused(&o); err != nil { // or a second node on a folder would be told of a port
+	if err := checkUnused(&o); err != nil { // or a second node on a folder would be told of a port
 		return err
 	}
 	if services.HTTP != nil {
@@ -224,23 +224,23 @@ func (l *life) live(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	defer func() { err = errors.Join(err, l.started()) }()
+	defer func() { err = errors.Join(err, l.endStarting()) }()
 	n, err := Open(ctx, o)
 	if err != nil {
 		if n != nil {
 			err = errors.Join(err, n.Close())
 		}
-		return l.stopped(ctx, remedy(err))
+		return l.stopError(ctx, remedy(err))
 	}
 	for _, text := range l.idle(n.store.Stats()) {
 		l.log.Warn(text)
 	}
 	err = l.serve(ctx, n, &o, services)
-	return errors.Join(l.stopped(ctx, remedy(err)), l.close(n))
+	return errors.Join(l.stopError(ctx, remedy(err)), l.close(n))
 }
 
 // serve runs an open node.
-func (l *life) serve(ctx context.Context, n *Node, o *Options, services Services) error {
+func (l *invocation) serve(ctx context.Context, n *Node, o *Options, services Services) error {
 	// A thread that watches disks may only tell; the node stops by itself.
 	watch, err := l.monitor(o)
 	if err != nil {
@@ -268,7 +268,7 @@ func (l *life) serve(ctx context.Context, n *Node, o *Options, services Services
 	if err := l.recogniseFork(n, &services); err != nil {
 		return err
 	}
-	if err := l.started(); err != nil {
+	if err := l.endStarting(); err != nil {
 		return err
 	}
 	l.watch().Serving()
@@ -277,7 +277,7 @@ func (l *life) serve(ctx context.Context, n *Node, o *Options, services Services
 
 // recogniseFork makes a node call itself what the nodes of its network do, which may be of a fork of Leap
 // or of Spring, unless the operator has said another version.
-func (l *life) recogniseFork(n *Node, s *Services) error {
+func (l *invocation) recogniseFork(n *Node, s *Services) error {
 	text, err := n.chain.ForkVersion()
 	if err != nil || text == "" || l.Text("reported-version") != "" {
 		return err
@@ -291,8 +291,8 @@ func (l *life) recogniseFork(n *Node, s *Services) error {
 	return nil
 }
 
-// started ends what answers at the API's addresses while the node starts.
-func (l *life) started() error {
+// endStarting ends what answers at the API's addresses while the node starts.
+func (l *invocation) endStarting() error {
 	stop := l.starting
 	if l.starting = nil; stop == nil {
 		return nil
@@ -303,9 +303,9 @@ func (l *life) started() error {
 // diskFull is why a node stops that would else fill a disk. That is no failure.
 type diskFull struct{ error }
 
-// stopped is how a run ended that was told to end: not with the error that the end
+// stopError is how a run ended that was told to end: not with the error that the end
 // of its context made, but with what ended that.
-func (l *life) stopped(ctx context.Context, err error) error {
+func (l *invocation) stopError(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	var full diskFull
 	switch {
@@ -323,7 +323,7 @@ func (l *life) stopped(ctx context.Context, err error) error {
 // signals makes SIGTERM and SIGINT stop the node, however often they come, SIGPIPE
 // too if it is because nobody reads what the node says, and SIGHUP read logging.json
 // again. The function that it returns takes that back.
-func (l *life) signals(said streams) func() {
+func (l *invocation) signals(said streams) func() {
 	c := make(chan os.Signal, 8)
 	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM, syscall.SIGPIPE, syscall.SIGHUP)
 	done, gone := make(chan struct{}), make(chan struct{})
@@ -364,7 +364,7 @@ func (l *life) signals(said streams) func() {
 }
 
 // close closes a node, with progress, and with the service manager's patience.
-func (l *life) close(n *Node) error {
+func (l *invocation) close(n *Node) error {
 	if n.chain.Head() == nil {
 		return n.closeFiles()
 	}
@@ -372,4 +372,4 @@ func (l *life) close(n *Node) error {
 }
 
 // watch is who hears how the node is doing.
-func (l *life) watch() node.Watch { return node.Watch{Log: l.log, Manager: l.manager} }
+func (l *invocation) watch() lifecycle.Watch { return lifecycle.Watch{Log: l.log, Manager: l.manager} }

@@ -76,7 +76,7 @@ func (n *Node) Serve(ctx context.Context, s Services) error {
 		}
 	}
 	var server *dialect.Server
-	m := n.measured(p, network, &s)
+	m := n.newServiceMetrics(p, network, &s)
 	if s.HTTP != nil {
 		if server, err = n.server(ctx, p, network, s.HTTP, m, func() { cancel(nil) }); err != nil {
 			return errors.Join(err, p.Close())
@@ -121,7 +121,7 @@ func (n *Node) Serve(ctx context.Context, s Services) error {
 	}
 	err = <-writer
 	cancel(nil)
-	return ended(ctx, err, server)
+	return stopServer(ctx, err, server)
 }
 
 // voters are the finalizers of this node, nil for none. Whose votes blocks lack is logged from now on.
@@ -141,8 +141,8 @@ func (n *Node) voters(s *Services, p *producer.Producer, network *p2p.Network) (
 	return v, nil
 }
 
-// ended stops the server, and tells why the services have ended.
-func ended(ctx context.Context, err error, server *dialect.Server) error {
+// stopServer stops the server, and tells why the services have ended.
+func stopServer(ctx context.Context, err error, server *dialect.Server) error {
 	if server != nil {
 		stop, done := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 		defer done()
@@ -174,7 +174,7 @@ func (n *Node) server(ctx context.Context, p *producer.Producer, network *p2p.Ne
 	c, health := h.API, n.newHealth(p, h)
 	c.Chain, c.Blocks, c.Billing, c.Transactions = n.chain, servedLog{n}, p, p
 	c.Features = n.chain.Features()
-	c.Damaged = n.damaged
+	c.Damaged = n.noteDamage
 	if h.Plugins&(rpc.ProducerRO|rpc.ProducerRW|rpc.Snapshot) != 0 {
 		c.Producer = p.Operator()
 	}

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"tarn/antelope/admin"
 	"tarn/antelope/chain"
 	"tarn/antelope/config"
-	"tarn/antelope/control"
 	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/logging"
@@ -46,11 +46,11 @@ func (s *settings) mistakes(found error, v Version) error {
 	for _, line := range services.ignored { // which would have to be mended, too
 		s.logs.Certain().Error(line)
 	}
-	return unrepeated(found, err, e)
+	return joinUnrepeated(found, err, e)
 }
 
-// unrepeated joins errors with what was found before. Two checks may have found one mistake.
-func unrepeated(found error, more ...error) error {
+// joinUnrepeated joins errors with what was found before. Two checks may have found one mistake.
+func joinUnrepeated(found error, more ...error) error {
 	said := map[string]bool{}
 	for line := range strings.SplitSeq(found.Error(), "\n") {
 		said[line] = true
@@ -80,13 +80,13 @@ func unrepeated(found error, more ...error) error {
 func isAddress(option, address string) error {
 	_, port := dialect.SplitHostPort(address)
 	if _, err := net.LookupPort("tcp", port); port == "" || err != nil {
-		return control.NewBadOption("%s: '%s' is no address: HOST:PORT is expected, such as 127.0.0.1:8888", option, address)
+		return admin.NewBadOption("%s: '%s' is no address: HOST:PORT is expected, such as 127.0.0.1:8888", option, address)
 	}
 	return nil
 }
 
 // ms and its like read numbers as times; a negative one stays negative.
-func (s *settings) unsigned(name string, unit time.Duration) time.Duration {
+func (s *settings) unsignedDuration(name string, unit time.Duration) time.Duration {
 	n := s.Uint(name)
 	if n > uint64(math.MaxInt64/unit) {
 		return math.MaxInt64
@@ -94,7 +94,7 @@ func (s *settings) unsigned(name string, unit time.Duration) time.Duration {
 	return time.Duration(n) * unit
 }
 
-func (s *settings) signed(name string, unit time.Duration) time.Duration {
+func (s *settings) signedDuration(name string, unit time.Duration) time.Duration {
 	n := s.Int(name)
 	if n > int64(math.MaxInt64/unit) {
 		return math.MaxInt64
@@ -115,8 +115,8 @@ func (s *settings) names(option string) (list []types.Name, err error) {
 	return list, err
 }
 
-// given returns a pointer to an option's value, nil if it was not given.
-func (s *settings) given(name string) *uint32 {
+// optional returns a pointer to an option's value, nil if it was not given.
+func (s *settings) optional(name string) *uint32 {
 	if !s.Has(name) {
 		return nil
 	}
@@ -143,11 +143,11 @@ func (s *settings) options() (o Options, err error) {
 	var errs []error
 	if o.Snapshot != "" {
 		if _, err := os.Stat(o.Snapshot); err != nil {
-			errs = append(errs, control.NewBadOption("Cannot load snapshot, %s does not exist", o.Snapshot))
+			errs = append(errs, admin.NewBadOption("Cannot load snapshot, %s does not exist", o.Snapshot))
 		}
 	}
 	o.Blocks.RetainBlocks, o.Blocks.Stride, o.Blocks.MaxRetainedFiles =
-		s.given("block-log-retain-blocks"), s.given("blocks-log-stride"), s.given("max-retained-block-files")
+		s.optional("block-log-retain-blocks"), s.optional("blocks-log-stride"), s.optional("max-retained-block-files")
 	if s.Has("blocks-retained-dir") {
 		o.Blocks.RetainedDir = new(s.Text("blocks-retained-dir"))
 	}
@@ -185,7 +185,7 @@ func (s *settings) engine(dir string) (o engine.Options, err error) {
 		o.Kind = engine.Page
 	}
 	if o.Kind == engine.Page && o.LimitBytes > 0 && o.GuardBytes >= o.LimitBytes {
-		return o, control.NewBadOption("chain-state-db-guard-size-mb %d must be less than chain-state-db-size-mb %d", o.GuardBytes>>20, o.LimitBytes>>20)
+		return o, admin.NewBadOption("chain-state-db-guard-size-mb %d must be less than chain-state-db-size-mb %d", o.GuardBytes>>20, o.LimitBytes>>20)
 	}
 	// The one there is holds also if its state is deleted before it is opened.
 	return o, nil
@@ -201,12 +201,12 @@ func (s *settings) chain() (o chain.Options, err error) {
 		MaxVariableSignature: uint32(s.Uint("maximum-variable-signature-length")), NotifyBilling: s.Bool("disable-ram-billing-notify-checks"),
 		GenesisIntrinsics: s.Texts("genesis-intrinsic"), MissingIntrinsics: s.Bool("allow-missing-intrinsics"),
 		Policy: execute.Policy{
-			Leeway: s.signed("subjective-cpu-leeway-us", time.Microsecond), GreylistLimit: uint32(s.Uint("greylist-limit")),
+			Leeway: s.signedDuration("subjective-cpu-leeway-us", time.Microsecond), GreylistLimit: uint32(s.Uint("greylist-limit")),
 		},
 	}
 	var names, lists, features, intrinsics error
 	if err := o.CheckGenesis(); err != nil {
-		intrinsics = control.NewBadOption("genesis-intrinsic: %s", err)
+		intrinsics = admin.NewBadOption("genesis-intrinsic: %s", err)
 	}
 	o.TrustedProducers, names = s.names("trusted-producer")
 	o.Lists, lists = s.lists()
@@ -215,7 +215,7 @@ func (s *settings) chain() (o chain.Options, err error) {
 }
 
 // lists are who and what may not. The error names all that is none.
-func (s *settings) lists() (l control.Lists, err error) {
+func (s *settings) lists() (l execute.Lists, err error) {
 	for _, list := range []struct {
 		option string
 		set    *map[types.Name]bool
@@ -226,10 +226,10 @@ func (s *settings) lists() (l control.Lists, err error) {
 		names, e := s.names(list.option)
 		*list.set, err = nameSet(names), errors.Join(err, e)
 	}
-	l.ActionBlacklist, l.KeyBlacklist = map[control.ActionName]bool{}, map[types.PublicKey]bool{}
+	l.ActionBlacklist, l.KeyBlacklist = map[execute.ActionName]bool{}, map[types.PublicKey]bool{}
 	for _, a := range s.Texts("action-blacklist") {
 		account, name, _ := strings.Cut(a, "::")
-		var x control.ActionName
+		var x execute.ActionName
 		var e error
 		if x.Account, e = types.ParseName(account); e == nil {
 			x.Name, e = types.ParseName(name)
@@ -256,11 +256,11 @@ func (s *settings) checkpoints() (map[uint32]types.Checksum256, error) {
 	for _, text := range s.Texts("checkpoint") {
 		num, id, err := parseCheckpoint(text)
 		if err != nil {
-			errs = append(errs, control.NewBadOption("checkpoint %s is not [BLOCK_NUM,BLOCK_ID]: %v", text, err))
+			errs = append(errs, admin.NewBadOption("checkpoint %s is not [BLOCK_NUM,BLOCK_ID]: %v", text, err))
 			continue
 		}
 		if other, ok := known[num]; ok && other != id {
-			errs = append(errs, control.NewBadOption("redefining existing checkpoint at block number %d: original: %s new: %s", num, other, id))
+			errs = append(errs, admin.NewBadOption("redefining existing checkpoint at block number %d: original: %s new: %s", num, other, id))
 		}
 		known[num] = id
 	}
@@ -311,7 +311,7 @@ func (s *settings) monitor(o *Options) (*space.Monitor, error) {
 		folders[i] = filepath.Clean(folders[i])
 	}
 	return space.New(space.Options{
-		Interval: s.unsigned("resource-monitor-interval-seconds", time.Second), Threshold: s.Uint("resource-monitor-space-threshold"),
+		Interval: s.unsignedDuration("resource-monitor-interval-seconds", time.Second), Threshold: s.Uint("resource-monitor-space-threshold"),
 		Absolute: s.Uint("resource-monitor-space-absolute-gb"), KeepRunning: s.Bool("resource-monitor-not-shutdown-on-threshold-exceeded"),
 		WarningEvery: s.Uint("resource-monitor-warning-interval"), Log: s.log,
 	}, folders...)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"tarn/antelope/control"
+	"tarn/antelope/admin"
 	"tarn/antelope/crypto"
 	"tarn/antelope/finalizer"
 	"tarn/antelope/p2p"
@@ -41,7 +41,7 @@ func (s *settings) services(o *Options, v Version) (out Services, err error) {
 	}
 	if out.Dashboard = s.Text("dashboard-address"); out.Dashboard != "" {
 		if e := dashboard.CheckAddress(out.Dashboard); e != nil {
-			err = errors.Join(err, control.NewBadOption("dashboard-address: %s", e.Error()))
+			err = errors.Join(err, admin.NewBadOption("dashboard-address: %s", e.Error()))
 		}
 	}
 	out.Version = v
@@ -61,12 +61,12 @@ func (s *settings) services(o *Options, v Version) (out Services, err error) {
 func (s *settings) producer(o *Options) (p producer.Options, ignored []string, err error) {
 	p = producer.Options{
 		StaleProduction: s.Bool("enable-stale-production"), Paused: s.Bool("pause-on-startup"),
-		MaxTransactionTime: s.signed("max-transaction-time", time.Millisecond), MaxIrreversibleAge: s.signed("max-irreversible-block-age", time.Second),
-		MaxReversible: uint32(s.Uint("max-reversible-blocks")), VotePause: s.unsigned("production-pause-vote-timeout-ms", time.Millisecond),
-		ProduceOffset: s.unsigned("produce-block-offset-ms", time.Millisecond), MaxBlockCPU: s.unsigned("max-block-cpu-usage-threshold-us", time.Microsecond),
-		MaxBlockNet: s.Uint("max-block-net-usage-threshold-bytes"), Leeway: s.signed("subjective-cpu-leeway-us", time.Microsecond),
+		MaxTransactionTime: s.signedDuration("max-transaction-time", time.Millisecond), MaxIrreversibleAge: s.signedDuration("max-irreversible-block-age", time.Second),
+		MaxReversible: uint32(s.Uint("max-reversible-blocks")), VotePause: s.unsignedDuration("production-pause-vote-timeout-ms", time.Millisecond),
+		ProduceOffset: s.unsignedDuration("produce-block-offset-ms", time.Millisecond), MaxBlockCPU: s.unsignedDuration("max-block-cpu-usage-threshold-us", time.Microsecond),
+		MaxBlockNet: s.Uint("max-block-net-usage-threshold-bytes"), Leeway: s.signedDuration("subjective-cpu-leeway-us", time.Microsecond),
 		MaxFailures: uint32(s.Uint("subjective-account-max-failures")), FailureWindow: uint32(s.Uint("subjective-account-max-failures-window-size")),
-		DecayTime:    s.unsigned("subjective-account-decay-time-minutes", time.Minute),
+		DecayTime:    s.unsignedDuration("subjective-account-decay-time-minutes", time.Minute),
 		NoP2PBilling: s.Bool("disable-subjective-p2p-billing"), NoAPIBilling: s.Bool("disable-subjective-api-billing"),
 		QueueBytes: s.Uint("incoming-transaction-queue-size-mb") << 20, GreylistLimit: uint32(s.Uint("greylist-limit")),
 		SnapshotsDir: o.SnapshotsDir, NoTransactions: !s.accepts("api-accept-transactions") && !s.accepts("p2p-accept-transactions"),
@@ -82,7 +82,7 @@ func (s *settings) producer(o *Options) (p producer.Options, ignored []string, e
 		err = errors.Join(err, e)
 	}
 	p.Readers = s.readers(len(p.Producers) > 0)
-	timeout := s.signed("keosd-provider-timeout", time.Millisecond)
+	timeout := s.signedDuration("keosd-provider-timeout", time.Millisecond)
 	for i, spec := range s.Texts("signature-provider") {
 		if strings.HasPrefix(spec, finalizerKey) {
 			continue // see finalizers
@@ -92,7 +92,7 @@ func (s *settings) producer(o *Options) (p producer.Options, ignored []string, e
 			// What is no public key may be a private one in the wrong place.
 			public, _, _ := strings.Cut(spec, "=")
 			if _, notKey := types.ParsePublicKey(public); notKey != nil {
-				public, err = "***", control.NewBadOption("it does not begin with a public key and =")
+				public, err = "***", admin.NewBadOption("it does not begin with a public key and =")
 			}
 			ignored = append(ignored, fmt.Sprintf("Malformed signature provider, ignoring! number=%d key=%s error=%q; <public key>=KEY:<private key> or <public key>=KEOSD:<url> is expected",
 				i+1, public, throw(err).Error()))
@@ -126,7 +126,7 @@ func (s *settings) finalizers() (*finalizer.Options, error) {
 	case len(o.Keys) == 0:
 		return nil, mistakes
 	case s.irreversible():
-		mistakes = errors.Join(mistakes, control.NewBadOption("signature-provider: a finalizer cannot vote in read-mode irreversible"))
+		mistakes = errors.Join(mistakes, admin.NewBadOption("signature-provider: a finalizer cannot vote in read-mode irreversible"))
 	}
 	return o, mistakes
 }
@@ -135,18 +135,18 @@ func (s *settings) finalizers() (*finalizer.Options, error) {
 func parseFinalizer(spec string) (*crypto.BLSPrivateKey, error) {
 	public, private, ok := strings.Cut(spec, "=KEY:")
 	if !ok {
-		return nil, control.NewBadOption("signature-provider: <public key>=KEY:<private key> is expected of a finalizer, whose key no wallet has")
+		return nil, admin.NewBadOption("signature-provider: <public key>=KEY:<private key> is expected of a finalizer, whose key no wallet has")
 	}
 	want, err := types.ParseBLSPublicKey(strings.TrimRight(public, "="))
 	if err != nil {
-		return nil, control.NewBadOption("signature-provider: %s", throw(err).Error())
+		return nil, admin.NewBadOption("signature-provider: %s", throw(err).Error())
 	}
 	k, err := crypto.ParseBLSPrivateKey(private)
 	if err != nil {
-		return nil, control.NewBadOption("signature-provider: %s", throw(err).Error())
+		return nil, admin.NewBadOption("signature-provider: %s", throw(err).Error())
 	}
 	if k.Public() != want {
-		return nil, control.NewBadOption("signature-provider: the private key is not that of finalizer %s", want)
+		return nil, admin.NewBadOption("signature-provider: the private key is not that of finalizer %s", want)
 	}
 	return k, nil
 }
@@ -167,11 +167,11 @@ func (s *settings) network() p2p.Options {
 		MaxNodesPerHost: int(s.Int("p2p-max-nodes-per-host")), AcceptTransactions: s.accepts("p2p-accept-transactions"),
 		AutoBPPeers: s.Texts("p2p-auto-bp-peer"), AgentName: s.Text("agent-name"), Allowed: s.Texts("allowed-connection"),
 		PeerKeys: s.Texts("peer-key"), PeerPrivateKeys: s.Texts("peer-private-key"), MaxClients: uint32(s.Uint("max-clients")),
-		CleanupPeriod: s.signed("connection-cleanup-period", time.Second), MaxCleanupTime: s.unsigned("max-cleanup-time-msec", time.Millisecond),
-		DedupExpire: s.unsigned("p2p-dedup-cache-expire-time-sec", time.Second), Threads: int(s.Uint("net-threads")),
+		CleanupPeriod: s.signedDuration("connection-cleanup-period", time.Second), MaxCleanupTime: s.unsignedDuration("max-cleanup-time-msec", time.Millisecond),
+		DedupExpire: s.unsignedDuration("p2p-dedup-cache-expire-time-sec", time.Second), Threads: int(s.Uint("net-threads")),
 		SyncFetchSpan: uint32(s.Uint("sync-fetch-span")), SyncPeerLimit: uint32(s.Uint("sync-peer-limit")),
 		ReadWatermark: s.Bool("use-socket-read-watermark"), PeerLogFormat: s.Text("peer-log-format"),
-		KeepAlive:   s.signed("p2p-keepalive-interval-ms", time.Millisecond),
+		KeepAlive:   s.signedDuration("p2p-keepalive-interval-ms", time.Millisecond),
 		VoteThreads: s.voteThreads(), DisableNacks: s.Bool("p2p-disable-block-nack"), Log: s.logs.Logger("net_plugin_impl"),
 		Limits: p2p.DefaultLimits(),
 	}
@@ -184,7 +184,7 @@ func (s *settings) http(v Version, producing bool) (*HTTP, error) {
 	if bytes > 0 {
 		bytes <<= 20
 	}
-	trusted, err := s.trusted()
+	trusted, err := s.trustedAddresses()
 	h.Server = dialect.Options{
 		Trusted: trusted,
 		MaxBody: int64(s.Uint("max-body-size")), MaxBytesInFlight: bytes, MaxConnections: int(s.Int("http-max-in-flight-requests")),
@@ -194,8 +194,8 @@ func (s *settings) http(v Version, producing bool) (*HTTP, error) {
 	}
 	readers := s.readers(producing)
 	h.API = rpc.Config{
-		Version: v.Number, VersionString: v.Short, FullVersion: v.Full, MaxResponseTime: s.signed("http-max-response-time-ms", time.Millisecond),
-		ABITime: s.unsigned("abi-serializer-max-time-ms", time.Millisecond), Verbose: s.Bool("verbose-http-errors"),
+		Version: v.Number, VersionString: v.Short, FullVersion: v.Full, MaxResponseTime: s.signedDuration("http-max-response-time-ms", time.Millisecond),
+		ABITime: s.unsignedDuration("abi-serializer-max-time-ms", time.Millisecond), Verbose: s.Bool("verbose-http-errors"),
 		NoTransactions: !s.accepts("api-accept-transactions"), ReadOnly: readers > 0, Irreversible: s.irreversible(), Log: s.logs.Logger("http_plugin"),
 	}
 	h.Track = s.tracking()
@@ -217,15 +217,15 @@ func (s *settings) http(v Version, producing bool) (*HTTP, error) {
 // serverName is the Server header of answers.
 func serverName(v Version) string { return "nodeos/" + v.Short }
 
-// trusted are the addresses that have no share of their own; nil is this machine's.
-func (s *settings) trusted() (serve.Trusted, error) {
+// trustedAddresses are the addresses that have no share of their own; nil is this machine's.
+func (s *settings) trustedAddresses() (serve.Trusted, error) {
 	words := s.Texts("trusted-address")
 	if len(words) == 0 {
 		return nil, nil
 	}
 	all, err := serve.ParseTrusted(words)
 	if err != nil {
-		return nil, control.NewBadOption("trusted-address: %v", err)
+		return nil, admin.NewBadOption("trusted-address: %v", err)
 	}
 	return all, nil
 }
@@ -244,14 +244,14 @@ func (s *settings) tracking() Tracking {
 	t := Tracking{Authorizers: s.Bool("enable-account-queries")}
 	if gb := s.Uint("transaction-finality-status-max-storage-size-gb"); gb > 0 {
 		t.Finality = &finality.Options{
-			MaxBytes: gb << 30, Success: s.unsigned("transaction-finality-status-success-duration-sec", time.Second),
-			Failure: s.unsigned("transaction-finality-status-failure-duration-sec", time.Second),
+			MaxBytes: gb << 30, Success: s.unsignedDuration("transaction-finality-status-success-duration-sec", time.Second),
+			Failure: s.unsignedDuration("transaction-finality-status-failure-duration-sec", time.Second),
 		}
 	}
 	if gb := s.Uint("transaction-retry-max-storage-size-gb"); gb > 0 {
 		t.Retry = &retry.Options{
-			MaxBytes: gb << 30, Interval: s.unsigned("transaction-retry-interval-sec", time.Second),
-			MaxExpiration: s.unsigned("transaction-retry-max-expiration-sec", time.Second),
+			MaxBytes: gb << 30, Interval: s.unsignedDuration("transaction-retry-interval-sec", time.Second),
+			MaxExpiration: s.unsignedDuration("transaction-retry-max-expiration-sec", time.Second),
 		}
 	}
 	return t
@@ -277,16 +277,16 @@ func (s *settings) categoryAddresses(h *HTTP) (err error) {
 	for _, spec := range s.Texts("http-category-address") {
 		name, address, ok := strings.Cut(spec, ",")
 		if !ok || name == "" {
-			err = errors.Join(err, control.NewBadOption("http-category-address '%s' does not contain a required comma to separate the category and address", spec))
+			err = errors.Join(err, admin.NewBadOption("http-category-address '%s' does not contain a required comma to separate the category and address", spec))
 			continue
 		}
 		category, ok := rpc.ParseCategory(name)
 		if !ok {
-			err = errors.Join(err, control.NewBadOption("invalid category name `%s` for http_category_address", name))
+			err = errors.Join(err, admin.NewBadOption("invalid category name `%s` for http_category_address", name))
 			continue
 		}
 		if plugin := rpc.CategoryPlugin(category); !s.Plugins.Enabled(plugin) {
-			err = errors.Join(err, control.NewBadOption("--plugin=%s is required for --http-category-address=%s", plugin, spec))
+			err = errors.Join(err, admin.NewBadOption("--plugin=%s is required for --http-category-address=%s", plugin, spec))
 			continue
 		}
 		if !dialect.IsUnixSocket(address) {
@@ -297,7 +297,7 @@ func (s *settings) categoryAddresses(h *HTTP) (err error) {
 		}
 		host, port := dialect.SplitHostPort(address)
 		if before, ok := hosts[port]; port != "" && ok && before != host {
-			err = errors.Join(err, control.NewBadOption("unable to listen to port %s for both %s and %s", port, host, before))
+			err = errors.Join(err, admin.NewBadOption("unable to listen to port %s for both %s and %s", port, host, before))
 			continue
 		}
 		hosts[port] = host

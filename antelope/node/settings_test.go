@@ -21,8 +21,8 @@ import (
 	"testing"
 	"time"
 
+	"tarn/antelope/admin"
 	"tarn/antelope/config"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/logging"
 	"tarn/antelope/p2p"
@@ -38,8 +38,8 @@ import (
 	"tarn/store/engine"
 )
 
-// understood are the settings of a config.ini.
-func understood(t *testing.T, ini string, args ...string) *settings {
+// parseSettings are the settings of a config.ini.
+func parseSettings(t *testing.T, ini string, args ...string) *settings {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "config.ini"), []byte(ini), 0o644); err != nil {
@@ -54,7 +54,7 @@ func understood(t *testing.T, ini string, args ...string) *settings {
 }
 
 func TestWithoutOptionsANodeIsNodeos(t *testing.T) {
-	s := understood(t, "")
+	s := parseSettings(t, "")
 	o, err := s.options()
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestWithoutOptionsANodeIsNodeos(t *testing.T) {
 }
 
 func TestOptionsReachTheirParts(t *testing.T) {
-	s := understood(t, `
+	s := parseSettings(t, `
 plugin = eosio::chain_api_plugin
 plugin = eosio::net_api_plugin
 plugin = eosio::producer_api_plugin
@@ -161,7 +161,7 @@ func genesisFile(t *testing.T) string {
 }
 
 func TestANodeThatAppliesIrreversibleBlocksTakesNoTransactions(t *testing.T) {
-	s := understood(t, "read-mode = irreversible\nplugin = eosio::chain_api_plugin\nunix-socket-path = node.sock")
+	s := parseSettings(t, "read-mode = irreversible\nplugin = eosio::chain_api_plugin\nunix-socket-path = node.sock")
 	o, err := s.options()
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +192,7 @@ func TestCategoriesNeedTheirPluginAndOneHostForEachPort(t *testing.T) {
 		"allowed-connection = specified":            "At least one peer-key",
 		"max-block-cpu-usage-threshold-us = 500000": "max-block-cpu-usage-threshold-us",
 	} {
-		s := understood(t, "plugin = eosio::chain_api_plugin\nhttp-server-address = http-category-address\n"+ini)
+		s := parseSettings(t, "plugin = eosio::chain_api_plugin\nhttp-server-address = http-category-address\n"+ini)
 		o, err := s.options()
 		if err == nil {
 			_, err = s.services(&o, Version{})
@@ -207,7 +207,7 @@ func TestNoKeyReachesTheLogHoweverItIsWritten(t *testing.T) {
 	const private = "5KQwrPbwdL6PhXujxW37FSSQZ1JiwsST4cqQzDeyXtP79zkvFD3"
 	for _, spec := range []string{private, private + "=KEY:x", "EOS6MRyAjQq8ud7hVNYcfnVPJqcVpscN5So8BhtHuGYqET5GDW5CV=KEY:" + private + "x",
 		"EOS6MRyAjQq8ud7hVNYcfnVPJqcVpscN5So8BhtHuGYqET5GDW5CV=" + private, "PUB_K1_x=KEY:" + private} {
-		s := understood(t, "signature-provider = "+spec)
+		s := parseSettings(t, "signature-provider = "+spec)
 		var log bytes.Buffer
 		s.log = logging.New(logging.Options{Err: &log}).Logger("")
 		p, ignored, err := s.producer(&Options{})
@@ -243,7 +243,7 @@ func TestOptionsOfTracesAreCheckedAsNodeosDoes(t *testing.T) {
 			"trace-slice-stride must be 1 or more",
 		}},
 	} {
-		s := understood(t, c.ini)
+		s := parseSettings(t, c.ini)
 		s.logs = logging.New(logging.Options{Err: io.Discard})
 		o, err := s.traces()
 		if o != nil {
@@ -263,7 +263,7 @@ func TestOptionsOfTracesAreCheckedAsNodeosDoes(t *testing.T) {
 }
 
 func TestMissingVotesAreForTheLoggerOfVotes(t *testing.T) {
-	s, log := understood(t, ""), new(bytes.Buffer)
+	s, log := parseSettings(t, ""), new(bytes.Buffer)
 	s.logs = logging.New(logging.Options{Err: log, JSON: true})
 	v, err := s.services(new(Options), Version{})
 	if err != nil {
@@ -285,7 +285,7 @@ func TestOptionsOfStateHistoryAreReadAsNodeosDoes(t *testing.T) {
 		return p
 	}
 	read := func(t *testing.T, ini string) (*History, error) {
-		s := understood(t, ini)
+		s := parseSettings(t, ini)
 		s.logs, s.DataDir = logging.New(logging.Options{Err: io.Discard}), "/data"
 		return s.history()
 	}
@@ -353,7 +353,7 @@ func TestOptionsOfAnotherEngineOrModeAreSaidToBeIdle(t *testing.T) {
 		{given, store.Stats{Engine: "page", Mode: "heap"}, 1},
 		{given, store.Stats{Engine: "page", Mode: "mapped_private"}, 0},
 	} {
-		got := understood(t, c.ini).idle(c.state)
+		got := parseSettings(t, c.ini).idle(c.state)
 		if len(got) != c.want || slices.ContainsFunc(got, func(s string) bool { return !strings.Contains(s, " has no effect: ") }) {
 			t.Errorf("%q of %q is idle in %+v", got, c.ini, c.state)
 		}
@@ -371,7 +371,7 @@ func TestTrackingIsOffUnlessItIsAskedFor(t *testing.T) {
 		"transaction-retry-max-storage-size-gb = 1\ntransaction-retry-interval-sec = 30": {
 			Retry: &retry.Options{MaxBytes: 1 << 30, Interval: 30 * time.Second, MaxExpiration: 2 * time.Minute}},
 	} {
-		s := understood(t, api+ini)
+		s := parseSettings(t, api+ini)
 		v, err := s.services(&Options{}, Version{})
 		if err != nil {
 			t.Fatal(err)
@@ -598,12 +598,12 @@ func TestExitCodesAreThoseOfNodeos(t *testing.T) {
 		{remedy(&store.FullError{Path: "state"}), 1, "Please increase the value set for \"chain-state-db-size-mb\""},
 		{fmt.Errorf("open: %w", store.ErrMemory), 1, "not enough memory"},
 		{store.ErrCorrupt, 254, "store is damaged"},
-		{control.NewBadOption("no"), 254, "nodeos ends with plugin_config_exception: "},
+		{admin.NewBadOption("no"), 254, "nodeos ends with plugin_config_exception: "},
 		{errReported, 5, ""},
 		{&config.Error{Text: "no", Code: config.ExitInitialize}, 255, ""},
 	} {
 		var b bytes.Buffer
-		l := new(life)
+		l := new(invocation)
 		l.log = logging.New(logging.Options{Err: &b}).Logger("")
 		err := l.end(l.log, c.err)
 		code := 0
@@ -618,7 +618,7 @@ func TestExitCodesAreThoseOfNodeos(t *testing.T) {
 }
 
 func TestANodeWhoseStateIsNearlyFullStopsSafely(t *testing.T) {
-	s := understood(t, "producer-name = eosio\nenable-stale-production = true\np2p-listen-endpoint =")
+	s := parseSettings(t, "producer-name = eosio\nenable-stale-production = true\np2p-listen-endpoint =")
 	var log buffer
 	s.log = logging.New(logging.Options{Err: &log}).Logger("")
 	o, err := s.options()
@@ -640,11 +640,11 @@ func TestANodeWhoseStateIsNearlyFullStopsSafely(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 30*time.Second, errors.New("it does not stop by itself"))
 	defer cancel()
-	l := &life{settings: *s, cause: func(error) {}}
+	l := &invocation{settings: *s, cause: func(error) {}}
 	if n, err = Open(ctx, o); err != nil {
 		t.Fatal(err)
 	}
-	err = errors.Join(l.stopped(ctx, remedy(l.serve(ctx, n, &o, services))), l.close(n))
+	err = errors.Join(l.stopError(ctx, remedy(l.serve(ctx, n, &o, services))), l.close(n))
 	t.Log(err)
 	if err := l.end(s.log, err); err != nil || !strings.Contains(log.String(), "Please increase the value set for \"chain-state-db-size-mb\"") {
 		t.Error(err, log.String())
@@ -669,8 +669,8 @@ func TestANodeThatWasToldToStopHasNotFailed(t *testing.T) {
 		if c.cause != nil {
 			cancel(c.cause)
 		}
-		l := &life{settings: settings{log: slog.New(slog.DiscardHandler)}}
-		if got := l.stopped(ctx, c.err); !errors.Is(got, c.want) || (got == nil) != (c.want == nil) {
+		l := &invocation{settings: settings{log: slog.New(slog.DiscardHandler)}}
+		if got := l.stopError(ctx, c.err); !errors.Is(got, c.want) || (got == nil) != (c.want == nil) {
 			t.Errorf("%v, %v: %v, want %v", c.cause, c.err, got, c.want)
 		}
 		cancel(nil)
@@ -691,7 +691,7 @@ func TestAFullDiskIsNamedWithWhatHelps(t *testing.T) {
 }
 
 func TestAllMistakesInValuesAreToldAtOnce(t *testing.T) {
-	s := understood(t, "actor-blacklist = A\nactor-blacklist = B\nkey-blacklist = C\ncheckpoint = D\nproducer-name = E\ngreylist-limit = 0\nsync-fetch-span = 0\n"+
+	s := parseSettings(t, "actor-blacklist = A\nactor-blacklist = B\nkey-blacklist = C\ncheckpoint = D\nproducer-name = E\ngreylist-limit = 0\nsync-fetch-span = 0\n"+
 		"plugin = eosio::http_plugin\nplugin = eosio::trace_api_plugin\nhttp-server-address = http-category-address\nhttp-category-address = F", "--snapshot", "/nowhere")
 	o, err := s.options()
 	_, e := s.services(&o, Version{})

@@ -44,7 +44,7 @@ func (l *lives) checkHistories() {
 	l.t.Helper()
 	j := job{Dir: l.dir}
 	end := l.headNum() + 1
-	want := l.undisturbed()
+	want := l.runUndisturbed()
 	for _, name := range []string{"trace_history", "chain_state_history"} {
 		got := historyOf(l.t, j.history().Dir, name)
 		if got.end != end || got.first >= end {
@@ -89,9 +89,9 @@ func (l *lives) headNum() uint32 {
 	return types.BlockNum(l.c.final)
 }
 
-// undisturbed is what a node records that nothing disturbs. One that produces has a chain
+// runUndisturbed is what a node records that nothing disturbs. One that produces has a chain
 // of its own: its log is replayed, as far as it has all blocks.
-func (l *lives) undisturbed() map[string]recording {
+func (l *lives) runUndisturbed() map[string]recording {
 	l.t.Helper()
 	if l.own == nil {
 		return l.c.histories(l.t)

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"tarn/antelope/admin"
 	"tarn/antelope/blocklog"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/space"
@@ -30,7 +30,7 @@ func (e *thrown) Unwrap() []error { return []error{e.first, e.from} }
 // has its own.
 func throw(err error) error {
 	if first := standsFor(err); first != nil {
-		return &thrown{labelled(err), first, err}
+		return &thrown{labelText(err), first, err}
 	}
 	return err
 }
@@ -57,13 +57,13 @@ func standsFor(err error) *exception.Error {
 	return nil
 }
 
-// labelled is the text of an error behind the code and the name of its exception, line by line if
+// labelText is the text of an error behind the code and the name of its exception, line by line if
 // several are joined.
-func labelled(err error) string {
+func labelText(err error) string {
 	if e, ok := err.(interface{ Unwrap() []error }); ok {
 		var plain, texts []string
 		for _, inner := range e.Unwrap() {
-			plain, texts = append(plain, inner.Error()), append(texts, labelled(inner))
+			plain, texts = append(plain, inner.Error()), append(texts, labelText(inner))
 		}
 		if strings.Join(plain, "\n") == err.Error() {
 			return strings.Join(texts, "\n")
@@ -88,7 +88,7 @@ func exceptionOf(err error) *exception.Error {
 			kind = exception.BlockLog
 		}
 		return exception.New(kind, e.Text)
-	case *control.BadOption:
+	case *admin.BadOption:
 		return exception.New(exception.PluginConfig, e.Text)
 	case *feature.FolderError:
 		return exception.New(exception.Plugin, e.Text)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"tarn/antelope/admin"
 	"tarn/antelope/blocklog"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
 	"tarn/antelope/space"
@@ -26,9 +26,9 @@ func TestErrorsHaveTheNamesThatNodeosHasForThem(t *testing.T) {
 		{errors.Join(&blocklog.Error{Fault: blocklog.BadOption, Text: "same"}, disk, &blocklog.Error{Fault: blocklog.BadOption, Text: "same"}), exception.PluginConfig,
 			"3110006 plugin_config_exception: Incorrect plugin configuration: same\nno disk\n3110006 plugin_config_exception: Incorrect plugin configuration: same"},
 		{fmt.Errorf("watch: %w", &space.Error{Path: "/a", Err: disk}), exception.PluginConfig, "3110006 plugin_config_exception: Incorrect plugin configuration: watch: Unable to get space info for /a: no disk"},
-		{fmt.Errorf("p2p: %w", control.NewBadOption("a-size %d is odd", 3)), exception.PluginConfig, "3110006 plugin_config_exception: Incorrect plugin configuration: p2p: a-size 3 is odd"},
+		{fmt.Errorf("p2p: %w", admin.NewBadOption("a-size %d is odd", 3)), exception.PluginConfig, "3110006 plugin_config_exception: Incorrect plugin configuration: p2p: a-size 3 is odd"},
 		{fmt.Errorf("features: %w", &feature.FolderError{Text: "no folder"}), exception.Plugin, "3110000 plugin_exception: Plugin exception: features: no folder"},
-		{fmt.Errorf("options: %w", errors.Join(disk, control.NewBadOption("odd"))), exception.PluginConfig,
+		{fmt.Errorf("options: %w", errors.Join(disk, admin.NewBadOption("odd"))), exception.PluginConfig,
 			"3110006 plugin_config_exception: Incorrect plugin configuration: options: no disk\nodd"},
 		{fmt.Errorf("other: %w", disk), nil, "other: no disk"},
 		{fmt.Errorf("block 5: %w", exception.New(exception.BlockLogNotFound, "own")), exception.BlockLogNotFound, "block 5: 3190003 block_log_not_found: block log can not be found: own"},

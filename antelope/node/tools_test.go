@@ -94,8 +94,8 @@ func TestALogWithoutAGenesisHasNoneToPrint(t *testing.T) {
 	}
 }
 
-// printed is what print-log prints of a folder.
-func printed(t *testing.T, dir string) (blocks []printedBlock) {
+// printBlocks is what print-log prints of a folder.
+func printBlocks(t *testing.T, dir string) (blocks []printedBlock) {
 	t.Helper()
 	var out bytes.Buffer
 	tool := Tools()
@@ -134,7 +134,7 @@ func TestTheLogIsPrintedWhereItsReversibleBlocksAreDamaged(t *testing.T) {
 	if err := os.WriteFile(path, damaged, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	blocks := printed(t, dir)
+	blocks := printBlocks(t, dir)
 	if n := len(blocks); n == 0 || blocks[n-1].Num != c.logged {
 		t.Errorf("%d blocks are printed, the log ends with %d", n, c.logged)
 	}
@@ -145,7 +145,7 @@ func TestTheLogIsPrintedWhereItsReversibleBlocksAreDamaged(t *testing.T) {
 
 func TestBlocksArePrintedUpToTheHead(t *testing.T) {
 	c := theChain(t)
-	blocks := printed(t, filepath.Join(c.dir, "blocks"))
+	blocks := printBlocks(t, filepath.Join(c.dir, "blocks"))
 	if len(blocks) == 0 {
 		t.Fatal("no blocks")
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"tarn/antelope/abi"
-	"tarn/antelope/control"
+	"tarn/antelope/admin"
 	"tarn/antelope/exception"
 	"tarn/antelope/tracelog"
 	"tarn/antelope/tracelog/slicefile"
@@ -28,7 +28,7 @@ func (n *Node) openTraces() (err error) {
 	o.BlockID = historySource{n}.BlockID
 	o.Logged = func(num uint32) *types.SignedBlock {
 		b, err := n.log.Read(num)
-		n.damaged(err)
+		n.noteDamage(err)
 		return b
 	}
 	if n.traces, err = tracelog.Open(o); err != nil {
@@ -64,7 +64,7 @@ func (s *settings) traces() (*tracelog.Options, error) {
 	} {
 		switch n := s.Int(name); {
 		case n < -1:
-			errs = append(errs, control.NewBadOption("\"%s\" must be greater to or equal to -1.", name))
+			errs = append(errs, admin.NewBadOption("\"%s\" must be greater to or equal to -1.", name))
 		case n >= 0:
 			*least = new(uint32(n))
 		}
@@ -82,9 +82,9 @@ func (s *settings) traceABIs() (map[types.Name]*abi.Codec, error) {
 	var errs []error
 	switch none := s.Bool("trace-no-abis"); {
 	case len(list) > 0 && none:
-		errs = append(errs, control.NewBadOption("Trace API is configured with ABIs however trace-no-abis is set"))
+		errs = append(errs, admin.NewBadOption("Trace API is configured with ABIs however trace-no-abis is set"))
 	case len(list) == 0 && !none:
-		errs = append(errs, control.NewBadOption("Trace API is not configured with ABIs and trace-no-abis is not set"))
+		errs = append(errs, admin.NewBadOption("Trace API is not configured with ABIs and trace-no-abis is not set"))
 	}
 	codecs := map[types.Name]*abi.Codec{}
 	for _, entry := range list {
@@ -105,13 +105,13 @@ func (s *settings) traceABI(entry string) (types.Name, *abi.Codec, error) {
 	key, path, found := strings.Cut(entry, "=")
 	switch {
 	case entry == "":
-		return 0, nil, control.NewBadOption("Key-Value Pair is Empty")
+		return 0, nil, admin.NewBadOption("Key-Value Pair is Empty")
 	case !found:
-		return 0, nil, control.NewBadOption("Missing \"=\"")
+		return 0, nil, admin.NewBadOption("Missing \"=\"")
 	case key == "":
-		return 0, nil, control.NewBadOption("Missing Key")
+		return 0, nil, admin.NewBadOption("Missing Key")
 	case path == "":
-		return 0, nil, control.NewBadOption("Missing Value")
+		return 0, nil, admin.NewBadOption("Missing Value")
 	}
 	account, err := types.ParseName(key)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *settings) traceABI(entry string) (types.Name, *abi.Codec, error) {
 	}
 	info, err := os.Stat(path)
 	if err != nil || info.IsDir() {
-		return 0, nil, control.NewBadOption("%s does not exist or is not a file", path)
+		return 0, nil, admin.NewBadOption("%s does not exist or is not a file", path)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

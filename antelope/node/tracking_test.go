@@ -99,8 +99,8 @@ func awaitStatus(t *testing.T, ctx context.Context, n *oracle.Node, id, want str
 	}
 }
 
-// processed is what an answer to send_transaction2 says of the block.
-func processed(t *testing.T, text string) (id string, block *string, num uint32) {
+// processedTransaction is what an answer to send_transaction2 says of the block.
+func processedTransaction(t *testing.T, text string) (id string, block *string, num uint32) {
 	t.Helper()
 	var answer struct {
 		ID        string `json:"transaction_id"`
@@ -157,8 +157,8 @@ func TestAnAPINodeTracksWhatItPassesOn(t *testing.T) {
 	}
 }
 
-// followed waits until nodes get blocks, before which nobody takes their transactions.
-func followed(t *testing.T, ctx context.Context, nodes ...*oracle.Node) {
+// awaitFollowers waits until nodes get blocks, before which nobody takes their transactions.
+func awaitFollowers(t *testing.T, ctx context.Context, nodes ...*oracle.Node) {
 	t.Helper()
 	for _, n := range nodes {
 		if err := n.AwaitHead(ctx, 4, false); err != nil {
@@ -171,7 +171,7 @@ func followed(t *testing.T, ctx context.Context, nodes ...*oracle.Node) {
 func tracks(t *testing.T, ctx context.Context, n *oracle.Node, s *sender) {
 	t.Helper()
 	const send = "/v1/chain/send_transaction2"
-	followed(t, ctx, n)
+	awaitFollowers(t, ctx, n)
 	packed, id := s.newAccount("alice", time.Minute)
 	ask(t, ctx, n, send, `{"return_failure_trace":true,"retry_trx":false,"transaction":`+packed+`}`, http.StatusAccepted)
 	awaitStatus(t, ctx, n, id, "IRREVERSIBLE")
@@ -179,13 +179,13 @@ func tracks(t *testing.T, ctx context.Context, n *oracle.Node, s *sender) {
 
 	packed, id = s.newAccount("bob", time.Minute)
 	text := ask(t, ctx, n, send, `{"retry_trx":true,"retry_trx_num_blocks":1,"transaction":`+packed+`}`, http.StatusAccepted)
-	got, block, num := processed(t, text)
+	got, block, num := processedTransaction(t, text)
 	if got != id || block == nil || num == 0 {
 		t.Errorf("at a depth of 1: %s", text)
 	}
 	packed, id = s.newAccount("carol", time.Minute)
 	text = ask(t, ctx, n, send, `{"retry_trx":true,"transaction":`+packed+`}`, http.StatusAccepted)
-	if got, block, _ := processed(t, text); got != id || block == nil {
+	if got, block, _ := processedTransaction(t, text); got != id || block == nil {
 		t.Errorf("once it is final: %s", text)
 	}
 	awaitStatus(t, ctx, n, id, "IRREVERSIBLE")
@@ -237,7 +237,7 @@ func TestTrackingAnswersAsNodeosDoes(t *testing.T) {
 	ours, _ := startTracking(t, &g, nil, everything(), nil, maker.P2P())
 	theirs := startNodeos(t, ctx, p, &g, nil, append(everythingOfNodeos, "--p2p-peer-address", maker.P2P())...)
 	s := newSender(t, &g, keys)
-	followed(t, ctx, ours, theirs)
+	awaitFollowers(t, ctx, ours, theirs)
 	packed, id := s.newAccount("alice", time.Minute)
 	ask(t, ctx, theirs, "/v1/chain/send_transaction2", `{"retry_trx":true,"transaction":`+packed+`}`, http.StatusAccepted)
 	later, otherID := s.newAccount("bob", time.Minute)

@@ -32,8 +32,8 @@ func age(b *consensus.BlockState) time.Duration {
 	return time.Since(b.Header.Timestamp.TimePoint().Time())
 }
 
-// certified is the block that a block brings a certificate for; nil for none.
-func (n *Node) certified(b *consensus.BlockState) *finality.State {
+// certifiedBlock is the block that a block brings a certificate for; nil for none.
+func (n *Node) certifiedBlock(b *consensus.BlockState) *finality.State {
 	if b.Certificate == nil {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (n *Node) trackVotes(c *rpc.Config) {
 		if !showsVotes(b) || b.Certificate == nil {
 			return
 		}
-		if certified := n.certified(b); certified != nil {
+		if certified := n.certifiedBlock(b); certified != nil {
 			votes.Add(certified, b.Certificate)
 		}
 		votes.Keep(b.Finality.Policies()...)
@@ -75,7 +75,7 @@ func (n *Node) logVotes(log *slog.Logger, own []types.BLSPublicKey) {
 			log.Info(block("no qc, claim: " + string(b.Finality.Core.Claim().AppendJSON(nil))))
 			return
 		}
-		certified := n.certified(b)
+		certified := n.certifiedBlock(b)
 		if certified == nil {
 			return
 		}

@@ -11,9 +11,9 @@ import (
 	"tarn/contracts"
 )
 
-// elected are the producers that eosio.system's voters choose from: the first of its
+// electedProducers are the producers that eosio.system's voters choose from: the first of its
 // users.
-func elected() []string {
+func electedProducers() []string {
 	var list []string
 	for i := range 26 {
 		list = append(list, account("sysusr", i).String())
@@ -52,7 +52,7 @@ func (w *world) signing(p types.Name, others []types.Name, sites bool) types.Blo
 // there are places, rewards once a day, refunds after three, names sold after weeks.
 func runElection(features bool) func(d *Driver, until time.Time) error {
 	return func(d *Driver, until time.Time) error {
-		w, err := d.bootSystem(len(elected())+electionVoters, features)
+		w, err := d.bootSystem(len(electedProducers())+electionVoters, features)
 		if err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func runElection(features bool) func(d *Driver, until time.Time) error {
 		if err != nil {
 			return err
 		}
-		producers := names(elected()...)
+		producers := names(electedProducers()...)
 		for _, p := range producers {
 			if err := d.Must(action(system, "regproducer2", p, types.ProducerAuthority{Producer: p,
 				Authority: w.signing(p, producers, features)}, text("http://x"), u16(1))); err != nil {
@@ -98,7 +98,7 @@ func reachedByElection(m *Manifest) error {
 			lacks = append(lacks, name)
 		}
 	}
-	if m.Actions["eosio::newaccount"] <= len(elected())+electionVoters+len(systemAccounts())+1 { // eosio.token
+	if m.Actions["eosio::newaccount"] <= len(electedProducers())+electionVoters+len(systemAccounts())+1 { // eosio.token
 		lacks = append(lacks, "a name that is sold")
 	}
 	if m.LargestSchedule < 21 {

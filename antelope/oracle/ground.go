@@ -19,8 +19,8 @@ type ground interface {
 	reference(ctx context.Context) (types.Checksum256, error)
 	// blocks makes or awaits so many more blocks.
 	blocks(ctx context.Context, n uint32) error
-	// required is which of the keys a transaction needs.
-	required(ctx context.Context, t *types.Transaction, keys []string) ([]string, error)
+	// requiredKeys is which of the keys a transaction needs.
+	requiredKeys(ctx context.Context, t *types.Transaction, keys []string) ([]string, error)
 	// features are the protocol features that there are.
 	features(ctx context.Context) ([]Feature, error)
 	// activate puts features that need no preactivation, or have it, into the next block.
@@ -64,7 +64,7 @@ func (l *live) reference(ctx context.Context) (types.Checksum256, error) {
 
 func (l *live) blocks(ctx context.Context, n uint32) error { return l.Blocks(ctx, n) }
 
-func (l *live) required(ctx context.Context, t *types.Transaction, keys []string) ([]string, error) {
+func (l *live) requiredKeys(ctx context.Context, t *types.Transaction, keys []string) ([]string, error) {
 	var answer struct {
 		Keys []string `json:"required_keys"`
 	}

@@ -42,7 +42,7 @@ func runMix(d *Driver, until time.Time) error {
 	if err := d.create(names(producerNames()...)...); err != nil {
 		return err
 	}
-	users, err := d.funded("perm", 8, "SYS")
+	users, err := d.fundAccounts("perm", 8, "SYS")
 	if err != nil {
 		return err
 	}

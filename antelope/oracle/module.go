@@ -63,7 +63,7 @@ func (m *module) signature(text string) int {
 	return len(m.signatures) - 1
 }
 
-func (m *module) imported(name, signature string) uint32 {
+func (m *module) importIndex(name, signature string) uint32 {
 	m.imports = append(m.imports, importedFunction{name, m.signature(signature)})
 	return uint32(len(m.imports) - 1)
 }

@@ -177,8 +177,8 @@ func (w *world) updateAuth(u types.Name, auth types.PermissionLevel) types.Actio
 	return with(action(system, "updateauth", u, u, p, parent, w.authority()), auth)
 }
 
-// required asks the node which of the keys a transaction needs.
-func (w *world) required(trx *types.Transaction) ([]Signer, error) {
+// requiredSigners asks the node which of the keys a transaction needs.
+func (w *world) requiredSigners(trx *types.Transaction) ([]Signer, error) {
 	var available []string
 	byText := map[string]Signer{}
 	for _, k := range w.pool {
@@ -190,7 +190,7 @@ func (w *world) required(trx *types.Transaction) ([]Signer, error) {
 		byText[k.Public().String()] = k
 		available = append(available, k.Public().String())
 	}
-	needed, err := w.ground.required(w.ctx, trx, available)
+	needed, err := w.ground.requiredKeys(w.ctx, trx, available)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ func (w *world) submit(t Tx) error {
 	if err != nil {
 		return err
 	}
-	keys, err := w.required(trx)
+	keys, err := w.requiredSigners(trx)
 	var refused *Refusal
 	switch {
 	case errors.As(err, &refused):
@@ -331,7 +331,7 @@ func (d *Driver) tokenWorld(users int) (*world, error) {
 	if err := d.mint("SYS"); err != nil {
 		return nil, err
 	}
-	list, err := d.funded("user", users, "SYS")
+	list, err := d.fundAccounts("user", users, "SYS")
 	if err != nil {
 		return nil, err
 	}

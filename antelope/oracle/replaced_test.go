@@ -77,7 +77,7 @@ func (r *replaced) send(id, delay uint64, replace uint64, actions ...types.Actio
 	return s.action(r.account, level(r.account, active))
 }
 
-func (r *replaced) deferred(id uint64) *state.Deferred {
+func (r *replaced) deferredOf(id uint64) *state.Deferred {
 	r.t.Helper()
 	d, err := r.Chain.State().Deferred(state.DeferredKey{Sender: r.account, SenderID: types.Uint128{Lo: id}})
 	if err != nil || d == nil {
@@ -105,7 +105,7 @@ func (r *replaced) run() (sender, sent *state.Deferred) {
 		r.block(r.push(chaintest.Action(types.N("eosio"), types.N("preactivate"), types.N("eosio"), digest[:])))
 		r.block(r.push(r.CreateAccount(types.Name(digest[0])<<8)), digest)
 	}
-	sender = r.deferred(1)
+	sender = r.deferredOf(1)
 	for r.Chain.Head().Header.Timestamp.TimePoint() < sender.DelayUntil {
 		r.block(r.push(r.CreateAccount(types.Name(r.Chain.Head().BlockNum) << 20)))
 	}
@@ -116,7 +116,7 @@ func (r *replaced) run() (sender, sent *state.Deferred) {
 		}
 		return err
 	})
-	return sender, r.deferred(2)
+	return sender, r.deferredOf(2)
 }
 
 func TestWhatAReplacedDeferredTransactionSendsNamesItByItsContent(t *testing.T) {

@@ -96,7 +96,7 @@ func scriptContract(available func(feature string) bool) []byte {
 	steps := scriptSteps()
 	for _, f := range steps[len(pseudoFunctions()):] {
 		if f.code == nil && (f.feature == "" || available(f.feature)) {
-			s.host[f.name] = s.imported(f.name, f.signature)
+			s.host[f.name] = s.importIndex(f.name, f.signature)
 		}
 	}
 	s.library()
@@ -436,7 +436,7 @@ type operand struct {
 func number(v uint64) operand        { return operand{-1, v} }
 func pointer(v int) operand          { return operand{-1, uint64(v)} }
 func register(r int) operand         { return operand{r, 0} }
-func named(s string) operand         { return operand{-1, uint64(types.N(s))} }
+func nameOperand(s string) operand   { return operand{-1, uint64(types.N(s))} }
 func accountOf(n types.Name) operand { return operand{-1, uint64(n)} }
 
 // newScript begins a script whose digest goes into row id.

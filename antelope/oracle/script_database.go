@@ -125,7 +125,7 @@ func (g *scripts) change(s *script, k indexKind, scope uint64, table types.Name)
 func (g *scripts) stale(s *script, k indexKind) {
 	const rows, ends, found = 10, 20, 30 // registers
 	scope := uint64(1000 + g.Rand.IntN(1<<30))
-	where := func(scope uint64) []operand { return []operand{number(scope), named("tab")} }
+	where := func(scope uint64) []operand { return []operand{number(scope), nameOperand("tab")} }
 	store := func(to int, k indexKind, scope, primary uint64) {
 		value := []operand{pointer(scratchAt), number(4)}
 		if k.words > 0 {
@@ -236,7 +236,7 @@ func (g *scripts) walk(s *script, k indexKind, scope uint64, table types.Name) {
 func (g *scripts) wrong(s *script) {
 	k := pick(g.Driver, indexKinds())
 	other := pick(g.Driver, g.users)
-	where := []operand{number(0), named("tab")}
+	where := []operand{number(0), nameOperand("tab")}
 	key := g.secondary(s, k)
 	if k.words == 0 {
 		key = []operand{pointer(scratchAt), number(8)}
@@ -261,22 +261,22 @@ func (g *scripts) wrong(s *script) {
 			s.call(k.function("store"), 1, slices.Concat(where, []operand{register(receiverRegister), number(5000)}, key)...)
 		},
 		func() { // another's row
-			s.call("db_find_i64", 2, accountOf(other), accountOf(other), named("digest"), number(1))
+			s.call("db_find_i64", 2, accountOf(other), accountOf(other), nameOperand("digest"), number(1))
 			s.call("db_update_i64", -1, register(2), number(0), pointer(scratchAt), number(8))
 		},
 		func() {
-			s.call("db_idx_double_store", 1, number(0), named("tab"), register(receiverRegister), number(88), pointer(s.words(0x7ff8<<48)))
+			s.call("db_idx_double_store", 1, number(0), nameOperand("tab"), register(receiverRegister), number(88), pointer(s.words(0x7ff8<<48)))
 		},
 		func() {
 			s.call("db_idx_long_double_lowerbound", 1, slices.Concat([]operand{accountOf(g.account)}, where, nan[:1], []operand{pointer(scratchAt)})...)
 		},
 		func() { // an iterator of a row that was removed
-			s.call("db_store_i64", 1, number(3), named("tab"), register(receiverRegister), number(1), pointer(scratchAt), number(4))
+			s.call("db_store_i64", 1, number(3), nameOperand("tab"), register(receiverRegister), number(1), pointer(scratchAt), number(4))
 			s.call("db_remove_i64", -1, register(1))
 			s.call(pick(g.Driver, []string{"db_next_i64", "db_previous_i64"}), 1, register(1), pointer(scratchAt))
 		},
 		func() {
-			s.call("db_store_i64", 1, number(3), named("tab"), register(receiverRegister), number(1), number(65530), number(40))
+			s.call("db_store_i64", 1, number(3), nameOperand("tab"), register(receiverRegister), number(1), number(65530), number(40))
 		},
 	})()
 }

@@ -37,8 +37,8 @@ func (g *scripts) bnPoint() (p, opposite [64]byte) {
 	return p, opposite
 }
 
-// broken changes bytes now and then, to others or to what is no element of the field.
-func (g *scripts) broken(b []byte) []byte {
+// breakBytes changes bytes now and then, to others or to what is no element of the field.
+func (g *scripts) breakBytes(b []byte) []byte {
 	switch {
 	case len(b) == 0 || !g.One(3):
 	case g.One(3) && len(b) >= 32:
@@ -76,18 +76,18 @@ func (g *scripts) curves(s *script) {
 			pairs = append(append(pairs, x[:]...), second...)
 		}
 	}
-	pairs = g.broken(pairs)
+	pairs = g.breakBytes(pairs)
 	s.call("alt_bn128_pair", 1, pointer(s.data(pairs)), g.length(len(pairs)))
 	p, opposite := g.bnPoint()
 	q, _ := g.bnPoint()
-	a, b := g.broken(p[:]), g.broken(q[:])
+	a, b := g.breakBytes(p[:]), g.breakBytes(q[:])
 	if g.One(4) {
 		b = opposite[:]
 	}
 	out := scratchAt + 2048
 	s.call("alt_bn128_add", 2, pointer(s.data(a)), g.length(len(a)), pointer(s.data(b)), g.length(len(b)), pointer(out), g.length(64))
 	s.call("mix", -1, pointer(out), number(66))
-	scalar := g.broken(append(g.bytes(16), make([]byte, 32)...)[:32])
+	scalar := g.breakBytes(append(g.bytes(16), make([]byte, 32)...)[:32])
 	s.call("alt_bn128_mul", 3, pointer(s.data(a)), g.length(len(a)), pointer(s.data(scalar)), g.length(len(scalar)), pointer(out), g.length(64))
 	s.call("mix", -1, pointer(out), number(66))
 }

@@ -203,8 +203,8 @@ func containsAny(s string, parts ...string) bool {
 	})
 }
 
-// printed calls the functions that print, whose text is in the traces only.
-func (g *scripts) printed(s *script) {
+// callPrints calls the functions that print, whose text is in the traces only.
+func (g *scripts) callPrints(s *script) {
 	at := s.data(append(g.bytes(20), 0))
 	lo, hi := quad(g.Rand)
 	q := s.words(lo, hi)
@@ -363,10 +363,10 @@ func (g *scripts) context(s *script) {
 	s.call("has_auth", 1, register(receiverRegister))
 	s.call("get_active_producers", 1, out, number(uint64(g.Rand.IntN(4)*8)))
 	s.call("mix", -1, out, number(32))
-	s.call("get_permission_last_used", 1, accountOf(u), named(active))
+	s.call("get_permission_last_used", 1, accountOf(u), nameOperand(active))
 	s.call("get_account_creation_time", 1, accountOf(u))
 	s.call("require_auth", -1, accountOf(g.account))
-	s.call("require_auth2", -1, accountOf(g.account), named(active))
+	s.call("require_auth2", -1, accountOf(g.account), nameOperand(active))
 	if g.full {
 		s.call("get_sender", 1)
 		s.call("get_block_num", 1)
@@ -390,7 +390,7 @@ func (g *scripts) permissionsOf(s *script, u types.Name) {
 		levels = []byte{0}
 	}
 	k, l := s.data(keys), s.data(levels)
-	s.call("check_permission_authorization", 1, accountOf(u), named(pick(g.Driver, []string{active, owner})),
+	s.call("check_permission_authorization", 1, accountOf(u), nameOperand(pick(g.Driver, []string{active, owner})),
 		pointer(k), number(uint64(len(keys))), pointer(l), number(uint64(len(levels))), number(uint64(g.Rand.Int64N(5_000_000))))
 	t := types.Transaction{Actions: []types.Action{transfer(u, g.account, tokens(1, "SYS"), "")}}
 	trx := t.Append(nil)

@@ -9,9 +9,9 @@ import (
 	"tarn/antelope/types"
 )
 
-// nested writes the action of another script, on any of the accounts, whose depth
+// nestedAction writes the action of another script, on any of the accounts, whose depth
 // of further ones is limited.
-func (g *scripts) nested(depth int, failing bool) types.Action {
+func (g *scripts) nestedAction(depth int, failing bool) types.Action {
 	to := pick(g.Driver, scriptAccounts())
 	h := &scripts{world: g.world, account: to, full: g.full}
 	s := newScript(uint64(50+g.Rand.IntN(50)), storeRow)
@@ -43,7 +43,7 @@ func (g *scripts) nested(depth int, failing bool) types.Action {
 // inline sends actions: scripts, transfers, native ones.
 func (g *scripts) inline(s *script, depth int, failing bool) {
 	for range 1 + g.Rand.IntN(2) {
-		a := g.nested(depth, failing && g.One(2))
+		a := g.nestedAction(depth, failing && g.One(2))
 		function := "send_inline"
 		switch g.Rand.IntN(6) {
 		case 0:
@@ -65,8 +65,8 @@ func (g *scripts) inline(s *script, depth int, failing bool) {
 	}
 }
 
-// deferred sends transactions for later, replaces and cancels them.
-func (g *scripts) deferred(s *script, failing bool) {
+// sendDeferred sends transactions for later, replaces and cancels them.
+func (g *scripts) sendDeferred(s *script, failing bool) {
 	for range 1 + g.Rand.IntN(3) {
 		id := s.words(g.Rand.Uint64N(30), g.Rand.Uint64N(2)*g.Rand.Uint64N(2))
 		if g.One(5) {
@@ -76,7 +76,7 @@ func (g *scripts) deferred(s *script, failing bool) {
 		t := types.Transaction{TransactionHeader: types.TransactionHeader{
 			Expiration: types.TimePointSec(g.ground.chainTime().Add(30 * time.Minute).Unix()), DelaySec: uint32(g.Rand.IntN(4))}}
 		for range 1 + g.Rand.IntN(2) {
-			t.Actions = append(t.Actions, g.nested(1, g.One(3)))
+			t.Actions = append(t.Actions, g.nestedAction(1, g.One(3)))
 		}
 		if failing && g.One(6) {
 			t.ContextFreeActions = []types.Action{{Account: g.account, Name: types.N("run")}}
@@ -107,7 +107,7 @@ func (g *scripts) fail(s *script) {
 		func() { s.call("abort", -1) },
 		func() { s.call("eosio_exit", -1, number(g.Rand.Uint64N(3))) },
 		func() { s.call("require_auth", -1, accountOf(pick(g.Driver, g.users))) },
-		func() { s.call("require_auth2", -1, accountOf(g.account), named(owner)) },
+		func() { s.call("require_auth2", -1, accountOf(g.account), nameOperand(owner)) },
 		func() { s.call("load29", 1, number(1<<31)) },
 	})()
 }
@@ -128,7 +128,7 @@ func (g *scripts) wild(s *script) {
 			case 'i':
 				o = append(o, number(g.wild32(s)))
 			case 'l':
-				o = append(o, pick(g.Driver, []operand{number(number64(g.Rand)), accountOf(pick(g.Driver, g.users)), register(receiverRegister), named("tab"), number(g.Rand.Uint64N(3))}))
+				o = append(o, pick(g.Driver, []operand{number(number64(g.Rand)), accountOf(pick(g.Driver, g.users)), register(receiverRegister), nameOperand("tab"), number(g.Rand.Uint64N(3))}))
 			case 'f':
 				o = append(o, number(single(g.Rand)))
 			case 'd':
@@ -153,8 +153,8 @@ func (g *scripts) wild32(s *script) uint64 {
 	}[r.IntN(7)]()
 }
 
-// privileged calls what only privileged accounts may.
-func (g *scripts) privileged(s *script) {
+// callPrivileged calls what only privileged accounts may.
+func (g *scripts) callPrivileged(s *script) {
 	u := accountOf(pick(g.Driver, g.users[:4])) // not the contracts': they must go on
 	out := scratchAt
 	limit := func() operand {
@@ -336,7 +336,7 @@ func smallModule(r *rand.Rand, deepest int) *module {
 	for range r.IntN(3) {
 		f := hostFunctions()[r.IntN(60)]
 		if f.code == nil {
-			m.imported(f.name, f.signature)
+			m.importIndex(f.name, f.signature)
 		}
 	}
 	for range r.IntN(5) {
@@ -409,7 +409,7 @@ func bytesOf(b []byte, op byte) (list []byte) {
 // context, now and then.
 func (g *scripts) deep(s *script) {
 	a := newScript(uint64(60+g.Rand.IntN(20)), storeRow)
-	g.told(a)
+	g.askSender(a)
 	at := pick(g.Driver, scriptAccounts())
 	act, function := a.action(at, level(g.account, active)), "send_inline"
 	if g.One(3) {
@@ -425,7 +425,7 @@ func (g *scripts) deep(s *script) {
 		from := pick(g.Driver, scriptAccounts())
 		outer := newScript(uint64(60+g.Rand.IntN(20)), storeRow)
 		outer.call(function, -1, pointer(outer.data(b)), number(uint64(len(b))))
-		g.told(outer)
+		g.askSender(outer)
 		if g.One(4) {
 			outer.call("require_recipient", -1, accountOf(pick(g.Driver, g.users)))
 		}
@@ -433,11 +433,11 @@ func (g *scripts) deep(s *script) {
 	}
 	b := act.Append(nil)
 	s.call(function, -1, pointer(s.data(b)), number(uint64(len(b))))
-	g.told(s)
+	g.askSender(s)
 }
 
-// told asks who sent an action, and returns a value, twice now and then.
-func (g *scripts) told(s *script) {
+// askSender asks who sent an action, and returns a value, twice now and then.
+func (g *scripts) askSender(s *script) {
 	s.call("get_sender", 1)
 	for range g.Rand.IntN(3) {
 		b := g.bytes(60)

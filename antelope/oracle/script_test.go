@@ -22,7 +22,7 @@ func endScripts() (list []*script) {
 	primary, idx64 := indexKinds()[0], indexKinds()[1]
 	store := func(k indexKind, scope int, id uint64) step {
 		return func(s *script) {
-			operands := []operand{pointer(scope), named("tab"), register(receiverRegister), number(id), pointer(scratchAt + 8)}
+			operands := []operand{pointer(scope), nameOperand("tab"), register(receiverRegister), number(id), pointer(scratchAt + 8)}
 			if k == primary {
 				operands = append(operands, number(4))
 			}
@@ -31,12 +31,12 @@ func endScripts() (list []*script) {
 	}
 	find := func(scope int, id uint64) step {
 		return func(s *script) {
-			s.call("db_find_i64", rows+scope, register(receiverRegister), pointer(scope), named("tab"), number(id))
+			s.call("db_find_i64", rows+scope, register(receiverRegister), pointer(scope), nameOperand("tab"), number(id))
 		}
 	}
 	end := func(k indexKind, scope int) step {
 		return func(s *script) {
-			s.call(k.function("end"), ends+scope, register(receiverRegister), pointer(scope), named("tab"))
+			s.call(k.function("end"), ends+scope, register(receiverRegister), pointer(scope), nameOperand("tab"))
 		}
 	}
 	remove := func(k indexKind, scope int) step {

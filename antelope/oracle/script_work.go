@@ -107,7 +107,7 @@ func runScripts(full bool, parts []part, failing []part) func(d *Driver, until t
 func mathPart(g *scripts, s *script)       { g.math(s, false) }
 func trapPart(g *scripts, s *script)       { g.math(s, true) }
 func builtinPart(g *scripts, s *script)    { g.builtin(s) }
-func printPart(g *scripts, s *script)      { g.printed(s) }
+func printPart(g *scripts, s *script)      { g.callPrints(s) }
 func hashPart(g *scripts, s *script)       { g.hashes(s) }
 func memoryPart(g *scripts, s *script)     { g.memory(s, false) }
 func memoryTrapPart(g *scripts, s *script) { g.memory(s, true) }
@@ -121,11 +121,11 @@ func curvePart(g *scripts, s *script)      { g.curves(s) }
 func numberPart(g *scripts, s *script)     { g.numbers(s) }
 func recoveryPart(g *scripts, s *script)   { g.recoveries(s) }
 func wrongInline(g *scripts, s *script)    { g.inline(s, 4, true) }
-func deferredPart(g *scripts, s *script)   { g.deferred(s, false) }
-func wrongDeferred(g *scripts, s *script)  { g.deferred(s, true) }
+func deferredPart(g *scripts, s *script)   { g.sendDeferred(s, false) }
+func wrongDeferred(g *scripts, s *script)  { g.sendDeferred(s, true) }
 func failPart(g *scripts, s *script)       { g.fail(s) }
 func wildPart(g *scripts, s *script)       { g.wild(s) }
-func privilegedPart(g *scripts, s *script) { g.privileged(s) }
+func privilegedPart(g *scripts, s *script) { g.callPrivileged(s) }
 func recipientPart(g *scripts, s *script) {
 	for range 1 + g.Rand.IntN(3) {
 		s.call("require_recipient", -1, accountOf(pick(g.Driver, g.users)))

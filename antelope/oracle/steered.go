@@ -126,7 +126,7 @@ func (s *steered) begin(slots types.TimePoint, confirm bool) error {
 	}
 	s.activity, s.pending, s.time, s.late = nil, true, at, s.rand.IntN(2) == 0
 	if !s.late {
-		return s.delayed()
+		return s.executeDelayed()
 	}
 	return nil
 }
@@ -153,9 +153,9 @@ func (s *steered) signers(least bool) (keys []string) {
 	return keys
 }
 
-// delayed executes generated transactions whose time has come: in any order, and now
+// executeDelayed executes generated transactions whose time has come: in any order, and now
 // and then only some.
-func (s *steered) delayed() error {
+func (s *steered) executeDelayed() error {
 	var ids []string
 	if err := s.call(&ids, "due", int64(s.time)); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (s *steered) delayed() error {
 	ids = ids[:min(len(ids), []int{0, 1, 5, 50, 200, 200}[s.rand.IntN(6)])]
 	for _, id := range ids {
 		var status string
-		err := s.call(&status, "scheduled", id, s.billed())
+		err := s.call(&status, "scheduled", id, s.billedTime())
 		var refused *Refusal
 		switch {
 		case errors.As(err, &refused):
@@ -177,8 +177,8 @@ func (s *steered) delayed() error {
 	return nil
 }
 
-// billed is what a transaction is billed: mostly little.
-func (s *steered) billed() uint32 {
+// billedTime is what a transaction is billed: mostly little.
+func (s *steered) billedTime() uint32 {
 	switch s.rand.IntN(20) {
 	case 0:
 		return uint32(s.rand.IntN(150)) // the least is 100
@@ -193,7 +193,7 @@ func (s *steered) billed() uint32 {
 // end finishes the block, and takes the hash of some.
 func (s *steered) end() error {
 	if s.late {
-		if err := s.delayed(); err != nil {
+		if err := s.executeDelayed(); err != nil {
 			return err
 		}
 	}
@@ -278,7 +278,7 @@ func (s *steered) push(ctx context.Context, p *types.PackedTransaction, billed u
 		return nil, err
 	}
 	if billed == 0 {
-		billed = s.billed()
+		billed = s.billedTime()
 	}
 	err := s.call(nil, "push", hex.EncodeToString(p.Append(nil)), billed)
 	var refused *Refusal
@@ -305,7 +305,7 @@ func (s *steered) blocks(_ context.Context, n uint32) error {
 	return nil
 }
 
-func (s *steered) required(_ context.Context, t *types.Transaction, keys []string) (list []string, err error) {
+func (s *steered) requiredKeys(_ context.Context, t *types.Transaction, keys []string) (list []string, err error) {
 	return list, s.call(&list, "required", transactionJSON(t), keys)
 }
 

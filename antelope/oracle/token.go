@@ -27,7 +27,7 @@ func (d *Driver) mint(symbol string) error {
 }
 
 // accounts makes n of them, each with some tokens.
-func (d *Driver) funded(prefix string, n int, symbol string) ([]types.Name, error) {
+func (d *Driver) fundAccounts(prefix string, n int, symbol string) ([]types.Name, error) {
 	var names []types.Name
 	for i := range n {
 		names = append(names, account(prefix, i))
@@ -50,7 +50,7 @@ func runToken(d *Driver, until time.Time) error {
 	if err := d.mint("SYS"); err != nil {
 		return err
 	}
-	users, err := d.funded("user", 50, "SYS")
+	users, err := d.fundAccounts("user", 50, "SYS")
 	if err != nil {
 		return err
 	}

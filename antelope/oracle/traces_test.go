@@ -205,7 +205,7 @@ func withPoints(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	for _, name := range names[:len(names)-1] {
-		plain, err := inflated(name)
+		plain, err := inflateFile(name)
 		var out bytes.Buffer
 		size := int64(len(plain))
 		if err == nil {
@@ -223,8 +223,8 @@ func withPoints(t *testing.T, dir string) {
 	}
 }
 
-// inflated is what a file of traces has, compressed or not.
-func inflated(name string) ([]byte, error) {
+// inflateFile is what a file of traces has, compressed or not.
+func inflateFile(name string) ([]byte, error) {
 	b, err := os.ReadFile(name)
 	if err != nil || filepath.Ext(name) != ".clog" {
 		return b, err
@@ -254,7 +254,7 @@ func sameFiles(t *testing.T, ours, theirs string) {
 		t.Fatalf("nodeos has %d files: %v", len(names), err)
 	}
 	for _, name := range names {
-		want, err := inflated(name)
+		want, err := inflateFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tarn/antelope/control"
+	"tarn/antelope/admin"
 )
 
 // Traffic is what goes over a connection.
@@ -73,7 +73,7 @@ func ParseListener(s string) (Listener, error) {
 	if end := strings.IndexByte(s, ']'); end >= 0 {
 		after = s[end:]
 	} else if strings.Count(s, ":") > 2 {
-		return Listener{}, control.NewBadOption("Invalid address specification %s; IPv6 addresses must be enclosed in square brackets.", s)
+		return Listener{}, admin.NewBadOption("Invalid address specification %s; IPv6 addresses must be enclosed in square brackets.", s)
 	}
 	if strings.Count(after, ":") > 1 {
 		last := strings.LastIndexByte(s, ':')
@@ -94,17 +94,17 @@ func parseRate(s string) (uint64, error) {
 	number, unit := s[:end], strings.TrimSpace(s[end:])
 	v, err := strconv.ParseFloat(number, 64)
 	if err != nil {
-		return 0, control.NewBadOption("invalid block sync rate limit specification: %s", s)
+		return 0, admin.NewBadOption("invalid block sync rate limit specification: %s", s)
 	}
 	if v < 0 {
-		return 0, control.NewBadOption("block sync rate limit must not be negative: %s", s)
+		return 0, admin.NewBadOption("block sync rate limit must not be negative: %s", s)
 	}
 	factor, ok := unitFactor(unit)
 	if !ok {
-		return 0, control.NewBadOption("invalid block sync rate limit specification: %s", unit)
+		return 0, admin.NewBadOption("invalid block sync rate limit specification: %s", unit)
 	}
 	if v *= factor; !(v < math.MaxUint64) {
-		return 0, control.NewBadOption("block sync rate limit specification overflowed: %s", s)
+		return 0, admin.NewBadOption("block sync rate limit specification overflowed: %s", s)
 	}
 	return uint64(v), nil
 }

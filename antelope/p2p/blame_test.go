@@ -10,8 +10,8 @@ import (
 	"tarn/antelope/types"
 )
 
-// heard waits until the node has acted on all that the peer has sent.
-func heard(t *testing.T, p *peer.Peer) {
+// awaitAnswer waits until the node has acted on all that the peer has sent.
+func awaitAnswer(t *testing.T, p *peer.Peer) {
 	t.Helper()
 	now := time.Now().UnixNano()
 	must(t, p.Send(p2p.Time{Transmit: now}))
@@ -45,7 +45,7 @@ func TestABlockThatIsBadInsideEndsNoConnection(t *testing.T) {
 				return !slices.ContainsFunc(nodes, func(n *p2p.TestNode) bool { return !n.AllCurrent(count - 1) })
 			}
 			p2p.Eventually(t, "connected", connected)
-			p := greeted(t, nodes[0])
+			p := greetedPeer(t, nodes[0])
 			must(t, p.Send(chains[0].Signed(producer)))
 			p2p.Eventually(t, "all have refused it", func() bool {
 				return !slices.ContainsFunc(nodes, func(n *p2p.TestNode) bool { return n.Metrics().BadBlocks == 0 })
@@ -71,14 +71,14 @@ func TestABlockThatIsBadInsideEndsNoConnection(t *testing.T) {
 func TestWhoSentABlockAnswersForIt(t *testing.T) {
 	chain := p2p.NewRecentChain(100)
 	n := p2p.StartNode(t, chain, nil)
-	liar, honest := greeted(t, n), greeted(t, n)
+	liar, honest := greetedPeer(t, n), greetedPeer(t, n)
 	good, bad := chain.NextTwo()
 	must(t, liar.Send(bad))
-	heard(t, liar)
+	awaitAnswer(t, liar)
 	must(t, honest.Send(good))
 	p2p.Eventually(t, "the bad one is refused", func() bool { return n.Metrics().BadBlocks > 0 && n.Head() == 101 })
 	_ = honest.SetDeadline(time.Now().Add(500 * time.Millisecond))
-	if r, err := sent(honest); err == nil {
+	if r, err := reasonSent(honest); err == nil {
 		t.Errorf("who brought the good block is sent away: %v", r)
 	}
 }
@@ -88,7 +88,7 @@ func TestWhoSentABlockAnswersForIt(t *testing.T) {
 func TestTheSecondSpanFirstIsNotTaken(t *testing.T) {
 	chain := p2p.NewRecentChain(100)
 	n := p2p.StartNode(t, chain, func(o *p2p.Options) { o.SyncFetchSpan = 25; o.KeepAlive = time.Second })
-	liar := greeted(t, n)
+	liar := greetedPeer(t, n)
 	must(t, liar.Send(irreversible(125)))
 	var second p2p.SyncRequest
 	for second.Start <= 71 {
@@ -108,7 +108,7 @@ func TestTheSecondSpanFirstIsNotTaken(t *testing.T) {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		previous := numbered(second.Start - 1)
+		previous := numberedID(second.Start - 1)
 		for {
 			b := &types.SignedBlock{}
 			b.Previous, b.Producer, b.Timestamp = previous, types.N("prod"), chain.At(100).Timestamp
@@ -139,7 +139,7 @@ func TestStrangersGetNothing(t *testing.T) {
 	h := p.Hello
 	h.Generation = 2
 	must(t, p.Send(h))
-	if r, err := sent(p); err != nil || r != p2p.Authentication {
+	if r, err := reasonSent(p); err != nil || r != p2p.Authentication {
 		t.Errorf("with generation 2: %v, %v", r, err)
 	}
 	q := dial(t, n)
@@ -155,17 +155,17 @@ func TestStrangersGetNothing(t *testing.T) {
 func TestAClaimThatItsPeerCannotMeetStartsNothing(t *testing.T) {
 	chain := p2p.NewRecentChain(100)
 	n := p2p.StartNode(t, chain, nil)
-	follower, liar := greeted(t, n), greeted(t, n)
+	follower, liar := greetedPeer(t, n), greetedPeer(t, n)
 	for _, change := range []func(*p2p.Notice){
-		func(m *p2p.Notice) { m.Blocks.IDs[0] = numbered(1) },                      // a head before it
-		func(m *p2p.Notice) { m.Blocks.IDs = append(m.Blocks.IDs, numbered(110)) }, // blocks that begin after ours
+		func(m *p2p.Notice) { m.Blocks.IDs[0] = numberedID(1) },                      // a head before it
+		func(m *p2p.Notice) { m.Blocks.IDs = append(m.Blocks.IDs, numberedID(110)) }, // blocks that begin after ours
 	} {
 		lie := irreversible(120)
 		change(&lie)
 		for range 50 {
 			must(t, liar.Send(lie))
 		}
-		heard(t, liar)
+		awaitAnswer(t, liar)
 	}
 	if n.Metrics().Syncing || n.Logged("becoming lib catchup") {
 		t.Error("the node catches up")

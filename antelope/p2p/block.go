@@ -35,9 +35,9 @@ func (c *conn) handleBlock(frame []byte, r *serial.Reader) error {
 			return c.spendUseless(0) // it comes again later, in a range
 		}
 	}
-	if n.blocks.seen(id, c.slot) {
+	if n.blocks.noteSeen(id, c.slot) {
 		n.duplicateBlocks.Add(1)
-		c.rejected.accepted() // it is as good as another's
+		c.rejected.reset() // it is as good as another's
 		n.sync.came(id)
 		c.decline(id)
 		return c.spendUseless(0)
@@ -55,7 +55,7 @@ func (c *conn) handleBlock(frame []byte, r *serial.Reader) error {
 		}
 		return c.spendUseless(0)
 	}
-	if n.blocks.refused(encoded, time.Now()) {
+	if n.blocks.wasRefused(encoded, time.Now()) {
 		return c.spendUseless(len(encoded))
 	}
 	b, err := c.readBlock(encoded)
@@ -100,13 +100,13 @@ func (c *conn) handleSyncBlock(encoded []byte) error {
 	// What this node needs for the block is not the peer's time.
 	begin := time.Now()
 	c.delivering.Store(true)
-	defer func() { c.net.sync.delivered(c, begin) }()
+	defer func() { c.net.sync.endDelivery(c, begin) }()
 	b, err := c.readBlock(encoded)
 	if err != nil {
 		return err
 	}
 	// Keys are found for nobody but a scheduled producer.
-	if c.net.checked(b) {
+	if c.net.checkHeader(b) {
 		c.net.sync.proven.Store(true)
 		if err := c.net.prepare(b); err != nil {
 			c.net.badBlock(c, b, err)
@@ -119,9 +119,9 @@ func (c *conn) handleSyncBlock(encoded []byte) error {
 	return nil
 }
 
-// checked tells whether a block that is news follows one that is known, with a good
+// checkHeader tells whether a block that is news follows one that is known, with a good
 // header. What is wrong with it is found again when it is applied.
-func (n *Network) checked(b *Block) bool {
+func (n *Network) checkHeader(b *Block) bool {
 	if n.chain.Knows(b.ID) {
 		return false
 	}
@@ -159,16 +159,16 @@ func (c *conn) newBlock(b *Block) error {
 		n.broadcastBlock(b)
 		if err := n.prepare(b); err != nil {
 			n.refuse(c, b, err)
-			n.rejected(c, b.Num)
+			n.countRejection(c, b.Num)
 			return nil
 		}
 	} else if !n.linkable(b.Signed.Previous) {
-		n.blocks.done(b.ID)
+		n.blocks.endTransit(b.ID)
 		c.debugf("unlinkable block %d, id %s...", b.Num, shortID(b.ID))
 		n.blocks.hold(queued{block: b, from: c})
 		if !n.linkable(b.Signed.Previous) || !n.blocks.unhold(b) {
 			if !n.sync.syncing() { // else what is missing has been asked for
-				n.rejected(c, b.Num)
+				n.countRejection(c, b.Num)
 			}
 			return c.spendUseless(b.size)
 		}
@@ -196,17 +196,17 @@ func (n *Network) applyBlocks(ctx context.Context) {
 		}
 		if n.early(q) {
 			n.log.Debug(fmt.Sprintf("block #%d %s... waits for the one before it", q.block.Num, shortID(q.block.ID)))
-			n.blocks.done(q.block.ID)
+			n.blocks.endTransit(q.block.ID)
 			n.blocks.hold(q)
-			n.queue.finished()
+			n.queue.endApply()
 			continue
 		}
 		err := n.apply(ctx, q)
 		if ctx.Err() != nil {
 			return
 		}
-		n.blocks.done(q.block.ID)
-		n.queue.finished()
+		n.blocks.endTransit(q.block.ID)
+		n.queue.endApply()
 		if err != nil {
 			n.notApplied(q, err)
 			continue
@@ -220,7 +220,7 @@ func (n *Network) applyBlocks(ctx context.Context) {
 				n.queue.push(w)
 			}
 		}
-		n.sync.applied(q.from, q.block)
+		n.sync.noteApplied(q.from, q.block)
 	}
 }
 
@@ -243,7 +243,7 @@ func (n *Network) checkAhead(ctx context.Context) {
 		if !ok {
 			return
 		}
-		if !q.synced || !n.checked(q.block) || q.block.prepared.Load() {
+		if !q.synced || !n.checkHeader(q.block) || q.block.prepared.Load() {
 			continue
 		}
 		free <- struct{}{}
@@ -259,7 +259,7 @@ func (n *Network) apply(ctx context.Context, q queued) error {
 	if b.Num <= n.chain.Info().LIBNum || n.chain.Knows(b.ID) {
 		return nil
 	}
-	if n.checked(b) { // Apply says what is wrong if not
+	if n.checkHeader(b) { // Apply says what is wrong if not
 		if err := n.prepare(b); err != nil {
 			return err
 		}
@@ -291,21 +291,21 @@ func (n *Network) notApplied(q queued, err error) {
 			q.from.finalf(slog.LevelWarn, "block %d of a range not accepted, closing connection: %v", q.block.Num, err)
 			q.from.goAway(BenignOther, types.Checksum256{})
 			n.shun(q.from)
-			n.sync.refused(q.from, false)
+			n.sync.handleRefusal(q.from, false)
 			return
 		}
 	default: // it may be us
 		n.blocks.forget(q.block.ID)
 		n.blockError(slog.LevelWarn, "block exception", q.from, q.block, err)
 	}
-	if n.sync.refused(q.from, unlinkable && q.synced) {
+	if n.sync.handleRefusal(q.from, unlinkable && q.synced) {
 		q.from.finalf(slog.LevelWarn, "block %d of a range does not follow what is irreversible here, closing connection", q.block.Num)
 		q.from.goAway(Unlinkable, types.Checksum256{})
 		q.from.noRetry.Store(uint32(BenignOther))
 		n.shun(q.from)
 		return
 	}
-	n.rejected(q.from, q.block.Num)
+	n.countRejection(q.from, q.block.Num)
 }
 
 // ofBlock tells whether a block was refused for what it is, and not for the time or for
@@ -323,7 +323,7 @@ func (n *Network) refuse(c *conn, b *Block, err error) {
 }
 
 func (n *Network) blockError(level slog.Level, what string, c *conn, b *Block, err error) {
-	n.log.limited(level, fmt.Sprintf("%s connection %d: #%d %s...: %v", what, c.id, b.Num, shortID(b.ID), err))
+	n.log.logLimited(level, fmt.Sprintf("%s connection %d: #%d %s...: %v", what, c.id, b.Num, shortID(b.ID), err))
 }
 
 // badBlock sends a peer away for a block that it should not have passed on: what is
@@ -333,7 +333,7 @@ func (n *Network) badBlock(c *conn, b *Block, err error) {
 	n.badBlocks.Add(1)
 	n.blockError(slog.LevelInfo, "block_validate_exception", c, b, err)
 	if exception.Is(err, exception.BlockFromTheFuture) {
-		n.rejected(c, b.Num)
+		n.countRejection(c, b.Num)
 		return
 	}
 	c.finalf(slog.LevelWarn, "block %d not accepted, closing connection: %v", b.Num, err)
@@ -342,13 +342,13 @@ func (n *Network) badBlock(c *conn, b *Block, err error) {
 	n.shun(c)
 }
 
-// rejected counts a refused block against its peer, and asks where the peer is
+// countRejection counts a refused block against its peer, and asks where the peer is
 // (Leap: sync_manager::rejected_block).
-func (n *Network) rejected(c *conn, num uint32) {
+func (n *Network) countRejection(c *conn, num uint32) {
 	if c.ended.Err() != nil {
 		return // the block waited longer than its sender
 	}
-	if c.rejected.rejected(time.Now()) {
+	if c.rejected.countRejection(time.Now()) {
 		c.finalf(slog.LevelWarn, "block %d not accepted, closing connection", num)
 		c.close(true, "too many blocks not accepted")
 		return

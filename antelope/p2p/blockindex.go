@@ -34,9 +34,9 @@ func newBlockIndex(l *Limits) *blockIndex {
 		bad: map[types.Checksum256]time.Time{}}
 }
 
-// seen tells whether a block is known to be good or on its way, and if so that the
+// noteSeen tells whether a block is known to be good or on its way, and if so that the
 // peer has it.
-func (x *blockIndex) seen(id types.Checksum256, slot int) bool {
+func (x *blockIndex) noteSeen(id types.Checksum256, slot int) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	set := x.peers[id]
@@ -91,8 +91,8 @@ func (x *blockIndex) add(id types.Checksum256, from *conn) {
 	set.addPeer(from)
 }
 
-// done takes a block off its way.
-func (x *blockIndex) done(id types.Checksum256) {
+// endTransit takes a block off its way.
+func (x *blockIndex) endTransit(id types.Checksum256) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	delete(x.way, id)
@@ -116,8 +116,8 @@ func (x *blockIndex) refuse(b *Block, now time.Time) {
 	x.bad[hash] = now
 }
 
-// refused tells whether the chain has just refused a block, which is packed.
-func (x *blockIndex) refused(block []byte, now time.Time) bool {
+// wasRefused tells whether the chain has just refused a block, which is packed.
+func (x *blockIndex) wasRefused(block []byte, now time.Time) bool {
 	x.mu.Lock()
 	none := len(x.bad) == 0
 	x.mu.Unlock()
@@ -379,7 +379,7 @@ func (q *applyQueue) freeLocked() {
 	}
 }
 
-func (q *applyQueue) finished() {
+func (q *applyQueue) endApply() {
 	q.mu.Lock()
 	q.busy = false
 	q.mu.Unlock()

@@ -11,23 +11,23 @@ import (
 	"tarn/antelope/types"
 )
 
-// numbered is an id of a block of that number.
-func numbered(num uint32) types.Checksum256 {
+// numberedID is an id of a block of that number.
+func numberedID(num uint32) types.Checksum256 {
 	return types.Checksum256{byte(num >> 24), byte(num >> 16), byte(num >> 8), byte(num), 1}
 }
 
 // irreversible claims that a block is.
 func irreversible(num uint32) p2p.Notice {
 	return p2p.Notice{Trx: p2p.IDs{Mode: p2p.ModeLIBCatchUp, Pending: num},
-		Blocks: p2p.IDs{Mode: p2p.ModeLIBCatchUp, Pending: num, IDs: []types.Checksum256{numbered(num)}}}
+		Blocks: p2p.IDs{Mode: p2p.ModeLIBCatchUp, Pending: num, IDs: []types.Checksum256{numberedID(num)}}}
 }
 
 func head(num uint32) p2p.Notice {
-	return p2p.Notice{Blocks: p2p.IDs{Mode: p2p.ModeCatchUp, Pending: num, IDs: []types.Checksum256{numbered(num)}}}
+	return p2p.Notice{Blocks: p2p.IDs{Mode: p2p.ModeCatchUp, Pending: num, IDs: []types.Checksum256{numberedID(num)}}}
 }
 
-// greeted is a light peer that has heard the node's handshake.
-func greeted(t *testing.T, n *p2p.TestNode) *peer.Peer {
+// greetedPeer is a light peer that has heard the node's handshake.
+func greetedPeer(t *testing.T, n *p2p.TestNode) *peer.Peer {
 	t.Helper()
 	p := dial(t, n)
 	must(t, p.SendHandshake())
@@ -42,7 +42,7 @@ func greeted(t *testing.T, n *p2p.TestNode) *peer.Peer {
 func TestBlocksThatCannotBeThereYetAreNotBelieved(t *testing.T) {
 	chain := p2p.NewRecentChain(100)
 	n := p2p.StartNode(t, chain, nil)
-	follower, liar := greeted(t, n), greeted(t, n)
+	follower, liar := greetedPeer(t, n), greetedPeer(t, n)
 	must(t, liar.Send(head(math.MaxUint32-4000)))
 	must(t, liar.Send(irreversible(math.MaxUint32-5000)))
 	n.Eventually(t, "the claim is seen through", func() bool { return n.Logged("cannot be irreversible yet") })
@@ -63,7 +63,7 @@ func TestBlocksThatCannotBeThereYetAreNotBelieved(t *testing.T) {
 func TestAPromiseOfBlocksEnds(t *testing.T) {
 	t.Parallel()
 	n := p2p.StartNode(t, p2p.NewRecentChain(100), nil)
-	liar, honest := greeted(t, n), greeted(t, n)
+	liar, honest := greetedPeer(t, n), greetedPeer(t, n)
 	must(t, liar.Send(head(120)))
 	if _, err := peer.Until[p2p.Request](liar); err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ func TestAPeerThatSendsOnlyKnownBlocksIsDropped(t *testing.T) {
 	t.Parallel()
 	chain := p2p.NewRecentChain(100)
 	n := p2p.StartNode(t, chain, nil)
-	liar := greeted(t, n)
+	liar := greetedPeer(t, n)
 	must(t, liar.Send(irreversible(120)))
 	r, err := peer.Until[p2p.SyncRequest](liar)
 	if err != nil {

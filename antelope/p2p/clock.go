@@ -43,7 +43,7 @@ func (k *clock) handleTime(m Time) {
 			k.mu.Unlock()
 			return
 		}
-		k.measured(max(0, m.Destination-m.Origin))
+		k.noteRoundTrip(max(0, m.Destination-m.Origin))
 	}
 	transmit := nanoseconds(m.Transmit)
 	if transmit == k.transmit {
@@ -70,10 +70,10 @@ func (k *clock) handleTime(m Time) {
 	}
 }
 
-// measured notes how long the answer to a time message took. While a peer catches
+// noteRoundTrip notes how long the answer to a time message took. While a peer catches
 // up from this node it doesn't count: the message waited behind the blocks. Nor does
 // it while this node catches up, unless nothing better is known.
-func (k *clock) measured(ping int64) {
+func (k *clock) noteRoundTrip(ping int64) {
 	if k.c.syncing.Load() || k.c.net.sync.absorbed() && k.ping.Load() != math.MaxInt64 {
 		return
 	}

@@ -24,7 +24,7 @@ type conn struct {
 	link
 	greeting
 	clock
-	feed
+	blockSender
 	nacks
 	promised promise
 	rejected rejections
@@ -64,7 +64,7 @@ var errGone = errors.New("sent away")
 
 func newConn(n *Network, socket net.Conn, t *target, public string, rate uint64) *conn {
 	c := &conn{net: n, target: t, public: public, started: time.Now()}
-	c.greeting.c, c.clock.c, c.feed.c, c.nacks.c = c, c, c, c
+	c.greeting.c, c.clock.c, c.blockSender.c, c.nacks.c = c, c, c, c
 	c.limits = &n.config.Limits
 	c.out.limits, c.promised.limits, c.rejected.limits = c.limits, c.limits, c.limits
 	c.log, c.format, c.socket, c.total, c.rate = n.log, n.config.PeerLogFormat, socket, &n.bytesOut, rate
@@ -274,14 +274,14 @@ type rejections struct {
 	windows int
 }
 
-func (r *rejections) accepted() {
+func (r *rejections) reset() {
 	r.mu.Lock()
 	r.since, r.windows = time.Time{}, 0
 	r.mu.Unlock()
 }
 
-// rejected tells whether it has been too many.
-func (r *rejections) rejected(now time.Time) bool {
+// countRejection tells whether it has been too many.
+func (r *rejections) countRejection(now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {

@@ -199,8 +199,8 @@ func (c *conversing) say(text string) {
 	}
 }
 
-// heard is the next message but time, as text; "end" if the connection ended.
-func (c *conversing) heard() string {
+// hear is the next message but time, as text; "end" if the connection ended.
+func (c *conversing) hear() string {
 	for {
 		m, err := c.peer.Receive()
 		if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -260,7 +260,7 @@ func (c *conversing) play(path string) {
 		for _, want := range x.Answers {
 			if text, ok := strings.CutPrefix(want, "log "); ok {
 				c.n.Eventually(c.t, fmt.Sprintf("%s:%d: the log has %q", path, x.Line, text), func() bool { return c.n.Logged(text) })
-			} else if got := c.heard(); !conversation.Matches(want, got) {
+			} else if got := c.hear(); !conversation.Matches(want, got) {
 				c.t.Errorf("%s:%d: %s\nheard %s\nwant  %s", path, x.Line, x.Ask, got, want)
 				broken = true
 				break

@@ -68,7 +68,7 @@ func TestKeysAreFoundForNoBlockWithABadHeader(t *testing.T) {
 func TestASyncThatEndsEarlyHoldsNothing(t *testing.T) {
 	n := startNode(t, newFakeChain(100), nil)
 	other := startNode(t, newFakeChain(100), func(o *Options) { o.Peers = []string{n.address} })
-	settled(t, n, other)
+	awaitSettled(t, n, other)
 	c := (*n.conns.Load())[0]
 	b := NewBlock(newFakeChain(111).makeLocked(types.N("prod"), 0))
 	s := n.sync

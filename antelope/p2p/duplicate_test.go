@@ -34,17 +34,17 @@ func TestASecondConnectionIsEndedWhicheverGreetsFirst(t *testing.T) {
 			_, err = peer.Until[p2p.Handshake](taken)
 			must(t, err)
 			if name == "this node decides" {
-				if why, err := sent(made); err != nil || why != p2p.Duplicate {
+				if why, err := reasonSent(made); err != nil || why != p2p.Duplicate {
 					t.Errorf("%v, %v", why, err)
 				}
 			} else {
 				must(t, made.SetDeadline(time.Now().Add(300*time.Millisecond)))
-				if why, err := sent(made); err == nil {
+				if why, err := reasonSent(made); err == nil {
 					t.Errorf("sent away: %v", why)
 				}
 			}
 			must(t, taken.SetDeadline(time.Now().Add(300*time.Millisecond)))
-			if why, err := sent(taken); err == nil {
+			if why, err := reasonSent(taken); err == nil {
 				t.Errorf("the other one is sent away: %v", why)
 			}
 		})

@@ -43,7 +43,7 @@ func TestBlocksOutOfOrderWaitForEachOther(t *testing.T) {
 		o.Peers = []string{a.address}
 		o.Limits.RejectionWindow = time.Minute // on a busy machine they come too slowly to be forgiven
 	})
-	settled(t, a, b)
+	awaitSettled(t, a, b)
 	donor := newFakeChain(120)
 	var list []*Block
 	for num := uint32(101); num <= 120; num++ {
@@ -67,8 +67,8 @@ func TestABlockThatOvertakesAnotherWaits(t *testing.T) {
 		}
 	}
 	n := startNode(t, chain, func(o *Options) { o.Peers = []string{a.address, b.address} })
-	settled(t, a, n)
-	settled(t, b, n)
+	awaitSettled(t, a, n)
+	awaitSettled(t, b, n)
 	donor := newFakeChain(102)
 	first, second := NewBlock(donor.blocks[donor.branch[101]]), NewBlock(donor.blocks[donor.branch[102]])
 	a.broadcastBlock(first)
@@ -98,8 +98,8 @@ func TestManyBlocksThatOvertakeAnotherWait(t *testing.T) {
 		}
 	}
 	n := startNode(t, chain, func(o *Options) { o.Peers = []string{a.address, b.address} })
-	settled(t, a, n)
-	settled(t, b, n)
+	awaitSettled(t, a, n)
+	awaitSettled(t, b, n)
 	last := uint32(101 + 4*DefaultLimits().Unlinkable)
 	donor := newFakeChain(int(last))
 	block := func(num uint32) *Block { return NewBlock(donor.blocks[donor.branch[num]]) }
@@ -128,8 +128,8 @@ func TestABlockThatGaveWayMayComeAgain(t *testing.T) {
 	b := startNode(t, newFakeChain(100), nil)
 	chain := newFakeChain(100)
 	n := startNode(t, chain, func(o *Options) { o.Peers = []string{a.address, b.address} })
-	settled(t, a, n)
-	settled(t, b, n)
+	awaitSettled(t, a, n)
+	awaitSettled(t, b, n)
 	last := uint32(102 + DefaultLimits().Unlinkable) // one more than may wait
 	donor := newFakeChain(int(last))
 	block := func(num uint32) *Block { return NewBlock(donor.blocks[donor.branch[num]]) }
@@ -156,7 +156,7 @@ func TestABlockThatIsOvertakenIsNobodysFault(t *testing.T) {
 	chain := newFakeChain(100)
 	a := startNode(t, newFakeChain(100), nil)
 	b := startNode(t, chain, func(o *Options) { o.Peers = []string{a.address} })
-	settled(t, a, b)
+	awaitSettled(t, a, b)
 	fork := newFakeChain(99)
 	fork.addLocked(fork.makeLocked(types.N("prod"), 1))
 	late := NewBlock(fork.blocks[fork.branch[100]])

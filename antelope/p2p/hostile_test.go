@@ -42,8 +42,8 @@ func raw(size uint32, payload ...byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(nil, size), payload...)
 }
 
-// sent is what a peer that is sent away hears: the reason of a go_away, or the end.
-func sent(p *peer.Peer) (p2p.Reason, error) {
+// reasonSent is what a peer that is sent away hears: the reason of a go_away, or the end.
+func reasonSent(p *peer.Peer) (p2p.Reason, error) {
 	m, err := peer.Until[p2p.GoAway](p)
 	return m.Reason, err
 }

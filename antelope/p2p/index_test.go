@@ -61,11 +61,11 @@ func TestTransactionsAreRememberedForAWhile(t *testing.T) {
 	if !x.add(late, types.TimePointSec(now.Unix()+3600), 1) || !x.add(soon, types.TimePointSec(now.Unix()+2), 1) {
 		t.Fatal("not news")
 	}
-	if x.add(late, 0, 2) || !x.known(soon, 2) {
+	if x.add(late, 0, 2) || !x.noteKnown(soon, 2) {
 		t.Fatal("news twice")
 	}
 	x.expire(now.Add(3 * time.Second))
-	if !x.known(late, 1) || x.known(soon, 1) {
+	if !x.noteKnown(late, 1) || x.noteKnown(soon, 1) {
 		t.Error("what expires soon is forgotten first")
 	}
 	x.expire(now.Add(11 * time.Second))
@@ -121,7 +121,7 @@ func TestNothingIsRememberedOfABlockThatGaveWay(t *testing.T) {
 		}
 		x.add(b.ID, from)
 		x.hold(queued{block: b, from: from, checked: true})
-		if seen := x.seen(b.ID, 0); seen != (i < 2) {
+		if seen := x.noteSeen(b.ID, 0); seen != (i < 2) {
 			t.Errorf("block %d is known: %v", i, seen)
 		}
 		if again := x.begin(b.ID, from); again != (i == 2) {
@@ -147,7 +147,7 @@ func TestTheQueueKeepsOrderAndMakesRoom(t *testing.T) {
 		if !ok || e.block.Num != uint32(i) {
 			t.Fatalf("block %d came as %d, %v", e.block.Num, i, ok)
 		}
-		q.finished()
+		q.endApply()
 	}
 	if !q.empty() || q.bytes != 0 {
 		t.Errorf("%d bytes are left", q.bytes)
@@ -183,19 +183,19 @@ func TestRejectionsAreCountedInWindows(t *testing.T) {
 	r := rejections{limits: &l}
 	now := time.Now()
 	for i := range 1000 {
-		if r.rejected(now.Add(time.Duration(i) * time.Microsecond)) {
+		if r.countRejection(now.Add(time.Duration(i) * time.Microsecond)) {
 			t.Fatal("within one window")
 		}
 	}
 	windows := 0
-	for now = now.Add(l.RejectionWindow); !r.rejected(now); now = now.Add(l.RejectionWindow) {
+	for now = now.Add(l.RejectionWindow); !r.countRejection(now); now = now.Add(l.RejectionWindow) {
 		windows++
 	}
 	if windows != l.RejectionWindows-1 {
 		t.Errorf("after %d windows", windows+1)
 	}
-	r.accepted()
-	if r.rejected(now) {
+	r.reset()
+	if r.countRejection(now) {
 		t.Error("a good block does not count")
 	}
 }

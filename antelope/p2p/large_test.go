@@ -51,7 +51,7 @@ func TestHalfSentMessagesHoldABoundedAmount(t *testing.T) {
 func TestARefusalIsLoggedOnBothSides(t *testing.T) {
 	a := startNode(t, newFakeChain(10), func(o *Options) { o.MaxNodesPerHost = 1 })
 	first := startNode(t, newFakeChain(10), func(o *Options) { o.Peers = []string{a.address} })
-	settled(t, a, first)
+	awaitSettled(t, a, first)
 	second := startNode(t, newFakeChain(10), func(o *Options) { o.Peers = []string{a.address} })
 	eventually(t, "who refuses says why", func() bool { return a.log.contains("exceeds limit 1 (p2p-max-nodes-per-host)") })
 	eventually(t, "who is refused says so", func() bool { return second.log.contains("refused the connection without a word") })

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"tarn/antelope/chain"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/finality"
@@ -142,12 +141,12 @@ func (l *ledger) Vote(v *finality.Vote) finality.Result { return l.producer.Vote
 func (l *ledger) Transactions(list []*Transaction, done func(*Transaction, error)) {
 	given := make([]producer.Submission, 0, len(list))
 	for _, t := range list {
-		x, err := execute.UnpackedCandidate(t.Packed, t.Trx, t.ContextFreeData, control.Input)
+		x, err := execute.UnpackedCandidate(t.Packed, t.Trx, t.ContextFreeData, execute.Input)
 		if err != nil {
 			done(t, err)
 			continue
 		}
 		given = append(given, producer.Submission{Candidate: x, Done: func(_ *types.TransactionTrace, err error) { done(t, err) }})
 	}
-	l.producer.Submit(control.TransactionOptions{Kind: control.Input, Lent: true}, given...)
+	l.producer.Submit(execute.TransactionOptions{Kind: execute.Input, Lent: true}, given...)
 }

@@ -34,9 +34,9 @@ func TestAClaimWithoutBlocksSilencesNobody(t *testing.T) {
 	chain := p2p.NewRecentChain(100)
 	others := chain.Twin()
 	n := p2p.StartNode(t, chain, nil)
-	follower, honest := greeted(t, n), greeted(t, n)
+	follower, honest := greetedPeer(t, n), greetedPeer(t, n)
 	for range 3 {
-		liar := greeted(t, n)
+		liar := greetedPeer(t, n)
 		must(t, liar.Send(irreversible(120)))
 	}
 	n.Eventually(t, "the claim is looked into", func() bool { return n.Metrics().Syncing })
@@ -66,7 +66,7 @@ func TestOwnBlocksGoOutWhateverANodeIsAt(t *testing.T) {
 				o.Producers = []types.Name{types.N("prod")}
 			}
 		})
-		follower, source := greeted(t, n), greeted(t, n)
+		follower, source := greetedPeer(t, n), greetedPeer(t, n)
 		must(t, source.Send(irreversible(120)))
 		r, err := peer.Until[p2p.SyncRequest](source)
 		must(t, err)

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"time"
 
-	"tarn/antelope/control"
+	"tarn/antelope/admin"
 )
 
 // What a peer may ask, send and cost. What each bound keeps a hostile peer from is in
@@ -186,7 +186,7 @@ func (l *Limits) Validate() error {
 	var errs []error
 	check := func(wrong bool, format string, args ...any) {
 		if wrong {
-			errs = append(errs, control.NewBadOption(format, args...))
+			errs = append(errs, admin.NewBadOption(format, args...))
 		}
 	}
 	v := reflect.ValueOf(*l)

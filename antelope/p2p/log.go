@@ -23,8 +23,8 @@ func newLogger(l *slog.Logger, lines Budget) *logger {
 	return &logger{Logger: l, limit: lines.bucket()}
 }
 
-// limited logs a line that strangers cause.
-func (l *logger) limited(level slog.Level, line string) {
+// logLimited logs a line that strangers cause.
+func (l *logger) logLimited(level slog.Level, line string) {
 	if l.Enabled(context.Background(), level) && l.limit.take(1) {
 		l.Log(context.Background(), level, line)
 	}

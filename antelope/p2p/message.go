@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"tarn/antelope/control"
+	"tarn/antelope/admin"
 	"tarn/antelope/finality"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
@@ -39,7 +39,7 @@ type Message interface {
 }
 
 // Handshake says who a node is and where its chain is.
-type Handshake control.Handshake
+type Handshake admin.Handshake
 
 // ChainSize is a message that nobody acts on.
 type ChainSize struct {

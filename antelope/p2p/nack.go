@@ -57,7 +57,7 @@ func (c *conn) handleBlockNack(m BlockNack) {
 	}
 	c.lastBlock.Store(time.Now().UnixNano())
 	old := num <= c.net.chain.Info().LIBNum
-	if old || c.net.blocks.seen(m.ID, c.slot) {
+	if old || c.net.blocks.noteSeen(m.ID, c.slot) {
 		if num-1 == previous {
 			c.row.Add(1)
 		} else {
@@ -80,7 +80,7 @@ func (c *conn) handleBlockNotice(m BlockNotice) error {
 		return nil
 	}
 	c.lastBlock.Store(time.Now().UnixNano())
-	if n.blocks.seen(m.ID, c.slot) || n.chain.Knows(m.ID) || n.blocks.has(m.Previous) || n.linkable(m.Previous) {
+	if n.blocks.noteSeen(m.ID, c.slot) || n.chain.Knows(m.ID) || n.blocks.has(m.Previous) || n.linkable(m.Previous) {
 		return nil
 	}
 	for _, o := range *n.conns.Load() {
@@ -112,7 +112,7 @@ func (n *Network) wantBlocks(gone *conn) {
 // sendNoticed sends a peer the blocks that a notice told it of, from its head on; from what is
 // irreversible on if the one that it misses is not of our branch (Spring:
 // blk_send_branch_from_nack_request).
-func (f *feed) sendNoticed(missing, head types.Checksum256) {
+func (f *blockSender) sendNoticed(missing, head types.Checksum256) {
 	n := f.c.net
 	info := n.chain.Info()
 	from := types.BlockNum(head)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// meshed are nodes that are all connected with each other.
-func meshed(t *testing.T, count int, change func(*Options)) (list []*node) {
+// newMesh are nodes that are all connected with each other.
+func newMesh(t *testing.T, count int, change func(*Options)) (list []*node) {
 	t.Helper()
 	var addresses []string
 	for range count {
@@ -47,9 +47,9 @@ func spread(t *testing.T, nodes []*node, blocks int) (twice uint64) {
 // Who gets blocks twice gets notices in place of them after some, unless it is told otherwise, and all blocks
 // all the same: also when the peer that they came from is gone.
 func TestBlocksAreNotSentTwiceForEver(t *testing.T) {
-	plain := meshed(t, 4, func(o *Options) { o.DisableNacks = true })
+	plain := newMesh(t, 4, func(o *Options) { o.DisableNacks = true })
 	before := spread(t, plain, 40)
-	nodes := meshed(t, 4, func(o *Options) {})
+	nodes := newMesh(t, 4, func(o *Options) {})
 	after := spread(t, nodes, 40)
 	t.Logf("of 40 blocks to three nodes %d came twice with notices, %d without", after, before)
 	if before < 40 || after > before/2 {
@@ -65,7 +65,7 @@ func TestBlocksAreNotSentTwiceForEver(t *testing.T) {
 
 // Older peers are sent blocks, whatever they have.
 func TestOlderPeersGetBlocks(t *testing.T) {
-	nodes := meshed(t, 2, func(o *Options) {})
+	nodes := newMesh(t, 2, func(o *Options) {})
 	for _, c := range *nodes[0].conns.Load() {
 		c.row.Store(100)
 		c.protocol.Store(protocolLeap)

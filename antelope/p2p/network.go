@@ -197,7 +197,7 @@ func (n *Network) accept(ctx context.Context, l net.Listener, e endpoint) {
 		case errors.Is(err, net.ErrClosed):
 			return
 		case err != nil: // out of descriptors, for instance
-			n.log.limited(slog.LevelError, fmt.Sprintf("Unable to accept a connection: %v", err))
+			n.log.logLimited(slog.LevelError, fmt.Sprintf("Unable to accept a connection: %v", err))
 			sleep(ctx, n.config.Limits.Reconnect)
 		default:
 			n.admit(ctx, socket, e)
@@ -219,16 +219,16 @@ func (n *Network) admit(ctx context.Context, socket net.Conn, e endpoint) {
 	}
 	switch {
 	case n.config.MaxNodesPerHost >= 0 && same >= n.config.MaxNodesPerHost:
-		n.log.limited(slog.LevelInfo, fmt.Sprintf("Number of connections (%d) from %s exceeds limit %d (p2p-max-nodes-per-host)", same+1, ip, n.config.MaxNodesPerHost))
+		n.log.logLimited(slog.LevelInfo, fmt.Sprintf("Number of connections (%d) from %s exceeds limit %d (p2p-max-nodes-per-host)", same+1, ip, n.config.MaxNodesPerHost))
 	case !n.peering.enabled() && n.config.MaxClients != 0 && visitors >= int(n.config.MaxClients):
-		n.log.limited(slog.LevelInfo, fmt.Sprintf("max_client_count %d exceeded (max-clients), refusing %s", n.config.MaxClients, ip))
+		n.log.logLimited(slog.LevelInfo, fmt.Sprintf("max_client_count %d exceeded (max-clients), refusing %s", n.config.MaxClients, ip))
 	case n.config.MaxClients != 0 && visitors >= 2*int(n.config.MaxClients)+64:
 		// Producers are known by what they say, so that more may come in to say it.
-		n.log.limited(slog.LevelInfo, fmt.Sprintf("max_client_count %d exceeded by far (max-clients), refusing %s", n.config.MaxClients, ip))
+		n.log.logLimited(slog.LevelInfo, fmt.Sprintf("max_client_count %d exceeded by far (max-clients), refusing %s", n.config.MaxClients, ip))
 	case n.isShunned(ip):
-		n.log.limited(slog.LevelInfo, fmt.Sprintf("not yet admitting %s again, which did no good before", ip))
+		n.log.logLimited(slog.LevelInfo, fmt.Sprintf("not yet admitting %s again, which did no good before", ip))
 	default:
-		n.log.limited(slog.LevelInfo, "Accepted new connection: "+ip)
+		n.log.logLimited(slog.LevelInfo, "Accepted new connection: "+ip)
 		rate := e.Rate
 		if n.suppliedHost(ip) {
 			rate = 0
@@ -314,7 +314,7 @@ func (n *Network) remove(c *conn) {
 	n.mu.Unlock()
 	n.blocks.forgetPeer(c.slot)
 	n.votes.forgetPeer(c)
-	n.sync.closed(c)
+	n.sync.handleClosed(c)
 	n.wantBlocks(c)
 }
 

@@ -56,7 +56,7 @@ func TestBlocksAndTransactionsReachAllNodesOnce(t *testing.T) {
 	a := startNode(t, newFakeChain(100), nil)
 	b := startNode(t, newFakeChain(100), func(o *Options) { o.Peers = []string{a.address} })
 	c := startNode(t, newFakeChain(100), func(o *Options) { o.Peers = []string{a.address, b.address} })
-	settled(t, a, b, c)
+	awaitSettled(t, a, b, c)
 	a.chain.produce(20, 0)
 	for _, n := range []*node{a, b, c} {
 		eventually(t, "the head", func() bool { return n.chain.Info() == a.chain.Info() })
@@ -86,8 +86,8 @@ func TestBlocksAndTransactionsReachAllNodesOnce(t *testing.T) {
 	}
 }
 
-// settled waits until all have greeted each other.
-func settled(t *testing.T, nodes ...*node) {
+// awaitSettled waits until all have greeted each other.
+func awaitSettled(t *testing.T, nodes ...*node) {
 	t.Helper()
 	for _, n := range nodes {
 		eventually(t, "all connected", func() bool {
@@ -119,7 +119,7 @@ func TestTheLongerForkWins(t *testing.T) {
 func TestAPartitionHeals(t *testing.T) {
 	a := startNode(t, newFakeChain(100), nil)
 	b := startNode(t, newFakeChain(100), func(o *Options) { o.Peers = []string{a.address} })
-	settled(t, a, b)
+	awaitSettled(t, a, b)
 	if got := b.Disconnect(a.address); got != "connection removed" {
 		t.Fatal(got)
 	}

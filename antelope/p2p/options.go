@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"tarn/antelope/control"
+	"tarn/antelope/admin"
 	"tarn/antelope/crypto"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
@@ -134,7 +134,7 @@ func (c *config) checkNumbers() error {
 	var errs []error
 	check := func(wrong bool, format string, args ...any) {
 		if wrong {
-			errs = append(errs, control.NewBadOption(format, args...))
+			errs = append(errs, admin.NewBadOption(format, args...))
 		}
 	}
 	check(c.KeepAlive <= 0, "p2p-keepalive_interval-ms must be greater than 0")
@@ -157,7 +157,7 @@ func (c *config) readListeners(hostname string) error {
 	slices.Sort(list)
 	list = slices.Compact(list)
 	if len(c.Server) > len(list) {
-		return control.NewBadOption("p2p-server-address may not be specified more times than p2p-listen-endpoint")
+		return admin.NewBadOption("p2p-server-address may not be specified more times than p2p-listen-endpoint")
 	}
 	var errs []error
 	for i, s := range list {
@@ -166,7 +166,7 @@ func (c *config) readListeners(hostname string) error {
 			e.public = c.Server[i]
 		}
 		if err == nil && len(e.public) > maxAddress {
-			err = control.NewBadOption("p2p-server-address %s too long, must be less than %d", e.public, maxAddress)
+			err = admin.NewBadOption("p2p-server-address %s too long, must be less than %d", e.public, maxAddress)
 		}
 		if err != nil {
 			errs = append(errs, err)
@@ -180,7 +180,7 @@ func (c *config) readListeners(hostname string) error {
 // readListener reads one listener. hostname stands for all addresses.
 func readListener(s, hostname string) (endpoint, error) {
 	if len(s) > maxAddress {
-		return endpoint{}, control.NewBadOption("p2p-listen-endpoint %s too long, must be less than %d", s, maxAddress)
+		return endpoint{}, admin.NewBadOption("p2p-listen-endpoint %s too long, must be less than %d", s, maxAddress)
 	}
 	l, err := ParseListener(s)
 	if err != nil {
@@ -191,7 +191,7 @@ func readListener(s, hostname string) (endpoint, error) {
 		_, err = net.LookupPort("tcp", port)
 	}
 	if err != nil {
-		return endpoint{}, control.NewBadOption("p2p-listen-endpoint '%s' is no address: HOST:PORT or HOST:PORT:RATE is expected, such as 0.0.0.0:9876", s)
+		return endpoint{}, admin.NewBadOption("p2p-listen-endpoint '%s' is no address: HOST:PORT or HOST:PORT:RATE is expected, such as 0.0.0.0:9876", s)
 	}
 	e := endpoint{Listener: l, public: s}
 	if host == "" || host == "0.0.0.0" || host == "::" {
@@ -215,16 +215,16 @@ func (c *config) readPeers() error {
 	for _, p := range c.AutoBPPeers {
 		account, address, ok := strings.Cut(p, ",")
 		if !ok {
-			errs = append(errs, control.NewBadOption("auto-bp-peer must consists an account name and server address separated by a comma token"))
+			errs = append(errs, admin.NewBadOption("auto-bp-peer must consists an account name and server address separated by a comma token"))
 			continue
 		}
 		name, err := types.ParseName(account)
 		switch {
 		case err != nil:
-			errs = append(errs, control.NewBadOption("the account supplied by --auto-bp-peer option is invalid"))
+			errs = append(errs, admin.NewBadOption("the account supplied by --auto-bp-peer option is invalid"))
 		case !valid(address):
 		case slices.Contains(c.Peers, address):
-			errs = append(errs, control.NewBadOption(`"%s" should only appear in either p2p-peer-address or p2p-auto-bp-peer option, not both.`, address))
+			errs = append(errs, admin.NewBadOption(`"%s" should only appear in either p2p-peer-address or p2p-auto-bp-peer option, not both.`, address))
 		default:
 			c.autoPeers[name], c.autoNames[address] = address, name
 		}
@@ -248,7 +248,7 @@ func (c *config) readAllowed() error {
 		}
 	}
 	if c.allowed&allowSpecified != 0 && len(c.PeerKeys) == 0 {
-		return control.NewBadOption("At least one peer-key must accompany 'allowed-connection=specified'")
+		return admin.NewBadOption("At least one peer-key must accompany 'allowed-connection=specified'")
 	}
 	return nil
 }
@@ -258,7 +258,7 @@ func (c *config) readKeys() error {
 	for _, s := range c.PeerKeys {
 		k, err := types.ParsePublicKey(strings.Trim(s, `"`))
 		if err != nil {
-			errs = append(errs, control.NewBadOption("peer-key %s: a public key is expected, EOS... or PUB_...", s))
+			errs = append(errs, admin.NewBadOption("peer-key %s: a public key is expected, EOS... or PUB_...", s))
 			continue
 		}
 		c.keys = append(c.keys, k)
@@ -267,7 +267,7 @@ func (c *config) readKeys() error {
 	for _, s := range c.PeerPrivateKeys {
 		public, private, err := parseKeyPair(s)
 		if err != nil {
-			errs = append(errs, control.NewBadOption("a peer-private-key is not [\"public key\",\"private key\"]")) // it is not to be shown
+			errs = append(errs, admin.NewBadOption("a peer-private-key is not [\"public key\",\"private key\"]")) // it is not to be shown
 			continue
 		}
 		c.private[public] = private
@@ -286,7 +286,7 @@ func parseKeyPair(s string) (public types.PublicKey, private crypto.PrivateKey, 
 	}
 	list, err := v.Elements()
 	if err != nil || len(list) != 2 {
-		return public, private, control.NewBadOption("not an array of two")
+		return public, private, admin.NewBadOption("not an array of two")
 	}
 	var text [2]string
 	for i := range text {

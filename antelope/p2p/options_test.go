@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tarn/antelope/control"
+	"tarn/antelope/admin"
 	"tarn/antelope/crypto"
 	"tarn/antelope/types"
 	"tarn/internal/loopback"
@@ -36,7 +36,7 @@ func TestListenersAreReadAsTheHelpTextSays(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"2001:db8::1:9876:250KB/s", "a:1:-1KB/s", "a:1:1kB/s", "a:1:1KB", "a:1:1XB/s", "a:1:fast", "a:1:99999999999TiB/s", "a:1:1iB/s", "a:1:KB/s"} {
-		var bad *control.BadOption
+		var bad *admin.BadOption
 		if l, err := ParseListener(s); !errors.As(err, &bad) {
 			t.Errorf("%s is %+v, %v", s, l, err)
 		}
@@ -101,7 +101,7 @@ func TestOptionsAreValidatedAtOnce(t *testing.T) {
 		o := DefaultOptions()
 		c.change(&o)
 		err := o.Validate()
-		var bad *control.BadOption
+		var bad *admin.BadOption
 		if !errors.As(err, &bad) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"tarn/antelope/control"
+	"tarn/antelope/admin"
 	"tarn/antelope/types"
 )
 
-func (c *conn) status() control.Connection {
-	s := control.Connection{
+func (c *conn) status() admin.Connection {
+	s := admin.Connection{
 		RemoteIP: c.remoteIP, RemotePort: c.remotePort,
 		Connecting: !c.connected.Load(), Syncing: c.syncing.Load(), BPPeer: c.bp.Load(),
 		SocketOpen: c.ended.Err() == nil, BlocksOnly: !c.takesTransactions(), TransactionsOnly: !c.takesBlocks(),
@@ -24,18 +24,18 @@ func (c *conn) status() control.Connection {
 		s.LastVote = types.TimePoint(time.Unix(0, ns).UnixMicro())
 	}
 	if h := c.received.Load(); h != nil {
-		s.LastHandshake = control.Handshake(*h)
+		s.LastHandshake = admin.Handshake(*h)
 	}
 	return s
 }
 
-func (t *target) status() control.Connection {
+func (t *target) status() admin.Connection {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.conn != nil {
 		return t.conn.status()
 	}
-	s := control.Connection{Peer: t.address, RemoteIP: "<unknown>", RemotePort: "<unknown>", Connecting: t.dialing}
+	s := admin.Connection{Peer: t.address, RemoteIP: "<unknown>", RemotePort: "<unknown>", Connecting: t.dialing}
 	_, s.BPPeer = t.net.config.autoNames[t.address]
 	if _, _, kind, ok := splitPeer(t.address); ok {
 		k, _ := trafficOf(kind)
@@ -45,31 +45,31 @@ func (t *target) status() control.Connection {
 }
 
 // Status returns what is known of a peer that was connected to, by its address.
-func (n *Network) Status(address string) (control.Connection, bool) {
+func (n *Network) Status(address string) (admin.Connection, bool) {
 	n.mu.Lock()
 	t := n.targets[address]
 	n.mu.Unlock()
 	if t == nil {
-		return control.Connection{}, false
+		return admin.Connection{}, false
 	}
 	return t.status(), true
 }
 
 // Connections returns all connections, those that are being tried to make included,
 // the oldest first.
-func (n *Network) Connections() []control.Connection {
-	var list []control.Connection
+func (n *Network) Connections() []admin.Connection {
+	var list []admin.Connection
 	for _, c := range *n.conns.Load() {
 		list = append(list, c.status())
 	}
-	for _, t := range n.unconnected() {
+	for _, t := range n.unconnectedTargets() {
 		list = append(list, t.status())
 	}
 	return list
 }
 
-// unconnected returns the targets without a connection, by their addresses.
-func (n *Network) unconnected() []*target {
+// unconnectedTargets returns the targets without a connection, by their addresses.
+func (n *Network) unconnectedTargets() []*target {
 	n.mu.Lock()
 	targets := make([]*target, 0, len(n.targets))
 	for _, t := range n.targets {
@@ -154,7 +154,7 @@ func (n *Network) Metrics() Metrics {
 		}
 		m.Connections = append(m.Connections, c.metrics())
 	}
-	for _, t := range n.unconnected() {
+	for _, t := range n.unconnectedTargets() {
 		s := t.status()
 		if s.BPPeer {
 			m.BlockProducers++

@@ -397,8 +397,8 @@ func (c *conn) extend(b *Block) {
 	}
 }
 
-// delivered ends the handing on of a block, which took its peer no time.
-func (s *syncer) delivered(c *conn, begin time.Time) {
+// endDelivery ends the handing on of a block, which took its peer no time.
+func (s *syncer) endDelivery(c *conn, begin time.Time) {
 	s.mu.Lock()
 	c.due = c.due.Add(time.Since(begin))
 	c.delivering.Store(false)
@@ -453,18 +453,18 @@ func (s *syncer) restart() {
 	}
 }
 
-// refused goes back to the last irreversible block, as a block was no good; all
+// handleRefusal goes back to the last irreversible block, as a block was no good; all
 // that is queued behind it goes too. If it was unlinkable, the one before may have
 // come from a peer on another fork: then one peer is asked at a time. It returns
 // true if that was already so, so that c itself sent what does not fit.
-func (s *syncer) refused(c *conn, unlinkable bool) (guilty bool) {
+func (s *syncer) handleRefusal(c *conn, unlinkable bool) (guilty bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.syncing() {
 		return false
 	}
 	for _, q := range s.net.queue.dropSynced() {
-		s.net.blocks.done(q.block.ID)
+		s.net.blocks.endTransit(q.block.ID)
 	}
 	guilty = unlinkable && s.careful && s.source == c
 	if unlinkable && !s.careful {
@@ -479,8 +479,8 @@ func (s *syncer) refused(c *conn, unlinkable bool) (guilty bool) {
 	return guilty
 }
 
-// closed looks for others to do what was asked of a peer that is gone.
-func (s *syncer) closed(c *conn) {
+// handleClosed looks for others to do what was asked of a peer that is gone.
+func (s *syncer) handleClosed(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	highest, now, info := uint32(0), time.Now(), s.net.chain.Info()
@@ -547,10 +547,10 @@ func (s *syncer) check(now time.Time) {
 	}
 }
 
-// applied notes a block that the chain has now, or had already (Leap:
+// noteApplied notes a block that the chain has now, or had already (Leap:
 // sync_recv_block).
-func (s *syncer) applied(c *conn, b *Block) {
-	c.rejected.accepted()
+func (s *syncer) noteApplied(c *conn, b *Block) {
+	c.rejected.reset()
 	switch s.stage() {
 	case libCatchUp:
 		s.mu.Lock()

@@ -100,7 +100,7 @@ func (t *target) run(ctx context.Context) {
 				immediate = 0
 			}
 			reason := Reason(c.noRetry.Load())
-			if !retried(reason) {
+			if !mayRetry(reason) {
 				t.net.log.Debug(fmt.Sprintf("Skipping connect due to go_away reason %v", reason))
 				return
 			}
@@ -115,10 +115,10 @@ func (t *target) run(ctx context.Context) {
 	}
 }
 
-// retried tells whether a peer that left, or was sent away, for a reason is dialled
+// mayRetry tells whether a peer that left, or was sent away, for a reason is dialled
 // again. A node that sends away for a block that is not valid may be the one that errs,
 // or have got it from us as we had it from others: unlike nodeos we come back.
-func retried(r Reason) bool {
+func mayRetry(r Reason) bool {
 	switch r {
 	case NoReason, WrongVersion, BenignOther, Duplicate, Validation:
 		return true

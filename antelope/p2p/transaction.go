@@ -26,9 +26,9 @@ func (c *conn) handleTransaction(frame []byte, r *serial.Reader) error {
 	hash, compression, ok := peek(encoded)
 	id := hash
 	if ok && compression == types.CompressionZlib {
-		id, ok = n.trxs.inflated(hash)
+		id, ok = n.trxs.inflatedID(hash)
 	}
-	if ok && n.trxs.known(id, c.slot) {
+	if ok && n.trxs.noteKnown(id, c.slot) {
 		n.duplicateTrx.Add(1)
 		return nil
 	}
@@ -164,8 +164,8 @@ func newTrxIndex(keep time.Duration) *trxIndex {
 
 func (x *trxIndex) shard(id *types.Checksum256) *trxShard { return &x.shards[id[7]%trxShards] }
 
-// known tells whether a transaction is remembered, and if so that the peer has it.
-func (x *trxIndex) known(id types.Checksum256, slot int) bool {
+// noteKnown tells whether a transaction is remembered, and if so that the peer has it.
+func (x *trxIndex) noteKnown(id types.Checksum256, slot int) bool {
 	s := x.shard(&id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,9 +177,9 @@ func (x *trxIndex) known(id types.Checksum256, slot int) bool {
 	return true
 }
 
-// inflated returns the id of a compressed transaction that was inflated before, by the hash
+// inflatedID returns the id of a compressed transaction that was inflated before, by the hash
 // of what is compressed.
-func (x *trxIndex) inflated(hash types.Checksum256) (id types.Checksum256, ok bool) {
+func (x *trxIndex) inflatedID(hash types.Checksum256) (id types.Checksum256, ok bool) {
 	s := x.shard(&hash)
 	s.mu.Lock()
 	defer s.mu.Unlock()

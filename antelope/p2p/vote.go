@@ -127,7 +127,7 @@ func (v *voting) next() *ballot {
 	return nil
 }
 
-func (v *voting) done(b *ballot) {
+func (v *voting) endBallot(b *ballot) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	delete(v.way, b.hash)
@@ -147,7 +147,7 @@ func (v *voting) run(ctx context.Context) {
 				break
 			}
 			v.count(b)
-			v.done(b)
+			v.endBallot(b)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func TestInflatingForNothingIsBounded(t *testing.T) {
 				chain.RefuseTransactions()
 			}
 			n := p2p.StartNode(t, chain, nil)
-			p := greeted(t, n)
+			p := greetedPeer(t, n)
 			packed, all := bomb(t, 0), []byte(nil)
 			for i := range c.copies {
 				if c.differ {
@@ -61,7 +61,7 @@ func TestInflatingForNothingIsBounded(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			begin := time.Now()
 			must(t, p.SendRaw(all))
-			heard(t, p)
+			awaitAnswer(t, p)
 			runtime.ReadMemStats(&after)
 			// On a busy machine it takes long, and the peer earns more meanwhile.
 			c.most += c.rate * uint64(time.Since(begin)/time.Second+1)

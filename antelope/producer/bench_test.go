@@ -9,7 +9,6 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
-	"tarn/antelope/control"
 	"tarn/antelope/execute"
 	"tarn/antelope/types"
 )
@@ -27,7 +26,7 @@ func candidates(b *testing.B, m *chaintest.Maker, n int) []*execute.Candidate {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if list[i], err = execute.NewCandidate(p, control.Input); err != nil {
+		if list[i], err = execute.NewCandidate(p, execute.Input); err != nil {
 			b.Fatal(err)
 		}
 		list[i].Keys = []types.PublicKey{m.Key.Public()}
@@ -47,7 +46,7 @@ func BenchmarkSubmit(b *testing.B) {
 	var done sync.WaitGroup
 	done.Add(b.N)
 	for _, x := range list {
-		n.Submit(control.TransactionOptions{API: true}, Submission{x, func(_ *types.TransactionTrace, err error) {
+		n.Submit(execute.TransactionOptions{API: true}, Submission{x, func(_ *types.TransactionTrace, err error) {
 			if err != nil {
 				b.Error(err)
 			}

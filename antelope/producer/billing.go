@@ -278,7 +278,7 @@ func (d *decaying) add(units uint64, ordinal, window uint32) {
 
 func (b *pendingBill) before(o *pendingBill) bool { return b.expires < o.expires }
 
-func (b *pendingBill) moved(to int) { b.index = to }
+func (b *pendingBill) setIndex(to int) { b.index = to }
 
 // failures keeps accounts whose transactions fail again and again from being tried
 // more, for some blocks (Leap: account_failures).

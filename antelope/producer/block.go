@@ -14,7 +14,7 @@ import (
 // errPaused is given for a block after the one at which the operator wants a pause.
 var errPaused = errors.New("the node is paused at its head")
 
-func (p *Producer) rejected(b *Block, err error) {
+func (p *Producer) tellRejected(b *Block, err error) {
 	p.log.main.Error(fmt.Sprintf("Exception on block %d: %v", types.BlockNum(b.ID), err))
 	p.each(func(e *Events) {
 		if e.Rejected != nil {
@@ -59,7 +59,7 @@ func (p *Producer) applyBlock(b *Block) error {
 			p.log.main.Error(fmt.Sprintf("Cannot recover from %v. Shutting down.", err))
 			p.writer.Fail(err)
 		} else if !p.fail(err) {
-			p.rejected(b, err)
+			p.tellRejected(b, err)
 		}
 		return err
 	}

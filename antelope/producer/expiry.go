@@ -5,22 +5,22 @@ type expiries[T expiring[T]] []T
 
 // expiring is what an element of such a heap tells of itself, and is told.
 type expiring[T any] interface {
-	before(T) bool // it expires sooner
-	moved(to int)  // its index in the heap
+	before(T) bool   // it expires sooner
+	setIndex(to int) // its index in the heap
 }
 
 func (h expiries[T]) Len() int           { return len(h) }
 func (h expiries[T]) Less(i, j int) bool { return h[i].before(h[j]) }
 func (h expiries[T]) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
-	h[i].moved(i)
-	h[j].moved(j)
+	h[i].setIndex(i)
+	h[j].setIndex(j)
 }
 
 // Push is heap.Interface's.
 func (h *expiries[T]) Push(v any) {
 	e := v.(T)
-	e.moved(len(*h))
+	e.setIndex(len(*h))
 	*h = append(*h, e)
 }
 

@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tarn/antelope/admin"
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/types"
@@ -63,7 +63,7 @@ func TestKeysAreNotKeptOfWhatIsRefused(t *testing.T) {
 		a := n.maker.CreateAccount(name("alice"))
 		for _, refused := range []bool{false, true} {
 			x := n.candidate(t, a)
-			if _, err := n.Transaction(ctx, x.Packed, control.TransactionOptions{API: true}); (err != nil) != refused {
+			if _, err := n.Transaction(ctx, x.Packed, execute.TransactionOptions{API: true}); (err != nil) != refused {
 				t.Fatal(err)
 			}
 			if kept := n.keys.get(x.ID) != nil; kept == refused {
@@ -80,10 +80,10 @@ func TestFindingKeysIsBoundedByTheTransactionTime(t *testing.T) {
 		n.run()
 		time.Sleep(2 * time.Second)
 		x := n.candidate(t, n.maker.CreateAccount(name("alice")))
-		if err := n.SetRuntimeOptions(ctx, control.RuntimeOptions{MaxTransactionTime: new(int32)}); err != nil {
+		if err := n.SetRuntimeOptions(ctx, admin.RuntimeOptions{MaxTransactionTime: new(int32)}); err != nil {
 			t.Fatal(err)
 		}
-		_, err := n.Transaction(ctx, x.Packed, control.TransactionOptions{API: true})
+		_, err := n.Transaction(ctx, x.Packed, execute.TransactionOptions{API: true})
 		if !exception.Is(err, exception.TxCPUUsageExceeded) || exception.Of(err).Message() != "transaction signature verification executed for too long 0us" {
 			t.Errorf("with no time: %v", err)
 		}
@@ -91,10 +91,10 @@ func TestFindingKeysIsBoundedByTheTransactionTime(t *testing.T) {
 		if errs := n.chain.Keys().Recover(execute.Unlimited, 1, []*execute.Candidate{x}); errs != nil || len(x.Keys) != 1 {
 			t.Errorf("%v, %d keys", errs, len(x.Keys))
 		}
-		if err := n.SetRuntimeOptions(ctx, control.RuntimeOptions{MaxTransactionTime: new(int32(-1))}); err != nil {
+		if err := n.SetRuntimeOptions(ctx, admin.RuntimeOptions{MaxTransactionTime: new(int32(-1))}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := n.Transaction(ctx, x.Packed, control.TransactionOptions{API: true}); err != nil {
+		if _, err := n.Transaction(ctx, x.Packed, execute.TransactionOptions{API: true}); err != nil {
 			t.Errorf("without a limit: %v", err)
 		}
 	})
@@ -109,8 +109,8 @@ func TestADryRunOfAnExpiredTransactionSaysSo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, kind := range []control.Kind{control.DryRun, control.Input} {
-			_, err = n.Transaction(context.Background(), p, control.TransactionOptions{Kind: kind, API: true, FailureTrace: true})
+		for _, kind := range []execute.Kind{execute.DryRun, execute.Input} {
+			_, err = n.Transaction(context.Background(), p, execute.TransactionOptions{Kind: kind, API: true, FailureTrace: true})
 			if !exception.Is(err, exception.ExpiredTx) || !strings.HasPrefix(exception.Of(err).Message(), "expired transaction ") ||
 				!strings.Contains(exception.Of(err).Message(), ".000, block time ") {
 				t.Errorf("kind %d: %v", kind, err)
@@ -247,7 +247,7 @@ func TestWaitingTransactionsCountUnpacked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := execute.NewCandidate(p, control.Input)
+		x, err := execute.NewCandidate(p, execute.Input)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"tarn/antelope/chain"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/types"
@@ -26,7 +25,7 @@ type intake struct {
 	waiting atomic.Int64 // bytes of transactions that wait for the writer
 	maxTime atomic.Int64 // bound of transactions, in microseconds; below 0 is no bound
 
-	incoming func(*execute.Candidate, control.TransactionOptions, Done) // on the writer
+	incoming func(*execute.Candidate, execute.TransactionOptions, Done) // on the writer
 	acked    func(*execute.Candidate, error)                            // tells what became of one
 }
 
@@ -39,7 +38,7 @@ type Done func(*types.TransactionTrace, error)
 // finds its keys on the caller's goroutine. One that leaves nothing is executed on a
 // view, beside the writer and beside others. Errors are exceptions, [writer.ErrStopped], or
 // ctx's: then the transaction may be executed even so.
-func (in *intake) Transaction(ctx context.Context, packed *types.PackedTransaction, o control.TransactionOptions) (*types.TransactionTrace, error) {
+func (in *intake) Transaction(ctx context.Context, packed *types.PackedTransaction, o execute.TransactionOptions) (*types.TransactionTrace, error) {
 	x, err := execute.NewCandidate(packed, o.Kind)
 	if err != nil {
 		return nil, err
@@ -51,7 +50,7 @@ func (in *intake) Transaction(ctx context.Context, packed *types.PackedTransacti
 }
 
 // submit is Submit with waiting.
-func (in *intake) submit(ctx context.Context, x *execute.Candidate, o control.TransactionOptions) (*types.TransactionTrace, error) {
+func (in *intake) submit(ctx context.Context, x *execute.Candidate, o execute.TransactionOptions) (*types.TransactionTrace, error) {
 	in.writer.Expect(1)
 	var trace *types.TransactionTrace
 	done := make(chan error, 1)
@@ -77,7 +76,7 @@ type Submission struct {
 // Submit is Transaction without waiting for the writer, for transactions of o's kind
 // that are to be executed in their order. Keys are found for those that have none, on
 // as many processors as there are. It does not keep the list.
-func (in *intake) Submit(o control.TransactionOptions, list ...Submission) {
+func (in *intake) Submit(o execute.TransactionOptions, list ...Submission) {
 	candidates := make([]*execute.Candidate, len(list))
 	for i, s := range list {
 		candidates[i] = s.Candidate
@@ -89,8 +88,8 @@ func (in *intake) Submit(o control.TransactionOptions, list ...Submission) {
 }
 
 // enqueue lets a transaction into the inbox, unless err is why it may not.
-func (in *intake) enqueue(x *execute.Candidate, o control.TransactionOptions, done Done, err error) {
-	if x.Kind == control.Input {
+func (in *intake) enqueue(x *execute.Candidate, o execute.TransactionOptions, done Done, err error) {
+	if x.Kind == execute.Input {
 		answer := done
 		done = func(t *types.TransactionTrace, err error) {
 			answer(t, err)
@@ -141,7 +140,7 @@ func (in *intake) examine(list []*execute.Candidate) []error {
 			errs[i] = exception.New(exception.Transaction, "this node accepts no transactions")
 		case x.Trx.DelaySec != 0:
 			errs[i] = exception.New(exception.Transaction, "transaction cannot be delayed")
-		case x.Kind != control.ReadOnly && x.Keys == nil:
+		case x.Kind != execute.ReadOnly && x.Keys == nil:
 			if errs[i] = in.checkSignatures(x); errs[i] == nil {
 				wanting, places = append(wanting, x), append(places, i)
 			}
@@ -183,7 +182,7 @@ func (in *intake) recoverKeys(list []*execute.Candidate) []error {
 	}
 	errs := in.chain.Keys().Recover(limit, runtime.GOMAXPROCS(0), list)
 	for i, x := range list {
-		if x.Kind == control.Input && (errs == nil || errs[i] == nil) {
+		if x.Kind == execute.Input && (errs == nil || errs[i] == nil) {
 			in.keys.put(x)
 		}
 	}
@@ -192,7 +191,7 @@ func (in *intake) recoverKeys(list []*execute.Candidate) []error {
 
 // read executes a transaction on a reader. Only where the pending block that is
 // shown has no room left does the writer execute it, in the next block.
-func (in *intake) read(ctx context.Context, x *execute.Candidate, o control.TransactionOptions) (*types.TransactionTrace, error) {
+func (in *intake) read(ctx context.Context, x *execute.Candidate, o execute.TransactionOptions) (*types.TransactionTrace, error) {
 	if err := in.examine([]*execute.Candidate{x})[0]; err != nil {
 		return nil, err
 	}

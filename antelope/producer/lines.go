@@ -93,8 +93,8 @@ func (l *loggers) unfit(place func() string, x *execute.Candidate) {
 	to.Debug(fmt.Sprintf("[TRX_TRACE] %s COULD NOT FIT%s tx: %s RETRYING", where, comma, x.ID))
 }
 
-// scheduled says what became of a deferred transaction.
-func (l *loggers) scheduled(place func() string, trace *types.TransactionTrace) {
+// logScheduled says what became of a deferred transaction.
+func (l *loggers) logScheduled(place func() string, trace *types.TransactionTrace) {
 	var first types.Name
 	if len(trace.ActionTraces) > 0 && len(trace.ActionTraces[0].Action.Authorization) > 0 {
 		first = trace.ActionTraces[0].Action.Authorization[0].Actor
@@ -127,12 +127,12 @@ func failureText(trx *types.Transaction, trace *types.TransactionTrace, err erro
 	if e := exception.Of(err); e != nil {
 		text = e.Message()
 	}
-	return fmt.Sprintf("action: %s:%s, %s", contract, action, escaped(text))
+	return fmt.Sprintf("action: %s:%s, %s", contract, action, escapeText(text))
 }
 
-// escaped keeps what contracts say from breaking a line or drawing on a terminal, and
+// escapeText keeps what contracts say from breaking a line or drawing on a terminal, and
 // bounds it (libfc: escape_str).
-func escaped(text string) string {
+func escapeText(text string) string {
 	const most = 1024
 	rest := ""
 	if len(text) > most {

@@ -16,7 +16,6 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/consensus"
-	"tarn/antelope/control"
 	"tarn/antelope/crypto"
 	"tarn/antelope/execute"
 	"tarn/antelope/serial"
@@ -263,7 +262,7 @@ func (n *node) push(actions ...types.Action) (*types.TransactionTrace, error) {
 	if err != nil {
 		return nil, err
 	}
-	return n.Transaction(context.Background(), p, control.TransactionOptions{API: true})
+	return n.Transaction(context.Background(), p, execute.TransactionOptions{API: true})
 }
 
 var nonce struct {
@@ -286,7 +285,7 @@ func (n *node) signUntil(expires time.Duration, actions ...types.Action) (*types
 	trx.Expiration = types.TimePoint(time.Now().Add(expires).UnixMicro()).Sec()
 	trx.SetRefBlock(head.ID)
 	trx.MaxNetUsageWords = 1_000_000 + unique
-	return signed(n.maker, trx)
+	return sign(n.maker, trx)
 }
 
 // candidate is sign, unpacked for the writer.
@@ -296,14 +295,14 @@ func (n *node) candidate(t testing.TB, actions ...types.Action) *execute.Candida
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := execute.NewCandidate(p, control.Input)
+	x, err := execute.NewCandidate(p, execute.Input)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return x
 }
 
-func signed(m *chaintest.Maker, trx *types.Transaction) (*types.PackedTransaction, error) {
+func sign(m *chaintest.Maker, trx *types.Transaction) (*types.PackedTransaction, error) {
 	s, err := m.Key.Sign(trx.SigningDigest(m.Genesis.ChainID(), nil))
 	if err != nil {
 		return nil, err

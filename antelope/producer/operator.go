@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tarn/antelope/control"
+	"tarn/antelope/admin"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/snapshot"
@@ -71,10 +71,10 @@ func (op *Operator) Resume(ctx context.Context) error {
 }
 
 // RuntimeOptions are the present ones.
-func (op *Operator) RuntimeOptions(ctx context.Context) (control.RuntimeOptions, error) {
-	return writer.Ask(ctx, op.p.writer, func() (control.RuntimeOptions, error) {
+func (op *Operator) RuntimeOptions(ctx context.Context) (admin.RuntimeOptions, error) {
+	return writer.Ask(ctx, op.p.writer, func() (admin.RuntimeOptions, error) {
 		policy := op.p.chain.Policy()
-		o := control.RuntimeOptions{
+		o := admin.RuntimeOptions{
 			MaxTransactionTime: new(int32(op.p.maxTime.Load() / 1000)), MaxIrreversibleAge: new(int32(op.p.maxLIBAge / time.Second)),
 			ProduceOffset: new(int32(round * (blockInterval.Milliseconds() - op.p.effort.Milliseconds()))),
 			GreylistLimit: new(policy.Multiple()),
@@ -91,7 +91,7 @@ func (op *Operator) RuntimeOptions(ctx context.Context) (control.RuntimeOptions,
 }
 
 // SetRuntimeOptions changes them.
-func (op *Operator) SetRuntimeOptions(ctx context.Context, o control.RuntimeOptions) error {
+func (op *Operator) SetRuntimeOptions(ctx context.Context, o admin.RuntimeOptions) error {
 	return op.p.writer.Call(ctx, func() error {
 		if o.MaxTransactionTime != nil {
 			op.p.maxTime.Store(int64(*o.MaxTransactionTime) * 1000)
@@ -157,12 +157,12 @@ func (op *Operator) changeGreylist(ctx context.Context, accounts []types.Name, c
 }
 
 // Lists are the white- and blacklists. The maps must not be changed.
-func (op *Operator) Lists(ctx context.Context) (control.Lists, error) {
-	return writer.Ask(ctx, op.p.writer, func() (control.Lists, error) { return op.p.chain.Policy().Lists, nil })
+func (op *Operator) Lists(ctx context.Context) (execute.Lists, error) {
+	return writer.Ask(ctx, op.p.writer, func() (execute.Lists, error) { return op.p.chain.Policy().Lists, nil })
 }
 
 // SetLists replaces those lists that are not nil.
-func (op *Operator) SetLists(ctx context.Context, l control.Lists) error {
+func (op *Operator) SetLists(ctx context.Context, l execute.Lists) error {
 	if l.ActorWhitelist == nil && l.ActorBlacklist == nil && l.ContractWhitelist == nil && l.ContractBlacklist == nil &&
 		l.ActionBlacklist == nil && l.KeyBlacklist == nil {
 		return exception.New(exception.InvalidHTTPRequest, "At least one of actor_whitelist, actor_blacklist, contract_whitelist, "+
@@ -224,8 +224,8 @@ func (op *Operator) ScheduleActivations(ctx context.Context, list []types.Checks
 // Unapplied returns up to limit transactions that wait, from one on, nil for the
 // first. An unknown one gives an empty page. When within has passed since the writer
 // began there are no more than that far, but one at least; below 0 is no limit.
-func (op *Operator) Unapplied(ctx context.Context, from *types.Checksum256, limit int, within time.Duration) (control.UnappliedPage, error) {
-	return writer.Ask(ctx, op.p.writer, func() (control.UnappliedPage, error) { return op.p.queue.page(from, limit, within), nil })
+func (op *Operator) Unapplied(ctx context.Context, from *types.Checksum256, limit int, within time.Duration) (admin.UnappliedPage, error) {
+	return writer.Ask(ctx, op.p.writer, func() (admin.UnappliedPage, error) { return op.p.queue.page(from, limit, within), nil })
 }
 
 // IntegrityHash computes the hash of the newest block's state, on the caller's
@@ -267,11 +267,11 @@ func (op *Operator) waitHeadView(ctx context.Context) (*state.View, error) {
 
 // CreateSnapshot makes a snapshot of the head's state, and waits until that block
 // is irreversible. Blocks go on meanwhile.
-func (op *Operator) CreateSnapshot(ctx context.Context) (control.Snapshot, error) {
-	var result control.Snapshot
+func (op *Operator) CreateSnapshot(ctx context.Context) (admin.Snapshot, error) {
+	var result admin.Snapshot
 	done := make(chan error, 1)
 	err := op.p.writer.Call(ctx, func() error {
-		return op.p.snapshot.create(nil, func(s control.Snapshot, err error) {
+		return op.p.snapshot.create(nil, func(s admin.Snapshot, err error) {
 			result = s
 			done <- err
 		})
@@ -280,16 +280,16 @@ func (op *Operator) CreateSnapshot(ctx context.Context) (control.Snapshot, error
 		err = op.p.writer.Await(ctx, done)
 	}
 	if err != nil {
-		return control.Snapshot{}, err
+		return admin.Snapshot{}, err
 	}
 	return result, nil
 }
 
 // ScheduleSnapshot adds a request. Its ID is chosen; End 0 is for ever (Leap:
 // schedule_snapshot). Without a Start it is the block after the head.
-func (op *Operator) ScheduleSnapshot(ctx context.Context, spacing uint32, start, end *uint32, description string) (control.SnapshotRequest, error) {
-	return writer.Ask(ctx, op.p.writer, func() (control.SnapshotRequest, error) {
-		r := control.SnapshotRequest{Spacing: spacing, Start: op.p.chain.Head().BlockNum + 1, End: math.MaxUint32, Description: description}
+func (op *Operator) ScheduleSnapshot(ctx context.Context, spacing uint32, start, end *uint32, description string) (admin.SnapshotRequest, error) {
+	return writer.Ask(ctx, op.p.writer, func() (admin.SnapshotRequest, error) {
+		r := admin.SnapshotRequest{Spacing: spacing, Start: op.p.chain.Head().BlockNum + 1, End: math.MaxUint32, Description: description}
 		if start != nil {
 			r.Start = *start
 		}
@@ -302,8 +302,8 @@ func (op *Operator) ScheduleSnapshot(ctx context.Context, spacing uint32, start,
 }
 
 // UnscheduleSnapshot removes a request.
-func (op *Operator) UnscheduleSnapshot(ctx context.Context, id uint32) (control.SnapshotRequest, error) {
-	return writer.Ask(ctx, op.p.writer, func() (control.SnapshotRequest, error) {
+func (op *Operator) UnscheduleSnapshot(ctx context.Context, id uint32) (admin.SnapshotRequest, error) {
+	return writer.Ask(ctx, op.p.writer, func() (admin.SnapshotRequest, error) {
 		s := op.p.snapshot
 		for i, x := range s.requests {
 			if x.ID == id {
@@ -312,16 +312,16 @@ func (op *Operator) UnscheduleSnapshot(ctx context.Context, id uint32) (control.
 				return x.SnapshotRequest, nil
 			}
 		}
-		return control.SnapshotRequest{}, exception.New(exception.SnapshotRequestNotFound, "Snapshot request not found")
+		return admin.SnapshotRequest{}, exception.New(exception.SnapshotRequestNotFound, "Snapshot request not found")
 	})
 }
 
 // SnapshotRequests are the requests that there are.
-func (op *Operator) SnapshotRequests(ctx context.Context) ([]control.SnapshotSchedule, error) {
-	return writer.Ask(ctx, op.p.writer, func() ([]control.SnapshotSchedule, error) {
-		var list []control.SnapshotSchedule
+func (op *Operator) SnapshotRequests(ctx context.Context) ([]admin.SnapshotSchedule, error) {
+	return writer.Ask(ctx, op.p.writer, func() ([]admin.SnapshotSchedule, error) {
+		var list []admin.SnapshotSchedule
 		for _, x := range op.p.snapshot.requests {
-			list = append(list, control.SnapshotSchedule{SnapshotRequest: x.SnapshotRequest, Pending: slices.Clone(x.Pending)})
+			list = append(list, admin.SnapshotSchedule{SnapshotRequest: x.SnapshotRequest, Pending: slices.Clone(x.Pending)})
 		}
 		return list, nil
 	})

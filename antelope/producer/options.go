@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"tarn/antelope/control"
+	"tarn/antelope/admin"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 )
@@ -69,7 +69,7 @@ func (o *Options) Validate() error {
 	var errs []error
 	bad := func(is bool, format string, args ...any) {
 		if is {
-			errs = append(errs, control.NewBadOption(format, args...))
+			errs = append(errs, admin.NewBadOption(format, args...))
 		}
 	}
 	const round = 12 * blockInterval

@@ -35,23 +35,23 @@ type voteTimes struct{ vote, block atomic.Int64 }
 // enabled tells whether votes matter to this node at all.
 func (w *voteWatch) enabled() bool { return w.opt.VotePause > 0 && len(w.opt.Producers) > 0 }
 
-// voted notes a vote that was good, or had been counted already.
-func (w *voteWatch) voted(f *types.Finalizer, now time.Time) {
+// noteVote notes a vote that was good, or had been counted already.
+func (w *voteWatch) noteVote(f *types.Finalizer, now time.Time) {
 	if w.expects.Load() == nil {
 		return
 	}
 	name, ok := producerOf(f.Description)
 	own := w.opt.isProducer(name)
 	if own || !ok { // else finalizers are called something else there, so that no more is known of them
-		w.own.voted(now)
+		w.own.noteVote(now)
 	}
 	if !own {
-		w.others.voted(now)
+		w.others.noteVote(now)
 	}
 }
 
-// accepted notes a proper block of a time; head is that of the chain.
-func (w *voteWatch) accepted(head *consensus.HeaderState, slot types.BlockTimestamp, now time.Time) {
+// noteBlock notes a proper block of a time; head is that of the chain.
+func (w *voteWatch) noteBlock(head *consensus.HeaderState, slot types.BlockTimestamp, now time.Time) {
 	if !w.enabled() || !head.PrecedesProper() {
 		return
 	}
@@ -69,8 +69,8 @@ func (w *voteWatch) accepted(head *consensus.HeaderState, slot types.BlockTimest
 		w.forget()
 	}
 	at := min(now.UnixMicro(), int64(slot.TimePoint()))
-	w.own.accepted(at)
-	w.others.accepted(at)
+	w.own.noteBlock(at)
+	w.others.noteBlock(at)
 }
 
 // forget has the next blocks count anew.
@@ -116,7 +116,7 @@ func silence(own, others missed, slot types.BlockTimestamp) (format string, args
 	return "", nil
 }
 
-func (t *voteTimes) voted(now time.Time) {
+func (t *voteTimes) noteVote(now time.Time) {
 	for at := now.UnixMicro(); ; {
 		last := t.vote.Load()
 		if at <= last || t.vote.CompareAndSwap(last, at) {
@@ -125,8 +125,8 @@ func (t *voteTimes) voted(now time.Time) {
 	}
 }
 
-// accepted notes a block unless there was one since the last vote.
-func (t *voteTimes) accepted(at int64) {
+// noteBlock notes a block unless there was one since the last vote.
+func (t *voteTimes) noteBlock(at int64) {
 	vote, block := t.vote.Load(), t.block.Load()
 	if at-voteTolerance.Microseconds() <= vote || vote < block && block <= at {
 		return
@@ -157,7 +157,7 @@ func producerOf(description string) (types.Name, bool) {
 func (p *Producer) Vote(v *finality.Vote) finality.Result {
 	result, f := p.chain.Vote(v)
 	if f != nil && (result == finality.Counted || result == finality.Duplicate) {
-		p.votes.voted(f, time.Now())
+		p.votes.noteVote(f, time.Now())
 	}
 	return result
 }

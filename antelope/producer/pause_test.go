@@ -47,15 +47,15 @@ func TestMissingVotesAreNoticed(t *testing.T) {
 		now := types.NewBlockTimestamp(types.TimePoint(time.Now().UnixMicro())).TimePoint().Time()
 		for i, s := range x.heard {
 			if s.block != "" {
-				w.accepted(headOf(x.finalizers...), types.NewBlockTimestamp(types.TimePoint(now.UnixMicro())), now)
+				w.noteBlock(headOf(x.finalizers...), types.NewBlockTimestamp(types.TimePoint(now.UnixMicro())), now)
 			}
 			for _, f := range []string{own, others} {
 				if s.vote == f || s.vote == both {
-					w.voted(&types.Finalizer{Description: f}, now.Add(10*time.Millisecond))
+					w.noteVote(&types.Finalizer{Description: f}, now.Add(10*time.Millisecond))
 				}
 			}
 			if s.vote == "?" {
-				w.voted(&types.Finalizer{Description: "a name of thirteen and more"}, now)
+				w.noteVote(&types.Finalizer{Description: "a name of thirteen and more"}, now)
 			}
 			now = now.Add(time.Second)
 			is := ""
@@ -81,7 +81,7 @@ func TestVotesForTheFirstProperBlockAreMissed(t *testing.T) {
 	head.Finality.Core = finality.GenesisCore(4, 9)
 	w := &voteWatch{opt: &Options{VotePause: time.Second, Producers: []types.Name{types.N("prod")}}}
 	for head.Irreversible = range uint32(5) { // block 4 is the genesis block
-		w.accepted(head, types.NewBlockTimestamp(types.TimePoint(now.UnixMicro())), now)
+		w.noteBlock(head, types.NewBlockTimestamp(types.TimePoint(now.UnixMicro())), now)
 		if _, others := w.silent(now.Add(time.Minute)); (others.block != 0) != (head.Irreversible == 4) {
 			t.Errorf("block %d is irreversible: %+v is missed", head.Irreversible, others)
 		}
@@ -113,7 +113,7 @@ func TestWhoDoesNotWaitForVotes(t *testing.T) {
 	now := time.Now()
 	silent := func(o *Options) *voteWatch {
 		w := &voteWatch{opt: o}
-		w.accepted(headOf("other"), types.NewBlockTimestamp(types.TimePoint(now.UnixMicro())), now)
+		w.noteBlock(headOf("other"), types.NewBlockTimestamp(types.TimePoint(now.UnixMicro())), now)
 		return w
 	}
 	later := now.Add(time.Minute)

@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tarn/antelope/admin"
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/feature"
@@ -104,7 +104,7 @@ func TestNothingIsProducedOnAChainWhoseIrreversibleBlockIsTooOld(t *testing.T) {
 		if !strings.Contains(n.lines(), "Not producing block because the irreversible block is too old [age:") {
 			t.Error("the log does not say why there are no blocks")
 		}
-		if err := n.SetRuntimeOptions(context.Background(), control.RuntimeOptions{MaxIrreversibleAge: new(int32(-1))}); err != nil {
+		if err := n.SetRuntimeOptions(context.Background(), admin.RuntimeOptions{MaxIrreversibleAge: new(int32(-1))}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -219,7 +219,7 @@ func submitLarge(t *testing.T, n *node, count int, done chan<- error) {
 	t.Helper()
 	for i := range count {
 		a := chaintest.Action(name("eosio"), name("nothing"), name("eosio"), make([]byte, 5<<20+i))
-		n.Submit(control.TransactionOptions{API: true}, Submission{n.candidate(t, a), func(_ *types.TransactionTrace, err error) { done <- err }})
+		n.Submit(execute.TransactionOptions{API: true}, Submission{n.candidate(t, a), func(_ *types.TransactionTrace, err error) { done <- err }})
 	}
 }
 
@@ -366,7 +366,7 @@ func TestTransactionsOfAnAbortedBlockAreInTheNextOnes(t *testing.T) {
 		var got []types.Checksum256
 		for _, b := range n.chainBlocks() {
 			for _, r := range b.Transactions {
-				x, err := execute.NewCandidate(r.Packed, control.Input)
+				x, err := execute.NewCandidate(r.Packed, execute.Input)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -552,7 +552,7 @@ func TestProducersThatWereApartAgreeAgain(t *testing.T) {
 		found := false
 		for _, b := range nodes[1].chainBlocks() {
 			for _, r := range b.Transactions {
-				x, err := execute.NewCandidate(r.Packed, control.Input)
+				x, err := execute.NewCandidate(r.Packed, execute.Input)
 				found = found || err == nil && x.ID == trace.ID
 			}
 		}
@@ -585,11 +585,11 @@ func TestProducersThatAreCutAtRandomAgreeInTheEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, k := range random.Perm(3)[:1+random.IntN(3)] {
-				x, err := execute.NewCandidate(p, control.Input)
+				x, err := execute.NewCandidate(p, execute.Input)
 				if err != nil {
 					t.Fatal(err)
 				}
-				nodes[k].Submit(control.TransactionOptions{}, Submission{x, func(*types.TransactionTrace, error) {}})
+				nodes[k].Submit(execute.TransactionOptions{}, Submission{x, func(*types.TransactionTrace, error) {}})
 			}
 			time.Sleep(time.Duration(random.IntN(600)) * time.Millisecond)
 		}

@@ -23,9 +23,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tarn/antelope/admin"
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/resource"
@@ -104,12 +104,12 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 	}
 	if p.opt.Irreversible = c.IrreversibleMode(); p.opt.Irreversible {
 		if len(o.Producers) > 0 {
-			return nil, control.NewBadOption("node cannot have any producer-name configured because block production is impossible when read_mode is \"irreversible\"")
+			return nil, admin.NewBadOption("node cannot have any producer-name configured because block production is impossible when read_mode is \"irreversible\"")
 		}
 		p.opt.NoTransactions = true
 	}
 	if len(o.Producers) > 0 && c.LightValidation() {
-		return nil, control.NewBadOption("node cannot have any producer-name configured because block production is not safe when validation_mode is not \"full\"")
+		return nil, admin.NewBadOption("node cannot have any producer-name configured because block production is not safe when validation_mode is not \"full\"")
 	}
 	p.writer = writer.New(writer.Options{Before: p.takeLate, Publish: p.publish, Ended: p.terminated})
 	p.connect()
@@ -140,7 +140,7 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 // connect makes the parts that others than the writer use, and lets them reach it.
 func (p *Producer) connect() {
 	p.arrivals.chain, p.arrivals.writer, p.arrivals.log, p.arrivals.keys = p.chain, p.writer, &p.log, &p.keys
-	p.hurry, p.take, p.arrivals.refuse = p.speculation.giveWay, p.applyBlock, p.rejected
+	p.hurry, p.take, p.arrivals.refuse = p.speculation.giveWay, p.applyBlock, p.tellRejected
 	p.irreversible = func() uint32 { return p.head.Load().IrreversibleNum }
 
 	p.intake.opt, p.intake.chain, p.intake.writer, p.intake.log, p.intake.keys = &p.opt, p.chain, p.writer, &p.log, &p.keys

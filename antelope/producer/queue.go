@@ -5,8 +5,8 @@ import (
 	"container/list"
 	"time"
 
+	"tarn/antelope/admin"
 	"tarn/antelope/consensus"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/types"
@@ -120,7 +120,7 @@ func (q *queue) addForked(blocks []*consensus.BlockState) {
 			if r.Packed == nil {
 				continue
 			}
-			x, err := execute.NewCandidate(r.Packed, control.Input)
+			x, err := execute.NewCandidate(r.Packed, execute.Input)
 			if err == nil && q.byID[x.ID] == nil {
 				q.add(&entry{x: x, from: forked, lent: true, keyless: true})
 			}
@@ -188,12 +188,12 @@ func (e *entry) answer(trace *types.TransactionTrace, err error) {
 
 func (e *entry) before(o *entry) bool { return e.x.Trx.Expiration < o.x.Trx.Expiration }
 
-func (e *entry) moved(to int) { e.index = to }
+func (e *entry) setIndex(to int) { e.index = to }
 
 // page is the part of the queue that Operator.Unapplied shows.
-func (q *queue) page(from *types.Checksum256, limit int, within time.Duration) control.UnappliedPage {
+func (q *queue) page(from *types.Checksum256, limit int, within time.Duration) admin.UnappliedPage {
 	begin := time.Now()
-	page := control.UnappliedPage{Size: q.len(), Incoming: q.incoming()}
+	page := admin.UnappliedPage{Size: q.len(), Incoming: q.incoming()}
 	found, over := from == nil, false
 	for _, e := range q.waiting(forked, aborted, incomingAPI, incomingP2P) {
 		found = found || e.x.ID == *from
@@ -204,22 +204,22 @@ func (q *queue) page(from *types.Checksum256, limit int, within time.Duration) c
 			page.More = new(e.x.ID)
 			break
 		}
-		page.Transactions = append(page.Transactions, unapplied(e))
+		page.Transactions = append(page.Transactions, describeUnapplied(e))
 		over = within >= 0 && time.Since(begin) >= within
 	}
 	return page
 }
 
-func unapplied(e *entry) control.Unapplied {
+func describeUnapplied(e *entry) admin.Unapplied {
 	x := e.x
-	u := control.Unapplied{
+	u := admin.Unapplied{
 		ID: x.ID, Expiration: x.Trx.Expiration, Type: e.from.String(), FirstAuth: x.Trx.FirstAuthorizer(),
 		Actions: len(x.Trx.Actions) + len(x.Trx.ContextFreeActions), Billed: uint32(x.Billed), Size: uint64(e.size),
 	}
 	switch x.Kind {
-	case control.DryRun:
+	case execute.DryRun:
 		u.Type = "dry_run"
-	case control.ReadOnly:
+	case execute.ReadOnly:
 		u.Type = "read_only"
 	}
 	if len(x.Trx.Actions) > 0 {

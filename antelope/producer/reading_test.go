@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tarn/antelope/chain"
-	"tarn/antelope/control"
+	"tarn/antelope/execute"
 )
 
 func TestWhatLeavesNothingDoesNotWaitForTheWriter(t *testing.T) {
@@ -28,7 +28,7 @@ func TestWhatLeavesNothingDoesNotWaitForTheWriter(t *testing.T) {
 			var work sync.WaitGroup
 			for range 5 {
 				work.Go(func() {
-					trace, err := n.Transaction(ctx, p, control.TransactionOptions{Kind: control.DryRun, API: true})
+					trace, err := n.Transaction(ctx, p, execute.TransactionOptions{Kind: execute.DryRun, API: true})
 					if err != nil || trace.Receipt == nil {
 						t.Errorf("%+v, %v", trace, err)
 					}
@@ -41,10 +41,10 @@ func TestWhatLeavesNothingDoesNotWaitForTheWriter(t *testing.T) {
 			t.Fatal(err)
 		}
 		// Who wants to dry-run what is in the pending block hears that it is there.
-		if _, err := n.Transaction(ctx, p, control.TransactionOptions{API: true}); err != nil {
+		if _, err := n.Transaction(ctx, p, execute.TransactionOptions{API: true}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := n.Transaction(ctx, p, control.TransactionOptions{Kind: control.DryRun, API: true}); err == nil {
+		if _, err := n.Transaction(ctx, p, execute.TransactionOptions{Kind: execute.DryRun, API: true}); err == nil {
 			t.Error("a transaction of the pending block was executed again")
 		}
 	})

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"tarn/antelope/chain"
-	"tarn/antelope/control"
 	"tarn/antelope/execute"
 	"tarn/antelope/state"
 )
@@ -47,7 +46,7 @@ func TestWhoHasAnAnswerFindsTheTransactionInTheState(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, n := range nodes {
-			if _, err := n.Transaction(ctx, p, control.TransactionOptions{API: true}); err != nil {
+			if _, err := n.Transaction(ctx, p, execute.TransactionOptions{API: true}); err != nil {
 				t.Fatal(err)
 			}
 			// What a follower executes is undone: the block is somebody else's.

@@ -12,9 +12,9 @@ import (
 	"strconv"
 	"sync"
 
+	"tarn/antelope/admin"
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/snapshot"
 	"tarn/antelope/state"
@@ -33,7 +33,7 @@ type snapshots struct {
 	final    bool // the chain applies irreversible blocks only
 	dir      string
 	files    vfs.FS
-	requests []*control.SnapshotSchedule
+	requests []*admin.SnapshotSchedule
 	nextID   uint32
 	started  uint32 // block of which the schedule has been looked at, with
 	parent   types.Checksum256
@@ -49,13 +49,13 @@ type snapshots struct {
 
 // pendingSnapshot is one that is being written, or whose block may still lose.
 type pendingSnapshot struct {
-	control.Snapshot
+	admin.Snapshot
 	written bool
 	naming  bool // the file is getting its final name
 	decided bool // the block is irreversible, or lost
 	lost    bool
-	request *control.SnapshotSchedule // nil if it was not scheduled
-	waiting []func(control.Snapshot, error)
+	request *admin.SnapshotSchedule // nil if it was not scheduled
+	waiting []func(admin.Snapshot, error)
 }
 
 const scheduleName = "snapshot-schedule.json"
@@ -104,7 +104,7 @@ func (s *snapshots) path(prefix string, id types.Checksum256) string {
 
 // create begins to make a snapshot of the head's state. No session of the state is
 // open but the pending block's.
-func (s *snapshots) create(request *control.SnapshotSchedule, done func(control.Snapshot, error)) error {
+func (s *snapshots) create(request *admin.SnapshotSchedule, done func(admin.Snapshot, error)) error {
 	head := s.chain.Head()
 	if s.dir == "" {
 		return exception.New(exception.SnapshotDirectoryNotFound, "No such directory ''")
@@ -129,11 +129,11 @@ func (s *snapshots) create(request *control.SnapshotSchedule, done func(control.
 		return errors.Join(err, v.Close())
 	}
 	e := &pendingSnapshot{
-		Snapshot: control.Snapshot{
+		Snapshot: admin.Snapshot{
 			HeadID: head.ID, HeadNum: head.BlockNum, HeadTime: head.Header.Timestamp.TimePoint(),
 			Version: snapshot.VersionFor(h), Name: s.path(".pending-", head.ID),
 		},
-		request: request, waiting: []func(control.Snapshot, error){done},
+		request: request, waiting: []func(admin.Snapshot, error){done},
 	}
 	root := s.chain.Fork().Root()
 	e.decided = s.final || root != nil && root.ID == head.ID
@@ -143,7 +143,7 @@ func (s *snapshots) create(request *control.SnapshotSchedule, done func(control.
 	}
 	s.work.Go(func() {
 		err := s.write(v, h, s.path(".incomplete-", head.ID), e.Name)
-		s.writer.Put(writer.Calls, writer.Job{Do: func() { s.finished(e, err) }})
+		s.writer.Put(writer.Calls, writer.Job{Do: func() { s.handleWritten(e, err) }})
 	})
 	return nil
 }
@@ -179,8 +179,8 @@ func (s *snapshots) write(v *state.View, h consensus.Head, incomplete, whole str
 	return s.files.Rename(incomplete, whole) // the final name is made durable
 }
 
-// finished comes when a snapshot is written, or could not be.
-func (s *snapshots) finished(e *pendingSnapshot, err error) {
+// handleWritten comes when a snapshot is written, or could not be.
+func (s *snapshots) handleWritten(e *pendingSnapshot, err error) {
 	if err != nil {
 		s.drop(e)
 		e.answer(err)
@@ -207,12 +207,12 @@ func (s *snapshots) settle(e *pendingSnapshot) {
 	from, final := e.Name, s.path("", e.HeadID)
 	s.work.Go(func() {
 		err := vfs.RenameDurably(s.files, from, final)
-		s.writer.Put(writer.Calls, writer.Job{Do: func() { s.named(e, final, err) }})
+		s.writer.Put(writer.Calls, writer.Job{Do: func() { s.handleNamed(e, final, err) }})
 	})
 }
 
-// named comes when a snapshot has its final name, durably, or could not get it.
-func (s *snapshots) named(e *pendingSnapshot, final string, err error) {
+// handleNamed comes when a snapshot has its final name, durably, or could not get it.
+func (s *snapshots) handleNamed(e *pendingSnapshot, final string, err error) {
 	s.drop(e)
 	if err != nil {
 		err = exception.Wrap(exception.SnapshotFinalization, err, "Unable to finalize valid snapshot of block number ${block_num}", "block_num", e.HeadNum)
@@ -262,7 +262,7 @@ func (s *snapshots) startBlock(num uint32) {
 		return
 	}
 	s.started, s.parent = num, head.ID
-	var due *control.SnapshotSchedule
+	var due *admin.SnapshotSchedule
 	kept := s.requests[:0:0]
 	for _, r := range s.requests {
 		once := r.Spacing == 0 && num == r.Start+1
@@ -290,14 +290,14 @@ func (s *snapshots) startBlock(num uint32) {
 	}
 	err := s.showHead()
 	if err == nil {
-		err = s.create(due, func(made control.Snapshot, err error) {
+		err = s.create(due, func(made admin.Snapshot, err error) {
 			if err != nil && !errors.Is(err, writer.ErrStopped) {
-				s.failed(err)
+				s.reportFailure(err)
 			}
 		})
 	}
 	if err != nil {
-		s.failed(err)
+		s.reportFailure(err)
 	}
 }
 
@@ -312,13 +312,13 @@ func (s *snapshots) unwritten() *pendingSnapshot {
 	return nil
 }
 
-// failed reports a scheduled snapshot that was not made. A disk that is full of
+// reportFailure reports a scheduled snapshot that was not made. A disk that is full of
 // snapshots is no reason to stop a node, which nodeos does.
-func (s *snapshots) failed(err error) {
+func (s *snapshots) reportFailure(err error) {
 	s.log.plugin.Error(fmt.Sprintf("Exception during snapshot execution: Snapshot creation error: %v", err))
 }
 
-func (s *snapshots) schedule(r *control.SnapshotRequest) error {
+func (s *snapshots) schedule(r *admin.SnapshotRequest) error {
 	for _, x := range s.requests {
 		if x.Spacing == r.Spacing && x.Start == r.Start && x.End == r.End {
 			return exception.New(exception.DuplicateSnapshotRequest, "Duplicate snapshot request")
@@ -332,7 +332,7 @@ func (s *snapshots) schedule(r *control.SnapshotRequest) error {
 	}
 	r.ID = s.nextID
 	s.nextID++
-	s.requests = append(s.requests, &control.SnapshotSchedule{SnapshotRequest: *r})
+	s.requests = append(s.requests, &admin.SnapshotSchedule{SnapshotRequest: *r})
 	s.save()
 	return nil
 }
@@ -410,7 +410,7 @@ func (s *snapshots) load() error {
 		if r.End == 0 {
 			r.End = math.MaxUint32
 		}
-		s.requests = append(s.requests, &control.SnapshotSchedule{SnapshotRequest: control.SnapshotRequest{
+		s.requests = append(s.requests, &admin.SnapshotSchedule{SnapshotRequest: admin.SnapshotRequest{
 			ID: uint32(r.ID), Spacing: uint32(r.Spacing), Start: uint32(r.Start), End: uint32(r.End), Description: r.Description,
 		}})
 		s.nextID = max(s.nextID, uint32(r.ID)+1)

@@ -12,9 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tarn/antelope/admin"
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/snapshot"
 	"tarn/antelope/types"
@@ -62,7 +62,7 @@ func TestASnapshotGetsItsNameWhenItsBlockIsIrreversible(t *testing.T) {
 		time.Sleep(5*time.Second + 10*time.Millisecond)
 		head := n.Head()
 		type answer struct {
-			control.Snapshot
+			admin.Snapshot
 			error
 		}
 		answers := make(chan answer, 2)
@@ -186,7 +186,7 @@ func TestSnapshotsAreMadeAsScheduled(t *testing.T) {
 func TestScheduledSnapshotsDoNotPileUp(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		n := newNode(t, chain.Options{}, produces("eosio"))
-		slow := &pendingSnapshot{request: new(control.SnapshotSchedule)}
+		slow := &pendingSnapshot{request: new(admin.SnapshotSchedule)}
 		n.snapshot.pending[types.Checksum256{1}] = slow // that of a block, which is not written yet
 		n.run()
 		if _, err := n.ScheduleSnapshot(context.Background(), 1, nil, nil, "each block"); err != nil {
@@ -209,7 +209,7 @@ func TestTheScheduleOfSnapshotsOutlivesTheNode(t *testing.T) {
 		ctx := context.Background()
 		n := newNode(t, chain.Options{}, nil)
 		n.run()
-		var want []control.SnapshotRequest
+		var want []admin.SnapshotRequest
 		for i := range uint32(3) {
 			r, err := n.ScheduleSnapshot(ctx, 100*i, new(1000+i), nil, "a \"description\"")
 			if err != nil {
@@ -226,7 +226,7 @@ func TestTheScheduleOfSnapshotsOutlivesTheNode(t *testing.T) {
 		}
 		again := newNode(t, chain.Options{}, func(o *Options) { o.SnapshotsDir = n.opt.SnapshotsDir })
 		again.run()
-		var got []control.SnapshotRequest
+		var got []admin.SnapshotRequest
 		list, err := again.SnapshotRequests(ctx)
 		for _, r := range list {
 			got = append(got, r.SnapshotRequest)

@@ -268,10 +268,10 @@ func (p *Producer) retireDeferred() bool {
 				return true
 			}
 		case trace.Except != nil:
-			p.log.scheduled(p.place, trace)
+			p.log.logScheduled(p.place, trace)
 			failed++
 		default:
-			p.log.scheduled(p.place, trace)
+			p.log.logScheduled(p.place, trace)
 		}
 	}
 	return !all || failed == 0

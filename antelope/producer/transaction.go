@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/resource"
@@ -13,7 +12,7 @@ import (
 
 // incoming executes a transaction that came from outside, or lets it wait (Leap:
 // process_incoming_transaction_async).
-func (p *Producer) incoming(x *execute.Candidate, o control.TransactionOptions, done Done) {
+func (p *Producer) incoming(x *execute.Candidate, o execute.TransactionOptions, done Done) {
 	p.clock.idle(time.Now())
 	now := p.chain.Head().Header.Timestamp.TimePoint()
 	pending, building := p.chain.Pending()
@@ -120,9 +119,9 @@ func (p *Producer) push(e *entry, deadline time.Time) result {
 		return result{failed: true, broken: true}
 	}
 	if trace.Except != nil {
-		return p.failed(e, trace, first, unbilled)
+		return p.handleFailure(e, trace, first, unbilled)
 	}
-	p.succeeded(e, trace, first, unbilled)
+	p.handleSuccess(e, trace, first, unbilled)
 	return result{}
 }
 
@@ -152,12 +151,12 @@ func (p *Producer) billing(x *execute.Candidate, first types.Name, unbilled bool
 	return b, nil
 }
 
-func (p *Producer) failed(e *entry, trace *types.TransactionTrace, first types.Name, unbilled bool) result {
+func (p *Producer) handleFailure(e *entry, trace *types.TransactionTrace, first types.Name, unbilled bool) result {
 	x := e.x
 	if exhausts(trace.Except) {
 		p.clock.transaction(time.Now(), x.Kind.Transient(), true)
 		p.log.unfit(p.place, x)
-		return result{unfit: true, exhausted: x.Kind != control.ReadOnly && p.blockExhausted()}
+		return result{unfit: true, exhausted: x.Kind != execute.ReadOnly && p.blockExhausted()}
 	}
 	p.clock.transaction(time.Now(), x.Kind.Transient(), false)
 	if trace.Except.Kind != exception.TxDuplicate {
@@ -175,7 +174,7 @@ func (p *Producer) failed(e *entry, trace *types.TransactionTrace, first types.N
 	return result{failed: true}
 }
 
-func (p *Producer) succeeded(e *entry, trace *types.TransactionTrace, first types.Name, unbilled bool) {
+func (p *Producer) handleSuccess(e *entry, trace *types.TransactionTrace, first types.Name, unbilled bool) {
 	x := e.x
 	p.clock.transaction(time.Now(), x.Kind.Transient(), true)
 	if trace.Receipt != nil && !x.Kind.Transient() {

@@ -15,10 +15,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tarn/antelope/admin"
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/consensus"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/serial"
@@ -55,7 +55,7 @@ func TestAFollowerOfRandomBlocksHasTheSameState(t *testing.T) {
 			}
 			// Each node may hear of it first, and executes it on its own.
 			for _, k := range random.Perm(len(nodes))[:1+random.IntN(3)] {
-				_, err := nodes[k].Transaction(ctx, p, control.TransactionOptions{API: random.IntN(2) == 0})
+				_, err := nodes[k].Transaction(ctx, p, execute.TransactionOptions{API: random.IntN(2) == 0})
 				if nodes[k] != n {
 					continue
 				}
@@ -146,7 +146,7 @@ func TestATransactionIsRefusedForTheReasonThatNodeosGives(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		send := func(p *types.PackedTransaction, err error) error {
 			if err == nil {
-				_, err = n.Transaction(ctx, p, control.TransactionOptions{API: true})
+				_, err = n.Transaction(ctx, p, execute.TransactionOptions{API: true})
 			}
 			return err
 		}
@@ -171,7 +171,7 @@ func TestATransactionIsRefusedForTheReasonThatNodeosGives(t *testing.T) {
 		}
 		delayed := &types.Transaction{Actions: []types.Action{a}}
 		delayed.DelaySec = 1
-		if err := send(signed(n.maker, delayed)); err == nil || !strings.Contains(err.Error(), "transaction cannot be delayed") {
+		if err := send(sign(n.maker, delayed)); err == nil || !strings.Contains(err.Error(), "transaction cannot be delayed") {
 			t.Errorf("delayed: %v", err)
 		}
 		time.Sleep(2 * time.Second)
@@ -182,7 +182,7 @@ func TestATransactionIsRefusedForTheReasonThatNodeosGives(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		trace, err := n.Transaction(ctx, p, control.TransactionOptions{API: true, FailureTrace: true})
+		trace, err := n.Transaction(ctx, p, execute.TransactionOptions{API: true, FailureTrace: true})
 		if err != nil || trace.Except == nil || trace.Except.Kind != exception.AccountNameExists {
 			t.Errorf("a failure's trace: %+v, %v", trace, err)
 		}
@@ -200,7 +200,7 @@ func TestADryRunAndAReadOnlyTransactionLeaveNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			trace, err := n.Transaction(ctx, p, control.TransactionOptions{Kind: control.DryRun, API: true, FailureTrace: true})
+			trace, err := n.Transaction(ctx, p, execute.TransactionOptions{Kind: execute.DryRun, API: true, FailureTrace: true})
 			if err != nil || trace.Except != nil || trace.Receipt == nil {
 				t.Fatalf("%+v, %v", trace, err)
 			}
@@ -210,7 +210,7 @@ func TestADryRunAndAReadOnlyTransactionLeaveNothing(t *testing.T) {
 		if p, err = n.sign(a); err != nil {
 			t.Fatal(err)
 		}
-		trace, err := n.Transaction(ctx, p, control.TransactionOptions{Kind: control.ReadOnly, API: true, FailureTrace: true})
+		trace, err := n.Transaction(ctx, p, execute.TransactionOptions{Kind: execute.ReadOnly, API: true, FailureTrace: true})
 		if err != nil || trace.Except != nil {
 			t.Fatalf("%+v, %v", trace, err)
 		}
@@ -267,7 +267,7 @@ func TestWhatTheChainHasNotSeenIsAnsweredWhenItExpires(t *testing.T) {
 		}
 		failed := make(chan error, 1)
 		go func() {
-			_, err := n.Transaction(context.Background(), p, control.TransactionOptions{API: true})
+			_, err := n.Transaction(context.Background(), p, execute.TransactionOptions{API: true})
 			failed <- err
 		}()
 		synctest.Wait()
@@ -293,7 +293,7 @@ func TestOptionsCanBeChangedWhileTheNodeRuns(t *testing.T) {
 		if err != nil || *o.MaxTransactionTime != 499 || *o.MaxIrreversibleAge != -1 || *o.ProduceOffset != 456 || o.Leeway != nil || *o.GreylistLimit != 1000 {
 			t.Errorf("%d %d %d %v %d, %v", *o.MaxTransactionTime, *o.MaxIrreversibleAge, *o.ProduceOffset, o.Leeway, *o.GreylistLimit, err)
 		}
-		change := control.RuntimeOptions{MaxTransactionTime: new(int32(100)), ProduceOffset: new(int32(1200)), Leeway: new(int32(5)), GreylistLimit: new(uint32(7))}
+		change := admin.RuntimeOptions{MaxTransactionTime: new(int32(100)), ProduceOffset: new(int32(1200)), Leeway: new(int32(5)), GreylistLimit: new(uint32(7))}
 		if err := n.SetRuntimeOptions(ctx, change); err != nil {
 			t.Fatal(err)
 		}
@@ -301,7 +301,7 @@ func TestOptionsCanBeChangedWhileTheNodeRuns(t *testing.T) {
 		if err != nil || *o.MaxTransactionTime != 100 || *o.ProduceOffset != 1200 || *o.Leeway != 5 || *o.GreylistLimit != 7 {
 			t.Errorf("%d %d %d %d, %v", *o.MaxTransactionTime, *o.ProduceOffset, *o.Leeway, *o.GreylistLimit, err)
 		}
-		if err := n.SetRuntimeOptions(ctx, control.RuntimeOptions{ProduceOffset: new(int32(6000))}); err == nil {
+		if err := n.SetRuntimeOptions(ctx, admin.RuntimeOptions{ProduceOffset: new(int32(6000))}); err == nil {
 			t.Error("an offset as long as the round was accepted")
 		}
 		if err := n.AddGreylist(ctx, nil); !exception.Is(err, exception.InvalidHTTPRequest) {
@@ -316,10 +316,10 @@ func TestOptionsCanBeChangedWhileTheNodeRuns(t *testing.T) {
 		if l := n.Greylist(); !slices.Equal(l, []types.Name{name("alice")}) || !n.Greylisted(name("alice")) || n.Greylisted(name("bob")) {
 			t.Errorf("greylist %v", l)
 		}
-		if err := n.SetLists(ctx, control.Lists{}); !exception.Is(err, exception.InvalidHTTPRequest) {
+		if err := n.SetLists(ctx, execute.Lists{}); !exception.Is(err, exception.InvalidHTTPRequest) {
 			t.Errorf("no lists: %v", err)
 		}
-		if err := n.SetLists(ctx, control.Lists{ActorBlacklist: map[types.Name]bool{name("eosio"): true}}); err != nil {
+		if err := n.SetLists(ctx, execute.Lists{ActorBlacklist: map[types.Name]bool{name("eosio"): true}}); err != nil {
 			t.Fatal(err)
 		}
 		if l, err := n.Lists(ctx); err != nil || !l.ActorBlacklist[name("eosio")] {
@@ -577,11 +577,11 @@ func TestEveryTransactionIsAnsweredOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := execute.NewCandidate(packed, control.Input)
+		x, err := execute.NewCandidate(packed, execute.Input)
 		if err != nil {
 			t.Fatal(err)
 		}
-		n.Submit(control.TransactionOptions{}, Submission{x, func(*types.TransactionTrace, error) {
+		n.Submit(execute.TransactionOptions{}, Submission{x, func(*types.TransactionTrace, error) {
 			answers[i]++
 			ended.Done()
 		}})
@@ -633,7 +633,7 @@ func TestTransactionsThatAreGivenTogetherAreExecutedInTheirOrder(t *testing.T) {
 			}
 		}})
 	}
-	n.Submit(control.TransactionOptions{}, list...)
+	n.Submit(execute.TransactionOptions{}, list...)
 	ended.Wait()
 	if len(order) != unsigned || !slices.IsSorted(order) {
 		t.Errorf("executed: %v", order)
@@ -660,7 +660,7 @@ func TestANodeWithoutTransactionsBeginsNoBlock(t *testing.T) {
 		if h.Num != want.IrreversibleNum || h.ForkID != want.ID {
 			t.Errorf("applied block %d, heard of %d; want %d and %d", h.Num, h.ForkNum, want.IrreversibleNum, want.Num)
 		}
-		var bad *control.BadOption
+		var bad *admin.BadOption
 		if _, err := New(i.chain, func() Options { o := i.opt; o.Producers = []types.Name{name("eosio")}; return o }()); !errors.As(err, &bad) {
 			t.Errorf("a producer in irreversible mode: %v", err)
 		}
@@ -671,7 +671,7 @@ func TestAProducerValidatesEverything(t *testing.T) {
 	n := newNode(t, chain.Options{Options: execute.Options{LightValidation: true}}, nil)
 	o := n.opt
 	o.Producers = []types.Name{name("eosio")}
-	var bad *control.BadOption
+	var bad *admin.BadOption
 	if _, err := New(n.chain, o); !errors.As(err, &bad) || !strings.Contains(err.Error(), `block production is not safe when validation_mode is not "full"`) {
 		t.Errorf("a producer in light mode: %v", err)
 	}
@@ -702,7 +702,7 @@ func TestABlockInterruptsATransactionThatIsNotItsProducers(t *testing.T) {
 		t.Fatal(err)
 	}
 	const limit = 2 * time.Second // of the chain, for a transaction
-	if err := n.SetRuntimeOptions(ctx, control.RuntimeOptions{MaxTransactionTime: new(int32(-1))}); err != nil {
+	if err := n.SetRuntimeOptions(ctx, admin.RuntimeOptions{MaxTransactionTime: new(int32(-1))}); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.writer.Call(ctx, func() error {
@@ -720,15 +720,15 @@ func TestABlockInterruptsATransactionThatIsNotItsProducers(t *testing.T) {
 	trx := &types.Transaction{Actions: []types.Action{chaintest.Action(looper, name("go"), looper, nil)}}
 	trx.Expiration = types.TimePoint(time.Now().Add(time.Minute).UnixMicro()).Sec()
 	trx.SetRefBlock(first.ID())
-	p, err := signed(m, trx)
+	p, err := sign(m, trx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := execute.NewCandidate(p, control.Input)
+	x, err := execute.NewCandidate(p, execute.Input)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.Submit(control.TransactionOptions{API: true}, Submission{x, func(_ *types.TransactionTrace, err error) {
+	n.Submit(execute.TransactionOptions{API: true}, Submission{x, func(_ *types.TransactionTrace, err error) {
 		if err != writer.ErrStopped {
 			t.Errorf("the answer is %v", err)
 		}
@@ -773,7 +773,7 @@ func TestTraceLinesAreThoseOfNodeos(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bad, err := n.Transaction(context.Background(), p, control.TransactionOptions{FailureTrace: true})
+		bad, err := n.Transaction(context.Background(), p, execute.TransactionOptions{FailureTrace: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -806,7 +806,7 @@ func TestWhatContractsSayCannotBreakALine(t *testing.T) {
 		strings.Repeat("x", 1025):      strings.Repeat("x", 1024) + "...",
 		strings.Repeat("\n", 600):      strings.Repeat(`\n`, 512) + "...",
 	} {
-		if got := escaped(text); got != want {
+		if got := escapeText(text); got != want {
 			t.Errorf("%.40q: %.60q", text, got)
 		}
 	}

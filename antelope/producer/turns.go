@@ -197,7 +197,7 @@ func (t *turns) pendingSlot(now time.Time) types.BlockTimestamp {
 // count no confirmations, so that nothing need be noted.
 func (t *turns) onHeader(b *consensus.BlockState) {
 	if b.IsProper() {
-		t.votes.accepted(t.chain.Head().HeaderState, b.Header.Timestamp, time.Now())
+		t.votes.noteBlock(t.chain.Head().HeaderState, b.Header.Timestamp, time.Now())
 		return
 	}
 	if n := b.Header.Producer; t.opt.isProducer(n) {

@@ -102,9 +102,9 @@ func TestAveragesAreThoseOfUnboundedNumbers(t *testing.T) {
 	}
 }
 
-// reported is what get_account reports, in unbounded numbers but for the product
+// report is what get_account reports, in unbounded numbers but for the product
 // that nodeos cuts to 128 bits.
-func reported(u state.Usage, c *state.ResourceConfig, virtual uint64, weight int64, total uint64, greylist uint32, now uint32) (a resource.AccountLimit, greylisted, ok bool) {
+func report(u state.Usage, c *state.ResourceConfig, virtual uint64, weight int64, total uint64, greylist uint32, now uint32) (a resource.AccountLimit, greylisted, ok bool) {
 	most := c.CPU.Max * uint64(greylist)
 	if greylist < 1000 && most < virtual {
 		virtual, greylisted = most, true
@@ -142,7 +142,7 @@ func TestReportedLimitsAreThoseOfUnboundedNumbers(t *testing.T) {
 		st := &state.ResourceState{VirtualCPU: number(r), TotalCPUWeight: 1 + number(r)>>1}
 		u := &state.ResourceUsage{CPU: state.Usage{LastOrdinal: uint32(number(r) >> 32), ValueEx: number(r)}}
 		weight, greylist, now := int64(number(r)>>1), uint32(r.UintN(1500)), uint32(number(r))
-		want, wantGreylisted, ok := reported(u.CPU, c, st.VirtualCPU, weight, st.TotalCPUWeight, greylist, now)
+		want, wantGreylisted, ok := report(u.CPU, c, st.VirtualCPU, weight, st.TotalCPUWeight, greylist, now)
 		got, greylisted, err := resource.CPULimit(c, st, u, weight, greylist, types.BlockTimestamp(now))
 		if ok != (err == nil) || greylisted != wantGreylisted {
 			t.Fatalf("%+v %+v %+v: %v, want success %v; greylisted %v", c, st, u, err, ok, greylisted)

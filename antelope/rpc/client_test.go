@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"tarn/antelope/chain/chaintest"
-	"tarn/antelope/control"
 	"tarn/antelope/execute"
 	"tarn/antelope/rpc"
 	"tarn/antelope/rpc/dialect"
@@ -25,7 +24,7 @@ type executor struct {
 	m  *chaintest.Maker
 }
 
-func (e *executor) Transaction(_ context.Context, p *types.PackedTransaction, o control.TransactionOptions) (*types.TransactionTrace, error) {
+func (e *executor) Transaction(_ context.Context, p *types.PackedTransaction, o execute.TransactionOptions) (*types.TransactionTrace, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err := e.m.StartBlock(); err != nil {

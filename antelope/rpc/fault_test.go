@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/rpc"
 	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/state"
@@ -23,7 +23,7 @@ import (
 // failing refuses every transaction with err.
 type failing struct{ err error }
 
-func (f *failing) Transaction(context.Context, *types.PackedTransaction, control.TransactionOptions) (*types.TransactionTrace, error) {
+func (f *failing) Transaction(context.Context, *types.PackedTransaction, execute.TransactionOptions) (*types.TransactionTrace, error) {
 	return nil, f.err
 }
 

@@ -1,7 +1,7 @@
 package rpc
 
 import (
-	"tarn/antelope/control"
+	"tarn/antelope/admin"
 	"tarn/antelope/variant"
 )
 
@@ -13,10 +13,10 @@ type Net interface {
 	Disconnect(address string) string
 	// Status tells about the peer at an address that this node connects to; false if there
 	// is none.
-	Status(address string) (control.Connection, bool)
+	Status(address string) (admin.Connection, bool)
 	// Connections lists all connections, those that are only being tried included, the
 	// oldest first. The slice is the caller's.
-	Connections() []control.Connection
+	Connections() []admin.Connection
 }
 
 // peer reads a body that is an address.
@@ -57,5 +57,5 @@ func (q peers) connectionStatus(b []byte) ([]byte, error) {
 }
 
 func (q peers) connections(b []byte) ([]byte, error) {
-	return variant.AppendList(b, q.api.Net.Connections(), func(b []byte, c *control.Connection) []byte { return c.AppendJSON(b) }), nil
+	return variant.AppendList(b, q.api.Net.Connections(), func(b []byte, c *admin.Connection) []byte { return c.AppendJSON(b) }), nil
 }

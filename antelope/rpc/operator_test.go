@@ -6,8 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"tarn/antelope/control"
+	"tarn/antelope/admin"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/rpc"
 	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/state"
@@ -17,9 +18,9 @@ import (
 // operator notes what it is told.
 type operator struct {
 	paused   bool
-	options  control.RuntimeOptions
+	options  admin.RuntimeOptions
 	greylist []types.Name
-	lists    control.Lists
+	lists    execute.Lists
 	features []types.Checksum256
 	spacing  uint32
 	from     *types.Checksum256
@@ -38,10 +39,10 @@ func (o *operator) PauseAtBlock(_ context.Context, num uint32) error {
 	return nil
 }
 func (o *operator) Greylist() []types.Name { return o.greylist }
-func (o *operator) RuntimeOptions(context.Context) (control.RuntimeOptions, error) {
+func (o *operator) RuntimeOptions(context.Context) (admin.RuntimeOptions, error) {
 	return o.options, o.busy
 }
-func (o *operator) SetRuntimeOptions(_ context.Context, r control.RuntimeOptions) error {
+func (o *operator) SetRuntimeOptions(_ context.Context, r admin.RuntimeOptions) error {
 	o.options = r
 	return nil
 }
@@ -53,26 +54,26 @@ func (o *operator) RemoveGreylist(_ context.Context, n []types.Name) error {
 	o.greylist = nil
 	return nil
 }
-func (o *operator) Lists(context.Context) (control.Lists, error)      { return o.lists, o.busy }
-func (o *operator) SetLists(_ context.Context, l control.Lists) error { o.lists = l; return nil }
+func (o *operator) Lists(context.Context) (execute.Lists, error)      { return o.lists, o.busy }
+func (o *operator) SetLists(_ context.Context, l execute.Lists) error { o.lists = l; return nil }
 func (o *operator) IntegrityHash(context.Context) (types.Checksum256, types.Checksum256, error) {
 	return types.Checksum256{1}, types.Checksum256{2}, nil
 }
-func (o *operator) CreateSnapshot(context.Context) (control.Snapshot, error) {
-	return control.Snapshot{HeadID: types.Checksum256{3}, HeadNum: 7, Version: 6, Name: "/a/b.bin"}, nil
+func (o *operator) CreateSnapshot(context.Context) (admin.Snapshot, error) {
+	return admin.Snapshot{HeadID: types.Checksum256{3}, HeadNum: 7, Version: 6, Name: "/a/b.bin"}, nil
 }
-func (o *operator) ScheduleSnapshot(_ context.Context, spacing uint32, start, end *uint32, description string) (control.SnapshotRequest, error) {
+func (o *operator) ScheduleSnapshot(_ context.Context, spacing uint32, start, end *uint32, description string) (admin.SnapshotRequest, error) {
 	o.spacing = spacing
-	return control.SnapshotRequest{ID: 4, Spacing: 5, Start: 6, End: 4294967295, Description: "d"}, nil
+	return admin.SnapshotRequest{ID: 4, Spacing: 5, Start: 6, End: 4294967295, Description: "d"}, nil
 }
-func (o *operator) UnscheduleSnapshot(_ context.Context, id uint32) (control.SnapshotRequest, error) {
+func (o *operator) UnscheduleSnapshot(_ context.Context, id uint32) (admin.SnapshotRequest, error) {
 	if id != 4 {
-		return control.SnapshotRequest{}, exception.New(exception.SnapshotRequestNotFound, "Snapshot request not found")
+		return admin.SnapshotRequest{}, exception.New(exception.SnapshotRequestNotFound, "Snapshot request not found")
 	}
-	return control.SnapshotRequest{ID: id}, nil
+	return admin.SnapshotRequest{ID: id}, nil
 }
-func (o *operator) SnapshotRequests(context.Context) ([]control.SnapshotSchedule, error) {
-	return []control.SnapshotSchedule{{SnapshotRequest: control.SnapshotRequest{ID: 1}, Pending: []control.Snapshot{{HeadNum: 2}}}}, o.busy
+func (o *operator) SnapshotRequests(context.Context) ([]admin.SnapshotSchedule, error) {
+	return []admin.SnapshotSchedule{{SnapshotRequest: admin.SnapshotRequest{ID: 1}, Pending: []admin.Snapshot{{HeadNum: 2}}}}, o.busy
 }
 func (o *operator) ScheduledActivations(context.Context) ([]types.Checksum256, error) {
 	return o.features, o.busy
@@ -81,9 +82,9 @@ func (o *operator) ScheduleActivations(_ context.Context, f []types.Checksum256)
 	o.features = f
 	return nil
 }
-func (o *operator) Unapplied(_ context.Context, from *types.Checksum256, limit int, within time.Duration) (control.UnappliedPage, error) {
+func (o *operator) Unapplied(_ context.Context, from *types.Checksum256, limit int, within time.Duration) (admin.UnappliedPage, error) {
 	o.from, o.limit, o.within = from, limit, within
-	return control.UnappliedPage{Size: 2, Incoming: 1, Transactions: []control.Unapplied{{Type: "incoming_api", FirstAuth: types.N("a"), Size: 9}}, More: &types.Checksum256{5}}, nil
+	return admin.UnappliedPage{Size: 2, Incoming: 1, Transactions: []admin.Unapplied{{Type: "incoming_api", FirstAuth: types.N("a"), Size: 9}}, More: &types.Checksum256{5}}, nil
 }
 
 func TestTheOperatorsCalls(t *testing.T) {
@@ -116,12 +117,12 @@ type peers struct{}
 
 func (peers) Connect(a string) string    { return "added connection " + a }
 func (peers) Disconnect(a string) string { return "no known connection for host " + a }
-func (peers) Status(a string) (control.Connection, bool) {
-	return control.Connection{Peer: a, LastVote: 1795747800500000, LastHandshake: control.Handshake{Time: 1574265900144000000, Generation: -1}}, a == "known:1"
+func (peers) Status(a string) (admin.Connection, bool) {
+	return admin.Connection{Peer: a, LastVote: 1795747800500000, LastHandshake: admin.Handshake{Time: 1574265900144000000, Generation: -1}}, a == "known:1"
 }
-func (p peers) Connections() []control.Connection {
+func (p peers) Connections() []admin.Connection {
 	c, _ := p.Status("known:1")
-	return []control.Connection{c}
+	return []admin.Connection{c}
 }
 
 func TestPeersAreNamedInQuotes(t *testing.T) {

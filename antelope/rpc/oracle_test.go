@@ -16,7 +16,6 @@ import (
 	"tarn/antelope/blocklog"
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
-	"tarn/antelope/control"
 	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/oracle"
@@ -111,7 +110,7 @@ func standing(t *testing.T, d *oracle.Driver, f func(*node) error) error {
 // refusing takes no transaction.
 type refusing struct{}
 
-func (*refusing) Transaction(context.Context, *types.PackedTransaction, control.TransactionOptions) (*types.TransactionTrace, error) {
+func (*refusing) Transaction(context.Context, *types.PackedTransaction, execute.TransactionOptions) (*types.TransactionTrace, error) {
 	return nil, errors.New("refused")
 }
 

@@ -9,8 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"tarn/antelope/control"
+	"tarn/antelope/admin"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
@@ -31,9 +32,9 @@ type Producer interface {
 	// Resume ends a pause. Without one it changes nothing.
 	Resume(ctx context.Context) error
 	// RuntimeOptions returns the present options; nil is what is not set.
-	RuntimeOptions(ctx context.Context) (control.RuntimeOptions, error)
+	RuntimeOptions(ctx context.Context) (admin.RuntimeOptions, error)
 	// SetRuntimeOptions replaces those options that are not nil.
-	SetRuntimeOptions(ctx context.Context, o control.RuntimeOptions) error
+	SetRuntimeOptions(ctx context.Context, o admin.RuntimeOptions) error
 	// Greylist returns the accounts for which only their own stake counts, ascending.
 	Greylist() []types.Name
 	// AddGreylist puts accounts onto the greylist; those that are there already stay.
@@ -41,20 +42,20 @@ type Producer interface {
 	// RemoveGreylist takes accounts off the greylist; those that are not there are no error.
 	RemoveGreylist(ctx context.Context, accounts []types.Name) error
 	// Lists returns the white- and blacklists, whose maps the caller must not change.
-	Lists(ctx context.Context) (control.Lists, error)
+	Lists(ctx context.Context) (execute.Lists, error)
 	// SetLists replaces those lists that are not nil.
-	SetLists(ctx context.Context, l control.Lists) error
+	SetLists(ctx context.Context, l execute.Lists) error
 	// IntegrityHash is of the state at the head.
 	IntegrityHash(ctx context.Context) (head, hash types.Checksum256, err error)
 	// CreateSnapshot returns when the snapshot has its name.
-	CreateSnapshot(ctx context.Context) (control.Snapshot, error)
+	CreateSnapshot(ctx context.Context) (admin.Snapshot, error)
 	// ScheduleSnapshot asks for snapshots of the state after some blocks; nil is what was
 	// not said.
-	ScheduleSnapshot(ctx context.Context, spacing uint32, start, end *uint32, description string) (control.SnapshotRequest, error)
+	ScheduleSnapshot(ctx context.Context, spacing uint32, start, end *uint32, description string) (admin.SnapshotRequest, error)
 	// UnscheduleSnapshot removes a request, and returns it. An unknown id is an error.
-	UnscheduleSnapshot(ctx context.Context, id uint32) (control.SnapshotRequest, error)
+	UnscheduleSnapshot(ctx context.Context, id uint32) (admin.SnapshotRequest, error)
 	// SnapshotRequests returns the scheduled requests. The slice is the caller's.
-	SnapshotRequests(ctx context.Context) ([]control.SnapshotSchedule, error)
+	SnapshotRequests(ctx context.Context) ([]admin.SnapshotSchedule, error)
 	// ScheduledActivations returns the digests of the protocol features that the next block
 	// that is produced here activates.
 	ScheduledActivations(ctx context.Context) ([]types.Checksum256, error)
@@ -63,7 +64,7 @@ type Producer interface {
 	ScheduleActivations(ctx context.Context, features []types.Checksum256) error
 	// Unapplied returns at most limit transactions from one on, nil for the first;
 	// fewer if listing them takes longer than within, but one; below 0 is no limit.
-	Unapplied(ctx context.Context, from *types.Checksum256, limit int, within time.Duration) (control.UnappliedPage, error)
+	Unapplied(ctx context.Context, from *types.Checksum256, limit int, within time.Duration) (admin.UnappliedPage, error)
 }
 
 // writerTime bounds how long a call waits for the writer.
@@ -133,7 +134,7 @@ func (q operator) getRuntimeOptions(b []byte) ([]byte, error) {
 }
 
 func (q operator) updateRuntimeOptions(b []byte) ([]byte, error) {
-	r := control.RuntimeOptions{
+	r := admin.RuntimeOptions{
 		MaxTransactionTime: q.optionalInt32("max_transaction_time"), MaxIrreversibleAge: q.optionalInt32("max_irreversible_block_age"),
 		ProduceOffset: q.optionalInt32("produce_block_offset_ms"), Leeway: q.optionalInt32("subjective_cpu_leeway_us"),
 		GreylistLimit: q.optionalUint32("greylist_limit"),
@@ -173,10 +174,10 @@ func (q operator) getLists(b []byte) ([]byte, error) {
 	o = list(o, "actor_blacklist", slices.Sorted(maps.Keys(l.ActorBlacklist)))
 	o = list(o, "contract_whitelist", slices.Sorted(maps.Keys(l.ContractWhitelist)))
 	o = list(o, "contract_blacklist", slices.Sorted(maps.Keys(l.ContractBlacklist)))
-	actions := slices.SortedFunc(maps.Keys(l.ActionBlacklist), func(x, y control.ActionName) int {
+	actions := slices.SortedFunc(maps.Keys(l.ActionBlacklist), func(x, y execute.ActionName) int {
 		return cmp.Or(cmp.Compare(x.Account, y.Account), cmp.Compare(x.Name, y.Name))
 	})
-	o = variant.AppendList(variant.AppendKey(o, "action_blacklist"), actions, func(b []byte, a *control.ActionName) []byte {
+	o = variant.AppendList(variant.AppendKey(o, "action_blacklist"), actions, func(b []byte, a *execute.ActionName) []byte {
 		b = append(a.Account.AppendJSON(append(b, '[')), ',')
 		return append(a.Name.AppendJSON(b), ']')
 	})
@@ -196,12 +197,12 @@ func (p *params) set(key string) map[types.Name]bool {
 }
 
 func (q operator) setLists(b []byte) ([]byte, error) {
-	l := control.Lists{
+	l := execute.Lists{
 		ActorWhitelist: q.set("actor_whitelist"), ActorBlacklist: q.set("actor_blacklist"),
 		ContractWhitelist: q.set("contract_whitelist"), ContractBlacklist: q.set("contract_blacklist"),
 	}
 	if _, ok := q.optional("action_blacklist"); ok {
-		l.ActionBlacklist = map[control.ActionName]bool{}
+		l.ActionBlacklist = map[execute.ActionName]bool{}
 		q.elements("action_blacklist", func(v variant.Value) error {
 			a, err := actionNameOf(v)
 			l.ActionBlacklist[a] = true
@@ -223,7 +224,7 @@ func (q operator) setLists(b []byte) ([]byte, error) {
 }
 
 // actionNameOf reads a pair of an account and an action.
-func actionNameOf(v variant.Value) (a control.ActionName, err error) {
+func actionNameOf(v variant.Value) (a execute.ActionName, err error) {
 	pair, err := v.Elements()
 	if err != nil {
 		return a, err
@@ -241,13 +242,13 @@ func (q operator) getIntegrityHash(b []byte) ([]byte, error) {
 	return append(object(append(b, '{')).json("head_block_id", head).json("integrity_hash", hash), '}'), err
 }
 
-func appendSnapshot(b []byte, s *control.Snapshot) []byte {
+func appendSnapshot(b []byte, s *admin.Snapshot) []byte {
 	o := object(append(b, '{')).json("head_block_id", s.HeadID).uint("head_block_num", uint64(s.HeadNum))
 	o = o.json("head_block_time", s.HeadTime).uint("version", uint64(s.Version))
 	return append(o.text("snapshot_name", s.Name), '}')
 }
 
-func appendRequest(b []byte, s *control.SnapshotRequest) object {
+func appendRequest(b []byte, s *admin.SnapshotRequest) object {
 	o := object(append(b, '{')).uint("snapshot_request_id", uint64(s.ID)).uint("block_spacing", uint64(s.Spacing))
 	o = o.uint("start_block_num", uint64(s.Start)).uint("end_block_num", uint64(s.End))
 	return o.text("snapshot_description", s.Description)
@@ -273,7 +274,7 @@ func (q operator) scheduleSnapshot(b []byte) ([]byte, error) {
 	if err := q.end(); err != nil {
 		return b, err
 	}
-	s, err := inquire(q, func(ctx context.Context) (control.SnapshotRequest, error) {
+	s, err := inquire(q, func(ctx context.Context) (admin.SnapshotRequest, error) {
 		return q.api.Producer.ScheduleSnapshot(ctx, *spacing, start, end, description)
 	})
 	return append(appendRequest(b, &s), '}'), err
@@ -284,7 +285,7 @@ func (q operator) unscheduleSnapshot(b []byte) ([]byte, error) {
 	if err := q.end(); err != nil {
 		return b, err
 	}
-	s, err := inquire(q, func(ctx context.Context) (control.SnapshotRequest, error) {
+	s, err := inquire(q, func(ctx context.Context) (admin.SnapshotRequest, error) {
 		return q.api.Producer.UnscheduleSnapshot(ctx, id)
 	})
 	return append(appendRequest(b, &s), '}'), err
@@ -295,7 +296,7 @@ func (q operator) getSnapshotRequests(b []byte) ([]byte, error) {
 	if err != nil {
 		return b, err
 	}
-	b = variant.AppendList(append(b, `{"snapshot_requests":`...), requests, func(b []byte, s *control.SnapshotSchedule) []byte {
+	b = variant.AppendList(append(b, `{"snapshot_requests":`...), requests, func(b []byte, s *admin.SnapshotSchedule) []byte {
 		o := variant.AppendKey(appendRequest(b, &s.SnapshotRequest), "pending_snapshots")
 		return append(variant.AppendList(o, s.Pending, appendSnapshot), '}')
 	})
@@ -416,7 +417,7 @@ func (q operator) getUnapplied(b []byte) ([]byte, error) {
 		return b, err
 	}
 	o := object(append(b, '{')).uint("size", uint64(u.Size)).uint("incoming_size", uint64(u.Incoming))
-	o = variant.AppendList(variant.AppendKey(o, "trxs"), u.Transactions, func(b []byte, t *control.Unapplied) []byte {
+	o = variant.AppendList(variant.AppendKey(o, "trxs"), u.Transactions, func(b []byte, t *admin.Unapplied) []byte {
 		o := object(append(b, '{')).json("trx_id", t.ID).json("expiration", t.Expiration).text("trx_type", t.Type)
 		o = o.name("first_auth", t.FirstAuth).name("first_receiver", t.FirstReceiver).name("first_action", t.FirstAction)
 		o = o.uint("total_actions", uint64(uint16(t.Actions))).uint("billed_cpu_time_us", uint64(t.Billed))

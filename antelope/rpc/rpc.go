@@ -20,7 +20,7 @@ import (
 
 	"tarn/antelope/abi"
 	"tarn/antelope/consensus"
-	"tarn/antelope/control"
+	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/finality"
 	"tarn/antelope/rpc/dialect"
@@ -125,7 +125,7 @@ type Billing interface {
 // Transactions executes transactions and takes blocks. Errors are exceptions.
 type Transactions interface {
 	// Transaction executes a transaction and returns its trace.
-	Transaction(ctx context.Context, p *types.PackedTransaction, o control.TransactionOptions) (*types.TransactionTrace, error)
+	Transaction(ctx context.Context, p *types.PackedTransaction, o execute.TransactionOptions) (*types.TransactionTrace, error)
 	// Block takes a block as if a peer had sent it; id is the block's.
 	Block(ctx context.Context, b *types.SignedBlock, id types.Checksum256) error
 }

@@ -8,8 +8,8 @@ import (
 
 	"tarn/antelope/abi"
 	"tarn/antelope/authority"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
+	"tarn/antelope/execute"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
 )
@@ -88,7 +88,7 @@ func (a *API) result(b []byte, id types.Checksum256, trace func(*abi.Contents, [
 }
 
 // execute sends a transaction and answers with its trace.
-func (q transactions) execute(b []byte, v variant.Value, o control.TransactionOptions) ([]byte, error) {
+func (q transactions) execute(b []byte, v variant.Value, o execute.TransactionOptions) ([]byte, error) {
 	p, err := q.api.packed(v, new(inflater))
 	if err != nil {
 		return b, err
@@ -104,7 +104,7 @@ func (q transactions) sendTransaction(b []byte) ([]byte, error) {
 	if err := q.end(); err != nil {
 		return b, err
 	}
-	return q.execute(b, q.value, control.TransactionOptions{API: true, Kind: control.Input})
+	return q.execute(b, q.value, execute.TransactionOptions{API: true, Kind: execute.Input})
 }
 
 func (q transactions) sendTransaction2(b []byte) ([]byte, error) {
@@ -119,7 +119,7 @@ func (q transactions) sendTransaction2(b []byte) ([]byte, error) {
 		return b, err
 	}
 	if !retry {
-		return q.execute(b, trx, control.TransactionOptions{API: true, Kind: control.Input, FailureTrace: failure})
+		return q.execute(b, trx, execute.TransactionOptions{API: true, Kind: execute.Input, FailureTrace: failure})
 	}
 	return q.retried(b, trx, failure, blocks)
 }
@@ -145,7 +145,7 @@ func (q transactions) retried(b []byte, v variant.Value, failure bool, blocks *u
 	if err != nil {
 		return b, err
 	}
-	t, err := q.api.Transactions.Transaction(q.ctx, p, control.TransactionOptions{API: true, Kind: control.Input, FailureTrace: failure})
+	t, err := q.api.Transactions.Transaction(q.ctx, p, execute.TransactionOptions{API: true, Kind: execute.Input, FailureTrace: failure})
 	if err != nil || t.Except != nil {
 		tracked.Drop()
 	}
@@ -179,7 +179,7 @@ func (q transactions) computeTransaction(b []byte) ([]byte, error) {
 	if err := q.end(); err != nil {
 		return b, err
 	}
-	return q.execute(b, trx, control.TransactionOptions{API: true, Kind: control.DryRun, FailureTrace: true})
+	return q.execute(b, trx, execute.TransactionOptions{API: true, Kind: execute.DryRun, FailureTrace: true})
 }
 
 func (q transactions) sendReadOnlyTransaction(b []byte) ([]byte, error) {
@@ -191,7 +191,7 @@ func (q transactions) sendReadOnlyTransaction(b []byte) ([]byte, error) {
 		return b, exception.New(exception.UnsupportedFeature,
 			"read-only transactions execution not enabled on API node. Set read-only-threads > 0")
 	}
-	return q.execute(b, trx, control.TransactionOptions{API: true, Kind: control.ReadOnly})
+	return q.execute(b, trx, execute.TransactionOptions{API: true, Kind: execute.ReadOnly})
 }
 
 func (q transactions) pushTransaction(b []byte) ([]byte, error) {
@@ -207,7 +207,7 @@ func (q transactions) push(b []byte, v variant.Value, i *inflater) ([]byte, erro
 	if err != nil {
 		return b, err
 	}
-	t, err := q.api.Transactions.Transaction(q.ctx, p, control.TransactionOptions{API: true, Kind: control.Input})
+	t, err := q.api.Transactions.Transaction(q.ctx, p, execute.TransactionOptions{API: true, Kind: execute.Input})
 	if err != nil {
 		return b, err
 	}

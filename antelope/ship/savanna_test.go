@@ -14,10 +14,10 @@ import (
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
+	"tarn/antelope/integrity"
 	"tarn/antelope/serial"
 	"tarn/antelope/ship"
 	"tarn/antelope/ship/shiplog"
-	"tarn/antelope/survey"
 	"tarn/antelope/types"
 	"tarn/internal/reference"
 	"tarn/store"
@@ -255,8 +255,8 @@ func checkLog(t *testing.T, o ship.Options, blocks []springBlock) {
 	t.Helper()
 	verify := func() (found []string) {
 		t.Helper()
-		counts, err := ship.Verify(ship.VerifyOptions{Dir: o.Dir, Retained: o.Dir, Archive: o.Dir, Reporter: survey.Reporter{
-			Found: func(f survey.Finding) { found = append(found, f.String()) }, Read: func(int64) error { return nil },
+		counts, err := ship.Verify(ship.VerifyOptions{Dir: o.Dir, Retained: o.Dir, Archive: o.Dir, Reporter: integrity.Reporter{
+			Found: func(f integrity.Finding) { found = append(found, f.String()) }, Read: func(int64) error { return nil },
 		}})
 		if err != nil || counts.Files != 3 {
 			t.Fatalf("%+v, %v", counts, err)

@@ -29,11 +29,11 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
 	"tarn/antelope/execute"
-	"tarn/antelope/recorder"
 	"tarn/antelope/ship/shiplog"
 	"tarn/antelope/ship/wire"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
+	"tarn/antelope/writebehind"
 )
 
 // Options say what is kept, and where.
@@ -74,7 +74,7 @@ const (
 type History struct {
 	o                       Options
 	traces, state, finality *shiplog.Log // nil if they are not kept
-	recorder                *recorder.Recorder[job]
+	recorder                *writebehind.Queue[job]
 	recent                  *recent
 	shelf                   *shelf
 	source                  Source
@@ -155,7 +155,7 @@ func Open(o Options) (*History, error) {
 	if err != nil {
 		return nil, errors.Join(err, h.closeLogs())
 	}
-	h.recorder = recorder.Start(recorder.Options[job]{Bytes: o.QueueBytes, Do: h.write, Sync: h.sync, Failed: func(err error) {
+	h.recorder = writebehind.Start(writebehind.Options[job]{Bytes: o.QueueBytes, Do: h.write, Sync: h.sync, Failed: func(err error) {
 		h.o.Log.Error("The history cannot be written: the node stops with its next block", "error", err)
 	}})
 	return h, nil

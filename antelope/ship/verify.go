@@ -5,9 +5,9 @@ import (
 	"io"
 	"path/filepath"
 
+	"tarn/antelope/integrity"
 	"tarn/antelope/ship/shiplog"
 	"tarn/antelope/ship/wire"
-	"tarn/antelope/survey"
 	"tarn/antelope/types"
 )
 
@@ -16,12 +16,12 @@ type VerifyOptions struct {
 	Dir               string
 	Retained, Archive string // folders of older files, which need not exist
 
-	survey.Reporter
+	integrity.Reporter
 }
 
 // Verify reads all of the histories in a folder, and changes nothing. Blocks that several
 // have are held against each other.
-func Verify(o VerifyOptions) (total survey.Counts, err error) {
+func Verify(o VerifyOptions) (total integrity.Counts, err error) {
 	c, err := wire.NewChecker()
 	if err != nil {
 		return total, err

@@ -140,12 +140,12 @@ func (s *Writer) Finish() error {
 // another one, which asks the source once more, at most, after the last call.
 type Reader struct {
 	src      io.ReaderAt
-	sections []place
+	sections []sectionRange
 	size     int64
 }
 
-// place is where a section is.
-type place struct {
+// sectionRange is where a section is.
+type sectionRange struct {
 	name     string
 	rows     uint64
 	from, to int64 // of the rows
@@ -230,7 +230,7 @@ func (r *Reader) readPlace(at int64) (next int64, err error) {
 	if 16+length == int(n) {
 		return 0, exception.New(exception.Snapshot, "Section at offset ${offset} of the binary snapshot has no name", "offset", at)
 	}
-	p := place{name: string(b[16 : 16+length]), rows: binary.LittleEndian.Uint64(b[8:]), from: at + 17 + int64(length), to: at + 8 + int64(size)}
+	p := sectionRange{name: string(b[16 : 16+length]), rows: binary.LittleEndian.Uint64(b[8:]), from: at + 17 + int64(length), to: at + 8 + int64(size)}
 	if p.rows > uint64(p.to-p.from) {
 		return 0, exception.New(exception.Snapshot, "Section ${name} at offset ${offset} of the binary snapshot has ${rows} rows in ${size} bytes",
 			"name", p.name, "offset", at, "rows", p.rows, "size", p.to-p.from)
@@ -246,7 +246,7 @@ func (r *Reader) Size() int64 { return r.size }
 func (r *Reader) Section(name string) (*Section, error) {
 	for _, p := range r.sections {
 		if p.name == name {
-			return &Section{place: p, left: p.rows, at: p.from, windows: r.windows(p.from, p.to)}, nil
+			return &Section{sectionRange: p, left: p.rows, at: p.from, windows: r.windows(p.from, p.to)}, nil
 		}
 	}
 	return nil, exception.New(exception.Snapshot, "Binary snapshot has no section named ${n}", "n", name)
@@ -254,7 +254,7 @@ func (r *Reader) Section(name string) (*Section, error) {
 
 // Section is the rows of a section, read one after the other.
 type Section struct {
-	place
+	sectionRange
 	windows windows
 	left    uint64 // rows that were not read
 	at      int64  // offset in the snapshot of buf[next]
@@ -305,7 +305,7 @@ func (s *Section) Next(v interface{ Read(*serial.Reader) }) error {
 // no more, or more than a row may have is visible already.
 func (s *Section) fill() (bool, error) {
 	rest := s.buf[s.next:]
-	if s.windows.left() == 0 || len(rest) >= maxRow {
+	if s.windows.remaining() == 0 || len(rest) >= maxRow {
 		return false, nil
 	}
 	b, err := s.windows.next(rest)

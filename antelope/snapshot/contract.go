@@ -48,7 +48,7 @@ func (r *countRow) Read(s *serial.Reader) { *r = countRow(s.Varuint32()) }
 
 func (r *countRow) AppendJSON(b []byte) []byte {
 	d := document{b: b}
-	d.unsigned(uint64(*r))
+	d.appendUnsigned(uint64(*r))
 	return d.b
 }
 

@@ -14,7 +14,7 @@ import (
 func small(t *testing.T, rng *rand.Rand) []byte {
 	t.Helper()
 	d := newDatabase(t)
-	f := filler{t, rng, d.state}
+	f := randomRows{t, rng, d.state}
 	f.fill()
 	return write(t, d.view(t), head())
 }

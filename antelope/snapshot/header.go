@@ -46,7 +46,7 @@ func (r headerRow) AppendJSON(b []byte) []byte {
 		d.producerBlocks("producer_to_last_produced", r.LastProduced)
 		d.producerBlocks("producer_to_last_implied_irb", r.LastImpliedIRB)
 		d.signing("valid_block_signing_authority", r.Authority)
-		d.array("confirm_count", len(r.ConfirmCount), func(i int) { d.unsigned(uint64(r.ConfirmCount[i])) })
+		d.array("confirm_count", len(r.ConfirmCount), func(i int) { d.appendUnsigned(uint64(r.ConfirmCount[i])) })
 		d.digestField("id", &r.ID)
 		d.header("header", &r.Header)
 		d.object("pending_schedule", func() {
@@ -54,7 +54,7 @@ func (r headerRow) AppendJSON(b []byte) []byte {
 			d.digestField("schedule_hash", &r.Pending.Hash)
 			d.schedule("schedule", r.Pending.Schedule)
 		})
-		d.activated(r.Activated)
+		d.appendActivated(r.Activated)
 		d.array("additional_signatures", len(r.AdditionalSignatures), func(i int) { d.text(r.AdditionalSignatures[i]) })
 	})
 	return d.b
@@ -64,7 +64,7 @@ func (d *document) producerBlocks(name string, m consensus.ProducerBlocks) {
 	d.array(name, len(m), func(i int) {
 		d.array("", 1, func(int) {
 			d.text(m[i].Producer)
-			d.unsigned(uint64(m[i].Block))
+			d.appendUnsigned(uint64(m[i].Block))
 		})
 	})
 }

@@ -64,7 +64,7 @@ func (d *document) array(name string, n int, element func(i int)) {
 	d.close(']')
 }
 
-func (d *document) unsigned(v uint64) {
+func (d *document) appendUnsigned(v uint64) {
 	d.comma()
 	if v > math.MaxUint32 {
 		d.b = append(strconv.AppendUint(append(d.b, '"'), v, 10), '"')
@@ -73,7 +73,7 @@ func (d *document) unsigned(v uint64) {
 	}
 }
 
-func (d *document) signed(v int64) {
+func (d *document) appendSigned(v int64) {
 	d.comma()
 	if v > math.MaxUint32 || v < -math.MaxUint32 {
 		d.b = append(strconv.AppendInt(append(d.b, '"'), v, 10), '"')
@@ -129,8 +129,8 @@ func (d *document) double(v float64) {
 
 // Fields.
 
-func (d *document) unsignedField(name string, v uint64)           { d.key(name); d.unsigned(v) }
-func (d *document) signedField(name string, v int64)              { d.key(name); d.signed(v) }
+func (d *document) unsignedField(name string, v uint64)           { d.key(name); d.appendUnsigned(v) }
+func (d *document) signedField(name string, v int64)              { d.key(name); d.appendSigned(v) }
 func (d *document) textField(name string, v text)                 { d.key(name); d.text(v) }
 func (d *document) base64Field(name string, v []byte)             { d.key(name); d.base64(v) }
 func (d *document) digestField(name string, v *types.Checksum256) { d.key(name); d.digest(v) }
@@ -151,7 +151,7 @@ func (d *document) keyWeights(list []types.KeyWeight) {
 // signing appends a variant of which there is one kind.
 func (d *document) signing(name string, a *types.BlockSigningAuthority) {
 	d.array(name, 1, func(int) {
-		d.unsigned(0)
+		d.appendUnsigned(0)
 		d.object("", func() {
 			d.unsignedField("threshold", uint64(a.Threshold))
 			d.keyWeights(a.Keys)
@@ -226,7 +226,7 @@ func (d *document) headerFields(h *types.BlockHeader) {
 	}
 	d.array("header_extensions", len(h.Extensions), func(i int) {
 		d.array("", 1, func(int) {
-			d.unsigned(uint64(h.Extensions[i].Type))
+			d.appendUnsigned(uint64(h.Extensions[i].Type))
 			d.hex(h.Extensions[i].Data)
 		})
 	})

@@ -166,7 +166,7 @@ func Load(r *Reader, s *state.State, report func(Progress) error) (none consensu
 		{correctionSection, l.correction},
 		{summarySection, l.summary},
 		{transactionSection, l.transaction},
-		{deferredSection, l.deferred},
+		{deferredSection, l.loadDeferred},
 		{codeSection, l.code},
 	}, contracts, []loaded{
 		{permissionSection, l.permission},
@@ -322,7 +322,7 @@ func (l *loader) transaction(s *Section) error {
 	return err
 }
 
-func (l *loader) deferred(s *Section) error {
+func (l *loader) loadDeferred(s *Section) error {
 	row := deferredRow{new(state.Deferred)}
 	if err := l.next(s, row); err != nil {
 		return err

@@ -17,26 +17,26 @@ import (
 	"tarn/internal/reference"
 )
 
-// filler puts random rows into a state.
-type filler struct {
+// randomRows puts random rows into a state.
+type randomRows struct {
 	t   *testing.T
 	rng *rand.Rand
 	s   *state.State
 }
 
-func (f *filler) must(err error) {
+func (f *randomRows) must(err error) {
 	f.t.Helper()
 	must(f.t, err)
 }
 
-func (f *filler) name() types.Name { return types.Name(f.rng.Uint64()) }
+func (f *randomRows) name() types.Name { return types.Name(f.rng.Uint64()) }
 
-func (f *filler) digest() (c types.Checksum256) {
+func (f *randomRows) digest() (c types.Checksum256) {
 	copy(c[:], f.bytes(32))
 	return c
 }
 
-func (f *filler) bytes(n int) []byte {
+func (f *randomRows) bytes(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
 		b[i] = byte(f.rng.Uint32())
@@ -44,7 +44,7 @@ func (f *filler) bytes(n int) []byte {
 	return b
 }
 
-func (f *filler) authority() (a types.Authority) {
+func (f *randomRows) authority() (a types.Authority) {
 	a.Threshold = f.rng.Uint32()
 	for range f.rng.IntN(3) {
 		k := types.KeyWeight{Weight: 1}
@@ -60,7 +60,7 @@ func (f *filler) authority() (a types.Authority) {
 }
 
 // fill makes a state in which every table has rows.
-func (f *filler) fill() {
+func (f *randomRows) fill() {
 	f.must(f.s.Initialise(state.Singletons{
 		Global: state.GlobalProperty{
 			ProposedScheduleBlock: new(uint32(7)), ChainID: f.digest(),
@@ -98,7 +98,7 @@ func (f *filler) fill() {
 	}
 }
 
-func (f *filler) account() {
+func (f *randomRows) account() {
 	n := f.name()
 	_, err := f.s.Accounts.Create(n, state.Account{Name: n, Created: types.BlockTimestamp(f.rng.Uint32())})
 	f.must(err)
@@ -124,7 +124,7 @@ func (f *filler) account() {
 	}
 }
 
-func (f *filler) table() {
+func (f *randomRows) table() {
 	key := state.TableKey{Code: f.name(), Scope: f.name(), Table: f.name()}
 	count := f.rng.IntN(20)
 	for range count {
@@ -158,7 +158,7 @@ func TestARandomStateSurvivesItsSnapshot(t *testing.T) {
 	seed := rand.Uint64()
 	for round := range uint64(5) {
 		d := newDatabase(t)
-		f := filler{t, rand.New(rand.NewPCG(seed, round)), d.state}
+		f := randomRows{t, rand.New(rand.NewPCG(seed, round)), d.state}
 		f.fill()
 		view := d.view(t)
 		first := write(t, view, head())

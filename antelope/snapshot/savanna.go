@@ -77,15 +77,15 @@ func (r *headRow) AppendJSON(b []byte) []byte {
 func (d *document) finality(s *finality.State, v *finality.Validation) {
 	d.digestField("block_id", &s.ID)
 	d.object("header", func() { d.headerFields(&s.Header) })
-	d.activated(s.Activated)
+	d.appendActivated(s.Activated)
 	d.object("core", func() { d.core(&s.Core) })
 	d.finalizers("active_finalizer_policy", s.Finalizers)
 	d.proposers("active_proposer_policy", s.Proposers)
 	d.proposers("latest_proposed_proposer_policy", s.ProposedProposers)
 	d.proposers("latest_pending_proposer_policy", s.PendingProposers)
-	d.array("proposed_finalizer_policies", len(s.Proposed), func(i int) { d.numbered("", &s.Proposed[i]) })
+	d.array("proposed_finalizer_policies", len(s.Proposed), func(i int) { d.appendNumbered("", &s.Proposed[i]) })
 	if s.Pending != nil {
-		d.numbered("pending_finalizer_policy", s.Pending)
+		d.appendNumbered("pending_finalizer_policy", s.Pending)
 	}
 	d.finalizers("latest_qc_claim_block_active_finalizer_policy", s.ClaimedFinalizers)
 	d.unsignedField("finalizer_policy_generation", uint64(s.Generation))
@@ -170,15 +170,15 @@ func (d *document) proposers(name string, p *types.ProposerPolicy) {
 	})
 }
 
-// numbered appends a pair of a block's number and a policy.
-func (d *document) numbered(name string, n *finality.Numbered) {
+// appendNumbered appends a pair of a block's number and a policy.
+func (d *document) appendNumbered(name string, n *finality.Numbered) {
 	d.array(name, 1, func(int) {
-		d.unsigned(uint64(n.Block))
+		d.appendUnsigned(uint64(n.Block))
 		d.finalizers("", n.Policy)
 	})
 }
 
-func (d *document) activated(a *feature.Active) {
+func (d *document) appendActivated(a *feature.Active) {
 	if a == nil {
 		d.null("activated_protocol_features")
 		return

@@ -27,7 +27,7 @@ func (r *ordinalRow) Read(s *serial.Reader) { *r = ordinalRow(s.Uint64()) }
 
 func (r *ordinalRow) AppendJSON(b []byte) []byte {
 	d := document{b: b}
-	d.unsigned(uint64(*r))
+	d.appendUnsigned(uint64(*r))
 	return d.b
 }
 

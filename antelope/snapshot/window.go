@@ -27,8 +27,8 @@ func (r *Reader) windows(from, to int64) windows {
 	return windows{r: r, from: from, to: to, read: make(chan answer, 1)}
 }
 
-// left is how many bytes there are to come.
-func (w *windows) left() int64 { return w.asked + w.to - w.from }
+// remaining is how many bytes there are to come.
+func (w *windows) remaining() int64 { return w.asked + w.to - w.from }
 
 // next returns what is left over, followed by the next window. The memory is good
 // until the next call.

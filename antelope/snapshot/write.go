@@ -58,7 +58,7 @@ func Export(sink Sink, view *state.View, head consensus.Head, o Options) error {
 		{dynamicSection, func() error { return e.Row(&dynamicRow{single.Dynamic}) }},
 		{summarySection, e.summaries},
 		{transactionSection, e.transactions},
-		{deferredSection, e.deferred},
+		{deferredSection, e.writeDeferred},
 	}, tables, []written{
 		{codeSection, e.codes},
 	}, contracts, []written{
@@ -190,7 +190,7 @@ func (e *exporter) transactions() error {
 	return nil
 }
 
-func (e *exporter) deferred() error {
+func (e *exporter) writeDeferred() error {
 	return e.view.DeferredByID(func(d *state.Deferred) error { return e.Row(deferredRow{d}) })
 }
 

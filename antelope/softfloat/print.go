@@ -76,7 +76,7 @@ func appendDecimal(b []byte, v *big.Int, exp int) []byte {
 	k := int(math.Floor(float64(v.BitLen()-1+exp) * math.Log10(2)))
 	var q *big.Int
 	for {
-		q = scaled(v, exp, digits-1-k)
+		q = scaleDecimal(v, exp, digits-1-k)
 		if q.Cmp(low) < 0 {
 			k--
 		} else if q.Cmp(high) >= 0 {
@@ -102,9 +102,9 @@ func power(base, n int) *big.Int {
 	return new(big.Int).Exp(big.NewInt(int64(base)), big.NewInt(int64(n)), nil)
 }
 
-// scaled returns v * 2^exp * 10^s, rounded to nearest, ties to even. A result that is
+// scaleDecimal returns v * 2^exp * 10^s, rounded to nearest, ties to even. A result that is
 // rounded up to the next number of digits is the same at the next s.
-func scaled(v *big.Int, exp, s int) *big.Int {
+func scaleDecimal(v *big.Int, exp, s int) *big.Int {
 	num, den := new(big.Int).Set(v), big.NewInt(1)
 	if s >= 0 {
 		num.Mul(num, power(5, s))

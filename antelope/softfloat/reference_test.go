@@ -84,8 +84,8 @@ func f128Of(sign bool, bits *big.Int) F128 {
 	return f
 }
 
-// rounded returns v in quadruple precision; a zero has the sign given.
-func rounded(v *big.Float, negativeZero bool) F128 {
+// roundTo returns v in quadruple precision; a zero has the sign given.
+func roundTo(v *big.Float, negativeZero bool) F128 {
 	return f128Of(v.Sign() < 0 || v.Sign() == 0 && negativeZero, quadruple.reference(v, v.Acc() != big.Exact))
 }
 
@@ -101,9 +101,9 @@ func expect(op byte, a, b F128) F128 {
 		fallthrough
 	case '+':
 		z.Add(x, y)
-		return rounded(z, negA && negB)
+		return roundTo(z, negA && negB)
 	case '*':
-		return rounded(z.Mul(x, y), negA != negB)
+		return roundTo(z.Mul(x, y), negA != negB)
 	}
 	if y.Sign() == 0 {
 		if x.Sign() == 0 {
@@ -111,7 +111,7 @@ func expect(op byte, a, b F128) F128 {
 		}
 		return F128{Hi: (a.Hi^b.Hi)&sign128 | inf128}
 	}
-	return rounded(z.Quo(x, y), negA != negB)
+	return roundTo(z.Quo(x, y), negA != negB)
 }
 
 var operations = map[byte]func(a, b F128) F128{'+': F128.Add, '-': F128.Sub, '*': F128.Mul, '/': F128.Div}

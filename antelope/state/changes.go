@@ -45,7 +45,8 @@ type ContractRow struct {
 	Value []byte
 }
 
-// recorder is what a State that notes changes asks of each table's notes.
+// recorder is what takes part in the sessions of a State: each table's notes where it notes changes,
+// and the transactions that must not come again.
 type recorder interface {
 	begin()
 	squash()
@@ -199,9 +200,9 @@ func (s *State) noteRow(k RowKey) error {
 	case err != nil:
 		return err
 	case !found:
-		n.made(k)
+		n.noteCreation(k)
 	case n.unseen(k):
-		n.changed(k, ContractRow{payer, bytes.Clone(value)})
+		n.noteChange(k, ContractRow{payer, bytes.Clone(value)})
 	}
 	return nil
 }
@@ -218,7 +219,7 @@ func (s *State) noteRowGone(k RowKey) error {
 			return err
 		}
 	}
-	n.removed(k, was)
+	n.noteRemoval(k, was)
 	return nil
 }
 
@@ -228,10 +229,10 @@ func (s *State) noteCode(k CodeKey, there bool) error {
 		return nil
 	}
 	if there {
-		n.made(k)
+		n.noteCreation(k)
 		return nil
 	}
 	old, err := s.CodeBytes(k)
-	n.removed(k, bytes.Clone(old))
+	n.noteRemoval(k, bytes.Clone(old))
 	return err
 }

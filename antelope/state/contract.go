@@ -41,9 +41,9 @@ func parseRowKey(b []byte) RowKey {
 
 const rowKeyLen = 32
 
-// changed is called when the state beneath has changed other than by puts and
+// resetCursors is called when the state beneath has changed other than by puts and
 // deletes: cursors stand nowhere.
-func (c *contract) changed() {
+func (c *contract) resetCursors() {
 	for i := range c.cursors {
 		c.cursors[i].on = false
 	}

@@ -64,41 +64,51 @@ func (t *Layout) deferredAt(src store.Reader, key []byte) (*Deferred, error) {
 	return decodeDeferred(v)
 }
 
+// deferred is the table of generated transactions with its indices. It has no rows of its own in
+// memory, so that sessions are the store's.
+type deferred struct {
+	store  store.Store
+	t      *Layout
+	nextID func(store.Table) (uint64, error)
+	notes  **notes[DeferredKey, Deferred] // of the state; none until it notes changes
+	buf    []byte
+}
+
 // Deferred returns a sender's generated transaction, nil if there is none.
-func (s *State) Deferred(k DeferredKey) (*Deferred, error) {
-	return s.t.deferredAt(s.store, deferredKey(nil, k))
+func (x *deferred) Deferred(k DeferredKey) (*Deferred, error) {
+	return x.t.deferredAt(x.store, deferredKey(nil, k))
 }
 
 // DeferredByTrxID returns the generated transaction with this id, nil if there is
 // none.
-func (s *State) DeferredByTrxID(id types.Checksum256) (*Deferred, error) {
-	key, err := optional(s.store.Get(s.t.deferred.byTrxID, id[:]))
+func (x *deferred) DeferredByTrxID(id types.Checksum256) (*Deferred, error) {
+	key, err := optional(x.store.Get(x.t.deferred.byTrxID, id[:]))
 	if err != nil || key == nil {
 		return nil, err
 	}
-	return s.t.deferredAt(s.store, append([]byte(nil), key...))
+	return x.t.deferredAt(x.store, append([]byte(nil), key...))
 }
 
 // CreateDeferred adds a generated transaction, whose key must be new, and gives it
 // its id.
-func (s *State) CreateDeferred(d *Deferred) (err error) {
-	if d.ID, err = s.nextID(s.t.deferred.rows); err != nil {
+func (x *deferred) CreateDeferred(d *Deferred) (err error) {
+	if d.ID, err = x.nextID(x.t.deferred.rows); err != nil {
 		return err
 	}
-	s.noted.deferred.made(DeferredKey{d.Sender, d.SenderID})
-	return s.PutDeferred(d)
+	(*x.notes).noteCreation(DeferredKey{d.Sender, d.SenderID})
+	return x.PutDeferred(d)
 }
 
 // PutDeferred stores a generated transaction whose id is set, all its indices
 // included. To change one, remove it and put it again.
-func (s *State) PutDeferred(d *Deferred) error {
+func (x *deferred) PutDeferred(d *Deferred) error {
 	key := deferredKey(nil, DeferredKey{d.Sender, d.SenderID})
-	s.buf = encodeDeferred(s.buf[:0], d)
-	if err := s.store.Put(s.t.deferred.rows, key, s.buf); err != nil {
+	x.buf = encodeDeferred(x.buf[:0], d)
+	if err := x.store.Put(x.t.deferred.rows, key, x.buf); err != nil {
 		return err
 	}
-	for _, i := range s.deferredIndices(d) {
-		if err := s.store.Put(i.table, i.key, key); err != nil {
+	for _, i := range x.indices(d) {
+		if err := x.store.Put(i.table, i.key, key); err != nil {
 			return err
 		}
 	}
@@ -110,8 +120,8 @@ type indexEntry struct {
 	key   []byte
 }
 
-func (s *State) deferredIndices(d *Deferred) [4]indexEntry {
-	t := &s.t.deferred
+func (x *deferred) indices(d *Deferred) [4]indexEntry {
+	t := &x.t.deferred
 	return [4]indexEntry{
 		{t.ids, idKey(d.ID)},
 		{t.byTrxID, append([]byte(nil), d.TrxID[:]...)},
@@ -121,13 +131,13 @@ func (s *State) deferredIndices(d *Deferred) [4]indexEntry {
 }
 
 // RemoveDeferred deletes a generated transaction, which must exist as it is.
-func (s *State) RemoveDeferred(d *Deferred) error {
-	s.noted.deferred.removed(DeferredKey{d.Sender, d.SenderID}, *d)
-	if err := s.store.Delete(s.t.deferred.rows, deferredKey(nil, DeferredKey{d.Sender, d.SenderID})); err != nil {
+func (x *deferred) RemoveDeferred(d *Deferred) error {
+	(*x.notes).noteRemoval(DeferredKey{d.Sender, d.SenderID}, *d)
+	if err := x.store.Delete(x.t.deferred.rows, deferredKey(nil, DeferredKey{d.Sender, d.SenderID})); err != nil {
 		return err
 	}
-	for _, i := range s.deferredIndices(d) {
-		if err := s.store.Delete(i.table, i.key); err != nil {
+	for _, i := range x.indices(d) {
+		if err := x.store.Delete(i.table, i.key); err != nil {
 			return err
 		}
 	}
@@ -159,11 +169,11 @@ func (t *Layout) eachDeferred(src store.Reader, order store.Table, from []byte, 
 
 // DeferredByDelay calls f with the generated transactions by the time from which
 // they may run, and by id, until f returns false.
-func (s *State) DeferredByDelay(f func(*Deferred) (bool, error)) error {
-	return s.t.eachDeferred(s.store, s.t.deferred.byDelay, nil, f)
+func (x *deferred) DeferredByDelay(f func(*Deferred) (bool, error)) error {
+	return x.t.eachDeferred(x.store, x.t.deferred.byDelay, nil, f)
 }
 
 // DeferredByExpiration is the same by the time at which they expire.
-func (s *State) DeferredByExpiration(f func(*Deferred) (bool, error)) error {
-	return s.t.eachDeferred(s.store, s.t.deferred.byDeadline, nil, f)
+func (x *deferred) DeferredByExpiration(f func(*Deferred) (bool, error)) error {
+	return x.t.eachDeferred(x.store, x.t.deferred.byDeadline, nil, f)
 }

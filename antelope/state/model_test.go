@@ -116,7 +116,7 @@ func (m *model) step() {
 	case 9:
 		m.scan()
 	case 10, 11, 12:
-		m.generated()
+		m.generate()
 	case 13, 14:
 		m.transaction()
 	case 15, 16, 17:

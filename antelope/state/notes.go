@@ -32,22 +32,22 @@ func (n *notes[K, V]) unseen(k K) bool {
 	return !seen
 }
 
-// changed notes that a row, which was was if nothing has been noted of it, is changed.
+// noteChange notes that a row, which was was if nothing has been noted of it, is changed.
 // The rows' order is that of their first notes, so later ones say nothing new.
-func (n *notes[K, V]) changed(k K, was V) {
+func (n *notes[K, V]) noteChange(k K, was V) {
 	if n.unseen(k) {
 		n.add(note[K, V]{k, true, true, was})
 	}
 }
 
-func (n *notes[K, V]) made(k K) {
+func (n *notes[K, V]) noteCreation(k K) {
 	if n != nil {
 		n.add(note[K, V]{key: k, after: true})
 	}
 }
 
-// removed notes that a row, which was was if nothing has been noted of it, is gone.
-func (n *notes[K, V]) removed(k K, was V) {
+// noteRemoval notes that a row, which was was if nothing has been noted of it, is gone.
+func (n *notes[K, V]) noteRemoval(k K, was V) {
 	if n == nil {
 		return
 	}

@@ -160,13 +160,13 @@ func randomStep(rng *rand.Rand, want *undoIndex, got *notes[int, int]) {
 			got.squash()
 		}
 	case !there:
-		got.made(k)
+		got.noteCreation(k)
 		want.create(k, v)
 	case n < 5:
-		got.removed(k, o.value)
+		got.noteRemoval(k, o.value)
 		want.remove(k)
 	default:
-		got.changed(k, o.value)
+		got.noteChange(k, o.value)
 		want.modify(k, v)
 	}
 }

@@ -144,7 +144,7 @@ func (r *Rows[K, V]) Edit(k K) (*V, error) {
 		return nil, err
 	}
 	if r.notes != nil {
-		r.notes.changed(k, e.value)
+		r.notes.noteChange(k, e.value)
 	}
 	r.save(e)
 	return &e.value, nil
@@ -176,7 +176,7 @@ func (r *Rows[K, V]) note(k K) error {
 	}
 	v, err := r.Get(k)
 	if err == nil && v != nil {
-		r.notes.changed(k, *v)
+		r.notes.noteChange(k, *v)
 	}
 	return err
 }
@@ -196,7 +196,7 @@ func (r *Rows[K, V]) Create(k K, v V) (*V, error) {
 			return nil, err
 		}
 	}
-	r.notes.made(k)
+	r.notes.noteCreation(k)
 	r.save(e)
 	e.value, e.exists = v, true
 	return &e.value, nil
@@ -211,7 +211,7 @@ func (r *Rows[K, V]) Remove(k K) error {
 	if !e.exists {
 		return fmt.Errorf("remove a row of %s that does not exist", r.name)
 	}
-	r.notes.removed(k, e.value)
+	r.notes.noteRemoval(k, e.value)
 	r.save(e)
 	e.exists = false
 	return nil

@@ -13,7 +13,7 @@ import (
 // The steps of the model about generated transactions, transactions, and the rows
 // of contracts.
 
-func sorted[K comparable, V any](of map[K]V, less func(a, b V) int) []V {
+func sortValues[K comparable, V any](of map[K]V, less func(a, b V) int) []V {
 	var all []V
 	for _, v := range of {
 		all = append(all, v)
@@ -22,7 +22,7 @@ func sorted[K comparable, V any](of map[K]V, less func(a, b V) int) []V {
 	return all
 }
 
-func (m *model) generated() {
+func (m *model) generate() {
 	k := state.DeferredKey{Sender: m.name(), SenderID: types.Uint128{Lo: m.rng.Uint64N(3), Hi: m.rng.Uint64N(2)}}
 	want, exists := m.now.deferred[k]
 	got, err := m.s.Deferred(k)
@@ -67,10 +67,10 @@ func (m *model) deferredOrders() {
 		return true, nil
 	}
 	m.must(m.s.DeferredByDelay(collect))
-	m.same("by delay", all, sorted(m.now.deferred, byDelay))
+	m.same("by delay", all, sortValues(m.now.deferred, byDelay))
 	all = nil
 	m.must(m.s.DeferredByExpiration(collect))
-	m.same("by expiration", all, sorted(m.now.deferred, byExpiration))
+	m.same("by expiration", all, sortValues(m.now.deferred, byExpiration))
 }
 
 func (m *model) transaction() {
@@ -259,7 +259,7 @@ func (m *model) ofTable(kind state.Kind, t state.TableKey, less func(a, b state.
 			rows[k.Primary] = r
 		}
 	}
-	return sorted(rows, less)
+	return sortValues(rows, less)
 }
 
 func (m *model) walkSecondary(kind state.Kind, k state.RowKey) {
@@ -276,16 +276,16 @@ func (m *model) walkSecondary(kind state.Kind, k state.RowKey) {
 		switch m.rng.IntN(4) {
 		case 0:
 			got, found, err := m.s.LowerSecondary(kind, t, s, p)
-			m.found("lower", got, found, err, all, func(r state.IndexRow) bool { return order(r, at) >= 0 })
+			m.checkFound("lower", got, found, err, all, func(r state.IndexRow) bool { return order(r, at) >= 0 })
 		case 1:
 			got, found, err := m.s.NextSecondary(kind, t, s, p)
-			m.found("next", got, found, err, all, func(r state.IndexRow) bool { return order(r, at) > 0 })
+			m.checkFound("next", got, found, err, all, func(r state.IndexRow) bool { return order(r, at) > 0 })
 		case 2:
 			got, found, err := m.s.PreviousSecondary(kind, t, s, p)
-			m.found("previous", got, found, err, backwards(all), func(r state.IndexRow) bool { return order(r, at) < 0 })
+			m.checkFound("previous", got, found, err, backwards(all), func(r state.IndexRow) bool { return order(r, at) < 0 })
 		case 3:
 			got, found, err := m.s.LastSecondary(kind, t)
-			m.found("last", got, found, err, backwards(all), func(state.IndexRow) bool { return true })
+			m.checkFound("last", got, found, err, backwards(all), func(state.IndexRow) bool { return true })
 		}
 	}
 }
@@ -293,7 +293,7 @@ func (m *model) walkSecondary(kind state.Kind, k state.RowKey) {
 func (m *model) walkPrimary(kind state.Kind, k state.RowKey) {
 	all := m.ofTable(kind, k.TableKey, func(a, b state.IndexRow) int { return cmp.Compare(a.Primary, b.Primary) })
 	got, found, err := m.s.LowerIndexRow(kind, k)
-	m.found("lower", got, found, err, all, func(r state.IndexRow) bool { return r.Primary >= k.Primary })
+	m.checkFound("lower", got, found, err, all, func(r state.IndexRow) bool { return r.Primary >= k.Primary })
 }
 
 func backwards(rows []state.IndexRow) []state.IndexRow {
@@ -302,8 +302,8 @@ func backwards(rows []state.IndexRow) []state.IndexRow {
 	return rows
 }
 
-// found compares with the first of rows that is wanted.
-func (m *model) found(move string, got state.IndexRow, found bool, err error, rows []state.IndexRow, wanted func(state.IndexRow) bool) {
+// checkFound compares with the first of rows that is wanted.
+func (m *model) checkFound(move string, got state.IndexRow, found bool, err error, rows []state.IndexRow, wanted func(state.IndexRow) bool) {
 	m.t.Helper()
 	m.must(err)
 	i := slices.IndexFunc(rows, wanted)

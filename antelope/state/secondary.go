@@ -221,7 +221,7 @@ func tableEnd(t TableKey) []byte {
 
 // PutIndexRow stores a row that does not exist.
 func (s *State) PutIndexRow(kind Kind, t TableKey, r IndexRow) error {
-	s.noted.indices[kind].made(RowKey{t, r.Primary})
+	s.noted.indices[kind].noteCreation(RowKey{t, r.Primary})
 	return s.putIndexRow(kind, t, r)
 }
 
@@ -239,7 +239,7 @@ func (s *State) putIndexRow(kind Kind, t TableKey, r IndexRow) error {
 
 // UpdateIndexRow stores a row in place of old, which has the same primary key.
 func (s *State) UpdateIndexRow(kind Kind, t TableKey, old, r IndexRow) error {
-	s.noted.indices[kind].changed(RowKey{t, r.Primary}, old)
+	s.noted.indices[kind].noteChange(RowKey{t, r.Primary}, old)
 	var a, b [secondaryKeyMax]byte
 	ka := secondaryKey(a[:0], kind, t, old.Secondary, old.Primary)
 	kb := secondaryKey(b[:0], kind, t, r.Secondary, r.Primary)
@@ -253,7 +253,7 @@ func (s *State) UpdateIndexRow(kind Kind, t TableKey, old, r IndexRow) error {
 
 // DeleteIndexRow deletes a row, which must exist.
 func (s *State) DeleteIndexRow(kind Kind, t TableKey, r IndexRow) error {
-	s.noted.indices[kind].removed(RowKey{t, r.Primary}, r)
+	s.noted.indices[kind].noteRemoval(RowKey{t, r.Primary}, r)
 	st := s.t.secondary[kind]
 	s.buf = rowKey(s.buf[:0], RowKey{t, r.Primary})
 	if err := s.store.Delete(st.byPrimary, s.buf); err != nil {

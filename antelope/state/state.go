@@ -61,13 +61,14 @@ type State struct {
 	counters *Rows[store.Table, uint64]
 
 	contract // contract rows
+	seen     // transactions that must not come again
+	deferred // generated transactions
 	store    store.Store
 	t        *Layout
 	caches   []cache
-	seen     seen
 
 	noted     noted
-	recorders []recorder // all notes, those of Rows too
+	recorders []recorder // all notes, those of Rows too, and seen
 
 	level  uint64   // serial number of the innermost session, 0 without one
 	levels []uint64 // of the open sessions
@@ -123,6 +124,9 @@ func (t *Layout) Open(st store.Store) *State {
 	s.ResourceConfig.rows = newRows(s, &t.resourceConfig)
 	s.ResourceState.rows = newRows(s, &t.resourceState)
 	s.counters = newRows(s, &t.counters)
+	s.seen = seen{store: st, t: t, nextID: s.nextID}
+	s.recorders = append(s.recorders, &s.seen)
+	s.deferred = deferred{store: st, t: t, nextID: s.nextID, notes: &s.noted.deferred}
 	return s
 }
 
@@ -220,7 +224,6 @@ func (s *State) Begin() error {
 	for _, r := range s.recorders {
 		r.begin()
 	}
-	s.seen.begin()
 	return nil
 }
 
@@ -247,7 +250,6 @@ func (s *State) Squash() error {
 	for _, r := range s.recorders {
 		r.squash()
 	}
-	s.seen.squash()
 	return nil
 }
 
@@ -256,7 +258,7 @@ func (s *State) Undo() error {
 	if err := s.store.Undo(); err != nil {
 		return err
 	}
-	s.contract.changed()
+	s.contract.resetCursors()
 	if len(s.levels) == 0 {
 		s.forget()
 		return nil
@@ -268,7 +270,6 @@ func (s *State) Undo() error {
 	for _, r := range s.recorders {
 		r.undo()
 	}
-	s.seen.undo()
 	if len(s.levels) == 0 {
 		for _, c := range s.caches {
 			c.settle()
@@ -284,7 +285,6 @@ func (s *State) forget() {
 	for _, r := range s.recorders {
 		r.forget()
 	}
-	s.seen.forget()
 }
 
 // Flush writes what is held back to the store. Push does it by itself; whoever
@@ -295,7 +295,7 @@ func (s *State) Flush() error {
 			return err
 		}
 	}
-	if err := s.flushSeen(); err != nil {
+	if err := s.seen.flush(); err != nil {
 		return err
 	}
 	if len(s.levels) == 0 {
@@ -323,7 +323,6 @@ func (s *State) Push() error {
 	for _, r := range s.recorders {
 		r.squash()
 	}
-	s.seen.squash()
 	return nil
 }
 

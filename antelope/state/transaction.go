@@ -18,6 +18,10 @@ import (
 // New ones are held back until the state is flushed: they come in no order, and go
 // into the store faster sorted.
 type seen struct {
+	store  store.Store
+	t      *Layout
+	nextID func(store.Table) (uint64, error)
+
 	ids     map[types.Checksum256]struct{}
 	changes []types.Checksum256 // added, or removed: the set says which
 	held    []Transaction       // recorded since the block began
@@ -63,7 +67,7 @@ func (s *seen) change(id types.Checksum256) {
 	}
 }
 
-func (s *seen) forget() { *s = seen{} }
+func (s *seen) forget() { *s = seen{store: s.store, t: s.t, nextID: s.nextID} }
 
 const transactionKeyLen = 12
 
@@ -100,18 +104,18 @@ func (t *Layout) eachTransaction(src store.Reader, f func(Transaction) error) er
 	return c.Err()
 }
 
-// loadSeen fills the set from the store if it is not filled.
-func (s *State) loadSeen() error {
-	if s.seen.ids != nil {
+// load fills the set from the store if it is not filled.
+func (s *seen) load() error {
+	if s.ids != nil {
 		return nil
 	}
-	s.seen.ids = make(map[types.Checksum256]struct{})
+	s.ids = make(map[types.Checksum256]struct{})
 	err := s.t.eachTransaction(s.store, func(t Transaction) error {
-		s.seen.ids[t.TrxID] = struct{}{}
+		s.ids[t.TrxID] = struct{}{}
 		return nil
 	})
 	if err != nil {
-		s.seen.ids = nil
+		s.ids = nil
 		return fmt.Errorf("read the transactions that have not expired: %w", err)
 	}
 	return nil
@@ -119,13 +123,13 @@ func (s *State) loadSeen() error {
 
 // SeeExpiring makes the state know those transactions only that expire at one
 // moment. That is enough for one transaction, and takes no time.
-func (s *State) SeeExpiring(at types.TimePointSec) error {
+func (s *seen) SeeExpiring(at types.TimePointSec) error {
 	c, err := s.store.Cursor(s.t.transactions)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	s.seen.ids = make(map[types.Checksum256]struct{})
+	s.ids = make(map[types.Checksum256]struct{})
 	for ok := c.Seek(transactionKey(nil, at, 0)); ok; ok = c.Next() {
 		t, err := parseTransaction(c.Key(), c.Value())
 		if err != nil {
@@ -134,40 +138,40 @@ func (s *State) SeeExpiring(at types.TimePointSec) error {
 		if t.Expiration != at {
 			break
 		}
-		s.seen.ids[t.TrxID] = struct{}{}
+		s.ids[t.TrxID] = struct{}{}
 	}
 	return c.Err()
 }
 
 // HasTransaction tells whether a transaction was recorded and not forgotten.
-func (s *State) HasTransaction(id types.Checksum256) (bool, error) {
-	if err := s.loadSeen(); err != nil {
+func (s *seen) HasTransaction(id types.Checksum256) (bool, error) {
+	if err := s.load(); err != nil {
 		return false, err
 	}
-	return s.seen.has(id), nil
+	return s.has(id), nil
 }
 
 // RecordTransaction records one; false if it was recorded already.
-func (s *State) RecordTransaction(id types.Checksum256, expiration types.TimePointSec) (bool, error) {
-	if err := s.loadSeen(); err != nil {
+func (s *seen) RecordTransaction(id types.Checksum256, expiration types.TimePointSec) (bool, error) {
+	if err := s.load(); err != nil {
 		return false, err
 	}
-	if s.seen.has(id) {
+	if s.has(id) {
 		return false, nil
 	}
 	n, err := s.nextID(s.t.transactions)
 	if err != nil {
 		return false, err
 	}
-	s.seen.held = append(s.seen.held, Transaction{n, expiration, id})
-	s.seen.ids[id] = struct{}{}
-	s.seen.change(id)
+	s.held = append(s.held, Transaction{n, expiration, id})
+	s.ids[id] = struct{}{}
+	s.change(id)
 	return true, nil
 }
 
-// flushSeen writes the transactions that are held back.
-func (s *State) flushSeen() error {
-	waiting := slices.Clone(s.seen.held[s.seen.written:])
+// flush writes the transactions that are held back.
+func (s *seen) flush() error {
+	waiting := slices.Clone(s.held[s.written:])
 	slices.SortFunc(waiting, func(a, b Transaction) int {
 		return cmp.Or(cmp.Compare(a.Expiration, b.Expiration), cmp.Compare(a.ID, b.ID))
 	})
@@ -178,22 +182,22 @@ func (s *State) flushSeen() error {
 			return fmt.Errorf("write a transaction that must not come again: %w", err)
 		}
 	}
-	s.seen.written = len(s.seen.held)
-	if len(s.seen.marks) == 0 {
-		s.seen.held, s.seen.written = s.seen.held[:0], 0
+	s.written = len(s.held)
+	if len(s.marks) == 0 {
+		s.held, s.written = s.held[:0], 0
 	}
 	return nil
 }
 
 // ForgetTransactions forgets those that expired before a time, and returns how
 // many there were.
-func (s *State) ForgetTransactions(before types.TimePointSec) (int, error) {
-	if err := s.loadSeen(); err != nil {
+func (s *seen) ForgetTransactions(before types.TimePointSec) (int, error) {
+	if err := s.load(); err != nil {
 		return 0, err
 	}
 	expired := func(t Transaction) bool { return t.Expiration < before }
-	if slices.ContainsFunc(s.seen.held[s.seen.written:], expired) {
-		if err := s.flushSeen(); err != nil {
+	if slices.ContainsFunc(s.held[s.written:], expired) {
+		if err := s.flush(); err != nil {
 			return 0, err
 		}
 	}
@@ -211,8 +215,8 @@ func (s *State) ForgetTransactions(before types.TimePointSec) (int, error) {
 		if row.Expiration >= before {
 			break
 		}
-		delete(s.seen.ids, row.TrxID)
-		s.seen.change(row.TrxID)
+		delete(s.ids, row.TrxID)
+		s.change(row.TrxID)
 		n++
 	}
 	if err := c.Err(); err != nil || n == 0 {

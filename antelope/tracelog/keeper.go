@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"tarn/antelope/recorder"
+	"tarn/antelope/writebehind"
 )
 
 // keeper compresses and removes slices, beside the chain.
@@ -45,7 +45,7 @@ func (k *keeper) run(ctx context.Context) {
 			return
 		case <-k.pending:
 		}
-		if err := k.work(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, recorder.ErrClosed) {
+		if err := k.work(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, writebehind.ErrClosed) {
 			k.h.o.Log.Error("Slices of traces could not be compressed or removed; it is tried again with the next irreversible block", "error", err)
 		}
 	}

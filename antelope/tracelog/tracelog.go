@@ -24,10 +24,10 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
 	"tarn/antelope/execute"
-	"tarn/antelope/recorder"
 	"tarn/antelope/tracelog/slicefile"
 	"tarn/antelope/tracelog/wire"
 	"tarn/antelope/types"
+	"tarn/antelope/writebehind"
 )
 
 // Options say what is kept, and where.
@@ -58,7 +58,7 @@ var ErrNotFound = slicefile.ErrNotFound
 type History struct {
 	o        Options
 	files    *slicefile.Log
-	recorder *recorder.Recorder[job]
+	recorder *writebehind.Queue[job]
 	finder   *finder
 	keeper   *keeper
 
@@ -88,7 +88,7 @@ func Open(o Options) (*History, error) {
 	h := &History{o: o, files: files}
 	h.finder = newFinder(files, &h.o)
 	h.keeper = newKeeper(h)
-	h.recorder = recorder.Start(recorder.Options[job]{Bytes: o.QueueBytes, Do: h.write, Sync: files.Sync, Failed: func(err error) {
+	h.recorder = writebehind.Start(writebehind.Options[job]{Bytes: o.QueueBytes, Do: h.write, Sync: files.Sync, Failed: func(err error) {
 		h.o.Log.Error("The traces cannot be written: the node stops with its next block", "error", err)
 	}})
 	return h, nil

@@ -30,20 +30,20 @@ func (o jsonObject) json(k string, v interface{ AppendJSON([]byte) []byte }) jso
 	return v.AppendJSON(o.key(k))
 }
 
-// pointed appends the element of a list that prints itself.
-func pointed[T interface{ AppendJSON([]byte) []byte }](b []byte, v *T) []byte {
+// appendPointed appends the element of a list that prints itself.
+func appendPointed[T interface{ AppendJSON([]byte) []byte }](b []byte, v *T) []byte {
 	return (*v).AppendJSON(b)
 }
 
 func list[T interface{ AppendJSON([]byte) []byte }](o jsonObject, k string, v []T) jsonObject {
-	return variant.AppendList(o.key(k), v, pointed[T])
+	return variant.AppendList(o.key(k), v, appendPointed[T])
 }
 
 // JSONList is a list whose elements print themselves.
 type JSONList[T interface{ AppendJSON([]byte) []byte }] []T
 
 // AppendJSON appends an array.
-func (l JSONList[T]) AppendJSON(b []byte) []byte { return variant.AppendList(b, l, pointed[T]) }
+func (l JSONList[T]) AppendJSON(b []byte) []byte { return variant.AppendList(b, l, appendPointed[T]) }
 
 // AppendJSON appends the name in quotes.
 func (n Name) AppendJSON(b []byte) []byte { return append(n.AppendText(append(b, '"')), '"') }

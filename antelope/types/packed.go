@@ -52,7 +52,7 @@ func (p *PackedTransaction) Unpack() (*Transaction, [][]byte, error) {
 	if len(p.PackedContextFreeData) == 0 {
 		return t, nil, nil
 	}
-	raw, err = p.inflated(p.PackedContextFreeData)
+	raw, err = p.inflate(p.PackedContextFreeData)
 	if err != nil || len(raw) == 0 { // some clients deflate nothing
 		return t, nil, err
 	}
@@ -66,9 +66,9 @@ func (p *PackedTransaction) Unpack() (*Transaction, [][]byte, error) {
 
 // RawTransaction returns the encoded transaction as it was packed; it may share
 // memory with p.
-func (p *PackedTransaction) RawTransaction() ([]byte, error) { return p.inflated(p.PackedTrx) }
+func (p *PackedTransaction) RawTransaction() ([]byte, error) { return p.inflate(p.PackedTrx) }
 
-func (p *PackedTransaction) inflated(b []byte) ([]byte, error) {
+func (p *PackedTransaction) inflate(b []byte) ([]byte, error) {
 	switch p.Compression {
 	case CompressionNone:
 		return b, nil

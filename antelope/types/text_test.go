@@ -24,7 +24,7 @@ func checkError(t *testing.T, err error, kind *exception.Kind, message string) {
 	}
 }
 
-func seeded(t *testing.T) *rand.Rand {
+func seededRand(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -43,7 +43,7 @@ func TestNamesAreTheirTexts(t *testing.T) {
 			t.Errorf("%#x is %q", uint64(value), got)
 		}
 	}
-	rng := seeded(t)
+	rng := seededRand(t)
 	for range 1000 {
 		n := types.Name(rng.Uint64())
 		got, err := types.ParseName(n.String())
@@ -115,7 +115,7 @@ func TestSlotsAreHalfSecondsSince2000(t *testing.T) {
 	if got := types.NewBlockTimestamp(types.TimePoint(978307200 * 1_000_000)); got != (978307200-946684800)*2 {
 		t.Errorf("slot %d", got)
 	}
-	rng := seeded(t)
+	rng := seededRand(t)
 	for range 1000 {
 		slot := types.BlockTimestamp(rng.Uint32())
 		for _, later := range []types.TimePoint{0, 1, 499_999} {
@@ -138,7 +138,7 @@ func toBig(u types.Uint128) *big.Int {
 func word(rng *rand.Rand) uint64 { return rng.Uint64() >> rng.IntN(65) }
 
 func TestUint128ComputesLikeBigIntegers(t *testing.T) {
-	rng := seeded(t)
+	rng := seededRand(t)
 	modulus := new(big.Int).Lsh(big.NewInt(1), 128)
 	same := func(what string, u types.Uint128, want *big.Int, args ...types.Uint128) {
 		t.Helper()

@@ -134,7 +134,7 @@ func (p *parser) value(depth int) Value {
 	p.space()
 	switch c := p.peek(); {
 	case c == '"':
-		return Of(p.quoted())
+		return Of(p.readQuoted())
 	case c == '{':
 		return p.object(depth)
 	case c == '[':
@@ -151,8 +151,8 @@ func (p *parser) value(depth int) Value {
 	return Value{}
 }
 
-// quoted reads a string within quotes.
-func (p *parser) quoted() string {
+// readQuoted reads a string within quotes.
+func (p *parser) readQuoted() string {
 	if c := p.peek(); c != '"' {
 		text := string(rune(c))
 		if c >= utf8.RuneSelf || p.pos >= len(p.s) { // no character: nodeos reads 0xff at the end
@@ -332,7 +332,7 @@ func (p *parser) object(depth int) Value {
 			p.pos++
 			return v
 		}
-		key := p.quoted()
+		key := p.readQuoted()
 		p.space()
 		if p.err == nil && p.peek() != ':' {
 			p.fail(exception.FCParseError, "Expected ':' after key \"${key}\"", "key", key)

@@ -60,9 +60,9 @@ func (a *aging) reset(calls bool, first uint32) {
 	clear(a.spill)
 }
 
-// called says that memory may have shrunk. What is on the stack but for the result of the
+// noteCall says that memory may have shrunk. What is on the stack but for the result of the
 // call is older.
-func (a *aging) called(results int) {
+func (a *aging) noteCall(results int) {
 	if a.calls {
 		a.begun = true
 		a.epoch++
@@ -70,17 +70,17 @@ func (a *aging) called(results int) {
 	}
 }
 
-// met says that code can be reached on several paths from here on.
-func (a *aging) met() { a.epoch++ }
+// noteJoin says that code can be reached on several paths from here on.
+func (a *aging) noteJoin() { a.epoch++ }
 
-// looped says that code can follow what is in the loop.
-func (a *aging) looped() {
+// noteLoop says that code can follow what is in the loop.
+func (a *aging) noteLoop() {
 	a.begun = a.calls
 	a.epoch++
 }
 
-// made says that the top operand, if there is a result, is new.
-func (a *aging) made(results int) { a.old = min(a.old, len(*a.operands)-results) }
+// noteResult says that the top operand, if there is a result, is new.
+func (a *aging) noteResult(results int) { a.old = min(a.old, len(*a.operands)-results) }
 
 // local adds a local.
 func (a *aging) local(t ValueType) uint32 {
@@ -129,7 +129,7 @@ func (a *aging) keep(e *encoder, t ValueType, results int) {
 	if t == I32 && len(*a.operands)-results < a.old {
 		e.renew()
 	}
-	a.made(results)
+	a.noteResult(results)
 }
 
 // address makes the address of a load or store, which is on top, new if need be. place is
@@ -140,8 +140,8 @@ func (a *aging) address(e *encoder, place int) {
 	}
 }
 
-// spilled returns the local that a value waits in while its address is at hand.
-func (a *aging) spilled(t ValueType) uint32 {
+// spillLocal returns the local that a value waits in while its address is at hand.
+func (a *aging) spillLocal(t ValueType) uint32 {
 	value, ok := a.spill[t]
 	if !ok {
 		value = a.local(t)

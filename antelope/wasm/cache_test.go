@@ -13,8 +13,8 @@ import (
 	"tarn/antelope/types"
 )
 
-// numbered is a module that puts a number.
-func numbered(n int) []byte {
+// numberedModule is a module that puts a number.
+func numberedModule(n int) []byte {
 	b := newBuilder()
 	put := b.put()
 	var e encoder
@@ -36,7 +36,7 @@ func instanceSize(t *testing.T, code []byte) int64 {
 
 func TestTheCacheAndTheInstancesAreBounded(t *testing.T) {
 	const bytes = 10 * (moduleBytes + 8<<10)
-	c, err := NewCache(Options{Functions: testFunctions(), CacheBytes: bytes, InstanceBytes: 3 * instanceSize(t, numbered(0))})
+	c, err := NewCache(Options{Functions: testFunctions(), CacheBytes: bytes, InstanceBytes: 3 * instanceSize(t, numberedModule(0))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestTheCacheAndTheInstancesAreBounded(t *testing.T) {
 		// The first stays in use.
 		for _, n := range []int{i, 0} {
 			var h host
-			if err := m.Apply(&h, codeOf(numbered(n)), 0, 0, 0, nil); err != nil || !slices.Equal(h.out, []uint64{uint64(n)}) {
+			if err := m.Apply(&h, codeOf(numberedModule(n)), 0, 0, 0, nil); err != nil || !slices.Equal(h.out, []uint64{uint64(n)}) {
 				t.Fatalf("%d: %v %v", n, h.out, err)
 			}
 		}
@@ -53,7 +53,7 @@ func TestTheCacheAndTheInstancesAreBounded(t *testing.T) {
 			t.Fatalf("%d bytes, %d modules, %d instances", c.bytes, len(c.entries), len(m.instances))
 		}
 	}
-	if e := c.entries[codeOf(numbered(0)).Hash]; e == nil || e.dropped.Load() {
+	if e := c.entries[codeOf(numberedModule(0)).Hash]; e == nil || e.dropped.Load() {
 		t.Error("the module in use was dropped")
 	}
 	if err := m.Close(); err != nil || m.bytes != 0 {
@@ -77,7 +77,7 @@ func TestMachinesShareACache(t *testing.T) {
 			for i := range 200 {
 				n := (i*7 + g*3) % 9
 				var h host
-				if err := m.Apply(&h, codeOf(numbered(n)), 0, 0, 0, nil); err != nil || !slices.Equal(h.out, []uint64{uint64(n)}) {
+				if err := m.Apply(&h, codeOf(numberedModule(n)), 0, 0, 0, nil); err != nil || !slices.Equal(h.out, []uint64{uint64(n)}) {
 					t.Errorf("%d: %v %v", n, h.out, err)
 					return
 				}
@@ -96,10 +96,10 @@ func TestWarmCodeIsNotLoadedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	code := codeOf(numbered(1))
+	code := codeOf(numberedModule(1))
 	code.Load = func(types.Checksum256) ([]byte, error) { return nil, errTest }
 	code.Compiling = func(active bool) { t.Errorf("compiling %v", active) }
-	c.Warm(code.Hash, numbered(1))
+	c.Warm(code.Hash, numberedModule(1))
 	c.tasks.Wait()
 	m := c.NewMachine()
 	if err := m.Apply(&host{}, code, 0, 0, 0, nil); err != nil {
@@ -115,7 +115,7 @@ func TestWaitingForACompilationIsNotBilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	code, other := codeOf(numbered(1)), codeOf(numbered(2))
+	code, other := codeOf(numberedModule(1)), codeOf(numberedModule(2))
 	loading, goOn := make(chan struct{}), make(chan struct{})
 	slow := code
 	slow.Load = func(h types.Checksum256) ([]byte, error) {
@@ -139,7 +139,7 @@ func TestWaitingForACompilationIsNotBilled(t *testing.T) {
 	}
 	// One that is busy takes no other.
 	c.warming <- struct{}{}
-	c.Warm(other.Hash, numbered(2))
+	c.Warm(other.Hash, numberedModule(2))
 	c.tasks.Wait()
 	if len(c.entries) != 1 {
 		t.Errorf("%d modules are compiled", len(c.entries))
@@ -149,7 +149,7 @@ func TestWaitingForACompilationIsNotBilled(t *testing.T) {
 
 func TestCodeThatCannotBeLoadedIsTheNodesFault(t *testing.T) {
 	c := engines(t)[0]
-	code := codeOf(numbered(1))
+	code := codeOf(numberedModule(1))
 	load := code.Load
 	code.Load = func(types.Checksum256) ([]byte, error) { return nil, errTest }
 	if err := c.Apply(&host{}, code, 0, 0, 0, nil); !errors.Is(err, errTest) || exception.Of(err) != nil {

@@ -204,7 +204,7 @@ func oracle(op byte, a, b uint64) (result uint64, ok bool) {
 	case op >= 0xa8 && op <= 0xb1 && op != 0xac && op != 0xad:
 		return toInteger(f, op, a)
 	case op >= 0xb2:
-		return converted(op, a), true
+		return convert(op, a), true
 	}
 	kind := op - 0x8b
 	if f.typ == F64 {
@@ -296,7 +296,7 @@ func toInteger(f format, op byte, a uint64) (uint64, bool) {
 	return v.Uint64(), true
 }
 
-func converted(op byte, a uint64) uint64 {
+func convert(op byte, a uint64) uint64 {
 	to := single
 	if plains[op].result == F64 {
 		to = double

@@ -426,7 +426,7 @@ func compare(t *testing.T, all []engine, module []byte) outcome {
 	return first
 }
 
-func generated(seed, n uint64) []byte {
+func generateModule(seed, n uint64) []byte {
 	r := rand.New(rand.NewPCG(seed, n))
 	data := make([]byte, 100+r.IntN(900))
 	for i := range data {
@@ -443,7 +443,7 @@ func TestEnginesAgreeOnRandomModules(t *testing.T) {
 	puts := 0
 	const modules = 120 // the fuzz target has more
 	for n := range uint64(modules) {
-		module := generated(seed, n)
+		module := generateModule(seed, n)
 		for _, limits := range []*types.WasmConfig{nil, defaultConfig()} {
 			if err := Validate(module, Rules{Limits: limits, Import: importOf(testFunctions()), Speculative: true}); err != nil {
 				t.Fatalf("module %d: %v", n, err)
@@ -532,7 +532,7 @@ func FuzzEngines(f *testing.F) {
 // both engines.
 func FuzzValidate(f *testing.F) {
 	for n := range uint64(20) {
-		f.Add(generated(7, n))
+		f.Add(generateModule(7, n))
 	}
 	f.Add(recursion("nop", 3, true, true))
 	f.Add(memoryCall("put", "memcpy", 1, 1, 2, 3))

@@ -144,7 +144,7 @@ func (w *rewriter) run(e *encoder) {
 	for i := range uint32(3) {
 		e.index(opLocalGet, i)
 	}
-	call(w.m.exported("apply"))
+	call(w.m.exportIndex("apply"))
 }
 
 // Locals of the memory helpers.

@@ -75,7 +75,7 @@ func (m *Machine) Apply(context any, code Code, receiver, account, action uint64
 	err = i.run.CallWithStack(c, m.stack[:])
 	if err != nil {
 		i.far = true // functions that did not return have not said how far they stored
-		err = m.ended(err)
+		err = m.applyError(err)
 	} else if i.reached.Get() != 0 {
 		i.far = true
 	}
@@ -89,8 +89,8 @@ func (m *Machine) Apply(context any, code Code, receiver, account, action uint64
 	return err
 }
 
-// ended says what the virtual machine's error means.
-func (m *Machine) ended(err error) error {
+// applyError says what the virtual machine's error means.
+func (m *Machine) applyError(err error) error {
 	switch c := &m.call; {
 	case errors.Is(c.outcome, errExit):
 		return nil
@@ -99,16 +99,16 @@ func (m *Machine) ended(err error) error {
 	case c.inHost:
 		return fmt.Errorf("a host function failed: %w", err)
 	}
-	return trapped(err)
+	return trapError(err)
 }
 
 // Traps of which nodeos hears by a signal of the processor: it takes all of them for accesses
 // beyond the memory.
 var signalled = [...]string{"out of bounds memory access", "integer divide by zero", "integer overflow"}
 
-// trapped is what a contract fails with that trapped. The library has no name for its traps but
+// trapError is what a contract fails with that trapped. The library has no name for its traps but
 // their text.
-func trapped(err error) error {
+func trapError(err error) error {
 	trap := err
 	for inner := errors.Unwrap(trap); inner != nil; inner = errors.Unwrap(trap) {
 		trap = inner

@@ -96,8 +96,8 @@ func (m *module) typeOf(index uint32) *funcType {
 	return &m.types[m.imports[index].typ]
 }
 
-// declared returns how many of these are locals.
-func (b *funcBody) declared(m *module) uint32 {
+// localCount returns how many of these are locals.
+func (b *funcBody) localCount(m *module) uint32 {
 	return b.variables(m) - uint32(len(m.types[b.typ].params))
 }
 
@@ -128,8 +128,8 @@ func (m *module) alias(typ uint32) uint32 {
 	return m.aliases[typ]
 }
 
-// exported returns the index of an exported function, noFunction if there is none.
-func (m *module) exported(name string) uint32 {
+// exportIndex returns the index of an exported function, noFunction if there is none.
+func (m *module) exportIndex(name string) uint32 {
 	for _, e := range m.exports {
 		if e.kind == kindFunction && string(e.name) == name {
 			return e.index

@@ -55,7 +55,7 @@ const (
 	mvpNesting        = 1023
 )
 
-func unlimited() options {
+func unlimitedOptions() options {
 	return options{
 		mutableGlobalBytes: math.MaxUint32,
 		tableElements:      math.MaxUint32,
@@ -71,7 +71,7 @@ func unlimited() options {
 
 // applyOptions hold when code is run.
 func applyOptions() options {
-	o := unlimited()
+	o := unlimitedOptions()
 	o.u32Flags, o.emptyLocals, o.zeroBlock = true, true, true
 	return o
 }
@@ -85,7 +85,7 @@ func legacyOptions() options {
 
 // configOptions hold when code is set after the feature.
 func configOptions(c *types.WasmConfig) options {
-	o := unlimited()
+	o := unlimitedOptions()
 	o.mutableGlobalBytes = c.MaxMutableGlobalBytes
 	o.tableElements = c.MaxTableElements
 	o.sectionElements = c.MaxSectionElements

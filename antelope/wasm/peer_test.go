@@ -148,13 +148,13 @@ func mixedModules() [][]byte {
 	for _, f := range flows() {
 		for _, result := range valueTypes {
 			for _, bits := range results(result) {
-				modules = append(modules, mixed("printui", f, result, bits))
+				modules = append(modules, mixValues("printui", f, result, bits))
 			}
 		}
 	}
 	for name, code := range beyond() {
 		for _, bits := range []uint64{1, 1<<32 | 1} { // further away may be whatever a process has
-			modules = append(modules, mixed("printui", flow{name, I32, code, nil}, I64, bits))
+			modules = append(modules, mixValues("printui", flow{name, I32, code, nil}, I64, bits))
 		}
 	}
 	return modules

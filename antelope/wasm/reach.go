@@ -99,22 +99,22 @@ func (r *reach) reset() {
 	clear(r.covered)
 }
 
-// made says that the origin of the top operands, so many results, is not known.
-func (r *reach) made(results int) {
+// noteUnknown says that the origin of the top operands, so many results, is not known.
+func (r *reach) noteUnknown(results int) {
 	r.origins = r.origins[:min(len(r.origins), len(*r.operands)-results)]
 }
 
 // push says where the top operand comes from.
 func (r *reach) push(o origin) {
-	r.made(1)
+	r.noteUnknown(1)
 	for len(r.origins) < len(*r.operands)-1 {
 		r.origins = append(r.origins, origin{})
 	}
 	r.origins = append(r.origins, o)
 }
 
-// read says that the top operand is a local's value.
-func (r *reach) read(local uint32) {
+// noteLocal says that the top operand is a local's value.
+func (r *reach) noteLocal(local uint32) {
 	if r.bits != 0 {
 		r.push(origin{fromLocal, local, r.set[local], r.covered[local]})
 	}
@@ -193,7 +193,7 @@ func (w *rewriter) store(op byte, p *plain, align, offset uint32) {
 	if !covered && !r.begun {
 		r.begun, r.address, r.all = true, w.aging.local(I32), w.aging.local(I32)
 	}
-	value := w.aging.spilled(p.operand)
+	value := w.aging.spillLocal(p.operand)
 	w.out.index(opLocalSet, value)
 	w.aging.address(&w.out, place)
 	if !covered {
@@ -219,8 +219,8 @@ func (w *rewriter) keepBits(offset uint32) {
 	w.out.index(opLocalGet, r.address)
 }
 
-// returned sets the global if the function that returns stored beyond the near part.
-func (w *rewriter) returned(e *encoder) {
+// markReturn sets the global if the function that returns stored beyond the near part.
+func (w *rewriter) markReturn(e *encoder) {
 	e.index(opLocalGet, w.reach.all)
 	e.i32(int32(w.reach.bits))
 	e.op(opI32ShrU)

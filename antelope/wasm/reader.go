@@ -102,11 +102,11 @@ func (r *reader) u1() byte {
 	return c
 }
 
-func (r *reader) s32() int32 { return int32(r.signed(32)) }
-func (r *reader) s64() int64 { return r.signed(64) }
+func (r *reader) s32() int32 { return int32(r.readSigned(32)) }
+func (r *reader) s64() int64 { return r.readSigned(64) }
 
-// signed reads a LEB128 whose unused bits must equal the sign.
-func (r *reader) signed(bits int) int64 {
+// readSigned reads a LEB128 whose unused bits must equal the sign.
+func (r *reader) readSigned(bits int) int64 {
 	last := (bits+6)/7*7 - 7 // shift of the last byte that is possible
 	var v int64
 	for shift := 0; ; shift += 7 {

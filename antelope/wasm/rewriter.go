@@ -105,7 +105,7 @@ type rewritten struct {
 
 // rewrite makes the module that the virtual machine gets.
 func rewrite(m *module, o *options) (*rewritten, error) {
-	apply := m.exported("apply")
+	apply := m.exportIndex("apply")
 	if apply == noFunction {
 		return nil, errors.New("apply is not exported")
 	}
@@ -179,16 +179,16 @@ func (w *rewriter) begin(b *funcBody, shrinks bool) {
 	w.values.reset()
 }
 
-// made says how many results the instruction has, which are on the checker's stack.
-func (w *rewriter) made(results int) {
-	w.aging.made(results)
-	w.reach.made(results)
+// noteResults says how many results the instruction has, which are on the checker's stack.
+func (w *rewriter) noteResults(results int) {
+	w.aging.noteResult(results)
+	w.reach.noteUnknown(results)
 }
 
-// called is made for an instruction that may shrink memory.
-func (w *rewriter) called(results int) {
-	w.aging.called(results)
-	w.reach.made(results)
+// noteCall is made for an instruction that may shrink memory.
+func (w *rewriter) noteCall(results int) {
+	w.aging.noteCall(results)
+	w.reach.noteUnknown(results)
 }
 
 func (w *rewriter) cost(n uint32) {
@@ -219,9 +219,9 @@ func (w *rewriter) plain(op byte, p *plain, align, offset uint32) {
 	}
 	w.values.count++
 	if p.result != 0 {
-		w.made(1)
+		w.noteResults(1)
 	} else {
-		w.made(0)
+		w.noteResults(0)
 	}
 }
 
@@ -256,19 +256,19 @@ func (w *rewriter) other(op byte) {
 	case opMemorySize:
 		w.values.count++
 		w.out.op(op, 0)
-		w.made(1)
+		w.noteResults(1)
 	case opMemoryGrow:
 		w.out.index(opCall, w.machineImport(importGrow))
 		w.returns(1)
-		w.called(1)
+		w.noteCall(1)
 	case opElse:
 		w.blocks++
 		w.out.op(op)
-		w.aging.met()
+		w.aging.noteJoin()
 		w.reach.meet()
 	default:
 		w.out.op(op)
-		w.made(0)
+		w.noteResults(0)
 	}
 }
 
@@ -279,7 +279,7 @@ func (w *rewriter) other(op byte) {
 func (w *rewriter) choose(t ValueType) {
 	w.cost(1)
 	w.values.count++
-	w.made(1)
+	w.noteResults(1)
 	w.fresh = false
 	if t != F32 && t != F64 {
 		w.out.op(opSelect)
@@ -292,7 +292,7 @@ func (w *rewriter) choose(t ValueType) {
 func (w *rewriter) literal(op byte, bits uint64) {
 	w.cost(1)
 	w.fresh = true
-	w.made(1)
+	w.noteResults(1)
 	if op == opI32Const {
 		w.reach.literal(uint32(bits))
 	}
@@ -305,7 +305,7 @@ func (w *rewriter) variable(op byte, index uint32, t ValueType) {
 	switch op {
 	case opGlobalGet:
 		w.values.count++
-		w.made(1)
+		w.noteResults(1)
 		if g := &w.m.globals[index]; !g.mutable {
 			w.out.bits(g.typ, g.bits)
 			return
@@ -314,8 +314,8 @@ func (w *rewriter) variable(op byte, index uint32, t ValueType) {
 		if w.aging.begun {
 			w.values.count++ // a copy
 		}
-		w.made(1)
-		w.reach.read(index)
+		w.noteResults(1)
+		w.reach.noteLocal(index)
 		w.aging.get(&w.out, t, index)
 		return
 	case opGlobalSet:
@@ -329,7 +329,7 @@ func (w *rewriter) variable(op byte, index uint32, t ValueType) {
 		w.values.write(index, 1)
 		w.aging.set(&w.out, t, index, 1)
 		w.reach.write(index)
-		w.reach.read(index)
+		w.reach.noteLocal(index)
 	}
 	w.out.index(op, index)
 }
@@ -343,11 +343,11 @@ func (w *rewriter) open(op byte, result ValueType) {
 		w.blocks += ifBlocks // a loop is worth as much
 	}
 	w.out.op(op, result)
-	w.made(0)
+	w.noteResults(0)
 	w.values.open(1)
 	w.reach.open(op == opLoop)
 	if op == opLoop {
-		w.aging.looped()
+		w.aging.noteLoop()
 		w.weights = append(w.weights, weight{at: w.burnPatchable()})
 	}
 }
@@ -355,8 +355,8 @@ func (w *rewriter) open(op byte, result ValueType) {
 func (w *rewriter) close(f *frame) {
 	w.fresh = false
 	w.out.op(opEnd)
-	w.made(0)
-	w.aging.met()
+	w.noteResults(0)
+	w.aging.noteJoin()
 	w.reach.close()
 	w.values.close()
 	if f.kind == opLoop {
@@ -370,7 +370,7 @@ func (w *rewriter) branch(op byte, label uint32) {
 	w.cost(1)
 	w.fresh = false
 	w.blocks++
-	w.made(0)
+	w.noteResults(0)
 	w.out.index(op, label)
 }
 
@@ -422,14 +422,14 @@ func (w *rewriter) call(op byte, index uint32, results int) {
 		w.indirect[index] = true
 		w.out.index(op, index)
 		w.out.op(0)
-		w.called(results)
+		w.noteCall(results)
 		w.calling(w.graph.indirect(w.m, index))
 	case uint64(index) < uint64(len(w.m.imports)):
 		w.out.index(opCall, w.thunk(index)) // memory stays as large as it is
-		w.made(results)
+		w.noteResults(results)
 	default:
 		w.out.index(opCall, w.own(index))
-		w.called(results)
+		w.noteCall(results)
 		w.calling(index - uint32(len(w.m.imports)))
 	}
 	w.returns(results)
@@ -525,7 +525,7 @@ func (w *rewriter) finish(b *funcBody) {
 		e.index(opGlobalSet, w.globalDepth())
 	}
 	if w.reach.begun {
-		w.returned(&e)
+		w.markReturn(&e)
 		w.blocks += ifBlocks
 	}
 	e.op(opEnd)

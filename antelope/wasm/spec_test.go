@@ -35,7 +35,7 @@ type specValue struct{ Type, Value string }
 // specCall is a command as code: it calls a function and traps unless the result is
 // as expected. ok is false if it is not of a kind that can be one.
 func specCall(m *module, a specAction, expected []specValue) (e encoder, ok bool) {
-	index := m.exported(a.Field)
+	index := m.exportIndex(a.Field)
 	if a.Type != "invoke" || a.Module != "" || index == noFunction {
 		return nil, false
 	}

@@ -31,27 +31,27 @@ func Validate(code []byte, rules Rules) error {
 		return validateLegacy(code, rules)
 	}
 	if uint64(len(code)) > uint64(rules.Limits.MaxModuleBytes) {
-		return refused("Code too large")
+		return validationError("Code too large")
 	}
 	o := configOptions(rules.Limits)
 	m, _, err := check(code, &o)
 	if err != nil {
-		return refused(err.Error())
+		return validationError(err.Error())
 	}
 	if err := checkImports(m, rules); err != nil {
 		return err
 	}
-	apply := m.exported("apply")
+	apply := m.exportIndex("apply")
 	if apply == noFunction {
-		return refused("apply not exported")
+		return validationError("apply not exported")
 	}
 	if !isApply(m.typeOf(apply)) {
-		return refused("apply has wrong type")
+		return validationError("apply has wrong type")
 	}
 	return nil
 }
 
-func refused(text string) error {
+func validationError(text string) error {
 	return exception.New(exception.WasmSerializationError, text)
 }
 
@@ -78,7 +78,7 @@ func validateLegacy(code []byte, rules Rules) error {
 	o := legacyOptions()
 	m, c, err := check(code, &o)
 	if err != nil {
-		return refused(err.Error())
+		return validationError(err.Error())
 	}
 	if err := constrain(m, c, rules.Speculative); err != nil {
 		return err
@@ -117,7 +117,7 @@ func constrain(m *module, c *checker, speculative bool) error {
 			return violated("Smart contract function has more than ${k} bytes of stack usage", "k", mvpFunctionStack)
 		}
 	}
-	if apply := m.exported("apply"); apply == noFunction || !isApply(m.typeOf(apply)) {
+	if apply := m.exportIndex("apply"); apply == noFunction || !isApply(m.typeOf(apply)) {
 		return violated("Smart contract's apply function not exported; non-existent; or wrong type")
 	}
 	if c.farthest >= mvpMemory {
@@ -136,9 +136,9 @@ func checkImports(m *module, rules Rules) error {
 		f, _ := rules.Import(string(i.name))
 		switch t := &m.types[i.typ]; {
 		case string(i.module) != "env" || f == nil:
-			return refused("no mapping for imported function " + string(i.name))
+			return validationError("no mapping for imported function " + string(i.name))
 		case !f.same(t):
-			return refused("wrong type for imported function " + string(i.name))
+			return validationError("wrong type for imported function " + string(i.name))
 		}
 	}
 	for _, i := range m.imports {

@@ -37,8 +37,8 @@ func verdict(t *testing.T, name string, code []byte, config *types.WasmConfig) i
 	return v
 }
 
-// repeated is a module whose apply has this code.
-func repeated(locals []local, codes ...[]byte) func(b *builder) {
+// repeatCodes is a module whose apply has this code.
+func repeatCodes(locals []local, codes ...[]byte) func(b *builder) {
 	return func(b *builder) {
 		b.memory = []uint32{1}
 		b.apply(locals, slices.Concat(codes...))
@@ -47,7 +47,7 @@ func repeated(locals []local, codes ...[]byte) func(b *builder) {
 
 func plainApply(b *builder) { b.apply(nil, nil) }
 
-func nested(n int, op byte) []byte {
+func nestBlocks(n int, op byte) []byte {
 	return append(bytes.Repeat([]byte{op, none}, n), bytes.Repeat([]byte{opEnd}, n)...)
 }
 
@@ -137,23 +137,23 @@ func acceptances() []acceptance {
 		{"custom section of 65535", with(func(b *builder) { b.custom = append([]byte{1, 'x'}, make([]byte, 65535)...) }), byBoth},
 		{"custom section of 65536", with(func(b *builder) { b.custom = append([]byte{1, 'x'}, make([]byte, 65536)...) }), byConfig},
 		{"custom section without a name", with(func(b *builder) { b.custom = []byte{} }), byNone},
-		{"locals of 8192 bytes", repeated([]local{{1021, I64}}), byBoth},
-		{"locals and parameters beyond 8192 bytes", repeated([]local{{1022, I64}}), byConfig},
-		{"locals beyond 8192 bytes", repeated([]local{{1025, I64}}), byNone},
-		{"locals of four bytes", repeated([]local{{2042, I32}}), byBoth},
-		{"locals without number", repeated([]local{{1<<32 - 1, I64}, {1<<32 - 1, I64}}), byNone},
-		{"no locals of no type", repeated([]local{{0, 0x33}}), byLegacy},
-		{"no locals of no type at all", repeated([]local{{0, 0x83}}), byNone},
-		{"1023 sets of locals", repeated(slices.Repeat([]local{{0, I32}}, 1023)), byBoth},
-		{"1024 sets of locals", repeated(slices.Repeat([]local{{0, I32}}, 1024)), byConfig},
-		{"deep operands", repeated(nil, consts(1024)), byBoth},
-		{"deeper operands", repeated(nil, consts(1025)), byLegacy},
-		{"block of type 0", repeated(nil, []byte{opBlock, 0, opEnd}), byLegacy},
-		{"block of type 1", repeated(nil, []byte{opBlock, 1, opEnd}), byNone},
-		{"1023 blocks", repeated(nil, nested(1023, opBlock)), byBoth},
-		{"1024 blocks", repeated(nil, nested(1024, opLoop)), byNone},
-		{"else nests", repeated(nil, bytes.Repeat([]byte{opI32Const, 0, opIf, none, opElse, opEnd}, 1022)), byBoth},
-		{"elses nest", repeated(nil, bytes.Repeat([]byte{opI32Const, 0, opIf, none, opElse, opEnd}, 1023)), byConfig},
+		{"locals of 8192 bytes", repeatCodes([]local{{1021, I64}}), byBoth},
+		{"locals and parameters beyond 8192 bytes", repeatCodes([]local{{1022, I64}}), byConfig},
+		{"locals beyond 8192 bytes", repeatCodes([]local{{1025, I64}}), byNone},
+		{"locals of four bytes", repeatCodes([]local{{2042, I32}}), byBoth},
+		{"locals without number", repeatCodes([]local{{1<<32 - 1, I64}, {1<<32 - 1, I64}}), byNone},
+		{"no locals of no type", repeatCodes([]local{{0, 0x33}}), byLegacy},
+		{"no locals of no type at all", repeatCodes([]local{{0, 0x83}}), byNone},
+		{"1023 sets of locals", repeatCodes(slices.Repeat([]local{{0, I32}}, 1023)), byBoth},
+		{"1024 sets of locals", repeatCodes(slices.Repeat([]local{{0, I32}}, 1024)), byConfig},
+		{"deep operands", repeatCodes(nil, consts(1024)), byBoth},
+		{"deeper operands", repeatCodes(nil, consts(1025)), byLegacy},
+		{"block of type 0", repeatCodes(nil, []byte{opBlock, 0, opEnd}), byLegacy},
+		{"block of type 1", repeatCodes(nil, []byte{opBlock, 1, opEnd}), byNone},
+		{"1023 blocks", repeatCodes(nil, nestBlocks(1023, opBlock)), byBoth},
+		{"1024 blocks", repeatCodes(nil, nestBlocks(1024, opLoop)), byNone},
+		{"else nests", repeatCodes(nil, bytes.Repeat([]byte{opI32Const, 0, opIf, none, opElse, opEnd}, 1022)), byBoth},
+		{"elses nest", repeatCodes(nil, bytes.Repeat([]byte{opI32Const, 0, opIf, none, opElse, opEnd}, 1023)), byConfig},
 		{"code after the end", func(b *builder) {
 			b.export("apply", kindFunction, b.rawFunction([]ValueType{I64, I64, I64}, none, nil, encoder{opEnd, opNop, opLocalGet, 0, opBlock, none, opEnd}))
 		}, byLegacy},
@@ -163,26 +163,26 @@ func acceptances() []acceptance {
 		{"no end", func(b *builder) {
 			b.export("apply", kindFunction, b.rawFunction([]ValueType{I64, I64, I64}, none, nil, encoder{opNop}))
 		}, byNone},
-		{"offset below 33 MiB", repeated(nil, encoder{opI32Const, 0, 0x28, 2, 0xff, 0xff, 0xbf, 0x10, opDrop}), byBoth},
-		{"offset of 33 MiB", repeated(nil, encoder{opI32Const, 0, 0x28, 2, 0x80, 0x80, 0xc0, 0x10, opDrop}), byConfig},
-		{"alignment", repeated(nil, encoder{opI32Const, 0, 0x28, 3, 0, opDrop}), byNone},
-		{"long alignment", repeated(nil, encoder{opI32Const, 0, 0x28, 0x82, 0, 0, opDrop}), byConfig},
+		{"offset below 33 MiB", repeatCodes(nil, encoder{opI32Const, 0, 0x28, 2, 0xff, 0xff, 0xbf, 0x10, opDrop}), byBoth},
+		{"offset of 33 MiB", repeatCodes(nil, encoder{opI32Const, 0, 0x28, 2, 0x80, 0x80, 0xc0, 0x10, opDrop}), byConfig},
+		{"alignment", repeatCodes(nil, encoder{opI32Const, 0, 0x28, 3, 0, opDrop}), byNone},
+		{"long alignment", repeatCodes(nil, encoder{opI32Const, 0, 0x28, 0x82, 0, 0, opDrop}), byConfig},
 		{"load without memory", func(b *builder) { b.apply(nil, encoder{opI32Const, 0, 0x28, 2, 0, opDrop}) }, byNone},
-		{"overlong number", repeated(nil, encoder{opI32Const, 0x80, 0x80, 0x80, 0x80, 0x80, 0, opDrop}), byNone},
-		{"unused bits", repeated(nil, encoder{opI32Const, 0x80, 0x80, 0x80, 0x80, 0x10, opDrop}), byNone},
-		{"sign bits", repeated(nil, encoder{opI32Const, 0x80, 0x80, 0x80, 0x80, 0x78, opDrop}), byBoth},
-		{"sign extension", repeated(nil, encoder{opI32Const, 0, 0xc0, opDrop}), byNone},
-		{"operands of a wrong type", repeated(nil, encoder{opI32Const, 0, opI64Const, 0, opI32Add, opDrop}), byNone},
-		{"operand left", repeated(nil, encoder{opI32Const, 0}), byNone},
-		{"unreachable operands", repeated(nil, encoder{opUnreachable, opI32Add, opDrop, opSelect, opDrop}), byBoth},
-		{"unreachable operands of a wrong type", repeated(nil, encoder{opUnreachable, opI64Const, 0, opI32Add, opDrop}), byNone},
-		{"if with a result without else", repeated(nil, encoder{opI32Const, 0, opIf, I32, opI32Const, 0, opEnd, opDrop}), byNone},
-		{"unreachable if with a result without else", repeated(nil, encoder{opUnreachable, opIf, I32, opI32Const, 0, opEnd, opDrop}), byNone},
-		{"labels of different types", repeated(nil, encoder{opBlock, none, opBlock, I32, opI32Const, 0, opI32Const, 0, opBrTable, 1, 0, 1, opEnd, opDrop, opEnd}), byNone},
-		{"label beyond", repeated(nil, encoder{opBr, 1}), byNone},
-		{"big br_table", repeated(nil, encoder{opI32Const, 0, opBrTable, 0xff, 0x3f}, make([]byte, 8192)), byBoth},
-		{"bigger br_table", repeated(nil, encoder{opI32Const, 0, opBrTable, 0x80, 0x40}, make([]byte, 8193)), byConfig},
-		{"br_table that is too short", repeated(nil, encoder{opI32Const, 0, opBrTable, 0xff, 0xff, 0xff, 0xff, 0x0f}), byNone},
+		{"overlong number", repeatCodes(nil, encoder{opI32Const, 0x80, 0x80, 0x80, 0x80, 0x80, 0, opDrop}), byNone},
+		{"unused bits", repeatCodes(nil, encoder{opI32Const, 0x80, 0x80, 0x80, 0x80, 0x10, opDrop}), byNone},
+		{"sign bits", repeatCodes(nil, encoder{opI32Const, 0x80, 0x80, 0x80, 0x80, 0x78, opDrop}), byBoth},
+		{"sign extension", repeatCodes(nil, encoder{opI32Const, 0, 0xc0, opDrop}), byNone},
+		{"operands of a wrong type", repeatCodes(nil, encoder{opI32Const, 0, opI64Const, 0, opI32Add, opDrop}), byNone},
+		{"operand left", repeatCodes(nil, encoder{opI32Const, 0}), byNone},
+		{"unreachable operands", repeatCodes(nil, encoder{opUnreachable, opI32Add, opDrop, opSelect, opDrop}), byBoth},
+		{"unreachable operands of a wrong type", repeatCodes(nil, encoder{opUnreachable, opI64Const, 0, opI32Add, opDrop}), byNone},
+		{"if with a result without else", repeatCodes(nil, encoder{opI32Const, 0, opIf, I32, opI32Const, 0, opEnd, opDrop}), byNone},
+		{"unreachable if with a result without else", repeatCodes(nil, encoder{opUnreachable, opIf, I32, opI32Const, 0, opEnd, opDrop}), byNone},
+		{"labels of different types", repeatCodes(nil, encoder{opBlock, none, opBlock, I32, opI32Const, 0, opI32Const, 0, opBrTable, 1, 0, 1, opEnd, opDrop, opEnd}), byNone},
+		{"label beyond", repeatCodes(nil, encoder{opBr, 1}), byNone},
+		{"big br_table", repeatCodes(nil, encoder{opI32Const, 0, opBrTable, 0xff, 0x3f}, make([]byte, 8192)), byBoth},
+		{"bigger br_table", repeatCodes(nil, encoder{opI32Const, 0, opBrTable, 0x80, 0x40}, make([]byte, 8193)), byConfig},
+		{"br_table that is too short", repeatCodes(nil, encoder{opI32Const, 0, opBrTable, 0xff, 0xff, 0xff, 0xff, 0x0f}), byNone},
 		{"set a constant", func(b *builder) {
 			b.globals = []globalVar{{I32, false, 0}}
 			b.apply(nil, encoder{opI32Const, 0, opGlobalSet, 0})
@@ -215,10 +215,10 @@ func TestViolatedConstraintsAreExecutionErrors(t *testing.T) {
 		"data":    with(func(b *builder) { b.memory, b.data = []uint32{2}, []dataSegment{{65536, []byte{1}}} }),
 		"table":   with(func(b *builder) { b.table = 1025 }),
 		"globals": with(func(b *builder) { b.globals = slices.Repeat([]globalVar{{I64, true, 0}}, 129) }),
-		"stack":   repeated([]local{{1022, I64}}),
+		"stack":   repeatCodes([]local{{1022, I64}}),
 		"apply":   func(*builder) {},
-		"offset":  repeated(nil, encoder{opI32Const, 0, 0x28, 2, 0x80, 0x80, 0xc0, 0x10, opDrop}),
-		"nesting": repeated(nil, nested(1024, opBlock)),
+		"offset":  repeatCodes(nil, encoder{opI32Const, 0, 0x28, 2, 0x80, 0x80, 0xc0, 0x10, opDrop}),
+		"nesting": repeatCodes(nil, nestBlocks(1024, opBlock)),
 	} {
 		b := newBuilder()
 		build(b)
@@ -231,7 +231,7 @@ func TestViolatedConstraintsAreExecutionErrors(t *testing.T) {
 // Nodes that only apply a block do not look at the nesting of blocks.
 func TestNestingIsLimitedOnlyWhileSpeculating(t *testing.T) {
 	b := newBuilder()
-	repeated(nil, nested(5000, opLoop))(b)
+	repeatCodes(nil, nestBlocks(5000, opLoop))(b)
 	if err := Validate(b.bytes(), Rules{Import: importOf(nil)}); err != nil {
 		t.Error(err)
 	}
@@ -248,17 +248,17 @@ func TestConfiguredLimitsHold(t *testing.T) {
 		{"table", func(c *types.WasmConfig) *uint32 { return &c.MaxTableElements }, with(func(b *builder) { b.table = 77 }), 77},
 		{"section", func(c *types.WasmConfig) *uint32 { return &c.MaxSectionElements }, with(func(b *builder) { functions(b, 99) }), 100},
 		{"memory init", func(c *types.WasmConfig) *uint32 { return &c.MaxLinearMemoryInit }, with(func(b *builder) { b.memory, b.data = []uint32{1}, []dataSegment{{90, make([]byte, 10)}} }), 100},
-		{"nesting", func(c *types.WasmConfig) *uint32 { return &c.MaxNestedStructures }, repeated(nil, nested(50, opBlock)), 51},
+		{"nesting", func(c *types.WasmConfig) *uint32 { return &c.MaxNestedStructures }, repeatCodes(nil, nestBlocks(50, opBlock)), 51},
 		{"symbol", func(c *types.WasmConfig) *uint32 { return &c.MaxSymbolBytes }, with(func(b *builder) { b.export("abcdefghij", kindFunction, 0) }), 10},
-		{"code", func(c *types.WasmConfig) *uint32 { return &c.MaxCodeBytes }, repeated(nil, bytes.Repeat([]byte{opNop}, 98)), 100},
+		{"code", func(c *types.WasmConfig) *uint32 { return &c.MaxCodeBytes }, repeatCodes(nil, bytes.Repeat([]byte{opNop}, 98)), 100},
 		{"pages", func(c *types.WasmConfig) *uint32 { return &c.MaxPages }, with(func(b *builder) { b.memory = []uint32{600} }), 600},
-		{"locals and operands", func(c *types.WasmConfig) *uint32 { return &c.MaxFuncLocalBytes }, repeated([]local{{3, I32}, {2, F64}}, consts(9)), 100},
+		{"locals and operands", func(c *types.WasmConfig) *uint32 { return &c.MaxFuncLocalBytes }, repeatCodes([]local{{3, I32}, {2, F64}}, consts(9)), 100},
 		// As Leap's max_func_local_bytes_mixed: what is unreachable does not count.
-		{"unreachable operands", func(c *types.WasmConfig) *uint32 { return &c.MaxFuncLocalBytes }, repeated(nil, []byte{opI64Const, 0, opReturn}, bytes.Repeat([]byte{opI64Const, 0}, 200), []byte{opReturn}), 8},
+		{"unreachable operands", func(c *types.WasmConfig) *uint32 { return &c.MaxFuncLocalBytes }, repeatCodes(nil, []byte{opI64Const, 0, opReturn}, bytes.Repeat([]byte{opI64Const, 0}, 200), []byte{opReturn}), 8},
 		// A branch leaves its block's operands counted, and a second one in unreachable
 		// code has what follows not counted at all.
-		{"operands of a left block", func(c *types.WasmConfig) *uint32 { return &c.MaxFuncLocalBytes }, repeated(nil, bytes.Repeat([]byte{opBlock, none, opI64Const, 0, opBr, 0, opEnd}, 5)), 40},
-		{"after two branches", func(c *types.WasmConfig) *uint32 { return &c.MaxFuncLocalBytes }, repeated(nil, []byte{opBlock, none, opBr, 0, opBr, 0, opEnd}, consts(100)), 0},
+		{"operands of a left block", func(c *types.WasmConfig) *uint32 { return &c.MaxFuncLocalBytes }, repeatCodes(nil, bytes.Repeat([]byte{opBlock, none, opI64Const, 0, opBr, 0, opEnd}, 5)), 40},
+		{"after two branches", func(c *types.WasmConfig) *uint32 { return &c.MaxFuncLocalBytes }, repeatCodes(nil, []byte{opBlock, none, opBr, 0, opBr, 0, opEnd}, consts(100)), 0},
 	} {
 		b := newBuilder()
 		c.build(b)

@@ -33,7 +33,7 @@ const (
 func (m *module) large() (bool, error) {
 	locals := uint64(0)
 	for i := range m.bodies {
-		n := m.bodies[i].declared(m)
+		n := m.bodies[i].localCount(m)
 		if n >= tooManyLocals {
 			return false, errors.New("too many locals")
 		}
@@ -214,15 +214,17 @@ func (w *widener) place(index uint32) uint32 {
 	return at
 }
 
-// passed is the global in which a parameter is passed.
-func (w *widener) passed(index uint32) uint32 { return uint32(len(w.m.globals)) + index - maxParams }
+// parameterGlobal is the global in which a parameter is passed.
+func (w *widener) parameterGlobal(index uint32) uint32 {
+	return uint32(len(w.m.globals)) + index - maxParams
+}
 
 // finish ends a function.
 func (w *widener) finish(typ uint32, uncounted bool) {
 	var e encoder
 	for _, index := range w.used {
 		if index < w.params {
-			e.index(opGlobalGet, w.passed(index))
+			e.index(opGlobalGet, w.parameterGlobal(index))
 			e.index(opLocalSet, w.places[index])
 		}
 	}
@@ -387,7 +389,7 @@ func (w *widener) call(op byte, index uint32, _ int) {
 		t, place = w.m.functions[index-uint32(len(w.m.imports))], index
 	}
 	for i := uint32(len(w.m.types[t].params)); i > maxParams; i-- {
-		e.index(opGlobalSet, w.passed(i-1))
+		e.index(opGlobalSet, w.parameterGlobal(i-1))
 		w.area = max(w.area, i-maxParams)
 	}
 	for _, s := range w.marks[t] {

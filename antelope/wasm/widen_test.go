@@ -67,9 +67,9 @@ func flows() []flow {
 	}
 }
 
-// mixed makes a module in which a function that returns a value is called as one that
+// mixValues makes a module in which a function that returns a value is called as one that
 // returns another type, and puts what becomes of it.
-func mixed(show string, f flow, result ValueType, bits uint64) []byte {
+func mixValues(show string, f flow, result ValueType, bits uint64) []byte {
 	b := newBuilder()
 	put := b.importing(show, []ValueType{I64}, none)
 	b.memory = []uint32{1}
@@ -115,7 +115,7 @@ func TestAnIndirectCallMayTakeAResultOfAnotherType(t *testing.T) {
 				}
 				want := []uint64{f.want(bits), 8}
 				for _, v := range all {
-					if out, err := v.apply(mixed("put", f, result, bits)); err != nil || !slices.Equal(out, want) {
+					if out, err := v.apply(mixValues("put", f, result, bits)); err != nil || !slices.Equal(out, want) {
 						t.Errorf("%s: %s of %#x %#x: %x %v, want %x", v.name, f.name, result, bits, out, err, want)
 					}
 				}
@@ -129,7 +129,7 @@ func TestUpperBitsOfAnAddressAreBeyondMemory(t *testing.T) {
 	all := engines(t)
 	for name, code := range beyond() {
 		for bits, ok := range map[uint64]bool{1: true, 1<<32 | 1: false, upper | 1: false} {
-			module := mixed("put", flow{name, I32, code, nil}, I64, bits)
+			module := mixValues("put", flow{name, I32, code, nil}, I64, bits)
 			for _, v := range all {
 				if _, err := v.apply(module); ok != (err == nil) || !ok && !exception.Is(err, exception.WasmExecutionError) {
 					t.Errorf("%s: %s of %#x: %v", v.name, name, bits, err)
@@ -143,12 +143,12 @@ func beyond() map[string]func(*builder, *encoder) {
 	return map[string]func(*builder, *encoder){
 		"load":     ops(0x28, 0, 0, opI64ExtendI32),
 		"store":    ops(opLocalTee, 3, opI32Const, 1, 0x36, 0, 0, opI64Const, 1),
-		"function": func(b *builder, e *encoder) { indexed(b, e, []ValueType{I32}) },
+		"function": func(b *builder, e *encoder) { indexParameters(b, e, []ValueType{I32}) },
 	}
 }
 
-// indexed calls the function of the table that an i32 says, and puts 1.
-func indexed(b *builder, e *encoder, params []ValueType) {
+// indexParameters calls the function of the table that an i32 says, and puts 1.
+func indexParameters(b *builder, e *encoder, params []ValueType) {
 	e.op(opLocalSet, 3)
 	for _, p := range params {
 		raw(e, p, 0)
@@ -164,10 +164,10 @@ func TestSignaturesOfMixedModulesAreToldApart(t *testing.T) {
 	for _, params := range [][]ValueType{{I64}, {F64}, {}, {I32, I32}, {I32, F32}, {I64, I32}} {
 		f := flow{"", I32, func(b *builder, e *encoder) {
 			e.op(opDrop, opI32Const, 1)
-			indexed(b, e, params)
+			indexParameters(b, e, params)
 		}, nil}
 		for _, v := range all {
-			if _, err := v.apply(mixed("put", f, I64, 1)); !exception.Is(err, exception.WasmExecutionError) {
+			if _, err := v.apply(mixValues("put", f, I64, 1)); !exception.Is(err, exception.WasmExecutionError) {
 				t.Errorf("%s: %x: %v", v.name, params, err)
 			}
 		}
@@ -178,7 +178,7 @@ func TestSignaturesOfMixedModulesAreToldApart(t *testing.T) {
 func TestCallsOfMixedModulesNestAsDeep(t *testing.T) {
 	for _, v := range engines(t) {
 		for depth, ok := range map[uint32]bool{2: true, 1: false} {
-			code := codeOf(mixed("put", flows()[0], I32, 1))
+			code := codeOf(mixValues("put", flows()[0], I32, 1))
 			code.Limits.CallDepth = depth
 			var h host
 			if err := v.Apply(&h, code, 1, 2, 3, nil); ok != (err == nil) {

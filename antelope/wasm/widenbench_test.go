@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// widened is a module that does the same and is widened: one more type, which nothing
+// widenCode is a module that does the same and is widened: one more type, which nothing
 // uses, has more parameters than are passed as such.
-func widened(tb testing.TB, code []byte) []byte {
+func widenCode(tb testing.TB, code []byte) []byte {
 	tb.Helper()
 	const header, typeSection = 8, 1
 	if code[header] != typeSection {
@@ -92,7 +92,7 @@ func BenchmarkWidened(b *testing.B) {
 					return v.Apply(&hostless, c, 3_000_000, 2, 3, func() error { return nil })
 				}
 			}
-			inTurns(b, run(m.bytes()), run(widened(b, m.bytes())))
+			inTurns(b, run(m.bytes()), run(widenCode(b, m.bytes())))
 		})
 	}
 	b.Run("transfer", func(b *testing.B) {
@@ -108,7 +108,7 @@ func BenchmarkWidened(b *testing.B) {
 				return nil
 			}
 		}
-		inTurns(b, many(code), many(widened(b, code)))
+		inTurns(b, many(code), many(widenCode(b, code)))
 	})
 }
 

@@ -87,7 +87,7 @@ func params(dir, name string) testscript.Params {
 			"appears": appears,
 			"pause":   pause,
 
-			"interrupted": interrupted,
+			"interrupted": interrupt,
 			"idle":        idle,
 		},
 	}
@@ -253,9 +253,9 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// interrupted: interrupted CODE TEXT PROGRAM ARGS... runs a program, interrupts it a second
+// interrupt: interrupted CODE TEXT PROGRAM ARGS... runs a program, interrupts it a second
 // after it said the text on its error output, and wants that exit code of it.
-func interrupted(ts *testscript.TestScript, neg bool, args []string) {
+func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	c := exec.Command(args[2], args[3:]...)
 	c.Dir, c.Env = ts.MkAbs("."), append(os.Environ(), "HOME="+ts.Getenv("HOME"))
 	out, err := c.StderrPipe()

@@ -5,7 +5,7 @@ go 1.26
 require (
 	github.com/Fantom-foundation/go-opera v1.1.3-rc.5
 	github.com/Fantom-foundation/lachesis-base v0.0.0-20230817040848-1326ba9aa59b
-	line v0.0.0
+	lineprotocol v0.0.0
 )
 
 require (
@@ -36,4 +36,4 @@ replace github.com/ethereum/go-ethereum => github.com/Fantom-foundation/go-ether
 
 replace github.com/dvyukov/go-fuzz => github.com/guzenok/go-fuzz v0.0.0-20210201043429-a8e90a2a4f88
 
-replace line => ../line
+replace lineprotocol => ../lineprotocol

@@ -43,13 +43,13 @@ import (
 	"io"
 	"runtime/debug"
 
-	"line"
+	"lineprotocol"
 )
 
 func main() {
 	debug.SetGCPercent(800)
 	var g *graph
-	line.Serve(func(words []string, out io.Writer) {
+	lineprotocol.Serve(func(words []string, out io.Writer) {
 		if words[0] == "graph" {
 			g = newGraph(words[1:])
 		} else if words[0] == "order" {

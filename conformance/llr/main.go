@@ -28,10 +28,10 @@
 // "panic REASON".
 package main
 
-import "line"
+import "lineprotocol"
 
 func main() {
 	s := new(service)
 	defer s.end()
-	line.Serve(line.Each(s.ask))
+	lineprotocol.Serve(lineprotocol.Each(s.ask))
 }

@@ -26,7 +26,7 @@ import (
 	"github.com/ethereum/go-ethereum/node"
 	"github.com/ethereum/go-ethereum/rlp"
 
-	"line"
+	"lineprotocol"
 )
 
 // service is a go-opera that has no events and no peers.
@@ -94,7 +94,7 @@ func (s *service) ask(kind string, words []string) (string, error) {
 		return s.begin(int(number(words[0]))), nil
 	case "checkbvs", "addbvs":
 		var v inter.LlrSignedBlockVotes
-		if err := rlp.DecodeBytes(line.Bytes(words[0]), &v); err != nil {
+		if err := rlp.DecodeBytes(lineprotocol.Bytes(words[0]), &v); err != nil {
 			return "", err
 		}
 		if kind == "checkbvs" {
@@ -103,7 +103,7 @@ func (s *service) ask(kind string, words []string) (string, error) {
 		return fmt.Sprint(s.of.ProcessBlockVotes(v)), nil
 	case "checkev", "addev":
 		var v inter.LlrSignedEpochVote
-		if err := rlp.DecodeBytes(line.Bytes(words[0]), &v); err != nil {
+		if err := rlp.DecodeBytes(lineprotocol.Bytes(words[0]), &v); err != nil {
 			return "", err
 		}
 		if kind == "checkev" {
@@ -112,13 +112,13 @@ func (s *service) ask(kind string, words []string) (string, error) {
 		return fmt.Sprint(s.of.ProcessEpochVote(v)), nil
 	case "addbr":
 		var r ibr.LlrIdxFullBlockRecord
-		if err := rlp.DecodeBytes(line.Bytes(words[0]), &r); err != nil {
+		if err := rlp.DecodeBytes(lineprotocol.Bytes(words[0]), &r); err != nil {
 			return "", err
 		}
 		return fmt.Sprint(s.of.ProcessFullBlockRecord(r)), nil
 	case "adder":
 		var r ier.LlrIdxFullEpochRecord
-		if err := rlp.DecodeBytes(line.Bytes(words[0]), &r); err != nil {
+		if err := rlp.DecodeBytes(lineprotocol.Bytes(words[0]), &r); err != nil {
 			return "", err
 		}
 		return fmt.Sprint(s.of.ProcessFullEpochRecord(r)), nil

@@ -20,7 +20,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
 
-	"line"
+	"lineprotocol"
 )
 
 // network is what checks of events look at.
@@ -37,25 +37,25 @@ type past struct {
 
 func (n *network) ask(kind string, words []string) (string, error) {
 	if decode, ok := values[kind]; ok {
-		return decode(line.Bytes(words[0]))
+		return decode(lineprotocol.Bytes(words[0]))
 	}
 	switch kind {
 	case "json":
-		return changeRules(line.Bytes(words[0]), line.Bytes(words[1]))
+		return changeRules(lineprotocol.Bytes(words[0]), lineprotocol.Bytes(words[1]))
 	case "state":
 		n.state = iblockproc.EpochState{}
-		return "ok", rlp.DecodeBytes(line.Bytes(words[0]), &n.state)
+		return "ok", rlp.DecodeBytes(lineprotocol.Bytes(words[0]), &n.state)
 	case "past":
 		return "ok", n.remember(words)
 	case "check":
 		return n.check(words)
 	case "checkbvs":
 		var v inter.LlrSignedBlockVotes
-		err := rlp.DecodeBytes(line.Bytes(words[0]), &v)
+		err := rlp.DecodeBytes(lineprotocol.Bytes(words[0]), &v)
 		return sayings(basiccheck.New().ValidateBVs(v), n.heavy().ValidateBVs(v)), err
 	case "checkev":
 		var v inter.LlrSignedEpochVote
-		err := rlp.DecodeBytes(line.Bytes(words[0]), &v)
+		err := rlp.DecodeBytes(lineprotocol.Bytes(words[0]), &v)
 		return sayings(basiccheck.New().ValidateEV(v), n.heavy().ValidateEV(v)), err
 	}
 	panic("no such line: " + kind)
@@ -69,7 +69,7 @@ func (n *network) remember(words []string) error {
 	}
 	block, _ := strconv.ParseUint(words[1], 10, 64)
 	var profiles iblockproc.ValidatorProfiles
-	if err := rlp.DecodeBytes(line.Bytes(words[2]), &profiles); err != nil {
+	if err := rlp.DecodeBytes(lineprotocol.Bytes(words[2]), &profiles); err != nil {
 		return err
 	}
 	n.past[idx.Epoch(epoch)] = past{idx.Block(block), keysOf(profiles)}
@@ -86,13 +86,13 @@ func keysOf(profiles iblockproc.ValidatorProfiles) map[idx.ValidatorID]validator
 
 func (n *network) check(words []string) (string, error) {
 	var e inter.EventPayload
-	if err := e.UnmarshalBinary(line.Bytes(words[0])); err != nil {
+	if err := e.UnmarshalBinary(lineprotocol.Bytes(words[0])); err != nil {
 		return "", err
 	}
 	var parents inter.EventIs
 	for _, word := range words[1:] {
 		var p inter.EventPayload
-		if err := p.UnmarshalBinary(line.Bytes(word)); err != nil {
+		if err := p.UnmarshalBinary(lineprotocol.Bytes(word)); err != nil {
 			return "", err
 		}
 		parents = append(parents, &p)

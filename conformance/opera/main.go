@@ -29,11 +29,11 @@ package main
 import (
 	"runtime/debug"
 
-	"line"
+	"lineprotocol"
 )
 
 func main() {
 	debug.SetGCPercent(800)
 	var n network
-	line.Serve(line.Each(n.ask))
+	lineprotocol.Serve(lineprotocol.Each(n.ask))
 }

@@ -4,7 +4,7 @@ go 1.26
 
 require (
 	github.com/ethereum/go-ethereum v1.10.8
-	line v0.0.0
+	lineprotocol v0.0.0
 )
 
 require (
@@ -43,4 +43,4 @@ replace github.com/ethereum/go-ethereum => github.com/Fantom-foundation/go-ether
 
 replace github.com/dvyukov/go-fuzz => github.com/guzenok/go-fuzz v0.0.0-20210201043429-a8e90a2a4f88
 
-replace line => ../line
+replace lineprotocol => ../lineprotocol

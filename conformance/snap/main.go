@@ -12,17 +12,17 @@ package main
 import (
 	"fmt"
 
-	"line"
+	"lineprotocol"
 )
 
 func main() {
-	line.Serve(line.Each(ask))
+	lineprotocol.Serve(lineprotocol.Each(ask))
 }
 
 func ask(kind string, words []string) (string, error) {
 	switch kind {
 	case "message":
-		return message(words[0], line.Bytes(words[1]))
+		return message(words[0], lineprotocol.Bytes(words[1]))
 	}
 	return "", fmt.Errorf("unknown word %q", kind)
 }

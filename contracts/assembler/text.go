@@ -84,7 +84,7 @@ func (r *reader) next(depth int) (node, error) {
 	case r.src[r.at] == ')':
 		return n, wrong(r.line, "a ) that closes nothing")
 	case r.src[r.at] == '"':
-		return r.quoted()
+		return r.readQuoted()
 	case r.src[r.at] != '(':
 		start := r.at
 		for r.at < len(r.src) && !delimits(r.src[r.at]) {
@@ -122,8 +122,8 @@ func delimits(c byte) bool {
 	return false
 }
 
-// quoted reads a string, with \hh for a byte.
-func (r *reader) quoted() (node, error) {
+// readQuoted reads a string, with \hh for a byte.
+func (r *reader) readQuoted() (node, error) {
 	n := node{line: r.line, kind: 's'}
 	var out []byte
 	for r.at++; r.at < len(r.src); r.at++ {

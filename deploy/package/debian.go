@@ -93,7 +93,7 @@ func (t *files) debian(to string) error {
 func (t *files) policy() []entry {
 	return []entry{
 		{name: "usr/share/doc/tarn/copyright", mode: 0o644, data: []byte(copyright)},
-		{name: "usr/share/doc/tarn/changelog.gz", mode: 0o644, data: compressed(fmt.Appendf(nil,
+		{name: "usr/share/doc/tarn/changelog.gz", mode: 0o644, data: gzipData(fmt.Appendf(nil,
 			"tarn (%s) unstable; urgency=medium\n\n  * CHANGELOG.md beside this file has the changes.\n\n -- %s  %s\n",
 			t.version, t.maintainer, t.at.UTC().Format(time.RFC1123Z)))},
 		{name: "usr/share/lintian/overrides/tarn", mode: 0o644, data: []byte(overrides)},
@@ -210,5 +210,5 @@ func (t *files) archive(to, folder string) error {
 	if err := w.Close(); err != nil {
 		return fmt.Errorf("%s: %w", to, err)
 	}
-	return os.WriteFile(to, compressed(b.Bytes()), 0o644)
+	return os.WriteFile(to, gzipData(b.Bytes()), 0o644)
 }

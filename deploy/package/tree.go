@@ -80,7 +80,7 @@ func build(arch string) ([]byte, error) {
 // manuals adds a page for each command.
 func (t *files) manuals(c *cobra.Command) {
 	c.InitDefaultHelpFlag()
-	t.add("usr/share/man/man1/"+pageName(c)+".1.gz", 0o644, compressed(manual(c, t.version, t.at)))
+	t.add("usr/share/man/man1/"+pageName(c)+".1.gz", 0o644, gzipData(manual(c, t.version, t.at)))
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() {
 			t.manuals(sub)
@@ -167,8 +167,8 @@ func (t *files) folder(from, to string) error {
 	})
 }
 
-// compressed is gzip's, with no name and no time in it.
-func compressed(data []byte) []byte {
+// gzipData is gzip's, with no name and no time in it.
+func gzipData(data []byte) []byte {
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level exists
 	w.Write(data)                                         // to memory

@@ -56,7 +56,7 @@ func Spoil(r *rand.Rand, dir string) (Done, error) {
 	if len(files) == 0 {
 		return Done{}, fmt.Errorf("damage a file of %s: there is none with content", dir)
 	}
-	d := Done{File: chosen(r, files)}
+	d := Done{File: chooseFile(r, files)}
 	name := filepath.Join(dir, d.File)
 	before, err := os.ReadFile(name)
 	if err != nil {
@@ -76,8 +76,8 @@ func Spoil(r *rand.Rand, dir string) (Done, error) {
 	}
 }
 
-// chosen is one of the files, which are in the order of their names: of a folder, then in it.
-func chosen(r *rand.Rand, files []string) string {
+// chooseFile is one of the files, which are in the order of their names: of a folder, then in it.
+func chooseFile(r *rand.Rand, files []string) string {
 	var folders []string
 	in := map[string][]string{}
 	for _, name := range files {

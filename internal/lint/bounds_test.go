@@ -38,7 +38,7 @@ var unbounding = map[string]string{ // "path: function, constant or variable"
 	"antelope/ship/ration.go: ration.read":                "where a slice begins to grow",
 	"antelope/ship/recent.go: recorded.size":              "what a block takes beside its contents, about",
 	"antelope/ship/size.go: changeBytes":                  "what a change takes, about",
-	"opera/p2p/intake.go: budget.used":                    "percent",
+	"opera/p2p/intake.go: budget.usedPercent":             "percent",
 	"opera/p2p/message.go: withoutChunks":                 "the protocol's versions",
 	"opera/p2p/message.go: newest":                        "the protocol's versions",
 	"opera/p2p/node.go: recipients":                       "go-opera's weight of a size",

@@ -39,43 +39,43 @@ var rules = []rule{
 	{"antelope/types", []string{"antelope/variant", "antelope/serial", "antelope/exception", "internal/..."}},
 	{"secp256k1", []string{"internal/..."}},
 	{"antelope/crypto/...", []string{"antelope/crypto/...", "secp256k1", "antelope/types", "antelope/exception", "internal/..."}},
-	{"antelope/control", []string{"antelope/types", "antelope/variant", "internal/..."}},
+	{"antelope/admin", []string{"antelope/types", "antelope/variant", "internal/..."}},
 	{"antelope/abi", []string{"antelope/types", "antelope/variant", "antelope/serial", "antelope/exception", "internal/..."}},
 	// The virtual machine knows modules, not chains.
 	{"antelope/wasm/intrinsic", []string{"antelope/wasm", "antelope/crypto", "antelope/types", "antelope/serial", "antelope/exception", "antelope/softfloat", "internal/..."}},
 	{"antelope/wasm/...", []string{"antelope/wasm/...", "antelope/types", "antelope/exception", "internal/..."}},
 	// Their files are written through the layer that tests can break.
 	{"antelope/tracelog/clog", []string{"internal/..."}},
-	{"antelope/tracelog/slicefile", []string{"antelope/blocklog", "antelope/serial", "antelope/survey", "antelope/tracelog/clog", "antelope/tracelog/wire", "antelope/types", "store/vfs", "store/vfs/logtail", "internal/..."}},
-	{"antelope/tracelog", []string{"antelope/chain", "antelope/consensus", "antelope/execute", "antelope/recorder", "antelope/tracelog/slicefile", "antelope/tracelog/wire", "antelope/types", "history", "internal/..."}},
+	{"antelope/tracelog/slicefile", []string{"antelope/blocklog", "antelope/serial", "antelope/integrity", "antelope/tracelog/clog", "antelope/tracelog/wire", "antelope/types", "store/vfs", "store/vfs/logtail", "internal/..."}},
+	{"antelope/tracelog", []string{"antelope/chain", "antelope/consensus", "antelope/execute", "antelope/writebehind", "antelope/tracelog/slicefile", "antelope/tracelog/wire", "antelope/types", "history", "internal/..."}},
 	{"antelope/tracelog/wire", []string{"antelope/chain", "antelope/execute", "antelope/serial", "antelope/types", "internal/..."}},
-	{"antelope/survey", []string{}},
-	{"antelope/survey/surveytest", []string{"antelope/survey", "store/vfs/..."}},
-	{"antelope/ship/shiplog", []string{"antelope/blocklog", "antelope/survey", "antelope/types", "store/vfs", "store/vfs/logtail", "internal/..."}},
-	{"antelope/ship", []string{"antelope/chain", "antelope/consensus", "antelope/execute", "antelope/recorder", "antelope/ship/...", "antelope/state", "antelope/survey", "antelope/types", "serve", "internal/..."}},
+	{"antelope/integrity", []string{}},
+	{"antelope/integrity/integritytest", []string{"antelope/integrity", "store/vfs/..."}},
+	{"antelope/ship/shiplog", []string{"antelope/blocklog", "antelope/integrity", "antelope/types", "store/vfs", "store/vfs/logtail", "internal/..."}},
+	{"antelope/ship", []string{"antelope/chain", "antelope/consensus", "antelope/execute", "antelope/writebehind", "antelope/ship/...", "antelope/state", "antelope/integrity", "antelope/types", "serve", "internal/..."}},
 	{"antelope/ship/wire", []string{"antelope/abi", "antelope/exception", "antelope/execute", "antelope/serial", "antelope/state", "antelope/types", "antelope/wasm/intrinsic", "internal/..."}},
 	// What nodeos throws for their errors is the node's to say.
 	{"antelope/blocklog", []string{"antelope/consensus", "antelope/finality", "antelope/types", "antelope/serial", "store/vfs", "store/vfs/logtail", "internal/..."}},
 	{"antelope/space", []string{"probe", "internal/..."}},
-	{"antelope/config", []string{"antelope/control", "store/engine", "store/vfs", "internal/..."}},
+	{"antelope/config", []string{"antelope/admin", "store/engine", "store/vfs", "internal/..."}},
 	{"antelope/feature", []string{"antelope/exception", "antelope/serial", "antelope/types", "antelope/variant", "store/vfs", "internal/..."}},
 	{"antelope/finality", []string{"antelope/crypto", "antelope/exception", "antelope/feature", "antelope/serial", "antelope/types", "store/vfs", "internal/..."}},
 	{"antelope/finalizer", []string{"antelope/crypto", "antelope/finality", "antelope/types", "store/vfs", "internal/..."}},
 	{"antelope/consensus", []string{"antelope/...", "store/vfs", "internal/..."}},
 	{"antelope/producer", []string{"antelope/...", "store/vfs", "writer", "internal/..."}},
 	// What executes knows no forks and no logs. Transactions that leave nothing run above a view.
-	{"antelope/execute", []string{"antelope/abi", "antelope/authority", "antelope/consensus", "antelope/control", "antelope/crypto", "antelope/deepmind", "antelope/exception",
+	{"antelope/execute", []string{"antelope/abi", "antelope/authority", "antelope/consensus", "antelope/crypto", "antelope/deepmind", "antelope/exception",
 		"antelope/feature", "antelope/finality", "antelope/resource", "antelope/state", "antelope/types", "antelope/wasm", "antelope/wasm/intrinsic", "store", "store/sandbox", "internal/..."}},
 	{"antelope/chain", []string{"antelope/...", "store", "internal/..."}},
 	{"antelope/chain/chaintest/...", []string{"antelope/...", "store", "store/engine", "store/page", "internal/..."}},
 	{"antelope/oracle/...", []string{"antelope/...", "contracts", "store/engine", "probe", "internal/..."}},
 	{"antelope/rpc/...", []string{"antelope/...", "serve/...", "internal/..."}},
 	{"antelope/p2p/...", []string{"antelope/...", "internal/..."}},
-	{"antelope/node/...", []string{"antelope/...", "contracts", "store", "store/engine", "store/vfs", "store/vfs/logtail", "serve/...", "vitals", "playground", "dashboard/...", "writer", "node", "internal/..."}},
+	{"antelope/node/...", []string{"antelope/...", "contracts", "store", "store/engine", "store/vfs", "store/vfs/logtail", "serve/...", "vitals", "playground", "dashboard/...", "writer", "lifecycle", "internal/..."}},
 	{"antelope/...", []string{"antelope/...", "store", "internal/..."}},
 
-	// Rooms of both protocols know neither.
-	{"node", []string{"store", "serve/systemd", "probe", "internal/..."}},
+	// What both protocols use knows neither.
+	{"lifecycle", []string{"store", "serve/systemd", "probe", "internal/..."}},
 	{"writer", []string{"internal/..."}},
 	// What is written once: it knows the disk, and no protocol.
 	{"history/...", []string{"history/...", "store/vfs", "store/vfs/logtail", "internal/..."}},
@@ -98,11 +98,11 @@ var rules = []rule{
 	{"opera/chain/chaintest", []string{"opera/chain", "opera/genesis/fakenet", "store", "store/engine"}},
 	{"opera/chain/...", []string{"opera/...", "store", "store/vfs", "history", "internal/..."}},
 	{"opera/llr", []string{"opera/inter", "store", "internal/..."}},
-	{"opera/curve", nil},
-	{"opera/gasprice", []string{"opera/chain", "opera/curve", "opera/eventcheck", "opera/inter", "internal/..."}},
+	{"opera/piecewise", nil},
+	{"opera/gasprice", []string{"opera/chain", "opera/piecewise", "opera/eventcheck", "opera/inter", "internal/..."}},
 	// Their journals are written through the layer that tests can break.
 	{"opera/txpool", []string{"opera/chain", "opera/inter", "opera/sender", "store/vfs", "store/vfs/logtail", "internal/..."}},
-	{"opera/emitter", []string{"opera/chain", "opera/curve", "opera/dag", "opera/eventcheck", "opera/inter", "store/vfs", "store/vfs/logtail", "internal/..."}},
+	{"opera/emitter", []string{"opera/chain", "opera/piecewise", "opera/dag", "opera/eventcheck", "opera/inter", "store/vfs", "store/vfs/logtail", "internal/..."}},
 	{"opera/console", []string{"opera/terminal", "store/vfs", "internal/..."}},
 	{"opera/traffic", []string{"opera/chain", "opera/eventfile", "opera/genesis/fakenet", "opera/inter", "store/engine"}},
 	{"opera/terminal", []string{"internal/..."}},
@@ -110,7 +110,7 @@ var rules = []rule{
 	{"opera/oracle/...", []string{"opera/...", "internal/..."}},
 	{"opera/rpc/...", []string{"opera/...", "serve/...", "internal/..."}},
 	{"opera/p2p/...", []string{"opera/...", "internal/..."}},
-	{"opera/node/...", []string{"opera/...", "store", "store/engine", "store/vfs", "serve/...", "vitals", "playground", "dashboard/...", "node", "writer", "internal/..."}},
+	{"opera/node/...", []string{"opera/...", "store", "store/engine", "store/vfs", "serve/...", "vitals", "playground", "dashboard/...", "lifecycle", "writer", "internal/..."}},
 	{"opera/config", []string{"opera/...", "store/engine", "internal/..."}},
 	{"opera/...", []string{"opera/...", "internal/..."}},
 
@@ -183,13 +183,13 @@ func TestImportRulesSayWhatTheArchitectureSays(t *testing.T) {
 		{"cmd/tarn", "store/engine", false},
 		{"antelope/blocklog", "antelope/exception", false},
 		{"antelope/config", "antelope/exception", false},
-		{"antelope/control", "antelope/exception", false},
+		{"antelope/admin", "antelope/exception", false},
 		{"antelope/space", "antelope/exception", false},
-		{"antelope/survey", "antelope/exception", false},
+		{"antelope/integrity", "antelope/exception", false},
 		{"antelope/ship/shiplog", "antelope/exception", false},
 		{"antelope/tracelog/slicefile", "antelope/exception", false},
 		{"writer", "store", false},
-		{"node", "antelope/types", false},
+		{"lifecycle", "antelope/types", false},
 		{"history", "store/page", false},
 		{"serve", "antelope/rpc", false},
 		{"opera/node", "antelope/node", false},
@@ -243,7 +243,7 @@ func TestOptionsThrowNothing(t *testing.T) {
 			fitting++
 			for _, spec := range f.ast.Imports {
 				if spec.Path.Value == strconv.Quote(module+"/antelope/exception") {
-					t.Errorf("%s:%d: options throw nothing: say what is wrong as control.BadOption, or with a type of your own", f.path, f.line(spec.Pos()))
+					t.Errorf("%s:%d: options throw nothing: say what is wrong as admin.BadOption, or with a type of your own", f.path, f.line(spec.Pos()))
 				}
 			}
 		}

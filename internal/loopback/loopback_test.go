@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// listened listens on an address and shows that it is heard there.
-func listened(t *testing.T, address string) {
+// listen listens on an address and shows that it is heard there.
+func listen(t *testing.T, address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -46,7 +46,7 @@ func TestAnAddressIsFreeForWhoIsToldOfIt(t *testing.T) {
 				c.Close()
 				t.Errorf("somebody listens on %s", a)
 			}
-			listened(t, a)
+			listen(t, a)
 		}
 	}
 	if Port("nonsense") != 0 {
@@ -59,7 +59,7 @@ func TestAnAddressIsFreeForWhoIsToldOfIt(t *testing.T) {
 func TestAnAddressIsGivenToNobodyElse(t *testing.T) {
 	const other = "TARN_LOOPBACK_LISTEN"
 	if address := os.Getenv(other); address != "" {
-		listened(t, address)
+		listen(t, address)
 		return
 	}
 	list, err := Addresses(300)

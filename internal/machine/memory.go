@@ -30,7 +30,7 @@ type Memory struct {
 func ReadMemory() Memory { return readMemory(os.DirFS("/")) }
 
 func readMemory(root fs.FS) Memory {
-	m := installed(root)
+	m := installedMemory(root)
 	for _, g := range groups(root) {
 		bytes, file := g.memory(root)
 		if bytes > 0 && (bytes < m.Bytes || m.Bytes == 0) {
@@ -41,8 +41,8 @@ func readMemory(root fs.FS) Memory {
 	return m
 }
 
-// installed is what the machine has.
-func installed(root fs.FS) (m Memory) {
+// installedMemory is what the machine has.
+func installedMemory(root fs.FS) (m Memory) {
 	fields := map[string]*int64{"MemTotal:": &m.Bytes, "MemAvailable:": &m.Available, "SwapTotal:": &m.Swap}
 	for line := range lines(root, "proc/meminfo") {
 		if f := strings.Fields(line); len(f) > 1 && fields[f[0]] != nil {
@@ -88,15 +88,15 @@ func groups(root fs.FS) []group {
 			continue
 		}
 		if p, ok := paths[unified]; ok {
-			list = append(list, group{mount: strings.TrimPrefix(f[4], "/"), below: seen(p, f[3]), unified: unified})
+			list = append(list, group{mount: strings.TrimPrefix(f[4], "/"), below: mountPath(p, f[3]), unified: unified})
 		}
 	}
 	return list
 }
 
-// seen is the path of a group below a mount of the hierarchy's folder top. A container
+// mountPath is the path of a group below a mount of the hierarchy's folder top. A container
 // may have the path of the machine and a mount of nothing but its own group.
-func seen(p, top string) string {
+func mountPath(p, top string) string {
 	if rest, ok := strings.CutPrefix(p, strings.TrimSuffix(top, "/")); ok && (rest == "" || rest[0] == '/') {
 		return strings.TrimPrefix(rest, "/")
 	}
@@ -116,7 +116,7 @@ func (g group) memory(root fs.FS) (bytes int64, file string) {
 // swap is how much swap the group may use, in bytes.
 func (g group) swap(root fs.FS) int64 {
 	if g.unified {
-		return bounded(g.least(root, "memory.swap.max"))
+		return effectiveLimit(g.least(root, "memory.swap.max"))
 	}
 	both, _ := g.least(root, "memory.memsw.limit_in_bytes")
 	memory, _ := g.memory(root)
@@ -126,9 +126,9 @@ func (g group) swap(root fs.FS) int64 {
 	return max(both-memory, 0)
 }
 
-// bounded turns the answer of least into a number that can be compared: a file that
+// effectiveLimit turns the answer of least into a number that can be compared: a file that
 // says 0 is a limit, none is none.
-func bounded(bytes int64, file string) int64 {
+func effectiveLimit(bytes int64, file string) int64 {
 	if file == "" {
 		return math.MaxInt64
 	}

@@ -28,7 +28,7 @@ func (s *narrow) Stats() store.Stats {
 }
 
 // withBeginnings opens the chain of a place that holds the beginnings of epochs.
-func withBeginnings(t testing.TB, s place, at store.Store, connected func(*Block)) *Chain {
+func withBeginnings(t testing.TB, s chainFolder, at store.Store, connected func(*Block)) *Chain {
 	t.Helper()
 	c, err := Open(Options{Store: at, History: s.history, Beginnings: true, Connected: connected, Warn: func(err error) { t.Log(err) }})
 	if err != nil {
@@ -37,8 +37,8 @@ func withBeginnings(t testing.TB, s place, at store.Store, connected func(*Block
 	return c
 }
 
-// walked is how many accounts a held state has, whose root it says.
-func walked(t testing.TB, b *Beginning) (accounts int) {
+// walkAccounts is how many accounts a held state has, whose root it says.
+func walkAccounts(t testing.TB, b *Beginning) (accounts int) {
 	t.Helper()
 	held, err := b.State()
 	if err != nil {
@@ -76,7 +76,7 @@ func TestTheBeginningOfAnEpochIsHeldUntilTheNext(t *testing.T) {
 					t.Fatalf("epoch %d began with %x: %v", b.Epoch, b.Root, err)
 				}
 				blocks++
-				walked(t, b)
+				walkAccounts(t, b)
 				if err := b.Release(); err != nil {
 					t.Fatal(err)
 				}
@@ -86,14 +86,14 @@ func TestTheBeginningOfAnEpochIsHeldUntilTheNext(t *testing.T) {
 			if used == nil {
 				t.Fatal("the genesis' state is not held")
 			}
-			accounts := walked(t, used)
+			accounts := walkAccounts(t, used)
 			if _, err := c.Feed(context.Background(), source(r.events), nil); err != nil {
 				t.Fatal(err)
 			}
 			if blocks == 0 || c.Epoch().Epoch == used.Epoch {
 				t.Fatalf("%d blocks, and the epoch is %d still", blocks, used.Epoch)
 			}
-			if again := walked(t, used); again != accounts {
+			if again := walkAccounts(t, used); again != accounts {
 				t.Errorf("a state that is used has %d accounts, and had %d", again, accounts)
 			}
 			if err := used.Release(); err != nil {

@@ -41,7 +41,7 @@ type Block struct {
 func (b *Block) entry() *blocklog.Block {
 	e := &blocklog.Block{
 		ID: b.ID, Time: b.Time, GasUsed: b.GasUsed, Events: b.events, Txs: b.Internal, Skipped: b.Skipped,
-		Receipts: make([]*types.ReceiptForStorage, len(b.Receipts)), Found: b.found(), Senders: b.Senders,
+		Receipts: make([]*types.ReceiptForStorage, len(b.Receipts)), Found: b.lookupKeys(), Senders: b.Senders,
 	}
 	for i, receipt := range b.Receipts {
 		e.Receipts[i] = (*types.ReceiptForStorage)(receipt)
@@ -53,7 +53,7 @@ func (b *Block) entry() *blocklog.Block {
 func recordEntry(b *inter.BlockRecord) *blocklog.Block {
 	return &blocklog.Block{
 		ID: b.Block.Atropos, Time: b.Block.Time, GasUsed: b.Block.GasUsed, Txs: b.Block.Txs, Receipts: b.Block.Receipts,
-		Found: (&Block{Txs: b.Block.Txs}).found(), Root: b.Block.Root[:],
+		Found: (&Block{Txs: b.Block.Txs}).lookupKeys(), Root: b.Block.Root[:],
 	}
 }
 
@@ -81,13 +81,13 @@ func (l *logs) assemble(number inter.BlockNumber, e *blocklog.Block) (*Block, er
 		all = append(all, p.Txs...)
 		payloads = append(payloads, p)
 	}
-	b.Txs = executed(all, e.Skipped)
+	b.Txs = withoutSkipped(all, e.Skipped)
 	b.renameAll(payloads)
 	return b, nil
 }
 
-// executed leaves the skipped ones out.
-func executed(all types.Transactions, skipped []uint32) types.Transactions {
+// withoutSkipped leaves the skipped ones out.
+func withoutSkipped(all types.Transactions, skipped []uint32) types.Transactions {
 	kept := all[:0]
 	for i, tx := range all {
 		if len(skipped) > 0 && skipped[0] == uint32(i) {

@@ -74,15 +74,15 @@ func source(events [][]byte) func() ([]byte, error) {
 	}
 }
 
-// place is a store with its history, in one folder.
-type place struct {
+// chainFolder is a store with its history, in one folder.
+type chainFolder struct {
 	store.Store
 	history *History
 }
 
-func openStore(t testing.TB, dir string, o engine.Options) place {
+func openStore(t testing.TB, dir string, o engine.Options) chainFolder {
 	t.Helper()
-	p := place{history: NewHistory(HistoryOptions{Dir: filepath.Join(dir, "history"), Notice: func(err error) { t.Log(err) }})}
+	p := chainFolder{history: NewHistory(HistoryOptions{Dir: filepath.Join(dir, "history"), Notice: func(err error) { t.Log(err) }})}
 	o.BeforeCheckpoint = p.history.Sync
 	s, err := engine.Open(filepath.Join(dir, "state"), o)
 	if err != nil {
@@ -99,8 +99,8 @@ func closeChain(t testing.TB, c *Chain) {
 	}
 }
 
-// filled is the chain of a record in a page store, both closed at the test's end.
-func filled(t testing.TB, r recorded) *Chain {
+// filledChain is the chain of a record in a page store, both closed at the test's end.
+func filledChain(t testing.TB, r recorded) *Chain {
 	t.Helper()
 	s := openStore(t, t.TempDir(), engine.Options{Kind: engine.Page})
 	t.Cleanup(func() { s.Close() })
@@ -111,13 +111,13 @@ func filled(t testing.TB, r recorded) *Chain {
 }
 
 // newChain makes the chain of a fakenet of one validator.
-func newChain(t testing.TB, s place) *Chain {
+func newChain(t testing.TB, s chainFolder) *Chain {
 	t.Helper()
 	return newChainOf(t, s, 1)
 }
 
 // newChainOf makes the chain of a fakenet.
-func newChainOf(t testing.TB, s place, validators int) *Chain {
+func newChainOf(t testing.TB, s chainFolder, validators int) *Chain {
 	t.Helper()
 	g, err := fakenet.New(fakenet.Options{Validators: validators})
 	if err != nil {
@@ -133,7 +133,7 @@ func newChainOf(t testing.TB, s place, validators int) *Chain {
 	return openChain(t, s)
 }
 
-func openChain(t testing.TB, s place) *Chain {
+func openChain(t testing.TB, s chainFolder) *Chain {
 	t.Helper()
 	c, err := Open(Options{Store: s, History: s.history, Warn: func(err error) { t.Log(err) }})
 	if err != nil {

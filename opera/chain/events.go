@@ -53,8 +53,8 @@ func (l *logs) EventAt(number uint64) (inter.EventID, []byte, error) { return l.
 // SyncEvents makes durable what was connected. Any goroutine may call it.
 func (l *logs) SyncEvents() error { return l.events.Sync() }
 
-// signed decodes votes, or takes them out of their event.
-func (l *logs) signed(v llr.Votes, into any, take func(*inter.Payload)) error {
+// decodeVotes decodes votes, or takes them out of their event.
+func (l *logs) decodeVotes(v llr.Votes, into any, take func(*inter.Payload)) error {
 	if v.Signed != nil {
 		if err := rlp.DecodeBytes(v.Signed, into); err != nil {
 			return fmt.Errorf("read votes of no event: %w", err)

@@ -11,7 +11,7 @@ import (
 // at whatever epoch it was exported.
 func TestAnExportedGenesisGoesOnAsItsChain(t *testing.T) {
 	r := record(t)
-	c := filled(t, r)
+	c := filledChain(t, r)
 	v := viewOf(t, c)
 	for to := inter.Epoch(2); to <= v.Epoch().Epoch; to++ {
 		g, err := v.Genesis(GenesisOptions{To: to, Preimages: to%2 == 0})

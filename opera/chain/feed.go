@@ -30,22 +30,22 @@ const (
 	aheadBytes = 16 << 20
 )
 
-// room is a number of bytes that are taken and given back.
-type room struct {
+// byteBudget is a number of bytes that are taken and given back.
+type byteBudget struct {
 	mu   sync.Mutex
 	free sync.Cond
 	left int
 }
 
-func newRoom(bytes int) *room {
-	r := &room{left: bytes}
+func newByteBudget(bytes int) *byteBudget {
+	r := &byteBudget{left: bytes}
 	r.free.L = &r.mu
 	return r
 }
 
 // take waits until something is left, takes so many bytes, which may be more, and tells
 // whether the context still goes on.
-func (r *room) take(ctx context.Context, bytes int) bool {
+func (r *byteBudget) take(ctx context.Context, bytes int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for r.left <= 0 && ctx.Err() == nil {
@@ -55,7 +55,7 @@ func (r *room) take(ctx context.Context, bytes int) bool {
 	return ctx.Err() == nil
 }
 
-func (r *room) give(bytes int) {
+func (r *byteBudget) give(bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.left += bytes
@@ -80,7 +80,7 @@ func (c *Chain) Feed(ctx context.Context, next func() ([]byte, error), each func
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	order, work := make(chan *item, ahead), make(chan *item, ahead)
-	r := newRoom(aheadBytes)
+	r := newByteBudget(aheadBytes)
 	defer context.AfterFunc(ctx, func() { r.give(0) })()
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -117,7 +117,7 @@ func (c *Chain) Feed(ctx context.Context, next func() ([]byte, error), each func
 }
 
 // read reads a source and hands each event to who decodes and to who connects.
-func read(ctx context.Context, next func() ([]byte, error), r *room, order, work chan<- *item) {
+func read(ctx context.Context, next func() ([]byte, error), r *byteBudget, order, work chan<- *item) {
 	defer close(work)
 	defer close(order)
 	for {

@@ -13,7 +13,7 @@ import (
 func TestReadingAheadIsBoundedByBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		r := newRoom(10)
+		r := newByteBudget(10)
 		defer context.AfterFunc(ctx, func() { r.give(0) })()
 		taken := 0
 		ended := make(chan struct{})

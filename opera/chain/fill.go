@@ -203,9 +203,9 @@ func (c *Chain) ShowRecords() error {
 	return nil
 }
 
-// unfilled returns the lowest block and epoch after the present ones of which the chain does not
+// firstUnfilled returns the lowest block and epoch after the present ones of which the chain does not
 // have the record.
-func (c *Chain) unfilled() (inter.BlockNumber, inter.Epoch, error) {
+func (c *Chain) firstUnfilled() (inter.BlockNumber, inter.Epoch, error) {
 	c.beyond.block = max(c.beyond.block, c.block.LastBlock.Number+1)
 	for {
 		has, err := c.logs.blocks.HasRecord(c.beyond.block)

@@ -128,7 +128,7 @@ func takesAgain(t *testing.T, disk *memfs.FS, list []arrival, k kept, s *parcel,
 	}
 	last := s.blocks[len(s.blocks)-1].Number
 	block, epoch := c.votes.Undecided()
-	fillBlock, fillEpoch, err := c.unfilled()
+	fillBlock, fillEpoch, err := c.firstUnfilled()
 	want := s.epochs[len(s.epochs)-1].Epoch + 1
 	if err != nil || block != last+1 || epoch != want || fillBlock != last+1 || fillEpoch != want {
 		return had, fmt.Errorf("undecided are block %d and epoch %d, and there lack block %d and epoch %d, instead of %d and %d: %v", block, epoch, fillBlock, fillEpoch, last+1, want, err)
@@ -149,7 +149,7 @@ func takesAgain(t *testing.T, disk *memfs.FS, list []arrival, k kept, s *parcel,
 // when it comes again, and makes the same blocks itself afterwards.
 func TestAPowerCutAmongRecordsLosesNothingOfAnImage(t *testing.T) {
 	r := record(t)
-	original := filled(t, r)
+	original := filledChain(t, r)
 	s := send(t, original)
 	seed := crashing(t)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -183,7 +183,7 @@ func TestAPowerCutAmongRecordsLosesNothingOfAnImage(t *testing.T) {
 // image come again.
 func TestAKillLosesNoBlockThatWasShown(t *testing.T) {
 	r := record(t)
-	original := filled(t, r)
+	original := filledChain(t, r)
 	s := send(t, original)
 	disk := memfs.New()
 	at, err := diskOf(disk)

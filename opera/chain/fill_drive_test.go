@@ -97,7 +97,7 @@ func (c *contest) voteEpoch() {
 	if c.twice() {
 		return
 	}
-	_, next, err := c.c.unfilled()
+	_, next, err := c.c.firstUnfilled()
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -123,8 +123,8 @@ func (c *contest) voteEpoch() {
 	c.giveVotes(kind, c.encode(&v, c.r.IntN(40) == 0), false)
 }
 
-// tally is for which record votes are counted together.
-type tally struct {
+// votedRecord is for which record votes are counted together.
+type votedRecord struct {
 	block inter.BlockNumber // 0 for an epoch's record
 	epoch inter.Epoch
 	vote  [32]byte
@@ -136,9 +136,9 @@ type backing struct {
 	weight inter.Weight
 }
 
-// tallied counts a vote that was added, of somebody who is a validator of an epoch, and what
+// countVote counts a vote that was added, of somebody who is a validator of an epoch, and what
 // becomes of it if nothing was decided before.
-func (c *contest) tallied(of tally, by inter.ValidatorID, group inter.Epoch, before bool) {
+func (c *contest) countVote(of votedRecord, by inter.ValidatorID, group inter.Epoch, before bool) {
 	c.t.Helper()
 	r, err := c.c.EpochRecord(group)
 	if err != nil || r == nil {
@@ -179,7 +179,7 @@ func (c *contest) tallied(of tally, by inter.ValidatorID, group inter.Epoch, bef
 
 func (c *contest) giveEpoch() {
 	c.t.Helper()
-	_, next, err := c.c.unfilled()
+	_, next, err := c.c.firstUnfilled()
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -202,9 +202,9 @@ func (c *contest) giveEpoch() {
 	}
 	raw, ours, into := c.encode(r, damage), "refused", new(inter.EpochRecord)
 	if rlp.DecodeBytes(raw, into) == nil {
-		ours = said(addEpoch(c.c, into))
+		ours = refusalText(addEpoch(c.c, into))
 	}
-	c.given(kind, "adder", raw, ours)
+	c.giveRaw(kind, "adder", raw, ours)
 }
 
 func (c *contest) voteBlocks() {
@@ -212,7 +212,7 @@ func (c *contest) voteBlocks() {
 	if c.twice() {
 		return
 	}
-	low, next, err := c.c.unfilled()
+	low, next, err := c.c.firstUnfilled()
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ func (c *contest) voteBlocks() {
 
 func (c *contest) giveBlock() {
 	c.t.Helper()
-	low, _, err := c.c.unfilled()
+	low, _, err := c.c.firstUnfilled()
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -275,7 +275,7 @@ func (c *contest) giveBlock() {
 	}
 	raw, ours, into := c.encode(r, damage), "refused", new(inter.BlockRecord)
 	if rlp.DecodeBytes(raw, into) == nil {
-		ours = said(c.c.AddBlockRecord(into))
+		ours = refusalText(c.c.AddBlockRecord(into))
 	}
-	c.given(kind, "addbr", raw, ours)
+	c.giveRaw(kind, "addbr", raw, ours)
 }

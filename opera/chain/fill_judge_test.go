@@ -15,7 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
 
-	"tarn/internal/judge"
+	"tarn/internal/conformance"
 	"tarn/opera/eventcheck"
 	"tarn/opera/inter"
 	"tarn/store/engine"
@@ -48,7 +48,7 @@ var demanded = []string{
 // TestGoOperasServiceTakesTheSameRecords gives random votes and records, right and wrong ones, to
 // go-opera's service and to a chain that begin with the same genesis.
 func TestGoOperasServiceTakesTheSameRecords(t *testing.T) {
-	program := judge.Start(t, "../../conformance/llr")
+	program := conformance.Start(t, "../../conformance/llr")
 	first := *fillSeed
 	if first == 0 {
 		first = rand.Uint64N(1 << 40)
@@ -71,17 +71,17 @@ func TestGoOperasServiceTakesTheSameRecords(t *testing.T) {
 type contest struct {
 	*world
 	t     *testing.T
-	judge *judge.Judge
+	judge *conformance.Program
 	seed  uint64
 	dir   string
-	at    place
+	at    chainFolder
 	c     *Chain
 	kinds map[string]int
 	step  int
 	seq   inter.Seq
 	sent  []sentVotes
 
-	tallies map[tally]*backing
+	tallies map[votedRecord]*backing
 }
 
 // sentVotes are encoded votes that were counted.
@@ -90,11 +90,11 @@ type sentVotes struct {
 	raw  []byte
 }
 
-func newContest(t *testing.T, program *judge.Judge, seed uint64, kinds map[string]int) *contest {
+func newContest(t *testing.T, program *conformance.Program, seed uint64, kinds map[string]int) *contest {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 0))
 	validators := 1 + r.IntN(4)
-	c := &contest{t: t, judge: program, seed: seed, dir: t.TempDir(), kinds: kinds, tallies: map[tally]*backing{}}
+	c := &contest{t: t, judge: program, seed: seed, dir: t.TempDir(), kinds: kinds, tallies: map[votedRecord]*backing{}}
 	c.at = openStore(t, c.dir, engine.Options{Kind: engine.Page})
 	c.c = newChainOf(t, c.at, validators)
 	t.Cleanup(func() {
@@ -120,17 +120,17 @@ func (c *contest) same(kind, question, ours string) {
 	}
 }
 
-// said is an error as both say it.
-func said(err error) string {
+// refusalText is an error as both say it.
+func refusalText(err error) string {
 	if errors.Is(err, ErrOtherRecord) {
 		return ErrOtherRecord.Error()
 	}
 	return fmt.Sprint(err)
 }
 
-// given gives both an encoded vote or record, and returns what both say. Theirs is brought into
+// giveRaw gives both an encoded vote or record, and returns what both say. Theirs is brought into
 // our words: go-opera names the kind of record whose hash is another.
-func (c *contest) given(kind, verb string, raw []byte, ours string) string {
+func (c *contest) giveRaw(kind, verb string, raw []byte, ours string) string {
 	c.t.Helper()
 	question := fmt.Sprintf("%s %x", verb, raw)
 	got := c.judge.Ask([]string{question})[0]
@@ -197,7 +197,7 @@ func (c *contest) restart() {
 func (c *contest) sameState() {
 	c.t.Helper()
 	block, epoch := c.c.votes.Undecided()
-	fillBlock, fillEpoch, err := c.c.unfilled()
+	fillBlock, fillEpoch, err := c.c.firstUnfilled()
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -320,38 +320,38 @@ func (c *contest) giveVotes(kind string, raw []byte, ofBlocks bool) {
 	if ofBlocks {
 		v := new(inter.SignedBlockVotes)
 		if rlp.DecodeBytes(raw, v) != nil {
-			c.given(kind, "checkbvs", raw, "refused")
+			c.giveRaw(kind, "checkbvs", raw, "refused")
 			return
 		}
 		if !c.worthCounting(kind, "checkbvs", raw, eventcheck.BlockVotes(v), c.c.Verifier().now().BlockVotes(v)) {
 			return
 		}
-		before := c.known(c.c.votes.DecidedBlock(v.Val.Start)) || c.knownBlock(v.Val.Start)
-		if c.given(kind, "addbvs", raw, said(c.c.AddBlockVotes(v))) == "<nil>" {
+		before := c.checkKnown(c.c.votes.DecidedBlock(v.Val.Start)) || c.knownBlock(v.Val.Start)
+		if c.giveRaw(kind, "addbvs", raw, refusalText(c.c.AddBlockVotes(v))) == "<nil>" {
 			c.sent = append(c.sent, sentVotes{kind, raw})
 			for i, vote := range v.Val.Votes {
-				c.tallied(tally{v.Val.Start + inter.BlockNumber(i), v.Val.Epoch, vote}, v.Signed.Locator.Creator, v.Signed.Locator.Epoch, before || i > 0)
+				c.countVote(votedRecord{v.Val.Start + inter.BlockNumber(i), v.Val.Epoch, vote}, v.Signed.Locator.Creator, v.Signed.Locator.Epoch, before || i > 0)
 			}
 		}
 		return
 	}
 	v := new(inter.SignedEpochVote)
 	if rlp.DecodeBytes(raw, v) != nil {
-		c.given(kind, "checkev", raw, "refused")
+		c.giveRaw(kind, "checkev", raw, "refused")
 		return
 	}
 	if !c.worthCounting(kind, "checkev", raw, eventcheck.EpochVote(v), c.c.Verifier().now().EpochVote(v)) {
 		return
 	}
 	record, err := c.c.EpochRecord(v.Val.Epoch)
-	before := record != nil || err != nil || c.known(c.c.votes.DecidedEpoch(v.Val.Epoch))
-	if c.given(kind, "addev", raw, said(c.c.AddEpochVote(v))) == "<nil>" {
+	before := record != nil || err != nil || c.checkKnown(c.c.votes.DecidedEpoch(v.Val.Epoch))
+	if c.giveRaw(kind, "addev", raw, refusalText(c.c.AddEpochVote(v))) == "<nil>" {
 		c.sent = append(c.sent, sentVotes{kind, raw})
-		c.tallied(tally{0, v.Val.Epoch, v.Val.Vote}, v.Signed.Locator.Creator, v.Val.Epoch-1, before)
+		c.countVote(votedRecord{0, v.Val.Epoch, v.Val.Vote}, v.Signed.Locator.Creator, v.Val.Epoch-1, before)
 	}
 }
 
-func (c *contest) known(hash []byte, err error) bool { return hash != nil || err != nil }
+func (c *contest) checkKnown(hash []byte, err error) bool { return hash != nil || err != nil }
 
 func (c *contest) knownBlock(n inter.BlockNumber) bool {
 	has, err := c.c.inventory().HasBlock(n)
@@ -362,7 +362,7 @@ func (c *contest) knownBlock(n inter.BlockNumber) bool {
 // strangers and of unknown epochs, because they are refused again, and seldom other bad ones.
 func (c *contest) worthCounting(kind, check string, raw []byte, basic, heavy error) bool {
 	c.t.Helper()
-	c.given(kind+" checked", check, raw, fmt.Sprint(basic, "; ", heavy))
+	c.giveRaw(kind+" checked", check, raw, fmt.Sprint(basic, "; ", heavy))
 	c.kinds["check: "+fmt.Sprint(heavy)]++
 	again := errors.Is(heavy, eventcheck.ErrAuth) || errors.Is(heavy, eventcheck.ErrUnknownEpochBVs) || errors.Is(heavy, eventcheck.ErrUnknownEpochEV)
 	return basic == nil && (heavy == nil || c.people == few && (again || c.r.IntN(8) == 0))

@@ -43,8 +43,8 @@ func again[T any](t testing.TB, v *T) *T {
 	return into
 }
 
-// signed is an event with votes of the only validator, which nobody connects.
-func signed(t testing.TB, of inter.Epoch, blocks inter.BlockVotes, epoch inter.EpochVote) *inter.Payload {
+// signVotes is an event with votes of the only validator, which nobody connects.
+func signVotes(t testing.TB, of inter.Epoch, blocks inter.BlockVotes, epoch inter.EpochVote) *inter.Payload {
 	t.Helper()
 	p := &inter.Payload{Event: inter.Event{Version: 1, Epoch: of, Seq: 1, Frame: 1, Lamport: 1, Creator: 1}, BlockVotes: blocks, EpochVote: epoch}
 	sign(t, p, 1)
@@ -94,7 +94,7 @@ func send(t testing.TB, c *Chain) (s parcel) {
 			t.Fatalf("epoch %d: %v", e, err)
 		}
 		s.epochs = append(s.epochs, again(t, r))
-		vote := signed(t, e, inter.BlockVotes{}, inter.EpochVote{Epoch: e, Vote: r.State.Hash()}).SignedEpochVote()
+		vote := signVotes(t, e, inter.BlockVotes{}, inter.EpochVote{Epoch: e, Vote: r.State.Hash()}).SignedEpochVote()
 		s.epochVotes[e] = append(s.epochVotes[e], again(t, &vote))
 	}
 	for n := c.First(); n <= v.Head().Number; n++ {
@@ -110,11 +110,11 @@ func send(t testing.TB, c *Chain) (s parcel) {
 		if i := len(s.blockVotes) - 1; i >= 0 && s.blockVotes[i].Val.Epoch == e && len(s.blockVotes[i].Val.Votes) < 3 {
 			was := s.blockVotes[i].Val
 			was.Votes = append(was.Votes, r.Block.Hash())
-			votes := signed(t, e, was, inter.EpochVote{}).SignedBlockVotes()
+			votes := signVotes(t, e, was, inter.EpochVote{}).SignedBlockVotes()
 			s.blockVotes[i] = again(t, &votes)
 			continue
 		}
-		votes := signed(t, e, inter.BlockVotes{Start: n, Epoch: e, Votes: [][32]byte{r.Block.Hash()}}, inter.EpochVote{}).SignedBlockVotes()
+		votes := signVotes(t, e, inter.BlockVotes{Start: n, Epoch: e, Votes: [][32]byte{r.Block.Hash()}}, inter.EpochVote{}).SignedBlockVotes()
 		s.blockVotes = append(s.blockVotes, again(t, &votes))
 	}
 	return s
@@ -241,7 +241,7 @@ func (s *parcel) sameBlock(t testing.TB, ours, theirs *View, n inter.BlockNumber
 // blocks itself afterwards, and shows those.
 func TestRecordsThatEnoughVouchForAreShown(t *testing.T) {
 	r := record(t)
-	original := filled(t, r)
+	original := filledChain(t, r)
 	s := send(t, original)
 	for _, kind := range []engine.Kind{engine.Page, engine.LevelDB, engine.Pebble, engine.Badger} {
 		t.Run(string(kind), func(t *testing.T) {
@@ -268,7 +268,7 @@ func TestRecordsThatEnoughVouchForAreShown(t *testing.T) {
 			})
 			s.same(t, c, original)
 			last := s.blocks[len(s.blocks)-1].Number
-			if block, epoch, err := c.unfilled(); err != nil || block != last+1 || epoch != s.epochs[len(s.epochs)-1].Epoch+1 {
+			if block, epoch, err := c.firstUnfilled(); err != nil || block != last+1 || epoch != s.epochs[len(s.epochs)-1].Epoch+1 {
 				t.Errorf("block %d and epoch %d are the first that lack: %v", block, epoch, err)
 			}
 			restart()
@@ -294,7 +294,7 @@ func TestRecordsThatEnoughVouchForAreShown(t *testing.T) {
 // Votes and records that are not right, or come too early or twice, are refused, each with
 // go-opera's error, and change nothing.
 func TestRecordsNobodyVouchesForAreRefused(t *testing.T) {
-	original := filled(t, record(t))
+	original := filledChain(t, record(t))
 	s := send(t, original)
 	at := openStore(t, t.TempDir(), engine.Options{Kind: engine.Page})
 	defer at.Close()

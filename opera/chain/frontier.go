@@ -18,7 +18,7 @@ func (c *Chain) Frontier() Frontier { return *c.frontier.Load() }
 
 // lookAhead notes where votes and records end, after they were shown.
 func (c *Chain) lookAhead() error {
-	block, epoch, err := c.unfilled()
+	block, epoch, err := c.firstUnfilled()
 	if err != nil {
 		return fmt.Errorf("look how far records go: %w", err)
 	}

@@ -44,7 +44,7 @@ func ApplyGenesis(o Options, g genesis.Source) (err error) {
 	if err := c.importState(&last, g); err != nil {
 		return fmt.Errorf("import the state of block %d: %w", last.LastBlock.Number, err)
 	}
-	return c.found(c.genesisHead(g.Header(), &begin))
+	return c.createHead(c.genesisHead(g.Header(), &begin))
 }
 
 // importBlocks takes the blocks of a genesis, newest first.
@@ -83,8 +83,8 @@ func (c opening) importState(last *inter.BlockState, g genesis.Source) error {
 	return in.Finish(uint64(last.LastBlock.Number), last.FinalizedStateRoot)
 }
 
-// found makes the head that was made the store's, and everything durable.
-func (c opening) found(h *head) error {
+// createHead makes the head that was made the store's, and everything durable.
+func (c opening) createHead(h *head) error {
 	err := c.rows.putHead(c.store, h)
 	if err == nil {
 		err = c.store.SetRevision(uint64(h.Block.LastBlock.Number))

@@ -57,7 +57,7 @@ func (c *Chain) GoOver(ctx context.Context, e inter.Epoch, in *state.Incoming) e
 	if err != nil {
 		return c.fail(err)
 	}
-	block, epoch, err := c.unfilled()
+	block, epoch, err := c.firstUnfilled()
 	if err != nil {
 		return c.fail(err)
 	}
@@ -127,7 +127,7 @@ func (c opening) over(h *head, to inter.Epoch) (*head, error) {
 	if c.state, err = in.Choose(); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(c.store.Delete(c.rows.head, nextKey), c.found(after)); err != nil {
+	if err := errors.Join(c.store.Delete(c.rows.head, nextKey), c.createHead(after)); err != nil {
 		return nil, err
 	}
 	c.roots, err = c.state.StartRoots(c.store, state.RootsOptions{})

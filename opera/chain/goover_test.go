@@ -90,7 +90,7 @@ var errStopped = errors.New("stopped")
 // state is refused, and a state is never believed before the records are there.
 func TestAChainGoesOverToAnEpochWhoseStateWasBrought(t *testing.T) {
 	r := record(t)
-	original := filled(t, r)
+	original := filledChain(t, r)
 	s := send(t, original)
 	e, events := lastEpoch(t, r, original)
 	for _, o := range everyEngine() {
@@ -234,7 +234,7 @@ func goesOn(t *testing.T, disk *memfs.FS, s *parcel, original *Chain, e inter.Ep
 // there for certain once GoOver has returned. Half a state is never taken for one.
 func TestAPowerCutWhileAChainGoesOverLeavesOneOrTheOther(t *testing.T) {
 	r := record(t)
-	original := filled(t, r)
+	original := filledChain(t, r)
 	s := send(t, original)
 	e, events := lastEpoch(t, r, original)
 	seed := crashing(t)
@@ -282,7 +282,7 @@ func later(t testing.TB, of *Chain, blocks inter.BlockNumber) (s parcel) {
 	record.State.EpochState.Rules.Upgrades.London = !record.State.EpochState.Rules.Upgrades.London
 	record.State.BlockState.LastBlock.Number, record.State.BlockState.FinalizedStateRoot = last+blocks, root
 	s.epochs = []*inter.EpochRecord{record}
-	vote := signed(t, record.Epoch, inter.BlockVotes{}, inter.EpochVote{Epoch: record.Epoch, Vote: record.State.Hash()}).SignedEpochVote()
+	vote := signVotes(t, record.Epoch, inter.BlockVotes{}, inter.EpochVote{Epoch: record.Epoch, Vote: record.State.Hash()}).SignedEpochVote()
 	s.epochVotes = map[inter.Epoch][]*inter.SignedEpochVote{record.Epoch: {again(t, &vote)}}
 	w := &world{t: t, r: rand.New(rand.NewPCG(1, 2))}
 	votes := inter.BlockVotes{Start: last + 1, Epoch: present}
@@ -290,7 +290,7 @@ func later(t testing.TB, of *Chain, blocks inter.BlockNumber) (s parcel) {
 		r := w.block(present, n)
 		s.blocks, votes.Votes = append(s.blocks, r), append(votes.Votes, r.Block.Hash())
 	}
-	signedVotes := signed(t, present, votes, inter.EpochVote{}).SignedBlockVotes()
+	signedVotes := signVotes(t, present, votes, inter.EpochVote{}).SignedBlockVotes()
 	s.blockVotes = []*inter.SignedBlockVotes{again(t, &signedVotes)}
 	return s
 }
@@ -299,7 +299,7 @@ func later(t testing.TB, of *Chain, blocks inter.BlockNumber) (s parcel) {
 // same ids, transactions and logs, beside what came as records; its upgrades are known.
 func TestBlocksOfItsOwnAreRecordsAfterAChainGoesOver(t *testing.T) {
 	r := record(t)
-	original := filled(t, r)
+	original := filledChain(t, r)
 	s, after := send(t, original), later(t, original, 3)
 	dir := t.TempDir()
 	at := openStore(t, dir, engine.Options{Kind: engine.Page})

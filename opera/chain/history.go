@@ -244,7 +244,7 @@ func (l *logs) settle(durable uint64, o *HistoryOptions) error {
 		}
 		if move && l.moving.ready() {
 			err := l.move(durable)
-			l.moving.tried(err)
+			l.moving.noteAttempt(err)
 			if err != nil && notice != nil {
 				notice(fmt.Errorf("finished files stay where they are for now: %w", err))
 			}
@@ -276,7 +276,7 @@ func (p *patience) ready() bool {
 	return true
 }
 
-func (p *patience) tried(err error) {
+func (p *patience) noteAttempt(err error) {
 	if err == nil {
 		p.pass = 0
 		return

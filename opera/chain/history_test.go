@@ -13,9 +13,9 @@ import (
 	"tarn/store/vfs/memfs"
 )
 
-// grown feeds a chain on a stand-in of the disk in parts, each made durable, so that its
+// growChain feeds a chain on a stand-in of the disk in parts, each made durable, so that its
 // history is settled in between.
-func grown(t *testing.T, c *Chain, events [][]byte) {
+func growChain(t *testing.T, c *Chain, events [][]byte) {
 	t.Helper()
 	for from := 0; from < len(events); from += 10 {
 		feed(t, c, events[:min(len(events), from+10)])
@@ -50,7 +50,7 @@ func TestFinishedFilesMoveToTheOtherFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newChain(t, s)
-	grown(t, c, r.events)
+	growChain(t, c, r.events)
 	compare(t, c, r)
 	if err := s.history.Verify(func(err error) { t.Error(err) }, nil); err != nil {
 		t.Error(err)
@@ -102,7 +102,7 @@ func TestAFullOtherFolderIsSaidAndKeepsNobody(t *testing.T) {
 	}
 	c := newChain(t, s)
 	fired := full.Inject(errorfs.Fault{Ops: errorfs.Write, Path: "0000000001.log.new", Ever: true, Err: syscall.ENOSPC})
-	grown(t, c, r.events)
+	growChain(t, c, r.events)
 	compare(t, c, r)
 	tries := fired()
 	if said == 0 || tries > 20 {
@@ -134,7 +134,7 @@ func damagedBehind(t *testing.T, r recorded, path string) {
 	s.history.o.SegmentBytes = 0 // one file of each log
 	c := newChain(t, s)
 	half := len(r.events) / 2
-	grown(t, c, r.events[:half])
+	growChain(t, c, r.events[:half])
 	head := c.Head().Number
 	saved := disk.Clone()
 	feed(t, c, r.events[half:])

@@ -11,10 +11,10 @@ import (
 	"tarn/store/engine"
 )
 
-// abandoned is the events of a go-opera fakenet whose only validator undelegates its stake: the
+// abandonedEvents is the events of a go-opera fakenet whose only validator undelegates its stake: the
 // last of them seals an epoch after which there are no validators. The go-opera served on, and
 // started again.
-func abandoned(t testing.TB) [][]byte { return eventsOf(t, "no-validators.events.gz") }
+func abandonedEvents(t testing.TB) [][]byte { return eventsOf(t, "no-validators.events.gz") }
 
 // position is where a chain stands, its root included.
 func position(t testing.TB, c *Chain) string {
@@ -28,7 +28,7 @@ func position(t testing.TB, c *Chain) string {
 
 // An epoch without validators begins, takes no events, and is there after a start.
 func TestAChainOutlivesItsValidators(t *testing.T) {
-	events := abandoned(t)
+	events := abandonedEvents(t)
 	for _, kind := range []engine.Kind{engine.Page, engine.Pebble} {
 		dir := t.TempDir()
 		s := openStore(t, dir, engine.Options{Kind: kind})
@@ -95,7 +95,7 @@ func TestAGenesisMayHaveNoValidators(t *testing.T) {
 	defer s.Close()
 	c := newChain(t, s)
 	defer closeChain(t, c)
-	feed(t, c, abandoned(t))
+	feed(t, c, abandonedEvents(t))
 	g, err := viewOf(t, c).Genesis(GenesisOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func TestAGenesisMayHaveNoValidators(t *testing.T) {
 	if got, want := position(t, d), position(t, c); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	fed, err := d.Feed(context.Background(), source(abandoned(t)), nil)
+	fed, err := d.Feed(context.Background(), source(abandonedEvents(t)), nil)
 	if err != nil || fed.Events != 0 {
 		t.Errorf("its own events give %+v, %v", fed, err)
 	}

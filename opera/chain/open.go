@@ -114,7 +114,7 @@ func (c opening) resume(h *head) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(c.votes.Resume(c.undecided, c.inventory()), c.resumeRecords()); err != nil {
+	if err := errors.Join(c.votes.Resume(c.undecidedState, c.inventory()), c.resumeRecords()); err != nil {
 		return err
 	}
 	sealed := written.State.BlockState.LastBlock.Number
@@ -157,7 +157,7 @@ func (c opening) remember() error {
 func (c opening) refeed() error {
 	r := refeeding{Chain: c.Chain, first: c.counted.Begun, known: c.counted.Events, end: c.logs.events.Next()}
 	c.connected = r.known
-	return ordered(context.Background(), r.read, r.decode, r.take)
+	return processInOrder(context.Background(), r.read, r.decode, r.take)
 }
 
 // refeeding is the epoch's events on their way from the log to consensus: those from first to end, of

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"tarn/internal/judge"
+	"tarn/internal/conformance"
 	"tarn/internal/planted"
 )
 
@@ -44,7 +44,7 @@ var faults = []planted.Fault{
 // that a test of votes and records fails, and that none fails without.
 func TestPlantedFaultsOfRecordsAreCaught(t *testing.T) {
 	if os.Getenv("TARN_PLANTED") != "" {
-		judge.Build(t, "../../conformance/llr")
+		conformance.Build(t, "../../conformance/llr")
 	}
 	planted.Test(t, faults, "-run=Record|Decided|WasShown", "-fill.worlds=12")
 }

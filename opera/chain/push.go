@@ -58,7 +58,7 @@ func (c *Chain) push(b *draft, done *Block, frame inter.Frame) error {
 // settle lets the history sort what the store's image counts on, and asks for an image
 // where too much waits for it.
 func (c *Chain) settle() error {
-	if c.logs.pressure() && (c.settled == nil || done(c.settled)) {
+	if c.logs.pressure() && (c.settled == nil || isDone(c.settled)) {
 		var err error
 		if c.settled, err = c.store.Checkpoint(); err != nil {
 			return fmt.Errorf("checkpoint for the history's indexes: %w", err)
@@ -67,7 +67,7 @@ func (c *Chain) settle() error {
 	return c.logs.settle(c.store.Durable().Irreversible, &c.options.History.o)
 }
 
-func done(c store.Checkpoint) bool {
+func isDone(c store.Checkpoint) bool {
 	select {
 	case <-c.Done():
 		return true

@@ -17,7 +17,7 @@ type records struct {
 
 var _ epoch.Records = (*records)(nil)
 
-func (r *records) failed(err error) bool {
+func (r *records) noteFailure(err error) bool {
 	r.err = errors.Join(r.err, err)
 	return err != nil
 }
@@ -25,7 +25,7 @@ func (r *records) failed(err error) bool {
 // BlockEpoch implements epoch.Records.
 func (r *records) BlockEpoch(number inter.BlockNumber) inter.Epoch {
 	of, err := r.chain.own().EpochOf(number)
-	if r.failed(err) {
+	if r.noteFailure(err) {
 		return 0
 	}
 	return of
@@ -37,7 +37,7 @@ func (r *records) BlockHash(number inter.BlockNumber) ([32]byte, bool) {
 		return [32]byte{}, false
 	}
 	record, err := r.chain.BlockRecord(number)
-	if r.failed(err) || record == nil {
+	if r.noteFailure(err) || record == nil {
 		return [32]byte{}, false
 	}
 	return record.Block.Hash(), true
@@ -49,7 +49,7 @@ func (r *records) EpochHash(number inter.Epoch) ([32]byte, bool) {
 		return [32]byte{}, false
 	}
 	record, err := r.chain.EpochRecord(number)
-	if r.failed(err) || record == nil {
+	if r.noteFailure(err) || record == nil {
 		return [32]byte{}, false
 	}
 	return record.State.Hash(), true

@@ -70,8 +70,8 @@ func (b *Block) renameReceipts() {
 	}
 }
 
-// found is by what the log finds the transactions of a block.
-func (b *Block) found() []byte {
+// lookupKeys is by what the log finds the transactions of a block.
+func (b *Block) lookupKeys() []byte {
 	key := make([]byte, 0, blocklog.HashBytes*len(b.Txs))
 	for i := range b.Txs {
 		hash := b.TxHash(i)

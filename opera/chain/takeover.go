@@ -76,7 +76,7 @@ func TakeOver(ctx context.Context, o Options, t Takeover) (err error) {
 		}
 	}
 	c.counted.Roots = last + 1
-	return opening{c}.found(&head{
+	return opening{c}.createHead(&head{
 		Network: c.network, Block: c.block, Epoch: *c.epoch, Decided: c.decided, Upgrades: c.upgrades, Logs: c.counted,
 	})
 }
@@ -148,7 +148,7 @@ func (x *takeover) span() error {
 	wanted := low
 	for low < high {
 		middle := low + (high-low)/2
-		kept, err := x.kept(middle)
+		kept, err := x.hasState(middle)
 		if err != nil {
 			return err
 		}
@@ -165,8 +165,8 @@ func (x *takeover) span() error {
 	return nil
 }
 
-// kept tells whether a block's state seems to be in the folder: its root is.
-func (x *takeover) kept(n inter.BlockNumber) (bool, error) {
+// hasState tells whether a block's state seems to be in the folder: its root is.
+func (x *takeover) hasState(n inter.BlockNumber) (bool, error) {
 	root, ok, err := x.From.Root(n)
 	if err != nil || !ok {
 		return false, err
@@ -192,7 +192,7 @@ func (x *takeover) oldStates() error {
 	if first > last {
 		return nil
 	}
-	return ordered(x.ctx, upward(first, last), x.difference, func(c *state.Changes) error {
+	return processInOrder(x.ctx, upward(first, last), x.difference, func(c *state.Changes) error {
 		if err := x.logs.states.Append(c); err != nil {
 			return err
 		}

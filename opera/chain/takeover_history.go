@@ -36,7 +36,7 @@ func (x *takeover) events() error {
 			yield(takenEvent{}, err)
 		}
 	}
-	return ordered(x.ctx, items, x.checkEvent, func(e takenEvent) error {
+	return processInOrder(x.ctx, items, x.checkEvent, func(e takenEvent) error {
 		n, err := x.logs.events.Append(e.id, e.raw)
 		if err != nil {
 			return err
@@ -87,7 +87,7 @@ func (x *takeover) ownBlocks() error {
 	if first > last {
 		return nil
 	}
-	return ordered(x.ctx, upward(first, last), x.takeBlock, func(b takenBlock) error {
+	return processInOrder(x.ctx, upward(first, last), x.takeBlock, func(b takenBlock) error {
 		if b.entry == nil {
 			return fmt.Errorf("block %d of the folder: it is missing", b.number)
 		}
@@ -114,7 +114,7 @@ func (x *takeover) broughtBlocks() error {
 		return nil
 	}
 	first, total := x.counted.First, uint64(x.counted.First-x.lowest)
-	err := ordered(x.ctx, downward(first-1, x.lowest), x.takeBlock, func(b takenBlock) error {
+	err := processInOrder(x.ctx, downward(first-1, x.lowest), x.takeBlock, func(b takenBlock) error {
 		if b.entry == nil {
 			return fmt.Errorf("block %d: %w", b.number, errNoBlock)
 		}
@@ -180,13 +180,13 @@ func (x *takeover) takeBlock(n inter.BlockNumber) (t takenBlock, err error) {
 		all = append(all, p.Txs...)
 		payloads = append(payloads, p)
 	}
-	whole := &Block{Txs: executed(all, b.Skipped)}
+	whole := &Block{Txs: withoutSkipped(all, b.Skipped)}
 	whole.renameAll(payloads)
 	txs := whole.Txs
 	if len(txs) != len(b.Receipts) {
 		return t, fmt.Errorf("it has %d transactions and %d receipts: %w", len(txs), len(b.Receipts), ErrDiffers)
 	}
-	t.entry.Found = whole.found()
+	t.entry.Found = whole.lookupKeys()
 	decided, err := x.From.DecidedBlock(n)
 	if err != nil || decided == nil {
 		return t, err

@@ -44,7 +44,7 @@ func whole(t *testing.T, v *View) (blocks []*Block) {
 
 func TestAViewFindsWhatBlocksHave(t *testing.T) {
 	r := record(t)
-	c := filled(t, r)
+	c := filledChain(t, r)
 	v := viewOf(t, c)
 	var logs []*types.Log
 	for _, b := range whole(t, v) {
@@ -127,7 +127,7 @@ func findLogs(t *testing.T, v *View, all []*types.Log) {
 // changed since; the state of that block says the same.
 func TestOldStatesAndProofsAgreeWithRoots(t *testing.T) {
 	r := record(t)
-	c := filled(t, r)
+	c := filledChain(t, r)
 	v := viewOf(t, c)
 	driver := common.HexToAddress("0xd100a01e00000000000000000000000000000000")
 	zero := common.Address{}
@@ -254,7 +254,7 @@ func readOn(t *testing.T, c *Chain, stop chan struct{}) {
 
 func TestEventsComeInTheOrderOfTheirIDs(t *testing.T) {
 	r := record(t)
-	c := filled(t, r)
+	c := filledChain(t, r)
 	var last inter.EventID
 	n := 0
 	err := c.Events(inter.EventID{}, func(id inter.EventID, raw []byte) bool {

@@ -16,9 +16,9 @@ type ballot struct {
 	decisions []llr.Decision // to be compared
 }
 
-// undecided is what no votes can have decided when the chain began: what follows the
+// undecidedState is what no votes can have decided when the chain began: what follows the
 // genesis.
-func (b *ballot) undecided() (llr.State, error) {
+func (b *ballot) undecidedState() (llr.State, error) {
 	e, err := b.c.own().EpochOf(b.c.counted.First)
 	return llr.State{Block: b.c.counted.First, Epoch: e + 1}, err
 }
@@ -61,7 +61,7 @@ func (b *ballot) note() {
 	all := b.votes.Decisions()
 	for i, d := range all {
 		if d.Before != nil {
-			b.c.warn(fmt.Errorf("two records of %s are decided, %x and %x: more than a third of the stake is of validators that cheat, or of nodes that went wrong", named(d), d.Before, d.Hash))
+			b.c.warn(fmt.Errorf("two records of %s are decided, %x and %x: more than a third of the stake is of validators that cheat, or of nodes that went wrong", describeDecision(d), d.Before, d.Hash))
 		}
 		if len(b.decisions) < noted && (d.Epoch != 0 || i == len(all)-1 || all[i+1].Epoch != 0) {
 			b.decisions = append(b.decisions, d)
@@ -69,7 +69,7 @@ func (b *ballot) note() {
 	}
 }
 
-func named(d llr.Decision) string {
+func describeDecision(d llr.Decision) string {
 	if d.Epoch != 0 {
 		return fmt.Sprintf("epoch %d", d.Epoch)
 	}
@@ -105,7 +105,7 @@ func (b *ballot) compare() error {
 			left = append(left, d)
 		}
 		if known && own != d.Hash {
-			b.c.warn(fmt.Errorf("THIS NODE DIFFERS FROM THE NETWORK: validators with a third of the stake say that the record of %s is %x, and here it is %x. Stop using its answers, keep its files, and report it", named(d), d.Hash, own))
+			b.c.warn(fmt.Errorf("THIS NODE DIFFERS FROM THE NETWORK: validators with a third of the stake say that the record of %s is %x, and here it is %x. Stop using its answers, keep its files, and report it", describeDecision(d), d.Hash, own))
 		}
 	}
 	b.decisions = left
@@ -121,7 +121,7 @@ func (v *View) BlockVotes(from []byte, each func(key []byte, votes *inter.Signed
 	var failed error
 	err := v.chain.votes.BlockVotes(v.from, from, func(key []byte, votes llr.Votes) bool {
 		var s inter.SignedBlockVotes
-		failed = v.chain.signed(votes, &s, func(p *inter.Payload) { s = p.SignedBlockVotes() })
+		failed = v.chain.decodeVotes(votes, &s, func(p *inter.Payload) { s = p.SignedBlockVotes() })
 		return failed == nil && each(key, &s)
 	})
 	return errors.Join(err, failed)
@@ -133,7 +133,7 @@ func (v *View) EpochVotes(e inter.Epoch, each func(*inter.SignedEpochVote) bool)
 	var failed error
 	err := v.chain.votes.EpochVotes(v.from, e, func(votes llr.Votes) bool {
 		var s inter.SignedEpochVote
-		failed = v.chain.signed(votes, &s, func(p *inter.Payload) { s = p.SignedEpochVote() })
+		failed = v.chain.decodeVotes(votes, &s, func(p *inter.Payload) { s = p.SignedEpochVote() })
 		return failed == nil && each(&s)
 	})
 	return errors.Join(err, failed)

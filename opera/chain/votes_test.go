@@ -67,8 +67,8 @@ func TestDecidedRecordsAreComparedWithOurOwn(t *testing.T) {
 	}
 	for _, d := range []llr.Decision{{Block: number, Hash: [32]byte{7}}, {Epoch: c.epoch.Epoch, Hash: [32]byte{7}}} {
 		warned, c.decisions = nil, []llr.Decision{d}
-		if err := c.compare(); err != nil || len(warned) != 1 || !strings.Contains(warned[0], "DIFFERS") || !strings.Contains(warned[0], named(d)) {
-			t.Errorf("a wrong vote for %s: %q, %v", named(d), warned, err)
+		if err := c.compare(); err != nil || len(warned) != 1 || !strings.Contains(warned[0], "DIFFERS") || !strings.Contains(warned[0], describeDecision(d)) {
+			t.Errorf("a wrong vote for %s: %q, %v", describeDecision(d), warned, err)
 		}
 	}
 	vote(nil, [32]byte{2})

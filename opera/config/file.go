@@ -11,9 +11,9 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// passed are the keys of go-opera's file that are accepted without an effect, or the
+// ignoredKeys are the keys of go-opera's file that are accepted without an effect, or the
 // beginnings of such keys, with what happens instead.
-func passed() map[string]string {
+func ignoredKeys() map[string]string {
 	const (
 		engines  = "the store is set by the section Tarn"
 		caches   = "the store and the ledger have their own caches"
@@ -57,19 +57,19 @@ func (c *Config) read(path string) error {
 			*nodes = before
 		}
 	}
-	return c.undecoded(meta, failed)
+	return c.reportUndecoded(meta, failed)
 }
 
-// undecoded says what of a file had no effect, each part of it once, and refuses what
+// reportUndecoded says what of a file had no effect, each part of it once, and refuses what
 // nobody knows.
-func (c *Config) undecoded(meta toml.MetaData, failed func(error) error) error {
-	instead, said := passed(), []string{}
+func (c *Config) reportUndecoded(meta toml.MetaData, failed func(error) error) error {
+	instead, said := ignoredKeys(), []string{}
 	var errs []error
 	for _, key := range meta.Undecoded() {
 		if len(key) > 0 && meta.Type(key...) == "Hash" {
 			continue // its keys follow
 		}
-		name := known(instead, key)
+		name := acceptedKey(instead, key)
 		switch {
 		case name == "":
 			errs = append(errs, failed(fmt.Errorf("field '%s' is not defined in %s", key[len(key)-1], strings.Join(key[:len(key)-1], "."))))
@@ -81,8 +81,8 @@ func (c *Config) undecoded(meta toml.MetaData, failed func(error) error) error {
 	return errors.Join(errs...)
 }
 
-// known returns under what name a key is accepted, "" if it is not.
-func known(instead map[string]string, key toml.Key) string {
+// acceptedKey returns under what name a key is accepted, "" if it is not.
+func acceptedKey(instead map[string]string, key toml.Key) string {
 	for n := len(key); n > 0; n-- {
 		name := strings.Join(key[:n], ".")
 		if _, ok := instead[name]; ok {

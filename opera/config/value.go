@@ -15,10 +15,10 @@ type value struct {
 }
 
 func text(p *string) value {
-	return value{set: func(s string) error { *p = s; return nil }, show: quoted(*p)}
+	return value{set: func(s string) error { *p = s; return nil }, show: quoteString(*p)}
 }
 
-func quoted(s string) string {
+func quoteString(s string) string {
 	if s == "" {
 		return ""
 	}
@@ -60,7 +60,7 @@ func period(p *time.Duration) value {
 
 // list is separated by commas.
 func list(p *[]string) value {
-	return value{show: quoted(strings.Join(*p, ",")), set: func(s string) error {
+	return value{show: quoteString(strings.Join(*p, ",")), set: func(s string) error {
 		*p = []string{}
 		for part := range strings.SplitSeq(s, ",") {
 			if part = strings.TrimSpace(part); part != "" {
@@ -73,7 +73,7 @@ func list(p *[]string) value {
 
 // choice is one of some words.
 func choice(p *string, words ...string) value {
-	return value{show: quoted(*p), set: func(s string) error {
+	return value{show: quoteString(*p), set: func(s string) error {
 		for _, w := range words {
 			if s == w {
 				*p = s
@@ -84,13 +84,15 @@ func choice(p *string, words ...string) value {
 	}}
 }
 
-// shown is a value with another default in --help.
-func (v value) shown(show string) value {
+// withShownDefault is a value with another default in --help.
+func (v value) withShownDefault(show string) value {
 	v.show = show
 	return v
 }
 
-// unused takes what has no meaning here, of a kind.
-func unused(show string) value { return value{set: func(string) error { return nil }, show: show} }
+// unusedOption takes what has no meaning here, of a kind.
+func unusedOption(show string) value {
+	return value{set: func(string) error { return nil }, show: show}
+}
 
 func unusedToggle() value { return toggle(new(bool)) }

@@ -69,7 +69,7 @@ var (
 // context. What was typed, but for what may have a password, is kept.
 func (c *Console) Interactive(ctx context.Context) error {
 	t := c.o.Terminal()
-	c.remembered()
+	c.loadHistory()
 	t.History(c.typed)
 	t.Complete(c.complete)
 	var input string
@@ -82,12 +82,12 @@ func (c *Console) Interactive(ctx context.Context) error {
 		case errors.Is(err, terminal.ErrStopped):
 			fmt.Fprintln(c.o.Out, "caught interrupt, exiting")
 			return c.keep()
-		case err != nil, opened(input) <= 0 && exits.MatchString(typed):
+		case err != nil, openBrackets(input) <= 0 && exits.MatchString(typed):
 			return c.keep()
 		case strings.TrimSpace(typed) == "":
 			continue
 		}
-		if input += typed + "\n"; opened(input) > 0 {
+		if input += typed + "\n"; openBrackets(input) > 0 {
 			continue
 		}
 		c.remember(t, input)
@@ -107,14 +107,14 @@ func line(ctx context.Context, t *terminal.Terminal, prompt string) (string, err
 
 // prompt shows how many brackets are open.
 func prompt(input string) string {
-	if n := opened(input); n > 0 {
+	if n := openBrackets(input); n > 0 {
 		return strings.Repeat(".", 3*n) + " "
 	}
 	return "> "
 }
 
-// opened is how many brackets are open at the end of an input, outside of strings.
-func opened(input string) (n int) {
+// openBrackets is how many brackets are open at the end of an input, outside of strings.
+func openBrackets(input string) (n int) {
 	var quote rune
 	escaped := false
 	for _, r := range input {
@@ -147,8 +147,8 @@ func (c *Console) remember(t *terminal.Terminal, input string) {
 	t.Remember(text)
 }
 
-// remembered reads what was typed before.
-func (c *Console) remembered() {
+// loadHistory reads what was typed before.
+func (c *Console) loadHistory() {
 	text, err := os.ReadFile(c.o.History)
 	if err == nil && len(text) > 0 {
 		c.typed = strings.Split(string(text), "\n")

@@ -99,13 +99,13 @@ func benchGraph(events, n int) (transcript, Options) {
 	for len(tr.all) < events/2 {
 		e, p := g.next()
 		tr.load(e)
-		g.accepted(e, p)
+		g.addAccepted(e, p)
 	}
 	e, p := g.eventAt(0, 0)
 	for i := range *benchForks {
 		binary.BigEndian.PutUint32(e.ID[28:], uint32(i))
 		tr.load(e)
-		g.accepted(e, p)
+		g.addAccepted(e, p)
 	}
 	last := g.tips[0][0]
 	for len(tr.all) < events {
@@ -114,7 +114,7 @@ func benchGraph(events, n int) (transcript, Options) {
 		}
 		e, p := g.next()
 		tr.load(e)
-		g.accepted(e, p)
+		g.addAccepted(e, p)
 	}
 	o := tr.epoch.options
 	tr.epoch = nil

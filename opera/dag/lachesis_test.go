@@ -37,7 +37,7 @@ func TestLachesisBaseAgrees(t *testing.T) {
 		defer lines.Close()
 		defer close(ours)
 		for i := range *graphsFlag {
-			tr := judged(*seedFlag + uint64(i))
+			tr := judgeGraph(*seedFlag + uint64(i))
 			if _, err := io.WriteString(lines, strings.Join(tr.lines, "\n")+"\n"); err != nil {
 				return
 			}
@@ -46,7 +46,7 @@ func TestLachesisBaseAgrees(t *testing.T) {
 	}()
 	defer questions.Close()
 	answers := ask(t, program, questions)
-	var sum tally
+	var sum graphCounts
 	for tr := range ours {
 		for i, want := range tr.answers {
 			if !answers.Scan() {
@@ -64,10 +64,10 @@ func TestLachesisBaseAgrees(t *testing.T) {
 	t.Logf("seeds %d to %d: %+v", *seedFlag, *seedFlag+uint64(*graphsFlag)-1, sum)
 }
 
-// tally counts what the graphs contained.
-type tally struct{ graphs, events, refused, decided, withCheaters, degenerate, broken int }
+// graphCounts counts what the graphs contained.
+type graphCounts struct{ graphs, events, refused, decided, withCheaters, degenerate, broken int }
 
-func (s *tally) add(tr transcript) {
+func (s *graphCounts) add(tr transcript) {
 	s.graphs++
 	for _, a := range tr.answers {
 		words := strings.Fields(a)
@@ -100,8 +100,8 @@ type transcript struct {
 	index map[inter.EventID]int
 }
 
-// judged makes the graph of a seed, and answers for this package.
-func judged(seed uint64) transcript {
+// judgeGraph makes the graph of a seed, and answers for this package.
+func judgeGraph(seed uint64) transcript {
 	r := rand.New(rand.NewPCG(seed, 0))
 	s := randomShape(r)
 	tr := transcript{seed: seed, index: map[inter.EventID]int{}}
@@ -117,7 +117,7 @@ func judged(seed uint64) transcript {
 				return tr
 			}
 			if ok {
-				g.accepted(e, p)
+				g.addAccepted(e, p)
 			}
 			if !s.cheats[p.validator] {
 				break

@@ -10,10 +10,10 @@ import (
 	"tarn/opera/inter"
 )
 
-// accepted returns the events of a random graph that were accepted, and the options of
+// acceptedEvents returns the events of a random graph that were accepted, and the options of
 // its epoch. honest tells whether less than a third of the weight has forked.
-func accepted(seed uint64) (events []Event, o Options, honest bool) {
-	tr := judged(seed)
+func acceptedEvents(seed uint64) (events []Event, o Options, honest bool) {
+	tr := judgeGraph(seed)
 	for _, e := range tr.all {
 		if tr.epoch.Has(e.ID) {
 			events = append(events, e)
@@ -27,8 +27,8 @@ func accepted(seed uint64) (events []Event, o Options, honest bool) {
 	return events, o, forked+tr.epoch.quorum <= o.Validators.Total()
 }
 
-// shuffled returns the events in a random order, parents first.
-func shuffled(events []Event, r *rand.Rand) []Event {
+// shuffleEvents returns the events in a random order, parents first.
+func shuffleEvents(events []Event, r *rand.Rand) []Event {
 	waits := map[inter.EventID]int{}
 	children := map[inter.EventID][]Event{}
 	var ready, order []Event
@@ -85,7 +85,7 @@ func decisions(t *testing.T, o Options, events []Event, each bool) []string {
 func TestEveryOrderOfTheEventsGivesTheSameDecisions(t *testing.T) {
 	graphs, decided := 0, 0
 	for seed := *seedFlag; graphs < *graphsFlag; seed++ {
-		events, o, honest := accepted(seed)
+		events, o, honest := acceptedEvents(seed)
 		if !honest {
 			continue
 		}
@@ -94,7 +94,7 @@ func TestEveryOrderOfTheEventsGivesTheSameDecisions(t *testing.T) {
 		decided += len(want)
 		r := rand.New(rand.NewPCG(seed, 1))
 		for try := range 3 {
-			got := decisions(t, o, shuffled(events, r), try > 0)
+			got := decisions(t, o, shuffleEvents(events, r), try > 0)
 			if !slices.Equal(got, want) {
 				t.Fatalf("go test -run %s ./opera/dag -dag.graphs=1 -dag.seed=%d: in another order\n%v\nare decided, not\n%v",
 					t.Name(), seed, got, want)
@@ -106,7 +106,7 @@ func TestEveryOrderOfTheEventsGivesTheSameDecisions(t *testing.T) {
 
 func TestAStartIsSilentAboutDecisionsThatAreKnown(t *testing.T) {
 	for seed := *seedFlag; seed < *seedFlag+50; seed++ {
-		events, o, honest := accepted(seed)
+		events, o, honest := acceptedEvents(seed)
 		if !honest {
 			continue
 		}

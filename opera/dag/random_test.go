@@ -242,8 +242,8 @@ func (g *generator) others(side, v int) []int {
 	return chosen
 }
 
-// accepted is told that the event is one of the graph's now.
-func (g *generator) accepted(e Event, p proposal) {
+// addAccepted is told that the event is one of the graph's now.
+func (g *generator) addAccepted(e Event, p proposal) {
 	g.events = append(g.events, e)
 	g.self = append(g.self, p.self)
 	g.tips[p.side][p.validator] = len(g.events) - 1

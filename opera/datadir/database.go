@@ -158,12 +158,12 @@ func (t table) value(key []byte, into any) (bool, error) {
 		return false, err
 	}
 	if err := rlp.DecodeBytes(raw, into); err != nil {
-		return false, t.malformed(key, err)
+		return false, t.malformedError(key, err)
 	}
 	return true, nil
 }
 
-func (t table) malformed(key []byte, err error) error {
+func (t table) malformedError(key []byte, err error) error {
 	return fmt.Errorf("row %x of table %q of database %s: %w: %w", key, t.prefix, t.path, ErrMalformed, err)
 }
 

@@ -65,13 +65,13 @@ func TestAFolderIsRefusedWithTheReason(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			c.make(filepath.Join(dir, "chaindata"))
-			before := listed(t, dir)
+			before := listFolder(t, dir)
 			for range 2 { // the locks are given back
 				if f, err := Open(Options{Dir: dir}); !errors.Is(err, c.want) {
 					t.Fatalf("%v, %v; want %v", f, err, c.want)
 				}
 			}
-			if after := listed(t, dir); after != before {
+			if after := listFolder(t, dir); after != before {
 				t.Errorf("there was %s, and is %s", before, after)
 			}
 		})
@@ -93,8 +93,8 @@ func TestADatabaseInUseIsRefused(t *testing.T) {
 	}
 }
 
-// listed names the files below a folder.
-func listed(t *testing.T, dir string) (all string) {
+// listFolder names the files below a folder.
+func listFolder(t *testing.T, dir string) (all string) {
 	t.Helper()
 	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
 		all += path + "\n"

@@ -84,7 +84,7 @@ func (f *Folder) Head() (*Head, error) {
 	h := new(Head)
 	id, err := f.tables[genesisTable].get(genesisKey)
 	if err == nil && len(id) != len(h.GenesisID) {
-		err = f.tables[genesisTable].malformed(genesisKey, fmt.Errorf("it has %d bytes", len(id)))
+		err = f.tables[genesisTable].malformedError(genesisKey, fmt.Errorf("it has %d bytes", len(id)))
 	}
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (f *Folder) Head() (*Head, error) {
 	}{{presentTable, presentKey, &present}, {consensusTable, decidedKey, &decided}, {upgradesTable, nil, &h.Upgrades}} {
 		ok, err := f.tables[row.table].value(row.key, row.into)
 		if err == nil && !ok {
-			err = f.tables[row.table].malformed(row.key, errMissing)
+			err = f.tables[row.table].malformedError(row.key, errMissing)
 		}
 		if err != nil {
 			return nil, err
@@ -114,7 +114,7 @@ func (f *Folder) Epoch(number inter.Epoch) (*inter.EpochRecord, error) {
 	r := &inter.EpochRecord{Epoch: number}
 	ok, err := f.tables[epochsTable].value(epochKey(number), &r.State)
 	if err == nil && ok && r.State.EpochState.Epoch != number {
-		err = f.tables[epochsTable].malformed(epochKey(number), fmt.Errorf("it is of epoch %d", r.State.EpochState.Epoch))
+		err = f.tables[epochsTable].malformedError(epochKey(number), fmt.Errorf("it is of epoch %d", r.State.EpochState.Epoch))
 	}
 	if err != nil || !ok {
 		return nil, err
@@ -145,7 +145,7 @@ func (f *Folder) lowest(name string, size int) (first []byte, err error) {
 	t := f.tables[name]
 	err = t.ascend(nil, func(key, _ []byte) (bool, error) {
 		if len(key) != size {
-			return false, t.malformed(key, fmt.Errorf("the key has %d bytes", len(key)))
+			return false, t.malformedError(key, fmt.Errorf("the key has %d bytes", len(key)))
 		}
 		first = bytes.Clone(key)
 		return false, nil
@@ -227,11 +227,11 @@ func (f *Folder) transaction(hash common.Hash) (*types.Transaction, error) {
 	switch {
 	case err != nil:
 	case !ok:
-		err = t.malformed(hash[:], errMissing)
+		err = t.malformedError(hash[:], errMissing)
 	case !inter.Supported(tx):
-		err = t.malformed(hash[:], types.ErrTxTypeNotSupported)
+		err = t.malformedError(hash[:], types.ErrTxTypeNotSupported)
 	case tx.Hash() != hash:
-		err = t.malformed(hash[:], fmt.Errorf("the transaction there is %v", tx.Hash()))
+		err = t.malformedError(hash[:], fmt.Errorf("the transaction there is %v", tx.Hash()))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("transaction %v: %w", hash, err)
@@ -246,14 +246,14 @@ func (f *Folder) Events(each func(id inter.EventID, raw []byte) error) error {
 	t := f.tables[eventsTable]
 	return t.ascend(nil, func(key, value []byte) (bool, error) {
 		if len(key) != len(inter.EventID{}) {
-			return false, t.malformed(key, errors.New("the key is no event's id"))
+			return false, t.malformedError(key, errors.New("the key is no event's id"))
 		}
 		raw, rest, err := rlp.SplitString(value)
 		if err == nil && len(rest) != 0 {
 			err = errors.New("something follows the event")
 		}
 		if err != nil {
-			return false, t.malformed(key, err)
+			return false, t.malformedError(key, err)
 		}
 		return true, each(inter.EventID(key), bytes.Clone(raw))
 	})

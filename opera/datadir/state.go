@@ -16,13 +16,13 @@ const (
 
 // Node returns the node of a trie with a hash, nil if there is none. It must not be changed.
 func (f *Folder) Node(hash common.Hash) ([]byte, error) {
-	return f.hashed(f.nodes.Get, f.nodes.Add, "", hash)
+	return f.getHashed(f.nodes.Get, f.nodes.Add, "", hash)
 }
 
 // Preimage returns what has a hash, an address or a slot's key, nil if it is not known. It
 // must not be changed.
 func (f *Folder) Preimage(hash common.Hash) ([]byte, error) {
-	return f.hashed(f.preimages.Get, f.preimages.Add, preimagePrefix, hash)
+	return f.getHashed(f.preimages.Get, f.preimages.Add, preimagePrefix, hash)
 }
 
 // Code returns the code with a hash, nil if there is none. It is the caller's.
@@ -34,7 +34,7 @@ func (f *Folder) Code(hash common.Hash) ([]byte, error) {
 	return code, err
 }
 
-func (f *Folder) hashed(get func(common.Hash) ([]byte, bool), add func(common.Hash, []byte) bool, prefix string, hash common.Hash) ([]byte, error) {
+func (f *Folder) getHashed(get func(common.Hash) ([]byte, bool), add func(common.Hash, []byte) bool, prefix string, hash common.Hash) ([]byte, error) {
 	if value, ok := get(hash); ok {
 		return value, nil
 	}
@@ -54,7 +54,7 @@ func (f *Folder) read(prefix string, hash common.Hash) ([]byte, error) {
 		return nil, err
 	}
 	if got := crypto.Keccak256Hash(value); got != hash {
-		return nil, t.malformed(key, fmt.Errorf("what lies there has hash %x", got))
+		return nil, t.malformedError(key, fmt.Errorf("what lies there has hash %x", got))
 	}
 	return value, nil
 }

@@ -28,7 +28,7 @@ func (f *Folder) Votes() (*Votes, error) {
 	}
 	ok, err := f.tables[llrTable].value(nil, &row)
 	if err == nil && !ok {
-		err = f.tables[llrTable].malformed(nil, errMissing)
+		err = f.tables[llrTable].malformedError(nil, errMissing)
 	}
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (f *Folder) lasts(name string, size int, each func(inter.ValidatorID, uint6
 		return err
 	}
 	if len(row)%(4+size) != 0 {
-		return t.malformed(nil, fmt.Errorf("it has %d bytes", len(row)))
+		return t.malformedError(nil, fmt.Errorf("it has %d bytes", len(row)))
 	}
 	for ; len(row) > 0; row = row[4+size:] {
 		each(inter.ValidatorID(number(row[:4])), number(row[4:4+size]))
@@ -74,7 +74,7 @@ func (f *Folder) verdict(name string, key []byte) ([]byte, error) {
 	t := f.tables[name]
 	hash, err := t.get(key)
 	if err == nil && hash != nil && len(hash) != 32 {
-		err = t.malformed(key, fmt.Errorf("it has %d bytes", len(hash)))
+		err = t.malformedError(key, fmt.Errorf("it has %d bytes", len(hash)))
 	}
 	return hash, err
 }
@@ -91,7 +91,7 @@ func (f *Folder) Counted(v *Votes, decision, tally func(block bool, key, value [
 			t := f.tables[tables[j]]
 			err := t.ascend(from[i], func(key, value []byte) (bool, error) {
 				if len(key) != sizes[j] || j == 0 && len(value) != 32 || j == 1 && len(value) < 4 {
-					return false, t.malformed(key, fmt.Errorf("it has %d bytes", len(value)))
+					return false, t.malformedError(key, fmt.Errorf("it has %d bytes", len(value)))
 				}
 				return true, each(i == 0, bytes.Clone(key), bytes.Clone(value))
 			})
@@ -119,7 +119,7 @@ func eachVote[T any](t table, each func(*T) error) error {
 	return t.ascend(nil, func(key, value []byte) (bool, error) {
 		vote := new(T)
 		if err := rlp.DecodeBytes(value, vote); err != nil {
-			return false, t.malformed(key, err)
+			return false, t.malformedError(key, err)
 		}
 		return true, each(vote)
 	})

@@ -32,8 +32,8 @@ func write(t *testing.T, j *journal, n byte, size int) {
 	}
 }
 
-// opened is the journal in a file, with a ledger that has everything.
-func opened(t *testing.T, files vfs.FS, path string) *journal {
+// openTestJournal is the journal in a file, with a ledger that has everything.
+func openTestJournal(t *testing.T, files vfs.FS, path string) *journal {
 	t.Helper()
 	j, err := openJournal(files, path, nothing)
 	if err != nil {
@@ -55,10 +55,10 @@ func overwrite(t *testing.T, files vfs.FS, b []byte, at int64) {
 	}
 }
 
-// kept are the records that a file keeps.
-func kept(t *testing.T, files vfs.FS, path string) (all []byte) {
+// keptBytes are the records that a file keeps.
+func keptBytes(t *testing.T, files vfs.FS, path string) (all []byte) {
 	t.Helper()
-	j := opened(t, files, path)
+	j := openTestJournal(t, files, path)
 	for _, content := range j.kept {
 		all = append(all, idOf(content)[31])
 	}
@@ -104,7 +104,7 @@ func TestAJournalKeepsWhatTheLedgerMayLack(t *testing.T) {
 				settled, last = m.settled, m.last
 			}
 		}
-		all := kept(t, state.FS, "/last")
+		all := keptBytes(t, state.FS, "/last")
 		for n := settled + 1; n <= last; n++ {
 			if !slices.Contains(all, n) && n%7 != 0 {
 				t.Fatalf("of the events %d to %d there are %d\n%v", settled+1, last, all, state)
@@ -149,7 +149,7 @@ func TestWhatAStartReadsOfAJournalIsDurable(t *testing.T) {
 		write(t, found, 9, 100)
 		for state := range disk.Recording().States(recordfs.Options{From: disk.Position(), Count: 50}) {
 			states++
-			if all := kept(t, state.FS, "/emitter/last"); len(all) == 0 || all[len(all)-1] != 9 {
+			if all := keptBytes(t, state.FS, "/emitter/last"); len(all) == 0 || all[len(all)-1] != 9 {
 				t.Fatalf("killed at call %d: an event was written then, and after a power cut there are %d\n%v", nth, all, state)
 			}
 		}
@@ -160,7 +160,7 @@ func TestWhatAStartReadsOfAJournalIsDurable(t *testing.T) {
 // An own event costs its sectors, no new file and no name.
 func TestAnOwnEventWritesItsSectorsAlone(t *testing.T) {
 	files := errorfs.New(memfs.New())
-	j := opened(t, files, "/last")
+	j := openTestJournal(t, files, "/last")
 	write(t, j, 1, 300)
 	var ops []errorfs.Op
 	files.Trace(func(op errorfs.Op, _ string) { ops = append(ops, op) })
@@ -184,8 +184,8 @@ func TestAJournalThatIsNotSettledForgetsNothing(t *testing.T) {
 	for n := byte(2); n < 20; n++ {
 		id, raw := contentOf(n, halfBytes/4)
 		if err := j.write(id, raw, nil); err != nil {
-			if !errors.Is(err, refused) || len(kept(t, files, "/last")) != int(n)-1 {
-				t.Errorf("%v after %d events; %d", err, n-1, kept(t, files, "/last"))
+			if !errors.Is(err, refused) || len(keptBytes(t, files, "/last")) != int(n)-1 {
+				t.Errorf("%v after %d events; %d", err, n-1, keptBytes(t, files, "/last"))
 			}
 			return
 		}
@@ -201,12 +201,12 @@ func TestOlderJournalsAreRead(t *testing.T) {
 	} {
 		files := memfs.New()
 		files.Put("/last", memfs.NewBlob(c.file))
-		if got := kept(t, files, "/last"); !bytes.Equal(got, c.want) {
+		if got := keptBytes(t, files, "/last"); !bytes.Equal(got, c.want) {
 			t.Errorf("%s: %d", name, got)
 		}
-		j := opened(t, files, "/last")
+		j := openTestJournal(t, files, "/last")
 		write(t, j, 10, 100)
-		if got := kept(t, files, "/last"); !bytes.Equal(got, append(c.want, 10)) {
+		if got := keptBytes(t, files, "/last"); !bytes.Equal(got, append(c.want, 10)) {
 			t.Errorf("%s: %d after one more", name, got)
 		}
 	}
@@ -216,7 +216,7 @@ func TestOlderJournalsAreRead(t *testing.T) {
 // an end it finds that of the last event, and may write its own over it.
 func TestGoOperaGoesOnAfterAnEndOnly(t *testing.T) {
 	files := memfs.New()
-	j := opened(t, files, "/last")
+	j := openTestJournal(t, files, "/last")
 	write(t, j, 1, 100)
 	begins := func() inter.EventID { return inter.EventID(files.Blob("/last").Bytes()) }
 	if got := begins(); got != noEvent() || got.Epoch() != 1<<32-1 {
@@ -228,7 +228,7 @@ func TestGoOperaGoesOnAfterAnEndOnly(t *testing.T) {
 	if got := begins(); got != j.id() {
 		t.Errorf("the file begins with %x", got)
 	}
-	j = opened(t, files, "/last")
+	j = openTestJournal(t, files, "/last")
 	write(t, j, 2, 100)
 	if got := begins(); got != noEvent() {
 		t.Errorf("a running node's file begins with %x", got)
@@ -238,7 +238,7 @@ func TestGoOperaGoesOnAfterAnEndOnly(t *testing.T) {
 	}
 	other, _ := contentOf(3, 0)
 	overwrite(t, files, other[:], 0)
-	if got := kept(t, files, "/last"); !bytes.Equal(got, []byte{3}) {
+	if got := keptBytes(t, files, "/last"); !bytes.Equal(got, []byte{3}) {
 		t.Errorf("after go-opera: %d", got)
 	}
 }
@@ -247,7 +247,7 @@ func TestGoOperaGoesOnAfterAnEndOnly(t *testing.T) {
 // end.
 func TestADamagedJournalIsRefused(t *testing.T) {
 	whole := memfs.New()
-	j := opened(t, whole, "/last")
+	j := openTestJournal(t, whole, "/last")
 	for n := byte(1); n <= 3; n++ {
 		write(t, j, n, 1000)
 	}
@@ -271,14 +271,14 @@ func TestDamageNeverTakesEventsInSilence(t *testing.T) {
 	r := rand.New(rand.NewPCG(s, 9))
 	for round := range 400 {
 		whole := memfs.New()
-		j := opened(t, whole, "/last")
+		j := openTestJournal(t, whole, "/last")
 		last := byte(1 + r.IntN(20))
 		where := map[byte][2]int64{}
 		for n := byte(1); n <= last; n++ {
 			write(t, j, n, r.IntN(halfBytes/6))
 			where[n] = [2]int64{j.last.from, j.last.end}
 		}
-		all, file := kept(t, whole, "/last"), bytes.Clone(whole.Blob("/last").Bytes())
+		all, file := keptBytes(t, whole, "/last"), bytes.Clone(whole.Blob("/last").Bytes())
 		at := headerSize + r.IntN(len(file)-headerSize)
 		length := 1 + r.IntN(min(2000, len(file)-at))
 		for i := at; i < at+length; i++ {
@@ -310,20 +310,20 @@ func TestDamageNeverTakesEventsInSilence(t *testing.T) {
 // A record that was being written is kept beside the file, and said.
 func TestATornRecordIsKept(t *testing.T) {
 	files := memfs.New()
-	j := opened(t, files, "/last")
+	j := openTestJournal(t, files, "/last")
 	write(t, j, 1, 100)
 	write(t, j, 2, 3000)
 	from, end := j.last.from, j.last.end
 	b := bytes.Clone(files.Blob("/last").Bytes())
 	clear(b[from+1024 : end]) // of its sectors the first ones came to the disk
 	files.Put("/last", memfs.NewBlob(b))
-	j = opened(t, files, "/last")
+	j = openTestJournal(t, files, "/last")
 	kept := files.Blob("/last.bad")
 	if id := j.id(); id[31] != 1 || j.removed.Offset != from || kept == nil || !bytes.Equal(kept.Bytes(), b[from:from+int64(len(kept.Bytes()))]) {
 		t.Errorf("the last is %d, removed %v", id[31], j.removed)
 	}
 	write(t, j, 2, 100)
-	if j = opened(t, files, "/last"); j.id()[31] != 2 || j.removed.Bytes != 0 {
+	if j = openTestJournal(t, files, "/last"); j.id()[31] != 2 || j.removed.Bytes != 0 {
 		t.Errorf("after one more: %v", j.removed)
 	}
 }
@@ -331,16 +331,16 @@ func TestATornRecordIsKept(t *testing.T) {
 // An event larger than a half gets a larger file, and the one before it is still there.
 func TestALargeEventIsKept(t *testing.T) {
 	files := memfs.New()
-	j := opened(t, files, "/last")
+	j := openTestJournal(t, files, "/last")
 	write(t, j, 1, 100)
 	write(t, j, 2, 3*halfBytes)
-	if got := kept(t, files, "/last"); !bytes.Equal(got, []byte{1, 2}) {
+	if got := keptBytes(t, files, "/last"); !bytes.Equal(got, []byte{1, 2}) {
 		t.Errorf("%d", got)
 	}
 	if err := j.withdraw(); err != nil {
 		t.Fatal(err)
 	}
-	if got := kept(t, files, "/last"); !bytes.Equal(got, []byte{1}) {
+	if got := keptBytes(t, files, "/last"); !bytes.Equal(got, []byte{1}) {
 		t.Errorf("%d, once it is withdrawn", got)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"tarn/internal/judge"
+	"tarn/internal/conformance"
 	"tarn/opera/dag"
 	"tarn/opera/inter"
 )
@@ -17,7 +17,7 @@ var judged = flag.Int("emitter.judged", 40, "random graphs, and ten times as man
 // TestLachesisBaseFindsEventsWorthAsMuch compares, for random graphs of events,
 // what an event of validator 1 is worth, by both ways to say so; and orders of validators.
 func TestLachesisBaseFindsEventsWorthAsMuch(t *testing.T) {
-	originals := judge.Start(t, "../../conformance/lachesis")
+	originals := conformance.Start(t, "../../conformance/lachesis")
 	var questions, ours []string
 	for seed := range uint64(*judged) {
 		q, a := judgedGraph(t, seed)
@@ -102,7 +102,7 @@ func judgedGraph(t *testing.T, seed uint64) (questions, answers []string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ask(line("worth", e, numbers), fmt.Sprint("worth ", p.worth(own.Sight), " ", way.past(s), " ", way.seen(s, e.Parents...)))
+			ask(line("worth", e, numbers), fmt.Sprint("worth ", p.worth(own.Sight), " ", way.past(s), " ", way.sightings(s, e.Parents...)))
 		}
 		e := s.draw(r, numbers, list[r.IntN(len(list))].ID)
 		copy(e.ID[:], []byte{0, 0, 0, 5, 0, 0, 0, byte(n + 1), byte(n)})

@@ -65,7 +65,7 @@ func (em *Emitter) parents(c *chain.Chain, self inter.EventID) []inter.EventID {
 		case n >= most/2:
 			best = greatest(heads, func(id inter.EventID) uint64 {
 				if em.roots != nil {
-					return em.roots.seen(c, append(chosen[:len(chosen):len(chosen)], id)...)
+					return em.roots.sightings(c, append(chosen[:len(chosen):len(chosen)], id)...)
 				}
 				return em.progress.worth(union(append(seen[:len(seen):len(seen)], c.Sight(id))))
 			})

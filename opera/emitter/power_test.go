@@ -408,7 +408,7 @@ func (h *home) tell(number inter.BlockNumber) error {
 // show lets others have an event, each with a chance of some eighths.
 func (h *home) show(id inter.EventID, raw []byte, eighths int) {
 	g := h.grid
-	if err := signed(g.ids, raw); err != nil {
+	if err := checkSigned(g.ids, raw); err != nil {
 		g.t.Fatalf("%v\n%v", err, h.state)
 	}
 	g.made[h.id] = id

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
-	"tarn/opera/curve"
 	"tarn/opera/dag"
 	"tarn/opera/inter"
+	"tarn/opera/piecewise"
 )
 
 // progress is how far the validators know of each other, and what an event would add
@@ -16,7 +16,7 @@ type progress struct {
 	known      []dag.Sight // by validator's index: what its last event has seen
 	own        dag.Sight   // the same of this validator
 	median     dag.Sight   // of each validator, what a quorum has seen; nil until it is computed
-	news       curve.Curve
+	news       piecewise.Function
 }
 
 func newProgress(v *inter.Validators) *progress {

@@ -15,7 +15,7 @@ import (
 func (em *Emitter) publish(ctx context.Context, p *inter.Payload) (*inter.Payload, error) {
 	raw, err := em.sign(p)
 	if err != nil {
-		em.refused(err)
+		em.handleRefusal(err)
 		return nil, nil
 	}
 	// As a stranger would: what is connected and sent is what was read back.
@@ -26,7 +26,7 @@ func (em *Emitter) publish(ctx context.Context, p *inter.Payload) (*inter.Payloa
 	case errors.Is(err, eventcheck.ErrNotRelevant): // the epoch ended meanwhile
 		return nil, nil
 	case err != nil:
-		em.refused(fmt.Errorf("is the key that of validator %d? %w", em.o.Validator, err))
+		em.handleRefusal(fmt.Errorf("is the key that of validator %d? %w", em.o.Validator, err))
 		return nil, nil
 	}
 	others, reached, err := em.secure(p)
@@ -76,15 +76,15 @@ func (em *Emitter) connect(c *chain.Chain, p *inter.Payload) (bool, error) {
 	}
 	em.calm.made = made
 	if c.Failed() == nil {
-		em.refused(err)
+		em.handleRefusal(err)
 		err = nil
 	}
 	return false, err
 }
 
-// refused tells of an own event that is wrong, and waits before the next one, which goes
+// handleRefusal tells of an own event that is wrong, and waits before the next one, which goes
 // without votes: no record that cannot be voted for may silence a validator.
-func (em *Emitter) refused(err error) {
+func (em *Emitter) handleRefusal(err error) {
 	em.votes.blocks, em.votes.vote = inter.BlockVotes{}, inter.EpochVote{}
 	em.emittedAt = em.o.Now()
 	em.notice(em.emittedAt, "an own event of validator %d is wrong, nobody gets it: %w", em.o.Validator, err)

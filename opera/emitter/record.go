@@ -133,7 +133,7 @@ func (j *journal) read(f vfs.File) error {
 		if size > inter.MaxEventSize+int64(idSize) || inter.EventID(file) == noEvent() {
 			return fmt.Errorf("%d bytes are no event and no id, and offset %d is no header's", size, idSize)
 		}
-		j.keep(entry{content: renewed(file)})
+		j.keep(entry{content: renewRecord(file)})
 		return nil
 	}
 	if checksum(file[idSize:headerUsed-4]) != binary.LittleEndian.Uint32(file[headerUsed-4:]) {
@@ -148,15 +148,15 @@ func (j *journal) read(f vfs.File) error {
 		return err
 	}
 	for i, content := range j.kept {
-		j.kept[i] = renewed(content)
+		j.kept[i] = renewRecord(content)
 	}
-	j.last = entry{content: renewed(j.last.content), sequence: j.last.sequence} // without room: the next event begins the file anew
+	j.last = entry{content: renewRecord(j.last.content), sequence: j.last.sequence} // without room: the next event begins the file anew
 	return nil
 }
 
-// renewed returns what an older record has, an id and then an event, in the form of one of today: the
+// renewRecord returns what an older record has, an id and then an event, in the form of one of today: the
 // id alone if the event has another one, for go-opera writes over the id.
-func renewed(content []byte) []byte {
+func renewRecord(content []byte) []byte {
 	id, raw := idOf(content), content[idSize:]
 	if p, err := inter.DecodePayload(raw); err != nil || p.ID() != id {
 		return content[:idSize]
@@ -184,7 +184,7 @@ func (j *journal) readRecords(file []byte, half int64) error {
 	if err := j.isLast(file); err != nil {
 		return err
 	}
-	j.tornFrom, j.tornTo = j.torn(file)
+	j.tornFrom, j.tornTo = j.tornRecord(file)
 	id := inter.EventID(file)
 	if j.marked = id == noEvent(); !j.marked && id != j.id() {
 		// go-opera has written over the id: its event is later than the records.
@@ -237,8 +237,8 @@ func (j *journal) isLast(file []byte) error {
 	return end.Judge()
 }
 
-// torn returns from where to where the file has a record that was being written when a crash came.
-func (j *journal) torn(file []byte) (from, to int64) {
+// tornRecord returns from where to where the file has a record that was being written when a crash came.
+func (j *journal) tornRecord(file []byte) (from, to int64) {
 	from = j.last.end
 	if from >= j.last.half+j.last.size {
 		from = 2*headerSize + j.last.size - j.last.half

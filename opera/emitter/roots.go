@@ -20,9 +20,9 @@ type graph interface {
 
 var _ graph = (*chain.Chain)(nil)
 
-// seen is how often validators are known to have seen roots of the highest frame, by who
+// sightings is how often validators are known to have seen roots of the highest frame, by who
 // sees these events.
-func (r *roots) seen(c graph, events ...inter.EventID) uint64 {
+func (r *roots) sightings(c graph, events ...inter.EventID) uint64 {
 	var top inter.Frame
 	for _, id := range c.LastEvents() {
 		top = max(top, c.Header(id).Frame)

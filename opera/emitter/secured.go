@@ -16,7 +16,7 @@ func (em *Emitter) secure(p *inter.Payload) (others [][]byte, reached uint64, er
 	_, self := p.SelfParent()
 	switch {
 	case self && em.secured > 0:
-		if others, few := em.unsecured(reached); few {
+		if others, few := em.unsecuredEvents(reached); few {
 			return others, reached, nil
 		}
 	case self && len(p.Parents) == 1: // it follows from nothing but what the journal has
@@ -29,9 +29,9 @@ func (em *Emitter) secure(p *inter.Payload) (others [][]byte, reached uint64, er
 	return nil, reached, nil
 }
 
-// unsecured returns the events of others up to a number that neither the log nor the journal has
+// unsecuredEvents returns the events of others up to a number that neither the log nor the journal has
 // durably, and whether they are few enough for a record of the journal, and could be read.
-func (em *Emitter) unsecured(before uint64) (others [][]byte, few bool) {
+func (em *Emitter) unsecuredEvents(before uint64) (others [][]byte, few bool) {
 	own, left := em.journal.id(), mostOthers
 	for number := em.secured; number < before; number++ {
 		id, raw, err := em.o.Chain.EventAt(number)

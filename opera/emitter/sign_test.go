@@ -46,8 +46,8 @@ type numbered struct {
 	seq     inter.Seq
 }
 
-// signed fails if two events have one number.
-func signed(ids map[numbered]inter.EventID, raw []byte) error {
+// checkSigned fails if two events have one number.
+func checkSigned(ids map[numbered]inter.EventID, raw []byte) error {
 	p, err := inter.DecodePayload(raw)
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func TestAPowerCutMakesNobodySignTwice(t *testing.T) {
 		ids := map[numbered]inter.EventID{}
 		for _, e := range seen {
 			if e.at <= state.At {
-				if err := signed(ids, raws[e.id]); err != nil {
+				if err := checkSigned(ids, raws[e.id]); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -142,7 +142,7 @@ func goesOn(t *testing.T, disk *memfs.FS, now time.Time, ids map[numbered]inter.
 		return err
 	}
 	for _, raw := range again.sent {
-		if err := signed(ids, raw); err != nil {
+		if err := checkSigned(ids, raw); err != nil {
 			return err
 		}
 	}
@@ -152,8 +152,8 @@ func goesOn(t *testing.T, disk *memfs.FS, now time.Time, ids map[numbered]inter.
 	return nil
 }
 
-// guarded has the protection against signing twice that a network has.
-func guarded(o *Options) { o.Intervals.DoubleSign = 5 * time.Second }
+// guard has the protection against signing twice that a network has.
+func guard(o *Options) { o.Intervals.DoubleSign = 5 * time.Second }
 
 // Two starts with one key: whoever comes second waits, hears of the first, and says nothing.
 func TestTwoInstancesOfAValidatorDoNotSignTwice(t *testing.T) {
@@ -165,7 +165,7 @@ func TestTwoInstancesOfAValidatorDoNotSignTwice(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = p.Close() })
-			w.join(p, id, guarded)
+			w.join(p, id, guard)
 		}
 		w.run(late)
 		p, err := open(memfs.New(), 3, true)
@@ -173,7 +173,7 @@ func TestTwoInstancesOfAValidatorDoNotSignTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = p.Close() })
-		second := w.join(p, 3, guarded)
+		second := w.join(p, 3, guard)
 		for _, raw := range w.sent {
 			second.inbox = append(second.inbox, letter{w.now.Add(100 * time.Millisecond), raw})
 		}
@@ -187,7 +187,7 @@ func TestTwoInstancesOfAValidatorDoNotSignTwice(t *testing.T) {
 		}
 		ids := map[numbered]inter.EventID{}
 		for _, raw := range w.sent {
-			if err := signed(ids, raw); err != nil {
+			if err := checkSigned(ids, raw); err != nil {
 				t.Errorf("%v later: %v", late, err)
 			}
 		}
@@ -270,7 +270,7 @@ func (w *world) numbers(t *testing.T, elsewhere map[inter.EventID][]byte) error 
 	ids := map[numbered]inter.EventID{}
 	for _, list := range []map[inter.EventID][]byte{elsewhere, w.sent} {
 		for _, raw := range list {
-			if err := signed(ids, raw); err != nil {
+			if err := checkSigned(ids, raw); err != nil {
 				return err
 			}
 		}

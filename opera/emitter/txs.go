@@ -125,7 +125,7 @@ func (em *Emitter) budget(p *inter.Payload) uint64 {
 	rules, limits, left := &em.epoch.Rules, em.o.Thresholds, p.GasPowerLeft.Min()
 	budget := min(rules.Economy.Gas.MaxEventGas, left)
 	if limits.LimitedTPS > limits.NoTxs {
-		soon := left + em.earned(p)
+		soon := left + em.earnedGas(p)
 		if soon < limits.NoTxs {
 			return 0
 		}
@@ -145,9 +145,9 @@ func (em *Emitter) budget(p *inter.Payload) uint64 {
 	return min(budget, left-limits.NoTxs)
 }
 
-// earned is what the validator will about have earned when the median time is where the
+// earnedGas is what the validator will about have earned when the median time is where the
 // clock is, at four fifths of what the rules give, for a minute at most.
-func (em *Emitter) earned(p *inter.Payload) uint64 {
+func (em *Emitter) earnedGas(p *inter.Payload) uint64 {
 	v := em.epoch.Validators
 	high, low := bits.Mul64(em.epoch.Rules.Economy.LongGasPower.AllocPerSec*4/5, uint64(v.At(em.index).Weight))
 	perSec, _ := bits.Div64(high, low, uint64(v.Total()))

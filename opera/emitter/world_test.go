@@ -25,8 +25,8 @@ import (
 	"tarn/store/vfs/memfs"
 )
 
-// place is a chain on a stand-in of a disk, whose only goroutine is the test's.
-type place struct {
+// testChain is a chain on a stand-in of a disk, whose only goroutine is the test's.
+type testChain struct {
 	*chain.Chain
 	disk    vfs.FS
 	store   store.Store
@@ -34,8 +34,8 @@ type place struct {
 }
 
 // open opens the chain that is on a disk, or begins one.
-func open(disk vfs.FS, validators int, begin bool) (*place, error) {
-	p := &place{disk: disk, history: chain.NewHistory(chain.HistoryOptions{FS: disk, Dir: "/history"})}
+func open(disk vfs.FS, validators int, begin bool) (*testChain, error) {
+	p := &testChain{disk: disk, history: chain.NewHistory(chain.HistoryOptions{FS: disk, Dir: "/history"})}
 	e, err := page.Open(page.Options{Dir: "/state", FS: disk, Mode: page.Heap, GrowBytes: 2 << 20, BeforeCheckpoint: p.history.Sync})
 	if err != nil {
 		return nil, err
@@ -59,14 +59,14 @@ func open(disk vfs.FS, validators int, begin bool) (*place, error) {
 	return p, nil
 }
 
-func (p *place) Close() error { return errors.Join(p.Chain.Close(), p.store.Close()) }
+func (p *testChain) Close() error { return errors.Join(p.Chain.Close(), p.store.Close()) }
 
 // Do implements [Writer].
-func (p *place) Do(_ context.Context, work func(*chain.Chain) error) error { return work(p.Chain) }
+func (p *testChain) Do(_ context.Context, work func(*chain.Chain) error) error { return work(p.Chain) }
 
 // node is a validator's node in a network that is in memory, and in a time of its own.
 type node struct {
-	*place
+	*testChain
 	em    *Emitter
 	world *world
 	said  []string
@@ -107,7 +107,7 @@ func keyOf(t *testing.T, id inter.ValidatorID) *ecdsa.PrivateKey {
 }
 
 // join adds a node with an emitter.
-func (w *world) join(p *place, id inter.ValidatorID, change func(*Options)) *node {
+func (w *world) join(p *testChain, id inter.ValidatorID, change func(*Options)) *node {
 	w.t.Helper()
 	n, err := w.tryJoin(p, id, change)
 	if err != nil {
@@ -117,9 +117,9 @@ func (w *world) join(p *place, id inter.ValidatorID, change func(*Options)) *nod
 }
 
 // tryJoin is join on a disk that may fail.
-func (w *world) tryJoin(p *place, id inter.ValidatorID, change func(*Options)) (*node, error) {
+func (w *world) tryJoin(p *testChain, id inter.ValidatorID, change func(*Options)) (*node, error) {
 	w.t.Helper()
-	n := &node{place: p, world: w}
+	n := &node{testChain: p, world: w}
 	o := Options{
 		Chain: p.Chain, Writer: p, Network: n, Pool: pool{n, false}, Validator: id, Signer: Key{keyOf(w.t, id)},
 		Journal: "/emitter/last", FS: p.disk, Version: "test",

@@ -141,7 +141,7 @@ func (c *Epoch) GasPower(e *inter.Event, selfParent *inter.Event) (power inter.G
 			left = max(left, startup)
 		}
 		since = min(since, e.MedianTime)
-		power.Gas[i] = min(left+earned(uint64(e.MedianTime-since), perSec), most)
+		power.Gas[i] = min(left+earnedGas(uint64(e.MedianTime-since), perSec), most)
 	}
 	return power, nil
 }
@@ -155,9 +155,9 @@ func (c *Epoch) start(index, window int) (left uint64, since inter.Timestamp) {
 	return c.state.ValidatorStates[index].GasRefund, since
 }
 
-// earned returns what is earned in a time, in nanoseconds; of a number above 2^64 the
+// earnedGas returns what is earned in a time, in nanoseconds; of a number above 2^64 the
 // lower 64 bits.
-func earned(time, perSec uint64) uint64 {
+func earnedGas(time, perSec uint64) uint64 {
 	const second = 1e9
 	high, low := bits.Mul64(time, perSec)
 	quotient, _ := bits.Div64(high%second, low, second)

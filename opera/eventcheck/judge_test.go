@@ -15,7 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/rlp"
 
-	"tarn/internal/judge"
+	"tarn/internal/conformance"
 	"tarn/opera/inter"
 )
 
@@ -55,7 +55,7 @@ func newPlanet(t *testing.T, random *rand.Rand) *planet {
 		if random.IntN(6) > 0 || epoch == present {
 			// As they come back from a record: without those whose weight is nothing beside others.
 			var recorded inter.Profiles
-			if err := rlp.DecodeBytes(encoded(t, profiles), &recorded); err != nil {
+			if err := rlp.DecodeBytes(encode(t, profiles), &recorded); err != nil {
 				t.Fatal(err)
 			}
 			p.past[epoch] = Beginning{LastBlock: inter.BlockNumber(100 * (epoch - present + 5)), Profiles: recorded}
@@ -130,14 +130,14 @@ func (p *planet) newKey(t *testing.T) inter.PublicKey {
 
 // questions tell the judge of the network.
 func (p *planet) questions(t *testing.T) []string {
-	q := []string{"past 0", fmt.Sprintf("state %x", encoded(t, p.state))}
+	q := []string{"past 0", fmt.Sprintf("state %x", encode(t, p.state))}
 	for epoch, b := range p.past {
-		q = append(q, fmt.Sprintf("past %d %d %x", epoch, b.LastBlock, encoded(t, b.Profiles)))
+		q = append(q, fmt.Sprintf("past %d %d %x", epoch, b.LastBlock, encode(t, b.Profiles)))
 	}
 	return q
 }
 
-func encoded(t *testing.T, v any) []byte {
+func encode(t *testing.T, v any) []byte {
 	t.Helper()
 	b, err := rlp.EncodeToBytes(v)
 	if err != nil {
@@ -386,7 +386,7 @@ func mutate(random *rand.Rand, v reflect.Value) {
 // TestGoOperaChecksTheSame lets go-opera check random events, and compares what each of its
 // checks says with what ours does.
 func TestGoOperaChecksTheSame(t *testing.T) {
-	original := judge.Start(t, "../../conformance/opera")
+	original := conformance.Start(t, "../../conformance/opera")
 	said := map[string]int{}
 	for i := range *judgedFlag {
 		seed := *seedFlag + uint64(i)
@@ -479,11 +479,11 @@ func (p *planet) vote(t *testing.T) (question, answer string) {
 		for range p.random.IntN(3) {
 			mutate(p.random, reflect.ValueOf(&v).Elem())
 		}
-		return fmt.Sprintf("checkbvs %x", encoded(t, &v)), fmt.Sprintf("%v; %v", BlockVotes(&v), p.signatures.BlockVotes(&v))
+		return fmt.Sprintf("checkbvs %x", encode(t, &v)), fmt.Sprintf("%v; %v", BlockVotes(&v), p.signatures.BlockVotes(&v))
 	}
 	v := from.SignedEpochVote()
 	for range p.random.IntN(3) {
 		mutate(p.random, reflect.ValueOf(&v).Elem())
 	}
-	return fmt.Sprintf("checkev %x", encoded(t, &v)), fmt.Sprintf("%v; %v", EpochVote(&v), p.signatures.EpochVote(&v))
+	return fmt.Sprintf("checkev %x", encode(t, &v)), fmt.Sprintf("%v; %v", EpochVote(&v), p.signatures.EpochVote(&v))
 }

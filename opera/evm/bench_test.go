@@ -70,7 +70,7 @@ func transfers(people, count int) (*memory, Header, []Tx) {
 // the machine, the transition and the block's state cost, without senders, rows and roots.
 func BenchmarkTransfers(b *testing.B) {
 	m, h, txs := transfers(10_000, 2_000)
-	source, analyses := m.hashed(), NewAnalyses(1<<24)
+	source, analyses := m.hashKeys(), NewAnalyses(1<<24)
 	b.ReportAllocs()
 	for b.Loop() {
 		block := NewBlock(h, state.NewBlock(source), analyses)

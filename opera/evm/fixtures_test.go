@@ -58,7 +58,7 @@ func TestEthereumsStateTestsAreGoOperas(t *testing.T) {
 	if folder == "" {
 		t.Skip("set TARN_STATE_TESTS to GeneralStateTests of Ethereum's tests, or a folder in it")
 	}
-	j := startJudge(t)
+	j := startReferenceEVM(t)
 	files, cases := 0, 0
 	err := filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(name) != ".json" {
@@ -104,7 +104,7 @@ func (f *fixture) lastNonce() bool {
 }
 
 // judge compares a fixture's cases, with each fork that knows their transactions.
-func (f *fixture) judge(j *judge) (cases int, err error) {
+func (f *fixture) judge(j *referenceEVM) (cases int, err error) {
 	tx := &f.Transaction
 	if len(tx.Blobs) > 0 || len(tx.Authorized) > 0 || len(tx.Key) != 32 || f.lastNonce() {
 		return 0, nil

@@ -40,7 +40,7 @@ func (b *Block) hookExit(hooks, of *tracing.Hooks) {
 		if b.system.exit(depth, failed) {
 			err = vm.ErrInsufficientBalance
 		}
-		return vm.VMErrorFromErr(worded(err, output))
+		return vm.VMErrorFromErr(operaError(err, output))
 	}
 	if of.OnExitV2 != nil {
 		hooks.OnExitV2 = func(depth int, output []byte, left tracing.Gas, err error, failed bool) {
@@ -61,7 +61,7 @@ func hookSteps(hooks, of *tracing.Hooks) {
 		if err == nil {
 			return nil
 		}
-		return vm.VMErrorFromErr(worded(err, nil))
+		return vm.VMErrorFromErr(operaError(err, nil))
 	}
 	if of.OnOpcode != nil {
 		hooks.OnOpcode = func(pc uint64, op byte, gas, cost uint64, scope tracing.OpContext, data []byte, depth int, err error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
 
-	originals "tarn/internal/judge"
+	originals "tarn/internal/conformance"
 )
 
 // processor is the program of conformance/evm.
@@ -84,14 +84,14 @@ type (
 	}
 )
 
-// judge is the running program.
-type judge struct {
+// referenceEVM is the running program.
+type referenceEVM struct {
 	t   testing.TB
 	in  *json.Encoder
 	out *json.Decoder
 }
 
-func startJudge(t testing.TB) *judge {
+func startReferenceEVM(t testing.TB) *referenceEVM {
 	t.Helper()
 	cmd := exec.Command(processor(t))
 	cmd.Stderr = os.Stderr
@@ -112,10 +112,10 @@ func startJudge(t testing.TB) *judge {
 			t.Error("the judge ended: ", err)
 		}
 	})
-	return &judge{t: t, in: json.NewEncoder(in), out: json.NewDecoder(bufio.NewReaderSize(out, 1<<20))}
+	return &referenceEVM{t: t, in: json.NewEncoder(in), out: json.NewDecoder(bufio.NewReaderSize(out, 1<<20))}
 }
 
-func (j *judge) ask(r *judgeRequest) (a judgeAnswer) {
+func (j *referenceEVM) ask(r *judgeRequest) (a judgeAnswer) {
 	j.t.Helper()
 	if err := j.in.Encode(r); err != nil {
 		j.t.Fatal("ask the judge: ", err)

@@ -322,7 +322,7 @@ func (m *memory) Finalise(params.Rules) *bal.ConstructionBlockAccessList {
 
 // root is the root of Ethereum's trie of the state, built from nothing.
 func (m *memory) root() common.Hash {
-	return m.hashed().root()
+	return m.hashKeys().root()
 }
 
 func trieRoot(leaves map[common.Hash][]byte) common.Hash {

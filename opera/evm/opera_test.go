@@ -23,7 +23,7 @@ var (
 
 // go-opera's own processor makes the same of random blocks.
 func TestBlocksAreGoOperas(t *testing.T) {
-	j := startJudge(t)
+	j := startReferenceEVM(t)
 	seed := *sceneSeed
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())
@@ -53,7 +53,7 @@ func TestBlocksAreGoOperas(t *testing.T) {
 func (s *scene) compare(m *memory, theirs []judgeOutcome, r *reached) error {
 	analyses := NewAnalyses(1 << 20)
 	for i := range s.blocks {
-		before := m.hashed()
+		before := m.hashKeys()
 		m.begin()
 		b, err := s.blocks[i].compare(m, analyses, &theirs[i], false, m.root)
 		if err != nil {
@@ -88,7 +88,7 @@ func (s *scene) compareCalls(after *memory, theirs []judgeSaid) error {
 		if i%2 == 1 {
 			b.Trace(new(tracing.Hooks))
 		}
-		ours, err := said(b.Call(&s.calls[i]))
+		ours, err := judgement(b.Call(&s.calls[i]))
 		b.Close()
 		if err != nil {
 			return err
@@ -105,8 +105,8 @@ func (s *scene) compareCalls(after *memory, theirs []judgeSaid) error {
 	return nil
 }
 
-// said puts what became of a call into the judge's words.
-func said(r Result, err error) (*judgeSaid, error) {
+// judgement puts what became of a call into the judge's words.
+func judgement(r Result, err error) (*judgeSaid, error) {
 	s := &judgeSaid{Return: r.Return, GasUsed: r.GasUsed}
 	var refusal *Refusal
 	switch {

@@ -222,7 +222,7 @@ func inItsPlace(kind vm.OpCode) func() *scene {
 
 // go-opera's own processor makes the same of the blocks that are made for it.
 func TestQuirksAreGoOperas(t *testing.T) {
-	j := startJudge(t)
+	j := startReferenceEVM(t)
 	for name, make := range quirks {
 		t.Run(name, func(t *testing.T) {
 			s := make()

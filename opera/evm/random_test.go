@@ -145,10 +145,10 @@ func (s *scene) contracts() {
 	s.state.accounts[WriterAddress] = writer
 	s.today()
 	for i := range s.keys {
-		s.left(crypto.CreateAddress(s.sender(i), s.state.GetNonce(s.sender(i))+uint64(s.IntN(2))))
+		s.leaveAccount(crypto.CreateAddress(s.sender(i), s.state.GetNonce(s.sender(i))+uint64(s.IntN(2))))
 	}
 	for _, address := range all {
-		s.left(crypto.CreateAddress(address, 1))
+		s.leaveAccount(crypto.CreateAddress(address, 1))
 	}
 }
 
@@ -179,8 +179,8 @@ func (s *scene) store(a *account) {
 	}
 }
 
-// left sometimes leaves storage, and mostly a balance, where nothing else is.
-func (s *scene) left(address common.Address) {
+// leaveAccount sometimes leaves storage, and mostly a balance, where nothing else is.
+func (s *scene) leaveAccount(address common.Address) {
 	if !s.Chance(50) {
 		return
 	}

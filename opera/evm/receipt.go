@@ -17,7 +17,7 @@ func (b *Block) fill(r *types.Receipt, tx *Tx, m *Message, result *Result) {
 		r.Status = types.ReceiptStatusFailed
 	}
 	r.Logs = b.state.TxLogs()
-	place := place{block: b.header.place(), txIndex: uint(len(b.txs)), firstLog: b.logs, gasBefore: b.gasUsed - result.GasUsed}
+	place := receiptPosition{block: b.header.place(), txIndex: uint(len(b.txs)), firstLog: b.logs, gasBefore: b.gasUsed - result.GasUsed}
 	place.derive(r, tx, m.Price)
 	b.logs += uint(len(r.Logs))
 }
@@ -32,7 +32,7 @@ func Derive(h *Header, txs []Tx, receipts types.Receipts) error {
 	if len(txs) != len(receipts) {
 		return fmt.Errorf("derive the receipts of block %d: there are %d for %d transactions", h.Number, len(receipts), len(txs))
 	}
-	place := place{block: h.place()}
+	place := receiptPosition{block: h.place()}
 	for i, r := range receipts {
 		if r.CumulativeGasUsed < place.gasBefore {
 			return fmt.Errorf("derive the receipts of block %d: the gas used up to transaction %d is %d, and %d before it", h.Number, i, r.CumulativeGasUsed, place.gasBefore)
@@ -46,27 +46,27 @@ func Derive(h *Header, txs []Tx, receipts types.Receipts) error {
 	return nil
 }
 
-// blockPlace is what receipts and logs say of their block.
-type blockPlace struct {
+// blockPosition is what receipts and logs say of their block.
+type blockPosition struct {
 	hash   common.Hash
 	number uint64
 	time   uint64 // s
 }
 
-func (h *Header) place() blockPlace {
-	return blockPlace{hash: common.Hash(h.ID), number: uint64(h.Number), time: h.Time.Seconds()}
+func (h *Header) place() blockPosition {
+	return blockPosition{hash: common.Hash(h.ID), number: uint64(h.Number), time: h.Time.Seconds()}
 }
 
-// place is a receipt's place in a block.
-type place struct {
-	block     blockPlace
+// receiptPosition is a receipt's place in a block.
+type receiptPosition struct {
+	block     blockPosition
 	txIndex   uint // among the executed ones
 	firstLog  uint // index in the block
 	gasBefore uint64
 }
 
 // derive fills in what follows from a receipt's place, its transaction and price.
-func (p *place) derive(r *types.Receipt, tx *Tx, price *big.Int) {
+func (p *receiptPosition) derive(r *types.Receipt, tx *Tx, price *big.Int) {
 	r.Type = tx.Type()
 	r.TxHash = tx.Hash()
 	r.GasUsed = r.CumulativeGasUsed - p.gasBefore

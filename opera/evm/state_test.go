@@ -29,7 +29,7 @@ type hashedAccount struct {
 
 var _ state.Source = (*hashed)(nil)
 
-func (m *memory) hashed() *hashed {
+func (m *memory) hashKeys() *hashed {
 	h := &hashed{accounts: make(map[common.Hash]*hashedAccount), codes: make(map[common.Hash][]byte)}
 	for address, a := range m.accounts {
 		code := crypto.Keccak256Hash(a.code)

@@ -105,7 +105,7 @@ var todays = map[string]func() *scene{
 
 // go-opera's own processor makes the same of what meets today's rules.
 func TestRulesOfTodayAreNotOperas(t *testing.T) {
-	j := startJudge(t)
+	j := startReferenceEVM(t)
 	for name, make := range todays {
 		t.Run(name, func(t *testing.T) {
 			s := make()
@@ -126,7 +126,7 @@ func TestABalanceBeyondAWordIsNoBlock(t *testing.T) {
 			s.sends(1, &nobody, big.NewInt(1), nil),
 		}
 	})
-	b := NewBlock(s.blocks[0].header, state.NewBlock(s.state.hashed()), NewAnalyses(1<<20))
+	b := NewBlock(s.blocks[0].header, state.NewBlock(s.state.hashKeys()), NewAnalyses(1<<20))
 	defer b.Close()
 	txs := s.blocks[0].steps[0]
 	if _, err := b.Execute(txs[:1], nil); err != nil {

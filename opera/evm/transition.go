@@ -112,9 +112,9 @@ func (b *Block) run(m *Message, gas uint64) (ret []byte, left uint64, err error)
 	case err == errWriterRefused:
 		err = vm.ErrExecutionReverted
 	case m.To != nil:
-		err = precompiled(err, *m.To, m.Data)
+		err = precompiledError(err, *m.To, m.Data)
 	}
-	return ret, rest.ExecutionGas, worded(err, ret)
+	return ret, rest.ExecutionGas, operaError(err, ret)
 }
 
 // refund returns how much gas comes back for freed storage, of a message that used so

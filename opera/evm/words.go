@@ -11,16 +11,16 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 )
 
-// worded is a failure of the machine in the words of the go-ethereum of go-opera. What is in
+// operaError is a failure of the machine in the words of the go-ethereum of go-opera. What is in
 // today's with more words around it is the plain error there, and is compared with ==. ret is
 // what the call returned.
-func worded(err error, ret []byte) error {
+func operaError(err error, ret []byte) error {
 	var invalid *vm.ErrInvalidOpCode
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &invalid):
-		return named(invalid)
+		return nameOpcode(invalid)
 	case errors.Is(err, vm.ErrOutOfGas) && strings.HasSuffix(err.Error(), ": "+vm.ErrWriteProtection.Error()):
 		return vm.ErrWriteProtection
 	case errors.Is(err, vm.ErrOutOfGas):
@@ -35,9 +35,9 @@ func worded(err error, ret []byte) error {
 	return err
 }
 
-// named gives an opcode in an error the name that it has in the go-ethereum of go-opera, which
+// nameOpcode gives an opcode in an error the name that it has in the go-ethereum of go-opera, which
 // knows none that came after London, and three that were never real.
-func named(err *vm.ErrInvalidOpCode) error {
+func nameOpcode(err *vm.ErrInvalidOpCode) error {
 	const text = "invalid opcode: "
 	name := strings.TrimPrefix(err.Error(), text)
 	code := int(vm.StringToOp(name))
@@ -68,9 +68,9 @@ const (
 	coordinate = 32
 )
 
-// precompiled is worded for a message to one of Ethereum's precompiled contracts: those of the
+// precompiledError is worded for a message to one of Ethereum's precompiled contracts: those of the
 // curve have other words for points that are none.
-func precompiled(err error, to common.Address, input []byte) error {
+func precompiledError(err error, to common.Address, input []byte) error {
 	if err == nil || to != common.BytesToAddress(to[19:]) {
 		return err
 	}

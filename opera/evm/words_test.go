@@ -130,7 +130,7 @@ func TestFailuresAreInGoOperasWords(t *testing.T) {
 
 // go-opera says the same, of these and of each opcode.
 func TestFailuresAreGoOperas(t *testing.T) {
-	j := startJudge(t)
+	j := startReferenceEVM(t)
 	compare := func(name string, s *scene, m Message) (said judgeSaid) {
 		s.calls = []Message{m}
 		theirs := j.ask(s.words(false)).Calls

@@ -16,12 +16,12 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"tarn/opera/chain"
-	"tarn/opera/curve"
 	"tarn/opera/inter"
+	"tarn/opera/piecewise"
 )
 
 // Unit is one, in the fixed point numbers of the estimate.
-const Unit = curve.Unit
+const Unit = piecewise.Unit
 
 // ByDefault asks for the certainty that the node's operator chose.
 const ByDefault = math.MaxUint64

@@ -8,8 +8,8 @@ import (
 	"tarn/opera/inter"
 )
 
-// upgraded makes a part with records of epochs 1, 2, … with those upgrades.
-func upgraded(t *testing.T, upgrades ...inter.Upgrades) part {
+// upgradedPart makes a part with records of epochs 1, 2, … with those upgrades.
+func upgradedPart(t *testing.T, upgrades ...inter.Upgrades) part {
 	return part{"ers", func(u *UnitWriter) error {
 		for i, up := range slices.Backward(upgrades) {
 			r := epochRecord(t, inter.Epoch(i+1))
@@ -25,7 +25,7 @@ func upgraded(t *testing.T, upgrades ...inter.Upgrades) part {
 func TestAGenesisBeginsWithItsNewestEpochAndAllUpgrades(t *testing.T) {
 	none, berlin := inter.Upgrades{}, inter.Upgrades{Berlin: true}
 	all := inter.Upgrades{Berlin: true, London: true, Llr: true}
-	raw, _ := writeFile(t, 1000, upgraded(t, none, none, berlin, berlin, all, berlin))
+	raw, _ := writeFile(t, 1000, upgradedPart(t, none, none, berlin, berlin, all, berlin))
 	seen := []inter.Epoch{}
 	b, err := Begin(open(t, raw), func(r *inter.EpochRecord) error {
 		seen = append(seen, r.Epoch)

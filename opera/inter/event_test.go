@@ -65,7 +65,7 @@ func TestVotesAndProofsHaveGoOperasHashes(t *testing.T) {
 		}
 	}
 	var again []MisbehaviourProof
-	raw := encoded(t, proofs())
+	raw := encode(t, proofs())
 	if err := rlp.DecodeBytes(raw, &again); err != nil || !reflect.DeepEqual(again, proofs()) {
 		t.Errorf("proofs come back as %+v: %v", again, err)
 	}
@@ -138,7 +138,7 @@ func TestEventsComeBackWithTheirID(t *testing.T) {
 		if encoded, err := again.Encode(); err != nil || !bytes.Equal(encoded, raw) {
 			t.Fatalf("%x is encoded again as %x: %v", raw, encoded, err)
 		}
-		var s rlp.RawValue = encoded(t, p)
+		var s rlp.RawValue = encode(t, p)
 		var third Payload
 		if err := rlp.DecodeBytes(s, &third); err != nil || third.ID() != p.ID() {
 			t.Fatalf("through RLP %v comes back as %v: %v", p.ID(), third.ID(), err)

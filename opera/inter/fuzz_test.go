@@ -7,8 +7,8 @@ import (
 	"github.com/ethereum/go-ethereum/rlp"
 )
 
-// hashed are values that are hashed as they were decoded.
-func hashed(kind byte) any {
+// newHashed are values that are hashed as they were decoded.
+func newHashed(kind byte) any {
 	switch kind % 8 {
 	case 0:
 		return new([]MisbehaviourProof)
@@ -53,7 +53,7 @@ func FuzzDecodeRLP(f *testing.F) {
 	add(6, &struct{ Rules Rules }{FakeRules()})
 	add(7, []UpgradeHeight{{Upgrades{London: true}, 7}})
 	f.Fuzz(func(t *testing.T, kind byte, raw []byte) {
-		v := hashed(kind)
+		v := newHashed(kind)
 		if rlp.DecodeBytes(raw, v) != nil {
 			return
 		}
@@ -67,7 +67,7 @@ func FuzzDecodeRLP(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%x is decoded, and cannot be encoded: %v", raw, err)
 		}
-		again := hashed(kind)
+		again := newHashed(kind)
 		if err := rlp.DecodeBytes(first, again); err != nil {
 			t.Fatalf("%x is encoded as %x, which is not decoded: %v", raw, first, err)
 		}

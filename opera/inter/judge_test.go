@@ -15,7 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
 
-	"tarn/internal/judge"
+	"tarn/internal/conformance"
 	"tarn/opera/inter/cser"
 )
 
@@ -95,7 +95,7 @@ func again(v any) string { return sum(rlp.EncodeToBytes(v)) }
 // TestGoOperaAgrees makes random values of each kind, damages their encodings, and compares
 // what go-opera and this package make of them: whether they are accepted, and all hashes.
 func TestGoOperaAgrees(t *testing.T) {
-	original := judge.Start(t, "../../conformance/opera")
+	original := conformance.Start(t, "../../conformance/opera")
 	for _, kind := range []string{"event", "proofs", "bvs", "ev", "block", "epoch", "pack", "rules", "heights"} {
 		t.Run(kind, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(*seedFlag, uint64(len(kind))))
@@ -125,7 +125,7 @@ func TestGoOperaAgrees(t *testing.T) {
 
 // TestGoOperaMergesTheSameChanges compares rules after random changes.
 func TestGoOperaMergesTheSameChanges(t *testing.T) {
-	original := judge.Start(t, "../../conformance/opera")
+	original := conformance.Start(t, "../../conformance/opera")
 	random := rand.New(rand.NewPCG(*seedFlag, 0))
 	var questions []string
 	var rules []Rules
@@ -133,7 +133,7 @@ func TestGoOperaMergesTheSameChanges(t *testing.T) {
 	for range *judgedFlag {
 		r, c := randomRules(random), randomChanges(random, 0)
 		rules, changes = append(rules, r), append(changes, c)
-		questions = append(questions, fmt.Sprintf("json %x %x", encoded(t, &struct{ Rules Rules }{r}), c))
+		questions = append(questions, fmt.Sprintf("json %x %x", encode(t, &struct{ Rules Rules }{r}), c))
 	}
 	accepted := 0
 	for i, want := range original.Ask(questions) {
@@ -239,7 +239,7 @@ func sample(t *testing.T, random *rand.Rand, kind string) []byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return damaged(random, raw)
+		return damageBytes(random, raw)
 	case "proofs":
 		v = proofs()[:random.IntN(6)]
 	case "bvs":
@@ -259,9 +259,9 @@ func sample(t *testing.T, random *rand.Rand, kind string) []byte {
 	case "heights":
 		v = []UpgradeHeight{{randomUpgrades(random), BlockNumber(random.Uint64())}, {randomUpgrades(random), 3}}[:random.IntN(3)]
 	}
-	raw := encoded(t, v)
+	raw := encode(t, v)
 	if random.IntN(2) == 0 {
-		return damaged(random, raw)
+		return damageBytes(random, raw)
 	}
 	tree, rest := parse(raw)
 	if len(rest) > 0 {
@@ -273,8 +273,8 @@ func sample(t *testing.T, random *rand.Rand, kind string) []byte {
 	return tree.encode()
 }
 
-// damaged changes bytes now and then.
-func damaged(random *rand.Rand, raw []byte) []byte {
+// damageBytes changes bytes now and then.
+func damageBytes(random *rand.Rand, raw []byte) []byte {
 	for range max(0, random.IntN(5)-1) {
 		if len(raw) == 0 {
 			break
@@ -360,7 +360,7 @@ func (it *item) damage(random *rand.Rand) {
 		case 2:
 			*it = item{ends: true}
 		default:
-			it.text = damaged(random, append([]byte{}, it.text...))
+			it.text = damageBytes(random, append([]byte{}, it.text...))
 		}
 		return
 	}

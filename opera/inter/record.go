@@ -83,11 +83,11 @@ func (b *BlockContent) DecodeRLP(s *rlp.Stream) error {
 		return fmt.Errorf("decode a block's record: %w", err)
 	}
 	*b = BlockContent(p)
-	return supported(p.Txs)
+	return checkTypes(p.Txs)
 }
 
-// supported refuses a block's transactions of other types.
-func supported(txs types.Transactions) error {
+// checkTypes refuses a block's transactions of other types.
+func checkTypes(txs types.Transactions) error {
 	for i, tx := range txs {
 		if !Supported(tx) {
 			return fmt.Errorf("decode a block's record: transaction %d has the type %d", i, tx.Type())

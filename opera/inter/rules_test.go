@@ -9,7 +9,7 @@ import (
 	"github.com/ethereum/go-ethereum/rlp"
 )
 
-func encoded(t *testing.T, v any) []byte {
+func encode(t *testing.T, v any) []byte {
 	t.Helper()
 	b, err := rlp.EncodeToBytes(v)
 	if err != nil {
@@ -25,7 +25,7 @@ func TestRulesAreOneItemOrThree(t *testing.T) {
 		After  uint64
 	}
 	for _, r := range []Rules{DefaultRules("main", MainNetwork), DefaultRules("test", TestNetwork), FakeRules()} {
-		items, err := rlp.CountValues(must(rlp.SplitList(encoded(t, &around{1, r, 2}))))
+		items, err := rlp.CountValues(must(rlp.SplitList(encode(t, &around{1, r, 2}))))
 		want := 3
 		if r.Upgrades != (Upgrades{}) {
 			want = 5
@@ -34,7 +34,7 @@ func TestRulesAreOneItemOrThree(t *testing.T) {
 			t.Errorf("%s: %d items in a list of three fields, want %d: %v", r.Name, items, want, err)
 		}
 		var again around
-		if err := rlp.DecodeBytes(encoded(t, &around{1, r, 2}), &again); err != nil {
+		if err := rlp.DecodeBytes(encode(t, &around{1, r, 2}), &again); err != nil {
 			t.Fatal(err)
 		}
 		if again.Rules.String() != r.String() || again.After != 2 {
@@ -59,7 +59,7 @@ func TestPricesThatCameLaterAreWrittenOnlyIfThereAreSome(t *testing.T) {
 		{GasRules{MaxEventGas: 1, EventGas: 2, ParentGas: 3, ExtraDataGas: 4}, "c401020304"},
 		{GasRules{MaxEventGas: 1, EventGas: 2, ParentGas: 3, ExtraDataGas: 4, EpochVoteGas: 5}, "01c80102030480800580"},
 	} {
-		b := encoded(t, c.gas)
+		b := encode(t, c.gas)
 		if got := hex.EncodeToString(b); got != c.want {
 			t.Errorf("%+v is %s, want %s", c.gas, got, c.want)
 		}
@@ -81,7 +81,7 @@ func TestUpgradesAreABitEach(t *testing.T) {
 	for u, want := range map[Upgrades]string{
 		{}: "c180", {Berlin: true}: "c101", {London: true}: "c102", {Llr: true}: "c104", {true, true, true}: "c107",
 	} {
-		if got := hex.EncodeToString(encoded(t, u)); got != want {
+		if got := hex.EncodeToString(encode(t, u)); got != want {
 			t.Errorf("%+v is %s, want %s", u, got, want)
 		}
 	}

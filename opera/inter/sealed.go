@@ -51,7 +51,7 @@ func (r *SealedBlockRecord) Open() (*BlockRecord, error) {
 			return nil, fmt.Errorf("decode the record of block %d: %w", r.Number, err)
 		}
 	}
-	return open, supported(open.Block.Txs)
+	return open, checkTypes(open.Block.Txs)
 }
 
 // rawTxs are transactions as their root has them.

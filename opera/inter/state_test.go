@@ -47,12 +47,12 @@ func TestStatesComeBackFromTheirRLP(t *testing.T) {
 		if !dirty {
 			s.BlockState.DirtyRules = nil
 		}
-		raw := encoded(t, &EpochRecord{s, 11})
+		raw := encode(t, &EpochRecord{s, 11})
 		var again EpochRecord
 		if err := rlp.DecodeBytes(raw, &again); err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(raw, encoded(t, &again)) || again.State.Hash() != s.Hash() || again.Epoch != 11 {
+		if !bytes.Equal(raw, encode(t, &again)) || again.State.Hash() != s.Hash() || again.Epoch != 11 {
 			t.Errorf("another state comes back: %+v, want %+v", again.State, s)
 		}
 		if (again.State.BlockState.DirtyRules != nil) != dirty {
@@ -63,7 +63,7 @@ func TestStatesComeBackFromTheirRLP(t *testing.T) {
 
 func TestACopySharesNothingThatChanges(t *testing.T) {
 	s := states(t).BlockState
-	before := encoded(t, &s)
+	before := encode(t, &s)
 	c := s.Copy()
 	if !reflect.DeepEqual(c, s) {
 		t.Fatalf("%+v is copied as %+v", s, c)
@@ -73,7 +73,7 @@ func TestACopySharesNothingThatChanges(t *testing.T) {
 	c.ValidatorStates[0].Originated.SetUint64(99)
 	c.NextProfiles[3] = Profile{Weight: big.NewInt(1)}
 	c.DirtyRules.Economy.MinGasPrice.SetUint64(99)
-	if !bytes.Equal(before, encoded(t, &s)) {
+	if !bytes.Equal(before, encode(t, &s)) {
 		t.Error("a change of the copy changed the original")
 	}
 }
@@ -101,7 +101,7 @@ func TestBeforeLondonOnlyIDsOfLastEventsAreHashed(t *testing.T) {
 func TestWeightlessProfilesAreNotWritten(t *testing.T) {
 	p := Profiles{1: {new(big.Int).Lsh(big.NewInt(1), 80), PublicKey{}}, 2: {big.NewInt(1), PublicKey{}}}
 	var again Profiles
-	if err := rlp.DecodeBytes(encoded(t, p), &again); err != nil || len(again) != 1 || again[1].Weight.BitLen() != 81 {
+	if err := rlp.DecodeBytes(encode(t, p), &again); err != nil || len(again) != 1 || again[1].Weight.BitLen() != 81 {
 		t.Errorf("%v: %v", again, err)
 	}
 }

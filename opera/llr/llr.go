@@ -1,5 +1,5 @@
-// Package llr counts what validators say about the records of blocks and of the beginnings of
-// epochs (go-opera's Lachesis Light Repeater): which record a third of the stake has voted
+// Package llr is go-opera's Lachesis Light Repeater: it counts what validators say about the
+// records of blocks and of the beginnings of epochs. Which record a third of the stake has voted
 // for is decided.
 //
 // It owns the rows of votes in a chain's store, and what is decided. The chain tells it of the

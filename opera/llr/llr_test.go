@@ -26,8 +26,8 @@ func newStore(t *testing.T) store.Store {
 	return s
 }
 
-// opened is the ledger of a store, which begins after block 10 of epoch 5.
-func opened(t *testing.T, s store.Store) *Ledger {
+// openLedger is the ledger of a store, which begins after block 10 of epoch 5.
+func openLedger(t *testing.T, s store.Store) *Ledger {
 	t.Helper()
 	l, err := Open(s)
 	if err == nil {
@@ -115,7 +115,7 @@ func TestVotesAreCountedAsAPlainCountDoes(t *testing.T) {
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		s := newStore(t)
-		l := opened(t, s)
+		l := openLedger(t, s)
 		m := model{tallies: map[ballot]map[int]inter.Weight{}, decided: map[inter.BlockNumber][32]byte{}, lowest: 11, lasts: map[inter.ValidatorID]inter.BlockNumber{}}
 		groups := []*inter.Validators{group(t, 5, 4, 3, 2, 1), group(t, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)}
 		for n := range 150 {
@@ -131,7 +131,7 @@ func TestVotesAreCountedAsAPlainCountDoes(t *testing.T) {
 			m.add(by, v, g)
 			if random.IntN(3) == 0 {
 				write(t, s, l)
-				l = opened(t, s)
+				l = openLedger(t, s)
 			}
 			if block, epoch := l.Undecided(); block != m.lowest || epoch != 6 {
 				t.Fatalf("seed %d, vote %d: block %d of epoch %d is undecided, want %d", seed, n, block, epoch, m.lowest)
@@ -147,12 +147,12 @@ func TestVotesAreCountedAsAPlainCountDoes(t *testing.T) {
 			}
 		}
 		write(t, s, l)
-		left(t, s, l, m.lowest)
+		checkLeft(t, s, l, m.lowest)
 	}
 }
 
-// left fails if there are rows of what is decided.
-func left(t *testing.T, s store.Store, l *Ledger, lowest inter.BlockNumber) {
+// checkLeft fails if there are rows of what is decided.
+func checkLeft(t *testing.T, s store.Store, l *Ledger, lowest inter.BlockNumber) {
 	t.Helper()
 	for _, table := range []store.Table{l.tables.tallies, l.tables.decided} {
 		err := ascend(s, table, nil, func(key, _ []byte) error {
@@ -171,7 +171,7 @@ func left(t *testing.T, s store.Store, l *Ledger, lowest inter.BlockNumber) {
 // by epoch, last block and locator.
 func TestVotesForEpochsAreCountedAndFound(t *testing.T) {
 	s := newStore(t)
-	l := opened(t, s)
+	l := openLedger(t, s)
 	g := group(t, 1, 1, 1, 1)
 	for i, v := range []inter.EpochVote{{Epoch: 7, Vote: [32]byte{7}}, {Epoch: 7, Vote: [32]byte{7}}, {Epoch: 6, Vote: [32]byte{9}}, {Epoch: 6, Vote: [32]byte{6}}} {
 		if err := l.AddEpoch(event(byte(i), inter.ValidatorID(i+1)), &v, g); err != nil {
@@ -226,7 +226,7 @@ func votes(by inter.ValidatorID, of inter.Epoch, start inter.BlockNumber, hashes
 // whatever it says now, and where more votes are wanted; before a write as after it.
 func TestVotesCountOnceForEachBlock(t *testing.T) {
 	s := newStore(t)
-	l := opened(t, s)
+	l := openLedger(t, s)
 	g := group(t, 1, 1, 1, 1)
 	count := func(what string, v *inter.SignedBlockVotes, want bool) {
 		t.Helper()
@@ -281,7 +281,7 @@ func TestVotesCountOnceForEachBlock(t *testing.T) {
 // counts once.
 func TestVotersAreKnownByTheirIDs(t *testing.T) {
 	s := newStore(t)
-	l := opened(t, s)
+	l := openLedger(t, s)
 	before, after := group(t, 2, 1, 5, 5), group(t, 1, 2, 5, 5)
 	weight := func() []byte {
 		t.Helper()
@@ -306,7 +306,7 @@ func TestVotersAreKnownByTheirIDs(t *testing.T) {
 				t.Fatalf("vote %d of validator %d counts: %v, %v", k, by.id, counts, err)
 			}
 			write(t, s, l)
-			l = opened(t, s)
+			l = openLedger(t, s)
 		}
 		if got := weight(); got[3] != 2 {
 			t.Errorf("after %d votes of one index the weight is %x", i+1, got)
@@ -316,21 +316,21 @@ func TestVotersAreKnownByTheirIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, s, l)
-	left(t, s, l, 12)
+	checkLeft(t, s, l, 12)
 }
 
 // A store whose tallies an older program made does not say who voted: a validator is heard once more,
 // and its vote has no more weight than before.
 func TestTalliesWithoutVotersAreGoneOnWith(t *testing.T) {
 	s := newStore(t)
-	l := opened(t, s)
+	l := openLedger(t, s)
 	g := group(t, 1, 1, 1, 1)
 	if err := l.AddSignedBlocks(votes(1, 5, 11, 1), g); err != nil {
 		t.Fatal(err)
 	}
 	l.put(l.tables.tallies, blockBallot(11, 5), nil)
 	write(t, s, l)
-	l = opened(t, s)
+	l = openLedger(t, s)
 	for i, want := range []bool{true, false} {
 		v := votes(1, 5, 11, 1)
 		v.Signed.Locator.Seq = inter.Seq(i + 1)
@@ -357,7 +357,7 @@ func TestTalliesWithoutVotersAreGoneOnWith(t *testing.T) {
 // which there are votes that are not written yet: a stranger's votes are for thousands.
 func TestTalliesOfABlockAreFoundAmongTheirOwn(t *testing.T) {
 	s := newStore(t)
-	l := opened(t, s)
+	l := openLedger(t, s)
 	g := group(t, 1, 1, 1, 1)
 	for i := range 100 {
 		if err := l.AddBlocks(event(byte(i), 1), &inter.BlockVotes{Start: 20 + inter.BlockNumber(i), Epoch: 6, Votes: [][32]byte{{1}, {2}}}, g); err != nil {

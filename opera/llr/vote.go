@@ -25,8 +25,8 @@ func recordOf(key []byte) []byte {
 	return key[:1+4]
 }
 
-// named returns which block or epoch such a key names; the other is 0.
-func named(record []byte) (inter.BlockNumber, inter.Epoch) {
+// recordNumber returns which block or epoch such a key names; the other is 0.
+func recordNumber(record []byte) (inter.BlockNumber, inter.Epoch) {
 	if record[0] == ofBlock {
 		return inter.BlockNumber(binary.BigEndian.Uint64(record[1:])), 0
 	}
@@ -196,7 +196,7 @@ type Decision struct {
 
 func (l *Ledger) decide(record []byte, vote [32]byte, before []byte) {
 	d := Decision{Hash: vote, Before: before}
-	d.Block, d.Epoch = named(record)
+	d.Block, d.Epoch = recordNumber(record)
 	l.decisions = append(l.decisions, d)
 }
 
@@ -222,7 +222,7 @@ func (l *Ledger) over(record []byte, below bool) (bool, error) {
 
 // has tells whether the chain has a record.
 func (l *Ledger) has(record []byte) (bool, error) {
-	n, e := named(record)
+	n, e := recordNumber(record)
 	if record[0] == ofBlock {
 		return l.filled.HasBlock(n)
 	}
@@ -303,7 +303,7 @@ func (l *Ledger) BlocksCount(v *inter.SignedBlockVotes) (bool, error) {
 		over, err := l.over(blockKey(n), n < l.state.Block)
 		if err == nil && !over {
 			var voted bool
-			if voted, err = l.voted(blockBallot(n, v.Val.Epoch), v.Signed.Locator.Creator); !voted && err == nil {
+			if voted, err = l.hasVoted(blockBallot(n, v.Val.Epoch), v.Signed.Locator.Creator); !voted && err == nil {
 				return true, nil
 			}
 		}
@@ -321,7 +321,7 @@ func (l *Ledger) EpochCounts(v *inter.SignedEpochVote) (bool, error) {
 	if over || err != nil {
 		return false, err
 	}
-	voted, err := l.voted(key, v.Signed.Locator.Creator)
+	voted, err := l.hasVoted(key, v.Signed.Locator.Creator)
 	return !voted, err
 }
 
@@ -335,9 +335,9 @@ func (l *Ledger) noteVoter(ballot []byte, by inter.ValidatorID) error {
 	return err
 }
 
-// voted tells whether a validator has voted on a ballot. It does not know of votes that were counted by
+// hasVoted tells whether a validator has voted on a ballot. It does not know of votes that were counted by
 // a program which notes no voters: of these, one more of each validator is taken.
-func (l *Ledger) voted(ballot []byte, by inter.ValidatorID) (bool, error) {
+func (l *Ledger) hasVoted(ballot []byte, by inter.ValidatorID) (bool, error) {
 	voters, err := l.get(l.tables.tallies, ballot)
 	return isVoter(voters, by), err
 }

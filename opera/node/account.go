@@ -66,8 +66,8 @@ func (a asker) Password(question string) (string, error) {
 }
 
 // withWallet is a command that works on keys, with so many words.
-func withWallet(least, most int, lack string, work func(w *wallet.Wallet, words []string) error) func(*life, context.Context) error {
-	return func(l *life, _ context.Context) error {
+func withWallet(least, most int, lack string, work func(w *wallet.Wallet, words []string) error) func(*invocation, context.Context) error {
+	return func(l *invocation, _ context.Context) error {
 		if len(l.words) < least {
 			return fatal{errors.New(lack)}
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"tarn/node"
+	"tarn/lifecycle"
 	"tarn/opera/chain"
 	"tarn/store"
 )
@@ -40,7 +40,7 @@ func remedy(err error) error {
 	if err != nil && chain.Damaged(err) {
 		return damageRemedy(err)
 	}
-	if helped, ok := node.Room(err); ok {
+	if helped, ok := lifecycle.Remedy(err); ok {
 		return helped
 	}
 	switch {

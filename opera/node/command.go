@@ -18,7 +18,7 @@ import (
 	"tarn/internal/machine"
 	"tarn/internal/synopsis"
 	"tarn/internal/tty"
-	"tarn/node"
+	"tarn/lifecycle"
 	"tarn/opera/chain"
 	"tarn/opera/config"
 	"tarn/opera/rpc"
@@ -27,11 +27,11 @@ import (
 	"tarn/store/engine"
 )
 
-// life is one run of a command.
+// invocation is one run of a command.
 //
 // Its methods are the commands, one or more for each: all of them need the same options, streams,
 // log and profile, which would otherwise go through each of them as arguments.
-type life struct {
+type invocation struct {
 	services
 	words    []string // after the command's
 	in       io.Reader
@@ -60,21 +60,21 @@ func (f fatal) Unwrap() error { return f.error }
 type action struct {
 	name string // its words
 	help string
-	run  func(l *life, ctx context.Context) error
+	run  func(l *invocation, ctx context.Context) error
 }
 
 func actions() []action {
-	return slices.Concat([]action{{"", "Run a node", (*life).node}}, accountActions(), consoleActions(), []action{
-		{"checkconfig", "Check the configuration", func(*life, context.Context) error { return nil }},
-		{"dumpconfig", "Show the configuration: [FILE]", (*life).dumpConfig},
-		{"version", "Print version numbers", (*life).version},
-		{"license", "Print the licence", (*life).license},
-		{"import events", "Import events from files: FILE...", (*life).importEvents},
-		{"import genesis", "Begin a chain with a genesis file and end: FILE", (*life).importGenesis},
-		{"import datadir", "Take over the chain of a go-opera that has ended, and end: its DATADIR", (*life).importFolder},
-		{"export events", "Export events to a file, compressed if its name ends with .gz: FILE [FROM-EPOCH [TO-EPOCH]]", (*life).exportEvents},
-		{"export genesis", "Export the present epoch's beginning to a genesis file: FILE|dry-run [FROM-EPOCH [TO-EPOCH]]", (*life).exportGenesis},
-	}, maintenance(), []action{{"help", "Show this", (*life).help}})
+	return slices.Concat([]action{{"", "Run a node", (*invocation).node}}, accountActions(), consoleActions(), []action{
+		{"checkconfig", "Check the configuration", func(*invocation, context.Context) error { return nil }},
+		{"dumpconfig", "Show the configuration: [FILE]", (*invocation).dumpConfig},
+		{"version", "Print version numbers", (*invocation).version},
+		{"license", "Print the licence", (*invocation).license},
+		{"import events", "Import events from files: FILE...", (*invocation).importEvents},
+		{"import genesis", "Begin a chain with a genesis file and end: FILE", (*invocation).importGenesis},
+		{"import datadir", "Take over the chain of a go-opera that has ended, and end: its DATADIR", (*invocation).importFolder},
+		{"export events", "Export events to a file, compressed if its name ends with .gz: FILE [FROM-EPOCH [TO-EPOCH]]", (*invocation).exportEvents},
+		{"export genesis", "Export the present epoch's beginning to a genesis file: FILE|dry-run [FROM-EPOCH [TO-EPOCH]]", (*invocation).exportGenesis},
+	}, maintenance(), []action{{"help", "Show this", (*invocation).help}})
 }
 
 // elsewhere are commands of go-opera's that mean nothing here, and what to do instead.
@@ -94,9 +94,9 @@ func Command(build string) *cobra.Command {
 		Args:               cobra.ArbitraryArgs,
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
-			l := &life{in: c.InOrStdin(), out: c.OutOrStdout(), err: c.ErrOrStderr(), services: services{build: build}}
+			l := &invocation{in: c.InOrStdin(), out: c.OutOrStdout(), err: c.ErrOrStderr(), services: services{build: build}}
 			err := l.run(c.Context(), args)
-			return l.said(errors.Join(err, l.keys.close()))
+			return l.reportEnd(errors.Join(err, l.keys.close()))
 		},
 	}
 	c.ValidArgsFunction = nextWords
@@ -122,8 +122,8 @@ func nextWords(_ *cobra.Command, before []string, _ string) ([]string, cobra.She
 	return slices.Compact(next), cobra.ShellCompDirectiveDefault
 }
 
-// said says how the command ended. The code is 1, as go-opera's, whatever it was.
-func (l *life) said(err error) error {
+// reportEnd says how the command ended. The code is 1, as go-opera's, whatever it was.
+func (l *invocation) reportEnd(err error) error {
 	var unknown unknownTopic
 	var end fatal
 	switch {
@@ -161,7 +161,7 @@ type unknownTopic string
 func (u unknownTopic) Error() string { return fmt.Sprintf("No help topic for '%s'", string(u)) }
 
 // run reads the command line and runs its command.
-func (l *life) run(ctx context.Context, args []string) (err error) {
+func (l *invocation) run(ctx context.Context, args []string) (err error) {
 	var words []string
 	if l.Config, words, err = config.Load(args, config.Environment{Home: os.Getenv("HOME")}); err != nil {
 		return err
@@ -204,7 +204,7 @@ func (l *life) run(ctx context.Context, args []string) (err error) {
 }
 
 // group answers a word with which several commands begin.
-func (l *life) group(words []string) error {
+func (l *invocation) group(words []string) error {
 	all := slices.DeleteFunc(actions(), func(a action) bool { return !strings.HasPrefix(a.name, words[0]+" ") })
 	switch {
 	case len(all) == 0:
@@ -227,9 +227,9 @@ func list(w io.Writer, all []action) error {
 }
 
 // openLog makes the log, in go-opera's form.
-func (l *life) openLog() error {
+func (l *invocation) openLog() error {
 	out := l.err
-	live := node.NewLive(l.err)
+	live := lifecycle.NewLive(l.err)
 	if live != nil {
 		out = live
 	}
@@ -253,7 +253,7 @@ func (l leveled) Verbosity(level int) {
 	l.GlogHandler.Verbosity(gethlog.FromLegacyLevel(min(max(level, 0), 5)))
 }
 
-func (l *life) help(context.Context) error {
+func (l *invocation) help(context.Context) error {
 	fmt.Fprint(l.out, "USAGE:\n   opera [flags] [command] [flags] [arguments]\n\nCOMMANDS:\n")
 	if err := list(l.out, actions()[1:]); err != nil {
 		return err
@@ -263,7 +263,7 @@ func (l *life) help(context.Context) error {
 }
 
 // arguments refuses more or fewer words than a command takes.
-func (l *life) arguments(least, most int) error {
+func (l *invocation) arguments(least, most int) error {
 	switch {
 	case len(l.words) < least:
 		return errors.New("This command requires an argument.")
@@ -274,7 +274,7 @@ func (l *life) arguments(least, most int) error {
 }
 
 // options are the node's own. The error names all that is wrong with them.
-func (l *life) options() (Options, error) {
+func (l *invocation) options() (Options, error) {
 	t := &l.Tarn
 	o := Options{
 		Manager: systemd.FromEnvironment(),
@@ -313,8 +313,8 @@ func (l *life) options() (Options, error) {
 	return o, errors.Join(errs...)
 }
 
-// trusted are the addresses whose clients have no share of their own. The options were looked at.
-func (s *services) trusted() serve.Trusted {
+// trustedAddresses are the addresses whose clients have no share of their own. The options were looked at.
+func (s *services) trustedAddresses() serve.Trusted {
 	all, err := serve.ParseTrusted(s.Tarn.Trusted)
 	if err != nil {
 		return serve.Trusted{}
@@ -325,7 +325,7 @@ func (s *services) trusted() serve.Trusted {
 // limitHeap keeps Go's heap within its share of what the machine, or the container, has. The
 // engine is "" while nobody knows.
 func limitHeap(kind engine.Kind) {
-	m := node.ShareMemory(machine.ReadMemory())
+	m := lifecycle.ShareMemory(machine.ReadMemory())
 	if kind != "" && kind != engine.Page {
 		m.Library()
 	}
@@ -333,7 +333,7 @@ func limitHeap(kind engine.Kind) {
 }
 
 // withNode opens the node, does some work with it, and closes it.
-func (l *life) withNode(ctx context.Context, change func(*Options), work func(context.Context, *Node) error) error {
+func (l *invocation) withNode(ctx context.Context, change func(*Options), work func(context.Context, *Node) error) error {
 	o, err := l.options()
 	if err != nil {
 		return err

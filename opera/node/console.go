@@ -17,14 +17,14 @@ import (
 // consoleActions are the commands that run JavaScript.
 func consoleActions() []action {
 	return []action{
-		{"attach", "Ask a node that runs, in JavaScript: [ENDPOINT]", (*life).attach},
-		{"console", "Run a node, and ask it in JavaScript", (*life).console},
-		{"js", "Run a node, and execute JavaScript files: FILE...", (*life).js},
+		{"attach", "Ask a node that runs, in JavaScript: [ENDPOINT]", (*invocation).attach},
+		{"console", "Run a node, and ask it in JavaScript", (*invocation).console},
+		{"js", "Run a node, and execute JavaScript files: FILE...", (*invocation).js},
 	}
 }
 
 // attach is a console of a node that runs, at its local socket if no other endpoint is named.
-func (l *life) attach(ctx context.Context) error {
+func (l *invocation) attach(ctx context.Context) error {
 	if err := l.arguments(0, 1); err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (l *life) attach(ctx context.Context) error {
 }
 
 // console is a console of a node that ends with it.
-func (l *life) console(ctx context.Context) error {
+func (l *invocation) console(ctx context.Context) error {
 	if err := l.arguments(0, 0); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (l *life) console(ctx context.Context) error {
 }
 
 // js executes files beside a node that ends with them.
-func (l *life) js(ctx context.Context) error {
+func (l *invocation) js(ctx context.Context) error {
 	return l.beside(ctx, func(ctx context.Context, c *console.Console) error {
 		for _, file := range l.words {
 			if err := c.Execute(ctx, file); err != nil {
@@ -66,7 +66,7 @@ func (l *life) js(ctx context.Context) error {
 }
 
 // beside runs a node while a console works.
-func (l *life) beside(ctx context.Context, work func(context.Context, *console.Console) error) error {
+func (l *invocation) beside(ctx context.Context, work func(context.Context, *console.Console) error) error {
 	return l.running(ctx, func(ctx context.Context, s *rpc.Service) error {
 		client, leave, err := s.Attach()
 		if err != nil {
@@ -79,7 +79,7 @@ func (l *life) beside(ctx context.Context, work func(context.Context, *console.C
 
 // typing tells whether a console asks what to do. Then Ctrl-C is for what it is at, and does
 // not end the program.
-func (l *life) typing(ctx context.Context) (context.Context, func()) {
+func (l *invocation) typing(ctx context.Context) (context.Context, func()) {
 	if l.Run.Exec != "" {
 		return ctx, func() {}
 	}
@@ -87,7 +87,7 @@ func (l *life) typing(ctx context.Context) (context.Context, func()) {
 }
 
 // withConsole opens a console, loads the scripts of --preload, and has it work.
-func (l *life) withConsole(ctx context.Context, client *gethrpc.Client, work func(context.Context, *console.Console) error) error {
+func (l *invocation) withConsole(ctx context.Context, client *gethrpc.Client, work func(context.Context, *console.Console) error) error {
 	failed := func(err error) error {
 		return fatal{fmt.Errorf("Failed to start the JavaScript console: %w", err)}
 	}
@@ -110,7 +110,7 @@ func (l *life) withConsole(ctx context.Context, client *gethrpc.Client, work fun
 }
 
 // converse evaluates what --exec says, or what is typed.
-func (l *life) converse(ctx context.Context, c *console.Console) error {
+func (l *invocation) converse(ctx context.Context, c *console.Console) error {
 	if l.Run.Exec != "" {
 		c.Evaluate(ctx, l.Run.Exec)
 		return nil

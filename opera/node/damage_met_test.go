@@ -112,7 +112,7 @@ func TestDamageThatARequestMeetsIsSaid(t *testing.T) {
 			o := options(dir, io.Discard)
 			o.Engine = engine.Options{Kind: engine.Page, Mode: page.MappedPrivate, LimitBytes: 64 << 20}
 			n := open(t, o)
-			imported(t, n)
+			importEvents(t, n)
 			asked := questions(t, n)
 			right := answersOf(t, n, dir, asked)
 			shut(t, n)

@@ -39,13 +39,13 @@ func TestAnyDamageIsHarmlessOrNamed(t *testing.T) {
 		count := map[string]int{}
 		for i := range *damages {
 			dir := filepath.Join(t.TempDir(), "damaged")
-			copied(t, wholes[i%2], dir)
+			copyFolder(t, wholes[i%2], dir)
 			d, err := damage.Spoil(random, dir)
 			if err != nil {
 				t.Fatal(err)
 			}
 			p := patient{t: t, dir: dir, engine: e, want: want, what: fmt.Sprintf("-node.seed=%d, %s, damage %d, %s: %s", s, e.Kind, i, filepath.Base(wholes[i%2]), d)}
-			count[p.examined()]++
+			count[p.examine()]++
 			if err := os.RemoveAll(dir); err != nil {
 				t.Fatal(err)
 			}
@@ -61,8 +61,8 @@ func leftBehind(t *testing.T, e engine.Options, live, closed string) answers {
 	o := options(closed, io.Discard)
 	o.Engine = e
 	n := open(t, o)
-	imported(t, n)
-	want, err := asked(n.Chain(), nil)
+	importEvents(t, n)
+	want, err := askChain(n.Chain(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,12 +71,12 @@ func leftBehind(t *testing.T, e engine.Options, live, closed string) answers {
 			t.Fatalf("%s of a whole node: %s", question, answer)
 		}
 	}
-	copied(t, closed, live)
+	copyFolder(t, closed, live)
 	shut(t, n)
 	return want
 }
 
-func copied(t *testing.T, from, to string) {
+func copyFolder(t *testing.T, from, to string) {
 	t.Helper()
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		t.Fatal(err)
@@ -100,9 +100,9 @@ func (a answers) add(question string, value any, err error) {
 	}
 }
 
-// asked asks a chain for all that it has: of the accounts, those that want has, or else those
+// askChain asks a chain for all that it has: of the accounts, those that want has, or else those
 // that the blocks have.
-func asked(c *chain.Chain, want answers) (answers, error) {
+func askChain(c *chain.Chain, want answers) (answers, error) {
 	v, err := c.View()
 	if err != nil {
 		return nil, err
@@ -187,50 +187,50 @@ func (p *patient) wrong(format string, args ...any) {
 // slowest is after what time a node hangs.
 const slowest = 3 * time.Minute
 
-// examined starts a node twice, and says how the first start went.
-func (p *patient) examined() (outcome string) {
+// examine starts a node twice, and says how the first start went.
+func (p *patient) examine() (outcome string) {
 	watch := time.AfterFunc(slowest, func() {
 		debug.SetTraceback("all")
 		panic("it hangs: " + p.what)
 	})
 	defer watch.Stop()
 	p.t.Log(p.what) // a panic has no other place
-	outcome = p.lived("first start")
-	p.lived("second start")
+	outcome = p.live("first start")
+	p.live("second start")
 	return outcome
 }
 
-// lived is one life: what is asked, then all events of the chain again, then what is asked.
-func (p *patient) lived(when string) (outcome string) {
+// live is one life: what is asked, then all events of the chain again, then what is asked.
+func (p *patient) live(when string) (outcome string) {
 	log := &lines{}
 	o := options(p.dir, log)
 	o.Engine = p.engine
 	n, err := Open(context.Background(), o)
 	if err != nil {
-		p.named(when, err)
+		p.checkNamed(when, err)
 		return "refused"
 	}
 	defer func() { _ = n.Close() }() // a second time it fails, harmlessly
-	outcome = p.compared(when, n, log)
+	outcome = p.compare(when, n, log)
 	if err := n.Import(context.Background(), events); err != nil {
-		p.named(when+", import", err)
+		p.checkNamed(when+", import", err)
 		return "refused events"
 	}
 	if head := fmt.Sprint(n.Chain().Head().Number); head != p.want["head"] {
 		p.wrong("%s: block %s after all events, want %s", when, head, p.want["head"])
 	}
-	p.compared(when+" and all events", n, log)
+	p.compare(when+" and all events", n, log)
 	if err := n.Close(); err != nil {
-		p.named(when+", close", err)
+		p.checkNamed(when+", close", err)
 	}
 	return outcome
 }
 
-// compared demands that a node answers as it should, or says why not.
-func (p *patient) compared(when string, n *Node, log *lines) string {
-	got, err := asked(n.Chain(), p.want)
+// compare demands that a node answers as it should, or says why not.
+func (p *patient) compare(when string, n *Node, log *lines) string {
+	got, err := askChain(n.Chain(), p.want)
 	if err != nil {
-		p.named(when, err)
+		p.checkNamed(when, err)
 		return "refused questions"
 	}
 	lacking, failed := 0, 0
@@ -257,8 +257,8 @@ func (p *patient) compared(when string, n *Node, log *lines) string {
 	return "the same"
 }
 
-// named demands that an error says more than that there is one.
-func (p *patient) named(when string, err error) {
+// checkNamed demands that an error says more than that there is one.
+func (p *patient) checkNamed(when string, err error) {
 	if len(err.Error()) < 20 || errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "runtime error") {
 		p.wrong("%s: %v", when, err)
 	}

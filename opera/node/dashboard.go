@@ -17,7 +17,7 @@ type shown struct {
 	m     *metrics
 	watch *vitals.Watch
 
-	at              place // zero while it is not known
+	at              headPosition // zero while it is not known
 	pending, queued int
 	peers           int
 	highest         uint64
@@ -34,7 +34,7 @@ func (s *services) openDashboard(m *metrics) (end func() error, err error) {
 	}
 	collectLibrary() // bytes of peers, requests
 	v := &shown{m: m, watch: m.vitals.Watch()}
-	o := dashboard.Options{Title: "opera " + m.network, Version: s.build, Read: v.read, Panels: v.panels(), Figures: v.figures(), Trusted: s.trusted(), Log: s.log}
+	o := dashboard.Options{Title: "opera " + m.network, Version: s.build, Read: v.read, Panels: v.panels(), Figures: v.figures(), Trusted: s.trustedAddresses(), Log: s.log}
 	d, err := dashboard.Open(context.Background(), s.Run.Dashboard, o)
 	if err != nil {
 		return nil, fmt.Errorf("--dashboard.addr: %w", err)
@@ -79,8 +79,8 @@ func counter(name string) float64 {
 	return math.NaN()
 }
 
-// known is a number of the chain's head.
-func (v *shown) known(f func() float64) func() float64 {
+// headGauge is a number of the chain's head.
+func (v *shown) headGauge(f func() float64) func() float64 {
 	return func() float64 {
 		if v.at.at.IsZero() {
 			return math.NaN()
@@ -108,7 +108,7 @@ func (v *shown) panels() []dashboard.Panel {
 	made := &v.m.made
 	return append(list,
 		dashboard.Panel{Group: chain, Title: "Age of the newest block", Unit: dashboard.Seconds, Help: "A network without transactions makes few blocks.",
-			Series: []dashboard.Series{{Name: "age", Value: v.known(func() float64 { return time.Since(v.at.at).Seconds() })}}},
+			Series: []dashboard.Series{{Name: "age", Value: v.headGauge(func() float64 { return time.Since(v.at.at).Seconds() })}}},
 		dashboard.Panel{Group: chain, Title: "Transactions and blocks", Unit: dashboard.PerSecond, Series: []dashboard.Series{
 			rate("transactions", 0, func() float64 { return float64(made.txs.Load()) }), rate("blocks", 0, func() float64 { return float64(made.blocks.Load()) }),
 			rate("skipped transactions", 0, func() float64 { return float64(made.skipped.Load()) }),
@@ -133,9 +133,9 @@ func (v *shown) panels() []dashboard.Panel {
 func (v *shown) figures() []dashboard.Figure {
 	const group = "Chain"
 	return append(v.watch.Figures(),
-		dashboard.Figure{Group: group, Title: "Newest block", Unit: dashboard.Count, Value: v.known(func() float64 { return float64(v.at.block) })},
-		dashboard.Figure{Group: group, Title: "Epoch", Unit: dashboard.Count, Value: v.known(func() float64 { return float64(v.at.epoch) })},
-		dashboard.Figure{Group: group, Title: "Behind its peers", Unit: dashboard.Count, Help: "Blocks; peers claim them", Value: v.known(func() float64 {
+		dashboard.Figure{Group: group, Title: "Newest block", Unit: dashboard.Count, Value: v.headGauge(func() float64 { return float64(v.at.block) })},
+		dashboard.Figure{Group: group, Title: "Epoch", Unit: dashboard.Count, Value: v.headGauge(func() float64 { return float64(v.at.epoch) })},
+		dashboard.Figure{Group: group, Title: "Behind its peers", Unit: dashboard.Count, Help: "Blocks; peers claim them", Value: v.headGauge(func() float64 {
 			return max(0, float64(v.highest)-float64(v.at.block))
 		})},
 		dashboard.Figure{Group: group, Title: "Validator", Unit: dashboard.Text, Words: func() string {

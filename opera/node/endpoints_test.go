@@ -25,7 +25,7 @@ import (
 func TestAddressesAreOpenedAndClosedWhileTheNodeRuns(t *testing.T) {
 	dir := t.TempDir()
 	n := open(t, options(dir, io.Discard))
-	imported(t, n)
+	importEvents(t, n)
 	short, err := os.MkdirTemp("/tmp", "node")
 	if err != nil {
 		t.Fatal(err)

@@ -25,7 +25,7 @@ var operas = []string{"leveldb-fsh", "leveldb-flg", "leveldb-drc", "pebble-fsh",
 const errlock = "errlock"
 
 // inUse is why the data folder cannot be used, nil if nobody uses it. It leaves no trace.
-func (l *life) inUse() error {
+func (l *invocation) inUse() error {
 	dir := filepath.Join(l.Node.DataDir, "chaindata")
 	if _, err := os.Stat(filepath.Join(dir, engine.LockFile)); err != nil {
 		return nil

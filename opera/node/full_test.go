@@ -25,7 +25,7 @@ func TestAFullDiskEndsTheNodeAndLosesNothing(t *testing.T) {
 		t.Skip("starts processes; not with -short")
 	}
 	want := open(t, options(t.TempDir(), io.Discard))
-	imported(t, want)
+	importEvents(t, want)
 	head := summary(t, want)
 	random := rand.New(rand.NewPCG(seed(t), 1))
 	base := t.TempDir()
@@ -41,12 +41,12 @@ func TestAFullDiskEndsTheNodeAndLosesNothing(t *testing.T) {
 	for i, left := range []int64{16 << 10, 24 << 10, 40 << 10, 64 << 10, 128 << 10, 512 << 10, 2 << 20} {
 		for _, kind := range []engine.Kind{engine.Page, engine.LevelDB} {
 			r := role{Dir: filepath.Join(d.Dir, string(kind)+strconv.Itoa(i)), Kind: kind, Often: i%2 == 0}
-			killed(t, r, 1+random.IntN(8))
+			killRole(t, r, 1+random.IntN(8))
 			if err := d.Fill(left); err != nil {
 				t.Fatal(err)
 			}
 			r.End = true
-			said, err := played(r)
+			said, err := playRole(r)
 			if err != nil {
 				if failed++; !strings.Contains(said, "free space on the disk of "+d.Dir) {
 					t.Errorf("%s with %d bytes left: %v: %s", kind, left, err, said)
@@ -57,7 +57,7 @@ func TestAFullDiskEndsTheNodeAndLosesNothing(t *testing.T) {
 			if err := d.Empty(); err != nil {
 				t.Fatal(err)
 			}
-			if said, err = played(r); err != nil || !strings.Contains(said, "end "+head) {
+			if said, err = playRole(r); err != nil || !strings.Contains(said, "end "+head) {
 				t.Errorf("%s, after %d bytes were left, with room again: %v: %s, want %s", kind, left, err, said, head)
 			}
 			if err := os.RemoveAll(r.Dir); err != nil {
@@ -71,8 +71,8 @@ func TestAFullDiskEndsTheNodeAndLosesNothing(t *testing.T) {
 	}
 }
 
-// played plays a role to its end, and returns what it said.
-func played(r role) (string, error) {
+// playRole plays a role to its end, and returns what it said.
+func playRole(r role) (string, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return "", err

@@ -16,7 +16,7 @@ type health struct {
 	unsupported func() error // why it makes no more blocks
 	silent      func() error // why its validator says nothing
 	hurt        func() error // why its files cannot be trusted
-	head        func() (place, error)
+	head        func() (headPosition, error)
 	highest     func() inter.BlockNumber // that a peer claims; nil without a network
 	synced      func() bool              // a young event was seen; nil without a network
 	lively      bool                     // events are to come, of peers or of the own validator
@@ -36,7 +36,7 @@ const roomLeast = 32 << 20
 
 func newHealth(n *Node, r *beside, age time.Duration, now time.Time) *health {
 	h := &health{
-		cause: n.Cause, unsupported: n.version.unsupported, silent: r.validator.silence, hurt: n.damage.Err, head: n.place,
+		cause: n.Cause, unsupported: n.version.unsupportedError, silent: r.validator.silence, hurt: n.damage.Err, head: n.place,
 		events: func() int64 { return n.history.Stats().Events.LogBytes }, store: n.store.Stats,
 		free: n.free, least: n.o.MinFree, age: age,
 		lively: r.peers != nil || r.validator != nil, since: now,

@@ -109,25 +109,25 @@ func TestAKilledImportGoesOnWithWhatItHad(t *testing.T) {
 		t.Skip("starts processes; not with -short")
 	}
 	want := open(t, options(t.TempDir(), io.Discard))
-	imported(t, want)
+	importEvents(t, want)
 	head := summary(t, want)
 	random := rand.New(rand.NewPCG(seed(t), 0))
 	every(t, func(t *testing.T, e engine.Options) {
 		for range *kills {
 			r := role{Dir: t.TempDir(), Kind: e.Kind, Mode: e.Mode, Often: random.IntN(2) == 0}
 			stop := random.IntN(16) - 1
-			last := killed(t, r, stop)
+			last := killRole(t, r, stop)
 			o := options(r.Dir, io.Discard)
 			o.Engine = e
 			n := open(t, o)
 			if got := int(n.Chain().Head().Number); got < last {
 				t.Errorf("killed after block %d, and block %d is there", last, got)
 			}
-			imported(t, n)
+			importEvents(t, n)
 			if got := summary(t, n); got != head {
 				t.Errorf("killed after block %d it becomes %s, want %s", last, got, head)
 			}
-			checked(t, n)
+			checkNode(t, n)
 			shut(t, n)
 		}
 	})
@@ -140,13 +140,13 @@ func TestAStartThatIsKilledIsRecoveredByTheNext(t *testing.T) {
 		t.Skip("starts processes; not with -short")
 	}
 	want := open(t, options(t.TempDir(), io.Discard))
-	imported(t, want)
+	importEvents(t, want)
 	head := summary(t, want)
 	random := rand.New(rand.NewPCG(seed(t), 2))
 	every(t, func(t *testing.T, e engine.Options) {
 		for range *kills {
 			r := role{Dir: t.TempDir(), Kind: e.Kind, Mode: e.Mode, Often: random.IntN(2) == 0}
-			told := killed(t, r, 1+random.IntN(14))
+			told := killRole(t, r, 1+random.IntN(14))
 			for life := range 3 {
 				if told = struckOpening(t, r, told, random); t.Failed() {
 					t.Fatalf("in life %d", life)
@@ -158,11 +158,11 @@ func TestAStartThatIsKilledIsRecoveredByTheNext(t *testing.T) {
 			if got := int(n.Chain().Head().Number); got < told {
 				t.Errorf("block %d was told, and block %d is there", told, got)
 			}
-			imported(t, n)
+			importEvents(t, n)
 			if got := summary(t, n); got != head {
 				t.Errorf("after block %d it becomes %s, want %s", told, got, head)
 			}
-			checked(t, n)
+			checkNode(t, n)
 			shut(t, n)
 		}
 	})
@@ -178,24 +178,24 @@ func struckOpening(t *testing.T, r role, told int, random *rand.Rand) int {
 	if random.IntN(3) > 0 {
 		stop = 0
 	}
-	last, spoke := struck(t, r, stop, after)
+	last, spoke := strikeRole(t, r, stop, after)
 	if spoke && last < told {
 		t.Errorf("block %d was told, and the next start is at block %d", told, last)
 	}
 	return max(last, told)
 }
 
-// killed runs an import until it has told of a block, or, before any, for a moment, kills
+// killRole runs an import until it has told of a block, or, before any, for a moment, kills
 // it, and returns the last block that it told of.
-func killed(t *testing.T, r role, stop int) (last int) {
+func killRole(t *testing.T, r role, stop int) (last int) {
 	t.Helper()
-	last, _ = struck(t, r, stop, 20*time.Millisecond)
+	last, _ = strikeRole(t, r, stop, 20*time.Millisecond)
 	return last
 }
 
-// struck runs an import until it has told of the block stop, or for a time if stop is below
+// strikeRole runs an import until it has told of the block stop, or for a time if stop is below
 // one, kills it, and returns the last block that it told of, if it told of any.
-func struck(t *testing.T, r role, stop int, after time.Duration) (last int, spoke bool) {
+func strikeRole(t *testing.T, r role, stop int, after time.Duration) (last int, spoke bool) {
 	t.Helper()
 	text, err := json.Marshal(r)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"tarn/node"
+	"tarn/lifecycle"
 	"tarn/opera/chain"
 	"tarn/opera/state"
 )
@@ -16,25 +16,25 @@ import (
 // what they ask for is done, or is always done, which a line says.
 func maintenance() []action {
 	return []action{
-		{"check", "Compare the state with its tries, code with its hashes, history with its checksums", (*life).check},
-		{"check evm", "The same", (*life).check},
-		{"db compact", "Say why there is nothing to compact", (*life).compact},
-		{"db heal", "Open the chain as it is after a crash, make blocks again, save", (*life).heal},
-		{"db transform", "Say why there is nothing to transform", (*life).transform},
-		{"snapshot verify-state", "Check all, and that the root is the last state's: [ROOT]", (*life).verifyState},
-		{"snapshot traverse-state", "The same: [ROOT]", (*life).traverseState},
-		{"snapshot traverse-rawstate", "The same: [ROOT]", (*life).traverseState},
-		{"snapshot prune-state", "Say which old states are kept, and how fewer are: [ROOT]", (*life).pruneState},
+		{"check", "Compare the state with its tries, code with its hashes, history with its checksums", (*invocation).check},
+		{"check evm", "The same", (*invocation).check},
+		{"db compact", "Say why there is nothing to compact", (*invocation).compact},
+		{"db heal", "Open the chain as it is after a crash, make blocks again, save", (*invocation).heal},
+		{"db transform", "Say why there is nothing to transform", (*invocation).transform},
+		{"snapshot verify-state", "Check all, and that the root is the last state's: [ROOT]", (*invocation).verifyState},
+		{"snapshot traverse-state", "The same: [ROOT]", (*invocation).traverseState},
+		{"snapshot traverse-rawstate", "The same: [ROOT]", (*invocation).traverseState},
+		{"snapshot prune-state", "Say which old states are kept, and how fewer are: [ROOT]", (*invocation).pruneState},
 	}
 }
 
 // check compares everything with everything.
-func (l *life) check(ctx context.Context) error {
+func (l *invocation) check(ctx context.Context) error {
 	if len(l.words) != 0 {
 		return errors.New("This command doesn't require an argument.")
 	}
 	return l.existing(ctx, func(ctx context.Context, n *Node) error {
-		p := node.NewProgress(l.log, "Checking", progressEvery)
+		p := lifecycle.NewProgress(l.log, "Checking", progressEvery)
 		head, counted, err := l.compare(ctx, n)
 		if err == nil {
 			p.Done("EVM storage is verified", "last", head, "accounts", counted.Accounts, "slots", counted.Slots,
@@ -45,13 +45,13 @@ func (l *life) check(ctx context.Context) error {
 }
 
 // compare compares everything of a chain, and returns its head and what was gone through.
-func (l *life) compare(ctx context.Context, n *Node) (head uint64, counted state.Counted, err error) {
+func (l *invocation) compare(ctx context.Context, n *Node) (head uint64, counted state.Counted, err error) {
 	wrong := 0
-	var p *node.Progress
+	var p *lifecycle.Progress
 	var doing string
 	progress := func(what string, done, total uint64) error {
 		if what != doing {
-			p, doing = node.NewProgress(l.log, "Checking "+what, progressEvery), what
+			p, doing = lifecycle.NewProgress(l.log, "Checking "+what, progressEvery), what
 		}
 		if what == chain.Bytes {
 			p.Bytes(done, total, "wrong", wrong)
@@ -82,7 +82,7 @@ func (l *life) compare(ctx context.Context, n *Node) (head uint64, counted state
 const reported = 100
 
 // compact says why nothing is compacted.
-func (l *life) compact(ctx context.Context) error {
+func (l *invocation) compact(ctx context.Context) error {
 	if err := l.arguments(0, 0); err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (l *life) compact(ctx context.Context) error {
 
 // heal does what each start does: it opens at the last image, makes the blocks after it
 // again, and saves.
-func (l *life) heal(ctx context.Context) error {
+func (l *invocation) heal(ctx context.Context) error {
 	if err := l.arguments(0, 0); err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (l *life) heal(ctx context.Context) error {
 }
 
 // transform says why there is nothing to transform.
-func (l *life) transform(ctx context.Context) error {
+func (l *invocation) transform(ctx context.Context) error {
 	if err := l.arguments(0, 0); err != nil {
 		return err
 	}
@@ -118,13 +118,15 @@ func (l *life) transform(ctx context.Context) error {
 	})
 }
 
-func (l *life) verifyState(ctx context.Context) error { return l.last(ctx, "Verified the state") }
+func (l *invocation) verifyState(ctx context.Context) error { return l.last(ctx, "Verified the state") }
 
-func (l *life) traverseState(ctx context.Context) error { return l.last(ctx, "State is complete") }
+func (l *invocation) traverseState(ctx context.Context) error {
+	return l.last(ctx, "State is complete")
+}
 
 // last checks everything, and that the root that was named, if any, is that of the last
 // state.
-func (l *life) last(ctx context.Context, done string) error {
+func (l *invocation) last(ctx context.Context, done string) error {
 	root, named, err := l.root()
 	if err != nil {
 		return err
@@ -141,7 +143,7 @@ func (l *life) last(ctx context.Context, done string) error {
 		if named && root != have {
 			return fmt.Errorf("%v is not the root of the last state, which is %v: only the last one is checked whole, older ones node by node when they are asked for", root, common.Hash(have))
 		}
-		p := node.NewProgress(l.log, "Checking", progressEvery)
+		p := lifecycle.NewProgress(l.log, "Checking", progressEvery)
 		head, counted, err := l.compare(ctx, n)
 		if err == nil {
 			p.Done(done, "root", common.Hash(have).Hex(), "last", head, "accounts", counted.Accounts, "slots", counted.Slots, "codes", counted.Codes)
@@ -151,7 +153,7 @@ func (l *life) last(ctx context.Context, done string) error {
 }
 
 // root reads the root that a command may name.
-func (l *life) root() (root common.Hash, named bool, err error) {
+func (l *invocation) root() (root common.Hash, named bool, err error) {
 	if len(l.words) > 1 {
 		return root, false, errors.New("too many arguments")
 	}
@@ -165,7 +167,7 @@ func (l *life) root() (root common.Hash, named bool, err error) {
 }
 
 // pruneState says which old states there are.
-func (l *life) pruneState(ctx context.Context) error {
+func (l *invocation) pruneState(ctx context.Context) error {
 	if _, _, err := l.root(); err != nil {
 		return err
 	}

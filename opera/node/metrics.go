@@ -18,14 +18,14 @@ type metrics struct {
 	vitals  *vitals.Meter
 	store   func() store.Stats
 	history func() chain.HistoryStats
-	head    func() (place, error)
+	head    func() (headPosition, error)
 	network string
 	made    madeTotals
 	beside  atomic.Pointer[beside] // nil until it runs
 }
 
-// place is where a chain is.
-type place struct {
+// headPosition is where a chain is.
+type headPosition struct {
 	deserted bool // the epoch has no validators
 	block    inter.BlockNumber
 	epoch    inter.Epoch
@@ -41,14 +41,14 @@ type beside struct {
 }
 
 // place returns where the chain is, as readers see it.
-func (n *Node) place() (place, error) {
+func (n *Node) place() (headPosition, error) {
 	v, err := n.chain.View()
 	if err != nil {
-		return place{}, err
+		return headPosition{}, err
 	}
 	defer v.Close()
 	h := v.Head()
-	return place{block: h.Number, epoch: v.Epoch().Epoch, at: time.Unix(0, int64(h.Time)), deserted: v.Epoch().Validators.Len() == 0}, nil
+	return headPosition{block: h.Number, epoch: v.Epoch().Epoch, at: time.Unix(0, int64(h.Time)), deserted: v.Epoch().Validators.Len() == 0}, nil
 }
 
 // meter is what the node tells of its disk, memory and processor.

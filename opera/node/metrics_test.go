@@ -21,7 +21,7 @@ import (
 
 	"tarn/internal/boards"
 	"tarn/internal/loopback"
-	"tarn/node"
+	"tarn/lifecycle"
 	"tarn/opera/chain"
 	"tarn/opera/config"
 	"tarn/opera/inter"
@@ -109,7 +109,7 @@ func TestOperatorsSeeANodeFromItsBeginningToItsEnd(t *testing.T) {
 	begins()
 	n := open(t, options(c.Node.DataDir, io.Discard))
 	hide := l.observed.open(n)
-	imported(t, n)
+	importEvents(t, n)
 	_, end, err := l.begin(n)
 	if err != nil {
 		t.Fatal(err)
@@ -187,14 +187,14 @@ func TestOperatorsSeeANodeFromItsBeginningToItsEnd(t *testing.T) {
 
 func TestANodeIsReadyUntilSomethingIsWrong(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	at := place{block: 1000, epoch: 3, at: now.Add(-time.Hour)}
+	at := headPosition{block: 1000, epoch: 3, at: now.Add(-time.Hour)}
 	highest, events, synced := inter.BlockNumber(1000), int64(5), true
 	left, s := uint64(2<<30), store.Stats{Limit: 1 << 30, Free: 512 << 20}
 	var cause, unsupported, silent, hurt error
 	h := &health{
 		cause: func() error { return cause }, unsupported: func() error { return unsupported }, silent: func() error { return silent },
 		hurt: func() error { return hurt },
-		head: func() (place, error) { return at, nil }, highest: func() inter.BlockNumber { return highest }, synced: func() bool { return synced },
+		head: func() (headPosition, error) { return at, nil }, highest: func() inter.BlockNumber { return highest }, synced: func() bool { return synced },
 		lively: true, events: func() int64 { return events }, store: func() store.Stats { return s },
 		free: func() (uint64, error) { return left, nil }, least: 1 << 30, age: 2 * time.Minute, seen: events, since: now,
 	}
@@ -250,7 +250,7 @@ func TestReadinessKnowsTheRealDisk(t *testing.T) {
 	if err := h.ready(time.Now()); err != nil {
 		t.Error(err)
 	}
-	left, err := node.Free(filepath.Join(o.Dir, "chaindata"))
+	left, err := lifecycle.Free(filepath.Join(o.Dir, "chaindata"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +258,7 @@ func TestReadinessKnowsTheRealDisk(t *testing.T) {
 	if err := h.ready(time.Now()); err == nil || !strings.Contains(err.Error(), "--datadir.minfreedisk") {
 		t.Error(err)
 	}
-	if _, err := node.Free(filepath.Join(o.Dir, "nowhere")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := lifecycle.Free(filepath.Join(o.Dir, "nowhere")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 	n.Stop(fmt.Errorf("enough"))

@@ -28,7 +28,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tarn/node"
+	"tarn/lifecycle"
 	"tarn/opera/chain"
 	"tarn/opera/genesis/fakenet"
 	"tarn/opera/inter"
@@ -77,7 +77,7 @@ type Node struct {
 	written atomic.Int64 // bytes to its files
 	chain   *chain.Chain
 
-	saver   *node.Saver
+	saver   *lifecycle.Saver
 	effort  effort
 	version version
 
@@ -85,9 +85,9 @@ type Node struct {
 	stop    context.CancelCauseFunc // of what runs
 	ended   context.Context
 	running sync.WaitGroup
-	opening *node.Progress         // while blocks are made again at the start
+	opening *lifecycle.Progress    // while blocks are made again at the start
 	free    func() (uint64, error) // bytes of the disk
-	damage  *node.Damage           // met by requests
+	damage  *lifecycle.Damage      // met by requests
 
 	mu        sync.Mutex
 	listeners map[int]func(*chain.Block)
@@ -100,7 +100,7 @@ func Open(ctx context.Context, o Options) (n *Node, err error) {
 	n = &Node{o: o, writer: writer.New(writer.Options{}), listeners: map[int]func(*chain.Block){}}
 	n.ended, n.stop = context.WithCancelCause(context.Background())
 	n.free = n.freeRoom
-	n.damage = &node.Damage{Log: o.Log, Is: chain.Damaged, Remedy: damageRemedy}
+	n.damage = &lifecycle.Damage{Log: o.Log, Is: chain.Damaged, Remedy: damageRemedy}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.closeFiles())
@@ -119,7 +119,7 @@ func Open(ctx context.Context, o Options) (n *Node, err error) {
 	if err := n.version.read(n.chain); err != nil {
 		return n, err
 	}
-	if err := n.version.unsupported(); err != nil {
+	if err := n.version.unsupportedError(); err != nil {
 		o.Log.Warn(err.Error())
 	}
 	n.running.Go(n.write)
@@ -136,12 +136,12 @@ func (n *Node) openChain() (err error) {
 			return err
 		}
 	}
-	n.opening = node.NewProgress(n.o.Log, "Giving events of the epoch to consensus again", progressEvery)
-	n.saver = node.NewSaver(node.SaverOptions{Store: n.store, Recovery: n.o.Recovery, Worked: n.effort.total})
+	n.opening = lifecycle.NewProgress(n.o.Log, "Giving events of the epoch to consensus again", progressEvery)
+	n.saver = lifecycle.NewSaver(lifecycle.SaverOptions{Store: n.store, Recovery: n.o.Recovery, Worked: n.effort.total})
 	n.effort.begin()
 	defer n.effort.end()
 	n.chain, err = chain.Open(chain.Options{
-		Store: n.store, History: n.history, Connected: n.connected, Beginnings: n.o.Serving,
+		Store: n.store, History: n.history, Connected: n.handleBlock, Beginnings: n.o.Serving,
 		Warn:     func(err error) { n.o.Log.Warn(err.Error()) },
 		Progress: func(done, total uint64) { n.opening.Items(done, total) },
 	})
@@ -195,16 +195,16 @@ func (n *Node) Subscribe(each func(*chain.Block)) func() {
 	}
 }
 
-// connected is told of each block by the writer.
-func (n *Node) connected(b *chain.Block) {
+// handleBlock is told of each block by the writer.
+func (n *Node) handleBlock(b *chain.Block) {
 	n.made.Add(1)
 	n.mu.Lock()
 	for _, each := range n.listeners {
 		each(b)
 	}
 	n.mu.Unlock()
-	if n.version.heard(b) {
-		if err := n.version.unsupported(); err != nil {
+	if n.version.noteBlock(b) {
+		if err := n.version.unsupportedError(); err != nil {
 			n.o.Log.Warn(err.Error())
 		}
 	}
@@ -247,7 +247,7 @@ func (n *Node) Close() error {
 	n.stop(ErrClosed)
 	n.running.Wait()
 	given := n.giveBack()
-	err := node.Watch{Log: n.o.Log, Manager: n.o.Manager}.Save(n.store, n.saver.Save)
+	err := lifecycle.Watch{Log: n.o.Log, Manager: n.o.Manager}.Save(n.store, n.saver.Save)
 	if err != nil {
 		err = fmt.Errorf("the state was not saved, the next start goes on from block %d: %w", n.store.Durable().Irreversible, remedy(err))
 	}

@@ -82,7 +82,7 @@ func shut(t *testing.T, n *Node) {
 	}
 }
 
-func imported(t *testing.T, n *Node) {
+func importEvents(t *testing.T, n *Node) {
 	t.Helper()
 	if err := n.Import(t.Context(), events); err != nil {
 		t.Fatal(err)
@@ -109,8 +109,8 @@ func position(n *Node) (string, error) {
 	return at, errors.Join(err, v.Close())
 }
 
-// checked fails the test unless a chain is whole.
-func checked(t *testing.T, n *Node) {
+// checkNode fails the test unless a chain is whole.
+func checkNode(t *testing.T, n *Node) {
 	t.Helper()
 	err := n.Do(t.Context(), func(c *chain.Chain) error {
 		counted, err := c.Check(func(err error) { t.Error(err) }, nil)
@@ -144,7 +144,7 @@ func TestAllEnginesMakeTheSameChain(t *testing.T) {
 		o := options(dir, io.Discard)
 		o.Engine = e
 		n := open(t, o)
-		imported(t, n)
+		importEvents(t, n)
 		got := summary(t, n)
 		if want == "" {
 			want = got
@@ -152,18 +152,18 @@ func TestAllEnginesMakeTheSameChain(t *testing.T) {
 		if got != want || !strings.HasPrefix(got, "block 14 ") {
 			t.Errorf("%s, another engine's is %s", got, want)
 		}
-		checked(t, n)
+		checkNode(t, n)
 		shut(t, n)
 		o.Genesis, o.Engine.Kind = nil, "" // it is there, and has its engine
 		n = open(t, o)
 		if again := summary(t, n); again != want {
 			t.Errorf("after a restart %s, before it %s", again, want)
 		}
-		imported(t, n) // all are known
+		importEvents(t, n) // all are known
 		if again := summary(t, n); again != want {
 			t.Errorf("after a second import %s", again)
 		}
-		checked(t, n)
+		checkNode(t, n)
 		shut(t, n)
 	})
 }
@@ -182,8 +182,8 @@ func TestAnInterruptedGenesisIsMarkedAndBegunAgain(t *testing.T) {
 		t.Errorf("without the genesis: %v", err)
 	}
 	n := open(t, o)
-	imported(t, n)
-	checked(t, n)
+	importEvents(t, n)
+	checkNode(t, n)
 	if !strings.Contains(said.String(), "interrupted; it begins again") {
 		t.Errorf("nothing is said of it in\n%s", said.String())
 	}
@@ -261,7 +261,7 @@ func TestAFolderOfGoOperaOrWithoutItsStateIsLeftAlone(t *testing.T) {
 	}
 	o = options(t.TempDir(), io.Discard)
 	n := open(t, o)
-	imported(t, n)
+	importEvents(t, n)
 	shut(t, n)
 	if err := os.RemoveAll(filepath.Join(o.Dir, "chaindata", "state")); err != nil {
 		t.Fatal(err)
@@ -289,7 +289,7 @@ func TestCheckpointsKeepTheRecoveryTarget(t *testing.T) {
 				<-cp.Done()
 			}
 		})
-		imported(t, n)
+		importEvents(t, n)
 		if err := n.saver.Wait(); err != nil {
 			t.Fatal(err)
 		}
@@ -339,7 +339,7 @@ func TestBlocksAreToldToAllWhoListen(t *testing.T) {
 	n.Subscribe(func(b *chain.Block) { first = append(first, b.Number) })
 	end := n.Subscribe(func(b *chain.Block) { second = append(second, b.Number) })
 	end()
-	imported(t, n)
+	importEvents(t, n)
 	shut(t, n)
 	if len(first) != 13 || first[0] != 2 || first[12] != 14 || len(second) != 0 {
 		t.Errorf("%v and %v", first, second)
@@ -407,19 +407,19 @@ func TestAVersionThatTheNetworkDemandsStopsTheWriter(t *testing.T) {
 		log(1, func(l *types.Log) { l.Data = l.Data[:31] }), log(1, func(l *types.Log) { l.Topics = nil }),
 		{Receipts: types.Receipts{{Logs: []*types.Log{{Address: epoch.Driver(), Topics: []common.Hash{epoch.UpdateVersion()}, Data: common.LeftPadBytes([]byte{0xe8, 0xd4, 0xa5, 0x2f, 0x43}, 32)}}}}},
 	} {
-		n.connected(b)
-		if err := n.version.unsupported(); err != nil {
+		n.handleBlock(b)
+		if err := n.version.unsupportedError(); err != nil {
 			t.Errorf("%v: %v", b.Receipts[0].Logs[0], err)
 		}
 	}
-	n.connected(log(1, nil))
+	n.handleBlock(log(1, nil))
 	if err := n.Import(t.Context(), events); err == nil || !strings.Contains(err.Error(), "Network upgrade 281.474976.710657 was activated. Current node version is 1.1.3") {
 		t.Errorf("%v", err)
 	}
 	if !strings.Contains(said.String(), "Network upgrade") {
 		t.Error("nothing is said")
 	}
-	n.connected(log(0, func(l *types.Log) { clear(l.Data) })) // the network has thought better of it
-	imported(t, n)
+	n.handleBlock(log(0, func(l *types.Log) { clear(l.Data) })) // the network has thought better of it
+	importEvents(t, n)
 	shut(t, n)
 }

@@ -165,7 +165,7 @@ func (s *services) serveObserved(option, said, path, address string, h http.Hand
 	if err != nil {
 		return fmt.Errorf("%s: %w", option, err)
 	}
-	server := serve.New(serve.Options{MaxBytesInFlight: observedBytes, Trusted: s.trusted(), MaxConnections: -1, Log: s.log})
+	server := serve.New(serve.Options{MaxBytesInFlight: observedBytes, Trusted: s.trustedAddresses(), MaxConnections: -1, Log: s.log})
 	if err := server.Serve(listener, h); err != nil {
 		return err
 	}

@@ -93,19 +93,19 @@ func (s *services) peerOptions(n *Node) (p2p.Options, error) {
 		return urls
 	}
 	o := p2p.Options{
-		Limits:  p2p.DefaultLimits(),
-		Ledger:  p2p.NewLedger(n.Chain(), n),
-		Records: p2p.NewRecords(n.Chain()),
-		Filler:  p2p.NewFiller(n.Chain(), n),
-		States:  p2p.NewStates(n.Chain()),
-		Snap:    s.Opera.AllowSnapsync,
-		Taken:   s.summary(n),
+		Limits:       p2p.DefaultLimits(),
+		Ledger:       p2p.NewLedger(n.Chain(), n),
+		Records:      p2p.NewRecords(n.Chain()),
+		RecordLedger: p2p.NewRecordLedger(n.Chain(), n),
+		States:       p2p.NewStates(n.Chain()),
+		Snap:         s.Opera.AllowSnapsync,
+		Taken:        s.summary(n),
 		Notice: func(err error) {
 			if !n.damage.Met(err) {
 				s.log.Debug("Peer", "err", err)
 			}
 		},
-		Refused: (&refusals{log: s.log, now: time.Now}).refused,
+		Refused: (&refusals{log: s.log, now: time.Now}).countRefusal,
 		Server: p2p.Server{
 			Name:   s.name(),
 			Listen: c.ListenAddr, NoDial: c.NoDial, MaxPeers: c.MaxPeers, MaxPending: c.MaxPendingPeers,

@@ -15,8 +15,8 @@ import (
 	"tarn/opera/p2p"
 )
 
-// peered gives a node peers as its options say, on this machine only.
-func peered(t *testing.T, n *Node, dir string, static ...string) *p2p.Node {
+// connectPeer gives a node peers as its options say, on this machine only.
+func connectPeer(t *testing.T, n *Node, dir string, static ...string) *p2p.Node {
 	t.Helper()
 	c := &config.Config{}
 	c.Node.DataDir = dir
@@ -39,9 +39,9 @@ func peered(t *testing.T, n *Node, dir string, static ...string) *p2p.Node {
 func TestANodeFollowsAnother(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
 	a, b := open(t, options(first, io.Discard)), open(t, options(second, io.Discard))
-	imported(t, a)
-	known := peered(t, a, first)
-	if peered(t, b, second, known.Self().URLv4()); t.Failed() {
+	importEvents(t, a)
+	known := connectPeer(t, a, first)
+	if connectPeer(t, b, second, known.Self().URLv4()); t.Failed() {
 		return
 	}
 	deadline := time.Now().Add(time.Minute)
@@ -135,7 +135,7 @@ func TestOnlyNamedAddressesConnect(t *testing.T) {
 func TestPrivateNodesAreKeptAndTrusted(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
 	a, b := open(t, options(first, io.Discard)), open(t, options(second, io.Discard))
-	known := peered(t, a, first)
+	known := connectPeer(t, a, first)
 	c := &config.Config{}
 	c.Node.DataDir = second
 	c.Node.P2P.MaxPeers, c.Node.P2P.NoDiscovery, c.Node.P2P.ListenAddr = 5, true, "127.0.0.1:0"
@@ -177,8 +177,8 @@ func TestSyncmodeSnapAsksForBlockRecords(t *testing.T) {
 		c.Node.DataDir, c.Opera.AllowSnapsync = dir, snap
 		l := newServices(c, slog.DiscardHandler)
 		o, err := l.peerOptions(n)
-		if err != nil || o.Snap != snap || o.Filler == nil || o.Records == nil {
-			t.Errorf("with %v: %v, %v, %v", snap, o.Snap, o.Filler, err)
+		if err != nil || o.Snap != snap || o.RecordLedger == nil || o.Records == nil {
+			t.Errorf("with %v: %v, %v, %v", snap, o.Snap, o.RecordLedger, err)
 		}
 	}
 }

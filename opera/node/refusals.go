@@ -28,8 +28,8 @@ type refusal struct {
 
 const refusalsEvery = time.Minute
 
-// refused is told of each handshake that failed.
-func (r *refusals) refused(x p2p.Refusal) {
+// countRefusal is told of each handshake that failed.
+func (r *refusals) countRefusal(x p2p.Refusal) {
 	level, key := slog.LevelInfo, x.Reason.String()
 	if x.Kept {
 		level, key = slog.LevelWarn, x.Peer

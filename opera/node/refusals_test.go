@@ -24,14 +24,14 @@ func TestFailedHandshakesAreToldNowAndThen(t *testing.T) {
 	}
 	stranger := p2p.Refusal{Reason: p2p.OtherGenesis, Peer: "12ab", Name: "go-opera/x", Address: "127.0.0.1:5050", Err: errors.New("Genesis object mismatch: 01, not 02")}
 	for range 1000 {
-		r.refused(stranger)
+		r.countRefusal(stranger)
 	}
 	other := stranger
 	other.Reason = p2p.OtherNetwork
-	r.refused(other)
+	r.countRefusal(other)
 	named := stranger
 	named.Kept = true
-	r.refused(named)
+	r.countRefusal(named)
 	lines := said()
 	if len(lines) != 3 {
 		t.Fatalf("lines are\n%s", strings.Join(lines, "\n"))
@@ -47,8 +47,8 @@ func TestFailedHandshakesAreToldNowAndThen(t *testing.T) {
 		}
 	}
 	now = now.Add(time.Minute)
-	r.refused(stranger)
-	r.refused(stranger)
+	r.countRefusal(stranger)
+	r.countRefusal(stranger)
 	if lines := said(); len(lines) != 1 || !strings.Contains(lines[0], "unsaid=999") {
 		t.Errorf("a minute later lines are\n%s", strings.Join(lines, "\n"))
 	}

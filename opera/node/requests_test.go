@@ -20,7 +20,7 @@ import (
 func TestRequestsAreAnsweredUntilTheEnd(t *testing.T) {
 	dir := t.TempDir()
 	n := open(t, options(dir, io.Discard))
-	imported(t, n)
+	importEvents(t, n)
 	port := func() int { return loopback.Port(loopback.Address(t)) }
 	short, err := os.MkdirTemp("/tmp", "node")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"tarn/internal/web3js"
-	"tarn/node"
+	"tarn/lifecycle"
 	"tarn/opera/chain"
 	"tarn/opera/config"
 	"tarn/opera/p2p"
@@ -25,7 +25,7 @@ import (
 )
 
 // node runs a node until it is told to stop, or is synced as far as was asked for.
-func (l *life) node(ctx context.Context) error {
+func (l *invocation) node(ctx context.Context) error {
 	if err := l.arguments(0, 0); err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (l *life) node(ctx context.Context) error {
 
 // running runs a node while something is done beside it. A node that goes over to a later epoch is
 // opened again there, and what is done beside it is begun again.
-func (l *life) running(ctx context.Context, work func(context.Context, *rpc.Service) error) error {
+func (l *invocation) running(ctx context.Context, work func(context.Context, *rpc.Service) error) error {
 	defer l.again(ctx)()
 	defer spareProcessors()()
 	for {
@@ -53,7 +53,7 @@ func (l *life) running(ctx context.Context, work func(context.Context, *rpc.Serv
 }
 
 // serving runs an open node until it is told to stop. It tells whether the node is to be opened again.
-func (l *life) serving(ctx context.Context, n *Node, work func(context.Context, *rpc.Service) error) (over bool, err error) {
+func (l *invocation) serving(ctx context.Context, n *Node, work func(context.Context, *rpc.Service) error) (over bool, err error) {
 	said := &news{log: l.log, now: time.Now}
 	defer said.close()
 	defer n.Subscribe(said.block)()
@@ -61,7 +61,7 @@ func (l *life) serving(ctx context.Context, n *Node, work func(context.Context, 
 	if err != nil {
 		return false, err
 	}
-	watch := node.Watch{Log: l.log, Manager: systemd.FromEnvironment()}
+	watch := lifecycle.Watch{Log: l.log, Manager: systemd.FromEnvironment()}
 	watch.Serving()
 	go debug.FreeOSMemory() // the start needed much for a moment: 256 MB for each key that it opened
 	err = work(ctx, service)
@@ -171,7 +171,7 @@ func (s *services) leavePeers(peers *p2p.Node) error {
 }
 
 // remember keeps the preset that was named, as go-opera does. Nobody depends on it.
-func (l *life) remember() {
+func (l *invocation) remember() {
 	if l.Run.Preset == "" {
 		return
 	}
@@ -181,7 +181,7 @@ func (l *life) remember() {
 	}
 }
 
-func (l *life) dumpConfig(context.Context) error {
+func (l *invocation) dumpConfig(context.Context) error {
 	if err := l.arguments(0, 1); err != nil {
 		return err
 	}
@@ -196,19 +196,19 @@ func (l *life) dumpConfig(context.Context) error {
 }
 
 // version prints what programs read, in go-opera's words; the last line is ours.
-func (l *life) version(context.Context) error {
+func (l *invocation) version(context.Context) error {
 	_, err := fmt.Fprintf(l.out, "Go-Opera\nVersion: %s\nArchitecture: %s\nProtocol Versions: [63]\nGo Version: %s\nOperating System: %s\nGOPATH=%s\nGOROOT=%s\nTarn: %s\n",
 		config.Version, runtime.GOARCH, runtime.Version(), runtime.GOOS, os.Getenv("GOPATH"), os.Getenv("GOROOT"), l.build)
 	return err
 }
 
-func (l *life) license(context.Context) error {
+func (l *invocation) license(context.Context) error {
 	_, err := fmt.Fprintf(l.out, "Tarn is licensed under the Apache License, Version 2.0; the libraries in it have licences of their own.\n\n%s", web3js.Licence())
 	return err
 }
 
 // profile measures the process, if it was asked for. What is returned ends that.
-func (l *life) profile() (stop func() error, err error) {
+func (l *invocation) profile() (stop func() error, err error) {
 	p := &l.Run.Profile
 	var begun closers
 	create := func(path string, begin func(f *os.File) error, end func()) error {

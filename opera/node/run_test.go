@@ -26,7 +26,7 @@ func TestProcessorsAreSpareWhileANodeServes(t *testing.T) {
 	serving := func() (seen int) {
 		c := &config.Config{}
 		c.Node.DataDir, c.Run.Fakenet.Validators = t.TempDir(), 1
-		l := &life{out: io.Discard, err: io.Discard, services: *newServices(c, slog.DiscardHandler)}
+		l := &invocation{out: io.Discard, err: io.Discard, services: *newServices(c, slog.DiscardHandler)}
 		err := l.running(t.Context(), func(context.Context, *rpc.Service) error {
 			seen = runtime.GOMAXPROCS(0)
 			return nil

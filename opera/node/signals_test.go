@@ -22,7 +22,7 @@ func (l heard) Write(b []byte) (int, error) {
 // Signals after the one that stops a node do not end it while it saves its state.
 func TestANodeThatStopsOutlivesFurtherSignals(t *testing.T) {
 	said := make(heard, 1000)
-	l := &life{services: services{log: slog.New(slog.NewTextHandler(said, nil))}}
+	l := &invocation{services: services{log: slog.New(slog.NewTextHandler(said, nil))}}
 	ctx, cancel := context.WithCancel(context.Background())
 	stop := l.again(ctx)
 	defer func() {

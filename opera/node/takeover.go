@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"tarn/node"
+	"tarn/lifecycle"
 	"tarn/opera/chain"
 	"tarn/opera/datadir"
 	"tarn/opera/inter"
@@ -13,7 +13,7 @@ import (
 )
 
 // importFolder makes a chain of the data folder of a go-opera that has ended, and ends.
-func (l *life) importFolder(ctx context.Context) error {
+func (l *invocation) importFolder(ctx context.Context) error {
 	if err := l.arguments(1, 1); err != nil {
 		return err
 	}
@@ -55,16 +55,16 @@ func (n *Node) take(ctx context.Context, t chain.Takeover) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	n.o.Log.Info("Taking over the folder of a go-opera", "from", t.From.Path(), "databases", t.From, "engine", n.o.Engine.Kind)
-	all := node.NewProgress(n.o.Log, "", progressEvery)
+	all := lifecycle.NewProgress(n.o.Log, "", progressEvery)
 	defer all.End()
-	var part *node.Progress
+	var part *lifecycle.Progress
 	var doing string
 	t.Progress = func(what string, done, total uint64) {
 		if part == nil || doing != what {
-			doing, part = what, node.NewProgress(n.o.Log, "Taking over "+what, progressEvery)
+			doing, part = what, lifecycle.NewProgress(n.o.Log, "Taking over "+what, progressEvery)
 		}
 		if part.Items(done, total, "done", done, "of", total) {
-			if left, err := node.Free(n.dir()); err == nil && left < n.o.MinFree {
+			if left, err := lifecycle.Free(n.dir()); err == nil && left < n.o.MinFree {
 				cancel(fmt.Errorf("low disk space: %d MB are free on the disk of %s, less than the %d of --datadir.minfreedisk", left>>20, n.o.Dir, n.o.MinFree>>20))
 			}
 		}

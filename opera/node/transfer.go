@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tarn/node"
+	"tarn/lifecycle"
 	"tarn/opera/chain"
 	"tarn/opera/eventfile"
 	"tarn/opera/genesis"
@@ -25,7 +25,7 @@ import (
 const importGarbage = 300
 
 // importEvents feeds files of events to the chain.
-func (l *life) importEvents(ctx context.Context) error {
+func (l *invocation) importEvents(ctx context.Context) error {
 	if err := l.arguments(1, -1); err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (n *Node) Import(ctx context.Context, path string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	err = n.Do(ctx, func(c *chain.Chain) (err error) {
-		p := node.NewProgress(n.o.Log, "Importing events", progressEvery)
+		p := lifecycle.NewProgress(n.o.Log, "Importing events", progressEvery)
 		defer p.End()
 		var read atomic.Int64 // bytes of events, of which many are not connected yet
 		next := func() ([]byte, error) {
@@ -72,7 +72,7 @@ func (n *Node) Import(ctx context.Context, path string) error {
 			done := float64(in.Position()) * float64(f.Bytes) / float64(max(read.Load(), 1))
 			p.Bytes(uint64(done), uint64(info.Size()), "block", head.Number, "epoch", c.Epoch().Epoch, "events", f.Events+f.Known, "txs", f.Txs,
 				"txs/s", int(float64(f.Txs)/max(time.Since(begun).Seconds(), 1e-3)))
-			if err := n.version.unsupported(); err != nil {
+			if err := n.version.unsupportedError(); err != nil {
 				cancel(err)
 			} else if cause := n.Cause(); cause != nil {
 				cancel(cause)
@@ -94,7 +94,7 @@ func (n *Node) Import(ctx context.Context, path string) error {
 }
 
 // importGenesis makes a chain of a genesis file, and ends.
-func (l *life) importGenesis(ctx context.Context) error {
+func (l *invocation) importGenesis(ctx context.Context) error {
 	if err := l.arguments(1, 1); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (l *life) importGenesis(ctx context.Context) error {
 }
 
 // epochs reads the first and last epoch after a file's name.
-func (l *life) epochs(last inter.Epoch) (from, to inter.Epoch, err error) {
+func (l *invocation) epochs(last inter.Epoch) (from, to inter.Epoch, err error) {
 	from, to = 1, last
 	for i, e := range []*inter.Epoch{&from, &to} {
 		if len(l.words) <= i+1 {
@@ -122,12 +122,12 @@ func (l *life) epochs(last inter.Epoch) (from, to inter.Epoch, err error) {
 }
 
 // existing has a chain opened that is there: none is begun.
-func (l *life) existing(ctx context.Context, work func(context.Context, *Node) error) error {
+func (l *invocation) existing(ctx context.Context, work func(context.Context, *Node) error) error {
 	return l.withNode(ctx, func(o *Options) { o.Genesis = nil }, work)
 }
 
 // exportEvents writes the events of some epochs to a file.
-func (l *life) exportEvents(ctx context.Context) error {
+func (l *invocation) exportEvents(ctx context.Context) error {
 	if err := l.arguments(1, 3); err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (l *life) exportEvents(ctx context.Context) error {
 			return err
 		}
 		l.log.Info("Exporting events to file", "file", path)
-		p := node.NewProgress(l.log, "Exporting events", progressEvery)
+		p := lifecycle.NewProgress(l.log, "Exporting events", progressEvery)
 		defer p.End()
 		total := n.History().Events.LogBytes
 		var count, bytes uint64
@@ -170,7 +170,7 @@ func (l *life) exportEvents(ctx context.Context) error {
 const dryRun = "dry-run"
 
 // exportGenesis writes a genesis of the chain.
-func (l *life) exportGenesis(ctx context.Context) error {
+func (l *invocation) exportGenesis(ctx context.Context) error {
 	if err := l.arguments(1, 3); err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (l *life) exportGenesis(ctx context.Context) error {
 			return err
 		}
 		defer func() { err = errors.Join(err, view.Close()) }()
-		x := &genesisExport{life: l, ctx: ctx, view: view, sections: sections, o: chain.GenesisOptions{
+		x := &genesisExport{invocation: l, ctx: ctx, view: view, sections: sections, o: chain.GenesisOptions{
 			From: max(from, 1), To: min(to, view.Epoch().Epoch), Preimages: l.Run.Export.Mode != "mpt",
 		}}
 		if l.words[0] == dryRun {
@@ -207,7 +207,7 @@ func (l *life) exportGenesis(ctx context.Context) error {
 
 // genesisExport writes the sections of a genesis.
 type genesisExport struct {
-	*life
+	*invocation
 	ctx      context.Context
 	view     *chain.View
 	sections map[string]string
@@ -285,7 +285,7 @@ func (x *genesisExport) blocks(u *genesis.UnitWriter) error {
 	if err != nil {
 		return err
 	}
-	p := node.NewProgress(x.log, "Exporting blocks", progressEvery)
+	p := lifecycle.NewProgress(x.log, "Exporting blocks", progressEvery)
 	defer p.End()
 	var total, done uint64
 	for r, err := range source.Blocks() {
@@ -308,7 +308,7 @@ func (x *genesisExport) blocks(u *genesis.UnitWriter) error {
 }
 
 func (x *genesisExport) items(source genesis.Source, u *genesis.UnitWriter) error {
-	p := node.NewProgress(x.log, "Exporting EVM data", progressEvery)
+	p := lifecycle.NewProgress(x.log, "Exporting EVM data", progressEvery)
 	defer p.End()
 	var done uint64
 	for item, err := range source.Items() {

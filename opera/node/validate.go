@@ -67,20 +67,20 @@ func (s *services) validate(n *Node, peers *p2p.Node, pool emitter.Pool) (*valid
 		defer close(v.done)
 		if err := em.Run(ctx); err != nil {
 			v.silent.Store(&err)
-			s.silenced(n, err)
+			s.endSilenced(n, err)
 		}
 	}()
 	return v, nil
 }
 
-// silenced ends the node, whose validator can say nothing any more, as go-opera ends: what it would
+// endSilenced ends the node, whose validator can say nothing any more, as go-opera ends: what it would
 // take would not be executed, and another start may go on. If the validator may sign twice, the node
 // does not start again before an operator has looked (go-opera, utils/errlock).
-func (s *services) silenced(n *Node, err error) {
+func (s *services) endSilenced(n *Node, err error) {
 	if n.Cause() != nil {
 		return // the node ends, with what it waited for
 	}
-	if n.version.unsupported() != nil {
+	if n.version.unsupportedError() != nil {
 		// The network demanded it in this moment. The node serves on, as go-opera does.
 		s.log.Error("The validator makes no events any more, until the next start", "err", err)
 		return
@@ -118,7 +118,7 @@ func (s *services) emitterOptions(n *Node, pool emitter.Pool) (emitter.Options, 
 		Thresholds:       emitter.Thresholds{LimitedTPS: c.LimitedTpsThreshold, NoTxs: c.NoTxsThreshold, Emergency: c.EmergencyThreshold},
 		MaxTxsPerAddress: c.MaxTxsPerAddress, MaxParents: int(c.MaxParents), TxsStale: c.TxsCacheInvalidation, Version: c.VersionToPublish,
 		Votes:  func(c *chain.Chain) emitter.Votes { return c.Votes() },
-		Paused: func() error { return cmp.Or(n.version.unsupported(), n.room()) },
+		Paused: func() error { return cmp.Or(n.version.unsupportedError(), n.room()) },
 		Notice: func(err error) {
 			if errors.Is(err, emitter.ErrPaused) {
 				s.log.Info("Validator", "notice", err)

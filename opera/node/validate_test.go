@@ -60,7 +60,7 @@ func ownConfig(dir string, id uint32) (*config.Config, error) {
 func speaking(t *testing.T, n *Node, dir string, id uint32, static ...string) string {
 	t.Helper()
 	c := speakerConfig(t, dir, id)
-	peers := peered(t, n, dir, static...)
+	peers := connectPeer(t, n, dir, static...)
 	l := newServices(c, slog.NewTextHandler(t.Output(), nil))
 	v, err := l.validate(n, peers, nil)
 	if err != nil {
@@ -127,7 +127,7 @@ func TestAValidatorThatMaySignTwiceLocksItsNode(t *testing.T) {
 	n := open(t, options(dir, io.Discard))
 	l := newServices(&config.Config{}, slog.DiscardHandler)
 	l.Node.DataDir = dir
-	l.silenced(n, emitter.ErrLocked)
+	l.endSilenced(n, emitter.ErrLocked)
 	if cause := n.Cause(); !errors.Is(cause, emitter.ErrLocked) {
 		t.Error(cause)
 	}
@@ -148,12 +148,12 @@ func TestAValidatorThatCannotGoOnEndsItsNode(t *testing.T) {
 	l := newServices(&config.Config{}, slog.DiscardHandler)
 	l.Node.DataDir = dir
 	n.version.demanded.Store(ours + 1)
-	l.silenced(n, n.version.unsupported())
+	l.endSilenced(n, n.version.unsupportedError())
 	if n.Cause() != nil {
 		t.Error("a node ends of which the network demands another version: ", n.Cause())
 	}
 	n.version.demanded.Store(0)
-	l.silenced(n, fmt.Errorf("write the last own event: %w", &os.PathError{Op: "write", Path: "/somewhere/last", Err: syscall.ENOSPC}))
+	l.endSilenced(n, fmt.Errorf("write the last own event: %w", &os.PathError{Op: "write", Path: "/somewhere/last", Err: syscall.ENOSPC}))
 	if cause := n.Cause(); !errors.Is(cause, syscall.ENOSPC) || !strings.Contains(cause.Error(), "free space on the disk of /somewhere") {
 		t.Error(cause)
 	}

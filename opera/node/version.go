@@ -40,8 +40,8 @@ func (v *version) read(c *chain.Chain) error {
 	return nil
 }
 
-// heard tells whether a block demands a version.
-func (v *version) heard(b *chain.Block) (any bool) {
+// noteBlock tells whether a block demands a version.
+func (v *version) noteBlock(b *chain.Block) (any bool) {
 	for _, r := range b.Receipts {
 		for _, l := range r.Logs {
 			any = v.hear(l) || any
@@ -58,9 +58,9 @@ func (v *version) hear(l *types.Log) bool {
 	return true
 }
 
-// unsupported is why no event can be connected any more: the network demands rules that
+// unsupportedError is why no event can be connected any more: the network demands rules that
 // this node does not know.
-func (v *version) unsupported() error {
+func (v *version) unsupportedError() error {
 	n := v.demanded.Load()
 	if n <= ours {
 		return nil

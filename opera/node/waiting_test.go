@@ -104,7 +104,7 @@ func TestATransactionReachesTheOthersAndABlock(t *testing.T) {
 	}
 	for _, n := range []*full{maker, other} {
 		for _, tx := range []*types.Transaction{tx, gap} {
-			until(t, "a transaction is not executed", func() bool { return executed(t, n.Node, tx.Hash()) })
+			until(t, "a transaction is not executed", func() bool { return isExecuted(t, n.Node, tx.Hash()) })
 		}
 		until(t, "executed transactions wait", func() bool { pending, queued := n.waiting.Stats(); return pending+queued == 0 })
 		if nonce := n.waiting.Nonce(crypto.PubkeyToAddress(fakeKey(t))); nonce != 2 {
@@ -113,7 +113,7 @@ func TestATransactionReachesTheOthersAndABlock(t *testing.T) {
 	}
 }
 
-func executed(t *testing.T, n *Node, hash common.Hash) bool {
+func isExecuted(t *testing.T, n *Node, hash common.Hash) bool {
 	t.Helper()
 	v, err := n.Chain().View()
 	if err != nil {

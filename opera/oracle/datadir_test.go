@@ -60,7 +60,7 @@ func takeOver(ctx context.Context, t *testing.T, p *Peer, preset string, kinds [
 		t.Fatal(err)
 	}
 	for _, kind := range kinds {
-		c, err := taken(ctx, t, dir, kind)
+		c, err := takeFolder(ctx, t, dir, kind)
 		if err != nil {
 			t.Fatalf("seed %d, %s: %v", seed, kind, err)
 		}
@@ -70,8 +70,8 @@ func takeOver(ctx context.Context, t *testing.T, p *Peer, preset string, kinds [
 	}
 }
 
-// taken opens the chain of a folder in a new store.
-func taken(ctx context.Context, t *testing.T, dir string, kind engine.Kind) (*chain.Chain, error) {
+// takeFolder opens the chain of a folder in a new store.
+func takeFolder(ctx context.Context, t *testing.T, dir string, kind engine.Kind) (*chain.Chain, error) {
 	from, err := datadir.Open(datadir.Options{Dir: dir})
 	if err != nil {
 		return nil, err

@@ -57,7 +57,7 @@ func TestAFolderIsTakenOverByCommandAndGoesOn(t *testing.T) {
 	c := &importing{program: ours.program, to: filepath.Join(dir, "ours"), from: theirs.data()}
 	middle := 0
 	for tries := 0; middle < 3; tries++ {
-		ended, err := c.killed(ctx, time.Duration(random.IntN(10))*time.Millisecond)
+		ended, err := c.killAfter(ctx, time.Duration(random.IntN(10))*time.Millisecond)
 		if err != nil || tries > 50 {
 			t.Fatalf("after %d tries, %d of them killed in the middle: %v", tries, middle, err)
 		}
@@ -101,9 +101,9 @@ func (c *importing) run(ctx context.Context, words ...string) (string, error) {
 	return string(out), err
 }
 
-// killed begins the takeover and kills it a while after it has begun to write. What is left
+// killAfter begins the takeover and kills it a while after it has begun to write. What is left
 // is refused by a node, or it is the whole chain.
-func (c *importing) killed(ctx context.Context, after time.Duration) (ended bool, err error) {
+func (c *importing) killAfter(ctx context.Context, after time.Duration) (ended bool, err error) {
 	cmd := c.command(ctx, "import", "datadir", c.from)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said

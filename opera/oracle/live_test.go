@@ -182,11 +182,11 @@ func liveTrial(ctx context.Context, t *testing.T, p *Peer, r *trial) error {
 	if err != nil {
 		return err
 	}
-	c, err := replayed(t, filepath.Join(r.dir, "ours"), theirs, *validators)
+	c, err := replayRecord(t, filepath.Join(r.dir, "ours"), theirs, *validators)
 	if err != nil {
 		return err
 	}
-	if r.Tally, err = Count(c.Chain, l.deeds, *validators); err != nil {
+	if r.Statistics, err = Count(c.Chain, l.deeds, *validators); err != nil {
 		return err
 	}
 	for kind, n := range l.refused {

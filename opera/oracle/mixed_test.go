@@ -74,7 +74,7 @@ func TestAMixedNetworkAgrees(t *testing.T) {
 		t.Fatal(err)
 	}
 	// One of go-opera's has the votes, and has decided what we decide by its events.
-	c, err := replayed(t, filepath.Join(dir, "replayed"), &Record{Events: m.events(3)}, 4)
+	c, err := replayRecord(t, filepath.Join(dir, "replayed"), &Record{Events: m.events(3)}, 4)
 	if err != nil {
 		t.Fatal(err)
 	}

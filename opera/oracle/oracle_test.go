@@ -75,8 +75,8 @@ func units(t *testing.T, path string) (genesis.Header, genesis.Hashes) {
 	return f.Header(), f.Hashes()
 }
 
-// lived starts a node with a genesis, stops it, and returns what it exports.
-func lived(ctx context.Context, t *testing.T, p *Peer, c Config) (genesis.Header, genesis.Hashes) {
+// liveThrough starts a node with a genesis, stops it, and returns what it exports.
+func liveThrough(ctx context.Context, t *testing.T, p *Peer, c Config) (genesis.Header, genesis.Hashes) {
 	t.Helper()
 	n, err := p.Start(ctx, c)
 	if err != nil {
@@ -99,7 +99,7 @@ func TestFakenetsAreGoOperas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		header, hashes := lived(ctx, t, p, Config{Dir: t.TempDir(), Validators: size})
+		header, hashes := liveThrough(ctx, t, p, Config{Dir: t.TempDir(), Validators: size})
 		g, err := fakenet.New(fakenet.Options{Validators: size})
 		if err != nil {
 			t.Fatal(err)
@@ -134,7 +134,7 @@ func TestGoOperaTakesAGenesisOfOurs(t *testing.T) {
 	if err = errors.Join(err, out.Close()); err != nil {
 		t.Fatal(err)
 	}
-	header, theirs := lived(ctx, t, p, Config{Dir: dir, Genesis: path})
+	header, theirs := liveThrough(ctx, t, p, Config{Dir: dir, Genesis: path})
 	if header != g.Header() || theirs.String() != hashes.String() {
 		t.Errorf("go-opera's %v %v, ours %v %v", header, theirs, g.Header(), hashes)
 	}

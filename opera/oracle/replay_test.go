@@ -29,8 +29,8 @@ func newChain(t *testing.T, dir string, validators int) *chaintest.Chain {
 	return c
 }
 
-// replayed makes the chain of a record with our own code.
-func replayed(t *testing.T, dir string, r *Record, validators int) (*chaintest.Chain, error) {
+// replayRecord makes the chain of a record with our own code.
+func replayRecord(t *testing.T, dir string, r *Record, validators int) (*chaintest.Chain, error) {
 	t.Helper()
 	c := newChain(t, dir, validators)
 	in, err := eventfile.Open(r.Events)

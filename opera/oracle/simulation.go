@@ -115,7 +115,7 @@ func (s *Simulation) Step() error {
 }
 
 // Count counts what there was.
-func (s *Simulation) Count() (*Tally, error) {
+func (s *Simulation) Count() (*Statistics, error) {
 	t, err := Count(s.chain, s.Deeds, s.Work.validators)
 	if err != nil {
 		return nil, err

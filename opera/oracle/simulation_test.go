@@ -21,20 +21,20 @@ var (
 
 // trial is a network that is compared, and what was driven through it.
 type trial struct {
-	*Tally
+	*Statistics
 	dir  string // where its files are
 	seed uint64
 }
 
 // trials compares networks, for as long as is wanted. The files of one that differs are
 // kept.
-func trials(t *testing.T, run func(*trial) error) *Tally {
+func trials(t *testing.T, run func(*trial) error) *Statistics {
 	t.Helper()
 	seed := *firstSeed
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
-	var all Tally
+	var all Statistics
 	for end := time.Now().Add(*forTime); ; seed++ {
 		dir, err := os.MkdirTemp("", "opera-oracle-")
 		if err != nil {
@@ -46,8 +46,8 @@ func trials(t *testing.T, run func(*trial) error) *Tally {
 		} else if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)
 		}
-		if one.Tally != nil {
-			all.Add(one.Tally)
+		if one.Statistics != nil {
+			all.Add(one.Statistics)
 			t.Logf("seed %d: %d blocks, %d transactions, %d epochs, %d cheaters", seed, one.Blocks, one.Txs, one.Epochs, one.Cheaters)
 		}
 		if t.Failed() || !time.Now().Before(end) {
@@ -70,7 +70,7 @@ func TestASimulatedNetworkIsGoOperas(t *testing.T) {
 }
 
 // everyKind demands that deeds of each kind have succeeded, but for those that cannot.
-func everyKind(t *testing.T, all *Tally) {
+func everyKind(t *testing.T, all *Statistics) {
 	t.Helper()
 	vain := map[string]bool{"create a validator badly": true, "usurp": true, "send more than there is": true, "have no gas to create": true}
 	for kind, f := range all.Fates {
@@ -103,7 +103,7 @@ func simulate(t *testing.T, p *Peer, r *trial) error {
 	if err := out.Close(); err != nil {
 		return err
 	}
-	if r.Tally, err = n.Count(); err != nil {
+	if r.Statistics, err = n.Count(); err != nil {
 		return err
 	}
 	theirs, err := p.Replay(t.Context(), filepath.Join(r.dir, "go-opera"), validators, path)

@@ -121,7 +121,7 @@ func (s *Simulation) proof(a, b *member) (*inter.MisbehaviourProof, error) {
 	case 0:
 		var p inter.EventsDoublesign
 		for i := range p.Pair {
-			p.Pair[i], err = s.signed(a, [32]byte{byte(i)})
+			p.Pair[i], err = s.signLocator(a, [32]byte{byte(i)})
 			if err != nil {
 				return nil, err
 			}
@@ -202,8 +202,8 @@ func (s *Simulation) wrongEpoch(a, b *member) (*inter.MisbehaviourProof, error) 
 	return &inter.MisbehaviourProof{WrongEpochVote: p}, nil
 }
 
-// signed is the locator of an event of this epoch that nobody has seen.
-func (s *Simulation) signed(m *member, payload [32]byte) (l inter.SignedLocator, err error) {
+// signLocator is the locator of an event of this epoch that nobody has seen.
+func (s *Simulation) signLocator(m *member, payload [32]byte) (l inter.SignedLocator, err error) {
 	l.Locator = inter.Locator{Epoch: s.epoch.Epoch, Seq: 7, Lamport: 9, Creator: m.id, PayloadHash: payload}
 	if err := sign(l.Locator.Hash(), m.key, &l.Signature); err != nil {
 		return l, fmt.Errorf("sign as validator %d: %w", m.id, err)
@@ -214,13 +214,13 @@ func (s *Simulation) signed(m *member, payload [32]byte) (l inter.SignedLocator,
 func (s *Simulation) signedBlocks(m *member, v inter.BlockVotes) (inter.SignedBlockVotes, error) {
 	votes := inter.SignedBlockVotes{Val: v}
 	var err error
-	votes.Signed, err = s.signed(m, votes.HashPayload())
+	votes.Signed, err = s.signLocator(m, votes.HashPayload())
 	return votes, err
 }
 
 func (s *Simulation) signedEpoch(m *member, v inter.EpochVote) (inter.SignedEpochVote, error) {
 	vote := inter.SignedEpochVote{Val: v}
 	var err error
-	vote.Signed, err = s.signed(m, vote.HashPayload())
+	vote.Signed, err = s.signLocator(m, vote.HashPayload())
 	return vote, err
 }

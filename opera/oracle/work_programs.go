@@ -15,8 +15,8 @@ import (
 // storer writes the words n..1 into the slots seed+n..seed+1; its input is the seed and n.
 const storer = "0x6019600c60003960196000f36020355b801560175780806000350155600190036003565b00"
 
-// known remembers a contract, so that others talk to it.
-func (w *Work) known(a common.Address) {
+// rememberContract remembers a contract, so that others talk to it.
+func (w *Work) rememberContract(a common.Address) {
 	const most = 200
 	if len(w.programs.Pool) < most {
 		w.programs.Pool = append(w.programs.Pool, a)
@@ -26,7 +26,7 @@ func (w *Work) known(a common.Address) {
 }
 
 func (w *Work) creation(kind string, from *Account, gas uint64, init []byte) *Deed {
-	return &Deed{Kind: kind, From: from, Gas: gas, Data: init, Price: gwei(5000), made: w.known}
+	return &Deed{Kind: kind, From: from, Gas: gas, Data: init, Price: gwei(5000), made: w.rememberContract}
 }
 
 func (w *Work) transfer() *Deed {

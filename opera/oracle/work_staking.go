@@ -27,8 +27,8 @@ func (w *Work) delegation(from *Account, to inter.ValidatorID, amount int64) *De
 	return w.staking("delegate", from, coins(amount), call("delegate(uint256)").Number(uint64(to)))
 }
 
-// staked is one of those who have delegated.
-func (w *Work) staked() stake { return w.stakes[w.IntN(len(w.stakes))] }
+// randomStake is one of those who have delegated.
+func (w *Work) randomStake() stake { return w.stakes[w.IntN(len(w.stakes))] }
 
 // someID is a validator's, mostly of one that there is.
 func (w *Work) someID() inter.ValidatorID { return inter.ValidatorID(1 + w.IntN(int(w.lastID)+1)) }
@@ -67,7 +67,7 @@ func (w *Work) delegate() *Deed {
 
 // undelegate asks for a part back. Validators that must go on keep what is their own.
 func (w *Work) undelegate() *Deed {
-	s := w.staked()
+	s := w.randomStake()
 	amount := coins(1 + w.Int64N(1000))
 	if w.Virtual && w.IntN(6) == 0 && int(s.to) > w.Heavy() {
 		amount = coins(w.Int64N(4_000_000))
@@ -86,7 +86,7 @@ func (w *Work) withdraw() *Deed {
 }
 
 func (w *Work) locking(kind, method string) *Deed {
-	s := w.staked()
+	s := w.randomStake()
 	amount := new(big.Int).Div(coins(1+w.Int64N(5000)), big.NewInt(1+w.Int64N(3)))
 	return w.staking(kind, s.from, nil, call(method).Number(uint64(s.to)).Number(14*day+w.Uint64N(352*day)).Big(amount))
 }
@@ -95,12 +95,12 @@ func (w *Work) lock() *Deed   { return w.locking("lock", "lockStake(uint256,uint
 func (w *Work) relock() *Deed { return w.locking("relock", "relockStake(uint256,uint256,uint256)") }
 
 func (w *Work) unlock() *Deed {
-	s := w.staked()
+	s := w.randomStake()
 	return w.staking("unlock", s.from, nil, call("unlockStake(uint256,uint256)").Number(uint64(s.to)).Big(coins(1+w.Int64N(100))))
 }
 
 func (w *Work) rewards(kind, method string) *Deed {
-	s := w.staked()
+	s := w.randomStake()
 	return w.staking(kind, s.from, nil, call(method).Number(uint64(s.to)))
 }
 
@@ -108,7 +108,7 @@ func (w *Work) claim() *Deed   { return w.rewards("claim rewards", "claimRewards
 func (w *Work) restake() *Deed { return w.rewards("restake rewards", "restakeRewards(uint256)") }
 
 func (w *Work) stash() *Deed {
-	s := w.staked()
+	s := w.randomStake()
 	return w.staking("stash rewards", w.anyone(), nil, call("stashRewards(address,uint256)").Address(s.from.Address).Number(uint64(s.to)))
 }
 

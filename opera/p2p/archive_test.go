@@ -105,7 +105,7 @@ func TestALedgerThatGoesOnByItselfMovesTheIntake(t *testing.T) {
 	o := Options{Ledger: &elsewhere{}, Now: time.Now}
 	limits := defaults()
 	in := newIntake(o.Ledger, limits)
-	n := &Node{o: o, intake: in, filling: &filling{o: &o, limits: limits}}
+	n := &Node{o: o, intake: in, recordSync: &recordSync{o: &o, limits: limits}}
 	entered := make(chan inter.Epoch, 2)
 	in.entered = func(e inter.Epoch) { entered <- e }
 	in.enter(7, 0)

@@ -48,8 +48,8 @@ func (a *asker) late(now time.Time) bool {
 
 func (a *asker) end(now time.Time) { a.judged, a.from, a.ended = a.from, nil, now }
 
-// gone forgets a peer.
-func (a *asker) gone(p *peer, now time.Time) {
+// forgetPeer forgets a peer.
+func (a *asker) forgetPeer(p *peer, now time.Time) {
 	if a.from == p {
 		a.end(now)
 	}

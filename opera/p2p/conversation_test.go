@@ -142,8 +142,8 @@ func (s *speaker) events(raws [][]byte) string {
 	return s.names(ids)
 }
 
-// heard is the next message of the node, as text.
-func (s *speaker) heard() string {
+// hear is the next message of the node, as text.
+func (s *speaker) hear() string {
 	s.t.Helper()
 	type answer struct {
 		text string
@@ -246,9 +246,9 @@ func TestPeersConverseAsTheFileSays(t *testing.T) {
 				await(t, "it is told that "+text, 10*time.Second, func() bool { return notices.have(text) })
 				continue
 			}
-			got := s.heard()
+			got := s.hear()
 			for want == "end" && got != "end" && got != "nothing" {
-				got = s.heard()
+				got = s.hear()
 			}
 			if !conversation.Matches(want, got) {
 				t.Errorf("%s:%d: %s\nheard %s\nwant  %s", path, x.Line, x.Ask, got, want)

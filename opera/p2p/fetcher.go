@@ -87,8 +87,8 @@ func (f *fetcher[H]) send(p *peer, ids []H) {
 	}
 }
 
-// received notes that an id came, or is of no use any more.
-func (f *fetcher[H]) received(ids ...H) {
+// noteReceived notes that an id came, or is of no use any more.
+func (f *fetcher[H]) noteReceived(ids ...H) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, id := range ids {
@@ -145,8 +145,8 @@ func (f *fetcher[H]) late(now time.Time) map[*peer][]H {
 	return again
 }
 
-// gone forgets a peer.
-func (f *fetcher[H]) gone(p *peer) {
+// forgetPeer forgets a peer.
+func (f *fetcher[H]) forgetPeer(p *peer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.load[p] == 0 {

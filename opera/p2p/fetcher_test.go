@@ -56,7 +56,7 @@ func TestWhatDoesNotComeIsAskedOfSomebodyElse(t *testing.T) {
 				for _, id := range a.ids {
 					here[id] = true
 				}
-				f.received(a.ids...)
+				f.noteReceived(a.ids...)
 				left -= len(a.ids)
 			}
 		}
@@ -87,7 +87,7 @@ func TestAFloodOfAnnouncementsIsBounded(t *testing.T) {
 	if len(*list) != 1 || (*list)[0].peer != honest {
 		t.Errorf("an honest peer is asked %d times", len(*list))
 	}
-	f.received(ids(30000, 10)...)
+	f.noteReceived(ids(30000, 10)...)
 	for i := range 100 {
 		f.tick(now.Add(time.Duration(i) * time.Second))
 	}
@@ -127,7 +127,7 @@ func TestAPeerThatIsGoneIsNotAsked(t *testing.T) {
 	gone, other := strangerPeer(limits), strangerPeer(limits)
 	f.announce(gone, ids(0, 10), now)
 	f.announce(other, ids(5, 10), now)
-	f.gone(gone)
+	f.forgetPeer(gone)
 	if len(f.wants) != 10 || f.load[gone] != 0 {
 		t.Errorf("%d ids are wanted", len(f.wants))
 	}

@@ -48,7 +48,7 @@ func (n *Node) handle(p *peer, m message, release func()) error {
 			return context.Cause(p.ctx)
 		}
 	case codeBlockVotesChunk, codeBlockRecordsChunk, codeEpochPacksChunk:
-		return n.filling.take(p, m)
+		return n.recordSync.take(p, m)
 	}
 	return fmt.Errorf("%w: %d", errCode, m.code)
 }

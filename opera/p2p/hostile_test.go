@@ -126,9 +126,9 @@ func connectStranger(t testing.TB, n *Node, name string, behave func(s *stranger
 	return done, leave
 }
 
-// deserted has all strangers go, and checks that a node then has their places again, and that
+// awaitDeserted has all strangers go, and checks that a node then has their places again, and that
 // nothing works for them any more. Honest peers that stay are counted.
-func deserted(t testing.TB, n *Node, honest int, leaves []func()) {
+func awaitDeserted(t testing.TB, n *Node, honest int, leaves []func()) {
 	t.Helper()
 	var all sync.WaitGroup
 	for _, leave := range leaves {
@@ -147,8 +147,8 @@ func deserted(t testing.TB, n *Node, honest int, leaves []func()) {
 	}
 }
 
-// forged is an event of the fakenet's validator that was never made, with those parents.
-func forged(t testing.TB, epoch inter.Epoch, number int, parents ...inter.EventID) *inter.Payload {
+// forgeEvent is an event of the fakenet's validator that was never made, with those parents.
+func forgeEvent(t testing.TB, epoch inter.Epoch, number int, parents ...inter.EventID) *inter.Payload {
 	t.Helper()
 	p := &inter.Payload{Event: inter.Event{
 		Version: 1, Epoch: epoch, Seq: 2, Frame: 1, Lamport: 2, Creator: 1, Parents: parents,
@@ -223,12 +223,12 @@ func conducts(all [][]byte) map[string]conduct {
 			loop(s, time.Millisecond, func(i int) bool {
 				epoch := inter.Epoch(s.node.intake.epoch.Load())
 				nobody := inter.NewEventID(epoch, 1, [32]byte{byte(i), byte(i >> 8), 2})
-				return s.send(codeEvents, []*inter.Payload{forged(t, epoch, i, nobody)})
+				return s.send(codeEvents, []*inter.Payload{forgeEvent(t, epoch, i, nobody)})
 			})
 		}},
 		"an event with a wrong signature": {true, func(t testing.TB, s *stranger) {
 			epoch := inter.Epoch(s.node.intake.epoch.Load())
-			p := forged(t, epoch, 0, inter.NewEventID(epoch, 1, [32]byte{3}))
+			p := forgeEvent(t, epoch, 0, inter.NewEventID(epoch, 1, [32]byte{3}))
 			p.Signature[5] ^= 1
 			s.send(codeEvents, []*inter.Payload{p})
 			s.read()
@@ -300,7 +300,7 @@ func TestHonestPeersAreUnharmedBesideHostileOnes(t *testing.T) {
 	follower := func(l *ledger) *Node {
 		return startNode(t, NewLedger(l.Chain.Chain, l), func(o *Options) {
 			quick(o)
-			o.Records, o.Filler, o.Snap = NewRecords(l.Chain.Chain), NewFiller(l.Chain.Chain, l), true
+			o.Records, o.RecordLedger, o.Snap = NewRecords(l.Chain.Chain), NewRecordLedger(l.Chain.Chain, l), true
 		})
 	}
 	a, b, c := follower(first), follower(middle), follower(third)
@@ -327,7 +327,7 @@ func TestHonestPeersAreUnharmedBesideHostileOnes(t *testing.T) {
 	began := time.Now()
 	most := 0
 	awaitProgress(t, "the third node at the first one's head", func() (bool, int) {
-		most = max(most, b.intake.budget.used())
+		most = max(most, b.intake.budget.usedPercent())
 		at, before := headOf(t, third).Number, headOf(t, middle).Number
 		return at == head.Number, a.PeerCount() + c.PeerCount() + int(at+before)
 	})
@@ -335,9 +335,9 @@ func TestHonestPeersAreUnharmedBesideHostileOnes(t *testing.T) {
 	if headOf(t, third) != head || headOf(t, middle) != head {
 		t.Errorf("the heads are %v and %v, not %v", headOf(t, middle), headOf(t, third), head)
 	}
-	left(t, list, gone)
-	bounded(t, b)
-	deserted(t, b, 2, leaves)
+	checkLeft(t, list, gone)
+	checkBounds(t, b)
+	awaitDeserted(t, b, 2, leaves)
 	for _, n := range []*Node{c, b, a} {
 		closeNode(t, n)
 	}
@@ -346,8 +346,8 @@ func TestHonestPeersAreUnharmedBesideHostileOnes(t *testing.T) {
 	}
 }
 
-// left checks that those are left who have to be.
-func left(t testing.TB, list map[string]conduct, gone map[string]<-chan struct{}) {
+// checkLeft checks that those are left who have to be.
+func checkLeft(t testing.TB, list map[string]conduct, gone map[string]<-chan struct{}) {
 	t.Helper()
 	for name, how := range list {
 		if how.left {
@@ -360,8 +360,8 @@ func left(t testing.TB, list map[string]conduct, gone map[string]<-chan struct{}
 	}
 }
 
-// bounded checks what a node holds for its peers.
-func bounded(t testing.TB, n *Node) {
+// checkBounds checks what a node holds for its peers.
+func checkBounds(t testing.TB, n *Node) {
 	t.Helper()
 	n.events.mu.Lock()
 	for p, load := range n.events.load {
@@ -384,7 +384,7 @@ func bounded(t testing.TB, n *Node) {
 		t.Errorf("%d events wait for parents", len(n.intake.order.waiting))
 	}
 	n.intake.mu.Unlock()
-	if r := n.filling.repeater; r != nil {
+	if r := n.recordSync.repeater; r != nil {
 		r.budget.mu.Lock()
 		if r.budget.n > n.limits.FillChunks || r.budget.size > n.limits.FillBytes {
 			t.Errorf("%d chunks of votes and records wait, of %d bytes", r.budget.n, r.budget.size)

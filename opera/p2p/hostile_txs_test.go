@@ -202,12 +202,12 @@ func TestTransactionsComeThroughBesideHostilePeers(t *testing.T) {
 		await(t, "a transaction at the third node", time.Minute, func() bool { return pools[2].Get(tx.Hash()) != nil })
 		t.Logf("after %v", time.Since(began).Round(time.Millisecond))
 	}
-	left(t, list, gone)
+	checkLeft(t, list, gone)
 	if pending, queued := pools[1].Stats(); pending+queued != 6 {
 		t.Errorf("%d and %d transactions wait, of which 6 are honest", pending, queued)
 	}
-	bounded(t, nodes[1])
-	deserted(t, nodes[1], 2, leaves)
+	checkBounds(t, nodes[1])
+	awaitDeserted(t, nodes[1], 2, leaves)
 	for _, n := range nodes {
 		closeNode(t, n)
 	}

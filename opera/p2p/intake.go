@@ -337,7 +337,7 @@ func (in *intake) settle(run []*arrival, results []error) {
 			continue
 		}
 		in.raise(id)
-		for _, child := range in.order.connected(id) {
+		for _, child := range in.order.noteConnected(id) {
 			rest = append(rest, child)
 			in.running[child.event.ID()] = struct{}{}
 		}
@@ -379,7 +379,7 @@ func (in *intake) enter(epoch inter.Epoch, highest inter.Lamport) {
 }
 
 // busy tells whether so much is under way that no more should be asked for.
-func (in *intake) busy() bool { return in.budget.used() > 75 }
+func (in *intake) busy() bool { return in.budget.usedPercent() > 75 }
 
 // budget is how much of what peers sent may be in memory. Who waits gets room in the order
 // of coming. Any goroutine may use it.
@@ -431,8 +431,8 @@ func (b *budget) release(size int) {
 	token(b.room)
 }
 
-// used is the share in use, in percent.
-func (b *budget) used() int {
+// usedPercent is the share in use, in percent.
+func (b *budget) usedPercent() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return max(b.n*100/b.items, b.size*100/b.bytes)

@@ -175,7 +175,7 @@ func TestAGraphArrivesWhateverTheOrder(t *testing.T) {
 		defer w.graph.mu.Unlock()
 		return len(w.graph.list) == len(all)
 	})
-	await(t, "nothing is left", time.Second, func() bool { return w.budget.used() == 0 })
+	await(t, "nothing is left", time.Second, func() bool { return w.budget.usedPercent() == 0 })
 	if len(w.bans) != 0 {
 		t.Errorf("%d peers are blamed", len(w.bans))
 	}
@@ -196,7 +196,7 @@ func TestACopyWithAWrongSignatureDoesNotKeepOutTheRightOne(t *testing.T) {
 		both.Wait()
 		await(t, "the right one is connected", time.Second, func() bool { has, _ := w.graph.HasEvent(e.ID()); return has })
 	}
-	await(t, "nothing is left", time.Second, func() bool { return w.budget.used() == 0 && len(w.checking) == 0 })
+	await(t, "nothing is left", time.Second, func() bool { return w.budget.usedPercent() == 0 && len(w.checking) == 0 })
 	if w.bans[hostile] == 0 || w.bans[honest] != 0 {
 		t.Errorf("the hostile peer is blamed %d times, the honest one %d", w.bans[hostile], w.bans[honest])
 	}

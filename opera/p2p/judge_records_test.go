@@ -56,9 +56,9 @@ func TestRecordsComeFromGoOperaAndGoToIt(t *testing.T) {
 	full, filledIn := openLedger(t, filepath.Join(dir, "full"), validators), openLedger(t, filepath.Join(dir, "filled"), validators)
 	a := startNode(t, NewLedger(full.Chain.Chain, full), func(o *Options) {
 		soon(o)
-		o.Records, o.Filler = NewRecords(full.Chain.Chain), NewFiller(full.Chain.Chain, full)
+		o.Records, o.RecordLedger = NewRecords(full.Chain.Chain), NewRecordLedger(full.Chain.Chain, full)
 	})
-	b := filled(t, filledIn, nil)
+	b := filledNode(t, filledIn, nil)
 	for _, n := range []*Node{a, b} {
 		if err := n.AddPeer(enodeOf(t, ctx, net.Nodes[0])); err != nil {
 			t.Fatal(err)

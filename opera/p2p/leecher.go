@@ -47,10 +47,10 @@ func (l *leecher) add(p *peer) {
 	l.peers[p] = 0
 }
 
-func (l *leecher) gone(p *peer, now time.Time) {
+func (l *leecher) forgetPeer(p *peer, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.asker.gone(p, now)
+	l.asker.forgetPeer(p, now)
 }
 
 // force has the next stream begin even if no peer is in a later epoch.
@@ -86,7 +86,7 @@ func (l *leecher) tick(now time.Time) {
 func (l *leecher) start(now time.Time) {
 	var ahead, beside []*peer
 	for p := range l.peers {
-		switch e := p.progressed().Epoch; {
+		switch e := p.latestProgress().Epoch; {
 		case p.useless || e < l.epoch:
 		case e > l.epoch:
 			ahead = append(ahead, p)

@@ -26,17 +26,17 @@ import (
 // It has many methods because each question of an operator has one, and each thing that happens to
 // its parts: those know nothing of each other.
 type Node struct {
-	o       Options
-	limits  Limits
-	server  *p2p.Server
-	reading *budget // messages that are being handled
-	states  *exchange
-	intake  *intake
-	leecher *leecher
-	filling *filling
-	events  *fetcher[inter.EventID]
-	txs     *transactions
-	answers *answers
+	o          Options
+	limits     Limits
+	server     *p2p.Server
+	reading    *budget // messages that are being handled
+	states     *exchange
+	intake     *intake
+	leecher    *leecher
+	recordSync *recordSync
+	events     *fetcher[inter.EventID]
+	txs        *transactions
+	answers    *answers
 
 	ctx    context.Context // until Close
 	cancel context.CancelCauseFunc
@@ -88,9 +88,9 @@ func New(o Options) (*Node, error) {
 		busy:  func(p *peer) bool { return n.intake.busy() || n.events.busy(p) },
 		ask:   func(p *peer, r *request[[]byte]) { _ = p.send(codeRequestEvents, r) },
 	}
-	n.intake.connected, n.intake.dropped, n.intake.wanted = n.connected, n.dropped, n.wanted
-	n.intake.entered, n.intake.failed = n.entered, n.fail
-	n.filling = newFilling(n)
+	n.intake.connected, n.intake.dropped, n.intake.wanted = n.gossipConnected, n.leaveSender, n.askForParents
+	n.intake.entered, n.intake.failed = n.enterEpoch, n.fail
+	n.recordSync = newRecordSync(n)
 	if err := n.begin(); err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (n *Node) begin() error {
 		return fmt.Errorf("begin with the present epoch: %w", err)
 	}
 	n.at.Store(&at)
-	n.filling.lookBehind(&at)
+	n.recordSync.lookBehind(&at)
 	var highest inter.Lamport
 	err = n.o.Ledger.Events(inter.NewEventID(at.Epoch, 0, [32]byte{}), func(id inter.EventID, _ []byte) bool {
 		highest = max(highest, id.Lamport())
@@ -125,8 +125,8 @@ func (n *Node) Start() error {
 		return fmt.Errorf("start to listen to peers on %s: %w", n.o.Server.Listen, err)
 	}
 	n.all.Go(func() { n.intake.serve(n.ctx) })
-	if n.filling.repeater != nil {
-		n.all.Go(func() { n.filling.repeater.serve(n.ctx) })
+	if n.recordSync.repeater != nil {
+		n.all.Go(func() { n.recordSync.repeater.serve(n.ctx) })
 	}
 	n.all.Go(n.loop)
 	return nil
@@ -165,7 +165,7 @@ func (n *Node) loop() {
 		} else {
 			n.leecher.tick(now)
 		}
-		n.filling.tick(now)
+		n.recordSync.tick(now)
 		if now.Sub(fetched) >= n.limits.ArriveTx/8 {
 			n.events.tick(now)
 			n.txs.fetch(now)
@@ -206,7 +206,7 @@ func (n *Node) look() {
 	if uint32(at.Epoch) != n.intake.epoch.Load() {
 		token(n.intake.moved)
 	}
-	n.filling.lookBehind(&at)
+	n.recordSync.lookBehind(&at)
 }
 
 // progress is what peers are told.
@@ -243,7 +243,7 @@ func (n *Node) run(version uint, conn *p2p.Peer, rw p2p.MsgReadWriter) error {
 	}
 	network := n.o.Ledger.Network()
 	if err := p.shake(network.GenesisID, network.ID, n.progress(), n.limits.Handshake); err != nil {
-		n.refused(p, conn, err)
+		n.countRefusal(p, conn, err)
 		return fmt.Errorf("shake hands with %s: %w", p.name, err)
 	}
 	if err := n.join(p); err != nil {
@@ -282,21 +282,21 @@ func (n *Node) join(p *peer) error {
 		return p2p.DiscAlreadyConnected
 	}
 	n.leecher.add(p)
-	n.filling.add(p)
+	n.recordSync.add(p)
 	return nil
 }
 
 func (n *Node) part(p *peer) {
 	n.peers.remove(p)
-	n.leecher.gone(p, n.o.Now())
-	n.filling.gone(p)
-	n.events.gone(p)
-	n.txs.gone(p)
+	n.leecher.forgetPeer(p, n.o.Now())
+	n.recordSync.forgetPeer(p)
+	n.events.forgetPeer(p)
+	n.txs.forgetPeer(p)
 }
 
-// connected gossips an event that was connected.
-func (n *Node) connected(a *arrival) {
-	n.events.received(a.event.ID())
+// gossipConnected gossips an event that was connected.
+func (n *Node) gossipConnected(a *arrival) {
+	n.events.noteReceived(a.event.ID())
 	passed := n.o.Now().Sub(time.Unix(0, int64(a.event.CreationTime)))
 	if passed < n.limits.Fresh {
 		n.fresh.Store(true)
@@ -304,21 +304,21 @@ func (n *Node) connected(a *arrival) {
 	n.broadcast(a.event, max(passed, 0))
 }
 
-// dropped leaves the peer that sent an event which no honest peer sends.
-func (n *Node) dropped(from *peer, id inter.EventID, err error) {
+// leaveSender leaves the peer that sent an event which no honest peer sends.
+func (n *Node) leaveSender(from *peer, id inter.EventID, err error) {
 	if eventcheck.Bans(err) {
 		from.leave(fmt.Errorf("event %v: %w", id, err))
 	}
 }
 
-// wanted asks who sent events for their parents.
-func (n *Node) wanted(from *peer, parents []inter.EventID) {
+// askForParents asks who sent events for their parents.
+func (n *Node) askForParents(from *peer, parents []inter.EventID) {
 	n.events.announce(from, parents, n.o.Now())
 }
 
-// entered begins with the ledger's epoch. Whether the node has seen already that the ledger
+// enterEpoch begins with the ledger's epoch. Whether the node has seen already that the ledger
 // is there says nothing: it looks on a goroutine of its own.
-func (n *Node) entered(epoch inter.Epoch) {
+func (n *Node) enterEpoch(epoch inter.Epoch) {
 	n.look()
 	n.leecher.enter(epoch, true)
 	if !n.Overtakes() {

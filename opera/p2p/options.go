@@ -13,11 +13,11 @@ import (
 
 // Options of a node. Zero values of Server stand for the defaults.
 type Options struct {
-	Ledger  Ledger
-	Pool    Pool         // nil: no transactions are taken or told
-	Records Records      // nil: there are none
-	Filler  Filler       // nil: no votes and records are asked for or taken
-	States  fsnap.Holder // nil: no state is given to peers
+	Ledger       Ledger
+	Pool         Pool         // nil: no transactions are taken or told
+	Records      Records      // nil: there are none
+	RecordLedger RecordLedger // nil: no votes and records are asked for or taken
+	States       fsnap.Holder // nil: no state is given to peers
 	// Snap has blocks asked for as records as long as the present epoch is older than
 	// Limits.Behind, and votes for them too, before the node is at the head.
 	Snap bool

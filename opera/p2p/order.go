@@ -120,8 +120,8 @@ func (o *order) release(a *arrival) {
 	}
 }
 
-// connected tells that an event is, and returns those that waited for nothing else.
-func (o *order) connected(id inter.EventID) (ready []*arrival) {
+// noteConnected tells that an event is, and returns those that waited for nothing else.
+func (o *order) noteConnected(id inter.EventID) (ready []*arrival) {
 	for _, a := range o.children[id] {
 		if a.missing--; a.missing == 0 {
 			delete(o.waiting, a.event.ID())

@@ -80,7 +80,7 @@ func TestEventsWaitForTheirParents(t *testing.T) {
 				t.Fatal("an event is ready twice")
 			}
 			connected[a.event.ID()] = true
-			for _, child := range o.connected(a.event.ID()) {
+			for _, child := range o.noteConnected(a.event.ID()) {
 				connect(child)
 			}
 		}
@@ -144,7 +144,7 @@ func TestAFloodPushesOutNobodyElsesEvents(t *testing.T) {
 		}
 		check(t, o)
 	}
-	if ready := o.connected(parent.ID()); len(ready) != 40 {
+	if ready := o.noteConnected(parent.ID()); len(ready) != 40 {
 		t.Errorf("%d of 40 events of the honest peer are ready", len(ready))
 	}
 }
@@ -212,8 +212,8 @@ func TestABudgetIsServedInTheOrderOfComing(t *testing.T) {
 	if i := <-got; i != 1 {
 		t.Errorf("%d has room first", i)
 	}
-	if i := <-got; i != 2 || b.used() != 95 {
-		t.Errorf("%d has room then; %d %% used", i, b.used())
+	if i := <-got; i != 2 || b.usedPercent() != 95 {
+		t.Errorf("%d has room then; %d %% used", i, b.usedPercent())
 	}
 	expired, cancel := context.WithCancel(ctx)
 	cancel()

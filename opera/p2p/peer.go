@@ -53,7 +53,7 @@ func newPeer(ctx context.Context, id enode.ID, name string, version uint, rw p2p
 	return p
 }
 
-func (p *peer) progressed() Progress {
+func (p *peer) latestProgress() Progress {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.progress
@@ -67,7 +67,7 @@ func (p *peer) setProgress(progress Progress) {
 
 // interested tells whether the peer can use an event and is not known to have it.
 func (p *peer) interested(id inter.EventID) bool {
-	at := p.progressed().Epoch
+	at := p.latestProgress().Epoch
 	return at != 0 && (id.Epoch() == at || id.Epoch() == at+1) && !p.events.contains(short(id))
 }
 

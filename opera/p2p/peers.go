@@ -60,7 +60,7 @@ func (l *peers) useless() (count int) {
 // latestEpoch is the latest that one of them says it is in.
 func (l *peers) latestEpoch() (e inter.Epoch) {
 	for _, p := range l.list() {
-		e = max(e, p.progressed().Epoch)
+		e = max(e, p.latestProgress().Epoch)
 	}
 	return e
 }
@@ -70,7 +70,7 @@ func (l *peers) latestEpoch() (e inter.Epoch) {
 func (l *peers) farthest(own Progress) Progress {
 	most := own
 	for _, p := range l.list() {
-		if at := p.progressed(); at.Block > most.Block {
+		if at := p.latestProgress(); at.Block > most.Block {
 			most = at
 		}
 	}

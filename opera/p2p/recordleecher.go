@@ -48,10 +48,10 @@ func (l *recordLeecher) add(p *peer) {
 	l.peers[p], l.accounts[p] = 0, &account{}
 }
 
-func (l *recordLeecher) gone(p *peer, now time.Time) {
+func (l *recordLeecher) forgetPeer(p *peer, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.asker.gone(p, now)
+	l.asker.forgetPeer(p, now)
 	delete(l.accounts, p)
 }
 
@@ -88,7 +88,7 @@ func (l *recordLeecher) start(now time.Time) {
 	first := l.lowest()
 	var beyond, all []*peer
 	for p := range l.peers {
-		if !p.useless && l.reaches(p.progressed()) >= first {
+		if !p.useless && l.reaches(p.latestProgress()) >= first {
 			beyond = append(beyond, p)
 		}
 		all = append(all, p)
@@ -135,8 +135,8 @@ func (l *recordLeecher) chunk(p *peer, session uint32, done bool, now time.Time)
 	return true
 }
 
-// worked notes that a part of a stream is worked through, of which so much was taken.
-func (l *recordLeecher) worked(p *peer, session uint32, took int) {
+// noteWorked notes that a part of a stream is worked through, of which so much was taken.
+func (l *recordLeecher) noteWorked(p *peer, session uint32, took int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if a := l.accounts[p]; a != nil && took > 0 {

@@ -62,9 +62,9 @@ func TestRecordsAreAskedForNoFasterThanTheyAreWorkedThrough(t *testing.T) {
 	if a.pass(time.Second); len(a.of) != 1 {
 		t.Fatal("more is asked for while nothing is worked through")
 	}
-	a.worked(p, a.session, 9)
-	a.worked(strangerPeer(a.limits), a.session, 9)
-	a.worked(p, a.session+1, 9)
+	a.noteWorked(p, a.session, 9)
+	a.noteWorked(strangerPeer(a.limits), a.session, 9)
+	a.noteWorked(p, a.session+1, 9)
 	a.stuck = true
 	if a.pass(time.Second); len(a.of) != 1 {
 		t.Fatal("more is asked for while there is no room")
@@ -123,16 +123,16 @@ func TestAPeerWithoutRecordsDoesNotStopTheOthers(t *testing.T) {
 		switch p {
 		case junk: // without an end
 			a.chunk(p, session, false, a.now)
-			a.worked(p, session, 0)
+			a.noteWorked(p, session, 0)
 		case honest:
 			a.chunk(p, session, true, a.now)
-			a.worked(p, session, 5)
+			a.noteWorked(p, session, 5)
 		}
 	}
 	if h := turns[honest]; h < 100 || h < 5*max(turns[liar], turns[junk]) || turns[behind]+turns[useless] > h {
 		t.Errorf("turns: honest %d, silent %d, junk %d, behind %d, useless %d", h, turns[liar], turns[junk], turns[behind], turns[useless])
 	}
-	if a.gone(honest, a.now); a.from == honest {
+	if a.forgetPeer(honest, a.now); a.from == honest {
 		t.Error("one that is gone is asked")
 	}
 }
@@ -161,13 +161,13 @@ func TestChunksThatNobodyAskedForAreTakenAsLongAsTheyAreOfUse(t *testing.T) {
 		if !a.chunk(gossip, 7, false, a.now) {
 			t.Fatalf("chunk %d is dropped although they are of use", i)
 		}
-		a.worked(gossip, 7, i%10)
+		a.noteWorked(gossip, 7, i%10)
 	}
 	taken := 0
 	for range 1000 {
 		if a.chunk(gossip, 7, true, a.now) {
 			taken++
-			a.worked(gossip, 7, 0)
+			a.noteWorked(gossip, 7, 0)
 		}
 	}
 	if want := 2 * a.limits.StreamAhead; taken != want {

@@ -55,13 +55,13 @@ func (a *answers) records(m message) (*request[[]byte], source, error) {
 			return nil, nil, err
 		}
 		key := func(b inter.BlockNumber) []byte { return binary.BigEndian.AppendUint64(nil, uint64(b)) }
-		return keyed(r, key), a.o.Records.BlockRecords, plain(r.Type)
+		return keyRequest(r, key), a.o.Records.BlockRecords, plain(r.Type)
 	case codeRequestEpochPacks:
 		r := new(request[inter.Epoch])
 		if err := decode(m.raw, r); err != nil {
 			return nil, nil, err
 		}
-		return keyed(r, epochKey), a.o.Records.EpochPacks, plain(r.Type)
+		return keyRequest(r, epochKey), a.o.Records.EpochPacks, plain(r.Type)
 	}
 	return nil, nil, fmt.Errorf("%w: %d", errCode, m.code)
 }
@@ -74,8 +74,8 @@ func plain(kind uint8) error {
 	return nil
 }
 
-// keyed is a request whose range is of keys.
-func keyed[K any](r *request[K], key func(K) []byte) *request[[]byte] {
+// keyRequest is a request whose range is of keys.
+func keyRequest[K any](r *request[K], key func(K) []byte) *request[[]byte] {
 	return &request[[]byte]{
 		Session: session[[]byte]{ID: r.Session.ID, Start: key(r.Session.Start), Stop: key(r.Session.Stop)},
 		Limit:   r.Limit, Type: r.Type, MaxChunks: r.MaxChunks,

@@ -56,9 +56,9 @@ func reasonOf(err error) Reason {
 	return Malformed
 }
 
-// refused counts a handshake that failed with a peer, and tells of it. What ends with this node is
+// countRefusal counts a handshake that failed with a peer, and tells of it. What ends with this node is
 // no refusal.
-func (n *Node) refused(p *peer, conn *p2p.Peer, err error) {
+func (n *Node) countRefusal(p *peer, conn *p2p.Peer, err error) {
 	if errors.Is(err, errClosed) || errors.Is(err, context.Canceled) {
 		return
 	}

@@ -16,7 +16,7 @@ import (
 // checked on all processors. It is named for go-opera's Lachesis Light Repeater.
 type repeater struct {
 	limits *Limits
-	filler Filler
+	filler RecordLedger
 	budget *budget
 	queue  chan *load
 	taken  struct{ epochVotes, epochRecords, blockVotes, blockRecords atomic.Uint64 }
@@ -35,7 +35,7 @@ type load struct {
 	weight  int
 }
 
-func newRepeater(f Filler, limits *Limits) *repeater {
+func newRepeater(f RecordLedger, limits *Limits) *repeater {
 	return &repeater{filler: f, limits: limits, budget: newBudget(limits.FillChunks, limits.FillBytes), queue: make(chan *load, limits.FillChunks)}
 }
 
@@ -49,7 +49,7 @@ func (r *repeater) submit(ctx context.Context, l *load) error {
 }
 
 // busy tells whether so much is under way that no more should be asked for.
-func (r *repeater) busy() bool { return r.budget.used() > 75 }
+func (r *repeater) busy() bool { return r.budget.usedPercent() > 75 }
 
 // serve works until the context ends.
 func (r *repeater) serve(ctx context.Context) {

@@ -22,9 +22,9 @@ type stock struct {
 	packs         []inter.EpochPack
 }
 
-// invented is a history that never was, for which the fakenet's only validator votes: epochs after
+// inventRecords is a history that never was, for which the fakenet's only validator votes: epochs after
 // the present one of a chain that has made no block, each of some blocks.
-func invented(t testing.TB, l *ledger, epochs, each int) (s stock) {
+func inventRecords(t testing.TB, l *ledger, epochs, each int) (s stock) {
 	t.Helper()
 	v, err := l.View()
 	if err != nil {
@@ -93,7 +93,7 @@ type receiver struct {
 func newReceiver(t *testing.T) *receiver {
 	r := &receiver{t: t, l: openLedger(t, t.TempDir(), 1), limits: defaults()}
 	t.Cleanup(func() { r.l.close(t, false) })
-	r.repeater = newRepeater(NewFiller(r.l.Chain.Chain, r.l), r.limits)
+	r.repeater = newRepeater(NewRecordLedger(r.l.Chain.Chain, r.l), r.limits)
 	r.blamed = func(p *peer, err error) { p.leave(err) }
 	return r
 }
@@ -134,7 +134,7 @@ func (r *receiver) want(what string, took int, isLeft bool) func(int, error) {
 func TestVotesAndRecordsComeInAnyOrder(t *testing.T) {
 	for seed := range uint64(3) {
 		r := newReceiver(t)
-		s := invented(t, r.l, 6, 5)
+		s := inventRecords(t, r.l, 6, 5)
 		random := rand.New(rand.NewPCG(seed, 1))
 		end := r.l.First() + inter.BlockNumber(len(s.blocks))
 		for round := 0; r.l.Frontier().Unfilled.Block < end; round++ {
@@ -165,7 +165,7 @@ func TestVotesAndRecordsComeInAnyOrder(t *testing.T) {
 
 func TestWhoSendsWrongVotesOrRecordsIsLeft(t *testing.T) {
 	r := newReceiver(t)
-	s := invented(t, r.l, 4, 5)
+	s := inventRecords(t, r.l, 4, 5)
 	wrong := func(i int, change func(*inter.EpochPack)) inter.EpochPack {
 		p := s.packs[i]
 		p.Votes = slices.Clone(p.Votes)
@@ -217,7 +217,7 @@ func TestWhoSendsWrongVotesOrRecordsIsLeft(t *testing.T) {
 // would decode to hundreds of megabytes is not decoded.
 func TestLargeRecordsCostWhatTheyWeigh(t *testing.T) {
 	r := newReceiver(t)
-	s := invented(t, r.l, 4, 5)
+	s := inventRecords(t, r.l, 4, 5)
 	r.packs(s.packs...)
 	r.give(codeBlockVotesChunk, s.votes...)
 	const size = 9 << 20

@@ -63,7 +63,7 @@ func (n *Node) Self() *enode.Node { return n.server.Self() }
 
 // AddPeer keeps a connection to a node from now on.
 func (n *Node) AddPeer(url string) error {
-	return named(fmt.Sprintf("add peer %q", url), url, func(node *enode.Node) {
+	return withNode(fmt.Sprintf("add peer %q", url), url, func(node *enode.Node) {
 		n.keep(node, true)
 		n.server.AddPeer(node)
 	})
@@ -90,7 +90,7 @@ func (n *Node) Added() (urls []string) {
 
 // RemovePeer ends the connection to a node, and keeps none any more.
 func (n *Node) RemovePeer(url string) error {
-	return named(fmt.Sprintf("remove peer %q", url), url, func(node *enode.Node) {
+	return withNode(fmt.Sprintf("remove peer %q", url), url, func(node *enode.Node) {
 		n.keep(node, false)
 		n.server.RemovePeer(node)
 	})
@@ -98,16 +98,16 @@ func (n *Node) RemovePeer(url string) error {
 
 // AddTrustedPeer lets a node connect even if there are enough peers.
 func (n *Node) AddTrustedPeer(url string) error {
-	return named(fmt.Sprintf("trust peer %q", url), url, n.server.AddTrustedPeer)
+	return withNode(fmt.Sprintf("trust peer %q", url), url, n.server.AddTrustedPeer)
 }
 
 // RemoveTrustedPeer takes AddTrustedPeer back.
 func (n *Node) RemoveTrustedPeer(url string) error {
-	return named(fmt.Sprintf("trust peer %q no more", url), url, n.server.RemoveTrustedPeer)
+	return withNode(fmt.Sprintf("trust peer %q no more", url), url, n.server.RemoveTrustedPeer)
 }
 
-// named does something with the node of a URL.
-func named(what, url string, do func(*enode.Node)) error {
+// withNode does something with the node of a URL.
+func withNode(what, url string, do func(*enode.Node)) error {
 	node, err := enode.Parse(enode.ValidSchemes, url)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)

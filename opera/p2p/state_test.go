@@ -203,7 +203,7 @@ func TestPlacesOfPeersThatAskForStatesAndGoAreFree(t *testing.T) {
 		}
 		return now > enough && time.Since(since) > 300*time.Millisecond
 	})
-	deserted(t, n, 0, leaves)
+	awaitDeserted(t, n, 0, leaves)
 	closeNode(t, n)
 	l.close(t, false)
 }

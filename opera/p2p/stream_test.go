@@ -11,8 +11,8 @@ import (
 	"tarn/opera/inter"
 )
 
-// numbered is a source of items of that size at 8-byte keys 0, 3, 6, …
-func numbered(n, size int) source {
+// numberedSource is a source of items of that size at 8-byte keys 0, 3, 6, …
+func numberedSource(n, size int) source {
 	return func(from []byte, each func(key, item []byte) bool) error {
 		for i := range n {
 			key := binary.BigEndian.AppendUint64(nil, uint64(3*i))
@@ -35,7 +35,7 @@ func TestAStreamIsARangeInParts(t *testing.T) {
 	limits := defaults()
 	for range 300 {
 		n := r.IntN(50)
-		s := &seeder{limits: limits, items: hardItems - 1, records: numbered(n, 1+r.IntN(100))}
+		s := &seeder{limits: limits, items: hardItems - 1, records: numberedSource(n, 1+r.IntN(100))}
 		start, stop := uint64(r.IntN(150)), uint64(r.IntN(150))
 		var want, got []uint64
 		for i := range n {
@@ -77,7 +77,7 @@ func TestAStreamIsARangeInParts(t *testing.T) {
 
 func TestStreamsHaveBounds(t *testing.T) {
 	limits := defaults()
-	s := &seeder{limits: limits, items: hardItems - 1, records: numbered(100000, 100)}
+	s := &seeder{limits: limits, items: hardItems - 1, records: numberedSource(100000, 100)}
 	nothing := func(*chunk) error { return nil }
 	for what, c := range map[string]struct {
 		r    *request[[]byte]
@@ -100,7 +100,7 @@ func TestStreamsHaveBounds(t *testing.T) {
 			t.Fatalf("%d sessions: %v", len(s.streams), err)
 		}
 	}
-	huge := &seeder{limits: limits, items: hardItems - 1, records: numbered(100, 300<<10)}
+	huge := &seeder{limits: limits, items: hardItems - 1, records: numberedSource(100, 300<<10)}
 	err := huge.serve(ask(1, 0, 1<<62, 999, maxAsked, 12), func(c *chunk) error {
 		size := 0
 		for _, item := range c.items {
@@ -233,7 +233,7 @@ func TestAPeerThatServesNothingDoesNotStopTheOthers(t *testing.T) {
 	if turns[honest] < 10 || turns[useless] != 0 {
 		t.Errorf("%d turns of the honest one, %d of the liar, %d of a useless one", turns[honest], turns[liar], turns[useless])
 	}
-	if a.gone(liar, a.now); a.from == liar {
+	if a.forgetPeer(liar, a.now); a.from == liar {
 		t.Error("one that is gone is asked")
 	}
 }

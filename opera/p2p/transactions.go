@@ -35,10 +35,10 @@ func newTransactions(n *Node) *transactions {
 // wanted tells whether transactions are of use.
 func (t *transactions) wanted() bool { return t.pool != nil && t.synced() }
 
-// gone forgets what a peer was asked for.
-func (t *transactions) gone(p *peer) {
+// forgetPeer forgets what a peer was asked for.
+func (t *transactions) forgetPeer(p *peer) {
 	if t.fetcher != nil {
-		t.fetcher.gone(p)
+		t.fetcher.forgetPeer(p)
 	}
 }
 
@@ -53,7 +53,7 @@ func (t *transactions) take(p *peer, raw []byte) error {
 	}
 	hashes := hashesOf(txs)
 	p.noteTxs(hashes)
-	t.fetcher.received(hashes...)
+	t.fetcher.noteReceived(hashes...)
 	t.pool.AddRemotes(txs)
 	return nil
 }
@@ -129,7 +129,7 @@ func (t *transactions) serve(p *peer, hashes []common.Hash) error {
 		}
 	}
 	for len(txs) > 0 {
-		batch := txs[:packed(txs)]
+		batch := txs[:fittingCount(txs)]
 		txs = txs[len(batch):]
 		raw, err := rlp.EncodeToBytes(batch)
 		if err != nil {
@@ -158,7 +158,7 @@ func (t *transactions) broadcast(txs types.Transactions) {
 	whole := recipients(size, txAge, len(lacking))
 	for p, txs := range lacking {
 		for len(txs) > 0 {
-			batch := txs[:packed(txs)]
+			batch := txs[:fittingCount(txs)]
 			txs = txs[len(batch):]
 			hashes := hashesOf(batch)
 			var err error
@@ -175,8 +175,8 @@ func (t *transactions) broadcast(txs types.Transactions) {
 	}
 }
 
-// packed is how many of the transactions go into one message.
-func packed(txs types.Transactions) int {
+// fittingCount is how many of the transactions go into one message.
+func fittingCount(txs types.Transactions) int {
 	size := 0
 	for i, tx := range txs {
 		if size += int(tx.Size()) + txOverhead; size >= softBytes || i+1 >= softItems {

@@ -10,9 +10,9 @@ import (
 	"tarn/opera/inter"
 )
 
-// signed is what validator 4 of a fakenet of four, a quarter of the stake, signs without an event:
+// signVotes is what validator 4 of a fakenet of four, a quarter of the stake, signs without an event:
 // votes for 64 blocks and for an epoch, other ones for each number.
-func signed(t testing.TB, l *ledger, number int) (blocks inter.SignedBlockVotes, epoch inter.SignedEpochVote) {
+func signVotes(t testing.TB, l *ledger, number int) (blocks inter.SignedBlockVotes, epoch inter.SignedEpochVote) {
 	t.Helper()
 	at := l.Epoch().Epoch
 	votes := inter.BlockVotes{Start: l.First() + inter.BlockNumber(number%7), Epoch: at, Votes: make([][32]byte, 64)}
@@ -55,7 +55,7 @@ func keptVotes(t testing.TB, l *ledger) (blocks, epochs int) {
 func TestAValidatorsOtherVotesAreNotKept(t *testing.T) {
 	l := openLedger(t, t.TempDir(), 4)
 	defer l.close(t, false)
-	f := NewFiller(l.Chain.Chain, l)
+	f := NewRecordLedger(l.Chain.Chain, l)
 	var took, refused int
 	note := func(_ int, err error) {
 		if err == nil {
@@ -70,7 +70,7 @@ func TestAValidatorsOtherVotesAreNotKept(t *testing.T) {
 		var blocks []*inter.SignedBlockVotes
 		var epochs []*inter.SignedEpochVote
 		for k := range run {
-			b, e := signed(t, l, i*run+k)
+			b, e := signVotes(t, l, i*run+k)
 			blocks, epochs = append(blocks, &b), append(epochs, &e)
 		}
 		if err := errors.Join(f.AddBlockVotes(t.Context(), blocks, note), f.AddEpochVotes(t.Context(), epochs, note)); err != nil {
@@ -85,9 +85,9 @@ func TestAValidatorsOtherVotesAreNotKept(t *testing.T) {
 	}
 }
 
-// succeeded lets a chain know the epoch after its present one, in which the weights of its four
+// checkSucceeded lets a chain know the epoch after its present one, in which the weights of its four
 // validators are others: who was last is first. It returns that epoch.
-func succeeded(t *testing.T, l *ledger, f Filler) inter.Epoch {
+func checkSucceeded(t *testing.T, l *ledger, f RecordLedger) inter.Epoch {
 	t.Helper()
 	v, err := l.View()
 	if err != nil {
@@ -148,9 +148,9 @@ func signedBy(t testing.TB, by inter.ValidatorID, p *inter.Payload) *inter.Paylo
 func TestValidatorsOfOtherEpochsShareNoVote(t *testing.T) {
 	l := openLedger(t, t.TempDir(), 4)
 	defer l.close(t, false)
-	f := NewFiller(l.Chain.Chain, l)
+	f := NewRecordLedger(l.Chain.Chain, l)
 	of, block := l.Epoch().Epoch, l.Frontier().Undecided.Block
-	next := succeeded(t, l, f)
+	next := checkSucceeded(t, l, f)
 	right, wrong := [32]byte{1}, [32]byte{2}
 	vote := func(by inter.ValidatorID, in inter.Epoch, seq int, hash [32]byte) (came error) {
 		t.Helper()

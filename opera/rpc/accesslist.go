@@ -136,13 +136,13 @@ func (l *lister) run(ctx context.Context, list types.AccessList, tracer *logger.
 	}
 	result, err := l.c.run(ctx, m, nil, tracer.Hooks(), l.v.service.limits.RequestTime)
 	if err != nil {
-		return evm.Result{}, l.refused(ctx, err)
+		return evm.Result{}, l.refusalError(ctx, err)
 	}
 	return result, nil
 }
 
-// refused names the transaction that cannot be executed, as it would be sent.
-func (l *lister) refused(ctx context.Context, err error) error {
+// refusalError names the transaction that cannot be executed, as it would be sent.
+func (l *lister) refusalError(ctx context.Context, err error) error {
 	told := l.a
 	if l.free {
 		told.GasPrice = nil
@@ -150,11 +150,11 @@ func (l *lister) refused(ctx context.Context, err error) error {
 			return err
 		}
 	}
-	return fmt.Errorf("failed to apply transaction: %v err: %v", told.transaction().Hash(), unsupplied(err))
+	return fmt.Errorf("failed to apply transaction: %v err: %v", told.transaction().Hash(), bareRefusal(err))
 }
 
-// unsupplied is a refusal without the words around it.
-func unsupplied(err error) error {
+// bareRefusal is a refusal without the words around it.
+func bareRefusal(err error) error {
 	var refusal *evm.Refusal
 	if errors.As(err, &refusal) {
 		return refusal

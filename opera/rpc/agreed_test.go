@@ -19,7 +19,7 @@ var differences = []difference{
 	{
 		"logs are in the order of their indexes, as Ethereum asks for; go-opera's are by the hashes of transactions within a block",
 		func(method, _, ours, theirs string) bool {
-			return method == "eth_getLogs" && sorted(ours) == sorted(theirs)
+			return method == "eth_getLogs" && sortAnswer(ours) == sortAnswer(theirs)
 		},
 	},
 	{
@@ -65,8 +65,8 @@ var differences = []difference{
 	},
 }
 
-// sorted is a list of results in an order that does not depend on theirs.
-func sorted(answer string) string {
+// sortAnswer is a list of results in an order that does not depend on theirs.
+func sortAnswer(answer string) string {
 	var a struct{ Result []json.RawMessage }
 	if err := json.Unmarshal([]byte(answer[strings.Index(answer, " ")+1:]), &a); err != nil {
 		return answer
@@ -79,8 +79,8 @@ func sorted(answer string) string {
 	return string(text)
 }
 
-// agreed returns why an answer may differ from go-opera's, empty if it may not.
-func agreed(body, ours, theirs string) string {
+// diffAnswers returns why an answer may differ from go-opera's, empty if it may not.
+func diffAnswers(body, ours, theirs string) string {
 	var call struct{ Method string }
 	if json.Unmarshal([]byte(body), &call) != nil {
 		call.Method = ""

@@ -28,7 +28,7 @@ func (f schemaFaults) add(t *testing.T, s schemas, results map[string]any, body,
 	if !known || !ok || !strings.HasPrefix(text, "{") {
 		return method, false
 	}
-	said := decoded(t, text).(map[string]any)
+	said := decode(t, text).(map[string]any)
 	value, result := said["result"]
 	if !result {
 		of, ok := said["error"].(map[string]any)
@@ -206,7 +206,7 @@ func apiQuestions(t *testing.T, w *world) (list []string) {
 		ask("eth_uninstallFilter", id)
 	}
 	n := v.Head().Number
-	w.service.hub.shown(1, n)
+	w.service.hub.tellBlocks(1, n)
 	w.service.Added(newest.Txs)
 	return list
 }

@@ -48,7 +48,7 @@ const genesisTime = inter.Timestamp(1608600000*time.Second) - 1
 
 // block returns a block, nil if there is none.
 func (v *view) block(n inter.BlockNumber) (*block, error) {
-	if b := v.remembered(n); b != nil {
+	if b := v.rememberedBlock(n); b != nil {
 		return b, nil
 	}
 	if n == 0 {
@@ -58,20 +58,20 @@ func (v *view) block(n inter.BlockNumber) (*block, error) {
 	if err != nil || of == nil {
 		return nil, err
 	}
-	return v.told(of, true), nil
+	return v.readBlock(of, true), nil
 }
 
-// remembered returns a block that was asked for before, nil if it is not remembered. One after the
+// rememberedBlock returns a block that was asked for before, nil if it is not remembered. One after the
 // head came as a record; it is not remembered, because the chain's own will be in its place.
-func (v *view) remembered(n inter.BlockNumber) *block {
+func (v *view) rememberedBlock(n inter.BlockNumber) *block {
 	if n > v.Head().Number {
 		return nil
 	}
 	return v.service.blocks.get(n)
 }
 
-// told is a block that was read, to be told, and perhaps to be remembered.
-func (v *view) told(of *chain.Block, remember bool) *block {
+// readBlock is a block that was read, to be told, and perhaps to be remembered.
+func (v *view) readBlock(of *chain.Block, remember bool) *block {
 	b := &block{Block: of, Parent: common.Hash(v.BlockID(of.Number - 1)), receiptTexts: make([]atomic.Pointer[json.RawMessage], len(of.Receipts))}
 	for i, r := range b.Receipts {
 		if r.Logs == nil {
@@ -92,7 +92,7 @@ func (v *view) header(n inter.BlockNumber) (*evm.Header, error) {
 	if n == 0 {
 		return &evm.Header{Time: genesisTime, ID: inter.EventID(v.zero()), Config: v.Config(), BlockID: func(inter.BlockNumber) inter.EventID { return inter.EventID{} }}, nil
 	}
-	b := v.remembered(n)
+	b := v.rememberedBlock(n)
 	if b == nil && n == v.Head().Number { // it will be asked about again
 		var err error
 		if b, err = v.block(n); err != nil {
@@ -300,8 +300,8 @@ func (c *blockCache) set(n inter.BlockNumber, b *block) {
 	c.put(n, b, weight)
 }
 
-// grown counts a text that is kept with a block.
-func (c *blockCache) grown(b *block, bytes int) {
+// countText counts a text that is kept with a block.
+func (c *blockCache) countText(b *block, bytes int) {
 	b.told.Add(int64(bytes))
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -25,8 +25,8 @@ import (
 // debugBlocks answers for debug about blocks.
 type debugBlocks struct{ s *Service }
 
-// numbered finds a block that must be there.
-func (d debugBlocks) numbered(v *view, n uint64) (*block, error) {
+// blockByNumber finds a block that must be there.
+func (d debugBlocks) blockByNumber(v *view, n uint64) (*block, error) {
 	b, err := v.block(inter.BlockNumber(n))
 	if err == nil && b == nil {
 		err = fmt.Errorf("block #%d not found", n)
@@ -51,7 +51,7 @@ type blockRLP struct {
 
 func (d debugBlocks) GetBlockRlp(n uint64) (string, error) {
 	return read(d.s, func(v *view) (string, error) {
-		b, err := d.numbered(v, n)
+		b, err := d.blockByNumber(v, n)
 		if err != nil {
 			return "", err
 		}
@@ -70,7 +70,7 @@ func (d debugBlocks) GetBlockRlp(n uint64) (string, error) {
 
 func (d debugBlocks) SeedHash(n uint64) (string, error) {
 	return read(d.s, func(v *view) (string, error) {
-		if _, err := d.numbered(v, n); err != nil {
+		if _, err := d.blockByNumber(v, n); err != nil {
 			return "", err
 		}
 		const period = 30_000 // of a seed, in Ethereum's former proof of work
@@ -118,7 +118,7 @@ func (d debugBlocks) BlocksTransactionTimes(ctx context.Context, until BlockTag,
 // PrintBlock shows a block to a person. go-opera prints its memory.
 func (d debugBlocks) PrintBlock(n uint64) (string, error) {
 	return read(d.s, func(v *view) (string, error) {
-		b, err := d.numbered(v, n)
+		b, err := d.blockByNumber(v, n)
 		if err != nil {
 			return "", err
 		}

@@ -38,8 +38,8 @@ func words(list *string) []string {
 	return all
 }
 
-// given is what a pointer leads to, the zero value if it is nil.
-func given[T any](p *T) (of T) {
+// valueOf is what a pointer leads to, the zero value if it is nil.
+func valueOf[T any](p *T) (of T) {
 	if p != nil {
 		of = *p
 	}
@@ -50,12 +50,12 @@ func (a admin) endpoints(do func(Endpoints) error) (bool, error) {
 	if a.s.options.Endpoints == nil {
 		return false, errNoEndpoints
 	}
-	return done(do(a.s.options.Endpoints))
+	return trueIfNil(do(a.s.options.Endpoints))
 }
 
 func (a admin) StartHTTP(host *string, port *int, cors, apis, vhosts *string) (bool, error) {
 	return a.endpoints(func(e Endpoints) error {
-		return e.StartHTTP(given(host), given(port), HTTPOptions{APIs: words(apis), Origins: words(cors), Hosts: words(vhosts)})
+		return e.StartHTTP(valueOf(host), valueOf(port), HTTPOptions{APIs: words(apis), Origins: words(cors), Hosts: words(vhosts)})
 	})
 }
 
@@ -71,7 +71,7 @@ func (a admin) StopRPC() (bool, error) { return a.StopHTTP() }
 
 func (a admin) StartWS(host *string, port *int, origins, apis *string) (bool, error) {
 	return a.endpoints(func(e Endpoints) error {
-		return e.StartWS(given(host), given(port), WSOptions{APIs: words(apis), Origins: words(origins)})
+		return e.StartWS(valueOf(host), valueOf(port), WSOptions{APIs: words(apis), Origins: words(origins)})
 	})
 }
 
@@ -79,7 +79,7 @@ func (a admin) StopWS() (bool, error) { return a.endpoints(Endpoints.StopWS) }
 
 // PeerEvents tells of connections to peers and of their ends.
 func (a admin) PeerEvents(ctx context.Context) (*rpc.Subscription, error) {
-	return a.s.subscribe(ctx, &hearing{of: a.s.hub.peers, tell: told})
+	return a.s.subscribe(ctx, &hearing{of: a.s.hub.peers, tell: sendTold})
 }
 
 // hear returns what hears of connections, from now on until the hub ends.

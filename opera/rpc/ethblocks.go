@@ -20,12 +20,12 @@ func of[T any](s *Service, get func(v *view) (*block, error), f func(v *view, b 
 	})
 }
 
-// numbered finds a block by its tag, hashed by its id.
-func numbered(t BlockTag) func(v *view) (*block, error) {
+// byTag finds a block by its tag, hashed by its id.
+func byTag(t BlockTag) func(v *view) (*block, error) {
 	return func(v *view) (*block, error) { return v.block(v.number(t)) }
 }
 
-func hashed(hash common.Hash) func(v *view) (*block, error) {
+func byHash(hash common.Hash) func(v *view) (*block, error) {
 	return func(v *view) (*block, error) {
 		n, found, err := v.numberOf(hash)
 		if err != nil || !found {
@@ -36,19 +36,19 @@ func hashed(hash common.Hash) func(v *view) (*block, error) {
 }
 
 func (e ethBlocks) GetHeaderByNumber(t BlockTag) (*HeaderJSON, error) {
-	return of(e.s, numbered(t), func(v *view, b *block) (*HeaderJSON, error) { return v.headerJSON(b, t == Pending) })
+	return of(e.s, byTag(t), func(v *view, b *block) (*HeaderJSON, error) { return v.headerJSON(b, t == Pending) })
 }
 
 func (e ethBlocks) GetHeaderByHash(hash common.Hash) (*HeaderJSON, error) {
-	return of(e.s, hashed(hash), func(v *view, b *block) (*HeaderJSON, error) { return v.headerJSON(b, false) })
+	return of(e.s, byHash(hash), func(v *view, b *block) (*HeaderJSON, error) { return v.headerJSON(b, false) })
 }
 
 func (e ethBlocks) GetBlockByNumber(t BlockTag, full bool) (*HeaderJSON, error) {
-	return of(e.s, numbered(t), func(v *view, b *block) (*HeaderJSON, error) { return v.blockJSON(b, full, t == Pending) })
+	return of(e.s, byTag(t), func(v *view, b *block) (*HeaderJSON, error) { return v.blockJSON(b, full, t == Pending) })
 }
 
 func (e ethBlocks) GetBlockByHash(hash common.Hash, full bool) (*HeaderJSON, error) {
-	return of(e.s, hashed(hash), func(v *view, b *block) (*HeaderJSON, error) { return v.blockJSON(b, full, false) })
+	return of(e.s, byHash(hash), func(v *view, b *block) (*HeaderJSON, error) { return v.blockJSON(b, full, false) })
 }
 
 // There are no uncles.
@@ -60,11 +60,11 @@ func (e ethBlocks) GetUncleByBlockHashAndIndex(_ common.Hash, _ hexutil.Uint) *H
 }
 
 func (e ethBlocks) GetUncleCountByBlockNumber(t BlockTag) (*hexutil.Uint, error) {
-	return of(e.s, numbered(t), func(*view, *block) (*hexutil.Uint, error) { return new(hexutil.Uint), nil })
+	return of(e.s, byTag(t), func(*view, *block) (*hexutil.Uint, error) { return new(hexutil.Uint), nil })
 }
 
 func (e ethBlocks) GetUncleCountByBlockHash(hash common.Hash) (*hexutil.Uint, error) {
-	return of(e.s, hashed(hash), func(*view, *block) (*hexutil.Uint, error) { return new(hexutil.Uint), nil })
+	return of(e.s, byHash(hash), func(*view, *block) (*hexutil.Uint, error) { return new(hexutil.Uint), nil })
 }
 
 func count(_ *view, b *block) (*hexutil.Uint, error) {
@@ -73,23 +73,23 @@ func count(_ *view, b *block) (*hexutil.Uint, error) {
 }
 
 func (e ethBlocks) GetBlockTransactionCountByNumber(t BlockTag) (*hexutil.Uint, error) {
-	return of(e.s, numbered(t), count)
+	return of(e.s, byTag(t), count)
 }
 
 func (e ethBlocks) GetBlockTransactionCountByHash(hash common.Hash) (*hexutil.Uint, error) {
-	return of(e.s, hashed(hash), count)
+	return of(e.s, byHash(hash), count)
 }
 
-func indexed(index hexutil.Uint) func(*view, *block) (*TxJSON, error) {
+func txByIndex(index hexutil.Uint) func(*view, *block) (*TxJSON, error) {
 	return func(_ *view, b *block) (*TxJSON, error) { return b.txJSON(uint64(index)), nil }
 }
 
 func (e ethBlocks) GetTransactionByBlockNumberAndIndex(t BlockTag, index hexutil.Uint) (*TxJSON, error) {
-	return of(e.s, numbered(t), indexed(index))
+	return of(e.s, byTag(t), txByIndex(index))
 }
 
 func (e ethBlocks) GetTransactionByBlockHashAndIndex(hash common.Hash, index hexutil.Uint) (*TxJSON, error) {
-	return of(e.s, hashed(hash), indexed(index))
+	return of(e.s, byHash(hash), txByIndex(index))
 }
 
 func raw(index hexutil.Uint) func(*view, *block) (hexutil.Bytes, error) {
@@ -102,11 +102,11 @@ func raw(index hexutil.Uint) func(*view, *block) (hexutil.Bytes, error) {
 }
 
 func (e ethBlocks) GetRawTransactionByBlockNumberAndIndex(t BlockTag, index hexutil.Uint) (hexutil.Bytes, error) {
-	return of(e.s, numbered(t), raw(index))
+	return of(e.s, byTag(t), raw(index))
 }
 
 func (e ethBlocks) GetRawTransactionByBlockHashAndIndex(hash common.Hash, index hexutil.Uint) (hexutil.Bytes, error) {
-	return of(e.s, hashed(hash), raw(index))
+	return of(e.s, byHash(hash), raw(index))
 }
 
 func (e ethBlocks) GetTransactionByHash(hash common.Hash) (*TxJSON, error) {

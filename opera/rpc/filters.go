@@ -29,7 +29,7 @@ func (e ethFilters) NewFilter(ctx context.Context, c Criteria) (rpc.ID, error) {
 
 // checkFilter refuses blocks that will never come, and prepares the criteria.
 func (s *Service) checkFilter(c *Criteria) error {
-	if err := c.bounded(&s.limits); err != nil {
+	if err := c.checkBounds(&s.limits); err != nil {
 		return err
 	}
 	c.prepare()

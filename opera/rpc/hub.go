@@ -66,8 +66,8 @@ func (h *hub) close() {
 	h.all.Wait()
 }
 
-// shown tells of blocks that requests can read from now on.
-func (h *hub) shown(first, last inter.BlockNumber) {
+// tellBlocks tells of blocks that requests can read from now on.
+func (h *hub) tellBlocks(first, last inter.BlockNumber) {
 	if !h.blocks.heard() {
 		return
 	}
@@ -83,8 +83,8 @@ func (h *hub) shown(first, last inter.BlockNumber) {
 	}
 }
 
-// added tells of transactions that came into the pool.
-func (h *hub) added(hashes []common.Hash) {
+// tellTransactions tells of transactions that came into the pool.
+func (h *hub) tellTransactions(hashes []common.Hash) {
 	for len(hashes) > 0 {
 		n := min(len(hashes), newsHashes)
 		h.pending.push(news{hashes[:n:n], int64(n) * common.HashLength})
@@ -179,9 +179,9 @@ func newHeadJSON(b *block, root common.Hash) json.RawMessage {
 // eachAtOnce is how many logs a subscriber looks through before others have a turn.
 const eachAtOnce = 256
 
-// wanted calls tell for the logs of a block that fit, until it fails. Subscribers take turns at
+// tellLogs calls tell for the logs of a block that fit, until it fails. Subscribers take turns at
 // looking through logs, and have none while they tell.
-func (h *hub) wanted(ctx context.Context, t *toldBlock, c *Criteria, tell func(json.RawMessage) error) error {
+func (h *hub) tellLogs(ctx context.Context, t *toldBlock, c *Criteria, tell func(json.RawMessage) error) error {
 	for from := 0; from < len(t.logs); from += eachAtOnce {
 		select {
 		case h.matching <- struct{}{}:

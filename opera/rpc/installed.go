@@ -115,8 +115,8 @@ func (i *installed) criteria(id rpc.ID) (Criteria, error) {
 	return f.criteria, nil
 }
 
-// added notes transactions that came into the pool, for all filters of them.
-func (i *installed) added(hashes []common.Hash) {
+// noteTransactions notes transactions that came into the pool, for all filters of them.
+func (i *installed) noteTransactions(hashes []common.Hash) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.came += uint64(len(hashes))
@@ -149,8 +149,8 @@ func (i *installed) changes(ctx context.Context, id rpc.ID) (any, error) {
 	return read(i.s, func(v *view) ([]*LogJSON, error) { return f.logs(ctx, v) })
 }
 
-// dropped says that there was more than is told, and that it is told no more.
-func (i *installed) dropped() error {
+// overflowError says that there was more than is told, and that it is told no more.
+func (i *installed) overflowError() error {
 	return fmt.Errorf("more than %d changes since the last call, which are dropped: ask more often, or for less", i.s.limits.FilterHeld)
 }
 
@@ -161,7 +161,7 @@ func (i *installed) pending(f *filter) ([]common.Hash, error) {
 	n := i.came - f.hash
 	f.hash = i.came
 	if n > uint64(i.s.limits.FilterHeld) {
-		return nil, i.dropped()
+		return nil, i.overflowError()
 	}
 	return append([]common.Hash{}, i.hashes[len(i.hashes)-int(n):]...), nil
 }
@@ -174,7 +174,7 @@ func (f *filter) blocks(v *view) ([]common.Hash, error) {
 	}
 	f.block = head + 1
 	if head-from >= inter.BlockNumber(v.service.limits.FilterHeld) {
-		return nil, v.service.filters.dropped()
+		return nil, v.service.filters.overflowError()
 	}
 	ids := make([]common.Hash, 0, head-from+1)
 	for n := from; n <= head; n++ {
@@ -202,7 +202,7 @@ func (f *filter) logs(ctx context.Context, v *view) ([]*LogJSON, error) {
 	switch {
 	case errors.Is(err, errMoreLogs):
 		f.block = head + 1
-		return nil, v.service.filters.dropped()
+		return nil, v.service.filters.overflowError()
 	case errors.Is(err, context.DeadlineExceeded) && found.searched >= from:
 		f.block = found.searched + 1
 	case err != nil:

@@ -64,11 +64,11 @@ func (s *Service) newNamed(ctx context.Context, name string, about *tracers.Cont
 		err = fmt.Errorf("SyntaxError: %w", err)
 		return nil, err
 	}
-	text := quoted([]byte("(" + name + ")"))
+	text := quoteJS([]byte("(" + name + ")"))
 	if config == nil {
 		config = json.RawMessage("{}")
 	}
-	begin := fmt.Sprintf(`var o = (0, eval)(%s); if (typeof o.setup === "function") o.setup(%s)`, text, quoted(config))
+	begin := fmt.Sprintf(`var o = (0, eval)(%s); if (typeof o.setup === "function") o.setup(%s)`, text, quoteJS(config))
 	looked, err := tracers.DefaultDirectory.New(fmt.Sprintf(seeing, begin), about, nil, v.Config())
 	if err != nil {
 		return nil, err
@@ -109,8 +109,8 @@ const seeingError = "    in server-side tracer function 'result'"
 // running has the functions of a program, which runs when the first of them is called.
 const running = `(function() { var made; function of() { if (!made) { %s; made = o } return made } return {made: 1%s} })()`
 
-// quoted is a text as JavaScript.
-func quoted(text []byte) []byte {
+// quoteJS is a text as JavaScript.
+func quoteJS(text []byte) []byte {
 	q, err := json.Marshal(string(text))
 	if err != nil {
 		return []byte(`"{}"`) // a string always is JSON

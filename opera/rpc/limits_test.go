@@ -182,8 +182,8 @@ func (p *pool) Pending() map[common.Address]types.Transactions {
 
 func (p *pool) Nonce(common.Address) uint64 { return 77 }
 
-// published tells the service of blocks again, as if they were new.
-func published(t *testing.T, w *world, from inter.BlockNumber) (n int) {
+// countPublished tells the service of blocks again, as if they were new.
+func countPublished(t *testing.T, w *world, from inter.BlockNumber) (n int) {
 	t.Helper()
 	v, err := w.chain.View()
 	if err != nil {
@@ -200,7 +200,7 @@ func published(t *testing.T, w *world, from inter.BlockNumber) (n int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.service.hub.shown(b.Number, b.Number)
+		w.service.hub.tellBlocks(b.Number, b.Number)
 		n++
 	}
 	return n
@@ -228,7 +228,7 @@ func TestFiltersTellWhatIsNew(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	n := published(t, w, 1)
+	n := countPublished(t, w, 1)
 	w.service.Added(types.Transactions{types.NewTx(&types.LegacyTx{Nonce: 1}), types.NewTx(&types.LegacyTx{Nonce: 2})})
 	var hashes []common.Hash
 	until(t, "the second transaction", func() bool {
@@ -330,7 +330,7 @@ func TestSubscribersAreTold(t *testing.T) {
 	}
 	_, err = c.Subscribe(t.Context(), "eth", make(chan any), "newHeads")
 	fails(t, err, "too many subscriptions, the limit is 3")
-	n := published(t, w, 1)
+	n := countPublished(t, w, 1)
 	w.service.Added(types.Transactions{types.NewTx(&types.LegacyTx{Nonce: 3})})
 	var last map[string]any
 	for range n {
@@ -600,7 +600,7 @@ func TestNewsCostsNothingForThoseWhoHaveIt(t *testing.T) {
 	head := w.chain.Head().Number
 	begin := time.Now()
 	for range 10_000 {
-		w.service.hub.shown(1, head)
+		w.service.hub.tellBlocks(1, head)
 		w.service.Added(types.Transactions{types.NewTx(&types.LegacyTx{Nonce: 1})})
 	}
 	if took := time.Since(begin); took > 2*time.Second {

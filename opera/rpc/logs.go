@@ -58,7 +58,7 @@ func (c *Criteria) readAddresses(raw any) error {
 	switch raw := raw.(type) {
 	case nil:
 	case string:
-		b, err := fixed(raw, common.AddressLength, "address")
+		b, err := fixedBytes(raw, common.AddressLength, "address")
 		if err != nil {
 			return fmt.Errorf("invalid address: %v", err)
 		}
@@ -69,7 +69,7 @@ func (c *Criteria) readAddresses(raw any) error {
 			if !ok {
 				return fmt.Errorf("non-string address at index %d", i)
 			}
-			b, err := fixed(text, common.AddressLength, "address")
+			b, err := fixedBytes(text, common.AddressLength, "address")
 			if err != nil {
 				return fmt.Errorf("invalid address at index %d: %v", i, err)
 			}
@@ -99,7 +99,7 @@ func readTopics(raw any) (topics []common.Hash, err error) {
 		if !ok {
 			return nil, errors.New("invalid topic(s)")
 		}
-		b, err := fixed(text, common.HashLength, "topic")
+		b, err := fixedBytes(text, common.HashLength, "topic")
 		if err != nil {
 			return nil, err
 		}
@@ -108,7 +108,7 @@ func readTopics(raw any) (topics []common.Hash, err error) {
 	return topics, nil
 }
 
-func fixed(text string, length int, what string) ([]byte, error) {
+func fixedBytes(text string, length int, what string) ([]byte, error) {
 	b, err := hexutil.Decode(text)
 	if err == nil && len(b) != length {
 		err = fmt.Errorf("hex has invalid length %d after decoding; expected %d for %s", len(b), length, what)
@@ -116,8 +116,8 @@ func fixed(text string, length int, what string) ([]byte, error) {
 	return b, err
 }
 
-// bounded refuses criteria that would cost too much.
-func (c *Criteria) bounded(l *Limits) error {
+// checkBounds refuses criteria that would cost too much.
+func (c *Criteria) checkBounds(l *Limits) error {
 	n := len(c.Addresses) + len(c.Topics)
 	for _, topics := range c.Topics {
 		n += len(topics)
@@ -181,7 +181,7 @@ func fits[T any](list []T, one T, compare func(a, b T) int) bool {
 // logs returns the logs that fit, oldest first. They are shared: nobody changes them.
 func (v *view) logs(ctx context.Context, c *Criteria) ([]*types.Log, error) {
 	limits := &v.service.limits
-	if err := c.bounded(limits); err != nil {
+	if err := c.checkBounds(limits); err != nil {
 		return nil, err
 	}
 	c.prepare()
@@ -267,14 +267,14 @@ const rememberedLogging = 64
 
 // logging returns a block that may have logs that fit, nil if it has none.
 func (v *view) logging(n inter.BlockNumber, c *Criteria, remember bool) (*block, error) {
-	if b := v.remembered(n); b != nil {
+	if b := v.rememberedBlock(n); b != nil {
 		return b, nil
 	}
 	of, err := v.BlockWith(n, c.match)
 	if err != nil || of == nil {
 		return nil, err
 	}
-	return v.told(of, remember), nil
+	return v.readBlock(of, remember), nil
 }
 
 // query says which blocks and what of them is searched.

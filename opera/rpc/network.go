@@ -37,19 +37,21 @@ func (a admin) NodeInfo() *p2p.NodeInfo { return a.s.options.Peers.NodeInfo() }
 
 func (a admin) Datadir() string { return a.s.options.DataDir }
 
-// done answers true if nothing failed.
-func done(err error) (bool, error) { return err == nil, err }
+// trueIfNil answers true if nothing failed.
+func trueIfNil(err error) (bool, error) { return err == nil, err }
 
-func (a admin) AddPeer(url string) (bool, error) { return done(a.s.options.Peers.AddPeer(url)) }
+func (a admin) AddPeer(url string) (bool, error) { return trueIfNil(a.s.options.Peers.AddPeer(url)) }
 
-func (a admin) RemovePeer(url string) (bool, error) { return done(a.s.options.Peers.RemovePeer(url)) }
+func (a admin) RemovePeer(url string) (bool, error) {
+	return trueIfNil(a.s.options.Peers.RemovePeer(url))
+}
 
 func (a admin) AddTrustedPeer(url string) (bool, error) {
-	return done(a.s.options.Peers.AddTrustedPeer(url))
+	return trueIfNil(a.s.options.Peers.AddTrustedPeer(url))
 }
 
 func (a admin) RemoveTrustedPeer(url string) (bool, error) {
-	return done(a.s.options.Peers.RemoveTrustedPeer(url))
+	return trueIfNil(a.s.options.Peers.RemoveTrustedPeer(url))
 }
 
 func (a admin) Iprestrict() []string { return a.s.options.IPRestrict }

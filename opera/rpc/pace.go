@@ -65,9 +65,9 @@ func (s *Service) turn(ctx context.Context, client serve.Client) (end func(), er
 	return end, nil
 }
 
-// paced lets requests of at most so many bytes wait for their turn that are not light, or long. Who sends
+// paceRequests lets requests of at most so many bytes wait for their turn that are not light, or long. Who sends
 // slowly, or takes an answer slowly, has no turn meanwhile.
-func (s *Service) paced(next http.Handler, most int64) http.Handler {
+func (s *Service) paceRequests(next http.Handler, most int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost || r.ContentLength == 0 || r.ContentLength > most {
 			next.ServeHTTP(w, r)

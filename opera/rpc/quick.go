@@ -78,10 +78,10 @@ func (s *Service) quick(server http.Handler, names []string) *quick {
 		of("getTransactionByHash", one(ethBlocks{s}.GetTransactionByHash))
 		of("getTransactionReceipt", one(s.receiptText))
 		of("getBlockByNumber", two(func(t BlockTag, full bool) (json.RawMessage, error) {
-			return s.blockText(numbered(t), full, t == Pending)
+			return s.blockText(byTag(t), full, t == Pending)
 		}))
 		of("getBlockByHash", two(func(hash common.Hash, full bool) (json.RawMessage, error) {
-			return s.blockText(hashed(hash), full, false)
+			return s.blockText(byHash(hash), full, false)
 		}))
 		if s.limits.CallTime <= quickTime {
 			of("call", func(ctx context.Context, params [][]byte, out []byte) ([]byte, error, bool) {
@@ -97,7 +97,7 @@ func (s *Service) quick(server http.Handler, names []string) *quick {
 					return nil, nil, false
 				}
 				result, err := ethCalls{s}.Call(ctx, args, ref, nil)
-				return appended(out, result, err)
+				return appendOutcome(out, result, err)
 			})
 		}
 	}
@@ -124,7 +124,7 @@ func without[R any](f func() (R, error)) quickMethod {
 			return nil, nil, false
 		}
 		result, err := f()
-		return appended(out, result, err)
+		return appendOutcome(out, result, err)
 	}
 }
 
@@ -135,7 +135,7 @@ func one[A, R any](f func(A) (R, error)) quickMethod {
 			return nil, nil, false
 		}
 		result, err := f(a)
-		return appended(out, result, err)
+		return appendOutcome(out, result, err)
 	}
 }
 
@@ -147,13 +147,13 @@ func two[A, B, R any](f func(A, B) (R, error)) quickMethod {
 			return nil, nil, false
 		}
 		result, err := f(a, b)
-		return appended(out, result, err)
+		return appendOutcome(out, result, err)
 	}
 }
 
-// appended appends a result that there is if there is no error. What cannot be told is the
+// appendOutcome appends a result that there is if there is no error. What cannot be told is the
 // server's to say.
-func appended(out []byte, result any, err error) ([]byte, error, bool) {
+func appendOutcome(out []byte, result any, err error) ([]byte, error, bool) {
 	if err != nil {
 		return nil, err, true
 	}
@@ -206,7 +206,7 @@ func (q *quick) answer(ctx context.Context, client serve.Client, body, out []byt
 		answer = appendError(append(out, `"error":`...), err)
 		log.Warn("Served "+string(of.method), "conn", remote(), "reqid", string(of.id), "duration", time.Since(begun), "err", err)
 	}
-	counted(of.method, err == nil, begun)
+	countAnswer(of.method, err == nil, begun)
 	return append(answer, '}'), true
 }
 
@@ -267,8 +267,8 @@ func appendError(out []byte, err error) []byte {
 	return append(out, text...)
 }
 
-// counted counts an answer where go-ethereum's server counts its own.
-func counted(method []byte, good bool, begun time.Time) {
+// countAnswer counts an answer where go-ethereum's server counts its own.
+func countAnswer(method []byte, good bool, begun time.Time) {
 	if !metrics.Enabled() {
 		return
 	}
@@ -303,7 +303,7 @@ func (s *Service) text(b *block, place *atomic.Pointer[json.RawMessage], value f
 	}
 	text := json.RawMessage(raw)
 	if place != nil && place.CompareAndSwap(nil, &text) {
-		s.blocks.grown(b, len(text))
+		s.blocks.countText(b, len(text))
 	}
 	return text, nil
 }

@@ -13,8 +13,8 @@ import (
 	"tarn/serve"
 )
 
-// answered is what a handler makes of a body.
-func answered(t *testing.T, h http.Handler, body, kind string) string {
+// checkAnswer is what a handler makes of a body.
+func checkAnswer(t *testing.T, h http.Handler, body, kind string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1/", strings.NewReader(body))
 	if err != nil {
@@ -58,7 +58,7 @@ func TestQuickAnswersAreTheServers(t *testing.T) {
 		if strings.Contains(body, "ilter") || strings.Contains(body, "feeHistory") {
 			continue // ids and rewards by chance
 		}
-		got, want := answered(t, q, body, "application/json"), answered(t, server, body, "application/json")
+		got, want := checkAnswer(t, q, body, "application/json"), checkAnswer(t, server, body, "application/json")
 		if got != want {
 			t.Errorf("%.300s\n  quick   %.900s\n  server  %.900s", body, got, want)
 		}
@@ -71,7 +71,7 @@ func TestQuickAnswersAreTheServers(t *testing.T) {
 		t.Errorf("only %d of %d requests are answered quickly", quickly, len(bodies))
 	}
 	for _, kind := range []string{"application/json; charset=utf-8", "text/plain", ""} {
-		if got, want := answered(t, q, good, kind), answered(t, server, good, kind); got != want {
+		if got, want := checkAnswer(t, q, good, kind), checkAnswer(t, server, good, kind); got != want {
 			t.Errorf("%q: %s, want %s", kind, got, want)
 		}
 	}
@@ -83,11 +83,11 @@ func TestTextsOfBlocksAreBounded(t *testing.T) {
 	before := w.service.blocks.bytes
 	for n := range BlockTag(8) {
 		for _, full := range []bool{true, false} {
-			first, err := w.service.blockText(numbered(n+1), full, false)
+			first, err := w.service.blockText(byTag(n+1), full, false)
 			if err != nil {
 				t.Fatal(err)
 			}
-			again, err := w.service.blockText(numbered(n+1), full, false)
+			again, err := w.service.blockText(byTag(n+1), full, false)
 			if err != nil || &again[0] != &first[0] {
 				t.Errorf("block %d is told anew: %v", n+1, err)
 			}
@@ -103,7 +103,7 @@ func TestTextsOfBlocksAreBounded(t *testing.T) {
 	c := newBlockCache()
 	heavy := &block{Block: &chain.Block{}}
 	c.set(1, heavy)
-	c.grown(heavy, cachedBytes/2)
+	c.countText(heavy, cachedBytes/2)
 	c.set(2, &block{Block: &chain.Block{}})
 	if c.old[1] != heavy || c.young[1] != nil || len(c.young) != 1 || c.bytes >= cachedBytes/2 {
 		t.Errorf("a block that has grown counts no more than before: %d", c.bytes)

@@ -271,7 +271,7 @@ func New(o Options) *Service {
 	s.turns = serve.NewTurns(l.Executions, max(1, l.Executions/2), l.Waiting)
 	s.filters = &installed{s: s, filters: map[rpc.ID]*filter{}}
 	s.hub = newHub(s)
-	s.latest = newLatest(o.Chain, s.hub.shown)
+	s.latest = newLatest(o.Chain, s.hub.tellBlocks)
 	return s
 }
 

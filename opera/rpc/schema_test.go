@@ -289,7 +289,7 @@ properties:
 		`{"a":"0x","c":{"d":"p"},"e":"w"}`:                                        ".e is not z",
 	} {
 		got := ""
-		for _, f := range s.check(schema, decoded(t, value), "") {
+		for _, f := range s.check(schema, decode(t, value), "") {
 			got += f.at + " " + f.what
 		}
 		if got != want {
@@ -304,8 +304,8 @@ properties:
 	}
 }
 
-// decoded is a value of JSON whose numbers are as they were written.
-func decoded(t *testing.T, text string) (v any) {
+// decode is a value of JSON whose numbers are as they were written.
+func decode(t *testing.T, text string) (v any) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()

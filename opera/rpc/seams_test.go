@@ -81,14 +81,14 @@ func TestSubscribersThatMissNewsAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	head := w.chain.Head().Number
-	w.service.hub.shown(head, head)
+	w.service.hub.tellBlocks(head, head)
 	select {
 	case <-got:
 	case <-time.After(20 * time.Second):
 		t.Fatal("the first block is not told")
 	}
 	for begin := time.Now(); time.Since(begin) < 20*time.Second; {
-		w.service.hub.shown(head+1, head+keptNews+1000) // a node that catches up
+		w.service.hub.tellBlocks(head+1, head+keptNews+1000) // a node that catches up
 		select {
 		case err := <-sub.Err():
 			if err == nil || errors.Is(err, context.Canceled) {

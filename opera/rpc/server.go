@@ -110,8 +110,8 @@ func (s *Service) Handler(h *HTTPOptions, w *WSOptions) (*Handler, error) {
 			return nil, err
 		}
 		out.servers = append(out.servers, server)
-		q, hosts, z := s.quick(s.paced(versioned(server), int64(s.limits.Body)), h.APIs), newHosts(h.Hosts), new(zippers)
-		out.http, out.httpPrefix = hosted(hosts, crossing(h.Origins, z.zipped(q))), h.Prefix
+		q, hosts, z := s.quick(s.paceRequests(allowUnversioned(server), int64(s.limits.Body)), h.APIs), newHosts(h.Hosts), new(zippers)
+		out.http, out.httpPrefix = checkHost(hosts, crossing(h.Origins, z.compressAnswers(q))), h.Prefix
 		out.plain = newPlainly(q, hosts, z, h)
 	}
 	if w != nil {
@@ -192,8 +192,8 @@ func (h hosts) allow(named string) bool {
 	return host == "" || net.ParseIP(host) != nil || h["*"] || h[host]
 }
 
-// hosted refuses requests for other hosts: a web page can make its own name lead here.
-func hosted(of hosts, next http.Handler) http.Handler {
+// checkHost refuses requests for other hosts: a web page can make its own name lead here.
+func checkHost(of hosts, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !of.allow(r.Host) {
 			http.Error(w, "invalid host specified", http.StatusForbidden)

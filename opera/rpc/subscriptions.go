@@ -161,12 +161,12 @@ func (e ethFilters) Logs(ctx context.Context, c Criteria) (*rpc.Subscription, er
 		return nil, err
 	}
 	return e.s.subscribe(ctx, &hearing{of: e.s.hub.blocks, size: c.weight(), tell: func(ctx context.Context, of any, send func(json.RawMessage) error) error {
-		return e.s.hub.wanted(ctx, of.(*toldBlock), &c, send)
+		return e.s.hub.tellLogs(ctx, of.(*toldBlock), &c, send)
 	}})
 }
 
-// told sends what is the same for all who hear it.
-func told(_ context.Context, of any, send func(json.RawMessage) error) error {
+// sendTold sends what is the same for all who hear it.
+func sendTold(_ context.Context, of any, send func(json.RawMessage) error) error {
 	return send(of.(json.RawMessage))
 }
 
@@ -176,6 +176,6 @@ func (s *Service) Added(txs types.Transactions) {
 	for i, tx := range txs {
 		hashes[i] = tx.Hash()
 	}
-	s.filters.added(hashes)
-	s.hub.added(hashes)
+	s.filters.noteTransactions(hashes)
+	s.hub.tellTransactions(hashes)
 }

@@ -76,5 +76,5 @@ func (e ethFilters) Syncing(ctx context.Context) (*rpc.Subscription, error) {
 		_, syncing := now.(*syncJSON)
 		e.s.hub.syncing.Store(syncing)
 	}
-	return e.s.subscribe(ctx, &hearing{of: e.s.hub.sync, tell: told})
+	return e.s.subscribe(ctx, &hearing{of: e.s.hub.sync, tell: sendTold})
 }

@@ -34,7 +34,7 @@ var tags = map[string]BlockTag{
 
 // UnmarshalJSON reads a number in hexadecimal or a name, with quotes or without.
 func (t *BlockTag) UnmarshalJSON(data []byte) error {
-	text := unquoted(data)
+	text := unquote(data)
 	if tag, ok := tags[text]; ok {
 		*t = tag
 		return nil
@@ -50,7 +50,7 @@ func (t *BlockTag) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func unquoted(data []byte) string {
+func unquote(data []byte) string {
 	text := strings.TrimSpace(string(data))
 	if len(text) >= 2 && text[0] == '"' && text[len(text)-1] == '"' {
 		return text[1 : len(text)-1]
@@ -122,7 +122,7 @@ type Count uint64
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (c *Count) UnmarshalJSON(data []byte) error {
-	text := unquoted(data)
+	text := unquote(data)
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
 		n, err = hexutil.DecodeUint64(text)

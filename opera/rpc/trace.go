@@ -311,11 +311,11 @@ func (d debugTraces) block(ctx context.Context, get func(*view) (*block, error),
 }
 
 func (d debugTraces) TraceBlockByNumber(ctx context.Context, t BlockTag, c *TraceConfig) ([]txTraceJSON, error) {
-	return d.block(ctx, numbered(t), fmt.Sprintf("#%d", t), c)
+	return d.block(ctx, byTag(t), fmt.Sprintf("#%d", t), c)
 }
 
 func (d debugTraces) TraceBlockByHash(ctx context.Context, hash common.Hash, c *TraceConfig) ([]txTraceJSON, error) {
-	return d.block(ctx, hashed(hash), hash, c)
+	return d.block(ctx, byHash(hash), hash, c)
 }
 
 func (d debugTraces) TraceCall(ctx context.Context, a TransactionArgs, r *BlockRef, c *CallTraceConfig) (json.RawMessage, error) {

@@ -97,17 +97,17 @@ func (t *tracer) bound() {
 	hooks := *of
 	if of.OnEnter != nil || of.OnEnterV2 != nil {
 		hooks.OnEnterV2 = func(depth int, kind byte, from, to common.Address, input []byte, gas tracing.Gas, value *big.Int) {
-			of.EmitEnter(depth, kind, from, to, t.shown(input, frame), gas, value)
+			of.EmitEnter(depth, kind, from, to, t.visibleBytes(input, frame), gas, value)
 		}
 	}
 	if exit := of.OnExit; exit != nil {
 		hooks.OnExit = func(depth int, output []byte, used uint64, err error, reverted bool) {
-			exit(depth, t.shown(output, 0), used, err, reverted)
+			exit(depth, t.visibleBytes(output, 0), used, err, reverted)
 		}
 	}
 	if exit := of.OnExitV2; exit != nil {
 		hooks.OnExitV2 = func(depth int, output []byte, left tracing.Gas, err error, reverted bool) {
-			exit(depth, t.shown(output, 0), left, err, reverted)
+			exit(depth, t.visibleBytes(output, 0), left, err, reverted)
 		}
 	}
 	if log := of.OnLog; log != nil {
@@ -166,10 +166,12 @@ type codesCounted struct {
 }
 
 // GetCode implements tracing.StateDB.
-func (c codesCounted) GetCode(of common.Address) []byte { return c.t.shown(c.StateDB.GetCode(of), 0) }
+func (c codesCounted) GetCode(of common.Address) []byte {
+	return c.t.visibleBytes(c.StateDB.GetCode(of), 0)
+}
 
-// shown is what a tracer sees of some bytes: nothing once they, and so much besides, do not fit.
-func (t *tracer) shown(bytes []byte, besides int) []byte {
+// visibleBytes is what a tracer sees of some bytes: nothing once they, and so much besides, do not fit.
+func (t *tracer) visibleBytes(bytes []byte, besides int) []byte {
 	if t.room -= t.copies * besides; !t.fits(len(bytes)) {
 		return nil
 	}

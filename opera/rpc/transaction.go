@@ -171,7 +171,7 @@ func (b *block) receiptJSON(index uint64) *ReceiptJSON {
 	tx, r := b.Txs[index], b.Receipts[index]
 	t := &ReceiptJSON{
 		BlockHash: common.Hash(b.ID), BlockNumber: hexutil.Uint64(b.Number), CumulativeGasUsed: hexutil.Uint64(r.CumulativeGasUsed),
-		EffectiveGasPrice: hexutil.Uint64(paid(tx, b.BaseFee).Uint64()), From: b.Senders[index], GasUsed: hexutil.Uint64(r.GasUsed),
+		EffectiveGasPrice: hexutil.Uint64(effectivePrice(tx, b.BaseFee).Uint64()), From: b.Senders[index], GasUsed: hexutil.Uint64(r.GasUsed),
 		Logs: logsJSON(r.Logs), LogsBloom: r.Bloom, To: tx.To(), TransactionHash: b.TxHash(int(index)), TransactionIndex: hexutil.Uint64(index),
 		Type: hexutil.Uint64(tx.Type()),
 	}
@@ -186,9 +186,9 @@ func (b *block) receiptJSON(index uint64) *ReceiptJSON {
 	return t
 }
 
-// paid is what go-opera tells as the price of a unit of gas: the base fee and the tip up to
+// effectivePrice is what go-opera tells as the price of a unit of gas: the base fee and the tip up to
 // what the transaction allows, which is less than the base fee only of internal ones.
-func paid(tx *types.Transaction, baseFee *big.Int) *big.Int {
+func effectivePrice(tx *types.Transaction, baseFee *big.Int) *big.Int {
 	if baseFee == nil {
 		return tx.GasPrice()
 	}

@@ -130,7 +130,7 @@ func (e ethSender) SendRawTransaction(raw hexutil.Bytes) (common.Hash, error) {
 // signer signs a transaction of an account of the node's.
 type signer func(wallet accounts.Wallet, account accounts.Account, tx *types.Transaction, v *view) (*types.Transaction, error)
 
-func unlocked(wallet accounts.Wallet, account accounts.Account, tx *types.Transaction, v *view) (*types.Transaction, error) {
+func signUnlocked(wallet accounts.Wallet, account accounts.Account, tx *types.Transaction, v *view) (*types.Transaction, error) {
 	return wallet.SignTx(account, tx, v.Config().ChainID)
 }
 
@@ -157,7 +157,7 @@ func (s *Service) send(ctx context.Context, a *TransactionArgs, sign signer) (co
 }
 
 func (e ethSender) SendTransaction(ctx context.Context, a TransactionArgs) (common.Hash, error) {
-	return e.s.send(ctx, &a, unlocked)
+	return e.s.send(ctx, &a, signUnlocked)
 }
 
 // signedJSON is a transaction in its own form, and told.
@@ -259,7 +259,7 @@ func (s *Service) signOnly(ctx context.Context, a *TransactionArgs, sign signer)
 }
 
 func (e ethSender) SignTransaction(ctx context.Context, a TransactionArgs) (*signedJSON, error) {
-	return e.s.signOnly(ctx, &a, unlocked)
+	return e.s.signOnly(ctx, &a, signUnlocked)
 }
 
 func (e ethSender) Sign(address common.Address, data hexutil.Bytes) (hexutil.Bytes, error) {
@@ -339,7 +339,7 @@ func (e ethSender) again(v *view, a *TransactionArgs, was *types.Transaction) (*
 		if err != nil {
 			return nil, err
 		}
-		return unlocked(wallet, account, now, v)
+		return signUnlocked(wallet, account, now, v)
 	}
 	return nil, fmt.Errorf("transaction %#x not found", was.Hash())
 }

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// versioned lets requests over HTTP leave out which version of JSON-RPC they are of, as go-opera
+// allowUnversioned lets requests over HTTP leave out which version of JSON-RPC they are of, as go-opera
 // does, whose own examples have none. go-ethereum's server of today answers no such request.
-func versioned(next http.Handler) http.Handler {
+func allowUnversioned(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && r.Body != nil {
 			r.Body = &versioner{ReadCloser: r.Body}

@@ -48,7 +48,7 @@ const (
 )
 
 func (s *Service) webSockets(server *rpc.Server, o *WSOptions) *sockets {
-	k := &sockets{s: s, server: server, answers: s.paced(versioned(server), s.limits.Frame), origins: server.WebsocketHandler(o.Origins)}
+	k := &sockets{s: s, server: server, answers: s.paceRequests(allowUnversioned(server), s.limits.Frame), origins: server.WebsocketHandler(o.Origins)}
 	k.ctx, k.cancel = context.WithCancel(s.hub.ctx)
 	k.quick = s.quick(k.answers, o.APIs)
 	k.upgrade = websocket.Upgrader{
@@ -399,7 +399,7 @@ func (p *piped) Write(b []byte) (int, error) {
 	if err := p.socket.write(b); err != nil {
 		return 0, err
 	}
-	p.socket.begun(b)
+	p.socket.noteSubscriptions(b)
 	return len(b), nil
 }
 
@@ -416,8 +416,8 @@ func (c *socket) awaits(id rpc.ID) <-chan struct{} {
 	return told
 }
 
-// begun notes which subscriptions an answer names.
-func (c *socket) begun(answer []byte) {
+// noteSubscriptions notes which subscriptions an answer names.
+func (c *socket) noteSubscriptions(answer []byte) {
 	c.naming.Lock()
 	defer c.naming.Unlock()
 	for id, told := range c.named {

@@ -27,8 +27,8 @@ func (z *zippers) take(to io.Writer) *gzip.Writer {
 
 func (z *zippers) give(w *gzip.Writer) { z.idle.Put(w) }
 
-// zipped compresses answers for who takes them so.
-func (z *zippers) zipped(next http.Handler) http.Handler {
+// compressAnswers compresses answers for who takes them so.
+func (z *zippers) compressAnswers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 			next.ServeHTTP(w, r)

@@ -251,11 +251,11 @@ func (b *Block) GetState(address common.Address, slot common.Hash) common.Hash {
 	if v, ok := o.dirty[slot]; ok {
 		return v
 	}
-	return b.committed(o, slot)
+	return b.committedSlot(o, slot)
 }
 
-// committed is a slot's value before the present transaction.
-func (b *Block) committed(o *object, slot common.Hash) common.Hash {
+// committedSlot is a slot's value before the present transaction.
+func (b *Block) committedSlot(o *object, slot common.Hash) common.Hash {
 	if v, ok := o.slots[slot]; ok {
 		return v
 	}
@@ -283,7 +283,7 @@ func (b *Block) GetStateAndCommittedState(address common.Address, slot common.Ha
 	if o == nil {
 		return common.Hash{}, common.Hash{}
 	}
-	before = b.committed(o, slot)
+	before = b.committedSlot(o, slot)
 	if v, ok := o.dirty[slot]; ok {
 		return v, before
 	}

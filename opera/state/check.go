@@ -22,8 +22,8 @@ type Counted struct {
 // roots and collect first.
 var ErrTrieBehind = errors.New("the trie is behind the flat state")
 
-// settled returns the trie's progress, and ErrTrieBehind if blocks wait for it.
-func (t *Tables) settled(from store.Reader) (progress, error) {
+// settledProgress returns the trie's progress, and ErrTrieBehind if blocks wait for it.
+func (t *Tables) settledProgress(from store.Reader) (progress, error) {
 	p, err := t.progress(from)
 	if err != nil {
 		return p, err
@@ -40,7 +40,7 @@ func (t *Tables) settled(from store.Reader) (progress, error) {
 // not go on. It holds one path of a trie in memory. Progress, if not nil, is told what is being read, how much
 // of it was, and how much there is, about; its error ends the check.
 func (t *Tables) Check(from store.Reader, report func(error), progress func(what string, done, total uint64) error) (Counted, error) {
-	p, err := t.settled(from)
+	p, err := t.settledProgress(from)
 	if err != nil {
 		return Counted{}, err
 	}
@@ -92,7 +92,7 @@ func (c *checker) accounts(want common.Hash) error {
 			c.err = tr.Update(hash[:], leaf)
 		}
 		if c.err == nil {
-			c.err = c.walked(hash)
+			c.err = c.reportWalk(hash)
 		}
 		return c.err == nil
 	})
@@ -108,9 +108,9 @@ func (c *checker) accounts(want common.Hash) error {
 	return c.slots.Err()
 }
 
-// walked tells how many accounts and slots there were up to an account. Hashes are spread
+// reportWalk tells how many accounts and slots there were up to an account. Hashes are spread
 // evenly, so that the account's says what part of all that is.
-func (c *checker) walked(hash common.Hash) error {
+func (c *checker) reportWalk(hash common.Hash) error {
 	done := c.counted.Accounts + c.counted.Slots
 	part := (float64(binary.BigEndian.Uint64(hash[:])) + 1) / (1 << 64)
 	return c.progress("accounts and slots", done, uint64(float64(done)/part))

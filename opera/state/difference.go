@@ -84,11 +84,11 @@ func differ(from Nodes, owner, before, after common.Hash, each func(hash common.
 	if before == after {
 		return nil
 	}
-	gone, err := unshared(from, owner, after, before)
+	gone, err := unsharedLeaves(from, owner, after, before)
 	if err != nil {
 		return err
 	}
-	come, err := unshared(from, owner, before, after)
+	come, err := unsharedLeaves(from, owner, before, after)
 	if err != nil {
 		return err
 	}
@@ -126,8 +126,8 @@ type leaf struct {
 	leaf []byte
 }
 
-// unshared returns the leaves of a trie that another one does not have, ascending.
-func unshared(from Nodes, owner, other, root common.Hash) ([]leaf, error) {
+// unsharedLeaves returns the leaves of a trie that another one does not have, ascending.
+func unsharedLeaves(from Nodes, owner, other, root common.Hash) ([]leaf, error) {
 	a, err := openTrie(owner, other, byHash{from})
 	if err != nil {
 		return nil, err

@@ -115,7 +115,7 @@ func encodeLeaf(a *Account, storage common.Hash) ([]byte, error) {
 }
 
 // encodeWord is a slot's value as the trie has it: a string without leading zeros.
-func encodeWord(value common.Hash) ([]byte, error) { return rlp.EncodeToBytes(trimmed(&value)) }
+func encodeWord(value common.Hash) ([]byte, error) { return rlp.EncodeToBytes(trimZeros(&value)) }
 
 // decodeWord is the inverse of encodeWord; nothing is zero.
 func decodeWord(leaf []byte) (value common.Hash, err error) {

@@ -45,7 +45,7 @@ func (t *Tables) Import(to store.Store) *Import { return &Import{tables: t, to: 
 // go-opera's flat snapshot, are passed over.
 func (i *Import) Put(key, value []byte) error {
 	if hash, ok := bytes.CutPrefix(key, []byte(preimagePrefix)); ok && len(hash) == common.HashLength {
-		return i.imported(importedPreimage, hash, value)
+		return i.putItem(importedPreimage, hash, value)
 	}
 	if hash, ok := bytes.CutPrefix(key, []byte(codePrefix)); ok && len(hash) == common.HashLength {
 		if err := sameHash("code", hash, value); err != nil {
@@ -54,7 +54,7 @@ func (i *Import) Put(key, value []byte) error {
 		return i.put(i.tables.code, hash, value)
 	}
 	if len(key) == common.HashLength {
-		return i.imported(importedNode, key, value)
+		return i.putItem(importedNode, key, value)
 	}
 	return nil
 }
@@ -66,7 +66,7 @@ func sameHash(what string, hash, value []byte) error {
 	return nil
 }
 
-func (i *Import) imported(kind byte, hash, value []byte) error {
+func (i *Import) putItem(kind byte, hash, value []byte) error {
 	if err := sameHash("item", hash, value); err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (i *Import) item(kind byte, hash common.Hash) ([]byte, error) {
 // code that an account may have, and with preimages what was hashed, where it is known.
 // Nodes that several accounts share come several times. The trie must not be behind.
 func (t *Tables) Export(from store.Reader, preimages bool, each func(key, value []byte) error) error {
-	if _, err := t.settled(from); err != nil {
+	if _, err := t.settledProgress(from); err != nil {
 		return err
 	}
 	f := t.Flat(from)

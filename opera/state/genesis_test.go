@@ -13,8 +13,8 @@ import (
 	"tarn/store"
 )
 
-// exported is a settled chain and the items of its state.
-func exported(t *testing.T, preimages bool) (*chain, map[string][]byte) {
+// exportState is a settled chain and the items of its state.
+func exportState(t *testing.T, preimages bool) (*chain, map[string][]byte) {
 	c := newChain(t, newRand(t))
 	for range 40 {
 		c.block()
@@ -58,7 +58,7 @@ func importAll(t *testing.T, items map[string][]byte, number uint64, root common
 // What is exported is imported as the same rows, with its root; and the next blocks' roots
 // go on from it.
 func TestAnExportedStateIsImported(t *testing.T) {
-	c, items := exported(t, true)
+	c, items := exportState(t, true)
 	number, root := c.newest()
 	items["ab"], items["s"+string(root[:])+"123"] = []byte("of another kind"), []byte("too")
 	s, tables, err := importAll(t, items, number, root)
@@ -90,7 +90,7 @@ func TestAnExportedStateIsImported(t *testing.T) {
 
 // Without preimages everything is there but names.
 func TestAStateWithoutPreimagesIsImported(t *testing.T) {
-	c, items := exported(t, false)
+	c, items := exportState(t, false)
 	number, root := c.newest()
 	s, tables, err := importAll(t, items, number, root)
 	check(t, err)
@@ -103,7 +103,7 @@ func TestAStateWithoutPreimagesIsImported(t *testing.T) {
 
 // A database of nodes by hash, as go-opera's is, opens with what was exported.
 func TestAnExportedStateOpensInGoEthereum(t *testing.T) {
-	c, items := exported(t, false)
+	c, items := exportState(t, false)
 	disk := rawdb.NewMemoryDatabase()
 	for key, value := range items {
 		check(t, disk.Put([]byte(key), value))
@@ -118,7 +118,7 @@ func TestAnExportedStateOpensInGoEthereum(t *testing.T) {
 
 // Each item is needed, and must be what its key says.
 func TestAnImportWithoutOrWithAnotherItemFails(t *testing.T) {
-	c, items := exported(t, false)
+	c, items := exportState(t, false)
 	number, root := c.newest()
 	used := map[string]bool{}
 	check(t, c.tables.Flat(c.store).Accounts(common.Hash{}, func(_ common.Hash, a *Account) bool {

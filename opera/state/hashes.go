@@ -25,17 +25,17 @@ func (h *Hashes) address(a common.Address) common.Hash {
 	if h == nil {
 		return crypto.Keccak256Hash(a[:])
 	}
-	return remembered(h.addresses, a, a[:])
+	return rememberHash(h.addresses, a, a[:])
 }
 
 func (h *Hashes) slot(key common.Hash) common.Hash {
 	if h == nil {
 		return crypto.Keccak256Hash(key[:])
 	}
-	return remembered(h.slots, key, key[:])
+	return rememberHash(h.slots, key, key[:])
 }
 
-func remembered[K comparable](known map[K]common.Hash, key K, bytes []byte) common.Hash {
+func rememberHash[K comparable](known map[K]common.Hash, key K, bytes []byte) common.Hash {
 	hash, ok := known[key]
 	if !ok {
 		if len(known) >= rememberedHashes {

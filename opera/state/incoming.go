@@ -33,12 +33,12 @@ func (t *Tables) Incoming(s store.Store) (*Incoming, error) {
 	if err := t.Sweep(s); err != nil {
 		return nil, err
 	}
-	return t.brought(s)
+	return t.openIncoming(s)
 }
 
 // Brought is the state that was brought in and finished.
 func (t *Tables) Brought(s store.Store) (*Incoming, error) {
-	in, err := t.brought(s)
+	in, err := t.openIncoming(s)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (t *Tables) Brought(s store.Store) (*Incoming, error) {
 	return in, err
 }
 
-func (t *Tables) brought(s store.Store) (*Incoming, error) {
+func (t *Tables) openIncoming(s store.Store) (*Incoming, error) {
 	other, err := openSide(s, 1-t.side)
 	if err != nil {
 		return nil, err

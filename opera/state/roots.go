@@ -270,7 +270,7 @@ func (r *Roots) Root(number uint64) (common.Hash, error) {
 	if root, ok := r.roots[number]; ok {
 		return root, nil
 	}
-	return r.stored(number)
+	return r.storedRoot(number)
 }
 
 // Wait waits until the root of a block that was written is computed, or the context ends.
@@ -314,7 +314,7 @@ func (r *Roots) ending() error {
 	return ErrRootsClosed
 }
 
-func (r *Roots) stored(number uint64) (root common.Hash, err error) {
+func (r *Roots) storedRoot(number uint64) (root common.Hash, err error) {
 	if r.closed {
 		return common.Hash{}, ErrRootsClosed
 	}

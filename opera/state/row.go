@@ -88,12 +88,12 @@ const keyKnown = 0x80
 // appendSlot appends a slot's row: the length of the value and a mark, the value and the
 // key without their leading zeros.
 func appendSlot(b []byte, value, key common.Hash, known bool) []byte {
-	v := trimmed(&value)
+	v := trimZeros(&value)
 	if !known {
 		return append(append(b, byte(len(v))), v...)
 	}
 	b = append(append(b, byte(len(v))|keyKnown), v...)
-	return append(b, trimmed(&key)...)
+	return append(b, trimZeros(&key)...)
 }
 
 func decodeSlot(at, row []byte) (value, key common.Hash, known bool, err error) {
@@ -110,8 +110,8 @@ func decodeSlot(at, row []byte) (value, key common.Hash, known bool, err error) 
 	return value, key, known, nil
 }
 
-// trimmed is a word without its leading zeros.
-func trimmed(h *common.Hash) []byte {
+// trimZeros is a word without its leading zeros.
+func trimZeros(h *common.Hash) []byte {
 	for i, b := range h {
 		if b != 0 {
 			return h[i:]

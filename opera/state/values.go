@@ -79,7 +79,7 @@ func encodeValues(all []accountValue) []byte {
 		for j := range a.slots {
 			s := &a.slots[j]
 			b = append(b, s.hash[:]...)
-			v := trimmed(&s.value)
+			v := trimZeros(&s.value)
 			b = append(append(b, byte(len(v))), v...)
 		}
 	}

@@ -30,7 +30,7 @@ func honest(t *testing.T, w *world, name string) *peer {
 	return &peer{world: w, name: name, dropped: func(err error) { t.Errorf("an honest peer is dropped: %v", err) }}
 }
 
-func synced(t *testing.T, s *Syncer, w *world) *memory {
+func syncState(t *testing.T, s *Syncer, w *world) *memory {
 	t.Helper()
 	m := new(memory)
 	if err := s.Sync(t.Context(), w.root, m); err != nil {
@@ -60,7 +60,7 @@ func TestAStateComesFromSeveralPeersInBoundedRequests(t *testing.T) {
 		peers = append(peers, p)
 		s.Add(p)
 	}
-	synced(t, s, w)
+	syncState(t, s, w)
 	for _, p := range peers {
 		if n := p.most.Load(); n > 3 || n == 0 {
 			t.Errorf("peer %s was asked %d things at once", p.name, n)
@@ -82,7 +82,7 @@ func TestOnePeerIsAskedNoMoreAtOnceThanItMayBe(t *testing.T) {
 	s, p := New(o), honest(t, w, "one")
 	p.before = func(context.Context) error { time.Sleep(time.Millisecond); return nil }
 	s.Add(p)
-	synced(t, s, w)
+	syncState(t, s, w)
 	if n := p.most.Load(); n != 2 {
 		t.Errorf("%d things at once", n)
 	}
@@ -157,7 +157,7 @@ func TestALiarIsDroppedAndAnotherAsked(t *testing.T) {
 				s.Add(honest(t, w, "honest"))
 			}
 			s.Add(liar)
-			synced(t, s, w)
+			syncState(t, s, w)
 			if why == nil || !strings.Contains(why.Error(), words) {
 				t.Errorf("dropped for %v", why)
 			}
@@ -170,7 +170,7 @@ func TestAPeerMayAnswerInSmallParts(t *testing.T) {
 	w := newWorld(t, random(t), 60)
 	s, p := New(Options{Bytes: 1, Patience: time.Minute}), honest(t, w, "one")
 	s.Add(p)
-	synced(t, s, w)
+	syncState(t, s, w)
 }
 
 func TestASilentPeerIsDroppedAndAnotherAsked(t *testing.T) {
@@ -243,7 +243,7 @@ func TestAPeerWithoutTheStateIsLeftAlone(t *testing.T) {
 	lacks := honest(t, other, "lacks")
 	s.Add(lacks)
 	s.Add(honest(t, w, "has"))
-	synced(t, s, w)
+	syncState(t, s, w)
 	if n := lacks.asks.Load(); n > 16 {
 		t.Errorf("asked %d times", n)
 	}
@@ -269,7 +269,7 @@ func TestADownloadThatEndedIsBegunAgain(t *testing.T) {
 	if err := s.Sync(t.Context(), w.root, m); !errors.Is(err, m.failed) {
 		t.Fatalf("a target that fails: %v", err)
 	}
-	synced(t, s, w)
+	syncState(t, s, w)
 }
 
 // Without peers a download waits for some.
@@ -280,7 +280,7 @@ func TestADownloadWaitsForPeers(t *testing.T) {
 	s.Add(p)
 	s.Remove(p)
 	time.AfterFunc(20*time.Millisecond, func() { s.Add(honest(t, w, "late")) })
-	synced(t, s, w)
+	syncState(t, s, w)
 	if p.asks.Load() != 0 {
 		t.Error("a peer that is gone was asked")
 	}

@@ -247,7 +247,7 @@ func (m *maker) events(ctx context.Context, count, perEvent int, tx func(i int) 
 func (m *maker) emit(txs types.Transactions) error {
 	for waiting := []types.Transactions{txs}; len(waiting) > 0; waiting = waiting[1:] {
 		if now := m.chain.Epoch().Epoch; now != m.epoch {
-			lost, err := m.lost()
+			lost, err := m.lostTransactions()
 			if err != nil {
 				return err
 			}
@@ -262,8 +262,8 @@ func (m *maker) emit(txs types.Transactions) error {
 	return nil
 }
 
-// lost are the transactions of the last events that are in no block, as events.
-func (m *maker) lost() (all []types.Transactions, err error) {
+// lostTransactions are the transactions of the last events that are in no block, as events.
+func (m *maker) lostTransactions() (all []types.Transactions, err error) {
 	v, err := m.chain.View()
 	if err != nil {
 		return nil, err
@@ -272,7 +272,7 @@ func (m *maker) lost() (all []types.Transactions, err error) {
 	for _, txs := range m.recent {
 		var list types.Transactions
 		for _, tx := range txs {
-			found, err := executed(v, tx.Hash())
+			found, err := isExecuted(v, tx.Hash())
 			if err != nil {
 				return nil, err
 			}
@@ -287,8 +287,8 @@ func (m *maker) lost() (all []types.Transactions, err error) {
 	return all, nil
 }
 
-// executed tells whether a transaction is in a block.
-func executed(v *chain.View, hash common.Hash) (found bool, err error) {
+// isExecuted tells whether a transaction is in a block.
+func isExecuted(v *chain.View, hash common.Hash) (found bool, err error) {
 	var failed error
 	err = v.Places(hash, func(p chain.TxPlace) bool {
 		b, err := v.Block(p.Block)

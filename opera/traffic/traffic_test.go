@@ -14,8 +14,8 @@ import (
 	"tarn/opera/eventfile"
 )
 
-// made is the file of the events of a shape.
-func made(t *testing.T, s Shape) string {
+// makeTraffic is the file of the events of a shape.
+func makeTraffic(t *testing.T, s Shape) string {
 	work := t.TempDir()
 	path := filepath.Join(work, "events")
 	if _, err := Make(t.Context(), path, work, s); err != nil {
@@ -27,7 +27,7 @@ func made(t *testing.T, s Shape) string {
 func TestTheSameShapeIsTheSameChain(t *testing.T) {
 	var files [][]byte
 	for _, s := range []Shape{{Seed: 1, Accounts: 20, Transfers: 300}, {Seed: 1, Accounts: 20, Transfers: 300}, {Seed: 2, Accounts: 20, Transfers: 300}} {
-		text, err := os.ReadFile(made(t, s))
+		text, err := os.ReadFile(makeTraffic(t, s))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestAChainHasAllOfItsTransactions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	in, err := eventfile.Open(made(t, s))
+	in, err := eventfile.Open(makeTraffic(t, s))
 	if err != nil {
 		t.Fatal(err)
 	}

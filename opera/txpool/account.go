@@ -51,7 +51,7 @@ type account struct {
 	beat time.Time
 }
 
-func (a *account) queued() int { return len(a.txs) - a.ready }
+func (a *account) queuedCount() int { return len(a.txs) - a.ready }
 
 // idle is how many transactions cost their sender nothing: with those before them they cannot be
 // executed, because of a gap or for want of money.
@@ -108,47 +108,47 @@ func transactions(list []*entry) types.Transactions {
 }
 
 // account returns the account of a sender, which is made if there is none.
-func (p *Pool) account(sender common.Address, nonce uint64) *account {
-	a := p.accounts[sender]
+func (w *waiting) account(sender common.Address, nonce uint64) *account {
+	a := w.accounts[sender]
 	if a == nil {
-		_, always := p.local.always[sender]
-		a = &account{address: sender, nonce: nonce, local: p.isLocal(sender), always: always}
-		p.accounts[sender] = a
+		_, always := w.local.always[sender]
+		a = &account{address: sender, nonce: nonce, local: w.isLocal(sender), always: always}
+		w.accounts[sender] = a
 	}
 	return a
 }
 
 // isLocal tells whether an account is local.
-func (p *Pool) isLocal(sender common.Address) bool {
-	if a := p.accounts[sender]; a != nil && a.local {
+func (w *waiting) isLocal(sender common.Address) bool {
+	if a := w.accounts[sender]; a != nil && a.local {
 		return true
 	}
-	if _, ok := p.local.always[sender]; ok {
+	if _, ok := w.local.always[sender]; ok {
 		return true
 	}
-	return p.local.known.Contains(sender)
+	return w.local.known.Contains(sender)
 }
 
 // adopt makes an account local, with all that waits of it.
-func (p *Pool) adopt(a *account) {
-	p.local.known.Add(a.address, struct{}{})
+func (w *waiting) adopt(a *account) {
+	w.local.known.Add(a.address, struct{}{})
 	if a.local {
 		return
 	}
 	a.local = true
-	p.local.ready += a.ready
+	w.local.ready += a.ready
 	for _, e := range a.txs {
 		if !e.local {
-			p.forget(e)
+			w.forget(e)
 			e.local = true
-			p.know(e)
+			w.know(e)
 		}
 	}
-	p.noted(a)
+	w.noteAccount(a)
 }
 
-// noted brings what is known of accounts up to date after one has changed.
-func (p *Pool) noted(a *account) {
+// noteAccount brings what is known of accounts up to date after one has changed.
+func (w *waiting) noteAccount(a *account) {
 	mark := func(in map[*account]struct{}, does bool) {
 		if does {
 			in[a] = struct{}{}
@@ -157,77 +157,77 @@ func (p *Pool) noted(a *account) {
 		}
 	}
 	switch {
-	case a.queued() > 0 && a.beat.IsZero():
-		a.beat = p.o.Now()
-	case a.queued() == 0 && a.gap:
+	case a.queuedCount() > 0 && a.beat.IsZero():
+		a.beat = w.now()
+	case a.queuedCount() == 0 && a.gap:
 		a.beat = time.Time{}
 	}
-	a.gap = a.queued() > 0
+	a.gap = a.queuedCount() > 0
 	a.pay()
-	mark(p.idle, !a.always && a.idle() > 0)
-	mark(p.long, !a.local && uint64(a.ready) > p.o.Limits.AccountSlots)
-	mark(p.gapped, !a.local && a.queued() > 0)
+	mark(w.idle, !a.always && a.idle() > 0)
+	mark(w.long, !a.local && uint64(a.ready) > w.limits.AccountSlots)
+	mark(w.gapped, !a.local && a.queuedCount() > 0)
 	if len(a.txs) == 0 {
-		delete(p.accounts, a.address)
+		delete(w.accounts, a.address)
 	}
 }
 
 // setReady says how many of an account's transactions are pending.
-func (p *Pool) setReady(a *account, n int) {
-	p.ready += n - a.ready
+func (w *waiting) setReady(a *account, n int) {
+	w.ready += n - a.ready
 	if a.local {
-		p.local.ready += n - a.ready
+		w.local.ready += n - a.ready
 	}
 	a.ready = n
 }
 
 // put lets a transaction wait at a place of an account's list, where it is queued.
-func (p *Pool) put(a *account, at int, e *entry) {
+func (w *waiting) put(a *account, at int, e *entry) {
 	a.txs = slices.Insert(a.txs, at, e)
-	p.know(e)
+	w.know(e)
 }
 
 // know adds a transaction to what is found by hash and by price.
-func (p *Pool) know(e *entry) {
-	p.all[e.tx.Hash()] = e
+func (w *waiting) know(e *entry) {
+	w.all[e.tx.Hash()] = e
 	if e.local {
-		p.local.count++
-		p.local.bytes += e.tx.Size()
+		w.local.count++
+		w.local.bytes += e.tx.Size()
 	} else {
-		p.slots += e.slots
-		p.prices.put(e)
+		w.slots += e.slots
+		w.prices.put(e)
 	}
 }
 
 // forget is the opposite of know.
-func (p *Pool) forget(e *entry) {
-	delete(p.all, e.tx.Hash())
+func (w *waiting) forget(e *entry) {
+	delete(w.all, e.tx.Hash())
 	if e.local {
-		p.local.count--
-		p.local.bytes -= e.tx.Size()
+		w.local.count--
+		w.local.bytes -= e.tx.Size()
 	} else {
-		p.slots -= e.slots
-		p.prices.remove(e)
+		w.slots -= e.slots
+		w.prices.remove(e)
 	}
 }
 
 // cut removes a range of an account's transactions; the caller notes the account. Pending
 // ones after them become queued.
-func (p *Pool) cut(a *account, from, to int) {
+func (w *waiting) cut(a *account, from, to int) {
 	for _, e := range a.txs[from:to] {
-		p.forget(e)
+		w.forget(e)
 	}
 	if from < a.ready {
-		p.setReady(a, from)
+		w.setReady(a, from)
 	}
 	a.unpay(from)
 	a.txs = slices.Delete(a.txs, from, to)
 }
 
 // drop removes one transaction.
-func (p *Pool) drop(e *entry) {
-	a := p.accounts[e.from]
+func (w *waiting) drop(e *entry) {
+	a := w.accounts[e.from]
 	at, _ := a.find(e.nonce())
-	p.cut(a, at, at+1)
-	p.noted(a)
+	w.cut(a, at, at+1)
+	w.noteAccount(a)
 }

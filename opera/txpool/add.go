@@ -131,20 +131,20 @@ func (p *Pool) add(txs []*types.Transaction, senders []common.Address, errs []er
 	told := p.still(news)
 	p.mu.Unlock()
 	p.keep(kept)
-	p.tell(told)
+	p.listeners.tell(told)
 }
 
-// place is what a transaction has replaced.
-type place int
+// replacement is what a transaction has replaced.
+type replacement int
 
 const (
-	none place = iota
+	none replacement = iota
 	queuedOne
 	pendingOne
 )
 
 // insert lets a transaction wait, if it may.
-func (p *Pool) insert(tx *types.Transaction, from common.Address, local bool) (e *entry, replaced place, err error) {
+func (p *Pool) insert(tx *types.Transaction, from common.Address, local bool) (e *entry, replaced replacement, err error) {
 	if p.all[tx.Hash()] != nil {
 		return nil, none, ErrAlreadyKnown
 	}
@@ -168,71 +168,71 @@ func (p *Pool) insert(tx *types.Transaction, from common.Address, local bool) (e
 	if local {
 		p.adopt(a)
 	}
-	p.noted(a)
+	p.noteAccount(a)
 	return e, none, nil
 }
 
 // replace puts a transaction in the place of one that offers less. The account of a
 // client's does not become local by replacing a pending one (as in go-opera).
-func (p *Pool) replace(a *account, at int, e *entry, local bool) (place, error) {
+func (w *waiting) replace(a *account, at int, e *entry, local bool) (replacement, error) {
 	old := a.txs[at]
-	if !p.replaces(e.tx, old.tx) {
+	if !w.replaces(e.tx, old.tx) {
 		return none, ErrReplaceUnderpriced
 	}
-	p.forget(old)
+	w.forget(old)
 	a.unpay(at)
 	a.txs[at] = e
-	p.know(e)
+	w.know(e)
 	if at < a.ready {
-		a.beat = p.o.Now()
-		p.noted(a)
+		a.beat = w.now()
+		w.noteAccount(a)
 		return pendingOne, nil
 	}
 	if local {
-		p.adopt(a)
+		w.adopt(a)
 	}
-	p.noted(a)
+	w.noteAccount(a)
 	return queuedOne, nil
 }
 
 // promote makes pending what follows without a gap, returns it, and removes what is queued
 // beyond the account's limit.
-func (p *Pool) promote(a *account) []*entry {
+func (w *waiting) promote(a *account) []*entry {
 	ready := a.ready
 	if n := a.contiguous(); n > ready {
-		p.setReady(a, n)
-		a.beat = p.o.Now()
+		w.setReady(a, n)
+		a.beat = w.now()
 	}
 	promoted := slices.Clone(a.txs[ready:a.ready])
-	if limit := int(p.o.Limits.AccountQueue); !a.local && a.queued() > limit {
-		p.cut(a, a.ready+limit, len(a.txs))
+	if limit := int(w.limits.AccountQueue); !a.local && a.queuedCount() > limit {
+		w.cut(a, a.ready+limit, len(a.txs))
 	}
-	p.noted(a)
+	w.noteAccount(a)
 	return promoted
 }
 
 // still returns those that have not been removed again, by nonces.
-func (p *Pool) still(news []*entry) types.Transactions {
-	news = slices.DeleteFunc(news, func(e *entry) bool { return p.all[e.tx.Hash()] != e })
+func (w *waiting) still(news []*entry) types.Transactions {
+	news = slices.DeleteFunc(news, func(e *entry) bool { return w.all[e.tx.Hash()] != e })
 	slices.SortStableFunc(news, func(a, b *entry) int { return cmp.Compare(a.nonce(), b.nonce()) })
 	return transactions(news)
 }
 
 // truncate removes what is pending and queued beyond the limits of all accounts that are not local.
-func (p *Pool) truncate() {
-	p.truncatePending()
-	p.truncateQueue()
+func (w *waiting) truncate() {
+	w.truncatePending()
+	w.truncateQueue()
 }
 
 // truncatePending takes the last pending transactions of those who have most, all in turn,
 // until there are few enough, or nobody has more than what an account keeps in any case.
-func (p *Pool) truncatePending() {
-	l := &p.o.Limits
-	remote := func() int { return p.ready - p.local.ready }
-	if remote() <= int(l.GlobalSlots) || len(p.long) == 0 {
+func (w *waiting) truncatePending() {
+	l := &w.limits
+	remote := func() int { return w.ready - w.local.ready }
+	if remote() <= int(l.GlobalSlots) || len(w.long) == 0 {
 		return
 	}
-	long := sorted(p.long, func(a, b *account) int { return cmp.Compare(b.ready, a.ready) })
+	long := sortAccounts(w.long, func(a, b *account) int { return cmp.Compare(b.ready, a.ready) })
 	for n := range long {
 		floor := int(l.AccountSlots)
 		if n+1 < len(long) {
@@ -240,40 +240,40 @@ func (p *Pool) truncatePending() {
 		}
 		for remote() > int(l.GlobalSlots) && long[n].ready > floor {
 			for _, a := range long[:n+1] {
-				p.cutPending(a)
+				w.cutPending(a)
 			}
 		}
 	}
 	for _, a := range long {
-		p.noted(a)
+		w.noteAccount(a)
 	}
 }
 
 // cutPending removes the last pending transaction of an account.
-func (p *Pool) cutPending(a *account) { p.cut(a, a.ready-1, a.ready) }
+func (w *waiting) cutPending(a *account) { w.cut(a, a.ready-1, a.ready) }
 
 // truncateQueue takes the last queued transactions of those whose account has become active
 // last, until there are few enough.
-func (p *Pool) truncateQueue() {
-	over := -int(p.o.Limits.GlobalQueue)
-	for a := range p.gapped {
-		over += a.queued()
+func (w *waiting) truncateQueue() {
+	over := -int(w.limits.GlobalQueue)
+	for a := range w.gapped {
+		over += a.queuedCount()
 	}
 	if over <= 0 {
 		return
 	}
-	for _, a := range sorted(p.gapped, func(a, b *account) int { return b.beat.Compare(a.beat) }) {
-		n := min(over, a.queued())
-		p.cut(a, len(a.txs)-n, len(a.txs))
-		p.noted(a)
+	for _, a := range sortAccounts(w.gapped, func(a, b *account) int { return b.beat.Compare(a.beat) }) {
+		n := min(over, a.queuedCount())
+		w.cut(a, len(a.txs)-n, len(a.txs))
+		w.noteAccount(a)
 		if over -= n; over == 0 {
 			return
 		}
 	}
 }
 
-// sorted returns accounts in an order, equal ones by address.
-func sorted(of map[*account]struct{}, order func(a, b *account) int) []*account {
+// sortAccounts returns accounts in an order, equal ones by address.
+func sortAccounts(of map[*account]struct{}, order func(a, b *account) int) []*account {
 	list := make([]*account, 0, len(of))
 	for a := range of {
 		list = append(list, a)

@@ -94,11 +94,11 @@ func (p *Pool) check(tx *types.Transaction, from common.Address, local bool) (*e
 }
 
 // replaces tells whether one transaction offers enough more than another to take its place.
-func (p *Pool) replaces(tx, old *types.Transaction) bool {
+func (w *waiting) replaces(tx, old *types.Transaction) bool {
 	if old.GasFeeCapCmp(tx) >= 0 || old.GasTipCapCmp(tx) >= 0 {
 		return false
 	}
-	percent := new(big.Int).SetUint64(p.o.Limits.PriceBump)
+	percent := new(big.Int).SetUint64(w.limits.PriceBump)
 	percent.Add(percent, big.NewInt(100))
 	more := func(price *big.Int) *big.Int {
 		price.Mul(price, percent)

@@ -62,7 +62,7 @@ func (p *Pool) advance() {
 	if err = errors.Join(err, old.Close()); err != nil {
 		p.o.Warn(err)
 	}
-	p.tell(told)
+	p.listeners.tell(told)
 }
 
 // reset brings all accounts to the head, and returns what became pending. It goes on after
@@ -95,14 +95,14 @@ func (p *Pool) bring(a *account, nonce uint64, balance *uint256.Int) (promoted [
 	a.nonce, a.balance = nonce, *balance
 	a.unpay(0)
 	p.cutUnpayable(a, a.ready, balance)
-	p.noted(a)
-	if a.queued() > 0 {
+	p.noteAccount(a)
+	if a.queuedCount() > 0 {
 		promoted = p.promote(a)
 	}
 	if p.cutUnpayable(a, 0, balance); a.ready > 0 && a.contiguous() < a.ready {
 		p.setReady(a, a.contiguous())
 	}
-	p.noted(a)
+	p.noteAccount(a)
 	return promoted
 }
 
@@ -124,9 +124,9 @@ func (p *Pool) evict() {
 		if a.local {
 			lifetime = p.o.Limits.LocalLifetime
 		}
-		if a.queued() > 0 && p.o.Now().Sub(a.beat) > lifetime {
+		if a.queuedCount() > 0 && p.o.Now().Sub(a.beat) > lifetime {
 			p.cut(a, a.ready, len(a.txs))
-			p.noted(a)
+			p.noteAccount(a)
 		}
 	}
 }

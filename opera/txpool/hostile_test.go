@@ -13,8 +13,8 @@ import (
 
 var flood = flag.Int("txpool.flood", 50_000, "transactions of as many accounts")
 
-// held is how many transactions and bytes wait.
-func held(p *Pool) (n int, bytes uint64) {
+// heldSize is how many transactions and bytes wait.
+func heldSize(p *Pool) (n int, bytes uint64) {
 	for _, e := range p.all {
 		n++
 		bytes += e.tx.Size()
@@ -81,7 +81,7 @@ func TestFloodsOfPeersStayWithinTheLimits(t *testing.T) {
 			p := newWorld().pool(t, Options{})
 			begin := time.Now()
 			hurl(p, c.offers)
-			n, bytes := held(p)
+			n, bytes := heldSize(p)
 			t.Logf("%d transactions of %d bytes wait after %v", n, bytes, time.Since(begin))
 			pending, queued := p.Stats()
 			if err := sound(p); err != nil || n == 0 || n > slots || bytes > slots*slotBytes || queued > 256 && pending > 1280 {
@@ -114,7 +114,7 @@ func TestAFloodOfClientsEnds(t *testing.T) {
 			refused++
 		}
 	}
-	if n, _ := held(p); n != 1536+2000 || refused != 100 {
+	if n, _ := heldSize(p); n != 1536+2000 || refused != 100 {
 		t.Errorf("%d wait, %d were refused", n, refused)
 	}
 	if err := p.AddRemotes([]*types.Transaction{offer{from: 20_000, fee: 5000}.tx()})[0]; err != nil {
@@ -168,7 +168,7 @@ func TestWhatCostsNothingYieldsToWhatCanBeExecuted(t *testing.T) {
 				if err := errors.Join(errs...); err != nil && !errors.Is(err, ErrAlreadyKnown) {
 					t.Errorf("a peer's transactions: %v", err)
 				}
-				if n, _ := held(p); n > locals+2 {
+				if n, _ := heldSize(p); n > locals+2 {
 					t.Errorf("%d wait", n)
 				}
 				if err := sound(p); err != nil {

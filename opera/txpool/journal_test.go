@@ -16,8 +16,8 @@ import (
 	"tarn/store/vfs/memfs"
 )
 
-// journaled is a journal of some transactions, and how many bytes each begins after.
-func journaled(t *testing.T, n int) (raw []byte, begins []int) {
+// journalOf is a journal of some transactions, and how many bytes each begins after.
+func journalOf(t *testing.T, n int) (raw []byte, begins []int) {
 	t.Helper()
 	for i := range n {
 		begins = append(begins, len(raw))
@@ -34,7 +34,7 @@ func journaled(t *testing.T, n int) (raw []byte, begins []int) {
 // Wherever a journal is torn, all before the tear comes back, a tear is told of, and the
 // file is whole after the start.
 func TestATornJournalKeepsWhatIsWhole(t *testing.T) {
-	raw, begins := journaled(t, 4)
+	raw, begins := journalOf(t, 4)
 	for cut := range len(raw) + 1 {
 		whole, torn := 0, true
 		for i, b := range begins {
@@ -127,7 +127,7 @@ func TestAJournalOfGarbage(t *testing.T) {
 		append([]byte{0xbb, 0x03, 0, 0, 0}, make([]byte, 64<<20)...),
 		{0x03, 0x03, 0x80},
 	}
-	good, _ := journaled(t, 2)
+	good, _ := journalOf(t, 2)
 	for i, g := range garbage {
 		path := journalIn(t)
 		if err := os.WriteFile(path, append(bytes.Clone(good), g...), 0o600); err != nil {

@@ -226,7 +226,7 @@ func (w *world) step(r *rand.Rand) {
 	w.maxGas = 4_000_000 + uint64(r.IntN(2))*4_000_000
 }
 
-func seeded(t *testing.T) *rand.Rand {
+func seededRand(t *testing.T) *rand.Rand {
 	seed := *modelSeed
 	if seed == 0 {
 		seed = rand.Uint64()
@@ -237,7 +237,7 @@ func seeded(t *testing.T) *rand.Rand {
 
 // A pool with room has what the model has, and refuses what it refuses, in its words.
 func TestModel(t *testing.T) {
-	r := seeded(t)
+	r := seededRand(t)
 	w := newWorld()
 	p := w.pool(t, Options{Limits: Limits{AccountQueue: 5, GlobalQueue: 1 << 20, GlobalSlots: 1 << 20}})
 	m := &model{w: w, pending: map[int]map[uint64]offer{}, queued: map[int]map[uint64]offer{}, local: map[int]bool{}, queue: 5, price: w.minPrice}
@@ -279,7 +279,7 @@ func TestModel(t *testing.T) {
 
 // A pool without room keeps its limits and its order whatever comes.
 func TestAFullPoolStaysSound(t *testing.T) {
-	r := seeded(t)
+	r := seededRand(t)
 	w := newWorld()
 	limits := Limits{AccountSlots: 2, GlobalSlots: 20, AccountQueue: 4, GlobalQueue: 10, Locals: 12, LocalBytes: 100_000}
 	p := w.pool(t, Options{Limits: limits, Locals: []common.Address{who(3)}})

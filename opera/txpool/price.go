@@ -109,8 +109,8 @@ func (p *prices) divide() {
 	heap.Init(&p.floating)
 }
 
-// underpriced tells whether a transaction is not dearer than the cheapest of either heap.
-func (p *prices) underpriced(e *entry) bool {
+// isUnderpriced tells whether a transaction is not dearer than the cheapest of either heap.
+func (p *prices) isUnderpriced(e *entry) bool {
 	return p.urgent.cheap(e) && p.floating.cheap(e) && p.urgent.Len()+p.floating.Len() > 0
 }
 

@@ -2,45 +2,45 @@ package txpool
 
 // makeRoom removes what has to go for a transaction that does not fit. at is what the chain says
 // of its sender.
-func (p *Pool) makeRoom(e *entry, at standing) error {
+func (w *waiting) makeRoom(e *entry, at standing) error {
 	if e.local {
-		return p.makeLocalRoom(e, at)
+		return w.makeLocalRoom(e, at)
 	}
-	lacking := func() int { return p.slots + e.slots - int(p.o.Limits.GlobalSlots+p.o.Limits.GlobalQueue) }
-	if lacking() > 0 && p.pays(e, at) {
-		for lacking() > 0 && p.cutIdle(false, 0) {
+	lacking := func() int { return w.slots + e.slots - int(w.limits.GlobalSlots+w.limits.GlobalQueue) }
+	if lacking() > 0 && w.pays(e, at) {
+		for lacking() > 0 && w.cutIdle(false, 0) {
 			continue
 		}
 	}
 	if lacking() <= 0 {
 		return nil
 	}
-	if p.prices.underpriced(e) {
+	if w.prices.isUnderpriced(e) {
 		return ErrUnderpriced
 	}
-	cheapest, ok := p.prices.discard(lacking())
+	cheapest, ok := w.prices.discard(lacking())
 	if !ok {
 		return ErrOverflow
 	}
 	for _, c := range cheapest {
-		p.drop(c)
+		w.drop(c)
 	}
 	return nil
 }
 
 // makeLocalRoom does the same for a local transaction. One that can be executed takes the place
 // of one that cannot; of two that cannot, the account with fewer of them has the place.
-func (p *Pool) makeLocalRoom(e *entry, at standing) error {
-	l := &p.o.Limits
+func (w *waiting) makeLocalRoom(e *entry, at standing) error {
+	l := &w.limits
 	least := 0
-	if !p.pays(e, at) {
+	if !w.pays(e, at) {
 		least = 1
-		if a := p.accounts[e.from]; a != nil {
+		if a := w.accounts[e.from]; a != nil {
 			least += a.idle()
 		}
 	}
-	for p.local.count >= l.Locals || p.local.bytes+e.tx.Size() > l.LocalBytes {
-		if !p.cutIdle(true, least) {
+	for w.local.count >= l.Locals || w.local.bytes+e.tx.Size() > l.LocalBytes {
+		if !w.cutIdle(true, least) {
 			return ErrOverflow
 		}
 	}
@@ -48,8 +48,8 @@ func (p *Pool) makeLocalRoom(e *entry, at standing) error {
 }
 
 // pays tells whether a transaction that comes can be executed after those of its sender that can.
-func (p *Pool) pays(e *entry, at standing) bool {
-	a := p.accounts[e.from]
+func (w *waiting) pays(e *entry, at standing) bool {
+	a := w.accounts[e.from]
 	if a == nil {
 		a = &account{nonce: at.nonce, balance: at.balance}
 	}
@@ -62,9 +62,9 @@ const cutting = 4
 
 // cutIdle removes idle transactions of the account that has most of them, local or not, unless
 // it has no more than least, and tells whether it has.
-func (p *Pool) cutIdle(local bool, least int) bool {
+func (w *waiting) cutIdle(local bool, least int) bool {
 	var most *account
-	for a := range p.idle {
+	for a := range w.idle {
 		if a.local == local && (most == nil || a.idle() > most.idle() || a.idle() == most.idle() && a.address.Cmp(most.address) > 0) {
 			most = a
 		}
@@ -73,7 +73,7 @@ func (p *Pool) cutIdle(local bool, least int) bool {
 		return false
 	}
 	n := max(1, (most.idle()-least)/cutting)
-	p.cut(most, len(most.txs)-n, len(most.txs))
-	p.noted(most)
+	w.cut(most, len(most.txs)-n, len(most.txs))
+	w.noteAccount(most)
 	return true
 }

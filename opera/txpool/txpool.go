@@ -29,16 +29,12 @@ package txpool
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/lru"
 	"github.com/ethereum/go-ethereum/core/types"
-	"github.com/holiman/uint256"
 
 	"tarn/opera/sender"
 	"tarn/store/vfs"
@@ -123,10 +119,8 @@ func (o *Options) fill() {
 	}
 }
 
-// Pool is the transactions that wait. Any goroutine may call its methods.
-//
-// It has many methods because each rule that keeps the pool within its limits changes the same
-// lists under one lock.
+// Pool is the transactions that wait, as the chain's last block leaves them, with who adds them and
+// who hears of them. Any goroutine may call its methods.
 type Pool struct {
 	o       Options
 	journal *journal // nil: there is none
@@ -135,27 +129,11 @@ type Pool struct {
 	quit    chan struct{}
 	done    chan struct{}
 
-	mu       sync.RWMutex
-	head     *Head
-	all      map[common.Hash]*entry
-	accounts map[common.Address]*account
-	long     map[*account]struct{} // not local, with more pending ones than AccountSlots
-	gapped   map[*account]struct{} // not local, with queued ones
-	idle     map[*account]struct{} // with some that cannot be executed, and not local by the options
-	ready    int                   // pending transactions
-	slots    int                   // of all that are not local
-	local    struct {
-		always map[common.Address]struct{} // those of the options
-		known  lru.BasicLRU[common.Address, struct{}]
-		count  int // transactions
-		ready  int // pending ones of local accounts
-		bytes  uint64
-	}
-	prices prices
+	mu   sync.RWMutex
+	head *Head
+	waiting
 
-	listening sync.Mutex
-	listeners map[int]func(types.Transactions)
-	next      int
+	listeners listeners
 }
 
 // New returns a pool with what its journal holds. Close ends it. Whatever is wrong with the
@@ -163,15 +141,9 @@ type Pool struct {
 func New(o Options) (*Pool, error) {
 	o.fill()
 	p := &Pool{
-		o: o, workers: make(chan struct{}, workers()), moved: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
-		all: map[common.Hash]*entry{}, accounts: map[common.Address]*account{}, long: map[*account]struct{}{}, gapped: map[*account]struct{}{}, idle: map[*account]struct{}{},
-		listeners: map[int]func(types.Transactions){},
+		o: o, workers: make(chan struct{}, workers()), waiting: newWaiting(&o),
+		moved: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
 	}
-	p.local.always = map[common.Address]struct{}{}
-	for _, a := range o.Locals {
-		p.local.always[a] = struct{}{}
-	}
-	p.local.known = lru.NewBasicLRU[common.Address, struct{}](o.Limits.Locals)
 	var err error
 	if p.head, err = o.Head(); err != nil {
 		return nil, fmt.Errorf("read the chain for the pool of transactions: %w", err)
@@ -200,30 +172,7 @@ func (p *Pool) Close() error {
 // Subscribe has each told of transactions that have become pending, and of those that have
 // replaced pending ones, by nonces. It is called by whoever added them, and must not wait.
 // What is returned ends that.
-func (p *Pool) Subscribe(each func(types.Transactions)) func() {
-	p.listening.Lock()
-	defer p.listening.Unlock()
-	id := p.next
-	p.next++
-	p.listeners[id] = each
-	return func() {
-		p.listening.Lock()
-		defer p.listening.Unlock()
-		delete(p.listeners, id)
-	}
-}
-
-// tell tells those who listen.
-func (p *Pool) tell(txs types.Transactions) {
-	if len(txs) == 0 {
-		return
-	}
-	p.listening.Lock()
-	defer p.listening.Unlock()
-	for _, id := range slices.Sorted(maps.Keys(p.listeners)) {
-		p.listeners[id](txs)
-	}
-}
+func (p *Pool) Subscribe(each func(types.Transactions)) func() { return p.listeners.add(each) }
 
 // Get returns a transaction that waits, nil if there is none.
 func (p *Pool) Get(hash common.Hash) *types.Transaction {
@@ -300,21 +249,7 @@ func (p *Pool) Pending() map[common.Address]types.Transactions {
 func (p *Pool) Offers() map[common.Address]types.Transactions {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	least := uint256.NewInt(p.o.Limits.PriceLimit)
-	offers := make(map[common.Address]types.Transactions, len(p.accounts))
-	for sender, a := range p.accounts {
-		n := a.ready
-		if !a.local {
-			n = slices.IndexFunc(a.txs[:n], func(e *entry) bool { return e.tx.EffectiveGasTipIntCmp(least, p.prices.urgent.fee) < 0 })
-			if n < 0 {
-				n = a.ready
-			}
-		}
-		if n > 0 {
-			offers[sender] = transactions(a.txs[:n])
-		}
-	}
-	return offers
+	return p.offers()
 }
 
 // Content returns the pending and the queued transactions by sender and nonce. They are
@@ -324,18 +259,9 @@ func (p *Pool) Content() (pending, queued map[common.Address]types.Transactions)
 }
 
 func (p *Pool) content(wantPending, wantQueued bool) (pending, queued map[common.Address]types.Transactions) {
-	pending, queued = map[common.Address]types.Transactions{}, map[common.Address]types.Transactions{}
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	for sender, a := range p.accounts {
-		if wantPending && a.ready > 0 {
-			pending[sender] = transactions(a.txs[:a.ready])
-		}
-		if wantQueued && a.queued() > 0 {
-			queued[sender] = transactions(a.txs[a.ready:])
-		}
-	}
-	return pending, queued
+	return p.bySender(wantPending, wantQueued)
 }
 
 // ContentFrom returns what Content does of one sender.

@@ -79,7 +79,7 @@ func (w *Wallet) Import(file string) error {
 	if err != nil {
 		return fmt.Errorf("Could not create the account: %w", err)
 	}
-	return w.imported(account)
+	return w.tellImported(account)
 }
 
 // Keep keeps a key that everybody knows, with a password that everybody knows, unless it is there. Its
@@ -110,9 +110,9 @@ func (w *Wallet) ImportPresale(file string) error {
 	if err != nil {
 		return err
 	}
-	return w.imported(account)
+	return w.tellImported(account)
 }
 
-func (w *Wallet) imported(account accounts.Account) error {
+func (w *Wallet) tellImported(account accounts.Account) error {
 	return w.tell(fmt.Sprintf("Address: {%x}", account.Address))
 }

@@ -161,7 +161,7 @@ func TestKeysSortByRow(t *testing.T) {
 
 func TestShuffledRowsAreAllRowsOnce(t *testing.T) {
 	seen := make([]bool, minRows)
-	for _, i := range newSource(NewRows(minRows), 1, 1).shuffled() {
+	for _, i := range newSource(NewRows(minRows), 1, 1).shuffledRows() {
 		if seen[i] {
 			t.Fatalf("row %d comes twice", i)
 		}

@@ -9,10 +9,10 @@ import (
 	"tarn/internal/figures"
 )
 
-// compared lists the subjects of the sections get, update, seek, view and gc.
-func (c Config) compared() []Subject {
+// comparedSubjects lists the subjects of the sections get, update, seek, view and gc.
+func (c Config) comparedSubjects() []Subject {
 	var some []Subject
-	for _, s := range c.selected() {
+	for _, s := range c.selectedSubjects() {
 		reference := s.Kind == engine.Pebble || s.Kind == bolt
 		if !s.SeekCompaction && (!s.Bare || reference) {
 			some = append(some, s)
@@ -33,7 +33,7 @@ func (p *parent) visit() (*visits, error) {
 	if p.visits != nil {
 		return p.visits, nil
 	}
-	v := &visits{subjects: p.config.compared(), rounds: map[string][]Visit{}}
+	v := &visits{subjects: p.config.comparedSubjects(), rounds: map[string][]Visit{}}
 	want := visitTask{
 		Get: p.wants("get"), Update: p.wants("update"), Seek: p.wants("seek"), View: p.wants("view"), GC: p.wants("gc"),
 	}

@@ -73,7 +73,7 @@ func (t task) hot(s Subject) (_ *Hot, err error) {
 // hotRows measures each LSM engine and its library.
 func (p *parent) hotRows() (*Section, error) {
 	s := &Section{}
-	for _, of := range p.config.selected() {
+	for _, of := range p.config.selectedSubjects() {
 		if of.Kind == engine.Page && of.Mode.String() != "mapped_private" || of.Kind == bolt || of.SeekCompaction {
 			continue
 		}

@@ -57,7 +57,7 @@ func (t task) load(s Subject) (_ Load, err error) {
 		return l, err
 	}
 	l.Took = time.Since(start)
-	l.Used = used(st)
+	l.Used = usedBytes(st)
 	if err := t.Config.calm(); err != nil {
 		return l, err
 	}
@@ -78,7 +78,7 @@ func (t loadTask) fill(st subject, seed uint64) (int, error) {
 	src := newSource(NewRows(t.Rows), seed, 0)
 	var order []uint32
 	if t.Random {
-		order = src.shuffled()
+		order = src.shuffledRows()
 	}
 	last := t.Rows
 	if t.First > 0 {
@@ -98,7 +98,7 @@ func (t loadTask) fill(st subject, seed uint64) (int, error) {
 		if err := st.Append(b, n); err != nil {
 			return at, err
 		}
-		if at += n; t.Bytes > 0 && used(st) >= t.Bytes {
+		if at += n; t.Bytes > 0 && usedBytes(st) >= t.Bytes {
 			return at, nil
 		}
 	}
@@ -108,8 +108,8 @@ func (t loadTask) fill(st subject, seed uint64) (int, error) {
 	return last, nil
 }
 
-// used is what a page store's state occupies, in bytes.
-func used(st subject) int64 {
+// usedBytes is what a page store's state occupies, in bytes.
+func usedBytes(st subject) int64 {
 	if s, ok := st.(*seam); ok && s.paged {
 		return s.Stats().Used
 	}
@@ -157,7 +157,7 @@ func (p *parent) loads() (*Section, error) {
 	}
 	all := []Load{sorted}
 	seen := map[string]bool{}
-	for _, s := range p.config.compared() {
+	for _, s := range p.config.comparedSubjects() {
 		if _, err := p.dataset(s); err != nil {
 			return nil, err
 		}

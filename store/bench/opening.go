@@ -74,7 +74,7 @@ func (p *parent) openings() (*Section, error) {
 	var all []Opening
 	rows := 0
 	for _, k := range engine.Kinds() {
-		if len(p.opened(k)) == 0 && k != engine.Page { // the page store's size sets the others'
+		if len(p.openedSubjects(k)) == 0 && k != engine.Page { // the page store's size sets the others'
 			continue
 		}
 		dir := p.path("open-" + string(k))
@@ -102,9 +102,9 @@ func (p *parent) openings() (*Section, error) {
 	return s, nil
 }
 
-// opened lists the subjects of a kind that are opened.
-func (p *parent) opened(k engine.Kind) (some []Subject) {
-	for _, s := range p.config.selected() {
+// openedSubjects lists the subjects of a kind that are opened.
+func (p *parent) openedSubjects(k engine.Kind) (some []Subject) {
+	for _, s := range p.config.selectedSubjects() {
 		if s.Kind == k && !s.Bare && !s.SeekCompaction {
 			some = append(some, s)
 		}
@@ -114,7 +114,7 @@ func (p *parent) opened(k engine.Kind) (some []Subject) {
 
 // openingsOf opens a store in turns by all subjects of its kind.
 func (p *parent) openingsOf(k engine.Kind, dir string) ([]Opening, error) {
-	subjects := p.opened(k)
+	subjects := p.openedSubjects(k)
 	found := map[string][]Opening{}
 	for range max(p.config.Rounds, 3) {
 		for _, s := range subjects {

@@ -52,7 +52,7 @@ func sections() []section {
 		{"view", "take and close a view", (*parent).views},
 		{"gc", "garbage collection beside an open store", (*parent).collections},
 		{"open", "opening a large store", (*parent).openings},
-		{"lsm", "reads, and reads beside writes: gets per second and bytes written", (*parent).sustained},
+		{"lsm", "reads, and reads beside writes: gets per second and bytes written", (*parent).measureSustained},
 		{"hot", "rows that change at every revision: bytes written", (*parent).hotRows},
 		{"checkpoint", "bytes, speed and memory of checkpoints", (*parent).checkpoints},
 		{"trap", "bytes that random updates make the kernel write", (*parent).traps},

@@ -108,8 +108,8 @@ func (s *source) changes() *batch {
 	return b
 }
 
-// shuffled returns the numbers of all rows in random order.
-func (s *source) shuffled() []uint32 {
+// shuffledRows returns the numbers of all rows in random order.
+func (s *source) shuffledRows() []uint32 {
 	order := make([]uint32, s.n)
 	for i := range order {
 		order[i] = uint32(i)

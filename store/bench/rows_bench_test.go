@@ -6,7 +6,7 @@ import "testing"
 // comparing benchmarks read. The report measures the same beside each other, in
 // rounds, and with everything that does not fit here.
 func BenchmarkStores(b *testing.B) {
-	for _, s := range (Config{}).compared() {
+	for _, s := range (Config{}).comparedSubjects() {
 		b.Run(s.Name, func(b *testing.B) {
 			st, err := s.open(b.TempDir(), budget{Cache: 1 << 30})
 			if err != nil {

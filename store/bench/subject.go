@@ -49,8 +49,8 @@ func Subjects() []Subject {
 	return append(all, Subject{Name: "bbolt bare", Kind: bolt, Bare: true})
 }
 
-// selected lists the subjects that were asked for, all if none was.
-func (c Config) selected() []Subject {
+// selectedSubjects lists the subjects that were asked for, all if none was.
+func (c Config) selectedSubjects() []Subject {
 	all := Subjects()
 	if len(c.Stores) > 0 {
 		all = slices.DeleteFunc(all, func(s Subject) bool { return !slices.Contains(c.Stores, s.Name) })

@@ -151,8 +151,8 @@ func writeBlocks(st subject, c Config, stop <-chan struct{}) (changed int64, err
 	}
 }
 
-// sustained measures each LSM engine and its library.
-func (p *parent) sustained() (*Section, error) {
+// measureSustained measures each LSM engine and its library.
+func (p *parent) measureSustained() (*Section, error) {
 	var all []Sustained
 	for _, k := range engine.Kinds() {
 		if k == engine.Page {
@@ -175,7 +175,7 @@ func (p *parent) sustained() (*Section, error) {
 func (p *parent) sustainedOf(k engine.Kind) ([]Sustained, error) {
 	var subjects []Subject
 	var loaded []string
-	for _, s := range p.config.selected() {
+	for _, s := range p.config.selectedSubjects() {
 		if s.Kind != k {
 			continue
 		}

@@ -136,7 +136,7 @@ func (t task) bareTrap() (_ *Trap, err error) {
 // traps measures the map modes and a bare mapping.
 func (p *parent) traps() (*Section, error) {
 	s := &Section{}
-	for _, of := range p.config.selected() {
+	for _, of := range p.config.selectedSubjects() {
 		if of.Kind != engine.Page || of.Mode.String() == "locked" {
 			continue
 		}

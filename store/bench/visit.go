@@ -142,7 +142,7 @@ func warm(st subject, rows Rows, seed uint64, gets bool) (err error) {
 	}
 	var key [KeySize]byte
 	start := time.Now()
-	for i, row := range newSource(rows, seed, 2).shuffled() {
+	for i, row := range newSource(rows, seed, 2).shuffledRows() {
 		rows.Key(key[:], uint64(row))
 		if _, err := r.Get(key[:]); err != nil {
 			return err

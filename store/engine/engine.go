@@ -95,7 +95,7 @@ func OpenRows(dir string, o Options) (store.Engine, error) {
 		return nil, fmt.Errorf("open %s: %w", dir, err)
 	}
 	if !o.Unfinished {
-		if err := finished(vfs.OS, dir, o.ReadOnly); err != nil {
+		if err := checkFinished(vfs.OS, dir, o.ReadOnly); err != nil {
 			return nil, err
 		}
 	}

@@ -130,9 +130,9 @@ func TestAMarkThatWasTakenAwayStaysAway(t *testing.T) {
 	disk := recordfs.New(memfs.New())
 	check(t, markUnfinished(disk, dir, []byte("note")))
 	check(t, disk.Remove(filepath.Join(dir, unfinishedFile)))
-	check(t, finished(disk, dir, false))
+	check(t, checkFinished(disk, dir, false))
 	for s := range disk.Recording().States(recordfs.Options{From: disk.Position(), Count: 100, Seed: 1}) {
-		check(t, finished(s.FS, dir, true))
+		check(t, checkFinished(s.FS, dir, true))
 	}
 }
 

@@ -29,19 +29,19 @@ func openLSM(dir string, k Kind, o Options) (store.Engine, error) {
 func openBase(dir string, k Kind, o Options) (lsm.Base, error) {
 	switch k {
 	case LevelDB:
-		return opened(leveldb.Open(leveldb.Options{
+		return asBase(leveldb.Open(leveldb.Options{
 			Dir: dir, CacheBytes: o.CacheBytes, ReadOnly: o.ReadOnly, SeekCompaction: o.SeekCompaction,
 		}))
 	case Pebble:
-		return opened(pebble.Open(pebble.Options{Dir: dir, CacheBytes: o.CacheBytes, ReadOnly: o.ReadOnly}))
+		return asBase(pebble.Open(pebble.Options{Dir: dir, CacheBytes: o.CacheBytes, ReadOnly: o.ReadOnly}))
 	case Badger:
-		return opened(badger.Open(badger.Options{Dir: dir, CacheBytes: o.CacheBytes, ReadOnly: o.ReadOnly}))
+		return asBase(badger.Open(badger.Options{Dir: dir, CacheBytes: o.CacheBytes, ReadOnly: o.ReadOnly}))
 	}
 	return nil, fmt.Errorf("engine %q is none of the LSM libraries'", k)
 }
 
-// opened puts no nil base into the interface.
-func opened[B lsm.Base](b B, err error) (lsm.Base, error) {
+// asBase puts no nil base into the interface.
+func asBase[B lsm.Base](b B, err error) (lsm.Base, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -11,9 +11,9 @@ import (
 	"tarn/store"
 )
 
-// grown makes a store of several lives, with changes that go into logs and some that go into tables,
+// growStore makes a store of several lives, with changes that go into logs and some that go into tables,
 // and returns its rows.
-func grown(t *testing.T, dir string, o Options, lives int) map[string]string {
+func growStore(t *testing.T, dir string, o Options, lives int) map[string]string {
 	t.Helper()
 	rows := map[string]string{}
 	for life := range lives {
@@ -84,7 +84,7 @@ func TestADamagedListOfFilesLosesNoRowsSilently(t *testing.T) {
 func damageLists(t *testing.T, k Kind, lives int) {
 	o := Options{Kind: k, CacheBytes: 16 << 20, OverlayBytes: 64 << 20}
 	dir := filepath.Join(t.TempDir(), "store")
-	rows := grown(t, dir, o, lives)
+	rows := growStore(t, dir, o, lives)
 	lists, err := filepath.Glob(filepath.Join(dir, string(k), "MANIFEST*"))
 	check(t, err)
 	if len(lists) == 0 {

@@ -66,10 +66,10 @@ func Remove(dir string) error {
 	return vfs.OS.SyncDir(dir)
 }
 
-// finished refuses a marked folder. Who is going to write into one without a mark makes
+// checkFinished refuses a marked folder. Who is going to write into one without a mark makes
 // sure that none comes back: whoever took it away may have been killed before that was
 // durable.
-func finished(files vfs.FS, dir string, readOnly bool) error {
+func checkFinished(files vfs.FS, dir string, readOnly bool) error {
 	marked, err := files.Exists(filepath.Join(dir, unfinishedFile))
 	switch {
 	case err != nil:

@@ -53,11 +53,11 @@ type Base interface {
 	// Verify checks every checksum of what is committed and the library's own
 	// invariants, beyond what reading all rows does. See store.Engine.
 	Verify(report func(error)) error
-	// Close closes the library and gives the site back. All snapshots are closed
+	// Close closes the library and gives the folder back. All snapshots are closed
 	// before.
 	Close() error
-	// Site is the folder, with what its seal said when it was entered.
-	Site() *Site
+	// Folder is the folder, with what its seal said when it was entered.
+	Folder() *Folder
 }
 
 // MaxBaseKey is the length of the longest key, in bytes.

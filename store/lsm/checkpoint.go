@@ -32,7 +32,7 @@ func (f *flush) Done() <-chan struct{} { return f.done }
 // Checkpoint implements store.Engine: it makes the irreversible revision
 // durable. The writer stands still for as long as it takes to change overlays.
 func (e *Engine) Checkpoint(im store.Image) (store.Checkpoint, error) {
-	if e.site.ReadOnly() {
+	if e.folder.ReadOnly() {
 		return nil, store.ErrReadOnly
 	}
 	retry := false
@@ -89,10 +89,10 @@ func (e *Engine) rotate(f *flush) error {
 func (e *Engine) run(f *flush) {
 	defer close(f.done)
 	defer f.from.drop()
-	before := e.written()
+	before := e.writtenBytes()
 	g, err := e.flush(f)
 	if err != nil {
-		f.err = fmt.Errorf("flush revision %d of %s: %w", f.image.Irreversible, e.site.dir, err)
+		f.err = fmt.Errorf("flush revision %d of %s: %w", f.image.Irreversible, e.folder.dir, err)
 		e.counters.checkpointsFailed.Add(1)
 		if g, err := f.join(e.overlayLimit()); err == nil && g != nil {
 			e.next.Store(g)
@@ -107,7 +107,7 @@ func (e *Engine) run(f *flush) {
 	e.durable = store.Durable{Head: f.image.Irreversible, Irreversible: f.image.Irreversible}
 	e.last = store.CheckpointStats{
 		At: now, Duration: now.Sub(f.started), Pause: f.pause, Pages: f.rows,
-		Bytes: e.written() - before, Returned: max(f.from.bytes()-g.bytes(), 0), Image: e.durable,
+		Bytes: e.writtenBytes() - before, Returned: max(f.from.bytes()-g.bytes(), 0), Image: e.durable,
 	}
 }
 
@@ -347,7 +347,7 @@ func (f *flush) gather(limit int64, fill func(to *overlay, t store.Table) error)
 
 // seal makes it known that the base holds h.
 func (e *Engine) seal(h head) error {
-	if err := e.site.seal(h); err != nil {
+	if err := e.folder.seal(h); err != nil {
 		return err
 	}
 	e.counters.sealed.Add(sealSize)

@@ -11,10 +11,10 @@ import (
 
 // Engine implements store.Engine. Goroutine rules are those of store.Store.
 type Engine struct {
-	opts  Options
-	site  *Site
-	base  *handle
-	cache *rowCache
+	opts   Options
+	folder *Folder
+	base   *handle
+	cache  *rowCache
 
 	// The writer's; live and ground are only replaced by it, and read by others
 	// for their counters.
@@ -55,7 +55,7 @@ var _ store.Engine = (*Engine)(nil)
 // with the engine, or at once when it fails.
 func Open(base Base, o Options) (*Engine, error) {
 	o.setDefaults()
-	e := &Engine{opts: o, site: base.Site(), base: newHandle(base), views: map[*view]struct{}{}}
+	e := &Engine{opts: o, folder: base.Folder(), base: newHandle(base), views: map[*view]struct{}{}}
 	e.base.free = func() {
 		e.base.err = base.Close()
 		if e.cache != nil {
@@ -66,7 +66,7 @@ func Open(base Base, o Options) (*Engine, error) {
 		return nil, e.abandon(err)
 	}
 	if err := e.start(); err != nil {
-		return nil, e.abandon(fmt.Errorf("open %s: %w", e.site.path, err))
+		return nil, e.abandon(fmt.Errorf("open %s: %w", e.folder.path, err))
 	}
 	return e, nil
 }
@@ -93,7 +93,7 @@ func (e *Engine) start() error {
 		return err
 	}
 	e.ground.Store(newGround(s))
-	h, err := e.site.head(func(key []byte) ([]byte, error) { return s.Get(nil, key) })
+	h, err := e.folder.head(func(key []byte) ([]byte, error) { return s.Get(nil, key) })
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (e *Engine) start() error {
 			return err
 		}
 	}
-	if e.site.behind(h) {
+	if e.folder.behind(h) {
 		// From here on it is called durable, and must not be taken for the end of
 		// a log that was being written.
 		if err := e.seal(h); err != nil {
@@ -112,7 +112,7 @@ func (e *Engine) start() error {
 	e.sequence, s.sequence = h.sequence, h.sequence
 	e.cache.advance(h.sequence)
 	e.durable = store.Durable{Head: h.revision, Irreversible: h.revision}
-	e.last.Image, e.last.At = e.durable, e.site.at
+	e.last.Image, e.last.At = e.durable, e.folder.at
 	if err := e.readTables(); err != nil {
 		return err
 	}
@@ -184,12 +184,12 @@ func readTables(s Snapshot) (infos []store.TableInfo, err error) {
 // CreateTable implements store.Engine. The name becomes durable with the next
 // flush.
 func (e *Engine) CreateTable(name string) (store.Table, error) {
-	if e.site.ReadOnly() {
+	if e.folder.ReadOnly() {
 		return 0, store.ErrReadOnly
 	}
 	infos := *e.tables.Load()
 	if len(infos) == maxTables {
-		return 0, fmt.Errorf("%s: %d tables are the most there can be: %w", e.site.dir, maxTables, store.ErrFull)
+		return 0, fmt.Errorf("%s: %d tables are the most there can be: %w", e.folder.dir, maxTables, store.ErrFull)
 	}
 	id := store.Table(len(infos) + 1)
 	if err := e.live.Load().grow(id); err != nil {
@@ -223,7 +223,7 @@ func (e *Engine) Recovered() store.Image {
 // Pressure implements store.Engine. A writer that is faster than the flush under
 // way waits for it here, when as much again has gathered.
 func (e *Engine) Pressure() (checkpoint, guard bool) {
-	used := e.live.Load().used()
+	used := e.live.Load().usedBytes()
 	if used >= 2*e.opts.OverlayBytes && e.flushing != nil {
 		e.flushing.Wait() //nolint:errcheck // its owner is told
 	}

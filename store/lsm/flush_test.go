@@ -207,14 +207,14 @@ var failures = map[string]struct {
 	"MiddleRow":        {plant: func(w *world) { w.base.failPut = w.base.puts + 4 }},
 	"Commit":           {plant: func(w *world) { w.base.failCommit = true }},
 	"LyingCommit":      {plant: func(w *world) { w.base.lieCommit = true }, committed: true},
-	"Seal":             {plant: func(w *world) { w.e.site.file.path += "/gone" }, committed: true},
+	"Seal":             {plant: func(w *world) { w.e.folder.file.path += "/gone" }, committed: true},
 	"AfterTheSeal":     {plant: func(w *world) { w.base.failSnapshot = true }, committed: true},
 }
 
 func (w *world) heal() {
 	w.e.opts.BeforeCheckpoint = nil
 	w.base.failPut, w.base.failCommit, w.base.lieCommit, w.base.failSnapshot = 0, false, false, false
-	w.e.site.file.path = strings.TrimSuffix(w.e.site.file.path, "/gone")
+	w.e.folder.file.path = strings.TrimSuffix(w.e.folder.file.path, "/gone")
 }
 
 func TestAFailedFlushLosesNothing(t *testing.T) {
@@ -553,7 +553,7 @@ func TestAStartSealsTheFlushThatItFinds(t *testing.T) {
 	if w.s.Head() != 1 {
 		t.Fatalf("opened at %d", w.s.Head())
 	}
-	path := filepath.Join(w.e.site.Path(), sealName)
+	path := filepath.Join(w.e.folder.Path(), sealName)
 	file, err := os.ReadFile(path)
 	w.must(err)
 	if s, err := decodeSeal(path, file); err != nil || s.revision != 1 || s.sequence != w.e.sequence {

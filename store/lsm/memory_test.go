@@ -15,8 +15,8 @@ import (
 // memoryBase is a library in memory. A memoryDisk outlives it, as a disk does a
 // crash.
 type memoryBase struct {
-	site *Site
-	disk *memoryDisk
+	folder *Folder
+	disk   *memoryDisk
 
 	failPut      int  // fail the n-th change and all after it; 0: none
 	failCommit   bool // before anything has changed
@@ -35,10 +35,10 @@ type memoryRow struct{ key, value string }
 
 var errPlanted = errors.New("planted failure")
 
-func (b *memoryBase) Site() *Site                     { return b.site }
+func (b *memoryBase) Folder() *Folder                 { return b.folder }
 func (b *memoryBase) Metrics() Metrics                { return Metrics{} }
 func (b *memoryBase) Verify(report func(error)) error { return nil }
-func (b *memoryBase) Close() error                    { return b.site.Leave() }
+func (b *memoryBase) Close() error                    { return b.folder.Leave() }
 func (b *memoryBase) Snapshot() (Snapshot, error) {
 	if b.failSnapshot {
 		return nil, errPlanted
@@ -148,11 +148,11 @@ func (c *memoryCursor) Close() error           { return nil }
 // openMemory opens an engine on a disk in memory; the folder has lock and seal.
 func openMemory(t testing.TB, dir string, disk *memoryDisk, o Options) (*Engine, *memoryBase) {
 	t.Helper()
-	site, err := Enter(nil, dir, "memory", false)
+	folder, err := Enter(nil, dir, "memory", false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &memoryBase{site: site, disk: disk}
+	b := &memoryBase{folder: folder, disk: disk}
 	e, err := Open(b, o)
 	if err != nil {
 		t.Fatal(err)

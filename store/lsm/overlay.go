@@ -133,14 +133,14 @@ func (o *overlay) fits(size int64) error {
 	if o.lately+o.put+size <= o.limit {
 		return nil
 	}
-	if used := o.used(); used+size > o.limit {
+	if used := o.usedBytes(); used+size > o.limit {
 		return &store.FullError{Of: store.RoomInMemory, Need: size, Free: max(o.limit-used, 0), Limit: o.limit}
 	}
 	return nil
 }
 
-// used is the memory that its rows take, in bytes.
-func (o *overlay) used() int64 {
+// usedBytes is the memory that its rows take, in bytes.
+func (o *overlay) usedBytes() int64 {
 	o.rows.Pressure() // reads the gauges
 	o.put, o.lately = 0, o.rows.Stats().Used
 	return o.lately

@@ -55,7 +55,7 @@ func (e *Engine) fromBase(dst, key []byte, s *snapshot) ([]byte, error) {
 		e.cache.put(key, nil, false, s.sequence)
 		return nil, store.ErrNotFound
 	default:
-		return nil, fmt.Errorf("read %s: %w", e.site.path, err)
+		return nil, fmt.Errorf("read %s: %w", e.folder.path, err)
 	}
 	return v, nil
 }
@@ -87,14 +87,14 @@ func (e *Engine) Restore(t store.Table, key, old []byte, existed bool) error {
 	if err := e.live.Load().restore(t, key, old, kind); err != nil {
 		return err
 	}
-	e.changed()
+	e.endBorrowing()
 	return nil
 }
 
 // set changes a row in the live overlay. Layers and the arena are let go only at
 // its end, because key and value may lie in them.
 func (e *Engine) set(t store.Table, key, value []byte, kind byte, undo *store.Journal) error {
-	if e.site.ReadOnly() {
+	if e.folder.ReadOnly() {
 		return store.ErrReadOnly
 	}
 	var mark int
@@ -115,17 +115,17 @@ func (e *Engine) set(t store.Table, key, value []byte, kind byte, undo *store.Jo
 		}
 		var full *store.FullError
 		if errors.As(err, &full) {
-			full.Path = e.site.dir
+			full.Path = e.folder.dir
 		}
 		return err
 	}
 	e.bare = e.bare || undo == nil
-	e.changed()
+	e.endBorrowing()
 	return nil
 }
 
-// changed ends what the writer has borrowed and takes a flush's result in.
-func (e *Engine) changed() {
+// endBorrowing ends what the writer has borrowed and takes a flush's result in.
+func (e *Engine) endBorrowing() {
 	e.adopt()
 	e.loans.end()
 }

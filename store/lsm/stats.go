@@ -6,7 +6,7 @@ import "tarn/store"
 func (e *Engine) Stats() store.Stats {
 	m := e.base.Metrics()
 	s := store.Stats{
-		Engine:  e.site.Kind(),
+		Engine:  e.folder.Kind(),
 		Size:    m.Size + 2*sealSlot,
 		Used:    m.Size,
 		Written: e.causes(m),
@@ -62,8 +62,8 @@ func (e *Engine) causes(m Metrics) store.Written {
 	}
 }
 
-// written is what flushes have written, compactions aside.
-func (e *Engine) written() int64 {
+// writtenBytes is what flushes have written, compactions aside.
+func (e *Engine) writtenBytes() int64 {
 	w := e.causes(e.base.Metrics())
 	return w.Total() - w.Compaction
 }

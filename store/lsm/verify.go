@@ -13,14 +13,14 @@ import (
 // row of the newest durable state is read and must have a place in the schema.
 func (e *Engine) Verify(report func(error)) error {
 	if err := e.base.Verify(report); err != nil {
-		return fmt.Errorf("verify %s: %w", e.site.path, err)
+		return fmt.Errorf("verify %s: %w", e.folder.path, err)
 	}
 	s, err := e.base.snapshot(0)
 	if err != nil {
-		return fmt.Errorf("verify %s: %w", e.site.path, err)
+		return fmt.Errorf("verify %s: %w", e.folder.path, err)
 	}
 	defer s.drop()
-	if _, err := e.site.head(func(key []byte) ([]byte, error) { return s.Get(nil, key) }); err != nil {
+	if _, err := e.folder.head(func(key []byte) ([]byte, error) { return s.Get(nil, key) }); err != nil {
 		report(err)
 	}
 	tables, err := readTables(s)
@@ -30,13 +30,13 @@ func (e *Engine) Verify(report func(error)) error {
 	}
 	c, err := s.Cursor([]byte{0, 0, 1}, []byte{0xff})
 	if err != nil {
-		return fmt.Errorf("verify %s: %w", e.site.path, err)
+		return fmt.Errorf("verify %s: %w", e.folder.path, err)
 	}
 	var last []byte
 	for ok := c.First(); ok; ok = c.Next() {
 		key := c.Key()
 		if what := unsound(key, c.Value(), last, len(tables)); what != "" {
-			report(corrupt(e.site.path, "row %x %s", key, what))
+			report(corrupt(e.folder.path, "row %x %s", key, what))
 		}
 		last = append(last[:0], key...)
 	}

@@ -16,10 +16,10 @@ import (
 // killed is what every call gets from the moment at which a process is killed.
 const killed = syscall.ESRCH
 
-// life is one process at work on a disk, from its start to a kill or a power cut.
+// processRun is one process at work on a disk, from its start to a kill or a power cut.
 // Its calls pass a layer that a kill shuts, the record, and a layer that fails
 // single calls, which the record sees fail.
-type life struct {
+type processRun struct {
 	*script
 	kill *errorfs.FS
 }
@@ -32,7 +32,7 @@ func TestAStoreThatCrashesAgainAndAgainKeepsItsPromises(t *testing.T) {
 	first, states, kills, cuts := seed(t), 0, 0, 0
 	for run := uint64(0); states < budget(*crashes)/10 && !t.Failed(); run++ {
 		r := rand.New(rand.NewPCG(first, run))
-		l := newLife(t, r, memfs.New(), nil)
+		l := newProcessRun(t, r, memfs.New(), nil)
 		for range 12 {
 			l.work()
 			if r.IntN(2) == 0 {
@@ -58,10 +58,10 @@ func TestAStoreThatCrashesAgainAndAgainKeepsItsPromises(t *testing.T) {
 	t.Logf("%d states, %d kills and %d cuts with another life behind them", states, kills, cuts)
 }
 
-// newLife starts a process on a disk that holds a promised image, or nothing.
-func newLife(t *testing.T, r *rand.Rand, disk *memfs.FS, on *span) *life {
+// newProcessRun starts a process on a disk that holds a promised image, or nothing.
+func newProcessRun(t *testing.T, r *rand.Rand, disk *memfs.FS, on *span) *processRun {
 	t.Helper()
-	l := &life{script: &script{faulty: errorfs.New(disk)}}
+	l := &processRun{script: &script{faulty: errorfs.New(disk)}}
 	record := recordfs.New(l.faulty)
 	l.kill = errorfs.New(record)
 	if on == nil {
@@ -83,7 +83,7 @@ func newLife(t *testing.T, r *rand.Rand, disk *memfs.FS, on *span) *life {
 }
 
 // start opens the store, which holds on, and notes that this is promised from now on.
-func (l *life) start(on span) {
+func (l *processRun) start(on span) {
 	l.t.Helper()
 	l.options.FS, l.options.BeforeCheckpoint = l.fs, l.appendLog
 	l.stopped, l.failures, l.waiting, l.tables = false, nil, false, nil
@@ -101,7 +101,7 @@ func (l *life) start(on span) {
 
 // work makes blocks and checkpoints until some call is the last one. A sync of the
 // store's file may fail before that.
-func (l *life) work() {
+func (l *processRun) work() {
 	dead := l.kill.Inject(errorfs.Fault{Ops: errorfs.All &^ errorfs.Close, Nth: 1 + l.rand.IntN(60), Ever: true, Err: killed, Part: true})
 	if l.rand.IntN(3) == 0 {
 		l.faulty.Inject(errorfs.Fault{Ops: errorfs.Sync, Path: "state.tarn", Nth: 1 + l.rand.IntN(6), Err: syscall.EIO})
@@ -120,7 +120,7 @@ func (l *life) work() {
 }
 
 // goOnAfterKill starts a process that finds all that the one before wrote.
-func (l *life) goOnAfterKill() {
+func (l *processRun) goOnAfterKill() {
 	l.t.Helper()
 	l.faulty.Clear()
 	l.fs = errorfs.New(l.record)
@@ -134,7 +134,7 @@ func (l *life) goOnAfterKill() {
 
 // cut opens what the disk may hold after a power cut at any moment of this life, and
 // goes on with one of these states.
-func (l *life) cut() (states int, next *life) {
+func (l *processRun) cut() (states int, next *processRun) {
 	l.t.Helper()
 	to := l.position()
 	states = l.checkStates(recordfs.Options{From: l.opened, To: to, Count: 600, Seed: l.rand.Uint64()})
@@ -157,8 +157,8 @@ func (l *life) cut() (states int, next *life) {
 		return states, nil
 	}
 	if found.image.Head == 0 { // nothing but an empty store: begin with the first life
-		return states, newLife(l.t.(*testing.T), l.rand, memfs.New(), nil)
+		return states, newProcessRun(l.t.(*testing.T), l.rand, memfs.New(), nil)
 	}
 	found.begun, found.done = 0, 0
-	return states, newLife(l.t.(*testing.T), l.rand, chosen.FS, &found)
+	return states, newProcessRun(l.t.(*testing.T), l.rand, chosen.FS, &found)
 }

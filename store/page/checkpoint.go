@@ -60,7 +60,7 @@ func (e *Engine) Checkpoint(im store.Image) (_ store.Checkpoint, err error) {
 		}
 	}
 	defer e.rescueWriter(debug.SetPanicOnFault(true), &err)
-	if e.saved(im) {
+	if e.isSaved(im) {
 		c := &checkpoint{done: make(chan struct{})}
 		close(c.done)
 		return c, nil
@@ -78,11 +78,11 @@ func (e *Engine) Checkpoint(im store.Image) (_ store.Checkpoint, err error) {
 	return c, nil
 }
 
-// saved tells whether the durable image is the present state already. Every change of a
+// isSaved tells whether the durable image is the present state already. Every change of a
 // table gives it another root, for nothing that the image reaches is changed in place. While
 // the disk may give back the image of a checkpoint that failed, a newer one has to take its
 // place: a start would prefer it.
-func (e *Engine) saved(im store.Image) bool {
+func (e *Engine) isSaved(im store.Image) bool {
 	return len(e.doubtful) == 0 && im.Head == e.image.head && im.Irreversible == e.image.irreversible && e.opts.Mode == e.image.mode &&
 		e.catalog != nil && bytes.Equal(e.catalog, encodeCatalog(e.tables))
 }
@@ -201,7 +201,7 @@ func (e *Engine) run(c *checkpoint) {
 		e.counters.checkpointsFailed.Add(1)
 		return
 	}
-	e.counters.finished(c, time.Now())
+	e.counters.noteFinished(c, time.Now())
 }
 
 func (e *Engine) commit(c *checkpoint) (err error) {
@@ -381,15 +381,15 @@ func (e *Engine) settle() {
 	e.reap()
 	returned, err := e.back()
 	e.counters.gaveBack(returned)
-	if e.lost(err) {
+	if e.noteLoss(err) {
 		return
 	}
 	e.tidy()
 }
 
-// lost notes that a part of the memory may be gone, which is the end of the writer.
+// noteLoss notes that a part of the memory may be gone, which is the end of the writer.
 // That some could not be given back is not.
-func (e *Engine) lost(err error) bool {
+func (e *Engine) noteLoss(err error) bool {
 	if hole := (*holeError)(nil); errors.As(err, &hole) {
 		e.failed = fmt.Errorf("%w: %w", store.ErrFailed, err)
 		return true
@@ -483,7 +483,7 @@ func (e *Engine) spill() error {
 		}
 	}
 	if _, err := e.back(); err != nil {
-		if e.lost(err) {
+		if e.noteLoss(err) {
 			return e.failed
 		}
 		return fmt.Errorf("make room under the bound of %d bytes for private memory: %w", e.opts.PrivateBytes, err)

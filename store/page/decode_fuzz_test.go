@@ -87,7 +87,7 @@ func readNode(n *node, key []byte) {
 			decodeRunRef(v)
 		}
 	}
-	n.used()
+	n.usedSize()
 	n.sharedPrefix(0, int(n.count))
 }
 

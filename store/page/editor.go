@@ -233,7 +233,7 @@ func (ed *editor) splitAt(n *node, slot int) int {
 	if ed.ascending >= 3 && atEnd {
 		return count - 1
 	}
-	half, sum := (n.used()-n.slotBase())/2, 0
+	half, sum := (n.usedSize()-n.slotBase())/2, 0
 	for i := 0; i < count-1; i++ {
 		sum += n.cellSize(i) + slotSize
 		if sum >= half {
@@ -278,7 +278,7 @@ func (ed *editor) remove(t *tree, table store.Table, key []byte, undo *store.Jou
 // sibling returns the node beside the one at depth d under the same parent, if
 // that one is so empty that the two may be merged.
 func (ed *editor) sibling(p *path, d int, table store.Table) (n *node, left bool, err error) {
-	if d == 0 || p.nodes[d].used() > pageSize/3 {
+	if d == 0 || p.nodes[d].usedSize() > pageSize/3 {
 		return nil, false, nil
 	}
 	parent, i := p.nodes[d-1], p.slots[d-1]

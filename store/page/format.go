@@ -183,7 +183,7 @@ func (n *node) soundLayout() string {
 	}
 	for i := range int(n.count) {
 		s := n.slot(i)
-		off, size := int(s.off), n.fixed()+int(s.size)
+		off, size := int(s.off), n.fixedSize()+int(s.size)
 		if off < int(n.top) || off+size > pageSize {
 			return fmt.Sprintf("slot %d points outside the page", i)
 		}

@@ -15,7 +15,7 @@ import (
 // level, and a few splits on the way down.
 const changePages = 4 * maxHeight
 
-// room says where pages are found: how long, in bytes, the file may become for them,
+// allowance says where pages are found: how long, in bytes, the file may become for them,
 // whether they may be any that are free or only those below the limit, and what they are
 // for.
 //
@@ -23,7 +23,7 @@ const changePages = 4 * maxHeight
 // found no room below, so that a full store can be made durable, and rows that an undo
 // brought back. What these leave is theirs again: were it to become room for rows, the
 // next image's parts would go above them, and so on.
-type room struct {
+type allowance struct {
 	ceiling int64
 	all     bool
 	use     use
@@ -38,23 +38,25 @@ const (
 	forImage
 )
 
-func (e *Engine) roomToAdd() room { return room{e.opts.LimitBytes, false, forChange} }
+func (e *Engine) roomToAdd() allowance { return allowance{e.opts.LimitBytes, false, forChange} }
 
 // roomToRemove: a store that is full, or that an undo or a lowered limit has filled
 // beyond its limit, must be able to shrink.
-func (e *Engine) roomToRemove() room { return room{e.opts.LimitBytes + e.slack(), true, forChange} }
+func (e *Engine) roomToRemove() allowance {
+	return allowance{e.opts.LimitBytes + e.slack(), true, forChange}
+}
 
-func (e *Engine) roomToUndo() room { return room{capacity(e.opts.LimitBytes), true, forUndo} }
+func (e *Engine) roomToUndo() allowance { return allowance{capacity(e.opts.LimitBytes), true, forUndo} }
 
 // roomForImage: those of the durable image, of the next, and of one that failed fit
 // above the limit, wherever an undo has taken the file.
-func (e *Engine) roomForImage() room {
+func (e *Engine) roomForImage() allowance {
 	least := int64(e.space.end)<<pageShift + e.slack()
-	return room{min(max(e.opts.LimitBytes+4*e.slack(), least), capacity(e.opts.LimitBytes)), true, forImage}
+	return allowance{min(max(e.opts.LimitBytes+4*e.slack(), least), capacity(e.opts.LimitBytes)), true, forImage}
 }
 
 // prepare is called before every change.
-func (e *Engine) prepare(run int64, r room) error {
+func (e *Engine) prepare(run int64, r allowance) error {
 	if e.failed != nil {
 		return e.failed
 	}
@@ -74,7 +76,7 @@ func (e *Engine) prepare(run int64, r room) error {
 }
 
 // reserve makes sure that single pages and a run of pages can be allocated.
-func (e *Engine) reserve(singles, run int64, r room) error {
+func (e *Engine) reserve(singles, run int64, r allowance) error {
 	e.room = r
 	ceiling := r.ceiling
 	free := int64(e.space.among(r.all))

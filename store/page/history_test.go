@@ -118,8 +118,8 @@ func (h *history) appendLog(revision uint64) error {
 	return h.log.Sync()
 }
 
-// logged reports whether the log knows a revision.
-func logged(fs vfs.FS, path string, revision uint64) (bool, error) {
+// hasLogged reports whether the log knows a revision.
+func hasLogged(fs vfs.FS, path string, revision uint64) (bool, error) {
 	f, err := fs.Open(path, false)
 	if err != nil {
 		return false, err

@@ -262,7 +262,7 @@ func (s *script) suffer(f errorfs.Fault, op errorfs.Op, recorded bool) {
 			t.Errorf("only %d crash states", n)
 		}
 	}
-	s.reopened()
+	s.openAgain()
 }
 
 // mayStop: after a failed sync, pages that private memory does not hold cannot
@@ -298,8 +298,8 @@ func (s *script) after(f errorfs.Fault, op errorfs.Op) {
 	}
 }
 
-// reopened opens the file as it is.
-func (s *script) reopened() {
+// openAgain opens the file as it is.
+func (s *script) openAgain() {
 	o := s.options
 	o.BeforeCheckpoint = nil
 	if _, err := s.verify(o, s.candidates(s.position())); err != nil {

@@ -95,9 +95,9 @@ func (m *memory) grow(size int64, fresh bool) error {
 	return nil
 }
 
-// bounded refuses to fill anonymous memory with so many bytes if the process may not
+// checkBound refuses to fill anonymous memory with so many bytes if the process may not
 // have them: a control group's kernel would not refuse the memory, but kill for it.
-func (m *memory) bounded(bytes int64) error {
+func (m *memory) checkBound(bytes int64) error {
 	const always = 64 << 20 // without asking the kernel, which takes a while
 	if !m.mode.Anonymous() || bytes <= always {
 		return nil

@@ -83,8 +83,8 @@ func (n *node) slot(i int) *slot { return (*slot)(n.at(n.slotBase() + i*slotSize
 
 func (n *node) slots() []slot { return unsafe.Slice((*slot)(n.at(n.slotBase())), int(n.count)) }
 
-// fixed is the size of what lies before the key in a cell.
-func (n *node) fixed() int {
+// fixedSize is the size of what lies before the key in a cell.
+func (n *node) fixedSize() int {
 	if n.level == 0 {
 		return sizeSize
 	}
@@ -93,7 +93,7 @@ func (n *node) fixed() int {
 
 func (n *node) suffix(i int) []byte {
 	s := n.slot(i)
-	return n.slice(int(s.off)+n.fixed(), int(s.size))
+	return n.slice(int(s.off)+n.fixedSize(), int(s.size))
 }
 
 // key appends the whole key of slot i to buf.
@@ -122,7 +122,7 @@ func (n *node) setChild(i int, r ref) {
 
 func (n *node) cellSize(i int) int {
 	s := n.slot(i)
-	size := n.fixed() + int(s.size)
+	size := n.fixedSize() + int(s.size)
 	if n.level == 0 {
 		size += int(*(*uint16)(n.at(int(s.off))) &^ inRun)
 	}
@@ -167,7 +167,7 @@ func (n *node) search(key []byte, from int) (int, bool) {
 			hi = mid
 			continue
 		}
-		switch c := bytes.Compare(n.slice(int(s.off)+n.fixed(), int(s.size)), key); {
+		switch c := bytes.Compare(n.slice(int(s.off)+n.fixedSize(), int(s.size)), key); {
 		case c < 0:
 			lo = mid + 1
 		case c > 0:
@@ -200,8 +200,8 @@ func (n *node) reset(level uint8, prefix []byte) {
 // gap is the room between the slots and the cells.
 func (n *node) gap() int { return int(n.top) - n.slotBase() - int(n.count)*slotSize }
 
-// used is what the page's content needs, header included.
-func (n *node) used() int { return pageSize - n.gap() - int(n.garbage) }
+// usedSize is what the page's content needs, header included.
+func (n *node) usedSize() int { return pageSize - n.gap() - int(n.garbage) }
 
 // room reports whether a cell with a key of that size after the prefix and a
 // payload (value or child) fits.
@@ -220,7 +220,7 @@ func (n *node) fits(key []byte, payload int) bool {
 	if shared == int(n.prefixLen) {
 		return n.room(len(key)-shared, payload)
 	}
-	return n.usedWith(shared)+slotSize+n.fixed()+len(key)-shared+payload <= pageSize
+	return n.usedWith(shared)+slotSize+n.fixedSize()+len(key)-shared+payload <= pageSize
 }
 
 // usedWith is used for a shorter prefix.
@@ -230,7 +230,7 @@ func (n *node) usedWith(prefixLen int) int {
 		keys-- // slot 0 has no key
 	}
 	longer := int(n.prefixLen) - prefixLen
-	return n.used() - (int(n.prefixLen)+7)&^7 + (prefixLen+7)&^7 + max(keys, 0)*longer
+	return n.usedSize() - (int(n.prefixLen)+7)&^7 + (prefixLen+7)&^7 + max(keys, 0)*longer
 }
 
 // insert puts a cell for key before slot i and returns its payload for the caller
@@ -246,7 +246,7 @@ func (n *node) insert(i int, key []byte, payload int, spare *node) []byte {
 	if !first {
 		rest = key[n.prefixLen:]
 	}
-	size := n.fixed() + len(rest)
+	size := n.fixedSize() + len(rest)
 	if n.level == 0 {
 		size += payload
 	}
@@ -261,7 +261,7 @@ func (n *node) insert(i int, key []byte, payload int, spare *node) []byte {
 	slots := n.slots()
 	copy(slots[i+1:], slots[i:])
 	slots[i] = slot{head: head(rest), off: n.top, size: uint16(len(rest))}
-	copy(n.slice(int(n.top)+n.fixed(), len(rest)), rest)
+	copy(n.slice(int(n.top)+n.fixedSize(), len(rest)), rest)
 	if n.level > 0 {
 		return n.slice(int(n.top), childSize)
 	}
@@ -314,7 +314,7 @@ func (n *node) compact(spare *node) {
 func (n *node) tighten(key []byte, spare *node) bool {
 	p := n.sharedPrefix(0, int(n.count))
 	p = p[:commonPrefix(p, key)]
-	if len(p) <= int(n.prefixLen) || n.usedWith(len(p)) >= n.used() {
+	if len(p) <= int(n.prefixLen) || n.usedWith(len(p)) >= n.usedSize() {
 		return false
 	}
 	*spare = *n
@@ -329,7 +329,7 @@ func (n *node) tighten(key []byte, spare *node) bool {
 func (n *node) appendRange(src *node, lo, hi int) {
 	var (
 		own, other = int(n.prefixLen), int(src.prefixLen)
-		fixed      = n.fixed()
+		fixed      = n.fixedSize()
 		more       []byte // of src's prefix, to put before its suffixes
 		strip      int    // of its suffixes, shared by n's prefix
 	)

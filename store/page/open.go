@@ -342,7 +342,7 @@ func (e *Engine) adopt(m *meta) error {
 	// The file may be longer than the limit of today allows to map.
 	e.size = min(e.size, e.mem.reserved) &^ (pageSize - 1)
 	e.backed = e.size
-	if err := e.mem.bounded(int64(e.space.end-e.space.count) << pageShift); err != nil {
+	if err := e.mem.checkBound(int64(e.space.end-e.space.count) << pageShift); err != nil {
 		return err
 	}
 	if err := e.mem.grow((e.size+hugePage-1)&^(hugePage-1), false); err != nil {
@@ -359,7 +359,7 @@ func (e *Engine) adopt(m *meta) error {
 		}
 	}
 	e.image = *m
-	e.counters.opened(m)
+	e.counters.noteOpened(m)
 	e.generation = m.generation
 	e.durable = e.endGeneration(m.head)
 	e.generation = m.generation + generationGap + rand.Uint64N(generationGap)

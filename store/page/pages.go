@@ -24,7 +24,7 @@ type pages struct {
 	private    bitmap      // in memory that only a give-back returns to the kernel
 	raw        bitmap      // part of a run: no node header to fill in
 	size       int64       // of the memory in use, and but for Engine.backed of the file, bytes
-	room       room        // that the change under way has
+	room       allowance   // that the change under way has
 	live       []*snapshot // by generation; under mu
 
 	dirtyPages, privatePages int64

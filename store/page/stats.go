@@ -23,13 +23,13 @@ type counters struct {
 	durable store.Durable
 }
 
-func (c *counters) opened(m *meta) {
+func (c *counters) noteOpened(m *meta) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last, c.durable = m.stats(), m.durable()
 }
 
-func (c *counters) finished(k *checkpoint, at time.Time) {
+func (c *counters) noteFinished(k *checkpoint, at time.Time) {
 	c.checkpoints.Add(1)
 	c.mu.Lock()
 	defer c.mu.Unlock()

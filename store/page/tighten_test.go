@@ -23,7 +23,7 @@ func TestTighteningNeverTakesRoom(t *testing.T) {
 		for i, gap := 0, pageSize; ; i++ {
 			// The last key takes what is left, or nearly.
 			long := 2 + r.IntN(1000)
-			if left := gap - slotSize - n.fixed() - len(shared); left < 1004 {
+			if left := gap - slotSize - n.fixedSize() - len(shared); left < 1004 {
 				long = max(left-r.IntN(6), 4)
 			}
 			key := fmt.Appendf(bytes.Clone(shared), "%02d%0*d", i, long-2, 0)

@@ -34,7 +34,7 @@ func (e *Engine) moveToFile() error {
 		}
 	}
 	if err := e.mem.lay(e.backed, e.size, false); err != nil {
-		if e.lost(err) {
+		if e.noteLoss(err) {
 			return e.failed
 		}
 		return err

@@ -43,24 +43,24 @@ func (s *Store) detach() {
 	}
 }
 
-func (c *cursor) moved(on bool) bool {
+func (c *cursor) noteMove(on bool) bool {
 	c.on, c.detached = on, false
 	return on
 }
 
-func (c *cursor) First() bool            { return c.moved(c.rows.First()) }
-func (c *cursor) Last() bool             { return c.moved(c.rows.Last()) }
-func (c *cursor) Seek(key []byte) bool   { return c.moved(c.rows.Seek(key)) }
-func (c *cursor) SeekLT(key []byte) bool { return c.moved(c.rows.SeekLT(key)) }
+func (c *cursor) First() bool            { return c.noteMove(c.rows.First()) }
+func (c *cursor) Last() bool             { return c.noteMove(c.rows.Last()) }
+func (c *cursor) Seek(key []byte) bool   { return c.noteMove(c.rows.Seek(key)) }
+func (c *cursor) SeekLT(key []byte) bool { return c.noteMove(c.rows.SeekLT(key)) }
 
 func (c *cursor) Next() bool {
 	if !c.on {
 		return false
 	}
 	if c.detached && !c.reattach() {
-		return c.moved(c.rows.Valid()) // already on the row after the lost one
+		return c.noteMove(c.rows.Valid()) // already on the row after the lost one
 	}
-	return c.moved(c.rows.Next())
+	return c.noteMove(c.rows.Next())
 }
 
 func (c *cursor) Prev() bool {
@@ -68,9 +68,9 @@ func (c *cursor) Prev() bool {
 		return false
 	}
 	if c.detached {
-		return c.moved(c.rows.SeekLT(c.key))
+		return c.noteMove(c.rows.SeekLT(c.key))
 	}
-	return c.moved(c.rows.Prev())
+	return c.noteMove(c.rows.Prev())
 }
 
 // reattach seeks the remembered key and reports whether its row is still there.

@@ -36,8 +36,8 @@ func (l *loans) add(v, of []byte) []byte {
 	return c
 }
 
-// kept checks that the engine has left alone what is still lent.
-func (l *loans) kept() {
+// checkKept checks that the engine has left alone what is still lent.
+func (l *loans) checkKept() {
 	if !invariants.Enabled {
 		return
 	}

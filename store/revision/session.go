@@ -12,7 +12,7 @@ func (s *Store) Begin() error {
 		return err
 	}
 	if len(s.marks) == 0 {
-		if s.crowded() {
+		if s.isCrowded() {
 			return fmt.Errorf("begin revision %d: %w", s.head+1, store.ErrGuard)
 		}
 	}
@@ -122,7 +122,7 @@ func (s *Store) SetRevision(revision uint64) error {
 // it; should it fail all the same, the state is neither old nor new.
 func (s *Store) restore(journal []byte) error {
 	s.detach()
-	s.loans.kept()
+	s.loans.checkKept()
 	defer s.loans.recall()
 	restored := 0
 	err := store.Backward(journal, func(t store.Table, key, old []byte, existed bool) error {
@@ -138,9 +138,9 @@ func (s *Store) restore(journal []byte) error {
 	return nil
 }
 
-// crowded reports whether there is too little room for a revision, even after the
+// isCrowded reports whether there is too little room for a revision, even after the
 // checkpoint under way and the one that it may have kept from starting.
-func (s *Store) crowded() bool {
+func (s *Store) isCrowded() bool {
 	_, guard := s.engine.Pressure()
 	for range 2 {
 		if !guard || s.pending == nil {

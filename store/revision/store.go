@@ -119,7 +119,7 @@ func (s *Store) CreateTable(name string) (store.Table, error) {
 		return 0, fmt.Errorf("create table %q: %w", name, store.ErrNoSession)
 	}
 	t, err := s.engine.CreateTable(name)
-	s.loans.kept()
+	s.loans.checkKept()
 	if err != nil {
 		return 0, fmt.Errorf("create table %q: %w", name, err)
 	}
@@ -143,7 +143,7 @@ func (s *Store) Put(t store.Table, key, value []byte) error {
 		return store.ErrValueSize
 	}
 	s.detach()
-	s.loans.kept()
+	s.loans.checkKept()
 	defer s.loans.recall()
 	err := s.engine.Put(t, key, value, s.record())
 	if s.condensedFor(err) {
@@ -157,7 +157,7 @@ func (s *Store) Delete(t store.Table, key []byte) error {
 		return err
 	}
 	s.detach()
-	s.loans.kept()
+	s.loans.checkKept()
 	defer s.loans.recall()
 	err := s.engine.Delete(t, key, s.record())
 	if s.condensedFor(err) {
@@ -213,7 +213,7 @@ func (s *Store) Publish() error {
 		return err
 	}
 	s.detach()
-	defer s.loans.kept()
+	defer s.loans.checkKept()
 	return s.engine.Publish(s.head)
 }
 
@@ -231,7 +231,7 @@ func (s *Store) Checkpoint() (store.Checkpoint, error) {
 		return nil, err
 	}
 	s.detach()
-	defer s.loans.kept()
+	defer s.loans.checkKept()
 	undo := append([][]byte(nil), s.undo...)
 	c, err := s.engine.Checkpoint(store.Image{Head: s.head, Irreversible: s.irreversible, Undo: undo})
 	if err != nil {

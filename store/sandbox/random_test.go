@@ -30,12 +30,12 @@ type trial struct {
 	now       state
 	revisions []state // before each that can be undone
 	sessions  []state
-	cursors   [3]place
+	cursors   [3]cursorPosition
 	full      int
 }
 
-// place is where a cursor must stand.
-type place struct {
+// cursorPosition is where a cursor must stand.
+type cursorPosition struct {
 	store.Cursor
 	table int
 	on    bool
@@ -257,7 +257,7 @@ func (w *trial) work(steps int) {
 		n := w.r.IntN(2)
 		c, err := w.s.Cursor(w.tables[n])
 		w.must(err)
-		w.cursors[i] = place{Cursor: c, table: n}
+		w.cursors[i] = cursorPosition{Cursor: c, table: n}
 	}
 	w.all()
 	for range steps {

@@ -73,7 +73,7 @@ func (a *audience) announce(v version) {
 	a.window = append(a.window, v)
 }
 
-func (a *audience) announced() {
+func (a *audience) noteShown() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.shown, a.next = *a.next, nil

@@ -19,7 +19,7 @@ import (
 // in a row, and the block log has a record of it.
 type label struct {
 	epoch, build uint64
-	place
+	lineage
 }
 
 // before reports whether l was built before o.
@@ -46,7 +46,7 @@ func decodeLabel(b []byte) (label, bool) {
 		return label{}, false
 	}
 	n := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
-	return label{n(0), n(1), place{n(2), n(3)}}, true
+	return label{n(0), n(1), lineage{n(2), n(3)}}, true
 }
 
 // blockLog stands for a ledger's log of blocks: records are gathered in memory

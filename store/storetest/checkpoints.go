@@ -76,7 +76,7 @@ func imageOfTheMoment(t *testing.T, e Engine) {
 	rng := source(1, "moment", 0)
 	var want []row
 	for i := range 3000 {
-		want = append(want, row{numbered(i), value(rng, 200+i%200)})
+		want = append(want, row{numberedKey(i), value(rng, 200+i%200)})
 		x.put(want[i].key, want[i].value)
 	}
 	x.revision("z", "undoable")
@@ -87,8 +87,8 @@ func imageOfTheMoment(t *testing.T, e Engine) {
 	n := 0
 	for pending := true; pending && n < 200; n++ {
 		x.begin()
-		x.put(numbered(n*37%3000), "changed")
-		x.must(second(x.DeleteRange(x.rows, []byte(numbered(n*15)), []byte(numbered(n*15+10)))))
+		x.put(numberedKey(n*37%3000), "changed")
+		x.must(second(x.DeleteRange(x.rows, []byte(numberedKey(n*15)), []byte(numberedKey(n*15+10)))))
 		x.put(fmt.Sprintf("new%d", n), strings.Repeat("n", 5000))
 		x.push()
 		x.commit(x.Head())
@@ -112,9 +112,9 @@ func undoAfterReopen(t *testing.T, e Engine) {
 	for i := 1; i <= 6; i++ {
 		x.begin()
 		for j := range 20 {
-			x.put(numbered(i*10+j), fmt.Sprint(i))
+			x.put(numberedKey(i*10+j), fmt.Sprint(i))
 		}
-		x.del(numbered(i))
+		x.del(numberedKey(i))
 		x.wantID(x.rows, uint64(i-1))
 		x.push()
 	}
@@ -128,9 +128,9 @@ func undoAfterReopen(t *testing.T, e Engine) {
 	for i := 3; i <= 6; i++ { // the same again
 		x.begin()
 		for j := range 20 {
-			x.put(numbered(i*10+j), fmt.Sprint(i))
+			x.put(numberedKey(i*10+j), fmt.Sprint(i))
 		}
-		x.del(numbered(i))
+		x.del(numberedKey(i))
 		x.wantID(x.rows, uint64(i-1))
 		x.push()
 	}
@@ -201,7 +201,7 @@ func oneAfterTheOther(t *testing.T, e Engine) {
 	for i := range 20 {
 		x.begin()
 		for j := range 50 {
-			x.put(numbered(j), strings.Repeat(fmt.Sprint(i), 100))
+			x.put(numberedKey(j), strings.Repeat(fmt.Sprint(i), 100))
 		}
 		x.push()
 		x.commit(x.Head())
@@ -261,7 +261,7 @@ func closeWaits(t *testing.T, e Engine) {
 	}
 	x.reopen()
 	x.wantNumbers(0, 1, 1)
-	wantValue(t, x, x.rows, numbered(1999), strings.Repeat("v", 700))
+	wantValue(t, x, x.rows, numberedKey(1999), strings.Repeat("v", 700))
 }
 
 // ledgerFirst: when the ledger is asked, the image must not be the durable one
@@ -326,7 +326,7 @@ func ledgerFails(t *testing.T, e Engine) {
 	x.reopen()
 	wantValue(t, x, x.rows, "a", "2")
 	wantValue(t, x, x.rows, "b", "3")
-	wantValue(t, x, x.rows, numbered(99), "1")
+	wantValue(t, x, x.rows, numberedKey(99), "1")
 }
 
 // memoryBound writes far more than the bound without asking for a checkpoint.
@@ -337,7 +337,7 @@ func memoryBound(t *testing.T, e Engine) {
 	for written := 0; written < 12*bound/slowness; {
 		x.begin()
 		for range 20 {
-			x.put(numbered(n*7919%20_000), strings.Repeat("v", 2000))
+			x.put(numberedKey(n*7919%20_000), strings.Repeat("v", 2000))
 			written += 2000
 			n++
 		}
@@ -387,7 +387,7 @@ func manyLives(t *testing.T, e Engine) {
 	for life := range 20 {
 		for i := range 30 {
 			n := life*30 + i
-			want = append(want, row{numbered(n), strings.Repeat("v", n%700)})
+			want = append(want, row{numberedKey(n), strings.Repeat("v", n%700)})
 			x.put(want[n].key, want[n].value)
 		}
 		x.must(x.SetRevision(uint64(life + 1)))

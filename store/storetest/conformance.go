@@ -116,11 +116,11 @@ func (x *subject) del(key string) {
 func (x *subject) fill(n int, value string) {
 	x.t.Helper()
 	for i := range n {
-		x.put(numbered(i), value)
+		x.put(numberedKey(i), value)
 	}
 }
 
-func numbered(i int) string { return fmt.Sprintf("key%06d", i) }
+func numberedKey(i int) string { return fmt.Sprintf("key%06d", i) }
 
 func (x *subject) begin() { x.t.Helper(); x.must(x.Begin()) }
 func (x *subject) push()  { x.t.Helper(); x.must(x.Push()) }

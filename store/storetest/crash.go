@@ -129,7 +129,7 @@ func (o *ordeal) judge() (err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	o.judged++
-	at, err := o.recovered(s)
+	at, err := o.checkRecovered(s)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (o *ordeal) judge() (err error) {
 		if err := compare(s, handles(s.Tables()), want, true); err != nil {
 			return fmt.Errorf("at revision %d (fork from %d): %w", at.revision, at.from, err)
 		}
-		if err := o.recorded(s, at.revision); err != nil {
+		if err := o.checkRecorded(s, at.revision); err != nil {
 			return err
 		}
 		if s.Head() == s.Irreversible() {
@@ -165,33 +165,33 @@ func (o *ordeal) judge() (err error) {
 	return o.timeline.forget(s.Irreversible())
 }
 
-// recovered compares the revision that the store opened at with what it says of
+// checkRecovered compares the revision that the store opened at with what it says of
 // itself and with what was acknowledged, and returns it.
-func (o *ordeal) recovered(s store.Store) (place, error) {
+func (o *ordeal) checkRecovered(s store.Store) (lineage, error) {
 	d := store.Durable{Head: s.Head(), Irreversible: s.Irreversible()}
 	if s.Durable() != d {
-		return place{}, fmt.Errorf("opened at %+v, but says that %+v is durable", d, s.Durable())
+		return lineage{}, fmt.Errorf("opened at %+v, but says that %+v is durable", d, s.Durable())
 	}
 	if !o.engine.StoresUndo && d.Head != d.Irreversible {
-		return place{}, fmt.Errorf("opened at %+v, without the way back", d)
+		return lineage{}, fmt.Errorf("opened at %+v, without the way back", d)
 	}
 	l, err := readLabel(s)
 	switch {
 	case err != nil:
-		return place{}, err
+		return lineage{}, err
 	case l.revision != d.Head:
-		return place{}, fmt.Errorf("says that head is %d, holds the rows of %v", d.Head, l)
+		return lineage{}, fmt.Errorf("says that head is %d, holds the rows of %v", d.Head, l)
 	case l.before(o.acked):
-		return place{}, fmt.Errorf("lost: opened at %v, durable was %v", l, o.acked)
+		return lineage{}, fmt.Errorf("lost: opened at %v, durable was %v", l, o.acked)
 	case d.Irreversible < o.irreversible:
-		return place{}, fmt.Errorf("lost: irreversible is %d, was durable at %d", d.Irreversible, o.irreversible)
+		return lineage{}, fmt.Errorf("lost: irreversible is %d, was durable at %d", d.Irreversible, o.irreversible)
 	}
 	o.acked, o.irreversible = l, d.Irreversible
-	return l.place, nil
+	return l.lineage, nil
 }
 
-// recorded checks that the block log has the revision that the store now shows.
-func (o *ordeal) recorded(s store.Store, revision uint64) error {
+// checkRecorded checks that the block log has the revision that the store now shows.
+func (o *ordeal) checkRecorded(s store.Store, revision uint64) error {
 	l, err := readLabel(s)
 	if err != nil || revision == 0 {
 		return err

@@ -51,7 +51,7 @@ func cursorBeginsNowhere(t *testing.T, e Engine) {
 	}
 	x.wantAt(c, c.Next(), "")
 	x.wantAt(c, c.Prev(), "")
-	x.wantAt(c, c.First(), numbered(0))
+	x.wantAt(c, c.First(), numberedKey(0))
 	x.must(c.Close())
 }
 
@@ -59,11 +59,11 @@ func cursorEnds(t *testing.T, e Engine) {
 	x := open(t, e, Knobs{})
 	x.fill(3, "1")
 	c := x.cursor()
-	x.wantAt(c, c.Last(), numbered(2))
+	x.wantAt(c, c.Last(), numberedKey(2))
 	x.wantAt(c, c.Next(), "")
 	x.wantAt(c, c.Next(), "")
 	x.wantAt(c, c.Prev(), "") // Next and Prev of a cursor on no row return false
-	x.wantAt(c, c.First(), numbered(0))
+	x.wantAt(c, c.First(), numberedKey(0))
 	x.wantAt(c, c.Prev(), "")
 	x.wantAt(c, c.Prev(), "")
 	x.wantAt(c, c.Next(), "")
@@ -71,7 +71,7 @@ func cursorEnds(t *testing.T, e Engine) {
 	x.wantAt(c, c.Prev(), "")
 	x.wantAt(c, c.SeekLT([]byte("a")), "")
 	x.wantAt(c, c.Next(), "")
-	x.wantAt(c, c.Last(), numbered(2))
+	x.wantAt(c, c.Last(), numberedKey(2))
 	x.must(c.Close())
 }
 
@@ -103,7 +103,7 @@ func switchDirections(t *testing.T, e Engine) {
 	const n = 400
 	var rows []row
 	for i := range n {
-		rows = append(rows, row{numbered(i), strings.Repeat("v", i*37%900)})
+		rows = append(rows, row{numberedKey(i), strings.Repeat("v", i*37%900)})
 		x.put(rows[i].key, rows[i].value)
 	}
 	x.checkpoint()
@@ -120,7 +120,7 @@ func switchDirections(t *testing.T, e Engine) {
 		if !w.on && s >= stepNext {
 			s = stepSeek
 		}
-		if err := w.move(s, numbered(rng.IntN(n)), rows); err != nil {
+		if err := w.move(s, numberedKey(rng.IntN(n)), rows); err != nil {
 			t.Fatalf("step %d, %v: %v", i, s, err)
 		}
 	}
@@ -200,17 +200,17 @@ func cursorSurvivesRevisions(t *testing.T, e Engine) {
 	x.fill(2000, "old")
 	c := x.cursor()
 	n := 0
-	x.wantAt(c, c.First(), numbered(0))
+	x.wantAt(c, c.First(), numberedKey(0))
 	on := func(what string, do func()) {
 		t.Helper()
 		do()
 		n++
-		if !c.Next() || string(c.Key()) != numbered(n) {
-			t.Fatalf("after %s: at %q, should be at %s (%v)", what, c.Key(), numbered(n), c.Err())
+		if !c.Next() || string(c.Key()) != numberedKey(n) {
+			t.Fatalf("after %s: at %q, should be at %s (%v)", what, c.Key(), numberedKey(n), c.Err())
 		}
 	}
 	on("begin", x.begin)
-	on("put", func() { x.put(numbered(1500), "new") })
+	on("put", func() { x.put(numberedKey(1500), "new") })
 	on("push", x.push)
 	on("publish", x.publish)
 	on("checkpoint", x.checkpoint)
@@ -219,8 +219,8 @@ func cursorSurvivesRevisions(t *testing.T, e Engine) {
 		for i := range 50 {
 			x.table(fmt.Sprintf("more %d", i))
 		}
-		x.del(numbered(n + 1))
-		x.put(numbered(n+1), "put after it")
+		x.del(numberedKey(n + 1))
+		x.put(numberedKey(n+1), "put after it")
 	})
 	if got := string(c.Value()); got != "put after it" {
 		t.Fatalf("value is %q after tables were made, not the new one", got)
@@ -230,7 +230,7 @@ func cursorSurvivesRevisions(t *testing.T, e Engine) {
 	on("a revision with many changes", func() {
 		x.begin()
 		for i := range 1000 {
-			x.put(numbered(2*i), strings.Repeat("v", 300))
+			x.put(numberedKey(2*i), strings.Repeat("v", 300))
 		}
 		x.push()
 	})
@@ -256,21 +256,21 @@ func manyCursors(t *testing.T, e Engine) {
 	cursors := make([]store.Cursor, 100)
 	for i := range cursors {
 		cursors[i] = x.cursor()
-		x.wantAt(cursors[i], cursors[i].Seek([]byte(numbered(i))), numbered(i))
+		x.wantAt(cursors[i], cursors[i].Seek([]byte(numberedKey(i))), numberedKey(i))
 	}
 	x.begin()
-	x.must(second(x.DeleteRange(x.rows, []byte(numbered(20)), []byte(numbered(120)))))
+	x.must(second(x.DeleteRange(x.rows, []byte(numberedKey(20)), []byte(numberedKey(120)))))
 	for i, c := range cursors {
-		want := numbered(i + 1)
+		want := numberedKey(i + 1)
 		if i+1 >= 20 {
-			want = numbered(120)
+			want = numberedKey(120)
 		}
 		x.wantAt(c, c.Next(), want)
 	}
 	x.wantAt(over, over.Next(), "z")
 	x.undo()
 	for _, c := range cursors[20:] {
-		x.wantAt(c, c.Prev(), numbered(119))
+		x.wantAt(c, c.Prev(), numberedKey(119))
 		x.must(c.Close())
 	}
 	for _, c := range cursors[:20] {
@@ -288,15 +288,15 @@ func viewCursor(t *testing.T, e Engine) {
 	x.must(err)
 	n := 0
 	for ok := c.First(); ok; ok = c.Next() {
-		if string(c.Key()) != numbered(n) || string(c.Value()) != "old" {
+		if string(c.Key()) != numberedKey(n) || string(c.Value()) != "old" {
 			t.Fatalf("row %d of the view is %q=%q", n, c.Key(), c.Value())
 		}
 		switch n % 100 {
 		case 10:
-			x.must(second(x.DeleteRange(x.rows, []byte(numbered(n)), []byte(numbered(n+40)))))
+			x.must(second(x.DeleteRange(x.rows, []byte(numberedKey(n)), []byte(numberedKey(n+40)))))
 		case 20:
-			x.put(numbered(n+1), strings.Repeat("new", 2000))
-			x.put(numbered(n)+"/more", "new")
+			x.put(numberedKey(n+1), strings.Repeat("new", 2000))
+			x.put(numberedKey(n)+"/more", "new")
 		case 30:
 			x.publish()
 			x.checkpoint()

@@ -9,15 +9,15 @@ import (
 	"tarn/store"
 )
 
-func limited(e Engine) bool { return e.Limited }
+func isLimited(e Engine) bool { return e.Limited }
 
 func limitPromises() []promise {
 	return []promise{
-		{name: "a full store says so and changes nothing", check: fullChangesNothing, kept: limited},
-		{name: "a full store can be undone, read and made durable", check: fullIsUsable, kept: limited},
-		{name: "space comes back", check: spaceComesBack, kept: limited},
-		{name: "a full store opens, and goes on under a higher limit", check: fullOpens, kept: limited},
-		{name: "the guard refuses new revisions only", check: guardRefuses, kept: limited},
+		{name: "a full store says so and changes nothing", check: fullChangesNothing, kept: isLimited},
+		{name: "a full store can be undone, read and made durable", check: fullIsUsable, kept: isLimited},
+		{name: "space comes back", check: spaceComesBack, kept: isLimited},
+		{name: "a full store opens, and goes on under a higher limit", check: fullOpens, kept: isLimited},
+		{name: "the guard refuses new revisions only", check: guardRefuses, kept: isLimited},
 	}
 }
 
@@ -83,12 +83,12 @@ func fullIsUsable(t *testing.T, e Engine) {
 		x.fill(1000, strings.Repeat("w", 700))
 		x.fillUp("row", size)
 		v := x.view()
-		wantValue(t, v, x.rows, numbered(999), strings.Repeat("v", 500))
+		wantValue(t, v, x.rows, numberedKey(999), strings.Repeat("v", 500))
 		x.undo()
 		x.wantRowsAre(1000, strings.Repeat("v", 500))
 		x.undo()
 		x.checkpoint()
-		wantValue(t, v, x.rows, numbered(999), strings.Repeat("v", 500))
+		wantValue(t, v, x.rows, numberedKey(999), strings.Repeat("v", 500))
 		x.must(v.Close())
 		x.undo()
 		x.wantRows("")
@@ -106,7 +106,7 @@ func (x *subject) wantRowsAre(n int, value string) {
 	x.t.Helper()
 	want := make([]row, n)
 	for i := range want {
-		want[i] = row{numbered(i), value}
+		want[i] = row{numberedKey(i), value}
 	}
 	x.must(compareTable(x, x.rows, want, false))
 }
@@ -151,7 +151,7 @@ func fullOpens(t *testing.T, e Engine) {
 	for full := false; !full; { // revision after revision, each durable
 		x.begin()
 		for range 50 {
-			err := x.Put(x.rows, []byte(numbered(rows)), []byte(strings.Repeat("v", 1000)))
+			err := x.Put(x.rows, []byte(numberedKey(rows)), []byte(strings.Repeat("v", 1000)))
 			if full = errors.Is(err, store.ErrFull); full {
 				break
 			}
@@ -172,7 +172,7 @@ func fullOpens(t *testing.T, e Engine) {
 	durable := x.Durable()
 	x.reopen()
 	x.wantDurable(durable)
-	x.must(second(x.Get(x.rows, []byte(numbered(0)))))
+	x.must(second(x.Get(x.rows, []byte(numberedKey(0)))))
 	x.knobs.LimitBytes *= 2
 	x.reopen()
 	x.wantDurable(durable)
@@ -197,7 +197,7 @@ func guardRefuses(t *testing.T, e Engine) {
 		}
 		x.begin() // a session inside is never refused
 		for j := range 20 {
-			x.put(numbered(i*20+j), strings.Repeat("v", 3000))
+			x.put(numberedKey(i*20+j), strings.Repeat("v", 3000))
 		}
 		x.must(x.Squash())
 		x.push()
@@ -208,7 +208,7 @@ func guardRefuses(t *testing.T, e Engine) {
 	x.wantNumbers(0, x.Head(), x.Head())
 	x.publish()
 	v := x.view()
-	wantValue(t, v, x.rows, numbered(0), strings.Repeat("v", 3000))
+	wantValue(t, v, x.rows, numberedKey(0), strings.Repeat("v", 3000))
 	x.must(v.Close())
 	wantError(t, "begin", x.Begin(), store.ErrGuard)
 

@@ -36,7 +36,7 @@ func (s *Suite) ModelFull(t *testing.T) {
 }
 
 func (s *Suite) rounds(t *testing.T, e Engine, knobs func(*rand.Rand) Knobs) {
-	var total tally
+	var total counts
 	for round := range s.Rounds {
 		rng := source(s.Seed, e.Name, round)
 		r := newRun(e, t.TempDir(), knobs(rng), rng)
@@ -50,15 +50,15 @@ func (s *Suite) rounds(t *testing.T, e Engine, knobs func(*rand.Rand) Knobs) {
 	t.Logf("engine=%s seed=%d rounds=%d %v", e.Name, s.Seed, s.Rounds, total)
 }
 
-// tally is what a run did.
-type tally struct {
+// counts is what a run did.
+type counts struct {
 	ops, revisions, checkpoints, reopens, views, full int
 	failed                                            int // checkpoints that were made to fail
 	seen                                              int // views checked by the reader beside the writer
 	bytes                                             int // most that was found in the store at an open
 }
 
-func (t *tally) add(u tally) {
+func (t *counts) add(u counts) {
 	t.ops += u.ops
 	t.revisions += u.revisions
 	t.checkpoints += u.checkpoints
@@ -70,7 +70,7 @@ func (t *tally) add(u tally) {
 	t.bytes = max(t.bytes, u.bytes)
 }
 
-func (t tally) String() string {
+func (t counts) String() string {
 	return fmt.Sprintf("ops=%d revisions=%d checkpoints=%d reopens=%d views=%d seen_by_reader=%d full=%d failed=%d largest=%dKiB",
 		t.ops, t.revisions, t.checkpoints, t.reopens, t.views, t.seen, t.full, t.failed, t.bytes>>10)
 }
@@ -106,7 +106,7 @@ type run struct {
 	alone    bool     // without a reader beside the writer
 	scarce   bool     // there may be too little space, without a limit
 
-	tally tally
+	tally counts
 	last  []op
 }
 

@@ -167,7 +167,7 @@ func readOnlyBesideWriter(t *testing.T, e Engine) {
 		wantError(t, "open for reading beside a writer", err, store.ErrLocked)
 	} else {
 		for range 3 { // it must go on showing what it opened at
-			wantValue(t, r, x.rows, numbered(499), "durable")
+			wantValue(t, r, x.rows, numberedKey(499), "durable")
 			x.push()
 			x.commit(x.Head())
 			x.checkpoint()

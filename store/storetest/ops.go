@@ -231,7 +231,7 @@ func (r *run) numbers() error {
 func (o opPublish) do(r *run) error {
 	r.m.Publish()
 	r.audience.announce(r.m.shown)
-	defer r.audience.announced()
+	defer r.audience.noteShown()
 	return r.s.Publish()
 }
 

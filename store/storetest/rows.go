@@ -423,14 +423,14 @@ func manyRows(t *testing.T, e Engine) {
 		x.begin()
 		for i := range n {
 			k := order.at(i)
-			want[k] = row{numbered(k), strings.Repeat("v", k%150)}
+			want[k] = row{numberedKey(k), strings.Repeat("v", k%150)}
 			x.put(want[k].key, want[k].value)
 		}
 		x.push()
 		x.must(errors.Join(compareTable(x, x.rows, want, true)))
 		x.begin()
 		for i := range n / 2 {
-			x.del(numbered(order.at(i)))
+			x.del(numberedKey(order.at(i)))
 		}
 		got, err := x.DeleteRange(x.rows, nil, nil)
 		x.must(err)

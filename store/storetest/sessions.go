@@ -264,7 +264,7 @@ func longUndo(t *testing.T, e Engine) {
 	for i := range n {
 		x.begin()
 		for j := range 10 {
-			x.put(numbered((i*13+j*7)%250), fmt.Sprint(i))
+			x.put(numberedKey((i*13+j*7)%250), fmt.Sprint(i))
 		}
 		x.push()
 	}
@@ -273,7 +273,7 @@ func longUndo(t *testing.T, e Engine) {
 	x.wantNumbers(0, 0, 0)
 	var want []row
 	for i := range 200 {
-		want = append(want, row{numbered(i), "old"})
+		want = append(want, row{numberedKey(i), "old"})
 	}
 	x.must(compareTable(x, x.rows, want, true))
 }

@@ -43,10 +43,10 @@ func (o onStore) DeleteRange(t int, from, to []byte) (int, error) {
 }
 func (o onStore) NextID(t int) (uint64, error) { return o.Store.NextID(o.tables[t]) }
 
-// place says what a revision follows from: itself if it is on the main line,
+// lineage says what a revision follows from: itself if it is on the main line,
 // else the fork that branched off at revision From. Every content is determined
 // by the seed and the place, and by nothing else.
-type place struct {
+type lineage struct {
 	revision uint64
 	from     uint64 // first revision of the fork; 0 on the main line
 }
@@ -63,7 +63,7 @@ func forkAt(seed, n uint64) int {
 
 // build makes the changes of one revision: a few transactions of a few actions,
 // some of which are taken back. The revision's own session is open.
-func build(l ledger, seed uint64, p place) error {
+func build(l ledger, seed uint64, p lineage) error {
 	r := rand.New(rand.NewPCG(seed^p.from*0x9e3779b97f4a7c15, p.revision<<1))
 	for range 1 + r.IntN(4) {
 		if err := transaction(l, r, 2); err != nil {
@@ -149,7 +149,7 @@ func newTimeline(seed uint64) *timeline {
 }
 
 // next is the state after p was built on the state before it.
-func (t *timeline) next(before state, p place) (state, error) {
+func (t *timeline) next(before state, p lineage) (state, error) {
 	var m model
 	m.thaw(before)
 	m.Begin()
@@ -164,7 +164,7 @@ func (t *timeline) main(revision uint64) (state, error) {
 		return state{}, fmt.Errorf("revision %d was irreversible before, at %d", revision, t.floor)
 	}
 	for uint64(len(t.states)) <= revision-t.floor {
-		s, err := t.next(t.states[len(t.states)-1], place{revision: t.floor + uint64(len(t.states))})
+		s, err := t.next(t.states[len(t.states)-1], lineage{revision: t.floor + uint64(len(t.states))})
 		if err != nil {
 			return state{}, err
 		}
@@ -174,13 +174,13 @@ func (t *timeline) main(revision uint64) (state, error) {
 }
 
 // at is the state at p.
-func (t *timeline) at(p place) (state, error) {
+func (t *timeline) at(p lineage) (state, error) {
 	if p.from == 0 || p.revision < p.from {
 		return t.main(p.revision)
 	}
 	s, err := t.main(p.from - 1)
 	for n := p.from; err == nil && n <= p.revision; n++ {
-		s, err = t.next(s, place{n, p.from})
+		s, err = t.next(s, lineage{n, p.from})
 	}
 	return s, err
 }

@@ -65,7 +65,7 @@ func viewNeverChanges(t *testing.T, e Engine) {
 	rng := source(1, "view", 0)
 	var rows []row
 	for i := range 1000 {
-		rows = append(rows, row{numbered(i), value(rng, i%300)})
+		rows = append(rows, row{numberedKey(i), value(rng, i%300)})
 	}
 	rows[500].value = value(rng, 300_000)
 	for _, r := range rows {
@@ -178,13 +178,13 @@ func viewValuesLast(t *testing.T, e Engine) {
 	var want []string
 	for i := range 300 {
 		want = append(want, value(rng, i*i%9000))
-		x.put(numbered(i), want[i])
+		x.put(numberedKey(i), want[i])
 	}
 	x.publish()
 	v := x.view()
 	var given [][]byte
 	for i := range want {
-		b, err := v.Get(x.rows, []byte(numbered(i)))
+		b, err := v.Get(x.rows, []byte(numberedKey(i)))
 		x.must(err)
 		given = append(given, b)
 	}
@@ -213,7 +213,7 @@ func thousandsOfViews(t *testing.T, e Engine) {
 	for i := 1; i <= revisions; i++ {
 		x.begin()
 		for j := range 30 {
-			x.put(numbered((i*31+j)%300), fmt.Sprint(i))
+			x.put(numberedKey((i*31+j)%300), fmt.Sprint(i))
 		}
 		x.put("revision", fmt.Sprint(i))
 		x.push()
@@ -305,7 +305,7 @@ func readersBesideWriter(t *testing.T, e Engine) {
 	for i := 1; i <= revisions && !t.Failed(); i++ {
 		x.begin()
 		for j := range rows {
-			x.put(numbered(j), fmt.Sprint(i))
+			x.put(numberedKey(j), fmt.Sprint(i))
 		}
 		x.push()
 		x.publish()
@@ -314,7 +314,7 @@ func readersBesideWriter(t *testing.T, e Engine) {
 			x.must(second(x.Checkpoint()))
 		}
 		if i%25 == 0 { // a block that is taken back was never published
-			x.revision(numbered(0), "lost")
+			x.revision(numberedKey(0), "lost")
 			x.undo()
 		}
 	}
@@ -331,12 +331,12 @@ func readWhole(s store.Store, table store.Table, rows int) (uint64, error) {
 	defer v.Close()
 	want := make([]row, rows)
 	for i := range want {
-		want[i] = row{numbered(i), fmt.Sprint(v.Revision())}
+		want[i] = row{numberedKey(i), fmt.Sprint(v.Revision())}
 	}
 	if err := compareTable(v, table, want, false); err != nil {
 		return 0, fmt.Errorf("view of revision %d: %w", v.Revision(), err)
 	}
-	got, err := v.Get(table, []byte(numbered(rows/2)))
+	got, err := v.Get(table, []byte(numberedKey(rows/2)))
 	if err != nil || string(got) != want[rows/2].value {
 		return 0, fmt.Errorf("view of revision %d: get gives %q, %v", v.Revision(), got, err)
 	}

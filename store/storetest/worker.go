@@ -156,7 +156,7 @@ func (w *worker) step() error {
 			return nil
 		}
 	}
-	if err := w.revision(place{revision: n}); err != nil {
+	if err := w.revision(lineage{revision: n}); err != nil {
 		return err
 	}
 	if w.rng.IntN(3) > 0 {
@@ -181,7 +181,7 @@ func (w *worker) step() error {
 
 func (w *worker) fork(n uint64, length int) error {
 	for i := range uint64(length) {
-		if err := w.revision(place{n + i, n}); err != nil {
+		if err := w.revision(lineage{n + i, n}); err != nil {
 			return err
 		}
 	}
@@ -201,7 +201,7 @@ func (w *worker) fork(n uint64, length int) error {
 	return nil
 }
 
-func (w *worker) revision(p place) error {
+func (w *worker) revision(p lineage) error {
 	if err := w.s.Begin(); err != nil {
 		return err
 	}

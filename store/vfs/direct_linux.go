@@ -15,7 +15,7 @@ const memoryAlign = 4096
 func (osFS) OpenDirect(path string) (File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|unix.O_DIRECT, 0)
 	if err != nil {
-		return nil, undirected(err)
+		return nil, directError(err)
 	}
 	return directFile{osFile{f}}, nil
 }
@@ -24,20 +24,20 @@ func (osFS) OpenDirect(path string) (File, error) {
 type directFile struct{ osFile }
 
 func (f directFile) WriteAt(b []byte, offset int64) (int, error) {
-	n, err := f.osFile.WriteAt(aligned(b), offset)
-	return n, undirected(err)
+	n, err := f.osFile.WriteAt(alignedCopy(b), offset)
+	return n, directError(err)
 }
 
-// undirected says of what the kernel refuses that there is no way past the page cache.
-func undirected(err error) error {
+// directError says of what the kernel refuses that there is no way past the page cache.
+func directError(err error) error {
 	if errors.Is(err, unix.EINVAL) {
 		return fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 	}
 	return err
 }
 
-// aligned is a copy where a disk can fetch it.
-func aligned(b []byte) []byte {
+// alignedCopy is a copy where a disk can fetch it.
+func alignedCopy(b []byte) []byte {
 	room := make([]byte, len(b)+memoryAlign)
 	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(room))) % memoryAlign
 	return append(room[skip:skip], b...)

@@ -49,8 +49,8 @@ func across(files vfs.FS) error {
 	return vfs.MoveDurably(other, file, moved)
 }
 
-// found is what the two names have; a file without bytes is not what "" stands for.
-func found(t *testing.T, files *memfs.FS) [2]string {
+// findFiles is what the two names have; a file without bytes is not what "" stands for.
+func findFiles(t *testing.T, files *memfs.FS) [2]string {
 	t.Helper()
 	var got [2]string
 	for i, path := range [2]string{file, moved} {
@@ -94,7 +94,7 @@ func TestWhatWasMadeDurableIsThereAfterAnyCrash(t *testing.T) {
 		if step+1 < len(steps) {
 			after = steps[step+1].want
 		}
-		if got := found(t, s.FS); !between(got, steps[step].want, after) {
+		if got := findFiles(t, s.FS); !between(got, steps[step].want, after) {
 			t.Fatalf("after %q: found %q, want %q or %q\n%v", steps[step].name, got, steps[step].want, after, s)
 		}
 		// Who comes after the crash makes what is missing, and can rely on it.
@@ -132,7 +132,7 @@ func TestAFolderThatAKilledProcessMadeBecomesDurable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for s := range disk.Recording().States(recordfs.Options{From: disk.Position(), Count: 100, Seed: 1}) {
-		if got := found(t, s.FS); got[0] != "text" {
+		if got := findFiles(t, s.FS); got[0] != "text" {
 			t.Fatalf("found %q\n%v", got, s)
 		}
 	}
@@ -157,14 +157,14 @@ func TestACallThatFailsIsAnErrorAndLeavesTheOldOrTheNew(t *testing.T) {
 			if !errors.Is(err, syscall.EIO) {
 				t.Errorf("%s: call %d failed, and the error is %v", s.name, nth, err)
 			}
-			if got := found(t, mem); !between(got, before, s.want) {
+			if got := findFiles(t, mem); !between(got, before, s.want) {
 				t.Errorf("%s: call %d failed, and there is %q", s.name, nth, got)
 			}
 			bad.Clear()
 			if err := s.do(bad); err != nil && !((s.name == "rename" || strings.HasPrefix(s.name, "move")) && errors.Is(err, fs.ErrNotExist)) {
 				t.Errorf("%s: call %d failed, and then: %v", s.name, nth, err)
 			}
-			if got := found(t, mem); got != s.want {
+			if got := findFiles(t, mem); got != s.want {
 				t.Errorf("%s: call %d failed, done again there is %q", s.name, nth, got)
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 
 	"tarn/antelope/chain"
-	"tarn/antelope/control"
 	"tarn/antelope/crypto"
 	"tarn/antelope/execute"
 	"tarn/antelope/feature"
@@ -30,10 +29,10 @@ const Begin = types.TimePoint(1_577_836_800_000_000) // 2020-01-01
 
 // Key is the key of everything in all chains that are made here, but for users that have
 // others ([Traffic.Keyed]).
-func Key() (crypto.PrivateKey, error) { return numbered(0) }
+func Key() (crypto.PrivateKey, error) { return numberedKey(0) }
 
-// numbered is one of the keys that everybody may know. Number 0 is that of everything.
-func numbered(number uint32) (crypto.PrivateKey, error) {
+// numberedKey is one of the keys that everybody may know. Number 0 is that of everything.
+func numberedKey(number uint32) (crypto.PrivateKey, error) {
 	var seed [32]byte
 	copy(seed[:], "the key of all chains for testing")
 	binary.BigEndian.PutUint32(seed[:], binary.BigEndian.Uint32(seed[:])^number)
@@ -130,7 +129,7 @@ func (m *Maker) pushAs(key crypto.PrivateKey, actions []types.Action) (*types.Tr
 	if err != nil {
 		return nil, err
 	}
-	x, err := execute.NewCandidate(p, control.Input)
+	x, err := execute.NewCandidate(p, execute.Input)
 	if err != nil {
 		return nil, err
 	}

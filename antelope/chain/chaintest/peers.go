@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"tarn/antelope/chain"
-	"tarn/antelope/control"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/feature"
@@ -260,7 +259,7 @@ func (p *Peers) fill(m *Maker) error {
 		return err
 	}
 	for _, t := range p.pool {
-		x, err := execute.NewCandidate(t, control.Input)
+		x, err := execute.NewCandidate(t, execute.Input)
 		if err != nil {
 			return err
 		}

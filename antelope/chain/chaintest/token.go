@@ -46,7 +46,7 @@ func NewTraffic(users int, seed uint64) (*Traffic, error) {
 // one key.
 func (t *Traffic) Keyed(keys int) error {
 	for len(t.keys) < keys {
-		key, err := numbered(uint32(len(t.keys)))
+		key, err := numberedKey(uint32(len(t.keys)))
 		if err != nil {
 			return err
 		}

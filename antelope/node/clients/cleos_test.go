@@ -41,8 +41,8 @@ func (s *sides) cleos(t *testing.T, ctx context.Context) {
 	}
 	sides[0].keep(t, "tarn")
 	sides[1].keep(t, "nodeos")
-	compareCalls(t, sides[0].recorded(), sides[1].recorded())
-	t.Logf("%d calls of %d lines", len(sides[1].recorded()), len(cleosLines))
+	compareCalls(t, sides[0].exchanges(), sides[1].exchanges())
+	t.Logf("%d calls of %d lines", len(sides[1].exchanges()), len(cleosLines))
 }
 
 var base64 = regexp.MustCompile(`("(?:abi|wasm)":"[A-Za-z0-9+/]+)"`)

@@ -207,7 +207,7 @@ func (s *sides) beside(t *testing.T, client func(r *recorder) *exec.Cmd) {
 	wg.Wait()
 	ours.keep(t, "tarn")
 	real.keep(t, "nodeos")
-	compareCalls(t, ours.recorded(), real.recorded())
+	compareCalls(t, ours.exchanges(), real.exchanges())
 	got, want := strings.Split(out[0].String(), "\n"), strings.Split(out[1].String(), "\n")
 	for i := range max(len(got), len(want)) {
 		if i >= len(got) || i >= len(want) {
@@ -216,7 +216,7 @@ func (s *sides) beside(t *testing.T, client func(r *recorder) *exec.Cmd) {
 		}
 		compareWords(t, got[i], want[i])
 	}
-	t.Logf("%d calls in %d steps", len(real.recorded()), len(want)-1)
+	t.Logf("%d calls in %d steps", len(real.exchanges()), len(want)-1)
 }
 
 // npm lets a script of js/ run with its packages.

@@ -110,9 +110,9 @@ var without = regexp.MustCompile(`(^|\.)(details\[\d+\]\.(file|line_number|metho
 // what parsers in nodeos say on their way out we have the first.
 var parsing = regexp.MustCompile(`"message":"(Unable to parse valid input from POST body|Invalid packed transaction)"`)
 
-// said is what an entry of an exception's stack says. Ours has said it already, where
+// memoOf is what an entry of an exception's stack says. Ours has said it already, where
 // nodeos shows what it is made of.
-func said(entry object) string {
+func memoOf(entry object) string {
 	format, _ := entry[1].value.(string)
 	data, _ := entry[2].value.(object)
 	for _, m := range data {
@@ -215,7 +215,7 @@ func differences(path string, got, want any) (list []string) {
 			return []string{fmt.Sprintf("%s: members %v, nodeos has %v", path, g.names(), w.names())}
 		}
 		if slices.Equal(w.names(), []string{"context", "format", "data"}) {
-			if a, b := said(g), said(w); a != b {
+			if a, b := memoOf(g), memoOf(w); a != b {
 				return []string{fmt.Sprintf("%s: %q, nodeos says %q", path, a, b)}
 			}
 			return nil

@@ -134,7 +134,7 @@ func (r *recorder) keep(t *testing.T, name string) {
 	}
 	var b []byte
 	step := ""
-	for _, e := range r.recorded() {
+	for _, e := range r.exchanges() {
 		x := conversation.Exchange{Ask: strings.TrimSuffix(e.call+" "+e.request, " "), Answers: []string{fmt.Sprint(e.status, " ", e.body)}}
 		if e.step != step {
 			step, x.Comment = e.step, e.step
@@ -147,8 +147,8 @@ func (r *recorder) keep(t *testing.T, name string) {
 	}
 }
 
-// recorded are the calls until now.
-func (r *recorder) recorded() []exchange {
+// exchanges are the calls until now.
+func (r *recorder) exchanges() []exchange {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.calls

@@ -51,9 +51,9 @@ type position struct {
 	ID  string `json:"block_id"`
 }
 
-// lost are the blocks that were the head and are not on the last branch, one of each
+// lostBlocks are the blocks that were the head and are not on the last branch, one of each
 // number.
-func (f *forkedChain) lost() (list []position) {
+func (f *forkedChain) lostBlocks() (list []position) {
 	last := map[uint32]types.Checksum256{}
 	lost := map[uint32]types.Checksum256{}
 	for _, id := range slices.Concat(f.heads...) {
@@ -88,7 +88,7 @@ func peers(t *testing.T) *forkedChain {
 		}
 		f := &forkedChain{genesis: p.Genesis, blocks: p.Blocks}
 		f.follow(t)
-		if lost := len(f.lost()); lost >= 8 && len(f.blocks) >= 60 {
+		if lost := len(f.lostBlocks()); lost >= 8 && len(f.blocks) >= 60 {
 			t.Logf("seed %d: %d blocks, %d of the branch that wins in the place of others", s, len(f.blocks), lost)
 			return f
 		}
@@ -313,7 +313,7 @@ func TestIndexersSeeTheForksThatNodeosShows(t *testing.T) {
 		t.Logf("%d lines", len(irreversible.lines[1]))
 	})
 	t.Run("a client that has lost blocks", func(t *testing.T) {
-		text, err := json.Marshal(map[string]any{"start_block_num": types.BlockNum(final) + 1, "have_positions": f.lost()})
+		text, err := json.Marshal(map[string]any{"start_block_num": types.BlockNum(final) + 1, "have_positions": f.lostBlocks()})
 		if err != nil {
 			t.Fatal(err)
 		}

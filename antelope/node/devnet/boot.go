@@ -11,7 +11,6 @@ import (
 
 	"tarn/antelope/abi"
 	"tarn/antelope/chain"
-	"tarn/antelope/control"
 	"tarn/antelope/crypto"
 	"tarn/antelope/execute"
 	"tarn/antelope/feature"
@@ -187,7 +186,7 @@ func (b *boot) push(actions []types.Action) error {
 	if err != nil {
 		return err
 	}
-	x, err := execute.NewCandidate(packed, control.Input)
+	x, err := execute.NewCandidate(packed, execute.Input)
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func Run(ctx context.Context, o Options) error {
 		Node: func(ctx context.Context, log io.Writer) error {
 			return playground.Execute(ctx, node.Command(), nodeosArgs(&o), log)
 		},
-		Served: func(ctx context.Context) error { return served(ctx, &o) },
+		Served: func(ctx context.Context) error { return awaitAPI(ctx, &o) },
 		Tell:   func() error { return tell(&o, keys) },
 	})
 }
@@ -132,8 +132,8 @@ func tell(o *Options, keys *keyring) error {
 	return err
 }
 
-// served waits until the API answers for this chain: another node may have the address.
-func served(ctx context.Context, o *Options) error {
+// awaitAPI waits until the API answers for this chain: another node may have the address.
+func awaitAPI(ctx context.Context, o *Options) error {
 	text, err := os.ReadFile(filepath.Join(o.Dir, genesisFile))
 	if err != nil {
 		return err

@@ -155,9 +155,9 @@ func copyFile(to, from string, mode fs.FileMode) error {
 	return os.WriteFile(to, b, mode)
 }
 
-// isolated returns a command that runs with a loopback network and processes of
+// isolatedCommand returns a command that runs with a loopback network and processes of
 // its own; all of those end with it. The shell stays, to reap what they leave.
-func isolated(ctx context.Context, args []string) *exec.Cmd {
+func isolatedCommand(ctx context.Context, args []string) *exec.Cmd {
 	unshare := []string{"--net", "--pid", "--fork", "--mount-proc", "--kill-child", "--map-root-user",
 		"sh", "-c", `ip link set lo up; "$@"; exit $?`, "sh"}
 	return exec.CommandContext(ctx, "unshare", append(unshare, args...)...)

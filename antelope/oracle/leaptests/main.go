@@ -159,7 +159,7 @@ func (s *settings) runOne(ctx context.Context, t test) error {
 		return err
 	}
 	defer log.Close()
-	cmd := isolated(ctx, append([]string{"env", "PYTHONUNBUFFERED=1"}, append(t.env, strings.Fields(t.command)...)...))
+	cmd := isolatedCommand(ctx, append([]string{"env", "PYTHONUNBUFFERED=1"}, append(t.env, strings.Fields(t.command)...)...))
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.build, log, log
 	err = cmd.Run()
 	if ctx.Err() != nil {

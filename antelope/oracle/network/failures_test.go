@@ -45,8 +45,8 @@ var measured = map[string]*regexp.Regexp{
 
 var timeText = regexp.MustCompile(`^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?"$`)
 
-// said is a failure as text. What was measured is only looked at.
-func said(t *testing.T, raw json.RawMessage) string {
+// errorText is a failure as text. What was measured is only looked at.
+func errorText(t *testing.T, raw json.RawMessage) string {
 	t.Helper()
 	if string(raw) == "null" || len(raw) == 0 {
 		return "none"
@@ -114,9 +114,9 @@ func answerOf(t *testing.T, f oracle.Failure, call int) string {
 		}
 		return older(text)
 	}
-	text := said(t, a.Processed.Except)
+	text := errorText(t, a.Processed.Except)
 	for _, at := range a.Processed.ActionTraces {
-		text += "action: " + said(t, at.Except)
+		text += "action: " + errorText(t, at.Except)
 	}
 	return older(text)
 }
@@ -149,7 +149,7 @@ var (
 // dry run says the same as a transaction does.
 func TestFailuresSayWhatThoseOfNodeosSay(t *testing.T) {
 	tarn, nodeos := programs(t)
-	ctx := limited(t)
+	ctx := limitTime(t)
 	var answers [2][]oracle.Failure
 	for i, x := range []oracle.Executable{nodeos, tarn} {
 		p, err := oracle.Find(ctx)

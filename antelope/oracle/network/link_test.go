@@ -30,8 +30,8 @@ func echo(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// linked is a link to an echo, and a connection over it.
-func linked(t *testing.T) (*Link, net.Conn) {
+// newTestLink is a link to an echo, and a connection over it.
+func newTestLink(t *testing.T) (*Link, net.Conn) {
 	t.Helper()
 	k, err := NewLink()
 	if err != nil {
@@ -66,7 +66,7 @@ func ask(t *testing.T, c net.Conn, limit time.Duration) time.Duration {
 }
 
 func TestALinkDelaysWhatPasses(t *testing.T) {
-	k, c := linked(t)
+	k, c := newTestLink(t)
 	k.Set(Condition{Delay: 50 * time.Millisecond})
 	if took := ask(t, c, 30*time.Second); took < 100*time.Millisecond {
 		t.Errorf("%v there and back, want two delays of 50 ms", took)
@@ -78,7 +78,7 @@ func TestALinkDelaysWhatPasses(t *testing.T) {
 }
 
 func TestAStalledLinkPassesLater(t *testing.T) {
-	k, c := linked(t)
+	k, c := newTestLink(t)
 	k.Set(Condition{Stall: true})
 	if _, err := c.Write([]byte("x")); err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestAStalledLinkPassesLater(t *testing.T) {
 }
 
 func TestACutLinkEndsItsConnections(t *testing.T) {
-	k, c := linked(t)
+	k, c := newTestLink(t)
 	k.Set(Condition{Cut: true})
 	_ = c.SetReadDeadline(time.Now().Add(30 * time.Second))
 	if _, err := c.Read(make([]byte, 1)); err == nil || isTimeout(err) {

@@ -179,7 +179,7 @@ func (g *generator) connect(ctx context.Context, i int) error {
 	case !g.load.Produce && i < g.load.Syncing+g.load.Relaying:
 		g.relays = append(g.relays, p) // nobody sends them what they pass on
 	default:
-		p.Seen = g.seen
+		p.Seen = g.noteFrame
 	}
 	g.tasks.Go(func() {
 		err := g.work(ctx, p, syncs)
@@ -207,8 +207,8 @@ func (g *generator) work(ctx context.Context, p *peer.Peer, syncs bool) error {
 	return p.Follow(ctx)
 }
 
-// seen notes what a follower was sent.
-func (g *generator) seen(t p2p.Type, frame []byte) {
+// noteFrame notes what a follower was sent.
+func (g *generator) noteFrame(t p2p.Type, frame []byte) {
 	if t == p2p.TypeTransaction {
 		g.taken.Add(1)
 		return

@@ -81,8 +81,8 @@ func (l lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// limited bounds a test by far more than it takes.
-func limited(t *testing.T) context.Context {
+// limitTime bounds a test by far more than it takes.
+func limitTime(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(4+3**roundsFlag+*killsFlag)*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
@@ -103,7 +103,7 @@ func TestNodesSyncFromEachOther(t *testing.T) {
 	tarn, nodeos := programs(t)
 	c := newChain(t, Shape{Blocks: 700, Transfers: 3, Users: 50})
 	way := Condition{Delay: 5 * time.Millisecond, Rate: 4 << 20}
-	if err := Sync(limited(t), c, []oracle.Executable{nodeos, tarn, nodeos}, way, t.TempDir(), lines{t}); err != nil {
+	if err := Sync(limitTime(t), c, []oracle.Executable{nodeos, tarn, nodeos}, way, t.TempDir(), lines{t}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -120,7 +120,7 @@ func TestProducersAgreeAfterPartitions(t *testing.T) {
 		lists = append(lists, []oracle.Executable{nodeos, nodeos, tarn})
 	}
 	for _, list := range lists {
-		if err := Partition(limited(t), c, list, names, p, t.TempDir(), lines{t}); err != nil {
+		if err := Partition(limitTime(t), c, list, names, p, t.TempDir(), lines{t}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -131,7 +131,7 @@ func TestAKilledNodeComesBackInANetwork(t *testing.T) {
 	tarn, nodeos := programs(t)
 	c := newChain(t, Shape{Blocks: 1200, Transfers: 3, Users: 50})
 	k := Kills{Count: max(3, *killsFlag), Most: 2 * time.Second, Seed: seed()}
-	if err := Kill(limited(t), c, tarn, nodeos, k, t.TempDir(), lines{t}); err != nil {
+	if err := Kill(limitTime(t), c, tarn, nodeos, k, t.TempDir(), lines{t}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -144,7 +144,7 @@ func TestLightPeersGetAllBlocksAndTransactions(t *testing.T) {
 		{Peers: 40, Syncing: 4, Relaying: 4, Rate: 15, Time: 3 * time.Second},
 		{Peers: 40, Rate: 15, Time: 2 * time.Second, Produce: true, Genesis: true},
 	} {
-		r, err := Measure(limited(t), c, tarn, nodeos, l, t.TempDir(), lines{t})
+		r, err := Measure(limitTime(t), c, tarn, nodeos, l, t.TempDir(), lines{t})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"tarn/antelope/survey"
+	"tarn/antelope/integrity"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 )
@@ -70,12 +70,12 @@ func (s *scanner) end() error {
 	case torn:
 		s.tail()
 	case s.pruned && !s.lost && s.keep > s.limit:
-		s.found(survey.Finding{Offset: s.keep, Detail: "the end, with the number of entries, is cut off", Mend: s.cut("write the number of entries in it")})
+		s.found(integrity.Finding{Offset: s.keep, Detail: "the end, with the number of entries, is cut off", Mend: s.cut("write the number of entries in it")})
 	case s.pruned && !s.lost && s.said != s.kept-s.first:
-		s.found(survey.Finding{Offset: s.limit, Detail: fmt.Sprintf("the log says that it ends with %d entries, and there are %d", s.said, s.kept-s.first), Mend: s.cut("write the number of entries in it")})
+		s.found(integrity.Finding{Offset: s.limit, Detail: fmt.Sprintf("the log says that it ends with %d entries, and there are %d", s.said, s.kept-s.first), Mend: s.cut("write the number of entries in it")})
 	}
 	if p := s.part; p != nil && !torn && s.num != p.last+1 {
-		s.found(survey.Finding{Offset: s.at, Block: s.num, Detail: fmt.Sprintf("the file ends before this block, and is named as if it had block %d", p.last)})
+		s.found(integrity.Finding{Offset: s.at, Block: s.num, Detail: fmt.Sprintf("the file ends before this block, and is named as if it had block %d", p.last)})
 	}
 	if err := s.checkIndex(); err != nil {
 		return err
@@ -106,13 +106,13 @@ func (s *scanner) tail() {
 }
 
 // cut makes a file end after its last whole entry.
-func (s *scanner) cut(what string) *survey.Mend {
+func (s *scanner) cut(what string) *integrity.Mend {
 	pruned, path, files, keep, count, m := s.pruned && s.keep > 0, s.path(), s.o.FS, s.keep, s.kept-s.first, s.newMark()
 	markPath := ""
 	if s.mark != nil && s.mark.size > keep && !s.lost { // else nobody can tell the blocks of a mark
 		markPath = s.stem + ".mark"
 	}
-	return &survey.Mend{What: what + " " + path, Do: func() error {
+	return &integrity.Mend{What: what + " " + path, Do: func() error {
 		f, err := files.Open(path, true)
 		if err != nil {
 			return err
@@ -153,7 +153,7 @@ func (s *scanner) checkIndex() error {
 		want = 0
 	}
 	if s.index == nil {
-		s.found(survey.Finding{Path: path, Offset: -1, Detail: "there is no index", Start: true, Mend: s.rebuild()})
+		s.found(integrity.Finding{Path: path, Offset: -1, Detail: "there is no index", Start: true, Mend: s.rebuild()})
 		return nil
 	}
 	size, err := s.index.Size()
@@ -163,15 +163,15 @@ func (s *scanner) checkIndex() error {
 	x := &s.odd
 	switch {
 	case x.wrong > 0 && x.first < want:
-		s.found(survey.Finding{Path: path, Offset: x.first, Block: x.block, Detail: fmt.Sprintf("%d positions are not where the log has the blocks", x.wrong), Mend: s.rebuild()})
+		s.found(integrity.Finding{Path: path, Offset: x.first, Block: x.block, Detail: fmt.Sprintf("%d positions are not where the log has the blocks", x.wrong), Mend: s.rebuild()})
 	case size != want && !s.lost:
-		s.found(survey.Finding{Path: path, Offset: min(size, want), Detail: fmt.Sprintf("%d bytes where %d belong", size, want), Start: true, Mend: s.rebuild()})
+		s.found(integrity.Finding{Path: path, Offset: min(size, want), Detail: fmt.Sprintf("%d bytes where %d belong", size, want), Start: true, Mend: s.rebuild()})
 	}
 	return nil
 }
 
 // rebuild makes the index again; nil if headers are lost that would be needed.
-func (s *scanner) rebuild() *survey.Mend {
+func (s *scanner) rebuild() *integrity.Mend {
 	if s.lost {
 		return nil
 	}
@@ -181,7 +181,7 @@ func (s *scanner) rebuild() *survey.Mend {
 	if s.keep == 0 {
 		f.end = first
 	}
-	return &survey.Mend{What: "make " + path + " again", Do: func() (err error) {
+	return &integrity.Mend{What: "make " + path + " again", Do: func() (err error) {
 		if f.log, err = files.Open(logPath, false); err != nil {
 			return err
 		}
@@ -202,13 +202,13 @@ func (s *scanner) checkMark(torn bool) error {
 	m := s.mark
 	if m != nil && s.fits && s.pruned && !s.lost && s.keep > 0 && m.first < s.first {
 		path := s.stem + ".mark"
-		s.found(survey.Finding{Path: path, Offset: 0, Block: m.first,
+		s.found(integrity.Finding{Path: path, Offset: 0, Block: m.first,
 			Detail: fmt.Sprintf("the mark says that blocks from this one on can be read, and the first entry is that of block %d", s.first), Mend: s.remark()})
 	}
 	if m == nil || s.fits || torn && s.keep < m.size {
 		return nil
 	}
-	f := survey.Finding{Path: s.stem + ".mark", Offset: -1}
+	f := integrity.Finding{Path: s.stem + ".mark", Offset: -1}
 	if m.size > s.keep {
 		f.Path, f.Offset = s.path(), s.keep
 		f.Detail = fmt.Sprintf("the log ends here, and %d bytes, up to block %d, were durable", m.size, m.end-1)
@@ -224,7 +224,7 @@ func (s *scanner) checkMark(torn bool) error {
 }
 
 // remark writes the mark for the whole entries.
-func (s *scanner) remark() *survey.Mend {
+func (s *scanner) remark() *integrity.Mend {
 	path, files, to := s.stem+".mark", s.o.FS, s.newMark()
-	return &survey.Mend{What: "write " + path + " for what the log has", Do: func() error { return vfs.WriteDurably(files, path, to.append(nil)) }}
+	return &integrity.Mend{What: "write " + path + " for what the log has", Do: func() error { return vfs.WriteDurably(files, path, to.append(nil)) }}
 }

@@ -13,28 +13,28 @@ import (
 	"syscall"
 	"testing"
 
-	"tarn/antelope/survey"
-	"tarn/antelope/survey/surveytest"
+	"tarn/antelope/integrity"
+	"tarn/antelope/integrity/integritytest"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 	"tarn/store/vfs/memfs"
 )
 
 // inspect verifies a log and returns what was found.
-func inspect(t *testing.T, x *life) []survey.Finding {
+func inspect(t *testing.T, x *life) []integrity.Finding {
 	t.Helper()
 	return inspectBeside(t, x, nil)
 }
 
 // inspectBeside verifies a log beside another one, which has the ids of blocks.
-func inspectBeside(t *testing.T, x *life, known map[uint32]types.Checksum256) []survey.Finding {
+func inspectBeside(t *testing.T, x *life, known map[uint32]types.Checksum256) []integrity.Finding {
 	t.Helper()
-	var list []survey.Finding
+	var list []integrity.Finding
 	o := VerifyOptions{Name: x.o.Name, Dir: folder, FS: x.o.FS}
 	if x.o.Partition != nil {
 		o.Old = []string{x.o.Partition.Retained, x.o.Partition.Archive}
 	}
-	o.Reporter = survey.Reporter{Found: func(f survey.Finding) { list = append(list, f) }, Read: func(int64) error { return nil }}
+	o.Reporter = integrity.Reporter{Found: func(f integrity.Finding) { list = append(list, f) }, Read: func(int64) error { return nil }}
 	if known != nil {
 		o.ID = func(num uint32) (types.Checksum256, bool, error) {
 			id, there := known[num]
@@ -132,7 +132,7 @@ func damageOne(t *testing.T, r *rand.Rand, x *life) {
 	for _, f := range list {
 		mended = mended && f.Mend != nil
 	}
-	surveytest.Mend(t, list)
+	integritytest.Mend(t, list)
 	if len(list) > 0 && !mended {
 		return // nothing but recording again helps
 	}
@@ -215,7 +215,7 @@ func TestATornEndIsCutOff(t *testing.T) {
 				err = x.o.FS.Remove(x.o.markPath())
 			}
 			list := inspect(t, x)
-			surveytest.Mend(t, list)
+			integritytest.Mend(t, list)
 			if left := inspect(t, x); err != nil || len(list) == 0 || len(left) > 0 {
 				t.Fatalf("marked %v, %d of %d bytes: %v, then %v, %v", marked, whole, len(b), list, left, err)
 			}
@@ -231,9 +231,9 @@ func TestAnIDIsHeldAgainstAnother(t *testing.T) {
 	x := grown(t, rand.New(rand.NewPCG(1, 1)), func(*Options) {}, 10)
 	flip(t, x.o.FS, x.o.logPath(), 30, 1)
 	id := x.want[x.first].id
-	var list []survey.Finding
+	var list []integrity.Finding
 	o := VerifyOptions{Name: x.o.Name, Dir: folder, FS: x.o.FS}
-	o.Reporter = survey.Reporter{Found: func(f survey.Finding) { list = append(list, f) }, Read: func(int64) error { return nil }}
+	o.Reporter = integrity.Reporter{Found: func(f integrity.Finding) { list = append(list, f) }, Read: func(int64) error { return nil }}
 	ids, err := OpenIDs(o)
 	if err != nil {
 		t.Fatal(err)
@@ -285,11 +285,11 @@ func TestNoEntryIsOfTheLastNumber(t *testing.T) {
 				}
 				told := []string{name, fmt.Sprintf("entry %d of %d", at, len(where))}
 				list := inspectBeside(t, x, known)
-				for round := 0; surveytest.Mendable(list); round++ {
-					if told = append(told, surveytest.Told(list)...); round == 3 {
+				for round := 0; integritytest.Mendable(list); round++ {
+					if told = append(told, integritytest.Told(list)...); round == 3 {
 						t.Fatalf("a repair does not end: %v", told)
 					}
-					surveytest.Mend(t, list)
+					integritytest.Mend(t, list)
 					list = inspectBeside(t, x, known)
 				}
 				if inside := at > 1 && at < len(where)-1; inside && bytes.Equal(contents(t, x.o.FS, x.o.logPath()), was) != beside {
@@ -379,7 +379,7 @@ func FuzzVerify(f *testing.F) {
 		}
 		for range 3 {
 			list := inspect(t, x)
-			if !surveytest.Mendable(list) {
+			if !integritytest.Mendable(list) {
 				return
 			}
 			for _, f := range list {
@@ -393,6 +393,6 @@ func FuzzVerify(f *testing.F) {
 				}
 			}
 		}
-		t.Fatalf("after three repairs there is %v", surveytest.Told(inspect(t, x)))
+		t.Fatalf("after three repairs there is %v", integritytest.Told(inspect(t, x)))
 	})
 }

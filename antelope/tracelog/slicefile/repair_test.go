@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"tarn/antelope/survey"
-	"tarn/antelope/survey/surveytest"
+	"tarn/antelope/integrity"
+	"tarn/antelope/integrity/integritytest"
 	"tarn/store/vfs"
 	"tarn/store/vfs/memfs"
 )
@@ -61,7 +61,7 @@ func spoil(t *testing.T, r *rand.Rand, mem *memfs.FS) string {
 // brings to where the first would have come, and which have nothing left that can be mended.
 func TestARepairThatIsCutShortIsEndedByTheNext(t *testing.T) {
 	s := max(1, *seedFlag) // a new one is for long runs
-	verify := func(files vfs.FS, disk *memfs.FS) []survey.Finding { return inspectAll(t, testFS{files, disk}) }
+	verify := func(files vfs.FS, disk *memfs.FS) []integrity.Finding { return inspectAll(t, testFS{files, disk}) }
 	mended := 0
 	for round := range uint64(*spoiledFlag) {
 		r := rand.New(rand.NewPCG(s, round))
@@ -78,7 +78,7 @@ func TestARepairThatIsCutShortIsEndedByTheNext(t *testing.T) {
 		for range 1 + r.IntN(3) {
 			note = append(note, spoil(t, r, mem))
 		}
-		_, n := surveytest.CutShort(t, mem, verify, s, note)
+		_, n := integritytest.CutShort(t, mem, verify, s, note)
 		mended += n
 	}
 	if mended == 0 {
@@ -125,13 +125,13 @@ func FuzzVerify(f *testing.F) {
 		files := testFS{mem, mem}
 		for range 3 {
 			list := inspectAll(t, files)
-			if !surveytest.Mendable(list) {
+			if !integritytest.Mendable(list) {
 				return
 			}
-			surveytest.Mend(t, list)
+			integritytest.Mend(t, list)
 		}
-		if list := inspectAll(t, files); surveytest.Mendable(list) {
-			t.Fatalf("after three repairs there is %v", surveytest.Told(list))
+		if list := inspectAll(t, files); integritytest.Mendable(list) {
+			t.Fatalf("after three repairs there is %v", integritytest.Told(list))
 		}
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"tarn/antelope/blocklog"
+	"tarn/antelope/integrity"
 	"tarn/antelope/serial"
-	"tarn/antelope/survey"
 	"tarn/antelope/tracelog/clog"
 	"tarn/antelope/tracelog/wire"
 	"tarn/antelope/types"
@@ -23,12 +23,12 @@ type VerifyOptions struct {
 	Dir string
 	FS  blocklog.FS // nil for the machine's own
 
-	survey.Reporter
+	integrity.Reporter
 }
 
 // Verify reads all slices of a folder, of any stride, and changes nothing. The error is that
 // of what could not be read at all.
-func Verify(o VerifyOptions) (total survey.Counts, err error) {
+func Verify(o VerifyOptions) (total integrity.Counts, err error) {
 	if o.FS == nil {
 		o.FS = blocklog.OS
 	}
@@ -62,13 +62,13 @@ func Verify(o VerifyOptions) (total survey.Counts, err error) {
 type verifier struct {
 	o     *VerifyOptions
 	l     *Log
-	count *survey.Counts
+	count *integrity.Counts
 	mark  mark
 	has   bool // a mark
 	left  int  // pieces of damage that cannot be mended
 }
 
-func (v *verifier) report(f survey.Finding) {
+func (v *verifier) report(f integrity.Finding) {
 	if !f.Start && f.Mend == nil {
 		v.left++
 	}
@@ -90,10 +90,10 @@ func (v *verifier) run() (err error) {
 		before = s.ids
 	}
 	if bad != nil {
-		f := survey.Finding{Path: v.l.markPath(), Offset: -1, Detail: bad.Error()}
+		f := integrity.Finding{Path: v.l.markPath(), Offset: -1, Detail: bad.Error()}
 		if v.left == 0 { // then nothing is lost without it
 			path := f.Path
-			f.Mend = &survey.Mend{What: "remove " + path + ": the files beside it are whole", Do: func() error { return vfs.RemoveDurably(v.l.fs, path) }}
+			f.Mend = &integrity.Mend{What: "remove " + path + ": the files beside it are whole", Do: func() error { return vfs.RemoveDurably(v.l.fs, path) }}
 		}
 		v.report(f)
 	}
@@ -111,9 +111,9 @@ type checked struct {
 	blocks []wire.Entry // as the index should have them
 
 	ids, before map[uint32][]types.Checksum256 // of blocks of this slice, and of the one before it
-	wrong       *survey.Finding                // the first that is wrong with the index
-	short       *survey.Finding                // the index ends too early
-	ends        []survey.Finding               // that are not whole
+	wrong       *integrity.Finding             // the first that is wrong with the index
+	short       *integrity.Finding             // the index ends too early
+	ends        []integrity.Finding            // that are not whole
 	oddIDs      bool                           // the file of ids has what it may not have
 	unsure      bool                           // the index cannot be made of what there is
 	doubt       types.Checksum256              // id that only one of two files has
@@ -144,7 +144,7 @@ func (s *checked) run() error {
 		path := l.path(tracesPrefix, s.number, clogSuffix)
 		_, err = l.use(path, func(f vfs.File, size int64) error { return s.packed(f, size, path) })
 	} else if err == nil && gone && len(s.index) > 0 {
-		s.v.report(survey.Finding{Path: s.path(0), Offset: -1, Detail: "the file is missing, and its index is there"})
+		s.v.report(integrity.Finding{Path: s.path(0), Offset: -1, Detail: "the file is missing, and its index is there"})
 		s.tellEnds(false)
 		return nil
 	}
@@ -176,17 +176,17 @@ func (s *checked) measure() (skip bool, err error) {
 		if s.limits[i] < durable {
 			detail := fmt.Sprintf("the file ends here, and %d bytes were durable", durable)
 			if i == 1 { // it can be made again
-				s.short = &survey.Finding{Path: s.path(1), Offset: s.limits[1], Detail: detail}
+				s.short = &integrity.Finding{Path: s.path(1), Offset: s.limits[1], Detail: detail}
 			} else if err := s.torn(s.path(i), s.limits[i], detail); err != nil {
 				return false, err
 			}
 		} else if ours && s.limits[i] > durable {
-			v.report(survey.Finding{Path: s.path(i), Offset: durable, Start: true, Detail: "what follows was not saved; a start cuts it off and records its blocks again"})
+			v.report(integrity.Finding{Path: s.path(i), Offset: durable, Start: true, Detail: "what follows was not saved; a start cuts it off and records its blocks again"})
 			s.limits[i] = durable
 		}
 	}
 	if ours && !named {
-		v.report(survey.Finding{Path: s.path(0), Offset: 0, Start: true, Detail: "the slice was not saved; a start removes it and records its blocks again"})
+		v.report(integrity.Finding{Path: s.path(0), Offset: 0, Start: true, Detail: "the slice was not saved; a start removes it and records its blocks again"})
 	}
 	return ours && !named, nil
 }
@@ -261,7 +261,7 @@ func (s *checked) belongs(e *wire.Entry, kind wire.Kind) error {
 
 // odd takes note of what is wrong with an index, or tells what is wrong with a file of ids.
 func (s *checked) odd(i int, at int64, detail string) {
-	f := survey.Finding{Path: s.path(i), Offset: at, Detail: detail}
+	f := integrity.Finding{Path: s.path(i), Offset: at, Detail: detail}
 	if i == 1 {
 		if s.wrong == nil {
 			s.wrong = &f
@@ -277,14 +277,14 @@ func (s *checked) odd(i int, at int64, detail string) {
 func (s *checked) torn(path string, at int64, detail string) error {
 	v := s.v
 	list := v.l.Slices()
-	f := survey.Finding{Path: path, Offset: at, Detail: detail, Start: !v.has && !s.packedUp && slices.Contains(list[max(0, len(list)-2):], s.number)}
+	f := integrity.Finding{Path: path, Offset: at, Detail: detail, Start: !v.has && !s.packedUp && slices.Contains(list[max(0, len(list)-2):], s.number)}
 	s.unsure = true
 	there, err := v.l.fs.Exists(path)
 	if err != nil {
 		return err
 	}
 	if !s.packedUp && there { // a file that is gone is no end that is not whole
-		f.Mend = &survey.Mend{What: "cut off what is not whole at the ends of " + s.path(0) + " and its index and ids", Do: func() error {
+		f.Mend = &integrity.Mend{What: "cut off what is not whole at the ends of " + s.path(0) + " and its index and ids", Do: func() error {
 			// First the mark, which tells of more: without it the next repair finds the rest.
 			if _, named := v.mark.find(s.number); v.has && named {
 				if err := v.forget(); err != nil {
@@ -351,7 +351,7 @@ func (s *checked) packed(f vfs.File, size int64, path string) error {
 	c, err := clog.NewReader(f, size)
 	if errors.Is(err, clog.ErrCorrupt) {
 		s.unsure = true
-		s.v.report(survey.Finding{Path: path, Offset: -1, Detail: err.Error()})
+		s.v.report(integrity.Finding{Path: path, Offset: -1, Detail: err.Error()})
 		return nil
 	}
 	if err != nil {
@@ -427,7 +427,7 @@ func (s *checked) count(b *wire.Block, path string, at int64, places []placed, k
 	detail := fmt.Sprintf("it does not have block %d at offset %d of the traces", b.Number, at)
 	switch {
 	case k >= len(places) && s.short == nil:
-		s.short = &survey.Finding{Path: s.path(1), Offset: -1, Detail: detail}
+		s.short = &integrity.Finding{Path: s.path(1), Offset: -1, Detail: detail}
 	case k < len(places) && *places[k].Position != *pos:
 		if places[k].ID != b.ID {
 			s.doubt = b.ID
@@ -463,7 +463,7 @@ func (s *checked) resume(w *window, path string, at int64, places []placed, k in
 		return 0, false, s.torn(path, at, detail)
 	}
 	s.unsure = true
-	s.v.report(survey.Finding{Path: path, Offset: at, Detail: detail})
+	s.v.report(integrity.Finding{Path: path, Offset: at, Detail: detail})
 	return next, there, nil
 }
 
@@ -471,7 +471,7 @@ func (s *checked) resume(w *window, path string, at int64, places []placed, k in
 func (s *checked) block(b *wire.Block, path string, at int64) {
 	bad := func(format string, args ...any) {
 		s.unsure = true
-		s.v.report(survey.Finding{Path: path, Offset: at, Block: b.Number, Detail: fmt.Sprintf(format, args...)})
+		s.v.report(integrity.Finding{Path: path, Offset: at, Block: b.Number, Detail: fmt.Sprintf(format, args...)})
 	}
 	if s.v.l.Slice(b.Number) != s.number || types.BlockNum(b.ID) != b.Number || types.BlockNum(b.Previous)+1 != b.Number {
 		bad("the entry of block %s, which follows %s, says that it is block %d", b.ID, b.Previous, b.Number)
@@ -500,7 +500,7 @@ func (s *checked) block(b *wire.Block, path string, at int64) {
 func (s *checked) compareIDs(b *wire.Block, t *wire.Transactions) {
 	if b.Number != t.Number {
 		s.unsure = true
-		s.v.report(survey.Finding{Path: s.path(2), Offset: -1, Block: b.Number, Detail: fmt.Sprintf("it has block %d there", t.Number)})
+		s.v.report(integrity.Finding{Path: s.path(2), Offset: -1, Block: b.Number, Detail: fmt.Sprintf("it has block %d there", t.Number)})
 		return
 	}
 	told := make(map[types.Checksum256]bool, len(t.IDs))
@@ -510,7 +510,7 @@ func (s *checked) compareIDs(b *wire.Block, t *wire.Transactions) {
 	for i := range b.Transactions {
 		if i > 0 && !told[b.Transactions[i].ID] {
 			s.unsure = true
-			s.v.report(survey.Finding{Path: s.path(2), Offset: -1, Block: b.Number, Detail: fmt.Sprintf("it does not have transaction %s", b.Transactions[i].ID)})
+			s.v.report(integrity.Finding{Path: s.path(2), Offset: -1, Block: b.Number, Detail: fmt.Sprintf("it does not have transaction %s", b.Transactions[i].ID)})
 		}
 	}
 }
@@ -532,7 +532,7 @@ func (s *checked) checkIndex() {
 		want = append(want, e)
 	}
 	if s.unsure = s.unsure || k < len(s.blocks) || s.doubt != (types.Checksum256{}); s.wrong == nil && !s.unsure && !same(want, s.index) {
-		s.wrong = &survey.Finding{Path: s.path(1), Offset: -1, Detail: "it does not say what the file of ids says of irreversible blocks"}
+		s.wrong = &integrity.Finding{Path: s.path(1), Offset: -1, Detail: "it does not say what the file of ids says of irreversible blocks"}
 		s.unsure = true // nobody knows which of the two is right
 	}
 	// An index that ends too early would take sound traces away.
@@ -549,7 +549,7 @@ func (s *checked) checkIndex() {
 			b = e.Append(b)
 		}
 		path, v := s.path(1), s.v
-		s.wrong.Mend = &survey.Mend{What: "make " + path + " again", Do: func() error {
+		s.wrong.Mend = &integrity.Mend{What: "make " + path + " again", Do: func() error {
 			if err := vfs.WriteDurably(v.l.fs, path, b); err != nil {
 				return err
 			}

@@ -146,17 +146,17 @@ func eosioAssert(_ *Apply, m []byte, s []uint64) (uint64, error) {
 	if uint32(s[0]) != 0 {
 		return 0, nil
 	}
-	return 0, failed(cstring(m, s, 1))
+	return 0, failAssertion(cstring(m, s, 1))
 }
 
 func eosioAssertMessage(_ *Apply, m []byte, s []uint64) (uint64, error) {
 	if uint32(s[0]) != 0 {
 		return 0, nil
 	}
-	return 0, failed(span(m, s, 1))
+	return 0, failAssertion(span(m, s, 1))
 }
 
-func failed(message []byte) error {
+func failAssertion(message []byte) error {
 	message = message[:min(len(message), maxAssertMessage)]
 	return exception.New(exception.EosioAssertMessage, "assertion failure with message: ${s}", "s", string(message))
 }

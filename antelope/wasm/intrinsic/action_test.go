@@ -24,38 +24,38 @@ func actionBehaviours() map[string]behaviour {
 			h.chain.config.MaxActionReturnValueSize = 3
 			p, n := h.put(100, []byte("abcd"))
 			h.call("set_action_return_value", p, n-1)
-			h.asked("SetReturnValue(616263)")
+			h.checkAsked("SetReturnValue(616263)")
 			h.fails(exception.ActionReturnValue, "action return value size must be less or equal to 3 bytes", "set_action_return_value", p, n)
 			h.a.ReadOnly = true // its result is not part of the chain
 			h.call("set_action_return_value", p, n)
-			h.asked("SetReturnValue(61626364)")
+			h.checkAsked("SetReturnValue(61626364)")
 		},
 		"require_auth": func(h *harness) {
 			h.call("require_auth", name("alice"))
-			h.asked("RequireAuth(alice)")
+			h.checkAsked("RequireAuth(alice)")
 			h.forwards("require_auth", 1)
 		},
 		"require_auth2": func(h *harness) {
 			h.call("require_auth2", name("alice"), name("active"))
-			h.asked("RequireAuth2(alice,active)")
+			h.checkAsked("RequireAuth2(alice,active)")
 			h.forwards("require_auth2", 1, 2)
 		},
 		"has_auth": func(h *harness) {
 			h.returns(0, "has_auth", name("alice"))
 			h.chain.yes = true
 			h.returns(1, "has_auth", name("bob"))
-			h.asked("HasAuth(alice)", "HasAuth(bob)")
+			h.checkAsked("HasAuth(alice)", "HasAuth(bob)")
 		},
 		"require_recipient": func(h *harness) {
 			h.call("require_recipient", name("alice"))
-			h.asked("RequireRecipient(alice)")
+			h.checkAsked("RequireRecipient(alice)")
 			h.forwards("require_recipient", 1)
 		},
 		"is_account": func(h *harness) {
 			h.returns(0, "is_account", name("alice"))
 			h.chain.yes = true
 			h.returns(1, "is_account", name("bob"))
-			h.asked("IsAccount(alice)", "IsAccount(bob)")
+			h.checkAsked("IsAccount(alice)", "IsAccount(bob)")
 			h.forwards("is_account", 1)
 		},
 		"get_code_hash": func(h *harness) {
@@ -65,7 +65,7 @@ func actionBehaviours() map[string]behaviour {
 			h.returns(43, "get_code_hash", name("alice"), 5, 100, 43)
 			want := append([]byte{0, 2, 1, 0, 0, 0, 0, 0, 0, 0xaa}, make([]byte, 30)...)
 			h.holds(100, append(want, 0xbb, 7, 9, 0, 0))
-			h.asked("CodeOf(alice)", "CodeOf(alice)")
+			h.checkAsked("CodeOf(alice)", "CodeOf(alice)")
 			h.forwards("get_code_hash", 1, 0, 100, 43)
 		},
 		"current_time": func(h *harness) {
@@ -82,7 +82,7 @@ func actionBehaviours() map[string]behaviour {
 			h.chain.yes = true
 			h.returns(1, "is_feature_activated", 101)
 			want := "FeatureActivated(12" + strings.Repeat("00", 30) + "34)"
-			h.asked(want, want)
+			h.checkAsked(want, want)
 		},
 		"get_sender": func(h *harness) {
 			h.returns(0, "get_sender")
@@ -186,7 +186,7 @@ func TestChecksOfAnActionThatFailedAreNotItsAnswer(t *testing.T) {
 		{exception.New(exception.PermissionQuery, "x"), 0, true},
 		{errors.New("broken disk"), 0, true},
 	} {
-		v, err := satisfied(c.err)
+		v, err := answerCheck(c.err)
 		if v != c.want || (err != nil) != c.ends || c.ends && err != c.err {
 			t.Errorf("%v: %d, %v", c.err, v, err)
 		}

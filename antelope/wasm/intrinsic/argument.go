@@ -86,7 +86,7 @@ func (k check) run(a *Apply, m []byte, s []uint64) (uint64, error) {
 	p := uint32(s[k.at])
 	switch k.arg {
 	case text:
-		return 0, a.terminated(m, p)
+		return 0, a.findTerminator(m, p)
 	case chars, block:
 		return spans(m, p, uint32(s[k.at+1]), 1)
 	case words:
@@ -171,9 +171,9 @@ func refers(m []byte, p, size uint32) (end uint64, err error) {
 	return end, nil
 }
 
-// terminated looks for the end of a text, and charges for all but its first slice,
+// findTerminator looks for the end of a text, and charges for all but its first slice,
 // which the price of the call covers.
-func (a *Apply) terminated(m []byte, p uint32) error {
+func (a *Apply) findTerminator(m []byte, p uint32) error {
 	if uint64(p) >= uint64(len(m)) {
 		return violation()
 	}

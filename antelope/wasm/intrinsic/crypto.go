@@ -83,9 +83,9 @@ func matches(hash digester) body {
 	}
 }
 
-// activated refuses what is of a type of keys that the protocol does not have, with that kind of
+// checkKeyType refuses what is of a type of keys that the protocol does not have, with that kind of
 // exception. Another error is the state's.
-func (a *Apply) activated(t types.KeyType, refusal *exception.Kind, what, where string) error {
+func (a *Apply) checkKeyType(t types.KeyType, refusal *exception.Kind, what, where string) error {
 	known, err := a.Chain.KeyTypes()
 	if err == nil && int(t) >= known {
 		err = exception.New(refusal, "Unactivated "+what+" type used "+where)
@@ -95,12 +95,12 @@ func (a *Apply) activated(t types.KeyType, refusal *exception.Kind, what, where 
 
 // signature checks what is demanded of a signature before its key is recovered.
 func (a *Apply) signature(sig *types.Signature, where string) error {
-	return a.activated(sig.Type, exception.UnactivatedSignatureType, "signature", where)
+	return a.checkKeyType(sig.Type, exception.UnactivatedSignatureType, "signature", where)
 }
 
 // key checks what is demanded of a key before it is used.
 func (a *Apply) key(k *types.PublicKey, where string) error {
-	return a.activated(k.Type, exception.UnactivatedKeyType, "key", where)
+	return a.checkKeyType(k.Type, exception.UnactivatedKeyType, "key", where)
 }
 
 func (a *Apply) signatureSize(sig *types.Signature) error {

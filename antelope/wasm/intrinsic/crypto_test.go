@@ -69,8 +69,8 @@ func cryptoBehaviours() map[string]behaviour {
 	return tests
 }
 
-// signed writes a digest, its signature and the key, packed.
-func (h *harness) signed(typ types.KeyType) (args []uint64, key []byte) {
+// signDigest writes a digest, its signature and the key, packed.
+func (h *harness) signDigest(typ types.KeyType) (args []uint64, key []byte) {
 	digest := types.Checksum256{1, 2, 3, 31: 4}
 	secret, err := crypto.NewPrivateKey(typ, [32]byte{5, 31: 6})
 	if err != nil {
@@ -81,14 +81,14 @@ func (h *harness) signed(typ types.KeyType) (args []uint64, key []byte) {
 	if err != nil {
 		h.Fatal(err)
 	}
-	s, sn := h.put(2001, packed(sig))
-	return []uint64{d, s, sn}, packed(secret.Public())
+	s, sn := h.put(2001, packValue(sig))
+	return []uint64{d, s, sn}, packValue(secret.Public())
 }
 
 func recoversKeys(h *harness) {
 	const fn = "recover_key"
 	for _, typ := range []types.KeyType{types.K1, types.R1} {
-		args, key := h.signed(typ)
+		args, key := h.signDigest(typ)
 		h.returns(34, fn, append(args, 101, 35)...)
 		h.holds(101, append(key, 0))
 		h.returns(34, fn, append(args, 201, 34)...)
@@ -100,7 +100,7 @@ func recoversKeys(h *harness) {
 	// WebAuthn keys are cut to fit, down to 33 bytes.
 	sig := webAuthnSignature(h)
 	d, _ := h.put(1001, webAuthnDigest)
-	s, n := h.put(2001, packed(sig))
+	s, n := h.put(2001, packValue(sig))
 	h.fails(exception.UnactivatedSignatureType, "Unactivated signature type used during recover_key", fn, d, s, n, 101, 100)
 	h.forwards(fn, d, s, n, 101, 100)
 	h.chain.keyTypes = 3
@@ -119,7 +119,7 @@ func recoversKeys(h *harness) {
 func assertsKeys(h *harness) {
 	const fn = "assert_recover_key"
 	for _, typ := range []types.KeyType{types.K1, types.R1} {
-		args, key := h.signed(typ)
+		args, key := h.signDigest(typ)
 		p, n := h.put(3001, append(key, 9))
 		h.call(fn, append(args, p, n)...)
 		h.m[3001+20] ^= 1
@@ -127,12 +127,12 @@ func assertsKeys(h *harness) {
 		h.fails(exception.FCOutOfRange, "", fn, append(args, p, 33)...)
 		h.fails(exception.FCOutOfRange, "", fn, args[0], args[1], 9, p, n)
 	}
-	args, _ := h.signed(types.K1)
+	args, _ := h.signDigest(types.K1)
 	webAuthn := types.PublicKey{Type: types.WebAuthn, Point: [33]byte{2}, RPID: "x"}
-	p, n := h.put(3001, packed(webAuthn))
+	p, n := h.put(3001, packValue(webAuthn))
 	h.fails(exception.UnactivatedKeyType, "Unactivated key type used when creating assert_recover_key", fn, append(args, p, n)...)
 	sig := webAuthnSignature(h)
-	s, sn := h.put(2001, packed(sig))
+	s, sn := h.put(2001, packValue(sig))
 	h.fails(exception.UnactivatedSignatureType, "Unactivated signature type used during assert_recover_key", fn, args[0], s, sn, p, n)
 	h.chain.keyTypes = 3
 	h.a.Speculative, h.chain.maxSignature = true, uint32(sig.VariableSize())-1

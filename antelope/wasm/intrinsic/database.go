@@ -52,16 +52,16 @@ func dbGet(a *Apply, m []byte, s []uint64) (uint64, error) {
 
 func dbNext(a *Apply, m []byte, s []uint64) (uint64, error) {
 	itr, primary, err := a.Chain.NextI64(int32(s[0]))
-	return moved(m, s, 1, itr, primary, err)
+	return writeIterator(m, s, 1, itr, primary, err)
 }
 
 func dbPrevious(a *Apply, m []byte, s []uint64) (uint64, error) {
 	itr, primary, err := a.Chain.PreviousI64(int32(s[0]))
-	return moved(m, s, 1, itr, primary, err)
+	return writeIterator(m, s, 1, itr, primary, err)
 }
 
-// moved writes the primary key of the row that an iterator came to, if it did.
-func moved(m []byte, s []uint64, at int, itr int32, primary uint64, err error) (uint64, error) {
+// writeIterator writes the primary key of the row that an iterator came to, if it did.
+func writeIterator(m []byte, s []uint64, at int, itr int32, primary uint64, err error) (uint64, error) {
 	if err == nil && itr >= 0 {
 		put64(m, s, at, primary)
 	}
@@ -118,8 +118,8 @@ func (k kind) after(at int) int {
 	return at + 1
 }
 
-// sized refuses a key of 256 bits that is not two elements long.
-func (k kind) sized(s []uint64, at int) error {
+// checkSize refuses a key of 256 bits that is not two elements long.
+func (k kind) checkSize(s []uint64, at int) error {
 	if k.key == quads && uint32(s[at+1]) != 2 {
 		return exception.New(exception.DBAPI, "invalid size of secondary key array for idx256: given ${given} bytes but expected ${expected} bytes", "given", uint32(s[at+1]), "expected", 2)
 	}
@@ -129,7 +129,7 @@ func (k kind) sized(s []uint64, at int) error {
 // read takes the key at s[at], which may not be NaN (Leap: preconditions.hpp,
 // is_nan_check).
 func (k kind) read(m []byte, s []uint64, at int) (SecondaryKey, error) {
-	if err := k.sized(s, at); err != nil {
+	if err := k.checkSize(s, at); err != nil {
 		return SecondaryKey{}, err
 	}
 	key := ReadSecondaryKey(k.index, m[uint32(s[at]):])
@@ -166,11 +166,11 @@ func (k kind) findSecondary(a *Apply, m []byte, s []uint64) (uint64, error) {
 		return 0, err
 	}
 	itr, primary, err := a.Chain.SecondaryFind(k.index, types.Name(s[0]), types.Name(s[1]), types.Name(s[2]), key)
-	return moved(m, s, k.after(3), itr, primary, err)
+	return writeIterator(m, s, k.after(3), itr, primary, err)
 }
 
 func (k kind) findPrimary(a *Apply, m []byte, s []uint64) (uint64, error) {
-	if err := k.sized(s, 3); err != nil {
+	if err := k.checkSize(s, 3); err != nil {
 		return 0, err
 	}
 	itr, key, err := a.Chain.SecondaryFindPrimary(k.index, types.Name(s[0]), types.Name(s[1]), types.Name(s[2]), s[k.after(3)])
@@ -228,10 +228,10 @@ func (k kind) end(a *Apply, _ []byte, s []uint64) (uint64, error) {
 
 func (k kind) next(a *Apply, m []byte, s []uint64) (uint64, error) {
 	itr, primary, err := a.Chain.SecondaryNext(k.index, int32(s[0]))
-	return moved(m, s, 1, itr, primary, err)
+	return writeIterator(m, s, 1, itr, primary, err)
 }
 
 func (k kind) previous(a *Apply, m []byte, s []uint64) (uint64, error) {
 	itr, primary, err := a.Chain.SecondaryPrevious(k.index, int32(s[0]))
-	return moved(m, s, 1, itr, primary, err)
+	return writeIterator(m, s, 1, itr, primary, err)
 }

@@ -18,7 +18,7 @@ func databaseBehaviours() map[string]behaviour {
 			h.returns(3, fn, alice, bob, carol, 5)
 			h.chain.itr = -2
 			h.returns(0xfffffffe, fn, alice, bob, carol, math.MaxUint64)
-			h.asked(method+"(alice,bob,carol,5)", method+"(alice,bob,carol,18446744073709551615)")
+			h.checkAsked(method+"(alice,bob,carol,5)", method+"(alice,bob,carol,18446744073709551615)")
 			h.forwards(fn, alice, bob, carol, 5)
 		}
 	}
@@ -28,25 +28,25 @@ func databaseBehaviours() map[string]behaviour {
 			h.chain.itr = 7
 			h.returns(7, "db_store_i64", alice, bob, carol, 5, p, n)
 			h.returns(7, "db_store_i64", alice, bob, carol, 5, 0, 0)
-			h.asked("StoreI64(alice,bob,carol,5,010203)", "StoreI64(alice,bob,carol,5,)")
+			h.checkAsked("StoreI64(alice,bob,carol,5,010203)", "StoreI64(alice,bob,carol,5,)")
 			h.forwards("db_store_i64", alice, bob, carol, 5, p, n)
 		},
 		"db_update_i64": func(h *harness) {
 			p, n := h.put(101, []byte{1, 2, 3})
 			h.call("db_update_i64", i32(-3), alice, p, n)
-			h.asked("UpdateI64(-3,alice,010203)")
+			h.checkAsked("UpdateI64(-3,alice,010203)")
 			h.forwards("db_update_i64", 1, alice, p, n)
 		},
 		"db_remove_i64": func(h *harness) {
 			h.call("db_remove_i64", i32(-3))
-			h.asked("RemoveI64(-3)")
+			h.checkAsked("RemoveI64(-3)")
 			h.forwards("db_remove_i64", 1)
 		},
 		"db_get_i64": func(h *harness) {
 			h.copiesOut([]byte("row"), func(b []byte) { h.chain.data = b }, "db_get_i64", 4)
 			h.chain.calls = nil
 			h.call("db_get_i64", i32(-1), 0, 0)
-			h.asked("GetI64(-1)")
+			h.checkAsked("GetI64(-1)")
 			h.forwards("db_get_i64", 1, 0, 0)
 		},
 		"db_next_i64":       moves("db_next_i64", "NextI64("),
@@ -57,7 +57,7 @@ func databaseBehaviours() map[string]behaviour {
 		"db_end_i64": func(h *harness) {
 			h.chain.itr = -5
 			h.returns(i32(-5), "db_end_i64", alice, bob, carol)
-			h.asked("EndI64(alice,bob,carol)")
+			h.checkAsked("EndI64(alice,bob,carol)")
 			h.forwards("db_end_i64", alice, bob, carol)
 		},
 	}
@@ -94,7 +94,7 @@ func moves(fn, method string) behaviour {
 			if h.word(int(p)) != 9 || h.word(int(p)+8) != 1 {
 				h.Errorf("%s did not write the key", fn)
 			}
-			h.asked(method+"-7)", method+"5)", method+"5)")
+			h.checkAsked(method+"-7)", method+"5)", method+"5)")
 		}
 		h.forwards(fn, 5, 104)
 	}
@@ -147,7 +147,7 @@ func indexBehaviours(prefix string, i Index, align uint64) map[string]behaviour 
 			s := args(alice, bob, carol, key(h, 101), uint64(205))
 			h.chain.itr = -1
 			h.returns(i32(-1), prefix+fn, s...)
-			h.asked(ask("%s(%d,alice,bob,carol,%x)", method, i, k))
+			h.checkAsked(ask("%s(%d,alice,bob,carol,%x)", method, i, k))
 			badKeys(h, fn, 101, s)
 			h.chain.calls = nil
 			h.forwards(prefix+fn, s...)
@@ -159,20 +159,20 @@ func indexBehaviours(prefix string, i Index, align uint64) map[string]behaviour 
 			s := args(alice, bob, carol, uint64(5), key(h, 101))
 			h.chain.itr = 4
 			h.returns(4, prefix+"store", s...)
-			h.asked(ask("Store(%d,alice,bob,carol,5,%x)", i, k))
+			h.checkAsked(ask("Store(%d,alice,bob,carol,5,%x)", i, k))
 			badKeys(h, "store", 101, s)
 			h.forwards(prefix+"store", s...)
 		},
 		prefix + "update": func(h *harness) {
 			s := args(uint64(6), alice, key(h, 101))
 			h.call(prefix+"update", s...)
-			h.asked(ask("Update(%d,6,alice,%x)", i, k))
+			h.checkAsked(ask("Update(%d,6,alice,%x)", i, k))
 			badKeys(h, "update", 101, s)
 			h.forwards(prefix+"update", s...)
 		},
 		prefix + "remove": func(h *harness) {
 			h.call(prefix+"remove", i32(-4))
-			h.asked(ask("Remove(%d,-4)", i))
+			h.checkAsked(ask("Remove(%d,-4)", i))
 			h.forwards(prefix+"remove", 4)
 		},
 		prefix + "find_secondary": func(h *harness) {
@@ -188,7 +188,7 @@ func indexBehaviours(prefix string, i Index, align uint64) map[string]behaviour 
 				h.Errorf("did not write the key")
 			}
 			want := ask("Find(%d,alice,bob,carol,%x)", i, k)
-			h.asked(want, want)
+			h.checkAsked(want, want)
 			badKeys(h, "find_secondary", 101, s)
 			h.forwards(prefix+"find_secondary", s...)
 		},
@@ -204,7 +204,7 @@ func indexBehaviours(prefix string, i Index, align uint64) map[string]behaviour 
 			k.Put(i, want[:])
 			h.holds(101, want[:i.Size()+1])
 			asked := ask("FindPrimary(%d,alice,bob,carol,5)", i)
-			h.asked(asked, asked)
+			h.checkAsked(asked, asked)
 			if i == IndexDouble { // what is there is no concern
 				h.putWord(101, math.Float64bits(math.NaN()))
 				h.returns(1, prefix+"find_primary", s...)
@@ -220,7 +220,7 @@ func indexBehaviours(prefix string, i Index, align uint64) map[string]behaviour 
 		prefix + "end": func(h *harness) {
 			h.chain.itr = -5
 			h.returns(i32(-5), prefix+"end", alice, bob, carol)
-			h.asked(ask("End(%d,alice,bob,carol)", i))
+			h.checkAsked(ask("End(%d,alice,bob,carol)", i))
 			h.forwards(prefix+"end", alice, bob, carol)
 		},
 		prefix + "next":     moving("next", "Next"),

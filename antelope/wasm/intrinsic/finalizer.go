@@ -20,7 +20,7 @@ func setFinalizers(a *Apply, m []byte, s []uint64) (uint64, error) {
 	packed := span(m, s, 1)
 	r := a.reader(packed)
 	threshold, list, count := readFinalizers(a, r)
-	if err := unpacked(r, len(packed)); err != nil {
+	if err := unpackError(r, len(packed)); err != nil {
 		return 0, err
 	}
 	switch {

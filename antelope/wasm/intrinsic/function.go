@@ -147,7 +147,7 @@ func Functions() []wasm.Function {
 func (a *Apply) unpack(b []byte, v interface{ Read(*serial.Reader) }) error {
 	r := a.reader(b)
 	v.Read(r)
-	return unpacked(r, len(b))
+	return unpackError(r, len(b))
 }
 
 // reader reads what a contract packed, and charges for the elements of its arrays.
@@ -157,10 +157,10 @@ func (a *Apply) reader(b []byte) *serial.Reader {
 	return r
 }
 
-// unpacked is r's error as nodeos throws it: the exception if it is one, out of range
+// unpackError is r's error as nodeos throws it: the exception if it is one, out of range
 // where the data ends too early, an assertion where a value or length is not allowed.
 // Length is how much r had to read.
-func unpacked(r *serial.Reader, length int) error {
+func unpackError(r *serial.Reader, length int) error {
 	err := r.Err()
 	thrown := exception.Of(err)
 	switch {

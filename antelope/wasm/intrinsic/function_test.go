@@ -146,9 +146,9 @@ func stub(f *function, reached *bool) *function {
 	return &g
 }
 
-// accepted lays out arguments for which a function's checks succeed, every memory
+// acceptedArguments lays out arguments for which a function's checks succeed, every memory
 // area alone in its 256 bytes, and tells where each argument is on the stack.
-func accepted(f *function, m []byte) (s []uint64, at []int) {
+func acceptedArguments(f *function, m []byte) (s []uint64, at []int) {
 	for i, a := range f.args {
 		at = append(at, len(s))
 		p := uint64(256 * (i + 1))
@@ -223,7 +223,7 @@ func TestPointersAreCheckedFirst(t *testing.T) {
 			}
 		}
 		h.a.ContextFree = f.rule == free
-		s, at := accepted(f, h.m)
+		s, at := acceptedArguments(f, h.m)
 		expect("good arguments", nil, "", h.m, s)
 		for _, area := range areas(f, at) {
 			good := s[area.at]
@@ -254,7 +254,7 @@ func TestLengthsAreChecked(t *testing.T) {
 	for _, f := range prepared {
 		h := newHarness(t)
 		h.a.ContextFree = f.rule == free
-		s, at := accepted(f, h.m)
+		s, at := acceptedArguments(f, h.m)
 		for i, a := range f.args {
 			var unit, limit uint64
 			k, nAt := at[i], at[i]+1
@@ -300,7 +300,7 @@ func TestLengthsAreChecked(t *testing.T) {
 					t.Errorf("%s, argument %d: %d elements at %d: %v, want %q", f.name, i, c.n, c.p, err, c.message)
 				}
 			}
-			s, at = accepted(f, h.m)
+			s, at = acceptedArguments(f, h.m)
 			s[k], s[nAt] = p, n
 		}
 	}
@@ -327,7 +327,7 @@ func TestSpansThatMayNotOverlapDoNot(t *testing.T) {
 			continue
 		}
 		h := newHarness(t)
-		s, _ := accepted(f, h.m)
+		s, _ := acceptedArguments(f, h.m)
 		for i, a := range f.blocks {
 			for _, b := range f.blocks[i+1:] {
 				tested++
@@ -381,7 +381,7 @@ func TestWhoMayCall(t *testing.T) {
 		for i, message := range want[sig.rule] {
 			h := newHarness(t)
 			h.a.Privileged, h.a.ContextFree = i&1 != 0, i&2 != 0
-			s, _ := accepted(f, h.m)
+			s, _ := acceptedArguments(f, h.m)
 			var reached bool
 			_, err := stub(f, &reached).call(h.a, h.m, s)
 			e := exception.Of(err)
@@ -397,7 +397,7 @@ func TestResultsAreLeftAlone(t *testing.T) {
 	for _, f := range prepared {
 		h := newHarness(t)
 		h.a.ContextFree = f.rule == free
-		s, _ := accepted(f, h.m)
+		s, _ := acceptedArguments(f, h.m)
 		s[0] += 0 // the first parameter, or room for a result
 		first := s[0]
 		var reached bool

@@ -329,8 +329,8 @@ func (h *harness) fails(kind *exception.Kind, message, name string, args ...uint
 	}
 }
 
-// asked expects these calls of the chain since the last time.
-func (h *harness) asked(want ...string) {
+// checkAsked expects these calls of the chain since the last time.
+func (h *harness) checkAsked(want ...string) {
 	h.Helper()
 	if len(want)+len(h.chain.calls) > 0 && !reflect.DeepEqual(h.chain.calls, want) {
 		h.Errorf("the chain was asked %q, want %q", h.chain.calls, want)
@@ -373,7 +373,7 @@ func (h *harness) holds(p int, want []byte) {
 
 func name(s string) uint64 { return uint64(types.N(s)) }
 
-func packed(v interface{ Append([]byte) []byte }) []byte { return v.Append(nil) }
+func packValue(v interface{ Append([]byte) []byte }) []byte { return v.Append(nil) }
 
 func list[T any](items []T, add func(T, []byte) []byte) []byte {
 	b := serial.AppendCount(nil, len(items))

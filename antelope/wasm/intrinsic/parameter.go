@@ -30,7 +30,7 @@ func setBlockchainParameters(a *Apply, m []byte, s []uint64) (uint64, error) {
 	packed := span(m, s, 0)
 	r := a.reader(packed)
 	cfg.ReadV0(r)
-	if err := unpacked(r, len(packed)); err != nil {
+	if err := unpackError(r, len(packed)); err != nil {
 		return 0, err
 	}
 	if err := cfg.Validate(); err != nil {
@@ -48,7 +48,7 @@ func getParameters(a *Apply, m []byte, s []uint64) (uint64, error) {
 	packed := span(m, s, 0)
 	r := a.reader(packed)
 	ids := types.ReadParameterIDs(r)
-	if err := unpacked(r, len(packed)); err != nil {
+	if err := unpackError(r, len(packed)); err != nil {
 		return 0, err
 	}
 	b, err := a.Chain.ChainConfig().AppendParameters(a.scratch[:0], ids, a.configurable)
@@ -74,7 +74,7 @@ func setParameters(a *Apply, m []byte, s []uint64) (uint64, error) {
 	packed := span(m, s, 0)
 	r := a.reader(packed)
 	cfg.ReadParameters(r, a.configurable)
-	if err := unpacked(r, len(packed)); err != nil {
+	if err := unpackError(r, len(packed)); err != nil {
 		return 0, err
 	}
 	if err := cfg.Validate(); err != nil {
@@ -105,7 +105,7 @@ func setWasmParameters(a *Apply, m []byte, s []uint64) (uint64, error) {
 	}
 	var cfg types.WasmConfig
 	cfg.Read(r)
-	if err := unpacked(r, len(packed)); err != nil {
+	if err := unpackError(r, len(packed)); err != nil {
 		return 0, err
 	}
 	if err := cfg.Validate(); err != nil {

@@ -21,9 +21,9 @@ func permissionEntries() []entry {
 	}
 }
 
-// satisfied turns the outcome of a check into what the contract sees: a lack of
+// answerCheck turns the outcome of a check into what the contract sees: a lack of
 // authority is an answer, anything else ends the action.
-func satisfied(err error) (uint64, error) {
+func answerCheck(err error) (uint64, error) {
 	if exception.Is(err, exception.Authorization) {
 		return 0, nil
 	}
@@ -35,11 +35,11 @@ func checkTransactionAuthorization(a *Apply, m []byte, s []uint64) (uint64, erro
 	if err := a.unpack(span(m, s, 0), &trx); err != nil {
 		return 0, err
 	}
-	keys, levels, err := a.provided(span(m, s, 2), span(m, s, 4))
+	keys, levels, err := a.readProvided(span(m, s, 2), span(m, s, 4))
 	if err != nil {
 		return 0, err
 	}
-	return satisfied(a.Chain.CheckTransactionAuthorization(trx.Actions, keys, levels, int64(trx.DelaySec)*1_000_000))
+	return answerCheck(a.Chain.CheckTransactionAuthorization(trx.Actions, keys, levels, int64(trx.DelaySec)*1_000_000))
 }
 
 func checkPermissionAuthorization(a *Apply, m []byte, s []uint64) (uint64, error) {
@@ -47,16 +47,16 @@ func checkPermissionAuthorization(a *Apply, m []byte, s []uint64) (uint64, error
 	if delay > math.MaxInt64 {
 		return 0, exception.New(exception.ActionValidate, "provided delay is too large")
 	}
-	keys, levels, err := a.provided(span(m, s, 2), span(m, s, 4))
+	keys, levels, err := a.readProvided(span(m, s, 2), span(m, s, 4))
 	if err != nil {
 		return 0, err
 	}
-	return satisfied(a.Chain.CheckPermissionAuthorization(types.Name(s[0]), types.Name(s[1]), keys, levels, int64(delay)))
+	return answerCheck(a.Chain.CheckPermissionAuthorization(types.Name(s[0]), types.Name(s[1]), keys, levels, int64(delay)))
 }
 
-// provided reads what the contract says is there to satisfy an authority: sets, each
+// readProvided reads what the contract says is there to satisfy an authority: sets, each
 // of them none if there is not a byte of it.
-func (a *Apply) provided(packedKeys, packedLevels []byte) ([]types.PublicKey, []types.PermissionLevel, error) {
+func (a *Apply) readProvided(packedKeys, packedLevels []byte) ([]types.PublicKey, []types.PermissionLevel, error) {
 	keys, err := unpackSet(a, packedKeys, 34, (*types.PublicKey).Read, types.PublicKey.Compare)
 	if err != nil {
 		return nil, nil, err
@@ -77,7 +77,7 @@ func unpackSet[T comparable](a *Apply, b []byte, least int, read func(*T, *seria
 		a.Charge(floating)
 		read(&set[i], r)
 	}
-	if err := unpacked(r, len(b)); err != nil {
+	if err := unpackError(r, len(b)); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(set, func(x, y T) int {

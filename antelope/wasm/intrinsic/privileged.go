@@ -124,7 +124,7 @@ func unpackList[T any](a *Apply, b []byte, least int, read func(*T, *serial.Read
 		a.Charge(floating)
 		read(&list[i], r)
 	}
-	return list, unpacked(r, len(b))
+	return list, unpackError(r, len(b))
 }
 
 // proposeKeys proposes producers with a key each.

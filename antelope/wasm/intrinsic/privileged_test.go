@@ -18,7 +18,7 @@ func (h *harness) readOnly(fn string, args ...uint64) {
 	h.Helper()
 	h.a.ReadOnly, h.chain.calls = true, nil
 	h.fails(exception.WasmExecutionError, fn+" not allowed in a readonly transaction", fn, args...)
-	h.asked()
+	h.checkAsked()
 	h.a.ReadOnly = false
 }
 
@@ -31,18 +31,18 @@ func privilegedBehaviours() map[string]behaviour {
 		"preactivate_feature": func(h *harness) {
 			h.put(101, []byte{0x12, 31: 0x34})
 			h.call("preactivate_feature", 101)
-			h.asked("PreactivateFeature(12" + strings.Repeat("00", 30) + "34)")
+			h.checkAsked("PreactivateFeature(12" + strings.Repeat("00", 30) + "34)")
 			h.forwards("preactivate_feature", 101)
 			h.readOnly("preactivate_feature", 101)
 		},
 		"set_resource_limits": func(h *harness) {
 			minus := func(n int64) uint64 { return uint64(-n) }
 			h.call("set_resource_limits", name("alice"), minus(1), 0, 1<<63-1)
-			h.asked("SetResourceLimits(alice,-1,0,9223372036854775807)")
+			h.checkAsked("SetResourceLimits(alice,-1,0,9223372036854775807)")
 			h.fails(exception.WasmExecutionError, "invalid value for ram resource limit expected [-1,INT64_MAX]", "set_resource_limits", 1, minus(2), minus(2), minus(2))
 			h.fails(exception.WasmExecutionError, "invalid value for net resource weight expected [-1,INT64_MAX]", "set_resource_limits", 1, 0, 1<<63, minus(2))
 			h.fails(exception.WasmExecutionError, "invalid value for cpu resource weight expected [-1,INT64_MAX]", "set_resource_limits", 1, 0, 0, minus(2))
-			h.asked()
+			h.checkAsked()
 			h.forwards("set_resource_limits", 1, 1, 1, 1)
 			h.readOnly("set_resource_limits", 1, minus(2), 1, 1)
 		},
@@ -51,13 +51,13 @@ func privilegedBehaviours() map[string]behaviour {
 			h.returns(0, "is_privileged", name("alice"))
 			h.chain.yes = true
 			h.returns(1, "is_privileged", name("bob"))
-			h.asked("IsPrivileged(alice)", "IsPrivileged(bob)")
+			h.checkAsked("IsPrivileged(alice)", "IsPrivileged(bob)")
 			h.forwards("is_privileged", 1)
 		},
 		"set_privileged": func(h *harness) {
 			h.call("set_privileged", name("alice"), 0)
 			h.call("set_privileged", name("alice"), 1<<31)
-			h.asked("SetPrivileged(alice,false)", "SetPrivileged(alice,true)")
+			h.checkAsked("SetPrivileged(alice,false)", "SetPrivileged(alice,true)")
 			h.forwards("set_privileged", 1, 1)
 			h.readOnly("set_privileged", 1, 1)
 		},
@@ -83,7 +83,7 @@ func privilegedBehaviours() map[string]behaviour {
 			cfg.MaxBlockNetUsage, cfg.MaxAuthorityDepth = 1<<40, 9
 			p, n := h.put(101, append(cfg.AppendV0(nil), 9))
 			h.call(fn, p, n)
-			h.asked("SetChainConfig")
+			h.checkAsked("SetChainConfig")
 			if h.chain.config != cfg {
 				h.Errorf("set %v, want %v", h.chain.config, cfg)
 			}
@@ -93,7 +93,7 @@ func privilegedBehaviours() map[string]behaviour {
 			cfg.MaxAuthorityDepth = 0
 			h.put(101, cfg.AppendV0(nil))
 			h.fails(exception.ActionValidate, "max authority depth should be at least 1", fn, p, n)
-			h.asked()
+			h.checkAsked()
 		},
 		"get_parameters_packed": getsParameters,
 		"set_parameters_packed": setsParameters,
@@ -112,7 +112,7 @@ func privilegedBehaviours() map[string]behaviour {
 			cfg.MaxPages = 1
 			p, n := h.put(101, append(cfg.Append(make([]byte, 4)), 9))
 			h.call(fn, p, n)
-			h.asked("SetWasmConfig")
+			h.checkAsked("SetWasmConfig")
 			if h.chain.wasmConfig != cfg {
 				h.Errorf("set %v, want %v", h.chain.wasmConfig, cfg)
 			}
@@ -125,7 +125,7 @@ func privilegedBehaviours() map[string]behaviour {
 			h.fails(exception.ActionValidate, "max_pages cannot be less than 1", fn, p, n)
 			h.put(101, []byte{1})
 			h.fails(exception.WasmConfigUnknownVersion, "set_wasm_parameters_packed: Unknown version: 1", fn, p, 4)
-			h.asked()
+			h.checkAsked()
 		},
 	}
 }
@@ -136,7 +136,7 @@ func getsLimits(h *harness) {
 	if h.word(101) != ^uint64(0) || h.word(115) != 1<<40 || h.word(205) != 7 {
 		h.Errorf("limits %d %d %d", h.word(101), h.word(115), h.word(205))
 	}
-	h.asked("ResourceLimits(alice)")
+	h.checkAsked("ResourceLimits(alice)")
 	h.forwards("get_resource_limits", 1, 101, 115, 205)
 	// Where results overlap, aligned ones are written first, each group in order.
 	words := [3][]byte{bytes.Repeat([]byte{0xff}, 8), {0, 0, 0, 0, 0, 1, 0, 0}, {7, 0, 0, 0, 0, 0, 0, 0}}
@@ -311,7 +311,7 @@ func setsParameters(h *harness) {
 		return []uint64{p, n}
 	}
 	h.call(fn, set(2, 15, 7, 0, 3, 8, 0, 0, 0, 99)...) // what follows is ignored
-	h.asked("SetChainConfig")
+	h.checkAsked("SetChainConfig")
 	want := before
 	want.MaxInlineActionDepth, want.BasePerTransactionNetUsage = 7, 8
 	if h.chain.config != want {
@@ -337,7 +337,7 @@ func TestAProducerIsAskedForOnce(t *testing.T) {
 	h.chain.yes = true
 	p, n := h.put(1000, append([]byte{1}, types.LegacyProducerKey{Producer: types.N("alice"), Key: k1(1)}.Append(nil)...))
 	h.call("set_proposed_producers", p, n)
-	h.asked("IsAccount(alice)", "SetProposedProducers")
+	h.checkAsked("IsAccount(alice)", "SetProposedProducers")
 }
 
 func TestWeightsDoNotWrapAround(t *testing.T) {

@@ -32,15 +32,15 @@ func transactionBehaviours() map[string]behaviour {
 		"send_deferred": func(h *harness) {
 			trx := sampleTransaction()
 			id := h.putWord(201, 7, 1)
-			p, n := h.put(301, append(packed(trx), 9, 9)) // what follows is ignored
+			p, n := h.put(301, append(packValue(trx), 9, 9)) // what follows is ignored
 			h.call("send_deferred", id, name("alice"), p, n, 0)
 			h.call("send_deferred", id, name("alice"), p, n, 1<<31)
-			h.asked("SendDeferred(18446744073709551623,alice,false)", "SendDeferred(18446744073709551623,alice,true)")
+			h.checkAsked("SendDeferred(18446744073709551623,alice,false)", "SendDeferred(18446744073709551623,alice,true)")
 			clear(h.m)
 			if !reflect.DeepEqual(*h.chain.deferred, trx) {
 				h.Errorf("sent %v, want %v", *h.chain.deferred, trx)
 			}
-			h.put(301, packed(trx))
+			h.put(301, packValue(trx))
 			h.fails(exception.FCOutOfRange, "", "send_deferred", id, 1, p, 20, 0)
 			h.forwards("send_deferred", id, 1, p, n, 0)
 		},
@@ -49,12 +49,12 @@ func transactionBehaviours() map[string]behaviour {
 			h.returns(0, "cancel_deferred", id)
 			h.chain.yes = true
 			h.returns(1, "cancel_deferred", id)
-			h.asked("CancelDeferred(7)", "CancelDeferred(7)")
+			h.checkAsked("CancelDeferred(7)", "CancelDeferred(7)")
 			h.forwards("cancel_deferred", id)
 		},
 		"read_transaction": func(h *harness) {
 			h.chain.trx = sampleTransaction()
-			want := packed(h.chain.trx)
+			want := packValue(h.chain.trx)
 			all := uint64(len(want))
 			h.returns(all, "read_transaction", 103, 0)
 			h.returns(5, "read_transaction", 103, 5)
@@ -64,7 +64,7 @@ func transactionBehaviours() map[string]behaviour {
 		},
 		"transaction_size": func(h *harness) {
 			h.chain.trx = sampleTransaction()
-			h.returns(uint64(len(packed(h.chain.trx))), "transaction_size")
+			h.returns(uint64(len(packValue(h.chain.trx))), "transaction_size")
 		},
 		"expiration": func(h *harness) {
 			h.chain.trx = sampleTransaction()
@@ -80,7 +80,7 @@ func transactionBehaviours() map[string]behaviour {
 		},
 		"get_action": func(h *harness) {
 			h.chain.trx = sampleTransaction()
-			want := packed(h.chain.trx.Actions[1])
+			want := packValue(h.chain.trx.Actions[1])
 			all := uint64(len(want))
 			h.returns(all, "get_action", 1, 1, 103, 0)
 			h.returns(all, "get_action", 1, 1, 103, all-1)
@@ -88,7 +88,7 @@ func transactionBehaviours() map[string]behaviour {
 			h.returns(all, "get_action", 1, 1, 103, all+1)
 			h.holds(103, append(want, 0))
 			h.returns(all, "get_action", 0, 0, 103, all)
-			h.holds(103, packed(h.chain.trx.ContextFreeActions[0]))
+			h.holds(103, packValue(h.chain.trx.ContextFreeActions[0]))
 			h.returns(0xffffffff, "get_action", 0, 1, 103, all)
 			h.returns(0xffffffff, "get_action", 1, 2, 103, all)
 			h.returns(0xffffffff, "get_action", 1, 0xffffffff, 103, all)
@@ -100,28 +100,28 @@ func transactionBehaviours() map[string]behaviour {
 			h.chain.calls = nil
 			h.chain.yes = false
 			h.returns(0xffffffff, "get_context_free_data", 0xfffffffe, 103, 1)
-			h.asked("ContextFreeData(4294967294)")
+			h.checkAsked("ContextFreeData(4294967294)")
 		},
 	}
 }
 
 func (h *harness) sendsInline(fn, method string) {
 	act := sampleAction(1, 2, 3)
-	p, n := h.put(101, append(packed(act), 9, 9)) // what follows is ignored
+	p, n := h.put(101, append(packValue(act), 9, 9)) // what follows is ignored
 	h.chain.config.MaxInlineActionSize = uint32(n) + 1
 	h.call(fn, p, n)
-	h.asked(method)
+	h.checkAsked(method)
 	clear(h.m)
 	if !reflect.DeepEqual(h.chain.actions[0], act) {
 		h.Errorf("sent %v, want %v", h.chain.actions[0], act)
 	}
-	h.put(101, packed(act))
+	h.put(101, packValue(act))
 	h.fails(exception.InlineActionTooBig, "inline action too big", fn, p, n+1)
 	h.fails(exception.FCOutOfRange, "", fn, p, 20)
 	h.fails(exception.FCOutOfRange, "", fn, p, 0)
 	h.put(101+16, []byte{0xff, 0xff, 0xff, 0xff, 0x0f})
 	h.fails(exception.FCAssert, "", fn, p, n)
-	h.put(101, packed(act))
+	h.put(101, packValue(act))
 	h.forwards(fn, p, n)
 }
 
@@ -145,11 +145,11 @@ func permissionBehaviours() map[string]behaviour {
 		"check_transaction_authorization": func(h *harness) {
 			const fn = "check_transaction_authorization"
 			trx := sampleTransaction()
-			p, n := h.put(1000, packed(trx))
+			p, n := h.put(1000, packValue(trx))
 			kp, kn := h.put(2000, keys)
 			lp, ln := h.put(3000, levels)
 			h.returns(1, fn, p, n, kp, kn, lp, ln)
-			h.asked("CheckTransactionAuthorization(7000000)")
+			h.checkAsked("CheckTransactionAuthorization(7000000)")
 			sorted(h)
 			if !reflect.DeepEqual(h.chain.actions, trx.Actions) {
 				h.Errorf("actions %v, want %v", h.chain.actions, trx.Actions)
@@ -173,7 +173,7 @@ func permissionBehaviours() map[string]behaviour {
 			kp, kn := h.put(2000, keys)
 			lp, ln := h.put(3000, levels)
 			h.returns(1, fn, alice, active, kp, kn, lp, ln, 1<<63-1)
-			h.asked("CheckPermissionAuthorization(alice,active,9223372036854775807)")
+			h.checkAsked("CheckPermissionAuthorization(alice,active,9223372036854775807)")
 			sorted(h)
 			h.chain.err = exception.New(exception.IrrelevantAuth, "x")
 			h.returns(0, fn, alice, active, kp, kn, lp, ln, 5)
@@ -187,13 +187,13 @@ func permissionBehaviours() map[string]behaviour {
 		"get_permission_last_used": func(h *harness) {
 			h.chain.time = 1234567
 			h.returns(1234567, "get_permission_last_used", name("alice"), name("active"))
-			h.asked("PermissionLastUsed(alice,active)")
+			h.checkAsked("PermissionLastUsed(alice,active)")
 			h.forwards("get_permission_last_used", 1, 2)
 		},
 		"get_account_creation_time": func(h *harness) {
 			h.chain.time, h.chain.yes = 1234567, true
 			h.returns(1234567, "get_account_creation_time", name("alice"))
-			h.asked("AccountCreation(alice)")
+			h.checkAsked("AccountCreation(alice)")
 			h.forwards("get_account_creation_time", 1)
 			h.chain.yes = false
 			h.fails(exception.ActionValidate, "account 'alice' does not exist", "get_account_creation_time", name("alice"))
@@ -202,8 +202,8 @@ func permissionBehaviours() map[string]behaviour {
 }
 
 func FuzzSentTransactions(f *testing.F) {
-	f.Add(packed(sampleTransaction()))
-	f.Add(packed(sampleAction(1, 2)))
+	f.Add(packValue(sampleTransaction()))
+	f.Add(packValue(sampleAction(1, 2)))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		h := newHarness(t)

@@ -164,7 +164,7 @@ func (p *Programmer) statement() {
 	case n < 80:
 		p.call(p.Someone())
 	case n < 84:
-		p.precompiled()
+		p.callPrecompiled()
 	case n < 90:
 		p.create()
 	case n < 91:

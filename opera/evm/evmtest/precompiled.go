@@ -9,8 +9,8 @@ import (
 	"github.com/ethereum/go-ethereum/crypto/bn256/google"
 )
 
-// precompiled calls one of Ethereum's precompiled contracts, mostly with a good input.
-func (p *Programmer) precompiled() {
+// callPrecompiled calls one of Ethereum's precompiled contracts, mostly with a good input.
+func (p *Programmer) callPrecompiled() {
 	n := 1 + p.IntN(10)
 	input := p.precompiledInput(n)
 	if len(input) > 0 && p.Chance(25) {

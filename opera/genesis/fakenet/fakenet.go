@@ -112,7 +112,7 @@ func build(o Options) (*Genesis, error) {
 			Atropos:  inter.NewEventID(g.epoch.Epoch, 1, sha256.Sum256(nil)),
 			Root:     root,
 			Txs:      ran.Txs(),
-			Receipts: stored(ran.Receipts()),
+			Receipts: storedReceipts(ran.Receipts()),
 			Time:     block.Info.Time,
 			GasUsed:  ran.GasUsed(),
 		},
@@ -122,7 +122,7 @@ func build(o Options) (*Genesis, error) {
 	return g, nil
 }
 
-func stored(receipts types.Receipts) []*types.ReceiptForStorage {
+func storedReceipts(receipts types.Receipts) []*types.ReceiptForStorage {
 	list := make([]*types.ReceiptForStorage, len(receipts))
 	for i, r := range receipts {
 		list[i] = (*types.ReceiptForStorage)(r)

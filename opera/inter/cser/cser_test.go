@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func written(f func(w *Writer)) []byte {
+func write(f func(w *Writer)) []byte {
 	var w Writer
 	f(&w)
 	return w.AppendTo(nil)
@@ -31,14 +31,14 @@ func TestNumbersTakeAsFewBytesAsTheyNeed(t *testing.T) {
 		{func(w *Writer) { w.Big(new(big.Int)) }, "0081"},
 		{func(w *Writer) { w.Bits(6, 0x3f); w.Bits(5, 0x11) }, "7f0482"},
 	} {
-		if got := hex.EncodeToString(written(c.write)); got != c.want {
+		if got := hex.EncodeToString(write(c.write)); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)
 		}
 	}
 }
 
 func TestALongStreamOfBitsHasALongLength(t *testing.T) {
-	b := written(func(w *Writer) {
+	b := write(func(w *Writer) {
 		for range 1000 {
 			w.Bits(8, 0xa5)
 		}
@@ -58,7 +58,7 @@ func TestALongStreamOfBitsHasALongLength(t *testing.T) {
 }
 
 func TestEverythingIsReadAsItWasWritten(t *testing.T) {
-	b := written(func(w *Writer) {
+	b := write(func(w *Writer) {
 		for _, v := range []uint64{0, 1, 255, 256, 1 << 40, math.MaxUint64} {
 			w.U64(v)
 			w.U32(uint32(v))
@@ -138,7 +138,7 @@ func TestWhatIsLeftOverOrMissingIsRefused(t *testing.T) {
 
 func FuzzReader(f *testing.F) {
 	f.Add([]byte{}, []byte{0, 1, 2, 3, 4, 5, 6, 7, 8})
-	f.Add(written(func(w *Writer) { w.U64(300); w.I64(-1); w.Slice([]byte("x")) }), []byte{2, 3, 5})
+	f.Add(write(func(w *Writer) { w.U64(300); w.I64(-1); w.Slice([]byte("x")) }), []byte{2, 3, 5})
 	f.Fuzz(func(t *testing.T, raw, kinds []byte) {
 		r := NewReader(raw)
 		var w Writer

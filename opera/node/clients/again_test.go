@@ -115,7 +115,7 @@ func compareAnswers(t *testing.T, list []string, ours, theirs func(string) (stri
 			t.Fatal(err)
 		}
 		said = append(said, want)
-		if got == want || strings.Contains(body, `"eth_getLogs"`) && sorted(got) == sorted(want) {
+		if got == want || strings.Contains(body, `"eth_getLogs"`) && sortAnswer(got) == sortAnswer(want) {
 			same++
 			continue
 		}
@@ -125,9 +125,9 @@ func compareAnswers(t *testing.T, list []string, ours, theirs func(string) (stri
 	return said
 }
 
-// sorted is a list of logs in an order of its own: go-opera has those of a block by the hashes
+// sortAnswer is a list of logs in an order of its own: go-opera has those of a block by the hashes
 // of transactions, ours are by their indexes.
-func sorted(answer string) string {
+func sortAnswer(answer string) string {
 	var a struct{ Result []json.RawMessage }
 	if err := json.Unmarshal([]byte(answer[strings.Index(answer, " ")+1:]), &a); err != nil {
 		return answer

@@ -54,14 +54,14 @@ func (s *sides) cast(t *testing.T, ctx context.Context) {
 		wg.Go(func() { out[i] = run.lines(t, ctx, of.name, recorders[i]) })
 	}
 	wg.Wait()
-	compared := compareCalls(t, recorders[0].recorded(t), recorders[1].recorded(t))
+	compared := compareCalls(t, recorders[0].exchanges(t), recorders[1].exchanges(t))
 	for i := range castLines {
-		for _, d := range differences("said", masked(out[0][i]), masked(out[1][i])) {
+		for _, d := range differences("said", maskHashes(out[0][i]), maskHashes(out[1][i])) {
 			t.Errorf("cast %s prints %s", castLines[i], d)
 		}
 	}
-	t.Logf("%d exchanges with go-opera by %d lines, %d compared", len(recorders[1].recorded(t)), len(castLines), compared)
-	s.asked = append(s.asked, recorders[1].recorded(t)...)
+	t.Logf("%d exchanges with go-opera by %d lines, %d compared", len(recorders[1].exchanges(t)), len(castLines), compared)
+	s.asked = append(s.asked, recorders[1].exchanges(t)...)
 }
 
 // typist types lines.
@@ -97,8 +97,8 @@ func (y *typist) lines(t *testing.T, ctx context.Context, name string, r *record
 	return printed
 }
 
-// masked is what cast prints without what differs for the masks' reasons.
-func masked(printed string) string {
+// maskHashes is what cast prints without what differs for the masks' reasons.
+func maskHashes(printed string) string {
 	if _, err := leaves(printed); err == nil {
 		return printed // members have masks
 	}

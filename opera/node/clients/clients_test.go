@@ -154,7 +154,7 @@ func (s *sides) beside(t *testing.T, client func(t *testing.T, r *recorder) *exe
 		})
 	}
 	wg.Wait()
-	ours, real := recorders[0].recorded(t), recorders[1].recorded(t)
+	ours, real := recorders[0].exchanges(t), recorders[1].exchanges(t)
 	compared := compareCalls(t, ours, real)
 	got, want := strings.Split(out[0].String(), "\n"), strings.Split(out[1].String(), "\n")
 	for i := range max(len(got), len(want)) {
@@ -168,7 +168,7 @@ func (s *sides) beside(t *testing.T, client func(t *testing.T, r *recorder) *exe
 	s.asked = append(s.asked, real...)
 	if folder := os.Getenv("TARN_CLIENTS_RECORD"); folder != "" {
 		for i, r := range recorders {
-			if err := keep(folder, t.Name()+"-"+list[i].name, r.recorded(t), out[i].String()); err != nil {
+			if err := keep(folder, t.Name()+"-"+list[i].name, r.exchanges(t), out[i].String()); err != nil {
 				t.Fatal(err)
 			}
 		}

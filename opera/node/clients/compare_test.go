@@ -227,7 +227,7 @@ func (a *asked) add(e exchange) {
 		return !e.told && anyIDOf.ReplaceAllString(o.request, "") == anyIDOf.ReplaceAllString(e.request, "")
 	}
 	if i := slices.IndexFunc(a.list, same); i >= 0 {
-		if said(e) || !said(a.list[i]) {
+		if isRefusal(e) || !isRefusal(a.list[i]) {
 			a.list[i] = e
 		}
 		return
@@ -235,16 +235,16 @@ func (a *asked) add(e exchange) {
 	a.list = append(a.list, e)
 }
 
-// said tells whether an answer says something.
-func said(e exchange) bool {
+// isRefusal tells whether an answer says something.
+func isRefusal(e exchange) bool {
 	var m message
 	return json.Unmarshal([]byte(e.answer), &m) != nil || string(m.Result) != "null" && string(m.Result) != "[]"
 }
 
 // choose leaves of requests that are made again and again those that are answered with something.
 func (a *asked) choose() {
-	if a.polled && slices.ContainsFunc(a.list, said) {
-		a.list = slices.DeleteFunc(a.list, func(e exchange) bool { return !said(e) })
+	if a.polled && slices.ContainsFunc(a.list, isRefusal) {
+		a.list = slices.DeleteFunc(a.list, func(e exchange) bool { return !isRefusal(e) })
 	}
 }
 

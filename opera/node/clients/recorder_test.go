@@ -82,8 +82,8 @@ func (r *recorder) begin(name string) {
 	r.step = name
 }
 
-// recorded is what was said until now.
-func (r *recorder) recorded(t *testing.T) []exchange {
+// exchanges is what was said until now.
+func (r *recorder) exchanges(t *testing.T) []exchange {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.failed != nil {

@@ -87,7 +87,7 @@ func start(t *testing.T, dir string) *devnet {
 	return d
 }
 
-func (d *devnet) ended() {
+func (d *devnet) awaitEnd() {
 	d.t.Helper()
 	select {
 	case err := <-d.done:
@@ -153,7 +153,7 @@ func TestAChainOfOnesOwnTakesATransferAndGoesOnAfterAClosedTerminal(t *testing.T
 	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	d.ended()
+	d.awaitEnd()
 
 	d = start(t, dir)
 	d.has("0xde0b6b3a7640000")
@@ -164,7 +164,7 @@ func TestAChainOfOnesOwnTakesATransferAndGoesOnAfterAClosedTerminal(t *testing.T
 		t.Errorf("the node has another key: %s, %v", again, err)
 	}
 	d.stop()
-	d.ended()
+	d.awaitEnd()
 }
 
 func TestAStartThatFailsSaysWhy(t *testing.T) {

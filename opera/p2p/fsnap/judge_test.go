@@ -12,7 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
 
-	"tarn/internal/judge"
+	"tarn/internal/conformance"
 )
 
 var judgedFlag = flag.Int("fsnap.judged", 2000, "random messages of each code that go-opera judges")
@@ -77,7 +77,7 @@ func strict(raw []byte, code uint64) bool {
 // TestGoOperaReadsTheSameMessages makes random messages of each code, damages some of their
 // encodings, and compares what go-opera and this package make of them.
 func TestGoOperaReadsTheSameMessages(t *testing.T) {
-	original := judge.Start(t, "../../../conformance/snap")
+	original := conformance.Start(t, "../../../conformance/snap")
 	for code := range uint64(Codes) {
 		r := rand.New(rand.NewPCG(*seedFlag, code))
 		var raws [][]byte

@@ -117,7 +117,7 @@ func (o Options) library(path string, l *logger) badger.Options {
 
 // Base implements lsm.Base.
 type Base struct {
-	site    *lsm.Site
+	folder  *lsm.Folder
 	db      *badger.DB
 	options badger.Options
 	logger  *logger
@@ -139,17 +139,17 @@ func Open(o Options) (*Base, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return lsm.Inside(o.FS, o.Dir, Kind, o.ReadOnly, func(site *lsm.Site) (*Base, error) { return open(site, o) })
+	return lsm.Inside(o.FS, o.Dir, Kind, o.ReadOnly, func(folder *lsm.Folder) (*Base, error) { return open(folder, o) })
 }
 
-func open(site *lsm.Site, o Options) (*Base, error) {
-	if !site.New() {
-		if err := checkTables(site.Path()); err != nil {
+func open(folder *lsm.Folder, o Options) (*Base, error) {
+	if !folder.New() {
+		if err := checkTables(folder.Path()); err != nil {
 			return nil, err
 		}
 	}
-	b := &Base{site: site, logger: &logger{}, snapshots: map[uint64]int{}, before: shared()}
-	b.options = o.library(site.Path(), b.logger)
+	b := &Base{folder: folder, logger: &logger{}, snapshots: map[uint64]int{}, before: sharedMetrics()}
+	b.options = o.library(folder.Path(), b.logger)
 	if err := b.roomToOpen(); err != nil {
 		return nil, err
 	}
@@ -172,16 +172,16 @@ func open(site *lsm.Site, o Options) (*Base, error) {
 // prepare does what the library does not do for itself at an opening.
 func (b *Base) prepare(o Options) error {
 	logs, err := b.logs()
-	b.site.EndsIn(filepath.Join(b.site.Path(), badger.ManifestFilename), -1)
+	b.folder.EndsIn(filepath.Join(b.folder.Path(), badger.ManifestFilename), -1)
 	if len(logs) > 0 {
-		b.site.EndsIn(slices.Max(slices.Collect(maps.Keys(logs))), -1)
+		b.folder.EndsIn(slices.Max(slices.Collect(maps.Keys(logs))), -1)
 	}
 	switch {
 	case err != nil:
 		return err
 	case o.ReadOnly && len(logs) > 0:
-		return fmt.Errorf("open %s for reading: it was not closed; open it for writing once, which finishes its logs", b.site.Path())
-	case o.ReadOnly, b.site.New():
+		return fmt.Errorf("open %s for reading: it was not closed; open it for writing once, which finishes its logs", b.folder.Path())
+	case o.ReadOnly, b.folder.New():
 		return nil
 	case len(logs) > 0:
 		return b.makeRoom(logs)
@@ -201,7 +201,7 @@ func logsIn(path string) ([]string, error) { return filepath.Glob(filepath.Join(
 
 // logs returns the logs of memtables and their sizes.
 func (b *Base) logs() (map[string]int64, error) {
-	names, err := logsIn(b.site.Path())
+	names, err := logsIn(b.folder.Path())
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +220,7 @@ func (b *Base) logs() (map[string]int64, error) {
 // for reading only. One that was not closed the library cannot read unchanged.
 func (b *Base) look(o Options) error {
 	o.ReadOnly = true
-	read := &Base{site: b.site, logger: b.logger, options: o.library(b.site.Path(), b.logger)}
+	read := &Base{folder: b.folder, logger: b.logger, options: o.library(b.folder.Path(), b.logger)}
 	if err := read.openLibrary(read.options); err != nil {
 		return err
 	}
@@ -232,7 +232,7 @@ func (b *Base) look(o Options) error {
 // does not fit. It also takes a log that a crash has left without a byte for one
 // that it has just made, and gives up; so do logs of values.
 func (b *Base) makeRoom(logs map[string]int64) error {
-	values, err := filepath.Glob(filepath.Join(b.site.Path(), "*.vlog"))
+	values, err := filepath.Glob(filepath.Join(b.folder.Path(), "*.vlog"))
 	if err != nil {
 		return err
 	}
@@ -266,25 +266,25 @@ func (b *Base) makeRoom(logs map[string]int64) error {
 
 func (b *Base) openLibrary(o badger.Options) error {
 	db, err := badger.OpenManaged(o)
-	if err == nil && b.logger.failed() != nil {
+	if err == nil && b.logger.failure() != nil {
 		// The library says so here only, and goes on without what it misses.
-		err = errors.Join(b.logger.failed(), db.Close())
+		err = errors.Join(b.logger.failure(), db.Close())
 	}
 	if err != nil {
-		return fmt.Errorf("open %s: %w", b.site.Path(), b.damaged(err))
+		return fmt.Errorf("open %s: %w", b.folder.Path(), b.asDamage(err))
 	}
 	b.db = db
 	return nil
 }
 
-// damaged is an error of the library's opening: with the lock held and the folder
+// asDamage is an error of the library's opening: with the lock held and the folder
 // there, that is damage unless the system says otherwise.
-func (b *Base) damaged(err error) error {
+func (b *Base) asDamage(err error) error {
 	var system *os.PathError
 	if errors.As(err, &system) && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	path := b.site.Path()
+	path := b.folder.Path()
 	for _, says := range []string{"key registry", "sanity text", "Encryption key mismatch"} {
 		if strings.Contains(err.Error(), says) {
 			path = filepath.Join(path, "KEYREGISTRY")
@@ -293,31 +293,31 @@ func (b *Base) damaged(err error) error {
 	return lsm.Damaged(path, err)
 }
 
-// Site implements lsm.Base.
-func (b *Base) Site() *lsm.Site { return b.site }
+// Folder implements lsm.Base.
+func (b *Base) Folder() *lsm.Folder { return b.folder }
 
 // Close implements lsm.Base.
 func (b *Base) Close() error {
-	return errors.Join(b.closeLibrary(), b.site.Leave())
+	return errors.Join(b.closeLibrary(), b.folder.Leave())
 }
 
 // closeLibrary closes the library, or, where there is no room for what it would write, keeps it
 // and the folder's lock until the process ends.
 func (b *Base) closeLibrary() error {
 	if err := b.roomToClose(); err != nil {
-		b.site.Abandon()
-		return fmt.Errorf("close %s, which stays as after a kill, without a loss, until there is room to open it: %w", b.site.Path(), err)
+		b.folder.Abandon()
+		return fmt.Errorf("close %s, which stays as after a kill, without a loss, until there is room to open it: %w", b.folder.Path(), err)
 	}
 	if err := b.db.Close(); err != nil {
-		return fmt.Errorf("close %s: %w", b.site.Path(), err)
+		return fmt.Errorf("close %s: %w", b.folder.Path(), err)
 	}
 	return nil
 }
 
-func (b *Base) failed() error {
+func (b *Base) failure() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.site.Failed(b.broken)
+	return b.folder.Failed(b.broken)
 }
 
 // fail ends writing: what the library holds in memory may differ from the disk.
@@ -327,5 +327,5 @@ func (b *Base) fail(err error) error {
 		b.broken = err
 	}
 	b.mu.Unlock()
-	return b.failed()
+	return b.failure()
 }

@@ -16,7 +16,7 @@ import (
 
 // Batch implements lsm.Base.
 func (b *Base) Batch(size int64) (lsm.Batch, error) {
-	if err := b.failed(); err != nil {
+	if err := b.failure(); err != nil {
 		return nil, err
 	}
 	if err := b.roomToWrite(size); err != nil {
@@ -154,7 +154,7 @@ func (b *Base) settle() error {
 	const patience = time.Minute
 	start := time.Now()
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
-		logs, err := filepath.Glob(filepath.Join(b.site.Path(), "*.mem"))
+		logs, err := filepath.Glob(filepath.Join(b.folder.Path(), "*.mem"))
 		if err != nil {
 			return err
 		}
@@ -162,7 +162,7 @@ func (b *Base) settle() error {
 			return nil
 		}
 		if time.Since(start) > patience {
-			return fmt.Errorf("%d memtables wait to be written out for %v: %w", len(logs), patience, b.logger.failed())
+			return fmt.Errorf("%d memtables wait to be written out for %v: %w", len(logs), patience, b.logger.failure())
 		}
 		time.Sleep(wait)
 	}
@@ -171,7 +171,7 @@ func (b *Base) settle() error {
 // sync makes every log durable, and the names of all files. The library's own
 // Sync leaves out memtables that wait.
 func (b *Base) sync() error {
-	entries, err := os.ReadDir(b.site.Path())
+	entries, err := os.ReadDir(b.folder.Path())
 	if err != nil {
 		return fmt.Errorf("sync the logs: %w", err)
 	}
@@ -179,12 +179,12 @@ func (b *Base) sync() error {
 		if x := filepath.Ext(e.Name()); x != ".mem" && x != ".vlog" {
 			continue
 		}
-		err := syncFile(filepath.Join(b.site.Path(), e.Name()))
+		err := syncFile(filepath.Join(b.folder.Path(), e.Name()))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("sync the logs: %w", err)
 		}
 	}
-	return syncFile(b.site.Path())
+	return syncFile(b.folder.Path())
 }
 
 func syncFile(path string) error {

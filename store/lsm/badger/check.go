@@ -25,7 +25,7 @@ import (
 // checkTables reads every table that the library's list names and returns the
 // first that is damaged.
 func checkTables(path string) error {
-	names, err := listed(path)
+	names, err := listedTables(path)
 	if err != nil {
 		return err
 	}
@@ -56,8 +56,8 @@ func checkTables(path string) error {
 	return first
 }
 
-// listed returns the files of the tables that the library's list names.
-func listed(path string) ([]string, error) {
+// listedTables returns the files of the tables that the library's list names.
+func listedTables(path string) ([]string, error) {
 	name := filepath.Join(path, badger.ManifestFilename)
 	f, err := os.Open(name)
 	if err != nil {
@@ -204,7 +204,7 @@ func checkSum(b, encoded []byte) error {
 // Verify implements lsm.Base: every block of every table is read from the disk.
 // What logs and value files hold is checked by reading the rows.
 func (b *Base) Verify(report func(error)) error {
-	names, err := listed(b.site.Path())
+	names, err := listedTables(b.folder.Path())
 	if err != nil {
 		report(err)
 		return nil

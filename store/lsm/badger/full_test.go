@@ -43,7 +43,7 @@ func keep(dir string) string {
 	if err != nil {
 		return describe("open", err)
 	}
-	if b.Site().New() {
+	if b.Folder().New() {
 		e, err := lsm.Open(b, lsm.Options{})
 		if err == nil {
 			err = fillStore(e)

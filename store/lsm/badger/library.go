@@ -27,8 +27,8 @@ func (l *logger) Warningf(string, ...any) {}
 func (l *logger) Infof(string, ...any)    {}
 func (l *logger) Debugf(string, ...any)   {}
 
-// failed is the last error that the library has logged.
-func (l *logger) failed() error {
+// failure is the last error that the library has logged.
+func (l *logger) failure() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.last
@@ -37,11 +37,11 @@ func (l *logger) failed() error {
 // Metrics implements lsm.Base. The library counts memtables by what was put into
 // them, which is also about what went into the log.
 func (b *Base) Metrics() lsm.Metrics {
-	m := shared()
+	m := sharedMetrics()
 	m.Log -= b.before.Log
 	m.Flush -= b.before.Flush
 	m.Compaction -= b.before.Compaction
-	m.Size = b.site.Size()
+	m.Size = b.folder.Size()
 	m.Memory = memtables * b.options.MemTableSize
 	if c := b.db.BlockCacheMetrics(); c != nil {
 		m.Memory += int64(c.CostAdded() - c.CostEvicted())
@@ -49,8 +49,8 @@ func (b *Base) Metrics() lsm.Metrics {
 	return m
 }
 
-// shared reads the library's counters, which are one set for the process.
-func shared() lsm.Metrics {
+// sharedMetrics reads the library's counters, which are one set for the process.
+func sharedMetrics() lsm.Metrics {
 	number := func(name string) int64 {
 		if v, ok := expvar.Get("badger_" + name).(*expvar.Int); ok {
 			return v.Value()

@@ -19,7 +19,7 @@ func TestMemoryFollowsTheCache(t *testing.T) {
 		flush       = 50_000 // rows
 		most        = 320 << 20
 	)
-	base := begun(t, t.TempDir(), lsm.MinCache)
+	base := beginStore(t, t.TempDir(), lsm.MinCache)
 	defer func() { must(t, base.Close()) }()
 	defer debug.SetGCPercent(debug.SetGCPercent(20)) // the heap is little more than what is held
 	peak := make(chan uint64)

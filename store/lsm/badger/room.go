@@ -23,15 +23,15 @@ func (b *Base) roomToOpen() error {
 		return nil
 	}
 	need := int64(startRoom)
-	if !b.site.New() {
-		logs, err := b.logged()
+	if !b.folder.New() {
+		logs, err := b.logBytes()
 		if err != nil {
 			return err
 		}
 		need += logs + b.compaction()
 	}
-	if err := b.site.Room(need); err != nil {
-		return fmt.Errorf("open %s: %w", b.site.Path(), err)
+	if err := b.folder.Room(need); err != nil {
+		return fmt.Errorf("open %s: %w", b.folder.Path(), err)
 	}
 	return nil
 }
@@ -39,7 +39,7 @@ func (b *Base) roomToOpen() error {
 // roomToWrite checks that the library can take so many bytes of keys and values: once into the
 // log and once into a table, with what it may be writing beside, and what it compacts for it.
 func (b *Base) roomToWrite(size int64) error {
-	return b.site.Room(2*size + 3*b.options.MemTableSize + 2*b.options.BaseTableSize + b.compaction())
+	return b.folder.Room(2*size + 3*b.options.MemTableSize + 2*b.options.BaseTableSize + b.compaction())
 }
 
 // roomToClose checks that the library can be closed: that it can write the last log out.
@@ -47,17 +47,17 @@ func (b *Base) roomToClose() error {
 	if b.options.ReadOnly {
 		return nil
 	}
-	logs, err := b.logged()
+	logs, err := b.logBytes()
 	if err != nil {
 		return err
 	}
-	return b.site.Room(logs + 2*b.options.BaseTableSize + 1<<20)
+	return b.folder.Room(logs + 2*b.options.BaseTableSize + 1<<20)
 }
 
-// logged is how many bytes of the disk the logs of memtables take. A table of their rows takes
+// logBytes is how many bytes of the disk the logs of memtables take. A table of their rows takes
 // no more.
-func (b *Base) logged() (bytes int64, err error) {
-	names, err := logsIn(b.site.Path())
+func (b *Base) logBytes() (bytes int64, err error) {
+	names, err := logsIn(b.folder.Path())
 	if err != nil {
 		return 0, err
 	}
@@ -78,7 +78,7 @@ func (b *Base) logged() (bytes int64, err error) {
 // overlaps on the next. It is never more than there is.
 func (b *Base) compaction() int64 {
 	most := 5*b.options.MemTableSize + b.options.BaseLevelSize + 22*b.options.BaseTableSize
-	entries, err := os.ReadDir(b.site.Path())
+	entries, err := os.ReadDir(b.folder.Path())
 	if err != nil {
 		return most
 	}
@@ -103,7 +103,7 @@ func (b *Base) allocate() error {
 	if b.options.ReadOnly {
 		return nil
 	}
-	path := filepath.Join(b.site.Path(), "DISCARD")
+	path := filepath.Join(b.folder.Path(), "DISCARD")
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return fmt.Errorf("take the blocks of a file: %w", err)

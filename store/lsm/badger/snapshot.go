@@ -53,7 +53,7 @@ func (b *Base) get(txn *badger.Txn, dst, key []byte) ([]byte, error) {
 	}
 	if err != nil {
 		if strings.Contains(err.Error(), "checksum") {
-			err = b.damaged(err)
+			err = b.asDamage(err)
 		}
 		return nil, fmt.Errorf("get %x: %w", key, err)
 	}
@@ -69,7 +69,7 @@ func (b *Base) appendValue(dst []byte, item *badger.Item) ([]byte, error) {
 		return nil
 	})
 	if err == nil && len(dst) == from && item.ValueSize() > 0 {
-		err = b.damaged(fmt.Errorf("the value of %x cannot be read: %w", item.Key(), b.logger.failed()))
+		err = b.asDamage(fmt.Errorf("the value of %x cannot be read: %w", item.Key(), b.logger.failure()))
 	}
 	if err != nil {
 		return nil, err

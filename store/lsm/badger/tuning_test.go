@@ -27,12 +27,12 @@ func BenchmarkTuning(b *testing.B) {
 			for _, w := range lsmtest.Workloads() {
 				b.Run(w.Name, func(b *testing.B) {
 					lsmtest.Tune(b, w, func(dir string) (lsm.Base, error) {
-						site, err := lsm.Enter(nil, dir, Kind, false)
+						folder, err := lsm.Enter(nil, dir, Kind, false)
 						if err != nil {
 							return nil, err
 						}
-						base := &Base{site: site, logger: &logger{}, snapshots: map[uint64]int{}, before: shared()}
-						base.options = Options{Dir: dir, CacheBytes: 64 << 20}.library(site.Path(), base.logger)
+						base := &Base{folder: folder, logger: &logger{}, snapshots: map[uint64]int{}, before: sharedMetrics()}
+						base.options = Options{Dir: dir, CacheBytes: 64 << 20}.library(folder.Path(), base.logger)
 						v.tune(&base.options)
 						return base, base.openLibrary(base.options)
 					})

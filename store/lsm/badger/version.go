@@ -28,15 +28,15 @@ func (b *Base) recover() error {
 	case err != nil:
 		return fmt.Errorf("read the marker: %w", err)
 	case len(v) != 8:
-		return b.damaged(fmt.Errorf("marker of %d bytes", len(v)))
+		return b.asDamage(fmt.Errorf("marker of %d bytes", len(v)))
 	default:
 		b.version = binary.LittleEndian.Uint64(v)
 	}
 	b.tried = max(b.db.MaxVersion(), b.version)
-	if b.site.New() {
+	if b.folder.New() {
 		return nil
 	}
-	if err := b.site.Check(b.current); err != nil || b.options.ReadOnly {
+	if err := b.folder.Check(b.current); err != nil || b.options.ReadOnly {
 		return err
 	}
 	if err := b.settle(); err != nil {

@@ -20,18 +20,18 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// begun opens a base in a store that an engine has begun.
-func begun(t *testing.T, dir string, cache int64) *Base {
+// beginStore opens a base in a store that an engine has begun.
+func beginStore(t *testing.T, dir string, cache int64) *Base {
 	t.Helper()
 	b, err := Open(Options{Dir: dir, CacheBytes: cache})
 	must(t, err)
-	if !b.site.New() {
+	if !b.folder.New() {
 		return b
 	}
 	e, err := lsm.Open(b, lsm.Options{})
 	must(t, err)
 	must(t, e.Close())
-	return begun(t, dir, cache)
+	return beginStore(t, dir, cache)
 }
 
 func rowKey(n int) []byte { return fmt.Appendf(nil, "\x00\x01%08d", n) }
@@ -76,7 +76,7 @@ func want(t *testing.T, b *Base, rows int, value string) {
 
 func TestHalfAFlushIsNeverSeen(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
-	b := begun(t, dir, lsm.MinCache)
+	b := beginStore(t, dir, lsm.MinCache)
 	must(t, write(t, b, nil, 0, 1000, "old").Commit())
 	sent := b.begin()
 	write(t, b, sent, 0, 50_000, "half")
@@ -90,7 +90,7 @@ func TestHalfAFlushIsNeverSeen(t *testing.T) {
 	lsmtest.Crash(t, dir, crashed)
 	must(t, b.Close())
 
-	c := begun(t, crashed, lsm.MinCache)
+	c := beginStore(t, crashed, lsm.MinCache)
 	want(t, c, 1000, "old")
 	if c.leftover {
 		t.Error("something is left above the marker")
@@ -98,13 +98,13 @@ func TestHalfAFlushIsNeverSeen(t *testing.T) {
 	must(t, write(t, c, nil, 0, 1000, "new").Commit())
 	want(t, c, 1000, "new")
 	must(t, c.Close())
-	c = begun(t, crashed, lsm.MinCache)
+	c = beginStore(t, crashed, lsm.MinCache)
 	want(t, c, 1000, "new")
 	must(t, c.Close())
 }
 
 func TestAFlushThatFailedIsTakenBackBeforeTheNext(t *testing.T) {
-	b := begun(t, t.TempDir(), lsm.MinCache)
+	b := beginStore(t, t.TempDir(), lsm.MinCache)
 	must(t, write(t, b, nil, 0, 10, "old").Commit())
 	w := write(t, b, nil, 0, 50_000, "failed")
 	w.Discard()
@@ -131,25 +131,25 @@ func TestAFlushThatFailedIsTakenBackBeforeTheNext(t *testing.T) {
 
 func TestASmallerCacheOpensLargerLogs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
-	b := begun(t, dir, 1<<30)
+	b := beginStore(t, dir, 1<<30)
 	must(t, write(t, b, nil, 0, 100_000, "large").Commit())
 	lsmtest.Crash(t, dir, dir+".crashed")
 	must(t, b.Close())
-	c := begun(t, dir+".crashed", lsm.MinCache)
+	c := beginStore(t, dir+".crashed", lsm.MinCache)
 	want(t, c, 100_000, "large")
 	must(t, c.Close())
 }
 
 func TestLogsWithoutAByteAreNoDamage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
-	b := begun(t, dir, lsm.MinCache)
+	b := beginStore(t, dir, lsm.MinCache)
 	must(t, write(t, b, nil, 0, 100, "row").Commit())
 	lsmtest.Crash(t, dir, dir+".crashed")
 	must(t, b.Close())
 	for _, name := range []string{"00077.mem", "000077.vlog"} {
 		must(t, os.WriteFile(filepath.Join(dir+".crashed", Kind, name), nil, 0o644))
 	}
-	c := begun(t, dir+".crashed", lsm.MinCache)
+	c := beginStore(t, dir+".crashed", lsm.MinCache)
 	want(t, c, 100, "row")
 	must(t, c.Close())
 }

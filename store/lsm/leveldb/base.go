@@ -60,7 +60,7 @@ func writeBuffer(b lsm.Budget) int { return int(max(b.Memtables/2, 1<<20)) }
 
 // Base implements lsm.Base.
 type Base struct {
-	site    *lsm.Site
+	folder  *lsm.Folder
 	files   *files
 	db      *goleveldb.DB
 	buffer  int
@@ -76,36 +76,36 @@ func Open(o Options) (*Base, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return lsm.Inside(o.FS, o.Dir, Kind, o.ReadOnly, func(site *lsm.Site) (*Base, error) { return open(site, o) })
+	return lsm.Inside(o.FS, o.Dir, Kind, o.ReadOnly, func(folder *lsm.Folder) (*Base, error) { return open(folder, o) })
 }
 
-func open(site *lsm.Site, o Options) (*Base, error) {
-	if err := site.RoomToOpen(); err != nil {
+func open(folder *lsm.Folder, o Options) (*Base, error) {
+	if err := folder.RoomToOpen(); err != nil {
 		return nil, err
 	}
-	if !site.New() {
-		if err := look(site, o); err != nil {
+	if !folder.New() {
+		if err := look(folder, o); err != nil {
 			return nil, err
 		}
 	}
-	return openLibrary(site, o.library(), o.ReadOnly)
+	return openLibrary(folder, o.library(), o.ReadOnly)
 }
 
 // look opens the library for reading only, which changes nothing, and compares
 // it with the seal.
-func look(site *lsm.Site, o Options) error {
-	b, err := openLibrary(site, o.library(), true)
+func look(folder *lsm.Folder, o Options) error {
+	b, err := openLibrary(folder, o.library(), true)
 	if err != nil {
 		return err
 	}
-	site.EndsIn(b.files.lastEnd())
-	return errors.Join(site.CheckBase(b), b.closeLibrary())
+	folder.EndsIn(b.files.lastEnd())
+	return errors.Join(folder.CheckBase(b), b.closeLibrary())
 }
 
-func openLibrary(site *lsm.Site, options *opt.Options, readOnly bool) (*Base, error) {
-	f, err := openFiles(site.Path(), readOnly)
+func openLibrary(folder *lsm.Folder, options *opt.Options, readOnly bool) (*Base, error) {
+	f, err := openFiles(folder.Path(), readOnly)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", site.Path(), err)
+		return nil, fmt.Errorf("open %s: %w", folder.Path(), err)
 	}
 	if readOnly {
 		// What it writes goes to memory; that must not be compactions.
@@ -119,20 +119,20 @@ func openLibrary(site *lsm.Site, options *opt.Options, readOnly bool) (*Base, er
 	}
 	db, err := goleveldb.Open(f, options)
 	if err != nil {
-		err = errors.Join(translate(site.Path(), err), f.Close())
-		return nil, fmt.Errorf("open %s: %w", site.Path(), err)
+		err = errors.Join(translate(folder.Path(), err), f.Close())
+		return nil, fmt.Errorf("open %s: %w", folder.Path(), err)
 	}
-	return &Base{site: site, files: f, db: db, buffer: options.WriteBuffer, options: options}, nil
+	return &Base{folder: folder, files: f, db: db, buffer: options.WriteBuffer, options: options}, nil
 }
 
-// Site implements lsm.Base.
-func (b *Base) Site() *lsm.Site { return b.site }
+// Folder implements lsm.Base.
+func (b *Base) Folder() *lsm.Folder { return b.folder }
 
 // Close implements lsm.Base.
-func (b *Base) Close() error { return errors.Join(b.closeLibrary(), b.site.Leave()) }
+func (b *Base) Close() error { return errors.Join(b.closeLibrary(), b.folder.Leave()) }
 
 func (b *Base) closeLibrary() error {
-	if b.files.failed() != nil {
+	if b.files.failure() != nil {
 		// The library may hold a lock for ever once its list of files could not
 		// be written, and would wait for it. Its files are closed instead, so
 		// that it cannot write any more.
@@ -141,7 +141,7 @@ func (b *Base) closeLibrary() error {
 	}
 	// The library also tells of a compaction that was waiting for space. What
 	// was reported durable is not touched by that.
-	err := translate(b.site.Path(), b.db.Close())
+	err := translate(b.folder.Path(), b.db.Close())
 	if err != nil && !errors.Is(err, store.ErrCorrupt) {
 		err = nil
 	}
@@ -152,30 +152,30 @@ func (b *Base) closeLibrary() error {
 func (b *Base) Snapshot() (lsm.Snapshot, error) {
 	s, err := b.db.GetSnapshot()
 	if err != nil {
-		return nil, translate(b.site.Path(), err)
+		return nil, translate(b.folder.Path(), err)
 	}
 	return &snapshot{base: b, rows: s}, nil
 }
 
 // Batch implements lsm.Base.
 func (b *Base) Batch(size int64) (lsm.Batch, error) {
-	if err := b.failed(); err != nil {
+	if err := b.failure(); err != nil {
 		return nil, err
 	}
 	// Once into a table; before that, if it is small, once into the log, or, if
 	// it is large, the memtable into one. That one may not fail.
-	if err := b.site.RoomForBatch(size + int64(b.buffer)); err != nil {
+	if err := b.folder.RoomForBatch(size + int64(b.buffer)); err != nil {
 		return nil, err
 	}
 	return &batch{base: b}, nil
 }
 
-func (b *Base) failed() error { return b.site.Failed(b.files.failed()) }
+func (b *Base) failure() error { return b.folder.Failed(b.files.failure()) }
 
 // Metrics implements lsm.Base.
 func (b *Base) Metrics() lsm.Metrics {
 	m := lsm.Metrics{
-		Size: b.site.Size(),
+		Size: b.folder.Size(),
 		Log:  b.files.log.Load(),
 		Meta: b.files.list.Load(),
 	}
@@ -216,23 +216,23 @@ type batch struct {
 
 func (b *batch) Put(key, value []byte) error {
 	if b.tr != nil {
-		return b.told(b.tr.Put(key, value, nil))
+		return b.explain(b.tr.Put(key, value, nil))
 	}
 	b.rows.Put(key, value)
-	return b.grown(len(key) + len(value))
+	return b.countChange(len(key) + len(value))
 }
 
 func (b *batch) Delete(key []byte) error {
 	if b.tr != nil {
-		return b.told(b.tr.Delete(key, nil))
+		return b.explain(b.tr.Delete(key, nil))
 	}
 	b.rows.Delete(key)
-	return b.grown(len(key))
+	return b.countChange(len(key))
 }
 
-// grown counts a change as the library does: beyond a memtable it would begin a
+// countChange counts a change as the library does: beyond a memtable it would begin a
 // transaction by itself, and not end it when that fails.
-func (b *batch) grown(n int) error {
+func (b *batch) countChange(n int) error {
 	const overhead = 8
 	if b.size += n + overhead; b.size <= b.base.buffer {
 		return nil
@@ -240,22 +240,22 @@ func (b *batch) grown(n int) error {
 	tr, err := b.base.db.OpenTransaction()
 	if err != nil {
 		// The library has then taken its lock for ever.
-		return b.told(b.base.files.end(err))
+		return b.explain(b.base.files.end(err))
 	}
 	b.tr = tr
 	err = tr.Write(&b.rows, nil)
 	b.rows.Reset()
-	return b.told(err)
+	return b.explain(err)
 }
 
 // Commit implements lsm.Batch.
 func (b *batch) Commit() error {
 	if b.tr == nil {
-		return b.told(b.base.db.Write(&b.rows, &opt.WriteOptions{Sync: true}))
+		return b.explain(b.base.db.Write(&b.rows, &opt.WriteOptions{Sync: true}))
 	}
 	before := b.base.levelZero()
 	if err := b.tr.Commit(); err != nil {
-		err = b.told(err)
+		err = b.explain(err)
 		b.Discard()
 		return err
 	}
@@ -265,19 +265,19 @@ func (b *batch) Commit() error {
 
 // Discard implements lsm.Batch.
 func (b *batch) Discard() {
-	if b.tr != nil && b.base.files.failed() == nil {
+	if b.tr != nil && b.base.files.failure() == nil {
 		b.tr.Discard()
 	}
 	b.tr = nil
 }
 
-// told adds to a failure whether it is the end.
-func (b *batch) told(err error) error {
+// explain adds to a failure whether it is the end.
+func (b *batch) explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	err = translate(b.base.site.Path(), err)
-	if failed := b.base.files.failed(); failed != nil && !errors.Is(err, store.ErrFailed) {
+	err = translate(b.base.folder.Path(), err)
+	if failed := b.base.files.failure(); failed != nil && !errors.Is(err, store.ErrFailed) {
 		return fmt.Errorf("%w: %w", store.ErrFailed, err)
 	}
 	return err
@@ -292,7 +292,7 @@ type snapshot struct {
 func (s *snapshot) Get(dst, key []byte) ([]byte, error) {
 	v, err := s.rows.Get(key, nil)
 	if err != nil {
-		return nil, translate(s.base.site.Path(), err)
+		return nil, translate(s.base.folder.Path(), err)
 	}
 	return append(dst, v...), nil
 }

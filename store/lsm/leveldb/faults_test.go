@@ -69,11 +69,11 @@ func TestAFailingDiskEndsTheWritingOnly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			faulty := &faultyStorage{kind: c.kind, sync: c.sync}
 			open := func(dir string) (lsm.Base, error) {
-				site, err := lsm.Enter(nil, dir, Kind, false)
+				folder, err := lsm.Enter(nil, dir, Kind, false)
 				if err != nil {
 					return nil, err
 				}
-				f, err := openFiles(site.Path(), false)
+				f, err := openFiles(folder.Path(), false)
 				if err != nil {
 					return nil, err
 				}
@@ -81,7 +81,7 @@ func TestAFailingDiskEndsTheWritingOnly(t *testing.T) {
 				f.Storage = faulty
 				options := Options{CacheBytes: lsm.MinCache}.library()
 				db, err := goleveldb.Open(f, options)
-				return &Base{site: site, files: f, db: db, buffer: options.WriteBuffer, options: options}, err
+				return &Base{folder: folder, files: f, db: db, buffer: options.WriteBuffer, options: options}, err
 			}
 			lsmtest.Failing(t, library, open, func() { faulty.active.Store(true) }, func() { faulty.active.Store(false) }, c.rows)
 		})

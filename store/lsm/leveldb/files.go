@@ -46,8 +46,8 @@ func openFiles(path string, readOnly bool) (*files, error) {
 	return f, nil
 }
 
-// failed is the first failure after which nothing is written.
-func (f *files) failed() error {
+// failure is the first failure after which nothing is written.
+func (f *files) failure() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.broken
@@ -75,7 +75,7 @@ func (f *files) end(err error) error {
 func (f *files) Log(string) {}
 
 func (f *files) SetMeta(fd storage.FileDesc) error {
-	if err := f.failed(); err != nil {
+	if err := f.failure(); err != nil {
 		return err
 	}
 	return f.fail(fd, f.Storage.SetMeta(fd))
@@ -90,7 +90,7 @@ func (f *files) Remove(fd storage.FileDesc) error {
 }
 
 func (f *files) Create(fd storage.FileDesc) (storage.Writer, error) {
-	if err := f.failed(); err != nil {
+	if err := f.failure(); err != nil {
 		return nil, err
 	}
 	w, err := f.Storage.Create(fd)
@@ -123,7 +123,7 @@ func (f *files) begin(fd storage.FileDesc, begun bool) {
 	}
 }
 
-func (f *files) unfinished(fd storage.FileDesc) bool {
+func (f *files) isUnfinished(fd storage.FileDesc) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return fd.Type == storage.TypeTable && f.tables[fd.Num]
@@ -139,7 +139,7 @@ type writer struct {
 }
 
 func (w *writer) Write(p []byte) (int, error) {
-	if err := w.files.failed(); err != nil {
+	if err := w.files.failure(); err != nil {
 		return 0, err
 	}
 	n, err := w.Writer.Write(p)
@@ -150,7 +150,7 @@ func (w *writer) Write(p []byte) (int, error) {
 }
 
 func (w *writer) Sync() error {
-	if err := w.files.failed(); err != nil {
+	if err := w.files.failure(); err != nil {
 		return err
 	}
 	err := w.Writer.Sync()

@@ -28,13 +28,13 @@ func BenchmarkTuning(b *testing.B) {
 			for _, w := range lsmtest.Workloads() {
 				b.Run(w.Name, func(b *testing.B) {
 					lsmtest.Tune(b, w, func(dir string) (lsm.Base, error) {
-						site, err := lsm.Enter(nil, dir, Kind, false)
+						folder, err := lsm.Enter(nil, dir, Kind, false)
 						if err != nil {
 							return nil, err
 						}
 						options := Options{Dir: dir, CacheBytes: 64 << 20}.library()
 						v.tune(options)
-						return openLibrary(site, options, false)
+						return openLibrary(folder, options, false)
 					})
 				})
 			}

@@ -22,14 +22,14 @@ func (b *Base) Verify(report func(error)) error {
 	}
 	pool := util.NewBufferPool(b.options.GetBlockSize() + 5)
 	for _, fd := range all {
-		if b.files.unfinished(fd) {
+		if b.files.isUnfinished(fd) {
 			continue
 		}
 		err := b.verifyFile(fd, pool)
 		switch {
 		case err == nil, errors.Is(err, fs.ErrNotExist): // a compaction has replaced it
 		default:
-			report(translate(b.site.Path(), err))
+			report(translate(b.folder.Path(), err))
 		}
 	}
 	return nil
@@ -72,7 +72,7 @@ func (b *Base) verifyLog(fd storage.FileDesc, r storage.Reader) error {
 		return err
 	}
 	if end, damaged := soundEnd(all); damaged {
-		return corrupt(b.site.Path(), fd, fmt.Errorf("a record after byte %d is damaged, and another follows it", end))
+		return corrupt(b.folder.Path(), fd, fmt.Errorf("a record after byte %d is damaged, and another follows it", end))
 	}
 	return nil
 }

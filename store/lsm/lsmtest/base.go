@@ -39,7 +39,7 @@ func (l Library) Run(t *testing.T) {
 		{"RowsOfEverySizeComeBack", l.sizes},
 		{"ABatchLargerThanMemoryIsOneChange", l.large},
 		{"ADiscardedBatchLeavesNothing", l.discard},
-		{"ASecondOpenerIsRefused", l.locked},
+		{"ASecondOpenerIsRefused", l.testLock},
 		{"ReadersShareAStoreThatNobodyWrites", l.readOnly},
 		{"AStoreBehindItsSealIsRefused", l.behind},
 		{"DamageIsFoundOrHarmless", l.damage},

@@ -44,14 +44,14 @@ func Tune(b *testing.B, w Workload, open func(dir string) (lsm.Base, error)) {
 		must(b, err)
 		r := rand.New(rand.NewPCG(1, 1))
 		loaded := w.commit(b, base, r, w.Rows, w.Rows/20, 0)
-		load := written(settled(base))
+		load := writtenBytes(awaitSettled(base))
 		start := time.Now()
 		flushed := 0
 		for range w.Flushes {
 			flushed += w.commit(b, base, r, w.FlushRows, w.FlushRows, w.Rows)
 		}
 		took := time.Since(start)
-		all := written(settled(base))
+		all := writtenBytes(awaitSettled(base))
 		s, err := base.Snapshot()
 		must(b, err)
 		get, miss, seek := reads(b, s, r, w)
@@ -111,19 +111,19 @@ func (w Workload) commit(b *testing.B, base lsm.Base, r *rand.Rand, rows, batch,
 	return total
 }
 
-// settled waits until the library has stopped writing.
-func settled(base lsm.Base) lsm.Metrics {
+// awaitSettled waits until the library has stopped writing.
+func awaitSettled(base lsm.Base) lsm.Metrics {
 	m := base.Metrics()
 	for quiet := 0; quiet < 8; quiet++ {
 		time.Sleep(50 * time.Millisecond)
-		if now := base.Metrics(); written(now) != written(m) {
+		if now := base.Metrics(); writtenBytes(now) != writtenBytes(m) {
 			m, quiet = now, 0
 		}
 	}
 	return m
 }
 
-func written(m lsm.Metrics) int64 { return m.Log + m.Flush + m.Direct + m.Compaction + m.Meta }
+func writtenBytes(m lsm.Metrics) int64 { return m.Log + m.Flush + m.Direct + m.Compaction + m.Meta }
 
 // cpu is the time that this thread has run: on a busy machine it says more than
 // the clock.

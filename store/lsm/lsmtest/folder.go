@@ -19,9 +19,9 @@ import (
 	"tarn/store/lsm"
 )
 
-// filled makes a store of a few flushes with an engine, and returns the rows
+// fillStore makes a store of a few flushes with an engine, and returns the rows
 // after each revision; the store is closed, or left as a crash would leave it.
-func (l Library) filled(t *testing.T, dir string, flushes int, crash bool) []model {
+func (l Library) fillStore(t *testing.T, dir string, flushes int, crash bool) []model {
 	t.Helper()
 	r := seeded.Random(t, 1)
 	e := l.engine(t, dir)
@@ -242,7 +242,7 @@ func same(a, b model) bool {
 	return true
 }
 
-func (l Library) locked(t *testing.T) {
+func (l Library) testLock(t *testing.T) {
 	dir := t.TempDir()
 	b := l.open(t, dir)
 	for _, readOnly := range []bool{false, true} {
@@ -263,7 +263,7 @@ func (l Library) readOnly(t *testing.T) {
 	}
 	for _, crash := range []bool{false, true} {
 		dir := t.TempDir()
-		states := l.filled(t, dir, 3, crash)
+		states := l.fillStore(t, dir, 3, crash)
 		before := fingerprint(t, dir)
 		a, err := l.Open(dir, true)
 		if crash && l.RefusesDirtyReading {
@@ -298,7 +298,7 @@ func (l Library) readOnly(t *testing.T) {
 func (l Library) behind(t *testing.T) {
 	dir := t.TempDir()
 	old, young := filepath.Join(dir, "old"), filepath.Join(dir, "young")
-	l.filled(t, old, 2, false)
+	l.fillStore(t, old, 2, false)
 	Crash(t, old, young)
 	e := l.engine(t, young)
 	c, err := e.Checkpoint(store.Image{Head: 9, Irreversible: 9})
@@ -327,7 +327,7 @@ func (l Library) damage(t *testing.T) {
 	for _, crash := range []bool{false, true} {
 		r := seeded.Random(t, 1)
 		whole := filepath.Join(t.TempDir(), "whole")
-		states := l.filled(t, whole, 4, crash)
+		states := l.fillStore(t, whole, 4, crash)
 		files := libraryFiles(t, whole)
 		found := 0
 		for round := range rounds {
@@ -391,7 +391,7 @@ func (l Library) cut(t *testing.T) {
 	r := seeded.Random(t, 1)
 	dir := t.TempDir()
 	one, two := filepath.Join(dir, "one"), filepath.Join(dir, "two")
-	states := l.filled(t, one, 3, true)
+	states := l.fillStore(t, one, 3, true)
 	Crash(t, one, two)
 	e := l.engine(t, two)
 	now := clone(states[2])

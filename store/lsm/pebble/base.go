@@ -64,7 +64,7 @@ func (o Options) library(f *files) *pebble.Options {
 
 // Base implements lsm.Base.
 type Base struct {
-	site    *lsm.Site
+	folder  *lsm.Folder
 	files   *files
 	db      *pebble.DB
 	options *pebble.Options
@@ -78,71 +78,71 @@ func Open(o Options) (*Base, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	return lsm.Inside(o.FS, o.Dir, Kind, o.ReadOnly, func(site *lsm.Site) (*Base, error) { return open(site, o) })
+	return lsm.Inside(o.FS, o.Dir, Kind, o.ReadOnly, func(folder *lsm.Folder) (*Base, error) { return open(folder, o) })
 }
 
-func open(site *lsm.Site, o Options) (*Base, error) {
-	if err := site.RoomToOpen(); err != nil {
+func open(folder *lsm.Folder, o Options) (*Base, error) {
+	if err := folder.RoomToOpen(); err != nil {
 		return nil, err
 	}
-	if !site.New() {
-		if err := look(site, o); err != nil {
+	if !folder.New() {
+		if err := look(folder, o); err != nil {
 			return nil, err
 		}
 	}
 	f := newFiles()
-	return openLibrary(site, f, o.library(f))
+	return openLibrary(folder, f, o.library(f))
 }
 
 // look opens the library for reading only, which changes nothing, and compares
 // it with the seal.
-func look(site *lsm.Site, o Options) error {
+func look(folder *lsm.Folder, o Options) error {
 	o.ReadOnly = true
 	f := newFiles()
-	b, err := openLibrary(site, f, o.library(f))
+	b, err := openLibrary(folder, f, o.library(f))
 	if err != nil {
 		return err
 	}
-	site.EndsIn(f.lastLog(), -1)
-	err = site.CheckBase(b)
+	folder.EndsIn(f.lastLog(), -1)
+	err = folder.CheckBase(b)
 	if list := f.list(); err == nil && list != "" {
 		err = checkList(list)
 	}
 	return errors.Join(err, b.closeLibrary())
 }
 
-func openLibrary(site *lsm.Site, f *files, options *pebble.Options) (*Base, error) {
+func openLibrary(folder *lsm.Folder, f *files, options *pebble.Options) (*Base, error) {
 	if !options.ReadOnly {
-		if err := f.clear(site.Path()); err != nil {
-			return nil, fmt.Errorf("open %s: %w", site.Path(), err)
+		if err := f.clear(folder.Path()); err != nil {
+			return nil, fmt.Errorf("open %s: %w", folder.Path(), err)
 		}
 	}
 	var db *pebble.DB
 	err := f.watch(func() (err error) {
-		db, err = pebble.Open(site.Path(), options)
+		db, err = pebble.Open(folder.Path(), options)
 		return err
 	})
 	if err != nil {
-		if !site.New() {
-			err = gone(site.Path(), err)
+		if !folder.New() {
+			err = asDamage(folder.Path(), err)
 		}
-		return nil, fmt.Errorf("open %s: %w", site.Path(), f.translate(site, err))
+		return nil, fmt.Errorf("open %s: %w", folder.Path(), f.translate(folder, err))
 	}
-	return &Base{site: site, files: f, db: db, options: options}, nil
+	return &Base{folder: folder, files: f, db: db, options: options}, nil
 }
 
 // translate is translate for an error of an opening. A list of options that is not what was written
 // is damage, whatever the library calls it.
-func (f *files) translate(site *lsm.Site, err error) error {
-	path := f.culprit(site.Path(), err)
-	if !site.New() && path == f.stated {
+func (f *files) translate(folder *lsm.Folder, err error) error {
+	path := f.culprit(folder.Path(), err)
+	if !folder.New() && path == f.stated {
 		return lsm.Damaged(path, err)
 	}
 	return translate(path, err)
 }
 
-// gone makes damage of an opening that failed for want of a file, of a store that is there.
-func gone(path string, err error) error {
+// asDamage makes damage of an opening that failed for want of a file, of a store that is there.
+func asDamage(path string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return lsm.Damaged(path, err)
@@ -152,56 +152,56 @@ func gone(path string, err error) error {
 	return err
 }
 
-// Site implements lsm.Base.
-func (b *Base) Site() *lsm.Site { return b.site }
+// Folder implements lsm.Base.
+func (b *Base) Folder() *lsm.Folder { return b.folder }
 
 // Close implements lsm.Base.
-func (b *Base) Close() error { return errors.Join(b.closeLibrary(), b.site.Leave()) }
+func (b *Base) Close() error { return errors.Join(b.closeLibrary(), b.folder.Leave()) }
 
 func (b *Base) closeLibrary() error {
-	if b.files.failed() != nil {
+	if b.files.failure() != nil {
 		return nil // it would wait for those who are stopped; it changes nothing any more
 	}
 	if err := b.db.Close(); err != nil {
-		return fmt.Errorf("close %s: %w", b.site.Path(), translate(b.site.Path(), err))
+		return fmt.Errorf("close %s: %w", b.folder.Path(), translate(b.folder.Path(), err))
 	}
 	return nil
 }
 
 // Snapshot implements lsm.Base.
 func (b *Base) Snapshot() (lsm.Snapshot, error) {
-	return &snapshot{path: b.site.Path(), rows: b.db.NewSnapshot()}, nil
+	return &snapshot{path: b.folder.Path(), rows: b.db.NewSnapshot()}, nil
 }
 
 // Batch implements lsm.Base.
 func (b *Base) Batch(size int64) (lsm.Batch, error) {
-	if err := b.failed(); err != nil {
+	if err := b.failure(); err != nil {
 		return nil, err
 	}
 	// Once into a table; before that, if it is small, once into the log.
-	if err := b.site.RoomForBatch(size + min(size, int64(b.options.MemTableSize))); err != nil {
+	if err := b.folder.RoomForBatch(size + min(size, int64(b.options.MemTableSize))); err != nil {
 		return nil, err
 	}
 	return &batch{base: b, rows: b.db.NewBatch()}, nil
 }
 
-func (b *Base) failed() error { return b.site.Failed(b.files.failed()) }
+func (b *Base) failure() error { return b.folder.Failed(b.files.failure()) }
 
 // Metrics implements lsm.Base.
 func (b *Base) Metrics() lsm.Metrics {
 	memory := int64(0)
-	if b.files.failed() == nil { // else the library may not answer
+	if b.files.failure() == nil { // else the library may not answer
 		m := b.db.Metrics()
 		memory = m.BlockCache.Size + int64(m.MemTable.Size)
 	}
 	return lsm.Metrics{
-		Size:       b.site.Size(),
+		Size:       b.folder.Size(),
 		Memory:     memory,
-		Log:        b.files.written("pebble-wal"),
-		Flush:      b.files.written("pebble-memtable-flush"),
-		Direct:     b.files.written(directCategory),
-		Compaction: b.files.written("pebble-compaction") + b.files.written("pebble-blob-file-rewrite"),
-		Meta:       b.files.written("pebble-manifest") + b.files.written("unspecified"),
+		Log:        b.files.writtenBytes("pebble-wal"),
+		Flush:      b.files.writtenBytes("pebble-memtable-flush"),
+		Direct:     b.files.writtenBytes(directCategory),
+		Compaction: b.files.writtenBytes("pebble-compaction") + b.files.writtenBytes("pebble-blob-file-rewrite"),
+		Meta:       b.files.writtenBytes("pebble-manifest") + b.files.writtenBytes("unspecified"),
 	}
 }
 
@@ -242,7 +242,7 @@ type cursor struct {
 	err   error // of a value
 }
 
-func (c *cursor) moved(on bool) bool {
+func (c *cursor) noteMove(on bool) bool {
 	c.on, c.value, c.err = on, nil, nil
 	if on {
 		if c.value, c.err = c.it.ValueAndErr(); c.err != nil {
@@ -252,12 +252,12 @@ func (c *cursor) moved(on bool) bool {
 	return c.on
 }
 
-func (c *cursor) First() bool            { return c.moved(c.it.First()) }
-func (c *cursor) Last() bool             { return c.moved(c.it.Last()) }
-func (c *cursor) Seek(key []byte) bool   { return c.moved(c.it.SeekGE(key)) }
-func (c *cursor) SeekLT(key []byte) bool { return c.moved(c.it.SeekLT(key)) }
-func (c *cursor) Next() bool             { return c.on && c.moved(c.it.Next()) }
-func (c *cursor) Prev() bool             { return c.on && c.moved(c.it.Prev()) }
+func (c *cursor) First() bool            { return c.noteMove(c.it.First()) }
+func (c *cursor) Last() bool             { return c.noteMove(c.it.Last()) }
+func (c *cursor) Seek(key []byte) bool   { return c.noteMove(c.it.SeekGE(key)) }
+func (c *cursor) SeekLT(key []byte) bool { return c.noteMove(c.it.SeekLT(key)) }
+func (c *cursor) Next() bool             { return c.on && c.noteMove(c.it.Next()) }
+func (c *cursor) Prev() bool             { return c.on && c.noteMove(c.it.Prev()) }
 func (c *cursor) Valid() bool            { return c.on }
 func (c *cursor) Key() []byte            { return c.it.Key() }
 func (c *cursor) Value() []byte          { return c.value }

@@ -32,9 +32,9 @@ const (
 func (b *batch) Put(key, value []byte) error {
 	if b.rows != nil {
 		if err := b.rows.Set(key, value, nil); err != nil {
-			return b.told(err)
+			return b.explain(err)
 		}
-		return b.grown()
+		return b.spill()
 	}
 	return b.add(key, value, false)
 }
@@ -42,15 +42,15 @@ func (b *batch) Put(key, value []byte) error {
 func (b *batch) Delete(key []byte) error {
 	if b.rows != nil {
 		if err := b.rows.Delete(key, nil); err != nil {
-			return b.told(err)
+			return b.explain(err)
 		}
-		return b.grown()
+		return b.spill()
 	}
 	return b.add(key, nil, true)
 }
 
-// grown moves over to tables what has become too large for the log.
-func (b *batch) grown() error {
+// spill moves over to tables what has become too large for the log.
+func (b *batch) spill() error {
 	if b.rows.Len() < int(b.base.options.MemTableSize/2) {
 		return nil
 	}
@@ -82,19 +82,19 @@ func (b *batch) add(key, value []byte, remove bool) error {
 	}
 	b.size += int64(len(key) + len(value))
 	if remove {
-		return b.told(b.out.Delete(key))
+		return b.explain(b.out.Delete(key))
 	}
-	return b.told(b.out.Set(key, value))
+	return b.explain(b.out.Set(key, value))
 }
 
 func (b *batch) begin() error {
-	if err := b.base.failed(); err != nil {
+	if err := b.base.failure(); err != nil {
 		return err
 	}
-	path := filepath.Join(b.base.site.Path(), fmt.Sprintf(tablePattern, len(b.tables)))
+	path := filepath.Join(b.base.folder.Path(), fmt.Sprintf(tablePattern, len(b.tables)))
 	f, err := b.base.files.Create(path, directCategory)
 	if err != nil {
-		return b.told(err)
+		return b.explain(err)
 	}
 	b.tables = append(b.tables, path)
 	options := b.base.options.MakeWriterOptions(0, b.base.db.TableFormat())
@@ -106,20 +106,20 @@ func (b *batch) begin() error {
 func (b *batch) finish() error {
 	out := b.out
 	b.out = nil
-	return b.told(out.Close())
+	return b.explain(out.Close())
 }
 
 // Commit implements lsm.Batch.
 func (b *batch) Commit() error {
 	if b.rows != nil {
 		if err := b.base.files.watch(func() error { return b.base.db.Apply(b.rows, pebble.Sync) }); err != nil {
-			return b.told(err)
+			return b.explain(err)
 		}
-		return b.told(b.rows.Close())
+		return b.explain(b.rows.Close())
 	}
 	err := b.finish()
 	if err == nil {
-		err = b.told(b.base.files.watch(func() error { return b.base.db.Ingest(context.Background(), b.tables) }))
+		err = b.explain(b.base.files.watch(func() error { return b.base.db.Ingest(context.Background(), b.tables) }))
 	}
 	if err != nil {
 		b.Discard()
@@ -133,7 +133,7 @@ func (b *batch) Discard() {
 		b.rows.Close() //nolint:errcheck // it was never applied
 		return
 	}
-	if b.base.files.failed() != nil {
+	if b.base.files.failure() != nil {
 		return // the library may be at work on them
 	}
 	if b.out != nil {
@@ -145,13 +145,13 @@ func (b *batch) Discard() {
 	b.tables = nil
 }
 
-// told adds to a failure whether it is the end.
-func (b *batch) told(err error) error {
+// explain adds to a failure whether it is the end.
+func (b *batch) explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	err = translate(b.base.site.Path(), err)
-	if failed := b.base.failed(); failed != nil {
+	err = translate(b.base.folder.Path(), err)
+	if failed := b.base.failure(); failed != nil {
 		return fmt.Errorf("%w: %w", failed, err)
 	}
 	return err

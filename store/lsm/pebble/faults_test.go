@@ -44,13 +44,13 @@ func TestAFailingDiskEndsTheWritingOnly(t *testing.T) {
 				return nil
 			})
 			open := func(dir string) (lsm.Base, error) {
-				site, err := lsm.Enter(nil, dir, Kind, false)
+				folder, err := lsm.Enter(nil, dir, Kind, false)
 				if err != nil {
 					return nil, err
 				}
 				f := newFiles()
 				f.FS = errorfs.Wrap(f.FS, injector)
-				return openLibrary(site, f, Options{CacheBytes: lsm.MinCache}.library(f))
+				return openLibrary(folder, f, Options{CacheBytes: lsm.MinCache}.library(f))
 			}
 			lsmtest.Failing(t, library, open, func() { active.Store(true) }, func() { active.Store(false) }, c.rows)
 		})

@@ -45,10 +45,10 @@ func (f *files) cause(c vfs.DiskWriteCategory) *atomic.Int64 {
 	return n
 }
 
-func (f *files) written(c vfs.DiskWriteCategory) int64 { return f.cause(c).Load() }
+func (f *files) writtenBytes(c vfs.DiskWriteCategory) int64 { return f.cause(c).Load() }
 
-// failed is the failure after which the library takes no more changes.
-func (f *files) failed() error {
+// failure is the failure after which the library takes no more changes.
+func (f *files) failure() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.fatal
@@ -62,11 +62,11 @@ func (f *files) watch(do func() error) error {
 	select {
 	case err := <-done:
 		if err == nil {
-			err = f.failed()
+			err = f.failure()
 		}
 		return err
 	case <-f.dead:
-		return f.failed()
+		return f.failure()
 	}
 }
 
@@ -160,27 +160,27 @@ func (f *files) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.Fil
 // goroutines would try again without a pause, and they begin with a new file and
 // without a lock.
 func (f *files) stopForever() {
-	if f.failed() != nil {
+	if f.failure() != nil {
 		select {}
 	}
 }
 
 func (f *files) Remove(name string) error {
-	if err := f.failed(); err != nil {
+	if err := f.failure(); err != nil {
 		return err
 	}
 	return f.FS.Remove(name)
 }
 
 func (f *files) Rename(from, to string) error {
-	if err := f.failed(); err != nil {
+	if err := f.failure(); err != nil {
 		return err
 	}
 	return f.FS.Rename(from, to)
 }
 
 func (f *files) Link(from, to string) error {
-	if err := f.failed(); err != nil {
+	if err := f.failure(); err != nil {
 		return err
 	}
 	return f.FS.Link(from, to)
@@ -204,7 +204,7 @@ type countedFile struct {
 }
 
 func (f *countedFile) Write(p []byte) (int, error) {
-	if err := f.files.failed(); err != nil {
+	if err := f.files.failure(); err != nil {
 		return 0, err
 	}
 	n, err := f.File.Write(p)
@@ -213,7 +213,7 @@ func (f *countedFile) Write(p []byte) (int, error) {
 }
 
 func (f *countedFile) WriteAt(p []byte, at int64) (int, error) {
-	if err := f.files.failed(); err != nil {
+	if err := f.files.failure(); err != nil {
 		return 0, err
 	}
 	n, err := f.File.WriteAt(p, at)

@@ -39,14 +39,14 @@ func BenchmarkTuning(b *testing.B) {
 			for _, w := range lsmtest.Workloads() {
 				b.Run(w.Name, func(b *testing.B) {
 					lsmtest.Tune(b, w, func(dir string) (lsm.Base, error) {
-						site, err := lsm.Enter(nil, dir, Kind, false)
+						folder, err := lsm.Enter(nil, dir, Kind, false)
 						if err != nil {
 							return nil, err
 						}
 						f := newFiles()
 						options := Options{Dir: dir, CacheBytes: 64 << 20}.library(f)
 						v.tune(options)
-						return openLibrary(site, f, options)
+						return openLibrary(folder, f, options)
 					})
 				})
 			}

@@ -15,11 +15,11 @@ import (
 func (b *Base) Verify(report func(error)) error {
 	levels, err := b.db.SSTables()
 	if err != nil {
-		return translate(b.site.Path(), err)
+		return translate(b.folder.Path(), err)
 	}
 	for _, level := range levels {
 		for _, t := range level {
-			name := b.files.PathJoin(b.site.Path(), t.BackingSSTNum.String()+".sst")
+			name := b.files.PathJoin(b.folder.Path(), t.BackingSSTNum.String()+".sst")
 			switch err := b.verifyTable(name); {
 			case err == nil, errors.Is(err, fs.ErrNotExist): // a compaction has replaced it
 			default:
@@ -28,7 +28,7 @@ func (b *Base) Verify(report func(error)) error {
 		}
 	}
 	if err := b.db.CheckLevels(nil); err != nil {
-		report(translate(b.site.Path(), err))
+		report(translate(b.folder.Path(), err))
 	}
 	return nil
 }

@@ -243,12 +243,12 @@ func (d *disk) build(fates []fate, order []int) *memfs.FS {
 	}
 	fs := memfs.New()
 	for dir := range dirs {
-		if reached(dirs, dir) {
+		if isReached(dirs, dir) {
 			vfs.MkdirAll(fs, dir) //nolint:errcheck // in memory
 		}
 	}
 	for path, n := range names {
-		if !reached(dirs, filepath.Dir(path)) {
+		if !isReached(dirs, filepath.Dir(path)) {
 			continue
 		}
 		b := files[n]
@@ -260,8 +260,8 @@ func (d *disk) build(fates []fate, order []int) *memfs.FS {
 	return fs
 }
 
-// reached reports whether a directory and all above it have their names.
-func reached(dirs map[string]bool, dir string) bool {
+// isReached reports whether a directory and all above it have their names.
+func isReached(dirs map[string]bool, dir string) bool {
 	for ; ; dir = filepath.Dir(dir) {
 		if there, made := dirs[dir]; made && !there {
 			return false

@@ -1,0 +1,43 @@
+package execute
+
+import (
+	"testing"
+
+	"tarn/antelope/exception"
+)
+
+// Old values are memory as new ones are, so to shorten what is there opens no room.
+func TestRowsThatShrinkTakeRoomForTheirOldValues(t *testing.T) {
+	const row = 32 << 20
+	r := newMemoryBudget(true)
+	grow := func(n int64) error {
+		t.Helper()
+		return r.grow(n)
+	}
+	for range transactionRoom / row { // there before, now gone
+		if err := grow(-row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := grow(-1); !exception.Is(err, exception.SubjectiveBlockProduction) {
+		t.Errorf("more old values than there is room for: %v", err)
+	}
+	// Back and forth takes what the difference is.
+	r = newMemoryBudget(true)
+	for range 1000 {
+		if err := grow(-row); err != nil {
+			t.Fatal(err)
+		}
+		if err := grow(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r.left != transactionRoom {
+		t.Errorf("%d bytes are left of %d", r.left, int64(transactionRoom))
+	}
+	// What others decided is not refused.
+	r = newMemoryBudget(false)
+	if err := grow(-2 * transactionRoom); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,3 +1,0 @@
-module line
-
-go 1.26

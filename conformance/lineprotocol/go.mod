@@ -1,0 +1,3 @@
+module lineprotocol
+
+go 1.26
