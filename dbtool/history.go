@@ -121,7 +121,8 @@ func (v *Verification) verifyHistory(ctx context.Context, t *target, p *display,
 			return err
 		}
 		v.Logs++
-		v.Entries, v.Postings, v.HistoryBytes = v.Entries+int64(done.Entries), v.Postings+int64(done.Postings), v.HistoryBytes+done.Bytes
+		v.Entries, v.Postings, v.HistoryBytes = v.Entries+int64(done.Entries), v.Postings+
+			int64(done.Postings), v.HistoryBytes+done.Bytes
 	}
 	return nil
 }
@@ -155,5 +156,6 @@ func tooBroken(err error) bool {
 }
 
 func (v *Verification) historyText() string {
-	return fmt.Sprintf("%s: sound: %s entries and %s index postings in %d logs and indexes, %s", v.Path, grouped(v.Entries), grouped(v.Postings), v.Logs, size(v.HistoryBytes))
+	return fmt.Sprintf("%s: sound: %s entries and %s index postings in %d logs and indexes, %s",
+		v.Path, grouped(v.Entries), grouped(v.Postings), v.Logs, size(v.HistoryBytes))
 }

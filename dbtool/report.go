@@ -132,7 +132,8 @@ func (i Info) print(w io.Writer) {
 func (a Age) print(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "store\t%s\n", a.Path)
-	fmt.Fprintf(t, "revision\thead %s, irreversible %s\n", grouped(int64(a.Checkpoint.Head)), grouped(int64(a.Checkpoint.Irreversible)))
+	fmt.Fprintf(t, "revision\thead %s, irreversible %s\n",
+		grouped(int64(a.Checkpoint.Head)), grouped(int64(a.Checkpoint.Irreversible)))
 	fmt.Fprintf(t, "checkpoint\t%s\n", a.Checkpoint.text())
 	t.Flush()
 }

@@ -18,7 +18,8 @@ func (w *work) keepInput(a *adversary, e *entry) error {
 		return nil
 	}
 	name := filepath.FromSlash(m[1])
-	from, to := filepath.Join(w.root, a.Package, name), filepath.Join(w.options.dir, "findings", strings.ReplaceAll(m[1], "/", "-"))
+	from, to := filepath.Join(w.root, a.Package, name), filepath.Join(w.options.dir,
+		"findings", strings.ReplaceAll(m[1], "/", "-"))
 	b, err := os.ReadFile(from)
 	if err == nil {
 		err = os.WriteFile(to, b, 0o644)
@@ -29,7 +30,8 @@ func (w *work) keepInput(a *adversary, e *entry) error {
 	if err != nil {
 		return fmt.Errorf("keep the input on which %s fails: %w", a.Fuzz, err)
 	}
-	e.Command = fmt.Sprintf("mkdir -p %s && cp %s %s && go test -v -run '^%s$/^%s$' %s", quoted(filepath.Dir(from)), quoted(to), quoted(from), a.Fuzz, filepath.Base(name), a.Package)
+	e.Command = fmt.Sprintf("mkdir -p %s && cp %s %s && go test -v -run '^%s$/^%s$' %s",
+		quoted(filepath.Dir(from)), quoted(to), quoted(from), a.Fuzz, filepath.Base(name), a.Package)
 	return nil
 }
 

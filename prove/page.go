@@ -99,9 +99,12 @@ func (w *work) circumstances(b *bytes.Buffer) {
 		return
 	}
 	first, last := w.journal.entries[0].At, w.journal.entries[len(w.journal.entries)-1].At
-	fmt.Fprintf(b, "| | |\n|---|---|\n| commit | %s |\n| machine | %s |\n", strings.Join(commits, "; "), strings.Join(machines, "; "))
-	fmt.Fprintf(b, "| from, to | %s, %s |\n", first.UTC().Format("2006-01-02 15:04"), last.UTC().Format("2006-01-02 15:04 MST"))
-	fmt.Fprintf(b, "| at work | %s, in %d %s |\n", worked(w.journal.entries).Round(time.Second), starts, plural(starts, "start", "starts"))
+	fmt.Fprintf(b, "| | |\n|---|---|\n| commit | %s |\n| machine | %s |\n",
+		strings.Join(commits, "; "), strings.Join(machines, "; "))
+	fmt.Fprintf(b, "| from, to | %s, %s |\n",
+		first.UTC().Format("2006-01-02 15:04"), last.UTC().Format("2006-01-02 15:04 MST"))
+	fmt.Fprintf(b, "| at work | %s, in %d %s |\n", worked(w.journal.entries).Round(time.Second), starts,
+		plural(starts, "start", "starts"))
 }
 
 func plural(n int, one, more string) string {
@@ -119,7 +122,8 @@ func (f *finding) report(b *bytes.Buffer, number int) {
 		what = e.Adversary
 	}
 	fmt.Fprintf(b, "\n## %d. %s: %s\n\n", number, what, e.Outcome)
-	fmt.Fprintf(b, "Adversary: %s. Met %d %s, with seed %s.", e.Adversary, len(f.seeds), plural(len(f.seeds), "time", "times"), some(f.seeds))
+	fmt.Fprintf(b, "Adversary: %s. Met %d %s, with seed %s.",
+		e.Adversary, len(f.seeds), plural(len(f.seeds), "time", "times"), some(f.seeds))
 	for _, how := range sortedKeys(f.again) {
 		fmt.Fprintf(b, " The same turn again, %d %s: %s.", f.again[how], plural(f.again[how], "time", "times"), how)
 	}
@@ -186,8 +190,11 @@ func sums(entries []entry) map[string]*sum {
 // tried is the table of who had a turn.
 func (w *work) tried(b *bytes.Buffer) {
 	all := sums(w.journal.entries)
-	fmt.Fprintf(b, "\n## What was tried\n\nThe seeds of an adversary are in steps of %d from the first to the last.\n\n", stride)
-	b.WriteString("| kind | adversary | what it does | how often | turns, of these bad | time | first and last seed |\n|---|---|---|---|---|---|---|\n")
+	fmt.Fprintf(b,
+		"\n## What was tried\n\nThe seeds of an adversary are in steps of %d from the first to the last.\n\n", stride)
+	b.WriteString(
+		"| kind | adversary | what it does | how often | turns, of these bad | time | first and last seed " +
+			"|\n|---|---|---|---|---|---|---|\n")
 	kinds := map[string]*sum{}
 	var order []string
 	for i := range w.list {
@@ -196,7 +203,8 @@ func (w *work) tried(b *bytes.Buffer) {
 		if s == nil || s.turns == 0 || w.states[i].out != "" && s.count == 0 && s.bad == 0 {
 			continue
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %d, %d | %s | %d, %d |\n", a.Kind, a.Name, a.What, counted(a, s), s.turns, s.bad, length(s.seconds), s.first, s.last)
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %d, %d | %s | %d, %d |\n", a.Kind, a.Name, a.What, counted(a, s), s.turns,
+			s.bad, length(s.seconds), s.first, s.last)
 		k := kinds[a.Kind]
 		if k == nil {
 			k = &sum{}
@@ -244,7 +252,8 @@ func (w *work) untried(b *bytes.Buffer) {
 		}
 	}
 	if len(rows) > 0 {
-		b.WriteString("\n## What was not tried\n\n| kind | adversary, or its part | why |\n|---|---|---|\n" + strings.Join(rows, ""))
+		b.WriteString("\n## What was not tried\n\n| kind | adversary, or its part | why |\n|---|---|---|\n" +
+			strings.Join(rows, ""))
 	}
 }
 

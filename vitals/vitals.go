@@ -51,7 +51,8 @@ type Meter struct {
 // New returns a meter. What was written before is left out of projections, so it is made
 // when the node begins to serve.
 func New(o Options) *Meter {
-	m := &Meter{o: o, duration: exposition.NewHistogram(exposition.Durations()...), pause: exposition.NewHistogram(exposition.Durations()...)}
+	m := &Meter{o: o, duration: exposition.NewHistogram(exposition.Durations()...),
+		pause: exposition.NewHistogram(exposition.Durations()...)}
 	m.begin = m.baseline()
 	m.counted = o.Stats().LastCheckpoint.At
 	return m
@@ -69,7 +70,8 @@ type reading struct {
 }
 
 func (m *Meter) read() *reading {
-	r := &reading{state: m.o.Stats(), runtime: probe.ReadRuntime(), files: make([]int64, len(m.o.Files)), spaces: make([]probe.Space, len(m.o.Folders))}
+	r := &reading{state: m.o.Stats(), runtime: probe.ReadRuntime(), files: make([]int64, len(m.o.Files)),
+		spaces: make([]probe.Space, len(m.o.Folders))}
 	r.process, r.failed = probe.Self()
 	for i, f := range m.o.Files {
 		r.files[i] = f.Written()
@@ -117,7 +119,8 @@ func word(text string) string { return strings.ReplaceAll(text, " ", "_") }
 
 // files is what goes to all files, and what room there is for them.
 func (m *Meter) files(w *exposition.Writer, r *reading) {
-	w.Metric("tarn_written_bytes_total", exposition.Counter, "Bytes written to files, by what they keep; tarn_state_written_bytes_total says why of the state's")
+	w.Metric("tarn_written_bytes_total", exposition.Counter,
+		"Bytes written to files, by what they keep; tarn_state_written_bytes_total says why of the state's")
 	w.Sample(float64(r.state.Written.Total()), "files", "state")
 	for i, f := range m.o.Files {
 		w.Sample(float64(r.files[i]), "files", word(f.Name))
@@ -170,7 +173,8 @@ func (m *Meter) checkpoints(w *exposition.Writer, s *store.Stats) {
 		w.Gauge("tarn_checkpoint_pages", "Pages, or rows, that the last checkpoint wrote", float64(c.Pages))
 		w.Gauge("tarn_checkpoint_returned_bytes", "Memory that was given back after it", float64(c.Returned))
 	}
-	w.Metric("tarn_checkpoint_time_seconds", exposition.Buckets, "How long checkpoints took, those that a reading of these metrics came after")
+	w.Metric("tarn_checkpoint_time_seconds",
+		exposition.Buckets, "How long checkpoints took, those that a reading of these metrics came after")
 	w.Distribution(m.duration.Read())
 	w.Metric("tarn_checkpoint_stop_seconds", exposition.Buckets, "How long the chain stood still for each of them")
 	w.Distribution(m.pause.Read())
@@ -197,8 +201,10 @@ func writeProcess(w *exposition.Writer, p *probe.Process) {
 	w.Sample(float64(p.Memory.Shared), "kind", "shared")
 	w.Sample(float64(p.Memory.Swap), "kind", "swap")
 	w.Counter("tarn_process_disk_read_bytes_total", "Bytes read from disks", float64(p.Disk.Read))
-	w.Counter("tarn_process_disk_written_bytes_total", "Bytes written to disks, the block log included", float64(p.Disk.Written))
-	w.Counter("tarn_process_disk_cancelled_bytes_total", "Bytes of those that were deleted before they got to a disk", float64(p.Disk.Cancelled))
+	w.Counter("tarn_process_disk_written_bytes_total", "Bytes written to disks, the block log included",
+		float64(p.Disk.Written))
+	w.Counter("tarn_process_disk_cancelled_bytes_total", "Bytes of those that were deleted before they got to a disk",
+		float64(p.Disk.Cancelled))
 }
 
 func writeRuntime(w *exposition.Writer, r probe.Runtime) {

@@ -81,11 +81,13 @@ func (m *Manager) CheckAuthorization(actions []types.Action, c *Check) error {
 			return err
 		}
 		if !ok && !c.Tolerant {
-			return c.unsatisfied("transaction declares authority '${auth}', but does not have signatures for it", d.level, longest)
+			return c.unsatisfied("transaction declares authority '${auth}', but does not have signatures for it",
+				d.level, longest)
 		}
 	}
 	if !c.AllowUnusedKeys && !m.checker.AllKeysUsed() && !c.Tolerant {
-		return exception.New(exception.TxIrrelevantSig, "transaction bears irrelevant signatures from these keys: ${keys}", "keys", copied(m.checker.UnusedKeys()))
+		return exception.New(exception.TxIrrelevantSig,
+			"transaction bears irrelevant signatures from these keys: ${keys}", "keys", copied(m.checker.UnusedKeys()))
 	}
 	return nil
 }
@@ -94,7 +96,8 @@ func (m *Manager) CheckAuthorization(actions []types.Action, c *Check) error {
 // satisfy it with. The lists are copied, because their owners use them again.
 func (c *Check) unsatisfied(what string, l types.PermissionLevel, longest int64) error {
 	return exception.New(exception.UnsatisfiedAuthorization, what+" under a provided delay of ${provided_delay} ms, "+
-		"provided permissions ${provided_permissions}, provided keys ${provided_keys}, and a delay max limit of ${delay_max_limit_ms} ms",
+		"provided permissions ${provided_permissions}, provided keys ${provided_keys}, and a delay max limit of "+
+		"${delay_max_limit_ms} ms",
 		"auth", l, "provided_delay", c.Delay/1000, "provided_permissions", copied(c.Provided),
 		"provided_keys", copied(c.Keys), "delay_max_limit_ms", longest/1000)
 }
@@ -148,7 +151,9 @@ func (m *Manager) checkDeclared(a *types.Action, declared types.PermissionLevel)
 	}
 	ok, err := m.Satisfies(p, least)
 	if err == nil && !ok {
-		err = exception.New(exception.IrrelevantAuth, "action declares irrelevant authority '${auth}'; minimum authority is ${min}", "auth", declared, "min", levelOf(least))
+		err = exception.New(exception.IrrelevantAuth,
+			"action declares irrelevant authority '${auth}'; minimum authority is ${min}",
+			"auth", declared, "min", levelOf(least))
 	}
 	return err
 }
@@ -168,7 +173,8 @@ func (m *Manager) CheckPermission(l types.PermissionLevel, c *Check) error {
 		return c.unsatisfied("permission '${auth}' was not satisfied", l, longest)
 	}
 	if !c.AllowUnusedKeys && !m.checker.AllKeysUsed() {
-		return exception.New(exception.TxIrrelevantSig, "irrelevant keys provided: ${keys}", "keys", copied(m.checker.UnusedKeys()))
+		return exception.New(exception.TxIrrelevantSig, "irrelevant keys provided: ${keys}",
+			"keys", copied(m.checker.UnusedKeys()))
 	}
 	return nil
 }
@@ -176,7 +182,9 @@ func (m *Manager) CheckPermission(l types.PermissionLevel, c *Check) error {
 // RequiredKeys returns which of the candidates, in ascending order, have to sign a
 // transaction under a delay in us. It fails if all of them together are not
 // enough.
-func (m *Manager) RequiredKeys(t *types.Transaction, candidates []types.PublicKey, delay int64) ([]types.PublicKey, error) {
+func (m *Manager) RequiredKeys(
+	t *types.Transaction, candidates []types.PublicKey, delay int64,
+) ([]types.PublicKey, error) {
 	if _, _, err := m.prepare(&Check{Keys: candidates}); err != nil {
 		return nil, err
 	}
@@ -184,7 +192,9 @@ func (m *Manager) RequiredKeys(t *types.Transaction, candidates []types.PublicKe
 }
 
 // RequiredKeys is the same of a finished block.
-func RequiredKeys(v *state.View, t *types.Transaction, candidates []types.PublicKey, delay int64) ([]types.PublicKey, error) {
+func RequiredKeys(
+	v *state.View, t *types.Transaction, candidates []types.PublicKey, delay int64,
+) ([]types.PublicKey, error) {
 	one, err := v.Singletons()
 	if err != nil {
 		return nil, err
@@ -210,7 +220,8 @@ func (c *Checker) required(t *types.Transaction, delay int64) ([]types.PublicKey
 				return nil, err
 			}
 			if !ok {
-				return nil, exception.New(exception.UnsatisfiedAuthorization, "transaction declares authority '${auth}', but does not have signatures for it.", "auth", declared)
+				return nil, exception.New(exception.UnsatisfiedAuthorization,
+					"transaction declares authority '${auth}', but does not have signatures for it.", "auth", declared)
 			}
 		}
 	}

@@ -174,7 +174,8 @@ func TestTheBlocksOfNodeosAreMadeAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.StartBlock(execute.Start{Time: b.Timestamp, Confirmed: b.Confirmed, Activations: h.Activations(), Status: execute.Incomplete}); err != nil {
+		if err := c.StartBlock(execute.Start{Time: b.Timestamp, Confirmed: b.Confirmed, Activations: h.Activations(),
+			Status: execute.Incomplete}); err != nil {
 			t.Fatal(err)
 		}
 		for i := range b.Transactions {
@@ -225,7 +226,8 @@ func sameLines(t *testing.T, got, want []string) {
 // transaction from outside may look like the chain's own.
 func TestWhatIsOnlyTriedIsNotSaid(t *testing.T) {
 	var log bytes.Buffer
-	m, err := chaintest.New(newStore(t), chain.Options{Hooks: chain.Hooks{Tracer: deepmind.New(&log, deepmind.Options{ZeroElapsed: true})}})
+	m, err := chaintest.New(newStore(t),
+		chain.Options{Hooks: chain.Hooks{Tracer: deepmind.New(&log, deepmind.Options{ZeroElapsed: true})}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,14 +264,16 @@ func TestWhatIsOnlyTriedIsNotSaid(t *testing.T) {
 	if got := said(control.DryRun, create); got != nil {
 		t.Errorf("of a dry run is said %q", got)
 	}
-	want := []string{"CREATION_OP", "PERM_OP", "PERM_OP", "RLIMIT_OP", "RLIMIT_OP", "RAM_OP", "RLIMIT_OP", "APPLIED_TRANSACTION"}
+	want := []string{"CREATION_OP", "PERM_OP", "PERM_OP", "RLIMIT_OP", "RLIMIT_OP", "RAM_OP", "RLIMIT_OP",
+		"APPLIED_TRANSACTION"}
 	if got := said(control.Input, create); !slices.Equal(got, want) {
 		t.Errorf("of a new account is said %q", got)
 	}
 	if got := said(control.Input, create); !slices.Equal(got, []string{"CREATION_OP", "APPLIED_TRANSACTION"}) {
 		t.Errorf("of one that exists is said %q", got)
 	}
-	if got := said(control.Input, onblock); !slices.Equal(got, []string{"CREATION_OP", "RLIMIT_OP", "TRX_OP", "APPLIED_TRANSACTION"}) {
+	if got := said(control.Input, onblock); !slices.Equal(got,
+		[]string{"CREATION_OP", "RLIMIT_OP", "TRX_OP", "APPLIED_TRANSACTION"}) {
 		t.Errorf("of onblock from outside is said %q", got)
 	}
 }

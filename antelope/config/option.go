@@ -87,25 +87,37 @@ const (
 func ownOptions() []Option {
 	return []Option{
 		{Name: "state-engine", Kind: Choice, Choices: engine.KindNames(),
-			Help: "What keeps the chain's state: page (mapped files, see database-map-mode), " + engine.Choice(engine.FolderNames()) + ". " +
-				"Not given, a state that exists keeps its engine and a new one is page. `tarn db convert` moves a state from one to another."},
+			Help: "What keeps the chain's state: page (mapped files, see database-map-mode), " +
+				engine.Choice(engine.FolderNames()) + ". " +
+				"Not given, a state that exists keeps its engine and a new one is page. `tarn db convert` moves a " +
+				"state from one to another."},
 		{Name: "state-seek-compaction", Kind: Switch,
-			Help: "Of leveldb: compact the files that many reads looked through in vain, as LevelDB does by itself elsewhere. It costs writes for reads."},
+			Help: "Of leveldb: compact the files that many reads looked through in vain, as LevelDB does by itself " +
+				"elsewhere. It costs writes for reads."},
 		{Name: "recovery-time-target", Kind: Duration, Default: "60",
-			Help: "How long a start after a crash or a power cut may take to apply blocks again, in seconds or with a unit (90s, 5m): the state is saved when blocks took so long since the last time, or after an hour. Longer writes less."},
+			Help: "How long a start after a crash or a power cut may take to apply blocks again, in seconds or with " +
+				"a unit (90s, 5m): the state is saved when blocks took so long since the last time, or after an " +
+				"hour. Longer writes less."},
 		{Name: "state-private-mb", Kind: Uint64, Default: "0",
-			Help: "Bound (in MiB) of the memory for changed pages of the state, which only a checkpoint gives back; 0 for half of what the machine or the container has. For mapped_private."},
+			Help: "Bound (in MiB) of the memory for changed pages of the state, which only a checkpoint gives back; " +
+				"0 for half of what the machine or the container has. For mapped_private."},
 		{Name: "dashboard-address", Kind: Text,
-			Help: "host:port of a page that shows what the node does: disk, memory, processor, chain, peers, API; empty for none. It asks nobody who they are: keep it on the machine (127.0.0.1:8887)."},
+			Help: "host:port of a page that shows what the node does: disk, memory, processor, chain, peers, API; " +
+				"empty for none. It asks nobody who they are: keep it on the machine (127.0.0.1:8887)."},
 		{Name: "genesis-intrinsic", Kind: Texts, Composing: true,
-			Help: "A host function that contracts of a new chain may import besides those of Leap, as the chain's own node has it in its program (may be given many times).\n" +
+			Help: "A host function that contracts of a new chain may import besides those of Leap, as the chain's " +
+				"own node has it in its program (may be given many times).\n" +
 				"WAX's networks need none of these. A state or a snapshot brings its own list."},
 		{Name: "allow-missing-intrinsics", Kind: Switch,
-			Help: "Start on a state or a snapshot that lists host functions which this program lacks. Blocks that set or run contracts which import them cannot be applied."},
+			Help: "Start on a state or a snapshot that lists host functions which this program lacks. Blocks that " +
+				"set or run contracts which import them cannot be applied."},
 		{Name: "reported-version", Kind: Text,
-			Help: "Version that get_info and the metrics report, and --version beside this option, for clients that compare it. Not given, it is v5.0.3, and on WAX's networks v5.0.3wax01."},
+			Help: "Version that get_info and the metrics report, and --version beside this option, for clients that " +
+				"compare it. Not given, it is v5.0.3, and on WAX's networks v5.0.3wax01."},
 		{Name: "trusted-address", Kind: Texts, Composing: true,
-			Help: "An address or network (10.0.0.0/8) that may have more than one address' share of connections and memory of the API, of sessions of state history and of the dashboard, and whose X-Forwarded-For says for whom it asks; may be given many times. " +
+			Help: "An address or network (10.0.0.0/8) that may have more than one address' share of connections and " +
+				"memory of the API, of sessions of state history and of the dashboard, and whose X-Forwarded-For " +
+				"says for whom it asks; may be given many times. " +
 				"loopback, which is the default, is this machine; none is nobody."},
 		{Name: "log-format", Kind: Choice, Choices: []string{"text", "json"}, Default: "text",
 			Help: "Form of the log: text (the columns of nodeos) or json (one object on each line)."},

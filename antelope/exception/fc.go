@@ -6,8 +6,9 @@ import "fmt"
 // does not parse or does not unpack (libfc: exception.hpp). They are outside the
 // ranges of the chain's, and none derives from ChainException.
 var (
-	FCUnspecified  = &Kind{Code: 0, Name: "exception", What: "unspecified"}
-	FCUnhandled    = &Kind{Code: 1, Name: "unhandled_exception", What: "Unhandled 3rd Party Exceptions", Base: FCUnspecified}
+	FCUnspecified = &Kind{Code: 0, Name: "exception", What: "unspecified"}
+	FCUnhandled   = &Kind{Code: 1, Name: "unhandled_exception", What: "Unhandled 3rd Party Exceptions",
+		Base: FCUnspecified}
 	FCTimeout      = &Kind{Code: 2, Name: "timeout_exception", What: "Timeout", Base: FCUnspecified}
 	FCParseError   = &Kind{Code: 4, Name: "parse_error_exception", What: "Parse Error", Base: FCUnspecified}
 	FCInvalidArg   = &Kind{Code: 5, Name: "invalid_arg_exception", What: "Invalid Argument", Base: FCUnspecified}

@@ -20,9 +20,11 @@ func checkActors(l *control.Lists, actors []types.Name) error {
 	case len(refused) == 0:
 		return nil
 	case len(l.ActorWhitelist) > 0:
-		return exception.New(exception.ActorWhitelist, "authorizing actor(s) in transaction are not on the actor whitelist: ${actors}", "actors", refused)
+		return exception.New(exception.ActorWhitelist,
+			"authorizing actor(s) in transaction are not on the actor whitelist: ${actors}", "actors", refused)
 	default:
-		return exception.New(exception.ActorBlacklist, "authorizing actor(s) in transaction are on the actor blacklist: ${actors}", "actors", refused)
+		return exception.New(exception.ActorBlacklist,
+			"authorizing actor(s) in transaction are on the actor blacklist: ${actors}", "actors", refused)
 	}
 }
 
@@ -38,7 +40,8 @@ func checkContract(l *control.Lists, n types.Name) error {
 
 func checkAction(l *control.Lists, account, name types.Name) error {
 	if l.ActionBlacklist[control.ActionName{Account: account, Name: name}] {
-		return exception.New(exception.ActionBlacklist, "action '${code}::${action}' is on the action blacklist", "code", account, "action", name)
+		return exception.New(exception.ActionBlacklist, "action '${code}::${action}' is on the action blacklist",
+			"code", account, "action", name)
 	}
 	return nil
 }

@@ -70,7 +70,9 @@ type transaction struct {
 
 // newTransaction begins the execution of a transaction, in a session of its own
 // unless it changes nothing or is replayed.
-func (e *Executor) newTransaction(kind control.Kind, trx *types.Transaction, id types.Checksum256, start time.Time, b Billing) (*transaction, error) {
+func (e *Executor) newTransaction(
+	kind control.Kind, trx *types.Transaction, id types.Checksum256, start time.Time, b Billing,
+) (*transaction, error) {
 	e.policy = e.shared.policy.Load()
 	t := e.blankTransaction()
 	t.kind, t.trx, t.id = kind, trx, id
@@ -112,7 +114,8 @@ func (e *Executor) blankTransaction() *transaction {
 	*t.trace = types.TransactionTrace{ActionTraces: t.trace.ActionTraces[:0]}
 	*t = transaction{
 		e: e, trace: t.trace, checktime: t.checktime, loadCode: t.loadCode, compiling: t.compiling,
-		leaves: t.leaves.emptied(), billTo: t.billTo[:0], verifyRAM: t.verifyRAM[:0], receipts: t.receipts[:0], jobs: t.jobs[:0],
+		leaves: t.leaves.emptied(), billTo: t.billTo[:0], verifyRAM: t.verifyRAM[:0], receipts: t.receipts[:0],
+		jobs:   t.jobs[:0],
 		tables: t.tables,
 	}
 	t.tables.reset()
@@ -295,7 +298,8 @@ func (t *transaction) initInput(unprunable, prunable uint64) error {
 		return err
 	}
 	cfg := &g.Configuration
-	if num, den := uint64(cfg.ContextFreeDiscountNetUsageNum), uint64(cfg.ContextFreeDiscountNetUsageDen); den > 0 && num < den {
+	if num, den := uint64(cfg.ContextFreeDiscountNetUsageNum), uint64(cfg.ContextFreeDiscountNetUsageDen); den > 0 &&
+		num < den {
 		prunable = (prunable*num + den - 1) / den
 	}
 	usage := uint64(cfg.BasePerTransactionNetUsage) + unprunable + prunable
@@ -391,12 +395,15 @@ func (t *transaction) run() error {
 }
 
 // schedule adds an action's run on a receiver to the trace and returns its ordinal.
-func (t *transaction) schedule(act types.Action, receiver types.Name, contextFree bool, creator, ancestor uint32) uint32 {
+func (t *transaction) schedule(
+	act types.Action, receiver types.Name, contextFree bool, creator, ancestor uint32,
+) uint32 {
 	ordinal := uint32(len(t.trace.ActionTraces)) + 1
 	t.trace.ActionTraces = append(t.trace.ActionTraces, types.ActionTrace{
 		Ordinal: ordinal, CreatorOrdinal: creator, ClosestUnnotifiedAncestorOrdinal: ancestor,
 		Receiver: receiver, Action: act, ContextFree: contextFree,
-		TransactionID: t.id, BlockNum: t.trace.BlockNum, BlockTime: t.trace.BlockTime, ProducerBlockID: t.trace.ProducerBlockID,
+		TransactionID: t.id, BlockNum: t.trace.BlockNum, BlockTime: t.trace.BlockTime,
+		ProducerBlockID: t.trace.ProducerBlockID,
 	})
 	return ordinal
 }
@@ -495,7 +502,8 @@ func (t *transaction) checkNet() error {
 	case t.netDueToGreylist:
 		kind, what = exception.GreylistNetUsageExceeded, "greylisted transaction net usage is too high"
 	}
-	return exception.New(kind, what+": ${net_usage} > ${net_limit}", "net_usage", t.trace.NetUsage, "net_limit", t.eagerNetLimit)
+	return exception.New(kind, what+": ${net_usage} > ${net_limit}",
+		"net_usage", t.trace.NetUsage, "net_limit", t.eagerNetLimit)
 }
 
 // addRAM changes what an account uses; whether it may is checked at the end.

@@ -73,7 +73,8 @@ func ParseListener(s string) (Listener, error) {
 	if end := strings.IndexByte(s, ']'); end >= 0 {
 		after = s[end:]
 	} else if strings.Count(s, ":") > 2 {
-		return Listener{}, control.NewBadOption("Invalid address specification %s; IPv6 addresses must be enclosed in square brackets.", s)
+		return Listener{}, control.NewBadOption(
+			"Invalid address specification %s; IPv6 addresses must be enclosed in square brackets.", s)
 	}
 	if strings.Count(after, ":") > 1 {
 		last := strings.LastIndexByte(s, ':')

@@ -299,7 +299,8 @@ func (n *Network) notApplied(q queued, err error) {
 		n.blockError(slog.LevelWarn, "block exception", q.from, q.block, err)
 	}
 	if n.sync.refused(q.from, unlinkable && q.synced) {
-		q.from.finalf(slog.LevelWarn, "block %d of a range does not follow what is irreversible here, closing connection", q.block.Num)
+		q.from.finalf(slog.LevelWarn,
+			"block %d of a range does not follow what is irreversible here, closing connection", q.block.Num)
 		q.from.goAway(Unlinkable, types.Checksum256{})
 		q.from.noRetry.Store(uint32(BenignOther))
 		n.shun(q.from)
@@ -311,7 +312,8 @@ func (n *Network) notApplied(q queued, err error) {
 // ofBlock tells whether a block was refused for what it is, and not for the time or for
 // a trouble of this node.
 func ofBlock(err error) bool {
-	return exception.Of(err) != nil && !exception.Is(err, exception.BlockFromTheFuture, exception.ForkDatabase, exception.Database, exception.DatabaseGuard)
+	return exception.Of(err) != nil && !exception.Is(err, exception.BlockFromTheFuture, exception.ForkDatabase,
+		exception.Database, exception.DatabaseGuard)
 }
 
 // refuse notes that the chain refused a block, so that further copies of it are neither

@@ -90,7 +90,8 @@ func (l *ledger) ID() types.Checksum256 { return l.chain.ID() }
 func (l *ledger) Info() Info {
 	h := l.producer.Head()
 	return Info{
-		LIBNum: h.IrreversibleNum, LIBID: h.IrreversibleID, HeadNum: h.ForkNum, HeadID: h.ForkID, Time: h.Time, First: l.blocks.First(),
+		LIBNum: h.IrreversibleNum, LIBID: h.IrreversibleID, HeadNum: h.ForkNum, HeadID: h.ForkID, Time: h.Time,
+		First: l.blocks.First(),
 	}
 }
 
@@ -147,7 +148,9 @@ func (l *ledger) Transactions(list []*Transaction, done func(*Transaction, error
 			done(t, err)
 			continue
 		}
-		given = append(given, producer.Submission{Candidate: x, Done: func(_ *types.TransactionTrace, err error) { done(t, err) }})
+		given = append(given, producer.Submission{Candidate: x, Done: func(_ *types.TransactionTrace, err error) {
+			done(t, err)
+		}})
 	}
 	l.producer.Submit(control.TransactionOptions{Kind: control.Input, Lent: true}, given...)
 }

@@ -73,8 +73,9 @@ func New(chain Ledger, o Options) (*Network, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	n := &Network{config: c, chain: chain, log: newLogger(c.Log, c.Limits.Lines), targets: map[string]*target{}, supplied: map[string]bool{},
-		shunned: map[netip.Prefix]time.Time{}, slots: slotList{limits: &c.Limits}}
+	n := &Network{config: c, chain: chain, log: newLogger(c.Log, c.Limits.Lines), targets: map[string]*target{},
+		supplied: map[string]bool{},
+		shunned:  map[netip.Prefix]time.Time{}, slots: slotList{limits: &c.Limits}}
 	n.conns.Store(new([]*conn))
 	if _, err := rand.Read(n.nodeID[:]); err != nil {
 		return nil, fmt.Errorf("node id: %w", err)
@@ -174,7 +175,8 @@ func (n *Network) listen(ctx context.Context) (list []net.Listener, err error) {
 			return list, fmt.Errorf("listen for peers on %s: %w", e.Address, err)
 		}
 		list, addresses = append(list, l), append(addresses, l.Addr())
-		n.log.Info(fmt.Sprintf("start listening on %v resolved from %s, max clients is %d", l.Addr(), e.Address, n.config.MaxClients))
+		n.log.Info(fmt.Sprintf("start listening on %v resolved from %s, max clients is %d",
+			l.Addr(), e.Address, n.config.MaxClients))
 	}
 	n.mu.Lock()
 	n.listened = addresses
@@ -219,12 +221,16 @@ func (n *Network) admit(ctx context.Context, socket net.Conn, e endpoint) {
 	}
 	switch {
 	case n.config.MaxNodesPerHost >= 0 && same >= n.config.MaxNodesPerHost:
-		n.log.limited(slog.LevelInfo, fmt.Sprintf("Number of connections (%d) from %s exceeds limit %d (p2p-max-nodes-per-host)", same+1, ip, n.config.MaxNodesPerHost))
+		n.log.limited(slog.LevelInfo,
+			fmt.Sprintf("Number of connections (%d) from %s exceeds limit %d (p2p-max-nodes-per-host)",
+				same+1, ip, n.config.MaxNodesPerHost))
 	case !n.peering.enabled() && n.config.MaxClients != 0 && visitors >= int(n.config.MaxClients):
-		n.log.limited(slog.LevelInfo, fmt.Sprintf("max_client_count %d exceeded (max-clients), refusing %s", n.config.MaxClients, ip))
+		n.log.limited(slog.LevelInfo, fmt.Sprintf("max_client_count %d exceeded (max-clients), refusing %s",
+			n.config.MaxClients, ip))
 	case n.config.MaxClients != 0 && visitors >= 2*int(n.config.MaxClients)+64:
 		// Producers are known by what they say, so that more may come in to say it.
-		n.log.limited(slog.LevelInfo, fmt.Sprintf("max_client_count %d exceeded by far (max-clients), refusing %s", n.config.MaxClients, ip))
+		n.log.limited(slog.LevelInfo, fmt.Sprintf("max_client_count %d exceeded by far (max-clients), refusing %s",
+			n.config.MaxClients, ip))
 	case n.isShunned(ip):
 		n.log.limited(slog.LevelInfo, fmt.Sprintf("not yet admitting %s again, which did no good before", ip))
 	default:

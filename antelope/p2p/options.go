@@ -120,7 +120,9 @@ func (o *Options) Ignored() []string {
 func (o *Options) resolve(hostname string) (*config, error) {
 	c := &config{Options: *o}
 	var errs []error
-	for _, step := range []func() error{c.checkNumbers, c.Limits.Validate, func() error { return c.readListeners(hostname) },
+	for _, step := range []func() error{c.checkNumbers, c.Limits.Validate, func() error {
+		return c.readListeners(hostname)
+	},
 		c.readPeers, c.readAllowed, c.readKeys} {
 		errs = append(errs, step())
 	}
@@ -191,7 +193,8 @@ func readListener(s, hostname string) (endpoint, error) {
 		_, err = net.LookupPort("tcp", port)
 	}
 	if err != nil {
-		return endpoint{}, control.NewBadOption("p2p-listen-endpoint '%s' is no address: HOST:PORT or HOST:PORT:RATE is expected, such as 0.0.0.0:9876", s)
+		return endpoint{}, control.NewBadOption(
+			"p2p-listen-endpoint '%s' is no address: HOST:PORT or HOST:PORT:RATE is expected, such as 0.0.0.0:9876", s)
 	}
 	e := endpoint{Listener: l, public: s}
 	if host == "" || host == "0.0.0.0" || host == "::" {
@@ -215,7 +218,8 @@ func (c *config) readPeers() error {
 	for _, p := range c.AutoBPPeers {
 		account, address, ok := strings.Cut(p, ",")
 		if !ok {
-			errs = append(errs, control.NewBadOption("auto-bp-peer must consists an account name and server address separated by a comma token"))
+			errs = append(errs,
+				control.NewBadOption("auto-bp-peer must consists an account name and server address separated by a comma token"))
 			continue
 		}
 		name, err := types.ParseName(account)
@@ -224,7 +228,9 @@ func (c *config) readPeers() error {
 			errs = append(errs, control.NewBadOption("the account supplied by --auto-bp-peer option is invalid"))
 		case !valid(address):
 		case slices.Contains(c.Peers, address):
-			errs = append(errs, control.NewBadOption(`"%s" should only appear in either p2p-peer-address or p2p-auto-bp-peer option, not both.`, address))
+			errs = append(errs,
+				control.NewBadOption(
+					`"%s" should only appear in either p2p-peer-address or p2p-auto-bp-peer option, not both.`, address))
 		default:
 			c.autoPeers[name], c.autoNames[address] = address, name
 		}
@@ -244,7 +250,8 @@ func (c *config) readAllowed() error {
 		case "none":
 			c.allowed = 0
 		default:
-			c.mistakes = append(c.mistakes, fmt.Sprintf("allowed-connection %s is none of any, producers, specified and none", s))
+			c.mistakes = append(c.mistakes,
+				fmt.Sprintf("allowed-connection %s is none of any, producers, specified and none", s))
 		}
 	}
 	if c.allowed&allowSpecified != 0 && len(c.PeerKeys) == 0 {
@@ -267,7 +274,8 @@ func (c *config) readKeys() error {
 	for _, s := range c.PeerPrivateKeys {
 		public, private, err := parseKeyPair(s)
 		if err != nil {
-			errs = append(errs, control.NewBadOption("a peer-private-key is not [\"public key\",\"private key\"]")) // it is not to be shown
+			// it is not to be shown
+			errs = append(errs, control.NewBadOption("a peer-private-key is not [\"public key\",\"private key\"]"))
 			continue
 		}
 		c.private[public] = private

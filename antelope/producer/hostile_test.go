@@ -84,7 +84,8 @@ func TestFindingKeysIsBoundedByTheTransactionTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := n.Transaction(ctx, x.Packed, control.TransactionOptions{API: true})
-		if !exception.Is(err, exception.TxCPUUsageExceeded) || exception.Of(err).Message() != "transaction signature verification executed for too long 0us" {
+		if !exception.Is(err, exception.TxCPUUsageExceeded) ||
+			exception.Of(err).Message() != "transaction signature verification executed for too long 0us" {
 			t.Errorf("with no time: %v", err)
 		}
 		// In a block it has all the time that it needs.
@@ -110,8 +111,10 @@ func TestADryRunOfAnExpiredTransactionSaysSo(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, kind := range []control.Kind{control.DryRun, control.Input} {
-			_, err = n.Transaction(context.Background(), p, control.TransactionOptions{Kind: kind, API: true, FailureTrace: true})
-			if !exception.Is(err, exception.ExpiredTx) || !strings.HasPrefix(exception.Of(err).Message(), "expired transaction ") ||
+			_, err = n.Transaction(context.Background(), p,
+				control.TransactionOptions{Kind: kind, API: true, FailureTrace: true})
+			if !exception.Is(err, exception.ExpiredTx) ||
+				!strings.HasPrefix(exception.Of(err).Message(), "expired transaction ") ||
 				!strings.Contains(exception.Of(err).Message(), ".000, block time ") {
 				t.Errorf("kind %d: %v", kind, err)
 			}
@@ -150,7 +153,9 @@ func TestAnAnswerThatNobodyWaitsForIsDropped(t *testing.T) {
 		leaving, leave := context.WithCancel(ctx)
 		for _, ask := range []func(){
 			func() { op.IntegrityHash(leaving) }, func() { op.Lists(leaving) }, func() { op.RuntimeOptions(leaving) },
-			func() { op.ScheduledActivations(leaving) }, func() { op.SnapshotRequests(leaving) }, func() { op.Unapplied(leaving, nil, 1, -1) },
+			func() { op.ScheduledActivations(leaving) }, func() { op.SnapshotRequests(leaving) }, func() {
+				op.Unapplied(leaving, nil, 1, -1)
+			},
 		} {
 			impatient.Go(ask)
 		}

@@ -39,7 +39,9 @@ type Done func(*types.TransactionTrace, error)
 // finds its keys on the caller's goroutine. One that leaves nothing is executed on a
 // view, beside the writer and beside others. Errors are exceptions, [writer.ErrStopped], or
 // ctx's: then the transaction may be executed even so.
-func (in *intake) Transaction(ctx context.Context, packed *types.PackedTransaction, o control.TransactionOptions) (*types.TransactionTrace, error) {
+func (in *intake) Transaction(
+	ctx context.Context, packed *types.PackedTransaction, o control.TransactionOptions,
+) (*types.TransactionTrace, error) {
 	x, err := execute.NewCandidate(packed, o.Kind)
 	if err != nil {
 		return nil, err
@@ -51,7 +53,9 @@ func (in *intake) Transaction(ctx context.Context, packed *types.PackedTransacti
 }
 
 // submit is Submit with waiting.
-func (in *intake) submit(ctx context.Context, x *execute.Candidate, o control.TransactionOptions) (*types.TransactionTrace, error) {
+func (in *intake) submit(
+	ctx context.Context, x *execute.Candidate, o control.TransactionOptions,
+) (*types.TransactionTrace, error) {
 	in.writer.Expect(1)
 	var trace *types.TransactionTrace
 	done := make(chan error, 1)
@@ -124,7 +128,10 @@ func (in *intake) enqueue(x *execute.Candidate, o control.TransactionOptions, do
 func (in *intake) admit(x *execute.Candidate) error {
 	if size := in.waiting.Add(entrySize(x)); size >= int64(in.opt.QueueBytes) {
 		in.waiting.Add(-entrySize(x))
-		return exception.New(exception.TxResourceExhaustion, "Transaction ${id}, size ${s} bytes would exceed configured incoming-transaction-queue-size-mb ${qs}, current queue size ${cs} bytes", "id", x.ID, "s", entrySize(x), "qs", in.opt.QueueBytes>>20, "cs", size-entrySize(x))
+		return exception.New(exception.TxResourceExhaustion,
+			"Transaction ${id}, size ${s} bytes would exceed configured incoming-transaction-queue-size-mb ${qs}, "+
+				"current queue size ${cs} bytes", "id", x.ID, "s", entrySize(x), "qs", in.opt.QueueBytes>>20,
+			"cs", size-entrySize(x))
 	}
 	return nil
 }
@@ -157,7 +164,9 @@ func (in *intake) examine(list []*execute.Candidate) []error {
 func (in *intake) checkSignatures(x *execute.Candidate) error {
 	for i := range x.Packed.Signatures {
 		if uint64(x.Packed.Signatures[i].VariableSize()) > uint64(in.opt.MaxSignature) {
-			return exception.New(exception.SigVariableSizeLimit, "signature variable length component size (${s}) greater than subjective maximum (${m})", "s", x.Packed.Signatures[i].VariableSize(), "m", in.opt.MaxSignature)
+			return exception.New(exception.SigVariableSizeLimit,
+				"signature variable length component size (${s}) greater than subjective maximum (${m})",
+				"s", x.Packed.Signatures[i].VariableSize(), "m", in.opt.MaxSignature)
 		}
 	}
 	return nil
@@ -192,7 +201,9 @@ func (in *intake) recoverKeys(list []*execute.Candidate) []error {
 
 // read executes a transaction on a reader. Only where the pending block that is
 // shown has no room left does the writer execute it, in the next block.
-func (in *intake) read(ctx context.Context, x *execute.Candidate, o control.TransactionOptions) (*types.TransactionTrace, error) {
+func (in *intake) read(
+	ctx context.Context, x *execute.Candidate, o control.TransactionOptions,
+) (*types.TransactionTrace, error) {
 	if err := in.examine([]*execute.Candidate{x})[0]; err != nil {
 		return nil, err
 	}

@@ -75,9 +75,10 @@ func (op *Operator) RuntimeOptions(ctx context.Context) (control.RuntimeOptions,
 	return writer.Ask(ctx, op.p.writer, func() (control.RuntimeOptions, error) {
 		policy := op.p.chain.Policy()
 		o := control.RuntimeOptions{
-			MaxTransactionTime: new(int32(op.p.maxTime.Load() / 1000)), MaxIrreversibleAge: new(int32(op.p.maxLIBAge / time.Second)),
-			ProduceOffset: new(int32(round * (blockInterval.Milliseconds() - op.p.effort.Milliseconds()))),
-			GreylistLimit: new(policy.Multiple()),
+			MaxTransactionTime: new(int32(op.p.maxTime.Load() / 1000)),
+			MaxIrreversibleAge: new(int32(op.p.maxLIBAge / time.Second)),
+			ProduceOffset:      new(int32(round * (blockInterval.Milliseconds() - op.p.effort.Milliseconds()))),
+			GreylistLimit:      new(policy.Multiple()),
 		}
 		// nodeos has none until one is set that is not the default.
 		if us := int32(policy.Leeway.Microseconds()); op.p.leewaySet || us != int32(Defaults().Leeway.Microseconds()) {
@@ -102,7 +103,8 @@ func (op *Operator) SetRuntimeOptions(ctx context.Context, o control.RuntimeOpti
 		if o.ProduceOffset != nil {
 			offset := time.Duration(*o.ProduceOffset) * time.Millisecond
 			if offset < 0 || offset >= round*blockInterval {
-				return exception.New(exception.PluginConfig, "produce-block-offset-ms ${p} must be [0 - ${max})", "p", *o.ProduceOffset, "max", round*blockInterval.Milliseconds())
+				return exception.New(exception.PluginConfig, "produce-block-offset-ms ${p} must be [0 - ${max})",
+					"p", *o.ProduceOffset, "max", round*blockInterval.Milliseconds())
 			}
 			op.p.effort = blockEffort(offset)
 		}
@@ -118,7 +120,8 @@ func (op *Operator) SetRuntimeOptions(ctx context.Context, o control.RuntimeOpti
 		}
 		if o.GreylistLimit != nil {
 			if *o.GreylistLimit == 0 || *o.GreylistLimit > 1000 {
-				return exception.New(exception.Misc, "Invalid limit (${limit}) passed into set_greylist_limit. Must be between 1 and ${max}.",
+				return exception.New(exception.Misc,
+					"Invalid limit (${limit}) passed into set_greylist_limit. Must be between 1 and ${max}.",
 					"limit", *o.GreylistLimit, "max", 1000)
 			}
 			op.p.decide(func(now *execute.Policy) { now.GreylistLimit = *o.GreylistLimit })
@@ -142,7 +145,9 @@ func (op *Operator) RemoveGreylist(ctx context.Context, accounts []types.Name) e
 	return op.changeGreylist(ctx, accounts, func(m map[types.Name]bool, n types.Name) { delete(m, n) })
 }
 
-func (op *Operator) changeGreylist(ctx context.Context, accounts []types.Name, change func(map[types.Name]bool, types.Name)) error {
+func (op *Operator) changeGreylist(
+	ctx context.Context, accounts []types.Name, change func(map[types.Name]bool, types.Name),
+) error {
 	if len(accounts) == 0 {
 		return exception.New(exception.InvalidHTTPRequest, "At least one account is required")
 	}
@@ -165,8 +170,9 @@ func (op *Operator) Lists(ctx context.Context) (control.Lists, error) {
 func (op *Operator) SetLists(ctx context.Context, l control.Lists) error {
 	if l.ActorWhitelist == nil && l.ActorBlacklist == nil && l.ContractWhitelist == nil && l.ContractBlacklist == nil &&
 		l.ActionBlacklist == nil && l.KeyBlacklist == nil {
-		return exception.New(exception.InvalidHTTPRequest, "At least one of actor_whitelist, actor_blacklist, contract_whitelist, "+
-			"contract_blacklist, action_blacklist, and key_blacklist is required")
+		return exception.New(exception.InvalidHTTPRequest,
+			"At least one of actor_whitelist, actor_blacklist, contract_whitelist, "+
+				"contract_blacklist, action_blacklist, and key_blacklist is required")
 	}
 	return op.p.writer.Call(ctx, func() error {
 		op.p.decide(func(now *execute.Policy) {
@@ -224,8 +230,12 @@ func (op *Operator) ScheduleActivations(ctx context.Context, list []types.Checks
 // Unapplied returns up to limit transactions that wait, from one on, nil for the
 // first. An unknown one gives an empty page. When within has passed since the writer
 // began there are no more than that far, but one at least; below 0 is no limit.
-func (op *Operator) Unapplied(ctx context.Context, from *types.Checksum256, limit int, within time.Duration) (control.UnappliedPage, error) {
-	return writer.Ask(ctx, op.p.writer, func() (control.UnappliedPage, error) { return op.p.queue.page(from, limit, within), nil })
+func (op *Operator) Unapplied(
+	ctx context.Context, from *types.Checksum256, limit int, within time.Duration,
+) (control.UnappliedPage, error) {
+	return writer.Ask(ctx, op.p.writer, func() (control.UnappliedPage, error) {
+		return op.p.queue.page(from, limit, within), nil
+	})
 }
 
 // IntegrityHash computes the hash of the newest block's state, on the caller's
@@ -287,9 +297,12 @@ func (op *Operator) CreateSnapshot(ctx context.Context) (control.Snapshot, error
 
 // ScheduleSnapshot adds a request. Its ID is chosen; End 0 is for ever (Leap:
 // schedule_snapshot). Without a Start it is the block after the head.
-func (op *Operator) ScheduleSnapshot(ctx context.Context, spacing uint32, start, end *uint32, description string) (control.SnapshotRequest, error) {
+func (op *Operator) ScheduleSnapshot(
+	ctx context.Context, spacing uint32, start, end *uint32, description string,
+) (control.SnapshotRequest, error) {
 	return writer.Ask(ctx, op.p.writer, func() (control.SnapshotRequest, error) {
-		r := control.SnapshotRequest{Spacing: spacing, Start: op.p.chain.Head().BlockNum + 1, End: math.MaxUint32, Description: description}
+		r := control.SnapshotRequest{Spacing: spacing, Start: op.p.chain.Head().BlockNum + 1, End: math.MaxUint32,
+			Description: description}
 		if start != nil {
 			r.Start = *start
 		}

@@ -104,12 +104,16 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 	}
 	if p.opt.Irreversible = c.IrreversibleMode(); p.opt.Irreversible {
 		if len(o.Producers) > 0 {
-			return nil, control.NewBadOption("node cannot have any producer-name configured because block production is impossible when read_mode is \"irreversible\"")
+			return nil, control.NewBadOption(
+				"node cannot have any producer-name configured because block production is impossible when read_mode " +
+					"is \"irreversible\"")
 		}
 		p.opt.NoTransactions = true
 	}
 	if len(o.Producers) > 0 && c.LightValidation() {
-		return nil, control.NewBadOption("node cannot have any producer-name configured because block production is not safe when validation_mode is not \"full\"")
+		return nil, control.NewBadOption(
+			"node cannot have any producer-name configured because block production is not safe when validation_mode " +
+				"is not \"full\"")
 	}
 	p.writer = writer.New(writer.Options{Before: p.takeLate, Publish: p.publish, Ended: p.terminated})
 	p.connect()

@@ -42,20 +42,27 @@ var rules = []rule{
 	{"antelope/control", []string{"antelope/types", "antelope/variant", "internal/..."}},
 	{"antelope/abi", []string{"antelope/types", "antelope/variant", "antelope/serial", "antelope/exception", "internal/..."}},
 	// The virtual machine knows modules, not chains.
-	{"antelope/wasm/intrinsic", []string{"antelope/wasm", "antelope/crypto", "antelope/types", "antelope/serial", "antelope/exception", "antelope/softfloat", "internal/..."}},
+	{"antelope/wasm/intrinsic", []string{"antelope/wasm", "antelope/crypto", "antelope/types", "antelope/serial",
+		"antelope/exception", "antelope/softfloat", "internal/..."}},
 	{"antelope/wasm/...", []string{"antelope/wasm/...", "antelope/types", "antelope/exception", "internal/..."}},
 	// Their files are written through the layer that tests can break.
 	{"antelope/tracelog/clog", []string{"internal/..."}},
-	{"antelope/tracelog/slicefile", []string{"antelope/blocklog", "antelope/serial", "antelope/survey", "antelope/tracelog/clog", "antelope/tracelog/wire", "antelope/types", "store/vfs", "store/vfs/logtail", "internal/..."}},
-	{"antelope/tracelog", []string{"antelope/chain", "antelope/consensus", "antelope/execute", "antelope/recorder", "antelope/tracelog/slicefile", "antelope/tracelog/wire", "antelope/types", "history", "internal/..."}},
+	{"antelope/tracelog/slicefile",
+		[]string{"antelope/blocklog", "antelope/serial", "antelope/survey", "antelope/tracelog/clog",
+			"antelope/tracelog/wire", "antelope/types", "store/vfs", "store/vfs/logtail", "internal/..."}},
+	{"antelope/tracelog", []string{"antelope/chain", "antelope/consensus", "antelope/execute", "antelope/recorder",
+		"antelope/tracelog/slicefile", "antelope/tracelog/wire", "antelope/types", "history", "internal/..."}},
 	{"antelope/tracelog/wire", []string{"antelope/chain", "antelope/execute", "antelope/serial", "antelope/types", "internal/..."}},
 	{"antelope/survey", []string{}},
 	{"antelope/survey/surveytest", []string{"antelope/survey", "store/vfs/..."}},
 	{"antelope/ship/shiplog", []string{"antelope/blocklog", "antelope/survey", "antelope/types", "store/vfs", "store/vfs/logtail", "internal/..."}},
-	{"antelope/ship", []string{"antelope/chain", "antelope/consensus", "antelope/execute", "antelope/recorder", "antelope/ship/...", "antelope/state", "antelope/survey", "antelope/types", "serve", "internal/..."}},
-	{"antelope/ship/wire", []string{"antelope/abi", "antelope/exception", "antelope/execute", "antelope/serial", "antelope/state", "antelope/types", "antelope/wasm/intrinsic", "internal/..."}},
+	{"antelope/ship", []string{"antelope/chain", "antelope/consensus", "antelope/execute", "antelope/recorder",
+		"antelope/ship/...", "antelope/state", "antelope/survey", "antelope/types", "serve", "internal/..."}},
+	{"antelope/ship/wire", []string{"antelope/abi", "antelope/exception", "antelope/execute", "antelope/serial",
+		"antelope/state", "antelope/types", "antelope/wasm/intrinsic", "internal/..."}},
 	// What nodeos throws for their errors is the node's to say.
-	{"antelope/blocklog", []string{"antelope/consensus", "antelope/finality", "antelope/types", "antelope/serial", "store/vfs", "store/vfs/logtail", "internal/..."}},
+	{"antelope/blocklog", []string{"antelope/consensus", "antelope/finality", "antelope/types", "antelope/serial",
+		"store/vfs", "store/vfs/logtail", "internal/..."}},
 	{"antelope/space", []string{"probe", "internal/..."}},
 	{"antelope/config", []string{"antelope/control", "store/engine", "store/vfs", "internal/..."}},
 	{"antelope/feature", []string{"antelope/exception", "antelope/serial", "antelope/types", "antelope/variant", "store/vfs", "internal/..."}},
@@ -64,14 +71,17 @@ var rules = []rule{
 	{"antelope/consensus", []string{"antelope/...", "store/vfs", "internal/..."}},
 	{"antelope/producer", []string{"antelope/...", "store/vfs", "writer", "internal/..."}},
 	// What executes knows no forks and no logs. Transactions that leave nothing run above a view.
-	{"antelope/execute", []string{"antelope/abi", "antelope/authority", "antelope/consensus", "antelope/control", "antelope/crypto", "antelope/deepmind", "antelope/exception",
-		"antelope/feature", "antelope/finality", "antelope/resource", "antelope/state", "antelope/types", "antelope/wasm", "antelope/wasm/intrinsic", "store", "store/sandbox", "internal/..."}},
+	{"antelope/execute", []string{"antelope/abi", "antelope/authority", "antelope/consensus", "antelope/control",
+		"antelope/crypto", "antelope/deepmind", "antelope/exception",
+		"antelope/feature", "antelope/finality", "antelope/resource", "antelope/state", "antelope/types",
+		"antelope/wasm", "antelope/wasm/intrinsic", "store", "store/sandbox", "internal/..."}},
 	{"antelope/chain", []string{"antelope/...", "store", "internal/..."}},
 	{"antelope/chain/chaintest/...", []string{"antelope/...", "store", "store/engine", "store/page", "internal/..."}},
 	{"antelope/oracle/...", []string{"antelope/...", "contracts", "store/engine", "probe", "internal/..."}},
 	{"antelope/rpc/...", []string{"antelope/...", "serve/...", "internal/..."}},
 	{"antelope/p2p/...", []string{"antelope/...", "internal/..."}},
-	{"antelope/node/...", []string{"antelope/...", "contracts", "store", "store/engine", "store/vfs", "store/vfs/logtail", "serve/...", "vitals", "playground", "dashboard/...", "writer", "node", "internal/..."}},
+	{"antelope/node/...", []string{"antelope/...", "contracts", "store", "store/engine", "store/vfs",
+		"store/vfs/logtail", "serve/...", "vitals", "playground", "dashboard/...", "writer", "node", "internal/..."}},
 	{"antelope/...", []string{"antelope/...", "store", "internal/..."}},
 
 	// Rooms of both protocols know neither.
@@ -110,7 +120,8 @@ var rules = []rule{
 	{"opera/oracle/...", []string{"opera/...", "internal/..."}},
 	{"opera/rpc/...", []string{"opera/...", "serve/...", "internal/..."}},
 	{"opera/p2p/...", []string{"opera/...", "internal/..."}},
-	{"opera/node/...", []string{"opera/...", "store", "store/engine", "store/vfs", "serve/...", "vitals", "playground", "dashboard/...", "node", "writer", "internal/..."}},
+	{"opera/node/...", []string{"opera/...", "store", "store/engine", "store/vfs", "serve/...", "vitals", "playground",
+		"dashboard/...", "node", "writer", "internal/..."}},
 	{"opera/config", []string{"opera/...", "store/engine", "internal/..."}},
 	{"opera/...", []string{"opera/...", "internal/..."}},
 
@@ -122,7 +133,9 @@ var rules = []rule{
 	{"vitals", []string{"store", "serve/exposition", "probe", "dashboard", "internal/..."}},
 	{"dashboard/...", []string{"dashboard/...", "serve/...", "internal/..."}},
 	// Of a ledger the bench has what makes a chain; nodes it meets as processes.
-	{"bench/antelope", []string{"antelope/abi", "antelope/blocklog", "antelope/chain", "antelope/chain/chaintest", "antelope/p2p", "antelope/p2p/peer", "antelope/serial", "antelope/types", "contracts", "contracts/assembler", "bench/...", "store/engine", "store/vfs", "internal/..."}},
+	{"bench/antelope", []string{"antelope/abi", "antelope/blocklog", "antelope/chain", "antelope/chain/chaintest",
+		"antelope/p2p", "antelope/p2p/peer", "antelope/serial", "antelope/types", "contracts", "contracts/assembler",
+		"bench/...", "store/engine", "store/vfs", "internal/..."}},
 	{"bench/opera", []string{"opera/traffic", "bench/...", "store/vfs", "internal/..."}},
 	{"bench/subject", []string{"store/engine", "store/page", "internal/..."}},
 	{"bench/...", []string{"bench/...", "store/bench", "store/vfs", "probe", "internal/..."}},
@@ -231,7 +244,8 @@ func TestPackagesImportOnlyWhatTheirRuleAllows(t *testing.T) {
 
 // plain are the files that read options and files of the operator. What is wrong with those
 // they say in plain errors; which exception nodeos has for one, antelope/node/thrown.go says.
-var plain = []string{"antelope/*/options.go", "antelope/node/settings*.go", "antelope/p2p/address.go", "antelope/feature/load.go"}
+var plain = []string{"antelope/*/options.go", "antelope/node/settings*.go", "antelope/p2p/address.go",
+	"antelope/feature/load.go"}
 
 func TestOptionsThrowNothing(t *testing.T) {
 	for _, pattern := range plain {
@@ -243,7 +257,9 @@ func TestOptionsThrowNothing(t *testing.T) {
 			fitting++
 			for _, spec := range f.ast.Imports {
 				if spec.Path.Value == strconv.Quote(module+"/antelope/exception") {
-					t.Errorf("%s:%d: options throw nothing: say what is wrong as control.BadOption, or with a type of your own", f.path, f.line(spec.Pos()))
+					t.Errorf(
+						"%s:%d: options throw nothing: say what is wrong as control.BadOption, or with a type "+
+							"of your own", f.path, f.line(spec.Pos()))
 				}
 			}
 		}

@@ -82,7 +82,9 @@ type place struct {
 
 func openStore(t testing.TB, dir string, o engine.Options) place {
 	t.Helper()
-	p := place{history: NewHistory(HistoryOptions{Dir: filepath.Join(dir, "history"), Notice: func(err error) { t.Log(err) }})}
+	p := place{history: NewHistory(HistoryOptions{Dir: filepath.Join(dir, "history"), Notice: func(err error) {
+		t.Log(err)
+	}})}
 	o.BeforeCheckpoint = p.history.Sync
 	s, err := engine.Open(filepath.Join(dir, "state"), o)
 	if err != nil {
@@ -270,7 +272,8 @@ func TestAWrongEventChangesNothing(t *testing.T) {
 		bad := append([]byte(nil), r.events[good]...)
 		bad[at] ^= 1
 		// One that says it is of an epoch that is over is passed over.
-		if fed, err := c.Feed(context.Background(), source([][]byte{bad}), nil); fed.Events != 0 || err == nil && fed.Known == 0 {
+		if fed, err := c.Feed(context.Background(), source([][]byte{bad}), nil); fed.Events != 0 ||
+			err == nil && fed.Known == 0 {
 			t.Fatalf("an event with another byte %d of %d is connected: %+v", at, len(bad), fed)
 		}
 	}

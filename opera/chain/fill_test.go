@@ -46,7 +46,8 @@ func again[T any](t testing.TB, v *T) *T {
 // signed is an event with votes of the only validator, which nobody connects.
 func signed(t testing.TB, of inter.Epoch, blocks inter.BlockVotes, epoch inter.EpochVote) *inter.Payload {
 	t.Helper()
-	p := &inter.Payload{Event: inter.Event{Version: 1, Epoch: of, Seq: 1, Frame: 1, Lamport: 1, Creator: 1}, BlockVotes: blocks, EpochVote: epoch}
+	p := &inter.Payload{Event: inter.Event{Version: 1, Epoch: of, Seq: 1, Frame: 1, Lamport: 1, Creator: 1},
+		BlockVotes: blocks, EpochVote: epoch}
 	sign(t, p, 1)
 	return p
 }
@@ -114,7 +115,8 @@ func send(t testing.TB, c *Chain) (s parcel) {
 			s.blockVotes[i] = again(t, &votes)
 			continue
 		}
-		votes := signed(t, e, inter.BlockVotes{Start: n, Epoch: e, Votes: [][32]byte{r.Block.Hash()}}, inter.EpochVote{}).SignedBlockVotes()
+		votes := signed(t, e, inter.BlockVotes{Start: n, Epoch: e, Votes: [][32]byte{r.Block.Hash()}},
+			inter.EpochVote{}).SignedBlockVotes()
 		s.blockVotes = append(s.blockVotes, again(t, &votes))
 	}
 	return s

@@ -49,13 +49,19 @@ func groups(c *Config, l *line) []group {
 		{"NETWORKING OPTIONS", peerFlags(c, l)},
 		{"METRICS AND STATS OPTIONS", metricsFlags(c)},
 		{"TESTING OPTIONS", []Flag{
-			{Name: "fakenet", Help: "'n/N': a network of N validators for trying out, with this node as the n-th of them, or none if n is 0", value: text(&l.fakenet)},
+			{Name: "fakenet",
+				Help: "'n/N': a network of N validators for trying out, with this node as the n-th of them, or " +
+					"none if n is 0", value: text(&l.fakenet)},
 		}},
 		{"LOGGING AND DEBUGGING OPTIONS", debugFlags(c)},
 		{"EXPORT OPTIONS", []Flag{
-			{Name: "export.evm.mode", Help: `What of the state goes into a genesis: "mpt", "ext-mpt" (with what was hashed) or "full"`, value: choice(&c.Run.Export.Mode, "mpt", "ext-mpt", "full")},
-			{Name: "export.evm.exclude", Help: "Database of keys to leave out of a genesis", Instead: "no key is left out", value: text(&c.Run.Export.Exclude)},
-			{Name: "export.sections", Help: "Sections of an exported genesis, separated by commas", value: text(&c.Run.Export.Sections)},
+			{Name: "export.evm.mode",
+				Help:  `What of the state goes into a genesis: "mpt", "ext-mpt" (with what was hashed) or "full"`,
+				value: choice(&c.Run.Export.Mode, "mpt", "ext-mpt", "full")},
+			{Name: "export.evm.exclude", Help: "Database of keys to leave out of a genesis",
+				Instead: "no key is left out", value: text(&c.Run.Export.Exclude)},
+			{Name: "export.sections", Help: "Sections of an exported genesis, separated by commas",
+				value: text(&c.Run.Export.Sections)},
 		}},
 		{"DATABASE COMMANDS' OPTIONS", maintenanceFlags()},
 		{"ALIASED (deprecated) OPTIONS", legacyFlags(l)},
@@ -83,23 +89,30 @@ func operaFlags(c *Config, l *line) []Flag {
 		{Name: "validator.pubkey", Help: "Public key of that validator", value: text(&l.pubkey)},
 		{Name: "validator.password", Help: "File of the password that unlocks its key", value: text(&e.Password)},
 		{Name: "syncmode", Help: `"full" or "snap"`, value: choice(&c.Run.SyncMode, "full", "snap")},
-		{Name: "gcmode", Help: `Old states: "archive" keeps all, "full" and "light" those of the last blocks`, value: choice(&c.Run.GCMode, "light", "full", "archive")},
+		{Name: "gcmode", Help: `Old states: "archive" keeps all, "full" and "light" those of the last blocks`,
+			value: choice(&c.Run.GCMode, "light", "full", "archive")},
 	}
 }
 
 func storeFlags(c *Config, l *line) []Flag {
 	return []Flag{
-		{Name: "db.engine", Help: "What keeps the state: " + engine.Choice(engine.KindNames()) + "; a state that exists keeps its engine",
+		{Name: "db.engine", Help: "What keeps the state: " + engine.Choice(engine.KindNames()) +
+			"; a state that exists keeps its engine",
 			value: choice(&c.Tarn.Engine, append([]string{""}, engine.KindNames()...)...)},
 		{Name: "db.mapmode", Help: "How the page engine maps its file: " + engine.Choice(engine.ModeNames()),
 			value: choice(&c.Tarn.MapMode, append([]string{""}, engine.ModeNames()...)...)},
-		{Name: "db.seekcompaction", Help: "Of leveldb: compact the files that many reads looked through in vain, as go-opera's does; it costs writes for reads", value: toggle(&c.Tarn.SeekCompaction)},
+		{Name: "db.seekcompaction",
+			Help: "Of leveldb: compact the files that many reads looked through in vain, as go-opera's does; it " +
+				"costs writes for reads", value: toggle(&c.Tarn.SeekCompaction)},
 		{Name: "db.limit", Help: "How large the page engine's file may get, in MB", value: number(&c.Tarn.LimitMB)},
 		{Name: "db.recovery", Help: "How long a start after a crash may take to make blocks again; longer writes less", value: period(&c.Tarn.Recovery)},
 		{Name: "history.dir", Help: "Folder, perhaps on another disk, to which finished files of history are moved", value: text(&c.Tarn.HistoryDir)},
 		{Name: "history.states", Help: "Of how many last blocks old states are kept; 0 is all", value: number(&c.Tarn.States)},
-		{Name: "db.preset", Help: "Layout of go-opera's databases: pbl-1, ldb-1, legacy-ldb or legacy-pbl", Instead: "there is one layout; --db.engine chooses the engine", value: choice(&l.preset, "pbl-1", "ldb-1", "legacy-ldb", "legacy-pbl")},
-		{Name: "db.migration.mode", Help: "Migration of go-opera's databases: reformat or rebuild", Instead: "`tarn db convert` moves a state from one engine to another", value: text(&l.migration)},
+		{Name: "db.preset", Help: "Layout of go-opera's databases: pbl-1, ldb-1, legacy-ldb or legacy-pbl",
+			Instead: "there is one layout; --db.engine chooses the engine",
+			value:   choice(&l.preset, "pbl-1", "ldb-1", "legacy-ldb", "legacy-pbl")},
+		{Name: "db.migration.mode", Help: "Migration of go-opera's databases: reformat or rebuild",
+			Instead: "`tarn db convert` moves a state from one engine to another", value: text(&l.migration)},
 		{Name: "cache", Help: "Memory of the store in MB, 3600 at least", value: number(&c.Tarn.CacheMB).shown("3600")},
 	}
 }
@@ -139,7 +152,10 @@ func httpFlags(c *Config, l *line) []Flag {
 		{Name: "http.port", Help: "Port of HTTP", value: number(&n.HTTPPort)},
 		{Name: "http.corsdomain", Help: "Origins that browsers may ask from, separated by commas", value: list(&n.HTTPCors)},
 		{Name: "http.vhosts", Help: "Names of hosts that requests may be for, separated by commas, or *", value: list(&n.HTTPVirtualHosts)},
-		{Name: "http.trusted", Help: "Addresses and networks (10.0.0.0/8), separated by commas, that may have more than one address' share, and whose X-Forwarded-For says for whom they ask; loopback is this machine, none is nobody", value: list(&c.Tarn.Trusted)},
+		{Name: "http.trusted",
+			Help: "Addresses and networks (10.0.0.0/8), separated by commas, that may have more than one address' " +
+				"share, and whose X-Forwarded-For says for whom they ask; loopback is this machine, none is nobody",
+			value: list(&c.Tarn.Trusted)},
 		{Name: "http.api", Help: "Namespaces over HTTP, separated by commas", value: list(&n.HTTPModules).shown("")},
 		{Name: "http.rpcprefix", Help: "Path of JSON-RPC over HTTP; / is all", value: text(&n.HTTPPathPrefix)},
 		{Name: "graphql", Help: "GraphQL over HTTP", Instead: graphql, value: unusedToggle()},
@@ -193,15 +209,19 @@ func metricsFlags(c *Config) []Flag {
 		{Name: "metrics.expensive", Help: "Metrics that cost much", Instead: "all metrics are cheap, and served with --metrics", value: unusedToggle()},
 		{Name: "metrics.addr", Help: "Address of the metrics", value: text(&r.MetricsAddr)},
 		{Name: "metrics.port", Help: "Port of the metrics", value: number(&r.MetricsPort)},
-		{Name: "dashboard.addr", Help: "host:port of a page that shows what the node does; none if empty. It asks nobody who they are: 127.0.0.1:8887 keeps it on the machine", value: text(&r.Dashboard)},
+		{Name: "dashboard.addr",
+			Help: "host:port of a page that shows what the node does; none if empty. It asks nobody who they are: " +
+				"127.0.0.1:8887 keeps it on the machine", value: text(&r.Dashboard)},
 		{Name: "health.age", Help: "Age of the newest event above which /readyz says that the node is not ready", value: period(&c.Tarn.HealthAge)},
 		{Name: "metrics.influxdb", Help: "Push metrics to InfluxDB", Instead: push, value: unusedToggle()},
 		{Name: "metrics.influxdbv2", Help: "Push metrics to InfluxDB v2", Instead: push, value: unusedToggle()},
 		{Name: "tracing", Help: "Collect traces of goroutines", Instead: "nothing is collected", value: unusedToggle()},
 	}
 	for _, f := range [][3]string{
-		{"endpoint", "http://localhost:8086", "Address of InfluxDB"}, {"database", "geth", "Its database"}, {"username", "test", "Its user"},
-		{"password", "test", "That user's password"}, {"tags", "host=localhost", "Tags of all metrics"}, {"token", "test", "Token of version 2"},
+		{"endpoint", "http://localhost:8086", "Address of InfluxDB"}, {"database", "geth", "Its database"},
+		{"username", "test", "Its user"},
+		{"password", "test", "That user's password"}, {"tags", "host=localhost", "Tags of all metrics"},
+		{"token", "test", "Token of version 2"},
 		{"bucket", "geth", "Bucket of version 2"}, {"organization", "geth", "Organization of version 2"},
 	} {
 		flags = append(flags, Flag{Name: "metrics.influxdb." + f[0], Help: f[2], Instead: push, value: unused(quoted(f[1]))})

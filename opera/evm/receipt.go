@@ -17,7 +17,8 @@ func (b *Block) fill(r *types.Receipt, tx *Tx, m *Message, result *Result) {
 		r.Status = types.ReceiptStatusFailed
 	}
 	r.Logs = b.state.TxLogs()
-	place := place{block: b.header.place(), txIndex: uint(len(b.txs)), firstLog: b.logs, gasBefore: b.gasUsed - result.GasUsed}
+	place := place{block: b.header.place(), txIndex: uint(len(b.txs)), firstLog: b.logs,
+		gasBefore: b.gasUsed - result.GasUsed}
 	place.derive(r, tx, m.Price)
 	b.logs += uint(len(r.Logs))
 }
@@ -30,12 +31,15 @@ func Bloom(r *types.Receipt) { r.Bloom = types.CreateBloom(r) }
 // with their senders; Config and BlockID of the header are not used.
 func Derive(h *Header, txs []Tx, receipts types.Receipts) error {
 	if len(txs) != len(receipts) {
-		return fmt.Errorf("derive the receipts of block %d: there are %d for %d transactions", h.Number, len(receipts), len(txs))
+		return fmt.Errorf("derive the receipts of block %d: there are %d for %d transactions",
+			h.Number, len(receipts), len(txs))
 	}
 	place := place{block: h.place()}
 	for i, r := range receipts {
 		if r.CumulativeGasUsed < place.gasBefore {
-			return fmt.Errorf("derive the receipts of block %d: the gas used up to transaction %d is %d, and %d before it", h.Number, i, r.CumulativeGasUsed, place.gasBefore)
+			return fmt.Errorf(
+				"derive the receipts of block %d: the gas used up to transaction %d is %d, and %d before it",
+				h.Number, i, r.CumulativeGasUsed, place.gasBefore)
 		}
 		place.txIndex = uint(i)
 		place.derive(r, &txs[i], Price(txs[i].Transaction, h.BaseFee))

@@ -10,7 +10,8 @@ import (
 
 var (
 	// powerCurve say by how much the price grows as gas power gets less.
-	powerCurve = curve.Curve{{0, 25 * Unit}, {Unit * 3 / 10, 9 * Unit}, {Unit / 2, Unit * 375 / 100}, {Unit * 8 / 10, Unit * 15 / 10}, {Unit * 95 / 100, Unit * 105 / 100}, {Unit, Unit}}
+	powerCurve = curve.Curve{{0, 25 * Unit}, {Unit * 3 / 10, 9 * Unit}, {Unit / 2, Unit * 375 / 100},
+		{Unit * 8 / 10, Unit * 15 / 10}, {Unit * 95 / 100, Unit * 105 / 100}, {Unit, Unit}}
 	// certaintyCurve say how much gas may wait above a transaction of a certainty.
 	certaintyCurve = curve.Curve{{0, 50_000_000}, {Unit * 2 / 10, 20_000_000}, {Unit / 2, 8_000_000}, {Unit, 0}}
 )

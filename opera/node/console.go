@@ -87,12 +87,15 @@ func (l *life) typing(ctx context.Context) (context.Context, func()) {
 }
 
 // withConsole opens a console, loads the scripts of --preload, and has it work.
-func (l *life) withConsole(ctx context.Context, client *gethrpc.Client, work func(context.Context, *console.Console) error) error {
+func (l *life) withConsole(
+	ctx context.Context, client *gethrpc.Client, work func(context.Context, *console.Console) error,
+) error {
 	failed := func(err error) error {
 		return fatal{fmt.Errorf("Failed to start the JavaScript console: %w", err)}
 	}
 	c, err := console.New(ctx, console.Options{
-		Client: client, Out: l.out, Terminal: l.keys.terminal, Scripts: l.Run.JSPath, History: filepath.Join(l.Node.DataDir, "history"),
+		Client: client, Out: l.out, Terminal: l.keys.terminal, Scripts: l.Run.JSPath,
+		History: filepath.Join(l.Node.DataDir, "history"),
 	})
 	if err != nil {
 		return failed(err)

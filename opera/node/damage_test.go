@@ -44,7 +44,8 @@ func TestAnyDamageIsHarmlessOrNamed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := patient{t: t, dir: dir, engine: e, want: want, what: fmt.Sprintf("-node.seed=%d, %s, damage %d, %s: %s", s, e.Kind, i, filepath.Base(wholes[i%2]), d)}
+			p := patient{t: t, dir: dir, engine: e, want: want,
+				what: fmt.Sprintf("-node.seed=%d, %s, damage %d, %s: %s", s, e.Kind, i, filepath.Base(wholes[i%2]), d)}
 			count[p.examined()]++
 			if err := os.RemoveAll(dir); err != nil {
 				t.Fatal(err)
@@ -140,7 +141,8 @@ func (a answers) block(v *chain.View, number inter.BlockNumber, accounts map[com
 	if err != nil || b == nil {
 		a.add(name, nil, err)
 	} else {
-		raw, err := rlp.EncodeToBytes([]any{b.ID, uint64(b.Time), b.GasUsed, b.Events, b.Internal, b.Skipped, b.Txs, b.Senders, b.Receipts})
+		raw, err := rlp.EncodeToBytes([]any{b.ID, uint64(b.Time), b.GasUsed, b.Events, b.Internal, b.Skipped, b.Txs,
+			b.Senders, b.Receipts})
 		a.add(name, fmt.Sprintf("%x", raw), err)
 		for i, tx := range b.Txs {
 			accounts[b.Senders[i]] = true

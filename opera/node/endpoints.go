@@ -47,7 +47,9 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // Answer implements serve.Plain.
-func (e *endpoint) Answer(ctx context.Context, r *serve.PlainRequest, out []byte) (body []byte, header string, taken bool) {
+func (e *endpoint) Answer(
+	ctx context.Context, r *serve.PlainRequest, out []byte,
+) (body []byte, header string, taken bool) {
 	handler := e.http.Load()
 	if handler == nil {
 		return nil, "", false
@@ -152,8 +154,8 @@ func (e *endpoints) open(at string, other *endpoint, put func(*endpoint)) (*endp
 	t := e.r.of.Node.HTTPTimeouts
 	to.listening = listener.Addr()
 	to.server = serve.New(serve.Options{
-		Bytes: e.r.service.Memory(), Trusted: e.r.of.trusted(), MaxConnections: -1, HeaderTimeout: t.ReadTimeout, BodyTimeout: t.ReadTimeout,
-		WriteTimeout: t.WriteTimeout, IdleTimeout: t.IdleTimeout, Log: e.r.of.log,
+		Bytes: e.r.service.Memory(), Trusted: e.r.of.trusted(), MaxConnections: -1, HeaderTimeout: t.ReadTimeout,
+		BodyTimeout: t.ReadTimeout, WriteTimeout: t.WriteTimeout, IdleTimeout: t.IdleTimeout, Log: e.r.of.log,
 	})
 	if err := to.server.ServePlain(listener, e.r.of.observed.beside(to), to); err != nil {
 		return nil, err

@@ -48,7 +48,8 @@ func (n *Node) place() (place, error) {
 	}
 	defer v.Close()
 	h := v.Head()
-	return place{block: h.Number, epoch: v.Epoch().Epoch, at: time.Unix(0, int64(h.Time)), deserted: v.Epoch().Validators.Len() == 0}, nil
+	return place{block: h.Number, epoch: v.Epoch().Epoch, at: time.Unix(0, int64(h.Time)),
+		deserted: v.Epoch().Validators.Len() == 0}, nil
 }
 
 // meter is what the node tells of its disk, memory and processor.
@@ -108,7 +109,8 @@ func (m *metrics) chain(w *exposition.Writer) {
 	}
 	w.Count("tarn_opera_blocks_total", "Blocks made since the start", m.made.blocks.Load())
 	w.Count("tarn_opera_transactions_total", "Transactions executed in those blocks", m.made.txs.Load())
-	w.Count("tarn_opera_skipped_transactions_total", "Transactions in those blocks that could not be executed", m.made.skipped.Load())
+	w.Count("tarn_opera_skipped_transactions_total", "Transactions in those blocks that could not be executed",
+		m.made.skipped.Load())
 	w.Count("tarn_opera_gas_total", "Gas used in those blocks", m.made.gas.Load())
 }
 
@@ -122,14 +124,17 @@ func (r *beside) append(w *exposition.Writer) {
 		w.Gauge("tarn_opera_peers", "Peers that speak the protocol", float64(r.peers.PeerCount()))
 		w.Gauge("tarn_opera_highest_block", "Newest block that a peer claims to have, or that this node has", float64(block))
 		w.Gauge("tarn_opera_highest_epoch", "Epoch of that block", float64(epoch))
-		w.Metric("tarn_opera_refused_handshakes_total", exposition.Counter, "Connections that ended because handshakes did not agree, on either side")
+		w.Metric("tarn_opera_refused_handshakes_total",
+			exposition.Counter, "Connections that ended because handshakes did not agree, on either side")
 		r.peers.Refusals(func(why p2p.Reason, count uint64) { w.Sample(float64(count), "reason", why.String()) })
 		t := r.peers.Taken()
-		w.Metric("tarn_opera_records_total", exposition.Counter, "Votes and records of peers that were taken, beside those of events")
+		w.Metric("tarn_opera_records_total",
+			exposition.Counter, "Votes and records of peers that were taken, beside those of events")
 		for _, part := range []struct {
 			of    string
 			count uint64
-		}{{"epoch_votes", t.EpochVotes}, {"epochs", t.EpochRecords}, {"block_votes", t.BlockVotes}, {"blocks", t.BlockRecords}} {
+		}{{"epoch_votes", t.EpochVotes}, {"epochs", t.EpochRecords}, {"block_votes", t.BlockVotes},
+			{"blocks", t.BlockRecords}} {
 			w.Sample(float64(part.count), "of", part.of)
 		}
 		w.Whether("tarn_opera_synced", "1 once a young event was seen", r.peers.Synced())
@@ -139,7 +144,8 @@ func (r *beside) append(w *exposition.Writer) {
 	}
 	silent := r.validator.silence() != nil
 	w.Whether("tarn_opera_validating", "1 while the node speaks for a validator", r.validator != nil && !silent)
-	w.Whether("tarn_opera_validator_silent", "1 when the node's validator says nothing any more until the next start", silent)
+	w.Whether("tarn_opera_validator_silent",
+		"1 when the node's validator says nothing any more until the next start", silent)
 }
 
 // append appends how far a node is on its way to a later epoch.
@@ -166,7 +172,8 @@ func (m *metrics) sizes(w *exposition.Writer) {
 	for _, part := range []struct {
 		of    string
 		bytes int64
-	}{{"events", h.Events.LogBytes}, {"blocks", h.Blocks.LogBytes}, {"states", h.States.LogBytes}, {"indexes", h.IndexBytes()}} {
+	}{{"events", h.Events.LogBytes}, {"blocks", h.Blocks.LogBytes}, {"states", h.States.LogBytes},
+		{"indexes", h.IndexBytes()}} {
 		w.Sample(float64(part.bytes), "of", part.of)
 	}
 	w.Gauge("db_size", "Size of the state and the history", float64(m.store().Size+h.Bytes()))

@@ -53,7 +53,9 @@ func (l *life) running(ctx context.Context, work func(context.Context, *rpc.Serv
 }
 
 // serving runs an open node until it is told to stop. It tells whether the node is to be opened again.
-func (l *life) serving(ctx context.Context, n *Node, work func(context.Context, *rpc.Service) error) (over bool, err error) {
+func (l *life) serving(
+	ctx context.Context, n *Node, work func(context.Context, *rpc.Service) error,
+) (over bool, err error) {
 	said := &news{log: l.log, now: time.Now}
 	defer said.close()
 	defer n.Subscribe(said.block)()
@@ -197,13 +199,17 @@ func (l *life) dumpConfig(context.Context) error {
 
 // version prints what programs read, in go-opera's words; the last line is ours.
 func (l *life) version(context.Context) error {
-	_, err := fmt.Fprintf(l.out, "Go-Opera\nVersion: %s\nArchitecture: %s\nProtocol Versions: [63]\nGo Version: %s\nOperating System: %s\nGOPATH=%s\nGOROOT=%s\nTarn: %s\n",
+	_, err := fmt.Fprintf(l.out,
+		"Go-Opera\nVersion: %s\nArchitecture: %s\nProtocol Versions: [63]\nGo Version: %s\nOperating System: "+
+			"%s\nGOPATH=%s\nGOROOT=%s\nTarn: %s\n",
 		config.Version, runtime.GOARCH, runtime.Version(), runtime.GOOS, os.Getenv("GOPATH"), os.Getenv("GOROOT"), l.build)
 	return err
 }
 
 func (l *life) license(context.Context) error {
-	_, err := fmt.Fprintf(l.out, "Tarn is licensed under the Apache License, Version 2.0; the libraries in it have licences of their own.\n\n%s", web3js.Licence())
+	_, err := fmt.Fprintf(l.out,
+		"Tarn is licensed under the Apache License, Version 2.0; the libraries in it have licences of their own.\n\n%s",
+		web3js.Licence())
 	return err
 }
 

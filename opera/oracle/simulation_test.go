@@ -48,7 +48,8 @@ func trials(t *testing.T, run func(*trial) error) *Tally {
 		}
 		if one.Tally != nil {
 			all.Add(one.Tally)
-			t.Logf("seed %d: %d blocks, %d transactions, %d epochs, %d cheaters", seed, one.Blocks, one.Txs, one.Epochs, one.Cheaters)
+			t.Logf("seed %d: %d blocks, %d transactions, %d epochs, %d cheaters",
+				seed, one.Blocks, one.Txs, one.Epochs, one.Cheaters)
 		}
 		if t.Failed() || !time.Now().Before(end) {
 			t.Logf("in all:\n%v", &all)
@@ -72,7 +73,8 @@ func TestASimulatedNetworkIsGoOperas(t *testing.T) {
 // everyKind demands that deeds of each kind have succeeded, but for those that cannot.
 func everyKind(t *testing.T, all *Tally) {
 	t.Helper()
-	vain := map[string]bool{"create a validator badly": true, "usurp": true, "send more than there is": true, "have no gas to create": true}
+	vain := map[string]bool{"create a validator badly": true, "usurp": true, "send more than there is": true,
+		"have no gas to create": true}
 	for kind, f := range all.Fates {
 		if f.Done == 0 && !vain[kind] {
 			t.Errorf("of %d times, %q has never succeeded", f.Sent, kind)

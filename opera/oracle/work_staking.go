@@ -74,7 +74,8 @@ func (w *Work) undelegate() *Deed {
 	}
 	r := request{s, w.Uint64N(1000)}
 	w.requests = append(w.requests, r)
-	return w.staking("undelegate", s.from, nil, call("undelegate(uint256,uint256,uint256)").Number(uint64(s.to)).Number(r.number).Big(amount))
+	return w.staking("undelegate", s.from, nil,
+		call("undelegate(uint256,uint256,uint256)").Number(uint64(s.to)).Number(r.number).Big(amount))
 }
 
 func (w *Work) withdraw() *Deed {
@@ -96,7 +97,8 @@ func (w *Work) relock() *Deed { return w.locking("relock", "relockStake(uint256,
 
 func (w *Work) unlock() *Deed {
 	s := w.staked()
-	return w.staking("unlock", s.from, nil, call("unlockStake(uint256,uint256)").Number(uint64(s.to)).Big(coins(1+w.Int64N(100))))
+	return w.staking("unlock", s.from, nil,
+		call("unlockStake(uint256,uint256)").Number(uint64(s.to)).Big(coins(1+w.Int64N(100))))
 }
 
 func (w *Work) rewards(kind, method string) *Deed {
@@ -109,7 +111,8 @@ func (w *Work) restake() *Deed { return w.rewards("restake rewards", "restakeRew
 
 func (w *Work) stash() *Deed {
 	s := w.staked()
-	return w.staking("stash rewards", w.anyone(), nil, call("stashRewards(address,uint256)").Address(s.from.Address).Number(uint64(s.to)))
+	return w.staking("stash rewards", w.anyone(), nil,
+		call("stashRewards(address,uint256)").Address(s.from.Address).Number(uint64(s.to)))
 }
 
 // sync has the driver told of a validator once more.
@@ -119,7 +122,8 @@ func (w *Work) sync() *Deed {
 }
 
 func (w *Work) mint() *Deed {
-	c := call("mintFTM(address,uint256,string)").Address(w.programs.Someone()).Big(coins(w.Int64N(1000))).Bytes([]byte("because"))
+	c := call("mintFTM(address,uint256,string)").Address(w.programs.Someone()).Big(coins(w.Int64N(1000))).Bytes(
+		[]byte("because"))
 	return w.staking("mint", w.owner, nil, c)
 }
 

@@ -130,7 +130,9 @@ func write(c *chain.Chain, verdicts []error, add func(*chain.Chain, int) error) 
 	return c.ShowRecords()
 }
 
-func (f *filler) AddBlockVotes(ctx context.Context, votes []*inter.SignedBlockVotes, done func(i int, err error)) error {
+func (f *filler) AddBlockVotes(
+	ctx context.Context, votes []*inter.SignedBlockVotes, done func(i int, err error),
+) error {
 	return f.add(ctx, len(votes), &steps{
 		known: func(v *chain.View, i int) (verdict, failed error) {
 			if len(votes[i].Val.Votes) == 0 {

@@ -138,7 +138,9 @@ func (g *giver) take(m p2p.Msg, room *budget) error {
 }
 
 // answered asks for something that is answered by an A, as take has seen to.
-func answered[A fsnap.Message](ctx context.Context, g *giver, request func(id uint64) fsnap.Message) (answer A, err error) {
+func answered[A fsnap.Message](
+	ctx context.Context, g *giver, request func(id uint64) fsnap.Message,
+) (answer A, err error) {
 	m, err := g.ask(ctx, request)
 	if err != nil {
 		return answer, err
@@ -162,7 +164,9 @@ func (g *giver) Accounts(ctx context.Context, root, from, to common.Hash, bytes 
 }
 
 // Slots implements statesync.Peer.
-func (g *giver) Slots(ctx context.Context, root common.Hash, accounts []common.Hash, from common.Hash, bytes uint64) (*statesync.Slots, error) {
+func (g *giver) Slots(
+	ctx context.Context, root common.Hash, accounts []common.Hash, from common.Hash, bytes uint64,
+) (*statesync.Slots, error) {
 	s, err := answered[*fsnap.Slots](ctx, g, func(id uint64) fsnap.Message {
 		m := &fsnap.GetSlots{ID: id, Root: root, Accounts: accounts, Bytes: bytes}
 		if from != (common.Hash{}) {
@@ -217,7 +221,9 @@ func (r *requesting) ReadMsg() (p2p.Msg, error) {
 
 // gives has a peer asked for states, if this node wants any, until the context ends or the function
 // is called that is returned. What is read from the connection that is returned are requests.
-func (x *exchange) gives(ctx context.Context, conn *p2p.Peer, rw p2p.MsgReadWriter) (requests p2p.MsgReadWriter, end func()) {
+func (x *exchange) gives(
+	ctx context.Context, conn *p2p.Peer, rw p2p.MsgReadWriter,
+) (requests p2p.MsgReadWriter, end func()) {
 	if x.o.Givers == nil || !conn.RunningCap(protocolName, []uint{newest}) {
 		return rw, func() {}
 	}

@@ -33,7 +33,8 @@ func TestGoOperaGetsAStateFromUs(t *testing.T) {
 	full := openLedger(t, filepath.Join(dir, "full"), validators)
 	a := startNode(t, NewLedger(full.Chain.Chain, full), func(o *Options) {
 		soon(o)
-		o.Records, o.Filler, o.States = NewRecords(full.Chain.Chain), NewFiller(full.Chain.Chain, full), NewStates(full.Chain.Chain)
+		o.Records, o.Filler, o.States = NewRecords(full.Chain.Chain), NewFiller(full.Chain.Chain, full), NewStates(
+			full.Chain.Chain)
 	})
 	if err := a.AddPeer(enodeOf(t, ctx, net.Nodes[0])); err != nil {
 		t.Fatal(err)
@@ -65,7 +66,8 @@ func TestGoOperaGetsAStateFromUs(t *testing.T) {
 	t.Logf("epoch %d, block %d", began, last)
 
 	folder := filepath.Join(dir, "alone")
-	alone, err := p.Start(ctx, oracle.Config{Dir: folder, Validators: validators, Settings: "[Opera]\nAllowSnapsync = true\n"})
+	alone, err := p.Start(ctx,
+		oracle.Config{Dir: folder, Validators: validators, Settings: "[Opera]\nAllowSnapsync = true\n"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -170,9 +170,11 @@ func (b *block) receiptJSON(index uint64) *ReceiptJSON {
 	}
 	tx, r := b.Txs[index], b.Receipts[index]
 	t := &ReceiptJSON{
-		BlockHash: common.Hash(b.ID), BlockNumber: hexutil.Uint64(b.Number), CumulativeGasUsed: hexutil.Uint64(r.CumulativeGasUsed),
-		EffectiveGasPrice: hexutil.Uint64(paid(tx, b.BaseFee).Uint64()), From: b.Senders[index], GasUsed: hexutil.Uint64(r.GasUsed),
-		Logs: logsJSON(r.Logs), LogsBloom: r.Bloom, To: tx.To(), TransactionHash: b.TxHash(int(index)), TransactionIndex: hexutil.Uint64(index),
+		BlockHash: common.Hash(b.ID), BlockNumber: hexutil.Uint64(b.Number),
+		CumulativeGasUsed: hexutil.Uint64(r.CumulativeGasUsed),
+		EffectiveGasPrice: hexutil.Uint64(paid(tx, b.BaseFee).Uint64()), From: b.Senders[index],
+		GasUsed: hexutil.Uint64(r.GasUsed), Logs: logsJSON(r.Logs), LogsBloom: r.Bloom, To: tx.To(),
+		TransactionHash: b.TxHash(int(index)), TransactionIndex: hexutil.Uint64(index),
 		Type: hexutil.Uint64(tx.Type()),
 	}
 	if tx.To() == nil {

@@ -26,7 +26,8 @@ func made(t *testing.T, s Shape) string {
 
 func TestTheSameShapeIsTheSameChain(t *testing.T) {
 	var files [][]byte
-	for _, s := range []Shape{{Seed: 1, Accounts: 20, Transfers: 300}, {Seed: 1, Accounts: 20, Transfers: 300}, {Seed: 2, Accounts: 20, Transfers: 300}} {
+	for _, s := range []Shape{{Seed: 1, Accounts: 20, Transfers: 300}, {Seed: 1, Accounts: 20, Transfers: 300},
+		{Seed: 2, Accounts: 20, Transfers: 300}} {
 		text, err := os.ReadFile(made(t, s))
 		if err != nil {
 			t.Fatal(err)
@@ -84,7 +85,8 @@ func TestAChainHasAllOfItsTransactions(t *testing.T) {
 // One account has nobody to pay.
 func TestTrafficNeedsTwoAccounts(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Make(t.Context(), filepath.Join(dir, "events"), dir, Shape{Accounts: 1, Transfers: 1}); err == nil || !strings.Contains(err.Error(), "at least 2") {
+	if _, err := Make(t.Context(), filepath.Join(dir, "events"), dir, Shape{Accounts: 1, Transfers: 1}); err == nil ||
+		!strings.Contains(err.Error(), "at least 2") {
 		t.Errorf("%v", err)
 	}
 }

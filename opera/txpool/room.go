@@ -65,7 +65,8 @@ const cutting = 4
 func (p *Pool) cutIdle(local bool, least int) bool {
 	var most *account
 	for a := range p.idle {
-		if a.local == local && (most == nil || a.idle() > most.idle() || a.idle() == most.idle() && a.address.Cmp(most.address) > 0) {
+		if a.local == local &&
+			(most == nil || a.idle() > most.idle() || a.idle() == most.idle() && a.address.Cmp(most.address) > 0) {
 			most = a
 		}
 	}

@@ -65,7 +65,8 @@ type Limits struct {
 }
 
 func (l *Limits) fill() {
-	for p, v := range map[*uint64]uint64{&l.PriceBump: 10, &l.AccountSlots: 16, &l.GlobalSlots: 1280, &l.AccountQueue: 32, &l.GlobalQueue: 256, &l.LocalBytes: 64 << 20} {
+	for p, v := range map[*uint64]uint64{&l.PriceBump: 10, &l.AccountSlots: 16, &l.GlobalSlots: 1280,
+		&l.AccountQueue: 32, &l.GlobalQueue: 256, &l.LocalBytes: 64 << 20} {
 		if *p == 0 {
 			*p = v
 		}
@@ -163,8 +164,9 @@ type Pool struct {
 func New(o Options) (*Pool, error) {
 	o.fill()
 	p := &Pool{
-		o: o, workers: make(chan struct{}, workers()), moved: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
-		all: map[common.Hash]*entry{}, accounts: map[common.Address]*account{}, long: map[*account]struct{}{}, gapped: map[*account]struct{}{}, idle: map[*account]struct{}{},
+		o: o, workers: make(chan struct{}, workers()), moved: make(chan struct{}, 1), quit: make(chan struct{}),
+		done: make(chan struct{}), all: map[common.Hash]*entry{}, accounts: map[common.Address]*account{},
+		long: map[*account]struct{}{}, gapped: map[*account]struct{}{}, idle: map[*account]struct{}{},
 		listeners: map[int]func(types.Transactions){},
 	}
 	p.local.always = map[common.Address]struct{}{}
@@ -305,7 +307,9 @@ func (p *Pool) Offers() map[common.Address]types.Transactions {
 	for sender, a := range p.accounts {
 		n := a.ready
 		if !a.local {
-			n = slices.IndexFunc(a.txs[:n], func(e *entry) bool { return e.tx.EffectiveGasTipIntCmp(least, p.prices.urgent.fee) < 0 })
+			n = slices.IndexFunc(a.txs[:n], func(e *entry) bool {
+				return e.tx.EffectiveGasTipIntCmp(least, p.prices.urgent.fee) < 0
+			})
 			if n < 0 {
 				n = a.ready
 			}

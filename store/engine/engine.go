@@ -106,7 +106,8 @@ func OpenRows(dir string, o Options) (store.Engine, error) {
 	case err != nil:
 		return nil, err
 	case o.Kind != "" && o.Kind != found:
-		return nil, &store.FormatError{Path: dir, Detail: fmt.Sprintf("the folder holds a %s store, not %s; convert it first", found, o.Kind)}
+		return nil, &store.FormatError{Path: dir,
+			Detail: fmt.Sprintf("the folder holds a %s store, not %s; convert it first", found, o.Kind)}
 	}
 	if found == Page {
 		return openPage(dir, o)

@@ -102,7 +102,8 @@ func (l *life) start(on span) {
 // work makes blocks and checkpoints until some call is the last one. A sync of the
 // store's file may fail before that.
 func (l *life) work() {
-	dead := l.kill.Inject(errorfs.Fault{Ops: errorfs.All &^ errorfs.Close, Nth: 1 + l.rand.IntN(60), Ever: true, Err: killed, Part: true})
+	dead := l.kill.Inject(errorfs.Fault{Ops: errorfs.All &^ errorfs.Close, Nth: 1 + l.rand.IntN(60), Ever: true,
+		Err: killed, Part: true})
 	if l.rand.IntN(3) == 0 {
 		l.faulty.Inject(errorfs.Fault{Ops: errorfs.Sync, Path: "state.tarn", Nth: 1 + l.rand.IntN(6), Err: syscall.EIO})
 	}
@@ -140,7 +141,8 @@ func (l *life) cut() (states int, next *life) {
 	states = l.checkStates(recordfs.Options{From: l.opened, To: to, Count: 600, Seed: l.rand.Uint64()})
 	chosen, seen := recordfs.State{}, 0
 	from := l.opened + l.rand.IntN(to-l.opened+1)
-	for s := range l.record.Recording().States(recordfs.Options{From: from, To: min(from+3, to), Count: 30, Seed: l.rand.Uint64()}) {
+	for s := range l.record.Recording().States(recordfs.Options{From: from, To: min(from+3, to), Count: 30,
+		Seed: l.rand.Uint64()}) {
 		if seen++; l.rand.IntN(seen) == 0 {
 			chosen = s
 		}

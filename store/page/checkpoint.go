@@ -83,7 +83,8 @@ func (e *Engine) Checkpoint(im store.Image) (_ store.Checkpoint, err error) {
 // the disk may give back the image of a checkpoint that failed, a newer one has to take its
 // place: a start would prefer it.
 func (e *Engine) saved(im store.Image) bool {
-	return len(e.doubtful) == 0 && im.Head == e.image.head && im.Irreversible == e.image.irreversible && e.opts.Mode == e.image.mode &&
+	return len(e.doubtful) == 0 && im.Head == e.image.head && im.Irreversible == e.image.irreversible &&
+		e.opts.Mode == e.image.mode &&
 		e.catalog != nil && bytes.Equal(e.catalog, encodeCatalog(e.tables))
 }
 
@@ -97,7 +98,8 @@ func (e *Engine) freeze(im store.Image) (*checkpoint, error) {
 		size += len(j) + 4
 	}
 	if size > maxRun {
-		return nil, fmt.Errorf("checkpoint of revision %d: undo data of %d bytes, %d are the most, until more revisions are irreversible: %w",
+		return nil, fmt.Errorf(
+			"checkpoint of revision %d: undo data of %d bytes, %d are the most, until more revisions are irreversible: %w",
 			im.Head, size, maxRun, store.ErrFull)
 	}
 	if err := e.findInFile(); err != nil {
@@ -316,7 +318,8 @@ func (e *Engine) back() (returned int64, err error) {
 	used := (e.space.end + hugePages - 1) / hugePages
 	for c := e.mem.fresh.next(0, used); c < used; c = e.mem.fresh.next(c, used) {
 		first := c
-		for c < used && c-first < backChunks && e.mem.fresh.get(c) && e.dirty.next(c*hugePages, (c+1)*hugePages) == (c+1)*hugePages {
+		for c < used && c-first < backChunks && e.mem.fresh.get(c) &&
+			e.dirty.next(c*hugePages, (c+1)*hugePages) == (c+1)*hugePages {
 			c++
 		}
 		if c == first {

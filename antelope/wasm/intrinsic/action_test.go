@@ -25,7 +25,8 @@ func actionBehaviours() map[string]behaviour {
 			p, n := h.put(100, []byte("abcd"))
 			h.call("set_action_return_value", p, n-1)
 			h.asked("SetReturnValue(616263)")
-			h.fails(exception.ActionReturnValue, "action return value size must be less or equal to 3 bytes", "set_action_return_value", p, n)
+			h.fails(exception.ActionReturnValue, "action return value size must be less or equal to 3 bytes",
+				"set_action_return_value", p, n)
 			h.a.ReadOnly = true // its result is not part of the chain
 			h.call("set_action_return_value", p, n)
 			h.asked("SetReturnValue(61626364)")
@@ -110,14 +111,17 @@ func actionBehaviours() map[string]behaviour {
 			h.call("eosio_assert", 1<<31, 100)
 			h.fails(exception.EosioAssertMessage, "assertion failure with message: no\\u0001 way", "eosio_assert", 0, 100)
 			h.put(100, []byte(strings.Repeat("y", 2000)))
-			h.fails(exception.EosioAssertMessage, "assertion failure with message: "+strings.Repeat("y", 1024), "eosio_assert", 0, 100)
+			h.fails(exception.EosioAssertMessage, "assertion failure with message: "+strings.Repeat("y", 1024),
+				"eosio_assert", 0, 100)
 		},
 		"eosio_assert_message": func(h *harness) {
 			p, n := h.put(100, []byte("no\x00 way"))
 			h.call("eosio_assert_message", 1, p, n)
-			h.fails(exception.EosioAssertMessage, "assertion failure with message: no\\u0000 way", "eosio_assert_message", 0, p, n)
+			h.fails(exception.EosioAssertMessage, "assertion failure with message: no\\u0000 way",
+				"eosio_assert_message", 0, p, n)
 			p, n = h.put(100, []byte(strings.Repeat("y", 1025)))
-			h.fails(exception.EosioAssertMessage, "assertion failure with message: "+strings.Repeat("y", 1024), "eosio_assert_message", 0, p, n)
+			h.fails(exception.EosioAssertMessage, "assertion failure with message: "+strings.Repeat("y", 1024),
+				"eosio_assert_message", 0, p, n)
 			h.fails(exception.EosioAssertMessage, "assertion failure with message: ", "eosio_assert_message", 0, 0, 0)
 		},
 		"eosio_assert_code": assertCode,

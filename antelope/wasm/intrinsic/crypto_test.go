@@ -101,11 +101,13 @@ func recoversKeys(h *harness) {
 	sig := webAuthnSignature(h)
 	d, _ := h.put(1001, webAuthnDigest)
 	s, n := h.put(2001, packed(sig))
-	h.fails(exception.UnactivatedSignatureType, "Unactivated signature type used during recover_key", fn, d, s, n, 101, 100)
+	h.fails(exception.UnactivatedSignatureType, "Unactivated signature type used during recover_key",
+		fn, d, s, n, 101, 100)
 	h.forwards(fn, d, s, n, 101, 100)
 	h.chain.keyTypes = 3
 	h.a.Speculative, h.chain.maxSignature = true, uint32(sig.VariableSize())-1
-	h.fails(exception.SigVariableSizeLimit, "signature variable length component size greater than subjective maximum", fn, d, s, n, 101, 100)
+	h.fails(exception.SigVariableSizeLimit, "signature variable length component size greater than subjective maximum",
+		fn, d, s, n, 101, 100)
 	h.chain.maxSignature++
 	size := h.call(fn, d, s, n, 101, 100)
 	key := append([]byte(nil), h.m[101:101+size]...)
@@ -113,7 +115,8 @@ func recoversKeys(h *harness) {
 	clear(h.m[:500])
 	h.returns(size, fn, d, s, n, 101, 33)
 	h.holds(101, append(key[:33:33], 0))
-	h.fails(exception.WasmExecutionError, "destination buffer must at least be able to hold an ECC public key", fn, d, s, n, 101, 32)
+	h.fails(exception.WasmExecutionError, "destination buffer must at least be able to hold an ECC public key",
+		fn, d, s, n, 101, 32)
 }
 
 func assertsKeys(h *harness) {
@@ -130,13 +133,16 @@ func assertsKeys(h *harness) {
 	args, _ := h.signed(types.K1)
 	webAuthn := types.PublicKey{Type: types.WebAuthn, Point: [33]byte{2}, RPID: "x"}
 	p, n := h.put(3001, packed(webAuthn))
-	h.fails(exception.UnactivatedKeyType, "Unactivated key type used when creating assert_recover_key", fn, append(args, p, n)...)
+	h.fails(exception.UnactivatedKeyType, "Unactivated key type used when creating assert_recover_key",
+		fn, append(args, p, n)...)
 	sig := webAuthnSignature(h)
 	s, sn := h.put(2001, packed(sig))
-	h.fails(exception.UnactivatedSignatureType, "Unactivated signature type used during assert_recover_key", fn, args[0], s, sn, p, n)
+	h.fails(exception.UnactivatedSignatureType, "Unactivated signature type used during assert_recover_key",
+		fn, args[0], s, sn, p, n)
 	h.chain.keyTypes = 3
 	h.a.Speculative, h.chain.maxSignature = true, uint32(sig.VariableSize())-1
-	h.fails(exception.SigVariableSizeLimit, "signature variable length component size greater than subjective maximum", fn, args[0], s, sn, p, n)
+	h.fails(exception.SigVariableSizeLimit, "signature variable length component size greater than subjective maximum",
+		fn, args[0], s, sn, p, n)
 	h.chain.maxSignature++
 	d, _ := h.put(1001, webAuthnDigest)
 	h.fails(exception.CryptoAPI, "Error expected key different than recovered key", fn, d, s, sn, p, n)

@@ -180,7 +180,8 @@ func (b *Base) prepare(o Options) error {
 	case err != nil:
 		return err
 	case o.ReadOnly && len(logs) > 0:
-		return fmt.Errorf("open %s for reading: it was not closed; open it for writing once, which finishes its logs", b.site.Path())
+		return fmt.Errorf("open %s for reading: it was not closed; open it for writing once, which finishes its logs",
+			b.site.Path())
 	case o.ReadOnly, b.site.New():
 		return nil
 	case len(logs) > 0:
@@ -306,7 +307,8 @@ func (b *Base) Close() error {
 func (b *Base) closeLibrary() error {
 	if err := b.roomToClose(); err != nil {
 		b.site.Abandon()
-		return fmt.Errorf("close %s, which stays as after a kill, without a loss, until there is room to open it: %w", b.site.Path(), err)
+		return fmt.Errorf("close %s, which stays as after a kill, without a loss, until there is room to open it: %w",
+			b.site.Path(), err)
 	}
 	if err := b.db.Close(); err != nil {
 		return fmt.Errorf("close %s: %w", b.site.Path(), err)

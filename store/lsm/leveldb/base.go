@@ -311,7 +311,8 @@ func translate(path string, err error) error {
 		return store.ErrNotFound
 	case errors.Is(err, goleveldb.ErrReadOnly):
 		return store.ErrReadOnly
-	case errors.Is(err, goleveldb.ErrClosed), errors.Is(err, goleveldb.ErrSnapshotReleased), errors.Is(err, goleveldb.ErrIterReleased):
+	case errors.Is(err, goleveldb.ErrClosed), errors.Is(err, goleveldb.ErrSnapshotReleased),
+		errors.Is(err, goleveldb.ErrIterReleased):
 		return store.ErrClosed
 	}
 	var inTable *lderrors.ErrCorrupted
