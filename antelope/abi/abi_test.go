@@ -525,9 +525,10 @@ func TestEncodedValuesAreLimitedToAMiB(t *testing.T) {
 }
 
 func TestActionsTablesResultsAndErrorsHaveTheirTypes(t *testing.T) {
-	c := mustCompile(
-		t, `{"version":"eosio::abi/1.2","actions":[{"name":"act","type":"uint8"}],"tables":[{"name":"tab","index_type":"i64","key_names":["k"],"key_types":["uint64"],"type":"uint16"}],
-		"error_messages":[{"error_code":"18446744073709551615","error_msg":"never"}],"action_results":[{"name":"act","result_type":"uint32"}],"abi_extensions":[[1,"ff"]]}`)
+	c := mustCompile(t, `{"version":"eosio::abi/1.2","actions":[{"name":"act","type":"uint8"}],
+		"tables":[{"name":"tab","index_type":"i64","key_names":["k"],"key_types":["uint64"],"type":"uint16"}],
+		"error_messages":[{"error_code":"18446744073709551615","error_msg":"never"}],
+		"action_results":[{"name":"act","result_type":"uint32"}],"abi_extensions":[[1,"ff"]]}`)
 	if c.ActionType(types.N("act")) != "uint8" || c.TableType(types.N("tab")) != "uint16" ||
 		c.ActionResultType(types.N("act")) != "uint32" {
 		t.Error("types are wrong")

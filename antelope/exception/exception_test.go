@@ -66,17 +66,19 @@ func kinds(t *testing.T, file string) (out []map[string]string) {
 			return true
 		}
 		kind := map[string]string{"go": spec.Names[0].Name}
-		for _, e := range unary.X.(*ast.CompositeLit).Elts {
-			kv := e.(*ast.KeyValueExpr)
-			switch v := kv.Value.(type) {
+		for i, e := range unary.X.(*ast.CompositeLit).Elts {
+			field := []string{"Code", "Name", "What", "Base"}[i]
+			switch v := e.(type) {
 			case *ast.BasicLit:
 				text := v.Value
 				if v.Kind == token.STRING {
 					text, _ = strconv.Unquote(text)
 				}
-				kind[kv.Key.(*ast.Ident).Name] = text
+				kind[field] = text
 			case *ast.Ident:
-				kind["Base"] = v.Name
+				if v.Name != "nil" {
+					kind[field] = v.Name
+				}
 			}
 		}
 		out = append(out, kind)

@@ -120,7 +120,10 @@ var bodies = map[string]string{
 	"assert_recover_key": "(drop (call $recover_key (i32.const 8) (i32.const 1000) " +
 		"(i32.const 66) (i32.const 2000) (i32.const 34))) (call $assert_recover_key (i32.const 8) (i32.const 1000) " +
 		"(i32.const 66) (i32.const 2000) (i32.const 34))",
-	"eosio_exit": "(if (i64.ne (local.get $action) (i64.const 2)) (then " + strings.Repeat("(call $send_inline (i32.const 64) (i32.const 64))", 300) + ")) (call $eosio_exit (i32.const 0))", // 300 that send 300 each
+	// 300 that send 300 each
+	"eosio_exit": "(if (i64.ne (local.get $action) (i64.const 2)) (then " +
+		strings.Repeat("(call $send_inline (i32.const 64) (i32.const 64))", 300) +
+		")) (call $eosio_exit (i32.const 0))",
 	"db_store_i64 of 33 MiB": "(drop (call $db_store_i64 (i64.const 1) (i64.const 2) " +
 		"(local.get $self) (local.get $n) (i32.const 0) (i32.const 34603008)))",
 	"db_update_i64 of 33 MiB": "(call $db_update_i64 (local.get $r) (i64.const 0) (i32.const 0) (i32.const 34603008))",
