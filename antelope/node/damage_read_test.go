@@ -25,7 +25,8 @@ func TestDamageThatAReaderMeetsIsLoggedOnceWithTheRemedy(t *testing.T) {
 		"the traces":        {[]error{fmt.Errorf("/srv/a/file: offset 5: %w", slicefile.ErrCorrupt)}, "tarn history verify"},
 	} {
 		var log bytes.Buffer
-		n := &Node{o: Options{Log: logging.New(logging.Options{Err: &log}).Logger(""), StateDir: "/srv/a", BlocksDir: "/srv/a", History: &History{}, Traces: &tracelog.Options{}}}
+		n := &Node{o: Options{Log: logging.New(logging.Options{Err: &log}).Logger(""),
+			StateDir: "/srv/a", BlocksDir: "/srv/a", History: &History{}, Traces: &tracelog.Options{}}}
 		if n.damaged(nil) || n.damaged(store.ErrNotFound) || n.damage.err() != nil || log.Len() > 0 {
 			t.Fatalf("nothing is damaged: %s", log.String())
 		}
@@ -36,11 +37,13 @@ func TestDamageThatAReaderMeetsIsLoggedOnceWithTheRemedy(t *testing.T) {
 				}
 			}
 		}
-		if err := n.damage.err(); err == nil || strings.Contains(err.Error(), "/srv") || !strings.HasPrefix(err.Error(), part) {
+		if err := n.damage.err(); err == nil || strings.Contains(err.Error(), "/srv") ||
+			!strings.HasPrefix(err.Error(), part) {
 			t.Errorf("ready says %v", err)
 		}
 		said := log.String()
-		if strings.Count(said, "\n") != len(x.errs) || !strings.HasPrefix(said, "error") || !strings.Contains(said, x.remedy) || !strings.Contains(said, "/srv/a/file") {
+		if strings.Count(said, "\n") != len(x.errs) || !strings.HasPrefix(said, "error") ||
+			!strings.Contains(said, x.remedy) || !strings.Contains(said, "/srv/a/file") {
 			t.Errorf("%s: the log says %s", part, said)
 		}
 		if err := remedy(fmt.Errorf("apply: %w", x.errs[0])); !strings.Contains(err.Error(), x.remedy) {

@@ -63,7 +63,10 @@ func startAt(t *testing.T, o Options, p *chaintest.Peers) *Node {
 func produceForAll(o *producer.Options, n *Node, p *chaintest.Peers) {
 	key := p.Maker(0).Key
 	o.StaleProduction = true
-	o.Signers = map[types.PublicKey]producer.SignatureProvider{key.Public(): func(d types.Checksum256) (types.Signature, error) { return key.Sign(d) }}
+	o.Signers = map[types.PublicKey]producer.SignatureProvider{key.Public(): func(d types.Checksum256) (types.Signature,
+		error) {
+		return key.Sign(d)
+	}}
 	for _, a := range n.Chain().Head().ActiveSchedule.Producers {
 		o.Producers = append(o.Producers, a.Producer)
 	}
@@ -71,7 +74,10 @@ func produceForAll(o *producer.Options, n *Node, p *chaintest.Peers) {
 
 // served serves a node that produces for all peers, until the last irreversible block is so many
 // blocks on, or the time is over. It tells how many blocks that has gone on.
-func served(t *testing.T, o Options, p *chaintest.Peers, votes *finalizer.Options, want uint32, atMost time.Duration, during func()) uint32 {
+func served(
+	t *testing.T, o Options, p *chaintest.Peers, votes *finalizer.Options, want uint32, atMost time.Duration,
+	during func(),
+) uint32 {
 	t.Helper()
 	n := startAt(t, o, p)
 	po := producer.Defaults()

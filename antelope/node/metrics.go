@@ -57,7 +57,8 @@ type blockTotals struct {
 func (t *blockTotals) add(b *producer.BlockTime) {
 	t.blocks++
 	t.total, t.idle, t.other = t.total+b.Total, t.idle+b.Idle, t.other+b.Other
-	t.succeeded, t.failed, t.transient = t.succeeded+uint64(b.Succeeded), t.failed+uint64(b.Failed), t.transient+uint64(b.Transient)
+	t.succeeded, t.failed, t.transient = t.succeeded+uint64(b.Succeeded), t.failed+uint64(b.Failed), t.transient+
+		uint64(b.Transient)
 	t.successTime, t.failTime, t.attempted = t.successTime+b.SuccessTime, t.failTime+b.FailTime, t.attempted+b.Attempted
 }
 
@@ -176,9 +177,12 @@ func (m *metrics) blocks(w *exposition.Writer) {
 	m.mu.Lock()
 	block, p, s, in := m.block, m.produced, m.speculative, m.incoming
 	m.mu.Unlock()
-	w.Count("nodeos_unapplied_transactions_total", "Transactions that waited when a block was produced, over all produced blocks", p.unapplied)
-	w.Count("nodeos_subjective_bill_account_size_total", "Accounts with a subjective bill when a block was produced, over all produced blocks", p.billed)
-	w.Count("nodeos_scheduled_trxs_total", "Scheduled transactions when a block was produced, over all produced blocks", p.scheduled)
+	w.Count("nodeos_unapplied_transactions_total",
+		"Transactions that waited when a block was produced, over all produced blocks", p.unapplied)
+	w.Count("nodeos_subjective_bill_account_size_total",
+		"Accounts with a subjective bill when a block was produced, over all produced blocks", p.billed)
+	w.Count("nodeos_scheduled_trxs_total",
+		"Scheduled transactions when a block was produced, over all produced blocks", p.scheduled)
 	w.Count("nodeos_trxs_produced_total", "Transactions in produced blocks", p.transactions)
 	for _, u := range []struct {
 		name, help         string
@@ -226,7 +230,8 @@ func writeTotals(w *exposition.Writer, kind string, t *blockTotals) {
 // writeNetwork are the connections together.
 func writeNetwork(w *exposition.Writer, n *p2p.Metrics) {
 	w.Count("nodeos_p2p_failed_connections", "Attempts to connect to a peer that failed", n.FailedConnections)
-	w.Count("nodeos_p2p_dropped_trxs_total", "Transactions of peers that were dropped because too many waited", n.DroppedTransactions)
+	w.Count("nodeos_p2p_dropped_trxs_total", "Transactions of peers that were dropped because too many waited",
+		n.DroppedTransactions)
 	w.Gauge("nodeos_p2p_peers", "Peers that this node is connected to", float64(n.Peers+n.BlockProducers))
 	w.Gauge("nodeos_p2p_clients", "Peers that are connected to this node", float64(n.Clients))
 	w.Count("tarn_p2p_refused_connections_total", "Peers that were not let in", n.RefusedConnections)
@@ -244,7 +249,8 @@ func writeNetwork(w *exposition.Writer, n *p2p.Metrics) {
 	w.Count("tarn_p2p_votes_total", "Votes of finalizers that came from peers", n.VotesIn)
 	w.Count("tarn_p2p_good_votes_total", "Votes that were news and rightly signed", n.VotesGood)
 	w.Count("tarn_p2p_bad_votes_total", "Votes for which a peer was left", n.VotesBad)
-	w.Gauge("tarn_p2p_waiting_transaction_bytes", "Transactions of peers that the chain has not answered", float64(n.TransactionBytes))
+	w.Gauge("tarn_p2p_waiting_transaction_bytes", "Transactions of peers that the chain has not answered",
+		float64(n.TransactionBytes))
 	w.Whether("tarn_p2p_syncing", "1 while this node catches up with a peer", n.Syncing)
 }
 
@@ -277,21 +283,43 @@ func writeConnections(w *exposition.Writer, all []p2p.ConnectionMetrics) {
 		}
 	}
 	each("port", "Port of a peer", func(c *p2p.ConnectionMetrics) int64 { return int64(c.Port) })
-	each("connection_number", "Number of a connection, ascending", func(c *p2p.ConnectionMetrics) int64 { return int64(c.ID) })
-	each("accepting_blocks", "1 if a peer is sent blocks", func(c *p2p.ConnectionMetrics) int64 { return bit(c.AcceptingBlocks) })
-	each("last_received_block", "Block that came last from a peer", func(c *p2p.ConnectionMetrics) int64 { return int64(c.LastReceivedBlock) })
-	each("first_available_block", "First block that a peer has", func(c *p2p.ConnectionMetrics) int64 { return int64(c.FirstAvailableBlock) })
-	each("last_available_block", "Last block that a peer has", func(c *p2p.ConnectionMetrics) int64 { return int64(c.LastAvailableBlock) })
-	each("unique_first_block_count", "Blocks that a peer was the first to send", func(c *p2p.ConnectionMetrics) int64 { return int64(c.UniqueFirstBlocks) })
-	each("latency", "Time of the round trip to a peer, in ns", func(c *p2p.ConnectionMetrics) int64 { return int64(max(0, c.Latency)) })
+	each("connection_number", "Number of a connection, ascending", func(c *p2p.ConnectionMetrics) int64 {
+		return int64(c.ID)
+	})
+	each("accepting_blocks", "1 if a peer is sent blocks", func(c *p2p.ConnectionMetrics) int64 {
+		return bit(c.AcceptingBlocks)
+	})
+	each("last_received_block", "Block that came last from a peer", func(c *p2p.ConnectionMetrics) int64 {
+		return int64(c.LastReceivedBlock)
+	})
+	each("first_available_block", "First block that a peer has", func(c *p2p.ConnectionMetrics) int64 {
+		return int64(c.FirstAvailableBlock)
+	})
+	each("last_available_block", "Last block that a peer has", func(c *p2p.ConnectionMetrics) int64 {
+		return int64(c.LastAvailableBlock)
+	})
+	each("unique_first_block_count", "Blocks that a peer was the first to send", func(c *p2p.ConnectionMetrics) int64 {
+		return int64(c.UniqueFirstBlocks)
+	})
+	each("latency", "Time of the round trip to a peer, in ns", func(c *p2p.ConnectionMetrics) int64 {
+		return int64(max(0, c.Latency))
+	})
 	each("bytes_received", "Bytes from a peer", func(c *p2p.ConnectionMetrics) int64 { return c.BytesIn })
-	each("last_bytes_received", "When something came from a peer, in ns since 1970", func(c *p2p.ConnectionMetrics) int64 { return nanoseconds(c.LastIn) })
+	each("last_bytes_received", "When something came from a peer, in ns since 1970",
+		func(c *p2p.ConnectionMetrics) int64 { return nanoseconds(c.LastIn) })
 	each("bytes_sent", "Bytes to a peer", func(c *p2p.ConnectionMetrics) int64 { return c.BytesOut })
-	each("last_bytes_sent", "When something was sent to a peer, in ns since 1970", func(c *p2p.ConnectionMetrics) int64 { return nanoseconds(c.LastOut) })
-	each("block_sync_bytes_received", "Bytes of blocks from a peer while catching up", func(c *p2p.ConnectionMetrics) int64 { return c.SyncBytesIn })
-	each("block_sync_bytes_sent", "Bytes of blocks to a peer that catches up", func(c *p2p.ConnectionMetrics) int64 { return c.SyncBytesOut })
-	each("block_sync_throttling", "1 while a peer that catches up is held back", func(c *p2p.ConnectionMetrics) int64 { return bit(c.Throttled) })
-	each("connection_start_time", "When the connection was made, in ns since 1970", func(c *p2p.ConnectionMetrics) int64 { return nanoseconds(c.Start) })
+	each("last_bytes_sent", "When something was sent to a peer, in ns since 1970",
+		func(c *p2p.ConnectionMetrics) int64 { return nanoseconds(c.LastOut) })
+	each("block_sync_bytes_received", "Bytes of blocks from a peer while catching up",
+		func(c *p2p.ConnectionMetrics) int64 { return c.SyncBytesIn })
+	each("block_sync_bytes_sent", "Bytes of blocks to a peer that catches up", func(c *p2p.ConnectionMetrics) int64 {
+		return c.SyncBytesOut
+	})
+	each("block_sync_throttling", "1 while a peer that catches up is held back", func(c *p2p.ConnectionMetrics) int64 {
+		return bit(c.Throttled)
+	})
+	each("connection_start_time", "When the connection was made, in ns since 1970",
+		func(c *p2p.ConnectionMetrics) int64 { return nanoseconds(c.Start) })
 	w.Metric("nodeos_p2p_peer_addr", exposition.Gauge, "Address that a peer names, in the labels")
 	for _, c := range list {
 		w.Sample(0, "connid", c.NodeID, "address", c.P2PAddress)
@@ -318,7 +346,8 @@ func (n *Node) scheduled() uint64 {
 // newMetrics returns the metrics of a node that begins to serve, and has them told what
 // happens. Of h only the versions are used.
 func (n *Node) newMetrics(p *producer.Producer, network *p2p.Network, h *HTTP) *metrics {
-	m := &metrics{head: p.Head, vitals: n.meter(), waiting: n.scheduled, blocksTimes: newBlocksTimes(), answers: newAnswers()}
+	m := &metrics{head: p.Head, vitals: n.meter(), waiting: n.scheduled, blocksTimes: newBlocksTimes(),
+		answers: newAnswers()}
 	if network != nil {
 		m.network = network.Metrics
 	}

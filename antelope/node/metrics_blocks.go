@@ -133,9 +133,14 @@ func (p *producers) append(w *exposition.Writer) {
 			w.Sample(float64(of(p.of[n])), "producer", n)
 		}
 	}
-	each("tarn_producer_blocks_total", "Blocks that became the head, by who produced them", func(at *produced) uint64 { return at.blocks })
-	each("tarn_producer_late_blocks_total", "Those that became the head 1 to 30 s after their time", func(at *produced) uint64 { return at.late })
-	each("tarn_producer_missed_blocks_total", "Blocks that were not there, by whose turn it was in the schedule of the block before them", func(at *produced) uint64 { return at.missed })
+	each("tarn_producer_blocks_total", "Blocks that became the head, by who produced them", func(at *produced) uint64 {
+		return at.blocks
+	})
+	each("tarn_producer_late_blocks_total", "Those that became the head 1 to 30 s after their time",
+		func(at *produced) uint64 { return at.late })
+	each("tarn_producer_missed_blocks_total",
+		"Blocks that were not there, by whose turn it was in the schedule of the block before them",
+		func(at *produced) uint64 { return at.missed })
 	w.Count("tarn_forks_total", "Switches to another fork", p.forks)
 	w.Count("tarn_forked_blocks_total", "Blocks that a switch of forks took back", p.undone)
 }

@@ -22,9 +22,11 @@ func writeHistory(w *exposition.Writer, kept *ship.Stats, served *ship.ServerSta
 		w.Sample(float64(l.stats.Entries), "log", l.name)
 	}
 	w.Gauge("tarn_history_block_num", "Newest block in the state history", float64(kept.Head))
-	w.Gauge("tarn_history_waiting_bytes", "Memory of blocks that wait to be written to the history, about", float64(kept.Waiting))
+	w.Gauge("tarn_history_waiting_bytes", "Memory of blocks that wait to be written to the history, about",
+		float64(kept.Waiting))
 	w.Gauge("tarn_history_clients", "Clients of the state history", float64(served.Sessions))
-	w.Gauge("tarn_history_client_behind_blocks", "Blocks that the slowest client has asked for and has not been sent yet", float64(served.Behind))
+	w.Gauge("tarn_history_client_behind_blocks",
+		"Blocks that the slowest client has asked for and has not been sent yet", float64(served.Behind))
 	w.Counter("tarn_history_clients_refused_total", "Clients that were refused", float64(served.Refused))
 	w.Counter("tarn_history_sent_blocks_total", "Blocks sent to clients", float64(served.Blocks))
 	w.Counter("tarn_history_sent_bytes_total", "Bytes of those blocks", float64(served.Bytes))

@@ -61,22 +61,29 @@ func (s *settings) services(o *Options, v Version) (out Services, err error) {
 func (s *settings) producer(o *Options) (p producer.Options, ignored []string, err error) {
 	p = producer.Options{
 		StaleProduction: s.Bool("enable-stale-production"), Paused: s.Bool("pause-on-startup"),
-		MaxTransactionTime: s.signed("max-transaction-time", time.Millisecond), MaxIrreversibleAge: s.signed("max-irreversible-block-age", time.Second),
-		MaxReversible: uint32(s.Uint("max-reversible-blocks")), VotePause: s.unsigned("production-pause-vote-timeout-ms", time.Millisecond),
-		ProduceOffset: s.unsigned("produce-block-offset-ms", time.Millisecond), MaxBlockCPU: s.unsigned("max-block-cpu-usage-threshold-us", time.Microsecond),
-		MaxBlockNet: s.Uint("max-block-net-usage-threshold-bytes"), Leeway: s.signed("subjective-cpu-leeway-us", time.Microsecond),
-		MaxFailures: uint32(s.Uint("subjective-account-max-failures")), FailureWindow: uint32(s.Uint("subjective-account-max-failures-window-size")),
-		DecayTime:    s.unsigned("subjective-account-decay-time-minutes", time.Minute),
-		NoP2PBilling: s.Bool("disable-subjective-p2p-billing"), NoAPIBilling: s.Bool("disable-subjective-api-billing"),
+		MaxTransactionTime: s.signed("max-transaction-time", time.Millisecond),
+		MaxIrreversibleAge: s.signed("max-irreversible-block-age", time.Second),
+		MaxReversible:      uint32(s.Uint("max-reversible-blocks")),
+		VotePause:          s.unsigned("production-pause-vote-timeout-ms", time.Millisecond),
+		ProduceOffset:      s.unsigned("produce-block-offset-ms", time.Millisecond),
+		MaxBlockCPU:        s.unsigned("max-block-cpu-usage-threshold-us", time.Microsecond),
+		MaxBlockNet:        s.Uint("max-block-net-usage-threshold-bytes"),
+		Leeway:             s.signed("subjective-cpu-leeway-us", time.Microsecond),
+		MaxFailures:        uint32(s.Uint("subjective-account-max-failures")),
+		FailureWindow:      uint32(s.Uint("subjective-account-max-failures-window-size")),
+		DecayTime:          s.unsigned("subjective-account-decay-time-minutes", time.Minute),
+		NoP2PBilling:       s.Bool("disable-subjective-p2p-billing"), NoAPIBilling: s.Bool("disable-subjective-api-billing"),
 		QueueBytes: s.Uint("incoming-transaction-queue-size-mb") << 20, GreylistLimit: uint32(s.Uint("greylist-limit")),
-		SnapshotsDir: o.SnapshotsDir, NoTransactions: !s.accepts("api-accept-transactions") && !s.accepts("p2p-accept-transactions"),
+		SnapshotsDir: o.SnapshotsDir, NoTransactions: !s.accepts("api-accept-transactions") &&
+			!s.accepts("p2p-accept-transactions"),
 		StopAt: o.TerminateAt, MaxSignature: uint32(s.Uint("maximum-variable-signature-length")),
 		Log: s.log, Logger: s.logs.Logger, Signers: map[types.PublicKey]producer.SignatureProvider{},
 	}
 	for _, list := range []struct {
 		option string
 		names  *[]types.Name
-	}{{"producer-name", &p.Producers}, {"greylist-account", &p.Greylist}, {"disable-subjective-account-billing", &p.UnbilledAccounts}} {
+	}{{"producer-name", &p.Producers}, {"greylist-account", &p.Greylist}, {"disable-subjective-account-billing",
+		&p.UnbilledAccounts}} {
 		var e error
 		*list.names, e = s.names(list.option)
 		err = errors.Join(err, e)
@@ -94,8 +101,11 @@ func (s *settings) producer(o *Options) (p producer.Options, ignored []string, e
 			if _, notKey := types.ParsePublicKey(public); notKey != nil {
 				public, err = "***", control.NewBadOption("it does not begin with a public key and =")
 			}
-			ignored = append(ignored, fmt.Sprintf("Malformed signature provider, ignoring! number=%d key=%s error=%q; <public key>=KEY:<private key> or <public key>=KEOSD:<url> is expected",
-				i+1, public, throw(err).Error()))
+			ignored = append(ignored,
+				fmt.Sprintf(
+					"Malformed signature provider, ignoring! number=%d key=%s error=%q; <public key>=KEY:<private "+
+						"key> or <public key>=KEOSD:<url> is expected",
+					i+1, public, throw(err).Error()))
 			continue
 		}
 		p.Signers[key] = sign
@@ -126,7 +136,8 @@ func (s *settings) finalizers() (*finalizer.Options, error) {
 	case len(o.Keys) == 0:
 		return nil, mistakes
 	case s.irreversible():
-		mistakes = errors.Join(mistakes, control.NewBadOption("signature-provider: a finalizer cannot vote in read-mode irreversible"))
+		mistakes = errors.Join(mistakes,
+			control.NewBadOption("signature-provider: a finalizer cannot vote in read-mode irreversible"))
 	}
 	return o, mistakes
 }
@@ -135,7 +146,8 @@ func (s *settings) finalizers() (*finalizer.Options, error) {
 func parseFinalizer(spec string) (*crypto.BLSPrivateKey, error) {
 	public, private, ok := strings.Cut(spec, "=KEY:")
 	if !ok {
-		return nil, control.NewBadOption("signature-provider: <public key>=KEY:<private key> is expected of a finalizer, whose key no wallet has")
+		return nil, control.NewBadOption(
+			"signature-provider: <public key>=KEY:<private key> is expected of a finalizer, whose key no wallet has")
 	}
 	want, err := types.ParseBLSPublicKey(strings.TrimRight(public, "="))
 	if err != nil {
@@ -166,9 +178,10 @@ func (s *settings) network() p2p.Options {
 		Listen: s.Texts("p2p-listen-endpoint"), Server: s.Texts("p2p-server-address"), Peers: s.Texts("p2p-peer-address"),
 		MaxNodesPerHost: int(s.Int("p2p-max-nodes-per-host")), AcceptTransactions: s.accepts("p2p-accept-transactions"),
 		AutoBPPeers: s.Texts("p2p-auto-bp-peer"), AgentName: s.Text("agent-name"), Allowed: s.Texts("allowed-connection"),
-		PeerKeys: s.Texts("peer-key"), PeerPrivateKeys: s.Texts("peer-private-key"), MaxClients: uint32(s.Uint("max-clients")),
-		CleanupPeriod: s.signed("connection-cleanup-period", time.Second), MaxCleanupTime: s.unsigned("max-cleanup-time-msec", time.Millisecond),
-		DedupExpire: s.unsigned("p2p-dedup-cache-expire-time-sec", time.Second), Threads: int(s.Uint("net-threads")),
+		PeerKeys: s.Texts("peer-key"), PeerPrivateKeys: s.Texts("peer-private-key"),
+		MaxClients: uint32(s.Uint("max-clients")), CleanupPeriod: s.signed("connection-cleanup-period", time.Second),
+		MaxCleanupTime: s.unsigned("max-cleanup-time-msec", time.Millisecond),
+		DedupExpire:    s.unsigned("p2p-dedup-cache-expire-time-sec", time.Second), Threads: int(s.Uint("net-threads")),
 		SyncFetchSpan: uint32(s.Uint("sync-fetch-span")), SyncPeerLimit: uint32(s.Uint("sync-peer-limit")),
 		ReadWatermark: s.Bool("use-socket-read-watermark"), PeerLogFormat: s.Text("peer-log-format"),
 		KeepAlive:   s.signed("p2p-keepalive-interval-ms", time.Millisecond),
@@ -187,16 +200,20 @@ func (s *settings) http(v Version, producing bool) (*HTTP, error) {
 	trusted, err := s.trusted()
 	h.Server = dialect.Options{
 		Trusted: trusted,
-		MaxBody: int64(s.Uint("max-body-size")), MaxBytesInFlight: bytes, MaxConnections: int(s.Int("http-max-in-flight-requests")),
-		AnyHost: !s.Bool("http-validate-host"), Hosts: s.Texts("http-alias"), NoReuse: !s.Bool("http-keep-alive"), Server: serverName(v),
+		MaxBody: int64(s.Uint("max-body-size")), MaxBytesInFlight: bytes,
+		MaxConnections: int(s.Int("http-max-in-flight-requests")), AnyHost: !s.Bool("http-validate-host"),
+		Hosts: s.Texts("http-alias"), NoReuse: !s.Bool("http-keep-alive"), Server: serverName(v),
 		AllowOrigin: s.Text("access-control-allow-origin"), AllowHeaders: s.Text("access-control-allow-headers"),
-		MaxAge: s.Text("access-control-max-age"), AllowCredentials: s.Bool("access-control-allow-credentials"), Log: s.logs.Logger("http_plugin"),
+		MaxAge: s.Text("access-control-max-age"), AllowCredentials: s.Bool("access-control-allow-credentials"),
+		Log: s.logs.Logger("http_plugin"),
 	}
 	readers := s.readers(producing)
 	h.API = rpc.Config{
-		Version: v.Number, VersionString: v.Short, FullVersion: v.Full, MaxResponseTime: s.signed("http-max-response-time-ms", time.Millisecond),
-		ABITime: s.unsigned("abi-serializer-max-time-ms", time.Millisecond), Verbose: s.Bool("verbose-http-errors"),
-		NoTransactions: !s.accepts("api-accept-transactions"), ReadOnly: readers > 0, Irreversible: s.irreversible(), Log: s.logs.Logger("http_plugin"),
+		Version: v.Number, VersionString: v.Short, FullVersion: v.Full,
+		MaxResponseTime: s.signed("http-max-response-time-ms", time.Millisecond),
+		ABITime:         s.unsigned("abi-serializer-max-time-ms", time.Millisecond),
+		Verbose:         s.Bool("verbose-http-errors"), NoTransactions: !s.accepts("api-accept-transactions"),
+		ReadOnly: readers > 0, Irreversible: s.irreversible(), Log: s.logs.Logger("http_plugin"),
 	}
 	h.Track = s.tracking()
 	if address := s.Text("http-server-address"); address != "" && address != "http-category-address" {
@@ -260,9 +277,11 @@ func (s *settings) tracking() Tracking {
 // categories are those of the plugins that are enabled.
 func (s *settings) categories() (c dialect.Category) {
 	for plugin, of := range map[string]dialect.Category{
-		"eosio::chain_api_plugin": rpc.ChainRO | rpc.ChainRW, "eosio::db_size_api_plugin": rpc.DBSize, "eosio::net_api_plugin": rpc.NetRO | rpc.NetRW,
-		"eosio::producer_api_plugin": rpc.ProducerRO | rpc.ProducerRW | rpc.Snapshot, "eosio::prometheus_plugin": rpc.Prometheus,
-		"eosio::test_control_api_plugin": rpc.TestControl, "eosio::trace_api_plugin": rpc.TraceAPI,
+		"eosio::chain_api_plugin": rpc.ChainRO | rpc.ChainRW, "eosio::db_size_api_plugin": rpc.DBSize,
+		"eosio::net_api_plugin":      rpc.NetRO | rpc.NetRW,
+		"eosio::producer_api_plugin": rpc.ProducerRO | rpc.ProducerRW | rpc.Snapshot,
+		"eosio::prometheus_plugin":   rpc.Prometheus, "eosio::test_control_api_plugin": rpc.TestControl,
+		"eosio::trace_api_plugin": rpc.TraceAPI,
 	} {
 		if s.Plugins.Enabled(plugin) {
 			c |= of
@@ -277,7 +296,9 @@ func (s *settings) categoryAddresses(h *HTTP) (err error) {
 	for _, spec := range s.Texts("http-category-address") {
 		name, address, ok := strings.Cut(spec, ",")
 		if !ok || name == "" {
-			err = errors.Join(err, control.NewBadOption("http-category-address '%s' does not contain a required comma to separate the category and address", spec))
+			err = errors.Join(err,
+				control.NewBadOption(
+					"http-category-address '%s' does not contain a required comma to separate the category and address", spec))
 			continue
 		}
 		category, ok := rpc.ParseCategory(name)

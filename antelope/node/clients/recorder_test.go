@@ -119,7 +119,8 @@ func (r *recorder) forward(q *http.Request) (exchange, error) {
 	}
 	defer res.Body.Close()
 	answer, err := io.ReadAll(res.Body)
-	return exchange{call: q.Method + " " + q.URL.RequestURI(), request: string(body), status: res.StatusCode, headers: res.Header, body: string(answer)}, err
+	return exchange{call: q.Method + " " + q.URL.RequestURI(), request: string(body), status: res.StatusCode,
+		headers: res.Header, body: string(answer)}, err
 }
 
 // conversations is the folder in which what clients and nodes said is kept, one file for a
@@ -135,7 +136,8 @@ func (r *recorder) keep(t *testing.T, name string) {
 	var b []byte
 	step := ""
 	for _, e := range r.recorded() {
-		x := conversation.Exchange{Ask: strings.TrimSuffix(e.call+" "+e.request, " "), Answers: []string{fmt.Sprint(e.status, " ", e.body)}}
+		x := conversation.Exchange{Ask: strings.TrimSuffix(e.call+" "+e.request, " "),
+			Answers: []string{fmt.Sprint(e.status, " ", e.body)}}
 		if e.step != step {
 			step, x.Comment = e.step, e.step
 		}
