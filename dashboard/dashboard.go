@@ -3,8 +3,8 @@
 //
 // It owns the sampling, the rings, the page and its listener. It knows no protocol: which
 // numbers there are, what they are called and what is normal is told by who opens it. It
-// changes nothing in the process, answers GET and nothing else, and asks nobody who they
-// are: whoever reaches its address sees the numbers.
+// changes nothing in the process, answers GET and nothing else, and has no login: whoever reaches
+// its address sees the numbers.
 package dashboard
 
 import (
@@ -178,7 +178,7 @@ func listen(ctx context.Context, address string, o Options) (*Dashboard, error) 
 	d.stop, d.ended = stop, running.Done()
 	for i, l := range listeners {
 		if t, ok := l.Addr().(*net.TCPAddr); ok && !t.IP.IsLoopback() {
-			o.Log.Warn("The dashboard can be reached from other machines; it asks nobody who they are",
+			o.Log.Warn("The dashboard can be reached from other machines; it has no login",
 				"address", l.Addr().String())
 		}
 		if err := d.server.Serve(l, d); err != nil {

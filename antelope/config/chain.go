@@ -98,7 +98,7 @@ func chainQueries() []Option {
 	return []Option{
 		{Name: "enable-account-queries", Kind: Bool, Default: "false", Help: "Serve queries for accounts by their keys and authorizers."},
 		{Name: "transaction-retry-max-storage-size-gb", Kind: Uint64,
-			Help: "Memory (in GiB) for sending transactions again until they are in a block. More than 0 turns it on."},
+			Help: "Memory (in GiB) for transactions that are sent again until they are in a block. More than 0 turns this on."},
 		{Name: "transaction-retry-interval-sec", Kind: Uint32, Default: "20",
 			Help: "Seconds after which a transaction that is in no block is sent again.\nAt least twice " +
 				"p2p-dedup-cache-expire-time-sec."},
@@ -106,12 +106,12 @@ func chainQueries() []Option {
 			Help: "How far ahead, in seconds, the expiration of such a transaction may be.\nMore than " +
 				"transaction-retry-interval-sec."},
 		{Name: "transaction-finality-status-max-storage-size-gb", Kind: Uint64,
-			Help: "Memory (in GiB) for the status of transactions until they are final. More than 0 turns it on."},
+			Help: "Memory (in GiB) for the status of transactions until they are final. More than 0 turns this on."},
 		{Name: "transaction-finality-status-success-duration-sec", Kind: Uint64,
 			Default: "180", Help: "Seconds for which the status of a transaction that succeeded is kept."},
 		{Name: "transaction-finality-status-failure-duration-sec",
 			Kind: Uint64, Default: "180", Help: "Seconds for which the status of a transaction that failed is kept."},
-		{Name: "disable-replay-opts", Kind: Switch, Help: "Replay without what makes it faster"},
+		{Name: "disable-replay-opts", Kind: Switch, Help: "Replay without the optimisations that make it faster"},
 		{Name: "integrity-hash-on-start", Kind: Switch, Help: "Log the integrity hash of the state at the start"},
 		{Name: "integrity-hash-on-stop", Kind: Switch, Help: "Log the integrity hash of the state at the end"},
 		{Name: "block-log-retain-blocks",
@@ -129,7 +129,8 @@ func chainCommands() []Option {
 		{Name: "extract-genesis-json", Kind: Path, CommandLine: true, Help: "Write the genesis in the block log as JSON into a file and end"},
 		{Name: "print-build-info", Kind: Switch, CommandLine: true, Help: "Print what the program was built for as JSON and end"},
 		{Name: "extract-build-info", Kind: Path, CommandLine: true, Help: "Write what the program was built for as JSON into a file and end"},
-		{Name: "force-all-checks", Kind: Switch, CommandLine: true, Help: "Check replayed blocks as if they were new, for those that come from strangers"},
+		{Name: "force-all-checks", Kind: Switch, CommandLine: true,
+			Help: "Check replayed blocks as if they were new, for blocks from a source that you do not trust"},
 		{Name: "replay-blockchain", Kind: Switch, CommandLine: true, Help: "Delete the state and replay all blocks"},
 		{Name: "hard-replay-blockchain", Kind: Switch, CommandLine: true, Help: "Delete the state, save what can be saved of the block log, and replay it"},
 		{Name: "delete-all-blocks", Kind: Switch, CommandLine: true, Help: "Delete the state and all blocks"},

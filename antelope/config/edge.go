@@ -22,16 +22,16 @@ func http() []Option {
 		{Name: "max-body-size", Kind: Uint32, Default: "2097152", Help: "The most that the body of a request may take, in bytes"},
 		{Name: "http-max-bytes-in-flight-mb",
 			Kind: Int64, Default: "500",
-			Help: "The most that all requests under way may take, what their bodies become in memory included, in " +
-				"MiB; -1 for no bound. Beyond it the answer is 503."},
+			Help: "The most memory for all requests that are being answered, decoded bodies included, in MiB; -1 for " +
+				"no limit. Above it the answer is 503."},
 		{Name: "http-max-in-flight-requests",
 			Kind: Int32, Default: "-1",
-			Help: "The most requests under way; -1 for as many as there may be connections, 16,384. Beyond it the " +
-				"answer is 503."},
+			Help: "The most requests that are answered at the same time; -1 for as many as there may be connections, " +
+				"16,384. Above it the answer is 503."},
 		{Name: "http-max-response-time-ms", Kind: Int64, Default: "15", Help: "How long a request may take, in ms; -1 for no bound"},
-		{Name: "verbose-http-errors", Kind: Switch, Help: "Answer errors with their whole story"},
-		{Name: "http-validate-host", Kind: Bool, Default: "true", Help: "Refuse requests whose Host header is not this server"},
-		{Name: "http-alias", Kind: Texts, Composing: true, Help: "A further Host header that is this server; may be given many times. http-server-address is one."},
+		{Name: "verbose-http-errors", Kind: Switch, Help: "Answer errors with all details"},
+		{Name: "http-validate-host", Kind: Bool, Default: "true", Help: "Refuse requests whose Host header does not name this server"},
+		{Name: "http-alias", Kind: Texts, Composing: true, Help: "Another Host header that names this server, besides http-server-address; may be given many times."},
 		{Name: "http-threads", Kind: Uint16, Default: "2", Help: "Threads that serve the API", Instead: goroutines},
 		{Name: "http-keep-alive", Kind: Bool, Default: "true", Help: "Keep connections open if clients ask for it"},
 	}
@@ -40,13 +40,13 @@ func http() []Option {
 func netPeers() []Option {
 	return []Option{
 		{Name: "p2p-listen-endpoint", Kind: Texts, Default: "0.0.0.0:9876:0",
-			Help: "Address on which peers are awaited, as host:port[:<rate>]; may be given many times.\n" +
-				"The rate bounds what each connection is sent of blocks while it syncs, in bytes a second or with a unit:\n" +
+			Help: "Address to listen on for peers, as host:port[:<rate>]; may be given many times.\n" +
+				"The rate limits how fast blocks are sent to a peer that syncs, in bytes a second or with a unit:\n" +
 				"B/s, KB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, TiB/s. New blocks and transactions are never held back.\n" +
 				"Examples:\n    192.168.0.100:9876:1MiB/s\n    node.example.com:9876:0.5GB/s\n    [2001:db8::7348]:9876:250KB/s"},
 		{Name: "p2p-server-address", Kind: Texts,
-			Help: "host:port by which the outside reaches this node; the listener's own if not given. As many times " +
-				"as p2p-listen-endpoint."},
+			Help: "host:port at which other nodes can reach this one; by default the address that it listens on. May " +
+				"be given once for each p2p-listen-endpoint."},
 		{Name: "p2p-peer-address", Kind: Texts, Composing: true,
 			Help: "A peer to connect to, as host:port[:<trx>|<blk>]; may be given many times.\n" +
 				"trx sends it transactions only, blk blocks only.\n" +
@@ -54,9 +54,9 @@ func netPeers() []Option {
 		{Name: "p2p-max-nodes-per-host", Kind: Int32, Default: "1", Help: "The most peers from one IP address"},
 		{Name: "p2p-accept-transactions", Kind: Bool, Default: "true", Help: "Take transactions from peers, and relay valid ones."},
 		{Name: "p2p-auto-bp-peer", Kind: Texts, Composing: true, Secret: true,
-			Help: "A producer and its address, as account,host:port[:<trx>|<blk>]: it is connected to while it is " +
-				"near this node's producers in the schedule.\n" +
-				"Examples:\n    producer1,p2p.example.com:9876\n    producer2,p2p.trx.example.com:9876:trx\n"},
+			Help: "A producer and its address, as account,host:port[:<trx>|<blk>]. The node connects to it while it " +
+				"is near this node's producers in the schedule.\nExamples:\n    producer1,p2p.example.com:9876\n    " +
+				"producer2,p2p.trx.example.com:9876:trx\n"},
 		{Name: "p2p-bp-gossip-endpoint", Kind: Texts, Composing: true, Multitoken: true,
 			Help:    "A producer and the addresses that other producers learn from each other (Spring)",
 			Instead: "addresses of producers are not passed on; name those to connect to with p2p-auto-bp-peer"},
@@ -77,10 +77,10 @@ func netLimits() []Option {
 		{Name: "max-cleanup-time-msec", Kind: Uint32,
 			Default: "10", Help: "How long one round of cleaning up connections may take, in ms",
 			Instead: "cleaning up connections takes no time that could be bounded"},
-		{Name: "p2p-dedup-cache-expire-time-sec", Kind: Uint32, Default: "10", Help: "Seconds for which a transaction is known as seen"},
+		{Name: "p2p-dedup-cache-expire-time-sec", Kind: Uint32, Default: "10", Help: "Seconds for which the node remembers that it has seen a transaction"},
 		{Name: "net-threads", Kind: Uint16, Default: "4", Help: "Threads that serve peers", Instead: goroutines},
-		{Name: "sync-fetch-span", Kind: Uint32, Default: "1000", Help: "Blocks asked of one peer at a time while catching up"},
-		{Name: "sync-peer-limit", Kind: Uint32, Default: "3", Help: "Peers that are asked for blocks while catching up"},
+		{Name: "sync-fetch-span", Kind: Uint32, Default: "1000", Help: "Blocks requested from one peer at a time while catching up"},
+		{Name: "sync-peer-limit", Kind: Uint32, Default: "3", Help: "Peers from which blocks are requested while catching up"},
 		{Name: "use-socket-read-watermark",
 			Kind: Bool, Default: "false", Help: "Wait for more than one byte before reading a socket",
 			Instead: "sockets are read when the kernel has something, as much as there is"},
@@ -100,13 +100,13 @@ func netLimits() []Option {
 
 func resourceMonitor() []Option {
 	return []Option{
-		{Name: "resource-monitor-interval-seconds", Kind: Uint32, Default: "2", Help: "Seconds between two looks at the free space of disks, 1 to 300"},
+		{Name: "resource-monitor-interval-seconds", Kind: Uint32, Default: "2", Help: "Seconds between two checks of the disks' free space, 1 to 300"},
 		{Name: "resource-monitor-space-threshold", Kind: Uint32, Default: "90",
-			Help: "How full a disk may be, in percent, 6 to 99: beyond it the node stops, unless " +
-				"resource-monitor-not-shutdown-on-threshold-exceeded is set. 5 % before, it warns."},
-		{Name: "resource-monitor-space-absolute-gb", Kind: Uint64, Help: "In place of the threshold: how much must be free on each disk, in GiB."},
+			Help: "How full a disk may be, in percent, 6 to 99. Above it the node stops, unless " +
+				"resource-monitor-not-shutdown-on-threshold-exceeded is set. It warns 5 % earlier."},
+		{Name: "resource-monitor-space-absolute-gb", Kind: Uint64, Help: "Free space that each disk must have, in GiB, in place of the threshold."},
 		{Name: "resource-monitor-not-shutdown-on-threshold-exceeded", Kind: Flag, Help: "Warn only, never stop for a full disk."},
-		{Name: "resource-monitor-warning-interval", Kind: Uint32, Default: "30", Help: "Looks between two warnings, 1 to 450"},
+		{Name: "resource-monitor-warning-interval", Kind: Uint32, Default: "30", Help: "Checks between two warnings, 1 to 450"},
 	}
 }
 
@@ -135,9 +135,9 @@ func stateHistory() []Option {
 		{Name: "trace-history", Kind: Switch, Help: "Keep the history of traces"},
 		{Name: "chain-state-history", Kind: Switch, Help: "Keep the history of the state"},
 		{Name: "finality-data-history", Kind: Switch, Help: "Keep the history of finality data, and speak to indexers as Spring does (Spring)"},
-		{Name: "state-history-endpoint", Kind: Text, Default: "127.0.0.1:8080", Help: "Address on which the history is served. It is not for the outside."},
+		{Name: "state-history-endpoint", Kind: Text, Default: "127.0.0.1:8080", Help: "Address on which the history is served. Do not open it to the internet."},
 		{Name: "state-history-unix-socket-path", Kind: Text, Help: "Unix socket, in data-dir, on which the history is served"},
-		{Name: "trace-history-debug-mode", Kind: Switch, Help: "Keep more of traces, for debugging"},
+		{Name: "trace-history-debug-mode", Kind: Switch, Help: "Keep more details of traces, for debugging"},
 		{Name: "state-history-log-retain-blocks", Kind: Uint32, Help: "Keep only so many of the newest blocks in the history"},
 		{Name: "delete-state-history", Kind: Switch, CommandLine: true, Help: "Delete the state history"},
 	}
@@ -152,8 +152,8 @@ func traceAPI() []Option {
 		{Name: "trace-minimum-uncompressed-irreversible-history-blocks", Kind: Int32,
 			Default: "-1", Help: "Irreversible blocks to keep before files are compressed; -1 to compress none"},
 		{Name: "trace-rpc-abi", Kind: Texts, Composing: true,
-			Help: "An ABI for what traces hold, as account=file, the file absolute or in data-dir; may be given many " +
-				"times.\nEither this or trace-no-abis is needed."},
+			Help: "ABI that decodes the actions of an account in traces, as account=file; the file is absolute or in " +
+				"data-dir. May be given many times. Either this or trace-no-abis is needed."},
 		{Name: "trace-no-abis", Kind: Flag, Help: "Serve traces without ABIs."},
 	}
 }

@@ -195,18 +195,19 @@ func (m *metrics) blocks(w *exposition.Writer) {
 		w.Sample(float64(u.produced), "block_type", "produced")
 		w.Sample(float64(u.incoming), "block_type", "incoming")
 	}
-	writeMicros(w, "nodeos_produced_elapsed_us_total", "Time in the transactions of produced blocks", p.elapsed)
-	writeMicros(w, "nodeos_produced_us_total", "Time in produced blocks", p.time)
-	w.Gauge("nodeos_block_num", "Number of the block that was begun here last", float64(block))
+	writeMicros(w, "nodeos_produced_elapsed_us_total", "Time in the transactions of produced blocks, in us", p.elapsed)
+	writeMicros(w, "nodeos_produced_us_total", "Time in produced blocks, in us", p.time)
+	w.Gauge("nodeos_block_num", "Number of the block that this node began last", float64(block))
 	w.Count("nodeos_blocks_produced", "Blocks produced", p.blocks)
 	writeTotals(w, "produced", &p.blockTotals)
-	w.Count("nodeos_blocks_speculative_num", "Blocks begun and given up", s.blocks)
+	w.Count("nodeos_blocks_speculative_num", "Blocks that were begun and not finished", s.blocks)
 	writeTotals(w, "speculative", &s)
-	w.Count("nodeos_trxs_incoming_total", "Transactions in blocks that came", in.transactions)
-	writeMicros(w, "nodeos_incoming_elapsed_us_total", "Time in the transactions of blocks that came", in.elapsed)
-	writeMicros(w, "nodeos_incoming_us_total", "Time in blocks that came", in.time)
-	writeMicros(w, "nodeos_incoming_us_block_latency", "Age of blocks when they were applied, summed", in.latency)
-	w.Count("nodeos_blocks_incoming", "Blocks that came", in.blocks)
+	w.Count("nodeos_trxs_incoming_total", "Transactions in received blocks", in.transactions)
+	writeMicros(w, "nodeos_incoming_elapsed_us_total", "Time in the transactions of received blocks, in us", in.elapsed)
+	writeMicros(w, "nodeos_incoming_us_total", "Time in received blocks, in us", in.time)
+	writeMicros(w, "nodeos_incoming_us_block_latency",
+		"Sum of the ages of received blocks when they were applied, in us", in.latency)
+	w.Count("nodeos_blocks_incoming", "Blocks received", in.blocks)
 }
 
 func writeTotals(w *exposition.Writer, kind string, t *blockTotals) {
@@ -286,10 +287,10 @@ func writeConnections(w *exposition.Writer, all []p2p.ConnectionMetrics) {
 	each("connection_number", "Number of a connection, ascending", func(c *p2p.ConnectionMetrics) int64 {
 		return int64(c.ID)
 	})
-	each("accepting_blocks", "1 if a peer is sent blocks", func(c *p2p.ConnectionMetrics) int64 {
+	each("accepting_blocks", "1 if the node sends blocks to a peer", func(c *p2p.ConnectionMetrics) int64 {
 		return bit(c.AcceptingBlocks)
 	})
-	each("last_received_block", "Block that came last from a peer", func(c *p2p.ConnectionMetrics) int64 {
+	each("last_received_block", "Number of the block that a peer sent last", func(c *p2p.ConnectionMetrics) int64 {
 		return int64(c.LastReceivedBlock)
 	})
 	each("first_available_block", "First block that a peer has", func(c *p2p.ConnectionMetrics) int64 {
@@ -305,19 +306,20 @@ func writeConnections(w *exposition.Writer, all []p2p.ConnectionMetrics) {
 		return int64(max(0, c.Latency))
 	})
 	each("bytes_received", "Bytes from a peer", func(c *p2p.ConnectionMetrics) int64 { return c.BytesIn })
-	each("last_bytes_received", "When something came from a peer, in ns since 1970",
+	each("last_bytes_received", "When a peer sent something last, in ns since 1970",
 		func(c *p2p.ConnectionMetrics) int64 { return nanoseconds(c.LastIn) })
 	each("bytes_sent", "Bytes to a peer", func(c *p2p.ConnectionMetrics) int64 { return c.BytesOut })
-	each("last_bytes_sent", "When something was sent to a peer, in ns since 1970",
+	each("last_bytes_sent", "When the node sent a peer something last, in ns since 1970",
 		func(c *p2p.ConnectionMetrics) int64 { return nanoseconds(c.LastOut) })
 	each("block_sync_bytes_received", "Bytes of blocks from a peer while catching up",
 		func(c *p2p.ConnectionMetrics) int64 { return c.SyncBytesIn })
 	each("block_sync_bytes_sent", "Bytes of blocks to a peer that catches up", func(c *p2p.ConnectionMetrics) int64 {
 		return c.SyncBytesOut
 	})
-	each("block_sync_throttling", "1 while a peer that catches up is held back", func(c *p2p.ConnectionMetrics) int64 {
-		return bit(c.Throttled)
-	})
+	each("block_sync_throttling", "1 while blocks to a peer that catches up are throttled",
+		func(c *p2p.ConnectionMetrics) int64 {
+			return bit(c.Throttled)
+		})
 	each("connection_start_time", "When the connection was made, in ns since 1970",
 		func(c *p2p.ConnectionMetrics) int64 { return nanoseconds(c.Start) })
 	w.Metric("nodeos_p2p_peer_addr", exposition.Gauge, "Address that a peer names, in the labels")

@@ -71,7 +71,7 @@ func actions() []action {
 		{"license", "Print the licence", (*life).license},
 		{"import events", "Import events from files: FILE...", (*life).importEvents},
 		{"import genesis", "Begin a chain with a genesis file and end: FILE", (*life).importGenesis},
-		{"import datadir", "Take over the chain of a go-opera that has ended, and end: its DATADIR", (*life).importFolder},
+		{"import datadir", "Take over the chain of a go-opera that is stopped, and end: its DATADIR", (*life).importFolder},
 		{"export events", "Export events to a file, compressed if its name ends with .gz: FILE [FROM-EPOCH [TO-EPOCH]]", (*life).exportEvents},
 		{"export genesis", "Export the present epoch's beginning to a genesis file: FILE|dry-run [FROM-EPOCH [TO-EPOCH]]", (*life).exportGenesis},
 	}, maintenance(), []action{{"help", "Show this", (*life).help}})

@@ -19,12 +19,12 @@ func maintenance() []action {
 		{"check", "Compare the state with its tries, code with its hashes, history with its checksums", (*life).check},
 		{"check evm", "The same", (*life).check},
 		{"db compact", "Say why there is nothing to compact", (*life).compact},
-		{"db heal", "Open the chain as it is after a crash, make blocks again, save", (*life).heal},
+		{"db heal", "Recover the chain after a crash: make blocks again and save them", (*life).heal},
 		{"db transform", "Say why there is nothing to transform", (*life).transform},
 		{"snapshot verify-state", "Check all, and that the root is the last state's: [ROOT]", (*life).verifyState},
 		{"snapshot traverse-state", "The same: [ROOT]", (*life).traverseState},
 		{"snapshot traverse-rawstate", "The same: [ROOT]", (*life).traverseState},
-		{"snapshot prune-state", "Say which old states are kept, and how fewer are: [ROOT]", (*life).pruneState},
+		{"snapshot prune-state", "Say which old states are kept, and how to keep fewer: [ROOT]", (*life).pruneState},
 	}
 }
 

@@ -103,7 +103,8 @@ func (m *metrics) chain(w *exposition.Writer) {
 			w.Gauge(name, "Number of the newest block", float64(at.block))
 		}
 		age := time.Since(at.at)
-		w.Gauge("chain_block_age", "Age of the newest block, in ns; a network without transactions makes few", float64(age))
+		w.Gauge("chain_block_age", "Age of the newest block, in ns; it grows while the network has no transactions",
+			float64(age))
 		w.Gauge("tarn_head_age_seconds", "Age of the newest block", age.Seconds())
 		w.Gauge("tarn_opera_epoch", "The present epoch", float64(at.epoch))
 	}
@@ -137,13 +138,13 @@ func (r *beside) append(w *exposition.Writer) {
 			{"blocks", t.BlockRecords}} {
 			w.Sample(float64(part.count), "of", part.of)
 		}
-		w.Whether("tarn_opera_synced", "1 once a young event was seen", r.peers.Synced())
+		w.Whether("tarn_opera_synced", "1 once the node has seen a recent event", r.peers.Synced())
 	}
 	if r.ahead != nil {
 		r.ahead.append(w)
 	}
 	silent := r.validator.silence() != nil
-	w.Whether("tarn_opera_validating", "1 while the node speaks for a validator", r.validator != nil && !silent)
+	w.Whether("tarn_opera_validating", "1 while the node emits events for a validator", r.validator != nil && !silent)
 	w.Whether("tarn_opera_validator_silent",
 		"1 when the node's validator says nothing any more until the next start", silent)
 }
@@ -154,14 +155,14 @@ func (o *overtaking) append(w *exposition.Writer) {
 	if at == nil {
 		at = &stage{}
 	}
-	w.Gauge("tarn_opera_snap_epoch", "Epoch whose state is downloaded; 0 without one", float64(at.epoch))
-	w.Gauge("tarn_opera_snap_share", "Share of that state that is downloaded", p.Share)
-	w.Gauge("tarn_opera_snap_bytes", "Bytes of the states that were downloaded last", float64(p.Bytes))
+	w.Gauge("tarn_opera_snap_epoch", "Epoch whose state is downloaded; 0 if none", float64(at.epoch))
+	w.Gauge("tarn_opera_snap_share", "Share of that state that is downloaded, 0 to 1", p.Share)
+	w.Gauge("tarn_opera_snap_bytes", "Bytes downloaded of the newest state", float64(p.Bytes))
 	root := 0.0
 	if at.roots {
 		root = at.in.Finished()
 	}
-	w.Gauge("tarn_opera_snap_root_share", "Share of that state of which the root is computed", root)
+	w.Gauge("tarn_opera_snap_root_share", "Share of that state whose root is computed, 0 to 1", root)
 }
 
 // sizes are of what there is on disk (go-opera: cmd/opera/launcher/metrics, which measures

@@ -42,7 +42,7 @@ const (
 func Command(build string) *cobra.Command {
 	return playground.Flags(&cobra.Command{
 		Use:   "opera [-- opera options]",
-		Short: "An EVM chain of your own at once: one validator, an unlocked account that has everything",
+		Short: "Start an EVM chain of your own: one validator, an unlocked account that owns all money",
 	}, playground.Options{Dir: "fakenet", HTTP: "127.0.0.1:18545", P2P: "127.0.0.1:5050", Page: "127.0.0.1:18544"},
 		"JSON-RPC is served, over HTTP and WebSocket",
 		func(ctx context.Context, o playground.Options) error { return Run(ctx, build, o) })

@@ -33,7 +33,7 @@ type Options struct {
 	// CacheBytes is shared out as lsm.Share says; default lsm.DefaultCache.
 	CacheBytes int64
 	ReadOnly   bool
-	// SeekCompaction lets reads that look through a file in vain cause its
+	// SeekCompaction lets reads that search a file and find nothing cause its
 	// compaction. It is the library's own default; here it is off, because it
 	// turns reading into writing.
 	SeekCompaction bool
