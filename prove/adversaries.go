@@ -182,7 +182,8 @@ func damage() []adversary {
 			Unit: "folders on seven engines"},
 		{Kind: kind, Name: "any damage to Opera nodes", What: "the same for whole Opera nodes",
 			Package: "./opera/node", Run: "^TestAnyDamageIsHarmlessOrNamed$",
-			Args: []string{"-node.seed=$seed", "-node.damages=$n"}, Size: 4, Count: struck("damages"), Unit: "folders on seven engines"},
+			Args: []string{"-node.seed=$seed", "-node.damages=$n"}, Size: 4, Count: struck("damages"),
+			Unit: "folders on seven engines"},
 	}
 	for _, library := range []string{"badger", "leveldb", "pebble"} {
 		list = append(list, adversary{Kind: kind, Name: "damaged stores of " + library,

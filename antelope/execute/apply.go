@@ -46,8 +46,8 @@ type action struct {
 // answered in a file of its own.
 func newAction(e *Executor) *action {
 	a := &action{e: e}
-	a.rows, a.indices, a.sender = rows{action: a, tables: tables{a}}, indices{action: a,
-		tables: tables{a}}, sender{action: a}
+	a.rows, a.indices = rows{action: a, tables: tables{a}}, indices{action: a, tables: tables{a}}
+	a.sender = sender{action: a}
 	a.env.Chain = intrinsic.Context{
 		Authorizer:   a,
 		Primary:      &a.rows,

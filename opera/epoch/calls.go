@@ -40,8 +40,8 @@ func (b *Block) CallsBefore() [][]byte {
 // report makes the call with what the validators did in the epoch.
 func (b *Block) report() []byte {
 	n := b.Epoch.Validators.Len()
-	offlineTimes, offlineBlocks, uptimes, fees := make([]*big.Int, n), make([]*big.Int, n), make([]*big.Int,
-		n), make([]*big.Int, n)
+	offlineTimes, offlineBlocks := make([]*big.Int, n), make([]*big.Int, n)
+	uptimes, fees := make([]*big.Int, n), make([]*big.Int, n)
 	for i, v := range b.State.ValidatorStates {
 		missed := max(b.Info.Number, v.LastBlock) - v.LastBlock
 		offline := max(b.Info.Time, v.LastOnlineTime) - v.LastOnlineTime

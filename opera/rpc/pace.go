@@ -119,8 +119,8 @@ func refusal(body []byte, err error) []byte {
 		if len(of.ID) == 0 {
 			of.ID = json.RawMessage("null")
 		}
-		return append(appendError(append(append(append(out, `{"jsonrpc":"2.0","id":`...), of.ID...), `,"error":`...),
-			err), '}')
+		out = append(append(append(out, `{"jsonrpc":"2.0","id":`...), of.ID...), `,"error":`...)
+		return append(appendError(out, err), '}')
 	}
 	var out []byte
 	var single asked
